@@ -1,0 +1,1 @@
+# target bundle: written with the server

@@ -1,0 +1,36 @@
+// Encoding on a GPU: the launcher of encode.cu. Host header, no device code; CUDA builds only.
+#ifndef BASEBAND_KERNELS_LDPC_ENCODE_GPU_H_
+#define BASEBAND_KERNELS_LDPC_ENCODE_GPU_H_
+
+#include <cuda_runtime_api.h>
+
+#include "absl/status/status.h"
+#include "kernels/ldpc/encode.h"
+
+namespace baseband::ldpc {
+
+// One launch: any number of code blocks, each of its own code. All pointers are device memory (or
+// pinned host memory the device can read), 16-byte aligned, and must live until `stream` has
+// passed the launch.
+struct EncodeBatch {
+  const EncodeBlock* blocks = nullptr;  // [num_blocks]
+  int num_blocks = 0;                   // 1 .. 2^20
+  const uint8_t* tables = nullptr;      // the tables of all codes in the launch
+  const uint8_t* info = nullptr;        // readable up to 16 bytes past the last block's end
+  uint8_t* parity = nullptr;            // written in whole 32-bit words
+  // The largest SharedBytes() of any code in the launch.
+  int shared_bytes = 0;
+};
+
+// Shared memory a block of `code` needs.
+int EncodeSharedBytes(const Code& code);
+
+// Enqueues the encoding of `batch` on `stream` and returns without waiting. InvalidArgument, with
+// nothing enqueued, for a broken range above; Internal when CUDA refuses the launch.
+// Deterministic: a block's parity depends on its own information alone. Allocates nothing.
+// Thread-safe for calls on different streams.
+absl::Status LaunchEncode(const EncodeBatch& batch, cudaStream_t stream);
+
+}  // namespace baseband::ldpc
+
+#endif  // BASEBAND_KERNELS_LDPC_ENCODE_GPU_H_
