@@ -1,0 +1,51 @@
+// Connections to one server. Internal to the client library.
+#ifndef BASEBAND_CLIENT_CPP_CHANNEL_POOL_H_
+#define BASEBAND_CLIENT_CPP_CHANNEL_POOL_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "client/cpp/client.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/generic/generic_stub.h"
+
+namespace baseband::client {
+
+// gRPC's service config for `options`: retries of UNAVAILABLE, with backoff, honouring the server's
+// push-back, throttled when most calls fail.
+std::string ServiceConfigJson(const ClientOptions& options);
+
+// Whether `target` names this host, where HTTP/2's bandwidth probing only costs time.
+bool IsSameHost(const std::string& target);
+
+// One connection of the pool. `calls` counts those in flight on it.
+struct PooledChannel {
+  std::shared_ptr<grpc::Channel> channel;
+  std::unique_ptr<grpc::GenericStub> stub;
+  std::atomic<int> calls{0};
+};
+
+// `options.connections` channels, each with a connection of its own. Thread-safe.
+class ChannelPool {
+ public:
+  explicit ChannelPool(const ClientOptions& options);
+
+  // The channel with the fewest calls in flight, the next in turn among equals.
+  PooledChannel& Pick();
+
+  // Waits until every channel is connected. Unavailable as soon as one attempt failed, unless
+  // `keep_trying`; DeadlineExceeded after `timeout`.
+  absl::Status Connect(absl::Duration timeout, bool keep_trying);
+
+ private:
+  std::vector<std::unique_ptr<PooledChannel>> channels_;
+  std::atomic<unsigned> turn_{0};
+};
+
+}  // namespace baseband::client
+
+#endif  // BASEBAND_CLIENT_CPP_CHANNEL_POOL_H_

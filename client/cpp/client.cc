@@ -1,0 +1,281 @@
+#include "client/cpp/client.h"
+
+#include <atomic>
+#include <future>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "client/cpp/channel_pool.h"
+#include "client/cpp/to_status.h"
+#include "client/cpp/unary_call.h"
+#include "grpc/health/v1/health.pb.h"
+#include "grpcpp/completion_queue.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/proto_buffer_reader.h"
+
+namespace baseband::client {
+namespace {
+
+constexpr char kEncode[] = "/baseband.v1.Baseband/Encode";
+constexpr char kDecode[] = "/baseband.v1.Baseband/Decode";
+constexpr char kGetCapabilities[] = "/baseband.v1.Baseband/GetCapabilities";
+constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
+
+absl::Status CheckRange(absl::string_view option, int64_t value, int64_t low, int64_t high) {
+  if (value >= low && value <= high) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " ", value, " is not in [", low, ", ", high, "]"));
+}
+
+absl::Status Check(const ClientOptions& options) {
+  if (options.target.empty()) {
+    return absl::InvalidArgumentError("target is empty");
+  }
+  if (options.initial_backoff <= absl::ZeroDuration() ||
+      options.max_backoff < options.initial_backoff) {
+    return absl::InvalidArgumentError("initial_backoff must be > 0 and at most max_backoff");
+  }
+  for (const absl::Status& status :
+       {CheckRange("connections", options.connections, 1, 64),
+        CheckRange("polling_threads", options.polling_threads, 1, 64),
+        CheckRange("max_attempts", options.max_attempts, 1, 5),
+        CheckRange("retry_buffer_bytes", options.retry_buffer_bytes, 0, INT32_MAX)}) {
+    if (!status.ok()) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// One slice, so that the message is written once and a retry sends the same bytes again.
+absl::StatusOr<grpc::ByteBuffer> Serialize(const google::protobuf::MessageLite& message) {
+  const size_t size = message.ByteSizeLong();
+  if (size > INT32_MAX) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a request of ", size, " bytes is over protobuf's limit of 2 GiB"));
+  }
+  grpc::Slice slice(size);
+  // The slice is ours alone until it is sent.
+  message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+template <typename Response>
+absl::StatusOr<Response> Parse(absl::StatusOr<grpc::ByteBuffer> bytes) {
+  if (!bytes.ok()) {
+    return std::move(bytes).status();
+  }
+  Response response;
+  grpc::ProtoBufferReader reader(&*bytes);
+  if (!reader.status().ok() || !response.ParseFromZeroCopyStream(&reader)) {
+    return absl::InternalError("the server's answer cannot be parsed");
+  }
+  return response;
+}
+
+Health ToHealth(const grpc::health::v1::HealthCheckResponse& response) {
+  switch (response.status()) {
+    case grpc::health::v1::HealthCheckResponse::SERVING:
+      return Health::kServing;
+    case grpc::health::v1::HealthCheckResponse::NOT_SERVING:
+      return Health::kNotServing;
+    default:
+      return Health::kUnknown;
+  }
+}
+
+// Calls `start` with a callback and waits for what the callback gets.
+template <typename Response, typename Start>
+absl::StatusOr<Response> Wait(Start start) {
+  // Shared: the thread that sets the value may still be inside the promise when we wake.
+  auto promise = std::make_shared<std::promise<absl::StatusOr<Response>>>();
+  std::future<absl::StatusOr<Response>> future = promise->get_future();
+  start([promise](absl::StatusOr<Response> response) { promise->set_value(std::move(response)); });
+  return future.get();
+}
+
+}  // namespace
+
+// The connections, the completion queues with their threads, and the calls in flight.
+class Client::Impl {
+ public:
+  explicit Impl(const ClientOptions& options)
+      : max_attempts_(options.max_attempts), channels_(options) {
+    for (int i = 0; i < options.polling_threads; ++i) {
+      queues_.push_back(std::make_unique<grpc::CompletionQueue>());
+    }
+    for (const auto& queue : queues_) {
+      threads_.emplace_back([q = queue.get()] { Poll(q); });
+    }
+  }
+
+  ~Impl() {
+    for (const std::shared_ptr<UnaryCall>& call : CloseAndListCalls()) {
+      call->Cancel();
+    }
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(
+          +[](std::unordered_set<std::shared_ptr<UnaryCall>>* calls) { return calls->empty(); },
+          &calls_));
+    }
+    for (const auto& queue : queues_) {
+      queue->Shutdown();
+    }
+    for (std::thread& thread : threads_) {
+      thread.join();
+    }
+  }
+
+  ChannelPool& channels() { return channels_; }
+
+  template <typename Response>
+  std::weak_ptr<UnaryCall> Start(const char* method, const google::protobuf::MessageLite& request,
+                                 const CallOptions& options, Callback<Response> done) {
+    CallSpec spec;
+    spec.method = method;
+    spec.deadline = absl::Now() + options.timeout;
+    spec.wait_for_ready = options.wait_for_ready;
+    spec.max_attempts = max_attempts_;
+    absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
+    if (bytes.ok()) {
+      spec.request = *std::move(bytes);
+    } else {
+      spec.failure = std::move(bytes).status();
+    }
+    grpc::CompletionQueue* queue =
+        queues_[turn_.fetch_add(1, std::memory_order_relaxed) % queues_.size()].get();
+    auto slot = std::make_shared<std::weak_ptr<UnaryCall>>();
+    auto call = std::make_shared<UnaryCall>(
+        std::move(spec), &channels_, queue,
+        [this, slot, done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
+          done(Parse<Response>(std::move(response)));
+          Remove(slot->lock());
+        });
+    *slot = call;
+    if (!Add(call)) {
+      call->Cancel();
+    }
+    call->Start();
+    return call;
+  }
+
+ private:
+  static void Poll(grpc::CompletionQueue* queue) {
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue->Next(&tag, &ok)) {
+      const std::unique_ptr<CallTag> event(static_cast<CallTag*>(tag));
+      event->call->OnEvent();
+    }
+  }
+
+  // False once the client is being destroyed: the call must then be cancelled by the caller.
+  bool Add(const std::shared_ptr<UnaryCall>& call) {
+    absl::MutexLock lock(&mutex_);
+    calls_.insert(call);
+    return !closing_;
+  }
+
+  void Remove(const std::shared_ptr<UnaryCall>& call) {
+    absl::MutexLock lock(&mutex_);
+    calls_.erase(call);
+  }
+
+  std::vector<std::shared_ptr<UnaryCall>> CloseAndListCalls() {
+    absl::MutexLock lock(&mutex_);
+    closing_ = true;
+    return std::vector<std::shared_ptr<UnaryCall>>(calls_.begin(), calls_.end());
+  }
+
+  const int max_attempts_;
+  ChannelPool channels_;
+  std::vector<std::unique_ptr<grpc::CompletionQueue>> queues_;
+  std::atomic<unsigned> turn_{0};
+  absl::Mutex mutex_;
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
+  std::unordered_set<std::shared_ptr<UnaryCall>> calls_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_;
+};
+
+void CallHandle::Cancel() const {
+  if (const std::shared_ptr<UnaryCall> call = call_.lock()) {
+    call->Cancel();
+  }
+}
+
+Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::~Client() = default;
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& options) {
+  if (absl::Status status = Check(options); !status.ok()) {
+    return status;
+  }
+  return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(options)));
+}
+
+absl::Status Client::Connect(absl::Duration timeout, bool keep_trying) {
+  return impl_->channels().Connect(timeout, keep_trying);
+}
+
+CallHandle Client::Encode(v1::EncodeRequest request, const CallOptions& options,
+                          Callback<v1::EncodeResponse> done) {
+  return CallHandle(impl_->Start<v1::EncodeResponse>(kEncode, request, options, std::move(done)));
+}
+
+CallHandle Client::Decode(v1::DecodeRequest request, const CallOptions& options,
+                          Callback<v1::DecodeResponse> done) {
+  return CallHandle(impl_->Start<v1::DecodeResponse>(kDecode, request, options, std::move(done)));
+}
+
+CallHandle Client::GetCapabilities(const CallOptions& options,
+                                   Callback<v1::GetCapabilitiesResponse> done) {
+  return CallHandle(impl_->Start<v1::GetCapabilitiesResponse>(
+      kGetCapabilities, v1::GetCapabilitiesRequest(), options, std::move(done)));
+}
+
+CallHandle Client::CheckHealth(const std::string& service, const CallOptions& options,
+                               Callback<Health> done) {
+  using Response = grpc::health::v1::HealthCheckResponse;
+  grpc::health::v1::HealthCheckRequest request;
+  request.set_service(service);
+  return CallHandle(impl_->Start<Response>(
+      kHealthCheck, request, options, [done = std::move(done)](absl::StatusOr<Response> response) {
+        done(response.ok() ? absl::StatusOr<Health>(ToHealth(*response)) : response.status());
+      }));
+}
+
+absl::StatusOr<v1::EncodeResponse> Client::Encode(v1::EncodeRequest request,
+                                                  const CallOptions& options) {
+  return Wait<v1::EncodeResponse>([&](Callback<v1::EncodeResponse> done) {
+    Encode(std::move(request), options, std::move(done));
+  });
+}
+
+absl::StatusOr<v1::DecodeResponse> Client::Decode(v1::DecodeRequest request,
+                                                  const CallOptions& options) {
+  return Wait<v1::DecodeResponse>([&](Callback<v1::DecodeResponse> done) {
+    Decode(std::move(request), options, std::move(done));
+  });
+}
+
+absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities(const CallOptions& options) {
+  return Wait<v1::GetCapabilitiesResponse>([&](Callback<v1::GetCapabilitiesResponse> done) {
+    GetCapabilities(options, std::move(done));
+  });
+}
+
+absl::StatusOr<Health> Client::CheckHealth(const std::string& service, const CallOptions& options) {
+  return Wait<Health>(
+      [&](Callback<Health> done) { CheckHealth(service, options, std::move(done)); });
+}
+
+}  // namespace baseband::client

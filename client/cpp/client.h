@@ -1,0 +1,124 @@
+// Client of a Baseband Offload server: asynchronous, over a pool of connections, with deadlines and
+// with retries that fit large messages. Needs no more than the messages of proto/baseband/v1.
+//
+//   absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(ClientOptions());
+//   v1::EncodeRequest request;
+//   v1::EncodeGroup* group = request.add_groups();
+//   group->mutable_code()->mutable_nr()->set_base_graph(1);
+//   group->mutable_code()->mutable_nr()->set_zc(384);
+//   group->set_count(1);
+//   request.set_payload(std::string(8448 / 8, '\x5a'));
+//   absl::StatusOr<v1::EncodeResponse> parity = (*client)->Encode(std::move(request));
+//
+// example.cc shows the asynchronous form and the way back through Decode.
+#ifndef BASEBAND_CLIENT_CPP_CLIENT_H_
+#define BASEBAND_CLIENT_CPP_CLIENT_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "baseband/v1/baseband.pb.h"
+
+namespace baseband::client {
+
+struct ClientOptions {
+  // "HOST:PORT", "unix:PATH", or any other name that gRPC resolves.
+  std::string target = "127.0.0.1:50151";
+  // Connections to it, 1 .. 64. Each is served by one thread of gRPC at a time, so large messages
+  // want several; a call takes the one with the fewest calls in flight.
+  int connections = 4;
+  // Threads that parse answers and run callbacks, 1 .. 64.
+  int polling_threads = 2;
+
+  // Attempts per call, the first one included, 1 .. 5; 1 turns retries off. Retried are
+  // UNAVAILABLE, after a backoff or when the server says, and RESOURCE_EXHAUSTED, but only when the
+  // server says when to come back. Every call of this service may be repeated without harm.
+  int max_attempts = 4;
+  absl::Duration initial_backoff = absl::Milliseconds(50);  // doubles; > 0
+  absl::Duration max_backoff = absl::Seconds(2);
+  // A request larger than this is not retried on UNAVAILABLE. gRPC's own default is 256 KiB.
+  int retry_buffer_bytes = 256 << 20;
+};
+
+struct CallOptions {
+  // For the whole call with all its attempts; afterwards DeadlineExceeded. > 0; it also travels to
+  // the server, which does not start what cannot finish in time.
+  absl::Duration timeout = absl::Seconds(60);
+  // Waits for a connection within `timeout`, instead of failing with Unavailable when there is
+  // none.
+  bool wait_for_ready = false;
+};
+
+// Cancels a call that is in flight. Copyable; may outlive the call and the client. Thread-safe.
+class CallHandle {
+ public:
+  CallHandle() = default;
+  // The call's callback then gets Cancelled, unless its answer was already there.
+  void Cancel() const;
+
+ private:
+  friend class Client;
+  explicit CallHandle(std::weak_ptr<class UnaryCall> call) : call_(std::move(call)) {}
+  std::weak_ptr<class UnaryCall> call_;
+};
+
+// What the standard health service of gRPC answers.
+enum class Health { kUnknown, kServing, kNotServing };
+
+// Thread-safe. Errors are the server's canonical codes with its message, see baseband.proto;
+// besides, Unavailable when there is no connection, DeadlineExceeded, Cancelled, and Internal when
+// an answer cannot be parsed.
+//
+// Callbacks: run exactly once, on a polling thread, never inside the call that passed them. They
+// must not block and must not destroy the client; they may start further calls.
+class Client {
+ public:
+  template <typename Response>
+  using Callback = std::function<void(absl::StatusOr<Response>)>;
+
+  // Does not connect yet. InvalidArgument names the option out of range.
+  static absl::StatusOr<std::unique_ptr<Client>> Create(const ClientOptions& options);
+
+  // Cancels what is in flight and waits until all callbacks have run.
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Connects the whole pool and waits for it. Optional: calls connect by themselves.
+  // Unavailable as soon as a connection is refused, unless `keep_trying`; else DeadlineExceeded.
+  absl::Status Connect(absl::Duration timeout, bool keep_trying = false);
+
+  CallHandle Encode(v1::EncodeRequest request, const CallOptions& options,
+                    Callback<v1::EncodeResponse> done);
+  CallHandle Decode(v1::DecodeRequest request, const CallOptions& options,
+                    Callback<v1::DecodeResponse> done);
+  CallHandle GetCapabilities(const CallOptions& options,
+                             Callback<v1::GetCapabilitiesResponse> done);
+  // Health of `service`, or of the whole server for an empty name. NotFound for an unknown name.
+  CallHandle CheckHealth(const std::string& service, const CallOptions& options,
+                         Callback<Health> done);
+
+  // The same, blocking. Not from a callback.
+  absl::StatusOr<v1::EncodeResponse> Encode(v1::EncodeRequest request,
+                                            const CallOptions& options = CallOptions());
+  absl::StatusOr<v1::DecodeResponse> Decode(v1::DecodeRequest request,
+                                            const CallOptions& options = CallOptions());
+  absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities(
+      const CallOptions& options = CallOptions());
+  absl::StatusOr<Health> CheckHealth(const std::string& service,
+                                     const CallOptions& options = CallOptions());
+
+ private:
+  class Impl;
+  explicit Client(std::unique_ptr<Impl> impl);
+
+  const std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace baseband::client
+
+#endif  // BASEBAND_CLIENT_CPP_CLIENT_H_

@@ -1,0 +1,116 @@
+#include "client/cpp/unary_call.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "client/cpp/to_status.h"
+
+namespace baseband::client {
+namespace {
+
+constexpr char kPushbackTrailer[] = "grpc-retry-pushback-ms";
+
+}  // namespace
+
+UnaryCall::UnaryCall(CallSpec spec, ChannelPool* channels, grpc::CompletionQueue* queue, Done done)
+    : spec_(std::move(spec)), channels_(channels), queue_(queue), done_(std::move(done)) {}
+
+void UnaryCall::Start() {
+  if (spec_.failure.ok()) {
+    StartAttempt();
+    return;
+  }
+  // `done_` runs on the polling thread in this case too.
+  absl::MutexLock lock(&mutex_);
+  pausing_ = true;
+  cancelled_ = true;
+  alarm_.Set(queue_, std::chrono::system_clock::now(), new CallTag{shared_from_this()});
+}
+
+void UnaryCall::StartAttempt() {
+  absl::MutexLock lock(&mutex_);
+  pausing_ = false;
+  ++attempts_;
+  channel_ = &channels_->Pick();
+  channel_->calls.fetch_add(1, std::memory_order_relaxed);
+  context_ = std::make_unique<grpc::ClientContext>();
+  context_->set_wait_for_ready(spec_.wait_for_ready);
+  if (spec_.deadline != absl::InfiniteFuture()) {
+    context_->set_deadline(absl::ToChronoTime(spec_.deadline));
+  }
+  response_.Clear();
+  status_ = grpc::Status();
+  reader_ = channel_->stub->PrepareUnaryCall(context_.get(), spec_.method, spec_.request, queue_);
+  reader_->StartCall();
+  reader_->Finish(&response_, &status_, new CallTag{shared_from_this()});
+  if (cancelled_) {
+    context_->TryCancel();
+  }
+}
+
+void UnaryCall::Cancel() {
+  absl::MutexLock lock(&mutex_);
+  cancelled_ = true;
+  if (pausing_) {
+    alarm_.Cancel();
+  } else if (context_ != nullptr) {
+    context_->TryCancel();
+  }
+}
+
+absl::Duration UnaryCall::RetryDelay() {
+  if (cancelled_ || attempts_ >= spec_.max_attempts ||
+      status_.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED) {
+    return absl::InfiniteDuration();
+  }
+  const auto& trailers = context_->GetServerTrailingMetadata();
+  const auto pushback = trailers.find(kPushbackTrailer);
+  int milliseconds = -1;
+  if (pushback == trailers.end() ||
+      !absl::SimpleAtoi(absl::string_view(pushback->second.data(), pushback->second.size()),
+                        &milliseconds) ||
+      milliseconds < 0) {
+    return absl::InfiniteDuration();
+  }
+  const absl::Duration delay = absl::Milliseconds(milliseconds);
+  return absl::Now() + delay < spec_.deadline ? delay : absl::InfiniteDuration();
+}
+
+void UnaryCall::OnEvent() {
+  bool answered = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (!pausing_) {
+      channel_->calls.fetch_sub(1, std::memory_order_relaxed);
+      const absl::Duration delay = RetryDelay();
+      if (delay != absl::InfiniteDuration()) {
+        pausing_ = true;
+        alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + delay),
+                   new CallTag{shared_from_this()});
+        return;
+      }
+      answered = true;
+    } else if (cancelled_) {
+      answered = true;
+      status_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled while waiting to retry");
+    }
+  }
+  if (!answered) {
+    StartAttempt();
+  } else if (!spec_.failure.ok()) {
+    Finish(spec_.failure);
+  } else if (status_.ok()) {
+    Finish(std::move(response_));
+  } else {
+    Finish(ToStatus(status_));
+  }
+}
+
+void UnaryCall::Finish(absl::StatusOr<grpc::ByteBuffer> result) {
+  const Done done = std::move(done_);
+  done(std::move(result));
+}
+
+}  // namespace baseband::client
