@@ -1,0 +1,256 @@
+#include "server/config/config.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "kernels/base/status_macros.h"
+#include "server/config/nearest.h"
+#include "server/config/settings.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr absl::string_view kEnvironmentPrefix = "BASEBANDD_";
+
+constexpr char kFooter[] =
+    "Each flag can also be set as BASEBANDD_<NAME> in the environment and as NAME = VALUE in the\n"
+    "file that --config names. Flags win over the environment, the environment over the file.\n"
+    "There is no TLS yet: an address that other hosts can reach is refused unless\n"
+    "--allow_plaintext_network says that the network is trusted.";
+
+// One place settings come from: what it gave for each setting, by the setting's name.
+using Given = std::map<std::string, std::vector<std::string>>;
+
+std::vector<std::string> KnownNames() {
+  std::vector<std::string> names = {"config"};
+  for (const Setting& setting : Settings()) names.push_back(setting.name);
+  return names;
+}
+
+bool IsKnown(const std::string& name) {
+  const std::vector<std::string> names = KnownNames();
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string EnvironmentName(absl::string_view name) {
+  return absl::StrCat(kEnvironmentPrefix, absl::AsciiStrToUpper(name));
+}
+
+// ------------------------------------------------------------------------------- command line
+
+struct Flags {
+  Given given;
+  std::string config_file;
+  bool check_config = false;
+  std::string output;  // of --help and --version
+};
+
+// CLI11 takes `--metrics_listen=` for a flag whose value follows; here it means off.
+std::vector<std::string> Arguments(int argc, const char* const* argv) {
+  std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
+  for (std::string& argument : arguments) {
+    if (argument == "--metrics_listen=") argument = "--metrics_listen=off";
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  return arguments;
+}
+
+absl::Status UnknownArgument(const std::string& argument) {
+  if (!absl::StartsWith(argument, "-")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unexpected argument '", argument, "': basebandd takes flags only"));
+  }
+  const std::string flag = argument.substr(0, argument.find('='));
+  std::vector<std::string> known = {"--help", "--version", "--check-config"};
+  for (const std::string& name : KnownNames()) known.push_back(absl::StrCat("--", name));
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown flag ", flag, "; did you mean ", NearestName(flag, known), "?"));
+}
+
+absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
+  CLI::App app("basebandd: encodes and decodes the code blocks of base stations, by gRPC.\n",
+               "basebandd");
+  app.footer(kFooter);
+  app.set_version_flag("--version", absl::StrCat("basebandd ", std::string(Version())));
+  app.allow_extras();
+  Flags flags;
+  app.add_flag("--check-config", flags.check_config,
+               "Print the configuration these flags, environment and file amount to, and exit");
+  CLI::Option* const config =
+      app.add_option("--config", flags.config_file, "A file of settings: INI or TOML");
+  config->type_name("FILE");
+  const Config defaults;
+  for (const Setting& setting : Settings()) {
+    CLI::Option* const option =
+        app.add_option("--" + setting.name, flags.given[setting.name], setting.help);
+    option->type_name(setting.value)->allow_extra_args(false);
+    option->default_str(absl::StrJoin(setting.get(defaults), " "));
+    if (setting.is_switch) option->expected(0, 1);
+  }
+  try {
+    app.parse(Arguments(argc, argv));
+  } catch (const CLI::CallForHelp&) {
+    flags.output = app.help();
+  } catch (const CLI::CallForVersion& version) {
+    flags.output = absl::StrCat(version.what(), "\n");
+  } catch (const CLI::Error& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  if (const std::vector<std::string> extras = app.remaining(); !extras.empty()) {
+    return UnknownArgument(extras.front());
+  }
+  for (const Setting& setting : Settings()) {
+    const CLI::Option* const option = app.get_option("--" + setting.name);
+    if (option->count() == 0) {
+      flags.given.erase(setting.name);
+    } else if (setting.is_switch && flags.given[setting.name] == std::vector<std::string>{""}) {
+      flags.given[setting.name] = {"true"};
+    }
+  }
+  return flags;
+}
+
+// -------------------------------------------------------------------------------- environment
+
+bool IsFromKubernetes(absl::string_view name) {
+  return name == "PORT" || absl::StartsWith(name, "PORT_") || absl::StartsWith(name, "SERVICE_");
+}
+
+absl::StatusOr<Given> ReadEnvironment(const char* const* environment) {
+  Given given;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    absl::string_view entry = *environment;
+    if (!absl::ConsumePrefix(&entry, kEnvironmentPrefix)) continue;
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(entry, absl::MaxSplits('=', 1));
+    if (IsFromKubernetes(parts.first)) continue;
+    const std::string name = absl::AsciiStrToLower(parts.first);
+    if (!IsKnown(name) || parts.first != absl::AsciiStrToUpper(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("unknown environment variable ", kEnvironmentPrefix, parts.first,
+                       "; did you mean ", EnvironmentName(NearestName(name, KnownNames())), "?"));
+    }
+    given[name] = {std::string(parts.second)};
+  }
+  if (const auto listen = given.find("listen"); listen != given.end()) {
+    listen->second = absl::StrSplit(listen->second[0], ',');
+  }
+  return given;
+}
+
+// --------------------------------------------------------------------------------------- file
+
+absl::StatusOr<Given> ReadFile(const std::string& path) {
+  Given given;
+  if (path.empty()) return given;
+  std::ifstream file(path);
+  file.peek();
+  if (!file.is_open() || file.bad()) {  // bad: a folder
+    return absl::NotFoundError(absl::StrCat("config ", path, " cannot be read"));
+  }
+  std::vector<CLI::ConfigItem> items;
+  try {
+    items = CLI::ConfigBase().from_config(file);
+  } catch (const CLI::Error& error) {
+    return absl::InvalidArgumentError(absl::StrCat("config ", path, ": ", error.what()));
+  }
+  for (const CLI::ConfigItem& item : items) {
+    const std::string key = item.fullname();
+    if (key == "config" || !IsKnown(key)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("unknown key ", key, " in ", path, "; did you mean ",
+                       NearestName(key, KnownNames()), "?"));
+    }
+    std::vector<std::string>& values = given[key];
+    values.insert(values.end(), item.inputs.begin(), item.inputs.end());
+  }
+  return given;
+}
+
+// ----------------------------------------------------------------------------------- together
+
+// Sets what `given` names and `config` has not got from a stronger place, and notes the place.
+absl::Status Apply(const Given& given, const std::function<std::string(const std::string&)>& title,
+                   const std::string& place, Config* config,
+                   std::map<std::string, std::string>* places) {
+  for (const Setting& setting : Settings()) {
+    const auto found = given.find(setting.name);
+    if (found == given.end()) continue;
+    const std::string name = title(setting.name);
+    if (found->second.size() != 1 && (!setting.repeats || found->second.empty())) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, " has ", found->second.size(), " values (", absl::StrJoin(found->second, " "),
+          "); it takes one", setting.name == "device" ? ", in quotes if it has a comma" : ""));
+    }
+    BASEBAND_RETURN_IF_ERROR(setting.set(name, found->second, config));
+    (*places)[setting.name] = absl::StrCat(place, name);
+  }
+  return absl::OkStatus();
+}
+
+std::string Print(const Config& config, const std::map<std::string, std::string>& places) {
+  std::string text = absl::StrCat("# Effective configuration of basebandd ", Version(), "\n");
+  for (const Setting& setting : Settings()) {
+    std::vector<std::string> values = setting.get(config);
+    for (std::string& value : values) {
+      if (setting.is_text) value = absl::StrCat("\"", value, "\"");
+    }
+    if (const auto place = places.find(setting.name); place != places.end()) {
+      absl::StrAppend(&text, "# from ", place->second, "\n");
+    }
+    const std::string joined = absl::StrJoin(values, ", ");
+    absl::StrAppend(&text, setting.name, " = ",
+                    setting.repeats ? absl::StrCat("[", joined, "]") : joined, "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::string_view Version() { return BASEBAND_VERSION; }
+
+absl::StatusOr<Command> ParseCommandLine(int argc, const char* const* argv,
+                                         const char* const* environment) {
+  BASEBAND_ASSIGN_OR_RETURN(Flags flags, ReadFlags(argc, argv));
+  Command command;
+  if (!flags.output.empty()) {
+    command.action = Command::Action::kPrint;
+    command.output = std::move(flags.output);
+    return command;
+  }
+  BASEBAND_ASSIGN_OR_RETURN(Given from_environment, ReadEnvironment(environment));
+  std::string path = flags.config_file;
+  if (const auto found = from_environment.find("config"); found != from_environment.end()) {
+    if (path.empty()) path = found->second[0];
+  }
+  BASEBAND_ASSIGN_OR_RETURN(const Given from_file, ReadFile(path));
+
+  // Weakest first, so that the stronger overwrite.
+  std::map<std::string, std::string> places;
+  Config& config = command.config;
+  const auto in_file = [&path](const std::string& name) { return absl::StrCat(path, ": ", name); };
+  const auto as_variable = [](const std::string& name) { return EnvironmentName(name); };
+  const auto as_flag = [](const std::string& name) { return absl::StrCat("--", name); };
+  BASEBAND_RETURN_IF_ERROR(Apply(from_file, in_file, "file ", &config, &places));
+  BASEBAND_RETURN_IF_ERROR(Apply(from_environment, as_variable, "environment ", &config, &places));
+  BASEBAND_RETURN_IF_ERROR(Apply(flags.given, as_flag, "flag ", &config, &places));
+  BASEBAND_RETURN_IF_ERROR(CheckTogether(config));
+  if (flags.check_config) {
+    command.action = Command::Action::kPrint;
+    command.output = Print(config, places);
+  }
+  return command;
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,91 @@
+// What basebandd was told: its flags and their equivalents.
+//
+// Every setting has one name, `lanes`, and four places, the first that names it wins:
+//   flag --lanes=4  >  environment BASEBANDD_LANES=4  >  file (--config FILE) lanes = 4  >  default
+// A setting that repeats (`listen`) is taken whole from one place; in the environment its values are
+// separated by commas. A name nobody knows is an error wherever it stands, and so is a value outside
+// its range. Exempt are BASEBANDD_PORT, BASEBANDD_PORT_* and BASEBANDD_SERVICE_*, which Kubernetes
+// puts into the environment of every pod beside a service called basebandd.
+#ifndef BASEBAND_SERVER_CONFIG_CONFIG_H_
+#define BASEBAND_SERVER_CONFIG_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace baseband::server {
+
+// "0.1.0"
+absl::string_view Version();
+
+// --device=auto|cpu|cuda[:i,j]
+struct DeviceSelection {
+  enum class Kind {
+    kAuto,  // every GPU that works, else the CPU
+    kCpu,
+    kCuda,  // no GPU is an error
+  };
+  Kind kind = Kind::kAuto;
+  std::vector<int> cuda_ordinals;  // kCuda: these GPUs, in order; empty: all
+};
+
+enum class LogFormat { kText, kJson };
+// How a lane learns that the GPU is done: kSpin is 8 us faster, kBlock leaves the core to others.
+enum class Completion { kSpin, kBlock };
+
+struct Config {
+  DeviceSelection device;
+  std::vector<std::string> listen = {"127.0.0.1:50151"};  // HOST:PORT or unix:PATH
+  std::string metrics_listen = "127.0.0.1:9151";          // HOST:PORT; empty: no metrics page
+  bool allow_plaintext_network = false;
+
+  int lanes = 4;        // per CUDA device
+  int cpu_threads = 0;  // of the CPU device; 0: one a core
+  int lane_input_mib = 64;
+  int lane_output_mib = 64;
+  int staging_mib = 512;
+  int reply_mib = 512;
+  Completion completion = Completion::kSpin;
+
+  int max_request_mib = 64;
+  int max_blocks_per_request = 65536;
+  int queue_requests = 4096;
+  int queue_mib = 256;
+  int max_batch_blocks = 16384;
+  int max_batch_requests = 1024;
+  absl::Duration max_queue_delay;  // --max_queue_delay_us; zero: a batch never waits for company
+
+  int grpc_threads = 0;  // 0: by the number of cores
+  absl::Duration drain_timeout = absl::Seconds(30);  // --drain_seconds
+
+  std::string log_level = "info";  // trace, debug, info, warning, error or off
+  LogFormat log_format = LogFormat::kText;
+};
+
+inline constexpr int64_t MibToBytes(int mib) { return int64_t{mib} * 1024 * 1024; }
+
+// What to do with a command line that is right.
+struct Command {
+  enum class Action {
+    kServe,
+    kPrint,  // --help, --version, --check-config: print `output` and exit with 0
+  };
+  Action action = Action::kServe;
+  Config config;
+  std::string output;
+};
+
+// Reads the command line, `environment` ("NAME=value" each; null-terminated, as `environ`) and the
+// file that --config or BASEBANDD_CONFIG names. The output of --check-config is a file for --config
+// that repeats the effective configuration. InvalidArgument names the place, the value and the
+// range, or the nearest known name; NotFound if the file cannot be opened.
+absl::StatusOr<Command> ParseCommandLine(int argc, const char* const* argv,
+                                         const char* const* environment);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_CONFIG_CONFIG_H_

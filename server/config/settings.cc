@@ -1,0 +1,301 @@
+#include "server/config/settings.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "kernels/base/status_macros.h"
+#include "server/config/address.h"
+
+namespace baseband::server {
+namespace {
+
+using Values = std::vector<std::string>;
+
+absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max) {
+  int value = 0;
+  if (!absl::SimpleAtoi(text, &value) || value < min || value > max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " ", text, " is not in [", min, ", ", max, "]"));
+  }
+  return value;
+}
+
+// A whole number in [min, max], kept in `member` (an int).
+Setting Number(std::string name, int min, int max, int Config::*member, std::string help) {
+  Setting setting;
+  setting.name = std::move(name);
+  setting.value = absl::StrCat(min, "..", max);
+  setting.help = std::move(help);
+  setting.set = [=](absl::string_view title, const Values& values, Config* config) -> absl::Status {
+    BASEBAND_ASSIGN_OR_RETURN(config->*member, ParseInt(title, values[0], min, max));
+    return absl::OkStatus();
+  };
+  setting.get = [=](const Config& config) { return Values{absl::StrCat(config.*member)}; };
+  return setting;
+}
+
+// The same in steps of `unit`, kept as a duration.
+Setting Span(std::string name, int min, int max, absl::Duration unit,
+             absl::Duration Config::*member, std::string help) {
+  Setting setting = Number(std::move(name), min, max, nullptr, std::move(help));
+  setting.set = [=](absl::string_view title, const Values& values, Config* config) -> absl::Status {
+    BASEBAND_ASSIGN_OR_RETURN(const int count, ParseInt(title, values[0], min, max));
+    config->*member = count * unit;
+    return absl::OkStatus();
+  };
+  setting.get = [=](const Config& config) {
+    return Values{absl::StrCat(absl::ToInt64Microseconds(config.*member) /
+                               absl::ToInt64Microseconds(unit))};
+  };
+  return setting;
+}
+
+template <typename T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+// One of a few words.
+template <typename T>
+Setting Choice(std::string name, Choices<T> choices, T Config::*member, std::string help) {
+  const std::string words = absl::StrJoin(
+      choices, "|", [](std::string* out, const auto& choice) { out->append(choice.first); });
+  Setting setting;
+  setting.name = std::move(name);
+  setting.value = words;
+  setting.help = std::move(help);
+  setting.is_text = true;
+  setting.set = [=](absl::string_view title, const Values& values, Config* config) {
+    for (const auto& [word, value] : choices) {
+      if (word == values[0]) {
+        config->*member = value;
+        return absl::OkStatus();
+      }
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(title, " ", values[0], " is not one of ", words));
+  };
+  setting.get = [=](const Config& config) {
+    for (const auto& [word, value] : choices) {
+      if (value == config.*member) return Values{word};
+    }
+    return Values{};
+  };
+  return setting;
+}
+
+Choices<std::string> Words(const Values& words) {
+  Choices<std::string> choices;
+  for (const std::string& word : words) choices.emplace_back(word, word);
+  return choices;
+}
+
+Setting Switch(std::string name, bool Config::*member, std::string help) {
+  Setting setting =
+      Choice<bool>(std::move(name), {{"true", true}, {"false", false}}, member, std::move(help));
+  setting.is_switch = true;
+  setting.is_text = false;
+  return setting;
+}
+
+absl::Status SetDevice(absl::string_view name, const Values& values, Config* config) {
+  absl::string_view text = values[0];
+  DeviceSelection device;
+  if (text == "auto" || text == "cpu") {
+    device.kind = text == "cpu" ? DeviceSelection::Kind::kCpu : DeviceSelection::Kind::kAuto;
+  } else if (absl::ConsumePrefix(&text, "cuda") &&
+             (text.empty() || absl::ConsumePrefix(&text, ":"))) {
+    device.kind = DeviceSelection::Kind::kCuda;
+    std::set<int> seen;
+    for (const absl::string_view part : absl::StrSplit(text, ',')) {
+      if (values[0] == "cuda") break;
+      int ordinal = 0;
+      if (!absl::SimpleAtoi(part, &ordinal) || ordinal < 0 || ordinal > 255) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " ", values[0], ": GPU '", part, "' is not in [0, 255]"));
+      }
+      if (!seen.insert(ordinal).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " ", values[0], " names GPU ", ordinal, " twice"));
+      }
+      device.cuda_ordinals.push_back(ordinal);
+    }
+  } else {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " ", values[0], " is not one of auto, cpu, cuda, cuda:0, cuda:0,1"));
+  }
+  config->device = device;
+  return absl::OkStatus();
+}
+
+Values GetDevice(const Config& config) {
+  switch (config.device.kind) {
+    case DeviceSelection::Kind::kAuto:
+      return {"auto"};
+    case DeviceSelection::Kind::kCpu:
+      return {"cpu"};
+    case DeviceSelection::Kind::kCuda:
+      break;
+  }
+  const std::vector<int>& ordinals = config.device.cuda_ordinals;
+  return {absl::StrCat("cuda", ordinals.empty() ? "" : ":", absl::StrJoin(ordinals, ","))};
+}
+
+Setting DeviceSetting() {
+  Setting setting;
+  setting.name = "device";
+  setting.value = "auto|cpu|cuda[:i,j]";
+  setting.help = "What computes: every GPU that works, else the CPU; the CPU; all or some GPUs";
+  setting.is_text = true;
+  setting.set = SetDevice;
+  setting.get = GetDevice;
+  return setting;
+}
+
+Setting ListenSetting() {
+  Setting setting;
+  setting.name = "listen";
+  setting.value = "HOST:PORT|unix:PATH";
+  setting.help = "Where to serve gRPC; repeatable. Plain TCP, so loopback only (see below)";
+  setting.repeats = true;
+  setting.is_text = true;
+  setting.set = [](absl::string_view name, const Values& values, Config* config) {
+    for (const std::string& value : values) {
+      if (const absl::Status status = ParseAddress(value).status(); !status.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat(name, " ", value, " ", status.message()));
+      }
+    }
+    config->listen = values;
+    return absl::OkStatus();
+  };
+  setting.get = [](const Config& config) { return config.listen; };
+  return setting;
+}
+
+Setting MetricsListenSetting() {
+  Setting setting;
+  setting.name = "metrics_listen";
+  setting.value = "HOST:PORT|off";
+  setting.help = "Where to serve the Prometheus metrics page; off or empty: nowhere";
+  setting.is_text = true;
+  setting.set = [](absl::string_view name, const Values& values, Config* config) -> absl::Status {
+    if (values[0].empty() || values[0] == "off") {
+      config->metrics_listen.clear();
+      return absl::OkStatus();
+    }
+    const absl::StatusOr<Address> address = ParseAddress(values[0]);
+    if (!address.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " ", values[0], " ", address.status().message()));
+    }
+    if (address->is_unix()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " ", values[0], " is a Unix socket: expected HOST:PORT"));
+    }
+    config->metrics_listen = values[0];
+    return absl::OkStatus();
+  };
+  setting.get = [](const Config& config) {
+    return Values{config.metrics_listen.empty() ? "off" : config.metrics_listen};
+  };
+  return setting;
+}
+
+std::vector<Setting> MakeSettings() {
+  return {
+      DeviceSetting(),
+      ListenSetting(),
+      Switch("allow_plaintext_network", &Config::allow_plaintext_network,
+             "Let --listen name an address other hosts can reach, without encryption"),
+      MetricsListenSetting(),
+      Number("lanes", 1, 32, &Config::lanes, "Batches in flight on each GPU"),
+      Number("cpu_threads", 0, 1024, &Config::cpu_threads,
+             "Threads of the CPU device; 0: one for each core"),
+      Number("lane_input_mib", 1, 4096, &Config::lane_input_mib,
+             "Input arena of a lane: most payload of one batch, MiB"),
+      Number("lane_output_mib", 1, 4096, &Config::lane_output_mib,
+             "Output arena of a lane: most results of one batch, MiB"),
+      Number("staging_mib", 1, 65536, &Config::staging_mib,
+             "Host memory for payloads that wait or are on their way, MiB"),
+      Number("reply_mib", 1, 65536, &Config::reply_mib, "Host memory for replies not yet sent, MiB"),
+      Choice<Completion>("completion", {{"spin", Completion::kSpin}, {"block", Completion::kBlock}},
+                         &Config::completion,
+                         "How a lane waits for its GPU: spin (fastest) or block (frees the core)"),
+      Number("max_request_mib", 1, 2047, &Config::max_request_mib, "Largest request message, MiB"),
+      Number("max_blocks_per_request", 1, 1 << 20, &Config::max_blocks_per_request,
+             "Most code blocks in a request"),
+      Number("queue_requests", 1, 1 << 20, &Config::queue_requests,
+             "Most requests waiting; more are refused with a retry hint"),
+      Number("queue_mib", 1, 65536, &Config::queue_mib,
+             "Most payload waiting, MiB; more is refused with a retry hint"),
+      Number("max_batch_blocks", 1, 1 << 20, &Config::max_batch_blocks,
+             "Most code blocks in a batch"),
+      Number("max_batch_requests", 1, 65536, &Config::max_batch_requests,
+             "Most requests in a batch"),
+      Span("max_queue_delay_us", 0, 1000000, absl::Microseconds(1), &Config::max_queue_delay,
+           "How long a batch may wait for company while a lane is free; 0: not at all"),
+      Number("grpc_threads", 0, 256, &Config::grpc_threads,
+             "Threads that serve gRPC; 0: by the number of cores"),
+      Span("drain_seconds", 0, 3600, absl::Seconds(1), &Config::drain_timeout,
+           "After SIGTERM: how long accepted requests may take to finish"),
+      Choice<std::string>("log_level", Words({"trace", "debug", "info", "warning", "error", "off"}),
+                          &Config::log_level, "Least severe log line that is written"),
+      Choice<LogFormat>("log_format", {{"text", LogFormat::kText}, {"json", LogFormat::kJson}},
+                        &Config::log_format, "Log lines for people or for machines"),
+  };
+}
+
+absl::Status CheckFits(absl::string_view small, int small_value, absl::string_view large,
+                       int large_value, absl::string_view why) {
+  if (small_value <= large_value) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(small, " ", small_value, " is larger than ", large,
+                                                 " ", large_value, ": ", why));
+}
+
+absl::Status CheckAddresses(const Config& config) {
+  std::set<std::string> seen;
+  if (!config.metrics_listen.empty()) seen.insert(config.metrics_listen);
+  for (const std::string& text : config.listen) {
+    BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
+    if (!address.is_local() && !config.allow_plaintext_network) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("listen ", text,
+                       " can be reached from other hosts, without encryption: use a loopback "
+                       "address or unix:PATH, or say allow_plaintext_network"));
+    }
+    const bool any_free_port = !address.is_unix() && address.port == 0;
+    if (!any_free_port && !seen.insert(text).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("listen ", text, " is taken by another listen or metrics_listen"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const std::vector<Setting>& Settings() {
+  static const auto& settings = *new std::vector<Setting>(MakeSettings());
+  return settings;
+}
+
+absl::Status CheckTogether(const Config& config) {
+  BASEBAND_RETURN_IF_ERROR(CheckFits("max_request_mib", config.max_request_mib, "lane_input_mib",
+                                     config.lane_input_mib,
+                                     "a request has to fit into the input arena of a lane"));
+  BASEBAND_RETURN_IF_ERROR(CheckFits("max_request_mib", config.max_request_mib, "queue_mib",
+                                     config.queue_mib, "the queue has to hold a request"));
+  BASEBAND_RETURN_IF_ERROR(CheckFits("max_request_mib", config.max_request_mib, "staging_mib",
+                                     config.staging_mib, "staging has to hold a request"));
+  BASEBAND_RETURN_IF_ERROR(CheckFits("lane_output_mib", config.lane_output_mib, "reply_mib",
+                                     config.reply_mib,
+                                     "memory for replies has to hold those of one batch"));
+  return CheckAddresses(config);
+}
+
+}  // namespace baseband::server

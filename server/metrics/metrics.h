@@ -1,0 +1,148 @@
+// What the server counts and times. The names stand in names.h; here is how they are moved.
+//
+// Thread-safe. Every series is registered at construction (AddDevice and AddPool: at start), so that
+// a counter costs an atomic add and a histogram an uncontended lock, and nothing throws later.
+// Knows neither gRPC nor CUDA.
+#ifndef BASEBAND_SERVER_METRICS_METRICS_H_
+#define BASEBAND_SERVER_METRICS_METRICS_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace prometheus {
+class Collectable;
+class Counter;
+class Gauge;
+class Histogram;
+class Registry;
+}  // namespace prometheus
+
+namespace baseband::server {
+
+// Label values, in the order of their enums. A new operation adds its name here and in kRpcNames.
+enum class Rpc { kEncode, kDecode, kGetCapabilities };
+inline constexpr std::array<const char*, 3> kRpcNames = {"Encode", "Decode", "GetCapabilities"};
+
+enum class Stage { kReceive, kQueue, kCopyIn, kH2d, kKernel, kD2h, kReply };
+inline constexpr std::array<const char*, 7> kStageNames = {"receive", "queue", "copy_in", "h2d",
+                                                           "kernel",  "d2h",   "reply"};
+
+enum class CodeFamily { kNr, kWimax, kWifi, kCustom };
+inline constexpr std::array<const char*, 4> kCodeFamilyNames = {"nr", "wimax", "wifi", "custom"};
+
+enum class DropCause { kDeadline, kCancelled, kShutdown };
+inline constexpr std::array<const char*, 3> kDropCauseNames = {"deadline", "cancelled", "shutdown"};
+
+// Gathers the outcomes of a batch's code blocks without touching a metric. Not thread-safe.
+class DecodeTally {
+ public:
+  static constexpr int kMaxIterations = 100;
+  // `iterations` in [0, kMaxIterations]; anything else counts as the nearer end.
+  void Add(int iterations, bool parity_ok);
+
+ private:
+  friend class Metrics;
+  std::array<uint32_t, kMaxIterations + 1> blocks_{};  // by iterations
+  uint64_t parity_failures_ = 0;
+};
+
+class Metrics {
+ public:
+  explicit Metrics(absl::string_view version);
+  ~Metrics();
+  Metrics(const Metrics&) = delete;
+  Metrics& operator=(const Metrics&) = delete;
+
+  // ------------------------------------------------------------------------------- at start
+  // A device and its lanes; returns the number the other calls know it by. `device` is its id
+  // ("cuda:0", "cpu"), `kind` "cuda" or "cpu", `name` the maker's. Healthy is 0 until set.
+  int AddDevice(const std::string& device, const std::string& kind, const std::string& name,
+                int num_lanes);
+  // A pool of memory ("staging", "reply", "cuda:0 pinned"); returns its number.
+  int AddPool(const std::string& pool, int64_t capacity_bytes);
+  void SetQueueCapacity(int64_t requests, int64_t bytes);
+  // Runs `sample` before each scrape, on the scraping thread: the place to set gauges from state
+  // that somebody else keeps. It must stay callable while a scrape can happen.
+  void BeforeScrape(std::function<void(Metrics&)> sample);
+
+  // ----------------------------------------------------------------------------- hot path
+  // A request has arrived; exactly one RequestFinished must follow.
+  void RequestStarted(Rpc rpc, int64_t request_bytes);
+  void RequestFinished(Rpc rpc, absl::StatusCode code, absl::Duration duration,
+                       int64_t response_bytes);
+  void ObserveStage(Rpc rpc, Stage stage, absl::Duration duration);
+  // Refused before it was queued. Goes with RequestFinished, not instead of it.
+  void CountRejected(Rpc rpc, absl::StatusCode code);
+  // Left the queue unlaunched.
+  void CountDropped(Rpc rpc, DropCause cause);
+  void ObserveBatch(Rpc rpc, int blocks, int requests);
+  void CountBlocks(Rpc rpc, CodeFamily family, int64_t blocks, int64_t information_bits);
+  void ObserveDecode(const DecodeTally& tally);
+  // `device` from AddDevice, `lane` below its num_lanes.
+  void AddLaneBusy(int device, int lane, absl::Duration busy);
+
+  // -------------------------------------------------------------------------------- gauges
+  void SetQueueDepth(Rpc rpc, int64_t requests);
+  void SetQueueBytes(int64_t bytes);
+  void SetDeviceHealthy(int device, bool healthy);
+  void SetPoolUsed(int pool, int64_t bytes);
+
+  // -------------------------------------------------------------------------------- reading
+  // What a scrape collects; for MetricsServer.
+  std::shared_ptr<prometheus::Collectable> collectable() const;
+  // The metrics page, in the text format of Prometheus.
+  std::string Render() const;
+
+ private:
+  class Scrape;
+  static constexpr size_t kNumCodes = 17;  // canonical codes
+
+  struct PerRpc {
+    std::array<prometheus::Counter*, kNumCodes> requests{};
+    std::array<prometheus::Counter*, kNumCodes> rejected{};
+    prometheus::Histogram* duration = nullptr;
+    prometheus::Gauge* in_flight = nullptr;
+    prometheus::Counter* request_bytes = nullptr;
+    prometheus::Counter* response_bytes = nullptr;
+    std::array<prometheus::Histogram*, kStageNames.size()> stages{};
+    std::array<prometheus::Counter*, kDropCauseNames.size()> dropped{};
+    prometheus::Counter* batches = nullptr;
+    prometheus::Histogram* batch_blocks = nullptr;
+    prometheus::Histogram* batch_requests = nullptr;
+    prometheus::Gauge* queue_depth = nullptr;
+    std::array<prometheus::Counter*, kCodeFamilyNames.size()> blocks{};
+    prometheus::Counter* information_bits = nullptr;
+  };
+  struct PerDevice {
+    prometheus::Gauge* healthy = nullptr;
+    std::vector<prometheus::Counter*> lanes_busy;
+  };
+
+  void RegisterRequests();
+  void RegisterJobs();
+  void RegisterProcess(absl::string_view version);
+  PerRpc& Of(Rpc rpc) { return rpcs_[static_cast<size_t>(rpc)]; }
+
+  std::shared_ptr<prometheus::Registry> registry_;
+  std::shared_ptr<Scrape> scrape_;
+  std::array<PerRpc, kRpcNames.size()> rpcs_;
+  std::vector<PerDevice> devices_;
+  std::vector<prometheus::Gauge*> pools_used_;
+  prometheus::Gauge* queue_bytes_ = nullptr;
+  prometheus::Gauge* queue_capacity_requests_ = nullptr;
+  prometheus::Gauge* queue_capacity_bytes_ = nullptr;
+  prometheus::Histogram* decode_iterations_ = nullptr;
+  prometheus::Counter* decode_parity_failures_ = nullptr;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_METRICS_METRICS_H_

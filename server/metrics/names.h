@@ -1,0 +1,96 @@
+// Every metric of basebandd: name (its unit is its last word), labels, meaning. Label values are
+// small closed sets; what a set holds stands in metrics.h.
+#ifndef BASEBAND_SERVER_METRICS_NAMES_H_
+#define BASEBAND_SERVER_METRICS_NAMES_H_
+
+namespace baseband::server::names {
+
+struct Metric {
+  const char* name;
+  const char* help;
+};
+
+// ------------------------------------------------------------------------------------- requests
+// {rpc, code}
+inline constexpr Metric kRequests = {"baseband_requests_total",
+                                     "Requests answered, by canonical gRPC code."};
+// {rpc}
+inline constexpr Metric kRequestDuration = {
+    "baseband_request_duration_seconds",
+    "From the last byte of a request to the hand-over of its answer to gRPC."};
+inline constexpr Metric kRequestsInFlight = {"baseband_requests_in_flight",
+                                             "Requests received and not yet answered."};
+inline constexpr Metric kRequestBytes = {"baseband_request_bytes_total",
+                                         "Bytes of request messages received."};
+inline constexpr Metric kResponseBytes = {"baseband_response_bytes_total",
+                                          "Bytes of response messages sent."};
+// {rpc, stage}
+inline constexpr Metric kStage = {
+    "baseband_stage_seconds",
+    "Time of a request in each stage; device stages are those of its whole batch."};
+// {rpc, code}
+inline constexpr Metric kRejected = {
+    "baseband_rejected_total", "Requests refused before they were queued, by canonical gRPC code."};
+// {rpc, cause}
+inline constexpr Metric kDropped = {
+    "baseband_dropped_total", "Requests that left the queue unlaunched: nobody waited any more."};
+
+// --------------------------------------------------------------------------------------- batches
+// {rpc}
+inline constexpr Metric kBatches = {"baseband_batches_total", "Batches finished by a device."};
+inline constexpr Metric kBatchBlocks = {"baseband_batch_blocks", "Code blocks in a batch."};
+inline constexpr Metric kBatchRequests = {"baseband_batch_requests", "Requests in a batch."};
+inline constexpr Metric kQueueDepth = {"baseband_queue_depth", "Requests waiting for a lane."};
+// {}
+inline constexpr Metric kQueueBytes = {"baseband_queue_bytes", "Payload waiting for a lane."};
+inline constexpr Metric kQueueCapacityRequests = {"baseband_queue_capacity_requests",
+                                                  "Most requests that may wait."};
+inline constexpr Metric kQueueCapacityBytes = {"baseband_queue_capacity_bytes",
+                                               "Most payload that may wait."};
+
+// ---------------------------------------------------------------------------------------- coding
+// {rpc, family}
+inline constexpr Metric kCodeBlocks = {"baseband_code_blocks_total",
+                                       "Code blocks encoded or decoded."};
+// {rpc}
+inline constexpr Metric kInformationBits = {
+    "baseband_information_bits_total", "Information bits encoded or decoded, fillers not counted."};
+// {}
+inline constexpr Metric kDecodeIterations = {"baseband_decode_iterations",
+                                             "Iterations a decoded code block took."};
+inline constexpr Metric kDecodeParityFailures = {
+    "baseband_decode_parity_failures_total",
+    "Decoded code blocks whose decisions fail a parity check."};
+
+// --------------------------------------------------------------------------------------- devices
+// {device, lane}
+inline constexpr Metric kLaneBusy = {"baseband_lane_busy_seconds_total",
+                                     "Time a lane had a batch in hand."};
+// {device, kind, name}
+inline constexpr Metric kDeviceInfo = {"baseband_device_info", "A device in use; always 1."};
+// {device}
+inline constexpr Metric kDeviceHealthy = {
+    "baseband_device_healthy",
+    "1: the device passed its known-answer self-test and was not lost since; else 0."};
+// {pool}
+inline constexpr Metric kPoolUsedBytes = {"baseband_pool_used_bytes",
+                                          "Bytes of a memory pool in use."};
+inline constexpr Metric kPoolCapacityBytes = {"baseband_pool_capacity_bytes",
+                                              "Bytes of a memory pool, reserved at start."};
+
+// --------------------------------------------------------------------------------------- process
+// {version}
+inline constexpr Metric kBuildInfo = {"baseband_build_info", "The program; always 1."};
+// {}; the names every Prometheus client library gives them
+inline constexpr Metric kProcessCpu = {"process_cpu_seconds_total",
+                                       "User and system CPU time spent."};
+inline constexpr Metric kProcessResident = {"process_resident_memory_bytes",
+                                            "Resident memory size."};
+inline constexpr Metric kProcessOpenFds = {"process_open_fds", "Open file descriptors."};
+inline constexpr Metric kProcessMaxFds = {"process_max_fds", "Most file descriptors allowed."};
+inline constexpr Metric kProcessStart = {"process_start_time_seconds",
+                                         "Start of the process, in seconds since 1970."};
+
+}  // namespace baseband::server::names
+
+#endif  // BASEBAND_SERVER_METRICS_NAMES_H_
