@@ -11,6 +11,7 @@
 #define BASEBAND_KERNELS_LDPC_ENCODE_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +19,8 @@
 #include "kernels/ldpc/code.h"
 
 namespace baseband::ldpc {
+
+struct EncodeProgram;
 
 // How the parity of a code follows from its information, found once per code. With
 //   lambda_r = the sum over the systematic blocks of row r of the rotated information groups,
@@ -48,13 +51,17 @@ class EncodePlan {
   absl::Span<const Step> steps() const { return steps_; }
   int num_levels() const { return num_levels_; }
 
-  // The code and its plan as the kernels read them: one relocatable blob of 32-bit words, made once
+  // The same as one sequence of sums, as the CPU runs it (encode_program.h).
+  const EncodeProgram& program() const { return *program_; }
+
+  // The same as the kernels read it: one relocatable blob of 32-bit words, made once
   // (layout in encode_math.h). Copied to the device beside the blocks that use it.
   absl::Span<const uint32_t> table() const { return table_; }
 
  private:
   std::vector<Step> steps_;
   int num_levels_ = 0;
+  std::shared_ptr<const EncodeProgram> program_;
   std::vector<uint32_t> table_;
 };
 

@@ -1,0 +1,244 @@
+#include "kernels/ldpc/encode_program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+#include "kernels/ldpc/encode_math.h"
+
+namespace baseband::ldpc {
+namespace {
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const Code& code, absl::Span<const EncodePlan::Step> steps)
+      : code_(code), steps_(steps) {
+    const auto rows = static_cast<size_t>(code.rows());
+    lambda_group_.resize(rows, EncodeProgram::kNone);
+    parity_group_.resize(rows, EncodeProgram::kNone);
+    group_level_.resize(static_cast<size_t>(code.kb()), -1);
+  }
+
+  EncodeProgram Build() {
+    CountUses();
+    AddLambdas();
+    for (const EncodePlan::Step& step : steps_) {
+      AddStep(step);
+    }
+    // A step with its lambda put in place may come before lambdas of other steps.
+    std::stable_sort(
+        program_.sums.begin(), program_.sums.end(),
+        [](const EncodeProgram::Sum& a, const EncodeProgram::Sum& b) { return a.level < b.level; });
+    RenumberGroups();
+    const int group_words = CpuGroupWords(code_.zc());
+    for (const EncodeProgram::Source& source : program_.sources) {
+      program_.cpu_positions.push_back(
+          static_cast<uint32_t>(source.group * group_words * 64 + source.shift));
+    }
+    return std::move(program_);
+  }
+
+ private:
+  void CountUses() {
+    lambda_uses_.resize(lambda_group_.size(), 0);
+    parity_is_used_.resize(parity_group_.size(), false);
+    for (const EncodePlan::Step& step : steps_) {
+      for (const EncodePlan::Term& term : step.terms) {
+        if (term.is_parity) {
+          parity_is_used_[term.index] = true;
+        } else {
+          ++lambda_uses_[term.index];
+        }
+      }
+    }
+  }
+
+  std::vector<EncodeProgram::Source> Systematic(int row, int shift) const {
+    std::vector<EncodeProgram::Source> sources;
+    for (const Edge& edge : code_.row(row)) {
+      if (edge.column < code_.kb()) {
+        EncodeProgram::Source source;
+        source.group = edge.column;
+        source.shift = static_cast<uint16_t>((edge.shift + shift) % code_.zc());
+        sources.push_back(source);
+      }
+    }
+    return sources;
+  }
+
+  void AddLambdas() {
+    for (int row = 0; row < code_.rows(); ++row) {
+      const std::vector<EncodeProgram::Source> sources = Systematic(row, 0);
+      if (lambda_uses_[static_cast<size_t>(row)] > 1 && sources.size() > 1) {
+        lambda_group_[static_cast<size_t>(row)] = AddSum(sources, true, EncodeProgram::kNone);
+      }
+    }
+  }
+
+  void AddStep(const EncodePlan::Step& step) {
+    std::vector<EncodeProgram::Source> sources;
+    for (const EncodePlan::Term& term : step.terms) {
+      const int group = (term.is_parity ? parity_group_ : lambda_group_)[term.index];
+      if (group != EncodeProgram::kNone) {
+        EncodeProgram::Source source;
+        source.group = static_cast<uint16_t>(group);
+        source.shift = term.shift;
+        sources.push_back(source);
+      } else {
+        const std::vector<EncodeProgram::Source> in_place = Systematic(term.index, term.shift);
+        sources.insert(sources.end(), in_place.begin(), in_place.end());
+      }
+    }
+    parity_group_[step.column] = AddSum(sources, parity_is_used_[step.column], step.column);
+  }
+
+  // Returns the group it is kept in, if it is kept.
+  int AddSum(const std::vector<EncodeProgram::Source>& sources, bool keep, int parity) {
+    EncodeProgram::Sum sum;
+    sum.first_source = static_cast<int>(program_.sources.size());
+    sum.num_sources = static_cast<int>(sources.size());
+    sum.parity = parity;
+    for (const EncodeProgram::Source& source : sources) {
+      sum.level = std::max(sum.level, group_level_[source.group] + 1);
+    }
+    program_.sources.insert(program_.sources.end(), sources.begin(), sources.end());
+    if (keep) {
+      sum.group = static_cast<int>(group_level_.size());
+      group_level_.push_back(sum.level);
+    }
+    program_.sums.push_back(sum);
+    return sum.group;
+  }
+
+  // Kept groups get ascending numbers in the order of their sums.
+  void RenumberGroups() {
+    std::vector<uint16_t> number(group_level_.size());
+    int next = 0;
+    for (; next < code_.kb(); ++next) {
+      number[static_cast<size_t>(next)] = static_cast<uint16_t>(next);
+    }
+    for (EncodeProgram::Sum& sum : program_.sums) {
+      if (sum.group != EncodeProgram::kNone) {
+        number[static_cast<size_t>(sum.group)] = static_cast<uint16_t>(next);
+        sum.group = next++;
+      }
+    }
+    for (EncodeProgram::Source& source : program_.sources) {
+      source.group = number[source.group];
+    }
+    program_.num_groups = next;
+  }
+
+  const Code& code_;
+  absl::Span<const EncodePlan::Step> steps_;
+  EncodeProgram program_;
+  std::vector<int> lambda_uses_;
+  std::vector<bool> parity_is_used_;
+  std::vector<int> lambda_group_;  // by row
+  std::vector<int> parity_group_;  // by column
+  std::vector<int> group_level_;   // by group; -1 for information
+};
+
+// Appends `part`, filled up to a multiple of 16 bytes, and returns the word it begins at.
+template <typename T>
+uint32_t Append(const std::vector<T>& part, std::vector<uint32_t>* table) {
+  const size_t begin = table->size();
+  const size_t num_words = part.size() * sizeof(T) / 4;
+  table->resize(begin + (num_words + 3) / 4 * 4);
+  std::memcpy(table->data() + begin, part.data(), num_words * 4);
+  return static_cast<uint32_t>(begin);
+}
+
+}  // namespace
+
+EncodeProgram MakeProgram(const Code& code, absl::Span<const EncodePlan::Step> steps) {
+  return ProgramBuilder(code, steps).Build();
+}
+
+std::vector<uint32_t> MakeTable(const Code& code, const EncodeProgram& program) {
+  const int zc = code.zc();
+  const auto group_words = static_cast<uint32_t>(GroupWords(zc));
+  const auto extended_words = static_cast<uint32_t>(ExtendedWords(zc));
+
+  std::vector<uint32_t> starts;
+  for (uint32_t e = 0; e < extended_words; ++e) {
+    starts.push_back(32 * e % static_cast<uint32_t>(zc));
+  }
+
+  // Sums of one level that are kept, and those that are not, make one phase each; within a phase
+  // the longest come first, so that the threads of a warp run about equally long.
+  std::vector<EncodeProgram::Sum> ordered = program.sums;
+  const auto is_kept = [](const EncodeProgram::Sum& sum) {
+    return sum.group != EncodeProgram::kNone;
+  };
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [&](const EncodeProgram::Sum& a, const EncodeProgram::Sum& b) {
+                     return std::make_tuple(a.level, !is_kept(a), -((a.num_sources + 1) / 2)) <
+                            std::make_tuple(b.level, !is_kept(b), -((b.num_sources + 1) / 2));
+                   });
+
+  // Group 0 of shared memory is zero: a second source where the number of sources is odd.
+  const auto keep_at = [&](int group) { return static_cast<uint32_t>(group + 1) * extended_words; };
+  std::vector<EncodePhase> phases;
+  std::vector<EncodeTableSum> sums;
+  std::vector<uint32_t> sources;
+  for (size_t i = 0; i < ordered.size(); ++i) {
+    const EncodeProgram::Sum& sum = ordered[i];
+    const bool new_level = i == 0 || ordered[i - 1].level != sum.level;
+    if (new_level || is_kept(ordered[i - 1]) != is_kept(sum)) {
+      EncodePhase phase{};
+      phase.first_sum = static_cast<uint32_t>(i);
+      const uint32_t words = is_kept(sum) && zc % 32 != 0 ? extended_words : group_words;
+      phase.words_per_sum =
+          words | (new_level ? kPhaseBarrier : 0) | (is_kept(sum) ? kPhaseKeeps : 0);
+      phase.magic = QuotientMagic(words);
+      phases.push_back(phase);
+    }
+    phases.back().num_items += phases.back().words_per_sum & (kPhaseBarrier - 1);
+
+    EncodeTableSum out{};
+    out.first_pair = static_cast<uint32_t>(sources.size() / 2);
+    out.num_pairs = static_cast<uint32_t>((sum.num_sources + 1) / 2);
+    out.keep_at = is_kept(sum) ? keep_at(sum.group) : kNoDestination;
+    out.parity =
+        sum.parity == EncodeProgram::kNone ? kNoDestination : static_cast<uint32_t>(sum.parity);
+    sums.push_back(out);
+    for (int s = 0; s < sum.num_sources; ++s) {
+      const auto& source = program.sources[static_cast<size_t>(sum.first_source + s)];
+      const uint32_t word = keep_at(source.group) + source.shift / 32;
+      sources.push_back((4 * word) << 16 | source.shift % 32);
+    }
+    if (sum.num_sources % 2 != 0) {
+      sources.push_back(0);
+    }
+  }
+
+  EncodeTableHeader header{};
+  header.zc = static_cast<uint32_t>(zc);
+  header.k = static_cast<uint32_t>(code.k());
+  header.parity_bits = static_cast<uint32_t>(code.parity_bits());
+  header.group_words = group_words;
+  header.extended_words = extended_words;
+  header.group_magic = QuotientMagic(group_words);
+  header.extended_magic = QuotientMagic(extended_words);
+  header.num_phases = static_cast<uint32_t>(phases.size());
+  if (zc % 32 != 0) {
+    // Staged there: the information as it came, and later the parity; one word more may be read.
+    const uint32_t info_words = (header.k + 31) / 32;
+    const uint32_t parity_words = static_cast<uint32_t>(code.rows()) * group_words;
+    header.staging_words = std::max(info_words, parity_words) + 1;
+  }
+  header.shared_bytes =
+      4 * (header.staging_words + static_cast<uint32_t>(program.num_groups + 1) * extended_words);
+
+  std::vector<uint32_t> table(sizeof(EncodeTableHeader) / 4);
+  Append(starts, &table);
+  header.phases_at = Append(phases, &table);
+  header.sums_at = Append(sums, &table);
+  header.sources_at = Append(sources, &table);
+  std::memcpy(table.data(), &header, sizeof(header));
+  return table;
+}
+
+}  // namespace baseband::ldpc
