@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -49,6 +50,21 @@ std::string EnvironmentName(absl::string_view name) {
 
 // ------------------------------------------------------------------------------- command line
 
+// --lanes=1..32    Batches in flight on each GPU [4]
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(38); }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string value = option->get_type_name();
+    return value.empty() ? "" : absl::StrCat("=", value);
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::string standard = option->get_default_str();
+    return absl::StrCat(option->get_description(),
+                        standard.empty() ? "" : absl::StrCat(" [", standard, "]"));
+  }
+};
+
 struct Flags {
   Given given;
   std::string config_file;
@@ -56,13 +72,17 @@ struct Flags {
   std::string output;  // of --help and --version
 };
 
-// CLI11 takes `--metrics_listen=` for a flag whose value follows; here it means off.
+// The arguments as CLI11 wants them: last one first, and with a value where ours need none. An
+// empty value would be taken for one that follows; --metrics_listen= means off.
 std::vector<std::string> Arguments(int argc, const char* const* argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   for (std::string& argument : arguments) {
     if (argument == "--metrics_listen=") argument = "--metrics_listen=off";
+    for (const Setting& setting : Settings()) {
+      if (setting.is_switch && argument == "--" + setting.name) argument += "=true";
+    }
   }
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  std::reverse(arguments.begin(), arguments.end());
   return arguments;
 }
 
@@ -81,6 +101,7 @@ absl::Status UnknownArgument(const std::string& argument) {
 absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
   CLI::App app("basebandd: encodes and decodes the code blocks of base stations, by gRPC.\n",
                "basebandd");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.footer(kFooter);
   app.set_version_flag("--version", absl::StrCat("basebandd ", std::string(Version())));
   app.allow_extras();
@@ -96,7 +117,6 @@ absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
         app.add_option("--" + setting.name, flags.given[setting.name], setting.help);
     option->type_name(setting.value)->allow_extra_args(false);
     option->default_str(absl::StrJoin(setting.get(defaults), " "));
-    if (setting.is_switch) option->expected(0, 1);
   }
   try {
     app.parse(Arguments(argc, argv));
@@ -111,12 +131,7 @@ absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
     return UnknownArgument(extras.front());
   }
   for (const Setting& setting : Settings()) {
-    const CLI::Option* const option = app.get_option("--" + setting.name);
-    if (option->count() == 0) {
-      flags.given.erase(setting.name);
-    } else if (setting.is_switch && flags.given[setting.name] == std::vector<std::string>{""}) {
-      flags.given[setting.name] = {"true"};
-    }
+    if (app.count("--" + setting.name) == 0) flags.given.erase(setting.name);
   }
   return flags;
 }
@@ -168,9 +183,9 @@ absl::StatusOr<Given> ReadFile(const std::string& path) {
   for (const CLI::ConfigItem& item : items) {
     const std::string key = item.fullname();
     if (key == "config" || !IsKnown(key)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("unknown key ", key, " in ", path, "; did you mean ",
-                       NearestName(key, KnownNames()), "?"));
+      return absl::InvalidArgumentError(absl::StrCat("unknown key ", key, " in ", path,
+                                                     "; did you mean ",
+                                                     NearestName(key, KnownNames()), "?"));
     }
     std::vector<std::string>& values = given[key];
     values.insert(values.end(), item.inputs.begin(), item.inputs.end());

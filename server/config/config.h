@@ -2,10 +2,10 @@
 //
 // Every setting has one name, `lanes`, and four places, the first that names it wins:
 //   flag --lanes=4  >  environment BASEBANDD_LANES=4  >  file (--config FILE) lanes = 4  >  default
-// A setting that repeats (`listen`) is taken whole from one place; in the environment its values are
-// separated by commas. A name nobody knows is an error wherever it stands, and so is a value outside
-// its range. Exempt are BASEBANDD_PORT, BASEBANDD_PORT_* and BASEBANDD_SERVICE_*, which Kubernetes
-// puts into the environment of every pod beside a service called basebandd.
+// A setting that repeats (`listen`) is taken whole from one place; in the environment its values
+// are separated by commas. A name nobody knows is an error wherever it stands, and so is a value
+// outside its range. Exempt are BASEBANDD_PORT, BASEBANDD_PORT_* and BASEBANDD_SERVICE_*, which
+// Kubernetes puts into the environment of every pod beside a service called basebandd.
 #ifndef BASEBAND_SERVER_CONFIG_CONFIG_H_
 #define BASEBAND_SERVER_CONFIG_CONFIG_H_
 
@@ -59,7 +59,7 @@ struct Config {
   int max_batch_requests = 1024;
   absl::Duration max_queue_delay;  // --max_queue_delay_us; zero: a batch never waits for company
 
-  int grpc_threads = 0;  // 0: by the number of cores
+  int grpc_threads = 0;                              // 0: by the number of cores
   absl::Duration drain_timeout = absl::Seconds(30);  // --drain_seconds
 
   std::string log_level = "info";  // trace, debug, info, warning, error or off

@@ -9,7 +9,8 @@
 
 namespace baseband::server {
 
-// The element of `known` (not empty) with the smallest edit distance to `name`, case and '-' against
+// The element of `known` (not empty) with the smallest edit distance to `name`, case and '-'
+// against
 // '_' apart.
 std::string NearestName(absl::string_view name, const std::vector<std::string>& known);
 

@@ -51,8 +51,8 @@ Setting Span(std::string name, int min, int max, absl::Duration unit,
     return absl::OkStatus();
   };
   setting.get = [=](const Config& config) {
-    return Values{absl::StrCat(absl::ToInt64Microseconds(config.*member) /
-                               absl::ToInt64Microseconds(unit))};
+    return Values{
+        absl::StrCat(absl::ToInt64Microseconds(config.*member) / absl::ToInt64Microseconds(unit))};
   };
   return setting;
 }
@@ -222,7 +222,8 @@ std::vector<Setting> MakeSettings() {
              "Output arena of a lane: most results of one batch, MiB"),
       Number("staging_mib", 1, 65536, &Config::staging_mib,
              "Host memory for payloads that wait or are on their way, MiB"),
-      Number("reply_mib", 1, 65536, &Config::reply_mib, "Host memory for replies not yet sent, MiB"),
+      Number("reply_mib", 1, 65536, &Config::reply_mib,
+             "Host memory for replies not yet sent, MiB"),
       Choice<Completion>("completion", {{"spin", Completion::kSpin}, {"block", Completion::kBlock}},
                          &Config::completion,
                          "How a lane waits for its GPU: spin (fastest) or block (frees the core)"),

@@ -1,5 +1,5 @@
-// The table of settings: each one's name, help, range, and how it is read into a Config and printed.
-// Knows nothing of where a value came from.
+// The table of settings: each one's name, help, range, and how it is read into a Config and
+// printed. Knows nothing of where a value came from.
 #ifndef BASEBAND_SERVER_CONFIG_SETTINGS_H_
 #define BASEBAND_SERVER_CONFIG_SETTINGS_H_
 
@@ -14,8 +14,8 @@
 namespace baseband::server {
 
 struct Setting {
-  std::string name;     // "lanes"
-  std::string value;    // what the help puts after the name: "1..32"
+  std::string name;   // "lanes"
+  std::string value;  // what the help puts after the name: "1..32"
   std::string help;
   bool repeats = false;    // takes one value or more, else exactly one
   bool is_switch = false;  // --name alone means --name=true

@@ -1,7 +1,7 @@
 // What the server counts and times. The names stand in names.h; here is how they are moved.
 //
-// Thread-safe. Every series is registered at construction (AddDevice and AddPool: at start), so that
-// a counter costs an atomic add and a histogram an uncontended lock, and nothing throws later.
+// Thread-safe. Every series is registered at construction (AddDevice and AddPool: at start), so
+// that a counter costs an atomic add and a histogram an uncontended lock, and nothing throws later.
 // Knows neither gRPC nor CUDA.
 #ifndef BASEBAND_SERVER_METRICS_METRICS_H_
 #define BASEBAND_SERVER_METRICS_METRICS_H_
@@ -74,6 +74,8 @@ class Metrics {
   void BeforeScrape(std::function<void(Metrics&)> sample);
 
   // ----------------------------------------------------------------------------- hot path
+  // Stages, batches, blocks, drops and queues belong to the RPCs that are jobs of a device;
+  // GetCapabilities is not: its stages are ignored, the rest must not be called for it.
   // A request has arrived; exactly one RequestFinished must follow.
   void RequestStarted(Rpc rpc, int64_t request_bytes);
   void RequestFinished(Rpc rpc, absl::StatusCode code, absl::Duration duration,

@@ -16,8 +16,8 @@ namespace baseband::server {
 
 class MetricsServer {
  public:
-  // Serves `metrics`, which must outlive it, at `address` (HOST:PORT; port 0 takes a free one) until
-  // destruction. Unavailable names the address if it cannot be had.
+  // Serves `metrics`, which must outlive it, at `address` (HOST:PORT; port 0 takes a free one)
+  // until destruction. Unavailable names the address if it cannot be had.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(const std::string& address,
                                                               const Metrics& metrics);
   ~MetricsServer();

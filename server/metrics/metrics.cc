@@ -1,0 +1,292 @@
+#include "server/metrics/metrics.h"
+
+#include <prometheus/collectable.h>
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/metrics/names.h"
+#include "server/metrics/process_sampler.h"
+
+namespace baseband::server {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using prometheus::Labels;
+using prometheus::Registry;
+using Buckets = Histogram::BucketBoundaries;
+
+// Edges on the slots of 5G NR: 125, 250, 500 us and 1 ms.
+const Buckets& SecondsBuckets() {
+  static const auto& buckets = *new Buckets{
+      10e-6,  25e-6,  50e-6, 100e-6, 125e-6, 175e-6, 250e-6, 350e-6, 500e-6, 750e-6, 1e-3,
+      1.5e-3, 2.5e-3, 5e-3,  10e-3,  25e-3,  50e-3,  100e-3, 250e-3, 500e-3, 1.0,    5.0};
+  return buckets;
+}
+
+Buckets PowersOfTwo(int largest) {
+  Buckets buckets;
+  for (int edge = 1; edge <= largest; edge *= 2) buckets.push_back(edge);
+  return buckets;
+}
+
+const Buckets& IterationBuckets() {
+  static const auto& buckets =
+      *new Buckets{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 25, 32, 50, 100};
+  return buckets;
+}
+
+Counter* AddCounter(Registry& registry, const names::Metric& metric, const Labels& labels = {}) {
+  return &prometheus::BuildCounter()
+              .Name(metric.name)
+              .Help(metric.help)
+              .Register(registry)
+              .Add(labels);
+}
+
+Gauge* AddGauge(Registry& registry, const names::Metric& metric, const Labels& labels = {}) {
+  return &prometheus::BuildGauge()
+              .Name(metric.name)
+              .Help(metric.help)
+              .Register(registry)
+              .Add(labels);
+}
+
+Histogram* AddHistogram(Registry& registry, const names::Metric& metric, const Buckets& buckets,
+                        const Labels& labels = {}) {
+  return &prometheus::BuildHistogram()
+              .Name(metric.name)
+              .Help(metric.help)
+              .Register(registry)
+              .Add(labels, buckets);
+}
+
+std::string CodeName(size_t code) {
+  return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
+}
+
+// Whether calls of `rpc` become jobs of a device.
+bool HasJobs(Rpc rpc) { return rpc != Rpc::kGetCapabilities; }
+
+}  // namespace
+
+void DecodeTally::Add(int iterations, bool parity_ok) {
+  ++blocks_[static_cast<size_t>(std::clamp(iterations, 0, kMaxIterations))];
+  if (!parity_ok) ++parity_failures_;
+}
+
+// What a scrape sees: the registry, after the samplers have run.
+class Metrics::Scrape : public prometheus::Collectable {
+ public:
+  explicit Scrape(Metrics* metrics) : metrics_(metrics) {}
+
+  void Add(std::function<void(Metrics&)> sample) {
+    absl::MutexLock lock(&mutex_);
+    samples_.push_back(std::move(sample));
+  }
+
+  std::vector<prometheus::MetricFamily> Collect() const override {
+    {
+      absl::MutexLock lock(&mutex_);
+      for (const auto& sample : samples_) sample(*metrics_);
+    }
+    return metrics_->registry_->Collect();
+  }
+
+ private:
+  Metrics* const metrics_;
+  mutable absl::Mutex mutex_;
+  std::vector<std::function<void(Metrics&)>> samples_ ABSL_GUARDED_BY(mutex_);
+};
+
+Metrics::Metrics(absl::string_view version)
+    : registry_(std::make_shared<Registry>()), scrape_(std::make_shared<Scrape>(this)) {
+  RegisterRequests();
+  RegisterJobs();
+  RegisterProcess(version);
+}
+
+Metrics::~Metrics() = default;
+
+void Metrics::RegisterRequests() {
+  for (size_t i = 0; i < kRpcNames.size(); ++i) {
+    const Labels rpc = {{"rpc", kRpcNames[i]}};
+    PerRpc& series = rpcs_[i];
+    for (size_t code = 0; code < kNumCodes; ++code) {
+      const Labels labels = {{"rpc", kRpcNames[i]}, {"code", CodeName(code)}};
+      series.requests[code] = AddCounter(*registry_, names::kRequests, labels);
+      if (code != 0) series.rejected[code] = AddCounter(*registry_, names::kRejected, labels);
+    }
+    series.duration = AddHistogram(*registry_, names::kRequestDuration, SecondsBuckets(), rpc);
+    series.in_flight = AddGauge(*registry_, names::kRequestsInFlight, rpc);
+    series.request_bytes = AddCounter(*registry_, names::kRequestBytes, rpc);
+    series.response_bytes = AddCounter(*registry_, names::kResponseBytes, rpc);
+  }
+}
+
+void Metrics::RegisterJobs() {
+  for (size_t i = 0; i < kRpcNames.size(); ++i) {
+    if (!HasJobs(static_cast<Rpc>(i))) continue;
+    const std::string name = kRpcNames[i];
+    const Labels rpc = {{"rpc", name}};
+    PerRpc& series = rpcs_[i];
+    for (size_t stage = 0; stage < kStageNames.size(); ++stage) {
+      series.stages[stage] = AddHistogram(*registry_, names::kStage, SecondsBuckets(),
+                                          {{"rpc", name}, {"stage", kStageNames[stage]}});
+    }
+    for (size_t cause = 0; cause < kDropCauseNames.size(); ++cause) {
+      series.dropped[cause] = AddCounter(*registry_, names::kDropped,
+                                         {{"rpc", name}, {"cause", kDropCauseNames[cause]}});
+    }
+    for (size_t family = 0; family < kCodeFamilyNames.size(); ++family) {
+      series.blocks[family] = AddCounter(*registry_, names::kCodeBlocks,
+                                         {{"rpc", name}, {"family", kCodeFamilyNames[family]}});
+    }
+    series.batches = AddCounter(*registry_, names::kBatches, rpc);
+    series.batch_blocks = AddHistogram(*registry_, names::kBatchBlocks, PowersOfTwo(1 << 16), rpc);
+    series.batch_requests =
+        AddHistogram(*registry_, names::kBatchRequests, PowersOfTwo(1 << 10), rpc);
+    series.queue_depth = AddGauge(*registry_, names::kQueueDepth, rpc);
+    series.information_bits = AddCounter(*registry_, names::kInformationBits, rpc);
+  }
+  queue_bytes_ = AddGauge(*registry_, names::kQueueBytes);
+  queue_capacity_requests_ = AddGauge(*registry_, names::kQueueCapacityRequests);
+  queue_capacity_bytes_ = AddGauge(*registry_, names::kQueueCapacityBytes);
+  decode_iterations_ = AddHistogram(*registry_, names::kDecodeIterations, IterationBuckets());
+  decode_parity_failures_ = AddCounter(*registry_, names::kDecodeParityFailures);
+}
+
+void Metrics::RegisterProcess(absl::string_view version) {
+  AddGauge(*registry_, names::kBuildInfo, {{"version", std::string(version)}})->Set(1);
+  AddGauge(*registry_, names::kProcessStart)->Set(ProcessStartSeconds());
+  AddGauge(*registry_, names::kProcessMaxFds)->Set(ProcessMaxFds());
+  Counter* const cpu = AddCounter(*registry_, names::kProcessCpu);
+  Gauge* const resident = AddGauge(*registry_, names::kProcessResident);
+  Gauge* const fds = AddGauge(*registry_, names::kProcessOpenFds);
+  scrape_->Add([=](Metrics&) {
+    cpu->Increment(std::max(0.0, ProcessCpuSeconds() - cpu->Value()));
+    resident->Set(ProcessResidentBytes());
+    fds->Set(ProcessOpenFds());
+  });
+}
+
+int Metrics::AddDevice(const std::string& device, const std::string& kind, const std::string& name,
+                       int num_lanes) {
+  AddGauge(*registry_, names::kDeviceInfo, {{"device", device}, {"kind", kind}, {"name", name}})
+      ->Set(1);
+  PerDevice series;
+  series.healthy = AddGauge(*registry_, names::kDeviceHealthy, {{"device", device}});
+  for (int lane = 0; lane < num_lanes; ++lane) {
+    series.lanes_busy.push_back(AddCounter(*registry_, names::kLaneBusy,
+                                           {{"device", device}, {"lane", std::to_string(lane)}}));
+  }
+  devices_.push_back(std::move(series));
+  return static_cast<int>(devices_.size()) - 1;
+}
+
+int Metrics::AddPool(const std::string& pool, int64_t capacity_bytes) {
+  AddGauge(*registry_, names::kPoolCapacityBytes, {{"pool", pool}})
+      ->Set(static_cast<double>(capacity_bytes));
+  pools_used_.push_back(AddGauge(*registry_, names::kPoolUsedBytes, {{"pool", pool}}));
+  return static_cast<int>(pools_used_.size()) - 1;
+}
+
+void Metrics::SetQueueCapacity(int64_t requests, int64_t bytes) {
+  queue_capacity_requests_->Set(static_cast<double>(requests));
+  queue_capacity_bytes_->Set(static_cast<double>(bytes));
+}
+
+void Metrics::BeforeScrape(std::function<void(Metrics&)> sample) {
+  scrape_->Add(std::move(sample));
+}
+
+void Metrics::RequestStarted(Rpc rpc, int64_t request_bytes) {
+  Of(rpc).in_flight->Increment();
+  Of(rpc).request_bytes->Increment(static_cast<double>(request_bytes));
+}
+
+void Metrics::RequestFinished(Rpc rpc, absl::StatusCode code, absl::Duration duration,
+                              int64_t response_bytes) {
+  PerRpc& series = Of(rpc);
+  series.in_flight->Decrement();
+  series.requests[static_cast<size_t>(code)]->Increment();
+  series.duration->Observe(absl::ToDoubleSeconds(duration));
+  series.response_bytes->Increment(static_cast<double>(response_bytes));
+}
+
+void Metrics::ObserveStage(Rpc rpc, Stage stage, absl::Duration duration) {
+  if (Histogram* const histogram = Of(rpc).stages[static_cast<size_t>(stage)]) {
+    histogram->Observe(absl::ToDoubleSeconds(duration));
+  }
+}
+
+void Metrics::CountRejected(Rpc rpc, absl::StatusCode code) {
+  Of(rpc).rejected[static_cast<size_t>(code)]->Increment();
+}
+
+void Metrics::CountDropped(Rpc rpc, DropCause cause) {
+  Of(rpc).dropped[static_cast<size_t>(cause)]->Increment();
+}
+
+void Metrics::ObserveBatch(Rpc rpc, int blocks, int requests) {
+  PerRpc& series = Of(rpc);
+  series.batches->Increment();
+  series.batch_blocks->Observe(blocks);
+  series.batch_requests->Observe(requests);
+}
+
+void Metrics::CountBlocks(Rpc rpc, CodeFamily family, int64_t blocks, int64_t information_bits) {
+  PerRpc& series = Of(rpc);
+  series.blocks[static_cast<size_t>(family)]->Increment(static_cast<double>(blocks));
+  series.information_bits->Increment(static_cast<double>(information_bits));
+}
+
+void Metrics::ObserveDecode(const DecodeTally& tally) {
+  const Buckets& edges = IterationBuckets();
+  std::vector<double> increments(edges.size() + 1);
+  double sum = 0;
+  for (size_t iterations = 0; iterations < tally.blocks_.size(); ++iterations) {
+    if (tally.blocks_[iterations] == 0) continue;
+    const auto edge = std::lower_bound(edges.begin(), edges.end(), static_cast<double>(iterations));
+    increments[static_cast<size_t>(edge - edges.begin())] += tally.blocks_[iterations];
+    sum += static_cast<double>(iterations) * tally.blocks_[iterations];
+  }
+  decode_iterations_->ObserveMultiple(increments, sum);
+  decode_parity_failures_->Increment(static_cast<double>(tally.parity_failures_));
+}
+
+void Metrics::AddLaneBusy(int device, int lane, absl::Duration busy) {
+  devices_[static_cast<size_t>(device)].lanes_busy[static_cast<size_t>(lane)]->Increment(
+      absl::ToDoubleSeconds(busy));
+}
+
+void Metrics::SetQueueDepth(Rpc rpc, int64_t requests) {
+  Of(rpc).queue_depth->Set(static_cast<double>(requests));
+}
+
+void Metrics::SetQueueBytes(int64_t bytes) { queue_bytes_->Set(static_cast<double>(bytes)); }
+
+void Metrics::SetDeviceHealthy(int device, bool healthy) {
+  devices_[static_cast<size_t>(device)].healthy->Set(healthy ? 1 : 0);
+}
+
+void Metrics::SetPoolUsed(int pool, int64_t bytes) {
+  pools_used_[static_cast<size_t>(pool)]->Set(static_cast<double>(bytes));
+}
+
+std::shared_ptr<prometheus::Collectable> Metrics::collectable() const { return scrape_; }
+
+std::string Metrics::Render() const {
+  return prometheus::TextSerializer().Serialize(scrape_->Collect());
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,253 @@
+// What the metrics page shows after known events, and that names follow the Prometheus conventions.
+#include "server/metrics/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/metrics/metrics_server.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::server {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+
+// Value of a series on the page, "name{labels}"; -1 if it is not there.
+double Value(const Metrics& metrics, const std::string& series) {
+  std::istringstream page(metrics.Render());
+  for (std::string line; std::getline(page, line);) {
+    if (line.rfind(series + " ", 0) == 0) return std::stod(line.substr(series.size() + 1));
+  }
+  return -1;
+}
+
+TEST(MetricsTest, EverySeriesIsThereFromTheStart) {
+  Metrics metrics("1.2.3");
+
+  EXPECT_EQ(Value(metrics, R"(baseband_build_info{version="1.2.3"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_total{code="OK",rpc="Decode"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_rejected_total{code="RESOURCE_EXHAUSTED",rpc="Encode"})"),
+            0);
+  EXPECT_EQ(Value(metrics, R"(baseband_dropped_total{cause="deadline",rpc="Decode"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_stage_seconds_count{rpc="Encode",stage="h2d"})"), 0);
+}
+
+TEST(MetricsTest, ARequestMovesItsCountersOnce) {
+  Metrics metrics("1");
+
+  metrics.RequestStarted(Rpc::kDecode, 1000);
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_in_flight{rpc="Decode"})"), 1);
+  metrics.RequestFinished(Rpc::kDecode, absl::StatusCode::kOk, absl::Microseconds(125), 10);
+
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_in_flight{rpc="Decode"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_total{code="OK",rpc="Decode"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_total{code="OK",rpc="Encode"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_request_bytes_total{rpc="Decode"})"), 1000);
+  EXPECT_EQ(Value(metrics, R"(baseband_response_bytes_total{rpc="Decode"})"), 10);
+  EXPECT_EQ(Value(metrics, R"(baseband_request_duration_seconds_count{rpc="Decode"})"), 1);
+}
+
+TEST(MetricsTest, TimesHaveBucketEdgesOnTheSlotsOfNr) {
+  Metrics metrics("1");
+  for (const int us : {125, 250, 500, 1000}) {
+    metrics.ObserveStage(Rpc::kEncode, Stage::kKernel, absl::Microseconds(us));
+  }
+
+  const std::string bucket = R"(baseband_stage_seconds_bucket{rpc="Encode",stage="kernel",le=")";
+  EXPECT_EQ(Value(metrics, bucket + "0.0001\"}"), 0);
+  EXPECT_EQ(Value(metrics, bucket + "0.000125\"}"), 1);
+  EXPECT_EQ(Value(metrics, bucket + "0.00025\"}"), 2);
+  EXPECT_EQ(Value(metrics, bucket + "0.0005\"}"), 3);
+  EXPECT_EQ(Value(metrics, bucket + "0.001\"}"), 4);
+  EXPECT_EQ(Value(metrics, bucket + "+Inf\"}"), 4);
+}
+
+TEST(MetricsTest, BatchesCountBlocksAndRequests) {
+  Metrics metrics("1");
+
+  metrics.ObserveBatch(Rpc::kEncode, 48, 3);
+  metrics.CountBlocks(Rpc::kEncode, CodeFamily::kWifi, 48, 48 * 324);
+
+  EXPECT_EQ(Value(metrics, R"(baseband_batches_total{rpc="Encode"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_batch_blocks_bucket{rpc="Encode",le="32"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_batch_blocks_bucket{rpc="Encode",le="64"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_batch_requests_sum{rpc="Encode"})"), 3);
+  EXPECT_EQ(Value(metrics, R"(baseband_code_blocks_total{family="wifi",rpc="Encode"})"), 48);
+  EXPECT_EQ(Value(metrics, R"(baseband_information_bits_total{rpc="Encode"})"), 48 * 324);
+}
+
+TEST(MetricsTest, ATallyOfDecodesLandsInTheSameBucketsAsSingleObservations) {
+  Metrics metrics("1");
+  DecodeTally tally;
+  for (const int iterations : {1, 1, 2, 9, 10, 100, 1000}) tally.Add(iterations, iterations < 100);
+
+  metrics.ObserveDecode(tally);
+
+  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="1"})"), 2);
+  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="2"})"), 3);
+  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="8"})"), 3);
+  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="10"})"), 5);
+  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="100"})"), 7);
+  EXPECT_EQ(Value(metrics, "baseband_decode_iterations_count"), 7);
+  EXPECT_EQ(Value(metrics, "baseband_decode_iterations_sum"), 1 + 1 + 2 + 9 + 10 + 100 + 100);
+  EXPECT_EQ(Value(metrics, "baseband_decode_parity_failures_total"), 2);
+}
+
+TEST(MetricsTest, DevicesShowTheirLanesAndTheirHealth) {
+  Metrics metrics("1");
+  const int first = metrics.AddDevice("cuda:0", "cuda", "NVIDIA H200", 2);
+  const int second = metrics.AddDevice("cpu", "cpu", "CPU", 1);
+
+  metrics.AddLaneBusy(first, 1, absl::Milliseconds(250));
+  metrics.SetDeviceHealthy(second, true);
+
+  EXPECT_EQ(
+      Value(metrics, R"(baseband_device_info{device="cuda:0",kind="cuda",name="NVIDIA H200"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_device_healthy{device="cuda:0"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_device_healthy{device="cpu"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_lane_busy_seconds_total{device="cuda:0",lane="0"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_lane_busy_seconds_total{device="cuda:0",lane="1"})"), 0.25);
+}
+
+TEST(MetricsTest, SamplersRunBeforeEachScrape) {
+  Metrics metrics("1");
+  const int pool = metrics.AddPool("reply", 1 << 20);
+  int scrapes = 0;
+  metrics.BeforeScrape([&](Metrics& m) {
+    m.SetPoolUsed(pool, 100 * ++scrapes);
+    m.SetQueueDepth(Rpc::kDecode, scrapes);
+    m.SetQueueBytes(scrapes);
+  });
+  metrics.SetQueueCapacity(4096, 1 << 28);
+
+  EXPECT_EQ(Value(metrics, R"(baseband_pool_used_bytes{pool="reply"})"), 100);
+  EXPECT_EQ(Value(metrics, R"(baseband_queue_depth{rpc="Decode"})"), 2);
+  EXPECT_EQ(Value(metrics, "baseband_queue_bytes"), 3);
+  EXPECT_EQ(Value(metrics, R"(baseband_pool_capacity_bytes{pool="reply"})"), 1 << 20);
+  EXPECT_EQ(Value(metrics, "baseband_queue_capacity_requests"), 4096);
+}
+
+TEST(MetricsTest, TheProcessIsDescribed) {
+  Metrics metrics("1");
+
+  EXPECT_GT(Value(metrics, "process_resident_memory_bytes"), 1 << 20);
+  EXPECT_GT(Value(metrics, "process_open_fds"), 2);
+  EXPECT_GT(Value(metrics, "process_max_fds"), 2);
+  EXPECT_GT(Value(metrics, "process_start_time_seconds"), 1.6e9);
+  EXPECT_GE(Value(metrics, "process_cpu_seconds_total"), 0);
+}
+
+TEST(MetricsTest, CallsThatHaveNoJobsIgnoreTheirStages) {
+  Metrics metrics("1");
+
+  metrics.ObserveStage(Rpc::kGetCapabilities, Stage::kReply, absl::Microseconds(1));
+
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr(R"(stage_seconds_count{rpc="GetCapabilities")")));
+}
+
+TEST(MetricsTest, ThreadsDoNotLoseCounts) {
+  Metrics metrics("1");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&metrics] {
+      for (int i = 0; i < 1000; ++i) {
+        metrics.RequestStarted(Rpc::kEncode, 1);
+        metrics.ObserveStage(Rpc::kEncode, Stage::kQueue, absl::Microseconds(1));
+        metrics.RequestFinished(Rpc::kEncode, absl::StatusCode::kOk, absl::Microseconds(1), 1);
+      }
+    });
+  }
+  metrics.Render();
+  for (std::thread& thread : threads) thread.join();
+
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_total{code="OK",rpc="Encode"})"), 4000);
+  EXPECT_EQ(Value(metrics, R"(baseband_stage_seconds_count{rpc="Encode",stage="queue"})"), 4000);
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_in_flight{rpc="Encode"})"), 0);
+}
+
+// Name, then type, of each family on the page.
+std::map<std::string, std::string> Families(const std::string& page) {
+  std::map<std::string, std::string> types;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string hash, type, name, kind;
+    words >> hash >> type >> name >> kind;
+    if (hash == "#" && type == "TYPE") types[name] = kind;
+  }
+  return types;
+}
+
+TEST(MetricsConventionTest, NamesFollowTheRules) {
+  Metrics metrics("1");
+  metrics.AddDevice("cpu", "cpu", "CPU", 1);
+  metrics.AddPool("reply", 1);
+  const std::string page = metrics.Render();
+
+  for (const auto& [name, type] : Families(page)) {
+    EXPECT_THAT(name, MatchesRegex("(baseband|process)_[a-z][a-z0-9_]*[a-z0-9]"));
+    EXPECT_THAT(page, HasSubstr("# HELP " + name + " "));
+    EXPECT_THAT(name, Not(MatchesRegex(".*_(ms|us|milliseconds|microseconds|mib|kb|mb)(_.*)?")));
+    if (type == "counter") {
+      EXPECT_THAT(name, EndsWith("_total"));
+    } else {
+      EXPECT_THAT(name, Not(EndsWith("_total")));
+    }
+    EXPECT_THAT(type, AnyOf("counter", "gauge", "histogram")) << name;
+  }
+}
+
+TEST(MetricsConventionTest, PromtoolFindsNothingButBits) {
+  if (std::system("command -v promtool >/dev/null 2>&1") != 0) GTEST_SKIP() << "no promtool here";
+  Metrics metrics("1");
+  metrics.AddDevice("cpu", "cpu", "CPU", 1);
+  metrics.AddPool("reply", 1);
+  const std::string path = ::testing::TempDir() + "metrics_test_page";
+  std::ofstream(path) << metrics.Render();
+
+  FILE* const promtool = popen(("promtool check metrics <" + path + " 2>&1").c_str(), "r");
+  ASSERT_NE(promtool, nullptr);
+  std::string said;
+  for (int c = std::fgetc(promtool); c != EOF; c = std::fgetc(promtool)) {
+    said.push_back(static_cast<char>(c));
+  }
+  pclose(promtool);
+  std::remove(path.c_str());
+
+  // The one exception: information is counted in bits, for that is what it is.
+  EXPECT_EQ(said, "baseband_information_bits_total use base unit \"bytes\" instead of \"bits\"\n");
+}
+
+TEST(MetricsServerTest, APortThatIsTakenIsAnError) {
+  Metrics metrics("1");
+  const auto first = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_GT((*first)->port(), 0);
+
+  const auto second =
+      MetricsServer::Start("127.0.0.1:" + std::to_string((*first)->port()), metrics);
+
+  EXPECT_THAT(second, baseband::testing::StatusIs(absl::StatusCode::kUnavailable,
+                                                  HasSubstr("cannot be had")));
+}
+
+TEST(MetricsServerTest, AnAddressNobodyCanHaveIsAnError) {
+  Metrics metrics("1");
+  EXPECT_FALSE(MetricsServer::Start("192.0.2.1:9151", metrics).ok());
+}
+
+}  // namespace
+}  // namespace baseband::server
