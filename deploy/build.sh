@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Configures and builds, after installing what is missing: the part that deploy/run.sh and
+# tests/run.sh share.
+#
+#   deploy/build.sh GROUP FOLDER [CMAKE_OPTION ...] [-- TARGET ...]
+#
+# GROUP is a package group of packages.sh; without targets everything is built. With a CUDA toolkit
+# the CUDA device is built, without one the server is CPU-only and says so.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+[ $# -ge 2 ] || { sed -n '2,8p' "$0" >&2; exit 2; }
+group=$1 folder=$2; shift 2
+options=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done
+[ $# -eq 0 ] || shift
+targets=("$@"); [ $# -gt 0 ] || targets=(all)
+
+"$top/deploy/packages.sh" "$group"
+
+# A file that includes gRPC takes the compiler about 1 GiB.
+memory=$(awk '/^MemAvailable:/ {print int($2 / 1024 / 1200)}' /proc/meminfo)
+jobs=$(nproc)
+[ "$jobs" -le "$memory" ] || jobs=$memory
+[ "$jobs" -ge 1 ] || jobs=1
+
+cmake -S "$top" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" --log-level=STATUS \
+  | grep -E '^-- (CUDA device|Configuring|Build files)|[Ww]arning|[Ee]rror' || true
+[ -f "$folder/build.ninja" ] || { echo "build.sh: configuring failed; run cmake -S $top -B $folder" >&2; exit 1; }
+echo "build.sh: building ${targets[*]} with $jobs jobs"
+cmake --build "$folder" -j "$jobs" --target "${targets[@]}" -- --quiet

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Installs what is missing of the Debian packages this project needs (Debian 12, Ubuntu 24.04).
+#
+#   deploy/packages.sh build|test|lint|fuzz ...     groups; `test` includes `build`
+#   deploy/packages.sh --list GROUP ...             prints their names instead
+#
+# Uses apt-get, with sudo if it is not run by root. Installs nothing if nothing is missing.
+set -euo pipefail
+
+build=(
+  g++ cmake ninja-build pkg-config
+  libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev
+  libssl-dev zlib1g-dev libre2-dev libc-ares-dev  # what gRPC's CMake files look for
+  prometheus-cpp-dev libcurl4-openssl-dev         # and prometheus-cpp's
+  libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
+)
+test=("${build[@]}" libgtest-dev libgmock-dev libbenchmark-dev)
+lint=(clang-14 clang-tidy-14 clang-format-14)
+fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev)
+
+fail() { echo "packages.sh: $*" >&2; exit 1; }
+
+list=no
+if [ "${1:-}" = --list ]; then list=yes; shift; fi
+[ $# -gt 0 ] || { sed -n '2,7p' "$0" >&2; exit 2; }
+wanted=()
+for group in "$@"; do
+  case $group in
+    build|test|lint|fuzz) declare -n names=$group; wanted+=("${names[@]}") ;;
+    *) fail "unknown group '$group': it is build, test, lint or fuzz" ;;
+  esac
+done
+if [ $list = yes ]; then printf '%s\n' "${wanted[@]}" | sort -u; exit 0; fi
+
+command -v dpkg-query >/dev/null || fail "this is no Debian or Ubuntu: install the equivalents of: ${wanted[*]}"
+missing=()
+for package in $(printf '%s\n' "${wanted[@]}" | sort -u); do
+  state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$state" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null || fail "not root and no sudo; missing are: ${missing[*]}"
+  as_root=(sudo)
+fi
+echo "packages.sh: installing ${missing[*]}"
+apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
+"${apt[@]}" update
+"${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null

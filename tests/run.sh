@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Runs all tests: installs what is missing, builds, then ctest's labels unit and integration, and gpu
+# where there is one. The last line reads `N passed, N failed`; the exit status is 0 iff none failed.
+#
+#   tests/run.sh [CTEST_OPTION ...]        e.g.  tests/run.sh -R Decode
+#
+# BUILD_DIR (default build/release) is where it builds.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+cd "$top"
+folder=${BUILD_DIR:-build/release}
+
+deploy/build.sh test "$folder" -DBASEBAND_TESTS=ON
+
+labels='unit|integration'
+if compgen -G '/dev/nvidia[0-9]*' >/dev/null && grep -q '^CMAKE_CUDA_COMPILER:' "$folder/CMakeCache.txt"; then
+  labels="$labels|gpu"
+  export BASEBAND_REQUIRE_GPU=1  # a GPU test that finds no GPU fails instead of skipping
+fi
+
+report=$folder/Testing/junit.xml
+rm -f "$report"
+ctest --test-dir "$folder" -L "^($labels)\$" -j "$(nproc)" --output-on-failure --no-tests=error \
+  --output-junit Testing/junit.xml "$@" || true
+[ -s "$report" ] || { echo "run.sh: ctest did not run" >&2; exit 1; }
+
+count() { sed -n "s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$report" | head -n 1; }
+total=$(sed -n '/<testsuite/,/>/p' "$report" | tr '\n' ' ' | sed -n 's/.* tests="\([0-9]*\)".*/\1/p')
+failed=$(count failures) skipped=$(count skipped) disabled=$(count disabled)
+passed=$((total - failed - skipped - disabled))
+[ "$skipped" = 0 ] || echo "$skipped skipped"
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
