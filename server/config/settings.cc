@@ -227,7 +227,7 @@ std::vector<Setting> MakeSettings() {
       Choice<Completion>("completion", {{"spin", Completion::kSpin}, {"block", Completion::kBlock}},
                          &Config::completion,
                          "How a lane waits for its GPU: spin (fastest) or block (frees the core)"),
-      Number("max_request_mib", 1, 2047, &Config::max_request_mib, "Largest request message, MiB"),
+      Number("max_request_mib", 1, 1024, &Config::max_request_mib, "Largest request message, MiB"),
       Number("max_blocks_per_request", 1, 1 << 20, &Config::max_blocks_per_request,
              "Most code blocks in a request"),
       Number("queue_requests", 1, 1 << 20, &Config::queue_requests,
