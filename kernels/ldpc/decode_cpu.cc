@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "kernels/ldpc/decode.h"
@@ -42,8 +43,12 @@ void Stage(const Code& code, bool hard_input, int num_filler, absl::Span<const i
   const int first_sent = code.punctured_columns() * code.zc();
   int8_t* const sent = staged + first_sent;
   std::memset(staged, 0, static_cast<size_t>(first_sent));
-  for (size_t i = 0; i < llr.size(); ++i) {
-    sent[i] = static_cast<int8_t>(ChannelValue(llr[i], hard_input));
+  if (hard_input) {
+    for (size_t i = 0; i < llr.size(); ++i) {
+      sent[i] = static_cast<int8_t>(ChannelValue(llr[i], hard_input));
+    }
+  } else {
+    std::memcpy(sent, llr.data(), llr.size());
   }
   std::memset(sent + llr.size(), 0, static_cast<size_t>(code.num_sent()) - llr.size());
   std::memset(staged + code.k() - num_filler, kLlrMax, static_cast<size_t>(num_filler));
@@ -54,7 +59,10 @@ void Stage(const Code& code, bool hard_input, int num_filler, absl::Span<const i
 DecodeResult DecodeOnCpu(const Code& code, const DecodeParameters& parameters, int num_filler,
                          absl::Span<const int8_t> llr, absl::Span<uint8_t> bits,
                          absl::Span<int8_t> soft) {
-  static thread_local int8_t staged[kMaxColumns * kMaxZc + kLlrPadding];
+  // On the heap: static thread storage of this size would come out of every thread's stack.
+  static thread_local const auto memory =
+      std::make_unique<int8_t[]>(kMaxColumns * kMaxZc + kLlrPadding);
+  int8_t* const staged = memory.get();
   const bool sum_product = parameters.algorithm == Algorithm::kSumProduct;
   DecodeTask task;
   task.plan = &DecodeWorkspace::OfThisThread().PlanOf(code);

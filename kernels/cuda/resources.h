@@ -1,0 +1,107 @@
+// Owners of CUDA streams, events and memory. Each is move-only; a moved-from one holds nothing and
+// may only be destroyed or assigned to. Create is the only way in. Destructors never wait and never
+// fail: an error there means that the context is gone, and with it what they would free.
+#ifndef BASEBAND_KERNELS_CUDA_RESOURCES_H_
+#define BASEBAND_KERNELS_CUDA_RESOURCES_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+#include "absl/status/statusor.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/cuda/status.h"
+
+namespace baseband::cuda {
+
+// A non-blocking stream: not ordered with the default stream, which is never used. Destroying it
+// does not wait for the work on it.
+class Stream {
+ public:
+  Stream() = default;
+  static absl::StatusOr<Stream> Create() {
+    cudaStream_t raw = nullptr;
+    BASEBAND_RETURN_IF_ERROR(
+        ToStatus(cudaStreamCreateWithFlags(&raw, cudaStreamNonBlocking), "cudaStreamCreate"));
+    Stream stream;
+    stream.handle_.reset(raw);
+    return stream;
+  }
+  cudaStream_t get() const { return handle_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(cudaStream_t s) const noexcept { (void)cudaStreamDestroy(s); }
+  };
+  std::unique_ptr<CUstream_st, Destroy> handle_;
+};
+
+// An event that records the time. A thread that waits for it sleeps.
+class Event {
+ public:
+  Event() = default;
+  static absl::StatusOr<Event> Create() {
+    cudaEvent_t raw = nullptr;
+    BASEBAND_RETURN_IF_ERROR(
+        ToStatus(cudaEventCreateWithFlags(&raw, cudaEventBlockingSync), "cudaEventCreate"));
+    Event event;
+    event.handle_.reset(raw);
+    return event;
+  }
+  cudaEvent_t get() const { return handle_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(cudaEvent_t e) const noexcept { (void)cudaEventDestroy(e); }
+  };
+  std::unique_ptr<CUevent_st, Destroy> handle_;
+};
+
+// `Free` is the only difference between page-locked and device memory.
+template <typename T, typename Free>
+class Buffer {
+ public:
+  static_assert(std::is_trivially_copyable_v<T>);
+  Buffer() = default;
+  Buffer(T* data, size_t size) : data_(data), size_(size) {}
+  T* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+
+ private:
+  std::unique_ptr<T[], Free> data_;
+  size_t size_ = 0;
+};
+
+struct FreeDevice {
+  void operator()(void* p) const noexcept { (void)cudaFree(p); }
+};
+struct FreePinned {
+  void operator()(void* p) const noexcept { (void)cudaFreeHost(p); }
+};
+template <typename T>
+using DeviceBuffer = Buffer<T, FreeDevice>;
+template <typename T>
+using PinnedBuffer = Buffer<T, FreePinned>;
+
+// `size` elements on the current device, not cleared.
+template <typename T>
+absl::StatusOr<DeviceBuffer<T>> CreateDeviceBuffer(size_t size) {
+  void* raw = nullptr;
+  BASEBAND_RETURN_IF_ERROR(ToStatus(cudaMalloc(&raw, size * sizeof(T)), "cudaMalloc"));
+  return DeviceBuffer<T>(static_cast<T*>(raw), size);
+}
+
+// `size` elements of page-locked memory that every device of the host can read and write.
+template <typename T>
+absl::StatusOr<PinnedBuffer<T>> CreatePinnedBuffer(size_t size) {
+  void* raw = nullptr;
+  BASEBAND_RETURN_IF_ERROR(
+      ToStatus(cudaHostAlloc(&raw, size * sizeof(T), cudaHostAllocPortable), "cudaHostAlloc"));
+  return PinnedBuffer<T>(static_cast<T*>(raw), size);
+}
+
+}  // namespace baseband::cuda
+
+#endif  // BASEBAND_KERNELS_CUDA_RESOURCES_H_

@@ -1,0 +1,36 @@
+#include "server/batching/admission.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace baseband::server {
+
+absl::StatusOr<AdmissionTicket> Admission::Enter(int64_t bytes) {
+  absl::MutexLock lock(&mutex_);
+  if (usage_.requests >= max_requests_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the queue is full: ", usage_.requests, " of ", max_requests_,
+                     " requests are waiting"));
+  }
+  // A request that is larger than the whole bound may still come alone.
+  if (usage_.bytes > 0 && usage_.bytes + bytes > max_bytes_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the queue is full: ", usage_.bytes, " of ", max_bytes_,
+                     " payload bytes are waiting, no room for ", bytes, " more"));
+  }
+  ++usage_.requests;
+  usage_.bytes += bytes;
+  return AdmissionTicket(this, bytes);
+}
+
+void Admission::Leave(int64_t bytes) {
+  absl::MutexLock lock(&mutex_);
+  --usage_.requests;
+  usage_.bytes -= bytes;
+}
+
+Admission::Usage Admission::usage() const {
+  absl::MutexLock lock(&mutex_);
+  return usage_;
+}
+
+}  // namespace baseband::server

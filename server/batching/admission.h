@@ -1,0 +1,66 @@
+// The bound of everything that waits: requests and payload bytes, over all operations.
+#ifndef BASEBAND_SERVER_BATCHING_ADMISSION_H_
+#define BASEBAND_SERVER_BATCHING_ADMISSION_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+
+namespace baseband::server {
+
+class AdmissionTicket;
+
+// Counts what was admitted and has not left the queues. Thread-safe.
+class Admission {
+ public:
+  Admission(int64_t max_requests, int64_t max_bytes)
+      : max_requests_(max_requests), max_bytes_(max_bytes) {}
+
+  // Room for a request of `bytes`, before any memory is taken for it. ResourceExhausted when there
+  // is none now.
+  absl::StatusOr<AdmissionTicket> Enter(int64_t bytes);
+  // Gives room back.
+  void Leave(int64_t bytes);
+
+  struct Usage {
+    int64_t requests = 0;
+    int64_t bytes = 0;
+  };
+  Usage usage() const;
+  int64_t max_requests() const { return max_requests_; }
+  int64_t max_bytes() const { return max_bytes_; }
+
+ private:
+  const int64_t max_requests_;
+  const int64_t max_bytes_;
+  mutable absl::Mutex mutex_;
+  Usage usage_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Room that goes back in the destructor unless it was handed on. Move-only.
+class AdmissionTicket {
+ public:
+  AdmissionTicket(Admission* admission, int64_t bytes) : admission_(admission), bytes_(bytes) {}
+  AdmissionTicket(AdmissionTicket&& other) noexcept
+      : admission_(std::exchange(other.admission_, nullptr)), bytes_(other.bytes_) {}
+  AdmissionTicket& operator=(AdmissionTicket&&) = delete;
+  ~AdmissionTicket() {
+    if (admission_ != nullptr) {
+      admission_->Leave(bytes_);
+    }
+  }
+  // From here on the caller owes Leave(bytes()).
+  void HandOn() { admission_ = nullptr; }
+
+ private:
+  Admission* admission_;
+  int64_t bytes_;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_BATCHING_ADMISSION_H_

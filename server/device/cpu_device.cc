@@ -1,0 +1,124 @@
+#include "server/device/cpu_device.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr int kNumLanes = 2;
+
+std::string ProcessorName() {
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.rfind("model name", 0) == 0) {
+      const size_t colon = line.find(':');
+      return std::string(absl::StripAsciiWhitespace(line.substr(colon + 1)));
+    }
+  }
+  return "CPU";
+}
+
+}  // namespace
+
+struct CpuDevice::Run {
+  Task* task = nullptr;
+  Lane::Done done;
+  absl::Time start;
+  int num_pieces = 0;
+  std::atomic<int> next{0};
+  std::atomic<int> left{0};
+};
+
+class CpuDevice::CpuLane final : public Lane {
+ public:
+  CpuLane(CpuDevice* device, int index) : device_(device), index_(index) {}
+  Device& device() override { return *device_; }
+  int index() const override { return index_; }
+  void Start(Task* task, Done done) override {
+    auto run = std::make_shared<Run>();
+    run->task = task;
+    run->done = std::move(done);
+    run->start = absl::Now();
+    run->num_pieces = task->num_pieces();
+    run->left = run->num_pieces;
+    device_->Enqueue(std::move(run));
+  }
+
+ private:
+  CpuDevice* const device_;
+  const int index_;
+};
+
+CpuDevice::CpuDevice(int num_threads) : name_(ProcessorName()) {
+  for (int i = 0; i < kNumLanes; ++i) {
+    lanes_.push_back(std::make_unique<CpuLane>(this, i));
+  }
+  for (int i = 0; i < num_threads; ++i) {
+    workers_.emplace_back([this] { Work(); });
+  }
+}
+
+CpuDevice::~CpuDevice() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  for (std::thread& worker : workers_) {
+    worker.join();
+  }
+}
+
+int64_t CpuDevice::memory_bytes() const {
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+}
+
+void CpuDevice::Enqueue(std::shared_ptr<Run> run) {
+  absl::MutexLock lock(&mutex_);
+  runs_.push_back(std::move(run));
+}
+
+// Takes pieces of the oldest run until none is left to take, then of the next. Whoever ends a run's
+// last piece reports it.
+void CpuDevice::Work() {
+  for (;;) {
+    std::shared_ptr<Run> run;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(
+          +[](CpuDevice* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
+            return self->stopping_ || !self->runs_.empty();
+          },
+          this));
+      if (runs_.empty()) {
+        return;
+      }
+      run = runs_.front();
+    }
+    int piece;
+    int ended = 0;
+    while ((piece = run->next.fetch_add(1, std::memory_order_relaxed)) < run->num_pieces) {
+      run->task->RunPiece(piece);
+      ++ended;
+    }
+    {
+      absl::MutexLock lock(&mutex_);
+      if (!runs_.empty() && runs_.front() == run) {
+        runs_.pop_front();
+      }
+    }
+    if (ended > 0 && run->left.fetch_sub(ended, std::memory_order_acq_rel) == ended) {
+      StageTimes times;
+      times.kernel = absl::Now() - run->start;
+      run->done(absl::OkStatus(), times);
+    }
+  }
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,95 @@
+#include "server/device/create_devices.h"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/device/cpu_device.h"
+#if BASEBAND_HAS_CUDA
+#include "server/device/cuda_device.h"
+#endif
+
+namespace baseband::server {
+namespace {
+
+#if BASEBAND_HAS_CUDA
+// The GPUs of the selection; Unavailable if there are none.
+absl::StatusOr<std::vector<std::unique_ptr<Device>>> CreateCudaDevices(
+    const DeviceOptions& options) {
+  const int count = CountCudaDevices();
+  if (count == 0) {
+    return absl::UnavailableError("no NVIDIA GPU or driver was found");
+  }
+  std::vector<int> ordinals = options.selection.cuda_ordinals;
+  if (ordinals.empty()) {
+    ordinals.resize(static_cast<size_t>(count));
+    std::iota(ordinals.begin(), ordinals.end(), 0);
+  }
+  std::vector<std::unique_ptr<Device>> devices;
+  for (const int ordinal : ordinals) {
+    if (ordinal >= count) {
+      return absl::UnavailableError(absl::StrCat("device cuda:", ordinal, " is not in [0, ",
+                                                 count - 1, "]"));
+    }
+    CudaDeviceOptions cuda;
+    cuda.ordinal = ordinal;
+    cuda.num_lanes = options.cuda_lanes;
+    cuda.lane = options.lane;
+    cuda.workspace_bytes = options.cuda_workspace_bytes;
+    cuda.spin = options.spin;
+    cuda.prepare = options.prepare_cuda;
+    absl::StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda);
+    if (!device.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("cuda:", ordinal, ": ", device.status().message()));
+    }
+    devices.push_back(*std::move(device));
+  }
+  return devices;
+}
+#else
+absl::StatusOr<std::vector<std::unique_ptr<Device>>> CreateCudaDevices(const DeviceOptions&) {
+  return absl::UnavailableError("this build has no CUDA device");
+}
+#endif
+
+bool HasCuda(const Devices& devices) { return devices.devices.front()->kind() == "cuda"; }
+
+}  // namespace
+
+absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options) {
+  Devices result;
+  if (options.selection.kind != DeviceSelection::Kind::kCpu) {
+    absl::StatusOr<std::vector<std::unique_ptr<Device>>> cuda = CreateCudaDevices(options);
+    if (cuda.ok()) {
+      result.devices = *std::move(cuda);
+      return result;
+    }
+    if (options.selection.kind == DeviceSelection::Kind::kCuda) {
+      return cuda.status();
+    }
+    result.no_cuda_because = std::string(cuda.status().message());
+  }
+  const int threads = options.cpu_threads > 0
+                          ? options.cpu_threads
+                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  result.devices.push_back(std::make_unique<CpuDevice>(threads));
+  return result;
+}
+
+absl::StatusOr<std::shared_ptr<HostPool>> CreateHostPool(const Devices& devices,
+                                                         int64_t capacity) {
+#if BASEBAND_HAS_CUDA
+  if (HasCuda(devices)) {
+    return CreatePinnedPool(capacity);
+  }
+#else
+  static_cast<void>(HasCuda(devices));
+#endif
+  return HostPool::CreatePageable(capacity);
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,44 @@
+// The devices that the configuration asks for and the host has.
+#ifndef BASEBAND_SERVER_DEVICE_CREATE_DEVICES_H_
+#define BASEBAND_SERVER_DEVICE_CREATE_DEVICES_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/config/config.h"
+#include "server/device/device.h"
+#include "server/device/host_pool.h"
+
+namespace baseband::server {
+
+struct DeviceOptions {
+  DeviceSelection selection;
+  int cuda_lanes = 4;
+  int cpu_threads = 0;  // 0: one a core
+  LaneCapacity lane;
+  int64_t cuda_workspace_bytes = 0;
+  bool spin = true;
+  // Loads the kernels on a GPU, which is current when it is called.
+  std::function<absl::Status()> prepare_cuda;
+};
+
+struct Devices {
+  std::vector<std::unique_ptr<Device>> devices;  // at least one
+  // Why there is no GPU among them though one was not ruled out: for the log. Empty otherwise.
+  std::string no_cuda_because;
+};
+
+// kAuto: every GPU, or the CPU if there is none or none works. kCuda: Unavailable if a GPU that was
+// asked for is missing or fails.
+absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options);
+
+// Memory for payloads or replies: page-locked if `devices` holds a GPU.
+absl::StatusOr<std::shared_ptr<HostPool>> CreateHostPool(const Devices& devices, int64_t capacity);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_DEVICE_CREATE_DEVICES_H_

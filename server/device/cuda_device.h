@@ -1,0 +1,71 @@
+// A GPU as a device. CUDA builds only.
+#ifndef BASEBAND_SERVER_DEVICE_CUDA_DEVICE_H_
+#define BASEBAND_SERVER_DEVICE_CUDA_DEVICE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/device/device.h"
+#include "server/device/host_pool.h"
+
+namespace baseband::server {
+
+struct CudaDeviceOptions {
+  int ordinal = 0;
+  int num_lanes = 4;
+  LaneCapacity lane;
+  int64_t workspace_bytes = 0;
+  // How a lane waits for the GPU: spinning answers some 8 us earlier, for a core while it is busy.
+  bool spin = true;
+  // Loads what kernels will run on the device, which is current when it is called; may be empty.
+  std::function<absl::Status()> prepare;
+};
+
+class CudaDevice final : public Device {
+ public:
+  // Makes the context and the lanes with all their memory, and calls `prepare`.
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> Create(const CudaDeviceOptions& options);
+  ~CudaDevice() override;
+
+  const std::string& kind() const override { return kind_; }
+  const std::string& name() const override { return name_; }
+  const std::string& id() const override { return id_; }
+  int64_t memory_bytes() const override { return memory_bytes_; }
+  absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
+
+  int ordinal() const { return options_.ordinal; }
+
+ private:
+  friend class CudaLane;
+  explicit CudaDevice(const CudaDeviceOptions& options) : options_(options) {}
+  absl::Status Init();
+  // Runs `enqueue` with `stream` ordered after the last user of the workspace.
+  absl::Status WithWorkspace(void* stream, const std::function<absl::Status()>& enqueue);
+
+  const CudaDeviceOptions options_;
+  const std::string kind_ = "cuda";
+  std::string id_;
+  std::string name_;
+  int64_t memory_bytes_ = 0;
+
+  absl::Mutex workspace_mutex_;
+  void* workspace_ = nullptr;                                         // device memory
+  void* workspace_free_ ABSL_GUARDED_BY(workspace_mutex_) = nullptr;  // cudaEvent_t
+
+  std::vector<std::unique_ptr<Lane>> lanes_;  // last: their threads use all of the above
+};
+
+// The number of GPUs, 0 also when there is no driver.
+int CountCudaDevices();
+
+// Page-locked memory that every GPU of the host can read and write.
+absl::StatusOr<std::shared_ptr<HostPool>> CreatePinnedPool(int64_t capacity);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_DEVICE_CUDA_DEVICE_H_

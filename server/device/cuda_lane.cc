@@ -1,0 +1,161 @@
+#include "server/device/cuda_lane.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+
+namespace baseband::server {
+namespace {
+
+// Past this a task is long enough for the sleep of a blocking wait not to matter.
+constexpr absl::Duration kMaxSpin = absl::Microseconds(400);
+
+absl::Duration Between(const cuda::Event& begin, const cuda::Event& end) {
+  float milliseconds = 0;
+  if (cudaEventElapsedTime(&milliseconds, begin.get(), end.get()) != cudaSuccess) {
+    (void)cudaGetLastError();
+    return absl::ZeroDuration();
+  }
+  return absl::Milliseconds(milliseconds);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CudaLane>> CudaLane::Create(CudaDevice* device, int index) {
+  std::unique_ptr<CudaLane> lane(new CudaLane(device, index));
+  BASEBAND_RETURN_IF_ERROR(lane->Init());
+  return lane;
+}
+
+absl::Status CudaLane::Init() {
+  constexpr int64_t kReadAhead = 64;  // kernels may read a little past the last block
+  const CudaDeviceOptions& options = device_->options_;
+  const LaneCapacity& capacity = options.lane;
+  BASEBAND_ASSIGN_OR_RETURN(stream_, cuda::Stream::Create());
+  for (cuda::Event& mark : marks_) {
+    BASEBAND_ASSIGN_OR_RETURN(mark, cuda::Event::Create());
+  }
+  BASEBAND_ASSIGN_OR_RETURN(control_host_,
+                            cuda::CreatePinnedBuffer<uint8_t>(capacity.control_bytes));
+  BASEBAND_ASSIGN_OR_RETURN(landing_host_,
+                            cuda::CreatePinnedBuffer<uint8_t>(capacity.output_bytes));
+  BASEBAND_ASSIGN_OR_RETURN(control_device_,
+                            cuda::CreateDeviceBuffer<uint8_t>(capacity.control_bytes));
+  BASEBAND_ASSIGN_OR_RETURN(input_device_,
+                            cuda::CreateDeviceBuffer<uint8_t>(capacity.input_bytes + kReadAhead));
+  BASEBAND_ASSIGN_OR_RETURN(output_device_,
+                            cuda::CreateDeviceBuffer<uint8_t>(capacity.output_bytes));
+  view_.stream = stream_.get();
+  view_.control_host = control_host_.data();
+  view_.control_device = control_device_.data();
+  view_.input_device = input_device_.data();
+  view_.output_device = output_device_.data();
+  view_.landing_host = landing_host_.data();
+  view_.capacity = capacity;
+  view_.workspace = device_->workspace_;
+  view_.workspace_bytes = options.workspace_bytes;
+  view_.with_workspace = [this](const std::function<absl::Status()>& enqueue) {
+    return device_->WithWorkspace(stream_.get(), enqueue);
+  };
+  waiter_ = std::thread([this] { WaitForTasks(); });
+  return absl::OkStatus();
+}
+
+CudaLane::~CudaLane() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  if (waiter_.joinable()) {
+    waiter_.join();
+  }
+}
+
+Device& CudaLane::device() { return *device_; }
+
+absl::Status CudaLane::Enqueue(Task* task) {
+  BASEBAND_RETURN_IF_ERROR(
+      cuda::ToStatus(cudaSetDevice(device_->options_.ordinal), "cudaSetDevice"));
+  const auto mark = [this](int i) {
+    return cuda::ToStatus(cudaEventRecord(marks_[i].get(), stream_.get()), "cudaEventRecord");
+  };
+  BASEBAND_RETURN_IF_ERROR(mark(0));
+  BASEBAND_RETURN_IF_ERROR(task->CudaCopyIn(view_));
+  BASEBAND_RETURN_IF_ERROR(mark(1));
+  BASEBAND_RETURN_IF_ERROR(task->CudaRun(view_));
+  BASEBAND_RETURN_IF_ERROR(mark(2));
+  BASEBAND_RETURN_IF_ERROR(task->CudaCopyOut(view_));
+  return mark(3);
+}
+
+void CudaLane::Start(Task* task, Done done) {
+  const absl::Time start = absl::Now();
+  absl::Status enqueued = Enqueue(task);
+  absl::MutexLock lock(&mutex_);
+  enqueued_ = std::move(enqueued);
+  copy_in_ = absl::Now() - start;
+  done_ = std::move(done);
+  busy_ = true;
+}
+
+void CudaLane::WaitForTasks() {
+  (void)cudaSetDevice(device_->options_.ordinal);
+  for (;;) {
+    absl::Status status;
+    StageTimes times;
+    Done done;
+    {
+      absl::MutexLock lock(&mutex_);
+      mutex_.Await(absl::Condition(
+          +[](CudaLane* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
+            return self->busy_ || self->stopping_;
+          },
+          this));
+      if (!busy_) {
+        return;
+      }
+      status = std::move(enqueued_);
+      times.copy_in = copy_in_;
+      done = std::move(done_);
+      busy_ = false;
+    }
+    // What was enqueued before an error still runs and uses the task's memory: wait in any case.
+    const absl::Status end = status.ok() ? WaitForEnd()
+                                         : cuda::ToStatus(cudaStreamSynchronize(stream_.get()),
+                                                          "cudaStreamSynchronize");
+    if (status.ok() && end.ok()) {
+      const absl::Duration copy_in = times.copy_in;
+      times = ReadTimes();
+      times.copy_in = copy_in;
+    }
+    if (!end.ok()) {  // an asynchronous error is sticky: the context is lost
+      device_->set_healthy(false);
+    }
+    status.Update(end);
+    done(std::move(status), times);
+  }
+}
+
+absl::Status CudaLane::WaitForEnd() {
+  const cudaEvent_t end = marks_[kNumMarks - 1].get();
+  if (device_->options_.spin) {
+    const absl::Time give_up = absl::Now() + kMaxSpin;
+    do {
+      const cudaError_t error = cudaEventQuery(end);
+      if (error != cudaErrorNotReady) {
+        return cuda::ToStatus(error, "cudaEventQuery");
+      }
+    } while (absl::Now() < give_up);
+  }
+  return cuda::ToStatus(cudaEventSynchronize(end), "cudaEventSynchronize");
+}
+
+StageTimes CudaLane::ReadTimes() const {
+  StageTimes times;
+  times.h2d = Between(marks_[0], marks_[1]);
+  times.kernel = Between(marks_[1], marks_[2]);
+  times.d2h = Between(marks_[2], marks_[3]);
+  return times;
+}
+
+}  // namespace baseband::server

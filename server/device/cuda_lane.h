@@ -1,0 +1,62 @@
+// One lane of a GPU: a stream, its memory, the events between the stages, and the thread that waits
+// for it. CUDA builds only; used by cuda_device.cc.
+#ifndef BASEBAND_SERVER_DEVICE_CUDA_LANE_H_
+#define BASEBAND_SERVER_DEVICE_CUDA_LANE_H_
+
+#include <array>
+#include <memory>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "kernels/cuda/resources.h"
+#include "server/device/cuda_device.h"
+#include "server/device/cuda_lane_view.h"
+
+namespace baseband::server {
+
+class CudaLane final : public Lane {
+ public:
+  // The current device must be `device`'s.
+  static absl::StatusOr<std::unique_ptr<CudaLane>> Create(CudaDevice* device, int index);
+  ~CudaLane() override;
+
+  Device& device() override;
+  int index() const override { return index_; }
+  // Enqueues all three stages on the calling thread; the lane's own thread waits for their end.
+  void Start(Task* task, Done done) override;
+
+ private:
+  // Between the stages: start, copied in, ran, copied out.
+  static constexpr int kNumMarks = 4;
+
+  CudaLane(CudaDevice* device, int index) : device_(device), index_(index) {}
+  absl::Status Init();
+  absl::Status Enqueue(Task* task);
+  void WaitForTasks();
+  absl::Status WaitForEnd();
+  StageTimes ReadTimes() const;
+
+  CudaDevice* const device_;
+  const int index_;
+  cuda::Stream stream_;
+  std::array<cuda::Event, kNumMarks> marks_;
+  cuda::PinnedBuffer<uint8_t> control_host_;
+  cuda::PinnedBuffer<uint8_t> landing_host_;
+  cuda::DeviceBuffer<uint8_t> control_device_;
+  cuda::DeviceBuffer<uint8_t> input_device_;
+  cuda::DeviceBuffer<uint8_t> output_device_;
+  CudaLaneView view_;
+
+  absl::Mutex mutex_;
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Done done_ ABSL_GUARDED_BY(mutex_);
+  absl::Status enqueued_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration copy_in_ ABSL_GUARDED_BY(mutex_);
+  std::thread waiter_;  // last: ends first
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_DEVICE_CUDA_LANE_H_

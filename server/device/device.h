@@ -1,0 +1,89 @@
+// The devices of the host behind one interface: a GPU, or the CPU. A device has lanes; a lane runs
+// one task at a time, and the lanes of a device overlap. What a task means is the business of the
+// floors above (operations/).
+#ifndef BASEBAND_SERVER_DEVICE_DEVICE_H_
+#define BASEBAND_SERVER_DEVICE_DEVICE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+
+namespace baseband::server {
+
+struct CudaLaneView;  // what a lane of a GPU offers a task: cuda_lane_view.h
+
+// What one task may need of a lane.
+struct LaneCapacity {
+  int64_t input_bytes = 0;    // payload, copied to the device
+  int64_t output_bytes = 0;   // results, copied from the device
+  int64_t control_bytes = 0;  // descriptors and code tables
+};
+
+// How long the stages of a task took. On the CPU device all is kernel.
+struct StageTimes {
+  absl::Duration copy_in;  // host time to describe the batch and enqueue it
+  absl::Duration h2d;
+  absl::Duration kernel;
+  absl::Duration d2h;
+};
+
+// One batch of work as a lane sees it. A lane calls either RunPiece (CPU) or the three Cuda methods
+// (GPU), never both.
+class Task {
+ public:
+  virtual ~Task() = default;
+
+  // CPU: independent pieces 0 .. num_pieces() - 1, run from several threads at once.
+  virtual int num_pieces() const = 0;
+  virtual void RunPiece(int piece) = 0;
+
+  // GPU: each enqueues its stage on the lane's stream and returns without waiting.
+  virtual absl::Status CudaCopyIn(const CudaLaneView& lane) = 0;
+  virtual absl::Status CudaRun(const CudaLaneView& lane) = 0;
+  virtual absl::Status CudaCopyOut(const CudaLaneView& lane) = 0;
+};
+
+class Device;
+
+class Lane {
+ public:
+  using Done = std::function<void(absl::Status, const StageTimes&)>;
+
+  virtual ~Lane() = default;
+  virtual Device& device() = 0;
+  // 0 .. number of lanes of the device - 1.
+  virtual int index() const = 0;
+  // Starts `task`, which must live until `done` was called. The lane must be idle, which it is
+  // again when `done` is called. `done` is called exactly once, on a thread of the device and never
+  // from within Start; it may start the lane's next task. Returns without waiting for the task.
+  virtual void Start(Task* task, Done done) = 0;
+};
+
+// Thread-safe. Ends its threads in the destructor; no lane may be busy then.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const std::string& kind() const = 0;  // "cuda" or "cpu"
+  virtual const std::string& name() const = 0;  // "NVIDIA H200", the processor's name
+  virtual const std::string& id() const = 0;    // "cuda:0", "cpu"
+  virtual int64_t memory_bytes() const = 0;
+  virtual absl::Span<const std::unique_ptr<Lane>> lanes() const = 0;
+
+  // False until the self-test passed and once the device was lost: it gets no more work then.
+  bool healthy() const { return healthy_.load(std::memory_order_acquire); }
+  void set_healthy(bool healthy) { healthy_.store(healthy, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> healthy_{false};
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_DEVICE_DEVICE_H_

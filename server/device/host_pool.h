@@ -1,0 +1,89 @@
+// Host memory made once at start and leased in pieces: payloads on their way in, replies on their
+// way out. On a CUDA host the memory is page-locked, so that every lease can be copied to or from
+// the device at full speed.
+#ifndef BASEBAND_SERVER_DEVICE_HOST_POOL_H_
+#define BASEBAND_SERVER_DEVICE_HOST_POOL_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+
+namespace baseband::server {
+
+class HostPool;
+
+// A piece of a HostPool; goes back in the destructor. Move-only. Keeps its pool alive.
+class HostLease {
+ public:
+  HostLease() = default;
+  HostLease(HostLease&& other) noexcept { *this = std::move(other); }
+  HostLease& operator=(HostLease&& other) noexcept;
+  ~HostLease() { Reset(); }
+
+  uint8_t* data() const { return data_; }
+  int64_t size() const { return size_; }
+  absl::Span<uint8_t> span() const { return {data_, static_cast<size_t>(size_)}; }
+  void Reset();
+
+ private:
+  friend class HostPool;
+  HostLease(std::shared_ptr<HostPool> pool, uint8_t* data, int64_t size)
+      : pool_(std::move(pool)), data_(data), size_(size) {}
+
+  std::shared_ptr<HostPool> pool_;
+  uint8_t* data_ = nullptr;
+  int64_t size_ = 0;
+};
+
+// Next-fit allocator over one block of memory. Leases taken one after the other lie side by side
+// where they can, so that a batch's payloads usually form one run for the copy engine. Thread-safe.
+class HostPool : public std::enable_shared_from_this<HostPool> {
+ public:
+  // Leases start and end on this boundary.
+  static constexpr int64_t kAlignment = 64;
+  // Leases of one stream continue where its last one ended; streams start apart.
+  static constexpr int kNumStreams = 4;
+
+  // Takes memory of `capacity` bytes and what frees it. `capacity` is rounded down to kAlignment.
+  static std::shared_ptr<HostPool> Create(uint8_t* memory, int64_t capacity,
+                                          std::function<void()> free_memory);
+  // Pageable memory of the process itself. ResourceExhausted when there is none.
+  static absl::StatusOr<std::shared_ptr<HostPool>> CreatePageable(int64_t capacity);
+  ~HostPool();
+  HostPool(const HostPool&) = delete;
+  HostPool& operator=(const HostPool&) = delete;
+
+  // A piece of `size` >= 0 bytes. ResourceExhausted when no free piece is large enough.
+  absl::StatusOr<HostLease> Lease(int64_t size, int stream = 0);
+
+  int64_t used() const;
+  int64_t capacity() const { return capacity_; }
+
+ private:
+  friend class HostLease;
+  HostPool(uint8_t* memory, int64_t capacity, std::function<void()> free_memory);
+  // Takes `size` bytes out of the free piece at `it`, from `offset` on.
+  uint8_t* Carve(std::map<int64_t, int64_t>::iterator it, int64_t offset, int64_t size, int stream)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Return(uint8_t* data, int64_t size);
+
+  uint8_t* const memory_;
+  const int64_t capacity_;
+  const std::function<void()> free_memory_;
+
+  mutable absl::Mutex mutex_;
+  std::map<int64_t, int64_t> free_ ABSL_GUARDED_BY(mutex_);  // offset -> size, never adjacent
+  int64_t rover_[kNumStreams] ABSL_GUARDED_BY(mutex_) = {};
+  int64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_DEVICE_HOST_POOL_H_

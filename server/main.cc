@@ -1,0 +1,189 @@
+// basebandd: wiring only.
+//
+// Exit codes: 0 drained after SIGTERM or SIGINT; 1 the configuration is wrong; 2 could not start;
+// 130 a second signal cut the drain short.
+#include <malloc.h>
+#include <signal.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "kernels/base/status_macros.h"
+#include "server/batching/dispatcher.h"
+#include "server/config/config.h"
+#include "server/config/logging.h"
+#include "server/device/create_devices.h"
+#include "server/metrics/metrics.h"
+#include "server/metrics/metrics_server.h"
+#include "server/operations/self_test.h"
+#include "server/service/server.h"
+#if BASEBAND_HAS_CUDA
+#include "kernels/ldpc/decode_gpu.h"
+#endif
+
+namespace baseband::server {
+namespace {
+
+constexpr int kExitConfiguration = 1;
+constexpr int kExitStart = 2;
+constexpr int kExitCutShort = 130;
+
+// Large messages come and go: without this every one of them is mapped, faulted in page by page,
+// and unmapped again, which halves the throughput (DESIGN).
+void TuneMalloc() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 2047 << 20);
+}
+
+DeviceOptions ToDeviceOptions(const Config& config) {
+  // Descriptors of the largest batch, and room for the tables of many codes.
+  constexpr int64_t kDescriptorBytes = 32;
+  constexpr int64_t kTableBytes = 16 << 20;
+  DeviceOptions options;
+  options.selection = config.device;
+  options.cuda_lanes = config.lanes;
+  options.cpu_threads = config.cpu_threads;
+  options.lane.input_bytes = MibToBytes(config.lane_input_mib);
+  options.lane.output_bytes = MibToBytes(config.lane_output_mib);
+  options.lane.control_bytes =
+      kTableBytes +
+      kDescriptorBytes * std::max(config.max_batch_blocks, config.max_blocks_per_request);
+  options.spin = config.completion == Completion::kSpin;
+#if BASEBAND_HAS_CUDA
+  options.cuda_workspace_bytes = ldpc::kMaxDecodeWorkspaceBytes;
+  options.prepare_cuda = ldpc::PrepareDecodeKernels;
+#endif
+  return options;
+}
+
+DispatcherOptions ToDispatcherOptions(const Config& config, const LaneCapacity& lane) {
+  DispatcherOptions options;
+  options.limits.lane = lane;
+  options.limits.max_blocks = config.max_batch_blocks;
+  options.limits.max_requests = config.max_batch_requests;
+  options.limits.max_queue_delay = config.max_queue_delay;
+  options.queue_requests = config.queue_requests;
+  options.queue_bytes = MibToBytes(config.queue_mib);
+  return options;
+}
+
+// True if at least one device passed.
+bool TestDevices(const std::vector<std::unique_ptr<Device>>& devices, HostPool& staging,
+                 HostPool& reply) {
+  bool any = false;
+  for (const std::unique_ptr<Device>& device : devices) {
+    const absl::Status status = RunSelfTest(*device, staging, reply);
+    if (status.ok()) {
+      spdlog::info("{}: {}, {} lanes, self-test passed", device->id(), device->name(),
+                   device->lanes().size());
+    } else {
+      spdlog::error("{}: {}", device->id(), status.ToString());
+    }
+    device->set_healthy(status.ok());
+    any |= status.ok();
+  }
+  return any;
+}
+
+// Waits for SIGTERM or SIGINT, then drains; a second signal ends the process at once.
+void ServeUntilSignalled(const sigset_t& signals, const Config& config, Server& server) {
+  int signal = 0;
+  sigwait(&signals, &signal);
+  spdlog::info("{}: draining, for at most {} s", sigabbrev_np(signal),
+               absl::ToInt64Seconds(config.drain_timeout));
+  std::thread([signals] {
+    int second = 0;
+    sigwait(&signals, &second);
+    _exit(kExitCutShort);
+  }).detach();
+  server.Shutdown(config.drain_timeout);
+}
+
+absl::Status Serve(const Config& config, const sigset_t& signals) {
+  const DeviceOptions device_options = ToDeviceOptions(config);
+  BASEBAND_ASSIGN_OR_RETURN(const Devices created, CreateDevices(device_options));
+  if (!created.no_cuda_because.empty()) {
+    spdlog::warn("running on the CPU device: {}", created.no_cuda_because);
+  }
+  BASEBAND_ASSIGN_OR_RETURN(const std::shared_ptr<HostPool> staging,
+                            CreateHostPool(created, MibToBytes(config.staging_mib)));
+  BASEBAND_ASSIGN_OR_RETURN(const std::shared_ptr<HostPool> reply,
+                            CreateHostPool(created, MibToBytes(config.reply_mib)));
+  if (!TestDevices(created.devices, *staging, *reply)) {
+    return absl::InternalError("no device passed its self-test");
+  }
+  std::vector<Device*> devices;
+  for (const std::unique_ptr<Device>& device : created.devices) {
+    devices.push_back(device.get());
+  }
+
+  Metrics metrics(Version());
+  Dispatcher dispatcher(ToDispatcherOptions(config, device_options.lane), devices, &metrics);
+  const int staging_number = metrics.AddPool("staging", staging->capacity());
+  const int reply_number = metrics.AddPool("reply", reply->capacity());
+  metrics.BeforeScrape([&](Metrics& sampled) {
+    dispatcher.SampleGauges();
+    sampled.SetPoolUsed(staging_number, staging->used());
+    sampled.SetPoolUsed(reply_number, reply->used());
+  });
+  std::unique_ptr<MetricsServer> metrics_server;
+  if (!config.metrics_listen.empty()) {
+    BASEBAND_ASSIGN_OR_RETURN(metrics_server,
+                              MetricsServer::Start(config.metrics_listen, metrics));
+    spdlog::info("metrics at http://{}/metrics", config.metrics_listen);
+  }
+
+  LdpcCodes codes;
+  CallEnvironment environment;
+  environment.dispatcher = &dispatcher;
+  environment.metrics = &metrics;
+  environment.codes = &codes;
+  environment.staging = staging;
+  environment.reply = reply;
+  environment.limits.max_request_bytes = MibToBytes(config.max_request_mib);
+  environment.limits.max_blocks_per_request = config.max_blocks_per_request;
+  BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
+                            Server::Start(config, environment, devices));
+  server->SetServing(true);
+  for (const std::string& address : server->addresses()) {
+    spdlog::info("serving at {}", address);
+  }
+  ServeUntilSignalled(signals, config, *server);
+  spdlog::info("drained");
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace baseband::server
+
+int main(int argc, char** argv) {
+  using namespace baseband::server;  // NOLINT: main is this file's only other function
+  // Signals are waited for, not caught; threads inherit the mask.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  TuneMalloc();
+
+  const absl::StatusOr<Command> command = ParseCommandLine(argc, argv, environ);
+  if (!command.ok()) {
+    std::fprintf(stderr, "basebandd: %s\n", std::string(command.status().message()).c_str());
+    return kExitConfiguration;
+  }
+  if (command->action == Command::Action::kPrint) {
+    std::fputs(command->output.c_str(), stdout);
+    return 0;
+  }
+  SetUpLogging(command->config);
+  if (const absl::Status status = Serve(command->config, signals); !status.ok()) {
+    spdlog::critical("{}", std::string(status.message()));
+    return kExitStart;
+  }
+  return 0;
+}

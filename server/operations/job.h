@@ -1,0 +1,96 @@
+// One accepted request, from admission to its reply.
+#ifndef BASEBAND_SERVER_OPERATIONS_JOB_H_
+#define BASEBAND_SERVER_OPERATIONS_JOB_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "server/device/device.h"
+#include "server/device/host_pool.h"
+#include "server/metrics/metrics.h"
+
+namespace baseband::server {
+
+// The operations, in the order of their queues, which is that of their RPCs' names in the metrics.
+enum class OperationKind : int { kEncode, kDecode };
+inline constexpr int kNumOperations = 2;
+constexpr Rpc RpcOf(OperationKind operation) { return static_cast<Rpc>(operation); }
+
+// What a job takes of a batch's room on a lane, at most. Offsets on a lane are 32 bits wide.
+struct Footprint {
+  int64_t input_bytes = 0;
+  int64_t output_bytes = 0;
+  int64_t control_bytes = 0;
+  int64_t blocks = 0;
+};
+
+// When what happened, and with whom.
+struct JobTimes {
+  absl::Time arrived;     // the whole message was there
+  absl::Time submitted;   // accepted, payload gathered
+  absl::Time started;     // left the queue
+  StageTimes stages;      // of its batch
+  int64_t batch_blocks = 0;
+  int64_t batch_requests = 0;
+};
+
+// Base of the jobs of all operations; each adds its parameters and results. Owned by one thread at
+// a time but for `cancelled`.
+class Job {
+ public:
+  using Done = std::function<void(absl::Status, std::unique_ptr<Job>)>;
+
+  explicit Job(OperationKind operation) : operation_(operation) {}
+  virtual ~Job() = default;
+
+  OperationKind operation() const { return operation_; }
+
+  Footprint footprint;
+  int64_t payload_bytes = 0;  // of the request
+  int64_t reply_bytes = 0;    // of the reply's payload; the size of `reply`
+
+  // Earliest first among waiting jobs.
+  absl::Time deadline = absl::InfiniteFuture();
+  // Set by the transport when nobody waits for the answer any more.
+  std::shared_ptr<std::atomic<bool>> cancelled;
+
+  HostLease input;  // the payload, as it was on the wire
+  HostLease reply;  // the reply's payload, as it will be on the wire
+
+  // Called exactly once for an accepted job, never under a lock, with the job itself. OK: the
+  // results and `reply` are there. Otherwise nothing is known of them.
+  Done done;
+  JobTimes times;
+
+ private:
+  const OperationKind operation_;
+};
+
+using JobPtr = std::unique_ptr<Job>;
+
+// Jobs of one operation that share a lane, and the work on them.
+class Batch : public Task {
+ public:
+  explicit Batch(std::vector<JobPtr> jobs) : jobs_(std::move(jobs)) {}
+
+  // After the task ended well: brings results to where the jobs' replies want them.
+  virtual void Finish() = 0;
+
+  absl::Span<const JobPtr> jobs() const { return jobs_; }
+  std::vector<JobPtr> TakeJobs() { return std::move(jobs_); }
+
+ protected:
+  std::vector<JobPtr> jobs_;
+};
+
+// Lays out `jobs`, at least one and all of one operation, whose footprints together fit a lane.
+std::unique_ptr<Batch> MakeBatch(std::vector<JobPtr> jobs);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_JOB_H_

@@ -1,0 +1,114 @@
+#include "server/operations/self_test.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ldpc/code.h"
+#include "server/operations/decode.h"
+#include "server/operations/encode.h"
+
+namespace baseband::server {
+namespace {
+
+// TS 38.212, base graph 2, Zc = 10: case 119 of the known answers in tests/vectors/ldpc. Neither
+// its information nor its parity ends on a byte.
+constexpr int kZc = 10;
+constexpr char kInfo[] = "8365455671e1f63cb9eeb4cc50";
+constexpr char kCodeword[] =
+    "8365455671e1f63cb9eeb4cc50e0ae308b90f61592af061e3b86f87fce5ac779adee0ed6118d5e1ec07e699a768f6b"
+    "618a73a86ed99aeed0832c7baa476daa7e1e";
+// Enough that a launch has more than one pair of blocks, and an odd one.
+constexpr int kCount = 5;
+
+// The received values of the word's sent bits, sure but for every 16th, which is wrong.
+std::string NoisyLlr(const std::string& codeword, const ldpc::Code& code) {
+  std::string llr;
+  for (int bit = code.n() - code.num_sent(); bit < code.n(); ++bit) {
+    const bool one = codeword[static_cast<size_t>(bit / 8)] >> (7 - bit % 8) & 1;
+    const bool wrong = bit % 16 == 5;
+    llr.push_back(static_cast<char>(one == wrong ? 12 : -12));
+  }
+  return llr;
+}
+
+std::string Repeat(const std::string& text) {
+  std::string result;
+  for (int i = 0; i < kCount; ++i) {
+    result += text;
+  }
+  return result;
+}
+
+// Runs `job` alone on `lane` with `payload`, and returns it when it is done.
+absl::StatusOr<JobPtr> Run(Lane& lane, JobPtr job, const std::string& payload, HostPool& staging,
+                           HostPool& reply) {
+  BASEBAND_ASSIGN_OR_RETURN(job->input, staging.Lease(job->payload_bytes));
+  BASEBAND_ASSIGN_OR_RETURN(job->reply, reply.Lease(job->reply_bytes));
+  std::copy(payload.begin(), payload.end(), job->input.data());
+  std::vector<JobPtr> jobs;
+  jobs.push_back(std::move(job));
+  const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
+  absl::Notification ended;
+  absl::Status result;
+  lane.Start(batch.get(), [&](absl::Status status, const StageTimes&) {
+    result = std::move(status);
+    ended.Notify();
+  });
+  ended.WaitForNotification();
+  BASEBAND_RETURN_IF_ERROR(result);
+  batch->Finish();
+  return std::move(batch->TakeJobs().front());
+}
+
+absl::Status CheckReply(const Job& job, const std::string& expected, absl::string_view operation) {
+  const absl::Span<const uint8_t> reply = job.reply.span();
+  if (!std::equal(expected.begin(), expected.end(), reply.begin(), reply.end(),
+                  [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; })) {
+    return absl::InternalError(absl::StrCat("self-test: ", operation, " gave a wrong answer"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TestLane(Lane& lane, HostPool& staging, HostPool& reply) {
+  BASEBAND_ASSIGN_OR_RETURN(const ldpc::CodePtr code, ldpc::NrCode(2, kZc));
+  const std::string info = absl::HexStringToBytes(kInfo);
+  const std::string codeword = absl::HexStringToBytes(kCodeword);
+
+  EncodeGroup encode;
+  encode.code = code;
+  encode.count = kCount;
+  encode.output = EncodeOutput::kFullCodeword;
+  BASEBAND_ASSIGN_OR_RETURN(
+      JobPtr encoded, Run(lane, std::make_unique<EncodeJob>(std::vector<EncodeGroup>{encode}),
+                          Repeat(info), staging, reply));
+  BASEBAND_RETURN_IF_ERROR(CheckReply(*encoded, Repeat(codeword), "Encode"));
+
+  DecodeGroup decode;
+  decode.code = code;
+  decode.count = kCount;
+  decode.llr_count = code->num_sent();
+  BASEBAND_ASSIGN_OR_RETURN(
+      JobPtr decoded, Run(lane, std::make_unique<DecodeJob>(std::vector<DecodeGroup>{decode}),
+                          Repeat(NoisyLlr(codeword, *code)), staging, reply));
+  return CheckReply(*decoded, Repeat(info), "Decode");
+}
+
+}  // namespace
+
+absl::Status RunSelfTest(const Device& device, HostPool& staging, HostPool& reply) {
+  for (const std::unique_ptr<Lane>& lane : device.lanes()) {
+    if (const absl::Status status = TestLane(*lane, staging, reply); !status.ok()) {
+      return absl::InternalError(
+          absl::StrCat(device.id(), " lane ", lane->index(), ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,19 @@
+// What takes the place of *_cuda.cc in a CPU-only build, where no lane calls it.
+#include "server/operations/decode_batch.h"
+#include "server/operations/encode_batch.h"
+
+namespace baseband::server {
+namespace {
+
+absl::Status NotBuilt() { return absl::UnimplementedError("this build has no CUDA device"); }
+
+}  // namespace
+
+absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
+absl::Status EncodeBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
+absl::Status EncodeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
+absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
+absl::Status DecodeBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
+absl::Status DecodeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
+
+}  // namespace baseband::server

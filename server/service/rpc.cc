@@ -1,0 +1,56 @@
+#include "server/service/rpc.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace baseband::server {
+
+absl::Status CheckRange(absl::string_view field, int64_t value, int64_t low, int64_t high) {
+  if (value < low || value > high) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " ", value, " is not in [", low, ", ", high, "]"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InGroup(int index, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat("groups[", index, "].", status.message()));
+}
+
+absl::Status CheckNumGroups(int num_groups) {
+  if (num_groups == 0) {
+    return absl::InvalidArgumentError("groups is empty: a request needs at least one");
+  }
+  return CheckRange("the number of groups", num_groups, 1, kMaxGroupsPerRequest);
+}
+
+absl::Status CheckTotals(int64_t blocks, int64_t expected_bytes, const RequestView& request,
+                         const RequestLimits& limits) {
+  BASEBAND_RETURN_IF_ERROR(
+      CheckRange("the number of code blocks", blocks, 1, limits.max_blocks_per_request));
+  if (request.payload_bytes() != expected_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("payload has ", request.payload_bytes(),
+                                                   " bytes, the groups describe ", expected_bytes));
+  }
+  return absl::OkStatus();
+}
+
+void SetTiming(const Job& job, v1::Timing* timing) {
+  const auto us = [](absl::Duration duration) {
+    return static_cast<uint32_t>(
+        std::clamp<int64_t>(absl::ToInt64Microseconds(duration), 0, UINT32_MAX));
+  };
+  const JobTimes& times = job.times;
+  timing->set_receive_us(us(times.submitted - times.arrived));
+  timing->set_queue_us(us(times.started - times.submitted));
+  timing->set_copy_in_us(us(times.stages.copy_in));
+  timing->set_h2d_us(us(times.stages.h2d));
+  timing->set_kernel_us(us(times.stages.kernel));
+  timing->set_d2h_us(us(times.stages.d2h));
+  timing->set_batch_blocks(static_cast<uint32_t>(times.batch_blocks));
+  timing->set_batch_requests(static_cast<uint32_t>(times.batch_requests));
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,155 @@
+#include "server/service/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/service/capabilities.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr const char* kServiceName = "baseband.v1.Baseband";
+// Calls that may arrive at once on a completion queue before its thread is back.
+constexpr int kListenersPerQueue = 16;
+// In flight on one connection; clients queue the rest themselves.
+constexpr int kMaxStreamsPerConnection = 1024;
+
+int NumQueues(const Config& config) {
+  return config.grpc_threads > 0
+             ? config.grpc_threads
+             : std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 2, 8);
+}
+
+// "host:0" becomes "host:<port>".
+std::string WithPort(const std::string& address, int port) {
+  if (absl::StartsWith(address, "unix:")) {
+    return address;
+  }
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
+}  // namespace
+
+class Server::Service final : public AsyncService {
+ public:
+  Service(const Config& config, std::vector<Device*> devices, Metrics* metrics)
+      : capabilities_(DescribeServer(config)), devices_(std::move(devices)), metrics_(metrics) {}
+
+  grpc::Status GetCapabilities(grpc::ServerContext*, const v1::GetCapabilitiesRequest* request,
+                               v1::GetCapabilitiesResponse* response) override {
+    constexpr auto kRpc = ::baseband::server::Rpc::kGetCapabilities;
+    const absl::Time start = absl::Now();
+    metrics_->RequestStarted(kRpc, static_cast<int64_t>(request->ByteSizeLong()));
+    *response = capabilities_;
+    AddDevices(devices_, response);
+    metrics_->RequestFinished(kRpc, absl::StatusCode::kOk, absl::Now() - start,
+                              static_cast<int64_t>(response->ByteSizeLong()));
+    return grpc::Status::OK;
+  }
+
+ private:
+  const v1::GetCapabilitiesResponse capabilities_;
+  const std::vector<Device*> devices_;
+  Metrics* const metrics_;
+};
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
+                                                      CallEnvironment environment,
+                                                      std::vector<Device*> devices) {
+  // Health and reflection are gRPC's own; both must be asked for before the server is built.
+  static const bool plugins = [] {
+    grpc::EnableDefaultHealthCheckService(true);
+    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    return true;
+  }();
+  (void)plugins;
+
+  std::unique_ptr<Server> self(new Server());
+  self->service_ = std::make_unique<Service>(config, std::move(devices), environment.metrics);
+  self->environment_ = std::move(environment);
+  self->environment_.service = self->service_.get();
+
+  grpc::ServerBuilder builder;
+  builder.RegisterService(self->service_.get());
+  // The request's other fields come on top of the payload.
+  builder.SetMaxReceiveMessageSize(
+      static_cast<int>(MibToBytes(config.max_request_mib) + kMaxHeaderBytes));
+  builder.SetMaxSendMessageSize(-1);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server fails loudly
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  std::vector<int> ports(config.listen.size());
+  for (size_t i = 0; i < config.listen.size(); ++i) {
+    builder.AddListeningPort(config.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
+  }
+  const int num_queues = NumQueues(config);
+  for (int i = 0; i < num_queues; ++i) {
+    self->queues_.push_back(builder.AddCompletionQueue());
+  }
+  self->server_ = builder.BuildAndStart();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (self->server_ == nullptr || ports[i] == 0) {
+      return absl::UnavailableError(absl::StrCat(
+          "cannot listen at ", config.listen[i], ": is another server running there?"));
+    }
+    self->addresses_.push_back(WithPort(config.listen[i], ports[i]));
+  }
+  self->SetServing(false);
+  for (const auto& queue : self->queues_) {
+    for (int i = 0; i < kListenersPerQueue; ++i) {
+      for (const RpcPage* page : {&kEncodeRpc, &kDecodeRpc}) {
+        UnaryCall::Listen(&self->environment_, page, queue.get());
+      }
+    }
+    self->pollers_.emplace_back([server = self.get(), q = queue.get()] { server->Poll(q); });
+  }
+  return self;
+}
+
+Server::~Server() { Shutdown(absl::ZeroDuration()); }
+
+void Server::SetServing(bool serving) {
+  grpc::HealthCheckServiceInterface& health = *server_->GetHealthCheckService();
+  health.SetServingStatus(serving);  // all that are known, and ""
+  health.SetServingStatus(kServiceName, serving);
+}
+
+void Server::Shutdown(absl::Duration timeout) {
+  if (server_ == nullptr) {
+    for (const auto& queue : queues_) {  // the server never started: end its queues by the book
+      queue->Shutdown();
+      Poll(queue.get());
+    }
+    queues_.clear();
+    return;
+  }
+  SetServing(false);
+  server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
+  environment_.dispatcher->WaitUntilIdle();
+  for (const auto& queue : queues_) {
+    queue->Shutdown();
+  }
+  for (std::thread& poller : pollers_) {
+    poller.join();
+  }
+  pollers_.clear();
+  queues_.clear();
+  server_.reset();
+}
+
+void Server::Poll(grpc::ServerCompletionQueue* queue) {
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->Next(&tag, &ok)) {
+    static_cast<CompletionEvent*>(tag)->OnEvent(ok);
+  }
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,54 @@
+// The gRPC server: listening, completion queues, health, reflection, graceful end.
+#ifndef BASEBAND_SERVER_SERVICE_SERVER_H_
+#define BASEBAND_SERVER_SERVICE_SERVER_H_
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/config/config.h"
+#include "server/service/unary_call.h"
+
+namespace baseband::server {
+
+class Server {
+ public:
+  // Listens at every address of `config.listen` and serves. `environment.service` is set by the
+  // server; all else in it, and `devices`, outlive it. Unavailable names an address that cannot be
+  // had. Health says NOT_SERVING until SetServing(true).
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config,
+                                                       CallEnvironment environment,
+                                                       std::vector<Device*> devices);
+  // Shuts down at once if Shutdown was not called.
+  ~Server();
+
+  // What the health service says of "" and of baseband.v1.Baseband.
+  void SetServing(bool serving);
+
+  // Health turns NOT_SERVING, new calls are turned away, accepted ones get their answers; calls
+  // still unanswered after `timeout` are cancelled. Returns when all have ended.
+  void Shutdown(absl::Duration timeout);
+
+  // The addresses with the ports that were taken, "127.0.0.1:50151".
+  const std::vector<std::string>& addresses() const { return addresses_; }
+
+ private:
+  class Service;
+
+  Server() = default;
+  void Poll(grpc::ServerCompletionQueue* queue);
+
+  CallEnvironment environment_;
+  std::unique_ptr<Service> service_;
+  std::vector<std::string> addresses_;
+  std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<std::thread> pollers_;  // last: use all of the above
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_SERVICE_SERVER_H_

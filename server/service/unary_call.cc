@@ -1,0 +1,174 @@
+#include "server/service/unary_call.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "kernels/base/status_macros.h"
+#include "server/operations/decode.h"
+#include "server/operations/encode.h"
+#include "server/service/status.h"
+
+namespace baseband::server {
+namespace {
+
+absl::Time ToAbslTime(std::chrono::system_clock::time_point deadline) {
+  return deadline == std::chrono::system_clock::time_point::max() ? absl::InfiniteFuture()
+                                                                  : absl::FromChrono(deadline);
+}
+
+CodeFamily ToCodeFamily(ldpc::Family family) { return static_cast<CodeFamily>(family); }
+static_assert(static_cast<int>(ldpc::Family::kCustom) == static_cast<int>(CodeFamily::kCustom));
+
+}  // namespace
+
+void UnaryCall::Listen(const CallEnvironment* environment, const RpcPage* page,
+                       grpc::ServerCompletionQueue* queue) {
+  auto* const call = new UnaryCall(environment, page, queue);
+  call->context_.AsyncNotifyWhenDone(&call->notified_);
+  AsyncService& service = *environment->service;
+  switch (page->operation) {
+    case OperationKind::kEncode:
+      service.RequestEncode(&call->context_, &call->request_, &call->responder_, queue, queue,
+                            &call->arrived_);
+      break;
+    case OperationKind::kDecode:
+      service.RequestDecode(&call->context_, &call->request_, &call->responder_, queue, queue,
+                            &call->arrived_);
+      break;
+  }
+}
+
+UnaryCall::UnaryCall(const CallEnvironment* environment, const RpcPage* page,
+                     grpc::ServerCompletionQueue* queue)
+    : environment_(*environment),
+      page_(*page),
+      rpc_(RpcOf(page->operation)),
+      queue_(queue),
+      responder_(&context_) {}
+
+void UnaryCall::OnArrived(bool ok) {
+  if (!ok) {  // the server is shutting down: no call came, and no other event will
+    delete this;
+    return;
+  }
+  Listen(&environment_, &page_, queue_);
+  arrival_ = absl::Now();
+  environment_.metrics->RequestStarted(rpc_, static_cast<int64_t>(request_.Length()));
+  const absl::Status status = Handle();
+  request_.Clear();
+  if (!status.ok()) {
+    environment_.metrics->CountRejected(rpc_, status.code());
+    Finish(status, grpc::ByteBuffer());
+  }
+  Unref();
+}
+
+absl::Status UnaryCall::Handle() {
+  BASEBAND_ASSIGN_OR_RETURN(const RequestView request,
+                            RequestView::Read(request_, page_.payload_field));
+  BASEBAND_ASSIGN_OR_RETURN(JobPtr job,
+                            page_.from_proto(request, environment_.limits, *environment_.codes));
+  if (job->reply_bytes > environment_.reply->capacity() / 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the reply would have ", job->reply_bytes, " bytes; this server sends at most ",
+                     environment_.reply->capacity() / 2, ": split the request"));
+  }
+  job->deadline = ToAbslTime(context_.deadline());
+  if (job->deadline <= arrival_) {
+    return absl::DeadlineExceededError("the deadline had passed when the request arrived");
+  }
+  BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket,
+                            environment_.dispatcher->Admit(job->payload_bytes));
+  const int stream = static_cast<int>(page_.operation);
+  BASEBAND_ASSIGN_OR_RETURN(job->input, environment_.staging->Lease(job->payload_bytes, stream));
+  BASEBAND_ASSIGN_OR_RETURN(job->reply, environment_.reply->Lease(job->reply_bytes, stream));
+  request.GatherPayload(job->input.data());
+  job->cancelled = cancelled_;
+  job->times.arrived = arrival_;
+  job->done = [this](absl::Status status, JobPtr done) {
+    Answer(std::move(status), std::move(done));
+  };
+  return environment_.dispatcher->Submit(job, std::move(ticket));
+}
+
+void UnaryCall::Answer(absl::Status status, JobPtr job) {
+  if (!status.ok()) {
+    job.reset();
+    Finish(status, grpc::ByteBuffer());
+    return;
+  }
+  CountResults(*job);
+  reply_bytes_ = job->reply_bytes;
+  job->input.Reset();
+  Finish(status, page_.to_proto(*job));
+}
+
+void UnaryCall::CountResults(const Job& job) {
+  Metrics& metrics = *environment_.metrics;
+  const JobTimes& times = job.times;
+  metrics.ObserveStage(rpc_, Stage::kReceive, times.submitted - times.arrived);
+  metrics.ObserveStage(rpc_, Stage::kQueue, times.started - times.submitted);
+  metrics.ObserveStage(rpc_, Stage::kCopyIn, times.stages.copy_in);
+  metrics.ObserveStage(rpc_, Stage::kH2d, times.stages.h2d);
+  metrics.ObserveStage(rpc_, Stage::kKernel, times.stages.kernel);
+  metrics.ObserveStage(rpc_, Stage::kD2h, times.stages.d2h);
+  const auto count = [&](const auto& groups) {
+    for (const auto& group : groups) {
+      metrics.CountBlocks(rpc_, ToCodeFamily(group.code->family()), group.count,
+                          group.count * group.info_bits());
+    }
+  };
+  switch (job.operation()) {
+    case OperationKind::kEncode:
+      count(static_cast<const EncodeJob&>(job).groups());
+      break;
+    case OperationKind::kDecode: {
+      const auto& decode = static_cast<const DecodeJob&>(job);
+      count(decode.groups());
+      DecodeTally tally;
+      for (const ldpc::DecodeResult& result : decode.results) {
+        tally.Add(result.iterations, result.parity_ok != 0);
+      }
+      metrics.ObserveDecode(tally);
+      break;
+    }
+  }
+}
+
+void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
+  answered_ = absl::Now();
+  code_ = status.code();
+  if (status.code() == absl::StatusCode::kResourceExhausted) {
+    const int64_t hint = absl::ToInt64Milliseconds(environment_.dispatcher->RetryHint());
+    context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(hint));
+  }
+  if (status.ok()) {
+    responder_.Finish(reply, grpc::Status::OK, &finished_);
+  } else {
+    responder_.FinishWithError(ToGrpcStatus(status), &finished_);
+  }
+}
+
+void UnaryCall::OnNotified(bool) {
+  if (context_.IsCancelled()) {
+    cancelled_->store(true);
+  }
+  Unref();
+}
+
+void UnaryCall::OnFinished(bool) {
+  const absl::Time now = absl::Now();
+  environment_.metrics->ObserveStage(rpc_, Stage::kReply, now - answered_);
+  environment_.metrics->RequestFinished(rpc_, code_, now - arrival_, reply_bytes_);
+  Unref();
+}
+
+void UnaryCall::Unref() {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    delete this;
+  }
+}
+
+}  // namespace baseband::server

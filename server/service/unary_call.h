@@ -1,0 +1,100 @@
+// One unary call, from its arrival on a completion queue to the end of its answer.
+//
+// The transport of all batched operations; what differs between them stands in their RpcPage. The
+// handler is three steps: convert or refuse; submit the job; answer from the job's one completion.
+// It never waits.
+#ifndef BASEBAND_SERVER_SERVICE_UNARY_CALL_H_
+#define BASEBAND_SERVER_SERVICE_UNARY_CALL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+
+#include "baseband/v1/baseband.grpc.pb.h"
+#include "server/batching/dispatcher.h"
+#include "server/device/host_pool.h"
+#include "server/metrics/metrics.h"
+#include "server/service/rpc.h"
+
+namespace baseband::server {
+
+// The batched operations as raw bytes; GetCapabilities as messages.
+using AsyncService = v1::Baseband::WithRawMethod_Encode<
+    v1::Baseband::WithRawMethod_Decode<v1::Baseband::Service>>;
+
+// What calls need of the server. All outlive every call.
+struct CallEnvironment {
+  AsyncService* service = nullptr;
+  Dispatcher* dispatcher = nullptr;
+  Metrics* metrics = nullptr;
+  LdpcCodes* codes = nullptr;
+  std::shared_ptr<HostPool> staging;
+  std::shared_ptr<HostPool> reply;
+  RequestLimits limits;
+};
+
+// What a completion queue hands back as a tag.
+class CompletionEvent {
+ public:
+  virtual ~CompletionEvent() = default;
+  virtual void OnEvent(bool ok) = 0;
+};
+
+// Deletes itself once gRPC is through with it.
+class UnaryCall {
+ public:
+  // Waits for the next call of `page` on `queue`; when it comes, waits for another.
+  static void Listen(const CallEnvironment* environment, const RpcPage* page,
+                     grpc::ServerCompletionQueue* queue);
+
+ private:
+  class Event final : public CompletionEvent {
+   public:
+    Event(UnaryCall* call, void (UnaryCall::*handle)(bool)) : call_(call), handle_(handle) {}
+    void OnEvent(bool ok) override { (call_->*handle_)(ok); }
+
+   private:
+    UnaryCall* const call_;
+    void (UnaryCall::*const handle_)(bool);
+  };
+
+  UnaryCall(const CallEnvironment* environment, const RpcPage* page,
+            grpc::ServerCompletionQueue* queue);
+
+  void OnArrived(bool ok);
+  void OnNotified(bool ok);  // finished or cancelled, whichever comes first
+  void OnFinished(bool ok);
+
+  // Accepts the request, or says why not.
+  absl::Status Handle();
+  // The job's completion, on any thread.
+  void Answer(absl::Status status, JobPtr job);
+  void CountResults(const Job& job);
+  void Finish(const absl::Status& status, const grpc::ByteBuffer& reply);
+  void Unref();
+
+  const CallEnvironment& environment_;
+  const RpcPage& page_;
+  const ::baseband::server::Rpc rpc_;
+  grpc::ServerCompletionQueue* const queue_;
+  grpc::ServerContext context_;
+  grpc::ByteBuffer request_;
+  grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
+  Event arrived_{this, &UnaryCall::OnArrived};
+  Event notified_{this, &UnaryCall::OnNotified};
+  Event finished_{this, &UnaryCall::OnFinished};
+
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  // Of a call that arrived: gRPC's two further events, and OnArrived itself, for the answer may come
+  // on another thread before it returns.
+  std::atomic<int> references_{3};
+  absl::Time arrival_;
+  absl::Time answered_;
+  absl::StatusCode code_ = absl::StatusCode::kOk;
+  int64_t reply_bytes_ = 0;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_SERVICE_UNARY_CALL_H_

@@ -1,0 +1,122 @@
+#include "server/service/wire.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/wire_format_lite.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace baseband::server {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
+using google::protobuf::io::StringOutputStream;
+
+absl::Status Malformed() {
+  return absl::InvalidArgumentError("the request is not a well-formed protobuf message");
+}
+
+}  // namespace
+
+absl::StatusOr<RequestView> RequestView::Read(const grpc::ByteBuffer& message, int payload_field) {
+  RequestView view;
+  if (!message.Valid()) {
+    return view;  // gRPC's way of saying: zero bytes
+  }
+  // The reader takes the buffer by pointer for historical reasons and only reads it.
+  grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&message));
+  if (!reader.status().ok() || !message.Dump(&view.slices_).ok()) {
+    return Malformed();
+  }
+  CodedInputStream in(&reader);
+  StringOutputStream header_stream(&view.header_);
+  CodedOutputStream header(&header_stream);
+  const uint32_t payload_tag = WireFormatLite::MakeTag(
+      payload_field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  while (const uint32_t tag = in.ReadTag()) {
+    if (tag == payload_tag) {
+      uint32_t bytes = 0;
+      if (!in.ReadVarint32(&bytes)) {
+        return Malformed();
+      }
+      view.payload_begin_ = in.CurrentPosition();
+      view.payload_bytes_ = bytes;
+      if (bytes > static_cast<uint32_t>(INT32_MAX) || !in.Skip(static_cast<int>(bytes))) {
+        return Malformed();
+      }
+    } else {
+      // Copies the field, and by that also checks it.
+      if (!WireFormatLite::SkipField(&in, tag, &header)) {
+        return Malformed();
+      }
+      if (header.ByteCount() > kMaxHeaderBytes) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("the fields besides the payload take more than ", kMaxHeaderBytes,
+                         " bytes: split the request"));
+      }
+    }
+  }
+  if (!in.ConsumedEntireMessage()) {
+    return Malformed();
+  }
+  header.Trim();
+  return view;
+}
+
+void RequestView::GatherPayload(uint8_t* target) const {
+  int64_t skip = payload_begin_;
+  int64_t left = payload_bytes_;
+  for (const grpc::Slice& slice : slices_) {
+    if (left == 0) {
+      return;
+    }
+    const auto size = static_cast<int64_t>(slice.size());
+    if (skip >= size) {
+      skip -= size;
+      continue;
+    }
+    const int64_t bytes = std::min(size - skip, left);
+    std::memcpy(target, slice.begin() + skip, static_cast<size_t>(bytes));
+    target += bytes;
+    left -= bytes;
+    skip = 0;
+  }
+}
+
+grpc::ByteBuffer MakeReply(const google::protobuf::MessageLite& header,
+                           absl::Span<const BulkField> fields, HostLease lease) {
+  std::vector<grpc::Slice> slices;
+  const auto shared = std::make_shared<HostLease>(std::move(lease));
+  std::string text = header.SerializeAsString();
+  for (const BulkField& field : fields) {
+    if (field.bytes == 0) {
+      continue;
+    }
+    {
+      StringOutputStream stream(&text);  // appends
+      CodedOutputStream out(&stream);
+      out.WriteTag(WireFormatLite::MakeTag(field.number,
+                                           WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+      out.WriteVarint32(static_cast<uint32_t>(field.bytes));
+    }
+    slices.emplace_back(text);
+    text.clear();
+    slices.emplace_back(
+        shared->data() + field.offset, static_cast<size_t>(field.bytes),
+        [](void* lease_of_slice) { delete static_cast<std::shared_ptr<HostLease>*>(lease_of_slice); },
+        new std::shared_ptr<HostLease>(shared));
+  }
+  if (slices.empty()) {
+    slices.emplace_back(text);
+  }
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+}  // namespace baseband::server

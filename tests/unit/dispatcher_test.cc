@@ -1,0 +1,190 @@
+#include "server/batching/dispatcher.h"
+
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/ldpc/code.h"
+#include "server/operations/decode.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::server {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::HasSubstr;
+
+// A device whose lanes start a task and end it when the test says so, on the test's thread.
+class PuppetDevice final : public Device {
+ public:
+  explicit PuppetDevice(int num_lanes) {
+    for (int i = 0; i < num_lanes; ++i) lanes_.push_back(std::make_unique<PuppetLane>(this, i));
+    set_healthy(true);
+  }
+  const std::string& kind() const override { return name_; }
+  const std::string& name() const override { return name_; }
+  const std::string& id() const override { return name_; }
+  int64_t memory_bytes() const override { return 0; }
+  absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
+
+  int num_running() const { return static_cast<int>(running_.size()); }
+  int num_blocks(int run) const { return running_[static_cast<size_t>(run)].first->num_pieces(); }
+  // Ends the task that was started first.
+  void End(absl::Status status = absl::OkStatus()) {
+    auto [task, done] = std::move(running_.front());
+    running_.pop_front();
+    done(std::move(status), {});
+  }
+
+ private:
+  class PuppetLane final : public Lane {
+   public:
+    PuppetLane(PuppetDevice* device, int index) : device_(device), index_(index) {}
+    Device& device() override { return *device_; }
+    int index() const override { return index_; }
+    void Start(Task* task, Done done) override {
+      device_->running_.emplace_back(task, std::move(done));
+    }
+
+   private:
+    PuppetDevice* const device_;
+    const int index_;
+  };
+
+  const std::string name_ = "puppet";
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::deque<std::pair<Task*, Lane::Done>> running_;
+};
+
+class DispatcherTest : public ::testing::Test {
+ protected:
+  DispatcherTest() { Make(PuppetOptions()); }
+
+  static DispatcherOptions PuppetOptions() {
+    DispatcherOptions options;
+    options.limits.lane = {1 << 20, 1 << 20, 1 << 20};
+    options.limits.max_blocks = 100;
+    options.limits.max_requests = 100;
+    options.queue_requests = 10;
+    options.queue_bytes = 1 << 20;
+    return options;
+  }
+  void Make(const DispatcherOptions& options) {
+    dispatcher_.reset();
+    Device* device = &device_;
+    dispatcher_ = std::make_unique<Dispatcher>(options, absl::MakeConstSpan(&device, 1), &metrics_);
+  }
+
+  // Submits a job of one block; its answer goes to answers_[id].
+  absl::Status Submit(int id, absl::Time deadline = absl::InfiniteFuture()) {
+    DecodeGroup group;
+    group.code = *ldpc::NrCode(2, 2);
+    group.count = 1;
+    group.llr_count = group.code->num_sent();
+    JobPtr job = std::make_unique<DecodeJob>(std::vector<DecodeGroup>{group});
+    job->input = *pool_->Lease(job->payload_bytes);
+    job->reply = *pool_->Lease(job->reply_bytes);
+    job->deadline = deadline;
+    job->cancelled = std::make_shared<std::atomic<bool>>(false);
+    cancelled_[id] = job->cancelled;
+    job->done = [this, id](absl::Status status, JobPtr) { answers_[id].push_back(status); };
+    absl::StatusOr<AdmissionTicket> ticket = dispatcher_->Admit(job->payload_bytes);
+    if (!ticket.ok()) {
+      return ticket.status();
+    }
+    const absl::Status status = dispatcher_->Submit(job, *std::move(ticket));
+    EXPECT_EQ(job == nullptr, status.ok()) << "the dispatcher owns the job iff Submit was OK";
+    return status;
+  }
+
+  const std::shared_ptr<HostPool> pool_ = *HostPool::CreatePageable(1 << 20);
+  std::map<int, std::vector<absl::Status>> answers_;
+  std::map<int, std::shared_ptr<std::atomic<bool>>> cancelled_;
+  Metrics metrics_{"test"};
+  PuppetDevice device_{2};
+  std::unique_ptr<Dispatcher> dispatcher_;
+};
+
+TEST_F(DispatcherTest, AJobStartsAtOnceOnAFreeLane) {
+  ASSERT_THAT(Submit(1), IsOk());
+  EXPECT_EQ(device_.num_running(), 1);
+  EXPECT_TRUE(answers_.empty());
+  device_.End();
+  ASSERT_EQ(answers_[1].size(), 1U);
+  EXPECT_THAT(answers_[1][0], IsOk());
+}
+
+TEST_F(DispatcherTest, WhileAllLanesAreBusyWorkGathersAndLeavesTogether) {
+  for (int id = 0; id < 7; ++id) ASSERT_THAT(Submit(id), IsOk());
+  ASSERT_EQ(device_.num_running(), 2);
+  device_.End();
+  ASSERT_EQ(device_.num_running(), 2);  // the freed lane took all five that waited
+  EXPECT_EQ(device_.num_blocks(1), 5);
+  device_.End();
+  device_.End();
+  for (int id = 0; id < 7; ++id) EXPECT_EQ(answers_[id].size(), 1U);
+}
+
+TEST_F(DispatcherTest, ALateOrCancelledJobIsAnsweredButNeverLaunched) {
+  Submit(0).IgnoreError();
+  Submit(1).IgnoreError();
+  ASSERT_THAT(Submit(2, absl::Now() - absl::Seconds(1)), IsOk());
+  ASSERT_THAT(Submit(3), IsOk());
+  cancelled_[3]->store(true);
+  device_.End();
+  EXPECT_EQ(device_.num_running(), 1);
+  ASSERT_EQ(answers_[2].size(), 1U);
+  EXPECT_THAT(answers_[2][0], StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("waited")));
+  ASSERT_EQ(answers_[3].size(), 1U);
+  EXPECT_THAT(answers_[3][0], StatusIs(absl::StatusCode::kCancelled, HasSubstr("launch")));
+  device_.End();
+}
+
+TEST_F(DispatcherTest, AFullQueueRefusesAndServesAgainOnceWorkLeft) {
+  for (int id = 0; id < 12; ++id) ASSERT_THAT(Submit(id), IsOk());  // two run, ten wait
+  EXPECT_THAT(Submit(12), StatusIs(absl::StatusCode::kResourceExhausted,
+                                   HasSubstr("10 of 10 requests are waiting")));
+  EXPECT_GE(dispatcher_->RetryHint(), absl::Milliseconds(1));
+  device_.End();
+  EXPECT_THAT(Submit(13), IsOk());
+  while (device_.num_running() > 0) device_.End();
+  EXPECT_TRUE(answers_[12].empty());
+  EXPECT_EQ(answers_[13].size(), 1U);
+}
+
+TEST_F(DispatcherTest, AJobThatNoLaneCanHoldIsRefusedForGood) {
+  DispatcherOptions options = PuppetOptions();
+  options.limits.lane.input_bytes = 64;
+  Make(options);
+  EXPECT_THAT(Submit(1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 64")));
+}
+
+TEST_F(DispatcherTest, AfterTheDeviceWasLostEveryJobIsAnsweredUnavailable) {
+  for (int id = 0; id < 4; ++id) ASSERT_THAT(Submit(id), IsOk());
+  device_.set_healthy(false);
+  device_.End(absl::InternalError("gone"));
+  device_.End(absl::InternalError("gone"));
+  for (int id = 0; id < 4; ++id) {
+    ASSERT_EQ(answers_[id].size(), 1U);
+    EXPECT_EQ(answers_[id][0].code(), absl::StatusCode::kUnavailable);
+  }
+  EXPECT_THAT(Submit(5), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no device")));
+}
+
+TEST_F(DispatcherTest, AFailedLaunchThatLeavesTheDeviceHealthyIsAnInternalError) {
+  ASSERT_THAT(Submit(1), IsOk());
+  device_.End(absl::InternalError("launch refused"));
+  ASSERT_EQ(answers_[1].size(), 1U);
+  EXPECT_EQ(answers_[1][0].code(), absl::StatusCode::kInternal);
+  ASSERT_THAT(Submit(2), IsOk());
+  device_.End();
+  EXPECT_THAT(answers_[2][0], IsOk());
+}
+
+}  // namespace
+}  // namespace baseband::server

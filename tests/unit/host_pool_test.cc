@@ -1,0 +1,89 @@
+#include "server/device/host_pool.h"
+
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::server {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::HasSubstr;
+
+std::shared_ptr<HostPool> Pool(int64_t capacity) { return *HostPool::CreatePageable(capacity); }
+
+TEST(HostPoolTest, LeasesOfAStreamLieSideBySide) {
+  const auto pool = Pool(1 << 20);
+  const HostLease a = *pool->Lease(100);
+  const HostLease b = *pool->Lease(1);
+  const HostLease c = *pool->Lease(64);
+  EXPECT_EQ(b.data(), a.data() + 128);
+  EXPECT_EQ(c.data(), b.data() + 64);
+  EXPECT_EQ(a.size(), 100);
+}
+
+TEST(HostPoolTest, StreamsStartApart) {
+  const auto pool = Pool(1 << 20);
+  const HostLease a = *pool->Lease(64, 0);
+  const HostLease b = *pool->Lease(64, 1);
+  EXPECT_EQ(b.data() - a.data(), (1 << 20) / HostPool::kNumStreams);
+}
+
+TEST(HostPoolTest, AFullPoolSaysSoAndServesAgainAfterAReturn) {
+  const auto pool = Pool(1024);
+  HostLease all = *pool->Lease(1024);
+  EXPECT_EQ(pool->used(), 1024);
+  EXPECT_THAT(pool->Lease(1),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1024 of 1024 bytes")));
+  all.Reset();
+  EXPECT_EQ(pool->used(), 0);
+  EXPECT_THAT(pool->Lease(1024), IsOk());
+}
+
+TEST(HostPoolTest, AnEmptyLeaseIsALeaseToo) {
+  const auto pool = Pool(1024);
+  const HostLease lease = *pool->Lease(0);
+  EXPECT_NE(lease.data(), nullptr);
+  EXPECT_EQ(lease.size(), 0);
+}
+
+TEST(HostPoolTest, ALeaseOutlivesTheLastReferenceToItsPool) {
+  auto pool = Pool(1024);
+  HostLease lease = *pool->Lease(10);
+  pool.reset();
+  lease.data()[9] = 1;  // ASan would object
+}
+
+TEST(HostPoolTest, RandomLeasesNeverOverlapAndAllMemoryComesBack) {
+  const auto pool = Pool(64 << 10);
+  std::mt19937 random(7);
+  std::vector<HostLease> leases;
+  for (int i = 0; i < 20000; ++i) {
+    if (!leases.empty() && random() % 2 == 0) {
+      const size_t victim = random() % leases.size();
+      // Its owner's mark is still there: nobody else got the same bytes.
+      const HostLease& lease = leases[victim];
+      for (const uint8_t byte : lease.span()) {
+        ASSERT_EQ(byte, static_cast<uint8_t>(lease.size()));
+      }
+      leases.erase(leases.begin() + static_cast<int64_t>(victim));
+    } else if (auto lease = pool->Lease(random() % 3000, static_cast<int>(random() % 4));
+               lease.ok()) {
+      for (uint8_t& byte : lease->span()) {
+        byte = static_cast<uint8_t>(lease->size());
+      }
+      leases.push_back(*std::move(lease));
+    }
+  }
+  leases.clear();
+  EXPECT_EQ(pool->used(), 0);
+  EXPECT_THAT(pool->Lease(64 << 10), IsOk());  // in one piece
+}
+
+}  // namespace
+}  // namespace baseband::server
