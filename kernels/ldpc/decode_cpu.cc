@@ -10,7 +10,7 @@
 namespace baseband::ldpc {
 
 void DecodeWorkspace::Free::operator()(uint8_t* memory) const {
-  ::operator delete(memory, std::align_val_t{kAlignment});
+  ::operator delete (memory, std::align_val_t{kAlignment});
 }
 
 DecodeWorkspace& DecodeWorkspace::OfThisThread() {
@@ -28,7 +28,7 @@ uint8_t* DecodeWorkspace::Memory(size_t bytes) {
   if (bytes > memory_bytes_) {
     memory_.reset();
     memory_bytes_ = 0;
-    memory_.reset(static_cast<uint8_t*>(::operator new(bytes, std::align_val_t{kAlignment})));
+    memory_.reset(static_cast<uint8_t*>(::operator new (bytes, std::align_val_t{kAlignment})));
     memory_bytes_ = bytes;
     std::memset(memory_.get(), 0, bytes);
   }

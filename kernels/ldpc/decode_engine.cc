@@ -26,7 +26,8 @@ float DefaultScaleFactor(const Code& code, Schedule schedule) {
   (void)schedule;
   if (code.family() != Family::kNr) return 0.75f;
   // The two base graphs differ in kb: 22 and 10.
-  return code.kb() == 22 ? At({0.79f, 0.65f, 46}, code.rows()) : At({0.86f, 0.69f, 42}, code.rows());
+  return code.kb() == 22 ? At({0.79f, 0.65f, 46}, code.rows())
+                         : At({0.86f, 0.69f, 42}, code.rows());
 }
 
 Engine MakeEngine(const Code& code, const DecodeParameters& parameters) {

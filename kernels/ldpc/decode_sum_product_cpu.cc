@@ -16,11 +16,11 @@
 #include "kernels/ldpc/decode_workspace_cpu.h"
 
 #define HWY_BROKEN_EMU128 0  // as in decode_minsum_cpu.cc
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ldpc/decode_sum_product_cpu.cc"
-#include "hwy/foreach_target.h"
 #include "hwy/contrib/math/math-inl.h"
+#include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -140,9 +140,8 @@ void UpdateRow(Frame& frame, const PlanRow& row) {
       const auto message = hn::Load(df, r + j * lanes);
       hn::Store(message, df, messages + j * lanes);
       const auto before =
-          kFlooding
-              ? hn::LoadU(df, frame.sums[edges[j].column] + RunStart(t, edges[j].read, zc))
-              : hn::Load(df, q + j * lanes);
+          kFlooding ? hn::LoadU(df, frame.sums[edges[j].column] + RunStart(t, edges[j].read, zc))
+                    : hn::Load(df, q + j * lanes);
       hn::Store(hn::Add(before, message), df, frame.scratch[j] + t);
     }
     float* const private_app = frame.private_app + private_begin + t;
@@ -180,15 +179,16 @@ bool ParityHolds(const Frame& frame) {
       auto parity = hn::Zero(df);
       for (size_t j = 0; j < row.shared_count; ++j) {
         const float* const app = frame.columns[edges[j].column];
-        parity = hn::Xor(parity, SignOf(hn::LoadU(df, app + RunStart(t, edges[j].check, frame.zc))));
+        parity =
+            hn::Xor(parity, SignOf(hn::LoadU(df, app + RunStart(t, edges[j].check, frame.zc))));
       }
       for (size_t j = 0; j < row.private_count; ++j) {
         const size_t at = (row.private_begin + j) * frame.groups * lanes + t;
         parity = hn::Xor(parity, SignOf(hn::Load(df, frame.private_app + at)));
       }
       const auto rows = hn::FirstN(df, frame.zc - t);
-      const auto odd = hn::MaskFromVec(hn::BroadcastSignBit(hn::BitCast(hn::RebindToSigned<
-          decltype(df)>(), parity)));
+      const auto odd = hn::MaskFromVec(
+          hn::BroadcastSignBit(hn::BitCast(hn::RebindToSigned<decltype(df)>(), parity)));
       if (!hn::AllFalse(df, hn::And(rows, hn::RebindMask(df, odd)))) return false;
     }
     edges += row.shared_count;

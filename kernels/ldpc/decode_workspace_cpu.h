@@ -19,7 +19,8 @@ class DecodeWorkspace {
  public:
   static DecodeWorkspace& OfThisThread();
 
-  // The plan of `code`, valid until the next call. Made anew only if other codes have pushed it out.
+  // The plan of `code`, valid until the next call. Made anew only if other codes have pushed it
+  // out.
   const DecodePlan& PlanOf(const Code& code);
   // `bytes` of memory aligned for any vector, whose contents are whatever was left there.
   uint8_t* Memory(size_t bytes);
@@ -59,13 +60,13 @@ class MemoryCutter {
 struct DecodeTask {
   const DecodePlan* plan = nullptr;
   const DecodeParameters* parameters = nullptr;
-  Engine engine;                  // not for sum-product
-  const int8_t* llr = nullptr;    // [n], of all code bits; readable kLlrPadding bytes further
-  int first_filler = 0;           // code bits first_filler .. end_filler - 1 are known zeros
+  Engine engine;                // not for sum-product
+  const int8_t* llr = nullptr;  // [n], of all code bits; readable kLlrPadding bytes further
+  int first_filler = 0;         // code bits first_filler .. end_filler - 1 are known zeros
   int end_filler = 0;
-  int num_bits = 0;               // information bits wanted
-  absl::Span<uint8_t> bits;       // [ceil(num_bits / 8)]
-  absl::Span<int8_t> soft;        // [n] or empty
+  int num_bits = 0;          // information bits wanted
+  absl::Span<uint8_t> bits;  // [ceil(num_bits / 8)]
+  absl::Span<int8_t> soft;   // [n] or empty
 };
 inline constexpr size_t kLlrPadding = 128;
 
