@@ -26,10 +26,13 @@ class ProgramBuilder {
     for (const EncodePlan::Step& step : steps_) {
       AddStep(step);
     }
-    // A step with its lambda put in place may come before lambdas of other steps.
-    std::stable_sort(
-        program_.sums.begin(), program_.sums.end(),
-        [](const EncodeProgram::Sum& a, const EncodeProgram::Sum& b) { return a.level < b.level; });
+    // Within a level, those that are kept come first, and the longest first: a loop over sums of
+    // equal length is one that a CPU predicts, and the threads of a warp end together.
+    std::stable_sort(program_.sums.begin(), program_.sums.end(),
+                     [](const EncodeProgram::Sum& a, const EncodeProgram::Sum& b) {
+                       return std::make_tuple(a.level, !a.is_kept(), -a.num_sources) <
+                              std::make_tuple(b.level, !b.is_kept(), -b.num_sources);
+                     });
     RenumberGroups();
     const int group_words = CpuGroupWords(code_.zc());
     for (const EncodeProgram::Source& source : program_.sources) {
@@ -119,7 +122,7 @@ class ProgramBuilder {
       number[static_cast<size_t>(next)] = static_cast<uint16_t>(next);
     }
     for (EncodeProgram::Sum& sum : program_.sums) {
-      if (sum.group != EncodeProgram::kNone) {
+      if (sum.is_kept()) {
         number[static_cast<size_t>(sum.group)] = static_cast<uint16_t>(next);
         sum.group = next++;
       }
@@ -166,32 +169,20 @@ std::vector<uint32_t> MakeTable(const Code& code, const EncodeProgram& program) 
     starts.push_back(32 * e % static_cast<uint32_t>(zc));
   }
 
-  // Sums of one level that are kept, and those that are not, make one phase each; within a phase
-  // the longest come first, so that the threads of a warp run about equally long.
-  std::vector<EncodeProgram::Sum> ordered = program.sums;
-  const auto is_kept = [](const EncodeProgram::Sum& sum) {
-    return sum.group != EncodeProgram::kNone;
-  };
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [&](const EncodeProgram::Sum& a, const EncodeProgram::Sum& b) {
-                     return std::make_tuple(a.level, !is_kept(a), -((a.num_sources + 1) / 2)) <
-                            std::make_tuple(b.level, !is_kept(b), -((b.num_sources + 1) / 2));
-                   });
-
   // Group 0 of shared memory is zero: a second source where the number of sources is odd.
   const auto keep_at = [&](int group) { return static_cast<uint32_t>(group + 1) * extended_words; };
   std::vector<EncodePhase> phases;
   std::vector<EncodeTableSum> sums;
   std::vector<uint32_t> sources;
-  for (size_t i = 0; i < ordered.size(); ++i) {
-    const EncodeProgram::Sum& sum = ordered[i];
-    const bool new_level = i == 0 || ordered[i - 1].level != sum.level;
-    if (new_level || is_kept(ordered[i - 1]) != is_kept(sum)) {
+  for (size_t i = 0; i < program.sums.size(); ++i) {
+    const EncodeProgram::Sum& sum = program.sums[i];
+    const bool new_level = i == 0 || program.sums[i - 1].level != sum.level;
+    if (new_level || program.sums[i - 1].is_kept() != sum.is_kept()) {
       EncodePhase phase{};
       phase.first_sum = static_cast<uint32_t>(i);
-      const uint32_t words = is_kept(sum) && zc % 32 != 0 ? extended_words : group_words;
+      const uint32_t words = sum.is_kept() && zc % 32 != 0 ? extended_words : group_words;
       phase.words_per_sum =
-          words | (new_level ? kPhaseBarrier : 0) | (is_kept(sum) ? kPhaseKeeps : 0);
+          words | (new_level ? kPhaseBarrier : 0) | (sum.is_kept() ? kPhaseKeeps : 0);
       phase.magic = QuotientMagic(words);
       phases.push_back(phase);
     }
@@ -200,7 +191,7 @@ std::vector<uint32_t> MakeTable(const Code& code, const EncodeProgram& program) 
     EncodeTableSum out{};
     out.first_pair = static_cast<uint32_t>(sources.size() / 2);
     out.num_pairs = static_cast<uint32_t>((sum.num_sources + 1) / 2);
-    out.keep_at = is_kept(sum) ? keep_at(sum.group) : kNoDestination;
+    out.keep_at = sum.is_kept() ? keep_at(sum.group) : kNoDestination;
     out.parity =
         sum.parity == EncodeProgram::kNone ? kNoDestination : static_cast<uint32_t>(sum.parity);
     sums.push_back(out);

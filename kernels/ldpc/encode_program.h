@@ -24,10 +24,12 @@ struct EncodeProgram {
     int level = 0;       // sums of a level need only information and sums of lower levels
     int group = kNone;   // where it is kept for later sums; ascending from kb
     int parity = kNone;  // the parity group it is
+
+    bool is_kept() const { return group != kNone; }
   };
 
   int num_groups = 0;     // information and kept sums
-  std::vector<Sum> sums;  // by level
+  std::vector<Sum> sums;  // by level; in a level, those that are kept come first
   std::vector<Source> sources;
   // For each source, its first bit in an arena of groups that are each CpuGroupWords() long.
   std::vector<uint32_t> cpu_positions;
