@@ -1,0 +1,31 @@
+// One command of basebandctl: its flags and what it does.
+#ifndef BASEBAND_CLIENT_CTL_COMMAND_H_
+#define BASEBAND_CLIENT_CTL_COMMAND_H_
+
+#include <memory>
+
+#include "CLI/App.hpp"
+#include "client/ctl/session.h"
+
+namespace baseband::ctl {
+
+class Command {
+ public:
+  virtual ~Command() = default;
+  // Adds the command to `app`, once; its flags are then parsed into this object.
+  virtual CLI::App* AddTo(CLI::App* app) = 0;
+  // After parsing. Returns the exit code.
+  virtual int Run(const GlobalFlags& flags) = 0;
+};
+
+std::unique_ptr<Command> MakeInfoCommand();
+std::unique_ptr<Command> MakeHealthCommand();
+std::unique_ptr<Command> MakeEncodeCommand();
+std::unique_ptr<Command> MakeDecodeCommand();
+std::unique_ptr<Command> MakeDemoCommand();
+std::unique_ptr<Command> MakeVerifyCommand();
+std::unique_ptr<Command> MakeBerCommand();
+
+}  // namespace baseband::ctl
+
+#endif  // BASEBAND_CLIENT_CTL_COMMAND_H_

@@ -1,0 +1,93 @@
+// basebandctl: the command line of Baseband Offload.
+#include <iostream>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "client/cpp/process_tuning.h"
+#include "client/ctl/command.h"
+#include "client/ctl/help_formatter.h"
+#include "client/ctl/session.h"
+
+namespace {
+
+using baseband::ctl::Command;
+using baseband::ctl::GlobalFlags;
+
+constexpr char kFooter[] =
+    "Exit codes: 0 done; 1 bad arguments or files; 2 cannot connect; 3 the server\n"
+    "refused or failed; 4 done, and the result is negative (not serving, blocks\n"
+    "that did not decode, a file that differs, a case that failed).\n"
+    "\n"
+    "Examples:\n"
+    "  basebandctl info\n"
+    "  basebandctl demo photo.jpg --out=recovered.jpg\n"
+    "  basebandctl --target=unix:/run/basebandd.sock health\n"
+    "  basebandctl COMMAND --help";
+
+void AddGlobalFlags(CLI::App* app, GlobalFlags* flags) {
+  app->add_option("--target", flags->target,
+                  "the server, HOST:PORT or unix:PATH (127.0.0.1:50151; environment"
+                  " BASEBAND_TARGET)")
+      ->envname("BASEBAND_TARGET")
+      ->type_name("ADDRESS");
+  app->add_option("--timeout", flags->timeout_s,
+                  "for connecting and for each request, in seconds (60)")
+      ->check(CLI::Range(0.001, 86400.0))
+      ->type_name("SECONDS");
+  app->add_flag("--wait", flags->wait, "wait for the server to come up, within --timeout");
+  app->add_option("--connections", flags->connections, "connections to the server (4)")
+      ->check(CLI::Range(1, 64))
+      ->type_name("N");
+  app->add_option("--in-flight", flags->in_flight, "requests in flight at a time (8)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  app->add_flag("--json", flags->json, "print one JSON object, for machines");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  baseband::client::ApplyMallocTuning();
+  CLI::App app("basebandctl talks to a Baseband Offload server, basebandd.", "basebandctl");
+  app.formatter(std::make_shared<baseband::ctl::HelpFormatter>());
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Subcommands", "Commands");
+  app.set_version_flag("--version", "basebandctl " BASEBAND_VERSION);
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  app.fallthrough();
+  GlobalFlags flags;
+  AddGlobalFlags(&app, &flags);
+
+  std::vector<std::unique_ptr<Command>> commands;
+  commands.push_back(baseband::ctl::MakeInfoCommand());
+  commands.push_back(baseband::ctl::MakeHealthCommand());
+  commands.push_back(baseband::ctl::MakeEncodeCommand());
+  commands.push_back(baseband::ctl::MakeDecodeCommand());
+  commands.push_back(baseband::ctl::MakeDemoCommand());
+  commands.push_back(baseband::ctl::MakeVerifyCommand());
+  commands.push_back(baseband::ctl::MakeBerCommand());
+  std::vector<CLI::App*> apps;
+  for (const auto& command : commands) {
+    apps.push_back(command->AddTo(&app));
+    apps.back()->fallthrough();
+    apps.back()->group("Commands");
+  }
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error, std::cout, std::cerr);
+    return code == 0 ? 0 : baseband::ctl::kBadArguments;
+  }
+  for (size_t i = 0; i < commands.size(); ++i) {
+    if (apps[i]->parsed()) {
+      return commands[i]->Run(flags);
+    }
+  }
+  return baseband::ctl::kBadArguments;
+}
