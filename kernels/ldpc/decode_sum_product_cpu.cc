@@ -19,9 +19,11 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ldpc/decode_sum_product_cpu.cc"
-#include "hwy/contrib/math/math-inl.h"
+// clang-format off: the order matters
 #include "hwy/foreach_target.h"
+#include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace baseband::ldpc {
