@@ -1,6 +1,7 @@
 #include "kernels/ldpc/reference_decode.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 
@@ -182,29 +183,54 @@ Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_fil
 
 std::vector<uint8_t> DecodeFloatMinSum(const Code& code, double scale_factor, int max_iterations,
                                        bool early_termination, absl::Span<const double> llr) {
-  DecodeParameters parameters;
-  parameters.max_iterations = max_iterations;
-  parameters.early_termination = early_termination;
-  std::vector<Check<double>> checks = ChecksOf<double>(code);
-  std::vector<double> app;
-  const auto rule = [scale_factor](const std::vector<double>& q) {
-    // The two smallest magnitudes serve all outgoing messages.
-    double least = INFINITY, second = INFINITY;
-    int sign = 1;
-    for (double value : q) {
-      const double magnitude = std::fabs(value);
-      second = std::min(second, std::max(least, magnitude));
-      least = std::min(least, magnitude);
-      sign *= Sign(value);
-    }
-    std::vector<double> out;
-    for (double value : q) {
-      const double magnitude = std::fabs(value) == least ? second : least;
-      out.push_back(sign * Sign(value) * scale_factor * magnitude);
-    }
-    return out;
+  // As above, but in flat arrays: simulations need many thousands of words.
+  const int zc = code.zc();
+  std::vector<double> app(llr.begin(), llr.end());
+  std::vector<double> messages(code.edges().size() * static_cast<size_t>(zc), 0.0);
+  const auto bit_of = [zc](const Edge& edge, int i) {
+    const int j = i + edge.shift;
+    return edge.column * zc + (j >= zc ? j - zc : j);
   };
-  Iterate(parameters, checks, std::vector<double>(llr.begin(), llr.end()), app, rule);
+  const auto update_row = [&](absl::Span<const Edge> row, double* row_messages) {
+    const int degree = static_cast<int>(row.size());
+    std::array<double, kMaxRowDegree> q;
+    for (int i = 0; i < zc; ++i) {
+      // The two smallest magnitudes serve all outgoing messages.
+      double least = INFINITY, second = INFINITY;
+      int sign = 1;
+      for (int e = 0; e < degree; ++e) {
+        q[e] = app[bit_of(row[e], i)] - row_messages[e * zc + i];
+        const double magnitude = std::fabs(q[e]);
+        second = std::min(second, std::max(least, magnitude));
+        least = std::min(least, magnitude);
+        sign *= Sign(q[e]);
+      }
+      for (int e = 0; e < degree; ++e) {
+        const double magnitude = std::fabs(q[e]) == least ? second : least;
+        const double message = sign * Sign(q[e]) * scale_factor * magnitude;
+        row_messages[e * zc + i] = message;
+        app[bit_of(row[e], i)] = q[e] + message;
+      }
+    }
+  };
+  const auto parity_holds = [&] {
+    for (int r = 0; r < code.rows(); ++r) {
+      for (int i = 0; i < zc; ++i) {
+        int parity = 0;
+        for (const Edge& edge : code.row(r)) parity ^= app[bit_of(edge, i)] < 0 ? 1 : 0;
+        if (parity != 0) return false;
+      }
+    }
+    return true;
+  };
+  for (int iteration = 0; iteration < max_iterations; ++iteration) {
+    double* row_messages = messages.data();
+    for (int r = 0; r < code.rows(); ++r) {
+      update_row(code.row(r), row_messages);
+      row_messages += code.row(r).size() * static_cast<size_t>(zc);
+    }
+    if (early_termination && parity_holds()) break;
+  }
   std::vector<uint8_t> bits;
   for (double value : app) bits.push_back(value < 0 ? 1 : 0);
   return bits;
