@@ -42,11 +42,10 @@ Interval ErrorRate::BerInterval() const {
     return {0, FerInterval().high};
   }
   const double n = static_cast<double>(frames_);
-  const double frame_bits = static_cast<double>(bits_) / n;
   const double mean = static_cast<double>(bit_errors_) / n;
   const double variance = std::max(0.0, squared_bit_errors_ / n - mean * mean);
-  const double half = kZ * std::sqrt(variance / n) / frame_bits;
-  return {std::max(0.0, ber() - half), std::min(1.0, ber() + half)};
+  const double factor = std::exp(kZ * std::sqrt(variance / n) / mean);
+  return {ber() / factor, std::min(1.0, ber() * factor)};
 }
 
 }  // namespace baseband::ctl

@@ -31,8 +31,8 @@ class ErrorRate {
   double mean_iterations() const { return Ratio(iterations_, frames_); }
 
   // 95 % confidence. FER: Wilson's score interval. BER: errors come in bursts, a frame at a time,
-  // so it is the normal interval over frames as independent samples; without any error, from zero
-  // to the upper limit of the FER, which no BER exceeds.
+  // so frames are the independent samples, and the interval is the normal one of log BER; without
+  // any error, from zero to the upper limit of the FER, which no BER exceeds.
   Interval FerInterval() const;
   Interval BerInterval() const;
 

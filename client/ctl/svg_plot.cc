@@ -72,33 +72,38 @@ struct Ranges {
   int decade_high = 0;
 };
 
-Ranges FindRanges(const Plot& plot) {
-  Ranges ranges;
+// All panels share the range of x; decades are those of `panel`.
+Ranges FindRanges(const Plot& plot, const PlotPanel& panel) {
   double x_low = INFINITY;
   double x_high = -INFINITY;
-  double y_low = 1;
+  double y_low = INFINITY;
   double y_high = 0;
-  for (const PlotPanel& panel : plot.panels) {
-    for (const PlotSeries& series : panel.series) {
+  for (const PlotPanel& any : plot.panels) {
+    for (const PlotSeries& series : any.series) {
       for (const PlotPoint& point : series.points) {
-        if (!series.reference && point.y > 0) {
-          x_low = std::min(x_low, point.x);
-          x_high = std::max(x_high, point.x);
+        if (series.reference || point.y <= 0) {
+          continue;
+        }
+        x_low = std::min(x_low, point.x);
+        x_high = std::max(x_high, point.x);
+        if (&any == &panel) {
           y_low = std::min(y_low, point.y);
           y_high = std::max(y_high, point.y);
         }
       }
     }
   }
-  if (x_low > x_high) {
-    return ranges;
+  Ranges ranges;
+  if (x_low <= x_high) {
+    const double margin = std::max(0.04 * (x_high - x_low), 0.05);
+    ranges.x_low = x_low - margin;
+    ranges.x_high = x_high + margin;
   }
-  const double margin = std::max(0.04 * (x_high - x_low), 0.05);
-  ranges.x_low = x_low - margin;
-  ranges.x_high = x_high + margin;
-  ranges.decade_low = static_cast<int>(std::floor(std::log10(y_low) + 1e-9));
-  ranges.decade_high = static_cast<int>(std::ceil(std::log10(y_high) - 1e-9));
-  ranges.decade_low = std::min(ranges.decade_low, ranges.decade_high - 1);
+  if (y_high > 0) {
+    ranges.decade_low = static_cast<int>(std::floor(std::log10(y_low) + 1e-9));
+    ranges.decade_high = static_cast<int>(std::ceil(std::log10(y_high) - 1e-9));
+    ranges.decade_low = std::min(ranges.decade_low, ranges.decade_high - 1);
+  }
   return ranges;
 }
 
@@ -177,7 +182,7 @@ class PanelPainter {
          tick += step) {
       svg += Line(X(tick), top_, X(tick), bottom_, "stroke=\"#d4d4d4\"");
       svg += Text(X(tick), bottom_ + 18, "text-anchor=\"middle\"",
-                  absl::StrFormat("%g", std::round(tick * 1000) / 1000));
+                  absl::StrFormat("%g", std::round(tick * 1000) / 1000 + 0.0));
     }
     return svg;
   }
@@ -252,9 +257,8 @@ std::string RenderSvg(const Plot& plot) {
               plot.title);
   svg +=
       Text(width / 2, 48, "text-anchor=\"middle\" font-size=\"12.5\" fill=\"#666\"", plot.subtitle);
-  const Ranges ranges = FindRanges(plot);
   for (size_t i = 0; i < plot.panels.size(); ++i) {
-    svg += PanelPainter(ranges, kPanelWidth * static_cast<double>(i))
+    svg += PanelPainter(FindRanges(plot, plot.panels[i]), kPanelWidth * static_cast<double>(i))
                .Paint(plot.panels[i], plot.x_label, static_cast<int>(i));
   }
   size_t colour = 0;

@@ -80,8 +80,13 @@ void Finish(absl::Duration wall, TransferTimes* times) {
   }
 }
 
-int64_t BlocksPerRequest(const RequestLimits& limits, int64_t block_bytes) {
-  return std::clamp<int64_t>(limits.bytes / std::max<int64_t>(block_bytes, 1), 1, limits.blocks);
+// Enough requests to keep all of them in flight twice over, but none below 64 KiB for that.
+int64_t BlocksPerRequest(const GlobalFlags& flags, const RequestLimits& limits, int64_t blocks,
+                         int64_t block_bytes) {
+  constexpr int64_t kWorthARequest = 64 << 10;
+  const int64_t most = std::clamp<int64_t>(limits.bytes / block_bytes, 1, limits.blocks);
+  return std::clamp<int64_t>(blocks / (2 * flags.in_flight),
+                             std::min(most, kWorthARequest / block_bytes + 1), most);
 }
 
 absl::Status WrongSize(absl::string_view field, size_t got, int64_t expected) {
@@ -124,7 +129,8 @@ absl::StatusOr<Encoded> EncodeBlocks(client::Client* client, const GlobalFlags& 
   absl::Mutex mutex;  // guards result.times
   const absl::Time begin = absl::Now();
   const absl::Status status = ForEachChunk(
-      blocks, BlocksPerRequest(limits, std::max(in_bytes, out_bytes)), flags.in_flight,
+      blocks, BlocksPerRequest(flags, limits, blocks, std::max(in_bytes, out_bytes)),
+      flags.in_flight,
       [&](int64_t first, int64_t count, std::function<void(absl::Status)> done) {
         v1::EncodeRequest request;
         *request.add_groups() = group;
@@ -171,7 +177,7 @@ absl::StatusOr<Decoded> DecodeBlocks(client::Client* client, const GlobalFlags& 
   result.payload.resize(blocks * out_bytes);
   result.iterations.resize(blocks);
   result.parity_ok.resize(blocks);
-  const int64_t chunk = BlocksPerRequest(limits, in_bytes);
+  const int64_t chunk = BlocksPerRequest(flags, limits, blocks, in_bytes);
   std::vector<std::string> soft((blocks + chunk - 1) / chunk);
   absl::Mutex mutex;  // guards result.times
   const absl::Time begin = absl::Now();

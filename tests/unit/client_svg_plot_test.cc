@@ -1,0 +1,68 @@
+#include <string>
+
+#include "client/ctl/svg_plot.h"
+#include "client/ctl/terminal.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace baseband::ctl {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+int Count(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+Plot OneCurve() {
+  Plot plot;
+  plot.title = "A < B & \"C\"";
+  plot.panels = {{"BER", {{"curve", {{0, 0.1, 0.05, 0.2}, {1, 1e-3, 0, 0}, {2, 0, 0, 0}}, false}}}};
+  return plot;
+}
+
+TEST(SvgPlotTest, TextIsEscaped) {
+  EXPECT_THAT(RenderSvg(OneCurve()), HasSubstr("A &lt; B &amp; &quot;C&quot;"));
+}
+
+TEST(SvgPlotTest, PointsWithoutErrorsAreLeftOut) {
+  // Two points that can be drawn, and the legend.
+  EXPECT_EQ(Count(RenderSvg(OneCurve()), "<circle"), 3);
+}
+
+TEST(SvgPlotTest, DecadesSpanTheData) {
+  const std::string svg = RenderSvg(OneCurve());
+  EXPECT_THAT(svg, HasSubstr(">-1</tspan>"));
+  EXPECT_THAT(svg, HasSubstr(">-3</tspan>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">-4</tspan>")));
+}
+
+TEST(SvgPlotTest, APlotWithoutDataIsStillAPicture) {
+  Plot plot = OneCurve();
+  plot.panels[0].series[0].points.clear();
+  const std::string svg = RenderSvg(plot);
+  EXPECT_THAT(svg, HasSubstr("</svg>"));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  EXPECT_THAT(svg, Not(HasSubstr("inf")));
+}
+
+TEST(TerminalTest, NumbersHaveThreeDigitsAndAUnit) {
+  EXPECT_EQ(HumanBytes(1 << 20), "1.00 MiB");
+  EXPECT_EQ(HumanBytes(17), "17 B");
+  EXPECT_EQ(HumanRate(1.234e9), "1.23 Gb/s");
+  EXPECT_EQ(HumanCount(999.9e3), "1.00 M");
+  EXPECT_EQ(HumanDuration(absl::Microseconds(12345)), "12.3 ms");
+  EXPECT_EQ(HumanDuration(absl::Seconds(3)), "3.00 s");
+}
+
+TEST(TerminalTest, WrapKeepsWordsAndLineBreaks) {
+  EXPECT_EQ(Wrap("aa bb cc\ndd", 5, 2), "aa bb\n  cc\n  dd");
+}
+
+}  // namespace
+}  // namespace baseband::ctl
