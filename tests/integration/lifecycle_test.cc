@@ -1,0 +1,164 @@
+// Ends of processes: the server's under load, and its clients'.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <atomic>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "tests/support/server_process.h"
+#include "tests/support/traffic.h"
+
+namespace baseband::testing {
+namespace {
+
+using HealthResponse = grpc::health::v1::HealthCheckResponse;
+
+TEST(LifecycleTest, SigtermUnderLoadAnswersEveryAcceptedRequest) {
+  auto started = ServerProcess::Start();
+  ASSERT_TRUE(started.ok()) << started.status();
+  ServerProcess& server = **started;
+
+  // A call gets its right answer, or was turned away before it was accepted: by a closed door, or,
+  // if its bytes were still on their way, by gRPC.
+  std::atomic<int> answered{0};
+  std::atomic<int> turned_away{0};
+  std::atomic<int> lost{0};
+  std::vector<std::thread> clients;
+  for (int client = 0; client < 16; ++client) {
+    clients.emplace_back([&, client] {
+      const auto stub = Connect(server.target());
+      const v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 10 + client);
+      for (;;) {
+        v1::DecodeResponse response;
+        const grpc::Status status = Call(*stub, request, &response);
+        if (status.ok() &&
+            response.payload() == std::string(static_cast<size_t>(10 + client) * 1056, '\0')) {
+          ++answered;
+        } else if (status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                   status.error_code() == grpc::StatusCode::CANCELLED) {
+          ++turned_away;
+          return;
+        } else {
+          ++lost;
+          ADD_FAILURE() << status.error_code() << " " << status.error_message();
+          return;
+        }
+      }
+    });
+  }
+  while (answered < 200) absl::SleepFor(absl::Milliseconds(5));
+  const absl::optional<int> exit_code = server.Terminate();
+  for (std::thread& client : clients) client.join();
+
+  EXPECT_EQ(exit_code, 0) << server.process().Output();
+  EXPECT_EQ(lost, 0);
+  EXPECT_EQ(turned_away, 16);
+}
+
+TEST(LifecycleTest, RequestsInFlightAtSigtermAreAnsweredBeforeTheProcessEnds) {
+  auto started = ServerProcess::Start({"--cpu_threads=1"});
+  ASSERT_TRUE(started.ok()) << started.status();
+  ServerProcess& server = **started;
+  v1::DecodeRequest slow = DecodeOfZeros(NrCode(1, 384), 600);
+  slow.mutable_groups(0)->set_max_iterations(100);
+  slow.mutable_groups(0)->set_fixed_iterations(true);
+
+  std::vector<std::thread> clients;
+  std::atomic<int> right{0};
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back([&] {
+      const auto stub = Connect(server.target());
+      v1::DecodeResponse response;
+      const grpc::Status status = Call(*stub, slow, &response);
+      EXPECT_TRUE(status.ok()) << status.error_message();
+      if (response.payload() == std::string(600 * 1056, '\0')) ++right;
+    });
+  }
+  EXPECT_TRUE(server.WaitForMetric("baseband_requests_in_flight", {}, 4));
+  const absl::optional<int> exit_code = server.Terminate();
+  for (std::thread& client : clients) client.join();
+
+  EXPECT_EQ(exit_code, 0) << server.process().Output();
+  EXPECT_EQ(right, 4);
+}
+
+TEST(LifecycleTest, HealthWatchersSeeServingTurnIntoNotServing) {
+  auto started = ServerProcess::Start({"--drain_seconds=3"});
+  ASSERT_TRUE(started.ok()) << started.status();
+  ServerProcess& server = **started;
+  const auto stub = grpc::health::v1::Health::NewStub(
+      grpc::CreateChannel(server.target(), grpc::InsecureChannelCredentials()));
+  grpc::ClientContext context;
+  const auto watch = stub->Watch(&context, grpc::health::v1::HealthCheckRequest());
+  HealthResponse response;
+  ASSERT_TRUE(watch->Read(&response));
+  EXPECT_EQ(response.status(), HealthResponse::SERVING);
+
+  server.process().Signal(SIGTERM);
+
+  HealthResponse last;
+  while (watch->Read(&response)) last = response;
+  EXPECT_EQ(last.status(), HealthResponse::NOT_SERVING);
+  EXPECT_EQ(server.process().Wait(absl::Seconds(60)), 0) << server.process().Output();
+}
+
+TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {
+  auto started = ServerProcess::Start({"--cpu_threads=1", "--drain_seconds=600"});
+  ASSERT_TRUE(started.ok()) << started.status();
+  ServerProcess& server = **started;
+  v1::DecodeRequest slow = DecodeOfZeros(NrCode(1, 384), 2000);
+  slow.mutable_groups(0)->set_max_iterations(100);
+  slow.mutable_groups(0)->set_fixed_iterations(true);
+  std::thread client([&] {
+    v1::DecodeResponse response;
+    Call(*Connect(server.target()), slow, &response);
+  });
+  EXPECT_TRUE(server.WaitForMetric("baseband_requests_in_flight", {}, 1));
+
+  server.process().Signal(SIGTERM);
+  absl::SleepFor(absl::Milliseconds(300));
+  server.process().Signal(SIGTERM);
+
+  EXPECT_EQ(server.process().Wait(absl::Seconds(5)), 130) << server.process().Output();
+  client.join();
+}
+
+TEST(LifecycleTest, ClientsKilledInMidTransferLeaveTheServerServingAndItsMemoryBounded) {
+  // Small pools, which a few requests have touched from end to end.
+  auto started = ServerProcess::Start({"--staging_mib=64", "--reply_mib=64"});
+  ASSERT_TRUE(started.ok()) << started.status();
+  ServerProcess& server = **started;
+  std::mt19937 random(9);
+  const auto kill_some = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      ChildProcess client(ProgramPath("flooding_client"), {server.target()});
+      absl::SleepFor(absl::Milliseconds(100 + random() % 400));
+      client.Signal(SIGKILL);
+      EXPECT_EQ(client.Wait(absl::Seconds(10)), 128 + SIGKILL) << client.Output();
+    }
+    EXPECT_TRUE(server.WaitForMetric("baseband_requests_in_flight", {}, 0));
+    EXPECT_TRUE(server.WaitForMetric("baseband_pool_used_bytes", {}, 0));
+    EXPECT_TRUE(server.WaitForMetric("baseband_queue_bytes", {}, 0));
+    return server.Metric("process_resident_memory_bytes");
+  };
+
+  const double after_few = kill_some(10);
+  const double descriptors = server.Metric("process_open_fds");
+  const double after_many = kill_some(10);
+
+  EXPECT_LT(after_many - after_few, 64e6);
+  EXPECT_LE(server.Metric("process_open_fds"), descriptors + 2);
+  EXPECT_GT(server.Metric("baseband_requests_total", {"rpc=\"Decode\""}), 0);
+  EXPECT_EQ(RoundTrip(*Connect(server.target()), &random), "");
+  EXPECT_EQ(server.Terminate(), 0) << server.process().Output();
+}
+
+}  // namespace
+}  // namespace baseband::testing

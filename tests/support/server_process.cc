@@ -1,0 +1,227 @@
+#include "tests/support/server_process.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "grpc/health/v1/health.grpc.pb.h"
+
+namespace baseband::testing {
+namespace {
+
+sockaddr_in Loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  return address;
+}
+
+// The environment without BASEBANDD_*; its strings are this process's own.
+std::vector<char*> CleanEnvironment() {
+  std::vector<char*> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (!absl::StartsWith(*entry, "BASEBANDD_")) entries.push_back(*entry);
+  }
+  entries.push_back(nullptr);
+  return entries;
+}
+
+bool IsServing(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // no backoff from the last try
+  const auto stub = grpc::health::v1::Health::NewStub(
+      grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(2)));
+  grpc::health::v1::HealthCheckResponse response;
+  return stub->Check(&context, grpc::health::v1::HealthCheckRequest(), &response).ok() &&
+         response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
+}
+
+}  // namespace
+
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = Loopback(0);
+  socklen_t size = sizeof(address);
+  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+std::string ProgramPath(const std::string& name) {
+  if (const char* const folder = std::getenv("BASEBAND_PROGRAMS")) {
+    return absl::StrCat(folder, "/", name);
+  }
+  char self[4096] = {};
+  if (readlink("/proc/self/exe", self, sizeof(self) - 1) > 0) {
+    const std::string path = self;
+    const std::string beside = path.substr(0, path.rfind('/') + 1) + name;
+    if (access(beside.c_str(), X_OK) == 0) return beside;
+  }
+  return absl::StrCat(name == "basebandd" ? BASEBAND_SERVER_FOLDER : BASEBAND_CTL_FOLDER, "/",
+                      name);
+}
+
+ChildProcess::ChildProcess(const std::string& program, const std::vector<std::string>& arguments) {
+  output_path_ = "/tmp/baseband_child_XXXXXX";
+  const int output = mkostemp(output_path_.data(), O_CLOEXEC);
+  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const std::vector<char*> environment = CleanEnvironment();
+  const pid_t parent = getpid();
+  pid_ = fork();
+  if (pid_ == 0) {  // nothing here but what is safe in a child of a threaded process
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    dup2(output, STDOUT_FILENO);
+    dup2(output, STDERR_FILENO);
+    execve(program.c_str(), argv.data(), environment.data());
+    _exit(127);
+  }
+  close(output);
+}
+
+ChildProcess::~ChildProcess() {
+  if (IsRunning()) {
+    Signal(SIGKILL);
+    Wait(absl::Seconds(10));
+  }
+  std::remove(output_path_.c_str());
+}
+
+void ChildProcess::Signal(int signal) const {
+  if (pid_ > 0 && !exit_code_.has_value()) kill(pid_, signal);
+}
+
+absl::optional<int> ChildProcess::Wait(absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
+  while (!exit_code_.has_value()) {
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
+      exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    } else if (absl::Now() >= deadline) {
+      break;
+    } else {
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+  }
+  return exit_code_;
+}
+
+std::string ChildProcess::Output() const {
+  std::ostringstream text;
+  text << std::ifstream(output_path_).rdbuf();
+  return text.str();
+}
+
+ServerProcess::ServerProcess(std::string target, std::string metrics_address,
+                             std::vector<std::string> flags)
+    : target_(std::move(target)),
+      metrics_address_(std::move(metrics_address)),
+      process_(ProgramPath("basebandd"), flags) {}
+
+absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(
+    std::vector<std::string> flags) {
+  const std::string target = absl::StrCat("127.0.0.1:", FreePort());
+  const std::string metrics = absl::StrCat("127.0.0.1:", FreePort());
+  // Small pools: a test machine runs several servers at a time.
+  std::vector<std::string> all = {"--device=cpu", "--listen=" + target,
+                                  "--metrics_listen=" + metrics};
+  const auto add_default = [&](const std::string& name, const std::string& value) {
+    for (const std::string& flag : flags) {
+      if (absl::StartsWith(flag, "--" + name + "=")) return;
+    }
+    all.push_back(absl::StrCat("--", name, "=", value));
+  };
+  add_default("cpu_threads", "2");
+  add_default("log_level", "info");
+  all.insert(all.end(), flags.begin(), flags.end());
+
+  std::unique_ptr<ServerProcess> server(new ServerProcess(target, metrics, std::move(all)));
+  const absl::Time deadline = absl::Now() + absl::Seconds(60);
+  while (!IsServing(target)) {
+    if (!server->process_.IsRunning() || absl::Now() > deadline) {
+      return absl::InternalError(
+          absl::StrCat("basebandd does not serve; it wrote:\n", server->process_.Output()));
+    }
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  return server;
+}
+
+std::string ServerProcess::MetricsPage() const { return HttpGet(metrics_address_, "/metrics"); }
+
+double ServerProcess::Metric(const std::string& name,
+                             const std::vector<std::string>& labels) const {
+  const std::string page = MetricsPage();
+  double sum = 0;
+  for (const absl::string_view line : absl::StrSplit(page, '\n')) {
+    if (!absl::StartsWith(line, name)) continue;
+    if (line.size() <= name.size() || (line[name.size()] != '{' && line[name.size()] != ' ')) {
+      continue;
+    }
+    bool matches = true;
+    for (const std::string& label : labels) matches &= absl::StrContains(line, label);
+    double value = 0;
+    if (matches && absl::SimpleAtod(line.substr(line.rfind(' ') + 1), &value)) sum += value;
+  }
+  return sum;
+}
+
+bool ServerProcess::WaitForMetric(const std::string& name, const std::vector<std::string>& labels,
+                                  double value, absl::Duration timeout) const {
+  const absl::Time deadline = absl::Now() + timeout;
+  while (Metric(name, labels) != value) {
+    if (absl::Now() > deadline) return false;
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  return true;
+}
+
+absl::optional<int> ServerProcess::Terminate(absl::Duration timeout) {
+  process_.Signal(SIGTERM);
+  return process_.Wait(timeout);
+}
+
+std::string HttpGet(const std::string& address, const std::string& path) {
+  int port = 0;
+  if (!absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port)) return "";
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in peer = Loopback(port);
+  std::string reply;
+  const std::string request = absl::StrCat("GET ", path, " HTTP/1.0\r\nHost: test\r\n\r\n");
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof(peer)) == 0 &&
+      send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
+          static_cast<ssize_t>(request.size())) {
+    char buffer[16384];
+    for (ssize_t n = 0; (n = read(fd, buffer, sizeof(buffer))) > 0;) {
+      reply.append(buffer, static_cast<size_t>(n));
+    }
+  }
+  close(fd);
+  const size_t body = reply.find("\r\n\r\n");
+  return body == std::string::npos ? "" : reply.substr(body + 4);
+}
+
+}  // namespace baseband::testing

@@ -1,0 +1,81 @@
+// The real basebandd as a process of its own, on the CPU device and on loopback.
+#ifndef BASEBAND_TESTS_SUPPORT_SERVER_PROCESS_H_
+#define BASEBAND_TESTS_SUPPORT_SERVER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+
+namespace baseband::testing {
+
+// A port of 127.0.0.1 that nobody listened on a moment ago.
+int FreePort();
+
+// A program of this build by its target's name: from the folder that the environment variable
+// BASEBAND_PROGRAMS names, else beside the test program, else where the build put it.
+std::string ProgramPath(const std::string& name);
+
+// A child process with its output in a file. Killed in the destructor, and with its parent.
+class ChildProcess {
+ public:
+  // BASEBANDD_* variables are not handed down.
+  ChildProcess(const std::string& program, const std::vector<std::string>& arguments);
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void Signal(int signal) const;
+  // The exit code, 128 + signal if a signal ended it; empty if it still runs after `timeout`.
+  absl::optional<int> Wait(absl::Duration timeout);
+  bool IsRunning() { return !Wait(absl::ZeroDuration()).has_value(); }
+  // What it has written to stdout and stderr so far.
+  std::string Output() const;
+
+ private:
+  std::string output_path_;
+  pid_t pid_ = -1;
+  absl::optional<int> exit_code_;
+};
+
+class ServerProcess {
+ public:
+  // Starts it with --device=cpu --cpu_threads=2, free ports and `flags`, and waits until its health
+  // is SERVING. Internal with its output if that does not happen.
+  static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(std::vector<std::string> flags = {});
+
+  const std::string& target() const { return target_; }
+  const std::string& metrics_address() const { return metrics_address_; }
+  ChildProcess& process() { return process_; }
+
+  // The metrics page as it is now; empty if it cannot be had.
+  std::string MetricsPage() const;
+  // The sum over all series of `name` whose labels contain each of `labels` ("rpc=\"Encode\"").
+  double Metric(const std::string& name, const std::vector<std::string>& labels = {}) const;
+  // Waits until Metric(name, labels) is `value`; false after `timeout`.
+  bool WaitForMetric(const std::string& name, const std::vector<std::string>& labels, double value,
+                     absl::Duration timeout = absl::Seconds(20)) const;
+
+  // SIGTERM, and what it exits with; empty if it takes longer than `timeout`.
+  absl::optional<int> Terminate(absl::Duration timeout = absl::Seconds(60));
+
+ private:
+  ServerProcess(std::string target, std::string metrics_address, std::vector<std::string> flags);
+
+  const std::string target_;
+  const std::string metrics_address_;
+  ChildProcess process_;
+};
+
+// The body of http://`address``path`; empty if it cannot be had.
+std::string HttpGet(const std::string& address, const std::string& path);
+
+}  // namespace baseband::testing
+
+#endif  // BASEBAND_TESTS_SUPPORT_SERVER_PROCESS_H_
