@@ -209,7 +209,7 @@ void LoadChannel(const DecodeTask& task, Frame& frame) {
       const int offset = i + column.rotation;
       const int bit = static_cast<int>(c) * zc + (offset >= zc ? offset - zc : offset);
       const bool filler = bit >= task.first_filler && bit < task.end_filler;
-      out[i] = filler ? kLlrMax : task.llr[bit] * scale;
+      out[i] = filler ? kLlrMax : std::max<float>(task.llr[bit], -kLlrMax) * scale;
     }
     if (!column.is_private) Mirror(out, frame.zc);
   }
