@@ -18,11 +18,11 @@ struct EncodeBatch {
   const uint8_t* tables = nullptr;      // the tables of all codes in the launch
   const uint8_t* info = nullptr;        // readable up to 16 bytes past the last block's end
   uint8_t* parity = nullptr;            // written in whole 32-bit words
-  // The largest SharedBytes() of any code in the launch.
+  // The largest EncodeSharedBytes() of any code in the launch.
   int shared_bytes = 0;
 };
 
-// Shared memory a block of `code` needs.
+// Shared memory a block of `code` needs; the code must have an encode_plan(). At most 48 KiB.
 int EncodeSharedBytes(const Code& code);
 
 // Enqueues the encoding of `batch` on `stream` and returns without waiting. InvalidArgument, with

@@ -5,9 +5,9 @@
 // consecutive bits from s on: two words and a funnel shift, without a modulo. For zc = 40, words
 // of 32 bits, s = 37:
 //
-//   bit     0 . . . . . . . 32 . . 39|0 . . . . . . 24|. . 39 0 . . 15|
-//   word   [       0       ][        1       ][        2       ]   ExtendedWords(40) = 4
-//   word 0 of the rotated group            ^37 ............ ^68 = words 1 and 2, shifted by 5
+//   word          0               1                2             3        ExtendedWords(40) = 4
+//   bits    [ 0 ..... 31 ][ 32..39 0..23 ][ 24..39 0..15 ][ 16..39 0..7 ]
+//   word 0 of the rotated group  37.39 0 ........ 28: words 1 and 2, shifted left by 5
 //
 // Words that start at bit 32 w of a group, w < GroupWords(), are read at s + 32 w; a group that is
 // extended while it is summed also needs word e of the extension, bits (32 e) mod zc and on. Both
@@ -56,11 +56,14 @@ struct alignas(16) EncodeTableHeader {
 
 struct alignas(16) EncodePhase {
   uint32_t first_sum;
-  uint32_t num_items;      // sums * words_per_sum: what is spread over the threads
-  uint32_t words_per_sum;  // low half; bit 16: a barrier comes first, bit 17: sums are kept
-  uint32_t magic;          // for Quotient(item, words_per_sum)
+  uint32_t num_items;      // sums * items_per_sum: what is spread over the threads
+  uint32_t items_per_sum;  // and the flags below
+  uint32_t magic;          // for Quotient(item, items_per_sum)
 };
-inline constexpr uint32_t kPhaseBarrier = 1u << 16;
+inline constexpr uint32_t kPhaseItems = 0xffff;
+inline constexpr uint32_t kPhaseBarrier = 1u << 16;  // a barrier comes first
+// The sums are kept and an item is one word of the group; if the group is no whole number of words,
+// one word of its extension. Without the flag an item is words w and w + items_per_sum of a group.
 inline constexpr uint32_t kPhaseKeeps = 1u << 17;
 
 struct alignas(16) EncodeTableSum {

@@ -180,13 +180,15 @@ std::vector<uint32_t> MakeTable(const Code& code, const EncodeProgram& program) 
     if (new_level || program.sums[i - 1].is_kept() != sum.is_kept()) {
       EncodePhase phase{};
       phase.first_sum = static_cast<uint32_t>(i);
-      const uint32_t words = sum.is_kept() && zc % 32 != 0 ? extended_words : group_words;
-      phase.words_per_sum =
-          words | (new_level ? kPhaseBarrier : 0) | (sum.is_kept() ? kPhaseKeeps : 0);
-      phase.magic = QuotientMagic(words);
+      const uint32_t items = !sum.is_kept() ? (group_words + 1) / 2
+                             : zc % 32 == 0 ? group_words
+                                            : extended_words;
+      phase.items_per_sum =
+          items | (new_level ? kPhaseBarrier : 0) | (sum.is_kept() ? kPhaseKeeps : 0);
+      phase.magic = QuotientMagic(items);
       phases.push_back(phase);
     }
-    phases.back().num_items += phases.back().words_per_sum & (kPhaseBarrier - 1);
+    phases.back().num_items += phases.back().items_per_sum & kPhaseItems;
 
     EncodeTableSum out{};
     out.first_pair = static_cast<uint32_t>(sources.size() / 2);
@@ -220,8 +222,8 @@ std::vector<uint32_t> MakeTable(const Code& code, const EncodeProgram& program) 
     const uint32_t parity_words = static_cast<uint32_t>(code.rows()) * group_words;
     header.staging_words = std::max(info_words, parity_words) + 1;
   }
-  header.shared_bytes =
-      4 * (header.staging_words + static_cast<uint32_t>(program.num_groups + 1) * extended_words);
+  // The second word of an odd number may be read, unused, one word past the last group.
+  header.shared_bytes = 4 * (header.staging_words + keep_at(program.num_groups) + 1);
 
   std::vector<uint32_t> table(sizeof(EncodeTableHeader) / 4);
   Append(starts, &table);

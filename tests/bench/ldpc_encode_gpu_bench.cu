@@ -1,0 +1,176 @@
+// Encoding on a GPU with everything in device memory: checks its results against the CPU first,
+// then prints information bits per second beside what the memory of this device would allow, a
+// plain copy of as many bytes being the measure.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/resources.h"
+#include "kernels/ldpc/encode_gpu.h"
+
+namespace {
+
+using baseband::cuda::DeviceBuffer;
+using baseband::ldpc::Code;
+using baseband::ldpc::CodePtr;
+using baseband::ldpc::EncodeBatch;
+using baseband::ldpc::EncodeBlock;
+using baseband::ldpc::NrCode;
+
+constexpr int kLaunches = 10;  // that one measurement is the mean of
+constexpr int kRepeats = 15;
+
+void Check(bool ok, const char* what) {
+  if (!ok) {
+    std::fprintf(stderr, "FAILED: %s\n", what);
+    std::exit(1);
+  }
+}
+template <typename T>
+T Value(absl::StatusOr<T> result) {
+  Check(result.ok(), result.status().ToString().c_str());
+  return *std::move(result);
+}
+
+struct Timing {
+  double best_s;
+  double median_s;
+};
+
+template <typename Enqueue>
+Timing Time(cudaStream_t stream, const Enqueue& enqueue) {
+  const auto begin = Value(baseband::cuda::Event::Create());
+  const auto end = Value(baseband::cuda::Event::Create());
+  enqueue();
+  std::vector<double> seconds;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    cudaEventRecord(begin.get(), stream);
+    for (int i = 0; i < kLaunches; ++i) {
+      enqueue();
+    }
+    cudaEventRecord(end.get(), stream);
+    Check(cudaEventSynchronize(end.get()) == cudaSuccess, "cudaEventSynchronize");
+    float ms = 0;
+    cudaEventElapsedTime(&ms, begin.get(), end.get());
+    seconds.push_back(ms * 1e-3 / kLaunches);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds.front(), seconds[seconds.size() / 2]};
+}
+
+// Bytes per second read plus written by a copy within the device.
+double CopyRate(cudaStream_t stream) {
+  constexpr size_t kBytes = size_t{1} << 30;
+  const auto from = Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(kBytes));
+  const auto to = Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(kBytes));
+  const Timing timing = Time(stream, [&] {
+    cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream);
+  });
+  return 2.0 * kBytes / timing.best_s;
+}
+
+template <typename T>
+DeviceBuffer<T> Upload(const std::vector<T>& host, size_t slack = 0) {
+  auto buffer = Value(baseband::cuda::CreateDeviceBuffer<T>(host.size() + slack));
+  Check(cudaMemcpy(buffer.data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice) ==
+            cudaSuccess,
+        "cudaMemcpy");
+  return buffer;
+}
+
+// `num_blocks` blocks, of each code in turn.
+void Run(const std::string& name, const std::vector<CodePtr>& codes, int num_blocks,
+         double copy_rate, cudaStream_t stream) {
+  std::mt19937 random(1);
+  std::map<const Code*, uint32_t> table_of;
+  std::vector<uint32_t> tables;
+  std::vector<EncodeBlock> blocks;
+  size_t info_bytes = 0;
+  size_t parity_bytes = 0;
+  double info_bits = 0;
+  EncodeBatch batch;
+  for (int i = 0; i < num_blocks; ++i) {
+    const Code& code = *codes[static_cast<size_t>(i) % codes.size()];
+    if (table_of.emplace(&code, static_cast<uint32_t>(tables.size() * 4)).second) {
+      const auto table = Value(code.encode_plan())->table();
+      tables.insert(tables.end(), table.begin(), table.end());
+      batch.shared_bytes = std::max(batch.shared_bytes, EncodeSharedBytes(code));
+    }
+    EncodeBlock block;
+    block.table_offset = table_of[&code];
+    block.info_offset = static_cast<uint32_t>(info_bytes);
+    block.info_bits = static_cast<uint32_t>(code.k());
+    block.parity_offset = static_cast<uint32_t>(parity_bytes);
+    blocks.push_back(block);
+    info_bytes += static_cast<size_t>(code.k() + 7) / 8;
+    parity_bytes += static_cast<size_t>(code.parity_bits() + 31) / 32 * 4;
+    info_bits += code.k();
+  }
+  std::vector<uint8_t> info(info_bytes);
+  for (uint8_t& byte : info) {
+    byte = static_cast<uint8_t>(random());
+  }
+  const auto device_blocks = Upload(blocks);
+  const auto device_tables = Upload(tables);
+  const auto device_info = Upload(info, 16);
+  const auto device_parity = Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(parity_bytes));
+  batch.blocks = device_blocks.data();
+  batch.num_blocks = num_blocks;
+  batch.tables = reinterpret_cast<const uint8_t*>(device_tables.data());
+  batch.info = device_info.data();
+  batch.parity = device_parity.data();
+  const auto launch = [&] { Check(LaunchEncode(batch, stream).ok(), "LaunchEncode"); };
+
+  launch();
+  std::vector<uint8_t> parity(parity_bytes);
+  Check(cudaStreamSynchronize(stream) == cudaSuccess, "cudaStreamSynchronize");
+  cudaMemcpy(parity.data(), device_parity.data(), parity_bytes, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < num_blocks; ++i) {
+    const Code& code = *codes[static_cast<size_t>(i) % codes.size()];
+    std::vector<uint8_t> expected(static_cast<size_t>(code.parity_bits() + 7) / 8);
+    EncodeOnCpu(code, absl::MakeConstSpan(info).subspan(blocks[i].info_offset), code.k(),
+                absl::MakeSpan(expected));
+    Check(std::equal(expected.begin(), expected.end(), parity.begin() + blocks[i].parity_offset),
+          "the GPU's parity equals the CPU's");
+  }
+
+  const Timing timing = Time(stream, launch);
+  const double bytes = static_cast<double>(info_bytes + parity_bytes);
+  const double roofline = info_bits * copy_rate / bytes;
+  std::printf(
+      "%-26s %6d blocks  best %8.1f us %7.0f Gb/s  median %8.1f us %7.0f Gb/s information"
+      "  memory allows %6.0f (%.0f %%)\n",
+      name.c_str(), num_blocks, timing.best_s * 1e6, info_bits / timing.best_s * 1e-9,
+      timing.median_s * 1e6, info_bits / timing.median_s * 1e-9, roofline * 1e-9,
+      100 * info_bits / timing.best_s / roofline);
+}
+
+}  // namespace
+
+int main() {
+  const auto stream = Value(baseband::cuda::Stream::Create());
+  const double copy_rate = CopyRate(stream.get());
+  std::printf("a copy within the device moves %.0f GB/s, read and written\n", copy_rate * 1e-9);
+  for (const int num_blocks : {64, 8192, 65536}) {
+    Run("BG1 Zc=384 46 rows", {Value(NrCode(1, 384))}, num_blocks, copy_rate, stream.get());
+    Run("BG1 Zc=384 4 rows", {Value(NrCode(1, 384, 4))}, num_blocks, copy_rate, stream.get());
+  }
+  Run("BG2 Zc=384 42 rows", {Value(NrCode(2, 384))}, 65536, copy_rate, stream.get());
+  Run("BG1 Zc=208 46 rows", {Value(NrCode(1, 208))}, 65536, copy_rate, stream.get());
+  Run("BG1 Zc=30 46 rows", {Value(NrCode(1, 30))}, 65536, copy_rate, stream.get());
+  Run("802.16e 1/2 n=2304", {Value(baseband::ldpc::WimaxCode("1/2", 2304))}, 65536, copy_rate,
+      stream.get());
+  std::vector<CodePtr> mixed;
+  for (const int zc : baseband::ldpc::NrLiftingSizes()) {
+    mixed.push_back(Value(NrCode(1, zc)));
+    mixed.push_back(Value(NrCode(2, zc, 20)));
+  }
+  mixed.push_back(Value(baseband::ldpc::WimaxCode("5/6", 2304)));
+  mixed.push_back(Value(baseband::ldpc::WifiCode("1/2", 648)));
+  Run("104 codes mixed", mixed, 65536, copy_rate, stream.get());
+  return 0;
+}

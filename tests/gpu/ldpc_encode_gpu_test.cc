@@ -1,0 +1,282 @@
+// LaunchEncode against known answers and the CPU's version, which ldpc_encode_test holds against
+// the reference.
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/ldpc/encode_gpu.h"
+#include "kernels/ldpc/reference.h"
+#include "tests/support/custom_codes.h"
+#include "tests/support/gpu_test.h"
+#include "tests/support/ldpc_vectors.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::ldpc {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::RandomBytes;
+using ::baseband::testing::StatusIs;
+using ::baseband::testing::ToDevice;
+using ::baseband::testing::ToHost;
+using ::testing::HasSubstr;
+
+using Bytes = std::vector<uint8_t>;
+constexpr uint8_t kGuard = 0xa5;   // fills the parity buffer before a launch
+constexpr size_t kGuardWords = 1;  // between two blocks' parities
+
+struct Block {
+  CodePtr code;
+  Bytes info;
+  int info_bits = 0;
+};
+
+// Blocks laid out for a launch: information without gaps, as clients send it, so at any byte.
+struct Layout {
+  std::vector<EncodeBlock> blocks;
+  std::vector<uint32_t> tables;
+  Bytes info;
+  size_t parity_bytes = 0;
+  int shared_bytes = 0;
+};
+
+size_t ParityWords(const Code& code) { return static_cast<size_t>(code.parity_bits() + 31) / 32; }
+
+Layout Lay(const std::vector<Block>& blocks, size_t first_byte) {
+  Layout layout;
+  std::map<const Code*, uint32_t> table_of;
+  layout.info.assign(first_byte, 0xff);
+  for (const Block& block : blocks) {
+    const Code& code = *block.code;
+    const auto [table, is_new] =
+        table_of.emplace(&code, static_cast<uint32_t>(layout.tables.size() * 4));
+    if (is_new) {
+      const auto words = (*code.encode_plan())->table();
+      EXPECT_EQ(words.size() % 4, 0u) << "tables follow each other at multiples of 16 bytes";
+      layout.tables.insert(layout.tables.end(), words.begin(), words.end());
+    }
+    EncodeBlock entry;
+    entry.table_offset = table->second;
+    entry.info_offset = static_cast<uint32_t>(layout.info.size());
+    entry.info_bits = static_cast<uint32_t>(block.info_bits);
+    entry.parity_offset = static_cast<uint32_t>(layout.parity_bytes);
+    layout.blocks.push_back(entry);
+    layout.info.insert(layout.info.end(), block.info.begin(), block.info.end());
+    layout.parity_bytes += 4 * (ParityWords(code) + kGuardWords);
+    layout.shared_bytes = std::max(layout.shared_bytes, EncodeSharedBytes(code));
+  }
+  return layout;
+}
+
+// The parity of each block, in whole words; checks that nothing between them was written.
+std::vector<Bytes> EncodeOnGpu(const std::vector<Block>& blocks, size_t first_byte = 0) {
+  const Layout layout = Lay(blocks, first_byte);
+  const auto entries = ToDevice(layout.blocks);
+  const auto tables = ToDevice(layout.tables);
+  const auto info = ToDevice(layout.info, 16);
+  const auto parity = ToDevice(Bytes(layout.parity_bytes, kGuard));
+  EncodeBatch batch;
+  batch.blocks = entries.data();
+  batch.num_blocks = static_cast<int>(blocks.size());
+  batch.tables = reinterpret_cast<const uint8_t*>(tables.data());
+  batch.info = info.data();
+  batch.parity = parity.data();
+  batch.shared_bytes = layout.shared_bytes;
+  EXPECT_THAT(LaunchEncode(batch, cudaStreamPerThread), IsOk());
+
+  const Bytes all = ToHost(parity);
+  std::vector<Bytes> parities;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const auto begin = all.begin() + layout.blocks[i].parity_offset;
+    const auto end = begin + static_cast<std::ptrdiff_t>(4 * ParityWords(*blocks[i].code));
+    parities.emplace_back(begin, end);
+    EXPECT_TRUE(std::all_of(end, end + 4 * kGuardWords, [](uint8_t b) { return b == kGuard; }))
+        << "written past the parity of block " << i << ", " << blocks[i].code->name();
+  }
+  return parities;
+}
+
+Bytes Expected(const Block& block) {
+  Bytes parity(4 * ParityWords(*block.code), 0);
+  EncodeOnCpu(*block.code, block.info, block.info_bits, absl::MakeSpan(parity));
+  return parity;
+}
+
+Block RandomBlock(const CodePtr& code, int info_bits, std::mt19937* random) {
+  Block block;
+  block.code = code;
+  block.info_bits = info_bits;
+  block.info = RandomBytes(static_cast<size_t>(info_bits + 7) / 8, random);
+  return block;
+}
+
+void ExpectEqualToCpu(const std::vector<Block>& blocks, const std::vector<Bytes>& parities) {
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    EXPECT_EQ(parities[i], Expected(blocks[i])) << "block " << i << ", " << blocks[i].code->name()
+                                                << ", " << blocks[i].info_bits << " bits";
+  }
+}
+
+class LdpcEncodeGpuTest : public testing::GpuTest {};
+
+TEST_F(LdpcEncodeGpuTest, KnownAnswersOfTheStandardsAreMetInOneLaunch) {
+  const std::vector<testing::EncodeVector> vectors = testing::ReadEncodeVectors();
+  std::vector<Block> blocks;
+  for (const testing::EncodeVector& vector : vectors) {
+    blocks.push_back({vector.code, vector.info, vector.code->k()});
+  }
+  const std::vector<Bytes> parities = EncodeOnGpu(blocks);
+  for (size_t i = 0; i < vectors.size(); ++i) {
+    const Code& code = *vectors[i].code;
+    Bits word = UnpackBits(vectors[i].info, code.k());
+    const Bits tail = UnpackBits(parities[i], code.parity_bits());
+    word.insert(word.end(), tail.begin(), tail.end());
+    EXPECT_EQ(PackBits(word), vectors[i].codeword) << code.name();
+  }
+}
+
+TEST_F(LdpcEncodeGpuTest, EveryCodeOfTheStandardsEqualsTheCpu) {
+  std::mt19937 random(1);
+  std::vector<Block> blocks;
+  for (const CodePtr& code : testing::IeeeCodes()) {
+    blocks.push_back(RandomBlock(code, code->k(), &random));
+  }
+  for (const int base_graph : {1, 2}) {
+    for (const int zc : NrLiftingSizes()) {
+      const int step = zc == 384 || zc == 30 || zc == 3 ? 1 : 11;
+      for (int rows = 4; rows <= (base_graph == 1 ? 46 : 42); rows += step) {
+        const CodePtr code = *NrCode(base_graph, zc, rows);
+        blocks.push_back(RandomBlock(code, code->k(), &random));
+      }
+    }
+  }
+  ExpectEqualToCpu(blocks, EncodeOnGpu(blocks));
+}
+
+TEST_F(LdpcEncodeGpuTest, CustomCodesEqualTheCpu) {
+  std::mt19937 random(2);
+  std::vector<Block> blocks;
+  for (const int zc : {1, 2, 7, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 511, 512}) {
+    const auto code = Code::Create(testing::TriangularMatrix(6, 14, zc, &random), Family::kCustom,
+                                   "triangular zc=" + std::to_string(zc));
+    blocks.push_back(RandomBlock(*code, (*code)->k(), &random));
+  }
+  for (const int zc : {1, 2, 4, 8, 16, 32, 64}) {
+    const auto code = Code::Create(testing::FullMatrix(4, 9, zc, true, &random), Family::kCustom,
+                                   "full zc=" + std::to_string(zc));
+    blocks.push_back(RandomBlock(*code, (*code)->k(), &random));
+  }
+  // The most shared memory there is: all columns, all rows, the largest lifting size.
+  const auto largest =
+      Code::Create(testing::TriangularMatrix(kMaxRows, kMaxColumns, kMaxZc - 1, &random),
+                   Family::kCustom, "largest");
+  ASSERT_THAT(largest, IsOk());
+  EXPECT_LE(EncodeSharedBytes(**largest), 48 << 10);
+  blocks.push_back(RandomBlock(*largest, (*largest)->k(), &random));
+  ExpectEqualToCpu(blocks, EncodeOnGpu(blocks));
+}
+
+TEST_F(LdpcEncodeGpuTest, FillersAndAnyByteOffsetEqualTheCpu) {
+  std::mt19937 random(3);
+  std::vector<Block> blocks;
+  for (const CodePtr& code :
+       {*NrCode(1, 384), *NrCode(1, 22), *NrCode(2, 7), *NrCode(2, 352), *WifiCode("1/2", 648)}) {
+    for (const int info_bits : {1, 7, 8, 9, 31, 32, 33, 50, code->k() - 1, code->k()}) {
+      blocks.push_back(RandomBlock(code, std::min(info_bits, code->k()), &random));
+    }
+  }
+  for (size_t first_byte = 0; first_byte < 4; ++first_byte) {
+    ExpectEqualToCpu(blocks, EncodeOnGpu(blocks, first_byte));
+  }
+}
+
+TEST_F(LdpcEncodeGpuTest, PermutedBlocksHavePermutedParities) {
+  std::mt19937 random(4);
+  std::vector<Block> blocks;
+  for (int i = 0; i < 500; ++i) {
+    const int zc = NrLiftingSizes()[random() % NrLiftingSizes().size()];
+    const CodePtr code = *NrCode(1 + static_cast<int>(random() % 2), zc);
+    blocks.push_back(RandomBlock(code, code->k(), &random));
+  }
+  std::vector<size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::shuffle(order.begin(), order.end(), random);
+  std::vector<Block> permuted;
+  for (const size_t i : order) {
+    permuted.push_back(blocks[i]);
+  }
+  const std::vector<Bytes> parities = EncodeOnGpu(blocks);
+  const std::vector<Bytes> permuted_parities = EncodeOnGpu(permuted, 1);
+  for (size_t i = 0; i < order.size(); ++i) {
+    EXPECT_EQ(permuted_parities[i], parities[order[i]]);
+  }
+}
+
+TEST_F(LdpcEncodeGpuTest, PinnedHostMemoryIsReadAndWrittenInPlace) {
+  std::mt19937 random(5);
+  const std::vector<Block> blocks = {RandomBlock(*NrCode(1, 384), 8448, &random),
+                                     RandomBlock(*NrCode(2, 11), 110, &random)};
+  const Layout layout = Lay(blocks, 0);
+  const auto entries = ToDevice(layout.blocks);
+  const auto tables = ToDevice(layout.tables);
+  auto info = cuda::CreatePinnedBuffer<uint8_t>(layout.info.size() + 16);
+  auto parity = cuda::CreatePinnedBuffer<uint8_t>(layout.parity_bytes);
+  ASSERT_THAT(info, IsOk());
+  ASSERT_THAT(parity, IsOk());
+  std::copy(layout.info.begin(), layout.info.end(), info->data());
+  EncodeBatch batch;
+  batch.blocks = entries.data();
+  batch.num_blocks = 2;
+  batch.tables = reinterpret_cast<const uint8_t*>(tables.data());
+  batch.info = info->data();
+  batch.parity = parity->data();
+  batch.shared_bytes = layout.shared_bytes;
+  ASSERT_THAT(LaunchEncode(batch, cudaStreamPerThread), IsOk());
+  ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    const uint8_t* const begin = parity->data() + layout.blocks[i].parity_offset;
+    EXPECT_EQ(Bytes(begin, begin + 4 * ParityWords(*blocks[i].code)), Expected(blocks[i]));
+  }
+}
+
+// Needs no GPU: nothing is enqueued.
+TEST(LdpcEncodeGpuRefusalTest, BrokenBatchesAreRefusedByName) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  alignas(16) uint8_t memory[64] = {};
+  EncodeBatch good;
+  good.blocks = reinterpret_cast<const EncodeBlock*>(memory);
+  good.num_blocks = 1;
+  good.tables = memory;
+  good.info = memory;
+  good.parity = memory;
+  good.shared_bytes = 1024;
+
+  EncodeBatch batch = good;
+  batch.num_blocks = 0;
+  EXPECT_THAT(LaunchEncode(batch, nullptr),
+              StatusIs(kInvalid, "num_blocks 0 is not in [1, 1048576]"));
+  batch.num_blocks = (1 << 20) + 1;
+  EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("num_blocks 1048577")));
+  batch = good;
+  batch.shared_bytes = 0;
+  EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("shared_bytes 0")));
+  batch.shared_bytes = 49153;
+  EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("shared_bytes 49153")));
+  batch = good;
+  batch.blocks = nullptr;
+  EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("blocks is null")));
+  batch = good;
+  batch.tables = memory + 4;
+  EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("tables is null or")));
+  batch = good;
+  batch.info = memory + 8;
+  EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("info is null or")));
+  batch = good;
+  batch.parity = nullptr;
+  EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("parity is null")));
+}
+
+}  // namespace
+}  // namespace baseband::ldpc
