@@ -71,7 +71,7 @@ enum class Health { kUnknown, kServing, kNotServing };
 
 // Thread-safe. Errors are the server's canonical codes with its message, see baseband.proto;
 // besides, Unavailable when there is no connection, DeadlineExceeded, Cancelled, and Internal when
-// an answer cannot be parsed.
+// an answer cannot be parsed. Cancelled always means that this side cancelled.
 //
 // Callbacks: run exactly once, on a polling thread, never inside the call that passed them. They
 // must not block and must not destroy the client; they may start further calls.

@@ -92,6 +92,11 @@ void UnaryCall::OnEvent() {
         return;
       }
       answered = true;
+      if (status_.error_code() == grpc::StatusCode::CANCELLED && !cancelled_) {
+        // gRPC's way of ending the calls that a stopping server had not taken up yet.
+        status_ = grpc::Status(grpc::StatusCode::UNAVAILABLE,
+                               "the server cancelled the call; it is probably stopping");
+      }
     } else if (cancelled_) {
       answered = true;
       status_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled while waiting to retry");

@@ -162,8 +162,8 @@ class BerCommand final : public Command {
       return FailRpc(limits.status());
     }
     if (!flags.json) {
-      absl::PrintF("%s, rate %.3f, BPSK over AWGN\n", Describe(curves[0].decode.code()),
-                   Rate(curves[0]));
+      absl::PrintF("%s; BPSK over AWGN, %.3f information bits a symbol\n",
+                   Describe(curves[0].decode.code()), Rate(curves[0]));
     }
     for (Curve& curve : curves) {
       if (absl::Status status = Measure(client->get(), flags, *limits, ebn0_db, &curve);

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -141,7 +142,7 @@ class DecodeCommand final : public Command {
       json["info_bits_per_second"] = rate;
       if (list_blocks_) {
         json["iterations"] = decoded.iterations;
-        json["parity_ok"] = decoded.parity_ok;
+        json["parity_ok"] = std::vector<bool>(decoded.parity_ok.begin(), decoded.parity_ok.end());
       }
       absl::FPrintF(stream, "%s\n", json.dump());
     } else {

@@ -90,8 +90,9 @@ void PrintServerTimes(const TransferTimes& times) {
   absl::PrintF("           server, mean of %s: receive %s, queue %s, prepare %s,\n",
                Plural(times.requests, "request"), us(times.receive_us), us(times.queue_us),
                us(times.copy_in_us));
-  absl::PrintF("           to device %s, kernels %s, back %s; %.3g blocks a batch\n",
-               us(times.h2d_us), us(times.kernel_us), us(times.d2h_us), times.batch_blocks);
+  absl::PrintF("           to device %s, kernels %s, back %s; %s blocks a batch\n",
+               us(times.h2d_us), us(times.kernel_us), us(times.d2h_us),
+               HumanCount(times.batch_blocks));
 }
 
 void PrintHuman(const Story& story) {

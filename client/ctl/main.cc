@@ -1,6 +1,7 @@
 // basebandctl: the command line of Baseband Offload.
 #include <iostream>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -81,8 +82,18 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error, std::cout, std::cerr);
-    return code == 0 ? 0 : baseband::ctl::kBadArguments;
+    if (error.get_exit_code() == 0) {
+      return app.exit(error, std::cout, std::cerr);  // --help, --version
+    }
+    // CLI11 misses the command before it minds an unknown one.
+    const std::vector<std::string> unknown = app.remaining();
+    const bool no_command = app.get_subcommands().empty();
+    std::cerr << "basebandctl: "
+              << (no_command && !unknown.empty() ? "'" + unknown[0] + "' is not known here"
+                  : no_command && error.get_name() == "RequiredError" ? "a command is needed"
+                                                                      : error.what())
+              << "\nbasebandctl --help and basebandctl COMMAND --help tell more.\n";
+    return baseband::ctl::kBadArguments;
   }
   for (size_t i = 0; i < commands.size(); ++i) {
     if (apps[i]->parsed()) {

@@ -101,6 +101,16 @@ int FailConnect(const absl::Status& status) {
 }
 
 int FailRpc(const absl::Status& status) {
+  if (absl::IsUnavailable(status)) {
+    absl::FPrintF(stderr, "basebandctl: the server went away or is stopping: %s\n",
+                  status.message());
+    return kRpcFailed;
+  }
+  if (absl::IsDeadlineExceeded(status)) {
+    absl::FPrintF(stderr, "basebandctl: no answer in time (%s); --timeout gives more of it\n",
+                  status.message());
+    return kRpcFailed;
+  }
   absl::FPrintF(stderr, "basebandctl: the server answered %s: %s\n",
                 absl::StatusCodeToString(status.code()), status.message());
   return kRpcFailed;

@@ -199,6 +199,16 @@ TEST(ClientTest, OtherErrorsAreFinal) {
   EXPECT_EQ(calls, 1);
 }
 
+TEST(ClientTest, ACallThatTheServerCancelsIsUnavailable) {
+  FakeBaseband server;
+  std::atomic<int> calls{0};
+  server.on_encode = FailFirst{1, grpc::StatusCode::CANCELLED, -1, &calls};
+  server.Start();
+  const auto client = Connect(server.target());
+  EXPECT_THAT(client->Encode(RequestOf(10)),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cancelled the call")));
+}
+
 TEST(ClientTest, TheDeadlineTravelsAndEndsTheCall) {
   FakeBaseband server;
   std::promise<absl::Duration> left;
