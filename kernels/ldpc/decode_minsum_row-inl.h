@@ -230,8 +230,9 @@ constexpr std::array<RowUpdate, kMaxRowDegree + 1> LayeredUpdates(
   return updates;
 }
 
-// By number of shared blocks: those of the standards' matrices have code of their own.
-#if HWY_TARGET == HWY_EMU128
+// By number of shared blocks: those of the standards' matrices have code of their own, but not for
+// processors too old to be worth its size.
+#if HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SSE4
 constexpr auto kLayeredUpdates = LayeredUpdates(std::index_sequence<>());
 #else
 constexpr auto kLayeredUpdates =
