@@ -1,1 +1,110 @@
-namespace baseband::ldpc {}
+// Entry points of the GPU decoder: checks a batch and picks the kernel.
+#include <cmath>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/ldpc/decode_gpu.h"
+#include "kernels/ldpc/decode_launch.h"
+
+namespace baseband::ldpc {
+namespace {
+
+constexpr int kMaxBlocksPerLaunch = 1 << 20;
+constexpr int kNr1Kb = 22;
+
+enum class KernelFamily { kNr1, kNr2, kLayered, kGeneral };
+
+// The integer engine's layered schedule has fast kernels; everything else is general.
+KernelFamily FamilyFor(const Code& code, const DecodeParameters& parameters) {
+  if (parameters.algorithm == Algorithm::kSumProduct ||
+      parameters.schedule == Schedule::kFlooding) {
+    return KernelFamily::kGeneral;
+  }
+  if (code.family() == Family::kNr) {
+    return code.kb() == kNr1Kb ? KernelFamily::kNr1 : KernelFamily::kNr2;
+  }
+  return LayeredFits(code) ? KernelFamily::kLayered : KernelFamily::kGeneral;
+}
+
+template <class T>
+absl::Status OutOfRange(const char* field, T value, const char* range) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " ", value, " is not in ", range));
+}
+
+absl::Status CheckAligned(const char* field, const void* pointer) {
+  if (pointer == nullptr) return absl::InvalidArgumentError(absl::StrCat(field, " is null"));
+  if (reinterpret_cast<uintptr_t>(pointer) % 16 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(field, " is not aligned to 16 bytes"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Check(const DecodeBatch& batch) {
+  if (batch.code == nullptr) return absl::InvalidArgumentError("code is null");
+  if (batch.num_blocks < 1 || batch.num_blocks > kMaxBlocksPerLaunch) {
+    return OutOfRange("num_blocks", batch.num_blocks, "[1, 1048576]");
+  }
+  const DecodeParameters& parameters = batch.parameters;
+  if (parameters.max_iterations < 1 || parameters.max_iterations > kMaxIterations) {
+    return OutOfRange("max_iterations", parameters.max_iterations, "[1, 100]");
+  }
+  if (!(parameters.scale_factor >= 0.0f && parameters.scale_factor <= 1.0f)) {
+    return OutOfRange("scale_factor", parameters.scale_factor, "[0, 1]");
+  }
+  if (parameters.algorithm == Algorithm::kSumProduct &&
+      !(parameters.llr_scale > 0.0f && parameters.llr_scale < INFINITY)) {
+    return OutOfRange("llr_scale", parameters.llr_scale, "(0, inf)");
+  }
+  BASEBAND_RETURN_IF_ERROR(CheckAligned("blocks", batch.blocks));
+  BASEBAND_RETURN_IF_ERROR(CheckAligned("llr", batch.llr));
+  BASEBAND_RETURN_IF_ERROR(CheckAligned("bits", batch.bits));
+  BASEBAND_RETURN_IF_ERROR(CheckAligned("results", batch.results));
+  if (batch.soft != nullptr) BASEBAND_RETURN_IF_ERROR(CheckAligned("soft", batch.soft));
+  if (DecodeWorkspaceBytes(*batch.code, parameters) > 0) {
+    BASEBAND_RETURN_IF_ERROR(CheckAligned("workspace", batch.workspace));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceLimits> QueryDeviceLimits() {
+  int device = 0;
+  DeviceLimits limits;
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetDevice(&device), "cudaGetDevice"));
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
+      cudaDeviceGetAttribute(&limits.multiprocessors, cudaDevAttrMultiProcessorCount, device),
+      "cudaDeviceGetAttribute"));
+  return limits;
+}
+
+int64_t DecodeWorkspaceBytes(const Code& code, const DecodeParameters& parameters) {
+  if (FamilyFor(code, parameters) != KernelFamily::kGeneral) return 0;
+  return GeneralWorkspaceBytes(code, parameters);
+}
+
+absl::Status PrepareDecodeKernels() {
+  BASEBAND_RETURN_IF_ERROR(PrepareNr1());
+  BASEBAND_RETURN_IF_ERROR(PrepareNr2());
+  BASEBAND_RETURN_IF_ERROR(PrepareLayered());
+  return PrepareGeneral();
+}
+
+absl::Status LaunchDecode(const DecodeBatch& batch, cudaStream_t stream) {
+  BASEBAND_RETURN_IF_ERROR(Check(batch));
+  const Engine engine = MakeEngine(*batch.code, batch.parameters);
+  switch (FamilyFor(*batch.code, batch.parameters)) {
+    case KernelFamily::kNr1:
+      return LaunchNr1(batch, engine, stream);
+    case KernelFamily::kNr2:
+      return LaunchNr2(batch, engine, stream);
+    case KernelFamily::kLayered:
+      return LaunchLayered(batch, engine, stream);
+    case KernelFamily::kGeneral:
+      return LaunchGeneral(batch, stream);
+  }
+  return absl::InternalError("unknown kernel family");
+}
+
+}  // namespace baseband::ldpc

@@ -1,0 +1,74 @@
+// Inside of the GPU decoder: how decode.cu hands a checked batch to one of the kernels. Host header.
+#ifndef BASEBAND_KERNELS_LDPC_DECODE_LAUNCH_H_
+#define BASEBAND_KERNELS_LDPC_DECODE_LAUNCH_H_
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "absl/status/statusor.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/cuda/status.h"
+#include "kernels/ldpc/decode_gpu.h"
+
+namespace baseband::ldpc {
+
+// What all launches need to know of the device.
+struct DeviceLimits {
+  int multiprocessors = 0;
+};
+
+// Of the current device. Cheap: no call waits for the device.
+absl::StatusOr<DeviceLimits> QueryDeviceLimits();
+
+// Decoding takes code words in pairs. How many pairs to put side by side into a thread block of at
+// most `max_threads`: as many as fit, but no more than leave every multiprocessor something to do.
+inline int PairsPerBlock(int zc, int num_pairs, int max_threads, const DeviceLimits& limits) {
+  const int fit = std::max(1, max_threads / zc);
+  const int share = (num_pairs + limits.multiprocessors - 1) / limits.multiprocessors;
+  return std::clamp(share, 1, fit);
+}
+
+// The families of kernels. Launch...: the batch is valid and of that family. Prepare...: its part of
+// PrepareDecodeKernels.
+absl::Status LaunchNr1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status PrepareNr1();
+absl::Status LaunchNr2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status PrepareNr2();
+
+bool LayeredFits(const Code& code);
+absl::Status LaunchLayered(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status PrepareLayered();
+
+absl::Status LaunchGeneral(const DecodeBatch& batch, cudaStream_t stream);
+absl::Status PrepareGeneral();
+int64_t GeneralWorkspaceBytes(const Code& code, const DecodeParameters& parameters);
+
+// Shared memory that every device we support gives a thread block; what Fits and the workspace are
+// computed with.
+inline constexpr int kSharedBytes = 227 * 1024;
+
+// Lets `kernel` use `shared_bytes`, and loads it.
+template <class Kernel>
+absl::Status PrepareKernel(Kernel* kernel, int shared_bytes) {
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+      "cudaFuncSetAttribute"));
+  cudaFuncAttributes attributes;
+  return cuda::ToStatus(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+}
+
+template <class Parameters>
+absl::Status LaunchKernel(void (*kernel)(Parameters), int blocks, int threads, int shared_bytes,
+                          Parameters& parameters, cudaStream_t stream) {
+  void* arguments[] = {&parameters};
+  return cuda::ToStatus(
+      cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(blocks)),
+                       dim3(static_cast<unsigned>(threads)), arguments,
+                       static_cast<size_t>(shared_bytes), stream),
+      "cudaLaunchKernel");
+}
+
+}  // namespace baseband::ldpc
+
+#endif  // BASEBAND_KERNELS_LDPC_DECODE_LAUNCH_H_

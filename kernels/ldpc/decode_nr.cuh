@@ -1,0 +1,342 @@
+// The decoder of the NR codes: layered, unrolled over a base graph known at compile time. Device
+// code. The arithmetic is explained in decode_device.cuh, the graph's layout in decode_nr_graph.cuh.
+//
+// A thread block decodes `pairs` pairs of code words, pairs * zc <= 384 threads, one thread for a
+// row of the circulant. A row of the base matrix is thus one check per thread, and after it comes a
+// barrier. On chip for each pair:
+//
+//   shared     app of the core columns   [26][384] words, columns 1536 bytes apart whatever zc is,
+//                                        so that a column is an immediate offset
+//              ch of extension columns   [rows - 4][384] words; their app is ch + one message, and
+//                                        q = ch always: it is never stored
+//              messages, what is left    [words][384]
+//   registers  messages, kRegisterWords of each thread
+#ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
+#define BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/ldpc/decode_device.cuh"
+#include "kernels/ldpc/decode_nr_graph.cuh"
+
+namespace baseband::ldpc::device {
+
+inline constexpr int kNrThreads = 384;  // the largest zc
+inline constexpr int kNrMaxEdges = 316;
+inline constexpr int kNrMaxRows = 46;
+
+struct NrParameters {
+  DecodeIo io;
+  DecodeShape shape;
+  uint32_t factor;                     // factor / 4 as halves
+  uint32_t limit;                      // magnitude limit * 2^-9 as halves
+  uint32_t minus_zc4;                  // -4 * zc
+  uint32_t shift4[kNrMaxEdges];        // shift * 4
+  uint8_t column[kNrMaxEdges];         // for the parity checks, which are not unrolled
+  uint16_t row_begin[kNrMaxRows + 1];  // first edge of each row
+};
+
+// f(0), f(1), .. f(kCount - 1), each argument a compile-time constant.
+template <int kValue>
+struct Constant {
+  BASEBAND_HOST_DEVICE constexpr operator int() const { return kValue; }
+};
+template <class F, int... kIs>
+__device__ __forceinline__ void ForEach(std::integer_sequence<int, kIs...>, F&& f) {
+  (f(Constant<kIs>{}), ...);
+}
+template <int kCount, class F>
+__device__ __forceinline__ void Unroll(F&& f) {
+  ForEach(std::make_integer_sequence<int, kCount>{}, f);
+}
+
+template <class Graph, int kMaxRows, int kRegisterWords, bool kKeepAddresses, bool kSidewise,
+          bool kSoft>
+class NrDecoder {
+  using L = Layout<Graph>;
+  static constexpr int kWords = L::template kWordBegin<kMaxRows>;
+  static constexpr int kShareds = kWords > kRegisterWords ? kWords - kRegisterWords : 0;
+  static constexpr int kExtensions = kMaxRows - kNrDenseRows;
+  static constexpr int kTracks = kExtensions > 0 ? (kExtensions + 15) / 16 : 1;
+
+ public:
+  // Shared memory, in words.
+  static constexpr int kChannelBegin = Graph::kCoreColumns * kNrThreads;
+  static constexpr int kMessagesBegin = kChannelBegin + kExtensions * kNrThreads;
+  // zc = 2 has the most code words, kNrThreads of them, and so the most cut words.
+  static constexpr int kStaged =
+      kNrThreads * StagedLlr::Words(2 * (Graph::kCoreColumns - 2 + kExtensions));
+  static constexpr int kProgressBegin =
+      kMessagesBegin + std::max(kShareds * kNrThreads, kStaged);
+  static constexpr int SharedWords(int pairs) { return kProgressBegin + 3 * pairs; }
+
+  __device__ __forceinline__ NrDecoder(const NrParameters& p, uint32_t* shared)
+      : p_(p),
+        app_(shared),
+        channel_(shared + kChannelBegin + threadIdx.x),
+        messages_(shared + kMessagesBegin + threadIdx.x),
+        progress_{shared + kProgressBegin, shared + kProgressBegin + 2 * p.shape.pairs} {
+    minus_zc4_ = p.minus_zc4;
+    pair_ = kSidewise ? threadIdx.x / p.shape.zc : 0;
+    pair_base_ = kSidewise ? pair_ * p.shape.zc * 4 : 0;
+    row4_ = Opaque(threadIdx.x * 4 - pair_base_);
+  }
+
+  __device__ __forceinline__ void Run() {
+    InitProgress(p_.io, p_.shape, progress_);
+    Load();
+    for (uint32_t iteration = 1;; ++iteration) {
+      settle_ = p_.shape.early_termination || iteration == p_.shape.max_iterations;
+      if (settle_ || kSoft) Unroll<kTracks>([&](auto i) { track_[i] = 0; });
+      if constexpr (!kKeepAddresses) row4_ = Opaque(row4_);
+      __syncthreads();
+      Group<0> first;
+      Prefetch<0>(first);
+      RunGroup<0>(first);
+      if (settle_ && Settle(
+                         p_.io, p_.shape, progress_, iteration,
+                         [&](uint32_t from, uint32_t to) { return Check(from, to); },
+                         [&] { Write(); })) {
+        return;
+      }
+    }
+  }
+
+ private:
+  // A group's rows and edges, and the registers that a group starts with.
+  template <int kFirst, int kLast = L::template kGroupEnd<kFirst>>
+  struct Group {
+    static constexpr int kBegin = L::template kEdgeBegin<kFirst>;
+    static constexpr int kEdges = L::template kEdgeBegin<kLast> - kBegin;
+    static constexpr int kFirstWord = L::template kWordBegin<kFirst>;
+    static constexpr int kNumWords = L::template kWordBegin<kLast> - kFirstWord;
+    uint32_t address[kEdges];  // of a core edge's app, in bytes
+    uint32_t app[kEdges];      // stored app; for an extension edge, ch * 2^-9
+    uint32_t word[kNumWords];  // messages
+  };
+
+  __device__ __forceinline__ uint32_t& App(uint32_t address, int column) {
+    return *reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(app_ + column * kNrThreads) +
+                                        address);
+  }
+
+  __device__ __forceinline__ void Load() {
+    const uint32_t row = row4_ / 4;
+    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
+    llr.Wait();
+    uint32_t first = 0;
+#pragma unroll 2
+    for (int column = 0; column < Graph::kCoreColumns; ++column, first += p_.shape.zc) {
+      app_[column * kNrThreads + threadIdx.x] = llr.App(p_.shape, first, row);
+    }
+#pragma unroll 2
+    for (int i = 0; i < static_cast<int>(p_.shape.rows) - kNrDenseRows; ++i, first += p_.shape.zc) {
+      channel_[i * kNrThreads] = Add2(llr.App(p_.shape, first, row), kHalfMinusQuarter);
+    }
+    __syncthreads();  // the staged LLRs are read: their place becomes the messages'
+    Unroll<(kWords < kRegisterWords ? kWords : kRegisterWords)>(
+        [&](auto i) { registers_[i] = kNoMessages; });
+#pragma unroll 4
+    for (int i = 0; i < kShareds; ++i) messages_[i * kNrThreads] = kNoMessages;
+  }
+
+  template <int kWord>
+  __device__ __forceinline__ uint32_t LoadWord() const {
+    if constexpr (kWord < kRegisterWords) {
+      return registers_[kWord];
+    } else {
+      return messages_[(kWord - kRegisterWords) * kNrThreads];
+    }
+  }
+  template <int kWord>
+  __device__ __forceinline__ void StoreWord(uint32_t word) {
+    if constexpr (kWord < kRegisterWords) {
+      registers_[kWord] = word;
+    } else {
+      messages_[(kWord - kRegisterWords) * kNrThreads] = word;
+    }
+  }
+
+  // What a group can do before the barrier that precedes it.
+  template <int kFirst, int kLast>
+  __device__ __forceinline__ void Prefetch(Group<kFirst, kLast>& g) {
+    using G = Group<kFirst, kLast>;
+    Unroll<G::kEdges>([&](auto e) {
+      constexpr int kEdge = G::kBegin + e;
+      if constexpr (L::template kIsCore<kEdge>) {
+        g.address[e] = Rotate(row4_, p_.shift4[kEdge], minus_zc4_) + pair_base_;
+        if constexpr (L::template kIsEarly<kFirst, kEdge>) {
+          g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
+        }
+      } else {
+        g.app[e] = channel_[(L::template kRowOf<kEdge> - kNrDenseRows) * kNrThreads];
+      }
+    });
+    Unroll<G::kNumWords>([&](auto w) { g.word[w] = LoadWord<G::kFirstWord + w>(); });
+  }
+
+  // The checks of rows kFirst .. kLast - 1.
+  template <int kFirst, int kLast>
+  __device__ __forceinline__ void Process(Group<kFirst, kLast>& g) {
+    using G = Group<kFirst, kLast>;
+    Unroll<G::kEdges>([&](auto e) {
+      constexpr int kEdge = G::kBegin + e;
+      if constexpr (L::template kIsCore<kEdge> && !L::template kIsEarly<kFirst, kEdge>) {
+        g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
+      }
+    });
+    Unroll<kLast - kFirst>([&](auto i) {
+      constexpr int kRow = kFirst + i;
+      constexpr int kDegree = L::template kCoreDegree<kRow>;
+      constexpr int kEdge = L::template kEdgeBegin<kRow> - G::kBegin;
+      constexpr int kWord = L::template kWordBegin<kRow> - G::kFirstWord;
+      uint32_t q[kDegree];
+      Unroll<kDegree>([&](auto e) {
+        q[e] = Fma2(UnpackMessage(g.word[kWord + e / 2], e % 2), kHalfMinusTwoTo15,
+                    g.app[kEdge + e]);
+      });
+      // backward[e]: all from edge e on, with the extension edge and the limit.
+      uint32_t backward[kDegree + 1];
+      backward[kDegree] = p_.limit;
+      if constexpr (kRow >= kNrDenseRows) {
+        backward[kDegree] = BoxPlus(p_.limit, g.app[kEdge + kDegree]);
+      }
+      Unroll<kDegree - 1>([&](auto j) {
+        constexpr int kE = kDegree - 1 - j;
+        backward[kE] = BoxPlus(backward[kE + 1], q[kE]);
+      });
+      uint32_t forward = 0;  // all before edge e
+      uint32_t y[kDegree];
+      Unroll<kDegree>([&](auto e) {
+        const uint32_t x = e == 0 ? backward[1] : BoxPlus(forward, backward[e + 1]);
+        forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
+        y[e] = Fma2(x, p_.factor, kHalf1152);
+        App(g.address[kEdge + e], L::template kColumn<L::template kEdgeBegin<kRow> + e>) =
+            Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]);
+        if constexpr (e % 2 == 1) {
+          StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e - 1], y[e]));
+        } else if constexpr (e + 1 == kDegree) {
+          StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e], y[e]));
+        }
+      });
+      if constexpr (kRow >= kNrDenseRows) {
+        if (settle_ || kSoft) {
+          TrackExtension<kRow>(BoxPlus(forward, p_.limit), g.app[kEdge + kDegree]);
+        }
+      }
+    });
+  }
+
+  // The decided bit of an extension column: the sign of ch + r, r from the row's core edges.
+  template <int kRow>
+  __device__ __forceinline__ void TrackExtension(uint32_t x, uint32_t channel) {
+    constexpr int kBit = (kRow - kNrDenseRows) % 16;
+    const uint32_t r = Add2(Fma2(x, p_.factor, kHalf1152), kHalfMinus1152);
+    const uint32_t app = Fma2(r, kHalfTwoToMinus9, channel);
+    track_[(kRow - kNrDenseRows) / 16] |= app >> (15 - kBit) & Both(1 << kBit);
+    if constexpr (kSoft) WriteExtensionSoft(Graph::kCoreColumns + kRow - kNrDenseRows, app);
+  }
+
+  // The soft value of an extension column is known now and never again: written in each iteration
+  // of a running code word, so that the last one stays.
+  __device__ __noinline__ void WriteExtensionSoft(uint32_t column, uint32_t app) const {
+    const uint32_t value = ToSoft(Add2(app, kHalfMinusQuarter ^ kSigns));
+    for (uint32_t half = 0; half < 2; ++half) {
+      if (progress_.state[2 * pair_ + half] != kRunning) continue;
+      const DecodeBlock& block = p_.io.blocks[(blockIdx.x * p_.shape.pairs + pair_) * 2 + half];
+      if (block.soft_offset == kNoSoft) continue;
+      p_.io.soft[block.soft_offset + column * p_.shape.zc + row4_ / 4] =
+          static_cast<int8_t>(value >> (16 * half));
+    }
+  }
+
+  template <int kFirst>
+  __device__ __forceinline__ void RunGroup(Group<kFirst>& g) {
+    constexpr int kNext = L::template kGroupEnd<kFirst>;
+    Process(g);
+    if constexpr (kNext < kMaxRows) {
+      constexpr int kEnd = L::template kGroupEnd<kNext>;
+      if (p_.shape.rows >= kEnd) {
+        Group<kNext> next;
+        Prefetch(next);
+        __syncthreads();
+        RunGroup<kNext>(next);
+      } else if (p_.shape.rows > kNext) {
+        RunPart<kNext, kEnd - 1>();
+      }
+    }
+  }
+
+  // A group of which the code has the first rows only.
+  template <int kFirst, int kLast>
+  __device__ __forceinline__ void RunPart() {
+    if constexpr (kLast > kFirst) {
+      if (p_.shape.rows == kLast) {
+        Group<kFirst, kLast> part;
+        Prefetch(part);
+        __syncthreads();
+        Process(part);
+      } else {
+        RunPart<kFirst, kLast - 1>();
+      }
+    }
+  }
+
+  __device__ __forceinline__ uint32_t Check(uint32_t from, uint32_t to) {
+    uint32_t failed = 0;
+    for (uint32_t row = from; row < to; ++row) {
+      const uint32_t begin = p_.row_begin[row];
+      const uint32_t core_end = p_.row_begin[row + 1] - (row < kNrDenseRows ? 0 : 1);
+      uint32_t parity = 0;
+#pragma unroll 4
+      for (uint32_t e = begin; e < core_end; ++e) {
+        const uint32_t address = Rotate(row4_, p_.shift4[e], minus_zc4_) + pair_base_;
+        parity ^= Add2(App(address, p_.column[e]), kHalfMinusQuarter);
+      }
+      if (row >= kNrDenseRows) {
+        const uint32_t i = row - kNrDenseRows;
+        uint32_t track = track_[0];
+        Unroll<kTracks>([&](auto t) { if (i / 16 == t) track = track_[t]; });
+        parity ^= track << (15 - i % 16);
+      }
+      failed |= parity;
+    }
+    return failed & kSigns;
+  }
+
+  __device__ __forceinline__ void Write() {
+    WriteBits(p_.io, p_.shape, app_, kNrThreads, progress_.state);
+    if constexpr (kSoft) {
+      WriteSoft(p_.io, p_.shape, app_, kNrThreads, Graph::kCoreColumns, progress_.state);
+    }
+  }
+
+  const NrParameters& p_;
+  uint32_t* app_;
+  uint32_t* channel_;   // this thread's own, words kNrThreads apart
+  uint32_t* messages_;  // likewise
+  Progress progress_;
+  uint32_t minus_zc4_;
+  uint32_t pair_;
+  uint32_t pair_base_;  // pair * zc * 4
+  uint32_t row4_;       // row of the circulant * 4
+  uint32_t registers_[kRegisterWords];
+  uint32_t track_[kTracks];  // bits of the extension columns, bit (row - 4) % 16 of each half
+  bool settle_;              // the checks are evaluated after this iteration
+};
+
+template <class Graph, int kMaxRows, int kRegisterWords, bool kKeepAddresses, int kBlocks,
+          bool kSidewise, bool kSoft>
+__global__ void __launch_bounds__(kNrThreads, kBlocks)
+    DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
+  extern __shared__ uint32_t shared[];
+  NrDecoder<Graph, kMaxRows, kRegisterWords, kKeepAddresses, kSidewise, kSoft> decoder(parameters, shared);
+  decoder.Run();
+}
+
+}  // namespace baseband::ldpc::device
+
+#endif  // BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_

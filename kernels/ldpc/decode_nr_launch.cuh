@@ -1,0 +1,73 @@
+// Launches of the NR decoder: which instantiation of the kernel, and its parameters. Host code.
+#ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_LAUNCH_CUH_
+#define BASEBAND_KERNELS_LDPC_DECODE_NR_LAUNCH_CUH_
+
+#include "kernels/ldpc/decode_launch.h"
+#include "kernels/ldpc/decode_nr.cuh"
+#include "kernels/ldpc/decode_parameters.cuh"
+
+namespace baseband::ldpc {
+
+template <class Graph>
+device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& engine, int pairs) {
+  const Code& code = *batch.code;
+  device::NrParameters p{};
+  p.io = MakeIo(batch);
+  p.shape = MakeShape(batch, engine, pairs);
+  p.factor = FactorHalves(engine);
+  p.limit = LimitHalves(engine);
+  p.minus_zc4 = 0 - 4 * p.shape.zc;
+  uint16_t begin = 0;
+  for (int r = 0; r < code.rows(); ++r) {
+    p.row_begin[r] = begin;
+    for (const Edge& edge : code.row(r)) {
+      p.shift4[begin] = 4u * edge.shift;
+      p.column[begin] = static_cast<uint8_t>(edge.column);
+      ++begin;
+    }
+  }
+  p.row_begin[code.rows()] = begin;
+  return p;
+}
+
+// One instantiation for codes of up to kMaxRows rows, of which `blocks` thread blocks share a
+// multiprocessor; kRegisterWords of the messages stay in registers.
+template <class Graph, int kMaxRows, int kRegisterWords, bool kKeepAddresses, int kBlocks>
+struct NrVariant {
+  template <bool kSidewise, bool kSoft>
+  static constexpr auto Kernel() {
+    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kKeepAddresses, kBlocks, kSidewise,
+                                  kSoft>;
+  }
+  static constexpr int SharedBytes(int pairs) {
+    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, false, false>::SharedWords(pairs);
+  }
+  static_assert(kBlocks * (SharedBytes(device::kNrThreads / 2) + 1024) <= 228 * 1024);
+
+  static bool Takes(const Code& code) { return code.rows() <= kMaxRows; }
+
+  static absl::Status Prepare() {
+    constexpr int kBytes = SharedBytes(device::kNrThreads / 2);  // zc = 2 has the most pairs
+    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, false>(), kBytes));
+    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, true>(), kBytes));
+    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<true, false>(), kBytes));
+    return PrepareKernel(Kernel<true, true>(), kBytes);
+  }
+
+  static absl::Status Launch(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
+    const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
+    if (!limits.ok()) return limits.status();
+    const int zc = batch.code->zc();
+    const int num_pairs = (batch.num_blocks + 1) / 2;
+    const int pairs = PairsPerBlock(zc, num_pairs, device::kNrThreads, *limits);
+    device::NrParameters p = MakeNrParameters<Graph>(batch, engine, pairs);
+    const auto kernel = pairs > 1 ? (batch.soft ? Kernel<true, true>() : Kernel<true, false>())
+                                  : (batch.soft ? Kernel<false, true>() : Kernel<false, false>());
+    return LaunchKernel(kernel, (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes(pairs), p,
+                        stream);
+  }
+};
+
+}  // namespace baseband::ldpc
+
+#endif  // BASEBAND_KERNELS_LDPC_DECODE_NR_LAUNCH_CUH_
