@@ -45,11 +45,11 @@ HWY_INLINE size_t GroupRows() { return 2 * hn::Lanes(d16); }
 
 // Two vectors to one, saturated, in packed order.
 HWY_INLINE V8 Narrow(V16 low, V16 high) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_ARCH_X86 && HWY_MAX_BYTES == 64
   return V8{_mm512_packs_epi16(low.raw, high.raw)};
-#elif HWY_TARGET == HWY_AVX2
+#elif HWY_ARCH_X86 && HWY_MAX_BYTES == 32
   return V8{_mm256_packs_epi16(low.raw, high.raw)};
-#elif HWY_TARGET == HWY_SSE4
+#elif HWY_ARCH_X86 && HWY_TARGET <= HWY_SSE4
   return V8{_mm_packs_epi16(low.raw, high.raw)};
 #else
   static_assert(HWY_MAX_BYTES == 16, "packed order is the natural one only for one 16-byte block");
