@@ -27,6 +27,42 @@ __device__ __forceinline__ uint32_t SwapBytes(uint32_t word) {
   return __byte_perm(word, 0, 0x0123);
 }
 
+// The parts of a table that say what to add up: in shared memory if `kCopied`, for the threads come
+// back to them for every word; in device memory if a client's own matrix made them too long.
+template <bool kCopied>
+class Program {
+ public:
+  // `words` begins with the phases.
+  __device__ Program(const uint32_t* words, const EncodeTableHeader& header)
+      : phases_(reinterpret_cast<const uint4*>(words)),
+        sums_(reinterpret_cast<const uint4*>(words + (header.sums_at - header.phases_at))),
+        pairs_(reinterpret_cast<const uint2*>(words + (header.sources_at - header.phases_at))) {}
+
+  __device__ __forceinline__ EncodePhase Phase(uint32_t index) const {
+    const uint4 phase = Read(phases_ + index);
+    return {phase.x, phase.y, phase.z, phase.w};
+  }
+  __device__ __forceinline__ EncodeTableSum Sum(uint32_t index) const {
+    const uint4 sum = Read(sums_ + index);
+    return {sum.x, sum.y, sum.z, sum.w};
+  }
+  // Two sources.
+  __device__ __forceinline__ uint2 Pair(uint32_t index) const { return Read(pairs_ + index); }
+
+ private:
+  template <typename T>
+  __device__ __forceinline__ static T Read(const T* at) {
+    if constexpr (kCopied) {
+      return *at;
+    } else {
+      return __ldg(at);
+    }
+  }
+  const uint4* phases_;
+  const uint4* sums_;
+  const uint2* pairs_;
+};
+
 // What the threads of a block agree on.
 struct Task {
   const uint32_t* table;
@@ -119,8 +155,8 @@ __device__ __forceinline__ void LoadAnyBits(const Task& task, const InfoReader& 
 }
 
 // Words w and w + `apart` of a sum. `word_w` is word w of group 0.
-template <bool kTwo>
-__device__ __forceinline__ uint2 SumAtWord(const uint2* pairs, uint32_t num_pairs,
+template <bool kTwo, typename Program>
+__device__ __forceinline__ uint2 SumAtWord(const Program& program, const EncodeTableSum& sum,
                                            const uint32_t* word_w, uint32_t apart) {
   const char* const base = reinterpret_cast<const char*>(word_w);
   uint2 total = make_uint2(0, 0);
@@ -132,8 +168,8 @@ __device__ __forceinline__ uint2 SumAtWord(const uint2* pairs, uint32_t num_pair
     }
   };
 #pragma unroll 2
-  for (uint32_t i = 0; i < num_pairs; ++i) {
-    const uint2 pair = __ldg(pairs + i);
+  for (uint32_t i = 0; i < sum.num_pairs; ++i) {
+    const uint2 pair = program.Pair(sum.first_pair + i);
     add(pair.x);
     add(pair.y);
   }
@@ -141,23 +177,18 @@ __device__ __forceinline__ uint2 SumAtWord(const uint2* pairs, uint32_t num_pair
 }
 
 // The same from any bit `start` on.
-__device__ __forceinline__ uint32_t SumAtBit(const uint2* pairs, uint32_t num_pairs,
+template <typename Program>
+__device__ __forceinline__ uint32_t SumAtBit(const Program& program, const EncodeTableSum& sum,
                                              const uint32_t* groups, uint32_t start) {
   const auto rotated = [groups, start](uint32_t source) {
     return ReadBits(groups, (source >> 16) * 8 + (source & 31) + start);
   };
   uint32_t total = 0;
-  for (uint32_t i = 0; i < num_pairs; ++i) {
-    const uint2 pair = __ldg(pairs + i);
+  for (uint32_t i = 0; i < sum.num_pairs; ++i) {
+    const uint2 pair = program.Pair(sum.first_pair + i);
     total ^= rotated(pair.x) ^ rotated(pair.y);
   }
   return total;
-}
-
-__device__ __forceinline__ EncodeTableSum ReadSum(const Task& task, uint32_t index) {
-  const auto* const sums = reinterpret_cast<const uint4*>(task.table + task.header.sums_at);
-  const uint4 packed = __ldg(sums + index);
-  return {packed.x, packed.y, packed.z, packed.w};
 }
 
 template <bool kWholeWords>
@@ -171,21 +202,20 @@ __device__ __forceinline__ void WriteParity(const Task& task, uint32_t* parity, 
 }
 
 // A phase of sums that others need: kept and extended, a word for each thread.
-template <bool kWholeWords>
-__device__ __forceinline__ void RunKeptPhase(const Task& task, const EncodePhase& phase,
-                                             uint32_t* parity) {
-  const auto* const pairs = reinterpret_cast<const uint2*>(task.table + task.header.sources_at);
+template <bool kWholeWords, typename Program>
+__device__ __forceinline__ void RunKeptPhase(const Task& task, const Program& program,
+                                             const EncodePhase& phase, uint32_t* parity) {
   for (uint32_t item = threadIdx.x; item < phase.num_items; item += kThreads) {
     const uint32_t index = Quotient(item, phase.magic);
-    const uint32_t word = item - index * phase.items_per_sum;
-    const EncodeTableSum sum = ReadSum(task, phase.first_sum + index);
+    const uint32_t word = item - index * (phase.items_per_sum & kPhaseItems);
+    const EncodeTableSum sum = program.Sum(phase.first_sum + index);
     uint32_t total;
     if (kWholeWords) {
-      total = SumAtWord<false>(pairs + sum.first_pair, sum.num_pairs, task.groups + word, 0).x;
+      total = SumAtWord<false>(program, sum, task.groups + word, 0).x;
       KeepWord(task, task.groups + sum.keep_at, word, total);
     } else {
       const uint32_t start = __ldg(task.table + kStartsAt + word);
-      total = SumAtBit(pairs + sum.first_pair, sum.num_pairs, task.groups, start);
+      total = SumAtBit(program, sum, task.groups, start);
       task.groups[sum.keep_at + word] = total;
     }
     if (sum.parity != kNoDestination && word < task.header.group_words) {
@@ -195,17 +225,15 @@ __device__ __forceinline__ void RunKeptPhase(const Task& task, const EncodePhase
 }
 
 // A phase of parity that no other sum needs: two words for each thread.
-template <bool kWholeWords>
-__device__ __forceinline__ void RunFinalPhase(const Task& task, const EncodePhase& phase,
-                                              uint32_t* parity) {
-  const auto* const pairs = reinterpret_cast<const uint2*>(task.table + task.header.sources_at);
-  const uint32_t apart = phase.items_per_sum;
+template <bool kWholeWords, typename Program>
+__device__ __forceinline__ void RunFinalPhase(const Task& task, const Program& program,
+                                              const EncodePhase& phase, uint32_t* parity) {
+  const uint32_t apart = phase.items_per_sum & kPhaseItems;
   for (uint32_t item = threadIdx.x; item < phase.num_items; item += kThreads) {
     const uint32_t index = Quotient(item, phase.magic);
     const uint32_t word = item - index * apart;
-    const EncodeTableSum sum = ReadSum(task, phase.first_sum + index);
-    const uint2 total =
-        SumAtWord<true>(pairs + sum.first_pair, sum.num_pairs, task.groups + word, apart);
+    const EncodeTableSum sum = program.Sum(phase.first_sum + index);
+    const uint2 total = SumAtWord<true>(program, sum, task.groups + word, apart);
     const uint32_t at = sum.parity * task.header.group_words + word;
     WriteParity<kWholeWords>(task, parity, at, total.x);
     if (word + apart < task.header.group_words) {
@@ -214,26 +242,26 @@ __device__ __forceinline__ void RunFinalPhase(const Task& task, const EncodePhas
   }
 }
 
-template <bool kWholeWords>
-__device__ __forceinline__ void Encode(const Task& task, const InfoReader& info, uint32_t* parity) {
+template <bool kWholeWords, typename Program>
+__device__ __forceinline__ void Encode(const Task& task, const Program& program,
+                                       const InfoReader& info, uint32_t* parity) {
+  const EncodeTableHeader& header = task.header;
   ClearGroup(task);
   if constexpr (kWholeWords) {
     LoadWholeWords(task, info);
   } else {
     LoadAnyBits(task, info);
   }
-  const EncodeTableHeader& header = task.header;
-  const auto* const phases = reinterpret_cast<const uint4*>(task.table + header.phases_at);
+  __syncthreads();
   for (uint32_t i = 0; i < header.num_phases; ++i) {
-    const uint4 packed = __ldg(phases + i);
-    const EncodePhase phase{packed.x, packed.y, packed.z & kPhaseItems, packed.w};
-    if ((packed.z & kPhaseBarrier) != 0) {
+    const EncodePhase phase = program.Phase(i);
+    if ((phase.items_per_sum & kPhaseBarrier) != 0) {
       __syncthreads();
     }
-    if ((packed.z & kPhaseKeeps) != 0) {
-      RunKeptPhase<kWholeWords>(task, phase, parity);
+    if ((phase.items_per_sum & kPhaseKeeps) != 0) {
+      RunKeptPhase<kWholeWords>(task, program, phase, parity);
     } else {
-      RunFinalPhase<kWholeWords>(task, phase, parity);
+      RunFinalPhase<kWholeWords>(task, program, phase, parity);
     }
   }
   if (!kWholeWords) {
@@ -246,23 +274,48 @@ __device__ __forceinline__ void Encode(const Task& task, const InfoReader& info,
   }
 }
 
+// The task of a block with the table `table` and the shared memory `words`.
+__device__ __forceinline__ Task MakeTask(const uint32_t* table, uint32_t* words) {
+  Task task;
+  task.table = table;
+  task.header = ReadHeader(table);
+  task.staging = words + task.header.copied_words;
+  task.groups = task.staging + task.header.staging_words;
+  return task;
+}
+
+// Encode() for a code whose sums are not copied. A call, so that it costs other codes no registers.
+__device__ __noinline__ void EncodeLong(const uint32_t* table, uint32_t* words, const uint8_t* info,
+                                        const EncodeBlock block, uint32_t* parity) {
+  const Task task = MakeTask(table, words);
+  const Program<false> program(table + task.header.phases_at, task.header);
+  Encode<false>(task, program, InfoReader(info, block), parity);
+}
+
 __global__ void __launch_bounds__(kThreads, kMinBlocksPerSm)
     EncodeKernel(const EncodeBlock* __restrict__ blocks, const uint8_t* __restrict__ tables,
                  const uint8_t* __restrict__ info, uint8_t* __restrict__ parity) {
-  extern __shared__ uint32_t shared[];
+  extern __shared__ uint4 shared[];
   const uint4 packed = __ldg(reinterpret_cast<const uint4*>(blocks + blockIdx.x));
   const EncodeBlock block{packed.x, packed.y, packed.z, packed.w};
-  Task task;
-  task.table = reinterpret_cast<const uint32_t*>(tables + block.table_offset);
-  task.header = ReadHeader(task.table);
-  task.staging = shared;
-  task.groups = shared + task.header.staging_words;
-  const InfoReader reader(info, block);
+  const auto* const table = reinterpret_cast<const uint32_t*>(tables + block.table_offset);
+  auto* const words = reinterpret_cast<uint32_t*>(shared);
   auto* const out = reinterpret_cast<uint32_t*>(parity + block.parity_offset);
-  if (task.header.zc % 32 == 0) {
-    Encode<true>(task, reader, out);
+  const Task task = MakeTask(table, words);
+  if (task.header.copied_words == 0) {
+    EncodeLong(table, words, info, block, out);
+    return;
+  }
+  const auto* const phases = reinterpret_cast<const uint4*>(table + task.header.phases_at);
+  for (uint32_t i = threadIdx.x; i < task.header.copied_words / 4; i += kThreads) {
+    shared[i] = __ldg(phases + i);
+  }
+  const Program<true> program(words, task.header);
+  const InfoReader reader(info, block);
+  if (task.header.whole_words != 0) {
+    Encode<true>(task, program, reader, out);
   } else {
-    Encode<false>(task, reader, out);
+    Encode<false>(task, program, reader, out);
   }
 }
 

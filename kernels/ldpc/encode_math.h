@@ -51,7 +51,10 @@ struct alignas(16) EncodeTableHeader {
   uint32_t sources_at;
   uint32_t staging_words;  // of shared memory, before the groups
   uint32_t shared_bytes;   // in all
-  uint32_t reserved[3];
+  uint32_t copied_words;   // the length of phases, sums and sources if they are copied to shared
+                           // memory, before the staging; else 0
+  uint32_t whole_words;    // 1 if zc is a multiple of 32 and copied_words is not 0
+  uint32_t reserved[1];
 };
 
 struct alignas(16) EncodePhase {
@@ -62,8 +65,8 @@ struct alignas(16) EncodePhase {
 };
 inline constexpr uint32_t kPhaseItems = 0xffff;
 inline constexpr uint32_t kPhaseBarrier = 1u << 16;  // a barrier comes first
-// The sums are kept and an item is one word of the group; if the group is no whole number of words,
-// one word of its extension. Without the flag an item is words w and w + items_per_sum of a group.
+// The sums are kept and an item is one word of the group; without header.whole_words, of the
+// extended group. Without the flag an item is words w and w + items_per_sum of a group.
 inline constexpr uint32_t kPhaseKeeps = 1u << 17;
 
 struct alignas(16) EncodeTableSum {
@@ -73,6 +76,9 @@ struct alignas(16) EncodeTableSum {
                      // kNoDestination
   uint32_t parity;   // the parity group it is, or kNoDestination
 };
+
+// Sources of a code whose sums are copied to shared memory; every code of the standards has fewer.
+inline constexpr uint32_t kMaxCopiedSources = 1024;
 
 inline constexpr int kStartsAt = sizeof(EncodeTableHeader) / 4;
 

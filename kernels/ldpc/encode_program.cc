@@ -153,6 +153,101 @@ uint32_t Append(const std::vector<T>& part, std::vector<uint32_t>* table) {
   return static_cast<uint32_t>(begin);
 }
 
+class TableBuilder {
+ public:
+  TableBuilder(const Code& code, const EncodeProgram& program) : program_(program) {
+    const bool is_copied = program.sources.size() <= kMaxCopiedSources;
+    header_.zc = static_cast<uint32_t>(code.zc());
+    header_.k = static_cast<uint32_t>(code.k());
+    header_.parity_bits = static_cast<uint32_t>(code.parity_bits());
+    header_.group_words = static_cast<uint32_t>(GroupWords(code.zc()));
+    header_.extended_words = static_cast<uint32_t>(ExtendedWords(code.zc()));
+    header_.group_magic = QuotientMagic(header_.group_words);
+    header_.extended_magic = QuotientMagic(header_.extended_words);
+    header_.whole_words = code.zc() % 32 == 0 && is_copied ? 1 : 0;
+    if (header_.whole_words == 0) {
+      // Staged: the information as it came, and later the parity; one word more may be read.
+      const uint32_t info_words = (header_.k + 31) / 32;
+      const uint32_t parity_words = static_cast<uint32_t>(code.rows()) * header_.group_words;
+      header_.staging_words = std::max(info_words, parity_words) + 1;
+    }
+    for (size_t i = 0; i < program.sums.size(); ++i) {
+      AddToPhases(i);
+      AddSum(program.sums[i]);
+    }
+    header_.num_phases = static_cast<uint32_t>(phases_.size());
+    Join(is_copied);
+  }
+  std::vector<uint32_t> Take() { return std::move(table_); }
+
+ private:
+  // Sums of one level that are kept, and those that are not, make one phase each.
+  void AddToPhases(size_t index) {
+    const EncodeProgram::Sum& sum = program_.sums[index];
+    const bool is_first = index == 0;
+    const bool new_level = is_first || program_.sums[index - 1].level != sum.level;
+    if (new_level || program_.sums[index - 1].is_kept() != sum.is_kept()) {
+      const uint32_t items = !sum.is_kept()             ? (header_.group_words + 1) / 2
+                             : header_.whole_words != 0 ? header_.group_words
+                                                        : header_.extended_words;
+      EncodePhase phase{};
+      phase.first_sum = static_cast<uint32_t>(index);
+      phase.items_per_sum =
+          items | (new_level && !is_first ? kPhaseBarrier : 0) | (sum.is_kept() ? kPhaseKeeps : 0);
+      phase.magic = QuotientMagic(items);
+      phases_.push_back(phase);
+    }
+    phases_.back().num_items += phases_.back().items_per_sum & kPhaseItems;
+  }
+
+  void AddSum(const EncodeProgram::Sum& sum) {
+    EncodeTableSum out{};
+    out.first_pair = static_cast<uint32_t>(sources_.size() / 2);
+    out.num_pairs = static_cast<uint32_t>((sum.num_sources + 1) / 2);
+    out.keep_at = sum.is_kept() ? GroupAt(sum.group) : kNoDestination;
+    out.parity =
+        sum.parity == EncodeProgram::kNone ? kNoDestination : static_cast<uint32_t>(sum.parity);
+    sums_.push_back(out);
+    for (int s = 0; s < sum.num_sources; ++s) {
+      const auto& source = program_.sources[static_cast<size_t>(sum.first_source + s)];
+      const uint32_t word = GroupAt(source.group) + source.shift / 32;
+      sources_.push_back((4 * word) << 16 | source.shift % 32);
+    }
+    if (sum.num_sources % 2 != 0) {
+      sources_.push_back(0);  // of the zero group
+    }
+  }
+
+  // The first word of a group, counted from the zero group.
+  uint32_t GroupAt(int group) const {
+    return static_cast<uint32_t>(group + 1) * header_.extended_words;
+  }
+
+  void Join(bool is_copied) {
+    std::vector<uint32_t> starts;
+    for (uint32_t e = 0; e < header_.extended_words; ++e) {
+      starts.push_back(32 * e % header_.zc);
+    }
+    table_.resize(sizeof(EncodeTableHeader) / 4);
+    Append(starts, &table_);
+    header_.phases_at = Append(phases_, &table_);
+    header_.sums_at = Append(sums_, &table_);
+    header_.sources_at = Append(sources_, &table_);
+    header_.copied_words = is_copied ? static_cast<uint32_t>(table_.size()) - header_.phases_at : 0;
+    // The second word of an odd number may be read, unused, one word past the last group.
+    header_.shared_bytes =
+        4 * (header_.copied_words + header_.staging_words + GroupAt(program_.num_groups) + 1);
+    std::memcpy(table_.data(), &header_, sizeof(header_));
+  }
+
+  const EncodeProgram& program_;
+  EncodeTableHeader header_{};
+  std::vector<EncodePhase> phases_;
+  std::vector<EncodeTableSum> sums_;
+  std::vector<uint32_t> sources_;
+  std::vector<uint32_t> table_;
+};
+
 }  // namespace
 
 EncodeProgram MakeProgram(const Code& code, absl::Span<const EncodePlan::Step> steps) {
@@ -160,78 +255,7 @@ EncodeProgram MakeProgram(const Code& code, absl::Span<const EncodePlan::Step> s
 }
 
 std::vector<uint32_t> MakeTable(const Code& code, const EncodeProgram& program) {
-  const int zc = code.zc();
-  const auto group_words = static_cast<uint32_t>(GroupWords(zc));
-  const auto extended_words = static_cast<uint32_t>(ExtendedWords(zc));
-
-  std::vector<uint32_t> starts;
-  for (uint32_t e = 0; e < extended_words; ++e) {
-    starts.push_back(32 * e % static_cast<uint32_t>(zc));
-  }
-
-  // Group 0 of shared memory is zero: a second source where the number of sources is odd.
-  const auto keep_at = [&](int group) { return static_cast<uint32_t>(group + 1) * extended_words; };
-  std::vector<EncodePhase> phases;
-  std::vector<EncodeTableSum> sums;
-  std::vector<uint32_t> sources;
-  for (size_t i = 0; i < program.sums.size(); ++i) {
-    const EncodeProgram::Sum& sum = program.sums[i];
-    const bool new_level = i == 0 || program.sums[i - 1].level != sum.level;
-    if (new_level || program.sums[i - 1].is_kept() != sum.is_kept()) {
-      EncodePhase phase{};
-      phase.first_sum = static_cast<uint32_t>(i);
-      const uint32_t items = !sum.is_kept() ? (group_words + 1) / 2
-                             : zc % 32 == 0 ? group_words
-                                            : extended_words;
-      phase.items_per_sum =
-          items | (new_level ? kPhaseBarrier : 0) | (sum.is_kept() ? kPhaseKeeps : 0);
-      phase.magic = QuotientMagic(items);
-      phases.push_back(phase);
-    }
-    phases.back().num_items += phases.back().items_per_sum & kPhaseItems;
-
-    EncodeTableSum out{};
-    out.first_pair = static_cast<uint32_t>(sources.size() / 2);
-    out.num_pairs = static_cast<uint32_t>((sum.num_sources + 1) / 2);
-    out.keep_at = sum.is_kept() ? keep_at(sum.group) : kNoDestination;
-    out.parity =
-        sum.parity == EncodeProgram::kNone ? kNoDestination : static_cast<uint32_t>(sum.parity);
-    sums.push_back(out);
-    for (int s = 0; s < sum.num_sources; ++s) {
-      const auto& source = program.sources[static_cast<size_t>(sum.first_source + s)];
-      const uint32_t word = keep_at(source.group) + source.shift / 32;
-      sources.push_back((4 * word) << 16 | source.shift % 32);
-    }
-    if (sum.num_sources % 2 != 0) {
-      sources.push_back(0);
-    }
-  }
-
-  EncodeTableHeader header{};
-  header.zc = static_cast<uint32_t>(zc);
-  header.k = static_cast<uint32_t>(code.k());
-  header.parity_bits = static_cast<uint32_t>(code.parity_bits());
-  header.group_words = group_words;
-  header.extended_words = extended_words;
-  header.group_magic = QuotientMagic(group_words);
-  header.extended_magic = QuotientMagic(extended_words);
-  header.num_phases = static_cast<uint32_t>(phases.size());
-  if (zc % 32 != 0) {
-    // Staged there: the information as it came, and later the parity; one word more may be read.
-    const uint32_t info_words = (header.k + 31) / 32;
-    const uint32_t parity_words = static_cast<uint32_t>(code.rows()) * group_words;
-    header.staging_words = std::max(info_words, parity_words) + 1;
-  }
-  // The second word of an odd number may be read, unused, one word past the last group.
-  header.shared_bytes = 4 * (header.staging_words + keep_at(program.num_groups) + 1);
-
-  std::vector<uint32_t> table(sizeof(EncodeTableHeader) / 4);
-  Append(starts, &table);
-  header.phases_at = Append(phases, &table);
-  header.sums_at = Append(sums, &table);
-  header.sources_at = Append(sources, &table);
-  std::memcpy(table.data(), &header, sizeof(header));
-  return table;
+  return TableBuilder(code, program).Take();
 }
 
 }  // namespace baseband::ldpc

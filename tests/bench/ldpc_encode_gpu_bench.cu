@@ -73,11 +73,14 @@ double CopyRate(cudaStream_t stream) {
   return 2.0 * kBytes / timing.best_s;
 }
 
+// Waits for the copy's end, which cudaMemcpy from pageable memory does not do, and which a
+// non-blocking stream would not wait for.
 template <typename T>
 DeviceBuffer<T> Upload(const std::vector<T>& host, size_t slack = 0) {
   auto buffer = Value(baseband::cuda::CreateDeviceBuffer<T>(host.size() + slack));
   Check(cudaMemcpy(buffer.data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice) ==
-            cudaSuccess,
+                cudaSuccess &&
+            cudaDeviceSynchronize() == cudaSuccess,
         "cudaMemcpy");
   return buffer;
 }

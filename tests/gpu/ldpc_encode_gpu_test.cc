@@ -7,6 +7,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/ldpc/encode_gpu.h"
+#include "kernels/ldpc/encode_math.h"
+#include "kernels/ldpc/encode_program.h"
 #include "kernels/ldpc/reference.h"
 #include "tests/support/custom_codes.h"
 #include "tests/support/gpu_test.h"
@@ -16,6 +18,7 @@
 namespace baseband::ldpc {
 namespace {
 
+using ::baseband::testing::FullMatrix;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::RandomBytes;
 using ::baseband::testing::StatusIs;
@@ -164,8 +167,17 @@ TEST_F(LdpcEncodeGpuTest, CustomCodesEqualTheCpu) {
     blocks.push_back(RandomBlock(*code, (*code)->k(), &random));
   }
   for (const int zc : {1, 2, 4, 8, 16, 32, 64}) {
-    const auto code = Code::Create(testing::FullMatrix(4, 9, zc, true, &random), Family::kCustom,
+    const auto code = Code::Create(FullMatrix(4, 9, zc, true, &random), Family::kCustom,
                                    "full zc=" + std::to_string(zc));
+    blocks.push_back(RandomBlock(*code, (*code)->k(), &random));
+  }
+  // Too many sources for shared memory, with groups of whole words and without.
+  for (const auto& matrix :
+       {FullMatrix(6, 12, 128, true, &random), FullMatrix(18, 40, 16, true, &random)}) {
+    const auto code = Code::Create(matrix, Family::kCustom, "dense");
+    ASSERT_THAT(code, IsOk());
+    ASSERT_THAT((*code)->encode_plan(), IsOk());
+    EXPECT_GT((*(*code)->encode_plan())->program().sources.size(), kMaxCopiedSources);
     blocks.push_back(RandomBlock(*code, (*code)->k(), &random));
   }
   // The most shared memory there is: all columns, all rows, the largest lifting size.

@@ -30,7 +30,8 @@ class GpuTest : public ::testing::Test {
   }
 };
 
-// A copy of `host` on the device, with `slack` more elements, all bytes of which are zero.
+// A copy of `host` on the device, with `slack` more elements, all bytes of which are zero. Waits
+// for the copy's end, which cudaMemcpy from pageable memory does not do.
 template <typename T>
 cuda::DeviceBuffer<T> ToDevice(const std::vector<T>& host, size_t slack = 0) {
   auto buffer = cuda::CreateDeviceBuffer<T>(host.size() + slack);
