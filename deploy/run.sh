@@ -22,7 +22,7 @@ for argument in "$@"; do
     --port=*) port=${argument#*=} ;;
     --metrics-port=*) metrics_port=${argument#*=} ;;
     --device=*) device=${argument#*=} ;;
-    --file=*) file=$(cd "$here" && realpath "${argument#*=}") || fail "no such file: ${argument#*=}" ;;
+    --file=*) file=$(cd "$here" && realpath -e "${argument#*=}" 2>/dev/null) || fail "no such file: ${argument#*=}" ;;
     -h|--help) sed -n '2,11p' "$0"; exit 0 ;;
     *) sed -n '2,11p' "$0" >&2; fail "unknown argument '$argument'" ;;
   esac

@@ -1,0 +1,67 @@
+// Any bytes as a request: split, parsed, checked, its payload gathered; held against protobuf's own
+// reading of the same bytes. Compiled once for each RPC: FUZZED_REQUEST is its message, FUZZED_PAGE
+// its RpcPage.
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "server/service/rpc.h"
+
+namespace baseband::server {
+namespace {
+
+// As gRPC delivers it: in pieces, here of uneven sizes.
+grpc::ByteBuffer InPieces(const uint8_t* data, size_t size) {
+  std::vector<grpc::Slice> slices;
+  for (size_t at = 0, piece = 1; at < size; at += piece, piece = piece * 3 % 61 + 1) {
+    slices.emplace_back(data + at, std::min(piece, size - at));
+  }
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+void Check(bool holds) {
+  if (!holds) std::abort();
+}
+
+void Try(const uint8_t* data, size_t size) {
+  static auto& codes = *new LdpcCodes();
+  RequestLimits limits;
+  limits.max_request_bytes = 1 << 20;
+  limits.max_blocks_per_request = 1000;
+
+  const absl::StatusOr<RequestView> view =
+      RequestView::Read(InPieces(data, size), FUZZED_PAGE.payload_field);
+  FUZZED_REQUEST message;
+  const bool is_message = message.ParseFromArray(data, static_cast<int>(size));
+  if (!view.ok()) {
+    Check(!view.status().message().empty());
+    return;
+  }
+  Check(view->payload_bytes() <= static_cast<int64_t>(size));
+  std::string payload(static_cast<size_t>(view->payload_bytes()), '\0');
+  view->GatherPayload(reinterpret_cast<uint8_t*>(payload.data()));
+  if (is_message) Check(payload == message.payload());
+
+  const absl::StatusOr<JobPtr> job = FUZZED_PAGE.from_proto(*view, limits, codes);
+  if (!job.ok()) {
+    Check(job.status().code() == absl::StatusCode::kInvalidArgument);
+    Check(!job.status().message().empty());
+    return;
+  }
+  Check(is_message);
+  Check((*job)->payload_bytes == view->payload_bytes());
+  Check((*job)->footprint.blocks >= 1 && (*job)->footprint.blocks <= 1000);
+  Check((*job)->footprint.input_bytes >= (*job)->payload_bytes);
+  Check((*job)->reply_bytes > 0);
+}
+
+}  // namespace
+}  // namespace baseband::server
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  baseband::server::Try(data, size);
+  return 0;
+}

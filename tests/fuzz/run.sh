@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Runs every fuzzer for SECONDS, under AddressSanitizer and UndefinedBehaviorSanitizer, all of them
+# at a time as far as there are cores. What they learn stays in BUILD_DIR/corpus. Exit status 0 iff
+# none found anything; a finding lies in BUILD_DIR/findings and is run again by giving it to the
+# fuzzer as its argument.
+#
+#   tests/fuzz/run.sh SECONDS [FUZZER ...]
+#
+# BUILD_DIR (default build/fuzz) is where it builds.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$top"
+[[ ${1:-} =~ ^[0-9]+$ ]] || { sed -n '2,9p' "$0" >&2; exit 2; }
+seconds=$1; shift
+fuzzers=("$@")
+[ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer base_matrix_fuzzer config_file_fuzzer)
+folder=${BUILD_DIR:-build/fuzz}
+
+deploy/build.sh fuzz "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-14 \
+  -DCMAKE_CXX_FLAGS=-fsanitize=fuzzer-no-link -DBASEBAND_FUZZERS=ON -DBASEBAND_SANITIZE=address \
+  -DBASEBAND_CUDA=OFF -DBASEBAND_WERROR=OFF -- "${fuzzers[@]}"
+
+mkdir -p "$folder/findings" "$folder/seeds"
+for seed in tests/fuzz/seeds/*.textproto; do
+  name=$(basename "$seed" .textproto)
+  case $name in encode_*) message=EncodeRequest ;; *) message=DecodeRequest ;; esac
+  mkdir -p "$folder/seeds/${name%%_*}_request_fuzzer"
+  protoc --proto_path=proto --encode="baseband.v1.$message" baseband/v1/baseband.proto \
+    <"$seed" >"$folder/seeds/${name%%_*}_request_fuzzer/$name"
+done
+
+run() {
+  local fuzzer=$1 corpus=$folder/corpus/$1 seeds=$folder/seeds/$1
+  mkdir -p "$corpus" "$seeds"
+  UBSAN_OPTIONS=print_stacktrace=1 "$folder/tests/fuzz/$fuzzer" -max_total_time="$seconds" \
+    -max_len=16384 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$folder/findings/$fuzzer-" "$corpus" "$seeds" >"$folder/$fuzzer.log" 2>&1
+}
+
+status=0
+running=()
+finish() {
+  local fuzzer=${running[0]%%:*} pid=${running[0]##*:}
+  running=("${running[@]:1}")
+  if wait "$pid"; then
+    echo "$fuzzer: no finding in $(sed -n 's/^stat::number_of_executed_units: *//p' "$folder/$fuzzer.log") inputs"
+  else
+    status=1
+    tail -n 60 "$folder/$fuzzer.log"
+    echo "$fuzzer: FOUND something, see $folder/findings and $folder/$fuzzer.log"
+  fi
+}
+for fuzzer in "${fuzzers[@]}"; do
+  [ ${#running[@]} -lt "$(nproc)" ] || finish
+  run "$fuzzer" &
+  running+=("$fuzzer:$!")
+done
+while [ ${#running[@]} -gt 0 ]; do finish; done
+exit $status
