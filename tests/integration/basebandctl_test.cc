@@ -1,0 +1,233 @@
+// basebandctl against the real server: what it prints, what it writes, how it exits.
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kVectors[] = BASEBAND_TEST_DATA "/ldpc/noisy_decode.jsonl";
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  return contents.str();
+}
+
+void WriteAll(const std::string& path, const std::string& contents) {
+  std::ofstream(path, std::ios::binary) << contents;
+}
+
+struct Outcome {
+  int exit_code = -1;
+  std::string output;  // both streams
+};
+
+class BasebandctlTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto server = ServerProcess::Start();
+    ASSERT_THAT(server, IsOk());
+    server_ = server->release();
+  }
+  static void TearDownTestSuite() {
+    delete server_;
+    server_ = nullptr;
+  }
+
+  static Outcome RunAt(const std::string& target, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "--target=" + target);
+    ChildProcess process(ProgramPath("basebandctl"), arguments);
+    Outcome outcome;
+    outcome.exit_code = process.Wait(absl::Seconds(120)).value_or(-1);
+    outcome.output = process.Output();
+    return outcome;
+  }
+  static Outcome Run(std::vector<std::string> arguments) {
+    return RunAt(server_->target(), std::move(arguments));
+  }
+
+  // A file name of this test case's own.
+  static std::string Path(const std::string& name) {
+    return absl::StrCat(::testing::TempDir(), "/basebandctl_test.",
+                        ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".", name);
+  }
+
+  static ServerProcess* server_;
+};
+
+ServerProcess* BasebandctlTest::server_ = nullptr;
+
+TEST_F(BasebandctlTest, HealthExitsLikeGrpcHealthProbe) {
+  EXPECT_EQ(Run({"health"}).exit_code, 0);
+  EXPECT_EQ(Run({"health", "--service=baseband.v1.Baseband"}).exit_code, 0);
+  EXPECT_EQ(Run({"health", "--sevrice=x"}).exit_code, 1);
+  EXPECT_EQ(RunAt("127.0.0.1", {"health"}).exit_code, 1);
+  EXPECT_EQ(RunAt(absl::StrCat("127.0.0.1:", FreePort()), {"health"}).exit_code, 2);
+  EXPECT_EQ(Run({"health", "--service=unknown"}).exit_code, 3);
+}
+
+TEST_F(BasebandctlTest, WithoutAServerOneLineSaysWhatToTry) {
+  const Outcome outcome = RunAt("unix:/nowhere/basebandd.sock", {"demo"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.output, AllOf(StartsWith("basebandctl: cannot connect to unix:/nowhere"),
+                                    HasSubstr("--target")));
+}
+
+TEST_F(BasebandctlTest, InfoNamesTheDeviceAndIsJsonOnRequest) {
+  EXPECT_THAT(Run({"info"}).output, HasSubstr("51 lifting sizes"));
+  EXPECT_THAT(Run({"info", "--json"}).output, HasSubstr("\"max_blocks_per_request\""));
+}
+
+TEST_F(BasebandctlTest, DemoRecoversAnyFileOverAGoodChannelAndSaysSoOverABadOne) {
+  std::string file(100001, 'x');
+  file[77] = '\0';
+  WriteAll(Path("in"), file);
+  Outcome outcome = Run({"demo", Path("in"), "--out=" + Path("out")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("OK: the recovered file equals the sent one."));
+  EXPECT_EQ(ReadAll(Path("out")), file);
+
+  outcome = Run({"demo", Path("in"), "--ebn0=0"});
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_THAT(outcome.output, HasSubstr("differs"));
+}
+
+TEST_F(BasebandctlTest, DemoTakesEveryFamilyOfCodes) {
+  WriteAll(Path("matrix"), "0 0 -1 0 0 -1 -1\n0 -1 0 0 -1 0 -1\n-1 0 0 0 -1 -1 0\n");
+  WriteAll(Path("in"), std::string(5000, 'y'));
+  for (const std::vector<std::string>& code : std::vector<std::vector<std::string>>{
+           {"--nr-bg=2", "--zc=7", "--ebn0=8"},
+           {"--wimax=3/4B", "--n=576", "--ebn0=8"},
+           {"--wifi=5/6", "--ebn0=8"},
+           {"--matrix=" + Path("matrix"), "--zc=31", "--ebn0=14"}}) {
+    std::vector<std::string> arguments = {"demo", Path("in")};
+    arguments.insert(arguments.end(), code.begin(), code.end());
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  }
+}
+
+TEST_F(BasebandctlTest, EncodeThenDecodeIsTheIdentity) {
+  std::string info(20 * 144, '\0');
+  for (size_t i = 0; i < info.size(); ++i) {
+    info[i] = static_cast<char>(i * 37);
+  }
+  WriteAll(Path("info"), info);
+  ASSERT_EQ(Run({"encode", Path("info"), "--wimax=1/2", "-o", Path("words")}).exit_code, 0);
+  std::string llr;
+  for (const char byte : ReadAll(Path("words"))) {
+    for (int bit = 7; bit >= 0; --bit) {
+      llr.push_back((byte >> bit & 1) != 0 ? -8 : 8);
+    }
+  }
+  WriteAll(Path("llr"), llr);
+  Outcome outcome =
+      Run({"decode", Path("llr"), "--wimax=1/2", "-o", Path("out"), "--soft=" + Path("soft")});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(ReadAll(Path("out")), info);
+  EXPECT_EQ(ReadAll(Path("soft")).size(), llr.size());
+
+  // The LLRs of the first block belong to no code word, and it says so.
+  for (size_t i = 0; i < 2304; ++i) {
+    llr[i] = i % 3 == 0 ? 9 : -9;
+  }
+  WriteAll(Path("llr"), llr);
+  outcome = Run({"decode", Path("llr"), "--wimax=1/2", "-o", Path("out"), "--blocks"});
+  EXPECT_EQ(outcome.exit_code, 4);
+  EXPECT_THAT(outcome.output, HasSubstr("block 0: 10 iterations, PARITY FAILED"));
+  EXPECT_THAT(outcome.output, HasSubstr("block 1: 1 iteration, ok"));
+}
+
+TEST_F(BasebandctlTest, FilesThatAreNotWholeBlocksAreRefused) {
+  WriteAll(Path("info"), std::string(100, 'z'));
+  const Outcome outcome = Run({"encode", Path("info"), "--wimax=1/2", "-o", Path("out")});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("not a multiple of the 144 of a block"));
+  EXPECT_EQ(Run({"encode", Path("info"), "--wimax=1/2", "-o", Path("out"), "--pad"}).exit_code, 0);
+}
+
+TEST_F(BasebandctlTest, VerifyPassesTheKnownAnswers) {
+  const Outcome outcome = Run({"verify", kVectors});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(" passed, 0 failed\n"));
+}
+
+TEST_F(BasebandctlTest, VerifyFailsWhenOneBitOfAFileIsChanged) {
+  const std::string file = ReadAll(kVectors);
+  // Spread over the file: most hit an LLR.
+  for (int i = 0; i < 24; ++i) {
+    const size_t bit = 8 * file.size() / 24 * i + 1237 * i + i % 8;
+    std::string flipped = file;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    WriteAll(Path("flipped.jsonl"), flipped);
+    const Outcome outcome = Run({"verify", Path("flipped.jsonl")});
+    EXPECT_EQ(outcome.exit_code, 4) << "bit " << bit;
+    EXPECT_THAT(outcome.output, Not(HasSubstr(", 0 failed")));
+  }
+}
+
+TEST_F(BasebandctlTest, VerifyNeedsACase) {
+  WriteAll(Path("empty.jsonl"), "");
+  EXPECT_EQ(Run({"verify", Path("empty.jsonl")}).exit_code, 4);
+  EXPECT_EQ(Run({"verify", Path("missing.jsonl")}).exit_code, 1);
+}
+
+// The rows of a table without their last column, the time.
+std::vector<std::string> RowsWithoutTime(const std::string& csv) {
+  std::vector<std::string> rows = absl::StrSplit(csv, '\n');
+  for (std::string& row : rows) {
+    row = row.substr(0, row.rfind(','));
+  }
+  return rows;
+}
+
+TEST_F(BasebandctlTest, AnErrorRateDoesNotDependOnTiming) {
+  const std::vector<std::string> common = {"ber", "--ebn0=1:0.5:2", "--min-frame-errors=20",
+                                           "--max-frames=2000", "--frames-per-request=32"};
+  std::vector<std::vector<std::string>> tables;
+  for (const char* in_flight : {"1", "7"}) {
+    std::vector<std::string> arguments = common;
+    arguments.push_back(absl::StrCat("--csv=", Path(in_flight)));
+    arguments.push_back(absl::StrCat("--plot=", Path("plot.svg")));
+    arguments.push_back(absl::StrCat("--in-flight=", in_flight));
+    const Outcome outcome = Run(arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    tables.push_back(RowsWithoutTime(ReadAll(Path(in_flight))));
+  }
+  EXPECT_EQ(tables[0], tables[1]);
+  EXPECT_EQ(tables[0].size(), 5);  // header, three points, the end of the last line
+  EXPECT_THAT(ReadAll(Path("plot.svg")), AllOf(StartsWith("<svg"), HasSubstr("frame error rate")));
+}
+
+TEST_F(BasebandctlTest, WhatIsNotKnownIsRefused) {
+  EXPECT_EQ(Run({"demo", "--no-such-flag"}).exit_code, 1);
+  EXPECT_EQ(Run({"frobnicate"}).exit_code, 1);
+  EXPECT_EQ(Run({}).exit_code, 1);
+  EXPECT_EQ(Run({"demo", "--nr-bg=3"}).exit_code, 1);
+  EXPECT_EQ(Run({"ber", "--curve=layered:turbo"}).exit_code, 1);
+  EXPECT_EQ(Run({"--help"}).exit_code, 0);
+  EXPECT_THAT(Run({"--version"}).output, StartsWith("basebandctl "));
+}
+
+}  // namespace
+}  // namespace baseband::testing
