@@ -23,6 +23,10 @@ constexpr int kMinBlocksPerSm = 21;  // 32 registers a thread
 constexpr int kMaxBlocks = 1 << 20;
 constexpr int kMaxSharedBytes = 48 << 10;
 
+// Read as one 16-byte word each.
+static_assert(sizeof(EncodeBlock) == 16 && sizeof(EncodePhase) == 16 &&
+              sizeof(EncodeTableSum) == 16 && sizeof(EncodeTableHeader) % 16 == 0);
+
 __device__ __forceinline__ uint32_t SwapBytes(uint32_t word) {
   return __byte_perm(word, 0, 0x0123);
 }

@@ -37,7 +37,7 @@ Polynomial RandomCirculant(int zc, std::mt19937* random) {
   return a;
 }
 
-// Of the blocks of one row or column, as a polynomial product would have it.
+// The product term by term.
 Polynomial SlowProduct(const Polynomial& a, const Polynomial& b, int zc) {
   Polynomial product{};
   for (const int i : Exponents(a)) {
@@ -148,13 +148,11 @@ TEST(EncodePlanTest, TriangularParityNeedsNoInverse) {
 
 TEST(EncodePlanTest, SingularParityPartIsRefused) {
   std::mt19937 random(4);
-  for (const int rows : {2, 5, 16, 31}) {
+  for (const int rows : {2, 5, 16, 30}) {
     const auto code =
         Code::Create(FullMatrix(rows, 2 * rows, 12, false, &random), Family::kCustom, "singular");
-    if (rows < 31) {
-      ASSERT_THAT(code, IsOk());
-      EXPECT_THAT((*code)->encode_plan(), StatusIs(kFailed, HasSubstr("has no inverse")));
-    }
+    ASSERT_THAT(code, IsOk());
+    EXPECT_THAT((*code)->encode_plan(), StatusIs(kFailed, HasSubstr("has no inverse")));
   }
 }
 
