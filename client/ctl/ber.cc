@@ -1,6 +1,5 @@
 // `ber`: error-rate curves through the server.
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +10,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "client/cpp/code_shape.h"
-#include "client/ctl/awgn.h"
 #include "client/ctl/ber_curve.h"
+#include "client/ctl/ber_report.h"
 #include "client/ctl/code_flags.h"
 #include "client/ctl/command.h"
 #include "client/ctl/files.h"
@@ -22,74 +21,6 @@
 
 namespace baseband::ctl {
 namespace {
-
-struct Point {
-  double ebn0_db = 0;
-  double seconds = 0;
-  ErrorRate rate;
-};
-
-struct Curve {
-  std::string label;
-  DecodeFlags flags;
-  v1::DecodeGroup decode;
-  std::vector<Point> points;
-};
-
-constexpr char kCsvHeader[] =
-    "code,schedule,algorithm,iterations,ebn0_db,frames,frame_errors,undetected_frame_errors,fer,"
-    "fer_low95,fer_high95,bits,bit_errors,ber,ber_low95,ber_high95,channel_ber,mean_iterations,"
-    "seconds\n";
-
-std::string CsvRow(const std::string& code, const Curve& curve, const Point& point) {
-  const ErrorRate& rate = point.rate;
-  const Interval fer = rate.FerInterval();
-  const Interval ber = rate.BerInterval();
-  return absl::StrFormat(
-      "\"%s\",%s,%s,%d,%g,%d,%d,%d,%.6g,%.6g,%.6g,%d,%d,%.6g,%.6g,%.6g,%.6g,%.4g,%.3f\n", code,
-      curve.flags.schedule, curve.flags.algorithm, curve.flags.iterations, point.ebn0_db,
-      rate.frames(), rate.frame_errors(), rate.undetected_errors(), rate.fer(), fer.low, fer.high,
-      rate.bits(), rate.bit_errors(), rate.ber(), ber.low, ber.high, rate.channel_ber(),
-      rate.mean_iterations(), point.seconds);
-}
-
-nlohmann::ordered_json ToJson(const Curve& curve) {
-  nlohmann::ordered_json json;
-  json["schedule"] = curve.flags.schedule;
-  json["algorithm"] = curve.flags.algorithm;
-  json["iterations"] = curve.flags.iterations;
-  json["points"] = nlohmann::ordered_json::array();
-  for (const Point& point : curve.points) {
-    const Interval fer = point.rate.FerInterval();
-    const Interval ber = point.rate.BerInterval();
-    json["points"].push_back({{"ebn0_db", point.ebn0_db},
-                              {"frames", point.rate.frames()},
-                              {"frame_errors", point.rate.frame_errors()},
-                              {"fer", point.rate.fer()},
-                              {"fer_95", {fer.low, fer.high}},
-                              {"bit_errors", point.rate.bit_errors()},
-                              {"ber", point.rate.ber()},
-                              {"ber_95", {ber.low, ber.high}},
-                              {"channel_ber", point.rate.channel_ber()},
-                              {"mean_iterations", point.rate.mean_iterations()},
-                              {"seconds", point.seconds}});
-  }
-  return json;
-}
-
-// Uncoded BPSK over the range of the curves.
-PlotSeries Uncoded(const std::vector<double>& ebn0_db) {
-  PlotSeries series;
-  series.label = "uncoded BPSK";
-  series.reference = true;
-  const double begin = ebn0_db.front() - 0.5;
-  const double end = ebn0_db.back() + 0.5;
-  for (int i = 0; i <= 50; ++i) {
-    const double x = begin + (end - begin) * i / 50;
-    series.points.push_back({x, UncodedBer(x), 0, 0});
-  }
-  return series;
-}
 
 class BerCommand final : public Command {
  public:
@@ -171,7 +102,7 @@ class BerCommand final : public Command {
         return FailRpc(status);
       }
     }
-    if (absl::Status status = WriteFiles(curves, ebn0_db); !status.ok()) {
+    if (absl::Status status = WriteFiles(curves); !status.ok()) {
       return FailArguments(status);
     }
     if (flags.json) {
@@ -276,7 +207,7 @@ class BerCommand final : public Command {
       if (!rate.ok()) {
         return rate.status();
       }
-      Point point{ebn0_db[i], absl::ToDoubleSeconds(absl::Now() - begin), *rate};
+      CurvePoint point{ebn0_db[i], absl::ToDoubleSeconds(absl::Now() - begin), *rate};
       curve->points.push_back(point);
       if (!flags.json) {
         PrintPoint(point);
@@ -298,7 +229,7 @@ class BerCommand final : public Command {
                               so_far.frame_errors()));
   }
 
-  static void PrintPoint(const Point& point) {
+  static void PrintPoint(const CurvePoint& point) {
     const Interval fer = point.rate.FerInterval();
     absl::PrintF("  %5.2f  %8d  %5d  %9.2e  (%.1e .. %.1e)  %9.2e  %10.2f\n", point.ebn0_db,
                  point.rate.frames(), point.rate.frame_errors(), point.rate.fer(), fer.low,
@@ -306,49 +237,15 @@ class BerCommand final : public Command {
     std::fflush(stdout);
   }
 
-  absl::Status WriteFiles(const std::vector<Curve>& curves,
-                          const std::vector<double>& ebn0_db) const {
+  absl::Status WriteFiles(const std::vector<Curve>& curves) const {
     absl::Status status;
     if (!csv_.empty()) {
-      std::string csv = kCsvHeader;
-      for (const Curve& curve : curves) {
-        for (const Point& point : curve.points) {
-          csv += CsvRow(Describe(curve.decode.code()), curve, point);
-        }
-      }
-      status.Update(WriteFile(csv_, csv));
+      status.Update(WriteFile(csv_, ToCsv(curves)));
     }
     if (!plot_.empty()) {
-      status.Update(WriteFile(plot_, RenderSvg(ToPlot(curves, ebn0_db))));
+      status.Update(WriteFile(plot_, RenderSvg(ToPlot(curves))));
     }
     return status;
-  }
-
-  Plot ToPlot(const std::vector<Curve>& curves, const std::vector<double>& ebn0_db) const {
-    Plot plot;
-    plot.title = absl::StrCat("LDPC decoding, ", Describe(curves[0].decode.code()));
-    plot.subtitle = absl::StrFormat(
-        "BPSK over AWGN, 8-bit LLRs with scale %g, at most %d iterations; bars: 95 %% confidence",
-        decode_.llr_scale, decode_.iterations);
-    plot.x_label = "Eb/N0 [dB]";
-    PlotPanel ber{"bit error rate", {}};
-    PlotPanel fer{"frame error rate", {}};
-    for (const Curve& curve : curves) {
-      PlotSeries ber_series;
-      PlotSeries fer_series;
-      ber_series.label = fer_series.label = curve.label;
-      for (const Point& point : curve.points) {
-        const Interval ber_95 = point.rate.BerInterval();
-        const Interval fer_95 = point.rate.FerInterval();
-        ber_series.points.push_back({point.ebn0_db, point.rate.ber(), ber_95.low, ber_95.high});
-        fer_series.points.push_back({point.ebn0_db, point.rate.fer(), fer_95.low, fer_95.high});
-      }
-      ber.series.push_back(std::move(ber_series));
-      fer.series.push_back(std::move(fer_series));
-    }
-    ber.series.push_back(Uncoded(ebn0_db));
-    plot.panels = {std::move(ber), std::move(fer)};
-    return plot;
   }
 
   std::string ebn0_ = "0:0.5:3";
