@@ -13,7 +13,7 @@ namespace {
 constexpr int kMaxBlocksPerLaunch = 1 << 20;
 constexpr int kNr1Kb = 22;
 
-enum class KernelFamily { kNr1, kNr2, kLayered, kGeneral };
+enum class KernelFamily { kNr1, kNr2, kWimax12, kLayered, kGeneral };
 
 // The integer engine's layered schedule has fast kernels; everything else is general.
 KernelFamily FamilyFor(const Code& code, const DecodeParameters& parameters) {
@@ -24,6 +24,7 @@ KernelFamily FamilyFor(const Code& code, const DecodeParameters& parameters) {
   if (code.family() == Family::kNr) {
     return code.kb() == kNr1Kb ? KernelFamily::kNr1 : KernelFamily::kNr2;
   }
+  if (IsWimax12(code)) return KernelFamily::kWimax12;
   return LayeredFits(code) ? KernelFamily::kLayered : KernelFamily::kGeneral;
 }
 
@@ -87,6 +88,7 @@ int64_t DecodeWorkspaceBytes(const Code& code, const DecodeParameters& parameter
 absl::Status PrepareDecodeKernels() {
   BASEBAND_RETURN_IF_ERROR(PrepareNr1());
   BASEBAND_RETURN_IF_ERROR(PrepareNr2());
+  BASEBAND_RETURN_IF_ERROR(PrepareWimax12());
   BASEBAND_RETURN_IF_ERROR(PrepareLayered());
   return PrepareGeneral();
 }
@@ -99,6 +101,8 @@ absl::Status LaunchDecode(const DecodeBatch& batch, cudaStream_t stream) {
       return LaunchNr1(batch, engine, stream);
     case KernelFamily::kNr2:
       return LaunchNr2(batch, engine, stream);
+    case KernelFamily::kWimax12:
+      return LaunchWimax12(batch, engine, stream);
     case KernelFamily::kLayered:
       return LaunchLayered(batch, engine, stream);
     case KernelFamily::kGeneral:

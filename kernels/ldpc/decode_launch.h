@@ -36,6 +36,10 @@ absl::Status PrepareNr1();
 absl::Status LaunchNr2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareNr2();
 
+bool IsWimax12(const Code& code);
+absl::Status LaunchWimax12(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status PrepareWimax12();
+
 bool LayeredFits(const Code& code);
 absl::Status LaunchLayered(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareLayered();

@@ -28,7 +28,7 @@ int MessageWords(const Code& code) {
 // Words for the messages, or for the LLRs staged in their place.
 int MessageArea(const Code& code, int pairs) {
   const int staged = static_cast<int>(
-      device::StagedLlr::Words(static_cast<uint32_t>(code.num_sent())));
+      device::StagedLlr<>::Words(static_cast<uint32_t>(code.num_sent())));
   return pairs * std::max(MessageWords(code) * code.zc(), 2 * staged);
 }
 

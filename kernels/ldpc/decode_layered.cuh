@@ -81,7 +81,7 @@ class LayeredDecoder {
 
   __device__ __forceinline__ void Load() {
     const uint32_t row = row4_ / 4;
-    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
+    const StagedLlr<> llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
     llr.Wait();
 #pragma unroll 2
     for (uint32_t column = 0; column < p_.shape.columns; ++column) {

@@ -1,7 +1,7 @@
 // The decoder of the NR codes: layered, unrolled over a base graph known at compile time. Device
 // code. The arithmetic is explained in decode_device.cuh, the graph's layout in decode_nr_graph.cuh.
 //
-// A thread block decodes `pairs` pairs of code words, pairs * zc <= 384 threads, one thread for a
+// A thread block decodes `pairs` pairs of code words, pairs * zc <= Graph::kMaxZc threads, one thread for a
 // row of the circulant. A row of the base matrix is thus one check per thread, and after it comes a
 // barrier. On chip for each pair:
 //
@@ -9,8 +9,18 @@
 //                                        so that a column is an immediate offset
 //              ch of extension columns   [rows - 4][384] words; their app is ch + one message, and
 //                                        q = ch always: it is never stored
-//              messages, what is left    [words][384]
+//              messages, what is left    [words][384]; before them, the LLRs as they arrive
 //   registers  messages, kRegisterWords of each thread
+//
+// For a launch of few code words there is a folded form, with one code word a thread block and half
+// as many threads: thread t works on rows t and t + zc / 2, and a word holds bits j and j + zc / 2 of
+// a column. The bits of rows t and t + zc / 2 in a block of shift s are j = t + s and j + zc / 2,
+// modulo zc: one word, at j modulo zc / 2, with its halves in place or swapped.
+//
+//   zc = 8, s = 3:   t        0      1      2      3
+//                    bits    3, 7   4, 0   5, 1   6, 2
+//                    word    3      0      1      2        words: 0,4  1,5  2,6  3,7
+//                    halves  place  swap   swap   swap
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 
@@ -24,17 +34,22 @@
 
 namespace baseband::ldpc::device {
 
-inline constexpr int kNrThreads = 384;  // the largest zc
 inline constexpr int kNrMaxEdges = 316;
 inline constexpr int kNrMaxRows = 46;
+
+// Selectors of __byte_perm.
+inline constexpr uint32_t kInPlace = 0x3210;
+inline constexpr uint32_t kSwapped = 0x1032;
+inline constexpr uint32_t kSwapBits = kInPlace ^ kSwapped;
 
 struct NrParameters {
   DecodeIo io;
   DecodeShape shape;
   uint32_t factor;                     // factor / 4 as halves
   uint32_t limit;                      // magnitude limit * 2^-9 as halves
-  uint32_t minus_zc4;                  // -4 * zc
-  uint32_t shift4[kNrMaxEdges];        // shift * 4
+  uint32_t minus_zc4;                  // -4 * zc; folded: -4 * (zc / 2)
+  uint32_t shift4[kNrMaxEdges];        // shift * 4; folded: of shift % (zc / 2)
+  uint16_t fold[kNrMaxEdges];          // folded: kInPlace for a shift < zc / 2, else kSwapped
   uint8_t column[kNrMaxEdges];         // for the parity checks, which are not unrolled
   uint16_t row_begin[kNrMaxRows + 1];  // first edge of each row
 };
@@ -54,23 +69,24 @@ __device__ __forceinline__ void Unroll(F&& f) {
 }
 
 template <class Graph, int kMaxRows, int kRegisterWords, bool kKeepAddresses, bool kSidewise,
-          bool kSoft>
+          bool kSoft, bool kFolded>
 class NrDecoder {
   using L = Layout<Graph>;
+  static constexpr int kStride = kFolded ? Graph::kMaxZc / 2 : Graph::kMaxZc;  // words a column
   static constexpr int kWords = L::template kWordBegin<kMaxRows>;
   static constexpr int kShareds = kWords > kRegisterWords ? kWords - kRegisterWords : 0;
-  static constexpr int kExtensions = kMaxRows - kNrDenseRows;
+  static constexpr int kExtensions = kMaxRows - Graph::kDenseRows;
   static constexpr int kTracks = kExtensions > 0 ? (kExtensions + 15) / 16 : 1;
 
  public:
   // Shared memory, in words.
-  static constexpr int kChannelBegin = Graph::kCoreColumns * kNrThreads;
-  static constexpr int kMessagesBegin = kChannelBegin + kExtensions * kNrThreads;
-  // zc = 2 has the most code words, kNrThreads of them, and so the most cut words.
+  static constexpr int kChannelBegin = Graph::kCoreColumns * kStride;
+  static constexpr int kMessagesBegin = kChannelBegin + kExtensions * kStride;
+  // zc = 2 has the most code words, kStride of them, and so the most cut words.
   static constexpr int kStaged =
-      kNrThreads * StagedLlr::Words(2 * (Graph::kCoreColumns - 2 + kExtensions));
+      kStride * StagedLlr<>::Words(2 * (Graph::kCoreColumns + kExtensions));
   static constexpr int kProgressBegin =
-      kMessagesBegin + std::max(kShareds * kNrThreads, kStaged);
+      kMessagesBegin + std::max(kShareds * kStride, kStaged);
   static constexpr int SharedWords(int pairs) { return kProgressBegin + 3 * pairs; }
 
   __device__ __forceinline__ NrDecoder(const NrParameters& p, uint32_t* shared)
@@ -86,7 +102,7 @@ class NrDecoder {
   }
 
   __device__ __forceinline__ void Run() {
-    InitProgress(p_.io, p_.shape, progress_);
+    InitProgress<kFolded>(p_.io, p_.shape, progress_);
     Load();
     for (uint32_t iteration = 1;; ++iteration) {
       settle_ = p_.shape.early_termination || iteration == p_.shape.max_iterations;
@@ -96,7 +112,7 @@ class NrDecoder {
       Group<0> first;
       Prefetch<0>(first);
       RunGroup<0>(first);
-      if (settle_ && Settle(
+      if (settle_ && Settle<kFolded>(
                          p_.io, p_.shape, progress_, iteration,
                          [&](uint32_t from, uint32_t to) { return Check(from, to); },
                          [&] { Write(); })) {
@@ -114,33 +130,48 @@ class NrDecoder {
     static constexpr int kFirstWord = L::template kWordBegin<kFirst>;
     static constexpr int kNumWords = L::template kWordBegin<kLast> - kFirstWord;
     uint32_t address[kEdges];  // of a core edge's app, in bytes
+    uint32_t fold[kEdges];     // folded: how its halves lie
     uint32_t app[kEdges];      // stored app; for an extension edge, ch * 2^-9
     uint32_t word[kNumWords];  // messages
   };
 
   __device__ __forceinline__ uint32_t& App(uint32_t address, int column) {
-    return *reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(app_ + column * kNrThreads) +
+    return *reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(app_ + column * kStride) +
                                         address);
+  }
+
+  // Where the bit of this thread's row in the block of an edge lies; see the drawing above.
+  __device__ __forceinline__ void Locate(uint32_t edge, uint32_t& address, uint32_t& fold) const {
+    address = Rotate(row4_, p_.shift4[edge], minus_zc4_) + pair_base_;
+    if constexpr (kFolded) {
+      const bool wrapped = row4_ + p_.shift4[edge] >= 0 - minus_zc4_;
+      fold = wrapped ? p_.fold[edge] ^ kSwapBits : p_.fold[edge];
+    }
+  }
+  // Swaps the halves or leaves them; its own inverse.
+  __device__ __forceinline__ static uint32_t Fold(uint32_t word, uint32_t fold) {
+    if constexpr (kFolded) return __byte_perm(word, 0, fold);
+    return word;
   }
 
   __device__ __forceinline__ void Load() {
     const uint32_t row = row4_ / 4;
-    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
+    const StagedLlr<kFolded> llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
     llr.Wait();
     uint32_t first = 0;
 #pragma unroll 2
     for (int column = 0; column < Graph::kCoreColumns; ++column, first += p_.shape.zc) {
-      app_[column * kNrThreads + threadIdx.x] = llr.App(p_.shape, first, row);
+      app_[column * kStride + threadIdx.x] = llr.App(p_.shape, first, row);
     }
 #pragma unroll 2
-    for (int i = 0; i < static_cast<int>(p_.shape.rows) - kNrDenseRows; ++i, first += p_.shape.zc) {
-      channel_[i * kNrThreads] = Add2(llr.App(p_.shape, first, row), kHalfMinusQuarter);
+    for (int i = 0; i < static_cast<int>(p_.shape.rows) - Graph::kDenseRows; ++i, first += p_.shape.zc) {
+      channel_[i * kStride] = Add2(llr.App(p_.shape, first, row), kHalfMinusQuarter);
     }
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
     Unroll<(kWords < kRegisterWords ? kWords : kRegisterWords)>(
         [&](auto i) { registers_[i] = kNoMessages; });
 #pragma unroll 4
-    for (int i = 0; i < kShareds; ++i) messages_[i * kNrThreads] = kNoMessages;
+    for (int i = 0; i < kShareds; ++i) messages_[i * kStride] = kNoMessages;
   }
 
   template <int kWord>
@@ -148,7 +179,7 @@ class NrDecoder {
     if constexpr (kWord < kRegisterWords) {
       return registers_[kWord];
     } else {
-      return messages_[(kWord - kRegisterWords) * kNrThreads];
+      return messages_[(kWord - kRegisterWords) * kStride];
     }
   }
   template <int kWord>
@@ -156,7 +187,7 @@ class NrDecoder {
     if constexpr (kWord < kRegisterWords) {
       registers_[kWord] = word;
     } else {
-      messages_[(kWord - kRegisterWords) * kNrThreads] = word;
+      messages_[(kWord - kRegisterWords) * kStride] = word;
     }
   }
 
@@ -167,12 +198,12 @@ class NrDecoder {
     Unroll<G::kEdges>([&](auto e) {
       constexpr int kEdge = G::kBegin + e;
       if constexpr (L::template kIsCore<kEdge>) {
-        g.address[e] = Rotate(row4_, p_.shift4[kEdge], minus_zc4_) + pair_base_;
+        Locate(kEdge, g.address[e], g.fold[e]);
         if constexpr (L::template kIsEarly<kFirst, kEdge>) {
           g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
         }
       } else {
-        g.app[e] = channel_[(L::template kRowOf<kEdge> - kNrDenseRows) * kNrThreads];
+        g.app[e] = channel_[(L::template kRowOf<kEdge> - Graph::kDenseRows) * kStride];
       }
     });
     Unroll<G::kNumWords>([&](auto w) { g.word[w] = LoadWord<G::kFirstWord + w>(); });
@@ -196,12 +227,12 @@ class NrDecoder {
       uint32_t q[kDegree];
       Unroll<kDegree>([&](auto e) {
         q[e] = Fma2(UnpackMessage(g.word[kWord + e / 2], e % 2), kHalfMinusTwoTo15,
-                    g.app[kEdge + e]);
+                    Fold(g.app[kEdge + e], g.fold[kEdge + e]));
       });
       // backward[e]: all from edge e on, with the extension edge and the limit.
       uint32_t backward[kDegree + 1];
       backward[kDegree] = p_.limit;
-      if constexpr (kRow >= kNrDenseRows) {
+      if constexpr (kRow >= Graph::kDenseRows) {
         backward[kDegree] = BoxPlus(p_.limit, g.app[kEdge + kDegree]);
       }
       Unroll<kDegree - 1>([&](auto j) {
@@ -215,14 +246,14 @@ class NrDecoder {
         forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
         y[e] = Fma2(x, p_.factor, kHalf1152);
         App(g.address[kEdge + e], L::template kColumn<L::template kEdgeBegin<kRow> + e>) =
-            Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]);
+            Fold(Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]), g.fold[kEdge + e]);
         if constexpr (e % 2 == 1) {
           StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e - 1], y[e]));
         } else if constexpr (e + 1 == kDegree) {
           StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e], y[e]));
         }
       });
-      if constexpr (kRow >= kNrDenseRows) {
+      if constexpr (kRow >= Graph::kDenseRows) {
         if (settle_ || kSoft) {
           TrackExtension<kRow>(BoxPlus(forward, p_.limit), g.app[kEdge + kDegree]);
         }
@@ -233,11 +264,11 @@ class NrDecoder {
   // The decided bit of an extension column: the sign of ch + r, r from the row's core edges.
   template <int kRow>
   __device__ __forceinline__ void TrackExtension(uint32_t x, uint32_t channel) {
-    constexpr int kBit = (kRow - kNrDenseRows) % 16;
+    constexpr int kBit = (kRow - Graph::kDenseRows) % 16;
     const uint32_t r = Add2(Fma2(x, p_.factor, kHalf1152), kHalfMinus1152);
     const uint32_t app = Fma2(r, kHalfTwoToMinus9, channel);
-    track_[(kRow - kNrDenseRows) / 16] |= app >> (15 - kBit) & Both(1 << kBit);
-    if constexpr (kSoft) WriteExtensionSoft(Graph::kCoreColumns + kRow - kNrDenseRows, app);
+    track_[(kRow - Graph::kDenseRows) / 16] |= app >> (15 - kBit) & Both(1 << kBit);
+    if constexpr (kSoft) WriteExtensionSoft(Graph::kCoreColumns + kRow - Graph::kDenseRows, app);
   }
 
   // The soft value of an extension column is known now and never again: written in each iteration
@@ -289,15 +320,17 @@ class NrDecoder {
     uint32_t failed = 0;
     for (uint32_t row = from; row < to; ++row) {
       const uint32_t begin = p_.row_begin[row];
-      const uint32_t core_end = p_.row_begin[row + 1] - (row < kNrDenseRows ? 0 : 1);
+      const uint32_t core_end = p_.row_begin[row + 1] - (row < Graph::kDenseRows ? 0 : 1);
       uint32_t parity = 0;
 #pragma unroll 4
       for (uint32_t e = begin; e < core_end; ++e) {
-        const uint32_t address = Rotate(row4_, p_.shift4[e], minus_zc4_) + pair_base_;
-        parity ^= Add2(App(address, p_.column[e]), kHalfMinusQuarter);
+        uint32_t address;
+        uint32_t fold;
+        Locate(e, address, fold);
+        parity ^= Add2(Fold(App(address, p_.column[e]), fold), kHalfMinusQuarter);
       }
-      if (row >= kNrDenseRows) {
-        const uint32_t i = row - kNrDenseRows;
+      if (row >= Graph::kDenseRows) {
+        const uint32_t i = row - Graph::kDenseRows;
         uint32_t track = track_[0];
         Unroll<kTracks>([&](auto t) { if (i / 16 == t) track = track_[t]; });
         parity ^= track << (15 - i % 16);
@@ -308,15 +341,19 @@ class NrDecoder {
   }
 
   __device__ __forceinline__ void Write() {
-    WriteBits(p_.io, p_.shape, app_, kNrThreads, progress_.state);
+    if constexpr (kFolded) {
+      WriteFoldedBits(p_.io, p_.shape, app_, kStride);
+      return;
+    }
+    WriteBits(p_.io, p_.shape, app_, kStride, progress_.state);
     if constexpr (kSoft) {
-      WriteSoft(p_.io, p_.shape, app_, kNrThreads, Graph::kCoreColumns, progress_.state);
+      WriteSoft(p_.io, p_.shape, app_, kStride, Graph::kCoreColumns, progress_.state);
     }
   }
 
   const NrParameters& p_;
   uint32_t* app_;
-  uint32_t* channel_;   // this thread's own, words kNrThreads apart
+  uint32_t* channel_;   // this thread's own, words kStride apart
   uint32_t* messages_;  // likewise
   Progress progress_;
   uint32_t minus_zc4_;
@@ -329,11 +366,12 @@ class NrDecoder {
 };
 
 template <class Graph, int kMaxRows, int kRegisterWords, bool kKeepAddresses, int kBlocks,
-          bool kSidewise, bool kSoft>
-__global__ void __launch_bounds__(kNrThreads, kBlocks)
+          bool kSidewise, bool kSoft, bool kFolded>
+__global__ void __launch_bounds__(kFolded ? Graph::kMaxZc / 2 : Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
   extern __shared__ uint32_t shared[];
-  NrDecoder<Graph, kMaxRows, kRegisterWords, kKeepAddresses, kSidewise, kSoft> decoder(parameters, shared);
+  NrDecoder<Graph, kMaxRows, kRegisterWords, kKeepAddresses, kSidewise, kSoft, kFolded> decoder(
+      parameters, shared);
   decoder.Run();
 }
 

@@ -1,7 +1,7 @@
-// The shape of the two NR base graphs as compile-time constants: which columns each row touches.
-// 3GPP TS 38.212, tables 5.3.2-2 and 5.3.2-3, without the shifts, which depend on the lifting size
-// and come at run time. A test compares these lists with the codes that NrCode makes.
+// The shape of some base matrices as compile-time constants: which columns each row touches. The
+// shifts come at run time. MatchesGraph (decode_nr_launch.cuh) holds a code against such a list.
 //
+// The two base graphs of NR: 3GPP TS 38.212, tables 5.3.2-2 and 5.3.2-3.
 //               core columns        extension columns, one a row from row 4 on
 //            +------------------+---------------
 //   row 0..3 |  dense           |  none
@@ -15,9 +15,9 @@
 
 namespace baseband::ldpc::device {
 
-inline constexpr int kNrDenseRows = 4;  // rows without an extension column
-
 struct BaseGraph1 {
+  static constexpr int kMaxZc = 384;
+  static constexpr int kDenseRows = 4;  // rows without an extension column
   static constexpr int kRows = 46;
   static constexpr int kCoreColumns = 26;
   static constexpr int kEdges = 316;
@@ -74,6 +74,8 @@ struct BaseGraph1 {
 };
 
 struct BaseGraph2 {
+  static constexpr int kMaxZc = 384;
+  static constexpr int kDenseRows = 4;  // rows without an extension column
   static constexpr int kRows = 42;
   static constexpr int kCoreColumns = 14;
   static constexpr int kEdges = 197;
@@ -125,13 +127,36 @@ struct BaseGraph2 {
       1, 5, 11, 51};  // row 41
 };
 
+// IEEE 802.16e-2005 8.4.9.2.5.1, rate 1/2. No column takes part in one check only.
+struct Wimax12 {
+  static constexpr int kMaxZc = 96;
+  static constexpr int kDenseRows = 12;
+  static constexpr int kRows = 12;
+  static constexpr int kCoreColumns = 24;
+  static constexpr int kEdges = 76;
+  static constexpr uint8_t kDegree[kRows] = {6, 7, 7, 6, 6, 7, 6, 6, 7, 6, 6, 6};
+  static constexpr uint8_t kColumn[kEdges] = {
+      1, 2, 8, 9, 12, 13,  // row 0
+      1, 5, 6, 7, 11, 13, 14,  // row 1
+      3, 4, 5, 7, 11, 14, 15,  // row 2
+      0, 2, 8, 9, 15, 16,  // row 3
+      2, 6, 9, 10, 16, 17,  // row 4
+      4, 5, 7, 11, 12, 17, 18,  // row 5
+      2, 3, 9, 10, 18, 19,  // row 6
+      1, 2, 6, 9, 19, 20,  // row 7
+      0, 4, 5, 7, 11, 20, 21,  // row 8
+      5, 7, 10, 11, 21, 22,  // row 9
+      2, 3, 8, 9, 22, 23,  // row 10
+      0, 5, 7, 11, 12, 23};  // row 11
+};
+
 // Where things lie, by row. An edge of a core column is a core edge; only core edges have a stored
 // message, four bytes of messages (two edges of two code words) make a word, and a row begins with
 // a new word.
 template <class Graph>
 struct Layout {
   static constexpr int CoreDegree(int row) {
-    return Graph::kDegree[row] - (row < kNrDenseRows ? 0 : 1);
+    return Graph::kDegree[row] - (row < Graph::kDenseRows ? 0 : 1);
   }
   static constexpr int EdgeBegin(int row) {
     int begin = 0;

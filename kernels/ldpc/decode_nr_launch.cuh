@@ -8,6 +8,23 @@
 
 namespace baseband::ldpc {
 
+// Whether `code` has the first rows of Graph, and no others.
+template <class Graph>
+bool MatchesGraph(const Code& code) {
+  if (code.zc() > Graph::kMaxZc || code.rows() > Graph::kRows ||
+      code.columns() != Graph::kCoreColumns + std::max(0, code.rows() - Graph::kDenseRows)) {
+    return false;
+  }
+  int next = 0;
+  for (int r = 0; r < code.rows(); ++r) {
+    if (code.row(r).size() != Graph::kDegree[r]) return false;
+    for (const Edge& edge : code.row(r)) {
+      if (edge.column != Graph::kColumn[next++]) return false;
+    }
+  }
+  return code.rows() >= Graph::kDenseRows;
+}
+
 template <class Graph>
 device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& engine, int pairs) {
   const Code& code = *batch.code;
@@ -37,34 +54,66 @@ struct NrVariant {
   template <bool kSidewise, bool kSoft>
   static constexpr auto Kernel() {
     return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kKeepAddresses, kBlocks, kSidewise,
-                                  kSoft>;
+                                  kSoft, false>;
   }
   static constexpr int SharedBytes(int pairs) {
-    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, false, false>::SharedWords(pairs);
+    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, false, false, false>::SharedWords(pairs);
   }
-  static_assert(kBlocks * (SharedBytes(device::kNrThreads / 2) + 1024) <= 228 * 1024);
+  static_assert(kBlocks * (SharedBytes(Graph::kMaxZc / 2) + 1024) <= 228 * 1024);
 
   static bool Takes(const Code& code) { return code.rows() <= kMaxRows; }
 
   static absl::Status Prepare() {
-    constexpr int kBytes = SharedBytes(device::kNrThreads / 2);  // zc = 2 has the most pairs
+    constexpr int kBytes = SharedBytes(Graph::kMaxZc / 2);  // zc = 2 has the most pairs
     BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, false>(), kBytes));
     BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, true>(), kBytes));
     BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<true, false>(), kBytes));
     return PrepareKernel(Kernel<true, true>(), kBytes);
   }
 
-  static absl::Status Launch(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-    const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
-    if (!limits.ok()) return limits.status();
+  static absl::Status Launch(const DecodeBatch& batch, const Engine& engine,
+                             const DeviceLimits& limits, cudaStream_t stream) {
     const int zc = batch.code->zc();
     const int num_pairs = (batch.num_blocks + 1) / 2;
-    const int pairs = PairsPerBlock(zc, num_pairs, device::kNrThreads, *limits);
+    const int pairs = PairsPerBlock(zc, num_pairs, Graph::kMaxZc, limits);
     device::NrParameters p = MakeNrParameters<Graph>(batch, engine, pairs);
     const auto kernel = pairs > 1 ? (batch.soft ? Kernel<true, true>() : Kernel<true, false>())
                                   : (batch.soft ? Kernel<false, true>() : Kernel<false, false>());
     return LaunchKernel(kernel, (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes(pairs), p,
                         stream);
+  }
+};
+
+// One code word a thread block, for launches that leave multiprocessors without work otherwise: half
+// the instructions of a pair, so that a code word alone is done sooner.
+template <class Graph>
+struct NrFolded {
+  static constexpr int kRegisterWords = 255;  // all messages
+  static constexpr auto kKernel =
+      device::DecodeNrKernel<Graph, Graph::kRows, kRegisterWords, false, 1, false, false, true>;
+  static constexpr int kSharedBytes =
+      4 * device::NrDecoder<Graph, Graph::kRows, kRegisterWords, false, false, false,
+                            true>::SharedWords(1);
+  static constexpr int kLeastZc = 64;
+
+  static bool Takes(const DecodeBatch& batch, const DeviceLimits& limits) {
+    const int zc = batch.code->zc();
+    return batch.num_blocks <= limits.multiprocessors && zc % 2 == 0 && zc >= kLeastZc &&
+           batch.soft == nullptr;
+  }
+
+  static absl::Status Prepare() { return PrepareKernel(kKernel, kSharedBytes); }
+
+  static absl::Status Launch(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
+    device::NrParameters p = MakeNrParameters<Graph>(batch, engine, 1);
+    const uint32_t half4 = 2 * p.shape.zc;
+    p.minus_zc4 = 0 - half4;
+    for (int e = 0; e < static_cast<int>(batch.code->edges().size()); ++e) {
+      const bool upper = p.shift4[e] >= half4;
+      p.fold[e] = upper ? device::kSwapped : device::kInPlace;
+      if (upper) p.shift4[e] -= half4;
+    }
+    return LaunchKernel(kKernel, batch.num_blocks, batch.code->zc() / 2, kSharedBytes, p, stream);
   }
 };
 

@@ -1,0 +1,22 @@
+// The unrolled decoder over the 802.16e matrix of rate 1/2. Its blocks are small: all messages stay
+// in registers, and many thread blocks share a multiprocessor.
+#include "kernels/ldpc/decode_nr_launch.cuh"
+
+namespace baseband::ldpc {
+namespace {
+
+using Variant = NrVariant<device::Wimax12, 12, 40, false, 9>;
+
+}  // namespace
+
+bool IsWimax12(const Code& code) { return MatchesGraph<device::Wimax12>(code); }
+
+absl::Status LaunchWimax12(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
+  const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
+  if (!limits.ok()) return limits.status();
+  return Variant::Launch(batch, engine, *limits, stream);
+}
+
+absl::Status PrepareWimax12() { return Variant::Prepare(); }
+
+}  // namespace baseband::ldpc

@@ -1,0 +1,174 @@
+// Decoding on a GPU with everything in device memory: checks each result against the CPU first, then
+// prints information bits per second and the time of a launch, beside what open cuPHY reaches on an
+// H200 (measured with its own bench, same code, iterations and counting).
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/resources.h"
+#include "kernels/ldpc/decode_gpu.h"
+#include "tests/support/channel.h"
+#include "tests/support/ldpc_words.h"
+
+namespace {
+
+using namespace baseband;  // NOLINT: a program
+using ldpc::Code;
+using ldpc::CodePtr;
+
+constexpr int kLaunches = 10;  // that one measurement is the mean of
+constexpr int kRepeats = 15;
+constexpr int kWords = 8;  // different code words in a launch
+
+void Check(bool ok, const char* what) {
+  if (!ok) {
+    std::fprintf(stderr, "FAILED: %s\n", what);
+    std::exit(1);
+  }
+}
+template <typename T>
+T Value(absl::StatusOr<T> result) {
+  Check(result.ok(), result.status().ToString().c_str());
+  return *std::move(result);
+}
+template <typename T>
+cuda::DeviceBuffer<T> ToDevice(const std::vector<T>& host, size_t slack = 0) {
+  auto buffer = Value(cuda::CreateDeviceBuffer<T>(host.size() + slack));
+  Check(cudaMemcpy(buffer.data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice) ==
+            cudaSuccess,
+        "copy to the device");
+  return buffer;
+}
+
+struct Case {
+  const char* name;
+  CodePtr code;
+  double ebn0_db;
+  int num_blocks;
+  bool early_termination;
+  const char* peer;  // open cuPHY
+};
+
+void Run(const Case& test, cudaStream_t stream) {
+  const Code& code = *test.code;
+  ldpc::DecodeParameters parameters;
+  parameters.early_termination = test.early_termination;
+  testing::Random random(1);
+  const double variance = testing::NoiseVariance(test.ebn0_db, testing::SentRate(code));
+  const auto num_sent = static_cast<size_t>(code.num_sent());
+  const auto bytes = static_cast<size_t>(ldpc::DecodedBytes(code, 0));
+  const size_t stride = (bytes + 3) / 4 * 4;
+  std::vector<std::vector<int8_t>> words;
+  std::vector<std::vector<uint8_t>> expected;
+  std::vector<ldpc::DecodeResult> expected_results;
+  for (int i = 0; i < kWords; ++i) {
+    const std::vector<uint8_t> word = testing::RandomWord(code, 0, random);
+    words.push_back(testing::QuantiseLlr(
+        testing::SendOverAwgn(testing::SentBits(code, word), variance, random)));
+    expected.emplace_back(bytes);
+    expected_results.push_back(ldpc::DecodeOnCpu(code, parameters, 0, words.back(),
+                                                 absl::MakeSpan(expected.back()), {}));
+  }
+  const auto count = static_cast<size_t>(test.num_blocks);
+  std::vector<int8_t> llr;
+  std::vector<ldpc::DecodeBlock> blocks(count);
+  for (size_t i = 0; i < count; ++i) {
+    blocks[i].llr_offset = static_cast<uint32_t>(llr.size());
+    blocks[i].llr_count = static_cast<uint32_t>(num_sent);
+    blocks[i].bits_offset = static_cast<uint32_t>(i * stride);
+    blocks[i].soft_offset = ldpc::kNoSoft;
+    blocks[i].result_index = static_cast<uint32_t>(i);
+    llr.insert(llr.end(), words[i % kWords].begin(), words[i % kWords].end());
+  }
+  const auto device_blocks = ToDevice(blocks);
+  const auto device_llr = ToDevice(llr, 16);
+  const auto device_bits = ToDevice(std::vector<uint8_t>(count * stride, 0xa5));
+  const auto device_results = Value(cuda::CreateDeviceBuffer<ldpc::DecodeResult>(count));
+  ldpc::DecodeBatch batch;
+  batch.code = &code;
+  batch.parameters = parameters;
+  batch.blocks = device_blocks.data();
+  batch.num_blocks = test.num_blocks;
+  batch.llr = device_llr.data();
+  batch.bits = device_bits.data();
+  batch.results = device_results.data();
+  const auto launch = [&] {
+    const absl::Status status = ldpc::LaunchDecode(batch, stream);
+    Check(status.ok(), status.ToString().c_str());
+  };
+
+  launch();
+  Check(cudaStreamSynchronize(stream) == cudaSuccess, "decode");
+  std::vector<uint8_t> bits(count * stride);
+  std::vector<ldpc::DecodeResult> results(count);
+  Check(cudaMemcpy(bits.data(), device_bits.data(), bits.size(), cudaMemcpyDeviceToHost) ==
+                cudaSuccess &&
+            cudaMemcpy(results.data(), device_results.data(), count * sizeof(ldpc::DecodeResult),
+                       cudaMemcpyDeviceToHost) == cudaSuccess,
+        "copy to the host");
+  double iterations = 0;
+  int undecoded = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const size_t w = i % kWords;
+    Check(std::memcmp(&bits[i * stride], expected[w].data(), bytes) == 0, "bits differ from CPU");
+    Check(results[i].iterations == expected_results[w].iterations &&
+              results[i].parity_ok == expected_results[w].parity_ok,
+          "results differ from CPU");
+    iterations += results[i].iterations;
+    undecoded += results[i].parity_ok == 0;
+  }
+
+  const auto begin = Value(cuda::Event::Create());
+  const auto end = Value(cuda::Event::Create());
+  std::vector<double> seconds;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    cudaEventRecord(begin.get(), stream);
+    for (int i = 0; i < kLaunches; ++i) launch();
+    cudaEventRecord(end.get(), stream);
+    Check(cudaEventSynchronize(end.get()) == cudaSuccess, "cudaEventSynchronize");
+    float ms = 0;
+    cudaEventElapsedTime(&ms, begin.get(), end.get());
+    seconds.push_back(ms * 1e-3 / kLaunches);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  const double median = seconds[kRepeats / 2];
+  std::printf("%-32s %7d %5.2f %9d %10.1f %10.1f %9.2f   %s\n", test.name, test.num_blocks,
+              iterations / test.num_blocks, undecoded, median * 1e6, seconds.back() * 1e6,
+              test.num_blocks * static_cast<double>(code.k()) / median * 1e-9, test.peer);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main() {
+  Check(ldpc::PrepareDecodeKernels().ok(), "PrepareDecodeKernels");
+  const auto stream = Value(cuda::Stream::Create());
+  const auto nr = [](int base_graph, int zc, int rows) {
+    return Value(ldpc::NrCode(base_graph, zc, rows));
+  };
+  const CodePtr wimax = Value(ldpc::WimaxCode("1/2", 2304));
+  std::printf("%-32s %7s %5s %9s %10s %10s %9s   %s\n", "code", "words", "it", "undecoded",
+              "median us", "slowest us", "Gb/s info", "open cuPHY");
+  const Case cases[] = {
+      {"NR BG1 Zc=384 46 rows", nr(1, 384, 46), 1.8, 1, false, "101 us"},
+      {"NR BG1 Zc=384 46 rows", nr(1, 384, 46), 1.8, 132, false, "(264 words) 179 us"},
+      {"NR BG1 Zc=384 46 rows", nr(1, 384, 46), 1.8, 264, false, "12.5, 179 us"},
+      {"NR BG1 Zc=384 46 rows", nr(1, 384, 46), 1.8, 5280, false, "12.5"},
+      {"NR BG1 Zc=384 12 rows", nr(1, 384, 12), 3.5, 5280, false, "29.7"},
+      {"NR BG1 Zc=384 8 rows", nr(1, 384, 8), 4.0, 5280, false, "39.4"},
+      {"NR BG1 Zc=384 4 rows", nr(1, 384, 4), 5.0, 1, false, ""},
+      {"NR BG1 Zc=384 4 rows", nr(1, 384, 4), 5.0, 5280, false, "54.1"},
+      {"NR BG1 Zc=176 46 rows", nr(1, 176, 46), 2.0, 10560, false, ""},
+      {"NR BG2 Zc=384 42 rows", nr(2, 384, 42), 1.8, 5280, false, ""},
+      {"NR BG2 Zc=384 4 rows", nr(2, 384, 4), 4.5, 5280, false, ""},
+      {"802.16e 1/2 (2304, 1152)", wimax, 2.7, 26400, false, ""},
+      {"NR BG1 Zc=384 46 rows, ET", nr(1, 384, 46), 1.8, 1, true, "not offered"},
+      {"NR BG1 Zc=384 46 rows, ET", nr(1, 384, 46), 1.8, 5280, true, "not offered"},
+      {"802.16e 1/2 (2304, 1152), ET", wimax, 2.7, 26400, true, ""},
+  };
+  for (const Case& test : cases) Run(test, stream.get());
+  return 0;
+}
