@@ -22,7 +22,7 @@ int HexDigit(char c) {
 // The bits of byte `index` that belong to the first `bits` bits.
 uint8_t Mask(int64_t index, int64_t bits) {
   const int64_t left = bits - 8 * index;
-  return left >= 8 ? 0xff : static_cast<uint8_t>(0xff << (8 - left));
+  return static_cast<uint8_t>(left >= 8 ? 0xff : 0xff << (8 - left));
 }
 
 uint8_t Difference(absl::string_view a, absl::string_view b, int64_t index, int64_t bits) {
