@@ -157,11 +157,13 @@ Dispatcher::Start Dispatcher::Next(std::vector<std::pair<absl::Status, JobPtr>>*
   return {lane, std::move(taken.batch)};
 }
 
-// The free lane of the healthy device with the most free lanes, so that devices share the work.
+// The free lane of the healthy device with the most free lanes, so that devices share the work; of
+// its lanes the one that was busy last, whose thread may not have gone to sleep yet.
 Lane* Dispatcher::FreeLane() {
   Lane* best = nullptr;
   int64_t most = 0;
-  for (Lane* lane : free_lanes_) {
+  for (auto it = free_lanes_.rbegin(); it != free_lanes_.rend(); ++it) {
+    Lane* const lane = *it;
     if (!lane->device().healthy()) {
       continue;
     }

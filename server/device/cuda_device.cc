@@ -74,9 +74,10 @@ int CountCudaDevices() {
 }
 
 absl::StatusOr<std::shared_ptr<HostPool>> CreatePinnedPool(int64_t capacity) {
+  constexpr int64_t kReadAhead = 64;  // kernels may read a little past the last block
   void* memory = nullptr;
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
-      cudaHostAlloc(&memory, static_cast<size_t>(capacity), cudaHostAllocPortable),
+      cudaHostAlloc(&memory, static_cast<size_t>(capacity + kReadAhead), cudaHostAllocPortable),
       "cudaHostAlloc"));
   return HostPool::Create(static_cast<uint8_t*>(memory), capacity,
                           [memory] { (void)cudaFreeHost(memory); });

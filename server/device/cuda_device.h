@@ -2,6 +2,7 @@
 #ifndef BASEBAND_SERVER_DEVICE_CUDA_DEVICE_H_
 #define BASEBAND_SERVER_DEVICE_CUDA_DEVICE_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,7 +21,8 @@ struct CudaDeviceOptions {
   int num_lanes = 4;
   LaneCapacity lane;
   int64_t workspace_bytes = 0;
-  // How a lane waits for the GPU: spinning answers some 8 us earlier, for a core while it is busy.
+  // How a lane's thread waits, for the GPU and for the next task: spinning for a moment before it
+  // sleeps answers tens of microseconds earlier while the device is little used.
   bool spin = true;
   // Loads what kernels will run on the device, which is current when it is called; may be empty.
   std::function<absl::Status()> prepare;
@@ -52,6 +54,8 @@ class CudaDevice final : public Device {
   std::string id_;
   std::string name_;
   int64_t memory_bytes_ = 0;
+
+  std::atomic<int> busy_lanes_{0};
 
   absl::Mutex workspace_mutex_;
   void* workspace_ = nullptr;                                         // device memory

@@ -7,8 +7,13 @@
 namespace baseband::server {
 namespace {
 
-// Past this a task is long enough for the sleep of a blocking wait not to matter.
-constexpr absl::Duration kMaxSpin = absl::Microseconds(400);
+// To wake a sleeping thread takes tens of microseconds. Spin that long for the end of a task while
+// no other lane is busy ..
+constexpr absl::Duration kMaxSpinAlone = absl::Milliseconds(1);
+// .. and that long while cores have other work to do.
+constexpr absl::Duration kMaxSpinAmongOthers = absl::Microseconds(30);
+// Spin that long for the task after the last one.
+constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
 
 absl::Duration Between(const cuda::Event& begin, const cuda::Event& end) {
   float milliseconds = 0;
@@ -90,6 +95,7 @@ absl::Status CudaLane::Enqueue(Task* task) {
 
 void CudaLane::Start(Task* task, Done done) {
   const absl::Time start = absl::Now();
+  device_->busy_lanes_.fetch_add(1, std::memory_order_relaxed);
   absl::Status enqueued = Enqueue(task);
   absl::MutexLock lock(&mutex_);
   enqueued_ = std::move(enqueued);
@@ -104,6 +110,9 @@ void CudaLane::WaitForTasks() {
     absl::Status status;
     StageTimes times;
     Done done;
+    if (device_->options_.spin) {
+      SpinForTask();
+    }
     {
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(
@@ -132,14 +141,22 @@ void CudaLane::WaitForTasks() {
       device_->set_healthy(false);
     }
     status.Update(end);
+    device_->busy_lanes_.fetch_sub(1, std::memory_order_relaxed);
     done(std::move(status), times);
+  }
+}
+
+void CudaLane::SpinForTask() const {
+  const absl::Time give_up = absl::Now() + kMaxSpinForTask;
+  while (!busy_.load(std::memory_order_acquire) && absl::Now() < give_up) {
   }
 }
 
 absl::Status CudaLane::WaitForEnd() {
   const cudaEvent_t end = marks_[kNumMarks - 1].get();
   if (device_->options_.spin) {
-    const absl::Time give_up = absl::Now() + kMaxSpin;
+    const bool alone = device_->busy_lanes_.load(std::memory_order_relaxed) <= 1;
+    const absl::Time give_up = absl::Now() + (alone ? kMaxSpinAlone : kMaxSpinAmongOthers);
     do {
       const cudaError_t error = cudaEventQuery(end);
       if (error != cudaErrorNotReady) {

@@ -4,6 +4,7 @@
 #define BASEBAND_SERVER_DEVICE_CUDA_LANE_H_
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <thread>
 
@@ -34,6 +35,8 @@ class CudaLane final : public Lane {
   absl::Status Init();
   absl::Status Enqueue(Task* task);
   void WaitForTasks();
+  // Looks for a task for a while, without sleeping.
+  void SpinForTask() const;
   absl::Status WaitForEnd();
   StageTimes ReadTimes() const;
 
@@ -49,7 +52,7 @@ class CudaLane final : public Lane {
   CudaLaneView view_;
 
   absl::Mutex mutex_;
-  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  std::atomic<bool> busy_{false};  // written under the lock
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Done done_ ABSL_GUARDED_BY(mutex_);
   absl::Status enqueued_ ABSL_GUARDED_BY(mutex_);

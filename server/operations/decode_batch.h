@@ -55,6 +55,7 @@ class DecodeBatch final : public Batch {
   std::vector<Block> blocks_;  // of all jobs, in order
 
   // GPU only.
+  bool in_place_ = false;
   std::vector<Launch> launches_;
   InputLayout input_;
   OutputLayout output_;

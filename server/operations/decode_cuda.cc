@@ -21,13 +21,14 @@ bool IsDirect(const DecodeJob& job) {
 }  // namespace
 
 absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
-  input_ = InputLayout(jobs_, lane.capacity.input_bytes);
+  in_place_ = FitsInPlace(jobs_);
+  input_ = in_place_ ? InputLayout::InPlace(jobs_) : InputLayout(jobs_, lane.capacity.input_bytes);
   // Where each block's bits and soft values go, job by job: a direct job's lie as in its reply.
   std::vector<Landed> places;
   places.reserve(blocks_.size());
   size_t next = 0;
   for (size_t i = 0; i < jobs_.size(); ++i) {
-    const bool direct = IsDirect(job(i));
+    const bool direct = !in_place_ && IsDirect(job(i));
     int64_t bits_bytes = 0;
     int64_t soft_bytes = 0;
     for (const DecodeGroup& group : job(i).groups()) {
@@ -65,24 +66,29 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
     descriptor->result_index = b;
     ++descriptor;
   }
+  if (in_place_) {
+    return absl::OkStatus();
+  }
   BASEBAND_RETURN_IF_ERROR(CopyControl(
       static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeBlock)), lane));
   return CopyToDevice(input_.runs(), lane);
 }
 
 absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
-  const auto* descriptors = reinterpret_cast<const ldpc::DecodeBlock*>(lane.control_device);
+  const auto* descriptors = reinterpret_cast<const ldpc::DecodeBlock*>(
+      in_place_ ? lane.control_host : lane.control_device);
+  uint8_t* const output = in_place_ ? lane.landing_host : lane.output_device;
   for (const Launch& shape : launches_) {
     ldpc::DecodeBatch launch;
     launch.code = shape.group->code.get();
     launch.parameters = shape.group->parameters;
     launch.blocks = descriptors + shape.begin;
     launch.num_blocks = static_cast<int>(shape.count);
-    launch.llr = reinterpret_cast<const int8_t*>(lane.input_device);
-    launch.bits = lane.output_device;
-    launch.soft = reinterpret_cast<int8_t*>(lane.output_device);
-    launch.results =
-        reinterpret_cast<ldpc::DecodeResult*>(lane.output_device + results_offset_);
+    launch.llr =
+        reinterpret_cast<const int8_t*>(in_place_ ? input_.base() : lane.input_device);
+    launch.bits = output;
+    launch.soft = reinterpret_cast<int8_t*>(output);
+    launch.results = reinterpret_cast<ldpc::DecodeResult*>(output + results_offset_);
     if (ldpc::DecodeWorkspaceBytes(*launch.code, launch.parameters) == 0) {
       BASEBAND_RETURN_IF_ERROR(ldpc::LaunchDecode(launch, lane.stream));
     } else {
@@ -96,7 +102,7 @@ absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
 
 absl::Status DecodeBatch::CudaCopyOut(const CudaLaneView& lane) {
   landing_ = lane.landing_host;
-  return CopyFromDevice(output_.Runs(lane.landing_host), lane);
+  return in_place_ ? absl::OkStatus() : CopyFromDevice(output_.Runs(lane.landing_host), lane);
 }
 
 }  // namespace baseband::server

@@ -42,6 +42,7 @@ class EncodeBatch final : public Batch {
   std::vector<Block> blocks_;  // of all jobs, in order
 
   // GPU only.
+  bool in_place_ = false;
   InputLayout input_;
   OutputLayout output_;
   int64_t tables_offset_ = 0;  // in control memory

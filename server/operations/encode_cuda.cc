@@ -21,7 +21,8 @@ bool IsDirect(const EncodeJob& job) {
 }  // namespace
 
 absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
-  input_ = InputLayout(jobs_, lane.capacity.input_bytes);
+  in_place_ = FitsInPlace(jobs_);
+  input_ = in_place_ ? InputLayout::InPlace(jobs_) : InputLayout(jobs_, lane.capacity.input_bytes);
   const auto descriptors = absl::MakeSpan(
       reinterpret_cast<ldpc::EncodeBlock*>(lane.control_host), blocks_.size());
   tables_offset_ = AlignUp(static_cast<int64_t>(descriptors.size() * sizeof(ldpc::EncodeBlock)));
@@ -29,7 +30,7 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
   std::map<const ldpc::Code*, uint32_t> table_offsets;
   size_t next = 0;
   for (size_t i = 0; i < jobs_.size(); ++i) {
-    const bool direct = IsDirect(job(i));
+    const bool direct = !in_place_ && IsDirect(job(i));
     int64_t parity_offset =
         output_.Add(job(i).footprint.output_bytes, direct ? job(i).reply.data() : nullptr);
     for (const EncodeGroup& group : job(i).groups()) {
@@ -56,24 +57,28 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
       }
     }
   }
+  if (in_place_) {
+    return absl::OkStatus();
+  }
   BASEBAND_RETURN_IF_ERROR(CopyControl(control_end, lane));
   return CopyToDevice(input_.runs(), lane);
 }
 
 absl::Status EncodeBatch::CudaRun(const CudaLaneView& lane) {
+  const uint8_t* control = in_place_ ? lane.control_host : lane.control_device;
   ldpc::EncodeBatch launch;
-  launch.blocks = reinterpret_cast<const ldpc::EncodeBlock*>(lane.control_device);
+  launch.blocks = reinterpret_cast<const ldpc::EncodeBlock*>(control);
   launch.num_blocks = static_cast<int>(blocks_.size());
-  launch.tables = lane.control_device + tables_offset_;
-  launch.info = lane.input_device;
-  launch.parity = lane.output_device;
+  launch.tables = control + tables_offset_;
+  launch.info = in_place_ ? input_.base() : lane.input_device;
+  launch.parity = in_place_ ? lane.landing_host : lane.output_device;
   launch.shared_bytes = shared_bytes_;
   return ldpc::LaunchEncode(launch, lane.stream);
 }
 
 absl::Status EncodeBatch::CudaCopyOut(const CudaLaneView& lane) {
   landing_ = lane.landing_host;
-  return CopyFromDevice(output_.Runs(lane.landing_host), lane);
+  return in_place_ ? absl::OkStatus() : CopyFromDevice(output_.Runs(lane.landing_host), lane);
 }
 
 }  // namespace baseband::server

@@ -52,6 +52,26 @@ InputLayout::InputLayout(absl::Span<const JobPtr> jobs, int64_t capacity)
   }
 }
 
+InputLayout InputLayout::InPlace(absl::Span<const JobPtr> jobs) {
+  InputLayout layout;
+  for (const JobPtr& job : jobs) {
+    uint8_t* const data = job->input.data();
+    layout.base_ = layout.base_ == nullptr ? data : std::min(layout.base_, data, std::less<>());
+  }
+  for (const JobPtr& job : jobs) {
+    layout.device_offsets_.push_back(job->input.data() - layout.base_);
+  }
+  return layout;
+}
+
+bool FitsInPlace(absl::Span<const JobPtr> jobs) {
+  int64_t bytes = 0;
+  for (const JobPtr& job : jobs) {
+    bytes += job->footprint.input_bytes + job->footprint.output_bytes;
+  }
+  return bytes <= kMaxInPlaceBytes;
+}
+
 int64_t OutputLayout::Add(int64_t bytes, uint8_t* direct_target) {
   const int64_t offset = size_;
   pieces_.push_back({offset, AlignUp(bytes), direct_target});

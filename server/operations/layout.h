@@ -33,15 +33,25 @@ class InputLayout {
  public:
   InputLayout() = default;
   InputLayout(absl::Span<const JobPtr> jobs, int64_t capacity);
+  // No copies: offsets count from base(), in the host pool.
+  static InputLayout InPlace(absl::Span<const JobPtr> jobs);
 
   absl::Span<const CopyRun> runs() const { return runs_; }
   // Of the first payload byte of job `i`.
   int64_t device_offset(size_t i) const { return device_offsets_[i]; }
+  // In place only, else null.
+  uint8_t* base() const { return base_; }
 
  private:
   std::vector<CopyRun> runs_;
+  uint8_t* base_ = nullptr;
   std::vector<int64_t> device_offsets_;  // by job
 };
+
+// Batches of up to this many payload and result bytes are not copied: the kernels read and write
+// page-locked host memory over the bus, which takes less time than to enqueue the copies.
+inline constexpr int64_t kMaxInPlaceBytes = 128 << 10;
+bool FitsInPlace(absl::Span<const JobPtr> jobs);
 
 // Results on their way back. A job is direct when the kernels write its reply as it is sent: it is
 // copied straight into the reply. The others land in the lane's landing memory, at the offset they

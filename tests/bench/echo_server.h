@@ -19,7 +19,7 @@ namespace baseband::bench {
 class EchoServer {
  public:
   // Every reply is one bulk field that makes `reply_bytes` together with its head.
-  EchoServer(int64_t reply_bytes, int num_queues) {
+  EchoServer(int64_t reply_bytes, int num_queues, int threads_per_queue) {
     const grpc::Slice slice(std::string(static_cast<size_t>(reply_bytes), 'x'));
     reply_ = grpc::ByteBuffer(&slice, 1);
     grpc::ServerBuilder builder;
@@ -37,7 +37,9 @@ class EchoServer {
         Listen(false, queue.get());
         Listen(true, queue.get());
       }
-      threads_.emplace_back([this, q = queue.get()] { Poll(q); });
+      for (int i = 0; i < threads_per_queue; ++i) {
+        threads_.emplace_back([this, q = queue.get()] { Poll(q); });
+      }
     }
   }
   ~EchoServer() {

@@ -1,7 +1,7 @@
 // The service against a bare gRPC echo of the same message sizes, in one run.
 //
 //   service_bench --target=127.0.0.1:50151 [--mode=latency|throughput|all] [--seconds=3]
-//                 [--connections=8] [--in_flight=4] [--blocks=40]
+//                 [--connections=8] [--in_flight=4] [--blocks=40] [--queues=2] [--threads=4]
 //
 // The echo is a completion-queue server of this program, tuned as basebandd is, that reads a request
 // and sends a ready-made reply: what gRPC itself costs. Latency: one call at a time, one code block,
@@ -40,6 +40,8 @@ struct Flags {
   int connections = 8;
   int in_flight = 4;
   int blocks = 40;
+  int queues = 2;   // of the echo: as basebandd has on 16 cores
+  int threads = 4;  // per queue
 };
 
 // A call that can be sent over and over: the method, the request, and what must come back.
@@ -204,19 +206,28 @@ void MeasureLatency(const Flags& flags) {
   std::printf("\nlatency, one call at a time, one code block, one connection\n");
   std::printf("%-26s %9s %9s %9s %9s\n", "", "p50 us", "p90 us", "p99 us", "calls");
   for (const Workload& workload : MakeWorkloads(flags.target, 1)) {
-    const EchoServer echo(workload.reply_bytes, 2);
+    const EchoServer echo(workload.reply_bytes, flags.queues, flags.threads);
     Caller echo_caller(echo.address());
     Caller caller(flags.target);
     std::vector<double> echo_us;
     std::vector<double> us;
     std::vector<double> kernel_us;
     std::vector<double> device_us;
+    std::vector<double> host_us;
     grpc::ByteBuffer reply;
     const auto end =
         std::chrono::steady_clock::now() + std::chrono::duration<double>(2 * flags.seconds);
-    // Alternating, so that whatever disturbs the machine disturbs both.
+    // In turns, so that whatever disturbs the machine disturbs both; each turn long enough that
+    // both are called as often as they answer.
+    constexpr int kTurn = 100;
+    constexpr int kWarmUp = 10;
     for (int i = 0; std::chrono::steady_clock::now() < end; ++i) {
-      const double echo_time = echo_caller.Call(workload.method, workload.request, &reply);
+      const bool warm = i % kTurn >= kWarmUp;
+      if (i / kTurn % 2 == 0) {
+        const double time = echo_caller.Call(workload.method, workload.request, &reply);
+        if (warm) echo_us.push_back(time);
+        continue;
+      }
       const double time = caller.Call(workload.method, workload.request, &reply);
       if (!IsRight(workload, reply)) {
         Fail("a reply is wrong");
@@ -225,10 +236,10 @@ void MeasureLatency(const Flags& flags) {
           absl::EndsWith(workload.method, "Encode")
               ? FromBuffer<v1::EncodeResponse>(reply).timing()
               : FromBuffer<v1::DecodeResponse>(reply).timing();
-      if (i >= 200) {  // warm
-        echo_us.push_back(echo_time);
+      if (warm) {
         us.push_back(time);
         kernel_us.push_back(timing.kernel_us());
+        host_us.push_back(timing.receive_us() + timing.queue_us() + timing.copy_in_us());
         device_us.push_back(timing.h2d_us() + timing.kernel_us() + timing.d2h_us());
       }
     }
@@ -240,6 +251,7 @@ void MeasureLatency(const Flags& flags) {
     row(workload.name, us);
     row("  its kernels", kernel_us);
     row("  copies and kernels", device_us);
+    row("  receive to launch", host_us);
     std::printf("  above echo + kernel, p50: %.1f us\n",
                 Percentile(us, 0.5) - Percentile(echo_us, 0.5) - Percentile(kernel_us, 0.5));
   }
@@ -299,7 +311,7 @@ void MeasureThroughput(const Flags& flags) {
               flags.connections, flags.in_flight, flags.blocks);
   std::printf("%-26s %10s %10s %10s %8s\n", "", "calls/s", "in GB/s", "Gb/s info", "of echo");
   for (const Workload& workload : MakeWorkloads(flags.target, flags.blocks)) {
-    const EchoServer echo(workload.reply_bytes, 8);
+    const EchoServer echo(workload.reply_bytes, flags.queues, flags.threads);
     const double bare = CallsPerSecond(echo.address(), workload, flags, false);
     const double served = CallsPerSecond(flags.target, workload, flags, true);
     const auto row = [&](const std::string& name, double calls, const std::string& share) {
@@ -324,6 +336,8 @@ bool ReadFlag(absl::string_view argument, Flags* flags) {
   if (text("--connections=", &number)) return absl::SimpleAtoi(number, &flags->connections);
   if (text("--in_flight=", &number)) return absl::SimpleAtoi(number, &flags->in_flight);
   if (text("--blocks=", &number)) return absl::SimpleAtoi(number, &flags->blocks);
+  if (text("--queues=", &number)) return absl::SimpleAtoi(number, &flags->queues);
+  if (text("--threads=", &number)) return absl::SimpleAtoi(number, &flags->threads);
   return false;
 }
 

@@ -1,0 +1,204 @@
+// Batches on the lanes of a GPU against the same batches on the CPU.
+#include <algorithm>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/ldpc/decode_gpu.h"
+#include "server/device/cuda_device.h"
+#include "server/operations/decode.h"
+#include "server/operations/encode.h"
+#include "server/operations/self_test.h"
+#include "tests/support/gpu_test.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::server {
+namespace {
+
+using ::baseband::testing::IsOk;
+
+constexpr int kNumLanes = 2;
+
+class LaneGpuTest : public ::baseband::testing::GpuTest {
+ protected:
+  void SetUp() override {
+    GpuTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    CudaDeviceOptions options;
+    options.num_lanes = kNumLanes;
+    options.lane = {16 << 20, 16 << 20, 4 << 20};
+    options.workspace_bytes = ldpc::kMaxDecodeWorkspaceBytes;
+    options.prepare = ldpc::PrepareDecodeKernels;
+    auto device = CudaDevice::Create(options);
+    ASSERT_THAT(device, IsOk());
+    device_ = *std::move(device);
+    pool_ = *CreatePinnedPool(64 << 20);
+  }
+
+  template <typename J, typename Group>
+  JobPtr MakeJob(const std::vector<Group>& groups, const std::string& payload) {
+    auto job = std::make_unique<J>(groups);
+    EXPECT_EQ(job->payload_bytes, static_cast<int64_t>(payload.size()));
+    job->input = *pool_->Lease(job->payload_bytes);
+    job->reply = *pool_->Lease(job->reply_bytes);
+    std::copy(payload.begin(), payload.end(), job->input.data());
+    return job;
+  }
+  static std::vector<JobPtr> OnCpu(std::vector<JobPtr> jobs) {
+    const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
+    for (int piece = 0; piece < batch->num_pieces(); ++piece) batch->RunPiece(piece);
+    batch->Finish();
+    return batch->TakeJobs();
+  }
+  std::vector<JobPtr> OnGpu(std::vector<JobPtr> jobs, int lane = 0) {
+    const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
+    absl::Notification ended;
+    device_->lanes()[static_cast<size_t>(lane)]->Start(
+        batch.get(), [&](absl::Status status, const StageTimes& times) {
+          EXPECT_THAT(status, IsOk());
+          EXPECT_GT(times.kernel, absl::ZeroDuration());
+          ended.Notify();
+        });
+    ended.WaitForNotification();
+    batch->Finish();
+    return batch->TakeJobs();
+  }
+  std::string Random(int64_t bytes) {
+    std::string text;
+    for (int64_t i = 0; i < bytes; ++i) text.push_back(static_cast<char>(random_()));
+    return text;
+  }
+
+  std::mt19937 random_{5};
+  std::shared_ptr<HostPool> pool_;
+  std::unique_ptr<CudaDevice> device_;
+};
+
+std::vector<ldpc::CodePtr> Codes() {
+  return {*ldpc::NrCode(1, 384),  *ldpc::NrCode(2, 3),           *ldpc::NrCode(2, 13, 7),
+          *ldpc::NrCode(1, 20),   *ldpc::WimaxCode("3/4B", 672), *ldpc::WifiCode("5/6", 648),
+          *ldpc::NrCode(1, 64, 4)};
+}
+
+TEST_F(LaneGpuTest, PassesTheSelfTest) {
+  EXPECT_THAT(RunSelfTest(*device_, *pool_, *pool_), IsOk());
+  EXPECT_EQ(pool_->used(), 0);
+}
+
+TEST_F(LaneGpuTest, MixedEncodeJobsGiveWhatTheCpuGives) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<JobPtr> cpu;
+    std::vector<JobPtr> gpu;
+    for (int j = 0; j < 5; ++j) {
+      std::vector<EncodeGroup> groups;
+      int64_t bytes = 0;
+      for (const ldpc::CodePtr& code : Codes()) {
+        EncodeGroup group;
+        group.code = code;
+        group.count = 1 + random_() % 5;
+        group.num_filler = random_() % 2 == 0 ? 0 : static_cast<int>(random_() % code->k());
+        group.output = static_cast<EncodeOutput>(random_() % 3);
+        bytes += group.count * group.info_bytes();
+        groups.push_back(group);
+        if (j == 0) break;  // one job that needs no packing: Zc = 384, parity only
+      }
+      if (j == 0) groups[0].output = EncodeOutput::kParity;
+      const std::string payload = Random(bytes);
+      cpu.push_back(MakeJob<EncodeJob>(groups, payload));
+      gpu.push_back(MakeJob<EncodeJob>(groups, payload));
+    }
+    std::shuffle(gpu.begin(), gpu.end(), std::mt19937(9));
+    std::shuffle(cpu.begin(), cpu.end(), std::mt19937(9));
+    cpu = OnCpu(std::move(cpu));
+    gpu = OnGpu(std::move(gpu), round % kNumLanes);
+    for (size_t j = 0; j < cpu.size(); ++j) {
+      ASSERT_TRUE(cpu[j]->reply.span() == gpu[j]->reply.span()) << "round " << round;
+    }
+  }
+}
+
+TEST_F(LaneGpuTest, MixedDecodeJobsGiveWhatTheCpuGives) {
+  for (int round = 0; round < 20; ++round) {
+    std::vector<JobPtr> cpu;
+    std::vector<JobPtr> gpu;
+    for (int j = 0; j < 5; ++j) {
+      std::vector<DecodeGroup> groups;
+      int64_t bytes = 0;
+      for (const ldpc::CodePtr& code : Codes()) {
+        DecodeGroup group;
+        group.code = code;
+        group.count = 1 + random_() % 5;
+        group.num_filler = random_() % 2 == 0 ? 0 : static_cast<int>(random_() % code->k());
+        group.llr_count = code->num_sent();
+        group.soft_output = random_() % 2 == 0;
+        group.parameters.max_iterations = 1 + static_cast<int>(random_() % 2) * 7;
+        group.parameters.early_termination = random_() % 2 == 0;
+        group.parameters.schedule =
+            random_() % 4 == 0 ? ldpc::Schedule::kFlooding : ldpc::Schedule::kLayered;
+        bytes += group.count * group.llr_count;
+        groups.push_back(group);
+      }
+      std::string payload = Random(bytes);
+      for (char& llr : payload) llr = static_cast<char>(llr / 8 + 6);  // mostly zeros, noisy
+      cpu.push_back(MakeJob<DecodeJob>(groups, payload));
+      gpu.push_back(MakeJob<DecodeJob>(groups, payload));
+    }
+    cpu = OnCpu(std::move(cpu));
+    gpu = OnGpu(std::move(gpu), round % kNumLanes);
+    for (size_t j = 0; j < cpu.size(); ++j) {
+      const auto& expected = static_cast<const DecodeJob&>(*cpu[j]);
+      const auto& got = static_cast<const DecodeJob&>(*gpu[j]);
+      for (size_t b = 0; b < expected.results.size(); ++b) {
+        ASSERT_EQ(got.results[b].iterations, expected.results[b].iterations);
+        ASSERT_EQ(got.results[b].parity_ok, expected.results[b].parity_ok);
+      }
+      const auto bits = static_cast<size_t>(expected.bits_bytes());
+      ASSERT_TRUE(got.reply.span().first(bits) == expected.reply.span().first(bits));
+      const auto soft = static_cast<size_t>(expected.soft_offset());
+      const auto soft_bytes = static_cast<size_t>(expected.soft_bytes());
+      if (soft_bytes > 0) {
+        ASSERT_TRUE(got.reply.span().subspan(soft, soft_bytes) ==
+                    expected.reply.span().subspan(soft, soft_bytes));
+      }
+    }
+  }
+}
+
+// The scratch memory belongs to all lanes: users of it take turns.
+TEST_F(LaneGpuTest, LanesShareTheWorkspace) {
+  DecodeGroup group;
+  group.code = *ldpc::NrCode(1, 384);
+  group.count = 40;
+  group.llr_count = group.code->num_sent();
+  group.parameters.algorithm = ldpc::Algorithm::kSumProduct;
+  std::string payload(static_cast<size_t>(group.count * group.llr_count), 12);
+  for (size_t i = 3; i < payload.size(); i += 11) payload[i] = -5;
+  std::vector<std::unique_ptr<Batch>> batches;
+  std::vector<absl::Notification> ended(6);
+  for (size_t i = 0; i < ended.size(); i += kNumLanes) {
+    for (size_t lane = 0; lane < kNumLanes; ++lane) {
+      std::vector<JobPtr> jobs;
+      jobs.push_back(MakeJob<DecodeJob>(std::vector<DecodeGroup>{group}, payload));
+      batches.push_back(MakeBatch(std::move(jobs)));
+      device_->lanes()[lane]->Start(batches.back().get(),
+                                    [&ended, n = i + lane](absl::Status status, const StageTimes&) {
+                                      EXPECT_THAT(status, IsOk());
+                                      ended[n].Notify();
+                                    });
+    }
+    for (size_t lane = 0; lane < kNumLanes; ++lane) ended[i + lane].WaitForNotification();
+  }
+  for (const auto& batch : batches) {
+    batch->Finish();
+    const auto& job = static_cast<const DecodeJob&>(*batch->jobs().front());
+    for (const ldpc::DecodeResult& result : job.results) EXPECT_EQ(result.parity_ok, 1);
+    for (const uint8_t byte : job.reply.span()) ASSERT_EQ(byte, 0);
+  }
+}
+
+}  // namespace
+}  // namespace baseband::server
