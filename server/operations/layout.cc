@@ -5,6 +5,18 @@
 #include <numeric>
 
 namespace baseband::server {
+namespace {
+
+// The payload that lies first in the host pool.
+uint8_t* Lowest(absl::Span<const JobPtr> jobs) {
+  uint8_t* lowest = jobs.front()->input.data();
+  for (const JobPtr& job : jobs) {
+    lowest = std::min(lowest, job->input.data(), std::less<>());
+  }
+  return lowest;
+}
+
+}  // namespace
 
 std::vector<CopyRun> JoinAdjacent(std::vector<CopyRun> runs) {
   std::vector<CopyRun> joined;
@@ -54,10 +66,7 @@ InputLayout::InputLayout(absl::Span<const JobPtr> jobs, int64_t capacity)
 
 InputLayout InputLayout::InPlace(absl::Span<const JobPtr> jobs) {
   InputLayout layout;
-  for (const JobPtr& job : jobs) {
-    uint8_t* const data = job->input.data();
-    layout.base_ = layout.base_ == nullptr ? data : std::min(layout.base_, data, std::less<>());
-  }
+  layout.base_ = Lowest(jobs);
   for (const JobPtr& job : jobs) {
     layout.device_offsets_.push_back(job->input.data() - layout.base_);
   }
@@ -65,9 +74,13 @@ InputLayout InputLayout::InPlace(absl::Span<const JobPtr> jobs) {
 }
 
 bool FitsInPlace(absl::Span<const JobPtr> jobs) {
+  const uint8_t* const lowest = Lowest(jobs);
   int64_t bytes = 0;
   for (const JobPtr& job : jobs) {
     bytes += job->footprint.input_bytes + job->footprint.output_bytes;
+    if (job->input.data() + job->input.size() - lowest > UINT32_MAX) {
+      return false;  // kernels count from the lowest with 32 bits
+    }
   }
   return bytes <= kMaxInPlaceBytes;
 }

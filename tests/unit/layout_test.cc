@@ -73,6 +73,29 @@ TEST(InputLayoutTest, OrderOfJobsIsNotOrderOfMemory) {
   ExpectPayloadsInPlace(layout, jobs, 1 << 16);
 }
 
+TEST(InputLayoutTest, InPlaceNothingIsCopiedAndOffsetsCountFromTheLowestPayload) {
+  const auto pool = *HostPool::CreatePageable(1 << 20);
+  std::vector<JobPtr> jobs = Jobs(*pool, {100, 200, 300});
+  std::swap(jobs[0], jobs[2]);
+  ASSERT_TRUE(FitsInPlace(jobs));
+  const InputLayout layout = InputLayout::InPlace(jobs);
+  EXPECT_TRUE(layout.runs().empty());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    EXPECT_EQ(layout.base() + layout.device_offset(i), jobs[i]->input.data());
+  }
+  EXPECT_EQ(layout.base(), jobs[2]->input.data());
+}
+
+TEST(InputLayoutTest, OnlySmallBatchesStayInPlace) {
+  const auto pool = *HostPool::CreatePageable(1 << 20);
+  const std::vector<JobPtr> jobs = Jobs(*pool, {100});
+  jobs[0]->footprint.input_bytes = kMaxInPlaceBytes - 10;
+  jobs[0]->footprint.output_bytes = 10;
+  EXPECT_TRUE(FitsInPlace(jobs));
+  jobs[0]->footprint.output_bytes = 11;
+  EXPECT_FALSE(FitsInPlace(jobs));
+}
+
 TEST(OutputLayoutTest, DirectPiecesGoToTheirRepliesAndTheRestLands) {
   const auto pool = *HostPool::CreatePageable(1 << 16);
   const HostLease a = *pool->Lease(128);
