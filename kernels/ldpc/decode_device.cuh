@@ -335,16 +335,16 @@ __device__ __forceinline__ void InitProgress(const DecodeIo& io, const DecodeSha
 // After iteration `iteration`: evaluates the parity checks, settles what is finished, and says
 // whether every code word of the thread block is. A code word is settled once: what is written is
 // its state at that iteration, whatever its neighbours still do. All threads of the block call it.
-//   check(first, last): the parity of this thread's checks in rows first .. last - 1, the sign bit
-//                       of a half set if one of them does not hold
+//   check_first(), check_others(): this thread's checks in the first row, and in all others; the
+//                                  sign bit of a half set if one of them does not hold
 //   write(): writes the code words in state kFinished
-template <bool kFolded = false, class Check, class Write>
+template <bool kFolded = false, class CheckFirst, class CheckOthers, class Write>
 __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& shape,
                                        const Progress& progress, uint32_t iteration,
-                                       const Check& check, const Write& write) {
+                                       const CheckFirst& check_first,
+                                       const CheckOthers& check_others, const Write& write) {
   const uint32_t pair = threadIdx.x / shape.zc;
-  const auto evaluate = [&](uint32_t first, uint32_t last) {
-    const uint32_t failed = check(first, last);
+  const auto note = [&](uint32_t failed) {
     if (failed != 0) atomicOr(&progress.fail[pair], (failed >> 15 & 1) | (failed >> 30 & 2));
     __syncthreads();
   };
@@ -356,9 +356,9 @@ __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& sh
   };
   // Almost every wrong code word breaks a check of the first row: look at that one first.
   __syncthreads();
-  evaluate(0, 1);
+  note(check_first());
   const bool worth_it = may_hold();
-  if (__syncthreads_or(worth_it)) evaluate(1, worth_it ? shape.rows : 1);
+  if (__syncthreads_or(worth_it)) note(worth_it ? check_others() : 0);
 
   const uint32_t words = NumWords<kFolded>(shape);
   const bool last = iteration == shape.max_iterations;

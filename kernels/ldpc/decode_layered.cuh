@@ -64,7 +64,7 @@ class LayeredDecoder {
       const bool settle = p_.shape.early_termination || iteration == p_.shape.max_iterations;
       if (settle && Settle(
                         p_.io, p_.shape, progress_, iteration,
-                        [&](uint32_t from, uint32_t to) { return Check(from, to); },
+                        [&] { return Check(0, 1); }, [&] { return Check(1, p_.shape.rows); },
                         [&] { Write(); })) {
         return;
       }

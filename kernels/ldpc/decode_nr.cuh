@@ -35,7 +35,6 @@
 namespace baseband::ldpc::device {
 
 inline constexpr int kNrMaxEdges = 316;
-inline constexpr int kNrMaxRows = 46;
 
 // Selectors of __byte_perm.
 inline constexpr uint32_t kInPlace = 0x3210;
@@ -50,8 +49,6 @@ struct NrParameters {
   uint32_t minus_zc4;                  // -4 * zc; folded: -4 * (zc / 2)
   uint32_t shift4[kNrMaxEdges];        // shift * 4; folded: of shift % (zc / 2)
   uint16_t fold[kNrMaxEdges];          // folded: kInPlace for a shift < zc / 2, else kSwapped
-  uint8_t column[kNrMaxEdges];         // for the parity checks, which are not unrolled
-  uint16_t row_begin[kNrMaxRows + 1];  // first edge of each row
 };
 
 // f(0), f(1), .. f(kCount - 1), each argument a compile-time constant.
@@ -68,8 +65,8 @@ __device__ __forceinline__ void Unroll(F&& f) {
   ForEach(std::make_integer_sequence<int, kCount>{}, f);
 }
 
-template <class Graph, int kMaxRows, int kRegisterWords, bool kKeepAddresses, bool kSidewise,
-          bool kSoft, bool kFolded>
+template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, bool kSoft,
+          bool kFolded>
 class NrDecoder {
   using L = Layout<Graph>;
   static constexpr int kStride = kFolded ? Graph::kMaxZc / 2 : Graph::kMaxZc;  // words a column
@@ -107,14 +104,15 @@ class NrDecoder {
     for (uint32_t iteration = 1;; ++iteration) {
       settle_ = p_.shape.early_termination || iteration == p_.shape.max_iterations;
       if (settle_ || kSoft) Unroll<kTracks>([&](auto i) { track_[i] = 0; });
-      if constexpr (!kKeepAddresses) row4_ = Opaque(row4_);
+      row4_ = Opaque(row4_);  // addresses are made anew: there are no registers to keep them
       __syncthreads();
       Group<0> first;
       Prefetch<0>(first);
       RunGroup<0>(first);
+      row4_ = Opaque(row4_);
       if (settle_ && Settle<kFolded>(
                          p_.io, p_.shape, progress_, iteration,
-                         [&](uint32_t from, uint32_t to) { return Check(from, to); },
+                         [&] { return Check<0, 1>(); }, [&] { return Check<1, kMaxRows>(); },
                          [&] { Write(); })) {
         return;
       }
@@ -316,27 +314,28 @@ class NrDecoder {
     }
   }
 
-  __device__ __forceinline__ uint32_t Check(uint32_t from, uint32_t to) {
+  // The parity of this thread's checks in rows kFrom .. kTo - 1.
+  template <int kFrom, int kTo>
+  __device__ __forceinline__ uint32_t Check() {
     uint32_t failed = 0;
-    for (uint32_t row = from; row < to; ++row) {
-      const uint32_t begin = p_.row_begin[row];
-      const uint32_t core_end = p_.row_begin[row + 1] - (row < Graph::kDenseRows ? 0 : 1);
+    Unroll<kTo - kFrom>([&](auto i) {
+      constexpr int kRow = kFrom + i;
+      if (p_.shape.rows <= kRow) return;
+      constexpr int kBegin = L::template kEdgeBegin<kRow>;
       uint32_t parity = 0;
-#pragma unroll 4
-      for (uint32_t e = begin; e < core_end; ++e) {
+      Unroll<L::template kCoreDegree<kRow>>([&](auto e) {
         uint32_t address;
         uint32_t fold;
-        Locate(e, address, fold);
-        parity ^= Add2(Fold(App(address, p_.column[e]), fold), kHalfMinusQuarter);
-      }
-      if (row >= Graph::kDenseRows) {
-        const uint32_t i = row - Graph::kDenseRows;
-        uint32_t track = track_[0];
-        Unroll<kTracks>([&](auto t) { if (i / 16 == t) track = track_[t]; });
-        parity ^= track << (15 - i % 16);
+        Locate(kBegin + e, address, fold);
+        const uint32_t app = App(address, L::template kColumn<kBegin + e>);
+        parity ^= Add2(Fold(app, fold), kHalfMinusQuarter);
+      });
+      if constexpr (kRow >= Graph::kDenseRows) {
+        constexpr int kExtension = kRow - Graph::kDenseRows;
+        parity ^= track_[kExtension / 16] << (15 - kExtension % 16);
       }
       failed |= parity;
-    }
+    });
     return failed & kSigns;
   }
 
@@ -365,13 +364,13 @@ class NrDecoder {
   bool settle_;              // the checks are evaluated after this iteration
 };
 
-template <class Graph, int kMaxRows, int kRegisterWords, bool kKeepAddresses, int kBlocks,
-          bool kSidewise, bool kSoft, bool kFolded>
+template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise,
+          bool kSoft, bool kFolded>
 __global__ void __launch_bounds__(kFolded ? Graph::kMaxZc / 2 : Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
   extern __shared__ uint32_t shared[];
-  NrDecoder<Graph, kMaxRows, kRegisterWords, kKeepAddresses, kSidewise, kSoft, kFolded> decoder(
-      parameters, shared);
+  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kSoft, kFolded> decoder(parameters,
+                                                                                shared);
   decoder.Run();
 }
 

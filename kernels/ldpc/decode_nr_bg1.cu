@@ -4,8 +4,8 @@
 namespace baseband::ldpc {
 namespace {
 
-using FewRows = NrVariant<device::BaseGraph1, 4, 16, false, 2>;
-using AllRows = NrVariant<device::BaseGraph1, 46, 104, false, 1>;
+using FewRows = NrVariant<device::BaseGraph1, 4, 8, 2>;
+using AllRows = NrVariant<device::BaseGraph1, 46, 94, 1>;
 using FewWords = NrFolded<device::BaseGraph1>;
 
 }  // namespace

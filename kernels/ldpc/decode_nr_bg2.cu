@@ -4,8 +4,8 @@
 namespace baseband::ldpc {
 namespace {
 
-using FewRows = NrVariant<device::BaseGraph2, 8, 0, false, 2>;
-using AllRows = NrVariant<device::BaseGraph2, 42, 100, false, 1>;
+using FewRows = NrVariant<device::BaseGraph2, 8, 0, 2>;
+using AllRows = NrVariant<device::BaseGraph2, 42, 100, 1>;
 using FewWords = NrFolded<device::BaseGraph2>;
 
 }  // namespace

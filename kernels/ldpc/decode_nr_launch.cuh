@@ -34,30 +34,22 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
   p.factor = FactorHalves(engine);
   p.limit = LimitHalves(engine);
   p.minus_zc4 = 0 - 4 * p.shape.zc;
-  uint16_t begin = 0;
-  for (int r = 0; r < code.rows(); ++r) {
-    p.row_begin[r] = begin;
-    for (const Edge& edge : code.row(r)) {
-      p.shift4[begin] = 4u * edge.shift;
-      p.column[begin] = static_cast<uint8_t>(edge.column);
-      ++begin;
-    }
-  }
-  p.row_begin[code.rows()] = begin;
+  const absl::Span<const Edge> edges = code.edges();
+  for (size_t e = 0; e < edges.size(); ++e) p.shift4[e] = 4u * edges[e].shift;
   return p;
 }
 
 // One instantiation for codes of up to kMaxRows rows, of which `blocks` thread blocks share a
 // multiprocessor; kRegisterWords of the messages stay in registers.
-template <class Graph, int kMaxRows, int kRegisterWords, bool kKeepAddresses, int kBlocks>
+template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks>
 struct NrVariant {
   template <bool kSidewise, bool kSoft>
   static constexpr auto Kernel() {
-    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kKeepAddresses, kBlocks, kSidewise,
+    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise,
                                   kSoft, false>;
   }
   static constexpr int SharedBytes(int pairs) {
-    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, false, false, false>::SharedWords(pairs);
+    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, false, false>::SharedWords(pairs);
   }
   static_assert(kBlocks * (SharedBytes(Graph::kMaxZc / 2) + 1024) <= 228 * 1024);
 
@@ -90,9 +82,9 @@ template <class Graph>
 struct NrFolded {
   static constexpr int kRegisterWords = 255;  // all messages
   static constexpr auto kKernel =
-      device::DecodeNrKernel<Graph, Graph::kRows, kRegisterWords, false, 1, false, false, true>;
+      device::DecodeNrKernel<Graph, Graph::kRows, kRegisterWords, 1, false, false, true>;
   static constexpr int kSharedBytes =
-      4 * device::NrDecoder<Graph, Graph::kRows, kRegisterWords, false, false, false,
+      4 * device::NrDecoder<Graph, Graph::kRows, kRegisterWords, false, false,
                             true>::SharedWords(1);
   static constexpr int kLeastZc = 64;
 

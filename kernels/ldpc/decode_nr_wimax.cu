@@ -5,7 +5,7 @@
 namespace baseband::ldpc {
 namespace {
 
-using Variant = NrVariant<device::Wimax12, 12, 40, false, 9>;
+using Variant = NrVariant<device::Wimax12, 12, 40, 9>;
 
 }  // namespace
 
