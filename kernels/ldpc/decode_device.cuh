@@ -23,7 +23,9 @@
 namespace baseband::ldpc::device {
 
 // A number in both halves.
-BASEBAND_HOST_DEVICE constexpr uint32_t Both(uint32_t half_bits) { return half_bits << 16 | half_bits; }
+BASEBAND_HOST_DEVICE constexpr uint32_t Both(uint32_t half_bits) {
+  return half_bits << 16 | half_bits;
+}
 
 inline constexpr uint32_t kHalfMinus1024 = Both(0xe400);
 inline constexpr uint32_t kHalf1152 = Both(0x6480);
@@ -142,9 +144,6 @@ __device__ __forceinline__ void LoadBlocks(const DecodeIo& io, uint32_t pair,
 //
 //   device memory   ..|....|..xx|xxxx|xxx.|..    x: LLRs of a code word, four in a word
 //   staged                |..xx|xxxx|xxx.|
-//
-// kFolded: the halves of a word are not two code words but bits j and j + zc / 2 of one.
-template <bool kFolded = false>
 class StagedLlr {
  public:
   // Words that a code word takes: the first and the last may be cut.
@@ -155,28 +154,22 @@ class StagedLlr {
   // Starts the copies of the thread block's pair `pair`, by that pair's own zc threads.
   __device__ __forceinline__ StagedLlr(const DecodeIo& io, const DecodeShape& shape,
                                        uint32_t* staged, uint32_t pair, uint32_t row) {
-    if constexpr (kFolded) {
-      block_[0] = block_[1] = io.blocks[blockIdx.x];
-    } else {
-      LoadBlocks(io, blockIdx.x * shape.pairs + pair, block_);
-    }
+    LoadBlocks(io, blockIdx.x * shape.pairs + pair, block_);
     const uint32_t stride = Words(shape.num_sent);
-    const uint32_t threads = kFolded ? shape.zc / 2 : shape.zc;
 #pragma unroll
-    for (int i = 0; i < (kFolded ? 1 : 2); ++i) {
+    for (int i = 0; i < 2; ++i) {
       const uint32_t skip = block_[i].llr_offset % 4;
       const uint32_t words = block_[i].llr_count == 0 ? 0 : (skip + block_[i].llr_count + 3) / 4;
       const int8_t* from = io.llr + (block_[i].llr_offset - skip);
       uint32_t* to = staged + (2 * pair + i) * stride;
       llr_[i] = reinterpret_cast<const int8_t*>(to) + skip;
       const uint32_t target = static_cast<uint32_t>(__cvta_generic_to_shared(to));
-      for (uint32_t w = row; w < words; w += threads) {
+      for (uint32_t w = row; w < words; w += shape.zc) {
         asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(target + 4 * w),
                      "l"(from + 4 * w)
                      : "memory");
       }
     }
-    if constexpr (kFolded) llr_[1] = llr_[0];
   }
 
   // Waits until all threads' copies are there.
@@ -185,20 +178,19 @@ class StagedLlr {
     __syncthreads();
   }
 
-  // Bit `first + row` of both code words, or both folded bits, as a stored app without messages. A whole column that was
+  // Bit `first + row` of both code words as a stored app without messages. A whole column that was
   // received needs no comparisons.
   __device__ __forceinline__ uint32_t App(const DecodeShape& shape, uint32_t first,
                                           uint32_t row) const {
-    const uint32_t second_row = kFolded ? row + shape.zc / 2 : row;
     uint32_t first_u;
     uint32_t second_u;
     if (IsPlain(shape, 0, first) && IsPlain(shape, 1, first)) {
-      const uint32_t sent = first - shape.punctured_bits;
-      first_u = __viaddmax_s32(llr_[0][sent + row], 128, 1);  // -128 reads as -127
-      second_u = __viaddmax_s32(llr_[1][sent + second_row], 128, 1);
+      const uint32_t sent = first - shape.punctured_bits + row;
+      first_u = __viaddmax_s32(llr_[0][sent], 128, 1);  // -128 reads as -127
+      second_u = __viaddmax_s32(llr_[1][sent], 128, 1);
     } else {
       first_u = LoadChannel(shape, block_[0], llr_[0], first + row) + 128;
-      second_u = LoadChannel(shape, block_[1], llr_[1], first + second_row) + 128;
+      second_u = LoadChannel(shape, block_[1], llr_[1], first + row) + 128;
     }
     return Fma2(first_u | second_u << 16, kHalfTwoTo15, 0);
   }
@@ -258,30 +250,6 @@ __device__ __forceinline__ void WriteBits(const DecodeIo& io, const DecodeShape&
   }
 }
 
-// The same of the one code word of a thread block whose words are folded.
-__device__ __forceinline__ void WriteFoldedBits(const DecodeIo& io, const DecodeShape& shape,
-                                                const uint32_t* app, uint32_t stride) {
-  const DecodeBlock& block = io.blocks[blockIdx.x];
-  const uint32_t num_bits = shape.k - block.num_filler;
-  const uint32_t half = shape.zc / 2;
-  uint32_t* out = reinterpret_cast<uint32_t*>(io.bits + block.bits_offset);
-  for (uint32_t i = threadIdx.x; i * 32 < num_bits; i += blockDim.x) {
-    uint32_t word = 0;
-    for (uint32_t j = 0; j < 32; ++j) {
-      const uint32_t b = (j + threadIdx.x) % 32;
-      const uint32_t bit = i * 32 + b;
-      if (bit >= num_bits) continue;
-      const uint32_t column = Divide(bit, shape.zc_magic);
-      const uint32_t row = bit - column * shape.zc;
-      const bool upper = row >= half;
-      const uint32_t signs =
-          Add2(app[column * stride + (upper ? row - half : row)], kHalfMinusQuarter);
-      word |= (signs >> (upper ? 31 : 15) & 1) << (b ^ 7);
-    }
-    out[i] = word;
-  }
-}
-
 // Both code words' soft values of one stored app, as two's complement in the low bytes of the
 // halves: clipped to +-127 around the stored 128, then 1024 + 128 + soft by the rounding of above.
 __device__ __forceinline__ uint32_t ToSoft(uint32_t app) {
@@ -315,16 +283,9 @@ struct Progress {
   uint32_t* fail;   // [pairs] bit 0 and 1: a check of the first or second code word does not hold
 };
 
-// Code words of a thread block.
-template <bool kFolded>
-__device__ __forceinline__ uint32_t NumWords(const DecodeShape& shape) {
-  return kFolded ? 1 : 2 * shape.pairs;
-}
-
-template <bool kFolded = false>
 __device__ __forceinline__ void InitProgress(const DecodeIo& io, const DecodeShape& shape,
                                              const Progress& progress) {
-  const uint32_t words = NumWords<kFolded>(shape);
+  const uint32_t words = 2 * shape.pairs;
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) {
     const bool exists = blockIdx.x * words + i < io.num_blocks;
     progress.state[i] = exists ? kRunning : kWritten;
@@ -338,7 +299,7 @@ __device__ __forceinline__ void InitProgress(const DecodeIo& io, const DecodeSha
 //   check_first(), check_others(): this thread's checks in the first row, and in all others; the
 //                                  sign bit of a half set if one of them does not hold
 //   write(): writes the code words in state kFinished
-template <bool kFolded = false, class CheckFirst, class CheckOthers, class Write>
+template <class CheckFirst, class CheckOthers, class Write>
 __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& shape,
                                        const Progress& progress, uint32_t iteration,
                                        const CheckFirst& check_first,
@@ -350,7 +311,6 @@ __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& sh
   };
   const auto may_hold = [&] {
     const uint32_t fail = progress.fail[pair];
-    if constexpr (kFolded) return progress.state[0] == kRunning && fail == 0;
     return (progress.state[2 * pair] == kRunning && (fail & 1) == 0) ||
            (progress.state[2 * pair + 1] == kRunning && (fail & 2) == 0);
   };
@@ -360,14 +320,13 @@ __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& sh
   const bool worth_it = may_hold();
   if (__syncthreads_or(worth_it)) note(worth_it ? check_others() : 0);
 
-  const uint32_t words = NumWords<kFolded>(shape);
+  const uint32_t words = 2 * shape.pairs;
   const bool last = iteration == shape.max_iterations;
   bool running = false;
   bool finished = false;
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) {
     if (progress.state[i] != kRunning) continue;
-    const uint32_t mine = kFolded ? 3 : 1u << i % 2;
-    const bool holds = (progress.fail[i / 2] & mine) == 0;
+    const bool holds = (progress.fail[i / 2] >> (i % 2) & 1) == 0;
     if (holds || last) {
       progress.state[i] = kFinished;
       DecodeResult result;

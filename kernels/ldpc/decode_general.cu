@@ -1,6 +1,5 @@
 // Launches of the general decoder. Host code around decode_general.cuh.
 #include "kernels/ldpc/decode_general.cuh"
-
 #include "kernels/ldpc/decode_launch.h"
 #include "kernels/ldpc/decode_parameters.cuh"
 

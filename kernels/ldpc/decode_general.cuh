@@ -1,5 +1,5 @@
-// The decoder of everything the fast kernels do not take: flooding schedules, sum-product, and codes
-// whose state does not fit on the chip. Device code; simple first.
+// The decoder of everything the fast kernels do not take: flooding schedules, sum-product, and
+// codes whose state does not fit on the chip. Device code; simple first.
 //
 // A thread block decodes `words` code words side by side, one thread for a row of the circulant of
 // each, then goes on to the next ones. Of each code word there are
@@ -26,14 +26,14 @@ struct GeneralParameters {
   Engine engine;
   float llr_scale;
   char* workspace;
-  uint64_t slot_bytes;       // of the workspace, a thread block
-  uint32_t app_bytes;        // of a code word, a multiple of 16
-  uint32_t message_bytes;    // likewise
+  uint64_t slot_bytes;     // of the workspace, a thread block
+  uint32_t app_bytes;      // of a code word, a multiple of 16
+  uint32_t message_bytes;  // likewise
   bool app_in_workspace;
   bool messages_in_workspace;
   uint16_t row_begin[kMaxRows + 1];
   uint16_t column_begin[kMaxColumns + 1];
-  GeneralEdge edge[kMaxEdges];     // by row
+  GeneralEdge edge[kMaxEdges];      // by row
   uint16_t column_edge[kMaxEdges];  // edges by column, rows ascending
 };
 
@@ -113,8 +113,8 @@ struct SumProductArithmetic {
       const Odds others = before[e].And(backward);
       const float magnitude = -__logf(others.numerator / others.denominator);
       const uint32_t sign = (signs ^ __float_as_uint(q[e])) & 0x80000000;
-      r[e] = __uint_as_float(
-          __float_as_uint(fminf(fmaxf(magnitude, 0.0f), kSumProductLimit)) | sign);
+      r[e] =
+          __uint_as_float(__float_as_uint(fminf(fmaxf(magnitude, 0.0f), kSumProductLimit)) | sign);
       backward = backward.And(ToOdds(q[e]));
     }
   }

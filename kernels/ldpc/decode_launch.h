@@ -1,4 +1,5 @@
-// Inside of the GPU decoder: how decode.cu hands a checked batch to one of the kernels. Host header.
+// Inside of the GPU decoder: how decode.cu hands a checked batch to one of the kernels. Host
+// header.
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_LAUNCH_H_
 #define BASEBAND_KERNELS_LDPC_DECODE_LAUNCH_H_
 
@@ -29,8 +30,8 @@ inline int PairsPerBlock(int zc, int num_pairs, int max_threads, const DeviceLim
   return std::clamp(share, 1, fit);
 }
 
-// The families of kernels. Launch...: the batch is valid and of that family. Prepare...: its part of
-// PrepareDecodeKernels.
+// The families of kernels. Launch...: the batch is valid and of that family. Prepare...: its part
+// of PrepareDecodeKernels.
 absl::Status LaunchNr1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareNr1();
 absl::Status LaunchNr2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);

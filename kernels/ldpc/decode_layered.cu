@@ -1,9 +1,8 @@
 // Launches of the layered decoder of any code. Host code around decode_layered.cuh.
-#include "kernels/ldpc/decode_layered.cuh"
-
 #include <bitset>
 
 #include "kernels/ldpc/decode_launch.h"
+#include "kernels/ldpc/decode_layered.cuh"
 #include "kernels/ldpc/decode_parameters.cuh"
 
 namespace baseband::ldpc {
@@ -27,8 +26,8 @@ int MessageWords(const Code& code) {
 
 // Words for the messages, or for the LLRs staged in their place.
 int MessageArea(const Code& code, int pairs) {
-  const int staged = static_cast<int>(
-      device::StagedLlr<>::Words(static_cast<uint32_t>(code.num_sent())));
+  const int staged =
+      static_cast<int>(device::StagedLlr::Words(static_cast<uint32_t>(code.num_sent())));
   return pairs * std::max(MessageWords(code) * code.zc(), 2 * staged);
 }
 

@@ -22,16 +22,16 @@ struct LayeredRow {
 };
 
 struct alignas(8) LayeredEdge {  // read in one go
-  uint32_t shift4;       // shift * 4
-  uint32_t column_base;  // column * T * 4
+  uint32_t shift4;               // shift * 4
+  uint32_t column_base;          // column * T * 4
 };
 
 struct LayeredParameters {
   DecodeIo io;
   DecodeShape shape;
-  uint32_t factor;     // factor / 4 as halves
-  uint32_t limit;      // magnitude limit * 2^-9 as halves
-  uint32_t minus_zc4;  // -4 * zc
+  uint32_t factor;        // factor / 4 as halves
+  uint32_t limit;         // magnitude limit * 2^-9 as halves
+  uint32_t minus_zc4;     // -4 * zc
   uint32_t num_words;     // of messages, a thread
   uint32_t message_area;  // words for them all, or for the staged LLRs before
   LayeredRow row[kMaxRows];
@@ -63,9 +63,8 @@ class LayeredDecoder {
       }
       const bool settle = p_.shape.early_termination || iteration == p_.shape.max_iterations;
       if (settle && Settle(
-                        p_.io, p_.shape, progress_, iteration,
-                        [&] { return Check(0, 1); }, [&] { return Check(1, p_.shape.rows); },
-                        [&] { Write(); })) {
+                        p_.io, p_.shape, progress_, iteration, [&] { return Check(0, 1); },
+                        [&] { return Check(1, p_.shape.rows); }, [&] { Write(); })) {
         return;
       }
     }
@@ -81,7 +80,7 @@ class LayeredDecoder {
 
   __device__ __forceinline__ void Load() {
     const uint32_t row = row4_ / 4;
-    const StagedLlr<> llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
+    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
     llr.Wait();
 #pragma unroll 2
     for (uint32_t column = 0; column < p_.shape.columns; ++column) {
@@ -99,14 +98,22 @@ class LayeredDecoder {
       if (row.degree >= kFirst + 8) return Dispatch<kFirst + 8>(row);
     }
     switch (row.degree - kFirst) {
-      case 0: return ProcessUpTo<kFirst>(row);
-      case 1: return ProcessUpTo<kFirst + 1>(row);
-      case 2: return ProcessUpTo<kFirst + 2>(row);
-      case 3: return ProcessUpTo<kFirst + 3>(row);
-      case 4: return ProcessUpTo<kFirst + 4>(row);
-      case 5: return ProcessUpTo<kFirst + 5>(row);
-      case 6: return ProcessUpTo<kFirst + 6>(row);
-      default: return ProcessUpTo<kFirst + 7>(row);
+      case 0:
+        return ProcessUpTo<kFirst>(row);
+      case 1:
+        return ProcessUpTo<kFirst + 1>(row);
+      case 2:
+        return ProcessUpTo<kFirst + 2>(row);
+      case 3:
+        return ProcessUpTo<kFirst + 3>(row);
+      case 4:
+        return ProcessUpTo<kFirst + 4>(row);
+      case 5:
+        return ProcessUpTo<kFirst + 5>(row);
+      case 6:
+        return ProcessUpTo<kFirst + 6>(row);
+      default:
+        return ProcessUpTo<kFirst + 7>(row);
     }
   }
 

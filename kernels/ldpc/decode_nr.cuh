@@ -1,9 +1,10 @@
 // The decoder of the NR codes: layered, unrolled over a base graph known at compile time. Device
-// code. The arithmetic is explained in decode_device.cuh, the graph's layout in decode_nr_graph.cuh.
+// code. The arithmetic is explained in decode_device.cuh, the graph's layout in
+// decode_nr_graph.cuh.
 //
-// A thread block decodes `pairs` pairs of code words, pairs * zc <= Graph::kMaxZc threads, one thread for a
-// row of the circulant. A row of the base matrix is thus one check per thread, and after it comes a
-// barrier. On chip for each pair:
+// A thread block decodes `pairs` pairs of code words, pairs * zc <= Graph::kMaxZc threads, one
+// thread for a row of the circulant. A row of the base matrix is thus one check per thread, and
+// after it comes a barrier. On chip for each pair:
 //
 //   shared     app of the core columns   [26][384] words, columns 1536 bytes apart whatever zc is,
 //                                        so that a column is an immediate offset
@@ -11,16 +12,6 @@
 //                                        q = ch always: it is never stored
 //              messages, what is left    [words][384]; before them, the LLRs as they arrive
 //   registers  messages, kRegisterWords of each thread
-//
-// For a launch of few code words there is a folded form, with one code word a thread block and half
-// as many threads: thread t works on rows t and t + zc / 2, and a word holds bits j and j + zc / 2 of
-// a column. The bits of rows t and t + zc / 2 in a block of shift s are j = t + s and j + zc / 2,
-// modulo zc: one word, at j modulo zc / 2, with its halves in place or swapped.
-//
-//   zc = 8, s = 3:   t        0      1      2      3
-//                    bits    3, 7   4, 0   5, 1   6, 2
-//                    word    3      0      1      2        words: 0,4  1,5  2,6  3,7
-//                    halves  place  swap   swap   swap
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NR_CUH_
 
@@ -36,19 +27,13 @@ namespace baseband::ldpc::device {
 
 inline constexpr int kNrMaxEdges = 316;
 
-// Selectors of __byte_perm.
-inline constexpr uint32_t kInPlace = 0x3210;
-inline constexpr uint32_t kSwapped = 0x1032;
-inline constexpr uint32_t kSwapBits = kInPlace ^ kSwapped;
-
 struct NrParameters {
   DecodeIo io;
   DecodeShape shape;
-  uint32_t factor;                     // factor / 4 as halves
-  uint32_t limit;                      // magnitude limit * 2^-9 as halves
-  uint32_t minus_zc4;                  // -4 * zc; folded: -4 * (zc / 2)
-  uint32_t shift4[kNrMaxEdges];        // shift * 4; folded: of shift % (zc / 2)
-  uint16_t fold[kNrMaxEdges];          // folded: kInPlace for a shift < zc / 2, else kSwapped
+  uint32_t factor;               // factor / 4 as halves
+  uint32_t limit;                // magnitude limit * 2^-9 as halves
+  uint32_t minus_zc4;            // -4 * zc
+  uint32_t shift4[kNrMaxEdges];  // shift * 4
 };
 
 // f(0), f(1), .. f(kCount - 1), each argument a compile-time constant.
@@ -65,11 +50,10 @@ __device__ __forceinline__ void Unroll(F&& f) {
   ForEach(std::make_integer_sequence<int, kCount>{}, f);
 }
 
-template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, bool kSoft,
-          bool kFolded>
+template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, bool kSoft>
 class NrDecoder {
   using L = Layout<Graph>;
-  static constexpr int kStride = kFolded ? Graph::kMaxZc / 2 : Graph::kMaxZc;  // words a column
+  static constexpr int kStride = Graph::kMaxZc;  // words a column
   static constexpr int kWords = L::template kWordBegin<kMaxRows>;
   static constexpr int kShareds = kWords > kRegisterWords ? kWords - kRegisterWords : 0;
   static constexpr int kExtensions = kMaxRows - Graph::kDenseRows;
@@ -81,9 +65,8 @@ class NrDecoder {
   static constexpr int kMessagesBegin = kChannelBegin + kExtensions * kStride;
   // zc = 2 has the most code words, kStride of them, and so the most cut words.
   static constexpr int kStaged =
-      kStride * StagedLlr<>::Words(2 * (Graph::kCoreColumns + kExtensions));
-  static constexpr int kProgressBegin =
-      kMessagesBegin + std::max(kShareds * kStride, kStaged);
+      kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kExtensions));
+  static constexpr int kProgressBegin = kMessagesBegin + std::max(kShareds * kStride, kStaged);
   static constexpr int SharedWords(int pairs) { return kProgressBegin + 3 * pairs; }
 
   __device__ __forceinline__ NrDecoder(const NrParameters& p, uint32_t* shared)
@@ -99,7 +82,7 @@ class NrDecoder {
   }
 
   __device__ __forceinline__ void Run() {
-    InitProgress<kFolded>(p_.io, p_.shape, progress_);
+    InitProgress(p_.io, p_.shape, progress_);
     Load();
     for (uint32_t iteration = 1;; ++iteration) {
       settle_ = p_.shape.early_termination || iteration == p_.shape.max_iterations;
@@ -110,10 +93,9 @@ class NrDecoder {
       Prefetch<0>(first);
       RunGroup<0>(first);
       row4_ = Opaque(row4_);
-      if (settle_ && Settle<kFolded>(
-                         p_.io, p_.shape, progress_, iteration,
-                         [&] { return Check<0, 1>(); }, [&] { return Check<1, kMaxRows>(); },
-                         [&] { Write(); })) {
+      if (settle_ && Settle(
+                         p_.io, p_.shape, progress_, iteration, [&] { return Check<0, 1>(); },
+                         [&] { return Check<1, kMaxRows>(); }, [&] { Write(); })) {
         return;
       }
     }
@@ -128,33 +110,22 @@ class NrDecoder {
     static constexpr int kFirstWord = L::template kWordBegin<kFirst>;
     static constexpr int kNumWords = L::template kWordBegin<kLast> - kFirstWord;
     uint32_t address[kEdges];  // of a core edge's app, in bytes
-    uint32_t fold[kEdges];     // folded: how its halves lie
     uint32_t app[kEdges];      // stored app; for an extension edge, ch * 2^-9
     uint32_t word[kNumWords];  // messages
   };
 
   __device__ __forceinline__ uint32_t& App(uint32_t address, int column) {
-    return *reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(app_ + column * kStride) +
-                                        address);
+    return *reinterpret_cast<uint32_t*>(reinterpret_cast<char*>(app_ + column * kStride) + address);
   }
 
-  // Where the bit of this thread's row in the block of an edge lies; see the drawing above.
-  __device__ __forceinline__ void Locate(uint32_t edge, uint32_t& address, uint32_t& fold) const {
-    address = Rotate(row4_, p_.shift4[edge], minus_zc4_) + pair_base_;
-    if constexpr (kFolded) {
-      const bool wrapped = row4_ + p_.shift4[edge] >= 0 - minus_zc4_;
-      fold = wrapped ? p_.fold[edge] ^ kSwapBits : p_.fold[edge];
-    }
-  }
-  // Swaps the halves or leaves them; its own inverse.
-  __device__ __forceinline__ static uint32_t Fold(uint32_t word, uint32_t fold) {
-    if constexpr (kFolded) return __byte_perm(word, 0, fold);
-    return word;
+  // Where the bit of this thread's row in the block of an edge lies in its column, in bytes.
+  __device__ __forceinline__ uint32_t Locate(uint32_t edge) const {
+    return Rotate(row4_, p_.shift4[edge], minus_zc4_) + pair_base_;
   }
 
   __device__ __forceinline__ void Load() {
     const uint32_t row = row4_ / 4;
-    const StagedLlr<kFolded> llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
+    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
     llr.Wait();
     uint32_t first = 0;
 #pragma unroll 2
@@ -162,7 +133,8 @@ class NrDecoder {
       app_[column * kStride + threadIdx.x] = llr.App(p_.shape, first, row);
     }
 #pragma unroll 2
-    for (int i = 0; i < static_cast<int>(p_.shape.rows) - Graph::kDenseRows; ++i, first += p_.shape.zc) {
+    for (int i = 0; i < static_cast<int>(p_.shape.rows) - Graph::kDenseRows;
+         ++i, first += p_.shape.zc) {
       channel_[i * kStride] = Add2(llr.App(p_.shape, first, row), kHalfMinusQuarter);
     }
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
@@ -196,7 +168,7 @@ class NrDecoder {
     Unroll<G::kEdges>([&](auto e) {
       constexpr int kEdge = G::kBegin + e;
       if constexpr (L::template kIsCore<kEdge>) {
-        Locate(kEdge, g.address[e], g.fold[e]);
+        g.address[e] = Locate(kEdge);
         if constexpr (L::template kIsEarly<kFirst, kEdge>) {
           g.app[e] = App(g.address[e], L::template kColumn<kEdge>);
         }
@@ -224,8 +196,8 @@ class NrDecoder {
       constexpr int kWord = L::template kWordBegin<kRow> - G::kFirstWord;
       uint32_t q[kDegree];
       Unroll<kDegree>([&](auto e) {
-        q[e] = Fma2(UnpackMessage(g.word[kWord + e / 2], e % 2), kHalfMinusTwoTo15,
-                    Fold(g.app[kEdge + e], g.fold[kEdge + e]));
+        q[e] =
+            Fma2(UnpackMessage(g.word[kWord + e / 2], e % 2), kHalfMinusTwoTo15, g.app[kEdge + e]);
       });
       // backward[e]: all from edge e on, with the extension edge and the limit.
       uint32_t backward[kDegree + 1];
@@ -244,7 +216,7 @@ class NrDecoder {
         forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
         y[e] = Fma2(x, p_.factor, kHalf1152);
         App(g.address[kEdge + e], L::template kColumn<L::template kEdgeBegin<kRow> + e>) =
-            Fold(Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]), g.fold[kEdge + e]);
+            Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]);
         if constexpr (e % 2 == 1) {
           StoreWord<G::kFirstWord + kWord + e / 2>(PackMessages(y[e - 1], y[e]));
         } else if constexpr (e + 1 == kDegree) {
@@ -324,11 +296,8 @@ class NrDecoder {
       constexpr int kBegin = L::template kEdgeBegin<kRow>;
       uint32_t parity = 0;
       Unroll<L::template kCoreDegree<kRow>>([&](auto e) {
-        uint32_t address;
-        uint32_t fold;
-        Locate(kBegin + e, address, fold);
-        const uint32_t app = App(address, L::template kColumn<kBegin + e>);
-        parity ^= Add2(Fold(app, fold), kHalfMinusQuarter);
+        const uint32_t app = App(Locate(kBegin + e), L::template kColumn<kBegin + e>);
+        parity ^= Add2(app, kHalfMinusQuarter);
       });
       if constexpr (kRow >= Graph::kDenseRows) {
         constexpr int kExtension = kRow - Graph::kDenseRows;
@@ -340,10 +309,6 @@ class NrDecoder {
   }
 
   __device__ __forceinline__ void Write() {
-    if constexpr (kFolded) {
-      WriteFoldedBits(p_.io, p_.shape, app_, kStride);
-      return;
-    }
     WriteBits(p_.io, p_.shape, app_, kStride, progress_.state);
     if constexpr (kSoft) {
       WriteSoft(p_.io, p_.shape, app_, kStride, Graph::kCoreColumns, progress_.state);
@@ -364,13 +329,11 @@ class NrDecoder {
   bool settle_;              // the checks are evaluated after this iteration
 };
 
-template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise,
-          bool kSoft, bool kFolded>
-__global__ void __launch_bounds__(kFolded ? Graph::kMaxZc / 2 : Graph::kMaxZc, kBlocks)
+template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise, bool kSoft>
+__global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
   extern __shared__ uint32_t shared[];
-  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kSoft, kFolded> decoder(parameters,
-                                                                                shared);
+  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kSoft> decoder(parameters, shared);
   decoder.Run();
 }
 

@@ -6,21 +6,18 @@ namespace {
 
 using FewRows = NrVariant<device::BaseGraph1, 4, 8, 2>;
 using AllRows = NrVariant<device::BaseGraph1, 46, 94, 1>;
-using FewWords = NrFolded<device::BaseGraph1>;
 
 }  // namespace
 
 absl::Status LaunchNr1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
-  if (FewWords::Takes(batch, *limits)) return FewWords::Launch(batch, engine, stream);
   if (FewRows::Takes(*batch.code)) return FewRows::Launch(batch, engine, *limits, stream);
   return AllRows::Launch(batch, engine, *limits, stream);
 }
 
 absl::Status PrepareNr1() {
   BASEBAND_RETURN_IF_ERROR(FewRows::Prepare());
-  BASEBAND_RETURN_IF_ERROR(FewWords::Prepare());
   return AllRows::Prepare();
 }
 

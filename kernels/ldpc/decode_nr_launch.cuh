@@ -45,11 +45,10 @@ template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks>
 struct NrVariant {
   template <bool kSidewise, bool kSoft>
   static constexpr auto Kernel() {
-    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise,
-                                  kSoft, false>;
+    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise, kSoft>;
   }
   static constexpr int SharedBytes(int pairs) {
-    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, false, false>::SharedWords(pairs);
+    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, false>::SharedWords(pairs);
   }
   static_assert(kBlocks * (SharedBytes(Graph::kMaxZc / 2) + 1024) <= 228 * 1024);
 
@@ -73,39 +72,6 @@ struct NrVariant {
                                   : (batch.soft ? Kernel<false, true>() : Kernel<false, false>());
     return LaunchKernel(kernel, (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes(pairs), p,
                         stream);
-  }
-};
-
-// One code word a thread block, for launches that leave multiprocessors without work otherwise: half
-// the instructions of a pair, so that a code word alone is done sooner.
-template <class Graph>
-struct NrFolded {
-  static constexpr int kRegisterWords = 255;  // all messages
-  static constexpr auto kKernel =
-      device::DecodeNrKernel<Graph, Graph::kRows, kRegisterWords, 1, false, false, true>;
-  static constexpr int kSharedBytes =
-      4 * device::NrDecoder<Graph, Graph::kRows, kRegisterWords, false, false,
-                            true>::SharedWords(1);
-  static constexpr int kLeastZc = 64;
-
-  static bool Takes(const DecodeBatch& batch, const DeviceLimits& limits) {
-    const int zc = batch.code->zc();
-    return batch.num_blocks <= limits.multiprocessors && zc % 2 == 0 && zc >= kLeastZc &&
-           batch.soft == nullptr;
-  }
-
-  static absl::Status Prepare() { return PrepareKernel(kKernel, kSharedBytes); }
-
-  static absl::Status Launch(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-    device::NrParameters p = MakeNrParameters<Graph>(batch, engine, 1);
-    const uint32_t half4 = 2 * p.shape.zc;
-    p.minus_zc4 = 0 - half4;
-    for (int e = 0; e < static_cast<int>(batch.code->edges().size()); ++e) {
-      const bool upper = p.shift4[e] >= half4;
-      p.fold[e] = upper ? device::kSwapped : device::kInPlace;
-      if (upper) p.shift4[e] -= half4;
-    }
-    return LaunchKernel(kKernel, batch.num_blocks, batch.code->zc() / 2, kSharedBytes, p, stream);
   }
 };
 

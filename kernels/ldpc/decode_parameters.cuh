@@ -23,8 +23,7 @@ inline device::DecodeShape MakeShape(const DecodeBatch& batch, const Engine& eng
   const Code& code = *batch.code;
   device::DecodeShape shape;
   shape.zc = static_cast<uint32_t>(code.zc());
-  shape.zc_magic =
-      code.zc() == 1 ? 0 : static_cast<uint32_t>((uint64_t{1} << 32) / shape.zc) + 1;
+  shape.zc_magic = code.zc() == 1 ? 0 : static_cast<uint32_t>((uint64_t{1} << 32) / shape.zc) + 1;
   shape.pairs = static_cast<uint32_t>(pairs);
   shape.rows = static_cast<uint32_t>(code.rows());
   shape.columns = static_cast<uint32_t>(code.columns());

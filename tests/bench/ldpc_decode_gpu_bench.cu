@@ -1,6 +1,6 @@
-// Decoding on a GPU with everything in device memory: checks each result against the CPU first, then
-// prints information bits per second and the time of a launch, beside what open cuPHY reaches on an
-// H200 (measured with its own bench, same code, iterations and counting).
+// Decoding on a GPU with everything in device memory: checks each result against the CPU first,
+// then prints information bits per second and the time of a launch, beside what open cuPHY reaches
+// on an H200 (measured with its own bench, same code, iterations and counting).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -69,8 +69,8 @@ void Run(const Case& test, cudaStream_t stream) {
     words.push_back(testing::QuantiseLlr(
         testing::SendOverAwgn(testing::SentBits(code, word), variance, random)));
     expected.emplace_back(bytes);
-    expected_results.push_back(ldpc::DecodeOnCpu(code, parameters, 0, words.back(),
-                                                 absl::MakeSpan(expected.back()), {}));
+    expected_results.push_back(
+        ldpc::DecodeOnCpu(code, parameters, 0, words.back(), absl::MakeSpan(expected.back()), {}));
   }
   const auto count = static_cast<size_t>(test.num_blocks);
   std::vector<int8_t> llr;

@@ -79,8 +79,9 @@ class Launch {
     poison.iterations = kGuard;
     poison.parity_ok = kGuard;
     device_results_ = ToDevice(std::vector<DecodeResult>(jobs.size() + 1, poison));
-    device_workspace_ = ToDevice(std::vector<uint8_t>(
-        static_cast<size_t>(DecodeWorkspaceBytes(code, parameters)), kGuard), 1);
+    device_workspace_ = ToDevice(
+        std::vector<uint8_t>(static_cast<size_t>(DecodeWorkspaceBytes(code, parameters)), kGuard),
+        1);
     batch_.code = &code;
     batch_.parameters = parameters;
     batch_.blocks = device_blocks_.data();
@@ -193,8 +194,8 @@ Job RandomJob(const Code& code, Random& random, bool wants_soft) {
   if (code.encode_plan().ok()) word = testing::RandomWord(code, job.num_filler, random);
   const double ebn0_db = 1.0 + random.Below(6);
   const double variance = testing::NoiseVariance(ebn0_db, testing::SentRate(code));
-  job.llr = testing::QuantiseLlr(
-      testing::SendOverAwgn(testing::SentBits(code, word), variance, random));
+  job.llr =
+      testing::QuantiseLlr(testing::SendOverAwgn(testing::SentBits(code, word), variance, random));
   switch (random.Below(6)) {
     case 0:
       job.llr.resize(static_cast<size_t>(1 + random.Below(code.num_sent())));
@@ -291,8 +292,8 @@ TEST_F(LdpcDecodeGpuTest, EqualsTheCpuForEveryNumberOfRows) {
 
 TEST_F(LdpcDecodeGpuTest, EqualsTheCpuForEveryBatchSize) {
   Random random(3);
-  for (const CodePtr& code : {*NrCode(1, 384), *NrCode(1, 384, 4), *NrCode(2, 96),
-                              *NrCode(1, 2), *WimaxCode("1/2", 2304), *WifiCode("5/6", 648)}) {
+  for (const CodePtr& code : {*NrCode(1, 384), *NrCode(1, 384, 4), *NrCode(2, 96), *NrCode(1, 2),
+                              *WimaxCode("1/2", 2304), *WifiCode("5/6", 648)}) {
     for (const size_t count : {1, 2, 3, 31, 32, 33, 263, 264, 265, 700}) {
       ExpectEqualToCpu(*code, Iterations(5, true), RandomJobs(*code, count, random, false));
     }
@@ -440,8 +441,8 @@ TEST_F(LdpcDecodeGpuTest, SumProductAgreesWithTheReferenceWithinItsBound) {
               const double low = std::round((app - kAppTolerance) * parameters.llr_scale);
               const double high = std::round((app + kAppTolerance) * parameters.llr_scale);
               const int soft = decoded[j].soft[i];
-              num_wrong += soft < std::clamp(low, -127.0, 127.0) ||
-                           soft > std::clamp(high, -127.0, 127.0);
+              num_wrong +=
+                  soft < std::clamp(low, -127.0, 127.0) || soft > std::clamp(high, -127.0, 127.0);
             }
             if (i < code->k() - jobs[j].num_filler && std::fabs(app) > kAppTolerance) {
               num_wrong += testing::BitAt(decoded[j].bits, i) != (app < 0);
