@@ -9,8 +9,9 @@
 
 namespace baseband::ldpc {
 
-// One code block of a launch. Offsets are in bytes.
-struct DecodeBlock {
+// One code block of a launch. Offsets are in bytes. Aligned so that any of an array of them may be
+// the first of a launch.
+struct alignas(16) DecodeBlock {
   uint32_t llr_offset = 0;   // in `llr`; any
   uint32_t llr_count = 0;    // 1 .. code.num_sent()
   uint32_t bits_offset = 0;  // in `bits`; a multiple of 4
