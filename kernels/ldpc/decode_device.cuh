@@ -153,7 +153,8 @@ class StagedLlr {
 
   // Starts the copies of the thread block's pair `pair`, by that pair's own zc threads.
   __device__ __forceinline__ StagedLlr(const DecodeIo& io, const DecodeShape& shape,
-                                       uint32_t* staged, uint32_t pair, uint32_t row) {
+                                       uint32_t* staged, uint32_t pair, uint32_t row)
+      : shape_(shape), row_(row) {
     LoadBlocks(io, blockIdx.x * shape.pairs + pair, block_);
     const uint32_t stride = Words(shape.num_sent);
 #pragma unroll
@@ -178,31 +179,47 @@ class StagedLlr {
     __syncthreads();
   }
 
-  // Bit `first + row` of both code words as a stored app without messages. A whole column that was
-  // received needs no comparisons.
-  __device__ __forceinline__ uint32_t App(const DecodeShape& shape, uint32_t first,
-                                          uint32_t row) const {
-    uint32_t first_u;
-    uint32_t second_u;
-    if (IsPlain(shape, 0, first) && IsPlain(shape, 1, first)) {
-      const uint32_t sent = first - shape.punctured_bits + row;
-      first_u = __viaddmax_s32(llr_[0][sent], 128, 1);  // -128 reads as -127
-      second_u = __viaddmax_s32(llr_[1][sent], 128, 1);
-    } else {
-      first_u = LoadChannel(shape, block_[0], llr_[0], first + row) + 128;
-      second_u = LoadChannel(shape, block_[1], llr_[1], first + row) + 128;
+  // Stores column 0 .. columns - 1 of both code words as app without messages, at app[column *
+  // stride]; from column `unbiased` on as ch * 2^-9. In the middle lie the plain columns, all of
+  // whose bits were received of both code words: there nothing needs to be compared.
+  __device__ __forceinline__ void Store(uint32_t columns, uint32_t unbiased, uint32_t* app,
+                                        uint32_t stride) const {
+    const uint32_t begin = min(columns, (shape_.punctured_bits + shape_.zc - 1) / shape_.zc);
+    const uint32_t end = max(begin, min(columns, min(PlainEnd(0), PlainEnd(1))));
+    for (uint32_t c = 0; c < begin; ++c) app[c * stride] = Load(c, unbiased);
+    const int8_t* first = llr_[0] + begin * shape_.zc - shape_.punctured_bits + row_;
+    const int8_t* second = llr_[1] + begin * shape_.zc - shape_.punctured_bits + row_;
+#pragma unroll 4
+    for (uint32_t c = begin; c < end; ++c, first += shape_.zc, second += shape_.zc) {
+      // -128 reads as -127
+      app[c * stride] =
+          ToApp(static_cast<uint32_t>(__viaddmax_s32(*first, 128, 1)),
+                static_cast<uint32_t>(__viaddmax_s32(*second, 128, 1)), c >= unbiased);
     }
-    return Fma2(first_u | second_u << 16, kHalfTwoTo15, 0);
+    for (uint32_t c = end; c < columns; ++c) app[c * stride] = Load(c, unbiased);
   }
 
  private:
-  __device__ __forceinline__ bool IsPlain(const DecodeShape& shape, int i, uint32_t first) const {
-    const uint32_t end = first + shape.zc;
-    return !shape.hard_input && first >= shape.punctured_bits &&
-           end - shape.punctured_bits <= block_[i].llr_count &&
-           (first >= shape.k || end <= shape.k - block_[i].num_filler);
+  __device__ __forceinline__ uint32_t PlainEnd(int i) const {
+    if (shape_.hard_input) return 0;
+    const uint32_t received = (block_[i].llr_count + shape_.punctured_bits) / shape_.zc;
+    const uint32_t filler =
+        block_[i].num_filler == 0 ? received : (shape_.k - block_[i].num_filler) / shape_.zc;
+    return min(received, filler);
+  }
+  __device__ __forceinline__ uint32_t Load(uint32_t column, uint32_t unbiased) const {
+    const uint32_t bit = column * shape_.zc + row_;
+    return ToApp(LoadChannel(shape_, block_[0], llr_[0], bit) + 128,
+                 LoadChannel(shape_, block_[1], llr_[1], bit) + 128, column >= unbiased);
+  }
+  // Of ch + 128 twice.
+  __device__ __forceinline__ static uint32_t ToApp(uint32_t first, uint32_t second,
+                                                   bool without_bias) {
+    return Fma2(first | second << 16, kHalfTwoTo15, without_bias ? kHalfMinusQuarter : 0);
   }
 
+  const DecodeShape& shape_;
+  uint32_t row_;
   DecodeBlock block_[2];
   const int8_t* llr_[2];
 };
@@ -229,6 +246,7 @@ __device__ __forceinline__ void WriteBits(const DecodeIo& io, const DecodeShape&
     const bool wanted[2] = {state[2 * pair] == kFinished, state[2 * pair + 1] == kFinished};
     if (!wanted[0] && !wanted[1]) continue;
     uint32_t word[2] = {0, 0};
+#pragma unroll 4
     for (uint32_t j = 0; j < 32; ++j) {
       const uint32_t b = (j + threadIdx.x) % 32;
       const uint32_t bit = first_bit + b;

@@ -79,13 +79,9 @@ class LayeredDecoder {
   }
 
   __device__ __forceinline__ void Load() {
-    const uint32_t row = row4_ / 4;
-    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
+    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row4_ / 4);
     llr.Wait();
-#pragma unroll 2
-    for (uint32_t column = 0; column < p_.shape.columns; ++column) {
-      app_[column * threads_ + threadIdx.x] = llr.App(p_.shape, column * p_.shape.zc, row);
-    }
+    llr.Store(p_.shape.columns, p_.shape.columns, app_ + threadIdx.x, threads_);
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
 #pragma unroll 4
     for (uint32_t i = 0; i < p_.num_words; ++i) messages_[i * threads_] = kNoMessages;

@@ -124,19 +124,10 @@ class NrDecoder {
   }
 
   __device__ __forceinline__ void Load() {
-    const uint32_t row = row4_ / 4;
-    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row);
+    const StagedLlr llr(p_.io, p_.shape, messages_ - threadIdx.x, pair_, row4_ / 4);
     llr.Wait();
-    uint32_t first = 0;
-#pragma unroll 2
-    for (int column = 0; column < Graph::kCoreColumns; ++column, first += p_.shape.zc) {
-      app_[column * kStride + threadIdx.x] = llr.App(p_.shape, first, row);
-    }
-#pragma unroll 2
-    for (int i = 0; i < static_cast<int>(p_.shape.rows) - Graph::kDenseRows;
-         ++i, first += p_.shape.zc) {
-      channel_[i * kStride] = Add2(llr.App(p_.shape, first, row), kHalfMinusQuarter);
-    }
+    llr.Store(Graph::kCoreColumns + p_.shape.rows - Graph::kDenseRows, Graph::kCoreColumns,
+              app_ + threadIdx.x, kStride);
     __syncthreads();  // the staged LLRs are read: their place becomes the messages'
     Unroll<(kWords < kRegisterWords ? kWords : kRegisterWords)>(
         [&](auto i) { registers_[i] = kNoMessages; });
