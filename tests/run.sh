@@ -25,8 +25,7 @@ ctest --test-dir "$folder" -L "^($labels)\$" -j "$(nproc)" --output-on-failure -
 [ -s "$report" ] || { echo "run.sh: ctest did not run" >&2; exit 1; }
 
 count() { sed -n "s/.*[[:space:]]$1=\"\([0-9]*\)\".*/\1/p" "$report" | head -n 1; }
-total=$(sed -n '/<testsuite/,/>/p' "$report" | tr '\n' ' ' | sed -n 's/.* tests="\([0-9]*\)".*/\1/p')
-failed=$(count failures) skipped=$(count skipped) disabled=$(count disabled)
+total=$(count tests) failed=$(count failures) skipped=$(count skipped) disabled=$(count disabled)
 passed=$((total - failed - skipped - disabled))
 [ "$skipped" = 0 ] || echo "$skipped skipped"
 echo "$passed passed, $failed failed"

@@ -42,7 +42,7 @@ class RefusalsTest : public ::testing::Test {
   static void TearDownTestSuite() {
     delete stub_;
     if (server_ != nullptr) {
-      EXPECT_EQ(server_->Terminate(), 0);
+      EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
     }
     delete server_;
   }
