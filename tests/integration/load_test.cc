@@ -187,7 +187,8 @@ TEST(LoadTest, DeadlinesAreAnsweredInTimeAndCostNoDeviceTime) {
 
   EXPECT_THAT(complaints.Get(), ::testing::IsEmpty());
   ExpectNothingHeld(*server);
-  EXPECT_GT(server->Metric("baseband_dropped_total", {"cause=\"deadline\""}) +
+  // Late when they arrived, late in the queue, or given up by the client in the queue.
+  EXPECT_GT(server->Metric("baseband_dropped_total") +
                 server->Metric("baseband_rejected_total", {"DEADLINE_EXCEEDED"}),
             0);
   EXPECT_EQ(server->Terminate(), 0) << server->process().Output();
