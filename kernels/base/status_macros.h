@@ -8,11 +8,11 @@
 #include "absl/status/statusor.h"
 
 // Evaluates `expr`, an absl::Status, and returns it from the enclosing function unless it is OK.
-#define BASEBAND_RETURN_IF_ERROR(expr)                        \
-  do {                                                        \
+#define BASEBAND_RETURN_IF_ERROR(expr)                                  \
+  do {                                                                  \
     if (absl::Status baseband_status = (expr); !baseband_status.ok()) { \
-      return baseband_status;                                 \
-    }                                                         \
+      return baseband_status;                                           \
+    }                                                                   \
   } while (false)
 
 // Evaluates `expr`, an absl::StatusOr, once: returns its status unless it is OK, else moves its

@@ -237,10 +237,12 @@ __device__ __forceinline__ void RunFinalPhase(const Task& task, const Program& p
     const uint32_t index = Quotient(item, phase.magic);
     const uint32_t word = item - index * apart;
     const EncodeTableSum sum = program.Sum(phase.first_sum + index);
-    const uint2 total = SumAtWord<true>(program, sum, task.groups + word, apart);
+    // Of an odd number of words the last stands alone: what lies behind the group may be in change.
+    const bool has_second = word + apart < task.header.group_words;
+    const uint2 total = SumAtWord<true>(program, sum, task.groups + word, has_second ? apart : 0);
     const uint32_t at = sum.parity * task.header.group_words + word;
     WriteParity<kWholeWords>(task, parity, at, total.x);
-    if (word + apart < task.header.group_words) {
+    if (has_second) {
       WriteParity<kWholeWords>(task, parity, at + apart, total.y);
     }
   }

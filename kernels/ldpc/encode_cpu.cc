@@ -177,14 +177,16 @@ HWY_INLINE void RunSums(const EncodeProgram& program, int zc, EncodeArena* arena
   for (const EncodeProgram::Sum& sum : program.sums) {
     const uint32_t* const first = program.cpu_positions.data() + sum.first_source;
     const uint32_t* const last = first + sum.num_sources;
-    uint64_t* const group = arena->groups + sum.group * CpuGroupWords(zc);
-    uint64_t* const parity = arena->parity + sum.parity * kMaxWords;
+    uint64_t* const group =
+        sum.is_kept() ? arena->groups + sum.group * CpuGroupWords(zc) : nullptr;
+    uint64_t* const parity =
+        sum.parity != EncodeProgram::kNone ? arena->parity + sum.parity * kMaxWords : nullptr;
     for (int word = 0; word < num_words; word += lanes) {
       V total = hn::Zero(d);
       for (const uint32_t* position = first; position != last; ++position) {
         total = hn::Xor(total, Rotated(arena->groups + word, *position));
       }
-      if (sum.parity != EncodeProgram::kNone) {
+      if (parity != nullptr) {
         hn::StoreU(total, d, parity + word);
       }
       if (sum.is_kept()) {

@@ -234,9 +234,8 @@ class TableBuilder {
     header_.sums_at = Append(sums_, &table_);
     header_.sources_at = Append(sources_, &table_);
     header_.copied_words = is_copied ? static_cast<uint32_t>(table_.size()) - header_.phases_at : 0;
-    // The second word of an odd number may be read, unused, one word past the last group.
     header_.shared_bytes =
-        4 * (header_.copied_words + header_.staging_words + GroupAt(program_.num_groups) + 1);
+        4 * (header_.copied_words + header_.staging_words + GroupAt(program_.num_groups));
     std::memcpy(table_.data(), &header_, sizeof(header_));
   }
 
