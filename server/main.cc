@@ -132,8 +132,7 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
   });
   std::unique_ptr<MetricsServer> metrics_server;
   if (!config.metrics_listen.empty()) {
-    BASEBAND_ASSIGN_OR_RETURN(metrics_server,
-                              MetricsServer::Start(config.metrics_listen, metrics));
+    BASEBAND_ASSIGN_OR_RETURN(metrics_server, MetricsServer::Start(config.metrics_listen, metrics));
     spdlog::info("metrics at http://{}/metrics", config.metrics_listen);
   }
 

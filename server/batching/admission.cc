@@ -7,9 +7,8 @@ namespace baseband::server {
 absl::StatusOr<AdmissionTicket> Admission::Enter(int64_t bytes) {
   absl::MutexLock lock(&mutex_);
   if (usage_.requests >= max_requests_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the queue is full: ", usage_.requests, " of ", max_requests_,
-                     " requests are waiting"));
+    return absl::ResourceExhaustedError(absl::StrCat("the queue is full: ", usage_.requests, " of ",
+                                                     max_requests_, " requests are waiting"));
   }
   // A request that is larger than the whole bound may still come alone.
   if (usage_.bytes > 0 && usage_.bytes + bytes > max_bytes_) {

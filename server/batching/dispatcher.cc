@@ -29,8 +29,8 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, absl::Span<Device* cons
     queues_.emplace_back(options.limits);
   }
   for (Device* device : devices_) {
-    metrics_numbers_.push_back(metrics_->AddDevice(
-        device->id(), device->kind(), device->name(), static_cast<int>(device->lanes().size())));
+    metrics_numbers_.push_back(metrics_->AddDevice(device->id(), device->kind(), device->name(),
+                                                   static_cast<int>(device->lanes().size())));
     for (const std::unique_ptr<Lane>& lane : device->lanes()) {
       free_lanes_.push_back(lane.get());
     }
@@ -193,8 +193,8 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   if (status.ok()) {
     batch->Finish();
   } else if (!lane->device().healthy()) {
-    status = absl::UnavailableError(absl::StrCat(lane->device().id(), " was lost: ",
-                                                 status.message()));
+    status =
+        absl::UnavailableError(absl::StrCat(lane->device().id(), " was lost: ", status.message()));
   }
   std::vector<JobPtr> jobs = batch->TakeJobs();
   batch.reset();
@@ -229,9 +229,8 @@ void Dispatcher::Answer(absl::Status status, JobPtr job) {
 void Dispatcher::WaitUntilIdle() {
   absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(
-      +[](Dispatcher* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
-        return self->unanswered_ == 0;
-      },
+      +[](Dispatcher* self)
+           ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) { return self->unanswered_ == 0; },
       this));
 }
 

@@ -38,8 +38,7 @@ struct DispatcherOptions {
 class Dispatcher {
  public:
   // `devices` outlive the dispatcher, and so does `metrics`.
-  Dispatcher(const DispatcherOptions& options, absl::Span<Device* const> devices,
-             Metrics* metrics);
+  Dispatcher(const DispatcherOptions& options, absl::Span<Device* const> devices, Metrics* metrics);
   // Waits until every accepted job was answered. Nothing may be submitted any more.
   ~Dispatcher();
 

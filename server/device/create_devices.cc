@@ -31,8 +31,8 @@ absl::StatusOr<std::vector<std::unique_ptr<Device>>> CreateCudaDevices(
   std::vector<std::unique_ptr<Device>> devices;
   for (const int ordinal : ordinals) {
     if (ordinal >= count) {
-      return absl::UnavailableError(absl::StrCat("device cuda:", ordinal, " is not in [0, ",
-                                                 count - 1, "]"));
+      return absl::UnavailableError(
+          absl::StrCat("device cuda:", ordinal, " is not in [0, ", count - 1, "]"));
     }
     CudaDeviceOptions cuda;
     cuda.ordinal = ordinal;
@@ -80,8 +80,7 @@ absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options) {
   return result;
 }
 
-absl::StatusOr<std::shared_ptr<HostPool>> CreateHostPool(const Devices& devices,
-                                                         int64_t capacity) {
+absl::StatusOr<std::shared_ptr<HostPool>> CreateHostPool(const Devices& devices, int64_t capacity) {
 #if BASEBAND_HAS_CUDA
   if (HasCuda(devices)) {
     return CreatePinnedPool(capacity);

@@ -19,8 +19,8 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(const CudaDeviceO
 absl::Status CudaDevice::Init() {
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaSetDevice(options_.ordinal), "cudaSetDevice"));
   cudaDeviceProp properties;
-  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
-      cudaGetDeviceProperties(&properties, options_.ordinal), "cudaGetDeviceProperties"));
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetDeviceProperties(&properties, options_.ordinal),
+                                          "cudaGetDeviceProperties"));
   id_ = absl::StrCat("cuda:", options_.ordinal);
   name_ = properties.name;
   memory_bytes_ = static_cast<int64_t>(properties.totalGlobalMem);
@@ -32,8 +32,8 @@ absl::Status CudaDevice::Init() {
         cudaMalloc(&workspace_, static_cast<size_t>(options_.workspace_bytes)), "cudaMalloc"));
   }
   cudaEvent_t free = nullptr;
-  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
-      cudaEventCreateWithFlags(&free, cudaEventDisableTiming), "cudaEventCreate"));
+  BASEBAND_RETURN_IF_ERROR(
+      cuda::ToStatus(cudaEventCreateWithFlags(&free, cudaEventDisableTiming), "cudaEventCreate"));
   {
     absl::MutexLock lock(&workspace_mutex_);
     workspace_free_ = free;

@@ -129,9 +129,9 @@ void CudaLane::WaitForTasks() {
       busy_ = false;
     }
     // What was enqueued before an error still runs and uses the task's memory: wait in any case.
-    const absl::Status end = status.ok() ? WaitForEnd()
-                                         : cuda::ToStatus(cudaStreamSynchronize(stream_.get()),
-                                                          "cudaStreamSynchronize");
+    const absl::Status end =
+        status.ok() ? WaitForEnd()
+                    : cuda::ToStatus(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
     if (status.ok() && end.ok()) {
       const absl::Duration copy_in = times.copy_in;
       times = ReadTimes();

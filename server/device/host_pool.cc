@@ -35,8 +35,8 @@ void HostLease::Reset() {
 
 std::shared_ptr<HostPool> HostPool::Create(uint8_t* memory, int64_t capacity,
                                            std::function<void()> free_memory) {
-  return std::shared_ptr<HostPool>(new HostPool(memory, capacity / kAlignment * kAlignment,
-                                                std::move(free_memory)));
+  return std::shared_ptr<HostPool>(
+      new HostPool(memory, capacity / kAlignment * kAlignment, std::move(free_memory)));
 }
 
 absl::StatusOr<std::shared_ptr<HostPool>> HostPool::CreatePageable(int64_t capacity) {

@@ -7,9 +7,9 @@ namespace baseband::server {
 namespace {
 
 absl::Status Copy(void* target, const void* source, int64_t bytes, cudaStream_t stream) {
-  return cuda::ToStatus(cudaMemcpyAsync(target, source, static_cast<size_t>(bytes),
-                                        cudaMemcpyDefault, stream),
-                        "cudaMemcpyAsync");
+  return cuda::ToStatus(
+      cudaMemcpyAsync(target, source, static_cast<size_t>(bytes), cudaMemcpyDefault, stream),
+      "cudaMemcpyAsync");
 }
 
 }  // namespace

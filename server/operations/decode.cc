@@ -32,8 +32,8 @@ DecodeJob::DecodeJob(std::vector<DecodeGroup> groups)
   results.resize(static_cast<size_t>(footprint.blocks));
   const auto result_bytes = static_cast<int64_t>(sizeof(ldpc::DecodeResult));
   footprint.input_bytes = AlignUp(payload_bytes);
-  footprint.output_bytes = AlignUp(landing_bytes) + AlignUp(footprint.blocks * result_bytes) +
-                           2 * kLaneAlignment;
+  footprint.output_bytes =
+      AlignUp(landing_bytes) + AlignUp(footprint.blocks * result_bytes) + 2 * kLaneAlignment;
   footprint.control_bytes = AlignUp(footprint.blocks * kDescriptorBytes);
 }
 
@@ -65,11 +65,10 @@ DecodeBatch::DecodeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {
 void DecodeBatch::RunPiece(int piece) {
   const Block& block = blocks_[static_cast<size_t>(piece)];
   const DecodeGroup& group = *block.group;
-  *block.result = ldpc::DecodeOnCpu(
-      *group.code, group.parameters, group.num_filler,
-      {block.llr, static_cast<size_t>(group.llr_count)},
-      {block.bits, static_cast<size_t>(group.bits_bytes())},
-      {block.soft, static_cast<size_t>(group.soft_bytes())});
+  *block.result = ldpc::DecodeOnCpu(*group.code, group.parameters, group.num_filler,
+                                    {block.llr, static_cast<size_t>(group.llr_count)},
+                                    {block.bits, static_cast<size_t>(group.bits_bytes())},
+                                    {block.soft, static_cast<size_t>(group.soft_bytes())});
 }
 
 std::vector<uint32_t> DecodeBatch::GroupByShape() {

@@ -49,8 +49,8 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
       }
     }
   }
-  results_offset_ = output_.Add(
-      static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeResult)), nullptr);
+  results_offset_ =
+      output_.Add(static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeResult)), nullptr);
 
   auto* descriptor = reinterpret_cast<ldpc::DecodeBlock*>(lane.control_host);
   for (const uint32_t b : GroupByShape()) {
@@ -69,8 +69,8 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
   if (in_place_) {
     return absl::OkStatus();
   }
-  BASEBAND_RETURN_IF_ERROR(CopyControl(
-      static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeBlock)), lane));
+  BASEBAND_RETURN_IF_ERROR(
+      CopyControl(static_cast<int64_t>(blocks_.size() * sizeof(ldpc::DecodeBlock)), lane));
   return CopyToDevice(input_.runs(), lane);
 }
 
@@ -84,8 +84,7 @@ absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
     launch.parameters = shape.group->parameters;
     launch.blocks = descriptors + shape.begin;
     launch.num_blocks = static_cast<int>(shape.count);
-    launch.llr =
-        reinterpret_cast<const int8_t*>(in_place_ ? input_.base() : lane.input_device);
+    launch.llr = reinterpret_cast<const int8_t*>(in_place_ ? input_.base() : lane.input_device);
     launch.bits = output;
     launch.soft = reinterpret_cast<int8_t*>(output);
     launch.results = reinterpret_cast<ldpc::DecodeResult*>(output + results_offset_);

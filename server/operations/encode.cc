@@ -51,7 +51,8 @@ EncodeJob::EncodeJob(std::vector<EncodeGroup> groups)
 void JoinCodeword(const EncodeGroup& group, const uint8_t* info, const uint8_t* parity,
                   uint8_t* reply) {
   const ldpc::Code& code = *group.code;
-  const int skip = group.output == EncodeOutput::kCodeword ? code.punctured_columns() * code.zc() : 0;
+  const int skip =
+      group.output == EncodeOutput::kCodeword ? code.punctured_columns() * code.zc() : 0;
   const int64_t bits = group.output_bits();
   reply[BytesForBits(bits) - 1] = 0;
   const int info_bits = std::max(0, group.info_bits() - skip);

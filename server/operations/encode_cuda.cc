@@ -23,8 +23,8 @@ bool IsDirect(const EncodeJob& job) {
 absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
   in_place_ = FitsInPlace(jobs_);
   input_ = in_place_ ? InputLayout::InPlace(jobs_) : InputLayout(jobs_, lane.capacity.input_bytes);
-  const auto descriptors = absl::MakeSpan(
-      reinterpret_cast<ldpc::EncodeBlock*>(lane.control_host), blocks_.size());
+  const auto descriptors =
+      absl::MakeSpan(reinterpret_cast<ldpc::EncodeBlock*>(lane.control_host), blocks_.size());
   tables_offset_ = AlignUp(static_cast<int64_t>(descriptors.size() * sizeof(ldpc::EncodeBlock)));
   int64_t control_end = tables_offset_;
   std::map<const ldpc::Code*, uint32_t> table_offsets;
@@ -46,8 +46,8 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
         const Block& block = blocks_[next];
         ldpc::EncodeBlock& descriptor = descriptors[next];
         descriptor.table_offset = table->second;
-        descriptor.info_offset = static_cast<uint32_t>(input_.device_offset(i) +
-                                                       (block.info - job(i).input.data()));
+        descriptor.info_offset =
+            static_cast<uint32_t>(input_.device_offset(i) + (block.info - job(i).input.data()));
         descriptor.info_bits = static_cast<uint32_t>(group.info_bits());
         descriptor.parity_offset = static_cast<uint32_t>(parity_offset);
         if (!direct) {

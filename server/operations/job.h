@@ -31,10 +31,10 @@ struct Footprint {
 
 // When what happened, and with whom.
 struct JobTimes {
-  absl::Time arrived;     // the whole message was there
-  absl::Time submitted;   // accepted, payload gathered
-  absl::Time started;     // left the queue
-  StageTimes stages;      // of its batch
+  absl::Time arrived;    // the whole message was there
+  absl::Time submitted;  // accepted, payload gathered
+  absl::Time started;    // left the queue
+  StageTimes stages;     // of its batch
   int64_t batch_blocks = 0;
   int64_t batch_requests = 0;
 };

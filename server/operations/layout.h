@@ -28,7 +28,8 @@ std::vector<CopyRun> JoinAdjacent(std::vector<CopyRun> runs);
 
 // Where each job's payload goes in a lane's input memory, and the fewest copies that bring it
 // there: 256 small copies cost 600 us, one copy of the same bytes 12 us (DESIGN). Payloads that are
-// neighbours in the host pool share a copy, with the small gaps between them while `capacity` lasts.
+// neighbours in the host pool share a copy, with the small gaps between them while `capacity`
+// lasts.
 class InputLayout {
  public:
   InputLayout() = default;

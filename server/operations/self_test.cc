@@ -84,18 +84,18 @@ absl::Status TestLane(Lane& lane, HostPool& staging, HostPool& reply) {
   encode.code = code;
   encode.count = kCount;
   encode.output = EncodeOutput::kFullCodeword;
-  BASEBAND_ASSIGN_OR_RETURN(
-      JobPtr encoded, Run(lane, std::make_unique<EncodeJob>(std::vector<EncodeGroup>{encode}),
-                          Repeat(info), staging, reply));
+  BASEBAND_ASSIGN_OR_RETURN(JobPtr encoded,
+                            Run(lane, std::make_unique<EncodeJob>(std::vector<EncodeGroup>{encode}),
+                                Repeat(info), staging, reply));
   BASEBAND_RETURN_IF_ERROR(CheckReply(*encoded, Repeat(codeword), "Encode"));
 
   DecodeGroup decode;
   decode.code = code;
   decode.count = kCount;
   decode.llr_count = code->num_sent();
-  BASEBAND_ASSIGN_OR_RETURN(
-      JobPtr decoded, Run(lane, std::make_unique<DecodeJob>(std::vector<DecodeGroup>{decode}),
-                          Repeat(NoisyLlr(codeword, *code)), staging, reply));
+  BASEBAND_ASSIGN_OR_RETURN(JobPtr decoded,
+                            Run(lane, std::make_unique<DecodeJob>(std::vector<DecodeGroup>{decode}),
+                                Repeat(NoisyLlr(codeword, *code)), staging, reply));
   return CheckReply(*decoded, Repeat(info), "Decode");
 }
 

@@ -64,9 +64,8 @@ absl::StatusOr<ldpc::DecodeParameters> ParametersFromProto(const v1::DecodeGroup
   parameters.early_termination = !message.fixed_iterations();
   BASEBAND_ASSIGN_OR_RETURN(parameters.scale_factor,
                             Positive("scale_factor", message.scale_factor(), 1.0F, 0.0F));
-  BASEBAND_ASSIGN_OR_RETURN(
-      parameters.llr_scale,
-      Positive("llr_scale", message.llr_scale(), ldpc::kLlrMax, kDefaultLlrScale));
+  BASEBAND_ASSIGN_OR_RETURN(parameters.llr_scale, Positive("llr_scale", message.llr_scale(),
+                                                           ldpc::kLlrMax, kDefaultLlrScale));
   return parameters;
 }
 
@@ -75,15 +74,13 @@ absl::StatusOr<DecodeGroup> GroupFromProto(const v1::DecodeGroup& message,
   DecodeGroup group;
   BASEBAND_ASSIGN_OR_RETURN(group.code, codes.FromProto(message.code(), message.llr_count()));
   BASEBAND_ASSIGN_OR_RETURN(group.parameters, ParametersFromProto(message));
-  BASEBAND_RETURN_IF_ERROR(
-      CheckRange("count", message.count(), 1, limits.max_blocks_per_request));
+  BASEBAND_RETURN_IF_ERROR(CheckRange("count", message.count(), 1, limits.max_blocks_per_request));
   BASEBAND_RETURN_IF_ERROR(CheckRange("n_filler", message.n_filler(), 0, group.code->k() - 1));
-  BASEBAND_RETURN_IF_ERROR(
-      CheckRange("llr_count", message.llr_count(), 0, group.code->num_sent()));
+  BASEBAND_RETURN_IF_ERROR(CheckRange("llr_count", message.llr_count(), 0, group.code->num_sent()));
   group.count = message.count();
   group.num_filler = static_cast<int>(message.n_filler());
-  group.llr_count = message.llr_count() != 0 ? static_cast<int>(message.llr_count())
-                                             : group.code->num_sent();
+  group.llr_count =
+      message.llr_count() != 0 ? static_cast<int>(message.llr_count()) : group.code->num_sent();
   group.soft_output = message.soft_output();
   return group;
 }
@@ -129,7 +126,7 @@ grpc::ByteBuffer ToProto(Job& base) {
 
 }  // namespace
 
-const RpcPage kDecodeRpc = {OperationKind::kDecode, v1::DecodeRequest::kPayloadFieldNumber, FromProto,
-                        ToProto};
+const RpcPage kDecodeRpc = {OperationKind::kDecode, v1::DecodeRequest::kPayloadFieldNumber,
+                            FromProto, ToProto};
 
 }  // namespace baseband::server

@@ -32,8 +32,7 @@ absl::StatusOr<EncodeGroup> GroupFromProto(const v1::EncodeGroup& message,
     return absl::InvalidArgumentError(
         absl::StrCat("code cannot be used for Encode: ", plan.message()));
   }
-  BASEBAND_RETURN_IF_ERROR(
-      CheckRange("count", message.count(), 1, limits.max_blocks_per_request));
+  BASEBAND_RETURN_IF_ERROR(CheckRange("count", message.count(), 1, limits.max_blocks_per_request));
   BASEBAND_RETURN_IF_ERROR(CheckRange("n_filler", message.n_filler(), 0, group.code->k() - 1));
   BASEBAND_ASSIGN_OR_RETURN(group.output, OutputFromProto(message.output()));
   group.count = message.count();
@@ -73,7 +72,7 @@ grpc::ByteBuffer ToProto(Job& job) {
 
 }  // namespace
 
-const RpcPage kEncodeRpc = {OperationKind::kEncode, v1::EncodeRequest::kPayloadFieldNumber, FromProto,
-                        ToProto};
+const RpcPage kEncodeRpc = {OperationKind::kEncode, v1::EncodeRequest::kPayloadFieldNumber,
+                            FromProto, ToProto};
 
 }  // namespace baseband::server

@@ -15,37 +15,47 @@ absl::Status OutOfRange(absl::string_view field, int64_t value, int64_t low, int
 }
 
 // Too large for an int: no code has a parameter like that, and the factories name the range.
-int ToInt(uint32_t value) {
-  return static_cast<int>(std::min<uint32_t>(value, INT32_MAX));
-}
+int ToInt(uint32_t value) { return static_cast<int>(std::min<uint32_t>(value, INT32_MAX)); }
 
 absl::StatusOr<std::string> WimaxRate(v1::WimaxCode::Rate rate) {
   switch (rate) {
-    case v1::WimaxCode::RATE_1_2: return "1/2";
-    case v1::WimaxCode::RATE_2_3A: return "2/3A";
-    case v1::WimaxCode::RATE_2_3B: return "2/3B";
-    case v1::WimaxCode::RATE_3_4A: return "3/4A";
-    case v1::WimaxCode::RATE_3_4B: return "3/4B";
-    case v1::WimaxCode::RATE_5_6: return "5/6";
-    default: return OutOfRange("wimax.rate", rate, 1, 6);
+    case v1::WimaxCode::RATE_1_2:
+      return "1/2";
+    case v1::WimaxCode::RATE_2_3A:
+      return "2/3A";
+    case v1::WimaxCode::RATE_2_3B:
+      return "2/3B";
+    case v1::WimaxCode::RATE_3_4A:
+      return "3/4A";
+    case v1::WimaxCode::RATE_3_4B:
+      return "3/4B";
+    case v1::WimaxCode::RATE_5_6:
+      return "5/6";
+    default:
+      return OutOfRange("wimax.rate", rate, 1, 6);
   }
 }
 
 absl::StatusOr<std::string> WifiRate(v1::WifiCode::Rate rate) {
   switch (rate) {
-    case v1::WifiCode::RATE_1_2: return "1/2";
-    case v1::WifiCode::RATE_2_3: return "2/3";
-    case v1::WifiCode::RATE_3_4: return "3/4";
-    case v1::WifiCode::RATE_5_6: return "5/6";
-    default: return OutOfRange("wifi.rate", rate, 1, 4);
+    case v1::WifiCode::RATE_1_2:
+      return "1/2";
+    case v1::WifiCode::RATE_2_3:
+      return "2/3";
+    case v1::WifiCode::RATE_3_4:
+      return "3/4";
+    case v1::WifiCode::RATE_5_6:
+      return "5/6";
+    default:
+      return OutOfRange("wifi.rate", rate, 1, 4);
   }
 }
 
 absl::Status WholeMatrixOnly(uint32_t parity_rows, absl::string_view standard) {
   if (parity_rows != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parity_rows ", parity_rows, " is not 0: a part of an ", standard,
-                     " matrix is no code of the standard"));
+    return absl::InvalidArgumentError(absl::StrCat("parity_rows ", parity_rows,
+                                                   " is not 0: a part of an ", standard,
+                                                   " matrix is no code of the standard"));
   }
   return absl::OkStatus();
 }
@@ -84,8 +94,8 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::FromProto(const v1::LdpcCode& message,
   }
   // An extension row is worth its while from the first received bit of its own column on. The four
   // rows of the core always are.
-  const int columns = (static_cast<int>(llr_count) + code->zc() - 1) / code->zc() +
-                      code->punctured_columns();
+  const int columns =
+      (static_cast<int>(llr_count) + code->zc() - 1) / code->zc() + code->punctured_columns();
   return ldpc::NrCode(ToInt(message.nr().base_graph()), code->zc(),
                       std::max(4, columns - code->kb()));
 }
@@ -108,8 +118,7 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
   matrix.shifts.assign(message.shifts().begin(), message.shifts().end());
   if (parity_rows != 0) {
     // Check the whole before a part of it is taken.
-    BASEBAND_RETURN_IF_ERROR(
-        ldpc::Code::Create(matrix, ldpc::Family::kCustom, "custom").status());
+    BASEBAND_RETURN_IF_ERROR(ldpc::Code::Create(matrix, ldpc::Family::kCustom, "custom").status());
     if (parity_rows > message.rows()) {
       return OutOfRange("parity_rows", parity_rows, 1, message.rows());
     }
@@ -124,11 +133,10 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
     matrix.columns = columns;
     matrix.shifts = std::move(part);
   }
-  BASEBAND_ASSIGN_OR_RETURN(
-      ldpc::CodePtr code,
-      ldpc::Code::Create(matrix, ldpc::Family::kCustom,
-                         absl::StrCat("custom ", matrix.rows, "x", matrix.columns,
-                                      " zc=", matrix.zc)));
+  BASEBAND_ASSIGN_OR_RETURN(ldpc::CodePtr code,
+                            ldpc::Code::Create(matrix, ldpc::Family::kCustom,
+                                               absl::StrCat("custom ", matrix.rows, "x",
+                                                            matrix.columns, " zc=", matrix.zc)));
   absl::MutexLock lock(&mutex_);
   if (by_key_.find(key) == by_key_.end()) {
     recent_.push_front({key, code});

@@ -31,6 +31,11 @@ int NumThreads(const Config& config) {
              : std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 2, 8);
 }
 
+// The end of a drain: no request for kQuiet, or kMaxLinger; then kGoodbye for streams to be told.
+constexpr absl::Duration kQuiet = absl::Milliseconds(100);
+constexpr absl::Duration kMaxLinger = absl::Seconds(1);
+constexpr absl::Duration kGoodbye = absl::Milliseconds(100);
+
 // "host:0" becomes "host:<port>".
 std::string WithPort(const std::string& address, int port) {
   if (absl::StartsWith(address, "unix:")) {
@@ -79,6 +84,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
   self->service_ = std::make_unique<Service>(config, std::move(devices), environment.metrics);
   self->environment_ = std::move(environment);
   self->environment_.service = self->service_.get();
+  self->environment_.door = &self->door_;
 
   grpc::ServerBuilder builder;
   builder.RegisterService(self->service_.get());
@@ -101,8 +107,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
   self->server_ = builder.BuildAndStart();
   for (size_t i = 0; i < ports.size(); ++i) {
     if (self->server_ == nullptr || ports[i] == 0) {
-      return absl::UnavailableError(absl::StrCat(
-          "cannot listen at ", config.listen[i], ": is another server running there?"));
+      return absl::UnavailableError(absl::StrCat("cannot listen at ", config.listen[i],
+                                                 ": is another server running there?"));
     }
     self->addresses_.push_back(WithPort(config.listen[i], ports[i]));
   }
@@ -139,7 +145,14 @@ void Server::Shutdown(absl::Duration timeout) {
     return;
   }
   SetServing(false);
-  server_->Shutdown(absl::ToChronoTime(absl::Now() + timeout));
+  const absl::Time deadline = absl::Now() + timeout;
+  door_.Close();
+  door_.WaitUntilEmpty(deadline);
+  // gRPC cancels requests that are still on their way when it shuts down; who is told Unavailable
+  // first, and goes elsewhere, is spared that.
+  door_.WaitUntilQuiet(kQuiet, std::min(deadline, absl::Now() + kMaxLinger));
+  // What is left now are streams without end: the watchers of health.
+  server_->Shutdown(absl::ToChronoTime(std::min(deadline, absl::Now() + kGoodbye)));
   environment_.dispatcher->WaitUntilIdle();
   for (const auto& queue : queues_) {
     queue->Shutdown();

@@ -28,8 +28,8 @@ class Server {
   // What the health service says of "" and of baseband.v1.Baseband.
   void SetServing(bool serving);
 
-  // Health turns NOT_SERVING, new calls are turned away, accepted ones get their answers; calls
-  // still unanswered after `timeout` are cancelled. Returns when all have ended.
+  // Health turns NOT_SERVING, new calls are refused as Unavailable, accepted ones get their
+  // answers; calls still unanswered after `timeout` are cancelled. Returns when all have ended.
   void Shutdown(absl::Duration timeout);
 
   // The addresses with the ports that were taken, "127.0.0.1:50151".
@@ -41,6 +41,7 @@ class Server {
   Server() = default;
   void Poll(grpc::ServerCompletionQueue* queue);
 
+  Door door_;
   CallEnvironment environment_;
   std::unique_ptr<Service> service_;
   std::vector<std::string> addresses_;

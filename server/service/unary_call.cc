@@ -66,14 +66,15 @@ void UnaryCall::OnArrived(bool ok) {
 }
 
 absl::Status UnaryCall::Handle() {
+  BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(arrival_));
   BASEBAND_ASSIGN_OR_RETURN(const RequestView request,
                             RequestView::Read(request_, page_.payload_field));
   BASEBAND_ASSIGN_OR_RETURN(JobPtr job,
                             page_.from_proto(request, environment_.limits, *environment_.codes));
   if (job->reply_bytes > environment_.reply->capacity() / 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the reply would have ", job->reply_bytes, " bytes; this server sends at most ",
-                     environment_.reply->capacity() / 2, ": split the request"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the reply would have ", job->reply_bytes, " bytes; this server sends at most ",
+        environment_.reply->capacity() / 2, ": split the request"));
   }
   job->deadline = ToAbslTime(context_.deadline());
   if (job->deadline <= arrival_) {
@@ -90,6 +91,8 @@ absl::Status UnaryCall::Handle() {
   job->done = [this](absl::Status status, JobPtr done) {
     Answer(std::move(status), std::move(done));
   };
+  environment_.door->Enter();
+  entered_ = true;
   return environment_.dispatcher->Submit(job, std::move(ticket));
 }
 
@@ -167,6 +170,9 @@ void UnaryCall::OnFinished(bool) {
 
 void UnaryCall::Unref() {
   if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (entered_) {
+      environment_.door->Leave();
+    }
     delete this;
   }
 }

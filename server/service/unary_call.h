@@ -15,13 +15,14 @@
 #include "server/batching/dispatcher.h"
 #include "server/device/host_pool.h"
 #include "server/metrics/metrics.h"
+#include "server/service/door.h"
 #include "server/service/rpc.h"
 
 namespace baseband::server {
 
 // The batched operations as raw bytes; GetCapabilities as messages.
-using AsyncService = v1::Baseband::WithRawMethod_Encode<
-    v1::Baseband::WithRawMethod_Decode<v1::Baseband::Service>>;
+using AsyncService =
+    v1::Baseband::WithRawMethod_Encode<v1::Baseband::WithRawMethod_Decode<v1::Baseband::Service>>;
 
 // What calls need of the server. All outlive every call.
 struct CallEnvironment {
@@ -29,6 +30,7 @@ struct CallEnvironment {
   Dispatcher* dispatcher = nullptr;
   Metrics* metrics = nullptr;
   LdpcCodes* codes = nullptr;
+  Door* door = nullptr;
   std::shared_ptr<HostPool> staging;
   std::shared_ptr<HostPool> reply;
   RequestLimits limits;
@@ -86,9 +88,10 @@ class UnaryCall {
   Event finished_{this, &UnaryCall::OnFinished};
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  // Of a call that arrived: gRPC's two further events, and OnArrived itself, for the answer may come
-  // on another thread before it returns.
+  // Of a call that arrived: gRPC's two further events, and OnArrived itself, for the answer may
+  // come on another thread before it returns.
   std::atomic<int> references_{3};
+  bool entered_ = false;  // through the door
   absl::Time arrival_;
   absl::Time answered_;
   absl::StatusCode code_ = absl::StatusCode::kOk;

@@ -64,8 +64,8 @@ absl::StatusOr<RequestView> RequestView::Read(const grpc::ByteBuffer& message, i
   CodedInputStream in(&reader);
   StringOutputStream header_stream(&view.header_);
   CodedOutputStream header(&header_stream);
-  const uint32_t payload_tag = WireFormatLite::MakeTag(
-      payload_field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  const uint32_t payload_tag =
+      WireFormatLite::MakeTag(payload_field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
   while (const uint32_t tag = in.ReadTag()) {
     if (tag == payload_tag) {
       uint32_t bytes = 0;
@@ -128,15 +128,17 @@ grpc::ByteBuffer MakeReply(const google::protobuf::MessageLite& header,
     {
       StringOutputStream stream(&text);  // appends
       CodedOutputStream out(&stream);
-      out.WriteTag(WireFormatLite::MakeTag(field.number,
-                                           WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+      out.WriteTag(
+          WireFormatLite::MakeTag(field.number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
       out.WriteVarint32(static_cast<uint32_t>(field.bytes));
     }
     slices.emplace_back(text);
     text.clear();
     slices.emplace_back(
         shared->data() + field.offset, static_cast<size_t>(field.bytes),
-        [](void* lease_of_slice) { delete static_cast<std::shared_ptr<HostLease>*>(lease_of_slice); },
+        [](void* lease_of_slice) {
+          delete static_cast<std::shared_ptr<HostLease>*>(lease_of_slice);
+        },
         new std::shared_ptr<HostLease>(shared));
   }
   if (slices.empty()) {

@@ -25,8 +25,7 @@ TEST(LifecycleTest, SigtermUnderLoadAnswersEveryAcceptedRequest) {
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
 
-  // A call gets its right answer, or was turned away before it was accepted: by a closed door, or,
-  // if its bytes were still on their way, by gRPC.
+  // A call gets its right answer, or was turned away before it was accepted.
   std::atomic<int> answered{0};
   std::atomic<int> turned_away{0};
   std::atomic<int> lost{0};
@@ -41,8 +40,7 @@ TEST(LifecycleTest, SigtermUnderLoadAnswersEveryAcceptedRequest) {
         if (status.ok() &&
             response.payload() == std::string(static_cast<size_t>(10 + client) * 1056, '\0')) {
           ++answered;
-        } else if (status.error_code() == grpc::StatusCode::UNAVAILABLE ||
-                   status.error_code() == grpc::StatusCode::CANCELLED) {
+        } else if (status.error_code() == grpc::StatusCode::UNAVAILABLE) {
           ++turned_away;
           return;
         } else {
@@ -90,7 +88,7 @@ TEST(LifecycleTest, RequestsInFlightAtSigtermAreAnsweredBeforeTheProcessEnds) {
 }
 
 TEST(LifecycleTest, HealthWatchersSeeServingTurnIntoNotServing) {
-  auto started = ServerProcess::Start({"--drain_seconds=3"});
+  auto started = ServerProcess::Start();
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   const auto stub = grpc::health::v1::Health::NewStub(
@@ -106,7 +104,8 @@ TEST(LifecycleTest, HealthWatchersSeeServingTurnIntoNotServing) {
   HealthResponse last;
   while (watch->Read(&response)) last = response;
   EXPECT_EQ(last.status(), HealthResponse::NOT_SERVING);
-  EXPECT_EQ(server.process().Wait(absl::Seconds(60)), 0) << server.process().Output();
+  // A stream without end does not hold the drain up.
+  EXPECT_EQ(server.process().Wait(absl::Seconds(15)), 0) << server.process().Output();
 }
 
 TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {

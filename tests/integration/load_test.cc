@@ -187,7 +187,8 @@ TEST(LoadTest, DeadlinesAreAnsweredInTimeAndCostNoDeviceTime) {
 
   EXPECT_THAT(complaints.Get(), ::testing::IsEmpty());
   ExpectNothingHeld(*server);
-#if !defined(__SANITIZE_THREAD__)  // under which 20 ms may pass before a request has left the client
+#if !defined( \
+    __SANITIZE_THREAD__)  // under which 20 ms may pass before a request has left the client
   // Late when they arrived, late in the queue, or given up by the client in the queue.
   EXPECT_GT(server->Metric("baseband_dropped_total") +
                 server->Metric("baseband_rejected_total", {"DEADLINE_EXCEEDED"}),
