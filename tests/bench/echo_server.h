@@ -4,6 +4,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <thread>
@@ -48,10 +50,12 @@ class EchoServer {
     for (std::thread& thread : threads_) thread.join();
   }
   const std::string& address() const { return address_; }
+  // From now on every reply comes that much later: the time is spent spinning, as work would.
+  void set_delay(std::chrono::microseconds delay) { delay_us_ = delay.count(); }
 
  private:
-  using Service = v1::Baseband::WithRawMethod_Encode<
-      v1::Baseband::WithRawMethod_Decode<v1::Baseband::Service>>;
+  using Service =
+      v1::Baseband::WithRawMethod_Encode<v1::Baseband::WithRawMethod_Decode<v1::Baseband::Service>>;
   struct Call {
     bool decode = false;
     bool answered = false;
@@ -78,12 +82,17 @@ class EchoServer {
         Listen(call->decode, queue);
         call->answered = true;
         call->request.Clear();
+        const auto end =
+            std::chrono::steady_clock::now() + std::chrono::microseconds(delay_us_.load());
+        while (std::chrono::steady_clock::now() < end) {
+        }
         call->responder.Finish(reply_, grpc::Status::OK, call.get());
         call.release();
       }
     }
   }
 
+  std::atomic<int64_t> delay_us_{0};
   Service service_;
   grpc::ByteBuffer reply_;
   std::string address_;

@@ -3,11 +3,12 @@
 //   service_bench --target=127.0.0.1:50151 [--mode=latency|throughput|all] [--seconds=3]
 //                 [--connections=8] [--in_flight=4] [--blocks=40] [--queues=2] [--threads=4]
 //
-// The echo is a completion-queue server of this program, tuned as basebandd is, that reads a request
-// and sends a ready-made reply: what gRPC itself costs. Latency: one call at a time, one code block,
-// percentiles of the round trip beside the server's own stage times. Throughput: many calls in
-// flight with `blocks` code blocks each, and the goodput of the service as a share of the echo's.
-// Every reply of the service is compared with the right one.
+// The echo is a completion-queue server of this program, tuned as basebandd is, that reads a
+// request and sends a ready-made reply: what gRPC itself costs. Latency: one call at a time, one
+// code block, percentiles of the round trip beside the server's own stage times, and beside an echo
+// that answers only after the kernel's time (threads that wait longer sleep deeper, on both sides).
+// Throughput: many calls in flight with `blocks` code blocks each, and the goodput of the service
+// as a share of the echo's. Every reply of the service is compared with the right one.
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <malloc.h>
@@ -207,9 +208,12 @@ void MeasureLatency(const Flags& flags) {
   std::printf("%-26s %9s %9s %9s %9s\n", "", "p50 us", "p90 us", "p99 us", "calls");
   for (const Workload& workload : MakeWorkloads(flags.target, 1)) {
     const EchoServer echo(workload.reply_bytes, flags.queues, flags.threads);
+    EchoServer late_echo(workload.reply_bytes, flags.queues, flags.threads);
     Caller echo_caller(echo.address());
+    Caller late_caller(late_echo.address());
     Caller caller(flags.target);
     std::vector<double> echo_us;
+    std::vector<double> late_us;
     std::vector<double> us;
     std::vector<double> kernel_us;
     std::vector<double> device_us;
@@ -223,19 +227,24 @@ void MeasureLatency(const Flags& flags) {
     constexpr int kWarmUp = 10;
     for (int i = 0; std::chrono::steady_clock::now() < end; ++i) {
       const bool warm = i % kTurn >= kWarmUp;
-      if (i / kTurn % 2 == 0) {
-        const double time = echo_caller.Call(workload.method, workload.request, &reply);
-        if (warm) echo_us.push_back(time);
+      if (i % kTurn == 0 && !kernel_us.empty()) {
+        late_echo.set_delay(
+            std::chrono::microseconds(static_cast<int64_t>(Percentile(kernel_us, 0.5))));
+      }
+      const int turn = i / kTurn % 3;
+      if (turn != 2) {
+        const double time =
+            (turn == 0 ? echo_caller : late_caller).Call(workload.method, workload.request, &reply);
+        if (warm) (turn == 0 ? echo_us : late_us).push_back(time);
         continue;
       }
       const double time = caller.Call(workload.method, workload.request, &reply);
       if (!IsRight(workload, reply)) {
         Fail("a reply is wrong");
       }
-      const v1::Timing timing =
-          absl::EndsWith(workload.method, "Encode")
-              ? FromBuffer<v1::EncodeResponse>(reply).timing()
-              : FromBuffer<v1::DecodeResponse>(reply).timing();
+      const v1::Timing timing = absl::EndsWith(workload.method, "Encode")
+                                    ? FromBuffer<v1::EncodeResponse>(reply).timing()
+                                    : FromBuffer<v1::DecodeResponse>(reply).timing();
       if (warm) {
         us.push_back(time);
         kernel_us.push_back(timing.kernel_us());
@@ -248,12 +257,15 @@ void MeasureLatency(const Flags& flags) {
                   Percentile(values, 0.9), Percentile(values, 0.99), values.size());
     };
     row("bare echo, same sizes", echo_us);
+    row("echo after kernel's time", late_us);
     row(workload.name, us);
     row("  its kernels", kernel_us);
     row("  copies and kernels", device_us);
     row("  receive to launch", host_us);
     std::printf("  above echo + kernel, p50: %.1f us\n",
                 Percentile(us, 0.5) - Percentile(echo_us, 0.5) - Percentile(kernel_us, 0.5));
+    std::printf("  above the late echo, p50: %.1f us\n",
+                Percentile(us, 0.5) - Percentile(late_us, 0.5));
   }
 }
 

@@ -146,8 +146,10 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(
   const std::string target = absl::StrCat("127.0.0.1:", FreePort());
   const std::string metrics = absl::StrCat("127.0.0.1:", FreePort());
   // Small pools: a test machine runs several servers at a time.
-  std::vector<std::string> all = {"--device=cpu", "--listen=" + target,
-                                  "--metrics_listen=" + metrics};
+  // The same tests run a server on a GPU with BASEBAND_TEST_DEVICE=cuda.
+  const char* const device = std::getenv("BASEBAND_TEST_DEVICE");
+  std::vector<std::string> all = {absl::StrCat("--device=", device != nullptr ? device : "cpu"),
+                                  "--listen=" + target, "--metrics_listen=" + metrics};
   const auto add_default = [&](const std::string& name, const std::string& value) {
     for (const std::string& flag : flags) {
       if (absl::StartsWith(flag, "--" + name + "=")) return;

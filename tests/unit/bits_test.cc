@@ -27,8 +27,8 @@ TEST(CopyBitsTest, MovesExactlyTheWantedBitsForEveryAlignment) {
         CopyBits(target.data(), to, source.data(), from, count);
 
         for (int64_t bit = 0; bit < static_cast<int64_t>(8 * target.size()); ++bit) {
-          const bool expected = bit >= to && bit < to + count ? BitAt(source, bit - to + from)
-                                                              : BitAt(before, bit);
+          const bool expected =
+              bit >= to && bit < to + count ? BitAt(source, bit - to + from) : BitAt(before, bit);
           ASSERT_EQ(BitAt(target, bit), expected)
               << "bit " << bit << ", " << count << " bits from " << from << " to " << to;
         }

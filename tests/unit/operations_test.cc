@@ -37,7 +37,7 @@ class OperationsTest : public ::testing::Test {
 };
 
 std::vector<ldpc::CodePtr> Codes() {
-  return {*ldpc::NrCode(1, 384), *ldpc::NrCode(2, 3),         *ldpc::NrCode(2, 13, 7),
+  return {*ldpc::NrCode(1, 384), *ldpc::NrCode(2, 3),           *ldpc::NrCode(2, 13, 7),
           *ldpc::NrCode(1, 20),  *ldpc::WimaxCode("3/4B", 672), *ldpc::WifiCode("5/6", 648)};
 }
 
@@ -69,7 +69,7 @@ TEST_F(OperationsTest, EveryOutputOfEncodeIsItsPartOfTheCodeword) {
     absl::Span<const uint8_t> reply = jobs[0]->reply.span();
     for (const EncodeGroup& group : groups) {
       const ldpc::Code& code = *group.code;
-      const int first = output == EncodeOutput::kParity      ? code.k()
+      const int first = output == EncodeOutput::kParity     ? code.k()
                         : output == EncodeOutput::kCodeword ? code.n() - code.num_sent()
                                                             : 0;
       for (int64_t b = 0; b < group.count; ++b) {

@@ -113,11 +113,10 @@ TEST(MakeReplyTest, ReadsAsTheMessageItStandsForAndGivesTheLeaseBack) {
   header.add_iterations(7);
   header.add_parity_ok(true);
   {
-    const grpc::ByteBuffer reply = MakeReply(
-        header,
-        {{v1::DecodeResponse::kSoftFieldNumber, 200, 100},
-         {v1::DecodeResponse::kPayloadFieldNumber, 0, 200}},
-        std::move(lease));
+    const grpc::ByteBuffer reply = MakeReply(header,
+                                             {{v1::DecodeResponse::kSoftFieldNumber, 200, 100},
+                                              {v1::DecodeResponse::kPayloadFieldNumber, 0, 200}},
+                                             std::move(lease));
     EXPECT_GT(pool->used(), 0);
     grpc::Slice slice;
     ASSERT_TRUE(reply.DumpToSingleSlice(&slice).ok());
