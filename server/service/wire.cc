@@ -66,7 +66,15 @@ absl::StatusOr<RequestView> RequestView::Read(const grpc::ByteBuffer& message, i
   CodedOutputStream header(&header_stream);
   const uint32_t payload_tag =
       WireFormatLite::MakeTag(payload_field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-  while (const uint32_t tag = in.ReadTag()) {
+  constexpr int kMaxTagBytes = 5;  // CodedInputStream takes ten and drops what is too much
+  for (int begin = 0;; begin = in.CurrentPosition()) {
+    const uint32_t tag = in.ReadTag();
+    if (tag == 0) {
+      break;
+    }
+    if (in.CurrentPosition() - begin > kMaxTagBytes) {
+      return Malformed();
+    }
     if (tag == payload_tag) {
       uint32_t bytes = 0;
       if (!in.ReadVarint32(&bytes)) {

@@ -97,6 +97,19 @@ TEST(RequestViewTest, APayloadLongerThanTheMessageIsRefused) {
   }
 }
 
+TEST(RequestViewTest, TheEndOfAGroupThatNeverBeganIsRefused) {
+  const std::string end_group_98 = "\x94\x06";
+  for (const std::string& bytes : {end_group_98, Request().SerializeAsString() + end_group_98}) {
+    EXPECT_THAT(RequestView::Read(InSlices(bytes, 5), kPayload),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+  }
+}
+
+TEST(RequestViewTest, ATagOfMoreThanFiveBytesIsRefused) {
+  EXPECT_THAT(RequestView::Read(InSlices("\xc0\xf5\xeb\xdd\xef\xf7\xfd\x01\x05", 4), kPayload),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+}
+
 TEST(RequestViewTest, AnOverlongHeaderIsRefused) {
   std::string field(kMaxHeaderBytes + 1, 'x');
   v1::GetCapabilitiesResponse unknown_to_it;  // any message with a string field
