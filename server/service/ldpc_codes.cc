@@ -51,6 +51,16 @@ absl::StatusOr<std::string> WifiRate(v1::WifiCode::Rate rate) {
   }
 }
 
+// The factory calls them rows, and says what is wrong with any other base graph.
+absl::Status CheckNrRows(uint32_t base_graph, uint32_t parity_rows) {
+  const uint32_t most = base_graph == 1 ? 46 : 42;
+  if (parity_rows != 0 && (parity_rows < 4 || parity_rows > most)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("parity_rows ", parity_rows, " is neither 0 (all) nor in [4, ", most, "]"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status WholeMatrixOnly(uint32_t parity_rows, absl::string_view standard) {
   if (parity_rows != 0) {
     return absl::InvalidArgumentError(absl::StrCat("parity_rows ", parity_rows,
@@ -65,6 +75,7 @@ absl::Status WholeMatrixOnly(uint32_t parity_rows, absl::string_view standard) {
 absl::StatusOr<ldpc::CodePtr> LdpcCodes::FromProto(const v1::LdpcCode& message) {
   switch (message.code_case()) {
     case v1::LdpcCode::kNr:
+      BASEBAND_RETURN_IF_ERROR(CheckNrRows(message.nr().base_graph(), message.parity_rows()));
       return ldpc::NrCode(ToInt(message.nr().base_graph()), ToInt(message.nr().zc()),
                           ToInt(message.parity_rows()));
     case v1::LdpcCode::kWimax: {

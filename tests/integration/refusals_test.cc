@@ -108,8 +108,10 @@ TEST_F(RefusalsTest, NrNumbersOutsideTheStandard) {
   EXPECT_THAT(EncodeCode(NrCode(1, 0)), Invalid("zc 0 is not a lifting size"));
   EXPECT_THAT(EncodeCode(NrCode(1, 17)), Invalid("zc 17 is not a lifting size"));
   EXPECT_THAT(EncodeCode(NrCode(1, -1)), Invalid("is not a lifting size"));
-  EXPECT_THAT(EncodeCode(NrCode(1, 384, 3)), Invalid("rows 3 is neither 0 (all) nor in [4, 46]"));
-  EXPECT_THAT(EncodeCode(NrCode(2, 384, 43)), Invalid("rows 43 is neither 0 (all) nor in [4, 42]"));
+  EXPECT_THAT(EncodeCode(NrCode(1, 384, 3)),
+              Invalid("parity_rows 3 is neither 0 (all) nor in [4, 46]"));
+  EXPECT_THAT(EncodeCode(NrCode(2, 384, 43)),
+              Invalid("parity_rows 43 is neither 0 (all) nor in [4, 42]"));
 }
 
 TEST_F(RefusalsTest, IeeeNumbersOutsideTheStandard) {
