@@ -49,13 +49,18 @@ absl::StatusOr<std::shared_ptr<HostPool>> HostPool::CreatePageable(int64_t capac
 
 HostPool::HostPool(uint8_t* memory, int64_t capacity, std::function<void()> free_memory)
     : memory_(memory), capacity_(capacity), free_memory_(std::move(free_memory)) {
+  absl::MutexLock lock(&mutex_);
   free_.emplace(0, capacity_);
+  ResetRovers();
+}
+
+HostPool::~HostPool() { free_memory_(); }
+
+void HostPool::ResetRovers() {
   for (int stream = 0; stream < kNumStreams; ++stream) {
     rover_[stream] = capacity_ / kNumStreams * stream / kAlignment * kAlignment;
   }
 }
-
-HostPool::~HostPool() { free_memory_(); }
 
 absl::StatusOr<HostLease> HostPool::Lease(int64_t size, int stream) {
   const int64_t rounded = RoundUp(size);
@@ -104,6 +109,9 @@ void HostPool::Return(uint8_t* data, int64_t size) {
   int64_t length = RoundUp(size);
   absl::MutexLock lock(&mutex_);
   used_ -= length;
+  if (used_ == 0) {
+    ResetRovers();
+  }
   auto next = free_.lower_bound(offset);
   if (next != free_.end() && next->first == offset + length) {
     length += next->second;

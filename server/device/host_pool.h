@@ -73,6 +73,8 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   uint8_t* Carve(std::map<int64_t, int64_t>::iterator it, int64_t offset, int64_t size, int stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Return(uint8_t* data, int64_t size);
+  // A pool that is all free begins anew, so that light use touches little memory, and the same.
+  void ResetRovers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   uint8_t* const memory_;
   const int64_t capacity_;

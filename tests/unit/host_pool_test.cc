@@ -45,6 +45,14 @@ TEST(HostPoolTest, AFullPoolSaysSoAndServesAgainAfterAReturn) {
   EXPECT_THAT(pool->Lease(1024), IsOk());
 }
 
+TEST(HostPoolTest, APoolThatIsAllFreeBeginsAnewWithTheSameMemory) {
+  const auto pool = Pool(1 << 20);
+  const uint8_t* const first = pool->Lease(100)->data();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(pool->Lease(100)->data(), first);
+  }
+}
+
 TEST(HostPoolTest, AnEmptyLeaseIsALeaseToo) {
   const auto pool = Pool(1024);
   const HostLease lease = *pool->Lease(0);
