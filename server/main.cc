@@ -147,7 +147,6 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
   environment.limits.max_blocks_per_request = config.max_blocks_per_request;
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                             Server::Start(config, environment, devices));
-  server->SetServing(true);
   for (const std::string& address : server->addresses()) {
     spdlog::info("serving at {}", address);
   }

@@ -112,7 +112,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
     }
     self->addresses_.push_back(WithPort(config.listen[i], ports[i]));
   }
-  self->SetServing(false);
+  // gRPC says SERVING of "" from its first moment on: the server starts when it is ready to serve.
+  self->SetServing(true);
   for (const auto& queue : self->queues_) {
     for (int i = 0; i < kListenersPerQueue; ++i) {
       for (const RpcPage* page : {&kEncodeRpc, &kDecodeRpc}) {
