@@ -143,7 +143,6 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
   environment.codes = &codes;
   environment.staging = staging;
   environment.reply = reply;
-  environment.limits.max_request_bytes = MibToBytes(config.max_request_mib);
   environment.limits.max_blocks_per_request = config.max_blocks_per_request;
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                             Server::Start(config, environment, devices));

@@ -19,7 +19,6 @@ namespace baseband::server {
 inline constexpr int kMaxGroupsPerRequest = 4096;
 
 struct RequestLimits {
-  int64_t max_request_bytes = 0;
   int64_t max_blocks_per_request = 0;
 };
 

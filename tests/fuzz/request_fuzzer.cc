@@ -29,7 +29,6 @@ void Check(bool holds) {
 void Try(const uint8_t* data, size_t size) {
   static auto& codes = *new LdpcCodes();
   RequestLimits limits;
-  limits.max_request_bytes = 1 << 20;
   limits.max_blocks_per_request = 1000;
 
   const absl::StatusOr<RequestView> view =
