@@ -1,17 +1,19 @@
 // Signal constellations: those of the standards by name, or a client's own points.
 //
-// Sources: PSK and QAM of 3GPP TS 38.211 clause 5.1 (BPSK, QPSK, 16/64/256/1024QAM); 8PSK and the APSK
-// layouts of ETSI EN 302 307-1 clause 5.4 (DVB-S2) and EN 302 307-2 clause 5.4 (DVB-S2X), with the
-// ring radii of each code rate. 32QAM, 128QAM and 512QAM are the usual crosses.
+// Sources: PSK and QAM of 3GPP TS 38.211 clause 5.1 (BPSK, QPSK, 16/64/256/1024QAM); 8PSK and the
+// APSK layouts of ETSI EN 302 307-1 clause 5.4 (DVB-S2) and EN 302 307-2 clause 5.4 (DVB-S2X), with
+// the ring radii of each code rate. 32QAM, 128QAM and 512QAM are the usual crosses.
 #ifndef BASEBAND_KERNELS_CARRIER_CONSTELLATION_H_
 #define BASEBAND_KERNELS_CARRIER_CONSTELLATION_H_
 
+#include <complex>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "absl/types/span.h"
 
 namespace baseband::carrier {
@@ -39,8 +41,8 @@ class Constellation {
   static absl::StatusOr<ConstellationPtr> FromPoints(absl::Span<const Iq> points);
 
   const std::string& name() const { return name_; }  // "custom" for FromPoints
-  // Unit mean energy. The index is the label, first transmitted bit most significant; for FromPoints
-  // the order given.
+  // Unit mean energy. The index is the label, first transmitted bit most significant; for
+  // FromPoints the order given.
   absl::Span<const Iq> points() const { return points_; }
   int size() const { return static_cast<int>(points_.size()); }
   // sqrt(size) when the points are a full square grid of odd multiples of one spacing, in any
@@ -50,14 +52,19 @@ class Constellation {
   // of the unit radius (128APSK is 8-fold symmetric only to 0.0016: the standard rounds its
   // angles). The phase can be told modulo 2 pi / n, no better.
   int symmetry() const { return symmetry_; }
-  // For every point its mirror images in I and in Q are points too, to within 1e-6.
+  // For every point its mirror images in I and in Q are points too: to the bit, for points within
+  // 1e-6 of that have been made so.
   bool mirror_symmetric() const { return mirror_symmetric_; }
   // Es/N0 in dB at which the constellation is used: the ideal threshold of its DVB-S2/S2X code
-  // rate, or where an uncoded symbol error rate of about 0.1 is met.
+  // rate (QPSK: 1/2, 8PSK: 2/3); without one, about where an uncoded symbol error rate of 0.1 is
+  // met (found by the cutoff rate, which a few points that nearly coincide do not lead astray).
   double operating_snr_db() const { return operating_snr_db_; }
 
  private:
   Constellation() = default;
+  static absl::StatusOr<ConstellationPtr> Create(std::string name,
+                                                 absl::Span<const std::complex<double>> points,
+                                                 absl::optional<double> operating_snr_db);
 
   std::string name_;
   std::vector<Iq> points_;

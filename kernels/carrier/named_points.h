@@ -1,0 +1,28 @@
+// The constellations of the standards: names, points and labels.
+#ifndef BASEBAND_KERNELS_CARRIER_NAMED_POINTS_H_
+#define BASEBAND_KERNELS_CARRIER_NAMED_POINTS_H_
+
+#include <complex>
+#include <string>
+#include <vector>
+
+#include "absl/types/optional.h"
+
+namespace baseband::carrier {
+
+struct NamedPoints {
+  std::string name;
+  // The index is the label. In the scale of its source, the mean energy need not be one.
+  std::vector<std::complex<double>> points;
+  // Ideal Es/N0 of the code rate that belongs to the constellation; none for QAM and BPSK.
+  absl::optional<double> threshold_db;
+};
+
+// How many there are, and the one at `index` in the order of ConstellationNames().
+int NumNamedPoints();
+std::string NameAt(int index);
+NamedPoints NamedPointsAt(int index);
+
+}  // namespace baseband::carrier
+
+#endif  // BASEBAND_KERNELS_CARRIER_NAMED_POINTS_H_
