@@ -110,7 +110,7 @@ absl::StatusOr<ConstellationPtr> Constellation::FromName(absl::string_view name)
     return UnknownName(name);
   }
   const NamedPoints named = NamedPointsAt(static_cast<int>(it - names.begin()));
-  return Create(named.name, named.points, named.threshold_db);
+  return Create(named.name, named.points, named.operating_snr_db);
 }
 
 absl::StatusOr<ConstellationPtr> Constellation::FromPoints(absl::Span<const Iq> points) {

@@ -55,9 +55,10 @@ class Constellation {
   // For every point its mirror images in I and in Q are points too: to the bit, for points within
   // 1e-6 of that have been made so.
   bool mirror_symmetric() const { return mirror_symmetric_; }
-  // Es/N0 in dB at which the constellation is used: the ideal threshold of its DVB-S2/S2X code
-  // rate (QPSK: 1/2, 8PSK: 2/3); without one, about where an uncoded symbol error rate of 0.1 is
-  // met (found by the cutoff rate, which a few points that nearly coincide do not lead astray).
+  // Es/N0 in dB at which the constellation is used: the ideal threshold of its DVB-S2/S2X code rate
+  // (QPSK: 1/2, 8PSK: 2/3); without one, where uncoded symbols are wrong about one time in ten.
+  // Custom points: where the cutoff rate is 0.88 log2(size), which for QAM is within 1.5 dB of
+  // that.
   double operating_snr_db() const { return operating_snr_db_; }
 
  private:

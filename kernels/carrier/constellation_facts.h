@@ -17,9 +17,11 @@ bool MakeMirrorSymmetric(std::vector<Iq>* points);
 int SymmetryOf(absl::Span<const Iq> points);
 int QamSideOf(absl::Span<const Iq> points);
 
-// Es/N0 in dB at which the cutoff rate, log2(size) - log2(mean over all pairs of points of
-// size * exp(-|s - t|^2 / (4 N0))), is 0.88 log2(size): a little below an uncoded symbol error rate
-// of 0.1 for QAM, and unlike that rate not led astray by a few points that nearly coincide.
+// Es/N0 in dB at which the cutoff rate,
+//   log2(size) - log2(mean over the points s of the sum over the points t of
+//                     exp(-|s - t|^2 Es / (4 N0))),
+// is 0.88 log2(size). Unlike an error rate it is not led astray by a few points that nearly
+// coincide.
 double CutoffSnrDb(absl::Span<const Iq> points);
 
 }  // namespace baseband::carrier

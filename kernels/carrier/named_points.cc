@@ -100,26 +100,24 @@ Points ApskPoints(const ApskEntry& entry) {
   });
 }
 
-// EN 302 307-1 table 13: QPSK 1/2 and 8PSK 2/3, the lowest rates in wide use.
-constexpr double kQpskThresholdDb = 1.00;
-constexpr double k8PskThresholdDb = 6.62;
-
+// Operating points. QPSK, 8PSK: rates 1/2 and 2/3 of EN 302 307-1 table 13. Else where simulated
+// uncoded symbols are wrong one time in ten.
 struct Modulation {
   const char* name;
   Points (*points)();
-  double threshold_db;  // NaN: none
+  double operating_snr_db;
 };
 const Modulation kModulations[] = {
-    {"BPSK", [] { return Qam(1); }, NAN},
-    {"QPSK", [] { return Qam(2); }, kQpskThresholdDb},
-    {"8PSK", EightPsk, k8PskThresholdDb},
-    {"16QAM", [] { return Qam(4); }, NAN},
-    {"32QAM", [] { return CrossQam(6, 1); }, NAN},
-    {"64QAM", [] { return Qam(6); }, NAN},
-    {"128QAM", [] { return CrossQam(12, 2); }, NAN},
-    {"256QAM", [] { return Qam(8); }, NAN},
-    {"512QAM", [] { return CrossQam(24, 4); }, NAN},
-    {"1024QAM", [] { return Qam(10); }, NAN},
+    {"BPSK", [] { return Qam(1); }, -0.9},
+    {"QPSK", [] { return Qam(2); }, 1.00},
+    {"8PSK", EightPsk, 6.62},
+    {"16QAM", [] { return Qam(4); }, 12.2},
+    {"32QAM", [] { return CrossQam(6, 1); }, 15.4},
+    {"64QAM", [] { return Qam(6); }, 18.8},
+    {"128QAM", [] { return CrossQam(12, 2); }, 21.7},
+    {"256QAM", [] { return Qam(8); }, 24.9},
+    {"512QAM", [] { return CrossQam(24, 4); }, 27.9},
+    {"1024QAM", [] { return Qam(10); }, 31.0},
 };
 constexpr int kNumModulations = static_cast<int>(std::size(kModulations));
 
@@ -141,11 +139,7 @@ NamedPoints NamedPointsAt(int index) {
     return {entry.name, ApskPoints(entry), entry.threshold_db};
   }
   const Modulation& modulation = kModulations[index];
-  NamedPoints named{modulation.name, modulation.points(), absl::nullopt};
-  if (!std::isnan(modulation.threshold_db)) {
-    named.threshold_db = modulation.threshold_db;
-  }
-  return named;
+  return {modulation.name, modulation.points(), modulation.operating_snr_db};
 }
 
 }  // namespace baseband::carrier

@@ -6,16 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "absl/types/optional.h"
-
 namespace baseband::carrier {
 
 struct NamedPoints {
   std::string name;
   // The index is the label. In the scale of its source, the mean energy need not be one.
   std::vector<std::complex<double>> points;
-  // Ideal Es/N0 of the code rate that belongs to the constellation; none for QAM and BPSK.
-  absl::optional<double> threshold_db;
+  double operating_snr_db = 0.0;  // Es/N0
 };
 
 // How many there are, and the one at `index` in the order of ConstellationNames().

@@ -1,5 +1,5 @@
-// The nearest point of a constellation, found without looking at all of them, and yet the very point
-// that looking at all would find.
+// The nearest point of a constellation, found without looking at all of them, and yet the very
+// point that looking at all would find.
 //
 // The plane is cut into square cells: of a mirror-symmetric constellation the first quadrant alone,
 // |i| and |q| are looked up. A cell lists the points that are nearest for some place in it; a place
@@ -7,7 +7,11 @@
 // out there. The listed points' distances are compared as
 //   d_k = e_k - (2 i_k) i - (2 q_k) q,   e_k = i_k^2 + q_k^2,
 // in float32 with fused multiply-adds, ties to the first listed, the list being in ascending order
-// of label. So both devices, and brute force with the same formula, take the same point.
+// of index. So both devices, and brute force with the same formula, take the same point, for every
+// place with |i|, |q| <= kMaxSearched. A square QAM needs no list: see NearestSliced.
+//
+// Most cells list one or two points, whatever the constellation's size: the two-ring search of an
+// APSK looks at four and needs an angle and a radius first; the grid takes its place.
 #ifndef BASEBAND_KERNELS_CARRIER_NEAREST_H_
 #define BASEBAND_KERNELS_CARRIER_NEAREST_H_
 
@@ -25,24 +29,41 @@
 
 namespace baseband::carrier {
 
+inline constexpr float kMaxSearched = 1e18F;
+
 // A point as the search wants it, 16 bytes.
 struct alignas(16) SearchPoint {
   float i = 0.0F;
   float q = 0.0F;
-  float energy = 0.0F;
+  float energy = 0.0F;          // e_k
   float inverse_radius = 0.0F;  // 1 / sqrt(energy), for equation 8; 0 for a point at the origin
 };
 
+// A cell: its first three points, ten bits each, and above them whether there are more. A cell of
+// fewer repeats its last point.
+inline constexpr int kCellIndexBits = 10;
+inline constexpr uint32_t kCellIndexMask = (1U << kCellIndexBits) - 1;
+inline constexpr uint32_t kCellHasMore = 1U << 31;
+static_assert(kMaxPoints <= 1 << kCellIndexBits, "a cell names a point in ten bits");
+
 // What the search reads; plain arrays in host, device or shared memory.
 struct NearestView {
-  float origin = 0.0F;        // least coordinate of the grid: 0 if folded
+  float origin = 0.0F;  // least coordinate of the grid: 0 if folded
   float cells_per_unit = 0.0F;
-  int side = 0;               // cells along each axis, row = q
+  int side = 0;  // cells along each axis, row = q
   int folded = 0;
-  const uint16_t* cell_begin = nullptr;  // [side * side + 1]: a cell's range in `listed`
-  const uint16_t* listed = nullptr;      // indices in `points`
-  const SearchPoint* points = nullptr;   // folded: those of the closed first quadrant only
+  const uint32_t* cells = nullptr;  // [side * side]
+  // [side * side]: where in `more` the rest of a cell's points stand; only where kCellHasMore is
+  // set.
+  const uint16_t* more_begin = nullptr;
+  const uint16_t* more = nullptr;       // [num_more]; a number n, then n indices in `points`
+  const SearchPoint* points = nullptr;  // folded: those of the closed first quadrant only
   int num_points = 0;
+  int num_more = 0;
+  // Square QAM (always folded), else 0: points along each axis of the quadrant, and 1 / their
+  // distance. points[row * slices + column] is then the point at odd multiples column, row.
+  int slices = 0;
+  float slices_per_unit = 0.0F;
 };
 
 // The arrays of a view, on the host.
@@ -52,17 +73,64 @@ class NearestGrid {
   NearestView view() const;
   // Bytes of all arrays, for those who copy them.
   int64_t bytes() const;
-  int64_t num_listed() const { return static_cast<int64_t>(listed_.size()); }
 
  private:
+  // Lists every cell's points; false if they are too many for 16-bit places in more_.
+  bool Fill();
+
   NearestView shape_;
-  std::vector<uint16_t> cell_begin_;
-  std::vector<uint16_t> listed_;
+  std::vector<uint32_t> cells_;
+  std::vector<uint16_t> more_begin_;
+  std::vector<uint16_t> more_;
   std::vector<SearchPoint> points_;
 };
 
+// d_k of the header's formula, without |z|^2: comparable between points only.
+BASEBAND_HOST_DEVICE inline float SearchDistance(const SearchPoint& point, float minus_two_i,
+                                                 float minus_two_q) {
+  return fmaf(point.q, minus_two_q, fmaf(point.i, minus_two_i, point.energy));
+}
+
+// The cell of a coordinate along one axis; that of NaN is 0.
+BASEBAND_HOST_DEVICE inline int CellAlong(const NearestView& view, float coordinate) {
+  const float cell = (coordinate - view.origin) * view.cells_per_unit;
+  return static_cast<int>(fminf(fmaxf(cell, 0.0F), static_cast<float>(view.side - 1)));
+}
+
 // Index in view.points of the point nearest to (i, q), which are already |i|, |q| if view.folded.
-BASEBAND_HOST_DEVICE inline int NearestListed(const NearestView& view, float i, float q);
+// Any index for NaN.
+BASEBAND_HOST_DEVICE inline int NearestListed(const NearestView& view, float i, float q) {
+  const int cell = CellAlong(view, q) * view.side + CellAlong(view, i);
+  const uint32_t word = view.cells[cell];
+  const float mi = -2.0F * i;
+  const float mq = -2.0F * q;
+  int best = static_cast<int>(word & kCellIndexMask);
+  float least = SearchDistance(view.points[best], mi, mq);
+  const auto consider = [&](int k) {
+    const float distance = SearchDistance(view.points[k], mi, mq);
+    best = distance < least ? k : best;
+    least = distance < least ? distance : least;
+  };
+  consider(static_cast<int>(word >> kCellIndexBits & kCellIndexMask));
+  consider(static_cast<int>(word >> 2 * kCellIndexBits & kCellIndexMask));
+  if ((word & kCellHasMore) != 0) {
+    const uint16_t* const more = view.more + view.more_begin[cell];
+    for (int k = 1; k <= more[0]; ++k) {
+      consider(more[k]);
+    }
+  }
+  return best;
+}
+
+// The same for a square QAM (view.slices > 0), each axis by itself and without a list. Its point is
+// as near as NearestListed's to within rounding: between two that are equally far to a part in 1e6
+// it may take the other.
+BASEBAND_HOST_DEVICE inline int NearestSliced(const NearestView& view, float i, float q) {
+  const auto last = static_cast<float>(view.slices - 1);
+  const auto column = static_cast<int>(fminf(fmaxf(i * view.slices_per_unit, 0.0F), last));
+  const auto row = static_cast<int>(fminf(fmaxf(q * view.slices_per_unit, 0.0F), last));
+  return row * view.slices + column;
+}
 
 }  // namespace baseband::carrier
 
