@@ -154,6 +154,9 @@ struct Curve {
 };
 Curve CurveOf(const Model& model, const Parameters& parameters, int num_symbols);
 
+// Symbol `n` of a frame as it lies in `symbols`, scaled.
+Iq ReadSymbol(const Parameters& parameters, const uint8_t* symbols, int64_t n);
+
 // Recovers one frame on the calling thread.
 //   symbols    [num_symbols * BytesPerSymbol], any alignment
 //   known      empty, or [num_symbols]: the known symbols, in the constellation's scale; (0, 0) where
