@@ -1,0 +1,100 @@
+// Digital down-conversion of a wideband block to many channels: what is computed, whatever the
+// device.
+//
+//   mixed_c[n] = gain_c * x[n] * exp(-j phase_c(n)),   x[n] = scale * sample n (real: Q is 0)
+//   out_c[m]   = the filter's stages one after the other (filter.h), in float32
+// phase_c is that of the channel's PhaseTrack (nco.h) at the absolute index n of the sample. Out comes
+// the same, to the bit, whatever chunk an output is computed in, alone or among other channels.
+//
+// A first stage whose window has one frequency is computed with taps that were turned beforehand,
+//   out[m] = exp(-j phase(n0)) * sum_k (h[..] exp(+j 2 pi f k)) x[n0 - k],
+// so that the oscillator costs a sine an output, not one a sample; a window that holds a retune mixes
+// sample by sample. Which of the two depends on m alone.
+//
+// Devices differ in the order of their sums: see kDeviceTolerance.
+#ifndef BASEBAND_KERNELS_DOWNCONVERT_DOWNCONVERT_H_
+#define BASEBAND_KERNELS_DOWNCONVERT_DOWNCONVERT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "kernels/downconvert/filter.h"
+#include "kernels/downconvert/nco.h"
+
+namespace baseband::downconvert {
+
+inline constexpr int kMaxChannels = 1024;
+
+// Little endian; complex samples are I, then Q.
+enum class InputFormat : uint8_t { kInt8, kInt16, kFloat32, kRealInt8, kRealInt16, kRealFloat32 };
+constexpr int BytesPerSample(InputFormat format) {
+  constexpr int kBytes[] = {2, 4, 8, 1, 2, 4};
+  return kBytes[static_cast<int>(format)];
+}
+// Complex always. int16: round to nearest of value * 32767, ties to even, saturated.
+enum class OutputFormat : uint8_t { kFloat32, kFloat16, kInt16 };
+constexpr int BytesPerOutput(OutputFormat format) {
+  return format == OutputFormat::kFloat32 ? 8 : 4;
+}
+
+// How the phase is computed. All but kExact are the paper's, for study: see study.h. They mix sample
+// by sample.
+enum class NcoMethod : uint8_t { kExact, kFloat, kSegmented, kFast2Sum, kTwoSum, kDouble };
+
+struct Channel {
+  PhaseTrack phase;
+  FilterPtr filter;
+  float gain = 1.0F;
+  OutputFormat output = OutputFormat::kFloat32;
+  NcoMethod nco = NcoMethod::kExact;
+  int study_segment = 1024;  // samples between the removals of whole cycles; kExact, kFloat: unused
+};
+
+// A piece of the wideband signal.
+struct Block {
+  InputFormat format = InputFormat::kInt16;
+  float scale = 1.0F;       // finite, > 0
+  int64_t first_index = 0;  // of the first sample in `samples`, absolute
+  // The first `history` of the samples were there before: they only fill the filters. Fewer than a
+  // channel's filter->history() and first_index > 0: refused. Samples before index 0 are zero.
+  int64_t history = 0;
+  int64_t num_samples = 0;  // history included
+};
+
+// Outputs [first, first + count) of a channel: those whose newest input is in the block, past its
+// history.
+struct OutputRange {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+OutputRange OutputsOf(const Channel& channel, const Block& block);
+
+// Samples of history that `channels` need: the most that any filter has.
+int64_t HistoryOf(absl::Span<const Channel> channels);
+
+// OK if the block can be converted so. InvalidArgument names the field, its value and its range.
+absl::Status CheckBlock(absl::Span<const Channel> channels, const Block& block);
+
+// What became of one channel.
+struct ChannelResult {
+  int64_t saturated = 0;  // I and Q components that did not fit int16
+};
+
+// Largest difference of two devices' outputs, relative to scale * gain * largest |sample| * the sum
+// of |taps| of all stages; tested.
+inline constexpr double kDeviceTolerance = 2e-6;
+
+// Converts channel `channel` of a checked block on the calling thread; `output` holds
+// OutputsOf().count samples. SIMD, chosen for this processor at run time. Allocates nothing once a
+// thread has done a block of this size. Thread-safe: channels of a block may run on several threads,
+// and a long block in several calls, for outputs [part.first, part.first + part.count) of its range.
+ChannelResult DownconvertOnCpu(const Channel& channel, const Block& block,
+                               absl::Span<const uint8_t> samples, OutputRange part,
+                               absl::Span<uint8_t> output);
+
+}  // namespace baseband::downconvert
+
+#endif  // BASEBAND_KERNELS_DOWNCONVERT_DOWNCONVERT_H_
