@@ -24,6 +24,7 @@ namespace {
 
 constexpr char kEncode[] = "/baseband.v1.Baseband/Encode";
 constexpr char kDecode[] = "/baseband.v1.Baseband/Decode";
+constexpr char kRecoverCarrier[] = "/baseband.v1.Baseband/RecoverCarrier";
 constexpr char kGetCapabilities[] = "/baseband.v1.Baseband/GetCapabilities";
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
 
@@ -236,10 +237,16 @@ CallHandle Client::Decode(v1::DecodeRequest request, const CallOptions& options,
   return CallHandle(impl_->Start<v1::DecodeResponse>(kDecode, request, options, std::move(done)));
 }
 
-CallHandle Client::GetCapabilities(const CallOptions& options,
+CallHandle Client::RecoverCarrier(v1::RecoverCarrierRequest request, const CallOptions& options,
+                                  Callback<v1::RecoverCarrierResponse> done) {
+  return CallHandle(
+      impl_->Start<v1::RecoverCarrierResponse>(kRecoverCarrier, request, options, std::move(done)));
+}
+
+CallHandle Client::GetCapabilities(v1::GetCapabilitiesRequest request, const CallOptions& options,
                                    Callback<v1::GetCapabilitiesResponse> done) {
-  return CallHandle(impl_->Start<v1::GetCapabilitiesResponse>(
-      kGetCapabilities, v1::GetCapabilitiesRequest(), options, std::move(done)));
+  return CallHandle(impl_->Start<v1::GetCapabilitiesResponse>(kGetCapabilities, request, options,
+                                                              std::move(done)));
 }
 
 CallHandle Client::CheckHealth(const std::string& service, const CallOptions& options,
@@ -267,10 +274,22 @@ absl::StatusOr<v1::DecodeResponse> Client::Decode(v1::DecodeRequest request,
   });
 }
 
-absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities(const CallOptions& options) {
-  return Wait<v1::GetCapabilitiesResponse>([&](Callback<v1::GetCapabilitiesResponse> done) {
-    GetCapabilities(options, std::move(done));
+absl::StatusOr<v1::RecoverCarrierResponse> Client::RecoverCarrier(v1::RecoverCarrierRequest request,
+                                                                  const CallOptions& options) {
+  return Wait<v1::RecoverCarrierResponse>([&](Callback<v1::RecoverCarrierResponse> done) {
+    RecoverCarrier(std::move(request), options, std::move(done));
   });
+}
+
+absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities(
+    v1::GetCapabilitiesRequest request, const CallOptions& options) {
+  return Wait<v1::GetCapabilitiesResponse>([&](Callback<v1::GetCapabilitiesResponse> done) {
+    GetCapabilities(std::move(request), options, std::move(done));
+  });
+}
+
+absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities(const CallOptions& options) {
+  return GetCapabilities(v1::GetCapabilitiesRequest(), options);
 }
 
 absl::StatusOr<Health> Client::CheckHealth(const std::string& service, const CallOptions& options) {

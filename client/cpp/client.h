@@ -96,7 +96,9 @@ class Client {
                     Callback<v1::EncodeResponse> done);
   CallHandle Decode(v1::DecodeRequest request, const CallOptions& options,
                     Callback<v1::DecodeResponse> done);
-  CallHandle GetCapabilities(const CallOptions& options,
+  CallHandle RecoverCarrier(v1::RecoverCarrierRequest request, const CallOptions& options,
+                            Callback<v1::RecoverCarrierResponse> done);
+  CallHandle GetCapabilities(v1::GetCapabilitiesRequest request, const CallOptions& options,
                              Callback<v1::GetCapabilitiesResponse> done);
   // Health of `service`, or of the whole server for an empty name. NotFound for an unknown name.
   CallHandle CheckHealth(const std::string& service, const CallOptions& options,
@@ -107,6 +109,11 @@ class Client {
                                             const CallOptions& options = CallOptions());
   absl::StatusOr<v1::DecodeResponse> Decode(v1::DecodeRequest request,
                                             const CallOptions& options = CallOptions());
+  absl::StatusOr<v1::RecoverCarrierResponse> RecoverCarrier(
+      v1::RecoverCarrierRequest request, const CallOptions& options = CallOptions());
+  absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities(
+      v1::GetCapabilitiesRequest request, const CallOptions& options = CallOptions());
+  // All but what must be asked for by name.
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities(
       const CallOptions& options = CallOptions());
   absl::StatusOr<Health> CheckHealth(const std::string& service,

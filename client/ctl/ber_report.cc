@@ -92,8 +92,10 @@ Plot ToPlot(const std::vector<Curve>& curves) {
       "BPSK over AWGN, 8-bit LLRs with scale %g, at most %d iterations; bars: 95 %% confidence",
       curves[0].flags.llr_scale, curves[0].flags.iterations);
   plot.x_label = "Eb/N0 [dB]";
-  PlotPanel ber{"bit error rate", {}};
-  PlotPanel fer{"frame error rate", {}};
+  PlotPanel ber;
+  PlotPanel fer;
+  ber.y_label = "bit error rate";
+  fer.y_label = "frame error rate";
   for (const Curve& curve : curves) {
     PlotSeries ber_series;
     PlotSeries fer_series;

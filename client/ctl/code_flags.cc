@@ -8,55 +8,28 @@
 #include "absl/strings/str_split.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/files.h"
+#include "client/ctl/named_value.h"
 
 namespace baseband::ctl {
 namespace {
 
-template <typename T>
-struct Name {
-  const char* name;
-  T value;
-};
-
-constexpr Name<v1::WimaxCode::Rate> kWimaxRates[] = {
+constexpr NamedValue<v1::WimaxCode::Rate> kWimaxRates[] = {
     {"1/2", v1::WimaxCode::RATE_1_2},   {"2/3A", v1::WimaxCode::RATE_2_3A},
     {"2/3B", v1::WimaxCode::RATE_2_3B}, {"3/4A", v1::WimaxCode::RATE_3_4A},
     {"3/4B", v1::WimaxCode::RATE_3_4B}, {"5/6", v1::WimaxCode::RATE_5_6}};
-constexpr Name<v1::WifiCode::Rate> kWifiRates[] = {{"1/2", v1::WifiCode::RATE_1_2},
-                                                   {"2/3", v1::WifiCode::RATE_2_3},
-                                                   {"3/4", v1::WifiCode::RATE_3_4},
-                                                   {"5/6", v1::WifiCode::RATE_5_6}};
-constexpr Name<v1::DecodeAlgorithm> kAlgorithms[] = {
+constexpr NamedValue<v1::WifiCode::Rate> kWifiRates[] = {{"1/2", v1::WifiCode::RATE_1_2},
+                                                         {"2/3", v1::WifiCode::RATE_2_3},
+                                                         {"3/4", v1::WifiCode::RATE_3_4},
+                                                         {"5/6", v1::WifiCode::RATE_5_6}};
+constexpr NamedValue<v1::DecodeAlgorithm> kAlgorithms[] = {
     {"min-sum", v1::DECODE_ALGORITHM_NORMALIZED_MIN_SUM},
     {"sum-product", v1::DECODE_ALGORITHM_SUM_PRODUCT},
     {"bit-flipping", v1::DECODE_ALGORITHM_BIT_FLIPPING},
     {"nms", v1::DECODE_ALGORITHM_NORMALIZED_MIN_SUM},
     {"spa", v1::DECODE_ALGORITHM_SUM_PRODUCT},
     {"hard", v1::DECODE_ALGORITHM_BIT_FLIPPING}};
-constexpr Name<v1::DecodeSchedule> kSchedules[] = {{"layered", v1::DECODE_SCHEDULE_LAYERED},
-                                                   {"flooding", v1::DECODE_SCHEDULE_FLOODING}};
-
-template <typename T, size_t N>
-absl::StatusOr<T> Find(const Name<T> (&names)[N], absl::string_view flag, absl::string_view name) {
-  std::string known;
-  for (const Name<T>& candidate : names) {
-    if (name == candidate.name) {
-      return candidate.value;
-    }
-    absl::StrAppend(&known, known.empty() ? "" : ", ", candidate.name);
-  }
-  return absl::InvalidArgumentError(absl::StrCat(flag, " '", name, "' is not one of ", known));
-}
-
-template <typename T, size_t N>
-std::string NameOf(const Name<T> (&names)[N], T value) {
-  for (const Name<T>& candidate : names) {
-    if (value == candidate.value) {
-      return candidate.name;
-    }
-  }
-  return "?";
-}
+constexpr NamedValue<v1::DecodeSchedule> kSchedules[] = {
+    {"layered", v1::DECODE_SCHEDULE_LAYERED}, {"flooding", v1::DECODE_SCHEDULE_FLOODING}};
 
 absl::Status RefuseFlag(bool given, absl::string_view flag, absl::string_view family) {
   return given ? absl::InvalidArgumentError(absl::StrCat(flag, " does not go with ", family))
@@ -207,11 +180,11 @@ absl::StatusOr<v1::CustomCode> ParseBaseMatrix(absl::string_view text, int zc, i
 }
 
 absl::StatusOr<v1::WimaxCode::Rate> ParseWimaxRate(absl::string_view rate) {
-  return Find(kWimaxRates, "802.16e rate", rate);
+  return FindValue(kWimaxRates, "802.16e rate", rate);
 }
 
 absl::StatusOr<v1::WifiCode::Rate> ParseWifiRate(absl::string_view rate) {
-  return Find(kWifiRates, "802.11n rate", rate);
+  return FindValue(kWifiRates, "802.11n rate", rate);
 }
 
 std::string Describe(const v1::LdpcCode& code) {
@@ -258,11 +231,11 @@ void AddDecodeFlags(CLI::App* app, DecodeFlags* flags) {
 }
 
 absl::StatusOr<v1::DecodeAlgorithm> ParseAlgorithm(absl::string_view name) {
-  return Find(kAlgorithms, "algorithm", name);
+  return FindValue(kAlgorithms, "algorithm", name);
 }
 
 absl::StatusOr<v1::DecodeSchedule> ParseSchedule(absl::string_view name) {
-  return Find(kSchedules, "schedule", name);
+  return FindValue(kSchedules, "schedule", name);
 }
 
 absl::StatusOr<v1::DecodeGroup> ToDecodeGroup(const DecodeFlags& flags) {

@@ -1,11 +1,14 @@
 // `info`: what the server says it can do.
 #include <cstdio>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/ctl/command.h"
+#include "client/ctl/constellations.h"
 #include "client/ctl/terminal.h"
 #include "google/protobuf/util/json_util.h"
 
@@ -45,12 +48,35 @@ void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& re
   row("LLR", absl::StrFormat("%d bits signed, recommended scale %g", ldpc.llr_bits(),
                              ldpc.recommended_llr_scale()));
   row("iterations", absl::StrCat("at most ", ldpc.max_iterations()));
+  const v1::CarrierCapabilities& carrier = response.carrier();
+  if (carrier.constellations_size() == 0) {
+    return;
+  }
+  const std::vector<std::string> names(carrier.constellations().begin(),
+                                       carrier.constellations().end());
+  std::string plain;  // those without a code rate share a line
+  for (const std::string& group : GroupNames(names)) {
+    if (!absl::StrContains(group, ' ')) {
+      absl::StrAppend(&plain, plain.empty() ? "" : " ", group);
+    }
+  }
+  row("carriers", plain);
+  for (const std::string& group : GroupNames(names)) {
+    if (absl::StrContains(group, ' ')) {
+      row("", group);
+    }
+  }
+  row("own points", absl::StrCat("up to ", carrier.max_points()));
+  row("frames", absl::StrCat(carrier.min_frame_symbols(), " to ", carrier.max_frame_symbols(),
+                             " symbols; power up to ", carrier.max_power(), ", sweeps of up to ",
+                             carrier.max_sweep_bins(), " candidates"));
 }
 
 class InfoCommand final : public Command {
  public:
   CLI::App* AddTo(CLI::App* app) override {
-    return app->add_subcommand("info", "Shows the server's devices, limits and codes.");
+    return app->add_subcommand("info",
+                               "Shows the server's devices, limits, codes and constellations.");
   }
 
   int Run(const GlobalFlags& flags) override {

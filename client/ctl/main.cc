@@ -21,11 +21,13 @@ using baseband::ctl::GlobalFlags;
 constexpr char kFooter[] =
     "Exit codes: 0 done; 1 bad arguments or files; 2 cannot connect; 3 the server\n"
     "refused or failed; 4 done, and the result is negative (not serving, blocks\n"
-    "that did not decode, a file that differs, a case that failed).\n"
+    "that did not decode, frames without lock, a file that differs, a case that\n"
+    "failed).\n"
     "\n"
     "Examples:\n"
     "  basebandctl info\n"
     "  basebandctl demo photo.jpg --out=recovered.jpg\n"
+    "  basebandctl recover symbols.cf32 --constellation=\"16APSK 3/4\"\n"
     "  basebandctl --target=unix:/run/basebandd.sock health\n"
     "  basebandctl COMMAND --help";
 
@@ -72,6 +74,8 @@ int main(int argc, char** argv) {
   commands.push_back(baseband::ctl::MakeDemoCommand());
   commands.push_back(baseband::ctl::MakeVerifyCommand());
   commands.push_back(baseband::ctl::MakeBerCommand());
+  commands.push_back(baseband::ctl::MakeRecoverCommand());
+  commands.push_back(baseband::ctl::MakeCarrierSignalCommand());
   std::vector<CLI::App*> apps;
   for (const auto& command : commands) {
     apps.push_back(command->AddTo(&app));

@@ -74,21 +74,23 @@ absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags
                    " BASEBAND_TARGET, or wait for it by --wait."));
 }
 
-absl::StatusOr<RequestLimits> GetLimits(client::Client* client, const GlobalFlags& flags) {
-  const auto capabilities = client->GetCapabilities(flags.call());
-  if (!capabilities.ok()) {
-    return capabilities.status();
-  }
+RequestLimits ToRequestLimits(const v1::GetCapabilitiesResponse& capabilities) {
   RequestLimits limits;
-  if (capabilities->max_request_bytes() > 0) {
+  if (capabilities.max_request_bytes() > 0) {
     // A little of the message is header.
     limits.bytes = std::min<int64_t>(
-        limits.bytes, std::max<int64_t>(1, capabilities->max_request_bytes() * 9 / 10));
+        limits.bytes, std::max<int64_t>(1, capabilities.max_request_bytes() * 9 / 10));
   }
-  if (capabilities->max_blocks_per_request() > 0) {
-    limits.blocks = std::min<int64_t>(limits.blocks, capabilities->max_blocks_per_request());
+  if (capabilities.max_blocks_per_request() > 0) {
+    limits.blocks = std::min<int64_t>(limits.blocks, capabilities.max_blocks_per_request());
   }
   return limits;
+}
+
+absl::StatusOr<RequestLimits> GetLimits(client::Client* client, const GlobalFlags& flags) {
+  const auto capabilities = client->GetCapabilities(flags.call());
+  return capabilities.ok() ? absl::StatusOr<RequestLimits>(ToRequestLimits(*capabilities))
+                           : capabilities.status();
 }
 
 int Fail(const absl::Status& status, ExitCode code) {

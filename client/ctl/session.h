@@ -19,7 +19,8 @@ enum ExitCode : int {
   kBadArguments = 1,  // flags, or a file that cannot be read or written
   kCannotConnect = 2,
   kRpcFailed = 3,
-  kNegativeResult = 4,  // not serving, blocks that did not decode, a recovered file that differs
+  kNegativeResult = 4,  // not serving, blocks that did not decode, frames without lock, a recovered
+                        // file that differs
 };
 
 struct GlobalFlags {
@@ -44,6 +45,8 @@ struct RequestLimits {
 absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags);
 
 // What the server takes, but not more than suits requests that overlap.
+RequestLimits ToRequestLimits(const v1::GetCapabilitiesResponse& capabilities);
+// The same, asked for.
 absl::StatusOr<RequestLimits> GetLimits(client::Client* client, const GlobalFlags& flags);
 
 // Prints one line on standard error and returns the exit code that `status`, an error, stands for.

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/string_view.h"
+#include "client/ctl/svg_elements.h"
 
 namespace baseband::ctl {
 namespace {
@@ -20,256 +21,291 @@ constexpr double kAxesBottom = 52;
 constexpr double kTitleHeight = 66;
 constexpr double kLegendRow = 24;
 constexpr double kLegendCell = 225;
+constexpr double kAxesWidth = kPanelWidth - kAxesLeft - kAxesRight;
+constexpr double kAxesHeight = kPanelHeight - kAxesBottom;
 
-// Colours that people who do not see all colours can tell apart (Okabe and Ito).
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                    "#e69f00", "#56b4e9", "#333333"};
-constexpr int kNumMarkers = 6;
+constexpr size_t kMaxDots = 6000;
 
-std::string Escape(absl::string_view text) {
-  return absl::StrReplaceAll(text,
-                             {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
-}
-
-std::string Text(double x, double y, absl::string_view attributes, absl::string_view text) {
-  return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\" %s>%s</text>\n", x, y, attributes,
-                         Escape(text));
-}
-
-std::string Line(double x1, double y1, double x2, double y2, absl::string_view attributes) {
-  return absl::StrFormat("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2,
-                         y2, attributes);
-}
-
-std::string Marker(size_t index, double x, double y) {
-  const std::string colour = kColours[index % std::size(kColours)];
-  const std::string style =
-      absl::StrCat("fill=\"#ffffff\" stroke=\"", colour, "\" stroke-width=\"2\"");
-  const auto polygon = [&](const char* shape) {
-    return absl::StrFormat("<path d=\"%s\" transform=\"translate(%.1f %.1f)\" %s/>\n", shape, x, y,
-                           style);
-  };
-  switch (index % kNumMarkers) {
-    case 0:
-      return absl::StrFormat("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" %s/>\n", x, y, style);
-    case 1:
-      return polygon("M-3.7-3.7h7.4v7.4h-7.4z");
-    case 2:
-      return polygon("M0-5l4.6 8h-9.2z");
-    case 3:
-      return polygon("M0-5.2l5.2 5.2-5.2 5.2-5.2-5.2z");
-    case 4:
-      return polygon("M0 5l4.6-8h-9.2z");
-    default:
-      return polygon("M-4-4l8 8m-8 0l8-8");
-  }
-}
-
+// What the axes span; y as it is drawn, that is, of a logarithmic axis the decades.
 struct Ranges {
   double x_low = 0;
   double x_high = 1;
-  int decade_low = -1;
-  int decade_high = 0;
+  double y_low = -1;
+  double y_high = 0;
 };
 
-// All panels share the range of x; decades are those of `panel`.
+// The least interval that holds all that was added.
+struct Extent {
+  double low = INFINITY;
+  double high = -INFINITY;
+  void Add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool empty() const { return low > high; }
+};
+
+bool IsDrawn(const PlotPanel& panel, const PlotPoint& point) {
+  return std::isfinite(point.y) && (panel.linear || point.y > 0);
+}
+
+Ranges CloudRanges(const PlotPanel& panel) {
+  double extent = 0;
+  for (const PlotCloud& cloud : panel.clouds) {
+    std::vector<float> radii;
+    for (const auto& point : cloud.points) {
+      radii.push_back(std::abs(point));
+    }
+    if (!radii.empty()) {
+      // A few stray points must not shrink all others.
+      const auto most = radii.begin() + static_cast<ptrdiff_t>((radii.size() - 1) * 499 / 500);
+      std::nth_element(radii.begin(), most, radii.end());
+      extent = std::max(extent, static_cast<double>(*most));
+    }
+  }
+  extent = extent > 0 ? 1.08 * extent : 1;
+  const double aspect = kAxesWidth / kAxesHeight;
+  return {-extent * aspect, extent * aspect, -extent, extent};
+}
+
+// Panels without an x label of their own share the range of x.
 Ranges FindRanges(const Plot& plot, const PlotPanel& panel) {
-  double x_low = INFINITY;
-  double x_high = -INFINITY;
-  double y_low = INFINITY;
-  double y_high = 0;
+  if (!panel.clouds.empty()) {
+    return CloudRanges(panel);
+  }
+  Extent x;
+  Extent y;
   for (const PlotPanel& any : plot.panels) {
+    const bool same_x = &any == &panel || (any.x_label.empty() && panel.x_label.empty());
     for (const PlotSeries& series : any.series) {
       for (const PlotPoint& point : series.points) {
-        if (series.reference || point.y <= 0) {
+        if (series.reference || !IsDrawn(any, point)) {
           continue;
         }
-        x_low = std::min(x_low, point.x);
-        x_high = std::max(x_high, point.x);
+        if (same_x) {
+          x.Add(point.x);
+        }
         if (&any == &panel) {
-          y_low = std::min(y_low, point.y);
-          y_high = std::max(y_high, point.y);
+          y.Add(point.y);
         }
       }
     }
   }
   Ranges ranges;
-  if (x_low <= x_high) {
-    const double margin = std::max(0.04 * (x_high - x_low), 0.05);
-    ranges.x_low = x_low - margin;
-    ranges.x_high = x_high + margin;
+  if (!x.empty()) {
+    const double margin = x.high > x.low ? 0.04 * (x.high - x.low) : 0.05;
+    ranges.x_low = x.low - margin;
+    ranges.x_high = x.high + margin;
   }
-  if (y_high > 0) {
-    ranges.decade_low = static_cast<int>(std::floor(std::log10(y_low) + 1e-9));
-    ranges.decade_high = static_cast<int>(std::ceil(std::log10(y_high) - 1e-9));
-    ranges.decade_low = std::min(ranges.decade_low, ranges.decade_high - 1);
+  if (panel.linear) {
+    const double margin = y.empty() ? 0 : std::max(0.06 * (y.high - y.low), 1e-9);
+    ranges.y_low = panel.y_low < panel.y_high ? panel.y_low : y.empty() ? 0 : y.low - margin;
+    ranges.y_high = panel.y_low < panel.y_high ? panel.y_high : y.empty() ? 1 : y.high + margin;
+  } else if (!y.empty()) {
+    ranges.y_high = std::ceil(std::log10(y.high) - 1e-9);
+    ranges.y_low = std::min(std::floor(std::log10(y.low) + 1e-9), ranges.y_high - 1);
   }
   return ranges;
 }
 
-// 1, 2 or 5 times a power of ten, so that there are five to ten ticks.
-double TickStep(double range) {
-  const double power = std::pow(10, std::floor(std::log10(range / 5)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (range / (factor * power) <= 10) {
-      return factor * power;
-    }
-  }
-  return 10 * power;
-}
-
 class PanelPainter {
  public:
-  PanelPainter(const Ranges& ranges, double left)
-      : ranges_(ranges),
+  PanelPainter(const PlotPanel& panel, const Ranges& ranges, double left)
+      : panel_(panel),
+        ranges_(ranges),
+        linear_(panel.linear || !panel.clouds.empty()),
         left_(left + kAxesLeft),
-        right_(left + kPanelWidth - kAxesRight),
+        right_(left_ + kAxesWidth),
         top_(kTitleHeight),
-        bottom_(kTitleHeight + kPanelHeight - kAxesBottom) {}
+        bottom_(top_ + kAxesHeight) {}
 
-  std::string Paint(const PlotPanel& panel, const std::string& x_label, int clip_id) const {
-    std::string svg = Grid();
-    absl::StrAppendFormat(&svg,
-                          "<clipPath id=\"c%d\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
-                          "height=\"%.1f\"/></clipPath>\n<g clip-path=\"url(#c%d)\">\n",
-                          clip_id, left_, top_ - 6, right_ - left_, bottom_ - top_ + 6, clip_id);
+  std::string Paint(const std::string& shared_x_label, int clip_id) const {
+    std::string svg = linear_ ? LinearGrid() : DecadeGrid();
+    svg += XTicks();
+    svg += svg::ClipBegin(clip_id, left_, top_ - 6, right_, bottom_);
+    for (const PlotCloud& cloud : panel_.clouds) {
+      svg += Cloud(cloud);
+    }
     size_t index = 0;
-    for (const PlotSeries& series : panel.series) {
-      svg += Curve(series, series.reference ? 0 : index);
+    for (const PlotSeries& series : panel_.series) {
+      svg += Curve(series, series.style.value_or(static_cast<int>(index)));
       index += series.reference ? 0 : 1;
     }
-    svg += "</g>\n";
-    absl::StrAppendFormat(&svg,
-                          "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
-                          "fill=\"none\" stroke=\"#444\"/>\n",
-                          left_, top_, right_ - left_, bottom_ - top_);
-    svg += Text((left_ + right_) / 2, bottom_ + 40, "text-anchor=\"middle\" font-size=\"14\"",
-                x_label);
+    svg += svg::ClipEnd();
+    svg += svg::Frame(left_, top_, right_, bottom_);
+    svg += svg::Text((left_ + right_) / 2, bottom_ + 40, "text-anchor=\"middle\" font-size=\"14\"",
+                     panel_.x_label.empty() ? shared_x_label : panel_.x_label);
     const double middle = (top_ + bottom_) / 2;
-    svg += Text(left_ - 52, middle,
-                absl::StrFormat("text-anchor=\"middle\" font-size=\"14\" "
-                                "transform=\"rotate(-90 %.1f %.1f)\"",
-                                left_ - 52, middle),
-                panel.y_label);
-    return svg;
+    return svg + svg::Text(left_ - 52, middle,
+                           absl::StrFormat("text-anchor=\"middle\" font-size=\"14\" "
+                                           "transform=\"rotate(-90 %.1f %.1f)\"",
+                                           left_ - 52, middle),
+                           panel_.y_label);
   }
 
  private:
   double X(double x) const {
-    return left_ + (x - ranges_.x_low) / (ranges_.x_high - ranges_.x_low) * (right_ - left_);
+    return left_ + (x - ranges_.x_low) / (ranges_.x_high - ranges_.x_low) * kAxesWidth;
   }
   double Y(double y) const {
-    return bottom_ - (std::log10(y) - ranges_.decade_low) /
-                         (ranges_.decade_high - ranges_.decade_low) * (bottom_ - top_);
+    const double drawn = linear_ ? y : std::log10(y);
+    return bottom_ - (drawn - ranges_.y_low) / (ranges_.y_high - ranges_.y_low) * kAxesHeight;
   }
 
-  std::string Grid() const {
+  std::string DecadeGrid() const {
     std::string svg;
-    for (int decade = ranges_.decade_low; decade <= ranges_.decade_high; ++decade) {
+    for (int decade = static_cast<int>(ranges_.y_low); decade <= ranges_.y_high; ++decade) {
       const double value = std::pow(10, decade);
       const double y = Y(value);
-      for (int digit = 2; digit < 10 && decade < ranges_.decade_high; ++digit) {
-        svg += Line(left_, Y(digit * value), right_, Y(digit * value), "stroke=\"#f0f0f0\"");
+      for (int digit = 2; digit < 10 && decade < ranges_.y_high; ++digit) {
+        svg += svg::Line(left_, Y(digit * value), right_, Y(digit * value), "stroke=\"#f0f0f0\"");
       }
-      svg += Line(left_, y, right_, y, "stroke=\"#d4d4d4\"");
+      svg += svg::Line(left_, y, right_, y, "stroke=\"#d4d4d4\"");
       absl::StrAppendFormat(&svg,
                             "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">10<tspan dy=\"-5\" "
                             "font-size=\"9\">%d</tspan></text>\n",
                             left_ - 7, y + 5, decade);
     }
-    const double step = TickStep(ranges_.x_high - ranges_.x_low);
-    for (double tick = std::ceil(ranges_.x_low / step) * step; tick <= ranges_.x_high;
+    return svg;
+  }
+
+  std::string LinearGrid() const {
+    std::string svg;
+    const double step = svg::TickStep(ranges_.y_high - ranges_.y_low);
+    for (double tick = std::ceil(ranges_.y_low / step) * step; tick <= ranges_.y_high;
          tick += step) {
-      svg += Line(X(tick), top_, X(tick), bottom_, "stroke=\"#d4d4d4\"");
-      svg += Text(X(tick), bottom_ + 18, "text-anchor=\"middle\"",
-                  absl::StrFormat("%g", std::round(tick * 1000) / 1000 + 0.0));
+      svg += svg::Line(left_, Y(tick), right_, Y(tick), "stroke=\"#d4d4d4\"");
+      svg += svg::Text(left_ - 7, Y(tick) + 4, "text-anchor=\"end\"", svg::TickLabel(tick, step));
     }
     return svg;
   }
 
-  std::string Curve(const PlotSeries& series, size_t index) const {
-    const std::string colour = series.reference ? "#888888" : kColours[index % std::size(kColours)];
+  std::string XTicks() const {
+    std::string svg;
+    const double step = svg::TickStep(ranges_.x_high - ranges_.x_low);
+    for (double tick = std::ceil(ranges_.x_low / step) * step; tick <= ranges_.x_high;
+         tick += step) {
+      svg += svg::Line(X(tick), top_, X(tick), bottom_, "stroke=\"#d4d4d4\"");
+      svg += svg::Text(X(tick), bottom_ + 18, "text-anchor=\"middle\"", svg::TickLabel(tick, step));
+    }
+    return svg;
+  }
+
+  std::string Curve(const PlotSeries& series, int style) const {
+    const std::string colour = series.reference ? svg::kGrey : svg::Colour(style);
     std::string path;
     std::string marks;
     for (const PlotPoint& point : series.points) {
-      if (point.y <= 0) {
+      if (!IsDrawn(panel_, point)) {
         continue;
       }
       absl::StrAppendFormat(&path, "%s%.1f %.1f", path.empty() ? "M" : "L", X(point.x), Y(point.y));
-      if (series.reference) {
+      if (series.reference || !series.markers) {
         continue;
       }
       if (point.low < point.high) {
-        const double bottom = point.low > 0 ? std::min(Y(point.low), bottom_) : bottom_;
-        marks += Line(X(point.x), bottom, X(point.x), Y(point.high),
-                      absl::StrCat("stroke=\"", colour, "\" stroke-opacity=\"0.5\""));
+        const double bottom = linear_ || point.low > 0 ? std::min(Y(point.low), bottom_) : bottom_;
+        marks += svg::Line(X(point.x), bottom, X(point.x), Y(point.high),
+                           absl::StrCat("stroke=\"", colour, "\" stroke-opacity=\"0.5\""));
       }
-      marks += Marker(index, X(point.x), Y(point.y));
+      marks += svg::Marker(style, X(point.x), Y(point.y));
     }
+    if (!series.line) {
+      return marks;
+    }
+    const char* look = series.reference ? "stroke-dasharray=\"5 4\" stroke-width=\"1.2\""
+                       : series.markers ? "stroke-width=\"2\" stroke-linejoin=\"round\""
+                                        : "stroke-width=\"1.2\" stroke-linejoin=\"round\"";
     return absl::StrFormat("<path d=\"%s\" fill=\"none\" stroke=\"%s\" %s/>\n%s", path, colour,
-                           series.reference ? "stroke-dasharray=\"5 4\" stroke-width=\"1.2\""
-                                            : "stroke-width=\"2\" stroke-linejoin=\"round\"",
-                           marks);
+                           look, marks);
   }
 
+  // One path of all points; dots are lines of no length with round ends.
+  std::string Cloud(const PlotCloud& cloud) const {
+    std::string path;
+    std::set<std::pair<int, int>> taken;  // half pixels
+    const size_t stride = (cloud.points.size() + kMaxDots - 1) / kMaxDots;
+    for (size_t i = 0; i < cloud.points.size(); i += stride) {
+      const double x = X(cloud.points[i].real());
+      const double y = Y(cloud.points[i].imag());
+      if (!std::isfinite(x) || !std::isfinite(y) ||
+          !taken.emplace(static_cast<int>(2 * x), static_cast<int>(2 * y)).second) {
+        continue;
+      }
+      absl::StrAppendFormat(&path, cloud.crosses ? "M%.1f %.1fm-3-3l6 6m-6 0l6-6" : "M%.1f %.1fh0",
+                            x, y);
+    }
+    return absl::StrFormat(
+        "<path d=\"%s\" fill=\"none\" stroke=\"%s\" %s/>\n", path,
+        svg::Colour(cloud.crosses ? 1 : 0),
+        cloud.crosses ? "stroke-width=\"1.4\""
+                      : "stroke-width=\"1.8\" stroke-linecap=\"round\" stroke-opacity=\"0.4\"");
+  }
+
+  const PlotPanel& panel_;
   const Ranges ranges_;
+  const bool linear_;
   const double left_;
   const double right_;
   const double top_;
   const double bottom_;
 };
 
-std::string LegendEntry(const PlotSeries& series, size_t index, double x, double y) {
-  const std::string colour = series.reference ? "#888888" : kColours[index % std::size(kColours)];
-  std::string svg =
-      Line(x, y, x + 34, y,
-           absl::StrCat("stroke=\"", colour, "\" ",
-                        series.reference ? "stroke-dasharray=\"5 4\" stroke-width=\"1.2\""
-                                         : "stroke-width=\"2\""));
-  if (!series.reference) {
-    svg += Marker(index, x + 17, y);
+std::string LegendEntry(const PlotSeries& series, int style, double x, double y) {
+  const std::string colour = series.reference ? svg::kGrey : svg::Colour(style);
+  std::string svg;
+  if (series.line || series.reference) {
+    svg += svg::Line(x, y, x + 34, y,
+                     absl::StrCat("stroke=\"", colour, "\" ",
+                                  series.reference ? "stroke-dasharray=\"5 4\" stroke-width=\"1.2\""
+                                                   : "stroke-width=\"2\""));
   }
-  return svg + Text(x + 42, y + 5, "font-size=\"13\"", series.label);
+  if (!series.reference && series.markers) {
+    svg += svg::Marker(style, x + 17, y);
+  }
+  return svg + svg::Text(x + 42, y + 5, "font-size=\"13\"", series.label);
+}
+
+// What any panel shows, and its style; the panel with the most series has them all.
+std::vector<std::pair<PlotSeries, int>> Legend(const Plot& plot) {
+  const PlotPanel* most = nullptr;
+  for (const PlotPanel& panel : plot.panels) {
+    if (most == nullptr || panel.series.size() > most->series.size()) {
+      most = &panel;
+    }
+  }
+  std::vector<std::pair<PlotSeries, int>> legend;
+  int index = 0;
+  for (const PlotSeries& series : most == nullptr ? std::vector<PlotSeries>() : most->series) {
+    if (series.in_legend) {
+      legend.emplace_back(series, series.style.value_or(index));
+    }
+    index += series.reference ? 0 : 1;
+  }
+  return legend;
 }
 
 }  // namespace
 
 std::string RenderSvg(const Plot& plot) {
   const double width = kPanelWidth * std::max<double>(1, static_cast<double>(plot.panels.size()));
-  // The legend lists what any panel shows; the panel with the most series has them all.
-  std::vector<PlotSeries> legend;
-  for (const PlotPanel& panel : plot.panels) {
-    if (panel.series.size() > legend.size()) {
-      legend = panel.series;
-    }
-  }
+  const auto legend = Legend(plot);
   const int columns = std::max(1, static_cast<int>((width - kAxesLeft) / kLegendCell));
   const int rows = (static_cast<int>(legend.size()) + columns - 1) / columns;
-  const double height = kTitleHeight + kPanelHeight + kLegendRow * rows + 14;
-
-  std::string svg = absl::StrFormat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
-      "height=\"%.0f\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" "
-      "font-size=\"12\" fill=\"#222\">\n<rect width=\"100%%\" height=\"100%%\" "
-      "fill=\"#ffffff\"/>\n",
-      width, height, width, height);
-  svg += Text(width / 2, 27, "text-anchor=\"middle\" font-size=\"17\" font-weight=\"600\"",
-              plot.title);
-  svg +=
-      Text(width / 2, 48, "text-anchor=\"middle\" font-size=\"12.5\" fill=\"#666\"", plot.subtitle);
+  std::string svg = svg::Open(width, kTitleHeight + kPanelHeight + kLegendRow * rows + 14,
+                              plot.title, plot.subtitle);
   for (size_t i = 0; i < plot.panels.size(); ++i) {
-    svg += PanelPainter(FindRanges(plot, plot.panels[i]), kPanelWidth * static_cast<double>(i))
-               .Paint(plot.panels[i], plot.x_label, static_cast<int>(i));
+    svg += PanelPainter(plot.panels[i], FindRanges(plot, plot.panels[i]),
+                        kPanelWidth * static_cast<double>(i))
+               .Paint(plot.x_label, static_cast<int>(i));
   }
-  size_t colour = 0;
   for (size_t i = 0; i < legend.size(); ++i) {
     const int row = static_cast<int>(i) / columns;
     const int column = static_cast<int>(i) % columns;
-    svg += LegendEntry(legend[i], colour, kAxesLeft + kLegendCell * column,
+    svg += LegendEntry(legend[i].first, legend[i].second, kAxesLeft + kLegendCell * column,
                        kTitleHeight + kPanelHeight + 8 + kLegendRow * row);
-    colour += legend[i].reference ? 0 : 1;
   }
-  return svg + "</svg>\n";
+  return svg + svg::Close();
 }
 
 }  // namespace baseband::ctl

@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "client/cpp/code_shape.h"
+#include "client/ctl/symbols.h"
 
 namespace baseband::ctl {
 namespace {
@@ -92,6 +93,26 @@ int64_t BlocksPerRequest(const GlobalFlags& flags, const RequestLimits& limits, 
 absl::Status WrongSize(absl::string_view field, size_t got, int64_t expected) {
   return absl::InternalError(
       absl::StrCat("the server's ", field, " has ", got, " bytes instead of ", expected));
+}
+
+// What is wrong with the answer to `request`, whose group has `count` frames.
+absl::Status CheckAnswer(const v1::CarrierGroup& group, int64_t count, int64_t request_bytes,
+                         const v1::RecoverCarrierResponse& response) {
+  if (response.frames_size() != count ||
+      response.curves_size() != (group.curve() ? count : int64_t{0})) {
+    return absl::InternalError("the server's results are not one a frame");
+  }
+  const int64_t corrected_bytes = group.corrected() ? request_bytes : 0;
+  if (static_cast<int64_t>(response.payload().size()) != corrected_bytes) {
+    return WrongSize("RecoverCarrier payload", response.payload().size(), corrected_bytes);
+  }
+  int64_t curve_bytes = 0;
+  for (const v1::CarrierCurve& curve : response.curves()) {
+    curve_bytes += int64_t{curve.num_points()} * int64_t{sizeof(float)};
+  }
+  return static_cast<int64_t>(response.curve_points().size()) == curve_bytes
+             ? absl::OkStatus()
+             : WrongSize("curve_points", response.curve_points().size(), curve_bytes);
 }
 
 }  // namespace
@@ -222,6 +243,64 @@ absl::StatusOr<Decoded> DecodeBlocks(client::Client* client, const GlobalFlags& 
   Finish(absl::Now() - begin, &result.times);
   for (const std::string& part : soft) {
     result.soft += part;
+  }
+  return result;
+}
+
+absl::StatusOr<Recovered> RecoverFrames(client::Client* client, const GlobalFlags& flags,
+                                        const RequestLimits& limits, const v1::CarrierGroup& group,
+                                        absl::string_view symbols, const OnProgress& progress) {
+  const int64_t frame_bytes = int64_t{group.frame_symbols()} * BytesPerSample(group.format());
+  const int64_t frames = static_cast<int64_t>(symbols.size()) / frame_bytes;
+  Recovered result;
+  result.frames.resize(frames);
+  result.curves.resize(group.curve() ? frames : 0);
+  result.corrected.resize(group.corrected() ? frames * frame_bytes : 0);
+  const int64_t chunk = BlocksPerRequest(flags, limits, frames, frame_bytes);
+  std::vector<std::string> curve_points((frames + chunk - 1) / chunk);
+  absl::Mutex mutex;  // guards result.times
+  const absl::Time begin = absl::Now();
+  const absl::Status status = ForEachChunk(
+      frames, chunk, flags.in_flight,
+      [&](int64_t first, int64_t count, std::function<void(absl::Status)> done) {
+        v1::RecoverCarrierRequest request;
+        *request.add_groups() = group;
+        request.mutable_groups(0)->set_count(static_cast<uint32_t>(count));
+        request.set_payload(symbols.data() + first * frame_bytes, count * frame_bytes);
+        client->RecoverCarrier(
+            std::move(request), flags.call(),
+            [&, first, count, done](absl::StatusOr<v1::RecoverCarrierResponse> response) {
+              const absl::Status checked =
+                  response.ok() ? CheckAnswer(group, count, count * frame_bytes, *response)
+                                : response.status();
+              if (!checked.ok()) {
+                return done(checked);
+              }
+              std::move(response->mutable_frames()->begin(), response->mutable_frames()->end(),
+                        result.frames.begin() + first);
+              std::copy(response->curves().begin(), response->curves().end(),
+                        result.curves.begin() + (group.curve() ? first : 0));
+              if (group.corrected()) {
+                std::memcpy(&result.corrected[first * frame_bytes], response->payload().data(),
+                            count * frame_bytes);
+              }
+              curve_points[first / chunk] = std::move(*response->mutable_curve_points());
+              {
+                absl::MutexLock lock(&mutex);
+                Add(response->timing(), &result.times);
+              }
+              done(absl::OkStatus());
+            });
+      },
+      progress);
+  if (!status.ok()) {
+    return status;
+  }
+  Finish(absl::Now() - begin, &result.times);
+  for (const std::string& part : curve_points) {
+    const size_t old_size = result.curve_points.size();
+    result.curve_points.resize(old_size + part.size() / sizeof(float));
+    std::memcpy(result.curve_points.data() + old_size, part.data(), part.size());
   }
   return result;
 }

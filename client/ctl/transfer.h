@@ -1,4 +1,5 @@
-// Any number of equal blocks through Encode or Decode, as several requests in flight.
+// Any number of equal blocks through Encode or Decode, or of equal frames through RecoverCarrier,
+// as several requests in flight.
 #ifndef BASEBAND_CLIENT_CTL_TRANSFER_H_
 #define BASEBAND_CLIENT_CTL_TRANSFER_H_
 
@@ -42,6 +43,14 @@ struct Decoded {
   TransferTimes times;
 };
 
+struct Recovered {
+  std::vector<v1::CarrierResult> frames;
+  std::string corrected;                 // if the group asks for it
+  std::vector<v1::CarrierCurve> curves;  // one a frame, likewise
+  std::vector<float> curve_points;       // of all curves in order
+  TransferTimes times;
+};
+
 // Called now and then with the blocks done so far; from any thread, one call at a time.
 using OnProgress = std::function<void(int64_t blocks_done)>;
 
@@ -55,6 +64,12 @@ absl::StatusOr<Encoded> EncodeBlocks(client::Client* client, const GlobalFlags& 
 absl::StatusOr<Decoded> DecodeBlocks(client::Client* client, const GlobalFlags& flags,
                                      const RequestLimits& limits, const v1::DecodeGroup& group,
                                      absl::string_view llr, const OnProgress& progress = {});
+
+// Recovers all of `symbols`: frames of group.frame_symbols() samples in the group's format (its
+// count is ignored). Statuses: those of the calls, the first that fails.
+absl::StatusOr<Recovered> RecoverFrames(client::Client* client, const GlobalFlags& flags,
+                                        const RequestLimits& limits, const v1::CarrierGroup& group,
+                                        absl::string_view symbols, const OnProgress& progress = {});
 
 // Splits `total` items into chunks of at most `chunk`, starts `start(first, count, done)` for each
 // with at most `in_flight` unfinished, and waits for all. After an error no chunk is started any

@@ -22,7 +22,12 @@ int Count(const std::string& text, const std::string& part) {
 Plot OneCurve() {
   Plot plot;
   plot.title = "A < B & \"C\"";
-  plot.panels = {{"BER", {{"curve", {{0, 0.1, 0.05, 0.2}, {1, 1e-3, 0, 0}, {2, 0, 0, 0}}, false}}}};
+  PlotSeries curve;
+  curve.label = "curve";
+  curve.points = {{0, 0.1, 0.05, 0.2}, {1, 1e-3, 0, 0}, {2, 0, 0, 0}};
+  plot.panels.resize(1);
+  plot.panels[0].y_label = "BER";
+  plot.panels[0].series = {curve};
   return plot;
 }
 
