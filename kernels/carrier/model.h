@@ -2,20 +2,25 @@
 // every frame: which function of a symbol's amplitude takes the modulation off best, and what a
 // symbol says of what was sent and of its phase, at each of a row of SNRs.
 //
-// For SNR gamma, s2 = 1 / gamma, a symbol z = s + noise of a constellation of unit energy:
+// For SNR gamma, s2 = 1 / gamma, a symbol z = s + noise of a constellation of unit mean energy:
 //   p(z)   = mean over the points s of exp(-|z - s|^2 / s2) / (pi s2)
 //   soft   = E[s | z], energy = E[|s|^2 | z]
 //   fit    = ln p(z) - ln of the mean of p over a full turn of z    (ln I0 sums over the radii)
-// The derivative of ln p to a phase error is (2 / s2) Im(z conj(soft)) (its sign: see score in
-// recover_math.h), and its mean square the Fisher information of a blind estimator: the Cramer-Rao
-// bounds without known symbols are var(phase at the centre) >= 1 / (N J),
-// var(f) >= 12 / ((2 pi)^2 J N (N^2 - 1)).
-//   weight_p(rho) = E[exp(j p arg z) | |z| = rho], conjugated: the weight with which the unit vector
-//     exp(j p arg z) adds to the line so that its power over the noise's is the greatest
-//     = conj( sum_k exp(j p arg s_k - |s_k|^2/s2) I_p(2 rho |s_k| / s2) )
-//             / sum_k exp(-|s_k|^2/s2) I_0(2 rho |s_k| / s2).
-// exp(-j p x) of the line's phase is thus free of the constellation's own: weight x symbol^p has a
-// real positive mean when phi = 0.
+// A turn of z by a small angle raises ln p by (2 / s2) Im(z conj(soft)) times minus that angle; the
+// mean square of that slope is the Fisher information J of a blind estimator, and the Cramer-Rao
+// bounds without known symbols are
+//   var(phase at the centre) >= 1 / (N J), var(f) >= 12 / ((2 pi)^2 J N (N^2 - 1)).
+// The mean of exp(fit) over a full turn of z is 1 whatever |z| is: a frame of random phases reaches
+// a fit of t with a probability of exp(-t) at most.
+//   weight(rho) = conj(E[exp(j p arg z) | |z| = rho]): the weight with which exp(j p arg z) must be
+// added up for the line's power over the noise's to be the greatest,
+//     = conj( sum_k exp(j p arg s_k - |s_k|^2 / s2) I_p(2 rho |s_k| / s2) )
+//             / sum_k exp(-|s_k|^2 / s2) I_0(2 rho |s_k| / s2).
+// So weight * exp(j p arg z) has a real positive mean at phase 0. Amplitude::kPlain has rho^p and
+// kUnit 1 in its place, times the one phase that makes that mean real and positive. All are scaled
+// to a mean |weight|^2 of 1.
+//   amplitude(u) = ln of the density of r / rms(r) at |r| / rms(r) = u, per unit of area: what the
+// amplitudes alone say of the SNR, before anything is known of the phase.
 #ifndef BASEBAND_KERNELS_CARRIER_MODEL_H_
 #define BASEBAND_KERNELS_CARRIER_MODEL_H_
 
@@ -42,34 +47,47 @@ struct alignas(16) SoftNode {
   float energy = 0.0F;
 };
 
-inline constexpr int kNumSnrs = 9;          // operating SNR - 4, -2, .. +12 dB
+// The tables stand for SNRs 2 dB apart, up to 12 dB above the constellation's operating SNR, and
+// down to 4 dB below it, or further, as long as a blind frame can be told from noise: QAM has its
+// corners, down to a few dB.
 inline constexpr float kSnrStepDb = 2.0F;
-inline constexpr float kFirstSnrDb = -4.0F;  // relative to the operating SNR
-inline constexpr int kWeightNodes = 256;     // over |z| in [0, weight_extent]
+inline constexpr float kSnrsAbove = 12.0F;
+inline constexpr float kSnrsBelow = 4.0F;
+inline constexpr int kMaxSnrs = 24;
+inline constexpr int kWeightNodes = 256;
+inline constexpr int kAmplitudeBins = 256;  // of u, in [0, kAmplitudeExtent)
+inline constexpr float kAmplitudeExtent = 3.0F;
 
 // Plain numbers of one SNR.
 struct SnrFacts {
   float snr_db = 0.0F;
-  float information = 0.0F;     // J: Fisher information of a symbol about the phase, rad^-2
-  float line = 0.0F;            // E of the line per symbol, |E[w x]|^2 / E[|w x|^2]
-  float fit = 0.0F;             // E[fit] of a rightly corrected symbol, nats
-  float hard_distance = 0.0F;   // E of the squared distance to the nearest point
+  float noise = 0.0F;          // s2
+  float information = 0.0F;    // J: Fisher information of a symbol about the phase, rad^-2
+  float line = 0.0F;           // |E[w x]|^2 / E[|w x|^2], the line's part of the power
+  float fit = 0.0F;            // E[fit] of a rightly corrected symbol, nats
+  float hard_distance = 0.0F;  // E of the squared distance to the nearest point
+  // Soft decisions made with this table see a little of an error in its noise only: how many times
+  // the error of ln s2 is what is seen of it, in (0, 1] (see NoiseOf in recover_math.h).
+  float noise_response = 1.0F;
 };
 
-// The tables as the devices read them; plain arrays. Soft table: nodes at origin + k / nodes_per_unit
-// along each axis, row = q, bilinear between them, clamped at the edge. Folded: first quadrant, with
-// |i|, |q| looked up and the signs given back to soft.
+// The tables as the devices read them; plain arrays. Soft table: nodes at
+// origin + k / nodes_per_unit along each axis, row = q, bilinear between them, the coordinates
+// clamped at the edge. Folded: first quadrant, with |i|, |q| looked up and the signs given back to
+// soft.
 struct ModelView {
   int power = 0;
   int symmetry = 1;
+  int num_snrs = 0;  // facts[k].snr_db = facts[0].snr_db + k * kSnrStepDb
   int folded = 0;
   int side = 0;  // nodes along each axis
   float origin = 0.0F;
   float nodes_per_unit = 0.0F;
-  float weight_nodes_per_unit = 0.0F;
-  const SoftNode* soft = nullptr;   // [kNumSnrs][side][side]
-  const Iq* weight = nullptr;       // [kNumSnrs][kWeightNodes], linear between them, clamped
-  const SnrFacts* facts = nullptr;  // [kNumSnrs]
+  float weight_nodes_per_unit = 0.0F;  // over |z|
+  const SoftNode* soft = nullptr;      // [num_snrs][side][side]
+  const Iq* weight = nullptr;          // [num_snrs][kWeightNodes], linear between them, clamped
+  const float* amplitude = nullptr;    // [num_snrs][kAmplitudeBins], at the bins' centres
+  const SnrFacts* facts = nullptr;     // [num_snrs]
   NearestView nearest;
 };
 
@@ -79,10 +97,10 @@ using ModelPtr = std::shared_ptr<const Model>;
 // Immutable: shared by all threads.
 class Model {
  public:
-  // `power` 0: the least p, a multiple of symmetry(), among those whose line at the operating SNR is
-  // at least 0.7 of the best one's and whose range 1 / (2 p) holds `max_frequency`. InvalidArgument:
-  // power not in [1, kMaxPower], no multiple of the symmetry, or without any line; a max_frequency
-  // beyond 1 / (2 p), saying that limit. Takes some milliseconds.
+  // `power` 0: the least p, a multiple of symmetry(), among those whose line at the operating SNR
+  // is at least 0.7 of the best one's and whose range 1 / (2 p) holds `max_frequency`.
+  // InvalidArgument: power not in [1, kMaxPower], no multiple of the symmetry, or without any line;
+  // a max_frequency beyond 1 / (2 p), saying that limit. Takes some milliseconds.
   static absl::StatusOr<ModelPtr> Create(ConstellationPtr constellation, Amplitude amplitude,
                                          int power, double max_frequency);
 
@@ -105,6 +123,7 @@ class Model {
   ModelView shape_;
   std::vector<SoftNode> soft_;
   std::vector<Iq> weight_;
+  std::vector<float> amplitudes_;
   std::vector<SnrFacts> facts_;
   std::unique_ptr<NearestGrid> nearest_;
 };
