@@ -6,8 +6,9 @@
 // overflow is what it should be):
 //   anchors, every kAnchorSpacing samples, are exact: frac(num * (n - begin) / den) by integer
 //   arithmetic of 128 bits, rounded once to 2^-64 turns;
-//   from its anchor on, a sample's phase advances by the word of the frequency, round(2^64 num / den),
-//   which is off by at most 2^-65 turns a sample, 2^-49 turns = 1.1e-14 rad at the end of a block.
+//   from its anchor on, a sample's phase advances by the word of the frequency, round(2^64 num /
+//   den), which is off by at most 2^-65 turns a sample, 2^-49 turns = 1.1e-14 rad at the end of a
+//   block.
 // The word's upper half, taken as signed half turns, becomes sine and cosine in float32.
 #ifndef BASEBAND_KERNELS_DOWNCONVERT_NCO_H_
 #define BASEBAND_KERNELS_DOWNCONVERT_NCO_H_
@@ -29,9 +30,10 @@ class Frequency {
   Frequency() = default;
   // InvalidArgument names den, or a |num / den| above 1.
   static absl::StatusOr<Frequency> FromFraction(int64_t num, uint64_t den);
-  // The nearest multiple of 2^-63 cycles per sample to frequency / sample_rate, both in the same
-  // unit; num() and den() say which. InvalidArgument: not finite, sample_rate <= 0, or
-  // |frequency| > sample_rate.
+  // frequency / sample_rate, both in the same unit. Two doubles have an exact quotient: it is taken
+  // as it is if its denominator is at most 2^63 (whole and half hertz, for example, always), else
+  // the nearest multiple of 2^-63 cycles per sample. num() and den() say which. InvalidArgument:
+  // not finite, sample_rate <= 0, or |frequency| > sample_rate.
   static absl::StatusOr<Frequency> FromRatio(double frequency, double sample_rate);
 
   int64_t num() const { return num_; }
@@ -67,12 +69,20 @@ class PhaseTrack {
   // (0, kMaxSampleIndex). InvalidArgument names the one that is not, or a phase that is not finite.
   static absl::StatusOr<PhaseTrack> Create(const Frequency& frequency, double initial_phase,
                                            absl::Span<const Retune> retunes);
+  // This track with more retunes after those that it has, and without the segments that end at or
+  // before `keep_from`: samples before that one are no longer to be asked for. For streams, which
+  // learn of retunes as they go. The phases are those of one track made of all retunes at once.
+  absl::StatusOr<PhaseTrack> Retuned(absl::Span<const Retune> retunes, int64_t keep_from) const;
 
-  // One frequency from `begin` on, up to the next segment's.
+  // One frequency from `begin` on, up to the next segment's. Counted from where its phase is known
+  // as a word: `begin` after a continuous retune, sample 0 after a coherent one.
   struct Segment {
     int64_t begin = 0;
     Frequency frequency;
-    uint64_t begin_word = 0;  // phase of sample `begin`
+    int64_t origin = 0;
+    uint64_t origin_word = 0;
+    // Phase of sample n by integer arithmetic alone: that of an anchor at n.
+    uint64_t ExactWord(int64_t n) const;
   };
   absl::Span<const Segment> segments() const { return segments_; }
   // The segment of sample n.
@@ -81,6 +91,9 @@ class PhaseTrack {
   uint64_t Word(int64_t n) const;
 
  private:
+  int64_t IndexOf(int64_t n) const;  // of the segment of sample n
+
+  uint64_t initial_word_ = 0;
   std::vector<Segment> segments_ = {Segment()};
 };
 
