@@ -22,7 +22,9 @@
 #include "server/operations/self_test.h"
 #include "server/service/server.h"
 #if BASEBAND_HAS_CUDA
+#include "kernels/carrier/recover_gpu.h"
 #include "kernels/ldpc/decode_gpu.h"
+#include "server/operations/recover_carrier.h"
 #endif
 
 namespace baseband::server {
@@ -54,8 +56,13 @@ DeviceOptions ToDeviceOptions(const Config& config) {
       kDescriptorBytes * std::max(config.max_batch_blocks, config.max_blocks_per_request);
   options.spin = config.completion == Completion::kSpin;
 #if BASEBAND_HAS_CUDA
-  options.cuda_workspace_bytes = ldpc::kMaxDecodeWorkspaceBytes;
-  options.prepare_cuda = ldpc::PrepareDecodeKernels;
+  options.cuda_workspace_bytes =
+      std::max(ldpc::kMaxDecodeWorkspaceBytes, kRecoverCarrierWorkspaceBytes);
+  options.prepare_cuda = [] {
+    absl::Status status = ldpc::PrepareDecodeKernels();
+    status.Update(carrier::PrepareRecover());
+    return status;
+  };
 #endif
   return options;
 }
@@ -136,11 +143,11 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
     spdlog::info("metrics at http://{}/metrics", config.metrics_listen);
   }
 
-  LdpcCodes codes;
+  RequestCaches caches;
   CallEnvironment environment;
   environment.dispatcher = &dispatcher;
   environment.metrics = &metrics;
-  environment.codes = &codes;
+  environment.caches = &caches;
   environment.staging = staging;
   environment.reply = reply;
   environment.limits.max_blocks_per_request = config.max_blocks_per_request;

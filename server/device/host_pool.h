@@ -49,7 +49,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   // Leases start and end on this boundary.
   static constexpr int64_t kAlignment = 64;
   // Leases of one stream continue where its last one ended; streams start apart.
-  static constexpr int kNumStreams = 4;
+  static constexpr int kNumStreams = 8;
 
   // Takes memory of `capacity` bytes and what frees it. `capacity` is rounded down to kAlignment.
   static std::shared_ptr<HostPool> Create(uint8_t* memory, int64_t capacity,

@@ -84,6 +84,16 @@ void DecodeTally::Add(int iterations, bool parity_ok) {
   if (!parity_ok) ++parity_failures_;
 }
 
+void CarrierTally::Add(CarrierLock lock, int64_t symbols, double evm) {
+  ++frames_[static_cast<size_t>(lock)];
+  symbols_ += symbols;
+  if (lock == CarrierLock::kLocked) {
+    const auto edge = std::lower_bound(kEvmEdges.begin(), kEvmEdges.end(), evm);
+    ++evm_[static_cast<size_t>(edge - kEvmEdges.begin())];
+    evm_sum_ += evm;
+  }
+}
+
 // What a scrape sees: the registry, after the samplers have run.
 class Metrics::Scrape : public prometheus::Collectable {
  public:
@@ -147,22 +157,34 @@ void Metrics::RegisterJobs() {
       series.dropped[cause] = AddCounter(*registry_, names::kDropped,
                                          {{"rpc", name}, {"cause", kDropCauseNames[cause]}});
     }
-    for (size_t family = 0; family < kCodeFamilyNames.size(); ++family) {
-      series.blocks[family] = AddCounter(*registry_, names::kCodeBlocks,
-                                         {{"rpc", name}, {"family", kCodeFamilyNames[family]}});
-    }
     series.batches = AddCounter(*registry_, names::kBatches, rpc);
     series.batch_blocks = AddHistogram(*registry_, names::kBatchBlocks, PowersOfTwo(1 << 16), rpc);
     series.batch_requests =
         AddHistogram(*registry_, names::kBatchRequests, PowersOfTwo(1 << 10), rpc);
     series.queue_depth = AddGauge(*registry_, names::kQueueDepth, rpc);
-    series.information_bits = AddCounter(*registry_, names::kInformationBits, rpc);
+  }
+  for (const Rpc rpc : {Rpc::kEncode, Rpc::kDecode}) {
+    const std::string name = kRpcNames[static_cast<size_t>(rpc)];
+    PerRpc& series = Of(rpc);
+    for (size_t family = 0; family < kCodeFamilyNames.size(); ++family) {
+      series.blocks[family] = AddCounter(*registry_, names::kCodeBlocks,
+                                         {{"rpc", name}, {"family", kCodeFamilyNames[family]}});
+    }
+    series.information_bits = AddCounter(*registry_, names::kInformationBits, {{"rpc", name}});
   }
   queue_bytes_ = AddGauge(*registry_, names::kQueueBytes);
   queue_capacity_requests_ = AddGauge(*registry_, names::kQueueCapacityRequests);
   queue_capacity_bytes_ = AddGauge(*registry_, names::kQueueCapacityBytes);
   decode_iterations_ = AddHistogram(*registry_, names::kDecodeIterations, IterationBuckets());
   decode_parity_failures_ = AddCounter(*registry_, names::kDecodeParityFailures);
+  for (size_t lock = 0; lock < kCarrierLockNames.size(); ++lock) {
+    carrier_frames_[lock] =
+        AddCounter(*registry_, names::kCarrierFrames, {{"lock", kCarrierLockNames[lock]}});
+  }
+  carrier_symbols_ = AddCounter(*registry_, names::kCarrierSymbols);
+  carrier_evm_ =
+      AddHistogram(*registry_, names::kCarrierEvm,
+                   Buckets(CarrierTally::kEvmEdges.begin(), CarrierTally::kEvmEdges.end()));
 }
 
 void Metrics::RegisterProcess(absl::string_view version) {
@@ -262,6 +284,14 @@ void Metrics::ObserveDecode(const DecodeTally& tally) {
   }
   decode_iterations_->ObserveMultiple(increments, sum);
   decode_parity_failures_->Increment(static_cast<double>(tally.parity_failures_));
+}
+
+void Metrics::ObserveCarrier(const CarrierTally& tally) {
+  for (size_t lock = 0; lock < tally.frames_.size(); ++lock) {
+    carrier_frames_[lock]->Increment(static_cast<double>(tally.frames_[lock]));
+  }
+  carrier_symbols_->Increment(static_cast<double>(tally.symbols_));
+  carrier_evm_->ObserveMultiple({tally.evm_.begin(), tally.evm_.end()}, tally.evm_sum_);
 }
 
 void Metrics::AddLaneBusy(int device, int lane, absl::Duration busy) {

@@ -28,8 +28,9 @@ class Registry;
 namespace baseband::server {
 
 // Label values, in the order of their enums. A new operation adds its name here and in kRpcNames.
-enum class Rpc { kEncode, kDecode, kGetCapabilities };
-inline constexpr std::array<const char*, 3> kRpcNames = {"Encode", "Decode", "GetCapabilities"};
+enum class Rpc { kEncode, kDecode, kRecoverCarrier, kGetCapabilities };
+inline constexpr std::array<const char*, 4> kRpcNames = {"Encode", "Decode", "RecoverCarrier",
+                                                         "GetCapabilities"};
 
 enum class Stage { kReceive, kQueue, kCopyIn, kH2d, kKernel, kD2h, kReply };
 inline constexpr std::array<const char*, 7> kStageNames = {"receive", "queue", "copy_in", "h2d",
@@ -37,6 +38,11 @@ inline constexpr std::array<const char*, 7> kStageNames = {"receive", "queue", "
 
 enum class CodeFamily { kNr, kWimax, kWifi, kCustom };
 inline constexpr std::array<const char*, 4> kCodeFamilyNames = {"nr", "wimax", "wifi", "custom"};
+
+// What became of a frame's carrier.
+enum class CarrierLock { kLocked, kNoSignal, kNoPeak, kAmbiguous, kBadFit };
+inline constexpr std::array<const char*, 5> kCarrierLockNames = {"locked", "no_signal", "no_peak",
+                                                                 "ambiguous", "bad_fit"};
 
 enum class DropCause { kDeadline, kCancelled, kShutdown };
 inline constexpr std::array<const char*, 3> kDropCauseNames = {"deadline", "cancelled", "shutdown"};
@@ -52,6 +58,23 @@ class DecodeTally {
   friend class Metrics;
   std::array<uint32_t, kMaxIterations + 1> blocks_{};  // by iterations
   uint64_t parity_failures_ = 0;
+};
+
+// Gathers the outcomes of a batch's frames without touching a metric. Not thread-safe.
+class CarrierTally {
+ public:
+  // Upper edges of the EVM histogram, rms over rms; the last bucket has no edge.
+  static constexpr std::array<double, 12> kEvmEdges = {0.01, 0.02, 0.03, 0.05, 0.07, 0.1,
+                                                       0.15, 0.2,  0.3,  0.5,  0.7,  1.0};
+  // `evm` counts if the frame is locked.
+  void Add(CarrierLock lock, int64_t symbols, double evm);
+
+ private:
+  friend class Metrics;
+  std::array<uint64_t, kCarrierLockNames.size()> frames_{};
+  std::array<uint32_t, kEvmEdges.size() + 1> evm_{};
+  double evm_sum_ = 0;
+  int64_t symbols_ = 0;
 };
 
 class Metrics {
@@ -86,8 +109,10 @@ class Metrics {
   // Left the queue unlaunched.
   void CountDropped(Rpc rpc, DropCause cause);
   void ObserveBatch(Rpc rpc, int blocks, int requests);
+  // For Encode and Decode.
   void CountBlocks(Rpc rpc, CodeFamily family, int64_t blocks, int64_t information_bits);
   void ObserveDecode(const DecodeTally& tally);
+  void ObserveCarrier(const CarrierTally& tally);
   // `device` from AddDevice, `lane` below its num_lanes.
   void AddLaneBusy(int device, int lane, absl::Duration busy);
 
@@ -143,6 +168,9 @@ class Metrics {
   prometheus::Gauge* queue_capacity_bytes_ = nullptr;
   prometheus::Histogram* decode_iterations_ = nullptr;
   prometheus::Counter* decode_parity_failures_ = nullptr;
+  std::array<prometheus::Counter*, kCarrierLockNames.size()> carrier_frames_{};
+  prometheus::Counter* carrier_symbols_ = nullptr;
+  prometheus::Histogram* carrier_evm_ = nullptr;
 };
 
 }  // namespace baseband::server

@@ -38,7 +38,8 @@ inline constexpr Metric kDropped = {
 // --------------------------------------------------------------------------------------- batches
 // {rpc}
 inline constexpr Metric kBatches = {"baseband_batches_total", "Batches finished by a device."};
-inline constexpr Metric kBatchBlocks = {"baseband_batch_blocks", "Code blocks in a batch."};
+inline constexpr Metric kBatchBlocks = {"baseband_batch_blocks",
+                                        "Code blocks or frames in a batch."};
 inline constexpr Metric kBatchRequests = {"baseband_batch_requests", "Requests in a batch."};
 inline constexpr Metric kQueueDepth = {"baseband_queue_depth", "Requests waiting for a lane."};
 // {}
@@ -61,6 +62,17 @@ inline constexpr Metric kDecodeIterations = {"baseband_decode_iterations",
 inline constexpr Metric kDecodeParityFailures = {
     "baseband_decode_parity_failures_total",
     "Decoded code blocks whose decisions fail a parity check."};
+
+// --------------------------------------------------------------------------------------- carrier
+// {lock}
+inline constexpr Metric kCarrierFrames = {
+    "baseband_carrier_frames_total", "Frames whose carrier was looked for, by what came of it."};
+// {}
+inline constexpr Metric kCarrierSymbols = {"baseband_carrier_symbols_total",
+                                           "Symbols of the frames whose carrier was looked for."};
+inline constexpr Metric kCarrierEvm = {
+    "baseband_carrier_evm_ratio",
+    "EVM of locked frames: rms distance to the nearest point over the points' rms."};
 
 // --------------------------------------------------------------------------------------- devices
 // {device, lane}

@@ -1,6 +1,7 @@
 #include "server/operations/decode.h"
 #include "server/operations/encode.h"
 #include "server/operations/job.h"
+#include "server/operations/recover_carrier.h"
 
 namespace baseband::server {
 
@@ -10,6 +11,8 @@ std::unique_ptr<Batch> MakeBatch(std::vector<JobPtr> jobs) {
       return MakeEncodeBatch(std::move(jobs));
     case OperationKind::kDecode:
       return MakeDecodeBatch(std::move(jobs));
+    case OperationKind::kRecoverCarrier:
+      return MakeRecoverCarrierBatch(std::move(jobs));
   }
   return nullptr;
 }

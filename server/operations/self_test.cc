@@ -1,6 +1,8 @@
 #include "server/operations/self_test.h"
 
 #include <algorithm>
+#include <cmath>
+#include <complex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,9 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/carrier/model.h"
+#include "kernels/carrier/recover.h"
 #include "kernels/ldpc/code.h"
 #include "server/operations/decode.h"
 #include "server/operations/encode.h"
+#include "server/operations/recover_carrier.h"
 
 namespace baseband::server {
 namespace {
@@ -75,6 +80,42 @@ absl::Status CheckReply(const Job& job, const std::string& expected, absl::strin
   return absl::OkStatus();
 }
 
+// QPSK without noise, kCount frames alike, whose frequency no FFT bin has.
+absl::Status TestCarrier(Lane& lane, HostPool& staging, HostPool& reply) {
+  constexpr int kSymbols = 300;
+  constexpr double kFrequency = 0.0123;
+  constexpr double kTolerance = 1e-6;
+  BASEBAND_ASSIGN_OR_RETURN(carrier::ConstellationPtr qpsk,
+                            carrier::Constellation::FromName("QPSK"));
+  RecoverCarrierGroup group;
+  BASEBAND_ASSIGN_OR_RETURN(
+      group.model,
+      carrier::Model::Create(std::move(qpsk), carrier::Amplitude::kWeighted, /*power=*/0, 0.0));
+  group.count = kCount;
+  group.frame_symbols = kSymbols;
+  std::vector<carrier::Iq> symbols;
+  for (int n = 0; n < kSymbols; ++n) {
+    const carrier::Iq sent = group.model->constellation().points()[n * n / 3 % 4];
+    const std::complex<double> received =
+        std::polar(1.0, 2.0 * M_PI * kFrequency * n) * std::complex<double>(sent.i, sent.q);
+    symbols.push_back({static_cast<float>(received.real()), static_cast<float>(received.imag())});
+  }
+  const std::string payload = Repeat(std::string(reinterpret_cast<const char*>(symbols.data()),
+                                                 symbols.size() * sizeof(carrier::Iq)));
+  BASEBAND_ASSIGN_OR_RETURN(
+      const JobPtr job,
+      Run(lane, std::make_unique<RecoverCarrierJob>(std::vector<RecoverCarrierGroup>{group}),
+          payload, staging, reply));
+  for (const carrier::Result& result : static_cast<const RecoverCarrierJob&>(*job).results) {
+    if (result.lock != carrier::Lock::kLocked ||
+        !(std::abs(result.frequency - kFrequency) < kTolerance)) {
+      return absl::InternalError(absl::StrCat("self-test: RecoverCarrier found ", result.frequency,
+                                              " instead of ", kFrequency));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TestLane(Lane& lane, HostPool& staging, HostPool& reply) {
   BASEBAND_ASSIGN_OR_RETURN(const ldpc::CodePtr code, ldpc::NrCode(2, kZc));
   const std::string info = absl::HexStringToBytes(kInfo);
@@ -96,7 +137,8 @@ absl::Status TestLane(Lane& lane, HostPool& staging, HostPool& reply) {
   BASEBAND_ASSIGN_OR_RETURN(JobPtr decoded,
                             Run(lane, std::make_unique<DecodeJob>(std::vector<DecodeGroup>{decode}),
                                 Repeat(NoisyLlr(codeword, *code)), staging, reply));
-  return CheckReply(*decoded, Repeat(info), "Decode");
+  BASEBAND_RETURN_IF_ERROR(CheckReply(*decoded, Repeat(info), "Decode"));
+  return TestCarrier(lane, staging, reply);
 }
 
 }  // namespace

@@ -10,7 +10,8 @@
 
 namespace baseband::server {
 
-// Encodes and decodes a known 38.212 code block on every lane of `device`, which must be idle.
+// Encodes and decodes a known 38.212 code block, and finds a known carrier, on every lane of
+// `device`, which must be idle.
 // Internal names the lane and what was wrong. Takes a little memory of both pools and gives it
 // back.
 absl::Status RunSelfTest(const Device& device, HostPool& staging, HostPool& reply);

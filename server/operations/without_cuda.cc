@@ -1,6 +1,7 @@
 // What takes the place of *_cuda.cc in a CPU-only build, where no lane calls it.
 #include "server/operations/decode_batch.h"
 #include "server/operations/encode_batch.h"
+#include "server/operations/recover_carrier_batch.h"
 
 namespace baseband::server {
 namespace {
@@ -15,5 +16,8 @@ absl::Status EncodeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); 
 absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
 absl::Status DecodeBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
 absl::Status DecodeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
+absl::Status RecoverCarrierBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
+absl::Status RecoverCarrierBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
+absl::Status RecoverCarrierBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
 
 }  // namespace baseband::server

@@ -2,10 +2,18 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/carrier/recover.h"
 #include "kernels/ldpc/code.h"
 #include "kernels/ldpc/decode.h"
 
 namespace baseband::server {
+namespace {
+
+constexpr int kMaxPointsOf = 256;
+
+}  // namespace
 
 v1::GetCapabilitiesResponse DescribeServer(const Config& config) {
   v1::GetCapabilitiesResponse response;
@@ -37,7 +45,43 @@ v1::GetCapabilitiesResponse DescribeServer(const Config& config) {
   ldpc.set_max_iterations(ldpc::kMaxIterations);
   ldpc.set_llr_bits(8);
   ldpc.set_recommended_llr_scale(4.0F);
+  v1::CarrierCapabilities& carrier = *response.mutable_carrier();
+  for (const std::string& name : carrier::ConstellationNames()) {
+    carrier.add_constellations(name);
+  }
+  carrier.set_min_frame_symbols(carrier::kMinSymbols);
+  carrier.set_max_frame_symbols(carrier::kMaxSymbols);
+  carrier.set_max_points(carrier::kMaxPoints);
+  carrier.set_max_power(carrier::kMaxPower);
+  carrier.set_max_sweep_bins(carrier::kMaxSweepBins);
   return response;
+}
+
+absl::Status AddPoints(const v1::GetCapabilitiesRequest& request, CarrierModels& models,
+                       v1::GetCapabilitiesResponse* response) {
+  if (request.points_of_size() > kMaxPointsOf) {
+    return absl::InvalidArgumentError(absl::StrCat("points_of has ", request.points_of_size(),
+                                                   " names: at most ", kMaxPointsOf,
+                                                   " go at once"));
+  }
+  for (const std::string& name : request.points_of()) {
+    v1::Constellation message;
+    message.set_name(name);
+    absl::StatusOr<carrier::ModelPtr> model =
+        models.FromProto(message, v1::AMPLITUDE_WEIGHT_OPTIMAL, 0, 0.0);
+    BASEBAND_RETURN_IF_ERROR(model.status());
+    const carrier::Constellation& constellation = (*model)->constellation();
+    v1::NamedConstellation& entry = *response->mutable_carrier()->add_points();
+    entry.set_name(constellation.name());
+    for (const carrier::Iq& point : constellation.points()) {
+      entry.add_points(point.i);
+      entry.add_points(point.q);
+    }
+    entry.set_symmetry(static_cast<uint32_t>(constellation.symmetry()));
+    entry.set_operating_snr_db(constellation.operating_snr_db());
+    entry.set_power(static_cast<uint32_t>((*model)->power()));
+  }
+  return absl::OkStatus();
 }
 
 void AddDevices(absl::Span<Device* const> devices, v1::GetCapabilitiesResponse* response) {

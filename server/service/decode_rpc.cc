@@ -12,7 +12,7 @@ namespace baseband::server {
 namespace {
 
 constexpr int kDefaultIterations = 10;
-constexpr float kDefaultLlrScale = 4.0F;
+constexpr double kDefaultLlrScale = 4.0;
 
 absl::StatusOr<ldpc::Algorithm> AlgorithmFromProto(v1::DecodeAlgorithm algorithm) {
   switch (algorithm) {
@@ -40,18 +40,6 @@ absl::StatusOr<ldpc::Schedule> ScheduleFromProto(v1::DecodeSchedule schedule) {
   }
 }
 
-// `value` in (0, high], or 0 for `fallback`. NaN is in no range.
-absl::StatusOr<float> Positive(absl::string_view field, float value, float high, float fallback) {
-  if (value == 0.0F) {
-    return fallback;
-  }
-  if (!(value > 0.0F && value <= high)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, " ", value, " is not in (0, ", high, "]"));
-  }
-  return value;
-}
-
 absl::StatusOr<ldpc::DecodeParameters> ParametersFromProto(const v1::DecodeGroup& message) {
   ldpc::DecodeParameters parameters;
   BASEBAND_ASSIGN_OR_RETURN(parameters.algorithm, AlgorithmFromProto(message.algorithm()));
@@ -62,10 +50,12 @@ absl::StatusOr<ldpc::DecodeParameters> ParametersFromProto(const v1::DecodeGroup
                                   ? static_cast<int>(message.max_iterations())
                                   : kDefaultIterations;
   parameters.early_termination = !message.fixed_iterations();
-  BASEBAND_ASSIGN_OR_RETURN(parameters.scale_factor,
-                            Positive("scale_factor", message.scale_factor(), 1.0F, 0.0F));
-  BASEBAND_ASSIGN_OR_RETURN(parameters.llr_scale, Positive("llr_scale", message.llr_scale(),
-                                                           ldpc::kLlrMax, kDefaultLlrScale));
+  BASEBAND_ASSIGN_OR_RETURN(const double scale_factor,
+                            PositiveOr("scale_factor", message.scale_factor(), 1.0, 0.0));
+  BASEBAND_ASSIGN_OR_RETURN(const double llr_scale, PositiveOr("llr_scale", message.llr_scale(),
+                                                               ldpc::kLlrMax, kDefaultLlrScale));
+  parameters.scale_factor = static_cast<float>(scale_factor);
+  parameters.llr_scale = static_cast<float>(llr_scale);
   return parameters;
 }
 
@@ -86,7 +76,7 @@ absl::StatusOr<DecodeGroup> GroupFromProto(const v1::DecodeGroup& message,
 }
 
 absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits& limits,
-                                 LdpcCodes& codes) {
+                                 RequestCaches& caches) {
   v1::DecodeRequest message;
   if (!message.ParseFromString(request.header())) {
     return absl::InvalidArgumentError("the request is not a well-formed DecodeRequest");
@@ -96,7 +86,7 @@ absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits
   int64_t blocks = 0;
   int64_t payload_bytes = 0;
   for (int i = 0; i < message.groups_size(); ++i) {
-    absl::StatusOr<DecodeGroup> group = GroupFromProto(message.groups(i), limits, codes);
+    absl::StatusOr<DecodeGroup> group = GroupFromProto(message.groups(i), limits, caches.codes);
     if (!group.ok()) {
       return InGroup(i, group.status());
     }
@@ -104,11 +94,11 @@ absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits
     payload_bytes += group->count * group->llr_count;
     groups.push_back(*std::move(group));
   }
-  BASEBAND_RETURN_IF_ERROR(CheckTotals(blocks, payload_bytes, request, limits));
+  BASEBAND_RETURN_IF_ERROR(CheckTotals("code blocks", blocks, payload_bytes, request, limits));
   return std::make_unique<DecodeJob>(std::move(groups));
 }
 
-grpc::ByteBuffer ToProto(Job& base) {
+absl::StatusOr<grpc::ByteBuffer> ToProto(Job& base) {
   auto& job = static_cast<DecodeJob&>(base);
   v1::DecodeResponse header;
   SetTiming(job, header.mutable_timing());
@@ -124,9 +114,27 @@ grpc::ByteBuffer ToProto(Job& base) {
   return MakeReply(header, {soft, payload}, std::move(job.reply));
 }
 
+void CountResults(const Job& base, Metrics& metrics) {
+  const auto& job = static_cast<const DecodeJob&>(base);
+  CountBlocks(Rpc::kDecode, job.groups(), metrics);
+  DecodeTally tally;
+  for (const ldpc::DecodeResult& result : job.results) {
+    tally.Add(result.iterations, result.parity_ok != 0);
+  }
+  metrics.ObserveDecode(tally);
+}
+
+void Listen(AsyncService& service, const Listening& to) {
+  service.RequestDecode(to.context, to.request, to.responder, to.queue, to.queue, to.tag);
+}
+
 }  // namespace
 
-const RpcPage kDecodeRpc = {OperationKind::kDecode, v1::DecodeRequest::kPayloadFieldNumber,
-                            FromProto, ToProto};
+const RpcPage kDecodeRpc = {OperationKind::kDecode,
+                            v1::DecodeRequest::kPayloadFieldNumber,
+                            Listen,
+                            FromProto,
+                            ToProto,
+                            CountResults};
 
 }  // namespace baseband::server

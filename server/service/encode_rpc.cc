@@ -41,7 +41,7 @@ absl::StatusOr<EncodeGroup> GroupFromProto(const v1::EncodeGroup& message,
 }
 
 absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits& limits,
-                                 LdpcCodes& codes) {
+                                 RequestCaches& caches) {
   v1::EncodeRequest message;
   if (!message.ParseFromString(request.header())) {
     return absl::InvalidArgumentError("the request is not a well-formed EncodeRequest");
@@ -51,7 +51,7 @@ absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits
   int64_t blocks = 0;
   int64_t payload_bytes = 0;
   for (int i = 0; i < message.groups_size(); ++i) {
-    absl::StatusOr<EncodeGroup> group = GroupFromProto(message.groups(i), limits, codes);
+    absl::StatusOr<EncodeGroup> group = GroupFromProto(message.groups(i), limits, caches.codes);
     if (!group.ok()) {
       return InGroup(i, group.status());
     }
@@ -59,20 +59,32 @@ absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits
     payload_bytes += group->count * group->info_bytes();
     groups.push_back(*std::move(group));
   }
-  BASEBAND_RETURN_IF_ERROR(CheckTotals(blocks, payload_bytes, request, limits));
+  BASEBAND_RETURN_IF_ERROR(CheckTotals("code blocks", blocks, payload_bytes, request, limits));
   return std::make_unique<EncodeJob>(std::move(groups));
 }
 
-grpc::ByteBuffer ToProto(Job& job) {
+absl::StatusOr<grpc::ByteBuffer> ToProto(Job& job) {
   v1::EncodeResponse header;
   SetTiming(job, header.mutable_timing());
   const BulkField payload = {v1::EncodeResponse::kPayloadFieldNumber, 0, job.reply_bytes};
   return MakeReply(header, {payload}, std::move(job.reply));
 }
 
+void CountResults(const Job& job, Metrics& metrics) {
+  CountBlocks(Rpc::kEncode, static_cast<const EncodeJob&>(job).groups(), metrics);
+}
+
+void Listen(AsyncService& service, const Listening& to) {
+  service.RequestEncode(to.context, to.request, to.responder, to.queue, to.queue, to.tag);
+}
+
 }  // namespace
 
-const RpcPage kEncodeRpc = {OperationKind::kEncode, v1::EncodeRequest::kPayloadFieldNumber,
-                            FromProto, ToProto};
+const RpcPage kEncodeRpc = {OperationKind::kEncode,
+                            v1::EncodeRequest::kPayloadFieldNumber,
+                            Listen,
+                            FromProto,
+                            ToProto,
+                            CountResults};
 
 }  // namespace baseband::server

@@ -1,6 +1,8 @@
 #include "server/service/ldpc_codes.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -114,12 +116,8 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::FromProto(const v1::LdpcCode& message,
 absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
                                                 uint32_t parity_rows) {
   const std::string key = absl::StrCat(parity_rows, "/", message.SerializeAsString());
-  {
-    absl::MutexLock lock(&mutex_);
-    if (const auto found = by_key_.find(key); found != by_key_.end()) {
-      recent_.splice(recent_.begin(), recent_, found->second);
-      return recent_.front().code;
-    }
+  if (std::optional<ldpc::CodePtr> known = custom_.Find(key)) {
+    return *std::move(known);
   }
   ldpc::BaseMatrix matrix;
   matrix.rows = ToInt(message.rows());
@@ -148,16 +146,7 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
                             ldpc::Code::Create(matrix, ldpc::Family::kCustom,
                                                absl::StrCat("custom ", matrix.rows, "x",
                                                             matrix.columns, " zc=", matrix.zc)));
-  absl::MutexLock lock(&mutex_);
-  if (by_key_.find(key) == by_key_.end()) {
-    recent_.push_front({key, code});
-    by_key_.emplace(key, recent_.begin());
-    if (recent_.size() > kMaxCustomCodes) {
-      by_key_.erase(recent_.back().key);
-      recent_.pop_back();
-    }
-  }
-  return code;
+  return custom_.Insert(key, std::move(code));
 }
 
 }  // namespace baseband::server

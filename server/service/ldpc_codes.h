@@ -3,15 +3,11 @@
 #define BASEBAND_SERVER_SERVICE_LDPC_CODES_H_
 
 #include <cstdint>
-#include <list>
-#include <string>
-#include <unordered_map>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "baseband/v1/baseband.pb.h"
 #include "kernels/ldpc/code.h"
+#include "server/service/recent_cache.h"
 
 namespace baseband::server {
 
@@ -32,13 +28,8 @@ class LdpcCodes {
 
   absl::StatusOr<ldpc::CodePtr> Custom(const v1::CustomCode& message, uint32_t parity_rows);
 
-  struct Entry {
-    std::string key;  // the message, serialized, and the number of rows
-    ldpc::CodePtr code;
-  };
-  absl::Mutex mutex_;
-  std::list<Entry> recent_ ABSL_GUARDED_BY(mutex_);  // last used first
-  std::unordered_map<std::string, std::list<Entry>::iterator> by_key_ ABSL_GUARDED_BY(mutex_);
+  // By the message, serialized, and the number of rows.
+  RecentCache<ldpc::CodePtr> custom_{kMaxCustomCodes};
 };
 
 }  // namespace baseband::server

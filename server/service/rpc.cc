@@ -1,6 +1,7 @@
 #include "server/service/rpc.h"
 
 #include <algorithm>
+#include <array>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -15,6 +16,27 @@ absl::Status CheckRange(absl::string_view field, int64_t value, int64_t low, int
   return absl::OkStatus();
 }
 
+absl::Span<const RpcPage* const> AllRpcPages() {
+  static constexpr std::array<const RpcPage*, kNumOperations> kPages = {&kEncodeRpc, &kDecodeRpc,
+                                                                        &kRecoverCarrierRpc};
+  return kPages;
+}
+
+absl::StatusOr<double> PositiveOr(absl::string_view field, double value, double high,
+                                  double fallback) {
+  if (value == 0.0) {
+    return fallback;
+  }
+  if (!(value > 0.0 && value <= high)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " ", value, " is not in (0, ", high, "]"));
+  }
+  return value;
+}
+
+CodeFamily ToCodeFamily(ldpc::Family family) { return static_cast<CodeFamily>(family); }
+static_assert(static_cast<int>(ldpc::Family::kCustom) == static_cast<int>(CodeFamily::kCustom));
+
 absl::Status InGroup(int index, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat("groups[", index, "].", status.message()));
 }
@@ -26,10 +48,10 @@ absl::Status CheckNumGroups(int num_groups) {
   return CheckRange("the number of groups", num_groups, 1, kMaxGroupsPerRequest);
 }
 
-absl::Status CheckTotals(int64_t blocks, int64_t expected_bytes, const RequestView& request,
-                         const RequestLimits& limits) {
-  BASEBAND_RETURN_IF_ERROR(
-      CheckRange("the number of code blocks", blocks, 1, limits.max_blocks_per_request));
+absl::Status CheckTotals(absl::string_view blocks_name, int64_t blocks, int64_t expected_bytes,
+                         const RequestView& request, const RequestLimits& limits) {
+  BASEBAND_RETURN_IF_ERROR(CheckRange(absl::StrCat("the number of ", blocks_name), blocks, 1,
+                                      limits.max_blocks_per_request));
   if (request.payload_bytes() != expected_bytes) {
     return absl::InvalidArgumentError(absl::StrCat("payload has ", request.payload_bytes(),
                                                    " bytes, the groups describe ", expected_bytes));

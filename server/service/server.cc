@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/service/capabilities.h"
+#include "server/service/status.h"
 
 namespace baseband::server {
 namespace {
@@ -48,8 +49,12 @@ std::string WithPort(const std::string& address, int port) {
 
 class Server::Service final : public AsyncService {
  public:
-  Service(const Config& config, std::vector<Device*> devices, Metrics* metrics)
-      : capabilities_(DescribeServer(config)), devices_(std::move(devices)), metrics_(metrics) {}
+  Service(const Config& config, std::vector<Device*> devices, Metrics* metrics,
+          CarrierModels* models)
+      : capabilities_(DescribeServer(config)),
+        devices_(std::move(devices)),
+        metrics_(metrics),
+        models_(models) {}
 
   grpc::Status GetCapabilities(grpc::ServerContext*, const v1::GetCapabilitiesRequest* request,
                                v1::GetCapabilitiesResponse* response) override {
@@ -58,15 +63,17 @@ class Server::Service final : public AsyncService {
     metrics_->RequestStarted(kRpc, static_cast<int64_t>(request->ByteSizeLong()));
     *response = capabilities_;
     AddDevices(devices_, response);
-    metrics_->RequestFinished(kRpc, absl::StatusCode::kOk, absl::Now() - start,
+    const absl::Status status = AddPoints(*request, *models_, response);
+    metrics_->RequestFinished(kRpc, status.code(), absl::Now() - start,
                               static_cast<int64_t>(response->ByteSizeLong()));
-    return grpc::Status::OK;
+    return ToGrpcStatus(status);
   }
 
  private:
   const v1::GetCapabilitiesResponse capabilities_;
   const std::vector<Device*> devices_;
   Metrics* const metrics_;
+  CarrierModels* const models_;
 };
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
@@ -81,7 +88,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
   (void)plugins;
 
   std::unique_ptr<Server> self(new Server());
-  self->service_ = std::make_unique<Service>(config, std::move(devices), environment.metrics);
+  self->service_ = std::make_unique<Service>(config, std::move(devices), environment.metrics,
+                                             &environment.caches->models);
   self->environment_ = std::move(environment);
   self->environment_.service = self->service_.get();
   self->environment_.door = &self->door_;
@@ -116,7 +124,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
   self->SetServing(true);
   for (const auto& queue : self->queues_) {
     for (int i = 0; i < kListenersPerQueue; ++i) {
-      for (const RpcPage* page : {&kEncodeRpc, &kDecodeRpc}) {
+      for (const RpcPage* page : AllRpcPages()) {
         UnaryCall::Listen(&self->environment_, page, queue.get());
       }
     }

@@ -18,8 +18,8 @@ class Server {
  public:
   // Listens at every address of `config.listen` and serves. `environment.service` is set by the
   // server; all else in it, and `devices`, outlive it. Unavailable names an address that cannot be
-  // had. Health says SERVING from the first moment on, for that is what gRPC makes of "": the devices
-  // must have passed their self-tests before.
+  // had. Health says SERVING from the first moment on, for that is what gRPC makes of "": the
+  // devices must have passed their self-tests before.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config,
                                                        CallEnvironment environment,
                                                        std::vector<Device*> devices);

@@ -6,8 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
-#include "server/operations/decode.h"
-#include "server/operations/encode.h"
 #include "server/service/status.h"
 
 namespace baseband::server {
@@ -18,26 +16,14 @@ absl::Time ToAbslTime(std::chrono::system_clock::time_point deadline) {
                                                                   : absl::FromChrono(deadline);
 }
 
-CodeFamily ToCodeFamily(ldpc::Family family) { return static_cast<CodeFamily>(family); }
-static_assert(static_cast<int>(ldpc::Family::kCustom) == static_cast<int>(CodeFamily::kCustom));
-
 }  // namespace
 
 void UnaryCall::Listen(const CallEnvironment* environment, const RpcPage* page,
                        grpc::ServerCompletionQueue* queue) {
   auto* const call = new UnaryCall(environment, page, queue);
   call->context_.AsyncNotifyWhenDone(&call->notified_);
-  AsyncService& service = *environment->service;
-  switch (page->operation) {
-    case OperationKind::kEncode:
-      service.RequestEncode(&call->context_, &call->request_, &call->responder_, queue, queue,
-                            &call->arrived_);
-      break;
-    case OperationKind::kDecode:
-      service.RequestDecode(&call->context_, &call->request_, &call->responder_, queue, queue,
-                            &call->arrived_);
-      break;
-  }
+  page->listen(*environment->service,
+               {&call->context_, &call->request_, &call->responder_, queue, &call->arrived_});
 }
 
 UnaryCall::UnaryCall(const CallEnvironment* environment, const RpcPage* page,
@@ -70,7 +56,7 @@ absl::Status UnaryCall::Handle() {
   BASEBAND_ASSIGN_OR_RETURN(const RequestView request,
                             RequestView::Read(request_, page_.payload_field));
   BASEBAND_ASSIGN_OR_RETURN(JobPtr job,
-                            page_.from_proto(request, environment_.limits, *environment_.codes));
+                            page_.from_proto(request, environment_.limits, *environment_.caches));
   if (job->reply_bytes > environment_.reply->capacity() / 2) {
     return absl::InvalidArgumentError(absl::StrCat(
         "the reply would have ", job->reply_bytes, " bytes; this server sends at most ",
@@ -102,42 +88,26 @@ void UnaryCall::Answer(absl::Status status, JobPtr job) {
     Finish(status, grpc::ByteBuffer());
     return;
   }
-  CountResults(*job);
-  reply_bytes_ = job->reply_bytes;
+  absl::StatusOr<grpc::ByteBuffer> reply = page_.to_proto(*job);
   job->input.Reset();
-  Finish(status, page_.to_proto(*job));
+  if (!reply.ok()) {
+    Finish(reply.status(), grpc::ByteBuffer());
+    return;
+  }
+  ObserveStages(job->times);
+  page_.count_results(*job, *environment_.metrics);
+  reply_bytes_ = job->reply_bytes;
+  Finish(absl::OkStatus(), *reply);
 }
 
-void UnaryCall::CountResults(const Job& job) {
+void UnaryCall::ObserveStages(const JobTimes& times) {
   Metrics& metrics = *environment_.metrics;
-  const JobTimes& times = job.times;
   metrics.ObserveStage(rpc_, Stage::kReceive, times.submitted - times.arrived);
   metrics.ObserveStage(rpc_, Stage::kQueue, times.started - times.submitted);
   metrics.ObserveStage(rpc_, Stage::kCopyIn, times.stages.copy_in);
   metrics.ObserveStage(rpc_, Stage::kH2d, times.stages.h2d);
   metrics.ObserveStage(rpc_, Stage::kKernel, times.stages.kernel);
   metrics.ObserveStage(rpc_, Stage::kD2h, times.stages.d2h);
-  const auto count = [&](const auto& groups) {
-    for (const auto& group : groups) {
-      metrics.CountBlocks(rpc_, ToCodeFamily(group.code->family()), group.count,
-                          group.count * group.info_bits());
-    }
-  };
-  switch (job.operation()) {
-    case OperationKind::kEncode:
-      count(static_cast<const EncodeJob&>(job).groups());
-      break;
-    case OperationKind::kDecode: {
-      const auto& decode = static_cast<const DecodeJob&>(job);
-      count(decode.groups());
-      DecodeTally tally;
-      for (const ldpc::DecodeResult& result : decode.results) {
-        tally.Add(result.iterations, result.parity_ok != 0);
-      }
-      metrics.ObserveDecode(tally);
-      break;
-    }
-  }
 }
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <memory>
 
-#include "baseband/v1/baseband.grpc.pb.h"
 #include "server/batching/dispatcher.h"
 #include "server/device/host_pool.h"
 #include "server/metrics/metrics.h"
@@ -20,16 +19,12 @@
 
 namespace baseband::server {
 
-// The batched operations as raw bytes; GetCapabilities as messages.
-using AsyncService =
-    v1::Baseband::WithRawMethod_Encode<v1::Baseband::WithRawMethod_Decode<v1::Baseband::Service>>;
-
 // What calls need of the server. All outlive every call.
 struct CallEnvironment {
   AsyncService* service = nullptr;
   Dispatcher* dispatcher = nullptr;
   Metrics* metrics = nullptr;
-  LdpcCodes* codes = nullptr;
+  RequestCaches* caches = nullptr;
   Door* door = nullptr;
   std::shared_ptr<HostPool> staging;
   std::shared_ptr<HostPool> reply;
@@ -72,7 +67,7 @@ class UnaryCall {
   absl::Status Handle();
   // The job's completion, on any thread.
   void Answer(absl::Status status, JobPtr job);
-  void CountResults(const Job& job);
+  void ObserveStages(const JobTimes& times);
   void Finish(const absl::Status& status, const grpc::ByteBuffer& reply);
   void Unref();
 

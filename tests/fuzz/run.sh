@@ -13,7 +13,8 @@ cd "$top"
 [[ ${1:-} =~ ^[0-9]+$ ]] || { sed -n '2,9p' "$0" >&2; exit 2; }
 seconds=$1; shift
 fuzzers=("$@")
-[ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer base_matrix_fuzzer config_file_fuzzer)
+[ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer
+                             recover_carrier_request_fuzzer base_matrix_fuzzer config_file_fuzzer)
 folder=${BUILD_DIR:-build/fuzz}
 
 deploy/build.sh fuzz "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-14 \
@@ -23,10 +24,14 @@ deploy/build.sh fuzz "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COM
 mkdir -p "$folder/findings" "$folder/seeds"
 for seed in tests/fuzz/seeds/*.textproto; do
   name=$(basename "$seed" .textproto)
-  case $name in encode_*) message=EncodeRequest ;; *) message=DecodeRequest ;; esac
-  mkdir -p "$folder/seeds/${name%%_*}_request_fuzzer"
+  case $name in
+    encode_*) message=EncodeRequest fuzzer=encode_request_fuzzer ;;
+    decode_*) message=DecodeRequest fuzzer=decode_request_fuzzer ;;
+    recover_carrier_*) message=RecoverCarrierRequest fuzzer=recover_carrier_request_fuzzer ;;
+  esac
+  mkdir -p "$folder/seeds/$fuzzer"
   protoc --proto_path=proto --encode="baseband.v1.$message" baseband/v1/baseband.proto \
-    <"$seed" >"$folder/seeds/${name%%_*}_request_fuzzer/$name"
+    <"$seed" >"$folder/seeds/$fuzzer/$name"
 done
 
 run() {

@@ -1,0 +1,225 @@
+#include "tests/bench/workloads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tests/support/carrier_frames.h"
+
+namespace baseband::bench {
+namespace {
+
+constexpr int kBaseGraph = 1;
+constexpr int kZc = 384;
+constexpr int kInfoBytes = 22 * kZc / 8;
+constexpr int kFrameBits = 64800;
+constexpr double kFrequency = 0.00213;
+
+grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+template <typename Message>
+Message FromBuffer(const grpc::ByteBuffer& buffer) {
+  Message message;
+  grpc::Slice slice;
+  if (!buffer.DumpToSingleSlice(&slice).ok() ||
+      !message.ParseFromArray(slice.begin(), static_cast<int>(slice.size()))) {
+    Fail(absl::StrCat("a reply is no ", message.GetTypeName()));
+  }
+  return message;
+}
+
+template <typename Response>
+v1::Timing TimingOf(const grpc::ByteBuffer& reply) {
+  return FromBuffer<Response>(reply).timing();
+}
+
+// Whether `reply` ends with `payload`, its last field; cheaper than to parse it.
+bool EndsWith(const grpc::ByteBuffer& reply, const std::string& payload) {
+  grpc::Slice slice;
+  return reply.DumpToSingleSlice(&slice).ok() && slice.size() >= payload.size() &&
+         std::equal(payload.begin(), payload.end(), slice.end() - payload.size(),
+                    [](char a, uint8_t b) { return static_cast<uint8_t>(a) == b; });
+}
+
+void SetCode(v1::LdpcCode* code) {
+  code->mutable_nr()->set_base_graph(kBaseGraph);
+  code->mutable_nr()->set_zc(kZc);
+}
+
+v1::EncodeRequest EncodeOf(int blocks) {
+  v1::EncodeRequest request;
+  v1::EncodeGroup& group = *request.add_groups();
+  SetCode(group.mutable_code());
+  group.set_count(static_cast<uint32_t>(blocks));
+  uint64_t state = 88172645463325252;
+  for (int i = 0; i < blocks * kInfoBytes; ++i) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    request.mutable_payload()->push_back(static_cast<char>(state));
+  }
+  return request;
+}
+
+// The code words of all blocks, received with noise of a simple kind: every 9th value is wrong.
+v1::DecodeRequest DecodeOf(const std::string& words, int blocks) {
+  v1::DecodeRequest request;
+  v1::DecodeGroup& group = *request.add_groups();
+  SetCode(group.mutable_code());
+  group.set_count(static_cast<uint32_t>(blocks));
+  std::string& llrs = *request.mutable_payload();
+  for (const char byte : words) {
+    for (int bit = 7; bit >= 0; --bit) llrs.push_back(byte >> bit & 1 ? -6 : 6);
+  }
+  for (size_t i = 4; i < llrs.size(); i += 9) llrs[i] = static_cast<char>(-llrs[i]);
+  return request;
+}
+
+// Frames of mixed constellations and lengths, int16, above their operating SNRs.
+v1::RecoverCarrierRequest RecoverOf(int frames) {
+  constexpr const char* kNames[] = {"QPSK", "16APSK 3/4", "64APSK 128/180", "256APSK 135/180"};
+  constexpr double kScale = 1.0 / 8192;
+  v1::RecoverCarrierRequest request;
+  for (int i = 0; i < frames; ++i) {
+    testing::FrameSpec spec;
+    spec.constellation = *carrier::Constellation::FromName(kNames[i % 4]);
+    spec.num_symbols = kFrameBits / static_cast<int>(std::log2(spec.constellation->size()));
+    spec.frequency = kFrequency;
+    spec.phase = 0.1;
+    spec.snr_db = spec.constellation->operating_snr_db() + 4;
+    spec.seed = static_cast<uint64_t>(i + 1);
+    const std::vector<uint8_t> samples =
+        testing::ToSamples(testing::MakeFrame(spec).symbols, carrier::SampleFormat::kInt16, kScale);
+    v1::CarrierGroup& group = *request.add_groups();
+    group.mutable_constellation()->set_name(kNames[i % 4]);
+    group.set_count(1);
+    group.set_frame_symbols(static_cast<uint32_t>(spec.num_symbols));
+    group.set_format(v1::SAMPLE_FORMAT_INT16);
+    group.set_scale(static_cast<float>(kScale));
+    request.mutable_payload()->append(samples.begin(), samples.end());
+  }
+  return request;
+}
+
+// The frames of a reply, which are the same in every batch; all locked to what was sent.
+std::string FramesOf(const grpc::ByteBuffer& reply) {
+  v1::RecoverCarrierResponse response = FromBuffer<v1::RecoverCarrierResponse>(reply);
+  for (const v1::CarrierResult& frame : response.frames()) {
+    if (frame.lock() != v1::CARRIER_LOCK_LOCKED ||
+        !(std::abs(frame.frequency() - kFrequency) < 6 * frame.frequency_stddev())) {
+      return "";
+    }
+  }
+  response.clear_timing();
+  return response.SerializeAsString();
+}
+
+std::vector<Workload> CodingWorkloads(Caller& caller, int blocks) {
+  grpc::ByteBuffer reply;
+  v1::EncodeRequest encode = EncodeOf(blocks);
+  Workload parity;
+  parity.name = "Encode BG1 Zc=384 R=1/3";
+  parity.method = "/baseband.v1.Baseband/Encode";
+  parity.request = ToBuffer(encode);
+  caller.Call(parity.method, parity.request, &reply);
+  parity.reply_bytes = static_cast<int64_t>(reply.Length());
+  parity.is_right = [expected = FromBuffer<v1::EncodeResponse>(reply).payload()](
+                        const grpc::ByteBuffer& got) { return EndsWith(got, expected); };
+  parity.timing = TimingOf<v1::EncodeResponse>;
+
+  encode.mutable_groups(0)->set_output(v1::ENCODE_OUTPUT_CODEWORD);
+  caller.Call(parity.method, ToBuffer(encode), &reply);
+  Workload bits;
+  bits.name = "Decode BG1 Zc=384 R=1/3";
+  bits.method = "/baseband.v1.Baseband/Decode";
+  bits.request = ToBuffer(DecodeOf(FromBuffer<v1::EncodeResponse>(reply).payload(), blocks));
+  caller.Call(bits.method, bits.request, &reply);
+  bits.reply_bytes = static_cast<int64_t>(reply.Length());
+  bits.is_right = [expected = encode.payload()](const grpc::ByteBuffer& got) {
+    return EndsWith(got, expected);
+  };
+  bits.timing = TimingOf<v1::DecodeResponse>;
+  for (Workload* workload : {&parity, &bits}) {
+    workload->echo_method = workload->method;
+    workload->units = int64_t{8} * kInfoBytes * blocks;
+    workload->unit = "Gb/s";
+  }
+  return {parity, bits};
+}
+
+Workload CarrierWorkload(Caller& caller, v1::RecoverCarrierRequest request, bool corrected) {
+  Workload workload;
+  workload.name = corrected ? "RecoverCarrier, corrected" : "RecoverCarrier, estimates";
+  workload.method = "/baseband.v1.Baseband/RecoverCarrier";
+  workload.echo_method = "/baseband.v1.Baseband/Decode";
+  for (v1::CarrierGroup& group : *request.mutable_groups()) {
+    group.set_corrected(corrected);
+    workload.units += group.frame_symbols();
+  }
+  workload.unit = "Gsym/s";
+  workload.request = ToBuffer(request);
+  grpc::ByteBuffer reply;
+  caller.Call(workload.method, workload.request, &reply);
+  workload.reply_bytes = static_cast<int64_t>(reply.Length());
+  workload.is_right = [expected = FramesOf(reply)](const grpc::ByteBuffer& got) {
+    return !expected.empty() && FramesOf(got) == expected;
+  };
+  workload.timing = TimingOf<v1::RecoverCarrierResponse>;
+  return workload;
+}
+
+}  // namespace
+
+void Fail(const std::string& message) {
+  std::fprintf(stderr, "service_bench: %s\n", message.c_str());
+  std::exit(1);
+}
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // a connection of its own
+  arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  arguments.SetMaxReceiveMessageSize(-1);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+double Caller::Call(const std::string& method, const grpc::ByteBuffer& request,
+                    grpc::ByteBuffer* reply) {
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  grpc::Status status;
+  const auto start = std::chrono::steady_clock::now();
+  const auto call = stub_.PrepareUnaryCall(&context, method, request, &queue_);
+  call->StartCall();
+  call->Finish(reply, &status, this);
+  void* tag = nullptr;
+  bool ok = false;
+  queue_.Next(&tag, &ok);
+  const std::chrono::duration<double, std::micro> elapsed =
+      std::chrono::steady_clock::now() - start;
+  if (!status.ok()) {
+    Fail(absl::StrCat(method, ": ", status.error_message()));
+  }
+  return elapsed.count();
+}
+
+std::vector<Workload> MakeWorkloads(const std::string& target, int blocks, int frames) {
+  Caller caller(target);
+  std::vector<Workload> workloads = CodingWorkloads(caller, blocks);
+  const v1::RecoverCarrierRequest request = RecoverOf(frames);
+  for (const bool corrected : {false, true}) {
+    workloads.push_back(CarrierWorkload(caller, request, corrected));
+  }
+  for (Workload& workload : workloads) {
+    workload.request_bytes = static_cast<int64_t>(workload.request.Length());
+  }
+  return workloads;
+}
+
+}  // namespace baseband::bench
