@@ -69,20 +69,21 @@ struct SnrFacts {
   // Soft decisions made with this table see a little of an error in its noise only: how many times
   // the error of ln s2 is what is seen of it, in (0, 1] (see NoiseOf in recover_math.h).
   float noise_response = 1.0F;
+  // Its soft table reaches as far as symbols do at this SNR.
+  float origin = 0.0F;  // coordinate of the first node: 0 if folded
+  float nodes_per_unit = 0.0F;
 };
 
-// The tables as the devices read them; plain arrays. Soft table: nodes at
-// origin + k / nodes_per_unit along each axis, row = q, bilinear between them, the coordinates
-// clamped at the edge. Folded: first quadrant, with |i|, |q| looked up and the signs given back to
-// soft.
+// The tables as the devices read them; plain arrays. Soft table of an SNR: nodes at
+// origin + k / nodes_per_unit (see its facts) along each axis, row = q, bilinear between them, the
+// coordinates clamped at the edge. Folded: first quadrant, with |i|, |q| looked up and the signs
+// given back to soft.
 struct ModelView {
   int power = 0;
   int symmetry = 1;
   int num_snrs = 0;  // facts[k].snr_db = facts[0].snr_db + k * kSnrStepDb
   int folded = 0;
-  int side = 0;  // nodes along each axis
-  float origin = 0.0F;
-  float nodes_per_unit = 0.0F;
+  int side = 0;                        // nodes along each axis
   float weight_nodes_per_unit = 0.0F;  // over |z|
   const SoftNode* soft = nullptr;      // [num_snrs][side][side]
   const Iq* weight = nullptr;          // [num_snrs][kWeightNodes], linear between them, clamped
@@ -91,6 +92,7 @@ struct ModelView {
   NearestView nearest;
 };
 
+struct Rings;
 class Model;
 using ModelPtr = std::shared_ptr<const Model>;
 
@@ -99,14 +101,18 @@ class Model {
  public:
   // `power` 0: the least p, a multiple of symmetry(), among those whose line at the operating SNR
   // is at least 0.7 of the best one's and whose range 1 / (2 p) holds `max_frequency`.
-  // InvalidArgument: power not in [1, kMaxPower], no multiple of the symmetry, or without any line;
-  // a max_frequency beyond 1 / (2 p), saying that limit. Takes some milliseconds.
+  // Without any such line the model serves known symbols only, see has_line. InvalidArgument: power
+  // not in [1, kMaxPower], no multiple of the symmetry, or without a line; a max_frequency beyond
+  // 1 / (2 p), saying that limit. Takes some milliseconds.
   static absl::StatusOr<ModelPtr> Create(ConstellationPtr constellation, Amplitude amplitude,
                                          int power, double max_frequency);
 
   const Constellation& constellation() const { return *constellation_; }
   Amplitude amplitude() const { return amplitude_; }
   int power() const { return power_; }
+  // Whether symbols raised to power() have a line. Without one power() is 1 and Coarse::kPower is
+  // refused.
+  bool has_line() const { return has_line_; }
   // 1 / (2 power): larger |f| cannot be told from its alias without known symbols.
   double max_frequency() const { return 0.5 / power_; }
   // Differs from that of every other model of this process.
@@ -115,10 +121,12 @@ class Model {
 
  private:
   Model() = default;
+  void MakeTables(const Rings& rings);
 
   ConstellationPtr constellation_;
   Amplitude amplitude_ = Amplitude::kWeighted;
   int power_ = 0;
+  bool has_line_ = false;
   uint64_t id_ = 0;
   ModelView shape_;
   std::vector<SoftNode> soft_;

@@ -148,8 +148,9 @@ struct NodePlace {
   float t = 0.0F;       // from node `cell` to the next
   float inside = 1.0F;  // 0 where the coordinate was clamped: soft does not change with it
 };
-BASEBAND_HOST_DEVICE inline NodePlace PlaceOf(const ModelView& view, float coordinate) {
-  const float node = (coordinate - view.origin) * view.nodes_per_unit;
+BASEBAND_HOST_DEVICE inline NodePlace PlaceOf(const ModelView& view, int table, float coordinate) {
+  const SnrFacts& facts = view.facts[table];
+  const float node = (coordinate - facts.origin) * facts.nodes_per_unit;
   const float clamped = fminf(fmaxf(node, 0.0F), static_cast<float>(view.side - 1));
   const float first = fminf(floorf(clamped), static_cast<float>(view.side - 2));
   return {static_cast<int>(first), clamped - first, node == clamped ? 1.0F : 0.0F};
@@ -157,9 +158,10 @@ BASEBAND_HOST_DEVICE inline NodePlace PlaceOf(const ModelView& view, float coord
 
 // `fit` of the nearest node of `table`; z is turned and divided by the gain.
 BASEBAND_HOST_DEVICE inline float CoarseFit(const ModelView& view, int table, Iq z) {
-  const float last = static_cast<float>(view.side - 1);
-  const float i = ((view.folded != 0 ? fabsf(z.i) : z.i) - view.origin) * view.nodes_per_unit;
-  const float q = ((view.folded != 0 ? fabsf(z.q) : z.q) - view.origin) * view.nodes_per_unit;
+  const SnrFacts& facts = view.facts[table];
+  const auto last = static_cast<float>(view.side - 1);
+  const float i = ((view.folded != 0 ? fabsf(z.i) : z.i) - facts.origin) * facts.nodes_per_unit;
+  const float q = ((view.folded != 0 ? fabsf(z.q) : z.q) - facts.origin) * facts.nodes_per_unit;
   const int column = static_cast<int>(rintf(fminf(fmaxf(i, 0.0F), last)));
   const int row = static_cast<int>(rintf(fminf(fmaxf(q, 0.0F), last)));
   return view.soft[(static_cast<int64_t>(table) * view.side + row) * view.side + column].fit;
@@ -181,8 +183,8 @@ BASEBAND_HOST_DEVICE inline SoftRead ReadSoft(const ModelView& view, int table, 
   const bool folded = view.folded != 0;
   const float sign_i = folded && z.i < 0.0F ? -1.0F : 1.0F;
   const float sign_q = folded && z.q < 0.0F ? -1.0F : 1.0F;
-  const NodePlace i = PlaceOf(view, sign_i * z.i);
-  const NodePlace q = PlaceOf(view, sign_q * z.q);
+  const NodePlace i = PlaceOf(view, table, sign_i * z.i);
+  const NodePlace q = PlaceOf(view, table, sign_q * z.q);
   const SoftNode* const low =
       view.soft + (static_cast<int64_t>(table) * view.side + q.cell) * view.side + i.cell;
   const SoftNode* const high = low + view.side;
@@ -191,8 +193,9 @@ BASEBAND_HOST_DEVICE inline SoftRead ReadSoft(const ModelView& view, int table, 
   const auto across = [&](float a, float b, float c, float d) {
     return lerp(q.t, lerp(i.t, a, b), lerp(i.t, c, d));
   };
-  const float di = -sign_i * z.q * i.inside * view.nodes_per_unit;  // d|i| to the angle, in nodes
-  const float dq = sign_q * z.i * q.inside * view.nodes_per_unit;
+  const float di =
+      -sign_i * z.q * i.inside * view.facts[table].nodes_per_unit;  // d|i| to the angle, in nodes
+  const float dq = sign_q * z.i * q.inside * view.facts[table].nodes_per_unit;
   const auto slope = [&](float a, float b, float c, float d) {
     const float along_i = lerp(q.t, b - a, d - c);
     const float along_q = lerp(i.t, c - a, d - b);
