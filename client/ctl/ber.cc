@@ -128,7 +128,7 @@ class BerCommand final : public Command {
       code_.wimax_rate = "1/2";
     }
     const absl::StatusOr<v1::LdpcCode> code = ToLdpcCode(code_);
-    absl::StatusOr<std::vector<double>> list = ParseEbN0List(ebn0_);
+    absl::StatusOr<std::vector<double>> list = ParseDecibels("--ebn0", ebn0_);
     if (!code.ok() || !list.ok()) {
       return code.ok() ? list.status() : code.status();
     }

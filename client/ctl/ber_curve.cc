@@ -220,7 +220,7 @@ absl::StatusOr<ErrorRate> MeasurePoint(client::Client* client, const GlobalFlags
   return collector.Result();
 }
 
-absl::StatusOr<std::vector<double>> ParseEbN0List(absl::string_view text) {
+absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::string_view text) {
   constexpr size_t kMaxPoints = 1000;
   std::vector<double> values;
   for (const absl::string_view item : absl::StrSplit(text, ',')) {
@@ -229,7 +229,7 @@ absl::StatusOr<std::vector<double>> ParseEbN0List(absl::string_view text) {
       double value = 0;
       if (!absl::SimpleAtod(part, &value) || !(std::abs(value) <= 100)) {
         return absl::InvalidArgumentError(
-            absl::StrCat("--ebn0: '", part, "' is not a number of dB in [-100, 100]"));
+            absl::StrCat(flag, ": '", part, "' is not a number of dB in [-100, 100]"));
       }
       range.push_back(value);
     }
@@ -240,7 +240,7 @@ absl::StatusOr<std::vector<double>> ParseEbN0List(absl::string_view text) {
     if (range.size() != 3 || range[1] <= 0 || range[2] < range[0] ||
         (range[2] - range[0]) / range[1] > kMaxPoints) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--ebn0: '", item, "' is not BEGIN:STEP:END with a step above zero"));
+          absl::StrCat(flag, ": '", item, "' is not BEGIN:STEP:END with a step above zero"));
     }
     const int steps = static_cast<int>(std::floor((range[2] - range[0]) / range[1] + 1e-9));
     for (int i = 0; i <= steps; ++i) {
@@ -251,7 +251,7 @@ absl::StatusOr<std::vector<double>> ParseEbN0List(absl::string_view text) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
   if (values.size() > kMaxPoints) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--ebn0 names ", values.size(), " points, more than ", kMaxPoints));
+        absl::StrCat(flag, " names ", values.size(), " points, more than ", kMaxPoints));
   }
   return values;
 }

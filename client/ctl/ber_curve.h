@@ -38,9 +38,9 @@ absl::StatusOr<ErrorRate> MeasurePoint(client::Client* client, const GlobalFlags
                                        const PointSpec& spec,
                                        const std::function<void(const ErrorRate&)>& progress);
 
-// "1,1.5,2" and "0:0.25:3" (begin:step:end, both ends included), joined by commas. Sorted, without
-// doubles, at most 1000.
-absl::StatusOr<std::vector<double>> ParseEbN0List(absl::string_view text);
+// What `flag` gives: "1,1.5,2" and "0:0.25:3" (begin:step:end, both ends included), joined by
+// commas. Sorted, without doubles, at most 1000.
+absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::string_view text);
 
 }  // namespace baseband::ctl
 

@@ -80,7 +80,7 @@ class CarrierSignalCommand final : public Command {
     }
     const auto constellations = FetchPoints(client->get(), flags, {constellation_});
     if (!constellations.ok()) {
-      return absl::IsInvalidArgument(constellations.status())
+      return absl::IsNotFound(constellations.status())
                  ? FailArguments(constellations.status())
                  : FailRpc(constellations.status());
     }

@@ -96,7 +96,7 @@ absl::Status CheckConstellation(const v1::GetCapabilitiesResponse& capabilities,
     }
   }
   const std::vector<std::string> like = NamesLike(name, names, 8);
-  return absl::InvalidArgumentError(
+  return absl::NotFoundError(
       absl::StrCat("the server knows no constellation '", name, "'",
                    like.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(like, ", ")),
                    "\nbasebandctl info lists them all; --points takes one of your own."));

@@ -26,8 +26,8 @@ struct NamedPoints {
   int SymbolsOf64800Bits() const;
 };
 
-// OK if `name` is one of `capabilities`' constellations, letter case ignored. InvalidArgument names
-// those that look like it; Unimplemented if the server has no constellations at all.
+// OK if `name` is one of `capabilities`' constellations, letter case ignored. NotFound names those
+// that look like it; Unimplemented if the server has no constellations at all.
 absl::Status CheckConstellation(const v1::GetCapabilitiesResponse& capabilities,
                                 absl::string_view name);
 

@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
   commands.push_back(baseband::ctl::MakeBerCommand());
   commands.push_back(baseband::ctl::MakeRecoverCommand());
   commands.push_back(baseband::ctl::MakeCarrierSignalCommand());
+  commands.push_back(baseband::ctl::MakeCarrierBenchCommand());
   std::vector<CLI::App*> apps;
   for (const auto& command : commands) {
     apps.push_back(command->AddTo(&app));
