@@ -3,13 +3,17 @@
 //
 //   mixed_c[n] = gain_c * x[n] * exp(-j phase_c(n)),   x[n] = scale * sample n (real: Q is 0)
 //   out_c[m]   = the filter's stages one after the other (filter.h), in float32
-// phase_c is that of the channel's PhaseTrack (nco.h) at the absolute index n of the sample. Out comes
-// the same, to the bit, whatever chunk an output is computed in, alone or among other channels.
+// phase_c is that of the channel's PhaseTrack (nco.h) at the absolute index n of the sample. Out
+// comes the same, to the bit, whatever chunk an output is computed in, alone or among other
+// channels.
 //
-// A first stage whose window has one frequency is computed with taps that were turned beforehand,
-//   out[m] = exp(-j phase(n0)) * sum_k (h[..] exp(+j 2 pi f k)) x[n0 - k],
-// so that the oscillator costs a sine an output, not one a sample; a window that holds a retune mixes
-// sample by sample. Which of the two depends on m alone.
+// A first stage whose window has one frequency may be computed with taps that were turned
+// beforehand,
+//   out[m] = gain_c scale exp(-j phase_c(n0)) * sum_k (h[..] exp(+j 2 pi f k)) sample n0 - k,
+// so that the oscillator costs a sine an output, not one a sample; a window that holds a retune
+// mixes sample by sample, and so does every window where that is less work. Which of the two
+// depends on the channel, the format of the samples and m alone. Nothing has to be prepared for a
+// channel: turning its taps costs less than converting the samples of one window.
 //
 // Devices differ in the order of their sums: see kDeviceTolerance.
 #ifndef BASEBAND_KERNELS_DOWNCONVERT_DOWNCONVERT_H_
@@ -34,14 +38,17 @@ constexpr int BytesPerSample(InputFormat format) {
   constexpr int kBytes[] = {2, 4, 8, 1, 2, 4};
   return kBytes[static_cast<int>(format)];
 }
-// Complex always. int16: round to nearest of value * 32767, ties to even, saturated.
+// Complex always. float16: IEEE 754 binary16, to nearest, ties to even. int16: value * 32767
+// likewise, saturated; a NaN becomes 0.
 enum class OutputFormat : uint8_t { kFloat32, kFloat16, kInt16 };
 constexpr int BytesPerOutput(OutputFormat format) {
   return format == OutputFormat::kFloat32 ? 8 : 4;
 }
 
-// How the phase is computed. All but kExact are the paper's, for study: see study.h. They mix sample
-// by sample.
+// How the phase is computed. All but kExact are the paper's, for study: see study.h. They mix
+// sample by sample, and know no retunes; their blocks begin at sample 0, have at most
+// kMaxStudySamples and take memory for the phases of all of them.
+inline constexpr int64_t kMaxStudySamples = int64_t{1} << 22;
 enum class NcoMethod : uint8_t { kExact, kFloat, kSegmented, kFast2Sum, kTwoSum, kDouble };
 
 struct Channel {
@@ -70,27 +77,32 @@ struct OutputRange {
   int64_t first = 0;
   int64_t count = 0;
 };
+// Of a checked block: from ceil((first_index + history) up / down) on.
 OutputRange OutputsOf(const Channel& channel, const Block& block);
 
 // Samples of history that `channels` need: the most that any filter has.
 int64_t HistoryOf(absl::Span<const Channel> channels);
 
-// OK if the block can be converted so. InvalidArgument names the field, its value and its range.
+// OK if the block can be converted so: the shape that the client sent is possible, and no index, of
+// a sample, of an output or between two stages, leaves int64. InvalidArgument names the field, its
+// value and its range.
 absl::Status CheckBlock(absl::Span<const Channel> channels, const Block& block);
 
 // What became of one channel.
 struct ChannelResult {
-  int64_t saturated = 0;  // I and Q components that did not fit int16
+  int64_t saturated = 0;  // I and Q components, rounded, that did not fit int16; NaNs too
 };
 
 // Largest difference of two devices' outputs, relative to scale * gain * largest |sample| * the sum
 // of |taps| of all stages; tested.
 inline constexpr double kDeviceTolerance = 2e-6;
 
-// Converts channel `channel` of a checked block on the calling thread; `output` holds
-// OutputsOf().count samples. SIMD, chosen for this processor at run time. Allocates nothing once a
-// thread has done a block of this size. Thread-safe: channels of a block may run on several threads,
-// and a long block in several calls, for outputs [part.first, part.first + part.count) of its range.
+// Converts one channel of a checked block on the calling thread; `samples` are the block's
+// num_samples, and `output` holds OutputsOf().count samples. SIMD, chosen for this processor at run
+// time. Allocates nothing once a thread has done a block of this size. Thread-safe: channels of a
+// block may run on several threads, and a long block in several calls, for outputs [part.first,
+// part.first + part.count) of its range; `output` then holds part.count samples. The largest filter
+// makes a thread keep about 3 MiB.
 ChannelResult DownconvertOnCpu(const Channel& channel, const Block& block,
                                absl::Span<const uint8_t> samples, OutputRange part,
                                absl::Span<uint8_t> output);
