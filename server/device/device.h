@@ -40,7 +40,7 @@ class Task {
  public:
   virtual ~Task() = default;
 
-  // CPU: independent pieces 0 .. num_pieces() - 1, run from several threads at once.
+  // CPU: independent pieces 0 .. num_pieces() - 1, one at least, run from several threads at once.
   virtual int num_pieces() const = 0;
   virtual void RunPiece(int piece) = 0;
 

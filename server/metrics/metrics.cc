@@ -75,7 +75,7 @@ std::string CodeName(size_t code) {
 }
 
 // Whether calls of `rpc` become jobs of a device.
-bool HasJobs(Rpc rpc) { return rpc != Rpc::kGetCapabilities; }
+bool HasJobs(Rpc rpc) { return rpc != Rpc::kGetCapabilities && rpc != Rpc::kDownconvertStream; }
 
 }  // namespace
 
@@ -185,6 +185,12 @@ void Metrics::RegisterJobs() {
   carrier_evm_ =
       AddHistogram(*registry_, names::kCarrierEvm,
                    Buckets(CarrierTally::kEvmEdges.begin(), CarrierTally::kEvmEdges.end()));
+  downconvert_in_ = AddCounter(*registry_, names::kDownconvertSamples, {{"direction", "in"}});
+  downconvert_out_ = AddCounter(*registry_, names::kDownconvertSamples, {{"direction", "out"}});
+  downconvert_channels_ =
+      AddHistogram(*registry_, names::kDownconvertChannels, PowersOfTwo(1 << 10));
+  downconvert_saturations_ = AddCounter(*registry_, names::kDownconvertSaturations);
+  downconvert_gaps_ = AddCounter(*registry_, names::kDownconvertGaps);
 }
 
 void Metrics::RegisterProcess(absl::string_view version) {
@@ -233,6 +239,10 @@ void Metrics::BeforeScrape(std::function<void(Metrics&)> sample) {
 
 void Metrics::RequestStarted(Rpc rpc, int64_t request_bytes) {
   Of(rpc).in_flight->Increment();
+  Of(rpc).request_bytes->Increment(static_cast<double>(request_bytes));
+}
+
+void Metrics::AddRequestBytes(Rpc rpc, int64_t request_bytes) {
   Of(rpc).request_bytes->Increment(static_cast<double>(request_bytes));
 }
 
@@ -293,6 +303,16 @@ void Metrics::ObserveCarrier(const CarrierTally& tally) {
   carrier_symbols_->Increment(static_cast<double>(tally.symbols_));
   carrier_evm_->ObserveMultiple({tally.evm_.begin(), tally.evm_.end()}, tally.evm_sum_);
 }
+
+void Metrics::ObserveDownconvert(int64_t samples_in, int64_t samples_out, int channels,
+                                 int64_t saturated) {
+  downconvert_in_->Increment(static_cast<double>(samples_in));
+  downconvert_out_->Increment(static_cast<double>(samples_out));
+  downconvert_channels_->Observe(channels);
+  downconvert_saturations_->Increment(static_cast<double>(saturated));
+}
+
+void Metrics::CountGap() { downconvert_gaps_->Increment(); }
 
 void Metrics::AddLaneBusy(int device, int lane, absl::Duration busy) {
   devices_[static_cast<size_t>(device)].lanes_busy[static_cast<size_t>(lane)]->Increment(

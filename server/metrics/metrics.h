@@ -28,9 +28,16 @@ class Registry;
 namespace baseband::server {
 
 // Label values, in the order of their enums. A new operation adds its name here and in kRpcNames.
-enum class Rpc { kEncode, kDecode, kRecoverCarrier, kGetCapabilities };
-inline constexpr std::array<const char*, 4> kRpcNames = {"Encode", "Decode", "RecoverCarrier",
-                                                         "GetCapabilities"};
+enum class Rpc {
+  kEncode,
+  kDecode,
+  kRecoverCarrier,
+  kDownconvert,
+  kDownconvertStream,  // its requests are whole streams; their messages' jobs are Downconvert's
+  kGetCapabilities
+};
+inline constexpr std::array<const char*, 6> kRpcNames = {
+    "Encode", "Decode", "RecoverCarrier", "Downconvert", "DownconvertStream", "GetCapabilities"};
 
 enum class Stage { kReceive, kQueue, kCopyIn, kH2d, kKernel, kD2h, kReply };
 inline constexpr std::array<const char*, 7> kStageNames = {"receive", "queue", "copy_in", "h2d",
@@ -98,11 +105,13 @@ class Metrics {
 
   // ----------------------------------------------------------------------------- hot path
   // Stages, batches, blocks, drops and queues belong to the RPCs that are jobs of a device;
-  // GetCapabilities is not: its stages are ignored, the rest must not be called for it.
+  // GetCapabilities and streams are not: their stages are ignored, the rest must not be called.
   // A request has arrived; exactly one RequestFinished must follow.
   void RequestStarted(Rpc rpc, int64_t request_bytes);
   void RequestFinished(Rpc rpc, absl::StatusCode code, absl::Duration duration,
                        int64_t response_bytes);
+  // A stream's requests come one by one: more bytes of what has started.
+  void AddRequestBytes(Rpc rpc, int64_t request_bytes);
   void ObserveStage(Rpc rpc, Stage stage, absl::Duration duration);
   // Refused before it was queued. Goes with RequestFinished, not instead of it.
   void CountRejected(Rpc rpc, absl::StatusCode code);
@@ -113,6 +122,9 @@ class Metrics {
   void CountBlocks(Rpc rpc, CodeFamily family, int64_t blocks, int64_t information_bits);
   void ObserveDecode(const DecodeTally& tally);
   void ObserveCarrier(const CarrierTally& tally);
+  // A piece of a wideband signal has become `samples_out` samples of `channels` channels together.
+  void ObserveDownconvert(int64_t samples_in, int64_t samples_out, int channels, int64_t saturated);
+  void CountGap();
   // `device` from AddDevice, `lane` below its num_lanes.
   void AddLaneBusy(int device, int lane, absl::Duration busy);
 
@@ -171,6 +183,11 @@ class Metrics {
   std::array<prometheus::Counter*, kCarrierLockNames.size()> carrier_frames_{};
   prometheus::Counter* carrier_symbols_ = nullptr;
   prometheus::Histogram* carrier_evm_ = nullptr;
+  prometheus::Counter* downconvert_in_ = nullptr;
+  prometheus::Counter* downconvert_out_ = nullptr;
+  prometheus::Histogram* downconvert_channels_ = nullptr;
+  prometheus::Counter* downconvert_saturations_ = nullptr;
+  prometheus::Counter* downconvert_gaps_ = nullptr;
 };
 
 }  // namespace baseband::server

@@ -74,6 +74,19 @@ inline constexpr Metric kCarrierEvm = {
     "baseband_carrier_evm_ratio",
     "EVM of locked frames: rms distance to the nearest point over the points' rms."};
 
+// ----------------------------------------------------------------------------------- downconvert
+// {direction}
+inline constexpr Metric kDownconvertSamples = {
+    "baseband_downconvert_samples_total",
+    "Wideband samples taken in, history not counted; samples of all channels given out."};
+// {}
+inline constexpr Metric kDownconvertChannels = {"baseband_downconvert_channels",
+                                                "Channels of a piece of a wideband signal."};
+inline constexpr Metric kDownconvertSaturations = {
+    "baseband_downconvert_saturations_total", "I and Q values that did not fit their int16 output."};
+inline constexpr Metric kDownconvertGaps = {"baseband_downconvert_gaps_total",
+                                            "Places where samples of a stream were missing."};
+
 // --------------------------------------------------------------------------------------- devices
 // {device, lane}
 inline constexpr Metric kLaneBusy = {"baseband_lane_busy_seconds_total",

@@ -1,4 +1,5 @@
 #include "server/operations/decode.h"
+#include "server/operations/downconvert.h"
 #include "server/operations/encode.h"
 #include "server/operations/job.h"
 #include "server/operations/recover_carrier.h"
@@ -13,6 +14,8 @@ std::unique_ptr<Batch> MakeBatch(std::vector<JobPtr> jobs) {
       return MakeDecodeBatch(std::move(jobs));
     case OperationKind::kRecoverCarrier:
       return MakeRecoverCarrierBatch(std::move(jobs));
+    case OperationKind::kDownconvert:
+      return MakeDownconvertBatch(std::move(jobs));
   }
   return nullptr;
 }

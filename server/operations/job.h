@@ -17,8 +17,8 @@
 namespace baseband::server {
 
 // The operations, in the order of their queues, which is that of their RPCs' names in the metrics.
-enum class OperationKind : int { kEncode, kDecode, kRecoverCarrier };
-inline constexpr int kNumOperations = 3;
+enum class OperationKind : int { kEncode, kDecode, kRecoverCarrier, kDownconvert };
+inline constexpr int kNumOperations = 4;
 constexpr Rpc RpcOf(OperationKind operation) { return static_cast<Rpc>(operation); }
 
 // What a job takes of a batch's room on a lane, at most. Offsets on a lane are 32 bits wide.
@@ -52,6 +52,8 @@ class Job {
 
   Footprint footprint;
   int64_t payload_bytes = 0;  // of the request
+  // What goes before the payload in `input`: a stream's past. Memory of the job's own.
+  absl::Span<const uint8_t> prefix;
   int64_t reply_bytes = 0;    // of the reply's payload; the size of `reply`
 
   // Earliest first among waiting jobs.
@@ -59,7 +61,7 @@ class Job {
   // Set by the transport when nobody waits for the answer any more.
   std::shared_ptr<std::atomic<bool>> cancelled;
 
-  HostLease input;  // the payload, as it was on the wire
+  HostLease input;  // `prefix`, then the payload as it was on the wire
   HostLease reply;  // the reply's payload, as it will be on the wire
 
   // Called exactly once for an accepted job, never under a lock, with the job itself. OK: the

@@ -1,5 +1,6 @@
 // What takes the place of *_cuda.cc in a CPU-only build, where no lane calls it.
 #include "server/operations/decode_batch.h"
+#include "server/operations/downconvert_batch.h"
 #include "server/operations/encode_batch.h"
 #include "server/operations/recover_carrier_batch.h"
 
@@ -16,8 +17,19 @@ absl::Status EncodeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); 
 absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
 absl::Status DecodeBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
 absl::Status DecodeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
+absl::Status DownconvertBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
+absl::Status DownconvertBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
+absl::Status DownconvertBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
 absl::Status RecoverCarrierBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
 absl::Status RecoverCarrierBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
 absl::Status RecoverCarrierBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
+
+int64_t DownconvertPlanBytes(absl::Span<const downconvert::Channel>, const downconvert::Block&) {
+  return 0;
+}
+int64_t DownconvertWorkspaceBytes(absl::Span<const downconvert::Channel>,
+                                  const downconvert::Block&) {
+  return 0;
+}
 
 }  // namespace baseband::server

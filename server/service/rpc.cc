@@ -18,7 +18,7 @@ absl::Status CheckRange(absl::string_view field, int64_t value, int64_t low, int
 
 absl::Span<const RpcPage* const> AllRpcPages() {
   static constexpr std::array<const RpcPage*, kNumOperations> kPages = {&kEncodeRpc, &kDecodeRpc,
-                                                                        &kRecoverCarrierRpc};
+                                                                        &kRecoverCarrierRpc, &kDownconvertRpc};
   return kPages;
 }
 

@@ -14,6 +14,7 @@
 #include "server/operations/job.h"
 #include "server/service/async_service.h"
 #include "server/service/carrier_models.h"
+#include "server/service/downconvert_setup.h"
 #include "server/service/ldpc_codes.h"
 #include "server/service/wire.h"
 
@@ -30,6 +31,7 @@ struct RequestLimits {
 struct RequestCaches {
   LdpcCodes codes;
   CarrierModels models;
+  DownconvertFilters filters;
 };
 
 // Where gRPC puts the next call of an RPC, and the tag it then hands back.
@@ -59,6 +61,7 @@ struct RpcPage {
 extern const RpcPage kEncodeRpc;
 extern const RpcPage kDecodeRpc;
 extern const RpcPage kRecoverCarrierRpc;
+extern const RpcPage kDownconvertRpc;
 // In the order of OperationKind.
 absl::Span<const RpcPage* const> AllRpcPages();
 

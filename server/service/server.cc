@@ -93,6 +93,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
   self->environment_ = std::move(environment);
   self->environment_.service = self->service_.get();
   self->environment_.door = &self->door_;
+  self->streams_ = std::make_unique<StreamLimit>(config.max_streams);
+  self->environment_.streams = self->streams_.get();
 
   grpc::ServerBuilder builder;
   builder.RegisterService(self->service_.get());
@@ -127,6 +129,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
       for (const RpcPage* page : AllRpcPages()) {
         UnaryCall::Listen(&self->environment_, page, queue.get());
       }
+      StreamCall::Listen(&self->environment_, &kDownconvertStream, queue.get());
     }
   }
   for (int i = 0; i < num_threads; ++i) {
@@ -163,6 +166,7 @@ void Server::Shutdown(absl::Duration timeout) {
   // What is left now are streams without end: the watchers of health.
   server_->Shutdown(absl::ToChronoTime(std::min(deadline, absl::Now() + kGoodbye)));
   environment_.dispatcher->WaitUntilIdle();
+  environment_.streams->WaitUntilEmpty();
   for (const auto& queue : queues_) {
     queue->Shutdown();
   }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/config/config.h"
+#include "server/service/stream_call.h"
 #include "server/service/unary_call.h"
 
 namespace baseband::server {
@@ -43,6 +44,7 @@ class Server {
   void Poll(grpc::ServerCompletionQueue* queue);
 
   Door door_;
+  std::unique_ptr<StreamLimit> streams_;
   CallEnvironment environment_;
   std::unique_ptr<Service> service_;
   std::vector<std::string> addresses_;

@@ -1,6 +1,5 @@
 #include "server/service/unary_call.h"
 
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,14 +8,6 @@
 #include "server/service/status.h"
 
 namespace baseband::server {
-namespace {
-
-absl::Time ToAbslTime(std::chrono::system_clock::time_point deadline) {
-  return deadline == std::chrono::system_clock::time_point::max() ? absl::InfiniteFuture()
-                                                                  : absl::FromChrono(deadline);
-}
-
-}  // namespace
 
 void UnaryCall::Listen(const CallEnvironment* environment, const RpcPage* page,
                        grpc::ServerCompletionQueue* queue) {
@@ -57,29 +48,13 @@ absl::Status UnaryCall::Handle() {
                             RequestView::Read(request_, page_.payload_field));
   BASEBAND_ASSIGN_OR_RETURN(JobPtr job,
                             page_.from_proto(request, environment_.limits, *environment_.caches));
-  if (job->reply_bytes > environment_.reply->capacity() / 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the reply would have ", job->reply_bytes, " bytes; this server sends at most ",
-        environment_.reply->capacity() / 2, ": split the request"));
-  }
-  job->deadline = ToAbslTime(context_.deadline());
-  if (job->deadline <= arrival_) {
-    return absl::DeadlineExceededError("the deadline had passed when the request arrived");
-  }
-  BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket,
-                            environment_.dispatcher->Admit(job->payload_bytes));
-  const int stream = static_cast<int>(page_.operation);
-  BASEBAND_ASSIGN_OR_RETURN(job->input, environment_.staging->Lease(job->payload_bytes, stream));
-  BASEBAND_ASSIGN_OR_RETURN(job->reply, environment_.reply->Lease(job->reply_bytes, stream));
-  request.GatherPayload(job->input.data());
-  job->cancelled = cancelled_;
-  job->times.arrived = arrival_;
-  job->done = [this](absl::Status status, JobPtr done) {
-    Answer(std::move(status), std::move(done));
-  };
   environment_.door->Enter();
   entered_ = true;
-  return environment_.dispatcher->Submit(job, std::move(ticket));
+  const Submission submission = {arrival_, DeadlineOf(context_), cancelled_,
+                                 [this](absl::Status status, JobPtr done) {
+                                   Answer(std::move(status), std::move(done));
+                                 }};
+  return SubmitJob(environment_, request, submission, job);
 }
 
 void UnaryCall::Answer(absl::Status status, JobPtr job) {
@@ -94,20 +69,10 @@ void UnaryCall::Answer(absl::Status status, JobPtr job) {
     Finish(reply.status(), grpc::ByteBuffer());
     return;
   }
-  ObserveStages(job->times);
+  ObserveStages(rpc_, job->times, *environment_.metrics);
   page_.count_results(*job, *environment_.metrics);
   reply_bytes_ = job->reply_bytes;
   Finish(absl::OkStatus(), *reply);
-}
-
-void UnaryCall::ObserveStages(const JobTimes& times) {
-  Metrics& metrics = *environment_.metrics;
-  metrics.ObserveStage(rpc_, Stage::kReceive, times.submitted - times.arrived);
-  metrics.ObserveStage(rpc_, Stage::kQueue, times.started - times.submitted);
-  metrics.ObserveStage(rpc_, Stage::kCopyIn, times.stages.copy_in);
-  metrics.ObserveStage(rpc_, Stage::kH2d, times.stages.h2d);
-  metrics.ObserveStage(rpc_, Stage::kKernel, times.stages.kernel);
-  metrics.ObserveStage(rpc_, Stage::kD2h, times.stages.d2h);
 }
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {

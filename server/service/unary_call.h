@@ -11,32 +11,9 @@
 #include <atomic>
 #include <memory>
 
-#include "server/batching/dispatcher.h"
-#include "server/device/host_pool.h"
-#include "server/metrics/metrics.h"
-#include "server/service/door.h"
-#include "server/service/rpc.h"
+#include "server/service/call_environment.h"
 
 namespace baseband::server {
-
-// What calls need of the server. All outlive every call.
-struct CallEnvironment {
-  AsyncService* service = nullptr;
-  Dispatcher* dispatcher = nullptr;
-  Metrics* metrics = nullptr;
-  RequestCaches* caches = nullptr;
-  Door* door = nullptr;
-  std::shared_ptr<HostPool> staging;
-  std::shared_ptr<HostPool> reply;
-  RequestLimits limits;
-};
-
-// What a completion queue hands back as a tag.
-class CompletionEvent {
- public:
-  virtual ~CompletionEvent() = default;
-  virtual void OnEvent(bool ok) = 0;
-};
 
 // Deletes itself once gRPC is through with it.
 class UnaryCall {
@@ -46,15 +23,7 @@ class UnaryCall {
                      grpc::ServerCompletionQueue* queue);
 
  private:
-  class Event final : public CompletionEvent {
-   public:
-    Event(UnaryCall* call, void (UnaryCall::*handle)(bool)) : call_(call), handle_(handle) {}
-    void OnEvent(bool ok) override { (call_->*handle_)(ok); }
-
-   private:
-    UnaryCall* const call_;
-    void (UnaryCall::*const handle_)(bool);
-  };
+  using Event = MemberEvent<UnaryCall>;
 
   UnaryCall(const CallEnvironment* environment, const RpcPage* page,
             grpc::ServerCompletionQueue* queue);
@@ -67,7 +36,6 @@ class UnaryCall {
   absl::Status Handle();
   // The job's completion, on any thread.
   void Answer(absl::Status status, JobPtr job);
-  void ObserveStages(const JobTimes& times);
   void Finish(const absl::Status& status, const grpc::ByteBuffer& reply);
   void Unref();
 

@@ -1,0 +1,66 @@
+#include "server/service/call_environment.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace baseband::server {
+namespace {
+
+absl::Status TrySubmit(const CallEnvironment& environment, const RequestView& request,
+                       const Submission& submission, JobPtr& job) {
+  BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket,
+                            environment.dispatcher->Admit(job->payload_bytes));
+  const int stream = static_cast<int>(job->operation());
+  const auto prefix_bytes = static_cast<int64_t>(job->prefix.size());
+  BASEBAND_ASSIGN_OR_RETURN(
+      job->input, environment.staging->Lease(prefix_bytes + job->payload_bytes, stream));
+  BASEBAND_ASSIGN_OR_RETURN(job->reply, environment.reply->Lease(job->reply_bytes, stream));
+  std::copy(job->prefix.begin(), job->prefix.end(), job->input.data());
+  request.GatherPayload(job->input.data() + prefix_bytes);
+  job->deadline = submission.deadline;
+  job->cancelled = submission.cancelled;
+  job->times.arrived = submission.arrived;
+  job->done = submission.done;
+  return environment.dispatcher->Submit(job, std::move(ticket));
+}
+
+}  // namespace
+
+absl::Time DeadlineOf(const grpc::ServerContext& context) {
+  const std::chrono::system_clock::time_point deadline = context.deadline();
+  return deadline == std::chrono::system_clock::time_point::max() ? absl::InfiniteFuture()
+                                                                  : absl::FromChrono(deadline);
+}
+
+absl::Status SubmitJob(const CallEnvironment& environment, const RequestView& request,
+                       const Submission& submission, JobPtr& job) {
+  if (job->reply_bytes > environment.reply->capacity() / 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the reply would have ", job->reply_bytes, " bytes; this server sends at most ",
+        environment.reply->capacity() / 2, ": split the request"));
+  }
+  if (submission.deadline <= submission.arrived) {
+    return absl::DeadlineExceededError("the deadline had passed when the request arrived");
+  }
+  absl::Status status = TrySubmit(environment, request, submission, job);
+  if (!status.ok()) {  // what waits to be tried again holds no memory
+    job->input.Reset();
+    job->reply.Reset();
+  }
+  return status;
+}
+
+void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics) {
+  metrics.ObserveStage(rpc, Stage::kReceive, times.submitted - times.arrived);
+  metrics.ObserveStage(rpc, Stage::kQueue, times.started - times.submitted);
+  metrics.ObserveStage(rpc, Stage::kCopyIn, times.stages.copy_in);
+  metrics.ObserveStage(rpc, Stage::kH2d, times.stages.h2d);
+  metrics.ObserveStage(rpc, Stage::kKernel, times.stages.kernel);
+  metrics.ObserveStage(rpc, Stage::kD2h, times.stages.d2h);
+}
+
+}  // namespace baseband::server

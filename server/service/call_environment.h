@@ -1,0 +1,75 @@
+// What calls need of the server, and what a completion queue hands back.
+#ifndef BASEBAND_SERVER_SERVICE_CALL_ENVIRONMENT_H_
+#define BASEBAND_SERVER_SERVICE_CALL_ENVIRONMENT_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "server/batching/dispatcher.h"
+#include "server/device/host_pool.h"
+#include "server/metrics/metrics.h"
+#include "server/service/door.h"
+#include "server/service/rpc.h"
+#include "server/service/stream_limit.h"
+
+namespace baseband::server {
+
+// All that it points to outlives every call.
+struct CallEnvironment {
+  AsyncService* service = nullptr;
+  Dispatcher* dispatcher = nullptr;
+  Metrics* metrics = nullptr;
+  RequestCaches* caches = nullptr;
+  Door* door = nullptr;
+  StreamLimit* streams = nullptr;
+  std::shared_ptr<HostPool> staging;
+  std::shared_ptr<HostPool> reply;
+  RequestLimits limits;
+};
+
+// A tag of a completion queue.
+class CompletionEvent {
+ public:
+  virtual ~CompletionEvent() = default;
+  virtual void OnEvent(bool ok) = 0;
+};
+
+// An event that calls a member function of `Call`.
+template <typename Call>
+class MemberEvent final : public CompletionEvent {
+ public:
+  MemberEvent(Call* call, void (Call::*handle)(bool)) : call_(call), handle_(handle) {}
+  void OnEvent(bool ok) override { (call_->*handle_)(ok); }
+
+ private:
+  Call* const call_;
+  void (Call::*const handle_)(bool);
+};
+
+// When the client wants its answer at the latest.
+absl::Time DeadlineOf(const grpc::ServerContext& context);
+
+// For whom a job is done.
+struct Submission {
+  absl::Time arrived;
+  absl::Time deadline;
+  std::shared_ptr<std::atomic<bool>> cancelled;
+  Job::Done done;
+};
+
+// Takes room and memory for `job`, fills its input from `request` and hands it to the dispatcher.
+// OK: `done` will be called exactly once. Otherwise `job` is as it was, and may be submitted again:
+// ResourceExhausted if there is no room now.
+absl::Status SubmitJob(const CallEnvironment& environment, const RequestView& request,
+                       const Submission& submission, JobPtr& job);
+
+// Counts how long the stages of a job took.
+void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_SERVICE_CALL_ENVIRONMENT_H_

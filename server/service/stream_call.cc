@@ -1,0 +1,221 @@
+#include "server/service/stream_call.h"
+
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "kernels/base/status_macros.h"
+#include "server/service/status.h"
+
+namespace baseband::server {
+namespace {
+
+// A client that takes longer to read a response holds memory that others need.
+constexpr absl::Duration kMaxStall = absl::Seconds(10);
+
+}  // namespace
+
+void StreamCall::Listen(const CallEnvironment* environment, const StreamPage* page,
+                        grpc::ServerCompletionQueue* queue) {
+  auto* const call = new StreamCall(environment, page, queue);
+  call->context_.AsyncNotifyWhenDone(&call->notified_);
+  page->listen(*environment->service, {&call->context_, &call->stream_, queue, &call->arrived_});
+}
+
+StreamCall::StreamCall(const CallEnvironment* environment, const StreamPage* page,
+                       grpc::ServerCompletionQueue* queue)
+    : environment_(*environment), page_(*page), queue_(queue), stream_(&context_) {}
+
+void StreamCall::OnArrived(bool ok) {
+  if (!ok) {  // the server is shutting down: no call came, and no other event will
+    delete this;
+    return;
+  }
+  Listen(&environment_, &page_, queue_);
+  Ref();  // OnNotified
+  arrival_ = absl::Now();
+  environment_.metrics->RequestStarted(page_.rpc, 0);
+  absl::Status status = environment_.streams->Enter();
+  status.Update(environment_.door->Knock(arrival_));
+  if (status.ok()) {
+    session_ = page_.new_session(environment_);
+    absl::MutexLock lock(&mutex_);
+    StartRead();
+  } else {
+    environment_.metrics->CountRejected(page_.rpc, status.code());
+    End(status);
+  }
+  Unref();
+}
+
+void StreamCall::StartRead() {
+  reading_ = true;
+  Ref();
+  stream_.Read(&incoming_, &read_);
+}
+
+void StreamCall::OnRead(bool ok) {
+  {
+    absl::MutexLock lock(&mutex_);
+    reading_ = false;
+    if (ok) {
+      waiting_ = std::exchange(incoming_, grpc::ByteBuffer());
+    } else {
+      half_closed_ = true;
+    }
+  }
+  Advance();
+  Unref();
+}
+
+void StreamCall::Advance() {
+  grpc::ByteBuffer message;
+  bool done = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (in_work_ || ended_) {
+      return;
+    }
+    if (waiting_.has_value()) {
+      message = *std::exchange(waiting_, std::nullopt);
+      in_work_ = true;
+      if (!half_closed_) {
+        StartRead();
+      }
+    } else {
+      done = half_closed_;
+      if (!done) {
+        return;
+      }
+    }
+  }
+  if (done) {
+    End(absl::OkStatus());
+    return;
+  }
+  if (const absl::Status status = Begin(message); !status.ok()) {
+    environment_.metrics->CountRejected(page_.rpc, status.code());
+    End(status);
+  }
+}
+
+absl::Status StreamCall::Begin(const grpc::ByteBuffer& message) {
+  request_arrival_ = absl::Now();
+  BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(request_arrival_));
+  environment_.metrics->AddRequestBytes(page_.rpc, static_cast<int64_t>(message.Length()));
+  BASEBAND_ASSIGN_OR_RETURN(view_, RequestView::Read(message, page_.payload_field));
+  BASEBAND_ASSIGN_OR_RETURN(job_, session_->FromProto(*view_));
+  environment_.door->Enter();
+  inside_ = true;
+  return Submit();
+}
+
+absl::Status StreamCall::Submit() {
+  Ref();  // Answer, or OnRoom
+  const Submission submission = {request_arrival_, DeadlineOf(context_), cancelled_,
+                                 [this](absl::Status status, JobPtr job) {
+                                   Answer(std::move(status), std::move(job));
+                                   Unref();
+                                 }};
+  const absl::Status status = SubmitJob(environment_, *view_, submission, job_);
+  if (status.ok()) {
+    return status;
+  }
+  if (absl::IsResourceExhausted(status) && !cancelled_->load()) {
+    room_alarm_ = std::make_unique<grpc::Alarm>();
+    room_alarm_->Set(queue_, absl::ToChronoTime(absl::Now() + environment_.dispatcher->RetryHint()),
+                     &room_);
+    return absl::OkStatus();
+  }
+  Unref();
+  return status;
+}
+
+void StreamCall::OnRoom(bool) {
+  absl::Status status = environment_.door->Knock(absl::Now());
+  if (status.ok()) {
+    status = cancelled_->load() ? absl::CancelledError("the client cancelled") : Submit();
+  }
+  if (!status.ok()) {
+    End(status);
+  }
+  Unref();
+}
+
+void StreamCall::Answer(absl::Status status, JobPtr job) {
+  if (!status.ok()) {
+    End(status);
+    return;
+  }
+  absl::StatusOr<grpc::ByteBuffer> response = session_->ToProto(*job);
+  if (!response.ok()) {
+    End(response.status());
+    return;
+  }
+  ObserveStages(RpcOf(job->operation()), job->times, *environment_.metrics);
+  response_bytes_ += static_cast<int64_t>(response->Length());
+  job.reset();
+  view_.reset();
+  absl::MutexLock lock(&mutex_);
+  if (ended_) {
+    return;
+  }
+  Ref();  // OnStalled
+  stall_alarm_ = std::make_unique<grpc::Alarm>();
+  stall_alarm_->Set(queue_, absl::ToChronoTime(absl::Now() + kMaxStall), &stalled_);
+  Ref();  // OnWritten
+  stream_.Write(*response, &written_);
+}
+
+void StreamCall::OnWritten(bool) {
+  stall_alarm_->Cancel();
+  environment_.door->Leave();
+  inside_ = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    in_work_ = false;
+  }
+  Advance();
+  Unref();
+}
+
+void StreamCall::OnStalled(bool expired) {
+  if (expired) {
+    context_.TryCancel();
+  }
+  Unref();
+}
+
+void StreamCall::End(const absl::Status& status) {
+  absl::MutexLock lock(&mutex_);
+  if (ended_) {
+    return;
+  }
+  ended_ = true;
+  code_ = status.code();
+  Ref();  // OnFinished
+  stream_.Finish(ToGrpcStatus(status), &finished_);
+}
+
+void StreamCall::OnNotified(bool) {
+  if (context_.IsCancelled()) {
+    cancelled_->store(true);
+  }
+  Unref();
+}
+
+void StreamCall::OnFinished(bool) { Unref(); }
+
+void StreamCall::Unref() {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (inside_) {
+    environment_.door->Leave();
+  }
+  StreamLimit* const streams = environment_.streams;
+  environment_.metrics->RequestFinished(page_.rpc, code_, absl::Now() - arrival_, response_bytes_);
+  delete this;
+  streams->Leave();  // last: the server may end now
+}
+
+}  // namespace baseband::server

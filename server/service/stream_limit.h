@@ -1,0 +1,47 @@
+// How many streams are open, and may be.
+#ifndef BASEBAND_SERVER_SERVICE_STREAM_LIMIT_H_
+#define BASEBAND_SERVER_SERVICE_STREAM_LIMIT_H_
+
+#include <cstdint>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+
+namespace baseband::server {
+
+// Thread-safe.
+class StreamLimit {
+ public:
+  explicit StreamLimit(int64_t max_streams) : max_streams_(max_streams) {}
+
+  // A stream has come; exactly one Leave must follow whatever is returned: ResourceExhausted if it
+  // is one too many.
+  absl::Status Enter() {
+    absl::MutexLock lock(&mutex_);
+    if (++open_ > max_streams_) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(max_streams_, " streams are open already: that is all this server takes"));
+    }
+    return absl::OkStatus();
+  }
+  void Leave() {
+    absl::MutexLock lock(&mutex_);
+    --open_;
+  }
+  void WaitUntilEmpty() {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(
+        +[](int64_t* open) { return *open == 0; }, &open_));
+  }
+
+ private:
+  const int64_t max_streams_;
+  absl::Mutex mutex_;
+  int64_t open_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_SERVICE_STREAM_LIMIT_H_
