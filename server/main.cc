@@ -23,7 +23,9 @@
 #include "server/service/server.h"
 #if BASEBAND_HAS_CUDA
 #include "kernels/carrier/recover_gpu.h"
+#include "kernels/downconvert/downconvert_gpu.h"
 #include "kernels/ldpc/decode_gpu.h"
+#include "server/operations/downconvert.h"
 #include "server/operations/recover_carrier.h"
 #endif
 
@@ -57,10 +59,12 @@ DeviceOptions ToDeviceOptions(const Config& config) {
   options.spin = config.completion == Completion::kSpin;
 #if BASEBAND_HAS_CUDA
   options.cuda_workspace_bytes =
-      std::max(ldpc::kMaxDecodeWorkspaceBytes, kRecoverCarrierWorkspaceBytes);
+      std::max({ldpc::kMaxDecodeWorkspaceBytes, kRecoverCarrierWorkspaceBytes,
+                kMaxDownconvertWorkspaceBytes});
   options.prepare_cuda = [] {
     absl::Status status = ldpc::PrepareDecodeKernels();
     status.Update(carrier::PrepareRecover());
+    status.Update(downconvert::PrepareDownconvert());
     return status;
   };
 #endif

@@ -53,6 +53,7 @@ struct Config {
 
   int max_request_mib = 64;
   int max_blocks_per_request = 65536;
+  int max_streams = 256;  // open at a time
   int queue_requests = 4096;
   int queue_mib = 256;
   int max_batch_blocks = 16384;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/carrier/recover.h"
+#include "kernels/downconvert/downconvert.h"
 #include "kernels/ldpc/code.h"
 #include "kernels/ldpc/decode.h"
 
@@ -54,6 +55,12 @@ v1::GetCapabilitiesResponse DescribeServer(const Config& config) {
   carrier.set_max_points(carrier::kMaxPoints);
   carrier.set_max_power(carrier::kMaxPower);
   carrier.set_max_sweep_bins(carrier::kMaxSweepBins);
+  v1::DownconvertCapabilities& downconvert = *response.mutable_downconvert();
+  downconvert.set_max_channels(downconvert::kMaxChannels);
+  downconvert.set_max_taps(downconvert::kMaxTaps);
+  downconvert.set_max_up(downconvert::kMaxUp);
+  downconvert.set_max_down(downconvert::kMaxDown);
+  downconvert.set_max_streams(static_cast<uint32_t>(config.max_streams));
   return response;
 }
 
