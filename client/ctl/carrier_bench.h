@@ -103,7 +103,6 @@ struct Accuracy {
   double frequency_predicted = NAN;
   double phase_predicted = NAN;
 
-  bool AllButAFewRight() const { return right >= 0.975 * frames; }
 };
 Accuracy Compare(const Frames& frames, const std::vector<v1::CarrierResult>& results,
                  double tolerance);

@@ -17,17 +17,31 @@ namespace {
 
 constexpr double kDegrees = 57.29577951308232;
 
-// One constellation's curves.
+// One constellation at one SNR.
+struct Point {
+  double above_db = 0;  // relative to the operating point
+  double snr_db = 0;
+  Accuracy measured;
+  double frequency_known = 0;  // bounds
+  double frequency_blind = 0;
+  double phase_known = 0;
+  double phase_blind = 0;
+
+  double FrequencyRatio() const { return measured.frequency_rms / frequency_blind; }
+  double PhaseRatio() const { return measured.phase_rms / phase_blind; }
+  double FrequencyPrediction() const {
+    return measured.frequency_predicted / measured.frequency_rms;
+  }
+  double PhasePrediction() const { return measured.phase_predicted / measured.phase_rms; }
+};
+
 struct Curves {
   std::string name;
-  std::vector<double> above_db;  // relative to the operating point
-  std::vector<double> frequency_ratio;
-  std::vector<double> phase_ratio;
-  std::vector<double> predicted_ratio;
+  std::vector<Point> points;
 };
 
 PlotPanel Panel(const std::string& label, const std::vector<Curves>& curves,
-                std::vector<double> Curves::*ratio) {
+                double (Point::*ratio)() const) {
   PlotPanel panel;
   panel.y_label = label;
   panel.linear = true;
@@ -46,8 +60,8 @@ PlotPanel Panel(const std::string& label, const std::vector<Curves>& curves,
     if (families) {
       series.style = style.first->second;
     }
-    for (size_t i = 0; i < curve.above_db.size(); ++i) {
-      series.points.push_back({curve.above_db[i], (curve.*ratio)[i], 0, 0});
+    for (const Point& point : curve.points) {
+      series.points.push_back({point.above_db, (point.*ratio)(), 0, 0});
     }
     panel.series.push_back(std::move(series));
   }
@@ -66,10 +80,107 @@ std::string Draw(const std::vector<Curves>& curves, int frames) {
       "frames of 64800 bits, frequency and phase drawn at random, %d frames a point", frames);
   plot.x_label = "Es/N0 above the operating point [dB]";
   plot.panels = {
-      Panel("frequency: rms error / bound", curves, &Curves::frequency_ratio),
-      Panel("phase at the centre: rms error / bound", curves, &Curves::phase_ratio),
-      Panel("frequency: predicted / measured deviation", curves, &Curves::predicted_ratio)};
+      Panel("frequency: rms error / bound", curves, &Point::FrequencyRatio),
+      Panel("phase at the centre: rms error / bound", curves, &Point::PhaseRatio),
+      Panel("frequency: predicted / measured deviation", curves, &Point::FrequencyPrediction)};
   return RenderSvg(plot);
+}
+
+// The frames of a constellation, but for their SNR.
+FramesSpec SpecOf(const BenchSettings& settings, const NamedPoints& constellation, int power) {
+  FramesSpec spec;
+  spec.constellation = &constellation;
+  spec.num_symbols = constellation.SymbolsOf64800Bits();
+  spec.count = settings.frames > 0 ? settings.frames : 100;
+  spec.frequency_range = 0.9 * 0.5 / power;
+  spec.seed = settings.seed;
+  return spec;
+}
+
+absl::StatusOr<Point> MeasurePoint(Bench* bench, FramesSpec spec, double above_db, int power) {
+  Point point;
+  point.above_db = above_db;
+  point.snr_db = spec.snr_db = spec.constellation->operating_snr_db + above_db;
+  const double snr = std::pow(10, spec.snr_db / 10);
+  const double known = KnownInformation(snr);
+  const double blind = BlindInformation(spec.constellation->points, snr);
+  point.frequency_known = FrequencyBound(known, spec.num_symbols);
+  point.frequency_blind = FrequencyBound(blind, spec.num_symbols);
+  point.phase_known = PhaseBound(known, spec.num_symbols);
+  point.phase_blind = PhaseBound(blind, spec.num_symbols);
+
+  v1::CarrierGroup group = GroupOf(spec);
+  group.set_power(static_cast<uint32_t>(bench->settings().power));
+  const Frames frames = MakeFrames(spec);
+  const auto recovered = bench->Recover(group, frames.received);
+  if (!recovered.ok()) {
+    return recovered.status();
+  }
+  point.measured =
+      Compare(frames, recovered->frames, 1 / (static_cast<double>(power) * spec.num_symbols));
+  return point;
+}
+
+Table EmptyTable() {
+  return Table({"constellation",
+                "symbols",
+                "power",
+                "snr_db",
+                "snr_above_operating_db",
+                "frames",
+                "locked",
+                "right",
+                "locked_wrong",
+                "frequency_rms",
+                "frequency_predicted",
+                "frequency_bound_known",
+                "frequency_bound_blind",
+                "frequency_over_blind_bound",
+                "frequency_predicted_over_rms",
+                "phase_rms",
+                "phase_predicted",
+                "phase_bound_known",
+                "phase_bound_blind",
+                "phase_over_blind_bound",
+                "phase_predicted_over_rms"});
+}
+
+std::vector<Table::Cell> ToRow(const FramesSpec& spec, int power, const Point& point) {
+  const Accuracy& a = point.measured;
+  return {spec.constellation->name,
+          static_cast<double>(spec.num_symbols),
+          static_cast<double>(power),
+          point.snr_db,
+          point.above_db,
+          static_cast<double>(a.frames),
+          static_cast<double>(a.locked),
+          static_cast<double>(a.right),
+          static_cast<double>(a.locked_wrong),
+          a.frequency_rms,
+          a.frequency_predicted,
+          point.frequency_known,
+          point.frequency_blind,
+          point.FrequencyRatio(),
+          point.FrequencyPrediction(),
+          a.phase_rms,
+          a.phase_predicted,
+          point.phase_known,
+          point.phase_blind,
+          point.PhaseRatio(),
+          point.PhasePrediction()};
+}
+
+constexpr char kHead[] =
+    " Es/N0  locked  right  wrong  frequency rms  /blind  /known  predicted  phase rms  /blind"
+    "  predicted";
+
+std::string ToLine(const Point& point) {
+  const Accuracy& a = point.measured;
+  return absl::StrFormat("%6.2f  %6d  %5d  %5d  %13.2e  %6.2f  %6.2f  %9.2f  %9.4f  %6.2f  %9.2f",
+                         point.snr_db, a.locked, a.right, a.locked_wrong, a.frequency_rms,
+                         point.FrequencyRatio(), a.frequency_rms / point.frequency_known,
+                         point.FrequencyPrediction(), kDegrees * a.phase_rms, point.PhaseRatio(),
+                         point.PhasePrediction());
 }
 
 }  // namespace
@@ -82,100 +193,37 @@ absl::StatusOr<BenchResult> RunAccuracy(Bench* bench) {
   }
   const std::vector<double> above_db =
       settings.snr_db.empty() ? std::vector<double>{-2, 0, 2, 4, 6, 8, 10} : settings.snr_db;
-  const int count = settings.frames > 0 ? settings.frames : 100;
   BenchResult result;
-  result.table = Table({"constellation",
-                        "symbols",
-                        "power",
-                        "snr_db",
-                        "snr_above_operating_db",
-                        "frames",
-                        "locked",
-                        "right",
-                        "locked_wrong",
-                        "frequency_rms",
-                        "frequency_predicted",
-                        "frequency_bound_known",
-                        "frequency_bound_blind",
-                        "frequency_over_blind_bound",
-                        "frequency_predicted_over_rms",
-                        "phase_rms",
-                        "phase_predicted",
-                        "phase_bound_known",
-                        "phase_bound_blind",
-                        "phase_over_blind_bound",
-                        "phase_predicted_over_rms"});
+  result.table = EmptyTable();
+  bench->Say(
+      "wrong: locked at a wrong frequency. /blind, /known: over the Cramer-Rao bound without and"
+      " with\nknown symbols. predicted: over the measured deviation. Phase at the centre, in"
+      " degrees.");
   std::vector<Curves> all;
   for (const NamedPoints& constellation : *constellations) {
-    FramesSpec spec;
-    spec.constellation = &constellation;
-    spec.num_symbols = constellation.SymbolsOf64800Bits();
-    spec.count = count;
-    spec.seed = settings.seed;
     const int power = settings.power > 0 ? settings.power : constellation.power;
-    spec.frequency_range = 0.9 * 0.5 / power;
-    v1::CarrierGroup group = GroupOf(spec);
-    group.set_power(settings.power);
-    const double n = spec.num_symbols;
+    const FramesSpec spec = SpecOf(settings, constellation, power);
+    bench->Say(absl::StrFormat("\n%s, %d symbols, |frequency| <= %.4f\n%s", constellation.name,
+                               spec.num_symbols, spec.frequency_range, kHead));
     Curves curves;
     curves.name = constellation.name;
-    bench->Say(absl::StrFormat(
-        "\n%s, %d symbols, |frequency| <= %.4f\n Es/N0  locked  right  wrong   frequency: rms  /"
-        "blind /known  predicted   phase: rms  /blind  predicted",
-        constellation.name, spec.num_symbols, spec.frequency_range));
     for (const double above : above_db) {
+      const double part =
+          static_cast<double>(curves.points.size()) / static_cast<double>(above_db.size());
       bench->Progress(
-          (static_cast<double>(all.size()) +
-           static_cast<double>(curves.above_db.size()) / static_cast<double>(above_db.size())) /
-              static_cast<double>(constellations->size()),
+          (static_cast<double>(all.size()) + part) / static_cast<double>(constellations->size()),
           absl::StrFormat("%s, %+g dB", constellation.name, above));
-      spec.snr_db = constellation.operating_snr_db + above;
-      const double snr = std::pow(10, spec.snr_db / 10);
-      const double known = KnownInformation(snr);
-      const double blind = BlindInformation(constellation.points, snr);
-      const Frames frames = MakeFrames(spec);
-      const auto recovered = bench->Recover(group, frames.received);
-      if (!recovered.ok()) {
-        return recovered.status();
+      const auto point = MeasurePoint(bench, spec, above, power);
+      if (!point.ok()) {
+        return point.status();
       }
-      const Accuracy a = Compare(frames, recovered->frames, 1 / (power * n));
-      const double frequency_ratio = a.frequency_rms / FrequencyBound(blind, spec.num_symbols);
-      const double phase_ratio = a.phase_rms / PhaseBound(blind, spec.num_symbols);
-      const double predicted_ratio = a.frequency_predicted / a.frequency_rms;
-      curves.above_db.push_back(above);
-      curves.frequency_ratio.push_back(frequency_ratio);
-      curves.phase_ratio.push_back(phase_ratio);
-      curves.predicted_ratio.push_back(predicted_ratio);
-      result.table.Add({constellation.name,
-                        n,
-                        static_cast<double>(power),
-                        spec.snr_db,
-                        above,
-                        static_cast<double>(a.frames),
-                        static_cast<double>(a.locked),
-                        static_cast<double>(a.right),
-                        static_cast<double>(a.locked_wrong),
-                        a.frequency_rms,
-                        a.frequency_predicted,
-                        FrequencyBound(known, spec.num_symbols),
-                        FrequencyBound(blind, spec.num_symbols),
-                        frequency_ratio,
-                        predicted_ratio,
-                        a.phase_rms,
-                        a.phase_predicted,
-                        PhaseBound(known, spec.num_symbols),
-                        PhaseBound(blind, spec.num_symbols),
-                        phase_ratio,
-                        a.phase_predicted / a.phase_rms});
-      bench->Say(absl::StrFormat(
-          "%6.2f  %6d  %5d  %5d     %12.2e  %6.2f %6.2f  %9.2f   %8.3f d  %6.2f  %9.2f",
-          spec.snr_db, a.locked, a.right, a.locked_wrong, a.frequency_rms, frequency_ratio,
-          a.frequency_rms / FrequencyBound(known, spec.num_symbols), predicted_ratio,
-          kDegrees * a.phase_rms, phase_ratio, a.phase_predicted / a.phase_rms));
+      result.table.Add(ToRow(spec, power, *point));
+      bench->Say(ToLine(*point));
+      curves.points.push_back(*point);
     }
     all.push_back(std::move(curves));
   }
-  result.svg = Draw(all, count);
+  result.svg = Draw(all, all.empty() ? 0 : all[0].points[0].measured.frames);
   return result;
 }
 

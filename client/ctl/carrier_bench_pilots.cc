@@ -95,11 +95,11 @@ absl::StatusOr<BenchResult> RunPilots(Bench* bench) {
       bench->Say(absl::StrFormat("%-16s  %-6s  %5.1f  %6d  %6d  %5d  %14d  %13.2e",
                                  constellation.name, pilots ? "dvbs2" : "none", snr_db, a.frames,
                                  a.locked, a.right, a.locked_wrong, a.frequency_rms));
-      panel.series.push_back(
-          Errors(pilots ? "with pilots, |frequency| <= 0.1" : "blind, |frequency| <= 0.45/p",
-                 frames, recovered->frames));
+      panel.series.push_back(Errors(pilots ? "with pilots" : "blind", frames, recovered->frames));
       if (pilots) {
-        plot.subtitle = absl::StrFormat("%d frames each at the operating SNR", a.frames);
+        plot.subtitle = absl::StrFormat(
+            "%d frames of 64800 bits each; |frequency| <= 0.1 with pilots, 0.45/p without",
+            a.frames);
       }
     }
     plot.panels.push_back(std::move(panel));

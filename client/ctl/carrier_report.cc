@@ -226,10 +226,13 @@ void PrintReport(const CarrierReport& report, int64_t max_rows, std::FILE* strea
     PrintTable(report, rows, stream);
     PrintSummary(report, rows, stream);
   }
-  absl::FPrintF(stream, "%s in %s, %ssymbols/s; kernels %s a batch of %s frames\n",
+  const double rate = symbols / absl::ToDoubleSeconds(times.wall);
+  absl::FPrintF(stream, "%s in %s, %ssymbols/s; server: kernels %s, batch of %s\n",
                 HumanDuration(times.wall), Plural(times.requests, "request"),
-                HumanCount(symbols / absl::ToDoubleSeconds(times.wall)),
-                HumanDuration(absl::Microseconds(times.kernel_us)), HumanCount(times.batch_blocks));
+                rate < 1000 ? absl::StrCat(HumanCount(rate), " ") : HumanCount(rate),
+                HumanDuration(absl::Microseconds(times.kernel_us)),
+                times.batch_blocks == 1 ? "1 frame"
+                                        : absl::StrCat(HumanCount(times.batch_blocks), " frames"));
 }
 
 nlohmann::ordered_json ToJson(const CarrierReport& report) {

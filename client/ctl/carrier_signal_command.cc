@@ -80,9 +80,8 @@ class CarrierSignalCommand final : public Command {
     }
     const auto constellations = FetchPoints(client->get(), flags, {constellation_});
     if (!constellations.ok()) {
-      return absl::IsNotFound(constellations.status())
-                 ? FailArguments(constellations.status())
-                 : FailRpc(constellations.status());
+      return absl::IsNotFound(constellations.status()) ? FailArguments(constellations.status())
+                                                       : FailRpc(constellations.status());
     }
     const NamedPoints& constellation = constellations->front();
 
@@ -173,10 +172,11 @@ class CarrierSignalCommand final : public Command {
       return;
     }
     absl::FPrintF(stream,
-                  "%s: %s of %d symbols of %s (%d of them known),\nEs/N0 %g dB, frequency %+.9g"
+                  "%s: %s of %d symbols of %s%s,\nEs/N0 %g dB, frequency %+.9g"
                   " cycles/symbol, phase %g degrees\n",
-                  out_, Plural(frames_, "frame"), spec.num_symbols, constellation.name, known,
-                  spec.snr_db, spec.frequency, phase_degrees_);
+                  out_, Plural(frames_, "frame"), spec.num_symbols, constellation.name,
+                  known == 0 ? "" : absl::StrCat(" (", known, " of them known)"), spec.snr_db,
+                  spec.frequency, phase_degrees_);
   }
 
   std::string constellation_ = "QPSK";

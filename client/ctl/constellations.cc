@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "client/ctl/terminal.h"
 
 namespace baseband::ctl {
 namespace {
@@ -49,14 +50,20 @@ int NamedPoints::SymbolsOf64800Bits() const {
 std::vector<std::string> NamesLike(absl::string_view name, absl::Span<const std::string> names,
                                    size_t count) {
   const std::string wanted = Essence(name);
+  std::vector<std::string> beginning;
   std::vector<std::pair<int, std::string>> ranked;
   for (const std::string& candidate : names) {
     const std::string essence = Essence(candidate);
-    const int distance = EditDistance(wanted, essence);
-    const bool begins = !wanted.empty() && absl::StartsWith(essence, wanted);
-    if (begins || 2 * distance <= static_cast<int>(std::max(wanted.size(), essence.size()))) {
-      ranked.emplace_back(begins ? 0 : distance, candidate);
+    if (!wanted.empty() && absl::StartsWith(essence, wanted)) {
+      beginning.push_back(candidate);
     }
+    const int distance = EditDistance(wanted, essence);
+    if (2 * distance <= static_cast<int>(std::max(wanted.size(), essence.size()))) {
+      ranked.emplace_back(distance, candidate);
+    }
+  }
+  if (!beginning.empty()) {
+    return beginning;
   }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -95,11 +102,13 @@ absl::Status CheckConstellation(const v1::GetCapabilitiesResponse& capabilities,
       return absl::OkStatus();
     }
   }
-  const std::vector<std::string> like = NamesLike(name, names, 8);
-  return absl::NotFoundError(
-      absl::StrCat("the server knows no constellation '", name, "'",
-                   like.empty() ? "" : absl::StrCat("; did you mean ", absl::StrJoin(like, ", ")),
-                   "\nbasebandctl info lists them all; --points takes one of your own."));
+  const std::vector<std::string> like = NamesLike(name, names, 5);
+  std::string message = absl::StrCat("the server knows no constellation '", name, "'");
+  if (!like.empty()) {
+    absl::StrAppend(&message, "; did you mean ", absl::StrJoin(GroupNames(like), ", "), "?");
+  }
+  absl::StrAppend(&message, "\nbasebandctl info lists them all; --points takes one of your own.");
+  return absl::NotFoundError(Wrap(message, 79, 0));
 }
 
 absl::StatusOr<std::vector<NamedPoints>> FetchPoints(client::Client* client,

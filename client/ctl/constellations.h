@@ -31,8 +31,8 @@ struct NamedPoints {
 absl::Status CheckConstellation(const v1::GetCapabilitiesResponse& capabilities,
                                 absl::string_view name);
 
-// The names that look most like `name`, best first, at most `count`; those that begin with it all
-// come first.
+// The names that begin with `name` or, if none does, at most `count` that look like it, best first.
+// Letter case and what is neither a letter, a digit nor a slash do not matter.
 std::vector<std::string> NamesLike(absl::string_view name, absl::Span<const std::string> names,
                                    size_t count);
 

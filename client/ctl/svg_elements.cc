@@ -12,7 +12,7 @@ namespace baseband::ctl::svg {
 namespace {
 
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                    "#e69f00", "#56b4e9", "#333333"};
+                                    "#e69f00", "#56b4e9", "#333333", "#a6761d"};
 constexpr size_t kNumMarkers = 6;
 
 std::string Escape(absl::string_view text) {

@@ -11,7 +11,8 @@ namespace baseband::ctl::svg {
 
 inline constexpr char kGrey[] = "#888888";
 
-// Colours that people who do not see all colours can tell apart (Okabe and Ito); they repeat.
+// Colours that people who do not see all colours can tell apart (Okabe and Ito, and a brown); they
+// repeat.
 const char* Colour(size_t index);
 
 // The document's first element with a white ground, and its title lines; Close() ends it.

@@ -122,7 +122,9 @@ class PanelPainter {
   std::string Paint(const std::string& shared_x_label, int clip_id) const {
     std::string svg = linear_ ? LinearGrid() : DecadeGrid();
     svg += XTicks();
-    svg += svg::ClipBegin(clip_id, left_, top_ - 6, right_, bottom_);
+    // Room for markers of values at the very top, unless that was not chosen by the values.
+    const double above = panel_.y_low < panel_.y_high ? 0 : 6;
+    svg += svg::ClipBegin(clip_id, left_, top_ - above, right_, bottom_);
     for (const PlotCloud& cloud : panel_.clouds) {
       svg += Cloud(cloud);
     }

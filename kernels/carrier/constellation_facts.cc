@@ -115,7 +115,7 @@ int SymmetryOf(absl::Span<const Iq> points) {
 
 int QamSideOf(absl::Span<const Iq> points) {
   const auto side = static_cast<int>(std::lround(std::sqrt(static_cast<double>(points.size()))));
-  if (side < 2 || side % 2 != 0 || static_cast<size_t>(side * side) != points.size()) {
+  if (side < 2 || side % 2 != 0 || side * side != static_cast<int>(points.size())) {
     return 0;
   }
   // Mean energy of odd multiples of `half`: (side^2 - 1) 2/3 half^2 = 1.

@@ -38,7 +38,7 @@ absl::Status CheckShape(const Block& block) {
 }
 
 absl::Status CheckStudy(const Channel& channel, const std::string& name, const Block& block) {
-  if (channel.nco > NcoMethod::kDouble) {
+  if (channel.nco > NcoMethod::kAccumulated) {
     return Refuse(name, ".nco ", static_cast<int>(channel.nco), " is none of the methods");
   }
   if (channel.nco == NcoMethod::kExact) return absl::OkStatus();

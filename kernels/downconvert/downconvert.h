@@ -49,7 +49,15 @@ constexpr int BytesPerOutput(OutputFormat format) {
 // sample by sample, and know no retunes; their blocks begin at sample 0, have at most
 // kMaxStudySamples and take memory for the phases of all of them.
 inline constexpr int64_t kMaxStudySamples = int64_t{1} << 22;
-enum class NcoMethod : uint8_t { kExact, kFloat, kSegmented, kFast2Sum, kTwoSum, kDouble };
+enum class NcoMethod : uint8_t {
+  kExact,
+  kFloat,
+  kSegmented,
+  kFast2Sum,
+  kTwoSum,
+  kDouble,
+  kAccumulated,
+};
 
 struct Channel {
   PhaseTrack phase;

@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -43,9 +44,11 @@ struct Stage {
 
 // What is asked of a designed filter. Frequencies in cycles per input sample.
 struct Mask {
-  double pass_edge = 0.0;        // (0, stop_edge): |f| up to it passes
-  double stop_edge = 0.0;        // (pass_edge, 0.5]: |f| from it on is stopped; 0: what would fold
-                                 // back onto the pass band: rate / 2 + (rate / 2 - pass_edge)
+  double pass_edge = 0.0;  // (0, half of the lower of the two rates): |f| up to it passes
+  // |f| from it on is stopped, images of the input included. (pass_edge, edge of what would fold or
+  // be imaged onto the pass band]: the lower of the two rates less pass_edge, at most 0.5 if the
+  // input is not interpolated. 0: that edge, the easiest filter.
+  double stop_edge = 0.0;
   double ripple_db = 0.1;        // (0, 3]: |gain| in the pass band is within +- this / 2
   double attenuation_db = 80.0;  // [20, 140]
 };
@@ -63,6 +66,7 @@ struct FilterReport {
   double ripple_db = 0.0;       // pass band, peak to peak; 0 if there is no mask
   double attenuation_db = 0.0;  // least of what is stopped; 0 if there is no mask
   double dc_gain = 0.0;
+  std::string remark;  // what is not as it was asked for, and why; empty otherwise
 };
 
 class Filter;
@@ -75,10 +79,13 @@ class Filter {
   // the tap that is out of range. up / down need not be in lowest terms: where they are not,
   // outputs use every gcd(up, down)-th tap only, and those are kept.
   static absl::StatusOr<FilterPtr> FromTaps(absl::Span<const float> taps, int up, int down);
-  // Meets `mask` at the rate up / down of the input. One stage, or several where that takes less
-  // work: half-band filters and others that halve or divide the rate early, the sharp one last.
-  // InvalidArgument names what cannot be: an edge beyond the output's Nyquist frequency, or a mask
-  // that would take more than kMaxTaps.
+  // Meets `mask` at the rate up / down of the input; all stages are symmetric, so that the delay is
+  // the same at all frequencies. One stage, or several where that takes less work (cascade.cc).
+  // Equiripple taps that cannot be had (more than 8191, or an exchange that does not converge) are
+  // replaced by Kaiser's, and report().remark says so. InvalidArgument names what cannot be: an
+  // edge beyond what the output's rate can hold, or a mask that would take more than kMaxTaps.
+  // Takes up to a second or so for thousands of taps. The same arguments give the same taps on
+  // processors of one kind; on others the last bit of a tap may differ.
   static absl::StatusOr<FilterPtr> FromMask(const Mask& mask, Design design, int up, int down);
 
   absl::Span<const Stage> stages() const { return stages_; }

@@ -1,19 +1,13 @@
 // basebandctl against the real server: what it prints, what it writes, how it exits.
-#include <cstdlib>
-#include <fstream>
-#include <memory>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/ctl_test.h"
 #include "tests/support/server_process.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::testing {
 namespace {
@@ -25,57 +19,7 @@ using ::testing::StartsWith;
 
 constexpr char kVectors[] = BASEBAND_TEST_DATA "/ldpc/noisy_decode.jsonl";
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  std::ostringstream contents;
-  contents << file.rdbuf();
-  return contents.str();
-}
-
-void WriteAll(const std::string& path, const std::string& contents) {
-  std::ofstream(path, std::ios::binary) << contents;
-}
-
-struct Outcome {
-  int exit_code = -1;
-  std::string output;  // both streams
-};
-
-class BasebandctlTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    auto server = ServerProcess::Start();
-    ASSERT_THAT(server, IsOk());
-    server_ = server->release();
-  }
-  static void TearDownTestSuite() {
-    delete server_;
-    server_ = nullptr;
-  }
-
-  static Outcome RunAt(const std::string& target, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "--target=" + target);
-    ChildProcess process(ProgramPath("basebandctl"), arguments);
-    Outcome outcome;
-    outcome.exit_code = process.Wait(absl::Seconds(120)).value_or(-1);
-    outcome.output = process.Output();
-    return outcome;
-  }
-  static Outcome Run(std::vector<std::string> arguments) {
-    return RunAt(server_->target(), std::move(arguments));
-  }
-
-  // A file name of this test case's own.
-  static std::string Path(const std::string& name) {
-    return absl::StrCat(::testing::TempDir(), "/basebandctl_test.",
-                        ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".", name);
-  }
-
-  static ServerProcess* server_;
-};
-
-ServerProcess* BasebandctlTest::server_ = nullptr;
+class BasebandctlTest : public CtlTest {};
 
 TEST_F(BasebandctlTest, HealthExitsLikeGrpcHealthProbe) {
   EXPECT_EQ(Run({"health"}).exit_code, 0);

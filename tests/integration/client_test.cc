@@ -300,6 +300,43 @@ TEST(ClientTest, ACallbackMayStartTheNextCall) {
   left.Wait();
 }
 
+TEST(ClientTest, FramesTravelToRecoverCarrierAndTheirResultsBack) {
+  FakeBaseband server;
+  server.on_recover_carrier = [](grpc::ServerContext*, const v1::RecoverCarrierRequest& request,
+                                 v1::RecoverCarrierResponse* response) {
+    response->add_frames()->set_frequency(request.groups(0).max_frequency());
+    response->set_payload(request.payload());
+    return grpc::Status::OK;
+  };
+  server.Start();
+  const auto client = Connect(server.target());
+  v1::RecoverCarrierRequest request;
+  request.add_groups()->set_max_frequency(0.25);
+  request.set_payload(std::string(1 << 20, 's'));
+  const auto response = client->RecoverCarrier(request);
+  ASSERT_THAT(response, IsOk());
+  EXPECT_THAT(response->frames(), SizeIs(1));
+  EXPECT_EQ(response->frames(0).frequency(), 0.25);
+  EXPECT_EQ(response->payload(), request.payload());
+}
+
+TEST(ClientTest, CapabilitiesCanBeAskedForByName) {
+  FakeBaseband server;
+  server.on_capabilities = [](grpc::ServerContext*, const v1::GetCapabilitiesRequest& request,
+                              v1::GetCapabilitiesResponse* response) {
+    for (const std::string& name : request.points_of()) {
+      response->mutable_carrier()->add_points()->set_name(name);
+    }
+    return grpc::Status::OK;
+  };
+  server.Start();
+  const auto client = Connect(server.target());
+  EXPECT_THAT(client->GetCapabilities()->carrier().points(), SizeIs(0));
+  v1::GetCapabilitiesRequest request;
+  request.add_points_of("QPSK");
+  EXPECT_EQ(client->GetCapabilities(request)->carrier().points(0).name(), "QPSK");
+}
+
 TEST(ClientTest, WithoutAServerConnectAndCallsFailAtOnce) {
   const auto client = Connect("127.0.0.1:1");
   const absl::Time begin = absl::Now();

@@ -62,6 +62,13 @@ grpc::Status FakeBaseband::Decode(grpc::ServerContext* context, const v1::Decode
   return on_decode ? on_decode(context, *request, response) : kNoHandler;
 }
 
+grpc::Status FakeBaseband::RecoverCarrier(grpc::ServerContext* context,
+                                          const v1::RecoverCarrierRequest* request,
+                                          v1::RecoverCarrierResponse* response) {
+  Note(*context);
+  return on_recover_carrier ? on_recover_carrier(context, *request, response) : kNoHandler;
+}
+
 grpc::Status FakeBaseband::GetCapabilities(grpc::ServerContext* context,
                                            const v1::GetCapabilitiesRequest* request,
                                            v1::GetCapabilitiesResponse* response) {

@@ -32,6 +32,7 @@ class FakeBaseband final : public v1::Baseband::Service {
 
   Handler<v1::EncodeRequest, v1::EncodeResponse> on_encode;
   Handler<v1::DecodeRequest, v1::DecodeResponse> on_decode;
+  Handler<v1::RecoverCarrierRequest, v1::RecoverCarrierResponse> on_recover_carrier;
   Handler<v1::GetCapabilitiesRequest, v1::GetCapabilitiesResponse> on_capabilities;
 
   void SetHealth(const std::string& service, bool serving);
@@ -41,6 +42,9 @@ class FakeBaseband final : public v1::Baseband::Service {
                       v1::EncodeResponse* response) override;
   grpc::Status Decode(grpc::ServerContext* context, const v1::DecodeRequest* request,
                       v1::DecodeResponse* response) override;
+  grpc::Status RecoverCarrier(grpc::ServerContext* context,
+                              const v1::RecoverCarrierRequest* request,
+                              v1::RecoverCarrierResponse* response) override;
   grpc::Status GetCapabilities(grpc::ServerContext* context,
                                const v1::GetCapabilitiesRequest* request,
                                v1::GetCapabilitiesResponse* response) override;

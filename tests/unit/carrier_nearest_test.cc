@@ -125,6 +125,7 @@ TEST(NearestTest, EqualsLookingAtAllPointsOfAnybodysOwn) {
   for (const int size : {2, 3, 5, 16, 33, 100, 400, 1024}) {
     SCOPED_TRACE(size);
     std::vector<Iq> points;
+    points.reserve(static_cast<size_t>(size));
     for (int k = 0; k < size; ++k) {
       points.push_back({static_cast<float>(random.Normal()), static_cast<float>(random.Normal())});
     }

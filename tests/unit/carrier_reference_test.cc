@@ -205,6 +205,7 @@ TEST(CarrierReferenceTest, WeightOfPskHasTheSignOfItsPowerAndGrowsWithAmplitude)
 TEST(CarrierReferenceTest, FftIsTheSumOfItsDefinition) {
   Random random(12);
   std::vector<Complex> x;
+  x.reserve(50);
   for (int n = 0; n < 50; ++n) {
     x.emplace_back(random.Normal(), random.Normal());
   }

@@ -122,12 +122,14 @@ TEST(ErrorRateTest, BerIntervalCountsFramesNotBits) {
 
 TEST(EbN0ListTest, TakesListsAndRanges) {
   EXPECT_THAT(ParseDecibels("--ebn0", "2,1,0.5").value(), ElementsAre(0.5, 1, 2));
-  EXPECT_THAT(ParseDecibels("--ebn0", "0:0.1:0.3,5,-1").value(), ElementsAre(-1, 0, 0.1, 0.2, 0.3, 5));
+  EXPECT_THAT(ParseDecibels("--ebn0", "0:0.1:0.3,5,-1").value(),
+              ElementsAre(-1, 0, 0.1, 0.2, 0.3, 5));
 }
 
 TEST(EbN0ListTest, RefusesWhatIsNeither) {
   for (const char* text : {"", "a", "1:2", "0:0:1", "2:1:1", "0:1e-9:1", "1,,2", "nan"}) {
-    EXPECT_THAT(ParseDecibels("--ebn0", text), StatusIs(absl::StatusCode::kInvalidArgument, _)) << text;
+    EXPECT_THAT(ParseDecibels("--ebn0", text), StatusIs(absl::StatusCode::kInvalidArgument, _))
+        << text;
   }
 }
 

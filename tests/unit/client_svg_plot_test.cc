@@ -1,5 +1,8 @@
+#include <cmath>
+#include <complex>
 #include <string>
 
+#include "client/ctl/svg_dots.h"
 #include "client/ctl/svg_plot.h"
 #include "client/ctl/terminal.h"
 #include "gmock/gmock.h"
@@ -54,6 +57,46 @@ TEST(SvgPlotTest, APlotWithoutDataIsStillAPicture) {
   EXPECT_THAT(svg, HasSubstr("</svg>"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr("inf")));
+}
+
+TEST(SvgPlotTest, ALinearAxisDrawsZeroAndLess) {
+  Plot plot = OneCurve();
+  plot.panels[0].linear = true;
+  plot.panels[0].series[0].points = {{0, 0, 0, 0}, {1, -1, 0, 0}, {2, 1, 0, 0}};
+  const std::string svg = RenderSvg(plot);
+  EXPECT_EQ(Count(svg, "<circle"), 4);
+  EXPECT_THAT(svg, HasSubstr(">-0.5</text>"));
+}
+
+TEST(SvgPlotTest, ACloudIsThinnedOutAndStrayPointsDoNotShrinkIt) {
+  Plot plot = OneCurve();
+  PlotPanel& panel = plot.panels[0];
+  panel.series.clear();
+  panel.clouds.resize(2);
+  for (int i = 0; i < 100000; ++i) {
+    const auto phase = static_cast<float>(i);
+    panel.clouds[0].points.push_back(std::polar(1.0F, phase));
+  }
+  panel.clouds[0].points[50] = {1000, 1000};
+  panel.clouds[1].points = {{1, 0}, {0, 1}};
+  panel.clouds[1].crosses = true;
+  const std::string svg = RenderSvg(plot);
+  EXPECT_LE(Count(svg, "h0"), 6000);
+  EXPECT_GT(Count(svg, "h0"), 1000);
+  EXPECT_EQ(Count(svg, "m-3-3"), 2);
+  EXPECT_THAT(svg, HasSubstr(">-0.5</text>"));
+}
+
+TEST(SvgDotsTest, ARowHasADotForEachValueThereIs) {
+  DotPlot plot;
+  plot.series = {"a", "b"};
+  plot.rows = {{"first", {1, 2}, 1.5}, {"second & last", {std::nan(""), 3}, std::nan("")}};
+  const std::string svg = RenderSvg(plot);
+  // One circle in the rows, one in the legend; squares likewise, but two.
+  EXPECT_EQ(Count(svg, "<circle"), 2);
+  EXPECT_EQ(Count(svg, "<path"), 3);
+  EXPECT_THAT(svg, HasSubstr("second &amp; last"));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
 }
 
 TEST(TerminalTest, NumbersHaveThreeDigitsAndAUnit) {
