@@ -11,13 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "client/cpp/async_call.h"
 #include "client/cpp/channel_pool.h"
-#include "client/cpp/to_status.h"
+#include "client/cpp/messages.h"
+#include "client/cpp/stream_call.h"
 #include "client/cpp/unary_call.h"
 #include "grpc/health/v1/health.pb.h"
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/proto_buffer_reader.h"
 
 namespace baseband::client {
 namespace {
@@ -25,6 +26,8 @@ namespace {
 constexpr char kEncode[] = "/baseband.v1.Baseband/Encode";
 constexpr char kDecode[] = "/baseband.v1.Baseband/Decode";
 constexpr char kRecoverCarrier[] = "/baseband.v1.Baseband/RecoverCarrier";
+constexpr char kDownconvert[] = "/baseband.v1.Baseband/Downconvert";
+constexpr char kDownconvertStream[] = "/baseband.v1.Baseband/DownconvertStream";
 constexpr char kGetCapabilities[] = "/baseband.v1.Baseband/GetCapabilities";
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
 
@@ -54,32 +57,6 @@ absl::Status Check(const ClientOptions& options) {
     }
   }
   return absl::OkStatus();
-}
-
-// One slice, so that the message is written once and a retry sends the same bytes again.
-absl::StatusOr<grpc::ByteBuffer> Serialize(const google::protobuf::MessageLite& message) {
-  const size_t size = message.ByteSizeLong();
-  if (size > INT32_MAX) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a request of ", size, " bytes is over protobuf's limit of 2 GiB"));
-  }
-  grpc::Slice slice(size);
-  // The slice is ours alone until it is sent.
-  message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
-  return grpc::ByteBuffer(&slice, 1);
-}
-
-template <typename Response>
-absl::StatusOr<Response> Parse(absl::StatusOr<grpc::ByteBuffer> bytes) {
-  if (!bytes.ok()) {
-    return std::move(bytes).status();
-  }
-  Response response;
-  grpc::ProtoBufferReader reader(&*bytes);
-  if (!reader.status().ok() || !response.ParseFromZeroCopyStream(&reader)) {
-    return absl::InternalError("the server's answer cannot be parsed");
-  }
-  return response;
 }
 
 Health ToHealth(const grpc::health::v1::HealthCheckResponse& response) {
@@ -119,13 +96,13 @@ class Client::Impl {
   }
 
   ~Impl() {
-    for (const std::shared_ptr<UnaryCall>& call : CloseAndListCalls()) {
+    for (const std::shared_ptr<AsyncCall>& call : CloseAndListCalls()) {
       call->Cancel();
     }
     {
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(
-          +[](std::unordered_set<std::shared_ptr<UnaryCall>>* calls) { return calls->empty(); },
+          +[](std::unordered_set<std::shared_ptr<AsyncCall>>* calls) { return calls->empty(); },
           &calls_));
     }
     for (const auto& queue : queues_) {
@@ -139,7 +116,7 @@ class Client::Impl {
   ChannelPool& channels() { return channels_; }
 
   template <typename Response>
-  std::weak_ptr<UnaryCall> Start(const char* method, const google::protobuf::MessageLite& request,
+  std::weak_ptr<AsyncCall> Start(const char* method, const google::protobuf::MessageLite& request,
                                  const CallOptions& options, Callback<Response> done) {
     CallSpec spec;
     spec.method = method;
@@ -152,11 +129,9 @@ class Client::Impl {
     } else {
       spec.failure = std::move(bytes).status();
     }
-    grpc::CompletionQueue* queue =
-        queues_[turn_.fetch_add(1, std::memory_order_relaxed) % queues_.size()].get();
-    auto slot = std::make_shared<std::weak_ptr<UnaryCall>>();
+    auto slot = std::make_shared<std::weak_ptr<AsyncCall>>();
     auto call = std::make_shared<UnaryCall>(
-        std::move(spec), &channels_, queue,
+        std::move(spec), &channels_, NextQueue(),
         [this, slot, done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
           done(Parse<Response>(std::move(response)));
           Remove(slot->lock());
@@ -169,32 +144,48 @@ class Client::Impl {
     return call;
   }
 
+  std::shared_ptr<StreamCall> StartStream(StreamSpec spec) {
+    auto slot = std::make_shared<std::weak_ptr<AsyncCall>>();
+    auto call = std::make_shared<StreamCall>(std::move(spec), &channels_, NextQueue(),
+                                             [this, slot] { Remove(slot->lock()); });
+    *slot = call;
+    if (!Add(call)) {
+      call->Cancel();
+    }
+    call->Start();
+    return call;
+  }
+
  private:
+  grpc::CompletionQueue* NextQueue() {
+    return queues_[turn_.fetch_add(1, std::memory_order_relaxed) % queues_.size()].get();
+  }
+
   static void Poll(grpc::CompletionQueue* queue) {
     void* tag = nullptr;
     bool ok = false;
     while (queue->Next(&tag, &ok)) {
       const std::unique_ptr<CallTag> event(static_cast<CallTag*>(tag));
-      event->call->OnEvent();
+      event->call->OnEvent(event->event, ok);
     }
   }
 
   // False once the client is being destroyed: the call must then be cancelled by the caller.
-  bool Add(const std::shared_ptr<UnaryCall>& call) {
+  bool Add(const std::shared_ptr<AsyncCall>& call) {
     absl::MutexLock lock(&mutex_);
     calls_.insert(call);
     return !closing_;
   }
 
-  void Remove(const std::shared_ptr<UnaryCall>& call) {
+  void Remove(const std::shared_ptr<AsyncCall>& call) {
     absl::MutexLock lock(&mutex_);
     calls_.erase(call);
   }
 
-  std::vector<std::shared_ptr<UnaryCall>> CloseAndListCalls() {
+  std::vector<std::shared_ptr<AsyncCall>> CloseAndListCalls() {
     absl::MutexLock lock(&mutex_);
     closing_ = true;
-    return std::vector<std::shared_ptr<UnaryCall>>(calls_.begin(), calls_.end());
+    return std::vector<std::shared_ptr<AsyncCall>>(calls_.begin(), calls_.end());
   }
 
   const int max_attempts_;
@@ -203,12 +194,12 @@ class Client::Impl {
   std::atomic<unsigned> turn_{0};
   absl::Mutex mutex_;
   bool closing_ ABSL_GUARDED_BY(mutex_) = false;
-  std::unordered_set<std::shared_ptr<UnaryCall>> calls_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_set<std::shared_ptr<AsyncCall>> calls_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> threads_;
 };
 
 void CallHandle::Cancel() const {
-  if (const std::shared_ptr<UnaryCall> call = call_.lock()) {
+  if (const std::shared_ptr<AsyncCall> call = call_.lock()) {
     call->Cancel();
   }
 }
@@ -241,6 +232,12 @@ CallHandle Client::RecoverCarrier(v1::RecoverCarrierRequest request, const CallO
                                   Callback<v1::RecoverCarrierResponse> done) {
   return CallHandle(
       impl_->Start<v1::RecoverCarrierResponse>(kRecoverCarrier, request, options, std::move(done)));
+}
+
+CallHandle Client::Downconvert(v1::DownconvertRequest request, const CallOptions& options,
+                               Callback<v1::DownconvertResponse> done) {
+  return CallHandle(
+      impl_->Start<v1::DownconvertResponse>(kDownconvert, request, options, std::move(done)));
 }
 
 CallHandle Client::GetCapabilities(v1::GetCapabilitiesRequest request, const CallOptions& options,
@@ -281,6 +278,13 @@ absl::StatusOr<v1::RecoverCarrierResponse> Client::RecoverCarrier(v1::RecoverCar
   });
 }
 
+absl::StatusOr<v1::DownconvertResponse> Client::Downconvert(v1::DownconvertRequest request,
+                                                            const CallOptions& options) {
+  return Wait<v1::DownconvertResponse>([&](Callback<v1::DownconvertResponse> done) {
+    Downconvert(std::move(request), options, std::move(done));
+  });
+}
+
 absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities(
     v1::GetCapabilitiesRequest request, const CallOptions& options) {
   return Wait<v1::GetCapabilitiesResponse>([&](Callback<v1::GetCapabilitiesResponse> done) {
@@ -295,6 +299,21 @@ absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities(const CallOp
 absl::StatusOr<Health> Client::CheckHealth(const std::string& service, const CallOptions& options) {
   return Wait<Health>(
       [&](Callback<Health> done) { CheckHealth(service, options, std::move(done)); });
+}
+
+absl::StatusOr<std::unique_ptr<DownconvertStream>> Client::OpenDownconvertStream(
+    const StreamOptions& options) {
+  absl::Status status = CheckRange("max_in_flight", options.max_in_flight, 1, 64);
+  if (options.timeout <= absl::ZeroDuration() || options.response_timeout <= absl::ZeroDuration()) {
+    status.Update(absl::InvalidArgumentError("timeout and response_timeout must be > 0"));
+  }
+  if (!status.ok()) {
+    return status;
+  }
+  StreamSpec spec;
+  spec.method = kDownconvertStream;
+  spec.options = options;
+  return std::make_unique<DownconvertStream>(impl_->StartStream(std::move(spec)));
 }
 
 }  // namespace baseband::client

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "baseband/v1/baseband.pb.h"
+#include "client/cpp/downconvert_stream.h"
 
 namespace baseband::client {
 
@@ -62,8 +63,8 @@ class CallHandle {
 
  private:
   friend class Client;
-  explicit CallHandle(std::weak_ptr<class UnaryCall> call) : call_(std::move(call)) {}
-  std::weak_ptr<class UnaryCall> call_;
+  explicit CallHandle(std::weak_ptr<class AsyncCall> call) : call_(std::move(call)) {}
+  std::weak_ptr<class AsyncCall> call_;
 };
 
 // What the standard health service of gRPC answers.
@@ -98,6 +99,9 @@ class Client {
                     Callback<v1::DecodeResponse> done);
   CallHandle RecoverCarrier(v1::RecoverCarrierRequest request, const CallOptions& options,
                             Callback<v1::RecoverCarrierResponse> done);
+  // One piece of a signal; the request says where it is, and brings the history again.
+  CallHandle Downconvert(v1::DownconvertRequest request, const CallOptions& options,
+                         Callback<v1::DownconvertResponse> done);
   CallHandle GetCapabilities(v1::GetCapabilitiesRequest request, const CallOptions& options,
                              Callback<v1::GetCapabilitiesResponse> done);
   // Health of `service`, or of the whole server for an empty name. NotFound for an unknown name.
@@ -111,6 +115,8 @@ class Client {
                                             const CallOptions& options = CallOptions());
   absl::StatusOr<v1::RecoverCarrierResponse> RecoverCarrier(
       v1::RecoverCarrierRequest request, const CallOptions& options = CallOptions());
+  absl::StatusOr<v1::DownconvertResponse> Downconvert(v1::DownconvertRequest request,
+                                                      const CallOptions& options = CallOptions());
   absl::StatusOr<v1::GetCapabilitiesResponse> GetCapabilities(
       v1::GetCapabilitiesRequest request, const CallOptions& options = CallOptions());
   // All but what must be asked for by name.
@@ -118,6 +124,11 @@ class Client {
       const CallOptions& options = CallOptions());
   absl::StatusOr<Health> CheckHealth(const std::string& service,
                                      const CallOptions& options = CallOptions());
+
+  // A signal without end, which the server remembers from message to message. The stream must not
+  // outlive the client. InvalidArgument names the option out of range.
+  absl::StatusOr<std::unique_ptr<DownconvertStream>> OpenDownconvertStream(
+      const StreamOptions& options = StreamOptions());
 
  private:
   class Impl;

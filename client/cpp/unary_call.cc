@@ -78,7 +78,7 @@ absl::Duration UnaryCall::RetryDelay() {
   return absl::Now() + delay < spec_.deadline ? delay : absl::InfiniteDuration();
 }
 
-void UnaryCall::OnEvent() {
+void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
   bool answered = false;
   {
     absl::MutexLock lock(&mutex_);

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "client/cpp/async_call.h"
 #include "client/cpp/channel_pool.h"
 #include "grpcpp/alarm.h"
 #include "grpcpp/client_context.h"
@@ -19,13 +20,6 @@
 #include "grpcpp/support/byte_buffer.h"
 
 namespace baseband::client {
-
-class UnaryCall;
-
-// What an event of a completion queue belongs to. The queue owns the tag until it hands it back.
-struct CallTag {
-  std::shared_ptr<UnaryCall> call;
-};
 
 struct CallSpec {
   std::string method;  // "/package.Service/Method"
@@ -41,7 +35,7 @@ struct CallSpec {
 // says when to come back (trailer grpc-retry-pushback-ms), which no service config can express.
 //
 // At any time at most one event of the call is outstanding. Thread-safe.
-class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
+class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<UnaryCall> {
  public:
   using Done = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;
 
@@ -50,10 +44,8 @@ class UnaryCall : public std::enable_shared_from_this<UnaryCall> {
   UnaryCall(CallSpec spec, ChannelPool* channels, grpc::CompletionQueue* queue, Done done);
 
   void Start();
-  // Ends the call early; it then fails with Cancelled unless its answer is already there.
-  void Cancel();
-  // The polling thread's part: the outstanding event has come.
-  void OnEvent();
+  void Cancel() override;
+  void OnEvent(int event, bool ok) override;
 
  private:
   void StartAttempt();

@@ -22,7 +22,7 @@ constexpr double kDefaultAttenuationDb = 80.0;
 constexpr double kMinAttenuationDb = 20.0;
 constexpr double kMaxAttenuationDb = 140.0;
 constexpr int kDefaultStudySegment = 1024;
-constexpr int kMaxStudySegment = 1 << 24;
+constexpr int kMaxStudySegment = 1 << 22;
 
 absl::Status Within(absl::string_view where, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(where, status.message()));
@@ -91,8 +91,10 @@ absl::StatusOr<downconvert::NcoMethod> NcoFromProto(v1::NcoMethod method) {
       return downconvert::NcoMethod::kTwoSum;
     case v1::NCO_METHOD_DOUBLE:
       return downconvert::NcoMethod::kDouble;
+    case v1::NCO_METHOD_ACCUMULATED:
+      return downconvert::NcoMethod::kAccumulated;
     default:
-      return CheckRange("nco", method, 0, 6);
+      return CheckRange("nco", method, 0, 7);
   }
 }
 
