@@ -69,6 +69,18 @@ grpc::Status FakeBaseband::RecoverCarrier(grpc::ServerContext* context,
   return on_recover_carrier ? on_recover_carrier(context, *request, response) : kNoHandler;
 }
 
+grpc::Status FakeBaseband::Downconvert(grpc::ServerContext* context,
+                                       const v1::DownconvertRequest* request,
+                                       v1::DownconvertResponse* response) {
+  Note(*context);
+  return on_downconvert ? on_downconvert(context, *request, response) : kNoHandler;
+}
+
+grpc::Status FakeBaseband::DownconvertStream(grpc::ServerContext* context, Stream* stream) {
+  Note(*context);
+  return on_downconvert_stream ? on_downconvert_stream(context, stream) : kNoHandler;
+}
+
 grpc::Status FakeBaseband::GetCapabilities(grpc::ServerContext* context,
                                            const v1::GetCapabilitiesRequest* request,
                                            v1::GetCapabilitiesResponse* response) {

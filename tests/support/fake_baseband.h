@@ -33,7 +33,10 @@ class FakeBaseband final : public v1::Baseband::Service {
   Handler<v1::EncodeRequest, v1::EncodeResponse> on_encode;
   Handler<v1::DecodeRequest, v1::DecodeResponse> on_decode;
   Handler<v1::RecoverCarrierRequest, v1::RecoverCarrierResponse> on_recover_carrier;
+  Handler<v1::DownconvertRequest, v1::DownconvertResponse> on_downconvert;
   Handler<v1::GetCapabilitiesRequest, v1::GetCapabilitiesResponse> on_capabilities;
+  using Stream = grpc::ServerReaderWriter<v1::DownconvertResponse, v1::DownconvertRequest>;
+  std::function<grpc::Status(grpc::ServerContext*, Stream*)> on_downconvert_stream;
 
   void SetHealth(const std::string& service, bool serving);
 
@@ -45,6 +48,9 @@ class FakeBaseband final : public v1::Baseband::Service {
   grpc::Status RecoverCarrier(grpc::ServerContext* context,
                               const v1::RecoverCarrierRequest* request,
                               v1::RecoverCarrierResponse* response) override;
+  grpc::Status Downconvert(grpc::ServerContext* context, const v1::DownconvertRequest* request,
+                           v1::DownconvertResponse* response) override;
+  grpc::Status DownconvertStream(grpc::ServerContext* context, Stream* stream) override;
   grpc::Status GetCapabilities(grpc::ServerContext* context,
                                const v1::GetCapabilitiesRequest* request,
                                v1::GetCapabilitiesResponse* response) override;
