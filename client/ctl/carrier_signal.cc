@@ -7,7 +7,9 @@ namespace {
 
 constexpr double kTwoPi = 6.283185307179586;
 
-// Two independent normal numbers of variance 1, by Marsaglia's polar method.
+}  // namespace
+
+// By Marsaglia's polar method.
 Complex Normal(Random* random) {
   for (;;) {
     const uint64_t word = random->Next();
@@ -23,8 +25,6 @@ Complex Normal(Random* random) {
     }
   }
 }
-
-}  // namespace
 
 double Uniform(Random* random) { return static_cast<double>(random->Next() >> 11) * 0x1p-53; }
 

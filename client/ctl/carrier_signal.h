@@ -29,6 +29,8 @@ void AppendFrame(const SignalSpec& spec, absl::Span<const uint32_t> known_positi
                  absl::Span<const Complex> known, Random* random, std::vector<Complex>* sent,
                  std::vector<Complex>* received);
 
+// Two independent normal numbers of variance 1.
+Complex Normal(Random* random);
 // Uniform in [0, 1) and in [low, high).
 double Uniform(Random* random);
 double Uniform(Random* random, double low, double high);

@@ -28,6 +28,8 @@ std::unique_ptr<Command> MakeBerCommand();
 std::unique_ptr<Command> MakeRecoverCommand();
 std::unique_ptr<Command> MakeCarrierSignalCommand();
 std::unique_ptr<Command> MakeCarrierBenchCommand();
+std::unique_ptr<Command> MakeDownconvertCommand();
+std::unique_ptr<Command> MakeWidebandSignalCommand();
 
 }  // namespace baseband::ctl
 

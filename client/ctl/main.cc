@@ -28,6 +28,7 @@ constexpr char kFooter[] =
     "  basebandctl info\n"
     "  basebandctl demo photo.jpg --out=recovered.jpg\n"
     "  basebandctl recover symbols.cf32 --constellation=\"16APSK 3/4\"\n"
+    "  basebandctl downconvert air.cs16 --rate 64M --channel 9.1M:8 -o out\n"
     "  basebandctl --target=unix:/run/basebandd.sock health\n"
     "  basebandctl COMMAND --help";
 
@@ -77,6 +78,8 @@ int main(int argc, char** argv) {
   commands.push_back(baseband::ctl::MakeRecoverCommand());
   commands.push_back(baseband::ctl::MakeCarrierSignalCommand());
   commands.push_back(baseband::ctl::MakeCarrierBenchCommand());
+  commands.push_back(baseband::ctl::MakeDownconvertCommand());
+  commands.push_back(baseband::ctl::MakeWidebandSignalCommand());
   std::vector<CLI::App*> apps;
   for (const auto& command : commands) {
     apps.push_back(command->AddTo(&app));

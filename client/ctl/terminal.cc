@@ -95,12 +95,17 @@ void ProgressBar::Show(double fraction, absl::string_view text) {
     return;
   }
   next_ = now + absl::Milliseconds(100);
+  shown_ = true;
+  if (fraction < 0) {
+    absl::FPrintF(stderr, "\r\x1b[K%s", text);
+    std::fflush(stderr);
+    return;
+  }
   constexpr int kWidth = 24;
   const int full = static_cast<int>(std::lround(std::clamp(fraction, 0.0, 1.0) * kWidth));
   absl::FPrintF(stderr, "\r\x1b[K[%s%s] %3.0f%%  %s", std::string(full, '#'),
                 std::string(kWidth - full, '.'), 100 * std::clamp(fraction, 0.0, 1.0), text);
   std::fflush(stderr);
-  shown_ = true;
 }
 
 void ProgressBar::Clear() {

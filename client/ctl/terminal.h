@@ -33,7 +33,7 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // `fraction` in [0, 1].
+  // `fraction` in [0, 1]; below 0 if nobody knows: the text alone.
   void Show(double fraction, absl::string_view text);
   void Clear();
 

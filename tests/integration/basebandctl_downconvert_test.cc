@@ -1,0 +1,288 @@
+// basebandctl downconvert and wideband-signal against the real server: what they print, what they
+// write, how they exit.
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr size_t kSamples = 200000;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  return contents.str();
+}
+
+void WriteAll(const std::string& path, const std::string& contents) {
+  std::ofstream(path, std::ios::binary) << contents;
+}
+
+std::vector<std::complex<float>> ReadComplex(const std::string& path) {
+  const std::string bytes = ReadAll(path);
+  std::vector<std::complex<float>> samples(bytes.size() / sizeof(std::complex<float>));
+  std::memcpy(samples.data(), bytes.data(), samples.size() * sizeof(std::complex<float>));
+  return samples;
+}
+
+struct Outcome {
+  int exit_code = -1;
+  std::string output;  // both streams
+};
+
+class BasebandctlDownconvertTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto server = ServerProcess::Start();
+    ASSERT_THAT(server, IsOk());
+    server_ = server->release();
+    signal_ = new std::string(absl::StrCat(::testing::TempDir(), "/basebandctl_downconvert.ci16"));
+    const Outcome outcome =
+        Run({"wideband-signal", "-o", *signal_, absl::StrCat("--samples=", kSamples)});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  }
+  static void TearDownTestSuite() {
+    delete server_;
+    delete signal_;
+    server_ = nullptr;
+    signal_ = nullptr;
+  }
+  void SetUp() override { ASSERT_NE(server_, nullptr); }
+
+  static Outcome RunProgram(const std::string& program, const std::vector<std::string>& arguments) {
+    ChildProcess process(program, arguments);
+    Outcome outcome;
+    outcome.exit_code = process.Wait(absl::Seconds(120)).value_or(-1);
+    outcome.output = process.Output();
+    return outcome;
+  }
+  static Outcome Run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "--target=" + server_->target());
+    return RunProgram(ProgramPath("basebandctl"), arguments);
+  }
+  // The test signal through `downconvert`, to Path(name).0.cf32 and so on.
+  static Outcome Downconvert(const std::string& name, const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = {"downconvert", *signal_, "--rate=64M", "-o", Path(name)};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return Run(arguments);
+  }
+
+  // A file name of this test case's own.
+  static std::string Path(const std::string& name) {
+    return absl::StrCat(::testing::TempDir(), "/basebandctl_downconvert_test.",
+                        ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".", name);
+  }
+
+  static ServerProcess* server_;
+  static std::string* signal_;
+};
+
+ServerProcess* BasebandctlDownconvertTest::server_ = nullptr;
+std::string* BasebandctlDownconvertTest::signal_ = nullptr;
+
+TEST_F(BasebandctlDownconvertTest, TheTwoLinesOfTheHelpShowAToneAtItsPlace) {
+  Outcome outcome = Run({"wideband-signal", "-o", Path("test.sigmf-meta"), "--samples=500k"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  outcome = Run({"downconvert", Path("test.sigmf-meta"), "--channel", "9.1M:8", "--channel",
+                 "-20M:64", "-o", Path("out"), "--plot", Path("out.svg")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("+9.1 MHz"), HasSubstr("-20 MHz"),
+                                    HasSubstr("500000 samples (ci16)"), HasSubstr("no gaps")));
+
+  const auto tone = ReadComplex(Path("out.0.cf32"));
+  ASSERT_EQ(tone.size(), 500000U / 8);
+  for (size_t n = 1000; n < tone.size(); n += 997) {
+    EXPECT_NEAR(std::abs(tone[n]), 0.1, 0.005) << n;  // -20 dB, and noise of -50 dB - 9 dB
+  }
+  EXPECT_EQ(ReadComplex(Path("out.1.cf32")).size(), 500000U / 64 + 1);
+  EXPECT_THAT(ReadAll(Path("out.svg")), AllOf(StartsWith("<svg"), HasSubstr("channel 1")));
+}
+
+TEST_F(BasebandctlDownconvertTest, TheWayTheSamplesTravelDoesNotMatter) {
+  const std::vector<std::string> channels = {"--channel=9.1M:8", "--channel=9123457/64000000:5",
+                                             "--retune=0@50k=9.2M",
+                                             "--retune=0@120001=9.1M:coherent"};
+  const auto with = [&](std::vector<std::string> flags) {
+    flags.insert(flags.end(), channels.begin(), channels.end());
+    return flags;
+  };
+  ASSERT_EQ(Downconvert("whole", with({"--chunk=1M"})).exit_code, 0);
+  const std::string first = ReadAll(Path("whole.0.cf32"));
+  const std::string second = ReadAll(Path("whole.1.cf32"));
+  EXPECT_EQ(first.size(), 8 * kSamples / 8);
+  for (const std::vector<std::string>& way :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--chunk=1023"},
+                                             {"--chunk=4k", "--in-flight=1"},
+                                             {"--unary", "--chunk=50k"},
+                                             {"--unary", "--chunk=777"}}) {
+    const Outcome outcome = Downconvert("way", with(way));
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_EQ(ReadAll(Path("way.0.cf32")), first) << absl::StrJoin(way, " ");
+    EXPECT_EQ(ReadAll(Path("way.1.cf32")), second) << absl::StrJoin(way, " ");
+  }
+}
+
+TEST_F(BasebandctlDownconvertTest, ItStandsInAPipe) {
+  ASSERT_EQ(Downconvert("file", {"--channel=9.1M:8"}).exit_code, 0);
+  const std::string command = absl::StrCat(
+      "cat ", *signal_, " | ", ProgramPath("basebandctl"), " --target=", server_->target(),
+      " downconvert - --format ci16 --rate 64M --channel 9.1M:8 -o - > ", Path("piped"));
+  const Outcome outcome = RunProgram("/bin/sh", {"-c", command});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.output, HasSubstr("standard input: 200000 samples"));
+  EXPECT_EQ(ReadAll(Path("piped")), ReadAll(Path("file.0.cf32")));
+}
+
+TEST_F(BasebandctlDownconvertTest, SigmfSaysRateAndFrequencyOfEachPart) {
+  WriteAll(Path("in.sigmf-data"), ReadAll(*signal_));
+  WriteAll(Path("in.sigmf-meta"),
+           R"({"global": {"core:datatype": "ci16_le", "core:sample_rate": 64e6},
+               "captures": [{"core:sample_start": 0, "core:frequency": 100e6}]})");
+  const Outcome outcome =
+      Run({"downconvert", Path("in.sigmf-data"), "--channel=9.1M:8", "--retune=0@80k=-3M",
+           "--output=ci16", "--sigmf", "-o", Path("out")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(ReadAll(Path("out.0.sigmf-data")).size(), 4 * kSamples / 8);
+  EXPECT_THAT(
+      ReadAll(Path("out.0.sigmf-meta")),
+      AllOf(HasSubstr("\"core:datatype\": \"ci16_le\""),
+            HasSubstr("\"core:sample_rate\": 8000000.0"),
+            HasSubstr("\"core:frequency\": 109100000.0"), HasSubstr("\"core:sample_start\": 10000"),
+            HasSubstr("\"core:frequency\": 97000000.0")));
+  EXPECT_THAT(outcome.output, HasSubstr("1 retune"));
+}
+
+TEST_F(BasebandctlDownconvertTest, GapsAreReportedAndBothFormsTakeThemAlike) {
+  WriteAll(Path("in.sigmf-data"), ReadAll(*signal_));
+  WriteAll(Path("in.sigmf-meta"),
+           R"({"global": {"core:datatype": "ci16_le", "core:sample_rate": 64e6},
+               "captures": [{"core:sample_start": 0, "core:global_index": 7000},
+                            {"core:sample_start": 100000, "core:global_index": 5000000}]})");
+  for (const std::string& form : {"--chunk=30k", "--unary"}) {
+    const Outcome outcome =
+        Run({"downconvert", Path("in.sigmf-meta"), "--channel=9.1M:8", form, "-o", Path(form)});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("1 gap of 4893000 samples")) << form;
+  }
+  EXPECT_EQ(ReadAll(Path("--unary.0.cf32")), ReadAll(Path("--chunk=30k.0.cf32")));
+}
+
+TEST_F(BasebandctlDownconvertTest, DescribeNeedsNoFileAndTellsWhatTheChannelIs) {
+  const Outcome outcome = Run({"downconvert", "--describe", "--rate=64M", "--channel=9.1M:8",
+                               "--channel=0.1:64", "--attenuation=100"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("+9.1 MHz = 91/640 of the sample rate"), HasSubstr("8 MHz, 1/8 of"),
+                    HasSubstr("taps"), HasSubstr("3.2 MHz either side, ripple 0."),
+                    HasSubstr("from 4.8 MHz on, 10"), HasSubstr("Hz from 0.1 Hz)")));
+}
+
+TEST_F(BasebandctlDownconvertTest, APlanOfManyChannelsHasTheRateAndTheFilters) {
+  std::string plan = R"({"sample_rate": "64M", "channels": [)";
+  for (int c = 0; c < 40; ++c) {
+    absl::StrAppend(&plan, c == 0 ? "" : ",", R"({"frequency": ")", c - 20,
+                    R"(M", "down": 64, "output": "ci16", "gain": 100})");
+  }
+  WriteAll(Path("plan.json"), plan + "]}");
+  const Outcome outcome =
+      Run({"downconvert", *signal_, "--channels", Path("plan.json"), "-o", Path("out")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("8 channels more"), HasSubstr("did not fit")));
+  EXPECT_EQ(ReadAll(Path("out.39.ci16")).size(), 4 * kSamples / 64);
+}
+
+TEST_F(BasebandctlDownconvertTest, JsonHasAllNumbers) {
+  const Outcome outcome = Downconvert("out", {"--channel=9.1M:8", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(StartsWith("{"), HasSubstr("\"samples\": 25000"), HasSubstr("\"gaps\": 0"),
+                    HasSubstr("\"frequency_num\": 91"), HasSubstr("\"taps\": ")));
+}
+
+TEST_F(BasebandctlDownconvertTest, RealAndUnsignedRecordingsAreTaken) {
+  for (const std::string& format : {"ci8", "cu8", "cf32", "i8", "u8", "i16", "f32"}) {
+    ASSERT_EQ(Run({"wideband-signal", "-o", Path(format), "--format", format, "--samples=50k",
+                   "--tone=9.1M:-6"})
+                  .exit_code,
+              0);
+    const Outcome outcome = Run({"downconvert", Path(format), "--format", format, "--rate=64M",
+                                 "--channel=9.1M:8", "-o", Path("out")});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    // Half of a real tone is at the negative frequency.
+    const bool is_complex = format[0] == 'c';
+    const auto tone = ReadComplex(Path("out.0.cf32"));
+    EXPECT_NEAR(std::abs(tone[tone.size() / 2]), is_complex ? 0.5 : 0.25, 0.02) << format;
+  }
+}
+
+TEST_F(BasebandctlDownconvertTest, StudyOscillatorsTakeOnePieceOnly) {
+  const Outcome outcome = Downconvert("out", {"--channel=9.1M:8", "--nco=segmented"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  ASSERT_EQ(
+      Run({"wideband-signal", "-o", Path("long.ci8"), "--samples=4194305", "--tone=1M"}).exit_code,
+      0);
+  const Outcome refused = Run({"downconvert", Path("long.ci8"), "--rate=64M", "--channel=9.1M:8",
+                               "--nco=float", "-o", Path("out")});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.output, HasSubstr("at most 4194304 samples"));
+}
+
+TEST_F(BasebandctlDownconvertTest, WhatIsWrongIsSaidInOneLineAndNothingIsWritten) {
+  const std::pair<std::vector<std::string>, const char*> kLocal[] = {
+      {{}, "no channel is given"},
+      {{"--channel=9.1X:8"}, "--channel '9.1X'"},
+      {{"--channel=9.1M:8", "--output=cf16", "--sigmf"}, "SigMF has no 16-bit float"},
+      {{"--channel=9.1M:8", "--format=c16"}, "--format 'c16'"},
+      {{"--channel=9.1M:8", "--channels=/nowhere.json"}, "/nowhere.json"},
+      {{"--channel=9.1M:8", "--rate=64Q"}, "'64Q' is not a number"}};
+  for (const auto& [flags, why] : kLocal) {
+    const Outcome outcome = Downconvert("refused", flags);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    EXPECT_THAT(outcome.output, AllOf(StartsWith("basebandctl: "), HasSubstr(why)));
+  }
+  const std::pair<std::vector<std::string>, const char*> kByTheServer[] = {
+      {{"--channel=65M:8"}, "setup.channels[0].frequency.hz 6.5e+07"},
+      {{"--channel=9.1M:5000"}, "setup.channels[0].filter.down 5000"},
+      {{"--channel=9.1M:8", "--attenuation=200"}, "attenuation_db 200"},
+      {{"--channel=9.1M:8", "--retune=1@5=9M"}, "retunes[0].channel 1"}};
+  for (const auto& [flags, why] : kByTheServer) {
+    for (const char* form : {"--chunk=10k", "--unary"}) {
+      std::vector<std::string> all = flags;
+      all.emplace_back(form);
+      const Outcome outcome = Downconvert("refused", all);
+      EXPECT_EQ(outcome.exit_code, 3) << outcome.output;
+      EXPECT_THAT(outcome.output, HasSubstr(why));
+    }
+  }
+  EXPECT_FALSE(std::ifstream(Path("refused.0.cf32")).good());
+  EXPECT_THAT(
+      Run({"downconvert", *signal_, "--rate=64M", "--channel=1M:8", "--channel=2M:8", "-o", "-"})
+          .output,
+      HasSubstr("-o - takes one channel, there are 2"));
+}
+
+}  // namespace
+}  // namespace baseband::testing
