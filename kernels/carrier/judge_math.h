@@ -16,7 +16,7 @@ namespace baseband::carrier {
 // A frame without a carrier fits better than ln(trials) + this once in a million: see model.h, fit.
 inline constexpr double kLockMargin = 14.0;
 // The best hypothesis is doubted if another is within this, nats.
-inline constexpr double kClose = 8.0;
+inline constexpr double kClose = 7.0;
 // A line this far above ln(bins) of the mean is one, though the symbols do not fit the points.
 inline constexpr double kPeakMargin = 5.0;
 // The amplitudes are those of another constellation if they differ by this, see Misfit.
@@ -87,13 +87,19 @@ struct LineSpread {
 
 // By how much the histogram of amplitudes differs from the model's at this SNR: chi-squared over 64
 // classes, less what chance gives, divided by the number of symbols, so that it does not grow with
-// the frame. 0 above the tables' SNRs, where the model has wider rings than the frame.
-BASEBAND_HOST_DEVICE inline double ExpectedShare(const float* amplitude, int bin) {
-  const double width = static_cast<double>(kAmplitudeExtent) / kAmplitudeBins;
-  return exp(static_cast<double>(amplitude[bin])) * kTurn * (bin + 0.5) * width * width;
+// the frame. 0 above the tables' SNRs, where the model has wider rings than the frame. `rms_ratio`:
+// sqrt(A^2 + noise) by the estimate over the rms of the frame, to which the bins are relative.
+BASEBAND_HOST_DEVICE inline double ExpectedShare(const float* amplitude, int bin,
+                                                 double rms_ratio) {
+  const double place = fmin(fmax((bin + 0.5) / rms_ratio - 0.5, 0.0), kAmplitudeBins - 1.0);
+  const int low = static_cast<int>(fmin(place, kAmplitudeBins - 2.0));
+  const double ln_density =
+      amplitude[low] + (place - low) * (static_cast<double>(amplitude[low + 1]) - amplitude[low]);
+  const double width = kAmplitudeExtent / kAmplitudeBins / rms_ratio;
+  return exp(ln_density) * kTurn * (bin + 0.5) * width * width;
 }
 BASEBAND_HOST_DEVICE inline double Misfit(const ModelView& view, const uint32_t* histogram,
-                                          int num_symbols, double snr_db) {
+                                          int num_symbols, double snr_db, double rms_ratio) {
   const double place = (snr_db - view.facts[0].snr_db) / kSnrStepDb;
   if (!(place >= 0.0 && place < view.num_snrs - 1)) return 0.0;
   const int k = static_cast<int>(place);
@@ -107,7 +113,8 @@ BASEBAND_HOST_DEVICE inline double Misfit(const ModelView& view, const uint32_t*
     double expected = 0.0;
     for (int bin = c * kBins; bin < (c + 1) * kBins; ++bin) {
       seen += histogram[bin];
-      expected += (1.0 - t) * ExpectedShare(low, bin) + t * ExpectedShare(high, bin);
+      expected +=
+          (1.0 - t) * ExpectedShare(low, bin, rms_ratio) + t * ExpectedShare(high, bin, rms_ratio);
     }
     expected *= num_symbols;
     chi_squared += (seen - expected) * (seen - expected) / (expected + 1.0);
@@ -121,8 +128,8 @@ BASEBAND_HOST_DEVICE inline double ExpectedFit(const ModelView& view, double snr
   const double place =
       fmin(fmax((snr_db - view.facts[0].snr_db) / kSnrStepDb, 0.0), view.num_snrs - 1.0);
   const int k = static_cast<int>(fmin(place, view.num_snrs - 2.0));
-  const double low = log(fmax(view.facts[k].fit, 1e-12));
-  const double high = log(fmax(view.facts[k + 1].fit, 1e-12));
+  const double low = log(fmax(static_cast<double>(view.facts[k].fit), 1e-12));
+  const double high = log(fmax(static_cast<double>(view.facts[k + 1].fit), 1e-12));
   return exp(low + (place - k) * (high - low));
 }
 
@@ -156,16 +163,16 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const Evidence& evidence, bool symbo
   return Lock::kLocked;
 }
 
-// The order of symmetry that the phase is modulo of. The branches of a line of power p are 2 pi / p
-// apart; if the constellation's inner rings, which alone tell them apart, drown in the noise, then
-// so is the period of the phase.
+// The order of which the phase is sure. The branches of a line of power p are 2 pi / p apart; where
+// the constellation's inner rings, which alone tell them apart, drown in the noise, the phase is
+// the best guess, but sure only modulo that.
 BASEBAND_HOST_DEVICE inline int AmbiguityOf(const ModelView& view, bool symbols_known,
                                             bool close_branch) {
   if (symbols_known) return 1;
   return close_branch ? view.power : view.symmetry;
 }
 
-// `turns` in radians, within half a period of 0: [-pi / order, pi / order).
+// `turns` in radians, [-pi / order, pi / order).
 BASEBAND_HOST_DEVICE inline double WrappedRadians(double turns, int order) {
   const double periods = turns * order;
   return (periods - floor(periods + 0.5)) * kTurn / order;
@@ -177,7 +184,8 @@ BASEBAND_HOST_DEVICE inline double ReferenceFromCentre(Reference reference, int 
   return reference == Reference::kFirst ? -half : half;
 }
 
-// The fields that come from the estimate alone. `covariance` is that of the method that made it.
+// The fields that come from the estimate alone. `covariance` is that of the method that made it;
+// `order`: the symmetry within which the phase is reported.
 BASEBAND_HOST_DEVICE inline void SetEstimate(const Estimate& estimate, const Covariance& covariance,
                                              Reference reference, int num_symbols, int order,
                                              Result* result) {
@@ -192,7 +200,6 @@ BASEBAND_HOST_DEVICE inline void SetEstimate(const Estimate& estimate, const Cov
   result->gain = static_cast<float>(estimate.gain);
   result->snr_db =
       static_cast<float>(fmin(-10.0 * log10(estimate.noise), static_cast<double>(kMaxSnrDb)));
-  result->ambiguity = static_cast<uint8_t>(order);
 }
 
 }  // namespace baseband::carrier
