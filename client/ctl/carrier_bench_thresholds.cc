@@ -13,7 +13,7 @@
 namespace baseband::ctl {
 namespace {
 
-constexpr int kFarthestBelow = 8;  // dB around the operating point, that are looked at
+constexpr int kFarthestBelow = 20;  // dB around the operating point, that are looked at
 constexpr int kFarthestAbove = 10;
 
 struct Mode {
@@ -51,15 +51,19 @@ class Search {
   int locked_wrong() const { return locked_wrong_; }
   int judged() const { return judged_; }
 
-  // Whole dB from which on all but 2.5 % succeed; NaN if none within reach does.
+  // Whole dB from which on all but 2.5 % succeed; NaN if nowhere within reach, or if the server
+  // refuses this weight because it leaves no line at all.
   absl::StatusOr<double> Threshold(const Mode& mode) {
     int snr = operating_;
     absl::StatusOr<bool> enough = Enough(mode, snr);
     while (enough.ok() && !*enough && snr < operating_ + kFarthestAbove) {
       enough = Enough(mode, ++snr);
     }
-    if (!enough.ok() || !*enough) {
-      return enough.ok() ? absl::StatusOr<double>(NAN) : enough.status();
+    if (absl::IsInvalidArgument(enough.status()) || (enough.ok() && !*enough)) {
+      return NAN;
+    }
+    if (!enough.ok()) {
+      return enough.status();
     }
     while (snr > operating_ - kFarthestBelow) {
       enough = Enough(mode, snr - 1);
