@@ -96,13 +96,15 @@ struct Accuracy {
   int locked = 0;
   int right = 0;         // the frequency is within `tolerance`
   int locked_wrong = 0;  // locked, yet not right: must not be
+  int locked_off =
+      0;  // locked and right, yet frequency or phase more than six predicted deviations
+          // off: a wrong branch of the phase, or a search that ended too early
   // Over the frames that are right; NaN if none is.
   double frequency_rms = NAN;
   double phase_rms = NAN;  // at the centre, modulo 2 pi / ambiguity
   // Root of the mean predicted variance, over the same.
   double frequency_predicted = NAN;
   double phase_predicted = NAN;
-
 };
 Accuracy Compare(const Frames& frames, const std::vector<v1::CarrierResult>& results,
                  double tolerance);

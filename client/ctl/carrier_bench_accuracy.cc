@@ -40,6 +40,16 @@ struct Curves {
   std::vector<Point> points;
 };
 
+// As many as there are colours: "16APSK", and one each for all of "PSK" and "QAM".
+std::string Family(const std::string& name) {
+  for (const char* kind : {"APSK", "QAM", "PSK"}) {
+    if (const size_t at = name.find(kind); at != std::string::npos) {
+      return kind[0] == 'A' ? name.substr(0, at + 4) : kind;
+    }
+  }
+  return name;
+}
+
 PlotPanel Panel(const std::string& label, const std::vector<Curves>& curves,
                 double (Point::*ratio)() const) {
   PlotPanel panel;
@@ -47,11 +57,11 @@ PlotPanel Panel(const std::string& label, const std::vector<Curves>& curves,
   panel.linear = true;
   panel.y_low = 0;
   panel.y_high = 3;
-  // Many curves are told apart by their number of points only: "16APSK", "256QAM".
+  // Many curves are told apart by their family only.
   const bool families = curves.size() > 8;
   std::map<std::string, int> styles;
   for (const Curves& curve : curves) {
-    const std::string family = curve.name.substr(0, curve.name.find(' '));
+    const std::string family = Family(curve.name);
     const auto style = styles.emplace(family, static_cast<int>(styles.size()));
     PlotSeries series;
     series.label = families ? family : curve.name;
@@ -156,6 +166,7 @@ std::vector<Table::Cell> ToRow(const FramesSpec& spec, int power, const Point& p
           static_cast<double>(a.locked),
           static_cast<double>(a.right),
           static_cast<double>(a.locked_wrong),
+          static_cast<double>(a.locked_off),
           a.frequency_rms,
           a.frequency_predicted,
           point.frequency_known,
@@ -171,16 +182,16 @@ std::vector<Table::Cell> ToRow(const FramesSpec& spec, int power, const Point& p
 }
 
 constexpr char kHead[] =
-    " Es/N0  locked  right  wrong  frequency rms  /blind  /known  predicted  phase rms  /blind"
+    " Es/N0  locked  right  wrong  off  frequency rms  /blind  /known  predicted  phase rms  /blind"
     "  predicted";
 
 std::string ToLine(const Point& point) {
   const Accuracy& a = point.measured;
-  return absl::StrFormat("%6.2f  %6d  %5d  %5d  %13.2e  %6.2f  %6.2f  %9.2f  %9.4f  %6.2f  %9.2f",
-                         point.snr_db, a.locked, a.right, a.locked_wrong, a.frequency_rms,
-                         point.FrequencyRatio(), a.frequency_rms / point.frequency_known,
-                         point.FrequencyPrediction(), kDegrees * a.phase_rms, point.PhaseRatio(),
-                         point.PhasePrediction());
+  return absl::StrFormat(
+      "%6.2f  %6d  %5d  %5d  %3d  %13.2e  %6.2f  %6.2f  %9.2f  %9.4f  %6.2f  %9.2f", point.snr_db,
+      a.locked, a.right, a.locked_wrong, a.locked_off, a.frequency_rms, point.FrequencyRatio(),
+      a.frequency_rms / point.frequency_known, point.FrequencyPrediction(), kDegrees * a.phase_rms,
+      point.PhaseRatio(), point.PhasePrediction());
 }
 
 }  // namespace
@@ -196,9 +207,9 @@ absl::StatusOr<BenchResult> RunAccuracy(Bench* bench) {
   BenchResult result;
   result.table = EmptyTable();
   bench->Say(
-      "wrong: locked at a wrong frequency. /blind, /known: over the Cramer-Rao bound without and"
-      " with\nknown symbols. predicted: over the measured deviation. Phase at the centre, in"
-      " degrees.");
+      "wrong: locked at a wrong frequency; off: locked, and more than six predicted deviations off."
+      "\n/blind, /known: over the Cramer-Rao bound without and with known symbols. predicted: over"
+      "\nthe measured deviation. Phase at the centre, in degrees.");
   std::vector<Curves> all;
   for (const NamedPoints& constellation : *constellations) {
     const int power = settings.power > 0 ? settings.power : constellation.power;

@@ -107,6 +107,8 @@ Accuracy Compare(const Frames& frames, const std::vector<v1::CarrierResult>& res
     if (right) {
       const double phase_error = WrapPhase(result.phase() - frames.CentrePhase(i),
                                            static_cast<int>(std::max(1U, result.ambiguity())));
+      accuracy.locked_off += locked && (std::abs(error) > 6 * result.frequency_stddev() ||
+                                        std::abs(phase_error) > 6 * result.phase_stddev());
       frequency += error * error;
       phase += phase_error * phase_error;
       frequency_variance += result.frequency_stddev() * result.frequency_stddev();
