@@ -55,7 +55,7 @@ BASEBAND_HOST_DEVICE inline Covariance Sandwich(const Information& information,
 }
 
 // Of the line itself, from its blocks at nu + delta / L: only noise across the line turns it. Added
-// up over the blocks; `turn` as in LineAt::Add, `phase` the line's own, t = centre_b / N.
+// up over the blocks; `turn` as in LineAt::Add, `phase` the line's own, t = LineBlockCentre / N.
 struct LineSpread {
   Information information;
   double square[3] = {};
@@ -143,6 +143,7 @@ struct Evidence {
   double expected_fit = 0.0;  // of the whole frame, if blind; 0 if not
   bool close_peak = false;    // another peak's CoarseFit was within kClose of the best
   bool close_branch = false;  // another branch's of the same peak was
+  bool slips = false;         // the loop cannot be trusted to keep its phase, see PllSlips
 };
 
 // ln of the number of frequencies and phases that were tried: half bins of the line within
@@ -156,7 +157,7 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const Evidence& evidence, bool symbo
                     evidence.fit >= kLeastFitShare * evidence.expected_fit;
   const bool peak = evidence.peak < 0.0 || evidence.peak > evidence.ln_bins + kPeakMargin;
   if (!fits) return peak ? Lock::kBadFit : Lock::kNoPeak;
-  if (evidence.misfit > kMaxMisfit) return Lock::kBadFit;
+  if (evidence.misfit > kMaxMisfit || evidence.slips) return Lock::kBadFit;
   if (evidence.close_peak) return Lock::kAmbiguous;
   // Blind, a branch that cannot be told only makes the phase's period shorter: see AmbiguityOf.
   if (symbols_known && evidence.close_branch) return Lock::kAmbiguous;

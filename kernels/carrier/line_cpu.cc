@@ -186,7 +186,6 @@ int SumLineBlocksSimd(const FrameCpu& frame, Split x, double nu, int length, boo
   const size_t lanes = hn::Lanes(df);
   const auto count = static_cast<size_t>(frame.num_symbols);
   const auto block_length = static_cast<size_t>(length);
-  const size_t num_blocks = (count + block_length - 1) / block_length;
   // A part of a block, or several blocks. Small blocks may begin behind the last symbol: there are
   // LineBlocksRoom of them.
   const size_t group = std::min(kBlock, block_length);
@@ -219,7 +218,7 @@ int SumLineBlocksSimd(const FrameCpu& frame, Split x, double nu, int length, boo
     SumGroups(numbers[3], kBlock, group, &block.square.q, kStep);
     SumGroups(numbers[4], kBlock, group, &block.energy, kStep);
   }
-  return static_cast<int>(num_blocks);
+  return NumLineBlocks(frame.num_symbols, length);
 }
 
 }  // namespace

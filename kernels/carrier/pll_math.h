@@ -72,12 +72,24 @@ BASEBAND_HOST_DEVICE inline void SetPllEstimate(const PllAverage& average, doubl
                     estimate->frequency * (half_centre - centre);
 }
 
-// Linear theory: the loop's phase has a variance of 2 B T / J; its frequency averaged over M
-// symbols is the difference of two such phases over M. J: a symbol's information about the phase.
+// Linear theory: the variance of the loop's phase. J: a symbol's information about the phase.
+BASEBAND_HOST_DEVICE inline double PllVariance(double bandwidth, double information) {
+  return 2.0 * bandwidth / information;
+}
+
+// Whether the loop may slip to the next phase of the constellation within a frame: one whose edge,
+// pi / symmetry, is fewer than kSlip standard deviations away does so every few thousand symbols.
+inline constexpr double kSlip = 4.5;
+BASEBAND_HOST_DEVICE inline bool PllSlips(double bandwidth, double information, int symmetry) {
+  const double edge = kTurn / 2 / symmetry;
+  return !(kSlip * kSlip * PllVariance(bandwidth, information) < edge * edge);
+}
+
+// The loop's frequency averaged over M symbols is the difference of two of its phases over M.
 BASEBAND_HOST_DEVICE inline Covariance PllCovariance(double bandwidth, double information,
                                                      int num_symbols) {
   const double average = num_symbols - num_symbols / 2;
-  const double loop = 2.0 * bandwidth / information;
+  const double loop = PllVariance(bandwidth, information);
   Covariance covariance;
   const double frequency = 2.0 * loop / (average * average);  // (radians per symbol)^2
   covariance.slope = frequency * num_symbols * num_symbols;

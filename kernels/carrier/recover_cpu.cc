@@ -65,8 +65,7 @@ void FrameRecovery::StartSnr() {
 LineAt FrameRecovery::SumBlocks(double delta, int num_blocks, int length) const {
   LineAt at;
   for (int b = 0; b < num_blocks; ++b) {
-    const double centre = b * static_cast<double>(length) + 0.5 * (length - 1);
-    const double tau = (centre - arrays_.frame.centre()) / plan_.points;
+    const double tau = LineBlockCentre(b, length, plan_.num_symbols) / plan_.points;
     at.Add(arrays_.blocks[b].sum, Turn(delta * tau), tau);
   }
   return at;
@@ -202,12 +201,11 @@ void FrameRecovery::SettleOnBin() {
 void FrameRecovery::SpreadOfLine() {
   const Line line = LineOfCarrier(estimate_.frequency);
   const int length = LineBlockLength(plan_.num_symbols);
-  const int num_blocks = LineBlocksRoom(plan_.num_symbols, length);
+  const int num_blocks = NumLineBlocks(plan_.num_symbols, length);
   LineSpread spread;
   for (int b = 0; b < num_blocks; ++b) {
-    const double centre = b * static_cast<double>(length) + 0.5 * (length - 1);
     spread.Add(arrays_.blocks[b], Turned(), Turn(line.phase),
-               (centre - arrays_.frame.centre()) / plan_.num_symbols);
+               LineBlockCentre(b, length, plan_.num_symbols) / plan_.num_symbols);
   }
   spread_ = spread.OfCarrier(plan_.line_power);
 }
@@ -241,8 +239,12 @@ void FrameRecovery::Refine(bool steps) {
     Information information;
     const double step = steps ? Step(table, &information) : 0.0;
     UpdateNoise(view_, sums_, known_moments_, plan_.num_symbols, &estimate_);
-    if (step < kSmallStep && estimate_.table == table) break;
+    if (IsLastRound(step, table, estimate_.table)) break;
   }
+}
+
+double FrameRecovery::LoopInformation() const {
+  return sums_.curvature[0] * sums_.curvature[0] / (sums_.square[0] * plan_.num_symbols);
 }
 
 Covariance FrameRecovery::MethodCovariance() const {
@@ -266,12 +268,9 @@ Covariance FrameRecovery::MethodCovariance() const {
     }
     case Fine::kRemodulate:
       return Sandwich(measured, sums_.square);
-    case Fine::kPll: {
-      const double information =
-          sums_.curvature[0] * sums_.curvature[0] / (sums_.square[0] * plan_.num_symbols);
-      return PllCovariance(static_cast<double>(parameters_.pll_bandwidth), information,
+    case Fine::kPll:
+      return PllCovariance(static_cast<double>(parameters_.pll_bandwidth), LoopInformation(),
                            plan_.num_symbols);
-    }
   }
   return covariance;
 }
@@ -287,6 +286,10 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
     evidence_.misfit = Misfit(view_, histogram_, num_symbols, snr_db, rms / received_rms_);
   }
   if (!symbols_known()) evidence_.expected_fit = num_symbols * ExpectedFit(view_, snr_db);
+  if (parameters_.fine == Fine::kPll) {
+    evidence_.slips =
+        PllSlips(static_cast<double>(parameters_.pll_bandwidth), LoopInformation(), view_.symmetry);
+  }
   result_.fit = static_cast<float>(evidence_.fit);
   result_.lock = DecideLock(evidence_, symbols_known());
   result_.resolved = symbols_known() ? Resolved::kKnownSymbols : Resolved::kNot;

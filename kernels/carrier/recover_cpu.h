@@ -52,6 +52,7 @@ class FrameRecovery {
   double Step(int table, Information* information);
   // S6.
   void Judge(absl::Span<uint8_t> corrected);
+  double LoopInformation() const;
   Covariance MethodCovariance() const;
   void DrawSpectrum(absl::Span<float> curve) const;
 

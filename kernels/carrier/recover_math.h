@@ -45,7 +45,7 @@ inline constexpr double kTurn = 6.283185307179586476925;  // radians
 inline constexpr int kMinFftPoints = 64;
 inline constexpr int kPeaks = 4;
 inline constexpr int kKnownPeaks = 8;  // periodic pilots: the side peaks are within 0.5 %
-inline constexpr int kMaxLineBlocks = 256;
+inline constexpr int kMaxLineBlocks = 64;
 inline constexpr int kLineSteps = 4;
 // The half bin nearest to a line has at least this part of its power (0.887 for N = L).
 inline constexpr float kHalfBinShare = 0.85F;
@@ -60,9 +60,13 @@ inline constexpr int kFitGroup = 64;
 inline constexpr float kDropped = 24.0F;
 inline constexpr int kMaxRounds = 4;
 inline constexpr int kMaxBluntRounds = 6;
-// The last round is the one whose step is below this many standard deviations, in an unchanged
-// table.
-inline constexpr double kSmallStep = 0.1;
+// The last round is the one whose step is below this many standard deviations and whose noise is
+// one table off at most.
+inline constexpr double kSmallStep = 0.25;
+
+BASEBAND_HOST_DEVICE inline bool IsLastRound(double step, int table, int next_table) {
+  return step < kSmallStep && next_table - table <= 1 && table - next_table <= 1;
+}
 
 struct alignas(8) Turned {
   float c = 1.0F;
