@@ -46,8 +46,8 @@ constexpr int BytesPerOutput(OutputFormat format) {
 }
 
 // How the phase is computed. All but kExact are the paper's, for study: see study.h. They mix
-// sample by sample, and know no retunes; their blocks begin at sample 0, have at most
-// kMaxStudySamples and take memory for the phases of all of them.
+// sample by sample, and know no retunes; their blocks begin at sample 0 and have at most
+// kMaxStudySamples.
 inline constexpr int64_t kMaxStudySamples = int64_t{1} << 22;
 enum class NcoMethod : uint8_t {
   kExact,
