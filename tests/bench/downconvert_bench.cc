@@ -222,7 +222,8 @@ int main(int argc, char** argv) {
   namespace dc = baseband::downconvert;
   const int repetitions = argc > 1 ? std::max(1, std::atoi(argv[1])) : 30;
   std::printf("One core, %s; %lld samples a block; processor time.\n\n",
-              hwy::TargetName(hwy::SupportedTargets() & -hwy::SupportedTargets()), static_cast<long long>(dc::kSamples));
+              hwy::TargetName(hwy::SupportedAndGeneratedTargets().front()),
+              static_cast<long long>(dc::kSamples));
   dc::PrintTable("One channel", dc::kCases, std::size(dc::kCases), repetitions);
   dc::PrintTable("Oscillators", dc::kNcoCases, std::size(dc::kNcoCases), repetitions);
   return 0;
