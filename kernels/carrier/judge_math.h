@@ -20,9 +20,9 @@ inline constexpr double kClose = 7.0;
 // A line this far above ln(bins) of the mean is one, though the symbols do not fit the points.
 inline constexpr double kPeakMargin = 5.0;
 // The amplitudes are those of another constellation if they differ by this, see Misfit.
-inline constexpr double kMaxMisfit = 0.1;
+inline constexpr double kMaxMisfit = 0.05;
 // So are the phases if the fit is this share of what the SNR should give.
-inline constexpr double kLeastFitShare = 0.4;
+inline constexpr double kLeastFitShare = 0.25;
 inline constexpr int kMisfitClasses = 64;
 inline constexpr double kMaxKnownForMisfit = 0.1;  // share of the frame
 
