@@ -76,6 +76,7 @@ struct FramesSpec {
 
 struct Frames {
   int num_symbols = 0;
+  int symmetry = 1;               // what the phase can be told modulo: 1 with known symbols
   std::vector<double> frequency;  // of each frame
   std::vector<double> phase;      // of its symbol 0
   std::vector<Complex> sent;
@@ -99,6 +100,7 @@ struct Accuracy {
   int locked_off =
       0;  // locked and right, yet frequency or phase more than six predicted deviations
           // off: a wrong branch of the phase, or a search that ended too early
+  int locked_unsure = 0;  // locked, and the phase told modulo less than the symmetry allows
   // Over the frames that are right; NaN if none is.
   double frequency_rms = NAN;
   double phase_rms = NAN;  // at the centre, modulo 2 pi / ambiguity

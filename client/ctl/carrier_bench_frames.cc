@@ -41,6 +41,7 @@ double Frames::CentrePhase(int frame) const {
 Frames MakeFrames(const FramesSpec& spec) {
   Frames frames;
   frames.num_symbols = spec.num_symbols;
+  frames.symmetry = spec.known.empty() ? spec.constellation->symmetry : 1;
   frames.frequency.resize(spec.count);
   frames.phase.resize(spec.count);
   frames.sent.resize(int64_t{spec.count} * spec.num_symbols);
@@ -104,6 +105,7 @@ Accuracy Compare(const Frames& frames, const std::vector<v1::CarrierResult>& res
     accuracy.locked += locked;
     accuracy.right += right;
     accuracy.locked_wrong += locked && !right;
+    accuracy.locked_unsure += locked && static_cast<int>(result.ambiguity()) > frames.symmetry;
     if (right) {
       const double phase_error = WrapPhase(result.phase() - frames.CentrePhase(i),
                                            static_cast<int>(std::max(1U, result.ambiguity())));
