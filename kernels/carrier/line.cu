@@ -1,5 +1,6 @@
 // Stages S1 and S2: a frame's mean square, amplitudes and SNR, and the line that is left when the
 // modulation is taken off, ready for the FFT.
+#include "kernels/carrier/line_symbol.cuh"
 #include "kernels/carrier/recover_launch.h"
 #include "kernels/carrier/recover_task.cuh"
 #include "kernels/carrier/team.cuh"
@@ -46,10 +47,18 @@ __device__ void CountAmplitudes(Team* team, const FrameView& frame, double mean_
   }
   __syncthreads();
   const auto inverse_rms = static_cast<float>(1.0 / sqrt(mean_square));
-  for (uint32_t n = team->thread(); n < frame.num_symbols; n += team->threads()) {
-    const Iq r = frame.samples.Read(n);
-    const float magnitude = sqrtf(fmaf(r.i, r.i, r.q * r.q));
-    atomicAdd(&memory->counted[AmplitudeBin(magnitude, inverse_rms)], 1U);
+  const uint32_t num_tiles = (frame.num_symbols + kTile - 1) / kTile;
+  for (uint32_t tile = team->thread() / 32; tile < num_tiles; tile += team->threads() / 32) {
+    Iq r[kTileLanes];
+    const uint32_t first = tile * kTile + threadIdx.x % 32;
+    frame.samples.ReadTile(first, frame.num_symbols, r);
+#pragma unroll
+    for (int k = 0; k < kTileLanes; ++k) {
+      if (first + 32 * static_cast<uint32_t>(k) >= frame.num_symbols) break;
+      const float energy = fmaf(r[k].i, r[k].i, r[k].q * r[k].q);
+      const float magnitude = energy * rsqrtf(fmaxf(energy, 1e-36F));
+      atomicAdd(&memory->counted[AmplitudeBin(magnitude, inverse_rms)], 1U);
+    }
   }
   team->Sync();
   for (unsigned bin = threadIdx.x; bin < kAmplitudeBins; bin += kTeamThreads) {
@@ -155,15 +164,7 @@ __device__ double LimitOf(const RecoverTask& task, const FrameView& frame, LineM
 // Writes the line if it is to be transformed, zero-padded to `points`. Returns its energy.
 __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView& frame,
                             const Estimate& estimate, LineMemory* memory, float2* line) {
-  const bool known_line = LineIsKnown(task, frame);
-  const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
-  const Iq* const row = task.model.weight + estimate.table * kWeightNodes;
-  for (unsigned node = threadIdx.x; node < kWeightNodes; node += kTeamThreads) {
-    memory->weights[node] = make_float2(row[node].i, row[node].q);
-  }
-  __syncthreads();
-  ModelView model = task.model;
-  model.weight = reinterpret_cast<const Iq*>(memory->weights);
+  const LineMaker maker(task, frame, estimate, kTeamThreads, memory->weights);
   double totals[1];
   team->Sum(
       frame.num_symbols,
@@ -174,13 +175,7 @@ __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView
         for (int k = 0; k < kTileLanes; ++k) {
           const uint32_t n = first + 32 * static_cast<uint32_t>(k);
           if (n >= frame.num_symbols) break;
-          Iq x;
-          if (known_line) {
-            const Iq s = frame.known[n];
-            x = Multiply({r[k].i * inverse_gain, r[k].q * inverse_gain}, {s.i, -s.q});
-          } else {
-            x = LineSample(model, 0, r[k], inverse_gain);
-          }
+          const Iq x = maker.At(n, r[k]);
           sums[0] = fmaf(x.i, x.i, fmaf(x.q, x.q, sums[0]));
           if (line != nullptr) line[n] = make_float2(x.i, x.q);
         }

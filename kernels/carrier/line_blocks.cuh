@@ -6,6 +6,7 @@
 
 #include "kernels/carrier/judge_math.h"
 #include "kernels/carrier/line_math.h"
+#include "kernels/carrier/line_symbol.cuh"
 #include "kernels/carrier/recover_task.cuh"
 #include "kernels/carrier/team.cuh"
 
@@ -19,31 +20,51 @@ inline constexpr int kMaxParts = kStaged / kPart;  // of what is staged, if bloc
 // banks.
 struct StagedLine {
   float2 symbols[kStaged + kStaged / kPart];
+  float2 weights[kWeightNodes];
   __device__ static unsigned At(unsigned i) { return i + i / kPart; }
 };
 
 // Copies symbols begin .. of the line into memory, as many as there are, up to kStaged.
-__device__ inline void StageLine(const RecoverTask& task, const FrameView& frame,
-                                 const Estimate& estimate, uint32_t begin, StagedLine* memory) {
-  const bool known_line = LineIsKnown(task, frame);
-  const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
-  for (unsigned i = threadIdx.x; i < kStaged; i += kTeamThreads) {
-    const uint32_t n = begin + i;
-    if (n >= frame.num_symbols) break;
-    const Iq x = LineSymbol(task, frame, known_line, estimate.table, inverse_gain, n);
-    memory->symbols[StagedLine::At(i)] = make_float2(x.i, x.q);
+__device__ inline void StageLine(const FrameView& frame, const LineMaker& maker, uint32_t begin,
+                                 StagedLine* memory) {
+  const unsigned warp = threadIdx.x / 32;
+  for (unsigned tile = warp; tile < kStaged / kTile; tile += kTeamWarps) {
+    const unsigned at = tile * kTile + threadIdx.x % 32;
+    Iq r[kTileLanes];
+    frame.samples.ReadTile(begin + at, frame.num_symbols, r);
+#pragma unroll
+    for (int k = 0; k < kTileLanes; ++k) {
+      const uint32_t n = begin + at + 32 * static_cast<uint32_t>(k);
+      if (n >= frame.num_symbols) break;
+      const Iq x = maker.At(n, r[k]);
+      memory->symbols[StagedLine::At(at + 32 * static_cast<unsigned>(k))] = make_float2(x.i, x.q);
+    }
   }
 }
 
+// How the line is turned back: see Rotor, which steps by 32 symbols.
+struct LineTurn {
+  uint64_t start = 0;
+  uint64_t step = 0;
+  Iq onward;  // a symbol
+};
+__device__ inline LineTurn LineTurnOf(double nu, uint32_t num_symbols) {
+  LineTurn turn;
+  turn.start = Turns64(-nu * (0.5 * (num_symbols - 1.0)));
+  turn.step = Turns64(nu);
+  turn.onward = TurnedBack(turn.step);
+  return turn;
+}
+
 // One part of a block of the line: `count` staged symbols, the first of them symbol n.
-__device__ inline LineBlock PartOf(const StagedLine& memory, const Rotor& rotor, Iq onward,
-                                   unsigned at, uint32_t n, unsigned count) {
+__device__ inline LineBlock PartOf(const StagedLine& memory, const LineTurn& turn, unsigned at,
+                                   uint32_t n, unsigned count) {
   LineBlock part;
-  Iq back = rotor.At(n);
+  Iq back = TurnedBack(turn.start + turn.step * n);
   for (unsigned i = 0; i < count; ++i) {
     const float2 x = memory.symbols[StagedLine::At(at + i)];
     const Iq y = Multiply({x.x, x.y}, back);
-    back = Multiply(back, onward);
+    back = Multiply(back, turn.onward);
     part.sum.i += y.i;
     part.sum.q += y.q;
     part.square.i = fmaf(y.i, y.i, fmaf(-y.q, y.q, part.square.i));
@@ -61,24 +82,25 @@ __device__ __forceinline__ void AddTo(LineBlock* sum, const LineBlock& part) {
   sum->energy += part.energy;
 }
 
-// Sums over the blocks of the line, turned back by each of the frequencies (of the line, cycles per
-// symbol; in shared memory), in block 0's `blocks` [peak][kMaxLineBlocks].
-// Stretches of kStaged symbols, or of one block if that is longer, are dealt to the team's blocks.
-// In a stretch of 2048 symbols with blocks of 128 and 4 peaks each thread adds up one part:
-//   thread     0 .. 63    | 64 .. 127 | ..        then block 2 of peak 0 is parts 8 .. 11:
-//   peak, part 0, 0 .. 63 | 1, 0 .. 63 | ..       thread 2 adds them up in this order
+// Sums over the blocks of the line, turned back by each of `turns` (in shared memory), in block 0's
+// `blocks` [peak][kMaxLineBlocks]. Stretches of kStaged symbols, or of one block if that is longer,
+// are dealt to the team's blocks. In a stretch of 2048 symbols with blocks of 512 and one line each
+// thread adds up one part:
+//   thread  0  | 1  | ..  | 255    then block 2 is parts 128 .. 191: thread 2 adds them up in this
+//   part    0  | 1  | ..  | 255    order
 __device__ inline void SumBlocks(Team* team, const RecoverTask& task, const FrameView& frame,
-                                 const Estimate& estimate, int num_peaks, const double* frequencies,
+                                 const Estimate& estimate, int num_peaks, const LineTurn* turns,
                                  StagedLine* memory, LineBlock* blocks, LineBlock* parts) {
   const auto length = static_cast<unsigned>(LineBlockLength(static_cast<int>(frame.num_symbols)));
   const unsigned part_length = min(length, static_cast<unsigned>(kPart));
   const unsigned stretch = max(length, static_cast<unsigned>(kStaged));
   LineBlock* const results = team->Of(blocks, 0);
+  const LineMaker maker(task, frame, estimate, kTeamThreads, memory->weights);
   for (uint32_t begin = team->rank() * stretch; begin < frame.num_symbols;
        begin += team->size() * stretch) {
     for (uint32_t staged = begin; staged < min(begin + stretch, frame.num_symbols);
          staged += kStaged) {
-      StageLine(task, frame, estimate, staged, memory);
+      StageLine(frame, maker, staged, memory);
       __syncthreads();
       const unsigned count = min(static_cast<unsigned>(kStaged), frame.num_symbols - staged);
       const unsigned num_parts = (count + part_length - 1) / part_length;
@@ -87,11 +109,9 @@ __device__ inline void SumBlocks(Team* team, const RecoverTask& task, const Fram
            item += kTeamThreads) {
         const unsigned peak = item / num_parts;
         const unsigned part = item - peak * num_parts;
-        const double frequency = frequencies[peak];
-        const Rotor rotor(frequency, 0.0, frame.num_symbols);
         const unsigned at = part * part_length;
-        const LineBlock sum = PartOf(*memory, rotor, TurnedBack(Turns64(frequency)), at,
-                                     staged + at, min(part_length, count - at));
+        const LineBlock sum =
+            PartOf(*memory, turns[peak], at, staged + at, min(part_length, count - at));
         if (parts_per_block == 1) {
           results[peak * kMaxLineBlocks + staged / length + part] = sum;
         } else {

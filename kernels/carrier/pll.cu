@@ -48,6 +48,14 @@ __device__ Loop LoopOf(const RecoverTask& task, uint32_t f) {
   return loop;
 }
 
+// PllState::Step with gains in turns: no quotient in a chain that every symbol waits for.
+__device__ __forceinline__ void Step(const PllGains& gains_in_turns, Iq z, Iq nearest,
+                                     float inverse_energy, PllState* state) {
+  const double error = fmaf(z.q, nearest.i, -z.i * nearest.q) * inverse_energy;
+  state->frequency += gains_in_turns.integral * error;
+  state->turns += state->frequency + gains_in_turns.proportional * error;
+}
+
 // One symbol; returns it turned back.
 __device__ Iq StepLoop(const PllGains& gains, const NearestView& nearest, uint32_t n, Iq r,
                        Loop* loop) {
@@ -60,11 +68,11 @@ __device__ Iq StepLoop(const PllGains& gains, const NearestView& nearest, uint32
   Iq sent;
   if (loop->known != nullptr) sent = loop->known[n];
   if (sent.i != 0.0F || sent.q != 0.0F) {
-    state.Step(gains, z, sent, 1.0F / fmaf(sent.i, sent.i, sent.q * sent.q));
+    Step(gains, z, sent, 1.0F / fmaf(sent.i, sent.i, sent.q * sent.q), &state);
   } else {
     float inverse_energy = 0.0F;
     const Iq decided = NearestPoint(nearest, z, &inverse_energy);
-    state.Step(gains, z, decided, inverse_energy);
+    Step(gains, z, decided, inverse_energy, &state);
   }
   return turned;
 }
@@ -79,15 +87,19 @@ __global__ void __launch_bounds__(32)
   Loop loop = LoopOf(task, f);
   NearestView nearest = task.model.nearest;
   if (nearest_bytes != 0) nearest = CopyNearest<kKind>(nearest, nearest_memory, 32);
-  const PllGains gains = PllGainsOf(task.parameters.pll_bandwidth, task.parameters.pll_damping);
+  PllGains gains = PllGainsOf(task.parameters.pll_bandwidth, task.parameters.pll_damping);
+  gains.proportional /= kTurn;
+  gains.integral /= kTurn;
   uint32_t longest = loop.num_symbols;
   for (int apart = 16; apart > 0; apart /= 2) {
     longest = max(longest, __shfl_xor_sync(0xffffffffU, longest, apart));
   }
   __syncwarp();
   for (uint32_t begin = 0; begin < longest; begin += kSteps) {
+    // Unrolled, so that many loads are under way.
+#pragma unroll 16
     for (unsigned i = 0; i < kFrames; ++i) {
-      Samples samples = loop.samples;
+      Samples samples;
       samples.data = reinterpret_cast<const uint8_t*>(
           __shfl_sync(0xffffffffU, reinterpret_cast<unsigned long long>(loop.samples.data),
                       static_cast<int>(i)));

@@ -120,7 +120,7 @@ class Devices {
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
         cudaDeviceGetAttribute(&state->multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "cudaDeviceGetAttribute"));
-    BASEBAND_RETURN_IF_ERROR(PreparePeaks());
+    BASEBAND_RETURN_IF_ERROR(PrepareLines());
     BASEBAND_RETURN_IF_ERROR(PrepareRefine());
     BASEBAND_RETURN_IF_ERROR(PrepareSweep());
     BASEBAND_RETURN_IF_ERROR(PreparePll());
@@ -247,20 +247,19 @@ class Rounds {
     auto* const states = reinterpret_cast<FrameState*>(workspace + line_bytes);
     const int blocks = 4 * state_.multiprocessors;
 
-    const auto per_pass =
-        static_cast<size_t>(line_frames == 0 ? static_cast<int64_t>(count) : line_frames);
+    const bool searches = task_.parameters.coarse != Coarse::kNone;
+    const size_t per_pass = searches ? static_cast<size_t>(line_frames) : count;
     for (size_t i = 0; i < count; i += per_pass) {
       const size_t here = std::min(per_pass, count - i);
       task_.frames = batch_.frames + begin + i;
       task_.num_frames = static_cast<uint32_t>(here);
       task_.states = states + i;
-      task_.line = line_frames == 0 ? nullptr : line;
+      task_.line = searches ? line : nullptr;
       const int cluster = ClusterFor(static_cast<int64_t>(here), 4);
       BASEBAND_RETURN_IF_ERROR(LaunchLine(task_, cluster, 8 * blocks, stream_));
-      if (line_frames != 0) {
-        BASEBAND_RETURN_IF_ERROR(
-            state_.plans.Forward(task_.log2_line, static_cast<int64_t>(here), line, work, stream_));
-      }
+      if (!searches) continue;
+      BASEBAND_RETURN_IF_ERROR(
+          state_.plans.Forward(task_.log2_line, static_cast<int64_t>(here), line, work, stream_));
       BASEBAND_RETURN_IF_ERROR(LaunchPeaks(
           task_, std::max(cluster, LeastPeakCluster(task_.log2_line)), 8 * blocks, stream_));
       if (task_.parameters.want_curve && task_.parameters.fine != Fine::kSweep) {
@@ -274,18 +273,30 @@ class Rounds {
     const int cluster = ClusterFor(static_cast<int64_t>(count), 2);
     uint8_t* const rest =
         workspace + line_bytes + AlignUp(static_cast<int64_t>(count * sizeof(FrameState)));
+    BASEBAND_RETURN_IF_ERROR(
+        LaunchLines(task_, ClusterFor(static_cast<int64_t>(count), 4), blocks, stream_));
     switch (task_.parameters.fine) {
       case Fine::kSweep:
         return RunSweep(rest, cluster, blocks);
       case Fine::kPll:
-        BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, {true, false}, cluster, blocks, stream_));
+        BASEBAND_RETURN_IF_ERROR(Settle(cluster, blocks));
         task_.turned = reinterpret_cast<float2*>(rest);
         task_.turned_row = static_cast<uint32_t>(LoopBytes(longest_) / 8);
         BASEBAND_RETURN_IF_ERROR(LaunchPll(task_, stream_));
         return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
+      case Fine::kNone:
+        BASEBAND_RETURN_IF_ERROR(Settle(cluster, blocks));
+        return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
       default:
         return LaunchRefine(task_, {true, true}, cluster, blocks, stream_);
     }
+  }
+
+  // S4, and from there to the whole bin.
+  absl::Status Settle(int cluster, int blocks) {
+    BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, {true, false}, cluster, blocks, stream_));
+    if (task_.parameters.coarse == Coarse::kNone) return absl::OkStatus();
+    return LaunchCarrierLine(task_, true, cluster, blocks, stream_);
   }
 
   absl::Status RunSweep(uint8_t* memory, int cluster, int blocks) {
@@ -293,15 +304,12 @@ class Rounds {
     sweep.shape = ShapeSweep(task_.parameters, shortest_, longest_);
     sweep.memory = memory;
     // Without a coarse stage the candidates' lines are the only ones to choose among.
-    const bool chooses_first = task_.parameters.coarse != Coarse::kNone;
-    if (chooses_first) {
-      BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, {true, false}, cluster, blocks, stream_));
-    }
+    const bool searched = task_.parameters.coarse != Coarse::kNone;
+    if (searched) BASEBAND_RETURN_IF_ERROR(Settle(cluster, blocks));
     BASEBAND_RETURN_IF_ERROR(LaunchSweepLines(task_, sweep, cluster, blocks, stream_));
-    if (!chooses_first) {
-      BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, {true, false}, cluster, blocks, stream_));
-    }
+    if (!searched) BASEBAND_RETURN_IF_ERROR(Settle(cluster, blocks));
     BASEBAND_RETURN_IF_ERROR(LaunchSweep(task_, sweep, stream_));
+    BASEBAND_RETURN_IF_ERROR(LaunchCarrierLine(task_, false, cluster, blocks, stream_));
     return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
   }
 

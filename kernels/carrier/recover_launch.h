@@ -41,9 +41,15 @@ absl::Status LaunchTeams(Kernel kernel, const char* name, const RecoverTask& tas
 // S1, S2: statistics, SNR, the line.
 absl::Status LaunchLine(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream);
 
-// S3: peaks of the transformed line; of the line as it is if task.line is null.
-absl::Status PreparePeaks();
+// S3: peaks of the transformed line; then lines where they are, or one at f = 0 if there was no
+// search.
 absl::Status LaunchPeaks(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream);
+absl::Status PrepareLines();
+absl::Status LaunchLines(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream);
+// The spread of the line where the estimate is; `settles`: on the whole bin, to which the estimate
+// moves.
+absl::Status LaunchCarrierLine(const RecoverTask& task, bool settles, int cluster, int max_blocks,
+                               cudaStream_t stream);
 // The least `cluster` for a spectrum of this length.
 int LeastPeakCluster(int log2_line);
 

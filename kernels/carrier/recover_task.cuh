@@ -23,10 +23,16 @@ struct RefinedLine {
   double phase = 0.0;
   double lambda = 0.0;
   Covariance covariance;  // of the carrier, if this line is it
-  // The stronger of the whole bins around it, for the methods that begin there.
-  double bin_nu = 0.0;
-  double bin_phase = 0.0;
-  Covariance bin_covariance;
+  double bin_nu = 0.0;    // the stronger of the whole bins around it
+};
+
+// What the spectrum shows of a peak.
+struct SpectrumPeak {
+  int32_t half_bin = 0;
+  float power = 0.0F;
+  // Of the whole bins half_bin / 2 - 1 .. + 2, negative beyond the range: the line's own are among
+  // them.
+  float bins[4] = {};
 };
 
 // A frame on its way through the kernels; in the workspace.
@@ -37,19 +43,23 @@ struct FrameState {
   Covariance covariance;       // of the line that was chosen
   double best_lambda = 0.0;
   double second_lambda = 0.0;
-  double line_energy = 0.0;  // sum |x_n|^2
+  double line_energy = 0.0;   // sum |x_n|^2
+  double chosen_phase = 0.0;  // of the line that was chosen, where it was refined
+  double chosen_bin = 0.0;    // cycles per symbol of that line: the stronger whole bin around it
   double received_rms = 0.0;
   int32_t blunt_table = 0;  // see BluntTable
   // Of Fine::kPll; its estimate has zeros in their place once the loop has turned the symbols back.
   double loop_frequency = 0.0;
   double loop_phase = 0.0;
+  int32_t num_peaks = 0;
   int32_t num_lines = 0;
   uint8_t bad = 0;     // a symbol is not finite or too large
   uint8_t silent = 0;  // no energy
   uint8_t close_peak = 0;
   uint8_t close_branch = 0;
   KnownMoments known;
-  RefinedLine lines[kKnownPeaks];  // strongest first
+  SpectrumPeak peaks[kKnownPeaks];  // strongest first
+  RefinedLine lines[kKnownPeaks];   // strongest first
   uint32_t histogram[kAmplitudeBins];
 };
 
@@ -172,15 +182,6 @@ __device__ inline int CurvePoints(const RecoverTask& task, int num_symbols) {
   return CurvePointsOf(
       PlanFrame(task.model, parameters.coarse, max_frequency, false, 1 << task.log2_line)
           .last_half_bin);
-}
-
-// Symbol n of the line.
-__device__ inline Iq LineSymbol(const RecoverTask& task, const FrameView& frame, bool known_line,
-                                int table, float inverse_gain, uint32_t n) {
-  const Iq r = frame.samples.Read(n);
-  if (!known_line) return LineSample(task.model, table, r, inverse_gain);
-  const Iq s = frame.known[n];
-  return Multiply({r.i * inverse_gain, r.q * inverse_gain}, {s.i, -s.q});
 }
 
 __device__ inline FramePlan PlanOf(const RecoverTask& task, const FrameView& frame,

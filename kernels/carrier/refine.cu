@@ -38,22 +38,14 @@ __device__ void Hypothesize(Team* team, const RecoverTask& task, const FrameView
   table->Load(blunt);
   const Choice choice = ChooseHypothesis(team, frame, plan, *state, *table, &memory->hypotheses);
   if (team->rank() == 0 && threadIdx.x == 0) {
-    const Fine fine = task.parameters.fine;
     const RefinedLine& line = state->lines[choice.line];
-    Estimate* const estimate = &state->estimate;
-    SetHypothesis(plan, line, choice.number, estimate);
-    state->coarse_frequency = estimate->frequency;
+    SetHypothesis(plan, line, choice.number, &state->estimate);
+    const bool sweeps_around_zero =
+        task.parameters.coarse == Coarse::kNone && task.parameters.fine == Fine::kSweep;
+    state->coarse_frequency = sweeps_around_zero ? 0.0 : state->estimate.frequency;
     state->covariance = line.covariance;
-    if (fine == Fine::kNone || fine == Fine::kSweep || fine == Fine::kPll) {
-      // On the whole bin; the branch stays the same.
-      const double turns = line.bin_phase - line.phase;
-      estimate->frequency = line.bin_nu / plan.line_power;
-      estimate->phase += (turns - floor(turns + 0.5)) / plan.line_power;
-    }
-    if (fine == Fine::kNone) state->covariance = line.bin_covariance;
-    if (fine == Fine::kSweep) {
-      state->coarse_frequency = task.parameters.coarse == Coarse::kNone ? 0.0 : estimate->frequency;
-    }
+    state->chosen_phase = line.phase;
+    state->chosen_bin = line.bin_nu;
     state->blunt_table = blunt;
     state->close_peak = choice.close_peak ? 1 : 0;
     state->close_branch = choice.close_branch ? 1 : 0;
@@ -84,6 +76,10 @@ __device__ Evidence EvidenceOf(const RecoverTask& task, const FrameView& frame,
   return evidence;
 }
 
+__device__ double LoopInformation(const FitSums<double>& sums, int num_symbols) {
+  return sums.curvature[0] * sums.curvature[0] / (sums.square[0] * num_symbols);
+}
+
 __device__ Covariance CovarianceOf(const RecoverTask& task, const FramePlan& plan,
                                    const FrameState& state, const FitSums<double>& sums,
                                    int num_symbols) {
@@ -109,10 +105,8 @@ __device__ Covariance CovarianceOf(const RecoverTask& task, const FramePlan& pla
     case Fine::kRemodulate:
       return Sandwich(measured, sums.square);
     case Fine::kPll: {
-      const double information =
-          sums.curvature[0] * sums.curvature[0] / (sums.square[0] * num_symbols);
-      return PllCovariance(static_cast<double>(task.parameters.pll_bandwidth), information,
-                           num_symbols);
+      return PllCovariance(static_cast<double>(task.parameters.pll_bandwidth),
+                           LoopInformation(sums, num_symbols), num_symbols);
     }
   }
   return covariance;
@@ -123,8 +117,11 @@ __device__ Result ResultOf(const RecoverTask& task, const FrameView& frame, cons
                            const FrameState& state, const FineState& fine, double misfit) {
   const auto num_symbols = static_cast<int>(frame.num_symbols);
   const bool symbols_known = frame.known != nullptr;
-  const Evidence evidence = EvidenceOf(task, frame, plan, state, fine, misfit);
-  const int order = AmbiguityOf(task.model, symbols_known, evidence.close_branch);
+  Evidence evidence = EvidenceOf(task, frame, plan, state, fine, misfit);
+  if (task.parameters.fine == Fine::kPll) {
+    evidence.slips = PllSlips(static_cast<double>(task.parameters.pll_bandwidth),
+                              LoopInformation(fine.sums, num_symbols), task.model.symmetry);
+  }
   Estimate found = fine.estimate;
   if (task.parameters.fine == Fine::kPll) {
     found.frequency = state.loop_frequency;
@@ -132,7 +129,10 @@ __device__ Result ResultOf(const RecoverTask& task, const FrameView& frame, cons
   }
   Result result;
   SetEstimate(found, CovarianceOf(task, plan, state, fine.sums, num_symbols),
-              task.parameters.reference, num_symbols, order, &result);
+              task.parameters.reference, num_symbols, symbols_known ? 1 : task.model.symmetry,
+              &result);
+  result.ambiguity =
+      static_cast<uint8_t>(AmbiguityOf(task.model, symbols_known, evidence.close_branch));
   result.coarse_frequency = state.coarse_frequency;
   if (task.parameters.coarse != Coarse::kNone) {
     result.peak_ratio = static_cast<float>(state.best_lambda / state.second_lambda);

@@ -14,8 +14,9 @@ namespace baseband::carrier {
 
 // The sums of a frame at an estimate; `table` is the estimate's.
 template <bool kShared>
-__device__ FitSums<double> SumFit(Team* team, const FrameView& frame, const Estimate& estimate,
-                                  const SoftTable<kShared>& table) {
+__device__ __noinline__ FitSums<double> SumFit(Team* team, const FrameView& frame,
+                                               const Estimate& estimate,
+                                               const SoftTable<kShared>& table) {
   const Rotor rotor(estimate.frequency, estimate.phase, frame.num_symbols);
   const ModelView view = table.view();
   const float two_over_noise = table.two_over_noise();
@@ -132,7 +133,7 @@ __device__ void Remodulate(Team* team, const RecoverTask& task, const FrameView&
                 : 0.0;
       UpdateNoise(task.model, sums, state.known, static_cast<int>(frame.num_symbols),
                   &fine->estimate);
-      fine->is_last = step < kSmallStep && fine->estimate.table == estimate.table;
+      fine->is_last = IsLastRound(step, estimate.table, fine->estimate.table);
     }
     __syncthreads();
     if (fine->is_last) break;

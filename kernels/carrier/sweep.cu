@@ -2,7 +2,7 @@
 // sums of the line; equation 8 for every candidate and tile of symbols; the least of the sums.
 #include <cmath>
 
-#include "kernels/carrier/line_blocks.cuh"
+#include "kernels/carrier/line_symbol.cuh"
 #include "kernels/carrier/recover_launch.h"
 #include "kernels/carrier/recover_task.cuh"
 #include "kernels/carrier/sweep.cuh"
@@ -53,6 +53,7 @@ SweepArrays Divide(const SweepTask& sweep, int64_t num_frames) {
 // block, or 32 symbols of several: a block of 8 symbols then has lanes 8 b .. 8 b + 7.
 __global__ void __launch_bounds__(kTeamThreads)
     SweepBlockKernel(const __grid_constant__ RecoverTask task, SweepArrays arrays) {
+  __shared__ float2 weights[kWeightNodes];
   Team team(nullptr);
   const unsigned lane = threadIdx.x % 32;
   const unsigned num_teams = gridDim.x / team.size();
@@ -66,14 +67,13 @@ __global__ void __launch_bounds__(kTeamThreads)
         SweepBlockLength(task.parameters, power, static_cast<int>(frame.num_symbols)));
     const unsigned stretch = max(length, 32U);
     const Rotor rotor(state.coarse_frequency * power, 0.0, frame.num_symbols);
-    const auto inverse_gain = static_cast<float>(1.0 / state.estimate.gain);
+    const LineMaker maker(task, frame, state.estimate, kTeamThreads, weights);
     Iq* const blocks = arrays.blocks + static_cast<size_t>(f) * arrays.most_blocks;
     for (uint32_t begin = team.thread() / 32 * stretch; begin < frame.num_symbols;
          begin += team.threads() / 32 * stretch) {
       Iq sum;
       for (uint32_t n = begin + lane; n < min(begin + stretch, frame.num_symbols); n += 32) {
-        const Iq x = LineSymbol(task, frame, known_line, state.estimate.table, inverse_gain, n);
-        const Iq y = Multiply(x, rotor.At(n));
+        const Iq y = Multiply(maker.At(n, frame.samples.Read(n)), rotor.At(n));
         sum.i += y.i;
         sum.q += y.q;
       }
@@ -84,6 +84,7 @@ __global__ void __launch_bounds__(kTeamThreads)
       const uint32_t n = begin + lane;
       if (lane % min(length, 32U) == 0 && n < frame.num_symbols) blocks[n / length] = sum;
     }
+    __syncthreads();  // `weights` may change again
   }
 }
 
@@ -160,7 +161,6 @@ __global__ void __launch_bounds__(32)
   line.phase = arrays.turns[row + static_cast<size_t>(best)];
   line.lambda = power[best] / state->line_energy;
   line.bin_nu = line.nu;
-  line.bin_phase = line.phase;
   state->lines[0] = line;
   state->num_lines = 1;
 }

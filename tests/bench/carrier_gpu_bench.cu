@@ -305,7 +305,7 @@ int main(int argc, char** argv) {
   for (const Case& c : {Case{"QPSK", 32400, 10.0}, Case{"16APSK 3/4", 16200, 5.0},
                         Case{"64APSK 128/180", 10800, 1.5}, Case{"128APSK 135/180", 9257, 0.7},
                         Case{"256APSK 135/180", 8100, 0.35}}) {
-    Workload work(c.name, c.num_symbols, num_frames, 3.0);
+    Workload work(c.name, c.num_symbols, num_frames, 4.0);
     Parameters parameters;
     work.Run(parameters, "default", 20.0, stream.get());
     parameters.fine = Fine::kInterpolate;
@@ -319,7 +319,7 @@ int main(int argc, char** argv) {
     if (forms) RunPaperForms(work, parameters, ours, stream.get());
   }
   for (const int n : {1000, 32400, 1 << 20}) {
-    Workload work("QPSK", n, 1, 3.0);
+    Workload work("QPSK", n, 1, 4.0);
     Parameters parameters;
     work.Run(parameters, "one frame", 0.0, stream.get());
   }
