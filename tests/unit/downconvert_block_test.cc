@@ -127,8 +127,8 @@ TEST_F(DownconvertBlockTest, UnknownEnumeratorsAreRefused) {
   channels_[0].output = static_cast<OutputFormat>(3);
   ExpectRefusal("channels[0].output_format 3");
   channels_[0].output = OutputFormat::kInt16;
-  channels_[0].nco = static_cast<NcoMethod>(6);
-  ExpectRefusal("channels[0].nco 6");
+  channels_[0].nco = static_cast<NcoMethod>(7);
+  ExpectRefusal("channels[0].nco 7");
   block_.format = static_cast<InputFormat>(6);
   ExpectRefusal("sample_format 6");
 }
