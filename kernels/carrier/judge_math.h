@@ -24,7 +24,8 @@ inline constexpr double kMaxMisfit = 0.05;
 // So are the phases if the fit is this share of what the SNR should give.
 inline constexpr double kLeastFitShare = 0.25;
 inline constexpr int kMisfitClasses = 64;
-inline constexpr double kMaxKnownForMisfit = 0.1;  // share of the frame
+// Of the frame: known symbols need not be the constellation's, and they are in the histogram too.
+inline constexpr double kMaxKnownForMisfit = 0.02;
 
 // Variances; of the phase in radians at the centre, and of the radians gained over N symbols.
 struct Covariance {

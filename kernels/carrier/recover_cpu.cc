@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 #include "kernels/carrier/pll_math.h"
 
@@ -115,8 +116,12 @@ void FrameRecovery::FindLines() {
     lines_[num_lines_++] = RefineLine(0.5 * peaks[k].half_bin / plan_.points);
   }
   num_lines_ = std::max(num_lines_, 1);  // a spectrum of zeros has a line of 0 at 0
-  std::stable_sort(lines_, lines_ + num_lines_,
-                   [](const Line& a, const Line& b) { return a.lambda > b.lambda; });
+  // Insertion: stable, and it allocates nothing.
+  for (int k = 1; k < num_lines_; ++k) {
+    for (int at = k; at > 0 && lines_[at].lambda > lines_[at - 1].lambda; --at) {
+      std::swap(lines_[at], lines_[at - 1]);
+    }
+  }
   if (num_lines_ > 1) second = std::max(second, lines_[1].lambda);
   evidence_.peak = lines_[0].lambda;
   result_.peak_ratio = static_cast<float>(lines_[0].lambda / second);
