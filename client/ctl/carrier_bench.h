@@ -76,6 +76,7 @@ struct FramesSpec {
 
 struct Frames {
   int num_symbols = 0;
+  int symmetry = 1;               // what the phase can be told modulo: 1 with known symbols
   std::vector<double> frequency;  // of each frame
   std::vector<double> phase;      // of its symbol 0
   std::vector<Complex> sent;
@@ -96,13 +97,16 @@ struct Accuracy {
   int locked = 0;
   int right = 0;         // the frequency is within `tolerance`
   int locked_wrong = 0;  // locked, yet not right: must not be
+  int locked_off =
+      0;  // locked and right, yet frequency or phase more than six predicted deviations
+          // off: a wrong branch of the phase, or a search that ended too early
+  int locked_unsure = 0;  // locked, and the phase told modulo less than the symmetry allows
   // Over the frames that are right; NaN if none is.
   double frequency_rms = NAN;
   double phase_rms = NAN;  // at the centre, modulo 2 pi / ambiguity
   // Root of the mean predicted variance, over the same.
   double frequency_predicted = NAN;
   double phase_predicted = NAN;
-
 };
 Accuracy Compare(const Frames& frames, const std::vector<v1::CarrierResult>& results,
                  double tolerance);

@@ -40,6 +40,16 @@ struct Curves {
   std::vector<Point> points;
 };
 
+// As many as there are colours: "16APSK", and one each for all of "PSK" and "QAM".
+std::string Family(const std::string& name) {
+  for (const char* kind : {"APSK", "QAM", "PSK"}) {
+    if (const size_t at = name.find(kind); at != std::string::npos) {
+      return kind[0] == 'A' ? name.substr(0, at + 4) : kind;
+    }
+  }
+  return name;
+}
+
 PlotPanel Panel(const std::string& label, const std::vector<Curves>& curves,
                 double (Point::*ratio)() const) {
   PlotPanel panel;
@@ -47,11 +57,11 @@ PlotPanel Panel(const std::string& label, const std::vector<Curves>& curves,
   panel.linear = true;
   panel.y_low = 0;
   panel.y_high = 3;
-  // Many curves are told apart by their number of points only: "16APSK", "256QAM".
+  // Many curves are told apart by their family only.
   const bool families = curves.size() > 8;
   std::map<std::string, int> styles;
   for (const Curves& curve : curves) {
-    const std::string family = curve.name.substr(0, curve.name.find(' '));
+    const std::string family = Family(curve.name);
     const auto style = styles.emplace(family, static_cast<int>(styles.size()));
     PlotSeries series;
     series.label = families ? family : curve.name;
@@ -121,66 +131,46 @@ absl::StatusOr<Point> MeasurePoint(Bench* bench, FramesSpec spec, double above_d
   return point;
 }
 
-Table EmptyTable() {
-  return Table({"constellation",
-                "symbols",
-                "power",
-                "snr_db",
-                "snr_above_operating_db",
-                "frames",
-                "locked",
-                "right",
-                "locked_wrong",
-                "frequency_rms",
-                "frequency_predicted",
-                "frequency_bound_known",
-                "frequency_bound_blind",
-                "frequency_over_blind_bound",
-                "frequency_predicted_over_rms",
-                "phase_rms",
-                "phase_predicted",
-                "phase_bound_known",
-                "phase_bound_blind",
-                "phase_over_blind_bound",
-                "phase_predicted_over_rms"});
-}
-
-std::vector<Table::Cell> ToRow(const FramesSpec& spec, int power, const Point& point) {
+Table::Row ToRow(const FramesSpec& spec, int power, const Point& point) {
   const Accuracy& a = point.measured;
-  return {spec.constellation->name,
-          static_cast<double>(spec.num_symbols),
-          static_cast<double>(power),
-          point.snr_db,
-          point.above_db,
-          static_cast<double>(a.frames),
-          static_cast<double>(a.locked),
-          static_cast<double>(a.right),
-          static_cast<double>(a.locked_wrong),
-          a.frequency_rms,
-          a.frequency_predicted,
-          point.frequency_known,
-          point.frequency_blind,
-          point.FrequencyRatio(),
-          point.FrequencyPrediction(),
-          a.phase_rms,
-          a.phase_predicted,
-          point.phase_known,
-          point.phase_blind,
-          point.PhaseRatio(),
-          point.PhasePrediction()};
+  return {{"constellation", spec.constellation->name},
+          {"symbols", static_cast<double>(spec.num_symbols)},
+          {"power", static_cast<double>(power)},
+          {"snr_db", point.snr_db},
+          {"snr_above_operating_db", point.above_db},
+          {"frames", static_cast<double>(a.frames)},
+          {"locked", static_cast<double>(a.locked)},
+          {"right", static_cast<double>(a.right)},
+          {"locked_wrong", static_cast<double>(a.locked_wrong)},
+          {"locked_off", static_cast<double>(a.locked_off)},
+          {"locked_unsure", static_cast<double>(a.locked_unsure)},
+          {"frequency_rms", a.frequency_rms},
+          {"frequency_predicted", a.frequency_predicted},
+          {"frequency_bound_known", point.frequency_known},
+          {"frequency_bound_blind", point.frequency_blind},
+          {"frequency_over_blind_bound", point.FrequencyRatio()},
+          {"frequency_predicted_over_rms", point.FrequencyPrediction()},
+          {"phase_rms", a.phase_rms},
+          {"phase_predicted", a.phase_predicted},
+          {"phase_bound_known", point.phase_known},
+          {"phase_bound_blind", point.phase_blind},
+          {"phase_over_blind_bound", point.PhaseRatio()},
+          {"phase_predicted_over_rms", point.PhasePrediction()}};
 }
 
 constexpr char kHead[] =
-    " Es/N0  locked  right  wrong  frequency rms  /blind  /known  predicted  phase rms  /blind"
+    " Es/N0  locked  right  wrong  off  unsure  frequency rms  /blind  /known  predicted  phase "
+    "rms  /blind"
     "  predicted";
 
 std::string ToLine(const Point& point) {
   const Accuracy& a = point.measured;
-  return absl::StrFormat("%6.2f  %6d  %5d  %5d  %13.2e  %6.2f  %6.2f  %9.2f  %9.4f  %6.2f  %9.2f",
-                         point.snr_db, a.locked, a.right, a.locked_wrong, a.frequency_rms,
-                         point.FrequencyRatio(), a.frequency_rms / point.frequency_known,
-                         point.FrequencyPrediction(), kDegrees * a.phase_rms, point.PhaseRatio(),
-                         point.PhasePrediction());
+  return absl::StrFormat(
+      "%6.2f  %6d  %5d  %5d  %3d  %6d  %13.2e  %6.2f  %6.2f  %9.2f  %9.4f  %6.2f  %9.2f",
+      point.snr_db, a.locked, a.right, a.locked_wrong, a.locked_off, a.locked_unsure,
+      a.frequency_rms, point.FrequencyRatio(), a.frequency_rms / point.frequency_known,
+      point.FrequencyPrediction(), kDegrees * a.phase_rms, point.PhaseRatio(),
+      point.PhasePrediction());
 }
 
 }  // namespace
@@ -194,11 +184,13 @@ absl::StatusOr<BenchResult> RunAccuracy(Bench* bench) {
   const std::vector<double> above_db =
       settings.snr_db.empty() ? std::vector<double>{-2, 0, 2, 4, 6, 8, 10} : settings.snr_db;
   BenchResult result;
-  result.table = EmptyTable();
   bench->Say(
-      "wrong: locked at a wrong frequency. /blind, /known: over the Cramer-Rao bound without and"
-      " with\nknown symbols. predicted: over the measured deviation. Phase at the centre, in"
-      " degrees.");
+      "wrong: locked at a wrong frequency. off: locked, and more than six predicted deviations off."
+      "\nunsure: locked, with a phase told modulo less than the symmetry allows. /blind, /known: "
+      "over"
+      "\nthe Cramer-Rao bound without and with known symbols. predicted: over the measured "
+      "deviation."
+      "\nPhase at the centre, in degrees.");
   std::vector<Curves> all;
   for (const NamedPoints& constellation : *constellations) {
     const int power = settings.power > 0 ? settings.power : constellation.power;

@@ -149,9 +149,6 @@ absl::StatusOr<BenchResult> RunFigure13(Bench* bench) {
   const std::vector<Method> methods = Methods(GroupOf(spec));
 
   BenchResult result;
-  result.table = Table({"method", "snr_db", "frames", "nmse", "nmse_times_snr", "noise_drawn",
-                        "nmse_over_noise_drawn", "theory", "locked", "frequency_rms",
-                        "frequency_rms_over_known_bound"});
   std::vector<std::vector<double>> nmse(methods.size());
   std::string head = " Es/N0   theory";
   for (const Method& method : methods) {
@@ -175,11 +172,17 @@ absl::StatusOr<BenchResult> RunFigure13(Bench* bench) {
       const Accuracy accuracy = Compare(frames, recovered->frames, 1);
       const double bound = FrequencyBound(KnownInformation(snr), kSymbols);
       nmse[m].push_back(energies.error / energies.sent);
-      result.table.Add({methods[m].key, snr_db[i], static_cast<double>(spec.count), nmse[m].back(),
-                        nmse[m].back() * snr, energies.noise / energies.sent,
-                        energies.error / energies.noise, 1 / snr,
-                        static_cast<double>(accuracy.locked), accuracy.frequency_rms,
-                        accuracy.frequency_rms / bound});
+      result.table.Add({{"method", methods[m].key},
+                        {"snr_db", snr_db[i]},
+                        {"frames", static_cast<double>(spec.count)},
+                        {"nmse", nmse[m].back()},
+                        {"nmse_times_snr", nmse[m].back() * snr},
+                        {"noise_drawn", energies.noise / energies.sent},
+                        {"nmse_over_noise_drawn", energies.error / energies.noise},
+                        {"theory", 1 / snr},
+                        {"locked", static_cast<double>(accuracy.locked)},
+                        {"frequency_rms", accuracy.frequency_rms},
+                        {"frequency_rms_over_known_bound", accuracy.frequency_rms / bound}});
       absl::StrAppendFormat(&line, " %11.5f", nmse[m].back());
     }
     bench->Say(line);

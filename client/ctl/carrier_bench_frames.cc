@@ -41,6 +41,7 @@ double Frames::CentrePhase(int frame) const {
 Frames MakeFrames(const FramesSpec& spec) {
   Frames frames;
   frames.num_symbols = spec.num_symbols;
+  frames.symmetry = spec.known.empty() ? spec.constellation->symmetry : 1;
   frames.frequency.resize(spec.count);
   frames.phase.resize(spec.count);
   frames.sent.resize(int64_t{spec.count} * spec.num_symbols);
@@ -104,9 +105,12 @@ Accuracy Compare(const Frames& frames, const std::vector<v1::CarrierResult>& res
     accuracy.locked += locked;
     accuracy.right += right;
     accuracy.locked_wrong += locked && !right;
+    accuracy.locked_unsure += locked && static_cast<int>(result.ambiguity()) > frames.symmetry;
     if (right) {
       const double phase_error = WrapPhase(result.phase() - frames.CentrePhase(i),
                                            static_cast<int>(std::max(1U, result.ambiguity())));
+      accuracy.locked_off += locked && (std::abs(error) > 6 * result.frequency_stddev() ||
+                                        std::abs(phase_error) > 6 * result.phase_stddev());
       frequency += error * error;
       phase += phase_error * phase_error;
       frequency_variance += result.frequency_stddev() * result.frequency_stddev();

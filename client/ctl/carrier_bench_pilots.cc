@@ -39,9 +39,6 @@ absl::StatusOr<BenchResult> RunPilots(Bench* bench) {
     return constellations.status();
   }
   BenchResult result;
-  result.table = Table({"constellation", "pilots", "symbols", "snr_db", "frames", "locked", "right",
-                        "locked_wrong", "frequency_rms", "frequency_predicted",
-                        "frequency_bound_pilots_alone", "frequency_bound_known"});
   Plot plot;
   plot.title = "Frequency error, with the pilots of DVB-S2 and blind";
   plot.x_label = "frame";
@@ -85,13 +82,19 @@ absl::StatusOr<BenchResult> RunPilots(Bench* bench) {
       const int power = pilots ? 1 : constellation.power;
       const Accuracy a = Compare(frames, recovered->frames, 1.0 / (power * spec.num_symbols));
       const double known = KnownInformation(snr);
-      result.table.Add({constellation.name, std::string(pilots ? "dvbs2" : "none"),
-                        static_cast<double>(spec.num_symbols), snr_db,
-                        static_cast<double>(a.frames), static_cast<double>(a.locked),
-                        static_cast<double>(a.right), static_cast<double>(a.locked_wrong),
-                        a.frequency_rms, a.frequency_predicted,
-                        pilots ? FrequencyBound(known, spec.known_positions) : NAN,
-                        FrequencyBound(known, spec.num_symbols)});
+      result.table.Add(
+          {{"constellation", constellation.name},
+           {"pilots", std::string(pilots ? "dvbs2" : "none")},
+           {"symbols", static_cast<double>(spec.num_symbols)},
+           {"snr_db", snr_db},
+           {"frames", static_cast<double>(a.frames)},
+           {"locked", static_cast<double>(a.locked)},
+           {"right", static_cast<double>(a.right)},
+           {"locked_wrong", static_cast<double>(a.locked_wrong)},
+           {"frequency_rms", a.frequency_rms},
+           {"frequency_predicted", a.frequency_predicted},
+           {"frequency_bound_pilots", pilots ? FrequencyBound(known, spec.known_positions) : NAN},
+           {"frequency_bound_known", FrequencyBound(known, spec.num_symbols)}});
       bench->Say(absl::StrFormat("%-16s  %-6s  %5.1f  %6d  %6d  %5d  %14d  %13.2e",
                                  constellation.name, pilots ? "dvbs2" : "none", snr_db, a.frames,
                                  a.locked, a.right, a.locked_wrong, a.frequency_rms));

@@ -13,7 +13,7 @@
 namespace baseband::ctl {
 namespace {
 
-constexpr int kFarthestBelow = 8;  // dB around the operating point, that are looked at
+constexpr int kFarthestBelow = 20;  // dB around the operating point, that are looked at
 constexpr int kFarthestAbove = 10;
 
 struct Mode {
@@ -51,15 +51,19 @@ class Search {
   int locked_wrong() const { return locked_wrong_; }
   int judged() const { return judged_; }
 
-  // Whole dB from which on all but 2.5 % succeed; NaN if none within reach does.
+  // Whole dB from which on all but 2.5 % succeed; NaN if nowhere within reach, or if the server
+  // refuses this weight because it leaves no line at all.
   absl::StatusOr<double> Threshold(const Mode& mode) {
     int snr = operating_;
     absl::StatusOr<bool> enough = Enough(mode, snr);
     while (enough.ok() && !*enough && snr < operating_ + kFarthestAbove) {
       enough = Enough(mode, ++snr);
     }
-    if (!enough.ok() || !*enough) {
-      return enough.ok() ? absl::StatusOr<double>(NAN) : enough.status();
+    if (absl::IsInvalidArgument(enough.status()) || (enough.ok() && !*enough)) {
+      return NAN;
+    }
+    if (!enough.ok()) {
+      return enough.status();
     }
     while (snr > operating_ - kFarthestBelow) {
       enough = Enough(mode, snr - 1);
@@ -120,20 +124,15 @@ absl::StatusOr<BenchResult> RunThresholds(Bench* bench) {
     return constellations.status();
   }
   BenchResult result;
-  std::vector<std::string> columns = {"constellation", "symbols", "power", "range",
-                                      "operating_snr_db"};
   DotPlot plot;
   plot.title = "Least Es/N0 at which the carrier of a frame of 64800 bits is found";
   plot.x_label = "Es/N0 [dB]";
   plot.tick_label = "operating point";
   std::string head = absl::StrFormat("%-18s power  operating", "constellation");
   for (const Mode& mode : kModes) {
-    columns.push_back(absl::StrCat(mode.key, "_snr_db"));
     plot.series.push_back(mode.label);
     absl::StrAppendFormat(&head, "  %14s", mode.key);
   }
-  columns.insert(columns.end(), {"frames_a_point", "frames_judged", "locked_wrong"});
-  result.table = Table(std::move(columns));
   bench->Say(absl::StrCat("Es/N0 in dB\n", head, "  wrongly locked"));
   for (size_t c = 0; c < constellations->size(); ++c) {
     const NamedPoints& constellation = (*constellations)[c];
@@ -145,9 +144,11 @@ absl::StatusOr<BenchResult> RunThresholds(Bench* bench) {
     DotRow dots;
     dots.name = constellation.name;
     dots.tick = constellation.operating_snr_db;
-    std::vector<Table::Cell> row = {constellation.name, static_cast<double>(search.num_symbols()),
-                                    static_cast<double>(search.power()), 0.5 / search.power(),
-                                    constellation.operating_snr_db};
+    Table::Row row = {{"constellation", constellation.name},
+                      {"symbols", static_cast<double>(search.num_symbols())},
+                      {"power", static_cast<double>(search.power())},
+                      {"range", 0.5 / search.power()},
+                      {"operating_snr_db", constellation.operating_snr_db}};
     std::string line = absl::StrFormat("%-18s  %4d  %9.1f", constellation.name, search.power(),
                                        constellation.operating_snr_db);
     for (const Mode& mode : kModes) {
@@ -156,13 +157,13 @@ absl::StatusOr<BenchResult> RunThresholds(Bench* bench) {
         return threshold.status();
       }
       dots.values.push_back(*threshold);
-      row.emplace_back(*threshold);
+      row.emplace_back(absl::StrCat(mode.key, "_snr_db"), *threshold);
       absl::StrAppend(&line, std::isnan(*threshold) ? absl::StrFormat("  %14s", "never")
                                                     : absl::StrFormat("  %14.0f", *threshold));
     }
-    row.insert(row.end(),
-               {static_cast<double>(search.frames()), static_cast<double>(search.judged()),
-                static_cast<double>(search.locked_wrong())});
+    row.emplace_back("frames_a_point", static_cast<double>(search.frames()));
+    row.emplace_back("frames_judged", static_cast<double>(search.judged()));
+    row.emplace_back("locked_wrong", static_cast<double>(search.locked_wrong()));
     result.table.Add(std::move(row));
     plot.rows.push_back(std::move(dots));
     bench->Say(absl::StrFormat("%s  %d of %d", line, search.locked_wrong(), search.judged()));

@@ -25,7 +25,7 @@ PlotPanel SweepPanel(const v1::CarrierResult& result, const v1::CarrierCurve& cu
                      absl::Span<const float> values) {
   PlotPanel panel;
   panel.linear = true;
-  panel.y_label = "mean relative distance to the nearest point (equation 8)";
+  panel.y_label = "mean relative error (equation 8)";
   panel.x_label = "frequency - coarse frequency [1e-6 cycles/symbol]";
   PlotSeries series;
   series.markers = values.size() <= 100;

@@ -39,6 +39,11 @@ std::string Modulo(uint32_t ambiguity) {
 
 std::string Percent(double evm) { return absl::StrFormat("%.2f %%", 100 * evm); }
 
+// Three digits or all before the point.
+std::string Ratio(double ratio) {
+  return absl::StrFormat("%.*f", ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0, ratio);
+}
+
 const char* NameOfResolution(v1::AmbiguityResolution resolution) {
   return resolution == v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS ? "known symbols" : "none";
 }
@@ -74,7 +79,7 @@ void PrintOne(const CarrierReport& report, std::FILE* stream) {
                        : ""));
   row("SNR", absl::StrFormat("%.2f dB (Es/N0), gain %.4g", result.snr_db(), result.gain()));
   row("EVM", absl::StrFormat("%s, MER %.2f dB", Percent(result.evm()), result.mer_db()));
-  row("peak", absl::StrFormat("%.3g times the power of the next", result.peak_ratio()));
+  row("peak", absl::StrCat(Ratio(result.peak_ratio()), " times the power of the next"));
 }
 
 // Wide enough for what is in the column.
@@ -129,7 +134,7 @@ void PrintTable(const CarrierReport& report, int64_t rows, std::FILE* stream) {
         absl::StrFormat("%.2f", result.snr_db()),
         absl::StrFormat("%.2f", 100 * result.evm()),
         absl::StrFormat("%.2f", result.mer_db()),
-        absl::StrFormat("%.3g", result.peak_ratio())};
+        Ratio(result.peak_ratio())};
     for (size_t c = 0; c < columns.size(); ++c) {
       columns[c].cells.push_back(cells[c]);
     }
@@ -149,7 +154,9 @@ void PrintSummary(const CarrierReport& report, int64_t rows, std::FILE* stream) 
                   Plural(count - rows, "frame"));
   }
   std::map<std::string, int> reasons;
+  std::map<uint32_t, int> ambiguities;
   for (const v1::CarrierResult& result : frames) {
+    ++ambiguities[result.ambiguity()];
     if (!IsLocked(result)) {
       ++reasons[ShortReason(result.lock())];
     }
@@ -158,8 +165,14 @@ void PrintSummary(const CarrierReport& report, int64_t rows, std::FILE* stream) 
   for (const auto& reason : reasons) {
     absl::StrAppend(&why, why.empty() ? ": " : ", ", reason.second, " ", reason.first);
   }
+  // A frame may leave its phase less sure than the constellation's symmetry does.
+  std::string modulo;
+  for (const auto& [ambiguity, times] : ambiguities) {
+    absl::StrAppend(&modulo, modulo.empty() ? "" : ", ", Modulo(ambiguity),
+                    ambiguities.size() == 1 ? "" : absl::StrCat(" in ", Plural(times, "frame")));
+  }
   absl::FPrintF(stream, "Phases in degrees at %s, modulo %s.\n", Describe(report.group.reference()),
-                Modulo(frames[0].ambiguity()));
+                modulo);
   const std::string locked =
       absl::StrCat(report.locked(), " of ", Plural(count, "frame"), " locked");
   absl::FPrintF(stream, "%s%s\n", reasons.empty() ? Good(locked) : Bad(locked), why);
@@ -199,10 +212,10 @@ std::string LongReason(const v1::CarrierResult& result) {
              " constellation, or the frequency is beyond the range. Longer frames or known symbols"
              " (--known) help. What follows is a guess.";
     case v1::CARRIER_LOCK_AMBIGUOUS:
-      return absl::StrFormat(
-          "another frequency fits nearly as well (peak ratio %.3g). A longer frame, more known"
-          " symbols or --max-frequency help. What follows is a guess.",
-          result.peak_ratio());
+      return absl::StrCat("another frequency fits nearly as well (peak ratio ",
+                          Ratio(result.peak_ratio()),
+                          "). A longer frame, more known symbols or --max-frequency help. What"
+                          " follows is a guess.");
     case v1::CARRIER_LOCK_BAD_FIT:
       return "the corrected symbols do not lie at the points: another constellation, a frequency"
              " that drifts, or too much noise. What follows is a guess.";

@@ -24,22 +24,28 @@ std::string ToText(const Table::Cell& cell) {
 }  // namespace
 
 std::string Table::ToCsv() const {
-  std::string csv = absl::StrCat(absl::StrJoin(columns_, ","), "\n");
-  for (const std::vector<Cell>& row : rows_) {
+  std::string csv;
+  const auto add_line = [&](const Row& row, auto to_text) {
     absl::StrAppend(
         &csv,
-        absl::StrJoin(row, ",", [](std::string* out, const Cell& cell) { *out += ToText(cell); }),
+        absl::StrJoin(row, ",", [&](std::string* out, const auto& cell) { *out += to_text(cell); }),
         "\n");
+  };
+  if (!rows_.empty()) {
+    add_line(rows_[0], [](const auto& cell) { return cell.first; });
+  }
+  for (const Row& row : rows_) {
+    add_line(row, [](const auto& cell) { return ToText(cell.second); });
   }
   return csv;
 }
 
 nlohmann::ordered_json Table::ToJson() const {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const std::vector<Cell>& row : rows_) {
+  for (const Row& row : rows_) {
     nlohmann::ordered_json object;
-    for (size_t i = 0; i < row.size(); ++i) {
-      absl::visit([&](const auto& value) { object[columns_[i]] = value; }, row[i]);
+    for (const auto& cell : row) {
+      absl::visit([&](const auto& value) { object[cell.first] = value; }, cell.second);
     }
     json.push_back(std::move(object));
   }

@@ -15,11 +15,10 @@ class Table {
  public:
   // A number is written with seven digits; one that is not finite is left empty.
   using Cell = absl::variant<std::string, double>;
+  // Each cell with the name of its column; every row has the columns of the first.
+  using Row = std::vector<std::pair<std::string, Cell>>;
 
-  explicit Table(std::vector<std::string> columns = {}) : columns_(std::move(columns)) {}
-
-  // As many cells as columns.
-  void Add(std::vector<Cell> row) { rows_.push_back(std::move(row)); }
+  void Add(Row row) { rows_.push_back(std::move(row)); }
 
   // A header, then a line a row; words with a comma, a blank or a quote in them are quoted.
   std::string ToCsv() const;
@@ -27,8 +26,7 @@ class Table {
   nlohmann::ordered_json ToJson() const;
 
  private:
-  std::vector<std::string> columns_;
-  std::vector<std::vector<Cell>> rows_;
+  std::vector<Row> rows_;
 };
 
 }  // namespace baseband::ctl

@@ -16,15 +16,16 @@ namespace baseband::carrier {
 // A frame without a carrier fits better than ln(trials) + this once in a million: see model.h, fit.
 inline constexpr double kLockMargin = 14.0;
 // The best hypothesis is doubted if another is within this, nats.
-inline constexpr double kClose = 8.0;
+inline constexpr double kClose = 7.0;
 // A line this far above ln(bins) of the mean is one, though the symbols do not fit the points.
 inline constexpr double kPeakMargin = 5.0;
 // The amplitudes are those of another constellation if they differ by this, see Misfit.
-inline constexpr double kMaxMisfit = 0.1;
+inline constexpr double kMaxMisfit = 0.05;
 // So are the phases if the fit is this share of what the SNR should give.
-inline constexpr double kLeastFitShare = 0.4;
+inline constexpr double kLeastFitShare = 0.25;
 inline constexpr int kMisfitClasses = 64;
-inline constexpr double kMaxKnownForMisfit = 0.1;  // share of the frame
+// Of the frame: known symbols need not be the constellation's, and they are in the histogram too.
+inline constexpr double kMaxKnownForMisfit = 0.02;
 
 // Variances; of the phase in radians at the centre, and of the radians gained over N symbols.
 struct Covariance {
@@ -55,7 +56,7 @@ BASEBAND_HOST_DEVICE inline Covariance Sandwich(const Information& information,
 }
 
 // Of the line itself, from its blocks at nu + delta / L: only noise across the line turns it. Added
-// up over the blocks; `turn` as in LineAt::Add, `phase` the line's own, t = centre_b / N.
+// up over the blocks; `turn` as in LineAt::Add, `phase` the line's own, t = LineBlockCentre / N.
 struct LineSpread {
   Information information;
   double square[3] = {};
@@ -87,13 +88,19 @@ struct LineSpread {
 
 // By how much the histogram of amplitudes differs from the model's at this SNR: chi-squared over 64
 // classes, less what chance gives, divided by the number of symbols, so that it does not grow with
-// the frame. 0 above the tables' SNRs, where the model has wider rings than the frame.
-BASEBAND_HOST_DEVICE inline double ExpectedShare(const float* amplitude, int bin) {
-  const double width = static_cast<double>(kAmplitudeExtent) / kAmplitudeBins;
-  return exp(static_cast<double>(amplitude[bin])) * kTurn * (bin + 0.5) * width * width;
+// the frame. 0 above the tables' SNRs, where the model has wider rings than the frame. `rms_ratio`:
+// sqrt(A^2 + noise) by the estimate over the rms of the frame, to which the bins are relative.
+BASEBAND_HOST_DEVICE inline double ExpectedShare(const float* amplitude, int bin,
+                                                 double rms_ratio) {
+  const double place = fmin(fmax((bin + 0.5) / rms_ratio - 0.5, 0.0), kAmplitudeBins - 1.0);
+  const int low = static_cast<int>(fmin(place, kAmplitudeBins - 2.0));
+  const double ln_density =
+      amplitude[low] + (place - low) * (static_cast<double>(amplitude[low + 1]) - amplitude[low]);
+  const double width = kAmplitudeExtent / kAmplitudeBins / rms_ratio;
+  return exp(ln_density) * kTurn * (bin + 0.5) * width * width;
 }
 BASEBAND_HOST_DEVICE inline double Misfit(const ModelView& view, const uint32_t* histogram,
-                                          int num_symbols, double snr_db) {
+                                          int num_symbols, double snr_db, double rms_ratio) {
   const double place = (snr_db - view.facts[0].snr_db) / kSnrStepDb;
   if (!(place >= 0.0 && place < view.num_snrs - 1)) return 0.0;
   const int k = static_cast<int>(place);
@@ -107,7 +114,8 @@ BASEBAND_HOST_DEVICE inline double Misfit(const ModelView& view, const uint32_t*
     double expected = 0.0;
     for (int bin = c * kBins; bin < (c + 1) * kBins; ++bin) {
       seen += histogram[bin];
-      expected += (1.0 - t) * ExpectedShare(low, bin) + t * ExpectedShare(high, bin);
+      expected +=
+          (1.0 - t) * ExpectedShare(low, bin, rms_ratio) + t * ExpectedShare(high, bin, rms_ratio);
     }
     expected *= num_symbols;
     chi_squared += (seen - expected) * (seen - expected) / (expected + 1.0);
@@ -121,8 +129,8 @@ BASEBAND_HOST_DEVICE inline double ExpectedFit(const ModelView& view, double snr
   const double place =
       fmin(fmax((snr_db - view.facts[0].snr_db) / kSnrStepDb, 0.0), view.num_snrs - 1.0);
   const int k = static_cast<int>(fmin(place, view.num_snrs - 2.0));
-  const double low = log(fmax(view.facts[k].fit, 1e-12));
-  const double high = log(fmax(view.facts[k + 1].fit, 1e-12));
+  const double low = log(fmax(static_cast<double>(view.facts[k].fit), 1e-12));
+  const double high = log(fmax(static_cast<double>(view.facts[k + 1].fit), 1e-12));
   return exp(low + (place - k) * (high - low));
 }
 
@@ -136,6 +144,7 @@ struct Evidence {
   double expected_fit = 0.0;  // of the whole frame, if blind; 0 if not
   bool close_peak = false;    // another peak's CoarseFit was within kClose of the best
   bool close_branch = false;  // another branch's of the same peak was
+  bool slips = false;         // the loop cannot be trusted to keep its phase, see PllSlips
 };
 
 // ln of the number of frequencies and phases that were tried: half bins of the line within
@@ -149,23 +158,23 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const Evidence& evidence, bool symbo
                     evidence.fit >= kLeastFitShare * evidence.expected_fit;
   const bool peak = evidence.peak < 0.0 || evidence.peak > evidence.ln_bins + kPeakMargin;
   if (!fits) return peak ? Lock::kBadFit : Lock::kNoPeak;
-  if (evidence.misfit > kMaxMisfit) return Lock::kBadFit;
+  if (evidence.misfit > kMaxMisfit || evidence.slips) return Lock::kBadFit;
   if (evidence.close_peak) return Lock::kAmbiguous;
   // Blind, a branch that cannot be told only makes the phase's period shorter: see AmbiguityOf.
   if (symbols_known && evidence.close_branch) return Lock::kAmbiguous;
   return Lock::kLocked;
 }
 
-// The order of symmetry that the phase is modulo of. The branches of a line of power p are 2 pi / p
-// apart; if the constellation's inner rings, which alone tell them apart, drown in the noise, then
-// so is the period of the phase.
+// The order of which the phase is sure. The branches of a line of power p are 2 pi / p apart; where
+// the constellation's inner rings, which alone tell them apart, drown in the noise, the phase is
+// the best guess, but sure only modulo that.
 BASEBAND_HOST_DEVICE inline int AmbiguityOf(const ModelView& view, bool symbols_known,
                                             bool close_branch) {
   if (symbols_known) return 1;
   return close_branch ? view.power : view.symmetry;
 }
 
-// `turns` in radians, within half a period of 0: [-pi / order, pi / order).
+// `turns` in radians, [-pi / order, pi / order).
 BASEBAND_HOST_DEVICE inline double WrappedRadians(double turns, int order) {
   const double periods = turns * order;
   return (periods - floor(periods + 0.5)) * kTurn / order;
@@ -177,7 +186,8 @@ BASEBAND_HOST_DEVICE inline double ReferenceFromCentre(Reference reference, int 
   return reference == Reference::kFirst ? -half : half;
 }
 
-// The fields that come from the estimate alone. `covariance` is that of the method that made it.
+// The fields that come from the estimate alone. `covariance` is that of the method that made it;
+// `order`: the symmetry within which the phase is reported.
 BASEBAND_HOST_DEVICE inline void SetEstimate(const Estimate& estimate, const Covariance& covariance,
                                              Reference reference, int num_symbols, int order,
                                              Result* result) {
@@ -192,7 +202,6 @@ BASEBAND_HOST_DEVICE inline void SetEstimate(const Estimate& estimate, const Cov
   result->gain = static_cast<float>(estimate.gain);
   result->snr_db =
       static_cast<float>(fmin(-10.0 * log10(estimate.noise), static_cast<double>(kMaxSnrDb)));
-  result->ambiguity = static_cast<uint8_t>(order);
 }
 
 }  // namespace baseband::carrier

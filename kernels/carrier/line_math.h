@@ -67,9 +67,19 @@ BASEBAND_HOST_DEVICE inline int LineBlockLength(int num_symbols) {
   return length;
 }
 
+BASEBAND_HOST_DEVICE inline int NumLineBlocks(int num_symbols, int length) {
+  return (num_symbols + length - 1) / length;
+}
+
+// Where block b lies: the mean of n over its symbols (the last block may have fewer), less c.
+BASEBAND_HOST_DEVICE inline double LineBlockCentre(int block, int length, int num_symbols) {
+  const double begin = static_cast<double>(block) * length;
+  return begin + 0.5 * (fmin(static_cast<double>(length), num_symbols - begin) - 1.0) -
+         0.5 * (num_symbols - 1.0);
+}
+
 // Sums over a block's symbols n of the line turned back by a frequency `nu`:
-// y = x_n exp(-j 2 pi nu (n - c)); `centre` is the block's own, less c, not that of its last
-// symbols alone if it is short: begin + (length - 1) / 2 - c.
+// y = x_n exp(-j 2 pi nu (n - c)).
 struct LineBlock {
   Iq sum;               // y
   Iq square;            // y^2
@@ -77,7 +87,7 @@ struct LineBlock {
 };
 
 // The line at nu + delta / L from the blocks: sums over blocks b of
-// sum_b exp(-j 2 pi delta tau_b), tau_b = centre_b / L, and of its derivatives by delta.
+// sum_b exp(-j 2 pi delta tau_b), tau_b = LineBlockCentre / L, and of its derivatives by delta.
 struct LineAt {
   double re = 0.0, im = 0.0;    // X
   double re1 = 0.0, im1 = 0.0;  // dX / d(2 pi delta)

@@ -29,15 +29,25 @@ struct PllState {
   double turns = 0.0;
   double frequency = 0.0;  // cycles per symbol
 
-  // z: symbol n turned back by `turns` and divided by the gain; nearest: the point it is taken for.
-  // The error Im(z conj(nearest)) is that of the likelihood: it trusts a point by its energy. Its
-  // slope to the phase is 1 on average, the energy of the constellation.
-  BASEBAND_HOST_DEVICE void Step(const PllGains& gains, Iq z, Iq nearest) {
-    const float error = fmaf(z.q, nearest.i, -z.i * nearest.q);
+  // z: symbol n turned back by `turns` and divided by the gain; nearest: the point it is taken for,
+  // |nearest|^-2 = inverse_energy (0 for a point at the origin, which tells no phase).
+  BASEBAND_HOST_DEVICE void Step(const PllGains& gains, Iq z, Iq nearest, float inverse_energy) {
+    const float error = fmaf(z.q, nearest.i, -z.i * nearest.q) * inverse_energy;
     frequency += gains.integral * error / kTurn;
     turns += frequency + gains.proportional * error / kTurn;
   }
 };
+
+// The point nearest to z, and 1 / its energy.
+BASEBAND_HOST_DEVICE inline Iq NearestPoint(const NearestView& view, Iq z, float* inverse_energy) {
+  const bool folded = view.folded != 0;
+  const float i = folded ? fabsf(z.i) : z.i;
+  const float q = folded ? fabsf(z.q) : z.q;
+  const int k = view.slices > 0 ? NearestSliced(view, i, q) : NearestListed(view, i, q);
+  const SearchPoint point = view.points[k];
+  *inverse_energy = point.inverse_radius * point.inverse_radius;
+  return {folded && z.i < 0.0F ? -point.i : point.i, folded && z.q < 0.0F ? -point.q : point.q};
+}
 
 // The estimate is taken from the frame's second half, symbols first .. N - 1 with first = N / 2:
 // frequency is the loop's own, averaged, and the phase the average of the loop's turns less that
@@ -46,6 +56,12 @@ struct PllAverage {
   double frequency = 0.0;  // sums over the second half
   double turns = 0.0;      // of turns less n times the starting frequency
   int count = 0;
+
+  BASEBAND_HOST_DEVICE void Add(const PllState& state, int n, double start_frequency) {
+    frequency += state.frequency;
+    turns += state.turns - n * start_frequency;
+    ++count;
+  }
 };
 BASEBAND_HOST_DEVICE inline void SetPllEstimate(const PllAverage& average, double start_frequency,
                                                 int num_symbols, Estimate* estimate) {
@@ -56,12 +72,24 @@ BASEBAND_HOST_DEVICE inline void SetPllEstimate(const PllAverage& average, doubl
                     estimate->frequency * (half_centre - centre);
 }
 
-// Linear theory: the loop's phase has a variance of 2 B T / J; its frequency averaged over M
-// symbols is the difference of two such phases over M. J: a symbol's information about the phase.
+// Linear theory: the variance of the loop's phase. J: a symbol's information about the phase.
+BASEBAND_HOST_DEVICE inline double PllVariance(double bandwidth, double information) {
+  return 2.0 * bandwidth / information;
+}
+
+// Whether the loop may slip to the next phase of the constellation within a frame: one whose edge,
+// pi / symmetry, is fewer than kSlip standard deviations away does so every few thousand symbols.
+inline constexpr double kSlip = 4.5;
+BASEBAND_HOST_DEVICE inline bool PllSlips(double bandwidth, double information, int symmetry) {
+  const double edge = kTurn / 2 / symmetry;
+  return !(kSlip * kSlip * PllVariance(bandwidth, information) < edge * edge);
+}
+
+// The loop's frequency averaged over M symbols is the difference of two of its phases over M.
 BASEBAND_HOST_DEVICE inline Covariance PllCovariance(double bandwidth, double information,
                                                      int num_symbols) {
   const double average = num_symbols - num_symbols / 2;
-  const double loop = 2.0 * bandwidth / information;
+  const double loop = PllVariance(bandwidth, information);
   Covariance covariance;
   const double frequency = 2.0 * loop / (average * average);  // (radians per symbol)^2
   covariance.slope = frequency * num_symbols * num_symbols;

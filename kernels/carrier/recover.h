@@ -30,7 +30,8 @@ inline constexpr int kMinSymbols = 16;       // in a frame
 inline constexpr int kMaxSymbols = 1 << 20;  // in a frame
 inline constexpr int kMaxSweepBins = 8192;   // candidates of a sweep, guard bins included
 inline constexpr int kMaxGuardBins = 16;
-inline constexpr int kMaxCurvePoints = 1024;  // of a spectrum; a sweep's curve has all its candidates
+inline constexpr int kMaxCurvePoints =
+    1024;  // of a spectrum; a sweep's curve has all its candidates
 // |symbol| after scaling. Larger ones, NaN and infinity make a frame `bad_symbols`.
 inline constexpr float kMaxMagnitude = 1e15F;
 
@@ -74,11 +75,11 @@ struct Parameters {
   float expected_snr_db = 0.0F;
   bool has_expected_snr = false;
 
-  // Sweep: candidates f_coarse + k * step for |k| <= floor(range / step) + guard_bins; each with its
-  // own initial phase. Ties go to the lowest candidate.
-  double sweep_range = 0.0;  // > 0, cycles per symbol; 0: 1 / (2 N)
-  double sweep_step = 5e-7;  // 0 < step <= range
-  int sweep_guard_bins = 0;  // 0 .. kMaxGuardBins
+  // Sweep: candidates f_coarse + k * step for |k| <= floor(range / step) + guard_bins; each with
+  // its own initial phase. Ties go to the lowest candidate.
+  double sweep_range = 0.0;        // > 0, cycles per symbol; 0: 1 / (2 N)
+  double sweep_step = 5e-7;        // 0 < step <= range
+  int sweep_guard_bins = 0;        // 0 .. kMaxGuardBins
   bool sweep_interpolate = false;  // parabola through the least EVM and its neighbours
 
   // PLL: noise bandwidth times symbol period, and damping.
@@ -95,10 +96,10 @@ struct Parameters {
   std::tuple<SampleFormat, float, Coarse, Fine, Reference, double, float, bool, double, double, int,
              bool, float, float, bool, bool>
   Tie() const {
-    return {format,       scale,         coarse,           fine,
-            reference,    max_frequency, expected_snr_db,  has_expected_snr,
-            sweep_range,  sweep_step,    sweep_guard_bins, sweep_interpolate,
-            pll_bandwidth, pll_damping,  want_corrected,   want_curve};
+    return {format,        scale,         coarse,           fine,
+            reference,     max_frequency, expected_snr_db,  has_expected_snr,
+            sweep_range,   sweep_step,    sweep_guard_bins, sweep_interpolate,
+            pll_bandwidth, pll_damping,   want_corrected,   want_curve};
   }
 };
 
@@ -121,27 +122,32 @@ enum class Resolved : uint8_t {
 struct Result {
   double frequency = 0.0;         // f, cycles per symbol
   double coarse_frequency = 0.0;  // before the fine stage
-  double phase = 0.0;             // radians at Parameters::reference, [-pi, pi) / ambiguity
+  // Radians at Parameters::reference. Blind in [-pi, pi) / symmetry of the constellation, with
+  // known symbols in [-pi, pi).
+  double phase = 0.0;
   float frequency_stddev = 0.0F;  // predicted standard deviations
   float phase_stddev = 0.0F;
   float gain = 0.0F;    // A
   float snr_db = 0.0F;  // estimate of A^2 / E|noise|^2, at most kMaxSnrDb
-  float evm = 0.0F;     // rms distance of z_n / A to the nearest point (known symbols: to that), rms
-                        // of the points being 1
+  float evm = 0.0F;  // rms distance of z_n / A to the nearest point (known symbols: to that), rms
+                     // of the points being 1
   // Power of the coarse peak over that of the largest one elsewhere, both between the bins.
   float peak_ratio = 0.0F;
   // ln of the likelihood of the frame as corrected over that with a random phase for every symbol.
   float fit = 0.0F;
   Lock lock = Lock::kNoSignal;
   Resolved resolved = Resolved::kNot;
+  // The phase is sure modulo 2 pi / ambiguity: the constellation's symmetry, or the power, a
+  // multiple of it, where noise hides the rings that tell the power's branches apart; 1 with known
+  // symbols.
   uint8_t ambiguity = 1;
   uint8_t bad_symbols = 0;  // 1: NaN, infinite or above kMaxMagnitude; nothing else is valid
 };
 static_assert(sizeof(Result) == 56, "copied from the device as it is");
 inline constexpr float kMaxSnrDb = 60.0F;
 
-// OK if a frame of `num_symbols` can be recovered so. InvalidArgument names the parameter, its value
-// and its range. `known` as in RecoverOnCpu.
+// OK if a frame of `num_symbols` can be recovered so. InvalidArgument names the parameter, its
+// value and its range. `known` as in RecoverOnCpu.
 absl::Status CheckParameters(const Model& model, const Parameters& parameters, int num_symbols,
                              absl::Span<const Iq> known);
 
@@ -159,13 +165,14 @@ Iq ReadSymbol(const Parameters& parameters, const uint8_t* symbols, int64_t n);
 
 // Recovers one frame on the calling thread.
 //   symbols    [num_symbols * BytesPerSymbol], any alignment
-//   known      empty, or [num_symbols]: the known symbols, in the constellation's scale; (0, 0) where
+//   known      empty, or [num_symbols]: the known symbols, in the constellation's scale; (0, 0)
+//   where
 //              nothing is known. Not empty for Coarse::kKnown.
 //   corrected  empty, or as long as `symbols`: z_n in the format and scale of the input, int16
 //              saturated
 //   curve      empty, or [CurveOf().num_points]
-// The parameters have passed CheckParameters. SIMD, chosen for this processor at run time. Allocates
-// nothing once a thread has done a frame of this size. Thread-safe. Deterministic.
+// The parameters have passed CheckParameters. SIMD, chosen for this processor at run time.
+// Allocates nothing once a thread has done a frame of this size. Thread-safe. Deterministic.
 Result RecoverOnCpu(const Model& model, const Parameters& parameters,
                     absl::Span<const uint8_t> symbols, absl::Span<const Iq> known,
                     absl::Span<uint8_t> corrected, absl::Span<float> curve);

@@ -12,15 +12,19 @@
 //   +-max_frequency count. kPeaks times (kKnownPeaks for Coarse::kKnown): the greatest that is
 //   further than 4 L / N half bins from those before. From each, with nu its frequency, the sums
 //   over blocks (LineBlock) and kLineSteps times LineStep: nu + delta / L, power and phase of the
-//   line there. Coarse::kNone: nu = 0 and no steps.
+//   line there. Not for those that would be below the first by kDoubt even so, that is with
+//   lambda of the half bin / kHalfBinShare. Coarse::kNone: nu = 0 and no steps.
 // S4 hypotheses. The peaks within kDoubt of the best and their branches, (phase + m) / p turns,
 //   0 <= m < p / q; with known symbols m < p; for Coarse::kKnown p = 1. CoarseFit of each over the
-//   symbols; the greatest stays, and whether another peak or branch came within kClose.
-//   All but Fine::kInterpolate and kRemodulate: frequency = the whole bin nearest to the line, and
-//   its phase follows the line's from the peak to there.
-// S5 fine. kRemodulate: up to kMaxRounds times FitSums, NewtonStep, UpdateNoise. The others settle
-//   frequency and phase first (kSweep: sweep_math.h, kPll: pll_math.h), then the same without the
-//   steps. The sums of the last round are what is judged.
+//   symbols, in the table BluntTable; the greatest stays, and whether another peak or branch came
+//   within kClose. All but Fine::kInterpolate and kRemodulate: frequency = the stronger of the two
+//   whole bins around the line, and its phase follows the line's from the peak to there.
+// S5 fine. kRemodulate: as long as BluntTable is below the table, and kMaxBluntRounds times at
+// most,
+//   FitSums in that and NewtonStep, after which BluntTable is what StepVariance makes it and, if
+//   the step was below 1, one more than before at least. Then up to kMaxRounds times FitSums,
+//   NewtonStep, UpdateNoise. The others settle frequency and phase first (kSweep: sweep_math.h,
+//   kPll: pll_math.h), then the same rounds without steps. The sums of the last are what is judged.
 // S6 judge (judge_math.h). Hard decisions of the last estimate, covariance, lock.
 //
 // Sums over symbols are float32 over blocks of at most 128, double above: the devices differ in the
@@ -41,8 +45,10 @@ inline constexpr double kTurn = 6.283185307179586476925;  // radians
 inline constexpr int kMinFftPoints = 64;
 inline constexpr int kPeaks = 4;
 inline constexpr int kKnownPeaks = 8;  // periodic pilots: the side peaks are within 0.5 %
-inline constexpr int kMaxLineBlocks = 256;
-inline constexpr int kLineSteps = 6;
+inline constexpr int kMaxLineBlocks = 64;
+inline constexpr int kLineSteps = 4;
+// The half bin nearest to a line has at least this part of its power (0.887 for N = L).
+inline constexpr float kHalfBinShare = 0.85F;
 // Peaks are compared as lambda = |X|^2 / sum |x|^2, about the log-likelihood of a line there. One
 // that is this far below the best is not looked at again.
 inline constexpr float kDoubt = 15.0F;
@@ -53,9 +59,14 @@ inline constexpr int kFitPasses = 16;
 inline constexpr int kFitGroup = 64;
 inline constexpr float kDropped = 24.0F;
 inline constexpr int kMaxRounds = 4;
-// The last round is the one whose step is below this many standard deviations, in an unchanged
-// table.
-inline constexpr double kSmallStep = 0.1;
+inline constexpr int kMaxBluntRounds = 6;
+// The last round is the one whose step is below this many standard deviations and whose noise is
+// one table off at most.
+inline constexpr double kSmallStep = 0.25;
+
+BASEBAND_HOST_DEVICE inline bool IsLastRound(double step, int table, int next_table) {
+  return step < kSmallStep && next_table - table <= 1 && table - next_table <= 1;
+}
 
 struct alignas(8) Turned {
   float c = 1.0F;
@@ -142,6 +153,33 @@ BASEBAND_HOST_DEVICE inline void SetSnr(const ModelView& view, double mean_squar
 
 // ---- S4 and S5: a symbol against the soft table ----------------------------------------------
 
+// A symmetric matrix for (phase at the centre in radians, radians gained over N symbols).
+struct Information {
+  double phase = 0.0;
+  double cross = 0.0;
+  double slope = 0.0;
+  BASEBAND_HOST_DEVICE double determinant() const { return phase * slope - cross * cross; }
+};
+
+// The table for hypotheses and for first steps. Far from the truth the likelihood of a dense
+// constellation has maxima of its own, 1 / sqrt(J) wide; that of a table for more noise has fewer
+// and wider ones. So: the sharpest table, up to `table`, that sees `variance`, that of the phase at
+// the frame's ends, as less than kSharpness.
+inline constexpr double kSharpness = 0.1;
+BASEBAND_HOST_DEVICE inline int BluntTable(const ModelView& view, int table, double variance) {
+  while (table > 0 && view.facts[table].information * variance > kSharpness) --table;
+  return table;
+}
+// What a line leaves open, by its lambda.
+BASEBAND_HOST_DEVICE inline double LineVariance(double lambda, int num_symbols, int line_power) {
+  const double unlike = fmax(1.0 - lambda / num_symbols, 0.0);
+  return 2.0 * unlike / (fmax(lambda, 1.0) * line_power * line_power);
+}
+// What a Newton step with this information leaves.
+BASEBAND_HOST_DEVICE inline double StepVariance(const Information& information) {
+  return 4.0 / fmax(information.phase, 1e-6);
+}
+
 // Where a coordinate (|i| if folded) falls between the nodes along its axis.
 struct NodePlace {
   int cell = 0;
@@ -154,22 +192,6 @@ BASEBAND_HOST_DEVICE inline NodePlace PlaceOf(const ModelView& view, int table, 
   const float clamped = fminf(fmaxf(node, 0.0F), static_cast<float>(view.side - 1));
   const float first = fminf(floorf(clamped), static_cast<float>(view.side - 2));
   return {static_cast<int>(first), clamped - first, node == clamped ? 1.0F : 0.0F};
-}
-
-// `fit` of the nearest node of `table`; z is turned and divided by the gain.
-BASEBAND_HOST_DEVICE inline float CoarseFit(const ModelView& view, int table, Iq z) {
-  const SnrFacts& facts = view.facts[table];
-  const auto last = static_cast<float>(view.side - 1);
-  const float i = ((view.folded != 0 ? fabsf(z.i) : z.i) - facts.origin) * facts.nodes_per_unit;
-  const float q = ((view.folded != 0 ? fabsf(z.q) : z.q) - facts.origin) * facts.nodes_per_unit;
-  const int column = static_cast<int>(rintf(fminf(fmaxf(i, 0.0F), last)));
-  const int row = static_cast<int>(rintf(fminf(fmaxf(q, 0.0F), last)));
-  return view.soft[(static_cast<int64_t>(table) * view.side + row) * view.side + column].fit;
-}
-
-// The same for a symbol that is known, but for a term that does not depend on phase or frequency.
-BASEBAND_HOST_DEVICE inline float CoarseFitKnown(float two_over_noise, Iq z, Iq known) {
-  return two_over_noise * fmaf(z.i, known.i, z.q * known.q);
 }
 
 // What a symbol says of the sent point, and how that changes as z turns.
@@ -209,6 +231,24 @@ BASEBAND_HOST_DEVICE inline SoftRead ReadSoft(const ModelView& view, int table, 
   read.fit = across(low[0].fit, low[1].fit, high[0].fit, high[1].fit);
   read.energy = across(low[0].energy, low[1].energy, high[0].energy, high[1].energy);
   return read;
+}
+
+// `fit` alone, for hypotheses. (That of the nearest node would be off by several nats a frame.)
+BASEBAND_HOST_DEVICE inline float CoarseFit(const ModelView& view, int table, Iq z) {
+  const bool folded = view.folded != 0;
+  const NodePlace i = PlaceOf(view, table, folded ? fabsf(z.i) : z.i);
+  const NodePlace q = PlaceOf(view, table, folded ? fabsf(z.q) : z.q);
+  const SoftNode* const low =
+      view.soft + (static_cast<int64_t>(table) * view.side + q.cell) * view.side + i.cell;
+  const SoftNode* const high = low + view.side;
+  const float below = fmaf(i.t, low[1].fit - low[0].fit, low[0].fit);
+  const float above = fmaf(i.t, high[1].fit - high[0].fit, high[0].fit);
+  return fmaf(q.t, above - below, below);
+}
+
+// The same for a symbol that is known, but for a term that does not depend on phase or frequency.
+BASEBAND_HOST_DEVICE inline float CoarseFitKnown(float two_over_noise, Iq z, Iq known) {
+  return two_over_noise * fmaf(z.i, known.i, z.q * known.q);
 }
 
 // ln I0(x), x >= 0, within 2e-7 of I0 (Abramowitz and Stegun 9.8.1, 9.8.2).
@@ -293,14 +333,6 @@ BASEBAND_HOST_DEVICE inline void AddSymbol(float two_over_noise, Iq z, float t,
 struct KnownMoments {
   double energy[3] = {};
   int count = 0;
-};
-
-// A symmetric matrix for (phase at the centre in radians, radians gained over N symbols).
-struct Information {
-  double phase = 0.0;
-  double cross = 0.0;
-  double slope = 0.0;
-  BASEBAND_HOST_DEVICE double determinant() const { return phase * slope - cross * cross; }
 };
 
 // What `num_symbols` should tell, by the model.

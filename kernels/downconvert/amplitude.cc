@@ -10,7 +10,11 @@ namespace baseband::downconvert {
 namespace {
 
 constexpr double kTurn = 6.283185307179586476925286766559;
-constexpr int kPointsPerLobe = 16;
+constexpr int kTablePointsPerLobe = 32;
+constexpr int kPointsPerLobe = 32;  // at which masks are looked at, with parabolas between
+
+// What a peak may be above the points about it, next to an edge where peaks are crowded.
+constexpr double kUnseenDb = 0.05;
 
 // In place, length a power of two, exp(-j ..).
 void Transform(std::vector<std::complex<double>>* values) {
@@ -69,7 +73,7 @@ class Extremes {
     if (seen_ >= 2) {
       const double bend = before_ - 2.0 * last_ + value;
       const double slope = (value - before_) / 2.0;
-      if (std::abs(slope) < std::abs(bend)) {  // the vertex is within a step of the middle
+      if (std::abs(slope) < 0.5 * std::abs(bend)) {  // the middle one is beyond both others
         const double vertex = last_ - slope * slope / (2.0 * bend);
         greatest_ = std::max(greatest_, bend < 0.0 ? vertex : greatest_);
         least_ = std::min(least_, bend > 0.0 ? vertex : least_);
@@ -94,7 +98,7 @@ class Extremes {
 
 Amplitude::Amplitude(absl::Span<const double> taps) {
   int64_t points = 64;
-  while (points < kPointsPerLobe * static_cast<int64_t>(taps.size())) {
+  while (points < kTablePointsPerLobe * static_cast<int64_t>(taps.size())) {
     points *= 2;
   }
   half_ = points / 2;
@@ -129,13 +133,18 @@ double Amplitude::At(double v) const {
     i = std::abs(i);
     return table_[static_cast<size_t>(i > half_ ? 2 * half_ - i : i)];
   };
-  const double a = value(k - 1);
-  const double b = value(k);
-  const double c = value(k + 1);
-  const double d = value(k + 2);
-  // Lagrange's cubic through the four.
-  return b + t * ((-a / 3.0 - b / 2.0 + c - d / 6.0) +
-                  t * ((a + c) / 2.0 - b + t * ((d - a) / 6.0 + (b - c) / 2.0)));
+  // Lagrange's polynomial through the six points about it, by Neville's scheme.
+  double p[6];
+  for (int i = 0; i < 6; ++i) {
+    p[i] = value(k - 2 + i);
+  }
+  for (int span = 1; span < 6; ++span) {
+    for (int i = 0; i + span < 6; ++i) {
+      const double from_left = t + 2.0 - i;
+      p[i] += (p[i + 1] - p[i]) * from_left / span;
+    }
+  }
+  return p[0];
 }
 
 double Amplitude::LargestOver(double from, double to) const {
@@ -251,7 +260,7 @@ void MeasureMask(absl::Span<const Stage> stages, int sharp, double pass_edge, do
     });
     from = std::max(from, to);
   }
-  report->attenuation_db = -20.0 * std::log10(std::max(most, 1e-30));
+  report->attenuation_db = -20.0 * std::log10(std::max(most, 1e-30)) - kUnseenDb;
 }
 
 }  // namespace baseband::downconvert

@@ -34,8 +34,9 @@ absl::StatusOr<std::vector<double>> DesignKaiser(const LowPass& low_pass);
 absl::StatusOr<std::vector<double>> DesignEquiripple(const LowPass& low_pass);
 inline constexpr int kMaxEquirippleTaps = 8191;
 
-// The amplitude of symmetric taps, tabulated by a Fourier transform at 16 points a lobe or more,
-// with cubic interpolation between them.
+// The amplitude of symmetric taps, tabulated by a Fourier transform at 32 points a lobe or more,
+// with polynomials through six points between them: within 0.1 percent of the local size even at
+// the foot of the steepest transition.
 class Amplitude {
  public:
   explicit Amplitude(absl::Span<const double> taps);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/downconvert/alternation.h"
 #include "kernels/downconvert/design.h"
 
 namespace baseband::downconvert {
@@ -26,52 +27,12 @@ constexpr int kProbes = 5;            // points at which the error is looked at,
 constexpr double kConverged = 0.002;  // greatest error over the alternating one, less 1
 constexpr int kSmallGuess = 40;       // up to which an even spread is a good first guess
 
-// Points of alternation, ascending, by band.
-struct Points {
-  std::vector<double> pass;
-  std::vector<double> stop;
-  int size() const { return static_cast<int>(pass.size() + stop.size()); }
-};
-
-// `values` as `count` points with the same ends and the same density everywhere; a single one, as
-// points between it and `other_end`.
-std::vector<double> Spread(std::vector<double> values, double other_end, int count) {
-  if (values.size() == 1 && count > 1) {
-    values.insert(other_end < values[0] ? values.begin() : values.end(), other_end);
-  }
-  std::vector<double> spread(static_cast<size_t>(count));
-  const auto last = static_cast<double>(values.size() - 1);
-  for (int i = 0; i < count; ++i) {
-    const double position = count == 1 ? last : last * i / (count - 1);
-    const size_t k = std::min(static_cast<size_t>(position), values.size() - 1);
-    const double t = position - static_cast<double>(k);
-    const double next = values[std::min(k + 1, values.size() - 1)];
-    spread[static_cast<size_t>(i)] = values[k] + t * (next - values[k]);
-  }
-  return spread;
-}
-
-// Of `count` points, a share of `share` in the pass band.
-Points Spread(const Points& points, const LowPass& low_pass, double share, int count) {
-  int pass = std::clamp(static_cast<int>(std::lround(share * count)), 1, count - 1);
-  if (low_pass.stop == 0.5) {  // a band of one frequency
-    pass = count - 1;
-  }
-  Points spread;
-  spread.pass = Spread(points.pass, 0.0, pass);
-  spread.stop = Spread(points.stop, 0.5, count - pass);
-  return spread;
-}
-Points Spread(const Points& points, const LowPass& low_pass, int count) {
-  return Spread(points, low_pass, static_cast<double>(points.pass.size()) / points.size(), count);
-}
-
 class Exchange {
  public:
   Exchange(const LowPass& low_pass, int degree) : low_pass_(low_pass), degree_(degree) {}
 
   // False if it does not converge. `points` in: a guess of degree + 2 points; out: the answer.
-  bool Run(Points* points) {
+  bool Run(AlternationPoints* points) {
     for (int i = 0; i < kMaxExchanges; ++i) {
       Alternate(*points);
       if (!std::isfinite(level_)) {
@@ -146,7 +107,7 @@ class Exchange {
   }
 
   // The polynomial that alternates on `points`.
-  void Alternate(const Points& points) {
+  void Alternate(const AlternationPoints& points) {
     std::vector<double> v = points.pass;
     v.insert(v.end(), points.stop.begin(), points.stop.end());
     const size_t n = v.size();
@@ -297,17 +258,17 @@ class Exchange {
 };
 
 // A guess of `count` points: the answer for half as many, spread.
-Points Guess(const LowPass& low_pass, int count) {
+AlternationPoints Guess(const LowPass& low_pass, int count) {
   if (count <= kSmallGuess) {
-    Points bands;
+    AlternationPoints bands;
     bands.pass = {0.0, low_pass.pass};
     bands.stop = {low_pass.stop, 0.5};
     const double share = low_pass.pass / (low_pass.pass + 0.5 - low_pass.stop);
     return Spread(bands, low_pass, share, count);
   }
   const int half = count / 2;
-  Points points = Guess(low_pass, half);
-  const Points spread = points;
+  AlternationPoints points = Guess(low_pass, half);
+  const AlternationPoints spread = points;
   Exchange exchange(low_pass, half - 2);
   return Spread(exchange.Run(&points) ? points : spread, low_pass, count);
 }
@@ -320,7 +281,7 @@ absl::StatusOr<std::vector<double>> DesignEquiripple(const LowPass& low_pass) {
   int64_t too_few = 1;
   int64_t enough = 0;
   std::vector<double> best;
-  Points points;
+  AlternationPoints points;
   while (enough == 0 || enough - too_few > 2 + enough / 100) {
     if (num_taps > kMaxEquirippleTaps) {
       return absl::ResourceExhaustedError(

@@ -13,7 +13,7 @@
 // so that the oscillator costs a sine an output, not one a sample; a window that holds a retune
 // mixes sample by sample, and so does every window where that is less work. Which of the two
 // depends on the channel, the format of the samples and m alone. Nothing has to be prepared for a
-// channel: turning its taps costs less than converting the samples of one window.
+// channel: a core turns 64 taps in less than half a microsecond.
 //
 // Devices differ in the order of their sums: see kDeviceTolerance.
 #ifndef BASEBAND_KERNELS_DOWNCONVERT_DOWNCONVERT_H_
@@ -46,8 +46,8 @@ constexpr int BytesPerOutput(OutputFormat format) {
 }
 
 // How the phase is computed. All but kExact are the paper's, for study: see study.h. They mix
-// sample by sample, and know no retunes; their blocks begin at sample 0, have at most
-// kMaxStudySamples and take memory for the phases of all of them.
+// sample by sample, and know no retunes; their blocks begin at sample 0 and have at most
+// kMaxStudySamples.
 inline constexpr int64_t kMaxStudySamples = int64_t{1} << 22;
 enum class NcoMethod : uint8_t {
   kExact,
@@ -110,7 +110,7 @@ inline constexpr double kDeviceTolerance = 2e-6;
 // time. Allocates nothing once a thread has done a block of this size. Thread-safe: channels of a
 // block may run on several threads, and a long block in several calls, for outputs [part.first,
 // part.first + part.count) of its range; `output` then holds part.count samples. The largest filter
-// makes a thread keep about 3 MiB.
+// makes a thread keep about 4 MiB.
 ChannelResult DownconvertOnCpu(const Channel& channel, const Block& block,
                                absl::Span<const uint8_t> samples, OutputRange part,
                                absl::Span<uint8_t> output);

@@ -85,7 +85,9 @@ struct LoadAll {
 };
 struct LoadFirst {
   explicit LoadFirst(size_t count) : valid(hn::FirstN(df, count)) {}
-  HWY_INLINE VF operator()(const float* from) const { return hn::MaskedLoad(valid, df, from); }
+  HWY_INLINE VF operator()(const float* from) const {
+    return hn::IfThenElseZero(valid, hn::LoadU(df, from));
+  }
   hn::Mask<decltype(df)> valid;
 };
 

@@ -49,7 +49,7 @@ class FirstStage {
   const CpuKernels& kernels_ = KernelsOfThisProcessor();
   const bool is_real_;
   const bool turns_taps_;
-  const CpuMixer mixer_;
+  CpuMixer mixer_;
 
   float* converted_ = nullptr;  // samples on their way into the mixer
   float* mixed_ = nullptr;      // windows that hold a retune

@@ -20,7 +20,12 @@ namespace HWY_NAMESPACE {
 namespace {
 
 const CpuKernels* Kernels() {
-  static constexpr CpuKernels kKernels = {Convert, Mix, MixFloat, Fir, StoreOutput};
+#if HWY_NATIVE_FMA
+  constexpr auto kMixFloat = MixFloat;
+#else
+  constexpr void (*kMixFloat)(const FloatMixTask&) = nullptr;
+#endif
+  static constexpr CpuKernels kKernels = {Convert, Mix, kMixFloat, Fir, StoreOutput};
   return &kKernels;
 }
 

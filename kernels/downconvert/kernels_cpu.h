@@ -62,7 +62,7 @@ struct CpuKernels {
   // Components (complex samples have two) of any input format to float32, unscaled.
   void (*convert)(InputFormat format, const uint8_t* in, size_t count, float* out);
   void (*mix)(const MixTask& task);
-  void (*mix_float)(const FloatMixTask& task);
+  void (*mix_float)(const FloatMixTask& task);  // null without a fused multiply-add
   void (*fir)(const FirTask& task);
   // Components to an output format; returns how many were saturated. Writes nothing past `count`.
   int64_t (*store)(OutputFormat format, const float* in, size_t count, uint8_t* out);

@@ -157,7 +157,10 @@ void Mix(const MixTask& task) {
   }
 }
 
-// Of radians below 2^24 quarter turns, in float32 throughout.
+#if HWY_NATIVE_FMA
+
+// Of radians below 2^24 quarter turns, in float32 throughout: products with parts of pi are exact
+// before they are subtracted.
 HWY_INLINE Turn TurnOfRadians(VF radians) {
   const auto set = [](float value) HWY_ATTR { return hn::Set(df, value); };
   const VF quarters = hn::Round(hn::Mul(radians, set(0.636619772F)));  // 2 / pi
@@ -199,6 +202,8 @@ void MixFloat(const FloatMixTask& task) {
     MixFloatAs<false>(task);
   }
 }
+
+#endif  // HWY_NATIVE_FMA
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)

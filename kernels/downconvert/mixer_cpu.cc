@@ -5,43 +5,34 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/downconvert/study.h"
-
 namespace baseband::downconvert {
 namespace {
 
-constexpr double kTurn = 6.283185307179586476925286766559;
+constexpr size_t kWordsAtOnce = 256;
 
 uint64_t WordOfRadians(double radians) {
-  const double turns = radians / kTurn;
+  const double turns = radians / kRadiansPerTurn;
   return static_cast<uint64_t>(static_cast<int64_t>((turns - std::nearbyint(turns)) * 0x1p63)) * 2;
 }
 
 double RadiansOfWord(uint64_t word) {
-  return static_cast<double>(static_cast<int64_t>(word)) * (kTurn * 0x1p-64);
+  return static_cast<double>(static_cast<int64_t>(word)) * (kRadiansPerTurn * 0x1p-64);
 }
 
 }  // namespace
 
 CpuMixer::CpuMixer(const Channel& channel, float amplitude, int64_t begin, int64_t end,
                    CpuWorkspace* workspace)
-    : channel_(channel), workspace_(*workspace), amplitude_(amplitude) {
+    : channel_(channel),
+      workspace_(*workspace),
+      amplitude_(amplitude),
+      cycles_per_sample_(channel.phase.segments().front().frequency.cycles_per_sample()),
+      initial_word_(channel.phase.segments().front().origin_word),
+      study_(channel.nco, cycles_per_sample_, channel.study_segment) {
   workspace_.anchors.clear();
   if (channel.nco == NcoMethod::kExact) {
     AppendAnchors(channel.phase, begin, end, &workspace_.anchors);
-  } else if (channel.nco != NcoMethod::kFloat) {
-    WriteStudyWords(end);
   }
-}
-
-void CpuMixer::WriteStudyWords(int64_t end) {
-  const PhaseTrack::Segment& segment = channel_.phase.segments().front();
-  const std::vector<double> phases =
-      StudyPhases(channel_.nco, segment.frequency, end, channel_.study_segment);
-  const uint64_t initial = channel_.phase.Word(0);
-  std::vector<uint64_t>& words = workspace_.study_words;
-  words.assign(phases.size() + kPadding, 0);
-  for (size_t i = 0; i < phases.size(); ++i) words[i] = WordOfRadians(phases[i]) + initial;
 }
 
 size_t CpuMixer::AnchorOf(int64_t n) const {
@@ -57,28 +48,40 @@ int64_t CpuMixer::AnchorEnd(size_t anchor) const {
                                                 : std::numeric_limits<int64_t>::max();
 }
 
+void CpuMixer::MixStudy(MixTask task, int64_t first) {
+  if (channel_.nco == NcoMethod::kFloat && kernels_.mix_float != nullptr) {
+    FloatMixTask float_task;
+    float_task.mix = task;
+    float_task.radians_per_sample = static_cast<float>(kRadiansPerTurn * cycles_per_sample_);
+    float_task.phase = static_cast<float>(RadiansOfWord(initial_word_));
+    float_task.first = static_cast<int32_t>(first);
+    return kernels_.mix_float(float_task);
+  }
+  for (; study_next_ < first; ++study_next_) study_.Advance();
+  uint64_t words[kWordsAtOnce + kPadding] = {};
+  task.words = words;
+  for (size_t left = task.count; left > 0; left -= task.count) {
+    task.count = std::min(left, kWordsAtOnce);
+    for (size_t i = 0; i < task.count; ++i) {
+      words[i] = WordOfRadians(study_.phase()) + initial_word_;
+      study_.Advance();
+      ++study_next_;
+    }
+    kernels_.mix(task);
+    task.in += task.count * (task.in_is_real ? 1 : 2);
+    task.out += task.count * 2;
+  }
+}
+
 void CpuMixer::Mix(const float* in, bool in_is_real, int64_t first, int64_t stride, size_t count,
-                   float* out) const {
+                   float* out) {
   MixTask task;
   task.in = in;
   task.in_is_real = in_is_real;
   task.out = out;
   task.count = count;
   task.amplitude = amplitude_;
-  if (channel_.nco == NcoMethod::kFloat) {
-    const PhaseTrack::Segment& segment = channel_.phase.segments().front();
-    FloatMixTask float_task;
-    float_task.mix = task;
-    float_task.radians_per_sample =
-        static_cast<float>(kTurn * segment.frequency.cycles_per_sample());
-    float_task.phase = static_cast<float>(RadiansOfWord(channel_.phase.Word(0)));
-    float_task.first = static_cast<int32_t>(first);
-    return kernels_.mix_float(float_task);
-  }
-  if (channel_.nco != NcoMethod::kExact) {
-    task.words = workspace_.study_words.data() + first;
-    return kernels_.mix(task);
-  }
+  if (channel_.nco != NcoMethod::kExact) return MixStudy(task, first);
   for (size_t anchor = AnchorOf(first); count > 0; ++anchor) {
     const int64_t end = AnchorEnd(anchor);
     if (end <= first) continue;
@@ -95,13 +98,11 @@ void CpuMixer::Mix(const float* in, bool in_is_real, int64_t first, int64_t stri
   }
 }
 
-void CpuMixer::MixOutputs(const Stage& stage, int64_t first_output, size_t count,
-                          float* values) const {
+void CpuMixer::MixOutputs(const Stage& stage, int64_t first_output, size_t count, float* values) {
   const int64_t first = stage.NewestInput(first_output);
   if (stage.up == 1) return Mix(values, false, first, stage.down, count, values);
   // Newest inputs at two alternating distances.
-  constexpr size_t kAtOnce = 256;
-  uint64_t words[kAtOnce + kPadding] = {};
+  uint64_t words[kWordsAtOnce + kPadding] = {};
   MixTask task;
   task.amplitude = amplitude_;
   task.words = words;
@@ -110,7 +111,7 @@ void CpuMixer::MixOutputs(const Stage& stage, int64_t first_output, size_t count
   int64_t newest = first;
   int branch = stage.TapPhase(first_output);
   for (size_t done = 0; done < count; done += task.count) {
-    task.count = std::min(count - done, kAtOnce);
+    task.count = std::min(count - done, kWordsAtOnce);
     for (size_t i = 0; i < task.count; ++i) {
       while (newest >= end) end = AnchorEnd(++anchor);
       const PhaseAnchor& phase = workspace_.anchors[anchor];

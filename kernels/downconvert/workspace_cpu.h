@@ -32,7 +32,6 @@ class CpuWorkspace {
   }
 
   std::vector<PhaseAnchor> anchors;
-  std::vector<uint64_t> study_words;
 
  private:
   static constexpr size_t kAlignment = 128;

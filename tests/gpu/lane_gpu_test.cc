@@ -8,11 +8,14 @@
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/carrier/recover_gpu.h"
 #include "kernels/ldpc/decode_gpu.h"
 #include "server/device/cuda_device.h"
 #include "server/operations/decode.h"
 #include "server/operations/encode.h"
+#include "server/operations/recover_carrier.h"
 #include "server/operations/self_test.h"
+#include "tests/support/carrier_frames.h"
 #include "tests/support/gpu_test.h"
 #include "tests/support/status_matchers.h"
 
@@ -31,8 +34,13 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
     CudaDeviceOptions options;
     options.num_lanes = kNumLanes;
     options.lane = {16 << 20, 16 << 20, 4 << 20};
-    options.workspace_bytes = ldpc::kMaxDecodeWorkspaceBytes;
-    options.prepare = ldpc::PrepareDecodeKernels;
+    options.workspace_bytes =
+        std::max(ldpc::kMaxDecodeWorkspaceBytes, kRecoverCarrierWorkspaceBytes);
+    options.prepare = [] {
+      absl::Status status = ldpc::PrepareDecodeKernels();
+      status.Update(carrier::PrepareRecover());
+      return status;
+    };
     auto device = CudaDevice::Create(options);
     ASSERT_THAT(device, IsOk());
     device_ = *std::move(device);
@@ -197,6 +205,61 @@ TEST_F(LaneGpuTest, LanesShareTheWorkspace) {
     const auto& job = static_cast<const DecodeJob&>(*batch->jobs().front());
     for (const ldpc::DecodeResult& result : job.results) EXPECT_EQ(result.parity_ok, 1);
     for (const uint8_t byte : job.reply.span()) ASSERT_EQ(byte, 0);
+  }
+}
+
+// Mixed constellations, lengths and formats in jobs that share launches.
+TEST_F(LaneGpuTest, MixedRecoverCarrierJobsGiveWhatTheCpuGives) {
+  const auto make = [this] {
+    std::vector<JobPtr> jobs;
+    for (int j = 0; j < 4; ++j) {
+      std::vector<RecoverCarrierGroup> groups;
+      std::string payload;
+      for (const char* name : {"QPSK", "16APSK 3/4", "64QAM"}) {
+        testing::FrameSpec spec;
+        spec.constellation = *carrier::Constellation::FromName(name);
+        spec.num_symbols = 2000 + 777 * j;
+        spec.frequency = 0.0031 * (j + 1);
+        spec.snr_db = spec.constellation->operating_snr_db() + 6;
+        spec.seed = static_cast<uint64_t>(j + 1);
+        RecoverCarrierGroup group;
+        group.model =
+            *carrier::Model::Create(spec.constellation, carrier::Amplitude::kWeighted, 0, 0.0);
+        group.count = 2;
+        group.frame_symbols = spec.num_symbols;
+        group.parameters.format =
+            j == 2 ? carrier::SampleFormat::kFloat16 : carrier::SampleFormat::kFloat32;
+        group.parameters.want_corrected = j != 1;
+        group.parameters.want_curve = j == 1;
+        if (j == 1) {
+          group.curve = carrier::CurveOf(*group.model, group.parameters, spec.num_symbols);
+        }
+        for (int f = 0; f < group.count; ++f, ++spec.seed) {
+          const testing::CarrierFrame frame = testing::MakeFrame(spec);
+          const auto samples = testing::ToSamples(frame.symbols, group.parameters.format);
+          payload.append(samples.begin(), samples.end());
+        }
+        groups.push_back(group);
+      }
+      jobs.push_back(MakeJob<RecoverCarrierJob>(groups, payload));
+    }
+    return jobs;
+  };
+  const std::vector<JobPtr> expected = OnCpu(make());
+  const std::vector<JobPtr> got = OnGpu(make());
+
+  for (size_t j = 0; j < got.size(); ++j) {
+    const auto& gpu = static_cast<const RecoverCarrierJob&>(*got[j]);
+    const auto& cpu = static_cast<const RecoverCarrierJob&>(*expected[j]);
+    ASSERT_EQ(gpu.results.size(), cpu.results.size());
+    for (size_t f = 0; f < gpu.results.size(); ++f) {
+      const carrier::Result& a = gpu.results[f];
+      const carrier::Result& b = cpu.results[f];
+      EXPECT_EQ(a.lock, carrier::Lock::kLocked);
+      EXPECT_EQ(a.lock, b.lock);
+      EXPECT_NEAR(a.frequency, b.frequency, 0.05 * b.frequency_stddev);
+      EXPECT_NEAR(a.evm, b.evm, 2e-3 * b.evm);
+    }
   }
 }
 

@@ -276,9 +276,9 @@ TEST(CarrierReportTest, CsvAndJsonHaveARowAFrame) {
 }
 
 TEST(TableTest, WordsAreQuotedWhereTheyMustBeAndWhatIsNoNumberIsEmpty) {
-  Table table({"name", "value"});
-  table.Add({std::string("16APSK 3/4"), 0.25});
-  table.Add({std::string("a\"b"), std::nan("")});
+  Table table;
+  table.Add({{"name", std::string("16APSK 3/4")}, {"value", 0.25}});
+  table.Add({{"name", std::string("a\"b")}, {"value", std::nan("")}});
   EXPECT_EQ(table.ToCsv(), "name,value\n\"16APSK 3/4\",0.25\n\"a\"\"b\",\n");
   EXPECT_EQ(table.ToJson()[0]["value"], 0.25);
 }

@@ -82,7 +82,8 @@ TEST(SymbolFilesTest, PartOfASampleIsRefused) {
   EXPECT_THAT(ReadSymbols(Write("odd", std::string(12, 'x')), ""),
               Refusal("has 12 bytes, not a multiple of the 8 of a sample (format f32)"));
   EXPECT_THAT(ReadSymbols(Write("empty", ""), ""), Refusal("is empty"));
-  EXPECT_THAT(ReadSymbols(Path("missing"), ""), StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing")));
+  EXPECT_THAT(ReadSymbols(Path("missing"), ""),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing")));
 }
 
 TEST(SymbolFilesTest, SigmfComesBackAsItWasWritten) {

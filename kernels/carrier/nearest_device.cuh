@@ -1,0 +1,93 @@
+// Searches for the nearest point with the constellation in shared memory. They take the point that
+// NearestListed takes (nearest.h), and hand back its coordinates rather than its index: a distance
+// that is taken from them has no cancellation in it.
+#ifndef BASEBAND_KERNELS_CARRIER_NEAREST_DEVICE_CUH_
+#define BASEBAND_KERNELS_CARRIER_NEAREST_DEVICE_CUH_
+
+#include <cstdint>
+
+#include "kernels/carrier/nearest.h"
+
+namespace baseband::carrier {
+
+// Which search suits a constellation. Few points: compare with all of them, one after the other,
+// the same for all threads. More: the grid of cells. Square QAM: slice each axis.
+enum class SearchKind { kOne, kFour, kSixteen, kSliced, kGrid };
+
+inline SearchKind SearchKindOf(const NearestView& view) {
+  if (view.folded != 0 && view.num_points == 1) return SearchKind::kOne;
+  if (view.folded != 0 && view.num_points <= 4) return SearchKind::kFour;
+  if (view.slices > 0) return SearchKind::kSliced;
+  if (view.folded != 0 && view.num_points <= 16) return SearchKind::kSixteen;
+  return SearchKind::kGrid;
+}
+BASEBAND_HOST_DEVICE constexpr int ComparedPoints(SearchKind kind) {
+  return kind == SearchKind::kOne ? 1 : kind == SearchKind::kFour ? 4 : 16;
+}
+
+// Bytes of shared memory that CopyNearest fills.
+inline int64_t NearestSharedBytes(const NearestView& view, SearchKind kind) {
+  if (kind == SearchKind::kOne || kind == SearchKind::kFour || kind == SearchKind::kSixteen) {
+    return ComparedPoints(kind) * static_cast<int64_t>(sizeof(SearchPoint));
+  }
+  const int64_t cells = kind == SearchKind::kGrid ? int64_t{view.side} * view.side : 0;
+  return view.num_points * static_cast<int64_t>(sizeof(SearchPoint)) + cells * 4;
+}
+
+#ifdef __CUDACC__
+
+// Copies what the search reads into `shared`, by all `threads` threads of a block; __syncthreads()
+// is the caller's. A list of fewer points than are compared is filled up with points far away.
+// What few cells need (`more`) stays in device memory.
+template <SearchKind kKind>
+__device__ NearestView CopyNearest(const NearestView& from, uint4* shared, unsigned threads) {
+  NearestView view = from;
+  auto* const points = reinterpret_cast<SearchPoint*>(shared);
+  view.points = points;
+  int num_points = from.num_points;
+  if constexpr (kKind != SearchKind::kSliced && kKind != SearchKind::kGrid) {
+    num_points = ComparedPoints(kKind);
+  }
+  for (int k = static_cast<int>(threadIdx.x); k < num_points; k += static_cast<int>(threads)) {
+    points[k] = k < from.num_points ? from.points[k] : SearchPoint{0.0F, 0.0F, 1e30F, 0.0F};
+  }
+  if constexpr (kKind == SearchKind::kGrid) {
+    auto* const cells = reinterpret_cast<uint32_t*>(points + num_points);
+    for (int k = static_cast<int>(threadIdx.x); k < from.side * from.side;
+         k += static_cast<int>(threads)) {
+      cells[k] = from.cells[k];
+    }
+    view.cells = cells;
+  }
+  return view;
+}
+
+// The point nearest to (i, q), which are |i|, |q| if folded.
+template <SearchKind kKind>
+__device__ __forceinline__ SearchPoint FindNearest(const NearestView& view, float i, float q) {
+  if constexpr (kKind == SearchKind::kOne) {
+    return view.points[0];
+  } else if constexpr (kKind == SearchKind::kSliced) {
+    return view.points[NearestSliced(view, i, q)];
+  } else if constexpr (kKind == SearchKind::kGrid) {
+    return view.points[NearestListed(view, i, q)];
+  } else {
+    const float mi = -2.0F * i;
+    const float mq = -2.0F * q;
+    int best = 0;
+    float least = SearchDistance(view.points[0], mi, mq);
+#pragma unroll
+    for (int k = 1; k < ComparedPoints(kKind); ++k) {
+      const float distance = SearchDistance(view.points[k], mi, mq);
+      best = distance < least ? k : best;
+      least = distance < least ? distance : least;
+    }
+    return view.points[best];
+  }
+}
+
+#endif  // __CUDACC__
+
+}  // namespace baseband::carrier
+
+#endif  // BASEBAND_KERNELS_CARRIER_NEAREST_DEVICE_CUH_

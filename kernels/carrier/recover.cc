@@ -1,0 +1,238 @@
+#include "kernels/carrier/recover.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/carrier/judge_math.h"
+#include "kernels/carrier/line_math.h"
+#include "kernels/carrier/recover_math.h"
+#include "kernels/carrier/recover_plan.h"
+
+namespace baseband::carrier {
+namespace {
+
+constexpr double kRounding = 1e-9;  // of a quotient that should be a whole number
+
+// Known symbols are in the scale of the constellation, whose rms is 1.
+constexpr float kMaxKnownMagnitude = 1000.0F;
+// A known line's phase is unique: its steps may be long.
+constexpr int kKnownStepBranches = 2;
+
+bool IsKnown(const Iq& symbol) { return symbol.i != 0.0F || symbol.q != 0.0F; }
+
+template <typename Value, typename Least, typename Greatest>
+absl::Status NotIn(absl::string_view field, Value value, absl::string_view open, Least least,
+                   Greatest greatest, absl::string_view close) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " ", value, " is not in ", open, least, ", ", greatest, close));
+}
+
+double SweepRange(const Parameters& parameters, int num_symbols) {
+  return parameters.sweep_range > 0.0 ? parameters.sweep_range : 0.5 / num_symbols;
+}
+
+// Candidates on either side, before they are known to be few enough for an int.
+double LastCandidate(const Parameters& parameters, int num_symbols) {
+  const double range = SweepRange(parameters, num_symbols);
+  return std::floor(range / parameters.sweep_step * (1.0 + kRounding)) +
+         parameters.sweep_guard_bins;
+}
+
+absl::Status CheckSweep(const Parameters& parameters, int num_symbols) {
+  const double range = SweepRange(parameters, num_symbols);
+  if (!(parameters.sweep_range >= 0.0 && parameters.sweep_range <= 0.5)) {
+    return NotIn("sweep.range", parameters.sweep_range, "[", 0, 0.5, "]");
+  }
+  if (!(parameters.sweep_step > 0.0 && parameters.sweep_step <= range)) {
+    return NotIn("sweep.step", parameters.sweep_step, "(", 0, range, "], the range");
+  }
+  if (parameters.sweep_guard_bins < 0 || parameters.sweep_guard_bins > kMaxGuardBins) {
+    return NotIn("sweep.guard_bins", parameters.sweep_guard_bins, "[", 0, kMaxGuardBins, "]");
+  }
+  const double candidates = 2.0 * LastCandidate(parameters, num_symbols) + 1.0;
+  if (candidates > kMaxSweepBins) {
+    return absl::InvalidArgumentError(absl::StrCat("sweep.step ", parameters.sweep_step, " makes ",
+                                                   candidates, " candidates of a sweep.range of ",
+                                                   range, "; ", kMaxSweepBins, " is the most"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckPll(const Parameters& parameters) {
+  if (!(parameters.pll_bandwidth > 0.0F && parameters.pll_bandwidth < 0.5F)) {
+    return NotIn("pll.bandwidth", parameters.pll_bandwidth, "(", 0, 0.5, ")");
+  }
+  if (!(parameters.pll_damping >= 0.1F && parameters.pll_damping <= 10.0F)) {
+    return NotIn("pll.damping", parameters.pll_damping, "[", 0.1, 10, "]");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckKnown(absl::Span<const Iq> known, int num_symbols) {
+  if (known.size() != static_cast<size_t>(num_symbols)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("known has ", known.size(), " symbols for a frame of ", num_symbols));
+  }
+  bool any = false;
+  for (size_t n = 0; n < known.size(); ++n) {
+    const float power = known[n].i * known[n].i + known[n].q * known[n].q;
+    if (!(power <= kMaxKnownMagnitude * kMaxKnownMagnitude)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("known[", n, "] (", known[n].i, ", ", known[n].q, ") is not within ",
+                       kMaxKnownMagnitude, " of 0, in units of the constellation's rms"));
+    }
+    any = any || IsKnown(known[n]);
+  }
+  if (!any) return absl::InvalidArgumentError("known.values are all (0, 0)");
+  return absl::OkStatus();
+}
+
+// The number of IEEE 754 binary16.
+float FromFloat16(int16_t bits) {
+  const int exponent = bits >> 10 & 0x1F;
+  const int fraction = bits & 0x3FF;
+  float magnitude;
+  if (exponent == 0x1F) {
+    magnitude = fraction == 0 ? std::numeric_limits<float>::infinity()
+                              : std::numeric_limits<float>::quiet_NaN();
+  } else {
+    const int significand = exponent == 0 ? fraction : fraction | 0x400;
+    magnitude = std::ldexp(static_cast<float>(significand), std::max(exponent, 1) - 25);
+  }
+  return bits < 0 ? -magnitude : magnitude;
+}
+
+absl::Status CheckRange(const Model& model, const Parameters& parameters,
+                        absl::Span<const Iq> known) {
+  const double limit = FrequencyLimit(model, parameters, known);
+  if (parameters.max_frequency >= 0.0 && parameters.max_frequency <= limit * (1.0 + kRounding)) {
+    return absl::OkStatus();
+  }
+  const absl::Status status = NotIn("max_frequency", parameters.max_frequency, "[", 0, limit, "]");
+  if (parameters.coarse != Coarse::kPower) return status;
+  return absl::InvalidArgumentError(absl::StrCat(
+      status.message(), ": ", model.constellation().name(), " raised to the power ", model.power(),
+      " tells |f| up to 1/(2*", model.power(), ") apart; send pilots for more"));
+}
+
+}  // namespace
+
+double FrequencyLimit(const Model& model, const Parameters& parameters,
+                      absl::Span<const Iq> known) {
+  if (parameters.coarse == Coarse::kPower) return model.max_frequency();
+  if (parameters.coarse == Coarse::kNone) return 0.5;
+  int64_t first = -1;
+  int64_t distance = 0;
+  for (size_t n = 0; n < known.size() && distance != 1; ++n) {
+    if (!IsKnown(known[n])) continue;
+    if (first < 0) first = static_cast<int64_t>(n);
+    distance = std::gcd(distance, static_cast<int64_t>(n) - first);
+  }
+  // A single one tells no frequency at all, but there is one to start from.
+  return 0.5 / static_cast<double>(std::max<int64_t>(distance, 1));
+}
+
+absl::Status CheckParameters(const Model& model, const Parameters& parameters, int num_symbols,
+                             absl::Span<const Iq> known) {
+  if (num_symbols < kMinSymbols || num_symbols > kMaxSymbols) {
+    return NotIn("frame_symbols", num_symbols, "[", kMinSymbols, kMaxSymbols, "]");
+  }
+  if (!(parameters.scale > 0.0F && std::isfinite(parameters.scale))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scale ", parameters.scale, " is not finite and above 0"));
+  }
+  if (parameters.has_expected_snr && !(std::fabs(parameters.expected_snr_db) <= kMaxSnrDb)) {
+    return NotIn("expected_snr_db", parameters.expected_snr_db, "[", -kMaxSnrDb, kMaxSnrDb, "]");
+  }
+  if (parameters.coarse == Coarse::kPower && !model.has_line()) {
+    return absl::InvalidArgumentError(absl::StrCat("power 0: ", model.constellation().name(),
+                                                   " leaves no line at any; send pilots"));
+  }
+  if (parameters.coarse == Coarse::kKnown && known.empty()) {
+    return absl::InvalidArgumentError(
+        "known.values are empty: a coarse stage of known symbols needs some");
+  }
+  if (!known.empty()) BASEBAND_RETURN_IF_ERROR(CheckKnown(known, num_symbols));
+  BASEBAND_RETURN_IF_ERROR(CheckRange(model, parameters, known));
+  if (parameters.fine == Fine::kSweep) return CheckSweep(parameters, num_symbols);
+  if (parameters.fine == Fine::kPll) return CheckPll(parameters);
+  return absl::OkStatus();
+}
+
+RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters, double max_frequency,
+                         bool symbols_known, int num_symbols) {
+  RecoverPlan plan;
+  plan.num_symbols = num_symbols;
+  for (plan.points = kMinFftPoints; plan.points < num_symbols;) plan.points *= 2;
+  plan.known_line =
+      parameters.coarse == Coarse::kKnown || (parameters.coarse == Coarse::kNone && symbols_known);
+  plan.line_power = plan.known_line ? 1 : model.power();
+  const int ambiguity = symbols_known ? 1 : model.constellation().symmetry();
+  plan.branches = std::max(plan.line_power / ambiguity, 1);
+  double half_bins = 1.0;
+  if (parameters.coarse != Coarse::kNone) {
+    plan.max_peaks = plan.known_line ? kKnownPeaks : kPeaks;
+    const double last = 2.0 * plan.points * plan.line_power * max_frequency * (1.0 + kRounding);
+    plan.last_half_bin = static_cast<int>(std::min(std::floor(last), double(plan.points)));
+    half_bins = std::min(2.0 * plan.last_half_bin + 1.0, 2.0 * plan.points);
+  }
+  if (parameters.fine == Fine::kSweep) {
+    plan.sweep_range = SweepRange(parameters, num_symbols);
+    plan.last_candidate = static_cast<int>(LastCandidate(parameters, num_symbols));
+    // Within a block the line of the outermost candidate turns by a sixteenth at most.
+    const double turning = plan.line_power * plan.last_candidate * parameters.sweep_step;
+    const int longest = LineBlockLength(num_symbols);
+    while (plan.sweep_block < longest && 2.0 * plan.sweep_block * turning <= 1.0 / 16.0) {
+      plan.sweep_block *= 2;
+    }
+  }
+  plan.ln_bins = std::log(half_bins);
+  plan.ln_trials = LnTrials(half_bins, plan.num_candidates(), plan.branches);
+  plan.step_limit = StepLimit(plan.known_line ? kKnownStepBranches : plan.line_power);
+  return plan;
+}
+
+Curve CurveOf(const Model& model, const Parameters& parameters, int num_symbols) {
+  Curve curve;
+  if (!parameters.want_curve) return curve;
+  const double limit = parameters.coarse == Coarse::kKnown ? 0.5 : model.max_frequency();
+  const double max_frequency = parameters.max_frequency > 0.0 ? parameters.max_frequency : limit;
+  const RecoverPlan plan = PlanRecovery(model, parameters, max_frequency, false, num_symbols);
+  if (parameters.fine == Fine::kSweep) {
+    curve.num_points = plan.num_candidates();
+    curve.begin = -plan.last_candidate * parameters.sweep_step;
+    curve.step = parameters.sweep_step;
+    return curve;
+  }
+  if (parameters.coarse == Coarse::kNone) return curve;
+  const int half_bins = 2 * plan.last_half_bin + 1;
+  const int group = (half_bins + kMaxCurvePoints - 1) / kMaxCurvePoints;
+  curve.num_points = (half_bins + group - 1) / group;
+  const double spacing = 0.5 / (static_cast<double>(plan.points) * plan.line_power);
+  curve.begin = (0.5 * (group - 1) - plan.last_half_bin) * spacing;
+  curve.step = group * spacing;
+  return curve;
+}
+
+Iq ReadSymbol(const Parameters& parameters, const uint8_t* symbols, int64_t n) {
+  float value[2];
+  const uint8_t* const at = symbols + n * BytesPerSymbol(parameters.format);
+  if (parameters.format == SampleFormat::kFloat32) {
+    std::memcpy(value, at, sizeof(value));
+  } else {
+    int16_t bits[2];
+    std::memcpy(bits, at, sizeof(bits));
+    for (int k = 0; k < 2; ++k) {
+      value[k] = parameters.format == SampleFormat::kInt16 ? static_cast<float>(bits[k])
+                                                           : FromFloat16(bits[k]);
+    }
+  }
+  return {value[0] * parameters.scale, value[1] * parameters.scale};
+}
+
+}  // namespace baseband::carrier

@@ -1,0 +1,90 @@
+// What has to be there before the products: taps as they are walked, and the oscillators' anchors.
+#include "kernels/base/status_macros.h"
+#include "kernels/cuda/status.h"
+#include "kernels/downconvert/gpu_launch.h"
+#include "kernels/downconvert/samples.cuh"
+
+namespace baseband::downconvert::gpu {
+namespace {
+
+// Which tap of its set slot `slot` of a walk holds; `none` if none.
+constexpr uint32_t kNoTap = ~0U;
+__device__ __forceinline__ uint32_t TapOf(const TapWalk& walk, uint32_t slot) {
+  const uint32_t step = slot / walk.step_slots;
+  const uint32_t in_step = slot % walk.step_slots;
+  const uint32_t branch = step / walk.depth_steps * walk.branches + in_step / walk.depth;
+  const uint32_t depth = step % walk.depth_steps * walk.depth + in_step % walk.depth;
+  // Slots that fill a step up, and branches that the filter does not have.
+  if (in_step >= walk.branches * walk.depth || branch >= walk.down) return kNoTap;
+  return depth * walk.down + branch;
+}
+
+__device__ __forceinline__ void LayTaps(const TapTask& task, const Memory& memory) {
+  const TapWalk& walk = task.walk;
+  const auto* const taps = reinterpret_cast<const float*>(memory.plan + task.taps);
+  for (uint32_t i = threadIdx.x; i < task.num_slots; i += kBlockThreads) {
+    const uint32_t slot = task.first_slot + i;
+    const uint32_t set = slot / walk.set_slots();
+    const uint32_t k = TapOf(walk, slot % walk.set_slots());
+    const bool is_tap = k != kNoTap && uint64_t{k} * walk.up + set < walk.num_taps;
+    const float tap = is_tap ? __ldg(taps + k * walk.up + set) : 0.0F;
+    const uint64_t at = uint64_t{slot} * task.group + task.column;
+    if (task.is_turned) {
+      const Phasor phasor = PhasorOf(task.step * k);
+      reinterpret_cast<float2*>(memory.workspace + task.target)[at] =
+          make_float2(__fmul_rn(tap, phasor.i), __fmul_rn(tap, phasor.q));
+    } else {
+      reinterpret_cast<float*>(memory.workspace + task.target)[at] = tap;
+    }
+  }
+}
+
+// round(2^64 frac(num * n / den)): Frequency::PhaseWord (nco.h), of |num|.
+__device__ __forceinline__ uint64_t PhaseWord(uint64_t num, uint64_t den, uint64_t n) {
+  using Wide = unsigned __int128;
+  const Wide remainder = Wide{num} * n % den;
+  return static_cast<uint64_t>(((remainder << 64) + den / 2) / den);
+}
+
+__device__ __forceinline__ void SetAnchors(const AnchorTask& task, const Memory& memory) {
+  auto* const anchors = reinterpret_cast<Anchor*>(memory.workspace + task.target);
+  const int64_t first = task.first_index / kAnchorSpacing;
+  for (uint32_t i = threadIdx.x; i < task.num_anchors; i += kBlockThreads) {
+    Anchor anchor;
+    anchor.index = i == 0 ? task.first_index : (first + i) * kAnchorSpacing;
+    const uint64_t word =
+        PhaseWord(task.num, task.den, static_cast<uint64_t>(anchor.index - task.origin));
+    anchor.word = task.origin_word + (task.is_negative ? ~word + 1 : word);
+    anchors[i] = anchor;
+  }
+}
+
+// A block for each task, those of taps first.
+__global__ void __launch_bounds__(kBlockThreads)
+    PrepareKernel(const TapTask* __restrict__ tap_tasks, uint32_t num_tap_tasks,
+                  const AnchorTask* __restrict__ anchor_tasks, const Memory memory) {
+  if (blockIdx.x < num_tap_tasks) {
+    LayTaps(tap_tasks[blockIdx.x], memory);
+  } else {
+    SetAnchors(anchor_tasks[blockIdx.x - num_tap_tasks], memory);
+  }
+}
+
+}  // namespace
+
+absl::Status LoadPrepare() {
+  cudaFuncAttributes attributes;
+  return cuda::ToStatus(cudaFuncGetAttributes(&attributes, PrepareKernel), "cudaFuncGetAttributes");
+}
+
+absl::Status LaunchPrepare(const GpuPlan& plan, const Memory& memory, cudaStream_t stream) {
+  const size_t tasks = plan.tap_tasks().size() + plan.anchor_tasks().size();
+  if (tasks == 0) return absl::OkStatus();
+  PrepareKernel<<<static_cast<unsigned>(tasks), kBlockThreads, 0, stream>>>(
+      reinterpret_cast<const TapTask*>(memory.plan + plan.layout().tap_tasks),
+      static_cast<uint32_t>(plan.tap_tasks().size()),
+      reinterpret_cast<const AnchorTask*>(memory.plan + plan.layout().anchor_tasks), memory);
+  return cuda::ToStatus(cudaGetLastError(), "PrepareKernel");
+}
+
+}  // namespace baseband::downconvert::gpu

@@ -1,0 +1,160 @@
+#include "kernels/base/status_macros.h"
+#include "kernels/cuda/status.h"
+#include "kernels/downconvert/gpu_launch.h"
+#include "kernels/downconvert/product.cuh"
+
+namespace baseband::downconvert::gpu {
+namespace {
+
+// Blocks that a multiprocessor is to hold: as many as the sums leave registers for.
+constexpr int MinBlocks(uint32_t columns) { return columns == 1 ? 4 : 3; }
+
+// Turns a thread's sums by the oscillator, unless their samples were mixed, and writes them.
+template <bool kTurned, uint32_t kColumns>
+__device__ __forceinline__ void Finish(const ProductTask& task, const Column* columns,
+                                       const Memory& memory, const Tile& tile, int64_t first,
+                                       Sums<kColumns>& sums) {
+  const uint32_t down = task.walk.down;
+  const uint32_t up = task.walk.up;
+#pragma unroll
+  for (uint32_t c = 0; c < kColumns; ++c) {
+    const Column& column = columns[c];
+    if constexpr (kTurned) {
+      Oscillator oscillator;
+      oscillator.anchors = reinterpret_cast<const Anchor*>(memory.workspace + column.anchors);
+      oscillator.first_anchor = column.first_anchor;
+      oscillator.step = column.step;
+      const int64_t last = tile.newest_index + (tile.num_outputs - 1 - tile.first_output) * down;
+      uint64_t words[kThreadOutputs];
+      oscillator.Words(tile.newest_index + (first - tile.first_output) * down, down, last, words);
+#pragma unroll
+      for (uint32_t r = 0; r < kThreadOutputs; ++r) {
+        sums[c][r] = Turn(sums[c][r], words[r], column.amplitude);
+      }
+    }
+    uint8_t* const to = (column.is_last ? memory.output : memory.workspace) + column.output +
+                        tile.sub_range * OutputBytes(column.format);
+    const uint32_t saturated =
+        WriteOutputs(column.format, sums[c], first, tile.num_outputs, up, to);
+    if (column.format == OutputFormat::kInt16 && __any_sync(0xffffffffU, saturated != 0)) {
+      const uint32_t of_warp = __reduce_add_sync(0xffffffffU, saturated);
+      if (threadIdx.x % 32 == 0) {
+        atomicAdd(reinterpret_cast<unsigned long long*>(&memory.results[column.channel].saturated),
+                  static_cast<unsigned long long>(of_warp));
+      }
+    }
+  }
+}
+
+template <typename Sample, typename Tap, uint32_t kColumns, bool kLong>
+__global__ void __launch_bounds__(kBlockThreads, MinBlocks(kColumns))
+    ProductKernel(const ProductTask* __restrict__ tasks, uint32_t num_tasks,
+                  const Column* __restrict__ all_columns, const Memory memory) {
+  constexpr bool kTurned = sizeof(Tap) == sizeof(float2);
+  extern __shared__ uint4 shared[];
+  const ProductTask& task = TaskOf(tasks, num_tasks, blockIdx.x);
+  const TapWalk& walk = task.walk;
+  const Column* const columns = all_columns + task.first_column;
+  const Tile tile = TileOf(task, blockIdx.x - task.first_block, kColumns);
+  // Of this warp: its place across, and its outputs and columns.
+  const uint32_t lane = threadIdx.x % 32;
+  const uint32_t across = threadIdx.x / 32 % task.warps_across;
+  const uint32_t along = threadIdx.x / 32 / task.warps_across;
+  const int64_t warp_first = tile.first_output + along * kWarpOutputs;
+  const uint32_t first_column = tile.first_column + across * kColumns;
+  const bool is_busy = first_column < task.num_columns && warp_first < tile.num_outputs;
+
+  auto* const window = reinterpret_cast<Sample*>(shared);
+  uint4* const taps = shared + task.window_bytes / sizeof(uint4);
+  const Sample* const newest =
+      window + task.history / kThreadOutputs + along * (kWarpOutputs / kThreadOutputs) + lane;
+  const auto* const warp_taps =
+      reinterpret_cast<const TapGroup<kColumns, Tap>*>(taps) + across * walk.step_slots;
+  const uint8_t* const input =
+      (task.is_in_workspace ? memory.workspace : memory.samples) + task.input;
+  const int64_t block_outputs = kWarpOutputs * kBlockWarps / task.warps_across;
+  const auto branch_samples =
+      task.history +
+      static_cast<uint32_t>(min(block_outputs, tile.num_outputs - tile.first_output));
+
+  Sums<kColumns> totals = {};
+  uint32_t step_index = 0;
+  for (uint32_t b = 0; b < walk.branch_steps; ++b) {
+    for (uint32_t d = 0; d < walk.depth_steps; ++d, ++step_index) {
+      if (kLong && step_index > 0) __syncthreads();
+      Step step;
+      step.first_branch = b * walk.branches;
+      step.num_branches = min(walk.branches, min(walk.down, walk.num_taps) - step.first_branch);
+      step.first_depth = d * walk.depth;
+      LoadTaps<kColumns, Tap>(task, columns, memory.workspace, tile, step_index, taps);
+      LoadWindow(task, input, tile, step, branch_samples, window);
+      __syncthreads();
+      if (!is_busy) continue;
+      if constexpr (kLong) {
+        Sums<kColumns> sums = {};
+        AddStep<kColumns>(task, tile.set_taps, step, newest, warp_taps, sums);
+#pragma unroll
+        for (uint32_t c = 0; c < kColumns; ++c) {
+#pragma unroll
+          for (uint32_t r = 0; r < kThreadOutputs; ++r) {
+            totals[c][r].x = __fadd_rn(totals[c][r].x, sums[c][r].x);
+            totals[c][r].y = __fadd_rn(totals[c][r].y, sums[c][r].y);
+          }
+        }
+      } else {
+        AddStep<kColumns>(task, tile.set_taps, step, newest, warp_taps, totals);
+      }
+    }
+  }
+  if (is_busy) {
+    Finish<kTurned>(task, columns + first_column, memory, tile, warp_first + lane * kThreadOutputs,
+                    totals);
+  }
+}
+
+using Kernel = void (*)(const ProductTask*, uint32_t, const Column*, Memory);
+
+// By IndexOf(ProductKind).
+constexpr Kernel kKernels[kNumProductKinds] = {
+    ProductKernel<float2, float2, 1, false>,
+    ProductKernel<float2, float2, 1, true>,
+    ProductKernel<float2, float2, kQuad, false>,
+    ProductKernel<float2, float2, kQuad, true>,
+    ProductKernel<float, float2, 1, false>,
+    ProductKernel<float, float2, 1, true>,
+    ProductKernel<float, float2, kQuad, false>,
+    ProductKernel<float, float2, kQuad, true>,
+    ProductKernel<float2, float, 1, false>,
+    ProductKernel<float2, float, 1, true>,
+    nullptr,
+    nullptr,
+};
+
+constexpr int kSharedBytes = 227 * 1024;  // that every device we support gives a block
+
+}  // namespace
+
+absl::Status LoadProducts() {
+  for (const Kernel kernel : kKernels) {
+    if (kernel == nullptr) continue;
+    BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
+        "cudaFuncSetAttribute"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LaunchProducts(const GpuPlan& plan, const Memory& memory, cudaStream_t stream) {
+  const auto* const tasks =
+      reinterpret_cast<const ProductTask*>(memory.plan + plan.layout().products);
+  const auto* const columns = reinterpret_cast<const Column*>(memory.plan + plan.layout().columns);
+  for (const ProductLaunch& launch : plan.launches()) {
+    const Kernel kernel = kKernels[IndexOf(launch.kind)];
+    kernel<<<static_cast<unsigned>(launch.num_blocks), kBlockThreads, launch.shared_bytes,
+             stream>>>(tasks + launch.first_task, launch.num_tasks, columns, memory);
+    BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetLastError(), "ProductKernel"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace baseband::downconvert::gpu

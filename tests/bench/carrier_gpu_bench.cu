@@ -1,0 +1,327 @@
+// Carrier recovery on a GPU with everything in device memory: checks its results against the CPU
+// device first, then prints symbols per second; then the sweep in the paper's forms beside ours.
+//   carrier_gpu_bench [FRAMES]
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/carrier/recover.h"
+#include "kernels/carrier/recover_gpu.h"
+#include "kernels/cuda/resources.h"
+#include "tests/bench/carrier_sweep_forms.h"
+#include "tests/support/carrier_frames.h"
+
+namespace {
+
+using baseband::bench::PaperSweep;
+using baseband::bench::PointsIn;
+using baseband::bench::Reduction;
+using baseband::carrier::Coarse;
+using baseband::carrier::Constellation;
+using baseband::carrier::Fine;
+using baseband::carrier::Iq;
+using baseband::carrier::Lock;
+using baseband::carrier::Model;
+using baseband::carrier::ModelPtr;
+using baseband::carrier::Parameters;
+using baseband::carrier::RecoverBatch;
+using baseband::carrier::RecoverFrame;
+using baseband::carrier::Result;
+using baseband::cuda::DeviceBuffer;
+
+constexpr int kDifferentFrames = 16;  // the others repeat them
+
+void Check(bool ok, const std::string& what) {
+  if (!ok) {
+    std::fprintf(stderr, "FAILED: %s\n", what.c_str());
+    std::exit(1);
+  }
+}
+template <typename T>
+T Value(absl::StatusOr<T> result) {
+  Check(result.ok(), result.status().ToString());
+  return *std::move(result);
+}
+
+// Seconds of one call, the median of `repeats`.
+template <typename Enqueue>
+double Time(cudaStream_t stream, int repeats, const Enqueue& enqueue) {
+  const auto begin = Value(baseband::cuda::Event::Create());
+  const auto end = Value(baseband::cuda::Event::Create());
+  enqueue();
+  std::vector<double> seconds;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    cudaEventRecord(begin.get(), stream);
+    enqueue();
+    cudaEventRecord(end.get(), stream);
+    Check(cudaEventSynchronize(end.get()) == cudaSuccess, "cudaEventSynchronize");
+    float ms = 0;
+    cudaEventElapsedTime(&ms, begin.get(), end.get());
+    seconds.push_back(ms * 1e-3);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+template <typename T>
+DeviceBuffer<T> Upload(const std::vector<T>& host) {
+  auto buffer = Value(baseband::cuda::CreateDeviceBuffer<T>(host.size()));
+  Check(cudaMemcpy(buffer.data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice) ==
+                cudaSuccess &&
+            cudaDeviceSynchronize() == cudaSuccess,
+        "cudaMemcpy");
+  return buffer;
+}
+
+// Frames of a constellation, in device memory, and what recovers them.
+class Workload {
+ public:
+  Workload(const std::string& name, int num_symbols, int num_frames, double above_db)
+      : num_symbols_(num_symbols), num_frames_(num_frames) {
+    const auto constellation = Value(Constellation::FromName(name));
+    model_ = Value(Model::Create(constellation, baseband::carrier::Amplitude::kWeighted, 0, 0.0));
+    for (int i = 0; i < kDifferentFrames; ++i) {
+      baseband::testing::FrameSpec spec;
+      spec.constellation = constellation;
+      spec.num_symbols = num_symbols;
+      spec.snr_db = constellation->operating_snr_db() + above_db;
+      spec.seed = static_cast<uint64_t>(i) + 1;
+      // Off the bins, within the paper's 0.005 (table 3) at most.
+      const double range = std::min(0.005, 0.8 * model_->max_frequency());
+      frames_.push_back(
+          baseband::testing::MakeFrame(baseband::testing::WithRandomOffset(spec, range)));
+    }
+    std::vector<Iq> symbols;
+    for (int f = 0; f < num_frames; ++f) {
+      RecoverFrame frame;
+      frame.symbols_offset = static_cast<uint32_t>(symbols.size() * sizeof(Iq));
+      frame.num_symbols = static_cast<uint32_t>(num_symbols);
+      frame.known_offset = baseband::carrier::kNoKnown;
+      frame.result_index = static_cast<uint32_t>(f);
+      frame.curve_offset = static_cast<uint32_t>(f) * 4096 * 4;
+      descriptors_.push_back(frame);
+      const auto& from = frames_[static_cast<size_t>(f % kDifferentFrames)].symbols;
+      symbols.insert(symbols.end(), from.begin(), from.end());
+    }
+    lengths_.assign(static_cast<size_t>(num_frames), static_cast<uint32_t>(num_symbols));
+    symbols_ = Upload(symbols);
+    device_frames_ = Upload(descriptors_);
+    results_ = Value(baseband::cuda::CreateDeviceBuffer<Result>(descriptors_.size()));
+    output_ = Value(
+        baseband::cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(num_frames) * 4096 * 4));
+  }
+
+  const Model& model() const { return *model_; }
+  const DeviceBuffer<Iq>& symbols() const { return symbols_; }
+  int num_symbols() const { return num_symbols_; }
+  int num_frames() const { return num_frames_; }
+
+  std::vector<Result> Results() const {
+    std::vector<Result> results(descriptors_.size());
+    cudaMemcpy(results.data(), results_.data(), results.size() * sizeof(Result),
+               cudaMemcpyDeviceToHost);
+    return results;
+  }
+  std::vector<float> CurveOfFrame(int f, int count) const {
+    std::vector<float> curve(static_cast<size_t>(count));
+    cudaMemcpy(curve.data(), output_.data() + descriptors_[static_cast<size_t>(f)].curve_offset,
+               curve.size() * 4, cudaMemcpyDeviceToHost);
+    return curve;
+  }
+
+  // Symbols per second.
+  double Run(const Parameters& parameters, const char* what, double target_gsps,
+             cudaStream_t stream) {
+    const int64_t bytes = RecoverWorkspaceBytes(parameters, num_symbols_, num_frames_);
+    const auto workspace =
+        Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(bytes)));
+    RecoverBatch batch;
+    batch.model = model_.get();
+    batch.parameters = parameters;
+    batch.frames = device_frames_.data();
+    batch.lengths = lengths_;
+    batch.symbols = reinterpret_cast<const uint8_t*>(symbols_.data());
+    batch.output = output_.data();
+    batch.results = results_.data();
+    batch.workspace = workspace.data();
+    batch.workspace_bytes = bytes;
+    const auto launch = [&] {
+      const absl::Status status = LaunchRecover(batch, stream);
+      Check(status.ok(), status.ToString());
+    };
+    launch();
+    Check(cudaStreamSynchronize(stream) == cudaSuccess, "cudaStreamSynchronize");
+    const int locked = CheckResults(parameters);
+    const double seconds = Time(stream, 15, launch);
+    const double rate = static_cast<double>(num_symbols_) * num_frames_ / seconds;
+    std::printf("%-16s N %6d x %4d  %-12s %9.1f us %8.3f Gsps  target %5.2f  locked %d of %d\n",
+                model_->constellation().name().c_str(), num_symbols_, num_frames_, what,
+                seconds * 1e6, rate * 1e-9, target_gsps, locked, num_frames_);
+    std::fflush(stdout);
+    return rate;
+  }
+
+ private:
+  // Against the CPU device; returns how many are locked.
+  int CheckResults(const Parameters& parameters) const {
+    const std::vector<Result> results = Results();
+    Parameters plain = parameters;
+    plain.want_curve = false;
+    int locked = 0;
+    for (int f = 0; f < num_frames_; ++f) {
+      const Result& result = results[static_cast<size_t>(f)];
+      const Result& first = results[static_cast<size_t>(f % kDifferentFrames)];
+      Check(std::memcmp(&result.frequency, &first.frequency, sizeof(double)) == 0,
+            "equal frames have equal results");
+      locked += result.lock == Lock::kLocked ? 1 : 0;
+      if (f >= (parameters.fine == Fine::kSweep ? 2 : kDifferentFrames)) continue;
+      const auto& symbols = frames_[static_cast<size_t>(f)].symbols;
+      const Result expected =
+          RecoverOnCpu(*model_, plain,
+                       absl::MakeConstSpan(reinterpret_cast<const uint8_t*>(symbols.data()),
+                                           symbols.size() * sizeof(Iq)),
+                       {}, {}, {});
+      const double off = std::fabs(result.frequency - expected.frequency);
+      if (!(off <= 0.05 * static_cast<double>(expected.frequency_stddev) + 1e-6 / num_symbols_) ||
+          result.lock != expected.lock) {
+        std::printf("  DIFFERS from the CPU: frame %d f %.9e not %.9e (stddev %.2e), lock %d %d\n",
+                    f, result.frequency, expected.frequency,
+                    static_cast<double>(expected.frequency_stddev), static_cast<int>(result.lock),
+                    static_cast<int>(expected.lock));
+      }
+    }
+    return locked;
+  }
+
+  int num_symbols_;
+  int num_frames_;
+  ModelPtr model_;
+  std::vector<baseband::testing::CarrierFrame> frames_;
+  std::vector<RecoverFrame> descriptors_;
+  std::vector<uint32_t> lengths_;
+  DeviceBuffer<Iq> symbols_;
+  DeviceBuffer<RecoverFrame> device_frames_;
+  DeviceBuffer<Result> results_;
+  DeviceBuffer<uint8_t> output_;
+};
+
+// The paper's forms on the same frames and candidates as the sweep that was run last. All
+// candidates of a frame are given the phase of its result, which changes no time.
+void RunPaperForms(const Workload& work, const Parameters& parameters, double ours,
+                   cudaStream_t stream) {
+  const std::vector<Result> results = work.Results();
+  const int candidates = CurveOf(work.model(), parameters, work.num_symbols()).num_points;
+  const int half = candidates / 2;
+  const auto frames = static_cast<size_t>(work.num_frames());
+  std::vector<double> frequency(frames);
+  std::vector<double> turns(frames * static_cast<size_t>(candidates));
+  for (size_t f = 0; f < frames; ++f) {
+    frequency[f] = results[f].coarse_frequency - half * parameters.sweep_step;
+    for (int k = 0; k < candidates; ++k) {
+      // Phase at symbol 0, so that at the centre it is the result's.
+      const double centre = 0.5 * (work.num_symbols() - 1);
+      const double off = results[f].frequency - (frequency[f] + k * parameters.sweep_step);
+      turns[f * static_cast<size_t>(candidates) + static_cast<size_t>(k)] =
+          results[f].phase / (2 * M_PI) + off * centre;
+    }
+  }
+  const auto device_frequency = Upload(frequency);
+  const auto device_turns = Upload(turns);
+  const auto terms_count = static_cast<size_t>(baseband::bench::kPaperFramesAtATime) *
+                           static_cast<size_t>(candidates) *
+                           static_cast<size_t>(work.num_symbols());
+  const auto terms = Value(baseband::cuda::CreateDeviceBuffer<float>(terms_count));
+  const auto partials = Value(baseband::cuda::CreateDeviceBuffer<float>(terms_count / 64 + 4096));
+  const auto sums = Value(baseband::cuda::CreateDeviceBuffer<float>(turns.size()));
+  PaperSweep sweep;
+  sweep.symbols = reinterpret_cast<const float2*>(work.symbols().data());
+  sweep.turns = device_turns.data();
+  sweep.frequency = device_frequency.data();
+  sweep.step = parameters.sweep_step;
+  sweep.num_symbols = work.num_symbols();
+  sweep.num_candidates = candidates;
+  sweep.num_frames = work.num_frames();
+  sweep.terms = terms.data();
+  sweep.partials = partials.data();
+  sweep.sums = sums.data();
+  const auto points = work.model().constellation().points();
+  Check(baseband::bench::SetPaperPoints({points.begin(), points.end()}), "SetPaperPoints");
+  const std::vector<float> curve = work.CurveOfFrame(0, candidates);
+  const int best = static_cast<int>(std::min_element(curve.begin(), curve.end()) - curve.begin());
+  const double symbols = static_cast<double>(work.num_symbols()) * work.num_frames();
+  struct Form {
+    const char* name;
+    PointsIn points;
+    Reduction reduction;
+  };
+  for (const Form& form :
+       {Form{"global memory, base reduction", PointsIn::kGlobal, Reduction::kBase},
+        Form{"constant memory", PointsIn::kConstant, Reduction::kBase},
+        Form{"+ quadrant folding", PointsIn::kConstantFolded, Reduction::kBase},
+        Form{"+ no divergence", PointsIn::kConstantFolded, Reduction::kNoDivergence},
+        Form{"+ 8 values a thread", PointsIn::kConstantFolded, Reduction::kSeveralAThread}}) {
+    const double seconds =
+        Time(stream, 3, [&] { RunPaperSweep(sweep, form.points, form.reduction, stream); });
+    std::vector<float> found(static_cast<size_t>(candidates));
+    cudaMemcpy(found.data(), sums.data(), found.size() * 4, cudaMemcpyDeviceToHost);
+    const float least = found[static_cast<size_t>(best)] / static_cast<float>(work.num_symbols());
+    const float expected = curve[static_cast<size_t>(best)];
+    const bool equal = std::fabs(least - expected) < 0.02F * expected;
+    std::printf("    %-32s %9.1f us %8.3f Gsps   ours %5.1fx   EVM %.5f ours %.5f%s\n", form.name,
+                seconds * 1e6, symbols / seconds * 1e-9, ours * seconds / symbols,
+                static_cast<double>(least), static_cast<double>(expected),
+                equal ? "" : "  DIFFERS");
+  }
+  for (const auto& [name, reduction] :
+       {std::pair{"reduction base", Reduction::kBase},
+        std::pair{"reduction without divergence", Reduction::kNoDivergence},
+        std::pair{"reduction, 8 values a thread", Reduction::kSeveralAThread}}) {
+    const int rows = baseband::bench::kPaperFramesAtATime * candidates;
+    const double seconds = Time(
+        stream, 5, [&, r = reduction] { RunPaperReduction(sweep, r, rows, sums.data(), stream); });
+    std::printf("    %-32s %9.1f us for %d x %d\n", name, seconds * 1e6, rows, work.num_symbols());
+  }
+  Check(cudaGetLastError() == cudaSuccess, "the paper's forms");
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int num_frames = argc > 1 ? std::atoi(argv[1]) : 1000;
+  const bool forms = argc <= 2 || std::strcmp(argv[2], "noforms") != 0;
+  const auto stream = Value(baseband::cuda::Stream::Create());
+  const absl::Status prepared = baseband::carrier::PrepareRecover();
+  Check(prepared.ok(), prepared.ToString());
+  struct Case {
+    const char* name;
+    int num_symbols;
+    double sweep_target;
+  };
+  for (const Case& c : {Case{"QPSK", 32400, 10.0}, Case{"16APSK 3/4", 16200, 5.0},
+                        Case{"64APSK 128/180", 10800, 1.5}, Case{"128APSK 135/180", 9257, 0.7},
+                        Case{"256APSK 135/180", 8100, 0.35}}) {
+    Workload work(c.name, c.num_symbols, num_frames, 4.0);
+    Parameters parameters;
+    work.Run(parameters, "default", 20.0, stream.get());
+    parameters.fine = Fine::kInterpolate;
+    work.Run(parameters, "interpolate", 0.0, stream.get());
+    parameters.fine = Fine::kPll;
+    work.Run(parameters, "PLL", 0.0, stream.get());
+    parameters.fine = Fine::kSweep;
+    const double ours = work.Run(parameters, "sweep 5e-7", c.sweep_target, stream.get());
+    parameters.want_curve = true;
+    work.Run(parameters, "sweep, curve", 0.0, stream.get());
+    if (forms) RunPaperForms(work, parameters, ours, stream.get());
+  }
+  for (const int n : {1000, 32400, 1 << 20}) {
+    Workload work("QPSK", n, 1, 4.0);
+    Parameters parameters;
+    work.Run(parameters, "one frame", 0.0, stream.get());
+  }
+  return 0;
+}

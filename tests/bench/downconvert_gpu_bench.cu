@@ -1,0 +1,513 @@
+// Down-conversion on a GPU: checks results against the CPU first, then prints input samples per
+// second beside what the device allows, both measured in this run: its memory by a plain copy, its
+// arithmetic by a loop of fused multiply-adds, its link by copies from page-locked memory.
+//
+//   downconvert_gpu_bench [part ..] [only=TEXT]
+// Parts are resident, link, stream, nco and host; all of them if none is named. `only` takes those
+// rows of `resident` whose names hold TEXT.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/resources.h"
+#include "kernels/downconvert/downconvert_gpu.h"
+#include "kernels/downconvert/nco_math.h"
+#include "tests/support/downconvert_signals.h"
+
+namespace {
+
+using namespace baseband;               // NOLINT: a program
+using namespace baseband::downconvert;  // NOLINT
+
+constexpr int kLaunches = 5;  // that one measurement is the mean of
+constexpr int kRepeats = 9;
+
+void Check(bool ok, const std::string& what) {
+  if (!ok) {
+    std::fprintf(stderr, "FAILED: %s\n", what.c_str());
+    std::exit(1);
+  }
+}
+void CheckCuda(cudaError_t error, const char* what) {
+  const absl::Status status = cuda::ToStatus(error, what);
+  Check(status.ok(), status.ToString());
+}
+template <typename T>
+T Value(absl::StatusOr<T> result) {
+  Check(result.ok(), result.status().ToString());
+  return *std::move(result);
+}
+double Seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// The median time of one of what `enqueue` puts on the stream.
+template <typename Enqueue>
+double Time(cudaStream_t stream, const Enqueue& enqueue) {
+  const auto begin = Value(cuda::Event::Create());
+  const auto end = Value(cuda::Event::Create());
+  enqueue();
+  std::vector<double> seconds;
+  for (int repeat = 0; repeat < kRepeats; ++repeat) {
+    CheckCuda(cudaEventRecord(begin.get(), stream), "cudaEventRecord");
+    for (int i = 0; i < kLaunches; ++i) enqueue();
+    CheckCuda(cudaEventRecord(end.get(), stream), "cudaEventRecord");
+    CheckCuda(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
+    float ms = 0;
+    CheckCuda(cudaEventElapsedTime(&ms, begin.get(), end.get()), "cudaEventElapsedTime");
+    seconds.push_back(ms * 1e-3 / kLaunches);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return seconds[seconds.size() / 2];
+}
+
+// What the device allows.
+struct Ceilings {
+  double copy_bytes = 0.0;  // read plus written, per second
+  double fmas = 0.0;        // float32, per second
+};
+Ceilings g_ceilings;
+
+std::string g_only;  // of main's arguments
+
+__global__ void FmaKernel(float* out, float factor, int rounds) {
+  float sums[16];
+  for (int i = 0; i < 16; ++i) sums[i] = static_cast<float>(threadIdx.x + i);
+  for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (int k = 0; k < 8; ++k) {
+#pragma unroll
+      for (int i = 0; i < 16; ++i) sums[i] = fmaf(sums[i], factor, sums[(i + 1) % 16]);
+    }
+  }
+  float sum = 0.0F;
+  for (int i = 0; i < 16; ++i) sum += sums[i];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+void MeasureCeilings(cudaStream_t stream) {
+  constexpr size_t kBytes = size_t{1} << 30;
+  const auto from = Value(cuda::CreateDeviceBuffer<uint8_t>(kBytes));
+  const auto to = Value(cuda::CreateDeviceBuffer<uint8_t>(kBytes));
+  CheckCuda(cudaMemset(from.data(), 1, kBytes), "cudaMemset");
+  CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  g_ceilings.copy_bytes =
+      2.0 * kBytes / Time(stream, [&] {
+        CheckCuda(cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream),
+                  "cudaMemcpyAsync");
+      });
+  constexpr int kBlocks = 132 * 8 * 4;
+  constexpr int kRounds = 400;
+  const double seconds = Time(stream, [&] {
+    FmaKernel<<<kBlocks, 256, 0, stream>>>(reinterpret_cast<float*>(to.data()), 0.5F, kRounds);
+  });
+  g_ceilings.fmas = 256.0 * kBlocks * kRounds * 8 * 16 / seconds;
+  std::printf(
+      "the device copies %.0f GB/s (read + written) and makes %.1f T fused multiply-adds/s\n",
+      g_ceilings.copy_bytes * 1e-9, g_ceilings.fmas * 1e-12);
+}
+
+// A low pass for the rate 1 / down.
+FilterPtr LowPass(int taps, int up, int down) {
+  return Value(Filter::FromTaps(testing::SomeTaps(taps, up, down, 1), up, down));
+}
+
+std::vector<Channel> Channels(int count, const FilterPtr& filter, OutputFormat output) {
+  std::vector<Channel> channels(static_cast<size_t>(count));
+  for (int c = 0; c < count; ++c) {
+    channels[c].phase = Value(PhaseTrack::Create(
+        Value(Frequency::FromFraction(9123457 - 61379 * c, 64000000)), 0.1 * c, {}));
+    channels[c].filter = filter;
+    channels[c].output = output;
+  }
+  return channels;
+}
+
+Block BlockOf(InputFormat format, int64_t samples) {
+  Block block;
+  block.format = format;
+  block.scale = testing::ScaleOf(format);
+  block.num_samples = samples;
+  return block;
+}
+
+// Noise, for speed a stretch of it again and again.
+void FillWithNoise(InputFormat format, int64_t samples, uint8_t* to) {
+  const int64_t stretch = std::min<int64_t>(samples, (1 << 20) + 7);
+  const std::vector<uint8_t> noise = testing::NoiseSamples(format, stretch, 1);
+  for (int64_t done = 0; done < samples; done += stretch) {
+    const auto bytes = static_cast<size_t>(BytesPerSample(format));
+    std::memcpy(to + static_cast<size_t>(done) * bytes, noise.data(),
+                static_cast<size_t>(std::min(stretch, samples - done)) * bytes);
+  }
+}
+
+// Channels, a block and all memory that its conversion takes, on the host and on the device.
+class Rig {
+ public:
+  Rig(std::vector<Channel> channels, const Block& block)
+      : channels_(std::move(channels)), block_(block) {
+    Check(CheckBlock(channels_, block).ok(), "CheckBlock");
+    input_bytes_ = static_cast<size_t>(block.num_samples * BytesPerSample(block.format));
+    for (const Channel& channel : channels_) {
+      offsets_.push_back(static_cast<int64_t>(output_bytes_));
+      const OutputRange range = OutputsOf(channel, block);
+      output_bytes_ +=
+          static_cast<size_t>(range.count * BytesPerOutput(channel.output) + 15) / 16 * 16;
+    }
+    sizes_ = LaunchSizesOf(channels_, block);
+    host_samples_ = Value(cuda::CreatePinnedBuffer<uint8_t>(input_bytes_));
+    FillWithNoise(block.format, block.num_samples, host_samples_.data());
+    samples_ = Value(cuda::CreateDeviceBuffer<uint8_t>(input_bytes_));
+    output_ = Value(cuda::CreateDeviceBuffer<uint8_t>(output_bytes_));
+    results_ = Value(cuda::CreateDeviceBuffer<ChannelResult>(channels_.size()));
+    plan_host_ = Value(cuda::CreatePinnedBuffer<uint8_t>(static_cast<size_t>(sizes_.plan_bytes)));
+    plan_ = Value(cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(sizes_.plan_bytes)));
+    workspace_ =
+        Value(cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(sizes_.workspace_bytes) + 16));
+  }
+
+  size_t input_bytes() const { return input_bytes_; }
+  size_t output_bytes() const { return output_bytes_; }
+
+  void Upload(cudaStream_t stream) const {
+    CheckCuda(cudaMemcpyAsync(samples_.data(), host_samples_.data(), input_bytes_,
+                              cudaMemcpyHostToDevice, stream),
+              "cudaMemcpyAsync");
+  }
+  void Launch(cudaStream_t stream) const {
+    DownconvertLaunch launch;
+    launch.channels = channels_;
+    launch.block = block_;
+    launch.samples = samples_.data();
+    launch.output = output_.data();
+    launch.output_offsets = offsets_;
+    launch.results = results_.data();
+    launch.plan_host = plan_host_.data();
+    launch.plan_device = plan_.data();
+    launch.plan_bytes = sizes_.plan_bytes;
+    launch.workspace = workspace_.data();
+    launch.workspace_bytes = sizes_.workspace_bytes;
+    const absl::Status status = LaunchDownconvert(launch, stream);
+    Check(status.ok(), status.ToString());
+  }
+  void Download(cudaStream_t stream, uint8_t* to) const {
+    CheckCuda(cudaMemcpyAsync(to, output_.data(), output_bytes_, cudaMemcpyDeviceToHost, stream),
+              "cudaMemcpyAsync");
+  }
+
+  // Converts, and compares outputs spread over the block with the CPU's.
+  void CheckResults(const std::string& name) const {
+    const auto stream = Value(cuda::Stream::Create());
+    std::vector<uint8_t> output(output_bytes_);
+    CheckCuda(cudaMemset(output_.data(), 0xff, output_bytes_), "cudaMemset");
+    CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    Upload(stream.get());
+    Launch(stream.get());
+    Download(stream.get(), output.data());
+    CheckCuda(cudaStreamSynchronize(stream.get()), name.c_str());
+    CompareWithCpu(name, output.data());
+  }
+  void CompareWithCpu(const std::string& name, const uint8_t* output) const {
+    const absl::Span<const uint8_t> samples(host_samples_.data(), input_bytes_);
+    const size_t every = std::max<size_t>(1, channels_.size() / 8);
+    for (size_t c = 0; c < channels_.size(); c += every) {
+      const Channel& channel = channels_[c];
+      if (channel.output != OutputFormat::kFloat32) continue;
+      const OutputRange range = OutputsOf(channel, block_);
+      const int64_t count = std::min<int64_t>(range.count, 400);
+      const double limit =
+          kDeviceTolerance * std::abs(channel.gain) * testing::GainLimitOf(*channel.filter);
+      for (int place = 0; place < 5; ++place) {
+        OutputRange part;
+        part.first = range.first + (range.count - count) * place / 4;
+        part.count = count;
+        std::vector<float> expected(static_cast<size_t>(2 * count));
+        DownconvertOnCpu(channel, block_, samples, part,
+                         absl::MakeSpan(reinterpret_cast<uint8_t*>(expected.data()),
+                                        expected.size() * sizeof(float)));
+        const auto* const found =
+            reinterpret_cast<const float*>(output + offsets_[c] + 8 * (part.first - range.first));
+        for (size_t i = 0; i < expected.size(); ++i) {
+          Check(std::abs(expected[i] - found[i]) <= limit,
+                name + ": the GPU's outputs are the CPU's");
+        }
+      }
+    }
+  }
+
+ private:
+  std::vector<Channel> channels_;
+  Block block_;
+  size_t input_bytes_ = 0;
+  size_t output_bytes_ = 0;
+  std::vector<int64_t> offsets_;
+  LaunchSizes sizes_;
+  cuda::PinnedBuffer<uint8_t> host_samples_;
+  cuda::DeviceBuffer<uint8_t> samples_;
+  cuda::DeviceBuffer<uint8_t> output_;
+  cuda::DeviceBuffer<ChannelResult> results_;
+  cuda::PinnedBuffer<uint8_t> plan_host_;
+  cuda::DeviceBuffer<uint8_t> plan_;
+  cuda::DeviceBuffer<uint8_t> workspace_;
+};
+
+void RunResident(const std::string& name, const std::vector<Channel>& channels,
+                 const Block& block) {
+  if (name.find(g_only) == std::string::npos) return;
+  const Rig rig(channels, block);
+  rig.CheckResults(name);
+  const auto stream = Value(cuda::Stream::Create());
+  const double seconds = Time(stream.get(), [&] { rig.Launch(stream.get()); });
+  // Of the first stages, with turned taps: 4 for complex samples, 2 for real ones.
+  double fmas = 0.0;
+  for (const Channel& channel : channels) {
+    const Stage& stage = channel.filter->stages().front();
+    fmas += (testing::IsRealFormat(block.format) ? 2.0 : 4.0) *
+            static_cast<double>(stage.taps.size()) / stage.down * block.num_samples;
+  }
+  const double bytes = static_cast<double>(rig.input_bytes() + rig.output_bytes());
+  std::printf("%-52s %9.1f us %8.2f Gsamples/s  %4.0f %% of memory %4.0f %% of arithmetic\n",
+              name.c_str(), seconds * 1e6, block.num_samples / seconds * 1e-9,
+              100 * bytes / seconds / g_ceilings.copy_bytes,
+              100 * fmas / seconds / g_ceilings.fmas);
+}
+
+void Resident() {
+  const FilterPtr filter = LowPass(64, 1, 8);
+  constexpr auto kInt16 = InputFormat::kInt16;
+  constexpr auto kFloat = OutputFormat::kFloat32;
+  const auto run = [](const std::string& name, int channels, const FilterPtr& f, InputFormat format,
+                      int log_samples, OutputFormat output) {
+    RunResident(name, Channels(channels, f, output), BlockOf(format, int64_t{1} << log_samples));
+  };
+  run("1 channel, int16, 64 taps / 8", 1, filter, kInt16, 27, kFloat);
+  run("1 channel, int16, 64 taps / 8, int16 out", 1, filter, kInt16, 27, OutputFormat::kInt16);
+  run("1 channel, int16, 64 taps / 8, float16 out", 1, filter, kInt16, 27, OutputFormat::kFloat16);
+  run("1 channel, int8, 64 taps / 8", 1, filter, InputFormat::kInt8, 27, kFloat);
+  run("1 channel, float32, 64 taps / 8", 1, filter, InputFormat::kFloat32, 26, kFloat);
+  run("1 channel, real int16, 64 taps / 8", 1, filter, InputFormat::kRealInt16, 27, kFloat);
+  run("1 channel, int16, 64 taps / 8, 2^20 samples", 1, filter, kInt16, 20, kFloat);
+  run("1 channel, int16, 1 tap / 1", 1, LowPass(1, 1, 1), kInt16, 26, kFloat);
+  run("1 channel, int16, 64 taps / 1", 1, LowPass(64, 1, 1), kInt16, 25, kFloat);
+  run("1 channel, int16, 512 taps / 64", 1, LowPass(512, 1, 64), kInt16, 26, kFloat);
+  run("1 channel, int16, 100 taps / 10", 1, LowPass(100, 1, 10), kInt16, 26, kFloat);
+  run("1 channel, int16, 4096 taps / 16", 1, LowPass(4096, 1, 16), kInt16, 24, kFloat);
+  run("1 channel, int16, 65536 taps / 4096", 1, LowPass(65536, 1, 4096), kInt16, 24, kFloat);
+  run("1 channel, int16, 4704 taps, 147 / 160", 1, LowPass(4704, 147, 160), kInt16, 22, kFloat);
+  run("1 channel, int16, 64 taps, 3 / 8", 1, LowPass(192, 3, 8), kInt16, 24, kFloat);
+  for (const int channels : {4, 16, 64, 256}) {
+    run(std::to_string(channels) + " channels, int16, 64 taps / 8", channels, filter, kInt16, 23,
+        kFloat);
+  }
+  run("1024 channels, int16, 64 taps / 8", 1024, filter, kInt16, 20, kFloat);
+  run("64 channels, real int16, 64 taps / 8", 64, filter, InputFormat::kRealInt16, 23, kFloat);
+  run("64 channels, int16, 512 taps / 64", 64, LowPass(512, 1, 64), kInt16, 23, kFloat);
+  run("64 channels, int16, 512 taps / 64, int16 out", 64, LowPass(512, 1, 64), kInt16, 23,
+      OutputFormat::kInt16);
+  Mask mask;
+  mask.pass_edge = 0.3 / 64;
+  mask.stop_edge = 0.5 / 64;
+  const FilterPtr cascade = Value(Filter::FromMask(mask, Design::kEquiripple, 1, 64));
+  run("1 channel, int16, cascade of " + std::to_string(cascade->stages().size()) + " / 64", 1,
+      cascade, kInt16, 25, kFloat);
+  run("64 channels, int16, the same", 64, cascade, kInt16, 23, kFloat);
+  std::vector<Channel> channels;
+  for (int c = 0; c < 256; ++c) {
+    channels.push_back(Channels(1, LowPass(16 + c % 64, 1, 4 + c % 13), kFloat)[0]);
+  }
+  RunResident("256 channels, 256 filters of 16 .. 79 taps / 4 .. 16", channels,
+              BlockOf(kInt16, 1 << 22));
+}
+
+// Pieces of `rig`'s size over the link: up, converted, and back if `is_back`, on three streams.
+double OverLink(const std::vector<Rig>& rigs, bool is_converted, bool is_back) {
+  std::vector<cuda::Stream> streams;
+  std::vector<cuda::PinnedBuffer<uint8_t>> back;
+  for (const Rig& rig : rigs) {
+    streams.push_back(Value(cuda::Stream::Create()));
+    back.push_back(Value(cuda::CreatePinnedBuffer<uint8_t>(is_back ? rig.output_bytes() : 1)));
+  }
+  constexpr int kPieces = 60;
+  double best = 1e9;
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    const double begin = Seconds();
+    for (int piece = 0; piece < kPieces; ++piece) {
+      const size_t lane = static_cast<size_t>(piece) % rigs.size();
+      // The plan's memory is written again.
+      CheckCuda(cudaStreamSynchronize(streams[lane].get()), "cudaStreamSynchronize");
+      rigs[lane].Upload(streams[lane].get());
+      if (is_converted) rigs[lane].Launch(streams[lane].get());
+      if (is_back) rigs[lane].Download(streams[lane].get(), back[lane].data());
+    }
+    CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    best = std::min(best, (Seconds() - begin) / kPieces);
+  }
+  if (is_back && is_converted) rigs[0].CompareWithCpu("over the link", back[0].data());
+  return best;
+}
+
+void Link() {
+  constexpr int64_t kSamples = int64_t{1} << 23;
+  const auto rigs_of = [](int channels, const FilterPtr& filter, OutputFormat output) {
+    std::vector<Rig> rigs;
+    for (int lane = 0; lane < 3; ++lane) {
+      rigs.emplace_back(Channels(channels, filter, output), BlockOf(InputFormat::kInt16, kSamples));
+      rigs.back().CheckResults("over the link");
+    }
+    return rigs;
+  };
+  const auto report = [](const char* name, double seconds, double link) {
+    std::printf("%-64s %6.2f Gsamples/s", name, kSamples / seconds * 1e-9);
+    if (link > 0.0) std::printf("  %.3f of the link's", link / seconds);
+    std::printf("\n");
+  };
+  const FilterPtr filter = LowPass(64, 1, 8);
+  double link = 0.0;
+  {
+    const auto rigs = rigs_of(1, filter, OutputFormat::kFloat32);
+    link = OverLink(rigs, false, false);
+    report("int16 up, from page-locked memory", link, 0.0);
+    report("1 channel, 64 taps / 8, float32 back", OverLink(rigs, true, true), link);
+  }
+  report("64 channels, 64 taps / 8, results stay on the device",
+         OverLink(rigs_of(64, filter, OutputFormat::kFloat32), true, false), link);
+  {
+    const auto rigs = rigs_of(64, LowPass(512, 1, 64), OutputFormat::kInt16);
+    report("64 channels, 512 taps / 64, results stay on the device", OverLink(rigs, true, false),
+           link);
+    report("  as many bytes up and back, nothing converted", OverLink(rigs, false, true), link);
+    report("64 channels, 512 taps / 64, int16 back", OverLink(rigs, true, true), link);
+  }
+}
+
+// 1024 MSPS in pieces of 10 ms, one after the other.
+void Stream() {
+  constexpr int64_t kPiece = 10240000;
+  const FilterPtr filter = LowPass(64, 1, 8);
+  const auto stream = Value(cuda::Stream::Create());
+  for (const int channels : {1, 4}) {
+    const Rig rig(Channels(channels, filter, OutputFormat::kInt16),
+                  BlockOf(InputFormat::kInt16, kPiece));
+    const auto back = Value(cuda::CreatePinnedBuffer<uint8_t>(rig.output_bytes()));
+    rig.CheckResults("stream");
+    const double busy = Time(stream.get(), [&] { rig.Launch(stream.get()); });
+    std::vector<double> latencies;
+    for (int piece = 0; piece < 100; ++piece) {
+      const double begin = Seconds();
+      rig.Upload(stream.get());
+      rig.Launch(stream.get());
+      rig.Download(stream.get(), back.data());
+      CheckCuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
+      latencies.push_back(Seconds() - begin);
+    }
+    std::sort(latencies.begin(), latencies.end());
+    std::printf(
+        "1024 MSPS in pieces of 10 ms, %d channel(s), 64 taps / 8, int16 back: kernels %.1f us"
+        " = %.2f %% of the GPU; latency with copies median %.0f us, 99 %% %.0f us\n",
+        channels, busy * 1e6, busy / 10e-3 * 100, latencies[50] * 1e6, latencies[98] * 1e6);
+  }
+}
+
+enum class Oscillator { kNone, kExact, kFloat, kFloatFast };
+template <Oscillator kOscillator>
+__global__ void MixKernel(const short2* __restrict__ samples, int count, uint64_t word,
+                          uint64_t step, float radians_per_sample, float2* __restrict__ mixed) {
+  const int n = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (n >= count) return;
+  const short2 x = __ldg(samples + n);
+  Phasor phasor;
+  if constexpr (kOscillator == Oscillator::kExact) {
+    phasor = PhasorOf(word + static_cast<uint64_t>(n) * step);
+  } else if constexpr (kOscillator == Oscillator::kFloat) {
+    sincosf(radians_per_sample * static_cast<float>(n), &phasor.q, &phasor.i);
+  } else if constexpr (kOscillator == Oscillator::kFloatFast) {
+    __sincosf(radians_per_sample * static_cast<float>(n), &phasor.q, &phasor.i);
+  }
+  mixed[n] = make_float2(x.x * phasor.i + x.y * phasor.q, x.y * phasor.i - x.x * phasor.q);
+}
+
+// What an oscillator costs: nothing but a mixer, where it costs most, and a channel.
+void Nco() {
+  constexpr int kCount = 1 << 26;
+  const auto samples = Value(cuda::CreateDeviceBuffer<short2>(kCount));
+  const auto mixed = Value(cuda::CreateDeviceBuffer<float2>(kCount));
+  CheckCuda(cudaMemset(samples.data(), 0x17, kCount * sizeof(short2)), "cudaMemset");
+  CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  const auto stream = Value(cuda::Stream::Create());
+  const Frequency frequency = Value(Frequency::FromFraction(9123457, 64000000));
+  const auto radians = static_cast<float>(2 * 3.14159265358979323846 * 9123457 / 64e6);
+  const auto time = [&](auto kernel) {
+    return Time(stream.get(), [&] {
+      kernel<<<kCount / 256, 256, 0, stream.get()>>>(samples.data(), kCount, 0, frequency.word(),
+                                                     radians, mixed.data());
+    });
+  };
+  const double none = time(MixKernel<Oscillator::kNone>);
+  const double exact = time(MixKernel<Oscillator::kExact>);
+  const double plain = time(MixKernel<Oscillator::kFloat>);
+  const double fast = time(MixKernel<Oscillator::kFloatFast>);
+  std::printf(
+      "a mixer alone, Gsamples/s: no oscillator %.1f, exact %.1f, plain float (sincosf) %.1f, "
+      "plain float (__sincosf) %.1f: exact takes %+.1f %% and %+.1f %% of plain's time\n",
+      kCount / none * 1e-9, kCount / exact * 1e-9, kCount / plain * 1e-9, kCount / fast * 1e-9,
+      (exact / plain - 1) * 100, (exact / fast - 1) * 100);
+  const FilterPtr filter = LowPass(64, 1, 8);
+  double of_channel[2];
+  for (const bool is_plain : {false, true}) {
+    auto channels = Channels(1, filter, OutputFormat::kFloat32);
+    channels[0].nco = is_plain ? NcoMethod::kFloat : NcoMethod::kExact;
+    const Rig rig(channels, BlockOf(InputFormat::kInt16, kMaxStudySamples));
+    rig.CheckResults("nco");
+    of_channel[is_plain ? 1 : 0] = Time(stream.get(), [&] { rig.Launch(stream.get()); });
+  }
+  std::printf(
+      "1 channel of 64 taps / 8, 2^22 samples: exact %.1f us, plain float sample by sample "
+      "%.1f us\n",
+      of_channel[0] * 1e6, of_channel[1] * 1e6);
+}
+
+// What planning takes of the thread that launches.
+void Host() {
+  for (const int count : {1, 64, 1024}) {
+    const auto channels = Channels(count, LowPass(64, 1, 8), OutputFormat::kFloat32);
+    const Block block = BlockOf(InputFormat::kInt16, 1 << 20);
+    LaunchSizesOf(channels, block);
+    const double begin = Seconds();
+    for (int i = 0; i < 100; ++i) LaunchSizesOf(channels, block);
+    const LaunchSizes sizes = LaunchSizesOf(channels, block);
+    std::printf("planning %4d channels: %.1f us, %lld bytes of tables, %lld of scratch\n", count,
+                (Seconds() - begin) * 1e4, static_cast<long long>(sizes.plan_bytes),
+                static_cast<long long>(sizes.workspace_bytes));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> parts;
+  for (const std::string argument : std::vector<std::string>(argv + 1, argv + argc)) {
+    if (argument.rfind("only=", 0) == 0) {
+      g_only = argument.substr(5);
+    } else {
+      parts.push_back(argument);
+    }
+  }
+  const auto wants = [&parts](const char* part) {
+    return parts.empty() || std::find(parts.begin(), parts.end(), part) != parts.end();
+  };
+  Check(PrepareDownconvert().ok(), "PrepareDownconvert");
+  const auto stream = Value(cuda::Stream::Create());
+  MeasureCeilings(stream.get());
+  if (wants("resident")) Resident();
+  if (wants("link")) Link();
+  if (wants("stream")) Stream();
+  if (wants("nco")) Nco();
+  if (wants("host")) Host();
+  return 0;
+}

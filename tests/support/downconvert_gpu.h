@@ -1,0 +1,187 @@
+// A launch of down-conversion with all that it needs, and comparison of its results with the CPU's.
+#ifndef BASEBAND_TESTS_SUPPORT_DOWNCONVERT_GPU_H_
+#define BASEBAND_TESTS_SUPPORT_DOWNCONVERT_GPU_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/downconvert/downconvert_gpu.h"
+#include "tests/support/downconvert_signals.h"
+#include "tests/support/gpu_test.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::testing {
+
+inline constexpr uint8_t kOutputGuard =
+    0xa5;  // fills the output before a launch, and 16 bytes between channels
+inline constexpr size_t kOutputGuardBytes = 16;
+// Device memory for a launch, as large as the launch says and no larger.
+class DownconvertLauncher {
+ public:
+  DownconvertLauncher(const std::vector<downconvert::Channel>& channels,
+                      const downconvert::Block& block, absl::Span<const uint8_t> samples)
+      : channels_(channels),
+        samples_(ToDevice(std::vector<uint8_t>(samples.begin(), samples.end()))) {
+    size_t bytes = 0;
+    for (const downconvert::Channel& channel : channels) {
+      offsets_.push_back(static_cast<int64_t>(bytes));
+      bytes += (OutputBytes(channel, block) + 15) / 16 * 16 + kOutputGuardBytes;
+    }
+    output_ = ToDevice(std::vector<uint8_t>(bytes, kOutputGuard));
+    results_ = ToDevice(
+        std::vector<downconvert::ChannelResult>(channels.size(), downconvert::ChannelResult{-1}));
+    const downconvert::LaunchSizes sizes = downconvert::LaunchSizesOf(channels_, block);
+    plan_host_ = *cuda::CreatePinnedBuffer<uint8_t>(static_cast<size_t>(sizes.plan_bytes) + 1);
+    plan_device_ = *cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(sizes.plan_bytes) + 1);
+    workspace_ = ToDevice(std::vector<uint8_t>(static_cast<size_t>(sizes.workspace_bytes), 0xff));
+    launch_.channels = channels_;
+    launch_.block = block;
+    launch_.samples = samples_.data();
+    launch_.output = output_.data();
+    launch_.output_offsets = offsets_;
+    launch_.results = results_.data();
+    launch_.plan_host = plan_host_.data();
+    launch_.plan_device = plan_device_.data();
+    launch_.plan_bytes = sizes.plan_bytes;
+    launch_.workspace = workspace_.data();
+    launch_.workspace_bytes = sizes.workspace_bytes;
+  }
+  downconvert::DownconvertLaunch& launch() { return launch_; }
+  absl::Status Launch() const {
+    return downconvert::LaunchDownconvert(launch_, cudaStreamPerThread);
+  }
+
+  // What every channel became; checks that nothing else was written.
+  std::vector<Converted> Results() const {
+    const std::vector<uint8_t> output = ToHost(output_);
+    const std::vector<downconvert::ChannelResult> results = ToHost(results_);
+    std::vector<Converted> all(channels_.size());
+    for (size_t c = 0; c < channels_.size(); ++c) {
+      const auto begin = output.begin() + offsets_[c];
+      const auto end =
+          begin + static_cast<std::ptrdiff_t>(OutputBytes(channels_[c], launch_.block));
+      const auto next = c + 1 < channels_.size() ? output.begin() + offsets_[c + 1] : output.end();
+      all[c].output.assign(begin, end);
+      all[c].saturated = results[c].saturated;
+      EXPECT_TRUE(std::all_of(end, next, [](uint8_t b) { return b == kOutputGuard; }))
+          << "written past the output of channel " << c;
+    }
+    return all;
+  }
+  bool OutputIsUntouched() const {
+    const std::vector<uint8_t> output = ToHost(output_);
+    return std::all_of(output.begin(), output.end(), [](uint8_t b) { return b == kOutputGuard; });
+  }
+
+ private:
+  static size_t OutputBytes(const downconvert::Channel& channel, const downconvert::Block& block) {
+    return static_cast<size_t>(downconvert::OutputsOf(channel, block).count *
+                               downconvert::BytesPerOutput(channel.output));
+  }
+
+  std::vector<downconvert::Channel> channels_;
+  std::vector<int64_t> offsets_;
+  cuda::DeviceBuffer<uint8_t> samples_;
+  cuda::DeviceBuffer<uint8_t> output_;
+  cuda::DeviceBuffer<downconvert::ChannelResult> results_;
+  cuda::PinnedBuffer<uint8_t> plan_host_;
+  cuda::DeviceBuffer<uint8_t> plan_device_;
+  cuda::DeviceBuffer<uint8_t> workspace_;
+  downconvert::DownconvertLaunch launch_;
+};
+
+inline std::vector<Converted> ConvertOnGpu(const std::vector<downconvert::Channel>& channels,
+                                           const downconvert::Block& block,
+                                           absl::Span<const uint8_t> samples) {
+  EXPECT_THAT(downconvert::CheckBlock(channels, block), IsOk());
+  const DownconvertLauncher launcher(channels, block, samples);
+  EXPECT_THAT(launcher.Launch(), IsOk());
+  return launcher.Results();
+}
+
+struct Recording {
+  downconvert::Block block;
+  std::vector<uint8_t> samples;
+};
+inline Recording MakeRecording(downconvert::InputFormat format, int64_t first, int64_t history,
+                               int64_t count) {
+  Recording recording;
+  recording.block.format = format;
+  recording.block.scale = ScaleOf(format);
+  recording.block.first_index = first;
+  recording.block.history = first > 0 ? history : 0;
+  recording.block.num_samples = recording.block.history + count;
+  recording.samples = NoiseSamples(format, recording.block.num_samples, 3);
+  return recording;
+}
+
+inline double FromHalf(const uint8_t* at) {
+  uint16_t bits;
+  std::memcpy(&bits, at, sizeof(bits));
+  const int exponent = bits >> 10 & 31;
+  const double mantissa = bits & 1023;
+  const double size =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024.0 + mantissa, exponent - 25);
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+// Component i of an output, and how far rounding to the format may move it.
+inline double ComponentOf(downconvert::OutputFormat format, const std::vector<uint8_t>& bytes,
+                          size_t i) {
+  if (format == downconvert::OutputFormat::kFloat32) {
+    float value;
+    std::memcpy(&value, bytes.data() + 4 * i, 4);
+    return value;
+  }
+  if (format == downconvert::OutputFormat::kFloat16) return FromHalf(bytes.data() + 2 * i);
+  int16_t value;
+  std::memcpy(&value, bytes.data() + 2 * i, 2);
+  return value / 32767.0;
+}
+inline double RoundingOf(downconvert::OutputFormat format, double value) {
+  if (format == downconvert::OutputFormat::kFloat32) return 0.0;
+  if (format == downconvert::OutputFormat::kInt16) return 1.0001 / 32767;
+  return std::max(std::abs(value) * 0x1p-10, 0x1p-24);
+}
+
+inline void ExpectAgrees(const std::string& name, const downconvert::Channel& channel,
+                         const downconvert::Block& block, absl::Span<const uint8_t> samples,
+                         const Converted& gpu) {
+  const Converted cpu = Convert(channel, block, samples);
+  ASSERT_EQ(cpu.output.size(), gpu.output.size()) << name;
+  const double tolerance =
+      downconvert::kDeviceTolerance * std::abs(channel.gain) * GainLimitOf(*channel.filter);
+  const size_t components =
+      cpu.output.size() * 2 / static_cast<size_t>(downconvert::BytesPerOutput(channel.output));
+  double worst = 0.0;
+  for (size_t i = 0; i < components; ++i) {
+    const double expected = ComponentOf(channel.output, cpu.output, i);
+    const double found = ComponentOf(channel.output, gpu.output, i);
+    const double error = std::abs(found - expected) - RoundingOf(channel.output, expected);
+    worst = std::max(worst, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+  }
+  EXPECT_LE(worst, tolerance) << name;
+  // Values at the edge of int16 may fall to either side.
+  EXPECT_NEAR(static_cast<double>(gpu.saturated), static_cast<double>(cpu.saturated),
+              1.0 + 1e-3 * static_cast<double>(cpu.saturated))
+      << name;
+}
+
+inline void ExpectAgree(const std::string& name, const std::vector<downconvert::Channel>& channels,
+                        const Recording& recording) {
+  const std::vector<Converted> gpu = ConvertOnGpu(channels, recording.block, recording.samples);
+  for (size_t c = 0; c < channels.size(); ++c) {
+    ExpectAgrees(name + ", channel " + std::to_string(c), channels[c], recording.block,
+                 recording.samples, gpu[c]);
+  }
+}
+
+}  // namespace baseband::testing
+
+#endif  // BASEBAND_TESTS_SUPPORT_DOWNCONVERT_GPU_H_
