@@ -249,7 +249,8 @@ void MeasureMask(absl::Span<const Stage> stages, int sharp, double pass_edge, do
   };
   double from = period / 2.0;
   for (int64_t edge = 0; from < last; ++edge) {
-    const double centre = period * static_cast<double>(edge / 2 + 1);
+    const int64_t repeat = edge / 2 + 1;
+    const double centre = period * static_cast<double>(repeat);
     const double to = std::min(last, edge % 2 == 0 ? centre - stop_edge : centre + stop_edge);
     double begin = from;
     Sweep(from, to, 2 * kPointsPerLobe * other_length, [&](double f) {

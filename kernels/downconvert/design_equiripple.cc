@@ -25,6 +25,7 @@ constexpr double kTurn = 6.283185307179586476925286766559;
 constexpr int kMaxExchanges = 40;
 constexpr int kProbes = 5;            // points at which the error is looked at, from guess to guess
 constexpr double kConverged = 0.002;  // greatest error over the alternating one, less 1
+constexpr size_t kLanes = 4;          // sums that do not wait for each other
 constexpr int kSmallGuess = 40;       // up to which an even spread is a good first guess
 
 class Exchange {
@@ -72,7 +73,7 @@ class Exchange {
   std::vector<double> Taps() const {
     const int num_taps = 2 * degree_ + 1;
     std::vector<double> cosines(static_cast<size_t>(num_taps));
-    std::vector<double> values(static_cast<size_t>(degree_) + 1);
+    std::vector<double> values(static_cast<size_t>(degree_ + 1));
     for (int j = 0; j < num_taps; ++j) {
       cosines[static_cast<size_t>(j)] = std::cos(kTurn * j / num_taps);
     }
@@ -80,14 +81,16 @@ class Exchange {
       values[static_cast<size_t>(j)] = Evaluate(cosines[static_cast<size_t>(j)]);
     }
     std::vector<double> taps(static_cast<size_t>(num_taps));
+    const size_t centre = taps.size() / 2;
     for (int k = 0; k <= degree_; ++k) {
       double sum = values[0];
       for (int j = 1; j <= degree_; ++j) {
         const auto turn = static_cast<size_t>(static_cast<int64_t>(j) * k % num_taps);
         sum += 2.0 * values[static_cast<size_t>(j)] * cosines[turn];
       }
-      taps[static_cast<size_t>(degree_ + k)] = sum / num_taps;
-      taps[static_cast<size_t>(degree_ - k)] = sum / num_taps;
+      const auto place = static_cast<size_t>(k);
+      taps[centre + place] = sum / num_taps;
+      taps[centre - place] = sum / num_taps;
     }
     return taps;
   }
@@ -149,7 +152,6 @@ class Exchange {
   }
 
   double Evaluate(double x) const {
-    constexpr size_t kLanes = 4;  // sums that do not wait for each other
     double above[kLanes] = {};
     double below[kLanes] = {};
     const size_t n = x_.size();

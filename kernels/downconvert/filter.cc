@@ -46,8 +46,8 @@ double GroupDelay(const Stage& stage) {
 
 int64_t Stage::FirstOutput(int64_t begin) const {
   const __int128 first = (static_cast<__int128>(begin) * up + down - 1) / down;
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  return first > kMost ? kMost : static_cast<int64_t>(first);
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  return first > most ? most : static_cast<int64_t>(first);
 }
 
 absl::StatusOr<FilterPtr> Filter::FromTaps(absl::Span<const float> taps, int up, int down) {
