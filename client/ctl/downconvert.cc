@@ -49,9 +49,10 @@ class DownconvertCommand final : public Command {
         "    -o out --plot out.svg\n"
         "\n"
         "  basebandctl downconvert air.cs16 --rate 64M --channel 9.1M:8 --describe\n"
-        "  basebandctl downconvert air.cs16 --rate 64M --channels plan.json -o out --sigmf\n"
-        "  rtl_sdr -f 100M -s 2.4M - | basebandctl downconvert - --format cu8 --rate 2.4M \\\n"
-        "    --channel 300k:10 -o - | my-demodulator");
+        "  basebandctl downconvert air.cs16 --rate 64M --channels plan.json \\\n"
+        "    -o out --sigmf\n"
+        "  rtl_sdr -f 100M -s 2.4M - | basebandctl downconvert - --format cu8 \\\n"
+        "    --rate 2.4M --channel 300k:10 -o - | my-demodulator");
     return command;
   }
 
@@ -110,7 +111,7 @@ class DownconvertCommand final : public Command {
         ->group(output);
     command->add_flag("--all", all_, "list every channel, not only the first 32")->group(output);
 
-    const char* transport = "Transport: the samples are the same whatever is chosen";
+    const char* transport = "Transport (the samples are the same whatever is chosen)";
     command->add_option("--chunk", run_.chunk, "samples in a message (about 1 MiB of them)")
         ->transform(SiNumber())
         ->type_name("SAMPLES")

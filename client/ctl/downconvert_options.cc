@@ -26,22 +26,26 @@ void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags) {
   const char* channels = "Channels";
   AddNumber(app, "--rate", &flags->sample_rate_hz, "sample rate of the input (SigMF: its own)",
             "HZ", channels);
-  AddList(app, "--channel", &flags->channels,
-          "what is at FREQ goes to zero, and is decimated by DOWN (--down). Repeatable. FREQ: 9.1M,"
-          " or exactly 9123457/64000000 of the sample rate",
-          "FREQ[:DOWN]", channels);
-  AddList(app, "--fraction", &flags->fractions, "a channel whose frequency must be a fraction",
-          "NUM/DEN[:DOWN]", channels);
-  app->add_option("--channels", flags->channels_file,
-                  "many: a list such as [{\"frequency\": \"9.1M\", \"down\": 8}, ..]; further keys"
-                  " up, pass, stop, ripple, attenuation, design, taps, gain, phase, output, nco,"
-                  " segment stand for the flags")
-      ->type_name("FILE.json")
+  AddList(
+      app, "--channel", &flags->channels,
+      "FREQ:DOWN, such as 9.1M:8: what is at FREQ goes to zero and is decimated by DOWN (or, left"
+      " out, as --down says). FREQ may be a fraction of the sample rate, 9123457/64000000."
+      " Repeatable",
+      "FREQ", channels);
+  AddList(app, "--fraction", &flags->fractions, "the same; FREQ must be a fraction", "NUM/DEN",
+          channels);
+  app->add_option(
+         "--channels", flags->channels_file,
+         "many: a JSON list, [{\"frequency\": \"9.1M\", \"down\": 8}, ..]; the keys up, pass,"
+         " stop, ripple, attenuation, design, taps, gain, phase, output, nco and segment"
+         " take the place of the flags")
+      ->type_name("FILE")
       ->group(channels);
   AddList(app, "--retune", &flags->retunes,
-          "new frequency of channel CH (0 ..) from SAMPLE of the input on; with :coherent its phase"
-          " is as if it had run since sample 0, else the phase does not jump. Repeatable",
-          "CH@SAMPLE=FREQ", channels);
+          "CH@SAMPLE=FREQ: channel CH (0 ..) has a new frequency from SAMPLE of the input on."
+          " The phase does not jump; with :coherent after it, it is as if FREQ had run since"
+          " sample 0. Repeatable",
+          "CHANGE", channels);
 
   const char* all = "Of all channels that do not say otherwise";
   app->add_option("--down", flags->common.down, "decimate by: 1 .. 4096 (1)")
@@ -69,7 +73,7 @@ void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags) {
       ->type_name("N")
       ->group(all);
 
-  const char* filter = "Their filter: a mask, or your own taps";
+  const char* filter = "Their filter (a mask, or your own taps)";
   AddNumber(app, "--pass", &flags->common.pass_hz,
             "passes up to HZ from the centre (0.4 of the output rate)", "HZ", filter);
   AddNumber(app, "--stop", &flags->common.stop_hz,

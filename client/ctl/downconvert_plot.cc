@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "client/ctl/si_number.h"
 #include "client/ctl/symbols.h"
+#include "client/ctl/terminal.h"
 
 namespace baseband::ctl {
 namespace {
@@ -76,11 +77,9 @@ SpectrumPlot DownconvertSpectra::Finish(const DownconvertReport& report) {
   SpectrumPlot plot;
   plot.title = report.input;
   plot.subtitle = absl::StrFormat(
-      "%s samples at %s (%s), %s; a tone's peak shows its power, noise that of a bin: %s above, "
-      "below by each channel's rate",
-      absl::StrCat(report.totals.samples), Hertz(rate), report.format,
-      descriptions.size() == 1 ? "1 channel" : absl::StrCat(descriptions.size(), " channels"),
-      Hertz(std::round(rate / input_.size())));
+      "%d samples at %s (%s), %s; a tone's peak shows its power, the floor the noise in a bin",
+      report.totals.samples, Hertz(rate), report.format,
+      Plural(static_cast<int64_t>(descriptions.size()), "channel"));
   plot.wideband = ToCurve(input_, rate);
   for (size_t c = 0; c < descriptions.size(); ++c) {
     plot.bands.push_back(
@@ -91,7 +90,7 @@ SpectrumPlot DownconvertSpectra::Finish(const DownconvertReport& report) {
     output.spectrum.Add(output.waiting, kSegments);
     output.waiting.clear();
     const v1::ChannelDescription& is = descriptions[c];
-    plot.channels.push_back({absl::StrFormat("channel %d: %s at %s", c, Hertz(is.frequency_hz()),
+    plot.channels.push_back({absl::StrFormat("channel %d: %s, %s wide", c, Hertz(is.frequency_hz()),
                                              Hertz(is.output_rate_hz())),
                              static_cast<int>(c), ToCurve(output.spectrum, is.output_rate_hz())});
   }

@@ -120,9 +120,11 @@ class Axes {
   }
 
   std::string Names(absl::string_view x_label, bool label_y) const {
+    const Unit bin_unit = UnitOf(curve_.step_hz);
     std::string svg = svg::Frame(left_, top_, right_, bottom_);
     svg += svg::Text((left_ + right_) / 2, bottom_ + 37, "text-anchor=\"middle\" font-size=\"13\"",
-                     absl::StrCat(x_label, " [", unit_.name, "]"));
+                     absl::StrFormat("%s [%s], bins of %.4g %s", x_label, unit_.name,
+                                     curve_.step_hz / bin_unit.hz, bin_unit.name));
     if (label_y) {
       const double middle = (top_ + bottom_) / 2;
       svg += svg::Text(left_ - 46, middle,
@@ -253,13 +255,15 @@ std::string RenderSpectra(const SpectrumPlot& plot) {
     svg += Bands(plot, axes);
     svg += axes.Names("frequency", /*label_y=*/true);
   }
-  const double cell = (kWidth - kLeft) / kColumns;
+  // Fewer than fill a row share it.
+  const size_t columns = std::min<size_t>(kColumns, std::max<size_t>(1, plot.channels.size()));
+  const double cell = (kWidth - kLeft) / static_cast<double>(columns);
   for (size_t i = 0; i < plot.channels.size(); ++i) {
     const ChannelPanel& panel = plot.channels[i];
-    const bool first = i % kColumns == 0;
-    const double left = kLeft + cell * static_cast<double>(i % kColumns);
+    const bool first = i % columns == 0;
+    const double left = kLeft + cell * static_cast<double>(i % columns);
     const double top =
-        kTop + kWideHeight + kUnder + kSmallTitle + row_height * static_cast<double>(i / kColumns);
+        kTop + kWideHeight + kUnder + kSmallTitle + row_height * static_cast<double>(i / columns);
     const Axes axes(panel.curve, range, left, top, cell - kRight, kSmallHeight);
     svg += svg::Text(left + (cell - kRight) / 2, top - 9,
                      absl::StrCat("text-anchor=\"middle\" font-size=\"13\" font-weight=\"600\" "

@@ -46,16 +46,20 @@ class WidebandSignalCommand final : public Command {
         ->add_option("--format", format_,
                      "ci8, ci16, cf32, cu8, i8, i16, f32 or u8 (by the name, else ci16)")
         ->type_name("NAME");
-    command->add_option("--samples", samples_, "(4194304)")->transform(SiNumber())->type_name("N");
-    command->add_option("--tone", tones_, "a tone, of -12 dB or DB. Repeatable")
-        ->allow_extra_args(false)
-        ->type_name("FREQ[:DB]");
+    command->add_option("--samples", samples_, "how many (4194304)")
+        ->transform(SiNumber())
+        ->type_name("N");
     command
-        ->add_option("--fm", fm_,
-                     "an FM station: FREQ[:DB[:DEVIATION[:AUDIO]]], of 75k and an audio tone of 1k."
-                     " Repeatable")
+        ->add_option("--tone", tones_, "FREQ[:DB]: a tone, of -12 dB if DB is left out. Repeatable")
         ->allow_extra_args(false)
-        ->type_name("FREQ[:DB..]");
+        ->type_name("FREQ");
+    command
+        ->add_option(
+            "--fm", fm_,
+            "FREQ[:DB[:DEVIATION[:AUDIO]]]: an FM station, of 75k and an audio tone of 1k if"
+            " left out. Repeatable")
+        ->allow_extra_args(false)
+        ->type_name("FREQ");
     command->add_option("--noise", spec_.noise_db, "power in the whole band (-50)")
         ->type_name("DB");
     command->add_option("--seed", spec_.seed, "of the noise (1)")->type_name("N");

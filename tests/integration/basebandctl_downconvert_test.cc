@@ -181,7 +181,7 @@ TEST_F(BasebandctlDownconvertTest, GapsAreReportedAndBothFormsTakeThemAlike) {
            R"({"global": {"core:datatype": "ci16_le", "core:sample_rate": 64e6},
                "captures": [{"core:sample_start": 0, "core:global_index": 7000},
                             {"core:sample_start": 100000, "core:global_index": 5000000}]})");
-  for (const std::string& form : {"--chunk=30k", "--unary"}) {
+  for (const char* const form : {"--chunk=30k", "--unary"}) {
     const Outcome outcome =
         Run({"downconvert", Path("in.sigmf-meta"), "--channel=9.1M:8", form, "-o", Path(form)});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
@@ -223,7 +223,7 @@ TEST_F(BasebandctlDownconvertTest, JsonHasAllNumbers) {
 }
 
 TEST_F(BasebandctlDownconvertTest, RealAndUnsignedRecordingsAreTaken) {
-  for (const std::string& format : {"ci8", "cu8", "cf32", "i8", "u8", "i16", "f32"}) {
+  for (const char* const format : {"ci8", "cu8", "cf32", "i8", "u8", "i16", "f32"}) {
     ASSERT_EQ(Run({"wideband-signal", "-o", Path(format), "--format", format, "--samples=50k",
                    "--tone=9.1M:-6"})
                   .exit_code,
