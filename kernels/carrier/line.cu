@@ -14,7 +14,6 @@ struct LineMemory {
   uint32_t counted[kAmplitudeBins];  // by this block
   uint32_t histogram[kAmplitudeBins];
   double log_likelihood[kMaxSnrs];
-  Estimate estimate;
   float2 weights[kWeightNodes];
   uint32_t first_known;
   int divisors[kTeamThreads];
@@ -72,8 +71,8 @@ __device__ void CountAmplitudes(Team* team, const FrameView& frame, double mean_
   team->Sync();  // `counted` may change again
 }
 
-// What makes these amplitudes likeliest, in memory->log_likelihood.
-__device__ void CompareAmplitudes(const ModelView& model, LineMemory* memory) {
+// The SNR that makes these amplitudes likeliest.
+__device__ double SnrOfHistogram(const ModelView& model, LineMemory* memory) {
   const unsigned lane = threadIdx.x % 32;
   for (int k = static_cast<int>(threadIdx.x / 32); k < model.num_snrs; k += kTeamWarps) {
     double sum = 0.0;
@@ -87,6 +86,8 @@ __device__ void CompareAmplitudes(const ModelView& model, LineMemory* memory) {
     }
     if (lane == 0) memory->log_likelihood[k] = sum;
   }
+  __syncthreads();
+  return SnrOfAmplitudes(model, memory->log_likelihood);
 }
 
 __device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
@@ -191,8 +192,7 @@ __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView
 
 __global__ void __launch_bounds__(kTeamThreads)
     LineKernel(const __grid_constant__ RecoverTask task) {
-  __shared__ alignas(16) unsigned char bytes[sizeof(LineMemory)];
-  auto& memory = *reinterpret_cast<LineMemory*>(bytes);
+  __shared__ LineMemory memory;
   Team team(&memory.team);
   const unsigned num_teams = gridDim.x / team.size();
   for (uint32_t f = blockIdx.x / team.size(); f < task.num_frames; f += num_teams) {
@@ -209,18 +209,10 @@ __global__ void __launch_bounds__(kTeamThreads)
     const double max_frequency = LimitOf(task, frame, &memory);
     if (!bad && !silent) {
       CountAmplitudes(&team, frame, mean_square, &memory);
-      if (!task.parameters.has_expected_snr) CompareAmplitudes(task.model, &memory);
-      __syncthreads();
-      if (threadIdx.x == 0) {
-        const double snr_db = task.parameters.has_expected_snr
-                                  ? static_cast<double>(task.parameters.expected_snr_db)
-                                  : SnrOfAmplitudes(task.model, memory.log_likelihood);
-        Estimate start;
-        SetSnr(task.model, mean_square, snr_db, &start);
-        memory.estimate = start;
-      }
-      __syncthreads();
-      estimate = memory.estimate;
+      const double snr_db = task.parameters.has_expected_snr
+                                ? static_cast<double>(task.parameters.expected_snr_db)
+                                : SnrOfHistogram(task.model, &memory);
+      SetSnr(task.model, mean_square, snr_db, &estimate);
       known = MomentsOf(&team, frame);
       energy = WriteLine(&team, task, frame, estimate, &memory, line);
     } else if (line != nullptr) {

@@ -25,8 +25,8 @@ namespace {
 
 constexpr int64_t kMaxFrames = 1 << 20;
 // Points of the line that are on their way from the FFT to the search at a time: they then meet in
-// the second cache, of which they take 32 MB.
-constexpr int64_t kLinePoints = int64_t{1} << 22;
+// the second cache, 32 MB of it with the FFT's scratch.
+constexpr int64_t kLinePoints = int64_t{1} << 21;
 // More rounds than this many frames each would leave the device idle between them.
 constexpr int64_t kMaxRoundFrames = 16384;
 
@@ -51,7 +51,7 @@ int64_t LoopBytes(uint32_t num_symbols) { return AlignUp(int64_t{num_symbols} * 
 // together. `shortest` and `longest` frames of the round: of a sweep, the shorter has the more
 // candidates, the longer the more tiles.
 int64_t FrameBytes(const Parameters& parameters, uint32_t shortest, uint32_t longest) {
-  int64_t bytes = AlignUp(sizeof(FrameState)) + AlignUp(LineSumBytes(parameters, longest));
+  int64_t bytes = AlignUp(sizeof(FrameState));
   if (parameters.fine == Fine::kSweep) {
     bytes += SweepFrameBytes(ShapeSweep(parameters, shortest, longest));
   }
@@ -260,8 +260,8 @@ class Rounds {
       if (!searches) continue;
       BASEBAND_RETURN_IF_ERROR(
           state_.plans.Forward(task_.log2_line, static_cast<int64_t>(here), line, work, stream_));
-      // The transform is over: its scratch is free.
-      BASEBAND_RETURN_IF_ERROR(LaunchPeaks(task_, work, stream_));
+      BASEBAND_RETURN_IF_ERROR(LaunchPeaks(
+          task_, std::max(cluster, LeastPeakCluster(task_.log2_line)), 8 * blocks, stream_));
       if (task_.parameters.want_curve && task_.parameters.fine != Fine::kSweep) {
         BASEBAND_RETURN_IF_ERROR(LaunchSpectrumCurve(task_, stream_));
       }
@@ -271,12 +271,10 @@ class Rounds {
     task_.states = states;
     task_.turned = nullptr;
     const int cluster = ClusterFor(static_cast<int64_t>(count), 2);
-    uint8_t* rest =
+    uint8_t* const rest =
         workspace + line_bytes + AlignUp(static_cast<int64_t>(count * sizeof(FrameState)));
-    sums_ = ShapeLineSums(task_.parameters, longest_);
-    sums_.memory = reinterpret_cast<LineBlock*>(rest);
-    rest += AlignUp(static_cast<int64_t>(count) * LineSumBytes(task_.parameters, longest_));
-    BASEBAND_RETURN_IF_ERROR(LaunchLines(task_, sums_, stream_));
+    BASEBAND_RETURN_IF_ERROR(
+        LaunchLines(task_, ClusterFor(static_cast<int64_t>(count), 4), blocks, stream_));
     switch (task_.parameters.fine) {
       case Fine::kSweep:
         return RunSweep(rest, cluster, blocks);
@@ -298,7 +296,7 @@ class Rounds {
   absl::Status Settle(int cluster, int blocks) {
     BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, {true, false}, cluster, blocks, stream_));
     if (task_.parameters.coarse == Coarse::kNone) return absl::OkStatus();
-    return LaunchCarrierLine(task_, sums_, true, stream_);
+    return LaunchCarrierLine(task_, true, cluster, blocks, stream_);
   }
 
   absl::Status RunSweep(uint8_t* memory, int cluster, int blocks) {
@@ -311,7 +309,7 @@ class Rounds {
     BASEBAND_RETURN_IF_ERROR(LaunchSweepLines(task_, sweep, cluster, blocks, stream_));
     if (!searched) BASEBAND_RETURN_IF_ERROR(Settle(cluster, blocks));
     BASEBAND_RETURN_IF_ERROR(LaunchSweep(task_, sweep, stream_));
-    BASEBAND_RETURN_IF_ERROR(LaunchCarrierLine(task_, sums_, false, stream_));
+    BASEBAND_RETURN_IF_ERROR(LaunchCarrierLine(task_, false, cluster, blocks, stream_));
     return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
   }
 
@@ -322,7 +320,6 @@ class Rounds {
   const DeviceState& state_;
   cudaStream_t stream_;
   RecoverTask task_;
-  LineSums sums_;
   uint32_t shortest_ = 0;
   uint32_t longest_ = 0;
 };

@@ -12,51 +12,6 @@
 
 namespace baseband::carrier {
 
-// ReadSoft of table 0, the differences between nodes taken once for value and slope.
-__device__ __forceinline__ SoftRead ReadSoftFast(const ModelView& view, const SnrFacts& facts,
-                                                 Iq z) {
-  const bool folded = view.folded != 0;
-  const float sign_i = folded ? copysignf(1.0F, z.i) : 1.0F;
-  const float sign_q = folded ? copysignf(1.0F, z.q) : 1.0F;
-  const auto last_node = static_cast<float>(view.side - 1);
-  const float node_i = (sign_i * z.i - facts.origin) * facts.nodes_per_unit;
-  const float node_q = (sign_q * z.q - facts.origin) * facts.nodes_per_unit;
-  const float held_i = fminf(fmaxf(node_i, 0.0F), last_node);
-  const float held_q = fminf(fmaxf(node_q, 0.0F), last_node);
-  const int cell_i = min(static_cast<int>(held_i), view.side - 2);
-  const int cell_q = min(static_cast<int>(held_q), view.side - 2);
-  const float t_i = held_i - static_cast<float>(cell_i);
-  const float t_q = held_q - static_cast<float>(cell_q);
-  const SoftNode* const low = view.soft + cell_q * view.side + cell_i;
-  const SoftNode a = low[0];
-  const SoftNode b = low[1];
-  const SoftNode c = low[view.side];
-  const SoftNode d = low[view.side + 1];
-  // How a turn of z moves it along either axis, in nodes.
-  const float turn_i = node_i == held_i ? -z.q * sign_i * facts.nodes_per_unit : 0.0F;
-  const float turn_q = node_q == held_q ? z.i * sign_q * facts.nodes_per_unit : 0.0F;
-  const auto value = [&](float v00, float v01, float v10, float v11) {
-    const float below = fmaf(t_i, v01 - v00, v00);
-    return fmaf(t_q, fmaf(t_i, v11 - v10, v10) - below, below);
-  };
-  const auto turning = [&](float v00, float v01, float v10, float v11, float* slope) {
-    const float along_below = v01 - v00;
-    const float along_above = v11 - v10;
-    const float below = fmaf(t_i, along_below, v00);
-    const float across = fmaf(t_i, along_above, v10) - below;
-    *slope = fmaf(turn_i, fmaf(t_q, along_above - along_below, along_below), turn_q * across);
-    return fmaf(t_q, across, below);
-  };
-  SoftRead read;
-  read.soft.i = sign_i * turning(a.i, b.i, c.i, d.i, &read.turning.i);
-  read.soft.q = sign_q * turning(a.q, b.q, c.q, d.q, &read.turning.q);
-  read.turning.i *= sign_i;
-  read.turning.q *= sign_q;
-  read.fit = value(a.fit, b.fit, c.fit, d.fit);
-  read.energy = value(a.energy, b.energy, c.energy, d.energy);
-  return read;
-}
-
 // The sums of a frame at an estimate; `table` is the estimate's.
 template <bool kShared>
 __device__ __noinline__ FitSums<double> SumFit(Team* team, const FrameView& frame,
@@ -88,7 +43,7 @@ __device__ __noinline__ FitSums<double> SumFit(Team* team, const FrameView& fram
           if (frame.known != nullptr) known = frame.known[n];
           const bool is_known = known.i != 0.0F || known.q != 0.0F;
           const SoftRead read =
-              is_known ? ReadKnown(two_over_noise, z, known) : ReadSoftFast(view, table.facts(), z);
+              is_known ? ReadKnown(two_over_noise, z, known) : ReadSoft(view, 0, z);
           AddSymbol(two_over_noise, z, t, read, &sums);
           t += per_32;
         }
