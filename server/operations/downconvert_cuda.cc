@@ -8,12 +8,12 @@ namespace baseband::server {
 
 int64_t DownconvertPlanBytes(absl::Span<const downconvert::Channel> channels,
                              const downconvert::Block& block) {
-  return downconvert::PlanBytes(channels, block);
+  return downconvert::LaunchSizesOf(channels, block).plan_bytes;
 }
 
 int64_t DownconvertWorkspaceBytes(absl::Span<const downconvert::Channel> channels,
                                   const downconvert::Block& block) {
-  return downconvert::WorkspaceBytes(channels, block);
+  return downconvert::LaunchSizesOf(channels, block).workspace_bytes;
 }
 
 absl::Status DownconvertBatch::CudaCopyIn(const CudaLaneView& lane) {
@@ -57,8 +57,11 @@ absl::Status DownconvertBatch::CudaRun(const CudaLaneView& lane) {
                                                                    places_[i].results_offset);
     launch.plan_host = lane.control_host + places_[i].plan_offset;
     launch.plan_device = lane.control_device + places_[i].plan_offset;
+    launch.plan_bytes = owner.footprint.control_bytes;
+    launch.workspace_bytes =
+        downconvert::LaunchSizesOf(launch.channels, launch.block).workspace_bytes;
     const auto enqueue = [&] { return downconvert::LaunchDownconvert(launch, lane.stream); };
-    if (downconvert::WorkspaceBytes(launch.channels, launch.block) == 0) {
+    if (launch.workspace_bytes == 0) {
       BASEBAND_RETURN_IF_ERROR(enqueue());
     } else {
       launch.workspace = lane.workspace;
