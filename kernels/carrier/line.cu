@@ -89,15 +89,19 @@ __device__ void CompareAmplitudes(const ModelView& model, LineMemory* memory) {
   }
 }
 
-__device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
+// The known symbols' moments; and what half a bin off leaves of a line of them, if that is the
+// line.
+__device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const FrameView& frame,
+                                  HalfBin* half) {
   KnownMoments known;
   if (frame.known == nullptr) return known;
   const double centre = frame.centre();
   const double inverse_length = 1.0 / frame.num_symbols;
-  double totals[4];
+  const uint64_t half_bin_step = Turns64(0.5 / (1 << task.log2_line));
+  double totals[8];
   team->Sum(
       frame.num_symbols,
-      [&](uint32_t first, float(&sums)[4]) {
+      [&](uint32_t first, float(&sums)[8]) {
         for (int k = 0; k < kTileLanes; ++k) {
           const uint32_t n = first + 32 * static_cast<uint32_t>(k);
           if (n >= frame.num_symbols) break;
@@ -108,6 +112,9 @@ __device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
           sums[1] = fmaf(t, energy, sums[1]);
           sums[2] = fmaf(t * t, energy, sums[2]);
           sums[3] += energy > 0.0F ? 1.0F : 0.0F;
+          const Iq back = TurnedBack(half_bin_step * n);
+          sums[4] = fmaf(energy, back.i, sums[4]);
+          sums[5] = fmaf(energy, -back.q, sums[5]);
         }
       },
       totals);
@@ -115,6 +122,7 @@ __device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
   known.energy[1] = totals[1];
   known.energy[2] = totals[2];
   known.count = static_cast<int>(totals[3]);
+  if (LineIsKnown(task, frame)) *half = HalfBinOfKnown(totals[4], totals[5], totals[0]);
   return known;
 }
 
@@ -205,6 +213,7 @@ __global__ void __launch_bounds__(kTeamThreads)
     const bool silent = !bad && !(mean_square > 0.0);
     Estimate estimate;
     KnownMoments known;
+    HalfBin half;
     double energy = 0.0;
     const double max_frequency = LimitOf(task, frame, &memory);
     if (!bad && !silent) {
@@ -221,7 +230,7 @@ __global__ void __launch_bounds__(kTeamThreads)
       }
       __syncthreads();
       estimate = memory.estimate;
-      known = MomentsOf(&team, frame);
+      known = MomentsOf(&team, task, frame, &half);
       energy = WriteLine(&team, task, frame, estimate, &memory, line);
     } else if (line != nullptr) {
       // Its FFT is computed with the others'.
@@ -242,6 +251,9 @@ __global__ void __launch_bounds__(kTeamThreads)
         state->bad = bad ? 1 : 0;
         state->silent = silent ? 1 : 0;
         state->known = known;
+        state->half = LineIsKnown(task, frame)
+                          ? half
+                          : HalfBinOf(static_cast<int>(frame.num_symbols), 1 << task.log2_line);
         state->line_energy = energy;
         state->coarse_frequency = 0.0;
         state->num_lines = 0;

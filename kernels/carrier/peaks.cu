@@ -24,12 +24,13 @@ struct SearchRange {
   int reach = 0;   // half bins no further than this from a peak are that peak's own
   HalfBin half;
 
-  __device__ SearchRange(const FramePlan& plan, int num_symbols, int log2_line)
+  __device__ SearchRange(const FramePlan& plan, const HalfBin& of_frame, int num_symbols,
+                         int log2_line)
       : low(-plan.last_half_bin),
         high(min(plan.last_half_bin, (1 << log2_line) - 1)),
         points(1 << log2_line),
         reach((4 * points + num_symbols - 1) / num_symbols),
-        half(HalfBinOf(num_symbols, points)) {}
+        half(of_frame) {}
 
   __device__ int num_tiles() const { return ((high >> 1) - (low >> 1)) / kBinTile + 1; }
   __device__ int TileOf(int half_bin) const { return ((half_bin >> 1) - (low >> 1)) / kBinTile; }
@@ -107,8 +108,8 @@ __global__ void __launch_bounds__(kThreads)
   auto* const shared_range = reinterpret_cast<SearchRange*>(range_memory);
   if (threadIdx.x == 0) {
     const FrameView frame(task, f);
-    *shared_range = SearchRange(PlanOf(task, frame, state), static_cast<int>(frame.num_symbols),
-                                task.log2_line);
+    *shared_range = SearchRange(PlanOf(task, frame, state), state.half,
+                                static_cast<int>(frame.num_symbols), task.log2_line);
   }
   __syncthreads();
   const SearchRange range = *shared_range;
@@ -124,13 +125,15 @@ __global__ void __launch_bounds__(kThreads)
 __device__ void LookAgain(const float2* line, const SearchRange& range, const int* found,
                           int num_found, Key* keys) {
   // The neighbourhood is narrower than a tile: it touches two, or more where the circle closes.
+  int last = -1;
   for (int side = -range.reach; side <= range.reach; side += range.reach) {
     int half_bin = found[num_found - 1] + side;
     if (half_bin > range.high) half_bin -= 2 * range.points;
     if (half_bin < range.low) half_bin += 2 * range.points;
     if (half_bin < range.low || half_bin > range.high) continue;
     const int tile = range.TileOf(half_bin);
-    if (side != -range.reach && tile == range.TileOf(half_bin - range.reach)) continue;
+    if (tile == last) continue;
+    last = tile;
     const Key key = GreatestOfTile(line, range, tile, found, num_found);
     if (threadIdx.x % 32 == 0) keys[tile] = key;
   }
@@ -145,7 +148,7 @@ __global__ void __launch_bounds__(32)
   if (state->bad != 0 || state->silent != 0) return;
   const FrameView frame(task, f);
   const FramePlan plan = PlanOf(task, frame, *state);
-  const SearchRange range(plan, static_cast<int>(frame.num_symbols), task.log2_line);
+  const SearchRange range(plan, state->half, static_cast<int>(frame.num_symbols), task.log2_line);
   const float2* const line = task.line + (static_cast<size_t>(f) << task.log2_line);
   Key* const keys = all_keys + static_cast<size_t>(f) * tiles_of_row;
   const auto lane = static_cast<int>(threadIdx.x);

@@ -232,7 +232,7 @@ class Rounds {
     const int64_t wanted = int64_t{state_.multiprocessors} * blocks_per_multiprocessor;
     const int64_t tiles = (longest_ + kTile - 1) / kTile;
     int cluster = 1;
-    while (cluster < kMaxCluster && num_frames * cluster * 2 <= wanted * kWaves &&
+    while (cluster < kMaxCluster && num_frames * cluster * 2 <= wanted &&
            tiles >= 2 * cluster * kTeamWarps) {
       cluster *= 2;
     }
@@ -316,7 +316,6 @@ class Rounds {
   }
 
   static constexpr int kMaxCluster = 8;
-  static constexpr int kWaves = 4;
 
   const RecoverBatch& batch_;
   const DeviceState& state_;

@@ -57,6 +57,11 @@ __device__ __forceinline__ SoftRead ReadSoftFast(const ModelView& view, const Sn
   return read;
 }
 
+// A call: known symbols are few, and their logarithms long.
+__device__ __noinline__ SoftRead ReadKnownCall(float two_over_noise, Iq z, Iq known) {
+  return ReadKnown(two_over_noise, z, known);
+}
+
 // The sums of a frame at an estimate; `table` is the estimate's.
 template <bool kShared>
 __device__ __noinline__ FitSums<double> SumFit(Team* team, const FrameView& frame,
@@ -72,38 +77,64 @@ __device__ __noinline__ FitSums<double> SumFit(Team* team, const FrameView& fram
   team->Sum(
       frame.num_symbols,
       [&](uint32_t first, float(&values)[16]) {
-        Iq r[kTileLanes];
-        frame.samples.ReadTile(first, frame.num_symbols, r);
         FitSums<float> sums;
+        sums.score[0] = values[0];
+        sums.score[1] = values[1];
+        sums.curvature[0] = values[2];
+        sums.curvature[1] = values[3];
+        sums.curvature[2] = values[4];
+        sums.square[0] = values[5];
+        sums.square[1] = values[6];
+        sums.square[2] = values[7];
+        sums.projection = values[8];
+        sums.energy = values[9];
+        sums.power = values[10];
+        sums.fit = values[11];
         Iq back = rotor.At(first);
         back = {back.i * inverse_gain, back.q * inverse_gain};
         auto t = static_cast<float>((first - frame.centre()) * inverse_length);
+        const auto read = [&](uint32_t n) {
+          return n < frame.num_symbols ? frame.samples.Read(n) : Iq{};
+        };
+        // Not unrolled further: the whole loop stays in the instruction cache. The next two symbols
+        // are under way meanwhile.
+        Iq next[2] = {read(first), read(first + 32)};
+        uint32_t n = first;
+#pragma unroll 1
+        for (int k = 0; k < kTileLanes && n < frame.num_symbols; k += 2) {
+          const Iq r[2] = {next[0], next[1]};
+          if (k + 2 < kTileLanes) {
+            next[0] = read(n + 64);
+            next[1] = read(n + 96);
+          }
 #pragma unroll
-        for (int k = 0; k < kTileLanes; ++k) {
-          const uint32_t n = first + 32 * static_cast<uint32_t>(k);
-          if (n >= frame.num_symbols) break;
-          const Iq z = Multiply(r[k], back);
-          back = rotor.Next(back);
-          Iq known;
-          if (frame.known != nullptr) known = frame.known[n];
-          const bool is_known = known.i != 0.0F || known.q != 0.0F;
-          const SoftRead read =
-              is_known ? ReadKnown(two_over_noise, z, known) : ReadSoftFast(view, table.facts(), z);
-          AddSymbol(two_over_noise, z, t, read, &sums);
-          t += per_32;
+          for (int j = 0; j < 2; ++j) {
+            if (n < frame.num_symbols) {
+              const Iq z = Multiply(r[j], back);
+              Iq known;
+              if (frame.known != nullptr) known = frame.known[n];
+              const bool is_known = known.i != 0.0F || known.q != 0.0F;
+              const SoftRead soft = is_known ? ReadKnownCall(two_over_noise, z, known)
+                                             : ReadSoftFast(view, table.facts(), z);
+              AddSymbol(two_over_noise, z, t, soft, &sums);
+            }
+            back = rotor.Next(back);
+            t += per_32;
+            n += 32;
+          }
         }
-        values[0] += sums.score[0];
-        values[1] += sums.score[1];
-        values[2] += sums.curvature[0];
-        values[3] += sums.curvature[1];
-        values[4] += sums.curvature[2];
-        values[5] += sums.square[0];
-        values[6] += sums.square[1];
-        values[7] += sums.square[2];
-        values[8] += sums.projection;
-        values[9] += sums.energy;
-        values[10] += sums.power;
-        values[11] += sums.fit;
+        values[0] = sums.score[0];
+        values[1] = sums.score[1];
+        values[2] = sums.curvature[0];
+        values[3] = sums.curvature[1];
+        values[4] = sums.curvature[2];
+        values[5] = sums.square[0];
+        values[6] = sums.square[1];
+        values[7] = sums.square[2];
+        values[8] = sums.projection;
+        values[9] = sums.energy;
+        values[10] = sums.power;
+        values[11] = sums.fit;
       },
       totals);
   FitSums<double> sums;
