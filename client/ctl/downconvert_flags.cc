@@ -116,7 +116,8 @@ absl::StatusOr<std::vector<ChannelSpec>> FindChannels(const DownconvertFlags& fl
 
 absl::Status ParseChannel(absl::string_view text, ChannelSpec* channel) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
-  const absl::StatusOr<v1::OscillatorFrequency> frequency = ParseFrequency(parts[0]);
+  const absl::StatusOr<v1::OscillatorFrequency> frequency =
+      ParseFrequency(parts.empty() ? text : parts[0]);
   if (!frequency.ok()) {
     return frequency.status();
   }
@@ -139,7 +140,8 @@ absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text) {
       place.size() == 2 ? ParseSiNumber(place[1]) : absl::StatusOr<double>(-1.0);
   uint64_t whole = 0;
   // Plain digits first: a double does not hold all of them.
-  if (place.size() != 2 || value.size() > 2 || !absl::SimpleAtoi(place[0], &channel) ||
+  if (place.size() != 2 || value.empty() || value.size() > 2 ||
+      !absl::SimpleAtoi(place[0], &channel) ||
       !(absl::SimpleAtoi(place[1], &whole) || (index.ok() && *index >= 0 && *index < 9e15))) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--retune '", text, "' is not CHANNEL@SAMPLE=FREQUENCY[:coherent], such as 0@5M=9.2M"));

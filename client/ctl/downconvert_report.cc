@@ -18,7 +18,7 @@ std::string SignalTime(double samples, double rate_hz) {
   return HumanDuration(absl::Seconds(samples / rate_hz));
 }
 
-std::string SignedHertz(double hz) { return absl::StrCat(hz >= 0 ? "+" : "", Hertz(hz)); }
+std::string SignedHertz(double hz) { return absl::StrCat(hz > 0 ? "+" : "", Hertz(hz)); }
 
 int RetunesOf(const DownconvertPlan& plan, int channel) {
   return static_cast<int>(
@@ -130,7 +130,7 @@ std::string ToText(const DownconvertReport& report, int max_rows) {
   }
   if (saturated > 0) {
     absl::StrAppend(&text, Bad("saturated:"), " ", Plural(saturated, "value"),
-                    " did not fit into ci16; a --gain below 1 helps\n");
+                    " did not fit into ci16; a smaller --gain helps\n");
   }
   const double seconds = std::max(1e-9, absl::ToDoubleSeconds(totals.wall));
   absl::StrAppendFormat(&text, "%s in %s: %.4g MB/s, %ssamples/s, %.3g x real time; %s, ",

@@ -22,7 +22,8 @@ std::string WithExponent(absl::string_view text) {
       {'k', "e3"}, {'K', "e3"}, {'M', "e6"}, {'G', "e9"}, {'T', "e12"}};
   for (const auto& [letter, exponent] : kSuffixes) {
     if (!text.empty() && text.back() == letter) {
-      return absl::StrCat(text.substr(0, text.size() - 1), exponent);
+      text.remove_suffix(1);
+      return absl::StrCat(absl::StripTrailingAsciiWhitespace(text), exponent);
     }
   }
   return std::string(text);
@@ -42,7 +43,7 @@ absl::StatusOr<double> ParseSiNumber(absl::string_view text) {
 absl::StatusOr<v1::OscillatorFrequency> ParseFrequency(absl::string_view text) {
   v1::OscillatorFrequency frequency;
   const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
-  if (parts.size() == 1) {
+  if (parts.size() < 2) {
     const absl::StatusOr<double> hz = ParseSiNumber(text);
     if (!hz.ok()) {
       return hz.status();
