@@ -215,11 +215,13 @@ void FrameRecovery::SpreadOfLine() {
   spread_ = spread.OfCarrier(plan_.line_power);
 }
 
-double FrameRecovery::Step(int table, Information* information) {
-  const Information expected =
-      ExpectedInformation(view_.facts[table], known_moments_, plan_.num_symbols);
-  *information = UsedInformation(sums_, expected);
-  return NewtonStep(sums_, *information, plan_.step_limit, plan_.num_symbols, &estimate_);
+Information FrameRecovery::InformationOf(int table) const {
+  return UsedInformation(
+      sums_, ExpectedInformation(view_.facts[table], known_moments_, plan_.num_symbols));
+}
+
+double FrameRecovery::Step(const Information& information) {
+  return NewtonStep(sums_, information, plan_.step_limit, plan_.num_symbols, &estimate_);
 }
 
 void FrameRecovery::StepBluntly() {
@@ -228,8 +230,9 @@ void FrameRecovery::StepBluntly() {
   for (int round = 0; round < kMaxBluntRounds && table < sharp; ++round) {
     estimate_.table = table;
     sums_ = SumFit(view_, arrays_.frame, estimate_);
-    Information information;
-    const double step = Step(table, &information);
+    const Information information =
+        BluntInformation(sums_, view_.facts[table], InformationOf(table));
+    const double step = Step(information);
     const int next = BluntTable(view_, sharp, StepVariance(information));
     if (step < 1.0) table = std::max(table + 1, next);
   }
@@ -241,8 +244,7 @@ void FrameRecovery::Refine(bool steps) {
   for (int round = 0; round < kMaxRounds; ++round) {
     sums_ = SumFit(view_, arrays_.frame, estimate_);
     const int table = estimate_.table;
-    Information information;
-    const double step = steps ? Step(table, &information) : 0.0;
+    const double step = steps ? Step(InformationOf(table)) : 0.0;
     UpdateNoise(view_, sums_, known_moments_, plan_.num_symbols, &estimate_);
     if (IsLastRound(step, table, estimate_.table)) break;
   }

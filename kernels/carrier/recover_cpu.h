@@ -49,7 +49,8 @@ class FrameRecovery {
   void FollowLoop();  // pll_cpu.cc
   void Refine(bool steps);
   void StepBluntly();
-  double Step(int table, Information* information);
+  Information InformationOf(int table) const;
+  double Step(const Information& information);
   // S6.
   void Judge(absl::Span<uint8_t> corrected);
   double LoopInformation() const;

@@ -20,11 +20,11 @@
 //   within kClose. All but Fine::kInterpolate and kRemodulate: frequency = the stronger of the two
 //   whole bins around the line, and its phase follows the line's from the peak to there.
 // S5 fine. kRemodulate: as long as BluntTable is below the table, and kMaxBluntRounds times at
-// most,
-//   FitSums in that and NewtonStep, after which BluntTable is what StepVariance makes it and, if
-//   the step was below 1, one more than before at least. Then up to kMaxRounds times FitSums,
-//   NewtonStep, UpdateNoise. The others settle frequency and phase first (kSweep: sweep_math.h,
-//   kPll: pll_math.h), then the same rounds without steps. The sums of the last are what is judged.
+//   most, FitSums in that and NewtonStep by BluntInformation, after which BluntTable is what
+//   StepVariance makes it and, if the step was below 1, one more than before at least. Then up to
+//   kMaxRounds times FitSums, NewtonStep, UpdateNoise. The others settle frequency and phase first
+//   (kSweep: sweep_math.h, kPll: pll_math.h), then the same rounds without steps. The sums of the
+//   last are what is judged.
 // S6 judge (judge_math.h). Hard decisions of the last estimate, covariance, lock.
 //
 // Sums over symbols are float32 over blocks of at most 128, double above: the devices differ in the
@@ -59,7 +59,7 @@ inline constexpr int kFitPasses = 16;
 inline constexpr int kFitGroup = 64;
 inline constexpr float kDropped = 24.0F;
 inline constexpr int kMaxRounds = 4;
-inline constexpr int kMaxBluntRounds = 6;
+inline constexpr int kMaxBluntRounds = 8;
 // The last round is the one whose step is below this many standard deviations and whose noise is
 // one table off at most.
 inline constexpr double kSmallStep = 0.25;
@@ -165,7 +165,7 @@ struct Information {
 // constellation has maxima of its own, 1 / sqrt(J) wide; that of a table for more noise has fewer
 // and wider ones. So: the sharpest table, up to `table`, that sees `variance`, that of the phase at
 // the frame's ends, as less than kSharpness.
-inline constexpr double kSharpness = 0.1;
+inline constexpr double kSharpness = 0.03;
 BASEBAND_HOST_DEVICE inline int BluntTable(const ModelView& view, int table, double variance) {
   while (table > 0 && view.facts[table].information * variance > kSharpness) --table;
   return table;
@@ -354,6 +354,18 @@ BASEBAND_HOST_DEVICE inline Information UsedInformation(const FitSums<double>& s
                      measured.slope > 0.25 * expected.slope &&
                      measured.determinant() > 0.0625 * expected.determinant();
   return sound ? measured : expected;
+}
+
+// Far off, the curvature may be less than it is on the way to the maximum: a Newton step would pass
+// it, and from side to side not come nearer. With soft decisions that stay as they are the
+// curvature is 2 / noise * projection, and by that (the M step of expectation-maximisation;
+// Dempster, Laird and Rubin 1977) no step makes the fit worse; half of it is fast and safe enough
+// for first steps.
+BASEBAND_HOST_DEVICE inline Information BluntInformation(const FitSums<double>& sums,
+                                                         const SnrFacts& facts,
+                                                         const Information& used) {
+  const double least = sums.projection / facts.noise;
+  return used.phase < least ? Information{least, 0.0, least / 12.0} : used;
 }
 
 // One Newton step to the maximum of the likelihood, as a whole no longer than `limit_radians` at

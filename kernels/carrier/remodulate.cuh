@@ -80,14 +80,16 @@ struct FineState {
   int next_table = 0;
 };
 
-// One thread's part of a round: the step. Returns its length in standard deviations.
+// One thread's part of a round: the step. `blunt`: a first one. Returns its length in standard
+// deviations.
 __device__ inline double StepOf(const FrameView& frame, const FramePlan& plan,
-                                const FrameState& state, const SnrFacts& facts,
+                                const FrameState& state, const SnrFacts& facts, bool blunt,
                                 const FitSums<double>& sums, Information* information,
                                 Estimate* estimate) {
   const auto num_symbols = static_cast<int>(frame.num_symbols);
   const double limit = StepLimit(plan.known_line ? kKnownStepBranches : plan.line_power);
   *information = UsedInformation(sums, ExpectedInformation(facts, state.known, num_symbols));
+  if (blunt) *information = BluntInformation(sums, facts, *information);
   return NewtonStep(sums, *information, limit, num_symbols, estimate);
 }
 
@@ -106,7 +108,7 @@ __device__ void StepBluntly(Team* team, const RecoverTask& task, const FrameView
     if (threadIdx.x == 0) {
       Information information;
       const double step =
-          StepOf(frame, plan, state, table->facts(), sums, &information, &fine->estimate);
+          StepOf(frame, plan, state, table->facts(), true, sums, &information, &fine->estimate);
       const int next = BluntTable(task.model, sharp, StepVariance(information));
       if (step < 1.0) fine->next_table = max(blunt + 1, next);
     }
@@ -128,9 +130,9 @@ __device__ void Remodulate(Team* team, const RecoverTask& task, const FrameView&
     if (threadIdx.x == 0) {
       fine->sums = sums;
       Information information;
-      const double step =
-          steps ? StepOf(frame, plan, state, table->facts(), sums, &information, &fine->estimate)
-                : 0.0;
+      const double step = steps ? StepOf(frame, plan, state, table->facts(), false, sums,
+                                         &information, &fine->estimate)
+                                : 0.0;
       UpdateNoise(task.model, sums, state.known, static_cast<int>(frame.num_symbols),
                   &fine->estimate);
       fine->is_last = IsLastRound(step, estimate.table, fine->estimate.table);

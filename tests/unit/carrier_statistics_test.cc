@@ -157,8 +157,10 @@ INSTANTIATE_TEST_SUITE_P(
                       AccuracyCase{"128APSK 135/180", 2.0}, AccuracyCase{"128APSK 135/180", 10.0},
                       AccuracyCase{"256APSK 135/180", 2.0}, AccuracyCase{"256APSK 20/30", 2.0},
                       AccuracyCase{"16QAM", 2.0}, AccuracyCase{"64QAM", 2.0},
-                      AccuracyCase{"256QAM", 2.0}, AccuracyCase{"1024QAM", 2.0},
-                      AccuracyCase{"1024QAM", 10.0}),
+                      AccuracyCase{"256QAM", 2.0}, AccuracyCase{"128QAM", 0.0},
+                      AccuracyCase{"512QAM", 0.0}, AccuracyCase{"512QAM", 4.0},
+                      AccuracyCase{"512QAM", 8.0}, AccuracyCase{"1024QAM", 2.0},
+                      AccuracyCase{"1024QAM", 4.0}, AccuracyCase{"1024QAM", 10.0}),
     [](const auto& test) {
       std::string name = test.param.name + std::string("_") +
                          std::to_string(static_cast<int>(test.param.above_db)) + "dB";
