@@ -14,6 +14,7 @@ struct LineMemory {
   uint32_t counted[kAmplitudeBins];  // by this block
   uint32_t histogram[kAmplitudeBins];
   double log_likelihood[kMaxSnrs];
+  Estimate estimate;
   float2 weights[kWeightNodes];
   uint32_t first_known;
   int divisors[kTeamThreads];
@@ -71,8 +72,8 @@ __device__ void CountAmplitudes(Team* team, const FrameView& frame, double mean_
   team->Sync();  // `counted` may change again
 }
 
-// The SNR that makes these amplitudes likeliest.
-__device__ double SnrOfHistogram(const ModelView& model, LineMemory* memory) {
+// What makes these amplitudes likeliest, in memory->log_likelihood.
+__device__ void CompareAmplitudes(const ModelView& model, LineMemory* memory) {
   const unsigned lane = threadIdx.x % 32;
   for (int k = static_cast<int>(threadIdx.x / 32); k < model.num_snrs; k += kTeamWarps) {
     double sum = 0.0;
@@ -86,19 +87,21 @@ __device__ double SnrOfHistogram(const ModelView& model, LineMemory* memory) {
     }
     if (lane == 0) memory->log_likelihood[k] = sum;
   }
-  __syncthreads();
-  return SnrOfAmplitudes(model, memory->log_likelihood);
 }
 
-__device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
+// The known symbols' moments; and what half a bin off leaves of a line of them, if that is the
+// line.
+__device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const FrameView& frame,
+                                  HalfBin* half) {
   KnownMoments known;
   if (frame.known == nullptr) return known;
   const double centre = frame.centre();
   const double inverse_length = 1.0 / frame.num_symbols;
-  double totals[4];
+  const uint64_t half_bin_step = Turns64(0.5 / (1 << task.log2_line));
+  double totals[8];
   team->Sum(
       frame.num_symbols,
-      [&](uint32_t first, float(&sums)[4]) {
+      [&](uint32_t first, float(&sums)[8]) {
         for (int k = 0; k < kTileLanes; ++k) {
           const uint32_t n = first + 32 * static_cast<uint32_t>(k);
           if (n >= frame.num_symbols) break;
@@ -109,6 +112,9 @@ __device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
           sums[1] = fmaf(t, energy, sums[1]);
           sums[2] = fmaf(t * t, energy, sums[2]);
           sums[3] += energy > 0.0F ? 1.0F : 0.0F;
+          const Iq back = TurnedBack(half_bin_step * n);
+          sums[4] = fmaf(energy, back.i, sums[4]);
+          sums[5] = fmaf(energy, -back.q, sums[5]);
         }
       },
       totals);
@@ -116,6 +122,7 @@ __device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
   known.energy[1] = totals[1];
   known.energy[2] = totals[2];
   known.count = static_cast<int>(totals[3]);
+  if (LineIsKnown(task, frame)) *half = HalfBinOfKnown(totals[4], totals[5], totals[0]);
   return known;
 }
 
@@ -192,7 +199,8 @@ __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView
 
 __global__ void __launch_bounds__(kTeamThreads)
     LineKernel(const __grid_constant__ RecoverTask task) {
-  __shared__ LineMemory memory;
+  __shared__ alignas(16) unsigned char bytes[sizeof(LineMemory)];
+  auto& memory = *reinterpret_cast<LineMemory*>(bytes);
   Team team(&memory.team);
   const unsigned num_teams = gridDim.x / team.size();
   for (uint32_t f = blockIdx.x / team.size(); f < task.num_frames; f += num_teams) {
@@ -205,15 +213,24 @@ __global__ void __launch_bounds__(kTeamThreads)
     const bool silent = !bad && !(mean_square > 0.0);
     Estimate estimate;
     KnownMoments known;
+    HalfBin half;
     double energy = 0.0;
     const double max_frequency = LimitOf(task, frame, &memory);
     if (!bad && !silent) {
       CountAmplitudes(&team, frame, mean_square, &memory);
-      const double snr_db = task.parameters.has_expected_snr
-                                ? static_cast<double>(task.parameters.expected_snr_db)
-                                : SnrOfHistogram(task.model, &memory);
-      SetSnr(task.model, mean_square, snr_db, &estimate);
-      known = MomentsOf(&team, frame);
+      if (!task.parameters.has_expected_snr) CompareAmplitudes(task.model, &memory);
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        const double snr_db = task.parameters.has_expected_snr
+                                  ? static_cast<double>(task.parameters.expected_snr_db)
+                                  : SnrOfAmplitudes(task.model, memory.log_likelihood);
+        Estimate start;
+        SetSnr(task.model, mean_square, snr_db, &start);
+        memory.estimate = start;
+      }
+      __syncthreads();
+      estimate = memory.estimate;
+      known = MomentsOf(&team, task, frame, &half);
       energy = WriteLine(&team, task, frame, estimate, &memory, line);
     } else if (line != nullptr) {
       // Its FFT is computed with the others'.
@@ -234,6 +251,9 @@ __global__ void __launch_bounds__(kTeamThreads)
         state->bad = bad ? 1 : 0;
         state->silent = silent ? 1 : 0;
         state->known = known;
+        state->half = LineIsKnown(task, frame)
+                          ? half
+                          : HalfBinOf(static_cast<int>(frame.num_symbols), 1 << task.log2_line);
         state->line_energy = energy;
         state->coarse_frequency = 0.0;
         state->num_lines = 0;

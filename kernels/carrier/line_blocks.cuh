@@ -13,8 +13,9 @@
 namespace baseband::carrier {
 
 inline constexpr int kStaged = 2048;               // symbols of the line in shared memory at a time
-inline constexpr int kPart = 32;                   // symbols that one thread adds up, at most
-inline constexpr int kMaxParts = kStaged / kPart;  // of what is staged, if blocks have several
+inline constexpr int kPart = 8;                    // symbols that one thread adds up, at most
+inline constexpr int kMaxParts = kStaged / kPart;  // of what is staged
+static_assert(kMaxParts >= kMaxLineBlocks, "parts below kPart symbols are whole blocks");
 
 // One place more after every kPart symbols: threads that add up neighbouring parts read different
 // banks.
@@ -82,62 +83,52 @@ __device__ __forceinline__ void AddTo(LineBlock* sum, const LineBlock& part) {
   sum->energy += part.energy;
 }
 
-// Sums over the blocks of the line, turned back by each of `turns` (in shared memory), in block 0's
-// `blocks` [peak][kMaxLineBlocks]. Stretches of kStaged symbols, or of one block if that is longer,
-// are dealt to the team's blocks. In a stretch of 2048 symbols with blocks of 512 and one line each
-// thread adds up one part:
-//   thread  0  | 1  | ..  | 255    then block 2 is parts 128 .. 191: thread 2 adds them up in this
-//   part    0  | 1  | ..  | 255    order
-__device__ inline void SumBlocks(Team* team, const RecoverTask& task, const FrameView& frame,
-                                 const Estimate& estimate, int num_peaks, const LineTurn* turns,
-                                 StagedLine* memory, LineBlock* blocks, LineBlock* parts) {
-  const auto length = static_cast<unsigned>(LineBlockLength(static_cast<int>(frame.num_symbols)));
+// Stretches of kStaged symbols, a thread block each; a block of the line that is longer than a
+// stretch has its sum from several.
+BASEBAND_HOST_DEVICE constexpr uint32_t NumStretches(uint32_t num_symbols) {
+  return (num_symbols + kStaged - 1) / kStaged;
+}
+// Sums that a line of a frame has in memory: of its blocks, or of its stretches if they are more.
+BASEBAND_HOST_DEVICE inline uint32_t NumLineSums(uint32_t num_symbols) {
+  const uint32_t stretches = NumStretches(num_symbols);
+  return stretches > static_cast<uint32_t>(kMaxLineBlocks) ? stretches
+                                                           : static_cast<uint32_t>(kMaxLineBlocks);
+}
+
+// Adds up one stretch of the line, turned back by each of `turns`, into sums[line * row ..]. With
+// blocks of 512 symbols and one line each thread adds up one part:
+//   thread  0  | 1  | ..  | 255    then block 2 of the stretch is parts 128 .. 191: thread 2 adds
+//   part    0  | 1  | ..  | 255    them up in this order
+__device__ inline void SumStretch(const FrameView& frame, const LineMaker& maker, uint32_t stretch,
+                                  int num_lines, const LineTurn* turns, StagedLine* memory,
+                                  LineBlock* parts, LineBlock* sums, uint32_t row) {
+  const auto block_length =
+      static_cast<unsigned>(LineBlockLength(static_cast<int>(frame.num_symbols)));
+  const unsigned length = min(block_length, static_cast<unsigned>(kStaged));
   const unsigned part_length = min(length, static_cast<unsigned>(kPart));
-  const unsigned stretch = max(length, static_cast<unsigned>(kStaged));
-  LineBlock* const results = team->Of(blocks, 0);
-  const LineMaker maker(task, frame, estimate, kTeamThreads, memory->weights);
-  for (uint32_t begin = team->rank() * stretch; begin < frame.num_symbols;
-       begin += team->size() * stretch) {
-    for (uint32_t staged = begin; staged < min(begin + stretch, frame.num_symbols);
-         staged += kStaged) {
-      StageLine(frame, maker, staged, memory);
-      __syncthreads();
-      const unsigned count = min(static_cast<unsigned>(kStaged), frame.num_symbols - staged);
-      const unsigned num_parts = (count + part_length - 1) / part_length;
-      const unsigned parts_per_block = length / part_length;
-      for (unsigned item = threadIdx.x; item < num_parts * static_cast<unsigned>(num_peaks);
-           item += kTeamThreads) {
-        const unsigned peak = item / num_parts;
-        const unsigned part = item - peak * num_parts;
-        const unsigned at = part * part_length;
-        const LineBlock sum =
-            PartOf(*memory, turns[peak], at, staged + at, min(part_length, count - at));
-        if (parts_per_block == 1) {
-          results[peak * kMaxLineBlocks + staged / length + part] = sum;
-        } else {
-          parts[peak * kMaxParts + part] = sum;
-        }
+  const uint32_t begin = stretch * kStaged;
+  const unsigned count = min(static_cast<unsigned>(kStaged), frame.num_symbols - begin);
+  const unsigned num_parts = (count + part_length - 1) / part_length;
+  const unsigned parts_per_sum = length / part_length;
+  const unsigned num_sums = (count + length - 1) / length;
+  const unsigned first_sum = begin / length;
+  StageLine(frame, maker, begin, memory);
+  for (int line = 0; line < num_lines; ++line) {
+    __syncthreads();
+    for (unsigned part = threadIdx.x; part < num_parts; part += kTeamThreads) {
+      const unsigned at = part * part_length;
+      parts[part] = PartOf(*memory, turns[line], at, begin + at, min(part_length, count - at));
+    }
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < num_sums; i += kTeamThreads) {
+      LineBlock sum;
+      for (unsigned part = i * parts_per_sum; part < min((i + 1) * parts_per_sum, num_parts);
+           ++part) {
+        AddTo(&sum, parts[part]);
       }
-      __syncthreads();
-      if (parts_per_block == 1) continue;
-      const unsigned num_blocks = (num_parts + parts_per_block - 1) / parts_per_block;
-      for (unsigned item = threadIdx.x; item < num_blocks * static_cast<unsigned>(num_peaks);
-           item += kTeamThreads) {
-        const unsigned peak = item / num_blocks;
-        const unsigned block = item - peak * num_blocks;
-        LineBlock sum;
-        for (unsigned part = block * parts_per_block;
-             part < min((block + 1) * parts_per_block, num_parts); ++part) {
-          AddTo(&sum, parts[peak * kMaxParts + part]);
-        }
-        LineBlock* const result = results + peak * kMaxLineBlocks + staged / length + block;
-        if (staged != begin) AddTo(&sum, *result);  // a block longer than what is staged
-        *result = sum;
-      }
-      __syncthreads();
+      sums[static_cast<uint32_t>(line) * row + first_sum + i] = sum;
     }
   }
-  team->Sync();
 }
 
 template <int kCount>
@@ -167,7 +158,7 @@ class Blocks {
     const double per_point = 1.0 / points_;
     for (int b = static_cast<int>(threadIdx.x % 32); b < count_; b += 32) {
       const double tau = LineBlockCentre(b, length_, num_symbols_) * per_point;
-      at.Add(blocks_[b].sum, Turn(delta * tau), tau);
+      at.Add(Block(b).sum, Turn(delta * tau), tau);
     }
     double sums[6] = {at.re, at.im, at.re1, at.im1, at.re2, at.im2};
     SumDoubles(sums);
@@ -185,7 +176,7 @@ class Blocks {
     const Turned turned = Turn(phase);
     for (int b = static_cast<int>(threadIdx.x % 32); b < count_; b += 32) {
       const double centre = LineBlockCentre(b, length_, num_symbols_);
-      spread.Add(blocks_[b], Turn(delta * centre / points_), turned, centre / num_symbols_);
+      spread.Add(Block(b), Turn(delta * centre / points_), turned, centre / num_symbols_);
     }
     double sums[6] = {spread.information.phase, spread.information.cross, spread.information.slope,
                       spread.square[0],         spread.square[1],         spread.square[2]};
@@ -198,6 +189,15 @@ class Blocks {
   }
 
  private:
+  __device__ LineBlock Block(int b) const {
+    if (length_ <= kStaged) return blocks_[b];
+    LineBlock sum;
+    const int stretches = length_ / kStaged;
+    const int last = static_cast<int>(NumStretches(static_cast<uint32_t>(num_symbols_)));
+    for (int i = b * stretches; i < min((b + 1) * stretches, last); ++i) AddTo(&sum, blocks_[i]);
+    return sum;
+  }
+
   const LineBlock* blocks_;
   int num_symbols_;
   int points_;

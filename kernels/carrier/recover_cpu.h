@@ -34,6 +34,7 @@ class FrameRecovery {
   bool Read(absl::Span<const uint8_t> symbols, absl::Span<const Iq> known);
   void StartSnr();
   // S2 and S3: lines_.
+  PeakSearch SearchOf() const;
   void FindLines();
   Line RefineLine(double nu);
   LineAt SumBlocks(double delta, int num_blocks, int length) const;
@@ -66,12 +67,14 @@ class FrameRecovery {
   const FftPlan& fft_;
 
   KnownMoments known_moments_;
+  HalfBin half_;
   double received_rms_ = 0.0;
   uint32_t histogram_[kAmplitudeBins];
   double line_energy_ = 0.0;
   Line lines_[kKnownPeaks];
   int num_lines_ = 0;
-  Line line_;  // the chosen one
+  double weakest_peak_ = 0.0;  // its half bin's lambda, if there may be more peaks; else 0
+  Line line_;                  // the chosen one
   int branch_ = 0;
   int blunt_table_ = 0;
   Evidence evidence_;

@@ -8,9 +8,10 @@
 //   expected SNR that, else SnrOfAmplitudes, gives table, noise and gain (SetSnr).
 // S2 line (line_math.h). x_n = LineSample(r_n), or r_n conj(known_n) / gain, 0 where nothing is
 //   known; E = sum |x_n|^2; FFT of L points -> F_k. Coarse::kNone has no FFT.
-// S3 peaks. Half bin 2k is |F_k|^2, 2k + 1 what HalfBin makes of F_k and F_{k+1}; those within
+// S3 peaks. Half bin 2k is |F_k|^2, 2k + 1 what HalfBin (of known symbols:
+//   HalfBinOfKnown) makes of F_k and F_{k+1}; those within
 //   +-max_frequency count. kPeaks times (kKnownPeaks for Coarse::kKnown): the greatest that is
-//   further than 4 L / N half bins from those before. From each, with nu its frequency, the sums
+//   further than PeakReach from those before. From each, with nu its frequency, the sums
 //   over blocks (LineBlock) and kLineSteps times LineStep: nu + delta / L, power and phase of the
 //   line there. Not for those that would be below the first by kDoubt even so, that is with
 //   lambda of the half bin / kHalfBinShare. Coarse::kNone: nu = 0 and no steps.
@@ -44,7 +45,8 @@ inline constexpr double kTurn = 6.283185307179586476925;  // radians
 
 inline constexpr int kMinFftPoints = 64;
 inline constexpr int kPeaks = 4;
-inline constexpr int kKnownPeaks = 8;  // periodic pilots: the side peaks are within 0.5 %
+// Periodic pilots have side peaks within 0.5 % of each other, and half bins lose up to 11 %.
+inline constexpr int kKnownPeaks = 16;
 inline constexpr int kMaxLineBlocks = 64;
 inline constexpr int kLineSteps = 4;
 // The half bin nearest to a line has at least this part of its power (0.887 for N = L).

@@ -58,6 +58,7 @@ struct FrameState {
   uint8_t close_peak = 0;
   uint8_t close_branch = 0;
   KnownMoments known;
+  HalfBin half;                     // of the spectrum
   SpectrumPeak peaks[kKnownPeaks];  // strongest first
   RefinedLine lines[kKnownPeaks];   // strongest first
   uint32_t histogram[kAmplitudeBins];

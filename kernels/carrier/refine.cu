@@ -67,12 +67,16 @@ __device__ Evidence EvidenceOf(const RecoverTask& task, const FrameView& frame,
   evidence.peak = task.parameters.coarse != Coarse::kNone ? state.best_lambda : -1.0;
   evidence.ln_bins = log(plan.half_bins);
   evidence.misfit = misfit;
-  evidence.expected_fit =
-      frame.known != nullptr
-          ? 0.0
-          : num_symbols * ExpectedFit(task.model, -10.0 * log10(fine.estimate.noise));
+  const double snr_db = -10.0 * log10(fine.estimate.noise);
+  evidence.expected_fit = ExpectedFrameFit(task.model, state.known, num_symbols, snr_db);
   evidence.close_peak = state.close_peak != 0;
   evidence.close_branch = state.close_branch != 0;
+  if (plan.known_line && plan.max_peaks > 1 && state.num_peaks == plan.max_peaks) {
+    const double weakest = state.peaks[state.num_peaks - 1].power / state.line_energy;
+    const double data_fit = (num_symbols - state.known.count) * ExpectedFit(task.model, snr_db);
+    evidence.close_peak =
+        evidence.close_peak || MayHaveMissedPeaks(weakest, state.best_lambda, data_fit);
+  }
   return evidence;
 }
 
@@ -214,7 +218,7 @@ __device__ void WriteNothing(const Team& team, const RecoverTask& task, const Fr
 }
 
 template <bool kShared, SearchKind kKind>
-__global__ void __launch_bounds__(kTeamThreads, 2)
+__global__ void __launch_bounds__(kTeamThreads, 3)
     RefineKernel(const __grid_constant__ RecoverTask task, RefineStages stages,
                  unsigned nearest_bytes) {
   extern __shared__ uint4 shared[];

@@ -184,7 +184,7 @@ __global__ void __launch_bounds__(kTeamThreads)
 // Equation 8 for the candidates of one group over one tile of one frame. Block b is
 // b = (frame * groups + group) * tiles + tile.
 template <SearchKind kKind>
-__global__ void __launch_bounds__(kSweepThreads, 2)
+__global__ void __launch_bounds__(kSweepThreads, kKind == SearchKind::kSixteen ? 2 : 3)
     SweepSumKernel(const __grid_constant__ RecoverTask task, SweepArrays arrays) {
   constexpr int kCandidates = CandidatesAtATime(kKind);
   extern __shared__ uint4 nearest_memory[];

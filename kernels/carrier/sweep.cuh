@@ -58,7 +58,8 @@ struct SweepPart {
 template <SearchKind kKind, int kCandidates>
 __device__ __forceinline__ void AddSweepPart(const SweepPart& part, const NearestView& view,
                                              float (&sums)[kCandidates]) {
-  constexpr int kTogether = 2;  // symbols: their searches overlap
+  // Symbols whose short searches overlap; long ones would not fit the instruction cache twice.
+  constexpr int kTogether = kKind == SearchKind::kOne || kKind == SearchKind::kFour ? 2 : 1;
   const double centre = 0.5 * (part.num_symbols - 1.0);
   const uint64_t start = Turns64(-part.frequency * centre);
   const uint64_t per_symbol = Turns64(part.frequency);
