@@ -243,7 +243,7 @@ Information FrameRecovery::InformationOf(int table) const {
 }
 
 double FrameRecovery::Step(const Information& information) {
-  return NewtonStep(sums_, information, plan_.step_limit, plan_.num_symbols, &estimate_);
+  return TakeStep(sums_, information, plan_.step_limit, plan_.num_symbols, &last_step_, &estimate_);
 }
 
 void FrameRecovery::StepBluntly() {

@@ -77,6 +77,7 @@ class FrameRecovery {
   Line line_;                  // the chosen one
   int branch_ = 0;
   int blunt_table_ = 0;
+  NewtonStep last_step_;
   Evidence evidence_;
   Estimate estimate_;
   // Of Fine::kPll; estimate_ has zeros in their place once the loop has turned the symbols back.

@@ -21,9 +21,9 @@
 //   within kClose. All but Fine::kInterpolate and kRemodulate: frequency = the stronger of the two
 //   whole bins around the line, and its phase follows the line's from the peak to there.
 // S5 fine. kRemodulate: as long as BluntTable is below the table, and kMaxBluntRounds times at
-//   most, FitSums in that and NewtonStep by BluntInformation, after which BluntTable is what
+//   most, FitSums in that and TakeStep by BluntInformation, after which BluntTable is what
 //   StepVariance makes it and, if the step was below 1, one more than before at least. Then up to
-//   kMaxRounds times FitSums, NewtonStep, UpdateNoise. The others settle frequency and phase first
+//   kMaxRounds times FitSums, TakeStep, UpdateNoise. The others settle frequency and phase first
 //   (kSweep: sweep_math.h, kPll: pll_math.h), then the same rounds without steps. The sums of the
 //   last are what is judged.
 // S6 judge (judge_math.h). Hard decisions of the last estimate, covariance, lock.
@@ -60,7 +60,7 @@ inline constexpr float kDoubt = 15.0F;
 inline constexpr int kFitPasses = 16;
 inline constexpr int kFitGroup = 64;
 inline constexpr float kDropped = 24.0F;
-inline constexpr int kMaxRounds = 4;
+inline constexpr int kMaxRounds = 8;
 inline constexpr int kMaxBluntRounds = 8;
 // The last round is the one whose step is below this many standard deviations and whose noise is
 // one table off at most.
@@ -370,23 +370,49 @@ BASEBAND_HOST_DEVICE inline Information BluntInformation(const FitSums<double>& 
   return used.phase < least ? Information{least, 0.0, least / 12.0} : used;
 }
 
-// One Newton step to the maximum of the likelihood, as a whole no longer than `limit_radians` at
-// the frame's ends. Returns its length in standard deviations.
-BASEBAND_HOST_DEVICE inline double NewtonStep(const FitSums<double>& sums,
-                                              const Information& information, double limit_radians,
-                                              int num_symbols, Estimate* estimate) {
-  double phase = information.phase > 0.0 ? sums.score[0] / information.phase : 0.0;
+// Radians, and radians gained over N symbols.
+struct NewtonStep {
+  double phase = 0.0;
   double slope = 0.0;
+
+  BASEBAND_HOST_DEVICE double Dot(const NewtonStep& other, const Information& information) const {
+    return phase * other.phase * information.phase + slope * other.slope * information.slope;
+  }
+};
+
+// The step to the maximum of the likelihood, as a whole no longer than `limit_radians` at the
+// frame's ends. `last`: the step before, or none. One that turns back by a share of that went too
+// far, and so would this one: what a geometric series of them comes to is the step / (1 + share)
+// (Aitken's extrapolation).
+BASEBAND_HOST_DEVICE inline NewtonStep NextStep(const FitSums<double>& sums,
+                                                const Information& information,
+                                                double limit_radians, const NewtonStep& last) {
+  NewtonStep step;
+  step.phase = information.phase > 0.0 ? sums.score[0] / information.phase : 0.0;
   const double determinant = information.determinant();
   if (determinant > 1e-9 * information.phase * information.slope) {
-    phase = (information.slope * sums.score[0] - information.cross * sums.score[1]) / determinant;
-    slope = (information.phase * sums.score[1] - information.cross * sums.score[0]) / determinant;
+    step.phase =
+        (information.slope * sums.score[0] - information.cross * sums.score[1]) / determinant;
+    step.slope =
+        (information.phase * sums.score[1] - information.cross * sums.score[0]) / determinant;
   }
-  const double length = fabs(phase) + 0.5 * fabs(slope);
-  const double share = length > limit_radians ? limit_radians / length : 1.0;
-  estimate->phase += share * phase / kTurn;
-  estimate->frequency += share * slope / (kTurn * num_symbols);
-  return sqrt(phase * phase * information.phase + slope * slope * information.slope);
+  const double length = fabs(step.phase) + 0.5 * fabs(step.slope);
+  double share = length > limit_radians ? limit_radians / length : 1.0;
+  const double back = -share * step.Dot(last, information);
+  if (back > 0.0) share /= 1.0 + back / last.Dot(last, information);
+  step.phase *= share;
+  step.slope *= share;
+  return step;
+}
+
+// Takes NextStep, and remembers it as the last. Returns its length in standard deviations.
+BASEBAND_HOST_DEVICE inline double TakeStep(const FitSums<double>& sums,
+                                            const Information& information, double limit_radians,
+                                            int num_symbols, NewtonStep* last, Estimate* estimate) {
+  *last = NextStep(sums, information, limit_radians, *last);
+  estimate->phase += last->phase / kTurn;
+  estimate->frequency += last->slope / (kTurn * num_symbols);
+  return sqrt(last->Dot(*last, information));
 }
 
 // How far a step may go: a quarter of the distance between the branches.

@@ -155,7 +155,10 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
                        RefineMemory* memory) {
   const auto num_symbols = static_cast<int>(frame.num_symbols);
   FineState* const fine = &memory->fine;
-  if (threadIdx.x == 0) fine->estimate = state.estimate;
+  if (threadIdx.x == 0) {
+    fine->estimate = state.estimate;
+    fine->last_step = NewtonStep();
+  }
   __syncthreads();
   Remodulate(team, task, frame, plan, state, table, fine);
   const Estimate estimate = fine->estimate;

@@ -151,22 +151,24 @@ __device__ __noinline__ FitSums<double> SumFit(Team* team, const FrameView& fram
 // What one thread of each block works out for the others; in shared memory.
 struct FineState {
   Estimate estimate;
+  NewtonStep last_step;
   FitSums<double> sums;  // of the last round
   bool is_last = false;
   int next_table = 0;
 };
 
-// One thread's part of a round: the step. `blunt`: a first one. Returns its length in standard
-// deviations.
+// One thread's part of a round: the step. Returns its length in standard deviations.
 __device__ inline double StepOf(const FrameView& frame, const FramePlan& plan,
-                                const FrameState& state, const SnrFacts& facts, bool blunt,
-                                const FitSums<double>& sums, Information* information,
-                                Estimate* estimate) {
-  const auto num_symbols = static_cast<int>(frame.num_symbols);
+                                const Information& information, const FitSums<double>& sums,
+                                FineState* fine) {
   const double limit = StepLimit(plan.known_line ? kKnownStepBranches : plan.line_power);
-  *information = UsedInformation(sums, ExpectedInformation(facts, state.known, num_symbols));
-  if (blunt) *information = BluntInformation(sums, facts, *information);
-  return NewtonStep(sums, *information, limit, num_symbols, estimate);
+  return TakeStep(sums, information, limit, static_cast<int>(frame.num_symbols), &fine->last_step,
+                  &fine->estimate);
+}
+__device__ inline Information InformationOf(const FrameView& frame, const FrameState& state,
+                                            const SnrFacts& facts, const FitSums<double>& sums) {
+  return UsedInformation(
+      sums, ExpectedInformation(facts, state.known, static_cast<int>(frame.num_symbols)));
 }
 
 // First steps, in tables for more noise than there is.
@@ -182,9 +184,9 @@ __device__ void StepBluntly(Team* team, const RecoverTask& task, const FrameView
     table->Load(blunt);
     const FitSums<double> sums = SumFit(team, frame, fine->estimate, *table);
     if (threadIdx.x == 0) {
-      Information information;
-      const double step =
-          StepOf(frame, plan, state, table->facts(), true, sums, &information, &fine->estimate);
+      const Information information =
+          BluntInformation(sums, table->facts(), InformationOf(frame, state, table->facts(), sums));
+      const double step = StepOf(frame, plan, information, sums, fine);
       const int next = BluntTable(task.model, sharp, StepVariance(information));
       if (step < 1.0) fine->next_table = max(blunt + 1, next);
     }
@@ -205,10 +207,8 @@ __device__ void Remodulate(Team* team, const RecoverTask& task, const FrameView&
     const FitSums<double> sums = SumFit(team, frame, estimate, *table);
     if (threadIdx.x == 0) {
       fine->sums = sums;
-      Information information;
-      const double step = steps ? StepOf(frame, plan, state, table->facts(), false, sums,
-                                         &information, &fine->estimate)
-                                : 0.0;
+      const Information information = InformationOf(frame, state, table->facts(), sums);
+      const double step = steps ? StepOf(frame, plan, information, sums, fine) : 0.0;
       UpdateNoise(task.model, sums, state.known, static_cast<int>(frame.num_symbols),
                   &fine->estimate);
       fine->is_last = IsLastRound(step, estimate.table, fine->estimate.table);
