@@ -33,12 +33,15 @@ namespace baseband::carrier {
 
 inline constexpr float kMaxSearched = 1e18F;
 
+// A point nearer to the origin than this tells no phase.
+inline constexpr float kOriginRadius = 1e-3F;
+
 // A point as the search wants it, 16 bytes.
 struct alignas(16) SearchPoint {
   float i = 0.0F;
   float q = 0.0F;
   float energy = 0.0F;          // e_k
-  float inverse_radius = 0.0F;  // 1 / sqrt(energy), for equation 8; 0 for a point at the origin
+  float inverse_radius = 0.0F;  // 1 / sqrt(energy), for equation 8; 0 within kOriginRadius
 };
 
 // A cell: its first three points, ten bits each, and above them whether there are more. A cell of
