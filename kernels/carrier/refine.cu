@@ -43,7 +43,6 @@ __device__ void Hypothesize(Team* team, const RecoverTask& task, const FrameView
     const bool sweeps_around_zero =
         task.parameters.coarse == Coarse::kNone && task.parameters.fine == Fine::kSweep;
     state->coarse_frequency = sweeps_around_zero ? 0.0 : state->estimate.frequency;
-    state->covariance = line.covariance;
     state->chosen_phase = line.phase;
     state->chosen_bin = line.bin_nu;
     state->blunt_table = blunt;
@@ -157,7 +156,7 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
   FineState* const fine = &memory->fine;
   if (threadIdx.x == 0) fine->estimate = state.estimate;
   __syncthreads();
-  Remodulate(team, task, frame, plan, state, table, fine);
+  Remodulate<kShared, kKind>(team, task, frame, plan, state, nearest, table, fine);
   const Estimate estimate = fine->estimate;
   const double rms_ratio = estimate.gain * sqrt(1.0 + estimate.noise) / state.received_rms;
   const bool mostly_known = state.known.count > kMaxKnownForMisfit * num_symbols;
@@ -179,15 +178,15 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
         TurnedBack(Turns64(memory->result.phase / kTurn - found.TurnsAt(from_centre)));
   }
   __syncthreads();
-  SampleWriter corrected;
   if (task.parameters.want_corrected) {
-    corrected = {task.output + descriptor.corrected_offset, task.parameters.format,
-                 1.0F / task.parameters.scale};
+    const SampleWriter corrected = {task.output + descriptor.corrected_offset,
+                                    task.parameters.format, 1.0F / task.parameters.scale};
+    WriteCorrected(*team, frame, estimate, memory->further, corrected);
   }
-  const double distances =
-      HardDistances<kKind>(team, frame, estimate, nearest, corrected, memory->further);
   if (team->rank() == 0 && threadIdx.x == 0) {
-    memory->result.evm = static_cast<float>(sqrt(distances / num_symbols));
+    const double distance =
+        DistanceAt(fine->hard, fine->sums.power, fine->summed_at, estimate, num_symbols);
+    memory->result.evm = static_cast<float>(sqrt(distance / num_symbols));
     task.results[descriptor.result_index] = memory->result;
   }
   __syncthreads();  // `memory` may change again
