@@ -61,7 +61,9 @@ struct SweptSymbol {
 
   // `onward`: exp(-j angle).
   __device__ __forceinline__ SweptSymbol(Iq first, Iq onward) : u(first) {
-    alpha = __fdividef(2.0F * onward.q * onward.q, 1.0F + onward.i);
+    // 1 - cos is a difference that loses digits at small angles, and only there.
+    alpha = onward.i > 0.0F ? __fdividef(2.0F * onward.q * onward.q, 1.0F + onward.i)
+                            : 2.0F - 2.0F * onward.i;
     d = Multiply(first, {-0.5F * alpha, onward.q});
   }
   __device__ __forceinline__ void GoOn() {
