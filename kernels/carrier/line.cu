@@ -15,7 +15,7 @@ struct LineMemory {
   uint32_t histogram[kAmplitudeBins];
   double log_likelihood[kMaxSnrs];
   Estimate estimate;
-  float2 weights[kWeightNodes];
+  WeightNode weights[kWeightNodes];
   uint32_t first_known;
   int divisors[kTeamThreads];
 };
@@ -28,12 +28,14 @@ __device__ __forceinline__ double MeanSquare(Team* team, const FrameView& frame,
       [&](uint32_t first, float(&sums)[2]) {
         Iq r[kTileLanes];
         frame.samples.ReadTile(first, frame.num_symbols, r);
+        bool is_bad = false;
 #pragma unroll
         for (int k = 0; k < kTileLanes; ++k) {
           const float square = fmaf(r[k].i, r[k].i, r[k].q * r[k].q);
           sums[0] += square;
-          if (!(square <= kMaxMagnitude * kMaxMagnitude)) sums[1] = 1.0F;  // NaN too
+          is_bad = is_bad || !(square <= kMaxMagnitude * kMaxMagnitude);  // NaN too
         }
+        if (is_bad) sums[1] = 1.0F;
       },
       totals);
   *bad = totals[1] > 0.0;
@@ -47,7 +49,9 @@ __device__ void CountAmplitudes(Team* team, const FrameView& frame, double mean_
     memory->counted[bin] = 0;
   }
   __syncthreads();
-  const auto inverse_rms = static_cast<float>(1.0 / sqrt(mean_square));
+  // As AmplitudeBin.
+  const auto per_bin =
+      static_cast<float>(1.0 / sqrt(mean_square)) * (kAmplitudeBins / kAmplitudeExtent);
   const uint32_t num_tiles = (frame.num_symbols + kTile - 1) / kTile;
   for (uint32_t tile = team->thread() / 32; tile < num_tiles; tile += team->threads() / 32) {
     Iq r[kTileLanes];
@@ -56,9 +60,10 @@ __device__ void CountAmplitudes(Team* team, const FrameView& frame, double mean_
 #pragma unroll
     for (int k = 0; k < kTileLanes; ++k) {
       if (first + 32 * static_cast<uint32_t>(k) >= frame.num_symbols) break;
-      const float energy = fmaf(r[k].i, r[k].i, r[k].q * r[k].q);
-      const float magnitude = energy * rsqrtf(fmaxf(energy, 1e-36F));
-      atomicAdd(&memory->counted[AmplitudeBin(magnitude, inverse_rms)], 1U);
+      const Iq u = {r[k].i * per_bin, r[k].q * per_bin};
+      const float bin = FastRoot(fmaf(u.i, u.i, u.q * u.q));
+      const Floored place = FloorOf(fminf(bin, kAmplitudeBins - 1.0F));
+      atomicAdd(&memory->counted[place.whole & (kAmplitudeBins - 1)], 1U);
     }
   }
   team->Sync();
@@ -177,14 +182,14 @@ __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView
       frame.num_symbols,
       [&](uint32_t first, float(&sums)[1]) {
         Iq r[kTileLanes];
+        Iq x[kTileLanes];
         frame.samples.ReadTile(first, frame.num_symbols, r);
+        maker.MakeTile(first, frame.num_symbols, r, x);
 #pragma unroll
         for (int k = 0; k < kTileLanes; ++k) {
           const uint32_t n = first + 32 * static_cast<uint32_t>(k);
-          if (n >= frame.num_symbols) break;
-          const Iq x = maker.At(n, r[k]);
-          sums[0] = fmaf(x.i, x.i, fmaf(x.q, x.q, sums[0]));
-          if (line != nullptr) line[n] = make_float2(x.i, x.q);
+          sums[0] = fmaf(x[k].i, x[k].i, fmaf(x[k].q, x[k].q, sums[0]));
+          if (line != nullptr && n < frame.num_symbols) line[n] = make_float2(x[k].i, x[k].q);
         }
       },
       totals);

@@ -8,11 +8,8 @@
 namespace baseband::carrier {
 namespace {
 
-struct StretchMemory {
-  StagedLine staged;
-  LineTurn turns[kKnownPeaks];
-  LineBlock parts[kMaxParts];
-};
+// A thread block adds up this much of a frame: 16 tiles, two a warp.
+constexpr uint32_t kStretch = 2 * kTeamWarps * kTile;
 
 // Lines that are refined: peaks that cannot come near the best are not. They are sorted, so that
 // these are the last ones.
@@ -32,16 +29,18 @@ __device__ double NuOf(const FrameState& state, bool searched, int k, int points
 enum class SumsOf { kPeaks, kBin, kCarrier };
 
 // sums[frame][line][..]: a thread block for each stretch of a frame.
+template <bool kSpread>
 __global__ void __launch_bounds__(kTeamThreads)
-    StretchKernel(const __grid_constant__ RecoverTask task, SumsOf of, LineSums sums,
+    LineSumKernel(const __grid_constant__ RecoverTask task, SumsOf of, LineSums sums,
                   unsigned stretches) {
-  extern __shared__ uint4 shared[];
-  auto* const memory = reinterpret_cast<StretchMemory*>(shared);
+  __shared__ alignas(16) unsigned char turn_memory[kKnownPeaks * sizeof(LineTurn)];
+  __shared__ alignas(16) unsigned char weight_memory[kWeightNodes * sizeof(WeightNode)];
+  auto* const turns = reinterpret_cast<LineTurn*>(turn_memory);
   const uint32_t f = blockIdx.x / stretches;
-  const uint32_t stretch = blockIdx.x - f * stretches;
+  const uint32_t begin = (blockIdx.x - f * stretches) * kStretch;
   const FrameView frame(task, f);
   const FrameState& state = task.states[f];
-  if (state.bad != 0 || state.silent != 0 || stretch * kStaged >= frame.num_symbols) return;
+  if (state.bad != 0 || state.silent != 0 || begin >= frame.num_symbols) return;
   const bool searched = task.parameters.coarse != Coarse::kNone;
   const int num_lines = of == SumsOf::kPeaks ? NumLines(state, searched) : 1;
   const auto line = static_cast<int>(threadIdx.x);
@@ -50,16 +49,30 @@ __global__ void __launch_bounds__(kTeamThreads)
     const double nu = of == SumsOf::kPeaks ? NuOf(state, searched, line, 1 << task.log2_line)
                       : of == SumsOf::kBin ? state.chosen_bin
                                            : state.estimate.frequency * line_power;
-    memory->turns[line] = LineTurnOf(nu, frame.num_symbols);
+    turns[line] = LineTurnOf(nu, frame.num_symbols);
   }
-  const LineMaker maker(task, frame, state.estimate, kTeamThreads, memory->staged.weights);
-  SumStretch(frame, maker, stretch, num_lines, memory->turns, &memory->staged, memory->parts,
-             sums.memory + static_cast<size_t>(f) * sums.lines * sums.row, sums.row);
+  // Waits for all.
+  const LineMaker maker(task, frame, state.estimate, kTeamThreads,
+                        reinterpret_cast<WeightNode*>(weight_memory));
+  LineBlock* const of_frame = sums.memory + static_cast<size_t>(f) * sums.lines * sums.row;
+  const uint32_t length = LineSumLength(frame.num_symbols);
+  const uint32_t end = min(begin + kStretch, frame.num_symbols);
+  for (uint32_t tile = begin + threadIdx.x / 32 * kTile; tile < end; tile += kTeamWarps * kTile) {
+    const uint32_t first = tile + threadIdx.x % 32;
+    Iq r[kTileLanes];
+    Iq x[kTileLanes];
+    frame.samples.ReadTile(first, frame.num_symbols, r);
+    maker.MakeTile(first, frame.num_symbols, r, x);
+    for (int k = 0; k < num_lines; ++k) {
+      SumLineTile<kSpread>(frame, x, first, turns[k], length,
+                           of_frame + static_cast<uint32_t>(k) * sums.row);
+    }
+  }
 }
 
 // Refines a line from its blocks around `nu`. By one warp. `peak` is null if there was no search.
-__device__ RefinedLine Refine(const Blocks& blocks, double nu, double line_energy, int line_power,
-                              int points, const SpectrumPeak* peak) {
+__device__ RefinedLine Refine(const Blocks& blocks, double nu, double line_energy, int points,
+                              const SpectrumPeak* peak) {
   double delta = 0.0;
   if (peak != nullptr) {
     for (int step = 0; step < kLineSteps; ++step) delta = LineStep(blocks.At(delta), delta);
@@ -69,7 +82,6 @@ __device__ RefinedLine Refine(const Blocks& blocks, double nu, double line_energ
   line.nu = nu + delta / points;
   line.phase = at.phase_turns();
   line.lambda = at.power() / line_energy;
-  line.covariance = blocks.CovarianceAt(delta, line.phase, line_power);
   line.bin_nu = line.nu;
   if (peak != nullptr) {
     int bin = static_cast<int>(floor(line.nu * points));
@@ -108,7 +120,7 @@ __device__ void KeepLines(const RefinedLine* lines, int num_lines, int num_symbo
   state->second_lambda = second;
 }
 
-// A thread block for each frame, a warp of it for each line.
+// A thread block for each frame, a warp of it for each line that there may be.
 __global__ void __launch_bounds__(32 * kKnownPeaks)
     LinesKernel(const __grid_constant__ RecoverTask task, LineSums sums) {
   __shared__ alignas(16) unsigned char memory[kKnownPeaks * sizeof(RefinedLine)];
@@ -124,9 +136,8 @@ __global__ void __launch_bounds__(32 * kKnownPeaks)
   if (warp < num_lines) {
     const size_t at = (static_cast<size_t>(f) * sums.lines + static_cast<size_t>(warp)) * sums.row;
     const Blocks blocks(sums.memory + at, static_cast<int>(frame.num_symbols), points);
-    const int line_power = LineIsKnown(task, frame) ? 1 : task.model.power;
     const RefinedLine line =
-        Refine(blocks, NuOf(*state, searched, warp, points), state->line_energy, line_power, points,
+        Refine(blocks, NuOf(*state, searched, warp, points), state->line_energy, points,
                searched ? state->peaks + warp : nullptr);
     if (threadIdx.x % 32 == 0) lines[warp] = line;
   }
@@ -148,7 +159,7 @@ __global__ void __launch_bounds__(32)
   const Blocks blocks(sums.memory + static_cast<size_t>(f) * sums.lines * sums.row,
                       static_cast<int>(frame.num_symbols), 1 << task.log2_line);
   const double phase = blocks.At(0.0).phase_turns();
-  const Covariance covariance = blocks.CovarianceAt(0.0, phase, line_power);
+  const Covariance covariance = blocks.CovarianceAt(phase, line_power);
   if (threadIdx.x != 0) return;
   state->covariance = covariance;
   if (!settles) return;
@@ -163,12 +174,12 @@ int MostLines(const Parameters& parameters) {
   return parameters.coarse == Coarse::kKnown ? kKnownPeaks : kPeaks;
 }
 
-absl::Status LaunchStretches(const RecoverTask& task, SumsOf of, const LineSums& sums,
-                             cudaStream_t stream) {
-  const unsigned stretches = NumStretches(sums.num_symbols);
-  StretchKernel<<<task.num_frames * stretches, kTeamThreads, sizeof(StretchMemory), stream>>>(
-      task, of, sums, stretches);
-  return cuda::ToStatus(cudaGetLastError(), "StretchKernel");
+absl::Status LaunchSums(const RecoverTask& task, SumsOf of, const LineSums& sums,
+                        cudaStream_t stream) {
+  const unsigned stretches = (sums.num_symbols + kStretch - 1) / kStretch;
+  auto* const kernel = of == SumsOf::kPeaks ? LineSumKernel<false> : LineSumKernel<true>;
+  kernel<<<task.num_frames * stretches, kTeamThreads, 0, stream>>>(task, of, sums, stretches);
+  return cuda::ToStatus(cudaGetLastError(), "LineSumKernel");
 }
 
 }  // namespace
@@ -177,7 +188,7 @@ LineSums ShapeLineSums(const Parameters& parameters, uint32_t longest) {
   LineSums sums;
   sums.num_symbols = longest;
   sums.lines = static_cast<uint32_t>(MostLines(parameters));
-  sums.row = NumLineSums(longest);
+  sums.row = MostLineSums(longest);
   return sums;
 }
 int64_t LineSumBytes(const Parameters& parameters, uint32_t longest) {
@@ -185,23 +196,16 @@ int64_t LineSumBytes(const Parameters& parameters, uint32_t longest) {
   return int64_t{sums.lines} * sums.row * static_cast<int64_t>(sizeof(LineBlock));
 }
 
-absl::Status PrepareLines() {
-  return cuda::ToStatus(
-      cudaFuncSetAttribute(StretchKernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           static_cast<int>(sizeof(StretchMemory))),
-      "cudaFuncSetAttribute");
-}
-
 absl::Status LaunchLines(const RecoverTask& task, const LineSums& sums, cudaStream_t stream) {
-  BASEBAND_RETURN_IF_ERROR(LaunchStretches(task, SumsOf::kPeaks, sums, stream));
-  LinesKernel<<<task.num_frames, 32 * kKnownPeaks, 0, stream>>>(task, sums);
+  BASEBAND_RETURN_IF_ERROR(LaunchSums(task, SumsOf::kPeaks, sums, stream));
+  LinesKernel<<<task.num_frames, 32 * sums.lines, 0, stream>>>(task, sums);
   return cuda::ToStatus(cudaGetLastError(), "LinesKernel");
 }
 
 absl::Status LaunchCarrierLine(const RecoverTask& task, const LineSums& sums, bool settles,
                                cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(
-      LaunchStretches(task, settles ? SumsOf::kBin : SumsOf::kCarrier, sums, stream));
+      LaunchSums(task, settles ? SumsOf::kBin : SumsOf::kCarrier, sums, stream));
   CarrierLineKernel<<<task.num_frames, 32, 0, stream>>>(task, sums, settles);
   return cuda::ToStatus(cudaGetLastError(), "CarrierLineKernel");
 }

@@ -100,7 +100,9 @@ BASEBAND_HOST_DEVICE inline float SearchDistance(const SearchPoint& point, float
 BASEBAND_HOST_DEVICE inline int HeldFloor(float x, int last) {
   const auto greatest = static_cast<float>(last);
 #ifdef __CUDA_ARCH__
-  return static_cast<int>(fminf(fmaxf(x, 0.0F), greatest));
+  // Floats from 2^23 on are whole, and an addition is four times as fast as a conversion.
+  const float moved = __fadd_rd(fminf(fmaxf(x, 0.0F), greatest), 8388608.0F);
+  return __float_as_int(moved) & 0x7fffff;
 #else  // two instructions; the functions would be calls
   const float positive = x > 0.0F ? x : 0.0F;
   return static_cast<int>(positive < greatest ? positive : greatest);

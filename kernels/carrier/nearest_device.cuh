@@ -102,17 +102,19 @@ __device__ __forceinline__ SearchPoint FindNearest(const NearestView& view, floa
   } else if constexpr (kKind == SearchKind::kGrid) {
     return FindListed(view, i, q);
   } else {
+    // The last bits of a distance give way to the number of its point: a comparison is then one
+    // minimum. Of two that are equally far to a part in 2^19 either may be taken.
+    constexpr uint32_t kNumber = ComparedPoints(kKind) - 1;
     const float mi = -2.0F * i;
     const float mq = -2.0F * q;
-    int best = 0;
-    float least = SearchDistance(view.points[0], mi, mq);
+    float least = 0.0F;
 #pragma unroll
-    for (int k = 1; k < ComparedPoints(kKind); ++k) {
-      const float distance = SearchDistance(view.points[k], mi, mq);
-      best = distance < least ? k : best;
-      least = distance < least ? distance : least;
+    for (uint32_t k = 0; k <= kNumber; ++k) {
+      const uint32_t distance = __float_as_uint(SearchDistance(view.points[k], mi, mq));
+      const float numbered = __uint_as_float((distance & ~kNumber) | k);
+      least = k == 0 ? numbered : fminf(least, numbered);
     }
-    return view.points[best];
+    return view.points[__float_as_uint(least) & kNumber];
   }
 }
 

@@ -265,10 +265,11 @@ void FrameRecovery::Refine(bool steps) {
   if (steps) StepBluntly();
   for (int round = 0; round < kMaxRounds; ++round) {
     sums_ = SumFit(view_, arrays_.frame, estimate_);
-    const int table = estimate_.table;
-    const double step = steps ? Step(InformationOf(table)) : 0.0;
+    const Estimate from = estimate_;
+    const double step = steps ? Step(InformationOf(from.table)) : 0.0;
     UpdateNoise(view_, sums_, known_moments_, plan_.num_symbols, &estimate_);
-    if (IsLastRound(step, table, estimate_.table)) break;
+    sums_.fit += GainOfStep(step);
+    if (IsLastRound(step, from, estimate_)) break;
   }
 }
 

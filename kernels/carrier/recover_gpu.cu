@@ -26,7 +26,7 @@ namespace {
 constexpr int64_t kMaxFrames = 1 << 20;
 // Points of the line that are on their way from the FFT to the search at a time: they then meet in
 // the second cache, of which they take 32 MB.
-constexpr int64_t kLinePoints = int64_t{1} << 22;
+constexpr int64_t kLinePoints = int64_t{1} << 24;
 // More rounds than this many frames each would leave the device idle between them.
 constexpr int64_t kMaxRoundFrames = 16384;
 
@@ -122,7 +122,6 @@ class Devices {
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
         cudaDeviceGetAttribute(&state->multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "cudaDeviceGetAttribute"));
-    BASEBAND_RETURN_IF_ERROR(PrepareLines());
     BASEBAND_RETURN_IF_ERROR(PrepareRefine());
     BASEBAND_RETURN_IF_ERROR(PrepareSweep());
     BASEBAND_RETURN_IF_ERROR(PreparePll());
@@ -304,8 +303,7 @@ class Rounds {
   // S4, and from there to the whole bin.
   absl::Status Settle(int cluster, int blocks) {
     BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, {true, false}, cluster, blocks, stream_));
-    if (task_.parameters.coarse == Coarse::kNone) return absl::OkStatus();
-    return LaunchCarrierLine(task_, sums_, true, stream_);
+    return LaunchCarrierLine(task_, sums_, task_.parameters.coarse != Coarse::kNone, stream_);
   }
 
   absl::Status RunSweep(uint8_t* memory, int cluster, int blocks) {

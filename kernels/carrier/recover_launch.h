@@ -53,7 +53,6 @@ struct LineSums {
 };
 LineSums ShapeLineSums(const Parameters& parameters, uint32_t longest);
 int64_t LineSumBytes(const Parameters& parameters, uint32_t longest);
-absl::Status PrepareLines();
 absl::Status LaunchLines(const RecoverTask& task, const LineSums& sums, cudaStream_t stream);
 // The spread of the line where the estimate is; `settles`: on the whole bin, to which the estimate
 // moves.

@@ -62,14 +62,6 @@ inline constexpr int kFitGroup = 64;
 inline constexpr float kDropped = 24.0F;
 inline constexpr int kMaxRounds = 8;
 inline constexpr int kMaxBluntRounds = 8;
-// The last round is the one whose step is below this many standard deviations and whose noise is
-// one table off at most.
-inline constexpr double kSmallStep = 0.25;
-
-BASEBAND_HOST_DEVICE inline bool IsLastRound(double step, int table, int next_table) {
-  return step < kSmallStep && next_table - table <= 1 && table - next_table <= 1;
-}
-
 struct alignas(8) Turned {
   float c = 1.0F;
   float s = 0.0F;
@@ -414,6 +406,22 @@ BASEBAND_HOST_DEVICE inline double TakeStep(const FitSums<double>& sums,
   estimate->frequency += last->slope / (kTurn * num_symbols);
   return sqrt(last->Dot(*last, information));
 }
+
+// Whether a round from one estimate to another is the last: its step is below kLastStep standard
+// deviations, of which it leaves less than 0.03, for Newton's steps converge quadratically, and
+// gain and noise were right. Or it is below kSmallStep and the noise is one table off at most.
+inline constexpr double kLastStep = 1.0;
+inline constexpr double kSmallStep = 0.25;
+inline constexpr double kNoiseIsRight = 0.09;  // to this part of it
+BASEBAND_HOST_DEVICE inline bool IsLastRound(double step, const Estimate& from,
+                                             const Estimate& to) {
+  const int tables = to.table > from.table ? to.table - from.table : from.table - to.table;
+  return (step < kLastStep && fabs(to.noise - from.noise) < kNoiseIsRight * from.noise) ||
+         (step < kSmallStep && tables <= 1);
+}
+
+// By how much a step of this many standard deviations raises the fit. (A long one is not the last.)
+BASEBAND_HOST_DEVICE inline double GainOfStep(double step) { return 0.5 * step * step; }
 
 // How far a step may go: a quarter of the distance between the branches.
 BASEBAND_HOST_DEVICE inline double StepLimit(int branches_per_turn) {

@@ -43,7 +43,6 @@ __device__ void Hypothesize(Team* team, const RecoverTask& task, const FrameView
     const bool sweeps_around_zero =
         task.parameters.coarse == Coarse::kNone && task.parameters.fine == Fine::kSweep;
     state->coarse_frequency = sweeps_around_zero ? 0.0 : state->estimate.frequency;
-    state->covariance = line.covariance;
     state->chosen_phase = line.phase;
     state->chosen_bin = line.bin_nu;
     state->blunt_table = blunt;
@@ -160,7 +159,7 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
     fine->last_step = NewtonStep();
   }
   __syncthreads();
-  Remodulate(team, task, frame, plan, state, table, fine);
+  Remodulate<kShared, kKind>(team, task, frame, plan, state, nearest, table, fine);
   const Estimate estimate = fine->estimate;
   const double rms_ratio = estimate.gain * sqrt(1.0 + estimate.noise) / state.received_rms;
   const bool mostly_known = state.known.count > kMaxKnownForMisfit * num_symbols;
@@ -182,15 +181,15 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
         TurnedBack(Turns64(memory->result.phase / kTurn - found.TurnsAt(from_centre)));
   }
   __syncthreads();
-  SampleWriter corrected;
   if (task.parameters.want_corrected) {
-    corrected = {task.output + descriptor.corrected_offset, task.parameters.format,
-                 1.0F / task.parameters.scale};
+    const SampleWriter corrected = {task.output + descriptor.corrected_offset,
+                                    task.parameters.format, 1.0F / task.parameters.scale};
+    WriteCorrected(*team, frame, estimate, memory->further, corrected);
   }
-  const double distances =
-      HardDistances<kKind>(team, frame, estimate, nearest, corrected, memory->further);
   if (team->rank() == 0 && threadIdx.x == 0) {
-    memory->result.evm = static_cast<float>(sqrt(distances / num_symbols));
+    const double distance =
+        DistanceAt(fine->hard, fine->sums.power, fine->summed_at, estimate, num_symbols);
+    memory->result.evm = static_cast<float>(sqrt(distance / num_symbols));
     task.results[descriptor.result_index] = memory->result;
   }
   __syncthreads();  // `memory` may change again
@@ -221,7 +220,7 @@ __device__ void WriteNothing(const Team& team, const RecoverTask& task, const Fr
 }
 
 template <bool kShared, SearchKind kKind>
-__global__ void __launch_bounds__(kTeamThreads, 3)
+__global__ void __launch_bounds__(kTeamThreads, 2)
     RefineKernel(const __grid_constant__ RecoverTask task, RefineStages stages,
                  unsigned nearest_bytes) {
   extern __shared__ uint4 shared[];
