@@ -133,8 +133,9 @@ struct MixTask {
   uint64_t target = 0;  // byte in the workspace
   uint64_t phases = 0;  // byte in the workspace: Anchor[], or a study's words, from sample 0 on
   int64_t first_anchor = 0;        // as a Column's
-  uint64_t step = 0;               // phase word per sample; kFloat: of sample 0
-  double cycles_per_sample = 0.0;  // kFloat
+  uint64_t step = 0;               // phase word per sample
+  double cycles_per_sample = 0.0;  // kFloat; so is
+  uint64_t initial_word = 0;       // the phase word of sample 0
   int64_t first_sample = 0;        // in the block
   int64_t first_index = 0;         // the same sample, absolute
   int64_t num_samples = 0;

@@ -14,12 +14,12 @@ __device__ __forceinline__ uint64_t WordOfRadians(double radians) {
   return static_cast<uint64_t>(static_cast<int64_t>((turns - rint(turns)) * 0x1p63)) * 2;
 }
 
-// kFloat's phase is a product and needs no history; its initial phase is added in float32 too.
+// kFloat's phase is a product and needs no history.
 __device__ __forceinline__ uint64_t FloatWord(const MixTask& task, int64_t n) {
   const auto step = static_cast<float>(kRadiansPerTurn * task.cycles_per_sample);
-  const auto initial = static_cast<float>(static_cast<double>(static_cast<int64_t>(task.step)) *
-                                          (kRadiansPerTurn * 0x1p-64));
-  return WordOfRadians(__fadd_rn(__fmul_rn(step, static_cast<float>(n)), initial));
+  const auto initial = static_cast<float>(
+      static_cast<double>(static_cast<int64_t>(task.initial_word)) * (kRadiansPerTurn * 0x1p-64));
+  return WordOfRadians(FloatPhase(step, n, initial));
 }
 
 // The phases of a study's other methods follow from each other: a thread for each channel.

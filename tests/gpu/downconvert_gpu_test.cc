@@ -47,7 +47,9 @@ Frequency Ratio(int64_t num, uint64_t den) { return *Frequency::FromFraction(num
 
 Channel MakeChannel(const FilterPtr& filter, int number, OutputFormat output) {
   Channel channel;
-  channel.phase = *PhaseTrack::Create(Ratio(9123457 - 313131 * number, 64000000), 0.1 * number, {});
+  // Beyond number 200 the frequency would exceed the sample rate.
+  channel.phase =
+      *PhaseTrack::Create(Ratio(9123457 - 313131 * (number % 200), 64000000), 0.1 * number, {});
   channel.filter = filter;
   channel.gain = output == OutputFormat::kInt16 ? 1.9F : 0.7F;
   channel.output = output;

@@ -160,13 +160,24 @@ inline void ExpectAgrees(const std::string& name, const downconvert::Channel& ch
   const size_t components =
       cpu.output.size() * 2 / static_cast<size_t>(downconvert::BytesPerOutput(channel.output));
   double worst = 0.0;
+  size_t worst_at = 0;
+  size_t num_beyond = 0;
   for (size_t i = 0; i < components; ++i) {
     const double expected = ComponentOf(channel.output, cpu.output, i);
     const double found = ComponentOf(channel.output, gpu.output, i);
-    const double error = std::abs(found - expected) - RoundingOf(channel.output, expected);
-    worst = std::max(worst, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+    double error = std::abs(found - expected) - RoundingOf(channel.output, expected);
+    if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
+    if (error > worst) {
+      worst = error;
+      worst_at = i;
+    }
+    num_beyond += error > tolerance ? 1 : 0;
   }
-  EXPECT_LE(worst, tolerance) << name;
+  EXPECT_LE(worst, tolerance) << name << ": " << num_beyond << " of " << components
+                              << " components; the worst is the " << (worst_at % 2 == 0 ? 'I' : 'Q')
+                              << " of output " << worst_at / 2 << " of the block, CPU "
+                              << ComponentOf(channel.output, cpu.output, worst_at) << ", GPU "
+                              << ComponentOf(channel.output, gpu.output, worst_at);
   // Values at the edge of int16 may fall to either side.
   EXPECT_NEAR(static_cast<double>(gpu.saturated), static_cast<double>(cpu.saturated),
               1.0 + 1e-3 * static_cast<double>(cpu.saturated))
