@@ -5,8 +5,7 @@
 //   prepare   taps are laid out as the product walks them, turned by the channel's frequency where
 //             samples are taken as they came; the oscillators' anchors are computed
 //   mix       samples of windows that hold a retune, and all samples of a study's channel, are
-//   mixed
-//             one by one into the workspace
+//             mixed one by one into the workspace
 //   products  level l computes stage l of all channels: outputs x columns x taps, see product.cuh
 // Each step is one launch for all that is alike in kind, whatever the number of channels. Its
 // thread blocks are dealt to tasks: task i has blocks [first_block of i, first_block of i + 1).
