@@ -89,6 +89,25 @@ struct Step {
 // once. A window of 256 outputs, 8 branches and 8 samples of history takes 16.5 rounds.
 constexpr int kInFlight = 17;
 
+// Brings kInFlight samples from places of memory `stride` apart to places of the window `apart`
+// apart, and moves on behind them. Not kAll: there are `left` < kInFlight, and the last of them is
+// brought again and again, which costs less than to leave the others out.
+template <bool kAll, typename Raw, typename Sample>
+__device__ __forceinline__ void LoadRounds(uint32_t left, uint32_t stride, uint32_t apart,
+                                           const Raw*& from, Sample*& target) {
+  Raw samples[kInFlight];
+#pragma unroll
+  for (uint32_t s = 0; s < kInFlight; ++s) {
+    samples[s] = __ldg(from);
+    from += kAll || s + 1 < left ? stride : 0;
+  }
+#pragma unroll
+  for (uint32_t s = 0; s < kInFlight; ++s) {
+    *target = ToFloat(samples[s]);
+    target += kAll || s + 1 < left ? apart : 0;
+  }
+}
+
 // `branch_lanes` neighbouring threads take as many branches, the next ones the samples `down`
 // later; from round to round a thread goes on by a multiple of 8 samples, and so stays in its row.
 template <typename Sample, InputFormat kFormat>
@@ -102,31 +121,30 @@ __device__ __forceinline__ void LoadWindowAs(const ProductTask& task, const uint
   if (branch >= step.num_branches || first >= branch_samples) return;
   const uint32_t round = kBlockThreads / task.branch_lanes;
   const uint32_t rounds = (branch_samples - first + round - 1) / round;
-  // The thread's sample of round s is from[s * stride]; there are those of [begin, begin + count).
+  // The thread's sample of round s is sample at + s * stride of the input.
   const int64_t at =
       tile.newest_sample +
       (static_cast<int64_t>(first) - static_cast<int64_t>(step.first_depth + task.history)) * down -
       (step.first_branch + branch);
-  const Raw* const from = reinterpret_cast<const Raw*>(input) + at;
+  const Raw* from = reinterpret_cast<const Raw*>(input) + at;
   const uint32_t stride = round * down;
-  const int64_t begin = min(max(-at, int64_t{0}), static_cast<int64_t>(rounds) * stride);
-  const int64_t end = min(task.input_samples - at, static_cast<int64_t>(rounds) * stride);
-  const auto count = static_cast<uint32_t>(max(end - begin, int64_t{0}));
   const uint32_t apart = round / kThreadOutputs;
   Sample* target =
       window + branch * task.pitch + first % kThreadOutputs * task.row + first / kThreadOutputs;
-  uint32_t n = 0;
-  for (uint32_t left = rounds;; left -= kInFlight) {
-    Raw samples[kInFlight];
-#pragma unroll
-    for (uint32_t s = 0; s < kInFlight; ++s, n += stride) {
-      samples[s] = n - static_cast<uint32_t>(begin) < count ? __ldg(from + n) : Raw();
+  if (at >= 0 && task.input_samples - at > static_cast<int64_t>(rounds - 1) * stride) {
+    uint32_t left = rounds;
+    for (; left >= kInFlight; left -= kInFlight) {
+      LoadRounds<true>(kInFlight, stride, apart, from, target);
     }
-#pragma unroll
-    for (uint32_t s = 0; s < kInFlight; ++s, target += apart) {
-      if (s < left) *target = ToFloat(samples[s]);
-    }
-    if (left <= kInFlight) break;
+    if (left > 0) LoadRounds<false>(left, stride, apart, from, target);
+    return;
+  }
+  // At the ends of the input some are missing; few blocks come here.
+#pragma unroll 1
+  for (uint32_t s = 0; s < rounds; ++s, target += apart) {
+    const int64_t n = at + static_cast<int64_t>(s) * stride;
+    *target = ToFloat(
+        n >= 0 && n < task.input_samples ? __ldg(reinterpret_cast<const Raw*>(input) + n) : Raw());
   }
 }
 
