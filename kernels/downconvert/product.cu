@@ -62,20 +62,22 @@ __global__ void __launch_bounds__(kBlockThreads, MinBlocks(kColumns))
   const uint32_t along = threadIdx.x / 32 / task.warps_across;
   const int64_t warp_first = tile.first_output + along * kWarpOutputs;
   const uint32_t first_column = tile.first_column + across * kColumns;
-  const bool is_busy = first_column < task.num_columns && warp_first < tile.num_outputs;
+  const bool has_columns = first_column < task.num_columns;
+  const bool is_busy = has_columns && warp_first < tile.num_outputs;
 
   auto* const window = reinterpret_cast<Sample*>(shared);
-  uint4* const taps = shared + task.window_bytes / sizeof(uint4);
+  uint4* const warp_taps = shared + task.window_bytes / sizeof(uint4) +
+                           across * walk.step_slots * kColumns * sizeof(Tap) / sizeof(uint4);
   const Sample* const newest =
       window + task.history / kThreadOutputs + along * (kWarpOutputs / kThreadOutputs) + lane;
-  const auto* const warp_taps =
-      reinterpret_cast<const TapGroup<kColumns, Tap>*>(taps) + across * walk.step_slots;
   const uint8_t* const input =
       (task.is_in_workspace ? memory.workspace : memory.samples) + task.input;
   const int64_t block_outputs = kWarpOutputs * kBlockWarps / task.warps_across;
   const auto branch_samples =
       task.history +
       static_cast<uint32_t>(min(block_outputs, tile.num_outputs - tile.first_output));
+
+  const auto* const taps = reinterpret_cast<const TapGroup<kColumns, Tap>*>(warp_taps);
 
   Sums<kColumns> totals = {};
   uint32_t step_index = 0;
@@ -86,13 +88,18 @@ __global__ void __launch_bounds__(kBlockThreads, MinBlocks(kColumns))
       step.first_branch = b * walk.branches;
       step.num_branches = min(walk.branches, min(walk.down, walk.num_taps) - step.first_branch);
       step.first_depth = d * walk.depth;
-      LoadTaps<kColumns, Tap>(task, columns, memory.workspace, tile, step_index, taps);
+      if (has_columns) {
+        BeginTaps<kColumns, Tap>(task, memory.workspace + columns[first_column].taps, tile.set,
+                                 step_index, along, warp_taps);
+      }
       LoadWindow(task, input, tile, step, branch_samples, window);
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
       __syncthreads();
       if (!is_busy) continue;
       if constexpr (kLong) {
         Sums<kColumns> sums = {};
-        AddStep<kColumns>(task, tile.set_taps, step, newest, warp_taps, sums);
+        AddStep<kColumns>(task, tile.set_taps, step, newest, taps, sums);
 #pragma unroll
         for (uint32_t c = 0; c < kColumns; ++c) {
 #pragma unroll
@@ -102,7 +109,7 @@ __global__ void __launch_bounds__(kBlockThreads, MinBlocks(kColumns))
           }
         }
       } else {
-        AddStep<kColumns>(task, tile.set_taps, step, newest, warp_taps, totals);
+        AddStep<kColumns>(task, tile.set_taps, step, newest, taps, totals);
       }
     }
   }

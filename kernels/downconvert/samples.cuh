@@ -28,16 +28,17 @@ __device__ __forceinline__ const Task& TaskOf(const Task* tasks, uint32_t num_ta
   return tasks[first];
 }
 
-// A sample as it lies in memory.
+// A sample as it lies in memory, as one number: of small structs the compiler waits for each load
+// before it begins the next.
 template <InputFormat kFormat>
 struct RawOf;
 template <>
 struct RawOf<InputFormat::kInt8> {
-  using Type = char2;
+  using Type = uint16_t;
 };
 template <>
 struct RawOf<InputFormat::kInt16> {
-  using Type = short2;
+  using Type = uint32_t;
 };
 template <>
 struct RawOf<InputFormat::kFloat32> {
@@ -56,10 +57,13 @@ struct RawOf<InputFormat::kRealFloat32> {
   using Type = float;
 };
 
-template <typename T>
-__device__ __forceinline__ float2 ToFloat(T v) {
-  return make_float2(v.x, v.y);
+__device__ __forceinline__ float2 ToFloat(uint16_t v) {
+  return make_float2(static_cast<signed char>(v & 0xff), static_cast<signed char>(v >> 8));
 }
+__device__ __forceinline__ float2 ToFloat(uint32_t v) {
+  return make_float2(static_cast<short>(v & 0xffff), static_cast<short>(v >> 16));
+}
+__device__ __forceinline__ float2 ToFloat(float2 v) { return v; }
 __device__ __forceinline__ float ToFloat(signed char v) { return v; }
 __device__ __forceinline__ float ToFloat(short v) { return v; }
 __device__ __forceinline__ float ToFloat(float v) { return v; }

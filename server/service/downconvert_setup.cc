@@ -121,8 +121,8 @@ absl::StatusOr<downconvert::Frequency> FrequencyFromProto(const v1::OscillatorFr
       }
       return downconvert::Frequency::FromRatio(message.hz(), sample_rate_hz);
     case v1::OscillatorFrequency::kFraction: {
-      auto made = downconvert::Frequency::FromFraction(message.fraction().num(),
-                                                       message.fraction().den());
+      auto made =
+          downconvert::Frequency::FromFraction(message.fraction().num(), message.fraction().den());
       return made.ok() ? std::move(made) : Within("frequency.fraction.", made.status());
     }
     case v1::OscillatorFrequency::FREQUENCY_NOT_SET:
@@ -134,7 +134,8 @@ absl::StatusOr<downconvert::Frequency> FrequencyFromProto(const v1::OscillatorFr
 absl::StatusOr<downconvert::Channel> ChannelFromProto(const v1::DownconvertChannel& message,
                                                       double sample_rate_hz,
                                                       const downconvert::Frequency& frequency,
-                                                      DownconvertFilters& filters) {
+                                                      DownconvertFilters& filters,
+                                                      const Patience& patience) {
   downconvert::Channel channel;
   BASEBAND_ASSIGN_OR_RETURN(
       channel.phase, downconvert::PhaseTrack::Create(frequency, message.phase(), /*retunes=*/{}));
@@ -143,7 +144,7 @@ absl::StatusOr<downconvert::Channel> ChannelFromProto(const v1::DownconvertChann
   }
   channel.gain = message.gain() != 0.0F ? message.gain() : 1.0F;
   absl::StatusOr<downconvert::FilterPtr> filter =
-      filters.FromProto(message.filter(), sample_rate_hz);
+      filters.FromProto(message.filter(), sample_rate_hz, patience);
   if (!filter.ok()) {
     return Within("filter.", filter.status());
   }
@@ -151,8 +152,8 @@ absl::StatusOr<downconvert::Channel> ChannelFromProto(const v1::DownconvertChann
   BASEBAND_ASSIGN_OR_RETURN(channel.output, OutputFromProto(message.output()));
   BASEBAND_ASSIGN_OR_RETURN(channel.nco, NcoFromProto(message.nco()));
   BASEBAND_RETURN_IF_ERROR(CheckRange("nco_segment", message.nco_segment(), 0, kMaxStudySegment));
-  channel.study_segment = message.nco_segment() != 0 ? static_cast<int>(message.nco_segment())
-                                                     : kDefaultStudySegment;
+  channel.study_segment =
+      message.nco_segment() != 0 ? static_cast<int>(message.nco_segment()) : kDefaultStudySegment;
   return channel;
 }
 
@@ -190,7 +191,7 @@ absl::StatusOr<int> RateFactor(absl::string_view field, uint32_t value, int most
 }  // namespace
 
 absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
-    const v1::ChannelFilter& message, double sample_rate_hz) {
+    const v1::ChannelFilter& message, double sample_rate_hz, const Patience& patience) {
   BASEBAND_ASSIGN_OR_RETURN(const int up, RateFactor("up", message.up(), downconvert::kMaxUp));
   BASEBAND_ASSIGN_OR_RETURN(const int down,
                             RateFactor("down", message.down(), downconvert::kMaxDown));
@@ -198,10 +199,14 @@ absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
     return absl::InvalidArgumentError(message.has_mask() ? "taps and mask are set: only one can be"
                                                          : "taps is empty, and mask is not set");
   }
-  const std::string key = absl::StrCat(absl::bit_cast<uint64_t>(sample_rate_hz), "/",
-                                       message.SerializeAsString());
+  const std::string key =
+      absl::StrCat(absl::bit_cast<uint64_t>(sample_rate_hz), "/", message.SerializeAsString());
   if (std::optional<downconvert::FilterPtr> known = recent_.Find(key)) {
     return *std::move(known);
+  }
+  if (message.has_mask()) {
+    BASEBAND_RETURN_IF_ERROR(patience ? patience()
+                                      : absl::AbortedError("mask: a filter is to be designed"));
   }
   absl::StatusOr<downconvert::FilterPtr> made =
       message.has_mask()
@@ -213,7 +218,8 @@ absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
 }
 
 absl::StatusOr<DownconvertSetup> SetupFromProto(const v1::DownconvertSetup& message,
-                                                DownconvertFilters& filters) {
+                                                DownconvertFilters& filters,
+                                                const Patience& patience) {
   DownconvertSetup setup;
   setup.sample_rate_hz = message.sample_rate_hz();
   if (!(setup.sample_rate_hz > 0.0 && setup.sample_rate_hz <= kMaxSampleRateHz)) {
@@ -240,7 +246,7 @@ absl::StatusOr<DownconvertSetup> SetupFromProto(const v1::DownconvertSetup& mess
       return here(frequency.status());
     }
     absl::StatusOr<downconvert::Channel> channel =
-        ChannelFromProto(message.channels(c), setup.sample_rate_hz, *frequency, filters);
+        ChannelFromProto(message.channels(c), setup.sample_rate_hz, *frequency, filters, patience);
     if (!channel.ok()) {
       return here(channel.status());
     }
@@ -315,8 +321,8 @@ absl::Status CheckJob(absl::Span<const downconvert::Channel> channels,
   if (workspace > kMaxDownconvertWorkspaceBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("the channels' filters need ", workspace, " bytes of scratch for ",
-                     block.num_samples, " samples; this server has ",
-                     kMaxDownconvertWorkspaceBytes, ": send fewer samples at a time"));
+                     block.num_samples, " samples; this server has ", kMaxDownconvertWorkspaceBytes,
+                     ": send fewer samples at a time"));
   }
   return absl::OkStatus();
 }
