@@ -65,6 +65,7 @@ DeviceOptions ToDeviceOptions(const Config& config) {
     absl::Status status = ldpc::PrepareDecodeKernels();
     status.Update(carrier::PrepareRecover());
     status.Update(downconvert::PrepareDownconvert());
+    status.Update(minimize::PrepareMinimize());
     return status;
   };
 #endif
@@ -155,6 +156,7 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
   environment.staging = staging;
   environment.reply = reply;
   environment.limits.max_blocks_per_request = config.max_blocks_per_request;
+  environment.limits.max_search = absl::Seconds(config.max_search_s);
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                             Server::Start(config, environment, devices));
   for (const std::string& address : server->addresses()) {

@@ -54,6 +54,8 @@ struct Config {
   int max_request_mib = 64;
   int max_blocks_per_request = 65536;
   int max_streams = 256;  // open at a time
+  int max_searches = 64;  // at a time
+  int max_search_s = 600;
   int queue_requests = 4096;
   int queue_mib = 256;
   int max_batch_blocks = 16384;

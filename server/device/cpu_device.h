@@ -26,6 +26,8 @@ class CpuDevice final : public Device {
   const std::string& id() const override { return kind_; }
   int64_t memory_bytes() const override;
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
+  int pieces_at_once() const override { return static_cast<int>(workers_.size()); }
+  absl::Status OnDevice(const std::function<absl::Status()>& f) override { return f(); }
 
  private:
   class CpuLane;

@@ -64,6 +64,11 @@ absl::Status CudaDevice::WithWorkspace(void* stream, const std::function<absl::S
   return cuda::ToStatus(cudaEventRecord(event, cuda_stream), "cudaEventRecord");
 }
 
+absl::Status CudaDevice::OnDevice(const std::function<absl::Status()>& f) {
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaSetDevice(options_.ordinal), "cudaSetDevice"));
+  return f();
+}
+
 int CountCudaDevices() {
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess) {

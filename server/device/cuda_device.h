@@ -39,6 +39,8 @@ class CudaDevice final : public Device {
   const std::string& id() const override { return id_; }
   int64_t memory_bytes() const override { return memory_bytes_; }
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
+  int pieces_at_once() const override { return 1; }
+  absl::Status OnDevice(const std::function<absl::Status()>& f) override;
 
   int ordinal() const { return options_.ordinal; }
 

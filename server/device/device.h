@@ -75,6 +75,10 @@ class Device {
   virtual const std::string& id() const = 0;    // "cuda:0", "cpu"
   virtual int64_t memory_bytes() const = 0;
   virtual absl::Span<const std::unique_ptr<Lane>> lanes() const = 0;
+  // Of a task: how many run at the same time.
+  virtual int pieces_at_once() const = 0;
+  // Calls `f` on this thread with the device current, for what is not a lane's work.
+  virtual absl::Status OnDevice(const std::function<absl::Status()>& f) = 0;
 
   // False until the self-test passed and once the device was lost: it gets no more work then.
   bool healthy() const { return healthy_.load(std::memory_order_acquire); }

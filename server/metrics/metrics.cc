@@ -191,6 +191,9 @@ void Metrics::RegisterJobs() {
       AddHistogram(*registry_, names::kDownconvertChannels, PowersOfTwo(1 << 10));
   downconvert_saturations_ = AddCounter(*registry_, names::kDownconvertSaturations);
   downconvert_gaps_ = AddCounter(*registry_, names::kDownconvertGaps);
+  searched_points_ = AddCounter(*registry_, names::kSearchedPoints);
+  program_hits_ = AddCounter(*registry_, names::kPrograms, {{"cache", "hit"}});
+  program_misses_ = AddCounter(*registry_, names::kPrograms, {{"cache", "miss"}});
 }
 
 void Metrics::RegisterProcess(absl::string_view version) {
@@ -313,6 +316,12 @@ void Metrics::ObserveDownconvert(int64_t samples_in, int64_t samples_out, int ch
 }
 
 void Metrics::CountGap() { downconvert_gaps_->Increment(); }
+
+void Metrics::CountSearchedPoints(int64_t points) {
+  searched_points_->Increment(static_cast<double>(points));
+}
+
+void Metrics::CountPrograms(bool hit) { (hit ? program_hits_ : program_misses_)->Increment(); }
 
 void Metrics::AddLaneBusy(int device, int lane, absl::Duration busy) {
   devices_[static_cast<size_t>(device)].lanes_busy[static_cast<size_t>(lane)]->Increment(

@@ -33,11 +33,13 @@ enum class Rpc {
   kDecode,
   kRecoverCarrier,
   kDownconvert,
+  kMinimize,           // its jobs are pieces of searches
   kDownconvertStream,  // its requests are whole streams; their messages' jobs are Downconvert's
   kGetCapabilities
 };
-inline constexpr std::array<const char*, 6> kRpcNames = {
-    "Encode", "Decode", "RecoverCarrier", "Downconvert", "DownconvertStream", "GetCapabilities"};
+inline constexpr std::array<const char*, 7> kRpcNames = {
+    "Encode",         "Decode", "RecoverCarrier", "Downconvert", "Minimize", "DownconvertStream",
+    "GetCapabilities"};
 
 enum class Stage { kReceive, kQueue, kCopyIn, kH2d, kKernel, kD2h, kReply };
 inline constexpr std::array<const char*, 7> kStageNames = {"receive", "queue", "copy_in", "h2d",
@@ -125,6 +127,8 @@ class Metrics {
   // A piece of a wideband signal has become `samples_out` samples of `channels` channels together.
   void ObserveDownconvert(int64_t samples_in, int64_t samples_out, int channels, int64_t saturated);
   void CountGap();
+  void CountSearchedPoints(int64_t points);
+  void CountPrograms(bool hit);
   // `device` from AddDevice, `lane` below its num_lanes.
   void AddLaneBusy(int device, int lane, absl::Duration busy);
 
@@ -188,6 +192,9 @@ class Metrics {
   prometheus::Histogram* downconvert_channels_ = nullptr;
   prometheus::Counter* downconvert_saturations_ = nullptr;
   prometheus::Counter* downconvert_gaps_ = nullptr;
+  prometheus::Counter* searched_points_ = nullptr;
+  prometheus::Counter* program_hits_ = nullptr;
+  prometheus::Counter* program_misses_ = nullptr;
 };
 
 }  // namespace baseband::server

@@ -87,6 +87,15 @@ inline constexpr Metric kDownconvertSaturations = {
 inline constexpr Metric kDownconvertGaps = {"baseband_downconvert_gaps_total",
                                             "Places where samples of a stream were missing."};
 
+// -------------------------------------------------------------------------------------- minimize
+// {}
+inline constexpr Metric kSearchedPoints = {"baseband_minimize_points_total",
+                                           "Points of grids that were evaluated."};
+// {cache}
+inline constexpr Metric kPrograms = {
+    "baseband_minimize_programs_total",
+    "Searches by whether the code of their functional was there (hit) or had to be compiled."};
+
 // --------------------------------------------------------------------------------------- devices
 // {device, lane}
 inline constexpr Metric kLaneBusy = {"baseband_lane_busy_seconds_total",

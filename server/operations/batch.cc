@@ -2,6 +2,7 @@
 #include "server/operations/downconvert.h"
 #include "server/operations/encode.h"
 #include "server/operations/job.h"
+#include "server/operations/minimize.h"
 #include "server/operations/recover_carrier.h"
 
 namespace baseband::server {
@@ -16,6 +17,8 @@ std::unique_ptr<Batch> MakeBatch(std::vector<JobPtr> jobs) {
       return MakeRecoverCarrierBatch(std::move(jobs));
     case OperationKind::kDownconvert:
       return MakeDownconvertBatch(std::move(jobs));
+    case OperationKind::kMinimize:
+      return MakeMinimizeBatch(std::move(jobs));
   }
   return nullptr;
 }

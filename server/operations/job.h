@@ -17,8 +17,8 @@
 namespace baseband::server {
 
 // The operations, in the order of their queues, which is that of their RPCs' names in the metrics.
-enum class OperationKind : int { kEncode, kDecode, kRecoverCarrier, kDownconvert };
-inline constexpr int kNumOperations = 4;
+enum class OperationKind : int { kEncode, kDecode, kRecoverCarrier, kDownconvert, kMinimize };
+inline constexpr int kNumOperations = 5;
 constexpr Rpc RpcOf(OperationKind operation) { return static_cast<Rpc>(operation); }
 
 // What a job takes of a batch's room on a lane, at most. Offsets on a lane are 32 bits wide.

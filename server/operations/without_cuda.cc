@@ -2,6 +2,7 @@
 #include "server/operations/decode_batch.h"
 #include "server/operations/downconvert_batch.h"
 #include "server/operations/encode_batch.h"
+#include "server/operations/minimize_batch.h"
 #include "server/operations/recover_carrier_batch.h"
 
 namespace baseband::server {
@@ -23,6 +24,18 @@ absl::Status DownconvertBatch::CudaCopyOut(const CudaLaneView&) { return NotBuil
 absl::Status RecoverCarrierBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
 absl::Status RecoverCarrierBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
 absl::Status RecoverCarrierBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
+
+absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
+absl::Status MinimizeBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
+absl::Status MinimizeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
+
+int64_t SearchImageBytes(const minimize::Problem&, absl::Span<Device* const>) { return 0; }
+void WriteSearchImage(const minimize::Problem&, uint8_t*) {}
+int64_t SearchScratchBytes(const minimize::Problem&, const minimize::Piece&) { return 0; }
+bool HasPrograms(const minimize::Problem&, absl::Span<Device* const>) { return true; }
+absl::Status MakePrograms(const minimize::Problem&, absl::Span<Device* const>) {
+  return absl::OkStatus();
+}
 
 int64_t DownconvertPlanBytes(absl::Span<const downconvert::Channel>, const downconvert::Block&) {
   return 0;

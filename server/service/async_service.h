@@ -9,8 +9,8 @@ namespace baseband::server {
 
 using AsyncService = v1::Baseband::WithRawMethod_Encode<
     v1::Baseband::WithRawMethod_Decode<v1::Baseband::WithRawMethod_RecoverCarrier<
-        v1::Baseband::WithRawMethod_Downconvert<
-            v1::Baseband::WithRawMethod_DownconvertStream<v1::Baseband::Service>>>>>;
+        v1::Baseband::WithRawMethod_Downconvert<v1::Baseband::WithRawMethod_DownconvertStream<
+            v1::Baseband::WithRawMethod_Minimize<v1::Baseband::Service>>>>>>;
 
 }  // namespace baseband::server
 

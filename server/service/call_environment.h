@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -27,6 +28,8 @@ struct CallEnvironment {
   RequestCaches* caches = nullptr;
   Door* door = nullptr;
   StreamLimit* streams = nullptr;
+  StreamLimit* searches = nullptr;
+  std::vector<Device*> devices;
   Workshop* workshop = nullptr;
   std::shared_ptr<HostPool> staging;
   std::shared_ptr<HostPool> reply;

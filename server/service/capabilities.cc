@@ -8,6 +8,8 @@
 #include "kernels/downconvert/downconvert.h"
 #include "kernels/ldpc/code.h"
 #include "kernels/ldpc/decode.h"
+#include "kernels/minimize/expression.h"
+#include "kernels/minimize/grid.h"
 
 namespace baseband::server {
 namespace {
@@ -61,6 +63,11 @@ v1::GetCapabilitiesResponse DescribeServer(const Config& config) {
   downconvert.set_max_up(downconvert::kMaxUp);
   downconvert.set_max_down(downconvert::kMaxDown);
   downconvert.set_max_streams(static_cast<uint32_t>(config.max_streams));
+  v1::MinimizeCapabilities& searches = *response.mutable_minimize();
+  searches.set_max_axes(minimize::kMaxAxes);
+  searches.set_max_points(minimize::kMaxPoints);
+  searches.set_max_array_elements(minimize::kMaxArrayElements);
+  searches.set_max_searches(static_cast<uint32_t>(config.max_searches));
   return response;
 }
 

@@ -101,7 +101,7 @@ absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits
 absl::StatusOr<grpc::ByteBuffer> ToProto(Job& base) {
   auto& job = static_cast<DecodeJob&>(base);
   v1::DecodeResponse header;
-  SetTiming(job, header.mutable_timing());
+  SetTiming(job.times, header.mutable_timing());
   header.mutable_iterations()->Reserve(static_cast<int>(job.results.size()));
   header.mutable_parity_ok()->Reserve(static_cast<int>(job.results.size()));
   for (const ldpc::DecodeResult& result : job.results) {

@@ -358,7 +358,7 @@ void DescribeChannels(const DownconvertSetup& setup, v1::DownconvertResponse* re
 }
 
 void FillResponse(const DownconvertJob& job, v1::DownconvertResponse* response) {
-  SetTiming(job, response->mutable_timing());
+  SetTiming(job.times, response->mutable_timing());
   for (size_t c = 0; c < job.channels().size(); ++c) {
     v1::ChannelOutput& output = *response->add_channels();
     output.set_first_output(static_cast<uint64_t>(job.ranges()[c].first));

@@ -65,7 +65,7 @@ absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits
 
 absl::StatusOr<grpc::ByteBuffer> ToProto(Job& job) {
   v1::EncodeResponse header;
-  SetTiming(job, header.mutable_timing());
+  SetTiming(job.times, header.mutable_timing());
   const BulkField payload = {v1::EncodeResponse::kPayloadFieldNumber, 0, job.reply_bytes};
   return MakeReply(header, {payload}, std::move(job.reply));
 }

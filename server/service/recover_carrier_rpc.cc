@@ -274,7 +274,7 @@ absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, const ui
 absl::StatusOr<grpc::ByteBuffer> ToProto(Job& base) {
   auto& job = static_cast<RecoverCarrierJob&>(base);
   v1::RecoverCarrierResponse header;
-  SetTiming(job, header.mutable_timing());
+  SetTiming(job.times, header.mutable_timing());
   const uint8_t* symbols = job.input.data();
   int64_t frame = 0;
   for (int g = 0; g < static_cast<int>(job.groups().size()); ++g) {

@@ -17,8 +17,8 @@ absl::Status CheckRange(absl::string_view field, int64_t value, int64_t low, int
 }
 
 absl::Span<const RpcPage* const> AllRpcPages() {
-  static constexpr std::array<const RpcPage*, kNumOperations> kPages = {&kEncodeRpc, &kDecodeRpc,
-                                                                        &kRecoverCarrierRpc, &kDownconvertRpc};
+  static constexpr std::array<const RpcPage*, kNumOperations> kPages = {
+      &kEncodeRpc, &kDecodeRpc, &kRecoverCarrierRpc, &kDownconvertRpc};
   return kPages;
 }
 
@@ -59,12 +59,11 @@ absl::Status CheckTotals(absl::string_view blocks_name, int64_t blocks, int64_t 
   return absl::OkStatus();
 }
 
-void SetTiming(const Job& job, v1::Timing* timing) {
+void SetTiming(const JobTimes& times, v1::Timing* timing) {
   const auto us = [](absl::Duration duration) {
     return static_cast<uint32_t>(
         std::clamp<int64_t>(absl::ToInt64Microseconds(duration), 0, UINT32_MAX));
   };
-  const JobTimes& times = job.times;
   timing->set_receive_us(us(times.submitted - times.arrived));
   timing->set_queue_us(us(times.started - times.submitted));
   timing->set_copy_in_us(us(times.stages.copy_in));

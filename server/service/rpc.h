@@ -27,6 +27,7 @@ inline constexpr int kMaxGroupsPerRequest = 4096;
 struct RequestLimits {
   int64_t max_blocks_per_request = 0;
   Patience patience;
+  absl::Duration max_search = absl::InfiniteDuration();  // by the estimate of its cost
 };
 
 // What requests name and is costly to make, kept from call to call.
@@ -79,7 +80,7 @@ absl::Status CheckNumGroups(int num_groups);
 // The blocks of all groups against the limit, the payload against what the groups say.
 absl::Status CheckTotals(absl::string_view blocks_name, int64_t blocks, int64_t expected_bytes,
                          const RequestView& request, const RequestLimits& limits);
-void SetTiming(const Job& job, v1::Timing* timing);
+void SetTiming(const JobTimes& times, v1::Timing* timing);
 // Blocks and information bits by the family of their code. `Group` has code, count, info_bits().
 CodeFamily ToCodeFamily(ldpc::Family family);
 template <typename Group>

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/service/capabilities.h"
+#include "server/service/search_call.h"
 #include "server/service/status.h"
 
 namespace baseband::server {
@@ -92,13 +93,16 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
   (void)plugins;
 
   std::unique_ptr<Server> self(new Server());
-  self->service_ = std::make_unique<Service>(config, std::move(devices), environment.metrics,
-                                             &environment.caches->models);
   self->environment_ = std::move(environment);
+  self->environment_.devices = devices;
+  self->service_ = std::make_unique<Service>(config, std::move(devices), self->environment_.metrics,
+                                             &self->environment_.caches->models);
   self->environment_.service = self->service_.get();
   self->environment_.door = &self->door_;
-  self->streams_ = std::make_unique<StreamLimit>(config.max_streams);
+  self->streams_ = std::make_unique<StreamLimit>("streams", config.max_streams);
   self->environment_.streams = self->streams_.get();
+  self->searches_ = std::make_unique<StreamLimit>("searches", config.max_searches);
+  self->environment_.searches = self->searches_.get();
   self->workshop_ = std::make_unique<Workshop>(kMaxInWorkshop, kMaxWorkshopBytes);
   self->environment_.workshop = self->workshop_.get();
 
@@ -136,6 +140,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
         UnaryCall::Listen(&self->environment_, page, queue.get());
       }
       StreamCall::Listen(&self->environment_, &kDownconvertStream, queue.get());
+      SearchCall::Listen(&self->environment_, queue.get());
     }
   }
   for (int i = 0; i < num_threads; ++i) {
@@ -174,6 +179,7 @@ void Server::Shutdown(absl::Duration timeout) {
   workshop_->Finish();  // whoever is there goes on to the dispatcher
   environment_.dispatcher->WaitUntilIdle();
   environment_.streams->WaitUntilEmpty();
+  environment_.searches->WaitUntilEmpty();
   for (const auto& queue : queues_) {
     queue->Shutdown();
   }

@@ -14,15 +14,16 @@ namespace baseband::server {
 // Thread-safe.
 class StreamLimit {
  public:
-  explicit StreamLimit(int64_t max_streams) : max_streams_(max_streams) {}
+  // `noun`: what they are, in the plural.
+  StreamLimit(const char* noun, int64_t max_streams) : noun_(noun), max_streams_(max_streams) {}
 
   // A stream has come; exactly one Leave must follow whatever is returned: ResourceExhausted if it
   // is one too many.
   absl::Status Enter() {
     absl::MutexLock lock(&mutex_);
     if (++open_ > max_streams_) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat(max_streams_, " streams are open already: that is all this server takes"));
+      return absl::ResourceExhaustedError(absl::StrCat(
+          max_streams_, " ", noun_, " are open already: that is all this server takes"));
     }
     return absl::OkStatus();
   }
@@ -37,6 +38,7 @@ class StreamLimit {
   }
 
  private:
+  const char* const noun_;
   const int64_t max_streams_;
   absl::Mutex mutex_;
   int64_t open_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -17,7 +17,7 @@ absl::Status Workshop::Add(int64_t bytes, std::function<void()> work) {
   if (waiting >= max_waiting_ || bytes > max_bytes_ - waiting_bytes_) {
     return absl::ResourceExhaustedError(
         absl::StrCat(waiting, " requests of ", waiting_bytes_,
-                     " bytes wait for their filters to be designed: at most ", max_waiting_, " of ",
+                     " bytes wait for what takes long to prepare: at most ", max_waiting_, " of ",
                      max_bytes_, " bytes may"));
   }
   waiting_bytes_ += bytes;

@@ -31,6 +31,8 @@ class PuppetDevice final : public Device {
   const std::string& id() const override { return name_; }
   int64_t memory_bytes() const override { return 0; }
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
+  int pieces_at_once() const override { return 1; }
+  absl::Status OnDevice(const std::function<absl::Status()>& f) override { return f(); }
 
   int num_running() const { return static_cast<int>(running_.size()); }
   int num_blocks(int run) const { return running_[static_cast<size_t>(run)].first->num_pieces(); }

@@ -33,6 +33,8 @@ class FaultyDevice final : public Device {
   const std::string& id() const override { return id_; }
   int64_t memory_bytes() const override { return 0; }
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
+  int pieces_at_once() const override { return 1; }
+  absl::Status OnDevice(const std::function<absl::Status()>& f) override { return f(); }
 
  private:
   class FaultyLane final : public Lane {

@@ -1,0 +1,58 @@
+#include "server/operations/minimize.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/minimize/minimize_cpu.h"
+#include "server/operations/minimize_batch.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr double kPieceSeconds = 2e-3;  // what search.h's operations per piece take
+constexpr int kGpuPieces = 2;           // one in work, one to follow it
+constexpr int64_t kPieceOutputBytes = int64_t{1} << 20;
+
+}  // namespace
+
+SearchCapacity SearchCapacityOf(absl::Span<Device* const> devices) {
+  SearchCapacity capacity;
+  capacity.pieces_in_flight = 0;
+  capacity.piece.output_bytes = kPieceOutputBytes;
+  capacity.piece.operations = minimize::kGpuOperationsPerPiece;
+  for (const Device* device : devices) {
+    if (device->kind() == "cuda") {
+      capacity.pieces_in_flight += kGpuPieces;
+      capacity.operations_per_second += minimize::kGpuOperationsPerPiece / kPieceSeconds;
+    } else {
+      capacity.pieces_in_flight += 2 * device->pieces_at_once();
+      capacity.operations_per_second +=
+          device->pieces_at_once() * minimize::kCpuOperationsPerPiece / kPieceSeconds;
+      capacity.piece.operations =
+          std::min(capacity.piece.operations, minimize::kCpuOperationsPerPiece);
+    }
+  }
+  return capacity;
+}
+
+MinimizeJob::MinimizeJob(SearchPlanPtr plan, minimize::Piece piece)
+    : Job(OperationKind::kMinimize), plan_(std::move(plan)), piece_(std::move(piece)) {
+  reply_bytes = minimize::OutputBytes(*plan_->problem, piece_);
+  footprint.blocks = 1;
+  footprint.input_bytes = AlignUp(plan_->image.size());
+  footprint.output_bytes =
+      AlignUp(reply_bytes) + AlignUp(SearchScratchBytes(*plan_->problem, piece_));
+}
+
+std::unique_ptr<Batch> MakeMinimizeBatch(std::vector<JobPtr> jobs) {
+  return std::make_unique<MinimizeBatch>(std::move(jobs));
+}
+
+void MinimizeBatch::RunPiece(int piece) {
+  thread_local minimize::CpuWorkspace workspace;
+  const MinimizeJob& owner = job(static_cast<size_t>(piece));
+  minimize::EvaluatePieceOnCpu(*owner.plan().problem, owner.piece(), &workspace,
+                               owner.reply.data());
+}
+
+}  // namespace baseband::server

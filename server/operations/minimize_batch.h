@@ -1,0 +1,45 @@
+// A batch of pieces of searches. Internal to operations/.
+#ifndef BASEBAND_SERVER_OPERATIONS_MINIMIZE_BATCH_H_
+#define BASEBAND_SERVER_OPERATIONS_MINIMIZE_BATCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "server/operations/layout.h"
+#include "server/operations/minimize.h"
+
+namespace baseband::server {
+
+// On the CPU every piece is evaluated straight into its reply. On a GPU the image of each search is
+// copied to input memory once a batch; output memory holds each piece's output, which goes straight
+// into its reply, and behind all of them the pieces' scratch.
+class MinimizeBatch final : public Batch {
+ public:
+  explicit MinimizeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {}
+
+  int num_pieces() const override { return static_cast<int>(jobs_.size()); }
+  void RunPiece(int piece) override;
+
+  absl::Status CudaCopyIn(const CudaLaneView& lane) override;
+  absl::Status CudaRun(const CudaLaneView& lane) override;
+  absl::Status CudaCopyOut(const CudaLaneView& lane) override;
+  void Finish() override {}
+
+ private:
+  struct Place {
+    int64_t image_offset = 0;
+    int64_t output_offset = 0;
+    int64_t scratch_offset = 0;
+  };
+
+  const MinimizeJob& job(size_t i) const { return static_cast<const MinimizeJob&>(*jobs_[i]); }
+
+  // GPU only.
+  std::vector<Place> places_;
+  std::vector<std::shared_ptr<const void>> programs_;  // as long as they run
+  OutputLayout output_;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_MINIMIZE_BATCH_H_

@@ -1,0 +1,103 @@
+// The GPU's side of MinimizeBatch. CUDA builds only.
+#include <algorithm>
+
+#include "kernels/base/status_macros.h"
+#include "kernels/minimize/minimize_gpu.h"
+#include "server/operations/cuda_copies.h"
+#include "server/operations/minimize_batch.h"
+
+namespace baseband::server {
+namespace {
+
+bool IsGpu(const Device* device) { return device->kind() == "cuda"; }
+
+}  // namespace
+
+int64_t SearchImageBytes(const minimize::Problem& problem, absl::Span<Device* const> devices) {
+  return std::any_of(devices.begin(), devices.end(), IsGpu) ? minimize::ImageBytes(problem) : 0;
+}
+
+void WriteSearchImage(const minimize::Problem& problem, uint8_t* image) {
+  minimize::WriteImage(problem, image);
+}
+
+int64_t SearchScratchBytes(const minimize::Problem& problem, const minimize::Piece& piece) {
+  return minimize::ScratchBytes(problem, piece);
+}
+
+bool HasPrograms(const minimize::Problem& problem, absl::Span<Device* const> devices) {
+  return std::all_of(devices.begin(), devices.end(), [&](Device* device) {
+    return !IsGpu(device) || device
+                                 ->OnDevice([&]() -> absl::Status {
+                                   return minimize::FindProgram(problem) != nullptr
+                                              ? absl::OkStatus()
+                                              : absl::NotFoundError("");
+                                 })
+                                 .ok();
+  });
+}
+
+absl::Status MakePrograms(const minimize::Problem& problem, absl::Span<Device* const> devices) {
+  for (Device* const device : devices) {
+    if (!IsGpu(device) || !device->healthy()) continue;
+    BASEBAND_RETURN_IF_ERROR(
+        device->OnDevice([&] { return minimize::PrepareProgram(problem).status(); }));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
+  std::vector<CopyRun> images;
+  std::vector<const SearchPlan*> copied;
+  int64_t input_bytes = 0;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const SearchPlan& plan = job(i).plan();
+    Place place;
+    const auto found = std::find(copied.begin(), copied.end(), &plan);
+    if (found != copied.end()) {
+      place.image_offset = images[static_cast<size_t>(found - copied.begin())].device_offset;
+    } else {
+      place.image_offset = input_bytes;
+      copied.push_back(&plan);
+      images.push_back({plan.image.data(), input_bytes, plan.image.size()});
+      input_bytes += AlignUp(plan.image.size());
+    }
+    place.output_offset = output_.Add(job(i).reply_bytes, job(i).reply.data());
+    places_.push_back(place);
+  }
+  int64_t scratch = AlignUp(output_.size());
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    places_[i].scratch_offset = scratch;
+    scratch += AlignUp(SearchScratchBytes(*job(i).plan().problem, job(i).piece()));
+  }
+  images.erase(std::remove_if(images.begin(), images.end(),
+                              [](const CopyRun& run) { return run.bytes == 0; }),
+               images.end());
+  return CopyToDevice(images, lane);
+}
+
+absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const minimize::Problem& problem = *job(i).plan().problem;
+    const minimize::GpuProgramPtr program = minimize::FindProgram(problem);
+    if (program == nullptr) {
+      return absl::UnavailableError("the code of the search is no longer on this device");
+    }
+    programs_.push_back(program);
+    minimize::PieceLaunch launch;
+    launch.problem = &problem;
+    launch.program = program.get();
+    launch.piece = job(i).piece();
+    launch.image = lane.input_device + places_[i].image_offset;
+    launch.scratch = lane.output_device + places_[i].scratch_offset;
+    launch.output = lane.output_device + places_[i].output_offset;
+    BASEBAND_RETURN_IF_ERROR(minimize::LaunchPiece(launch, lane.stream));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MinimizeBatch::CudaCopyOut(const CudaLaneView& lane) {
+  return CopyFromDevice(output_.Runs(lane.landing_host), lane);
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,30 @@
+// Minimize between the wire and a search.
+#ifndef BASEBAND_SERVER_SERVICE_MINIMIZE_RPC_H_
+#define BASEBAND_SERVER_SERVICE_MINIMIZE_RPC_H_
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "baseband/v1/baseband.pb.h"
+#include "kernels/minimize/search.h"
+#include "server/service/wire.h"
+
+namespace baseband::server {
+
+// What a request asks for.
+struct SearchRequest {
+  minimize::ProblemPtr problem;
+  absl::Duration progress_interval = absl::InfiniteDuration();
+};
+
+// InvalidArgument names the field, its value and its range; of an expression, the column and what
+// was expected there. Takes time and memory in proportion to the request.
+absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request);
+
+v1::MinimizeResponse ProgressToProto(const minimize::Problem& problem,
+                                     const minimize::Progress& progress, absl::Duration elapsed);
+v1::MinimizeResponse AnswerToProto(const minimize::Problem& problem, const minimize::Answer& answer,
+                                   absl::Duration elapsed);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_SERVICE_MINIMIZE_RPC_H_

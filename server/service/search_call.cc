@@ -1,0 +1,360 @@
+#include "server/service/search_call.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "kernels/base/status_macros.h"
+#include "server/service/minimize_rpc.h"
+#include "server/service/status.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr Rpc kRpc = Rpc::kMinimize;
+constexpr int kPayloadField = 15;
+// A client that takes longer to read its answer holds memory that others need.
+constexpr absl::Duration kMaxStall = absl::Seconds(10);
+
+absl::StatusOr<grpc::ByteBuffer> ToBuffer(const v1::MinimizeResponse& response) {
+  grpc::ByteBuffer buffer;
+  bool own = false;
+  const grpc::Status status =
+      grpc::SerializationTraits<v1::MinimizeResponse>::Serialize(response, &buffer, &own);
+  if (!status.ok()) {
+    return absl::InternalError(status.error_message());
+  }
+  return buffer;
+}
+
+}  // namespace
+
+void SearchCall::Listen(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue) {
+  auto* const call = new SearchCall(environment, queue);
+  call->context_.AsyncNotifyWhenDone(&call->notified_);
+  environment->service->RequestMinimize(&call->context_, &call->request_, &call->stream_, queue,
+                                        queue, &call->arrived_);
+}
+
+SearchCall::SearchCall(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue)
+    : environment_(*environment), queue_(queue), stream_(&context_) {}
+
+void SearchCall::OnArrived(bool ok) {
+  if (!ok) {  // the server is shutting down: no call came, and no other event will
+    delete this;
+    return;
+  }
+  Listen(&environment_, queue_);
+  Ref();  // OnNotified
+  arrival_ = absl::Now();
+  environment_.metrics->RequestStarted(kRpc, static_cast<int64_t>(request_.Length()));
+  absl::Status status = environment_.searches->Enter();
+  status.Update(environment_.door->Knock(arrival_));
+  if (status.ok()) {
+    status = Accept();
+  }
+  if (!status.ok()) {
+    environment_.metrics->CountRejected(kRpc, status.code());
+    End(status);
+  }
+  Unref();
+}
+
+absl::Status SearchCall::Accept() {
+  const int64_t request_bytes = static_cast<int64_t>(request_.Length());
+  BASEBAND_ASSIGN_OR_RETURN(const RequestView request, RequestView::Read(request_, kPayloadField));
+  BASEBAND_ASSIGN_OR_RETURN(const SearchRequest wanted, SearchFromProto(request));
+  request_.Clear();
+  progress_interval_ = wanted.progress_interval;
+  capacity_ = SearchCapacityOf(environment_.devices);
+  BASEBAND_RETURN_IF_ERROR(CheckTime(*wanted.problem));
+  plan_ = std::make_shared<SearchPlan>();
+  plan_->problem = wanted.problem;
+  environment_.door->Enter();
+  inside_ = true;
+  const bool has_programs = HasPrograms(*plan_->problem, environment_.devices);
+  environment_.metrics->CountPrograms(has_programs);
+  if (has_programs) {
+    return Begin();
+  }
+  return GoToWorkshop(request_bytes, [this] {
+    absl::Status status = MakePrograms(*plan_->problem, environment_.devices);
+    if (status.ok()) {
+      status = Begin();
+    }
+    if (!status.ok()) {
+      environment_.metrics->CountRejected(kRpc, status.code());
+      End(status);
+    }
+  });
+}
+
+absl::Status SearchCall::CheckTime(const minimize::Problem& problem) const {
+  const absl::Duration needed = absl::Seconds(problem.cost() / capacity_.operations_per_second);
+  const absl::Duration left = DeadlineOf(context_) - arrival_;
+  const absl::Duration most = environment_.limits.max_search;
+  if (needed <= std::min(left, most)) {
+    return absl::OkStatus();
+  }
+  const std::string estimate = absl::StrCat(
+      "the grid of ", problem.count(), " points of ", problem.cost_per_point(),
+      " operations takes about ", absl::FormatDuration(absl::Trunc(needed, absl::Milliseconds(1))));
+  if (left < most) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(estimate, "; the deadline leaves ", absl::FormatDuration(left)));
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat(estimate, "; this server takes no search of more than ",
+                   absl::FormatDuration(most), ": divide it by first_point and num_points"));
+}
+
+absl::Status SearchCall::Begin() {
+  const int64_t image_bytes = SearchImageBytes(*plan_->problem, environment_.devices);
+  if (image_bytes > 0) {
+    BASEBAND_ASSIGN_OR_RETURN(
+        plan_->image,
+        environment_.staging->Lease(image_bytes, static_cast<int>(OperationKind::kMinimize)));
+    WriteSearchImage(*plan_->problem, plan_->image.data());
+  }
+  BASEBAND_ASSIGN_OR_RETURN(minimize::Search search,
+                            minimize::Search::Create(plan_->problem, capacity_.piece));
+  {
+    absl::MutexLock lock(&mutex_);
+    search_ = std::move(search);
+    next_progress_ = arrival_ + progress_interval_;
+  }
+  return Pump();
+}
+
+JobPtr SearchCall::NextPiece() {
+  if (ended_ || answering_ || in_flight_ >= capacity_.pieces_in_flight) {
+    return nullptr;
+  }
+  JobPtr job;
+  if (!waiting_.empty()) {
+    job = std::move(waiting_.back());
+    waiting_.pop_back();
+  } else if (absl::optional<minimize::Piece> piece = search_->Next(); piece.has_value()) {
+    job = std::make_unique<MinimizeJob>(plan_, *std::move(piece));
+  } else {
+    return nullptr;
+  }
+  ++in_flight_;
+  return job;
+}
+
+absl::Status SearchCall::Pump() {
+  for (;;) {
+    JobPtr job;
+    {
+      absl::MutexLock lock(&mutex_);
+      job = NextPiece();
+      if (job == nullptr) {
+        return absl::OkStatus();
+      }
+    }
+    Ref();  // Take
+    const Submission submission = {
+        absl::Now(), DeadlineOf(context_), cancelled_,
+        [this](const absl::Status& status, JobPtr done) { Take(status, std::move(done)); }};
+    absl::Status status = SubmitJob(environment_, RequestView(), submission, job);
+    if (status.ok()) {
+      continue;
+    }
+    {
+      absl::MutexLock lock(&mutex_);
+      --in_flight_;
+      if (absl::IsResourceExhausted(status) && !cancelled_->load()) {
+        status = absl::OkStatus();
+        waiting_.push_back(std::move(job));
+        if (in_flight_ == 0) {  // else the next piece that ends looks again
+          Ref();                // OnRoom
+          room_alarm_ = std::make_unique<grpc::Alarm>();
+          room_alarm_->Set(queue_,
+                           absl::ToChronoTime(absl::Now() + environment_.dispatcher->RetryHint()),
+                           &room_);
+        }
+      }
+    }
+    Unref();
+    return status;
+  }
+}
+
+void SearchCall::OnRoom(bool) {
+  const absl::Status status =
+      cancelled_->load() ? absl::CancelledError("the client cancelled") : Pump();
+  if (!status.ok()) {
+    End(status);
+  }
+  Unref();
+}
+
+void SearchCall::Take(const absl::Status& status, JobPtr job) {
+  absl::Status end = status;
+  bool answer = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    --in_flight_;
+    if (status.ok() && !answering_ && !ended_) {
+      const auto& piece = static_cast<const MinimizeJob&>(*job);
+      ObserveStages(kRpc, job->times, *environment_.metrics);
+      environment_.metrics->CountSearchedPoints(piece.piece().count);
+      search_->Add(piece.piece(), job->reply.data());
+      last_times_ = job->times;
+      answer = answering_ = search_->done();
+      if (cancelled_->load()) {
+        end = absl::CancelledError("the client cancelled");
+      } else if (!answer) {
+        MaybeWriteProgress();
+      }
+    }
+  }
+  job.reset();
+  if (end.ok() && !answer) {
+    end = Pump();
+  }
+  if (!end.ok()) {
+    End(end);
+  } else if (answer) {
+    Answer();
+  }
+  Unref();
+}
+
+void SearchCall::MaybeWriteProgress() {
+  const absl::Time now = absl::Now();
+  if (now < next_progress_ || writing_ || ended_) {
+    return;
+  }
+  absl::StatusOr<grpc::ByteBuffer> buffer =
+      ToBuffer(ProgressToProto(*plan_->problem, search_->progress(), now - arrival_));
+  if (!buffer.ok()) {
+    return;
+  }
+  next_progress_ = now + progress_interval_;
+  writing_ = true;
+  response_bytes_ += static_cast<int64_t>(buffer->Length());
+  Ref();  // OnWritten
+  stream_.Write(*buffer, &written_);
+}
+
+void SearchCall::OnWritten(bool) {
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+    if (ended_) {
+      Finish();
+    }
+  }
+  Unref();
+}
+
+void SearchCall::Answer() {
+  if (plan_->problem->settings().refinement == minimize::Refinement::kNone) {
+    SendAnswer();
+    return;
+  }
+  if (const absl::Status status = GoToWorkshop(0, [this] { SendAnswer(); }); !status.ok()) {
+    End(status);
+  }
+}
+
+void SearchCall::SendAnswer() {
+  const absl::StatusOr<minimize::Answer> found = search_->Finish();
+  if (!found.ok()) {
+    End(found.status());
+    return;
+  }
+  v1::MinimizeResponse response = AnswerToProto(*plan_->problem, *found, absl::Now() - arrival_);
+  SetTiming(last_times_, response.mutable_answer()->mutable_timing());
+  absl::StatusOr<grpc::ByteBuffer> buffer = ToBuffer(response);
+  if (!buffer.ok()) {
+    End(buffer.status());
+    return;
+  }
+  End(absl::OkStatus(), *std::move(buffer));
+}
+
+void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer> answer) {
+  absl::MutexLock lock(&mutex_);
+  if (ended_) {
+    return;
+  }
+  ended_ = true;
+  end_ = status;
+  answer_ = std::move(answer);
+  Ref();  // OnStalled
+  stall_alarm_ = std::make_unique<grpc::Alarm>();
+  stall_alarm_->Set(queue_, absl::ToChronoTime(absl::Now() + kMaxStall), &stalled_);
+  Ref();  // OnFinished
+  if (!writing_) {
+    Finish();
+  }
+}
+
+void SearchCall::Finish() {
+  if (answer_.has_value()) {
+    response_bytes_ += static_cast<int64_t>(answer_->Length());
+    stream_.WriteAndFinish(*answer_, grpc::WriteOptions(), grpc::Status::OK, &finished_);
+    return;
+  }
+  if (absl::IsResourceExhausted(end_)) {
+    const int64_t hint = absl::ToInt64Milliseconds(environment_.dispatcher->RetryHint());
+    context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(hint));
+  }
+  stream_.Finish(ToGrpcStatus(end_), &finished_);
+}
+
+absl::Status SearchCall::GoToWorkshop(int64_t bytes, std::function<void()> work) {
+  Ref();
+  const absl::Status status = environment_.workshop->Add(bytes, [this, work = std::move(work)] {
+    if (cancelled_->load()) {
+      End(absl::CancelledError("the client cancelled"));
+    } else {
+      work();
+    }
+    Unref();
+  });
+  if (!status.ok()) {
+    Unref();
+  }
+  return status;
+}
+
+void SearchCall::OnStalled(bool expired) {
+  if (expired) {
+    context_.TryCancel();
+  }
+  Unref();
+}
+
+void SearchCall::OnNotified(bool) {
+  if (context_.IsCancelled()) {
+    cancelled_->store(true);
+  }
+  Unref();
+}
+
+void SearchCall::OnFinished(bool) {
+  {
+    absl::MutexLock lock(&mutex_);
+    stall_alarm_->Cancel();
+  }
+  Unref();
+}
+
+void SearchCall::Unref() {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (inside_) {
+    environment_.door->Leave();
+  }
+  StreamLimit* const searches = environment_.searches;
+  environment_.metrics->RequestFinished(kRpc, end_.code(), absl::Now() - arrival_, response_bytes_);
+  delete this;
+  searches->Leave();  // last: the server may end now
+}
+
+}  // namespace baseband::server
