@@ -11,10 +11,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
+#include "absl/types/optional.h"
+#include "baseband/v1/baseband.grpc.pb.h"
 #include "client/cpp/async_call.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/stream_call.h"
+#include "client/cpp/to_status.h"
 #include "client/cpp/unary_call.h"
 #include "grpc/health/v1/health.pb.h"
 #include "grpcpp/completion_queue.h"
@@ -299,6 +302,35 @@ absl::StatusOr<v1::GetCapabilitiesResponse> Client::GetCapabilities(const CallOp
 absl::StatusOr<Health> Client::CheckHealth(const std::string& service, const CallOptions& options) {
   return Wait<Health>(
       [&](Callback<Health> done) { CheckHealth(service, options, std::move(done)); });
+}
+
+absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
+    const v1::MinimizeRequest& request, const CallOptions& options,
+    const std::function<bool(const v1::MinimizeProgress&)>& progress) {
+  PooledChannel& channel = impl_->channels().Pick();
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + options.timeout));
+  context.set_wait_for_ready(options.wait_for_ready);
+  const auto stub = v1::Baseband::NewStub(channel.channel);
+  channel.calls.fetch_add(1, std::memory_order_relaxed);
+  const auto reader = stub->Minimize(&context, request);
+  absl::optional<v1::MinimizeAnswer> answer;
+  for (v1::MinimizeResponse response; reader->Read(&response);) {
+    if (response.has_answer()) {
+      answer = std::move(*response.mutable_answer());
+    } else if (response.has_progress() && progress != nullptr && !progress(response.progress())) {
+      context.TryCancel();
+    }
+  }
+  const absl::Status status = ToStatus(reader->Finish());
+  channel.calls.fetch_sub(1, std::memory_order_relaxed);
+  if (!status.ok()) {
+    return status;
+  }
+  if (!answer.has_value()) {
+    return absl::InternalError("the server ended the search without an answer");
+  }
+  return *std::move(answer);
 }
 
 absl::StatusOr<std::unique_ptr<DownconvertStream>> Client::OpenDownconvertStream(

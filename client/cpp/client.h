@@ -125,6 +125,14 @@ class Client {
   absl::StatusOr<Health> CheckHealth(const std::string& service,
                                      const CallOptions& options = CallOptions());
 
+  // Searches a grid for the least or greatest value of a functional; blocks until the answer is
+  // there. `progress`, if not null, is called on this thread with each progress message (see
+  // MinimizeRequest.progress_interval_ms); returning false it cancels the search. Not retried: the
+  // caller knows best where a search that took minutes should go on (first_point).
+  absl::StatusOr<v1::MinimizeAnswer> Minimize(
+      const v1::MinimizeRequest& request, const CallOptions& options = CallOptions(),
+      const std::function<bool(const v1::MinimizeProgress&)>& progress = nullptr);
+
   // A signal without end, which the server remembers from message to message. The stream must not
   // outlive the client. InvalidArgument names the option out of range.
   absl::StatusOr<std::unique_ptr<DownconvertStream>> OpenDownconvertStream(

@@ -30,6 +30,7 @@ std::unique_ptr<Command> MakeCarrierSignalCommand();
 std::unique_ptr<Command> MakeCarrierBenchCommand();
 std::unique_ptr<Command> MakeDownconvertCommand();
 std::unique_ptr<Command> MakeWidebandSignalCommand();
+std::unique_ptr<Command> MakeMinimizeCommand();
 
 }  // namespace baseband::ctl
 

@@ -29,6 +29,7 @@ constexpr char kFooter[] =
     "  basebandctl demo photo.jpg --out=recovered.jpg\n"
     "  basebandctl recover symbols.cf32 --constellation=\"16APSK 3/4\"\n"
     "  basebandctl downconvert air.cs16 --rate 64M --channel 9.1M:8 -o out\n"
+    "  basebandctl minimize \"(x-1)^2 + sin(9*x)\" --axis x=-5:0.001:5\n"
     "  basebandctl --target=unix:/run/basebandd.sock health\n"
     "  basebandctl COMMAND --help";
 
@@ -80,6 +81,7 @@ int main(int argc, char** argv) {
   commands.push_back(baseband::ctl::MakeCarrierBenchCommand());
   commands.push_back(baseband::ctl::MakeDownconvertCommand());
   commands.push_back(baseband::ctl::MakeWidebandSignalCommand());
+  commands.push_back(baseband::ctl::MakeMinimizeCommand());
   std::vector<CLI::App*> apps;
   for (const auto& command : commands) {
     apps.push_back(command->AddTo(&app));

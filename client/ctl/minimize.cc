@@ -1,0 +1,100 @@
+// `minimize`: the least or greatest value of a formula or a built-in functional on a grid.
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "client/ctl/command.h"
+#include "client/ctl/files.h"
+#include "client/ctl/minimize_flags.h"
+#include "client/ctl/minimize_report.h"
+#include "client/ctl/terminal.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+class MinimizeCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App* app) override {
+    CLI::App* command = app->add_subcommand(
+        "minimize",
+        "Finds the least value of a formula on a grid, by looking at every point.\n"
+        "A formula has + - * / ^, comparisons, && || !, select(c, a, b), pi, e, the usual functions"
+        " (sin cos exp log sqrt abs min max ..), sum(j, begin, end, body), and arrays a[j].");
+    AddMinimizeFlags(command, &flags_);
+    const char* output = "Output";
+    command->add_option("--csv", csv_, "write the profile")->type_name("FILE")->group(output);
+    command->add_option("--plot", plot_, "draw the profile as SVG")
+        ->type_name("FILE")
+        ->group(output);
+    command->footer(
+        "Examples:\n"
+        "  basebandctl minimize \"418.9829 - x*sin(sqrt(abs(x)))\" --axis x=-500:0.0001:500 \\\n"
+        "    --refine brent --profile x --plot schwefel.svg\n"
+        "  basebandctl minimize --builtin schwefel --axis x=-500:0.5:500 --axis y=-500:0.5:500 \\\n"
+        "    --top 3 --separation 20 20\n"
+        "  basebandctl minimize \"sum(j, 0, size(y)-1, (y[j] - a*exp(-t*j))^2)\" \\\n"
+        "    --array y=decay.txt --axis a=0:0.01:10 --axis t=0:0.001:1\n"
+        "  basebandctl minimize --builtin sinusoids --signal air.f64 --interval 2e-7 \\\n"
+        "    --axis f=460k:0.17:475k --refine newton");
+    return command;
+  }
+
+  int Run(const GlobalFlags& flags) override {
+    if (flags_.profile.empty() && !(plot_.empty() && csv_.empty())) {
+      return FailArguments(
+          absl::InvalidArgumentError("--plot and --csv show a profile: --profile NAME"));
+    }
+    const auto request = ToMinimizeRequest(flags_);
+    if (!request.ok()) {
+      return FailArguments(request.status());
+    }
+    const auto client = Connect(flags);
+    if (!client.ok()) {
+      return FailConnect(client.status());
+    }
+    ProgressBar bar;
+    const auto answer =
+        (*client)->Minimize(*request, flags.call(), [&](const v1::MinimizeProgress& progress) {
+          bar.Show(
+              static_cast<double>(progress.points()) / static_cast<double>(progress.total_points()),
+              progress.has_best() ? absl::StrFormat("best so far %.6g", progress.best().value())
+                                  : "no value yet");
+          return true;
+        });
+    bar.Clear();
+    if (!answer.ok()) {
+      return FailRpc(answer.status());
+    }
+    return Report(*request, *answer, flags.json);
+  }
+
+ private:
+  int Report(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer, bool json) {
+    absl::Status written;
+    if (!csv_.empty()) {
+      written.Update(WriteFile(csv_, ProfileCsv(request, answer)));
+    }
+    if (!plot_.empty()) {
+      written.Update(WriteFile(plot_, ProfileSvg(request, answer)));
+    }
+    if (!written.ok()) {
+      return FailArguments(written);
+    }
+    // On standard error when a file goes to standard output.
+    std::FILE* const stream = csv_ == "-" || plot_ == "-" ? stderr : stdout;
+    absl::FPrintF(stream, "%s",
+                  json ? ToJson(request, answer).dump(2) + "\n" : ToText(request, answer));
+    return answer.top().empty() ? kNegativeResult : kOk;
+  }
+
+  MinimizeFlags flags_;
+  std::string csv_;
+  std::string plot_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeMinimizeCommand() { return std::make_unique<MinimizeCommand>(); }
+
+}  // namespace baseband::ctl

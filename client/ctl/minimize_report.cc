@@ -1,0 +1,147 @@
+#include "client/ctl/minimize_report.h"
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/ctl/svg_plot.h"
+#include "client/ctl/table.h"
+#include "client/ctl/terminal.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+bool IsMaximum(const v1::MinimizeRequest& request) {
+  return request.goal() == v1::SEARCH_GOAL_MAXIMUM;
+}
+
+template <typename Numbers>
+std::string Point(const v1::MinimizeRequest& request, const Numbers& coordinates) {
+  std::string text;
+  for (int k = 0; k < coordinates.size(); ++k) {
+    absl::StrAppendFormat(&text, "%s%s = %.12g", k > 0 ? ", " : "", request.axes(k).name(),
+                          coordinates[k]);
+  }
+  return text;
+}
+
+// The middle of part `bin` of the profile's axis.
+double Middle(const v1::MinimizeRequest& request, int bin) {
+  const v1::GridAxis& axis = request.axes(static_cast<int>(request.profile_axis()));
+  const double per_bin =
+      static_cast<double>(axis.count()) / static_cast<double>(request.profile_bins());
+  return axis.begin() + axis.step() * ((bin + 0.5) * per_bin - 0.5);
+}
+
+}  // namespace
+
+std::string ToText(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer) {
+  const char* const goal = IsMaximum(request) ? "Maximum" : "Minimum";
+  const double rate = static_cast<double>(answer.evaluations()) / answer.elapsed_s();
+  std::string text;
+  if (answer.top().empty()) {
+    absl::StrAppend(&text, "No point of the grid has a value.\n");
+  } else {
+    const bool refined = request.refinement() > v1::REFINEMENT_NONE;
+    absl::StrAppendFormat(&text, "%s %.12g at %s%s\n", goal, answer.value(),
+                          Point(request, answer.point()), refined ? ", refined" : "");
+    if (refined) {
+      absl::StrAppendFormat(&text, "On the grid: %.12g at %s\n", answer.top(0).value(),
+                            Point(request, answer.top(0).coordinates()));
+    }
+    for (int k = 0; k < answer.deviation_size(); ++k) {
+      absl::StrAppendFormat(&text, "Least standard deviation of %s (Cramer-Rao): %.3g\n",
+                            request.axes(k).name(), answer.deviation(k));
+    }
+    if (answer.at_edge()) {
+      absl::StrAppend(&text, "It lies at an end of an axis: there may be better beyond.\n");
+    }
+    for (int k = 1; k < answer.top_size(); ++k) {
+      absl::StrAppendFormat(&text, "%2d. %.12g at %s\n", k + 1, answer.top(k).value(),
+                            Point(request, answer.top(k).coordinates()));
+    }
+  }
+  absl::StrAppendFormat(&text, "%s points in %s, %s points/s", HumanCount(answer.evaluations()),
+                        HumanDuration(absl::Seconds(answer.elapsed_s())), HumanCount(rate));
+  if (answer.nan_points() > 0) {
+    absl::StrAppendFormat(&text, "; %d without a value, the first is point %d", answer.nan_points(),
+                          answer.first_nan());
+  }
+  return text + "\n";
+}
+
+nlohmann::ordered_json ToJson(const v1::MinimizeRequest& request,
+                              const v1::MinimizeAnswer& answer) {
+  const auto numbers = [](const auto& field) {
+    return nlohmann::ordered_json(std::vector<double>(field.begin(), field.end()));
+  };
+  nlohmann::ordered_json json;
+  json["goal"] = IsMaximum(request) ? "maximum" : "minimum";
+  if (!answer.top().empty()) {
+    json["value"] = answer.value();
+    json["point"] = numbers(answer.point());
+    json["at_edge"] = answer.at_edge();
+    json["curvature"] = numbers(answer.curvature());
+    if (!answer.deviation().empty()) json["deviation"] = numbers(answer.deviation());
+  }
+  json["top"] = nlohmann::ordered_json::array();
+  for (const v1::GridPoint& point : answer.top()) {
+    json["top"].push_back({{"index", point.index()},
+                           {"coordinates", numbers(point.coordinates())},
+                           {"value", point.value()}});
+  }
+  json["evaluations"] = answer.evaluations();
+  json["nan_points"] = answer.nan_points();
+  json["elapsed_s"] = answer.elapsed_s();
+  if (!answer.profile().empty()) json["profile"] = numbers(answer.profile());  // NaN: null
+  return json;
+}
+
+std::string ProfileCsv(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer) {
+  const std::string& name = request.axes(static_cast<int>(request.profile_axis())).name();
+  std::string csv = absl::StrCat(name, ",value\n");
+  for (int bin = 0; bin < answer.profile_size(); ++bin) {
+    absl::StrAppendFormat(&csv, "%.15g,", Middle(request, bin));
+    if (std::isfinite(answer.profile(bin)))
+      absl::StrAppendFormat(&csv, "%.15g", answer.profile(bin));
+    absl::StrAppend(&csv, "\n");
+  }
+  return csv;
+}
+
+std::string ProfileSvg(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer) {
+  const std::string& name = request.axes(static_cast<int>(request.profile_axis())).name();
+  Plot plot;
+  plot.title = IsMaximum(request) ? "Maximum on a grid" : "Minimum on a grid";
+  plot.subtitle = absl::StrFormat("%s points; %.9g at %s",
+                                  HumanCount(static_cast<double>(answer.evaluations())),
+                                  answer.value(), Point(request, answer.point()));
+  plot.x_label = name;
+  PlotPanel panel;
+  panel.y_label = IsMaximum(request) ? "greatest value" : "least value";
+  panel.linear = true;
+  PlotSeries series;
+  series.label = "profile";
+  series.markers = false;
+  for (int bin = 0; bin < answer.profile_size(); ++bin) {
+    if (std::isfinite(answer.profile(bin))) {
+      series.points.push_back({Middle(request, bin), answer.profile(bin), 0, 0});
+    }
+  }
+  panel.series.push_back(std::move(series));
+  PlotSeries best;
+  best.label = IsMaximum(request) ? "maximum" : "minimum";
+  best.line = false;
+  if (!answer.top().empty()) {
+    best.points.push_back(
+        {answer.point(static_cast<int>(request.profile_axis())), answer.value(), 0, 0});
+  }
+  panel.series.push_back(std::move(best));
+  plot.panels.push_back(std::move(panel));
+  return RenderSvg(plot);
+}
+
+}  // namespace baseband::ctl
