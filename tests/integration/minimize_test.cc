@@ -1,0 +1,316 @@
+// Minimize through the real server: answers, progress, cancellation, deadlines, refusals, company.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/server_process.h"
+#include "tests/support/traffic.h"
+
+namespace baseband::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr double kSchwefelArgmin = 420.9687463599820;
+
+class MinimizeTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto started = ServerProcess::Start({"--max_search_s=3600", "--max_searches=4"});
+    ASSERT_TRUE(started.ok()) << started.status();
+    server_ = started->release();
+    stub_ = Connect(server_->target()).release();
+  }
+  static void TearDownTestSuite() {
+    delete stub_;
+    if (server_ != nullptr) {
+      EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
+    }
+    delete server_;
+  }
+  void SetUp() override { ASSERT_NE(server_, nullptr); }
+
+  struct Outcome {
+    grpc::Status status;
+    v1::MinimizeAnswer answer;
+    int answers = 0;
+    std::vector<v1::MinimizeProgress> progress;
+  };
+  static Outcome Run(const v1::MinimizeRequest& request, grpc::ClientContext* context) {
+    Outcome outcome;
+    const auto reader = stub_->Minimize(context, request);
+    for (v1::MinimizeResponse response; reader->Read(&response);) {
+      if (response.has_answer()) {
+        ++outcome.answers;
+        outcome.answer = response.answer();
+      } else {
+        outcome.progress.push_back(response.progress());
+      }
+    }
+    outcome.status = reader->Finish();
+    return outcome;
+  }
+  static Outcome Run(const v1::MinimizeRequest& request) {
+    grpc::ClientContext context;
+    return Run(request, &context);
+  }
+  static std::string Refusal(const v1::MinimizeRequest& request) {
+    const Outcome outcome = Run(request);
+    EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+    EXPECT_EQ(outcome.answers, 0);
+    return outcome.status.error_message();
+  }
+
+  static ServerProcess* server_;
+  static v1::Baseband::Stub* stub_;
+};
+
+ServerProcess* MinimizeTest::server_ = nullptr;
+v1::Baseband::Stub* MinimizeTest::stub_ = nullptr;
+
+void AddAxis(double begin, double step, uint64_t count, v1::MinimizeRequest* request) {
+  v1::GridAxis& axis = *request->add_axes();
+  axis.set_begin(begin);
+  axis.set_step(step);
+  axis.set_count(count);
+}
+
+v1::MinimizeRequest Formula(const std::string& text, double begin, double step, uint64_t count) {
+  v1::MinimizeRequest request;
+  request.mutable_expression()->set_text(text);
+  AddAxis(begin, step, count, &request);
+  return request;
+}
+
+// Minutes of one core.
+v1::MinimizeRequest LongSearch() {
+  return Formula("sum(j, 1, 1000, sin(j * x))", 0, 1e-9, 100'000'000);
+}
+
+void Append(const std::vector<double>& numbers, std::string* payload) {
+  payload->append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
+}
+
+TEST_F(MinimizeTest, SchwefelAsFormulaAndBuiltInAreTheSame) {
+  v1::MinimizeRequest request =
+      Formula("418.9828872724339 - x * sin(sqrt(abs(x)))", -500, 0.001, 1'000'001);
+  const Outcome formula = Run(request);
+  ASSERT_TRUE(formula.status.ok()) << formula.status.error_message();
+  request.mutable_schwefel();
+  const Outcome built_in = Run(request);
+  ASSERT_TRUE(built_in.status.ok()) << built_in.status.error_message();
+
+  EXPECT_EQ(formula.answers, 1);
+  EXPECT_NEAR(formula.answer.point(0), kSchwefelArgmin, 0.0005);
+  EXPECT_EQ(formula.answer.top(0).index(), built_in.answer.top(0).index());
+  EXPECT_EQ(formula.answer.evaluations(), 1'000'001U);
+  EXPECT_FALSE(formula.answer.at_edge());
+}
+
+TEST_F(MinimizeTest, RefinementTopAndProfileOfTwoAxes) {
+  v1::MinimizeRequest request;
+  request.mutable_schwefel();
+  AddAxis(-500, 1.0, 1001, &request);
+  AddAxis(-500, 1.0, 1001, &request);
+  request.set_refinement(v1::REFINEMENT_BRENT);
+  request.set_top(3);
+  request.add_separation(30);
+  request.add_separation(30);
+  request.set_profile_axis(1);
+  request.set_profile_bins(11);
+  const Outcome outcome = Run(request);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+  const v1::MinimizeAnswer& answer = outcome.answer;
+  EXPECT_NEAR(answer.point(0), kSchwefelArgmin, 1e-5);
+  EXPECT_NEAR(answer.point(1), kSchwefelArgmin, 1e-5);
+  EXPECT_NEAR(answer.value(), 0.0, 1e-9);
+  EXPECT_GT(answer.curvature(0), 0.0);
+  // The best, then its two mirror-like neighbours, which are equal: the lower index first.
+  ASSERT_EQ(answer.top_size(), 3);
+  EXPECT_THAT(answer.top(0).coordinates(), ElementsAre(421, 421));
+  EXPECT_EQ(answer.top(1).value(), answer.top(2).value());
+  EXPECT_LT(answer.top(1).index(), answer.top(2).index());
+  ASSERT_EQ(answer.profile_size(), 11);
+  EXPECT_EQ(answer.profile(10), answer.top(0).value());
+}
+
+TEST_F(MinimizeTest, ArraysAndScalarsComeWithTheRequest) {
+  std::vector<double> decay;
+  for (int j = 0; j < 50; ++j) decay.push_back(2.5 * std::exp(-0.125 * j));
+  v1::MinimizeRequest request =
+      Formula("sum(j, 0, size(y) - 1, (y[j] - a * exp(-t * j))^2)", 0, 0.001, 1000);
+  request.mutable_axes(0)->set_name("t");
+  v1::NamedScalar& scalar = *request.mutable_expression()->add_scalars();
+  scalar.set_name("a");
+  scalar.set_value(2.5);
+  v1::NamedArray& array = *request.mutable_expression()->add_arrays();
+  array.set_name("y");
+  array.set_size(decay.size());
+  Append(decay, request.mutable_payload());
+  const Outcome outcome = Run(request);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+  EXPECT_EQ(outcome.answer.top(0).index(), 125U);
+  EXPECT_LT(outcome.answer.value(), 1e-20);
+}
+
+TEST_F(MinimizeTest, TheFrequencyOfASinusoidWithItsBound) {
+  std::vector<double> signal;
+  for (int n = 0; n < 1000; ++n) signal.push_back(std::sin(0.7 * n) + (n % 2 == 0 ? 0.01 : -0.01));
+  v1::MinimizeRequest request;
+  request.mutable_sinusoids()->set_num_samples(signal.size());
+  request.mutable_sinusoids()->set_sampling_interval_s(1e-3);
+  AddAxis(100, 0.01, 2000, &request);
+  request.set_refinement(v1::REFINEMENT_NEWTON);
+  Append(signal, request.mutable_payload());
+  const Outcome outcome = Run(request);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+  EXPECT_NEAR(outcome.answer.point(0), 700 / (2 * M_PI), 1e-3);
+  ASSERT_EQ(outcome.answer.deviation_size(), 1);
+  EXPECT_GT(outcome.answer.deviation(0), 0.0);
+  EXPECT_LT(outcome.answer.deviation(0), 1e-3);
+}
+
+TEST_F(MinimizeTest, PointsWithoutAValueAreCountedOrEndTheSearch) {
+  v1::MinimizeRequest request = Formula("sqrt(x) + 3", -2, 1, 10);
+  Outcome outcome = Run(request);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+  EXPECT_EQ(outcome.answer.nan_points(), 2U);
+  EXPECT_EQ(outcome.answer.top(0).index(), 2U);
+  request.set_nan_policy(v1::NAN_POLICY_FAIL);
+  outcome = Run(request);
+  EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_THAT(outcome.status.error_message(), HasSubstr("-2"));
+}
+
+TEST_F(MinimizeTest, ProgressGoesUpAndTheAnswerIsLast) {
+  v1::MinimizeRequest request = Formula("sum(j, 1, 200, sin(j * x))", 0, 1e-6, 1'000'000);
+  request.set_progress_interval_ms(10);
+  const Outcome outcome = Run(request);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+  ASSERT_FALSE(outcome.progress.empty());
+  uint64_t points = 0;
+  for (const v1::MinimizeProgress& progress : outcome.progress) {
+    EXPECT_GE(progress.points(), points);
+    EXPECT_EQ(progress.total_points(), 1'000'000U);
+    EXPECT_TRUE(progress.has_best());
+    points = progress.points();
+  }
+}
+
+TEST_F(MinimizeTest, ACancelledSearchLeavesItsPlaceToOthers) {
+  // Each would take one of four places for minutes.
+  for (int k = 0; k < 8; ++k) {
+    grpc::ClientContext context;
+    v1::MinimizeRequest request = LongSearch();
+    request.set_progress_interval_ms(10);
+    const auto reader = stub_->Minimize(&context, request);
+    v1::MinimizeResponse response;
+    ASSERT_TRUE(reader->Read(&response));
+    context.TryCancel();
+    EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_TRUE(Run(Formula("x", 0, 1, 10)).status.ok());
+}
+
+TEST_F(MinimizeTest, TheDeadlineIsHonouredAndWhatCannotMakeItIsRefusedAtOnce) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+  v1::MinimizeRequest request = LongSearch();
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome outcome = Run(request, &context);
+  EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(outcome.status.error_message(), HasSubstr("takes about"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(250));
+}
+
+TEST_F(MinimizeTest, ASearchOfHoursIsRefusedWithItsEstimate) {
+  v1::MinimizeRequest request = LongSearch();
+  request.mutable_axes(0)->set_count(uint64_t{1} << 40);
+  const Outcome outcome = Run(request);
+  EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(outcome.status.error_message(), HasSubstr("takes no search of more than 1h"));
+}
+
+TEST_F(MinimizeTest, ShortSearchesPassALongOne) {
+  grpc::ClientContext context;
+  const auto reader = stub_->Minimize(&context, LongSearch());
+  const auto begin = std::chrono::steady_clock::now();
+  for (int k = 0; k < 50; ++k) {
+    EXPECT_TRUE(Run(Formula("(x - 7)^2", 0, 1, 1000)).status.ok());
+  }
+  // Each would else wait for minutes.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  context.TryCancel();
+  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_F(MinimizeTest, ASearchTooManyIsToldSo) {
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::unique_ptr<grpc::ClientReader<v1::MinimizeResponse>>> readers;
+  v1::MinimizeRequest request = LongSearch();
+  request.set_progress_interval_ms(10);
+  for (int k = 0; k < 4; ++k) {
+    contexts.push_back(std::make_unique<grpc::ClientContext>());
+    readers.push_back(stub_->Minimize(contexts.back().get(), request));
+    v1::MinimizeResponse response;
+    ASSERT_TRUE(readers.back()->Read(&response));
+  }
+  const Outcome outcome = Run(Formula("x", 0, 1, 10));
+  EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(outcome.status.error_message(), HasSubstr("4 searches are open already"));
+  for (const auto& context : contexts) context->TryCancel();
+  for (const auto& reader : readers) (void)reader->Finish();
+}
+
+TEST_F(MinimizeTest, FormulasAreRefusedWithColumnAndWhatWasExpected) {
+  EXPECT_THAT(Refusal(Formula("sin(x", 0, 1, 10)), HasSubstr("column 6"));
+  EXPECT_THAT(Refusal(Formula("x + q", 0, 1, 10)), HasSubstr("q"));
+  EXPECT_THAT(Refusal(Formula("sum(j, 0, 3, y[j])", 0, 1, 10)), HasSubstr("y"));
+  EXPECT_THAT(Refusal(Formula(std::string(70000, '('), 0, 1, 10)), HasSubstr("expression"));
+}
+
+TEST_F(MinimizeTest, NumbersOutOfRangeAreRefusedByName) {
+  v1::MinimizeRequest request = Formula("x", 0, 1, 10);
+  request.clear_axes();
+  EXPECT_THAT(Refusal(request), HasSubstr("the number of axes 0 is not in [1, 4]"));
+  EXPECT_THAT(Refusal(Formula("x", 0, 1, 0)), HasSubstr("axes[0].count"));
+  EXPECT_THAT(Refusal(Formula("x", 0, 0, 2)), HasSubstr("axes[0].step"));
+  EXPECT_THAT(Refusal(Formula("x", std::numeric_limits<double>::quiet_NaN(), 1, 2)),
+              HasSubstr("axes[0].begin"));
+  EXPECT_THAT(Refusal(Formula("x", 0, 1, ~uint64_t{0})), HasSubstr("points"));
+  request = Formula("x", 0, 1, 10);
+  request.set_payload("12345678");
+  EXPECT_THAT(Refusal(request), HasSubstr("payload has 8 bytes"));
+  request = Formula("x", 0, 1, 10);
+  request.set_top(65);
+  EXPECT_THAT(Refusal(request), HasSubstr("top 65 is not in"));
+  request = Formula("x", 0, 1, 10);
+  request.add_separation(1);
+  request.add_separation(1);
+  EXPECT_THAT(Refusal(request), HasSubstr("separation has 2 numbers for 1 axes"));
+  request = Formula("x", 0, 1, 10);
+  request.set_progress_interval_ms(5);
+  EXPECT_THAT(Refusal(request), HasSubstr("progress_interval_ms 5"));
+  request = Formula("x", 0, 1, 10);
+  request.set_first_point(10);
+  EXPECT_THAT(Refusal(request), HasSubstr("first"));
+  request = Formula("x", 0, 1, 10);
+  request.set_goal(static_cast<v1::SearchGoal>(7));
+  EXPECT_THAT(Refusal(request), HasSubstr("goal 7 is not in [0, 2]"));
+  request.clear_expression();
+  EXPECT_THAT(Refusal(request), HasSubstr("functional is not set"));
+  request.mutable_sinusoids()->set_num_samples(3);
+  EXPECT_THAT(Refusal(request), HasSubstr("sinusoids.num_samples 3"));
+}
+
+}  // namespace
+}  // namespace baseband::testing

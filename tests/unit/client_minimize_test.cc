@@ -1,0 +1,154 @@
+// From the flags of `minimize` to its request, and from the answer to what people read.
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/ctl/minimize_flags.h"
+#include "client/ctl/minimize_report.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::ctl {
+namespace {
+
+using ::baseband::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string FileWith(const std::string& name, const std::string& contents) {
+  const std::string path =
+      absl::StrCat(::testing::TempDir(), "/client_minimize_test.", getpid(), ".", name);
+  std::ofstream(path, std::ios::binary) << contents;
+  return path;
+}
+
+std::string AxisText(const std::string& text) {
+  const auto axis = ParseAxis(text);
+  if (!axis.ok()) return std::string(axis.status().message());
+  return absl::StrCat(axis->name(), " ", axis->begin(), " ", axis->step(), " ", axis->count());
+}
+
+TEST(ParseAxisTest, BothEndsBelongToIt) {
+  EXPECT_EQ(AxisText("x=0:0.1:1"), "x 0 0.1 11");
+  EXPECT_EQ(AxisText("x=0:0.3:1"), "x 0 0.3 4");
+  EXPECT_EQ(AxisText("f=465k:-0.5:464.9k"), "f 465000 -0.5 201");
+  EXPECT_EQ(AxisText("x=5:1:5"), "x 5 1 1");
+}
+
+TEST(ParseAxisTest, OrItsPointsAreCounted) {
+  EXPECT_EQ(AxisText("t=-1:0.5*1M"), "t -1 0.5 1000000");
+  EXPECT_EQ(AxisText("t=7:0*1"), "t 7 0 1");
+}
+
+TEST(ParseAxisTest, WhatIsWrongIsQuoted) {
+  EXPECT_THAT(AxisText("0:1:2"), HasSubstr("'0:1:2' is not NAME=.."));
+  EXPECT_THAT(AxisText("x=0:1"), HasSubstr("not BEGIN:STEP:END"));
+  EXPECT_THAT(AxisText("x=0:one:2"), HasSubstr("'one'"));
+  EXPECT_THAT(AxisText("x=0:1:-2"), HasSubstr("no step of STEP leads from BEGIN to END"));
+  EXPECT_THAT(AxisText("x=0:0:2"), HasSubstr("no step of STEP"));
+  EXPECT_THAT(AxisText("x=0:1*0"), HasSubstr("COUNT is not in"));
+}
+
+TEST(ReadNumbersTest, TextAndRaw) {
+  EXPECT_THAT(*ReadNumbers(FileWith("a.txt", "1, 2.5\n# no\n-3e2;4 # five\n")),
+              ElementsAre(1, 2.5, -300, 4));
+  const float numbers[] = {1.5F, -2.0F};
+  EXPECT_THAT(*ReadNumbers(FileWith("a.f32", {reinterpret_cast<const char*>(numbers), 8})),
+              ElementsAre(1.5, -2));
+  EXPECT_THAT(ReadNumbers(FileWith("b.txt", "1\n2 x")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: 'x'")));
+}
+
+TEST(ToMinimizeRequestTest, AFormulaWithItsNumbers) {
+  MinimizeFlags flags;
+  flags.expression = "sum(j, 0, 1, y[j]) * k + x";
+  flags.axes = {"x=0:1:9"};
+  flags.scalars = {"k=2k"};
+  flags.arrays = {"y=" + FileWith("y.txt", "3 4")};
+  flags.profile = "x";
+  flags.refinement = "brent";
+  flags.separation = {5};
+  const auto request = ToMinimizeRequest(flags);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->expression().scalars(0).value(), 2000);
+  EXPECT_EQ(request->expression().arrays(0).size(), 2U);
+  double payload[2];
+  ASSERT_EQ(request->payload().size(), sizeof(payload));
+  std::memcpy(payload, request->payload().data(), sizeof(payload));
+  EXPECT_THAT(payload, ElementsAre(3, 4));
+  EXPECT_EQ(request->profile_bins(), 10U);
+  EXPECT_EQ(request->refinement(), v1::REFINEMENT_BRENT);
+  EXPECT_THAT(request->separation(), ElementsAre(5));
+}
+
+TEST(ToMinimizeRequestTest, WhatCannotBeMeantIsRefused) {
+  const auto refusal = [](const MinimizeFlags& flags) {
+    const auto request = ToMinimizeRequest(flags);
+    EXPECT_FALSE(request.ok());
+    return std::string(request.status().message());
+  };
+  MinimizeFlags flags;
+  flags.axes = {"x=0:1:9"};
+  EXPECT_THAT(refusal(flags), HasSubstr("either an EXPRESSION or --builtin"));
+  flags.builtin = "sinusoids";
+  EXPECT_THAT(refusal(flags), HasSubstr("--signal"));
+  flags.signal = FileWith("s.txt", "1 2 3 4");
+  flags.columns = {FileWith("c.txt", "1 2 3")};
+  EXPECT_THAT(refusal(flags), HasSubstr("has 3 numbers"));
+  flags.columns.clear();
+  flags.profile = "y";
+  EXPECT_THAT(refusal(flags), HasSubstr("no --axis is called y"));
+  flags.expression = "x";
+  EXPECT_THAT(refusal(flags), HasSubstr("either"));
+}
+
+v1::MinimizeRequest Request() {
+  MinimizeFlags flags;
+  flags.expression = "x^2";
+  flags.axes = {"x=-4:1:4"};
+  flags.profile = "x:3";
+  return *ToMinimizeRequest(flags);
+}
+
+v1::MinimizeAnswer Answer() {
+  v1::MinimizeAnswer answer;
+  for (const int index : {4, 3}) {
+    v1::GridPoint& point = *answer.add_top();
+    point.set_index(static_cast<uint64_t>(index));
+    point.add_coordinates(index - 4);
+    point.set_value((index - 4) * (index - 4));
+  }
+  answer.add_point(0.25);
+  answer.set_value(0.0625);
+  answer.set_at_edge(true);
+  answer.set_evaluations(9);
+  answer.set_nan_points(2);
+  answer.set_first_nan(7);
+  answer.set_elapsed_s(0.001);
+  for (const double value : {4.0, 0.0, std::nan("")}) answer.add_profile(value);
+  return answer;
+}
+
+TEST(MinimizeReportTest, TextSaysWhereHowSureAndWhatElse) {
+  EXPECT_THAT(
+      ToText(Request(), Answer()),
+      AllOf(StartsWith("Minimum 0.0625 at x = 0.25\n"), HasSubstr("end of an axis"),
+            HasSubstr(" 2. 1 at x = -1"), HasSubstr("2 without a value"), HasSubstr("point 7")));
+  EXPECT_THAT(ToText(Request(), v1::MinimizeAnswer()), HasSubstr("No point of the grid"));
+}
+
+TEST(MinimizeReportTest, JsonCsvAndPicture) {
+  EXPECT_EQ(ToJson(Request(), Answer())["top"][1]["index"], 3);
+  EXPECT_EQ(ProfileCsv(Request(), Answer()), "x,value\n-3,4\n0,0\n3,\n");
+  EXPECT_THAT(ProfileSvg(Request(), Answer()), StartsWith("<svg"));
+}
+
+}  // namespace
+}  // namespace baseband::ctl
