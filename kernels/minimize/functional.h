@@ -31,6 +31,8 @@ struct Run {
   T* values = nullptr;  // [count]
 };
 inline constexpr size_t kMaxRun = 1024;
+// Vectors are written whole: arrays of the CPU device have so many elements more than what is said.
+inline constexpr size_t kVectorPadding = 64;
 
 class CpuWorkspace;
 
@@ -48,8 +50,8 @@ class Functional {
   virtual ~Functional() = default;
 
   virtual FunctionalKind kind() const = 0;
-  // InvalidArgument where the functional has no meaning on `grid`.
-  virtual absl::Status CheckGrid(const Grid& grid) const = 0;
+  // InvalidArgument where the functional has no meaning on `grid`, or not that method.
+  virtual absl::Status Check(const Grid& grid, Method method) const = 0;
   // Arithmetic operations a point, special functions at their weight: what pieces are cut by.
   virtual double Cost(const Grid& grid, Method method) const = 0;
 

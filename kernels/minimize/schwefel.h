@@ -10,8 +10,9 @@ namespace baseband::minimize {
 
 inline constexpr double kSchwefelConstant = 418.9828872724339;
 
-// Of as many dimensions as the grid has axes.
-FunctionalPtr MakeSchwefel();
+// Of 1 .. kMaxAxes dimensions. Computed from the left, each product fused with its subtraction: as
+// the same expression (expression.h) is.
+FunctionalPtr MakeSchwefel(int num_axes);
 
 }  // namespace baseband::minimize
 

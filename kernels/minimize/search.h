@@ -87,12 +87,12 @@ class Search {
   };
 
   void Choose();
+  BlockResult& TileOf(int64_t index);
   bool IsExcluded(int64_t index) const;
   bool IsCovered(int64_t first, int64_t last) const;
 
   ProblemPtr problem_;
   int64_t piece_points_ = 1;
-  int64_t piece_blocks_ = 1;
   bool done_ = false;
 
   int64_t handed_out_ = 0;  // points
@@ -107,8 +107,9 @@ class Search {
   std::priority_queue<BlockResult, std::vector<BlockResult>, Worse> queue_;
   std::vector<Peak> chosen_;
   std::shared_ptr<const std::vector<int64_t>> excluded_;
-  std::vector<Piece> again_;  // to be handed out
-  int64_t outstanding_ = 0;   // of those handed out again
+  std::vector<Piece> re_evaluated_;  // whole tiles, some limits' worth
+  std::vector<Piece> again_;         // what is left of them to be handed out
+  int64_t outstanding_ = 0;          // their points that did not come back
 };
 
 }  // namespace baseband::minimize
