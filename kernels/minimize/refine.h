@@ -1,0 +1,15 @@
+// From the best point of a grid to the answer. Internal to minimize/.
+#ifndef BASEBAND_KERNELS_MINIMIZE_REFINE_H_
+#define BASEBAND_KERNELS_MINIMIZE_REFINE_H_
+
+#include "kernels/minimize/search.h"
+
+namespace baseband::minimize {
+
+// answer->top has a point: fills in what follows of it. A refinement that finds nothing better than
+// the grid's point leaves it there.
+void Refine(const Problem& problem, Answer* answer);
+
+}  // namespace baseband::minimize
+
+#endif  // BASEBAND_KERNELS_MINIMIZE_REFINE_H_

@@ -1,0 +1,40 @@
+// Separable least squares: how far a signal is from known columns plus sinusoids of unknown
+// frequencies, all amplitudes free.
+//
+//   J(f) = Q - r' R^-1 r = min over a of |y - H(f) a|^2,   Q = y'y, r = H'y, R = H'H
+//
+// A real signal's H has the fixed columns and, for each axis of the grid, cos and sin of
+// 2 pi f Ts n, n = 0 .. N - 1: with one axis and two columns, the functional of papers/
+// grid-minimisation. A complex signal's has one exp(j 2 pi f Ts n) an axis, and ' conjugates.
+// Columns that depend on others to within rounding (a cos and sin at 0 Hz) count once.
+#ifndef BASEBAND_KERNELS_MINIMIZE_SINUSOIDS_H_
+#define BASEBAND_KERNELS_MINIMIZE_SINUSOIDS_H_
+
+#include <complex>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "kernels/minimize/functional.h"
+
+namespace baseband::minimize {
+
+inline constexpr int kMaxFixedColumns = 8;
+inline constexpr int kMaxSinusoids = 3;
+inline constexpr int64_t kMinSamples = 4;
+inline constexpr int64_t kMaxSamples = int64_t{1} << 20;
+
+// The observation. Real ones have no imaginary parts anywhere.
+struct Observation {
+  double sampling_interval_s = 1.0;  // Ts, above 0
+  bool is_complex = false;
+  std::vector<std::complex<double>> signal;                // y: kMinSamples .. kMaxSamples
+  std::vector<std::vector<std::complex<double>>> columns;  // 0 .. kMaxFixedColumns, each of N
+};
+
+// One axis a sinusoid: its frequency in Hz. InvalidArgument names what is out of range: sizes, or a
+// sample that is not finite.
+absl::StatusOr<FunctionalPtr> MakeSinusoids(Observation observation);
+
+}  // namespace baseband::minimize
+
+#endif  // BASEBAND_KERNELS_MINIMIZE_SINUSOIDS_H_

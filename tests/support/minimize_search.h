@@ -1,0 +1,87 @@
+// Searches run to their end, and the signals that they are run on.
+#ifndef BASEBAND_TESTS_SUPPORT_MINIMIZE_SEARCH_H_
+#define BASEBAND_TESTS_SUPPORT_MINIMIZE_SEARCH_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/minimize/minimize_cpu.h"
+#include "kernels/minimize/search.h"
+#include "kernels/minimize/sinusoids.h"
+
+namespace baseband::testing {
+
+inline minimize::Grid MakeGrid(const std::vector<minimize::Axis>& axes) {
+  auto grid = minimize::Grid::Create(axes);
+  EXPECT_TRUE(grid.ok()) << grid.status();
+  return *grid;
+}
+
+inline minimize::ProblemPtr MakeProblem(minimize::Settings settings) {
+  auto problem = minimize::Problem::Create(std::move(settings));
+  EXPECT_TRUE(problem.ok()) << problem.status();
+  return *problem;
+}
+
+// Hands the pieces that `search` has to `evaluate`, (piece, output), in an order drawn from `seed`.
+template <typename Evaluate>
+void RunSearch(minimize::Search* search, Evaluate evaluate, uint32_t seed = 0) {
+  std::mt19937 random(seed);
+  std::vector<minimize::Piece> waiting;
+  while (!search->done()) {
+    while (auto piece = search->Next()) {
+      waiting.push_back(*piece);
+      if (waiting.size() == 64) break;
+    }
+    ASSERT_FALSE(waiting.empty()) << "neither done nor anything to do";
+    std::shuffle(waiting.begin(), waiting.end(), random);
+    std::vector<uint64_t> output(
+        static_cast<size_t>(OutputBytes(search->problem(), waiting.back())) / 8);
+    evaluate(waiting.back(), reinterpret_cast<uint8_t*>(output.data()));
+    search->Add(waiting.back(), reinterpret_cast<const uint8_t*>(output.data()));
+    waiting.pop_back();
+  }
+}
+
+inline minimize::Answer SearchOnCpu(const minimize::ProblemPtr& problem,
+                                    minimize::PieceLimits limits = {}, uint32_t seed = 0) {
+  auto search = minimize::Search::Create(problem, limits);
+  EXPECT_TRUE(search.ok()) << search.status();
+  RunSearch(
+      &*search,
+      [&](const minimize::Piece& piece, uint8_t* output) {
+        EvaluatePieceOnCpu(*problem, piece, &minimize::CpuWorkspace::OfThisThread(), output);
+      },
+      seed);
+  auto answer = search->Finish();
+  EXPECT_TRUE(answer.ok()) << answer.status();
+  return answer.ok() ? *answer : minimize::Answer();
+}
+
+// The paper's signal (papers/grid-minimisation): the code word 0xC44B at 465 kHz as the known
+// columns, and sin(2 pi 467321.36 Hz t) as what is observed.
+inline constexpr double kPaperFrequency = 467321.36;
+inline minimize::Observation PaperObservation() {
+  constexpr size_t kSamplesPerBit = 150;
+  constexpr double kTwoPi = 6.283185307179586476925;
+  minimize::Observation observation;
+  observation.sampling_interval_s = 2e-7;
+  observation.columns.resize(2);
+  for (size_t n = 0; n < 16 * kSamplesPerBit; ++n) {
+    const double t = static_cast<double>(n) * 2e-7;
+    const double sign = (0xC44B >> (15 - n / kSamplesPerBit) & 1) != 0 ? 1.0 : -1.0;
+    observation.columns[0].emplace_back(sign * std::cos(kTwoPi * 465000.0 * t));
+    observation.columns[1].emplace_back(sign * std::sin(kTwoPi * 465000.0 * t));
+    observation.signal.emplace_back(std::sin(kTwoPi * kPaperFrequency * t));
+  }
+  return observation;
+}
+
+}  // namespace baseband::testing
+
+#endif  // BASEBAND_TESTS_SUPPORT_MINIMIZE_SEARCH_H_
