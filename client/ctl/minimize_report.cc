@@ -40,7 +40,8 @@ double Middle(const v1::MinimizeRequest& request, int bin) {
 
 std::string ToText(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer) {
   const char* const goal = IsMaximum(request) ? "Maximum" : "Minimum";
-  const double rate = static_cast<double>(answer.evaluations()) / answer.elapsed_s();
+  const auto evaluations = static_cast<double>(answer.evaluations());
+  const double rate = evaluations / answer.elapsed_s();
   std::string text;
   if (answer.top().empty()) {
     absl::StrAppend(&text, "No point of the grid has a value.\n");
@@ -64,7 +65,7 @@ std::string ToText(const v1::MinimizeRequest& request, const v1::MinimizeAnswer&
                             Point(request, answer.top(k).coordinates()));
     }
   }
-  absl::StrAppendFormat(&text, "%s points in %s, %s points/s", HumanCount(answer.evaluations()),
+  absl::StrAppendFormat(&text, "%s points in %s, %s points/s", HumanCount(evaluations),
                         HumanDuration(absl::Seconds(answer.elapsed_s())), HumanCount(rate));
   if (answer.nan_points() > 0) {
     absl::StrAppendFormat(&text, "; %d without a value, the first is point %d", answer.nan_points(),
