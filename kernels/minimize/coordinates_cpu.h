@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "kernels/minimize/grid.h"
-#include "kernels/minimize/kernels_cpu.h"
+#include "kernels/minimize/search_kernels_cpu.h"
 #include "kernels/minimize/workspace_cpu.h"
 
 namespace baseband::minimize {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/minimize/kernels_cpu.h"
+#include "kernels/minimize/search_kernels_cpu.h"
 #include "kernels/minimize/sinusoids_data.h"
 #include "kernels/minimize/sinusoids_math.h"
 #include "kernels/minimize/workspace_cpu.h"

@@ -1,8 +1,8 @@
 // The inner loops of the CPU device, compiled for several instruction sets; the best one is chosen
 // at run time. Arrays of points are aligned to 64 bytes and read and written as whole vectors: past
 // `count` they have kVectorPadding elements that may be anything.
-#ifndef BASEBAND_KERNELS_MINIMIZE_KERNELS_CPU_H_
-#define BASEBAND_KERNELS_MINIMIZE_KERNELS_CPU_H_
+#ifndef BASEBAND_KERNELS_MINIMIZE_SEARCH_KERNELS_CPU_H_
+#define BASEBAND_KERNELS_MINIMIZE_SEARCH_KERNELS_CPU_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -59,4 +59,4 @@ const CellKernels& CellKernelsOfThisProcessor();
 
 }  // namespace baseband::minimize
 
-#endif  // BASEBAND_KERNELS_MINIMIZE_KERNELS_CPU_H_
+#endif  // BASEBAND_KERNELS_MINIMIZE_SEARCH_KERNELS_CPU_H_

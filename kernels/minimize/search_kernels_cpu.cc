@@ -1,4 +1,4 @@
-#include "kernels/minimize/kernels_cpu.h"
+#include "kernels/minimize/search_kernels_cpu.h"
 
 #include <cmath>
 #include <limits>
@@ -9,7 +9,7 @@
 #define HWY_BROKEN_EMU128 0
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/minimize/kernels_cpu.cc"
+#define HWY_TARGET_INCLUDE "kernels/minimize/search_kernels_cpu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/minimize/correlate_cpu-inl.h"
