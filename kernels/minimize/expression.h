@@ -14,8 +14,9 @@
 //   size(a)                     the number of a's elements
 //
 // Types: a number is real or an integer (whole literals, indices of sums, size(a), and + - * of
-// them), a comparison gives a condition. An integer is taken as a real wherever it is no bound and
-// no index; 3 / 2 is 1.5. A condition is never a number, nor a number a condition.
+// them, none of their constants above kMaxIndex), a comparison gives a condition. An integer is
+// taken as a real wherever it is no bound and no index; 3 / 2 is 1.5. A condition is never a
+// number, nor a number a condition.
 //
 // Meaning. Real operations are those of IEEE 754 in the precision of the evaluation, without traps:
 // 1 / 0 is an infinity, 0 / 0 is NaN. The tree is rewritten, and this is its definition, on both
@@ -52,7 +53,7 @@ inline constexpr int kMaxScalars = 256;    //
 inline constexpr int kMaxArrays = 16;      //
 inline constexpr int kMaxSumDepth = 3;     //
 inline constexpr int64_t kMaxArrayElements = int64_t{1} << 22;  // of all arrays together
-inline constexpr int64_t kMaxIndex = int64_t{1} << 40;          // of an integer's magnitude
+inline constexpr int64_t kMaxIndex = int64_t{1} << 30;          // see below
 inline constexpr double kMaxOperations = 1e8;                   // of cost()
 
 // What an expression may refer to; all names differ from each other and from the language's own.
