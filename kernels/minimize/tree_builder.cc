@@ -87,7 +87,11 @@ int TreeBuilder::Element(int array, const OpenIndex& index) {
 int TreeBuilder::Make(Op op, int a, int b, int c) {
   const int simplified = Simplified(op, a, b, c);
   if (simplified >= 0) return simplified;
-  if (IsCommutative(op) && a > b) std::swap(a, b);
+  // What belongs to an inner sum first: so the order in equal sums is the same.
+  if (IsCommutative(op) &&
+      std::make_pair(-Innermost(At(a).sums), a) > std::make_pair(-Innermost(At(b).sums), b)) {
+    std::swap(a, b);
+  }
   Node node;
   node.op = op;
   node.is_condition = IsCondition(op);
