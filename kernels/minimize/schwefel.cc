@@ -45,7 +45,7 @@ class Schwefel final : public Functional {
   template <typename T>
   void EvaluateAs(const Run<T>& run, CpuWorkspace* workspace) const {
     const auto x = RunCoordinates<T>(*run.grid, run.first, run.count, workspace);
-    KernelsOfThisProcessor<T>().schwefel(x.data(), num_axes_, run.count, run.values);
+    SearchKernelsOfThisProcessor<T>().schwefel(x.data(), num_axes_, run.count, run.values);
   }
 
   int num_axes_;

@@ -34,11 +34,10 @@ __global__ void __launch_bounds__(kSearchThreads) SchwefelKernel(SearchTask task
 }
 
 using Kernel = void (*)(SearchTask);
-constexpr Kernel kKernels[2][kMaxAxes] = {
-    {SchwefelKernel<float, 1>, SchwefelKernel<float, 2>, SchwefelKernel<float, 3>,
-     SchwefelKernel<float, 4>},
-    {SchwefelKernel<double, 1>, SchwefelKernel<double, 2>, SchwefelKernel<double, 3>,
-     SchwefelKernel<double, 4>}};
+constexpr Kernel kKernels[2][kMaxAxes] = {{SchwefelKernel<float, 1>, SchwefelKernel<float, 2>,
+                                           SchwefelKernel<float, 3>, SchwefelKernel<float, 4>},
+                                          {SchwefelKernel<double, 1>, SchwefelKernel<double, 2>,
+                                           SchwefelKernel<double, 3>, SchwefelKernel<double, 4>}};
 
 }  // namespace
 

@@ -46,8 +46,8 @@ struct SearchTask {
 template <int kAxes>
 struct SearchPoint {
   long long index;
-  double last;                // index on the last axis, exact
-  long long upper[kAxes];     // indices on the others; the last element is not used
+  double last;             // index on the last axis, exact
+  long long upper[kAxes];  // indices on the others; the last element is not used
   double x[kAxes];
 
   SearchPoint() = default;

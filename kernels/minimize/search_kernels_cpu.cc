@@ -13,6 +13,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/minimize/correlate_cpu-inl.h"
+#include "kernels/minimize/trigonometry_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace baseband::minimize {
@@ -67,26 +68,16 @@ Least<T> FindLeast(bool is_maximum, T* values, size_t count) {
   return {hn::GetLane(hn::MinOfLanes(d, least)), !hn::AllFalse(d, nan)};
 }
 
-// Up to here the vectors' sine holds its bound (Highway's math library).
-constexpr double kMaxVectorSine = 39000.0;
-
 template <typename T>
 void Schwefel(const T* const* x, int num_axes, size_t count, T* values) {
   const hn::ScalableTag<T> d;
-  const auto limit = hn::Set(d, static_cast<T>(kMaxVectorSine));
   const auto constant = hn::Set(d, static_cast<T>(num_axes * kSchwefelConstant));
   for (size_t i = 0; i < count; i += hn::Lanes(d)) {
     auto value = constant;
     for (int k = 0; k < num_axes; ++k) {
       const auto at = hn::Load(d, x[k] + i);
       const auto root = hn::Sqrt(hn::Abs(at));
-      auto sine = hn::Sin(d, root);
-      if (HWY_UNLIKELY(!hn::AllTrue(d, hn::Le(root, limit)))) {
-        HWY_ALIGN T lanes[hn::MaxLanes(d)];
-        hn::Store(root, d, lanes);
-        for (size_t lane = 0; lane < hn::Lanes(d); ++lane) lanes[lane] = std::sin(lanes[lane]);
-        sine = hn::Load(d, lanes);
-      }
+      const auto sine = SinOp::Apply(d, root);
       value = hn::NegMulAdd(at, sine, value);
     }
     hn::Store(value, d, values + i);
@@ -122,11 +113,11 @@ HWY_EXPORT(DoubleKernels);
 HWY_EXPORT(KernelsOfCells);
 
 template <>
-const CpuKernels<float>& KernelsOfThisProcessor<float>() {
+const CpuKernels<float>& SearchKernelsOfThisProcessor<float>() {
   return *HWY_DYNAMIC_DISPATCH(FloatKernels)();
 }
 template <>
-const CpuKernels<double>& KernelsOfThisProcessor<double>() {
+const CpuKernels<double>& SearchKernelsOfThisProcessor<double>() {
   return *HWY_DYNAMIC_DISPATCH(DoubleKernels)();
 }
 const CellKernels& CellKernelsOfThisProcessor() { return *HWY_DYNAMIC_DISPATCH(KernelsOfCells)(); }

@@ -44,7 +44,7 @@ struct CpuKernels {
   void (*correlate)(const CorrelateTask<T>& task);
 };
 template <typename T>
-const CpuKernels<T>& KernelsOfThisProcessor();
+const CpuKernels<T>& SearchKernelsOfThisProcessor();
 
 struct CellKernels {
   // The polynomials of one cell around `turns` cycles per sample: coefficients[r][k][re, im].

@@ -35,26 +35,44 @@ __device__ __forceinline__ void SineAndCosine(double turns, double* sine, double
 // As many of a sample's values as a thread reads at once.
 template <typename T, int kCount>
 __device__ __forceinline__ void LoadSample(const T* from, T* to) {
-  constexpr int kWide = 16 / sizeof(T);
-  static_assert(kCount % kWide == 0 || kCount == 1, "the image is padded");
-  if (kCount == 1) {
+  if constexpr (kCount == 1) {
     to[0] = __ldg(from);
-    return;
-  }
+  } else {
+    constexpr int kWide = 16 / sizeof(T);
+    static_assert(kCount % kWide == 0, "the image is padded");
 #pragma unroll
-  for (int i = 0; i < kCount / kWide; ++i) {
-    const float4 wide = __ldg(reinterpret_cast<const float4*>(from) + i);
-    const T* const parts = reinterpret_cast<const T*>(&wide);
+    for (int i = 0; i < kCount / kWide; ++i) {
+      const float4 wide = __ldg(reinterpret_cast<const float4*>(from) + i);
+      const T* const parts = reinterpret_cast<const T*>(&wide);
 #pragma unroll
-    for (int k = 0; k < kWide; ++k) to[i * kWide + k] = parts[k];
+      for (int k = 0; k < kWide; ++k) to[i * kWide + k] = parts[k];
+    }
   }
 }
 
-// Rows of the image a sample: padded to whole 16-byte words.
+// Values of the image a sample: padded to whole 16-byte words.
+template <typename T, int kRows>
+constexpr int kPaddedRows = kRows == 1 ? 1
+                                       : (kRows + 16 / int{sizeof(T)} - 1) / (16 / int{sizeof(T)}) *
+                                             (16 / int{sizeof(T)});
 template <typename T>
-constexpr int Padded(int rows) {
-  constexpr int kWide = 16 / static_cast<int>(sizeof(T));
+int PaddedRows(int rows) {
+  constexpr int kWide = 16 / int{sizeof(T)};
   return rows == 1 ? 1 : (rows + kWide - 1) / kWide * kWide;
+}
+
+template <int kRows, typename Real>
+__device__ __forceinline__ Real ValueOf(const SinusoidsTask& task, double turns, const Real* c,
+                                        const Real* s) {
+  const auto size = static_cast<double>(task.num_samples);
+  if constexpr (kRows % 2 == 0) {
+    if (task.is_complex) {
+      return ResidualOf<Real>(true, kRows / 2 - 1, static_cast<Real>(size),
+                              static_cast<Real>(task.energy), Real(0), c, s, 1);
+    }
+  }
+  return ResidualOf<Real>(false, kRows - 1, static_cast<Real>(size), static_cast<Real>(task.energy),
+                          static_cast<Real>(Dirichlet(size, turns)), c, s, 1);
 }
 
 // Phasors turn by products for so many samples.
@@ -97,7 +115,7 @@ struct Hoisted {
       }
       const int end = min(begin + kPhasorBlock, task.num_samples);
       for (int n = begin; n < end; ++n) {
-        constexpr int kPadded = Padded<Real>(kRows);
+        constexpr int kPadded = kPaddedRows<Real, kRows>;
         Real x[kPadded];
         LoadSample<Real, kPadded>(samples + static_cast<size_t>(n) * kPadded, x);
 #pragma unroll
@@ -114,19 +132,7 @@ struct Hoisted {
       }
     }
 #pragma unroll
-    for (int u = 0; u < kPoints; ++u) values[u] = Value<kRows>(turns[u], c[u], s[u]);
-  }
-
-  template <int kMany>
-  __device__ __forceinline__ Real Value(double turns, const Real* c, const Real* s) const {
-    const auto size = static_cast<double>(task.num_samples);
-    if (kMany >= 2 && kMany % 2 == 0 && task.is_complex) {
-      return ResidualOf<Real>(true, kMany / 2 - 1, static_cast<Real>(size),
-                              static_cast<Real>(task.energy), Real(0), c, s, 1);
-    }
-    return ResidualOf<Real>(false, kMany - 1, static_cast<Real>(size),
-                            static_cast<Real>(task.energy),
-                            static_cast<Real>(Dirichlet(size, turns)), c, s, 1);
+    for (int u = 0; u < kPoints; ++u) values[u] = ValueOf<kRows>(task, turns[u], c[u], s[u]);
   }
 };
 
@@ -149,7 +155,7 @@ struct Literal {
 
   __device__ __forceinline__ void operator()(const SearchPoint<1>* point, Real* value) const {
     constexpr int kColumns = kFixed + 2;
-    constexpr int kPadded = Padded<Real>(kFixed + 1);
+    constexpr int kPadded = kPaddedRows<Real, kFixed + 1>;
     const Real* const samples = static_cast<const Real*>(task.samples);
     const double exact = point->x[0] * task.sampling_interval_s;
     const auto turns = static_cast<Real>(exact);
@@ -194,13 +200,11 @@ struct InCells {
   using Real = T;
   static constexpr int kAxes = 1;
   static constexpr int kPoints = 1;
-  Hoisted<double, kRows, 1> hoisted;
+  SinusoidsTask task;
 
   __device__ __forceinline__ void operator()(const SearchPoint<1>* point, Real* value) const {
-    const SinusoidsTask& task = hoisted.task;
     const long long cell = point->index >> task.log2_points;
-    const double within =
-        static_cast<double>(point->index - (cell << task.log2_points));
+    const double within = static_cast<double>(point->index - (cell << task.log2_points));
     const double half = 0.5 * static_cast<double>((1ll << task.log2_points) - 1);
     const double x = task.scale * (within - half);
     const double2* const from =
@@ -222,8 +226,7 @@ struct InCells {
       c[r] = re;
       s[r] = -im;
     }
-    *value = static_cast<Real>(
-        hoisted.template Value<kRows>(point->x[0] * task.sampling_interval_s, c, s));
+    *value = static_cast<Real>(ValueOf<kRows>(task, point->x[0] * task.sampling_interval_s, c, s));
   }
 };
 
@@ -231,8 +234,8 @@ constexpr int kExpandThreads = 256;
 
 // The coefficients of one row in one cell; blockIdx.x is the cell, blockIdx.y the row.
 __global__ void __launch_bounds__(kExpandThreads) ExpandKernel(SinusoidsTask task, double2* out) {
-  const double* const row = static_cast<const double*>(task.samples) +
-                            static_cast<size_t>(blockIdx.y) * task.num_samples;
+  const double* const row =
+      static_cast<const double*>(task.samples) + static_cast<size_t>(blockIdx.y) * task.num_samples;
   const double first = static_cast<double>((task.first_cell + blockIdx.x) << task.log2_points);
   const double centre = first + 0.5 * static_cast<double>((1ll << task.log2_points) - 1);
   const double turns = __fma_rn(centre, task.step, task.begin) * task.sampling_interval_s;
@@ -325,10 +328,10 @@ struct Launcher {
     return Launch(Hoisted<T, 18, 1>{task});
   }
   absl::Status ByCells(int rows) const {
-    if (rows == 1) return Launch(InCells<T, 1>{{task}});
-    if (rows == 3) return Launch(InCells<T, 3>{{task}});
-    if (rows == 6) return Launch(InCells<T, 6>{{task}});
-    return Launch(InCells<T, 18>{{task}});
+    if (rows == 1) return Launch(InCells<T, 1>{task});
+    if (rows == 3) return Launch(InCells<T, 3>{task});
+    if (rows == 6) return Launch(InCells<T, 6>{task});
+    return Launch(InCells<T, 18>{task});
   }
 };
 
@@ -353,7 +356,7 @@ int Interleaved(const Problem& problem) {
 
 template <typename T>
 int64_t InterleavedBytes(const Problem& problem) {
-  return Of(problem).shape().num_samples * Padded<T>(Interleaved(problem)) *
+  return Of(problem).shape().num_samples * PaddedRows<T>(Interleaved(problem)) *
          static_cast<int64_t>(sizeof(T));
 }
 
@@ -363,7 +366,7 @@ void WriteInterleaved(const Problem& problem, uint8_t* image) {
   const bool literal = problem.settings().method == Method::kLiteral;
   const absl::Span<const T> from = literal ? functional.Literal<T>() : functional.Rows<T>();
   const auto size = static_cast<size_t>(functional.shape().num_samples);
-  const auto padded = static_cast<size_t>(Padded<T>(Interleaved(problem)));
+  const auto padded = static_cast<size_t>(PaddedRows<T>(Interleaved(problem)));
   auto* const to = reinterpret_cast<T*>(image);
   for (size_t n = 0; n < size; ++n) {
     for (size_t r = 0; r < padded; ++r) {
@@ -456,8 +459,8 @@ absl::Status LaunchSinusoids(const PieceLaunch& launch, const SearchTask& search
 
 absl::Status PrepareSinusoids() {
   cudaFuncAttributes attributes;
-  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaFuncGetAttributes(&attributes, ExpandKernel),
-                                          "cudaFuncGetAttributes"));
+  BASEBAND_RETURN_IF_ERROR(
+      cuda::ToStatus(cudaFuncGetAttributes(&attributes, ExpandKernel), "cudaFuncGetAttributes"));
   BASEBAND_RETURN_IF_ERROR(LoadAll<float>());
   return LoadAll<double>();
 }
