@@ -14,9 +14,9 @@ build=(
   prometheus-cpp-dev libcurl4-openssl-dev         # and prometheus-cpp's
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
-test=("${build[@]}" libgtest-dev libgmock-dev libbenchmark-dev)
+test=("${build[@]}" libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev)
 lint=(clang-14 clang-tidy-14 clang-format-14)
-fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev)
+fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev libmuparser-dev)
 
 fail() { echo "packages.sh: $*" >&2; exit 1; }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "kernels/minimize/grid.h"
-#include "kernels/minimize/kernels_cpu.h"
+#include "kernels/minimize/search_kernels_cpu.h"
 #include "kernels/minimize/workspace_cpu.h"
 
 namespace baseband::minimize {
@@ -26,8 +26,8 @@ std::array<const T*, kMaxAxes> RunCoordinates(const Grid& grid, int64_t first, s
     const int64_t from = indices[static_cast<size_t>(last)];
     const auto here = static_cast<size_t>(
         std::min<int64_t>(row.count - from, static_cast<int64_t>(count - done)));
-    KernelsOfThisProcessor<T>().coordinates(row, from, here,
-                                            workspace->Coordinates<T>(last) + done);
+    SearchKernelsOfThisProcessor<T>().coordinates(row, from, here,
+                                                  workspace->Coordinates<T>(last) + done);
     for (int k = 0; k < last; ++k) {
       const auto value = static_cast<T>(grid.axis(k).At(indices[static_cast<size_t>(k)]));
       std::fill_n(workspace->Coordinates<T>(k) + done, here, value);

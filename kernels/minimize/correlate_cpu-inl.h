@@ -2,7 +2,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kernels/minimize/kernels_cpu.h"
+#include "kernels/minimize/search_kernels_cpu.h"
 #include "kernels/minimize/sinusoids_math.h"
 
 // Included once for every instruction set: the guard flips.

@@ -55,6 +55,12 @@ class Functional {
   // Arithmetic operations a point, special functions at their weight: what pieces are cut by.
   virtual double Cost(const Grid& grid, Method method) const = 0;
 
+  // Memory that a GPU needs beside for `count` points, wherever they begin. Grows with `count`.
+  virtual int64_t GpuScratchBytes(const Grid& /*grid*/, Method /*method*/,
+                                  int64_t /*count*/) const {
+    return 0;
+  }
+
   // On the CPU device. Allocates nothing once `workspace` has seen the functional.
   virtual void Evaluate(const Run<float>& run, CpuWorkspace* workspace) const = 0;
   virtual void Evaluate(const Run<double>& run, CpuWorkspace* workspace) const = 0;

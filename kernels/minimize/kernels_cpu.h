@@ -1,61 +1,40 @@
-// The inner loops of the CPU device, compiled for several instruction sets; the best one is chosen
-// at run time. Arrays of points are aligned to 64 bytes and read and written as whole vectors: past
-// `count` they have kVectorPadding elements that may be anything.
+// The operations of expressions on blocks of values, compiled for several instruction sets; the
+// best one is chosen at run time. The program that calls them: program_cpu.h.
 #ifndef BASEBAND_KERNELS_MINIMIZE_KERNELS_CPU_H_
 #define BASEBAND_KERNELS_MINIMIZE_KERNELS_CPU_H_
 
+#include <array>
 #include <cstddef>
-#include <cstdint>
 
-#include "kernels/minimize/grid.h"
-#include "kernels/minimize/sinusoids_data.h"
+#include "kernels/minimize/expression.h"
 
 namespace baseband::minimize {
 
-template <typename T>
-struct Least {
-  T value = T{0};  // infinite if there is none
-  bool has_nan = false;
-};
+// The widest vector of any instruction set here. Blocks are whole ones of these, and an operand
+// that is the same for all points is one of these, filled with it.
+inline constexpr size_t kVectorBytes = 64;
 
-// Points of correlations that are made at once.
-inline constexpr size_t kCorrelated = 64;
-
-// For each point i: c[r][i] = sum over n of rows[r][n] cos(2 pi turns[i] (n - (N - 1) / 2)), and s
-// with the sine.
+// out[i] = f(in[0][i], ..) for i < count, rounded up to whole vectors of the processor. `out` may
+// be one of the inputs. A condition is a value whose bits are all ones or all zeros.
 template <typename T>
-struct CorrelateTask {
-  const T* rows = nullptr;  // [num_rows][num_samples]
-  size_t num_rows = 0;      // 1 .. kMaxRows
-  size_t num_samples = 0;
-  const double* turns = nullptr;  // [count], cycles per sample
-  size_t count = 0;               // 1 .. kCorrelated
-  T* c = nullptr;                 // [num_rows][kCorrelated]
-  T* s = nullptr;                 // [num_rows][kCorrelated]
+struct BlockOperands {
+  T* out = nullptr;
+  std::array<const T*, 3> in{};
+  std::array<size_t, 3> step{};  // 1; 0 for the same vector throughout
+  size_t count = 0;
 };
 
 template <typename T>
-struct CpuKernels {
-  // axis.At(first + i), i < count.
-  void (*coordinates)(const Axis& axis, int64_t first, size_t count, T* x);
-  // Turns values into those of the goal "minimum", -0 into 0, and finds the least.
-  Least<T> (*least)(bool is_maximum, T* values, size_t count);
-  void (*schwefel)(const T* const* x, int num_axes, size_t count, T* values);
-  void (*correlate)(const CorrelateTask<T>& task);
-};
-template <typename T>
-const CpuKernels<T>& KernelsOfThisProcessor();
+using BlockKernel = void (*)(const BlockOperands<T>& operands);
 
-struct CellKernels {
-  // The polynomials of one cell around `turns` cycles per sample: coefficients[r][k][re, im].
-  // `phasors`: scratch, [2][num_samples + kVectorPadding].
-  void (*expand)(const double* rows, size_t num_rows, size_t num_samples, double turns,
-                 double* phasors, double* coefficients);
-  // Values at points whose distances from the cell's centre are x (sinusoids_math.h).
-  void (*evaluate)(const SinusoidsShape& shape, const double* coefficients, const double* x,
-                   const double* turns, size_t count, double* values);
-};
-const CellKernels& CellKernelsOfThisProcessor();
+// By Op. What leaves, sums and kMove (below) have is a copy of the operand.
+template <typename T>
+using BlockKernels = std::array<BlockKernel<T>, kNumOps>;
+inline constexpr Op kMove = Op::kConstant;
+
+// T is float or double.
+template <typename T>
+const BlockKernels<T>& KernelsOfThisProcessor();
 
 }  // namespace baseband::minimize
 

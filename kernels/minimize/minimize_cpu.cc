@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "kernels/minimize/kernels_cpu.h"
 #include "kernels/minimize/ordered_key.h"
+#include "kernels/minimize/search_kernels_cpu.h"
 
 namespace baseband::minimize {
 namespace {
@@ -82,7 +82,7 @@ class Gatherer {
       return;
     }
     const Least<T> least =
-        KernelsOfThisProcessor<T>().least(settings_.goal == Goal::kMaximum, values, count);
+        SearchKernelsOfThisProcessor<T>().least(settings_.goal == Goal::kMaximum, values, count);
     if (least.has_nan) {
       for (size_t i = 0; i < count; ++i) Take(first + static_cast<int64_t>(i), values[i], &block);
     } else if (block.index < 0 || static_cast<double>(least.value) < block.value) {

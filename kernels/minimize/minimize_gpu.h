@@ -45,9 +45,8 @@ struct PieceLaunch {
   uint8_t* scratch = nullptr;      // [ScratchBytes()], not shared by launches that run at once
   uint8_t* output = nullptr;       // [OutputBytes()]: piece.h
 };
+// At most PieceLimits::scratch_bytes for pieces that a Search hands out.
 int64_t ScratchBytes(const Problem& problem, const Piece& piece);
-// Of any piece within `limits`.
-int64_t MaxScratchBytes(const Problem& problem, const PieceLimits& limits);
 
 // Enqueues the evaluation on `stream` of the current device and returns without waiting.
 // Deterministic. Allocates nothing. Thread-safe for calls on different streams.

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/minimize/coordinates_cpu.h"
-#include "kernels/minimize/kernels_cpu.h"
+#include "kernels/minimize/search_kernels_cpu.h"
 #include "kernels/minimize/workspace_cpu.h"
 
 namespace baseband::minimize {
@@ -45,7 +45,7 @@ class Schwefel final : public Functional {
   template <typename T>
   void EvaluateAs(const Run<T>& run, CpuWorkspace* workspace) const {
     const auto x = RunCoordinates<T>(*run.grid, run.first, run.count, workspace);
-    KernelsOfThisProcessor<T>().schwefel(x.data(), num_axes_, run.count, run.values);
+    SearchKernelsOfThisProcessor<T>().schwefel(x.data(), num_axes_, run.count, run.values);
   }
 
   int num_axes_;

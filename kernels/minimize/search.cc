@@ -59,6 +59,11 @@ Search::Search(ProblemPtr problem, const PieceLimits& limits) : problem_(std::mo
       (limits.output_bytes - settings.profile_bins * int64_t{sizeof(uint64_t)}) /
       int64_t{sizeof(BlockResult)};
   piece_points_ = std::min(piece_points_, (max_blocks - 1) * block);
+  while (piece_points_ > 1 &&
+         problem_->functional().GpuScratchBytes(problem_->grid(), settings.method, piece_points_) >
+             limits.scratch_bytes) {
+    piece_points_ /= 2;
+  }
   if (piece_points_ > block) piece_points_ -= piece_points_ % block;
   profile_.assign(static_cast<size_t>(settings.profile_bins), kNoKey);
   if (settings.top_k > 1) {

@@ -18,13 +18,15 @@
 
 namespace baseband::minimize {
 
-// How much a piece may be. What a device does in 2 ms:
-struct PieceLimits {
-  double operations = 4e6;                  // at most, unless one point is more
-  int64_t output_bytes = int64_t{1} << 20;  // at most; room for the profile and 64 blocks at least
-};
-inline constexpr double kGpuOperationsPerPiece = 8e9;  // of an H200
+// How much a piece may be. Operations are Problem::cost_per_point's: what a device does in 2 ms.
 inline constexpr double kCpuOperationsPerPiece = 8e6;  // of one core
+inline constexpr double kGpuOperationsPerPiece = 8e9;  // of an H200
+struct PieceLimits {
+  double operations = kCpuOperationsPerPiece;  // at most, unless one point is more
+  // At most, but there must be room for the profile and 64 blocks.
+  int64_t output_bytes = int64_t{1} << 20;
+  int64_t scratch_bytes = int64_t{64} << 20;  // of a GPU, at most, unless one point needs more
+};
 
 struct Progress {
   int64_t done = 0;   // points evaluated

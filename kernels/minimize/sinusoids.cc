@@ -213,6 +213,12 @@ double SinusoidsFunctional::Cost(const Grid& grid, Method method) const {
   return samples * (6.0 + 2.0 * rows);
 }
 
+int64_t SinusoidsFunctional::GpuScratchBytes(const Grid& grid, Method method, int64_t count) const {
+  if (!UsesCells(grid, method)) return 0;
+  const int64_t cells = count / CellsOf(shape_, grid.axis(0)).points + 2;
+  return cells * shape_.num_rows() * kCellTerms * int64_t{2 * sizeof(double)};
+}
+
 double SinusoidsFunctional::Scale(int /*axis*/) const {
   return 1.0 / (static_cast<double>(shape_.num_samples) * shape_.sampling_interval_s);
 }

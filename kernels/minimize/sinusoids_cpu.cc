@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "kernels/minimize/kernels_cpu.h"
+#include "kernels/minimize/search_kernels_cpu.h"
 #include "kernels/minimize/sinusoids_data.h"
 #include "kernels/minimize/sinusoids_math.h"
 #include "kernels/minimize/workspace_cpu.h"
@@ -86,7 +86,7 @@ void SinusoidsFunctional::EvaluateHoisted(const Run<T>& run, CpuWorkspace* /*wor
     for (size_t i = 0; i < task.count; ++i) {
       turns[i] = axis.At(run.first + static_cast<int64_t>(done + i)) * shape_.sampling_interval_s;
     }
-    KernelsOfThisProcessor<T>().correlate(task);
+    SearchKernelsOfThisProcessor<T>().correlate(task);
     for (size_t i = 0; i < task.count; ++i) {
       run.values[done + i] =
           ResidualOf<T>(shape_.is_complex, shape_.num_columns, static_cast<T>(samples),
@@ -125,7 +125,7 @@ void SinusoidsFunctional::EvaluateCells(const Run<T>& run, CpuWorkspace* workspa
     for (size_t i = 0; i < count; ++i) {
       x[i] = cells.scale * ((static_cast<double>(first) - centre) + static_cast<double>(i));
     }
-    KernelsOfThisProcessor<double>().coordinates(axis, first, count, turns);
+    SearchKernelsOfThisProcessor<double>().coordinates(axis, first, count, turns);
     for (size_t i = 0; i < count; ++i) turns[i] *= shape_.sampling_interval_s;
     kernels.evaluate(shape_, coefficients, x, turns, count, values);
     for (size_t i = 0; i < count; ++i) run.values[done + i] = static_cast<T>(values[i]);

@@ -26,6 +26,12 @@
 #endif
 #endif
 
+#ifdef __CUDACC__
+#define BASEBAND_UNROLL _Pragma("unroll")
+#else
+#define BASEBAND_UNROLL
+#endif
+
 namespace baseband::minimize {
 
 inline constexpr int kCellTerms = 17;
@@ -88,6 +94,7 @@ BASEBAND_HOST_DEVICE inline T ResidualOf(bool is_complex, int num_columns, T num
                                          T dirichlet, const T* c, const T* s, int stride) {
   if (is_complex) {
     T norm = num_samples;
+    BASEBAND_UNROLL
     for (int k = 1; k <= num_columns; ++k) {
       const int re = 2 * k * stride;
       const int im = re + stride;
@@ -103,6 +110,7 @@ BASEBAND_HOST_DEVICE inline T ResidualOf(bool is_complex, int num_columns, T num
   T g_cc = T(0.5) * (num_samples + dirichlet);
   T g_ss = T(0.5) * (num_samples - dirichlet);
   T g_cs = T(0);
+  BASEBAND_UNROLL
   for (int k = 1; k <= num_columns; ++k) {
     const T a = c[k * stride];
     const T b = s[k * stride];
@@ -120,11 +128,14 @@ template <int kColumns, typename T>
 BASEBAND_HOST_DEVICE inline T ResidualOfGram(T energy, T* gram, T* r) {
   const auto at = [](int i, int j) { return i * (i + 1) / 2 + j; };
   T inverse[kColumns];
+  BASEBAND_UNROLL
   for (int i = 0; i < kColumns; ++i) {
     const T norm = gram[at(i, i)];
+    BASEBAND_UNROLL
     for (int j = 0; j < i; ++j) {
       // gram(i, j) becomes l(i, j) d(j), then r(i) and gram(i, i) lose what column j explains.
       T sum = gram[at(i, j)];
+      BASEBAND_UNROLL
       for (int k = 0; k < j; ++k) sum -= gram[at(i, k)] * gram[at(j, k)] * inverse[k];
       gram[at(i, j)] = sum;
       r[i] -= sum * inverse[j] * r[j];

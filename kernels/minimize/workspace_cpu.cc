@@ -1,12 +1,25 @@
 #include "kernels/minimize/workspace_cpu.h"
 
 #include <cstring>
+#include <utility>
 
 namespace baseband::minimize {
 
 CpuWorkspace& CpuWorkspace::OfThisThread() {
   static thread_local CpuWorkspace workspace;
   return workspace;
+}
+
+void* CpuWorkspace::Kept(uint64_t number) const {
+  for (const KeptThing& thing : kept_) {
+    if (thing.number == number) return thing.what.get();
+  }
+  return nullptr;
+}
+
+void CpuWorkspace::Keep(uint64_t number, std::shared_ptr<void> what) {
+  kept_[next_kept_] = {number, std::move(what)};
+  next_kept_ = (next_kept_ + 1) % kMaxKept;
 }
 
 CpuWorkspace::Memory CpuWorkspace::Allocate(size_t bytes) {

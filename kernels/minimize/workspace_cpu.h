@@ -2,6 +2,7 @@
 #ifndef BASEBAND_KERNELS_MINIMIZE_WORKSPACE_CPU_H_
 #define BASEBAND_KERNELS_MINIMIZE_WORKSPACE_CPU_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,11 @@ class CpuWorkspace {
   // another functional works here.
   double* Scratch(size_t count);
 
+  // What functionals keep from one piece to the next, by a number of their own; null if it is not
+  // there any more. The last kMaxKept are kept.
+  void* Kept(uint64_t number) const;
+  void Keep(uint64_t number, std::shared_ptr<void> what);
+
   // Which cell's polynomials are in the scratch memory.
   static constexpr int64_t kNoCell = -1;
   int64_t cell() const { return cell_; }
@@ -54,6 +60,14 @@ class CpuWorkspace {
     return reinterpret_cast<T*>(arrays_.get() + i * kArrayBytes);
   }
 
+  struct KeptThing {
+    uint64_t number = 0;  // 0: none
+    std::shared_ptr<void> what;
+  };
+  static constexpr size_t kMaxKept = 8;
+
+  std::array<KeptThing, kMaxKept> kept_;
+  size_t next_kept_ = 0;
   Memory arrays_;
   Memory scratch_;
   size_t scratch_doubles_ = 0;

@@ -15,8 +15,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
-#include "server/config/nearest.h"
 #include "server/config/settings.h"
 
 namespace baseband::server {

@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <limits>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/minimize/expression_functional.h"
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/search.h"
 #include "tests/support/status_matchers.h"
@@ -164,6 +166,41 @@ TEST_P(SchwefelTest, TheKnownMinimumIsFoundInBothPrecisions) {
     EXPECT_EQ(answer.evaluations, settings.grid.num_points());
   }
 }
+
+TEST_P(SchwefelTest, TheExpressionHasTheBuiltInsValuesBitForBit) {
+  const int n = GetParam();
+  Names names;
+  std::string text = std::to_string(n) + " * 418.9828872724339";
+  for (int k = 0; k < n; ++k) {
+    const std::string x(1, "xyzw"[k]);
+    names.variables.push_back(x);
+    text += " - " + x + " * sin(sqrt(abs(" + x + ")))";
+  }
+  const auto expression = Expression::Parse(text, names);
+  ASSERT_TRUE(expression.ok()) << expression.status();
+  Settings settings;
+  const int64_t counts[] = {0, 1000001, 1001, 101, 41};
+  const double step = 1000.0 / static_cast<double>(counts[n] - 1);
+  settings.grid = MakeGrid(std::vector<Axis>(static_cast<size_t>(n), {-500.0, step, counts[n]}));
+  settings.profile_axis = n - 1;
+  settings.profile_bins = 41;
+  settings.top_k = 10;
+  settings.separation = {{5, 5, 5, 5}};
+  for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
+    settings.precision = precision;
+    settings.functional = MakeSchwefel(n);
+    const Answer built_in = SearchOnCpu(MakeProblem(settings));
+    settings.functional = *ExpressionFunctional::Create(*expression, {}, {});
+    const Answer written = SearchOnCpu(MakeProblem(settings));
+    ASSERT_EQ(written.top.size(), 10u);
+    for (size_t i = 0; i < 10; ++i) {
+      EXPECT_EQ(written.top[i].index, built_in.top[i].index);
+      EXPECT_EQ(written.top[i].value, built_in.top[i].value);
+    }
+    EXPECT_EQ(written.profile, built_in.profile);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Dimensions, SchwefelTest, ::testing::Range(1, 5));
 
 TEST(MinimizeSearchTest, TiesGoToTheLowestIndex) {

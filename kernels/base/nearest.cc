@@ -1,11 +1,11 @@
-#include "server/config/nearest.h"
+#include "kernels/base/nearest.h"
 
 #include <algorithm>
 #include <numeric>
 
 #include "absl/strings/ascii.h"
 
-namespace baseband::server {
+namespace baseband {
 namespace {
 
 char Fold(char c) { return c == '-' ? '_' : absl::ascii_tolower(static_cast<unsigned char>(c)); }
@@ -35,4 +35,4 @@ std::string NearestName(absl::string_view name, const std::vector<std::string>& 
                            });
 }
 
-}  // namespace baseband::server
+}  // namespace baseband

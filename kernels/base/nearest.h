@@ -1,19 +1,19 @@
 // "Did you mean": the known name that is nearest to a mistyped one.
-#ifndef BASEBAND_SERVER_CONFIG_NEAREST_H_
-#define BASEBAND_SERVER_CONFIG_NEAREST_H_
+#ifndef BASEBAND_KERNELS_BASE_NEAREST_H_
+#define BASEBAND_KERNELS_BASE_NEAREST_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 
-namespace baseband::server {
+namespace baseband {
 
 // The element of `known` (not empty) with the smallest edit distance to `name`, case and '-'
 // against
-// '_' apart.
+// '_' apart; the first of several.
 std::string NearestName(absl::string_view name, const std::vector<std::string>& known);
 
-}  // namespace baseband::server
+}  // namespace baseband
 
-#endif  // BASEBAND_SERVER_CONFIG_NEAREST_H_
+#endif  // BASEBAND_KERNELS_BASE_NEAREST_H_

@@ -1,0 +1,112 @@
+#include "kernels/minimize/nvrtc_library.h"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <cstddef>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+
+namespace baseband::minimize {
+namespace {
+
+// Names by which NVRTC of CUDA 13, 12 and 11 is found, the first being the one that links name.
+constexpr const char* kLibraryNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
+                                         "/usr/local/cuda/lib64/libnvrtc.so"};
+
+// What is used of NVRTC, as its documentation has it (0 is success). It has been so since
+// CUDA 11.1.
+using Program = void*;
+struct NvrtcFunctions {
+  int (*create)(Program*, const char* source, const char* name, int num_headers,
+                const char* const* headers, const char* const* header_names) = nullptr;
+  int (*destroy)(Program*) = nullptr;
+  int (*compile)(Program, int num_options, const char* const* options) = nullptr;
+  int (*get_log_size)(Program, size_t*) = nullptr;
+  int (*get_log)(Program, char*) = nullptr;
+  int (*get_cubin_size)(Program, size_t*) = nullptr;
+  int (*get_cubin)(Program, char*) = nullptr;
+  const char* (*get_error_string)(int) = nullptr;
+};
+
+template <typename Function>
+absl::Status Find(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr
+             ? absl::OkStatus()
+             : absl::UnavailableError(absl::StrCat("NVRTC has no function ", name));
+}
+
+absl::StatusOr<NvrtcFunctions> Load() {
+  void* library = nullptr;
+  std::string tried;
+  for (const char* const name : kLibraryNames) {
+    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library != nullptr) break;
+    absl::StrAppend(&tried, tried.empty() ? "" : "; ", dlerror());
+  }
+  if (library == nullptr) {
+    return absl::UnavailableError(absl::StrCat("NVRTC could not be loaded: ", tried));
+  }
+  NvrtcFunctions found;
+  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcCreateProgram", &found.create));
+  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcDestroyProgram", &found.destroy));
+  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcCompileProgram", &found.compile));
+  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetProgramLogSize", &found.get_log_size));
+  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetProgramLog", &found.get_log));
+  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetCUBINSize", &found.get_cubin_size));
+  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetCUBIN", &found.get_cubin));
+  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetErrorString", &found.get_error_string));
+  return found;
+}
+
+// Loaded once a process and never unloaded.
+const absl::StatusOr<NvrtcFunctions>& Nvrtc() {
+  static const auto* const kFunctions = new absl::StatusOr<NvrtcFunctions>(Load());
+  return *kFunctions;
+}
+
+std::string LogOf(const NvrtcFunctions& nvrtc, Program program) {
+  size_t size = 0;
+  if (nvrtc.get_log_size(program, &size) != 0 || size == 0) return "";
+  std::string log(size, '\0');
+  if (nvrtc.get_log(program, log.data()) != 0) return "";
+  log.pop_back();  // its terminating zero
+  return log;
+}
+
+}  // namespace
+
+absl::Status NvrtcStatus() { return Nvrtc().status(); }
+
+absl::StatusOr<std::string> CompileCuda(const std::string& source, int compute_capability) {
+  BASEBAND_ASSIGN_OR_RETURN(const NvrtcFunctions nvrtc, Nvrtc());
+  const auto to_status = [&nvrtc](int error, const char* call) {
+    if (error == 0) return absl::OkStatus();
+    return absl::InternalError(absl::StrCat(call, ": ", nvrtc.get_error_string(error)));
+  };
+  Program program = nullptr;
+  BASEBAND_RETURN_IF_ERROR(
+      to_status(nvrtc.create(&program, source.c_str(), "expression.cu", 0, nullptr, nullptr),
+                "nvrtcCreateProgram"));
+  const absl::Cleanup destroy = [&] { nvrtc.destroy(&program); };
+  const std::string architecture = absl::StrCat("--gpu-architecture=sm_", compute_capability);
+  const std::array<const char*, 6> options = {architecture.c_str(), "--std=c++17",
+                                              "--fmad=false",       "--ftz=false",
+                                              "--prec-div=true",    "--prec-sqrt=true"};
+  const absl::Status compiled =
+      to_status(nvrtc.compile(program, static_cast<int>(options.size()), options.data()),
+                "nvrtcCompileProgram");
+  if (!compiled.ok()) {
+    return absl::InternalError(absl::StrCat(compiled.message(), "\n", LogOf(nvrtc, program)));
+  }
+  size_t size = 0;
+  BASEBAND_RETURN_IF_ERROR(to_status(nvrtc.get_cubin_size(program, &size), "nvrtcGetCUBINSize"));
+  std::string cubin(size, '\0');
+  BASEBAND_RETURN_IF_ERROR(to_status(nvrtc.get_cubin(program, cubin.data()), "nvrtcGetCUBIN"));
+  return cubin;
+}
+
+}  // namespace baseband::minimize

@@ -1,0 +1,193 @@
+// The paper's table on a GPU, and Schwefel's function as expression and by hand. Results are
+// checked before they are timed. Times are of the device, from the first piece to the last copy.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "kernels/minimize/expression_functional.h"
+#include "kernels/minimize/schwefel.h"
+#include "kernels/minimize/search.h"
+#include "kernels/minimize/sinusoids.h"
+#include "tests/support/minimize_gpu.h"
+#include "tests/support/minimize_search.h"
+
+namespace baseband::minimize {
+namespace {
+
+using ::baseband::testing::GpuSearch;
+using ::baseband::testing::kPaperFrequency;
+using ::baseband::testing::PaperObservation;
+
+[[noreturn]] void Fail(const std::string& why) {
+  std::fprintf(stderr, "minimize_gpu_bench: %s\n", why.c_str());
+  std::exit(1);
+}
+
+template <typename T>
+T Must(absl::StatusOr<T> value) {
+  if (!value.ok()) Fail(value.status().ToString());
+  return *std::move(value);
+}
+void Must(const absl::Status& status) {
+  if (!status.ok()) Fail(status.ToString());
+}
+
+struct Timing {
+  double device_ms = 0.0;  // of all pieces and copies
+  double wall_ms = 0.0;    // the whole search, gathering included
+  int64_t index = -1;
+  double value = 0.0;
+};
+
+PieceLimits Limits() {
+  PieceLimits limits;
+  limits.operations = kGpuOperationsPerPiece;
+  return limits;
+}
+
+// The best of `runs`.
+Timing Time(const Settings& settings, int runs) {
+  const ProblemPtr problem = Must(Problem::Create(settings));
+  GpuSearch gpu = Must(GpuSearch::Create(problem, Limits()));
+  const cuda::Event start = Must(cuda::Event::Create());
+  const cuda::Event stop = Must(cuda::Event::Create());
+  Timing best;
+  best.device_ms = best.wall_ms = 1e30;
+  for (int run = 0; run < runs; ++run) {
+    // Host's part first: pieces are handed over one by one.
+    Search search = Must(Search::Create(problem, Limits()));
+    const auto began = std::chrono::steady_clock::now();
+    while (auto piece = search.Next()) {
+      Must(gpu.Enqueue(*piece));
+      search.Add(*piece, Must(gpu.Wait()));
+    }
+    const std::chrono::duration<double, std::milli> wall = std::chrono::steady_clock::now() - began;
+    best.wall_ms = std::min(best.wall_ms, wall.count());
+    best.index = search.progress().index;
+    best.value = search.progress().value;
+    // The device's part alone: everything enqueued at once.
+    Search again = Must(Search::Create(problem, Limits()));
+    Must(cuda::ToStatus(cudaEventRecord(start.get(), gpu.stream()), "cudaEventRecord"));
+    while (auto piece = again.Next()) Must(gpu.Enqueue(*piece));
+    Must(cuda::ToStatus(cudaEventRecord(stop.get(), gpu.stream()), "cudaEventRecord"));
+    Must(gpu.Wait());
+    float ms = 0.0F;
+    Must(cuda::ToStatus(cudaEventElapsedTime(&ms, start.get(), stop.get()), "ElapsedTime"));
+    best.device_ms = std::min(best.device_ms, static_cast<double>(ms));
+  }
+  return best;
+}
+
+void PaperTable() {
+  std::printf(
+      "paper table: points, method, precision, device_ms, wall_ms, argmin_error_hz, least\n");
+  Settings settings;
+  settings.functional = Must(MakeSinusoids(PaperObservation()));
+  const struct {
+    const char* name;
+    Method method;
+    Precision precision;
+  } kVariants[] = {{"literal", Method::kLiteral, Precision::kFloat32},
+                   {"literal", Method::kLiteral, Precision::kFloat64},
+                   {"hoisted", Method::kHoisted, Precision::kFloat32},
+                   {"hoisted", Method::kHoisted, Precision::kFloat64},
+                   {"fast", Method::kFast, Precision::kFloat32},
+                   {"fast", Method::kFast, Precision::kFloat64}};
+  for (const auto& variant : kVariants) {
+    for (const int64_t points : {130, 260, 520, 1300, 2600, 13000, 26000, 52000, 130000, 520000,
+                                 1300000, 2600000, 13000000, 14444445}) {
+      settings.method = variant.method;
+      settings.precision = variant.precision;
+      const double begin = std::max(0.0, kPaperFrequency - 0.17 * static_cast<double>(points / 2));
+      const std::vector<Axis> axes = {{begin, 0.17, points}};
+      settings.grid = Must(Grid::Create(axes));
+      const Timing timing = Time(settings, 5);
+      const double error = settings.grid.axis(0).At(timing.index) - kPaperFrequency;
+      if (variant.precision == Precision::kFloat64 && std::abs(error) > 0.0851) {
+        Fail("the argmin is wrong");
+      }
+      std::printf("%lld, %s, %s, %.4f, %.4f, %+.3f, %.3e\n", static_cast<long long>(points),
+                  variant.name, variant.precision == Precision::kFloat32 ? "float32" : "float64",
+                  timing.device_ms, timing.wall_ms, error, timing.value);
+    }
+  }
+}
+
+void Schwefel() {
+  std::printf("schwefel: dimensions, precision, what, device_ms, points_per_s\n");
+  for (const int n : {1, 2}) {
+    Names names;
+    std::string text = n == 1 ? "418.9828872724339" : "2 * 418.9828872724339";
+    for (int k = 0; k < n; ++k) {
+      const std::string x(1, "xy"[k]);
+      names.variables.push_back(x);
+      text += " - " + x + " * sin(sqrt(abs(" + x + ")))";
+    }
+    const auto expression = Must(Expression::Parse(text, names));
+    const int64_t count = n == 1 ? int64_t{1} << 32 : int64_t{1} << 16;
+    const std::vector<Axis> axes(static_cast<size_t>(n),
+                                 {-500.0, 1000.0 / static_cast<double>(count - 1), count});
+    for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+      Settings settings;
+      settings.grid = Must(Grid::Create(axes));
+      settings.precision = precision;
+      int64_t index = -1;
+      for (const bool by_hand : {true, false}) {
+        settings.functional =
+            by_hand ? MakeSchwefel(n) : Must(ExpressionFunctional::Create(expression, {}, {}));
+        const Timing timing = Time(settings, 3);
+        if (!by_hand && timing.index != index) Fail("expression and built-in differ");
+        index = timing.index;
+        std::printf("%d, %s, %s, %.3f, %.4e\n", n,
+                    precision == Precision::kFloat32 ? "float32" : "float64",
+                    by_hand ? "by hand" : "expression", timing.device_ms,
+                    static_cast<double>(settings.grid.num_points()) / timing.device_ms * 1e3);
+      }
+    }
+  }
+}
+
+// 1000 points: from the launch to the result on the host.
+void SmallGrid() {
+  std::printf("small grid of 1000 points: functional, p50_us, p99_us\n");
+  Settings settings;
+  const std::vector<Axis> axes = {{-500.0, 1.0, 1000}};
+  settings.grid = Must(Grid::Create(axes));
+  settings.functional = MakeSchwefel(1);
+  const ProblemPtr problem = Must(Problem::Create(settings));
+  GpuSearch gpu = Must(GpuSearch::Create(problem, Limits()));
+  std::vector<double> us;
+  for (int run = 0; run < 2000; ++run) {
+    const auto began = std::chrono::steady_clock::now();
+    Search search = Must(Search::Create(problem, Limits()));
+    while (auto piece = search.Next()) {
+      Must(gpu.Enqueue(*piece));
+      search.Add(*piece, Must(gpu.Wait()));
+    }
+    Must(search.Finish());
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - began;
+    us.push_back(took.count());
+  }
+  std::sort(us.begin(), us.end());
+  std::printf("schwefel, %.1f, %.1f\n", us[us.size() / 2], us[us.size() * 99 / 100]);
+}
+
+}  // namespace
+}  // namespace baseband::minimize
+
+int main() {
+  cudaDeviceProp properties;
+  baseband::minimize::Must(
+      baseband::cuda::ToStatus(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties"));
+  std::printf("%s\n", properties.name);
+  baseband::minimize::SmallGrid();
+  baseband::minimize::Schwefel();
+  baseband::minimize::PaperTable();
+  return 0;
+}
