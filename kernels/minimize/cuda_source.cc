@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "kernels/minimize/functions.h"
 
 namespace baseband::minimize {
 namespace {
@@ -121,13 +122,25 @@ absl::string_view TemplateOf(Op op) {
   return "";
 }
 
+// NVRTC's time grows faster than what it compiles: 600 times pow inlined take it half a minute. So
+// in an expression of more functions than this, they are called; and bodies of sums with more nodes
+// are not unrolled.
+constexpr int kMaxInlinedFunctions = 48;
+constexpr int kMaxUnrolledNodes = 64;
+
+bool IsBig(Op op) { return OperationsOf(op) >= 8.0; }
+
 class Writer {
  public:
   Writer(const Expression& expression, Precision precision)
       : nodes_(expression.nodes()), suffix_(precision == Precision::kFloat32 ? "f" : "") {}
 
   std::string Write() {
-    text_ =
+    calls_functions_ = std::count_if(nodes_.begin(), nodes_.end(), [](const Node& node) {
+                         return IsBig(node.op);
+                       }) > kMaxInlinedFunctions;
+    if (calls_functions_) WriteFunctions();
+    text_ +=
         "static __device__ __forceinline__ Real Evaluate(const Real* x, const Real* scalars,\n"
         "                                                const Real* const* arrays) {\n";
     WriteArrays();
@@ -150,6 +163,21 @@ class Writer {
     return std::string(static_cast<size_t>(2 + 2 * depth), ' ');
   }
 
+  // static __device__ __noinline__ Real F33(Real t0) { return sinf(t0); }
+  void WriteFunctions() {
+    std::set<Op> used;
+    for (const Node& node : nodes_) {
+      if (IsBig(node.op)) used.insert(node.op);
+    }
+    Node of_parameters;
+    of_parameters.operands = {0, 1, 2};
+    for (const Op op : used) {
+      absl::StrAppend(&text_, "static __device__ __noinline__ Real F", static_cast<int>(op),
+                      NumOperands(op) == 1 ? "(Real t0)" : "(Real t0, Real t1)", " { return ",
+                      Filled(TemplateOf(op), of_parameters), "; }\n");
+    }
+  }
+
   void WriteArrays() {
     std::set<int> used;
     for (const Node& node : nodes_) {
@@ -165,6 +193,7 @@ class Writer {
     const std::string index = absl::StrCat("j", sum.depth);
     ranges_[static_cast<size_t>(sum.depth)] = std::max(std::llabs(sum.begin), std::llabs(sum.end));
     absl::StrAppend(&text_, Indent(sum.depth), "Real t", id, " = 0;\n");
+    if (id - sum.body > kMaxUnrolledNodes) absl::StrAppend(&text_, "#pragma unroll 1\n");
     absl::StrAppend(&text_, Indent(sum.depth), "for (int ", index, " = ", sum.begin, "; ", index,
                     " <= ", sum.end, "; ++", index, ") {\n");
   }
@@ -172,7 +201,7 @@ class Writer {
   void WriteNode(int id) {
     const Node& node = At(id);
     if (node.op == Op::kSum) return EndSum(id);
-    if (node.op == Op::kSin || node.op == Op::kCos) {
+    if (!calls_functions_ && (node.op == Op::kSin || node.op == Op::kCos)) {
       const int other = OtherOfSinCos(id);
       if (other >= 0 && other < id) return;  // written with it
       if (other >= 0) return WriteSinCos(id, other);
@@ -224,7 +253,9 @@ class Writer {
       case Op::kElement:
         return absl::StrCat("a", node.number, "[", IndexOf(node.index), "]");
       default:
-        return Filled(TemplateOf(node.op), node);
+        if (!calls_functions_ || !IsBig(node.op)) return Filled(TemplateOf(node.op), node);
+        return Filled(NumOperands(node.op) == 1 ? "($0)" : "($0, $1)", node)
+            .insert(0, absl::StrCat("F", static_cast<int>(node.op)));
     }
   }
 
@@ -272,6 +303,7 @@ class Writer {
 
   const std::vector<Node>& nodes_;
   const std::string suffix_;
+  bool calls_functions_ = false;
   std::string text_;
   std::array<int64_t, kMaxSumDepth> ranges_{};  // greatest magnitudes of the open sums' indices
 };

@@ -54,7 +54,7 @@ struct TrigonometryConstants {
   static constexpr double kRange = 1e9;
   static constexpr double kRound = 6755399441055744.0;  // 1.5 2^52: its last bit is 1
   static constexpr double kPi[3] = {3.1415926535897931, 1.2246467991473532e-16,
-                                    -3.0814879110195774e-33};
+                                    -2.9947698097183397e-33};
   // (sin(x) - x) / x^3 in x^2, interpolated at Chebyshev points of [0, pi/2]: 5e-17 of sin(x).
   static constexpr double kSine[8] = {-0.16666666666666666,    0.0083333333333333159,
                                       -0.00019841269841254432, 2.7557319219017265e-06,
@@ -67,8 +67,9 @@ struct TrigonometryConstants<float> {
   static constexpr float kRange = 1e5F;
   static constexpr float kRound = 12582912.0F;  // 1.5 2^23
   static constexpr float kPi[3] = {3.14159274F, -8.74227766e-8F, -3.43024902e-15F};
-  static constexpr float kSine[4] = {-0.166666657F, 0.00833324064F, -0.0001982252F,
-                                     2.63404536e-06F};  // 4e-8
+  // A search among such floats; 8e-9.
+  static constexpr float kSine[5] = {-0.166666672F, 0.00833333284F, -0.000198408001F,
+                                     2.75499997e-06F, -2.50000003e-08F};
 };
 
 // sin(r), |r| <= pi/2 and a little more.
@@ -80,7 +81,8 @@ HWY_INLINE V SineOfReduced(D d, V r) {
   const auto c = [d](size_t k) HWY_ATTR { return hn::Set(d, C::kSine[k]); };
   V p;
   if constexpr (sizeof(T) == sizeof(float)) {
-    p = hn::MulAdd(u, hn::MulAdd(u, hn::MulAdd(u, c(3), c(2)), c(1)), c(0));
+    p = hn::MulAdd(u, hn::MulAdd(u, hn::MulAdd(u, c(4), c(3)), c(2)), c(1));
+    p = hn::MulAdd(u, p, c(0));
   } else {
     const V u2 = hn::Mul(u, u);
     const V low = hn::MulAdd(u2, hn::MulAdd(u, c(3), c(2)), hn::MulAdd(u, c(1), c(0)));

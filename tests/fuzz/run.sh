@@ -14,7 +14,8 @@ cd "$top"
 seconds=$1; shift
 fuzzers=("$@")
 [ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer
-                             recover_carrier_request_fuzzer base_matrix_fuzzer config_file_fuzzer)
+                             recover_carrier_request_fuzzer base_matrix_fuzzer config_file_fuzzer
+                             expression_fuzzer)
 folder=${BUILD_DIR:-build/fuzz}
 
 deploy/build.sh fuzz "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-14 \
@@ -34,11 +35,15 @@ for seed in tests/fuzz/seeds/*.textproto; do
     <"$seed" >"$folder/seeds/$fuzzer/$name"
 done
 
+mkdir -p "$folder/seeds/expression_fuzzer"
+cp tests/fuzz/seeds/expression/* "$folder/seeds/expression_fuzzer/"
+dictionary() { [ ! -f "tests/fuzz/seeds/$1.dict" ] || echo "-dict=tests/fuzz/seeds/$1.dict"; }
+
 run() {
   local fuzzer=$1 corpus=$folder/corpus/$1 seeds=$folder/seeds/$1
   mkdir -p "$corpus" "$seeds"
   UBSAN_OPTIONS=print_stacktrace=1 "$folder/tests/fuzz/$fuzzer" -max_total_time="$seconds" \
-    -max_len=16384 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+    $(dictionary "$fuzzer") -max_len=16384 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$folder/findings/$fuzzer-" "$corpus" "$seeds" >"$folder/$fuzzer.log" 2>&1
 }
 
