@@ -36,6 +36,16 @@ inline int64_t NearestSharedBytes(const NearestView& view, SearchKind kind) {
 
 #ifdef __CUDACC__
 
+// `object`, which lies in this block's dynamic shared memory, so that the compiler knows that, too:
+// after a way through memory it would not, and a load from anywhere takes longer.
+template <typename T>
+__device__ __forceinline__ const T* InShared(const T* object) {
+  extern __shared__ uint4 dynamic_shared[];
+  const auto at = static_cast<uint32_t>(__cvta_generic_to_shared(object)) -
+                  static_cast<uint32_t>(__cvta_generic_to_shared(dynamic_shared));
+  return reinterpret_cast<const T*>(reinterpret_cast<const unsigned char*>(dynamic_shared) + at);
+}
+
 // Copies what the search reads into `shared`, by all `threads` threads of a block; __syncthreads()
 // is the caller's. A list of fewer points than are compared is filled up with points far away.
 // What few cells need (`more`) stays in device memory.
@@ -59,6 +69,15 @@ __device__ NearestView CopyNearest(const NearestView& from, uint4* shared, unsig
     }
     view.cells = cells;
   }
+  return view;
+}
+
+// What CopyNearest returned, by InShared.
+template <SearchKind kKind>
+__device__ __forceinline__ NearestView NearestInShared(const NearestView& copied) {
+  NearestView view = copied;
+  view.points = InShared(copied.points);
+  if constexpr (kKind == SearchKind::kGrid) view.cells = InShared(copied.cells);
   return view;
 }
 
@@ -86,8 +105,10 @@ __device__ __forceinline__ SearchPoint FindListed(const NearestView& view, float
   consider(second);
   if (third != second) consider(third);
   if ((word & kCellHasMore) != 0) {
-    const uint16_t* const more = view.more + view.more_begin[cell];
-    for (int k = 1; k <= more[0]; ++k) consider(more[k]);
+    const uint16_t* const more = view.more + __ldg(view.more_begin + cell);
+    const int count = __ldg(more);
+#pragma unroll 1  // seldom: unrolled it would fill the instruction cache
+    for (int k = 1; k <= count; ++k) consider(__ldg(more + k));
   }
   return best;
 }
