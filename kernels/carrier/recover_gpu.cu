@@ -31,7 +31,6 @@ struct DeviceState {
   FftPlans plans;
   DeviceModels models;
   int multiprocessors = 0;
-  int cache_bytes = 0;  // the second one's
 };
 
 class Devices {
@@ -55,9 +54,6 @@ class Devices {
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
         cudaDeviceGetAttribute(&state->multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "cudaDeviceGetAttribute"));
-    BASEBAND_RETURN_IF_ERROR(
-        cuda::ToStatus(cudaDeviceGetAttribute(&state->cache_bytes, cudaDevAttrL2CacheSize, device),
-                       "cudaDeviceGetAttribute"));
     BASEBAND_RETURN_IF_ERROR(PrepareRefine());
     BASEBAND_RETURN_IF_ERROR(PrepareSweep());
     BASEBAND_RETURN_IF_ERROR(PreparePll());
@@ -176,22 +172,6 @@ class Rounds {
     return cluster;
   }
 
-  // For the line's kernel, which goes over a frame three times: also so many that the frames under
-  // way at a time take no more than half of the second cache. 528 frames of 32400 symbols would be
-  // 137 MB, and come from memory each time; 66 of them, with 8 blocks each, are 17 MB.
-  int LineClusterFor(int64_t num_frames) const {
-    constexpr int kResident = 4;  // blocks a multiprocessor
-    const int64_t blocks = int64_t{state_.multiprocessors} * kResident;
-    const int64_t tiles = (longest_ + kTile - 1) / kTile;
-    const int64_t frame_bytes = int64_t{longest_} * BytesPerSymbol(task_.parameters.format);
-    int cluster = ClusterFor(num_frames, kResident);
-    while (cluster < kMaxCluster && tiles >= 2 * cluster * kTeamWarps &&
-           std::min(num_frames, blocks / cluster) * frame_bytes > state_.cache_bytes / 2) {
-      cluster *= 2;
-    }
-    return cluster;
-  }
-
   absl::Status RunRound(size_t begin, size_t count, int64_t line_frames) {
     auto* const workspace = static_cast<uint8_t*>(batch_.workspace);
     const int64_t line_bytes = LineBytes(task_.log2_line, line_frames);
@@ -209,7 +189,7 @@ class Rounds {
       task_.num_frames = static_cast<uint32_t>(here);
       task_.states = states + i;
       task_.line = searches ? line : nullptr;
-      const int cluster = LineClusterFor(static_cast<int64_t>(here));
+      const int cluster = ClusterFor(static_cast<int64_t>(here), 4);
       BASEBAND_RETURN_IF_ERROR(LaunchLine(task_, cluster, 8 * blocks, stream_));
       if (!searches) continue;
       BASEBAND_RETURN_IF_ERROR(
