@@ -97,11 +97,11 @@ struct Accuracy {
   int locked = 0;
   int right = 0;         // the frequency is within `tolerance`
   int locked_wrong = 0;  // locked, yet not right: must not be
-  int locked_off =
-      0;  // locked and right, yet frequency or phase more than six predicted deviations
-          // off: a wrong branch of the phase, or a search that ended too early
+  // Locked and right, yet frequency or phase more than six predicted deviations off: a wrong branch
+  // of the phase, or a search that ended too early.
+  int locked_off = 0;
   int locked_unsure = 0;  // locked, and the phase told modulo less than the symmetry allows
-  // Over the frames that are right; NaN if none is.
+  // Over the frames that are locked and right; NaN if none is.
   double frequency_rms = NAN;
   double phase_rms = NAN;  // at the centre, modulo 2 pi / ambiguity
   // Root of the mean predicted variance, over the same.

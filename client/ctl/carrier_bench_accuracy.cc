@@ -190,7 +190,7 @@ absl::StatusOr<BenchResult> RunAccuracy(Bench* bench) {
       "over"
       "\nthe Cramer-Rao bound without and with known symbols. predicted: over the measured "
       "deviation."
-      "\nPhase at the centre, in degrees.");
+      "\nErrors of the frames that are locked and right; phase at the centre, in degrees.");
   std::vector<Curves> all;
   for (const NamedPoints& constellation : *constellations) {
     const int power = settings.power > 0 ? settings.power : constellation.power;

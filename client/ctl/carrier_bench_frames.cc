@@ -97,6 +97,7 @@ Accuracy Compare(const Frames& frames, const std::vector<v1::CarrierResult>& res
   double phase = 0;
   double frequency_variance = 0;
   double phase_variance = 0;
+  int counted = 0;
   for (int i = 0; i < frames.count(); ++i) {
     const v1::CarrierResult& result = results[i];
     const double error = result.frequency() - frames.frequency[i];
@@ -106,21 +107,22 @@ Accuracy Compare(const Frames& frames, const std::vector<v1::CarrierResult>& res
     accuracy.right += right;
     accuracy.locked_wrong += locked && !right;
     accuracy.locked_unsure += locked && static_cast<int>(result.ambiguity()) > frames.symmetry;
-    if (right) {
+    if (locked && right) {
+      ++counted;
       const double phase_error = WrapPhase(result.phase() - frames.CentrePhase(i),
                                            static_cast<int>(std::max(1U, result.ambiguity())));
-      accuracy.locked_off += locked && (std::abs(error) > 6 * result.frequency_stddev() ||
-                                        std::abs(phase_error) > 6 * result.phase_stddev());
+      accuracy.locked_off += std::abs(error) > 6 * result.frequency_stddev() ||
+                             std::abs(phase_error) > 6 * result.phase_stddev();
       frequency += error * error;
       phase += phase_error * phase_error;
       frequency_variance += result.frequency_stddev() * result.frequency_stddev();
       phase_variance += result.phase_stddev() * result.phase_stddev();
     }
   }
-  accuracy.frequency_rms = Rms(frequency, accuracy.right);
-  accuracy.phase_rms = Rms(phase, accuracy.right);
-  accuracy.frequency_predicted = Rms(frequency_variance, accuracy.right);
-  accuracy.phase_predicted = Rms(phase_variance, accuracy.right);
+  accuracy.frequency_rms = Rms(frequency, counted);
+  accuracy.phase_rms = Rms(phase, counted);
+  accuracy.frequency_predicted = Rms(frequency_variance, counted);
+  accuracy.phase_predicted = Rms(phase_variance, counted);
   return accuracy;
 }
 

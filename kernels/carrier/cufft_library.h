@@ -18,7 +18,7 @@ inline constexpr int kMaxLog2Line = 20;
 // A plan transforms 1, 4, 16, 64 or 256 frames of a length; any number of frames is a few of them.
 inline constexpr int kNumBatchSizes = 5;
 // No plan transforms more points than this, but for one frame alone.
-inline constexpr int64_t kMaxPlanPoints = int64_t{1} << 22;
+inline constexpr int64_t kMaxPlanPoints = int64_t{1} << 24;
 
 // All plans of one device. Not thread-safe. Destroyed with the process: cuFFT frees them.
 class FftPlans {

@@ -1,55 +1,55 @@
-// Stage S6: hard decisions with the last estimate, the corrected symbols, the frame's Result.
+// Stage S6: the corrected symbols, and what the amplitudes say of the constellation.
 #ifndef BASEBAND_KERNELS_CARRIER_JUDGE_CUH_
 #define BASEBAND_KERNELS_CARRIER_JUDGE_CUH_
 
 #include <cstdint>
 
-#include "kernels/carrier/branches.cuh"
-#include "kernels/carrier/nearest_device.cuh"
 #include "kernels/carrier/recover_task.cuh"
-#include "kernels/carrier/remodulate.cuh"
 #include "kernels/carrier/team.cuh"
 
 namespace baseband::carrier {
 
-// Sum over the symbols of the squared distance to the nearest point, or to the known one. Writes
-// the corrected symbols, turned back by `further` more, if `corrected` has a place for them.
-template <SearchKind kKind>
-__device__ double HardDistances(Team* team, const FrameView& frame, const Estimate& estimate,
-                                const NearestView& nearest, const SampleWriter& corrected,
-                                Iq further) {
+// Hard decisions at one estimate, s the nearest point or the known symbol: sums over the symbols of
+// |z - s|^2, Re((z - s) conj(z)), and Im(z conj(s)) times 1 and t = (n - c) / N.
+struct HardSums {
+  double distance = 0.0;
+  double lean = 0.0;
+  double turn[2] = {};
+};
+// The first at another estimate near by, at which the decisions are the same; to second order of
+// the angles. `power`: the sum of |z|^2.
+__device__ inline double DistanceAt(const HardSums& sums, double power, const Estimate& from,
+                                    const Estimate& to, int num_symbols) {
+  const double gain = from.gain / to.gain;
+  const double phase = kTurn * (to.phase - from.phase);
+  const double slope = kTurn * (to.frequency - from.frequency) * num_symbols;
+  const double less = 1.0 - gain;
+  const double scaled = sums.distance + less * (less * power - 2.0 * sums.lean);
+  const double turned = (phase * phase + slope * slope / 12.0) * (power - sums.lean) -
+                        2.0 * (phase * sums.turn[0] + slope * sums.turn[1]);
+  return fmax(scaled + gain * turned, 0.0);
+}
+
+// Writes the corrected symbols: turned back by the estimate, and by `further` more.
+__device__ inline void WriteCorrected(const Team& team, const FrameView& frame,
+                                      const Estimate& estimate, Iq further,
+                                      const SampleWriter& corrected) {
   const Rotor rotor(estimate.frequency, estimate.phase, frame.num_symbols);
-  const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
-  double totals[1];
-  team->Sum(
-      frame.num_symbols,
-      [&](uint32_t first, float(&sums)[1]) {
-        Iq r[kTileLanes];
-        frame.samples.ReadTile(first, frame.num_symbols, r);
-        Iq back = rotor.At(first);
+  const unsigned warps = team.threads() / 32;
+  for (uint32_t begin = team.thread() / 32 * kTile; begin < frame.num_symbols;
+       begin += warps * kTile) {
+    const uint32_t first = begin + threadIdx.x % 32;
+    Iq r[kTileLanes];
+    frame.samples.ReadTile(first, frame.num_symbols, r);
+    Iq back = Multiply(rotor.At(first), further);
 #pragma unroll
-        for (int k = 0; k < kTileLanes; ++k) {
-          const uint32_t n = first + 32 * static_cast<uint32_t>(k);
-          if (n >= frame.num_symbols) break;
-          const Iq turned = Multiply(r[k], back);
-          back = rotor.Next(back);
-          if (corrected.data != nullptr) corrected.Write(n, Multiply(turned, further));
-          const Iq z = {turned.i * inverse_gain, turned.q * inverse_gain};
-          Iq point;
-          if (frame.known != nullptr) point = frame.known[n];
-          Iq place = z;
-          if (point.i == 0.0F && point.q == 0.0F) {
-            if (nearest.folded != 0) place = {fabsf(z.i), fabsf(z.q)};
-            const SearchPoint found = FindNearest<kKind>(nearest, place.i, place.q);
-            point = {found.i, found.q};
-          }
-          const float di = place.i - point.i;
-          const float dq = place.q - point.q;
-          sums[0] = fmaf(di, di, fmaf(dq, dq, sums[0]));
-        }
-      },
-      totals);
-  return totals[0];
+    for (int k = 0; k < kTileLanes; ++k) {
+      const uint32_t n = first + 32 * static_cast<uint32_t>(k);
+      if (n >= frame.num_symbols) break;
+      corrected.Write(n, Multiply(r[k], back));
+      back = rotor.Next(back);
+    }
+  }
 }
 
 // Misfit of judge_math.h, a thread for each class of amplitudes. By all threads of a block, of

@@ -134,6 +134,29 @@ BASEBAND_HOST_DEVICE inline double ExpectedFit(const ModelView& view, double snr
   return exp(low + (place - k) * (high - low));
 }
 
+// The same of a whole frame. A known symbol's, whose ln I0 is nearly x - ln(2 pi x) / 2 at
+// x = 2 |z| |s| / s2: (ln(4 pi snr |s|^2) - 1) / 2.
+BASEBAND_HOST_DEVICE inline double ExpectedFrameFit(const ModelView& view,
+                                                    const KnownMoments& known, int num_symbols,
+                                                    double snr_db) {
+  const double data = (num_symbols - known.count) * ExpectedFit(view, snr_db);
+  if (known.count == 0) return data;
+  const double energy = known.energy[0] / known.count;
+  const double each = 0.5 * (log(2.0 * kTurn * energy) + 0.1 * snr_db * log(10.0) - 1.0);
+  return data + known.count * fmax(each, 0.0);
+}
+
+// Whether peaks that were not looked at may be as good as the best: the weakest of those that were,
+// of which there was no room for more, could be within kClose of it (`power` of its half bin over
+// E), and the symbols that are not known are no judge (`data_fit`: what they should say). A few
+// known symbols here and there have many side peaks.
+inline constexpr double kDataJudges = 30.0;
+BASEBAND_HOST_DEVICE inline bool MayHaveMissedPeaks(double power, double best_lambda,
+                                                    double data_fit) {
+  return power / static_cast<double>(kHalfBinShare) > best_lambda - kClose &&
+         data_fit < kDataJudges;
+}
+
 // What S1 to S5 came to.
 struct Evidence {
   double fit = 0.0;           // at the last estimate, all symbols
@@ -141,7 +164,7 @@ struct Evidence {
   double peak = 0.0;          // lambda of the best peak; negative: there was no search
   double ln_bins = 0.0;       // of the bins that were searched
   double misfit = 0.0;        // Misfit, or 0 if more than kMaxKnownForMisfit are known
-  double expected_fit = 0.0;  // of the whole frame, if blind; 0 if not
+  double expected_fit = 0.0;  // ExpectedFrameFit
   bool close_peak = false;    // another peak's CoarseFit was within kClose of the best
   bool close_branch = false;  // another branch's of the same peak was
   bool slips = false;         // the loop cannot be trusted to keep its phase, see PllSlips

@@ -14,7 +14,8 @@ struct LineMemory {
   uint32_t counted[kAmplitudeBins];  // by this block
   uint32_t histogram[kAmplitudeBins];
   double log_likelihood[kMaxSnrs];
-  float2 weights[kWeightNodes];
+  Estimate estimate;
+  WeightNode weights[kWeightNodes];
   uint32_t first_known;
   int divisors[kTeamThreads];
 };
@@ -27,12 +28,14 @@ __device__ __forceinline__ double MeanSquare(Team* team, const FrameView& frame,
       [&](uint32_t first, float(&sums)[2]) {
         Iq r[kTileLanes];
         frame.samples.ReadTile(first, frame.num_symbols, r);
+        bool is_bad = false;
 #pragma unroll
         for (int k = 0; k < kTileLanes; ++k) {
           const float square = fmaf(r[k].i, r[k].i, r[k].q * r[k].q);
           sums[0] += square;
-          if (!(square <= kMaxMagnitude * kMaxMagnitude)) sums[1] = 1.0F;  // NaN too
+          is_bad = is_bad || !(square <= kMaxMagnitude * kMaxMagnitude);  // NaN too
         }
+        if (is_bad) sums[1] = 1.0F;
       },
       totals);
   *bad = totals[1] > 0.0;
@@ -46,7 +49,9 @@ __device__ void CountAmplitudes(Team* team, const FrameView& frame, double mean_
     memory->counted[bin] = 0;
   }
   __syncthreads();
-  const auto inverse_rms = static_cast<float>(1.0 / sqrt(mean_square));
+  // As AmplitudeBin.
+  const auto per_bin =
+      static_cast<float>(1.0 / sqrt(mean_square)) * (kAmplitudeBins / kAmplitudeExtent);
   const uint32_t num_tiles = (frame.num_symbols + kTile - 1) / kTile;
   for (uint32_t tile = team->thread() / 32; tile < num_tiles; tile += team->threads() / 32) {
     Iq r[kTileLanes];
@@ -55,9 +60,10 @@ __device__ void CountAmplitudes(Team* team, const FrameView& frame, double mean_
 #pragma unroll
     for (int k = 0; k < kTileLanes; ++k) {
       if (first + 32 * static_cast<uint32_t>(k) >= frame.num_symbols) break;
-      const float energy = fmaf(r[k].i, r[k].i, r[k].q * r[k].q);
-      const float magnitude = energy * rsqrtf(fmaxf(energy, 1e-36F));
-      atomicAdd(&memory->counted[AmplitudeBin(magnitude, inverse_rms)], 1U);
+      const Iq u = {r[k].i * per_bin, r[k].q * per_bin};
+      const float bin = FastRoot(fmaf(u.i, u.i, u.q * u.q));
+      const Floored place = FloorOf(fminf(bin, kAmplitudeBins - 1.0F));
+      atomicAdd(&memory->counted[place.whole & (kAmplitudeBins - 1)], 1U);
     }
   }
   team->Sync();
@@ -71,8 +77,8 @@ __device__ void CountAmplitudes(Team* team, const FrameView& frame, double mean_
   team->Sync();  // `counted` may change again
 }
 
-// The SNR that makes these amplitudes likeliest.
-__device__ double SnrOfHistogram(const ModelView& model, LineMemory* memory) {
+// What makes these amplitudes likeliest, in memory->log_likelihood.
+__device__ void CompareAmplitudes(const ModelView& model, LineMemory* memory) {
   const unsigned lane = threadIdx.x % 32;
   for (int k = static_cast<int>(threadIdx.x / 32); k < model.num_snrs; k += kTeamWarps) {
     double sum = 0.0;
@@ -86,19 +92,21 @@ __device__ double SnrOfHistogram(const ModelView& model, LineMemory* memory) {
     }
     if (lane == 0) memory->log_likelihood[k] = sum;
   }
-  __syncthreads();
-  return SnrOfAmplitudes(model, memory->log_likelihood);
 }
 
-__device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
+// The known symbols' moments; and what half a bin off leaves of a line of them, if that is the
+// line.
+__device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const FrameView& frame,
+                                  HalfBin* half) {
   KnownMoments known;
   if (frame.known == nullptr) return known;
   const double centre = frame.centre();
   const double inverse_length = 1.0 / frame.num_symbols;
-  double totals[4];
+  const uint64_t half_bin_step = Turns64(0.5 / (1 << task.log2_line));
+  double totals[8];
   team->Sum(
       frame.num_symbols,
-      [&](uint32_t first, float(&sums)[4]) {
+      [&](uint32_t first, float(&sums)[8]) {
         for (int k = 0; k < kTileLanes; ++k) {
           const uint32_t n = first + 32 * static_cast<uint32_t>(k);
           if (n >= frame.num_symbols) break;
@@ -109,6 +117,9 @@ __device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
           sums[1] = fmaf(t, energy, sums[1]);
           sums[2] = fmaf(t * t, energy, sums[2]);
           sums[3] += energy > 0.0F ? 1.0F : 0.0F;
+          const Iq back = TurnedBack(half_bin_step * n);
+          sums[4] = fmaf(energy, back.i, sums[4]);
+          sums[5] = fmaf(energy, -back.q, sums[5]);
         }
       },
       totals);
@@ -116,6 +127,7 @@ __device__ KnownMoments MomentsOf(Team* team, const FrameView& frame) {
   known.energy[1] = totals[1];
   known.energy[2] = totals[2];
   known.count = static_cast<int>(totals[3]);
+  if (LineIsKnown(task, frame)) *half = HalfBinOfKnown(totals[4], totals[5], totals[0]);
   return known;
 }
 
@@ -170,14 +182,14 @@ __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView
       frame.num_symbols,
       [&](uint32_t first, float(&sums)[1]) {
         Iq r[kTileLanes];
+        Iq x[kTileLanes];
         frame.samples.ReadTile(first, frame.num_symbols, r);
+        maker.MakeTile(first, frame.num_symbols, r, x);
 #pragma unroll
         for (int k = 0; k < kTileLanes; ++k) {
           const uint32_t n = first + 32 * static_cast<uint32_t>(k);
-          if (n >= frame.num_symbols) break;
-          const Iq x = maker.At(n, r[k]);
-          sums[0] = fmaf(x.i, x.i, fmaf(x.q, x.q, sums[0]));
-          if (line != nullptr) line[n] = make_float2(x.i, x.q);
+          sums[0] = fmaf(x[k].i, x[k].i, fmaf(x[k].q, x[k].q, sums[0]));
+          if (line != nullptr && n < frame.num_symbols) line[n] = make_float2(x[k].i, x[k].q);
         }
       },
       totals);
@@ -192,7 +204,8 @@ __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView
 
 __global__ void __launch_bounds__(kTeamThreads)
     LineKernel(const __grid_constant__ RecoverTask task) {
-  __shared__ LineMemory memory;
+  __shared__ alignas(16) unsigned char bytes[sizeof(LineMemory)];
+  auto& memory = *reinterpret_cast<LineMemory*>(bytes);
   Team team(&memory.team);
   const unsigned num_teams = gridDim.x / team.size();
   for (uint32_t f = blockIdx.x / team.size(); f < task.num_frames; f += num_teams) {
@@ -205,15 +218,24 @@ __global__ void __launch_bounds__(kTeamThreads)
     const bool silent = !bad && !(mean_square > 0.0);
     Estimate estimate;
     KnownMoments known;
+    HalfBin half;
     double energy = 0.0;
     const double max_frequency = LimitOf(task, frame, &memory);
     if (!bad && !silent) {
       CountAmplitudes(&team, frame, mean_square, &memory);
-      const double snr_db = task.parameters.has_expected_snr
-                                ? static_cast<double>(task.parameters.expected_snr_db)
-                                : SnrOfHistogram(task.model, &memory);
-      SetSnr(task.model, mean_square, snr_db, &estimate);
-      known = MomentsOf(&team, frame);
+      if (!task.parameters.has_expected_snr) CompareAmplitudes(task.model, &memory);
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        const double snr_db = task.parameters.has_expected_snr
+                                  ? static_cast<double>(task.parameters.expected_snr_db)
+                                  : SnrOfAmplitudes(task.model, memory.log_likelihood);
+        Estimate start;
+        SetSnr(task.model, mean_square, snr_db, &start);
+        memory.estimate = start;
+      }
+      __syncthreads();
+      estimate = memory.estimate;
+      known = MomentsOf(&team, task, frame, &half);
       energy = WriteLine(&team, task, frame, estimate, &memory, line);
     } else if (line != nullptr) {
       // Its FFT is computed with the others'.
@@ -234,6 +256,9 @@ __global__ void __launch_bounds__(kTeamThreads)
         state->bad = bad ? 1 : 0;
         state->silent = silent ? 1 : 0;
         state->known = known;
+        state->half = LineIsKnown(task, frame)
+                          ? half
+                          : HalfBinOf(static_cast<int>(frame.num_symbols), 1 << task.log2_line);
         state->line_energy = energy;
         state->coarse_frequency = 0.0;
         state->num_lines = 0;

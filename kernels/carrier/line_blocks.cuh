@@ -12,66 +12,18 @@
 
 namespace baseband::carrier {
 
-inline constexpr int kStaged = 2048;               // symbols of the line in shared memory at a time
-inline constexpr int kPart = 32;                   // symbols that one thread adds up, at most
-inline constexpr int kMaxParts = kStaged / kPart;  // of what is staged, if blocks have several
-
-// One place more after every kPart symbols: threads that add up neighbouring parts read different
-// banks.
-struct StagedLine {
-  float2 symbols[kStaged + kStaged / kPart];
-  float2 weights[kWeightNodes];
-  __device__ static unsigned At(unsigned i) { return i + i / kPart; }
-};
-
-// Copies symbols begin .. of the line into memory, as many as there are, up to kStaged.
-__device__ inline void StageLine(const FrameView& frame, const LineMaker& maker, uint32_t begin,
-                                 StagedLine* memory) {
-  const unsigned warp = threadIdx.x / 32;
-  for (unsigned tile = warp; tile < kStaged / kTile; tile += kTeamWarps) {
-    const unsigned at = tile * kTile + threadIdx.x % 32;
-    Iq r[kTileLanes];
-    frame.samples.ReadTile(begin + at, frame.num_symbols, r);
-#pragma unroll
-    for (int k = 0; k < kTileLanes; ++k) {
-      const uint32_t n = begin + at + 32 * static_cast<uint32_t>(k);
-      if (n >= frame.num_symbols) break;
-      const Iq x = maker.At(n, r[k]);
-      memory->symbols[StagedLine::At(at + 32 * static_cast<unsigned>(k))] = make_float2(x.i, x.q);
-    }
-  }
-}
-
-// How the line is turned back: see Rotor, which steps by 32 symbols.
+// How the line is turned back: see Rotor.
 struct LineTurn {
   uint64_t start = 0;
   uint64_t step = 0;
-  Iq onward;  // a symbol
+  Iq onward;  // 32 symbols
 };
 __device__ inline LineTurn LineTurnOf(double nu, uint32_t num_symbols) {
   LineTurn turn;
   turn.start = Turns64(-nu * (0.5 * (num_symbols - 1.0)));
   turn.step = Turns64(nu);
-  turn.onward = TurnedBack(turn.step);
+  turn.onward = TurnedBack(32 * turn.step);
   return turn;
-}
-
-// One part of a block of the line: `count` staged symbols, the first of them symbol n.
-__device__ inline LineBlock PartOf(const StagedLine& memory, const LineTurn& turn, unsigned at,
-                                   uint32_t n, unsigned count) {
-  LineBlock part;
-  Iq back = TurnedBack(turn.start + turn.step * n);
-  for (unsigned i = 0; i < count; ++i) {
-    const float2 x = memory.symbols[StagedLine::At(at + i)];
-    const Iq y = Multiply({x.x, x.y}, back);
-    back = Multiply(back, turn.onward);
-    part.sum.i += y.i;
-    part.sum.q += y.q;
-    part.square.i = fmaf(y.i, y.i, fmaf(-y.q, y.q, part.square.i));
-    part.square.q = fmaf(2.0F * y.i, y.q, part.square.q);
-    part.energy = fmaf(y.i, y.i, fmaf(y.q, y.q, part.energy));
-  }
-  return part;
 }
 
 __device__ __forceinline__ void AddTo(LineBlock* sum, const LineBlock& part) {
@@ -82,62 +34,65 @@ __device__ __forceinline__ void AddTo(LineBlock* sum, const LineBlock& part) {
   sum->energy += part.energy;
 }
 
-// Sums over the blocks of the line, turned back by each of `turns` (in shared memory), in block 0's
-// `blocks` [peak][kMaxLineBlocks]. Stretches of kStaged symbols, or of one block if that is longer,
-// are dealt to the team's blocks. In a stretch of 2048 symbols with blocks of 512 and one line each
-// thread adds up one part:
-//   thread  0  | 1  | ..  | 255    then block 2 is parts 128 .. 191: thread 2 adds them up in this
-//   part    0  | 1  | ..  | 255    order
-__device__ inline void SumBlocks(Team* team, const RecoverTask& task, const FrameView& frame,
-                                 const Estimate& estimate, int num_peaks, const LineTurn* turns,
-                                 StagedLine* memory, LineBlock* blocks, LineBlock* parts) {
-  const auto length = static_cast<unsigned>(LineBlockLength(static_cast<int>(frame.num_symbols)));
-  const unsigned part_length = min(length, static_cast<unsigned>(kPart));
-  const unsigned stretch = max(length, static_cast<unsigned>(kStaged));
-  LineBlock* const results = team->Of(blocks, 0);
-  const LineMaker maker(task, frame, estimate, kTeamThreads, memory->weights);
-  for (uint32_t begin = team->rank() * stretch; begin < frame.num_symbols;
-       begin += team->size() * stretch) {
-    for (uint32_t staged = begin; staged < min(begin + stretch, frame.num_symbols);
-         staged += kStaged) {
-      StageLine(frame, maker, staged, memory);
-      __syncthreads();
-      const unsigned count = min(static_cast<unsigned>(kStaged), frame.num_symbols - staged);
-      const unsigned num_parts = (count + part_length - 1) / part_length;
-      const unsigned parts_per_block = length / part_length;
-      for (unsigned item = threadIdx.x; item < num_parts * static_cast<unsigned>(num_peaks);
-           item += kTeamThreads) {
-        const unsigned peak = item / num_parts;
-        const unsigned part = item - peak * num_parts;
-        const unsigned at = part * part_length;
-        const LineBlock sum =
-            PartOf(*memory, turns[peak], at, staged + at, min(part_length, count - at));
-        if (parts_per_block == 1) {
-          results[peak * kMaxLineBlocks + staged / length + part] = sum;
-        } else {
-          parts[peak * kMaxParts + part] = sum;
-        }
-      }
-      __syncthreads();
-      if (parts_per_block == 1) continue;
-      const unsigned num_blocks = (num_parts + parts_per_block - 1) / parts_per_block;
-      for (unsigned item = threadIdx.x; item < num_blocks * static_cast<unsigned>(num_peaks);
-           item += kTeamThreads) {
-        const unsigned peak = item / num_blocks;
-        const unsigned block = item - peak * num_blocks;
-        LineBlock sum;
-        for (unsigned part = block * parts_per_block;
-             part < min((block + 1) * parts_per_block, num_parts); ++part) {
-          AddTo(&sum, parts[peak * kMaxParts + part]);
-        }
-        LineBlock* const result = results + peak * kMaxLineBlocks + staged / length + block;
-        if (staged != begin) AddTo(&sum, *result);  // a block longer than what is staged
-        *result = sum;
-      }
-      __syncthreads();
+// The sums that are in memory are those of blocks or, where these are longer than a tile, of tiles.
+BASEBAND_HOST_DEVICE inline uint32_t LineSumLength(uint32_t num_symbols) {
+  const auto length = static_cast<uint32_t>(LineBlockLength(static_cast<int>(num_symbols)));
+  return length < static_cast<uint32_t>(kTile) ? length : static_cast<uint32_t>(kTile);
+}
+// How many a line of a frame of up to `num_symbols` has.
+BASEBAND_HOST_DEVICE inline uint32_t MostLineSums(uint32_t num_symbols) {
+  const uint32_t tiles = (num_symbols + kTile - 1) / kTile;
+  return tiles > static_cast<uint32_t>(kMaxLineBlocks) ? tiles
+                                                       : static_cast<uint32_t>(kMaxLineBlocks);
+}
+
+// Adds up `sum` over each `lanes` lanes and stores what they get. The first of them has symbol n.
+template <bool kSpread>
+__device__ __forceinline__ void StoreLineSum(LineBlock sum, unsigned lanes, uint32_t n,
+                                             const FrameView& frame, uint32_t length,
+                                             LineBlock* sums) {
+  for (unsigned apart = lanes / 2; apart > 0; apart /= 2) {
+    sum.sum.i += __shfl_xor_sync(0xffffffffU, sum.sum.i, apart);
+    sum.sum.q += __shfl_xor_sync(0xffffffffU, sum.sum.q, apart);
+    if constexpr (kSpread) {
+      sum.square.i += __shfl_xor_sync(0xffffffffU, sum.square.i, apart);
+      sum.square.q += __shfl_xor_sync(0xffffffffU, sum.square.q, apart);
+      sum.energy += __shfl_xor_sync(0xffffffffU, sum.energy, apart);
     }
   }
-  team->Sync();
+  if (threadIdx.x % lanes == 0 && n < frame.num_symbols) sums[n / length] = sum;
+}
+
+// Adds up one tile of a line, turned back by `turn`, into the frame's sums of that line; squares
+// and energies too if kSpread. `x`: the lane's symbols of the line, first + 32 k. By one warp.
+template <bool kSpread>
+__device__ __forceinline__ void SumLineTile(const FrameView& frame, const Iq (&x)[kTileLanes],
+                                            uint32_t first, const LineTurn& turn, uint32_t length,
+                                            LineBlock* sums) {
+  LineBlock sum;
+  Iq back = TurnedBack(turn.start + turn.step * first);
+  const unsigned lanes = min(length, 32U);
+  const unsigned rows = max(length / 32, 1U);  // of 32 symbols, that a sum has
+#pragma unroll
+  for (int k = 0; k < kTileLanes; ++k) {
+    const Iq y = Multiply(x[k], back);
+    back = Multiply(back, turn.onward);
+    sum.sum.i += y.i;
+    sum.sum.q += y.q;
+    if constexpr (kSpread) {
+      sum.square.i = fmaf(y.i, y.i, fmaf(-y.q, y.q, sum.square.i));
+      sum.square.q = fmaf(2.0F * y.i, y.q, sum.square.q);
+      sum.energy = fmaf(y.i, y.i, fmaf(y.q, y.q, sum.energy));
+    }
+    const auto done = static_cast<unsigned>(k + 1);
+    if (rows < static_cast<unsigned>(kTileLanes) && done % rows == 0) {
+      StoreLineSum<kSpread>(sum, lanes, first + 32 * (done - rows), frame, length, sums);
+      sum = LineBlock();
+    }
+  }
+  if (rows == static_cast<unsigned>(kTileLanes)) {
+    StoreLineSum<kSpread>(sum, lanes, first, frame, length, sums);
+  }
 }
 
 template <int kCount>
@@ -151,23 +106,37 @@ __device__ __forceinline__ void SumDoubles(double (&values)[kCount]) {
   }
 }
 
-// What a warp does with the blocks of one peak.
+// What a warp does with the blocks of one line: a lane has blocks lane and lane + 32.
 class Blocks {
  public:
-  __device__ Blocks(const LineBlock* blocks, int num_symbols, int points)
-      : blocks_(blocks),
-        num_symbols_(num_symbols),
+  // `sums`: the line's, as SumLineTile leaves them.
+  __device__ Blocks(const LineBlock* sums, int num_symbols, int points)
+      : num_symbols_(num_symbols),
         points_(points),
         length_(LineBlockLength(num_symbols)),
-        count_((num_symbols + length_ - 1) / length_) {}
+        count_(NumLineBlocks(num_symbols, length_)) {
+    const auto of_sum = static_cast<int>(LineSumLength(static_cast<uint32_t>(num_symbols)));
+    const int num_sums = (num_symbols + of_sum - 1) / of_sum;
+    const int sums_of_block = length_ / of_sum;
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
+      const int b = BlockOf(i);
+      for (int k = b * sums_of_block; k < min((b + 1) * sums_of_block, num_sums); ++k) {
+        AddTo(blocks_ + i, sums[k]);
+      }
+    }
+  }
 
   // The line `delta` bins from where the blocks were added up.
   __device__ LineAt At(double delta) const {
     LineAt at;
     const double per_point = 1.0 / points_;
-    for (int b = static_cast<int>(threadIdx.x % 32); b < count_; b += 32) {
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
+      const int b = BlockOf(i);
+      if (b >= count_) break;
       const double tau = LineBlockCentre(b, length_, num_symbols_) * per_point;
-      at.Add(blocks_[b].sum, Turn(delta * tau), tau);
+      at.Add(blocks_[i].sum, Turn(delta * tau), tau);
     }
     double sums[6] = {at.re, at.im, at.re1, at.im1, at.re2, at.im2};
     SumDoubles(sums);
@@ -180,12 +149,16 @@ class Blocks {
     return at;
   }
 
-  __device__ Covariance CovarianceAt(double delta, double phase, int power) const {
+  // The carrier's, if the line has this phase where the blocks were added up.
+  __device__ Covariance CovarianceAt(double phase, int power) const {
     LineSpread spread;
     const Turned turned = Turn(phase);
-    for (int b = static_cast<int>(threadIdx.x % 32); b < count_; b += 32) {
-      const double centre = LineBlockCentre(b, length_, num_symbols_);
-      spread.Add(blocks_[b], Turn(delta * centre / points_), turned, centre / num_symbols_);
+#pragma unroll
+    for (int i = 0; i < kOfLane; ++i) {
+      const int b = BlockOf(i);
+      if (b >= count_) break;
+      spread.Add(blocks_[i], Turned(), turned,
+                 LineBlockCentre(b, length_, num_symbols_) / num_symbols_);
     }
     double sums[6] = {spread.information.phase, spread.information.cross, spread.information.slope,
                       spread.square[0],         spread.square[1],         spread.square[2]};
@@ -198,7 +171,10 @@ class Blocks {
   }
 
  private:
-  const LineBlock* blocks_;
+  static constexpr int kOfLane = kMaxLineBlocks / 32;
+  __device__ static int BlockOf(int i) { return static_cast<int>(threadIdx.x % 32) + 32 * i; }
+
+  LineBlock blocks_[kOfLane];
   int num_symbols_;
   int points_;
   int length_;

@@ -60,6 +60,33 @@ BASEBAND_HOST_DEVICE inline HalfBin HalfBinOf(int num_symbols, int points) {
   return half;
 }
 
+// The same for a line of known symbols, which may lie anywhere: `re`, `im` are the sums of
+// |known_n|^2 times cos and sin of pi n / points, what a line half a bin off leaves in a bin;
+// `energy` that of |known_n|^2 alone.
+BASEBAND_HOST_DEVICE inline HalfBin HalfBinOfKnown(double re, double im, double energy) {
+  const double left = re * re + im * im;
+  HalfBin half;
+  if (!(left > 0.0)) return half;
+  half.turn.c = static_cast<float>((re * re - im * im) / left);
+  half.turn.s = static_cast<float>(2.0 * re * im / left);
+  // Where half a bin leaves next to nothing, noise would be all there is.
+  half.scale = static_cast<float>(fmin(0.25 * energy * energy / left, 2.0));
+  return half;
+}
+
+// How many half bins on either side of a peak belong to it: two bins of the frame, main lobe and
+// first side lobe. Known symbols far apart from each other have peaks as close as a bin of the
+// frame: there half a bin must do, and slopes that LineStep leads to a peak that is there already,
+// closer than SamePeak, are dropped.
+BASEBAND_HOST_DEVICE inline int PeakReach(int num_symbols, int points, bool known_line) {
+  const int times = known_line ? 1 : 4;
+  return (times * points + num_symbols - 1) / num_symbols;
+}
+BASEBAND_HOST_DEVICE inline bool SamePeak(double nu, double other, int num_symbols) {
+  const double distance = nu - other - floor(nu - other + 0.5);
+  return fabs(distance) * num_symbols < 0.25;
+}
+
 // Symbols a block of the line has: the least power of two with at most kMaxLineBlocks blocks.
 BASEBAND_HOST_DEVICE inline int LineBlockLength(int num_symbols) {
   int length = 1;

@@ -10,11 +10,18 @@
 
 namespace baseband::carrier {
 
+// A weight and what the next node's has more.
+struct alignas(16) WeightNode {
+  Iq weight;
+  Iq onward;
+};
+
 class LineMaker {
  public:
-  // Copies the weights to `shared`, by all threads of a block of `threads`; waits for them.
+  // Copies the weights to `shared`, [kWeightNodes], by all threads of a block of `threads`; waits
+  // for them.
   __device__ LineMaker(const RecoverTask& task, const FrameView& frame, const Estimate& estimate,
-                       unsigned threads, float2* shared)
+                       unsigned threads, WeightNode* shared)
       : known_(LineIsKnown(task, frame) ? frame.known : nullptr),
         weights_(shared),
         nodes_per_unit_(task.model.weight_nodes_per_unit),
@@ -25,7 +32,9 @@ class LineMaker {
     second_bit_ = highest / 2;
     const Iq* const row = task.model.weight + estimate.table * kWeightNodes;
     for (unsigned node = threadIdx.x; node < kWeightNodes; node += threads) {
-      shared[node] = make_float2(row[node].i, row[node].q);
+      const Iq here = row[node];
+      const Iq next = row[min(node + 1, kWeightNodes - 1U)];
+      shared[node] = {here, {next.i - here.i, next.q - here.q}};
     }
     __syncthreads();
   }
@@ -33,30 +42,85 @@ class LineMaker {
   // From symbol n as received, `r`.
   __device__ __forceinline__ Iq At(uint32_t n, Iq r) const {
     const Iq z = {r.i * inverse_gain_, r.q * inverse_gain_};
+    return known_ != nullptr ? OfKnown(n, z) : OfPower(z, AnyPower());
+  }
+
+  // From the lane's symbols first + 32 k of a tile; 0 from 0.
+  __device__ __forceinline__ void MakeTile(uint32_t first, uint32_t num_symbols,
+                                           const Iq (&r)[kTileLanes], Iq (&x)[kTileLanes]) const {
     if (known_ != nullptr) {
-      const Iq s = known_[n];
-      return Multiply(z, {s.i, -s.q});
+#pragma unroll
+      for (int k = 0; k < kTileLanes; ++k) {
+        const uint32_t n = first + 32 * static_cast<uint32_t>(k);
+        const Iq z = {r[k].i * inverse_gain_, r[k].q * inverse_gain_};
+        x[k] = n < num_symbols ? OfKnown(n, z) : Iq{};
+      }
+      return;
     }
-    const float energy = fmaf(z.i, z.i, z.q * z.q);
-    const float inverse = rsqrtf(fmaxf(energy, 1e-36F));  // 0 stays 0
-    const float node = fminf(energy * inverse * nodes_per_unit_, kWeightNodes - 1.0F);
-    const int first = min(static_cast<int>(node), kWeightNodes - 2);
-    const float t = node - static_cast<float>(first);
-    const float2 low = weights_[first];
-    const float2 high = weights_[first + 1];
-    const Iq weight = {fmaf(t, high.x - low.x, low.x), fmaf(t, high.y - low.y, low.y)};
-    const Iq unit = {z.i * inverse, z.q * inverse};
-    Iq x = unit;
-    for (unsigned bit = second_bit_; bit != 0; bit >>= 1) {
-      x = {fmaf(x.i, x.i, -x.q * x.q), 2.0F * x.i * x.q};
-      if ((power_ & bit) != 0) x = Multiply(x, unit);
+    switch (power_) {
+      case 4:
+        return MakeEach(r, x, Squarings<2>());
+      case 8:
+        return MakeEach(r, x, Squarings<3>());
+      case 16:
+        return MakeEach(r, x, Squarings<4>());
+      case 32:
+        return MakeEach(r, x, Squarings<5>());
+      default:
+        return MakeEach(r, x, AnyPower());
     }
-    return Multiply(weight, x);
   }
 
  private:
+  template <int kCount>
+  struct Squarings {};
+  struct AnyPower {};
+
+  static __device__ __forceinline__ Iq Squared(Iq x) {
+    const float product = x.i * x.q;
+    return {fmaf(x.i, x.i, -x.q * x.q), product + product};
+  }
+  template <int kCount>
+  __device__ __forceinline__ Iq PowerOf(Iq unit, Squarings<kCount>) const {
+    Iq x = unit;
+#pragma unroll
+    for (int i = 0; i < kCount; ++i) x = Squared(x);
+    return x;
+  }
+  __device__ __forceinline__ Iq PowerOf(Iq unit, AnyPower) const {
+    Iq x = unit;
+    for (unsigned bit = second_bit_; bit != 0; bit >>= 1) {
+      x = Squared(x);
+      if ((power_ & bit) != 0) x = Multiply(x, unit);
+    }
+    return x;
+  }
+
+  __device__ __forceinline__ Iq OfKnown(uint32_t n, Iq z) const {
+    const Iq s = known_[n];
+    return Multiply(z, {s.i, -s.q});
+  }
+  template <typename Power>
+  __device__ __forceinline__ Iq OfPower(Iq z, Power power) const {
+    const float energy = fmaf(z.i, z.i, z.q * z.q);
+    const float inverse = FastInverseRoot(fmaxf(energy, 1e-36F));  // 0 stays 0
+    const Floored node = FloorOf(fminf(energy * inverse * nodes_per_unit_, kWeightNodes - 1.0F));
+    const WeightNode low = weights_[node.whole & (kWeightNodes - 1)];
+    const Iq weight = {fmaf(node.rest, low.onward.i, low.weight.i),
+                       fmaf(node.rest, low.onward.q, low.weight.q)};
+    return Multiply(weight, PowerOf({z.i * inverse, z.q * inverse}, power));
+  }
+  template <typename Power>
+  __device__ __forceinline__ void MakeEach(const Iq (&r)[kTileLanes], Iq (&x)[kTileLanes],
+                                           Power power) const {
+#pragma unroll
+    for (int k = 0; k < kTileLanes; ++k) {
+      x[k] = OfPower({r[k].i * inverse_gain_, r[k].q * inverse_gain_}, power);
+    }
+  }
+
   const Iq* known_;
-  const float2* weights_;
+  const WeightNode* weights_;
   float nodes_per_unit_;
   float inverse_gain_;
   unsigned power_;

@@ -99,6 +99,7 @@ void Model::MakeTables(const Rings& rings) {
     if (!needed && tables.back().facts.fit < kLeastFit) break;
     tables.push_back(maker.Make(snr_db));
   }
+  soft_.reserve(tables.size() * tables.front().soft.size());
   for (auto made = tables.rbegin(); made != tables.rend(); ++made) {
     facts_.push_back(made->facts);
     soft_.insert(soft_.end(), made->soft.begin(), made->soft.end());
@@ -111,6 +112,13 @@ void Model::MakeTables(const Rings& rings) {
   shape_.folded = constellation_->mirror_symmetric() ? 1 : 0;
   shape_.side = maker.side();
   shape_.weight_nodes_per_unit = maker.weight_nodes_per_unit();
+}
+
+int64_t Model::bytes() const {
+  const auto bytes_of = [](const auto& table) {
+    return static_cast<int64_t>(table.capacity() * sizeof(table[0]));
+  };
+  return bytes_of(soft_) + bytes_of(weight_) + bytes_of(amplitudes_) + bytes_of(facts_);
 }
 
 ModelView Model::view() const {

@@ -80,7 +80,7 @@ SearchPoint ToSearchPoint(const Iq& point) {
   const double energy =
       static_cast<double>(point.i) * point.i + static_cast<double>(point.q) * point.q;
   SearchPoint out{point.i, point.q, static_cast<float>(energy), 0.0F};
-  if (out.energy > 0.0F) {
+  if (out.energy > kOriginRadius * kOriginRadius) {
     out.inverse_radius = static_cast<float>(1.0 / std::sqrt(energy));
   }
   return out;

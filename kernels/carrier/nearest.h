@@ -33,12 +33,15 @@ namespace baseband::carrier {
 
 inline constexpr float kMaxSearched = 1e18F;
 
+// A point nearer to the origin than this tells no phase.
+inline constexpr float kOriginRadius = 1e-3F;
+
 // A point as the search wants it, 16 bytes.
 struct alignas(16) SearchPoint {
   float i = 0.0F;
   float q = 0.0F;
   float energy = 0.0F;          // e_k
-  float inverse_radius = 0.0F;  // 1 / sqrt(energy), for equation 8; 0 for a point at the origin
+  float inverse_radius = 0.0F;  // 1 / sqrt(energy), for equation 8; 0 within kOriginRadius
 };
 
 // A cell: its first three points, ten bits each, and above them whether there are more. A cell of
@@ -97,7 +100,9 @@ BASEBAND_HOST_DEVICE inline float SearchDistance(const SearchPoint& point, float
 BASEBAND_HOST_DEVICE inline int HeldFloor(float x, int last) {
   const auto greatest = static_cast<float>(last);
 #ifdef __CUDA_ARCH__
-  return static_cast<int>(fminf(fmaxf(x, 0.0F), greatest));
+  // Floats from 2^23 on are whole, and an addition is four times as fast as a conversion.
+  const float moved = __fadd_rd(fminf(fmaxf(x, 0.0F), greatest), 8388608.0F);
+  return __float_as_int(moved) & 0x7fffff;
 #else  // two instructions; the functions would be calls
   const float positive = x > 0.0F ? x : 0.0F;
   return static_cast<int>(positive < greatest ? positive : greatest);

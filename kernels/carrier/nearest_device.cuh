@@ -62,6 +62,36 @@ __device__ NearestView CopyNearest(const NearestView& from, uint4* shared, unsig
   return view;
 }
 
+// NearestListed. A cell of one point, or of two, repeats it: only threads whose cell has another
+// point read it, so that fewer reads meet in a bank.
+__device__ __forceinline__ SearchPoint FindListed(const NearestView& view, float i, float q) {
+  const int cell = CellAlong(view, q) * view.side + CellAlong(view, i);
+  const uint32_t word = view.cells[cell];
+  const float mi = -2.0F * i;
+  const float mq = -2.0F * q;
+  const uint32_t first = word & kCellIndexMask;
+  const uint32_t second = word >> kCellIndexBits & kCellIndexMask;
+  const uint32_t third = word >> 2 * kCellIndexBits & kCellIndexMask;
+  SearchPoint best = view.points[first];
+  if (second == first) return best;
+  float least = SearchDistance(best, mi, mq);
+  const auto consider = [&](uint32_t k) {
+    const SearchPoint point = view.points[k];
+    const float distance = SearchDistance(point, mi, mq);
+    if (distance < least) {
+      least = distance;
+      best = point;
+    }
+  };
+  consider(second);
+  if (third != second) consider(third);
+  if ((word & kCellHasMore) != 0) {
+    const uint16_t* const more = view.more + view.more_begin[cell];
+    for (int k = 1; k <= more[0]; ++k) consider(more[k]);
+  }
+  return best;
+}
+
 // The point nearest to (i, q), which are |i|, |q| if folded.
 template <SearchKind kKind>
 __device__ __forceinline__ SearchPoint FindNearest(const NearestView& view, float i, float q) {
@@ -70,19 +100,21 @@ __device__ __forceinline__ SearchPoint FindNearest(const NearestView& view, floa
   } else if constexpr (kKind == SearchKind::kSliced) {
     return view.points[NearestSliced(view, i, q)];
   } else if constexpr (kKind == SearchKind::kGrid) {
-    return view.points[NearestListed(view, i, q)];
+    return FindListed(view, i, q);
   } else {
+    // The last bits of a distance give way to the number of its point: a comparison is then one
+    // minimum. Of two that are equally far to a part in 2^19 either may be taken.
+    constexpr uint32_t kNumber = ComparedPoints(kKind) - 1;
     const float mi = -2.0F * i;
     const float mq = -2.0F * q;
-    int best = 0;
-    float least = SearchDistance(view.points[0], mi, mq);
+    float least = 0.0F;
 #pragma unroll
-    for (int k = 1; k < ComparedPoints(kKind); ++k) {
-      const float distance = SearchDistance(view.points[k], mi, mq);
-      best = distance < least ? k : best;
-      least = distance < least ? distance : least;
+    for (uint32_t k = 0; k <= kNumber; ++k) {
+      const uint32_t distance = __float_as_uint(SearchDistance(view.points[k], mi, mq));
+      const float numbered = __uint_as_float((distance & ~kNumber) | k);
+      least = k == 0 ? numbered : fminf(least, numbered);
     }
-    return view.points[best];
+    return view.points[__float_as_uint(least) & kNumber];
   }
 }
 

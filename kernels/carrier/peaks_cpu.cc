@@ -6,7 +6,8 @@
 
 namespace baseband::carrier {
 
-float HalfBinPower(const PeakSearch& search, const HalfBin& half, Split spectrum, int half_bin) {
+float HalfBinPower(const PeakSearch& search, Split spectrum, int half_bin) {
+  const HalfBin& half = search.half;
   const auto bin = static_cast<size_t>((half_bin + 2 * search.points) / 2 % search.points);
   const float re = spectrum.re[bin];
   const float im = spectrum.im[bin];
@@ -23,13 +24,8 @@ namespace {
 // The search over one spectrum.
 class Finder {
  public:
-  Finder(const PeakSearch& search, Split spectrum)
-      : search_(search),
-        spectrum_(spectrum),
-        half_(HalfBinOf(search.num_symbols, search.points)),
-        // Two bins of the frame: 4 points / num_symbols half bins.
-        reach_((4 * search.points + search.num_symbols - 1) / search.num_symbols) {
-    GroupPeaks(half_, search.points, spectrum, search.scratch);
+  Finder(const PeakSearch& search, Split spectrum) : search_(search), spectrum_(spectrum) {
+    GroupPeaks(search.half, search.points, spectrum, search.scratch);
     const int groups = search.points / kPeakGroup;
     for (int group = 0; group < groups; ++group) {
       // Groups that lie partly beyond the range.
@@ -44,9 +40,9 @@ class Finder {
     if (!(*greatest > 0.0F)) return false;
     *peak = Look(static_cast<int>(greatest - search_.scratch));
     taken_[num_taken_++] = peak->half_bin;
-    for (int h = peak->half_bin - reach_; h < peak->half_bin + reach_ + 2 * kPeakGroup;
-         h += 2 * kPeakGroup) {
-      Look(Wrapped(std::min(h, peak->half_bin + reach_)) / (2 * kPeakGroup));
+    for (int h = peak->half_bin - search_.reach;
+         h < peak->half_bin + search_.reach + 2 * kPeakGroup; h += 2 * kPeakGroup) {
+      Look(Wrapped(std::min(h, peak->half_bin + search_.reach)) / (2 * kPeakGroup));
     }
     return true;
   }
@@ -66,7 +62,7 @@ class Finder {
   bool IsFree(int half_bin) const {
     return std::all_of(taken_, taken_ + num_taken_, [&](int other) {
       const int distance = Wrapped(half_bin - other);
-      return std::min(distance, 2 * search_.points - distance) > reach_;
+      return std::min(distance, 2 * search_.points - distance) > search_.reach;
     });
   }
 
@@ -75,7 +71,7 @@ class Finder {
     Peak best;
     for (int h = First(group); h < First(group) + 2 * kPeakGroup; ++h) {
       if (!InRange(h) || !IsFree(h)) continue;
-      const float power = HalfBinPower(search_, half_, spectrum_, h);
+      const float power = HalfBinPower(search_, spectrum_, h);
       if (power > best.power) best = {h, power};
     }
     search_.scratch[group] = best.power;
@@ -84,8 +80,6 @@ class Finder {
 
   const PeakSearch& search_;
   Split spectrum_;
-  HalfBin half_;
-  int reach_;
   int taken_[kKnownPeaks] = {};
   int num_taken_ = 0;
 };

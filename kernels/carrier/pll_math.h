@@ -30,7 +30,7 @@ struct PllState {
   double frequency = 0.0;  // cycles per symbol
 
   // z: symbol n turned back by `turns` and divided by the gain; nearest: the point it is taken for,
-  // |nearest|^-2 = inverse_energy (0 for a point at the origin, which tells no phase).
+  // |nearest|^-2 = inverse_energy (0 for a point at the origin, see kOriginRadius).
   BASEBAND_HOST_DEVICE void Step(const PllGains& gains, Iq z, Iq nearest, float inverse_energy) {
     const float error = fmaf(z.q, nearest.i, -z.i * nearest.q) * inverse_energy;
     frequency += gains.integral * error / kTurn;

@@ -18,8 +18,6 @@ namespace {
 
 constexpr double kRounding = 1e-9;  // of a quotient that should be a whole number
 
-// Known symbols are in the scale of the constellation, whose rms is 1.
-constexpr float kMaxKnownMagnitude = 1000.0F;
 // A known line's phase is unique: its steps may be long.
 constexpr int kKnownStepBranches = 2;
 
@@ -80,13 +78,13 @@ absl::Status CheckKnown(absl::Span<const Iq> known, int num_symbols) {
   }
   bool any = false;
   for (size_t n = 0; n < known.size(); ++n) {
-    const float power = known[n].i * known[n].i + known[n].q * known[n].q;
-    if (!(power <= kMaxKnownMagnitude * kMaxKnownMagnitude)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("known[", n, "] (", known[n].i, ", ", known[n].q, ") is not within ",
-                       kMaxKnownMagnitude, " of 0, in units of the constellation's rms"));
+    if (known[n].i == 0.0F && known[n].q == 0.0F) continue;
+    if (!IsKnownMagnitude(known[n])) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "known[", n, "] (", known[n].i, ", ", known[n].q, ") has a magnitude not in [",
+          kMinKnownMagnitude, ", ", kMaxKnownMagnitude, "]"));
     }
-    any = any || IsKnown(known[n]);
+    any = true;
   }
   if (!any) return absl::InvalidArgumentError("known.values are all (0, 0)");
   return absl::OkStatus();

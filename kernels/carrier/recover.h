@@ -35,6 +35,15 @@ inline constexpr int kMaxCurvePoints =
 // |symbol| after scaling. Larger ones, NaN and infinity make a frame `bad_symbols`.
 inline constexpr float kMaxMagnitude = 1e15F;
 
+// Magnitudes of known symbols, in the scale of the constellation, whose rms is 1.
+inline constexpr float kMinKnownMagnitude = 0.001F;
+inline constexpr float kMaxKnownMagnitude = 1000.0F;
+inline bool IsKnownMagnitude(const Iq& symbol) {
+  const float energy = symbol.i * symbol.i + symbol.q * symbol.q;
+  return energy >= kMinKnownMagnitude * kMinKnownMagnitude &&
+         energy <= kMaxKnownMagnitude * kMaxKnownMagnitude;
+}
+
 // Element type of a symbol's I and Q, I first, little endian.
 enum class SampleFormat : uint8_t { kFloat32, kFloat16, kInt16 };
 constexpr int BytesPerSymbol(SampleFormat format) {

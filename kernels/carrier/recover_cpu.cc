@@ -16,6 +16,7 @@ double WrappedTurns(double turns) { return turns - std::floor(turns + 0.5); }
 
 bool FrameRecovery::Read(absl::Span<const uint8_t> symbols, absl::Span<const Iq> known) {
   FrameCpu& frame = arrays_.frame;
+  half_ = HalfBinOf(plan_.num_symbols, plan_.points);
   double sum_of_squares = 0.0;
   if (!ReadSymbols(parameters_.format, parameters_.scale, symbols, &frame, &sum_of_squares)) {
     result_.bad_symbols = 1;
@@ -25,6 +26,8 @@ bool FrameRecovery::Read(absl::Span<const uint8_t> symbols, absl::Span<const Iq>
     frame.known = Split();
   } else {
     ReadKnown(known, &frame);
+    double half_re = 0.0;
+    double half_im = 0.0;
     for (int n = 0; n < plan_.num_symbols; ++n) {
       const double re = frame.known.re[n];
       const double im = frame.known.im[n];
@@ -35,7 +38,11 @@ bool FrameRecovery::Read(absl::Span<const uint8_t> symbols, absl::Span<const Iq>
       known_moments_.energy[1] += t * energy;
       known_moments_.energy[2] += t * t * energy;
       ++known_moments_.count;
+      const Turned turned = Turn(0.5 * n / plan_.points);
+      half_re += energy * turned.c;
+      half_im += energy * turned.s;
     }
+    if (plan_.known_line) half_ = HalfBinOfKnown(half_re, half_im, known_moments_.energy[0]);
   }
   if (!(sum_of_squares > 0.0)) {
     result_.lock = Lock::kNoSignal;
@@ -88,6 +95,16 @@ Line FrameRecovery::RefineLine(double nu) {
   return LineAtBlocks(nu, delta, num_blocks, length);
 }
 
+PeakSearch FrameRecovery::SearchOf() const {
+  PeakSearch search;
+  search.points = plan_.points;
+  search.last_half_bin = plan_.last_half_bin;
+  search.reach = PeakReach(plan_.num_symbols, plan_.points, plan_.known_line);
+  search.half = half_;
+  search.scratch = arrays_.peak_scratch;
+  return search;
+}
+
 void FrameRecovery::FindLines() {
   const FrameCpu& frame = arrays_.frame;
   const auto points = static_cast<size_t>(plan_.points);
@@ -102,8 +119,7 @@ void FrameRecovery::FindLines() {
   }
   Fft(fft_, arrays_.line.re, arrays_.line.im, arrays_.spectrum.re, arrays_.spectrum.im,
       arrays_.fft_scratch);
-  const PeakSearch search = {plan_.num_symbols, plan_.points, plan_.last_half_bin,
-                             arrays_.peak_scratch};
+  const PeakSearch search = SearchOf();
   Peak peaks[kKnownPeaks] = {};
   const int found = FindPeaks(search, arrays_.spectrum, plan_.max_peaks, peaks);
   const double doubtful = (peaks[0].power - kDoubt * line_energy_) * kHalfBinShare;
@@ -113,7 +129,14 @@ void FrameRecovery::FindLines() {
       second = std::max(second, peaks[k].power / line_energy_);
       continue;
     }
-    lines_[num_lines_++] = RefineLine(0.5 * peaks[k].half_bin / plan_.points);
+    const Line line = RefineLine(0.5 * peaks[k].half_bin / plan_.points);
+    const bool found_before = std::any_of(lines_, lines_ + num_lines_, [&](const Line& other) {
+      return SamePeak(line.nu, other.nu, plan_.num_symbols);
+    });
+    if (!found_before) lines_[num_lines_++] = line;
+  }
+  if (plan_.known_line && found == plan_.max_peaks) {
+    weakest_peak_ = peaks[found - 1].power / line_energy_;
   }
   num_lines_ = std::max(num_lines_, 1);  // a spectrum of zeros has a line of 0 at 0
   // Insertion: stable, and it allocates nothing.
@@ -188,13 +211,12 @@ Line FrameRecovery::LineOfCarrier(double frequency) {
 
 void FrameRecovery::SettleOnBin() {
   if (parameters_.coarse == Coarse::kNone) return;
-  const PeakSearch search = {plan_.num_symbols, plan_.points, plan_.last_half_bin, nullptr};
+  const PeakSearch search = SearchOf();
   const int below = static_cast<int>(std::floor(line_.nu * plan_.points));
   int bin = below;
   const auto power = [&](int k) {
-    return 2 * std::abs(k) > plan_.last_half_bin
-               ? -1.0F
-               : HalfBinPower(search, HalfBin(), arrays_.spectrum, 2 * k);
+    return 2 * std::abs(k) > plan_.last_half_bin ? -1.0F
+                                                 : HalfBinPower(search, arrays_.spectrum, 2 * k);
   };
   if (power(below + 1) > power(below)) bin = below + 1;
   estimate_.frequency = static_cast<double>(bin) / plan_.points / plan_.line_power;
@@ -215,11 +237,13 @@ void FrameRecovery::SpreadOfLine() {
   spread_ = spread.OfCarrier(plan_.line_power);
 }
 
-double FrameRecovery::Step(int table, Information* information) {
-  const Information expected =
-      ExpectedInformation(view_.facts[table], known_moments_, plan_.num_symbols);
-  *information = UsedInformation(sums_, expected);
-  return NewtonStep(sums_, *information, plan_.step_limit, plan_.num_symbols, &estimate_);
+Information FrameRecovery::InformationOf(int table) const {
+  return UsedInformation(
+      sums_, ExpectedInformation(view_.facts[table], known_moments_, plan_.num_symbols));
+}
+
+double FrameRecovery::Step(const Information& information) {
+  return TakeStep(sums_, information, plan_.step_limit, plan_.num_symbols, &last_step_, &estimate_);
 }
 
 void FrameRecovery::StepBluntly() {
@@ -228,8 +252,9 @@ void FrameRecovery::StepBluntly() {
   for (int round = 0; round < kMaxBluntRounds && table < sharp; ++round) {
     estimate_.table = table;
     sums_ = SumFit(view_, arrays_.frame, estimate_);
-    Information information;
-    const double step = Step(table, &information);
+    const Information information =
+        BluntInformation(sums_, view_.facts[table], InformationOf(table));
+    const double step = Step(information);
     const int next = BluntTable(view_, sharp, StepVariance(information));
     if (step < 1.0) table = std::max(table + 1, next);
   }
@@ -240,11 +265,11 @@ void FrameRecovery::Refine(bool steps) {
   if (steps) StepBluntly();
   for (int round = 0; round < kMaxRounds; ++round) {
     sums_ = SumFit(view_, arrays_.frame, estimate_);
-    const int table = estimate_.table;
-    Information information;
-    const double step = steps ? Step(table, &information) : 0.0;
+    const Estimate from = estimate_;
+    const double step = steps ? Step(InformationOf(from.table)) : 0.0;
     UpdateNoise(view_, sums_, known_moments_, plan_.num_symbols, &estimate_);
-    if (IsLastRound(step, table, estimate_.table)) break;
+    sums_.fit += GainOfStep(step);
+    if (IsLastRound(step, from, estimate_)) break;
   }
 }
 
@@ -290,7 +315,11 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
     const double rms = estimate_.gain * std::sqrt(1.0 + estimate_.noise);
     evidence_.misfit = Misfit(view_, histogram_, num_symbols, snr_db, rms / received_rms_);
   }
-  if (!symbols_known()) evidence_.expected_fit = num_symbols * ExpectedFit(view_, snr_db);
+  evidence_.expected_fit = ExpectedFrameFit(view_, known_moments_, num_symbols, snr_db);
+  if (weakest_peak_ > 0.0) {
+    const double data_fit = (num_symbols - known_moments_.count) * ExpectedFit(view_, snr_db);
+    evidence_.close_peak |= MayHaveMissedPeaks(weakest_peak_, evidence_.peak, data_fit);
+  }
   if (parameters_.fine == Fine::kPll) {
     evidence_.slips =
         PllSlips(static_cast<double>(parameters_.pll_bandwidth), LoopInformation(), view_.symmetry);
@@ -319,8 +348,7 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
 }
 
 void FrameRecovery::DrawSpectrum(absl::Span<float> curve) const {
-  const PeakSearch search = {plan_.num_symbols, plan_.points, plan_.last_half_bin, nullptr};
-  const HalfBin half = HalfBinOf(plan_.num_symbols, plan_.points);
+  const PeakSearch search = SearchOf();
   const int count = static_cast<int>(curve.size());
   const int half_bins = 2 * plan_.last_half_bin + 1;
   const int group = (half_bins + kMaxCurvePoints - 1) / kMaxCurvePoints;
@@ -329,7 +357,7 @@ void FrameRecovery::DrawSpectrum(absl::Span<float> curve) const {
     const int end = std::min((k + 1) * group, half_bins);
     for (int h = k * group; h < end; ++h) {
       const int half_bin = h - plan_.last_half_bin;
-      most = std::max(most, HalfBinPower(search, half, arrays_.spectrum, half_bin));
+      most = std::max(most, HalfBinPower(search, arrays_.spectrum, half_bin));
     }
     curve[static_cast<size_t>(k)] = static_cast<float>(most / line_energy_);
   }

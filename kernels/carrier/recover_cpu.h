@@ -34,6 +34,7 @@ class FrameRecovery {
   bool Read(absl::Span<const uint8_t> symbols, absl::Span<const Iq> known);
   void StartSnr();
   // S2 and S3: lines_.
+  PeakSearch SearchOf() const;
   void FindLines();
   Line RefineLine(double nu);
   LineAt SumBlocks(double delta, int num_blocks, int length) const;
@@ -49,7 +50,8 @@ class FrameRecovery {
   void FollowLoop();  // pll_cpu.cc
   void Refine(bool steps);
   void StepBluntly();
-  double Step(int table, Information* information);
+  Information InformationOf(int table) const;
+  double Step(const Information& information);
   // S6.
   void Judge(absl::Span<uint8_t> corrected);
   double LoopInformation() const;
@@ -65,14 +67,17 @@ class FrameRecovery {
   const FftPlan& fft_;
 
   KnownMoments known_moments_;
+  HalfBin half_;
   double received_rms_ = 0.0;
   uint32_t histogram_[kAmplitudeBins];
   double line_energy_ = 0.0;
   Line lines_[kKnownPeaks];
   int num_lines_ = 0;
-  Line line_;  // the chosen one
+  double weakest_peak_ = 0.0;  // its half bin's lambda, if there may be more peaks; else 0
+  Line line_;                  // the chosen one
   int branch_ = 0;
   int blunt_table_ = 0;
+  NewtonStep last_step_;
   Evidence evidence_;
   Estimate estimate_;
   // Of Fine::kPll; estimate_ has zeros in their place once the loop has turned the symbols back.

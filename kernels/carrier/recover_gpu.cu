@@ -25,8 +25,8 @@ namespace {
 
 constexpr int64_t kMaxFrames = 1 << 20;
 // Points of the line that are on their way from the FFT to the search at a time: they then meet in
-// the second cache, 32 MB of it with the FFT's scratch.
-constexpr int64_t kLinePoints = int64_t{1} << 21;
+// the second cache, of which they take 32 MB.
+constexpr int64_t kLinePoints = int64_t{1} << 24;
 // More rounds than this many frames each would leave the device idle between them.
 constexpr int64_t kMaxRoundFrames = 16384;
 
@@ -51,7 +51,7 @@ int64_t LoopBytes(uint32_t num_symbols) { return AlignUp(int64_t{num_symbols} * 
 // together. `shortest` and `longest` frames of the round: of a sweep, the shorter has the more
 // candidates, the longer the more tiles.
 int64_t FrameBytes(const Parameters& parameters, uint32_t shortest, uint32_t longest) {
-  int64_t bytes = AlignUp(sizeof(FrameState));
+  int64_t bytes = AlignUp(sizeof(FrameState)) + AlignUp(LineSumBytes(parameters, longest));
   if (parameters.fine == Fine::kSweep) {
     bytes += SweepFrameBytes(ShapeSweep(parameters, shortest, longest));
   }
@@ -68,9 +68,11 @@ int64_t MostFrameBytes(const Parameters& parameters, uint32_t num_symbols) {
   return most;
 }
 int64_t LineBytes(int log2_line, int64_t frames) {
-  return frames == 0
-             ? 0
-             : (frames << (log2_line + 3)) + AlignUp(FftPlans::WorkBytes(log2_line, frames));
+  if (frames == 0) return 0;
+  // The transform's scratch is the search's once it is over.
+  const int64_t scratch =
+      std::max(FftPlans::WorkBytes(log2_line, frames), frames * PeakBytes(log2_line));
+  return (frames << (log2_line + 3)) + AlignUp(scratch);
 }
 
 // How a stretch of frames of one FFT length goes through a workspace.
@@ -120,7 +122,6 @@ class Devices {
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
         cudaDeviceGetAttribute(&state->multiprocessors, cudaDevAttrMultiProcessorCount, device),
         "cudaDeviceGetAttribute"));
-    BASEBAND_RETURN_IF_ERROR(PrepareLines());
     BASEBAND_RETURN_IF_ERROR(PrepareRefine());
     BASEBAND_RETURN_IF_ERROR(PrepareSweep());
     BASEBAND_RETURN_IF_ERROR(PreparePll());
@@ -232,7 +233,7 @@ class Rounds {
     const int64_t wanted = int64_t{state_.multiprocessors} * blocks_per_multiprocessor;
     const int64_t tiles = (longest_ + kTile - 1) / kTile;
     int cluster = 1;
-    while (cluster < kMaxCluster && num_frames * cluster * 2 <= wanted * kWaves &&
+    while (cluster < kMaxCluster && num_frames * cluster * 2 <= wanted &&
            tiles >= 2 * cluster * kTeamWarps) {
       cluster *= 2;
     }
@@ -260,8 +261,8 @@ class Rounds {
       if (!searches) continue;
       BASEBAND_RETURN_IF_ERROR(
           state_.plans.Forward(task_.log2_line, static_cast<int64_t>(here), line, work, stream_));
-      BASEBAND_RETURN_IF_ERROR(LaunchPeaks(
-          task_, std::max(cluster, LeastPeakCluster(task_.log2_line)), 8 * blocks, stream_));
+      // The transform is over: its scratch is free.
+      BASEBAND_RETURN_IF_ERROR(LaunchPeaks(task_, work, stream_));
       if (task_.parameters.want_curve && task_.parameters.fine != Fine::kSweep) {
         BASEBAND_RETURN_IF_ERROR(LaunchSpectrumCurve(task_, stream_));
       }
@@ -271,10 +272,12 @@ class Rounds {
     task_.states = states;
     task_.turned = nullptr;
     const int cluster = ClusterFor(static_cast<int64_t>(count), 2);
-    uint8_t* const rest =
+    uint8_t* rest =
         workspace + line_bytes + AlignUp(static_cast<int64_t>(count * sizeof(FrameState)));
-    BASEBAND_RETURN_IF_ERROR(
-        LaunchLines(task_, ClusterFor(static_cast<int64_t>(count), 4), blocks, stream_));
+    sums_ = ShapeLineSums(task_.parameters, longest_);
+    sums_.memory = reinterpret_cast<LineBlock*>(rest);
+    rest += AlignUp(static_cast<int64_t>(count) * LineSumBytes(task_.parameters, longest_));
+    BASEBAND_RETURN_IF_ERROR(LaunchLines(task_, sums_, stream_));
     switch (task_.parameters.fine) {
       case Fine::kSweep:
         return RunSweep(rest, cluster, blocks);
@@ -287,16 +290,20 @@ class Rounds {
       case Fine::kNone:
         BASEBAND_RETURN_IF_ERROR(Settle(cluster, blocks));
         return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
-      default:
-        return LaunchRefine(task_, {true, true}, cluster, blocks, stream_);
+      case Fine::kInterpolate:
+        BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, {true, false}, cluster, blocks, stream_));
+        BASEBAND_RETURN_IF_ERROR(LaunchCarrierLine(task_, sums_, false, stream_));
+        return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
+      case Fine::kRemodulate:
+        break;
     }
+    return LaunchRefine(task_, {true, true}, cluster, blocks, stream_);
   }
 
   // S4, and from there to the whole bin.
   absl::Status Settle(int cluster, int blocks) {
     BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, {true, false}, cluster, blocks, stream_));
-    if (task_.parameters.coarse == Coarse::kNone) return absl::OkStatus();
-    return LaunchCarrierLine(task_, true, cluster, blocks, stream_);
+    return LaunchCarrierLine(task_, sums_, task_.parameters.coarse != Coarse::kNone, stream_);
   }
 
   absl::Status RunSweep(uint8_t* memory, int cluster, int blocks) {
@@ -309,17 +316,17 @@ class Rounds {
     BASEBAND_RETURN_IF_ERROR(LaunchSweepLines(task_, sweep, cluster, blocks, stream_));
     if (!searched) BASEBAND_RETURN_IF_ERROR(Settle(cluster, blocks));
     BASEBAND_RETURN_IF_ERROR(LaunchSweep(task_, sweep, stream_));
-    BASEBAND_RETURN_IF_ERROR(LaunchCarrierLine(task_, false, cluster, blocks, stream_));
+    BASEBAND_RETURN_IF_ERROR(LaunchCarrierLine(task_, sums_, false, stream_));
     return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
   }
 
   static constexpr int kMaxCluster = 8;
-  static constexpr int kWaves = 4;
 
   const RecoverBatch& batch_;
   const DeviceState& state_;
   cudaStream_t stream_;
   RecoverTask task_;
+  LineSums sums_;
   uint32_t shortest_ = 0;
   uint32_t longest_ = 0;
 };

@@ -32,8 +32,8 @@ inline constexpr uint32_t kNoKnown = 0xffffffff;
 struct RecoverBatch {
   const Model* model = nullptr;  // copied to the device at its first launch there, then kept
   Parameters parameters;
-  const RecoverFrame* frames = nullptr;   // [lengths.size()]
-  absl::Span<const uint32_t> lengths;     // host: num_symbols of each frame, ascending
+  const RecoverFrame* frames = nullptr;  // [lengths.size()]
+  absl::Span<const uint32_t> lengths;    // host: num_symbols of each frame, ascending
   const uint8_t* symbols = nullptr;
   const uint8_t* known = nullptr;  // Iq arrays; may be null if no frame has any
   uint8_t* output = nullptr;       // may be null if neither corrected symbols nor curves are wanted

@@ -41,17 +41,23 @@ absl::Status LaunchTeams(Kernel kernel, const char* name, const RecoverTask& tas
 // S1, S2: statistics, SNR, the line.
 absl::Status LaunchLine(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream);
 
-// S3: peaks of the transformed line; then lines where they are, or one at f = 0 if there was no
-// search.
-absl::Status LaunchPeaks(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream);
-absl::Status PrepareLines();
-absl::Status LaunchLines(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream);
+// S3: peaks of the transformed line. `memory`: PeakBytes for each frame.
+int64_t PeakBytes(int log2_line);
+absl::Status LaunchPeaks(const RecoverTask& task, void* memory, cudaStream_t stream);
+// Then lines where the peaks are, or one at f = 0 if there was no search; from sums over blocks.
+struct LineSums {
+  LineBlock* memory = nullptr;  // [frame][lines][row]; LineSumBytes for each frame
+  uint32_t num_symbols = 0;     // of the longest frame
+  uint32_t lines = 0;
+  uint32_t row = 0;
+};
+LineSums ShapeLineSums(const Parameters& parameters, uint32_t longest);
+int64_t LineSumBytes(const Parameters& parameters, uint32_t longest);
+absl::Status LaunchLines(const RecoverTask& task, const LineSums& sums, cudaStream_t stream);
 // The spread of the line where the estimate is; `settles`: on the whole bin, to which the estimate
 // moves.
-absl::Status LaunchCarrierLine(const RecoverTask& task, bool settles, int cluster, int max_blocks,
+absl::Status LaunchCarrierLine(const RecoverTask& task, const LineSums& sums, bool settles,
                                cudaStream_t stream);
-// The least `cluster` for a spectrum of this length.
-int LeastPeakCluster(int log2_line);
 
 // S4 to S6, or some of them.
 struct RefineStages {

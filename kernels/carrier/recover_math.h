@@ -8,9 +8,10 @@
 //   expected SNR that, else SnrOfAmplitudes, gives table, noise and gain (SetSnr).
 // S2 line (line_math.h). x_n = LineSample(r_n), or r_n conj(known_n) / gain, 0 where nothing is
 //   known; E = sum |x_n|^2; FFT of L points -> F_k. Coarse::kNone has no FFT.
-// S3 peaks. Half bin 2k is |F_k|^2, 2k + 1 what HalfBin makes of F_k and F_{k+1}; those within
+// S3 peaks. Half bin 2k is |F_k|^2, 2k + 1 what HalfBin (of known symbols:
+//   HalfBinOfKnown) makes of F_k and F_{k+1}; those within
 //   +-max_frequency count. kPeaks times (kKnownPeaks for Coarse::kKnown): the greatest that is
-//   further than 4 L / N half bins from those before. From each, with nu its frequency, the sums
+//   further than PeakReach from those before. From each, with nu its frequency, the sums
 //   over blocks (LineBlock) and kLineSteps times LineStep: nu + delta / L, power and phase of the
 //   line there. Not for those that would be below the first by kDoubt even so, that is with
 //   lambda of the half bin / kHalfBinShare. Coarse::kNone: nu = 0 and no steps.
@@ -20,11 +21,11 @@
 //   within kClose. All but Fine::kInterpolate and kRemodulate: frequency = the stronger of the two
 //   whole bins around the line, and its phase follows the line's from the peak to there.
 // S5 fine. kRemodulate: as long as BluntTable is below the table, and kMaxBluntRounds times at
-// most,
-//   FitSums in that and NewtonStep, after which BluntTable is what StepVariance makes it and, if
-//   the step was below 1, one more than before at least. Then up to kMaxRounds times FitSums,
-//   NewtonStep, UpdateNoise. The others settle frequency and phase first (kSweep: sweep_math.h,
-//   kPll: pll_math.h), then the same rounds without steps. The sums of the last are what is judged.
+//   most, FitSums in that and TakeStep by BluntInformation, after which BluntTable is what
+//   StepVariance makes it and, if the step was below 1, one more than before at least. Then up to
+//   kMaxRounds times FitSums, TakeStep, UpdateNoise. The others settle frequency and phase first
+//   (kSweep: sweep_math.h, kPll: pll_math.h), then the same rounds without steps. The sums of the
+//   last are what is judged.
 // S6 judge (judge_math.h). Hard decisions of the last estimate, covariance, lock.
 //
 // Sums over symbols are float32 over blocks of at most 128, double above: the devices differ in the
@@ -44,7 +45,8 @@ inline constexpr double kTurn = 6.283185307179586476925;  // radians
 
 inline constexpr int kMinFftPoints = 64;
 inline constexpr int kPeaks = 4;
-inline constexpr int kKnownPeaks = 8;  // periodic pilots: the side peaks are within 0.5 %
+// Periodic pilots have side peaks within 0.5 % of each other, and half bins lose up to 11 %.
+inline constexpr int kKnownPeaks = 16;
 inline constexpr int kMaxLineBlocks = 64;
 inline constexpr int kLineSteps = 4;
 // The half bin nearest to a line has at least this part of its power (0.887 for N = L).
@@ -58,16 +60,8 @@ inline constexpr float kDoubt = 15.0F;
 inline constexpr int kFitPasses = 16;
 inline constexpr int kFitGroup = 64;
 inline constexpr float kDropped = 24.0F;
-inline constexpr int kMaxRounds = 4;
-inline constexpr int kMaxBluntRounds = 6;
-// The last round is the one whose step is below this many standard deviations and whose noise is
-// one table off at most.
-inline constexpr double kSmallStep = 0.25;
-
-BASEBAND_HOST_DEVICE inline bool IsLastRound(double step, int table, int next_table) {
-  return step < kSmallStep && next_table - table <= 1 && table - next_table <= 1;
-}
-
+inline constexpr int kMaxRounds = 8;
+inline constexpr int kMaxBluntRounds = 8;
 struct alignas(8) Turned {
   float c = 1.0F;
   float s = 0.0F;
@@ -165,7 +159,7 @@ struct Information {
 // constellation has maxima of its own, 1 / sqrt(J) wide; that of a table for more noise has fewer
 // and wider ones. So: the sharpest table, up to `table`, that sees `variance`, that of the phase at
 // the frame's ends, as less than kSharpness.
-inline constexpr double kSharpness = 0.1;
+inline constexpr double kSharpness = 0.03;
 BASEBAND_HOST_DEVICE inline int BluntTable(const ModelView& view, int table, double variance) {
   while (table > 0 && view.facts[table].information * variance > kSharpness) --table;
   return table;
@@ -356,24 +350,78 @@ BASEBAND_HOST_DEVICE inline Information UsedInformation(const FitSums<double>& s
   return sound ? measured : expected;
 }
 
-// One Newton step to the maximum of the likelihood, as a whole no longer than `limit_radians` at
-// the frame's ends. Returns its length in standard deviations.
-BASEBAND_HOST_DEVICE inline double NewtonStep(const FitSums<double>& sums,
-                                              const Information& information, double limit_radians,
-                                              int num_symbols, Estimate* estimate) {
-  double phase = information.phase > 0.0 ? sums.score[0] / information.phase : 0.0;
+// Far off, the curvature may be less than it is on the way to the maximum: a Newton step would pass
+// it, and from side to side not come nearer. With soft decisions that stay as they are the
+// curvature is 2 / noise * projection, and by that (the M step of expectation-maximisation;
+// Dempster, Laird and Rubin 1977) no step makes the fit worse; half of it is fast and safe enough
+// for first steps.
+BASEBAND_HOST_DEVICE inline Information BluntInformation(const FitSums<double>& sums,
+                                                         const SnrFacts& facts,
+                                                         const Information& used) {
+  const double least = sums.projection / facts.noise;
+  return used.phase < least ? Information{least, 0.0, least / 12.0} : used;
+}
+
+// Radians, and radians gained over N symbols.
+struct NewtonStep {
+  double phase = 0.0;
   double slope = 0.0;
+
+  BASEBAND_HOST_DEVICE double Dot(const NewtonStep& other, const Information& information) const {
+    return phase * other.phase * information.phase + slope * other.slope * information.slope;
+  }
+};
+
+// The step to the maximum of the likelihood, as a whole no longer than `limit_radians` at the
+// frame's ends. `last`: the step before, or none. One that turns back by a share of that went too
+// far, and so would this one: what a geometric series of them comes to is the step / (1 + share)
+// (Aitken's extrapolation).
+BASEBAND_HOST_DEVICE inline NewtonStep NextStep(const FitSums<double>& sums,
+                                                const Information& information,
+                                                double limit_radians, const NewtonStep& last) {
+  NewtonStep step;
+  step.phase = information.phase > 0.0 ? sums.score[0] / information.phase : 0.0;
   const double determinant = information.determinant();
   if (determinant > 1e-9 * information.phase * information.slope) {
-    phase = (information.slope * sums.score[0] - information.cross * sums.score[1]) / determinant;
-    slope = (information.phase * sums.score[1] - information.cross * sums.score[0]) / determinant;
+    step.phase =
+        (information.slope * sums.score[0] - information.cross * sums.score[1]) / determinant;
+    step.slope =
+        (information.phase * sums.score[1] - information.cross * sums.score[0]) / determinant;
   }
-  const double length = fabs(phase) + 0.5 * fabs(slope);
-  const double share = length > limit_radians ? limit_radians / length : 1.0;
-  estimate->phase += share * phase / kTurn;
-  estimate->frequency += share * slope / (kTurn * num_symbols);
-  return sqrt(phase * phase * information.phase + slope * slope * information.slope);
+  const double length = fabs(step.phase) + 0.5 * fabs(step.slope);
+  double share = length > limit_radians ? limit_radians / length : 1.0;
+  const double back = -share * step.Dot(last, information);
+  if (back > 0.0) share /= 1.0 + back / last.Dot(last, information);
+  step.phase *= share;
+  step.slope *= share;
+  return step;
 }
+
+// Takes NextStep, and remembers it as the last. Returns its length in standard deviations.
+BASEBAND_HOST_DEVICE inline double TakeStep(const FitSums<double>& sums,
+                                            const Information& information, double limit_radians,
+                                            int num_symbols, NewtonStep* last, Estimate* estimate) {
+  *last = NextStep(sums, information, limit_radians, *last);
+  estimate->phase += last->phase / kTurn;
+  estimate->frequency += last->slope / (kTurn * num_symbols);
+  return sqrt(last->Dot(*last, information));
+}
+
+// Whether a round from one estimate to another is the last: its step is below kLastStep standard
+// deviations, of which it leaves less than 0.03, for Newton's steps converge quadratically, and
+// gain and noise were right. Or it is below kSmallStep and the noise is one table off at most.
+inline constexpr double kLastStep = 1.0;
+inline constexpr double kSmallStep = 0.25;
+inline constexpr double kNoiseIsRight = 0.09;  // to this part of it
+BASEBAND_HOST_DEVICE inline bool IsLastRound(double step, const Estimate& from,
+                                             const Estimate& to) {
+  const int tables = to.table > from.table ? to.table - from.table : from.table - to.table;
+  return (step < kLastStep && fabs(to.noise - from.noise) < kNoiseIsRight * from.noise) ||
+         (step < kSmallStep && tables <= 1);
+}
+
+// By how much a step of this many standard deviations raises the fit. (A long one is not the last.)
+BASEBAND_HOST_DEVICE inline double GainOfStep(double step) { return 0.5 * step * step; }
 
 // How far a step may go: a quarter of the distance between the branches.
 BASEBAND_HOST_DEVICE inline double StepLimit(int branches_per_turn) {

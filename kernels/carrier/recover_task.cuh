@@ -22,7 +22,6 @@ struct RefinedLine {
   double nu = 0.0;  // cycles per symbol
   double phase = 0.0;
   double lambda = 0.0;
-  Covariance covariance;  // of the carrier, if this line is it
   double bin_nu = 0.0;    // the stronger of the whole bins around it
 };
 
@@ -40,7 +39,7 @@ struct FrameState {
   Estimate estimate;
   double coarse_frequency = 0.0;
   double max_frequency = 0.0;  // the parameter, or the limit that 0 stands for
-  Covariance covariance;       // of the line that was chosen
+  Covariance covariance;       // of an estimate that is the line's: LaunchCarrierLine
   double best_lambda = 0.0;
   double second_lambda = 0.0;
   double line_energy = 0.0;   // sum |x_n|^2
@@ -58,6 +57,7 @@ struct FrameState {
   uint8_t close_peak = 0;
   uint8_t close_branch = 0;
   KnownMoments known;
+  HalfBin half;                     // of the spectrum
   SpectrumPeak peaks[kKnownPeaks];  // strongest first
   RefinedLine lines[kKnownPeaks];   // strongest first
   uint32_t histogram[kAmplitudeBins];

@@ -43,7 +43,6 @@ __device__ void Hypothesize(Team* team, const RecoverTask& task, const FrameView
     const bool sweeps_around_zero =
         task.parameters.coarse == Coarse::kNone && task.parameters.fine == Fine::kSweep;
     state->coarse_frequency = sweeps_around_zero ? 0.0 : state->estimate.frequency;
-    state->covariance = line.covariance;
     state->chosen_phase = line.phase;
     state->chosen_bin = line.bin_nu;
     state->blunt_table = blunt;
@@ -67,12 +66,16 @@ __device__ Evidence EvidenceOf(const RecoverTask& task, const FrameView& frame,
   evidence.peak = task.parameters.coarse != Coarse::kNone ? state.best_lambda : -1.0;
   evidence.ln_bins = log(plan.half_bins);
   evidence.misfit = misfit;
-  evidence.expected_fit =
-      frame.known != nullptr
-          ? 0.0
-          : num_symbols * ExpectedFit(task.model, -10.0 * log10(fine.estimate.noise));
+  const double snr_db = -10.0 * log10(fine.estimate.noise);
+  evidence.expected_fit = ExpectedFrameFit(task.model, state.known, num_symbols, snr_db);
   evidence.close_peak = state.close_peak != 0;
   evidence.close_branch = state.close_branch != 0;
+  if (plan.known_line && plan.max_peaks > 1 && state.num_peaks == plan.max_peaks) {
+    const double weakest = state.peaks[state.num_peaks - 1].power / state.line_energy;
+    const double data_fit = (num_symbols - state.known.count) * ExpectedFit(task.model, snr_db);
+    evidence.close_peak =
+        evidence.close_peak || MayHaveMissedPeaks(weakest, state.best_lambda, data_fit);
+  }
   return evidence;
 }
 
@@ -151,9 +154,12 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
                        RefineMemory* memory) {
   const auto num_symbols = static_cast<int>(frame.num_symbols);
   FineState* const fine = &memory->fine;
-  if (threadIdx.x == 0) fine->estimate = state.estimate;
+  if (threadIdx.x == 0) {
+    fine->estimate = state.estimate;
+    fine->last_step = NewtonStep();
+  }
   __syncthreads();
-  Remodulate(team, task, frame, plan, state, table, fine);
+  Remodulate<kShared, kKind>(team, task, frame, plan, state, nearest, table, fine);
   const Estimate estimate = fine->estimate;
   const double rms_ratio = estimate.gain * sqrt(1.0 + estimate.noise) / state.received_rms;
   const bool mostly_known = state.known.count > kMaxKnownForMisfit * num_symbols;
@@ -175,15 +181,15 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
         TurnedBack(Turns64(memory->result.phase / kTurn - found.TurnsAt(from_centre)));
   }
   __syncthreads();
-  SampleWriter corrected;
   if (task.parameters.want_corrected) {
-    corrected = {task.output + descriptor.corrected_offset, task.parameters.format,
-                 1.0F / task.parameters.scale};
+    const SampleWriter corrected = {task.output + descriptor.corrected_offset,
+                                    task.parameters.format, 1.0F / task.parameters.scale};
+    WriteCorrected(*team, frame, estimate, memory->further, corrected);
   }
-  const double distances =
-      HardDistances<kKind>(team, frame, estimate, nearest, corrected, memory->further);
   if (team->rank() == 0 && threadIdx.x == 0) {
-    memory->result.evm = static_cast<float>(sqrt(distances / num_symbols));
+    const double distance =
+        DistanceAt(fine->hard, fine->sums.power, fine->summed_at, estimate, num_symbols);
+    memory->result.evm = static_cast<float>(sqrt(distance / num_symbols));
     task.results[descriptor.result_index] = memory->result;
   }
   __syncthreads();  // `memory` may change again

@@ -13,6 +13,30 @@
 
 namespace baseband::carrier {
 
+// x in [0, 2^23) as a whole number and what is left of it. Conversions to integers run at a quarter
+// of the rate of the additions that take their place here.
+struct Floored {
+  uint32_t whole = 0;  // above bit 22 nothing of it
+  float rest = 0.0F;
+};
+__device__ __forceinline__ Floored FloorOf(float x) {
+  constexpr float kWholes = 8388608.0F;  // 2^23: floats from there on are whole
+  const float moved = __fadd_rd(x, kWholes);
+  return {__float_as_uint(moved), x - (moved - kWholes)};
+}
+
+// To 1e-7 of the root.
+__device__ __forceinline__ float FastRoot(float x) {
+  float root;
+  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
+}
+__device__ __forceinline__ float FastInverseRoot(float x) {
+  float root;
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
+}
+
 // A frame's symbols.
 struct Samples {
   const uint8_t* data = nullptr;
@@ -46,6 +70,14 @@ struct Samples {
     // What most frames are, without a question for each symbol.
     if (format == SampleFormat::kFloat32 && reinterpret_cast<uintptr_t>(data) % 8 == 0) {
       const auto* const values = reinterpret_cast<const float2*>(data) + first;
+      if (first + (kTile - 32) < num_symbols) {
+#pragma unroll
+        for (int k = 0; k < kTileLanes; ++k) {
+          const float2 value = values[32 * k];
+          symbols[k] = {value.x * scale, value.y * scale};
+        }
+        return;
+      }
 #pragma unroll
       for (int k = 0; k < kTileLanes; ++k) {
         const bool is_symbol = first + 32 * static_cast<uint32_t>(k) < num_symbols;

@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kThreads)
   const int last_half_bin = PlanOf(task, frame, state).last_half_bin;
   const int half_bins = 2 * last_half_bin + 1;
   const int group = (half_bins + kMaxCurvePoints - 1) / kMaxCurvePoints;
-  const HalfBin half = HalfBinOf(static_cast<int>(frame.num_symbols), points);
+  const HalfBin half = state.half;
   const float2* const line = task.line + (static_cast<size_t>(f) << task.log2_line);
   const auto over_mean = static_cast<float>(1.0 / state.line_energy);
   auto* const curve = reinterpret_cast<float*>(task.output + task.frames[f].curve_offset);

@@ -54,9 +54,10 @@ struct Peak {
   float power = 0.0F;
 };
 struct PeakSearch {
-  int num_symbols = 0;
   int points = 0;
-  int last_half_bin = 0;     // <= points; that itself is -points
+  int last_half_bin = 0;  // <= points; that itself is -points
+  int reach = 0;          // PeakReach
+  HalfBin half;
   float* scratch = nullptr;  // [points / kPeakGroup]
 };
 inline constexpr int kPeakGroup = 32;  // bins whose greatest power is remembered
@@ -64,7 +65,7 @@ int FindPeaks(const PeakSearch& search, Split spectrum, int max_peaks, Peak* pea
 // Greatest power of the half bins of each group, of all points / kPeakGroup.
 void GroupPeaks(const HalfBin& half, int points, Split spectrum, float* greatest);
 // Power of one half bin.
-float HalfBinPower(const PeakSearch& search, const HalfBin& half, Split spectrum, int half_bin);
+float HalfBinPower(const PeakSearch& search, Split spectrum, int half_bin);
 
 // Sums of the line x over blocks of `length` (a power of two) symbols, turned back by nu cycles per
 // symbol. `squares`: whether square and energy are wanted, too. Returns their number; there is room

@@ -1,5 +1,6 @@
 // Fine::kSweep: the paper's sweep. Three kernels: the initial phase of every candidate, from block
 // sums of the line; equation 8 for every candidate and tile of symbols; the least of the sums.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/carrier/line_symbol.cuh"
@@ -53,7 +54,8 @@ SweepArrays Divide(const SweepTask& sweep, int64_t num_frames) {
 // block, or 32 symbols of several: a block of 8 symbols then has lanes 8 b .. 8 b + 7.
 __global__ void __launch_bounds__(kTeamThreads)
     SweepBlockKernel(const __grid_constant__ RecoverTask task, SweepArrays arrays) {
-  __shared__ float2 weights[kWeightNodes];
+  __shared__ alignas(16) unsigned char weight_memory[kWeightNodes * sizeof(WeightNode)];
+  auto* const weights = reinterpret_cast<WeightNode*>(weight_memory);
   Team team(nullptr);
   const unsigned lane = threadIdx.x % 32;
   const unsigned num_teams = gridDim.x / team.size();
@@ -181,25 +183,26 @@ __global__ void __launch_bounds__(kTeamThreads)
   }
 }
 
-// Equation 8 for the candidates of one group over one tile of one frame. Block b is
-// b = (frame * groups + group) * tiles + tile.
+// Equation 8 for the candidates of one group over `some` tiles of one frame. Block b is
+// b = (frame * groups + group) * stretches + stretch.
 template <SearchKind kKind>
-__global__ void __launch_bounds__(kSweepThreads, 2)
-    SweepSumKernel(const __grid_constant__ RecoverTask task, SweepArrays arrays) {
+__global__ void __launch_bounds__(kSweepThreads, kKind == SearchKind::kSixteen ? 2 : 3)
+    SweepSumKernel(const __grid_constant__ RecoverTask task, SweepArrays arrays, unsigned some) {
   constexpr int kCandidates = CandidatesAtATime(kKind);
   extern __shared__ uint4 nearest_memory[];
   __shared__ float scratch[kSweepWarps][kCandidates];
   __shared__ Iq phases[kCandidates];
+  const unsigned stretches = (arrays.tiles + some - 1) / some;
   const unsigned groups = arrays.room / kCandidates;
-  const unsigned tile = blockIdx.x % arrays.tiles;
-  const unsigned group = blockIdx.x / arrays.tiles % groups;
-  const unsigned f = blockIdx.x / arrays.tiles / groups;
+  const unsigned stretch = blockIdx.x % stretches;
+  const unsigned group = blockIdx.x / stretches % groups;
+  const unsigned f = blockIdx.x / stretches / groups;
   const FrameView frame(task, f);
   const FrameState& state = task.states[f];
   const int half = LastCandidate(task.parameters, static_cast<int>(frame.num_symbols));
   const int first = static_cast<int>(group) * kCandidates;
-  if (tile * kSweepTile >= frame.num_symbols || first > 2 * half || state.bad != 0 ||
-      state.silent != 0) {
+  const auto num_tiles = static_cast<unsigned>(NumSweepTiles(frame.num_symbols));
+  if (stretch * some >= num_tiles || first > 2 * half || state.bad != 0 || state.silent != 0) {
     return;
   }
   const NearestView nearest = CopyNearest<kKind>(task.model.nearest, nearest_memory, kSweepThreads);
@@ -209,15 +212,20 @@ __global__ void __launch_bounds__(kSweepThreads, 2)
   SweepPart part;
   part.samples = frame.samples;
   part.num_symbols = frame.num_symbols;
-  part.tile = tile;
   part.step = task.parameters.sweep_step;
   part.frequency = state.coarse_frequency + (first - half) * part.step;
   part.inverse_gain = static_cast<float>(1.0 / state.estimate.gain);
   part.phases = phases;
-  float sums[kCandidates] = {};
-  AddSweepPart<kKind>(part, nearest, sums);
-  const float sum = SumOfSweepBlock<kCandidates>(sums, scratch);
-  if (threadIdx.x < kCandidates) arrays.sums[(row + threadIdx.x) * arrays.tiles + tile] = sum;
+  const unsigned end = min((stretch + 1) * some, num_tiles);
+  for (part.tile = stretch * some; part.tile < end; ++part.tile) {
+    float sums[kCandidates] = {};
+    AddSweepPart<kKind>(part, nearest, sums);
+    const float sum = SumOfSweepBlock<kCandidates>(sums, scratch);
+    if (threadIdx.x < kCandidates) {
+      arrays.sums[(row + threadIdx.x) * arrays.tiles + part.tile] = sum;
+    }
+    __syncthreads();  // `scratch` may change again
+  }
 }
 
 // The least sum, ties to the lowest candidate, as frequency and phase of the frame's state.
@@ -274,9 +282,15 @@ __global__ void __launch_bounds__(kTeamThreads)
 template <SearchKind kKind>
 absl::Status LaunchSums(const RecoverTask& task, const SweepArrays& arrays, cudaStream_t stream) {
   const unsigned groups = arrays.room / static_cast<unsigned>(CandidatesAtATime(kKind));
-  const unsigned blocks = task.num_frames * groups * arrays.tiles;
   const auto bytes = static_cast<size_t>(NearestSharedBytes(task.model.nearest, kKind));
-  SweepSumKernel<kKind><<<blocks, kSweepThreads, bytes, stream>>>(task, arrays);
+  // Several tiles a block, as long as there are blocks enough.
+  constexpr int64_t kEnough = 8192;
+  constexpr int64_t kMostTiles = 8;
+  const int64_t most = int64_t{task.num_frames} * groups * arrays.tiles;
+  const auto some = static_cast<unsigned>(
+      std::clamp<int64_t>(most / kEnough, 1, std::min<int64_t>(kMostTiles, arrays.tiles)));
+  const unsigned blocks = task.num_frames * groups * ((arrays.tiles + some - 1) / some);
+  SweepSumKernel<kKind><<<blocks, kSweepThreads, bytes, stream>>>(task, arrays, some);
   return cuda::ToStatus(cudaGetLastError(), "SweepSumKernel");
 }
 

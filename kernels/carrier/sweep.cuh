@@ -21,14 +21,8 @@ BASEBAND_HOST_DEVICE constexpr int CandidatesAtATime(SearchKind kind) {
   return kind == SearchKind::kOne ? 16 : 8;
 }
 
-__device__ __forceinline__ float FastSqrt(float x) {
-  float root;
-  asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
-  return root;
-}
-
 // Equation 8's term of a corrected symbol: its distance to the nearest point over that point's
-// radius.
+// radius. Of one point the distance alone: RadiusFactor does the rest.
 template <SearchKind kKind>
 __device__ __forceinline__ float EvmOf(const NearestView& view, Iq z) {
   const bool folded = kKind != SearchKind::kGrid || view.folded != 0;
@@ -37,7 +31,12 @@ __device__ __forceinline__ float EvmOf(const NearestView& view, Iq z) {
   const SearchPoint point = FindNearest<kKind>(view, i, q);
   const float di = i - point.i;
   const float dq = q - point.q;
-  return FastSqrt(fmaf(di, di, dq * dq)) * point.inverse_radius;
+  const float distance = FastRoot(fmaf(di, di, dq * dq));
+  return kKind == SearchKind::kOne ? distance : distance * point.inverse_radius;
+}
+template <SearchKind kKind>
+__device__ __forceinline__ float RadiusFactor(const NearestView& view) {
+  return kKind == SearchKind::kOne ? view.points[0].inverse_radius : 1.0F;
 }
 
 // What a block is to measure: candidates first .. first + kCandidates - 1 of one frame, on the
@@ -52,42 +51,80 @@ struct SweepPart {
   const Iq* phases = nullptr;  // exp(-j phase at the centre) of each candidate
 };
 
+// A symbol on its way over the candidates, each turned by the same angle from the one before:
+//   u' = u + d, d' = d - alpha u', alpha = 2 - 2 cos(angle),
+// half the price of a complex product. Over 16 small angles the error stays below 1e-5 of u.
+struct SweptSymbol {
+  Iq u;
+  Iq d;
+  float alpha = 0.0F;
+
+  // `onward`: exp(-j angle).
+  __device__ __forceinline__ SweptSymbol(Iq first, Iq onward) : u(first) {
+    // 1 - cos is a difference that loses digits at small angles, and only there.
+    alpha = onward.i > 0.0F ? __fdividef(2.0F * onward.q * onward.q, 1.0F + onward.i)
+                            : 2.0F - 2.0F * onward.i;
+    d = Multiply(first, {-0.5F * alpha, onward.q});
+  }
+  __device__ __forceinline__ void GoOn() {
+    u = {u.i + d.i, u.q + d.q};
+    d = {fmaf(-alpha, u.i, d.i), fmaf(-alpha, u.q, d.q)};
+  }
+};
+
 // Sums over the part's symbols, in `sums` of each thread of the block. A symbol is placed for the
-// first candidate and then goes from one to the next by a factor exp(-j 2 pi step (n - c)) of its
-// own: two complex products an evaluation (that, and the candidate's phase) and no sine.
+// first candidate, and from symbol to symbol of a thread that turn goes on by a constant factor.
 template <SearchKind kKind, int kCandidates>
 __device__ __forceinline__ void AddSweepPart(const SweepPart& part, const NearestView& view,
                                              float (&sums)[kCandidates]) {
-  constexpr int kTogether = 2;  // symbols: their searches overlap
+  // Symbols whose short searches overlap; long ones would not fit the instruction cache twice.
+  constexpr int kTogether = kKind == SearchKind::kOne || kKind == SearchKind::kFour ? 2 : 1;
   const double centre = 0.5 * (part.num_symbols - 1.0);
-  const uint64_t start = Turns64(-part.frequency * centre);
   const uint64_t per_symbol = Turns64(part.frequency);
-  const uint64_t step_start = Turns64(-part.step * centre);
   const uint64_t step_per_symbol = Turns64(part.step);
+  uint32_t n = part.tile * kSweepTile + threadIdx.x;
+  Iq back = TurnedBack(Turns64(-part.frequency * centre) + per_symbol * n);
+  back = {back.i * part.inverse_gain, back.q * part.inverse_gain};
+  Iq onward = TurnedBack(Turns64(-part.step * centre) + step_per_symbol * n);
+  const Iq back_on = TurnedBack(per_symbol * kSweepThreads);
+  const Iq onward_on = TurnedBack(step_per_symbol * kSweepThreads);
+  const auto read = [&] { return n < part.num_symbols ? part.samples.Read(n) : Iq{}; };
+#pragma unroll 1
   for (int k = 0; k < kSweepSymbols; k += kTogether) {
-    Iq u[kTogether];
-    Iq onward[kTogether];
     float counts[kTogether];
+    Iq r[kTogether];
 #pragma unroll
     for (int j = 0; j < kTogether; ++j) {
-      const uint32_t n =
-          part.tile * kSweepTile + threadIdx.x + static_cast<uint32_t>(k + j) * kSweepThreads;
-      const bool is_symbol = n < part.num_symbols;
-      const Iq r = is_symbol ? part.samples.Read(n) : Iq{};
-      u[j] = Multiply({r.i * part.inverse_gain, r.q * part.inverse_gain},
-                      TurnedBack(start + per_symbol * n));
-      onward[j] = TurnedBack(step_start + step_per_symbol * n);
-      counts[j] = is_symbol ? 1.0F : 0.0F;
+      counts[j] = n < part.num_symbols ? 1.0F : 0.0F;
+      r[j] = read();
+      n += kSweepThreads;
     }
+    Iq u[kTogether];
+    Iq turns[kTogether];
+#pragma unroll
+    for (int j = 0; j < kTogether; ++j) {
+      u[j] = Multiply(r[j], back);
+      turns[j] = onward;
+      back = Multiply(back, back_on);
+      onward = Multiply(onward, onward_on);
+    }
+    SweptSymbol first(u[0], turns[0]);
+    SweptSymbol last(u[kTogether - 1], turns[kTogether - 1]);
 #pragma unroll
     for (int c = 0; c < kCandidates; ++c) {
       const Iq phase = part.phases[c];
-#pragma unroll
-      for (int j = 0; j < kTogether; ++j) {
-        sums[c] = fmaf(counts[j], EvmOf<kKind>(view, Multiply(u[j], phase)), sums[c]);
-        u[j] = Multiply(u[j], onward[j]);
+      sums[c] = fmaf(counts[0], EvmOf<kKind>(view, Multiply(first.u, phase)), sums[c]);
+      first.GoOn();
+      if constexpr (kTogether == 2) {
+        sums[c] = fmaf(counts[1], EvmOf<kKind>(view, Multiply(last.u, phase)), sums[c]);
+        last.GoOn();
       }
     }
+  }
+  if constexpr (kKind == SearchKind::kOne) {
+    const float factor = RadiusFactor<kKind>(view);
+#pragma unroll
+    for (int c = 0; c < kCandidates; ++c) sums[c] *= factor;
   }
 }
 

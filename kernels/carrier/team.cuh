@@ -83,6 +83,15 @@ class Team {
   // Every thread of the team calls it and gets all totals. Float within a slot, double beyond.
   template <int kSums, typename Add>
   __device__ void Sum(uint32_t num_symbols, const Add& add, double (&totals)[kSums]) {
+    const double* const shared = SumShared<kSums>(num_symbols, add);
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) {
+      totals[i] = shared[i];
+    }
+  }
+  // The same; the totals stay in shared memory, until the next sum.
+  template <int kSums, typename Add>
+  __device__ const double* SumShared(uint32_t num_symbols, const Add& add) {
     static_assert(kSums == 1 || kSums == 2 || kSums == 4 || kSums == 8 || kSums == 16);
     const unsigned warp = threadIdx.x / 32;
     const unsigned lane = threadIdx.x % 32;
@@ -115,10 +124,7 @@ class Team {
       if (lane == 0) memory_->totals[i] = total;
     }
     Sync();  // of all blocks: the next sum overwrites slots that others read here
-#pragma unroll
-    for (int i = 0; i < kSums; ++i) {
-      totals[i] = memory_->totals[i];
-    }
+    return memory_->totals;
   }
 
   // `object`, which lies in this block's shared memory, in that of another block of the team.

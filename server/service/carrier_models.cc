@@ -87,7 +87,8 @@ absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(const v1::Constellati
       carrier::Model::Create(std::move(points), weight,
                              static_cast<int>(std::min<uint32_t>(power, INT32_MAX)),
                              max_frequency));
-  return models_.Insert(key, std::move(model));
+  const int64_t bytes = model->bytes();
+  return models_.Insert(key, std::move(model), bytes);
 }
 
 }  // namespace baseband::server

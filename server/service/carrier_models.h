@@ -22,11 +22,12 @@ class CarrierModels {
  private:
   static constexpr size_t kMaxConstellations = 256;
   static constexpr size_t kMaxModels = 256;
+  static constexpr int64_t kMaxModelBytes = 256 << 20;  // all that have a name take about half
 
   absl::StatusOr<carrier::ConstellationPtr> FromProto(const v1::Constellation& message);
 
   RecentCache<carrier::ConstellationPtr> constellations_{kMaxConstellations};
-  RecentCache<carrier::ModelPtr> models_{kMaxModels};
+  RecentCache<carrier::ModelPtr> models_{kMaxModels, kMaxModelBytes};
 };
 
 }  // namespace baseband::server

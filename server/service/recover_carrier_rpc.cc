@@ -1,7 +1,6 @@
 // RecoverCarrier between the wire and its job.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -119,11 +118,11 @@ absl::StatusOr<std::vector<carrier::Iq>> KnownFromProto(const v1::KnownSymbols& 
     }
     previous = position;
     const carrier::Iq value = {message.values(2 * i), message.values(2 * i + 1)};
-    const float energy = value.i * value.i + value.q * value.q;
-    if (!(energy > 0.0F && energy < std::numeric_limits<float>::infinity())) {
-      return absl::InvalidArgumentError(absl::StrCat("known.values[", 2 * i, "], [", 2 * i + 1,
-                                                     "] (", value.i, ", ", value.q,
-                                                     ") are not a finite symbol other than zero"));
+    if (!carrier::IsKnownMagnitude(value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("known.values[", 2 * i, "], [", 2 * i + 1, "] (", value.i, ", ", value.q,
+                       ") have a magnitude not in [", carrier::kMinKnownMagnitude, ", ",
+                       carrier::kMaxKnownMagnitude, "], the rms of the points being 1"));
     }
     known[static_cast<size_t>(position)] = value;
   }

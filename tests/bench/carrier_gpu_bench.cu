@@ -1,12 +1,14 @@
 // Carrier recovery on a GPU with everything in device memory: checks its results against the CPU
 // device first, then prints symbols per second; then the sweep in the paper's forms beside ours.
-//   carrier_gpu_bench [FRAMES]
+//   carrier_gpu_bench [FRAMES [forms|noforms [METHOD [CONSTELLATION]]]]
+// METHOD and CONSTELLATION: only those whose names begin so.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/carrier/recover.h"
@@ -77,11 +79,16 @@ DeviceBuffer<T> Upload(const std::vector<T>& host) {
   return buffer;
 }
 
+bool BeginsWith(const std::string& name, const std::string& beginning) {
+  return name.compare(0, beginning.size(), beginning) == 0;
+}
+
 // Frames of a constellation, in device memory, and what recovers them.
 class Workload {
  public:
-  Workload(const std::string& name, int num_symbols, int num_frames, double above_db)
-      : num_symbols_(num_symbols), num_frames_(num_frames) {
+  Workload(const std::string& name, int num_symbols, int num_frames, double above_db,
+           std::string only)
+      : num_symbols_(num_symbols), num_frames_(num_frames), only_(std::move(only)) {
     const auto constellation = Value(Constellation::FromName(name));
     model_ = Value(Model::Create(constellation, baseband::carrier::Amplitude::kWeighted, 0, 0.0));
     for (int i = 0; i < kDifferentFrames; ++i) {
@@ -133,9 +140,10 @@ class Workload {
     return curve;
   }
 
-  // Symbols per second.
+  // Symbols per second; 0 if `what` is not asked for.
   double Run(const Parameters& parameters, const char* what, double target_gsps,
              cudaStream_t stream) {
+    if (!BeginsWith(what, only_)) return 0.0;
     const int64_t bytes = RecoverWorkspaceBytes(parameters, num_symbols_, num_frames_);
     const auto workspace =
         Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(bytes)));
@@ -199,6 +207,7 @@ class Workload {
 
   int num_symbols_;
   int num_frames_;
+  std::string only_;
   ModelPtr model_;
   std::vector<baseband::testing::CarrierFrame> frames_;
   std::vector<RecoverFrame> descriptors_;
@@ -294,6 +303,8 @@ void RunPaperForms(const Workload& work, const Parameters& parameters, double ou
 int main(int argc, char** argv) {
   const int num_frames = argc > 1 ? std::atoi(argv[1]) : 1000;
   const bool forms = argc <= 2 || std::strcmp(argv[2], "noforms") != 0;
+  const std::string method = argc > 3 ? argv[3] : "";
+  const std::string constellation = argc > 4 ? argv[4] : "";
   const auto stream = Value(baseband::cuda::Stream::Create());
   const absl::Status prepared = baseband::carrier::PrepareRecover();
   Check(prepared.ok(), prepared.ToString());
@@ -305,7 +316,8 @@ int main(int argc, char** argv) {
   for (const Case& c : {Case{"QPSK", 32400, 10.0}, Case{"16APSK 3/4", 16200, 5.0},
                         Case{"64APSK 128/180", 10800, 1.5}, Case{"128APSK 135/180", 9257, 0.7},
                         Case{"256APSK 135/180", 8100, 0.35}}) {
-    Workload work(c.name, c.num_symbols, num_frames, 4.0);
+    if (!BeginsWith(c.name, constellation)) continue;
+    Workload work(c.name, c.num_symbols, num_frames, 4.0, method);
     Parameters parameters;
     work.Run(parameters, "default", 20.0, stream.get());
     parameters.fine = Fine::kInterpolate;
@@ -316,10 +328,10 @@ int main(int argc, char** argv) {
     const double ours = work.Run(parameters, "sweep 5e-7", c.sweep_target, stream.get());
     parameters.want_curve = true;
     work.Run(parameters, "sweep, curve", 0.0, stream.get());
-    if (forms) RunPaperForms(work, parameters, ours, stream.get());
+    if (forms && ours > 0.0) RunPaperForms(work, parameters, ours, stream.get());
   }
   for (const int n : {1000, 32400, 1 << 20}) {
-    Workload work("QPSK", n, 1, 4.0);
+    Workload work("QPSK", n, 1, 4.0, method);
     Parameters parameters;
     work.Run(parameters, "one frame", 0.0, stream.get());
   }

@@ -3,20 +3,16 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
-#include <fstream>
-#include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/ctl_test.h"
 #include "tests/support/server_process.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::testing {
 namespace {
@@ -28,18 +24,6 @@ using ::testing::StartsWith;
 
 constexpr size_t kSamples = 200000;
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  std::ostringstream contents;
-  contents << file.rdbuf();
-  return contents.str();
-}
-
-void WriteAll(const std::string& path, const std::string& contents) {
-  std::ofstream(path, std::ios::binary) << contents;
-}
-
 std::vector<std::complex<float>> ReadComplex(const std::string& path) {
   const std::string bytes = ReadAll(path);
   std::vector<std::complex<float>> samples(bytes.size() / sizeof(std::complex<float>));
@@ -47,60 +31,26 @@ std::vector<std::complex<float>> ReadComplex(const std::string& path) {
   return samples;
 }
 
-struct Outcome {
-  int exit_code = -1;
-  std::string output;  // both streams
-};
-
-class BasebandctlDownconvertTest : public ::testing::Test {
+class BasebandctlDownconvertTest : public CtlTest {
  protected:
   static void SetUpTestSuite() {
-    auto server = ServerProcess::Start();
-    ASSERT_THAT(server, IsOk());
-    server_ = server->release();
-    signal_ = new std::string(absl::StrCat(::testing::TempDir(), "/basebandctl_downconvert.ci16"));
+    CtlTest::SetUpTestSuite();
+    if (HasFatalFailure()) return;
     const Outcome outcome =
-        Run({"wideband-signal", "-o", *signal_, absl::StrCat("--samples=", kSamples)});
+        Run({"wideband-signal", "-o", Path(kSignal), absl::StrCat("--samples=", kSamples)});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   }
-  static void TearDownTestSuite() {
-    delete server_;
-    delete signal_;
-    server_ = nullptr;
-    signal_ = nullptr;
-  }
-  void SetUp() override { ASSERT_NE(server_, nullptr); }
 
-  static Outcome RunProgram(const std::string& program, const std::vector<std::string>& arguments) {
-    ChildProcess process(program, arguments);
-    Outcome outcome;
-    outcome.exit_code = process.Wait(absl::Seconds(120)).value_or(-1);
-    outcome.output = process.Output();
-    return outcome;
-  }
-  static Outcome Run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "--target=" + server_->target());
-    return RunProgram(ProgramPath("basebandctl"), arguments);
-  }
   // The test signal through `downconvert`, to Path(name).0.cf32 and so on.
   static Outcome Downconvert(const std::string& name, const std::vector<std::string>& flags) {
-    std::vector<std::string> arguments = {"downconvert", *signal_, "--rate=64M", "-o", Path(name)};
+    std::vector<std::string> arguments = {"downconvert", Path(kSignal), "--rate=64M", "-o",
+                                          Path(name)};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     return Run(arguments);
   }
 
-  // A file name of this test case's own.
-  static std::string Path(const std::string& name) {
-    return absl::StrCat(::testing::TempDir(), "/basebandctl_downconvert_test.",
-                        ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".", name);
-  }
-
-  static ServerProcess* server_;
-  static std::string* signal_;
+  static constexpr char kSignal[] = "signal.ci16";
 };
-
-ServerProcess* BasebandctlDownconvertTest::server_ = nullptr;
-std::string* BasebandctlDownconvertTest::signal_ = nullptr;
 
 TEST_F(BasebandctlDownconvertTest, TheTwoLinesOfTheHelpShowAToneAtItsPlace) {
   Outcome outcome = Run({"wideband-signal", "-o", Path("test.sigmf-meta"), "--samples=500k"});
@@ -148,7 +98,7 @@ TEST_F(BasebandctlDownconvertTest, TheWayTheSamplesTravelDoesNotMatter) {
 TEST_F(BasebandctlDownconvertTest, ItStandsInAPipe) {
   ASSERT_EQ(Downconvert("file", {"--channel=9.1M:8"}).exit_code, 0);
   const std::string command = absl::StrCat(
-      "cat ", *signal_, " | ", ProgramPath("basebandctl"), " --target=", server_->target(),
+      "cat ", Path(kSignal), " | ", ProgramPath("basebandctl"), " --target=", server_->target(),
       " downconvert - --format ci16 --rate 64M --channel 9.1M:8 -o - > ", Path("piped"));
   const Outcome outcome = RunProgram("/bin/sh", {"-c", command});
   EXPECT_EQ(outcome.exit_code, 0);
@@ -157,7 +107,7 @@ TEST_F(BasebandctlDownconvertTest, ItStandsInAPipe) {
 }
 
 TEST_F(BasebandctlDownconvertTest, SigmfSaysRateAndFrequencyOfEachPart) {
-  WriteAll(Path("in.sigmf-data"), ReadAll(*signal_));
+  WriteAll(Path("in.sigmf-data"), ReadAll(Path(kSignal)));
   WriteAll(Path("in.sigmf-meta"),
            R"({"global": {"core:datatype": "ci16_le", "core:sample_rate": 64e6},
                "captures": [{"core:sample_start": 0, "core:frequency": 100e6}]})");
@@ -176,7 +126,7 @@ TEST_F(BasebandctlDownconvertTest, SigmfSaysRateAndFrequencyOfEachPart) {
 }
 
 TEST_F(BasebandctlDownconvertTest, GapsAreReportedAndBothFormsTakeThemAlike) {
-  WriteAll(Path("in.sigmf-data"), ReadAll(*signal_));
+  WriteAll(Path("in.sigmf-data"), ReadAll(Path(kSignal)));
   WriteAll(Path("in.sigmf-meta"),
            R"({"global": {"core:datatype": "ci16_le", "core:sample_rate": 64e6},
                "captures": [{"core:sample_start": 0, "core:global_index": 7000},
@@ -208,7 +158,7 @@ TEST_F(BasebandctlDownconvertTest, APlanOfManyChannelsHasTheRateAndTheFilters) {
   }
   WriteAll(Path("plan.json"), plan + "]}");
   const Outcome outcome =
-      Run({"downconvert", *signal_, "--channels", Path("plan.json"), "-o", Path("out")});
+      Run({"downconvert", Path(kSignal), "--channels", Path("plan.json"), "-o", Path("out")});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("8 channels more"), HasSubstr("did not fit")));
   EXPECT_EQ(ReadAll(Path("out.39.ci16")).size(), 4 * kSamples / 64);
@@ -278,10 +228,10 @@ TEST_F(BasebandctlDownconvertTest, WhatIsWrongIsSaidInOneLineAndNothingIsWritten
     }
   }
   EXPECT_FALSE(std::ifstream(Path("refused.0.cf32")).good());
-  EXPECT_THAT(
-      Run({"downconvert", *signal_, "--rate=64M", "--channel=1M:8", "--channel=2M:8", "-o", "-"})
-          .output,
-      HasSubstr("-o - takes one channel, there are 2"));
+  EXPECT_THAT(Run({"downconvert", Path(kSignal), "--rate=64M", "--channel=1M:8", "--channel=2M:8",
+                   "-o", "-"})
+                  .output,
+              HasSubstr("-o - takes one channel, there are 2"));
 }
 
 }  // namespace

@@ -273,6 +273,10 @@ TEST_F(CarrierTest, KnownSymbolsOutOfPlaceAreRefused) {
   group.mutable_known()->set_positions(0, 3);
   group.mutable_known()->set_values(0, 0);
   EXPECT_THAT(Refusal(group), HasSubstr("known.values[0], [1] (0, 0)"));
+  for (const float value : {1e-30F, 1e30F, std::numeric_limits<float>::quiet_NaN()}) {
+    group.mutable_known()->set_values(0, value);
+    EXPECT_THAT(Refusal(group), HasSubstr("have a magnitude not in [0.001, 1000]"));
+  }
   group = Qpsk();
   group.set_coarse(v1::COARSE_METHOD_KNOWN_SYMBOLS);
   EXPECT_THAT(Refusal(group), HasSubstr("known"));

@@ -331,7 +331,7 @@ TEST_F(RawBytesTest, RandomBytesNeverMoveAnything) {
 }
 
 TEST_F(RawBytesTest, MethodsNobodyServes) {
-  EXPECT_EQ(Send("Downconvert", "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(Send("Modulate", "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 #ifndef BASEBAND_TESTS_SUPPORT_CTL_TEST_H_
 #define BASEBAND_TESTS_SUPPORT_CTL_TEST_H_
 
+#include <stdlib.h>
+
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -40,32 +43,39 @@ class CtlTest : public ::testing::Test {
     auto server = ServerProcess::Start();
     ASSERT_THAT(server, IsOk());
     server_ = server->release();
+    std::string folder = absl::StrCat(::testing::TempDir(), "/basebandctl_test.XXXXXX");
+    ASSERT_NE(mkdtemp(folder.data()), nullptr) << folder;
+    folder_ = new std::string(std::move(folder));
   }
   static void TearDownTestSuite() {
     delete server_;
     server_ = nullptr;
+    if (folder_ != nullptr) std::filesystem::remove_all(*folder_);
+    delete folder_;
+    folder_ = nullptr;
   }
+  void SetUp() override { ASSERT_NE(folder_, nullptr); }
 
-  static Outcome RunAt(const std::string& target, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), "--target=" + target);
-    ChildProcess process(ProgramPath("basebandctl"), arguments);
+  static Outcome RunProgram(const std::string& program, const std::vector<std::string>& arguments) {
+    ChildProcess process(program, arguments);
     Outcome outcome;
     outcome.exit_code = process.Wait(absl::Seconds(120)).value_or(-1);
     outcome.output = process.Output();
     return outcome;
   }
+  static Outcome RunAt(const std::string& target, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "--target=" + target);
+    return RunProgram(ProgramPath("basebandctl"), arguments);
+  }
   static Outcome Run(std::vector<std::string> arguments) {
     return RunAt(server_->target(), std::move(arguments));
   }
 
-  // A file name of this test case's own.
-  static std::string Path(const std::string& name) {
-    const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    return absl::StrCat(::testing::TempDir(), "/", test->test_suite_name(), ".", test->name(), ".",
-                        name);
-  }
+  // A file in a folder of this process's own: ctest runs each case as a process, some at a time.
+  static std::string Path(const std::string& name) { return absl::StrCat(*folder_, "/", name); }
 
   inline static ServerProcess* server_ = nullptr;
+  inline static std::string* folder_ = nullptr;
 };
 
 }  // namespace baseband::testing

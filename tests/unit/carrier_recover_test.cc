@@ -675,9 +675,31 @@ TEST_F(CarrierRefusalTest, KnownSymbols) {
   EXPECT_THAT(Check(1000, known), IsOk());
   EXPECT_THAT(Check(999, known), StatusIs(absl::StatusCode::kInvalidArgument,
                                           HasSubstr("known has 1000 symbols for a frame of 999")));
-  known[4] = {NAN, 0.0F};
-  EXPECT_THAT(Check(1000, known),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("known[4] (nan, 0)")));
+  for (const float value : {NAN, 1e-30F, 1001.0F}) {
+    known[4] = {value, 0.0F};
+    EXPECT_THAT(Check(1000, known),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("known[4] (")));
+  }
+}
+
+// Its energy's inverse is no float32 number.
+TEST(CarrierOriginTest, ALoopLearnsNothingFromAPointNextToTheOrigin) {
+  const ModelPtr model = *Model::Create(
+      *Constellation::FromPoints({{1.0F, 0.0F}, {-0.5F, 0.8F}, {-0.5F, -0.8F}, {1e-20F, 0.0F}}),
+      Amplitude::kWeighted, 0, 0.0);
+  Parameters parameters;
+  parameters.fine = Fine::kPll;
+  FrameSpec spec;
+  spec.constellation = *Constellation::FromName("QPSK");
+  spec.num_symbols = 500;
+  spec.snr_db = 20.0;
+  const CarrierFrame frame = MakeFrame(spec);
+  std::vector<Iq> symbols = frame.symbols;
+  for (size_t n = 0; n < symbols.size(); n += 3) symbols[n] = {1e-3F, 1e-3F};
+  const Result result =
+      RecoverOnCpu(*model, parameters, ToSamples(symbols, SampleFormat::kFloat32), {}, {}, {});
+  EXPECT_TRUE(std::isfinite(result.frequency));
+  EXPECT_TRUE(std::isfinite(result.phase));
 }
 
 }  // namespace

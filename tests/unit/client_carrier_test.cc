@@ -237,7 +237,8 @@ TEST(CarrierBenchTest, AccuracyCountsWhatIsLockedAndWrong) {
     results[i].set_lock(v1::CARRIER_LOCK_LOCKED);
   }
   results[1].set_frequency(0.0203);
-  results[2].set_lock(v1::CARRIER_LOCK_BAD_FIT);
+  results[2].set_lock(v1::CARRIER_LOCK_BAD_FIT);  // says itself that it is not to be trusted
+  results[2].set_frequency(0.03005);
   const Accuracy accuracy = Compare(frames, results, 1e-4);
   EXPECT_EQ(accuracy.locked, 2);
   EXPECT_EQ(accuracy.right, 2);

@@ -1,4 +1,6 @@
 // From flags and files to the channels of a request.
+#include <unistd.h>
+
 #include <fstream>
 #include <string>
 
@@ -19,7 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::string Path(const std::string& name) {
-  return absl::StrCat(::testing::TempDir(), "/client_downconvert_flags_test.", name);
+  return absl::StrCat(::testing::TempDir(), "/client_downconvert_flags_test.", getpid(), ".", name);
 }
 
 void WriteAll(const std::string& path, const std::string& contents) {

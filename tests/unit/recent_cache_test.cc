@@ -38,5 +38,18 @@ TEST(RecentCacheTest, WhatWasUsedLongestAgoGoesFirst) {
   EXPECT_THAT(cache.Find("c"), Optional(3));
 }
 
+TEST(RecentCacheTest, SoDoesWhatMakesItTooLargeButNotTheLast) {
+  RecentCache<int> cache(10, 100);
+  cache.Insert("a", 1, 40);
+  cache.Insert("b", 2, 40);
+  cache.Insert("c", 3, 40);
+  EXPECT_THAT(cache.Find("a"), Eq(std::nullopt));
+  EXPECT_THAT(cache.Find("b"), Optional(2));
+  EXPECT_THAT(cache.Find("c"), Optional(3));
+  cache.Insert("d", 4, 200);
+  EXPECT_THAT(cache.Find("c"), Eq(std::nullopt));
+  EXPECT_THAT(cache.Find("d"), Optional(4));
+}
+
 }  // namespace
 }  // namespace baseband::server
