@@ -76,7 +76,11 @@ absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
           : downconvert::Filter::FromTaps(
                 {message.taps().data(), static_cast<size_t>(message.taps_size())}, up, down);
   BASEBAND_RETURN_IF_ERROR(made.status());
-  return recent_.Insert(key, *std::move(made));
+  auto bytes = static_cast<int64_t>(2 * key.size());  // it is kept twice
+  for (const downconvert::Stage& stage : (*made)->stages()) {
+    bytes += static_cast<int64_t>(stage.taps.size() * sizeof(float));
+  }
+  return recent_.Insert(key, *std::move(made), bytes);
 }
 
 }  // namespace baseband::server
