@@ -18,21 +18,22 @@ absl::Status Refuse(const Args&... args) {
 
 absl::Status CheckShape(const Block& block) {
   if (block.format > InputFormat::kRealFloat32) {
-    return Refuse("sample_format ", static_cast<int>(block.format), " is none of the formats");
+    return Refuse("setup.format ", static_cast<int>(block.format), " is none of the formats");
   }
   if (!std::isfinite(block.scale) || block.scale <= 0.0F) {
-    return Refuse("scale ", block.scale, " is not finite and > 0");
+    return Refuse("setup.scale ", block.scale, " is not finite and > 0");
   }
   if (block.first_index < 0 || block.first_index >= kMaxSampleIndex) {
     return Refuse("first_sample ", block.first_index, " is not in [0, 2^62)");
   }
   if (block.num_samples < 1 || block.num_samples > kMaxSampleIndex - block.first_index) {
-    return Refuse("num_samples ", block.num_samples, " is not in [1, 2^62 - first_sample], [1, ",
+    return Refuse("payload has ", block.num_samples,
+                  " samples, not in [1, 2^62 - first_sample], [1, ",
                   kMaxSampleIndex - block.first_index, "]");
   }
   if (block.history < 0 || block.history > block.num_samples) {
-    return Refuse("history ", block.history, " is not in [0, num_samples], [0, ", block.num_samples,
-                  "]");
+    return Refuse("history ", block.history, " is not in [0, samples of the payload], [0, ",
+                  block.num_samples, "]");
   }
   return absl::OkStatus();
 }
@@ -43,19 +44,19 @@ absl::Status CheckStudy(const Channel& channel, const std::string& name, const B
   }
   if (channel.nco == NcoMethod::kExact) return absl::OkStatus();
   if (channel.nco != NcoMethod::kFloat && channel.study_segment < 1) {
-    return Refuse(name, ".study_segment ", channel.study_segment, " is not > 0");
+    return Refuse(name, ".nco_segment ", channel.study_segment, " is not > 0");
   }
   if (block.first_index != 0) {
     return Refuse("first_sample ", block.first_index, " is not 0, where ", name,
                   ".nco, a method for study, begins");
   }
   if (block.num_samples > kMaxStudySamples) {
-    return Refuse("num_samples ", block.num_samples, " is not in [1, ", kMaxStudySamples, "], as ",
-                  name, ".nco, a method for study, has it");
+    return Refuse("payload has ", block.num_samples, " samples, not in [1, ", kMaxStudySamples,
+                  "], as ", name, ".nco, a method for study, has it");
   }
   if (channel.phase.segments().size() > 1) {
-    return Refuse(name, ".retunes has ", channel.phase.segments().size() - 1,
-                  " entries, but only the exact nco can be retuned");
+    return Refuse("retunes has ", channel.phase.segments().size() - 1, " of ", name,
+                  ", but only the exact nco can be retuned");
   }
   return absl::OkStatus();
 }
@@ -66,8 +67,8 @@ absl::Status CheckIndices(const Filter& filter, const std::string& name, const B
   for (const Stage& stage : filter.stages()) {
     end = (end * stage.up + stage.down - 1) / stage.down;
     if (end > std::numeric_limits<int64_t>::max()) {
-      return Refuse("first_sample ", block.first_index, ": at ", name, ".interpolation ",
-                    filter.up(), " and .decimation ", filter.down(),
+      return Refuse("first_sample ", block.first_index, ": at ", name, ".filter.up ", filter.up(),
+                    " and .filter.down ", filter.down(),
                     " the block's outputs have indices beyond 2^63");
     }
   }
@@ -78,11 +79,11 @@ absl::Status CheckChannel(const Channel& channel, const std::string& name, const
   if (channel.filter == nullptr) return Refuse(name, ".filter is missing");
   if (!std::isfinite(channel.gain)) return Refuse(name, ".gain ", channel.gain, " is not finite");
   if (!std::isfinite(channel.gain * block.scale)) {
-    return Refuse(name, ".gain ", channel.gain, " times scale ", block.scale, " is beyond float32");
+    return Refuse(name, ".gain ", channel.gain, " times setup.scale ", block.scale,
+                  " is beyond float32");
   }
   if (channel.output > OutputFormat::kInt16) {
-    return Refuse(name, ".output_format ", static_cast<int>(channel.output),
-                  " is none of the formats");
+    return Refuse(name, ".output ", static_cast<int>(channel.output), " is none of the formats");
   }
   BASEBAND_RETURN_IF_ERROR(CheckStudy(channel, name, block));
   if (block.first_index > 0 && block.history < channel.filter->history()) {
@@ -110,11 +111,12 @@ int64_t HistoryOf(absl::Span<const Channel> channels) {
 
 absl::Status CheckBlock(absl::Span<const Channel> channels, const Block& block) {
   if (channels.empty() || channels.size() > kMaxChannels) {
-    return Refuse("channels has ", channels.size(), " entries, not 1 to ", kMaxChannels);
+    return Refuse("setup.channels has ", channels.size(), " entries, not 1 to ", kMaxChannels);
   }
   BASEBAND_RETURN_IF_ERROR(CheckShape(block));
   for (size_t c = 0; c < channels.size(); ++c) {
-    BASEBAND_RETURN_IF_ERROR(CheckChannel(channels[c], absl::StrCat("channels[", c, "]"), block));
+    BASEBAND_RETURN_IF_ERROR(
+        CheckChannel(channels[c], absl::StrCat("setup.channels[", c, "]"), block));
   }
   return absl::OkStatus();
 }

@@ -92,8 +92,8 @@ OutputRange OutputsOf(const Channel& channel, const Block& block);
 int64_t HistoryOf(absl::Span<const Channel> channels);
 
 // OK if the block can be converted so: the shape that the client sent is possible, and no index, of
-// a sample, of an output or between two stages, leaves int64. InvalidArgument names the field, its
-// value and its range.
+// a sample, of an output or between two stages, leaves int64. InvalidArgument names the field as
+// baseband.proto has it, its value and its range.
 absl::Status CheckBlock(absl::Span<const Channel> channels, const Block& block);
 
 // What became of one channel.

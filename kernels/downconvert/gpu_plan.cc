@@ -234,7 +234,7 @@ void GpuPlan::AddMixed(const Channel& channel, Piece piece, const Block& block) 
   };
   const int64_t end = inputs.first + inputs.count;
   if (channel.nco == NcoMethod::kFloat) {
-    task.step = channel.phase.Word(0);
+    task.initial_word = channel.phase.Word(0);
     task.cycles_per_sample = channel.phase.segments().front().frequency.cycles_per_sample();
     add(inputs.first, end);
   } else if (channel.nco != NcoMethod::kExact) {

@@ -5,8 +5,7 @@
 //   prepare   taps are laid out as the product walks them, turned by the channel's frequency where
 //             samples are taken as they came; the oscillators' anchors are computed
 //   mix       samples of windows that hold a retune, and all samples of a study's channel, are
-//   mixed
-//             one by one into the workspace
+//             mixed one by one into the workspace
 //   products  level l computes stage l of all channels: outputs x columns x taps, see product.cuh
 // Each step is one launch for all that is alike in kind, whatever the number of channels. Its
 // thread blocks are dealt to tasks: task i has blocks [first_block of i, first_block of i + 1).
@@ -133,8 +132,9 @@ struct MixTask {
   uint64_t target = 0;  // byte in the workspace
   uint64_t phases = 0;  // byte in the workspace: Anchor[], or a study's words, from sample 0 on
   int64_t first_anchor = 0;        // as a Column's
-  uint64_t step = 0;               // phase word per sample; kFloat: of sample 0
-  double cycles_per_sample = 0.0;  // kFloat
+  uint64_t step = 0;               // phase word per sample
+  double cycles_per_sample = 0.0;  // kFloat; so is
+  uint64_t initial_word = 0;       // the phase word of sample 0
   int64_t first_sample = 0;        // in the block
   int64_t first_index = 0;         // the same sample, absolute
   int64_t num_samples = 0;

@@ -29,7 +29,7 @@ struct MixTask {
   const uint64_t* words = nullptr;  // or words[i] if there are some
 };
 
-// The same with a phase in float32: phase_i = radians_per_sample * float(first + i) + phase.
+// The same with a phase in float32: FloatPhase(radians_per_sample, first + i, phase).
 struct FloatMixTask {
   MixTask mix;
   float radians_per_sample = 0.0F;

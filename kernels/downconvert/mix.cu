@@ -14,12 +14,12 @@ __device__ __forceinline__ uint64_t WordOfRadians(double radians) {
   return static_cast<uint64_t>(static_cast<int64_t>((turns - rint(turns)) * 0x1p63)) * 2;
 }
 
-// kFloat's phase is a product and needs no history; its initial phase is added in float32 too.
+// kFloat's phase is a product and needs no history.
 __device__ __forceinline__ uint64_t FloatWord(const MixTask& task, int64_t n) {
   const auto step = static_cast<float>(kRadiansPerTurn * task.cycles_per_sample);
-  const auto initial = static_cast<float>(static_cast<double>(static_cast<int64_t>(task.step)) *
-                                          (kRadiansPerTurn * 0x1p-64));
-  return WordOfRadians(__fadd_rn(__fmul_rn(step, static_cast<float>(n)), initial));
+  const auto initial = static_cast<float>(
+      static_cast<double>(static_cast<int64_t>(task.initial_word)) * (kRadiansPerTurn * 0x1p-64));
+  return WordOfRadians(FloatPhase(step, n, initial));
 }
 
 // The phases of a study's other methods follow from each other: a thread for each channel.
@@ -36,25 +36,27 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
+template <InputFormat kFormat>
+__device__ __forceinline__ auto ReadAs(const uint8_t* samples, int64_t n) {
+  return ToFloat(__ldg(reinterpret_cast<const typename RawOf<kFormat>::Type*>(samples) + n));
+}
+
 // Sample n of the block; Q of a real one is 0.
 __device__ __forceinline__ float2 ReadSample(InputFormat format, const uint8_t* samples,
                                              int64_t n) {
-  const auto raw = [samples, n](auto example) {
-    return __ldg(reinterpret_cast<const decltype(example)*>(samples) + n);
-  };
   switch (format) {
     case InputFormat::kInt8:
-      return ToFloat(raw(char2()));
+      return ReadAs<InputFormat::kInt8>(samples, n);
     case InputFormat::kInt16:
-      return ToFloat(raw(short2()));
+      return ReadAs<InputFormat::kInt16>(samples, n);
     case InputFormat::kFloat32:
-      return raw(float2());
+      return ReadAs<InputFormat::kFloat32>(samples, n);
     case InputFormat::kRealInt8:
-      return make_float2(raw(static_cast<signed char>(0)), 0.0F);
+      return make_float2(ReadAs<InputFormat::kRealInt8>(samples, n), 0.0F);
     case InputFormat::kRealInt16:
-      return make_float2(raw(static_cast<short>(0)), 0.0F);
+      return make_float2(ReadAs<InputFormat::kRealInt16>(samples, n), 0.0F);
     default:
-      return make_float2(raw(0.0F), 0.0F);
+      return make_float2(ReadAs<InputFormat::kRealFloat32>(samples, n), 0.0F);
   }
 }
 

@@ -187,7 +187,7 @@ void MixFloatAs(const FloatMixTask& task) {
   auto index = hn::Load(di, order);
   const auto advance = hn::Set(di, static_cast<int32_t>(group));
   for (size_t i = 0; i < task.mix.count; i += group) {
-    const VF radians = hn::Add(hn::Mul(increment, hn::ConvertTo(df, index)), phase);
+    const VF radians = hn::MulAdd(increment, hn::ConvertTo(df, index), phase);
     MixVectorsOf<kReal>(task.mix.count - i, in, amplitude, TurnOfRadians(radians), out);
     index = hn::Add(index, advance);
     in += kReal ? group : 2 * group;

@@ -49,11 +49,12 @@ int64_t CpuMixer::AnchorEnd(size_t anchor) const {
 }
 
 void CpuMixer::MixStudy(MixTask task, int64_t first) {
-  if (channel_.nco == NcoMethod::kFloat && kernels_.mix_float != nullptr) {
-    FloatMixTask float_task;
+  const bool is_float = channel_.nco == NcoMethod::kFloat;
+  FloatMixTask float_task;
+  float_task.radians_per_sample = static_cast<float>(kRadiansPerTurn * cycles_per_sample_);
+  float_task.phase = static_cast<float>(RadiansOfWord(initial_word_));
+  if (is_float && kernels_.mix_float != nullptr) {
     float_task.mix = task;
-    float_task.radians_per_sample = static_cast<float>(kRadiansPerTurn * cycles_per_sample_);
-    float_task.phase = static_cast<float>(RadiansOfWord(initial_word_));
     float_task.first = static_cast<int32_t>(first);
     return kernels_.mix_float(float_task);
   }
@@ -63,7 +64,9 @@ void CpuMixer::MixStudy(MixTask task, int64_t first) {
   for (size_t left = task.count; left > 0; left -= task.count) {
     task.count = std::min(left, kWordsAtOnce);
     for (size_t i = 0; i < task.count; ++i) {
-      words[i] = WordOfRadians(study_.phase()) + initial_word_;
+      words[i] = is_float ? WordOfRadians(FloatPhase(float_task.radians_per_sample, study_next_,
+                                                     float_task.phase))
+                          : WordOfRadians(study_.phase()) + initial_word_;
       study_.Advance();
       ++study_next_;
     }

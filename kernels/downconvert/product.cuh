@@ -24,6 +24,8 @@
 #ifndef BASEBAND_KERNELS_DOWNCONVERT_PRODUCT_CUH_
 #define BASEBAND_KERNELS_DOWNCONVERT_PRODUCT_CUH_
 
+#include <cuda_pipeline.h>
+
 #include <cstdint>
 
 #include "kernels/downconvert/gpu_plan.h"
@@ -47,11 +49,14 @@ struct Tile {
 __device__ inline Tile TileOf(const ProductTask& task, uint32_t block, uint32_t group) {
   const TapWalk& walk = task.walk;
   const uint32_t block_columns = group * task.warps_across;
-  const uint32_t column_blocks = (task.num_columns + block_columns - 1) / block_columns;
   const uint32_t outputs = kWarpOutputs * kBlockWarps / task.warps_across;
   Tile tile;
-  tile.first_column = block % column_blocks * block_columns;
-  uint32_t rest = block / column_blocks;
+  uint32_t rest = block;
+  if (task.num_columns > block_columns) {
+    const uint32_t column_blocks = (task.num_columns + block_columns - 1) / block_columns;
+    tile.first_column = block % column_blocks * block_columns;
+    rest = block / column_blocks;
+  }
   uint32_t first_of_set = 0;  // the set's first output: newest sample, from the task's
   if (walk.up == 1) {
     tile.set_taps = walk.num_taps;
@@ -84,6 +89,25 @@ struct Step {
 // once. A window of 256 outputs, 8 branches and 8 samples of history takes 16.5 rounds.
 constexpr int kInFlight = 17;
 
+// Brings kInFlight samples from places of memory `stride` apart to places of the window `apart`
+// apart, and moves on behind them. Not kAll: there are `left` < kInFlight, and the last of them is
+// brought again and again, which costs less than to leave the others out.
+template <bool kAll, typename Raw, typename Sample>
+__device__ __forceinline__ void LoadRounds(uint32_t left, uint32_t stride, uint32_t apart,
+                                           const Raw*& from, Sample*& target) {
+  Raw samples[kInFlight];
+#pragma unroll
+  for (uint32_t s = 0; s < kInFlight; ++s) {
+    samples[s] = __ldg(from);
+    from += kAll || s + 1 < left ? stride : 0;
+  }
+#pragma unroll
+  for (uint32_t s = 0; s < kInFlight; ++s) {
+    *target = ToFloat(samples[s]);
+    target += kAll || s + 1 < left ? apart : 0;
+  }
+}
+
 // `branch_lanes` neighbouring threads take as many branches, the next ones the samples `down`
 // later; from round to round a thread goes on by a multiple of 8 samples, and so stays in its row.
 template <typename Sample, InputFormat kFormat>
@@ -93,36 +117,34 @@ __device__ __forceinline__ void LoadWindowAs(const ProductTask& task, const uint
   using Raw = typename RawOf<kFormat>::Type;
   const uint32_t down = task.walk.down;
   const uint32_t branch = threadIdx.x % task.branch_lanes;
-  if (branch >= step.num_branches) return;
-  uint32_t i = threadIdx.x / task.branch_lanes;
+  const uint32_t first = threadIdx.x / task.branch_lanes;
+  if (branch >= step.num_branches || first >= branch_samples) return;
   const uint32_t round = kBlockThreads / task.branch_lanes;
-  // Sample i of the branch, counted from the window's first, is from[i * down].
-  const int64_t base = tile.newest_sample -
-                       static_cast<int64_t>(step.first_depth + task.history) * down -
-                       (step.first_branch + branch);
-  const Raw* const from = reinterpret_cast<const Raw*>(input) + base;
-  // Of those only i * down in [begin, end) are there.
-  constexpr int64_t kFar = int64_t{1} << 30;
-  const auto begin = static_cast<uint32_t>(min(max(-base, int64_t{0}), kFar));
-  const auto end = static_cast<uint32_t>(min(max(task.input_samples - base, int64_t{0}), kFar));
+  const uint32_t rounds = (branch_samples - first + round - 1) / round;
+  // The thread's sample of round s is sample at + s * stride of the input.
+  const int64_t at =
+      tile.newest_sample +
+      (static_cast<int64_t>(first) - static_cast<int64_t>(step.first_depth + task.history)) * down -
+      (step.first_branch + branch);
+  const Raw* from = reinterpret_cast<const Raw*>(input) + at;
+  const uint32_t stride = round * down;
+  const uint32_t apart = round / kThreadOutputs;
   Sample* target =
-      window + branch * task.pitch + i % kThreadOutputs * task.row + i / kThreadOutputs;
-  while (i < branch_samples) {
-    Raw samples[kInFlight];
-#pragma unroll
-    for (uint32_t s = 0; s < kInFlight; ++s) {
-      const uint32_t n = (i + s * round) * down;
-      const bool is_there = i + s * round < branch_samples && n >= begin && n < end;
-      samples[s] = is_there ? __ldg(from + n) : Raw();
+      window + branch * task.pitch + first % kThreadOutputs * task.row + first / kThreadOutputs;
+  if (at >= 0 && task.input_samples - at > static_cast<int64_t>(rounds - 1) * stride) {
+    uint32_t left = rounds;
+    for (; left >= kInFlight; left -= kInFlight) {
+      LoadRounds<true>(kInFlight, stride, apart, from, target);
     }
-#pragma unroll
-    for (uint32_t s = 0; s < kInFlight; ++s) {
-      if (i + s * round < branch_samples) {
-        target[s * (round / kThreadOutputs)] = ToFloat(samples[s]);
-      }
-    }
-    i += kInFlight * round;
-    target += kInFlight * (round / kThreadOutputs);
+    if (left > 0) LoadRounds<false>(left, stride, apart, from, target);
+    return;
+  }
+  // At the ends of the input some are missing; few blocks come here.
+#pragma unroll 1
+  for (uint32_t s = 0; s < rounds; ++s, target += apart) {
+    const int64_t n = at + static_cast<int64_t>(s) * stride;
+    *target = ToFloat(
+        n >= 0 && n < task.input_samples ? __ldg(reinterpret_cast<const Raw*>(input) + n) : Raw());
   }
 }
 
@@ -157,21 +179,18 @@ __device__ __forceinline__ void LoadWindow(const ProductTask& task, const uint8_
   }
 }
 
-// Copies a step's slots for every warp's columns. Groups of columns lie group_bytes apart.
+// Begins to copy a step's slots; each warp takes part in those of its own columns, in the places
+// along of along + kBlockWarps / warps_across.
 template <uint32_t kColumns, typename Tap>
-__device__ __forceinline__ void LoadTaps(const ProductTask& task, const Column* columns,
-                                         const uint8_t* workspace, const Tile& tile,
-                                         uint32_t step_index, uint4* taps) {
+__device__ __forceinline__ void BeginTaps(const ProductTask& task, const uint8_t* column_taps,
+                                          uint32_t set, uint32_t step_index, uint32_t along,
+                                          uint4* taps) {
   const uint32_t words = task.walk.step_slots * kColumns * sizeof(Tap) / sizeof(uint4);
-  const uint64_t first = (static_cast<uint64_t>(tile.set) * task.walk.steps() + step_index) * words;
-  for (uint32_t w = 0; w < task.warps_across; ++w) {
-    const uint32_t column = tile.first_column + w * kColumns;
-    if (column >= task.num_columns) break;
-    const auto* const from =
-        reinterpret_cast<const uint4*>(workspace + columns[column].taps) + first;
-    for (uint32_t e = threadIdx.x; e < words; e += kBlockThreads) {
-      taps[w * words + e] = __ldg(from + e);
-    }
+  const auto* const from = reinterpret_cast<const uint4*>(column_taps) +
+                           (static_cast<uint64_t>(set) * task.walk.steps() + step_index) * words;
+  const uint32_t round = kBlockThreads / task.warps_across;
+  for (uint32_t e = along * 32 + threadIdx.x % 32; e < words; e += round) {
+    __pipeline_memcpy_async(taps + e, from + e, sizeof(uint4));
   }
 }
 

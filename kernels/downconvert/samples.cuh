@@ -28,16 +28,17 @@ __device__ __forceinline__ const Task& TaskOf(const Task* tasks, uint32_t num_ta
   return tasks[first];
 }
 
-// A sample as it lies in memory.
+// A sample as it lies in memory, as one number: of small structs the compiler waits for each load
+// before it begins the next.
 template <InputFormat kFormat>
 struct RawOf;
 template <>
 struct RawOf<InputFormat::kInt8> {
-  using Type = char2;
+  using Type = uint16_t;
 };
 template <>
 struct RawOf<InputFormat::kInt16> {
-  using Type = short2;
+  using Type = uint32_t;
 };
 template <>
 struct RawOf<InputFormat::kFloat32> {
@@ -56,10 +57,13 @@ struct RawOf<InputFormat::kRealFloat32> {
   using Type = float;
 };
 
-template <typename T>
-__device__ __forceinline__ float2 ToFloat(T v) {
-  return make_float2(v.x, v.y);
+__device__ __forceinline__ float2 ToFloat(uint16_t v) {
+  return make_float2(static_cast<signed char>(v & 0xff), static_cast<signed char>(v >> 8));
 }
+__device__ __forceinline__ float2 ToFloat(uint32_t v) {
+  return make_float2(static_cast<short>(v & 0xffff), static_cast<short>(v >> 16));
+}
+__device__ __forceinline__ float2 ToFloat(float2 v) { return v; }
 __device__ __forceinline__ float ToFloat(signed char v) { return v; }
 __device__ __forceinline__ float ToFloat(short v) { return v; }
 __device__ __forceinline__ float ToFloat(float v) { return v; }
@@ -77,12 +81,12 @@ struct Oscillator {
     return static_cast<uint64_t>(anchor.y) + static_cast<uint64_t>(n - anchor.x) * step;
   }
 
-  // Of samples n, n + stride, .., those past `last` as `last`'s or whatever: nobody uses them.
-  __device__ __forceinline__ void Words(int64_t n, uint32_t stride, int64_t last,
+  // Of samples n <= last, n + stride, .., of which the first one's is known; those past `last` as
+  // `last`'s or whatever: nobody uses them.
+  __device__ __forceinline__ void Words(uint64_t first, int64_t n, uint32_t stride, int64_t last,
                                         uint64_t (&words)[kThreadOutputs]) const {
-    n = min(n, last);
     const int64_t newest = n + (kThreadOutputs - 1) * stride;
-    words[0] = Word(n);
+    words[0] = first;
     if (n / kAnchorSpacing == newest / kAnchorSpacing) {
 #pragma unroll
       for (uint32_t r = 1; r < kThreadOutputs; ++r) words[r] = words[r - 1] + stride * step;

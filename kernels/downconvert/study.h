@@ -16,14 +16,17 @@ namespace baseband::downconvert {
 
 // The phases of samples [0, count) of `method`, in radians, as that method has them: not reduced to
 // one turn but where it does so itself.
+//
 //   kFloat        float32(2 pi f) * n, never reduced (figure 3)
 //   kSegmented    start of the segment + float32(2 pi f) * position in it, in float32; the next
-//   start
-//                 is reduced (equations 2 to 5, figures 4 and 5)
-//   kAccumulated  one step added a sample in float32, reduced each segment ("float" in figures 8,
-//   10) kFast2Sum     the same with compensated sums (Kahan; equations 6, 8 to 11) kTwoSum the same
-//   with Knuth's sum, both residuals carried (equations 7, 12 to 15) kDouble       accumulated in
-//   double, reduced each segment kExact        nco.h
+//                 start is reduced (equations 2 to 5, figures 4 and 5)
+//   kAccumulated  one step added a sample in float32, reduced each segment ("float" in figures 8
+//                 and 10)
+//   kFast2Sum     the same with compensated sums (Kahan; equations 6, 8 to 11)
+//   kTwoSum       the same with Knuth's sum, both residuals carried (equations 7, 12 to 15)
+//   kDouble       accumulated in double, reduced each segment
+//   kExact        nco.h
+//
 // `segment` >= 1; kExact and kFloat do not use it.
 std::vector<double> StudyPhases(NcoMethod method, const Frequency& frequency, int64_t count,
                                 int segment);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,8 +15,10 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/carrier/model.h"
 #include "kernels/carrier/recover.h"
+#include "kernels/downconvert/downconvert.h"
 #include "kernels/ldpc/code.h"
 #include "server/operations/decode.h"
+#include "server/operations/downconvert.h"
 #include "server/operations/encode.h"
 #include "server/operations/recover_carrier.h"
 
@@ -116,6 +120,68 @@ absl::Status TestCarrier(Lane& lane, HostPool& staging, HostPool& reply) {
   return absl::OkStatus();
 }
 
+// A tone among kCount channels of one filter, the first of which has it at 0 Hz. What is expected
+// is summed up in double precision, from phases that are whole multiples of 1 / kDen turns.
+absl::Status TestDownconvert(Lane& lane, HostPool& staging, HostPool& reply) {
+  constexpr int kSamples = 1000;
+  constexpr int kDown = 3;
+  constexpr int kTone = 123;  // of kDen cycles per sample
+  constexpr int kDen = 1000;
+  constexpr double kTolerance = 1e-5;
+  const auto turned = [](int64_t num, int64_t n) {
+    return std::polar(1.0, 2.0 * M_PI * static_cast<double>(num * n % kDen) / kDen);
+  };
+  const auto num_of = [](int channel) { return kTone - 150 * channel; };
+  std::vector<float> taps;
+  for (int k = 0; k < 24; ++k) {
+    taps.push_back(static_cast<float>(std::min(k + 1, 26 - k)) /
+                   256.0F);  // no mirror image of itself
+  }
+  BASEBAND_ASSIGN_OR_RETURN(const downconvert::FilterPtr filter,
+                            downconvert::Filter::FromTaps(taps, /*up=*/1, kDown));
+  auto channels = std::make_shared<std::vector<downconvert::Channel>>(kCount);
+  for (int c = 0; c < kCount; ++c) {
+    downconvert::Channel& channel = (*channels)[static_cast<size_t>(c)];
+    BASEBAND_ASSIGN_OR_RETURN(const downconvert::Frequency frequency,
+                              downconvert::Frequency::FromFraction(num_of(c), kDen));
+    BASEBAND_ASSIGN_OR_RETURN(channel.phase, downconvert::PhaseTrack::Create(frequency, 0.0, {}));
+    channel.filter = filter;
+  }
+  downconvert::Block block;
+  block.format = downconvert::InputFormat::kFloat32;
+  block.num_samples = kSamples;
+  std::string payload;
+  for (int n = 0; n < kSamples; ++n) {
+    const std::complex<double> tone = turned(kTone, n);
+    const float sample[] = {static_cast<float>(tone.real()), static_cast<float>(tone.imag())};
+    payload.append(reinterpret_cast<const char*>(sample), sizeof(sample));
+  }
+  BASEBAND_ASSIGN_OR_RETURN(
+      const JobPtr done,
+      Run(lane, std::make_unique<DownconvertJob>(channels, block, std::vector<uint8_t>()), payload,
+          staging, reply));
+  const auto& job = static_cast<const DownconvertJob&>(*done);
+  for (int c = 0; c < kCount; ++c) {
+    const auto at = static_cast<size_t>(c);
+    const uint8_t* const output = job.reply.data() + job.reply_offsets()[at];
+    for (int64_t m = 0; m < job.ranges()[at].count; ++m) {
+      std::complex<double> expected = 0.0;
+      for (int64_t k = 0; k < static_cast<int64_t>(taps.size()) && k <= m * kDown; ++k) {
+        expected += static_cast<double>(taps[static_cast<size_t>(k)]) *
+                    turned(kTone - num_of(c), m * kDown - k);
+      }
+      float found[2];
+      std::memcpy(found, output + m * static_cast<int64_t>(sizeof(found)), sizeof(found));
+      if (!(std::abs(std::complex<double>(found[0], found[1]) - expected) <= kTolerance)) {
+        return absl::InternalError(absl::StrCat(
+            "self-test: Downconvert's channel ", c, " has ", found[0], " + ", found[1],
+            "j as output ", m, " instead of ", expected.real(), " + ", expected.imag(), "j"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TestLane(Lane& lane, HostPool& staging, HostPool& reply) {
   BASEBAND_ASSIGN_OR_RETURN(const ldpc::CodePtr code, ldpc::NrCode(2, kZc));
   const std::string info = absl::HexStringToBytes(kInfo);
@@ -138,7 +204,8 @@ absl::Status TestLane(Lane& lane, HostPool& staging, HostPool& reply) {
                             Run(lane, std::make_unique<DecodeJob>(std::vector<DecodeGroup>{decode}),
                                 Repeat(NoisyLlr(codeword, *code)), staging, reply));
   BASEBAND_RETURN_IF_ERROR(CheckReply(*decoded, Repeat(info), "Decode"));
-  return TestCarrier(lane, staging, reply);
+  BASEBAND_RETURN_IF_ERROR(TestCarrier(lane, staging, reply));
+  return TestDownconvert(lane, staging, reply);
 }
 
 }  // namespace

@@ -10,10 +10,9 @@
 
 namespace baseband::server {
 
-// Encodes and decodes a known 38.212 code block, and finds a known carrier, on every lane of
-// `device`, which must be idle.
-// Internal names the lane and what was wrong. Takes a little memory of both pools and gives it
-// back.
+// Encodes and decodes a known 38.212 code block, finds a known carrier, and takes a tone apart by
+// channels whose outputs are known, on every lane of `device`, which must be idle. Internal names
+// the lane and what was wrong. Takes a little memory of both pools and gives it back.
 absl::Status RunSelfTest(const Device& device, HostPool& staging, HostPool& reply);
 
 }  // namespace baseband::server

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::server {
@@ -16,8 +17,8 @@ absl::Status TrySubmit(const CallEnvironment& environment, const RequestView& re
                             environment.dispatcher->Admit(job->payload_bytes));
   const int stream = static_cast<int>(job->operation());
   const auto prefix_bytes = static_cast<int64_t>(job->prefix.size());
-  BASEBAND_ASSIGN_OR_RETURN(
-      job->input, environment.staging->Lease(prefix_bytes + job->payload_bytes, stream));
+  BASEBAND_ASSIGN_OR_RETURN(job->input,
+                            environment.staging->Lease(prefix_bytes + job->payload_bytes, stream));
   BASEBAND_ASSIGN_OR_RETURN(job->reply, environment.reply->Lease(job->reply_bytes, stream));
   std::copy(job->prefix.begin(), job->prefix.end(), job->input.data());
   request.GatherPayload(job->input.data() + prefix_bytes);
@@ -34,6 +35,24 @@ absl::Time DeadlineOf(const grpc::ServerContext& context) {
   const std::chrono::system_clock::time_point deadline = context.deadline();
   return deadline == std::chrono::system_clock::time_point::max() ? absl::InfiniteFuture()
                                                                   : absl::FromChrono(deadline);
+}
+
+Patience PatienceOf(absl::Time deadline, std::shared_ptr<const std::atomic<bool>> cancelled) {
+  return [deadline, cancelled = std::move(cancelled), begin = absl::Now()]() -> absl::Status {
+    const absl::Time now = absl::Now();
+    if (cancelled->load()) {
+      return absl::CancelledError("the client cancelled");
+    }
+    if (now >= deadline) {
+      return absl::DeadlineExceededError("the deadline passed while filters were being designed");
+    }
+    if (now - begin > kMaxWorkshopTime) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("mask: the filters before it took ", absl::FormatDuration(now - begin),
+                       " to design; they are kept: send the request again, or taps"));
+    }
+    return absl::OkStatus();
+  };
 }
 
 absl::Status SubmitJob(const CallEnvironment& environment, const RequestView& request,

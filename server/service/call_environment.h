@@ -15,6 +15,7 @@
 #include "server/service/door.h"
 #include "server/service/rpc.h"
 #include "server/service/stream_limit.h"
+#include "server/service/workshop.h"
 
 namespace baseband::server {
 
@@ -26,6 +27,7 @@ struct CallEnvironment {
   RequestCaches* caches = nullptr;
   Door* door = nullptr;
   StreamLimit* streams = nullptr;
+  Workshop* workshop = nullptr;
   std::shared_ptr<HostPool> staging;
   std::shared_ptr<HostPool> reply;
   RequestLimits limits;
@@ -52,6 +54,12 @@ class MemberEvent final : public CompletionEvent {
 
 // When the client wants its answer at the latest.
 absl::Time DeadlineOf(const grpc::ServerContext& context);
+
+// Of a call in the workshop: until it is cancelled, its deadline has passed, or it has been there
+// for kMaxWorkshopTime. The last is ResourceExhausted: what was made until then is kept, and the
+// same request gets further the next time.
+inline constexpr absl::Duration kMaxWorkshopTime = absl::Seconds(10);
+Patience PatienceOf(absl::Time deadline, std::shared_ptr<const std::atomic<bool>> cancelled);
 
 // For whom a job is done.
 struct Submission {

@@ -25,22 +25,21 @@ class DescribedJob final : public DownconvertJob {
   const DownconvertSetup setup_;
 };
 
-absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits&,
+absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits& limits,
                                  RequestCaches& caches) {
   v1::DownconvertRequest message;
   if (!message.ParseFromString(request.header())) {
     return absl::InvalidArgumentError("the request is not a well-formed DownconvertRequest");
   }
   BASEBAND_ASSIGN_OR_RETURN(DownconvertSetup setup,
-                            SetupFromProto(message.setup(), caches.filters));
+                            SetupFromProto(message.setup(), caches.filters, limits.patience));
   BASEBAND_ASSIGN_OR_RETURN(const auto retunes, RetunesFromProto(message.retunes(), setup));
   BASEBAND_RETURN_IF_ERROR(ApplyRetunes(retunes, /*keep_from=*/0, &setup.channels));
   BASEBAND_ASSIGN_OR_RETURN(const int64_t samples, CountSamples(request.payload_bytes(), setup));
   BASEBAND_RETURN_IF_ERROR(CheckSamples(message.first_sample(), samples));
   if (message.history() > static_cast<uint64_t>(samples)) {
-    return absl::InvalidArgumentError(absl::StrCat("history ", message.history(),
-                                                   " is more than the ", samples,
-                                                   " samples of the payload"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "history ", message.history(), " is more than the ", samples, " samples of the payload"));
   }
   downconvert::Block block;
   block.format = setup.format;
@@ -50,8 +49,8 @@ absl::StatusOr<JobPtr> FromProto(const RequestView& request, const RequestLimits
   block.num_samples = samples;
   std::vector<uint8_t> zeros;
   if (message.zero_history()) {
-    const int64_t needed = std::min(downconvert::HistoryOf(setup.channels),
-                                    block.first_index + block.history);
+    const int64_t needed =
+        std::min(downconvert::HistoryOf(setup.channels), block.first_index + block.history);
     const int64_t missing = std::max<int64_t>(0, needed - block.history);
     zeros.resize(static_cast<size_t>(missing * setup.bytes_per_sample()));
     block.first_index -= missing;

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <string>
 #include <utility>
 
-#include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/service/rpc.h"
@@ -16,11 +14,6 @@ namespace {
 
 constexpr double kMaxSampleRateHz = 1e15;
 constexpr double kMaxScale = 1e15;
-constexpr double kDefaultRippleDb = 0.1;
-constexpr double kMaxRippleDb = 3.0;
-constexpr double kDefaultAttenuationDb = 80.0;
-constexpr double kMinAttenuationDb = 20.0;
-constexpr double kMaxAttenuationDb = 140.0;
 constexpr int kDefaultStudySegment = 1024;
 constexpr int kMaxStudySegment = 1 << 22;
 
@@ -121,8 +114,8 @@ absl::StatusOr<downconvert::Frequency> FrequencyFromProto(const v1::OscillatorFr
       }
       return downconvert::Frequency::FromRatio(message.hz(), sample_rate_hz);
     case v1::OscillatorFrequency::kFraction: {
-      auto made = downconvert::Frequency::FromFraction(message.fraction().num(),
-                                                       message.fraction().den());
+      auto made =
+          downconvert::Frequency::FromFraction(message.fraction().num(), message.fraction().den());
       return made.ok() ? std::move(made) : Within("frequency.fraction.", made.status());
     }
     case v1::OscillatorFrequency::FREQUENCY_NOT_SET:
@@ -134,7 +127,8 @@ absl::StatusOr<downconvert::Frequency> FrequencyFromProto(const v1::OscillatorFr
 absl::StatusOr<downconvert::Channel> ChannelFromProto(const v1::DownconvertChannel& message,
                                                       double sample_rate_hz,
                                                       const downconvert::Frequency& frequency,
-                                                      DownconvertFilters& filters) {
+                                                      DownconvertFilters& filters,
+                                                      const Patience& patience) {
   downconvert::Channel channel;
   BASEBAND_ASSIGN_OR_RETURN(
       channel.phase, downconvert::PhaseTrack::Create(frequency, message.phase(), /*retunes=*/{}));
@@ -143,7 +137,7 @@ absl::StatusOr<downconvert::Channel> ChannelFromProto(const v1::DownconvertChann
   }
   channel.gain = message.gain() != 0.0F ? message.gain() : 1.0F;
   absl::StatusOr<downconvert::FilterPtr> filter =
-      filters.FromProto(message.filter(), sample_rate_hz);
+      filters.FromProto(message.filter(), sample_rate_hz, patience);
   if (!filter.ok()) {
     return Within("filter.", filter.status());
   }
@@ -151,69 +145,16 @@ absl::StatusOr<downconvert::Channel> ChannelFromProto(const v1::DownconvertChann
   BASEBAND_ASSIGN_OR_RETURN(channel.output, OutputFromProto(message.output()));
   BASEBAND_ASSIGN_OR_RETURN(channel.nco, NcoFromProto(message.nco()));
   BASEBAND_RETURN_IF_ERROR(CheckRange("nco_segment", message.nco_segment(), 0, kMaxStudySegment));
-  channel.study_segment = message.nco_segment() != 0 ? static_cast<int>(message.nco_segment())
-                                                     : kDefaultStudySegment;
+  channel.study_segment =
+      message.nco_segment() != 0 ? static_cast<int>(message.nco_segment()) : kDefaultStudySegment;
   return channel;
-}
-
-absl::StatusOr<downconvert::FilterPtr> DesignFromProto(const v1::FilterMask& message, int up,
-                                                       int down, double sample_rate_hz) {
-  downconvert::Mask mask;
-  mask.pass_edge = message.pass_edge_hz() / sample_rate_hz;
-  mask.stop_edge = message.stop_edge_hz() / sample_rate_hz;
-  BASEBAND_ASSIGN_OR_RETURN(mask.ripple_db, PositiveOr("mask.ripple_db", message.ripple_db(),
-                                                       kMaxRippleDb, kDefaultRippleDb));
-  mask.attenuation_db =
-      message.attenuation_db() != 0.0 ? message.attenuation_db() : kDefaultAttenuationDb;
-  if (!(mask.attenuation_db >= kMinAttenuationDb && mask.attenuation_db <= kMaxAttenuationDb)) {
-    return absl::InvalidArgumentError(absl::StrCat("mask.attenuation_db ", mask.attenuation_db,
-                                                   " is not in [", kMinAttenuationDb, ", ",
-                                                   kMaxAttenuationDb, "]"));
-  }
-  switch (message.design()) {
-    case v1::FILTER_DESIGN_UNSPECIFIED:
-    case v1::FILTER_DESIGN_EQUIRIPPLE:
-      return downconvert::Filter::FromMask(mask, downconvert::Design::kEquiripple, up, down);
-    case v1::FILTER_DESIGN_KAISER:
-      return downconvert::Filter::FromMask(mask, downconvert::Design::kKaiser, up, down);
-    default:
-      return CheckRange("mask.design", message.design(), 0, 2);
-  }
-}
-
-// Factors of a rate: 0 stands for 1.
-absl::StatusOr<int> RateFactor(absl::string_view field, uint32_t value, int most) {
-  BASEBAND_RETURN_IF_ERROR(CheckRange(field, value, 0, most));
-  return std::max(1, static_cast<int>(value));
 }
 
 }  // namespace
 
-absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
-    const v1::ChannelFilter& message, double sample_rate_hz) {
-  BASEBAND_ASSIGN_OR_RETURN(const int up, RateFactor("up", message.up(), downconvert::kMaxUp));
-  BASEBAND_ASSIGN_OR_RETURN(const int down,
-                            RateFactor("down", message.down(), downconvert::kMaxDown));
-  if (message.taps().empty() != message.has_mask()) {
-    return absl::InvalidArgumentError(message.has_mask() ? "taps and mask are set: only one can be"
-                                                         : "taps is empty, and mask is not set");
-  }
-  const std::string key = absl::StrCat(absl::bit_cast<uint64_t>(sample_rate_hz), "/",
-                                       message.SerializeAsString());
-  if (std::optional<downconvert::FilterPtr> known = recent_.Find(key)) {
-    return *std::move(known);
-  }
-  absl::StatusOr<downconvert::FilterPtr> made =
-      message.has_mask()
-          ? DesignFromProto(message.mask(), up, down, sample_rate_hz)
-          : downconvert::Filter::FromTaps(
-                {message.taps().data(), static_cast<size_t>(message.taps_size())}, up, down);
-  BASEBAND_RETURN_IF_ERROR(made.status());
-  return recent_.Insert(key, *std::move(made));
-}
-
 absl::StatusOr<DownconvertSetup> SetupFromProto(const v1::DownconvertSetup& message,
-                                                DownconvertFilters& filters) {
+                                                DownconvertFilters& filters,
+                                                const Patience& patience) {
   DownconvertSetup setup;
   setup.sample_rate_hz = message.sample_rate_hz();
   if (!(setup.sample_rate_hz > 0.0 && setup.sample_rate_hz <= kMaxSampleRateHz)) {
@@ -240,7 +181,7 @@ absl::StatusOr<DownconvertSetup> SetupFromProto(const v1::DownconvertSetup& mess
       return here(frequency.status());
     }
     absl::StatusOr<downconvert::Channel> channel =
-        ChannelFromProto(message.channels(c), setup.sample_rate_hz, *frequency, filters);
+        ChannelFromProto(message.channels(c), setup.sample_rate_hz, *frequency, filters, patience);
     if (!channel.ok()) {
       return here(channel.status());
     }
@@ -315,8 +256,8 @@ absl::Status CheckJob(absl::Span<const downconvert::Channel> channels,
   if (workspace > kMaxDownconvertWorkspaceBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("the channels' filters need ", workspace, " bytes of scratch for ",
-                     block.num_samples, " samples; this server has ",
-                     kMaxDownconvertWorkspaceBytes, ": send fewer samples at a time"));
+                     block.num_samples, " samples; this server has ", kMaxDownconvertWorkspaceBytes,
+                     ": send fewer samples at a time"));
   }
   return absl::OkStatus();
 }

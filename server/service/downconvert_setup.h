@@ -13,20 +13,23 @@
 #include "server/metrics/metrics.h"
 #include "server/operations/downconvert.h"
 #include "server/service/recent_cache.h"
+#include "server/service/workshop.h"
 
 namespace baseband::server {
 
-// Turns messages into filters. Keeps those that were used last, for to design one may take long.
+// Turns messages into filters. Keeps those that were used last, for to design one may take seconds.
 // Thread-safe.
 class DownconvertFilters {
  public:
-  // InvalidArgument names field, value and range.
+  // InvalidArgument names field, value and range. Aborted: a filter would have to be designed, and
+  // there is no patience.
   absl::StatusOr<downconvert::FilterPtr> FromProto(const v1::ChannelFilter& message,
-                                                   double sample_rate_hz);
+                                                   double sample_rate_hz, const Patience& patience);
 
  private:
   static constexpr size_t kMaxFilters = 1024;
-  RecentCache<downconvert::FilterPtr> recent_{kMaxFilters};
+  static constexpr int64_t kMaxFilterBytes = 64 << 20;
+  RecentCache<downconvert::FilterPtr> recent_{kMaxFilters, kMaxFilterBytes};
 };
 
 // All but the samples.
@@ -40,9 +43,11 @@ struct DownconvertSetup {
   int64_t bytes_per_sample() const { return downconvert::BytesPerSample(format); }
 };
 
-// InvalidArgument names field, value and range: "setup.channels[3].filter.down 0 ..".
+// InvalidArgument names field, value and range: "setup.channels[3].filter.down 0 ..". Aborted, and
+// what `patience` says, as DownconvertFilters has it.
 absl::StatusOr<DownconvertSetup> SetupFromProto(const v1::DownconvertSetup& message,
-                                                DownconvertFilters& filters);
+                                                DownconvertFilters& filters,
+                                                const Patience& patience);
 
 // The retunes of each channel, in the order given. InvalidArgument names "retunes[i]. ..".
 absl::StatusOr<std::vector<std::vector<downconvert::Retune>>> RetunesFromProto(

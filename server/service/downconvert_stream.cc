@@ -21,7 +21,7 @@ class DownconvertSession final : public StreamSession {
   explicit DownconvertSession(const CallEnvironment& environment)
       : filters_(environment.caches->filters), metrics_(*environment.metrics) {}
 
-  absl::StatusOr<JobPtr> FromProto(const RequestView& request) override {
+  absl::StatusOr<JobPtr> FromProto(const RequestView& request, const Patience& patience) override {
     v1::DownconvertRequest message;
     if (!message.ParseFromString(request.header())) {
       return absl::InvalidArgumentError("the message is not a well-formed DownconvertRequest");
@@ -37,7 +37,7 @@ class DownconvertSession final : public StreamSession {
                                             : "setup is set again: a stream has one");
     }
     if (first) {
-      BASEBAND_RETURN_IF_ERROR(SetUp(message));
+      BASEBAND_RETURN_IF_ERROR(SetUp(message, patience));
     }
     BASEBAND_RETURN_IF_ERROR(MoveTo(message, first));
     BASEBAND_ASSIGN_OR_RETURN(const int64_t samples, CountSamples(request.payload_bytes(), setup_));
@@ -54,8 +54,7 @@ class DownconvertSession final : public StreamSession {
     BASEBAND_RETURN_IF_ERROR(CheckJob(channels_, block));
     describe_ = first || message.describe();
     return std::make_unique<DownconvertJob>(
-        std::make_shared<std::vector<downconvert::Channel>>(channels_), block,
-        std::move(history_));
+        std::make_shared<std::vector<downconvert::Channel>>(channels_), block, std::move(history_));
   }
 
   absl::StatusOr<grpc::ByteBuffer> ToProto(Job& base) override {
@@ -78,13 +77,13 @@ class DownconvertSession final : public StreamSession {
   }
 
  private:
-  absl::Status SetUp(const v1::DownconvertRequest& message) {
-    BASEBAND_ASSIGN_OR_RETURN(setup_, SetupFromProto(message.setup(), filters_));
+  absl::Status SetUp(const v1::DownconvertRequest& message, const Patience& patience) {
+    BASEBAND_ASSIGN_OR_RETURN(setup_, SetupFromProto(message.setup(), filters_, patience));
     needed_ = downconvert::HistoryOf(setup_.channels);
     if (needed_ > kMaxHistoryBytes / setup_.bytes_per_sample()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the filters need ", needed_, " samples of the past; a stream keeps at most ",
-                       kMaxHistoryBytes, " bytes"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the filters need ", needed_, " samples of the past; a stream keeps at most ",
+          kMaxHistoryBytes, " bytes"));
     }
     channels_ = setup_.channels;
     return absl::OkStatus();
@@ -94,8 +93,7 @@ class DownconvertSession final : public StreamSession {
   // after a gap, the filters see zeros before it.
   absl::Status MoveTo(const v1::DownconvertRequest& message, bool first) {
     gap_ = 0;
-    if (!message.has_first_sample() ||
-        message.first_sample() == static_cast<uint64_t>(next_)) {
+    if (!message.has_first_sample() || message.first_sample() == static_cast<uint64_t>(next_)) {
       return absl::OkStatus();
     }
     BASEBAND_RETURN_IF_ERROR(CheckSamples(message.first_sample(), 0));
@@ -147,8 +145,7 @@ void Listen(AsyncService& service, const StreamListening& to) {
 
 }  // namespace
 
-const StreamPage kDownconvertStream = {Rpc::kDownconvertStream,
-                                       v1::DownconvertRequest::kPayloadFieldNumber, Listen,
-                                       NewSession};
+const StreamPage kDownconvertStream = {
+    Rpc::kDownconvertStream, v1::DownconvertRequest::kPayloadFieldNumber, Listen, NewSession};
 
 }  // namespace baseband::server

@@ -17,6 +17,7 @@
 #include "server/service/downconvert_setup.h"
 #include "server/service/ldpc_codes.h"
 #include "server/service/wire.h"
+#include "server/service/workshop.h"
 
 namespace baseband::server {
 
@@ -25,6 +26,7 @@ inline constexpr int kMaxGroupsPerRequest = 4096;
 
 struct RequestLimits {
   int64_t max_blocks_per_request = 0;
+  Patience patience;
 };
 
 // What requests name and is costly to make, kept from call to call.
@@ -49,7 +51,8 @@ struct RpcPage {
   int payload_field;
   void (*listen)(AsyncService& service, const Listening& listening);
   // Reads the header and checks all of it, and the payload's size; the payload stays where it is.
-  // InvalidArgument names the field, its value and its range.
+  // InvalidArgument names the field, its value and its range. Aborted: it takes a step for which
+  // `limits` has no patience; to be called again where there is some.
   absl::StatusOr<JobPtr> (*from_proto)(const RequestView& request, const RequestLimits& limits,
                                        RequestCaches& caches);
   // Takes the job's reply memory with it. InvalidArgument if the work has shown that the payload is

@@ -26,6 +26,10 @@ constexpr int kListenersPerQueue = 64;
 // In flight on one connection; clients queue the rest themselves.
 constexpr int kMaxStreamsPerConnection = 1024;
 
+// Requests whose filters wait to be designed, and what they hold.
+constexpr int64_t kMaxInWorkshop = 64;
+constexpr int64_t kMaxWorkshopBytes = 256 << 20;
+
 int NumThreads(const Config& config) {
   return config.grpc_threads > 0
              ? config.grpc_threads
@@ -95,6 +99,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
   self->environment_.door = &self->door_;
   self->streams_ = std::make_unique<StreamLimit>(config.max_streams);
   self->environment_.streams = self->streams_.get();
+  self->workshop_ = std::make_unique<Workshop>(kMaxInWorkshop, kMaxWorkshopBytes);
+  self->environment_.workshop = self->workshop_.get();
 
   grpc::ServerBuilder builder;
   builder.RegisterService(self->service_.get());
@@ -165,6 +171,7 @@ void Server::Shutdown(absl::Duration timeout) {
   door_.WaitUntilQuiet(kQuiet, std::min(deadline, absl::Now() + kMaxLinger));
   // What is left now are streams without end: the watchers of health.
   server_->Shutdown(absl::ToChronoTime(std::min(deadline, absl::Now() + kGoodbye)));
+  workshop_->Finish();  // whoever is there goes on to the dispatcher
   environment_.dispatcher->WaitUntilIdle();
   environment_.streams->WaitUntilEmpty();
   for (const auto& queue : queues_) {

@@ -45,6 +45,7 @@ class Server {
 
   Door door_;
   std::unique_ptr<StreamLimit> streams_;
+  std::unique_ptr<Workshop> workshop_;
   CallEnvironment environment_;
   std::unique_ptr<Service> service_;
   std::vector<std::string> addresses_;

@@ -103,10 +103,40 @@ absl::Status StreamCall::Begin(const grpc::ByteBuffer& message) {
   BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(request_arrival_));
   environment_.metrics->AddRequestBytes(page_.rpc, static_cast<int64_t>(message.Length()));
   BASEBAND_ASSIGN_OR_RETURN(view_, RequestView::Read(message, page_.payload_field));
-  BASEBAND_ASSIGN_OR_RETURN(job_, session_->FromProto(*view_));
+  return Convert(Patience());
+}
+
+absl::Status StreamCall::Convert(const Patience& patience) {
+  absl::StatusOr<JobPtr> job = session_->FromProto(*view_, patience);
+  if (absl::IsAborted(job.status())) {
+    return GoToWorkshop();
+  }
+  BASEBAND_RETURN_IF_ERROR(job.status());
+  job_ = *std::move(job);
+  if (!inside_) {
+    environment_.door->Enter();
+    inside_ = true;
+  }
+  return Submit();
+}
+
+absl::Status StreamCall::GoToWorkshop() {
   environment_.door->Enter();
   inside_ = true;
-  return Submit();
+  Ref();
+  const absl::Status status = environment_.workshop->Add(
+      static_cast<int64_t>(view_->header().size()) + view_->payload_bytes(), [this] {
+        const absl::Status converted = Convert(PatienceOf(DeadlineOf(context_), cancelled_));
+        if (!converted.ok()) {
+          environment_.metrics->CountRejected(page_.rpc, converted.code());
+          End(converted);
+        }
+        Unref();
+      });
+  if (!status.ok()) {
+    Unref();
+  }
+  return status;
 }
 
 absl::Status StreamCall::Submit() {

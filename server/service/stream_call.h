@@ -1,7 +1,7 @@
 // One bidirectional call: a response for each request, in order, from a session that remembers.
 //
-// The transport of all streams; what differs between them stands in their StreamPage. Bounded: at most
-// one request is in work and one waits behind it, the rest waits with the client (HTTP/2 flow
+// The transport of all streams; what differs between them stands in their StreamPage. Bounded: at
+// most one request is in work and one waits behind it, the rest waits with the client (HTTP/2 flow
 // control). A request for which there is no room now waits for it; a client that does not read its
 // responses is cut off.
 #ifndef BASEBAND_SERVER_SERVICE_STREAM_CALL_H_
@@ -21,13 +21,14 @@
 
 namespace baseband::server {
 
-// What one stream remembers. Called from one thread at a time: FromProto, then, once the job is done,
-// ToProto, then FromProto again.
+// What one stream remembers. Called from one thread at a time: FromProto, then, once the job is
+// done, ToProto, then FromProto again.
 class StreamSession {
  public:
   virtual ~StreamSession() = default;
   // As RpcPage::from_proto. The job's prefix stays valid until ToProto has returned.
-  virtual absl::StatusOr<JobPtr> FromProto(const RequestView& request) = 0;
+  virtual absl::StatusOr<JobPtr> FromProto(const RequestView& request,
+                                           const Patience& patience) = 0;
   // As RpcPage::to_proto and count_results.
   virtual absl::StatusOr<grpc::ByteBuffer> ToProto(Job& job) = 0;
 };
@@ -73,6 +74,9 @@ class StreamCall {
   // Takes up the request that waits, if nothing is in work; ends the call when all is done.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Begin(const grpc::ByteBuffer& message);
+  // Makes a job of the request in work; in the workshop if that takes long.
+  absl::Status Convert(const Patience& patience);
+  absl::Status GoToWorkshop();
   absl::Status Submit();
   // The job's completion, on any thread.
   void Answer(absl::Status status, JobPtr job);
@@ -103,7 +107,8 @@ class StreamCall {
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;  // the client sends no more
   std::optional<grpc::ByteBuffer> waiting_ ABSL_GUARDED_BY(mutex_);
-  bool in_work_ ABSL_GUARDED_BY(mutex_) = false;  // from a request's beginning to its response's end
+  bool in_work_ ABSL_GUARDED_BY(mutex_) =
+      false;  // from a request's beginning to its response's end
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   absl::StatusCode code_ ABSL_GUARDED_BY(mutex_) = absl::StatusCode::kOk;
 

@@ -33,28 +33,56 @@ void UnaryCall::OnArrived(bool ok) {
   Listen(&environment_, &page_, queue_);
   arrival_ = absl::Now();
   environment_.metrics->RequestStarted(rpc_, static_cast<int64_t>(request_.Length()));
-  const absl::Status status = Handle();
-  request_.Clear();
+  absl::Status status = environment_.door->Knock(arrival_);
+  if (status.ok()) {
+    status = Accept(Patience());
+  }
+  Settle(status);
+  Unref();
+}
+
+void UnaryCall::Settle(const absl::Status& status) {
   if (!status.ok()) {
     environment_.metrics->CountRejected(rpc_, status.code());
     Finish(status, grpc::ByteBuffer());
   }
-  Unref();
 }
 
-absl::Status UnaryCall::Handle() {
-  BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(arrival_));
+absl::Status UnaryCall::Accept(const Patience& patience) {
   BASEBAND_ASSIGN_OR_RETURN(const RequestView request,
                             RequestView::Read(request_, page_.payload_field));
-  BASEBAND_ASSIGN_OR_RETURN(JobPtr job,
-                            page_.from_proto(request, environment_.limits, *environment_.caches));
+  RequestLimits limits = environment_.limits;
+  limits.patience = patience;
+  absl::StatusOr<JobPtr> made = page_.from_proto(request, limits, *environment_.caches);
+  if (absl::IsAborted(made.status())) {
+    return GoToWorkshop();
+  }
+  request_.Clear();  // `request` has it still
+  BASEBAND_RETURN_IF_ERROR(made.status());
+  JobPtr job = *std::move(made);
+  if (!entered_) {
+    environment_.door->Enter();
+    entered_ = true;
+  }
+  const Submission submission = {
+      arrival_, DeadlineOf(context_), cancelled_,
+      [this](absl::Status status, JobPtr done) { Answer(std::move(status), std::move(done)); }};
+  return SubmitJob(environment_, request, submission, job);
+}
+
+absl::Status UnaryCall::GoToWorkshop() {
   environment_.door->Enter();
   entered_ = true;
-  const Submission submission = {arrival_, DeadlineOf(context_), cancelled_,
-                                 [this](absl::Status status, JobPtr done) {
-                                   Answer(std::move(status), std::move(done));
-                                 }};
-  return SubmitJob(environment_, request, submission, job);
+  references_.fetch_add(1, std::memory_order_relaxed);
+  const absl::Status status =
+      environment_.workshop->Add(static_cast<int64_t>(request_.Length()), [this] {
+        Settle(Accept(PatienceOf(DeadlineOf(context_), cancelled_)));
+        Unref();
+      });
+  if (!status.ok()) {
+    Unref();
+  }
+  return status;
 }
 
 void UnaryCall::Answer(absl::Status status, JobPtr job) {

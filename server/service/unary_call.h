@@ -2,7 +2,7 @@
 //
 // The transport of all batched operations; what differs between them stands in their RpcPage. The
 // handler is three steps: convert or refuse; submit the job; answer from the job's one completion.
-// It never waits.
+// It never waits: a request that takes long to convert goes to the workshop for it.
 #ifndef BASEBAND_SERVER_SERVICE_UNARY_CALL_H_
 #define BASEBAND_SERVER_SERVICE_UNARY_CALL_H_
 
@@ -32,8 +32,12 @@ class UnaryCall {
   void OnNotified(bool ok);  // finished or cancelled, whichever comes first
   void OnFinished(bool ok);
 
-  // Accepts the request, or says why not.
-  absl::Status Handle();
+  // Makes a job of the request and submits it, or says why not; goes to the workshop for it if that
+  // takes long.
+  absl::Status Accept(const Patience& patience);
+  absl::Status GoToWorkshop();
+  // Answers if the request was not accepted.
+  void Settle(const absl::Status& status);
   // The job's completion, on any thread.
   void Answer(absl::Status status, JobPtr job);
   void Finish(const absl::Status& status, const grpc::ByteBuffer& reply);

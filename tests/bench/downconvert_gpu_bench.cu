@@ -6,65 +6,19 @@
 // Parts are resident, link, stream, nco and host; all of them if none is named. `only` takes those
 // rows of `resident` whose names hold TEXT.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/resources.h"
-#include "kernels/downconvert/downconvert_gpu.h"
 #include "kernels/downconvert/nco_math.h"
-#include "tests/support/downconvert_signals.h"
+#include "tests/bench/downconvert_rig.h"
 
 namespace {
 
-using namespace baseband;               // NOLINT: a program
-using namespace baseband::downconvert;  // NOLINT
-
-constexpr int kLaunches = 5;  // that one measurement is the mean of
-constexpr int kRepeats = 9;
-
-void Check(bool ok, const std::string& what) {
-  if (!ok) {
-    std::fprintf(stderr, "FAILED: %s\n", what.c_str());
-    std::exit(1);
-  }
-}
-void CheckCuda(cudaError_t error, const char* what) {
-  const absl::Status status = cuda::ToStatus(error, what);
-  Check(status.ok(), status.ToString());
-}
-template <typename T>
-T Value(absl::StatusOr<T> result) {
-  Check(result.ok(), result.status().ToString());
-  return *std::move(result);
-}
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-// The median time of one of what `enqueue` puts on the stream.
-template <typename Enqueue>
-double Time(cudaStream_t stream, const Enqueue& enqueue) {
-  const auto begin = Value(cuda::Event::Create());
-  const auto end = Value(cuda::Event::Create());
-  enqueue();
-  std::vector<double> seconds;
-  for (int repeat = 0; repeat < kRepeats; ++repeat) {
-    CheckCuda(cudaEventRecord(begin.get(), stream), "cudaEventRecord");
-    for (int i = 0; i < kLaunches; ++i) enqueue();
-    CheckCuda(cudaEventRecord(end.get(), stream), "cudaEventRecord");
-    CheckCuda(cudaEventSynchronize(end.get()), "cudaEventSynchronize");
-    float ms = 0;
-    CheckCuda(cudaEventElapsedTime(&ms, begin.get(), end.get()), "cudaEventElapsedTime");
-    seconds.push_back(ms * 1e-3 / kLaunches);
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
-}
+using namespace baseband;                      // NOLINT: a program
+using namespace baseband::downconvert;         // NOLINT
+using namespace baseband::downconvert::bench;  // NOLINT
 
 // What the device allows.
 struct Ceilings {
@@ -111,151 +65,6 @@ void MeasureCeilings(cudaStream_t stream) {
       "the device copies %.0f GB/s (read + written) and makes %.1f T fused multiply-adds/s\n",
       g_ceilings.copy_bytes * 1e-9, g_ceilings.fmas * 1e-12);
 }
-
-// A low pass for the rate 1 / down.
-FilterPtr LowPass(int taps, int up, int down) {
-  return Value(Filter::FromTaps(testing::SomeTaps(taps, up, down, 1), up, down));
-}
-
-std::vector<Channel> Channels(int count, const FilterPtr& filter, OutputFormat output) {
-  std::vector<Channel> channels(static_cast<size_t>(count));
-  for (int c = 0; c < count; ++c) {
-    channels[c].phase = Value(PhaseTrack::Create(
-        Value(Frequency::FromFraction(9123457 - 61379 * c, 64000000)), 0.1 * c, {}));
-    channels[c].filter = filter;
-    channels[c].output = output;
-  }
-  return channels;
-}
-
-Block BlockOf(InputFormat format, int64_t samples) {
-  Block block;
-  block.format = format;
-  block.scale = testing::ScaleOf(format);
-  block.num_samples = samples;
-  return block;
-}
-
-// Noise, for speed a stretch of it again and again.
-void FillWithNoise(InputFormat format, int64_t samples, uint8_t* to) {
-  const int64_t stretch = std::min<int64_t>(samples, (1 << 20) + 7);
-  const std::vector<uint8_t> noise = testing::NoiseSamples(format, stretch, 1);
-  for (int64_t done = 0; done < samples; done += stretch) {
-    const auto bytes = static_cast<size_t>(BytesPerSample(format));
-    std::memcpy(to + static_cast<size_t>(done) * bytes, noise.data(),
-                static_cast<size_t>(std::min(stretch, samples - done)) * bytes);
-  }
-}
-
-// Channels, a block and all memory that its conversion takes, on the host and on the device.
-class Rig {
- public:
-  Rig(std::vector<Channel> channels, const Block& block)
-      : channels_(std::move(channels)), block_(block) {
-    Check(CheckBlock(channels_, block).ok(), "CheckBlock");
-    input_bytes_ = static_cast<size_t>(block.num_samples * BytesPerSample(block.format));
-    for (const Channel& channel : channels_) {
-      offsets_.push_back(static_cast<int64_t>(output_bytes_));
-      const OutputRange range = OutputsOf(channel, block);
-      output_bytes_ +=
-          static_cast<size_t>(range.count * BytesPerOutput(channel.output) + 15) / 16 * 16;
-    }
-    sizes_ = LaunchSizesOf(channels_, block);
-    host_samples_ = Value(cuda::CreatePinnedBuffer<uint8_t>(input_bytes_));
-    FillWithNoise(block.format, block.num_samples, host_samples_.data());
-    samples_ = Value(cuda::CreateDeviceBuffer<uint8_t>(input_bytes_));
-    output_ = Value(cuda::CreateDeviceBuffer<uint8_t>(output_bytes_));
-    results_ = Value(cuda::CreateDeviceBuffer<ChannelResult>(channels_.size()));
-    plan_host_ = Value(cuda::CreatePinnedBuffer<uint8_t>(static_cast<size_t>(sizes_.plan_bytes)));
-    plan_ = Value(cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(sizes_.plan_bytes)));
-    workspace_ =
-        Value(cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(sizes_.workspace_bytes) + 16));
-  }
-
-  size_t input_bytes() const { return input_bytes_; }
-  size_t output_bytes() const { return output_bytes_; }
-
-  void Upload(cudaStream_t stream) const {
-    CheckCuda(cudaMemcpyAsync(samples_.data(), host_samples_.data(), input_bytes_,
-                              cudaMemcpyHostToDevice, stream),
-              "cudaMemcpyAsync");
-  }
-  void Launch(cudaStream_t stream) const {
-    DownconvertLaunch launch;
-    launch.channels = channels_;
-    launch.block = block_;
-    launch.samples = samples_.data();
-    launch.output = output_.data();
-    launch.output_offsets = offsets_;
-    launch.results = results_.data();
-    launch.plan_host = plan_host_.data();
-    launch.plan_device = plan_.data();
-    launch.plan_bytes = sizes_.plan_bytes;
-    launch.workspace = workspace_.data();
-    launch.workspace_bytes = sizes_.workspace_bytes;
-    const absl::Status status = LaunchDownconvert(launch, stream);
-    Check(status.ok(), status.ToString());
-  }
-  void Download(cudaStream_t stream, uint8_t* to) const {
-    CheckCuda(cudaMemcpyAsync(to, output_.data(), output_bytes_, cudaMemcpyDeviceToHost, stream),
-              "cudaMemcpyAsync");
-  }
-
-  // Converts, and compares outputs spread over the block with the CPU's.
-  void CheckResults(const std::string& name) const {
-    const auto stream = Value(cuda::Stream::Create());
-    std::vector<uint8_t> output(output_bytes_);
-    CheckCuda(cudaMemset(output_.data(), 0xff, output_bytes_), "cudaMemset");
-    CheckCuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    Upload(stream.get());
-    Launch(stream.get());
-    Download(stream.get(), output.data());
-    CheckCuda(cudaStreamSynchronize(stream.get()), name.c_str());
-    CompareWithCpu(name, output.data());
-  }
-  void CompareWithCpu(const std::string& name, const uint8_t* output) const {
-    const absl::Span<const uint8_t> samples(host_samples_.data(), input_bytes_);
-    const size_t every = std::max<size_t>(1, channels_.size() / 8);
-    for (size_t c = 0; c < channels_.size(); c += every) {
-      const Channel& channel = channels_[c];
-      if (channel.output != OutputFormat::kFloat32) continue;
-      const OutputRange range = OutputsOf(channel, block_);
-      const int64_t count = std::min<int64_t>(range.count, 400);
-      const double limit =
-          kDeviceTolerance * std::abs(channel.gain) * testing::GainLimitOf(*channel.filter);
-      for (int place = 0; place < 5; ++place) {
-        OutputRange part;
-        part.first = range.first + (range.count - count) * place / 4;
-        part.count = count;
-        std::vector<float> expected(static_cast<size_t>(2 * count));
-        DownconvertOnCpu(channel, block_, samples, part,
-                         absl::MakeSpan(reinterpret_cast<uint8_t*>(expected.data()),
-                                        expected.size() * sizeof(float)));
-        const auto* const found =
-            reinterpret_cast<const float*>(output + offsets_[c] + 8 * (part.first - range.first));
-        for (size_t i = 0; i < expected.size(); ++i) {
-          Check(std::abs(expected[i] - found[i]) <= limit,
-                name + ": the GPU's outputs are the CPU's");
-        }
-      }
-    }
-  }
-
- private:
-  std::vector<Channel> channels_;
-  Block block_;
-  size_t input_bytes_ = 0;
-  size_t output_bytes_ = 0;
-  std::vector<int64_t> offsets_;
-  LaunchSizes sizes_;
-  cuda::PinnedBuffer<uint8_t> host_samples_;
-  cuda::DeviceBuffer<uint8_t> samples_;
-  cuda::DeviceBuffer<uint8_t> output_;
-  cuda::DeviceBuffer<ChannelResult> results_;
-  cuda::PinnedBuffer<uint8_t> plan_host_;
-  cuda::DeviceBuffer<uint8_t> plan_;
-  cuda::DeviceBuffer<uint8_t> workspace_;
-};
 
 void RunResident(const std::string& name, const std::vector<Channel>& channels,
                  const Block& block) {
@@ -362,43 +171,52 @@ void Link() {
     }
     return rigs;
   };
-  const auto report = [](const char* name, double seconds, double link) {
+  double link = 0.0;
+  double one = 0.0;  // of one channel
+  const auto report = [&](const char* name, double seconds) {
     std::printf("%-64s %6.2f Gsamples/s", name, kSamples / seconds * 1e-9);
     if (link > 0.0) std::printf("  %.3f of the link's", link / seconds);
+    if (one > 0.0) std::printf(", %.3f of one channel's", one / seconds);
     std::printf("\n");
   };
   const FilterPtr filter = LowPass(64, 1, 8);
-  double link = 0.0;
   {
     const auto rigs = rigs_of(1, filter, OutputFormat::kFloat32);
-    link = OverLink(rigs, false, false);
-    report("int16 up, from page-locked memory", link, 0.0);
-    report("1 channel, 64 taps / 8, float32 back", OverLink(rigs, true, true), link);
+    const double up = OverLink(rigs, false, false);
+    report("int16 up, from page-locked memory", up);
+    link = up;
+    const double converted = OverLink(rigs, true, true);
+    report("1 channel, 64 taps / 8, float32 back", converted);
+    one = converted;
   }
   report("64 channels, 64 taps / 8, results stay on the device",
-         OverLink(rigs_of(64, filter, OutputFormat::kFloat32), true, false), link);
+         OverLink(rigs_of(64, filter, OutputFormat::kFloat32), true, false));
   {
     const auto rigs = rigs_of(64, LowPass(512, 1, 64), OutputFormat::kInt16);
-    report("64 channels, 512 taps / 64, results stay on the device", OverLink(rigs, true, false),
-           link);
-    report("  as many bytes up and back, nothing converted", OverLink(rigs, false, true), link);
-    report("64 channels, 512 taps / 64, int16 back", OverLink(rigs, true, true), link);
+    report("64 channels, 512 taps / 64, results stay on the device", OverLink(rigs, true, false));
+    report("  as many bytes up and back, nothing converted", OverLink(rigs, false, true));
+    report("64 channels, 512 taps / 64, int16 back", OverLink(rigs, true, true));
   }
 }
 
-// 1024 MSPS in pieces of 10 ms, one after the other.
+// 1024 MSPS in pieces of 10 ms, one after the other, each with the filter's history before it. The
+// last one's results are checked too.
 void Stream() {
   constexpr int64_t kPiece = 10240000;
+  constexpr int kPieces = 100;
   const FilterPtr filter = LowPass(64, 1, 8);
   const auto stream = Value(cuda::Stream::Create());
   for (const int channels : {1, 4}) {
-    const Rig rig(Channels(channels, filter, OutputFormat::kInt16),
-                  BlockOf(InputFormat::kInt16, kPiece));
+    Block block = BlockOf(InputFormat::kInt16, kPiece + filter->history());
+    block.history = filter->history();
+    block.first_index = kPiece - block.history;
+    Rig rig(Channels(channels, filter, OutputFormat::kInt16), block);
     const auto back = Value(cuda::CreatePinnedBuffer<uint8_t>(rig.output_bytes()));
     rig.CheckResults("stream");
     const double busy = Time(stream.get(), [&] { rig.Launch(stream.get()); });
     std::vector<double> latencies;
-    for (int piece = 0; piece < 100; ++piece) {
+    for (int piece = 1; piece <= kPieces; ++piece) {
+      rig.MoveTo(piece * kPiece);
       const double begin = Seconds();
       rig.Upload(stream.get());
       rig.Launch(stream.get());
@@ -406,11 +224,13 @@ void Stream() {
       CheckCuda(cudaStreamSynchronize(stream.get()), "cudaStreamSynchronize");
       latencies.push_back(Seconds() - begin);
     }
+    rig.CompareWithCpu("stream", back.data());
     std::sort(latencies.begin(), latencies.end());
     std::printf(
         "1024 MSPS in pieces of 10 ms, %d channel(s), 64 taps / 8, int16 back: kernels %.1f us"
         " = %.2f %% of the GPU; latency with copies median %.0f us, 99 %% %.0f us\n",
-        channels, busy * 1e6, busy / 10e-3 * 100, latencies[50] * 1e6, latencies[98] * 1e6);
+        channels, busy * 1e6, busy / 10e-3 * 100, latencies[kPieces / 2] * 1e6,
+        latencies[kPieces - 2] * 1e6);
   }
 }
 
@@ -450,6 +270,17 @@ void Nco() {
   };
   const double none = time(MixKernel<Oscillator::kNone>);
   const double exact = time(MixKernel<Oscillator::kExact>);
+  std::vector<float2> last(4096);  // of what the exact one made
+  CheckCuda(cudaMemcpy(last.data(), mixed.data() + kCount - last.size(),
+                       last.size() * sizeof(float2), cudaMemcpyDeviceToHost),
+            "cudaMemcpy");
+  for (size_t i = 0; i < last.size(); ++i) {
+    const Phasor phasor = PhasorOf((kCount - last.size() + i) * frequency.word());
+    const float x = 0x1717;  // I and Q of every sample
+    Check(std::abs(last[i].x - x * (phasor.i + phasor.q)) <= 4e-7F * x &&
+              std::abs(last[i].y - x * (phasor.i - phasor.q)) <= 4e-7F * x,
+          "the exact mixer's samples are the CPU's");
+  }
   const double plain = time(MixKernel<Oscillator::kFloat>);
   const double fast = time(MixKernel<Oscillator::kFloatFast>);
   std::printf(

@@ -1,16 +1,16 @@
 // The service against a bare gRPC echo of the same message sizes, in one run.
 //
 //   service_bench --target=127.0.0.1:50151 [--mode=latency|throughput|all] [--seconds=3]
-//                 [--connections=8] [--in_flight=4] [--blocks=40] [--frames=8] [--queues=2]
-//                 [--threads=4]
+//                 [--connections=8] [--in_flight=4] [--blocks=40] [--frames=8]
+//                 [--samples=1048576] [--queues=2] [--threads=4]
 //
 // The echo is a completion-queue server of this program, tuned as basebandd is, that reads a
 // request and sends a ready-made reply: what gRPC itself costs. Latency: one call at a time, one
-// code block or frame, percentiles of the round trip beside the server's own stage times, and
-// beside an echo that answers only after the kernel's time (threads that wait longer sleep deeper,
-// on both sides). Throughput: many calls in flight with `blocks` code blocks or `frames` frames
-// each, and the goodput of the service as a share of the echo's. Every reply of the service is
-// compared with the right one.
+// code block, frame or 4096 samples, percentiles of the round trip beside the server's own stage
+// times, and beside an echo that answers only after the kernel's time (threads that wait longer
+// sleep deeper, on both sides). Throughput: many calls in flight with `blocks` code blocks,
+// `frames` frames or `samples` samples each, and the goodput of the service as a share of the
+// echo's. Every reply of the service is compared with the right one.
 #include <malloc.h>
 
 #include <algorithm>
@@ -40,6 +40,7 @@ struct Flags {
   int in_flight = 4;
   int blocks = 40;
   int frames = 8;
+  int64_t samples = 1 << 20;
   int queues = 2;   // of the echo: as basebandd has on 16 cores
   int threads = 4;  // per queue
 };
@@ -50,9 +51,10 @@ double Percentile(std::vector<double>& values, double p) {
 }
 
 void MeasureLatency(const Flags& flags) {
-  std::printf("\nlatency, one call at a time, one code block or frame, one connection\n");
+  std::printf(
+      "\nlatency, one call at a time, one code block, frame or 4096 samples, one connection\n");
   std::printf("%-26s %9s %9s %9s %9s\n", "", "p50 us", "p90 us", "p99 us", "calls");
-  for (const Workload& workload : MakeWorkloads(flags.target, 1, 1)) {
+  for (const Workload& workload : MakeWorkloads(flags.target, 1, 1, 4096)) {
     const EchoServer echo(workload.reply_bytes, flags.queues, flags.threads);
     EchoServer late_echo(workload.reply_bytes, flags.queues, flags.threads);
     Caller echo_caller(echo.address());
@@ -165,11 +167,14 @@ double CallsPerSecond(const std::string& target, const Workload& workload, const
 
 void MeasureThroughput(const Flags& flags) {
   std::printf(
-      "\nthroughput, %d connections, %d calls in flight on each, %d code blocks or %d frames a "
-      "call\n",
-      flags.connections, flags.in_flight, flags.blocks, flags.frames);
-  std::printf("%-26s %10s %10s %16s %8s\n", "", "calls/s", "in GB/s", "info or symbols", "of echo");
-  for (const Workload& workload : MakeWorkloads(flags.target, flags.blocks, flags.frames)) {
+      "\nthroughput, %d connections, %d calls in flight on each, %d code blocks, %d frames or %lld "
+      "samples a call\n",
+      flags.connections, flags.in_flight, flags.blocks, flags.frames,
+      static_cast<long long>(flags.samples));
+  std::printf("%-26s %10s %10s %16s %8s\n", "", "calls/s", "in GB/s", "of what it holds",
+              "of echo");
+  for (const Workload& workload :
+       MakeWorkloads(flags.target, flags.blocks, flags.frames, flags.samples)) {
     const EchoServer echo(workload.reply_bytes, flags.queues, flags.threads);
     const double bare = CallsPerSecond(echo.address(), workload, flags, true);
     const double served = CallsPerSecond(flags.target, workload, flags, false);
@@ -197,6 +202,7 @@ bool ReadFlag(absl::string_view argument, Flags* flags) {
   if (text("--in_flight=", &number)) return absl::SimpleAtoi(number, &flags->in_flight);
   if (text("--blocks=", &number)) return absl::SimpleAtoi(number, &flags->blocks);
   if (text("--frames=", &number)) return absl::SimpleAtoi(number, &flags->frames);
+  if (text("--samples=", &number)) return absl::SimpleAtoi(number, &flags->samples);
   if (text("--queues=", &number)) return absl::SimpleAtoi(number, &flags->queues);
   if (text("--threads=", &number)) return absl::SimpleAtoi(number, &flags->threads);
   return false;

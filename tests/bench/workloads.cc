@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,6 +18,10 @@ constexpr int kZc = 384;
 constexpr int kInfoBytes = 22 * kZc / 8;
 constexpr int kFrameBits = 64800;
 constexpr double kFrequency = 0.00213;
+constexpr double kRateHz = 64e6;
+constexpr double kToneHz = 9123457;
+constexpr int kTaps = 64;
+constexpr int kDown = 8;
 
 grpc::ByteBuffer ToBuffer(const google::protobuf::MessageLite& message) {
   const grpc::Slice slice(message.SerializeAsString());
@@ -120,6 +125,45 @@ std::string FramesOf(const grpc::ByteBuffer& reply) {
   return response.SerializeAsString();
 }
 
+// A tone of half the full scale, complex int16, for `channels` channels of 64 taps that decimate by
+// 8; the first one has it at 0 Hz, with a gain of 2.
+v1::DownconvertRequest DownconvertOf(int64_t samples, int channels) {
+  v1::DownconvertRequest request;
+  v1::DownconvertSetup& setup = *request.mutable_setup();
+  setup.set_sample_rate_hz(kRateHz);
+  setup.set_format(v1::WIDEBAND_FORMAT_COMPLEX_INT16);
+  for (int c = 0; c < channels; ++c) {
+    v1::DownconvertChannel& channel = *setup.add_channels();
+    channel.mutable_frequency()->set_hz(kToneHz - 1e6 * c);
+    channel.set_gain(2.0F);
+    channel.mutable_filter()->set_down(kDown);
+    for (int k = 0; k < kTaps; ++k) {  // a Hann window: its sum is 1
+      const double window = 1.0 - std::cos(2.0 * M_PI * (k + 0.5) / kTaps);
+      channel.mutable_filter()->add_taps(static_cast<float>(window / kTaps));
+    }
+  }
+  std::string& payload = *request.mutable_payload();
+  for (int64_t n = 0; n < samples; ++n) {
+    const double turns = std::fmod(kToneHz / kRateHz * static_cast<double>(n), 1.0);
+    for (const double part : {std::cos(2.0 * M_PI * turns), std::sin(2.0 * M_PI * turns)}) {
+      const auto value = static_cast<int16_t>(std::lround(16384.0 * part));
+      payload.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    }
+  }
+  return request;
+}
+
+// Whether the first channel's outputs are 1 as soon as its filter is full of the tone.
+bool IsToneAtZero(const std::string& outputs, int64_t count) {
+  if (outputs.size() < 2 * sizeof(float) * static_cast<size_t>(count)) return false;
+  for (int64_t m = kTaps / kDown; m < count; ++m) {
+    float value[2];
+    std::memcpy(value, outputs.data() + m * static_cast<int64_t>(sizeof(value)), sizeof(value));
+    if (!(std::hypot(value[0] - 1.0F, value[1]) < 1e-4F)) return false;  // int16 has rounded it
+  }
+  return true;
+}
+
 std::vector<Workload> CodingWorkloads(Caller& caller, int blocks) {
   grpc::ByteBuffer reply;
   v1::EncodeRequest encode = EncodeOf(blocks);
@@ -174,6 +218,28 @@ Workload CarrierWorkload(Caller& caller, v1::RecoverCarrierRequest request, bool
   return workload;
 }
 
+Workload DownconvertWorkload(Caller& caller, int64_t samples, int channels) {
+  Workload workload;
+  workload.name = absl::StrCat("Downconvert, ", channels, channels == 1 ? " channel" : " channels");
+  workload.method = "/baseband.v1.Baseband/Downconvert";
+  workload.echo_method = "/baseband.v1.Baseband/Decode";
+  workload.units = samples;
+  workload.unit = "Gsps";
+  workload.request = ToBuffer(DownconvertOf(samples, channels));
+  grpc::ByteBuffer reply;
+  caller.Call(workload.method, workload.request, &reply);
+  workload.reply_bytes = static_cast<int64_t>(reply.Length());
+  const auto response = FromBuffer<v1::DownconvertResponse>(reply);
+  if (!IsToneAtZero(response.payload(), (samples + kDown - 1) / kDown)) {
+    Fail("Downconvert's outputs are not the tone at 0 Hz");
+  }
+  workload.is_right = [expected = response.payload()](const grpc::ByteBuffer& got) {
+    return EndsWith(got, expected);
+  };
+  workload.timing = TimingOf<v1::DownconvertResponse>;
+  return workload;
+}
+
 }  // namespace
 
 void Fail(const std::string& message) {
@@ -209,12 +275,16 @@ double Caller::Call(const std::string& method, const grpc::ByteBuffer& request,
   return elapsed.count();
 }
 
-std::vector<Workload> MakeWorkloads(const std::string& target, int blocks, int frames) {
+std::vector<Workload> MakeWorkloads(const std::string& target, int blocks, int frames,
+                                    int64_t samples) {
   Caller caller(target);
   std::vector<Workload> workloads = CodingWorkloads(caller, blocks);
   const v1::RecoverCarrierRequest request = RecoverOf(frames);
   for (const bool corrected : {false, true}) {
     workloads.push_back(CarrierWorkload(caller, request, corrected));
+  }
+  for (const int channels : {1, 8}) {
+    workloads.push_back(DownconvertWorkload(caller, samples, channels));
   }
   for (Workload& workload : workloads) {
     workload.request_bytes = static_cast<int64_t>(workload.request.Length());

@@ -40,17 +40,19 @@ struct Workload {
   grpc::ByteBuffer request;
   int64_t request_bytes = 0;
   int64_t reply_bytes = 0;
-  int64_t units = 0;  // information bits or symbols in a call
-  std::string unit;   // "Gb/s" or "Gsym/s"
+  int64_t units = 0;  // information bits, symbols or input samples in a call
+  std::string unit;   // "Gb/s", "Gsym/s" or "Gsps"
   std::function<bool(const grpc::ByteBuffer& reply)> is_right;
   std::function<v1::Timing(const grpc::ByteBuffer& reply)> timing;
 };
 
 // The workloads of the coding RPCs with `blocks` code blocks a call, and of RecoverCarrier with
 // `frames` frames of 64800 bits of four constellations in turn, estimates only and with the
-// corrected symbols. The right answers come from the service itself once, and are held against each
-// other and against what was sent.
-std::vector<Workload> MakeWorkloads(const std::string& target, int blocks, int frames);
+// corrected symbols, and of Downconvert with `samples` complex int16 samples, at least 64, for one
+// and for eight channels. The right answers come from the service itself once, and are held against
+// each other and against what was sent.
+std::vector<Workload> MakeWorkloads(const std::string& target, int blocks, int frames,
+                                    int64_t samples);
 
 }  // namespace baseband::bench
 

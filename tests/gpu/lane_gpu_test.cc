@@ -1,5 +1,6 @@
 // Batches on the lanes of a GPU against the same batches on the CPU.
 #include <algorithm>
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <utility>
@@ -9,13 +10,16 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/carrier/recover_gpu.h"
+#include "kernels/downconvert/downconvert_gpu.h"
 #include "kernels/ldpc/decode_gpu.h"
 #include "server/device/cuda_device.h"
 #include "server/operations/decode.h"
+#include "server/operations/downconvert.h"
 #include "server/operations/encode.h"
 #include "server/operations/recover_carrier.h"
 #include "server/operations/self_test.h"
 #include "tests/support/carrier_frames.h"
+#include "tests/support/downconvert_signals.h"
 #include "tests/support/gpu_test.h"
 #include "tests/support/status_matchers.h"
 
@@ -35,10 +39,12 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
     options.num_lanes = kNumLanes;
     options.lane = {16 << 20, 16 << 20, 4 << 20};
     options.workspace_bytes =
-        std::max(ldpc::kMaxDecodeWorkspaceBytes, kRecoverCarrierWorkspaceBytes);
+        std::max({ldpc::kMaxDecodeWorkspaceBytes, kRecoverCarrierWorkspaceBytes,
+                  kMaxDownconvertWorkspaceBytes});
     options.prepare = [] {
       absl::Status status = ldpc::PrepareDecodeKernels();
       status.Update(carrier::PrepareRecover());
+      status.Update(downconvert::PrepareDownconvert());
       return status;
     };
     auto device = CudaDevice::Create(options);
@@ -49,11 +55,15 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
 
   template <typename J, typename Group>
   JobPtr MakeJob(const std::vector<Group>& groups, const std::string& payload) {
-    auto job = std::make_unique<J>(groups);
+    return WithPayload(std::make_unique<J>(groups), payload);
+  }
+  JobPtr WithPayload(JobPtr job, const std::string& payload) {
     EXPECT_EQ(job->payload_bytes, static_cast<int64_t>(payload.size()));
-    job->input = *pool_->Lease(job->payload_bytes);
+    const auto prefix_bytes = static_cast<int64_t>(job->prefix.size());
+    job->input = *pool_->Lease(prefix_bytes + job->payload_bytes);
     job->reply = *pool_->Lease(job->reply_bytes);
-    std::copy(payload.begin(), payload.end(), job->input.data());
+    std::copy(job->prefix.begin(), job->prefix.end(), job->input.data());
+    std::copy(payload.begin(), payload.end(), job->input.data() + prefix_bytes);
     return job;
   }
   static std::vector<JobPtr> OnCpu(std::vector<JobPtr> jobs) {
@@ -259,6 +269,68 @@ TEST_F(LaneGpuTest, MixedRecoverCarrierJobsGiveWhatTheCpuGives) {
       EXPECT_EQ(a.lock, b.lock);
       EXPECT_NEAR(a.frequency, b.frequency, 0.05 * b.frequency_stddev);
       EXPECT_NEAR(a.evm, b.evm, 2e-3 * b.evm);
+    }
+  }
+}
+
+// Jobs of all input formats whose channels differ in filter, output and retunes, in one batch. The
+// first job's outputs need no gaps between channels, and are written where the reply wants them.
+TEST_F(LaneGpuTest, MixedDownconvertJobsGiveWhatTheCpuGives) {
+  using namespace downconvert;  // NOLINT
+  const FilterPtr filters[] = {*Filter::FromTaps(testing::SomeTaps(64, 1, 8, 1), 1, 8),
+                               *Filter::FromTaps(testing::SomeTaps(50, 5, 3, 2), 5, 3),
+                               *Filter::FromTaps(testing::SomeTaps(33, 1, 1, 3), 1, 1)};
+  const auto make = [&] {
+    std::vector<JobPtr> jobs;
+    for (int j = 0; j < 6; ++j) {
+      Block block;
+      block.format = testing::kInputFormats[j];
+      block.scale = testing::ScaleOf(block.format);
+      block.history = 70;
+      block.first_index = (int64_t{1} << 53) + 1 + 1000 * j;
+      block.num_samples = block.history + 3000 + 137 * j;
+      auto channels = std::make_shared<std::vector<Channel>>(static_cast<size_t>(1 + 4 * j));
+      for (size_t c = 0; c < channels->size(); ++c) {
+        Channel& channel = (*channels)[c];
+        std::vector<Retune> retunes(c % 3 == 1 ? 1 : 0);
+        for (Retune& retune : retunes) {
+          retune.index = block.first_index + 1500;
+          retune.frequency = *Frequency::FromFraction(-5, 17);
+        }
+        const auto num = 9123457 - 1000003 * static_cast<int64_t>(c);
+        channel.phase = *PhaseTrack::Create(*Frequency::FromFraction(num, 64000000), 0.2, retunes);
+        channel.filter = filters[c % 3];
+        channel.output = static_cast<OutputFormat>(c / 2 % 3);
+      }
+      const int64_t before_bytes = block.history * BytesPerSample(block.format);
+      const std::vector<uint8_t> samples =
+          testing::NoiseSamples(block.format, block.num_samples, static_cast<uint32_t>(j + 1));
+      std::vector<uint8_t> before(samples.begin(), samples.begin() + before_bytes);
+      const std::string payload(samples.begin() + before_bytes, samples.end());
+      auto job = std::make_unique<DownconvertJob>(channels, block, std::move(before));
+      jobs.push_back(WithPayload(std::move(job), payload));
+    }
+    return jobs;
+  };
+  const std::vector<JobPtr> expected = OnCpu(make());
+  const std::vector<JobPtr> got = OnGpu(make());
+
+  for (size_t j = 0; j < got.size(); ++j) {
+    const auto& gpu = static_cast<const DownconvertJob&>(*got[j]);
+    const auto& cpu = static_cast<const DownconvertJob&>(*expected[j]);
+    for (size_t c = 0; c < gpu.channels().size(); ++c) {
+      const Channel& channel = gpu.channels()[c];
+      const double limit = kDeviceTolerance * testing::GainLimitOf(*channel.filter);
+      for (int64_t i = 0; i < 2 * gpu.ranges()[c].count; ++i) {
+        const auto value = [&](const DownconvertJob& job) {
+          return testing::ComponentOf(channel.output, job.reply.data() + job.reply_offsets()[c],
+                                      static_cast<size_t>(i));
+        };
+        ASSERT_NEAR(value(gpu), value(cpu), limit + testing::RoundingOf(channel.output, value(cpu)))
+            << "job " << j << ", channel " << c << ", output " << i / 2;
+      }
+      EXPECT_LE(std::abs(gpu.results[c].saturated - cpu.results[c].saturated), 2)
+          << "job " << j << ", channel " << c;
     }
   }
 }

@@ -121,35 +121,6 @@ inline Recording MakeRecording(downconvert::InputFormat format, int64_t first, i
   return recording;
 }
 
-inline double FromHalf(const uint8_t* at) {
-  uint16_t bits;
-  std::memcpy(&bits, at, sizeof(bits));
-  const int exponent = bits >> 10 & 31;
-  const double mantissa = bits & 1023;
-  const double size =
-      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024.0 + mantissa, exponent - 25);
-  return (bits & 0x8000) != 0 ? -size : size;
-}
-
-// Component i of an output, and how far rounding to the format may move it.
-inline double ComponentOf(downconvert::OutputFormat format, const std::vector<uint8_t>& bytes,
-                          size_t i) {
-  if (format == downconvert::OutputFormat::kFloat32) {
-    float value;
-    std::memcpy(&value, bytes.data() + 4 * i, 4);
-    return value;
-  }
-  if (format == downconvert::OutputFormat::kFloat16) return FromHalf(bytes.data() + 2 * i);
-  int16_t value;
-  std::memcpy(&value, bytes.data() + 2 * i, 2);
-  return value / 32767.0;
-}
-inline double RoundingOf(downconvert::OutputFormat format, double value) {
-  if (format == downconvert::OutputFormat::kFloat32) return 0.0;
-  if (format == downconvert::OutputFormat::kInt16) return 1.0001 / 32767;
-  return std::max(std::abs(value) * 0x1p-10, 0x1p-24);
-}
-
 inline void ExpectAgrees(const std::string& name, const downconvert::Channel& channel,
                          const downconvert::Block& block, absl::Span<const uint8_t> samples,
                          const Converted& gpu) {
@@ -160,13 +131,25 @@ inline void ExpectAgrees(const std::string& name, const downconvert::Channel& ch
   const size_t components =
       cpu.output.size() * 2 / static_cast<size_t>(downconvert::BytesPerOutput(channel.output));
   double worst = 0.0;
+  size_t worst_at = 0;
+  size_t num_beyond = 0;
   for (size_t i = 0; i < components; ++i) {
-    const double expected = ComponentOf(channel.output, cpu.output, i);
-    const double found = ComponentOf(channel.output, gpu.output, i);
-    const double error = std::abs(found - expected) - RoundingOf(channel.output, expected);
-    worst = std::max(worst, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+    const double expected = ComponentOf(channel.output, cpu.output.data(), i);
+    const double found = ComponentOf(channel.output, gpu.output.data(), i);
+    double error = std::abs(found - expected) - RoundingOf(channel.output, expected);
+    if (std::isnan(error)) error = std::numeric_limits<double>::infinity();
+    if (error > worst) {
+      worst = error;
+      worst_at = i;
+    }
+    num_beyond += error > tolerance ? 1 : 0;
   }
-  EXPECT_LE(worst, tolerance) << name;
+  EXPECT_LE(worst, tolerance) << name << ": " << num_beyond << " of " << components
+                              << " components; the worst is the " << (worst_at % 2 == 0 ? 'I' : 'Q')
+                              << " of output " << worst_at / 2 << " of the block, CPU "
+                              << ComponentOf(channel.output, cpu.output.data(), worst_at)
+                              << ", GPU "
+                              << ComponentOf(channel.output, gpu.output.data(), worst_at);
   // Values at the edge of int16 may fall to either side.
   EXPECT_NEAR(static_cast<double>(gpu.saturated), static_cast<double>(cpu.saturated),
               1.0 + 1e-3 * static_cast<double>(cpu.saturated))

@@ -74,6 +74,34 @@ inline double GainLimitOf(const downconvert::Filter& filter) {
   return limit;
 }
 
+inline double FromHalf(const uint8_t* at) {
+  uint16_t bits;
+  std::memcpy(&bits, at, sizeof(bits));
+  const int exponent = bits >> 10 & 31;
+  const double mantissa = bits & 1023;
+  const double size =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024.0 + mantissa, exponent - 25);
+  return (bits & 0x8000) != 0 ? -size : size;
+}
+
+// Component i of an output, and how far rounding to the format may move it.
+inline double ComponentOf(downconvert::OutputFormat format, const uint8_t* bytes, size_t i) {
+  if (format == downconvert::OutputFormat::kFloat32) {
+    float value;
+    std::memcpy(&value, bytes + 4 * i, 4);
+    return value;
+  }
+  if (format == downconvert::OutputFormat::kFloat16) return FromHalf(bytes + 2 * i);
+  int16_t value;
+  std::memcpy(&value, bytes + 2 * i, 2);
+  return value / 32767.0;
+}
+inline double RoundingOf(downconvert::OutputFormat format, double value) {
+  if (format == downconvert::OutputFormat::kFloat32) return 0.0;
+  if (format == downconvert::OutputFormat::kInt16) return 1.0001 / 32767;
+  return std::max(std::abs(value) * 0x1p-10, 0x1p-24);
+}
+
 // A piece of a recording, with as much of what was before it as the channels need.
 struct Piece {
   downconvert::Block block;

@@ -67,16 +67,16 @@ TEST_F(DownconvertBlockTest, HistoryIsTheMostThatAFilterNeeds) {
 
 TEST_F(DownconvertBlockTest, NoChannelOrTooManyAreRefused) {
   channels_.clear();
-  ExpectRefusal("channels has 0 entries", "1 to 1024");
+  ExpectRefusal("setup.channels has 0 entries", "1 to 1024");
   channels_.resize(kMaxChannels + 1);
-  ExpectRefusal("channels has 1025 entries");
+  ExpectRefusal("setup.channels has 1025 entries");
 }
 
 TEST_F(DownconvertBlockTest, ScaleIsFiniteAndPositive) {
   for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity(),
                             std::numeric_limits<float>::quiet_NaN()}) {
     block_.scale = scale;
-    ExpectRefusal("scale ", "is not finite and > 0");
+    ExpectRefusal("setup.scale ", "is not finite and > 0");
   }
 }
 
@@ -86,13 +86,13 @@ TEST_F(DownconvertBlockTest, IndicesStayBelowTwoToThe62) {
   block_.first_index = kMaxSampleIndex;
   ExpectRefusal("first_sample 4611686018427387904 is not in");
   block_.first_index = kMaxSampleIndex - 499;
-  ExpectRefusal("num_samples 500 is not in", "[1, 499]");
+  ExpectRefusal("payload has 500 samples, not in", "[1, 499]");
   block_.first_index = kMaxSampleIndex - 500;
   EXPECT_THAT(CheckBlock(channels_, block_), IsOk());
   block_.num_samples = 0;
-  ExpectRefusal("num_samples 0 is not in");
+  ExpectRefusal("payload has 0 samples, not in");
   block_.num_samples = std::numeric_limits<int64_t>::max();
-  ExpectRefusal("num_samples 9223372036854775807 is not in");
+  ExpectRefusal("payload has 9223372036854775807 samples, not in");
 }
 
 TEST_F(DownconvertBlockTest, HistoryIsPartOfTheBlock) {
@@ -104,7 +104,7 @@ TEST_F(DownconvertBlockTest, HistoryIsPartOfTheBlock) {
 
 TEST_F(DownconvertBlockTest, MissingHistoryIsRefusedButBeforeSample0) {
   block_.history = 62;
-  ExpectRefusal("history 62 is less than the 63 samples", "channels[1].filter");
+  ExpectRefusal("history 62 is less than the 63 samples", "setup.channels[1].filter");
   block_.first_index = 0;
   block_.history = 0;
   EXPECT_THAT(CheckBlock(channels_, block_), IsOk());
@@ -112,31 +112,31 @@ TEST_F(DownconvertBlockTest, MissingHistoryIsRefusedButBeforeSample0) {
 
 TEST_F(DownconvertBlockTest, AChannelWithoutAFilterIsRefused) {
   channels_[1].filter = nullptr;
-  ExpectRefusal("channels[1].filter is missing");
+  ExpectRefusal("setup.channels[1].filter is missing");
 }
 
 TEST_F(DownconvertBlockTest, GainIsFiniteAloneAndTimesScale) {
   channels_[1].gain = std::numeric_limits<float>::quiet_NaN();
-  ExpectRefusal("channels[1].gain nan is not finite");
+  ExpectRefusal("setup.channels[1].gain nan is not finite");
   channels_[1].gain = 1e30F;
   block_.scale = 1e30F;
-  ExpectRefusal("channels[1].gain 1e+30 times scale 1e+30");
+  ExpectRefusal("setup.channels[1].gain 1e+30 times setup.scale 1e+30");
 }
 
 TEST_F(DownconvertBlockTest, UnknownEnumeratorsAreRefused) {
   channels_[0].output = static_cast<OutputFormat>(3);
-  ExpectRefusal("channels[0].output_format 3");
+  ExpectRefusal("setup.channels[0].output 3");
   channels_[0].output = OutputFormat::kInt16;
   channels_[0].nco = static_cast<NcoMethod>(7);
-  ExpectRefusal("channels[0].nco 7");
+  ExpectRefusal("setup.channels[0].nco 7");
   block_.format = static_cast<InputFormat>(6);
-  ExpectRefusal("sample_format 6");
+  ExpectRefusal("setup.format 6");
 }
 
 TEST_F(DownconvertBlockTest, OutputsBeyondInt64AreRefused) {
   channels_[1].filter = SomeFilter(64, 3, 1);
   block_.first_index = kMaxSampleIndex - 500;
-  ExpectRefusal("first_sample 4611686018427387404", "channels[1].interpolation 3");
+  ExpectRefusal("first_sample 4611686018427387404", "setup.channels[1].filter.up 3");
   channels_[1].filter = SomeFilter(64, 3, 2);
   EXPECT_THAT(CheckBlock(channels_, block_), IsOk());
   EXPECT_GT(OutputsOf(channels_[1], block_).first, kMaxSampleIndex);
@@ -145,20 +145,20 @@ TEST_F(DownconvertBlockTest, OutputsBeyondInt64AreRefused) {
 TEST_F(DownconvertBlockTest, MethodsForStudyBeginAtSample0WithOneFrequency) {
   channels_.resize(1);
   channels_[0].nco = NcoMethod::kFast2Sum;
-  ExpectRefusal("first_sample 1000 is not 0", "channels[0].nco");
+  ExpectRefusal("first_sample 1000 is not 0", "setup.channels[0].nco");
   block_.first_index = 0;
   block_.num_samples = kMaxStudySamples + 1;
-  ExpectRefusal("num_samples 4194305", "channels[0].nco");
+  ExpectRefusal("payload has 4194305 samples", "setup.channels[0].nco");
   block_.num_samples = kMaxStudySamples;
   EXPECT_THAT(CheckBlock(channels_, block_), IsOk());
   channels_[0].study_segment = 0;
-  ExpectRefusal("channels[0].study_segment 0");
+  ExpectRefusal("setup.channels[0].nco_segment 0");
   channels_[0].nco = NcoMethod::kFloat;
   EXPECT_THAT(CheckBlock(channels_, block_), IsOk());
   Retune retune;
   retune.index = 5;
   channels_[0].phase = *PhaseTrack::Create(Frequency(), 0.0, {&retune, 1});
-  ExpectRefusal("channels[0].retunes has 1 entries");
+  ExpectRefusal("retunes has 1 of setup.channels[0]");
 }
 
 }  // namespace

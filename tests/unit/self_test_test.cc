@@ -1,0 +1,88 @@
+// The self-test finds a device whose answers are wrong, whichever operation they are of.
+#include "server/operations/self_test.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/device/cpu_device.h"
+#include "server/operations/job.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::server {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// The CPU, but the last byte of each reply of `broken` has its uppermost bit turned over.
+class FaultyDevice final : public Device {
+ public:
+  FaultyDevice(Device& honest, OperationKind broken) {
+    for (const std::unique_ptr<Lane>& lane : honest.lanes()) {
+      lanes_.push_back(std::make_unique<FaultyLane>(*lane, broken));
+    }
+  }
+  const std::string& kind() const override { return id_; }
+  const std::string& name() const override { return id_; }
+  const std::string& id() const override { return id_; }
+  int64_t memory_bytes() const override { return 0; }
+  absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
+
+ private:
+  class FaultyLane final : public Lane {
+   public:
+    FaultyLane(Lane& honest, OperationKind broken) : honest_(honest), broken_(broken) {}
+    Device& device() override { return honest_.device(); }
+    int index() const override { return honest_.index(); }
+    void Start(Task* task, Done done) override {
+      honest_.Start(task, [task, broken = broken_, done = std::move(done)](
+                              const absl::Status& status, const StageTimes& times) {
+        for (const JobPtr& job : static_cast<Batch*>(task)->jobs()) {
+          if (job->operation() == broken) job->reply.span().back() ^= 0x80;
+        }
+        done(status, times);
+      });
+    }
+
+   private:
+    Lane& honest_;
+    const OperationKind broken_;
+  };
+
+  const std::string id_ = "faulty";
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+class SelfTestTest : public ::testing::Test {
+ protected:
+  CpuDevice cpu_{2};
+  const std::shared_ptr<HostPool> pool_ = *HostPool::CreatePageable(8 << 20);
+};
+
+TEST_F(SelfTestTest, TheCpuPassesAndGivesTheMemoryBack) {
+  EXPECT_THAT(RunSelfTest(cpu_, *pool_, *pool_), IsOk());
+  EXPECT_EQ(pool_->used(), 0);
+}
+
+TEST_F(SelfTestTest, AWrongAnswerIsFoundAndNamed) {
+  const std::pair<OperationKind, std::string> kBroken[] = {
+      {OperationKind::kEncode, "Encode"},
+      {OperationKind::kDecode, "Decode"},
+      {OperationKind::kDownconvert, "Downconvert's channel 4"}};
+  for (const auto& [operation, name] : kBroken) {
+    const FaultyDevice device(cpu_, operation);
+    EXPECT_THAT(RunSelfTest(device, *pool_, *pool_),
+                StatusIs(absl::StatusCode::kInternal,
+                         AllOf(HasSubstr("faulty lane 0"), HasSubstr("self-test: " + name))));
+    EXPECT_EQ(pool_->used(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace baseband::server
