@@ -25,6 +25,7 @@
 #include "kernels/carrier/recover_gpu.h"
 #include "kernels/downconvert/downconvert_gpu.h"
 #include "kernels/ldpc/decode_gpu.h"
+#include "kernels/minimize/minimize_gpu.h"
 #include "server/operations/downconvert.h"
 #include "server/operations/recover_carrier.h"
 #endif

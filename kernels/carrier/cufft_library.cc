@@ -69,12 +69,20 @@ absl::Status ToStatus(cufftResult result, const char* call) {
                                       : absl::InternalError(message);
 }
 
-constexpr int64_t BatchSize(int index) { return int64_t{1} << (2 * index); }
+constexpr int64_t BatchSize(int index) { return int64_t{1} << index; }
 
 // The largest batch size that the plans of a length have.
 int LargestBatch(int log2_line) {
   int index = kNumBatchSizes - 1;
   while (index > 0 && BatchSize(index) << log2_line > kMaxPlanPoints) --index;
+  return index;
+}
+
+// The plan that takes the first of `num_frames` frames: the largest that they fill, or the next one
+// if they fill more than 3/4 of that. 23 frames are 16 + 7 of 8.
+int NextBatch(int log2_line, int64_t num_frames) {
+  int index = LargestBatch(log2_line);
+  while (index > 0 && 4 * num_frames <= 3 * BatchSize(index)) --index;
   return index;
 }
 
@@ -111,27 +119,31 @@ absl::StatusOr<FftPlans> FftPlans::Create() {
   return plans;
 }
 
+int64_t FftPlans::Room(int log2_line, int64_t num_frames) {
+  int64_t room = 0;
+  while (room < num_frames) room += BatchSize(NextBatch(log2_line, num_frames - room));
+  return room;
+}
+
 int64_t FftPlans::WorkBytes(int log2_line, int64_t num_frames) {
   const int64_t largest = BatchSize(LargestBatch(log2_line));
-  return std::min(num_frames, largest) << (log2_line + 3);
+  return std::min(Room(log2_line, num_frames), largest) << (log2_line + 3);
 }
 
 absl::Status FftPlans::Forward(int log2_line, int64_t num_frames, float2* frames, void* work,
                                cudaStream_t stream) const {
   BASEBAND_ASSIGN_OR_RETURN(const CufftFunctions cufft, Cufft());
   const auto& of_length = plans_[static_cast<size_t>(log2_line - kMinLog2Line)];
-  // Largest first: 23 frames are 16 + 4 + 1 + 1 + 1.
-  for (int index = LargestBatch(log2_line); index >= 0; --index) {
+  while (num_frames > 0) {
+    const int index = NextBatch(log2_line, num_frames);
     const cufftHandle plan = of_length[static_cast<size_t>(index)];
-    while (num_frames >= BatchSize(index)) {
-      BASEBAND_RETURN_IF_ERROR(ToStatus(cufft.set_stream(plan, stream), "cufftSetStream"));
-      BASEBAND_RETURN_IF_ERROR(ToStatus(cufft.set_work_area(plan, work), "cufftSetWorkArea"));
-      auto* const data = reinterpret_cast<cufftComplex*>(frames);
-      BASEBAND_RETURN_IF_ERROR(
-          ToStatus(cufft.exec_c2c(plan, data, data, CUFFT_FORWARD), "cufftExecC2C"));
-      frames += BatchSize(index) << log2_line;
-      num_frames -= BatchSize(index);
-    }
+    BASEBAND_RETURN_IF_ERROR(ToStatus(cufft.set_stream(plan, stream), "cufftSetStream"));
+    BASEBAND_RETURN_IF_ERROR(ToStatus(cufft.set_work_area(plan, work), "cufftSetWorkArea"));
+    auto* const data = reinterpret_cast<cufftComplex*>(frames);
+    BASEBAND_RETURN_IF_ERROR(
+        ToStatus(cufft.exec_c2c(plan, data, data, CUFFT_FORWARD), "cufftExecC2C"));
+    frames += BatchSize(index) << log2_line;
+    num_frames -= BatchSize(index);
   }
   return absl::OkStatus();
 }

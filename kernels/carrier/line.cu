@@ -189,7 +189,9 @@ __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView
         for (int k = 0; k < kTileLanes; ++k) {
           const uint32_t n = first + 32 * static_cast<uint32_t>(k);
           sums[0] = fmaf(x[k].i, x[k].i, fmaf(x[k].q, x[k].q, sums[0]));
-          if (line != nullptr && n < frame.num_symbols) line[n] = make_float2(x[k].i, x[k].q);
+          if (line != nullptr && n < frame.num_symbols) {
+            __stcs(line + n, make_float2(x[k].i, x[k].q));  // read by other kernels only
+          }
         }
       },
       totals);

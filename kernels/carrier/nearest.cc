@@ -157,6 +157,18 @@ Region RegionOf(const NearestView& shape, int column, int row) {
   return region;
 }
 
+// NearestView::octant_points of a folded list.
+int OctantPoints(const std::vector<SearchPoint>& points) {
+  constexpr float kSame = 1e-6F;
+  for (const SearchPoint& point : points) {
+    const bool has_image = std::any_of(points.begin(), points.end(), [&](const SearchPoint& other) {
+      return std::fabs(other.i - point.q) < kSame && std::fabs(other.q - point.i) < kSame;
+    });
+    if (!has_image) return 0;
+  }
+  return static_cast<int>(std::count_if(points.begin(), points.end(), IsInOctant));
+}
+
 uint32_t CellWord(const std::vector<int>& listed) {
   uint32_t word = listed.size() > kInCell ? kCellHasMore : 0;
   for (size_t k = 0; k < kInCell; ++k) {
@@ -171,6 +183,7 @@ uint32_t CellWord(const std::vector<int>& listed) {
 NearestGrid::NearestGrid(const Constellation& constellation)
     : points_(PointsToSearch(constellation)) {
   shape_.folded = constellation.mirror_symmetric() ? 1 : 0;
+  if (shape_.folded != 0) shape_.octant_points = OctantPoints(points_);
   if (constellation.qam_side() > 0) {
     shape_.slices = constellation.qam_side() / 2;
     shape_.slices_per_unit = SlicesPerUnit(constellation.qam_side());

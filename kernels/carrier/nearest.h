@@ -69,7 +69,14 @@ struct NearestView {
   // distance. points[row * slices + column] is then the point at odd multiples column, row.
   int slices = 0;
   float slices_per_unit = 0.0F;
+  // How many points have IsInOctant, if folded and the same after exchanging i and q; else 0.
+  int octant_points = 0;
 };
+
+// One of each two points that are each other's mirror image about i = q.
+BASEBAND_HOST_DEVICE inline bool IsInOctant(const SearchPoint& point) {
+  return point.i >= 0.999999F * point.q;
+}
 
 // The arrays of a view, on the host.
 class NearestGrid {

@@ -11,23 +11,34 @@
 namespace baseband::carrier {
 
 // Which search suits a constellation. Few points: compare with all of them, one after the other,
-// the same for all threads. More: the grid of cells. Square QAM: slice each axis.
-enum class SearchKind { kOne, kFour, kSixteen, kSliced, kGrid };
+// the same for all threads; kEight: those of an octant, for z that is folded into it. More: the
+// grid of cells. Square QAM: slice each axis.
+enum class SearchKind { kOne, kFour, kEight, kSixteen, kSliced, kGrid };
 
 inline SearchKind SearchKindOf(const NearestView& view) {
   if (view.folded != 0 && view.num_points == 1) return SearchKind::kOne;
   if (view.folded != 0 && view.num_points <= 4) return SearchKind::kFour;
   if (view.slices > 0) return SearchKind::kSliced;
+  if (view.octant_points > 0 && view.octant_points <= 8) return SearchKind::kEight;
   if (view.folded != 0 && view.num_points <= 16) return SearchKind::kSixteen;
   return SearchKind::kGrid;
 }
 BASEBAND_HOST_DEVICE constexpr int ComparedPoints(SearchKind kind) {
-  return kind == SearchKind::kOne ? 1 : kind == SearchKind::kFour ? 4 : 16;
+  switch (kind) {
+    case SearchKind::kOne:
+      return 1;
+    case SearchKind::kFour:
+      return 4;
+    case SearchKind::kEight:
+      return 8;
+    default:
+      return 16;
+  }
 }
 
 // Bytes of shared memory that CopyNearest fills.
 inline int64_t NearestSharedBytes(const NearestView& view, SearchKind kind) {
-  if (kind == SearchKind::kOne || kind == SearchKind::kFour || kind == SearchKind::kSixteen) {
+  if (kind != SearchKind::kSliced && kind != SearchKind::kGrid) {
     return ComparedPoints(kind) * static_cast<int64_t>(sizeof(SearchPoint));
   }
   const int64_t cells = kind == SearchKind::kGrid ? int64_t{view.side} * view.side : 0;
@@ -35,6 +46,16 @@ inline int64_t NearestSharedBytes(const NearestView& view, SearchKind kind) {
 }
 
 #ifdef __CUDACC__
+
+// `object`, which lies in this block's dynamic shared memory, so that the compiler knows that, too:
+// after a way through memory it would not, and a load from anywhere takes longer.
+template <typename T>
+__device__ __forceinline__ const T* InShared(const T* object) {
+  extern __shared__ uint4 dynamic_shared[];
+  const auto at = static_cast<uint32_t>(__cvta_generic_to_shared(object)) -
+                  static_cast<uint32_t>(__cvta_generic_to_shared(dynamic_shared));
+  return reinterpret_cast<const T*>(reinterpret_cast<const unsigned char*>(dynamic_shared) + at);
+}
 
 // Copies what the search reads into `shared`, by all `threads` threads of a block; __syncthreads()
 // is the caller's. A list of fewer points than are compared is filled up with points far away.
@@ -48,8 +69,18 @@ __device__ NearestView CopyNearest(const NearestView& from, uint4* shared, unsig
   if constexpr (kKind != SearchKind::kSliced && kKind != SearchKind::kGrid) {
     num_points = ComparedPoints(kKind);
   }
-  for (int k = static_cast<int>(threadIdx.x); k < num_points; k += static_cast<int>(threads)) {
-    points[k] = k < from.num_points ? from.points[k] : SearchPoint{0.0F, 0.0F, 1e30F, 0.0F};
+  if constexpr (kKind == SearchKind::kEight) {
+    if (threadIdx.x == 0) {
+      int count = 0;
+      for (int k = 0; k < from.num_points; ++k) {
+        if (IsInOctant(from.points[k])) points[count++] = from.points[k];
+      }
+      while (count < num_points) points[count++] = SearchPoint{0.0F, 0.0F, 1e30F, 0.0F};
+    }
+  } else {
+    for (int k = static_cast<int>(threadIdx.x); k < num_points; k += static_cast<int>(threads)) {
+      points[k] = k < from.num_points ? from.points[k] : SearchPoint{0.0F, 0.0F, 1e30F, 0.0F};
+    }
   }
   if constexpr (kKind == SearchKind::kGrid) {
     auto* const cells = reinterpret_cast<uint32_t*>(points + num_points);
@@ -59,6 +90,15 @@ __device__ NearestView CopyNearest(const NearestView& from, uint4* shared, unsig
     }
     view.cells = cells;
   }
+  return view;
+}
+
+// What CopyNearest returned, by InShared.
+template <SearchKind kKind>
+__device__ __forceinline__ NearestView NearestInShared(const NearestView& copied) {
+  NearestView view = copied;
+  view.points = InShared(copied.points);
+  if constexpr (kKind == SearchKind::kGrid) view.cells = InShared(copied.cells);
   return view;
 }
 
@@ -86,8 +126,10 @@ __device__ __forceinline__ SearchPoint FindListed(const NearestView& view, float
   consider(second);
   if (third != second) consider(third);
   if ((word & kCellHasMore) != 0) {
-    const uint16_t* const more = view.more + view.more_begin[cell];
-    for (int k = 1; k <= more[0]; ++k) consider(more[k]);
+    const uint16_t* const more = view.more + __ldg(view.more_begin + cell);
+    const int count = __ldg(more);
+#pragma unroll 1  // seldom: unrolled it would fill the instruction cache
+    for (int k = 1; k <= count; ++k) consider(__ldg(more + k));
   }
   return best;
 }

@@ -13,7 +13,8 @@
 namespace baseband::carrier {
 namespace {
 
-constexpr int64_t kMaxSharedNearestBytes = 24 << 10;
+// The grid of the largest constellation of a client's own.
+constexpr int64_t kMaxSharedNearestBytes = 96 << 10;
 
 struct RefineMemory {
   TeamMemory team;
@@ -229,7 +230,7 @@ __global__ void __launch_bounds__(kTeamThreads, 2)
   Team team(&memory->team);
   SoftTable<kShared> table(task.model, nearest_memory + nearest_bytes / sizeof(uint4));
   NearestView nearest = task.model.nearest;
-  if (nearest_bytes != 0 && stages.settle) {
+  if (stages.settle) {
     nearest = CopyNearest<kKind>(nearest, nearest_memory, kTeamThreads);
   }
   __syncthreads();
@@ -262,8 +263,8 @@ struct RefineShape {
 RefineShape ShapeOf(const ModelView& model) {
   RefineShape shape;
   shape.kind = model.nearest.slices > 0 ? SearchKind::kSliced : SearchKind::kGrid;
-  const int64_t nearest = (NearestSharedBytes(model.nearest, shape.kind) + 15) / 16 * 16;
-  if (nearest <= kMaxSharedNearestBytes) shape.nearest_bytes = static_cast<unsigned>(nearest);
+  shape.nearest_bytes =
+      static_cast<unsigned>((NearestSharedBytes(model.nearest, shape.kind) + 15) / 16 * 16);
   shape.shares_table = SoftTableBytes(model) <= kMaxSharedTableBytes;
   shape.shared_bytes = kRefineBytes + shape.nearest_bytes +
                        (shape.shares_table ? static_cast<size_t>(SoftTableBytes(model)) : 0);

@@ -60,10 +60,11 @@ __device__ __forceinline__ void AddHard(Iq z, Iq point, uint32_t mirrored, float
 // A soft table as ReadSoft reads it, and the sums over symbols that are not known. All of it
 // happens in the folded plane, z' = (|i|, |q|): there soft decision and turning are the table's
 // own, and but for the sign of g nothing changes.
+template <bool kShared>
 class SoftPlane {
  public:
   __device__ explicit SoftPlane(const ModelView& view)
-      : nodes_(view.soft),
+      : nodes_(kShared ? InShared(view.soft) : view.soft),
         side_(static_cast<uint32_t>(view.side)),
         sign_(view.folded != 0 ? 0x80000000U : 0U),
         nodes_per_unit_(view.facts->nodes_per_unit),
@@ -82,11 +83,10 @@ class SoftPlane {
     const Floored place_i = FloorOf(held_i);
     const Floored place_q = FloorOf(held_q);
     const uint32_t cell = (place_q.whole & 0xffffU) * side_ + (place_i.whole & 0xffffU);
-    const SoftNode* const low = nodes_ + cell;
-    const SoftNode n00 = low[0];
-    const SoftNode n01 = low[1];
-    const SoftNode n10 = low[side_];
-    const SoftNode n11 = low[side_ + 1];
+    const SoftNode n00 = NodeAt(cell);
+    const SoftNode n01 = NodeAt(cell + 1);
+    const SoftNode n10 = NodeAt(cell + side_);
+    const SoftNode n11 = NodeAt(cell + side_ + 1);
     const float t_i = place_i.rest;
     const float t_q = place_q.rest;
     const auto value = [&](float v00, float v01, float v10, float v11) {
@@ -129,6 +129,14 @@ class SoftPlane {
   }
 
  private:
+  __device__ __forceinline__ SoftNode NodeAt(uint32_t k) const {
+    if constexpr (kShared) {
+      return nodes_[k];
+    } else {
+      const float4 node = __ldg(reinterpret_cast<const float4*>(nodes_) + k);
+      return {node.x, node.y, node.z, node.w};
+    }
+  }
   __device__ __forceinline__ float Unsigned(float x) const {
     return __uint_as_float(__float_as_uint(x) & ~sign_);
   }
@@ -162,43 +170,51 @@ template <bool kShared, SearchKind kKind, bool kHard>
 __device__ __noinline__ const double* SumFit(Team* team, const FrameView& frame,
                                              const Estimate& estimate,
                                              const SoftTable<kShared>& table,
-                                             const NearestView& nearest) {
-  const Rotor rotor(estimate.frequency, estimate.phase, frame.num_symbols);
-  const SoftPlane plane(table.view());
+                                             const NearestView& search) {
+  // All that the loop reads, where a store to memory cannot change it.
+  const Team mates = *team;
+  const Samples samples = frame.samples;
+  const uint32_t num_symbols = frame.num_symbols;
+  const Iq* const known_symbols = frame.known;
+  const double centre = frame.centre();
+  const NearestView nearest = NearestInShared<kKind>(search);
+  const Rotor rotor(estimate.frequency, estimate.phase, num_symbols);
+  const SoftPlane<kShared> plane(table.view());
   const float two_over_noise = table.two_over_noise();
   const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
-  const double inverse_length = 1.0 / frame.num_symbols;
+  const double inverse_length = 1.0 / num_symbols;
   const auto per_32 = static_cast<float>(32.0 * inverse_length);
-  return team->SumShared<SumIndex::kCount>(
-      frame.num_symbols, [&](uint32_t first, float(&sums)[SumIndex::kCount]) {
-        Iq back = rotor.At(first);
-        back = {back.i * inverse_gain, back.q * inverse_gain};
-        auto t = static_cast<float>((first - frame.centre()) * inverse_length);
-        if (frame.known == nullptr && first + (kTile - 32) < frame.num_symbols) {
-          Iq r[kTileLanes];
-          frame.samples.ReadTile(first, frame.num_symbols, r);
+  return mates.SumShared<SumIndex::kCount>(num_symbols, [&](uint32_t first,
+                                                            float(&sums)[SumIndex::kCount]) {
+    Iq back = rotor.At(first);
+    back = {back.i * inverse_gain, back.q * inverse_gain};
+    auto t = static_cast<float>((first - centre) * inverse_length);
+    if (known_symbols == nullptr && first + (kTile - 32) < num_symbols) {
+      Iq r[kTileLanes];
+      samples.ReadTile(first, num_symbols, r);
+      samples.FetchTile(first - threadIdx.x % 32 + mates.size() * kTeamWarps * kTile, num_symbols);
 #pragma unroll
-          for (int k = 0; k < kTileLanes; ++k) {
-            plane.template Add<kKind, kHard>(nearest, Multiply(r[k], back), t, sums);
-            back = rotor.Next(back);
-            t += per_32;
-          }
-          return;
-        }
+      for (int k = 0; k < kTileLanes; ++k) {
+        plane.template Add<kKind, kHard>(nearest, Multiply(r[k], back), t, sums);
+        back = rotor.Next(back);
+        t += per_32;
+      }
+      return;
+    }
 #pragma unroll 1
-        for (uint32_t n = first; n < min(first + kTile, frame.num_symbols); n += 32) {
-          const Iq z = Multiply(frame.samples.Read(n), back);
-          Iq known;
-          if (frame.known != nullptr) known = frame.known[n];
-          if (known.i != 0.0F || known.q != 0.0F) {
-            AddKnown<kHard>(two_over_noise, z, known, t, sums);
-          } else {
-            plane.template Add<kKind, kHard>(nearest, z, t, sums);
-          }
-          back = rotor.Next(back);
-          t += per_32;
-        }
-      });
+    for (uint32_t n = first; n < min(first + kTile, num_symbols); n += 32) {
+      const Iq z = Multiply(samples.Read(n), back);
+      Iq known;
+      if (known_symbols != nullptr) known = known_symbols[n];
+      if (known.i != 0.0F || known.q != 0.0F) {
+        AddKnown<kHard>(two_over_noise, z, known, t, sums);
+      } else {
+        plane.template Add<kKind, kHard>(nearest, z, t, sums);
+      }
+      back = rotor.Next(back);
+      t += per_32;
+    }
+  });
 }
 
 // SumFit's totals as FitSums.

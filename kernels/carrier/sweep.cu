@@ -6,49 +6,14 @@
 #include "kernels/carrier/line_symbol.cuh"
 #include "kernels/carrier/recover_launch.h"
 #include "kernels/carrier/recover_task.cuh"
+#include "kernels/carrier/recover_workspace.h"
 #include "kernels/carrier/sweep.cuh"
+#include "kernels/carrier/sweep_arrays.cuh"
 #include "kernels/carrier/sweep_math.h"
 #include "kernels/carrier/team.cuh"
 
 namespace baseband::carrier {
 namespace {
-
-constexpr int64_t AlignUp(int64_t bytes) { return (bytes + 255) / 256 * 256; }
-constexpr int kMaxCandidatesAtATime = 16;
-// Candidates that a row has room for: whole groups, whatever the group's size.
-constexpr int64_t RoomForCandidates(int64_t num_candidates) {
-  return (num_candidates + kMaxCandidatesAtATime - 1) / kMaxCandidatesAtATime *
-         kMaxCandidatesAtATime;
-}
-BASEBAND_HOST_DEVICE constexpr int64_t NumSweepTiles(int64_t num_symbols) {
-  return (num_symbols + kSweepTile - 1) / kSweepTile;
-}
-
-// The sweep's arrays. Row f belongs to frame f of the round, whatever its own candidates and tiles.
-struct SweepArrays {
-  double* turns = nullptr;  // [frame][candidate]: phase at the centre
-  double* evm = nullptr;    // [frame][candidate]
-  Iq* phases = nullptr;     // [frame][candidate]: exp(-j that)
-  Iq* blocks = nullptr;     // [frame][block]: sums of the line
-  float* sums = nullptr;    // [frame][candidate][tile]: of equation 8
-  uint32_t room = 0;        // candidates of a row
-  uint32_t tiles = 0;       // of a row
-  uint32_t most_blocks = 0;
-};
-
-SweepArrays Divide(const SweepTask& sweep, int64_t num_frames) {
-  SweepArrays arrays;
-  const int64_t room = RoomForCandidates(sweep.shape.num_candidates);
-  arrays.room = static_cast<uint32_t>(room);
-  arrays.tiles = static_cast<uint32_t>(NumSweepTiles(sweep.shape.num_symbols));
-  arrays.most_blocks = static_cast<uint32_t>(sweep.shape.num_blocks);
-  arrays.turns = reinterpret_cast<double*>(sweep.memory);
-  arrays.evm = arrays.turns + num_frames * room;
-  arrays.phases = reinterpret_cast<Iq*>(arrays.evm + num_frames * room);
-  arrays.blocks = arrays.phases + num_frames * room;
-  arrays.sums = reinterpret_cast<float*>(arrays.blocks + num_frames * sweep.shape.num_blocks);
-  return arrays;
-}
 
 // Sums over short blocks of the line, turned back by the coarse frequency. A warp adds up one
 // block, or 32 symbols of several: a block of 8 symbols then has lanes 8 b .. 8 b + 7.
@@ -343,6 +308,9 @@ absl::Status LaunchSweep(const RecoverTask& task, const SweepTask& sweep, cudaSt
       break;
     case SearchKind::kFour:
       BASEBAND_RETURN_IF_ERROR(LaunchSums<SearchKind::kFour>(task, arrays, stream));
+      break;
+    case SearchKind::kEight:
+      BASEBAND_RETURN_IF_ERROR(LaunchSums<SearchKind::kEight>(task, arrays, stream));
       break;
     case SearchKind::kSixteen:
       BASEBAND_RETURN_IF_ERROR(LaunchSums<SearchKind::kSixteen>(task, arrays, stream));

@@ -26,8 +26,13 @@ BASEBAND_HOST_DEVICE constexpr int CandidatesAtATime(SearchKind kind) {
 template <SearchKind kKind>
 __device__ __forceinline__ float EvmOf(const NearestView& view, Iq z) {
   const bool folded = kKind != SearchKind::kGrid || view.folded != 0;
-  const float i = folded ? fabsf(z.i) : z.i;
-  const float q = folded ? fabsf(z.q) : z.q;
+  float i = folded ? fabsf(z.i) : z.i;
+  float q = folded ? fabsf(z.q) : z.q;
+  if constexpr (kKind == SearchKind::kEight) {
+    const float greater = fmaxf(i, q);
+    q = fminf(i, q);
+    i = greater;
+  }
   const SearchPoint point = FindNearest<kKind>(view, i, q);
   const float di = i - point.i;
   const float dq = q - point.q;

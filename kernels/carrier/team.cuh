@@ -82,7 +82,7 @@ class Team {
   // the lane's symbols first + 32 k, k < kTileLanes, contribute, those beyond num_symbols nothing.
   // Every thread of the team calls it and gets all totals. Float within a slot, double beyond.
   template <int kSums, typename Add>
-  __device__ void Sum(uint32_t num_symbols, const Add& add, double (&totals)[kSums]) {
+  __device__ void Sum(uint32_t num_symbols, const Add& add, double (&totals)[kSums]) const {
     const double* const shared = SumShared<kSums>(num_symbols, add);
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
@@ -91,7 +91,7 @@ class Team {
   }
   // The same; the totals stay in shared memory, until the next sum.
   template <int kSums, typename Add>
-  __device__ const double* SumShared(uint32_t num_symbols, const Add& add) {
+  __device__ const double* SumShared(uint32_t num_symbols, const Add& add) const {
     static_assert(kSums == 1 || kSums == 2 || kSums == 4 || kSums == 8 || kSums == 16);
     const unsigned warp = threadIdx.x / 32;
     const unsigned lane = threadIdx.x % 32;

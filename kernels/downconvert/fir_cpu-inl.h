@@ -103,9 +103,14 @@ HWY_INLINE void AddProduct(VF x, VF re, VF im, Sum* sum) {
   if constexpr (kProduct != Product::kComplexByReal) sum->im = hn::MulAdd(x, im, sum->im);
 }
 
+// `im` is null if taps are real.
 template <Product kProduct>
-HWY_INLINE VF LoadIm(const float* im) {
-  return kProduct == Product::kComplexByReal ? hn::Zero(df) : hn::Load(df, im);
+HWY_INLINE VF LoadIm(const float* im, size_t at) {
+  if constexpr (kProduct == Product::kComplexByReal) {
+    return hn::Zero(df);
+  } else {
+    return hn::Load(df, im + at);
+  }
 }
 
 // One vector of every output's window. (Expanded for all outputs: loops over arrays of vectors
@@ -115,11 +120,11 @@ HWY_INLINE void AddVector(std::index_sequence<kI...>, const Group& group, size_t
                           Sum (&sums)[kGroup]) {
   if constexpr (kOneBranch) {
     const VF re = hn::Load(df, group.re[0] + at);
-    const VF im = LoadIm<kProduct>(group.im[0] + at);
+    const VF im = LoadIm<kProduct>(group.im[0], at);
     (AddProduct<kProduct>(load(group.window[kI] + at), re, im, &sums[kI]), ...);
   } else {
     (AddProduct<kProduct>(load(group.window[kI] + at), hn::Load(df, group.re[kI] + at),
-                          LoadIm<kProduct>(group.im[kI] + at), &sums[kI]),
+                          LoadIm<kProduct>(group.im[kI], at), &sums[kI]),
      ...);
   }
 }
@@ -177,7 +182,8 @@ void Filter(const FirTask& task) {
     for (size_t i = 0; i < kGroup; ++i) {
       group.window[i] = window;
       group.re[i] = task.taps.re + branch * task.taps.row;
-      group.im[i] = task.taps.im + branch * task.taps.row;
+      group.im[i] =
+          kProduct == Product::kComplexByReal ? nullptr : task.taps.im + branch * task.taps.row;
       if (first + i + 1 >= task.count) continue;
       window += step;
       branch += branch_step;

@@ -81,12 +81,12 @@ struct Oscillator {
     return static_cast<uint64_t>(anchor.y) + static_cast<uint64_t>(n - anchor.x) * step;
   }
 
-  // Of samples n, n + stride, .., those past `last` as `last`'s or whatever: nobody uses them.
-  __device__ __forceinline__ void Words(int64_t n, uint32_t stride, int64_t last,
+  // Of samples n <= last, n + stride, .., of which the first one's is known; those past `last` as
+  // `last`'s or whatever: nobody uses them.
+  __device__ __forceinline__ void Words(uint64_t first, int64_t n, uint32_t stride, int64_t last,
                                         uint64_t (&words)[kThreadOutputs]) const {
-    n = min(n, last);
     const int64_t newest = n + (kThreadOutputs - 1) * stride;
-    words[0] = Word(n);
+    words[0] = first;
     if (n / kAnchorSpacing == newest / kAnchorSpacing) {
 #pragma unroll
       for (uint32_t r = 1; r < kThreadOutputs; ++r) words[r] = words[r - 1] + stride * step;

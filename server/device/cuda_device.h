@@ -58,6 +58,7 @@ class CudaDevice final : public Device {
   int64_t memory_bytes_ = 0;
 
   std::atomic<int> busy_lanes_{0};
+  std::atomic<uint64_t> last_spin_{0};  // of the lane that spins for its next task
 
   absl::Mutex workspace_mutex_;
   void* workspace_ = nullptr;                                         // device memory

@@ -12,7 +12,8 @@ namespace {
 constexpr absl::Duration kMaxSpinAlone = absl::Milliseconds(1);
 // .. and that long while cores have other work to do.
 constexpr absl::Duration kMaxSpinAmongOthers = absl::Microseconds(30);
-// Spin that long for the task after the last one.
+// Spin that long for the task after the last one: one lane of the device does, that which was busy
+// last, for it is the next to get one. More would only take cores from those who bring the tasks.
 constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
 
 absl::Duration Between(const cuda::Event& begin, const cuda::Event& end) {
@@ -147,8 +148,11 @@ void CudaLane::WaitForTasks() {
 }
 
 void CudaLane::SpinForTask() const {
+  std::atomic<uint64_t>& last = device_->last_spin_;
+  const uint64_t own = last.fetch_add(1, std::memory_order_relaxed) + 1;
   const absl::Time give_up = absl::Now() + kMaxSpinForTask;
-  while (!busy_.load(std::memory_order_acquire) && absl::Now() < give_up) {
+  while (!busy_.load(std::memory_order_acquire) && last.load(std::memory_order_relaxed) == own &&
+         absl::Now() < give_up) {
   }
 }
 

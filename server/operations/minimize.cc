@@ -12,6 +12,7 @@ namespace {
 constexpr double kPieceSeconds = 2e-3;  // what search.h's operations per piece take
 constexpr int kGpuPieces = 2;           // one in work, one to follow it
 constexpr int64_t kPieceOutputBytes = int64_t{1} << 20;
+constexpr int64_t kPieceScratchBytes = int64_t{8} << 20;
 
 }  // namespace
 
@@ -19,6 +20,7 @@ SearchCapacity SearchCapacityOf(absl::Span<Device* const> devices) {
   SearchCapacity capacity;
   capacity.pieces_in_flight = 0;
   capacity.piece.output_bytes = kPieceOutputBytes;
+  capacity.piece.scratch_bytes = kPieceScratchBytes;
   capacity.piece.operations = minimize::kGpuOperationsPerPiece;
   for (const Device* device : devices) {
     if (device->kind() == "cuda") {
@@ -49,10 +51,9 @@ std::unique_ptr<Batch> MakeMinimizeBatch(std::vector<JobPtr> jobs) {
 }
 
 void MinimizeBatch::RunPiece(int piece) {
-  thread_local minimize::CpuWorkspace workspace;
   const MinimizeJob& owner = job(static_cast<size_t>(piece));
-  minimize::EvaluatePieceOnCpu(*owner.plan().problem, owner.piece(), &workspace,
-                               owner.reply.data());
+  minimize::EvaluatePieceOnCpu(*owner.plan().problem, owner.piece(),
+                               &minimize::CpuWorkspace::OfThisThread(), owner.reply.data());
 }
 
 }  // namespace baseband::server

@@ -28,7 +28,8 @@ class DownconvertFilters {
 
  private:
   static constexpr size_t kMaxFilters = 1024;
-  RecentCache<downconvert::FilterPtr> recent_{kMaxFilters};
+  static constexpr int64_t kMaxFilterBytes = 64 << 20;
+  RecentCache<downconvert::FilterPtr> recent_{kMaxFilters, kMaxFilterBytes};
 };
 
 // All but the samples.

@@ -84,7 +84,8 @@ absl::StatusOr<minimize::FunctionalPtr> ExpressionFromProto(const v1::MinimizeRe
     arrays.emplace_back(next, next + array.size);
     next += array.size;
   }
-  return minimize::MakeExpression(std::move(parsed), std::move(scalars), std::move(arrays));
+  return minimize::ExpressionFunctional::Create(std::move(parsed), std::move(scalars),
+                                                std::move(arrays));
 }
 
 absl::StatusOr<minimize::FunctionalPtr> SinusoidsFromProto(const v1::SinusoidsFunctional& message,
@@ -124,7 +125,7 @@ absl::StatusOr<minimize::FunctionalPtr> FunctionalFromProto(const v1::MinimizeRe
       return ExpressionFromProto(message, request);
     case v1::MinimizeRequest::kSchwefel:
       BASEBAND_RETURN_IF_ERROR(CheckPayload(request, 0));
-      return minimize::MakeSchwefel();
+      return minimize::MakeSchwefel(message.axes_size());
     case v1::MinimizeRequest::kSinusoids:
       return SinusoidsFromProto(message.sinusoids(), request);
     case v1::MinimizeRequest::FUNCTIONAL_NOT_SET:

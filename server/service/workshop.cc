@@ -13,6 +13,9 @@ Workshop::~Workshop() { Finish(); }
 
 absl::Status Workshop::Add(int64_t bytes, std::function<void()> work) {
   absl::MutexLock lock(&mutex_);
+  if (closed_) {
+    return absl::UnavailableError("the server is shutting down");
+  }
   const auto waiting = static_cast<int64_t>(waiting_.size());
   if (waiting >= max_waiting_ || bytes > max_bytes_ - waiting_bytes_) {
     return absl::ResourceExhaustedError(

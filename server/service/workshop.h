@@ -27,10 +27,10 @@ class Workshop {
   Workshop(int64_t max_waiting, int64_t max_bytes);
   ~Workshop();
 
-  // `work`, which holds `bytes` of memory, is called once, soon. ResourceExhausted, and it is not
-  // called, if too much waits.
+  // `work`, which holds `bytes` of memory, is called once, soon. Else it is not called:
+  // ResourceExhausted if too much waits, Unavailable after Finish.
   absl::Status Add(int64_t bytes, std::function<void()> work);
-  // Returns once all that was added is done. Nothing may be added from now on.
+  // Returns once all that was added is done.
   void Finish();
 
  private:

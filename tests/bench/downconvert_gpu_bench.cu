@@ -171,27 +171,31 @@ void Link() {
     }
     return rigs;
   };
-  const auto report = [](const char* name, double seconds, double link) {
+  double link = 0.0;
+  double one = 0.0;  // of one channel
+  const auto report = [&](const char* name, double seconds) {
     std::printf("%-64s %6.2f Gsamples/s", name, kSamples / seconds * 1e-9);
     if (link > 0.0) std::printf("  %.3f of the link's", link / seconds);
+    if (one > 0.0) std::printf(", %.3f of one channel's", one / seconds);
     std::printf("\n");
   };
   const FilterPtr filter = LowPass(64, 1, 8);
-  double link = 0.0;
   {
     const auto rigs = rigs_of(1, filter, OutputFormat::kFloat32);
-    link = OverLink(rigs, false, false);
-    report("int16 up, from page-locked memory", link, 0.0);
-    report("1 channel, 64 taps / 8, float32 back", OverLink(rigs, true, true), link);
+    const double up = OverLink(rigs, false, false);
+    report("int16 up, from page-locked memory", up);
+    link = up;
+    const double converted = OverLink(rigs, true, true);
+    report("1 channel, 64 taps / 8, float32 back", converted);
+    one = converted;
   }
   report("64 channels, 64 taps / 8, results stay on the device",
-         OverLink(rigs_of(64, filter, OutputFormat::kFloat32), true, false), link);
+         OverLink(rigs_of(64, filter, OutputFormat::kFloat32), true, false));
   {
     const auto rigs = rigs_of(64, LowPass(512, 1, 64), OutputFormat::kInt16);
-    report("64 channels, 512 taps / 64, results stay on the device", OverLink(rigs, true, false),
-           link);
-    report("  as many bytes up and back, nothing converted", OverLink(rigs, false, true), link);
-    report("64 channels, 512 taps / 64, int16 back", OverLink(rigs, true, true), link);
+    report("64 channels, 512 taps / 64, results stay on the device", OverLink(rigs, true, false));
+    report("  as many bytes up and back, nothing converted", OverLink(rigs, false, true));
+    report("64 channels, 512 taps / 64, int16 back", OverLink(rigs, true, true));
   }
 }
 

@@ -10,7 +10,9 @@
 // times, and beside an echo that answers only after the kernel's time (threads that wait longer
 // sleep deeper, on both sides). Throughput: many calls in flight with `blocks` code blocks,
 // `frames` frames or `samples` samples each, and the goodput of the service as a share of the
-// echo's. Every reply of the service is compared with the right one.
+// echo's. Replies of the service are compared with the right one: every one where latency is
+// measured, every 16th of a connection where throughput is, for client, echo and service share the
+// cores, and the echo's client compares nothing.
 #include <malloc.h>
 
 #include <algorithm>
@@ -44,6 +46,8 @@ struct Flags {
   int queues = 2;   // of the echo: as basebandd has on 16 cores
   int threads = 4;  // per queue
 };
+
+constexpr int64_t kCallsPerComparison = 16;
 
 double Percentile(std::vector<double>& values, double p) {
   std::sort(values.begin(), values.end());
@@ -141,6 +145,7 @@ double CallsPerSecond(const std::string& target, const Workload& workload, const
         call->reader->StartCall();
         call->reader->Finish(&call->reply, &call->status, call);
       };
+      int64_t answers = 0;
       int running = flags.in_flight;
       for (int i = 0; i < flags.in_flight; ++i) start();
       void* tag = nullptr;
@@ -148,7 +153,8 @@ double CallsPerSecond(const std::string& target, const Workload& workload, const
       while (running > 0 && queue.Next(&tag, &ok)) {
         const std::unique_ptr<Call> call(static_cast<Call*>(tag));
         if (!call->status.ok()) Fail(call->status.error_message());
-        if (!is_echo && !workload.is_right(call->reply)) Fail("a reply is wrong");
+        const bool compared = !is_echo && answers++ % kCallsPerComparison == 0;
+        if (compared && !workload.is_right(call->reply)) Fail("a reply is wrong");
         const absl::Time now = absl::Now();
         ended[static_cast<size_t>(c)] += now >= begin && now < end;
         if (now < end) {

@@ -3,6 +3,7 @@
 // answered. Compiled once for each RPC: FUZZED_REQUEST is its message, FUZZED_PAGE its RpcPage.
 #include <grpcpp/grpcpp.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "server/service/rpc.h"
+#include "tests/fuzz/downconvert_patience.h"
 
 namespace baseband::server {
 namespace {
@@ -31,14 +33,16 @@ void Check(bool holds) {
 void Run(JobPtr job, const RequestView& view) {
   constexpr int64_t kMaxBytes = 1 << 16;
   constexpr int64_t kMaxBlocks = 8;
-  if (job->payload_bytes > kMaxBytes || job->reply_bytes > kMaxBytes ||
+  const auto prefix_bytes = static_cast<int64_t>(job->prefix.size());
+  if (prefix_bytes > kMaxBytes || job->payload_bytes > kMaxBytes || job->reply_bytes > kMaxBytes ||
       job->footprint.blocks > kMaxBlocks) {
     return;
   }
   static const auto& pool = *new std::shared_ptr<HostPool>(*HostPool::CreatePageable(1 << 20));
-  job->input = *pool->Lease(job->payload_bytes);
+  job->input = *pool->Lease(prefix_bytes + job->payload_bytes);
   job->reply = *pool->Lease(job->reply_bytes);
-  view.GatherPayload(job->input.data());
+  std::copy(job->prefix.begin(), job->prefix.end(), job->input.data());
+  view.GatherPayload(job->input.data() + prefix_bytes);
   std::vector<JobPtr> jobs;
   jobs.push_back(std::move(job));
   const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
@@ -49,10 +53,18 @@ void Run(JobPtr job, const RequestView& view) {
   Check(reply.ok() || reply.status().code() == absl::StatusCode::kInvalidArgument);
 }
 
+// Only Downconvert has steps that take long.
+template <typename Request>
+Patience PatienceOf(const Request&) {
+  return Patience();
+}
+Patience PatienceOf(const v1::DownconvertRequest& request) { return PatienceFor(request.setup()); }
+
 void Try(const uint8_t* data, size_t size) {
+  constexpr int64_t kMostBlocks = 1024;  // Downconvert's channels are always so many
   static auto& caches = *new RequestCaches();
   RequestLimits limits;
-  limits.max_blocks_per_request = 1000;
+  limits.max_blocks_per_request = kMostBlocks;
 
   const absl::StatusOr<RequestView> view =
       RequestView::Read(InPieces(data, size), FUZZED_PAGE.payload_field);
@@ -67,7 +79,12 @@ void Try(const uint8_t* data, size_t size) {
   view->GatherPayload(reinterpret_cast<uint8_t*>(payload.data()));
   if (is_message) Check(payload == message.payload());
 
+  limits.patience = PatienceOf(message);
   absl::StatusOr<JobPtr> job = FUZZED_PAGE.from_proto(*view, limits, caches);
+  if (absl::IsAborted(job.status())) {
+    Check(!limits.patience);
+    return;
+  }
   if (!job.ok()) {
     Check(job.status().code() == absl::StatusCode::kInvalidArgument);
     Check(!job.status().message().empty());
@@ -75,7 +92,7 @@ void Try(const uint8_t* data, size_t size) {
   }
   Check(is_message);
   Check((*job)->payload_bytes == view->payload_bytes());
-  Check((*job)->footprint.blocks >= 1 && (*job)->footprint.blocks <= 1000);
+  Check((*job)->footprint.blocks >= 1 && (*job)->footprint.blocks <= kMostBlocks);
   Check((*job)->footprint.input_bytes >= (*job)->payload_bytes);
   Check((*job)->reply_bytes >= 0);
   Run(*std::move(job), *view);

@@ -14,7 +14,8 @@ cd "$top"
 seconds=$1; shift
 fuzzers=("$@")
 [ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer
-                             recover_carrier_request_fuzzer base_matrix_fuzzer config_file_fuzzer
+                             recover_carrier_request_fuzzer downconvert_request_fuzzer
+                             downconvert_stream_fuzzer base_matrix_fuzzer config_file_fuzzer
                              expression_fuzzer)
 folder=${BUILD_DIR:-build/fuzz}
 
@@ -25,14 +26,18 @@ deploy/build.sh fuzz "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COM
 mkdir -p "$folder/findings" "$folder/seeds"
 for seed in tests/fuzz/seeds/*.textproto; do
   name=$(basename "$seed" .textproto)
+  message=baseband.v1
   case $name in
-    encode_*) message=EncodeRequest fuzzer=encode_request_fuzzer ;;
-    decode_*) message=DecodeRequest fuzzer=decode_request_fuzzer ;;
-    recover_carrier_*) message=RecoverCarrierRequest fuzzer=recover_carrier_request_fuzzer ;;
+    encode_*) message+=.EncodeRequest fuzzer=encode_request_fuzzer ;;
+    decode_*) message+=.DecodeRequest fuzzer=decode_request_fuzzer ;;
+    recover_carrier_*) message+=.RecoverCarrierRequest fuzzer=recover_carrier_request_fuzzer ;;
+    downconvert_stream_*)
+      message=baseband.fuzz.DownconvertMessages fuzzer=downconvert_stream_fuzzer ;;
+    downconvert_*) message+=.DownconvertRequest fuzzer=downconvert_request_fuzzer ;;
   esac
   mkdir -p "$folder/seeds/$fuzzer"
-  protoc --proto_path=proto --encode="baseband.v1.$message" baseband/v1/baseband.proto \
-    <"$seed" >"$folder/seeds/$fuzzer/$name"
+  protoc --proto_path=proto --proto_path=tests/fuzz --encode="$message" downconvert_stream.proto \
+    baseband/v1/baseband.proto <"$seed" >"$folder/seeds/$fuzzer/$name"
 done
 
 mkdir -p "$folder/seeds/expression_fuzzer"

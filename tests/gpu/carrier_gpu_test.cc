@@ -165,8 +165,9 @@ double PhaseOff(const Result& a, const Result& b) {
 }
 
 // The devices add up in another order, and their sines differ by 2e-7: far below the noise of any
-// estimate. 0.02 standard deviations is the bound of both devices' headers.
-constexpr double kStddevs = 0.02;
+// estimate. But a step that is just below kLastStep on one of them and just above on the other ends
+// the rounds of one a round earlier: the bound of recover_gpu.h.
+constexpr double kStddevs = 0.05;
 
 void ExpectNear(const Recovered& gpu, const Recovered& cpu, const Parameters& parameters,
                 int num_symbols) {

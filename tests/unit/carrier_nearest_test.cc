@@ -247,6 +247,20 @@ TEST(NearestTest, FoldedPointsAreThoseOfTheFirstQuadrantWithTheirRadii) {
 }
 
 // So small that a block of threads may hold it in shared memory.
+TEST(NearestTest, AnOctantHasHalfOfThePointsThatMirrorAboutTheDiagonal) {
+  const auto octant_points = [](const Constellation& constellation) {
+    return NearestGrid(constellation).view().octant_points;
+  };
+  EXPECT_EQ(octant_points(**Constellation::FromName("QPSK")), 1);
+  EXPECT_EQ(octant_points(**Constellation::FromName("16APSK 3/4")), 3);  // 4 + 12
+  EXPECT_EQ(octant_points(**Constellation::FromName("64QAM")), 10);
+  EXPECT_EQ(octant_points(**Constellation::FromName("64APSK 128/180")), 8);
+  // Mirrors about both axes, but is wider than high.
+  const ConstellationPtr wide =
+      *Constellation::FromPoints({{2.0F, 1.0F}, {-2.0F, 1.0F}, {2.0F, -1.0F}, {-2.0F, -1.0F}});
+  EXPECT_EQ(octant_points(*wide), 0);
+}
+
 TEST(NearestTest, NamedGridsTakeLessThan64Kilobytes) {
   for (const std::string& name : ConstellationNames()) {
     EXPECT_LT(NearestGrid(**Constellation::FromName(name)).bytes(), 64 * 1024) << name;

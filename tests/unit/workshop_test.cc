@@ -24,6 +24,7 @@ TEST(WorkshopTest, WorkIsDoneInOrderAndBeforeFinishReturns) {
   }
   workshop.Finish();
   EXPECT_THAT(done, ElementsAre(0, 1, 2));
+  EXPECT_THAT(workshop.Add(1, [] {}), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("down")));
 }
 
 TEST(WorkshopTest, WhatWaitsIsBoundedInPiecesAndBytes) {
