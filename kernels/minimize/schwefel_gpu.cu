@@ -29,7 +29,8 @@ struct Schwefel {
 };
 
 template <typename T, int kDimensions>
-__global__ void __launch_bounds__(kSearchThreads) SchwefelKernel(SearchTask task) {
+__global__ void __launch_bounds__(kSearchThreads)
+    SchwefelKernel(const __grid_constant__ SearchTask task) {
   SearchBlock(task, Schwefel<T, kDimensions>());
 }
 

@@ -292,7 +292,8 @@ __global__ void __launch_bounds__(kExpandThreads) ExpandKernel(SinusoidsTask tas
 }
 
 template <typename Functor>
-__global__ void __launch_bounds__(kSearchThreads) Kernel(SearchTask task, Functor functor) {
+__global__ void __launch_bounds__(kSearchThreads)
+    Kernel(const __grid_constant__ SearchTask task, const __grid_constant__ Functor functor) {
   SearchBlock(task, functor);
 }
 
