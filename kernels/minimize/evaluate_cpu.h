@@ -2,12 +2,12 @@
 // time for a whole block, with the widest vectors that the processor has.
 //
 // Accuracy, and so the difference from the GPU's values. Both devices do the operations of the tree
-// in its order; + - * / sqrt and fused multiply-adds are correctly rounded, and everything exact is
-// exact (processors without fused multiply-adds, from before AVX2, round twice there). Functions
-// are within kMaxFunctionUlps of the true value here, and within what the CUDA C++ Programming
-// Guide states there, which is no more. So the two differ as if each function's value had been off
-// by 2 kMaxFunctionUlps: where no function is ill-conditioned, which nothing here can know, by at
-// most kRelativeBound of the largest intermediate result for each of the first hundred nodes.
+// in its order; + - * / sqrt, fused multiply-adds, and all that is exact are the same on both, bit
+// for bit (processors without fused multiply-adds, from before AVX2, round twice there). Other
+// functions are within kMaxFunctionUlps of the true value here, and there, as the CUDA C++
+// Programming Guide says. So the two differ as if each function's value had been off by twice that.
+// What becomes of it depends on the formula: in Schwefel's it is less than kRelativeBound of the
+// largest intermediate, where a function has a pole or a condition a jump it may be anything.
 #ifndef BASEBAND_KERNELS_MINIMIZE_EVALUATE_CPU_H_
 #define BASEBAND_KERNELS_MINIMIZE_EVALUATE_CPU_H_
 
@@ -35,8 +35,8 @@ template <typename T>
 class Evaluator {
  public:
   // `scalars` and `arrays` in the order of Names; the arrays' memory must outlive the evaluator and
-  // stay as it is. What does not depend on the variables is computed here, but for that inside
-  // sums.
+  // stay as it is. What does not depend on the variables is computed here, unless it stands in a
+  // sum that does: this may take as long as evaluating a point.
   // InvalidArgument: a number of scalars or arrays, or an array's size, that is not the
   // expression's.
   static absl::StatusOr<Evaluator> Create(std::shared_ptr<const Expression> expression,
@@ -48,6 +48,8 @@ class Evaluator {
 
   // values[i] for variables[v][i], v < num_variables(), i < count, count >= 0. `values` may be one
   // of the variables. A point's value does not depend on the points beside it. Allocates nothing.
+  // Takes about cost() * count operations, and at least 16 points' worth: who wants to stop in
+  // between passes fewer points at a time.
   void Evaluate(const T* const* variables, int count, T* values);
 
   // Memory of the registers.

@@ -17,16 +17,17 @@ absl::StatusOr<Grid> Grid::Create(absl::Span<const Axis> axes) {
     const Axis& axis = axes[k];
     if (axis.count < 1 || axis.count > kMaxPoints) {
       return absl::InvalidArgumentError(
-          absl::StrCat("axis ", k, ": count ", axis.count, " is not in [1, 2^40]"));
+          absl::StrCat("axes[", k, "].count ", axis.count, " is not in [1, 2^40]"));
     }
     if (!std::isfinite(axis.begin) || !std::isfinite(axis.step) ||
         !std::isfinite(axis.At(axis.count - 1))) {
       return absl::InvalidArgumentError(
-          absl::StrCat("axis ", k, ": begin ", axis.begin, ", step ", axis.step,
+          absl::StrCat("axes[", k, "].begin ", axis.begin, ", step ", axis.step,
                        " or the last coordinate is not a finite number"));
     }
     if (axis.count > 1 && axis.step == 0.0) {
-      return absl::InvalidArgumentError(absl::StrCat("axis ", k, ": step is 0"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("axes[", k, "].step is 0 for ", axis.count, " points"));
     }
     if (grid.num_points_ > kMaxPoints / axis.count) {
       return absl::InvalidArgumentError("the grid has more than 2^40 points");

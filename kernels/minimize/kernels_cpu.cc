@@ -44,21 +44,24 @@ void Block(const BlockOperands<T>& operands) {
   }
 }
 
+// Whole vectors.
+template <typename T>
+size_t RoundedUp(size_t count) {
+  const size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  return (count + lanes - 1) / lanes * lanes;
+}
+
 // Point by point, by the C library.
 template <typename T, T (*kFunction)(T)>
 void Unary(const BlockOperands<T>& operands) {
-  const size_t count = (operands.count + hn::Lanes(hn::ScalableTag<T>()) - 1) /
-                       hn::Lanes(hn::ScalableTag<T>()) * hn::Lanes(hn::ScalableTag<T>());
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < RoundedUp<T>(operands.count); ++i) {
     operands.out[i] = kFunction(operands.in[0][i * operands.step[0]]);
   }
 }
 
 template <typename T, T (*kFunction)(T, T)>
 void Binary(const BlockOperands<T>& operands) {
-  const size_t count = (operands.count + hn::Lanes(hn::ScalableTag<T>()) - 1) /
-                       hn::Lanes(hn::ScalableTag<T>()) * hn::Lanes(hn::ScalableTag<T>());
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < RoundedUp<T>(operands.count); ++i) {
     operands.out[i] =
         kFunction(operands.in[0][i * operands.step[0]], operands.in[1][i * operands.step[1]]);
   }

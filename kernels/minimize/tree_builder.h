@@ -59,6 +59,12 @@ class TreeBuilder {
     std::vector<int> block;
   };
 
+  // The innermost of a set of open sums, -1 for the empty set.
+  static int Innermost(uint32_t sums) {
+    int depth = -1;
+    while (sums >> (depth + 1) != 0) ++depth;
+    return depth;
+  }
   Raw& At(int id) { return raw_[static_cast<size_t>(id)]; }
   const Raw& At(int id) const { return raw_[static_cast<size_t>(id)]; }
   // The block that a node of these dependencies belongs to.

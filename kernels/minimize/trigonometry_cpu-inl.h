@@ -1,4 +1,4 @@
-// sin, cos and tan of vectors, to 2 units in the last place (tan: 4).
+// sin, cos and tan of vectors: to 3 units in the last place, tan to 4.
 //
 // x is reduced to r in [-pi/2, pi/2] by multiples of pi, or odd ones of pi/2 for the cosine, which
 // are subtracted in three parts (Cody and Waite 1980): k times the first is exact in a fused

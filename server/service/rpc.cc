@@ -17,7 +17,7 @@ absl::Status CheckRange(absl::string_view field, int64_t value, int64_t low, int
 }
 
 absl::Span<const RpcPage* const> AllRpcPages() {
-  static constexpr std::array<const RpcPage*, kNumOperations> kPages = {
+  static constexpr std::array<const RpcPage*, 4> kPages = {
       &kEncodeRpc, &kDecodeRpc, &kRecoverCarrierRpc, &kDownconvertRpc};
   return kPages;
 }

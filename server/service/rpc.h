@@ -66,7 +66,7 @@ extern const RpcPage kEncodeRpc;
 extern const RpcPage kDecodeRpc;
 extern const RpcPage kRecoverCarrierRpc;
 extern const RpcPage kDownconvertRpc;
-// In the order of OperationKind.
+// Those of the unary operations; Minimize is a SearchCall.
 absl::Span<const RpcPage* const> AllRpcPages();
 
 // Shared by the pages of the operations.

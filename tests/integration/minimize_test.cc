@@ -269,6 +269,10 @@ TEST_F(MinimizeTest, ASearchTooManyIsToldSo) {
   EXPECT_THAT(outcome.status.error_message(), HasSubstr("4 searches are open already"));
   for (const auto& context : contexts) context->TryCancel();
   for (const auto& reader : readers) (void)reader->Finish();
+  // Their last pieces are still on their way.
+  for (int k = 0; k < 100 && !Run(Formula("x", 0, 1, 10)).status.ok(); ++k) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 TEST_F(MinimizeTest, FormulasAreRefusedWithColumnAndWhatWasExpected) {
@@ -286,7 +290,10 @@ TEST_F(MinimizeTest, NumbersOutOfRangeAreRefusedByName) {
   EXPECT_THAT(Refusal(Formula("x", 0, 0, 2)), HasSubstr("axes[0].step"));
   EXPECT_THAT(Refusal(Formula("x", std::numeric_limits<double>::quiet_NaN(), 1, 2)),
               HasSubstr("axes[0].begin"));
-  EXPECT_THAT(Refusal(Formula("x", 0, 1, ~uint64_t{0})), HasSubstr("points"));
+  EXPECT_THAT(Refusal(Formula("x", 0, 1, ~uint64_t{0})), HasSubstr("axes[0].count"));
+  request = Formula("x", 0, 1, uint64_t{1} << 30);
+  AddAxis(0, 1, uint64_t{1} << 30, &request);
+  EXPECT_THAT(Refusal(request), HasSubstr("more than 2^40 points"));
   request = Formula("x", 0, 1, 10);
   request.set_payload("12345678");
   EXPECT_THAT(Refusal(request), HasSubstr("payload has 8 bytes"));

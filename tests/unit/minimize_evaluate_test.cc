@@ -161,7 +161,7 @@ TYPED_TEST(MinimizeEvaluateTest, FunctionsAreWithinTheirBound) {
       }
       EXPECT_LE(worst, kMaxFunctionUlps) << function.name << "(" << worst_argument << ")";
       this->RecordProperty(absl::StrCat(function.name, is_float ? "_float" : "_double"),
-                     absl::StrCat(worst));
+                           absl::StrCat(worst));
     }
   });
 }

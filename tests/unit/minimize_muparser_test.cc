@@ -20,7 +20,7 @@
 #include "kernels/minimize/evaluate_cpu.h"
 #include "kernels/minimize/expression.h"
 #include "kernels/minimize/functions.h"
-#include "tests/support/minimize_oracle.h"
+#include "tests/support/minimize_texts.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
@@ -30,69 +30,12 @@ using ::baseband::testing::IsOk;
 
 constexpr int kExpressions = 10000;
 constexpr int kPoints = 9;
-constexpr int kWalks = 6;
-constexpr double kSafety = 8.0;
-constexpr double kLoose = 1e-7;
 
 const Names& TestNames() {
   static const auto* const kNames = new Names{{"x", "y"}, {"s", "t"}, {}};
   return *kNames;
 }
 constexpr double kScalars[] = {0.75, -2.5};
-
-class RandomText {
- public:
-  explicit RandomText(uint64_t seed) : random_(seed) {}
-
-  std::string Number(int depth) {
-    if (depth <= 0 || Below(8) == 0) return Leaf();
-    switch (Below(10)) {
-      case 0:
-        return absl::StrCat("(", Number(depth - 1), ")");
-      case 1:
-        return absl::StrCat("-", Primary(depth - 1));
-      case 2:
-        return absl::StrCat(Primary(depth - 1), "^", Of({"2", "3", "-1", "0.5", "4", "-2", "1.5"}));
-      case 3:
-        return absl::StrCat("select(", Condition(depth - 1), ", ", Number(depth - 1), ", ",
-                            Number(depth - 1), ")");
-      case 4:
-      case 5:
-        return absl::StrCat(Of({"sin",   "cos",  "tan",   "asin",  "acos",  "atan",  "sinh", "cosh",
-                                "tanh",  "exp",  "log",   "log2",  "log10", "sqrt",  "cbrt", "abs",
-                                "floor", "ceil", "round", "trunc", "sign",  "sinpi", "cospi"}),
-                            "(", Number(depth - 1), ")");
-      case 6:
-        return absl::StrCat(Of({"atan2", "fmod", "hypot", "pow", "min", "max"}), "(",
-                            Number(depth - 1), ", ", Number(depth - 1), ")");
-      default:
-        return absl::StrCat(Number(depth - 1), Of({"+", "-", "*", "/", " + ", "*"}),
-                            Primary(depth - 1));
-    }
-  }
-
- private:
-  int Below(int bound) { return std::uniform_int_distribution<int>(0, bound - 1)(random_); }
-  std::string Of(const std::vector<std::string>& choices) {
-    return choices[static_cast<size_t>(Below(static_cast<int>(choices.size())))];
-  }
-  std::string Leaf() {
-    if (Below(4) == 0) return absl::StrCat(Below(1000), ".", Below(100));
-    return Of({"x", "x", "x", "y", "y", "s", "t", "pi", "2", "1e-1", "3"});
-  }
-  std::string Primary(int depth) {
-    return Below(2) == 0 ? Leaf() : absl::StrCat("(", Number(depth), ")");
-  }
-  std::string Condition(int depth) {
-    if (depth > 1 && Below(4) == 0) {
-      return absl::StrCat(Condition(depth - 1), Of({" && ", " || "}), Condition(depth - 1));
-    }
-    return absl::StrCat(Number(depth - 1), Of({" < ", " <= ", " > ", " >= ", " == ", " != "}),
-                        Number(depth - 1));
-  }
-
-  std::mt19937_64 random_;
-};
 
 template <Op op>
 double Unary(double a) {
@@ -163,24 +106,6 @@ class MuParser {
   double y_ = 0.0;
 };
 
-// How far values that are computed otherwise may be from `exact`; infinite if it cannot be told.
-double Allowed(const Expression& expression, const std::vector<double>& point, double exact,
-               std::mt19937_64* random) {
-  double deviation = 0.0;
-  for (int walk = 0; walk < kWalks; ++walk) {
-    std::uniform_real_distribution<double> error(-kMaxFunctionUlps, kMaxFunctionUlps);
-    const auto disturb = [&](double value) {
-      return value * (1.0 + error(*random) * std::numeric_limits<double>::epsilon());
-    };
-    const Oracle<double> oracle(expression, point, {kScalars[0], kScalars[1]}, {}, disturb);
-    const double apart = std::fabs(oracle.value() - exact);
-    const bool tells = apart <= kLoose * std::fabs(exact) + 1e-12;
-    if (!tells || std::isinf(oracle.greatest())) return INFINITY;
-    deviation = std::max(deviation, apart);
-  }
-  return kSafety * deviation + 1e-300;
-}
-
 TEST(MinimizeMuParserTest, TenThousandRandomExpressionsAgree) {
   RandomText texts(20250117);
   std::mt19937_64 random(42);
@@ -204,7 +129,9 @@ TEST(MinimizeMuParserTest, TenThousandRandomExpressionsAgree) {
       parser.SetText(text);
       for (size_t k = 0; k < kPoints; ++k) {
         const double theirs = parser.ValueAt(points[0][k], points[1][k]);
-        const double allowed = Allowed(**expression, {points[0][k], points[1][k]}, theirs, &random);
+        const double allowed =
+            AllowedError<double>(**expression, {points[0][k], points[1][k]},
+                                 {kScalars[0], kScalars[1]}, {}, theirs, &random);
         ++total;
         if (std::isinf(allowed)) continue;
         ++told;
