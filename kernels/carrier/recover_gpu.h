@@ -54,8 +54,10 @@ absl::Status PrepareRecover();
 // Enqueues the recovery of `batch` on `stream` of the current device and returns without waiting.
 // FailedPrecondition before PrepareRecover; InvalidArgument, with nothing enqueued, when a size
 // above is broken; Internal when CUDA refuses. Frames are independent of each other. Deterministic.
-// Results agree with RecoverOnCpu's: the same lock, frequency and phase within 0.05 of their
-// predicted standard deviations (tests/gpu).
+// Results agree with RecoverOnCpu's: frequency and phase within 0.1 of their predicted standard
+// deviations (tests/gpu). Where rounding alone decides whether a step was the last (IsLastRound),
+// one device may go a round further: in a few of a thousand frames the two are then up to one
+// deviation apart, both as near to the truth.
 // Allocates device memory only for a model that this device sees for the first time.
 // One thread at a time a device.
 absl::Status LaunchRecover(const RecoverBatch& batch, cudaStream_t stream);

@@ -408,8 +408,8 @@ BASEBAND_HOST_DEVICE inline double TakeStep(const FitSums<double>& sums,
 }
 
 // Whether a round from one estimate to another is the last: its step is below kLastStep standard
-// deviations, of which it leaves less than 0.03, for Newton's steps converge quadratically, and
-// gain and noise were right. Or it is below kSmallStep and the noise is one table off at most.
+// deviations, of which it leaves 0.03 or less as a rule, for Newton's steps converge quadratically,
+// and gain and noise were right. Or it is below kSmallStep and the noise is one table off at most.
 inline constexpr double kLastStep = 1.0;
 inline constexpr double kSmallStep = 0.25;
 // To this part of it: 0.4 dB, a fifth of the way from table to table. Chosen by trial, not derived:

@@ -167,7 +167,7 @@ double PhaseOff(const Result& a, const Result& b) {
 // The devices add up in another order, and their sines differ by 2e-7: far below the noise of any
 // estimate. But a step that is just below kLastStep on one of them and just above on the other ends
 // the rounds of one a round earlier: the bound of recover_gpu.h.
-constexpr double kStddevs = 0.05;
+constexpr double kStddevs = 0.1;
 
 void ExpectNear(const Recovered& gpu, const Recovered& cpu, const Parameters& parameters,
                 int num_symbols) {

@@ -194,8 +194,9 @@ TEST_F(CarrierTest, ManyClientsWithMixedFramesAllGetWhatOneAloneGets) {
       std::string first;
       for (int repeat = 0; repeat < 4; ++repeat) {
         v1::RecoverCarrierResponse response;
-        const bool ok = Call(*stub, request.message, &response).ok();
-        const std::string complaint = ok ? CheckCarriers(request, response) : "refused";
+        const grpc::Status status = Call(*stub, request.message, &response);
+        const std::string complaint =
+            status.ok() ? CheckCarriers(request, response) : status.error_message();
         response.clear_timing();
         if (repeat == 0) first = response.SerializeAsString();
         if (!complaint.empty() || response.SerializeAsString() != first) ++wrong;

@@ -124,6 +124,7 @@ std::string CheckCarriers(const CarrierRequest& request,
 grpc::Status Call(v1::Baseband::Stub& stub, const v1::RecoverCarrierRequest& request,
                   v1::RecoverCarrierResponse* response, absl::Duration timeout) {
   grpc::ClientContext context;
+  context.set_wait_for_ready(true);  // many clients that connect at once
   context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   return stub.RecoverCarrier(&context, request, response);
 }

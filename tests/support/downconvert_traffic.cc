@@ -113,6 +113,7 @@ Converted ConvertAsStream(v1::Baseband::Stub& stub, const v1::DownconvertRequest
                           const std::string& signal, const std::vector<int64_t>& sizes) {
   Converted converted;
   grpc::ClientContext context;
+  context.set_wait_for_ready(true);  // many clients that connect at once
   context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(120)));
   const auto stream = stub.DownconvertStream(&context);
   uint64_t next = 0;
@@ -139,6 +140,7 @@ Converted ConvertAsStream(v1::Baseband::Stub& stub, const v1::DownconvertRequest
 grpc::Status Call(v1::Baseband::Stub& stub, const v1::DownconvertRequest& request,
                   v1::DownconvertResponse* response, absl::Duration timeout) {
   grpc::ClientContext context;
+  context.set_wait_for_ready(true);  // many clients that connect at once
   context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   return stub.Downconvert(&context, request, response);
 }

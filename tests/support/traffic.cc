@@ -166,6 +166,7 @@ std::unique_ptr<v1::Baseband::Stub> Connect(const std::string& target) {
 grpc::Status Call(v1::Baseband::Stub& stub, const v1::EncodeRequest& request,
                   v1::EncodeResponse* response, absl::Duration timeout) {
   grpc::ClientContext context;
+  context.set_wait_for_ready(true);  // many clients that connect at once
   context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   return stub.Encode(&context, request, response);
 }
@@ -173,6 +174,7 @@ grpc::Status Call(v1::Baseband::Stub& stub, const v1::EncodeRequest& request,
 grpc::Status Call(v1::Baseband::Stub& stub, const v1::DecodeRequest& request,
                   v1::DecodeResponse* response, absl::Duration timeout) {
   grpc::ClientContext context;
+  context.set_wait_for_ready(true);  // many clients that connect at once
   context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
   return stub.Decode(&context, request, response);
 }
