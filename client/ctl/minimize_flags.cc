@@ -173,10 +173,10 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
   const char* grid = "Grid";
   command
       ->add_option("--axis", flags->axes,
-                   "the points BEGIN, BEGIN + STEP, .. END of a variable; 1 to 4 axes; numbers take"
-                   " k, M, G")
+                   "NAME=BEGIN:STEP:END, the points of a variable, both ends included, or"
+                   " NAME=BEGIN:STEP*COUNT; 1 to 4 axes; numbers take k, M, G")
       ->required()
-      ->type_name("NAME=BEGIN:STEP:END or NAME=BEGIN:STEP*COUNT")
+      ->type_name("AXIS")
       ->group(grid);
   command->add_option("--first-point", flags->first_point, "number of the first point (0)")
       ->type_name("N")
@@ -211,8 +211,10 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
       ->type_name("NAME")
       ->group(search);
   command
-      ->add_option("--profile", flags->profile, "the best value along an axis, for --plot, --csv")
-      ->type_name("NAME[:BINS]")
+      ->add_option("--profile", flags->profile,
+                   "the best value in each of N (1024) parts of an axis, for"
+                   " --plot and --csv; AXIS is NAME or NAME:N")
+      ->type_name("AXIS")
       ->group(search);
 }
 

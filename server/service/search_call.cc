@@ -1,5 +1,7 @@
 #include "server/service/search_call.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -96,16 +98,19 @@ absl::Status SearchCall::CheckTime(const minimize::Problem& problem) const {
   if (needed <= std::min(left, most)) {
     return absl::OkStatus();
   }
-  const std::string estimate = absl::StrCat(
-      "the grid of ", problem.count(), " points of ", problem.cost_per_point(),
-      " operations takes about ", absl::FormatDuration(absl::Trunc(needed, absl::Milliseconds(1))));
+  const auto text = [](absl::Duration time) {
+    return absl::FormatDuration(absl::Trunc(time, absl::Milliseconds(1)));
+  };
+  const std::string estimate =
+      absl::StrCat("the grid of ", problem.count(), " points of ", problem.cost_per_point(),
+                   " operations takes about ", text(needed));
   if (left < most) {
     return absl::DeadlineExceededError(
-        absl::StrCat(estimate, "; the deadline leaves ", absl::FormatDuration(left)));
+        absl::StrCat(estimate, "; the deadline leaves ", text(left)));
   }
   return absl::ResourceExhaustedError(
-      absl::StrCat(estimate, "; this server takes no search of more than ",
-                   absl::FormatDuration(most), ": divide it by first_point and num_points"));
+      absl::StrCat(estimate, "; this server takes no search of more than ", text(most),
+                   ": divide it by first_point and num_points"));
 }
 
 absl::Status SearchCall::Begin() {
