@@ -1,6 +1,8 @@
 // Batches on the lanes of a GPU against the same batches on the CPU.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <string>
 #include <utility>
@@ -12,10 +14,15 @@
 #include "kernels/carrier/recover_gpu.h"
 #include "kernels/downconvert/downconvert_gpu.h"
 #include "kernels/ldpc/decode_gpu.h"
+#include "kernels/minimize/expression_functional.h"
+#include "kernels/minimize/minimize_gpu.h"
+#include "kernels/minimize/schwefel.h"
+#include "kernels/minimize/sinusoids.h"
 #include "server/device/cuda_device.h"
 #include "server/operations/decode.h"
 #include "server/operations/downconvert.h"
 #include "server/operations/encode.h"
+#include "server/operations/minimize.h"
 #include "server/operations/recover_carrier.h"
 #include "server/operations/self_test.h"
 #include "tests/support/carrier_frames.h"
@@ -45,6 +52,7 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
       absl::Status status = ldpc::PrepareDecodeKernels();
       status.Update(carrier::PrepareRecover());
       status.Update(downconvert::PrepareDownconvert());
+      status.Update(minimize::PrepareMinimize());
       return status;
     };
     auto device = CudaDevice::Create(options);
@@ -333,6 +341,67 @@ TEST_F(LaneGpuTest, MixedDownconvertJobsGiveWhatTheCpuGives) {
           << "job " << j << ", channel " << c;
     }
   }
+}
+
+// Pieces of three searches, several of each, in one batch.
+TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
+  using namespace minimize;  // NOLINT
+  Names names;
+  names.variables = {"x", "y"};
+  names.arrays = {{"a", 3}};
+  Observation observation;
+  for (int n = 0; n < 500; ++n) observation.signal.emplace_back(std::sin(0.3 * n), 0.0);
+  const FunctionalPtr functionals[] = {
+      MakeSchwefel(2),
+      *ExpressionFunctional::Create(
+          *Expression::Parse("sum(j, 0, 2, (x - a[j])^2) + cos(y) + sqrt(x)", names), {},
+          {{1.0, 2.0, 4.5}}),
+      *MakeSinusoids(observation)};
+  Device* const devices[] = {device_.get()};
+  std::vector<SearchPlanPtr> plans;
+  for (const FunctionalPtr& functional : functionals) {
+    Settings settings;
+    settings.functional = functional;
+    const Axis axes[] = {{-2.0, 0.01, 1000}, {0.0, 0.1, 60}};
+    const Axis frequencies[] = {{0.0, 1e-5, 40000}};
+    settings.grid = functional == functionals[2] ? *Grid::Create(frequencies) : *Grid::Create(axes);
+    auto plan = std::make_shared<SearchPlan>();
+    plan->problem = *Problem::Create(settings);
+    EXPECT_THAT(MakePrograms(*plan->problem, devices), IsOk());
+    EXPECT_TRUE(HasPrograms(*plan->problem, devices));
+    plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
+    WriteSearchImage(*plan->problem, plan->image.data());
+    plans.push_back(std::move(plan));
+  }
+  const auto make = [&] {
+    std::vector<JobPtr> jobs;
+    for (const SearchPlanPtr& plan : plans) {
+      for (int64_t first = 0; first + 9000 <= plan->problem->count(); first += 9000) {
+        Piece piece;
+        piece.first = first;
+        piece.count = 9000;
+        jobs.push_back(WithPayload(std::make_unique<MinimizeJob>(plan, piece), ""));
+      }
+    }
+    return jobs;
+  };
+  const std::vector<JobPtr> expected = OnCpu(make());
+  const std::vector<JobPtr> got = OnGpu(make());
+
+  int64_t nans = 0;
+  for (size_t j = 0; j < got.size(); ++j) {
+    const auto& piece = static_cast<const MinimizeJob&>(*got[j]);
+    const int64_t blocks = NumBlocks(*piece.plan().problem, piece.piece());
+    const auto* const gpu = reinterpret_cast<const BlockResult*>(got[j]->reply.data());
+    const auto* const cpu = reinterpret_cast<const BlockResult*>(expected[j]->reply.data());
+    for (int64_t b = 0; b < blocks; ++b) {
+      EXPECT_EQ(gpu[b].num_nan, cpu[b].num_nan) << "job " << j << ", block " << b;
+      EXPECT_EQ(gpu[b].index >= 0, cpu[b].index >= 0) << "job " << j << ", block " << b;
+      EXPECT_NEAR(gpu[b].value, cpu[b].value, 1e-8) << "job " << j << ", block " << b;
+      nans += gpu[b].num_nan;
+    }
+  }
+  EXPECT_GT(nans, 0);  // sqrt(x) for x < 0
 }
 
 }  // namespace
