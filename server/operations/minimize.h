@@ -52,7 +52,7 @@ void WriteSearchImage(const minimize::Problem& problem, uint8_t* image);
 // On a GPU, beside the output of a piece.
 int64_t SearchScratchBytes(const minimize::Problem& problem, const minimize::Piece& piece);
 
-// Whether every GPU has the code of the problem already.
+// Whether every healthy GPU has the code of the problem already.
 bool HasPrograms(const minimize::Problem& problem, absl::Span<Device* const> devices);
 // Compiles and loads it where it is not; may take seconds.
 absl::Status MakePrograms(const minimize::Problem& problem, absl::Span<Device* const> devices);

@@ -10,6 +10,7 @@ namespace baseband::server {
 namespace {
 
 bool IsGpu(const Device* device) { return device->kind() == "cuda"; }
+bool IsHealthyGpu(const Device* device) { return IsGpu(device) && device->healthy(); }
 
 }  // namespace
 
@@ -27,19 +28,19 @@ int64_t SearchScratchBytes(const minimize::Problem& problem, const minimize::Pie
 
 bool HasPrograms(const minimize::Problem& problem, absl::Span<Device* const> devices) {
   return std::all_of(devices.begin(), devices.end(), [&](Device* device) {
-    return !IsGpu(device) || device
-                                 ->OnDevice([&]() -> absl::Status {
-                                   return minimize::FindProgram(problem) != nullptr
-                                              ? absl::OkStatus()
-                                              : absl::NotFoundError("");
-                                 })
-                                 .ok();
+    return !IsHealthyGpu(device) || device
+                                        ->OnDevice([&]() -> absl::Status {
+                                          return minimize::FindProgram(problem) != nullptr
+                                                     ? absl::OkStatus()
+                                                     : absl::NotFoundError("");
+                                        })
+                                        .ok();
   });
 }
 
 absl::Status MakePrograms(const minimize::Problem& problem, absl::Span<Device* const> devices) {
   for (Device* const device : devices) {
-    if (!IsGpu(device) || !device->healthy()) continue;
+    if (!IsHealthyGpu(device)) continue;
     BASEBAND_RETURN_IF_ERROR(
         device->OnDevice([&] { return minimize::PrepareProgram(problem).status(); }));
   }

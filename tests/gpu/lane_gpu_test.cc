@@ -357,6 +357,7 @@ TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
           *Expression::Parse("sum(j, 0, 2, (x - a[j])^2) + cos(y) + sqrt(x)", names), {},
           {{1.0, 2.0, 4.5}}),
       *MakeSinusoids(observation)};
+  device_->set_healthy(true);
   Device* const devices[] = {device_.get()};
   std::vector<SearchPlanPtr> plans;
   for (const FunctionalPtr& functional : functionals) {
