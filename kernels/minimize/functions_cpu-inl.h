@@ -109,14 +109,18 @@ struct CosPiOp {
   }
 };
 
-// Where the result is finite and x no NaN; smaller x than any normal result has are Highway's, too.
-struct ExpOp {
-  template <class D, class V, typename T = hn::TFromD<D>>
-  static HWY_INLINE V Apply(D d, V a) {
-    const auto holds = hn::Le(a, hn::Set(d, T{sizeof(T) == 4 ? 88 : 705}));
-    return WherePossible(d, a, hn::Exp(d, a), holds, static_cast<T (*)(T)>(std::exp));
+// Highway's function of the arguments that `holds` names, else the C library's. The others are
+// hidden from it: it may convert what it gets to integers.
+#define BASEBAND_WHERE(NAME, FUNCTION, LIBRARY, HOLDS)             \
+  struct NAME {                                                    \
+    template <class D, class V, typename T = hn::TFromD<D>>        \
+    static HWY_INLINE V Apply(D d, V a) {                          \
+      const auto holds = HOLDS;                                    \
+      const V inside = hn::IfThenElse(holds, a, hn::Set(d, T{1})); \
+      return WherePossible(d, a, hn::FUNCTION(d, inside), holds,   \
+                           static_cast<T (*)(T)>(std::LIBRARY));   \
+    }                                                              \
   }
-};
 
 // Positive normal numbers.
 template <class D, class V, typename T = hn::TFromD<D>>
@@ -125,23 +129,32 @@ HWY_INLINE auto HasLogarithm(D d, V a) {
                  hn::Le(a, hn::Set(d, std::numeric_limits<T>::max())));
 }
 
-BASEBAND_UNARY(LogOp, WherePossible(d, a, hn::Log(d, a), HasLogarithm(d, a),
-                                    static_cast<T (*)(T)>(std::log)));
-BASEBAND_UNARY(Log2Op, WherePossible(d, a, hn::Log2(d, a), HasLogarithm(d, a),
-                                     static_cast<T (*)(T)>(std::log2)));
-BASEBAND_UNARY(Log10Op, WherePossible(d, a, hn::Log10(d, a), HasLogarithm(d, a),
-                                      static_cast<T (*)(T)>(std::log10)));
-BASEBAND_UNARY(AsinOp, WherePossible(d, a, hn::Asin(d, a), hn::Le(hn::Abs(a), hn::Set(d, T{1})),
-                                     static_cast<T (*)(T)>(std::asin)));
-BASEBAND_UNARY(AcosOp, WherePossible(d, a, hn::Acos(d, a), hn::Le(hn::Abs(a), hn::Set(d, T{1})),
-                                     static_cast<T (*)(T)>(std::acos)));
-BASEBAND_UNARY(AtanOp, WherePossible(d, a, hn::Atan(d, a), hn::Le(hn::Abs(a), hn::Set(d, T{1e15F})),
-                                     static_cast<T (*)(T)>(std::atan)));
-BASEBAND_UNARY(SinhOp, WherePossible(d, a, hn::Sinh(d, a), hn::Le(hn::Abs(a), hn::Set(d, T{80})),
-                                     static_cast<T (*)(T)>(std::sinh)));
-BASEBAND_UNARY(TanhOp, WherePossible(d, a, hn::Tanh(d, a), hn::Le(hn::Abs(a), hn::Set(d, T{40})),
-                                     static_cast<T (*)(T)>(std::tanh)));
+template <class D, class V, typename T = hn::TFromD<D>>
+HWY_INLINE auto IsWithin(D d, V a, T greatest) {
+  return hn::Le(hn::Abs(a), hn::Set(d, greatest));
+}
 
+BASEBAND_WHERE(LogOp, Log, log, HasLogarithm(d, a));
+BASEBAND_WHERE(Log2Op, Log2, log2, HasLogarithm(d, a));
+BASEBAND_WHERE(Log10Op, Log10, log10, HasLogarithm(d, a));
+BASEBAND_WHERE(AsinOp, Asin, asin, IsWithin(d, a, T{1}));
+BASEBAND_WHERE(AcosOp, Acos, acos, IsWithin(d, a, T{1}));
+BASEBAND_WHERE(AtanOp, Atan, atan, IsWithin(d, a, T{1e15F}));
+BASEBAND_WHERE(SinhOp, Sinh, sinh, IsWithin(d, a, T{80}));
+BASEBAND_WHERE(TanhOp, Tanh, tanh, IsWithin(d, a, T{40}));
+
+// Where the result is finite and a no NaN. What is too small for any result but 0 is quick, too.
+struct ExpOp {
+  template <class D, class V, typename T = hn::TFromD<D>>
+  static HWY_INLINE V Apply(D d, V a) {
+    const auto holds = hn::Le(a, hn::Set(d, T{sizeof(T) == 4 ? 88 : 705}));
+    const V least = hn::Set(d, T{sizeof(T) == 4 ? -110 : -1010});
+    const V inside = hn::Max(hn::IfThenElse(holds, a, hn::Set(d, T{1})), least);
+    return WherePossible(d, a, hn::Exp(d, inside), holds, static_cast<T (*)(T)>(std::exp));
+  }
+};
+
+#undef BASEBAND_WHERE
 #undef BASEBAND_UNARY
 #undef BASEBAND_BINARY
 #undef BASEBAND_TERNARY

@@ -56,21 +56,22 @@ struct Parser::BinaryOperator {
   bool swaps = false;  // a > b is b < a
 };
 
+const Parser::BinaryOperator Parser::kOperators[] = {
+    {"||", 1, Op::kOr, true},
+    {"&&", 2, Op::kAnd, true},
+    {"==", 3, Op::kEqual},
+    {"!=", 3, Op::kNotEqual},
+    {"<", 4, Op::kLess},
+    {"<=", 4, Op::kLessEqual},
+    {">", 4, Op::kLess, false, true},
+    {">=", 4, Op::kLessEqual, false, true},
+    {"+", 5, Op::kAdd},
+    {"-", 5, Op::kSubtract},
+    {"*", 6, Op::kMultiply},
+    {"/", 6, Op::kDivide},
+};
+
 const Parser::BinaryOperator* Parser::FindOperator(const Token& token) {
-  static constexpr BinaryOperator kOperators[] = {
-      {"||", 1, Op::kOr, true},
-      {"&&", 2, Op::kAnd, true},
-      {"==", 3, Op::kEqual},
-      {"!=", 3, Op::kNotEqual},
-      {"<", 4, Op::kLess},
-      {"<=", 4, Op::kLessEqual},
-      {">", 4, Op::kLess, false, true},
-      {">=", 4, Op::kLessEqual, false, true},
-      {"+", 5, Op::kAdd},
-      {"-", 5, Op::kSubtract},
-      {"*", 6, Op::kMultiply},
-      {"/", 6, Op::kDivide},
-  };
   if (token.kind != TokenKind::kSymbol) return nullptr;
   const auto* const found =
       std::find_if(std::begin(kOperators), std::end(kOperators),

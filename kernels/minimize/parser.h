@@ -44,6 +44,7 @@ class Parser {
     int64_t end = 0;
   };
   struct BinaryOperator;
+  static const BinaryOperator kOperators[];
   static const BinaryOperator* FindOperator(const Token& token);
 
   using ValueOr = absl::StatusOr<Value>;
