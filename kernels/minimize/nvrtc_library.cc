@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
@@ -39,6 +40,24 @@ absl::Status Find(void* library, const char* name, Function* function) {
              : absl::UnavailableError(absl::StrCat("NVRTC has no function ", name));
 }
 
+// NVRTC opens libnvrtc-builtins by its bare name when it first compiles. Where the toolkit is not
+// on the loader's path, which is what the last of kLibraryNames is for, it would not find it;
+// loaded from the folder of NVRTC before, it does. If it is not there either, NVRTC will say so.
+void LoadBuiltins(void* library) {
+  void* const symbol = dlsym(library, "nvrtcVersion");
+  Dl_info info;
+  if (symbol == nullptr || dladdr(symbol, &info) == 0) return;
+  int major = 0;
+  int minor = 0;
+  if (reinterpret_cast<int (*)(int*, int*)>(symbol)(&major, &minor) != 0) return;
+  const std::string path = info.dli_fname;
+  const size_t folder = path.rfind('/');
+  if (folder == std::string::npos) return;
+  const std::string builtins =
+      absl::StrCat(path.substr(0, folder), "/libnvrtc-builtins.so.", major, ".", minor);
+  (void)dlopen(builtins.c_str(), RTLD_NOW | RTLD_LOCAL);
+}
+
 absl::StatusOr<NvrtcFunctions> Load() {
   void* library = nullptr;
   std::string tried;
@@ -50,6 +69,7 @@ absl::StatusOr<NvrtcFunctions> Load() {
   if (library == nullptr) {
     return absl::UnavailableError(absl::StrCat("NVRTC could not be loaded: ", tried));
   }
+  LoadBuiltins(library);
   NvrtcFunctions found;
   BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcCreateProgram", &found.create));
   BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcDestroyProgram", &found.destroy));
