@@ -12,7 +12,7 @@
 
 namespace baseband::minimize {
 
-enum class FunctionalKind { kExpression, kSchwefel, kSinusoids, kChirp, kDelayDoppler };
+enum class FunctionalKind { kExpression, kSchwefel, kSinusoids, kManySinusoids };
 
 // How a functional of signals is evaluated. The others have one way and ignore it.
 enum class Method {

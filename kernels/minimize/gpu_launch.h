@@ -26,6 +26,12 @@ absl::Status LaunchSinusoids(const PieceLaunch& launch, const SearchTask& task, 
                              cudaStream_t stream);
 absl::Status PrepareSinusoids();
 
+int64_t ManySinusoidsImageBytes(const Problem& problem);
+void WriteManySinusoidsImage(const Problem& problem, uint8_t* image);
+absl::Status LaunchManySinusoids(const PieceLaunch& launch, const SearchTask& task,
+                                 int64_t num_blocks, cudaStream_t stream);
+absl::Status PrepareManySinusoids();
+
 // Expressions: code by NVRTC, shared by all devices of one architecture.
 absl::StatusOr<GpuProgramPtr> CompiledExpression(const Problem& problem, bool* compiled);
 GpuProgramPtr FindExpression(const Problem& problem);

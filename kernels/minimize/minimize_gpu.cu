@@ -71,7 +71,8 @@ GpuProgramPtr FindProgram(const Problem& problem) {
 
 absl::Status PrepareMinimize() {
   BASEBAND_RETURN_IF_ERROR(PrepareSchwefel());
-  return PrepareSinusoids();
+  BASEBAND_RETURN_IF_ERROR(PrepareSinusoids());
+  return PrepareManySinusoids();
 }
 
 int64_t ImageBytes(const Problem& problem) {
@@ -80,6 +81,8 @@ int64_t ImageBytes(const Problem& problem) {
       return ExpressionImageBytes(problem);
     case FunctionalKind::kSinusoids:
       return SinusoidsImageBytes(problem);
+    case FunctionalKind::kManySinusoids:
+      return ManySinusoidsImageBytes(problem);
     default:
       return 0;
   }
@@ -91,6 +94,8 @@ void WriteImage(const Problem& problem, uint8_t* image) {
       return WriteExpressionImage(problem, image);
     case FunctionalKind::kSinusoids:
       return WriteSinusoidsImage(problem, image);
+    case FunctionalKind::kManySinusoids:
+      return WriteManySinusoidsImage(problem, image);
     default:
       return;
   }
@@ -124,6 +129,8 @@ absl::Status LaunchPiece(const PieceLaunch& launch, cudaStream_t stream) {
       return LaunchSchwefel(problem, task, num_blocks, stream);
     case FunctionalKind::kSinusoids:
       return LaunchSinusoids(launch, task, num_blocks, stream);
+    case FunctionalKind::kManySinusoids:
+      return LaunchManySinusoids(launch, task, num_blocks, stream);
     default:
       return absl::UnimplementedError("this functional has no code for a GPU");
   }

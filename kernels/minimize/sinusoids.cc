@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/minimize/least_squares.h"
 #include "kernels/minimize/sinusoids_data.h"
 #include "kernels/minimize/sinusoids_math.h"
 
@@ -16,7 +17,6 @@ namespace baseband::minimize {
 namespace {
 
 using Complex = std::complex<double>;
-using Column = std::vector<Complex>;
 
 absl::Status CheckColumn(const char* name, size_t index, const Column& column, size_t size) {
   if (column.size() != size) {
@@ -32,72 +32,9 @@ absl::Status CheckColumn(const char* name, size_t index, const Column& column, s
   return absl::OkStatus();
 }
 
-// a' b
-Complex Dot(const Column& a, const Column& b) {
-  double re = 0.0;
-  double im = 0.0;
-  for (size_t n = 0; n < a.size(); ++n) {
-    re += a[n].real() * b[n].real() + a[n].imag() * b[n].imag();
-    im += a[n].real() * b[n].imag() - a[n].imag() * b[n].real();
-  }
-  return {re, im};
-}
-
-double Energy(const Column& a) { return Dot(a, a).real(); }
-
-// Takes from `x` what is along `unit`, and returns how much that was.
-Complex Project(const Column& unit, Column* x) {
-  const Complex along = Dot(unit, *x);
-  for (size_t n = 0; n < x->size(); ++n) (*x)[n] -= along * unit[n];
-  return along;
-}
-
-// An orthonormal basis of columns, and what each column was made of.
-class Basis {
- public:
-  // Leaves out a column that depends on the others; returns its index in the basis, or -1.
-  int Add(Column column) {
-    const double before = Energy(column);
-    // Twice is enough (Kahan; Parlett 1980).
-    for (int pass = 0; pass < 2; ++pass) {
-      for (const Column& unit : units_) Project(unit, &column);
-    }
-    const double energy = Energy(column);
-    if (!(energy > RankTolerance<double>::kValue * before)) return -1;
-    const double scale = 1.0 / std::sqrt(energy);
-    for (Complex& x : column) x *= scale;
-    units_.push_back(std::move(column));
-    return static_cast<int>(units_.size()) - 1;
-  }
-  // Already orthonormal.
-  void AddUnit(Column unit) { units_.push_back(std::move(unit)); }
-  void Remove(Column* x) const {
-    for (int pass = 0; pass < 2; ++pass) {
-      for (const Column& unit : units_) Project(unit, x);
-    }
-  }
-  const std::vector<Column>& units() const { return units_; }
-
- private:
-  std::vector<Column> units_;
-};
-
-// exp(j 2 pi turns t)
-Column Wave(size_t num_samples, double turns) {
-  Column wave(num_samples);
-  for (size_t n = 0; n < num_samples; ++n) {
-    const double t = static_cast<double>(n) - 0.5 * static_cast<double>(num_samples - 1);
-    const double phase = turns * t;
-    const double error = std::fma(turns, t, -phase);
-    const double rest = kTwoPi * ((phase - std::nearbyint(phase)) + error);
-    wave[n] = {std::cos(rest), std::sin(rest)};
-  }
-  return wave;
-}
-
 }  // namespace
 
-absl::StatusOr<FunctionalPtr> MakeSinusoids(Observation observation) {
+absl::Status CheckObservation(const Observation& observation) {
   const auto size = static_cast<int64_t>(observation.signal.size());
   if (size < kMinSamples || size > kMaxSamples) {
     return absl::InvalidArgumentError(absl::StrCat("number of samples ", size, " is not in [",
@@ -116,6 +53,11 @@ absl::StatusOr<FunctionalPtr> MakeSinusoids(Observation observation) {
     BASEBAND_RETURN_IF_ERROR(
         CheckColumn("column", i, observation.columns[i], observation.signal.size()));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<FunctionalPtr> MakeSinusoids(Observation observation) {
+  BASEBAND_RETURN_IF_ERROR(CheckObservation(observation));
   return FunctionalPtr(std::make_shared<const SinusoidsFunctional>(observation));
 }
 
@@ -223,90 +165,12 @@ double SinusoidsFunctional::Scale(int /*axis*/) const {
   return 1.0 / (static_cast<double>(shape_.num_samples) * shape_.sampling_interval_s);
 }
 
-namespace {
-
-Column FromRows(const SinusoidsShape& shape, absl::Span<const double> rows, int column) {
-  const auto size = static_cast<size_t>(shape.num_samples);
-  const size_t stride = shape.is_complex ? 2 * size : size;
-  Column out(size);
-  for (size_t n = 0; n < size; ++n) {
-    const size_t at = static_cast<size_t>(column) * stride + n;
-    out[n] = {rows[at], shape.is_complex ? rows[at + size] : 0.0};
-  }
-  return out;
-}
-
-// The added columns of one sinusoid.
-std::vector<Column> AddedColumns(const SinusoidsShape& shape, double frequency) {
-  const double turns = frequency * shape.sampling_interval_s;
-  const auto size = static_cast<size_t>(shape.num_samples);
-  Column wave = Wave(size, turns);
-  if (shape.is_complex) return {std::move(wave)};
-  Column sine(size);
-  for (size_t n = 0; n < size; ++n) {
-    sine[n] = wave[n].imag();
-    wave[n] = wave[n].real();
-  }
-  return {std::move(wave), std::move(sine)};
-}
-
-}  // namespace
-
 double SinusoidsFunctional::At(const Coordinates& x) const {
-  Column signal = FromRows(shape_, rows_, 0);
-  Basis basis;
-  for (int k = 1; k <= shape_.num_columns; ++k) basis.AddUnit(FromRows(shape_, rows_, k));
-  for (Column& column : AddedColumns(shape_, x[0])) basis.Add(std::move(column));
-  basis.Remove(&signal);
-  return Energy(signal);
+  return LeastSquaresAt(shape_, rows_, absl::MakeSpan(x.data(), 1));
 }
 
-// The Fisher information of the frequency when the amplitudes are unknown as well is
-// |P d|^2 / variance for real noise, twice that for complex noise of that variance (both parts),
-// d = derivative of the model by the frequency, P projecting out all columns. Without fixed columns
-// and far from 0 Hz that is the textbook's 24 variance / (A^2 N (N^2 - 1) (2 pi Ts)^2).
 NoiseBound SinusoidsFunctional::Deviation(const Coordinates& x) const {
-  NoiseBound bound;
-  const std::vector<Column> added = AddedColumns(shape_, x[0]);
-  const auto parameters = static_cast<double>(
-      (shape_.is_complex ? 2 : 1) * (shape_.num_columns + static_cast<int>(added.size())) + 1);
-  const double observations = static_cast<double>(shape_.num_samples) * (shape_.is_complex ? 2 : 1);
-  if (!(observations > parameters)) return bound;
-  Column rest = FromRows(shape_, rows_, 0);
-  Basis basis;
-  for (int k = 1; k <= shape_.num_columns; ++k) basis.AddUnit(FromRows(shape_, rows_, k));
-  // Amplitudes: of each added column, what is left of it and of the signal without the others.
-  Column derivative(rest.size());
-  for (size_t i = 0; i < added.size(); ++i) {
-    Basis others = basis;
-    for (size_t j = 0; j < added.size(); ++j) {
-      if (j != i) others.Add(added[j]);
-    }
-    Column column = added[i];
-    others.Remove(&column);
-    const double energy = Energy(column);
-    if (!(energy > RankTolerance<double>::kValue * Energy(added[i]))) continue;
-    const Complex amplitude = Dot(column, rest) / energy;
-    for (size_t n = 0; n < rest.size(); ++n) {
-      const double t = static_cast<double>(n) - 0.5 * static_cast<double>(rest.size() - 1);
-      const double rate = kTwoPi * shape_.sampling_interval_s * t;
-      // d cos = -sin, d sin = cos, d exp(j ..) = j exp(j ..)
-      const Complex turned = added.size() == 1 ? Complex(0.0, 1.0) * added[0][n]
-                             : i == 0          ? -added[1][n]
-                                               : added[0][n];
-      derivative[n] += amplitude * rate * turned;
-    }
-  }
-  for (const Column& column : added) basis.Add(column);
-  basis.Remove(&rest);
-  basis.Remove(&derivative);
-  // Of one real observation, times two for the sum over both parts.
-  bound.noise_variance = Energy(rest) / (observations - parameters);
-  const double information = Energy(derivative) / bound.noise_variance;
-  bound.known = true;
-  bound.deviation[0] = bound.noise_variance > 0.0 ? 1.0 / std::sqrt(information) : 0.0;
-  if (shape_.is_complex) bound.noise_variance *= 2.0;
-  return bound;
+  return DeviationAt(shape_, rows_, absl::MakeSpan(x.data(), 1));
 }
 
 }  // namespace baseband::minimize

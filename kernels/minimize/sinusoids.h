@@ -31,9 +31,17 @@ struct Observation {
   std::vector<std::vector<std::complex<double>>> columns;  // 0 .. kMaxFixedColumns, each of N
 };
 
-// One axis a sinusoid: its frequency in Hz. InvalidArgument names what is out of range: sizes, or a
-// sample that is not finite.
+// One sinusoid; the axis is its frequency in Hz. InvalidArgument names what is out of range: sizes,
+// or a sample that is not finite.
 absl::StatusOr<FunctionalPtr> MakeSinusoids(Observation observation);
+
+// 2 .. kMaxSinusoids of them, one an axis, for searches on `grid` alone: each axis' correlations
+// are made here, and a point of the grid needs but those of its coordinates. In float64 whatever
+// the precision; there is no literal method. InvalidArgument as above, and where the axes' points,
+// the samples and the columns are too many to prepare: kMaxTableBytes, kMaxTableOperations.
+absl::StatusOr<FunctionalPtr> MakeManySinusoids(Observation observation, const Grid& grid);
+inline constexpr int64_t kMaxTableBytes = int64_t{8} << 20;       // 16 a point of an axis and row
+inline constexpr int64_t kMaxTableOperations = int64_t{1} << 32;  // samples times those
 
 }  // namespace baseband::minimize
 

@@ -40,6 +40,9 @@ struct Cells {
 };
 Cells CellsOf(const SinusoidsShape& shape, const Axis& axis);
 
+// As MakeSinusoids.
+absl::Status CheckObservation(const Observation& observation);
+
 class SinusoidsFunctional final : public Functional {
  public:
   explicit SinusoidsFunctional(const Observation& observation);

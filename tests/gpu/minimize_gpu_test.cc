@@ -304,6 +304,35 @@ TEST_F(MinimizeGpuTest, SinusoidsGiveTheCpusValues) {
   }
 }
 
+TEST_F(MinimizeGpuTest, SeveralSinusoidsGiveTheCpusValues) {
+  std::mt19937 random(6);
+  std::normal_distribution<double> normal;
+  for (const bool is_complex : {false, true}) {
+    Observation observation;
+    observation.sampling_interval_s = 1e-3;
+    observation.is_complex = is_complex;
+    observation.columns.resize(3);
+    for (int n = 0; n < 200; ++n) {
+      for (auto& column : observation.columns) {
+        column.emplace_back(normal(random), is_complex ? normal(random) : 0.0);
+      }
+      observation.signal.emplace_back(normal(random), is_complex ? normal(random) : 0.0);
+    }
+    for (const size_t count : {2, 3}) {
+      std::vector<Axis> axes = {{13.0, 1.7, 200}, {20.0, 2.3, 30}, {25.5, 3.1, 50}};
+      axes.resize(count);
+      Settings settings;
+      settings.grid = MakeGrid(axes);
+      settings.functional = *MakeManySinusoids(observation, settings.grid);
+      for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
+        settings.precision = precision;
+        // Pairs of frequencies as near as 0.02 of a lobe: their columns nearly depend.
+        ExpectNear(settings, precision == Precision::kFloat64 ? 1e-8 : 1e-4, "several sinusoids");
+      }
+    }
+  }
+}
+
 TEST_F(MinimizeGpuTest, ThePapersInterfererIsFoundByEveryMethod) {
   Settings settings;
   settings.functional = *MakeSinusoids(PaperObservation());

@@ -15,6 +15,7 @@
 namespace baseband::minimize {
 namespace {
 
+using ::baseband::testing::IsOk;
 using ::baseband::testing::kPaperFrequency;
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
@@ -282,6 +283,70 @@ TEST(MinimizeSeparableTest, CoarseToFineFindsTheFullGridsMinimumInNoise) {
   std::printf("rms error %.1f Hz, Cramer-Rao %.1f Hz\n", rms, deviation);
   EXPECT_LT(rms, 1.2 * deviation);
   EXPECT_GT(rms, 0.9 * deviation);
+}
+
+// Two and three sinusoids: every point of small grids against the normal equations.
+TEST(MinimizeSeparableTest, SeveralSinusoidsAgreeWithNormalEquations) {
+  for (const bool is_complex : {false, true}) {
+    for (const size_t columns : {0, 2, 3}) {
+      for (const size_t size : {40, 65}) {
+        const Observation observation = RandomObservation(size, columns, is_complex, 7);
+        for (const size_t count : {2, 3}) {
+          std::vector<Axis> axes = {{13.0, 31.7, 9}, {20.0, 29.3, 10}, {25.5, 37.1, 7}};
+          axes.resize(count);
+          const Grid grid = MakeGrid(axes);
+          const auto functional = MakeManySinusoids(observation, grid);
+          ASSERT_THAT(functional, IsOk());
+          const auto values = Values<double>(**functional, grid, Method::kFast);
+          for (int64_t i = 0; i < grid.num_points(); i += 11) {
+            const Coordinates x = grid.CoordinatesOf(i);
+            const auto expected = static_cast<double>(
+                ReferenceSinusoids(observation, absl::MakeSpan(x.data(), count)));
+            EXPECT_NEAR(values[static_cast<size_t>(i)], expected, Tolerance(observation) * 10.0);
+            EXPECT_NEAR((*functional)->At(x), expected, Tolerance(observation) * 10.0);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(MinimizeSeparableTest, TwoInterferersCloserThanALobeAreToldApart) {
+  std::mt19937 random(14);
+  std::normal_distribution<double> normal;
+  Observation observation = PaperObservation();
+  const double first = 467321.36;
+  const double second = first + 0.8 * kLobe;
+  for (size_t n = 0; n < observation.signal.size(); ++n) {
+    const double t = static_cast<double>(n) * 2e-7;
+    observation.signal[n] = std::cos(6.283185307179586 * first * t + 1.0) +
+                            0.7 * std::sin(6.283185307179586 * second * t) + 0.05 * normal(random) +
+                            observation.columns[1][n];
+  }
+  Settings settings;
+  settings.grid = MakeGrid({{460000.0, 100.0, 150}, {460000.0, 100.0, 150}});
+  settings.functional = *MakeManySinusoids(observation, settings.grid);
+  settings.refinement = Refinement::kNewton;
+  const Answer answer = SearchOnCpu(MakeProblem(settings));
+  const double low = std::min(answer.point[0], answer.point[1]);
+  const double high = std::max(answer.point[0], answer.point[1]);
+  ASSERT_TRUE(answer.bound.known);
+  EXPECT_NEAR(answer.bound.noise_variance, 0.0025, 0.0005);
+  EXPECT_GT(answer.bound.deviation[0], 0.0);
+  EXPECT_NEAR(low, first, 5.0 * std::max(answer.bound.deviation[0], answer.bound.deviation[1]));
+  EXPECT_NEAR(high, second, 5.0 * std::max(answer.bound.deviation[0], answer.bound.deviation[1]));
+}
+
+TEST(MinimizeSeparableTest, SeveralSinusoidsAreForTheirOwnGrid) {
+  const Grid grid = MakeGrid({{0.0, 1.0, 10}, {0.0, 1.0, 10}});
+  Settings settings;
+  settings.functional = *MakeManySinusoids(RandomObservation(20, 1, false, 1), grid);
+  settings.grid = MakeGrid({{0.0, 1.0, 10}, {0.0, 1.0, 11}});
+  EXPECT_THAT(Problem::Create(settings),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("another grid")));
+  EXPECT_THAT(MakeManySinusoids(RandomObservation(20, 1, false, 1),
+                                MakeGrid({{0.0, 1.0, 1 << 20}, {0.0, 1.0, 10}})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1048586 points together")));
 }
 
 TEST(MinimizeSeparableTest, BrokenObservationsAreRefusedByName) {
