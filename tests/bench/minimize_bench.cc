@@ -1,0 +1,133 @@
+// The paper's table and Schwefel's function on one core of the CPU device. Results are checked
+// before they are timed; rates are points a second of thread time, the best of a few runs.
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "kernels/minimize/expression_functional.h"
+#include "kernels/minimize/minimize_cpu.h"
+#include "kernels/minimize/schwefel.h"
+#include "kernels/minimize/search.h"
+#include "kernels/minimize/sinusoids.h"
+#include "tests/support/minimize_search.h"
+
+namespace baseband::minimize {
+namespace {
+
+using ::baseband::testing::kPaperFrequency;
+using ::baseband::testing::PaperObservation;
+
+[[noreturn]] void Fail(const std::string& why) {
+  std::fprintf(stderr, "minimize_bench: %s\n", why.c_str());
+  std::exit(1);
+}
+
+template <typename T>
+T Must(absl::StatusOr<T> value) {
+  if (!value.ok()) Fail(value.status().ToString());
+  return *std::move(value);
+}
+
+double ThreadSeconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+struct Timing {
+  double seconds = 1e30;
+  Progress best;
+};
+
+Timing Time(const Settings& settings, int runs) {
+  const ProblemPtr problem = Must(Problem::Create(settings));
+  CpuWorkspace workspace;
+  Timing timing;
+  for (int run = 0; run < runs; ++run) {
+    Search search = Must(Search::Create(problem, PieceLimits()));
+    std::vector<uint64_t> output;
+    const double began = ThreadSeconds();
+    while (auto piece = search.Next()) {
+      output.resize(static_cast<size_t>(OutputBytes(*problem, *piece)) / 8);
+      auto* const bytes = reinterpret_cast<uint8_t*>(output.data());
+      EvaluatePieceOnCpu(*problem, *piece, &workspace, bytes);
+      search.Add(*piece, bytes);
+    }
+    timing.seconds = std::min(timing.seconds, ThreadSeconds() - began);
+    timing.best = search.progress();
+  }
+  return timing;
+}
+
+const char* NameOf(Precision precision) {
+  return precision == Precision::kFloat32 ? "float32" : "float64";
+}
+
+void PaperTable() {
+  std::printf("paper: method, precision, points, seconds, points_per_s, argmin_error_hz, least\n");
+  Settings settings;
+  settings.functional = Must(MakeSinusoids(PaperObservation()));
+  const struct {
+    const char* name;
+    Method method;
+    int64_t points;
+  } kVariants[] = {{"literal", Method::kLiteral, 13000},
+                   {"hoisted", Method::kHoisted, 520000},
+                   {"fast", Method::kFast, 520000},
+                   {"fast", Method::kFast, 14444445}};
+  for (const auto& variant : kVariants) {
+    for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+      settings.method = variant.method;
+      settings.precision = precision;
+      const double begin =
+          std::max(0.0, kPaperFrequency - 0.17 * static_cast<double>(variant.points / 2));
+      const std::vector<Axis> axes = {{begin, 0.17, variant.points}};
+      settings.grid = Must(Grid::Create(axes));
+      const Timing timing = Time(settings, 2);
+      const double error = settings.grid.axis(0).At(timing.best.index) - kPaperFrequency;
+      if (precision == Precision::kFloat64 && std::abs(error) > 0.0851) Fail("wrong argmin");
+      std::printf("%s, %s, %lld, %.4f, %.3e, %+.3f, %.2e\n", variant.name, NameOf(precision),
+                  static_cast<long long>(variant.points), timing.seconds,
+                  static_cast<double>(variant.points) / timing.seconds, error, timing.best.value);
+    }
+  }
+}
+
+void Schwefel() {
+  std::printf("schwefel 1-D: what, precision, points_per_s\n");
+  Names names;
+  names.variables = {"x"};
+  const auto expression =
+      Must(Expression::Parse("418.9828872724339 - x * sin(sqrt(abs(x)))", names));
+  const int64_t points = 20000001;
+  const std::vector<Axis> axes = {{-500.0, 5e-5, points}};
+  Settings settings;
+  settings.grid = Must(Grid::Create(axes));
+  for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+    settings.precision = precision;
+    int64_t index = -1;
+    for (const bool by_hand : {true, false}) {
+      settings.functional =
+          by_hand ? MakeSchwefel(1) : Must(ExpressionFunctional::Create(expression, {}, {}));
+      const Timing timing = Time(settings, 3);
+      if (!by_hand && timing.best.index != index) Fail("expression and built-in differ");
+      index = timing.best.index;
+      std::printf("%s, %s, %.3e\n", by_hand ? "by hand" : "expression", NameOf(precision),
+                  static_cast<double>(points) / timing.seconds);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace baseband::minimize
+
+int main() {
+  baseband::minimize::Schwefel();
+  baseband::minimize::PaperTable();
+  return 0;
+}
