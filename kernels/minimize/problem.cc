@@ -10,15 +10,19 @@
 namespace baseband::minimize {
 namespace {
 
-// A device runs some hundreds of blocks at a time: small grids get small blocks, so that all of it
-// has work, and large ones large blocks, so that results stay few.
+// A device runs some thousand blocks at a time: small grids and dear functionals get small blocks,
+// so that all of it has work, and large grids large blocks, so that results stay few.
 constexpr int64_t kMinBlockPoints = 128;
 constexpr int64_t kMaxBlockPoints = int64_t{1} << 17;
 constexpr int64_t kBlocksAimedAt = int64_t{1} << 14;
+constexpr double kMaxBlockCost = 3e7;  // a thousandth of a piece on a GPU
 
-int64_t BlockPoints(int64_t count) {
+int64_t BlockPoints(int64_t count, double cost_per_point) {
   int64_t points = kMinBlockPoints;
-  while (points < kMaxBlockPoints && points * kBlocksAimedAt < count) points *= 2;
+  while (points < kMaxBlockPoints && points * kBlocksAimedAt < count &&
+         static_cast<double>(2 * points) * cost_per_point <= kMaxBlockCost) {
+    points *= 2;
+  }
   return points;
 }
 
@@ -58,7 +62,7 @@ absl::StatusOr<std::shared_ptr<const Problem>> Problem::Create(Settings settings
   std::shared_ptr<Problem> problem(new Problem(std::move(settings)));
   const Settings& checked = problem->settings_;
   problem->cost_per_point_ = checked.functional->Cost(checked.grid, checked.method);
-  problem->block_points_ = BlockPoints(checked.count);
+  problem->block_points_ = BlockPoints(checked.count, problem->cost_per_point_);
   return std::shared_ptr<const Problem>(std::move(problem));
 }
 

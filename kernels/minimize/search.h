@@ -19,8 +19,8 @@
 namespace baseband::minimize {
 
 // How much a piece may be. Operations are Problem::cost_per_point's: what a device does in 2 ms.
-inline constexpr double kCpuOperationsPerPiece = 8e6;  // of one core
-inline constexpr double kGpuOperationsPerPiece = 8e9;  // of an H200
+inline constexpr double kCpuOperationsPerPiece = 8e6;   // of one core
+inline constexpr double kGpuOperationsPerPiece = 3e10;  // of an H200
 struct PieceLimits {
   double operations = kCpuOperationsPerPiece;  // at most, unless one point is more
   // At most, but there must be room for the profile and 64 blocks.

@@ -323,6 +323,13 @@ struct Launcher {
   }
   absl::Status InHoisted(int rows) const {
     constexpr int kTogether = sizeof(T) == 4 ? 4 : 2;
+    // A thread that has fewer points would evaluate some in vain.
+    if (only_load || search.block_points < kTogether * kSearchThreads) {
+      if (only_load) BASEBAND_RETURN_IF_ERROR(Launch(Hoisted<T, 1, kTogether>{task}));
+      if (only_load) BASEBAND_RETURN_IF_ERROR(Launch(Hoisted<T, 3, kTogether>{task}));
+      if (rows == 1) return Launch(Hoisted<T, 1, 1>{task});
+      if (rows == 3) return Launch(Hoisted<T, 3, 1>{task});
+    }
     if (rows == 1) return Launch(Hoisted<T, 1, kTogether>{task});
     if (rows == 3) return Launch(Hoisted<T, 3, kTogether>{task});
     if (rows == 6) return Launch(Hoisted<T, 6, 1>{task});
