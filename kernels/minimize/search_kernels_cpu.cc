@@ -12,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "kernels/minimize/search_kernels_cpu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/minimize/cells_cpu-inl.h"
 #include "kernels/minimize/correlate_cpu-inl.h"
 #include "kernels/minimize/trigonometry_cpu-inl.h"
 
