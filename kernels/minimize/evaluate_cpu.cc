@@ -170,9 +170,9 @@ template <typename T>
 Evaluator<T>::~Evaluator() = default;
 
 template <typename T>
-absl::StatusOr<Evaluator<T>> Evaluator<T>::Create(std::shared_ptr<const Expression> expression,
-                                                  absl::Span<const double> scalars,
-                                                  absl::Span<const absl::Span<const T>> arrays) {
+absl::StatusOr<Evaluator<T>> Evaluator<T>::Create(
+    const std::shared_ptr<const Expression>& expression, absl::Span<const double> scalars,
+    absl::Span<const absl::Span<const T>> arrays) {
   const std::vector<int64_t>& sizes = expression->array_sizes();
   BASEBAND_RETURN_IF_ERROR(
       CheckCount("scalars", scalars.size(), static_cast<size_t>(expression->num_scalars())));
@@ -183,7 +183,7 @@ absl::StatusOr<Evaluator<T>> Evaluator<T>::Create(std::shared_ptr<const Expressi
   }
   const Program program = MakeProgram(*expression);
   auto state = std::make_unique<State>();
-  state->expression = std::move(expression);
+  state->expression = expression;
   state->arrays.assign(arrays.begin(), arrays.end());
   state->Allocate(program);
   for (size_t i = 0; i < program.uniforms.size(); ++i) {

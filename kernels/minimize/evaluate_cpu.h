@@ -39,7 +39,7 @@ class Evaluator {
   // sum that does: this may take as long as evaluating a point.
   // InvalidArgument: a number of scalars or arrays, or an array's size, that is not the
   // expression's.
-  static absl::StatusOr<Evaluator> Create(std::shared_ptr<const Expression> expression,
+  static absl::StatusOr<Evaluator> Create(const std::shared_ptr<const Expression>& expression,
                                           absl::Span<const double> scalars,
                                           absl::Span<const absl::Span<const T>> arrays);
   Evaluator(Evaluator&&) noexcept;

@@ -8,17 +8,35 @@
 namespace baseband::minimize {
 namespace {
 
-constexpr Function kFunctions[] = {
-    {"abs", Op::kAbs},          {"sign", Op::kSign},       {"floor", Op::kFloor},
-    {"ceil", Op::kCeil},        {"round", Op::kRound},     {"trunc", Op::kTrunc},
-    {"sqrt", Op::kSqrt},        {"cbrt", Op::kCbrt},       {"sin", Op::kSin},
-    {"cos", Op::kCos},          {"tan", Op::kTan},         {"asin", Op::kAsin},
-    {"acos", Op::kAcos},        {"atan", Op::kAtan},       {"sinh", Op::kSinh},
-    {"cosh", Op::kCosh},        {"tanh", Op::kTanh},       {"exp", Op::kExp},
-    {"log", Op::kLog},          {"log2", Op::kLog2},       {"log10", Op::kLog10},
-    {"sinpi", Op::kSinPi},      {"cospi", Op::kCosPi},     {"atan2", Op::kAtan2, 2},
-    {"fmod", Op::kFmod, 2},     {"hypot", Op::kHypot, 2},  {"pow", Op::kPow, 2},
-    {"min", Op::kMin, 2, true}, {"max", Op::kMax, 2, true}};
+constexpr Function kFunctions[] = {{"abs", Op::kAbs},
+                                   {"sign", Op::kSign},
+                                   {"floor", Op::kFloor},
+                                   {"ceil", Op::kCeil},
+                                   {"round", Op::kRound},
+                                   {"trunc", Op::kTrunc},
+                                   {"sqrt", Op::kSqrt},
+                                   {"cbrt", Op::kCbrt},
+                                   {"sin", Op::kSin},
+                                   {"cos", Op::kCos},
+                                   {"tan", Op::kTan},
+                                   {"asin", Op::kAsin},
+                                   {"acos", Op::kAcos},
+                                   {"atan", Op::kAtan},
+                                   {"sinh", Op::kSinh},
+                                   {"cosh", Op::kCosh},
+                                   {"tanh", Op::kTanh},
+                                   {"exp", Op::kExp},
+                                   {"log", Op::kLog},
+                                   {"log2", Op::kLog2},
+                                   {"log10", Op::kLog10},
+                                   {"sinpi", Op::kSinPi},
+                                   {"cospi", Op::kCosPi},
+                                   {"atan2", Op::kAtan2, false, 2},
+                                   {"fmod", Op::kFmod, false, 2},
+                                   {"hypot", Op::kHypot, false, 2},
+                                   {"pow", Op::kPow, false, 2},
+                                   {"min", Op::kMin, true, 2},
+                                   {"max", Op::kMax, true, 2}};
 
 constexpr absl::string_view kOtherWords[] = {"select", "sum", "size", "pi", "e"};
 

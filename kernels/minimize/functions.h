@@ -13,8 +13,8 @@ namespace baseband::minimize {
 struct Function {
   absl::string_view name;
   Op op = Op::kAbs;
-  int num_arguments = 1;
   bool takes_more = false;  // f(a, b, c) is f(f(a, b), c)
+  int num_arguments = 1;
 };
 
 // Null if there is none of that name.

@@ -84,8 +84,8 @@ absl::StatusOr<NvrtcFunctions> Load() {
 
 // Loaded once a process and never unloaded.
 const absl::StatusOr<NvrtcFunctions>& Nvrtc() {
-  static const auto* const kFunctions = new absl::StatusOr<NvrtcFunctions>(Load());
-  return *kFunctions;
+  static const auto* const functions = new absl::StatusOr<NvrtcFunctions>(Load());
+  return *functions;
 }
 
 std::string LogOf(const NvrtcFunctions& nvrtc, Program program) {
