@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "tests/support/carrier_traffic.h"
-#include "tests/support/server_process.h"
+#include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -25,23 +25,8 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class CarrierTest : public ::testing::Test {
+class CarrierTest : public ServerTest {
  protected:
-  static void SetUpTestSuite() {
-    auto started = ServerProcess::Start();
-    ASSERT_TRUE(started.ok()) << started.status();
-    server_ = started->release();
-    stub_ = Connect(server_->target()).release();
-  }
-  static void TearDownTestSuite() {
-    delete stub_;
-    if (server_ != nullptr) {
-      EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
-    }
-    delete server_;
-  }
-  void SetUp() override { ASSERT_NE(server_, nullptr); }
-
   // The message that `group`, with `symbols` float32 zeros for each of its frames, is refused with.
   static std::string Refusal(const v1::CarrierGroup& group) {
     v1::RecoverCarrierRequest request;
@@ -59,13 +44,7 @@ class CarrierTest : public ::testing::Test {
     group.set_frame_symbols(64);
     return group;
   }
-
-  static ServerProcess* server_;
-  static v1::Baseband::Stub* stub_;
 };
-
-ServerProcess* CarrierTest::server_ = nullptr;
-v1::Baseband::Stub* CarrierTest::stub_ = nullptr;
 
 FrameSpec SpecOf(const std::string& name, int num_symbols, uint64_t seed) {
   FrameSpec spec;

@@ -14,7 +14,7 @@
 
 #include "absl/time/clock.h"
 #include "tests/support/downconvert_traffic.h"
-#include "tests/support/server_process.h"
+#include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -22,23 +22,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class DownconvertTest : public ::testing::Test {
+class DownconvertTest : public ServerTest {
  protected:
-  static void SetUpTestSuite() {
-    auto started = ServerProcess::Start();
-    ASSERT_TRUE(started.ok()) << started.status();
-    server_ = started->release();
-    stub_ = Connect(server_->target()).release();
-  }
-  static void TearDownTestSuite() {
-    delete stub_;
-    if (server_ != nullptr) {
-      EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
-    }
-    delete server_;
-  }
-  void SetUp() override { ASSERT_NE(server_, nullptr); }
-
   static std::string Refusal(const v1::DownconvertRequest& request) {
     v1::DownconvertResponse response;
     const grpc::Status status = Call(*stub_, request, &response);
@@ -54,13 +39,7 @@ class DownconvertTest : public ::testing::Test {
   static v1::DownconvertChannel& Channel(v1::DownconvertRequest& request) {
     return *request.mutable_setup()->mutable_channels(0);
   }
-
-  static ServerProcess* server_;
-  static v1::Baseband::Stub* stub_;
 };
-
-ServerProcess* DownconvertTest::server_ = nullptr;
-v1::Baseband::Stub* DownconvertTest::stub_ = nullptr;
 
 std::vector<int64_t> RandomCuts(unsigned seed) {
   std::mt19937 random(seed);
@@ -250,7 +229,8 @@ TEST_F(DownconvertTest, WrongSetupsAreRefusedByName) {
   Channel(request).mutable_frequency()->set_hz(65e6);
   EXPECT_THAT(Refusal(request), HasSubstr("setup.channels[0].frequency.hz 6.5e+07"));
   Channel(request).mutable_frequency()->mutable_fraction()->set_num(1);
-  EXPECT_THAT(Refusal(request), HasSubstr("setup.channels[0].frequency.fraction.frequency denominator 0"));
+  EXPECT_THAT(Refusal(request),
+              HasSubstr("setup.channels[0].frequency.fraction.frequency denominator 0"));
   request = OneChannel();
   Channel(request).mutable_filter()->set_down(4097);
   EXPECT_THAT(Refusal(request), HasSubstr("setup.channels[0].filter.down 4097"));
@@ -305,8 +285,8 @@ TEST_F(DownconvertTest, AClientThatStallsIsCutOffAndOthersAreServed) {
   std::thread writer([&] {
     while (stream->Write(request)) request.clear_setup();
   });
-  const Converted other = ConvertAsStream(*Connect(server_->target()), OneChannel(),
-                                          WidebandSignal(20000, 8), {5000});
+  const Converted other =
+      ConvertAsStream(*Connect(server_->target()), OneChannel(), WidebandSignal(20000, 8), {5000});
   EXPECT_EQ(other.responses, 4);
   writer.join();  // the server cuts it off
   v1::DownconvertResponse response;

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/server_process.h"
+#include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -21,22 +21,9 @@ using ::testing::HasSubstr;
 
 constexpr double kSchwefelArgmin = 420.9687463599820;
 
-class MinimizeTest : public ::testing::Test {
+class MinimizeTest : public ServerTest {
  protected:
-  static void SetUpTestSuite() {
-    auto started = ServerProcess::Start({"--max_search_s=3600", "--max_searches=4"});
-    ASSERT_TRUE(started.ok()) << started.status();
-    server_ = started->release();
-    stub_ = Connect(server_->target()).release();
-  }
-  static void TearDownTestSuite() {
-    delete stub_;
-    if (server_ != nullptr) {
-      EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
-    }
-    delete server_;
-  }
-  void SetUp() override { ASSERT_NE(server_, nullptr); }
+  static void SetUpTestSuite() { StartServer({"--max_search_s=3600", "--max_searches=4"}); }
 
   struct Outcome {
     grpc::Status status;
@@ -68,13 +55,7 @@ class MinimizeTest : public ::testing::Test {
     EXPECT_EQ(outcome.answers, 0);
     return outcome.status.error_message();
   }
-
-  static ServerProcess* server_;
-  static v1::Baseband::Stub* stub_;
 };
-
-ServerProcess* MinimizeTest::server_ = nullptr;
-v1::Baseband::Stub* MinimizeTest::stub_ = nullptr;
 
 void AddAxis(double begin, double step, uint64_t count, v1::MinimizeRequest* request) {
   v1::GridAxis& axis = *request->add_axes();

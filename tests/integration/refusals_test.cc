@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/time/clock.h"
-#include "tests/support/server_process.h"
+#include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -28,27 +28,16 @@ auto Invalid(const std::string& message) {
   return Refuses(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr(message));
 }
 
-class RefusalsTest : public ::testing::Test {
+class RefusalsTest : public ServerTest {
  protected:
   static void SetUpTestSuite() {
-    auto started = ServerProcess::Start({"--max_request_mib=4", "--lane_input_mib=4",
-                                         "--lane_output_mib=4", "--max_blocks_per_request=1000",
-                                         "--staging_mib=32", "--reply_mib=32"});
-    ASSERT_TRUE(started.ok()) << started.status();
-    server_ = started->release();
-    stub_ = Connect(server_->target()).release();
-  }
-
-  static void TearDownTestSuite() {
-    delete stub_;
-    if (server_ != nullptr) {
-      EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
-    }
-    delete server_;
+    StartServer({"--max_request_mib=4", "--lane_input_mib=4", "--lane_output_mib=4",
+                 "--max_blocks_per_request=1000", "--staging_mib=32", "--reply_mib=32"});
   }
 
   void SetUp() override {
-    ASSERT_NE(server_, nullptr);
+    ServerTest::SetUp();
+    if (HasFatalFailure()) return;
     batches_before_ = server_->Metric("baseband_batches_total");
     rejected_before_ = server_->Metric("baseband_rejected_total");
   }
@@ -85,14 +74,9 @@ class RefusalsTest : public ::testing::Test {
     return Decode(request);
   }
 
-  static ServerProcess* server_;
-  static v1::Baseband::Stub* stub_;
   double batches_before_ = 0;
   double rejected_before_ = 0;
 };
-
-ServerProcess* RefusalsTest::server_ = nullptr;
-v1::Baseband::Stub* RefusalsTest::stub_ = nullptr;
 
 TEST_F(RefusalsTest, ZeroGroups) {
   EXPECT_THAT(Encode({}), Invalid("groups is empty"));

@@ -12,7 +12,7 @@
 #include "absl/time/clock.h"
 #include "client/cpp/code_shape.h"
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "tests/support/server_process.h"
+#include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -23,23 +23,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using HealthResponse = grpc::health::v1::HealthCheckResponse;
 
-class ServiceTest : public ::testing::Test {
+class ServiceTest : public ServerTest {
  protected:
-  static void SetUpTestSuite() {
-    auto started = ServerProcess::Start();
-    ASSERT_TRUE(started.ok()) << started.status();
-    server_ = started->release();
-    stub_ = Connect(server_->target()).release();
-  }
-  static void TearDownTestSuite() {
-    delete stub_;
-    if (server_ != nullptr) {
-      EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
-    }
-    delete server_;
-  }
-  void SetUp() override { ASSERT_NE(server_, nullptr); }
-
   static grpc::Status Health(const std::string& service, HealthResponse* response) {
     const auto stub = grpc::health::v1::Health::NewStub(
         grpc::CreateChannel(server_->target(), grpc::InsecureChannelCredentials()));
@@ -49,13 +34,7 @@ class ServiceTest : public ::testing::Test {
     request.set_service(service);
     return stub->Check(&context, request, response);
   }
-
-  static ServerProcess* server_;
-  static v1::Baseband::Stub* stub_;
 };
-
-ServerProcess* ServiceTest::server_ = nullptr;
-v1::Baseband::Stub* ServiceTest::stub_ = nullptr;
 
 TEST_F(ServiceTest, HealthKnowsTheServerAndTheService) {
   HealthResponse response;

@@ -1,29 +1,10 @@
 // Evaluator::Evaluate allocates nothing. A program of its own, as it replaces the global operator
 // new.
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "kernels/minimize/evaluate_cpu.h"
-
-namespace {
-int num_allocations = 0;
-}  // namespace
-
-void* operator new(size_t bytes) {
-  ++num_allocations;
-  return std::malloc(bytes);
-}
-void* operator new(size_t bytes, std::align_val_t alignment) {
-  ++num_allocations;
-  const auto unit = static_cast<size_t>(alignment);
-  return std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+#include "tests/support/count_allocations.h"
 
 namespace baseband::minimize {
 namespace {

@@ -1,0 +1,41 @@
+// A fixture for calls to the real server, one for all cases of a program. It must end well.
+#ifndef BASEBAND_TESTS_SUPPORT_SERVER_TEST_H_
+#define BASEBAND_TESTS_SUPPORT_SERVER_TEST_H_
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/support/server_process.h"
+#include "tests/support/traffic.h"
+
+namespace baseband::testing {
+
+// A fixture whose server takes flags hides SetUpTestSuite and calls StartServer itself.
+class ServerTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { StartServer({}); }
+  static void StartServer(const std::vector<std::string>& flags) {
+    auto started = ServerProcess::Start(flags);
+    ASSERT_TRUE(started.ok()) << started.status();
+    server_ = started->release();
+    stub_ = Connect(server_->target()).release();
+  }
+  static void TearDownTestSuite() {
+    delete stub_;
+    stub_ = nullptr;
+    if (server_ != nullptr) {
+      EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
+    }
+    delete server_;
+    server_ = nullptr;
+  }
+  void SetUp() override { ASSERT_NE(server_, nullptr); }
+
+  inline static ServerProcess* server_ = nullptr;
+  inline static v1::Baseband::Stub* stub_ = nullptr;
+};
+
+}  // namespace baseband::testing
+
+#endif  // BASEBAND_TESTS_SUPPORT_SERVER_TEST_H_
