@@ -1,17 +1,19 @@
 #include "kernels/carrier/cufft_library.h"
 
 #include <cufft.h>
-#include <dlfcn.h>
 
 #include <algorithm>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/dynamic_library.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::carrier {
 namespace {
+
+constexpr char kNoun[] = "cuFFT";
 
 // Names by which cuFFT of CUDA 13 and 12, then of 11 and 10, is found. What is used of it has not
 // changed between them.
@@ -27,32 +29,17 @@ struct CufftFunctions {
   decltype(&cufftExecC2C) exec_c2c = nullptr;
 };
 
-template <typename Function>
-absl::Status Find(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function != nullptr
-             ? absl::OkStatus()
-             : absl::UnavailableError(absl::StrCat("cuFFT has no function ", name));
-}
-
 absl::StatusOr<CufftFunctions> Load() {
-  void* library = nullptr;
-  std::string tried;
-  for (const char* const name : kLibraryNames) {
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
-    absl::StrAppend(&tried, tried.empty() ? "" : "; ", dlerror());
-  }
-  if (library == nullptr) {
-    return absl::UnavailableError(absl::StrCat("cuFFT could not be loaded: ", tried));
-  }
+  BASEBAND_ASSIGN_OR_RETURN(void* const library, LoadLibrary(kNoun, kLibraryNames));
   CufftFunctions found;
-  BASEBAND_RETURN_IF_ERROR(Find(library, "cufftCreate", &found.create));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "cufftSetAutoAllocation", &found.set_auto_allocation));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "cufftMakePlanMany", &found.make_plan_many));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "cufftSetStream", &found.set_stream));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "cufftSetWorkArea", &found.set_work_area));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "cufftExecC2C", &found.exec_c2c));
+  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "cufftCreate", &found.create));
+  BASEBAND_RETURN_IF_ERROR(
+      FindFunction(library, kNoun, "cufftSetAutoAllocation", &found.set_auto_allocation));
+  BASEBAND_RETURN_IF_ERROR(
+      FindFunction(library, kNoun, "cufftMakePlanMany", &found.make_plan_many));
+  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "cufftSetStream", &found.set_stream));
+  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "cufftSetWorkArea", &found.set_work_area));
+  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "cufftExecC2C", &found.exec_c2c));
   return found;
 }
 

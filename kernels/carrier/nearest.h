@@ -21,13 +21,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/base/host_device.h"
 #include "kernels/carrier/constellation.h"
-
-#ifdef __CUDACC__
-#define BASEBAND_HOST_DEVICE __host__ __device__
-#else
-#define BASEBAND_HOST_DEVICE
-#endif
 
 namespace baseband::carrier {
 

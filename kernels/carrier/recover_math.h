@@ -36,8 +36,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/base/host_device.h"
 #include "kernels/carrier/model.h"
-#include "kernels/carrier/nearest.h"  // BASEBAND_HOST_DEVICE
+#include "kernels/carrier/nearest.h"
 
 namespace baseband::carrier {
 

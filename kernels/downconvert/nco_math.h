@@ -16,13 +16,7 @@
 #include <cmath>
 #include <cstdint>
 
-#ifndef BASEBAND_HOST_DEVICE
-#ifdef __CUDACC__
-#define BASEBAND_HOST_DEVICE __host__ __device__
-#else
-#define BASEBAND_HOST_DEVICE
-#endif
-#endif
+#include "kernels/base/host_device.h"
 
 namespace baseband::downconvert {
 

@@ -4,11 +4,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define BASEBAND_HOST_DEVICE __host__ __device__
-#else
-#define BASEBAND_HOST_DEVICE
-#endif
+#include "kernels/base/host_device.h"
 
 namespace baseband::ldpc {
 

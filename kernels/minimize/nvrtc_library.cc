@@ -8,10 +8,13 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
+#include "kernels/base/dynamic_library.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::minimize {
 namespace {
+
+constexpr char kNoun[] = "NVRTC";
 
 // Names by which NVRTC of CUDA 13, 12 and 11 is found, the first being the one that links name.
 constexpr const char* kLibraryNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
@@ -32,14 +35,6 @@ struct NvrtcFunctions {
   const char* (*get_error_string)(int) = nullptr;
 };
 
-template <typename Function>
-absl::Status Find(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function != nullptr
-             ? absl::OkStatus()
-             : absl::UnavailableError(absl::StrCat("NVRTC has no function ", name));
-}
-
 // NVRTC opens libnvrtc-builtins by its bare name when it first compiles. Where the toolkit is not
 // on the loader's path, which is what the last of kLibraryNames is for, it would not find it;
 // loaded from the folder of NVRTC before, it does. If it is not there either, NVRTC will say so.
@@ -59,26 +54,20 @@ void LoadBuiltins(void* library) {
 }
 
 absl::StatusOr<NvrtcFunctions> Load() {
-  void* library = nullptr;
-  std::string tried;
-  for (const char* const name : kLibraryNames) {
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
-    absl::StrAppend(&tried, tried.empty() ? "" : "; ", dlerror());
-  }
-  if (library == nullptr) {
-    return absl::UnavailableError(absl::StrCat("NVRTC could not be loaded: ", tried));
-  }
+  BASEBAND_ASSIGN_OR_RETURN(void* const library, LoadLibrary(kNoun, kLibraryNames));
   LoadBuiltins(library);
   NvrtcFunctions found;
-  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcCreateProgram", &found.create));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcDestroyProgram", &found.destroy));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcCompileProgram", &found.compile));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetProgramLogSize", &found.get_log_size));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetProgramLog", &found.get_log));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetCUBINSize", &found.get_cubin_size));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetCUBIN", &found.get_cubin));
-  BASEBAND_RETURN_IF_ERROR(Find(library, "nvrtcGetErrorString", &found.get_error_string));
+  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcCreateProgram", &found.create));
+  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcDestroyProgram", &found.destroy));
+  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcCompileProgram", &found.compile));
+  BASEBAND_RETURN_IF_ERROR(
+      FindFunction(library, kNoun, "nvrtcGetProgramLogSize", &found.get_log_size));
+  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcGetProgramLog", &found.get_log));
+  BASEBAND_RETURN_IF_ERROR(
+      FindFunction(library, kNoun, "nvrtcGetCUBINSize", &found.get_cubin_size));
+  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcGetCUBIN", &found.get_cubin));
+  BASEBAND_RETURN_IF_ERROR(
+      FindFunction(library, kNoun, "nvrtcGetErrorString", &found.get_error_string));
   return found;
 }
 

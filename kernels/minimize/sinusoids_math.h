@@ -18,13 +18,7 @@
 
 #include <cmath>
 
-#ifndef BASEBAND_HOST_DEVICE
-#ifdef __CUDACC__
-#define BASEBAND_HOST_DEVICE __host__ __device__
-#else
-#define BASEBAND_HOST_DEVICE
-#endif
-#endif
+#include "kernels/base/host_device.h"
 
 #ifdef __CUDACC__
 #define BASEBAND_UNROLL _Pragma("unroll")
