@@ -27,15 +27,16 @@ int64_t SearchScratchBytes(const minimize::Problem& problem, const minimize::Pie
 }
 
 bool HasPrograms(const minimize::Problem& problem, absl::Span<Device* const> devices) {
-  return std::all_of(devices.begin(), devices.end(), [&](Device* device) {
-    return !IsHealthyGpu(device) || device
-                                        ->OnDevice([&]() -> absl::Status {
-                                          return minimize::FindProgram(problem) != nullptr
-                                                     ? absl::OkStatus()
-                                                     : absl::NotFoundError("");
-                                        })
-                                        .ok();
-  });
+  bool has = true;
+  for (Device* const device : devices) {
+    if (!IsHealthyGpu(device)) continue;
+    const absl::Status looked = device->OnDevice([&] {
+      has &= minimize::FindProgram(problem) != nullptr;
+      return absl::OkStatus();
+    });
+    has &= looked.ok();
+  }
+  return has;
 }
 
 absl::Status MakePrograms(const minimize::Problem& problem, absl::Span<Device* const> devices) {

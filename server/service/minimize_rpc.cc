@@ -1,5 +1,6 @@
 #include "server/service/minimize_rpc.h"
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <limits>
@@ -218,6 +219,27 @@ absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request) {
   }
   BASEBAND_ASSIGN_OR_RETURN(search.problem, minimize::Problem::Create(std::move(settings)));
   return search;
+}
+
+absl::Status CheckSearchTime(const minimize::Problem& problem, double operations_per_second,
+                             absl::Duration left, absl::Duration most) {
+  const absl::Duration needed = absl::Seconds(problem.cost() / operations_per_second);
+  if (needed <= std::min(left, most)) {
+    return absl::OkStatus();
+  }
+  const auto text = [](absl::Duration time) {
+    return absl::FormatDuration(absl::Trunc(time, absl::Milliseconds(1)));
+  };
+  const std::string estimate =
+      absl::StrCat("the grid of ", problem.count(), " points of ", problem.cost_per_point(),
+                   " operations takes about ", text(needed));
+  if (left < most) {
+    return absl::DeadlineExceededError(
+        absl::StrCat(estimate, "; the deadline leaves ", text(left)));
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat(estimate, "; this server takes no search of more than ", text(most),
+                   ": divide it by first_point and num_points"));
 }
 
 v1::MinimizeResponse ProgressToProto(const minimize::Problem& problem,

@@ -20,6 +20,11 @@ struct SearchRequest {
 // was expected there. Takes time and memory in proportion to the request.
 absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request);
 
+// Whether devices that do so many operations a second are fast enough, by the problem's estimate.
+// DeadlineExceeded: not for a deadline that leaves `left`; ResourceExhausted: not within `most`.
+absl::Status CheckSearchTime(const minimize::Problem& problem, double operations_per_second,
+                             absl::Duration left, absl::Duration most);
+
 v1::MinimizeResponse ProgressToProto(const minimize::Problem& problem,
                                      const minimize::Progress& progress, absl::Duration elapsed);
 v1::MinimizeResponse AnswerToProto(const minimize::Problem& problem, const minimize::Answer& answer,

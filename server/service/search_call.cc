@@ -1,7 +1,5 @@
 #include "server/service/search_call.h"
 
-#include <algorithm>
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -69,7 +67,9 @@ absl::Status SearchCall::Accept() {
   request_.Clear();
   progress_interval_ = wanted.progress_interval;
   capacity_ = SearchCapacityOf(environment_.devices);
-  BASEBAND_RETURN_IF_ERROR(CheckTime(*wanted.problem));
+  BASEBAND_RETURN_IF_ERROR(CheckSearchTime(*wanted.problem, capacity_.operations_per_second,
+                                           DeadlineOf(context_) - arrival_,
+                                           environment_.limits.max_search));
   plan_ = std::make_shared<SearchPlan>();
   plan_->problem = wanted.problem;
   environment_.door->Enter();
@@ -89,28 +89,6 @@ absl::Status SearchCall::Accept() {
       End(status);
     }
   });
-}
-
-absl::Status SearchCall::CheckTime(const minimize::Problem& problem) const {
-  const absl::Duration needed = absl::Seconds(problem.cost() / capacity_.operations_per_second);
-  const absl::Duration left = DeadlineOf(context_) - arrival_;
-  const absl::Duration most = environment_.limits.max_search;
-  if (needed <= std::min(left, most)) {
-    return absl::OkStatus();
-  }
-  const auto text = [](absl::Duration time) {
-    return absl::FormatDuration(absl::Trunc(time, absl::Milliseconds(1)));
-  };
-  const std::string estimate =
-      absl::StrCat("the grid of ", problem.count(), " points of ", problem.cost_per_point(),
-                   " operations takes about ", text(needed));
-  if (left < most) {
-    return absl::DeadlineExceededError(
-        absl::StrCat(estimate, "; the deadline leaves ", text(left)));
-  }
-  return absl::ResourceExhaustedError(
-      absl::StrCat(estimate, "; this server takes no search of more than ", text(most),
-                   ": divide it by first_point and num_points"));
 }
 
 absl::Status SearchCall::Begin() {

@@ -42,8 +42,6 @@ class SearchCall {
 
   // Accepts the request, or says why not.
   absl::Status Accept();
-  // InvalidArgument, DeadlineExceeded: no device is fast enough.
-  absl::Status CheckTime(const minimize::Problem& problem) const;
   // Begins the search; what it needs of the GPUs is there.
   absl::Status Begin();
   // Brings as many pieces on their way as there is room for.
