@@ -70,11 +70,11 @@ absl::string_view TemplateOf(Op op) {
     case Op::kCbrt:
       return "cbrt$f($0)";
     case Op::kSin:
-      return "sin$f($0)";
+      return "baseband::minimize::Sine($0)";
     case Op::kCos:
-      return "cos$f($0)";
+      return "baseband::minimize::Cosine($0)";
     case Op::kTan:
-      return "tan$f($0)";
+      return "baseband::minimize::Tangent($0)";
     case Op::kAsin:
       return "asin$f($0)";
     case Op::kAcos:
@@ -96,9 +96,9 @@ absl::string_view TemplateOf(Op op) {
     case Op::kLog10:
       return "log10$f($0)";
     case Op::kSinPi:
-      return "sinpi$f($0)";
+      return "baseband::minimize::SinePi($0)";
     case Op::kCosPi:
-      return "cospi$f($0)";
+      return "baseband::minimize::CosinePi($0)";
     case Op::kAtan2:
       return "atan2$f($0, $1)";
     case Op::kMin:
@@ -201,11 +201,6 @@ class Writer {
   void WriteNode(int id) {
     const Node& node = At(id);
     if (node.op == Op::kSum) return EndSum(id);
-    if (!calls_functions_ && (node.op == Op::kSin || node.op == Op::kCos)) {
-      const int other = OtherOfSinCos(id);
-      if (other >= 0 && other < id) return;  // written with it
-      if (other >= 0) return WriteSinCos(id, other);
-    }
     absl::StrAppend(&text_, Indent(node.depth), "const ", node.is_condition ? "bool" : "Real", " t",
                     id, " = ", ValueOf(node), ";\n");
   }
@@ -218,26 +213,6 @@ class Writer {
                                  : absl::StrCat("t", id, " + t", a);
     absl::StrAppend(&text_, Indent(sum.depth + 1), "t", id, " = ", step, ";\n");
     absl::StrAppend(&text_, Indent(sum.depth), "}\n");
-  }
-
-  // The cosine of what `id` is the sine of, or the other way round; -1. Equal subtrees being one,
-  // there is only one, and it stands in the same sum.
-  int OtherOfSinCos(int id) const {
-    const Op wanted = At(id).op == Op::kSin ? Op::kCos : Op::kSin;
-    for (int other = At(id).operands[0] + 1; other < Size(); ++other) {
-      if (At(other).op == wanted && At(other).operands[0] == At(id).operands[0]) return other;
-    }
-    return -1;
-  }
-
-  void WriteSinCos(int id, int other) {
-    const bool is_sine = At(id).op == Op::kSin;
-    const int sine = is_sine ? id : other;
-    const int cosine = is_sine ? other : id;
-    const std::string indent = Indent(At(id).depth);
-    absl::StrAppend(&text_, indent, "Real t", sine, ", t", cosine, ";\n");
-    absl::StrAppend(&text_, indent, "sincos", suffix_, "(t", At(id).operands[0], ", &t", sine,
-                    ", &t", cosine, ");\n");
   }
 
   std::string ValueOf(const Node& node) const {

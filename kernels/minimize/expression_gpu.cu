@@ -8,12 +8,12 @@
 #include "kernels/cuda/status.h"
 #include "kernels/minimize/compile_cache.h"
 #include "kernels/minimize/cuda_source.h"
+#include "kernels/minimize/cuda_texts.h"
 #include "kernels/minimize/expression_functional.h"
 #include "kernels/minimize/gpu_launch.h"
 #include "kernels/minimize/gpu_program.h"
 #include "kernels/minimize/nvrtc_library.h"
 #include "kernels/minimize/search_kernel.cuh"
-#include "kernels/minimize/search_kernel_text.h"
 
 namespace baseband::minimize {
 namespace {
@@ -33,12 +33,15 @@ namespace minimize {
 struct ExpressionFunctor {
   using Real = ::Real;
   static constexpr int kAxes = BASEBAND_AXES;
-  static constexpr int kPoints = 1;
+  static constexpr int kPoints = BASEBAND_IS_CHEAP ? kSearchCheapPoints / kAxes : 1;
   const ExpressionArguments& arguments;
-  __device__ __forceinline__ void operator()(const SearchPoint<kAxes>* point, Real* value) const {
-    Real x[kAxes];
-    for (int k = 0; k < kAxes; ++k) x[k] = static_cast<Real>(point->x[k]);
-    *value = Evaluate(x, arguments.scalars, arguments.arrays);
+  __device__ __forceinline__ void operator()(const SearchPoint<kAxes>* points, Real* values) const {
+#pragma unroll
+    for (int u = 0; u < kPoints; ++u) {
+      Real x[kAxes];
+      for (int k = 0; k < kAxes; ++k) x[k] = static_cast<Real>(points[u].x[k]);
+      values[u] = Evaluate(x, arguments.scalars, arguments.arrays);
+    }
   }
 };
 }  // namespace minimize
@@ -50,6 +53,9 @@ MinimizeExpression(const __grid_constant__ baseband::minimize::SearchTask task,
   baseband::minimize::SearchBlock(task, baseband::minimize::ExpressionFunctor{arguments});
 }
 )cuda";
+
+// Several points at a time of what costs no more: NVRTC's time grows with them.
+constexpr double kMaxCheapOperations = 200.0;
 
 constexpr size_t kMaxPrograms = 256;
 CompileCache<GpuProgram>& Cache() {
@@ -142,9 +148,11 @@ bool IsFloat(const Problem& problem) { return problem.settings().precision == Pr
 }  // namespace
 
 std::string ExpressionSource(const Expression& expression, Precision precision) {
-  return absl::StrCat("typedef ", precision == Precision::kFloat32 ? "float" : "double",
-                      " Real;\n#define BASEBAND_AXES ", expression.num_variables(), "\n",
-                      kSearchKernelText, CudaFunction(expression, precision), kArguments, kFunctor);
+  return absl::StrCat(
+      "typedef ", precision == Precision::kFloat32 ? "float" : "double",
+      " Real;\n#define BASEBAND_AXES ", expression.num_variables(), "\n#define BASEBAND_IS_CHEAP ",
+      expression.cost() <= kMaxCheapOperations ? "true" : "false", "\n", kTrigonometryText,
+      kSearchKernelText, CudaFunction(expression, precision), kArguments, kFunctor);
 }
 
 absl::StatusOr<GpuProgramPtr> CompiledExpression(const Problem& problem, bool* compiled) {

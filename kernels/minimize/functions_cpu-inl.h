@@ -88,7 +88,7 @@ HWY_INLINE V SinePiOfParity(D d, V r, V whole) {
   using T = hn::TFromD<D>;
   const V half = hn::Mul(whole, hn::Set(d, T{0.5}));
   const auto is_odd = hn::Ne(hn::Floor(half), half);
-  const V y = SineOfReduced(d, hn::Mul(r, hn::Set(d, static_cast<T>(3.14159265358979323846))));
+  const V y = SineOfReduced(d, hn::Mul(r, hn::Set(d, TrigonometryConstants<T>::kPi)));
   return hn::IfThenElse(is_odd, hn::Neg(y), y);
 }
 

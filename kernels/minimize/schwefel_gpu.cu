@@ -4,27 +4,31 @@
 #include "kernels/minimize/gpu_launch.h"
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/search_kernel.cuh"
+#include "kernels/minimize/trigonometry.cuh"
 
 namespace baseband::minimize {
 namespace {
 
 __device__ __forceinline__ float Term(float x, float value) {
-  return __fmaf_rn(-x, sinf(sqrtf(fabsf(x))), value);
+  return __fmaf_rn(-x, Sine(sqrtf(fabsf(x))), value);
 }
 __device__ __forceinline__ double Term(double x, double value) {
-  return __fma_rn(-x, sin(sqrt(fabs(x))), value);
+  return __fma_rn(-x, Sine(sqrt(fabs(x))), value);
 }
 
 template <typename T, int kDimensions>
 struct Schwefel {
   using Real = T;
   static constexpr int kAxes = kDimensions;
-  static constexpr int kPoints = 1;
-  __device__ __forceinline__ void operator()(const SearchPoint<kAxes>* point, Real* value) const {
-    Real sum = static_cast<Real>(kAxes * kSchwefelConstant);
+  static constexpr int kPoints = kSearchCheapPoints / kAxes;
+  __device__ __forceinline__ void operator()(const SearchPoint<kAxes>* points, Real* values) const {
 #pragma unroll
-    for (int k = 0; k < kAxes; ++k) sum = Term(static_cast<Real>(point->x[k]), sum);
-    *value = sum;
+    for (int u = 0; u < kPoints; ++u) {
+      Real sum = static_cast<Real>(kAxes * kSchwefelConstant);
+#pragma unroll
+      for (int k = 0; k < kAxes; ++k) sum = Term(static_cast<Real>(points[u].x[k]), sum);
+      values[u] = sum;
+    }
   }
 };
 

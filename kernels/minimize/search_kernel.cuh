@@ -12,6 +12,9 @@ namespace minimize {
 
 constexpr int kSearchThreads = 128;
 constexpr int kSearchMaxAxes = 4;
+// So many points of one axis, or fewer of more axes, does a thread evaluate together if a point is
+// cheap: the chains of operations of several overlap.
+constexpr int kSearchCheapPoints = 4;
 constexpr int kSearchMaxExcluded = 63;
 
 // piece.h's BlockResult, field by field.
@@ -42,7 +45,7 @@ struct SearchTask {
   long long excluded[kSearchMaxExcluded];
 };
 
-// A thread's way through a block: point `index`, then the one kSearchThreads further.
+// A point on a thread's way through a block; the next is kSearchThreads further.
 template <int kAxes>
 struct SearchPoint {
   long long index;
@@ -70,11 +73,12 @@ struct SearchPoint {
     return __fma_rn(i, task.step[k], task.begin[k]);  // rounded once: grid.h
   }
 
-  __device__ __forceinline__ void Advance(const SearchTask& task) {
+  // By `turns` times kSearchThreads; 1 on grids of several axes.
+  __device__ __forceinline__ void Advance(const SearchTask& task, int turns) {
     constexpr int kLast = kAxes - 1;
-    index += kSearchThreads;
+    index += turns * kSearchThreads;
     if (kAxes == 1) {
-      last += static_cast<double>(kSearchThreads);
+      last += static_cast<double>(turns * kSearchThreads);
     } else {
       last += static_cast<double>(task.stride[kLast]);
       const double row = static_cast<double>(task.count[kLast]);
@@ -92,8 +96,25 @@ struct SearchPoint {
     x[kLast] = Coordinate(task, kLast, last);
   }
 
+  // This one, and those that follow it; ends behind them. On one axis no point waits for the one
+  // before it.
+  template <int kPoints>
+  __device__ __forceinline__ void Take(const SearchTask& task, SearchPoint* points) {
+#pragma unroll
+    for (int u = 0; u < kPoints; ++u) {
+      points[u] = *this;
+      if (kAxes == 1) {
+        if (u > 0) points[u].Advance(task, u);
+      } else {
+        Advance(task, 1);
+      }
+    }
+    if (kAxes == 1) Advance(task, kPoints);
+  }
+
   // Index on any axis.
   __device__ __forceinline__ long long On(int axis) const {
+    if (kAxes == 1) return index;
     if (axis == kAxes - 1) return static_cast<long long>(last);
     long long at = 0;
     for (int k = 0; k < kAxes - 1; ++k) at = k == axis ? upper[k] : at;
@@ -193,10 +214,38 @@ __device__ inline void SearchReduce(SearchResult* mine) {
   }
 }
 
+__device__ __forceinline__ float SearchSigned(float value, float sign) {
+  return __fmaf_rn(value, sign, 0.0f);
+}
+__device__ __forceinline__ double SearchSigned(double value, double sign) {
+  return __fma_rn(value, sign, 0.0);
+}
+
+// What a thread has found; places are points of the block.
+template <typename Real>
+struct SearchFound {
+  Real best = Real(0);
+  int best_at = -1;
+  int num_nan = 0;
+  int first_nan_at = -1;
+
+  __device__ __forceinline__ void Take(Real value, int at) {
+    if (value != value) {
+      if (num_nan++ == 0) first_nan_at = at;
+    } else if (value < best || best_at < 0) {
+      best = value;
+      best_at = at;
+    }
+  }
+};
+
 // The kernel's body; kSearchThreads threads. Functor has
 //   using Real;  static constexpr int kAxes, kPoints;
 //   void operator()(const SearchPoint<kAxes>* points, Real* values): values of kPoints points.
 // Points past the end of the piece are evaluated, too, and ignored.
+//
+// Most points are neither better than the best so far nor remarkable in another way: one comparison
+// each, and one branch for kPoints of them, is all that they cost.
 template <typename Functor>
 __device__ __forceinline__ void SearchBlock(const SearchTask& task, const Functor& functor) {
   using Real = typename Functor::Real;
@@ -208,47 +257,44 @@ __device__ __forceinline__ void SearchBlock(const SearchTask& task, const Functo
   begin = begin < task.first ? task.first : begin;
   end = end < task.end ? end : task.end;
 
-  Real best = Real(0);
-  long long best_index = -1;
-  long long first_nan = -1;
-  int num_nan = 0;
+  const int size = static_cast<int>(end - begin);
+  const bool looks_at_all = task.num_excluded != 0 || task.profile != nullptr;
+  const Real sign = task.is_maximum != 0 ? Real(-1) : Real(1);
+  SearchFound<Real> found;
   SearchBin bin;
-  if (begin + static_cast<long long>(threadIdx.x) < end) {
-    SearchPoint<kAxes> point(task, begin + static_cast<long long>(threadIdx.x));
-    while (point.index < end) {
+  int at = static_cast<int>(threadIdx.x);
+  if (at < size) {
+    SearchPoint<kAxes> point(task, begin + at);
+    for (; at < size; at += kPoints * kSearchThreads) {
       SearchPoint<kAxes> points[kPoints];
-#pragma unroll
-      for (int u = 0; u < kPoints; ++u) {
-        points[u] = point;
-        point.Advance(task);
-      }
+      point.template Take<kPoints>(task, points);
       Real values[kPoints];
       functor(points, values);
+      bool looks = looks_at_all || found.best_at < 0 || at >= size - (kPoints - 1) * kSearchThreads;
 #pragma unroll
       for (int u = 0; u < kPoints; ++u) {
-        if (kPoints > 1 && points[u].index >= end) continue;
+        values[u] = SearchSigned(values[u], sign);
+        looks = looks || !(values[u] >= found.best);
+      }
+      if (!looks) continue;
+#pragma unroll
+      for (int u = 0; u < kPoints; ++u) {
+        const int place = at + u * kSearchThreads;
+        if (kPoints > 1 && place >= size) continue;
         if (task.num_excluded != 0 && SearchIsExcluded(task, points[u])) continue;
-        const Real value = task.is_maximum != 0 ? Real(0) - values[u] : values[u] + Real(0);
-        if (value != value) {
-          if (num_nan++ == 0) first_nan = points[u].index;
-          continue;
-        }
-        if (value < best || best_index < 0) {
-          best = value;
-          best_index = points[u].index;
-        }
-        if (task.profile != nullptr) {
-          bin.Take(task, points[u].On(task.profile_axis), static_cast<double>(value));
+        found.Take(values[u], place);
+        if (task.profile != nullptr && values[u] == values[u]) {
+          bin.Take(task, points[u].On(task.profile_axis), static_cast<double>(values[u]));
         }
       }
     }
   }
   if (task.profile != nullptr) bin.FlushWarp(task);
   SearchResult mine;
-  mine.value = static_cast<double>(best);
-  mine.index = best_index;
-  mine.num_nan = num_nan;
-  mine.first_nan = first_nan;
+  mine.value = static_cast<double>(found.best);
+  mine.index = found.best_at < 0 ? -1 : begin + found.best_at;
+  mine.num_nan = found.num_nan;
+  mine.first_nan = found.first_nan_at < 0 ? -1 : begin + found.first_nan_at;
   SearchReduce(&mine);
   if (threadIdx.x == 0) task.results[blockIdx.x] = mine;
 }

@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "kernels/minimize/cuda_source.h"
+#include "kernels/minimize/cuda_texts.h"
 #include "kernels/minimize/evaluate_cpu.h"
 #include "kernels/minimize/expression.h"
 #include "kernels/minimize/nvrtc_library.h"
@@ -99,7 +100,7 @@ void Evaluate(const std::shared_ptr<const Expression>& expression) {
 
 void Compile(const std::string& function, const char* real) {
   const auto cubin = CompileCuda(
-      absl::StrCat("using Real = ", real, ";\n", function,
+      absl::StrCat("using Real = ", real, ";\n", kTrigonometryText, function,
                    "extern \"C\" __global__ void Run(const Real* x, const Real* scalars,"
                    " const Real* const* arrays, Real* value) {"
                    " *value = Evaluate(x, scalars, arrays); }\n"),

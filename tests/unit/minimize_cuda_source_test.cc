@@ -5,6 +5,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/minimize/cuda_source.h"
+#include "kernels/minimize/cuda_texts.h"
 #include "kernels/minimize/functions.h"
 #include "kernels/minimize/nvrtc_library.h"
 #include "tests/support/status_matchers.h"
@@ -32,7 +33,7 @@ void ExpectCompiles(const std::string& text) {
   for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
     const std::string unit = absl::StrCat(
         "using Real = ", precision == Precision::kFloat32 ? "float" : "double", ";\n",
-        Source(text, precision),
+        kTrigonometryText, Source(text, precision),
         "extern \"C\" __global__ void Run(const Real* x, const Real* scalars, "
         "const Real* const* arrays, Real* value) { *value = Evaluate(x, scalars, arrays); }\n");
     const auto cubin = CompileCuda(unit, 90);
@@ -49,7 +50,7 @@ TEST(MinimizeCudaSourceTest, OfSchwefelReadsSo) {
   const Real t1 = x[0];
   const Real t2 = fabsf(t1);
   const Real t3 = sqrtf(t2);
-  const Real t4 = sinf(t3);
+  const Real t4 = baseband::minimize::Sine(t3);
   const Real t5 = fmaf(-t1, t4, t0);
   return t5;
 }
@@ -70,8 +71,8 @@ TEST(MinimizeCudaSourceTest, OfSumsReadsSo) {
       const Real t1 = a0[0 + 10 * j0 + 1 * j1];
       const Real t2 = (Real)(0 + 1 * j1);
       const Real t3 = t2 * t0;
-      Real t4, t5;
-      sincos(t3, &t4, &t5);
+      const Real t4 = baseband::minimize::Sine(t3);
+      const Real t5 = baseband::minimize::Cosine(t3);
       const Real t6 = fma(t1, t4, t5);
       t7 = t7 + t6;
     }
