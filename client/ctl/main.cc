@@ -22,7 +22,7 @@ constexpr char kFooter[] =
     "Exit codes: 0 done; 1 bad arguments or files; 2 cannot connect; 3 the server\n"
     "refused or failed; 4 done, and the result is negative (not serving, blocks\n"
     "that did not decode, frames without lock, a file that differs, a case that\n"
-    "failed).\n"
+    "failed); 130 interrupted by ^C.\n"
     "\n"
     "Examples:\n"
     "  basebandctl info\n"
