@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   commands.push_back(baseband::ctl::MakeDownconvertCommand());
   commands.push_back(baseband::ctl::MakeWidebandSignalCommand());
   commands.push_back(baseband::ctl::MakeMinimizeCommand());
+  commands.push_back(baseband::ctl::MakeMinimizeBenchCommand());
   std::vector<CLI::App*> apps;
   for (const auto& command : commands) {
     apps.push_back(command->AddTo(&app));

@@ -1,4 +1,4 @@
-// basebandctl minimize with a map or an interruption against the real server.
+// basebandctl minimize with a map or an interruption, and minimize-bench, against the real server.
 #include <signal.h>
 
 #include <algorithm>
@@ -80,6 +80,26 @@ TEST_F(BasebandctlMinimizeTest, WhatIsWrongInAFormulaIsPointedAt) {
   const Outcome outcome = Run({"minimize", "x + q", "--axis=x=0:1:9"});
   EXPECT_EQ(outcome.exit_code, 3);
   EXPECT_THAT(outcome.output, HasSubstr("  x + q\n      ^ column 5\n"));
+}
+
+TEST_F(BasebandctlMinimizeTest, ThePapersTableAndFiguresAreMade) {
+  const Outcome outcome = Run({"minimize-bench", "table", "--name=here", "--max-seconds=0.3",
+                               "--csv=" + Path("table.csv"), "--out=" + Path("paper_")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(ReadAll(Path("table.csv")),
+              AllOf(HasSubstr("here,130,fast,"), HasSubstr("here,130,literal-float32,")));
+  for (const char* name : {"figure1", "figure3", "figure4", "float32"}) {
+    EXPECT_THAT(ReadAll(Path(absl::StrCat("paper_", name, ".svg"))), StartsWith("<svg"));
+    EXPECT_THAT(ReadAll(Path(absl::StrCat("paper_", name, ".csv"))), HasSubstr("\n"));
+  }
+  const Outcome again =
+      Run({"minimize-bench", "figures", "--with=" + Path("table.csv"), "--out=" + Path("again_")});
+  EXPECT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_EQ(ReadAll(Path("again_figure3.svg")), ReadAll(Path("paper_figure3.svg")));
+  EXPECT_EQ(Run({"minimize-bench", "figures", "--with=" + Path("again_float32.csv"),
+                 "--out=" + Path("no_")})
+                .exit_code,
+            1);
 }
 
 }  // namespace
