@@ -129,7 +129,9 @@ class ColumnSearches {
       all.clear_top();
       *all.add_top() = total_.best();
     }
-    NotePoints(column, answer.evaluations());
+    if (!NotePoints(column, answer.evaluations())) {
+      status_.Update(absl::CancelledError("the search was cancelled"));
+    }
     all.set_elapsed_s(total_.elapsed_s());
   }
 
