@@ -31,6 +31,7 @@ std::unique_ptr<Command> MakeCarrierBenchCommand();
 std::unique_ptr<Command> MakeDownconvertCommand();
 std::unique_ptr<Command> MakeWidebandSignalCommand();
 std::unique_ptr<Command> MakeMinimizeCommand();
+std::unique_ptr<Command> MakeMinimizeBenchCommand();
 
 }  // namespace baseband::ctl
 

@@ -22,7 +22,7 @@ constexpr char kFooter[] =
     "Exit codes: 0 done; 1 bad arguments or files; 2 cannot connect; 3 the server\n"
     "refused or failed; 4 done, and the result is negative (not serving, blocks\n"
     "that did not decode, frames without lock, a file that differs, a case that\n"
-    "failed).\n"
+    "failed); 130 interrupted by ^C.\n"
     "\n"
     "Examples:\n"
     "  basebandctl info\n"
@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
   commands.push_back(baseband::ctl::MakeDownconvertCommand());
   commands.push_back(baseband::ctl::MakeWidebandSignalCommand());
   commands.push_back(baseband::ctl::MakeMinimizeCommand());
+  commands.push_back(baseband::ctl::MakeMinimizeBenchCommand());
   std::vector<CLI::App*> apps;
   for (const auto& command : commands) {
     apps.push_back(command->AddTo(&app));

@@ -1,11 +1,14 @@
 #include "client/ctl/minimize_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "client/ctl/svg_plot.h"
 #include "client/ctl/table.h"
 #include "client/ctl/terminal.h"
@@ -101,6 +104,61 @@ nlohmann::ordered_json ToJson(const v1::MinimizeRequest& request,
   return json;
 }
 
+std::string AxisLabel(const v1::MinimizeRequest& request, int axis) {
+  return absl::StrCat(request.axes(axis).name(), request.has_sinusoids() ? " [Hz]" : "");
+}
+
+std::string AnswerTitle(const v1::MinimizeRequest& request) {
+  return IsMaximum(request) ? "Maximum on a grid" : "Minimum on a grid";
+}
+
+std::string AnswerSubtitle(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer) {
+  const std::string points =
+      absl::StrCat(HumanCount(static_cast<double>(answer.evaluations())), " points; ");
+  return points + (answer.top().empty() ? "none has a value"
+                                        : absl::StrFormat("%.9g at %s", answer.value(),
+                                                          Point(request, answer.point())));
+}
+
+std::string ToText(const v1::MinimizeRequest& request, const v1::MinimizeProgress& progress) {
+  std::string text =
+      absl::StrFormat("after %s of %s points", HumanCount(static_cast<double>(progress.points())),
+                      HumanCount(static_cast<double>(progress.total_points())));
+  if (progress.has_best()) {
+    absl::StrAppendFormat(&text, "; best so far %.12g at %s", progress.best().value(),
+                          Point(request, progress.best().coordinates()));
+  }
+  return text;
+}
+
+std::string WithCaret(absl::string_view expression, absl::string_view message) {
+  constexpr absl::string_view kWhere = "expression, column ";
+  constexpr size_t kBefore = 50;
+  constexpr size_t kAfter = 25;
+  absl::string_view rest = message;
+  const size_t colon = message.find(": ");
+  size_t column = 0;
+  if (!absl::ConsumePrefix(&rest, kWhere) || colon == absl::string_view::npos ||
+      !absl::SimpleAtoi(message.substr(kWhere.size(), colon - kWhere.size()), &column) ||
+      column == 0 || column > expression.size() + 1) {
+    return std::string(message);
+  }
+  std::string text(expression);
+  for (char& byte : text) {
+    if (static_cast<unsigned char>(byte) < ' ') byte = ' ';
+  }
+  const size_t at = column - 1;
+  const size_t begin = at > kBefore ? at - kBefore : 0;
+  const std::string before = absl::StrCat(begin > 0 ? ".." : "", text.substr(begin, at - begin));
+  const std::string after =
+      absl::StrCat(text.substr(at, kAfter), at + kAfter < text.size() ? ".." : "");
+  // Bytes that go on with a character of UTF-8 take no column of the terminal.
+  const auto width =
+      std::count_if(before.begin(), before.end(), [](char byte) { return (byte & 0xC0) != 0x80; });
+  return absl::StrCat(message.substr(colon + 2), "\n  ", before, after, "\n  ",
+                      std::string(static_cast<size_t>(width), ' '), "^ column ", column);
+}
+
 std::string ProfileCsv(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer) {
   const std::string& name = request.axes(static_cast<int>(request.profile_axis())).name();
   std::string csv = absl::StrCat(name, ",value\n");
@@ -114,13 +172,10 @@ std::string ProfileCsv(const v1::MinimizeRequest& request, const v1::MinimizeAns
 }
 
 std::string ProfileSvg(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer) {
-  const std::string& name = request.axes(static_cast<int>(request.profile_axis())).name();
   Plot plot;
-  plot.title = IsMaximum(request) ? "Maximum on a grid" : "Minimum on a grid";
-  plot.subtitle = absl::StrFormat("%s points; %.9g at %s",
-                                  HumanCount(static_cast<double>(answer.evaluations())),
-                                  answer.value(), Point(request, answer.point()));
-  plot.x_label = name;
+  plot.title = AnswerTitle(request);
+  plot.subtitle = AnswerSubtitle(request, answer);
+  plot.x_label = AxisLabel(request, static_cast<int>(request.profile_axis()));
   PlotPanel panel;
   panel.y_label = IsMaximum(request) ? "greatest value" : "least value";
   panel.linear = true;

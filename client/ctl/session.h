@@ -21,6 +21,7 @@ enum ExitCode : int {
   kRpcFailed = 3,
   kNegativeResult = 4,  // not serving, blocks that did not decode, frames without lock, a recovered
                         // file that differs
+  kInterrupted = 130,   // by ^C, as shells have it
 };
 
 struct GlobalFlags {

@@ -43,6 +43,12 @@ std::string Text(double x, double y, absl::string_view attributes, absl::string_
                          Escape(text));
 }
 
+std::string PowerOfTen(double x, double y, absl::string_view attributes, int exponent) {
+  return absl::StrFormat(
+      "<text x=\"%.1f\" y=\"%.1f\" %s>10<tspan dy=\"-5\" font-size=\"9\">%d</tspan></text>\n", x, y,
+      attributes, exponent);
+}
+
 std::string Line(double x1, double y1, double x2, double y2, absl::string_view attributes) {
   return absl::StrFormat("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2,
                          y2, attributes);
@@ -98,8 +104,10 @@ double TickStep(double range) {
 }
 
 std::string TickLabel(double tick, double step) {
-  // + 0.0: no negative zero.
-  return absl::StrFormat("%.6g", std::round(tick / step) * step + 0.0);
+  const double value = std::round(tick / step) * step + 0.0;  // no negative zero
+  const double digits =
+      value == 0 ? 0 : std::floor(std::log10(std::abs(value))) - std::floor(std::log10(step)) + 1;
+  return absl::StrFormat("%.*g", std::clamp(static_cast<int>(digits), 6, 17), value);
 }
 
 }  // namespace baseband::ctl::svg

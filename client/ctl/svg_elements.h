@@ -21,6 +21,7 @@ std::string Close();
 
 // `text` is escaped; `attributes` are not.
 std::string Text(double x, double y, absl::string_view attributes, absl::string_view text);
+std::string PowerOfTen(double x, double y, absl::string_view attributes, int exponent);
 std::string Line(double x1, double y1, double x2, double y2, absl::string_view attributes);
 std::string Frame(double left, double top, double right, double bottom);
 

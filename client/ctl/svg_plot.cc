@@ -26,7 +26,7 @@ constexpr double kAxesHeight = kPanelHeight - kAxesBottom;
 
 constexpr size_t kMaxDots = 6000;
 
-// What the axes span; y as it is drawn, that is, of a logarithmic axis the decades.
+// What the axes span as it is drawn, that is, of a logarithmic axis the decades.
 struct Ranges {
   double x_low = 0;
   double x_high = 1;
@@ -46,7 +46,7 @@ struct Extent {
 };
 
 bool IsDrawn(const PlotPanel& panel, const PlotPoint& point) {
-  return std::isfinite(point.y) && (panel.linear || point.y > 0);
+  return std::isfinite(point.y) && (panel.linear || point.y > 0) && (!panel.log_x || point.x > 0);
 }
 
 Ranges CloudRanges(const PlotPanel& panel) {
@@ -92,7 +92,10 @@ Ranges FindRanges(const Plot& plot, const PlotPanel& panel) {
     }
   }
   Ranges ranges;
-  if (!x.empty()) {
+  if (!x.empty() && panel.log_x) {
+    ranges.x_low = std::floor(std::log10(x.low) + 1e-9);
+    ranges.x_high = std::max(std::ceil(std::log10(x.high) - 1e-9), ranges.x_low + 1);
+  } else if (!x.empty()) {
     const double margin = x.high > x.low ? 0.04 * (x.high - x.low) : 0.05;
     ranges.x_low = x.low - margin;
     ranges.x_high = x.high + margin;
@@ -121,7 +124,7 @@ class PanelPainter {
 
   std::string Paint(const std::string& shared_x_label, int clip_id) const {
     std::string svg = linear_ ? LinearGrid() : DecadeGrid();
-    svg += XTicks();
+    svg += panel_.log_x ? XDecades() : XTicks();
     // Room for markers of values at the very top, unless that was not chosen by the values.
     const double above = panel_.y_low < panel_.y_high ? 0 : 6;
     svg += svg::ClipBegin(clip_id, left_, top_ - above, right_, bottom_);
@@ -147,7 +150,8 @@ class PanelPainter {
 
  private:
   double X(double x) const {
-    return left_ + (x - ranges_.x_low) / (ranges_.x_high - ranges_.x_low) * kAxesWidth;
+    const double drawn = panel_.log_x ? std::log10(x) : x;
+    return left_ + (drawn - ranges_.x_low) / (ranges_.x_high - ranges_.x_low) * kAxesWidth;
   }
   double Y(double y) const {
     const double drawn = linear_ ? y : std::log10(y);
@@ -163,10 +167,7 @@ class PanelPainter {
         svg += svg::Line(left_, Y(digit * value), right_, Y(digit * value), "stroke=\"#f0f0f0\"");
       }
       svg += svg::Line(left_, y, right_, y, "stroke=\"#d4d4d4\"");
-      absl::StrAppendFormat(&svg,
-                            "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">10<tspan dy=\"-5\" "
-                            "font-size=\"9\">%d</tspan></text>\n",
-                            left_ - 7, y + 5, decade);
+      svg += svg::PowerOfTen(left_ - 7, y + 5, "text-anchor=\"end\"", decade);
     }
     return svg;
   }
@@ -178,6 +179,19 @@ class PanelPainter {
          tick += step) {
       svg += svg::Line(left_, Y(tick), right_, Y(tick), "stroke=\"#d4d4d4\"");
       svg += svg::Text(left_ - 7, Y(tick) + 4, "text-anchor=\"end\"", svg::TickLabel(tick, step));
+    }
+    return svg;
+  }
+
+  std::string XDecades() const {
+    std::string svg;
+    for (int decade = static_cast<int>(ranges_.x_low); decade <= ranges_.x_high; ++decade) {
+      const double value = std::pow(10, decade);
+      for (int digit = 2; digit < 10 && decade < ranges_.x_high; ++digit) {
+        svg += svg::Line(X(digit * value), top_, X(digit * value), bottom_, "stroke=\"#f0f0f0\"");
+      }
+      svg += svg::Line(X(value), top_, X(value), bottom_, "stroke=\"#d4d4d4\"");
+      svg += svg::PowerOfTen(X(value), bottom_ + 20, "text-anchor=\"middle\"", decade);
     }
     return svg;
   }

@@ -39,6 +39,8 @@ struct PlotPanel {
   // Series of the same index have the same colour and marker in all panels, and one legend entry.
   std::vector<PlotSeries> series;
   std::string x_label;  // of this panel alone, which then has a range of x of its own, too
+  bool log_x =
+      false;  // the x axis is logarithmic, with whole decades; points of x <= 0 are left out
   bool linear = false;  // the y axis; else logarithmic, with whole decades
   double y_low = 0;     // of a linear axis, if y_low < y_high; else all that is to be seen
   double y_high = 0;

@@ -1,13 +1,18 @@
 // From the flags of `minimize` to its request, and from the answer to what people read.
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "client/ctl/minimize_flags.h"
+#include "client/ctl/minimize_map.h"
 #include "client/ctl/minimize_report.h"
+#include "client/ctl/png.h"
+#include "client/ctl/svg_map.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -19,6 +24,7 @@ namespace {
 using ::baseband::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -148,6 +154,69 @@ TEST(MinimizeReportTest, JsonCsvAndPicture) {
   EXPECT_EQ(ToJson(Request(), Answer())["top"][1]["index"], 3);
   EXPECT_EQ(ProfileCsv(Request(), Answer()), "x,value\n-3,4\n0,0\n3,\n");
   EXPECT_THAT(ProfileSvg(Request(), Answer()), StartsWith("<svg"));
+}
+
+TEST(MinimizeReportTest, ACaretStandsUnderTheColumn) {
+  EXPECT_EQ(WithCaret("x + q", "expression, column 5: unknown name 'q'"),
+            "unknown name 'q'\n  x + q\n      ^ column 5");
+  // One past the end is where something is missing; two is no column of the formula.
+  EXPECT_THAT(WithCaret("sin(x", "expression, column 6: expected ')'"),
+              EndsWith("\n  sin(x\n       ^ column 6"));
+  EXPECT_EQ(WithCaret("sin(x", "expression, column 7: no"), "expression, column 7: no");
+  EXPECT_EQ(WithCaret("x", "queue is full"), "queue is full");
+  // Lines and characters of more than one byte do not shift it.
+  EXPECT_THAT(WithCaret("x +\n\xC3\xA9", "expression, column 7: y"),
+              EndsWith("\n  x + \xC3\xA9\n       ^ column 7"));
+  const std::string text(300, 'x');
+  EXPECT_EQ(
+      WithCaret(text, "expression, column 200: y"),
+      absl::StrCat("y\n  ..", std::string(75, 'x'), "..\n", std::string(54, ' '), "^ column 200"));
+}
+
+TEST(SearchMapTest, OnlyAWholeGridOfTwoAxesHasOne) {
+  v1::MinimizeRequest request = Request();
+  EXPECT_THAT(CheckMap(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not of 1")));
+  *request.add_axes() = *ParseAxis("y=0:1:9");
+  EXPECT_TRUE(CheckMap(request).ok());
+  request.set_first_point(3);
+  EXPECT_THAT(CheckMap(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--first-point")));
+}
+
+TEST(SearchMapTest, CsvHasTheMiddleOfEachCell) {
+  v1::MinimizeRequest request;
+  *request.add_axes() = *ParseAxis("x=0:1*1");
+  *request.add_axes() = *ParseAxis("y=0:0.5*513");
+  SearchMap map;
+  map.columns = 1;
+  map.rows = 256;
+  map.values.assign(256, 1.5);
+  map.values[1] = std::nan("");
+  // 513 points in 256 cells: the first has three, 0, 0.5 and 1.
+  EXPECT_THAT(MapCsv(request, map), StartsWith("x,y,value\n0,0.5,1.5\n0,1.75,\n"));
+}
+
+TEST(HeatMapTest, ACellIsAPixelAndAFallingAxisIsTurned) {
+  HeatMap map;
+  map.x = {"x", 0, 2, 2};
+  map.y = {"y", 0, 1, 1};
+  map.values = {1, std::nan("")};
+  const std::string rising = RenderSvg(map);
+  EXPECT_THAT(rising, HasSubstr("data:image/png;base64,"));
+  EXPECT_THAT(rising, HasSubstr("no value"));
+  map.x = {"x", 2, 0, 2};
+  map.values = {std::nan(""), 1};
+  EXPECT_EQ(RenderSvg(map), rising);
+}
+
+// Two pixels, black and red; as Python's zlib and struct write them.
+TEST(PngTest, TheFileIsTheStandards) {
+  const uint8_t pixels[] = {0, 1};
+  const Rgb palette[] = {{0, 0, 0}, {255, 0, 0}};
+  EXPECT_EQ(absl::Base64Escape(ToPng(2, pixels, palette)),
+            "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAMAAADD/I+4AAAABlBMVEUAAAD/AAAb/40iAAAADklE"
+            "QVR4AQEDAPz/AAABAAQAAgshi3EAAAAASUVORK5CYII=");
 }
 
 }  // namespace

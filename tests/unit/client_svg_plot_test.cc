@@ -3,6 +3,7 @@
 #include <string>
 
 #include "client/ctl/svg_dots.h"
+#include "client/ctl/svg_elements.h"
 #include "client/ctl/svg_plot.h"
 #include "client/ctl/terminal.h"
 #include "gmock/gmock.h"
@@ -48,6 +49,24 @@ TEST(SvgPlotTest, DecadesSpanTheData) {
   EXPECT_THAT(svg, HasSubstr(">-1</tspan>"));
   EXPECT_THAT(svg, HasSubstr(">-3</tspan>"));
   EXPECT_THAT(svg, Not(HasSubstr(">-4</tspan>")));
+}
+
+TEST(SvgPlotTest, ALogarithmicXAxisHasWholeDecades) {
+  Plot plot = OneCurve();
+  plot.panels[0].log_x = true;
+  plot.panels[0].series[0].points = {{0, 0.1, 0, 0}, {130, 0.1, 0, 0}, {9e6, 0.5, 0, 0}};
+  const std::string svg = RenderSvg(plot);
+  EXPECT_EQ(Count(svg, "<circle"), 3);
+  EXPECT_THAT(svg, HasSubstr(">2</tspan>"));
+  EXPECT_THAT(svg, HasSubstr(">7</tspan>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">8</tspan>")));
+}
+
+TEST(SvgPlotTest, TicksOfASmallPartOfALargeNumberDiffer) {
+  EXPECT_EQ(svg::TickLabel(467321.5, 0.5), "467321.5");
+  EXPECT_EQ(svg::TickLabel(0.30000000000000004, 0.1), "0.3");
+  EXPECT_EQ(svg::TickLabel(-1e-18, 0.1), "0");
+  EXPECT_EQ(svg::TickLabel(2e9, 1e9), "2e+09");
 }
 
 TEST(SvgPlotTest, APlotWithoutDataIsStillAPicture) {

@@ -141,6 +141,19 @@ TEST(MinimizeSearchTest, TheEndOfAHugeGridIsSearched) {
   EXPECT_TRUE(answer.at_edge);
 }
 
+// |x - a| - b is zero at two points beyond 2^31; every number here is exact in float64.
+TEST(MinimizeSearchTest, TwoToTheThirtySecondPointsInOneRun) {
+  const auto expression = Expression::Parse("abs(abs(x - 3000000000) - 7)", {{"x"}, {}, {}});
+  ASSERT_TRUE(expression.ok()) << expression.status();
+  Settings settings;
+  settings.functional = *ExpressionFunctional::Create(*expression, {}, {});
+  settings.grid = MakeGrid({{0.0, 1.0, int64_t{1} << 32}});
+  const Answer answer = SearchOnCpu(MakeProblem(settings));
+  EXPECT_EQ(answer.top.front().index, 2999999993);
+  EXPECT_EQ(answer.value, 0.0);
+  EXPECT_EQ(answer.evaluations, int64_t{1} << 32);
+}
+
 class SchwefelTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(SchwefelTest, TheKnownMinimumIsFoundInBothPrecisions) {

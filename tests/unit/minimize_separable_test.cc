@@ -247,44 +247,6 @@ TEST(MinimizeSeparableTest, TheBoundIsTheTextbooks) {
   }
 }
 
-// Issue 5, point 3. Two points a lobe, then Brent, against a grid of 64 a lobe.
-TEST(MinimizeSeparableTest, CoarseToFineFindsTheFullGridsMinimumInNoise) {
-  constexpr int kTrials = 1000;
-  std::mt19937 random(13);
-  std::normal_distribution<double> normal;
-  std::uniform_real_distribution<double> somewhere(460000.0, 475000.0);
-  double squares = 0.0;
-  double bound = 0.0;
-  const Observation paper = PaperObservation();
-  for (int trial = 0; trial < kTrials; ++trial) {
-    Observation observation = paper;
-    const double frequency = somewhere(random);
-    for (size_t n = 0; n < observation.signal.size(); ++n) {
-      const double t = static_cast<double>(n) * 2e-7;
-      // The wanted signal is there, too: the fixed columns take it away. -3 dB: A^2 / 2 = 1 / 2.
-      observation.signal[n] = std::sin(6.283185307179586 * frequency * t + 0.1 * trial) +
-                              0.7 * observation.columns[0][n].real() + normal(random);
-    }
-    Settings settings;
-    settings.functional = Make(observation);
-    settings.refinement = Refinement::kBrent;
-    settings.grid = MakeGrid({{300000.0, 0.5 * kLobe, 288}});
-    const Answer coarse = SearchOnCpu(MakeProblem(settings));
-    settings.refinement = Refinement::kNone;
-    settings.grid = MakeGrid({{300000.0, kLobe / 64, 144 * 64}});
-    const Answer full = SearchOnCpu(MakeProblem(settings));
-    ASSERT_NEAR(coarse.point[0], full.point[0], kLobe / 64) << trial;
-    ASSERT_LE(coarse.value, full.value + 1e-9);
-    squares += (coarse.point[0] - frequency) * (coarse.point[0] - frequency);
-    bound += coarse.bound.deviation[0] * coarse.bound.deviation[0];
-  }
-  const double rms = std::sqrt(squares / kTrials);
-  const double deviation = std::sqrt(bound / kTrials);
-  std::printf("rms error %.1f Hz, Cramer-Rao %.1f Hz\n", rms, deviation);
-  EXPECT_LT(rms, 1.2 * deviation);
-  EXPECT_GT(rms, 0.9 * deviation);
-}
-
 // Two and three sinusoids: every point of small grids against the normal equations.
 TEST(MinimizeSeparableTest, SeveralSinusoidsAgreeWithNormalEquations) {
   for (const bool is_complex : {false, true}) {

@@ -1,0 +1,113 @@
+// basebandctl minimize with a map or an interruption, and minimize-bench, against the real server.
+#include <signal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/ctl_test.h"
+
+namespace baseband::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class BasebandctlMinimizeTest : public CtlTest {
+ protected:
+  static std::vector<std::string> Schwefel(std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"minimize", "--builtin=schwefel", "--axis=x=-500:1:500",
+                                          "--axis=y=-500:1:500", "--refine=brent"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  // All but the last line, which has the times.
+  static std::string Found(const Outcome& outcome) {
+    const size_t points = outcome.output.rfind(" M points in ");
+    return outcome.output.substr(0, outcome.output.rfind('\n', points));
+  }
+};
+
+TEST_F(BasebandctlMinimizeTest, AMapComesWithTheSameAnswerAndEachPointOnce) {
+  const Outcome plain = Run(Schwefel({}));
+  ASSERT_EQ(plain.exit_code, 0) << plain.output;
+  const Outcome mapped = Run(Schwefel({"--map=" + Path("map.csv")}));
+  ASSERT_EQ(mapped.exit_code, 0) << mapped.output;
+  EXPECT_EQ(Found(mapped), Found(plain));
+  EXPECT_THAT(mapped.output, HasSubstr("1.00 M points in"));
+
+  // The least of the cells is the grid's, and there are 256 x 256 of them.
+  double least = INFINITY;
+  int cells = 0;
+  for (const absl::string_view line :
+       absl::StrSplit(ReadAll(Path("map.csv")), '\n', absl::SkipEmpty())) {
+    if (absl::EndsWith(line, "value")) continue;
+    least = std::min(least, std::stod(std::string(line.substr(line.rfind(',') + 1))));
+    ++cells;
+  }
+  EXPECT_EQ(cells, 256 * 256);
+  EXPECT_NEAR(least, 0.000246512579, 1e-9);
+}
+
+TEST_F(BasebandctlMinimizeTest, AMapIsDrawnAlsoBesideRunnersUp) {
+  const Outcome outcome =
+      Run(Schwefel({"--top=2", "--separation=20", "20", "--map=" + Path("map.svg")}));
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr(" 2. "), HasSubstr("\n2.0")));
+  EXPECT_THAT(ReadAll(Path("map.svg")), AllOf(StartsWith("<svg"), HasSubstr("base64,")));
+}
+
+TEST_F(BasebandctlMinimizeTest, AnInterruptedSearchEndsAtOnceAndSaysWhatItFound) {
+  // Seconds; a map's columns are each over before there is any news of it.
+  for (const std::vector<std::string>& search : std::vector<std::vector<std::string>>{
+           {"sum(j, 1, 1000, sin(j * x))", "--axis=x=0:1e-9*5M"},
+           {"sum(j, 1, 100, sin(j * x * y))", "--axis=x=0:1e-3*256", "--axis=y=0:1*40000",
+            "--in-flight=1", "--map=" + Path("none.svg")}}) {
+    std::vector<std::string> arguments = {"--target=" + server_->target(), "--timeout=600",
+                                          "minimize"};
+    arguments.insert(arguments.end(), search.begin(), search.end());
+    ChildProcess process(ProgramPath("basebandctl"), arguments);
+    absl::SleepFor(absl::Seconds(1));
+    const absl::Time begin = absl::Now();
+    process.Signal(SIGINT);
+    EXPECT_EQ(process.Wait(absl::Seconds(60)).value_or(-1), 130) << search[0];
+    EXPECT_LT(absl::Now() - begin, absl::Seconds(2));
+    EXPECT_THAT(process.Output(), AllOf(HasSubstr("interrupted after"), HasSubstr("best so far")));
+  }
+}
+
+TEST_F(BasebandctlMinimizeTest, WhatIsWrongInAFormulaIsPointedAt) {
+  const Outcome outcome = Run({"minimize", "x + q", "--axis=x=0:1:9"});
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_THAT(outcome.output, HasSubstr("  x + q\n      ^ column 5\n"));
+}
+
+TEST_F(BasebandctlMinimizeTest, ThePapersTableAndFiguresAreMade) {
+  const Outcome outcome = Run({"minimize-bench", "table", "--name=here", "--max-seconds=0.3",
+                               "--csv=" + Path("table.csv"), "--out=" + Path("paper_")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(ReadAll(Path("table.csv")),
+              AllOf(HasSubstr("here,130,fast,"), HasSubstr("here,130,literal-float32,")));
+  for (const char* name : {"figure1", "figure3", "figure4", "float32"}) {
+    EXPECT_THAT(ReadAll(Path(absl::StrCat("paper_", name, ".svg"))), StartsWith("<svg"));
+    EXPECT_THAT(ReadAll(Path(absl::StrCat("paper_", name, ".csv"))), HasSubstr("\n"));
+  }
+  const Outcome again =
+      Run({"minimize-bench", "figures", "--with=" + Path("table.csv"), "--out=" + Path("again_")});
+  EXPECT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_EQ(ReadAll(Path("again_figure3.svg")), ReadAll(Path("paper_figure3.svg")));
+  EXPECT_EQ(Run({"minimize-bench", "figures", "--with=" + Path("again_float32.csv"),
+                 "--out=" + Path("no_")})
+                .exit_code,
+            1);
+}
+
+}  // namespace
+}  // namespace baseband::testing
