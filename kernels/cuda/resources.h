@@ -21,10 +21,16 @@ namespace baseband::cuda {
 class Stream {
  public:
   Stream() = default;
-  static absl::StatusOr<Stream> Create() {
+  // Blocks of kernels on a stream that is not `background` start before those of streams that are.
+  static absl::StatusOr<Stream> Create(bool background = false) {
+    int least = 0;
+    int greatest = 0;
+    BASEBAND_RETURN_IF_ERROR(ToStatus(cudaDeviceGetStreamPriorityRange(&least, &greatest),
+                                      "cudaDeviceGetStreamPriorityRange"));
     cudaStream_t raw = nullptr;
-    BASEBAND_RETURN_IF_ERROR(
-        ToStatus(cudaStreamCreateWithFlags(&raw, cudaStreamNonBlocking), "cudaStreamCreate"));
+    BASEBAND_RETURN_IF_ERROR(ToStatus(
+        cudaStreamCreateWithPriority(&raw, cudaStreamNonBlocking, background ? least : greatest),
+        "cudaStreamCreateWithPriority"));
     Stream stream;
     stream.handle_.reset(raw);
     return stream;

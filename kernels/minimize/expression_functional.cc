@@ -95,6 +95,15 @@ double ExpressionFunctional::Cost(const Grid& /*grid*/, Method /*method*/) const
   return 4.0 + expression_->cost();  // a point's own cost, whatever is computed there
 }
 
+int64_t ExpressionFunctional::HostBytes() const {
+  // A node also stands in the structure's key.
+  size_t bytes = 2 * expression_->nodes().size() * sizeof(Node);
+  constexpr size_t kNumber = sizeof(double) + sizeof(float);
+  bytes += scalars_.size() * kNumber;
+  for (const std::vector<double>& array : arrays_) bytes += array.size() * kNumber;
+  return static_cast<int64_t>(bytes);
+}
+
 template <typename T>
 void ExpressionFunctional::EvaluateAs(const Run<T>& run, CpuWorkspace* workspace) const {
   const auto x = RunCoordinates<T>(*run.grid, run.first, run.count, workspace);

@@ -24,6 +24,7 @@ class ExpressionFunctional final : public Functional {
   FunctionalKind kind() const override { return FunctionalKind::kExpression; }
   absl::Status Check(const Grid& grid, Method method) const override;
   double Cost(const Grid& grid, Method method) const override;
+  int64_t HostBytes() const override;
   void Evaluate(const Run<float>& run, CpuWorkspace* workspace) const override;
   void Evaluate(const Run<double>& run, CpuWorkspace* workspace) const override;
   double At(const Coordinates& x) const override;

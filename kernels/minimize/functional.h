@@ -55,6 +55,8 @@ class Functional {
   // Arithmetic operations a point, special functions at their weight: what pieces are cut by.
   virtual double Cost(const Grid& grid, Method method) const = 0;
 
+  // Host memory that it holds: samples, rows, tables, arrays.
+  virtual int64_t HostBytes() const = 0;
   // Memory that a GPU needs beside for `count` points, wherever they begin. Grows with `count`.
   virtual int64_t GpuScratchBytes(const Grid& /*grid*/, Method /*method*/,
                                   int64_t /*count*/) const {

@@ -17,6 +17,9 @@ class ManySinusoidsFunctional final : public Functional {
   FunctionalKind kind() const override { return FunctionalKind::kManySinusoids; }
   absl::Status Check(const Grid& grid, Method method) const override;
   double Cost(const Grid& grid, Method method) const override;
+  int64_t HostBytes() const override {
+    return one_.HostBytes() + static_cast<int64_t>(table_.size() * sizeof(double));
+  }
   void Evaluate(const Run<float>& run, CpuWorkspace* workspace) const override;
   void Evaluate(const Run<double>& run, CpuWorkspace* workspace) const override;
   double At(const Coordinates& x) const override;

@@ -30,6 +30,7 @@ class Schwefel final : public Functional {
     EvaluateAs(run, workspace);
   }
   double At(const Coordinates& x) const override { return Value(x, num_axes_); }
+  int64_t HostBytes() const override { return sizeof(*this); }
 
   explicit Schwefel(int num_axes) : num_axes_(num_axes) {}
 

@@ -35,7 +35,56 @@ void Merge(const BlockResult& b, BlockResult* a) {
   }
 }
 
+// So many points make a tile of a search for several peaks.
+int64_t TilePoints(const Problem& problem) {
+  int64_t points = problem.block_points();
+  while ((problem.first() + problem.count() - 1) / points - problem.first() / points >= kMaxTiles) {
+    points *= 2;
+  }
+  return points;
+}
+
+int64_t NumTiles(const Problem& problem, int64_t points) {
+  return (problem.first() + problem.count() - 1) / points - problem.first() / points + 1;
+}
+
+// So many points make a piece, at most.
+int64_t PiecePoints(const Problem& problem, const PieceLimits& limits) {
+  const Settings& settings = problem.settings();
+  const double points = limits.operations / problem.cost_per_point();
+  int64_t piece_points =
+      static_cast<int64_t>(std::clamp(points, 1.0, static_cast<double>(kMaxPiecePoints)));
+  const int64_t block = problem.block_points();
+  const int64_t max_blocks =
+      (limits.output_bytes - settings.profile_bins * int64_t{sizeof(uint64_t)}) /
+      int64_t{sizeof(BlockResult)};
+  piece_points = std::min(piece_points, (max_blocks - 1) * block);
+  while (piece_points > 1 &&
+         problem.functional().GpuScratchBytes(problem.grid(), settings.method, piece_points) >
+             limits.scratch_bytes) {
+    piece_points /= 2;
+  }
+  if (piece_points > block) piece_points -= piece_points % block;
+  return piece_points;
+}
+
 }  // namespace
+
+int64_t Search::HostBytes(const Problem& problem) {
+  const Settings& settings = problem.settings();
+  int64_t bytes = settings.profile_bins * int64_t{sizeof(uint64_t)};
+  if (settings.top_k > 1) {  // the tiles, and again in the order of their values
+    bytes += 2 * NumTiles(problem, TilePoints(problem)) * int64_t{sizeof(BlockResult)};
+  }
+  return bytes;
+}
+
+int64_t Search::MaxOutputBytes(const Problem& problem, const PieceLimits& limits) {
+  Piece piece;  // one that begins and ends within blocks
+  piece.first = problem.block_points() - 1;
+  piece.count = std::min(problem.count(), PiecePoints(problem, limits));
+  return OutputBytes(problem, piece);
+}
 
 absl::StatusOr<Search> Search::Create(ProblemPtr problem, const PieceLimits& limits) {
   const int64_t bins_bytes = problem->settings().profile_bins * int64_t{sizeof(uint64_t)};
@@ -51,31 +100,11 @@ absl::StatusOr<Search> Search::Create(ProblemPtr problem, const PieceLimits& lim
 
 Search::Search(ProblemPtr problem, const PieceLimits& limits) : problem_(std::move(problem)) {
   const Settings& settings = problem_->settings();
-  const double points = limits.operations / problem_->cost_per_point();
-  piece_points_ =
-      static_cast<int64_t>(std::clamp(points, 1.0, static_cast<double>(kMaxPiecePoints)));
-  const int64_t block = problem_->block_points();
-  const int64_t max_blocks =
-      (limits.output_bytes - settings.profile_bins * int64_t{sizeof(uint64_t)}) /
-      int64_t{sizeof(BlockResult)};
-  piece_points_ = std::min(piece_points_, (max_blocks - 1) * block);
-  while (piece_points_ > 1 &&
-         problem_->functional().GpuScratchBytes(problem_->grid(), settings.method, piece_points_) >
-             limits.scratch_bytes) {
-    piece_points_ /= 2;
-  }
-  if (piece_points_ > block) piece_points_ -= piece_points_ % block;
+  piece_points_ = PiecePoints(*problem_, limits);
   profile_.assign(static_cast<size_t>(settings.profile_bins), kNoKey);
   if (settings.top_k > 1) {
-    tile_points_ = block;
-    while ((problem_->first() + problem_->count() - 1) / tile_points_ -
-               problem_->first() / tile_points_ >=
-           kMaxTiles) {
-      tile_points_ *= 2;
-    }
-    const int64_t tiles = (problem_->first() + problem_->count() - 1) / tile_points_ -
-                          problem_->first() / tile_points_ + 1;
-    tiles_.resize(static_cast<size_t>(tiles));
+    tile_points_ = TilePoints(*problem_);
+    tiles_.resize(static_cast<size_t>(NumTiles(*problem_, tile_points_)));
   }
 }
 

@@ -65,6 +65,11 @@ class Search {
   // InvalidArgument: limits that leave no room.
   static absl::StatusOr<Search> Create(ProblemPtr problem, const PieceLimits& limits);
 
+  // Host memory that a search of `problem` holds beside the problem, and the output of its largest
+  // piece.
+  static int64_t HostBytes(const Problem& problem);
+  static int64_t MaxOutputBytes(const Problem& problem, const PieceLimits& limits);
+
   const Problem& problem() const { return *problem_; }
 
   // The next piece; none while the results of others have to come first, or once done().

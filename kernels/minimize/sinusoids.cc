@@ -155,6 +155,10 @@ double SinusoidsFunctional::Cost(const Grid& grid, Method method) const {
   return samples * (6.0 + 2.0 * rows);
 }
 
+int64_t SinusoidsFunctional::HostBytes() const {
+  return static_cast<int64_t>((rows_.size() + literal_.size()) * (sizeof(double) + sizeof(float)));
+}
+
 int64_t SinusoidsFunctional::GpuScratchBytes(const Grid& grid, Method method, int64_t count) const {
   if (!UsesCells(grid, method)) return 0;
   const int64_t cells = count / CellsOf(shape_, grid.axis(0)).points + 2;

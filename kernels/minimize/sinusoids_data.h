@@ -50,6 +50,7 @@ class SinusoidsFunctional final : public Functional {
   FunctionalKind kind() const override { return FunctionalKind::kSinusoids; }
   absl::Status Check(const Grid& grid, Method method) const override;
   double Cost(const Grid& grid, Method method) const override;
+  int64_t HostBytes() const override;
   int64_t GpuScratchBytes(const Grid& grid, Method method, int64_t count) const override;
   void Evaluate(const Run<float>& run, CpuWorkspace* workspace) const override;
   void Evaluate(const Run<double>& run, CpuWorkspace* workspace) const override;

@@ -25,8 +25,10 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, absl::Span<Device* cons
       admission_(options.queue_requests, options.queue_bytes) {
   metrics_->SetQueueCapacity(options.queue_requests, options.queue_bytes);
   absl::MutexLock lock(&mutex_);
-  for (int i = 0; i < kNumOperations; ++i) {
-    queues_.emplace_back(options.limits);
+  for (std::vector<BatchQueue>& queues : queues_) {
+    for (int i = 0; i < kNumOperations; ++i) {
+      queues.emplace_back(options.limits);
+    }
   }
   for (Device* device : devices_) {
     metrics_numbers_.push_back(metrics_->AddDevice(device->id(), device->kind(), device->name(),
@@ -77,7 +79,7 @@ absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket) {
   {
     absl::MutexLock lock(&mutex_);
     ++unanswered_;
-    queues_[static_cast<size_t>(job->operation())].Add(std::move(job), now);
+    queues_[job->background][static_cast<size_t>(job->operation())].Add(std::move(job), now);
     queue_changed_.Signal();
   }
   Dispatch();
@@ -90,7 +92,10 @@ void Dispatcher::Dispatch() {
     Start start;
     {
       absl::MutexLock lock(&mutex_);
-      start = Next(&dropped);
+      start = Next(/*background=*/false, &dropped);
+      if (start.lane == nullptr && dropped.empty()) {
+        start = Next(/*background=*/true, &dropped);
+      }
     }
     for (auto& [status, job] : dropped) {
       Answer(std::move(status), std::move(job));
@@ -103,11 +108,12 @@ void Dispatcher::Dispatch() {
   }
 }
 
-Dispatcher::Start Dispatcher::Next(std::vector<std::pair<absl::Status, JobPtr>>* dropped) {
+Dispatcher::Start Dispatcher::Next(bool background,
+                                   std::vector<std::pair<absl::Status, JobPtr>>* dropped) {
   const absl::Time now = absl::Now();
   // The queue whose first job is due first; among equals the one that waits longest.
   BatchQueue* next = nullptr;
-  for (BatchQueue& queue : queues_) {
+  for (BatchQueue& queue : queues_[background]) {
     if (queue.NextWake() <= now &&
         (next == nullptr || std::make_pair(queue.EarliestDeadline(), queue.OldestArrival()) <
                                 std::make_pair(next->EarliestDeadline(), next->OldestArrival()))) {
@@ -117,7 +123,7 @@ Dispatcher::Start Dispatcher::Next(std::vector<std::pair<absl::Status, JobPtr>>*
   if (next == nullptr) {
     return {};
   }
-  Lane* const lane = FreeLane();
+  Lane* const lane = FreeLane(background);
   if (lane == nullptr) {
     if (HasHealthyDevice()) {
       return {};
@@ -152,23 +158,24 @@ Dispatcher::Start Dispatcher::Next(std::vector<std::pair<absl::Status, JobPtr>>*
   if (taken.batch.empty()) {
     return {};
   }
-  recent_wait_ = (recent_wait_ * 7 + (now - taken.batch.front()->times.submitted)) / 8;
+  if (!background)
+    recent_wait_ = (recent_wait_ * 7 + (now - taken.batch.front()->times.submitted)) / 8;
   free_lanes_.erase(std::find(free_lanes_.begin(), free_lanes_.end(), lane));
   return {lane, std::move(taken.batch)};
 }
 
-// The free lane of the healthy device with the most free lanes, so that devices share the work; of
-// its lanes the one that was busy last, whose thread may not have gone to sleep yet.
-Lane* Dispatcher::FreeLane() {
+// The free lane of its kind of the healthy device with the most of them, so that devices share the
+// work; of its lanes the one that was busy last, whose thread may not have gone to sleep yet.
+Lane* Dispatcher::FreeLane(bool background) {
   Lane* best = nullptr;
   int64_t most = 0;
   for (auto it = free_lanes_.rbegin(); it != free_lanes_.rend(); ++it) {
     Lane* const lane = *it;
-    if (!lane->device().healthy()) {
+    if (lane->background() != background || !lane->device().healthy()) {
       continue;
     }
     const int64_t free = std::count_if(free_lanes_.begin(), free_lanes_.end(), [&](Lane* other) {
-      return &other->device() == &lane->device();
+      return &other->device() == &lane->device() && other->background() == background;
     });
     if (free > most) {
       most = free;
@@ -245,8 +252,9 @@ void Dispatcher::SampleGauges() const {
     metrics_->SetDeviceHealthy(MetricsNumber(*device), device->healthy());
   }
   absl::MutexLock lock(&mutex_);
-  for (size_t i = 0; i < queues_.size(); ++i) {
-    metrics_->SetQueueDepth(RpcOf(static_cast<OperationKind>(i)), queues_[i].size());
+  for (size_t i = 0; i < kNumOperations; ++i) {
+    metrics_->SetQueueDepth(RpcOf(static_cast<OperationKind>(i)),
+                            queues_[false][i].size() + queues_[true][i].size());
   }
 }
 
@@ -266,15 +274,18 @@ void Dispatcher::WaitForDelays() {
     const absl::Time now = absl::Now();
     absl::Time wake = absl::InfiniteFuture();
     bool ready = false;
-    for (const BatchQueue& queue : queues_) {
-      const absl::Time next = queue.NextWake();
-      ready |= next <= now;
-      if (next > now) {
-        wake = std::min(wake, next);
+    for (const bool background : {false, true}) {
+      // What is ready while all lanes are busy leaves when one of them ends its batch.
+      const bool has_lane = FreeLane(background) != nullptr;
+      for (const BatchQueue& queue : queues_[background]) {
+        const absl::Time next = queue.NextWake();
+        ready |= has_lane && next <= now;
+        if (next > now) {
+          wake = std::min(wake, next);
+        }
       }
     }
-    // What is ready while all lanes are busy leaves when one of them ends its batch.
-    if (ready && FreeLane() != nullptr) {
+    if (ready) {
       mutex_.Unlock();
       Dispatch();
       mutex_.Lock();

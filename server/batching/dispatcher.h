@@ -33,6 +33,7 @@ struct DispatcherOptions {
 // - A job whose deadline has passed or whose caller is gone leaves the queue unlaunched.
 // - The thread that submits to a free lane also starts it: an idle server adds no thread switch
 //   between a request and its kernel.
+// - Background jobs and all others neither share a batch nor wait for each other's lanes.
 // - A lane that ended a batch starts the next one before the ended one's replies are sent.
 // Thread-safe.
 class Dispatcher {
@@ -67,9 +68,10 @@ class Dispatcher {
   // Starts batches while there is a free lane and something to run on it.
   void Dispatch() ABSL_LOCKS_EXCLUDED(mutex_);
   // The next batch and its lane, or no lane. Appends what is not to be launched to `dropped`.
-  Start Next(std::vector<std::pair<absl::Status, JobPtr>>* dropped)
+  Start Next(bool background, std::vector<std::pair<absl::Status, JobPtr>>* dropped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Lane* FreeLane() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Lane* FreeLane(bool background) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  using Queues = std::array<std::vector<BatchQueue>, 2>;  // [background][operation]
   void StartBatch(Start start);
   void EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status status,
                 const StageTimes& stages, absl::Time started);
@@ -88,7 +90,7 @@ class Dispatcher {
   Admission admission_;
 
   mutable absl::Mutex mutex_;
-  std::vector<BatchQueue> queues_ ABSL_GUARDED_BY(mutex_);  // by operation
+  Queues queues_ ABSL_GUARDED_BY(mutex_);
   std::vector<Lane*> free_lanes_ ABSL_GUARDED_BY(mutex_);
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Duration recent_wait_ ABSL_GUARDED_BY(mutex_);

@@ -56,6 +56,7 @@ struct Config {
   int max_streams = 256;  // open at a time
   int max_searches = 64;  // at a time
   int max_search_s = 600;
+  int search_memory_mib = 1024;
   int queue_requests = 4096;
   int queue_mib = 256;
   int max_batch_blocks = 16384;

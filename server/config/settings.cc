@@ -236,6 +236,8 @@ std::vector<Setting> MakeSettings() {
              "Most Minimize searches at a time; more are refused"),
       Number("max_search_s", 1, 86400, &Config::max_search_s,
              "Longest Minimize search taken, by its estimate, seconds"),
+      Number("search_memory_mib", 1, 65536, &Config::search_memory_mib,
+             "Host memory for all Minimize searches together, MiB; more are refused"),
       Number("queue_requests", 1, 1 << 20, &Config::queue_requests,
              "Most requests waiting; more are refused with a retry hint"),
       Number("queue_mib", 1, 65536, &Config::queue_mib,

@@ -3,10 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <fstream>
+#include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/strip.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 
 namespace baseband::server {
@@ -25,6 +30,14 @@ std::string ProcessorName() {
   return "CPU";
 }
 
+// From now on other threads that want the core of this one go before, but for a tenth of its time:
+// on a host that others keep busy, long work still ends, and lets go of what it holds. (SCHED_IDLE
+// would leave it next to nothing there.)
+void GiveWay() {
+  constexpr int kLower = 10;
+  (void)nice(kLower);  // of this thread alone, as Linux has it; needs no privilege
+}
+
 }  // namespace
 
 struct CpuDevice::Run {
@@ -36,11 +49,46 @@ struct CpuDevice::Run {
   std::atomic<int> left{0};
 };
 
+class CpuDevice::Crew {
+ public:
+  Crew(int num_threads, bool background) {
+    for (int i = 0; i < num_threads; ++i) {
+      workers_.emplace_back([this, background] {
+        if (background) GiveWay();
+        Work();
+      });
+    }
+  }
+  ~Crew() {
+    {
+      absl::MutexLock lock(&mutex_);
+      stopping_ = true;
+    }
+    for (std::thread& worker : workers_) {
+      worker.join();
+    }
+  }
+  void Enqueue(std::shared_ptr<Run> run) {
+    absl::MutexLock lock(&mutex_);
+    runs_.push_back(std::move(run));
+  }
+
+ private:
+  void Work();
+
+  absl::Mutex mutex_;
+  std::deque<std::shared_ptr<Run>> runs_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> workers_;  // last: ends first
+};
+
 class CpuDevice::CpuLane final : public Lane {
  public:
-  CpuLane(CpuDevice* device, int index) : device_(device), index_(index) {}
+  CpuLane(CpuDevice* device, int index, Crew* crew, bool background)
+      : device_(device), index_(index), crew_(crew), background_(background) {}
   Device& device() override { return *device_; }
   int index() const override { return index_; }
+  bool background() const override { return background_; }
   void Start(Task* task, Done done) override {
     auto run = std::make_shared<Run>();
     run->task = task;
@@ -48,51 +96,41 @@ class CpuDevice::CpuLane final : public Lane {
     run->start = absl::Now();
     run->num_pieces = task->num_pieces();
     run->left = run->num_pieces;
-    device_->Enqueue(std::move(run));
+    crew_->Enqueue(std::move(run));
   }
 
  private:
   CpuDevice* const device_;
   const int index_;
+  Crew* const crew_;
+  const bool background_;
 };
 
-CpuDevice::CpuDevice(int num_threads) : name_(ProcessorName()) {
-  for (int i = 0; i < kNumLanes; ++i) {
-    lanes_.push_back(std::make_unique<CpuLane>(this, i));
-  }
-  for (int i = 0; i < num_threads; ++i) {
-    workers_.emplace_back([this] { Work(); });
+CpuDevice::CpuDevice(int num_threads) : name_(ProcessorName()), num_threads_(num_threads) {
+  for (const bool background : {false, true}) {
+    crews_.push_back(std::make_unique<Crew>(num_threads, background));
+    for (int i = 0; i < kNumLanes; ++i) {
+      lanes_.push_back(std::make_unique<CpuLane>(this, static_cast<int>(lanes_.size()),
+                                                 crews_.back().get(), background));
+    }
   }
 }
 
-CpuDevice::~CpuDevice() {
-  {
-    absl::MutexLock lock(&mutex_);
-    stopping_ = true;
-  }
-  for (std::thread& worker : workers_) {
-    worker.join();
-  }
-}
+CpuDevice::~CpuDevice() = default;
 
 int64_t CpuDevice::memory_bytes() const {
   return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
 }
 
-void CpuDevice::Enqueue(std::shared_ptr<Run> run) {
-  absl::MutexLock lock(&mutex_);
-  runs_.push_back(std::move(run));
-}
-
 // Takes pieces of the oldest run until none is left to take, then of the next. Whoever ends a run's
 // last piece reports it.
-void CpuDevice::Work() {
+void CpuDevice::Crew::Work() {
   for (;;) {
     std::shared_ptr<Run> run;
     {
       absl::MutexLock lock(&mutex_);
       mutex_.Await(absl::Condition(
-          +[](CpuDevice* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
+          +[](Crew* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
             return self->stopping_ || !self->runs_.empty();
           },
           this));

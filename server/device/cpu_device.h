@@ -1,15 +1,12 @@
-// The CPU as a device: worker threads that share the pieces of the tasks in flight.
+// The CPU as a device: worker threads that share the pieces of the tasks in flight. Background work
+// has threads of its own, of low priority: where all cores are wanted, it has some tenth of them.
 #ifndef BASEBAND_SERVER_DEVICE_CPU_DEVICE_H_
 #define BASEBAND_SERVER_DEVICE_CPU_DEVICE_H_
 
-#include <deque>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "server/device/device.h"
 
 namespace baseband::server {
@@ -17,7 +14,7 @@ namespace baseband::server {
 class CpuDevice final : public Device {
  public:
   // `num_threads` >= 1 workers, and two lanes, so that a batch fills the workers while the last
-  // pieces of the one before it end.
+  // pieces of the one before it end; and as many of both for background work.
   explicit CpuDevice(int num_threads);
   ~CpuDevice() override;
 
@@ -26,24 +23,20 @@ class CpuDevice final : public Device {
   const std::string& id() const override { return kind_; }
   int64_t memory_bytes() const override;
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
-  int pieces_at_once() const override { return static_cast<int>(workers_.size()); }
+  int pieces_at_once() const override { return num_threads_; }
   absl::Status OnDevice(const std::function<absl::Status()>& f) override { return f(); }
 
  private:
   class CpuLane;
   struct Run;  // a task in flight
-
-  void Enqueue(std::shared_ptr<Run> run);
-  void Work();
+  // Workers, and the tasks that they share.
+  class Crew;
 
   const std::string kind_ = "cpu";
   std::string name_;
+  const int num_threads_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-
-  absl::Mutex mutex_;
-  std::deque<std::shared_ptr<Run>> runs_ ABSL_GUARDED_BY(mutex_);
-  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> workers_;  // last: ends first
+  std::vector<std::unique_ptr<Crew>> crews_;  // last: they end first
 };
 
 }  // namespace baseband::server

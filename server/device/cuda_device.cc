@@ -10,6 +10,9 @@
 
 namespace baseband::server {
 
+// One at work, one to follow it.
+constexpr int kBackgroundLanes = 2;
+
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(const CudaDeviceOptions& options) {
   std::unique_ptr<CudaDevice> device(new CudaDevice(options));
   BASEBAND_RETURN_IF_ERROR(device->Init());
@@ -38,8 +41,9 @@ absl::Status CudaDevice::Init() {
     absl::MutexLock lock(&workspace_mutex_);
     workspace_free_ = free;
   }
-  for (int i = 0; i < options_.num_lanes; ++i) {
-    BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<CudaLane> lane, CudaLane::Create(this, i));
+  for (int i = 0; i < options_.num_lanes + kBackgroundLanes; ++i) {
+    BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<CudaLane> lane,
+                              CudaLane::Create(this, i, /*background=*/i >= options_.num_lanes));
     lanes_.push_back(std::move(lane));
   }
   return absl::OkStatus();

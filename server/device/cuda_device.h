@@ -18,7 +18,7 @@ namespace baseband::server {
 
 struct CudaDeviceOptions {
   int ordinal = 0;
-  int num_lanes = 4;
+  int num_lanes = 4;  // and two for background work
   LaneCapacity lane;
   int64_t workspace_bytes = 0;
   // How a lane's thread waits, for the GPU and for the next task: spinning for a moment before it
@@ -57,7 +57,7 @@ class CudaDevice final : public Device {
   std::string name_;
   int64_t memory_bytes_ = 0;
 
-  std::atomic<int> busy_lanes_{0};
+  std::atomic<int> busy_lanes_{0};      // without those for background work
   std::atomic<uint64_t> last_spin_{0};  // of the lane that spins for its next task
 
   absl::Mutex workspace_mutex_;

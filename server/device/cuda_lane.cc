@@ -27,8 +27,9 @@ absl::Duration Between(const cuda::Event& begin, const cuda::Event& end) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CudaLane>> CudaLane::Create(CudaDevice* device, int index) {
-  std::unique_ptr<CudaLane> lane(new CudaLane(device, index));
+absl::StatusOr<std::unique_ptr<CudaLane>> CudaLane::Create(CudaDevice* device, int index,
+                                                           bool background) {
+  std::unique_ptr<CudaLane> lane(new CudaLane(device, index, background));
   BASEBAND_RETURN_IF_ERROR(lane->Init());
   return lane;
 }
@@ -37,7 +38,7 @@ absl::Status CudaLane::Init() {
   constexpr int64_t kReadAhead = 64;  // kernels may read a little past the last block
   const CudaDeviceOptions& options = device_->options_;
   const LaneCapacity& capacity = options.lane;
-  BASEBAND_ASSIGN_OR_RETURN(stream_, cuda::Stream::Create());
+  BASEBAND_ASSIGN_OR_RETURN(stream_, cuda::Stream::Create(background_));
   for (cuda::Event& mark : marks_) {
     BASEBAND_ASSIGN_OR_RETURN(mark, cuda::Event::Create());
   }
@@ -51,6 +52,7 @@ absl::Status CudaLane::Init() {
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.input_bytes + kReadAhead));
   BASEBAND_ASSIGN_OR_RETURN(output_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.output_bytes));
+  view_.device = device_;
   view_.stream = stream_.get();
   view_.control_host = control_host_.data();
   view_.control_device = control_device_.data();
@@ -79,6 +81,8 @@ CudaLane::~CudaLane() {
 
 Device& CudaLane::device() { return *device_; }
 
+bool CudaLane::Spins() const { return device_->options_.spin && !background_; }
+
 absl::Status CudaLane::Enqueue(Task* task) {
   BASEBAND_RETURN_IF_ERROR(
       cuda::ToStatus(cudaSetDevice(device_->options_.ordinal), "cudaSetDevice"));
@@ -96,7 +100,7 @@ absl::Status CudaLane::Enqueue(Task* task) {
 
 void CudaLane::Start(Task* task, Done done) {
   const absl::Time start = absl::Now();
-  device_->busy_lanes_.fetch_add(1, std::memory_order_relaxed);
+  if (!background_) device_->busy_lanes_.fetch_add(1, std::memory_order_relaxed);
   absl::Status enqueued = Enqueue(task);
   absl::MutexLock lock(&mutex_);
   enqueued_ = std::move(enqueued);
@@ -111,7 +115,7 @@ void CudaLane::WaitForTasks() {
     absl::Status status;
     StageTimes times;
     Done done;
-    if (device_->options_.spin) {
+    if (Spins()) {
       SpinForTask();
     }
     {
@@ -142,7 +146,7 @@ void CudaLane::WaitForTasks() {
       device_->set_healthy(false);
     }
     status.Update(end);
-    device_->busy_lanes_.fetch_sub(1, std::memory_order_relaxed);
+    if (!background_) device_->busy_lanes_.fetch_sub(1, std::memory_order_relaxed);
     done(std::move(status), times);
   }
 }
@@ -158,7 +162,7 @@ void CudaLane::SpinForTask() const {
 
 absl::Status CudaLane::WaitForEnd() {
   const cudaEvent_t end = marks_[kNumMarks - 1].get();
-  if (device_->options_.spin) {
+  if (Spins()) {
     const bool alone = device_->busy_lanes_.load(std::memory_order_relaxed) <= 1;
     const absl::Time give_up = absl::Now() + (alone ? kMaxSpinAlone : kMaxSpinAmongOthers);
     do {

@@ -19,11 +19,13 @@ namespace baseband::server {
 class CudaLane final : public Lane {
  public:
   // The current device must be `device`'s.
-  static absl::StatusOr<std::unique_ptr<CudaLane>> Create(CudaDevice* device, int index);
+  static absl::StatusOr<std::unique_ptr<CudaLane>> Create(CudaDevice* device, int index,
+                                                          bool background);
   ~CudaLane() override;
 
   Device& device() override;
   int index() const override { return index_; }
+  bool background() const override { return background_; }
   // Enqueues all three stages on the calling thread; the lane's own thread waits for their end.
   void Start(Task* task, Done done) override;
 
@@ -31,17 +33,21 @@ class CudaLane final : public Lane {
   // Between the stages: start, copied in, ran, copied out.
   static constexpr int kNumMarks = 4;
 
-  CudaLane(CudaDevice* device, int index) : device_(device), index_(index) {}
+  CudaLane(CudaDevice* device, int index, bool background)
+      : device_(device), index_(index), background_(background) {}
   absl::Status Init();
   absl::Status Enqueue(Task* task);
   void WaitForTasks();
   // Looks for a task for a while, without sleeping.
   void SpinForTask() const;
   absl::Status WaitForEnd();
+  // Whether its thread may spin: not for background work, whose tasks are long.
+  bool Spins() const;
   StageTimes ReadTimes() const;
 
   CudaDevice* const device_;
   const int index_;
+  const bool background_;
   cuda::Stream stream_;
   std::array<cuda::Event, kNumMarks> marks_;
   cuda::PinnedBuffer<uint8_t> control_host_;

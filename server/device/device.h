@@ -60,6 +60,9 @@ class Lane {
   virtual Device& device() = 0;
   // 0 .. number of lanes of the device - 1.
   virtual int index() const = 0;
+  // For work that takes long and gives way to all other: whatever the lanes that are not for it
+  // have to do goes before, also on a device that is full of it.
+  virtual bool background() const { return false; }
   // Starts `task`, which must live until `done` was called. The lane must be idle, which it is
   // again when `done` is called. `done` is called exactly once, on a thread of the device and never
   // from within Start; it may start the lane's next task. Returns without waiting for the task.
@@ -74,6 +77,7 @@ class Device {
   virtual const std::string& name() const = 0;  // "NVIDIA H200", the processor's name
   virtual const std::string& id() const = 0;    // "cuda:0", "cpu"
   virtual int64_t memory_bytes() const = 0;
+  // Some of them for background work.
   virtual absl::Span<const std::unique_ptr<Lane>> lanes() const = 0;
   // Of a task: how many run at the same time.
   virtual int pieces_at_once() const = 0;

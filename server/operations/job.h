@@ -54,8 +54,10 @@ class Job {
   int64_t payload_bytes = 0;  // of the request
   // What goes before the payload in `input`: a stream's past. Memory of the job's own.
   absl::Span<const uint8_t> prefix;
-  int64_t reply_bytes = 0;    // of the reply's payload; the size of `reply`
+  int64_t reply_bytes = 0;  // of the reply's payload; the size of `reply`
 
+  // A part of work that takes long: it goes to lanes for background work, and to no other.
+  bool background = false;
   // Earliest first among waiting jobs.
   absl::Time deadline = absl::InfiniteFuture();
   // Set by the transport when nobody waits for the answer any more.

@@ -1,6 +1,5 @@
 #include "server/operations/minimize.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "kernels/minimize/minimize_cpu.h"
@@ -21,25 +20,33 @@ SearchCapacity SearchCapacityOf(absl::Span<Device* const> devices) {
   capacity.pieces_in_flight = 0;
   capacity.piece.output_bytes = kPieceOutputBytes;
   capacity.piece.scratch_bytes = kPieceScratchBytes;
-  capacity.piece.operations = minimize::kGpuOperationsPerPiece;
   for (const Device* device : devices) {
     if (device->kind() == "cuda") {
       capacity.pieces_in_flight += kGpuPieces;
+      capacity.piece.operations = minimize::kGpuOperationsPerPiece;
       capacity.operations_per_second += minimize::kGpuOperationsPerPiece / kPieceSeconds;
     } else {
       capacity.pieces_in_flight += 2 * device->pieces_at_once();
       capacity.operations_per_second +=
           device->pieces_at_once() * minimize::kCpuOperationsPerPiece / kPieceSeconds;
-      capacity.piece.operations =
-          std::min(capacity.piece.operations, minimize::kCpuOperationsPerPiece);
+      capacity.piece.operations = minimize::kCpuOperationsPerPiece;
     }
   }
   return capacity;
 }
 
-MinimizeJob::MinimizeJob(SearchPlanPtr plan, minimize::Piece piece)
+int64_t SearchHostBytes(const minimize::Problem& problem, const SearchCapacity& capacity,
+                        absl::Span<Device* const> devices) {
+  return problem.functional().HostBytes() + minimize::Search::HostBytes(problem) +
+         SearchImageBytes(problem, devices) +
+         capacity.pieces_in_flight * minimize::Search::MaxOutputBytes(problem, capacity.piece);
+}
+
+MinimizeJob::MinimizeJob(SearchPlanPtr plan, minimize::Piece piece,
+                         const minimize::PieceLimits& limits)
     : Job(OperationKind::kMinimize), plan_(std::move(plan)), piece_(std::move(piece)) {
   reply_bytes = minimize::OutputBytes(*plan_->problem, piece_);
+  background = plan_->problem->cost() > limits.operations;
   footprint.blocks = 1;
   footprint.input_bytes = AlignUp(plan_->image.size());
   footprint.output_bytes =
@@ -52,6 +59,7 @@ std::unique_ptr<Batch> MakeMinimizeBatch(std::vector<JobPtr> jobs) {
 
 void MinimizeBatch::RunPiece(int piece) {
   const MinimizeJob& owner = job(static_cast<size_t>(piece));
+  if (owner.cancelled != nullptr && owner.cancelled->load()) return;  // nobody reads the reply
   minimize::EvaluatePieceOnCpu(*owner.plan().problem, owner.piece(),
                                &minimize::CpuWorkspace::OfThisThread(), owner.reply.data());
 }

@@ -36,7 +36,6 @@ class MinimizeBatch final : public Batch {
 
   // GPU only.
   std::vector<Place> places_;
-  std::vector<std::shared_ptr<const void>> programs_;  // as long as they run
   OutputLayout output_;
 };
 

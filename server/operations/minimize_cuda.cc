@@ -1,5 +1,6 @@
 // The GPU's side of MinimizeBatch. CUDA builds only.
 #include <algorithm>
+#include <utility>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/minimize/minimize_gpu.h"
@@ -26,26 +27,37 @@ int64_t SearchScratchBytes(const minimize::Problem& problem, const minimize::Pie
   return minimize::ScratchBytes(problem, piece);
 }
 
-bool HasPrograms(const minimize::Problem& problem, absl::Span<Device* const> devices) {
-  bool has = true;
+bool FindPrograms(absl::Span<Device* const> devices, SearchPlan* plan) {
+  plan->programs.clear();
   for (Device* const device : devices) {
     if (!IsHealthyGpu(device)) continue;
+    minimize::GpuProgramPtr program;
     const absl::Status looked = device->OnDevice([&] {
-      has &= minimize::FindProgram(problem) != nullptr;
+      program = minimize::FindProgram(*plan->problem);
       return absl::OkStatus();
     });
-    has &= looked.ok();
+    if (!looked.ok() || program == nullptr) return false;
+    plan->programs.push_back({device, std::move(program)});
   }
-  return has;
+  return true;
 }
 
-absl::Status MakePrograms(const minimize::Problem& problem, absl::Span<Device* const> devices) {
+absl::Status MakePrograms(absl::Span<Device* const> devices, SearchPlan* plan) {
+  plan->programs.clear();
   for (Device* const device : devices) {
-    if (!IsHealthyGpu(device)) continue;
-    BASEBAND_RETURN_IF_ERROR(
-        device->OnDevice([&] { return minimize::PrepareProgram(problem).status(); }));
+    if (IsHealthyGpu(device)) BASEBAND_RETURN_IF_ERROR(AddProgram(device, plan));
   }
   return absl::OkStatus();
+}
+
+absl::Status AddProgram(Device* device, SearchPlan* plan) {
+  if (!IsGpu(device)) return absl::OkStatus();
+  return device->OnDevice([&]() -> absl::Status {
+    BASEBAND_ASSIGN_OR_RETURN(minimize::GpuProgramPtr program,
+                              minimize::PrepareProgram(*plan->problem));
+    plan->programs.push_back({device, std::move(program)});
+    return absl::OkStatus();
+  });
 }
 
 absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
@@ -80,15 +92,16 @@ absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
 
 absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
   for (size_t i = 0; i < jobs_.size(); ++i) {
-    const minimize::Problem& problem = *job(i).plan().problem;
-    const minimize::GpuProgramPtr program = minimize::FindProgram(problem);
-    if (program == nullptr) {
-      return absl::UnavailableError("the code of the search is no longer on this device");
+    const SearchPlan& plan = job(i).plan();
+    const auto found = std::find_if(
+        plan.programs.begin(), plan.programs.end(),
+        [&](const SearchPlan::Program& program) { return program.device == lane.device; });
+    if (found == plan.programs.end()) {  // only healthy devices get work, and none becomes so late
+      return absl::InternalError("a search without a program for its device");
     }
-    programs_.push_back(program);
     minimize::PieceLaunch launch;
-    launch.problem = &problem;
-    launch.program = program.get();
+    launch.problem = plan.problem.get();
+    launch.program = found->program.get();
     launch.piece = job(i).piece();
     launch.image = lane.input_device + places_[i].image_offset;
     launch.scratch = lane.output_device + places_[i].scratch_offset;

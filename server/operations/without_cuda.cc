@@ -32,10 +32,9 @@ absl::Status MinimizeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt()
 int64_t SearchImageBytes(const minimize::Problem&, absl::Span<Device* const>) { return 0; }
 void WriteSearchImage(const minimize::Problem&, uint8_t*) {}
 int64_t SearchScratchBytes(const minimize::Problem&, const minimize::Piece&) { return 0; }
-bool HasPrograms(const minimize::Problem&, absl::Span<Device* const>) { return true; }
-absl::Status MakePrograms(const minimize::Problem&, absl::Span<Device* const>) {
-  return absl::OkStatus();
-}
+bool FindPrograms(absl::Span<Device* const>, SearchPlan*) { return true; }
+absl::Status MakePrograms(absl::Span<Device* const>, SearchPlan*) { return absl::OkStatus(); }
+absl::Status AddProgram(Device*, SearchPlan*) { return absl::OkStatus(); }
 
 int64_t DownconvertPlanBytes(absl::Span<const downconvert::Channel>, const downconvert::Block&) {
   return 0;

@@ -13,6 +13,7 @@
 #include "server/batching/dispatcher.h"
 #include "server/device/host_pool.h"
 #include "server/metrics/metrics.h"
+#include "server/service/byte_limit.h"
 #include "server/service/door.h"
 #include "server/service/rpc.h"
 #include "server/service/stream_limit.h"
@@ -29,6 +30,7 @@ struct CallEnvironment {
   Door* door = nullptr;
   StreamLimit* streams = nullptr;
   StreamLimit* searches = nullptr;
+  ByteLimit* search_memory = nullptr;
   std::vector<Device*> devices;
   Workshop* workshop = nullptr;
   std::shared_ptr<HostPool> staging;

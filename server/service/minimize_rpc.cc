@@ -24,6 +24,17 @@ constexpr uint32_t kMinProgressMs = 10;
 constexpr uint32_t kMaxProgressMs = 60000;
 constexpr int kDefaultZoomLevels = 3;
 
+// What a thread that serves gRPC prepares itself: a text that is parsed in some 100 us, and with
+// more than one peak so many points, whose tiles take less than a MiB.
+constexpr int64_t kMaxQuickBytes = 4096;
+constexpr int64_t kMaxQuickPoints = int64_t{1} << 20;
+// What it evaluates itself for an answer, some ten times.
+constexpr double kMaxQuickOperations = 1e4;
+
+int64_t RequestBytes(const RequestView& request) {
+  return static_cast<int64_t>(request.header().size()) + request.payload_bytes();
+}
+
 // Beyond what int64 holds: what checks ranges refuses it by its own name.
 int64_t Saturated(uint64_t value) {
   constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
@@ -90,7 +101,8 @@ absl::StatusOr<minimize::FunctionalPtr> ExpressionFromProto(const v1::MinimizeRe
 }
 
 absl::StatusOr<minimize::FunctionalPtr> SinusoidsFromProto(const v1::SinusoidsFunctional& message,
-                                                           const RequestView& request) {
+                                                           const RequestView& request,
+                                                           const minimize::Grid& grid) {
   BASEBAND_RETURN_IF_ERROR(CheckRange("sinusoids.num_samples", Saturated(message.num_samples()),
                                       minimize::kMinSamples, minimize::kMaxSamples));
   BASEBAND_RETURN_IF_ERROR(CheckRange("sinusoids.fixed_columns", message.fixed_columns(), 0,
@@ -116,11 +128,13 @@ absl::StatusOr<minimize::FunctionalPtr> SinusoidsFromProto(const v1::SinusoidsFu
   for (uint32_t c = 0; c < message.fixed_columns(); ++c) {
     observation.columns.push_back(read());
   }
-  return minimize::MakeSinusoids(std::move(observation));
+  return grid.num_axes() == 1 ? minimize::MakeSinusoids(std::move(observation))
+                              : minimize::MakeManySinusoids(std::move(observation), grid);
 }
 
 absl::StatusOr<minimize::FunctionalPtr> FunctionalFromProto(const v1::MinimizeRequest& message,
-                                                            const RequestView& request) {
+                                                            const RequestView& request,
+                                                            const minimize::Grid& grid) {
   switch (message.functional_case()) {
     case v1::MinimizeRequest::kExpression:
       return ExpressionFromProto(message, request);
@@ -128,7 +142,7 @@ absl::StatusOr<minimize::FunctionalPtr> FunctionalFromProto(const v1::MinimizeRe
       BASEBAND_RETURN_IF_ERROR(CheckPayload(request, 0));
       return minimize::MakeSchwefel(message.axes_size());
     case v1::MinimizeRequest::kSinusoids:
-      return SinusoidsFromProto(message.sinusoids(), request);
+      return SinusoidsFromProto(message.sinusoids(), request, grid);
     case v1::MinimizeRequest::FUNCTIONAL_NOT_SET:
       break;
   }
@@ -177,9 +191,32 @@ void SetPoint(const minimize::Problem& problem, int64_t index, double value, v1:
   point->set_value(value);
 }
 
+// Whether a functional is made in well below a millisecond, and its search with it.
+bool IsQuick(const v1::MinimizeRequest& message, const RequestView& request,
+             const minimize::Grid& grid) {
+  if (RequestBytes(request) > kMaxQuickBytes ||
+      (message.top() > 1 && grid.num_points() > kMaxQuickPoints)) {
+    return false;
+  }
+  switch (message.functional_case()) {
+    case v1::MinimizeRequest::kExpression:
+    case v1::MinimizeRequest::kSchwefel:
+      return true;
+    case v1::MinimizeRequest::kSinusoids:
+      return grid.num_axes() == 1;  // several: tables of every axis
+    case v1::MinimizeRequest::FUNCTIONAL_NOT_SET:
+      return true;  // to be refused
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
-absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request) {
+absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request, bool at_leisure) {
+  if (!at_leisure && RequestBytes(request) > kMaxQuickBytes) {
+    return absl::AbortedError("the request is large");
+  }
   v1::MinimizeRequest message;
   if (!message.ParseFromString(request.header())) {
     return absl::InvalidArgumentError("the request is not a well-formed MinimizeRequest");
@@ -187,7 +224,11 @@ absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request) {
   SearchRequest search;
   minimize::Settings settings;
   BASEBAND_ASSIGN_OR_RETURN(settings.grid, GridFromProto(message));
-  BASEBAND_ASSIGN_OR_RETURN(settings.functional, FunctionalFromProto(message, request));
+  if (!at_leisure && !IsQuick(message, request, settings.grid)) {
+    return absl::AbortedError("the search takes long to prepare");
+  }
+  BASEBAND_ASSIGN_OR_RETURN(settings.functional,
+                            FunctionalFromProto(message, request, settings.grid));
   BASEBAND_RETURN_IF_ERROR(EnumsFromProto(message, &settings));
   BASEBAND_RETURN_IF_ERROR(CheckRange("top", message.top(), 0, minimize::kMaxTop));
   settings.top_k = message.top() > 0 ? static_cast<int>(message.top()) : 1;
@@ -219,6 +260,12 @@ absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request) {
   }
   BASEBAND_ASSIGN_OR_RETURN(search.problem, minimize::Problem::Create(std::move(settings)));
   return search;
+}
+
+bool AnswersAtOnce(const minimize::Problem& problem) {
+  return problem.settings().refinement == minimize::Refinement::kNone &&
+         problem.cost_per_point() <= kMaxQuickOperations &&
+         problem.functional().HostBytes() <= 16 * kMaxQuickBytes;
 }
 
 absl::Status CheckSearchTime(const minimize::Problem& problem, double operations_per_second,

@@ -17,8 +17,13 @@ struct SearchRequest {
 };
 
 // InvalidArgument names the field, its value and its range; of an expression, the column and what
-// was expected there. Takes time and memory in proportion to the request.
-absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request);
+// was expected there. Aborted: it takes longer than a thread that serves gRPC has, and `at_leisure`
+// is false; to be called again where it is true.
+absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request, bool at_leisure);
+
+// Whether the answer, too, takes but a moment to make: without refinement, of a functional that is
+// cheap anywhere.
+bool AnswersAtOnce(const minimize::Problem& problem);
 
 // Whether devices that do so many operations a second are fast enough, by the problem's estimate.
 // DeadlineExceeded: not for a deadline that leaves `left`; ResourceExhausted: not within `most`.

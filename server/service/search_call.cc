@@ -15,6 +15,9 @@ constexpr Rpc kRpc = Rpc::kMinimize;
 constexpr int kPayloadField = 15;
 // A client that takes longer to read its answer holds memory that others need.
 constexpr absl::Duration kMaxStall = absl::Seconds(10);
+// gRPC sends so much of a call whether its client reads or not: half of HTTP/2's first window. A
+// call that sends no more needs no alarm, each of which is an event for some thread.
+constexpr int64_t kMaxUnread = 32 << 10;
 
 absl::StatusOr<grpc::ByteBuffer> ToBuffer(const v1::MinimizeResponse& response) {
   grpc::ByteBuffer buffer;
@@ -37,7 +40,10 @@ void SearchCall::Listen(const CallEnvironment* environment, grpc::ServerCompleti
 }
 
 SearchCall::SearchCall(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue)
-    : environment_(*environment), queue_(queue), stream_(&context_) {}
+    : environment_(*environment),
+      queue_(queue),
+      stream_(&context_),
+      memory_(environment->search_memory) {}
 
 void SearchCall::OnArrived(bool ok) {
   if (!ok) {  // the server is shutting down: no call came, and no other event will
@@ -50,45 +56,60 @@ void SearchCall::OnArrived(bool ok) {
   environment_.metrics->RequestStarted(kRpc, static_cast<int64_t>(request_.Length()));
   absl::Status status = environment_.searches->Enter();
   status.Update(environment_.door->Knock(arrival_));
+  status.Update(memory_.Resize(static_cast<int64_t>(request_.Length())));
   if (status.ok()) {
-    status = Accept();
+    environment_.door->Enter();
+    inside_ = true;
+    status = Accept(/*in_workshop=*/false);
   }
+  Settle(status);
+  Unref();
+}
+
+void SearchCall::Settle(const absl::Status& status) {
   if (!status.ok()) {
     environment_.metrics->CountRejected(kRpc, status.code());
     End(status);
   }
-  Unref();
 }
 
-absl::Status SearchCall::Accept() {
-  const int64_t request_bytes = static_cast<int64_t>(request_.Length());
-  BASEBAND_ASSIGN_OR_RETURN(const RequestView request, RequestView::Read(request_, kPayloadField));
-  BASEBAND_ASSIGN_OR_RETURN(const SearchRequest wanted, SearchFromProto(request));
-  request_.Clear();
-  progress_interval_ = wanted.progress_interval;
-  capacity_ = SearchCapacityOf(environment_.devices);
-  BASEBAND_RETURN_IF_ERROR(CheckSearchTime(*wanted.problem, capacity_.operations_per_second,
-                                           DeadlineOf(context_) - arrival_,
-                                           environment_.limits.max_search));
-  plan_ = std::make_shared<SearchPlan>();
-  plan_->problem = wanted.problem;
-  environment_.door->Enter();
-  inside_ = true;
-  const bool has_programs = HasPrograms(*plan_->problem, environment_.devices);
-  environment_.metrics->CountPrograms(has_programs);
-  if (has_programs) {
-    return Begin();
+absl::Status SearchCall::Accept(bool in_workshop) {
+  const auto put_off = [this] {
+    return GoToWorkshop(static_cast<int64_t>(request_.Length()),
+                        [this] { Settle(Accept(/*in_workshop=*/true)); });
+  };
+  if (plan_ == nullptr) {
+    BASEBAND_ASSIGN_OR_RETURN(const RequestView request,
+                              RequestView::Read(request_, kPayloadField));
+    const absl::StatusOr<SearchRequest> wanted = SearchFromProto(request, in_workshop);
+    if (absl::IsAborted(wanted.status())) {
+      return put_off();
+    }
+    BASEBAND_RETURN_IF_ERROR(wanted.status());
+    progress_interval_ = wanted->progress_interval;
+    capacity_ = SearchCapacityOf(environment_.devices);
+    BASEBAND_RETURN_IF_ERROR(CheckSearchTime(*wanted->problem, capacity_.operations_per_second,
+                                             DeadlineOf(context_) - arrival_,
+                                             environment_.limits.max_search));
+    plan_ = std::make_shared<SearchPlan>();
+    plan_->problem = wanted->problem;
   }
-  return GoToWorkshop(request_bytes, [this] {
-    absl::Status status = MakePrograms(*plan_->problem, environment_.devices);
-    if (status.ok()) {
-      status = Begin();
+  request_.Clear();
+  // What is made until here is bounded by one search in the workshop and small ones elsewhere.
+  BASEBAND_RETURN_IF_ERROR(
+      memory_.Resize(SearchHostBytes(*plan_->problem, capacity_, environment_.devices)));
+  const bool has_programs = FindPrograms(environment_.devices, plan_.get());
+  if (!counted_programs_) {
+    environment_.metrics->CountPrograms(has_programs);
+    counted_programs_ = true;
+  }
+  if (!has_programs) {
+    if (!in_workshop) {
+      return put_off();
     }
-    if (!status.ok()) {
-      environment_.metrics->CountRejected(kRpc, status.code());
-      End(status);
-    }
-  });
+    BASEBAND_RETURN_IF_ERROR(MakePrograms(environment_.devices, plan_.get()));
+  }
+  return Begin();
 }
 
 absl::Status SearchCall::Begin() {
@@ -118,7 +139,7 @@ JobPtr SearchCall::NextPiece() {
     job = std::move(waiting_.back());
     waiting_.pop_back();
   } else if (absl::optional<minimize::Piece> piece = search_->Next(); piece.has_value()) {
-    job = std::make_unique<MinimizeJob>(plan_, *std::move(piece));
+    job = std::make_unique<MinimizeJob>(plan_, *std::move(piece), capacity_.piece);
   } else {
     return nullptr;
   }
@@ -180,16 +201,18 @@ void SearchCall::Take(const absl::Status& status, JobPtr job) {
     absl::MutexLock lock(&mutex_);
     --in_flight_;
     if (status.ok() && !answering_ && !ended_) {
-      const auto& piece = static_cast<const MinimizeJob&>(*job);
-      ObserveStages(kRpc, job->times, *environment_.metrics);
-      environment_.metrics->CountSearchedPoints(piece.piece().count);
-      search_->Add(piece.piece(), job->reply.data());
-      last_times_ = job->times;
-      answer = answering_ = search_->done();
-      if (cancelled_->load()) {
+      if (cancelled_->load()) {  // the piece may have been left out
         end = absl::CancelledError("the client cancelled");
-      } else if (!answer) {
-        MaybeWriteProgress();
+      } else {
+        const auto& piece = static_cast<const MinimizeJob&>(*job);
+        ObserveStages(kRpc, job->times, *environment_.metrics);
+        environment_.metrics->CountSearchedPoints(piece.piece().count);
+        search_->Add(piece.piece(), job->reply.data());
+        last_times_ = job->times;
+        answer = answering_ = search_->done();
+        if (!answer) {
+          MaybeWriteProgress();
+        }
       }
     }
   }
@@ -234,7 +257,7 @@ void SearchCall::OnWritten(bool) {
 }
 
 void SearchCall::Answer() {
-  if (plan_->problem->settings().refinement == minimize::Refinement::kNone) {
+  if (AnswersAtOnce(*plan_->problem)) {
     SendAnswer();
     return;
   }
@@ -267,9 +290,12 @@ void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer
   ended_ = true;
   end_ = status;
   answer_ = std::move(answer);
-  Ref();  // OnStalled
-  stall_alarm_ = std::make_unique<grpc::Alarm>();
-  stall_alarm_->Set(queue_, absl::ToChronoTime(absl::Now() + kMaxStall), &stalled_);
+  const int64_t unsent = answer_.has_value() ? static_cast<int64_t>(answer_->Length()) : 0;
+  if (response_bytes_ + unsent > kMaxUnread) {
+    Ref();  // OnStalled
+    stall_alarm_ = std::make_unique<grpc::Alarm>();
+    stall_alarm_->Set(queue_, absl::ToChronoTime(absl::Now() + kMaxStall), &stalled_);
+  }
   Ref();  // OnFinished
   if (!writing_) {
     Finish();
@@ -294,6 +320,8 @@ absl::Status SearchCall::GoToWorkshop(int64_t bytes, std::function<void()> work)
   const absl::Status status = environment_.workshop->Add(bytes, [this, work = std::move(work)] {
     if (cancelled_->load()) {
       End(absl::CancelledError("the client cancelled"));
+    } else if (DeadlineOf(context_) <= absl::Now()) {
+      End(absl::DeadlineExceededError("the deadline passed while the search was being prepared"));
     } else {
       work();
     }
@@ -322,7 +350,9 @@ void SearchCall::OnNotified(bool) {
 void SearchCall::OnFinished(bool) {
   {
     absl::MutexLock lock(&mutex_);
-    stall_alarm_->Cancel();
+    if (stall_alarm_ != nullptr) {
+      stall_alarm_->Cancel();
+    }
   }
   Unref();
 }

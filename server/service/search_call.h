@@ -18,6 +18,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "server/operations/minimize.h"
+#include "server/service/byte_limit.h"
 #include "server/service/call_environment.h"
 
 namespace baseband::server {
@@ -40,10 +41,13 @@ class SearchCall {
   void OnStalled(bool ok);  // the client should have read the answer by now
   void OnFinished(bool ok);
 
-  // Accepts the request, or says why not.
-  absl::Status Accept();
+  // Begins the search, or says why not. Not `in_workshop`: steps that take long are put off, and it
+  // is called again there.
+  absl::Status Accept(bool in_workshop);
   // Begins the search; what it needs of the GPUs is there.
   absl::Status Begin();
+  // Refuses the request, if `status` says so.
+  void Settle(const absl::Status& status);
   // Brings as many pieces on their way as there is room for.
   absl::Status Pump() ABSL_LOCKS_EXCLUDED(mutex_);
   JobPtr NextPiece() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -57,7 +61,7 @@ class SearchCall {
   void End(const absl::Status& status, absl::optional<grpc::ByteBuffer> answer = absl::nullopt)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Does `work` in the workshop, or says why not.
+  // Does `work` in the workshop, unless the client is gone by then; or says why not.
   absl::Status GoToWorkshop(int64_t bytes, std::function<void()> work);
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
   // The last one is alone with the call, and deletes it.
@@ -78,7 +82,9 @@ class SearchCall {
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   absl::Time arrival_;
   absl::Duration progress_interval_ = absl::InfiniteDuration();
-  bool inside_ = false;  // the door
+  ByteHold memory_;
+  bool inside_ = false;            // the door
+  bool counted_programs_ = false;  // once a search, though it may look twice
   SearchCapacity capacity_;
   std::shared_ptr<SearchPlan> plan_;
 

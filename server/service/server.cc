@@ -27,7 +27,7 @@ constexpr int kListenersPerQueue = 64;
 // In flight on one connection; clients queue the rest themselves.
 constexpr int kMaxStreamsPerConnection = 1024;
 
-// Requests whose filters wait to be designed, and what they hold.
+// Requests that wait for what takes long to prepare, and what they hold.
 constexpr int64_t kMaxInWorkshop = 64;
 constexpr int64_t kMaxWorkshopBytes = 256 << 20;
 
@@ -103,6 +103,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
   self->environment_.streams = self->streams_.get();
   self->searches_ = std::make_unique<StreamLimit>("searches", config.max_searches);
   self->environment_.searches = self->searches_.get();
+  self->search_memory_ =
+      std::make_unique<ByteLimit>("searches", MibToBytes(config.search_memory_mib));
+  self->environment_.search_memory = self->search_memory_.get();
   self->workshop_ = std::make_unique<Workshop>(kMaxInWorkshop, kMaxWorkshopBytes);
   self->environment_.workshop = self->workshop_.get();
 

@@ -46,6 +46,7 @@ class Server {
   Door door_;
   std::unique_ptr<StreamLimit> streams_;
   std::unique_ptr<StreamLimit> searches_;
+  std::unique_ptr<ByteLimit> search_memory_;
   std::unique_ptr<Workshop> workshop_;
   CallEnvironment environment_;
   std::unique_ptr<Service> service_;

@@ -1,21 +1,21 @@
 // The service against a bare gRPC echo of the same message sizes, in one run.
 //
-//   service_bench --target=127.0.0.1:50151 [--mode=latency|throughput|all] [--seconds=3]
+//   service_bench --target=127.0.0.1:50151 [--mode=latency|throughput|company|all] [--seconds=3]
 //                 [--connections=8] [--in_flight=4] [--blocks=40] [--frames=8]
-//                 [--samples=1048576] [--queues=2] [--threads=4]
+//                 [--samples=1048576] [--points=1000000] [--queues=2] [--threads=4] [--only=NAME]
 //
 // The echo is a completion-queue server of this program, tuned as basebandd is, that reads a
 // request and sends a ready-made reply: what gRPC itself costs. Latency: one call at a time, one
-// code block, frame or 4096 samples, percentiles of the round trip beside the server's own stage
-// times, and beside an echo that answers only after the kernel's time (threads that wait longer
-// sleep deeper, on both sides). Throughput: many calls in flight with `blocks` code blocks,
-// `frames` frames or `samples` samples each, and the goodput of the service as a share of the
-// echo's. Replies of the service are compared with the right one: every one where latency is
-// measured, every 16th of a connection where throughput is, for client, echo and service share the
-// cores, and the echo's client compares nothing.
+// code block, frame, 4096 samples or 1000 points, percentiles of the round trip beside the server's
+// own stage times, and beside an echo that answers only after the kernel's time (threads that wait
+// longer sleep deeper, on both sides). Throughput: many calls in flight with `blocks` code blocks,
+// `frames` frames, `samples` samples or `points` points each, and the goodput of the service as a
+// share of the echo's. Company: small calls beside a long search, see company.h. `only`: of latency
+// and throughput, the workloads whose name begins so. Replies of the service are compared with the
+// right one: every one where latency is measured, every 16th of a connection where throughput is,
+// for client, echo and service share the cores, and the echo's client compares nothing.
 #include <malloc.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -23,11 +23,13 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "tests/bench/company.h"
 #include "tests/bench/echo_server.h"
 #include "tests/bench/workloads.h"
 
@@ -43,22 +45,21 @@ struct Flags {
   int blocks = 40;
   int frames = 8;
   int64_t samples = 1 << 20;
+  int64_t points = 1000000;
+  std::string only;
   int queues = 2;   // of the echo: as basebandd has on 16 cores
   int threads = 4;  // per queue
 };
 
 constexpr int64_t kCallsPerComparison = 16;
 
-double Percentile(std::vector<double>& values, double p) {
-  std::sort(values.begin(), values.end());
-  return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1))];
-}
-
 void MeasureLatency(const Flags& flags) {
   std::printf(
-      "\nlatency, one call at a time, one code block, frame or 4096 samples, one connection\n");
+      "\nlatency, one call at a time, one code block, frame, 4096 samples or 1000 points, one "
+      "connection\n");
   std::printf("%-26s %9s %9s %9s %9s\n", "", "p50 us", "p90 us", "p99 us", "calls");
-  for (const Workload& workload : MakeWorkloads(flags.target, 1, 1, 4096)) {
+  for (const Workload& workload : MakeWorkloads(flags.target, 1, 1, 4096, 1000)) {
+    if (!absl::StartsWith(workload.name, flags.only)) continue;
     const EchoServer echo(workload.reply_bytes, flags.queues, flags.threads);
     EchoServer late_echo(workload.reply_bytes, flags.queues, flags.threads);
     Caller echo_caller(echo.address());
@@ -173,14 +174,15 @@ double CallsPerSecond(const std::string& target, const Workload& workload, const
 
 void MeasureThroughput(const Flags& flags) {
   std::printf(
-      "\nthroughput, %d connections, %d calls in flight on each, %d code blocks, %d frames or %lld "
-      "samples a call\n",
+      "\nthroughput, %d connections, %d calls in flight on each, %d code blocks, %d frames, %lld "
+      "samples or %lld points a call\n",
       flags.connections, flags.in_flight, flags.blocks, flags.frames,
-      static_cast<long long>(flags.samples));
+      static_cast<long long>(flags.samples), static_cast<long long>(flags.points));
   std::printf("%-26s %10s %10s %16s %8s\n", "", "calls/s", "in GB/s", "of what it holds",
               "of echo");
   for (const Workload& workload :
-       MakeWorkloads(flags.target, flags.blocks, flags.frames, flags.samples)) {
+       MakeWorkloads(flags.target, flags.blocks, flags.frames, flags.samples, flags.points)) {
+    if (!absl::StartsWith(workload.name, flags.only)) continue;
     const EchoServer echo(workload.reply_bytes, flags.queues, flags.threads);
     const double bare = CallsPerSecond(echo.address(), workload, flags, true);
     const double served = CallsPerSecond(flags.target, workload, flags, false);
@@ -203,6 +205,8 @@ bool ReadFlag(absl::string_view argument, Flags* flags) {
   };
   std::string number;
   if (text("--target=", &flags->target) || text("--mode=", &flags->mode)) return true;
+  if (text("--only=", &flags->only)) return true;
+  if (text("--points=", &number)) return absl::SimpleAtoi(number, &flags->points);
   if (text("--seconds=", &number)) return absl::SimpleAtod(number, &flags->seconds);
   if (text("--connections=", &number)) return absl::SimpleAtoi(number, &flags->connections);
   if (text("--in_flight=", &number)) return absl::SimpleAtoi(number, &flags->in_flight);
@@ -227,7 +231,9 @@ int main(int argc, char** argv) {
       Fail(absl::StrCat("unknown argument ", argv[i], "; see the head of service_bench.cc"));
     }
   }
-  if (flags.mode != "throughput") MeasureLatency(flags);
-  if (flags.mode != "latency") MeasureThroughput(flags);
+  const bool all = flags.mode == "all";
+  if (all || flags.mode == "latency") MeasureLatency(flags);
+  if (all || flags.mode == "throughput") MeasureThroughput(flags);
+  if (all || flags.mode == "company") MeasureCompany(flags.target);
   return 0;
 }

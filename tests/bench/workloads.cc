@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -164,24 +165,22 @@ bool IsToneAtZero(const std::string& outputs, int64_t count) {
   return true;
 }
 
-std::vector<Workload> CodingWorkloads(Caller& caller, int blocks) {
+Workload CodingWorkload(const char* name, int blocks) {
+  Workload workload;
+  workload.name = absl::StrCat(name, " BG1 Zc=384 R=1/3");
+  workload.method = absl::StrCat("/baseband.v1.Baseband/", name);
+  workload.echo_method = workload.method;
+  workload.units = int64_t{8} * kInfoBytes * blocks;
+  workload.unit = "Gb/s";
+  return workload;
+}
+
+Workload DecodeWorkload(Caller& caller, int blocks) {
   grpc::ByteBuffer reply;
   v1::EncodeRequest encode = EncodeOf(blocks);
-  Workload parity;
-  parity.name = "Encode BG1 Zc=384 R=1/3";
-  parity.method = "/baseband.v1.Baseband/Encode";
-  parity.request = ToBuffer(encode);
-  caller.Call(parity.method, parity.request, &reply);
-  parity.reply_bytes = static_cast<int64_t>(reply.Length());
-  parity.is_right = [expected = FromBuffer<v1::EncodeResponse>(reply).payload()](
-                        const grpc::ByteBuffer& got) { return EndsWith(got, expected); };
-  parity.timing = TimingOf<v1::EncodeResponse>;
-
   encode.mutable_groups(0)->set_output(v1::ENCODE_OUTPUT_CODEWORD);
-  caller.Call(parity.method, ToBuffer(encode), &reply);
-  Workload bits;
-  bits.name = "Decode BG1 Zc=384 R=1/3";
-  bits.method = "/baseband.v1.Baseband/Decode";
+  caller.Call("/baseband.v1.Baseband/Encode", ToBuffer(encode), &reply);
+  Workload bits = CodingWorkload("Decode", blocks);
   bits.request = ToBuffer(DecodeOf(FromBuffer<v1::EncodeResponse>(reply).payload(), blocks));
   caller.Call(bits.method, bits.request, &reply);
   bits.reply_bytes = static_cast<int64_t>(reply.Length());
@@ -189,12 +188,7 @@ std::vector<Workload> CodingWorkloads(Caller& caller, int blocks) {
     return EndsWith(got, expected);
   };
   bits.timing = TimingOf<v1::DecodeResponse>;
-  for (Workload* workload : {&parity, &bits}) {
-    workload->echo_method = workload->method;
-    workload->units = int64_t{8} * kInfoBytes * blocks;
-    workload->unit = "Gb/s";
-  }
-  return {parity, bits};
+  return bits;
 }
 
 Workload CarrierWorkload(Caller& caller, v1::RecoverCarrierRequest request, bool corrected) {
@@ -240,11 +234,21 @@ Workload DownconvertWorkload(Caller& caller, int64_t samples, int channels) {
   return workload;
 }
 
+// The one response of a search.
+v1::MinimizeAnswer AnswerOf(const grpc::ByteBuffer& reply) {
+  return FromBuffer<v1::MinimizeResponse>(reply).answer();
+}
+
 }  // namespace
 
 void Fail(const std::string& message) {
   std::fprintf(stderr, "service_bench: %s\n", message.c_str());
   std::exit(1);
+}
+
+double Percentile(std::vector<double>& values, double p) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1))];
 }
 
 std::shared_ptr<grpc::Channel> Connect(const std::string& target) {
@@ -275,10 +279,67 @@ double Caller::Call(const std::string& method, const grpc::ByteBuffer& request,
   return elapsed.count();
 }
 
+Workload EncodeWorkload(Caller& caller, int blocks) {
+  grpc::ByteBuffer reply;
+  Workload parity = CodingWorkload("Encode", blocks);
+  parity.request = ToBuffer(EncodeOf(blocks));
+  caller.Call(parity.method, parity.request, &reply);
+  parity.reply_bytes = static_cast<int64_t>(reply.Length());
+  parity.is_right = [expected = FromBuffer<v1::EncodeResponse>(reply).payload()](
+                        const grpc::ByteBuffer& got) { return EndsWith(got, expected); };
+  parity.timing = TimingOf<v1::EncodeResponse>;
+  return parity;
+}
+
+v1::MinimizeRequest SchwefelSearch(int64_t points) {
+  v1::MinimizeRequest request;
+  request.mutable_expression()->set_text("418.9828872724339 - x * sin(sqrt(abs(x)))");
+  v1::GridAxis& axis = *request.add_axes();
+  axis.set_begin(-500.0);
+  axis.set_step(1000.0 / static_cast<double>(points));
+  axis.set_count(static_cast<uint64_t>(points));
+  return request;
+}
+
+Workload MinimizeWorkload(Caller& caller, int64_t points) {
+  Workload workload;
+  workload.name = absl::StrCat("Minimize, ", points, " points");
+  workload.method = "/baseband.v1.Baseband/Minimize";
+  workload.echo_method = "/baseband.v1.Baseband/Decode";
+  workload.units = points;
+  workload.unit = "Gpt/s";
+  const v1::MinimizeRequest request = SchwefelSearch(points);
+  workload.request = ToBuffer(request);
+  workload.request_bytes = static_cast<int64_t>(workload.request.Length());
+  uint64_t argmin = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < points; ++i) {
+    const double x = request.axes(0).begin() + request.axes(0).step() * static_cast<double>(i);
+    const double value = 418.9828872724339 - x * std::sin(std::sqrt(std::abs(x)));
+    if (value < least) {
+      least = value;
+      argmin = static_cast<uint64_t>(i);
+    }
+  }
+  workload.is_right = [argmin, least](const grpc::ByteBuffer& got) {
+    constexpr double kTolerance = 1e-10;  // some hundred roundings of values of 420
+    const v1::MinimizeAnswer answer = AnswerOf(got);
+    return answer.top_size() == 1 && answer.top(0).index() == argmin &&
+           std::abs(answer.top(0).value() - least) < kTolerance;
+  };
+  workload.timing = [](const grpc::ByteBuffer& reply) { return AnswerOf(reply).timing(); };
+  grpc::ByteBuffer reply;
+  caller.Call(workload.method, workload.request, &reply);
+  if (!workload.is_right(reply)) Fail("Minimize did not find Schwefel's minimum");
+  workload.reply_bytes = static_cast<int64_t>(reply.Length());
+  return workload;
+}
+
 std::vector<Workload> MakeWorkloads(const std::string& target, int blocks, int frames,
-                                    int64_t samples) {
+                                    int64_t samples, int64_t points) {
   Caller caller(target);
-  std::vector<Workload> workloads = CodingWorkloads(caller, blocks);
+  std::vector<Workload> workloads = {EncodeWorkload(caller, blocks), DecodeWorkload(caller, blocks),
+                                     MinimizeWorkload(caller, points)};
   const v1::RecoverCarrierRequest request = RecoverOf(frames);
   for (const bool corrected : {false, true}) {
     workloads.push_back(CarrierWorkload(caller, request, corrected));

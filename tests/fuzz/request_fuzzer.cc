@@ -12,18 +12,10 @@
 
 #include "server/service/rpc.h"
 #include "tests/fuzz/downconvert_patience.h"
+#include "tests/fuzz/in_pieces.h"
 
 namespace baseband::server {
 namespace {
-
-// As gRPC delivers it: in pieces, here of uneven sizes.
-grpc::ByteBuffer InPieces(const uint8_t* data, size_t size) {
-  std::vector<grpc::Slice> slices;
-  for (size_t at = 0, piece = 1; at < size; at += piece, piece = piece * 3 % 61 + 1) {
-    slices.emplace_back(data + at, std::min(piece, size - at));
-  }
-  return grpc::ByteBuffer(slices.data(), slices.size());
-}
 
 void Check(bool holds) {
   if (!holds) std::abort();
@@ -67,7 +59,7 @@ void Try(const uint8_t* data, size_t size) {
   limits.max_blocks_per_request = kMostBlocks;
 
   const absl::StatusOr<RequestView> view =
-      RequestView::Read(InPieces(data, size), FUZZED_PAGE.payload_field);
+      RequestView::Read(testing::InPieces(data, size), FUZZED_PAGE.payload_field);
   FUZZED_REQUEST message;
   const bool is_message = message.ParseFromArray(data, static_cast<int>(size));
   if (!view.ok()) {

@@ -16,7 +16,7 @@ seconds=$1; shift
 fuzzers=("$@")
 [ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer
                              recover_carrier_request_fuzzer downconvert_request_fuzzer
-                             downconvert_stream_fuzzer base_matrix_fuzzer config_file_fuzzer
+                             minimize_request_fuzzer downconvert_stream_fuzzer base_matrix_fuzzer config_file_fuzzer
                              expression_fuzzer)
 folder=${BUILD_DIR:-build/fuzz}
 
@@ -32,6 +32,7 @@ for seed in tests/fuzz/seeds/*.textproto; do
     encode_*) message+=.EncodeRequest fuzzer=encode_request_fuzzer ;;
     decode_*) message+=.DecodeRequest fuzzer=decode_request_fuzzer ;;
     recover_carrier_*) message+=.RecoverCarrierRequest fuzzer=recover_carrier_request_fuzzer ;;
+    minimize_*) message+=.MinimizeRequest fuzzer=minimize_request_fuzzer ;;
     downconvert_stream_*)
       message=baseband.fuzz.DownconvertMessages fuzzer=downconvert_stream_fuzzer ;;
     downconvert_*) message+=.DownconvertRequest fuzzer=downconvert_request_fuzzer ;;

@@ -368,8 +368,9 @@ TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
     settings.grid = functional == functionals[2] ? *Grid::Create(frequencies) : *Grid::Create(axes);
     auto plan = std::make_shared<SearchPlan>();
     plan->problem = *Problem::Create(settings);
-    EXPECT_THAT(MakePrograms(*plan->problem, devices), IsOk());
-    EXPECT_TRUE(HasPrograms(*plan->problem, devices));
+    EXPECT_THAT(MakePrograms(devices, plan.get()), IsOk());
+    EXPECT_TRUE(FindPrograms(devices, plan.get()));
+    EXPECT_EQ(plan->programs.size(), 1U);
     plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
     WriteSearchImage(*plan->problem, plan->image.data());
     plans.push_back(std::move(plan));
@@ -381,7 +382,7 @@ TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
         Piece piece;
         piece.first = first;
         piece.count = 9000;
-        jobs.push_back(WithPayload(std::make_unique<MinimizeJob>(plan, piece), ""));
+        jobs.push_back(WithPayload(std::make_unique<MinimizeJob>(plan, piece, PieceLimits()), ""));
       }
     }
     return jobs;
@@ -403,6 +404,50 @@ TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
     }
   }
   EXPECT_GT(nans, 0);  // sqrt(x) for x < 0
+}
+
+// More expressions than the cache of programs has room for come after a search's own.
+TEST_F(LaneGpuTest, ASearchKeepsItsProgramWhateverIsCompiledMeanwhile) {
+  using namespace minimize;  // NOLINT
+  constexpr int kMorePrograms = 256;
+  device_->set_healthy(true);
+  Device* const devices[] = {device_.get()};
+  const auto make_plan = [&](const std::string& text) {
+    Names names;
+    names.variables = {"x"};
+    Settings settings;
+    settings.functional = *ExpressionFunctional::Create(*Expression::Parse(text, names), {}, {});
+    const Axis axes[] = {{-2.0, 0.01, 1000}};
+    settings.grid = *Grid::Create(axes);
+    auto plan = std::make_shared<SearchPlan>();
+    plan->problem = *Problem::Create(settings);
+    EXPECT_THAT(MakePrograms(devices, plan.get()), IsOk());
+    plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
+    WriteSearchImage(*plan->problem, plan->image.data());
+    return plan;
+  };
+  const std::shared_ptr<SearchPlan> plan = make_plan("(x - 1)^2");
+  for (int i = 0; i < kMorePrograms; ++i) (void)make_plan("x + " + std::to_string(i) + ".5");
+  SearchPlan forgotten;
+  forgotten.problem = plan->problem;
+  ASSERT_FALSE(FindPrograms(devices, &forgotten));
+  Piece piece;
+  piece.count = 1000;
+  for (int lane = 0; lane < static_cast<int>(device_->lanes().size()); ++lane) {
+    std::vector<JobPtr> jobs;
+    jobs.push_back(WithPayload(std::make_unique<MinimizeJob>(plan, piece, PieceLimits()), ""));
+    const std::vector<JobPtr> got = OnGpu(std::move(jobs), lane);
+    Search search = *Search::Create(plan->problem, PieceLimits());
+    search.Add(*search.Next(), got[0]->reply.data());
+    EXPECT_EQ(search.progress().index, 300);
+  }
+}
+
+TEST_F(LaneGpuTest, SomeLanesAreForBackgroundWork) {
+  int background = 0;
+  for (const std::unique_ptr<Lane>& lane : device_->lanes()) background += lane->background();
+  EXPECT_EQ(background, 2);
+  EXPECT_EQ(static_cast<int>(device_->lanes().size()), kNumLanes + background);
 }
 
 }  // namespace

@@ -22,8 +22,11 @@ using ::testing::HasSubstr;
 // A device whose lanes start a task and end it when the test says so, on the test's thread.
 class PuppetDevice final : public Device {
  public:
+  // And one lane for background work.
   explicit PuppetDevice(int num_lanes) {
-    for (int i = 0; i < num_lanes; ++i) lanes_.push_back(std::make_unique<PuppetLane>(this, i));
+    for (int i = 0; i <= num_lanes; ++i) {
+      lanes_.push_back(std::make_unique<PuppetLane>(this, i, /*background=*/i == num_lanes));
+    }
     set_healthy(true);
   }
   const std::string& kind() const override { return name_; }
@@ -46,9 +49,11 @@ class PuppetDevice final : public Device {
  private:
   class PuppetLane final : public Lane {
    public:
-    PuppetLane(PuppetDevice* device, int index) : device_(device), index_(index) {}
+    PuppetLane(PuppetDevice* device, int index, bool background)
+        : device_(device), index_(index), background_(background) {}
     Device& device() override { return *device_; }
     int index() const override { return index_; }
+    bool background() const override { return background_; }
     void Start(Task* task, Done done) override {
       device_->running_.emplace_back(task, std::move(done));
     }
@@ -56,6 +61,7 @@ class PuppetDevice final : public Device {
    private:
     PuppetDevice* const device_;
     const int index_;
+    const bool background_;
   };
 
   const std::string name_ = "puppet";
@@ -83,7 +89,8 @@ class DispatcherTest : public ::testing::Test {
   }
 
   // Submits a job of one block; its answer goes to answers_[id].
-  absl::Status Submit(int id, absl::Time deadline = absl::InfiniteFuture()) {
+  absl::Status Submit(int id, absl::Time deadline = absl::InfiniteFuture(),
+                      bool background = false) {
     DecodeGroup group;
     group.code = *ldpc::NrCode(2, 2);
     group.count = 1;
@@ -92,6 +99,7 @@ class DispatcherTest : public ::testing::Test {
     job->input = *pool_->Lease(job->payload_bytes);
     job->reply = *pool_->Lease(job->reply_bytes);
     job->deadline = deadline;
+    job->background = background;
     job->cancelled = std::make_shared<std::atomic<bool>>(false);
     cancelled_[id] = job->cancelled;
     job->done = [this, id](absl::Status status, JobPtr) { answers_[id].push_back(status); };
@@ -111,6 +119,22 @@ class DispatcherTest : public ::testing::Test {
   PuppetDevice device_{2};
   std::unique_ptr<Dispatcher> dispatcher_;
 };
+
+TEST_F(DispatcherTest, BackgroundJobsKeepToTheirLaneAndOthersToTheirs) {
+  for (int id = 1; id <= 3; ++id) ASSERT_THAT(Submit(id, absl::InfiniteFuture(), true), IsOk());
+  EXPECT_EQ(device_.num_running(), 1);  // the two others wait, though two lanes are free
+  ASSERT_THAT(Submit(4), IsOk());
+  EXPECT_EQ(device_.num_running(), 2);
+  ASSERT_THAT(Submit(5), IsOk());
+  ASSERT_THAT(Submit(6), IsOk());
+  EXPECT_EQ(device_.num_running(), 3);  // the last one waits
+  device_.End();                        // the first background job
+  EXPECT_EQ(answers_[1].size(), 1U);
+  EXPECT_EQ(device_.num_running(), 3);  // the two that waited, together
+  EXPECT_EQ(device_.num_blocks(2), 2);
+  while (device_.num_running() > 0) device_.End();
+  for (int id = 1; id <= 6; ++id) EXPECT_EQ(answers_[id].size(), 1U) << id;
+}
 
 TEST_F(DispatcherTest, AJobStartsAtOnceOnAFreeLane) {
   ASSERT_THAT(Submit(1), IsOk());

@@ -36,6 +36,7 @@ class Table final : public Functional {
   FunctionalKind kind() const override { return FunctionalKind::kExpression; }
   absl::Status Check(const Grid&, Method) const override { return absl::OkStatus(); }
   double Cost(const Grid&, Method) const override { return 1.0; }
+  int64_t HostBytes() const override { return 0; }
   void Evaluate(const Run<float>& run, CpuWorkspace*) const override { Copy(run); }
   void Evaluate(const Run<double>& run, CpuWorkspace*) const override { Copy(run); }
   double At(const Coordinates& x) const override {
@@ -59,6 +60,7 @@ class Bowl final : public Functional {
   FunctionalKind kind() const override { return FunctionalKind::kExpression; }
   absl::Status Check(const Grid&, Method) const override { return absl::OkStatus(); }
   double Cost(const Grid&, Method) const override { return 1.0; }
+  int64_t HostBytes() const override { return 0; }
   void Evaluate(const Run<float>&, CpuWorkspace*) const override {}
   void Evaluate(const Run<double>& run, CpuWorkspace*) const override {
     for (size_t i = 0; i < run.count; ++i) {

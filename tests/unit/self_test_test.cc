@@ -20,7 +20,8 @@ using ::baseband::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// The CPU, but the last byte of each reply of `broken` has its uppermost bit turned over.
+// The CPU, but the last byte of each reply of `broken` has its uppermost bit turned over; of a
+// piece of a search, that of its first block's index.
 class FaultyDevice final : public Device {
  public:
   FaultyDevice(Device& honest, OperationKind broken) {
@@ -46,7 +47,10 @@ class FaultyDevice final : public Device {
       honest_.Start(task, [task, broken = broken_, done = std::move(done)](
                               const absl::Status& status, const StageTimes& times) {
         for (const JobPtr& job : static_cast<Batch*>(task)->jobs()) {
-          if (job->operation() == broken) job->reply.span().back() ^= 0x80;
+          if (job->operation() != broken) continue;
+          const absl::Span<uint8_t> reply = job->reply.span();
+          const bool is_piece = broken == OperationKind::kMinimize;
+          reply[is_piece ? 2 * sizeof(int64_t) - 1 : reply.size() - 1] ^= 0x80;
         }
         done(status, times);
       });
@@ -76,7 +80,8 @@ TEST_F(SelfTestTest, AWrongAnswerIsFoundAndNamed) {
   const std::pair<OperationKind, std::string> kBroken[] = {
       {OperationKind::kEncode, "Encode"},
       {OperationKind::kDecode, "Decode"},
-      {OperationKind::kDownconvert, "Downconvert's channel 4"}};
+      {OperationKind::kDownconvert, "Downconvert's channel 4"},
+      {OperationKind::kMinimize, "Minimize, an expression"}};
   for (const auto& [operation, name] : kBroken) {
     const FaultyDevice device(cpu_, operation);
     EXPECT_THAT(RunSelfTest(device, *pool_, *pool_),
