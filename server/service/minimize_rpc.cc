@@ -12,6 +12,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/minimize/expression.h"
 #include "kernels/minimize/expression_functional.h"
+#include "kernels/minimize/matched.h"
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/sinusoids.h"
 #include "server/service/rpc.h"
@@ -54,6 +55,22 @@ std::vector<double> ReadPayload(const RequestView& request) {
   std::vector<double> numbers(static_cast<size_t>(request.payload_bytes()) / sizeof(double));
   request.GatherPayload(reinterpret_cast<uint8_t*>(numbers.data()));
   return numbers;
+}
+
+// The payload: `series` times num_samples samples of one or two parts.
+std::vector<std::vector<std::complex<double>>> ReadSeries(const RequestView& request,
+                                                          int64_t series, int64_t num_samples,
+                                                          int64_t parts) {
+  const std::vector<double> numbers = ReadPayload(request);
+  const double* next = numbers.data();
+  std::vector<std::vector<std::complex<double>>> all(static_cast<size_t>(series));
+  for (auto& samples : all) {
+    samples.reserve(static_cast<size_t>(num_samples));
+    for (int64_t n = 0; n < num_samples; ++n, next += parts) {
+      samples.emplace_back(next[0], parts == 2 ? next[1] : 0.0);
+    }
+  }
+  return all;
 }
 
 absl::StatusOr<minimize::FunctionalPtr> ExpressionFromProto(const v1::MinimizeRequest& message,
@@ -99,24 +116,33 @@ absl::StatusOr<minimize::FunctionalPtr> SinusoidsFromProto(const v1::SinusoidsFu
   const int64_t parts = message.is_complex() ? 2 : 1;
   const int64_t series = 1 + int64_t{message.fixed_columns()};
   BASEBAND_RETURN_IF_ERROR(CheckPayload(request, series * num_samples * parts));
-  const std::vector<double> numbers = ReadPayload(request);
-  const double* next = numbers.data();
-  const auto read = [&] {
-    std::vector<std::complex<double>> samples(static_cast<size_t>(num_samples));
-    for (std::complex<double>& sample : samples) {
-      sample = {next[0], parts == 2 ? next[1] : 0.0};
-      next += parts;
-    }
-    return samples;
-  };
   minimize::Observation observation;
   observation.sampling_interval_s = message.sampling_interval_s();
   observation.is_complex = message.is_complex();
-  observation.signal = read();
-  for (uint32_t c = 0; c < message.fixed_columns(); ++c) {
-    observation.columns.push_back(read());
-  }
+  observation.columns = ReadSeries(request, series, num_samples, parts);
+  observation.signal = std::move(observation.columns.front());
+  observation.columns.erase(observation.columns.begin());
   return minimize::MakeSinusoids(std::move(observation));
+}
+
+absl::StatusOr<minimize::FunctionalPtr> ChirpFromProto(const v1::ChirpFunctional& message,
+                                                       int num_axes, const RequestView& request) {
+  const int64_t num_samples = Saturated(message.num_samples());
+  BASEBAND_RETURN_IF_ERROR(
+      CheckRange("chirp.num_samples", num_samples, minimize::kMinSamples, minimize::kMaxSamples));
+  BASEBAND_RETURN_IF_ERROR(CheckPayload(request, 2 * num_samples));
+  return minimize::MakeChirp(ReadSeries(request, 1, num_samples, 2).front(),
+                             message.sampling_interval_s(), num_axes);
+}
+
+absl::StatusOr<minimize::FunctionalPtr> DelayDopplerFromProto(
+    const v1::DelayDopplerFunctional& message, const RequestView& request) {
+  const int64_t num_samples = Saturated(message.num_samples());
+  BASEBAND_RETURN_IF_ERROR(CheckRange("delay_doppler.num_samples", num_samples,
+                                      minimize::kMinSamples, minimize::kMaxReplicaSamples));
+  BASEBAND_RETURN_IF_ERROR(CheckPayload(request, 4 * num_samples));
+  const auto series = ReadSeries(request, 2, num_samples, 2);
+  return minimize::MakeDelayDoppler(series[0], series[1], message.sampling_interval_s());
 }
 
 absl::StatusOr<minimize::FunctionalPtr> FunctionalFromProto(const v1::MinimizeRequest& message,
@@ -129,11 +155,15 @@ absl::StatusOr<minimize::FunctionalPtr> FunctionalFromProto(const v1::MinimizeRe
       return minimize::MakeSchwefel(message.axes_size());
     case v1::MinimizeRequest::kSinusoids:
       return SinusoidsFromProto(message.sinusoids(), request);
+    case v1::MinimizeRequest::kChirp:
+      return ChirpFromProto(message.chirp(), message.axes_size(), request);
+    case v1::MinimizeRequest::kDelayDoppler:
+      return DelayDopplerFromProto(message.delay_doppler(), request);
     case v1::MinimizeRequest::FUNCTIONAL_NOT_SET:
       break;
   }
   return absl::InvalidArgumentError(
-      "functional is not set: it is an expression, schwefel or sinusoids");
+      "functional is not set: it is an expression, schwefel, sinusoids, chirp or delay_doppler");
 }
 
 absl::StatusOr<minimize::Grid> GridFromProto(const v1::MinimizeRequest& message) {

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <cstdint>
+#include <cstddef>
+#include <limits>
 #include <random>
 #include <vector>
 
