@@ -15,6 +15,14 @@
 
 namespace baseband::testing {
 
+// A signal that resembles what it is matched with: errors of the sum are errors of J.
+inline std::vector<std::complex<double>> WithNoise(std::vector<std::complex<double>> signal,
+                                                   std::mt19937* random) {
+  const auto noise = ComplexNoise(signal.size(), random);
+  for (size_t n = 0; n < signal.size(); ++n) signal[n] += 0.3 * noise[n];
+  return signal;
+}
+
 // How far J may be off its exact value. By Cauchy and Schwarz a relative error e of each term's
 // factor moves |sum|^2 / N by at most 2 e Q. Factors: 64 turns of a phasor and the sum of N
 // products in T; in double the frequency in turns, rounded once and multiplied by up to N / 2

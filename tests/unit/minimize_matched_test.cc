@@ -30,6 +30,7 @@ using ::baseband::testing::MatchedTolerance;
 using ::baseband::testing::SearchOnCpu;
 using ::baseband::testing::StatusIs;
 using ::baseband::testing::Values;
+using ::baseband::testing::WithNoise;
 using ::testing::HasSubstr;
 
 using Complex = std::complex<double>;
@@ -105,7 +106,7 @@ TEST(DftTest, AnyLengthIsTheDefiningSum) {
 TEST(MinimizeChirpTest, EveryMethodAgreesWithTheDirectSum) {
   std::mt19937 random(2);
   for (const size_t size : {4, 20, 31, 64, 65, 500}) {
-    const Signal signal = ComplexNoise(size, &random);
+    const Signal signal = WithNoise(Signal(size, 1.0), &random);
     const FunctionalPtr functional = Must(MakeChirp(signal, kInterval, 2));
     for (const double step : {3.7, 0.005}) {  // sparse, dense
       const Grid grid = MakeGrid({{-900.0, 313.7, 9}, {-190.0, step, 113}});
@@ -119,7 +120,7 @@ TEST(MinimizeChirpTest, EveryMethodAgreesWithTheDirectSum) {
 TEST(MinimizeChirpTest, TheRateMayChangeToo) {
   std::mt19937 random(3);
   for (const size_t size : {20, 65, 500}) {
-    const Signal signal = ComplexNoise(size, &random);
+    const Signal signal = WithNoise(Signal(size, 1.0), &random);
     const FunctionalPtr functional = Must(MakeChirp(signal, kInterval, 3));
     const Grid grid = MakeGrid({{-7000.0, 3001.3, 5}, {-900.0, 613.7, 4}, {-190.0, 8.7, 41}});
     ExpectValues(*functional, signal, grid, 17, [&](const Coordinates& x) {
@@ -131,7 +132,7 @@ TEST(MinimizeChirpTest, TheRateMayChangeToo) {
 // Rates of millions of turns within the signal.
 TEST(MinimizeChirpTest, PhasesOfManyTurnsAreAsExactAsOthers) {
   std::mt19937 random(4);
-  const Signal signal = ComplexNoise(501, &random);
+  const Signal signal = WithNoise(Signal(501, 1.0), &random);
   const FunctionalPtr functional = Must(MakeChirp(signal, kInterval, 3));
   const Grid grid = MakeGrid({{1e9, 7.77e8, 3}, {1e9, 3.33e8, 4}, {-190.0, 8.7, 41}});
   ExpectValues(*functional, signal, grid, 17, [&](const Coordinates& x) {
@@ -142,8 +143,8 @@ TEST(MinimizeChirpTest, PhasesOfManyTurnsAreAsExactAsOthers) {
 TEST(MinimizeDelayDopplerTest, EveryMethodAgreesWithTheDirectSum) {
   std::mt19937 random(5);
   for (const size_t size : {4, 5, 16, 31, 64, 65}) {
-    const Signal signal = ComplexNoise(size, &random);
     const Signal replica = ComplexNoise(size, &random);
+    const Signal signal = WithNoise(replica, &random);
     const FunctionalPtr functional = Must(MakeDelayDoppler(signal, replica, kInterval));
     // Whole and fractional delays, before the first sample and past the last.
     for (const double step : {1.0, 0.5, 0.37}) {
