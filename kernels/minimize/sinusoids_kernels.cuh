@@ -219,7 +219,7 @@ struct InCells {
   SinusoidsTask task;
 
   __device__ __forceinline__ void operator()(const SearchPoint<kAxes>* point, Real* value) const {
-    const long long i = point->On(kAxes - 1);
+    const long long i = kAxes == 1 ? point->index : point->On(kAxes - 1);
     const long long in_row = i >> task.log2_points;
     const double within = static_cast<double>(i - (in_row << task.log2_points));
     const double half = 0.5 * static_cast<double>((1ll << task.log2_points) - 1);
