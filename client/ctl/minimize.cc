@@ -63,7 +63,9 @@ class MinimizeCommand final : public Command {
         "  basebandctl minimize \"sum(j, 0, size(y)-1, (y[j] - a*exp(-t*j))^2)\" \\\n"
         "    --array y=decay.txt --axis a=0:0.01:10 --axis t=0:0.001:1\n"
         "  basebandctl minimize --builtin sinusoids --signal air.f64 --interval 2e-7 \\\n"
-        "    --axis f=460k:0.17:475k --refine newton");
+        "    --axis f=460k:0.17:475k --refine newton\n"
+        "  basebandctl minimize --builtin delay-doppler --signal air.f32 --replica code.f32 \\\n"
+        "    --interval 2.5e-7 --axis tau=0:5e-7:1e-3 --axis f=-10k:250:10k --refine newton");
     return command;
   }
 

@@ -69,28 +69,47 @@ absl::Status AddExpression(const MinimizeFlags& flags, v1::MinimizeRequest* requ
   return absl::OkStatus();
 }
 
-absl::Status AddSinusoids(const MinimizeFlags& flags, v1::MinimizeRequest* request) {
+// --signal and then `others`, as long as it, into the payload. How many numbers each has.
+absl::StatusOr<size_t> AddSignals(const MinimizeFlags& flags,
+                                  const std::vector<std::string>& others,
+                                  v1::MinimizeRequest* request) {
   if (flags.signal.empty()) {
-    return absl::InvalidArgumentError("sinusoids needs --signal FILE");
+    return absl::InvalidArgumentError(absl::StrCat(flags.builtin, " needs --signal FILE"));
   }
   const auto signal = ReadNumbers(flags.signal);
   if (!signal.ok()) return signal.status();
-  const size_t parts = flags.is_complex ? 2 : 1;
-  v1::SinusoidsFunctional& sinusoids = *request->mutable_sinusoids();
-  sinusoids.set_num_samples(signal->size() / parts);
-  sinusoids.set_sampling_interval_s(flags.interval_s);
-  sinusoids.set_is_complex(flags.is_complex);
   Append(*signal, request->mutable_payload());
-  for (const std::string& path : flags.columns) {
-    const auto column = ReadNumbers(path);
-    if (!column.ok()) return column.status();
-    if (column->size() != signal->size()) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " has ", column->size(), " numbers, ",
+  for (const std::string& path : others) {
+    const auto other = ReadNumbers(path);
+    if (!other.ok()) return other.status();
+    if (other->size() != signal->size()) {
+      return absl::InvalidArgumentError(absl::StrCat(path, " has ", other->size(), " numbers, ",
                                                      flags.signal, " ", signal->size()));
     }
-    Append(*column, request->mutable_payload());
+    Append(*other, request->mutable_payload());
   }
+  return signal->size();
+}
+
+absl::Status AddSinusoids(const MinimizeFlags& flags, v1::MinimizeRequest* request) {
+  const absl::StatusOr<size_t> numbers = AddSignals(flags, flags.columns, request);
+  if (!numbers.ok()) return numbers.status();
+  v1::SinusoidsFunctional& sinusoids = *request->mutable_sinusoids();
+  sinusoids.set_num_samples(*numbers / (flags.is_complex ? 2 : 1));
+  sinusoids.set_sampling_interval_s(flags.interval_s);
+  sinusoids.set_is_complex(flags.is_complex);
   sinusoids.set_fixed_columns(static_cast<uint32_t>(flags.columns.size()));
+  return absl::OkStatus();
+}
+
+// A chirp, or a delay and a Doppler shift: of samples of I, then Q.
+template <typename Matched>
+absl::Status AddMatched(const MinimizeFlags& flags, const std::vector<std::string>& others,
+                        Matched* functional, v1::MinimizeRequest* request) {
+  const absl::StatusOr<size_t> numbers = AddSignals(flags, others, request);
+  if (!numbers.ok()) return numbers.status();
+  functional->set_num_samples(*numbers / 2);
+  functional->set_sampling_interval_s(flags.interval_s);
   return absl::OkStatus();
 }
 
@@ -100,6 +119,13 @@ absl::Status AddFunctional(const MinimizeFlags& flags, v1::MinimizeRequest* requ
   }
   if (flags.builtin.empty()) return AddExpression(flags, request);
   if (flags.builtin == "sinusoids") return AddSinusoids(flags, request);
+  if (flags.builtin == "chirp") return AddMatched(flags, {}, request->mutable_chirp(), request);
+  if (flags.builtin == "delay-doppler") {
+    if (flags.replica.empty()) {
+      return absl::InvalidArgumentError("delay-doppler needs --replica FILE");
+    }
+    return AddMatched(flags, {flags.replica}, request->mutable_delay_doppler(), request);
+  }
   request->mutable_schwefel();
   return absl::OkStatus();
 }
@@ -144,10 +170,12 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
   command->add_option("EXPRESSION", flags->expression, "formula of the axes' names");
   const char* functional = "Functional";
   command
-      ->add_option("--builtin", flags->builtin,
-                   "schwefel, or sinusoids: the rest of a signal once sinusoids at the axes'"
-                   " frequencies and fixed columns are taken out")
-      ->check(CLI::IsMember({"schwefel", "sinusoids"}))
+      ->add_option(
+          "--builtin", flags->builtin,
+          "schwefel, or the rest of a signal once this is taken out: sinusoids at the axes'"
+          " frequencies and fixed columns; a chirp (axes: rate in Hz/s, frequency in its"
+          " middle); a replica (delay-doppler; axes: s, Hz)")
+      ->check(CLI::IsMember({"schwefel", "sinusoids", "chirp", "delay-doppler"}))
       ->type_name("NAME")
       ->group(functional);
   command->add_option("--scalar", flags->scalars, "a number of the formula")
@@ -158,13 +186,17 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
                    "numbers of the formula: .f64, .f32 raw, other files as text")
       ->type_name("NAME=FILE")
       ->group(functional);
-  command->add_option("--signal", flags->signal, "sinusoids: what was observed")
+  command
+      ->add_option("--signal", flags->signal, "what was observed; chirp, delay-doppler: I, then Q")
       ->type_name("FILE")
       ->group(functional);
   command->add_option("--column", flags->columns, "sinusoids: a known signal of unknown amplitude")
       ->type_name("FILE")
       ->group(functional);
-  command->add_option("--interval", flags->interval_s, "sinusoids: seconds between samples (1)")
+  command->add_option("--replica", flags->replica, "delay-doppler: what was sent, I, then Q")
+      ->type_name("FILE")
+      ->group(functional);
+  command->add_option("--interval", flags->interval_s, "seconds between samples (1)")
       ->type_name("SECONDS")
       ->group(functional);
   command->add_flag("--complex", flags->is_complex, "sinusoids: samples are I, then Q")
@@ -189,7 +221,9 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
   command->add_flag("--max", flags->maximum, "look for the greatest value instead of the least")
       ->group(search);
   command->add_flag("--float32", flags->float32, "search in single precision")->group(search);
-  command->add_option("--method", flags->method, "sinusoids: fast, hoisted or literal (fast)")
+  command
+      ->add_option("--method", flags->method,
+                   "of signals: fast, hoisted or, for a real sinusoid, literal (fast)")
       ->check(CLI::IsMember(MethodNames()))
       ->type_name("NAME")
       ->group(search);

@@ -15,11 +15,12 @@ namespace baseband::ctl {
 
 struct MinimizeFlags {
   std::string expression;
-  std::string builtin;               // "schwefel", "sinusoids"
+  std::string builtin;               // "schwefel", "sinusoids", "chirp", "delay-doppler"
   std::vector<std::string> axes;     // [NAME=]BEGIN:STEP:END
   std::vector<std::string> scalars;  // NAME=VALUE
   std::vector<std::string> arrays;   // NAME=FILE
   std::string signal;                // FILE
+  std::string replica;               // FILE
   std::vector<std::string> columns;  // FILE
   double interval_s = 1;
   bool is_complex = false;

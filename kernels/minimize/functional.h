@@ -12,7 +12,7 @@
 
 namespace baseband::minimize {
 
-enum class FunctionalKind { kExpression, kSchwefel, kSinusoids, kManySinusoids };
+enum class FunctionalKind { kExpression, kSchwefel, kSinusoids, kManySinusoids, kMatched };
 
 // How a functional of signals is evaluated. The others have one way and ignore it.
 enum class Method {

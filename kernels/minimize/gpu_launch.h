@@ -32,6 +32,12 @@ absl::Status LaunchManySinusoids(const PieceLaunch& launch, const SearchTask& ta
                                  int64_t num_blocks, cudaStream_t stream);
 absl::Status PrepareManySinusoids();
 
+int64_t MatchedImageBytes(const Problem& problem);
+void WriteMatchedImage(const Problem& problem, uint8_t* image);
+absl::Status LaunchMatched(const PieceLaunch& launch, const SearchTask& task, int64_t num_blocks,
+                           cudaStream_t stream);
+absl::Status PrepareMatched();
+
 // Expressions: code by NVRTC, shared by all devices of one architecture.
 absl::StatusOr<GpuProgramPtr> CompiledExpression(const Problem& problem, bool* compiled);
 GpuProgramPtr FindExpression(const Problem& problem);

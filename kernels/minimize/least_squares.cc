@@ -21,19 +21,6 @@ Complex Dot(const Column& a, const Column& b) {
   return {re, im};
 }
 
-// exp(j 2 pi turns t)
-Column Wave(size_t num_samples, double turns) {
-  Column wave(num_samples);
-  for (size_t n = 0; n < num_samples; ++n) {
-    const double t = static_cast<double>(n) - 0.5 * static_cast<double>(num_samples - 1);
-    const double phase = turns * t;
-    const double error = std::fma(turns, t, -phase);
-    const double rest = kTwoPi * ((phase - std::nearbyint(phase)) + error);
-    wave[n] = {std::cos(rest), std::sin(rest)};
-  }
-  return wave;
-}
-
 Column FromRows(const SinusoidsShape& shape, absl::Span<const double> rows, int column) {
   const auto size = static_cast<size_t>(shape.num_samples);
   const size_t stride = shape.is_complex ? 2 * size : size;
@@ -78,11 +65,11 @@ void AddDerivative(const SinusoidsShape& shape, const std::vector<Column>& added
   }
 }
 
-using Matrix = std::array<std::array<double, kMaxSinusoids>, kMaxSinusoids>;
+using Matrix = std::array<std::array<double, kMaxAxes>, kMaxAxes>;
 
 // The diagonal of the inverse of a positive definite matrix, by Gauss and Jordan. Infinite or not a
 // number where it is singular.
-std::array<double, kMaxSinusoids> DiagonalOfInverse(Matrix a, size_t n) {
+Coordinates DiagonalOfInverse(Matrix a, size_t n) {
   Matrix inverse{};
   for (size_t i = 0; i < n; ++i) inverse[i][i] = 1.0;
   for (size_t i = 0; i < n; ++i) {
@@ -97,12 +84,24 @@ std::array<double, kMaxSinusoids> DiagonalOfInverse(Matrix a, size_t n) {
       }
     }
   }
-  std::array<double, kMaxSinusoids> diagonal{};
+  Coordinates diagonal{};
   for (size_t i = 0; i < n; ++i) diagonal[i] = inverse[i][i];
   return diagonal;
 }
 
 }  // namespace
+
+Column Wave(size_t num_samples, double turns) {
+  Column wave(num_samples);
+  for (size_t n = 0; n < num_samples; ++n) {
+    const double t = static_cast<double>(n) - 0.5 * static_cast<double>(num_samples - 1);
+    const double phase = turns * t;
+    const double error = std::fma(turns, t, -phase);
+    const double rest = kTwoPi * ((phase - std::nearbyint(phase)) + error);
+    wave[n] = {std::cos(rest), std::sin(rest)};
+  }
+  return wave;
+}
 
 double Energy(const Column& a) { return Dot(a, a).real(); }
 
@@ -126,6 +125,33 @@ void Basis::Remove(Column* x) const {
   }
 }
 
+double RestOf(const Column& column, Column signal) {
+  Basis basis;
+  basis.Add(column);
+  basis.Remove(&signal);
+  return Energy(signal);
+}
+
+NoiseBound BoundOf(bool is_complex, int num_columns, absl::Span<const Column> derivatives,
+                   const Column& rest) {
+  NoiseBound bound;
+  const size_t count = derivatives.size();
+  const double parts = is_complex ? 2.0 : 1.0;
+  const double parameters = parts * num_columns + static_cast<double>(count);
+  const double observations = parts * static_cast<double>(rest.size());
+  if (!(observations > parameters)) return bound;
+  Matrix products{};
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = 0; j < count; ++j) products[i][j] = Dot(derivatives[i], derivatives[j]).real();
+  }
+  const Coordinates inverse = DiagonalOfInverse(products, count);
+  const double variance = Energy(rest) / (observations - parameters);
+  for (size_t i = 0; i < count; ++i) bound.deviation[i] = std::sqrt(inverse[i] * variance);
+  bound.known = true;
+  bound.noise_variance = parts * variance;
+  return bound;
+}
+
 double LeastSquaresAt(const SinusoidsShape& shape, absl::Span<const double> rows,
                       absl::Span<const double> frequencies) {
   Column signal = FromRows(shape, rows, 0);
@@ -139,14 +165,7 @@ double LeastSquaresAt(const SinusoidsShape& shape, absl::Span<const double> rows
 
 NoiseBound DeviationAt(const SinusoidsShape& shape, absl::Span<const double> rows,
                        absl::Span<const double> frequencies) {
-  NoiseBound bound;
   const size_t count = frequencies.size();
-  const int added_columns = static_cast<int>(count) * (shape.is_complex ? 1 : 2);
-  const double parameters =
-      (shape.is_complex ? 2 : 1) * (shape.num_columns + added_columns) + static_cast<double>(count);
-  const double observations = static_cast<double>(shape.num_samples) * (shape.is_complex ? 2 : 1);
-  if (!(observations > parameters)) return bound;
-
   Column rest = FromRows(shape, rows, 0);
   std::vector<std::vector<Column>> added;
   for (const double frequency : frequencies) added.push_back(AddedColumns(shape, frequency));
@@ -173,16 +192,8 @@ NoiseBound DeviationAt(const SinusoidsShape& shape, absl::Span<const double> row
     all.Remove(&derivatives[f]);
   }
   all.Remove(&rest);
-  const double variance = Energy(rest) / (observations - parameters);
-  Matrix products{};
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t j = 0; j < count; ++j) products[i][j] = Dot(derivatives[i], derivatives[j]).real();
-  }
-  const auto inverse = DiagonalOfInverse(products, count);
-  for (size_t i = 0; i < count; ++i) bound.deviation[i] = std::sqrt(inverse[i] * variance);
-  bound.known = true;
-  bound.noise_variance = shape.is_complex ? 2.0 * variance : variance;
-  return bound;
+  const int added_columns = static_cast<int>(count) * (shape.is_complex ? 1 : 2);
+  return BoundOf(shape.is_complex, shape.num_columns + added_columns, derivatives, rest);
 }
 
 }  // namespace baseband::minimize

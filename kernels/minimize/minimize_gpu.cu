@@ -72,7 +72,8 @@ GpuProgramPtr FindProgram(const Problem& problem) {
 absl::Status PrepareMinimize() {
   BASEBAND_RETURN_IF_ERROR(PrepareSchwefel());
   BASEBAND_RETURN_IF_ERROR(PrepareSinusoids());
-  return PrepareManySinusoids();
+  BASEBAND_RETURN_IF_ERROR(PrepareManySinusoids());
+  return PrepareMatched();
 }
 
 int64_t ImageBytes(const Problem& problem) {
@@ -83,6 +84,8 @@ int64_t ImageBytes(const Problem& problem) {
       return SinusoidsImageBytes(problem);
     case FunctionalKind::kManySinusoids:
       return ManySinusoidsImageBytes(problem);
+    case FunctionalKind::kMatched:
+      return MatchedImageBytes(problem);
     default:
       return 0;
   }
@@ -96,6 +99,8 @@ void WriteImage(const Problem& problem, uint8_t* image) {
       return WriteSinusoidsImage(problem, image);
     case FunctionalKind::kManySinusoids:
       return WriteManySinusoidsImage(problem, image);
+    case FunctionalKind::kMatched:
+      return WriteMatchedImage(problem, image);
     default:
       return;
   }
@@ -131,6 +136,8 @@ absl::Status LaunchPiece(const PieceLaunch& launch, cudaStream_t stream) {
       return LaunchSinusoids(launch, task, num_blocks, stream);
     case FunctionalKind::kManySinusoids:
       return LaunchManySinusoids(launch, task, num_blocks, stream);
+    case FunctionalKind::kMatched:
+      return LaunchMatched(launch, task, num_blocks, stream);
     default:
       return absl::UnimplementedError("this functional has no code for a GPU");
   }

@@ -14,6 +14,7 @@
 #include "hwy/highway.h"
 #include "kernels/minimize/cells_cpu-inl.h"
 #include "kernels/minimize/correlate_cpu-inl.h"
+#include "kernels/minimize/matched_cpu-inl.h"
 #include "kernels/minimize/trigonometry_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -99,6 +100,10 @@ const CellKernels* KernelsOfCells() {
   static constexpr CellKernels kKernels = {Expand, EvaluateCell};
   return &kKernels;
 }
+const MatchedKernels* KernelsOfMatched() {
+  static constexpr MatchedKernels kKernels = {ChirpRows, DelayRows};
+  return &kKernels;
+}
 
 }  // namespace
 // NOLINTNEXTLINE(google-readability-namespace-comments)
@@ -112,6 +117,7 @@ namespace baseband::minimize {
 HWY_EXPORT(FloatKernels);
 HWY_EXPORT(DoubleKernels);
 HWY_EXPORT(KernelsOfCells);
+HWY_EXPORT(KernelsOfMatched);
 
 template <>
 const CpuKernels<float>& SearchKernelsOfThisProcessor<float>() {
@@ -122,6 +128,9 @@ const CpuKernels<double>& SearchKernelsOfThisProcessor<double>() {
   return *HWY_DYNAMIC_DISPATCH(DoubleKernels)();
 }
 const CellKernels& CellKernelsOfThisProcessor() { return *HWY_DYNAMIC_DISPATCH(KernelsOfCells)(); }
+const MatchedKernels& MatchedKernelsOfThisProcessor() {
+  return *HWY_DYNAMIC_DISPATCH(KernelsOfMatched)();
+}
 
 }  // namespace baseband::minimize
 #endif

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "kernels/minimize/grid.h"
+#include "kernels/minimize/matched_math.h"
 #include "kernels/minimize/sinusoids_data.h"
 
 namespace baseband::minimize {
@@ -56,6 +57,16 @@ struct CellKernels {
                    const double* turns, size_t count, double* values);
 };
 const CellKernels& CellKernelsOfThisProcessor();
+
+// The rows of matched filters: y conj(s), real parts, then imaginary ones. Arrays that are read and
+// the rows have kVectorPadding elements more.
+struct MatchedKernels {
+  void (*chirp)(const ChirpRates& rates, const double* signal, size_t num_samples, double* rows);
+  // weights: [kDelayTaps]; table: [4][table_stride], see MatchedFunctional.
+  void (*delay)(const DelayPlace& place, const double* weights, const double* table,
+                size_t table_stride, const double* signal, size_t num_samples, double* rows);
+};
+const MatchedKernels& MatchedKernelsOfThisProcessor();
 
 }  // namespace baseband::minimize
 

@@ -18,21 +18,20 @@ namespace {
 
 using Complex = std::complex<double>;
 
-absl::Status CheckColumn(const char* name, size_t index, const Column& column, size_t size) {
-  if (column.size() != size) {
+}  // namespace
+
+absl::Status CheckSamples(absl::string_view name, absl::Span<const Complex> samples, size_t size) {
+  if (samples.size() != size) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, " ", index, " has ", column.size(), " samples, the signal ", size));
+        absl::StrCat(name, " has ", samples.size(), " samples, the signal ", size));
   }
-  for (const Complex& x : column) {
+  for (const Complex& x : samples) {
     if (!std::isfinite(x.real()) || !std::isfinite(x.imag())) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " ", index, " is not finite everywhere"));
+      return absl::InvalidArgumentError(absl::StrCat(name, " is not finite everywhere"));
     }
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::Status CheckObservation(const Observation& observation) {
   const auto size = static_cast<int64_t>(observation.signal.size());
@@ -48,10 +47,10 @@ absl::Status CheckObservation(const Observation& observation) {
     return absl::InvalidArgumentError(absl::StrCat(
         "sampling_interval_s ", observation.sampling_interval_s, " is not above 0 and finite"));
   }
-  BASEBAND_RETURN_IF_ERROR(CheckColumn("signal", 0, observation.signal, observation.signal.size()));
+  const size_t all = observation.signal.size();
+  BASEBAND_RETURN_IF_ERROR(CheckSamples("signal", observation.signal, all));
   for (size_t i = 0; i < observation.columns.size(); ++i) {
-    BASEBAND_RETURN_IF_ERROR(
-        CheckColumn("column", i, observation.columns[i], observation.signal.size()));
+    BASEBAND_RETURN_IF_ERROR(CheckSamples(absl::StrCat("column ", i), observation.columns[i], all));
   }
   return absl::OkStatus();
 }
@@ -69,9 +68,21 @@ Cells CellsOf(const SinusoidsShape& shape, const Axis& axis) {
   while (cells.points * 2 <= axis.count * 2 && static_cast<double>(cells.points * 2) <= width) {
     cells.points *= 2;
   }
+  cells.count = (axis.count + cells.points - 1) / cells.points;
   cells.scale = 0.5 * kTwoPi * lobe * axis.step;
   cells.is_dense = cells.points >= kMinCellPoints;
   return cells;
+}
+
+double HoistedCost(const SinusoidsShape& shape) {
+  return static_cast<double>(shape.num_samples) * (6.0 + 2.0 * shape.num_rows());
+}
+
+double CellsCost(const SinusoidsShape& shape, const Axis& axis) {
+  const double rows = shape.num_rows();
+  return 100.0 + 2.0 * kCellTerms * rows +
+         static_cast<double>(shape.num_samples) * (20.0 + 4.0 * kCellTerms * rows) /
+             static_cast<double>(CellsOf(shape, axis).points);
 }
 
 SinusoidsFunctional::SinusoidsFunctional(const Observation& observation) {
@@ -141,18 +152,11 @@ bool SinusoidsFunctional::UsesCells(const Grid& grid, Method method) const {
 }
 
 double SinusoidsFunctional::Cost(const Grid& grid, Method method) const {
-  const auto samples = static_cast<double>(shape_.num_samples);
-  const double rows = shape_.num_rows();
   if (method == Method::kLiteral) {
     const double columns = num_fixed_ + 2;
-    return samples * (30.0 + columns * (columns + 3.0) / 2.0);
+    return static_cast<double>(shape_.num_samples) * (30.0 + columns * (columns + 3.0) / 2.0);
   }
-  if (UsesCells(grid, method)) {
-    const double cell_points = static_cast<double>(CellsOf(shape_, grid.axis(0)).points);
-    return 100.0 + 2.0 * kCellTerms * rows +
-           samples * (20.0 + 4.0 * kCellTerms * rows) / cell_points;
-  }
-  return samples * (6.0 + 2.0 * rows);
+  return UsesCells(grid, method) ? CellsCost(shape_, grid.axis(0)) : HoistedCost(shape_);
 }
 
 int64_t SinusoidsFunctional::HostBytes() const {

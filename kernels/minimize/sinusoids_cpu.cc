@@ -1,4 +1,6 @@
 // Separable least squares on the CPU device: runs of points.
+#include "kernels/minimize/sinusoids_cpu.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -68,57 +70,71 @@ void EvaluateLiteral(const SinusoidsFunctional& functional, const Run<T>& run) {
 }
 
 template <typename T>
-void SinusoidsFunctional::EvaluateHoisted(const Run<T>& run, CpuWorkspace* /*workspace*/) const {
+void EvaluateHoisted(const SinusoidsShape& shape, const T* rows, const RowRun<T>& run) {
   alignas(64) double turns[kCorrelated];
   alignas(64) T c[static_cast<size_t>(kMaxRows) * kCorrelated];
   alignas(64) T s[static_cast<size_t>(kMaxRows) * kCorrelated];
-  const Axis& axis = run.grid->axis(0);
-  const auto samples = static_cast<double>(shape_.num_samples);
+  const auto samples = static_cast<double>(shape.num_samples);
   CorrelateTask<T> task;
-  task.rows = Rows<T>().data();
-  task.num_rows = static_cast<size_t>(shape_.num_rows());
-  task.num_samples = static_cast<size_t>(shape_.num_samples);
+  task.rows = rows;
+  task.num_rows = static_cast<size_t>(shape.num_rows());
+  task.num_samples = static_cast<size_t>(shape.num_samples);
   task.turns = turns;
   task.c = c;
   task.s = s;
   for (size_t done = 0; done < run.count; done += task.count) {
     task.count = std::min(kCorrelated, run.count - done);
     for (size_t i = 0; i < task.count; ++i) {
-      turns[i] = axis.At(run.first + static_cast<int64_t>(done + i)) * shape_.sampling_interval_s;
+      turns[i] =
+          run.axis->At(run.first + static_cast<int64_t>(done + i)) * shape.sampling_interval_s;
     }
     SearchKernelsOfThisProcessor<T>().correlate(task);
     for (size_t i = 0; i < task.count; ++i) {
       run.values[done + i] =
-          ResidualOf<T>(shape_.is_complex, shape_.num_columns, static_cast<T>(samples),
-                        static_cast<T>(shape_.energy), static_cast<T>(Dirichlet(samples, turns[i])),
+          ResidualOf<T>(shape.is_complex, shape.num_columns, static_cast<T>(samples),
+                        static_cast<T>(shape.energy), static_cast<T>(Dirichlet(samples, turns[i])),
                         c + i, s + i, static_cast<int>(kCorrelated));
     }
   }
 }
+template void EvaluateHoisted(const SinusoidsShape&, const float*, const RowRun<float>&);
+template void EvaluateHoisted(const SinusoidsShape&, const double*, const RowRun<double>&);
+
+namespace {
+
+constexpr size_t kRunArray = kMaxRun + kVectorPadding;
+size_t NumCoefficients(const SinusoidsShape& shape) {
+  return (static_cast<size_t>(shape.num_rows()) * kCellTerms * 2 + 15) / 16 * 16;
+}
+
+}  // namespace
+
+size_t CellScratch(const SinusoidsShape& shape) {
+  return 3 * kRunArray + NumCoefficients(shape) +
+         2 * (static_cast<size_t>(shape.num_samples) + kVectorPadding);
+}
 
 template <typename T>
-void SinusoidsFunctional::EvaluateCells(const Run<T>& run, CpuWorkspace* workspace) const {
+void EvaluateCells(const SinusoidsShape& shape, const double* rows, int64_t row,
+                   const RowRun<T>& run, double* scratch, CpuWorkspace* workspace) {
   const CellKernels& kernels = CellKernelsOfThisProcessor();
-  const Axis& axis = run.grid->axis(0);
-  const Cells cells = CellsOf(shape_, axis);
-  const auto size = static_cast<size_t>(shape_.num_samples);
-  const auto rows = static_cast<size_t>(shape_.num_rows());
-  const size_t array = kMaxRun + kVectorPadding;
-  const size_t num_coefficients = (rows * kCellTerms * 2 + 15) / 16 * 16;
-  double* const x = workspace->Scratch(3 * array + num_coefficients + 2 * (size + kVectorPadding));
-  double* const turns = x + array;
-  double* const values = turns + array;
-  double* const coefficients = values + array;
-  double* const phasors = coefficients + num_coefficients;
+  const Axis& axis = *run.axis;
+  const Cells cells = CellsOf(shape, axis);
+  double* const x = scratch;
+  double* const turns = x + kRunArray;
+  double* const values = turns + kRunArray;
+  double* const coefficients = values + kRunArray;
+  double* const phasors = coefficients + NumCoefficients(shape);
   for (size_t done = 0; done < run.count;) {
     const int64_t first = run.first + static_cast<int64_t>(done);
     const int64_t cell = first / cells.points;
     const double centre = cells.Centre(cell);
-    if (workspace->cell() != cell) {
+    if (workspace->cell() != row * cells.count + cell) {
       const double frequency = std::fma(centre, axis.step, axis.begin);
-      kernels.expand(rows_.data(), rows, size, frequency * shape_.sampling_interval_s, phasors,
-                     coefficients);
-      workspace->set_cell(cell);
+      kernels.expand(rows, static_cast<size_t>(shape.num_rows()),
+                     static_cast<size_t>(shape.num_samples), frequency * shape.sampling_interval_s,
+                     phasors, coefficients);
+      workspace->set_cell(row * cells.count + cell);
     }
     const auto count = static_cast<size_t>(std::min<int64_t>(
         (cell + 1) * cells.points - first, static_cast<int64_t>(run.count - done)));
@@ -126,21 +142,26 @@ void SinusoidsFunctional::EvaluateCells(const Run<T>& run, CpuWorkspace* workspa
       x[i] = cells.scale * ((static_cast<double>(first) - centre) + static_cast<double>(i));
     }
     SearchKernelsOfThisProcessor<double>().coordinates(axis, first, count, turns);
-    for (size_t i = 0; i < count; ++i) turns[i] *= shape_.sampling_interval_s;
-    kernels.evaluate(shape_, coefficients, x, turns, count, values);
+    for (size_t i = 0; i < count; ++i) turns[i] *= shape.sampling_interval_s;
+    kernels.evaluate(shape, coefficients, x, turns, count, values);
     for (size_t i = 0; i < count; ++i) run.values[done + i] = static_cast<T>(values[i]);
     done += count;
   }
 }
+template void EvaluateCells(const SinusoidsShape&, const double*, int64_t, const RowRun<float>&,
+                            double*, CpuWorkspace*);
+template void EvaluateCells(const SinusoidsShape&, const double*, int64_t, const RowRun<double>&,
+                            double*, CpuWorkspace*);
 
 template <typename T>
 void SinusoidsFunctional::EvaluateAs(const Run<T>& run, CpuWorkspace* workspace) const {
+  const RowRun<T> row{&run.grid->axis(0), run.first, run.count, run.values};
   if (run.method == Method::kLiteral) {
     EvaluateLiteral(*this, run);
   } else if (UsesCells(*run.grid, run.method)) {
-    EvaluateCells(run, workspace);
+    EvaluateCells(shape_, rows_.data(), 0, row, workspace->Scratch(CellScratch(shape_)), workspace);
   } else {
-    EvaluateHoisted(run, workspace);
+    EvaluateHoisted(shape_, Rows<T>().data(), row);
   }
 }
 

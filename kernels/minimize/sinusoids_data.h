@@ -2,10 +2,12 @@
 #ifndef BASEBAND_KERNELS_MINIMIZE_SINUSOIDS_DATA_H_
 #define BASEBAND_KERNELS_MINIMIZE_SINUSOIDS_DATA_H_
 
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "kernels/minimize/functional.h"
 #include "kernels/minimize/sinusoids.h"
@@ -31,6 +33,7 @@ struct SinusoidsShape {
 // * points), its centre is begin + step * (c * points + (points - 1) / 2).
 struct Cells {
   int64_t points = 0;  // a power of two
+  int64_t count = 0;   // of cells
   double scale = 0.0;  // x = scale * (point - centre), in points
   bool is_dense = false;
 
@@ -42,6 +45,14 @@ Cells CellsOf(const SinusoidsShape& shape, const Axis& axis);
 
 // As MakeSinusoids.
 absl::Status CheckObservation(const Observation& observation);
+// InvalidArgument: `samples`, called `name`, are not `size` or not all finite.
+absl::Status CheckSamples(absl::string_view name, absl::Span<const std::complex<double>> samples,
+                          size_t size);
+
+// Operations a point whose frequency is a coordinate of `axis`, the rows being given: by phasors,
+// or by cells.
+double HoistedCost(const SinusoidsShape& shape);
+double CellsCost(const SinusoidsShape& shape, const Axis& axis);
 
 class SinusoidsFunctional final : public Functional {
  public:
@@ -71,10 +82,6 @@ class SinusoidsFunctional final : public Functional {
  private:
   template <typename T>
   void EvaluateAs(const Run<T>& run, CpuWorkspace* workspace) const;
-  template <typename T>
-  void EvaluateHoisted(const Run<T>& run, CpuWorkspace* workspace) const;
-  template <typename T>
-  void EvaluateCells(const Run<T>& run, CpuWorkspace* workspace) const;
 
   SinusoidsShape shape_;
   int num_fixed_ = 0;

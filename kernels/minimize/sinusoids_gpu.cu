@@ -167,18 +167,11 @@ absl::Status LaunchSinusoids(const PieceLaunch& launch, const SearchTask& search
   if (UsesCells(problem)) {
     const Axis& axis = problem.grid().axis(0);
     const Cells cells = CellsOf(shape, axis);
-    while (int64_t{1} << task.log2_points < cells.points) ++task.log2_points;
-    task.scale = cells.scale;
-    task.begin = axis.begin;
-    task.step = axis.step;
-    task.first_cell = launch.piece.first / cells.points;
-    auto* const out = reinterpret_cast<double2*>(launch.scratch);
-    task.coefficients = out;
-    const int64_t last = (launch.piece.first + launch.piece.count - 1) / cells.points;
-    const dim3 grid(static_cast<unsigned>(last - task.first_cell + 1),
-                    static_cast<unsigned>(task.num_rows));
-    ExpandKernel<<<grid, kExpandThreads, 0, stream>>>(task, out);
-    BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetLastError(), "ExpandKernel"));
+    const int64_t last = launch.piece.first + launch.piece.count - 1;
+    task.sample_stride = task.num_samples;
+    BASEBAND_RETURN_IF_ERROR(
+        LaunchExpand(cells, axis, launch.piece.first / cells.points, last / cells.points,
+                     reinterpret_cast<double2*>(launch.scratch), &task, stream));
   }
   return problem.settings().precision == Precision::kFloat32
              ? LaunchAs<float>(problem, search, task, num_blocks, stream)

@@ -1,8 +1,13 @@
-// Separable least squares on a GPU: what sinusoids_gpu.cu launches. Device code, included once.
+// Signals correlated with sinusoids on a GPU: what sinusoids_gpu.cu and matched_gpu.cu launch.
 #ifndef BASEBAND_KERNELS_MINIMIZE_SINUSOIDS_KERNELS_CUH_
 #define BASEBAND_KERNELS_MINIMIZE_SINUSOIDS_KERNELS_CUH_
 
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "kernels/cuda/status.h"
 #include "kernels/minimize/search_kernel.cuh"
+#include "kernels/minimize/sinusoids_data.h"
 #include "kernels/minimize/sinusoids_math.h"
 
 namespace baseband::minimize {
@@ -15,9 +20,15 @@ struct SinusoidsTask {
   bool is_complex = false;
   double sampling_interval_s = 0.0;
   double energy = 0.0;
-  // Cells.
+  // Grids of more axes than the frequency: their rows, the points along the last axis, have samples
+  // each, [row][num_rows][sample_stride].
+  int sample_stride = 0;
+  long long first_row = 0;
+  long long middle_count = 1;  // of the second of three axes
+  // Cells, numbered row after row.
   const double2* coefficients = nullptr;  // [cell][row][kCellTerms]
   long long first_cell = 0;
+  long long row_cells = 1;
   int log2_points = 0;
   double scale = 0.0;
   double begin = 0.0;
@@ -26,6 +37,15 @@ struct SinusoidsTask {
 
 __device__ __forceinline__ void SineAndCosine(double turns, double* sine, double* cosine) {
   sincospi(2.0 * turns, sine, cosine);
+}
+
+// The number of a point's row.
+template <int kAxes>
+__device__ __forceinline__ long long RowOf(const SinusoidsTask& task,
+                                           const SearchPoint<kAxes>& point) {
+  if constexpr (kAxes == 1) return 0;
+  if constexpr (kAxes == 2) return point.upper[0];
+  if constexpr (kAxes == 3) return point.upper[0] * task.middle_count + point.upper[1];
 }
 
 // As many of a sample's values as a thread reads at once.
@@ -191,20 +211,21 @@ struct Literal {
 };
 
 // Values of polynomials; always in double.
-template <typename T, int kRows>
+template <typename T, int kRows, int kGridAxes = 1>
 struct InCells {
   using Real = T;
-  static constexpr int kAxes = 1;
+  static constexpr int kAxes = kGridAxes;
   static constexpr int kPoints = 1;
   SinusoidsTask task;
 
-  __device__ __forceinline__ void operator()(const SearchPoint<1>* point, Real* value) const {
-    const long long cell = point->index >> task.log2_points;
-    const double within = static_cast<double>(point->index - (cell << task.log2_points));
+  __device__ __forceinline__ void operator()(const SearchPoint<kAxes>* point, Real* value) const {
+    const long long i = kAxes == 1 ? point->index : point->On(kAxes - 1);
+    const long long in_row = i >> task.log2_points;
+    const double within = static_cast<double>(i - (in_row << task.log2_points));
     const double half = 0.5 * static_cast<double>((1ll << task.log2_points) - 1);
     const double x = task.scale * (within - half);
-    const double2* const from =
-        task.coefficients + (cell - task.first_cell) * task.num_rows * kCellTerms;
+    const long long cell = RowOf<kAxes>(task, *point) * task.row_cells + in_row - task.first_cell;
+    const double2* const from = task.coefficients + cell * task.num_rows * kCellTerms;
     double c[kRows], s[kRows];
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
@@ -222,17 +243,21 @@ struct InCells {
       c[r] = re;
       s[r] = -im;
     }
-    *value = static_cast<Real>(ValueOf<kRows>(task, point->x[0] * task.sampling_interval_s, c, s));
+    *value = static_cast<Real>(
+        ValueOf<kRows>(task, point->x[kAxes - 1] * task.sampling_interval_s, c, s));
   }
 };
 
 constexpr int kExpandThreads = 256;
 
-// The coefficients of one row in one cell; blockIdx.x is the cell, blockIdx.y the row.
+// The coefficients of one row of samples in one cell; blockIdx.x is the cell, blockIdx.y the row.
 __global__ void __launch_bounds__(kExpandThreads) ExpandKernel(SinusoidsTask task, double2* out) {
+  const long long cell = task.first_cell + blockIdx.x;
+  const long long grid_row = cell / task.row_cells;
   const double* const row =
-      static_cast<const double*>(task.samples) + static_cast<size_t>(blockIdx.y) * task.num_samples;
-  const double first = static_cast<double>((task.first_cell + blockIdx.x) << task.log2_points);
+      static_cast<const double*>(task.samples) +
+      ((grid_row - task.first_row) * task.num_rows + blockIdx.y) * task.sample_stride;
+  const double first = static_cast<double>((cell - grid_row * task.row_cells) << task.log2_points);
   const double centre = first + 0.5 * static_cast<double>((1ll << task.log2_points) - 1);
   const double turns = __fma_rn(centre, task.step, task.begin) * task.sampling_interval_s;
   const double middle = 0.5 * static_cast<double>(task.num_samples - 1);
@@ -285,6 +310,23 @@ __global__ void __launch_bounds__(kExpandThreads) ExpandKernel(SinusoidsTask tas
   if (k % 4 == 2) turned = make_double2(-a, -b);
   if (k % 4 == 3) turned = make_double2(-b, a);
   out[(static_cast<size_t>(blockIdx.x) * gridDim.y + blockIdx.y) * kCellTerms + k] = turned;
+}
+
+// Makes the polynomials of cells first_cell .. last_cell of `axis` in `out`, and tells *task.
+absl::Status LaunchExpand(const Cells& cells, const Axis& axis, int64_t first_cell,
+                          int64_t last_cell, double2* out, SinusoidsTask* task,
+                          cudaStream_t stream) {
+  while (int64_t{1} << task->log2_points < cells.points) ++task->log2_points;
+  task->scale = cells.scale;
+  task->begin = axis.begin;
+  task->step = axis.step;
+  task->row_cells = cells.count;
+  task->first_cell = first_cell;
+  task->coefficients = out;
+  const dim3 grid(static_cast<unsigned>(last_cell - first_cell + 1),
+                  static_cast<unsigned>(task->num_rows));
+  ExpandKernel<<<grid, kExpandThreads, 0, stream>>>(*task, out);
+  return cuda::ToStatus(cudaGetLastError(), "ExpandKernel");
 }
 
 }  // namespace

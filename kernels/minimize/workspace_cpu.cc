@@ -33,7 +33,7 @@ double* CpuWorkspace::Scratch(size_t count) {
     scratch_.reset();
     scratch_ = Allocate(count * sizeof(double));
     scratch_doubles_ = count;
-    cell_ = kNoCell;
+    row_ = cell_ = kNone;
   }
   return reinterpret_cast<double*>(scratch_.get());
 }

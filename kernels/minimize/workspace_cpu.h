@@ -18,7 +18,7 @@ class CpuWorkspace {
   static CpuWorkspace& OfThisThread();
 
   // Before the first run of a piece: what functionals kept between runs is forgotten.
-  void BeginPiece() { cell_ = kNoCell; }
+  void BeginPiece() { row_ = cell_ = kNone; }
 
   // [kMaxRun + kVectorPadding], aligned for vectors: values, and the coordinates of an axis.
   template <typename T>
@@ -38,8 +38,10 @@ class CpuWorkspace {
   void* Kept(uint64_t number) const;
   void Keep(uint64_t number, std::shared_ptr<void> what);
 
-  // Which cell's polynomials are in the scratch memory.
-  static constexpr int64_t kNoCell = -1;
+  // Which row's signals and which cell's polynomials are in the scratch memory.
+  static constexpr int64_t kNone = -1;
+  int64_t row() const { return row_; }
+  void set_row(int64_t row) { row_ = row; }
   int64_t cell() const { return cell_; }
   void set_cell(int64_t cell) { cell_ = cell; }
 
@@ -71,7 +73,8 @@ class CpuWorkspace {
   Memory arrays_;
   Memory scratch_;
   size_t scratch_doubles_ = 0;
-  int64_t cell_ = kNoCell;
+  int64_t row_ = kNone;
+  int64_t cell_ = kNone;
 };
 
 }  // namespace baseband::minimize

@@ -1,5 +1,6 @@
-// The paper's table and Schwefel's function on one core of the CPU device. Results are checked
-// before they are timed; rates are points a second of thread time, the best of a few runs.
+// The paper's table, matched filters and Schwefel's function on one core of the CPU device. Results
+// are checked before they are timed; rates are points a second of thread time, the best of a few
+// runs.
 #include <time.h>
 
 #include <algorithm>
@@ -14,12 +15,15 @@
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/search.h"
 #include "kernels/minimize/sinusoids.h"
+#include "tests/bench/minimize_matched_cases.h"
 #include "tests/support/minimize_search.h"
 
 namespace baseband::minimize {
 namespace {
 
+using ::baseband::testing::IsFound;
 using ::baseband::testing::kPaperFrequency;
+using ::baseband::testing::MatchedCases;
 using ::baseband::testing::PaperObservation;
 
 [[noreturn]] void Fail(const std::string& why) {
@@ -98,6 +102,27 @@ void PaperTable() {
   }
 }
 
+void Matched() {
+  std::printf("matched, 4092 samples: what, points, method, precision, seconds, points_per_s\n");
+  for (const auto& what : MatchedCases(21)) {
+    Settings settings;
+    settings.functional = Must(what.functional);
+    settings.grid = Must(Grid::Create(what.axes));
+    for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+      for (const Method method : {Method::kHoisted, Method::kFast}) {
+        settings.precision = precision;
+        settings.method = method;
+        const Timing timing = Time(settings, 2);
+        if (!IsFound(what, settings.grid, timing.best.index)) Fail(what.name + ": wrong argmin");
+        const auto points = static_cast<double>(settings.grid.num_points());
+        std::printf("%s, %.0f, %s, %s, %.4f, %.3e\n", what.name.c_str(), points,
+                    method == Method::kHoisted ? "hoisted" : "fast", NameOf(precision),
+                    timing.seconds, points / timing.seconds);
+      }
+    }
+  }
+}
+
 void Schwefel() {
   std::printf("schwefel 1-D: what, precision, points_per_s\n");
   Names names;
@@ -128,6 +153,7 @@ void Schwefel() {
 
 int main() {
   baseband::minimize::Schwefel();
+  baseband::minimize::Matched();
   baseband::minimize::PaperTable();
   return 0;
 }

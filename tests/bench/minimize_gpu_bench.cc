@@ -1,5 +1,6 @@
-// The paper's table on a GPU, and Schwefel's function as expression and by hand. Results are
-// checked before they are timed. Times are of the device, from the first piece to the last copy.
+// The paper's table on a GPU, matched filters, and Schwefel's function as expression and by hand.
+// Results are checked before they are timed. Times are of the device, from the first piece to the
+// last copy.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/search.h"
 #include "kernels/minimize/sinusoids.h"
+#include "tests/bench/minimize_matched_cases.h"
 #include "tests/support/minimize_gpu.h"
 #include "tests/support/minimize_search.h"
 
@@ -21,7 +23,9 @@ namespace baseband::minimize {
 namespace {
 
 using ::baseband::testing::GpuSearch;
+using ::baseband::testing::IsFound;
 using ::baseband::testing::kPaperFrequency;
+using ::baseband::testing::MatchedCases;
 using ::baseband::testing::PaperObservation;
 
 [[noreturn]] void Fail(const std::string& why) {
@@ -153,6 +157,28 @@ void Schwefel() {
   }
 }
 
+void Matched() {
+  std::printf("matched, 4092 samples: what, points, method, precision, device_ms, wall_ms\n");
+  for (const auto& what : MatchedCases(2001)) {
+    Settings settings;
+    settings.functional = Must(what.functional);
+    settings.grid = Must(Grid::Create(what.axes));
+    for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
+      for (const Method method : {Method::kHoisted, Method::kFast}) {
+        settings.precision = precision;
+        settings.method = method;
+        const Timing timing = Time(settings, 5);
+        if (!IsFound(what, settings.grid, timing.index)) Fail(what.name + ": wrong argmin");
+        std::printf("%s, %lld, %s, %s, %.4f, %.4f\n", what.name.c_str(),
+                    static_cast<long long>(settings.grid.num_points()),
+                    method == Method::kHoisted ? "hoisted" : "fast",
+                    precision == Precision::kFloat32 ? "float32" : "float64", timing.device_ms,
+                    timing.wall_ms);
+      }
+    }
+  }
+}
+
 // 1000 points: from the launch to the result on the host.
 void SmallGrid() {
   std::printf("small grid of 1000 points: functional, p50_us, p99_us\n");
@@ -188,6 +214,7 @@ int main() {
   std::printf("%s\n", properties.name);
   baseband::minimize::SmallGrid();
   baseband::minimize::Schwefel();
+  baseband::minimize::Matched();
   baseband::minimize::PaperTable();
   return 0;
 }

@@ -5,12 +5,14 @@
 
 #include <chrono>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/support/minimize_matched.h"
 #include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
@@ -175,6 +177,56 @@ TEST_F(MinimizeTest, TheFrequencyOfASinusoidWithItsBound) {
   ASSERT_EQ(outcome.answer.deviation_size(), 1);
   EXPECT_GT(outcome.answer.deviation(0), 0.0);
   EXPECT_LT(outcome.answer.deviation(0), 1e-3);
+}
+
+void AppendComplex(const std::vector<std::complex<double>>& samples, std::string* payload) {
+  payload->append(reinterpret_cast<const char*>(samples.data()),
+                  samples.size() * sizeof(samples.front()));
+}
+
+TEST_F(MinimizeTest, ARateAndAFrequencyWithTheirBounds) {
+  std::vector<std::complex<double>> signal;
+  for (int n = 0; n < 999; ++n) {
+    const double t = 1e-3 * (n - 499);
+    signal.push_back(std::polar(1.0, 2 * M_PI * (70.4 * t + 0.5 * 33.3 * t * t)) +
+                     (n % 2 == 0 ? 0.01 : -0.01));
+  }
+  v1::MinimizeRequest request;
+  request.mutable_chirp()->set_num_samples(signal.size());
+  request.mutable_chirp()->set_sampling_interval_s(1e-3);
+  AddAxis(-50, 1, 101, &request);
+  AddAxis(-100, 0.25, 801, &request);
+  request.set_refinement(v1::REFINEMENT_NEWTON);
+  AppendComplex(signal, request.mutable_payload());
+  const Outcome outcome = Run(request);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+  EXPECT_NEAR(outcome.answer.point(0), 33.3, 0.01);
+  EXPECT_NEAR(outcome.answer.point(1), 70.4, 0.001);
+  ASSERT_EQ(outcome.answer.deviation_size(), 2);
+  EXPECT_GT(outcome.answer.deviation(0), 0.0);
+  EXPECT_LT(outcome.answer.deviation(0), 0.01);
+  EXPECT_LT(outcome.answer.deviation(1), 0.001);
+}
+
+TEST_F(MinimizeTest, ADelayAndADopplerShiftWithTheirBounds) {
+  const Acquisition acquisition = MakeAcquisition(2.0);
+  v1::MinimizeRequest request;
+  request.mutable_delay_doppler()->set_num_samples(Acquisition::kSamples);
+  request.mutable_delay_doppler()->set_sampling_interval_s(Acquisition::kInterval);
+  for (const minimize::Axis& axis : acquisition.Axes()) {
+    AddAxis(axis.begin, axis.step, static_cast<uint64_t>(axis.count), &request);
+  }
+  request.set_refinement(v1::REFINEMENT_NEWTON);
+  AppendComplex(acquisition.signal, request.mutable_payload());
+  AppendComplex(acquisition.replica, request.mutable_payload());
+  const Outcome outcome = Run(request);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+  ASSERT_EQ(outcome.answer.deviation_size(), 2);
+  EXPECT_NEAR(outcome.answer.point(0), Acquisition::kDelay * Acquisition::kInterval,
+              5 * outcome.answer.deviation(0));
+  EXPECT_NEAR(outcome.answer.point(1), Acquisition::kDoppler, 5 * outcome.answer.deviation(1));
+  EXPECT_LT(outcome.answer.deviation(0), 0.1 * Acquisition::kInterval);
+  EXPECT_LT(outcome.answer.deviation(1), 20.0);
 }
 
 TEST_F(MinimizeTest, PointsWithoutAValueAreCountedOrEndTheSearch) {
@@ -431,6 +483,22 @@ TEST_F(MinimizeTest, NumbersOutOfRangeAreRefusedByName) {
   EXPECT_THAT(Refusal(request), HasSubstr("functional is not set"));
   request.mutable_sinusoids()->set_num_samples(3);
   EXPECT_THAT(Refusal(request), HasSubstr("sinusoids.num_samples 3"));
+  request.mutable_chirp()->set_num_samples(3);
+  EXPECT_THAT(Refusal(request), HasSubstr("chirp.num_samples 3"));
+  request.mutable_chirp()->set_num_samples(4);
+  EXPECT_THAT(Refusal(request), HasSubstr("the functional takes 8 float64 numbers"));
+  request.mutable_payload()->assign(64, '\0');
+  request.mutable_chirp()->set_sampling_interval_s(-1);
+  EXPECT_THAT(Refusal(request), HasSubstr("sampling_interval_s -1"));
+  request.mutable_chirp()->set_sampling_interval_s(1);
+  EXPECT_THAT(Refusal(request), HasSubstr("number of axes 1 is not 2"));
+  request.mutable_delay_doppler()->set_num_samples((1 << 18) + 1);
+  EXPECT_THAT(Refusal(request), HasSubstr("delay_doppler.num_samples 262145"));
+  request.mutable_delay_doppler()->set_num_samples(4);
+  EXPECT_THAT(Refusal(request), HasSubstr("the functional takes 16 float64 numbers"));
+  request.mutable_payload()->assign(128, '\0');
+  request.mutable_delay_doppler()->set_sampling_interval_s(1);
+  EXPECT_THAT(Refusal(request), HasSubstr("replica's energy 0"));
 }
 
 }  // namespace

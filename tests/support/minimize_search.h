@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstdint>
 #include <random>
 #include <utility>
@@ -61,6 +62,29 @@ inline minimize::Answer SearchOnCpu(const minimize::ProblemPtr& problem,
   auto answer = search->Finish();
   EXPECT_TRUE(answer.ok()) << answer.status();
   return answer.ok() ? *answer : minimize::Answer();
+}
+
+// All values of a grid of at most kMaxRun points, on the CPU device.
+template <typename T>
+std::vector<double> Values(const minimize::Functional& functional, const minimize::Grid& grid,
+                           minimize::Method method) {
+  minimize::Run<T> run;
+  run.grid = &grid;
+  run.method = method;
+  run.count = static_cast<size_t>(grid.num_points());
+  minimize::CpuWorkspace& workspace = minimize::CpuWorkspace::OfThisThread();
+  workspace.BeginPiece();
+  run.values = workspace.Values<T>();
+  functional.Evaluate(run, &workspace);
+  return std::vector<double>(run.values, run.values + run.count);
+}
+
+// White complex noise of unit variance.
+inline std::vector<std::complex<double>> ComplexNoise(size_t size, std::mt19937* random) {
+  std::normal_distribution<double> normal(0.0, std::sqrt(0.5));
+  std::vector<std::complex<double>> noise(size);
+  for (auto& x : noise) x = {normal(*random), normal(*random)};
+  return noise;
 }
 
 // The paper's signal (papers/grid-minimisation): the code word 0xC44B at 465 kHz as the known

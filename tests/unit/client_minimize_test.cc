@@ -94,6 +94,30 @@ TEST(ToMinimizeRequestTest, AFormulaWithItsNumbers) {
   EXPECT_THAT(request->separation(), ElementsAre(5));
 }
 
+TEST(ToMinimizeRequestTest, SignalsAreIThenQ) {
+  MinimizeFlags flags;
+  flags.builtin = "chirp";
+  flags.axes = {"c=0:1:9", "f=0:1:9"};
+  flags.signal = FileWith("y.txt", "1 2 3 4");
+  flags.interval_s = 0.5;
+  const auto chirp = ToMinimizeRequest(flags);
+  ASSERT_TRUE(chirp.ok()) << chirp.status();
+  EXPECT_EQ(chirp->chirp().num_samples(), 2U);
+  EXPECT_EQ(chirp->chirp().sampling_interval_s(), 0.5);
+  EXPECT_EQ(chirp->payload().size(), 4 * sizeof(double));
+
+  flags.builtin = "delay-doppler";
+  flags.replica = FileWith("s.txt", "5 6 7 8");
+  const auto delay = ToMinimizeRequest(flags);
+  ASSERT_TRUE(delay.ok()) << delay.status();
+  EXPECT_EQ(delay->delay_doppler().num_samples(), 2U);
+  EXPECT_EQ(delay->delay_doppler().sampling_interval_s(), 0.5);
+  double payload[8];
+  ASSERT_EQ(delay->payload().size(), sizeof(payload));
+  std::memcpy(payload, delay->payload().data(), sizeof(payload));
+  EXPECT_THAT(payload, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+}
+
 TEST(ToMinimizeRequestTest, WhatCannotBeMeantIsRefused) {
   const auto refusal = [](const MinimizeFlags& flags) {
     const auto request = ToMinimizeRequest(flags);
@@ -109,6 +133,13 @@ TEST(ToMinimizeRequestTest, WhatCannotBeMeantIsRefused) {
   flags.columns = {FileWith("c.txt", "1 2 3")};
   EXPECT_THAT(refusal(flags), HasSubstr("has 3 numbers"));
   flags.columns.clear();
+  flags.builtin = "delay-doppler";
+  EXPECT_THAT(refusal(flags), HasSubstr("delay-doppler needs --replica FILE"));
+  flags.replica = FileWith("r.txt", "1 2");
+  EXPECT_THAT(refusal(flags), HasSubstr("has 2 numbers"));
+  flags.signal.clear();
+  EXPECT_THAT(refusal(flags), HasSubstr("delay-doppler needs --signal FILE"));
+  flags.builtin = "schwefel";
   flags.profile = "y";
   EXPECT_THAT(refusal(flags), HasSubstr("no --axis is called y"));
   flags.expression = "x";

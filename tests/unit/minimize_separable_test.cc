@@ -22,6 +22,7 @@ using ::baseband::testing::MakeProblem;
 using ::baseband::testing::PaperObservation;
 using ::baseband::testing::SearchOnCpu;
 using ::baseband::testing::StatusIs;
+using ::baseband::testing::Values;
 using ::testing::HasSubstr;
 
 constexpr double kPaperEnergy = 1200.0;  // Q, nearly
@@ -31,20 +32,6 @@ FunctionalPtr Make(const Observation& observation) {
   auto functional = MakeSinusoids(observation);
   EXPECT_TRUE(functional.ok()) << functional.status();
   return *functional;
-}
-
-// All values of a grid of at most kMaxRun points.
-template <typename T>
-std::vector<double> Values(const Functional& functional, const Grid& grid, Method method) {
-  Run<T> run;
-  run.grid = &grid;
-  run.method = method;
-  run.count = static_cast<size_t>(grid.num_points());
-  CpuWorkspace& workspace = CpuWorkspace::OfThisThread();
-  workspace.BeginPiece();
-  run.values = workspace.Values<T>();
-  functional.Evaluate(run, &workspace);
-  return std::vector<double>(run.values, run.values + run.count);
 }
 
 Observation RandomObservation(size_t size, size_t columns, bool is_complex, uint32_t seed) {
