@@ -2,46 +2,37 @@
 #include "kernels/minimize/minimize_gpu.h"
 
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "kernels/minimize/expression_functional.h"
-#include "kernels/minimize/matched.h"
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/sinusoids.h"
 #include "tests/support/gpu_test.h"
 #include "tests/support/minimize_gpu.h"
-#include "tests/support/minimize_matched.h"
 #include "tests/support/minimize_search.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::Acquisition;
-using ::baseband::testing::ComplexNoise;
-using ::baseband::testing::GpuSearch;
+using ::baseband::testing::Bytes;
+using ::baseband::testing::ExpectNear;
+using ::baseband::testing::ExpectSame;
+using ::baseband::testing::GpuLimits;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::kPaperFrequency;
-using ::baseband::testing::MakeAcquisition;
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
-using ::baseband::testing::MatchedTolerance;
+using ::baseband::testing::OnCpu;
+using ::baseband::testing::OnGpu;
 using ::baseband::testing::PaperObservation;
-using ::baseband::testing::RunSearch;
 using ::baseband::testing::SearchOnCpu;
-using ::baseband::testing::WithNoise;
+using ::baseband::testing::SearchOnGpu;
 
 class MinimizeGpuTest : public ::baseband::testing::GpuTest {};
-
-PieceLimits GpuLimits() {
-  PieceLimits limits;
-  limits.operations = kGpuOperationsPerPiece;
-  return limits;
-}
 
 FunctionalPtr MakeExpression(const std::string& text, int num_axes,
                              std::vector<std::pair<std::string, double>> scalars = {},
@@ -72,53 +63,6 @@ std::string SchwefelText(int num_axes) {
     text += " - " + x + " * sin(sqrt(abs(" + x + ")))";
   }
   return text;
-}
-
-using Bytes = std::vector<uint64_t>;
-
-Bytes OnGpu(const ProblemPtr& problem, const Piece& piece) {
-  auto search = GpuSearch::Create(problem, GpuLimits());
-  EXPECT_THAT(search, IsOk());
-  Bytes output(static_cast<size_t>(OutputBytes(*problem, piece)) / 8);
-  EXPECT_THAT(search->Evaluate(piece, reinterpret_cast<uint8_t*>(output.data())), IsOk());
-  return output;
-}
-
-Bytes OnCpu(const ProblemPtr& problem, const Piece& piece) {
-  Bytes output(static_cast<size_t>(OutputBytes(*problem, piece)) / 8);
-  EvaluatePieceOnCpu(*problem, piece, &CpuWorkspace::OfThisThread(),
-                     reinterpret_cast<uint8_t*>(output.data()));
-  return output;
-}
-
-Answer SearchOnGpu(const ProblemPtr& problem, const PieceLimits& limits, uint32_t seed = 0) {
-  auto search = Search::Create(problem, limits);
-  auto gpu = GpuSearch::Create(problem, limits);
-  EXPECT_THAT(search, IsOk());
-  EXPECT_THAT(gpu, IsOk());
-  RunSearch(
-      &*search,
-      [&](const Piece& piece, uint8_t* output) {
-        EXPECT_THAT(gpu->Evaluate(piece, output), IsOk());
-      },
-      seed);
-  auto answer = search->Finish();
-  EXPECT_THAT(answer, IsOk());
-  return answer.ok() ? *answer : Answer();
-}
-
-void ExpectSame(const Answer& a, const Answer& b) {
-  ASSERT_EQ(a.top.size(), b.top.size());
-  for (size_t i = 0; i < a.top.size(); ++i) {
-    EXPECT_EQ(a.top[i].index, b.top[i].index);
-    EXPECT_EQ(a.top[i].value, b.top[i].value);
-  }
-  EXPECT_EQ(a.num_nan, b.num_nan);
-  EXPECT_EQ(a.first_nan, b.first_nan);
-  ASSERT_EQ(a.profile.size(), b.profile.size());
-  for (size_t i = 0; i < a.profile.size(); ++i) {
-    EXPECT_TRUE(a.profile[i] == b.profile[i] || std::isnan(a.profile[i] + b.profile[i])) << i;
-  }
 }
 
 // Whole numbers, square roots and NaNs: every operation is exact or correctly rounded. Many ties.
@@ -254,24 +198,6 @@ TEST_F(MinimizeGpuTest, AnExpressionIsCompiledOnce) {
   EXPECT_EQ(FindProgram(*MakeProblem(settings)), nullptr);
 }
 
-// Every point's value, one piece a point being too slow: block results of blocks of 128.
-void ExpectNear(const Settings& settings, double tolerance, const std::string& what) {
-  const ProblemPtr problem = MakeProblem(settings);
-  const Piece all{0, settings.grid.num_points(), nullptr};
-  const Bytes gpu = OnGpu(problem, all);
-  const Bytes cpu = OnCpu(problem, all);
-  ASSERT_EQ(gpu.size(), cpu.size());
-  for (size_t i = 0; i < gpu.size() / 4; ++i) {
-    BlockResult a;
-    BlockResult b;
-    std::memcpy(static_cast<void*>(&a), &gpu[4 * i], sizeof(a));
-    std::memcpy(static_cast<void*>(&b), &cpu[4 * i], sizeof(b));
-    EXPECT_NEAR(a.value, b.value, tolerance) << what << " block " << i;
-    EXPECT_EQ(a.num_nan, b.num_nan);
-    EXPECT_GE(a.index, 0);
-  }
-}
-
 TEST_F(MinimizeGpuTest, SinusoidsGiveTheCpusValues) {
   std::mt19937 random(5);
   std::normal_distribution<double> normal;
@@ -337,113 +263,6 @@ TEST_F(MinimizeGpuTest, SeveralSinusoidsGiveTheCpusValues) {
         ExpectNear(settings, precision == Precision::kFloat64 ? 1e-8 : 1e-4, "several sinusoids");
       }
     }
-  }
-}
-
-// Rows of one point, rows longer than a block of points, sparse and dense ones.
-std::vector<std::vector<Axis>> MatchedAxes() {
-  return {{{-2.3e-3, 0.37e-3, 300}, {7.0, 3.1, 1}},
-          {{-2.3e-3, 0.37e-3, 40}, {-90.0, 3.1, 41}},
-          {{-1e-3, 1e-3, 3}, {-90.0, 0.013, 2000}},
-          {{0.0, 0.5e-3, 7}, {-90.0, 1e-4, 5000}}};
-}
-
-TEST_F(MinimizeGpuTest, DelayAndDopplerGiveTheCpusValues) {
-  std::mt19937 random(7);
-  for (const size_t size : {4, 31, 64, 65, 1000, 1023, 4092}) {
-    const auto replica = ComplexNoise(size, &random);
-    const auto signal = WithNoise(replica, &random);
-    Settings settings;
-    settings.functional = *MakeDelayDoppler(signal, replica, 1e-3);
-    for (const auto& axes : MatchedAxes()) {
-      settings.grid = MakeGrid(axes);
-      for (const Method method : {Method::kHoisted, Method::kFast}) {
-        settings.method = method;
-        const std::string what = std::to_string(size) + " samples";
-        settings.precision = Precision::kFloat64;
-        ExpectNear(settings, 2.0 * MatchedTolerance<double>(signal, 1e-3, axes[1]), what);
-        settings.precision = Precision::kFloat32;
-        ExpectNear(settings, 2.0 * MatchedTolerance<float>(signal, 1e-3, axes[1]), what);
-      }
-    }
-  }
-}
-
-TEST_F(MinimizeGpuTest, ChirpsGiveTheCpusValues) {
-  std::mt19937 random(8);
-  for (const size_t size : {4, 31, 64, 65, 1000, 1023, 4092}) {
-    const auto signal = WithNoise(std::vector<std::complex<double>>(size, 1.0), &random);
-    for (auto axes : MatchedAxes()) {
-      axes[0] = {-800.0, 97.3, axes[0].count};  // Hz/s
-      for (const int num_axes : {2, 3}) {
-        // The third: up to millions of turns.
-        if (num_axes == 3) axes.insert(axes.begin(), {-1e3, 1e6, 3});
-        Settings settings;
-        settings.functional = *MakeChirp(signal, 1e-3, num_axes);
-        settings.grid = MakeGrid(axes);
-        for (const Method method : {Method::kHoisted, Method::kFast}) {
-          settings.method = method;
-          const std::string what = std::to_string(size) + " samples";
-          settings.precision = Precision::kFloat64;
-          ExpectNear(settings, 2.0 * MatchedTolerance<double>(signal, 1e-3, axes.back()), what);
-          settings.precision = Precision::kFloat32;
-          ExpectNear(settings, 2.0 * MatchedTolerance<float>(signal, 1e-3, axes.back()), what);
-        }
-      }
-    }
-  }
-}
-
-TEST_F(MinimizeGpuTest, MatchedFiltersDoNotDependOnTheCutting) {
-  std::mt19937 random(9);
-  const auto signal = ComplexNoise(333, &random);
-  Settings settings;
-  settings.top_k = 5;
-  settings.separation = {{3, 20, 1, 1}};
-  settings.profile_axis = 0;
-  settings.profile_bins = 7;
-  const std::vector<std::vector<Axis>> grids = {{{0.0, 0.7e-3, 500}, {-100.0, 5.0, 41}},
-                                                {{0.0, 0.7e-3, 11}, {-100.0, 0.01, 3001}}};
-  for (const auto& axes : grids) {
-    settings.grid = MakeGrid(axes);
-    for (const bool is_chirp : {false, true}) {
-      settings.functional = is_chirp ? *MakeChirp(signal, 1e-3, 2)
-                                     : *MakeDelayDoppler(signal, ComplexNoise(333, &random), 1e-3);
-      for (const Method method : {Method::kHoisted, Method::kFast}) {
-        for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
-          settings.method = method;
-          settings.precision = precision;
-          const ProblemPtr problem = MakeProblem(settings);
-          const Answer expected = SearchOnGpu(problem, GpuLimits());
-          for (const double points : {7000.0, 777.0, 100.0}) {
-            PieceLimits limits = GpuLimits();
-            limits.operations = points * problem->cost_per_point();
-            ExpectSame(SearchOnGpu(problem, limits, 3), expected);
-          }
-          // Little scratch memory cuts, too.
-          PieceLimits limits = GpuLimits();
-          limits.scratch_bytes = 1 << 16;
-          ExpectSame(SearchOnGpu(problem, limits, 4), expected);
-        }
-      }
-    }
-  }
-}
-
-TEST_F(MinimizeGpuTest, ASatellitesSignalIsAcquired) {
-  const Acquisition acquisition = MakeAcquisition(6.0);
-  Settings settings;
-  settings.functional =
-      *MakeDelayDoppler(acquisition.signal, acquisition.replica, Acquisition::kInterval);
-  settings.grid = MakeGrid(acquisition.Axes());
-  settings.refinement = Refinement::kNewton;
-  for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
-    settings.precision = precision;
-    const Answer answer = SearchOnGpu(MakeProblem(settings), GpuLimits());
-    EXPECT_EQ(answer.evaluations, 2046 * 41);
-    EXPECT_NEAR(answer.point[0], Acquisition::kDelay * Acquisition::kInterval,
-                4.0 * answer.bound.deviation[0]);
-    EXPECT_NEAR(answer.point[1], Acquisition::kDoppler, 4.0 * answer.bound.deviation[1]);
   }
 }
 

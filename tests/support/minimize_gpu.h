@@ -1,18 +1,23 @@
-// Pieces of a search on the current GPU.
+// Searches on the current GPU, and how they compare with the CPU device's.
 #ifndef BASEBAND_TESTS_SUPPORT_MINIMIZE_GPU_H_
 #define BASEBAND_TESTS_SUPPORT_MINIMIZE_GPU_H_
 
 #include <cuda_runtime_api.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "gtest/gtest.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/cuda/resources.h"
 #include "kernels/minimize/minimize_gpu.h"
+#include "tests/support/minimize_search.h"
+#include "tests/support/status_matchers.h"
 
 namespace baseband::testing {
 
@@ -81,6 +86,79 @@ class GpuSearch {
   cuda::DeviceBuffer<uint8_t> output_;
   cuda::PinnedBuffer<uint8_t> landing_;
 };
+
+inline minimize::PieceLimits GpuLimits() {
+  minimize::PieceLimits limits;
+  limits.operations = minimize::kGpuOperationsPerPiece;
+  return limits;
+}
+
+using Bytes = std::vector<uint64_t>;
+
+inline Bytes OnGpu(const minimize::ProblemPtr& problem, const minimize::Piece& piece) {
+  auto search = GpuSearch::Create(problem, GpuLimits());
+  EXPECT_THAT(search, IsOk());
+  Bytes output(static_cast<size_t>(OutputBytes(*problem, piece)) / 8);
+  EXPECT_THAT(search->Evaluate(piece, reinterpret_cast<uint8_t*>(output.data())), IsOk());
+  return output;
+}
+
+inline Bytes OnCpu(const minimize::ProblemPtr& problem, const minimize::Piece& piece) {
+  Bytes output(static_cast<size_t>(OutputBytes(*problem, piece)) / 8);
+  EvaluatePieceOnCpu(*problem, piece, &minimize::CpuWorkspace::OfThisThread(),
+                     reinterpret_cast<uint8_t*>(output.data()));
+  return output;
+}
+
+inline minimize::Answer SearchOnGpu(const minimize::ProblemPtr& problem,
+                                    const minimize::PieceLimits& limits, uint32_t seed = 0) {
+  auto search = minimize::Search::Create(problem, limits);
+  auto gpu = GpuSearch::Create(problem, limits);
+  EXPECT_THAT(search, IsOk());
+  EXPECT_THAT(gpu, IsOk());
+  RunSearch(
+      &*search,
+      [&](const minimize::Piece& piece, uint8_t* output) {
+        EXPECT_THAT(gpu->Evaluate(piece, output), IsOk());
+      },
+      seed);
+  auto answer = search->Finish();
+  EXPECT_THAT(answer, IsOk());
+  return answer.ok() ? *answer : minimize::Answer();
+}
+
+inline void ExpectSame(const minimize::Answer& a, const minimize::Answer& b) {
+  ASSERT_EQ(a.top.size(), b.top.size());
+  for (size_t i = 0; i < a.top.size(); ++i) {
+    EXPECT_EQ(a.top[i].index, b.top[i].index);
+    EXPECT_EQ(a.top[i].value, b.top[i].value);
+  }
+  EXPECT_EQ(a.num_nan, b.num_nan);
+  EXPECT_EQ(a.first_nan, b.first_nan);
+  ASSERT_EQ(a.profile.size(), b.profile.size());
+  for (size_t i = 0; i < a.profile.size(); ++i) {
+    EXPECT_TRUE(a.profile[i] == b.profile[i] || std::isnan(a.profile[i] + b.profile[i])) << i;
+  }
+}
+
+// Every point's value, one piece a point being too slow: block results of blocks of 128.
+inline void ExpectNear(const minimize::Settings& settings, double tolerance,
+                       const std::string& what) {
+  const minimize::ProblemPtr problem = MakeProblem(settings);
+  const minimize::Piece all{0, settings.grid.num_points(), nullptr};
+  const Bytes gpu = OnGpu(problem, all);
+  const Bytes cpu = OnCpu(problem, all);
+  ASSERT_EQ(gpu.size(), cpu.size());
+  for (size_t i = 0; i < gpu.size() / 4; ++i) {
+    minimize::BlockResult a;
+    minimize::BlockResult b;
+    std::memcpy(static_cast<void*>(&a), &gpu[4 * i], sizeof(a));
+    std::memcpy(static_cast<void*>(&b), &cpu[4 * i], sizeof(b));
+    EXPECT_NEAR(a.value, b.value, tolerance) << what << " block " << i;
+    EXPECT_EQ(a.num_nan, b.num_nan);
+    EXPECT_GE(a.index, 0);
+  }
+}
 
 }  // namespace baseband::testing
 
