@@ -4,6 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+
+#include "kernels/base/status_macros.h"
 
 namespace baseband::minimize {
 namespace {
@@ -12,7 +15,8 @@ namespace {
 // goal "minimum".
 class Surroundings {
  public:
-  Surroundings(const Problem& problem, int64_t index) : problem_(problem) {
+  Surroundings(const Problem& problem, int64_t index, const Search::Patience& patience)
+      : problem_(problem), patience_(patience) {
     const Grid& grid = problem.grid();
     const Indices at = grid.IndicesOf(index);
     for (int k = 0; k < grid.num_axes(); ++k) {
@@ -27,10 +31,14 @@ class Surroundings {
     }
   }
 
+  // Infinite, without being evaluated, once status() is not OK: every method ends soon then.
   double Value(const Coordinates& x) const {
+    if (status_.ok() && patience_ != nullptr) status_ = patience_();
+    if (!status_.ok()) return std::numeric_limits<double>::infinity();
     const double value = problem_.functional().At(x);
     return problem_.settings().goal == Goal::kMaximum ? -value : value;
   }
+  const absl::Status& status() const { return status_; }
   // Axes with more than one point.
   size_t num_free() const { return num_free_; }
   size_t axis(size_t i) const { return free_[i]; }
@@ -48,6 +56,8 @@ class Surroundings {
 
  private:
   const Problem& problem_;
+  const Search::Patience& patience_;
+  mutable absl::Status status_;
   std::array<double, kMaxAxes> low_{};
   std::array<double, kMaxAxes> high_{};
   std::array<size_t, kMaxAxes> free_{};
@@ -275,11 +285,11 @@ void Newton(const Surroundings& around, Point* best) {
 
 }  // namespace
 
-void Refine(const Problem& problem, Answer* answer) {
+absl::Status Refine(const Problem& problem, const Search::Patience& patience, Answer* answer) {
   const Settings& settings = problem.settings();
   const Grid& grid = problem.grid();
   const int64_t index = answer->top.front().index;
-  const Surroundings around(problem, index);
+  const Surroundings around(problem, index, patience);
   const Indices at = grid.IndicesOf(index);
   Point best;
   best.x = grid.CoordinatesOf(index);
@@ -314,7 +324,9 @@ void Refine(const Problem& problem, Answer* answer) {
     const size_t axis = around.axis(i);
     answer->curvature[axis] = sign * SecondDerivative(around, best, axis);
   }
+  BASEBAND_RETURN_IF_ERROR(around.status());
   if (settings.goal == Goal::kMinimum) answer->bound = settings.functional->Deviation(best.x);
+  return absl::OkStatus();
 }
 
 }  // namespace baseband::minimize

@@ -7,8 +7,9 @@
 namespace baseband::minimize {
 
 // answer->top has a point: fills in what follows of it. A refinement that finds nothing better than
-// the grid's point leaves it there.
-void Refine(const Problem& problem, Answer* answer);
+// the grid's point leaves it there. What `patience` says other than OK ends it, as Search::Finish
+// promises.
+absl::Status Refine(const Problem& problem, const Search::Patience& patience, Answer* answer);
 
 }  // namespace baseband::minimize
 

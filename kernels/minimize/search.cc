@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/minimize/ordered_key.h"
 #include "kernels/minimize/refine.h"
 
@@ -265,7 +266,7 @@ Progress Search::progress() const {
   return progress;
 }
 
-absl::StatusOr<Answer> Search::Finish() const {
+absl::StatusOr<Answer> Search::Finish(const Patience& patience) const {
   const Settings& settings = problem_->settings();
   if (best_.num_nan > 0 && settings.nan_policy == NanPolicy::kFail) {
     const Coordinates x = problem_->grid().CoordinatesOf(best_.first_nan);
@@ -287,7 +288,7 @@ absl::StatusOr<Answer> Search::Finish() const {
   answer.top = chosen_;
   if (answer.top.empty()) answer.top.push_back({best_.index, best_.value});
   for (Peak& peak : answer.top) peak.value *= sign;
-  Refine(*problem_, &answer);
+  BASEBAND_RETURN_IF_ERROR(Refine(*problem_, patience, &answer));
   return answer;
 }
 

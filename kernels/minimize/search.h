@@ -7,6 +7,7 @@
 #define BASEBAND_KERNELS_MINIMIZE_SEARCH_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <queue>
 #include <vector>
@@ -83,8 +84,11 @@ class Search {
 
   Progress progress() const;
   // Once done(). OutOfRange: the functional is not a number somewhere, and the policy is to fail;
-  // the message names the point. May take many evaluations on the host for a refinement.
-  absl::StatusOr<Answer> Finish() const;
+  // the message names the point. A refinement takes up to some thousand evaluations on the host, a
+  // second each at worst: `patience`, if there is one, is asked before each, and what it says other
+  // than OK is returned.
+  using Patience = std::function<absl::Status()>;
+  absl::StatusOr<Answer> Finish(const Patience& patience = nullptr) const;
 
  private:
   Search(ProblemPtr problem, const PieceLimits& limits);

@@ -267,7 +267,8 @@ void SearchCall::Answer() {
 }
 
 void SearchCall::SendAnswer() {
-  const absl::StatusOr<minimize::Answer> found = search_->Finish();
+  const absl::StatusOr<minimize::Answer> found =
+      search_->Finish([this, begin = absl::Now()] { return Refining(absl::Now() - begin); });
   if (!found.ok()) {
     End(found.status());
     return;
@@ -280,6 +281,21 @@ void SearchCall::SendAnswer() {
     return;
   }
   End(absl::OkStatus(), *std::move(buffer));
+}
+
+absl::Status SearchCall::Refining(absl::Duration so_far) const {
+  if (cancelled_->load()) {
+    return absl::CancelledError("the client cancelled");
+  }
+  if (DeadlineOf(context_) <= absl::Now()) {
+    return absl::DeadlineExceededError("the deadline passed while the best point was refined");
+  }
+  if (so_far > kMaxWorkshopTime) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("refinement: more than ", absl::FormatDuration(kMaxWorkshopTime),
+                     "; ask for another method, or for fewer zoom_levels"));
+  }
+  return absl::OkStatus();
 }
 
 void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer> answer) {

@@ -57,6 +57,8 @@ class SearchCall {
   // The search is done: nobody changes it any more.
   void Answer() ABSL_LOCKS_EXCLUDED(mutex_);
   void SendAnswer() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  // Whether to go on with that: others wait for the workshop.
+  absl::Status Refining(absl::Duration so_far) const;
   // Sends `answer`, if there is one, and the status; waits for a response that is being written.
   void End(const absl::Status& status, absl::optional<grpc::ByteBuffer> answer = absl::nullopt)
       ABSL_LOCKS_EXCLUDED(mutex_);

@@ -18,6 +18,7 @@
 namespace baseband::minimize {
 namespace {
 
+using ::baseband::testing::IsOk;
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
 using ::baseband::testing::RunSearch;
@@ -476,6 +477,24 @@ TEST_P(RefinementTest, TheEndsOfAnAxisAreNotPassed) {
   EXPECT_TRUE(answer.at_edge);
   EXPECT_GE(answer.point[0], 0.0);
   EXPECT_NEAR(answer.point[0], 0.0, 1e-6);
+}
+
+TEST_P(RefinementTest, EndsWhenPatienceDoes) {
+  Settings settings;
+  settings.functional = std::make_shared<const Bowl>(std::vector<double>{0.33, -0.47});
+  settings.grid = MakeGrid({{-5.0, 1.0, 11}, {-5.0, 1.0, 11}});
+  settings.refinement = GetParam();
+  const ProblemPtr problem = MakeProblem(settings);
+  Search search = *Search::Create(problem, {});
+  RunSearch(&search, [&](const Piece& piece, uint8_t* output) {
+    EvaluatePieceOnCpu(*problem, piece, &CpuWorkspace::OfThisThread(), output);
+  });
+  int asked = 0;
+  const auto answer = search.Finish(
+      [&asked] { return ++asked > 3 ? absl::CancelledError("enough") : absl::OkStatus(); });
+  EXPECT_THAT(answer.status(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("enough")));
+  EXPECT_EQ(asked, 4);
+  EXPECT_THAT(search.Finish([] { return absl::OkStatus(); }), IsOk());
 }
 
 TEST(MinimizeSearchTest, ProgressCountsPointsOnce) {
