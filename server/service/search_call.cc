@@ -304,6 +304,7 @@ void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer
     return;
   }
   ended_ = true;
+  environment_.searches->Vacate();
   end_ = status;
   answer_ = std::move(answer);
   const int64_t unsent = answer_.has_value() ? static_cast<int64_t>(answer_->Length()) : 0;
@@ -359,6 +360,7 @@ void SearchCall::OnStalled(bool expired) {
 void SearchCall::OnNotified(bool) {
   if (context_.IsCancelled()) {
     cancelled_->store(true);
+    End(absl::CancelledError("the client cancelled"));  // pieces on their way end unseen
   }
   Unref();
 }

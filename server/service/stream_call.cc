@@ -245,6 +245,7 @@ void StreamCall::Unref() {
   StreamLimit* const streams = environment_.streams;
   environment_.metrics->RequestFinished(page_.rpc, code_, absl::Now() - arrival_, response_bytes_);
   delete this;
+  streams->Vacate();
   streams->Leave();  // last: the server may end now
 }
 

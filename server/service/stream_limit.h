@@ -17,16 +17,23 @@ class StreamLimit {
   // `noun`: what they are, in the plural.
   StreamLimit(const char* noun, int64_t max_streams) : noun_(noun), max_streams_(max_streams) {}
 
-  // A stream has come; exactly one Leave must follow whatever is returned: ResourceExhausted if it
-  // is one too many.
+  // A stream has come; exactly one Vacate and one Leave must follow whatever is returned:
+  // ResourceExhausted if it is one too many.
   absl::Status Enter() {
     absl::MutexLock lock(&mutex_);
-    if (++open_ > max_streams_) {
+    ++open_;
+    if (++places_ > max_streams_) {
       return absl::ResourceExhaustedError(absl::StrCat(
           max_streams_, " ", noun_, " are open already: that is all this server takes"));
     }
     return absl::OkStatus();
   }
+  // It is over: from what its client hears next, another may come in its place.
+  void Vacate() {
+    absl::MutexLock lock(&mutex_);
+    --places_;
+  }
+  // Nothing of it is left.
   void Leave() {
     absl::MutexLock lock(&mutex_);
     --open_;
@@ -41,6 +48,7 @@ class StreamLimit {
   const char* const noun_;
   const int64_t max_streams_;
   absl::Mutex mutex_;
+  int64_t places_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t open_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

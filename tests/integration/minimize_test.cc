@@ -432,9 +432,9 @@ TEST_F(MinimizeTest, ASearchTooManyIsToldSo) {
   EXPECT_THAT(outcome.status.error_message(), HasSubstr("8 searches are open already"));
   for (const auto& context : contexts) context->TryCancel();
   for (const auto& reader : readers) (void)reader->Finish();
-  // Their last pieces are still on their way; threads of low priority end them.
+  // Their last pieces are still on their way, but hold no places.
   Outcome next = Run(Formula("x", 0, 1, 10));
-  for (int k = 0; k < 500 && !next.status.ok(); ++k) {
+  for (int k = 0; k < 50 && !next.status.ok(); ++k) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     next = Run(Formula("x", 0, 1, 10));
   }
