@@ -15,6 +15,17 @@ constexpr absl::Duration kMaxSpinAmongOthers = absl::Microseconds(30);
 // Spin that long for the task after the last one: one lane of the device does, that which was busy
 // last, for it is the next to get one. More would only take cores from those who bring the tasks.
 constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
+// Between two looks; 40 to 140 cycles each.
+constexpr int kPauses = 4;
+
+// Leaves the core's units to its other thread, which may be the one that brings the next task.
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");
+#endif
+}
 
 absl::Duration Between(const cuda::Event& begin, const cuda::Event& end) {
   float milliseconds = 0;
@@ -157,6 +168,7 @@ void CudaLane::SpinForTask() const {
   const absl::Time give_up = absl::Now() + kMaxSpinForTask;
   while (!busy_.load(std::memory_order_acquire) && last.load(std::memory_order_relaxed) == own &&
          absl::Now() < give_up) {
+    for (int i = 0; i < kPauses; ++i) Pause();
   }
 }
 
@@ -170,6 +182,7 @@ absl::Status CudaLane::WaitForEnd() {
       if (error != cudaErrorNotReady) {
         return cuda::ToStatus(error, "cudaEventQuery");
       }
+      for (int i = 0; i < kPauses; ++i) Pause();
     } while (absl::Now() < give_up);
   }
   return cuda::ToStatus(cudaEventSynchronize(end), "cudaEventSynchronize");

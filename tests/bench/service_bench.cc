@@ -30,7 +30,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/bench/company.h"
-#include "tests/bench/echo_server.h"
+#include "tests/bench/echo_process.h"
 #include "tests/bench/workloads.h"
 
 namespace baseband::bench {
@@ -60,8 +60,8 @@ void MeasureLatency(const Flags& flags) {
   std::printf("%-26s %9s %9s %9s %9s\n", "", "p50 us", "p90 us", "p99 us", "calls");
   for (const Workload& workload : MakeWorkloads(flags.target, 1, 1, 4096, 1000)) {
     if (!absl::StartsWith(workload.name, flags.only)) continue;
-    const EchoServer echo(workload.reply_bytes, flags.queues, flags.threads);
-    EchoServer late_echo(workload.reply_bytes, flags.queues, flags.threads);
+    const EchoProcess echo(workload.reply_bytes, flags.queues, flags.threads);
+    const EchoProcess late_echo(workload.reply_bytes, flags.queues, flags.threads);
     Caller echo_caller(echo.address());
     Caller late_caller(late_echo.address());
     Caller caller(flags.target);
@@ -183,7 +183,7 @@ void MeasureThroughput(const Flags& flags) {
   for (const Workload& workload :
        MakeWorkloads(flags.target, flags.blocks, flags.frames, flags.samples, flags.points)) {
     if (!absl::StartsWith(workload.name, flags.only)) continue;
-    const EchoServer echo(workload.reply_bytes, flags.queues, flags.threads);
+    const EchoProcess echo(workload.reply_bytes, flags.queues, flags.threads);
     const double bare = CallsPerSecond(echo.address(), workload, flags, true);
     const double served = CallsPerSecond(flags.target, workload, flags, false);
     const auto row = [&](const std::string& name, double calls, const std::string& share) {
@@ -225,6 +225,7 @@ int main(int argc, char** argv) {
   using namespace baseband::bench;  // NOLINT
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 2047 << 20);
+  if (RunAsEchoProcess(argc, argv)) return 0;
   Flags flags;
   for (int i = 1; i < argc; ++i) {
     if (!ReadFlag(argv[i], &flags)) {
