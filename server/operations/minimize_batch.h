@@ -12,7 +12,8 @@ namespace baseband::server {
 
 // On the CPU every piece is evaluated straight into its reply. On a GPU the image of each search is
 // copied to input memory once a batch; output memory holds each piece's output, which goes straight
-// into its reply, and behind all of them the pieces' scratch.
+// into its reply, and behind all of them the pieces' scratch. Outputs of a small batch are written
+// into the replies by the kernels.
 class MinimizeBatch final : public Batch {
  public:
   explicit MinimizeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {}
@@ -28,13 +29,14 @@ class MinimizeBatch final : public Batch {
  private:
   struct Place {
     int64_t image_offset = 0;
-    int64_t output_offset = 0;
+    uint8_t* output = nullptr;  // where the kernel writes it
     int64_t scratch_offset = 0;
   };
 
   const MinimizeJob& job(size_t i) const { return static_cast<const MinimizeJob&>(*jobs_[i]); }
 
   // GPU only.
+  bool WritesInPlace() const;
   std::vector<Place> places_;
   OutputLayout output_;
 };

@@ -60,10 +60,20 @@ absl::Status AddProgram(Device* device, SearchPlan* plan) {
   });
 }
 
+bool MinimizeBatch::WritesInPlace() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    if (job(i).plan().problem->settings().profile_bins > 0) return false;  // atomic operations
+    bytes += job(i).reply_bytes;
+  }
+  return bytes <= kMaxInPlaceBytes;
+}
+
 absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
   std::vector<CopyRun> images;
   std::vector<const SearchPlan*> copied;
   int64_t input_bytes = 0;
+  const bool in_place = WritesInPlace();
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const SearchPlan& plan = job(i).plan();
     Place place;
@@ -76,7 +86,9 @@ absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
       images.push_back({plan.image.data(), input_bytes, plan.image.size()});
       input_bytes += AlignUp(plan.image.size());
     }
-    place.output_offset = output_.Add(job(i).reply_bytes, job(i).reply.data());
+    place.output = in_place
+                       ? job(i).reply.data()
+                       : lane.output_device + output_.Add(job(i).reply_bytes, job(i).reply.data());
     places_.push_back(place);
   }
   int64_t scratch = AlignUp(output_.size());
@@ -105,7 +117,7 @@ absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
     launch.piece = job(i).piece();
     launch.image = lane.input_device + places_[i].image_offset;
     launch.scratch = lane.output_device + places_[i].scratch_offset;
-    launch.output = lane.output_device + places_[i].output_offset;
+    launch.output = places_[i].output;
     BASEBAND_RETURN_IF_ERROR(minimize::LaunchPiece(launch, lane.stream));
   }
   return absl::OkStatus();
