@@ -291,11 +291,12 @@ absl::Status Refine(const Problem& problem, const Search::Patience& patience, An
   const int64_t index = answer->top.front().index;
   const Surroundings around(problem, index, patience);
   const Indices at = grid.IndicesOf(index);
+  const double sign = settings.goal == Goal::kMaximum ? -1.0 : 1.0;
   Point best;
   best.x = grid.CoordinatesOf(index);
   best.value = around.Value(best.x);
   answer->grid_point = best.x;
-  answer->grid_value = settings.functional->At(best.x);
+  answer->grid_value = sign * best.value;
   for (size_t i = 0; i < around.num_free(); ++i) {
     const size_t axis = around.axis(i);
     answer->at_edge =
@@ -317,7 +318,6 @@ absl::Status Refine(const Problem& problem, const Search::Patience& patience, An
       Newton(around, &best);
       break;
   }
-  const double sign = settings.goal == Goal::kMaximum ? -1.0 : 1.0;
   answer->point = best.x;
   answer->value = sign * best.value;
   for (size_t i = 0; i < around.num_free(); ++i) {
