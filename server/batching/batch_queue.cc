@@ -60,7 +60,12 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
     const Job& job = *jobs->begin()->second.job;
     FairAccount* const account = job.schedule.account;
     const bool cancelled = job.cancelled != nullptr && job.cancelled->load();
-    const bool late = job.deadline <= now;
+    // Half of what it should take counts: a prediction may be wrong, and one that is not leaves
+    // time.
+    const bool hopeless =
+        job.schedule.trusted &&
+        job.deadline < now + absl::Seconds((terms.fixed_s + job.schedule.cost_s) / 2);
+    const bool late = job.deadline <= now || hopeless;
     if (!cancelled && !late) {
       const double more_s = job.schedule.cost_s;
       if (!taken.batch.empty()) {

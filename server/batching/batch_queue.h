@@ -45,7 +45,7 @@ class BatchQueue {
   // What one call of Take removed from the queue.
   struct Taken {
     std::vector<JobPtr> batch;      // to be launched
-    std::vector<JobPtr> late;       // their deadline has passed
+    std::vector<JobPtr> late;       // their deadline has passed, or will long before they are done
     std::vector<JobPtr> cancelled;  // nobody waits for them
     bool empty() const { return batch.empty() && late.empty() && cancelled.empty(); }
   };

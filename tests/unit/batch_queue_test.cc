@@ -180,6 +180,20 @@ TEST(BatchQueueTest, NoJobJoinsThatWouldMakeOneBeforeItLate) {
   EXPECT_THAT(Ids(queue.Take(kStart).batch), ElementsAre(5, 3, 4));
 }
 
+TEST(BatchQueueTest, AJobWithNoHopeLeftIsLateIfItsCostIsKnown) {
+  FairAccount account;
+  BatchQueue queue(WideLimits());
+  for (int id = 1; id <= 3; ++id) {
+    // A second each: the first has less than half of it left, the second more.
+    JobPtr job = JobOf(&account, id, kStart + absl::Milliseconds(id == 2 ? 600 : 400));
+    job->schedule.trusted = id != 3;
+    queue.Add(std::move(job), kStart);
+  }
+  const BatchQueue::Taken taken = queue.Take(kStart);
+  EXPECT_THAT(Ids(taken.late), ElementsAre(1));
+  EXPECT_THAT(Ids(taken.batch), ElementsAre(3, 2));
+}
+
 TEST(BatchQueueTest, ABudgetEndsABatchButNotBeforeItsFirstJob) {
   FairAccount account;
   BatchQueue queue(WideLimits());
