@@ -79,6 +79,7 @@ DispatcherOptions ToDispatcherOptions(const Config& config, const LaneCapacity& 
   options.limits.max_blocks = config.max_batch_blocks;
   options.limits.max_requests = config.max_batch_requests;
   options.limits.max_queue_delay = config.max_queue_delay;
+  options.low_share = config.low_share / 100.0;
   options.queue_requests = config.queue_requests;
   options.queue_bytes = MibToBytes(config.queue_mib);
   return options;

@@ -125,6 +125,7 @@ class Client::Impl {
     spec.method = method;
     spec.deadline = absl::Now() + options.timeout;
     spec.wait_for_ready = options.wait_for_ready;
+    spec.priority = options.priority;
     spec.max_attempts = max_attempts_;
     absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
     if (bytes.ok()) {
@@ -311,6 +312,7 @@ absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + options.timeout));
   context.set_wait_for_ready(options.wait_for_ready);
+  SetPriority(options.priority, &context);
   const auto stub = v1::Baseband::NewStub(channel.channel);
   channel.calls.fetch_add(1, std::memory_order_relaxed);
   const auto reader = stub->Minimize(&context, request);

@@ -23,6 +23,7 @@
 #include "absl/time/time.h"
 #include "baseband/v1/baseband.pb.h"
 #include "client/cpp/downconvert_stream.h"
+#include "client/cpp/priority.h"
 
 namespace baseband::client {
 
@@ -52,6 +53,7 @@ struct CallOptions {
   // Waits for a connection within `timeout`, instead of failing with Unavailable when there is
   // none.
   bool wait_for_ready = false;
+  Priority priority = Priority::kNormal;
 };
 
 // Cancels a call that is in flight. Copyable; may outlive the call and the client. Thread-safe.

@@ -20,6 +20,7 @@ void StreamCall::Start() {
   channel_->calls.fetch_add(1, std::memory_order_relaxed);
   context_ = std::make_unique<grpc::ClientContext>();
   context_->set_wait_for_ready(spec_.options.wait_for_ready);
+  SetPriority(spec_.options.priority, context_.get());
   if (spec_.options.timeout != absl::InfiniteDuration()) {
     context_->set_deadline(absl::ToChronoTime(absl::Now() + spec_.options.timeout));
   }

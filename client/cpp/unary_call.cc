@@ -37,6 +37,7 @@ void UnaryCall::StartAttempt() {
   channel_->calls.fetch_add(1, std::memory_order_relaxed);
   context_ = std::make_unique<grpc::ClientContext>();
   context_->set_wait_for_ready(spec_.wait_for_ready);
+  SetPriority(spec_.priority, context_.get());
   if (spec_.deadline != absl::InfiniteFuture()) {
     context_->set_deadline(absl::ToChronoTime(spec_.deadline));
   }

@@ -50,6 +50,10 @@ void AddGlobalFlags(CLI::App* app, GlobalFlags* flags) {
   app->add_option("--in-flight", flags->in_flight, "requests in flight at a time (8)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+  app->add_option("--priority", flags->priority,
+                  "what the server does first: high, normal or low (normal)")
+      ->check(CLI::IsMember({"high", "normal", "low"}))
+      ->type_name("CLASS");
   app->add_flag("--json", flags->json, "print one JSON object, for machines");
 }
 

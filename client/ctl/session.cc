@@ -40,6 +40,9 @@ std::string Reason(const absl::Status& status) {
 client::CallOptions GlobalFlags::call() const {
   client::CallOptions options;
   options.timeout = absl::Seconds(timeout_s);
+  options.priority = priority == "high"  ? client::Priority::kHigh
+                     : priority == "low" ? client::Priority::kLow
+                                         : client::Priority::kNormal;
   return options;
 }
 

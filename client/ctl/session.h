@@ -29,6 +29,7 @@ struct GlobalFlags {
   double timeout_s = 60;
   int connections = 4;
   int in_flight = 8;
+  std::string priority = "normal";  // high, normal or low
   bool wait = false;
   bool json = false;
 

@@ -3,18 +3,23 @@
 #ifndef BASEBAND_SERVER_BATCHING_DISPATCHER_H_
 #define BASEBAND_SERVER_BATCHING_DISPATCHER_H_
 
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "server/batching/admission.h"
 #include "server/batching/batch_queue.h"
+#include "server/batching/device_clock.h"
+#include "server/batching/scheduler.h"
 #include "server/device/device.h"
 #include "server/metrics/metrics.h"
 #include "server/operations/job.h"
@@ -25,6 +30,8 @@ struct DispatcherOptions {
   BatchLimits limits;
   int64_t queue_requests = 0;
   int64_t queue_bytes = 0;
+  double low_share = 0.0;  // see Scheduler
+  std::function<absl::Time()> clock = &absl::Now;
 };
 
 // Promises:
@@ -33,7 +40,8 @@ struct DispatcherOptions {
 // - A job whose deadline has passed or whose caller is gone leaves the queue unlaunched.
 // - The thread that submits to a free lane also starts it: an idle server adds no thread switch
 //   between a request and its kernel.
-// - Background jobs and all others neither share a batch nor wait for each other's lanes.
+// - Who goes first, and on which lanes, is scheduler.h's word.
+// - What cannot make its deadline, by what was learned in the last second, is not admitted.
 // - A lane that ended a batch starts the next one before the ended one's replies are sent.
 // Thread-safe.
 class Dispatcher {
@@ -43,8 +51,14 @@ class Dispatcher {
   // Waits until every accepted job was answered. Nothing may be submitted any more.
   ~Dispatcher();
 
-  // Room for a request of `payload_bytes`; ResourceExhausted when the queues are full.
-  absl::StatusOr<AdmissionTicket> Admit(int64_t payload_bytes);
+  // Whether there is room for a request of `payload_bytes` now, for little more than a lock:
+  // ResourceExhausted as of Admit.
+  absl::Status CheckRoom(int64_t payload_bytes) const { return admission_.Check(payload_bytes); }
+
+  // Room for `job`, whose caller, deadline, work and payload_bytes are set. ResourceExhausted,
+  // which may know when to come back (RetryAfter): the queues are full, or its deadline would pass
+  // while others go first; DeadlineExceeded: even an idle server could not make it.
+  absl::StatusOr<AdmissionTicket> Admit(Job* job);
 
   // Takes `job`, whose payload is in place, and returns OK. Otherwise leaves it where it was:
   // InvalidArgument when it is larger than any lane, Unavailable when no device is healthy.
@@ -53,7 +67,8 @@ class Dispatcher {
   // Returns once every accepted job was answered.
   void WaitUntilIdle();
 
-  // How long a refused request should wait before it comes back: the recent wait in the queue.
+  // How long a refused request should wait before it comes back, if its refusal does not say: until
+  // what waits now, without background work, is done.
   absl::Duration RetryHint() const;
 
   // Sets the gauges of queues and devices; for the moment before a scrape.
@@ -71,17 +86,18 @@ class Dispatcher {
   Start Next(bool background, std::vector<std::pair<absl::Status, JobPtr>>* dropped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Lane* FreeLane(bool background) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  using Queues = std::array<std::vector<BatchQueue>, 2>;  // [background][operation]
+  DeviceLoad Load(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartBatch(Start start);
   void EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status status,
                 const StageTimes& stages, absl::Time started);
+  // Of jobs of one class that have ended.
+  void ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now);
   void Answer(absl::Status status, JobPtr job);
   bool HasHealthyDevice() const;
   // Wakes up when a queue's delay has passed; runs only if there is a delay.
   void WaitForDelays();
 
-  // What Metrics calls `device`.
-  int MetricsNumber(const Device& device) const;
+  size_t NumberOf(const Device& device) const;
 
   const DispatcherOptions options_;
   const std::vector<Device*> devices_;
@@ -90,10 +106,10 @@ class Dispatcher {
   Admission admission_;
 
   mutable absl::Mutex mutex_;
-  Queues queues_ ABSL_GUARDED_BY(mutex_);
+  Scheduler scheduler_ ABSL_GUARDED_BY(mutex_);
+  std::vector<DeviceClock> clocks_ ABSL_GUARDED_BY(mutex_);  // by device
   std::vector<Lane*> free_lanes_ ABSL_GUARDED_BY(mutex_);
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Duration recent_wait_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::CondVar queue_changed_;
   std::thread delay_thread_;  // last: ends first

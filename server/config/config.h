@@ -57,6 +57,10 @@ struct Config {
   int max_searches = 64;  // at a time
   int max_search_s = 600;
   int search_memory_mib = 1024;
+  int low_share = 5;        // percent of the device time
+  int client_requests = 0;  // in flight, of one client; 0: as many as there is room for
+  int client_mib = 0;
+  int client_streams = 0;  // and searches
   int queue_requests = 4096;
   int queue_mib = 256;
   int max_batch_blocks = 16384;

@@ -33,6 +33,13 @@ const Buckets& SecondsBuckets() {
   return buckets;
 }
 
+// 0.75 and 1.25 bound what is called a right prediction.
+const Buckets& RatioBuckets() {
+  static const auto& buckets =
+      *new Buckets{0.125, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 8.0};
+  return buckets;
+}
+
 Buckets PowersOfTwo(int largest) {
   Buckets buckets;
   for (int edge = 1; edge <= largest; edge *= 2) buckets.push_back(edge);
@@ -172,6 +179,15 @@ void Metrics::RegisterJobs() {
     }
     series.information_bits = AddCounter(*registry_, names::kInformationBits, {{"rpc", name}});
   }
+  for (size_t cause = 0; cause < kRefusalCauseNames.size(); ++cause) {
+    refused_[cause] =
+        AddCounter(*registry_, names::kRefused, {{"cause", kRefusalCauseNames[cause]}});
+  }
+  for (size_t i = 0; i < kPriorityNames.size(); ++i) {
+    const Labels priority = {{"priority", kPriorityNames[i]}};
+    device_seconds_[i] = AddCounter(*registry_, names::kDeviceSeconds, priority);
+    predictions_[i] = AddHistogram(*registry_, names::kPrediction, RatioBuckets(), priority);
+  }
   queue_bytes_ = AddGauge(*registry_, names::kQueueBytes);
   queue_capacity_requests_ = AddGauge(*registry_, names::kQueueCapacityRequests);
   queue_capacity_bytes_ = AddGauge(*registry_, names::kQueueCapacityBytes);
@@ -270,6 +286,18 @@ void Metrics::CountRejected(Rpc rpc, absl::StatusCode code) {
 
 void Metrics::CountDropped(Rpc rpc, DropCause cause) {
   Of(rpc).dropped[static_cast<size_t>(cause)]->Increment();
+}
+
+void Metrics::CountRefused(RefusalCause cause) {
+  refused_[static_cast<size_t>(cause)]->Increment();
+}
+
+void Metrics::AddDeviceTime(Priority priority, double seconds) {
+  device_seconds_[static_cast<size_t>(priority)]->Increment(seconds);
+}
+
+void Metrics::ObservePrediction(Priority priority, double ratio) {
+  predictions_[static_cast<size_t>(priority)]->Observe(ratio);
 }
 
 void Metrics::ObserveBatch(Rpc rpc, int blocks, int requests) {

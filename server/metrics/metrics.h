@@ -56,6 +56,24 @@ inline constexpr std::array<const char*, 5> kCarrierLockNames = {"locked", "no_s
 enum class DropCause { kDeadline, kCancelled, kShutdown };
 inline constexpr std::array<const char*, 3> kDropCauseNames = {"deadline", "cancelled", "shutdown"};
 
+// The classes of requests, the most urgent first.
+enum class Priority { kHigh, kNormal, kLow };
+inline constexpr std::array<const char*, 3> kPriorityNames = {"high", "normal", "low"};
+
+// Why a request was refused that was right in itself.
+enum class RefusalCause {
+  kQueueRequests,   // as many wait as may
+  kQueueBytes,      // their payload, likewise
+  kDeadline,        // too early for any server
+  kBacklog,         // its deadline, with what goes before it
+  kClientRequests,  // a quota of its client
+  kClientBytes,
+  kClientStreams
+};
+inline constexpr std::array<const char*, 7> kRefusalCauseNames = {
+    "queue_requests",  "queue_bytes",  "deadline",      "backlog",
+    "client_requests", "client_bytes", "client_streams"};
+
 // Gathers the outcomes of a batch's code blocks without touching a metric. Not thread-safe.
 class DecodeTally {
  public:
@@ -119,7 +137,12 @@ class Metrics {
   void CountRejected(Rpc rpc, absl::StatusCode code);
   // Left the queue unlaunched.
   void CountDropped(Rpc rpc, DropCause cause);
+  void CountRefused(RefusalCause cause);
   void ObserveBatch(Rpc rpc, int blocks, int requests);
+  // What a batch took of a device, see DeviceClock.
+  void AddDeviceTime(Priority priority, double seconds);
+  // Of a job whose end was predicted: the time it took over the time it was to take.
+  void ObservePrediction(Priority priority, double ratio);
   // For Encode and Decode.
   void CountBlocks(Rpc rpc, CodeFamily family, int64_t blocks, int64_t information_bits);
   void ObserveDecode(const DecodeTally& tally);
@@ -179,6 +202,9 @@ class Metrics {
   std::array<PerRpc, kRpcNames.size()> rpcs_;
   std::vector<PerDevice> devices_;
   std::vector<prometheus::Gauge*> pools_used_;
+  std::array<prometheus::Counter*, kRefusalCauseNames.size()> refused_{};
+  std::array<prometheus::Counter*, kPriorityNames.size()> device_seconds_{};
+  std::array<prometheus::Histogram*, kPriorityNames.size()> predictions_{};
   prometheus::Gauge* queue_bytes_ = nullptr;
   prometheus::Gauge* queue_capacity_requests_ = nullptr;
   prometheus::Gauge* queue_capacity_bytes_ = nullptr;

@@ -35,6 +35,19 @@ inline constexpr Metric kRejected = {
 inline constexpr Metric kDropped = {
     "baseband_dropped_total", "Requests that left the queue unlaunched: nobody waited any more."};
 
+// {cause}
+inline constexpr Metric kRefused = {
+    "baseband_refused_total", "Right requests refused for want of room, time or quota, by cause."};
+
+// -------------------------------------------------------------------------------------- schedule
+// {priority}
+inline constexpr Metric kDeviceSeconds = {
+    "baseband_device_seconds_total",
+    "Time of the devices by class of request; batches in flight together share it."};
+inline constexpr Metric kPrediction = {
+    "baseband_prediction_ratio",
+    "Time from acceptance to the end of the work, over what was predicted on acceptance."};
+
 // --------------------------------------------------------------------------------------- batches
 // {rpc}
 inline constexpr Metric kBatches = {"baseband_batches_total", "Batches finished by a device."};
@@ -83,7 +96,8 @@ inline constexpr Metric kDownconvertSamples = {
 inline constexpr Metric kDownconvertChannels = {"baseband_downconvert_channels",
                                                 "Channels of a piece of a wideband signal."};
 inline constexpr Metric kDownconvertSaturations = {
-    "baseband_downconvert_saturations_total", "I and Q values that did not fit their int16 output."};
+    "baseband_downconvert_saturations_total",
+    "I and Q values that did not fit their int16 output."};
 inline constexpr Metric kDownconvertGaps = {"baseband_downconvert_gaps_total",
                                             "Places where samples of a stream were missing."};
 

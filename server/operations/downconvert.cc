@@ -30,7 +30,10 @@ DownconvertJob::DownconvertJob(DownconvertChannels channels, const downconvert::
     reply_offsets_.push_back(reply_bytes);
     reply_bytes += output_bytes(c);
     landing_bytes += AlignUp(output_bytes(c), 16);
+    work.units += static_cast<double>(ranges_.back().count) *
+                  static_cast<double>((*channels_)[c].filter->history() + 1);
   }
+  work.shape = static_cast<int>(block.format);
   results.resize(channels_->size());
   footprint.blocks = static_cast<int64_t>(channels_->size());
   footprint.input_bytes = AlignUp(block_bytes) + kLaneAlignment;

@@ -13,6 +13,7 @@
 #include "server/device/device.h"
 #include "server/device/host_pool.h"
 #include "server/metrics/metrics.h"
+#include "server/operations/caller.h"
 
 namespace baseband::server {
 
@@ -27,6 +28,26 @@ struct Footprint {
   int64_t output_bytes = 0;
   int64_t control_bytes = 0;
   int64_t blocks = 0;
+};
+
+// How much there is to do: operations count their own units, of which jobs of one shape take the
+// same time each, more or less. What that time is, the server learns (CostModel).
+inline constexpr int kNumShapes = 32;
+struct Work {
+  double units = 0.0;  // >= 0
+  int shape = 0;       // 0 .. kNumShapes - 1
+};
+
+struct FairAccount;  // fair_share.h
+
+// What the scheduler notes of a job; nobody else's business.
+struct JobSchedule {
+  FairAccount* account = nullptr;
+  double cost_s = 0.0;    // of a device, beside what any batch costs; predicted
+  double alone_s = 0.0;   // to its end on an idle server; predicted
+  double wait_s = 0.0;    // before that, without the correction; predicted
+  double finish_s = 0.0;  // from now on, with it; predicted
+  bool trusted = false;   // these come of recent experience
 };
 
 // When what happened, and with whom.
@@ -56,9 +77,11 @@ class Job {
   absl::Span<const uint8_t> prefix;
   int64_t reply_bytes = 0;  // of the reply's payload; the size of `reply`
 
-  // A part of work that takes long: it goes to lanes for background work, and to no other.
+  Work work;
+  Caller caller;
+  // A part of work that takes long. It goes to lanes for background work, see scheduler.h.
   bool background = false;
-  // Earliest first among waiting jobs.
+  // Earliest first among waiting jobs of a class.
   absl::Time deadline = absl::InfiniteFuture();
   // Set by the transport when nobody waits for the answer any more.
   std::shared_ptr<std::atomic<bool>> cancelled;
@@ -70,6 +93,7 @@ class Job {
   // results and `reply` are there. Otherwise nothing is known of them.
   Done done;
   JobTimes times;
+  JobSchedule schedule;
 
  private:
   const OperationKind operation_;

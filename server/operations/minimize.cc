@@ -47,6 +47,7 @@ MinimizeJob::MinimizeJob(SearchPlanPtr plan, minimize::Piece piece,
     : Job(OperationKind::kMinimize), plan_(std::move(plan)), piece_(std::move(piece)) {
   reply_bytes = minimize::OutputBytes(*plan_->problem, piece_);
   background = plan_->problem->cost() > limits.operations;
+  work.units = plan_->problem->cost_per_point() * static_cast<double>(piece_.count);
   footprint.blocks = 1;
   footprint.input_bytes = AlignUp(plan_->image.size());
   footprint.output_bytes =

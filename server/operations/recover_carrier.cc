@@ -24,6 +24,8 @@ RecoverCarrierJob::RecoverCarrierJob(std::vector<RecoverCarrierGroup> groups)
     payload_bytes += group.count * group.frame_bytes();
     corrected_bytes_ += group.count * group.corrected_bytes();
     curves_bytes_ += group.count * group.curve_bytes();
+    work.units += static_cast<double>(group.count) * group.frame_symbols;
+    work.shape = static_cast<int>(group.parameters.fine) * 2 + (group.known.empty() ? 0 : 1);
     known_bytes += AlignUp(static_cast<int64_t>(group.known.size() * sizeof(carrier::Iq)));
   }
   reply_bytes = curves_bytes_ > 0 ? curves_offset() + curves_bytes_ : corrected_bytes_;

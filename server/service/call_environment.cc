@@ -13,8 +13,11 @@ namespace {
 
 absl::Status TrySubmit(const CallEnvironment& environment, const RequestView& request,
                        const Submission& submission, JobPtr& job) {
-  BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket,
-                            environment.dispatcher->Admit(job->payload_bytes));
+  job->caller = submission.caller;
+  job->deadline = submission.deadline;
+  job->cancelled = submission.cancelled;
+  job->times.arrived = submission.arrived;
+  BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket, environment.dispatcher->Admit(job.get()));
   const int stream = static_cast<int>(job->operation());
   const auto prefix_bytes = static_cast<int64_t>(job->prefix.size());
   BASEBAND_ASSIGN_OR_RETURN(job->input,
@@ -22,9 +25,6 @@ absl::Status TrySubmit(const CallEnvironment& environment, const RequestView& re
   BASEBAND_ASSIGN_OR_RETURN(job->reply, environment.reply->Lease(job->reply_bytes, stream));
   std::copy(job->prefix.begin(), job->prefix.end(), job->input.data());
   request.GatherPayload(job->input.data() + prefix_bytes);
-  job->deadline = submission.deadline;
-  job->cancelled = submission.cancelled;
-  job->times.arrived = submission.arrived;
   job->done = submission.done;
   return environment.dispatcher->Submit(job, std::move(ticket));
 }
@@ -55,6 +55,13 @@ Patience PatienceOf(absl::Time deadline, std::shared_ptr<const std::atomic<bool>
   };
 }
 
+absl::Status EnterStream(const CallEnvironment& environment, const grpc::ServerContext& context,
+                         Caller* caller, ClientHold* hold) {
+  BASEBAND_ASSIGN_OR_RETURN(*caller, CallerOf(context));
+  BASEBAND_ASSIGN_OR_RETURN(*hold, environment.quotas->EnterStream(caller->client));
+  return absl::OkStatus();
+}
+
 absl::Status SubmitJob(const CallEnvironment& environment, const RequestView& request,
                        const Submission& submission, JobPtr& job) {
   if (job->reply_bytes > environment.reply->capacity() / 2) {
@@ -71,6 +78,14 @@ absl::Status SubmitJob(const CallEnvironment& environment, const RequestView& re
     job->reply.Reset();
   }
   return status;
+}
+
+void AddRetryHint(const absl::Status& status, const Dispatcher& dispatcher,
+                  grpc::ServerContext* context) {
+  if (!absl::IsResourceExhausted(status)) return;
+  const absl::Duration delay = RetryAfter(status, dispatcher.RetryHint());
+  const int64_t delay_ms = absl::ToInt64Milliseconds(absl::Ceil(delay, absl::Milliseconds(1)));
+  context->AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(delay_ms));
 }
 
 void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics) {

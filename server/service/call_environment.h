@@ -14,6 +14,8 @@
 #include "server/device/host_pool.h"
 #include "server/metrics/metrics.h"
 #include "server/service/byte_limit.h"
+#include "server/service/caller.h"
+#include "server/service/client_quotas.h"
 #include "server/service/door.h"
 #include "server/service/rpc.h"
 #include "server/service/stream_limit.h"
@@ -28,6 +30,7 @@ struct CallEnvironment {
   Metrics* metrics = nullptr;
   RequestCaches* caches = nullptr;
   Door* door = nullptr;
+  ClientQuotas* quotas = nullptr;
   StreamLimit* streams = nullptr;
   StreamLimit* searches = nullptr;
   ByteLimit* search_memory = nullptr;
@@ -66,8 +69,14 @@ absl::Time DeadlineOf(const grpc::ServerContext& context);
 inline constexpr absl::Duration kMaxWorkshopTime = absl::Seconds(10);
 Patience PatienceOf(absl::Time deadline, std::shared_ptr<const std::atomic<bool>> cancelled);
 
+// A stream or search comes in: who makes it, and what it holds of their quotas. As CallerOf and
+// ClientQuotas::EnterStream.
+absl::Status EnterStream(const CallEnvironment& environment, const grpc::ServerContext& context,
+                         Caller* caller, ClientHold* hold);
+
 // For whom a job is done.
 struct Submission {
+  Caller caller;
   absl::Time arrived;
   absl::Time deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;
@@ -76,9 +85,14 @@ struct Submission {
 
 // Takes room and memory for `job`, fills its input from `request` and hands it to the dispatcher.
 // OK: `done` will be called exactly once. Otherwise `job` is as it was, and may be submitted again:
-// ResourceExhausted if there is no room now.
+// ResourceExhausted if there is no room now, or no time for it within its deadline (see
+// Dispatcher::Admit).
 absl::Status SubmitJob(const CallEnvironment& environment, const RequestView& request,
                        const Submission& submission, JobPtr& job);
+
+// When a call that ended with `status` should be tried again, in milliseconds: a trailer.
+void AddRetryHint(const absl::Status& status, const Dispatcher& dispatcher,
+                  grpc::ServerContext* context);
 
 // Counts how long the stages of a job took.
 void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics);

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/service/minimize_rpc.h"
@@ -56,6 +55,7 @@ void SearchCall::OnArrived(bool ok) {
   environment_.metrics->RequestStarted(kRpc, static_cast<int64_t>(request_.Length()));
   absl::Status status = environment_.searches->Enter();
   status.Update(environment_.door->Knock(arrival_));
+  status.Update(EnterStream(environment_, context_, &caller_, &hold_));
   status.Update(memory_.Resize(static_cast<int64_t>(request_.Length())));
   if (status.ok()) {
     environment_.door->Enter();
@@ -159,7 +159,7 @@ absl::Status SearchCall::Pump() {
     }
     Ref();  // Take
     const Submission submission = {
-        absl::Now(), DeadlineOf(context_), cancelled_,
+        caller_, absl::Now(), DeadlineOf(context_), cancelled_,
         [this](const absl::Status& status, JobPtr done) { Take(status, std::move(done)); }};
     absl::Status status = SubmitJob(environment_, RequestView(), submission, job);
     if (status.ok()) {
@@ -325,10 +325,7 @@ void SearchCall::Finish() {
     stream_.WriteAndFinish(*answer_, grpc::WriteOptions(), grpc::Status::OK, &finished_);
     return;
   }
-  if (absl::IsResourceExhausted(end_)) {
-    const int64_t hint = absl::ToInt64Milliseconds(environment_.dispatcher->RetryHint());
-    context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(hint));
-  }
+  AddRetryHint(end_, *environment_.dispatcher, &context_);
   stream_.Finish(ToGrpcStatus(end_), &finished_);
 }
 

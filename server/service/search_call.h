@@ -83,6 +83,8 @@ class SearchCall {
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   absl::Time arrival_;
+  Caller caller_;
+  ClientHold hold_;
   absl::Duration progress_interval_ = absl::InfiniteDuration();
   ByteHold memory_;
   bool inside_ = false;            // the door

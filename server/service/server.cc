@@ -99,6 +99,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
                                              &self->environment_.caches->models);
   self->environment_.service = self->service_.get();
   self->environment_.door = &self->door_;
+  self->quotas_ = std::make_unique<ClientQuotas>(
+      ClientQuotas::Limits{config.client_requests, MibToBytes(config.client_mib),
+                           config.client_streams},
+      self->environment_.metrics);
+  self->environment_.quotas = self->quotas_.get();
   self->streams_ = std::make_unique<StreamLimit>("streams", config.max_streams);
   self->environment_.streams = self->streams_.get();
   self->searches_ = std::make_unique<StreamLimit>("searches", config.max_searches);

@@ -44,6 +44,7 @@ class Server {
   void Poll(grpc::ServerCompletionQueue* queue);
 
   Door door_;
+  std::unique_ptr<ClientQuotas> quotas_;
   std::unique_ptr<StreamLimit> streams_;
   std::unique_ptr<StreamLimit> searches_;
   std::unique_ptr<ByteLimit> search_memory_;

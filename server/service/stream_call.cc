@@ -36,6 +36,7 @@ void StreamCall::OnArrived(bool ok) {
   environment_.metrics->RequestStarted(page_.rpc, 0);
   absl::Status status = environment_.streams->Enter();
   status.Update(environment_.door->Knock(arrival_));
+  status.Update(EnterStream(environment_, context_, &caller_, &hold_));
   if (status.ok()) {
     session_ = page_.new_session(environment_);
     absl::MutexLock lock(&mutex_);
@@ -141,7 +142,7 @@ absl::Status StreamCall::GoToWorkshop() {
 
 absl::Status StreamCall::Submit() {
   Ref();  // Answer, or OnRoom
-  const Submission submission = {request_arrival_, DeadlineOf(context_), cancelled_,
+  const Submission submission = {caller_, request_arrival_, DeadlineOf(context_), cancelled_,
                                  [this](absl::Status status, JobPtr job) {
                                    Answer(std::move(status), std::move(job));
                                    Unref();
@@ -222,6 +223,7 @@ void StreamCall::End(const absl::Status& status) {
   }
   ended_ = true;
   code_ = status.code();
+  AddRetryHint(status, *environment_.dispatcher, &context_);
   Ref();  // OnFinished
   stream_.Finish(ToGrpcStatus(status), &finished_);
 }

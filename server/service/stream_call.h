@@ -100,6 +100,8 @@ class StreamCall {
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   absl::Time arrival_;
+  Caller caller_;
+  ClientHold hold_;
   std::unique_ptr<StreamSession> session_;
 
   absl::Mutex mutex_;

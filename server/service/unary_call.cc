@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/service/status.h"
@@ -33,12 +32,21 @@ void UnaryCall::OnArrived(bool ok) {
   Listen(&environment_, &page_, queue_);
   arrival_ = absl::Now();
   environment_.metrics->RequestStarted(rpc_, static_cast<int64_t>(request_.Length()));
-  absl::Status status = environment_.door->Knock(arrival_);
+  absl::Status status = Enter();
   if (status.ok()) {
     status = Accept(Patience());
   }
   Settle(status);
   Unref();
+}
+
+absl::Status UnaryCall::Enter() {
+  const auto bytes = static_cast<int64_t>(request_.Length());
+  BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(arrival_));
+  BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(bytes));
+  BASEBAND_ASSIGN_OR_RETURN(caller_, CallerOf(context_));
+  BASEBAND_ASSIGN_OR_RETURN(hold_, environment_.quotas->EnterRequest(caller_.client, bytes));
+  return absl::OkStatus();
 }
 
 void UnaryCall::Settle(const absl::Status& status) {
@@ -65,7 +73,7 @@ absl::Status UnaryCall::Accept(const Patience& patience) {
     entered_ = true;
   }
   const Submission submission = {
-      arrival_, DeadlineOf(context_), cancelled_,
+      caller_, arrival_, DeadlineOf(context_), cancelled_,
       [this](absl::Status status, JobPtr done) { Answer(std::move(status), std::move(done)); }};
   return SubmitJob(environment_, request, submission, job);
 }
@@ -106,10 +114,7 @@ void UnaryCall::Answer(absl::Status status, JobPtr job) {
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
   answered_ = absl::Now();
   code_ = status.code();
-  if (status.code() == absl::StatusCode::kResourceExhausted) {
-    const int64_t hint = absl::ToInt64Milliseconds(environment_.dispatcher->RetryHint());
-    context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(hint));
-  }
+  AddRetryHint(status, *environment_.dispatcher, &context_);
   if (status.ok()) {
     responder_.Finish(reply, grpc::Status::OK, &finished_);
   } else {

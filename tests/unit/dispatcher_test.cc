@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/ldpc/code.h"
@@ -73,13 +72,14 @@ class DispatcherTest : public ::testing::Test {
  protected:
   DispatcherTest() { Make(PuppetOptions()); }
 
-  static DispatcherOptions PuppetOptions() {
+  DispatcherOptions PuppetOptions() {
     DispatcherOptions options;
     options.limits.lane = {1 << 20, 1 << 20, 1 << 20};
     options.limits.max_blocks = 100;
     options.limits.max_requests = 100;
     options.queue_requests = 10;
     options.queue_bytes = 1 << 20;
+    options.clock = [this] { return now_; };
     return options;
   }
   void Make(const DispatcherOptions& options) {
@@ -89,8 +89,8 @@ class DispatcherTest : public ::testing::Test {
   }
 
   // Submits a job of one block; its answer goes to answers_[id].
-  absl::Status Submit(int id, absl::Time deadline = absl::InfiniteFuture(),
-                      bool background = false) {
+  absl::Status Submit(int id, absl::Time deadline = absl::InfiniteFuture(), bool background = false,
+                      Priority priority = Priority::kNormal) {
     DecodeGroup group;
     group.code = *ldpc::NrCode(2, 2);
     group.count = 1;
@@ -100,10 +100,11 @@ class DispatcherTest : public ::testing::Test {
     job->reply = *pool_->Lease(job->reply_bytes);
     job->deadline = deadline;
     job->background = background;
+    job->caller = {"client", priority};
     job->cancelled = std::make_shared<std::atomic<bool>>(false);
     cancelled_[id] = job->cancelled;
     job->done = [this, id](absl::Status status, JobPtr) { answers_[id].push_back(status); };
-    absl::StatusOr<AdmissionTicket> ticket = dispatcher_->Admit(job->payload_bytes);
+    absl::StatusOr<AdmissionTicket> ticket = dispatcher_->Admit(job.get());
     if (!ticket.ok()) {
       return ticket.status();
     }
@@ -113,6 +114,7 @@ class DispatcherTest : public ::testing::Test {
   }
 
   const std::shared_ptr<HostPool> pool_ = *HostPool::CreatePageable(1 << 20);
+  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   std::map<int, std::vector<absl::Status>> answers_;
   std::map<int, std::shared_ptr<std::atomic<bool>>> cancelled_;
   Metrics metrics_{"test"};
@@ -159,7 +161,7 @@ TEST_F(DispatcherTest, WhileAllLanesAreBusyWorkGathersAndLeavesTogether) {
 TEST_F(DispatcherTest, ALateOrCancelledJobIsAnsweredButNeverLaunched) {
   Submit(0).IgnoreError();
   Submit(1).IgnoreError();
-  ASSERT_THAT(Submit(2, absl::Now() - absl::Seconds(1)), IsOk());
+  ASSERT_THAT(Submit(2, now_ - absl::Seconds(1)), IsOk());
   ASSERT_THAT(Submit(3), IsOk());
   cancelled_[3]->store(true);
   device_.End();
@@ -210,6 +212,63 @@ TEST_F(DispatcherTest, AFailedLaunchThatLeavesTheDeviceHealthyIsAnInternalError)
   ASSERT_THAT(Submit(2), IsOk());
   device_.End();
   EXPECT_THAT(answers_[2][0], IsOk());
+}
+
+TEST_F(DispatcherTest, LowWorkTakesNoLaneOfTheOthersAndHighWorkTheFirstThatIsFree) {
+  ASSERT_THAT(Submit(1, absl::InfiniteFuture(), false, Priority::kLow), IsOk());
+  ASSERT_THAT(Submit(2, absl::InfiniteFuture(), false, Priority::kLow), IsOk());
+  EXPECT_EQ(device_.num_running(), 1);  // on the lane for background work
+  ASSERT_THAT(Submit(3), IsOk());
+  ASSERT_THAT(Submit(4), IsOk());
+  ASSERT_THAT(Submit(5), IsOk());
+  ASSERT_THAT(Submit(6, absl::InfiniteFuture(), false, Priority::kHigh), IsOk());
+  EXPECT_EQ(device_.num_running(), 3);
+  device_.End();  // the low one; the next of its kind follows
+  device_.End();  // normal, and high goes before normal
+  device_.End();
+  EXPECT_TRUE(answers_[5].empty());
+  while (device_.num_running() > 0) device_.End();
+  for (int id = 1; id <= 6; ++id) EXPECT_EQ(answers_[id].size(), 1U) << id;
+}
+
+TEST_F(DispatcherTest, WhatCannotMakeItsDeadlineIsRefusedByCauseOnceItsCostIsKnown) {
+  // Nothing is known: nobody is refused.
+  ASSERT_THAT(Submit(1, now_ + absl::Microseconds(1)), IsOk());
+  now_ += absl::Milliseconds(10);
+  device_.End();
+  EXPECT_THAT(Submit(2, now_ + absl::Milliseconds(9)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("idle server")));
+  ASSERT_THAT(Submit(3), IsOk());
+  ASSERT_THAT(Submit(4), IsOk());
+  ASSERT_THAT(Submit(5), IsOk());
+  const absl::Status refused = Submit(6, now_ + absl::Milliseconds(25));
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("goes before it")));
+  // Three times 10 ms before it and a quarter more, a little less for what every batch costs, and
+  // its own.
+  EXPECT_NEAR(absl::ToDoubleMilliseconds(RetryAfter(refused, absl::ZeroDuration())), 22.5, 0.1);
+  ASSERT_THAT(Submit(7, now_ + absl::Milliseconds(60)), IsOk());
+  // A second without news: what was learned may be wrong by now.
+  now_ += absl::Milliseconds(1001);
+  ASSERT_THAT(Submit(8, now_ + absl::Microseconds(1)), IsOk());
+  while (device_.num_running() > 0) device_.End();
+  const std::string page = metrics_.Render();
+  EXPECT_THAT(page, HasSubstr("baseband_refused_total{cause=\"deadline\"} 1\n"));
+  EXPECT_THAT(page, HasSubstr("baseband_refused_total{cause=\"backlog\"} 1\n"));
+}
+
+TEST_F(DispatcherTest, PredictionsAreHeldAgainstWhatCame) {
+  for (int id = 0; id < 2; ++id) {
+    ASSERT_THAT(Submit(id, absl::InfiniteFuture(), false, Priority::kHigh), IsOk());
+    now_ += absl::Milliseconds(10);
+    device_.End();
+  }
+  const std::string page = metrics_.Render();
+  EXPECT_THAT(page, HasSubstr("baseband_prediction_ratio_count{priority=\"high\"} 1\n"));
+  EXPECT_THAT(page,
+              HasSubstr("baseband_prediction_ratio_bucket{priority=\"high\",le=\"0.9\"} 0\n"));
+  EXPECT_THAT(page,
+              HasSubstr("baseband_prediction_ratio_bucket{priority=\"high\",le=\"1.1\"} 1\n"));
+  EXPECT_THAT(page, HasSubstr("baseband_device_seconds_total{priority=\"high\"} 0.02\n"));
 }
 
 }  // namespace
