@@ -1,4 +1,4 @@
-// Connections to one server. Internal to the client library.
+// Connections to one server. Internal to the client libraries.
 #ifndef BASEBAND_CLIENT_CPP_CHANNEL_POOL_H_
 #define BASEBAND_CLIENT_CPP_CHANNEL_POOL_H_
 

@@ -32,6 +32,7 @@ std::unique_ptr<Command> MakeDownconvertCommand();
 std::unique_ptr<Command> MakeWidebandSignalCommand();
 std::unique_ptr<Command> MakeMinimizeCommand();
 std::unique_ptr<Command> MakeMinimizeBenchCommand();
+std::unique_ptr<Command> MakeLoadCommand();
 
 }  // namespace baseband::ctl
 
