@@ -83,7 +83,8 @@ inline constexpr Metric kDownconvertSamples = {
 inline constexpr Metric kDownconvertChannels = {"baseband_downconvert_channels",
                                                 "Channels of a piece of a wideband signal."};
 inline constexpr Metric kDownconvertSaturations = {
-    "baseband_downconvert_saturations_total", "I and Q values that did not fit their int16 output."};
+    "baseband_downconvert_saturations_total",
+    "I and Q values that did not fit their int16 output."};
 inline constexpr Metric kDownconvertGaps = {"baseband_downconvert_gaps_total",
                                             "Places where samples of a stream were missing."};
 
@@ -95,6 +96,22 @@ inline constexpr Metric kSearchedPoints = {"baseband_minimize_points_total",
 inline constexpr Metric kPrograms = {
     "baseband_minimize_programs_total",
     "Searches by whether the code of their functional was there (hit) or had to be compiled."};
+
+// ---------------------------------------------------------------------------------------- access
+// {reason}
+inline constexpr Metric kDenied = {
+    "baseband_denied_total", "Calls refused for who made them, before anything of them was read."};
+// {}
+inline constexpr Metric kConnections = {"baseband_connections", "Connections open."};
+inline constexpr Metric kConnectionsRefused = {
+    "baseband_connections_refused_total",
+    "Connections closed at once: there were max_connections, or no descriptor was left."};
+inline constexpr Metric kCertificateExpiry = {
+    "baseband_tls_certificate_expiry_timestamp_seconds",
+    "When the certificate in use expires, in seconds since 1970; 0 without TLS."};
+inline constexpr Metric kReloadFailures = {
+    "baseband_reload_failures_total",
+    "Times that changed certificates or tokens were wrong, and the old ones kept."};
 
 // --------------------------------------------------------------------------------------- devices
 // {device, lane}

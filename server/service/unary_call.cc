@@ -33,7 +33,10 @@ void UnaryCall::OnArrived(bool ok) {
   Listen(&environment_, &page_, queue_);
   arrival_ = absl::Now();
   environment_.metrics->RequestStarted(rpc_, static_cast<int64_t>(request_.Length()));
-  absl::Status status = environment_.door->Knock(arrival_);
+  absl::Status status = environment_.access->Check(context_, Role::kUser);
+  if (status.ok()) {
+    status = environment_.door->Knock(arrival_);
+  }
   if (status.ok()) {
     status = Accept(Patience());
   }
