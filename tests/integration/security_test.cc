@@ -10,6 +10,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -308,7 +309,8 @@ TEST_F(SecurityTest, TheAdminPortServesAdminsOnly) {
                                          "--tls-cert=" + files_.Path(name + ".pem"),
                                          "--tls-key=" + files_.Path(name + ".key"), "admin"});
     ChildProcess ctl(ProgramPath("basebandctl"), arguments);
-    return std::make_pair(ctl.Wait(absl::Seconds(60)).value_or(-1), ctl.Output());
+    const int code = ctl.Wait(absl::Seconds(60)).value_or(-1);
+    return std::make_pair(code, ctl.Output());
   };
   EXPECT_EQ(as("bbu", {"drain"}).first, 3);
   EXPECT_THAT(as("bbu", {"config"}).second,
