@@ -10,11 +10,11 @@ set -euo pipefail
 build=(
   g++ cmake ninja-build pkg-config
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev
-  libssl-dev zlib1g-dev libre2-dev libc-ares-dev  # what gRPC's CMake files look for
+  libssl-dev zlib1g-dev libre2-dev libc-ares-dev  # ours, and what gRPC's CMake files look for
   prometheus-cpp-dev libcurl4-openssl-dev         # and prometheus-cpp's
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
-test=("${build[@]}" libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev)
+test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev)
 browser=(chromium)  # looks at the load tester's report in the tests, where there is such a package
 lint=(clang-14 clang-tidy-14 clang-format-14)
 fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev libmuparser-dev)

@@ -5,21 +5,27 @@
 #include <malloc.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <thread>
+#include <utility>
 
 #include "kernels/base/status_macros.h"
 #include "server/batching/dispatcher.h"
+#include "server/config/address.h"
 #include "server/config/config.h"
 #include "server/config/logging.h"
 #include "server/device/create_devices.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/metrics_server.h"
 #include "server/operations/self_test.h"
+#include "server/service/admin_server.h"
+#include "server/service/security.h"
 #include "server/service/server.h"
 #if BASEBAND_HAS_CUDA
 #include "kernels/carrier/recover_gpu.h"
@@ -42,6 +48,15 @@ constexpr int kExitCutShort = 130;
 void TuneMalloc() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 2047 << 20);
+}
+
+// A connection is a descriptor; the usual 1024 of a shell are few.
+void AllowManyDescriptors() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
 }
 
 DeviceOptions ToDeviceOptions(const Config& config) {
@@ -85,6 +100,16 @@ DispatcherOptions ToDispatcherOptions(const Config& config, const LaneCapacity& 
   return options;
 }
 
+// Who tells tokens from each other lets nobody else read the page from other hosts.
+MetricsServer::Admit MetricsDoor(const Config& config, Security& security) {
+  const absl::StatusOr<Address> address = ParseAddress(config.metrics_listen);
+  if (config.tokens_file.empty() || (address.ok() && address->is_local())) return nullptr;
+  return [&security](const std::string& password) {
+    const auto holder = security.access().tokens().Find(password);
+    return holder.has_value() && holder->roles.Has(Role::kMetrics);
+  };
+}
+
 // True if at least one device passed.
 bool TestDevices(const std::vector<std::unique_ptr<Device>>& devices, HostPool& staging,
                  HostPool& reply) {
@@ -117,7 +142,11 @@ void ServeUntilSignalled(const sigset_t& signals, const Config& config, Server& 
   server.Shutdown(config.drain_timeout);
 }
 
-absl::Status Serve(const Config& config, const sigset_t& signals) {
+absl::Status Serve(const Command& command, const sigset_t& signals) {
+  const Config& config = command.config;
+  Metrics metrics(Version());
+  BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Security> security,
+                            Security::Create(config, &metrics));
   const DeviceOptions device_options = ToDeviceOptions(config);
   BASEBAND_ASSIGN_OR_RETURN(const Devices created, CreateDevices(device_options));
   if (!created.no_cuda_because.empty()) {
@@ -135,7 +164,6 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
     devices.push_back(device.get());
   }
 
-  Metrics metrics(Version());
   Dispatcher dispatcher(ToDispatcherOptions(config, device_options.lane), devices, &metrics);
   const int staging_number = metrics.AddPool("staging", staging->capacity());
   const int reply_number = metrics.AddPool("reply", reply->capacity());
@@ -146,7 +174,8 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
   });
   std::unique_ptr<MetricsServer> metrics_server;
   if (!config.metrics_listen.empty()) {
-    BASEBAND_ASSIGN_OR_RETURN(metrics_server, MetricsServer::Start(config.metrics_listen, metrics));
+    BASEBAND_ASSIGN_OR_RETURN(metrics_server, MetricsServer::Start(config.metrics_listen, metrics,
+                                                                   MetricsDoor(config, *security)));
     spdlog::info("metrics at http://{}/metrics", config.metrics_listen);
   }
 
@@ -160,9 +189,16 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
   environment.limits.max_blocks_per_request = config.max_blocks_per_request;
   environment.limits.max_search = absl::Seconds(config.max_search_s);
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
-                            Server::Start(config, environment, devices));
+                            Server::Start(config, *security, environment, devices));
   for (const std::string& address : server->addresses()) {
     spdlog::info("serving at {}", address);
+  }
+  std::unique_ptr<AdminServer> admin;
+  if (!config.admin_listen.empty()) {
+    AdminServer::Options options = {command.effective, [] { kill(getpid(), SIGTERM); }};
+    BASEBAND_ASSIGN_OR_RETURN(admin,
+                              AdminServer::Start(config, *security, metrics, std::move(options)));
+    spdlog::info("administration at {}", admin->address());
   }
   ServeUntilSignalled(signals, config, *server);
   spdlog::info("drained");
@@ -182,6 +218,7 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   TuneMalloc();
+  AllowManyDescriptors();
 
   const absl::StatusOr<Command> command = ParseCommandLine(argc, argv, environ);
   if (!command.ok()) {
@@ -193,7 +230,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   SetUpLogging(command->config);
-  if (const absl::Status status = Serve(command->config, signals); !status.ok()) {
+  if (const absl::Status status = Serve(*command, signals); !status.ok()) {
     spdlog::critical("{}", std::string(status.message()));
     return kExitStart;
   }

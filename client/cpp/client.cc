@@ -15,6 +15,7 @@
 #include "baseband/v1/baseband.grpc.pb.h"
 #include "client/cpp/async_call.h"
 #include "client/cpp/channel_pool.h"
+#include "client/cpp/client_options.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/stream_call.h"
 #include "client/cpp/to_status.h"
@@ -33,34 +34,6 @@ constexpr char kDownconvert[] = "/baseband.v1.Baseband/Downconvert";
 constexpr char kDownconvertStream[] = "/baseband.v1.Baseband/DownconvertStream";
 constexpr char kGetCapabilities[] = "/baseband.v1.Baseband/GetCapabilities";
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
-
-absl::Status CheckRange(absl::string_view option, int64_t value, int64_t low, int64_t high) {
-  if (value >= low && value <= high) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", value, " is not in [", low, ", ", high, "]"));
-}
-
-absl::Status Check(const ClientOptions& options) {
-  if (options.target.empty()) {
-    return absl::InvalidArgumentError("target is empty");
-  }
-  if (options.initial_backoff <= absl::ZeroDuration() ||
-      options.max_backoff < options.initial_backoff) {
-    return absl::InvalidArgumentError("initial_backoff must be > 0 and at most max_backoff");
-  }
-  for (const absl::Status& status :
-       {CheckRange("connections", options.connections, 1, 64),
-        CheckRange("polling_threads", options.polling_threads, 1, 64),
-        CheckRange("max_attempts", options.max_attempts, 1, 5),
-        CheckRange("retry_buffer_bytes", options.retry_buffer_bytes, 0, INT32_MAX)}) {
-    if (!status.ok()) {
-      return status;
-    }
-  }
-  return absl::OkStatus();
-}
 
 Health ToHealth(const grpc::health::v1::HealthCheckResponse& response) {
   switch (response.status()) {
@@ -212,7 +185,7 @@ Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& options) {
-  if (absl::Status status = Check(options); !status.ok()) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) {
     return status;
   }
   return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(options)));
@@ -313,6 +286,7 @@ absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
   context.set_deadline(absl::ToChronoTime(absl::Now() + options.timeout));
   context.set_wait_for_ready(options.wait_for_ready);
   SetPriority(options.priority, &context);
+  impl_->channels().Authorize(&context);
   const auto stub = v1::Baseband::NewStub(channel.channel);
   channel.calls.fetch_add(1, std::memory_order_relaxed);
   const auto reader = stub->Minimize(&context, request);

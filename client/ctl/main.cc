@@ -56,6 +56,15 @@ void AddGlobalFlags(CLI::App* app, GlobalFlags* flags) {
                   "what the server does first: high, normal or low (normal)")
       ->check(CLI::IsMember({"high", "normal", "low"}))
       ->type_name("CLASS");
+  app->add_flag("--tls", flags->tls, "speak TLS, trusting the system's authorities");
+  const auto add_file = [app](const char* name, std::string* path, const char* help) {
+    app->add_option(name, *path, help)->type_name("FILE");
+  };
+  add_file("--tls-ca", &flags->tls_ca, "speak TLS, trusting these authorities, PEM");
+  add_file("--tls-cert", &flags->tls_cert, "this client's certificate, PEM");
+  add_file("--tls-key", &flags->tls_key, "the certificate's private key, PEM");
+  add_file("--token-file", &flags->token_file,
+           "the bearer token (environment BASEBAND_TOKEN: the token itself)");
   app->add_flag("--json", flags->json, "print one JSON object, for machines");
 }
 
@@ -77,6 +86,7 @@ int main(int argc, char** argv) {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(baseband::ctl::MakeInfoCommand());
   commands.push_back(baseband::ctl::MakeHealthCommand());
+  commands.push_back(baseband::ctl::MakeAdminCommand());
   commands.push_back(baseband::ctl::MakeEncodeCommand());
   commands.push_back(baseband::ctl::MakeDecodeCommand());
   commands.push_back(baseband::ctl::MakeDemoCommand());

@@ -40,8 +40,21 @@ enum class Completion { kSpin, kBlock };
 struct Config {
   DeviceSelection device;
   std::vector<std::string> listen = {"127.0.0.1:50151"};  // HOST:PORT or unix:PATH
+  std::string admin_listen;                               // HOST:PORT or unix:PATH; empty: off
   std::string metrics_listen = "127.0.0.1:9151";          // HOST:PORT; empty: no metrics page
   bool allow_plaintext_network = false;
+
+  std::string tls_cert, tls_key, tls_client_ca;  // PEM files; empty: none
+  bool require_client_cert = true;               // --tls_client_cert
+  std::vector<std::string> allow;                // ROLE=SUBJECT each, see access_rule.h
+  std::string tokens_file;
+  bool open_health = true;
+  int socket_mode = 0600;
+  int max_connections = 4096;
+  absl::Duration max_connection_age;  // --max_connection_age_s; zero: without end
+
+  // Whether a call needs a role. If not, whoever can connect may call.
+  bool access_is_limited() const { return !allow.empty() || !tokens_file.empty(); }
 
   int lanes = 4;        // per CUDA device
   int cpu_threads = 0;  // of the CPU device; 0: one a core
@@ -84,6 +97,7 @@ struct Command {
   };
   Action action = Action::kServe;
   Config config;
+  std::string effective;  // kServe: what --check-config would print
   std::string output;
 };
 

@@ -12,6 +12,8 @@
 #include "absl/strings/strip.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/address.h"
+#include "server/config/logging.h"
+#include "server/config/security_settings.h"
 
 namespace baseband::server {
 namespace {
@@ -161,7 +163,7 @@ Setting ListenSetting() {
   Setting setting;
   setting.name = "listen";
   setting.value = "HOST:PORT|unix:PATH";
-  setting.help = "Where to serve gRPC; repeatable. Plain TCP, so loopback only (see below)";
+  setting.help = "Where to serve gRPC; repeatable. Without tls_cert loopback only (see below)";
   setting.repeats = true;
   setting.is_text = true;
   setting.set = [](absl::string_view name, const Values& values, Config* config) {
@@ -212,6 +214,24 @@ std::vector<Setting> MakeSettings() {
       ListenSetting(),
       Switch("allow_plaintext_network", &Config::allow_plaintext_network,
              "Let --listen name an address other hosts can reach, without encryption"),
+      FileSetting("tls_cert", &Config::tls_cert,
+                  "The server's certificate and its chain, PEM; every TCP address then speaks TLS"),
+      FileSetting("tls_key", &Config::tls_key, "The private key of tls_cert, PEM"),
+      FileSetting("tls_client_ca", &Config::tls_client_ca,
+                  "Authorities of clients' certificates, PEM"),
+      Choice<bool>("tls_client_cert", {{"required", true}, {"optional", false}},
+                   &Config::require_client_cert,
+                   "With tls_client_ca: whether who shows no certificate may connect"),
+      AllowSetting(),
+      FileSetting("tokens_file", &Config::tokens_file,
+                  "Bearer tokens, lines of: NAME ROLE SHA256-OF-THE-TOKEN"),
+      Switch("open_health", &Config::open_health, "Answer health checks of everybody"),
+      SocketModeSetting(),
+      Number("max_connections", 1, 1 << 20, &Config::max_connections,
+             "Most connections at a time; more are closed at once"),
+      Span("max_connection_age_s", 0, 86400 * 365, absl::Seconds(1), &Config::max_connection_age,
+           "Ask clients to connect anew after so long; 0: never"),
+      AdminListenSetting(),
       MetricsListenSetting(),
       Number("lanes", 1, 32, &Config::lanes, "Batches in flight on each GPU"),
       Number("cpu_threads", 0, 1024, &Config::cpu_threads,
@@ -260,8 +280,8 @@ std::vector<Setting> MakeSettings() {
              "Threads that serve gRPC; 0: by the number of cores"),
       Span("drain_seconds", 0, 3600, absl::Seconds(1), &Config::drain_timeout,
            "After SIGTERM: how long accepted requests may take to finish"),
-      Choice<std::string>("log_level", Words({"trace", "debug", "info", "warning", "error", "off"}),
-                          &Config::log_level, "Least severe log line that is written"),
+      Choice<std::string>("log_level", Words(LogLevels()), &Config::log_level,
+                          "Least severe log line that is written"),
       Choice<LogFormat>("log_format", {{"text", LogFormat::kText}, {"json", LogFormat::kJson}},
                         &Config::log_format, "Log lines for people or for machines"),
   };
@@ -277,18 +297,13 @@ absl::Status CheckFits(absl::string_view small, int small_value, absl::string_vi
 absl::Status CheckAddresses(const Config& config) {
   std::set<std::string> seen;
   if (!config.metrics_listen.empty()) seen.insert(config.metrics_listen);
+  if (!config.admin_listen.empty()) seen.insert(config.admin_listen);
   for (const std::string& text : config.listen) {
     BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
-    if (!address.is_local() && !config.allow_plaintext_network) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("listen ", text,
-                       " can be reached from other hosts, without encryption: use a loopback "
-                       "address or unix:PATH, or say allow_plaintext_network"));
-    }
     const bool any_free_port = !address.is_unix() && address.port == 0;
     if (!any_free_port && !seen.insert(text).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("listen ", text, " is taken by another listen or metrics_listen"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "listen ", text, " is taken by another listen, admin_listen or metrics_listen"));
     }
   }
   return absl::OkStatus();
@@ -312,6 +327,7 @@ absl::Status CheckTogether(const Config& config) {
   BASEBAND_RETURN_IF_ERROR(CheckFits("lane_output_mib", config.lane_output_mib, "reply_mib",
                                      config.reply_mib,
                                      "memory for replies has to hold those of one batch"));
+  BASEBAND_RETURN_IF_ERROR(CheckSecurity(config));
   return CheckAddresses(config);
 }
 

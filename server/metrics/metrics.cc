@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/metrics/names.h"
 #include "server/metrics/process_sampler.h"
+#include "server/metrics/series.h"
 
 namespace baseband::server {
 namespace {
@@ -50,31 +51,6 @@ const Buckets& IterationBuckets() {
   static const auto& buckets =
       *new Buckets{1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 25, 32, 50, 100};
   return buckets;
-}
-
-Counter* AddCounter(Registry& registry, const names::Metric& metric, const Labels& labels = {}) {
-  return &prometheus::BuildCounter()
-              .Name(metric.name)
-              .Help(metric.help)
-              .Register(registry)
-              .Add(labels);
-}
-
-Gauge* AddGauge(Registry& registry, const names::Metric& metric, const Labels& labels = {}) {
-  return &prometheus::BuildGauge()
-              .Name(metric.name)
-              .Help(metric.help)
-              .Register(registry)
-              .Add(labels);
-}
-
-Histogram* AddHistogram(Registry& registry, const names::Metric& metric, const Buckets& buckets,
-                        const Labels& labels = {}) {
-  return &prometheus::BuildHistogram()
-              .Name(metric.name)
-              .Help(metric.help)
-              .Register(registry)
-              .Add(labels, buckets);
 }
 
 std::string CodeName(size_t code) {
@@ -129,6 +105,7 @@ Metrics::Metrics(absl::string_view version)
     : registry_(std::make_shared<Registry>()), scrape_(std::make_shared<Scrape>(this)) {
   RegisterRequests();
   RegisterJobs();
+  RegisterAccess();
   RegisterProcess(version);
 }
 

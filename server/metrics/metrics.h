@@ -74,6 +74,11 @@ inline constexpr std::array<const char*, 7> kRefusalCauseNames = {
     "queue_requests",  "queue_bytes",  "deadline",      "backlog",
     "client_requests", "client_bytes", "client_streams"};
 
+// Why a call was refused before anything of it was read.
+enum class Denial { kNoCredentials, kBadToken, kNotAllowed };
+inline constexpr std::array<const char*, 3> kDenialNames = {"no_credentials", "bad_token",
+                                                            "not_allowed"};
+
 // Gathers the outcomes of a batch's code blocks without touching a metric. Not thread-safe.
 class DecodeTally {
  public:
@@ -152,6 +157,10 @@ class Metrics {
   void CountGap();
   void CountSearchedPoints(int64_t points);
   void CountPrograms(bool hit);
+  void CountDenied(Denial reason);
+  void CountRefusedConnection();
+  // A certificate or the tokens could not be read anew; the old ones still hold.
+  void CountReloadFailure();
   // `device` from AddDevice, `lane` below its num_lanes.
   void AddLaneBusy(int device, int lane, absl::Duration busy);
 
@@ -160,6 +169,8 @@ class Metrics {
   void SetQueueBytes(int64_t bytes);
   void SetDeviceHealthy(int device, bool healthy);
   void SetPoolUsed(int pool, int64_t bytes);
+  void SetConnections(int64_t open);
+  void SetCertificateExpiry(absl::Time expiry);
 
   // -------------------------------------------------------------------------------- reading
   // What a scrape collects; for MetricsServer.
@@ -194,6 +205,7 @@ class Metrics {
 
   void RegisterRequests();
   void RegisterJobs();
+  void RegisterAccess();
   void RegisterProcess(absl::string_view version);
   PerRpc& Of(Rpc rpc) { return rpcs_[static_cast<size_t>(rpc)]; }
 
@@ -221,6 +233,11 @@ class Metrics {
   prometheus::Counter* searched_points_ = nullptr;
   prometheus::Counter* program_hits_ = nullptr;
   prometheus::Counter* program_misses_ = nullptr;
+  std::array<prometheus::Counter*, kDenialNames.size()> denied_{};
+  prometheus::Gauge* connections_ = nullptr;
+  prometheus::Counter* connections_refused_ = nullptr;
+  prometheus::Gauge* certificate_expiry_ = nullptr;
+  prometheus::Counter* reload_failures_ = nullptr;
 };
 
 }  // namespace baseband::server

@@ -110,6 +110,22 @@ inline constexpr Metric kPrograms = {
     "baseband_minimize_programs_total",
     "Searches by whether the code of their functional was there (hit) or had to be compiled."};
 
+// ---------------------------------------------------------------------------------------- access
+// {reason}
+inline constexpr Metric kDenied = {
+    "baseband_denied_total", "Calls refused for who made them, before anything of them was read."};
+// {}
+inline constexpr Metric kConnections = {"baseband_connections", "Connections open."};
+inline constexpr Metric kConnectionsRefused = {
+    "baseband_connections_refused_total",
+    "Connections closed at once: there were max_connections, or no descriptor was left."};
+inline constexpr Metric kCertificateExpiry = {
+    "baseband_tls_certificate_expiry_timestamp_seconds",
+    "When the certificate in use expires, in seconds since 1970; 0 without TLS."};
+inline constexpr Metric kReloadFailures = {
+    "baseband_reload_failures_total",
+    "Times that changed certificates or tokens were wrong, and the old ones kept."};
+
 // --------------------------------------------------------------------------------------- devices
 // {device, lane}
 inline constexpr Metric kLaneBusy = {"baseband_lane_busy_seconds_total",

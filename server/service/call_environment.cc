@@ -57,7 +57,7 @@ Patience PatienceOf(absl::Time deadline, std::shared_ptr<const std::atomic<bool>
 
 absl::Status EnterStream(const CallEnvironment& environment, const grpc::ServerContext& context,
                          Caller* caller, ClientHold* hold) {
-  BASEBAND_ASSIGN_OR_RETURN(*caller, CallerOf(context));
+  BASEBAND_ASSIGN_OR_RETURN(*caller, CallerOf(context, *environment.access));
   BASEBAND_ASSIGN_OR_RETURN(*hold, environment.quotas->EnterStream(caller->client));
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "server/batching/dispatcher.h"
 #include "server/device/host_pool.h"
 #include "server/metrics/metrics.h"
+#include "server/service/access.h"
 #include "server/service/byte_limit.h"
 #include "server/service/caller.h"
 #include "server/service/client_quotas.h"
@@ -28,6 +29,7 @@ struct CallEnvironment {
   AsyncService* service = nullptr;
   Dispatcher* dispatcher = nullptr;
   Metrics* metrics = nullptr;
+  Access* access = nullptr;
   RequestCaches* caches = nullptr;
   Door* door = nullptr;
   ClientQuotas* quotas = nullptr;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::server {
@@ -23,20 +22,9 @@ absl::StatusOr<Priority> PriorityOf(const grpc::ServerContext& context) {
 
 }  // namespace
 
-std::string HostOfPeer(absl::string_view peer) {
-  if (!absl::ConsumePrefix(&peer, "ipv4:") && !absl::ConsumePrefix(&peer, "ipv6:")) return "local";
-  peer = peer.substr(0, peer.rfind(':'));
-  if (absl::ConsumePrefix(&peer, "%5B")) {
-    absl::ConsumeSuffix(&peer, "%5D");
-  } else if (absl::ConsumePrefix(&peer, "[")) {
-    absl::ConsumeSuffix(&peer, "]");
-  }
-  return std::string(peer);
-}
-
-absl::StatusOr<Caller> CallerOf(const grpc::ServerContext& context) {
+absl::StatusOr<Caller> CallerOf(const grpc::ServerContext& context, const Access& access) {
   BASEBAND_ASSIGN_OR_RETURN(const Priority priority, PriorityOf(context));
-  return Caller{HostOfPeer(context.peer()), priority};
+  return Caller{access.ClientOf(context), priority};
 }
 
 }  // namespace baseband::server

@@ -53,7 +53,8 @@ void SearchCall::OnArrived(bool ok) {
   Ref();  // OnNotified
   arrival_ = absl::Now();
   environment_.metrics->RequestStarted(kRpc, static_cast<int64_t>(request_.Length()));
-  absl::Status status = environment_.searches->Enter();
+  absl::Status status = environment_.access->Check(context_, Role::kUser);
+  status.Update(environment_.searches->Enter());
   status.Update(environment_.door->Knock(arrival_));
   status.Update(EnterStream(environment_, context_, &caller_, &hold_));
   status.Update(memory_.Resize(static_cast<int64_t>(request_.Length())));

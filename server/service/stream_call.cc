@@ -34,7 +34,8 @@ void StreamCall::OnArrived(bool ok) {
   Ref();  // OnNotified
   arrival_ = absl::Now();
   environment_.metrics->RequestStarted(page_.rpc, 0);
-  absl::Status status = environment_.streams->Enter();
+  absl::Status status = environment_.access->Check(context_, Role::kUser);
+  status.Update(environment_.streams->Enter());
   status.Update(environment_.door->Knock(arrival_));
   status.Update(EnterStream(environment_, context_, &caller_, &hold_));
   if (status.ok()) {

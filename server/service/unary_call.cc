@@ -32,7 +32,10 @@ void UnaryCall::OnArrived(bool ok) {
   Listen(&environment_, &page_, queue_);
   arrival_ = absl::Now();
   environment_.metrics->RequestStarted(rpc_, static_cast<int64_t>(request_.Length()));
-  absl::Status status = Enter();
+  absl::Status status = environment_.access->Check(context_, Role::kUser);
+  if (status.ok()) {
+    status = Enter();
+  }
   if (status.ok()) {
     status = Accept(Patience());
   }
@@ -44,7 +47,7 @@ absl::Status UnaryCall::Enter() {
   const auto bytes = static_cast<int64_t>(request_.Length());
   BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(arrival_));
   BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(bytes));
-  BASEBAND_ASSIGN_OR_RETURN(caller_, CallerOf(context_));
+  BASEBAND_ASSIGN_OR_RETURN(caller_, CallerOf(context_, *environment_.access));
   BASEBAND_ASSIGN_OR_RETURN(hold_, environment_.quotas->EnterRequest(caller_.client, bytes));
   return absl::OkStatus();
 }

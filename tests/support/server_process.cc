@@ -44,11 +44,12 @@ std::vector<char*> CleanEnvironment() {
   return entries;
 }
 
-bool IsServing(const std::string& target) {
+bool IsServing(const std::string& target,
+               const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // no backoff from the last try
-  const auto stub = grpc::health::v1::Health::NewStub(
-      grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
+  const auto stub =
+      grpc::health::v1::Health::NewStub(grpc::CreateCustomChannel(target, credentials, arguments));
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(2)));
   grpc::health::v1::HealthCheckResponse response;
@@ -142,7 +143,7 @@ ServerProcess::ServerProcess(std::string target, std::string metrics_address,
       process_(ProgramPath("basebandd"), flags) {}
 
 absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(
-    std::vector<std::string> flags) {
+    std::vector<std::string> flags, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   const std::string target = absl::StrCat("127.0.0.1:", FreePort());
   const std::string metrics = absl::StrCat("127.0.0.1:", FreePort());
   // Small pools: a test machine runs several servers at a time.
@@ -162,7 +163,7 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(
 
   std::unique_ptr<ServerProcess> server(new ServerProcess(target, metrics, std::move(all)));
   const absl::Time deadline = absl::Now() + absl::Seconds(60);
-  while (!IsServing(target)) {
+  while (!IsServing(target, credentials)) {
     if (!server->process_.IsRunning() || absl::Now() > deadline) {
       return absl::InternalError(
           absl::StrCat("basebandd does not serve; it wrote:\n", server->process_.Output()));

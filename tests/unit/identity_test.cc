@@ -1,11 +1,11 @@
-#include "server/service/caller.h"
+#include "server/service/identity.h"
 
 #include "gtest/gtest.h"
 
 namespace baseband::server {
 namespace {
 
-TEST(CallerTest, AHostIsOneClientWhateverItsPorts) {
+TEST(IdentityTest, AHostIsOneClientWhateverItsPorts) {
   EXPECT_EQ(HostOfPeer("ipv4:192.0.2.7:50000"), "192.0.2.7");
   EXPECT_EQ(HostOfPeer("ipv4:192.0.2.7:50001"), "192.0.2.7");
   EXPECT_EQ(HostOfPeer("ipv6:[2001:db8::7]:50000"), "2001:db8::7");
