@@ -1,5 +1,6 @@
 // Mixing sample by sample, for windows that hold a retune and for study.
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/load_kernel.h"
 #include "kernels/cuda/status.h"
 #include "kernels/downconvert/gpu_launch.h"
 #include "kernels/downconvert/samples.cuh"
@@ -85,10 +86,8 @@ __global__ void __launch_bounds__(kBlockThreads)
 }  // namespace
 
 absl::Status LoadMix() {
-  cudaFuncAttributes attributes;
-  BASEBAND_RETURN_IF_ERROR(
-      cuda::ToStatus(cudaFuncGetAttributes(&attributes, StudyKernel), "cudaFuncGetAttributes"));
-  return cuda::ToStatus(cudaFuncGetAttributes(&attributes, MixKernel), "cudaFuncGetAttributes");
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(StudyKernel));
+  return cuda::LoadKernel(MixKernel);
 }
 
 absl::Status LaunchMix(const GpuPlan& plan, const Memory& memory, cudaStream_t stream) {

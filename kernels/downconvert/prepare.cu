@@ -1,5 +1,6 @@
 // What has to be there before the products: taps as they are walked, and the oscillators' anchors.
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/load_kernel.h"
 #include "kernels/cuda/status.h"
 #include "kernels/downconvert/gpu_launch.h"
 #include "kernels/downconvert/samples.cuh"
@@ -72,10 +73,7 @@ __global__ void __launch_bounds__(kBlockThreads)
 
 }  // namespace
 
-absl::Status LoadPrepare() {
-  cudaFuncAttributes attributes;
-  return cuda::ToStatus(cudaFuncGetAttributes(&attributes, PrepareKernel), "cudaFuncGetAttributes");
-}
+absl::Status LoadPrepare() { return cuda::LoadKernel(PrepareKernel); }
 
 absl::Status LaunchPrepare(const GpuPlan& plan, const Memory& memory, cudaStream_t stream) {
   const size_t tasks = plan.tap_tasks().size() + plan.anchor_tasks().size();

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/load_kernel.h"
 #include "kernels/cuda/status.h"
 #include "kernels/ldpc/decode_gpu.h"
 
@@ -59,8 +60,7 @@ absl::Status PrepareKernel(Kernel* kernel, int shared_bytes) {
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
       "cudaFuncSetAttribute"));
-  cudaFuncAttributes attributes;
-  return cuda::ToStatus(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
+  return cuda::LoadKernel(kernel);
 }
 
 template <class Parameters>

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/load_kernel.h"
 #include "kernels/cuda/status.h"
 #include "kernels/minimize/compile_cache.h"
 #include "kernels/minimize/cuda_source.h"
@@ -97,11 +98,7 @@ absl::StatusOr<GpuProgramPtr> Compile(const CompileKey& key) {
   const cudaError_t error = cudaLibraryGetKernel(&kernel, library, kExpressionKernel);
   auto program = std::make_shared<const GpuProgram>(library, kernel);
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(error, "cudaLibraryGetKernel"));
-  // Loads it, which the first launch would do otherwise.
-  cudaFuncAttributes attributes;
-  BASEBAND_RETURN_IF_ERROR(
-      cuda::ToStatus(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)),
-                     "cudaFuncGetAttributes"));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(kernel));
   return program;
 }
 

@@ -2,11 +2,10 @@
 #include <cstring>
 
 #include "kernels/base/status_macros.h"
-#include "kernels/cuda/status.h"
 #include "kernels/minimize/gpu_launch.h"
 #include "kernels/minimize/many_sinusoids_data.h"
 #include "kernels/minimize/many_sinusoids_math.h"
-#include "kernels/minimize/search_kernel.cuh"
+#include "kernels/minimize/search_launch.cuh"
 
 namespace baseband::minimize {
 namespace {
@@ -32,13 +31,6 @@ struct ManySinusoids {
   }
 };
 
-template <typename T, int kSinusoids>
-__global__ void __launch_bounds__(kSearchThreads)
-    Kernel(const __grid_constant__ SearchTask task,
-           const __grid_constant__ ManySinusoids<T, kSinusoids> functor) {
-  SearchBlock(task, functor);
-}
-
 const ManySinusoidsFunctional& Of(const Problem& problem) {
   return static_cast<const ManySinusoidsFunctional&>(problem.functional());
 }
@@ -49,9 +41,7 @@ absl::Status Launch(const PieceLaunch& launch, const SearchTask& search, int64_t
   ManySinusoids<T, kSinusoids> functor{Of(*launch.problem).task(),
                                        Of(*launch.problem).shape().sampling_interval_s};
   functor.task.table = reinterpret_cast<const double*>(launch.image);
-  Kernel<T, kSinusoids>
-      <<<static_cast<unsigned>(num_blocks), kSearchThreads, 0, stream>>>(search, functor);
-  return cuda::ToStatus(cudaGetLastError(), "ManySinusoidsKernel");
+  return LaunchSearch(search, functor, num_blocks, stream);
 }
 
 template <typename T>
@@ -59,13 +49,6 @@ absl::Status LaunchAs(const PieceLaunch& launch, const SearchTask& search, int64
                       cudaStream_t stream) {
   return launch.problem->grid().num_axes() == 2 ? Launch<T, 2>(launch, search, num_blocks, stream)
                                                 : Launch<T, 3>(launch, search, num_blocks, stream);
-}
-
-template <typename T, int kSinusoids>
-absl::Status Load() {
-  cudaFuncAttributes attributes;
-  return cuda::ToStatus(cudaFuncGetAttributes(&attributes, Kernel<T, kSinusoids>),
-                        "cudaFuncGetAttributes");
 }
 
 }  // namespace
@@ -87,10 +70,10 @@ absl::Status LaunchManySinusoids(const PieceLaunch& launch, const SearchTask& se
 }
 
 absl::Status PrepareManySinusoids() {
-  BASEBAND_RETURN_IF_ERROR((Load<float, 2>()));
-  BASEBAND_RETURN_IF_ERROR((Load<float, 3>()));
-  BASEBAND_RETURN_IF_ERROR((Load<double, 2>()));
-  return Load<double, 3>();
+  BASEBAND_RETURN_IF_ERROR((LoadSearch<ManySinusoids<float, 2>>()));
+  BASEBAND_RETURN_IF_ERROR((LoadSearch<ManySinusoids<float, 3>>()));
+  BASEBAND_RETURN_IF_ERROR((LoadSearch<ManySinusoids<double, 2>>()));
+  return LoadSearch<ManySinusoids<double, 3>>();
 }
 
 }  // namespace baseband::minimize

@@ -11,12 +11,6 @@
 namespace baseband::minimize {
 namespace {
 
-template <typename Functor>
-__global__ void __launch_bounds__(kSearchThreads)
-    Kernel(const __grid_constant__ SearchTask task, const __grid_constant__ Functor functor) {
-  SearchBlock(task, functor);
-}
-
 const MatchedFunctional& Of(const Problem& problem) {
   return static_cast<const MatchedFunctional&>(problem.functional());
 }
@@ -34,20 +28,12 @@ absl::Status LaunchRows(const SearchTask& search, const RowsTask& task, int64_t 
   return cuda::ToStatus(cudaGetLastError(), "RowsKernel");
 }
 
-template <typename Functor>
-absl::Status LaunchPoints(const SearchTask& search, const SinusoidsTask& task, int64_t num_blocks,
-                          cudaStream_t stream) {
-  Kernel<Functor>
-      <<<static_cast<unsigned>(num_blocks), kSearchThreads, 0, stream>>>(search, Functor{task});
-  return cuda::ToStatus(cudaGetLastError(), "MatchedKernel");
-}
-
 template <typename T, int kAxes>
 absl::Status LaunchAs(const SearchTask& search, const SinusoidsTask& task, int64_t num_blocks,
                       cudaStream_t stream) {
   return task.coefficients != nullptr
-             ? LaunchPoints<InCells<T, 2, kAxes>>(search, task, num_blocks, stream)
-             : LaunchPoints<MatchedHoisted<T, kAxes>>(search, task, num_blocks, stream);
+             ? LaunchSearch(search, InCells<T, 2, kAxes>{task}, num_blocks, stream)
+             : LaunchSearch(search, MatchedHoisted<T, kAxes>{task}, num_blocks, stream);
 }
 
 template <typename T>
@@ -57,20 +43,14 @@ absl::Status LaunchIn(int num_axes, const SearchTask& search, const SinusoidsTas
                        : LaunchAs<T, 3>(search, task, num_blocks, stream);
 }
 
-template <typename KernelFunction>
-absl::Status Load(KernelFunction kernel) {
-  cudaFuncAttributes attributes;
-  return cuda::ToStatus(cudaFuncGetAttributes(&attributes, kernel), "cudaFuncGetAttributes");
-}
-
 template <typename T>
 absl::Status LoadAll() {
-  BASEBAND_RETURN_IF_ERROR(Load(RowsKernel<T, true>));
-  BASEBAND_RETURN_IF_ERROR(Load(RowsKernel<T, false>));
-  BASEBAND_RETURN_IF_ERROR(Load(Kernel<MatchedHoisted<T, 2>>));
-  BASEBAND_RETURN_IF_ERROR(Load(Kernel<MatchedHoisted<T, 3>>));
-  BASEBAND_RETURN_IF_ERROR(Load(Kernel<InCells<T, 2, 2>>));
-  return Load(Kernel<InCells<T, 2, 3>>);
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(RowsKernel<T, true>));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(RowsKernel<T, false>));
+  BASEBAND_RETURN_IF_ERROR((LoadSearch<MatchedHoisted<T, 2>>()));
+  BASEBAND_RETURN_IF_ERROR((LoadSearch<MatchedHoisted<T, 3>>()));
+  BASEBAND_RETURN_IF_ERROR((LoadSearch<InCells<T, 2, 2>>()));
+  return LoadSearch<InCells<T, 2, 3>>();
 }
 
 // The image: the signal, then the table.
@@ -147,7 +127,7 @@ absl::Status LaunchMatched(const PieceLaunch& launch, const SearchTask& search, 
 }
 
 absl::Status PrepareMatched() {
-  BASEBAND_RETURN_IF_ERROR(Load(ExpandKernel));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(ExpandKernel));
   BASEBAND_RETURN_IF_ERROR(LoadAll<float>());
   return LoadAll<double>();
 }

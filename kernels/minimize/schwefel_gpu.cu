@@ -1,9 +1,8 @@
 // Schwefel's function on a GPU. Compiled with --fmad=false, as expressions are.
 #include "kernels/base/status_macros.h"
-#include "kernels/cuda/status.h"
 #include "kernels/minimize/gpu_launch.h"
 #include "kernels/minimize/schwefel.h"
-#include "kernels/minimize/search_kernel.cuh"
+#include "kernels/minimize/search_launch.cuh"
 #include "kernels/minimize/trigonometry.cuh"
 
 namespace baseband::minimize {
@@ -32,38 +31,43 @@ struct Schwefel {
   }
 };
 
-template <typename T, int kDimensions>
-__global__ void __launch_bounds__(kSearchThreads)
-    SchwefelKernel(const __grid_constant__ SearchTask task) {
-  SearchBlock(task, Schwefel<T, kDimensions>());
+template <typename T>
+absl::Status LaunchAs(int dimensions, const SearchTask& task, int64_t num_blocks,
+                      cudaStream_t stream) {
+  static_assert(kMaxAxes == 4, "one case each");
+  switch (dimensions) {
+    case 1:
+      return LaunchSearch(task, Schwefel<T, 1>(), num_blocks, stream);
+    case 2:
+      return LaunchSearch(task, Schwefel<T, 2>(), num_blocks, stream);
+    case 3:
+      return LaunchSearch(task, Schwefel<T, 3>(), num_blocks, stream);
+    default:
+      return LaunchSearch(task, Schwefel<T, 4>(), num_blocks, stream);
+  }
 }
 
-using Kernel = void (*)(SearchTask);
-constexpr Kernel kKernels[2][kMaxAxes] = {{SchwefelKernel<float, 1>, SchwefelKernel<float, 2>,
-                                           SchwefelKernel<float, 3>, SchwefelKernel<float, 4>},
-                                          {SchwefelKernel<double, 1>, SchwefelKernel<double, 2>,
-                                           SchwefelKernel<double, 3>, SchwefelKernel<double, 4>}};
+template <typename T>
+absl::Status LoadAll() {
+  BASEBAND_RETURN_IF_ERROR((LoadSearch<Schwefel<T, 1>>()));
+  BASEBAND_RETURN_IF_ERROR((LoadSearch<Schwefel<T, 2>>()));
+  BASEBAND_RETURN_IF_ERROR((LoadSearch<Schwefel<T, 3>>()));
+  return LoadSearch<Schwefel<T, 4>>();
+}
 
 }  // namespace
 
 absl::Status LaunchSchwefel(const Problem& problem, const SearchTask& task, int64_t num_blocks,
                             cudaStream_t stream) {
-  const bool is_double = problem.settings().precision == Precision::kFloat64;
-  const Kernel kernel = kKernels[is_double ? 1 : 0][problem.grid().num_axes() - 1];
-  kernel<<<static_cast<unsigned>(num_blocks), kSearchThreads, 0, stream>>>(task);
-  return cuda::ToStatus(cudaGetLastError(), "SchwefelKernel");
+  const int dimensions = problem.grid().num_axes();
+  return problem.settings().precision == Precision::kFloat32
+             ? LaunchAs<float>(dimensions, task, num_blocks, stream)
+             : LaunchAs<double>(dimensions, task, num_blocks, stream);
 }
 
 absl::Status PrepareSchwefel() {
-  for (const auto& of_precision : kKernels) {
-    for (const Kernel kernel : of_precision) {
-      cudaFuncAttributes attributes;
-      BASEBAND_RETURN_IF_ERROR(
-          cuda::ToStatus(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel)),
-                         "cudaFuncGetAttributes"));
-    }
-  }
-  return absl::OkStatus();
+  BASEBAND_RETURN_IF_ERROR(LoadAll<float>());
+  return LoadAll<double>();
 }
 
 }  // namespace baseband::minimize

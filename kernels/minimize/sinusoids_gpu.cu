@@ -11,12 +11,6 @@
 namespace baseband::minimize {
 namespace {
 
-template <typename Functor>
-__global__ void __launch_bounds__(kSearchThreads)
-    Kernel(const __grid_constant__ SearchTask task, const __grid_constant__ Functor functor) {
-  SearchBlock(task, functor);
-}
-
 // What kernels there are for a problem: rows or columns are rounded up, the added ones being zero.
 template <typename T>
 struct Launcher {
@@ -28,13 +22,7 @@ struct Launcher {
 
   template <typename Functor>
   absl::Status Launch(const Functor& functor) const {
-    if (only_load) {
-      cudaFuncAttributes attributes;
-      return cuda::ToStatus(cudaFuncGetAttributes(&attributes, Kernel<Functor>),
-                            "cudaFuncGetAttributes");
-    }
-    Kernel<Functor><<<num_blocks, kSearchThreads, 0, stream>>>(search, functor);
-    return cuda::ToStatus(cudaGetLastError(), "SinusoidsKernel");
+    return only_load ? LoadSearch<Functor>() : LaunchSearch(search, functor, num_blocks, stream);
   }
   absl::Status InLiteral(int columns) const {
     if (columns == 0) return Launch(Literal<T, 0>{task});
@@ -179,9 +167,7 @@ absl::Status LaunchSinusoids(const PieceLaunch& launch, const SearchTask& search
 }
 
 absl::Status PrepareSinusoids() {
-  cudaFuncAttributes attributes;
-  BASEBAND_RETURN_IF_ERROR(
-      cuda::ToStatus(cudaFuncGetAttributes(&attributes, ExpandKernel), "cudaFuncGetAttributes"));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(ExpandKernel));
   BASEBAND_RETURN_IF_ERROR(LoadAll<float>());
   return LoadAll<double>();
 }

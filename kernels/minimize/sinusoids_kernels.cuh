@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/cuda/status.h"
-#include "kernels/minimize/search_kernel.cuh"
+#include "kernels/minimize/search_launch.cuh"
 #include "kernels/minimize/sinusoids_data.h"
 #include "kernels/minimize/sinusoids_math.h"
 
