@@ -13,22 +13,6 @@ namespace {
 
 constexpr Rpc kRpc = Rpc::kMinimize;
 constexpr int kPayloadField = 15;
-// A client that takes longer to read its answer holds memory that others need.
-constexpr absl::Duration kMaxStall = absl::Seconds(10);
-// gRPC sends so much of a call whether its client reads or not: half of HTTP/2's first window. A
-// call that sends no more needs no alarm, each of which is an event for some thread.
-constexpr int64_t kMaxUnread = 32 << 10;
-
-absl::StatusOr<grpc::ByteBuffer> ToBuffer(const v1::MinimizeResponse& response) {
-  grpc::ByteBuffer buffer;
-  bool own = false;
-  const grpc::Status status =
-      grpc::SerializationTraits<v1::MinimizeResponse>::Serialize(response, &buffer, &own);
-  if (!status.ok()) {
-    return absl::InternalError(status.error_message());
-  }
-  return buffer;
-}
 
 }  // namespace
 
@@ -228,110 +212,6 @@ void SearchCall::Take(const absl::Status& status, JobPtr job) {
   Unref();
 }
 
-void SearchCall::MaybeWriteProgress() {
-  const absl::Time now = absl::Now();
-  if (now < next_progress_ || writing_ || ended_) {
-    return;
-  }
-  absl::StatusOr<grpc::ByteBuffer> buffer =
-      ToBuffer(ProgressToProto(*plan_->problem, search_->progress(), now - arrival_));
-  if (!buffer.ok()) {
-    return;
-  }
-  next_progress_ = now + progress_interval_;
-  writing_ = true;
-  response_bytes_ += static_cast<int64_t>(buffer->Length());
-  Ref();  // OnWritten
-  stream_.Write(*buffer, &written_);
-}
-
-void SearchCall::OnWritten(bool) {
-  {
-    absl::MutexLock lock(&mutex_);
-    writing_ = false;
-    if (ended_) {
-      Finish();
-    }
-  }
-  Unref();
-}
-
-void SearchCall::Answer() {
-  if (AnswersAtOnce(*plan_->problem)) {
-    SendAnswer();
-    return;
-  }
-  if (const absl::Status status = GoToWorkshop(0, [this] { SendAnswer(); }); !status.ok()) {
-    End(status);
-  }
-}
-
-void SearchCall::SendAnswer() {
-  const absl::StatusOr<minimize::Answer> found =
-      search_->Finish([this, begin = absl::Now()] { return Refining(absl::Now() - begin); });
-  if (!found.ok()) {
-    End(found.status());
-    return;
-  }
-  v1::MinimizeResponse response = AnswerToProto(*plan_->problem, *found, absl::Now() - arrival_);
-  SetTiming(last_times_, response.mutable_answer()->mutable_timing());
-  absl::StatusOr<grpc::ByteBuffer> buffer = ToBuffer(response);
-  if (!buffer.ok()) {
-    End(buffer.status());
-    return;
-  }
-  End(absl::OkStatus(), *std::move(buffer));
-}
-
-absl::Status SearchCall::Refining(absl::Duration so_far) const {
-  if (cancelled_->load()) {
-    return absl::CancelledError("the client cancelled");
-  }
-  if (DeadlineOf(context_) <= absl::Now()) {
-    return absl::DeadlineExceededError("the deadline passed while the best point was refined");
-  }
-  if (so_far > kMaxWorkshopTime) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("refinement: more than ", absl::FormatDuration(kMaxWorkshopTime),
-                     "; ask for another method, or for fewer zoom_levels"));
-  }
-  return absl::OkStatus();
-}
-
-void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer> answer) {
-  absl::MutexLock lock(&mutex_);
-  if (ended_) {
-    return;
-  }
-  ended_ = true;
-  environment_.searches->Vacate();
-  end_ = status;
-  answer_ = std::move(answer);
-  const int64_t unsent = answer_.has_value() ? static_cast<int64_t>(answer_->Length()) : 0;
-  if (response_bytes_ + unsent > kMaxUnread) {
-    Ref();  // OnStalled
-    stall_alarm_ = std::make_unique<grpc::Alarm>();
-    stall_alarm_->Set(queue_, absl::ToChronoTime(absl::Now() + kMaxStall), &stalled_);
-  }
-  Ref();  // OnFinished
-  if (!writing_) {
-    Finish();
-  }
-}
-
-void SearchCall::Finish() {
-  if (answer_.has_value()) {
-    response_bytes_ += static_cast<int64_t>(answer_->Length());
-    stream_.WriteAndFinish(*answer_, grpc::WriteOptions(), grpc::Status::OK, &finished_);
-    return;
-  }
-  if (absl::IsResourceExhausted(end_)) {
-    const int64_t hint = absl::ToInt64Milliseconds(environment_.dispatcher->RetryHint());
-    context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(hint));
-  }
-  stream_.Finish(ToGrpcStatus(end_), &finished_);
-}
-
 absl::Status SearchCall::GoToWorkshop(int64_t bytes, std::function<void()> work) {
   Ref();
   const absl::Status status = environment_.workshop->Add(bytes, [this, work = std::move(work)] {
@@ -350,27 +230,10 @@ absl::Status SearchCall::GoToWorkshop(int64_t bytes, std::function<void()> work)
   return status;
 }
 
-void SearchCall::OnStalled(bool expired) {
-  if (expired) {
-    context_.TryCancel();
-  }
-  Unref();
-}
-
 void SearchCall::OnNotified(bool) {
   if (context_.IsCancelled()) {
     cancelled_->store(true);
     End(absl::CancelledError("the client cancelled"));  // pieces on their way end unseen
-  }
-  Unref();
-}
-
-void SearchCall::OnFinished(bool) {
-  {
-    absl::MutexLock lock(&mutex_);
-    if (stall_alarm_ != nullptr) {
-      stall_alarm_->Cancel();
-    }
   }
   Unref();
 }
