@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "tests/bench/echo_server.h"
-#include "tests/bench/workloads.h"
+#include "tests/bench/must.h"
 
 namespace baseband::bench {
 namespace {

@@ -16,26 +16,18 @@
 #include "kernels/minimize/search.h"
 #include "kernels/minimize/sinusoids.h"
 #include "tests/bench/minimize_matched_cases.h"
+#include "tests/bench/must.h"
 #include "tests/support/minimize_search.h"
 
 namespace baseband::minimize {
 namespace {
 
+using ::baseband::bench::Fail;
+using ::baseband::bench::Must;
 using ::baseband::testing::IsFound;
 using ::baseband::testing::kPaperFrequency;
 using ::baseband::testing::MatchedCases;
 using ::baseband::testing::PaperObservation;
-
-[[noreturn]] void Fail(const std::string& why) {
-  std::fprintf(stderr, "minimize_bench: %s\n", why.c_str());
-  std::exit(1);
-}
-
-template <typename T>
-T Must(absl::StatusOr<T> value) {
-  if (!value.ok()) Fail(value.status().ToString());
-  return *std::move(value);
-}
 
 double ThreadSeconds() {
   timespec now{};

@@ -16,31 +16,20 @@
 #include "kernels/minimize/search.h"
 #include "kernels/minimize/sinusoids.h"
 #include "tests/bench/minimize_matched_cases.h"
+#include "tests/bench/must.h"
 #include "tests/support/minimize_gpu.h"
 #include "tests/support/minimize_search.h"
 
 namespace baseband::minimize {
 namespace {
 
+using ::baseband::bench::Fail;
+using ::baseband::bench::Must;
 using ::baseband::testing::GpuSearch;
 using ::baseband::testing::IsFound;
 using ::baseband::testing::kPaperFrequency;
 using ::baseband::testing::MatchedCases;
 using ::baseband::testing::PaperObservation;
-
-[[noreturn]] void Fail(const std::string& why) {
-  std::fprintf(stderr, "minimize_gpu_bench: %s\n", why.c_str());
-  std::exit(1);
-}
-
-template <typename T>
-T Must(absl::StatusOr<T> value) {
-  if (!value.ok()) Fail(value.status().ToString());
-  return *std::move(value);
-}
-void Must(const absl::Status& status) {
-  if (!status.ok()) Fail(status.ToString());
-}
 
 struct Timing {
   double device_ms = 0.0;  // of all pieces and copies
@@ -209,7 +198,7 @@ void SmallGrid() {
 
 int main() {
   cudaDeviceProp properties;
-  baseband::minimize::Must(
+  baseband::bench::Must(
       baseband::cuda::ToStatus(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties"));
   std::printf("%s\n", properties.name);
   baseband::minimize::SmallGrid();

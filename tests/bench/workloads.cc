@@ -241,11 +241,6 @@ v1::MinimizeAnswer AnswerOf(const grpc::ByteBuffer& reply) {
 
 }  // namespace
 
-void Fail(const std::string& message) {
-  std::fprintf(stderr, "service_bench: %s\n", message.c_str());
-  std::exit(1);
-}
-
 double Percentile(std::vector<double>& values, double p) {
   std::sort(values.begin(), values.end());
   return values[static_cast<size_t>(p * static_cast<double>(values.size() - 1))];

@@ -13,10 +13,9 @@
 #include <vector>
 
 #include "baseband/v1/baseband.pb.h"
+#include "tests/bench/must.h"
 
 namespace baseband::bench {
-
-[[noreturn]] void Fail(const std::string& message);
 
 // Sorts `values`, at least one.
 double Percentile(std::vector<double>& values, double p);

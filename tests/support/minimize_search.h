@@ -64,6 +64,23 @@ inline minimize::Answer SearchOnCpu(const minimize::ProblemPtr& problem,
   return answer.ok() ? *answer : minimize::Answer();
 }
 
+// The answer is the same to the bit in pieces of each of `points`, handed back in another order.
+inline void ExpectNoDependenceOnTheCutting(const minimize::ProblemPtr& problem,
+                                           const std::vector<double>& points) {
+  const minimize::Answer expected = SearchOnCpu(problem);
+  for (const double of_piece : points) {
+    minimize::PieceLimits limits;
+    limits.operations = of_piece * problem->cost_per_point();
+    const minimize::Answer answer = SearchOnCpu(problem, limits, 3);
+    ASSERT_EQ(answer.top.size(), expected.top.size());
+    for (size_t i = 0; i < expected.top.size(); ++i) {
+      EXPECT_EQ(answer.top[i].index, expected.top[i].index);
+      EXPECT_EQ(answer.top[i].value, expected.top[i].value);
+    }
+    EXPECT_EQ(answer.profile, expected.profile);
+  }
+}
+
 // All values of a grid of at most kMaxRun points, on the CPU device.
 template <typename T>
 std::vector<double> Values(const minimize::Functional& functional, const minimize::Grid& grid,

@@ -22,6 +22,7 @@ namespace {
 
 using ::baseband::testing::Acquisition;
 using ::baseband::testing::ComplexNoise;
+using ::baseband::testing::ExpectNoDependenceOnTheCutting;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::MakeAcquisition;
 using ::baseband::testing::MakeGrid;
@@ -200,7 +201,7 @@ TEST(MinimizeDelayDopplerTest, WholeDelaysAreCyclicShiftsAndAllKeepTheEnergy) {
   }
 }
 
-void ExpectNoDependenceOnTheCutting(Settings settings) {
+void ExpectAnyCutOf(Settings settings) {
   settings.profile_axis = 0;
   settings.profile_bins = 7;
   settings.top_k = 4;
@@ -210,17 +211,8 @@ void ExpectNoDependenceOnTheCutting(Settings settings) {
       settings.method = method;
       settings.precision = precision;
       const ProblemPtr problem = MakeProblem(settings);
-      const Answer expected = SearchOnCpu(problem);
-      for (const double points : {1.0, 100.0, 777.0}) {
-        PieceLimits limits;
-        limits.operations = points * problem->cost_per_point();
-        const Answer answer = SearchOnCpu(problem, limits, 3);
-        for (size_t i = 0; i < 4; ++i) {
-          EXPECT_EQ(answer.top[i].index, expected.top[i].index);
-          EXPECT_EQ(answer.top[i].value, expected.top[i].value);
-        }
-        EXPECT_EQ(answer.profile, expected.profile);
-      }
+      EXPECT_EQ(SearchOnCpu(problem).top.size(), 4);
+      ExpectNoDependenceOnTheCutting(problem, {1.0, 100.0, 777.0});
     }
   }
 }
@@ -231,10 +223,10 @@ TEST(MinimizeMatchedTest, AnAnswerDoesNotDependOnTheCutting) {
   Settings settings;
   settings.functional = Must(MakeDelayDoppler(signal, ComplexNoise(45, &random), kInterval));
   settings.grid = MakeGrid({{0.0, 0.7 * kInterval, 50}, {-100.0, 5.0, 41}});  // sparse
-  ExpectNoDependenceOnTheCutting(settings);
+  ExpectAnyCutOf(settings);
   settings.functional = Must(MakeChirp(signal, kInterval, 2));
   settings.grid = MakeGrid({{-500.0, 100.0, 11}, {-100.0, 0.1, 201}});  // dense
-  ExpectNoDependenceOnTheCutting(settings);
+  ExpectAnyCutOf(settings);
 }
 
 TEST(MinimizeDelayDopplerTest, ASatellitesSignalIsAcquired) {
