@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing of the Debian packages this project needs (Debian 12, Ubuntu 24.04).
 #
-#   deploy/packages.sh build|test|lint|fuzz ...     groups; `test` includes `build`
+#   deploy/packages.sh build|test|lint|fuzz|browser ...     groups; `test` includes `build`
 #   deploy/packages.sh --list GROUP ...             prints their names instead
 #
 # Uses apt-get, with sudo if it is not run by root. Installs nothing if nothing is missing.
@@ -10,11 +10,12 @@ set -euo pipefail
 build=(
   g++ cmake ninja-build pkg-config
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev
-  libssl-dev zlib1g-dev libre2-dev libc-ares-dev  # what gRPC's CMake files look for
+  libssl-dev zlib1g-dev libre2-dev libc-ares-dev  # ours, and what gRPC's CMake files look for
   prometheus-cpp-dev libcurl4-openssl-dev         # and prometheus-cpp's
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
-test=("${build[@]}" libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev)
+test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev)
+browser=(chromium)  # looks at the load tester's report in the tests, where there is such a package
 lint=(clang-14 clang-tidy-14 clang-format-14)
 fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev libmuparser-dev)
 
@@ -26,8 +27,8 @@ if [ "${1:-}" = --list ]; then list=yes; shift; fi
 wanted=()
 for group in "$@"; do
   case $group in
-    build|test|lint|fuzz) declare -n names=$group; wanted+=("${names[@]}") ;;
-    *) fail "unknown group '$group': it is build, test, lint or fuzz" ;;
+    build|test|lint|fuzz|browser) declare -n names=$group; wanted+=("${names[@]}") ;;
+    *) fail "unknown group '$group': it is build, test, lint, fuzz or browser" ;;
   esac
 done
 if [ $list = yes ]; then printf '%s\n' "${wanted[@]}" | sort -u; exit 0; fi

@@ -1,25 +1,36 @@
 // basebandd: wiring only.
 //
 // Exit codes: 0 drained after SIGTERM or SIGINT; 1 the configuration is wrong; 2 could not start;
-// 130 a second signal cut the drain short.
+// 3 no device is left: all were lost, and a new process may find them well again; 130 a second
+// signal cut the drain short.
 #include <malloc.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/batching/dispatcher.h"
+#include "server/config/address.h"
 #include "server/config/config.h"
 #include "server/config/logging.h"
 #include "server/device/create_devices.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/metrics_server.h"
+#include "server/operations/fault_injector.h"
 #include "server/operations/self_test.h"
+#include "server/service/admin_server.h"
+#include "server/service/security.h"
 #include "server/service/server.h"
 #if BASEBAND_HAS_CUDA
 #include "kernels/carrier/recover_gpu.h"
@@ -35,13 +46,30 @@ namespace {
 
 constexpr int kExitConfiguration = 1;
 constexpr int kExitStart = 2;
+constexpr int kExitNoDevice = 3;
 constexpr int kExitCutShort = 130;
+
+// Sent to this process by itself: no device is left.
+constexpr int kNoDeviceSignal = SIGUSR1;
+// Then: for clients to get the answers that there are, and to be told.
+constexpr absl::Duration kLastDrain = absl::Seconds(3);
+// So much later than the end of a drain the process ends, also where a device holds its threads.
+constexpr absl::Duration kGrace = absl::Seconds(2);
 
 // Large messages come and go: without this every one of them is mapped, faulted in page by page,
 // and unmapped again, which halves the throughput (DESIGN).
 void TuneMalloc() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 2047 << 20);
+}
+
+// A connection is a descriptor; the usual 1024 of a shell are few.
+void AllowManyDescriptors() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
 }
 
 DeviceOptions ToDeviceOptions(const Config& config) {
@@ -52,6 +80,7 @@ DeviceOptions ToDeviceOptions(const Config& config) {
   options.selection = config.device;
   options.cuda_lanes = config.lanes;
   options.cpu_threads = config.cpu_threads;
+  options.standby_cpu = config.standby_cpu;
   options.lane.input_bytes = MibToBytes(config.lane_input_mib);
   options.lane.output_bytes = MibToBytes(config.lane_output_mib);
   options.lane.control_bytes =
@@ -79,9 +108,22 @@ DispatcherOptions ToDispatcherOptions(const Config& config, const LaneCapacity& 
   options.limits.max_blocks = config.max_batch_blocks;
   options.limits.max_requests = config.max_batch_requests;
   options.limits.max_queue_delay = config.max_queue_delay;
+  options.low_share = config.low_share / 100.0;
+  options.share_weights = {config.client_share.begin(), config.client_share.end()};
   options.queue_requests = config.queue_requests;
   options.queue_bytes = MibToBytes(config.queue_mib);
+  options.watchdog = config.watchdog;
   return options;
+}
+
+// Who tells tokens from each other lets nobody else read the page from other hosts.
+MetricsServer::Admit MetricsDoor(const Config& config, Security& security) {
+  const absl::StatusOr<Address> address = ParseAddress(config.metrics_listen);
+  if (config.tokens_file.empty() || (address.ok() && address->is_local())) return nullptr;
+  return [&security](const std::string& password) {
+    const auto holder = security.access().tokens().Find(password);
+    return holder.has_value() && holder->roles.Has(Role::kMetrics);
+  };
 }
 
 // True if at least one device passed.
@@ -102,21 +144,75 @@ bool TestDevices(const std::vector<std::unique_ptr<Device>>& devices, HostPool& 
   return any;
 }
 
-// Waits for SIGTERM or SIGINT, then drains; a second signal ends the process at once.
-void ServeUntilSignalled(const sigset_t& signals, const Config& config, Server& server) {
-  int signal = 0;
-  sigwait(&signals, &signal);
-  spdlog::info("{}: draining, for at most {} s", sigabbrev_np(signal),
-               absl::ToInt64Seconds(config.drain_timeout));
-  std::thread([signals] {
-    int second = 0;
-    sigwait(&signals, &second);
-    _exit(kExitCutShort);
-  }).detach();
-  server.Shutdown(config.drain_timeout);
+// Without destructors, which would wait for what is stuck.
+[[noreturn]] void EndProcess(int exit_code) {
+  spdlog::default_logger()->flush();
+  _exit(exit_code);
 }
 
-absl::Status Serve(const Config& config, const sigset_t& signals) {
+// The same in a while, whatever the others wait for.
+void EndProcessIn(absl::Duration time, int exit_code) {
+  std::thread([time, exit_code] {
+    absl::SleepFor(time);
+    EndProcess(exit_code);
+  }).detach();
+}
+
+// Called for each device that is lost.
+void OnLoss(const Device& lost, DeviceLoss cause, const std::string& why,
+            absl::Span<Device* const> devices) {
+  spdlog::error("{} was lost ({}): {}", lost.id(), kDeviceLossNames[static_cast<size_t>(cause)],
+                why);
+  if (!Serving(devices).empty()) return;
+  EndProcessIn(kLastDrain + kGrace, kExitNoDevice);
+  kill(getpid(), kNoDeviceSignal);
+}
+
+// Waits for SIGTERM, SIGINT or the loss of the last device, then drains; a second signal ends the
+// process at once.
+void ServeUntilSignalled(const sigset_t& signals, const Config& config,
+                         const Dispatcher& dispatcher, Server& server) {
+  int signal = 0;
+  do {
+    sigwait(&signals, &signal);
+  } while (signal == kNoDeviceSignal && dispatcher.HasHealthyDevice());
+  const absl::Duration timeout =
+      signal == kNoDeviceSignal ? std::min(kLastDrain, config.drain_timeout) : config.drain_timeout;
+  spdlog::info("{}: draining, for at most {} s",
+               signal == kNoDeviceSignal ? "no device is left" : sigabbrev_np(signal),
+               absl::ToInt64Seconds(timeout));
+  sigset_t from_others = signals;
+  sigdelset(&from_others, kNoDeviceSignal);
+  std::thread([from_others] {
+    int second = 0;
+    sigwait(&from_others, &second);
+    _exit(kExitCutShort);
+  }).detach();
+  if (dispatcher.HasStuckLane()) {
+    EndProcessIn(timeout + kGrace, dispatcher.HasHealthyDevice() ? 0 : kExitNoDevice);
+  }
+  server.Shutdown(timeout);
+}
+
+// Wraps the batches and the pools of a server that injects faults; null: it does not.
+std::unique_ptr<FaultInjector> WrapForFaults(const Config& config, DispatcherOptions* dispatcher,
+                                             CallEnvironment* environment) {
+  if (!config.allow_fault_injection) return nullptr;
+  spdlog::warn("faults may be injected: --allow_fault_injection is not for production");
+  auto faults = std::make_unique<FaultInjector>();
+  dispatcher->make_batch = [f = faults.get()](std::vector<JobPtr> jobs, const Device& device) {
+    return f->MakeBatch(std::move(jobs), device);
+  };
+  environment->staging = faults->Wrap(std::move(environment->staging));
+  environment->reply = faults->Wrap(std::move(environment->reply));
+  return faults;
+}
+
+absl::Status Serve(const Command& command, const sigset_t& signals) {
+  const Config& config = command.config;
+  Metrics metrics(Version());
+  BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Security> security,
+                            Security::Create(config, &metrics));
   const DeviceOptions device_options = ToDeviceOptions(config);
   BASEBAND_ASSIGN_OR_RETURN(const Devices created, CreateDevices(device_options));
   if (!created.no_cuda_because.empty()) {
@@ -134,8 +230,17 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
     devices.push_back(device.get());
   }
 
-  Metrics metrics(Version());
-  Dispatcher dispatcher(ToDispatcherOptions(config, device_options.lane), devices, &metrics);
+  CallEnvironment environment;
+  environment.staging = staging;
+  environment.reply = reply;
+  DispatcherOptions dispatcher_options = ToDispatcherOptions(config, device_options.lane);
+  dispatcher_options.on_loss = [&devices](const Device& lost, DeviceLoss cause,
+                                          const std::string& why) {
+    OnLoss(lost, cause, why, devices);
+  };
+  const std::unique_ptr<FaultInjector> faults =
+      WrapForFaults(config, &dispatcher_options, &environment);
+  Dispatcher dispatcher(dispatcher_options, devices, &metrics);
   const int staging_number = metrics.AddPool("staging", staging->capacity());
   const int reply_number = metrics.AddPool("reply", reply->capacity());
   metrics.BeforeScrape([&](Metrics& sampled) {
@@ -145,26 +250,40 @@ absl::Status Serve(const Config& config, const sigset_t& signals) {
   });
   std::unique_ptr<MetricsServer> metrics_server;
   if (!config.metrics_listen.empty()) {
-    BASEBAND_ASSIGN_OR_RETURN(metrics_server, MetricsServer::Start(config.metrics_listen, metrics));
+    BASEBAND_ASSIGN_OR_RETURN(metrics_server, MetricsServer::Start(config.metrics_listen, metrics,
+                                                                   MetricsDoor(config, *security)));
     spdlog::info("metrics at http://{}/metrics", config.metrics_listen);
   }
 
   RequestCaches caches;
-  CallEnvironment environment;
+  FlightRecorder recorder(config.slow);
   environment.dispatcher = &dispatcher;
+  environment.recorder = &recorder;
   environment.metrics = &metrics;
   environment.caches = &caches;
-  environment.staging = staging;
-  environment.reply = reply;
   environment.limits.max_blocks_per_request = config.max_blocks_per_request;
   environment.limits.max_search = absl::Seconds(config.max_search_s);
+  environment.submit_window = {config.submit_requests, MibToBytes(config.submit_mib)};
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
-                            Server::Start(config, environment, devices));
+                            Server::Start(config, *security, environment, devices));
   for (const std::string& address : server->addresses()) {
     spdlog::info("serving at {}", address);
   }
-  ServeUntilSignalled(signals, config, *server);
+  std::unique_ptr<AdminServer> admin;
+  if (!config.admin_listen.empty()) {
+    AdminServer::Options options = {command.effective, [] { kill(getpid(), SIGTERM); },
+                                    &dispatcher,       &recorder,
+                                    faults.get(),      {}};
+    for (const Device* device : devices) options.devices.push_back(device->id());
+    BASEBAND_ASSIGN_OR_RETURN(admin,
+                              AdminServer::Start(config, *security, metrics, std::move(options)));
+    spdlog::info("administration at {}", admin->address());
+  }
+  ServeUntilSignalled(signals, config, dispatcher, *server);
   spdlog::info("drained");
+  admin.reset();
+  if (!dispatcher.HasHealthyDevice()) EndProcess(kExitNoDevice);
+  if (dispatcher.HasStuckLane()) EndProcess(0);
   return absl::OkStatus();
 }
 
@@ -178,9 +297,11 @@ int main(int argc, char** argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
+  sigaddset(&signals, kNoDeviceSignal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   TuneMalloc();
+  AllowManyDescriptors();
 
   const absl::StatusOr<Command> command = ParseCommandLine(argc, argv, environ);
   if (!command.ok()) {
@@ -192,7 +313,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   SetUpLogging(command->config);
-  if (const absl::Status status = Serve(command->config, signals); !status.ok()) {
+  if (const absl::Status status = Serve(*command, signals); !status.ok()) {
     spdlog::critical("{}", std::string(status.message()));
     return kExitStart;
   }

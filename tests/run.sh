@@ -11,6 +11,7 @@ cd "$top"
 folder=${BUILD_DIR:-build/release}
 
 deploy/build.sh test "$folder" -DBASEBAND_TESTS=ON
+deploy/packages.sh browser || echo "run.sh: without a browser the load tester's report is not drawn"
 
 labels='unit|integration'
 if compgen -G '/dev/nvidia[0-9]*' >/dev/null && grep -q '^CMAKE_CUDA_COMPILER:' "$folder/CMakeCache.txt"; then

@@ -30,6 +30,17 @@ grpc::ChannelArguments ToChannelArguments(const ClientOptions& options) {
   return arguments;
 }
 
+std::shared_ptr<grpc::ChannelCredentials> ToCredentials(const ClientOptions& options) {
+  if (!options.tls.has_value()) {
+    return grpc::InsecureChannelCredentials();
+  }
+  grpc::SslCredentialsOptions ssl;
+  ssl.pem_root_certs = options.tls->ca;
+  ssl.pem_cert_chain = options.tls->cert;
+  ssl.pem_private_key = options.tls->key;
+  return grpc::SslCredentials(ssl);
+}
+
 // Seconds as the JSON form of a protobuf Duration wants them: "0.050s".
 std::string JsonDuration(absl::Duration duration) {
   return absl::StrFormat("%.3fs", absl::ToDoubleSeconds(duration));
@@ -59,14 +70,21 @@ bool IsSameHost(const std::string& target) {
   return target == "localhost";
 }
 
-ChannelPool::ChannelPool(const ClientOptions& options) {
+ChannelPool::ChannelPool(const ClientOptions& options)
+    : authorization_(options.token.empty() ? "" : absl::StrCat("Bearer ", options.token)) {
+  const std::shared_ptr<grpc::ChannelCredentials> credentials = ToCredentials(options);
   const grpc::ChannelArguments arguments = ToChannelArguments(options);
   for (int i = 0; i < options.connections; ++i) {
     auto pooled = std::make_unique<PooledChannel>();
-    pooled->channel =
-        grpc::CreateCustomChannel(options.target, grpc::InsecureChannelCredentials(), arguments);
+    pooled->channel = grpc::CreateCustomChannel(options.target, credentials, arguments);
     pooled->stub = std::make_unique<grpc::GenericStub>(pooled->channel);
     channels_.push_back(std::move(pooled));
+  }
+}
+
+void ChannelPool::Authorize(grpc::ClientContext* context) const {
+  if (!authorization_.empty()) {
+    context->AddMetadata("authorization", authorization_);
   }
 }
 

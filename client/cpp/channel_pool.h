@@ -1,4 +1,4 @@
-// Connections to one server. Internal to the client library.
+// Connections to one server. Internal to the client libraries.
 #ifndef BASEBAND_CLIENT_CPP_CHANNEL_POOL_H_
 #define BASEBAND_CLIENT_CPP_CHANNEL_POOL_H_
 
@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "client/cpp/client.h"
 #include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
 #include "grpcpp/generic/generic_stub.h"
 
 namespace baseband::client {
@@ -37,11 +38,15 @@ class ChannelPool {
   // The channel with the fewest calls in flight, the next in turn among equals.
   PooledChannel& Pick();
 
+  // Adds the token, if there is one.
+  void Authorize(grpc::ClientContext* context) const;
+
   // Waits until every channel is connected. Unavailable as soon as one attempt failed, unless
   // `keep_trying`; DeadlineExceeded after `timeout`.
   absl::Status Connect(absl::Duration timeout, bool keep_trying);
 
  private:
+  const std::string authorization_;  // "Bearer TOKEN"; empty: none
   std::vector<std::unique_ptr<PooledChannel>> channels_;
   std::atomic<unsigned> turn_{0};
 };

@@ -15,8 +15,10 @@
 #include "baseband/v1/baseband.grpc.pb.h"
 #include "client/cpp/async_call.h"
 #include "client/cpp/channel_pool.h"
+#include "client/cpp/client_options.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/stream_call.h"
+#include "client/cpp/submit_call.h"
 #include "client/cpp/to_status.h"
 #include "client/cpp/unary_call.h"
 #include "grpc/health/v1/health.pb.h"
@@ -33,34 +35,6 @@ constexpr char kDownconvert[] = "/baseband.v1.Baseband/Downconvert";
 constexpr char kDownconvertStream[] = "/baseband.v1.Baseband/DownconvertStream";
 constexpr char kGetCapabilities[] = "/baseband.v1.Baseband/GetCapabilities";
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
-
-absl::Status CheckRange(absl::string_view option, int64_t value, int64_t low, int64_t high) {
-  if (value >= low && value <= high) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(option, " ", value, " is not in [", low, ", ", high, "]"));
-}
-
-absl::Status Check(const ClientOptions& options) {
-  if (options.target.empty()) {
-    return absl::InvalidArgumentError("target is empty");
-  }
-  if (options.initial_backoff <= absl::ZeroDuration() ||
-      options.max_backoff < options.initial_backoff) {
-    return absl::InvalidArgumentError("initial_backoff must be > 0 and at most max_backoff");
-  }
-  for (const absl::Status& status :
-       {CheckRange("connections", options.connections, 1, 64),
-        CheckRange("polling_threads", options.polling_threads, 1, 64),
-        CheckRange("max_attempts", options.max_attempts, 1, 5),
-        CheckRange("retry_buffer_bytes", options.retry_buffer_bytes, 0, INT32_MAX)}) {
-    if (!status.ok()) {
-      return status;
-    }
-  }
-  return absl::OkStatus();
-}
 
 Health ToHealth(const grpc::health::v1::HealthCheckResponse& response) {
   switch (response.status()) {
@@ -125,6 +99,7 @@ class Client::Impl {
     spec.method = method;
     spec.deadline = absl::Now() + options.timeout;
     spec.wait_for_ready = options.wait_for_ready;
+    spec.priority = options.priority;
     spec.max_attempts = max_attempts_;
     absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
     if (bytes.ok()) {
@@ -147,10 +122,11 @@ class Client::Impl {
     return call;
   }
 
-  std::shared_ptr<StreamCall> StartStream(StreamSpec spec) {
+  template <typename Call, typename Spec>
+  std::shared_ptr<Call> StartStream(const Spec& spec) {
     auto slot = std::make_shared<std::weak_ptr<AsyncCall>>();
-    auto call = std::make_shared<StreamCall>(std::move(spec), &channels_, NextQueue(),
-                                             [this, slot] { Remove(slot->lock()); });
+    auto call = std::make_shared<Call>(spec, &channels_, NextQueue(),
+                                       [this, slot] { Remove(slot->lock()); });
     *slot = call;
     if (!Add(call)) {
       call->Cancel();
@@ -211,7 +187,7 @@ Client::Client(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Client::~Client() = default;
 
 absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& options) {
-  if (absl::Status status = Check(options); !status.ok()) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) {
     return status;
   }
   return std::unique_ptr<Client>(new Client(std::make_unique<Impl>(options)));
@@ -311,6 +287,8 @@ absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + options.timeout));
   context.set_wait_for_ready(options.wait_for_ready);
+  SetPriority(options.priority, &context);
+  impl_->channels().Authorize(&context);
   const auto stub = v1::Baseband::NewStub(channel.channel);
   channel.calls.fetch_add(1, std::memory_order_relaxed);
   const auto reader = stub->Minimize(&context, request);
@@ -345,7 +323,16 @@ absl::StatusOr<std::unique_ptr<DownconvertStream>> Client::OpenDownconvertStream
   StreamSpec spec;
   spec.method = kDownconvertStream;
   spec.options = options;
-  return std::make_unique<DownconvertStream>(impl_->StartStream(std::move(spec)));
+  return std::make_unique<DownconvertStream>(impl_->StartStream<StreamCall>(spec));
+}
+
+absl::StatusOr<std::unique_ptr<SubmitStream>> Client::OpenSubmitStream(
+    const SubmitStreamOptions& options) {
+  if (options.response_timeout <= absl::ZeroDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "response_timeout ", absl::FormatDuration(options.response_timeout), " is not > 0"));
+  }
+  return std::make_unique<SubmitStream>(impl_->StartStream<SubmitCall>(options));
 }
 
 }  // namespace baseband::client

@@ -21,10 +21,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "baseband/v1/baseband.pb.h"
 #include "client/cpp/downconvert_stream.h"
+#include "client/cpp/priority.h"
+#include "client/cpp/submit_stream.h"
 
 namespace baseband::client {
+
+// TLS with the server, and who this client is. The contents of PEM files, not their paths.
+struct TlsOptions {
+  std::string ca;    // the authorities of servers' certificates; empty: those of the system
+  std::string cert;  // this client's certificate and chain; empty: none
+  std::string key;   // its private key
+};
 
 struct ClientOptions {
   // "HOST:PORT", "unix:PATH", or any other name that gRPC resolves.
@@ -43,6 +53,12 @@ struct ClientOptions {
   absl::Duration max_backoff = absl::Seconds(2);
   // A request larger than this is not retried on UNAVAILABLE. gRPC's own default is 256 KiB.
   int retry_buffer_bytes = 256 << 20;
+
+  // Empty: in clear text. For TCP targets; a Unix socket needs none.
+  absl::optional<TlsOptions> tls;
+  // Goes with every call as `authorization: Bearer TOKEN`; empty: none. Printable ASCII without
+  // blanks. Only with TLS or to this host, for else everybody on the way could read it.
+  std::string token;
 };
 
 struct CallOptions {
@@ -52,6 +68,7 @@ struct CallOptions {
   // Waits for a connection within `timeout`, instead of failing with Unavailable when there is
   // none.
   bool wait_for_ready = false;
+  Priority priority = Priority::kNormal;
 };
 
 // Cancels a call that is in flight. Copyable; may outlive the call and the client. Thread-safe.
@@ -137,6 +154,12 @@ class Client {
   // outlive the client. InvalidArgument names the option out of range.
   absl::StatusOr<std::unique_ptr<DownconvertStream>> OpenDownconvertStream(
       const StreamOptions& options = StreamOptions());
+
+  // Requests of the unary operations, many at a time on one stream and one connection: for programs
+  // that send every slot. The stream must not outlive the client. InvalidArgument names the option
+  // out of range.
+  absl::StatusOr<std::unique_ptr<SubmitStream>> OpenSubmitStream(
+      const SubmitStreamOptions& options = SubmitStreamOptions());
 
  private:
   class Impl;

@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "baseband/v1/baseband.pb.h"
+#include "client/cpp/priority.h"
 
 namespace baseband::client {
 
@@ -31,6 +32,7 @@ struct StreamOptions {
   // Messages written whose responses have not been read, 1 .. 64: what bounds the memory of both.
   int max_in_flight = 4;
   bool wait_for_ready = false;  // as CallOptions has it, within response_timeout
+  Priority priority = Priority::kNormal;
 };
 
 // Thread-safe; at most one thread writes and one reads at a time.

@@ -19,7 +19,9 @@ void StreamCall::Start() {
   channel_ = &channels_->Pick();
   channel_->calls.fetch_add(1, std::memory_order_relaxed);
   context_ = std::make_unique<grpc::ClientContext>();
+  channels_->Authorize(context_.get());
   context_->set_wait_for_ready(spec_.options.wait_for_ready);
+  SetPriority(spec_.options.priority, context_.get());
   if (spec_.options.timeout != absl::InfiniteDuration()) {
     context_->set_deadline(absl::ToChronoTime(absl::Now() + spec_.options.timeout));
   }

@@ -36,7 +36,9 @@ void UnaryCall::StartAttempt() {
   channel_ = &channels_->Pick();
   channel_->calls.fetch_add(1, std::memory_order_relaxed);
   context_ = std::make_unique<grpc::ClientContext>();
+  channels_->Authorize(context_.get());
   context_->set_wait_for_ready(spec_.wait_for_ready);
+  SetPriority(spec_.priority, context_.get());
   if (spec_.deadline != absl::InfiniteFuture()) {
     context_->set_deadline(absl::ToChronoTime(spec_.deadline));
   }

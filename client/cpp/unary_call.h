@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "client/cpp/async_call.h"
 #include "client/cpp/channel_pool.h"
+#include "client/cpp/priority.h"
 #include "grpcpp/alarm.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/completion_queue.h"
@@ -26,6 +27,7 @@ struct CallSpec {
   grpc::ByteBuffer request;
   absl::Time deadline = absl::InfiniteFuture();  // of all attempts together
   bool wait_for_ready = false;
+  Priority priority = Priority::kNormal;
   int max_attempts = 1;
   // Not OK: nothing is sent, and the call ends with this.
   absl::Status failure;

@@ -1,55 +1,13 @@
 #include "client/ctl/channels_json.h"
 
-#include <cmath>
-#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/ctl/json_values.h"
 #include "client/ctl/si_number.h"
-#include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-absl::Status SetNumber(const Json& value, double* number) {
-  if (value.is_number()) {
-    *number = value.get<double>();
-    return absl::OkStatus();
-  }
-  const absl::StatusOr<double> parsed =
-      value.is_string()
-          ? ParseSiNumber(value.get<std::string>())
-          : absl::InvalidArgumentError(absl::StrCat(value.dump(), " is not a number"));
-  *number = parsed.value_or(0);
-  return parsed.status();
-}
-
-absl::Status SetInteger(const Json& value, int* number) {
-  double parsed = 0;
-  if (absl::Status status = SetNumber(value, &parsed); !status.ok()) {
-    return status;
-  }
-  if (parsed != std::floor(parsed) || std::abs(parsed) > 1e9) {
-    return absl::InvalidArgumentError(absl::StrCat(value.dump(), " is not a whole number"));
-  }
-  *number = static_cast<int>(parsed);
-  return absl::OkStatus();
-}
-
-// A text that `parse` turns into what is set.
-template <typename T>
-absl::Status SetNamed(const Json& value, absl::StatusOr<T> (*parse)(absl::string_view), T* named) {
-  if (!value.is_string()) {
-    return absl::InvalidArgumentError(absl::StrCat(value.dump(), " is not a text"));
-  }
-  const absl::StatusOr<T> parsed = parse(value.get<std::string>());
-  if (parsed.ok()) {
-    *named = *parsed;
-  }
-  return parsed.status();
-}
 
 absl::StatusOr<bool> IsKaiser(absl::string_view name) {
   if (name != "kaiser" && name != "equiripple") {
@@ -85,13 +43,8 @@ absl::Status SetTaps(const Json& value, std::vector<float>* taps) {
   return absl::OkStatus();
 }
 
-struct Key {
-  const char* name;
-  std::function<absl::Status(const Json&, ChannelSpec*)> set;
-};
-
-const std::vector<Key>& Keys() {
-  static const auto* const keys = new std::vector<Key>{
+const std::vector<JsonKey<ChannelSpec>>& Keys() {
+  static const auto* const keys = new std::vector<JsonKey<ChannelSpec>>{
       {"frequency", [](const Json& v, ChannelSpec* c) { return SetFrequency(v, &c->frequency); }},
       {"phase", [](const Json& v, ChannelSpec* c) { return SetNumber(v, &c->phase_degrees); }},
       {"gain", [](const Json& v, ChannelSpec* c) { return SetNumber(v, &c->gain); }},
@@ -111,20 +64,6 @@ const std::vector<Key>& Keys() {
   return *keys;
 }
 
-absl::Status SetKey(const std::string& name, const Json& value, ChannelSpec* channel) {
-  std::string known;
-  for (const Key& key : Keys()) {
-    if (name == key.name) {
-      const absl::Status status = key.set(value, channel);
-      return status.ok()
-                 ? status
-                 : absl::Status(status.code(), absl::StrCat(".", name, ": ", status.message()));
-    }
-    absl::StrAppend(&known, known.empty() ? "" : ", ", key.name);
-  }
-  return absl::InvalidArgumentError(absl::StrCat(": '", name, "' is not one of ", known));
-}
-
 absl::StatusOr<ChannelSpec> ParseOne(const Json& json, const ChannelSpec& common) {
   if (!json.is_object() || !json.contains("frequency")) {
     return absl::InvalidArgumentError(" is not an object with a \"frequency\" in it");
@@ -137,10 +76,8 @@ absl::StatusOr<ChannelSpec> ParseOne(const Json& json, const ChannelSpec& common
   } else if (json.contains("pass")) {
     channel.taps.clear();
   }
-  for (const auto& [name, value] : json.items()) {
-    if (absl::Status status = SetKey(name, value, &channel); !status.ok()) {
-      return status;
-    }
+  if (absl::Status status = SetKeys(json, Keys(), &channel); !status.ok()) {
+    return status;
   }
   return channel;
 }

@@ -20,6 +20,7 @@ class Command {
 
 std::unique_ptr<Command> MakeInfoCommand();
 std::unique_ptr<Command> MakeHealthCommand();
+std::unique_ptr<Command> MakeAdminCommand();
 std::unique_ptr<Command> MakeEncodeCommand();
 std::unique_ptr<Command> MakeDecodeCommand();
 std::unique_ptr<Command> MakeDemoCommand();
@@ -32,6 +33,7 @@ std::unique_ptr<Command> MakeDownconvertCommand();
 std::unique_ptr<Command> MakeWidebandSignalCommand();
 std::unique_ptr<Command> MakeMinimizeCommand();
 std::unique_ptr<Command> MakeMinimizeBenchCommand();
+std::unique_ptr<Command> MakeLoadCommand();
 
 }  // namespace baseband::ctl
 

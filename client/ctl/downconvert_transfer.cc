@@ -154,6 +154,7 @@ absl::StatusOr<std::unique_ptr<DownconvertTransfer>> NewStreamTransfer(
   client::StreamOptions options;
   options.max_in_flight = std::min(flags.in_flight, kMaxStreamWindow);
   options.response_timeout = flags.call().timeout;
+  options.priority = flags.call().priority;
   auto stream = client->OpenDownconvertStream(options);
   if (!stream.ok()) {
     return stream.status();

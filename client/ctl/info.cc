@@ -25,9 +25,10 @@ void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& re
     if (device.memory_bytes() > 0) {
       memory = absl::StrCat(", ", HumanBytes(static_cast<double>(device.memory_bytes())));
     }
-    row("device", absl::StrCat(device.kind(), ": ", device.name(), memory, ", ",
-                               Plural(device.lanes(), "lane"), ", ",
-                               device.healthy() ? "healthy" : "NOT HEALTHY"));
+    row("device",
+        absl::StrCat(device.id(), ": ", device.name(), memory, ", ", Plural(device.lanes(), "lane"),
+                     ", ", device.healthy() ? "healthy" : "NOT HEALTHY",
+                     device.standby() ? ", on standby" : ""));
   }
   row("request",
       absl::StrCat("at most ", HumanBytes(static_cast<double>(response.max_request_bytes())),

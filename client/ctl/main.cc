@@ -22,7 +22,7 @@ constexpr char kFooter[] =
     "Exit codes: 0 done; 1 bad arguments or files; 2 cannot connect; 3 the server\n"
     "refused or failed; 4 done, and the result is negative (not serving, blocks\n"
     "that did not decode, frames without lock, a file that differs, a case that\n"
-    "failed); 130 interrupted by ^C.\n"
+    "failed, a load over its limits); 130 interrupted by ^C.\n"
     "\n"
     "Examples:\n"
     "  basebandctl info\n"
@@ -30,6 +30,7 @@ constexpr char kFooter[] =
     "  basebandctl recover symbols.cf32 --constellation=\"16APSK 3/4\"\n"
     "  basebandctl downconvert air.cs16 --rate 64M --channel 9.1M:8 -o out\n"
     "  basebandctl minimize \"(x-1)^2 + sin(9*x)\" --axis x=-5:0.001:5\n"
+    "  basebandctl load decode --rate=2k --deadline=5ms --html=report.html\n"
     "  basebandctl --target=unix:/run/basebandd.sock health\n"
     "  basebandctl COMMAND --help";
 
@@ -44,12 +45,26 @@ void AddGlobalFlags(CLI::App* app, GlobalFlags* flags) {
       ->check(CLI::Range(0.001, 86400.0))
       ->type_name("SECONDS");
   app->add_flag("--wait", flags->wait, "wait for the server to come up, within --timeout");
-  app->add_option("--connections", flags->connections, "connections to the server (4)")
-      ->check(CLI::Range(1, 64))
+  app->add_option("--connections", flags->connections,
+                  "connections to the server (4); more than 64: load only")
+      ->check(CLI::Range(1, 4096))
       ->type_name("N");
   app->add_option("--in-flight", flags->in_flight, "requests in flight at a time (8)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+  app->add_option("--priority", flags->priority,
+                  "what the server does first: high, normal or low (normal)")
+      ->check(CLI::IsMember({"high", "normal", "low"}))
+      ->type_name("CLASS");
+  app->add_flag("--tls", flags->tls, "speak TLS, trusting the system's authorities");
+  const auto add_file = [app](const char* name, std::string* path, const char* help) {
+    app->add_option(name, *path, help)->type_name("FILE");
+  };
+  add_file("--tls-ca", &flags->tls_ca, "speak TLS, trusting these authorities, PEM");
+  add_file("--tls-cert", &flags->tls_cert, "this client's certificate, PEM");
+  add_file("--tls-key", &flags->tls_key, "the certificate's private key, PEM");
+  add_file("--token-file", &flags->token_file,
+           "the bearer token (environment BASEBAND_TOKEN: the token itself)");
   app->add_flag("--json", flags->json, "print one JSON object, for machines");
 }
 
@@ -71,6 +86,7 @@ int main(int argc, char** argv) {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(baseband::ctl::MakeInfoCommand());
   commands.push_back(baseband::ctl::MakeHealthCommand());
+  commands.push_back(baseband::ctl::MakeAdminCommand());
   commands.push_back(baseband::ctl::MakeEncodeCommand());
   commands.push_back(baseband::ctl::MakeDecodeCommand());
   commands.push_back(baseband::ctl::MakeDemoCommand());
@@ -83,6 +99,7 @@ int main(int argc, char** argv) {
   commands.push_back(baseband::ctl::MakeWidebandSignalCommand());
   commands.push_back(baseband::ctl::MakeMinimizeCommand());
   commands.push_back(baseband::ctl::MakeMinimizeBenchCommand());
+  commands.push_back(baseband::ctl::MakeLoadCommand());
   std::vector<CLI::App*> apps;
   for (const auto& command : commands) {
     apps.push_back(command->AddTo(&app));

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/ctl/files.h"
 
 namespace baseband::ctl {
 namespace {
@@ -23,8 +27,9 @@ absl::Status CheckTarget(const std::string& target) {
 // The part of gRPC's message that says what went wrong: "Connection refused".
 std::string Reason(const absl::Status& status) {
   std::string message(status.message());
-  for (const char* known : {"Connection refused", "No such file or directory", "Permission denied",
-                            "No route to host", "Network is unreachable", "Connection reset"}) {
+  for (const char* known :
+       {"Connection refused", "No such file or directory", "Permission denied", "No route to host",
+        "Network is unreachable", "CERTIFICATE_VERIFY_FAILED", "Connection reset"}) {
     if (absl::StrContains(message, known)) {
       return known;
     }
@@ -40,17 +45,50 @@ std::string Reason(const absl::Status& status) {
 client::CallOptions GlobalFlags::call() const {
   client::CallOptions options;
   options.timeout = absl::Seconds(timeout_s);
+  options.priority = priority == "high"  ? client::Priority::kHigh
+                     : priority == "low" ? client::Priority::kLow
+                                         : client::Priority::kNormal;
   return options;
 }
 
-absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags) {
+absl::StatusOr<client::ClientOptions> ToClientOptions(const GlobalFlags& flags) {
   if (absl::Status status = CheckTarget(flags.target); !status.ok()) {
     return status;
   }
   client::ClientOptions options;
   options.target = flags.target;
   options.connections = flags.connections;
-  auto client = client::Client::Create(options);
+  client::TlsOptions tls;
+  if (const char* const token = std::getenv("BASEBAND_TOKEN")) {
+    options.token = token;
+  }
+  const std::pair<const std::string&, std::string*> files[] = {{flags.tls_ca, &tls.ca},
+                                                               {flags.tls_cert, &tls.cert},
+                                                               {flags.tls_key, &tls.key},
+                                                               {flags.token_file, &options.token}};
+  for (const auto& [path, contents] : files) {
+    if (path.empty()) {
+      continue;
+    }
+    absl::StatusOr<std::string> read = ReadFile(path);
+    if (!read.ok()) {
+      return absl::InvalidArgumentError(read.status().message());
+    }
+    *contents = *std::move(read);
+  }
+  absl::StripAsciiWhitespace(&options.token);  // the end of the file's line
+  if (flags.tls || !tls.ca.empty() || !tls.cert.empty() || !tls.key.empty()) {
+    options.tls = std::move(tls);
+  }
+  return options;
+}
+
+absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags) {
+  const auto options = ToClientOptions(flags);
+  if (!options.ok()) {
+    return options.status();
+  }
+  auto client = client::Client::Create(*options);
   if (!client.ok()) {
     return client;
   }

@@ -29,8 +29,11 @@ struct GlobalFlags {
   double timeout_s = 60;
   int connections = 4;
   int in_flight = 8;
+  std::string priority = "normal";  // high, normal or low
   bool wait = false;
   bool json = false;
+  bool tls = false;  // with the system's authorities, if tls_ca is empty
+  std::string tls_ca, tls_cert, tls_key, token_file;  // paths; empty: none
 
   client::CallOptions call() const;
 };
@@ -41,8 +44,13 @@ struct RequestLimits {
   int64_t blocks = 4096;
 };
 
+// What the flags say of the connection, with the contents of the files they name. The token is that
+// of --token-file, else of the environment variable BASEBAND_TOKEN. InvalidArgument refuses the
+// target's form, or names a file that cannot be read.
+absl::StatusOr<client::ClientOptions> ToClientOptions(const GlobalFlags& flags);
+
 // A connected client. Unavailable or DeadlineExceeded say in one line what was tried and what to
-// try next; InvalidArgument refuses the target's form.
+// try next; other errors are those of ToClientOptions and Client::Create.
 absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags);
 
 // What the server takes, but not more than suits requests that overlap.

@@ -1,21 +1,56 @@
 #include "server/batching/admission.h"
 
+#include <string>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::server {
+namespace {
 
-absl::StatusOr<AdmissionTicket> Admission::Enter(int64_t bytes) {
-  absl::MutexLock lock(&mutex_);
+constexpr char kRetryAfter[] = "baseband/retry_after_us";
+
+}  // namespace
+
+void SetRetryAfter(absl::Status* status, absl::Duration delay) {
+  status->SetPayload(kRetryAfter, absl::Cord(absl::StrCat(absl::ToInt64Microseconds(delay))));
+}
+
+absl::Duration RetryAfter(const absl::Status& status, absl::Duration otherwise) {
+  const absl::optional<absl::Cord> delay = status.GetPayload(kRetryAfter);
+  int64_t delay_us = 0;
+  return delay.has_value() && absl::SimpleAtoi(std::string(*delay), &delay_us)
+             ? absl::Microseconds(delay_us)
+             : otherwise;
+}
+
+absl::Status Admission::CheckLocked(int64_t bytes) const {
   if (usage_.requests >= max_requests_) {
+    metrics_->CountRefused(RefusalCause::kQueueRequests);
     return absl::ResourceExhaustedError(absl::StrCat("the queue is full: ", usage_.requests, " of ",
                                                      max_requests_, " requests are waiting"));
   }
   // A request that is larger than the whole bound may still come alone.
   if (usage_.bytes > 0 && usage_.bytes + bytes > max_bytes_) {
+    metrics_->CountRefused(RefusalCause::kQueueBytes);
     return absl::ResourceExhaustedError(
         absl::StrCat("the queue is full: ", usage_.bytes, " of ", max_bytes_,
                      " payload bytes are waiting, no room for ", bytes, " more"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Admission::Check(int64_t bytes) const {
+  absl::MutexLock lock(&mutex_);
+  return CheckLocked(bytes);
+}
+
+absl::StatusOr<AdmissionTicket> Admission::Enter(int64_t bytes) {
+  absl::MutexLock lock(&mutex_);
+  BASEBAND_RETURN_IF_ERROR(CheckLocked(bytes));
   ++usage_.requests;
   usage_.bytes += bytes;
   return AdmissionTicket(this, bytes);

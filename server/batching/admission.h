@@ -9,20 +9,29 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/metrics/metrics.h"
 
 namespace baseband::server {
 
 class AdmissionTicket;
 
+// A ResourceExhausted status, and others, may say when to come back.
+void SetRetryAfter(absl::Status* status, absl::Duration delay);
+absl::Duration RetryAfter(const absl::Status& status, absl::Duration otherwise);
+
 // Counts what was admitted and has not left the queues. Thread-safe.
 class Admission {
  public:
-  Admission(int64_t max_requests, int64_t max_bytes)
-      : max_requests_(max_requests), max_bytes_(max_bytes) {}
+  // Refusals are counted in `metrics`, which outlives this.
+  Admission(int64_t max_requests, int64_t max_bytes, Metrics* metrics)
+      : max_requests_(max_requests), max_bytes_(max_bytes), metrics_(metrics) {}
 
   // Room for a request of `bytes`, before any memory is taken for it. ResourceExhausted when there
   // is none now.
   absl::StatusOr<AdmissionTicket> Enter(int64_t bytes);
+  // What Enter would say.
+  absl::Status Check(int64_t bytes) const;
   // Gives room back.
   void Leave(int64_t bytes);
 
@@ -35,8 +44,11 @@ class Admission {
   int64_t max_bytes() const { return max_bytes_; }
 
  private:
+  absl::Status CheckLocked(int64_t bytes) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+
   const int64_t max_requests_;
   const int64_t max_bytes_;
+  Metrics* const metrics_;
   mutable absl::Mutex mutex_;
   Usage usage_ ABSL_GUARDED_BY(mutex_);
 };

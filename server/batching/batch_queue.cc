@@ -1,48 +1,119 @@
 #include "server/batching/batch_queue.h"
 
+#include <algorithm>
+#include <queue>
+
 namespace baseband::server {
+namespace {
+
+// A batch in company may take so much longer than it should.
+constexpr double kCaution = 1.25;
+
+}  // namespace
 
 void BatchQueue::Add(JobPtr job, absl::Time now) {
+  ++size_;
   blocks_ += job->footprint.blocks;
   input_bytes_ += job->footprint.input_bytes;
   arrivals_.insert(now);
   const Key key(job->deadline, next_number_++);
-  jobs_.emplace(key, Waiting{std::move(job), now});
+  clients_[job->schedule.account].emplace(key, Waiting{std::move(job), now});
 }
 
-BatchQueue::Taken BatchQueue::Take(absl::Time now) {
+BatchQueue::Rank BatchQueue::RankOf(const Jobs& jobs, double horizon) {
+  const auto& [key, waiting] = *jobs.begin();
+  const FairAccount* const account = waiting.job->schedule.account;
+  return {account != nullptr && account->virtual_s > horizon, key.first, waiting.arrival,
+          key.second};
+}
+
+JobPtr BatchQueue::Remove(Jobs* jobs) {
+  Waiting& first = jobs->begin()->second;
+  JobPtr job = std::move(first.job);
+  --size_;
+  blocks_ -= job->footprint.blocks;
+  input_bytes_ -= job->footprint.input_bytes;
+  arrivals_.erase(arrivals_.find(first.arrival));
+  jobs->erase(jobs->begin());
+  return job;
+}
+
+bool BatchQueue::Fits(const Footprint& sum, const Footprint& more, size_t jobs) const {
+  return static_cast<int64_t>(jobs) < limits_.max_requests &&
+         sum.blocks + more.blocks <= limits_.max_blocks &&
+         sum.input_bytes + more.input_bytes <= limits_.lane.input_bytes &&
+         sum.output_bytes + more.output_bytes <= limits_.lane.output_bytes &&
+         sum.control_bytes + more.control_bytes <= limits_.lane.control_bytes;
+}
+
+BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
   Taken taken;
   if (NextWake() > now) {
     return taken;
   }
+  using Head = std::pair<Rank, Jobs*>;
+  const auto after = [](const Head& a, const Head& b) { return b.first < a.first; };
+  std::priority_queue<Head, std::vector<Head>, decltype(after)> heads(after);
+  for (auto& [account, jobs] : clients_) {
+    heads.emplace(RankOf(jobs, terms.horizon), &jobs);
+  }
   Footprint sum;
-  for (auto it = jobs_.begin(); it != jobs_.end();) {
-    const Job& job = *it->second.job;
+  double work_s = 0.0;
+  double most_work_s = terms.budget_s - terms.latency_s;
+  absl::Time earliest = absl::InfiniteFuture();
+  while (!heads.empty()) {
+    const auto [rank, jobs] = heads.top();
+    heads.pop();
+    const Job& job = *jobs->begin()->second.job;
+    FairAccount* const account = job.schedule.account;
     const bool cancelled = job.cancelled != nullptr && job.cancelled->load();
-    const bool late = job.deadline <= now;
+    // Half of what it should take counts: a prediction may be wrong, and one that is not leaves
+    // time.
+    const bool hopeless =
+        job.schedule.trusted &&
+        job.deadline < now + absl::Seconds((terms.latency_s + job.schedule.cost_s) / 2);
+    const bool late = job.deadline <= now || hopeless;
     if (!cancelled && !late) {
-      const Footprint& more = job.footprint;
-      const bool first = taken.batch.empty();
-      if (!first && (static_cast<int64_t>(taken.batch.size()) >= limits_.max_requests ||
-                     sum.blocks + more.blocks > limits_.max_blocks ||
-                     sum.input_bytes + more.input_bytes > limits_.lane.input_bytes ||
-                     sum.output_bytes + more.output_bytes > limits_.lane.output_bytes ||
-                     sum.control_bytes + more.control_bytes > limits_.lane.control_bytes)) {
-        break;
+      const double more_s = job.schedule.cost_s;
+      if (!taken.batch.empty()) {
+        const auto makes_it = [&](double work) {
+          const double seconds = terms.latency_s + terms.lanes * work;
+          return now + absl::Seconds(kCaution * seconds) <= earliest;
+        };
+        if ((rank.ahead && terms.has_company) || work_s + more_s > most_work_s ||
+            (makes_it(work_s) && !makes_it(work_s + more_s)) ||
+            !Fits(sum, job.footprint, taken.batch.size())) {
+          break;
+        }
+      } else {
+        const double enough_s = std::max(terms.enough_s, more_s);
+        most_work_s = std::min(most_work_s, terms.is_probe ? 2 * enough_s : enough_s);
       }
-      sum.blocks += more.blocks;
-      sum.input_bytes += more.input_bytes;
-      sum.output_bytes += more.output_bytes;
-      sum.control_bytes += more.control_bytes;
+      sum.blocks += job.footprint.blocks;
+      sum.input_bytes += job.footprint.input_bytes;
+      sum.output_bytes += job.footprint.output_bytes;
+      sum.control_bytes += job.footprint.control_bytes;
+      work_s += more_s;
+      earliest = std::min(earliest, job.deadline);
+      if (account != nullptr) account->Charge(more_s);
     }
-    blocks_ -= job.footprint.blocks;
-    input_bytes_ -= job.footprint.input_bytes;
-    arrivals_.erase(arrivals_.find(it->second.arrival));
-    auto& target = cancelled ? taken.cancelled : late ? taken.late : taken.batch;
-    target.push_back(std::move(it->second.job));
-    it = jobs_.erase(it);
+    (cancelled ? taken.cancelled : late ? taken.late : taken.batch).push_back(Remove(jobs));
+    if (jobs->empty()) {
+      clients_.erase(account);
+    } else {
+      heads.emplace(RankOf(*jobs, terms.horizon), jobs);
+    }
   }
   return taken;
+}
+
+std::vector<JobPtr> BatchQueue::TakeAll() {
+  std::vector<JobPtr> all;
+  for (auto& [account, jobs] : clients_) {
+    while (!jobs.empty()) all.push_back(Remove(&jobs));
+  }
+  clients_.clear();
+  return all;
 }
 
 bool BatchQueue::IsFull() const {
@@ -51,21 +122,22 @@ bool BatchQueue::IsFull() const {
 }
 
 absl::Time BatchQueue::NextWake() const {
-  if (jobs_.empty()) {
+  if (empty()) {
     return absl::InfiniteFuture();
   }
   if (limits_.max_queue_delay == absl::ZeroDuration() || IsFull()) {
     return absl::InfinitePast();
   }
-  return OldestArrival() + limits_.max_queue_delay;
+  return *arrivals_.begin() + limits_.max_queue_delay;
 }
 
-absl::Time BatchQueue::EarliestDeadline() const {
-  return jobs_.empty() ? absl::InfiniteFuture() : jobs_.begin()->first.first;
-}
-
-absl::Time BatchQueue::OldestArrival() const {
-  return arrivals_.empty() ? absl::InfiniteFuture() : *arrivals_.begin();
+absl::optional<BatchQueue::Rank> BatchQueue::First(double horizon) const {
+  absl::optional<Rank> first;
+  for (const auto& [account, jobs] : clients_) {
+    const Rank rank = RankOf(jobs, horizon);
+    if (!first.has_value() || rank < *first) first = rank;
+  }
+  return first;
 }
 
 }  // namespace baseband::server

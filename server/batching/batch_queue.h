@@ -1,14 +1,19 @@
-// Decides which jobs of one operation leave together, and when.
+// Decides which jobs of one operation and class leave together, and when.
 #ifndef BASEBAND_SERVER_BATCHING_BATCH_QUEUE_H_
 #define BASEBAND_SERVER_BATCHING_BATCH_QUEUE_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "server/batching/fair_share.h"
 #include "server/operations/job.h"
 
 namespace baseband::server {
@@ -22,6 +27,19 @@ struct BatchLimits {
   absl::Duration max_queue_delay = absl::ZeroDuration();
 };
 
+// What else a batch keeps to.
+struct BatchTerms {
+  double horizon = std::numeric_limits<double>::infinity();  // FairShare::Horizon()
+  bool has_company = false;                                  // FairShare::HasCompany()
+  double latency_s = 0.0;                                    // what it takes beside its jobs
+  int lanes = 1;                                             // that share the device with it
+  // Ends it once it takes so much; the first job may be more.
+  double budget_s = std::numeric_limits<double>::infinity();
+  // Ends it once its jobs take so much, or what the first one takes; twice as much of a probe.
+  double enough_s = std::numeric_limits<double>::infinity();
+  bool is_probe = false;
+};
+
 // Pure: no thread, no clock, no lock, no device; the caller says what time it is, and holds the
 // lock. Bounded by its caller, which admits what it adds.
 class BatchQueue {
@@ -31,28 +49,43 @@ class BatchQueue {
   // What one call of Take removed from the queue.
   struct Taken {
     std::vector<JobPtr> batch;      // to be launched
-    std::vector<JobPtr> late;       // their deadline has passed
+    std::vector<JobPtr> late;       // their deadline has passed, or will long before they are done
     std::vector<JobPtr> cancelled;  // nobody waits for them
+    bool empty() const { return batch.empty() && late.empty() && cancelled.empty(); }
   };
 
+  // By what jobs are ordered: least first.
+  struct Rank {
+    bool ahead;  // its client exceeds its share
+    absl::Time deadline;
+    absl::Time arrival;
+    uint64_t number;
+    bool operator<(const Rank& other) const {
+      return std::tie(ahead, deadline, arrival, number) <
+             std::tie(other.ahead, other.deadline, other.arrival, other.number);
+    }
+  };
+
+  // Reads job->schedule's account (null: one that is never ahead) and cost.
   void Add(JobPtr job, absl::Time now);
 
-  // The next batch for a lane that is free at `now`: earliest deadline first, then first come,
-  // up to the limits; empty if nothing waits, or waits too short. Late and cancelled jobs that it
-  // meets leave the queue unlaunched.
-  Taken Take(absl::Time now);
+  // The next batch for a lane that is free at `now`: by rank, up to the limits; empty if nothing
+  // waits, or waits too short. A job by which one before it in the batch would become late is left
+  // for the next, and so is, where there is company, whatever else a client ahead of it has. Late
+  // and cancelled jobs that it meets leave the queue unlaunched.
+  Taken Take(absl::Time now, const BatchTerms& terms = BatchTerms());
+  // Whatever waits.
+  std::vector<JobPtr> TakeAll();
 
   // When Take may next have something: InfinitePast once a batch is full or old enough,
   // InfiniteFuture while the queue is empty.
   absl::Time NextWake() const;
 
-  // The first job to leave has this deadline; InfiniteFuture while the queue is empty.
-  absl::Time EarliestDeadline() const;
-  // The longest waiting job came then; InfiniteFuture while the queue is empty.
-  absl::Time OldestArrival() const;
+  // Of the job that leaves first; none while the queue is empty.
+  absl::optional<Rank> First(double horizon) const;
 
-  bool empty() const { return jobs_.empty(); }
-  int64_t size() const { return static_cast<int64_t>(jobs_.size()); }
+  bool empty() const { return size_ == 0; }
+  int64_t size() const { return size_; }
 
  private:
   using Key = std::pair<absl::Time, uint64_t>;  // deadline, order of arrival
@@ -60,13 +93,18 @@ class BatchQueue {
     JobPtr job;
     absl::Time arrival;
   };
+  using Jobs = std::map<Key, Waiting>;  // of one client
 
   bool IsFull() const;
+  bool Fits(const Footprint& sum, const Footprint& more, size_t jobs) const;
+  static Rank RankOf(const Jobs& jobs, double horizon);
+  JobPtr Remove(Jobs* jobs);
 
   const BatchLimits limits_;
   uint64_t next_number_ = 0;
-  std::map<Key, Waiting> jobs_;
+  std::unordered_map<FairAccount*, Jobs> clients_;  // none empty
   std::multiset<absl::Time> arrivals_;
+  int64_t size_ = 0;
   int64_t blocks_ = 0;
   int64_t input_bytes_ = 0;
 };

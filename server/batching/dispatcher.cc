@@ -1,10 +1,10 @@
 #include "server/batching/dispatcher.h"
 
 #include <algorithm>
-#include <utility>
+#include <cmath>
+#include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 
 namespace baseband::server {
 namespace {
@@ -15,6 +15,13 @@ absl::Status TooLarge(absl::string_view what, int64_t value, int64_t limit) {
                                                  ": split the request"));
 }
 
+// Waits count so much more than predicted when a deadline depends on them.
+constexpr double kCaution = 0.25;
+
+std::string Text(double seconds) {
+  return absl::StrCat(std::max<int64_t>(1, std::llround(seconds * 1e6)), " us");
+}
+
 }  // namespace
 
 Dispatcher::Dispatcher(const DispatcherOptions& options, absl::Span<Device* const> devices,
@@ -22,30 +29,42 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, absl::Span<Device* cons
     : options_(options),
       devices_(devices.begin(), devices.end()),
       metrics_(metrics),
-      admission_(options.queue_requests, options.queue_bytes) {
+      admission_(options.queue_requests, options.queue_bytes, metrics),
+      scheduler_(options.limits, options.low_share, options.share_weights),
+      flights_(devices.size()),
+      lost_(devices.size()) {
   metrics_->SetQueueCapacity(options.queue_requests, options.queue_bytes);
   absl::MutexLock lock(&mutex_);
-  for (std::vector<BatchQueue>& queues : queues_) {
-    for (int i = 0; i < kNumOperations; ++i) {
-      queues.emplace_back(options.limits);
-    }
-  }
   for (Device* device : devices_) {
     metrics_numbers_.push_back(metrics_->AddDevice(device->id(), device->kind(), device->name(),
                                                    static_cast<int>(device->lanes().size())));
+    int lanes[2] = {};  // [background]
     for (const std::unique_ptr<Lane>& lane : device->lanes()) {
+      ++lanes[lane->background()];
       free_lanes_.push_back(lane.get());
+      Flight flight;
+      flight.lane = lane.get();
+      flights_[clocks_.size()].push_back(std::move(flight));
     }
+    clocks_.emplace_back(lanes[false], lanes[true]);
   }
   if (options.limits.max_queue_delay > absl::ZeroDuration()) {
     delay_thread_ = std::thread([this] { WaitForDelays(); });
+  }
+  if (options.watchdog > absl::ZeroDuration()) {
+    watchdog_ = std::make_unique<Watchdog>(options.watchdog / kLooks, [this] { LookAtLanes(); });
   }
 }
 
 Dispatcher::~Dispatcher() {
   WaitUntilIdle();
+  watchdog_.reset();
   {
     absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(
+        +[](Dispatcher* self)
+             ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) { return self->AreLanesIdle(); },
+        this));
     stopping_ = true;
     queue_changed_.SignalAll();
   }
@@ -54,8 +73,36 @@ Dispatcher::~Dispatcher() {
   }
 }
 
-absl::StatusOr<AdmissionTicket> Dispatcher::Admit(int64_t payload_bytes) {
-  return admission_.Enter(payload_bytes);
+absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
+  if (!HasHealthyDevice()) {
+    return absl::UnavailableError("no device is healthy");
+  }
+  const absl::Time now = options_.clock();
+  {
+    absl::MutexLock lock(&mutex_);
+    scheduler_.Predict(job, Load(now), now);
+  }
+  const JobSchedule& schedule = job->schedule;
+  if (schedule.trusted && job->deadline < absl::InfiniteFuture()) {
+    const double left_s = absl::ToDoubleSeconds(job->deadline - now);
+    if (schedule.alone_s > left_s) {
+      metrics_->CountRefused(RefusalCause::kDeadline);
+      return absl::DeadlineExceededError(absl::StrCat("the request takes ", Text(schedule.alone_s),
+                                                      " of an idle server; its deadline is in ",
+                                                      Text(left_s)));
+    }
+    // Whoever is let in just in time is late as often as not, and its time is lost to the others.
+    const double careful_s = schedule.finish_s + kCaution * (schedule.finish_s - schedule.alone_s);
+    if (careful_s > left_s) {
+      metrics_->CountRefused(RefusalCause::kBacklog);
+      absl::Status status = absl::ResourceExhaustedError(
+          absl::StrCat("the request would be done in ", Text(careful_s),
+                       ", with what goes before it; its deadline is in ", Text(left_s)));
+      SetRetryAfter(&status, absl::Seconds(careful_s - left_s));
+      return status;
+    }
+  }
+  return admission_.Enter(job->payload_bytes);
 }
 
 absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket) {
@@ -74,12 +121,12 @@ absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket) {
     return absl::UnavailableError("no device is healthy");
   }
   ticket.HandOn();
-  const absl::Time now = absl::Now();
+  const absl::Time now = options_.clock();
   job->times.submitted = now;
   {
     absl::MutexLock lock(&mutex_);
     ++unanswered_;
-    queues_[job->background][static_cast<size_t>(job->operation())].Add(std::move(job), now);
+    scheduler_.Add(std::move(job), now);
     queue_changed_.Signal();
   }
   Dispatch();
@@ -110,34 +157,21 @@ void Dispatcher::Dispatch() {
 
 Dispatcher::Start Dispatcher::Next(bool background,
                                    std::vector<std::pair<absl::Status, JobPtr>>* dropped) {
-  const absl::Time now = absl::Now();
-  // The queue whose first job is due first; among equals the one that waits longest.
-  BatchQueue* next = nullptr;
-  for (BatchQueue& queue : queues_[background]) {
-    if (queue.NextWake() <= now &&
-        (next == nullptr || std::make_pair(queue.EarliestDeadline(), queue.OldestArrival()) <
-                                std::make_pair(next->EarliestDeadline(), next->OldestArrival()))) {
-      next = &queue;
-    }
-  }
-  if (next == nullptr) {
-    return {};
-  }
+  const absl::Time now = options_.clock();
   Lane* const lane = FreeLane(background);
   if (lane == nullptr) {
-    if (HasHealthyDevice()) {
-      return {};
-    }
-    // All devices were lost while these jobs waited.
-    for (BatchQueue::Taken taken = next->Take(now); !taken.batch.empty(); taken = next->Take(now)) {
-      for (JobPtr& job : taken.batch) {
-        admission_.Leave(job->payload_bytes);
-        dropped->emplace_back(absl::UnavailableError("no device is healthy"), std::move(job));
+    if (!HasHealthyDevice()) {  // all were lost while these jobs waited
+      for (int i = 0; i < kNumOperations; ++i) {
+        for (JobPtr& job : scheduler_.TakeAll(static_cast<OperationKind>(i), now)) {
+          admission_.Leave(job->payload_bytes);
+          dropped->emplace_back(absl::UnavailableError("no device is healthy"), std::move(job));
+        }
       }
     }
     return {};
   }
-  BatchQueue::Taken taken = next->Take(now);
+  DeviceClock& clock = clocks_[NumberOf(lane->device())];
+  BatchQueue::Taken taken = scheduler_.Take(background, clock.lanes(background), now);
   for (const auto* jobs : {&taken.batch, &taken.late, &taken.cancelled}) {
     for (const JobPtr& job : *jobs) {
       admission_.Leave(job->payload_bytes);
@@ -158,38 +192,23 @@ Dispatcher::Start Dispatcher::Next(bool background,
   if (taken.batch.empty()) {
     return {};
   }
-  if (!background)
-    recent_wait_ = (recent_wait_ * 7 + (now - taken.batch.front()->times.submitted)) / 8;
+  clock.Start(lane->index(), background, scheduler_.CostOf(taken.batch), now);
   free_lanes_.erase(std::find(free_lanes_.begin(), free_lanes_.end(), lane));
+  Flight& flight = FlightOn(*lane);
+  flight.is_running = true;
+  flight.looks = 0;
+  for (const JobPtr& job : taken.batch) {
+    job->times.lane = lane;
+    flight.jobs.push_back(job.get());
+  }
   return {lane, std::move(taken.batch)};
 }
 
-// The free lane of its kind of the healthy device with the most of them, so that devices share the
-// work; of its lanes the one that was busy last, whose thread may not have gone to sleep yet.
-Lane* Dispatcher::FreeLane(bool background) {
-  Lane* best = nullptr;
-  int64_t most = 0;
-  for (auto it = free_lanes_.rbegin(); it != free_lanes_.rend(); ++it) {
-    Lane* const lane = *it;
-    if (lane->background() != background || !lane->device().healthy()) {
-      continue;
-    }
-    const int64_t free = std::count_if(free_lanes_.begin(), free_lanes_.end(), [&](Lane* other) {
-      return &other->device() == &lane->device() && other->background() == background;
-    });
-    if (free > most) {
-      most = free;
-      best = lane;
-    }
-  }
-  return best;
-}
-
 void Dispatcher::StartBatch(Start start) {
-  const absl::Time started = absl::Now();
+  const absl::Time started = options_.clock();
   // The lane borrows the batch; EndBatch takes it back.
-  Batch* const batch = MakeBatch(std::move(start.jobs)).release();
   Lane* const lane = start.lane;
+  Batch* const batch = options_.make_batch(std::move(start.jobs), lane->device()).release();
   lane->Start(batch, [this, lane, batch, started](absl::Status status, const StageTimes& stages) {
     EndBatch(lane, std::unique_ptr<Batch>(batch), std::move(status), stages, started);
   });
@@ -197,20 +216,29 @@ void Dispatcher::StartBatch(Start start) {
 
 void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status status,
                           const StageTimes& stages, absl::Time started) {
-  if (status.ok()) {
-    batch->Finish();
-  } else if (!lane->device().healthy()) {
-    status =
-        absl::UnavailableError(absl::StrCat(lane->device().id(), " was lost: ", status.message()));
+  if (status.ok()) status = batch->Finish();
+  const size_t device = NumberOf(lane->device());
+  if (!status.ok() && !lane->device().healthy()) {
+    Lose(device, DeviceLoss::kError, std::string(status.message()));
   }
   std::vector<JobPtr> jobs = batch->TakeJobs();
   batch.reset();
-  metrics_->AddLaneBusy(MetricsNumber(lane->device()), lane->index(), absl::Now() - started);
+  const absl::Time now = options_.clock();
+  metrics_->AddLaneBusy(metrics_numbers_[device], lane->index(), now - started);
+  DeviceClock::Taken taken;
   {
     absl::MutexLock lock(&mutex_);
+    Flight& flight = FlightOn(*lane);
+    const bool answered = flight.jobs.empty();
+    flight.is_running = false;
+    flight.jobs.clear();
+    taken = clocks_[device].End(lane->index(), now);
+    scheduler_.Ended(jobs, taken, answered || !status.ok(), now);
     free_lanes_.push_back(lane);
+    if (answered) return;  // by Lose; from here on the dispatcher may be gone
   }
   Dispatch();
+  ObserveSchedule(jobs, taken.device_s, now);
   int64_t blocks = 0;
   for (const JobPtr& job : jobs) {
     blocks += job->footprint.blocks;
@@ -219,10 +247,21 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   metrics_->ObserveBatch(RpcOf(jobs.front()->operation()), static_cast<int>(blocks),
                          static_cast<int>(requests));
   for (JobPtr& job : jobs) {
+    job->times.ended = now;
     job->times.stages = stages;
     job->times.batch_blocks = blocks;
     job->times.batch_requests = requests;
     Answer(status, std::move(job));
+  }
+}
+
+void Dispatcher::ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now) {
+  metrics_->AddDeviceTime(jobs.front()->caller.priority, device_s);
+  for (const JobPtr& job : jobs) {
+    if (job->schedule.trusted) {
+      const double seconds = absl::ToDoubleSeconds(now - job->times.submitted);
+      metrics_->ObservePrediction(job->caller.priority, seconds / job->schedule.finish_s);
+    }
   }
 }
 
@@ -241,49 +280,36 @@ void Dispatcher::WaitUntilIdle() {
       this));
 }
 
-int Dispatcher::MetricsNumber(const Device& device) const {
-  const auto found = std::find(devices_.begin(), devices_.end(), &device);
-  return metrics_numbers_[static_cast<size_t>(found - devices_.begin())];
-}
-
 void Dispatcher::SampleGauges() const {
   metrics_->SetQueueBytes(admission_.usage().bytes);
-  for (const Device* device : devices_) {
-    metrics_->SetDeviceHealthy(MetricsNumber(*device), device->healthy());
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    metrics_->SetDeviceHealthy(metrics_numbers_[i], devices_[i]->healthy());
   }
   absl::MutexLock lock(&mutex_);
-  for (size_t i = 0; i < kNumOperations; ++i) {
-    metrics_->SetQueueDepth(RpcOf(static_cast<OperationKind>(i)),
-                            queues_[false][i].size() + queues_[true][i].size());
+  for (int i = 0; i < kNumOperations; ++i) {
+    const auto operation = static_cast<OperationKind>(i);
+    metrics_->SetQueueDepth(RpcOf(operation), scheduler_.Depth(operation));
   }
-}
-
-bool Dispatcher::HasHealthyDevice() const {
-  return std::any_of(devices_.begin(), devices_.end(),
-                     [](const Device* device) { return device->healthy(); });
 }
 
 absl::Duration Dispatcher::RetryHint() const {
   absl::MutexLock lock(&mutex_);
-  return std::clamp(recent_wait_, absl::Milliseconds(1), absl::Seconds(1));
+  return std::clamp(scheduler_.Backlog(Load(options_.clock())), absl::Milliseconds(1),
+                    absl::Seconds(1));
 }
 
 void Dispatcher::WaitForDelays() {
   absl::MutexLock lock(&mutex_);
   while (!stopping_) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = options_.clock();
     absl::Time wake = absl::InfiniteFuture();
     bool ready = false;
     for (const bool background : {false, true}) {
       // What is ready while all lanes are busy leaves when one of them ends its batch.
-      const bool has_lane = FreeLane(background) != nullptr;
-      for (const BatchQueue& queue : queues_[background]) {
-        const absl::Time next = queue.NextWake();
-        ready |= has_lane && next <= now;
-        if (next > now) {
-          wake = std::min(wake, next);
-        }
-      }
+      if (FreeLane(background) == nullptr) continue;
+      const absl::Time next = scheduler_.NextWake(background);
+      ready |= next <= now;
+      wake = std::min(wake, next);
     }
     if (ready) {
       mutex_.Unlock();

@@ -3,18 +3,25 @@
 #ifndef BASEBAND_SERVER_BATCHING_DISPATCHER_H_
 #define BASEBAND_SERVER_BATCHING_DISPATCHER_H_
 
-#include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "server/batching/admission.h"
 #include "server/batching/batch_queue.h"
+#include "server/batching/device_clock.h"
+#include "server/batching/scheduler.h"
+#include "server/batching/watchdog.h"
 #include "server/device/device.h"
 #include "server/metrics/metrics.h"
 #include "server/operations/job.h"
@@ -25,6 +32,17 @@ struct DispatcherOptions {
   BatchLimits limits;
   int64_t queue_requests = 0;
   int64_t queue_bytes = 0;
+  double low_share = 0.0;  // see Scheduler
+  ShareWeights share_weights;
+  std::function<absl::Time()> clock = &absl::Now;
+  // How long a lane may have a batch in hand without progress; 0: for ever.
+  absl::Duration watchdog = absl::ZeroDuration();
+  // Called once for each device that is lost, on any thread, never under a lock, before the calls
+  // in flight on it are answered.
+  std::function<void(const Device&, DeviceLoss, const std::string& why)> on_loss;
+  // Makes the batches; something else than the operations' own where faults are injected.
+  std::function<std::unique_ptr<Batch>(std::vector<JobPtr>, const Device&)> make_batch =
+      [](std::vector<JobPtr> jobs, const Device&) { return MakeBatch(std::move(jobs)); };
 };
 
 // Promises:
@@ -33,18 +51,32 @@ struct DispatcherOptions {
 // - A job whose deadline has passed or whose caller is gone leaves the queue unlaunched.
 // - The thread that submits to a free lane also starts it: an idle server adds no thread switch
 //   between a request and its kernel.
-// - Background jobs and all others neither share a batch nor wait for each other's lanes.
+// - Who goes first, and on which lanes, is scheduler.h's word.
+// - What cannot make its deadline, by what was learned in the last second, is not admitted.
 // - A lane that ended a batch starts the next one before the ended one's replies are sent.
+// - A device is lost when it says so, when a lane of it makes no progress for options.watchdog (and
+//   up to a quarter more), or by LoseDevice. What is in flight on it is answered Unavailable at
+//   once, also while a lane still runs it: the batch and its memory then stay until the lane ends,
+//   and nobody hears of that. What waits goes to the other devices, those on standby last; if there
+//   are none it is answered Unavailable. Searches do not move from a device to one on standby,
+//   whose pieces have another length: those that wait are answered Unavailable too.
 // Thread-safe.
 class Dispatcher {
  public:
   // `devices` outlive the dispatcher, and so does `metrics`.
   Dispatcher(const DispatcherOptions& options, absl::Span<Device* const> devices, Metrics* metrics);
-  // Waits until every accepted job was answered. Nothing may be submitted any more.
+  // Waits until every accepted job was answered and every lane has ended. Nothing may be submitted
+  // any more. Where HasStuckLane, that may never be: end the process without it.
   ~Dispatcher();
 
-  // Room for a request of `payload_bytes`; ResourceExhausted when the queues are full.
-  absl::StatusOr<AdmissionTicket> Admit(int64_t payload_bytes);
+  // Whether there is room for a request of `payload_bytes` now, for little more than a lock:
+  // ResourceExhausted as of Admit.
+  absl::Status CheckRoom(int64_t payload_bytes) const { return admission_.Check(payload_bytes); }
+
+  // Room for `job`, whose caller, deadline, work and payload_bytes are set. ResourceExhausted,
+  // which may know when to come back (RetryAfter): the queues are full, or its deadline would pass
+  // while others go first; DeadlineExceeded: even an idle server could not make it.
+  absl::StatusOr<AdmissionTicket> Admit(Job* job);
 
   // Takes `job`, whose payload is in place, and returns OK. Otherwise leaves it where it was:
   // InvalidArgument when it is larger than any lane, Unavailable when no device is healthy.
@@ -53,7 +85,18 @@ class Dispatcher {
   // Returns once every accepted job was answered.
   void WaitUntilIdle();
 
-  // How long a refused request should wait before it comes back: the recent wait in the queue.
+  // Takes the device of that id out of service, as lost by `cause`. NotFound if there is none, or
+  // it is not healthy.
+  absl::Status LoseDevice(const std::string& id, DeviceLoss cause, const std::string& why);
+  // Looks whether the lanes make progress; what the watchdog does kLooks times in options.watchdog.
+  static constexpr int kLooks = 8;
+  void LookAtLanes();
+  bool HasHealthyDevice() const;
+  // Whether a lane runs a batch whose jobs were answered already.
+  bool HasStuckLane() const;
+
+  // How long a refused request should wait before it comes back, if its refusal does not say: until
+  // what waits now, without background work, is done.
   absl::Duration RetryHint() const;
 
   // Sets the gauges of queues and devices; for the moment before a scrape.
@@ -64,6 +107,14 @@ class Dispatcher {
     Lane* lane = nullptr;
     std::vector<JobPtr> jobs;
   };
+  // What a lane has in hand.
+  struct Flight {
+    Lane* lane = nullptr;
+    bool is_running = false;
+    std::vector<Job*> jobs;  // of its batch, while nobody has answered them
+    int64_t progress = 0;    // of the lane, at the last look
+    int looks = 0;           // that saw no progress
+  };
 
   // Starts batches while there is a free lane and something to run on it.
   void Dispatch() ABSL_LOCKS_EXCLUDED(mutex_);
@@ -71,17 +122,22 @@ class Dispatcher {
   Start Next(bool background, std::vector<std::pair<absl::Status, JobPtr>>* dropped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Lane* FreeLane(bool background) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  using Queues = std::array<std::vector<BatchQueue>, 2>;  // [background][operation]
+  Flight& FlightOn(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AreLanesIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  DeviceLoad Load(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartBatch(Start start);
   void EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status status,
                 const StageTimes& stages, absl::Time started);
+  // Of jobs of one class that have ended.
+  void ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now);
   void Answer(absl::Status status, JobPtr job);
-  bool HasHealthyDevice() const;
+  void Lose(size_t device, DeviceLoss cause, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Takes the jobs in flight on a device, in outline, and with them the right to answer.
+  std::vector<JobPtr> TakeFlights(size_t device) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Wakes up when a queue's delay has passed; runs only if there is a delay.
   void WaitForDelays();
 
-  // What Metrics calls `device`.
-  int MetricsNumber(const Device& device) const;
+  size_t NumberOf(const Device& device) const;
 
   const DispatcherOptions options_;
   const std::vector<Device*> devices_;
@@ -90,13 +146,16 @@ class Dispatcher {
   Admission admission_;
 
   mutable absl::Mutex mutex_;
-  Queues queues_ ABSL_GUARDED_BY(mutex_);
+  Scheduler scheduler_ ABSL_GUARDED_BY(mutex_);
+  std::vector<DeviceClock> clocks_ ABSL_GUARDED_BY(mutex_);  // by device
   std::vector<Lane*> free_lanes_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::vector<Flight>> flights_ ABSL_GUARDED_BY(mutex_);  // by device, by lane
+  std::vector<bool> lost_ ABSL_GUARDED_BY(mutex_);                    // by device
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Duration recent_wait_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::CondVar queue_changed_;
-  std::thread delay_thread_;  // last: ends first
+  std::thread delay_thread_;            // these two last: they end first
+  std::unique_ptr<Watchdog> watchdog_;  // null: none
 };
 
 }  // namespace baseband::server

@@ -27,8 +27,11 @@ constexpr absl::string_view kEnvironmentPrefix = "BASEBANDD_";
 constexpr char kFooter[] =
     "Each flag can also be set as BASEBANDD_<NAME> in the environment and as NAME = VALUE in the\n"
     "file that --config names. Flags win over the environment, the environment over the file.\n"
-    "There is no TLS yet: an address that other hosts can reach is refused unless\n"
-    "--allow_plaintext_network says that the network is trusted.";
+    "An address that other hosts can reach is refused without --tls_cert and --tls_key, unless\n"
+    "--allow_plaintext_network says that the network is trusted.\n"
+    "Exit codes: 0 drained, 1 wrong settings, 2 could not start, 3 no device is left (all were "
+    "lost:\n"
+    "start it again), 130 a second signal cut the drain short.";
 
 // One place settings come from: what it gave for each setting, by the setting's name.
 using Given = std::map<std::string, std::vector<std::string>>;
@@ -158,8 +161,11 @@ absl::StatusOr<Given> ReadEnvironment(const char* const* environment) {
     }
     given[name] = {std::string(parts.second)};
   }
-  if (const auto listen = given.find("listen"); listen != given.end()) {
-    listen->second = absl::StrSplit(listen->second[0], ',');
+  for (const Setting& setting : Settings()) {
+    const auto found = given.find(setting.name);
+    if (setting.repeats && found != given.end()) {
+      found->second = absl::StrSplit(found->second[0], ',');
+    }
   }
   return given;
 }
@@ -261,9 +267,10 @@ absl::StatusOr<Command> ParseCommandLine(int argc, const char* const* argv,
   BASEBAND_RETURN_IF_ERROR(Apply(from_environment, as_variable, "environment ", &config, &places));
   BASEBAND_RETURN_IF_ERROR(Apply(flags.given, as_flag, "flag ", &config, &places));
   BASEBAND_RETURN_IF_ERROR(CheckTogether(config));
+  command.effective = Print(config, places);
   if (flags.check_config) {
     command.action = Command::Action::kPrint;
-    command.output = Print(config, places);
+    command.output = command.effective;
   }
   return command;
 }

@@ -10,6 +10,7 @@
 #define BASEBAND_SERVER_CONFIG_CONFIG_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,21 @@ enum class Completion { kSpin, kBlock };
 struct Config {
   DeviceSelection device;
   std::vector<std::string> listen = {"127.0.0.1:50151"};  // HOST:PORT or unix:PATH
+  std::string admin_listen;                               // HOST:PORT or unix:PATH; empty: off
   std::string metrics_listen = "127.0.0.1:9151";          // HOST:PORT; empty: no metrics page
   bool allow_plaintext_network = false;
+
+  std::string tls_cert, tls_key, tls_client_ca;  // PEM files; empty: none
+  bool require_client_cert = true;               // --tls_client_cert
+  std::vector<std::string> allow;                // ROLE=SUBJECT each, see access_rule.h
+  std::string tokens_file;
+  bool open_health = true;
+  int socket_mode = 0600;
+  int max_connections = 4096;
+  absl::Duration max_connection_age;  // --max_connection_age_s; zero: without end
+
+  // Whether a call needs a role. If not, whoever can connect may call.
+  bool access_is_limited() const { return !allow.empty() || !tokens_file.empty(); }
 
   int lanes = 4;        // per CUDA device
   int cpu_threads = 0;  // of the CPU device; 0: one a core
@@ -53,14 +67,25 @@ struct Config {
 
   int max_request_mib = 64;
   int max_blocks_per_request = 65536;
-  int max_streams = 256;  // open at a time
+  int max_streams = 256;       // open at a time
+  int submit_requests = 1024;  // in flight on one Submit stream
+  int submit_mib = 64;
   int max_searches = 64;  // at a time
   int max_search_s = 600;
   int search_memory_mib = 1024;
+  int low_share = 5;                        // percent of the device time
+  std::map<std::string, int> client_share;  // weights, by client
+  int client_requests = 0;  // in flight, of one client; 0: as many as there is room for
+  int client_mib = 0;
+  int client_streams = 0;  // and searches
   int queue_requests = 4096;
   int queue_mib = 256;
   int max_batch_blocks = 16384;
   int max_batch_requests = 1024;
+  absl::Duration watchdog = absl::Seconds(10);  // --watchdog_s; zero: none
+  bool standby_cpu = false;
+  bool allow_fault_injection = false;
+  absl::Duration slow;             // --slow_ms; zero: the slowest of each minute
   absl::Duration max_queue_delay;  // --max_queue_delay_us; zero: a batch never waits for company
 
   int grpc_threads = 0;                              // 0: by the number of cores
@@ -80,6 +105,7 @@ struct Command {
   };
   Action action = Action::kServe;
   Config config;
+  std::string effective;  // kServe: what --check-config would print
   std::string output;
 };
 

@@ -4,8 +4,12 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace baseband::server {
 namespace {
@@ -48,6 +52,21 @@ void SetUpLogging(const Config& config) {
   logger->set_formatter(std::move(formatter));
   logger->set_level(spdlog::level::from_str(config.log_level));
   spdlog::set_default_logger(std::move(logger));
+}
+
+const std::vector<std::string>& LogLevels() {
+  static const auto& levels =
+      *new std::vector<std::string>{"trace", "debug", "info", "warning", "error", "off"};
+  return levels;
+}
+
+absl::Status SetLogLevel(const std::string& level) {
+  if (std::find(LogLevels().begin(), LogLevels().end(), level) == LogLevels().end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("level '", level, "' is not one of ", absl::StrJoin(LogLevels(), "|")));
+  }
+  spdlog::set_level(spdlog::level::from_str(level));
+  return absl::OkStatus();
 }
 
 }  // namespace baseband::server

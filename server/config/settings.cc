@@ -12,96 +12,12 @@
 #include "absl/strings/strip.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/address.h"
+#include "server/config/logging.h"
+#include "server/config/security_settings.h"
+#include "server/config/setting_kinds.h"
 
 namespace baseband::server {
 namespace {
-
-using Values = std::vector<std::string>;
-
-absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max) {
-  int value = 0;
-  if (!absl::SimpleAtoi(text, &value) || value < min || value > max) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " ", text, " is not in [", min, ", ", max, "]"));
-  }
-  return value;
-}
-
-// A whole number in [min, max], kept in `member` (an int).
-Setting Number(std::string name, int min, int max, int Config::*member, std::string help) {
-  Setting setting;
-  setting.name = std::move(name);
-  setting.value = absl::StrCat(min, "..", max);
-  setting.help = std::move(help);
-  setting.set = [=](absl::string_view title, const Values& values, Config* config) -> absl::Status {
-    BASEBAND_ASSIGN_OR_RETURN(config->*member, ParseInt(title, values[0], min, max));
-    return absl::OkStatus();
-  };
-  setting.get = [=](const Config& config) { return Values{absl::StrCat(config.*member)}; };
-  return setting;
-}
-
-// The same in steps of `unit`, kept as a duration.
-Setting Span(std::string name, int min, int max, absl::Duration unit,
-             absl::Duration Config::*member, std::string help) {
-  Setting setting = Number(std::move(name), min, max, nullptr, std::move(help));
-  setting.set = [=](absl::string_view title, const Values& values, Config* config) -> absl::Status {
-    BASEBAND_ASSIGN_OR_RETURN(const int count, ParseInt(title, values[0], min, max));
-    config->*member = count * unit;
-    return absl::OkStatus();
-  };
-  setting.get = [=](const Config& config) {
-    return Values{
-        absl::StrCat(absl::ToInt64Microseconds(config.*member) / absl::ToInt64Microseconds(unit))};
-  };
-  return setting;
-}
-
-template <typename T>
-using Choices = std::vector<std::pair<std::string, T>>;
-
-// One of a few words.
-template <typename T>
-Setting Choice(std::string name, Choices<T> choices, T Config::*member, std::string help) {
-  const std::string words = absl::StrJoin(
-      choices, "|", [](std::string* out, const auto& choice) { out->append(choice.first); });
-  Setting setting;
-  setting.name = std::move(name);
-  setting.value = words;
-  setting.help = std::move(help);
-  setting.is_text = true;
-  setting.set = [=](absl::string_view title, const Values& values, Config* config) {
-    for (const auto& [word, value] : choices) {
-      if (word == values[0]) {
-        config->*member = value;
-        return absl::OkStatus();
-      }
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat(title, " ", values[0], " is not one of ", words));
-  };
-  setting.get = [=](const Config& config) {
-    for (const auto& [word, value] : choices) {
-      if (value == config.*member) return Values{word};
-    }
-    return Values{};
-  };
-  return setting;
-}
-
-Choices<std::string> Words(const Values& words) {
-  Choices<std::string> choices;
-  for (const std::string& word : words) choices.emplace_back(word, word);
-  return choices;
-}
-
-Setting Switch(std::string name, bool Config::*member, std::string help) {
-  Setting setting =
-      Choice<bool>(std::move(name), {{"true", true}, {"false", false}}, member, std::move(help));
-  setting.is_switch = true;
-  setting.is_text = false;
-  return setting;
-}
 
 absl::Status SetDevice(absl::string_view name, const Values& values, Config* config) {
   absl::string_view text = values[0];
@@ -147,23 +63,19 @@ Values GetDevice(const Config& config) {
 }
 
 Setting DeviceSetting() {
-  Setting setting;
-  setting.name = "device";
-  setting.value = "auto|cpu|cuda[:i,j]";
-  setting.help = "What computes: every GPU that works, else the CPU; the CPU; all or some GPUs";
-  setting.is_text = true;
+  Setting setting =
+      Text("device", "auto|cpu|cuda[:i,j]",
+           "What computes: every GPU that works, else the CPU; the CPU; all or some GPUs");
   setting.set = SetDevice;
   setting.get = GetDevice;
   return setting;
 }
 
 Setting ListenSetting() {
-  Setting setting;
-  setting.name = "listen";
-  setting.value = "HOST:PORT|unix:PATH";
-  setting.help = "Where to serve gRPC; repeatable. Plain TCP, so loopback only (see below)";
+  Setting setting =
+      Text("listen", "HOST:PORT|unix:PATH",
+           "Where to serve gRPC; repeatable. Without tls_cert loopback only (see below)");
   setting.repeats = true;
-  setting.is_text = true;
   setting.set = [](absl::string_view name, const Values& values, Config* config) {
     for (const std::string& value : values) {
       if (const absl::Status status = ParseAddress(value).status(); !status.ok()) {
@@ -178,11 +90,8 @@ Setting ListenSetting() {
 }
 
 Setting MetricsListenSetting() {
-  Setting setting;
-  setting.name = "metrics_listen";
-  setting.value = "HOST:PORT|off";
-  setting.help = "Where to serve the Prometheus metrics page; off or empty: nowhere";
-  setting.is_text = true;
+  Setting setting = Text("metrics_listen", "HOST:PORT|off",
+                         "Where to serve the Prometheus metrics page; off or empty: nowhere");
   setting.set = [](absl::string_view name, const Values& values, Config* config) -> absl::Status {
     if (values[0].empty() || values[0] == "off") {
       config->metrics_listen.clear();
@@ -206,12 +115,65 @@ Setting MetricsListenSetting() {
   return setting;
 }
 
+// Repeatable, CLIENT=WEIGHT; a client's name may have = in it.
+Setting ClientShareSetting() {
+  constexpr int kMaxWeight = 1000;
+  constexpr char kEqual[] = "equal";
+  Setting setting = Text(
+      "client_share", "CLIENT=WEIGHT|equal",
+      "Device time of a client beside others of its class, who have weight 1; 1..1000; repeatable");
+  setting.repeats = true;
+  setting.set = [=](absl::string_view name, const Values& values, Config* config) -> absl::Status {
+    config->client_share.clear();
+    if (values == Values{kEqual}) return absl::OkStatus();
+    for (const std::string& value : values) {
+      const size_t equals = value.rfind('=');
+      if (equals == std::string::npos || equals == 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, " ", value, ": expected CLIENT=WEIGHT"));
+      }
+      BASEBAND_ASSIGN_OR_RETURN(config->client_share[value.substr(0, equals)],
+                                ParseInt(absl::StrCat(name, " ", value, ": weight"),
+                                         value.substr(equals + 1), 1, kMaxWeight));
+    }
+    return absl::OkStatus();
+  };
+  setting.get = [=](const Config& config) {
+    Values values;
+    for (const auto& [client, weight] : config.client_share) {
+      values.push_back(absl::StrCat(client, "=", weight));
+    }
+    return values.empty() ? Values{kEqual} : values;
+  };
+  return setting;
+}
+
 std::vector<Setting> MakeSettings() {
   return {
       DeviceSetting(),
+      Switch("standby_cpu", &Config::standby_cpu,
+             "Let the CPU take over once no other device is healthy"),
       ListenSetting(),
       Switch("allow_plaintext_network", &Config::allow_plaintext_network,
              "Let --listen name an address other hosts can reach, without encryption"),
+      FileSetting("tls_cert", &Config::tls_cert,
+                  "The server's certificate and its chain, PEM; every TCP address then speaks TLS"),
+      FileSetting("tls_key", &Config::tls_key, "The private key of tls_cert, PEM"),
+      FileSetting("tls_client_ca", &Config::tls_client_ca,
+                  "Authorities of clients' certificates, PEM"),
+      Choice<bool>("tls_client_cert", {{"required", true}, {"optional", false}},
+                   &Config::require_client_cert,
+                   "With tls_client_ca: whether who shows no certificate may connect"),
+      AllowSetting(),
+      FileSetting("tokens_file", &Config::tokens_file,
+                  "Bearer tokens, lines of: NAME ROLE SHA256-OF-THE-TOKEN"),
+      Switch("open_health", &Config::open_health, "Answer health checks of everybody"),
+      SocketModeSetting(),
+      Number("max_connections", 1, 1 << 20, &Config::max_connections,
+             "Most connections at a time; more are closed at once"),
+      Span("max_connection_age_s", 0, 86400 * 365, absl::Seconds(1), &Config::max_connection_age,
+           "Ask clients to connect anew after so long; 0: never"),
+      AdminListenSetting(),
       MetricsListenSetting(),
       Number("lanes", 1, 32, &Config::lanes, "Batches in flight on each GPU"),
       Number("cpu_threads", 0, 1024, &Config::cpu_threads,
@@ -232,12 +194,25 @@ std::vector<Setting> MakeSettings() {
              "Most code blocks or frames in a request"),
       Number("max_streams", 0, 65536, &Config::max_streams,
              "Most streams open at a time; more are refused"),
+      Number("submit_requests", 1, 65536, &Config::submit_requests,
+             "Most requests in flight on one Submit stream"),
+      Number("submit_mib", 1, 65536, &Config::submit_mib,
+             "Most of their bytes, MiB; a larger request goes alone"),
       Number("max_searches", 0, 65536, &Config::max_searches,
              "Most Minimize searches at a time; more are refused"),
       Number("max_search_s", 1, 86400, &Config::max_search_s,
              "Longest Minimize search taken, by its estimate, seconds"),
       Number("search_memory_mib", 1, 65536, &Config::search_memory_mib,
              "Host memory for all Minimize searches together, MiB; more are refused"),
+      Number("low_share", 0, 90, &Config::low_share,
+             "Device time that low-priority work gets while it waits, percent; 0: what is left"),
+      ClientShareSetting(),
+      Number("client_requests", 0, 1 << 20, &Config::client_requests,
+             "Most requests of one client in flight; 0: no quota"),
+      Number("client_mib", 0, 65536, &Config::client_mib,
+             "Most request bytes of one client in flight, MiB; 0: no quota"),
+      Number("client_streams", 0, 65536, &Config::client_streams,
+             "Most streams and searches of one client at a time; 0: no quota"),
       Number("queue_requests", 1, 1 << 20, &Config::queue_requests,
              "Most requests waiting; more are refused with a retry hint"),
       Number("queue_mib", 1, 65536, &Config::queue_mib,
@@ -248,12 +223,18 @@ std::vector<Setting> MakeSettings() {
              "Most requests in a batch"),
       Span("max_queue_delay_us", 0, 1000000, absl::Microseconds(1), &Config::max_queue_delay,
            "How long a batch may wait for company while a lane is free; 0: not at all"),
+      Span("watchdog_s", 0, 86400, absl::Seconds(1), &Config::watchdog,
+           "A device that makes no progress for so long is lost; 0: never"),
+      Span("slow_ms", 0, 3600000, absl::Milliseconds(1), &Config::slow,
+           "Keep records of requests that take longer; 0: of the slowest of each minute"),
+      Switch("allow_fault_injection", &Config::allow_fault_injection,
+             "Let admins make things go wrong: for tests"),
       Number("grpc_threads", 0, 256, &Config::grpc_threads,
              "Threads that serve gRPC; 0: by the number of cores"),
       Span("drain_seconds", 0, 3600, absl::Seconds(1), &Config::drain_timeout,
            "After SIGTERM: how long accepted requests may take to finish"),
-      Choice<std::string>("log_level", Words({"trace", "debug", "info", "warning", "error", "off"}),
-                          &Config::log_level, "Least severe log line that is written"),
+      Choice<std::string>("log_level", Words(LogLevels()), &Config::log_level,
+                          "Least severe log line that is written"),
       Choice<LogFormat>("log_format", {{"text", LogFormat::kText}, {"json", LogFormat::kJson}},
                         &Config::log_format, "Log lines for people or for machines"),
   };
@@ -269,18 +250,13 @@ absl::Status CheckFits(absl::string_view small, int small_value, absl::string_vi
 absl::Status CheckAddresses(const Config& config) {
   std::set<std::string> seen;
   if (!config.metrics_listen.empty()) seen.insert(config.metrics_listen);
+  if (!config.admin_listen.empty()) seen.insert(config.admin_listen);
   for (const std::string& text : config.listen) {
     BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
-    if (!address.is_local() && !config.allow_plaintext_network) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("listen ", text,
-                       " can be reached from other hosts, without encryption: use a loopback "
-                       "address or unix:PATH, or say allow_plaintext_network"));
-    }
     const bool any_free_port = !address.is_unix() && address.port == 0;
     if (!any_free_port && !seen.insert(text).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("listen ", text, " is taken by another listen or metrics_listen"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "listen ", text, " is taken by another listen, admin_listen or metrics_listen"));
     }
   }
   return absl::OkStatus();
@@ -304,6 +280,7 @@ absl::Status CheckTogether(const Config& config) {
   BASEBAND_RETURN_IF_ERROR(CheckFits("lane_output_mib", config.lane_output_mib, "reply_mib",
                                      config.reply_mib,
                                      "memory for replies has to hold those of one batch"));
+  BASEBAND_RETURN_IF_ERROR(CheckSecurity(config));
   return CheckAddresses(config);
 }
 

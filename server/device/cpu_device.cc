@@ -47,6 +47,8 @@ struct CpuDevice::Run {
   int num_pieces = 0;
   std::atomic<int> next{0};
   std::atomic<int> left{0};
+
+  int CountTaken() const { return std::min(next.load(std::memory_order_relaxed), num_pieces); }
 };
 
 class CpuDevice::Crew {
@@ -72,12 +74,20 @@ class CpuDevice::Crew {
     absl::MutexLock lock(&mutex_);
     runs_.push_back(std::move(run));
   }
+  // Pieces of all runs so far that a worker has taken.
+  int64_t CountTaken() const {
+    absl::MutexLock lock(&mutex_);
+    int64_t taken = taken_before_;
+    for (const std::shared_ptr<Run>& run : runs_) taken += run->CountTaken();
+    return taken;
+  }
 
  private:
   void Work();
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::deque<std::shared_ptr<Run>> runs_ ABSL_GUARDED_BY(mutex_);
+  int64_t taken_before_ ABSL_GUARDED_BY(mutex_) = 0;  // of runs that have left runs_
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> workers_;  // last: ends first
 };
@@ -89,6 +99,16 @@ class CpuDevice::CpuLane final : public Lane {
   Device& device() override { return *device_; }
   int index() const override { return index_; }
   bool background() const override { return background_; }
+  // While pieces are left to take, that any of the crew's is taken: lanes share it, and go one
+  // after the other. Then nothing changes until the end: each worker has one piece at most.
+  int64_t progress() const override {
+    std::shared_ptr<Run> run;
+    {
+      absl::MutexLock lock(&mutex_);
+      run = run_.lock();
+    }
+    return run == nullptr || run->CountTaken() == run->num_pieces ? -1 : crew_->CountTaken();
+  }
   void Start(Task* task, Done done) override {
     auto run = std::make_shared<Run>();
     run->task = task;
@@ -96,6 +116,10 @@ class CpuDevice::CpuLane final : public Lane {
     run->start = absl::Now();
     run->num_pieces = task->num_pieces();
     run->left = run->num_pieces;
+    {
+      absl::MutexLock lock(&mutex_);
+      run_ = run;
+    }
     crew_->Enqueue(std::move(run));
   }
 
@@ -104,9 +128,15 @@ class CpuDevice::CpuLane final : public Lane {
   const int index_;
   Crew* const crew_;
   const bool background_;
+  mutable absl::Mutex mutex_;
+  std::weak_ptr<Run> run_ ABSL_GUARDED_BY(mutex_);
 };
 
-CpuDevice::CpuDevice(int num_threads) : name_(ProcessorName()), num_threads_(num_threads) {
+CpuDevice::CpuDevice(int num_threads, bool standby)
+    : Device(standby),
+      id_(standby ? "cpu:standby" : "cpu"),
+      name_(ProcessorName()),
+      num_threads_(num_threads) {
   for (const bool background : {false, true}) {
     crews_.push_back(std::make_unique<Crew>(num_threads, background));
     for (int i = 0; i < kNumLanes; ++i) {
@@ -149,6 +179,7 @@ void CpuDevice::Crew::Work() {
       absl::MutexLock lock(&mutex_);
       if (!runs_.empty() && runs_.front() == run) {
         runs_.pop_front();
+        taken_before_ += run->num_pieces;
       }
     }
     if (ended > 0 && run->left.fetch_sub(ended, std::memory_order_acq_rel) == ended) {

@@ -15,12 +15,12 @@ class CpuDevice final : public Device {
  public:
   // `num_threads` >= 1 workers, and two lanes, so that a batch fills the workers while the last
   // pieces of the one before it end; and as many of both for background work.
-  explicit CpuDevice(int num_threads);
+  explicit CpuDevice(int num_threads, bool standby = false);
   ~CpuDevice() override;
 
   const std::string& kind() const override { return kind_; }
   const std::string& name() const override { return name_; }
-  const std::string& id() const override { return kind_; }
+  const std::string& id() const override { return id_; }
   int64_t memory_bytes() const override;
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
   int pieces_at_once() const override { return num_threads_; }
@@ -33,6 +33,7 @@ class CpuDevice final : public Device {
   class Crew;
 
   const std::string kind_ = "cpu";
+  const std::string id_;
   std::string name_;
   const int num_threads_;
   std::vector<std::unique_ptr<Lane>> lanes_;

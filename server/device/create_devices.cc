@@ -56,11 +56,15 @@ absl::StatusOr<std::vector<std::unique_ptr<Device>>> CreateCudaDevices(const Dev
 }
 #endif
 
-bool HasCuda(const Devices& devices) { return devices.devices.front()->kind() == "cuda"; }
+std::unique_ptr<Device> CreateCpuDevice(const DeviceOptions& options, bool standby) {
+  const int threads = options.cpu_threads > 0
+                          ? options.cpu_threads
+                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::make_unique<CpuDevice>(threads, standby);
+}
 
-}  // namespace
-
-absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options) {
+// Those that are not on standby.
+absl::StatusOr<Devices> CreateFirstDevices(const DeviceOptions& options) {
   Devices result;
   if (options.selection.kind != DeviceSelection::Kind::kCpu) {
     absl::StatusOr<std::vector<std::unique_ptr<Device>>> cuda = CreateCudaDevices(options);
@@ -73,10 +77,19 @@ absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options) {
     }
     result.no_cuda_because = std::string(cuda.status().message());
   }
-  const int threads = options.cpu_threads > 0
-                          ? options.cpu_threads
-                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  result.devices.push_back(std::make_unique<CpuDevice>(threads));
+  result.devices.push_back(CreateCpuDevice(options, /*standby=*/false));
+  return result;
+}
+
+bool HasCuda(const Devices& devices) { return devices.devices.front()->kind() == "cuda"; }
+
+}  // namespace
+
+absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options) {
+  BASEBAND_ASSIGN_OR_RETURN(Devices result, CreateFirstDevices(options));
+  if (options.standby_cpu) {
+    result.devices.push_back(CreateCpuDevice(options, /*standby=*/true));
+  }
   return result;
 }
 

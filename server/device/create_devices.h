@@ -18,7 +18,8 @@ namespace baseband::server {
 struct DeviceOptions {
   DeviceSelection selection;
   int cuda_lanes = 4;
-  int cpu_threads = 0;  // 0: one a core
+  int cpu_threads = 0;       // 0: one a core
+  bool standby_cpu = false;  // one more CPU device, on standby, after the others
   LaneCapacity lane;
   int64_t cuda_workspace_bytes = 0;
   bool spin = true;

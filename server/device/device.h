@@ -4,9 +4,11 @@
 #ifndef BASEBAND_SERVER_DEVICE_DEVICE_H_
 #define BASEBAND_SERVER_DEVICE_DEVICE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,6 +65,10 @@ class Lane {
   // For work that takes long and gives way to all other: whatever the lanes that are not for it
   // have to do goes before, also on a device that is full of it.
   virtual bool background() const { return false; }
+  // Changes while the lane's task gets on, or what goes before it on the device: what does not
+  // change for long tells of a task that will not end. Constant where nothing is known of that but
+  // the end. Thread-safe.
+  virtual int64_t progress() const { return 0; }
   // Starts `task`, which must live until `done` was called. The lane must be idle, which it is
   // again when `done` is called. `done` is called exactly once, on a thread of the device and never
   // from within Start; it may start the lane's next task. Returns without waiting for the task.
@@ -72,10 +78,11 @@ class Lane {
 // Thread-safe. Ends its threads in the destructor; no lane may be busy then.
 class Device {
  public:
+  explicit Device(bool standby = false) : standby_(standby) {}
   virtual ~Device() = default;
   virtual const std::string& kind() const = 0;  // "cuda" or "cpu"
   virtual const std::string& name() const = 0;  // "NVIDIA H200", the processor's name
-  virtual const std::string& id() const = 0;    // "cuda:0", "cpu"
+  virtual const std::string& id() const = 0;    // "cuda:0", "cpu", "cpu:standby"
   virtual int64_t memory_bytes() const = 0;
   // Some of them for background work.
   virtual absl::Span<const std::unique_ptr<Lane>> lanes() const = 0;
@@ -87,10 +94,28 @@ class Device {
   // False until the self-test passed and once the device was lost: it gets no more work then.
   bool healthy() const { return healthy_.load(std::memory_order_acquire); }
   void set_healthy(bool healthy) { healthy_.store(healthy, std::memory_order_release); }
+  // It gets work only while no device that is not on standby is healthy.
+  bool standby() const { return standby_; }
 
  private:
+  const bool standby_;
   std::atomic<bool> healthy_{false};
 };
+
+// Whether `device`, one of `devices`, gets work now.
+inline bool Serves(const Device& device, absl::Span<Device* const> devices) {
+  return device.healthy() &&
+         (!device.standby() || std::none_of(devices.begin(), devices.end(), [](Device* other) {
+           return !other->standby() && other->healthy();
+         }));
+}
+
+inline std::vector<Device*> Serving(absl::Span<Device* const> devices) {
+  std::vector<Device*> serving;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(serving),
+               [&](const Device* device) { return Serves(*device, devices); });
+  return serving;
+}
 
 }  // namespace baseband::server
 

@@ -56,19 +56,22 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
                                           std::function<void()> free_memory);
   // Pageable memory of the process itself. ResourceExhausted when there is none.
   static absl::StatusOr<std::shared_ptr<HostPool>> CreatePageable(int64_t capacity);
-  ~HostPool();
+  virtual ~HostPool();
   HostPool(const HostPool&) = delete;
   HostPool& operator=(const HostPool&) = delete;
 
   // A piece of `size` >= 0 bytes. ResourceExhausted when no free piece is large enough.
-  absl::StatusOr<HostLease> Lease(int64_t size, int stream = 0);
+  absl::StatusOr<HostLease> Lease(int64_t size) { return Lease(size, /*stream=*/0); }
+  virtual absl::StatusOr<HostLease> Lease(int64_t size, int stream);
 
-  int64_t used() const;
+  virtual int64_t used() const;
   int64_t capacity() const { return capacity_; }
+
+ protected:
+  HostPool(uint8_t* memory, int64_t capacity, std::function<void()> free_memory);
 
  private:
   friend class HostLease;
-  HostPool(uint8_t* memory, int64_t capacity, std::function<void()> free_memory);
   // Takes `size` bytes out of the free piece at `it`, from `offset` on.
   uint8_t* Carve(std::map<int64_t, int64_t>::iterator it, int64_t offset, int64_t size, int stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

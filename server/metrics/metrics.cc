@@ -14,6 +14,7 @@
 #include "absl/synchronization/mutex.h"
 #include "server/metrics/names.h"
 #include "server/metrics/process_sampler.h"
+#include "server/metrics/series.h"
 
 namespace baseband::server {
 namespace {
@@ -33,6 +34,13 @@ const Buckets& SecondsBuckets() {
   return buckets;
 }
 
+// 0.75 and 1.25 bound what is called a right prediction.
+const Buckets& RatioBuckets() {
+  static const auto& buckets =
+      *new Buckets{0.125, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 8.0};
+  return buckets;
+}
+
 Buckets PowersOfTwo(int largest) {
   Buckets buckets;
   for (int edge = 1; edge <= largest; edge *= 2) buckets.push_back(edge);
@@ -45,37 +53,12 @@ const Buckets& IterationBuckets() {
   return buckets;
 }
 
-Counter* AddCounter(Registry& registry, const names::Metric& metric, const Labels& labels = {}) {
-  return &prometheus::BuildCounter()
-              .Name(metric.name)
-              .Help(metric.help)
-              .Register(registry)
-              .Add(labels);
-}
-
-Gauge* AddGauge(Registry& registry, const names::Metric& metric, const Labels& labels = {}) {
-  return &prometheus::BuildGauge()
-              .Name(metric.name)
-              .Help(metric.help)
-              .Register(registry)
-              .Add(labels);
-}
-
-Histogram* AddHistogram(Registry& registry, const names::Metric& metric, const Buckets& buckets,
-                        const Labels& labels = {}) {
-  return &prometheus::BuildHistogram()
-              .Name(metric.name)
-              .Help(metric.help)
-              .Register(registry)
-              .Add(labels, buckets);
-}
-
 std::string CodeName(size_t code) {
   return absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
 }
 
 // Whether calls of `rpc` become jobs of a device.
-bool HasJobs(Rpc rpc) { return rpc != Rpc::kGetCapabilities && rpc != Rpc::kDownconvertStream; }
+bool HasJobs(Rpc rpc) { return rpc <= Rpc::kMinimize; }
 
 }  // namespace
 
@@ -122,6 +105,7 @@ Metrics::Metrics(absl::string_view version)
     : registry_(std::make_shared<Registry>()), scrape_(std::make_shared<Scrape>(this)) {
   RegisterRequests();
   RegisterJobs();
+  RegisterAccess();
   RegisterProcess(version);
 }
 
@@ -172,6 +156,15 @@ void Metrics::RegisterJobs() {
     }
     series.information_bits = AddCounter(*registry_, names::kInformationBits, {{"rpc", name}});
   }
+  for (size_t cause = 0; cause < kRefusalCauseNames.size(); ++cause) {
+    refused_[cause] =
+        AddCounter(*registry_, names::kRefused, {{"cause", kRefusalCauseNames[cause]}});
+  }
+  for (size_t i = 0; i < kPriorityNames.size(); ++i) {
+    const Labels priority = {{"priority", kPriorityNames[i]}};
+    device_seconds_[i] = AddCounter(*registry_, names::kDeviceSeconds, priority);
+    predictions_[i] = AddHistogram(*registry_, names::kPrediction, RatioBuckets(), priority);
+  }
   queue_bytes_ = AddGauge(*registry_, names::kQueueBytes);
   queue_capacity_requests_ = AddGauge(*registry_, names::kQueueCapacityRequests);
   queue_capacity_bytes_ = AddGauge(*registry_, names::kQueueCapacityBytes);
@@ -208,20 +201,6 @@ void Metrics::RegisterProcess(absl::string_view version) {
     resident->Set(ProcessResidentBytes());
     fds->Set(ProcessOpenFds());
   });
-}
-
-int Metrics::AddDevice(const std::string& device, const std::string& kind, const std::string& name,
-                       int num_lanes) {
-  AddGauge(*registry_, names::kDeviceInfo, {{"device", device}, {"kind", kind}, {"name", name}})
-      ->Set(1);
-  PerDevice series;
-  series.healthy = AddGauge(*registry_, names::kDeviceHealthy, {{"device", device}});
-  for (int lane = 0; lane < num_lanes; ++lane) {
-    series.lanes_busy.push_back(AddCounter(*registry_, names::kLaneBusy,
-                                           {{"device", device}, {"lane", std::to_string(lane)}}));
-  }
-  devices_.push_back(std::move(series));
-  return static_cast<int>(devices_.size()) - 1;
 }
 
 int Metrics::AddPool(const std::string& pool, int64_t capacity_bytes) {
@@ -270,6 +249,18 @@ void Metrics::CountRejected(Rpc rpc, absl::StatusCode code) {
 
 void Metrics::CountDropped(Rpc rpc, DropCause cause) {
   Of(rpc).dropped[static_cast<size_t>(cause)]->Increment();
+}
+
+void Metrics::CountRefused(RefusalCause cause) {
+  refused_[static_cast<size_t>(cause)]->Increment();
+}
+
+void Metrics::AddDeviceTime(Priority priority, double seconds) {
+  device_seconds_[static_cast<size_t>(priority)]->Increment(seconds);
+}
+
+void Metrics::ObservePrediction(Priority priority, double ratio) {
+  predictions_[static_cast<size_t>(priority)]->Observe(ratio);
 }
 
 void Metrics::ObserveBatch(Rpc rpc, int blocks, int requests) {
@@ -323,20 +314,11 @@ void Metrics::CountSearchedPoints(int64_t points) {
 
 void Metrics::CountPrograms(bool hit) { (hit ? program_hits_ : program_misses_)->Increment(); }
 
-void Metrics::AddLaneBusy(int device, int lane, absl::Duration busy) {
-  devices_[static_cast<size_t>(device)].lanes_busy[static_cast<size_t>(lane)]->Increment(
-      absl::ToDoubleSeconds(busy));
-}
-
 void Metrics::SetQueueDepth(Rpc rpc, int64_t requests) {
   Of(rpc).queue_depth->Set(static_cast<double>(requests));
 }
 
 void Metrics::SetQueueBytes(int64_t bytes) { queue_bytes_->Set(static_cast<double>(bytes)); }
-
-void Metrics::SetDeviceHealthy(int device, bool healthy) {
-  devices_[static_cast<size_t>(device)].healthy->Set(healthy ? 1 : 0);
-}
 
 void Metrics::SetPoolUsed(int pool, int64_t bytes) {
   pools_used_[static_cast<size_t>(pool)]->Set(static_cast<double>(bytes));

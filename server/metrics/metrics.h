@@ -35,11 +35,12 @@ enum class Rpc {
   kDownconvert,
   kMinimize,           // its jobs are pieces of searches
   kDownconvertStream,  // its requests are whole streams; their messages' jobs are Downconvert's
+  kSubmit,             // likewise; their messages count as requests of the operations they bring
   kGetCapabilities
 };
-inline constexpr std::array<const char*, 7> kRpcNames = {
-    "Encode",         "Decode", "RecoverCarrier", "Downconvert", "Minimize", "DownconvertStream",
-    "GetCapabilities"};
+inline constexpr std::array<const char*, 8> kRpcNames = {
+    "Encode", "Decode",         "RecoverCarrier", "Downconvert", "Minimize", "DownconvertStream",
+    "Submit", "GetCapabilities"};
 
 enum class Stage { kReceive, kQueue, kCopyIn, kH2d, kKernel, kD2h, kReply };
 inline constexpr std::array<const char*, 7> kStageNames = {"receive", "queue", "copy_in", "h2d",
@@ -55,6 +56,37 @@ inline constexpr std::array<const char*, 5> kCarrierLockNames = {"locked", "no_s
 
 enum class DropCause { kDeadline, kCancelled, kShutdown };
 inline constexpr std::array<const char*, 3> kDropCauseNames = {"deadline", "cancelled", "shutdown"};
+
+// Why a device gets no more work.
+enum class DeviceLoss {
+  kError,    // it said so: an error after which nothing works on it
+  kStuck,    // what it was given does not end
+  kInjected  // an admin wanted it so
+};
+inline constexpr std::array<const char*, 3> kDeviceLossNames = {"error", "stuck", "injected"};
+
+// The classes of requests, the most urgent first.
+enum class Priority { kHigh, kNormal, kLow };
+inline constexpr std::array<const char*, 3> kPriorityNames = {"high", "normal", "low"};
+
+// Why a request was refused that was right in itself.
+enum class RefusalCause {
+  kQueueRequests,   // as many wait as may
+  kQueueBytes,      // their payload, likewise
+  kDeadline,        // too early for any server
+  kBacklog,         // its deadline, with what goes before it
+  kClientRequests,  // a quota of its client
+  kClientBytes,
+  kClientStreams
+};
+inline constexpr std::array<const char*, 7> kRefusalCauseNames = {
+    "queue_requests",  "queue_bytes",  "deadline",      "backlog",
+    "client_requests", "client_bytes", "client_streams"};
+
+// Why a call was refused before anything of it was read.
+enum class Denial { kNoCredentials, kBadToken, kNotAllowed };
+inline constexpr std::array<const char*, 3> kDenialNames = {"no_credentials", "bad_token",
+                                                            "not_allowed"};
 
 // Gathers the outcomes of a batch's code blocks without touching a metric. Not thread-safe.
 class DecodeTally {
@@ -119,7 +151,12 @@ class Metrics {
   void CountRejected(Rpc rpc, absl::StatusCode code);
   // Left the queue unlaunched.
   void CountDropped(Rpc rpc, DropCause cause);
+  void CountRefused(RefusalCause cause);
   void ObserveBatch(Rpc rpc, int blocks, int requests);
+  // What a batch took of a device, see DeviceClock.
+  void AddDeviceTime(Priority priority, double seconds);
+  // Of a job whose end was predicted: the time it took over the time it was to take.
+  void ObservePrediction(Priority priority, double ratio);
   // For Encode and Decode.
   void CountBlocks(Rpc rpc, CodeFamily family, int64_t blocks, int64_t information_bits);
   void ObserveDecode(const DecodeTally& tally);
@@ -129,14 +166,21 @@ class Metrics {
   void CountGap();
   void CountSearchedPoints(int64_t points);
   void CountPrograms(bool hit);
+  void CountDenied(Denial reason);
+  void CountRefusedConnection();
+  // A certificate or the tokens could not be read anew; the old ones still hold.
+  void CountReloadFailure();
   // `device` from AddDevice, `lane` below its num_lanes.
   void AddLaneBusy(int device, int lane, absl::Duration busy);
+  void CountDeviceLost(int device, DeviceLoss cause);
 
   // -------------------------------------------------------------------------------- gauges
   void SetQueueDepth(Rpc rpc, int64_t requests);
   void SetQueueBytes(int64_t bytes);
   void SetDeviceHealthy(int device, bool healthy);
   void SetPoolUsed(int pool, int64_t bytes);
+  void SetConnections(int64_t open);
+  void SetCertificateExpiry(absl::Time expiry);
 
   // -------------------------------------------------------------------------------- reading
   // What a scrape collects; for MetricsServer.
@@ -166,11 +210,13 @@ class Metrics {
   };
   struct PerDevice {
     prometheus::Gauge* healthy = nullptr;
+    std::array<prometheus::Counter*, kDeviceLossNames.size()> lost{};
     std::vector<prometheus::Counter*> lanes_busy;
   };
 
   void RegisterRequests();
   void RegisterJobs();
+  void RegisterAccess();
   void RegisterProcess(absl::string_view version);
   PerRpc& Of(Rpc rpc) { return rpcs_[static_cast<size_t>(rpc)]; }
 
@@ -179,6 +225,9 @@ class Metrics {
   std::array<PerRpc, kRpcNames.size()> rpcs_;
   std::vector<PerDevice> devices_;
   std::vector<prometheus::Gauge*> pools_used_;
+  std::array<prometheus::Counter*, kRefusalCauseNames.size()> refused_{};
+  std::array<prometheus::Counter*, kPriorityNames.size()> device_seconds_{};
+  std::array<prometheus::Histogram*, kPriorityNames.size()> predictions_{};
   prometheus::Gauge* queue_bytes_ = nullptr;
   prometheus::Gauge* queue_capacity_requests_ = nullptr;
   prometheus::Gauge* queue_capacity_bytes_ = nullptr;
@@ -195,6 +244,11 @@ class Metrics {
   prometheus::Counter* searched_points_ = nullptr;
   prometheus::Counter* program_hits_ = nullptr;
   prometheus::Counter* program_misses_ = nullptr;
+  std::array<prometheus::Counter*, kDenialNames.size()> denied_{};
+  prometheus::Gauge* connections_ = nullptr;
+  prometheus::Counter* connections_refused_ = nullptr;
+  prometheus::Gauge* certificate_expiry_ = nullptr;
+  prometheus::Counter* reload_failures_ = nullptr;
 };
 
 }  // namespace baseband::server

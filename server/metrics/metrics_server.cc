@@ -11,9 +11,15 @@
 namespace baseband::server {
 
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& address,
-                                                                    const Metrics& metrics) {
+                                                                    const Metrics& metrics,
+                                                                    Admit admit) {
   try {
     auto exposer = std::make_unique<prometheus::Exposer>(address);
+    if (admit != nullptr) {
+      exposer->RegisterAuth(
+          [admit](const std::string&, const std::string& password) { return admit(password); },
+          "basebandd");
+    }
     exposer->RegisterCollectable(metrics.collectable());
     const std::vector<int> ports = exposer->GetListeningPorts();
     return std::unique_ptr<MetricsServer>(

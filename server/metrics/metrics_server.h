@@ -2,6 +2,7 @@
 #ifndef BASEBAND_SERVER_METRICS_METRICS_SERVER_H_
 #define BASEBAND_SERVER_METRICS_METRICS_SERVER_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,10 +17,15 @@ namespace baseband::server {
 
 class MetricsServer {
  public:
+  using Admit = std::function<bool(const std::string& password)>;
+
   // Serves `metrics`, which must outlive it, at `address` (HOST:PORT; port 0 takes a free one)
-  // until destruction. Unavailable names the address if it cannot be had.
+  // until destruction, to whoever gives by HTTP's basic authentication a password that `admit`
+  // takes, or to everybody if it is null. `admit` is called on any thread. Unavailable names the
+  // address if it cannot be had.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(const std::string& address,
-                                                              const Metrics& metrics);
+                                                              const Metrics& metrics,
+                                                              Admit admit = nullptr);
   ~MetricsServer();
   int port() const { return port_; }
 

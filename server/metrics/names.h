@@ -35,6 +35,19 @@ inline constexpr Metric kRejected = {
 inline constexpr Metric kDropped = {
     "baseband_dropped_total", "Requests that left the queue unlaunched: nobody waited any more."};
 
+// {cause}
+inline constexpr Metric kRefused = {
+    "baseband_refused_total", "Right requests refused for want of room, time or quota, by cause."};
+
+// -------------------------------------------------------------------------------------- schedule
+// {priority}
+inline constexpr Metric kDeviceSeconds = {
+    "baseband_device_seconds_total",
+    "Time of the devices by class of request; batches in flight together share it."};
+inline constexpr Metric kPrediction = {
+    "baseband_prediction_ratio",
+    "Time from acceptance to the end of the work, over what was predicted on acceptance."};
+
 // --------------------------------------------------------------------------------------- batches
 // {rpc}
 inline constexpr Metric kBatches = {"baseband_batches_total", "Batches finished by a device."};
@@ -83,7 +96,8 @@ inline constexpr Metric kDownconvertSamples = {
 inline constexpr Metric kDownconvertChannels = {"baseband_downconvert_channels",
                                                 "Channels of a piece of a wideband signal."};
 inline constexpr Metric kDownconvertSaturations = {
-    "baseband_downconvert_saturations_total", "I and Q values that did not fit their int16 output."};
+    "baseband_downconvert_saturations_total",
+    "I and Q values that did not fit their int16 output."};
 inline constexpr Metric kDownconvertGaps = {"baseband_downconvert_gaps_total",
                                             "Places where samples of a stream were missing."};
 
@@ -96,6 +110,22 @@ inline constexpr Metric kPrograms = {
     "baseband_minimize_programs_total",
     "Searches by whether the code of their functional was there (hit) or had to be compiled."};
 
+// ---------------------------------------------------------------------------------------- access
+// {reason}
+inline constexpr Metric kDenied = {
+    "baseband_denied_total", "Calls refused for who made them, before anything of them was read."};
+// {}
+inline constexpr Metric kConnections = {"baseband_connections", "Connections open."};
+inline constexpr Metric kConnectionsRefused = {
+    "baseband_connections_refused_total",
+    "Connections closed at once: there were max_connections, or no descriptor was left."};
+inline constexpr Metric kCertificateExpiry = {
+    "baseband_tls_certificate_expiry_timestamp_seconds",
+    "When the certificate in use expires, in seconds since 1970; 0 without TLS."};
+inline constexpr Metric kReloadFailures = {
+    "baseband_reload_failures_total",
+    "Times that changed certificates or tokens were wrong, and the old ones kept."};
+
 // --------------------------------------------------------------------------------------- devices
 // {device, lane}
 inline constexpr Metric kLaneBusy = {"baseband_lane_busy_seconds_total",
@@ -106,6 +136,9 @@ inline constexpr Metric kDeviceInfo = {"baseband_device_info", "A device in use;
 inline constexpr Metric kDeviceHealthy = {
     "baseband_device_healthy",
     "1: the device passed its known-answer self-test and was not lost since; else 0."};
+// {device, cause}
+inline constexpr Metric kDeviceLost = {"baseband_device_lost_total",
+                                       "Devices that get no more work, by why; once each."};
 // {pool}
 inline constexpr Metric kPoolUsedBytes = {"baseband_pool_used_bytes",
                                           "Bytes of a memory pool in use."};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "server/operations/decode_batch.h"
+#include "server/operations/ldpc_work.h"
 
 namespace baseband::server {
 namespace {
@@ -25,6 +26,9 @@ DecodeJob::DecodeJob(std::vector<DecodeGroup> groups)
     payload_bytes += group.count * group.llr_count;
     bits_bytes_ += group.count * group.bits_bytes();
     soft_bytes_ += group.count * group.soft_bytes();
+    work.units +=
+        static_cast<double>(group.count) * EdgesOf(*group.code) * group.parameters.max_iterations;
+    work.shape = ShapeOf(*group.code) + (group.parameters.early_termination ? kNumShapes / 2 : 0);
     landing_bytes += group.count * (AlignUp(group.bits_bytes(), sizeof(uint32_t)) +
                                     AlignUp(group.soft_bytes(), sizeof(uint32_t)));
   }
@@ -93,7 +97,7 @@ std::vector<uint32_t> DecodeBatch::GroupByShape() {
   return order;
 }
 
-void DecodeBatch::Finish() {
+absl::Status DecodeBatch::Finish() {
   for (const Landed& landed : landed_) {
     const Block& block = *landed.block;
     std::memcpy(block.bits, landing_ + landed.bits_offset,
@@ -110,6 +114,7 @@ void DecodeBatch::Finish() {
       results += sizeof(ldpc::DecodeResult);
     }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace baseband::server

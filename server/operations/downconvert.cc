@@ -9,8 +9,8 @@
 namespace baseband::server {
 namespace {
 
-// Outputs of a piece on the CPU: enough to make the filters' set-up small, few enough that the pieces
-// of one channel spread over the cores.
+// Outputs of a piece on the CPU: enough to make the filters' set-up small, few enough that the
+// pieces of one channel spread over the cores.
 constexpr int64_t kOutputsPerPiece = 1 << 14;
 
 }  // namespace
@@ -30,7 +30,10 @@ DownconvertJob::DownconvertJob(DownconvertChannels channels, const downconvert::
     reply_offsets_.push_back(reply_bytes);
     reply_bytes += output_bytes(c);
     landing_bytes += AlignUp(output_bytes(c), 16);
+    work.units += static_cast<double>(ranges_.back().count) *
+                  static_cast<double>((*channels_)[c].filter->history() + 1);
   }
+  work.shape = static_cast<int>(block.format);
   results.resize(channels_->size());
   footprint.blocks = static_cast<int64_t>(channels_->size());
   footprint.input_bytes = AlignUp(block_bytes) + kLaneAlignment;
@@ -68,17 +71,17 @@ void DownconvertBatch::RunPiece(int index) {
   const int64_t bytes = downconvert::BytesPerOutput(channel.output);
   uint8_t* const target = owner.reply.data() + owner.reply_offsets()[piece.channel] +
                           (piece.part.first - owner.ranges()[piece.channel].first) * bytes;
-  piece.result = downconvert::DownconvertOnCpu(
-      channel, owner.block(), owner.input.span(), piece.part,
-      {target, static_cast<size_t>(piece.part.count * bytes)});
+  piece.result =
+      downconvert::DownconvertOnCpu(channel, owner.block(), owner.input.span(), piece.part,
+                                    {target, static_cast<size_t>(piece.part.count * bytes)});
 }
 
-void DownconvertBatch::Finish() {
+absl::Status DownconvertBatch::Finish() {
   if (landing_ == nullptr) {  // the CPU ran
     for (const Piece& piece : pieces_) {
       job(piece.job).results[piece.channel].saturated += piece.result.saturated;
     }
-    return;
+    return absl::OkStatus();
   }
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const Place& place = places_[i];
@@ -90,6 +93,7 @@ void DownconvertBatch::Finish() {
                   static_cast<size_t>(owner.output_bytes(c)));
     }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace baseband::server

@@ -17,8 +17,8 @@ using DownconvertChannels = std::shared_ptr<const std::vector<downconvert::Chann
 // One piece of a wideband signal and all its channels.
 class DownconvertJob : public Job {
  public:
-  // `block` has passed CheckBlock; its first samples are `before`, the others the request's payload.
-  // Computes footprint, payload_bytes and reply_bytes.
+  // `block` has passed CheckBlock; its first samples are `before`, the others the request's
+  // payload. Computes footprint, payload_bytes and reply_bytes.
   DownconvertJob(DownconvertChannels channels, const downconvert::Block& block,
                  std::vector<uint8_t> before);
 
@@ -43,8 +43,8 @@ class DownconvertJob : public Job {
 
 std::unique_ptr<Batch> MakeDownconvertBatch(std::vector<JobPtr> jobs);
 
-// What a GPU needs beside samples and outputs to convert the block: page-locked memory for the plan,
-// and scratch. 0 without CUDA.
+// What a GPU needs beside samples and outputs to convert the block: page-locked memory for the
+// plan, and scratch. 0 without CUDA.
 int64_t DownconvertPlanBytes(absl::Span<const downconvert::Channel> channels,
                              const downconvert::Block& block);
 int64_t DownconvertWorkspaceBytes(absl::Span<const downconvert::Channel> channels,

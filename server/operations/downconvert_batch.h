@@ -25,7 +25,7 @@ class DownconvertBatch final : public Batch {
   absl::Status CudaCopyIn(const CudaLaneView& lane) override;
   absl::Status CudaRun(const CudaLaneView& lane) override;
   absl::Status CudaCopyOut(const CudaLaneView& lane) override;
-  void Finish() override;
+  absl::Status Finish() override;
 
  private:
   struct Piece {

@@ -7,6 +7,7 @@
 #include "kernels/base/bits.h"
 #include "kernels/ldpc/encode.h"
 #include "server/operations/encode_batch.h"
+#include "server/operations/ldpc_work.h"
 
 namespace baseband::server {
 namespace {
@@ -37,6 +38,8 @@ EncodeJob::EncodeJob(std::vector<EncodeGroup> groups)
     payload_bytes += group.count * group.info_bytes();
     reply_bytes += group.count * group.output_bytes();
     parity_bytes += group.count * AlignUp(group.parity_bytes(), sizeof(uint32_t));
+    work.units += static_cast<double>(group.count) * EdgesOf(*group.code);
+    work.shape = ShapeOf(*group.code);
     if (codes.insert(group.code.get()).second) {
       const auto& plan = *group.code->encode_plan();
       footprint.control_bytes += AlignUp(static_cast<int64_t>(plan->table().size()) * 4);
@@ -102,7 +105,7 @@ void EncodeBatch::RunPiece(int piece) {
   }
 }
 
-void EncodeBatch::Finish() {
+absl::Status EncodeBatch::Finish() {
   for (const Landed& landed : landed_) {
     const EncodeGroup& group = *landed.block->group;
     const uint8_t* parity = landing_ + landed.parity_offset;
@@ -112,6 +115,7 @@ void EncodeBatch::Finish() {
       JoinCodeword(group, landed.block->info, parity, landed.block->reply);
     }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace baseband::server

@@ -13,6 +13,7 @@
 #include "server/device/device.h"
 #include "server/device/host_pool.h"
 #include "server/metrics/metrics.h"
+#include "server/operations/caller.h"
 
 namespace baseband::server {
 
@@ -29,12 +30,34 @@ struct Footprint {
   int64_t blocks = 0;
 };
 
+// How much there is to do: operations count their own units, of which jobs of one shape take the
+// same time each, more or less. What that time is, the server learns (CostModel).
+inline constexpr int kNumShapes = 32;
+struct Work {
+  double units = 0.0;  // >= 0
+  int shape = 0;       // 0 .. kNumShapes - 1
+};
+
+struct FairAccount;  // fair_share.h
+
+// What the scheduler notes of a job; nobody else's business.
+struct JobSchedule {
+  FairAccount* account = nullptr;
+  double cost_s = 0.0;    // of a device, beside what any batch costs; predicted
+  double alone_s = 0.0;   // to its end on an idle server; predicted
+  double wait_s = 0.0;    // before that, without the correction; predicted
+  double finish_s = 0.0;  // from now on, with it; predicted
+  bool trusted = false;   // these come of recent experience
+};
+
 // When what happened, and with whom.
 struct JobTimes {
   absl::Time arrived;    // the whole message was there
   absl::Time submitted;  // accepted, payload gathered
   absl::Time started;    // left the queue
+  absl::Time ended;      // its batch has left the lane, or the device was lost
   StageTimes stages;     // of its batch
+  Lane* lane = nullptr;  // that it ran on; null: on none
   int64_t batch_blocks = 0;
   int64_t batch_requests = 0;
 };
@@ -56,9 +79,11 @@ class Job {
   absl::Span<const uint8_t> prefix;
   int64_t reply_bytes = 0;  // of the reply's payload; the size of `reply`
 
-  // A part of work that takes long: it goes to lanes for background work, and to no other.
+  Work work;
+  Caller caller;
+  // A part of work that takes long. It goes to lanes for background work, see scheduler.h.
   bool background = false;
-  // Earliest first among waiting jobs.
+  // Earliest first among waiting jobs of a class.
   absl::Time deadline = absl::InfiniteFuture();
   // Set by the transport when nobody waits for the answer any more.
   std::shared_ptr<std::atomic<bool>> cancelled;
@@ -66,10 +91,25 @@ class Job {
   HostLease input;  // `prefix`, then the payload as it was on the wire
   HostLease reply;  // the reply's payload, as it will be on the wire
 
-  // Called exactly once for an accepted job, never under a lock, with the job itself. OK: the
-  // results and `reply` are there. Otherwise nothing is known of them.
+  // Called exactly once for an accepted job, never under a lock. OK: with the job itself, its
+  // results and `reply`. Otherwise nothing is known of those, and it may be an outline of the job:
+  // a lost device may still write to the memory of the job, which stays as long as that does.
+  // What a job points to is its own or shared with it: its call may be gone before it.
   Done done;
   JobTimes times;
+  JobSchedule schedule;
+
+  // A job of the same operation, caller, deadline, footprint and times, without `done`, memory and
+  // results.
+  std::unique_ptr<Job> Outline() const {
+    auto outline = std::make_unique<Job>(operation_);
+    outline->footprint = footprint;
+    outline->caller = caller;
+    outline->deadline = deadline;
+    outline->cancelled = cancelled;
+    outline->times = times;
+    return outline;
+  }
 
  private:
   const OperationKind operation_;
@@ -82,11 +122,12 @@ class Batch : public Task {
  public:
   explicit Batch(std::vector<JobPtr> jobs) : jobs_(std::move(jobs)) {}
 
-  // After the task ended well: brings results to where the jobs' replies want them.
-  virtual void Finish() = 0;
+  // After the task ended well: brings results to where the jobs' replies want them. Not OK: there
+  // are none after all.
+  virtual absl::Status Finish() = 0;
 
-  absl::Span<const JobPtr> jobs() const { return jobs_; }
-  std::vector<JobPtr> TakeJobs() { return std::move(jobs_); }
+  virtual absl::Span<const JobPtr> jobs() const { return jobs_; }
+  virtual std::vector<JobPtr> TakeJobs() { return std::move(jobs_); }
 
  protected:
   std::vector<JobPtr> jobs_;

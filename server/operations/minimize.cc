@@ -15,12 +15,12 @@ constexpr int64_t kPieceScratchBytes = int64_t{8} << 20;
 
 }  // namespace
 
-SearchCapacity SearchCapacityOf(absl::Span<Device* const> devices) {
+SearchCapacity SearchCapacityOf(absl::Span<Device* const> serving) {
   SearchCapacity capacity;
   capacity.pieces_in_flight = 0;
   capacity.piece.output_bytes = kPieceOutputBytes;
   capacity.piece.scratch_bytes = kPieceScratchBytes;
-  for (const Device* device : devices) {
+  for (const Device* device : serving) {
     if (device->kind() == "cuda") {
       capacity.pieces_in_flight += kGpuPieces;
       capacity.piece.operations = minimize::kGpuOperationsPerPiece;
@@ -47,6 +47,7 @@ MinimizeJob::MinimizeJob(SearchPlanPtr plan, minimize::Piece piece,
     : Job(OperationKind::kMinimize), plan_(std::move(plan)), piece_(std::move(piece)) {
   reply_bytes = minimize::OutputBytes(*plan_->problem, piece_);
   background = plan_->problem->cost() > limits.operations;
+  work.units = plan_->problem->cost_per_point() * static_cast<double>(piece_.count);
   footprint.blocks = 1;
   footprint.input_bytes = AlignUp(plan_->image.size());
   footprint.output_bytes =

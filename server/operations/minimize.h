@@ -49,15 +49,15 @@ class MinimizeJob final : public Job {
 
 std::unique_ptr<Batch> MakeMinimizeBatch(std::vector<JobPtr> jobs);
 
-// What searches may count on. A server's devices are its GPUs, or else its CPU, never both: one
-// length of piece is right for all of them.
+// What searches may count on. The devices that serve are GPUs or CPUs, never both: one length of
+// piece is right for all of them.
 struct SearchCapacity {
   minimize::PieceLimits piece;
   // Of one search: enough to keep a device busy, few enough for others to get their turn.
   int pieces_in_flight = 2;
   double operations_per_second = 0.0;  // of all devices together
 };
-SearchCapacity SearchCapacityOf(absl::Span<Device* const> devices);
+SearchCapacity SearchCapacityOf(absl::Span<Device* const> serving);
 // Host memory that a search of `problem` holds at most: what was made of its request, its course,
 // its image, and the replies of its pieces in flight.
 int64_t SearchHostBytes(const minimize::Problem& problem, const SearchCapacity& capacity,

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "kernels/carrier/recover_plan.h"
 #include "server/operations/recover_carrier_batch.h"
 
 namespace baseband::server {
@@ -13,6 +14,14 @@ namespace {
 
 // What a descriptor of a frame takes on a GPU (carrier::RecoverFrame; checked where that is known).
 constexpr int64_t kDescriptorBytes = 32;
+
+// Of a frame: each symbol, by each candidate of a sweep.
+double SymbolsJudged(const RecoverCarrierGroup& group) {
+  constexpr double kAnyFrequency = 0.5;
+  const carrier::RecoverPlan plan = carrier::PlanRecovery(
+      *group.model, group.parameters, kAnyFrequency, !group.known.empty(), group.frame_symbols);
+  return static_cast<double>(group.frame_symbols) * plan.num_candidates();
+}
 
 }  // namespace
 
@@ -24,6 +33,8 @@ RecoverCarrierJob::RecoverCarrierJob(std::vector<RecoverCarrierGroup> groups)
     payload_bytes += group.count * group.frame_bytes();
     corrected_bytes_ += group.count * group.corrected_bytes();
     curves_bytes_ += group.count * group.curve_bytes();
+    work.units += static_cast<double>(group.count) * SymbolsJudged(group);
+    work.shape = static_cast<int>(group.parameters.fine) * 2 + (group.known.empty() ? 0 : 1);
     known_bytes += AlignUp(static_cast<int64_t>(group.known.size() * sizeof(carrier::Iq)));
   }
   reply_bytes = curves_bytes_ > 0 ? curves_offset() + curves_bytes_ : corrected_bytes_;
@@ -96,7 +107,7 @@ std::vector<uint32_t> RecoverCarrierBatch::GroupByModel() {
   return order;
 }
 
-void RecoverCarrierBatch::Finish() {
+absl::Status RecoverCarrierBatch::Finish() {
   if (landing_ != nullptr) {  // a GPU ran: the results of all frames, in order
     const uint8_t* results = landing_ + results_offset_;
     for (const Frame& frame : frames_) {
@@ -104,6 +115,7 @@ void RecoverCarrierBatch::Finish() {
       results += sizeof(carrier::Result);
     }
   }
+  return absl::OkStatus();
 }
 
 }  // namespace baseband::server

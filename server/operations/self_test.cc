@@ -74,7 +74,7 @@ absl::StatusOr<JobPtr> Run(Lane& lane, JobPtr job, const std::string& payload, H
   });
   ended.WaitForNotification();
   BASEBAND_RETURN_IF_ERROR(result);
-  batch->Finish();
+  BASEBAND_RETURN_IF_ERROR(batch->Finish());
   return std::move(batch->TakeJobs().front());
 }
 

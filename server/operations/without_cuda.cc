@@ -2,6 +2,7 @@
 #include "server/operations/decode_batch.h"
 #include "server/operations/downconvert_batch.h"
 #include "server/operations/encode_batch.h"
+#include "server/operations/fault_injector.h"
 #include "server/operations/minimize_batch.h"
 #include "server/operations/recover_carrier_batch.h"
 
@@ -28,6 +29,8 @@ absl::Status RecoverCarrierBatch::CudaCopyOut(const CudaLaneView&) { return NotB
 absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
 absl::Status MinimizeBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
 absl::Status MinimizeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
+
+absl::Status StallStream(const CudaLaneView&, absl::Duration) { return NotBuilt(); }
 
 int64_t SearchImageBytes(const minimize::Problem&, absl::Span<Device* const>) { return 0; }
 void WriteSearchImage(const minimize::Problem&, uint8_t*) {}

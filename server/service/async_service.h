@@ -7,10 +7,10 @@
 
 namespace baseband::server {
 
-using AsyncService = v1::Baseband::WithRawMethod_Encode<
-    v1::Baseband::WithRawMethod_Decode<v1::Baseband::WithRawMethod_RecoverCarrier<
-        v1::Baseband::WithRawMethod_Downconvert<v1::Baseband::WithRawMethod_DownconvertStream<
-            v1::Baseband::WithRawMethod_Minimize<v1::Baseband::Service>>>>>>;
+using AsyncService = v1::Baseband::WithRawMethod_Encode<v1::Baseband::WithRawMethod_Decode<
+    v1::Baseband::WithRawMethod_RecoverCarrier<v1::Baseband::WithRawMethod_Downconvert<
+        v1::Baseband::WithRawMethod_DownconvertStream<v1::Baseband::WithRawMethod_Minimize<
+            v1::Baseband::WithRawMethod_Submit<v1::Baseband::Service>>>>>>>;
 
 }  // namespace baseband::server
 

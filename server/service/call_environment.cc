@@ -13,8 +13,11 @@ namespace {
 
 absl::Status TrySubmit(const CallEnvironment& environment, const RequestView& request,
                        const Submission& submission, JobPtr& job) {
-  BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket,
-                            environment.dispatcher->Admit(job->payload_bytes));
+  job->caller = submission.caller;
+  job->deadline = submission.deadline;
+  job->cancelled = submission.cancelled;
+  job->times.arrived = submission.arrived;
+  BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket, environment.dispatcher->Admit(job.get()));
   const int stream = static_cast<int>(job->operation());
   const auto prefix_bytes = static_cast<int64_t>(job->prefix.size());
   BASEBAND_ASSIGN_OR_RETURN(job->input,
@@ -22,9 +25,6 @@ absl::Status TrySubmit(const CallEnvironment& environment, const RequestView& re
   BASEBAND_ASSIGN_OR_RETURN(job->reply, environment.reply->Lease(job->reply_bytes, stream));
   std::copy(job->prefix.begin(), job->prefix.end(), job->input.data());
   request.GatherPayload(job->input.data() + prefix_bytes);
-  job->deadline = submission.deadline;
-  job->cancelled = submission.cancelled;
-  job->times.arrived = submission.arrived;
   job->done = submission.done;
   return environment.dispatcher->Submit(job, std::move(ticket));
 }
@@ -55,6 +55,17 @@ Patience PatienceOf(absl::Time deadline, std::shared_ptr<const std::atomic<bool>
   };
 }
 
+absl::Status EnterStream(const CallEnvironment& environment, StreamLimit& limit,
+                         const grpc::ServerContext& context, absl::Time arrival, Caller* caller,
+                         ClientHold* hold) {
+  BASEBAND_RETURN_IF_ERROR(limit.Enter());
+  BASEBAND_RETURN_IF_ERROR(environment.access->Check(context, Role::kUser));
+  BASEBAND_RETURN_IF_ERROR(environment.door->Knock(arrival));
+  BASEBAND_ASSIGN_OR_RETURN(*caller, CallerOf(context, *environment.access));
+  BASEBAND_ASSIGN_OR_RETURN(*hold, environment.quotas->EnterStream(caller->client));
+  return absl::OkStatus();
+}
+
 absl::Status SubmitJob(const CallEnvironment& environment, const RequestView& request,
                        const Submission& submission, JobPtr& job) {
   if (job->reply_bytes > environment.reply->capacity() / 2) {
@@ -71,6 +82,37 @@ absl::Status SubmitJob(const CallEnvironment& environment, const RequestView& re
     job->reply.Reset();
   }
   return status;
+}
+
+void AddRetryHint(const absl::Status& status, const Dispatcher& dispatcher,
+                  grpc::ServerContext* context) {
+  if (!absl::IsResourceExhausted(status)) return;
+  const absl::Duration delay = RetryAfter(status, dispatcher.RetryHint());
+  const int64_t delay_ms = absl::ToInt64Milliseconds(absl::Ceil(delay, absl::Milliseconds(1)));
+  context->AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(delay_ms));
+}
+
+void Record(const CallEnvironment& environment, const grpc::ServerContext& context,
+            const FlightEnd& end, const absl::Status& status, const Caller& caller,
+            absl::Time answered, const JobTimes& times, absl::optional<uint64_t> id) {
+  const absl::optional<FlightReason> reason = environment.recorder->Wants(end);
+  if (!reason.has_value()) return;
+  constexpr size_t kMaxIdBytes = 64;
+  FlightRecord record;
+  record.end = end;
+  record.reason = *reason;
+  record.message = std::string(status.message());
+  record.caller = caller;
+  const auto& metadata = context.client_metadata();
+  const auto named = metadata.find("x-request-id");
+  if (id.has_value()) {
+    record.request_id = absl::StrCat(*id);
+  } else if (named != metadata.end()) {
+    record.request_id.assign(named->second.data(), std::min(named->second.size(), kMaxIdBytes));
+  }
+  record.answered = answered;
+  record.times = times;
+  environment.recorder->Add(std::move(record));
 }
 
 void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics) {

@@ -5,18 +5,25 @@
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "server/batching/dispatcher.h"
 #include "server/device/host_pool.h"
 #include "server/metrics/metrics.h"
+#include "server/service/access.h"
 #include "server/service/byte_limit.h"
+#include "server/service/caller.h"
+#include "server/service/client_quotas.h"
 #include "server/service/door.h"
+#include "server/service/flight_recorder.h"
 #include "server/service/rpc.h"
 #include "server/service/stream_limit.h"
+#include "server/service/submit_ledger.h"
 #include "server/service/workshop.h"
 
 namespace baseband::server {
@@ -26,8 +33,11 @@ struct CallEnvironment {
   AsyncService* service = nullptr;
   Dispatcher* dispatcher = nullptr;
   Metrics* metrics = nullptr;
+  FlightRecorder* recorder = nullptr;
+  Access* access = nullptr;
   RequestCaches* caches = nullptr;
   Door* door = nullptr;
+  ClientQuotas* quotas = nullptr;
   StreamLimit* streams = nullptr;
   StreamLimit* searches = nullptr;
   ByteLimit* search_memory = nullptr;
@@ -36,7 +46,11 @@ struct CallEnvironment {
   std::shared_ptr<HostPool> staging;
   std::shared_ptr<HostPool> reply;
   RequestLimits limits;
+  SubmitWindow submit_window;
 };
+
+// A client that takes longer to read a message holds memory that others need: its stream is ended.
+inline constexpr absl::Duration kMaxStall = absl::Seconds(10);
 
 // A tag of a completion queue.
 class CompletionEvent {
@@ -66,8 +80,16 @@ absl::Time DeadlineOf(const grpc::ServerContext& context);
 inline constexpr absl::Duration kMaxWorkshopTime = absl::Seconds(10);
 Patience PatienceOf(absl::Time deadline, std::shared_ptr<const std::atomic<bool>> cancelled);
 
+// Whether a stream or search that arrived at `arrival` may come in; if so, who makes it and what it
+// holds of their quotas. As StreamLimit::Enter, which it calls once whatever comes of it,
+// Access::Check, Door::Knock, CallerOf and ClientQuotas::EnterStream.
+absl::Status EnterStream(const CallEnvironment& environment, StreamLimit& limit,
+                         const grpc::ServerContext& context, absl::Time arrival, Caller* caller,
+                         ClientHold* hold);
+
 // For whom a job is done.
 struct Submission {
+  Caller caller;
   absl::Time arrived;
   absl::Time deadline;
   std::shared_ptr<std::atomic<bool>> cancelled;
@@ -76,9 +98,22 @@ struct Submission {
 
 // Takes room and memory for `job`, fills its input from `request` and hands it to the dispatcher.
 // OK: `done` will be called exactly once. Otherwise `job` is as it was, and may be submitted again:
-// ResourceExhausted if there is no room now.
+// ResourceExhausted if there is no room now, or no time for it within its deadline (see
+// Dispatcher::Admit).
 absl::Status SubmitJob(const CallEnvironment& environment, const RequestView& request,
                        const Submission& submission, JobPtr& job);
+
+// When a call that ended with `status` should be tried again, in milliseconds: a trailer.
+void AddRetryHint(const absl::Status& status, const Dispatcher& dispatcher,
+                  grpc::ServerContext* context);
+
+// Keeps a request that has ended if it is worth it (see FlightRecorder). `context` is that of its
+// call, `answered` when its answer was handed over, `id` the client's name for it if that is not
+// the metadata x-request-id.
+void Record(const CallEnvironment& environment, const grpc::ServerContext& context,
+            const FlightEnd& end, const absl::Status& status, const Caller& caller,
+            absl::Time answered, const JobTimes& times,
+            absl::optional<uint64_t> id = absl::nullopt);
 
 // Counts how long the stages of a job took.
 void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics);

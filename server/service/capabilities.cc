@@ -106,6 +106,8 @@ void AddDevices(absl::Span<Device* const> devices, v1::GetCapabilitiesResponse* 
     entry.set_lanes(static_cast<uint32_t>(device->lanes().size()));
     entry.set_memory_bytes(static_cast<uint64_t>(device->memory_bytes()));
     entry.set_healthy(device->healthy());
+    entry.set_id(device->id());
+    entry.set_standby(device->standby());
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/service/minimize_rpc.h"
@@ -38,9 +37,11 @@ void SearchCall::OnArrived(bool ok) {
   Ref();  // OnNotified
   arrival_ = absl::Now();
   environment_.metrics->RequestStarted(kRpc, static_cast<int64_t>(request_.Length()));
-  absl::Status status = environment_.searches->Enter();
-  status.Update(environment_.door->Knock(arrival_));
-  status.Update(memory_.Resize(static_cast<int64_t>(request_.Length())));
+  absl::Status status =
+      EnterStream(environment_, *environment_.searches, context_, arrival_, &caller_, &hold_);
+  if (status.ok()) {
+    status = memory_.Resize(static_cast<int64_t>(request_.Length()));
+  }
   if (status.ok()) {
     environment_.door->Enter();
     inside_ = true;
@@ -71,7 +72,10 @@ absl::Status SearchCall::Accept(bool in_workshop) {
     }
     BASEBAND_RETURN_IF_ERROR(wanted.status());
     progress_interval_ = wanted->progress_interval;
-    capacity_ = SearchCapacityOf(environment_.devices);
+    capacity_ = SearchCapacityOf(Serving(environment_.devices));
+    if (capacity_.pieces_in_flight == 0) {
+      return absl::UnavailableError("no device is healthy");
+    }
     BASEBAND_RETURN_IF_ERROR(CheckSearchTime(*wanted->problem, capacity_.operations_per_second,
                                              DeadlineOf(context_) - arrival_,
                                              environment_.limits.max_search));
@@ -132,6 +136,10 @@ JobPtr SearchCall::NextPiece() {
 }
 
 absl::Status SearchCall::Pump() {
+  const SearchCapacity now = SearchCapacityOf(Serving(environment_.devices));
+  if (now.pieces_in_flight == 0 || now.piece.operations != capacity_.piece.operations) {
+    return absl::UnavailableError("the devices of this search were lost: send it again");
+  }
   for (;;) {
     JobPtr job;
     {
@@ -143,7 +151,7 @@ absl::Status SearchCall::Pump() {
     }
     Ref();  // Take
     const Submission submission = {
-        absl::Now(), DeadlineOf(context_), cancelled_,
+        caller_, absl::Now(), DeadlineOf(context_), cancelled_,
         [this](const absl::Status& status, JobPtr done) { Take(status, std::move(done)); }};
     absl::Status status = SubmitJob(environment_, RequestView(), submission, job);
     if (status.ok()) {
@@ -184,6 +192,7 @@ void SearchCall::Take(const absl::Status& status, JobPtr job) {
   {
     absl::MutexLock lock(&mutex_);
     --in_flight_;
+    if (!status.ok()) last_times_ = job->times;
     if (status.ok() && !answering_ && !ended_) {
       if (cancelled_->load()) {  // the piece may have been left out
         end = absl::CancelledError("the client cancelled");
@@ -246,7 +255,10 @@ void SearchCall::Unref() {
     environment_.door->Leave();
   }
   StreamLimit* const searches = environment_.searches;
-  environment_.metrics->RequestFinished(kRpc, end_.code(), absl::Now() - arrival_, response_bytes_);
+  const absl::Time now = absl::Now();
+  environment_.metrics->RequestFinished(kRpc, end_.code(), now - arrival_, response_bytes_);
+  Record(environment_, context_, {kRpc, end_.code(), arrival_, DeadlineOf(context_), now}, end_,
+         caller_, answered_, last_times_);
   delete this;
   searches->Leave();  // last: the server may end now
 }

@@ -83,6 +83,8 @@ class SearchCall {
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   absl::Time arrival_;
+  Caller caller_;
+  ClientHold hold_;
   absl::Duration progress_interval_ = absl::InfiniteDuration();
   ByteHold memory_;
   bool inside_ = false;            // the door
@@ -95,6 +97,7 @@ class SearchCall {
   std::vector<JobPtr> waiting_ ABSL_GUARDED_BY(mutex_);  // pieces there was no room for
   int in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   JobTimes last_times_ ABSL_GUARDED_BY(mutex_);
+  absl::Time answered_ ABSL_GUARDED_BY(mutex_);
   bool answering_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time next_progress_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;

@@ -8,11 +8,8 @@
 #include "server/service/status.h"
 
 namespace baseband::server {
-namespace {
-
-// A client that takes longer to read its answer holds memory that others need.
-constexpr absl::Duration kMaxStall = absl::Seconds(10);
-// gRPC sends so much of a call whether its client reads or not: half of HTTP/2's first window. A
+namespace {  // gRPC sends so much of a call whether its client reads or not: half of HTTP/2's first
+             // window. A
 // call that sends no more needs no alarm, each of which is an event for some thread.
 constexpr int64_t kMaxUnread = 32 << 10;
 
@@ -107,6 +104,7 @@ void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer
   ended_ = true;
   environment_.searches->Vacate();
   end_ = status;
+  answered_ = absl::Now();
   answer_ = std::move(answer);
   const int64_t unsent = answer_.has_value() ? static_cast<int64_t>(answer_->Length()) : 0;
   if (response_bytes_ + unsent > kMaxUnread) {
@@ -126,10 +124,7 @@ void SearchCall::Finish() {
     stream_.WriteAndFinish(*answer_, grpc::WriteOptions(), grpc::Status::OK, &finished_);
     return;
   }
-  if (absl::IsResourceExhausted(end_)) {
-    const int64_t hint = absl::ToInt64Milliseconds(environment_.dispatcher->RetryHint());
-    context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(hint));
-  }
+  AddRetryHint(end_, *environment_.dispatcher, &context_);
   stream_.Finish(ToGrpcStatus(end_), &finished_);
 }
 

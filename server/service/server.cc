@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "kernels/base/status_macros.h"
 #include "server/service/capabilities.h"
 #include "server/service/search_call.h"
 #include "server/service/status.h"
+#include "server/service/submit_call.h"
 
 namespace baseband::server {
 namespace {
@@ -42,33 +45,62 @@ constexpr absl::Duration kQuiet = absl::Milliseconds(100);
 constexpr absl::Duration kMaxLinger = absl::Seconds(1);
 constexpr absl::Duration kGoodbye = absl::Milliseconds(100);
 
-// "host:0" becomes "host:<port>".
-std::string WithPort(const std::string& address, int port) {
-  if (absl::StartsWith(address, "unix:")) {
-    return address;
+// What a client may send before its request, and who is there no more.
+constexpr int kMaxMetadataBytes = 8 << 10;
+constexpr int kHandshakeMs = 20000;
+constexpr int kKeepaliveMs = 60000;
+constexpr int kKeepaliveTimeoutMs = 20000;
+constexpr int kMinPingIntervalMs = 10000;
+constexpr int kMaxPingStrikes = 3;
+
+void Limit(const Config& config, grpc::ServerBuilder& builder) {
+  // The request's other fields come on top of the payload.
+  builder.SetMaxReceiveMessageSize(
+      static_cast<int>(MibToBytes(config.max_request_mib) + kMaxHeaderBytes));
+  builder.SetMaxSendMessageSize(-1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kMinPingIntervalMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, kMaxPingStrikes);
+  if (config.max_connection_age > absl::ZeroDuration()) {
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                               static_cast<int>(std::min<int64_t>(
+                                   absl::ToInt64Milliseconds(config.max_connection_age), INT_MAX)));
   }
-  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
 }
 
 }  // namespace
 
 class Server::Service final : public AsyncService {
  public:
-  Service(const Config& config, std::vector<Device*> devices, Metrics* metrics,
+  Service(const Config& config, std::vector<Device*> devices, Access* access, Metrics* metrics,
           CarrierModels* models)
       : capabilities_(DescribeServer(config)),
         devices_(std::move(devices)),
+        access_(access),
         metrics_(metrics),
         models_(models) {}
 
-  grpc::Status GetCapabilities(grpc::ServerContext*, const v1::GetCapabilitiesRequest* request,
+  grpc::Status GetCapabilities(grpc::ServerContext* context,
+                               const v1::GetCapabilitiesRequest* request,
                                v1::GetCapabilitiesResponse* response) override {
     constexpr auto kRpc = ::baseband::server::Rpc::kGetCapabilities;
     const absl::Time start = absl::Now();
     metrics_->RequestStarted(kRpc, static_cast<int64_t>(request->ByteSizeLong()));
-    *response = capabilities_;
-    AddDevices(devices_, response);
-    const absl::Status status = AddPoints(*request, *models_, response);
+    absl::Status status = access_->Check(*context, Role::kUser);
+    if (status.ok()) {
+      *response = capabilities_;
+      AddDevices(devices_, response);
+      status = AddPoints(*request, *models_, response);
+    } else {
+      metrics_->CountRejected(kRpc, status.code());
+    }
     metrics_->RequestFinished(kRpc, status.code(), absl::Now() - start,
                               static_cast<int64_t>(response->ByteSizeLong()));
     return ToGrpcStatus(status);
@@ -77,28 +109,39 @@ class Server::Service final : public AsyncService {
  private:
   const v1::GetCapabilitiesResponse capabilities_;
   const std::vector<Device*> devices_;
+  Access* const access_;
   Metrics* const metrics_;
   CarrierModels* const models_;
 };
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Security& security,
                                                       CallEnvironment environment,
                                                       std::vector<Device*> devices) {
-  // Health and reflection are gRPC's own; both must be asked for before the server is built.
-  static const bool plugins = [] {
-    grpc::EnableDefaultHealthCheckService(true);
-    grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-    return true;
-  }();
-  (void)plugins;
+  // Health and reflection are gRPC's own; both must be asked for before the server is built. They
+  // ask nobody who calls: reflection is for servers that serve everybody.
+  const bool open_health = config.open_health || !config.access_is_limited();
+  grpc::EnableDefaultHealthCheckService(open_health);
+  if (!config.access_is_limited()) {
+    static const bool reflection = [] {
+      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+      return true;
+    }();
+    (void)reflection;
+  }
 
   std::unique_ptr<Server> self(new Server());
   self->environment_ = std::move(environment);
   self->environment_.devices = devices;
-  self->service_ = std::make_unique<Service>(config, std::move(devices), self->environment_.metrics,
-                                             &self->environment_.caches->models);
+  self->service_ =
+      std::make_unique<Service>(config, std::move(devices), &security.access(),
+                                self->environment_.metrics, &self->environment_.caches->models);
   self->environment_.service = self->service_.get();
   self->environment_.door = &self->door_;
+  self->quotas_ = std::make_unique<ClientQuotas>(
+      ClientQuotas::Limits{config.client_requests, MibToBytes(config.client_mib),
+                           config.client_streams},
+      self->environment_.metrics);
+  self->environment_.quotas = self->quotas_.get();
   self->streams_ = std::make_unique<StreamLimit>("streams", config.max_streams);
   self->environment_.streams = self->streams_.get();
   self->searches_ = std::make_unique<StreamLimit>("searches", config.max_searches);
@@ -109,31 +152,31 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
   self->workshop_ = std::make_unique<Workshop>(kMaxInWorkshop, kMaxWorkshopBytes);
   self->environment_.workshop = self->workshop_.get();
 
+  self->environment_.access = &security.access();
+  if (!open_health) {
+    self->closed_health_ = std::make_unique<ClosedHealth>(kServiceName, &security.access());
+  }
+  self->entrance_ =
+      std::make_shared<Entrance>(config.max_connections, &security, self->environment_.metrics);
+  self->environment_.metrics->BeforeScrape([entrance = self->entrance_](Metrics& metrics) {
+    metrics.SetConnections(entrance->CountOpen());
+  });
+  BASEBAND_RETURN_IF_ERROR(self->entrance_->Listen(config.listen, config.socket_mode));
   grpc::ServerBuilder builder;
   builder.RegisterService(self->service_.get());
-  // The request's other fields come on top of the payload.
-  builder.SetMaxReceiveMessageSize(
-      static_cast<int>(MibToBytes(config.max_request_mib) + kMaxHeaderBytes));
-  builder.SetMaxSendMessageSize(-1);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second server fails loudly
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
-  std::vector<int> ports(config.listen.size());
-  for (size_t i = 0; i < config.listen.size(); ++i) {
-    builder.AddListeningPort(config.listen[i], grpc::InsecureServerCredentials(), &ports[i]);
+  if (self->closed_health_ != nullptr) {
+    builder.RegisterService(self->closed_health_.get());
   }
+  Limit(config, builder);
+  self->entrance_->AddTo(builder);
   const int num_threads = NumThreads(config);
   const int num_queues = (num_threads + kThreadsPerQueue - 1) / kThreadsPerQueue;
   for (int i = 0; i < num_queues; ++i) {
     self->queues_.push_back(builder.AddCompletionQueue());
   }
   self->server_ = builder.BuildAndStart();
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (self->server_ == nullptr || ports[i] == 0) {
-      return absl::UnavailableError(absl::StrCat("cannot listen at ", config.listen[i],
-                                                 ": is another server running there?"));
-    }
-    self->addresses_.push_back(WithPort(config.listen[i], ports[i]));
+  if (self->server_ == nullptr) {
+    return absl::InternalError("gRPC does not start a server");
   }
   // gRPC says SERVING of "" from its first moment on: the server starts when it is ready to serve.
   self->SetServing(true);
@@ -144,18 +187,24 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config,
       }
       StreamCall::Listen(&self->environment_, &kDownconvertStream, queue.get());
       SearchCall::Listen(&self->environment_, queue.get());
+      SubmitCall::Listen(&self->environment_, queue.get());
     }
   }
   for (int i = 0; i < num_threads; ++i) {
     const auto& queue = self->queues_[static_cast<size_t>(i % num_queues)];
     self->pollers_.emplace_back([server = self.get(), q = queue.get()] { server->Poll(q); });
   }
+  self->entrance_->Start(self->server_.get());
   return self;
 }
 
 Server::~Server() { Shutdown(absl::ZeroDuration()); }
 
 void Server::SetServing(bool serving) {
+  if (closed_health_ != nullptr) {
+    closed_health_->SetServing(serving);
+    return;
+  }
   grpc::HealthCheckServiceInterface& health = *server_->GetHealthCheckService();
   health.SetServingStatus(serving);  // all that are known, and ""
   health.SetServingStatus(kServiceName, serving);
@@ -177,6 +226,7 @@ void Server::Shutdown(absl::Duration timeout) {
   // gRPC cancels requests that are still on their way when it shuts down; who is told Unavailable
   // first, and goes elsewhere, is spared that.
   door_.WaitUntilQuiet(kQuiet, std::min(deadline, absl::Now() + kMaxLinger));
+  entrance_->Stop();
   // What is left now are streams without end: the watchers of health.
   server_->Shutdown(absl::ToChronoTime(std::min(deadline, absl::Now() + kGoodbye)));
   workshop_->Finish();  // whoever is there goes on to the dispatcher

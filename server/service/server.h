@@ -10,6 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/config/config.h"
+#include "server/service/closed_health.h"
+#include "server/service/entrance.h"
+#include "server/service/security.h"
 #include "server/service/stream_call.h"
 #include "server/service/unary_call.h"
 
@@ -17,11 +20,11 @@ namespace baseband::server {
 
 class Server {
  public:
-  // Listens at every address of `config.listen` and serves. `environment.service` is set by the
-  // server; all else in it, and `devices`, outlive it. Unavailable names an address that cannot be
-  // had. Health says SERVING from the first moment on, for that is what gRPC makes of "": the
-  // devices must have passed their self-tests before.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config,
+  // Listens at every address of `config.listen` and serves who may call. `environment.service` and
+  // `access` are set by the server; all else in it, `security` and `devices` outlive it.
+  // Unavailable names an address that cannot be had. Health says SERVING from the first moment on,
+  // for that is what gRPC makes of "": the devices must have passed their self-tests before.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, Security& security,
                                                        CallEnvironment environment,
                                                        std::vector<Device*> devices);
   // Shuts down at once if Shutdown was not called.
@@ -35,7 +38,7 @@ class Server {
   void Shutdown(absl::Duration timeout);
 
   // The addresses with the ports that were taken, "127.0.0.1:50151".
-  const std::vector<std::string>& addresses() const { return addresses_; }
+  const std::vector<std::string>& addresses() const { return entrance_->addresses(); }
 
  private:
   class Service;
@@ -44,16 +47,18 @@ class Server {
   void Poll(grpc::ServerCompletionQueue* queue);
 
   Door door_;
+  std::unique_ptr<ClientQuotas> quotas_;
   std::unique_ptr<StreamLimit> streams_;
   std::unique_ptr<StreamLimit> searches_;
   std::unique_ptr<ByteLimit> search_memory_;
   std::unique_ptr<Workshop> workshop_;
   CallEnvironment environment_;
   std::unique_ptr<Service> service_;
-  std::vector<std::string> addresses_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
+  std::unique_ptr<ClosedHealth> closed_health_;  // null: gRPC's own answers
   std::unique_ptr<grpc::Server> server_;
-  std::vector<std::thread> pollers_;  // last: use all of the above
+  std::shared_ptr<Entrance> entrance_;  // a scrape may still ask it
+  std::vector<std::thread> pollers_;    // last: use all of the above
 };
 
 }  // namespace baseband::server

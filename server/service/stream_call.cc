@@ -7,12 +7,6 @@
 #include "server/service/status.h"
 
 namespace baseband::server {
-namespace {
-
-// A client that takes longer to read a response holds memory that others need.
-constexpr absl::Duration kMaxStall = absl::Seconds(10);
-
-}  // namespace
 
 void StreamCall::Listen(const CallEnvironment* environment, const StreamPage* page,
                         grpc::ServerCompletionQueue* queue) {
@@ -32,10 +26,10 @@ void StreamCall::OnArrived(bool ok) {
   }
   Listen(&environment_, &page_, queue_);
   Ref();  // OnNotified
-  arrival_ = absl::Now();
+  request_arrival_ = arrival_ = absl::Now();
   environment_.metrics->RequestStarted(page_.rpc, 0);
-  absl::Status status = environment_.streams->Enter();
-  status.Update(environment_.door->Knock(arrival_));
+  absl::Status status =
+      EnterStream(environment_, *environment_.streams, context_, arrival_, &caller_, &hold_);
   if (status.ok()) {
     session_ = page_.new_session(environment_);
     absl::MutexLock lock(&mutex_);
@@ -100,6 +94,7 @@ void StreamCall::Advance() {
 
 absl::Status StreamCall::Begin(const grpc::ByteBuffer& message) {
   request_arrival_ = absl::Now();
+  times_ = JobTimes();
   BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(request_arrival_));
   environment_.metrics->AddRequestBytes(page_.rpc, static_cast<int64_t>(message.Length()));
   BASEBAND_ASSIGN_OR_RETURN(view_, RequestView::Read(message, page_.payload_field));
@@ -141,7 +136,7 @@ absl::Status StreamCall::GoToWorkshop() {
 
 absl::Status StreamCall::Submit() {
   Ref();  // Answer, or OnRoom
-  const Submission submission = {request_arrival_, DeadlineOf(context_), cancelled_,
+  const Submission submission = {caller_, request_arrival_, DeadlineOf(context_), cancelled_,
                                  [this](absl::Status status, JobPtr job) {
                                    Answer(std::move(status), std::move(job));
                                    Unref();
@@ -172,6 +167,7 @@ void StreamCall::OnRoom(bool) {
 }
 
 void StreamCall::Answer(absl::Status status, JobPtr job) {
+  times_ = job->times;
   if (!status.ok()) {
     End(status);
     return;
@@ -191,13 +187,15 @@ void StreamCall::Answer(absl::Status status, JobPtr job) {
   }
   Ref();  // OnStalled
   stall_alarm_ = std::make_unique<grpc::Alarm>();
-  stall_alarm_->Set(queue_, absl::ToChronoTime(absl::Now() + kMaxStall), &stalled_);
+  answered_ = absl::Now();
+  stall_alarm_->Set(queue_, absl::ToChronoTime(answered_ + kMaxStall), &stalled_);
   Ref();  // OnWritten
   stream_.Write(*response, &written_);
 }
 
 void StreamCall::OnWritten(bool) {
   stall_alarm_->Cancel();
+  RecordRequest(absl::OkStatus(), answered_);
   environment_.door->Leave();
   inside_ = false;
   {
@@ -222,8 +220,16 @@ void StreamCall::End(const absl::Status& status) {
   }
   ended_ = true;
   code_ = status.code();
+  if (!status.ok()) RecordRequest(status, absl::Now());
+  AddRetryHint(status, *environment_.dispatcher, &context_);
   Ref();  // OnFinished
   stream_.Finish(ToGrpcStatus(status), &finished_);
+}
+
+void StreamCall::RecordRequest(const absl::Status& status, absl::Time answered) {
+  Record(environment_, context_,
+         {page_.rpc, status.code(), request_arrival_, DeadlineOf(context_), absl::Now()}, status,
+         caller_, answered, times_);
 }
 
 void StreamCall::OnNotified(bool) {

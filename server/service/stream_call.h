@@ -81,6 +81,8 @@ class StreamCall {
   // The job's completion, on any thread.
   void Answer(absl::Status status, JobPtr job);
   void End(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of the request in work, which has ended.
+  void RecordRequest(const absl::Status& status, absl::Time answered);
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
   // The last one is alone with the call, and deletes it.
   void Unref() ABSL_NO_THREAD_SAFETY_ANALYSIS;
@@ -100,6 +102,8 @@ class StreamCall {
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   absl::Time arrival_;
+  Caller caller_;
+  ClientHold hold_;
   std::unique_ptr<StreamSession> session_;
 
   absl::Mutex mutex_;
@@ -116,6 +120,8 @@ class StreamCall {
   std::optional<RequestView> view_;
   JobPtr job_;
   absl::Time request_arrival_;
+  absl::Time answered_;
+  JobTimes times_;
   bool inside_ = false;  // the door
   int64_t response_bytes_ = 0;
   std::unique_ptr<grpc::Alarm> room_alarm_;

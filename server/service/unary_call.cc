@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/service/status.h"
@@ -33,12 +32,24 @@ void UnaryCall::OnArrived(bool ok) {
   Listen(&environment_, &page_, queue_);
   arrival_ = absl::Now();
   environment_.metrics->RequestStarted(rpc_, static_cast<int64_t>(request_.Length()));
-  absl::Status status = environment_.door->Knock(arrival_);
+  absl::Status status = environment_.access->Check(context_, Role::kUser);
+  if (status.ok()) {
+    status = Enter();
+  }
   if (status.ok()) {
     status = Accept(Patience());
   }
   Settle(status);
   Unref();
+}
+
+absl::Status UnaryCall::Enter() {
+  const auto bytes = static_cast<int64_t>(request_.Length());
+  BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(arrival_));
+  BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(bytes));
+  BASEBAND_ASSIGN_OR_RETURN(caller_, CallerOf(context_, *environment_.access));
+  BASEBAND_ASSIGN_OR_RETURN(hold_, environment_.quotas->EnterRequest(caller_.client, bytes));
+  return absl::OkStatus();
 }
 
 void UnaryCall::Settle(const absl::Status& status) {
@@ -65,7 +76,7 @@ absl::Status UnaryCall::Accept(const Patience& patience) {
     entered_ = true;
   }
   const Submission submission = {
-      arrival_, DeadlineOf(context_), cancelled_,
+      caller_, arrival_, DeadlineOf(context_), cancelled_,
       [this](absl::Status status, JobPtr done) { Answer(std::move(status), std::move(done)); }};
   return SubmitJob(environment_, request, submission, job);
 }
@@ -86,6 +97,7 @@ absl::Status UnaryCall::GoToWorkshop() {
 }
 
 void UnaryCall::Answer(absl::Status status, JobPtr job) {
+  times_ = job->times;
   if (!status.ok()) {
     job.reset();
     Finish(status, grpc::ByteBuffer());
@@ -105,11 +117,8 @@ void UnaryCall::Answer(absl::Status status, JobPtr job) {
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
   answered_ = absl::Now();
-  code_ = status.code();
-  if (status.code() == absl::StatusCode::kResourceExhausted) {
-    const int64_t hint = absl::ToInt64Milliseconds(environment_.dispatcher->RetryHint());
-    context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(hint));
-  }
+  status_ = status;
+  AddRetryHint(status, *environment_.dispatcher, &context_);
   if (status.ok()) {
     responder_.Finish(reply, grpc::Status::OK, &finished_);
   } else {
@@ -127,7 +136,9 @@ void UnaryCall::OnNotified(bool) {
 void UnaryCall::OnFinished(bool) {
   const absl::Time now = absl::Now();
   environment_.metrics->ObserveStage(rpc_, Stage::kReply, now - answered_);
-  environment_.metrics->RequestFinished(rpc_, code_, now - arrival_, reply_bytes_);
+  environment_.metrics->RequestFinished(rpc_, status_.code(), now - arrival_, reply_bytes_);
+  Record(environment_, context_, {rpc_, status_.code(), arrival_, DeadlineOf(context_), now},
+         status_, caller_, answered_, times_);
   Unref();
 }
 

@@ -32,6 +32,8 @@ class UnaryCall {
   void OnNotified(bool ok);  // finished or cancelled, whichever comes first
   void OnFinished(bool ok);
 
+  // Whether it may come in at all: before its payload is read or memory taken.
+  absl::Status Enter();
   // Makes a job of the request and submits it, or says why not; goes to the workshop for it if that
   // takes long.
   absl::Status Accept(const Patience& patience);
@@ -58,10 +60,13 @@ class UnaryCall {
   // Of a call that arrived: gRPC's two further events, and OnArrived itself, for the answer may
   // come on another thread before it returns.
   std::atomic<int> references_{3};
+  Caller caller_;
+  ClientHold hold_;
   bool entered_ = false;  // through the door
   absl::Time arrival_;
   absl::Time answered_;
-  absl::StatusCode code_ = absl::StatusCode::kOk;
+  absl::Status status_;
+  JobTimes times_;
   int64_t reply_bytes_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::server {
 namespace {
@@ -45,11 +46,29 @@ void CopyPastCaches(uint8_t* target, const uint8_t* source, int64_t bytes) {
 #endif
 }
 
+// The beginning of a length-delimited field.
+void AppendTag(int number, size_t bytes, std::string* text) {
+  StringOutputStream stream(text);
+  CodedOutputStream out(&stream);
+  out.WriteTag(WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+  out.WriteVarint32(static_cast<uint32_t>(bytes));
+}
+
+}  // namespace
+
 absl::Status Malformed() {
   return absl::InvalidArgumentError("the request is not a well-formed protobuf message");
 }
 
-}  // namespace
+absl::StatusOr<uint32_t> ReadTag(CodedInputStream& in) {
+  constexpr int kMaxTagBytes = 5;  // CodedInputStream takes ten and drops what is too much
+  const int begin = in.CurrentPosition();
+  const uint32_t tag = in.ReadTag();
+  if (in.CurrentPosition() - begin > kMaxTagBytes) {
+    return Malformed();
+  }
+  return tag;
+}
 
 absl::StatusOr<RequestView> RequestView::Read(const grpc::ByteBuffer& message, int payload_field) {
   RequestView view;
@@ -62,26 +81,28 @@ absl::StatusOr<RequestView> RequestView::Read(const grpc::ByteBuffer& message, i
     return Malformed();
   }
   CodedInputStream in(&reader);
-  StringOutputStream header_stream(&view.header_);
+  BASEBAND_RETURN_IF_ERROR(view.Merge(in, payload_field));
+  return view;
+}
+
+absl::Status RequestView::Merge(CodedInputStream& in, int payload_field) {
+  const auto bytes_before = static_cast<int64_t>(header_.size());
+  StringOutputStream header_stream(&header_);  // appends
   CodedOutputStream header(&header_stream);
   const uint32_t payload_tag =
       WireFormatLite::MakeTag(payload_field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-  constexpr int kMaxTagBytes = 5;  // CodedInputStream takes ten and drops what is too much
-  for (int begin = 0;; begin = in.CurrentPosition()) {
-    const uint32_t tag = in.ReadTag();
+  for (;;) {
+    BASEBAND_ASSIGN_OR_RETURN(const uint32_t tag, ReadTag(in));
     if (tag == 0) {
       break;
-    }
-    if (in.CurrentPosition() - begin > kMaxTagBytes) {
-      return Malformed();
     }
     if (tag == payload_tag) {
       uint32_t bytes = 0;
       if (!in.ReadVarint32(&bytes)) {
         return Malformed();
       }
-      view.payload_begin_ = in.CurrentPosition();
-      view.payload_bytes_ = bytes;
+      payload_begin_ = in.CurrentPosition();
+      payload_bytes_ = bytes;
       if (bytes > static_cast<uint32_t>(INT32_MAX) || !in.Skip(static_cast<int>(bytes))) {
         return Malformed();
       }
@@ -90,18 +111,14 @@ absl::StatusOr<RequestView> RequestView::Read(const grpc::ByteBuffer& message, i
       if (!WireFormatLite::SkipField(&in, tag, &header)) {
         return Malformed();
       }
-      if (header.ByteCount() > kMaxHeaderBytes) {
+      if (bytes_before + header.ByteCount() > kMaxHeaderBytes) {
         return absl::InvalidArgumentError(
             absl::StrCat("the fields besides the payload take more than ", kMaxHeaderBytes,
                          " bytes: split the request"));
       }
     }
   }
-  if (!in.ConsumedEntireMessage()) {
-    return Malformed();
-  }
-  header.Trim();
-  return view;
+  return in.ConsumedEntireMessage() ? absl::OkStatus() : Malformed();
 }
 
 void RequestView::GatherPayload(uint8_t* target) const {
@@ -133,13 +150,7 @@ grpc::ByteBuffer MakeReply(const google::protobuf::MessageLite& header,
     if (field.bytes == 0) {
       continue;
     }
-    {
-      StringOutputStream stream(&text);  // appends
-      CodedOutputStream out(&stream);
-      out.WriteTag(
-          WireFormatLite::MakeTag(field.number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-      out.WriteVarint32(static_cast<uint32_t>(field.bytes));
-    }
+    AppendTag(field.number, static_cast<size_t>(field.bytes), &text);
     slices.emplace_back(text);
     text.clear();
     slices.emplace_back(
@@ -152,6 +163,18 @@ grpc::ByteBuffer MakeReply(const google::protobuf::MessageLite& header,
   if (slices.empty()) {
     slices.emplace_back(text);
   }
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+grpc::ByteBuffer MakeNested(const google::protobuf::MessageLite& header, int number,
+                            const grpc::ByteBuffer& nested) {
+  std::string text = header.SerializeAsString();
+  AppendTag(number, nested.Length(), &text);
+  std::vector<grpc::Slice> slices;
+  if (!nested.Dump(&slices).ok()) {
+    slices.clear();  // gRPC's way of saying: zero bytes
+  }
+  slices.emplace(slices.begin(), text);
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 

@@ -4,6 +4,7 @@
 #ifndef BASEBAND_SERVER_SERVICE_WIRE_H_
 #define BASEBAND_SERVER_SERVICE_WIRE_H_
 
+#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/message_lite.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/slice.h>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "server/device/host_pool.h"
@@ -22,7 +24,13 @@ namespace baseband::server {
 // The fields of a request besides its payload may take this many bytes together.
 inline constexpr int64_t kMaxHeaderBytes = 4 << 20;
 
-// A request message, read where it lies.
+// What is said of bytes that are no protobuf message.
+absl::Status Malformed();
+// The next tag of a message, 0 at its end, which the caller checks. InvalidArgument if it is longer
+// than protobuf has it.
+absl::StatusOr<uint32_t> ReadTag(google::protobuf::io::CodedInputStream& in);
+
+// A request message, or one that is a field of another, read where it lies.
 class RequestView {
  public:
   // Splits `message` at its top level: field `payload_field` is the payload, all others are the
@@ -37,7 +45,12 @@ class RequestView {
   void GatherPayload(uint8_t* target) const;
 
  private:
-  std::vector<grpc::Slice> slices_;
+  friend class SubmitView;  // whose field it may be
+
+  // Adds what `in` has up to its end or its limit, as a message with those fields is merged.
+  absl::Status Merge(google::protobuf::io::CodedInputStream& in, int payload_field);
+
+  std::vector<grpc::Slice> slices_;  // of the whole message
   std::string header_;
   int64_t payload_begin_ = 0;  // in the message
   int64_t payload_bytes_ = 0;
@@ -54,6 +67,11 @@ struct BulkField {
 // to its pool once gRPC has sent them. Empty fields are left out.
 grpc::ByteBuffer MakeReply(const google::protobuf::MessageLite& header,
                            absl::Span<const BulkField> fields, HostLease lease);
+
+// The message that has the fields of `header` and after them `nested`, a message, as its field
+// `number`. Shares the bytes of `nested`.
+grpc::ByteBuffer MakeNested(const google::protobuf::MessageLite& header, int number,
+                            const grpc::ByteBuffer& nested);
 
 }  // namespace baseband::server
 

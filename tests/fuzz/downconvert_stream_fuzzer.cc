@@ -2,13 +2,11 @@
 // (downconvert_stream.proto), well-formed or not. What the session accepts, and is small, is run on
 // the CPU device and answered; and if nothing was left out, the outputs must be those of one unary
 // request for the whole signal, to the bit.
-#include <google/protobuf/io/coded_stream.h>
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,62 +15,33 @@
 #include "server/operations/downconvert.h"
 #include "server/service/stream_call.h"
 #include "tests/fuzz/downconvert_patience.h"
+#include "tests/fuzz/run_alone.h"
 
 namespace baseband::server {
 namespace {
 
-constexpr int64_t kMaxBytes = 1 << 16;  // of a job's input, and of its reply
 constexpr size_t kMaxChannels = 8;
-
-void Check(bool holds) {
-  if (!holds) std::abort();
-}
 
 grpc::ByteBuffer ToBuffer(const std::string& text) {
   const grpc::Slice slice(text);
   return grpc::ByteBuffer(&slice, 1);
 }
 
-std::vector<std::string> Split(const uint8_t* data, size_t size) {
-  constexpr uint32_t kTag = 1 << 3 | 2;  // field 1, length-delimited
-  google::protobuf::io::CodedInputStream stream(data, static_cast<int>(size));
-  std::vector<std::string> messages;
-  uint32_t length = 0;
-  std::string message;
-  while (stream.ReadTag() == kTag && stream.ReadVarint32(&length) && length <= size &&
-         stream.ReadString(&message, static_cast<int>(length))) {
-    messages.push_back(message);
-  }
-  return messages;
-}
-
-bool IsSmall(const DownconvertJob& job) {
-  return static_cast<int64_t>(job.prefix.size()) + job.payload_bytes <= kMaxBytes &&
-         job.reply_bytes <= kMaxBytes && job.channels().size() <= kMaxChannels;
+bool IsQuick(const Job& job) {
+  return IsSmall(job) && static_cast<const DownconvertJob&>(job).channels().size() <= kMaxChannels;
 }
 
 // Runs the job alone and appends each channel's outputs to its string.
 JobPtr Run(JobPtr base, const RequestView& view, std::vector<std::string>* outputs) {
-  static const auto& pool = *new std::shared_ptr<HostPool>(*HostPool::CreatePageable(1 << 20));
-  const auto prefix_bytes = static_cast<int64_t>(base->prefix.size());
-  base->input = *pool->Lease(prefix_bytes + base->payload_bytes);
-  base->reply = *pool->Lease(base->reply_bytes);
-  std::copy(base->prefix.begin(), base->prefix.end(), base->input.data());
-  view.GatherPayload(base->input.data() + prefix_bytes);
-  std::vector<JobPtr> jobs;
-  jobs.push_back(std::move(base));
-  const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
-  for (int piece = 0; piece < batch->num_pieces(); ++piece) batch->RunPiece(piece);
-  batch->Finish();
-  jobs = batch->TakeJobs();
-  const auto& job = static_cast<const DownconvertJob&>(*jobs.front());
+  JobPtr done = RunAlone(std::move(base), view);
+  const auto& job = static_cast<const DownconvertJob&>(*done);
   outputs->resize(job.channels().size());
   for (size_t c = 0; c < job.channels().size(); ++c) {
     const auto* const begin =
         reinterpret_cast<const char*>(job.reply.data()) + job.reply_offsets()[c];
     (*outputs)[c].append(begin, static_cast<size_t>(job.output_bytes(c)));
   }
-  return std::move(jobs.front());
+  return done;
 }
 
 // Infinities and what comes of them have no defined bits, and the paper's oscillators no streams.
@@ -103,7 +72,7 @@ void ExpectTheSameAtOnce(const v1::DownconvertRequest& whole, RequestCaches& cac
   limits.patience = PatienceFor(whole.setup());
   absl::StatusOr<JobPtr> job = kDownconvertRpc.from_proto(*view, limits, caches);
   Check(job.ok());
-  if (!IsSmall(static_cast<const DownconvertJob&>(**job))) return;
+  if (!IsQuick(**job)) return;
   std::vector<std::string> at_once;
   Run(*std::move(job), *view, &at_once);
   Check(at_once == outputs);
@@ -121,7 +90,7 @@ void Try(const uint8_t* data, size_t size) {
   std::vector<std::string> outputs;
   bool has_gap = false;
   uint64_t next = 0;
-  for (const std::string& text : Split(data, size)) {
+  for (const std::string& text : SplitRecords(data, size)) {
     const absl::StatusOr<RequestView> view =
         RequestView::Read(ToBuffer(text), kDownconvertStream.payload_field);
     if (!view.ok()) return;
@@ -134,7 +103,7 @@ void Try(const uint8_t* data, size_t size) {
       Check(!job.status().message().empty());
       break;
     }
-    if (!IsSmall(static_cast<const DownconvertJob&>(**job))) return;
+    if (!IsQuick(**job)) return;
     const JobPtr done = Run(*std::move(job), *view, &outputs);
 
     v1::DownconvertResponse response;

@@ -3,45 +3,26 @@
 // answered. Compiled once for each RPC: FUZZED_REQUEST is its message, FUZZED_PAGE its RpcPage.
 #include <grpcpp/grpcpp.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "server/service/rpc.h"
 #include "tests/fuzz/downconvert_patience.h"
 #include "tests/fuzz/in_pieces.h"
+#include "tests/fuzz/run_alone.h"
 
 namespace baseband::server {
 namespace {
 
-void Check(bool holds) {
-  if (!holds) std::abort();
-}
-
 // Runs an accepted job alone and makes its reply.
 void Run(JobPtr job, const RequestView& view) {
-  constexpr int64_t kMaxBytes = 1 << 16;
   constexpr int64_t kMaxBlocks = 8;
-  const auto prefix_bytes = static_cast<int64_t>(job->prefix.size());
-  if (prefix_bytes > kMaxBytes || job->payload_bytes > kMaxBytes || job->reply_bytes > kMaxBytes ||
-      job->footprint.blocks > kMaxBlocks) {
+  if (!IsSmall(*job) || job->footprint.blocks > kMaxBlocks) {
     return;
   }
-  static const auto& pool = *new std::shared_ptr<HostPool>(*HostPool::CreatePageable(1 << 20));
-  job->input = *pool->Lease(prefix_bytes + job->payload_bytes);
-  job->reply = *pool->Lease(job->reply_bytes);
-  std::copy(job->prefix.begin(), job->prefix.end(), job->input.data());
-  view.GatherPayload(job->input.data() + prefix_bytes);
-  std::vector<JobPtr> jobs;
-  jobs.push_back(std::move(job));
-  const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
-  for (int piece = 0; piece < batch->num_pieces(); ++piece) batch->RunPiece(piece);
-  batch->Finish();
-  jobs = batch->TakeJobs();
-  const absl::StatusOr<grpc::ByteBuffer> reply = FUZZED_PAGE.to_proto(*jobs.front());
+  const JobPtr done = RunAlone(std::move(job), view);
+  const absl::StatusOr<grpc::ByteBuffer> reply = FUZZED_PAGE.to_proto(*done);
   Check(reply.ok() || reply.status().code() == absl::StatusCode::kInvalidArgument);
 }
 

@@ -16,8 +16,8 @@ seconds=$1; shift
 fuzzers=("$@")
 [ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer
                              recover_carrier_request_fuzzer downconvert_request_fuzzer
-                             minimize_request_fuzzer downconvert_stream_fuzzer base_matrix_fuzzer config_file_fuzzer
-                             expression_fuzzer)
+                             minimize_request_fuzzer downconvert_stream_fuzzer submit_stream_fuzzer
+                             base_matrix_fuzzer config_file_fuzzer expression_fuzzer)
 folder=${BUILD_DIR:-build/fuzz}
 
 deploy/build.sh fuzz "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-14 \
@@ -35,11 +35,12 @@ for seed in tests/fuzz/seeds/*.textproto; do
     minimize_*) message+=.MinimizeRequest fuzzer=minimize_request_fuzzer ;;
     downconvert_stream_*)
       message=baseband.fuzz.DownconvertMessages fuzzer=downconvert_stream_fuzzer ;;
+    submit_stream_*) message=baseband.fuzz.SubmitMessages fuzzer=submit_stream_fuzzer ;;
     downconvert_*) message+=.DownconvertRequest fuzzer=downconvert_request_fuzzer ;;
   esac
   mkdir -p "$folder/seeds/$fuzzer"
   protoc --proto_path=proto --proto_path=tests/fuzz --encode="$message" downconvert_stream.proto \
-    baseband/v1/baseband.proto <"$seed" >"$folder/seeds/$fuzzer/$name"
+    submit_stream.proto baseband/v1/baseband.proto <"$seed" >"$folder/seeds/$fuzzer/$name"
 done
 
 mkdir -p "$folder/seeds/expression_fuzzer"

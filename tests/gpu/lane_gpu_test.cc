@@ -77,7 +77,7 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
   static std::vector<JobPtr> OnCpu(std::vector<JobPtr> jobs) {
     const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
     for (int piece = 0; piece < batch->num_pieces(); ++piece) batch->RunPiece(piece);
-    batch->Finish();
+    EXPECT_THAT(batch->Finish(), IsOk());
     return batch->TakeJobs();
   }
   std::vector<JobPtr> OnGpu(std::vector<JobPtr> jobs, int lane = 0) {
@@ -90,7 +90,7 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
           ended.Notify();
         });
     ended.WaitForNotification();
-    batch->Finish();
+    EXPECT_THAT(batch->Finish(), IsOk());
     return batch->TakeJobs();
   }
   std::string Random(int64_t bytes) {
@@ -219,7 +219,7 @@ TEST_F(LaneGpuTest, LanesShareTheWorkspace) {
     for (size_t lane = 0; lane < kNumLanes; ++lane) ended[i + lane].WaitForNotification();
   }
   for (const auto& batch : batches) {
-    batch->Finish();
+    EXPECT_THAT(batch->Finish(), IsOk());
     const auto& job = static_cast<const DecodeJob&>(*batch->jobs().front());
     for (const ldpc::DecodeResult& result : job.results) EXPECT_EQ(result.parity_ok, 1);
     for (const uint8_t byte : job.reply.span()) ASSERT_EQ(byte, 0);

@@ -107,6 +107,29 @@ TEST(ClientTest, ServesUnixSocketsToo) {
   EXPECT_THAT(client->Encode(RequestOf(1000)), IsOk());
 }
 
+TEST(ClientTest, ThePriorityTravelsAsMetadataAndNormalAsNone) {
+  FakeBaseband server;
+  server.on_encode = [](grpc::ServerContext* context, const v1::EncodeRequest&,
+                        v1::EncodeResponse* response) {
+    const auto found = context->client_metadata().find("baseband-priority");
+    if (found != context->client_metadata().end()) {
+      response->set_payload(std::string(found->second.data(), found->second.size()));
+    }
+    return grpc::Status::OK;
+  };
+  server.Start();
+  const auto client = Connect(server.target());
+  for (const auto& [priority, word] :
+       {std::make_pair(Priority::kHigh, "high"), std::make_pair(Priority::kNormal, ""),
+        std::make_pair(Priority::kLow, "low")}) {
+    CallOptions options;
+    options.priority = priority;
+    const auto response = client->Encode(RequestOf(1), options);
+    ASSERT_THAT(response, IsOk());
+    EXPECT_EQ(response->payload(), word);
+  }
+}
+
 TEST(ClientTest, EveryChannelOfThePoolIsAConnectionOfItsOwn) {
   FakeBaseband server;
   server.on_encode = Echo;

@@ -178,7 +178,9 @@ TEST(LoadTest, DeadlinesAreAnsweredInTimeAndCostNoDeviceTime) {
       const absl::Time start = absl::Now();
       const grpc::Status status =
           Call(*stub, DecodeOfZeros(NrCode(2, 16), 1), &response, absl::Milliseconds(20));
-      if (!status.ok() && status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED) {
+      // Exhausted: what goes before it takes longer than that.
+      if (!status.ok() && status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&
+          status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED) {
         complaints.Add(status.error_message());
       }
       if (absl::Now() - start > absl::Seconds(5)) complaints.Add("a deadline of 20 ms took 5 s");
@@ -193,7 +195,7 @@ TEST(LoadTest, DeadlinesAreAnsweredInTimeAndCostNoDeviceTime) {
     __SANITIZE_THREAD__)  // under which 20 ms may pass before a request has left the client
   // Late when they arrived, late in the queue, or given up by the client in the queue.
   EXPECT_GT(server->Metric("baseband_dropped_total") +
-                server->Metric("baseband_rejected_total", {"DEADLINE_EXCEEDED"}),
+                server->Metric("baseband_rejected_total"),
             0);
 #endif
   EXPECT_EQ(server->Terminate(), 0) << server->process().Output();

@@ -44,11 +44,12 @@ std::vector<char*> CleanEnvironment() {
   return entries;
 }
 
-bool IsServing(const std::string& target) {
+bool IsServing(const std::string& target,
+               const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // no backoff from the last try
-  const auto stub = grpc::health::v1::Health::NewStub(
-      grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
+  const auto stub =
+      grpc::health::v1::Health::NewStub(grpc::CreateCustomChannel(target, credentials, arguments));
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(2)));
   grpc::health::v1::HealthCheckResponse response;
@@ -142,27 +143,27 @@ ServerProcess::ServerProcess(std::string target, std::string metrics_address,
       process_(ProgramPath("basebandd"), flags) {}
 
 absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(
-    std::vector<std::string> flags) {
+    std::vector<std::string> flags, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   const std::string target = absl::StrCat("127.0.0.1:", FreePort());
   const std::string metrics = absl::StrCat("127.0.0.1:", FreePort());
   // Small pools: a test machine runs several servers at a time.
   // The same tests run a server on a GPU with BASEBAND_TEST_DEVICE=cuda.
   const char* const device = std::getenv("BASEBAND_TEST_DEVICE");
-  std::vector<std::string> all = {absl::StrCat("--device=", device != nullptr ? device : "cpu"),
-                                  "--listen=" + target, "--metrics_listen=" + metrics};
+  std::vector<std::string> all = {"--listen=" + target, "--metrics_listen=" + metrics};
   const auto add_default = [&](const std::string& name, const std::string& value) {
     for (const std::string& flag : flags) {
       if (absl::StartsWith(flag, "--" + name + "=")) return;
     }
     all.push_back(absl::StrCat("--", name, "=", value));
   };
+  add_default("device", device != nullptr ? device : "cpu");
   add_default("cpu_threads", "2");
   add_default("log_level", "info");
   all.insert(all.end(), flags.begin(), flags.end());
 
   std::unique_ptr<ServerProcess> server(new ServerProcess(target, metrics, std::move(all)));
   const absl::Time deadline = absl::Now() + absl::Seconds(60);
-  while (!IsServing(target)) {
+  while (!IsServing(target, credentials)) {
     if (!server->process_.IsRunning() || absl::Now() > deadline) {
       return absl::InternalError(
           absl::StrCat("basebandd does not serve; it wrote:\n", server->process_.Output()));

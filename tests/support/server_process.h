@@ -2,6 +2,7 @@
 #ifndef BASEBAND_TESTS_SUPPORT_SERVER_PROCESS_H_
 #define BASEBAND_TESTS_SUPPORT_SERVER_PROCESS_H_
 
+#include <grpcpp/security/credentials.h>
 #include <sys/types.h>
 
 #include <memory>
@@ -47,8 +48,11 @@ class ChildProcess {
 class ServerProcess {
  public:
   // Starts it with --device=cpu --cpu_threads=2, free ports and `flags`, and waits until its health
-  // is SERVING. Internal with its output if that does not happen.
-  static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(std::vector<std::string> flags = {});
+  // is SERVING, asked with `credentials`. Internal with its output if that does not happen.
+  static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(
+      std::vector<std::string> flags = {},
+      const std::shared_ptr<grpc::ChannelCredentials>& credentials =
+          grpc::InsecureChannelCredentials());
 
   const std::string& target() const { return target_; }
   const std::string& metrics_address() const { return metrics_address_; }

@@ -59,7 +59,7 @@ TEST(BatchQueueTest, EarlierDeadlinesLeaveFirst) {
   queue.Add(MakeJob(1), kStart);
   queue.Add(MakeJob(2, 1, kStart + absl::Seconds(9)), kStart);
   queue.Add(MakeJob(3, 1, kStart + absl::Seconds(1)), kStart);
-  EXPECT_EQ(queue.EarliestDeadline(), kStart + absl::Seconds(1));
+  EXPECT_EQ(queue.First(0)->deadline, kStart + absl::Seconds(1));
   EXPECT_THAT(Ids(queue.Take(kStart).batch), ElementsAre(3, 2, 1));
 }
 
@@ -125,6 +125,87 @@ TEST(BatchQueueTest, WithADelayAFullBatchDoesNotWait) {
   for (int i = 0; i < 3; ++i) queue.Add(MakeJob(i), kStart);
   EXPECT_EQ(queue.NextWake(), absl::InfinitePast());
   EXPECT_THAT(Ids(queue.Take(kStart).batch), ElementsAre(0, 1, 2));
+}
+
+// Jobs of a second each.
+JobPtr JobOf(FairAccount* account, int id, absl::Time deadline = absl::InfiniteFuture()) {
+  JobPtr job = MakeJob(id, 1, deadline);
+  job->schedule.account = account;
+  job->schedule.cost_s = 1;
+  return job;
+}
+
+BatchLimits WideLimits() {
+  BatchLimits limits = Limits();
+  limits.max_requests = 100;
+  return limits;
+}
+
+TEST(BatchQueueTest, AClientAheadOfTheHorizonGoesAfterAllOthersWhateverItsDeadlines) {
+  FairAccount ahead, other;
+  ahead.virtual_s = 10;
+  BatchQueue queue(WideLimits());
+  queue.Add(JobOf(&ahead, 1, kStart + absl::Hours(1)), kStart);
+  queue.Add(JobOf(&other, 2, kStart + absl::Hours(2)), kStart);
+  BatchTerms terms;
+  terms.horizon = 9;
+  EXPECT_FALSE(queue.First(9)->ahead);
+  EXPECT_TRUE(queue.First(-1)->ahead);
+  EXPECT_THAT(Ids(queue.Take(kStart, terms).batch), ElementsAre(2, 1));
+  EXPECT_EQ(ahead.virtual_s, 11);
+  EXPECT_EQ(other.virtual_s, 1);
+}
+
+TEST(BatchQueueTest, AClientThatGetsAheadInABatchHasNoMoreOfItWhereThereIsCompany) {
+  FairAccount greedy;
+  BatchQueue queue(WideLimits());
+  for (int i = 0; i < 6; ++i) queue.Add(JobOf(&greedy, i), kStart);
+  BatchTerms terms;
+  terms.horizon = 1.5;
+  terms.has_company = true;
+  EXPECT_THAT(Ids(queue.Take(kStart, terms).batch), ElementsAre(0, 1));  // 0 s, 1 s; 2 s is ahead
+  EXPECT_THAT(Ids(queue.Take(kStart, terms).batch), ElementsAre(2));     // one at a time
+  terms.has_company = false;
+  EXPECT_THAT(Ids(queue.Take(kStart, terms).batch), ElementsAre(3, 4, 5));
+}
+
+TEST(BatchQueueTest, NoJobJoinsThatWouldMakeOneBeforeItLate) {
+  FairAccount account;
+  BatchQueue queue(WideLimits());
+  queue.Add(JobOf(&account, 1, kStart + absl::Milliseconds(2500)), kStart);
+  for (int i = 2; i < 5; ++i) queue.Add(JobOf(&account, i), kStart);
+  EXPECT_THAT(Ids(queue.Take(kStart).batch), ElementsAre(1, 2));
+  // One that is lost anyway holds up nobody.
+  queue.Add(JobOf(&account, 5, kStart + absl::Milliseconds(500)), kStart);
+  EXPECT_THAT(Ids(queue.Take(kStart).batch), ElementsAre(5, 3, 4));
+}
+
+TEST(BatchQueueTest, AJobWithNoHopeLeftIsLateIfItsCostIsKnown) {
+  FairAccount account;
+  BatchQueue queue(WideLimits());
+  for (int id = 1; id <= 3; ++id) {
+    // A second each: the first has less than half of it left, the second more.
+    JobPtr job = JobOf(&account, id, kStart + absl::Milliseconds(id == 2 ? 600 : 400));
+    job->schedule.trusted = id != 3;
+    queue.Add(std::move(job), kStart);
+  }
+  const BatchQueue::Taken taken = queue.Take(kStart);
+  EXPECT_THAT(Ids(taken.late), ElementsAre(1));
+  EXPECT_THAT(Ids(taken.batch), ElementsAre(3, 2));
+}
+
+TEST(BatchQueueTest, ABudgetEndsABatchButNotBeforeItsFirstJob) {
+  FairAccount account;
+  BatchQueue queue(WideLimits());
+  for (int i = 0; i < 4; ++i) queue.Add(JobOf(&account, i), kStart);
+  BatchTerms terms;
+  terms.budget_s = 0.5;
+  EXPECT_THAT(Ids(queue.Take(kStart, terms).batch), ElementsAre(0));
+  terms.budget_s = 2.5;
+  terms.latency_s = 0.25;
+  EXPECT_THAT(Ids(queue.Take(kStart, terms).batch), ElementsAre(1, 2));
+  EXPECT_EQ(queue.TakeAll().size(), 1U);
+  EXPECT_TRUE(queue.empty());
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 absl::StatusOr<Command> Parse(std::vector<const char*> flags,
                               std::vector<const char*> environment = {}) {
@@ -227,6 +228,53 @@ TEST(ConfigTest, PlainTcpOutsideTheHostNeedsAnExplicitWord) {
   }
 }
 
+TEST(ConfigTest, WithACertificateTcpMayLeaveTheHost) {
+  EXPECT_EQ(Refusal({"--listen=0.0.0.0:1", "--tls_cert=c", "--tls_key=k"}), "accepted");
+  EXPECT_THAT(Refusal({"--tls_cert=c"}), HasSubstr("tls_cert needs tls_key"));
+  EXPECT_THAT(Refusal({"--tls_key=k"}), HasSubstr("tls_key needs tls_cert"));
+  EXPECT_THAT(Refusal({"--tls_client_ca=a", "--allow=user=*"}),
+              HasSubstr("tls_client_ca needs tls_cert"));
+}
+
+TEST(ConfigTest, RulesThatNobodyCouldMeetAreRefused) {
+  EXPECT_THAT(Refusal({"--tls_cert=c", "--tls_key=k", "--tls_client_ca=a"}),
+              HasSubstr("tls_client_ca needs allow"));
+  EXPECT_THAT(Refusal({"--allow=user=a.example"}), HasSubstr("it needs tls_client_ca"));
+  EXPECT_EQ(Refusal({"--allow=user=uid:1000", "--allow=admin=gid:0"}), "accepted");
+  EXPECT_THAT(Refusal({"--allow=user"}), HasSubstr("--allow user has no subject"));
+  EXPECT_EQ(Refusal({}, {"BASEBANDD_ALLOW=user=uid:1,user=uid:2"}), "accepted");
+  EXPECT_EQ(Refusal({"--allow=none"}), "accepted");
+}
+
+TEST(ConfigTest, TokensDoNotCrossANetworkInClearText) {
+  const char* const tokens = "--tokens_file=t";
+  EXPECT_EQ(Refusal({tokens}), "accepted");
+  EXPECT_EQ(Refusal({tokens, "--listen=unix:/x"}), "accepted");
+  EXPECT_THAT(Refusal({tokens, "--listen=0.0.0.0:1", "--allow_plaintext_network"}),
+              HasSubstr("in clear text"));
+  EXPECT_EQ(Refusal({tokens, "--listen=0.0.0.0:1", "--tls_cert=c", "--tls_key=k"}), "accepted");
+}
+
+TEST(ConfigTest, AdministrationLeavesTheHostWithClientCertificatesOnly) {
+  const char* const far = "--admin_listen=0.0.0.0:1";
+  EXPECT_EQ(Refusal({"--admin_listen=unix:/x"}), "accepted");
+  EXPECT_EQ(Refusal({"--admin_listen=127.0.0.1:1"}), "accepted");
+  EXPECT_THAT(Refusal({far, "--allow_plaintext_network"}), HasSubstr("needs tls_cert and"));
+  EXPECT_THAT(Refusal({far, "--tls_cert=c", "--tls_key=k"}), HasSubstr("needs tls_cert and"));
+  EXPECT_EQ(Refusal({far, "--tls_cert=c", "--tls_key=k", "--tls_client_ca=a", "--allow=admin=*"}),
+            "accepted");
+  EXPECT_THAT(Refusal({"--admin_listen=127.0.0.1:50151"}), HasSubstr("is taken"));
+}
+
+TEST(ConfigTest, ModesOfSocketsAreOctalAndTheOwners) {
+  EXPECT_EQ(Parse({"--socket_mode=0660"})->config.socket_mode, 0660);
+  EXPECT_EQ(Parse({"--socket_mode=600"})->config.socket_mode, 0600);
+  for (const char* flag :
+       {"--socket_mode=0888", "--socket_mode=0060", "--socket_mode=1777", "--socket_mode=rw"}) {
+    EXPECT_THAT(Refusal({flag}), HasSubstr("octal mode in [0600, 0777]")) << flag;
+  }
+}
+
 TEST(ConfigTest, WrongAddressesAreRefused) {
   EXPECT_THAT(Refusal({"--listen=localhost"}), HasSubstr("has no port"));
   EXPECT_THAT(Refusal({"--listen=localhost:65536"}), HasSubstr("not in [0, 65535]"));
@@ -236,6 +284,15 @@ TEST(ConfigTest, WrongAddressesAreRefused) {
   EXPECT_THAT(Refusal({"--listen=unix-abstract:x"}), HasSubstr("no file permissions"));
   EXPECT_THAT(Refusal({"--listen=127.0.0.1:5", "--listen=127.0.0.1:5"}), HasSubstr("is taken"));
   EXPECT_THAT(Refusal({"--listen=127.0.0.1:9151"}), HasSubstr("is taken"));
+}
+
+TEST(ConfigTest, ClientShareGivesWeights) {
+  const auto command = Parse({"--client_share=bbu-7=4", "--client_share=CN=cell=1000"});
+  ASSERT_TRUE(command.ok()) << command.status();
+  EXPECT_THAT(command->config.client_share, ElementsAre(Pair("CN=cell", 1000), Pair("bbu-7", 4)));
+  EXPECT_EQ(Refusal({"--client_share=bbu-7=0"}),
+            "--client_share bbu-7=0: weight 0 is not in [1, 1000]");
+  EXPECT_EQ(Refusal({"--client_share=bbu-7"}), "--client_share bbu-7: expected CLIENT=WEIGHT");
 }
 
 TEST(ConfigTest, LimitsHaveToFitIntoEachOther) {
@@ -271,6 +328,7 @@ TEST(ConfigTest, VersionPrintsTheVersion) {
 TEST(ConfigTest, CheckConfigPrintsAFileThatRepeatsTheConfiguration) {
   const auto first =
       Parse({"--check-config", "--device=cuda:1,0", "--listen=unix:/a", "--listen=127.0.0.1:1",
+             "--tls_cert=c", "--tls_key=k", "--allow=user=uid:1", "--allow=admin=gid:2",
              "--metrics_listen=", "--lanes=7", "--max_queue_delay_us=250", "--log_format=json"});
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->action, Command::Action::kPrint);

@@ -1,15 +1,15 @@
 #include "server/batching/dispatcher.h"
 
-#include <deque>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/ldpc/code.h"
 #include "server/operations/decode.h"
+#include "tests/support/puppet_device.h"
+#include "tests/support/small_dispatcher.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::server {
@@ -19,67 +19,13 @@ using ::baseband::testing::IsOk;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
 
-// A device whose lanes start a task and end it when the test says so, on the test's thread.
-class PuppetDevice final : public Device {
- public:
-  // And one lane for background work.
-  explicit PuppetDevice(int num_lanes) {
-    for (int i = 0; i <= num_lanes; ++i) {
-      lanes_.push_back(std::make_unique<PuppetLane>(this, i, /*background=*/i == num_lanes));
-    }
-    set_healthy(true);
-  }
-  const std::string& kind() const override { return name_; }
-  const std::string& name() const override { return name_; }
-  const std::string& id() const override { return name_; }
-  int64_t memory_bytes() const override { return 0; }
-  absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
-  int pieces_at_once() const override { return 1; }
-  absl::Status OnDevice(const std::function<absl::Status()>& f) override { return f(); }
-
-  int num_running() const { return static_cast<int>(running_.size()); }
-  int num_blocks(int run) const { return running_[static_cast<size_t>(run)].first->num_pieces(); }
-  // Ends the task that was started first.
-  void End(absl::Status status = absl::OkStatus()) {
-    auto [task, done] = std::move(running_.front());
-    running_.pop_front();
-    done(std::move(status), {});
-  }
-
- private:
-  class PuppetLane final : public Lane {
-   public:
-    PuppetLane(PuppetDevice* device, int index, bool background)
-        : device_(device), index_(index), background_(background) {}
-    Device& device() override { return *device_; }
-    int index() const override { return index_; }
-    bool background() const override { return background_; }
-    void Start(Task* task, Done done) override {
-      device_->running_.emplace_back(task, std::move(done));
-    }
-
-   private:
-    PuppetDevice* const device_;
-    const int index_;
-    const bool background_;
-  };
-
-  const std::string name_ = "puppet";
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  std::deque<std::pair<Task*, Lane::Done>> running_;
-};
-
 class DispatcherTest : public ::testing::Test {
  protected:
   DispatcherTest() { Make(PuppetOptions()); }
 
-  static DispatcherOptions PuppetOptions() {
-    DispatcherOptions options;
-    options.limits.lane = {1 << 20, 1 << 20, 1 << 20};
-    options.limits.max_blocks = 100;
-    options.limits.max_requests = 100;
-    options.queue_requests = 10;
-    options.queue_bytes = 1 << 20;
+  DispatcherOptions PuppetOptions() {
+    DispatcherOptions options = SmallDispatcher(/*queue_requests=*/10);
+    options.clock = [this] { return now_; };
     return options;
   }
   void Make(const DispatcherOptions& options) {
@@ -89,8 +35,8 @@ class DispatcherTest : public ::testing::Test {
   }
 
   // Submits a job of one block; its answer goes to answers_[id].
-  absl::Status Submit(int id, absl::Time deadline = absl::InfiniteFuture(),
-                      bool background = false) {
+  absl::Status Submit(int id, absl::Time deadline = absl::InfiniteFuture(), bool background = false,
+                      Priority priority = Priority::kNormal) {
     DecodeGroup group;
     group.code = *ldpc::NrCode(2, 2);
     group.count = 1;
@@ -100,10 +46,11 @@ class DispatcherTest : public ::testing::Test {
     job->reply = *pool_->Lease(job->reply_bytes);
     job->deadline = deadline;
     job->background = background;
+    job->caller = {"client", priority};
     job->cancelled = std::make_shared<std::atomic<bool>>(false);
     cancelled_[id] = job->cancelled;
     job->done = [this, id](absl::Status status, JobPtr) { answers_[id].push_back(status); };
-    absl::StatusOr<AdmissionTicket> ticket = dispatcher_->Admit(job->payload_bytes);
+    absl::StatusOr<AdmissionTicket> ticket = dispatcher_->Admit(job.get());
     if (!ticket.ok()) {
       return ticket.status();
     }
@@ -113,6 +60,7 @@ class DispatcherTest : public ::testing::Test {
   }
 
   const std::shared_ptr<HostPool> pool_ = *HostPool::CreatePageable(1 << 20);
+  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   std::map<int, std::vector<absl::Status>> answers_;
   std::map<int, std::shared_ptr<std::atomic<bool>>> cancelled_;
   Metrics metrics_{"test"};
@@ -159,7 +107,7 @@ TEST_F(DispatcherTest, WhileAllLanesAreBusyWorkGathersAndLeavesTogether) {
 TEST_F(DispatcherTest, ALateOrCancelledJobIsAnsweredButNeverLaunched) {
   Submit(0).IgnoreError();
   Submit(1).IgnoreError();
-  ASSERT_THAT(Submit(2, absl::Now() - absl::Seconds(1)), IsOk());
+  ASSERT_THAT(Submit(2, now_ - absl::Seconds(1)), IsOk());
   ASSERT_THAT(Submit(3), IsOk());
   cancelled_[3]->store(true);
   device_.End();
@@ -190,18 +138,6 @@ TEST_F(DispatcherTest, AJobThatNoLaneCanHoldIsRefusedForGood) {
   EXPECT_THAT(Submit(1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 64")));
 }
 
-TEST_F(DispatcherTest, AfterTheDeviceWasLostEveryJobIsAnsweredUnavailable) {
-  for (int id = 0; id < 4; ++id) ASSERT_THAT(Submit(id), IsOk());
-  device_.set_healthy(false);
-  device_.End(absl::InternalError("gone"));
-  device_.End(absl::InternalError("gone"));
-  for (int id = 0; id < 4; ++id) {
-    ASSERT_EQ(answers_[id].size(), 1U);
-    EXPECT_EQ(answers_[id][0].code(), absl::StatusCode::kUnavailable);
-  }
-  EXPECT_THAT(Submit(5), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no device")));
-}
-
 TEST_F(DispatcherTest, AFailedLaunchThatLeavesTheDeviceHealthyIsAnInternalError) {
   ASSERT_THAT(Submit(1), IsOk());
   device_.End(absl::InternalError("launch refused"));
@@ -210,6 +146,63 @@ TEST_F(DispatcherTest, AFailedLaunchThatLeavesTheDeviceHealthyIsAnInternalError)
   ASSERT_THAT(Submit(2), IsOk());
   device_.End();
   EXPECT_THAT(answers_[2][0], IsOk());
+}
+
+TEST_F(DispatcherTest, LowWorkTakesNoLaneOfTheOthersAndHighWorkTheFirstThatIsFree) {
+  ASSERT_THAT(Submit(1, absl::InfiniteFuture(), false, Priority::kLow), IsOk());
+  ASSERT_THAT(Submit(2, absl::InfiniteFuture(), false, Priority::kLow), IsOk());
+  EXPECT_EQ(device_.num_running(), 1);  // on the lane for background work
+  ASSERT_THAT(Submit(3), IsOk());
+  ASSERT_THAT(Submit(4), IsOk());
+  ASSERT_THAT(Submit(5), IsOk());
+  ASSERT_THAT(Submit(6, absl::InfiniteFuture(), false, Priority::kHigh), IsOk());
+  EXPECT_EQ(device_.num_running(), 3);
+  device_.End();  // the low one; the next of its kind follows
+  device_.End();  // normal, and high goes before normal
+  device_.End();
+  EXPECT_TRUE(answers_[5].empty());
+  while (device_.num_running() > 0) device_.End();
+  for (int id = 1; id <= 6; ++id) EXPECT_EQ(answers_[id].size(), 1U) << id;
+}
+
+TEST_F(DispatcherTest, WhatCannotMakeItsDeadlineIsRefusedByCauseOnceItsCostIsKnown) {
+  // Nothing is known: nobody is refused.
+  ASSERT_THAT(Submit(1, now_ + absl::Microseconds(1)), IsOk());
+  now_ += absl::Milliseconds(10);
+  device_.End();
+  EXPECT_THAT(Submit(2, now_ + absl::Milliseconds(9)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("idle server")));
+  ASSERT_THAT(Submit(3), IsOk());
+  ASSERT_THAT(Submit(4), IsOk());
+  ASSERT_THAT(Submit(5), IsOk());
+  const absl::Status refused = Submit(6, now_ + absl::Milliseconds(25));
+  EXPECT_THAT(refused, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("goes before it")));
+  // Three times 10 ms before it and a quarter more, a little less for what every batch costs, and
+  // its own.
+  EXPECT_NEAR(absl::ToDoubleMilliseconds(RetryAfter(refused, absl::ZeroDuration())), 22.5, 0.1);
+  ASSERT_THAT(Submit(7, now_ + absl::Milliseconds(60)), IsOk());
+  // A second without news: what was learned may be wrong by now.
+  now_ += absl::Milliseconds(1001);
+  ASSERT_THAT(Submit(8, now_ + absl::Microseconds(1)), IsOk());
+  while (device_.num_running() > 0) device_.End();
+  const std::string page = metrics_.Render();
+  EXPECT_THAT(page, HasSubstr("baseband_refused_total{cause=\"deadline\"} 1\n"));
+  EXPECT_THAT(page, HasSubstr("baseband_refused_total{cause=\"backlog\"} 1\n"));
+}
+
+TEST_F(DispatcherTest, PredictionsAreHeldAgainstWhatCame) {
+  for (int id = 0; id < 2; ++id) {
+    ASSERT_THAT(Submit(id, absl::InfiniteFuture(), false, Priority::kHigh), IsOk());
+    now_ += absl::Milliseconds(10);
+    device_.End();
+  }
+  const std::string page = metrics_.Render();
+  EXPECT_THAT(page, HasSubstr("baseband_prediction_ratio_count{priority=\"high\"} 1\n"));
+  EXPECT_THAT(page,
+              HasSubstr("baseband_prediction_ratio_bucket{priority=\"high\",le=\"0.9\"} 0\n"));
+  EXPECT_THAT(page,
+              HasSubstr("baseband_prediction_ratio_bucket{priority=\"high\",le=\"1.1\"} 1\n"));
+  EXPECT_THAT(page, HasSubstr("baseband_device_seconds_total{priority=\"high\"} 0.02\n"));
 }
 
 }  // namespace

@@ -3,7 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -113,11 +117,15 @@ TEST(MetricsTest, DevicesShowTheirLanesAndTheirHealth) {
 
   metrics.AddLaneBusy(first, 1, absl::Milliseconds(250));
   metrics.SetDeviceHealthy(second, true);
+  metrics.CountDeviceLost(first, DeviceLoss::kStuck);
 
   EXPECT_EQ(
       Value(metrics, R"(baseband_device_info{device="cuda:0",kind="cuda",name="NVIDIA H200"})"), 1);
   EXPECT_EQ(Value(metrics, R"(baseband_device_healthy{device="cuda:0"})"), 0);
   EXPECT_EQ(Value(metrics, R"(baseband_device_healthy{device="cpu"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_device_lost_total{cause="stuck",device="cuda:0"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_device_lost_total{cause="error",device="cuda:0"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_device_lost_total{cause="stuck",device="cpu"})"), 0);
   EXPECT_EQ(Value(metrics, R"(baseband_lane_busy_seconds_total{device="cuda:0",lane="0"})"), 0);
   EXPECT_EQ(Value(metrics, R"(baseband_lane_busy_seconds_total{device="cuda:0",lane="1"})"), 0.25);
 }
@@ -229,6 +237,38 @@ TEST(MetricsConventionTest, PromtoolFindsNothingButBits) {
 
   // The one exception: information is counted in bits, for that is what it is.
   EXPECT_EQ(said, "baseband_information_bits_total use base unit \"bytes\" instead of \"bits\"\n");
+}
+
+// The first line of what a server on loopback answers to a request for the page.
+std::string StatusLine(int port, const std::string& header) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const std::string request = "GET /metrics HTTP/1.0\r\n" + header + "\r\n";
+  EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
+  char reply[256] = {};
+  recv(fd, reply, sizeof(reply) - 1, MSG_WAITALL);
+  close(fd);
+  return std::string(reply, std::find(reply, reply + sizeof(reply), '\r'));
+}
+
+TEST(MetricsServerTest, APasswordLetsInWhereOneIsAskedFor) {
+  Metrics metrics("1");
+  const auto open = MetricsServer::Start("127.0.0.1:0", metrics);
+  const auto closed = MetricsServer::Start(
+      "127.0.0.1:0", metrics, [](const std::string& password) { return password == "secret"; });
+  ASSERT_TRUE(open.ok() && closed.ok());
+
+  EXPECT_EQ(StatusLine((*open)->port(), ""), "HTTP/1.1 200 OK");
+  EXPECT_EQ(StatusLine((*closed)->port(), ""), "HTTP/1.1 401 Unauthorized");
+  // "anybody:guess", "anybody:secret"
+  EXPECT_EQ(StatusLine((*closed)->port(), "Authorization: Basic YW55Ym9keTpndWVzcw==\r\n"),
+            "HTTP/1.1 401 Unauthorized");
+  EXPECT_EQ(StatusLine((*closed)->port(), "Authorization: Basic YW55Ym9keTpzZWNyZXQ=\r\n"),
+            "HTTP/1.1 200 OK");
 }
 
 TEST(MetricsServerTest, APortThatIsTakenIsAnError) {

@@ -28,7 +28,7 @@ class OperationsTest : public ::testing::Test {
   static std::vector<JobPtr> RunAll(std::vector<JobPtr> jobs) {
     const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
     for (int piece = batch->num_pieces() - 1; piece >= 0; --piece) batch->RunPiece(piece);
-    batch->Finish();
+    EXPECT_TRUE(batch->Finish().ok());
     return batch->TakeJobs();
   }
 

@@ -76,7 +76,7 @@ class RecoverCarrierOperationTest : public ::testing::Test {
     }
     const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
     for (int piece = batch->num_pieces() - 1; piece >= 0; --piece) batch->RunPiece(piece);
-    batch->Finish();
+    EXPECT_TRUE(batch->Finish().ok());
     jobs = batch->TakeJobs();
     std::vector<Outcome> outcomes(sent.size());
     for (size_t j = 0; j < jobs.size(); ++j) {

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "server/device/cpu_device.h"
 #include "server/operations/job.h"
+#include "tests/support/fake_device.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::server {
@@ -22,20 +23,13 @@ using ::testing::HasSubstr;
 
 // The CPU, but the last byte of each reply of `broken` has its uppermost bit turned over; of a
 // piece of a search, that of its first block's index.
-class FaultyDevice final : public Device {
+class FaultyDevice final : public FakeDevice {
  public:
-  FaultyDevice(Device& honest, OperationKind broken) {
+  FaultyDevice(Device& honest, OperationKind broken) : FakeDevice("faulty") {
     for (const std::unique_ptr<Lane>& lane : honest.lanes()) {
       lanes_.push_back(std::make_unique<FaultyLane>(*lane, broken));
     }
   }
-  const std::string& kind() const override { return id_; }
-  const std::string& name() const override { return id_; }
-  const std::string& id() const override { return id_; }
-  int64_t memory_bytes() const override { return 0; }
-  absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
-  int pieces_at_once() const override { return 1; }
-  absl::Status OnDevice(const std::function<absl::Status()>& f) override { return f(); }
 
  private:
   class FaultyLane final : public Lane {
@@ -60,9 +54,6 @@ class FaultyDevice final : public Device {
     Lane& honest_;
     const OperationKind broken_;
   };
-
-  const std::string id_ = "faulty";
-  std::vector<std::unique_ptr<Lane>> lanes_;
 };
 
 class SelfTestTest : public ::testing::Test {

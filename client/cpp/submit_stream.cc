@@ -1,0 +1,87 @@
+#include "client/cpp/submit_stream.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cpp/messages.h"
+#include "client/cpp/submit_call.h"
+
+namespace baseband::client {
+namespace {
+
+constexpr char kRetryAfter[] = "baseband/retry-after-us";
+
+template <typename Request, typename Response>
+absl::Status SubmitTo(SubmitCall& call, const SubmitFields& fields, const Request& request,
+                      const SubmitOptions& options, SubmitStream::Callback<Response> done) {
+  if (!(options.timeout > absl::ZeroDuration())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("timeout ", absl::FormatDuration(options.timeout), " is not > 0"));
+  }
+  absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
+  if (!bytes.ok()) {
+    return bytes.status();
+  }
+  SubmitItem item;
+  item.fields = fields;
+  item.request = *std::move(bytes);
+  item.deadline = absl::Now() + options.timeout;
+  item.priority = options.priority;
+  item.done = [done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
+    done(Parse<Response>(std::move(response)));
+  };
+  return call.Submit(std::move(item), options.wait_for_credits);
+}
+
+}  // namespace
+
+absl::Duration RetryAfter(const absl::Status& status) {
+  const absl::optional<absl::Cord> text = status.GetPayload(kRetryAfter);
+  int64_t us = 0;
+  return text.has_value() && absl::SimpleAtoi(std::string(*text), &us) ? absl::Microseconds(us)
+                                                                       : absl::ZeroDuration();
+}
+
+void SetRetryAfter(absl::Duration delay, absl::Status* status) {
+  if (delay > absl::ZeroDuration()) {
+    status->SetPayload(kRetryAfter, absl::Cord(absl::StrCat(absl::ToInt64Microseconds(delay))));
+  }
+}
+
+SubmitStream::SubmitStream(std::shared_ptr<SubmitCall> call) : call_(std::move(call)) {}
+
+SubmitStream::~SubmitStream() { call_->Cancel(); }
+
+absl::Status SubmitStream::Submit(const v1::EncodeRequest& request, const SubmitOptions& options,
+                                  Callback<v1::EncodeResponse> done) {
+  return SubmitTo(*call_, kSubmitEncode, request, options, std::move(done));
+}
+
+absl::Status SubmitStream::Submit(const v1::DecodeRequest& request, const SubmitOptions& options,
+                                  Callback<v1::DecodeResponse> done) {
+  return SubmitTo(*call_, kSubmitDecode, request, options, std::move(done));
+}
+
+absl::Status SubmitStream::Submit(const v1::RecoverCarrierRequest& request,
+                                  const SubmitOptions& options,
+                                  Callback<v1::RecoverCarrierResponse> done) {
+  return SubmitTo(*call_, kSubmitRecoverCarrier, request, options, std::move(done));
+}
+
+absl::Status SubmitStream::Submit(const v1::DownconvertRequest& request,
+                                  const SubmitOptions& options,
+                                  Callback<v1::DownconvertResponse> done) {
+  return SubmitTo(*call_, kSubmitDownconvert, request, options, std::move(done));
+}
+
+int SubmitStream::in_flight() const { return call_->in_flight(); }
+
+absl::Status SubmitStream::Finish() { return call_->Finish(); }
+
+void SubmitStream::Cancel() { call_->Cancel(); }
+
+}  // namespace baseband::client

@@ -1,0 +1,92 @@
+// Requests of any operation, many at a time on one stream, for programs that send every slot:
+// Client::OpenSubmitStream().
+//
+//   auto stream = client->OpenSubmitStream();
+//   SubmitOptions options;
+//   options.timeout = absl::Milliseconds(2);
+//   absl::Status status = (*stream)->Submit(request, options,
+//       [](absl::StatusOr<v1::DecodeResponse> response) { .. });
+//   ..
+//   status = (*stream)->Finish();
+//
+// Answers come when they are done, not in the order of the requests.
+#ifndef BASEBAND_CLIENT_CPP_SUBMIT_STREAM_H_
+#define BASEBAND_CLIENT_CPP_SUBMIT_STREAM_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "baseband/v1/baseband.pb.h"
+#include "client/cpp/priority.h"
+
+namespace baseband::client {
+
+struct SubmitStreamOptions {
+  // The longest time without any response while some are due; then the stream is cancelled. > 0.
+  absl::Duration response_timeout = absl::Seconds(60);
+  bool wait_for_ready = false;            // as CallOptions has it, within response_timeout
+  Priority priority = Priority::kNormal;  // of requests that name none
+};
+
+struct SubmitOptions {
+  // From now until the server has the answer; afterwards it is DeadlineExceeded, and no device time
+  // is spent if that shows before. > 0.
+  absl::Duration timeout = absl::InfiniteDuration();
+  absl::optional<Priority> priority;
+  // What to do when the server's credits are used up: wait for some, or return ResourceExhausted.
+  bool wait_for_credits = true;
+};
+
+// When the server says that a request it refused is worth another try; zero: it does not say.
+absl::Duration RetryAfter(const absl::Status& status);
+// What RetryAfter() will say of `status`. Internal to the client library.
+void SetRetryAfter(absl::Duration delay, absl::Status* status);
+
+// Thread-safe; several threads may submit.
+class SubmitStream {
+ public:
+  template <typename Response>
+  using Callback = std::function<void(absl::StatusOr<Response>)>;
+
+  explicit SubmitStream(std::shared_ptr<class SubmitCall> call);
+  // Cancels what is not over; does not wait.
+  ~SubmitStream();
+  SubmitStream(const SubmitStream&) = delete;
+  SubmitStream& operator=(const SubmitStream&) = delete;
+
+  // Sends `request`. OK: `done` runs exactly once, on a polling thread of the client, never inside
+  // this call, with the response or with the server's error. If the stream ends before, that is
+  // Cancelled after Cancel(), else Unavailable; the request may be sent again elsewhere. There are
+  // no retries. `done` must not block: it may submit, but not wait for credits.
+  // Otherwise `done` never runs: ResourceExhausted: no credits, also before the server has granted
+  // the first ones; DeadlineExceeded: none came within the timeout; Unavailable: the stream has
+  // ended; FailedPrecondition: after Finish(); InvalidArgument: the timeout.
+  absl::Status Submit(const v1::EncodeRequest& request, const SubmitOptions& options,
+                      Callback<v1::EncodeResponse> done);
+  absl::Status Submit(const v1::DecodeRequest& request, const SubmitOptions& options,
+                      Callback<v1::DecodeResponse> done);
+  absl::Status Submit(const v1::RecoverCarrierRequest& request, const SubmitOptions& options,
+                      Callback<v1::RecoverCarrierResponse> done);
+  absl::Status Submit(const v1::DownconvertRequest& request, const SubmitOptions& options,
+                      Callback<v1::DownconvertResponse> done);
+
+  // Requests without an answer yet.
+  int in_flight() const;
+
+  // The end: waits for the answers that are due, and returns how the stream ended, the first time
+  // and afterwards. OK: each request has been answered. Not from a callback.
+  absl::Status Finish();
+  // From any thread. Finish() then returns Cancelled, unless the stream was over.
+  void Cancel();
+
+ private:
+  const std::shared_ptr<class SubmitCall> call_;
+};
+
+}  // namespace baseband::client
+
+#endif  // BASEBAND_CLIENT_CPP_SUBMIT_STREAM_H_

@@ -1,0 +1,131 @@
+#include "client/cpp/submit_wire.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "client/cpp/submit_stream.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/wire_format_lite.h"
+#include "grpcpp/support/proto_buffer_reader.h"
+#include "grpcpp/support/slice.h"
+
+namespace baseband::client {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+using google::protobuf::io::CodedOutputStream;
+using google::protobuf::io::StringOutputStream;
+
+struct Operation {
+  absl::string_view method;
+  SubmitFields fields;
+};
+constexpr Operation kOperations[] = {
+    {"/baseband.v1.Baseband/Encode", kSubmitEncode},
+    {"/baseband.v1.Baseband/Decode", kSubmitDecode},
+    {"/baseband.v1.Baseband/RecoverCarrier", kSubmitRecoverCarrier},
+    {"/baseband.v1.Baseband/Downconvert", kSubmitDownconvert}};
+
+bool IsResult(int field) {
+  return std::any_of(std::begin(kOperations), std::end(kOperations),
+                     [field](const Operation& o) { return o.fields.response == field; });
+}
+
+// The bytes begin .. begin + size - 1 of `slices`.
+grpc::ByteBuffer Part(const std::vector<grpc::Slice>& slices, size_t begin, size_t size) {
+  std::vector<grpc::Slice> part;
+  for (const grpc::Slice& slice : slices) {
+    const size_t first = std::min(begin, slice.size());
+    const size_t last = first + std::min(size, slice.size() - first);
+    if (last > first) part.push_back(slice.sub(first, last));
+    begin -= first;
+    size -= last - first;
+  }
+  return grpc::ByteBuffer(part.data(), part.size());
+}
+
+// Fills `header` with all but the result, and tells where that is.
+bool Split(CodedInputStream& in, v1::SubmitResponse* header, int* field, size_t* begin,
+           size_t* size) {
+  std::string text;
+  {
+    StringOutputStream stream(&text);
+    CodedOutputStream out(&stream);
+    while (const uint32_t tag = in.ReadTag()) {
+      const int number = WireFormatLite::GetTagFieldNumber(tag);
+      if (!IsResult(number)) {
+        if (!WireFormatLite::SkipField(&in, tag, &out)) return false;
+        continue;
+      }
+      int bytes = 0;
+      if (!in.ReadVarintSizeAsInt(&bytes)) return false;
+      *field = number;
+      *begin = static_cast<size_t>(in.CurrentPosition());
+      *size = static_cast<size_t>(bytes);
+      if (!in.Skip(bytes)) return false;
+    }
+  }
+  return in.ConsumedEntireMessage() && header->ParseFromString(text);
+}
+
+}  // namespace
+
+absl::optional<SubmitFields> SubmitFieldsOf(absl::string_view method) {
+  for (const Operation& operation : kOperations) {
+    if (operation.method == method) return operation.fields;
+  }
+  return absl::nullopt;
+}
+
+grpc::ByteBuffer MakeSubmitRequest(const v1::SubmitRequest& header, int field,
+                                   const grpc::ByteBuffer& request) {
+  std::string text = header.SerializeAsString();
+  {
+    StringOutputStream stream(&text);  // appends
+    CodedOutputStream out(&stream);
+    out.WriteTag(WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+    out.WriteVarint32(static_cast<uint32_t>(request.Length()));
+  }
+  std::vector<grpc::Slice> slices;
+  if (!request.Dump(&slices).ok()) {
+    slices.clear();  // gRPC's way of saying: zero bytes
+  }
+  slices.emplace(slices.begin(), text);
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+absl::StatusOr<SubmitAnswer> ReadSubmitResponse(grpc::ByteBuffer message) {
+  grpc::ProtoBufferReader reader(&message);
+  v1::SubmitResponse header;
+  SubmitAnswer answer;
+  size_t begin = 0;
+  size_t size = 0;
+  std::vector<grpc::Slice> slices;
+  bool ok = reader.status().ok();
+  if (ok) {
+    CodedInputStream in(&reader);
+    ok = Split(in, &header, &answer.field, &begin, &size) && message.Dump(&slices).ok();
+  }
+  if (!ok) {
+    return absl::InternalError("the server's response cannot be parsed");
+  }
+  answer.id = header.id();
+  answer.credit_requests = header.credits().requests();
+  answer.credit_bytes = static_cast<int64_t>(header.credits().bytes());
+  if (header.code() != 0) {
+    answer.status = absl::Status(static_cast<absl::StatusCode>(header.code()), header.message());
+    SetRetryAfter(absl::Microseconds(static_cast<int64_t>(header.retry_after_us())),
+                  &answer.status);
+  } else {
+    answer.result = Part(slices, begin, size);
+  }
+  return answer;
+}
+
+}  // namespace baseband::client

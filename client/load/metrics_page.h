@@ -1,0 +1,35 @@
+// The server's Prometheus page, as numbers.
+#ifndef BASEBAND_CLIENT_LOAD_METRICS_PAGE_H_
+#define BASEBAND_CLIENT_LOAD_METRICS_PAGE_H_
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace baseband::load {
+
+// "name{label=\"value\"}" of each series, as the page writes it, and its value.
+using MetricsPage = std::map<std::string, double>;
+
+// GET of "http://HOST:PORT/PATH"; /metrics if there is no path. No TLS, no redirects.
+// InvalidArgument for another form of address; Unavailable if there is no such page within
+// `timeout`.
+absl::StatusOr<MetricsPage> FetchMetrics(const std::string& url, absl::Duration timeout);
+
+// The text format 0.0.4; lines that are none of it are left out, and so are values that are not
+// finite.
+MetricsPage ParseMetrics(absl::string_view text);
+
+// Of series that count (_total, _sum, _count, _bucket) what was added since `before`, of all others
+// what they are now.
+MetricsPage Since(const MetricsPage& before, const MetricsPage& now);
+
+// The sum over the series of metric `name` whose labels contain `label` ("cause=\"deadline\"").
+double Sum(const MetricsPage& page, absl::string_view name, absl::string_view label = "");
+
+}  // namespace baseband::load
+
+#endif  // BASEBAND_CLIENT_LOAD_METRICS_PAGE_H_

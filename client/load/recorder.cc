@@ -1,0 +1,102 @@
+#include "client/load/recorder.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace baseband::load {
+namespace {
+
+constexpr size_t kMaxCauses = 32;
+constexpr size_t kMaxCauseLength = 120;
+
+// Answers have a latency; so have calls that were waited for in vain.
+bool HasLatency(Outcome outcome) {
+  return outcome == Outcome::kGood || outcome == Outcome::kLate || outcome == Outcome::kExpired ||
+         outcome == Outcome::kWrong;
+}
+
+std::array<uint32_t, kStages> StagesOf(const v1::Timing& timing) {
+  return {timing.receive_us(), timing.queue_us(),  timing.copy_in_us(),
+          timing.h2d_us(),     timing.kernel_us(), timing.d2h_us()};
+}
+
+}  // namespace
+
+size_t Window::intervals() const {
+  return static_cast<size_t>((end_ns - begin_ns + interval_ns - 1) / interval_ns);
+}
+
+void Recorder::OnSend(int64_t due_ns, int64_t lag_ns, bool waited) {
+  if (!window_.Contains(due_ns)) return;
+  absl::MutexLock lock(&mutex_);
+  if (waited) {
+    ++totals_.cap_hits;
+  } else {
+    totals_.send_lag.Record(lag_ns);
+    totals_.late_sends += lag_ns > Totals::kLateSendNs;
+  }
+}
+
+void Recorder::OnEnd(const Ended& ended) {
+  const bool answered = HasLatency(ended.outcome) && ended.outcome != Outcome::kExpired;
+  const int64_t latency = ended.end_ns - ended.due_ns;
+  absl::MutexLock lock(&mutex_);
+  if (window_.Contains(ended.due_ns)) {
+    const auto place = static_cast<size_t>((ended.due_ns - window_.begin_ns) / window_.interval_ns);
+    ++totals_.series[place].due;
+    Tally& tally = totals_.tallies[ended.workload];
+    ++tally.outcomes[ended.outcome];
+    if (HasLatency(ended.outcome)) tally.latency.Record(latency);
+    if (answered && ended.timing != nullptr) {
+      const std::array<uint32_t, kStages> stages = StagesOf(*ended.timing);
+      for (size_t i = 0; i < stages.size(); ++i) {
+        totals_.stages[i].Record(int64_t{1000} * stages[i]);
+      }
+      totals_.batch_requests += ended.timing->batch_requests();
+    }
+    if (ended.outcome == Outcome::kRefused) {
+      const bool full = totals_.refusals.size() >= kMaxCauses;
+      const bool known = totals_.refusals.count(ended.explanation) > 0;
+      ++totals_.refusals[full && !known ? "others" : ended.explanation];
+    }
+    if (ended.outcome == Outcome::kWrong && totals_.wrong_example.empty()) {
+      totals_.wrong_example = ended.explanation;
+    }
+  }
+  if (window_.Contains(ended.end_ns)) {
+    const auto place = static_cast<size_t>((ended.end_ns - window_.begin_ns) / window_.interval_ns);
+    Interval& interval = totals_.series[place];
+    ++interval.outcomes[ended.outcome];
+    if (HasLatency(ended.outcome)) interval.latency.Record(latency);
+    if (answered) interval.message_bytes += ended.message_bytes;
+    if (ended.outcome == Outcome::kGood) interval.info_bits += ended.info_bits;
+  }
+}
+
+Interval Recorder::At(size_t interval) const {
+  absl::MutexLock lock(&mutex_);
+  return totals_.series[interval];
+}
+
+Totals Recorder::Take() {
+  absl::MutexLock lock(&mutex_);
+  return std::move(totals_);
+}
+
+std::string Cause(const char* code, const std::string& message) {
+  std::string cause = absl::StrCat(code, ": ");
+  for (const char c : message.substr(0, kMaxCauseLength)) {
+    if (!absl::ascii_isdigit(static_cast<unsigned char>(c))) {
+      cause.push_back(absl::ascii_isprint(static_cast<unsigned char>(c)) ? c : ' ');
+    } else if (cause.back() != '#') {
+      cause.push_back('#');
+    }
+  }
+  return cause;
+}
+
+}  // namespace baseband::load

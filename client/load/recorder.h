@@ -1,0 +1,63 @@
+// Counts the calls of one worker as they are sent and end.
+#ifndef BASEBAND_CLIENT_LOAD_RECORDER_H_
+#define BASEBAND_CLIENT_LOAD_RECORDER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "baseband/v1/baseband.pb.h"
+#include "client/load/totals.h"
+
+namespace baseband::load {
+
+// The part of a load that is measured, in nanoseconds since its begin.
+struct Window {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  int64_t interval_ns = 1;
+
+  bool Contains(int64_t time_ns) const { return time_ns >= begin_ns && time_ns < end_ns; }
+  size_t intervals() const;
+};
+
+// A call that has ended. Times in nanoseconds since the load's begin.
+struct Ended {
+  size_t workload = 0;
+  Outcome outcome = Outcome::kGood;
+  int64_t due_ns = 0;  // when it was to be sent
+  int64_t end_ns = 0;
+  const v1::Timing* timing = nullptr;  // if known
+  double info_bits = 0;
+  double message_bytes = 0;
+  std::string explanation;  // the cause of a refusal, what was wrong
+};
+
+// Thread-safe.
+class Recorder {
+ public:
+  Recorder(const Window& window, size_t workloads)
+      : window_(window), totals_(workloads, window.intervals()) {}
+
+  // A call is sent `lag_ns` behind its time; `waited`: because there was no room for it before.
+  void OnSend(int64_t due_ns, int64_t lag_ns, bool waited);
+  void OnEnd(const Ended& ended);
+
+  // One interval as it is now; cheap enough to be asked for while the load runs.
+  Interval At(size_t interval) const;
+  // All that was counted; afterwards nothing more is.
+  Totals Take();
+
+ private:
+  const Window window_;
+  mutable absl::Mutex mutex_;
+  Totals totals_ ABSL_GUARDED_BY(mutex_);
+};
+
+// "RESOURCE_EXHAUSTED: the queue is full (# requests)": `message` with each number as one #.
+std::string Cause(const char* code, const std::string& message);
+
+}  // namespace baseband::load
+
+#endif  // BASEBAND_CLIENT_LOAD_RECORDER_H_

@@ -1,0 +1,83 @@
+// A whole load: connections, warm-up, measurement, what the server says of itself meanwhile.
+#ifndef BASEBAND_CLIENT_LOAD_RUN_H_
+#define BASEBAND_CLIENT_LOAD_RUN_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cpp/client.h"
+#include "client/load/arrivals.h"
+#include "client/load/metrics_page.h"
+#include "client/load/totals.h"
+#include "client/load/workload.h"
+
+namespace baseband::load {
+
+struct LoadSpec {
+  client::ClientOptions
+      client;       // target, connections (1 .. 4096); retries are off whatever it says
+  int workers = 0;  // 1 .. 64, two threads each; 0: half the cores, 4 at most
+  Pace pace;
+  absl::Duration warm_up = absl::Seconds(1);    // >= 0; its calls are sent and not counted
+  absl::Duration duration = absl::Seconds(10);  // > 0
+  // Of calls without a deadline, and for connecting.
+  absl::Duration timeout = absl::Seconds(60);
+  bool wait_for_server = false;
+  // One Submit stream a connection in place of unary calls; credits that are used up make requests
+  // wait, and their latency with them.
+  bool stream = false;
+  // Open loops: most calls in flight. A call that finds no room waits, and its latency with it.
+  int max_in_flight = 4096;
+  uint64_t seed = 1;
+  std::string metrics_url;  // empty: none
+};
+
+struct LoadResult {
+  LoadSpec spec;  // with the number of workers used
+  absl::Time begin;
+  absl::Duration measured;  // spec.duration, unless it was interrupted
+  absl::Duration interval;  // of totals.series
+  std::vector<std::string> workloads;
+  Totals totals{0, 0};
+
+  double client_cpu_seconds = 0;  // in the measurement, of this whole process
+  double client_busy = 0;         // the busiest thread's share of its time on a processor
+  int cores = 0;                  // of this machine
+
+  // With a metrics_url: what the page counted between the two looks at it, that far apart.
+  MetricsPage server;
+  absl::Duration server_measured;
+
+  // A second of the measurement: calls due; calls answered; calls answered well; their bits.
+  double Offered() const;
+  double Throughput() const;
+  double Goodput() const;
+  double InfoBitRate() const;
+  double MessageByteRate() const;
+  // CPU seconds for 10^9 bits of messages, both ways; 0 where unknown.
+  double ClientCpuPerGbit() const;
+  double ServerCpuPerGbit() const;
+  // Why these figures may rather be the client's than the server's; one sentence each.
+  std::vector<std::string> Warnings() const;
+};
+
+struct LoadProgress {
+  absl::Duration elapsed;  // of the measurement; negative in the warm-up
+  absl::Duration covered;  // by `last`; zero in the warm-up
+  Interval last;           // what ended since the last report
+};
+
+// Called about once a second on the calling thread; false ends the load early.
+using OnLoadProgress = std::function<bool(const LoadProgress&)>;
+
+// Blocks until the last call has ended. InvalidArgument names what is out of its range; Unavailable
+// and DeadlineExceeded when there is no connection, Unavailable when there is no metrics page.
+absl::StatusOr<LoadResult> RunLoad(const LoadSpec& spec, const std::vector<Workload>& workloads,
+                                   const OnLoadProgress& progress = nullptr);
+
+}  // namespace baseband::load
+
+#endif  // BASEBAND_CLIENT_LOAD_RUN_H_

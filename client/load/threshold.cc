@@ -1,0 +1,91 @@
+#include "client/load/threshold.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace baseband::load {
+namespace {
+
+constexpr const char* kShares[] = {"missed", "late", "expired", "refused", "wrong", "skipped"};
+
+bool IsShare(absl::string_view figure) {
+  return std::find(std::begin(kShares), std::end(kShares), figure) != std::end(kShares);
+}
+
+bool ParseShare(absl::string_view text, double* share) {
+  const bool percent = absl::ConsumeSuffix(&text, "%");
+  if (!absl::SimpleAtod(text, share)) return false;
+  *share *= percent ? 0.01 : 1;
+  return *share >= 0 && *share <= 1;
+}
+
+bool ParseTime(absl::string_view text, double* seconds) {
+  absl::Duration time;
+  if (!absl::ParseDuration(text, &time) || time < absl::ZeroDuration()) return false;
+  *seconds = absl::ToDoubleSeconds(time);
+  return true;
+}
+
+// "p99.9": 0.999.
+bool ParseQuantile(absl::string_view figure, double* quantile) {
+  if (!absl::ConsumePrefix(&figure, "p") || !absl::SimpleAtod(figure, quantile)) return false;
+  *quantile /= 100;
+  return *quantile > 0 && *quantile < 1;
+}
+
+}  // namespace
+
+absl::StatusOr<Threshold> ParseThreshold(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits('=', 1));
+  Threshold threshold;
+  threshold.text = std::string(text);
+  threshold.figure = std::string(parts.first);
+  const bool of_time = ParseQuantile(threshold.figure, &threshold.quantile) ||
+                       threshold.figure == "mean" || threshold.figure == "max" ||
+                       threshold.figure == "lag";
+  if (!of_time && !IsShare(threshold.figure)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "': '", threshold.figure,
+                     "' is not pN with N in (0, 100), mean, max, lag, missed, late, expired,"
+                     " refused, wrong or skipped"));
+  }
+  if (of_time ? !ParseTime(parts.second, &threshold.limit)
+              : !ParseShare(parts.second, &threshold.limit)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "': '", parts.second, "' is not a ",
+                     of_time ? "time such as 2ms" : "share such as 0.1% in [0%, 100%]"));
+  }
+  return threshold;
+}
+
+double ValueOf(const Threshold& threshold, const LoadResult& result) {
+  const Tally all = result.totals.All();
+  if (threshold.quantile > 0) {
+    return 1e-9 * static_cast<double>(all.latency.Quantile(threshold.quantile));
+  }
+  if (threshold.figure == "mean") return 1e-9 * all.latency.mean();
+  if (threshold.figure == "max") return 1e-9 * static_cast<double>(all.latency.max());
+  if (threshold.figure == "lag") {
+    return 1e-9 * static_cast<double>(result.totals.send_lag.Quantile(0.99));
+  }
+  for (int i = 0; i < kOutcomes; ++i) {
+    if (threshold.figure == kOutcomeNames[i]) return all.outcomes.Share(static_cast<Outcome>(i));
+  }
+  return all.outcomes.MissShare();
+}
+
+std::string ToText(const Threshold& threshold, const LoadResult& result) {
+  const double value = ValueOf(threshold, result);
+  return IsShare(threshold.figure) ? absl::StrFormat("%s: %.3g %%", threshold.text, 100 * value)
+                                   : absl::StrFormat("%s: %.4g ms", threshold.text, 1e3 * value);
+}
+
+}  // namespace baseband::load

@@ -1,0 +1,59 @@
+#include "client/load/totals.h"
+
+#include <numeric>
+
+namespace baseband::load {
+
+int64_t Outcomes::due() const { return std::accumulate(counts.begin(), counts.end(), int64_t{0}); }
+
+double Outcomes::Share(Outcome outcome) const {
+  return due() == 0 ? 0 : static_cast<double>((*this)[outcome]) / static_cast<double>(due());
+}
+
+double Outcomes::MissShare() const {
+  const int64_t missed = due() - (*this)[Outcome::kGood];
+  return missed == 0 ? 0 : static_cast<double>(missed) / static_cast<double>(due());
+}
+
+void Outcomes::Merge(const Outcomes& other) {
+  for (size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
+}
+
+void Interval::Merge(const Interval& other) {
+  due += other.due;
+  outcomes.Merge(other.outcomes);
+  info_bits += other.info_bits;
+  message_bytes += other.message_bytes;
+  latency.Merge(other.latency);
+}
+
+void Tally::Merge(const Tally& other) {
+  outcomes.Merge(other.outcomes);
+  latency.Merge(other.latency);
+}
+
+Tally Totals::All() const {
+  Tally all;
+  for (const Tally& tally : tallies) all.Merge(tally);
+  return all;
+}
+
+Interval Totals::Window() const {
+  Interval window;
+  for (const Interval& interval : series) window.Merge(interval);
+  return window;
+}
+
+void Totals::Merge(const Totals& other) {
+  for (size_t i = 0; i < tallies.size(); ++i) tallies[i].Merge(other.tallies[i]);
+  for (size_t i = 0; i < series.size(); ++i) series[i].Merge(other.series[i]);
+  for (const auto& [cause, count] : other.refusals) refusals[cause] += count;
+  if (wrong_example.empty()) wrong_example = other.wrong_example;
+  for (size_t i = 0; i < stages.size(); ++i) stages[i].Merge(other.stages[i]);
+  batch_requests += other.batch_requests;
+  send_lag.Merge(other.send_lag);
+  late_sends += other.late_sends;
+  cap_hits += other.cap_hits;
+}
+
+}  // namespace baseband::load

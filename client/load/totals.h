@@ -1,0 +1,95 @@
+// What a load has counted so far, over all calls and over time.
+#ifndef BASEBAND_CLIENT_LOAD_TOTALS_H_
+#define BASEBAND_CLIENT_LOAD_TOTALS_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "client/load/histogram.h"
+
+namespace baseband::load {
+
+// What became of a call that was due. Every one has exactly one outcome.
+enum class Outcome {
+  kGood,     // the right answer, by its deadline
+  kLate,     // the right answer, after its deadline
+  kExpired,  // no answer by its deadline (or by the timeout of calls without one)
+  kRefused,  // any other error, by cause in Totals.refusals
+  kWrong,    // an answer that is not what it must be
+  kSkipped,  // not sent: no room below the cap of calls in flight before it was late, or before the
+             // end
+};
+inline constexpr int kOutcomes = 6;
+inline constexpr const char* kOutcomeNames[kOutcomes] = {"good",    "late",  "expired",
+                                                         "refused", "wrong", "skipped"};
+
+// Stages of the server's Timing, in order.
+inline constexpr int kStages = 6;
+inline constexpr const char* kStageNames[kStages] = {"receive", "queue",  "copy_in",
+                                                     "h2d",     "kernel", "d2h"};
+
+struct Outcomes {
+  std::array<int64_t, kOutcomes> counts{};
+
+  int64_t& operator[](Outcome outcome) { return counts[static_cast<size_t>(outcome)]; }
+  int64_t operator[](Outcome outcome) const { return counts[static_cast<size_t>(outcome)]; }
+  int64_t due() const;
+  // Calls that were answered rightly, on time or not.
+  int64_t right() const { return (*this)[Outcome::kGood] + (*this)[Outcome::kLate]; }
+  // Part of the calls that were due; 0 if none was.
+  double Share(Outcome outcome) const;
+  // Calls that came to nothing by their deadline, for whatever reason.
+  double MissShare() const;
+  void Merge(const Outcomes& other);
+};
+
+// Calls that ended in one interval of the measurement.
+struct Interval {
+  int64_t due = 0;  // intended in it, whenever they ended
+  Outcomes outcomes;
+  double info_bits = 0;      // of good calls
+  double message_bytes = 0;  // of calls with an answer, both ways
+  Histogram latency{2};      // nanoseconds
+
+  void Merge(const Interval& other);
+};
+
+// Of one workload: all calls intended in the measurement. Latency, in nanoseconds, counts from the
+// intended time; it has all answers, and calls that expired with the time they were waited for.
+struct Tally {
+  Outcomes outcomes;
+  Histogram latency{3};
+
+  void Merge(const Tally& other);
+};
+
+struct Totals {
+  // `workloads` tallies, `intervals` intervals.
+  Totals(size_t workloads, size_t intervals) : tallies(workloads), series(intervals) {}
+
+  std::vector<Tally> tallies;
+  std::vector<Interval> series;
+  std::map<std::string, int64_t> refusals;  // by code and message, digits as #
+  std::string wrong_example;                // what the first wrong answer was
+  std::array<Histogram, kStages> stages{Histogram(2), Histogram(2), Histogram(2),
+                                        Histogram(2), Histogram(2), Histogram(2)};  // nanoseconds
+  double batch_requests = 0;  // summed over answers with a Timing, as their stages
+  Histogram send_lag{2};      // of open loops: behind the intended time, while there was room
+  int64_t late_sends = 0;     // those over kLateSendNs
+  int64_t cap_hits = 0;       // calls that found no room at their intended time
+
+  static constexpr int64_t kLateSendNs = 1000000;
+
+  // All workloads together, and all intervals.
+  Tally All() const;
+  Interval Window() const;
+  void Merge(const Totals& other);
+};
+
+}  // namespace baseband::load
+
+#endif  // BASEBAND_CLIENT_LOAD_TOTALS_H_

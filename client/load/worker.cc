@@ -1,0 +1,310 @@
+#include "client/load/worker.h"
+
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "absl/types/optional.h"
+#include "client/cpp/to_status.h"
+
+namespace baseband::load {
+namespace {
+
+constexpr int64_t kSecondNs = 1000000000;
+// Clocks do not agree better on whose deadline passed first, the client's or the server's.
+constexpr int64_t kDeadlineSlackNs = 100000;
+
+std::vector<double> Weights(const std::vector<Workload>& workloads) {
+  std::vector<double> weights;
+  for (const Workload& workload : workloads) weights.push_back(workload.weight);
+  return weights;
+}
+
+double ThreadCpuSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// Empty: not said.
+absl::optional<client::Priority> PriorityOf(const std::string& name) {
+  if (name == "high") return client::Priority::kHigh;
+  if (name == "normal") return client::Priority::kNormal;
+  if (name == "low") return client::Priority::kLow;
+  return absl::nullopt;
+}
+
+void RaiseTo(double value, std::atomic<double>* most) {
+  for (double seen = *most; seen < value && !most->compare_exchange_weak(seen, value);) {
+  }
+}
+
+}  // namespace
+
+struct Worker::Call {
+  grpc::ByteBuffer reply;
+  absl::Status status;
+  const Request* request = nullptr;
+  size_t workload = 0;
+  int64_t due_ns = 0;
+};
+
+struct Worker::UnaryCall {
+  std::unique_ptr<Call> call;
+  grpc::ClientContext context;
+  grpc::Status status;
+  std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
+  client::PooledChannel* channel = nullptr;
+};
+
+Worker::Worker(const WorkerSpec& spec, const std::vector<Workload>* workloads)
+    : spec_(spec),
+      workloads_(*workloads),
+      recorder_(spec.window, workloads->size()),
+      channels_(spec.client),
+      random_(spec.seed + 0x9e3779b97f4a7c15u * static_cast<uint64_t>(spec.part + 1)),
+      turns_(workloads->size(), 0) {
+  const std::vector<double> weights = Weights(*workloads);
+  draw_ = std::discrete_distribution<size_t>(weights.begin(), weights.end());
+}
+
+void Worker::Start(Clock::time_point begin) {
+  begin_ = begin;
+  for (int i = 0; spec_.stream && i < spec_.client.connections; ++i) {
+    streams_.push_back(NewStream());
+    streams_.back()->Start();
+  }
+  if (spec_.pace.kind == Pace::Kind::kClosed) {
+    while (SleepUntil(0) && WaitForRoom(0)) Send(Draw(), NowNs());
+  }
+  receiver_ = std::thread([this] { ReceiveAll(); });
+  sender_ = std::thread([this] { SendAll(); });
+}
+
+void Worker::Stop() {
+  absl::MutexLock lock(&mutex_);  // wakes who waits for room
+  stopped_ = true;
+}
+
+void Worker::Join() {
+  sender_.join();
+  receiver_.join();
+}
+
+int64_t Worker::NowNs() const { return std::chrono::nanoseconds(Clock::now() - begin_).count(); }
+
+int64_t Worker::Deadline(const Workload& workload, int64_t due_ns) const {
+  return due_ns + absl::ToInt64Nanoseconds(std::min(workload.deadline, spec_.timeout));
+}
+
+void Worker::SendAll() {
+  prctl(PR_SET_TIMERSLACK, 1);  // wake when the time has come, not up to 50 us later
+  const Clock::time_point begin = Clock::now();
+  if (spec_.pace.kind != Pace::Kind::kClosed) {
+    Arrivals arrivals(spec_.pace, spec_.part, spec_.parts, spec_.seed);
+    for (;;) {
+      const int64_t due = absl::ToInt64Nanoseconds(arrivals.Next());
+      if (due >= spec_.window.end_ns || !SleepUntil(due)) break;
+      const size_t workload = Draw();
+      const int64_t lag = NowNs() - due;
+      const bool waited = !WaitForRoom(0);
+      if (waited &&
+          !WaitForRoom(std::min(Deadline(workloads_[workload], due), spec_.window.end_ns))) {
+        Skip(workload, due);
+        continue;
+      }
+      recorder_.OnSend(due, lag, waited);
+      Send(workload, due);
+    }
+  } else {
+    SleepUntil(spec_.window.end_ns);
+  }
+  RaiseTo(ThreadCpuSeconds() / absl::ToDoubleSeconds(absl::FromChrono(Clock::now() - begin)),
+          &busy_);
+  {
+    absl::MutexLock lock(&mutex_);
+    stopped_ = true;
+    mutex_.Await(absl::Condition(
+        +[](int* in_flight) { return *in_flight == 0; }, &in_flight_));
+  }
+  CloseStreams();
+  queue_.Shutdown();
+}
+
+bool Worker::SleepUntil(int64_t due_ns) const {
+  constexpr int64_t kLongestNs = 50000000;  // so that Stop() is noticed
+  for (int64_t now = NowNs(); now < due_ns && !stopped_; now = NowNs()) {
+    const auto until =
+        (begin_ + std::chrono::nanoseconds(std::min(due_ns, now + kLongestNs))).time_since_epoch();
+    const int64_t ns = std::chrono::nanoseconds(until).count();
+    const timespec time = {ns / kSecondNs, ns % kSecondNs};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr);
+  }
+  return !stopped_;
+}
+
+// Takes a place among the calls in flight.
+bool Worker::WaitForRoom(int64_t give_up_ns) {
+  absl::MutexLock lock(&mutex_);
+  const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return stopped_ || in_flight_ < spec_.in_flight;
+  };
+  if (!room()) {
+    const int64_t wait = give_up_ns - NowNs();
+    if (wait <= 0 || !mutex_.AwaitWithTimeout(absl::Condition(&room), absl::Nanoseconds(wait))) {
+      return false;
+    }
+  }
+  if (stopped_) return false;
+  ++in_flight_;
+  return true;
+}
+
+void Worker::Send(size_t index, int64_t due_ns) {
+  const Workload& workload = workloads_[index];
+  auto call = std::make_unique<Call>();
+  call->workload = index;
+  call->request = &workload.requests[turns_[index]++ % workload.requests.size()];
+  call->due_ns = due_ns;
+  const int64_t deadline_ns = Deadline(workload, due_ns);
+  spec_.stream ? SendOnStream(std::move(call), deadline_ns)
+               : SendUnary(std::move(call), deadline_ns);
+}
+
+void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
+  const Workload& workload = workloads_[sent->workload];
+  auto* const call = new UnaryCall();  // deleted by the receiver
+  call->call = std::move(sent);
+  call->channel = &channels_.Pick();
+  call->channel->calls.fetch_add(1, std::memory_order_relaxed);
+  call->context.set_deadline(std::chrono::system_clock::now() +
+                             std::chrono::nanoseconds(deadline_ns - NowNs()));
+  channels_.Authorize(&call->context);
+  if (!workload.priority.empty()) {
+    call->context.AddMetadata("baseband-priority", workload.priority);
+  }
+  call->reader = call->channel->stub->PrepareUnaryCall(&call->context, workload.method,
+                                                       call->call->request->message, &queue_);
+  call->reader->StartCall();
+  call->reader->Finish(&call->call->reply, &call->status, call);
+}
+
+void Worker::SendOnStream(std::unique_ptr<Call> sent, int64_t deadline_ns) {
+  const Workload& workload = workloads_[sent->workload];
+  client::SubmitItem item;
+  item.fields = *client::SubmitFieldsOf(workload.method);
+  item.request = sent->request->message;
+  item.deadline = absl::Now() + absl::Nanoseconds(deadline_ns - NowNs());
+  item.priority = PriorityOf(workload.priority);
+  item.done = [this, call = std::shared_ptr<Call>(std::move(sent))](
+                  absl::StatusOr<grpc::ByteBuffer> reply) {
+    if (reply.ok()) {
+      call->reply = *std::move(reply);
+    } else {
+      call->status = std::move(reply).status();
+    }
+    OnEnd(*call);
+  };
+  auto& stream = streams_[next_stream_++ % streams_.size()];
+  if (!stream->Enqueue(item).ok()) {
+    stream = NewStream();
+    (void)stream->Enqueue(std::move(item));  // takes it: before its start it cannot have ended
+    stream->Start();
+  }
+}
+
+std::shared_ptr<client::SubmitCall> Worker::NewStream() {
+  {
+    absl::MutexLock lock(&mutex_);
+    ++open_streams_;
+  }
+  client::SubmitStreamOptions options;
+  options.response_timeout = spec_.timeout;
+  return std::make_shared<client::SubmitCall>(options, &channels_, &queue_, [this] {
+    absl::MutexLock lock(&mutex_);
+    --open_streams_;
+  });
+}
+
+void Worker::CloseStreams() {
+  for (const auto& stream : streams_) stream->HalfClose();
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(
+      +[](int* open) { return *open == 0; }, &open_streams_));
+}
+
+void Worker::Skip(size_t workload, int64_t due_ns) {
+  Ended ended;
+  ended.workload = workload;
+  ended.outcome = Outcome::kSkipped;
+  ended.due_ns = due_ns;
+  ended.end_ns = NowNs();
+  recorder_.OnEnd(ended);
+}
+
+void Worker::ReceiveAll() {
+  const Clock::time_point begin = Clock::now();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue_.Next(&tag, &ok)) Receive(tag, ok);
+  RaiseTo(ThreadCpuSeconds() / absl::ToDoubleSeconds(absl::FromChrono(Clock::now() - begin)),
+          &busy_);
+}
+
+void Worker::Receive(void* tag, bool ok) {
+  if (spec_.stream) {
+    const std::unique_ptr<client::CallTag> event(static_cast<client::CallTag*>(tag));
+    event->call->OnEvent(event->event, ok);
+    return;
+  }
+  const std::unique_ptr<UnaryCall> call(static_cast<UnaryCall*>(tag));
+  call->channel->calls.fetch_sub(1, std::memory_order_relaxed);
+  call->call->status = client::ToStatus(call->status);
+  OnEnd(*call->call);
+}
+
+void Worker::OnEnd(const Call& call) {
+  Count(call);
+  if (spec_.pace.kind == Pace::Kind::kClosed && !stopped_) {
+    Send(Draw(), NowNs());
+    return;
+  }
+  absl::MutexLock lock(&mutex_);
+  --in_flight_;
+}
+
+void Worker::Count(const Call& call) {
+  const Workload& workload = workloads_[call.workload];
+  Ended ended;
+  ended.workload = call.workload;
+  ended.due_ns = call.due_ns;
+  ended.end_ns = NowNs();
+  const int64_t overdue = ended.end_ns - Deadline(workload, call.due_ns);
+  v1::Timing timing;
+  if (call.status.ok()) {
+    ReplyView reply(call.reply);
+    if (workload.has_timing && reply.ReadTiming(&timing)) ended.timing = &timing;
+    absl::Status right;
+    if (!workload.has_timing || !call.request->known->Is(reply)) {
+      right = call.request->check(call.reply);
+      if (right.ok() && workload.has_timing) call.request->known->Set(reply.Rest());
+    }
+    ended.outcome = !right.ok() ? Outcome::kWrong : overdue > 0 ? Outcome::kLate : Outcome::kGood;
+    ended.explanation = std::string(right.message());
+    ended.info_bits = workload.info_bits;
+    ended.message_bytes = static_cast<double>(call.request->message.Length() + call.reply.Length());
+  } else if (absl::IsDeadlineExceeded(call.status) && overdue > -kDeadlineSlackNs) {
+    ended.outcome = Outcome::kExpired;
+  } else {
+    ended.outcome = Outcome::kRefused;
+    ended.explanation = Cause(absl::StatusCodeToString(call.status.code()).c_str(),
+                              std::string(call.status.message()));
+  }
+  recorder_.OnEnd(ended);
+}
+
+}  // namespace baseband::load

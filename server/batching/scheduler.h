@@ -1,0 +1,95 @@
+// Whose turn it is: classes, clients, deadlines, and how long it will take.
+//
+// 1. Two kinds of work never wait for each other's lanes. Background work is all of class low and
+//    the pieces of long searches (Job::background); it goes to the lanes for it, which give way to
+//    the others (device.h). So no long work, whatever its class, holds the lanes of the rest.
+// 2. On both kinds of lane high goes before normal, and normal before low: strictly, but for
+// 3. the low share: while low has work waiting and has had less than its part of the device time
+//    that has passed meanwhile, it goes first, on any lane, in batches no larger than what it is
+//    owed (one job at least).
+// 4. Inside a class the clients share, and the earliest deadline goes first: fair_share.h. Long
+//    searches of a class share apart from its other work.
+// 5. A batch ends when more in it would hardly make the device more efficient: everybody in it
+// waits
+//    for its end.
+#ifndef BASEBAND_SERVER_BATCHING_SCHEDULER_H_
+#define BASEBAND_SERVER_BATCHING_SCHEDULER_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "server/batching/batch_queue.h"
+#include "server/batching/cost_model.h"
+#include "server/batching/device_clock.h"
+#include "server/batching/fair_share.h"
+
+namespace baseband::server {
+
+// The devices as a whole, now.
+struct DeviceLoad {
+  int devices = 1;                       // healthy ones, 1 at least
+  bool is_busy = false;                  // with other than background work
+  std::array<double, 2> remaining_s{};   // [background] device seconds of what runs
+  std::array<double, 2> until_free_s{};  // [background] seconds until a lane should be free
+};
+
+// Pure: no thread, no clock, no lock, no device. Not thread-safe.
+class Scheduler {
+ public:
+  // `low_share` in [0, 1): the part of the device time that low gets at least while it has work.
+  Scheduler(const BatchLimits& limits, double low_share, const ShareWeights& weights = {});
+
+  // Fills job->schedule: what `job` costs, and when it would end if it were added now.
+  void Predict(Job* job, const DeviceLoad& load, absl::Time now) const;
+  // `job`, with a prediction, waits from `now` on.
+  void Add(JobPtr job, absl::Time now);
+
+  // What a free lane of that kind, one of `lanes` of its device, does next; see BatchQueue::Take.
+  // All of one operation and class.
+  BatchQueue::Taken Take(bool background_lane, int lanes, absl::Time now);
+  // What a batch should take.
+  BatchCost CostOf(absl::Span<const JobPtr> batch) const;
+  // A batch that Take gave has ended; unless it failed, what it took is learned from.
+  void Ended(absl::Span<const JobPtr> batch, const DeviceClock::Taken& taken, bool failed,
+             absl::Time now);
+  // All of `operation` that waits leaves, unlaunched.
+  std::vector<JobPtr> TakeAll(OperationKind operation, absl::Time now);
+
+  // When Take may next have something for such a lane.
+  absl::Time NextWake(bool background_lane) const;
+  // Jobs that wait.
+  int64_t Depth(OperationKind operation) const;
+  // How long what waits for the lanes of the rest will take; for hints.
+  absl::Duration Backlog(const DeviceLoad& load) const;
+
+ private:
+  // What shares lanes, a class and its clients' accounts, the most urgent first on each kind.
+  enum PoolIndex { kHigh, kNormal, kHighLong, kNormalLong, kLow, kNumPools };
+  struct Pool {
+    explicit Pool(const ShareWeights& weights) : share(weights) {}
+    std::vector<BatchQueue> queues;  // by operation
+    FairShare share;
+    // Of waits, over what was predicted: more comes that goes before or along.
+    double slowness = 1.0;
+    uint32_t batches = 0;  // taken
+  };
+
+  static PoolIndex PoolOf(const Job& job);
+  static bool IsBackground(const Job& job) { return PoolOf(job) > kNormal; }
+  static absl::Span<const PoolIndex> PoolsFor(bool background_lane);
+  bool IsLowOwed() const { return low_credit_s_ > 0.0 && pools_[kLow].share.is_waiting(); }
+  BatchQueue::Taken TakeFrom(PoolIndex index, double budget_s, int lanes, absl::Time now);
+
+  const double low_share_;
+  CostModel costs_;
+  std::deque<Pool> pools_;     // by PoolIndex
+  double low_credit_s_ = 0.0;  // device time that low is owed; negative: has had in advance
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_BATCHING_SCHEDULER_H_

@@ -1,0 +1,55 @@
+#include "server/service/security.h"
+
+#include <spdlog/spdlog.h>
+
+#include <string>
+
+#include "kernels/base/status_macros.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr absl::Duration kWatchInterval = absl::Seconds(1);
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Security>> Security::Create(const Config& config, Metrics* metrics) {
+  std::unique_ptr<Security> security(new Security(metrics));
+  BASEBAND_ASSIGN_OR_RETURN(security->access_, Access::Create(config, metrics));
+  if (!config.tls_cert.empty()) {
+    BASEBAND_ASSIGN_OR_RETURN(security->tls_, Tls::Create(config));
+    metrics->SetCertificateExpiry(security->tls_->expiry());
+  }
+  security->watcher_ = std::thread([s = security.get()] { s->Watch(); });
+  return security;
+}
+
+Security::~Security() {
+  stop_.Notify();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+std::shared_ptr<grpc::ServerCredentials> Security::credentials() const {
+  return tls_ == nullptr ? grpc::InsecureServerCredentials() : tls_->credentials();
+}
+
+void Security::Watch() {
+  const auto complain = [this](const absl::Status& status) {
+    if (status.ok()) return;
+    metrics_->CountReloadFailure();
+    spdlog::error("{}; what was read before stays in force", std::string(status.message()));
+  };
+  while (!stop_.WaitForNotificationWithTimeout(kWatchInterval)) {
+    complain(access_->tokens().Reload());
+    if (tls_ == nullptr) continue;
+    const absl::Time before = tls_->expiry();
+    complain(tls_->Reload());
+    metrics_->SetCertificateExpiry(tls_->expiry());
+    if (tls_->expiry() != before) {
+      spdlog::info("a new certificate is in use, until {}",
+                   absl::FormatTime(tls_->expiry(), absl::UTCTimeZone()));
+    }
+  }
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,178 @@
+// basebandctl load against the real server, and its report in a real browser.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/ctl_test.h"
+
+namespace baseband::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class BasebandctlLoadTest : public CtlTest {
+ protected:
+  static Outcome Load(std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"load", "--duration=1s", "--warmup=200ms"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Run(arguments);
+  }
+  // The JSON object that follows the lines of progress.
+  static nlohmann::json Report(const Outcome& outcome) {
+    const size_t begin = outcome.output.find("{\n");
+    EXPECT_NE(begin, std::string::npos) << outcome.output;
+    return nlohmann::json::parse(outcome.output.substr(begin == std::string::npos ? 0 : begin));
+  }
+};
+
+class BasebandctlLoadOperationTest : public BasebandctlLoadTest,
+                                     public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(BasebandctlLoadOperationTest, EveryAnswerIsRight) {
+  const Outcome outcome =
+      Load({GetParam(), "--in-flight=2", "--json", "--blocks=2", "--zc=32", "--nr-bg=1",
+            "--frame-symbols=2000", "--samples=4096", "--points=1000"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json report = Report(outcome);
+  EXPECT_GT(report["outcomes"]["good"], 0);
+  EXPECT_EQ(report["outcomes"]["good"], report["outcomes"]["due"]) << outcome.output;
+  EXPECT_EQ(report["wrong_example"], "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, BasebandctlLoadOperationTest,
+                         ::testing::Values("encode", "decode", "recover", "downconvert",
+                                           "minimize"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_F(BasebandctlLoadTest, AMixGoesThroughStreamsAndEveryAnswerIsRight) {
+  WriteAll(Path("mix.json"), R"({"mix": [
+      {"operation": "decode", "nr_bg": 1, "zc": 32, "blocks": 2, "priority": "high"},
+      {"operation": "encode", "wifi": "1/2", "blocks": 2, "priority": "low"},
+      {"operation": "recover", "constellation": "QPSK", "frame_symbols": 500, "blocks": 1},
+      {"operation": "downconvert", "samples": 1024}]})");
+  for (const std::string pace : {"--in-flight=40", "--rate=200"}) {
+    const Outcome outcome =
+        Load({"--scenario=" + Path("mix.json"), pace, "--stream", "--connections=2", "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+    const nlohmann::json report = Report(outcome);
+    EXPECT_EQ(report["transport"], "stream");
+    EXPECT_GT(report["outcomes"]["good"], 0);
+    EXPECT_EQ(report["outcomes"]["good"], report["outcomes"]["due"]) << outcome.output;
+  }
+  EXPECT_GE(server_->Metric("baseband_requests_total", {"rpc=\"Submit\"", "code=\"OK\""}), 4);
+  EXPECT_EQ(Load({"minimize", "--stream"}).exit_code, 1);
+}
+
+TEST_F(BasebandctlLoadTest, AScenarioOfSlotsIsMeasuredByWorkloadWithTheServersFigures) {
+  WriteAll(Path("slots.json"), R"({"cells": 2, "slot": "20ms", "jitter": "1ms", "mix": [
+      {"operation": "decode", "name": "uplink", "nr_bg": 1, "zc": 32, "rows": 24, "harq": 0.3,
+       "deadline": "1s", "priority": "high", "weight": 2, "blocks": 2},
+      {"operation": "encode", "name": "downlink", "wifi": "1/2", "blocks": 2}]})");
+  const Outcome outcome =
+      Load({"--scenario=" + Path("slots.json"), "--json", "--csv=" + Path("load.csv"),
+            "--metrics=http://" + server_->metrics_address() + "/metrics"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json report = Report(outcome);
+  ASSERT_EQ(report["workloads"].size(), 3);
+  EXPECT_EQ(report["workloads"][0]["name"], "uplink");
+  EXPECT_EQ(report["workloads"][1]["name"], "uplink, 2nd transmission");
+  EXPECT_EQ(report["workloads"][2]["name"], "downlink");
+  EXPECT_EQ(report["outcomes"]["due"], 100) << "2 cells in 50 slots";
+  EXPECT_EQ(report["outcomes"]["wrong"], 0);
+  EXPECT_GT(report["stages"]["kernel"]["mean_s"], 0);
+  EXPECT_GT(report["server"]["cpu_s_per_gbit"], 0);
+  EXPECT_GT(report["server"]["metrics"]["baseband_batches_total{rpc=\"Decode\"}"], 10);
+  EXPECT_THAT(outcome.output, HasSubstr("{\"elapsed_s\":")) << "progress, a JSON object a line";
+  EXPECT_THAT(ReadAll(Path("load.csv")),
+              AllOf(HasSubstr("pace,workload,seconds"), HasSubstr("downlink"), HasSubstr("all")));
+}
+
+TEST_F(BasebandctlLoadTest, LimitsDecideTheExitCode) {
+  const Outcome within =
+      Load({"encode", "--rate=50", "--fail-above=p99=30s", "--fail-above=wrong=0"});
+  EXPECT_EQ(within.exit_code, 0) << within.output;
+  EXPECT_THAT(within.output, AllOf(HasSubstr("goodput"), HasSubstr("p99.99"), HasSubstr("queue")));
+  const Outcome over = Load({"encode", "--rate=50", "--fail-above=p50=1us"});
+  EXPECT_EQ(over.exit_code, 4) << over.output;
+  EXPECT_THAT(over.output, HasSubstr("over the limit p50=1us: "));
+}
+
+TEST_F(BasebandctlLoadTest, WhatIsWrongIsSaidBeforeAnythingIsSent) {
+  const auto refusal = [](const std::vector<std::string>& arguments, const std::string& message) {
+    const Outcome outcome = Load(arguments);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(message));
+  };
+  refusal({}, "load needs an OPERATION or a --scenario, and not both");
+  refusal({"sing"}, "operation 'sing' is not one of encode, decode");
+  refusal({"encode", "--rate=5", "--cells=2"}, "cells and a rate do not go together");
+  refusal({"encode", "--rate=0"}, "rate 0 is not in (0, 1e+07]");
+  refusal({"encode", "--slot=soon"}, "'soon' is not a time such as 500us");
+  refusal({"encode", "--fail-above=speed=1"}, "--fail-above 'speed=1': 'speed' is not");
+  refusal({"encode", "--harq=0.5"}, "harq goes with decode of an NR code only");
+  refusal({"encode", "--find-knee", "--cells=2"}, "does not go with cells");
+  refusal({"--scenario=" + Path("nowhere.json")}, "nowhere.json");
+}
+
+TEST_F(BasebandctlLoadTest, TheKneeIsFoundWithinItsBounds) {
+  const Outcome outcome =
+      Load({"encode", "--find-knee", "--rate=4k", "--knee-probe=300ms", "--knee-bound=p99=20ms",
+            "--json", "--csv=" + Path("knee.csv"), "--html=" + Path("knee.html")});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json report = Report(outcome);
+  bool borne_at_knee = false;
+  for (const nlohmann::json& probe : report["probes"]) {
+    if (probe["borne"]) {
+      EXPECT_LE(probe["latency"]["p99_s"], 0.02);
+      EXPECT_LE(probe["rate"], report["knee_per_s"]);
+      borne_at_knee |= probe["rate"] == report["knee_per_s"];
+    } else {
+      EXPECT_GT(probe["rate"], report["knee_per_s"]);
+    }
+  }
+  EXPECT_TRUE(borne_at_knee);
+  EXPECT_THAT(ReadAll(Path("knee.html")), HasSubstr("the highest rate borne"));
+}
+
+TEST_F(BasebandctlLoadTest, TheReportNeedsNothingElseAndIsDrawnByABrowser) {
+  const Outcome outcome = Load({"encode", "--rate=100", "--html=" + Path("report.html"),
+                                "--metrics=" + server_->metrics_address()});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const std::string html = ReadAll(Path("report.html"));
+  for (const char* outside :
+       {"src=", "href=", "url(", "@import", "<script", "http://", "https://"}) {
+    EXPECT_THAT(html, Not(HasSubstr(outside)));
+  }
+  EXPECT_THAT(html, Not(HasSubstr("nan")));
+
+  const std::string browser = "/usr/bin/chromium";  // deploy/packages.sh browser
+  if (access(browser.c_str(), X_OK) != 0) GTEST_SKIP() << "no " << browser;
+  const std::vector<std::string> headless = {"--headless",
+                                             "--no-sandbox",
+                                             "--disable-gpu",
+                                             "--user-data-dir=" + Path("profile"),
+                                             "--virtual-time-budget=2000",
+                                             "--window-size=1280,1500"};
+  std::vector<std::string> arguments = headless;
+  arguments.insert(arguments.end(), {"--dump-dom", "file://" + Path("report.html")});
+  const Outcome dom = RunProgram(browser, arguments);
+  EXPECT_EQ(dom.exit_code, 0) << dom.output;
+  EXPECT_THAT(dom.output, AllOf(HasSubstr("Latency by percentile"), HasSubstr("99.9th percentile"),
+                                HasSubstr("What became of the calls"), HasSubstr("</svg>"),
+                                Not(HasSubstr("parsererror"))));
+  arguments = headless;
+  arguments.insert(arguments.end(),
+                   {"--screenshot=" + Path("report.png"), "file://" + Path("report.html")});
+  EXPECT_EQ(RunProgram(browser, arguments).exit_code, 0);
+  const std::string png = ReadAll(Path("report.png"));
+  EXPECT_EQ(png.substr(1, 3), "PNG");
+  EXPECT_GT(png.size(), 20000) << "an empty page is smaller";
+}
+
+}  // namespace
+}  // namespace baseband::testing

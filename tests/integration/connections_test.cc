@@ -1,0 +1,94 @@
+// Many connections, too many, and no descriptors left: calls on those that are in go on.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cpp/client.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/idle_connection.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::testing {
+namespace {
+
+std::unique_ptr<client::Client> OneConnection(const std::string& target) {
+  client::ClientOptions options;
+  options.target = target;
+  options.connections = 1;
+  options.max_attempts = 1;
+  return std::move(client::Client::Create(options)).value();
+}
+
+int64_t CountDescriptors(pid_t pid) {
+  const std::filesystem::directory_iterator folder(absl::StrCat("/proc/", pid, "/fd"));
+  return std::distance(begin(folder), end(folder));
+}
+
+TEST(ConnectionsTest, OneTooManyIsClosedAndThePlaceOfWhoLeavesIsFree) {
+  const auto server = ServerProcess::Start({"--max_connections=8"});
+  ASSERT_THAT(server, IsOk());
+  const std::string& target = (*server)->target();
+  const auto client = OneConnection(target);
+  EXPECT_THAT(client->GetCapabilities(), IsOk());
+  ASSERT_TRUE((*server)->WaitForMetric("baseband_connections", {}, 1));
+
+  Crowd crowd = Gather(target, 7);
+  ASSERT_TRUE((*server)->WaitForMetric("baseband_connections", {}, 8));
+  EXPECT_TRUE(IdleConnection(target).IsClosed(absl::Seconds(20)));
+  EXPECT_FALSE(crowd.back()->IsClosed(absl::Milliseconds(100)));
+  EXPECT_EQ((*server)->Metric("baseband_connections_refused_total"), 1);
+  EXPECT_THAT(client->GetCapabilities(), IsOk());
+
+  crowd.pop_back();
+  ASSERT_TRUE((*server)->WaitForMetric("baseband_connections", {}, 7));
+  EXPECT_FALSE(IdleConnection(target).IsClosed(absl::Seconds(1)));
+}
+
+TEST(ConnectionsTest, WithoutDescriptorsCallsGoOnAndLaterOthersComeIn) {
+  const auto server = ServerProcess::Start();
+  ASSERT_THAT(server, IsOk());
+  const std::string& target = (*server)->target();
+  const pid_t pid = (*server)->process().pid();
+  const auto client = OneConnection(target);
+  EXPECT_THAT(client->GetCapabilities(), IsOk());
+
+  rlimit before{};
+  ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, nullptr, &before), 0);
+  const rlimit few = {static_cast<rlim_t>(CountDescriptors(pid) + 3), before.rlim_max};
+  ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, &few, nullptr), 0);
+  const Crowd crowd = Gather(target, 50);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_THAT(client->GetCapabilities(), IsOk());
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+
+  ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, &before, nullptr), 0);
+  EXPECT_THAT(OneConnection(target)->GetCapabilities(), IsOk());
+  EXPECT_GT((*server)->Metric("baseband_connections_refused_total"), 0);
+  EXPECT_EQ((*server)->Terminate(), 0);
+}
+
+TEST(ConnectionsTest, OldConnectionsAreAskedToComeAnewWithoutAFailedCall) {
+  const auto server = ServerProcess::Start({"--max_connection_age_s=1"});
+  ASSERT_THAT(server, IsOk());
+  const auto client = OneConnection((*server)->target());
+  const absl::Time end = absl::Now() + absl::Seconds(4);
+  while (absl::Now() < end) {
+    client::CallOptions options;
+    options.wait_for_ready = true;
+    EXPECT_THAT(client->GetCapabilities(options), IsOk());
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+}
+
+}  // namespace
+}  // namespace baseband::testing

@@ -1,0 +1,281 @@
+// The measuring part of `basebandctl load` against servers that misbehave in known ways.
+#include <atomic>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "client/load/run.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/fake_baseband.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::load {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using testing::FakeBaseband;
+using ::testing::HasSubstr;
+using testing::IsOk;
+using ::testing::Pair;
+using testing::StatusIs;
+
+// Encode calls whose answer is "right".
+std::vector<Workload> Calls(absl::Duration deadline = absl::InfiniteDuration()) {
+  std::vector<Workload> workloads(1);
+  workloads[0].name = "encode";
+  workloads[0].method = "/baseband.v1.Baseband/Encode";
+  workloads[0].deadline = deadline;
+  v1::EncodeRequest message;
+  message.set_payload("sent");
+  const grpc::Slice slice(message.SerializeAsString());
+  Request request;
+  request.message = grpc::ByteBuffer(&slice, 1);
+  request.check = [](const grpc::ByteBuffer& reply) {
+    v1::EncodeResponse response;
+    ReplyView view(reply);
+    v1::Timing timing;
+    view.ReadTiming(&timing);
+    return response.ParseFromString(view.Rest()) && response.payload() == "right"
+               ? absl::OkStatus()
+               : absl::DataLossError("not right");
+  };
+  workloads[0].requests.push_back(std::move(request));
+  return workloads;
+}
+
+LoadSpec SpecOf(const FakeBaseband& server, Pace::Kind kind, double rate, absl::Duration duration) {
+  LoadSpec spec;
+  spec.client.target = server.target();
+  spec.client.connections = 2;
+  spec.pace.kind = kind;
+  spec.pace.rate = rate;
+  spec.warm_up = absl::Milliseconds(200);
+  spec.duration = duration;
+  spec.timeout = absl::Seconds(20);
+  return spec;
+}
+
+grpc::Status AnswerRight(v1::EncodeResponse* response) {
+  response->mutable_timing()->set_kernel_us(7);
+  response->set_payload("right");
+  return grpc::Status::OK;
+}
+
+double Milliseconds(const LoadResult& result, double quantile) {
+  return 1e-6 * static_cast<double>(result.totals.All().latency.Quantile(quantile));
+}
+
+TEST(LoadRunTest, ADelayInTheServerIsReproducedWithinTwoPercent) {
+  constexpr double kDelayMs = 200;  // two percent are more than a busy machine's own unrest
+  std::atomic<bool> delayed{false};
+  FakeBaseband server;
+  server.on_encode = [&](auto*, const auto&, v1::EncodeResponse* response) {
+    if (delayed) absl::SleepFor(absl::Milliseconds(kDelayMs));
+    return AnswerRight(response);
+  };
+  server.Start();
+  const LoadSpec spec = SpecOf(server, Pace::Kind::kConstant, 40, absl::Seconds(3));
+
+  const auto without = RunLoad(spec, Calls());
+  ASSERT_THAT(without, IsOk());
+  delayed = true;
+  const auto with = RunLoad(spec, Calls());
+  ASSERT_THAT(with, IsOk());
+
+  EXPECT_NEAR(Milliseconds(*with, 0.5) - Milliseconds(*without, 0.5), kDelayMs, 0.02 * kDelayMs);
+  EXPECT_EQ(with->totals.All().outcomes[Outcome::kGood], 120);
+  EXPECT_NEAR(with->totals.stages[4].mean(), 7000, 70) << "kernel, to two digits";
+}
+
+// A server that answers nothing between 0.5 and 1.5 s of the measurement.
+class StalledServer {
+ public:
+  StalledServer() {
+    server_.on_encode = [this](auto*, const auto&, v1::EncodeResponse* response) {
+      const int64_t now = absl::ToUnixNanos(absl::Now());
+      const int64_t end = begin_ns_ + kStallNs;
+      if (now > begin_ns_ && now < end) absl::SleepFor(absl::Nanoseconds(end - now));
+      return AnswerRight(response);
+    };
+    server_.Start();
+  }
+  absl::StatusOr<LoadResult> Run(LoadSpec spec) {
+    spec.client.connections = 1;
+    // The load begins 20 ms and its warm-up from now; how exactly does not matter.
+    begin_ns_ = absl::ToUnixNanos(absl::Now() + spec.warm_up + absl::Milliseconds(520));
+    return RunLoad(spec, Calls());
+  }
+  const FakeBaseband& server() const { return server_; }
+
+ private:
+  static constexpr int64_t kStallNs = 1000000000;
+  std::atomic<int64_t> begin_ns_{INT64_MAX - kStallNs};
+  FakeBaseband server_;
+};
+
+class CoordinatedOmissionTest : public ::testing::TestWithParam<int> {};
+
+// 200 calls in 4 s; the 50 due in the stall are answered at its end, so that their latencies are
+// evenly spread over 0 .. 1000 ms: the quantile q > 3/4 of all is 1000 ms (q - 3/4) / (1/4).
+TEST_P(CoordinatedOmissionTest, AnOpenLoopCountsTheStallForEveryCallThatWasDueInIt) {
+  StalledServer stalled;
+  LoadSpec spec = SpecOf(stalled.server(), Pace::Kind::kConstant, 50, absl::Seconds(4));
+  spec.max_in_flight = GetParam();
+  const auto result = stalled.Run(spec);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->totals.All().outcomes.due(), 200);
+  EXPECT_EQ(result->totals.All().outcomes[Outcome::kGood], 200);
+  // Two calls more or less in the stall are 40 ms at any quantile; where one is in flight at a time
+  // those that waited are answered one after the other.
+  EXPECT_NEAR(Milliseconds(*result, 0.90), 600, 60);
+  EXPECT_NEAR(Milliseconds(*result, 0.99), 960, 60);
+  EXPECT_EQ(result->totals.cap_hits > 0, GetParam() == 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(RoomForOneCallOrForAll, CoordinatedOmissionTest,
+                         ::testing::Values(1, 4096));
+
+TEST(LoadRunTest, AClosedLoopSeesTheStallOnce) {
+  StalledServer stalled;
+  LoadSpec spec = SpecOf(stalled.server(), Pace::Kind::kClosed, 0, absl::Seconds(2));
+  spec.pace.in_flight = 1;
+  const auto result = stalled.Run(spec);
+  ASSERT_THAT(result, IsOk());
+  const Tally all = result->totals.All();
+  EXPECT_GT(all.latency.max(), 900000000);
+  EXPECT_EQ(all.latency.count() - all.latency.CountUpTo(500000000), 1);
+  EXPECT_EQ(result->totals.send_lag.count(), 0);
+}
+
+TEST(LoadRunTest, WhatTheServerAnswersIsToldApart) {
+  std::atomic<int> calls{0};
+  FakeBaseband server;
+  server.on_encode = [&](auto*, const auto&, v1::EncodeResponse* response) {
+    switch (calls++ % 5) {
+      case 0:
+        return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                            absl::StrCat("the queue is full: ", calls.load()));
+      case 1:
+        response->set_payload("other");
+        return grpc::Status::OK;
+      case 2:
+        absl::SleepFor(absl::Milliseconds(600));
+        return AnswerRight(response);
+      default:
+        return AnswerRight(response);
+    }
+  };
+  server.Start();
+  LoadSpec spec = SpecOf(server, Pace::Kind::kConstant, 50, absl::Seconds(1));
+  spec.warm_up = absl::ZeroDuration();
+  const auto result = RunLoad(spec, Calls(absl::Milliseconds(300)));
+  ASSERT_THAT(result, IsOk());
+  const Outcomes outcomes = result->totals.All().outcomes;
+  EXPECT_EQ(outcomes.due(), 50);
+  EXPECT_EQ(outcomes[Outcome::kRefused], 10);
+  EXPECT_EQ(outcomes[Outcome::kWrong], 10);
+  EXPECT_EQ(outcomes[Outcome::kExpired], 10);
+  EXPECT_EQ(outcomes[Outcome::kGood], 20);
+  EXPECT_THAT(result->totals.refusals,
+              ElementsAre(Pair("RESOURCE_EXHAUSTED: the queue is full: #", 10)));
+  EXPECT_EQ(result->totals.wrong_example, "not right");
+  // An expired call has waited for its deadline, whatever the server does.
+  EXPECT_NEAR(Milliseconds(*result, 1), 300, 60);
+}
+
+TEST(LoadRunTest, CallsThatFindNoRoomBeforeTheirDeadlineAreSkipped) {
+  FakeBaseband server;
+  server.on_encode = [](auto*, const auto&, v1::EncodeResponse* response) {
+    absl::SleepFor(absl::Milliseconds(200));
+    return AnswerRight(response);
+  };
+  server.Start();
+  LoadSpec spec = SpecOf(server, Pace::Kind::kConstant, 100, absl::Seconds(1));
+  spec.max_in_flight = 1;
+  const auto result = RunLoad(spec, Calls(absl::Milliseconds(250)));
+  ASSERT_THAT(result, IsOk());
+  const Outcomes outcomes = result->totals.All().outcomes;
+  EXPECT_EQ(outcomes.due(), 100) << "each call has an outcome, sent or not";
+  EXPECT_GT(outcomes[Outcome::kSkipped], 0);
+  EXPECT_LE(outcomes.right(), 6) << "five fit into the second, and one begins before it";
+}
+
+TEST(LoadRunTest, MixConnectionsAndPriorityReachTheServer) {
+  std::atomic<int> high{0};
+  std::atomic<int> without{0};
+  FakeBaseband server;
+  server.on_encode = [&](grpc::ServerContext* context, const auto&, v1::EncodeResponse* response) {
+    const auto& metadata = context->client_metadata();
+    const auto priority = metadata.find("baseband-priority");
+    if (priority == metadata.end()) {
+      ++without;
+    } else if (priority->second == "high") {
+      ++high;
+    }
+    return AnswerRight(response);
+  };
+  server.Start();
+  std::vector<Workload> workloads = Calls();
+  workloads.push_back(std::move(Calls()[0]));
+  workloads[1].name = "urgent";
+  workloads[1].priority = "high";
+  workloads[1].weight = 3;
+  LoadSpec spec = SpecOf(server, Pace::Kind::kClosed, 0, absl::Milliseconds(500));
+  spec.pace.in_flight = 32;
+  spec.client.connections = 16;
+  spec.workers = 2;
+  const auto result = RunLoad(spec, workloads);
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(server.peers().size(), 16);
+  EXPECT_EQ(result->spec.workers, 2);
+  const double share = static_cast<double>(high) / (high + without);
+  // Binomial with p = 3/4; five deviations.
+  EXPECT_NEAR(share, 0.75, 5 * std::sqrt(0.75 * 0.25 / (high + without)));
+  EXPECT_GT(result->totals.tallies[0].outcomes.due(), 0);
+  EXPECT_GT(result->totals.tallies[1].outcomes.due(), 0);
+  EXPECT_GT(result->Throughput(), 0);
+}
+
+TEST(LoadRunTest, ALoadIsEndedEarlyByItsProgress) {
+  FakeBaseband server;
+  server.on_encode = [](auto*, const auto&, v1::EncodeResponse* r) { return AnswerRight(r); };
+  server.Start();
+  const LoadSpec spec = SpecOf(server, Pace::Kind::kPoisson, 100, absl::Seconds(60));
+  const absl::Time begin = absl::Now();
+  const auto result = RunLoad(spec, Calls(), [](const LoadProgress& progress) {
+    return progress.elapsed < absl::Milliseconds(500);
+  });
+  ASSERT_THAT(result, IsOk());
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
+  EXPECT_LT(result->measured, absl::Seconds(20));
+  EXPECT_GT(result->totals.All().outcomes[Outcome::kGood], 10);
+}
+
+TEST(LoadRunTest, WhatCannotBeRunIsRefused) {
+  FakeBaseband server;
+  server.Start();
+  const LoadSpec good = SpecOf(server, Pace::Kind::kConstant, 1, absl::Seconds(1));
+  const auto refusal = [](const LoadSpec& spec, absl::StatusCode code, const std::string& message) {
+    EXPECT_THAT(RunLoad(spec, Calls()), StatusIs(code, HasSubstr(message)));
+  };
+  LoadSpec spec = good;
+  spec.client.connections = 5000;
+  refusal(spec, absl::StatusCode::kInvalidArgument, "connections 5000 is not in [1, 4096]");
+  spec = good;
+  spec.duration = absl::ZeroDuration();
+  refusal(spec, absl::StatusCode::kInvalidArgument, "duration 0 is not in [10ms, 24h]");
+  spec = good;
+  spec.metrics_url = "http://127.0.0.1:1/metrics";
+  refusal(spec, absl::StatusCode::kUnavailable, "cannot connect to http://127.0.0.1:1/metrics");
+  spec = good;
+  spec.client.target = "127.0.0.1:1";
+  refusal(spec, absl::StatusCode::kUnavailable, "");
+}
+
+}  // namespace
+}  // namespace baseband::load

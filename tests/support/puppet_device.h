@@ -1,0 +1,58 @@
+// A device on strings.
+#ifndef BASEBAND_TESTS_SUPPORT_PUPPET_DEVICE_H_
+#define BASEBAND_TESTS_SUPPORT_PUPPET_DEVICE_H_
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/support/fake_device.h"
+
+namespace baseband::server {
+
+// A device whose lanes start a task and end it when the test says so, on the test's thread.
+class PuppetDevice final : public FakeDevice {
+ public:
+  // And one lane for background work.
+  explicit PuppetDevice(int num_lanes, std::string id = "puppet", bool standby = false)
+      : FakeDevice("puppet", std::move(id), standby) {
+    for (int i = 0; i <= num_lanes; ++i) {
+      lanes_.push_back(std::make_unique<PuppetLane>(this, i, /*background=*/i == num_lanes));
+    }
+    set_healthy(true);
+  }
+
+  int num_running() const { return static_cast<int>(running_.size()); }
+  int num_blocks(int run) const { return running_[static_cast<size_t>(run)].first->num_pieces(); }
+  Task* task(int run) const { return running_[static_cast<size_t>(run)].first; }
+  // What all lanes say of their progress.
+  void set_progress(int64_t progress) { progress_ = progress; }
+  // Ends the task that was started first.
+  void End(absl::Status status = absl::OkStatus()) {
+    auto [task, done] = std::move(running_.front());
+    running_.pop_front();
+    done(std::move(status), {});
+  }
+
+ private:
+  class PuppetLane final : public FakeLane {
+   public:
+    PuppetLane(PuppetDevice* device, int index, bool background)
+        : FakeLane(device, index, background), device_(device) {}
+    int64_t progress() const override { return device_->progress_; }
+    void Start(Task* task, Done done) override {
+      device_->running_.emplace_back(task, std::move(done));
+    }
+
+   private:
+    PuppetDevice* const device_;
+  };
+
+  int64_t progress_ = 0;
+  std::deque<std::pair<Task*, Lane::Done>> running_;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_TESTS_SUPPORT_PUPPET_DEVICE_H_

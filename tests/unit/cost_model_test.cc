@@ -1,0 +1,93 @@
+#include "server/batching/cost_model.h"
+
+#include <cmath>
+#include <random>
+
+#include "gtest/gtest.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr auto kOp = OperationKind::kDecode;
+const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
+
+// Seconds of a batch by a law with a fixed part.
+double Truth(double units, double rate = 3e-9, double fixed = 50e-6) {
+  return fixed + units * rate;
+}
+
+// Of a batch that had the device for itself.
+void Learn(CostModel& model, absl::Span<const Work> jobs, double seconds) {
+  model.Learn(false, kOp, jobs, {seconds, seconds}, kStart);
+}
+
+double Predicted(const CostModel& model, double units, int shape = 0) {
+  return model.Latency(false, kOp) + model.Added(false, kOp, {units, shape});
+}
+
+TEST(CostModelTest, TheFirstBatchOfAShapeSetsItsRateAndOthersStayGuesses) {
+  CostModel model;
+  const double guessed = Predicted(model, 1e6, 1);
+  EXPECT_GT(guessed, 0);
+  Learn(model, {{1e6, 0}}, 0.5);
+  EXPECT_NEAR(Predicted(model, 1e6), 0.5, 1e-9);
+  EXPECT_EQ(Predicted(model, 1e6, 1), guessed);
+  EXPECT_NE(model.Added(true, kOp, {1e6, 0}), model.Added(false, kOp, {1e6, 0}));
+}
+
+TEST(CostModelTest, LearnsBothPartsFromBatchesOfManySizes) {
+  CostModel model;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> exponent(3, 6);
+  for (int i = 0; i < 500; ++i) {
+    const double units = std::pow(10, exponent(random));
+    Learn(model, {{units / 2, 0}, {units / 2, 0}}, Truth(units));
+  }
+  for (const double units : {1e3, 1e4, 1e5, 1e6}) {
+    EXPECT_NEAR(Predicted(model, units) / Truth(units), 1, 0.05) << units;
+  }
+}
+
+TEST(CostModelTest, TenBatchesForgetWhatWasBefore) {
+  CostModel model;
+  for (int i = 0; i < 50; ++i) Learn(model, {{1e6, 0}}, 1.0);
+  for (int i = 0; i < 10; ++i) Learn(model, {{1e6, 0}}, 1.5);
+  EXPECT_NEAR(Predicted(model, 1e6), 1.5, 0.1);
+}
+
+TEST(CostModelTest, OneBatchThatTookAThousandTimesAsLongIsHardlyNews) {
+  CostModel model;
+  for (int i = 0; i < 10; ++i) Learn(model, {{1e6, 0}}, 1e-3);
+  Learn(model, {{1e6, 0}}, 1.0);
+  EXPECT_LT(Predicted(model, 1e6), 1.2e-3);  // 2^0.2 = 1.15
+  const double before = Predicted(model, 1e6);
+  Learn(model, {{1e6, 0}}, 0.0);
+  Learn(model, {{1e6, 0}}, -1.0);
+  EXPECT_EQ(Predicted(model, 1e6), before);
+}
+
+TEST(CostModelTest, BatchesOfMixedShapesTeachAllOfThem) {
+  CostModel model;
+  std::mt19937 random(2);
+  std::uniform_real_distribution<double> part(0, 1);
+  for (int i = 0; i < 2000; ++i) {
+    const double a = 1e5 * part(random);
+    const double b = 1e5 * part(random);
+    Learn(model, {{a, 3}, {b, 4}}, 20e-6 + a * 1e-8 + b * 4e-8);
+  }
+  EXPECT_NEAR(Predicted(model, 1e5, 3) / 1.02e-3, 1, 0.1);
+  EXPECT_NEAR(Predicted(model, 1e5, 4) / 4.02e-3, 1, 0.1);
+}
+
+TEST(CostModelTest, AShapeIsFreshForASecondAfterItsLastBatch) {
+  CostModel model;
+  EXPECT_FALSE(model.IsFresh(false, kOp, 0, kStart));
+  Learn(model, {{1e6, 0}}, 1.0);
+  EXPECT_TRUE(model.IsFresh(false, kOp, 0, kStart + CostModel::kFresh));
+  EXPECT_FALSE(model.IsFresh(false, kOp, 0, kStart + CostModel::kFresh + absl::Nanoseconds(1)));
+  EXPECT_FALSE(model.IsFresh(false, kOp, 1, kStart));
+  EXPECT_FALSE(model.IsFresh(true, kOp, 0, kStart));
+}
+
+}  // namespace
+}  // namespace baseband::server
