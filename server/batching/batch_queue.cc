@@ -58,8 +58,8 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
     heads.emplace(RankOf(jobs, terms.horizon), &jobs);
   }
   Footprint sum;
-  double work_s = 0.0;
-  double most_work_s = terms.budget_s - terms.latency_s;
+  BatchCost cost = terms.cost;
+  double most_work_s = terms.budget_s - cost.latency_s;
   absl::Time earliest = absl::InfiniteFuture();
   while (!heads.empty()) {
     const auto [rank, jobs] = heads.top();
@@ -69,20 +69,21 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
     const bool cancelled = job.cancelled != nullptr && job.cancelled->load();
     // Half of what it should take counts: a prediction may be wrong, and one that is not leaves
     // time.
+    BatchCost own = terms.cost;
+    own.work_s = job.schedule.cost_s;
     const bool hopeless =
-        job.schedule.trusted &&
-        job.deadline < now + absl::Seconds((terms.latency_s + job.schedule.cost_s) / 2);
+        job.schedule.trusted && job.deadline < now + absl::Seconds(own.alone_s() / 2);
     const bool late = job.deadline <= now || hopeless;
     if (!cancelled && !late) {
       const double more_s = job.schedule.cost_s;
       if (!taken.batch.empty()) {
-        const auto makes_it = [&](double work) {
-          const double seconds = terms.latency_s + terms.lanes * work;
-          return now + absl::Seconds(kCaution * seconds) <= earliest;
+        const auto makes_it = [&](const BatchCost& whole) {
+          return now + absl::Seconds(kCaution * whole.beside_s(terms.lanes)) <= earliest;
         };
-        if ((rank.ahead && terms.has_company) || work_s + more_s > most_work_s ||
-            (makes_it(work_s) && !makes_it(work_s + more_s)) ||
-            !Fits(sum, job.footprint, taken.batch.size())) {
+        BatchCost more = cost;
+        more.work_s += more_s;
+        if ((rank.ahead && terms.has_company) || more.work_s > most_work_s ||
+            (makes_it(cost) && !makes_it(more)) || !Fits(sum, job.footprint, taken.batch.size())) {
           break;
         }
       } else {
@@ -93,7 +94,7 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
       sum.input_bytes += job.footprint.input_bytes;
       sum.output_bytes += job.footprint.output_bytes;
       sum.control_bytes += job.footprint.control_bytes;
-      work_s += more_s;
+      cost.work_s += more_s;
       earliest = std::min(earliest, job.deadline);
       if (account != nullptr) account->Charge(more_s);
     }

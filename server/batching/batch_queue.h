@@ -13,6 +13,7 @@
 
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "server/batching/device_clock.h"
 #include "server/batching/fair_share.h"
 #include "server/operations/job.h"
 
@@ -31,7 +32,7 @@ struct BatchLimits {
 struct BatchTerms {
   double horizon = std::numeric_limits<double>::infinity();  // FairShare::Horizon()
   bool has_company = false;                                  // FairShare::HasCompany()
-  double latency_s = 0.0;                                    // what it takes beside its jobs
+  BatchCost cost;                                            // of one without jobs
   int lanes = 1;                                             // that share the device with it
   // Ends it once it takes so much; the first job may be more.
   double budget_s = std::numeric_limits<double>::infinity();

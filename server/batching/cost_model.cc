@@ -14,6 +14,16 @@ constexpr std::array<double, kNumOperations> kGuessedRates = {1e-11, 1e-10, 2e-8
 
 constexpr double kPaceStep = 0.2;
 constexpr double kRateStep = 0.04;
+constexpr double kShareStep = 0.02;
+constexpr double kWorkStep = 0.5;  // a window
+// Shares the device with so many at least, itself included, that it counts as in company.
+constexpr double kCompany = 1.1;
+// Batches in company take more than so many times as long as alone when there is no room left, and
+// less than that when there is again.
+constexpr double kCrowded = 1.25;
+constexpr double kRoomy = 1.1;
+// Of a window no batch counts for more than so many times its prediction.
+constexpr double kMaxSeen = 4.0;
 constexpr double kForget = 0.98;
 // Errors count for no more than this factor: one batch that the host held up is no news.
 constexpr double kMaxFactor = 2.0;
@@ -38,9 +48,10 @@ CostModel::CostModel() {
   }
 }
 
-double CostModel::Added(bool background, OperationKind operation, const Work& work) const {
+BatchCost CostModel::CostOf(bool background, OperationKind operation, const Work& work) const {
   const Costs& costs = Of(background, operation);
-  return costs.pace * costs.gain * costs.rates[IndexOf(work)].seconds * work.units;
+  const double x = costs.rates[IndexOf(work)].seconds * work.units;
+  return {costs.pace * costs.latency_s, costs.work * x, costs.pace * costs.gain / costs.work};
 }
 
 bool CostModel::IsFresh(bool background, OperationKind operation, int shape, absl::Time now) const {
@@ -52,56 +63,108 @@ void CostModel::Learn(bool background, OperationKind operation, absl::Span<const
   const double seconds = taken.ran_s;
   if (!(seconds > 0.0 && taken.device_s > 0.0)) return;
   const double company = seconds / taken.device_s;
+  const bool in_company = company >= kCompany;
   Costs& costs = costs_[background][static_cast<size_t>(operation)];
-  std::array<double, kNumShapes> units{};
+  Units units{};
   for (const Work& work : jobs) units[IndexOf(work)] += work.units;
   double x = 0.0;
   double guessed = 0.0;
   for (size_t i = 0; i < units.size(); ++i) {
-    (costs.rates[i].seen ? x : guessed) += company * units[i] * costs.rates[i].seconds;
+    (costs.rates[i].seen ? x : guessed) += units[i] * costs.rates[i].seconds;
   }
-  const double known = costs.pace * (costs.latency_s + costs.gain * x);
   // What is new takes all that the rest leaves, and half of the whole at least.
-  const double factor =
-      std::max(seconds - known, seconds / 2) / (costs.pace * costs.gain * guessed);
+  const double new_alone_s = std::max(seconds - costs.Alone(x), seconds / 2);
+  const double new_device_s = std::max(taken.device_s - costs.work * x, taken.device_s / 2);
+  const double factor = std::min(new_alone_s / (costs.pace * costs.gain * guessed),
+                                 new_device_s / (costs.work * guessed));
+  const bool has_room = !in_company || !costs.crowded;
+  const double known = has_room ? costs.Alone(x) : company * costs.work * x;
   const double right = std::clamp(seconds, known / kMaxFactor, known * kMaxFactor);
   const double error = std::log(right / known);
+  const double part = has_room ? costs.pace * costs.gain / known : 1.0 / x;
   for (size_t i = 0; i < units.size(); ++i) {
     if (units[i] == 0.0) continue;
     Rate& rate = costs.rates[i];
-    if (!rate.seen) {
-      rate.seconds *= factor;
-    } else if (guessed == 0.0) {
-      rate.seconds *= std::exp(kRateStep * error * company * units[i] * rate.seconds / x);
-    }
-    rate.seconds = std::max(rate.seconds, kMinRate);
+    if (!rate.seen) rate.seconds = std::max(rate.seconds * factor, kMinRate);
     rate.seen = true;
     rate.last = now;
   }
   if (guessed > 0.0) return;
-  costs.pace *= std::exp(kPaceStep * error);
+  MoveRates(costs, units, x, kRateStep * error * part);
+  if (!in_company) LearnAlone(costs, x, seconds);
+  Watch(costs, {x, seconds, taken.device_s}, in_company);
+}
+
+void CostModel::MoveRates(Costs& costs, const Units& units, double x, double step) {
+  Units moves{};
+  double shares = 0.0;
+  double mean = 0.0;
+  for (size_t i = 0; i < units.size(); ++i) {
+    Rate& rate = costs.rates[i];
+    const double part = units[i] * rate.seconds;
+    moves[i] = step * part;
+    rate.share += kShareStep * (part / x - rate.share);
+    shares += rate.share;
+    mean += rate.share * moves[i];
+  }
+  mean /= shares;
+  for (size_t i = 0; i < units.size(); ++i) {
+    Rate& rate = costs.rates[i];
+    if (rate.seen) rate.seconds = std::max(rate.seconds * std::exp(moves[i] - mean), kMinRate);
+  }
+}
+
+void CostModel::LearnAlone(Costs& costs, double x, double seconds) {
+  const double known = costs.Alone(x);
+  const double right = std::clamp(seconds, known / kMaxFactor, known * kMaxFactor);
+  costs.pace *= std::pow(right / known, kPaceStep);
   Fit(costs, x, right / costs.pace);
+}
+
+void CostModel::Watch(Costs& costs, const Seen& seen, bool in_company) {
+  Window& window = costs.windows[in_company];
+  window.batches[window.size++] = seen;
+  if (window.size < kWindow) return;
+  window.size = 0;
+  double x = 0.0, ran_s = 0.0, alone_s = 0.0, device_s = 0.0;
+  for (const Seen& batch : window.batches) {
+    const double most_s = kMaxSeen * costs.Alone(batch.x);
+    x += batch.x;
+    ran_s += std::min(batch.ran_s, most_s);
+    alone_s += costs.Alone(batch.x);
+    device_s += std::min(batch.device_s, most_s);
+  }
+  const double seen_work = device_s / x;
+  if (in_company) {
+    costs.crowded = ran_s > (costs.crowded ? kRoomy : kCrowded) * alone_s;
+    if (costs.crowded) {
+      costs.work *= std::pow(seen_work / costs.work, kWorkStep);
+      return;
+    }
+    for (const Seen& batch : window.batches) LearnAlone(costs, batch.x, batch.ran_s);
+  }
+  costs.work = std::min(costs.work, seen_work);
 }
 
 void CostModel::Fit(Costs& costs, double x, double y) {
   const double weight = 1.0 / (y * y);
-  for (double* sum : {&costs.one, &costs.x, &costs.xx, &costs.y, &costs.xy}) *sum *= kForget;
+  for (double* sum : {&costs.one, &costs.sum_x, &costs.xx, &costs.y, &costs.xy}) *sum *= kForget;
   costs.one += weight;
-  costs.x += weight * x;
+  costs.sum_x += weight * x;
   costs.xx += weight * x * x;
   costs.y += weight * y;
   costs.xy += weight * x * y;
-  const double spread = costs.one * costs.xx - costs.x * costs.x;
+  const double spread = costs.one * costs.xx - costs.sum_x * costs.sum_x;
   if (spread < kLeastSpread * costs.one * costs.xx) return;
-  costs.latency_s = (costs.xx * costs.y - costs.x * costs.xy) / spread;
-  costs.gain = (costs.one * costs.xy - costs.x * costs.y) / spread;
+  costs.latency_s = (costs.xx * costs.y - costs.sum_x * costs.xy) / spread;
+  costs.gain = (costs.one * costs.xy - costs.sum_x * costs.y) / spread;
   if (costs.latency_s < kMinLatency) {
     costs.latency_s = kMinLatency;
-    costs.gain = (costs.xy - kMinLatency * costs.x) / costs.xx;
+    costs.gain = (costs.xy - kMinLatency * costs.sum_x) / costs.xx;
   }
   if (costs.gain < kMinGain) {
     costs.gain = kMinGain;
-    costs.latency_s = std::max(kMinLatency, (costs.y - kMinGain * costs.x) / costs.one);
+    costs.latency_s = std::max(kMinLatency, (costs.y - kMinGain * costs.sum_x) / costs.one);
   }
 }
 

@@ -11,15 +11,22 @@
 
 namespace baseband::server {
 
-// Seconds of a batch = pace * (latency + company * gain * the sum over its jobs of units * rate of
-// the job's shape), company being how many batches shared the device with it, itself included. Each
-// operation has its own, on lanes for background work another. Begins with a guess; a shape's first
-// batch sets its rate. From then on
-// - the pace follows what it sees by a fifth of the error's logarithm, so that ten batches forget
-//   what was before;
-// - latency and gain are the least squares of the relative error over the last hundred batches or
-//   so, as far as their sizes differ: only that tells work from latency;
-// - the rates of shapes that come together or in turn move slowly by their shares of the error.
+// A batch of jobs, x being the sum of units * rate of the job's shape over them, takes
+//   pace * (latency + gain * x) seconds   as long as the device has room for it beside others, and
+//   company * work * x seconds            once it has not, company being how many batches shared
+//                                         the device with it, itself included.
+// Each operation has its own such law, on lanes for background work another. It begins with a
+// guess; a shape's first batch sets its rate. From then on
+// - each kWindow batches in company tell whether there was room: whether they took as long as
+// alone;
+// - the pace follows by a fifth of the error's logarithm, so that ten batches forget what was
+//   before, and latency and gain are the least squares of the relative error over a hundred batches
+//   or so, as far as their sizes differ: of batches alone and of those that had room;
+// - work is the least device time of a unit in any window while there was room, as more load may
+//   show that it is less still, and follows the windows while there was none. Only the sum over
+//   batches tells: a GPU does them in turn, so that a small one takes as long as a large one;
+// - the rates of shapes that come together or in turn move slowly against each other, by their
+//   shares of the error.
 // Pure. Not thread-safe.
 class CostModel {
  public:
@@ -27,14 +34,16 @@ class CostModel {
   // then teaches. One burst of bad luck could lock a shape out for ever otherwise.
   static constexpr absl::Duration kFresh = absl::Seconds(1);
 
+  static constexpr size_t kWindow = 16;
+
   CostModel();
 
-  // Seconds of any batch alone, and what a job adds to it.
-  double Latency(bool background, OperationKind operation) const {
-    const Costs& costs = Of(background, operation);
-    return costs.pace * costs.latency_s;
+  // What a batch of this one job should take.
+  BatchCost CostOf(bool background, OperationKind operation, const Work& work) const;
+  // Whether the device has no room left: batches that share it take longer than they do alone.
+  bool IsCrowded(bool background, OperationKind operation) const {
+    return Of(background, operation).crowded;
   }
-  double Added(bool background, OperationKind operation, const Work& work) const;
   // Whether `shape` was seen kFresh before `now` or later.
   bool IsFresh(bool background, OperationKind operation, int shape, absl::Time now) const;
 
@@ -45,18 +54,36 @@ class CostModel {
  private:
   struct Rate {
     double seconds = 0.0;  // a unit
+    double share = 0.0;    // of x lately
     bool seen = false;
     absl::Time last = absl::InfinitePast();
   };
+  struct Seen {  // of a batch
+    double x = 0.0, ran_s = 0.0, device_s = 0.0;
+  };
+  struct Window {
+    std::array<Seen, kWindow> batches;
+    size_t size = 0;
+  };
   struct Costs {
+    double Alone(double x) const { return pace * (latency_s + gain * x); }
+
     double pace = 1.0;
     double latency_s = 0.0;
     double gain = 1.0;
+    double work = 1.0;
+    bool crowded = false;
     std::array<Rate, kNumShapes> rates;
-    // Weighted sums over batches: 1, x, x^2, y, x y; x = company * sum of units * rate, y = seconds
-    // / pace.
-    double one = 0.0, x = 0.0, xx = 0.0, y = 0.0, xy = 0.0;
+    std::array<Window, 2> windows;  // [in company], of batches not yet learned from
+    // Weighted sums over batches: 1, x, x^2, y, x y, with y = seconds / pace.
+    double one = 0.0, sum_x = 0.0, xx = 0.0, y = 0.0, xy = 0.0;
   };
+  using Units = std::array<double, kNumShapes>;  // of a batch, by shape
+  // `step` times its part of x to each rate, and the mean of that from all: their level is
+  // another's.
+  static void MoveRates(Costs& costs, const Units& units, double x, double step);
+  static void LearnAlone(Costs& costs, double x, double seconds);
+  static void Watch(Costs& costs, const Seen& seen, bool in_company);
   static void Fit(Costs& costs, double x, double y);
   const Costs& Of(bool background, OperationKind operation) const {
     return costs_[background][static_cast<size_t>(operation)];

@@ -7,7 +7,7 @@ namespace baseband::server {
 
 void DeviceClock::Start(int lane, bool background, const BatchCost& cost, absl::Time now) {
   Advance(now);
-  const double span_s = cost.latency_s + (CountRuns(background) + 1) * cost.work_s;
+  const double span_s = cost.beside_s(CountRuns(background) + 1);
   runs_.push_back({lane, background, cost.work_s, now, span_s, 0.0});
 }
 

@@ -2,6 +2,7 @@
 #ifndef BASEBAND_SERVER_BATCHING_DEVICE_CLOCK_H_
 #define BASEBAND_SERVER_BATCHING_DEVICE_CLOCK_H_
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -9,13 +10,15 @@
 
 namespace baseband::server {
 
-// What a batch should take of a device: `latency_s` however small it is, which passes beside that
-// of others, and `work_s`, which only one batch can do at a time. Beside n - 1 others it ends after
-// latency_s + n work_s.
+// What a batch should take of a device: alone `latency_s` however small it is, and `slope` seconds
+// for each of `work_s`, what only one batch can do at a time. Beside n - 1 others it ends after
+// n work_s if that is more.
 struct BatchCost {
   double latency_s = 0.0;
   double work_s = 0.0;
-  double alone_s() const { return latency_s + work_s; }
+  double slope = 1.0;
+  double alone_s() const { return latency_s + slope * work_s; }
+  double beside_s(int batches) const { return std::max(alone_s(), batches * work_s); }
 };
 
 // The time of a device is shared out among the batches in flight on it: equally among those of one

@@ -55,15 +55,21 @@ void Scheduler::Predict(Job* job, const DeviceLoad& load, absl::Time now) const 
   const PoolIndex index = PoolOf(*job);
   const bool background = IsBackground(*job);
   JobSchedule& schedule = job->schedule;
-  schedule.cost_s = costs_.Added(background, job->operation(), job->work);
-  schedule.alone_s = costs_.Latency(background, job->operation()) + schedule.cost_s;
+  const BatchCost cost = costs_.CostOf(background, job->operation(), job->work);
+  schedule.cost_s = cost.work_s;
+  schedule.alone_s = cost.alone_s();
   schedule.trusted = costs_.IsFresh(background, job->operation(), job->work.shape, now);
-  double before_s = load.remaining_s[background];
+  double before_s = 0.0;
   for (int i = background ? kHighLong : kHigh; i < index; ++i) {
     before_s += pools_[static_cast<size_t>(i)].share.backlog_s();
   }
   before_s += pools_[index].share.Before(job->caller.client);
-  schedule.wait_s = std::max(before_s / load.devices, load.until_free_s[background]);
+  // While the device has room, what runs takes nothing from what joins it, once there is a lane.
+  const double until_free_s = load.until_free_s[background];
+  schedule.wait_s =
+      costs_.IsCrowded(background, job->operation())
+          ? std::max((load.remaining_s[background] + before_s) / load.devices, until_free_s)
+          : until_free_s + before_s / load.devices;
   double alone_s = schedule.alone_s;
   if (background && load.is_busy) {
     schedule.wait_s /= DeviceClock::kBackgroundShare;
@@ -110,8 +116,8 @@ BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lane
     }
   }
   if (!first.has_value()) return {};
-  terms.latency_s = costs_.Latency(index > kNormal, static_cast<OperationKind>(next));
-  terms.enough_s = std::max(kEnoughWork, terms.latency_s / 2);
+  terms.cost = costs_.CostOf(index > kNormal, static_cast<OperationKind>(next), Work());
+  terms.enough_s = std::max(kEnoughWork, terms.cost.latency_s / 2);
   terms.is_probe = ++pool.batches % kProbe == 0;
   BatchQueue::Taken taken = pool.queues[next].Take(now, terms);
   for (const auto* jobs : {&taken.batch, &taken.late, &taken.cancelled}) {
@@ -125,7 +131,7 @@ BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lane
 
 BatchCost Scheduler::CostOf(absl::Span<const JobPtr> batch) const {
   const Job& first = *batch.front();
-  BatchCost cost = {costs_.Latency(IsBackground(first), first.operation()), 0.0};
+  BatchCost cost = costs_.CostOf(IsBackground(first), first.operation(), Work());
   for (const JobPtr& job : batch) cost.work_s += job->schedule.cost_s;
   return cost;
 }

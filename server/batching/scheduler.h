@@ -10,8 +10,7 @@
 // 4. Inside a class the clients share, and the earliest deadline goes first: fair_share.h. Long
 //    searches of a class share apart from its other work.
 // 5. A batch ends when more in it would hardly make the device more efficient: everybody in it
-// waits
-//    for its end.
+//    waits for its end.
 #ifndef BASEBAND_SERVER_BATCHING_SCHEDULER_H_
 #define BASEBAND_SERVER_BATCHING_SCHEDULER_H_
 

@@ -202,7 +202,7 @@ TEST(BatchQueueTest, ABudgetEndsABatchButNotBeforeItsFirstJob) {
   terms.budget_s = 0.5;
   EXPECT_THAT(Ids(queue.Take(kStart, terms).batch), ElementsAre(0));
   terms.budget_s = 2.5;
-  terms.latency_s = 0.25;
+  terms.cost.latency_s = 0.25;
   EXPECT_THAT(Ids(queue.Take(kStart, terms).batch), ElementsAre(1, 2));
   EXPECT_EQ(queue.TakeAll().size(), 1U);
   EXPECT_TRUE(queue.empty());

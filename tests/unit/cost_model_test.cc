@@ -22,7 +22,7 @@ void Learn(CostModel& model, absl::Span<const Work> jobs, double seconds) {
 }
 
 double Predicted(const CostModel& model, double units, int shape = 0) {
-  return model.Latency(false, kOp) + model.Added(false, kOp, {units, shape});
+  return model.CostOf(false, kOp, {units, shape}).alone_s();
 }
 
 TEST(CostModelTest, TheFirstBatchOfAShapeSetsItsRateAndOthersStayGuesses) {
@@ -32,7 +32,7 @@ TEST(CostModelTest, TheFirstBatchOfAShapeSetsItsRateAndOthersStayGuesses) {
   Learn(model, {{1e6, 0}}, 0.5);
   EXPECT_NEAR(Predicted(model, 1e6), 0.5, 1e-9);
   EXPECT_EQ(Predicted(model, 1e6, 1), guessed);
-  EXPECT_NE(model.Added(true, kOp, {1e6, 0}), model.Added(false, kOp, {1e6, 0}));
+  EXPECT_NE(model.CostOf(true, kOp, {1e6, 0}).work_s, model.CostOf(false, kOp, {1e6, 0}).work_s);
 }
 
 TEST(CostModelTest, LearnsBothPartsFromBatchesOfManySizes) {
@@ -77,6 +77,41 @@ TEST(CostModelTest, BatchesOfMixedShapesTeachAllOfThem) {
   }
   EXPECT_NEAR(Predicted(model, 1e5, 3) / 1.02e-3, 1, 0.1);
   EXPECT_NEAR(Predicted(model, 1e5, 4) / 4.02e-3, 1, 0.1);
+}
+
+// A device with room for `width` batches at once beyond which they take turns, `lanes` in flight.
+void LearnOnAWideDevice(CostModel& model, double width, int lanes, int batches) {
+  for (int i = 0; i < batches; ++i) {
+    const double seconds = 1e-3 * std::max(1.0, lanes / width);
+    model.Learn(false, kOp, {{1e6, 0}}, {seconds, seconds / lanes}, kStart);
+  }
+}
+
+TEST(CostModelTest, WhatHasRoomTakesAsLongAsAloneAndLessOfTheDevice) {
+  CostModel model;
+  LearnOnAWideDevice(model, 4, 1, 100);
+  EXPECT_NEAR(model.CostOf(false, kOp, {1e6, 0}).work_s, 1e-3, 0.03e-3);
+  LearnOnAWideDevice(model, 4, 2, 100);
+  EXPECT_FALSE(model.IsCrowded(false, kOp));
+  EXPECT_NEAR(model.CostOf(false, kOp, {1e6, 0}).work_s, 0.5e-3, 0.02e-3);
+  LearnOnAWideDevice(model, 4, 8, 100);
+  EXPECT_TRUE(model.IsCrowded(false, kOp));
+  const BatchCost cost = model.CostOf(false, kOp, {1e6, 0});
+  EXPECT_NEAR(cost.alone_s(), 1e-3, 0.02e-3);
+  EXPECT_NEAR(cost.work_s, 0.25e-3, 0.01e-3);
+  EXPECT_NEAR(cost.beside_s(8), 2e-3, 0.08e-3);
+  // There is room again, and what was learned stays, but for a window that saw both.
+  LearnOnAWideDevice(model, 4, 2, 100);
+  EXPECT_FALSE(model.IsCrowded(false, kOp));
+  EXPECT_NEAR(model.CostOf(false, kOp, {1e6, 0}).work_s, 0.25e-3, 0.07e-3);
+}
+
+TEST(CostModelTest, ADeviceThatBecomesSlowerUnderLoadIsBelieved) {
+  CostModel model;
+  LearnOnAWideDevice(model, 4, 1, 100);
+  LearnOnAWideDevice(model, 4, 8, 100);
+  LearnOnAWideDevice(model, 2, 8, 100);
+  EXPECT_NEAR(model.CostOf(false, kOp, {1e6, 0}).work_s, 0.5e-3, 0.02e-3);
 }
 
 TEST(CostModelTest, AShapeIsFreshForASecondAfterItsLastBatch) {

@@ -1,7 +1,7 @@
 // The dispatcher under more load than its device bears, in simulated time: how much of the capacity
 // still goes into answers in time, and how good the predictions are. The device is a CPU's or a
 // GPU's in what matters here: a block takes a time of its own, so many run at once, and the batches
-// of all lanes share them.
+// of all lanes share them, or take turns.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -26,9 +26,11 @@ struct Machine {
   double width = 1.0;     // blocks that run at the same time
   double block_s = 1e-3;  // a block's time
   double launch_s = 0.0;  // a batch's beside its blocks'
+  bool in_turn = false;   // the batch that began first has all the blocks it can use
 };
 
-// Batches in flight share `width` evenly, none having more than its blocks.
+// Batches in flight share `width` evenly, or in the order of their begin, none having more than its
+// blocks.
 class SimulatedDevice final : public FakeDevice {
  public:
   explicit SimulatedDevice(const Machine& machine) : FakeDevice("simulated"), machine_(machine) {
@@ -41,7 +43,9 @@ class SimulatedDevice final : public FakeDevice {
   // Seconds until the next batch ends.
   double NextEnd() const {
     double next = kNever;
-    for (const Run& run : runs_) next = std::min(next, run.left / RateOf(run));
+    for (const Run& run : runs_) {
+      if (const double rate = RateOf(run); rate > 0.0) next = std::min(next, run.left / rate);
+    }
     return next;
   }
   // Time passes, to the next end at most.
@@ -80,8 +84,18 @@ class SimulatedDevice final : public FakeDevice {
     SimulatedDevice* const device_;
   };
 
+  double RateOf(const Run& run) const { return machine_.in_turn ? RateInTurn(run) : FairRate(run); }
+  double RateInTurn(const Run& run) const {
+    double width = machine_.width;
+    for (const Run& each : runs_) {
+      const double own = std::min(each.blocks, width);
+      if (&each == &run) return own;
+      width -= own;
+    }
+    return 0.0;
+  }
   // Of max-min fair sharing.
-  double RateOf(const Run& run) const {
+  double FairRate(const Run& run) const {
     std::vector<double> wanted;
     for (const Run& each : runs_) wanted.push_back(each.blocks);
     std::sort(wanted.begin(), wanted.end());
@@ -222,7 +236,9 @@ INSTANTIATE_TEST_SUITE_P(Cpu, OverloadTest,
                                            Machine{2, 16.0, 1.2e-3, 20e-6}));
 INSTANTIATE_TEST_SUITE_P(Gpu, OverloadTest,
                          ::testing::Values(Machine{4, 132.0, 9.5e-3, 20e-6},
-                                           Machine{4, 132.0, 1e-3, 20e-6}));
+                                           Machine{4, 132.0, 1e-3, 20e-6},
+                                           Machine{4, 132.0, 9.5e-3, 20e-6, true},
+                                           Machine{4, 132.0, 1e-3, 20e-6, true}));
 
 }  // namespace
 }  // namespace baseband::server

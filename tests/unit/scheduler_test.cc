@@ -67,7 +67,7 @@ class SchedulerTest : public ::testing::Test {
       served_s_[job->caller.client] += job->work.units;
     }
     now_ += absl::Seconds(seconds);
-    scheduler_->Ended(taken.batch, {seconds, seconds}, /*failed=*/false, now_);
+    scheduler_->Ended(taken.batch, {company_ * seconds, seconds}, /*failed=*/false, now_);
     return ids;
   }
   // Jobs of 1 ms run one by one until their cost is known.
@@ -80,6 +80,7 @@ class SchedulerTest : public ::testing::Test {
   }
 
   absl::Time now_ = kStart;
+  double company_ = 1.0;  // how many batches share the device with each, which has no room for them
   int next_id_ = 0;
   std::map<std::string, double> served_s_;
   absl::optional<Scheduler> scheduler_{absl::in_place, Limits(), /*low_share=*/0.0};
@@ -219,6 +220,8 @@ TEST_F(SchedulerTest, ABatchEndsWhenMoreWouldOnlyMakeItLongerButEveryEighth) {
 
 TEST_F(SchedulerTest, ThePredictionIsWhatGoesBeforeAndTheJobItself) {
   Warm();
+  company_ = 2.0;
+  Warm();
   DeviceLoad load;
   load.remaining_s = {2e-3, 0};
   for (int i = 0; i < 10; ++i) Add(Priority::kHigh, "a", 1);
@@ -240,6 +243,18 @@ TEST_F(SchedulerTest, ThePredictionIsWhatGoesBeforeAndTheJobItself) {
   EXPECT_NEAR(predict(Priority::kHigh, "a").wait_s, (2e-3 + 10 * ms) / 2, 1e-6);
   now_ += absl::Seconds(2);
   EXPECT_FALSE(predict(Priority::kHigh, "a").trusted);
+}
+
+TEST_F(SchedulerTest, WhatRunsIsNoWaitWhileTheDeviceHasRoom) {
+  Warm();
+  DeviceLoad load;
+  load.remaining_s = {2e-3, 0};
+  const JobPtr job = MakeJob(Priority::kNormal, "a", 1);
+  scheduler_->Predict(job.get(), load, now_);
+  EXPECT_EQ(job->schedule.wait_s, 0.0);
+  load.until_free_s = {0.5e-3, 0};
+  scheduler_->Predict(job.get(), load, now_);
+  EXPECT_EQ(job->schedule.wait_s, 0.5e-3);
 }
 
 TEST_F(SchedulerTest, WhatIsLateOrCancelledLeavesNothingBehind) {
