@@ -2,11 +2,12 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "baseband/v1/admin.grpc.pb.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/client_options.h"
+#include "client/cpp/grpc_time.h"
 #include "client/cpp/to_status.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::client {
 
@@ -20,7 +21,7 @@ class AdminClient::Impl {
                                                             Response*),
                     const Request& request, absl::Duration timeout, Response* response) {
     grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + timeout));
+    context.set_deadline(ToGrpcTime(SteadyNow() + timeout));
     channels_.Authorize(&context);
     return ToStatus((stub_.get()->*method)(&context, request, response));
   }

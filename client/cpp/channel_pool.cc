@@ -3,10 +3,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
+#include "client/cpp/grpc_time.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::client {
 namespace {
@@ -102,7 +103,7 @@ PooledChannel& ChannelPool::Pick() {
 }
 
 absl::Status ChannelPool::Connect(absl::Duration timeout, bool keep_trying) {
-  const auto deadline = absl::ToChronoTime(absl::Now() + timeout);
+  const gpr_timespec deadline = ToGrpcTime(SteadyNow() + timeout);
   for (const auto& pooled : channels_) {
     grpc::Channel& channel = *pooled->channel;
     for (;;) {

@@ -10,12 +10,12 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/types/optional.h"
 #include "baseband/v1/baseband.grpc.pb.h"
 #include "client/cpp/async_call.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/client_options.h"
+#include "client/cpp/grpc_time.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/stream_call.h"
 #include "client/cpp/submit_call.h"
@@ -24,6 +24,7 @@
 #include "grpc/health/v1/health.pb.h"
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::client {
 namespace {
@@ -97,7 +98,7 @@ class Client::Impl {
                                  const CallOptions& options, Callback<Response> done) {
     CallSpec spec;
     spec.method = method;
-    spec.deadline = absl::Now() + options.timeout;
+    spec.deadline = SteadyNow() + options.timeout;
     spec.wait_for_ready = options.wait_for_ready;
     spec.priority = options.priority;
     spec.max_attempts = max_attempts_;
@@ -285,7 +286,7 @@ absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
     const std::function<bool(const v1::MinimizeProgress&)>& progress) {
   PooledChannel& channel = impl_->channels().Pick();
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + options.timeout));
+  context.set_deadline(ToGrpcTime(SteadyNow() + options.timeout));
   context.set_wait_for_ready(options.wait_for_ready);
   SetPriority(options.priority, &context);
   impl_->channels().Authorize(&context);

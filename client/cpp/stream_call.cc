@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "client/cpp/grpc_time.h"
 #include "client/cpp/to_status.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::client {
 
@@ -23,7 +24,7 @@ void StreamCall::Start() {
   context_->set_wait_for_ready(spec_.options.wait_for_ready);
   SetPriority(spec_.options.priority, context_.get());
   if (spec_.options.timeout != absl::InfiniteDuration()) {
-    context_->set_deadline(absl::ToChronoTime(absl::Now() + spec_.options.timeout));
+    context_->set_deadline(ToGrpcTime(SteadyNow() + spec_.options.timeout));
   }
   stream_ = channel_->stub->PrepareCall(context_.get(), spec_.method, queue_);
   stream_->StartCall(Tag(kStarted));
@@ -107,7 +108,7 @@ void StreamCall::AwaitResponses(const Condition& condition) {
     };
     const absl::Duration patience =
         abort_.ok() ? spec_.options.response_timeout : absl::InfiniteDuration();
-    if (!mutex_.AwaitWithTimeout(absl::Condition(&moved), patience)) {
+    if (!changed_.AwaitUntil(mutex_, SteadyNow() + patience, moved)) {
       if (received_ == accepted_ && !half_close_wanted_) {
         continue;  // none is due
       }
@@ -149,12 +150,14 @@ void StreamCall::OnRead() {
     responses_.push_back(std::move(incoming_));
   }
   incoming_ = grpc::ByteBuffer();
+  changed_.NotifyAll();
   StartRead();
 }
 
 void StreamCall::OnFinished() {
   channel_->calls.fetch_sub(1, std::memory_order_relaxed);
   ended_ = true;
+  changed_.NotifyAll();
   if (!abort_.ok()) {
     result_ = abort_;
   } else if (status_.error_code() == grpc::StatusCode::CANCELLED) {

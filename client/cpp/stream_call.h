@@ -20,6 +20,7 @@
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "kernels/base/steady_condition.h"
 
 namespace baseband::client {
 
@@ -69,6 +70,7 @@ class StreamCall final : public AsyncCall, public std::enable_shared_from_this<S
   std::function<void()> closed_;
 
   mutable absl::Mutex mutex_;
+  SteadyCondition changed_;  // received_, responses_, ended_
   PooledChannel* channel_ ABSL_GUARDED_BY(mutex_) = nullptr;
   std::unique_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_ ABSL_GUARDED_BY(mutex_);

@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "client/cpp/grpc_time.h"
 #include "client/cpp/to_status.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::client {
 namespace {
@@ -21,7 +22,7 @@ grpc::ByteBuffer ToMessage(uint64_t id, const SubmitItem& item) {
   header.set_id(id);
   if (item.deadline != absl::InfiniteFuture()) {
     header.set_timeout_us(static_cast<uint64_t>(
-        std::max<int64_t>(1, absl::ToInt64Microseconds(item.deadline - absl::Now()))));
+        std::max<int64_t>(1, absl::ToInt64Microseconds(item.deadline - SteadyNow()))));
   }
   if (item.priority.has_value()) {
     header.set_priority(ToProto(*item.priority));
@@ -46,7 +47,7 @@ void SubmitCall::Start() {
   stream_ = channel_->stub->PrepareCall(&context_, "/baseband.v1.Baseband/Submit", queue_);
   {
     absl::MutexLock lock(&mutex_);
-    heard_ = absl::Now();
+    heard_ = SteadyNow();
     WatchResponses();
     if (!abort_.ok()) {
       context_.TryCancel();
@@ -75,7 +76,7 @@ void SubmitCall::Accept(SubmitItem item) {
   --credit_requests_;
   credit_bytes_ -= outgoing.charged;
   if (open_.empty()) {
-    heard_ = absl::Now();
+    heard_ = SteadyNow();
   }
   open_.emplace(outgoing.id, Waiting{item.fields.response, std::move(item.done)});
   outgoing.item = std::move(item);
@@ -90,7 +91,7 @@ absl::Status SubmitCall::Submit(SubmitItem item, bool wait_for_credits) {
       return !CheckOpen().ok() || (enqueued_.empty() && HasCredits(item));
     };
     if (wait_for_credits) {
-      if (!mutex_.AwaitWithDeadline(absl::Condition(&ready), item.deadline)) {
+      if (!changed_.AwaitUntil(mutex_, item.deadline, ready)) {
         return absl::DeadlineExceededError("the timeout passed while waiting for credits");
       }
     } else if (!ready()) {
@@ -131,6 +132,7 @@ void SubmitCall::HalfClose() {
   {
     absl::MutexLock lock(&mutex_);
     half_close_wanted_ = true;
+    changed_.NotifyAll();
   }
   Pump();
 }
@@ -152,6 +154,7 @@ void SubmitCall::Abort(absl::Status why) {
     return;
   }
   abort_ = std::move(why);
+  changed_.NotifyAll();
   context_.TryCancel();
 }
 
@@ -172,7 +175,7 @@ void SubmitCall::Pump() {
       }
     } else if (half_close_wanted_ && enqueued_.empty()) {
       half_closed_ = true;
-      heard_ = absl::Now();
+      heard_ = SteadyNow();
       WatchResponses();
     } else {
       return;
@@ -186,6 +189,7 @@ void SubmitCall::Pump() {
   {
     absl::MutexLock lock(&mutex_);
     credit_bytes_ += next.charged - static_cast<int64_t>(message.Length());
+    changed_.NotifyAll();
   }
   stream_->Write(message, write_options, Tag(kWritten));
 }
@@ -198,7 +202,7 @@ void SubmitCall::OnRead() {
   Waiting waiting;
   {
     absl::MutexLock lock(&mutex_);
-    heard_ = absl::Now();
+    heard_ = SteadyNow();
     if (answer.ok() && answer->id != 0) {
       const auto found = open_.find(answer->id);
       if (found == open_.end()) {
@@ -217,6 +221,7 @@ void SubmitCall::OnRead() {
         Accept(std::move(enqueued_.front()));
         enqueued_.pop_front();
       }
+      changed_.NotifyAll();
     } else {
       Abort(answer.status());
     }
@@ -281,7 +286,7 @@ void SubmitCall::WatchResponses() {
     return;
   }
   watching_ = true;
-  alarm_.Set(queue_, absl::ToChronoTime(heard_ + options_.response_timeout), Tag(kAlarm));
+  alarm_.Set(queue_, ToGrpcTime(heard_ + options_.response_timeout), Tag(kAlarm));
 }
 
 void SubmitCall::OnAlarm() {
@@ -290,7 +295,7 @@ void SubmitCall::OnAlarm() {
   if (finishing_ || !is_due) {
     return;
   }
-  if (absl::Now() - heard_ >= options_.response_timeout) {
+  if (SteadyNow() - heard_ >= options_.response_timeout) {
     Abort(absl::DeadlineExceededError(
         absl::StrCat("no response within ", absl::FormatDuration(options_.response_timeout))));
   } else {
@@ -331,6 +336,7 @@ void SubmitCall::OnEvent(int event, bool ok) {
       {
         absl::MutexLock lock(&mutex_);
         finishing_ = true;
+        changed_.NotifyAll();
       }
       stream_->Finish(&status_, Tag(kFinished));
       break;

@@ -24,6 +24,7 @@
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "kernels/base/steady_condition.h"
 
 namespace baseband::client {
 
@@ -33,7 +34,7 @@ struct SubmitItem {
 
   SubmitFields fields;
   grpc::ByteBuffer request;
-  absl::Time deadline = absl::InfiniteFuture();
+  absl::Time deadline = absl::InfiniteFuture();  // of SteadyNow()
   absl::optional<Priority> priority;
   Done done;
 };
@@ -92,6 +93,7 @@ class SubmitCall final : public AsyncCall, public std::enable_shared_from_this<S
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> stream_;
 
   mutable absl::Mutex mutex_;
+  SteadyCondition changed_;  // what Submit() waits for: credits, or the end
   int64_t credit_requests_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t credit_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;

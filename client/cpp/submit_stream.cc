@@ -6,9 +6,9 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/submit_call.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::client {
 namespace {
@@ -29,7 +29,7 @@ absl::Status SubmitTo(SubmitCall& call, const SubmitFields& fields, const Reques
   SubmitItem item;
   item.fields = fields;
   item.request = *std::move(bytes);
-  item.deadline = absl::Now() + options.timeout;
+  item.deadline = SteadyNow() + options.timeout;
   item.priority = options.priority;
   item.done = [done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
     done(Parse<Response>(std::move(response)));

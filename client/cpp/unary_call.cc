@@ -4,8 +4,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
+#include "client/cpp/grpc_time.h"
 #include "client/cpp/to_status.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::client {
 namespace {
@@ -26,7 +27,7 @@ void UnaryCall::Start() {
   absl::MutexLock lock(&mutex_);
   pausing_ = true;
   cancelled_ = true;
-  alarm_.Set(queue_, std::chrono::system_clock::now(), new CallTag{shared_from_this()});
+  alarm_.Set(queue_, gpr_time_0(GPR_CLOCK_MONOTONIC), new CallTag{shared_from_this()});
 }
 
 void UnaryCall::StartAttempt() {
@@ -40,7 +41,7 @@ void UnaryCall::StartAttempt() {
   context_->set_wait_for_ready(spec_.wait_for_ready);
   SetPriority(spec_.priority, context_.get());
   if (spec_.deadline != absl::InfiniteFuture()) {
-    context_->set_deadline(absl::ToChronoTime(spec_.deadline));
+    context_->set_deadline(ToGrpcTime(spec_.deadline));
   }
   response_.Clear();
   status_ = grpc::Status();
@@ -77,7 +78,7 @@ absl::Duration UnaryCall::RetryDelay() {
     return absl::InfiniteDuration();
   }
   const absl::Duration delay = absl::Milliseconds(milliseconds);
-  return absl::Now() + delay < spec_.deadline ? delay : absl::InfiniteDuration();
+  return SteadyNow() + delay < spec_.deadline ? delay : absl::InfiniteDuration();
 }
 
 void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
@@ -89,8 +90,7 @@ void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
       const absl::Duration delay = RetryDelay();
       if (delay != absl::InfiniteDuration()) {
         pausing_ = true;
-        alarm_.Set(queue_, absl::ToChronoTime(absl::Now() + delay),
-                   new CallTag{shared_from_this()});
+        alarm_.Set(queue_, ToGrpcTime(SteadyNow() + delay), new CallTag{shared_from_this()});
         return;
       }
       answered = true;

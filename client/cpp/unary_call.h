@@ -3,7 +3,6 @@
 #ifndef BASEBAND_CLIENT_CPP_UNARY_CALL_H_
 #define BASEBAND_CLIENT_CPP_UNARY_CALL_H_
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,7 +24,7 @@ namespace baseband::client {
 struct CallSpec {
   std::string method;  // "/package.Service/Method"
   grpc::ByteBuffer request;
-  absl::Time deadline = absl::InfiniteFuture();  // of all attempts together
+  absl::Time deadline = absl::InfiniteFuture();  // of all attempts together, by SteadyNow()
   bool wait_for_ready = false;
   Priority priority = Priority::kNormal;
   int max_attempts = 1;

@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/ber_curve.h"
 #include "client/ctl/ber_report.h"
@@ -17,6 +16,7 @@
 #include "client/ctl/files.h"
 #include "client/ctl/svg_plot.h"
 #include "client/ctl/terminal.h"
+#include "kernels/base/steady_time.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -197,7 +197,7 @@ class BerCommand final : public Command {
     ProgressBar bar(!flags.json);
     for (size_t i = 0; i < ebn0_db.size(); ++i) {
       spec.ebn0_db = ebn0_db[i];
-      const absl::Time begin = absl::Now();
+      const absl::Time begin = SteadyNow();
       const absl::StatusOr<ErrorRate> rate =
           MeasurePoint(client, flags, spec, [&](const ErrorRate& so_far) {
             ShowProgress(spec, so_far, static_cast<double>(i) / static_cast<double>(ebn0_db.size()),
@@ -207,7 +207,7 @@ class BerCommand final : public Command {
       if (!rate.ok()) {
         return rate.status();
       }
-      CurvePoint point{ebn0_db[i], absl::ToDoubleSeconds(absl::Now() - begin), *rate};
+      CurvePoint point{ebn0_db[i], absl::ToDoubleSeconds(SteadyNow() - begin), *rate};
       curve->points.push_back(point);
       if (!flags.json) {
         PrintPoint(point);

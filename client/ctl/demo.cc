@@ -8,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/awgn.h"
 #include "client/ctl/bits.h"
@@ -18,6 +17,7 @@
 #include "client/ctl/files.h"
 #include "client/ctl/terminal.h"
 #include "client/ctl/transfer.h"
+#include "kernels/base/steady_time.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -250,14 +250,14 @@ class DemoCommand final : public Command {
     Random random(seed_, /*stream=*/1);
     std::string llr(story->code_bits, '\0');
     const int64_t block_bytes = PackedBytes(shape.sent());
-    const absl::Time begin = absl::Now();
+    const absl::Time begin = SteadyNow();
     for (int64_t b = 0; b < story->blocks; ++b) {
       story->channel_errors += channel.Transmit(
           absl::string_view(codewords).substr(b * block_bytes, block_bytes), shape.sent(), &random,
           reinterpret_cast<int8_t*>(&llr[b * shape.sent()]));
       progress(b + 1);
     }
-    story->channel_time = absl::Now() - begin;
+    story->channel_time = SteadyNow() - begin;
     return llr;
   }
 

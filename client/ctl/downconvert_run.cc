@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "absl/types/optional.h"
 #include "client/ctl/channel_files.h"
 #include "client/ctl/downconvert_plot.h"
@@ -15,6 +14,7 @@
 #include "client/ctl/files.h"
 #include "client/ctl/symbols.h"
 #include "client/ctl/terminal.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::ctl {
 namespace {
@@ -57,7 +57,7 @@ class Runner {
 
   // False: outcome() says why.
   bool Transfer(DownconvertTransfer* transfer, int64_t chunk, bool in_one_piece) {
-    const absl::Time begin = absl::Now();
+    const absl::Time begin = SteadyNow();
     for (;;) {
       if (transfer->full() && !Receive(transfer)) {
         return false;
@@ -95,7 +95,7 @@ class Runner {
       return false;
     }
     report_.totals.samples = report_.totals.bytes / run_.file->format().bytes;
-    report_.totals.wall = absl::Now() - begin;
+    report_.totals.wall = SteadyNow() - begin;
     return true;
   }
 
@@ -204,7 +204,7 @@ class Runner {
     const int64_t all = run_.file->num_samples() * run_.file->format().bytes;
     bar_.Show(all > 0 ? done / static_cast<double>(all) : -1,
               absl::StrFormat("%s, %.4g MB/s", HumanBytes(done),
-                              1e-6 * done / absl::ToDoubleSeconds(absl::Now() - begin)));
+                              1e-6 * done / absl::ToDoubleSeconds(SteadyNow() - begin)));
   }
 
   const DownconvertRun& run_;

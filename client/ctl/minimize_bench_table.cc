@@ -9,11 +9,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "client/ctl/minimize_bench.h"
 #include "client/ctl/minimize_paper.h"
 #include "client/ctl/terminal.h"
 #include "client/ctl/text_table.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::ctl {
 namespace {
@@ -57,11 +57,11 @@ absl::StatusOr<PaperTiming> Measure(client::Client* client, const GlobalFlags& f
   timing.method = method;
   std::vector<double> client_ms;
   std::vector<double> server_ms;
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   do {
-    const absl::Time begin = absl::Now();
+    const absl::Time begin = SteadyNow();
     const auto answer = client->Minimize(*request, flags.call());
-    client_ms.push_back(absl::ToDoubleMilliseconds(absl::Now() - begin));
+    client_ms.push_back(absl::ToDoubleMilliseconds(SteadyNow() - begin));
     if (!answer.ok()) return answer.status();
     if (answer->top().empty()) return absl::DataLossError("no point of the paper's has a value");
     server_ms.push_back(1e3 * answer->elapsed_s());
@@ -70,7 +70,7 @@ absl::StatusOr<PaperTiming> Measure(client::Client* client, const GlobalFlags& f
     if (request->precision() == v1::SEARCH_PRECISION_FLOAT64) {
       if (absl::Status status = Check(timing, *answer); !status.ok()) return status;
     }
-  } while (client_ms.size() < kMostRuns && absl::Now() - start < kEnough);
+  } while (client_ms.size() < kMostRuns && SteadyNow() - start < kEnough);
   timing.client_ms = Median(std::move(client_ms));
   timing.server_ms = Median(std::move(server_ms));
   return timing;

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "client/ctl/minimize_report.h"
 #include "client/ctl/svg_map.h"
 #include "client/ctl/terminal.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::ctl {
 namespace {
@@ -102,7 +102,7 @@ class ColumnSearches {
     uint64_t& of_column = points_[static_cast<size_t>(column)];
     total_.set_points(total_.points() + points - of_column);
     of_column = points;
-    total_.set_elapsed_s(absl::ToDoubleSeconds(absl::Now() - start_));
+    total_.set_elapsed_s(absl::ToDoubleSeconds(SteadyNow() - start_));
     return status_.ok() && (progress_ == nullptr || progress_(total_));
   }
   void NoteBest(const v1::GridPoint& point) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -141,7 +141,7 @@ class ColumnSearches {
   const OnProgress& progress_;
   const int columns_;
   const int rows_;
-  const absl::Time start_ = absl::Now();
+  const absl::Time start_ = SteadyNow();
   absl::Mutex mutex_;
   int next_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);

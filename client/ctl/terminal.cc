@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::ctl {
 namespace {
@@ -90,7 +90,7 @@ std::string Bad(absl::string_view text) { return Coloured("31", text); }
 ProgressBar::ProgressBar(bool enabled) : enabled_(enabled && isatty(STDERR_FILENO) != 0) {}
 
 void ProgressBar::Show(double fraction, absl::string_view text) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   if (!enabled_ || now < next_) {
     return;
   }

@@ -8,9 +8,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/symbols.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::ctl {
 namespace {
@@ -148,7 +148,7 @@ absl::StatusOr<Encoded> EncodeBlocks(client::Client* client, const GlobalFlags& 
   Encoded result;
   result.payload.resize(blocks * out_bytes);
   absl::Mutex mutex;  // guards result.times
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   const absl::Status status = ForEachChunk(
       blocks, BlocksPerRequest(flags, limits, blocks, std::max(in_bytes, out_bytes)),
       flags.in_flight,
@@ -180,7 +180,7 @@ absl::StatusOr<Encoded> EncodeBlocks(client::Client* client, const GlobalFlags& 
   if (!status.ok()) {
     return status;
   }
-  Finish(absl::Now() - begin, &result.times);
+  Finish(SteadyNow() - begin, &result.times);
   return result;
 }
 
@@ -201,7 +201,7 @@ absl::StatusOr<Decoded> DecodeBlocks(client::Client* client, const GlobalFlags& 
   const int64_t chunk = BlocksPerRequest(flags, limits, blocks, in_bytes);
   std::vector<std::string> soft((blocks + chunk - 1) / chunk);
   absl::Mutex mutex;  // guards result.times
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   const absl::Status status = ForEachChunk(
       blocks, chunk, flags.in_flight,
       [&](int64_t first, int64_t count, std::function<void(absl::Status)> done) {
@@ -240,7 +240,7 @@ absl::StatusOr<Decoded> DecodeBlocks(client::Client* client, const GlobalFlags& 
   if (!status.ok()) {
     return status;
   }
-  Finish(absl::Now() - begin, &result.times);
+  Finish(SteadyNow() - begin, &result.times);
   for (const std::string& part : soft) {
     result.soft += part;
   }
@@ -259,7 +259,7 @@ absl::StatusOr<Recovered> RecoverFrames(client::Client* client, const GlobalFlag
   const int64_t chunk = BlocksPerRequest(flags, limits, frames, frame_bytes);
   std::vector<std::string> curve_points((frames + chunk - 1) / chunk);
   absl::Mutex mutex;  // guards result.times
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   const absl::Status status = ForEachChunk(
       frames, chunk, flags.in_flight,
       [&](int64_t first, int64_t count, std::function<void(absl::Status)> done) {
@@ -296,7 +296,7 @@ absl::StatusOr<Recovered> RecoverFrames(client::Client* client, const GlobalFlag
   if (!status.ok()) {
     return status;
   }
-  Finish(absl::Now() - begin, &result.times);
+  Finish(SteadyNow() - begin, &result.times);
   for (const std::string& part : curve_points) {
     const size_t old_size = result.curve_points.size();
     result.curve_points.resize(old_size + part.size() / sizeof(float));

@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "client/cpp/submit_wire.h"
 #include "client/load/worker.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::load {
 namespace {
@@ -111,10 +112,10 @@ bool Watch(const WorkerList& workers, absl::Time begin, absl::Time end, const Lo
            const OnLoadProgress& progress) {
   const absl::Duration step = std::max(result.interval, absl::Seconds(1));
   size_t told = 0;
-  for (absl::Time now = absl::Now(); now < end; now = absl::Now()) {
+  for (absl::Time now = SteadyNow(); now < end; now = SteadyNow()) {
     absl::SleepFor(std::min(step, end - now));
     LoadProgress report;
-    report.elapsed = absl::Now() - begin;
+    report.elapsed = SteadyNow() - begin;
     const auto over = static_cast<size_t>(std::clamp<int64_t>(
         report.elapsed / result.interval, 0, static_cast<int64_t>(result.totals.series.size())));
     report.covered = static_cast<int64_t>(over - told) * result.interval;
@@ -160,24 +161,25 @@ absl::StatusOr<LoadResult> RunLoad(const LoadSpec& spec, const std::vector<Workl
   }
   const absl::Duration lead = absl::Milliseconds(20);  // for the threads to come up
   const Worker::Clock::time_point start = Worker::Clock::now() + absl::ToChronoMilliseconds(lead);
-  result.begin = absl::Now() + lead + spec.warm_up;
+  const absl::Time begin = SteadyNow() + lead + spec.warm_up;
+  result.begin = begin + SteadyToWall();
   for (const auto& worker : workers) worker->Start(start);
 
-  bool go_on = Watch(workers, result.begin, result.begin, result, progress);
-  const absl::Time looked = absl::Now();
+  bool go_on = Watch(workers, begin, begin, result, progress);
+  const absl::Time looked = SteadyNow();
   (void)look(&before);  // it was there a moment ago; else the look before stands
   const double cpu = ProcessCpuSeconds();
-  go_on = go_on && Watch(workers, result.begin, result.begin + spec.duration, result, progress);
+  go_on = go_on && Watch(workers, begin, begin + spec.duration, result, progress);
   if (!go_on) {
     for (const auto& worker : workers) worker->Stop();
   }
-  result.measured = std::clamp(absl::Now() - result.begin, absl::Nanoseconds(1), spec.duration);
+  result.measured = std::clamp(SteadyNow() - begin, absl::Nanoseconds(1), spec.duration);
   result.client_cpu_seconds = ProcessCpuSeconds() - cpu;
   MetricsPage after;
   const absl::Status seen = look(&after);
   if (seen.ok() && !spec.metrics_url.empty()) {
     result.server = Since(before, after);
-    result.server_measured = absl::Now() - looked;
+    result.server_measured = SteadyNow() - looked;
   }
   for (const auto& worker : workers) {
     worker->Join();

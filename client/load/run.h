@@ -36,8 +36,8 @@ struct LoadSpec {
 };
 
 struct LoadResult {
-  LoadSpec spec;  // with the number of workers used
-  absl::Time begin;
+  LoadSpec spec;            // with the number of workers used
+  absl::Time begin;         // by the host's clock
   absl::Duration measured;  // spec.duration, unless it was interrupted
   absl::Duration interval;  // of totals.series
   std::vector<std::string> workloads;

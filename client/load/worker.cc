@@ -7,9 +7,10 @@
 #include <memory>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "absl/types/optional.h"
+#include "client/cpp/grpc_time.h"
 #include "client/cpp/to_status.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::load {
 namespace {
@@ -86,8 +87,9 @@ void Worker::Start(Clock::time_point begin) {
 }
 
 void Worker::Stop() {
-  absl::MutexLock lock(&mutex_);  // wakes who waits for room
+  absl::MutexLock lock(&mutex_);
   stopped_ = true;
+  room_.NotifyAll();
 }
 
 void Worker::Join() {
@@ -155,7 +157,7 @@ bool Worker::WaitForRoom(int64_t give_up_ns) {
   };
   if (!room()) {
     const int64_t wait = give_up_ns - NowNs();
-    if (wait <= 0 || !mutex_.AwaitWithTimeout(absl::Condition(&room), absl::Nanoseconds(wait))) {
+    if (wait <= 0 || !room_.AwaitUntil(mutex_, SteadyNow() + absl::Nanoseconds(wait), room)) {
       return false;
     }
   }
@@ -181,8 +183,8 @@ void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   call->call = std::move(sent);
   call->channel = &channels_.Pick();
   call->channel->calls.fetch_add(1, std::memory_order_relaxed);
-  call->context.set_deadline(std::chrono::system_clock::now() +
-                             std::chrono::nanoseconds(deadline_ns - NowNs()));
+  call->context.set_deadline(
+      client::ToGrpcTime(SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs())));
   channels_.Authorize(&call->context);
   if (!workload.priority.empty()) {
     call->context.AddMetadata("baseband-priority", workload.priority);
@@ -198,7 +200,7 @@ void Worker::SendOnStream(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   client::SubmitItem item;
   item.fields = *client::SubmitFieldsOf(workload.method);
   item.request = sent->request->message;
-  item.deadline = absl::Now() + absl::Nanoseconds(deadline_ns - NowNs());
+  item.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
   item.priority = PriorityOf(workload.priority);
   item.done = [this, call = std::shared_ptr<Call>(std::move(sent))](
                   absl::StatusOr<grpc::ByteBuffer> reply) {
@@ -275,6 +277,7 @@ void Worker::OnEnd(const Call& call) {
   }
   absl::MutexLock lock(&mutex_);
   --in_flight_;
+  room_.NotifyAll();
 }
 
 void Worker::Count(const Call& call) {

@@ -22,6 +22,7 @@
 #include "client/load/recorder.h"
 #include "client/load/workload.h"
 #include "grpcpp/grpcpp.h"
+#include "kernels/base/steady_condition.h"
 
 namespace baseband::load {
 
@@ -100,6 +101,7 @@ class Worker {
   std::atomic<bool> stopped_{false};
   std::atomic<double> busy_{0};
   absl::Mutex mutex_;
+  SteadyCondition room_;  // in_flight_ goes down, stopped_
   int in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   int open_streams_ ABSL_GUARDED_BY(mutex_) = 0;
   std::thread receiver_;

@@ -66,7 +66,7 @@ Dispatcher::~Dispatcher() {
              ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) { return self->AreLanesIdle(); },
         this));
     stopping_ = true;
-    queue_changed_.SignalAll();
+    queue_changed_.NotifyAll();
   }
   if (delay_thread_.joinable()) {
     delay_thread_.join();
@@ -127,7 +127,7 @@ absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket) {
     absl::MutexLock lock(&mutex_);
     ++unanswered_;
     scheduler_.Add(std::move(job), now);
-    queue_changed_.Signal();
+    if (delay_thread_.joinable()) queue_changed_.NotifyAll();
   }
   Dispatch();
   return absl::OkStatus();
@@ -235,6 +235,7 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
     taken = clocks_[device].End(lane->index(), now);
     scheduler_.Ended(jobs, taken, answered || !status.ok(), now);
     free_lanes_.push_back(lane);
+    if (delay_thread_.joinable()) queue_changed_.NotifyAll();  // what waits has a lane now
     if (answered) return;  // by Lose; from here on the dispatcher may be gone
   }
   Dispatch();
@@ -316,7 +317,7 @@ void Dispatcher::WaitForDelays() {
       Dispatch();
       mutex_.Lock();
     } else {
-      queue_changed_.WaitWithDeadline(&mutex_, wake);
+      queue_changed_.WaitUntil(mutex_, SteadyNow() + (wake - now));
     }
   }
 }

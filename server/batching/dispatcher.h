@@ -14,9 +14,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "kernels/base/steady_condition.h"
+#include "kernels/base/steady_time.h"
 #include "server/batching/admission.h"
 #include "server/batching/batch_queue.h"
 #include "server/batching/device_clock.h"
@@ -34,7 +35,7 @@ struct DispatcherOptions {
   int64_t queue_bytes = 0;
   double low_share = 0.0;  // see Scheduler
   ShareWeights share_weights;
-  std::function<absl::Time()> clock = &absl::Now;
+  std::function<absl::Time()> clock = &SteadyNow;
   // How long a lane may have a batch in hand without progress; 0: for ever.
   absl::Duration watchdog = absl::ZeroDuration();
   // Called once for each device that is lost, on any thread, never under a lock, before the calls
@@ -153,7 +154,7 @@ class Dispatcher {
   std::vector<bool> lost_ ABSL_GUARDED_BY(mutex_);                    // by device
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::CondVar queue_changed_;
+  SteadyCondition queue_changed_;
   std::thread delay_thread_;            // these two last: they end first
   std::unique_ptr<Watchdog> watchdog_;  // null: none
 };

@@ -12,7 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/time/clock.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::server {
 namespace {
@@ -113,7 +113,7 @@ class CpuDevice::CpuLane final : public Lane {
     auto run = std::make_shared<Run>();
     run->task = task;
     run->done = std::move(done);
-    run->start = absl::Now();
+    run->start = SteadyNow();
     run->num_pieces = task->num_pieces();
     run->left = run->num_pieces;
     {
@@ -184,7 +184,7 @@ void CpuDevice::Crew::Work() {
     }
     if (ended > 0 && run->left.fetch_sub(ended, std::memory_order_acq_rel) == ended) {
       StageTimes times;
-      times.kernel = absl::Now() - run->start;
+      times.kernel = SteadyNow() - run->start;
       run->done(absl::OkStatus(), times);
     }
   }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::server {
 namespace {
@@ -110,12 +110,12 @@ absl::Status CudaLane::Enqueue(Task* task) {
 }
 
 void CudaLane::Start(Task* task, Done done) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   if (!background_) device_->busy_lanes_.fetch_add(1, std::memory_order_relaxed);
   absl::Status enqueued = Enqueue(task);
   absl::MutexLock lock(&mutex_);
   enqueued_ = std::move(enqueued);
-  copy_in_ = absl::Now() - start;
+  copy_in_ = SteadyNow() - start;
   done_ = std::move(done);
   busy_ = true;
 }
@@ -165,9 +165,9 @@ void CudaLane::WaitForTasks() {
 void CudaLane::SpinForTask() const {
   std::atomic<uint64_t>& last = device_->last_spin_;
   const uint64_t own = last.fetch_add(1, std::memory_order_relaxed) + 1;
-  const absl::Time give_up = absl::Now() + kMaxSpinForTask;
+  const absl::Time give_up = SteadyNow() + kMaxSpinForTask;
   while (!busy_.load(std::memory_order_acquire) && last.load(std::memory_order_relaxed) == own &&
-         absl::Now() < give_up) {
+         SteadyNow() < give_up) {
     for (int i = 0; i < kPauses; ++i) Pause();
   }
 }
@@ -176,14 +176,14 @@ absl::Status CudaLane::WaitForEnd() {
   const cudaEvent_t end = marks_[kNumMarks - 1].get();
   if (Spins()) {
     const bool alone = device_->busy_lanes_.load(std::memory_order_relaxed) <= 1;
-    const absl::Time give_up = absl::Now() + (alone ? kMaxSpinAlone : kMaxSpinAmongOthers);
+    const absl::Time give_up = SteadyNow() + (alone ? kMaxSpinAlone : kMaxSpinAmongOthers);
     do {
       const cudaError_t error = cudaEventQuery(end);
       if (error != cudaErrorNotReady) {
         return cuda::ToStatus(error, "cudaEventQuery");
       }
       for (int i = 0; i < kPauses; ++i) Pause();
-    } while (absl::Now() < give_up);
+    } while (SteadyNow() < give_up);
   }
   return cuda::ToStatus(cudaEventSynchronize(end), "cudaEventSynchronize");
 }

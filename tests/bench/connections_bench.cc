@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "client/cpp/client.h"
+#include "kernels/base/steady_time.h"
 #include "tests/support/idle_connection.h"
 #include "tests/support/server_process.h"
 
@@ -23,12 +23,12 @@ constexpr int kCalls = 2000;
 std::vector<absl::Duration> CallTimes(client::Client& client) {
   std::vector<absl::Duration> times;
   for (int i = 0; i < kCalls; ++i) {
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyNow();
     if (const absl::Status status = client.GetCapabilities().status(); !status.ok()) {
       std::fprintf(stderr, "a call failed: %s\n", status.ToString().c_str());
       std::exit(1);
     }
-    times.push_back(absl::Now() - start);
+    times.push_back(SteadyNow() - start);
   }
   std::sort(times.begin(), times.end());
   return times;
@@ -60,14 +60,14 @@ int Run(int connections) {
   CallTimes(**client);
   Report(**server, **client);
   std::vector<std::unique_ptr<IdleConnection>> crowd;
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyNow();
   while (static_cast<int>(crowd.size()) < connections) {
     crowd.push_back(std::make_unique<IdleConnection>(options.target));
   }
   if (!(*server)->WaitForMetric("baseband_connections", {}, connections + 1)) return 1;
   std::printf(
       "%d came within %s\n", connections,
-      absl::FormatDuration(absl::Trunc(absl::Now() - start, absl::Milliseconds(1))).c_str());
+      absl::FormatDuration(absl::Trunc(SteadyNow() - start, absl::Milliseconds(1))).c_str());
   Report(**server, **client);
   return 0;
 }

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "client/cpp/channel_pool.h"
 #include "client/load/histogram.h"
 #include "client/load/run.h"
+#include "kernels/base/steady_time.h"
 #include "tests/bench/cpu_seconds.h"
 #include "tests/bench/echo_process.h"
 
@@ -65,7 +65,7 @@ double BareLoop(const std::string& address, double seconds) {
     call->reader->Finish(&call->reply, &call->status, call);
   };
   const double cpu = CpuSeconds();
-  const absl::Time end = absl::Now() + absl::Seconds(seconds);
+  const absl::Time end = SteadyNow() + absl::Seconds(seconds);
   int64_t calls = 0;
   int running = kInFlight;
   for (int i = 0; i < kInFlight; ++i) send();
@@ -74,7 +74,7 @@ double BareLoop(const std::string& address, double seconds) {
   while (running > 0 && queue.Next(&tag, &ok)) {
     const std::unique_ptr<Call> call(static_cast<Call*>(tag));
     ++calls;
-    if (absl::Now() < end) {
+    if (SteadyNow() < end) {
       send();
     } else {
       --running;

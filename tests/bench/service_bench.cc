@@ -27,8 +27,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "kernels/base/steady_time.h"
 #include "tests/bench/company.h"
 #include "tests/bench/echo_process.h"
 #include "tests/bench/workloads.h"
@@ -131,7 +131,7 @@ double CallsPerSecond(const std::string& target, const Workload& workload, const
   };
   std::vector<std::thread> threads;
   std::vector<int64_t> ended(static_cast<size_t>(flags.connections));
-  const absl::Time begin = absl::Now() + absl::Milliseconds(500);  // warm by then
+  const absl::Time begin = SteadyNow() + absl::Milliseconds(500);  // warm by then
   const absl::Time end = begin + absl::Seconds(flags.seconds);
   for (int c = 0; c < flags.connections; ++c) {
     threads.emplace_back([&, c] {
@@ -156,7 +156,7 @@ double CallsPerSecond(const std::string& target, const Workload& workload, const
         if (!call->status.ok()) Fail(call->status.error_message());
         const bool compared = !is_echo && answers++ % kCallsPerComparison == 0;
         if (compared && !workload.is_right(call->reply)) Fail("a reply is wrong");
-        const absl::Time now = absl::Now();
+        const absl::Time now = SteadyNow();
         ended[static_cast<size_t>(c)] += now >= begin && now < end;
         if (now < end) {
           start();

@@ -15,8 +15,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/blocking_counter.h"
-#include "absl/time/clock.h"
 #include "client/cpp/client.h"
+#include "kernels/base/steady_time.h"
 #include "tests/bench/cpu_seconds.h"
 #include "tests/bench/must.h"
 
@@ -39,21 +39,21 @@ struct Figures {
 void Measure(const Send& send, int in_flight, absl::Duration duration, const std::string& expected,
              Figures* figures) {
   const double cpu = CpuSeconds();
-  const absl::Time begin = absl::Now();
+  const absl::Time begin = SteadyNow();
   const absl::Time end = begin + duration;
   absl::BlockingCounter running(in_flight);
   std::function<void()> next = [&] {
-    send([&, sent = absl::Now()](const absl::StatusOr<v1::EncodeResponse>& response) {
+    send([&, sent = SteadyNow()](const absl::StatusOr<v1::EncodeResponse>& response) {
       if (!response.ok()) Fail(response.status().ToString());
       if (response->payload() != expected) Fail("an answer is wrong");
-      const absl::Time now = absl::Now();
+      const absl::Time now = SteadyNow();
       figures->us.push_back(absl::ToDoubleMicroseconds(now - sent));
       now < end ? next() : static_cast<void>(running.DecrementCount());
     });
   };
   for (int i = 0; i < in_flight; ++i) next();
   running.Wait();
-  figures->seconds += absl::ToDoubleSeconds(absl::Now() - begin);
+  figures->seconds += absl::ToDoubleSeconds(SteadyNow() - begin);
   figures->cpu_seconds += CpuSeconds() - cpu;
 }
 

@@ -7,11 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "tests/support/fake_device.h"
 
 namespace baseband::server {
 
-// A device whose lanes start a task and end it when the test says so, on the test's thread.
+// A device whose lanes start a task, on any thread, and end it when the test says so, on the
+// test's thread.
 class PuppetDevice final : public FakeDevice {
  public:
   // And one lane for background work.
@@ -23,15 +26,33 @@ class PuppetDevice final : public FakeDevice {
     set_healthy(true);
   }
 
-  int num_running() const { return static_cast<int>(running_.size()); }
-  int num_blocks(int run) const { return running_[static_cast<size_t>(run)].first->num_pieces(); }
-  Task* task(int run) const { return running_[static_cast<size_t>(run)].first; }
+  int num_running() const {
+    absl::MutexLock lock(&mutex_);
+    return static_cast<int>(running_.size());
+  }
+  // Whether so many run, now or within a minute.
+  bool AwaitRunning(int count) const {
+    absl::MutexLock lock(&mutex_);
+    const auto run = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return static_cast<int>(running_.size()) == count;
+    };
+    return mutex_.AwaitWithTimeout(absl::Condition(&run), absl::Minutes(1));
+  }
+  int num_blocks(int run) const { return task(run)->num_pieces(); }
+  Task* task(int run) const {
+    absl::MutexLock lock(&mutex_);
+    return running_[static_cast<size_t>(run)].first;
+  }
   // What all lanes say of their progress.
   void set_progress(int64_t progress) { progress_ = progress; }
   // Ends the task that was started first.
   void End(absl::Status status = absl::OkStatus()) {
-    auto [task, done] = std::move(running_.front());
-    running_.pop_front();
+    Lane::Done done;
+    {
+      absl::MutexLock lock(&mutex_);
+      done = std::move(running_.front().second);
+      running_.pop_front();
+    }
     done(std::move(status), {});
   }
 
@@ -42,6 +63,7 @@ class PuppetDevice final : public FakeDevice {
         : FakeLane(device, index, background), device_(device) {}
     int64_t progress() const override { return device_->progress_; }
     void Start(Task* task, Done done) override {
+      absl::MutexLock lock(&device_->mutex_);
       device_->running_.emplace_back(task, std::move(done));
     }
 
@@ -50,7 +72,8 @@ class PuppetDevice final : public FakeDevice {
   };
 
   int64_t progress_ = 0;
-  std::deque<std::pair<Task*, Lane::Done>> running_;
+  mutable absl::Mutex mutex_;
+  std::deque<std::pair<Task*, Lane::Done>> running_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace baseband::server

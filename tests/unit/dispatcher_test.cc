@@ -104,6 +104,22 @@ TEST_F(DispatcherTest, WhileAllLanesAreBusyWorkGathersAndLeavesTogether) {
   for (int id = 0; id < 7; ++id) EXPECT_EQ(answers_[id].size(), 1U);
 }
 
+TEST_F(DispatcherTest, AJobWhoseDelayBeganWhileLanesWereBusyLeavesOnTimeOnTheFirstThatIsFree) {
+  DispatcherOptions options = SmallDispatcher(/*queue_requests=*/10);
+  options.limits.max_queue_delay = absl::Milliseconds(200);
+  Make(options);
+  for (int id = 0; id < 2; ++id) {
+    ASSERT_THAT(Submit(id), IsOk());
+    ASSERT_TRUE(device_.AwaitRunning(id + 1));  // nobody else comes: the delay is over by itself
+  }
+  ASSERT_THAT(Submit(2), IsOk());
+  device_.End();
+  EXPECT_TRUE(device_.AwaitRunning(2));
+  while (device_.num_running() > 0) device_.End();
+  dispatcher_->WaitUntilIdle();
+  for (int id = 0; id < 3; ++id) EXPECT_EQ(answers_[id].size(), 1U) << id;
+}
+
 TEST_F(DispatcherTest, ALateOrCancelledJobIsAnsweredButNeverLaunched) {
   Submit(0).IgnoreError();
   Submit(1).IgnoreError();
