@@ -18,8 +18,8 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::server {
 namespace {
@@ -227,7 +227,7 @@ bool Acceptor::Admit(int fd) {
   const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return static_cast<int64_t>(open_.size()) < max_connections_;
   };
-  if (const absl::Time now = absl::Now(); !room() && now >= next_sweep_) {
+  if (const absl::Time now = SteadyNow(); !room() && now >= next_sweep_) {
     next_sweep_ = now + kSweepInterval;
     Sweep();
   }

@@ -6,8 +6,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::server {
 
@@ -48,7 +48,7 @@ absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role) {
                          : "any role"));
   }
   metrics_->CountDenied(reason);
-  if (const absl::optional<int64_t> suppressed = log_limit_.Pass(absl::Now())) {
+  if (const absl::optional<int64_t> suppressed = log_limit_.Pass(SteadyNow())) {
     spdlog::warn("refused {}: {}{}", absl::CHexEscape(identity.name),
                  absl::CHexEscape(status.message()),
                  *suppressed > 0 ? absl::StrCat(" (and ", *suppressed, " more)") : "");

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 #include "server/service/rpc.h"
 
 namespace baseband::server {
@@ -37,7 +38,10 @@ absl::StatusOr<Fault::Kind> KindFromProto(Request::Kind kind) {
   }
 }
 
-int64_t Nanoseconds(absl::Time time) { return absl::ToUnixNanos(time); }
+// Of a SteadyNow() time by the host's clock; 0 if it never came.
+int64_t Nanoseconds(absl::Time time, absl::Duration to_wall) {
+  return time == absl::Time() ? 0 : absl::ToUnixNanos(time + to_wall);
+}
 
 v1::FlightRecord::Reason ToProto(FlightReason reason) {
   switch (reason) {
@@ -89,6 +93,7 @@ absl::StatusOr<std::string> DeviceToLose(const Request& request) {
 
 v1::FlightRecord ToProto(const FlightRecord& record) {
   v1::FlightRecord message;
+  const absl::Duration to_wall = SteadyToWall();
   message.set_reason(ToProto(record.reason));
   message.set_rpc(kRpcNames[static_cast<size_t>(record.end.rpc)]);
   message.set_client(absl::Utf8SafeCHexEscape(record.caller.client));
@@ -96,17 +101,17 @@ v1::FlightRecord ToProto(const FlightRecord& record) {
   message.set_request_id(absl::Utf8SafeCHexEscape(record.request_id));
   message.set_code(absl::StatusCodeToString(record.end.code));
   message.set_message(record.message);
-  message.set_arrived_ns(Nanoseconds(record.end.arrived));
-  message.set_answered_ns(Nanoseconds(record.answered));
-  message.set_finished_ns(Nanoseconds(record.end.finished));
+  message.set_arrived_ns(Nanoseconds(record.end.arrived, to_wall));
+  message.set_answered_ns(Nanoseconds(record.answered, to_wall));
+  message.set_finished_ns(Nanoseconds(record.end.finished, to_wall));
   if (record.end.deadline < absl::InfiniteFuture()) {
-    message.set_deadline_ns(Nanoseconds(record.end.deadline));
+    message.set_deadline_ns(Nanoseconds(record.end.deadline, to_wall));
   }
   const JobTimes& times = record.times;
-  message.set_received_ns(Nanoseconds(times.arrived));
-  message.set_submitted_ns(Nanoseconds(times.submitted));
-  message.set_started_ns(Nanoseconds(times.started));
-  message.set_ended_ns(Nanoseconds(times.ended));
+  message.set_received_ns(Nanoseconds(times.arrived, to_wall));
+  message.set_submitted_ns(Nanoseconds(times.submitted, to_wall));
+  message.set_started_ns(Nanoseconds(times.started, to_wall));
+  message.set_ended_ns(Nanoseconds(times.ended, to_wall));
   if (times.lane != nullptr) {
     message.set_device(times.lane->device().id());
     message.set_lane(static_cast<uint32_t>(times.lane->index()));

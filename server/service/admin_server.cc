@@ -7,11 +7,12 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "baseband/v1/admin.grpc.pb.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 #include "server/config/logging.h"
 #include "server/service/admin_messages.h"
+#include "server/service/grpc_time.h"
 #include "server/service/status.h"
 
 namespace baseband::server {
@@ -119,7 +120,7 @@ absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(const Config& co
 
 AdminServer::~AdminServer() {
   entrance_.Stop();
-  if (server_ != nullptr) server_->Shutdown(absl::ToChronoTime(absl::Now() + kGoodbye));
+  if (server_ != nullptr) server_->Shutdown(ToGrpcTime(SteadyNow() + kGoodbye));
 }
 
 }  // namespace baseband::server

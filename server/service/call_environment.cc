@@ -1,12 +1,13 @@
 #include "server/service/call_environment.h"
 
+#include <grpc/support/time.h>
+
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::server {
 namespace {
@@ -32,14 +33,18 @@ absl::Status TrySubmit(const CallEnvironment& environment, const RequestView& re
 }  // namespace
 
 absl::Time DeadlineOf(const grpc::ServerContext& context) {
-  const std::chrono::system_clock::time_point deadline = context.deadline();
-  return deadline == std::chrono::system_clock::time_point::max() ? absl::InfiniteFuture()
-                                                                  : absl::FromChrono(deadline);
+  // gRPC keeps it by the monotonic clock; context.deadline() goes by way of the system's.
+  const gpr_timespec deadline = context.raw_deadline();
+  if (gpr_time_cmp(deadline, gpr_inf_future(deadline.clock_type)) == 0) {
+    return absl::InfiniteFuture();
+  }
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+  return SteadyNow() + absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
 }
 
 Patience PatienceOf(absl::Time deadline, std::shared_ptr<const std::atomic<bool>> cancelled) {
-  return [deadline, cancelled = std::move(cancelled), begin = absl::Now()]() -> absl::Status {
-    const absl::Time now = absl::Now();
+  return [deadline, cancelled = std::move(cancelled), begin = SteadyNow()]() -> absl::Status {
+    const absl::Time now = SteadyNow();
     if (cancelled->load()) {
       return absl::CancelledError("the client cancelled");
     }

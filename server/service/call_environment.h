@@ -22,6 +22,7 @@
 #include "server/service/door.h"
 #include "server/service/flight_recorder.h"
 #include "server/service/rpc.h"
+#include "server/service/steady_alarm.h"
 #include "server/service/stream_limit.h"
 #include "server/service/submit_ledger.h"
 #include "server/service/workshop.h"
@@ -37,6 +38,7 @@ struct CallEnvironment {
   Access* access = nullptr;
   RequestCaches* caches = nullptr;
   Door* door = nullptr;
+  SteadyTimer* timer = nullptr;
   ClientQuotas* quotas = nullptr;
   StreamLimit* streams = nullptr;
   StreamLimit* searches = nullptr;
@@ -71,7 +73,7 @@ class MemberEvent final : public CompletionEvent {
   void (Call::*const handle_)(bool);
 };
 
-// When the client wants its answer at the latest.
+// When the client wants its answer at the latest, by SteadyNow(); a call remembers it.
 absl::Time DeadlineOf(const grpc::ServerContext& context);
 
 // Of a call in the workshop: until it is cancelled, its deadline has passed, or it has been there
@@ -82,7 +84,8 @@ Patience PatienceOf(absl::Time deadline, std::shared_ptr<const std::atomic<bool>
 
 // Whether a stream or search that arrived at `arrival` may come in; if so, who makes it and what it
 // holds of their quotas. As StreamLimit::Enter, which it calls once whatever comes of it,
-// Access::Check, Door::Knock, CallerOf and ClientQuotas::EnterStream.
+// Access::Check, Door::Knock, CallerOf and ClientQuotas::EnterStream: its requests, and a search
+// itself, have yet to enter the door.
 absl::Status EnterStream(const CallEnvironment& environment, StreamLimit& limit,
                          const grpc::ServerContext& context, absl::Time arrival, Caller* caller,
                          ClientHold* hold);

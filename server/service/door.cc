@@ -3,24 +3,32 @@
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::server {
 
-absl::Status Door::Knock(absl::Time now) {
-  absl::MutexLock lock(&mutex_);
-  last_knock_ = now;
+absl::Status Door::Come(absl::Time now) {
+  last_come_ = now;
   return closed_ ? absl::UnavailableError("this server is shutting down: use another one")
                  : absl::OkStatus();
 }
 
-void Door::Enter() {
+absl::Status Door::Enter(absl::Time now) {
   absl::MutexLock lock(&mutex_);
-  ++inside_;
+  absl::Status status = Come(now);
+  if (status.ok()) ++inside_;
+  return status;
 }
 
 void Door::Leave() {
   absl::MutexLock lock(&mutex_);
-  --inside_;
+  // Under the lock: once it is given up, the door may be gone.
+  if (--inside_ == 0) emptied_.NotifyAll();
+}
+
+absl::Status Door::Knock(absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  return Come(now);
 }
 
 void Door::Close() {
@@ -28,20 +36,19 @@ void Door::Close() {
   closed_ = true;
 }
 
-void Door::WaitUntilEmpty(absl::Time deadline) const {
+void Door::WaitUntilEmpty(absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
-  mutex_.AwaitWithDeadline(absl::Condition(
-                               +[](const int64_t* inside) { return *inside == 0; }, &inside_),
-                           deadline);
+  emptied_.AwaitUntil(mutex_, deadline,
+                      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return inside_ == 0; });
 }
 
 void Door::WaitUntilQuiet(absl::Duration quiet, absl::Time deadline) const {
   for (;;) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     absl::Time until;
     {
       absl::MutexLock lock(&mutex_);
-      until = std::min(last_knock_ + quiet, deadline);
+      until = std::min(last_come_ + quiet, deadline);
     }
     if (until <= now) return;
     absl::SleepFor(until - now);

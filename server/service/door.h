@@ -8,30 +8,36 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "kernels/base/steady_condition.h"
 
 namespace baseband::server {
 
-// Thread-safe.
+// Times are SteadyNow()'s. Thread-safe.
 class Door {
  public:
-  // A call has come, at `now`. Unavailable once the door is closed.
-  absl::Status Knock(absl::Time now);
-  // The call that knocked is accepted; exactly one Leave must follow, once its answer is sent.
-  void Enter();
+  // A call has come, at `now`. OK: it is inside, also for whoever closes the door in this moment,
+  // and exactly one Leave must follow, once its answer is sent. Unavailable, and it is not inside,
+  // once the door is closed.
+  absl::Status Enter(absl::Time now);
   void Leave();
+  // The same, of what stays outside all the same: a stream, whose requests enter one by one.
+  absl::Status Knock(absl::Time now);
 
-  // From now on Knock refuses.
+  // From now on nobody is let in.
   void Close();
   // Returns once all who entered have left, at the latest at `deadline`.
-  void WaitUntilEmpty(absl::Time deadline) const;
-  // Returns once nobody has knocked for `quiet`, at the latest at `deadline`.
+  void WaitUntilEmpty(absl::Time deadline);
+  // Returns once nobody has come for `quiet`, at the latest at `deadline`.
   void WaitUntilQuiet(absl::Duration quiet, absl::Time deadline) const;
 
  private:
+  absl::Status Come(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   mutable absl::Mutex mutex_;
+  SteadyCondition emptied_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   int64_t inside_ ABSL_GUARDED_BY(mutex_) = 0;
-  absl::Time last_knock_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Time last_come_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 
 }  // namespace baseband::server

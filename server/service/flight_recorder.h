@@ -19,7 +19,7 @@
 
 namespace baseband::server {
 
-// How a request ended.
+// How a request ended. Times are SteadyNow()'s.
 struct FlightEnd {
   Rpc rpc = Rpc::kEncode;
   absl::StatusCode code = absl::StatusCode::kOk;
@@ -66,7 +66,7 @@ class FlightRecorder {
 
  private:
   struct Minute {
-    int64_t number = 0;  // since 1970
+    int64_t number = 0;
     std::array<std::vector<FlightRecord>, kRpcNames.size()> slowest;
   };
   static absl::Duration TimeOf(const FlightEnd& end) { return end.finished - end.arrived; }

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 #include "server/service/minimize_rpc.h"
 #include "server/service/status.h"
 
@@ -26,7 +26,8 @@ SearchCall::SearchCall(const CallEnvironment* environment, grpc::ServerCompletio
     : environment_(*environment),
       queue_(queue),
       stream_(&context_),
-      memory_(environment->search_memory) {}
+      memory_(environment->search_memory),
+      stall_alarm_(environment->timer) {}
 
 void SearchCall::OnArrived(bool ok) {
   if (!ok) {  // the server is shutting down: no call came, and no other event will
@@ -35,16 +36,19 @@ void SearchCall::OnArrived(bool ok) {
   }
   Listen(&environment_, queue_);
   Ref();  // OnNotified
-  arrival_ = absl::Now();
+  arrival_ = SteadyNow();
+  deadline_ = DeadlineOf(context_);
   environment_.metrics->RequestStarted(kRpc, static_cast<int64_t>(request_.Length()));
   absl::Status status =
       EnterStream(environment_, *environment_.searches, context_, arrival_, &caller_, &hold_);
   if (status.ok()) {
+    status = environment_.door->Enter(arrival_);
+    inside_ = status.ok();
+  }
+  if (status.ok()) {
     status = memory_.Resize(static_cast<int64_t>(request_.Length()));
   }
   if (status.ok()) {
-    environment_.door->Enter();
-    inside_ = true;
     status = Accept(/*in_workshop=*/false);
   }
   Settle(status);
@@ -77,8 +81,7 @@ absl::Status SearchCall::Accept(bool in_workshop) {
       return absl::UnavailableError("no device is healthy");
     }
     BASEBAND_RETURN_IF_ERROR(CheckSearchTime(*wanted->problem, capacity_.operations_per_second,
-                                             DeadlineOf(context_) - arrival_,
-                                             environment_.limits.max_search));
+                                             deadline_ - arrival_, environment_.limits.max_search));
     plan_ = std::make_shared<SearchPlan>();
     plan_->problem = wanted->problem;
   }
@@ -151,7 +154,7 @@ absl::Status SearchCall::Pump() {
     }
     Ref();  // Take
     const Submission submission = {
-        caller_, absl::Now(), DeadlineOf(context_), cancelled_,
+        caller_, SteadyNow(), deadline_, cancelled_,
         [this](const absl::Status& status, JobPtr done) { Take(status, std::move(done)); }};
     absl::Status status = SubmitJob(environment_, RequestView(), submission, job);
     if (status.ok()) {
@@ -165,10 +168,8 @@ absl::Status SearchCall::Pump() {
         waiting_.push_back(std::move(job));
         if (in_flight_ == 0) {  // else the next piece that ends looks again
           Ref();                // OnRoom
-          room_alarm_ = std::make_unique<grpc::Alarm>();
-          room_alarm_->Set(queue_,
-                           absl::ToChronoTime(absl::Now() + environment_.dispatcher->RetryHint()),
-                           &room_);
+          room_alarm_ = std::make_unique<SteadyAlarm>(environment_.timer);
+          room_alarm_->Set(queue_, SteadyNow() + environment_.dispatcher->RetryHint(), &room_);
         }
       }
     }
@@ -226,7 +227,7 @@ absl::Status SearchCall::GoToWorkshop(int64_t bytes, std::function<void()> work)
   const absl::Status status = environment_.workshop->Add(bytes, [this, work = std::move(work)] {
     if (cancelled_->load()) {
       End(absl::CancelledError("the client cancelled"));
-    } else if (DeadlineOf(context_) <= absl::Now()) {
+    } else if (deadline_ <= SteadyNow()) {
       End(absl::DeadlineExceededError("the deadline passed while the search was being prepared"));
     } else {
       work();
@@ -255,10 +256,10 @@ void SearchCall::Unref() {
     environment_.door->Leave();
   }
   StreamLimit* const searches = environment_.searches;
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   environment_.metrics->RequestFinished(kRpc, end_.code(), now - arrival_, response_bytes_);
-  Record(environment_, context_, {kRpc, end_.code(), arrival_, DeadlineOf(context_), now}, end_,
-         caller_, answered_, last_times_);
+  Record(environment_, context_, {kRpc, end_.code(), arrival_, deadline_, now}, end_, caller_,
+         answered_, last_times_);
   delete this;
   searches->Leave();  // last: the server may end now
 }

@@ -6,7 +6,6 @@
 #ifndef BASEBAND_SERVER_SERVICE_SEARCH_CALL_H_
 #define BASEBAND_SERVER_SERVICE_SEARCH_CALL_H_
 
-#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
@@ -83,6 +82,7 @@ class SearchCall {
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   absl::Time arrival_;
+  absl::Time deadline_;
   Caller caller_;
   ClientHold hold_;
   absl::Duration progress_interval_ = absl::InfiniteDuration();
@@ -105,8 +105,8 @@ class SearchCall {
   absl::Status end_ ABSL_GUARDED_BY(mutex_);
   absl::optional<grpc::ByteBuffer> answer_ ABSL_GUARDED_BY(mutex_);
   int64_t response_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::unique_ptr<grpc::Alarm> room_alarm_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<grpc::Alarm> stall_alarm_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<SteadyAlarm> room_alarm_ ABSL_GUARDED_BY(mutex_);
+  SteadyAlarm stall_alarm_ ABSL_GUARDED_BY(mutex_);
 
   // Events that are due, and work on other threads.
   std::atomic<int> references_{1};

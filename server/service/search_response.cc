@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "kernels/base/steady_time.h"
 #include "server/service/minimize_rpc.h"
 #include "server/service/search_call.h"
 #include "server/service/status.h"
@@ -27,7 +27,7 @@ absl::StatusOr<grpc::ByteBuffer> ToBuffer(const v1::MinimizeResponse& response) 
 }  // namespace
 
 void SearchCall::MaybeWriteProgress() {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   if (now < next_progress_ || writing_ || ended_) {
     return;
   }
@@ -66,12 +66,12 @@ void SearchCall::Answer() {
 
 void SearchCall::SendAnswer() {
   const absl::StatusOr<minimize::Answer> found =
-      search_->Finish([this, begin = absl::Now()] { return Refining(absl::Now() - begin); });
+      search_->Finish([this, begin = SteadyNow()] { return Refining(SteadyNow() - begin); });
   if (!found.ok()) {
     End(found.status());
     return;
   }
-  v1::MinimizeResponse response = AnswerToProto(*plan_->problem, *found, absl::Now() - arrival_);
+  v1::MinimizeResponse response = AnswerToProto(*plan_->problem, *found, SteadyNow() - arrival_);
   SetTiming(last_times_, response.mutable_answer()->mutable_timing());
   absl::StatusOr<grpc::ByteBuffer> buffer = ToBuffer(response);
   if (!buffer.ok()) {
@@ -85,7 +85,7 @@ absl::Status SearchCall::Refining(absl::Duration so_far) const {
   if (cancelled_->load()) {
     return absl::CancelledError("the client cancelled");
   }
-  if (DeadlineOf(context_) <= absl::Now()) {
+  if (deadline_ <= SteadyNow()) {
     return absl::DeadlineExceededError("the deadline passed while the best point was refined");
   }
   if (so_far > kMaxWorkshopTime) {
@@ -104,13 +104,12 @@ void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer
   ended_ = true;
   environment_.searches->Vacate();
   end_ = status;
-  answered_ = absl::Now();
+  answered_ = SteadyNow();
   answer_ = std::move(answer);
   const int64_t unsent = answer_.has_value() ? static_cast<int64_t>(answer_->Length()) : 0;
   if (response_bytes_ + unsent > kMaxUnread) {
     Ref();  // OnStalled
-    stall_alarm_ = std::make_unique<grpc::Alarm>();
-    stall_alarm_->Set(queue_, absl::ToChronoTime(absl::Now() + kMaxStall), &stalled_);
+    stall_alarm_.Set(queue_, SteadyNow() + kMaxStall, &stalled_);
   }
   Ref();  // OnFinished
   if (!writing_) {
@@ -138,9 +137,7 @@ void SearchCall::OnStalled(bool expired) {
 void SearchCall::OnFinished(bool) {
   {
     absl::MutexLock lock(&mutex_);
-    if (stall_alarm_ != nullptr) {
-      stall_alarm_->Cancel();
-    }
+    stall_alarm_.Cancel();
   }
   Unref();
 }

@@ -20,35 +20,31 @@ absl::StatusOr<std::unique_ptr<Security>> Security::Create(const Config& config,
     BASEBAND_ASSIGN_OR_RETURN(security->tls_, Tls::Create(config));
     metrics->SetCertificateExpiry(security->tls_->expiry());
   }
-  security->watcher_ = std::thread([s = security.get()] { s->Watch(); });
+  security->watcher_ =
+      std::make_unique<Watchdog>(kWatchInterval, [s = security.get()] { s->Look(); });
   return security;
 }
 
-Security::~Security() {
-  stop_.Notify();
-  if (watcher_.joinable()) watcher_.join();
-}
+Security::~Security() = default;
 
 std::shared_ptr<grpc::ServerCredentials> Security::credentials() const {
   return tls_ == nullptr ? grpc::InsecureServerCredentials() : tls_->credentials();
 }
 
-void Security::Watch() {
+void Security::Look() {
   const auto complain = [this](const absl::Status& status) {
     if (status.ok()) return;
     metrics_->CountReloadFailure();
     spdlog::error("{}; what was read before stays in force", std::string(status.message()));
   };
-  while (!stop_.WaitForNotificationWithTimeout(kWatchInterval)) {
-    complain(access_->tokens().Reload());
-    if (tls_ == nullptr) continue;
-    const absl::Time before = tls_->expiry();
-    complain(tls_->Reload());
-    metrics_->SetCertificateExpiry(tls_->expiry());
-    if (tls_->expiry() != before) {
-      spdlog::info("a new certificate is in use, until {}",
-                   absl::FormatTime(tls_->expiry(), absl::UTCTimeZone()));
-    }
+  complain(access_->tokens().Reload());
+  if (tls_ == nullptr) return;
+  const absl::Time before = tls_->expiry();
+  complain(tls_->Reload());
+  metrics_->SetCertificateExpiry(tls_->expiry());
+  if (tls_->expiry() != before) {
+    spdlog::info("a new certificate is in use, until {}",
+                 absl::FormatTime(tls_->expiry(), absl::UTCTimeZone()));
   }
 }
 

@@ -5,10 +5,9 @@
 #include <grpcpp/security/server_credentials.h>
 
 #include <memory>
-#include <thread>
 
 #include "absl/status/statusor.h"
-#include "absl/synchronization/notification.h"
+#include "server/batching/watchdog.h"
 #include "server/config/config.h"
 #include "server/metrics/metrics.h"
 #include "server/service/access.h"
@@ -30,13 +29,12 @@ class Security {
 
  private:
   explicit Security(Metrics* metrics) : metrics_(metrics) {}
-  void Watch();
+  void Look();
 
   Metrics* const metrics_;
   std::unique_ptr<Access> access_;
-  std::unique_ptr<Tls> tls_;  // null: plain TCP
-  absl::Notification stop_;
-  std::thread watcher_;  // last: uses all of the above
+  std::unique_ptr<Tls> tls_;           // null: plain TCP
+  std::unique_ptr<Watchdog> watcher_;  // last: uses all of the above
 };
 
 }  // namespace baseband::server

@@ -4,15 +4,15 @@
 #include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
-#include <chrono>
 #include <climits>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 #include "server/service/capabilities.h"
+#include "server/service/grpc_time.h"
 #include "server/service/search_call.h"
 #include "server/service/status.h"
 #include "server/service/submit_call.h"
@@ -91,7 +91,7 @@ class Server::Service final : public AsyncService {
                                const v1::GetCapabilitiesRequest* request,
                                v1::GetCapabilitiesResponse* response) override {
     constexpr auto kRpc = ::baseband::server::Rpc::kGetCapabilities;
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyNow();
     metrics_->RequestStarted(kRpc, static_cast<int64_t>(request->ByteSizeLong()));
     absl::Status status = access_->Check(*context, Role::kUser);
     if (status.ok()) {
@@ -101,7 +101,7 @@ class Server::Service final : public AsyncService {
     } else {
       metrics_->CountRejected(kRpc, status.code());
     }
-    metrics_->RequestFinished(kRpc, status.code(), absl::Now() - start,
+    metrics_->RequestFinished(kRpc, status.code(), SteadyNow() - start,
                               static_cast<int64_t>(response->ByteSizeLong()));
     return ToGrpcStatus(status);
   }
@@ -137,6 +137,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
                                 self->environment_.metrics, &self->environment_.caches->models);
   self->environment_.service = self->service_.get();
   self->environment_.door = &self->door_;
+  self->environment_.timer = &self->timer_;
   self->quotas_ = std::make_unique<ClientQuotas>(
       ClientQuotas::Limits{config.client_requests, MibToBytes(config.client_mib),
                            config.client_streams},
@@ -220,15 +221,15 @@ void Server::Shutdown(absl::Duration timeout) {
     return;
   }
   SetServing(false);
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyNow() + timeout;
   door_.Close();
   door_.WaitUntilEmpty(deadline);
   // gRPC cancels requests that are still on their way when it shuts down; who is told Unavailable
   // first, and goes elsewhere, is spared that.
-  door_.WaitUntilQuiet(kQuiet, std::min(deadline, absl::Now() + kMaxLinger));
+  door_.WaitUntilQuiet(kQuiet, std::min(deadline, SteadyNow() + kMaxLinger));
   entrance_->Stop();
   // What is left now are streams without end: the watchers of health.
-  server_->Shutdown(absl::ToChronoTime(std::min(deadline, absl::Now() + kGoodbye)));
+  server_->Shutdown(ToGrpcTime(std::min(deadline, SteadyNow() + kGoodbye)));
   workshop_->Finish();  // whoever is there goes on to the dispatcher
   environment_.dispatcher->WaitUntilIdle();
   environment_.streams->WaitUntilEmpty();

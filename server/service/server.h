@@ -47,6 +47,7 @@ class Server {
   void Poll(grpc::ServerCompletionQueue* queue);
 
   Door door_;
+  SteadyTimer timer_;
   std::unique_ptr<ClientQuotas> quotas_;
   std::unique_ptr<StreamLimit> streams_;
   std::unique_ptr<StreamLimit> searches_;

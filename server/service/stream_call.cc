@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 #include "server/service/status.h"
 
 namespace baseband::server {
@@ -17,7 +17,11 @@ void StreamCall::Listen(const CallEnvironment* environment, const StreamPage* pa
 
 StreamCall::StreamCall(const CallEnvironment* environment, const StreamPage* page,
                        grpc::ServerCompletionQueue* queue)
-    : environment_(*environment), page_(*page), queue_(queue), stream_(&context_) {}
+    : environment_(*environment),
+      page_(*page),
+      queue_(queue),
+      stream_(&context_),
+      room_alarm_(environment->timer) {}
 
 void StreamCall::OnArrived(bool ok) {
   if (!ok) {  // the server is shutting down: no call came, and no other event will
@@ -26,7 +30,8 @@ void StreamCall::OnArrived(bool ok) {
   }
   Listen(&environment_, &page_, queue_);
   Ref();  // OnNotified
-  request_arrival_ = arrival_ = absl::Now();
+  request_arrival_ = arrival_ = SteadyNow();
+  deadline_ = DeadlineOf(context_);
   environment_.metrics->RequestStarted(page_.rpc, 0);
   absl::Status status =
       EnterStream(environment_, *environment_.streams, context_, arrival_, &caller_, &hold_);
@@ -93,9 +98,10 @@ void StreamCall::Advance() {
 }
 
 absl::Status StreamCall::Begin(const grpc::ByteBuffer& message) {
-  request_arrival_ = absl::Now();
+  request_arrival_ = SteadyNow();
   times_ = JobTimes();
-  BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(request_arrival_));
+  BASEBAND_RETURN_IF_ERROR(environment_.door->Enter(request_arrival_));
+  inside_ = true;
   environment_.metrics->AddRequestBytes(page_.rpc, static_cast<int64_t>(message.Length()));
   BASEBAND_ASSIGN_OR_RETURN(view_, RequestView::Read(message, page_.payload_field));
   return Convert(Patience());
@@ -108,20 +114,14 @@ absl::Status StreamCall::Convert(const Patience& patience) {
   }
   BASEBAND_RETURN_IF_ERROR(job.status());
   job_ = *std::move(job);
-  if (!inside_) {
-    environment_.door->Enter();
-    inside_ = true;
-  }
   return Submit();
 }
 
 absl::Status StreamCall::GoToWorkshop() {
-  environment_.door->Enter();
-  inside_ = true;
   Ref();
   const absl::Status status = environment_.workshop->Add(
       static_cast<int64_t>(view_->header().size()) + view_->payload_bytes(), [this] {
-        const absl::Status converted = Convert(PatienceOf(DeadlineOf(context_), cancelled_));
+        const absl::Status converted = Convert(PatienceOf(deadline_, cancelled_));
         if (!converted.ok()) {
           environment_.metrics->CountRejected(page_.rpc, converted.code());
           End(converted);
@@ -136,7 +136,7 @@ absl::Status StreamCall::GoToWorkshop() {
 
 absl::Status StreamCall::Submit() {
   Ref();  // Answer, or OnRoom
-  const Submission submission = {caller_, request_arrival_, DeadlineOf(context_), cancelled_,
+  const Submission submission = {caller_, request_arrival_, deadline_, cancelled_,
                                  [this](absl::Status status, JobPtr job) {
                                    Answer(std::move(status), std::move(job));
                                    Unref();
@@ -146,9 +146,7 @@ absl::Status StreamCall::Submit() {
     return status;
   }
   if (absl::IsResourceExhausted(status) && !cancelled_->load()) {
-    room_alarm_ = std::make_unique<grpc::Alarm>();
-    room_alarm_->Set(queue_, absl::ToChronoTime(absl::Now() + environment_.dispatcher->RetryHint()),
-                     &room_);
+    room_alarm_.Set(queue_, SteadyNow() + environment_.dispatcher->RetryHint(), &room_);
     return absl::OkStatus();
   }
   Unref();
@@ -156,10 +154,8 @@ absl::Status StreamCall::Submit() {
 }
 
 void StreamCall::OnRoom(bool) {
-  absl::Status status = environment_.door->Knock(absl::Now());
-  if (status.ok()) {
-    status = cancelled_->load() ? absl::CancelledError("the client cancelled") : Submit();
-  }
+  const absl::Status status =
+      cancelled_->load() ? absl::CancelledError("the client cancelled") : Submit();
   if (!status.ok()) {
     End(status);
   }
@@ -186,9 +182,9 @@ void StreamCall::Answer(absl::Status status, JobPtr job) {
     return;
   }
   Ref();  // OnStalled
-  stall_alarm_ = std::make_unique<grpc::Alarm>();
-  answered_ = absl::Now();
-  stall_alarm_->Set(queue_, absl::ToChronoTime(answered_ + kMaxStall), &stalled_);
+  stall_alarm_ = std::make_unique<SteadyAlarm>(environment_.timer);
+  answered_ = SteadyNow();
+  stall_alarm_->Set(queue_, answered_ + kMaxStall, &stalled_);
   Ref();  // OnWritten
   stream_.Write(*response, &written_);
 }
@@ -220,7 +216,7 @@ void StreamCall::End(const absl::Status& status) {
   }
   ended_ = true;
   code_ = status.code();
-  if (!status.ok()) RecordRequest(status, absl::Now());
+  if (!status.ok()) RecordRequest(status, SteadyNow());
   AddRetryHint(status, *environment_.dispatcher, &context_);
   Ref();  // OnFinished
   stream_.Finish(ToGrpcStatus(status), &finished_);
@@ -228,8 +224,8 @@ void StreamCall::End(const absl::Status& status) {
 
 void StreamCall::RecordRequest(const absl::Status& status, absl::Time answered) {
   Record(environment_, context_,
-         {page_.rpc, status.code(), request_arrival_, DeadlineOf(context_), absl::Now()}, status,
-         caller_, answered, times_);
+         {page_.rpc, status.code(), request_arrival_, deadline_, SteadyNow()}, status, caller_,
+         answered, times_);
 }
 
 void StreamCall::OnNotified(bool) {
@@ -249,7 +245,7 @@ void StreamCall::Unref() {
     environment_.door->Leave();
   }
   StreamLimit* const streams = environment_.streams;
-  environment_.metrics->RequestFinished(page_.rpc, code_, absl::Now() - arrival_, response_bytes_);
+  environment_.metrics->RequestFinished(page_.rpc, code_, SteadyNow() - arrival_, response_bytes_);
   delete this;
   streams->Vacate();
   streams->Leave();  // last: the server may end now

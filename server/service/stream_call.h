@@ -7,7 +7,6 @@
 #ifndef BASEBAND_SERVER_SERVICE_STREAM_CALL_H_
 #define BASEBAND_SERVER_SERVICE_STREAM_CALL_H_
 
-#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
@@ -102,6 +101,7 @@ class StreamCall {
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   absl::Time arrival_;
+  absl::Time deadline_;
   Caller caller_;
   ClientHold hold_;
   std::unique_ptr<StreamSession> session_;
@@ -124,8 +124,8 @@ class StreamCall {
   JobTimes times_;
   bool inside_ = false;  // the door
   int64_t response_bytes_ = 0;
-  std::unique_ptr<grpc::Alarm> room_alarm_;
-  std::unique_ptr<grpc::Alarm> stall_alarm_;
+  SteadyAlarm room_alarm_;
+  std::unique_ptr<SteadyAlarm> stall_alarm_;
 
   // Events that are due, and work on other threads.
   std::atomic<int> references_{1};

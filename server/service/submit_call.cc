@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 #include "server/service/submit_request.h"
 
 namespace baseband::server {
@@ -25,7 +25,8 @@ SubmitCall::SubmitCall(const CallEnvironment* environment, grpc::ServerCompletio
     : environment_(*environment),
       queue_(queue),
       stream_(&context_),
-      ledger_(environment->submit_window) {}
+      ledger_(environment->submit_window),
+      stall_alarm_(environment->timer) {}
 
 void SubmitCall::OnArrived(bool ok) {
   if (!ok) {  // the server is shutting down: no call came, and no other event will
@@ -34,7 +35,8 @@ void SubmitCall::OnArrived(bool ok) {
   }
   Listen(&environment_, queue_);
   Ref();  // OnNotified
-  arrival_ = absl::Now();
+  arrival_ = SteadyNow();
+  deadline_ = DeadlineOf(context_);
   environment_.metrics->RequestStarted(kRpc, 0);
   absl::Status status =
       EnterStream(environment_, *environment_.streams, context_, arrival_, &caller_, &hold_);
@@ -80,13 +82,13 @@ void SubmitCall::OnRead(bool ok) {
 
 absl::Status SubmitCall::Receive(const grpc::ByteBuffer& message) {
   const auto request = std::make_shared<Request>();
-  request->arrival = absl::Now();
+  request->arrival = SteadyNow();
   request->bytes = static_cast<int64_t>(message.Length());
   BASEBAND_ASSIGN_OR_RETURN(SubmitView view, SubmitView::Read(message));
   request->id = view.id();
   request->operation = view.operation();
   request->priority = view.priority();
-  request->deadline = std::min(DeadlineOf(context_), request->arrival + view.timeout());
+  request->deadline = std::min(deadline_, request->arrival + view.timeout());
   {
     absl::MutexLock lock(&mutex_);
     BASEBAND_RETURN_IF_ERROR(ledger_.Open(request->id, request->bytes));
@@ -105,12 +107,11 @@ absl::Status SubmitCall::Begin(const RequestPtr& request, RequestView view) {
         "operation is not set, or is none of encode, decode, recover_carrier, downconvert");
   }
   environment_.metrics->RequestStarted(request->rpc(), request->bytes);
-  if (absl::Status closed = environment_.door->Knock(request->arrival); !closed.ok()) {
+  if (absl::Status closed = environment_.door->Enter(request->arrival); !closed.ok()) {
     absl::MutexLock lock(&mutex_);
     draining_ = true;
     return closed;
   }
-  environment_.door->Enter();
   request->inside = true;
   BASEBAND_RETURN_IF_ERROR(
       CheckRange("priority", request->priority, v1::Priority_MIN, v1::Priority_MAX));
@@ -168,7 +169,7 @@ void SubmitCall::Answer(const RequestPtr& request, absl::Status status, JobPtr j
   }
   ObserveStages(request->rpc(), job->times, *environment_.metrics);
   page.count_results(*job, *environment_.metrics);
-  if (absl::Now() > request->deadline) {
+  if (SteadyNow() > request->deadline) {
     Respond(request, absl::DeadlineExceededError("the deadline passed before the work was done"),
             grpc::ByteBuffer());
     return;
@@ -198,7 +199,7 @@ void SubmitCall::Unref() {
   }
   StreamLimit* const streams = environment_.streams;
   environment_.metrics->RequestFinished(kRpc, end_.value_or(absl::OkStatus()).code(),
-                                        absl::Now() - arrival_, 0);
+                                        SteadyNow() - arrival_, 0);
   delete this;
   streams->Vacate();
   streams->Leave();  // last: the server may end now

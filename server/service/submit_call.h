@@ -7,7 +7,6 @@
 #ifndef BASEBAND_SERVER_SERVICE_SUBMIT_CALL_H_
 #define BASEBAND_SERVER_SERVICE_SUBMIT_CALL_H_
 
-#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
 #include <atomic>
@@ -83,6 +82,7 @@ class SubmitCall {
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   absl::Time arrival_;
+  absl::Time deadline_;
   Caller caller_;
   ClientHold hold_;
   grpc::ByteBuffer incoming_;  // gRPC's while it reads
@@ -98,7 +98,7 @@ class SubmitCall {
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);  // how it has to end
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;               // and gRPC knows
   bool watching_ ABSL_GUARDED_BY(mutex_) = false;            // stall_alarm_ is set
-  grpc::Alarm stall_alarm_ ABSL_GUARDED_BY(mutex_);
+  SteadyAlarm stall_alarm_ ABSL_GUARDED_BY(mutex_);
 
   // Events that are due, and requests in flight.
   std::atomic<int> references_{1};

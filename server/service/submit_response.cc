@@ -1,7 +1,7 @@
 // SubmitCall's half that talks to the client: responses, one after the other, and the end.
 #include <utility>
 
-#include "absl/time/clock.h"
+#include "kernels/base/steady_time.h"
 #include "server/service/status.h"
 #include "server/service/submit_call.h"
 #include "server/service/submit_request.h"
@@ -10,7 +10,7 @@ namespace baseband::server {
 
 void SubmitCall::Respond(const RequestPtr& request, const absl::Status& status,
                          const grpc::ByteBuffer& result) {
-  request->answered = absl::Now();
+  request->answered = SteadyNow();
   request->status = status;
   request->result = result;
   Ref();  // once it is among the others, its own may be gone at any time
@@ -38,7 +38,7 @@ void SubmitCall::Advance() {
       answered_.pop_front();
       writing_ = true;
       written_request_ = request;
-      write_begin_ = absl::Now();
+      write_begin_ = SteadyNow();
       WatchForStalls();
       outcome.bytes = ledger_.Close(request->id);
       if (!answered_.empty()) {
@@ -95,7 +95,7 @@ void SubmitCall::OnWritten(bool ok) {
 
 void SubmitCall::Leave(const RequestPtr& request, bool sent) {
   if (request->operation != nullptr) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (sent) {
       environment_.metrics->ObserveStage(request->rpc(), Stage::kReply, now - request->answered);
     }
@@ -118,7 +118,7 @@ void SubmitCall::WatchForStalls() {
   }
   watching_ = true;
   Ref();  // OnStallCheck
-  stall_alarm_.Set(queue_, absl::ToChronoTime(write_begin_ + kMaxStall), &stall_check_);
+  stall_alarm_.Set(queue_, write_begin_ + kMaxStall, &stall_check_);
 }
 
 void SubmitCall::OnStallCheck(bool expired) {
@@ -127,7 +127,7 @@ void SubmitCall::OnStallCheck(bool expired) {
     absl::MutexLock lock(&mutex_);
     watching_ = false;
     if (expired && writing_ && !ended_) {
-      stalled = absl::Now() - write_begin_ >= kMaxStall;
+      stalled = SteadyNow() - write_begin_ >= kMaxStall;
       if (!stalled) {
         WatchForStalls();
       }

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 #include "server/service/status.h"
 
 namespace baseband::server {
@@ -30,7 +30,8 @@ void UnaryCall::OnArrived(bool ok) {
     return;
   }
   Listen(&environment_, &page_, queue_);
-  arrival_ = absl::Now();
+  arrival_ = SteadyNow();
+  deadline_ = DeadlineOf(context_);
   environment_.metrics->RequestStarted(rpc_, static_cast<int64_t>(request_.Length()));
   absl::Status status = environment_.access->Check(context_, Role::kUser);
   if (status.ok()) {
@@ -45,7 +46,8 @@ void UnaryCall::OnArrived(bool ok) {
 
 absl::Status UnaryCall::Enter() {
   const auto bytes = static_cast<int64_t>(request_.Length());
-  BASEBAND_RETURN_IF_ERROR(environment_.door->Knock(arrival_));
+  BASEBAND_RETURN_IF_ERROR(environment_.door->Enter(arrival_));
+  entered_ = true;
   BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(bytes));
   BASEBAND_ASSIGN_OR_RETURN(caller_, CallerOf(context_, *environment_.access));
   BASEBAND_ASSIGN_OR_RETURN(hold_, environment_.quotas->EnterRequest(caller_.client, bytes));
@@ -71,23 +73,17 @@ absl::Status UnaryCall::Accept(const Patience& patience) {
   request_.Clear();  // `request` has it still
   BASEBAND_RETURN_IF_ERROR(made.status());
   JobPtr job = *std::move(made);
-  if (!entered_) {
-    environment_.door->Enter();
-    entered_ = true;
-  }
   const Submission submission = {
-      caller_, arrival_, DeadlineOf(context_), cancelled_,
+      caller_, arrival_, deadline_, cancelled_,
       [this](absl::Status status, JobPtr done) { Answer(std::move(status), std::move(done)); }};
   return SubmitJob(environment_, request, submission, job);
 }
 
 absl::Status UnaryCall::GoToWorkshop() {
-  environment_.door->Enter();
-  entered_ = true;
   references_.fetch_add(1, std::memory_order_relaxed);
   const absl::Status status =
       environment_.workshop->Add(static_cast<int64_t>(request_.Length()), [this] {
-        Settle(Accept(PatienceOf(DeadlineOf(context_), cancelled_)));
+        Settle(Accept(PatienceOf(deadline_, cancelled_)));
         Unref();
       });
   if (!status.ok()) {
@@ -116,7 +112,7 @@ void UnaryCall::Answer(absl::Status status, JobPtr job) {
 }
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
-  answered_ = absl::Now();
+  answered_ = SteadyNow();
   status_ = status;
   AddRetryHint(status, *environment_.dispatcher, &context_);
   if (status.ok()) {
@@ -134,11 +130,11 @@ void UnaryCall::OnNotified(bool) {
 }
 
 void UnaryCall::OnFinished(bool) {
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyNow();
   environment_.metrics->ObserveStage(rpc_, Stage::kReply, now - answered_);
   environment_.metrics->RequestFinished(rpc_, status_.code(), now - arrival_, reply_bytes_);
-  Record(environment_, context_, {rpc_, status_.code(), arrival_, DeadlineOf(context_), now},
-         status_, caller_, answered_, times_);
+  Record(environment_, context_, {rpc_, status_.code(), arrival_, deadline_, now}, status_, caller_,
+         answered_, times_);
   Unref();
 }
 

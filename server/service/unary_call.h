@@ -32,7 +32,7 @@ class UnaryCall {
   void OnNotified(bool ok);  // finished or cancelled, whichever comes first
   void OnFinished(bool ok);
 
-  // Whether it may come in at all: before its payload is read or memory taken.
+  // Whether it may come in at all, through the door: before its payload is read or memory taken.
   absl::Status Enter();
   // Makes a job of the request and submits it, or says why not; goes to the workshop for it if that
   // takes long.
@@ -64,6 +64,7 @@ class UnaryCall {
   ClientHold hold_;
   bool entered_ = false;  // through the door
   absl::Time arrival_;
+  absl::Time deadline_;
   absl::Time answered_;
   absl::Status status_;
   JobTimes times_;
