@@ -98,9 +98,7 @@ absl::Status SubmitCall::Submit(SubmitItem item, bool wait_for_credits) {
       return absl::ResourceExhaustedError(
           absl::StrCat("no credits: ", open_.size(), " requests are in flight on this stream"));
     }
-    if (absl::Status open = CheckOpen(); !open.ok()) {
-      return open;
-    }
+    if (absl::Status open = CheckOpen(); !open.ok()) return open;
     Accept(std::move(item));
   }
   Pump();
@@ -110,9 +108,7 @@ absl::Status SubmitCall::Submit(SubmitItem item, bool wait_for_credits) {
 absl::Status SubmitCall::Enqueue(SubmitItem item) {
   {
     absl::MutexLock lock(&mutex_);
-    if (absl::Status open = CheckOpen(); !open.ok()) {
-      return open;
-    }
+    if (absl::Status open = CheckOpen(); !open.ok()) return open;
     if (enqueued_.empty() && HasCredits(item)) {
       Accept(std::move(item));
     } else {
@@ -323,9 +319,7 @@ void SubmitCall::OnEvent(int event, bool ok) {
         absl::MutexLock lock(&mutex_);
         writing_ = false;
       }
-      if (ok) {
-        Pump();
-      }
+      if (ok) Pump();
       break;  // else the read fails, too
     }
     case kRead:
