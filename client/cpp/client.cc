@@ -294,14 +294,17 @@ absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
   channel.calls.fetch_add(1, std::memory_order_relaxed);
   const auto reader = stub->Minimize(&context, request);
   absl::optional<v1::MinimizeAnswer> answer;
+  bool cancelled = false;
   for (v1::MinimizeResponse response; reader->Read(&response);) {
     if (response.has_answer()) {
       answer = std::move(*response.mutable_answer());
     } else if (response.has_progress() && progress != nullptr && !progress(response.progress())) {
       context.TryCancel();
+      cancelled = true;
     }
   }
-  const absl::Status status = ToStatus(reader->Finish());
+  const grpc::Status end = reader->Finish();
+  const absl::Status status = cancelled ? ToStatus(end) : ToStatusUncancelled(end);
   channel.calls.fetch_sub(1, std::memory_order_relaxed);
   if (!status.ok()) {
     return status;

@@ -160,14 +160,11 @@ void StreamCall::OnFinished() {
   changed_.NotifyAll();
   if (!abort_.ok()) {
     result_ = abort_;
-  } else if (status_.error_code() == grpc::StatusCode::CANCELLED) {
-    // gRPC's way of ending the calls of a stopping server; a client that stalls ends so, too.
-    result_ = absl::UnavailableError("the server cancelled the stream; it is probably stopping");
   } else if (status_.ok() && received_ < accepted_) {
     result_ = absl::InternalError(absl::StrCat("the server ended the stream after ", received_,
                                                " of ", accepted_, " responses"));
   } else {
-    result_ = ToStatus(status_);
+    result_ = ToStatusUncancelled(status_);
   }
 }
 

@@ -249,14 +249,11 @@ void SubmitCall::OnFinished() {
     alarm_.Cancel();
     if (!abort_.ok()) {
       result_ = abort_;
-    } else if (status_.error_code() == grpc::StatusCode::CANCELLED) {
-      // gRPC's way of ending the calls of a stopping server; a client that stalls ends so, too.
-      result_ = absl::UnavailableError("the server cancelled the stream; it is probably stopping");
     } else if (status_.ok() && !open.empty()) {
       result_ = absl::InternalError(
           absl::StrCat("the server ended the stream with ", open.size(), " requests unanswered"));
     } else {
-      result_ = ToStatus(status_);
+      result_ = ToStatusUncancelled(status_);
     }
     lost = absl::IsCancelled(result_)
                ? result_

@@ -9,4 +9,10 @@ absl::Status ToStatus(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
+absl::Status ToStatusUncancelled(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::CANCELLED
+             ? absl::UnavailableError("the server cancelled the call; it is probably stopping")
+             : ToStatus(status);
+}
+
 }  // namespace baseband::client

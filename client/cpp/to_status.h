@@ -10,6 +10,10 @@ namespace baseband::client {
 // The same code and message; both libraries number the canonical codes alike.
 absl::Status ToStatus(const grpc::Status& status);
 
+// The same of a call that this side has not cancelled: CANCELLED is then gRPC's way of ending the
+// calls of a stopping server, or of a client that stalls, and becomes Unavailable.
+absl::Status ToStatusUncancelled(const grpc::Status& status);
+
 }  // namespace baseband::client
 
 #endif  // BASEBAND_CLIENT_CPP_TO_STATUS_H_

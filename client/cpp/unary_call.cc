@@ -83,6 +83,7 @@ absl::Duration UnaryCall::RetryDelay() {
 
 void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
   bool answered = false;
+  absl::Status error;
   {
     absl::MutexLock lock(&mutex_);
     if (!pausing_) {
@@ -94,24 +95,20 @@ void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
         return;
       }
       answered = true;
-      if (status_.error_code() == grpc::StatusCode::CANCELLED && !cancelled_) {
-        // gRPC's way of ending the calls that a stopping server had not taken up yet.
-        status_ = grpc::Status(grpc::StatusCode::UNAVAILABLE,
-                               "the server cancelled the call; it is probably stopping");
-      }
+      error = cancelled_ ? ToStatus(status_) : ToStatusUncancelled(status_);
     } else if (cancelled_) {
       answered = true;
-      status_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled while waiting to retry");
+      error = absl::CancelledError("cancelled while waiting to retry");
     }
   }
   if (!answered) {
     StartAttempt();
   } else if (!spec_.failure.ok()) {
     Finish(spec_.failure);
-  } else if (status_.ok()) {
+  } else if (error.ok()) {
     Finish(std::move(response_));
   } else {
-    Finish(ToStatus(status_));
+    Finish(std::move(error));
   }
 }
 
