@@ -264,6 +264,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.limits.max_blocks_per_request = config.max_blocks_per_request;
   environment.limits.max_search = absl::Seconds(config.max_search_s);
   environment.submit_window = {config.submit_requests, MibToBytes(config.submit_mib)};
+  environment.max_stall = config.stall;
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                             Server::Start(config, *security, environment, devices));
   for (const std::string& address : server->addresses()) {

@@ -52,7 +52,10 @@ struct Config {
   bool open_health = true;
   int socket_mode = 0600;
   int max_connections = 4096;
-  absl::Duration max_connection_age;  // --max_connection_age_s; zero: without end
+  absl::Duration max_connection_age;             // --max_connection_age_s; zero: without end
+  absl::Duration handshake = absl::Seconds(20);  // --handshake_s
+  absl::Duration keepalive = absl::Seconds(60);  // --keepalive_s
+  absl::Duration stall = absl::Seconds(10);      // --stall_s
 
   // Whether a call needs a role. If not, whoever can connect may call.
   bool access_is_limited() const { return !allow.empty() || !tokens_file.empty(); }

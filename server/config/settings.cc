@@ -173,6 +173,13 @@ std::vector<Setting> MakeSettings() {
              "Most connections at a time; more are closed at once"),
       Span("max_connection_age_s", 0, 86400 * 365, absl::Seconds(1), &Config::max_connection_age,
            "Ask clients to connect anew after so long; 0: never"),
+      Span("handshake_s", 1, 3600, absl::Seconds(1), &Config::handshake,
+           "Close TCP connections that have not said by then what they want"),
+      Span(
+          "keepalive_s", 1, 86400, absl::Seconds(1), &Config::keepalive,
+          "Ask silent connections whether they live after so long; the dead are closed 20 s later"),
+      Span("stall_s", 1, 3600, absl::Seconds(1), &Config::stall,
+           "Cut off who takes longer to read a response; of an answer, a second a MiB more"),
       AdminListenSetting(),
       MetricsListenSetting(),
       Number("lanes", 1, 32, &Config::lanes, "Batches in flight on each GPU"),

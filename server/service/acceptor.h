@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "server/config/address.h"
 #include "server/metrics/metrics.h"
+#include "server/service/log_limit.h"
 
 namespace baseband::server {
 
@@ -75,6 +76,8 @@ class Acceptor {
   absl::Mutex mutex_;
   std::vector<Connection> open_ ABSL_GUARDED_BY(mutex_);
   absl::Time next_sweep_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  LogLimit no_descriptor_;
+  LogLimit no_room_;
   std::thread thread_;
 };
 

@@ -49,10 +49,13 @@ struct CallEnvironment {
   std::shared_ptr<HostPool> reply;
   RequestLimits limits;
   SubmitWindow submit_window;
+  // A client that takes longer to read a message holds memory that others need: its call is ended.
+  absl::Duration max_stall = absl::Seconds(10);
 };
 
-// A client that takes longer to read a message holds memory that others need: its stream is ended.
-inline constexpr absl::Duration kMaxStall = absl::Seconds(10);
+// gRPC sends so much of a call whether its client reads or not: half of HTTP/2's first window. A
+// call that sends no more needs no alarm, each of which is an event for some thread.
+inline constexpr int64_t kMaxUnread = 32 << 10;
 
 // A tag of a completion queue.
 class CompletionEvent {

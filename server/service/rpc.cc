@@ -17,8 +17,8 @@ absl::Status CheckRange(absl::string_view field, int64_t value, int64_t low, int
 }
 
 absl::Span<const RpcPage* const> AllRpcPages() {
-  static constexpr std::array<const RpcPage*, 4> kPages = {
-      &kEncodeRpc, &kDecodeRpc, &kRecoverCarrierRpc, &kDownconvertRpc};
+  static constexpr std::array<const RpcPage*, 4> kPages = {&kEncodeRpc, &kDecodeRpc,
+                                                           &kRecoverCarrierRpc, &kDownconvertRpc};
   return kPages;
 }
 

@@ -8,10 +8,7 @@
 #include "server/service/status.h"
 
 namespace baseband::server {
-namespace {  // gRPC sends so much of a call whether its client reads or not: half of HTTP/2's first
-             // window. A
-// call that sends no more needs no alarm, each of which is an event for some thread.
-constexpr int64_t kMaxUnread = 32 << 10;
+namespace {
 
 absl::StatusOr<grpc::ByteBuffer> ToBuffer(const v1::MinimizeResponse& response) {
   grpc::ByteBuffer buffer;
@@ -109,7 +106,7 @@ void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer
   const int64_t unsent = answer_.has_value() ? static_cast<int64_t>(answer_->Length()) : 0;
   if (response_bytes_ + unsent > kMaxUnread) {
     Ref();  // OnStalled
-    stall_alarm_.Set(queue_, SteadyNow() + kMaxStall, &stalled_);
+    stall_alarm_.Set(queue_, SteadyNow() + environment_.max_stall, &stalled_);
   }
   Ref();  // OnFinished
   if (!writing_) {

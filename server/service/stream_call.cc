@@ -184,7 +184,7 @@ void StreamCall::Answer(absl::Status status, JobPtr job) {
   Ref();  // OnStalled
   stall_alarm_ = std::make_unique<SteadyAlarm>(environment_.timer);
   answered_ = SteadyNow();
-  stall_alarm_->Set(queue_, answered_ + kMaxStall, &stalled_);
+  stall_alarm_->Set(queue_, answered_ + environment_.max_stall, &stalled_);
   Ref();  // OnWritten
   stream_.Write(*response, &written_);
 }

@@ -118,7 +118,7 @@ void SubmitCall::WatchForStalls() {
   }
   watching_ = true;
   Ref();  // OnStallCheck
-  stall_alarm_.Set(queue_, write_begin_ + kMaxStall, &stall_check_);
+  stall_alarm_.Set(queue_, write_begin_ + environment_.max_stall, &stall_check_);
 }
 
 void SubmitCall::OnStallCheck(bool expired) {
@@ -127,7 +127,7 @@ void SubmitCall::OnStallCheck(bool expired) {
     absl::MutexLock lock(&mutex_);
     watching_ = false;
     if (expired && writing_ && !ended_) {
-      stalled = SteadyNow() - write_begin_ >= kMaxStall;
+      stalled = SteadyNow() - write_begin_ >= environment_.max_stall;
       if (!stalled) {
         WatchForStalls();
       }

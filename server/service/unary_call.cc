@@ -80,7 +80,7 @@ absl::Status UnaryCall::Accept(const Patience& patience) {
 }
 
 absl::Status UnaryCall::GoToWorkshop() {
-  references_.fetch_add(1, std::memory_order_relaxed);
+  Ref();
   const absl::Status status =
       environment_.workshop->Add(static_cast<int64_t>(request_.Length()), [this] {
         Settle(Accept(PatienceOf(deadline_, cancelled_)));
@@ -116,10 +116,27 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply
   status_ = status;
   AddRetryHint(status, *environment_.dispatcher, &context_);
   if (status.ok()) {
+    WatchForStalls(static_cast<int64_t>(reply.Length()));
     responder_.Finish(reply, grpc::Status::OK, &finished_);
   } else {
     responder_.FinishWithError(ToGrpcStatus(status), &finished_);
   }
+}
+
+void UnaryCall::WatchForStalls(int64_t bytes) {
+  if (bytes <= kMaxUnread) return;
+  const absl::Duration patience =
+      environment_.max_stall + absl::Seconds(static_cast<double>(bytes) / (1 << 20));
+  Ref();  // OnStalled
+  stall_alarm_ = std::make_unique<SteadyAlarm>(environment_.timer);
+  stall_alarm_->Set(queue_, answered_ + patience, &stalled_);
+}
+
+void UnaryCall::OnStalled(bool expired) {
+  if (expired) {
+    context_.TryCancel();
+  }
+  Unref();
 }
 
 void UnaryCall::OnNotified(bool) {
@@ -130,6 +147,9 @@ void UnaryCall::OnNotified(bool) {
 }
 
 void UnaryCall::OnFinished(bool) {
+  if (stall_alarm_ != nullptr) {
+    stall_alarm_->Cancel();
+  }
   const absl::Time now = SteadyNow();
   environment_.metrics->ObserveStage(rpc_, Stage::kReply, now - answered_);
   environment_.metrics->RequestFinished(rpc_, status_.code(), now - arrival_, reply_bytes_);

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "server/service/call_environment.h"
+#include "server/service/steady_alarm.h"
 
 namespace baseband::server {
 
@@ -30,6 +31,7 @@ class UnaryCall {
 
   void OnArrived(bool ok);
   void OnNotified(bool ok);  // finished or cancelled, whichever comes first
+  void OnStalled(bool ok);   // the client should have read the answer by now
   void OnFinished(bool ok);
 
   // Whether it may come in at all, through the door: before its payload is read or memory taken.
@@ -43,6 +45,8 @@ class UnaryCall {
   // The job's completion, on any thread.
   void Answer(absl::Status status, JobPtr job);
   void Finish(const absl::Status& status, const grpc::ByteBuffer& reply);
+  void WatchForStalls(int64_t bytes);
+  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
   void Unref();
 
   const CallEnvironment& environment_;
@@ -54,6 +58,7 @@ class UnaryCall {
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
   Event arrived_{this, &UnaryCall::OnArrived};
   Event notified_{this, &UnaryCall::OnNotified};
+  Event stalled_{this, &UnaryCall::OnStalled};
   Event finished_{this, &UnaryCall::OnFinished};
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
@@ -69,6 +74,7 @@ class UnaryCall {
   absl::Status status_;
   JobTimes times_;
   int64_t reply_bytes_ = 0;
+  std::unique_ptr<SteadyAlarm> stall_alarm_;
 };
 
 }  // namespace baseband::server

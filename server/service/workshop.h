@@ -1,5 +1,5 @@
-// What a request may need that takes long, up to seconds: the design of its filters, the preparation
-// of a search and the refinement of its answer. Away from the threads that serve gRPC.
+// What a request may need that takes long, up to seconds: the design of its filters, the
+// preparation of a search and the refinement of its answer. Away from the threads that serve gRPC.
 #ifndef BASEBAND_SERVER_SERVICE_WORKSHOP_H_
 #define BASEBAND_SERVER_SERVICE_WORKSHOP_H_
 
