@@ -9,12 +9,20 @@
 #include "absl/strings/str_cat.h"
 
 namespace baseband::server {
+namespace {
+
+// A connection that says nothing holds a thread, and is closed after so long.
+constexpr char kThreads[] = "8";
+constexpr char kPatienceMs[] = "3000";
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(const std::string& address,
                                                                     const Metrics& metrics,
                                                                     Admit admit) {
   try {
-    auto exposer = std::make_unique<prometheus::Exposer>(address);
+    auto exposer = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+        "listening_ports", address, "num_threads", kThreads, "request_timeout_ms", kPatienceMs});
     if (admit != nullptr) {
       exposer->RegisterAuth(
           [admit](const std::string&, const std::string& password) { return admit(password); },
