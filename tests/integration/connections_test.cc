@@ -2,17 +2,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cpp/client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/calm.h"
 #include "tests/support/idle_connection.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
@@ -28,9 +26,10 @@ std::unique_ptr<client::Client> OneConnection(const std::string& target) {
   return std::move(client::Client::Create(options)).value();
 }
 
-int64_t CountDescriptors(pid_t pid) {
-  const std::filesystem::directory_iterator folder(absl::StrCat("/proc/", pid, "/fd"));
-  return std::distance(begin(folder), end(folder));
+int64_t CountOf(const std::string& what, const std::string& text) {
+  int64_t count = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += what.size()) ++count;
+  return count;
 }
 
 TEST(ConnectionsTest, OneTooManyIsClosedAndThePlaceOfWhoLeavesIsFree) {
@@ -46,6 +45,8 @@ TEST(ConnectionsTest, OneTooManyIsClosedAndThePlaceOfWhoLeavesIsFree) {
   EXPECT_TRUE(IdleConnection(target).IsClosed(absl::Seconds(20)));
   EXPECT_FALSE(crowd.back()->IsClosed(absl::Milliseconds(100)));
   EXPECT_EQ((*server)->Metric("baseband_connections_refused_total"), 1);
+  EXPECT_THAT((*server)->process().Output(),
+              ::testing::HasSubstr("closed a connection: 8 are open, and more may not be"));
   EXPECT_THAT(client->GetCapabilities(), IsOk());
 
   crowd.pop_back();
@@ -65,6 +66,7 @@ TEST(ConnectionsTest, WithoutDescriptorsCallsGoOnAndLaterOthersComeIn) {
   ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, nullptr, &before), 0);
   const rlimit few = {static_cast<rlim_t>(CountDescriptors(pid) + 3), before.rlim_max};
   ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, &few, nullptr), 0);
+  const absl::Time begin = absl::Now();
   const Crowd crowd = Gather(target, 50);
   for (int i = 0; i < 20; ++i) {
     EXPECT_THAT(client->GetCapabilities(), IsOk());
@@ -74,6 +76,11 @@ TEST(ConnectionsTest, WithoutDescriptorsCallsGoOnAndLaterOthersComeIn) {
   ASSERT_EQ(prlimit(pid, RLIMIT_NOFILE, &before, nullptr), 0);
   EXPECT_THAT(OneConnection(target)->GetCapabilities(), IsOk());
   EXPECT_GT((*server)->Metric("baseband_connections_refused_total"), 0);
+  // Said once a second, not once an attempt.
+  const std::string log = (*server)->process().Output();
+  const auto lines = CountOf("cannot accept connections, they wait: Too many open files", log);
+  EXPECT_GE(lines, 1);
+  EXPECT_LE(lines, 1 + absl::ToInt64Seconds(absl::Now() - begin));
   EXPECT_EQ((*server)->Terminate(), 0);
 }
 

@@ -2,8 +2,6 @@
 #ifndef BASEBAND_TESTS_SUPPORT_IDLE_CONNECTION_H_
 #define BASEBAND_TESTS_SUPPORT_IDLE_CONNECTION_H_
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,26 +10,22 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "gtest/gtest.h"
+#include "tests/support/loopback.h"
 
 namespace baseband::testing {
 
-// A client that connects, says the least that HTTP/2 wants, and then nothing.
+// The least that HTTP/2 wants of a client.
+inline std::string LeastHello() {
+  return std::string("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
+}
+
+// A client that connects, says `hello`, and then nothing.
 class IdleConnection {
  public:
-  explicit IdleConnection(const std::string& target)
-      : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    int port = 0;
-    EXPECT_TRUE(absl::SimpleAtoi(target.substr(target.rfind(':') + 1), &port));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-    const std::string hello("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0", 33);
+  explicit IdleConnection(const std::string& target, const std::string& hello = LeastHello())
+      : fd_(ConnectTo(target)) {
     send(fd_, hello.data(), hello.size(), MSG_NOSIGNAL);
   }
   ~IdleConnection() { close(fd_); }
@@ -56,9 +50,9 @@ class IdleConnection {
 
 using Crowd = std::vector<std::unique_ptr<IdleConnection>>;
 
-Crowd Gather(const std::string& target, int count) {
+inline Crowd Gather(const std::string& target, int count, const std::string& hello = LeastHello()) {
   Crowd crowd;
-  for (int i = 0; i < count; ++i) crowd.push_back(std::make_unique<IdleConnection>(target));
+  for (int i = 0; i < count; ++i) crowd.push_back(std::make_unique<IdleConnection>(target, hello));
   return crowd;
 }
 

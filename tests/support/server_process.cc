@@ -1,9 +1,7 @@
 #include "tests/support/server_process.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -22,17 +20,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "tests/support/loopback.h"
 
 namespace baseband::testing {
 namespace {
-
-sockaddr_in Loopback(int port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  return address;
-}
 
 // The environment without BASEBANDD_*; its strings are this process's own.
 std::vector<char*> CleanEnvironment() {
@@ -208,15 +199,11 @@ absl::optional<int> ServerProcess::Terminate(absl::Duration timeout) {
 }
 
 std::string HttpGet(const std::string& address, const std::string& path) {
-  int port = 0;
-  if (!absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port)) return "";
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in peer = Loopback(port);
+  const int fd = ConnectTo(address);
   std::string reply;
   const std::string request = absl::StrCat("GET ", path, " HTTP/1.0\r\nHost: test\r\n\r\n");
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof(peer)) == 0 &&
-      send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
-          static_cast<ssize_t>(request.size())) {
+  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
+      static_cast<ssize_t>(request.size())) {
     char buffer[16384];
     for (ssize_t n = 0; (n = read(fd, buffer, sizeof(buffer))) > 0;) {
       reply.append(buffer, static_cast<size_t>(n));

@@ -1,0 +1,184 @@
+// Calls of every kind, cancelled or timed out at any moment: one answer each, and nothing stays.
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "client/cpp/client.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/book.h"
+#include "tests/support/calm.h"
+#include "tests/support/mix.h"
+#include "tests/support/mixed_load.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::testing {
+namespace {
+
+using Code = absl::StatusCode;
+
+const std::vector<Code> kFair = {Code::kOk, Code::kCancelled, Code::kDeadlineExceeded,
+                                 Code::kResourceExhausted};
+
+// One thread's rounds, the same for the same seed but for the moments.
+class Capricious {
+ public:
+  Capricious(const Mix& mix, client::Client* client, unsigned seed, Book* book)
+      : mix_(mix), client_(*client), random_(seed), book_(book) {}
+
+  void Rounds(int count) {
+    for (int round = 0; round < count; ++round) {
+      switch (Below(5)) {
+        case 0:
+          Search();
+          break;
+        case 1:
+          Stream();
+          break;
+        case 2:
+          Submit();
+          break;
+        default:
+          Calls();
+          break;
+      }
+    }
+  }
+
+ private:
+  int Below(int bound) { return std::uniform_int_distribution<int>(0, bound - 1)(random_); }
+  void Sleep() { absl::SleepFor(absl::Microseconds(Below(3) == 0 ? 0 : Below(15'000))); }
+  // Long enough in every other case.
+  absl::Duration Timeout() {
+    return Below(2) == 0 ? absl::Seconds(60) : absl::Microseconds(1 + Below(30'000));
+  }
+
+  void Calls() {
+    Batch batch(book_);
+    std::vector<client::CallHandle> handles;
+    for (int i = 0; i < 4; ++i) {
+      client::CallOptions options;
+      options.timeout = Timeout();
+      options.priority = static_cast<client::Priority>(Below(3));
+      handles.push_back(mix_.Call(client_, Below(mix_.size()), options, batch.Enter()));
+    }
+    for (const client::CallHandle& handle : handles) {
+      Sleep();
+      if (Below(2) == 0) handle.Cancel();
+    }
+    EXPECT_FALSE(absl::IsInternal(batch.Wait()));
+  }
+
+  void Submit() {
+    const auto stream = *client_.OpenSubmitStream();
+    Batch batch(book_);
+    const int count = Below(12);
+    for (int i = 0; i < count; ++i) {
+      client::SubmitOptions options;
+      options.timeout = Timeout();
+      options.wait_for_credits = Below(4) != 0;
+      const absl::Status status = mix_.Submit(*stream, Below(mix_.size()), options, batch.Enter());
+      if (!status.ok()) batch.Withdraw();
+      // Unavailable: Finish() says why.
+      EXPECT_TRUE(status.ok() || absl::IsDeadlineExceeded(status) ||
+                  absl::IsResourceExhausted(status) || absl::IsUnavailable(status))
+          << status;
+    }
+    if (Below(2) == 0) {
+      Sleep();
+      stream->Cancel();
+    }
+    EXPECT_FALSE(absl::IsInternal(batch.Wait()));
+    const absl::Status status = stream->Finish();
+    EXPECT_TRUE(status.ok() || absl::IsCancelled(status) || absl::IsResourceExhausted(status))
+        << status;
+  }
+
+  void Stream() {
+    client::StreamOptions options;
+    options.timeout = Timeout();
+    Batch batch(book_);
+    batch.Enter()(mix_.Stream(client_, options, [this] {
+      if (Below(2) == 0) Sleep();
+      return Below(6) != 0;
+    }));
+  }
+
+  void Search() {
+    client::CallOptions options;
+    options.timeout = Timeout();
+    Batch batch(book_);
+    batch.Enter()(mix_.Search(client_, options, [this](const auto&) { return Below(3) != 0; }));
+  }
+
+  const Mix& mix_;
+  client::Client& client_;
+  std::mt19937 random_;
+  Book* const book_;
+};
+
+class ChaosCancelTest : public ::testing::Test {
+ protected:
+  void Start(std::vector<std::string> flags) {
+    const std::vector<std::string> pools = SmallPools();
+    flags.insert(flags.end(), pools.begin(), pools.end());
+    auto server = ServerProcess::Start(flags);
+    ASSERT_THAT(server, IsOk());
+    server_ = *std::move(server);
+    client_ = *client::Client::Create(LoadOf(server_->target()).client);
+    auto mix = Mix::Learn(*client_);
+    ASSERT_TRUE(mix.ok()) << mix.status();
+    mix_ = std::make_unique<Mix>(*std::move(mix));
+  }
+
+  // From several threads; then nothing is left of it.
+  void Storm(unsigned seed, int rounds) {
+    std::vector<std::thread> threads;
+    for (unsigned i = 0; i < 4; ++i) {
+      threads.emplace_back(
+          [=] { Capricious(*mix_, client_.get(), seed + i, &book_).Rounds(rounds); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(book_.Faults(kFair), "");
+    EXPECT_EQ(AwaitCalm(*server_, {2, 1000, 1000, 0}), "");
+  }
+
+  std::unique_ptr<ServerProcess> server_;
+  Book book_;
+  std::unique_ptr<client::Client> client_;
+  std::unique_ptr<Mix> mix_;
+};
+
+TEST_F(ChaosCancelTest, EachCallIsAnsweredOnceAndNothingStays) {
+  Start({});
+  if (HasFatalFailure()) return;
+  Storm(100, 60);
+  const Holdings before = HoldingsOf(*server_);
+  Storm(200, 120);
+  EXPECT_EQ(AwaitCalm(*server_, before), "");
+  EXPECT_LT(HoldingsOf(*server_).resident_bytes - before.resident_bytes, MaxGrowthBytes());
+  for (const Code code : {Code::kOk, Code::kCancelled, Code::kDeadlineExceeded}) {
+    EXPECT_GT(book_.Count(code), 0) << absl::StatusCodeToString(code);
+  }
+  EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
+}
+
+TEST_F(ChaosCancelTest, AlsoWhereThereIsLittleRoom) {
+  Start({"--queue_requests=4", "--client_requests=12", "--client_streams=3", "--max_searches=1",
+         "--submit_requests=4"});
+  if (HasFatalFailure()) return;
+  Storm(300, 60);
+  const Holdings before = HoldingsOf(*server_);
+  Storm(400, 60);
+  EXPECT_EQ(AwaitCalm(*server_, before), "");
+  EXPECT_GT(book_.Count(Code::kResourceExhausted), 0);
+  EXPECT_GT(book_.Count(Code::kOk), 0);
+  EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
+}
+
+}  // namespace
+}  // namespace baseband::testing

@@ -1,0 +1,196 @@
+// Ends of processes under load of every kind: SIGTERM, and kill -9 of clients and of the server.
+// Each call is answered right, exactly once, or told to go elsewhere; and nothing stays behind.
+#include <signal.h>
+
+#include <atomic>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cpp/client.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/calm.h"
+#include "tests/support/mixed_load.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/traffic.h"
+
+namespace baseband::testing {
+namespace {
+
+using Code = absl::StatusCode;
+
+constexpr absl::Duration kPatience = absl::Seconds(120);
+
+// Hundreds of milliseconds of a core.
+v1::DecodeRequest SlowDecode() {
+  v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 60);
+  request.mutable_groups(0)->set_max_iterations(100);
+  request.mutable_groups(0)->set_fixed_iterations(true);
+  return request;
+}
+
+absl::Status JudgeSlow(const absl::StatusOr<v1::DecodeResponse>& response) {
+  if (!response.ok()) return response.status();
+  return response->payload() == std::string(60 * 1056, '\0') ? absl::OkStatus()
+                                                             : absl::DataLossError("wrong");
+}
+
+class ChaosEndsTest : public ::testing::Test {
+ protected:
+  // Serves at target_ and at target() besides, and learns what answers are right.
+  void Start(std::vector<std::string> flags) {
+    flags.push_back("--listen=" + target_);
+    const std::vector<std::string> pools = SmallPools();
+    flags.insert(flags.end(), pools.begin(), pools.end());
+    flags_ = flags;
+    auto server = ServerProcess::Start(flags);
+    ASSERT_THAT(server, IsOk());
+    server_ = *std::move(server);
+    learner_ = *client::Client::Create(LoadOf(target_).client);
+    auto mix = Mix::Learn(*learner_);
+    ASSERT_TRUE(mix.ok()) << mix.status();
+    mix_ = std::make_unique<Mix>(*std::move(mix));
+  }
+
+  std::string target_ = absl::StrCat("127.0.0.1:", FreePort());
+  std::vector<std::string> flags_;
+  std::unique_ptr<ServerProcess> server_;
+  std::unique_ptr<client::Client> learner_;
+  std::unique_ptr<Mix> mix_;
+  Book book_;  // ends after the load that writes into it
+};
+
+TEST_F(ChaosEndsTest, SigtermAnswersWhatIsInAndTurnsTheRestAway) {
+  Start({"--drain_seconds=100"});
+  if (HasFatalFailure()) return;
+  MixedLoadOptions options = LoadOf(target_);
+  options.unary = 4;
+  options.submit = 2;
+  options.streams = 2;
+  options.searches = 2;
+  MixedLoad load(*mix_, options, &book_);
+  ASSERT_TRUE(book_.AwaitCount(Code::kOk, 300));
+  // What is surely in: on its way, counted, and slow.
+  constexpr int kSlow = 3;
+  Book slow;
+  Batch inside(&slow);
+  const auto client = *client::Client::Create(LoadOf(target_).client);
+  const auto stream = *client->OpenSubmitStream();
+  const double before = server_->Metric("baseband_request_bytes_total", {"rpc=\"Decode\""});
+  const auto sent = static_cast<double>(SlowDecode().ByteSizeLong());
+  for (int i = 0; i < kSlow; ++i) {
+    client::CallOptions call_options;
+    call_options.timeout = kPatience;
+    client->Decode(SlowDecode(), call_options,
+                   [done = inside.Enter()](const auto& response) { done(JudgeSlow(response)); });
+    EXPECT_THAT(stream->Submit(
+                    SlowDecode(), client::SubmitOptions(),
+                    [done = inside.Enter()](const auto& response) { done(JudgeSlow(response)); }),
+                IsOk());
+  }
+  const absl::Time deadline = absl::Now() + kPatience;
+  while (server_->Metric("baseband_request_bytes_total", {"rpc=\"Decode\""}) <
+         before + 2 * kSlow * sent) {
+    ASSERT_LT(absl::Now(), deadline);
+    absl::SleepFor(absl::Milliseconds(5));
+  }
+
+  EXPECT_EQ(server_->Terminate(kPatience), 0) << server_->process().Output();
+  load.Join();  // each loop has been turned away once
+  EXPECT_THAT(inside.Wait(), IsOk());
+  EXPECT_EQ(slow.Faults({Code::kOk}), "");
+  EXPECT_EQ(book_.Faults({Code::kOk, Code::kUnavailable}), "");
+  EXPECT_THAT(learner_->GetCapabilities(), StatusIs(Code::kUnavailable, ::testing::HasSubstr("")));
+}
+
+TEST_F(ChaosEndsTest, ClientsKilledAgainAndAgainLeaveNothingBehindAndDisturbNobody) {
+  Start({"--client_requests=64", "--client_streams=16", "--max_streams=16", "--max_searches=8"});
+  if (HasFatalFailure()) return;
+  MixedLoad load(*mix_, LoadOf(target_), &book_);
+  ASSERT_TRUE(book_.AwaitCount(Code::kOk, 100));
+  std::mt19937 random(11);
+  const auto kill_some = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      ChildProcess client(ProgramPath("chaos_client"), {target_});
+      const absl::Time deadline = absl::Now() + kPatience;
+      while (!absl::StrContains(client.Output(), "loaded")) {
+        ASSERT_TRUE(absl::Now() < deadline && client.IsRunning()) << client.Output();
+        absl::SleepFor(absl::Milliseconds(5));
+      }
+      absl::SleepFor(absl::Milliseconds(random() % 100));  // at any moment
+      client.Signal(SIGKILL);
+      EXPECT_EQ(client.Wait(absl::Seconds(60)), 128 + SIGKILL);
+    }
+  };
+  kill_some(2);
+  load.Stop();
+  ASSERT_EQ(AwaitCalm(*server_, {4, 1000, 1000, 0}), "");
+  const Holdings before = HoldingsOf(*server_);
+
+  MixedLoad again(*mix_, LoadOf(target_), &book_);
+  kill_some(8);
+  again.Stop();
+  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  // Its two connections are those of `load`.
+  EXPECT_EQ(
+      AwaitCalm(*server_, {before.connections + 2, before.descriptors + 2, before.threads, 0}), "");
+  EXPECT_LT(HoldingsOf(*server_).resident_bytes - before.resident_bytes, MaxGrowthBytes());
+
+  // All places and quotas are free.
+  std::vector<std::unique_ptr<client::SubmitStream>> streams;
+  Batch batch(&book_);
+  for (int i = 0; i < 16; ++i) {
+    streams.push_back(*learner_->OpenSubmitStream());
+    for (int j = 0; j < 4; ++j) {
+      EXPECT_THAT(mix_->Submit(*streams.back(), j, client::SubmitOptions(), batch.Enter()), IsOk());
+    }
+  }
+  EXPECT_THAT(batch.Wait(), IsOk());
+  for (const auto& stream : streams) EXPECT_THAT(stream->Finish(), IsOk());
+  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
+}
+
+TEST_F(ChaosEndsTest, AServerKilledUnderLoadComesBackAtItsAddressesAndClientsGoOn) {
+  std::string socket = ::testing::TempDir() + "/chaos_XXXXXX";
+  ASSERT_NE(mkdtemp(socket.data()), nullptr);
+  const std::string folder = socket;
+  socket = "unix:" + folder + "/socket";
+  Start({"--listen=" + socket});
+  if (HasFatalFailure()) return;
+  std::vector<std::unique_ptr<MixedLoad>> loads;
+  for (const std::string& target : {target_, socket}) {
+    MixedLoadOptions options = LoadOf(target);
+    options.client.max_attempts = 4;
+    options.wait_for_ready = true;
+    options.go_on = true;
+    loads.push_back(std::make_unique<MixedLoad>(*mix_, options, &book_));
+  }
+  int64_t right = 100;
+  for (int kills = 0; kills < 4; ++kills) {
+    ASSERT_TRUE(book_.AwaitCount(Code::kOk, right)) << book_.Faults({});
+    absl::SleepFor(absl::Milliseconds(7 * kills));
+    server_->process().Signal(SIGKILL);
+    ASSERT_EQ(server_->process().Wait(absl::Seconds(60)), 128 + SIGKILL);
+    auto server = ServerProcess::Start(flags_);
+    ASSERT_THAT(server, IsOk());
+    server_ = *std::move(server);
+    right = book_.Count(Code::kOk) + 100;
+  }
+  ASSERT_TRUE(book_.AwaitCount(Code::kOk, right)) << book_.Faults({});
+  for (const auto& load : loads) load->Stop();
+  EXPECT_EQ(book_.Faults({Code::kOk, Code::kUnavailable}), "");
+  EXPECT_EQ(AwaitCalm(*server_, {1000, 1000, 1000, 0}), "");
+  EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
+  EXPECT_EQ(rmdir(folder.c_str()), 0) << "the socket is left behind";
+}
+
+}  // namespace
+}  // namespace baseband::testing

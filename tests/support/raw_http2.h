@@ -1,0 +1,30 @@
+// One gRPC call by hand, of a client that may do what no library does.
+#ifndef BASEBAND_TESTS_SUPPORT_RAW_HTTP2_H_
+#define BASEBAND_TESTS_SUPPORT_RAW_HTTP2_H_
+
+#include <string>
+#include <thread>
+
+namespace baseband::testing {
+
+// Sends one request, never opens its window for the response, and answers pings for as long as it
+// lives: alive, but it does not read.
+class RawCall {
+ public:
+  // `method` is "/package.Service/Method"; the request is to fit into HTTP/2's first window, 64
+  // KiB.
+  RawCall(const std::string& target, const std::string& method, const std::string& request);
+  ~RawCall();
+  RawCall(const RawCall&) = delete;
+  RawCall& operator=(const RawCall&) = delete;
+
+ private:
+  void AnswerPings() const;
+
+  int fd_ = -1;
+  std::thread thread_;
+};
+
+}  // namespace baseband::testing
+
+#endif  // BASEBAND_TESTS_SUPPORT_RAW_HTTP2_H_
