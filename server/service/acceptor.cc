@@ -208,7 +208,7 @@ bool Acceptor::AcceptAll(const Listener& listener) {
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         const char* const why = std::strerror(errno);
         metrics_->CountRefusedConnection();
-        if (const auto others = no_descriptor_.Pass(absl::Now()); others.has_value()) {
+        if (const auto others = no_descriptor_.Pass(SteadyNow()); others.has_value()) {
           spdlog::warn("cannot accept connections, they wait: {} ({} times more before)", why,
                        *others);
         }
@@ -219,7 +219,7 @@ bool Acceptor::AcceptAll(const Listener& listener) {
     if (!Admit(fd)) {
       metrics_->CountRefusedConnection();
       close(fd);
-      if (const auto others = no_room_.Pass(absl::Now()); others.has_value()) {
+      if (const auto others = no_room_.Pass(SteadyNow()); others.has_value()) {
         spdlog::warn("closed a connection: {} are open, and more may not be ({} more before)",
                      max_connections_, *others);
       }

@@ -35,7 +35,6 @@ void SearchCall::OnArrived(bool ok) {
     return;
   }
   Listen(&environment_, queue_);
-  Ref();  // OnNotified
   arrival_ = SteadyNow();
   deadline_ = DeadlineOf(context_);
   environment_.metrics->RequestStarted(kRpc, static_cast<int64_t>(request_.Length()));

@@ -108,8 +108,9 @@ class SearchCall {
   std::unique_ptr<SteadyAlarm> room_alarm_ ABSL_GUARDED_BY(mutex_);
   SteadyAlarm stall_alarm_ ABSL_GUARDED_BY(mutex_);
 
-  // Events that are due, and work on other threads.
-  std::atomic<int> references_{1};
+  // Events that are due, and work on other threads. Of a call that arrived: OnArrived, and
+  // OnNotified, which may come on another thread before OnArrived has begun.
+  std::atomic<int> references_{2};
 };
 
 }  // namespace baseband::server

@@ -29,7 +29,6 @@ void StreamCall::OnArrived(bool ok) {
     return;
   }
   Listen(&environment_, &page_, queue_);
-  Ref();  // OnNotified
   request_arrival_ = arrival_ = SteadyNow();
   deadline_ = DeadlineOf(context_);
   environment_.metrics->RequestStarted(page_.rpc, 0);

@@ -127,8 +127,9 @@ class StreamCall {
   SteadyAlarm room_alarm_;
   std::unique_ptr<SteadyAlarm> stall_alarm_;
 
-  // Events that are due, and work on other threads.
-  std::atomic<int> references_{1};
+  // Events that are due, and work on other threads. Of a call that arrived: OnArrived, and
+  // OnNotified, which may come on another thread before OnArrived has begun.
+  std::atomic<int> references_{2};
 };
 
 }  // namespace baseband::server

@@ -34,7 +34,6 @@ void SubmitCall::OnArrived(bool ok) {
     return;
   }
   Listen(&environment_, queue_);
-  Ref();  // OnNotified
   arrival_ = SteadyNow();
   deadline_ = DeadlineOf(context_);
   environment_.metrics->RequestStarted(kRpc, 0);
@@ -48,13 +47,16 @@ void SubmitCall::OnArrived(bool ok) {
     SubmitOutcome grant;
     grant.requests = environment_.submit_window.requests;
     grant.bytes = environment_.submit_window.bytes;
+    bool open = false;
     {
       absl::MutexLock lock(&mutex_);
-      writing_ = true;
+      writing_ = open = !end_.has_value();  // else it was cancelled already
     }
-    Ref();  // OnWritten
-    stream_.Write(MakeSubmitResponse(grant, nullptr, grpc::ByteBuffer()), &written_);
-    StartRead();
+    if (open) {
+      Ref();  // OnWritten
+      stream_.Write(MakeSubmitResponse(grant, nullptr, grpc::ByteBuffer()), &written_);
+      StartRead();
+    }
   }
   Unref();
 }

@@ -100,8 +100,9 @@ class SubmitCall {
   bool watching_ ABSL_GUARDED_BY(mutex_) = false;            // stall_alarm_ is set
   SteadyAlarm stall_alarm_ ABSL_GUARDED_BY(mutex_);
 
-  // Events that are due, and requests in flight.
-  std::atomic<int> references_{1};
+  // Events that are due, and requests in flight. Of a call that arrived: OnArrived, and OnNotified,
+  // which may come on another thread before OnArrived has begun.
+  std::atomic<int> references_{2};
 };
 
 }  // namespace baseband::server
