@@ -117,6 +117,7 @@ void Dispatcher::Lose(size_t number, DeviceLoss cause, const std::string& why) {
                            return !other->standby() && other->healthy();
                          });
     if (is_last) {
+      scheduler_.ForgetCosts();
       searches = scheduler_.TakeAll(OperationKind::kMinimize, now);
       for (const JobPtr& job : searches) admission_.Leave(job->payload_bytes);
     }

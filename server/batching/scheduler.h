@@ -55,6 +55,8 @@ class Scheduler {
   // A batch that Take gave has ended; unless it failed, what it took is learned from.
   void Ended(absl::Span<const JobPtr> batch, const DeviceClock::Taken& taken, bool failed,
              absl::Time now);
+  // Other devices work from now on: what was learned says nothing of them.
+  void ForgetCosts() { costs_ = CostModel(); }
   // All of `operation` that waits leaves, unlaunched.
   std::vector<JobPtr> TakeAll(OperationKind operation, absl::Time now);
 

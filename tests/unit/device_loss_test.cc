@@ -33,6 +33,7 @@ class DeviceLossTest : public ::testing::Test {
  protected:
   void Make(std::vector<Device*> devices) {
     DispatcherOptions options = SmallDispatcher(/*queue_requests=*/1000);
+    options.clock = [this] { return now_; };
     options.on_loss = [this](const Device& device, DeviceLoss cause, const std::string& why) {
       losses_.push_back(device.id() + " " + kDeviceLossNames[static_cast<size_t>(cause)]);
       why_ = why;
@@ -41,7 +42,8 @@ class DeviceLossTest : public ::testing::Test {
     dispatcher_ = std::make_unique<Dispatcher>(options, devices, &metrics_);
   }
 
-  absl::Status Submit(int id, OperationKind operation = OperationKind::kDecode) {
+  absl::Status Submit(int id, OperationKind operation = OperationKind::kDecode,
+                      absl::Time deadline = absl::InfiniteFuture()) {
     DecodeGroup group;
     group.code = *ldpc::NrCode(2, 2);
     group.count = 1;
@@ -55,6 +57,7 @@ class DeviceLossTest : public ::testing::Test {
     job->input = *pool_->Lease(job->payload_bytes);
     job->reply = *pool_->Lease(job->reply_bytes);
     job->caller = {"client", Priority::kNormal};
+    job->deadline = deadline;
     job->cancelled = std::make_shared<std::atomic<bool>>(false);
     job->done = [this, id](absl::Status status, JobPtr done) {
       ++num_answers_;
@@ -78,6 +81,7 @@ class DeviceLossTest : public ::testing::Test {
     return codes;
   }
 
+  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   const std::shared_ptr<HostPool> pool_ = *HostPool::CreatePageable(1 << 20);
   std::map<int, std::vector<absl::Status>> answers_;
   std::map<int, JobTimes> times_;
@@ -145,6 +149,20 @@ TEST_F(DeviceLossTest, ADeviceOnStandbyWorksOnceNoOtherIsHealthy) {
   EXPECT_THAT(Codes(3), ElementsAre(kUnavailable, absl::StatusCode::kOk, absl::StatusCode::kOk,
                                     absl::StatusCode::kOk));
   first_.End();
+}
+
+TEST_F(DeviceLossTest, WhatWasLearnedOfADeviceDoesNotCountForItsStandby) {
+  Make({&first_, &standby_});
+  ASSERT_THAT(Submit(0), IsOk());
+  now_ += absl::Milliseconds(10);
+  first_.End();
+  const absl::Time soon = now_ + absl::Milliseconds(1);
+  EXPECT_THAT(Submit(1, OperationKind::kDecode, soon),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("idle server")));
+  ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "so"), IsOk());
+  EXPECT_THAT(Submit(2, OperationKind::kDecode, soon), IsOk());
+  standby_.End();
+  EXPECT_THAT(answers_[2], ElementsAre(IsOk()));
 }
 
 TEST_F(DeviceLossTest, PiecesOfSearchesDoNotMoveToTheDeviceOnStandby) {
