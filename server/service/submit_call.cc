@@ -41,7 +41,11 @@ void SubmitCall::OnArrived(bool ok) {
       EnterStream(environment_, *environment_.streams, context_, arrival_, &caller_, &hold_);
   if (!status.ok()) {
     environment_.metrics->CountRejected(kRpc, status.code());
-    AddRetryHint(status, *environment_.dispatcher, &context_);
+    {
+      absl::MutexLock lock(&mutex_);
+      // Cancelled already, gRPC may be reading what would be written.
+      if (!end_.has_value()) AddRetryHint(status, *environment_.dispatcher, &context_);
+    }
     End(status);
   } else {
     SubmitOutcome grant;
