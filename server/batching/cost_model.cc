@@ -50,12 +50,21 @@ CostModel::CostModel() {
 
 BatchCost CostModel::CostOf(bool background, OperationKind operation, const Work& work) const {
   const Costs& costs = Of(background, operation);
-  const double x = costs.rates[IndexOf(work)].seconds * work.units;
-  return {costs.pace * costs.latency_s, costs.work * x, costs.pace * costs.gain / costs.work};
+  const Rate& rate = costs.rates[IndexOf(work)];
+  const double x = rate.seconds * (rate.seen ? std::min(work.units, rate.Reach()) : work.units);
+  BatchCost cost = {costs.pace * costs.latency_s, costs.work * x,
+                    costs.pace * costs.gain / costs.work};
+  // What is much smaller than what `work` was seen of takes no more than it does alone.
+  if (const double alone_s = cost.alone_s(); cost.work_s > alone_s) {
+    cost = {cost.latency_s, alone_s, (alone_s - cost.latency_s) / alone_s};
+  }
+  return cost;
 }
 
-bool CostModel::IsFresh(bool background, OperationKind operation, int shape, absl::Time now) const {
-  return Of(background, operation).rates[IndexOf({0.0, shape})].last >= now - kFresh;
+bool CostModel::IsKnown(bool background, OperationKind operation, const Work& work,
+                        absl::Time now) const {
+  const Rate& rate = Of(background, operation).rates[IndexOf(work)];
+  return rate.last >= now - kFresh && work.units <= rate.Reach();
 }
 
 void CostModel::Learn(bool background, OperationKind operation, absl::Span<const Work> jobs,
@@ -67,16 +76,15 @@ void CostModel::Learn(bool background, OperationKind operation, absl::Span<const
   Costs& costs = costs_[background][static_cast<size_t>(operation)];
   Units units{};
   for (const Work& work : jobs) units[IndexOf(work)] += work.units;
+  const auto is_new = [&](size_t i) { return units[i] > costs.rates[i].Reach(); };
   double x = 0.0;
   double guessed = 0.0;
   for (size_t i = 0; i < units.size(); ++i) {
-    (costs.rates[i].seen ? x : guessed) += units[i] * costs.rates[i].seconds;
+    (is_new(i) ? guessed : x) += units[i] * costs.rates[i].seconds;
   }
   // What is new takes all that the rest leaves, and half of the whole at least.
-  const double new_alone_s = std::max(seconds - costs.Alone(x), seconds / 2);
-  const double new_device_s = std::max(taken.device_s - costs.work * x, taken.device_s / 2);
-  const double factor = std::min(new_alone_s / (costs.pace * costs.gain * guessed),
-                                 new_device_s / (costs.work * guessed));
+  const double rest_s = std::max(taken.device_s - costs.Alone(x), taken.device_s / 2);
+  const double factor = rest_s / (costs.pace * costs.gain * guessed);
   const bool has_room = !in_company || !costs.crowded;
   const double known = has_room ? costs.Alone(x) : company * costs.work * x;
   const double right = std::clamp(seconds, known / kMaxFactor, known * kMaxFactor);
@@ -85,8 +93,9 @@ void CostModel::Learn(bool background, OperationKind operation, absl::Span<const
   for (size_t i = 0; i < units.size(); ++i) {
     if (units[i] == 0.0) continue;
     Rate& rate = costs.rates[i];
-    if (!rate.seen) rate.seconds = std::max(rate.seconds * factor, kMinRate);
+    if (is_new(i)) rate.seconds = std::max(rate.seconds * factor, kMinRate);
     rate.seen = true;
+    rate.most_units = std::max(rate.most_units, units[i]);
     rate.last = now;
   }
   if (guessed > 0.0) return;
@@ -139,6 +148,8 @@ void CostModel::Watch(Costs& costs, const Seen& seen, bool in_company) {
     costs.crowded = ran_s > (costs.crowded ? kRoomy : kCrowded) * alone_s;
     if (costs.crowded) {
       costs.work *= std::pow(seen_work / costs.work, kWorkStep);
+      // More than alone of the device for itself: that has become slower.
+      costs.pace *= std::pow(std::max(device_s / alone_s, 1.0), kWorkStep);
       return;
     }
     for (const Seen& batch : window.batches) LearnAlone(costs, batch.x, batch.ran_s);

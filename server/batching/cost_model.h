@@ -44,8 +44,9 @@ class CostModel {
   bool IsCrowded(bool background, OperationKind operation) const {
     return Of(background, operation).crowded;
   }
-  // Whether `shape` was seen kFresh before `now` or later.
-  bool IsFresh(bool background, OperationKind operation, int shape, absl::Time now) const;
+  // Whether such work, of its size or not much less, was seen, and its shape kFresh before `now` or
+  // later.
+  bool IsKnown(bool background, OperationKind operation, const Work& work, absl::Time now) const;
 
   // A batch of `jobs`, at least one, took `taken`. Anything but a positive time is ignored.
   void Learn(bool background, OperationKind operation, absl::Span<const Work> jobs,
@@ -53,9 +54,14 @@ class CostModel {
 
  private:
   struct Rate {
+    // What the rate is good for: it comes from batches, and of small ones says little of large
+    // ones.
+    double Reach() const { return 4.0 * most_units; }
+
     double seconds = 0.0;  // a unit
     double share = 0.0;    // of x lately
     bool seen = false;
+    double most_units = 0.0;  // in a batch that was seen
     absl::Time last = absl::InfinitePast();
   };
   struct Seen {  // of a batch

@@ -58,7 +58,7 @@ void Scheduler::Predict(Job* job, const DeviceLoad& load, absl::Time now) const 
   const BatchCost cost = costs_.CostOf(background, job->operation(), job->work);
   schedule.cost_s = cost.work_s;
   schedule.alone_s = cost.alone_s();
-  schedule.trusted = costs_.IsFresh(background, job->operation(), job->work.shape, now);
+  schedule.trusted = costs_.IsKnown(background, job->operation(), job->work, now);
   double before_s = 0.0;
   for (int i = background ? kHighLong : kHigh; i < index; ++i) {
     before_s += pools_[static_cast<size_t>(i)].share.backlog_s();

@@ -114,14 +114,33 @@ TEST(CostModelTest, ADeviceThatBecomesSlowerUnderLoadIsBelieved) {
   EXPECT_NEAR(model.CostOf(false, kOp, {1e6, 0}).work_s, 0.5e-3, 0.02e-3);
 }
 
+TEST(CostModelTest, SmallJobsThatTookLongSayLittleOfLargeOnes) {
+  CostModel model;
+  for (int i = 0; i < 5; ++i) Learn(model, {{1e6, 0}}, 10e-3);
+  // The host holds up a tiny one of a new shape, then many, alone and in company.
+  Learn(model, {{10, 1}}, 1.0);
+  for (int i = 0; i < 100; ++i) {
+    model.Learn(false, kOp, {{10, 1}}, {2e-3, 1e-3}, kStart);
+    model.Learn(false, kOp, {{10, 1}}, {0.1e-3, 0.1e-3}, kStart);
+  }
+  const BatchCost guess = model.CostOf(false, kOp, {1e6, 1});
+  EXPECT_LT(guess.alone_s(), 5.0);
+  EXPECT_LT(guess.work_s, 5.0);
+  EXPECT_TRUE(model.IsKnown(false, kOp, {40, 1}, kStart));
+  EXPECT_FALSE(model.IsKnown(false, kOp, {41, 1}, kStart));
+  Learn(model, {{1e6, 1}}, 10e-3);
+  EXPECT_NEAR(Predicted(model, 1e6, 1), 10e-3, 5e-3);
+}
+
 TEST(CostModelTest, AShapeIsFreshForASecondAfterItsLastBatch) {
   CostModel model;
-  EXPECT_FALSE(model.IsFresh(false, kOp, 0, kStart));
+  EXPECT_FALSE(model.IsKnown(false, kOp, {1e6, 0}, kStart));
   Learn(model, {{1e6, 0}}, 1.0);
-  EXPECT_TRUE(model.IsFresh(false, kOp, 0, kStart + CostModel::kFresh));
-  EXPECT_FALSE(model.IsFresh(false, kOp, 0, kStart + CostModel::kFresh + absl::Nanoseconds(1)));
-  EXPECT_FALSE(model.IsFresh(false, kOp, 1, kStart));
-  EXPECT_FALSE(model.IsFresh(true, kOp, 0, kStart));
+  EXPECT_TRUE(model.IsKnown(false, kOp, {1e6, 0}, kStart + CostModel::kFresh));
+  EXPECT_FALSE(
+      model.IsKnown(false, kOp, {1e6, 0}, kStart + CostModel::kFresh + absl::Nanoseconds(1)));
+  EXPECT_FALSE(model.IsKnown(false, kOp, {1e6, 1}, kStart));
+  EXPECT_FALSE(model.IsKnown(true, kOp, {1e6, 0}, kStart));
 }
 
 }  // namespace
