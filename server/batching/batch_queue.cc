@@ -87,8 +87,7 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
           break;
         }
       } else {
-        const double enough_s = std::max(terms.enough_s, more_s);
-        most_work_s = std::min(most_work_s, terms.is_probe ? 2 * enough_s : enough_s);
+        most_work_s = std::min(most_work_s, terms.growth * std::max(terms.enough_s, more_s));
       }
       sum.blocks += job.footprint.blocks;
       sum.input_bytes += job.footprint.input_bytes;

@@ -36,9 +36,9 @@ struct BatchTerms {
   int lanes = 1;                                             // that share the device with it
   // Ends it once it takes so much; the first job may be more.
   double budget_s = std::numeric_limits<double>::infinity();
-  // Ends it once its jobs take so much, or what the first one takes; twice as much of a probe.
+  // Ends it once its jobs take `growth` times so much, or as much as the first one takes.
   double enough_s = std::numeric_limits<double>::infinity();
-  bool is_probe = false;
+  double growth = 1.0;
 };
 
 // Pure: no thread, no clock, no lock, no device; the caller says what time it is, and holds the

@@ -22,6 +22,11 @@ constexpr double kCompany = 1.1;
 // less than that when there is again.
 constexpr double kCrowded = 1.25;
 constexpr double kRoomy = 1.1;
+// Batches twice as large pay if a unit takes less than so much of what it took before. After a
+// trial that did not pay there is none for so many windows.
+constexpr double kWorthIt = 0.8;
+constexpr int kRest = 8;
+constexpr double kMaxGrowth = 64.0;
 // Of a window no batch counts for more than so many times its prediction.
 constexpr double kMaxSeen = 4.0;
 constexpr double kForget = 0.98;
@@ -82,11 +87,12 @@ void CostModel::Learn(bool background, OperationKind operation, absl::Span<const
   for (size_t i = 0; i < units.size(); ++i) {
     (is_new(i) ? guessed : x) += units[i] * costs.rates[i].seconds;
   }
-  // What is new takes all that the rest leaves, and half of the whole at least.
-  const double rest_s = std::max(taken.device_s - costs.Alone(x), taken.device_s / 2);
-  const double factor = rest_s / (costs.pace * costs.gain * guessed);
   const bool has_room = !in_company || !costs.crowded;
   const double known = has_room ? costs.Alone(x) : company * costs.work * x;
+  // What is new takes all that the rest leaves, and half of the whole at least.
+  const double rest_s = std::max(seconds - known, seconds / 2);
+  const double factor =
+      rest_s / (guessed * (has_room ? costs.pace * costs.gain : company * costs.work));
   const double right = std::clamp(seconds, known / kMaxFactor, known * kMaxFactor);
   const double error = std::log(right / known);
   const double part = has_room ? costs.pace * costs.gain / known : 1.0 / x;
@@ -148,13 +154,30 @@ void CostModel::Watch(Costs& costs, const Seen& seen, bool in_company) {
     costs.crowded = ran_s > (costs.crowded ? kRoomy : kCrowded) * alone_s;
     if (costs.crowded) {
       costs.work *= std::pow(seen_work / costs.work, kWorkStep);
+      TryGrowth(costs, seen_work);
       // More than alone of the device for itself: that has become slower.
       costs.pace *= std::pow(std::max(device_s / alone_s, 1.0), kWorkStep);
       return;
     }
+    costs.growth = 1.0;
+    costs.is_trial = false;
+    costs.rest = 0;
     for (const Seen& batch : window.batches) LearnAlone(costs, batch.x, batch.ran_s);
   }
   costs.work = std::min(costs.work, seen_work);
+}
+
+void CostModel::TryGrowth(Costs& costs, double seen_work) {
+  const bool pays = costs.is_trial && seen_work < kWorthIt * costs.work_before;
+  if (costs.is_trial && !pays) {
+    costs.growth /= 2.0;
+    costs.is_trial = false;
+    costs.rest = kRest;
+  } else if (pays || --costs.rest < 0) {
+    costs.is_trial = costs.growth < kMaxGrowth;
+    if (costs.is_trial) costs.growth *= 2.0;
+    costs.work_before = seen_work;
+  }
 }
 
 void CostModel::Fit(Costs& costs, double x, double y) {

@@ -44,6 +44,11 @@ class CostModel {
   bool IsCrowded(bool background, OperationKind operation) const {
     return Of(background, operation).crowded;
   }
+  // How many times as large as seems enough batches should be: while the device has no room it is
+  // tried out whether larger ones take less of it, as where a latency hides that nothing saw alone.
+  double Growth(bool background, OperationKind operation) const {
+    return Of(background, operation).growth;
+  }
   // Whether such work, of its size or not much less, was seen, and its shape kFresh before `now` or
   // later.
   bool IsKnown(bool background, OperationKind operation, const Work& work, absl::Time now) const;
@@ -79,6 +84,10 @@ class CostModel {
     double gain = 1.0;
     double work = 1.0;
     bool crowded = false;
+    double growth = 1.0;
+    bool is_trial = false;  // of the last doubling
+    double work_before = 0.0;
+    int rest = 0;  // windows until the next trial
     std::array<Rate, kNumShapes> rates;
     std::array<Window, 2> windows;  // [in company], of batches not yet learned from
     // Weighted sums over batches: 1, x, x^2, y, x y, with y = seconds / pace.
@@ -90,6 +99,7 @@ class CostModel {
   static void MoveRates(Costs& costs, const Units& units, double x, double step);
   static void LearnAlone(Costs& costs, double x, double seconds);
   static void Watch(Costs& costs, const Seen& seen, bool in_company);
+  static void TryGrowth(Costs& costs, double seen_work);
   static void Fit(Costs& costs, double x, double y);
   const Costs& Of(bool background, OperationKind operation) const {
     return costs_[background][static_cast<size_t>(operation)];

@@ -116,9 +116,12 @@ BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lane
     }
   }
   if (!first.has_value()) return {};
-  terms.cost = costs_.CostOf(index > kNormal, static_cast<OperationKind>(next), Work());
+  const bool background = index > kNormal;
+  const auto operation = static_cast<OperationKind>(next);
+  terms.cost = costs_.CostOf(background, operation, Work());
   terms.enough_s = std::max(kEnoughWork, terms.cost.latency_s / 2);
-  terms.is_probe = ++pool.batches % kProbe == 0;
+  terms.growth = costs_.Growth(background, operation);
+  if (++pool.batches % kProbe == 0) terms.growth *= 2.0;
   BatchQueue::Taken taken = pool.queues[next].Take(now, terms);
   for (const auto* jobs : {&taken.batch, &taken.late, &taken.cancelled}) {
     for (const JobPtr& job : *jobs) {

@@ -114,6 +114,39 @@ TEST(CostModelTest, ADeviceThatBecomesSlowerUnderLoadIsBelieved) {
   EXPECT_NEAR(model.CostOf(false, kOp, {1e6, 0}).work_s, 0.5e-3, 0.02e-3);
 }
 
+TEST(CostModelTest, WhatSeemsToHaveNoRoomIsTriedInLargerBatches) {
+  CostModel model;
+  // One alone was seen to take little; then four are in flight, and each takes 10 ms whatever is in
+  // it: that is no lack of room, but nothing else shows it than larger ones. Every eighth is one.
+  Learn(model, {{1, 0}}, 0.1e-3);
+  double largest = 1.0;
+  for (int i = 0; i < 1000; ++i) {
+    const double growth = model.Growth(false, kOp);
+    const double units = i % 8 == 0 ? 2 * growth : growth;
+    model.Learn(false, kOp, {{units, 0}}, {10e-3, 2.5e-3}, kStart);
+    largest = std::max(largest, growth);
+  }
+  EXPECT_GE(largest, 4.0);
+  EXPECT_FALSE(model.IsCrowded(false, kOp));
+  EXPECT_NEAR(Predicted(model, 1), 10e-3, 1e-3);
+}
+
+TEST(CostModelTest, WhatHasNoRoomIsTriedInLargerBatchesInVainNowAndThen) {
+  CostModel model;
+  LearnOnAWideDevice(model, 4, 1, 100);
+  int doubled = 0;
+  for (int i = 0; i < 1600; ++i) {
+    const double growth = model.Growth(false, kOp);
+    const double seconds = 2e-3 * growth;
+    model.Learn(false, kOp, {{growth * 1e6, 0}}, {seconds, seconds / 8}, kStart);
+    doubled += growth > 1.0;
+    EXPECT_LE(growth, 2.0);
+  }
+  EXPECT_TRUE(model.IsCrowded(false, kOp));
+  EXPECT_GT(doubled, 0);
+  EXPECT_LT(doubled, 1600 / 5);
+}
+
 TEST(CostModelTest, SmallJobsThatTookLongSayLittleOfLargeOnes) {
   CostModel model;
   for (int i = 0; i < 5; ++i) Learn(model, {{1e6, 0}}, 10e-3);

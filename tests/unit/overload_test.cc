@@ -231,6 +231,16 @@ TEST_P(OverloadTest, GoodputStaysAndPredictionsHoldWhateverIsOffered) {
   }
 }
 
+TEST_P(OverloadTest, AServerThatStartsInTheMiddleOfItLearnsAllTheSame) {
+  Simulation simulation(GetParam());
+  const double deadline_s = 20 * simulation.AloneSeconds();
+  const double window_s = 500 * simulation.AloneSeconds();
+  simulation.Offer(4 * simulation.Capacity(), deadline_s, window_s);
+  const Outcome outcome = simulation.Offer(4 * simulation.Capacity(), deadline_s, window_s);
+  EXPECT_GT(outcome.goodput / simulation.Capacity(), 0.9);
+  EXPECT_LT(outcome.late, 0.02 * static_cast<double>(outcome.accepted));
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpu, OverloadTest,
                          ::testing::Values(Machine{2, 1.0, 1.2e-3, 20e-6},
                                            Machine{2, 16.0, 1.2e-3, 20e-6}));
