@@ -2,7 +2,7 @@
 set terminal svg size 900,720 font "sans,12" background "white"
 set output ARG2
 set datafile separator ","
-set key autotitle columnhead left top
+set key autotitle columnhead right center
 set multiplot layout 3,1
 set yrange [0:*]
 set ylabel "MiB"
@@ -12,6 +12,7 @@ plot ARG1 using 1:3 with lines lw 2 lc rgb "#1b6ca8" title "descriptors", \
      ARG1 using 1:4 with lines lw 2 lc rgb "#c4572b" title "threads"
 set ylabel "ms"
 set xlabel "minute"
+set key right top
 set logscale y
 set yrange [0.1:*]
 plot ARG1 using 1:6 with lines lw 1 lc rgb "#1b6ca8" title "p50, unary", \
