@@ -4,10 +4,12 @@
 // futex, not by pthread: every absl::Mutex would look like no lock at all, and every member that it
 // guards like a race. The functions below stand in front of the library's (the dynamic linker takes
 // a program's own first), do what it does, and tell the sanitizer what is ordered before what. gRPC
-// locks through the same functions, so what passes through a completion queue is ordered too.
+// locks through the same functions; but its completion queues mostly do without locks, so who
+// starts an operation and who gets its tag are told apart from the others by that tag.
 //
 // Only for programs built with -fsanitize=thread; links into each of them.
 #include <dlfcn.h>
+#include <grpc/grpc.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -181,3 +183,41 @@ void BlockingCounter::Wait() {
 
 ABSL_NAMESPACE_END
 }  // namespace absl
+
+namespace {
+
+// gRPC's function of that (mangled) name, whose type is that of `ours`.
+template <typename Function>
+Function* FindGrpc(Function*, const char* name) {
+  void* const function = dlsym(RTLD_NEXT, name);
+  if (function == nullptr) {
+    std::fprintf(stderr, "tsan_absl: %s is not in the gRPC library\n", name);
+    std::abort();
+  }
+  return reinterpret_cast<Function*>(function);
+}
+
+}  // namespace
+
+extern "C" grpc_call_error grpc_call_start_batch(grpc_call* call, const grpc_op* ops, size_t count,
+                                                 void* tag, void* reserved) {
+  static auto* const real = FindGrpc(&grpc_call_start_batch, "grpc_call_start_batch");
+  __tsan_release(tag);
+  return real(call, ops, count, tag, reserved);
+}
+
+extern "C" grpc_event grpc_completion_queue_next(grpc_completion_queue* queue,
+                                                 gpr_timespec deadline, void* reserved) {
+  static auto* const real = FindGrpc(&grpc_completion_queue_next, "grpc_completion_queue_next");
+  const grpc_event event = real(queue, deadline, reserved);
+  if (event.type == GRPC_OP_COMPLETE) __tsan_acquire(event.tag);
+  return event;
+}
+
+// Of alarms, and of whatever else gRPC begins in C++.
+bool grpc_cq_begin_op(grpc_completion_queue* queue, void* tag) {
+  static auto* const real =
+      FindGrpc(&grpc_cq_begin_op, "_Z16grpc_cq_begin_opP21grpc_completion_queuePv");
+  __tsan_release(tag);
+  return real(queue, tag);
+}
