@@ -12,6 +12,8 @@ namespace baseband::server {
 namespace {
 
 constexpr int kDefaultIterations = 10;
+// Below it natural LLRs, and sums of them, leave what float32 can add up.
+constexpr double kMinLlrScale = 0.001;
 constexpr double kDefaultLlrScale = 4.0;
 
 absl::StatusOr<ldpc::Algorithm> AlgorithmFromProto(v1::DecodeAlgorithm algorithm) {
@@ -54,6 +56,10 @@ absl::StatusOr<ldpc::DecodeParameters> ParametersFromProto(const v1::DecodeGroup
                             PositiveOr("scale_factor", message.scale_factor(), 1.0, 0.0));
   BASEBAND_ASSIGN_OR_RETURN(const double llr_scale, PositiveOr("llr_scale", message.llr_scale(),
                                                                ldpc::kLlrMax, kDefaultLlrScale));
+  if (llr_scale < kMinLlrScale) {
+    return absl::InvalidArgumentError(absl::StrCat("llr_scale ", llr_scale, " is not in [",
+                                                   kMinLlrScale, ", ", ldpc::kLlrMax, "]"));
+  }
   parameters.scale_factor = static_cast<float>(scale_factor);
   parameters.llr_scale = static_cast<float>(llr_scale);
   return parameters;

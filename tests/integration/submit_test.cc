@@ -201,6 +201,8 @@ TEST_F(SubmitTest, EveryOperationAnswersAsItsUnaryCallToTheBitAndCountsInItsMetr
   }
   EXPECT_TRUE(expected.empty());
   EXPECT_TRUE(stream.Finish().ok());
+  // An answer is counted once it was sent, which the client may see first.
+  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {}, 0));
   EXPECT_EQ(answered(), before + kRequests / 4);
   EXPECT_EQ(server_->Metric("baseband_requests_total", {"rpc=\"Submit\"", "code=\"OK\""}), 1);
   EXPECT_EQ(server_->Metric("baseband_stage_seconds_count", {"rpc=\"Encode\"", "\"kernel\""}),
@@ -347,7 +349,7 @@ TEST_F(SubmitTest, AQuotaOfTheClientRefusesOneRequestAndNotTheStream) {
   Start({"--device=cpu", "--cpu_threads=1", "--client_requests=2"});
   RawStream stream(*server_);
   stream.Open();
-  for (uint64_t id = 1; id <= 2; ++id) stream.Write(SlowOf(id));
+  for (uint64_t id = 1; id <= 2; ++id) stream.Write(SlowOf(id, 300));
   const v1::SubmitResponse refused = stream.Ask(QuickOf(3));
   EXPECT_EQ(refused.code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.message(),
