@@ -1,9 +1,10 @@
 #include "client/cpp/channel_pool.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "client/cpp/grpc_time.h"
+#include "client/cpp/target.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -12,18 +13,39 @@
 namespace baseband::client {
 namespace {
 
-grpc::ChannelArguments ToChannelArguments(const ClientOptions& options) {
+// Who does not answer a ping is gone: a call in flight, or the watch over a server's health, learns
+// of it after the sum of both. The server takes a ping each 10 s.
+constexpr int kKeepaliveMs = 20000;
+constexpr int kKeepaliveTimeoutMs = 10000;
+// Servers come back, and others take their place: this is how soon a balanced client sees it.
+constexpr int kBalancedReconnectMs = 1000;
+constexpr int kBalancedResolveMs = 2000;
+// An attempt to connect, to a host that says nothing, takes at most so long.
+constexpr int kBalancedConnectMs = 5000;
+
+grpc::ChannelArguments ToChannelArguments(const ClientOptions& options, const Target& target) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   // Without a pool of its own a channel shares the connection of its equals.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetServiceConfigJSON(ServiceConfigJson(options));
+  arguments.SetServiceConfigJSON(ServiceConfigJson(options, target.balanced));
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, options.max_attempts > 1 ? 1 : 0);
   arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, options.retry_buffer_bytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
-  if (IsSameHost(options.target)) {
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
+                   target.balanced ? kBalancedReconnectMs : 5000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);  // as many as that takes
+  if (target.balanced) {
+    arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kBalancedConnectMs);
+    arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, kBalancedResolveMs);
+  }
+  if (options.tls.has_value() && !options.tls->server_name.empty()) {
+    arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, options.tls->server_name);
+  }
+  if (target.same_host) {
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     // A proxy of the environment must not get between a host and itself.
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -49,35 +71,31 @@ std::string JsonDuration(absl::Duration duration) {
 
 }  // namespace
 
-std::string ServiceConfigJson(const ClientOptions& options) {
-  if (options.max_attempts <= 1) {
-    return "{}";
+std::string ServiceConfigJson(const ClientOptions& options, bool balanced) {
+  std::vector<std::string> parts;
+  if (balanced) {
+    parts.push_back(R"("loadBalancingConfig":[{"round_robin":{}}])");
+    parts.push_back(R"("healthCheckConfig":{"serviceName":"baseband.v1.Baseband"})");
   }
-  return absl::StrCat(R"({"methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":)",
-                      options.max_attempts, R"(,"initialBackoff":")",
-                      JsonDuration(options.initial_backoff), R"(","maxBackoff":")",
-                      JsonDuration(options.max_backoff),
-                      R"(","backoffMultiplier":2,"retryableStatusCodes":["UNAVAILABLE"]}}],)",
-                      R"("retryThrottling":{"maxTokens":100,"tokenRatio":0.1}})");
-}
-
-bool IsSameHost(const std::string& target) {
-  for (const char* prefix : {"unix:", "unix-abstract:", "127.", "localhost:", "[::1]:", "ipv4:127.",
-                             "ipv6:[::1]", "dns:///localhost:", "dns:localhost:"}) {
-    if (absl::StartsWith(target, prefix)) {
-      return true;
-    }
+  if (options.max_attempts > 1) {
+    parts.push_back(absl::StrCat(
+        R"("methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":)", options.max_attempts,
+        R"(,"initialBackoff":")", JsonDuration(options.initial_backoff), R"(","maxBackoff":")",
+        JsonDuration(options.max_backoff),
+        R"(","backoffMultiplier":2,"retryableStatusCodes":["UNAVAILABLE"]}}])"));
+    if (!balanced) parts.push_back(R"("retryThrottling":{"maxTokens":100,"tokenRatio":0.1})");
   }
-  return target == "localhost";
+  return absl::StrCat("{", absl::StrJoin(parts, ","), "}");
 }
 
 ChannelPool::ChannelPool(const ClientOptions& options)
     : authorization_(options.token.empty() ? "" : absl::StrCat("Bearer ", options.token)) {
   const std::shared_ptr<grpc::ChannelCredentials> credentials = ToCredentials(options);
-  const grpc::ChannelArguments arguments = ToChannelArguments(options);
+  const Target target = *ParseTarget(options.target);
+  const grpc::ChannelArguments arguments = ToChannelArguments(options, target);
   for (int i = 0; i < options.connections; ++i) {
     auto pooled = std::make_unique<PooledChannel>();
-    pooled->channel = grpc::CreateCustomChannel(options.target, credentials, arguments);
+    pooled->channel = grpc::CreateCustomChannel(target.uri, credentials, arguments);
     pooled->stub = std::make_unique<grpc::GenericStub>(pooled->channel);
     channels_.push_back(std::move(pooled));
   }

@@ -17,13 +17,12 @@
 namespace baseband::client {
 
 // gRPC's service config for `options`: retries of UNAVAILABLE, with backoff, honouring the server's
-// push-back, throttled when most calls fail.
-std::string ServiceConfigJson(const ClientOptions& options);
+// push-back. To one server they are throttled when most calls fail. To several (`balanced`) calls
+// go in turn, to those whose health is SERVING; retries then go to another one, and are not
+// throttled: when one of them ends, all of its calls shall find a place.
+std::string ServiceConfigJson(const ClientOptions& options, bool balanced);
 
-// Whether `target` names this host, where HTTP/2's bandwidth probing only costs time.
-bool IsSameHost(const std::string& target);
-
-// One connection of the pool. `calls` counts those in flight on it.
+// One connection of the pool, to each server of the target. `calls` counts those in flight on it.
 struct PooledChannel {
   std::shared_ptr<grpc::Channel> channel;
   std::unique_ptr<grpc::GenericStub> stub;
@@ -33,6 +32,7 @@ struct PooledChannel {
 // `options.connections` channels, each with a connection of its own. Thread-safe.
 class ChannelPool {
  public:
+  // `options` as CheckOptions has found them right.
   explicit ChannelPool(const ClientOptions& options);
 
   // The channel with the fewest calls in flight, the next in turn among equals.
@@ -41,8 +41,8 @@ class ChannelPool {
   // Adds the token, if there is one.
   void Authorize(grpc::ClientContext* context) const;
 
-  // Waits until every channel is connected. Unavailable as soon as one attempt failed, unless
-  // `keep_trying`; DeadlineExceeded after `timeout`.
+  // Waits until every channel is connected, to one server at least. Unavailable as soon as one
+  // attempt failed, unless `keep_trying`; DeadlineExceeded after `timeout`.
   absl::Status Connect(absl::Duration timeout, bool keep_trying);
 
  private:

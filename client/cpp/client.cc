@@ -102,8 +102,12 @@ class Client::Impl {
     spec.wait_for_ready = options.wait_for_ready;
     spec.priority = options.priority;
     spec.max_attempts = max_attempts_;
+    spec.request_id = options.request_id;
     absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
-    if (bytes.ok()) {
+    if (!IsToken(options.request_id)) {
+      spec.failure = absl::InvalidArgumentError(
+          "request_id has a byte that is not printable ASCII, or a blank");
+    } else if (bytes.ok()) {
       spec.request = *std::move(bytes);
     } else {
       spec.failure = std::move(bytes).status();

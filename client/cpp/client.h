@@ -34,13 +34,20 @@ struct TlsOptions {
   std::string ca;    // the authorities of servers' certificates; empty: those of the system
   std::string cert;  // this client's certificate and chain; empty: none
   std::string key;   // its private key
+  // The name that servers' certificates must bear; empty: the host in the target. Several addresses
+  // need one.
+  std::string server_name;
 };
 
 struct ClientOptions {
-  // "HOST:PORT", "unix:PATH", or any other name that gRPC resolves.
+  // One server: "HOST:PORT", "unix:PATH", or any other name that gRPC resolves. Several servers:
+  // "10.0.0.1:50151,10.0.0.2:50151", or "dns:///NAME:PORT" for all addresses that NAME has. Calls
+  // then go in turn to those that say that they serve, their further attempts to the next; a stream
+  // stays where it began. Who drains or dies gets no more calls, and who (comes back or) turns up
+  // in the DNS, when a connection ends there, gets his share within seconds.
   std::string target = "127.0.0.1:50151";
-  // Connections to it, 1 .. 64. Each is served by one thread of gRPC at a time, so large messages
-  // want several; a call takes the one with the fewest calls in flight.
+  // Connections to each server, 1 .. 64. Each is served by one thread of gRPC at a time, so large
+  // messages want several; a call takes the one with the fewest calls in flight.
   int connections = 4;
   // Threads that parse answers and run callbacks, 1 .. 64.
   int polling_threads = 2;
@@ -69,6 +76,9 @@ struct CallOptions {
   // none.
   bool wait_for_ready = false;
   Priority priority = Priority::kNormal;
+  // Goes with each attempt as the metadata `x-request-id`, by which the servers' records name the
+  // call, on whichever of them it was; empty: none. Printable ASCII without blanks.
+  std::string request_id;
 };
 
 // Cancels a call that is in flight. Copyable; may outlive the call and the client. Thread-safe.

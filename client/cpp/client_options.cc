@@ -1,14 +1,16 @@
 #include "client/cpp/client_options.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/cpp/channel_pool.h"
+#include "client/cpp/target.h"
 
 namespace baseband::client {
 namespace {
 
-absl::Status CheckCredentials(const ClientOptions& options) {
+absl::Status CheckCredentials(const ClientOptions& options, const Target& target) {
   if (options.tls.has_value()) {
     if (absl::StartsWith(options.target, "unix:")) {
       return absl::InvalidArgumentError("tls is for TCP targets: a Unix socket speaks none");
@@ -16,13 +18,16 @@ absl::Status CheckCredentials(const ClientOptions& options) {
     if (options.tls->cert.empty() != options.tls->key.empty()) {
       return absl::InvalidArgumentError("tls needs cert and key, or neither");
     }
-  }
-  for (const char c : options.token) {
-    if (!absl::ascii_isgraph(static_cast<unsigned char>(c))) {
-      return absl::InvalidArgumentError("token has a byte that is not printable ASCII");
+    if (options.tls->server_name.empty() && target.balanced &&
+        !absl::StartsWith(options.target, "dns:")) {
+      return absl::InvalidArgumentError(
+          "tls to several addresses needs server_name, which all their certificates bear");
     }
   }
-  if (!options.token.empty() && !options.tls.has_value() && !IsSameHost(options.target)) {
+  if (!IsToken(options.token)) {
+    return absl::InvalidArgumentError("token has a byte that is not printable ASCII");
+  }
+  if (!options.token.empty() && !options.tls.has_value() && !target.same_host) {
     return absl::InvalidArgumentError(
         absl::StrCat("token would travel to ", options.target, " in clear text: it needs tls"));
   }
@@ -30,6 +35,11 @@ absl::Status CheckCredentials(const ClientOptions& options) {
 }
 
 }  // namespace
+
+bool IsToken(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return absl::ascii_isgraph(c); });
+}
 
 absl::Status CheckRange(absl::string_view option, int64_t value, int64_t low, int64_t high) {
   if (value >= low && value <= high) {
@@ -40,10 +50,11 @@ absl::Status CheckRange(absl::string_view option, int64_t value, int64_t low, in
 }
 
 absl::Status CheckOptions(const ClientOptions& options) {
-  if (options.target.empty()) {
-    return absl::InvalidArgumentError("target is empty");
+  const absl::StatusOr<Target> target = ParseTarget(options.target);
+  if (!target.ok()) {
+    return target.status();
   }
-  if (absl::Status status = CheckCredentials(options); !status.ok()) {
+  if (absl::Status status = CheckCredentials(options, *target); !status.ok()) {
     return status;
   }
   if (options.initial_backoff <= absl::ZeroDuration() ||

@@ -13,6 +13,9 @@ namespace baseband::client {
 // InvalidArgument: `option` `value` is not in [low, high].
 absl::Status CheckRange(absl::string_view option, int64_t value, int64_t low, int64_t high);
 
+// Whether `text` is printable ASCII without blanks, as metadata may have it; empty is.
+bool IsToken(absl::string_view text);
+
 // InvalidArgument names the option that is out of range, or does not go with another.
 absl::Status CheckOptions(const ClientOptions& options);
 

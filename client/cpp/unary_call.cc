@@ -40,6 +40,9 @@ void UnaryCall::StartAttempt() {
   channels_->Authorize(context_.get());
   context_->set_wait_for_ready(spec_.wait_for_ready);
   SetPriority(spec_.priority, context_.get());
+  if (!spec_.request_id.empty()) {
+    context_->AddMetadata("x-request-id", spec_.request_id);
+  }
   if (spec_.deadline != absl::InfiniteFuture()) {
     context_->set_deadline(ToGrpcTime(spec_.deadline));
   }

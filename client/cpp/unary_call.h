@@ -28,6 +28,7 @@ struct CallSpec {
   bool wait_for_ready = false;
   Priority priority = Priority::kNormal;
   int max_attempts = 1;
+  std::string request_id;  // empty: none
   // Not OK: nothing is sent, and the call ends with this.
   absl::Status failure;
 };

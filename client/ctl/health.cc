@@ -1,7 +1,10 @@
 // `health`: the standard gRPC health check, with the exit codes of grpc_health_probe.
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/ctl/command.h"
+#include "client/ctl/health_flags.h"
 #include "client/ctl/terminal.h"
 #include "nlohmann/json.hpp"
 
@@ -27,30 +30,46 @@ class HealthCommand final : public Command {
         "Asks whether the server serves; the exit code answers.\n"
         "0 it does, 1 bad arguments, 2 cannot connect, 3 the call failed (also for an unknown"
         " service), 4 it does not: those of grpc_health_probe.");
-    command->add_option("--service", service_, "a service's name (empty: the whole server)")
-        ->type_name("NAME");
+    AddHealthFlags(command, &health_);
     command->footer(
         "Examples:\n"
         "  basebandctl health --timeout=1\n"
-        "  basebandctl health --service=baseband.v1.Baseband --wait");
+        "  basebandctl health --service=baseband.v1.Baseband --wait\n"
+        "  basebandctl health -addr=127.0.0.1:50151 -connect-timeout=250ms -rpc-timeout=1s");
     return command;
   }
 
-  int Run(const GlobalFlags& flags) override {
+  int Run(const GlobalFlags& global) override {
+    GlobalFlags flags = global;
+    flags.connections = 1;
+    for (const auto& [own, shared] :
+         {std::pair(&health_.address, &flags.target), std::pair(&health_.tls_ca, &flags.tls_ca),
+          std::pair(&health_.tls_cert, &flags.tls_cert),
+          std::pair(&health_.tls_key, &flags.tls_key)}) {
+      if (!own->empty()) *shared = *own;
+    }
+    if (health_.connect_timeout > absl::ZeroDuration()) {
+      flags.timeout_s = absl::ToDoubleSeconds(health_.connect_timeout);
+    }
     const auto client = Connect(flags);
     if (!client.ok()) {
       return FailConnect(client.status());
     }
-    const absl::StatusOr<client::Health> health = (*client)->CheckHealth(service_, flags.call());
+    client::CallOptions call = global.call();
+    if (health_.rpc_timeout > absl::ZeroDuration()) {
+      call.timeout = health_.rpc_timeout;
+    }
+    const absl::StatusOr<client::Health> health = (*client)->CheckHealth(health_.service, call);
     if (!health.ok()) {
-      return FailRpc(absl::IsNotFound(health.status())
-                         ? absl::NotFoundError(absl::StrCat("service '", service_, "' is unknown"))
-                         : health.status());
+      return FailRpc(
+          absl::IsNotFound(health.status())
+              ? absl::NotFoundError(absl::StrCat("service '", health_.service, "' is unknown"))
+              : health.status());
     }
     const bool serving = *health == client::Health::kServing;
     if (flags.json) {
       nlohmann::ordered_json json;
-      json["service"] = service_;
+      json["service"] = health_.service;
       json["status"] = Name(*health);
       absl::PrintF("%s\n", json.dump());
     } else {
@@ -60,7 +79,7 @@ class HealthCommand final : public Command {
   }
 
  private:
-  std::string service_;
+  HealthFlags health_;
 };
 
 }  // namespace

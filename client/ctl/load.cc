@@ -163,6 +163,7 @@ class LoadCommand final : public Command {
       return options.status();
     }
     spec->client = *std::move(options);
+    spec->attempts = load_.attempts;
     spec->workers = load_.threads;
     spec->pace = *pace;
     spec->warm_up = scenario->pace.warm_up.value_or(spec->warm_up);

@@ -4,27 +4,10 @@
 #include "client/ctl/files.h"
 #include "client/ctl/json_values.h"
 #include "client/ctl/si_option.h"
+#include "client/ctl/time_option.h"
 
 namespace baseband::ctl {
 namespace {
-
-// A time such as 500us.
-template <typename Field>
-CLI::Option* AddTime(CLI::App* app, const std::string& name, Field* field,
-                     const std::string& help) {
-  return app
-      ->add_option_function<std::string>(
-          name,
-          [name, field](const std::string& text) {
-            const absl::StatusOr<absl::Duration> time = ParseTime(text);
-            if (!time.ok()) {
-              throw CLI::ValidationError(name, std::string(time.status().message()));
-            }
-            *field = *time;
-          },
-          help)
-      ->type_name("TIME");
-}
 
 template <typename T>
 CLI::Option* AddOptional(CLI::App* app, const std::string& name, absl::optional<T>* field,
@@ -61,6 +44,11 @@ void AddPaceFlags(CLI::App* app, LoadFlags* flags) {
       ->group(group);
   app->add_flag("--stream", flags->stream,
                 "through one Submit stream a connection, in place of unary calls")
+      ->group(group);
+  app->add_option("--attempts", flags->attempts,
+                  "how often a call that got UNAVAILABLE is tried, 1 to 5 (1)")
+      ->check(CLI::Range(1, 5))
+      ->type_name("N")
       ->group(group);
   app->add_option("--seed", flags->seed, "of instants and data (1)")->type_name("N")->group(group);
 }

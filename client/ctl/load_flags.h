@@ -21,6 +21,7 @@ struct LoadFlags {
   int max_in_flight = 4096;
   int threads = 0;
   bool stream = false;
+  int attempts = 1;
   uint64_t seed = 1;
   std::string metrics_url;
   bool find_knee = false;

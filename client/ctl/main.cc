@@ -10,6 +10,7 @@
 #include "CLI/Formatter.hpp"
 #include "client/cpp/process_tuning.h"
 #include "client/ctl/command.h"
+#include "client/ctl/health_flags.h"
 #include "client/ctl/help_formatter.h"
 #include "client/ctl/session.h"
 
@@ -36,8 +37,8 @@ constexpr char kFooter[] =
 
 void AddGlobalFlags(CLI::App* app, GlobalFlags* flags) {
   app->add_option("--target", flags->target,
-                  "the server, HOST:PORT or unix:PATH (127.0.0.1:50151; environment"
-                  " BASEBAND_TARGET)")
+                  "the server, HOST:PORT or unix:PATH; several: IP:PORT,IP:PORT or"
+                  " dns:///NAME:PORT (127.0.0.1:50151; environment BASEBAND_TARGET)")
       ->envname("BASEBAND_TARGET")
       ->type_name("ADDRESS");
   app->add_option("--timeout", flags->timeout_s,
@@ -63,6 +64,9 @@ void AddGlobalFlags(CLI::App* app, GlobalFlags* flags) {
   add_file("--tls-ca", &flags->tls_ca, "speak TLS, trusting these authorities, PEM");
   add_file("--tls-cert", &flags->tls_cert, "this client's certificate, PEM");
   add_file("--tls-key", &flags->tls_key, "the certificate's private key, PEM");
+  app->add_option("--tls-server-name", flags->tls_server_name,
+                  "what the server's certificate is for, if not the target's host")
+      ->type_name("NAME");
   add_file("--token-file", &flags->token_file,
            "the bearer token (environment BASEBAND_TOKEN: the token itself)");
   app->add_flag("--json", flags->json, "print one JSON object, for machines");
@@ -108,7 +112,7 @@ int main(int argc, char** argv) {
   }
 
   try {
-    app.parse(argc, argv);
+    app.parse(baseband::ctl::ToArguments(argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return app.exit(error, std::cout, std::cerr);  // --help, --version

@@ -20,8 +20,8 @@ absl::Status CheckTarget(const std::string& target) {
                                         : colon != std::string::npos && colon + 1 < target.size()) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--target '", target, "' is not HOST:PORT or unix:PATH"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--target '", target, "' is not HOST:PORT, unix:PATH or a list ADDRESS:PORT,ADDRESS:PORT"));
 }
 
 // The part of gRPC's message that says what went wrong: "Connection refused".
@@ -77,6 +77,7 @@ absl::StatusOr<client::ClientOptions> ToClientOptions(const GlobalFlags& flags) 
     *contents = *std::move(read);
   }
   absl::StripAsciiWhitespace(&options.token);  // the end of the file's line
+  tls.server_name = flags.tls_server_name;
   if (flags.tls || !tls.ca.empty() || !tls.cert.empty() || !tls.key.empty()) {
     options.tls = std::move(tls);
   }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/cpp/submit_wire.h"
+#include "client/cpp/target.h"
 #include "client/load/worker.h"
 #include "kernels/base/steady_time.h"
 
@@ -91,7 +92,7 @@ WorkerSpec ToWorkerSpec(const LoadSpec& spec, int part, const Window& window) {
   worker.stream = spec.stream;
   worker.client = spec.client;
   worker.client.connections = Share(spec.client.connections, part, spec.workers);
-  worker.client.max_attempts = 1;
+  worker.client.max_attempts = spec.attempts;
   return worker;
 }
 
@@ -222,7 +223,7 @@ double LoadResult::ServerCpuPerGbit() const {
 
 std::vector<std::string> LoadResult::Warnings() const {
   std::vector<std::string> warnings;
-  const bool here = client::IsSameHost(spec.client.target);
+  const bool here = client::ParseTarget(spec.client.target)->same_host;
   const double share = ASecond(client_cpu_seconds, measured) / cores;
   if (client_busy > 0.9) {
     warnings.push_back(absl::StrFormat(

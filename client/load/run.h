@@ -17,8 +17,9 @@
 namespace baseband::load {
 
 struct LoadSpec {
-  client::ClientOptions
-      client;       // target, connections (1 .. 4096); retries are off whatever it says
+  client::ClientOptions client;  // target, connections (1 .. 4096)
+  // How often a unary call that got UNAVAILABLE is tried, 1 .. 5; other refusals are not.
+  int attempts = 1;
   int workers = 0;  // 1 .. 64, two threads each; 0: half the cores, 4 at most
   Pace pace;
   absl::Duration warm_up = absl::Seconds(1);    // >= 0; its calls are sent and not counted

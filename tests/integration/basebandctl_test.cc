@@ -30,6 +30,20 @@ TEST_F(BasebandctlTest, HealthExitsLikeGrpcHealthProbe) {
   EXPECT_EQ(Run({"health", "--service=unknown"}).exit_code, 3);
 }
 
+TEST_F(BasebandctlTest, HealthTakesTheFlagsOfGrpcHealthProbe) {
+  const std::string address = "-addr=" + server_->target();
+  const auto probe = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), "health");
+    return RunAt("127.0.0.1:1", flags).exit_code;  // nobody serves there
+  };
+  EXPECT_EQ(probe({address, "-connect-timeout=5s", "-rpc-timeout", "5s"}), 0);
+  EXPECT_EQ(probe({address, "-service=baseband.v1.Baseband"}), 0);
+  EXPECT_EQ(probe({address, "-rpc-timeout=soon"}), 1);
+  EXPECT_EQ(probe({address, "-tls-ca-cert=/nowhere/ca.pem"}), 1);
+  EXPECT_EQ(probe({"-connect-timeout=250ms"}), 2);
+  EXPECT_EQ(probe({address, "-service=unknown"}), 3);
+}
+
 TEST_F(BasebandctlTest, WithoutAServerOneLineSaysWhatToTry) {
   const Outcome outcome = RunAt("unix:/nowhere/basebandd.sock", {"demo"});
   EXPECT_EQ(outcome.exit_code, 2);

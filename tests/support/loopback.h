@@ -1,4 +1,4 @@
-// Sockets of 127.0.0.1.
+// Sockets of 127.0.0.1, and of other IPv4 addresses.
 #ifndef BASEBAND_TESTS_SUPPORT_LOOPBACK_H_
 #define BASEBAND_TESTS_SUPPORT_LOOPBACK_H_
 
@@ -21,20 +21,21 @@ inline sockaddr_in Loopback(int port) {
   return address;
 }
 
-// The port of "127.0.0.1:PORT"; 0 if there is none.
+// The port of "HOST:PORT"; 0 if there is none.
 inline int PortOf(const std::string& target) {
   int port = 0;
   return absl::SimpleAtoi(target.substr(target.rfind(':') + 1), &port) ? port : 0;
 }
 
-// A socket connected to `target`, "127.0.0.1:PORT", or not, if nobody listens there. With
-// `receive_bytes` the kernel keeps about that much of what has not been read.
+// A socket connected to `target`, "127.0.0.1:PORT" or another IPv4 address, or not, if nobody
+// listens there. With `receive_bytes` the kernel keeps about that much of what has not been read.
 inline int ConnectTo(const std::string& target, int receive_bytes = 0) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (receive_bytes > 0) {
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes));
   }
-  const sockaddr_in peer = Loopback(PortOf(target));
+  sockaddr_in peer = Loopback(PortOf(target));
+  inet_pton(AF_INET, target.substr(0, target.rfind(':')).c_str(), &peer.sin_addr);
   if (connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof(peer)) != 0) {
     shutdown(fd, SHUT_RDWR);
   }

@@ -48,6 +48,21 @@ bool IsServing(const std::string& target,
          response.status() == grpc::health::v1::HealthCheckResponse::SERVING;
 }
 
+std::string ProgramOf(const Place& place) {
+  return place.launcher.empty() ? ProgramPath("basebandd") : place.launcher[0];
+}
+
+std::vector<std::string> ArgumentsOf(const Place& place, const std::string& program,
+                                     const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments;
+  if (!place.launcher.empty()) {
+    arguments.assign(place.launcher.begin() + 1, place.launcher.end());
+    arguments.push_back(program);
+  }
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return arguments;
+}
+
 }  // namespace
 
 int FreePort() {
@@ -127,20 +142,25 @@ std::string ChildProcess::Output() const {
   return text.str();
 }
 
-ServerProcess::ServerProcess(std::string target, std::string metrics_address,
-                             std::vector<std::string> flags)
-    : target_(std::move(target)),
-      metrics_address_(std::move(metrics_address)),
-      process_(ProgramPath("basebandd"), flags) {}
+ServerProcess::ServerProcess(Place place, const std::vector<std::string>& flags)
+    : place_(std::move(place)),
+      process_(ProgramOf(place_), ArgumentsOf(place_, ProgramPath("basebandd"), flags)) {}
 
 absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(
     std::vector<std::string> flags, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-  const std::string target = absl::StrCat("127.0.0.1:", FreePort());
-  const std::string metrics = absl::StrCat("127.0.0.1:", FreePort());
+  const Place place = {
+      {}, absl::StrCat("127.0.0.1:", FreePort()), absl::StrCat("127.0.0.1:", FreePort())};
+  return StartAt(place, std::move(flags), credentials);
+}
+
+absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::StartAt(
+    const Place& place, std::vector<std::string> flags,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   // Small pools: a test machine runs several servers at a time.
   // The same tests run a server on a GPU with BASEBAND_TEST_DEVICE=cuda.
   const char* const device = std::getenv("BASEBAND_TEST_DEVICE");
-  std::vector<std::string> all = {"--listen=" + target, "--metrics_listen=" + metrics};
+  std::vector<std::string> all = {"--listen=" + place.target,
+                                  "--metrics_listen=" + place.metrics_address};
   const auto add_default = [&](const std::string& name, const std::string& value) {
     for (const std::string& flag : flags) {
       if (absl::StartsWith(flag, "--" + name + "=")) return;
@@ -152,9 +172,9 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(
   add_default("log_level", "info");
   all.insert(all.end(), flags.begin(), flags.end());
 
-  std::unique_ptr<ServerProcess> server(new ServerProcess(target, metrics, std::move(all)));
+  std::unique_ptr<ServerProcess> server(new ServerProcess(place, all));
   const absl::Time deadline = absl::Now() + absl::Seconds(60);
-  while (!IsServing(target, credentials)) {
+  while (!IsServing(place.target, credentials)) {
     if (!server->process_.IsRunning() || absl::Now() > deadline) {
       return absl::InternalError(
           absl::StrCat("basebandd does not serve; it wrote:\n", server->process_.Output()));
@@ -164,7 +184,9 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::Start(
   return server;
 }
 
-std::string ServerProcess::MetricsPage() const { return HttpGet(metrics_address_, "/metrics"); }
+std::string ServerProcess::MetricsPage() const {
+  return HttpGet(place_.metrics_address, "/metrics");
+}
 
 double ServerProcess::Metric(const std::string& name,
                              const std::vector<std::string>& labels) const {

@@ -45,6 +45,13 @@ class ChildProcess {
   absl::optional<int> exit_code_;
 };
 
+// Where a server runs.
+struct Place {
+  std::vector<std::string> launcher;  // a program and its arguments that run it there; empty: here
+  std::string target;                 // where it serves, ADDRESS:PORT
+  std::string metrics_address;
+};
+
 class ServerProcess {
  public:
   // Starts it with --device=cpu --cpu_threads=2, free ports and `flags`, and waits until its health
@@ -53,9 +60,14 @@ class ServerProcess {
       std::vector<std::string> flags = {},
       const std::shared_ptr<grpc::ChannelCredentials>& credentials =
           grpc::InsecureChannelCredentials());
+  // The same in a certain place.
+  static absl::StatusOr<std::unique_ptr<ServerProcess>> StartAt(
+      const Place& place, std::vector<std::string> flags = {},
+      const std::shared_ptr<grpc::ChannelCredentials>& credentials =
+          grpc::InsecureChannelCredentials());
 
-  const std::string& target() const { return target_; }
-  const std::string& metrics_address() const { return metrics_address_; }
+  const std::string& target() const { return place_.target; }
+  const std::string& metrics_address() const { return place_.metrics_address; }
   ChildProcess& process() { return process_; }
 
   // The metrics page as it is now; empty if it cannot be had.
@@ -70,10 +82,9 @@ class ServerProcess {
   absl::optional<int> Terminate(absl::Duration timeout = absl::Seconds(60));
 
  private:
-  ServerProcess(std::string target, std::string metrics_address, std::vector<std::string> flags);
+  ServerProcess(Place place, const std::vector<std::string>& flags);
 
-  const std::string target_;
-  const std::string metrics_address_;
+  const Place place_;
   ChildProcess process_;
 };
 

@@ -1,4 +1,3 @@
-#include "client/cpp/channel_pool.h"
 #include "client/cpp/code_shape.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -63,24 +62,6 @@ TEST(CodeShapeTest, TheIeeeCodesHaveTwentyFourColumns) {
 TEST(CodeShapeTest, ACodeMustBeNamed) {
   EXPECT_THAT(ShapeOf(v1::LdpcCode()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("code is not set")));
-}
-
-TEST(ChannelPoolTest, RetriesAreWrittenAsServiceConfig) {
-  ClientOptions options;
-  const std::string config = ServiceConfigJson(options);
-  EXPECT_THAT(config, HasSubstr("\"maxAttempts\":4"));
-  EXPECT_THAT(config, HasSubstr("\"initialBackoff\":\"0.050s\""));
-  EXPECT_THAT(config, HasSubstr("[\"UNAVAILABLE\"]"));
-  options.max_attempts = 1;
-  EXPECT_EQ(ServiceConfigJson(options), "{}");
-}
-
-TEST(ChannelPoolTest, TheSameHostIsRecognised) {
-  EXPECT_TRUE(IsSameHost("127.0.0.1:50151"));
-  EXPECT_TRUE(IsSameHost("unix:/run/basebandd.sock"));
-  EXPECT_TRUE(IsSameHost("localhost:1"));
-  EXPECT_FALSE(IsSameHost("localhost.example.com:1"));
-  EXPECT_FALSE(IsSameHost("10.0.0.1:50151"));
 }
 
 }  // namespace

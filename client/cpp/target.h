@@ -1,0 +1,24 @@
+// What ClientOptions::target says. Internal to the client libraries.
+#ifndef BASEBAND_CLIENT_CPP_TARGET_H_
+#define BASEBAND_CLIENT_CPP_TARGET_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace baseband::client {
+
+struct Target {
+  std::string uri;  // as gRPC's resolvers take it
+  // Several servers, or a name that may stand for several: calls go to all that serve, in turn.
+  bool balanced = false;
+  // On this host, all of it: HTTP/2's bandwidth probing only costs time, and nobody listens in.
+  bool same_host = false;
+};
+
+// InvalidArgument: `target` is empty, or a list of what gRPC cannot take as a list.
+absl::StatusOr<Target> ParseTarget(const std::string& target);
+
+}  // namespace baseband::client
+
+#endif  // BASEBAND_CLIENT_CPP_TARGET_H_

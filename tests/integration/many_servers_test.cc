@@ -1,0 +1,158 @@
+// One client, three servers, each on a host of its own: its calls are shared evenly, and whatever
+// happens to one of the servers, none of them fails.
+#include <signal.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "client/cpp/client.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/calm.h"
+#include "tests/support/fleet.h"
+#include "tests/support/mixed_load.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::testing {
+namespace {
+
+using Code = absl::StatusCode;
+
+constexpr int kServers = 3;
+constexpr absl::Duration kPatience = absl::Seconds(120);
+
+class ManyServersTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_THAT(fleet_.StartAll(), IsOk());
+    const auto learner = client::Client::Create(LoadOf(fleet_[0]->target()).client);
+    auto mix = Mix::Learn(**learner);
+    ASSERT_TRUE(mix.ok()) << mix.status();
+    mix_ = std::make_unique<Mix>(*std::move(mix));
+  }
+
+  static std::vector<std::string> Flags() {
+    std::vector<std::string> flags = SmallPools();
+    flags.push_back("--cpu_threads=1");
+    return flags;
+  }
+  MixedLoadOptions Calls() const {
+    MixedLoadOptions options = LoadOf(fleet_.target());
+    options.client.max_attempts = 4;
+    options.unary = 4;
+    options.submit = options.streams = options.searches = 0;
+    return options;
+  }
+
+  // Requests of the operations that this process of the server has answered.
+  double Answered(int server) {
+    double sum = 0;
+    for (const char* rpc : {"Encode", "Decode", "RecoverCarrier", "Downconvert"}) {
+      sum += fleet_[server]->Metric("baseband_requests_total", {absl::StrCat("rpc=\"", rpc, "\"")});
+    }
+    return sum;
+  }
+  // Waits until `server` answers calls again, and there are more of the right answers.
+  void AwaitShare(int server) {
+    const double before = Answered(server);
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (Answered(server) < before + 20) {
+      ASSERT_LT(absl::Now(), deadline) << "server " << server << " gets no calls";
+      absl::SleepFor(absl::Milliseconds(20));
+    }
+  }
+  void AwaitMore(int64_t answers) {
+    ASSERT_TRUE(book_.AwaitCount(Code::kOk, book_.Count(Code::kOk) + answers))
+        << book_.Faults({Code::kOk});
+  }
+
+  Fleet fleet_{kServers, Flags()};
+  std::unique_ptr<Mix> mix_;
+  Book book_;  // ends after the load that writes into it
+};
+
+TEST_F(ManyServersTest, CallsAreSharedWithinATenth) {
+  MixedLoad load(*mix_, Calls(), &book_);
+  for (int i = 0; i < kServers; ++i) AwaitShare(i);  // all are connected
+  std::vector<double> before(kServers);
+  for (int i = 0; i < kServers; ++i) before[static_cast<size_t>(i)] = Answered(i);
+  AwaitMore(600);
+  load.Stop();
+
+  double sum = 0;
+  std::vector<double> share(kServers);
+  for (int i = 0; i < kServers; ++i) {
+    share[static_cast<size_t>(i)] = Answered(i) - before[static_cast<size_t>(i)];
+    sum += share[static_cast<size_t>(i)];
+  }
+  for (const double one : share) EXPECT_NEAR(one / sum, 1.0 / kServers, 0.1 / kServers);
+  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+}
+
+TEST_F(ManyServersTest, OneKilledOneDrainedAndBothAddedBackCostNoCall) {
+  MixedLoad load(*mix_, Calls(), &book_);
+  for (int i = 0; i < kServers; ++i) AwaitShare(i);
+  fleet_[0]->process().Signal(SIGKILL);
+  AwaitMore(200);
+  ASSERT_THAT(fleet_.Start(0), IsOk());
+  AwaitShare(0);
+
+  EXPECT_EQ(fleet_[1]->Terminate(kPatience), 0) << fleet_[1]->process().Output();
+  AwaitMore(200);
+  ASSERT_THAT(fleet_.Start(1), IsOk());
+  AwaitShare(1);
+  AwaitMore(100);
+  load.Stop();
+  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+}
+
+TEST_F(ManyServersTest, ARollingUpgradeOfAllFailsNoCall) {
+  MixedLoad load(*mix_, Calls(), &book_);
+  for (int i = 0; i < kServers; ++i) {
+    AwaitShare(i);
+    EXPECT_EQ(fleet_[i]->Terminate(kPatience), 0) << fleet_[i]->process().Output();
+    AwaitMore(50);
+    ASSERT_THAT(fleet_.Start(i), IsOk());
+  }
+  for (int i = 0; i < kServers; ++i) AwaitShare(i);
+  load.Stop();
+  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+}
+
+TEST_F(ManyServersTest, StreamsStayWithTheirServerAndAreOpenedElsewhereWhenItGoes) {
+  MixedLoadOptions options = Calls();
+  options.unary = 0;
+  options.submit = options.streams = options.searches = 2;
+  options.go_on = true;
+  MixedLoad load(*mix_, options, &book_);
+  AwaitMore(200);
+  for (int i = 0; i < kServers; ++i) {
+    fleet_[i]->process().Signal(SIGKILL);
+    AwaitMore(200);
+    ASSERT_THAT(fleet_.Start(i), IsOk());
+  }
+  AwaitMore(100);
+  load.Stop();
+  // What was in flight on the one that died is told so, once.
+  EXPECT_EQ(book_.Faults({Code::kOk, Code::kUnavailable}), "");
+}
+
+TEST_F(ManyServersTest, AHostThatFallsSilentIsLeftWithoutALostCall) {
+  if (!fleet_.has_links()) GTEST_SKIP() << "no link to cut";
+  MixedLoad load(*mix_, Calls(), &book_);
+  for (int i = 0; i < kServers; ++i) AwaitShare(i);
+  ASSERT_THAT(fleet_.SetLink(2, false), IsOk());
+  // All loops have waited for the silent one, have been told, and have gone elsewhere.
+  absl::SleepFor(absl::Seconds(2));
+  AwaitMore(200);
+  ASSERT_THAT(fleet_.SetLink(2, true), IsOk());
+  AwaitShare(2);
+  load.Stop();
+  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+}
+
+}  // namespace
+}  // namespace baseband::testing
