@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "client/load/run.h"
 #include "tests/bench/must.h"
+#include "tests/bench/zeros_load.h"
 #include "tests/support/fleet.h"
 #include "tests/support/traffic.h"
 
@@ -37,30 +38,12 @@ constexpr absl::Duration kDeadline = absl::Milliseconds(500);
 constexpr double kShare = 0.4;
 constexpr double kRecovered = 0.9;
 
-// The word of zeros, without noise, decodes to zeros.
-absl::Status CheckZeros(const grpc::ByteBuffer& reply) {
-  grpc::Slice slice;
-  v1::DecodeResponse response;
-  if (!reply.DumpToSingleSlice(&slice).ok() ||
-      !response.ParseFromArray(slice.begin(), static_cast<int>(slice.size()))) {
-    return absl::DataLossError("no DecodeResponse");
-  }
-  return response.payload() == std::string(2 * 1056, '\0') ? absl::OkStatus()
-                                                           : absl::DataLossError("not zeros");
-}
-
 std::vector<load::Workload> Work() {
   v1::DecodeRequest decode = DecodeOfZeros(NrCode(1, 384), 2);
   decode.mutable_groups(0)->set_max_iterations(20);
   decode.mutable_groups(0)->set_fixed_iterations(true);
-  const grpc::Slice slice(decode.SerializeAsString());
-  load::Request request;
-  request.message = grpc::ByteBuffer(&slice, 1);
-  request.check = CheckZeros;
-  std::vector<load::Workload> workloads(1);
-  workloads[0].method = "/baseband.v1.Baseband/Decode";
+  std::vector<load::Workload> workloads = ZerosLoad(decode);
   workloads[0].deadline = kDeadline;
-  workloads[0].requests.push_back(std::move(request));
   return workloads;
 }
 

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/load/run.h"
 #include "tests/bench/must.h"
+#include "tests/bench/zeros_load.h"
 #include "tests/support/server_process.h"
 #include "tests/support/traffic.h"
 
@@ -33,19 +34,6 @@ using load::Outcome;
 using load::Pace;
 
 constexpr absl::Duration kWindow = absl::Seconds(6);
-
-// The word of zeros, without noise, decodes to zeros.
-absl::Status CheckZeros(const grpc::ByteBuffer& reply) {
-  grpc::Slice slice;
-  v1::DecodeResponse response;
-  if (!reply.DumpToSingleSlice(&slice).ok() ||
-      !response.ParseFromArray(slice.begin(), static_cast<int>(slice.size()))) {
-    return absl::DataLossError("no DecodeResponse");
-  }
-  const std::string& bits = response.payload();
-  const bool right = !bits.empty() && bits == std::string(bits.size(), '\0');
-  return right ? absl::OkStatus() : absl::DataLossError("not zeros");
-}
 
 struct Calls {
   v1::DecodeRequest request;  // of words without noise that are all zero
@@ -90,15 +78,9 @@ struct Bench {
 
 // Ends the program when an answer is wrong, or a call fails otherwise than by a refusal.
 load::LoadResult Run(const load::LoadSpec& spec, const Calls& calls) {
-  std::vector<load::Workload> workloads(1);
-  workloads[0].method = "/baseband.v1.Baseband/" + calls.method;
+  std::vector<load::Workload> workloads = ZerosLoad(calls.request, calls.method);
   workloads[0].priority = calls.priority;
   workloads[0].deadline = calls.deadline;
-  const grpc::Slice slice(calls.request.SerializeAsString());
-  load::Request request;
-  request.message = grpc::ByteBuffer(&slice, 1);
-  request.check = CheckZeros;
-  workloads[0].requests.push_back(std::move(request));
   load::LoadResult result = Must(load::RunLoad(spec, workloads));
   if (!result.totals.wrong_example.empty()) Fail(result.totals.wrong_example);
   for (const auto& [cause, count] : result.totals.refusals) {
