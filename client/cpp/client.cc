@@ -15,10 +15,12 @@
 #include "client/cpp/async_call.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/client_options.h"
+#include "client/cpp/delayed_run.h"
 #include "client/cpp/grpc_time.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/stream_call.h"
 #include "client/cpp/submit_call.h"
+#include "client/cpp/submit_session.h"
 #include "client/cpp/to_status.h"
 #include "client/cpp/unary_call.h"
 #include "grpc/health/v1/health.pb.h"
@@ -64,7 +66,7 @@ absl::StatusOr<Response> Wait(Start start) {
 class Client::Impl {
  public:
   explicit Impl(const ClientOptions& options)
-      : max_attempts_(options.max_attempts), channels_(options) {
+      : max_attempts_(options.max_attempts), backoff_(options.initial_backoff), channels_(options) {
     for (int i = 0; i < options.polling_threads; ++i) {
       queues_.push_back(std::make_unique<grpc::CompletionQueue>());
     }
@@ -129,8 +131,23 @@ class Client::Impl {
 
   template <typename Call, typename Spec>
   std::shared_ptr<Call> StartStream(const Spec& spec) {
+    return StartCall<Call>(spec, &channels_, NextQueue());
+  }
+
+  std::shared_ptr<SubmitSession> StartSession(const SubmitStreamOptions& options) {
+    return std::make_shared<SubmitSession>(SubmitSession::Connection{
+        max_attempts_, backoff_, [this, options] { return StartStream<SubmitCall>(options); },
+        [this](absl::Duration delay, std::function<void(bool)> then) {
+          StartCall<DelayedRun>(delay, std::move(then), NextQueue());
+        }});
+  }
+
+ private:
+  // Makes and starts a call whose last argument tells of its end; until then it is known here.
+  template <typename Call, typename... Arguments>
+  std::shared_ptr<Call> StartCall(Arguments&&... arguments) {
     auto slot = std::make_shared<std::weak_ptr<AsyncCall>>();
-    auto call = std::make_shared<Call>(spec, &channels_, NextQueue(),
+    auto call = std::make_shared<Call>(std::forward<Arguments>(arguments)...,
                                        [this, slot] { Remove(slot->lock()); });
     *slot = call;
     if (!Add(call)) {
@@ -140,7 +157,6 @@ class Client::Impl {
     return call;
   }
 
- private:
   grpc::CompletionQueue* NextQueue() {
     return queues_[turn_.fetch_add(1, std::memory_order_relaxed) % queues_.size()].get();
   }
@@ -173,6 +189,7 @@ class Client::Impl {
   }
 
   const int max_attempts_;
+  const absl::Duration backoff_;
   ChannelPool channels_;
   std::vector<std::unique_ptr<grpc::CompletionQueue>> queues_;
   std::atomic<unsigned> turn_{0};
@@ -340,7 +357,7 @@ absl::StatusOr<std::unique_ptr<SubmitStream>> Client::OpenSubmitStream(
     return absl::InvalidArgumentError(absl::StrCat(
         "response_timeout ", absl::FormatDuration(options.response_timeout), " is not > 0"));
   }
-  return std::make_unique<SubmitStream>(impl_->StartStream<SubmitCall>(options));
+  return std::make_unique<SubmitStream>(impl_->StartSession(options));
 }
 
 }  // namespace baseband::client

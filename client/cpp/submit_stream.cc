@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/messages.h"
-#include "client/cpp/submit_call.h"
+#include "client/cpp/submit_session.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::client {
@@ -16,7 +16,7 @@ namespace {
 constexpr char kRetryAfter[] = "baseband/retry-after-us";
 
 template <typename Request, typename Response>
-absl::Status SubmitTo(SubmitCall& call, const SubmitFields& fields, const Request& request,
+absl::Status SubmitTo(SubmitSession& session, const SubmitFields& fields, const Request& request,
                       const SubmitOptions& options, SubmitStream::Callback<Response> done) {
   if (!(options.timeout > absl::ZeroDuration())) {
     return absl::InvalidArgumentError(
@@ -34,7 +34,7 @@ absl::Status SubmitTo(SubmitCall& call, const SubmitFields& fields, const Reques
   item.done = [done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
     done(Parse<Response>(std::move(response)));
   };
-  return call.Submit(std::move(item), options.wait_for_credits);
+  return session.Submit(std::move(item), options.wait_for_credits);
 }
 
 }  // namespace
@@ -52,36 +52,36 @@ void SetRetryAfter(absl::Duration delay, absl::Status* status) {
   }
 }
 
-SubmitStream::SubmitStream(std::shared_ptr<SubmitCall> call) : call_(std::move(call)) {}
+SubmitStream::SubmitStream(std::shared_ptr<SubmitSession> session) : session_(std::move(session)) {}
 
-SubmitStream::~SubmitStream() { call_->Cancel(); }
+SubmitStream::~SubmitStream() { session_->Cancel(); }
 
 absl::Status SubmitStream::Submit(const v1::EncodeRequest& request, const SubmitOptions& options,
                                   Callback<v1::EncodeResponse> done) {
-  return SubmitTo(*call_, kSubmitEncode, request, options, std::move(done));
+  return SubmitTo(*session_, kSubmitEncode, request, options, std::move(done));
 }
 
 absl::Status SubmitStream::Submit(const v1::DecodeRequest& request, const SubmitOptions& options,
                                   Callback<v1::DecodeResponse> done) {
-  return SubmitTo(*call_, kSubmitDecode, request, options, std::move(done));
+  return SubmitTo(*session_, kSubmitDecode, request, options, std::move(done));
 }
 
 absl::Status SubmitStream::Submit(const v1::RecoverCarrierRequest& request,
                                   const SubmitOptions& options,
                                   Callback<v1::RecoverCarrierResponse> done) {
-  return SubmitTo(*call_, kSubmitRecoverCarrier, request, options, std::move(done));
+  return SubmitTo(*session_, kSubmitRecoverCarrier, request, options, std::move(done));
 }
 
 absl::Status SubmitStream::Submit(const v1::DownconvertRequest& request,
                                   const SubmitOptions& options,
                                   Callback<v1::DownconvertResponse> done) {
-  return SubmitTo(*call_, kSubmitDownconvert, request, options, std::move(done));
+  return SubmitTo(*session_, kSubmitDownconvert, request, options, std::move(done));
 }
 
-int SubmitStream::in_flight() const { return call_->in_flight(); }
+int SubmitStream::in_flight() const { return session_->in_flight(); }
 
-absl::Status SubmitStream::Finish() { return call_->Finish(); }
+absl::Status SubmitStream::Finish() { return session_->Finish(); }
 
-void SubmitStream::Cancel() { call_->Cancel(); }
+void SubmitStream::Cancel() { session_->Cancel(); }
 
 }  // namespace baseband::client

@@ -52,16 +52,18 @@ class SubmitStream {
   template <typename Response>
   using Callback = std::function<void(absl::StatusOr<Response>)>;
 
-  explicit SubmitStream(std::shared_ptr<class SubmitCall> call);
+  explicit SubmitStream(std::shared_ptr<class SubmitSession> session);
   // Cancels what is not over; does not wait.
   ~SubmitStream();
   SubmitStream(const SubmitStream&) = delete;
   SubmitStream& operator=(const SubmitStream&) = delete;
 
   // Sends `request`. OK: `done` runs exactly once, on a polling thread of the client, never inside
-  // this call, with the response or with the server's error. If the stream ends before, that is
-  // Cancelled after Cancel(), else Unavailable; the request may be sent again elsewhere. There are
-  // no retries. `done` must not block: it may submit, but not wait for credits.
+  // this call, with the response or with the server's error, or Cancelled after Cancel(). `done`
+  // must not block: it may submit, but not wait for credits.
+  // A stream stays with one server. When that drains or goes, the next one is opened, and what has
+  // no answer is sent there, up to ClientOptions::max_attempts times, the second time at once, and
+  // no longer than its timeout; then it is Unavailable. Other errors are not tried again.
   // Otherwise `done` never runs: ResourceExhausted: no credits, also before the server has granted
   // the first ones; DeadlineExceeded: none came within the timeout; Unavailable: the stream has
   // ended; FailedPrecondition: after Finish(); InvalidArgument: the timeout.
@@ -78,13 +80,13 @@ class SubmitStream {
   int in_flight() const;
 
   // The end: waits for the answers that are due, and returns how the stream ended, the first time
-  // and afterwards. OK: each request has been answered. Not from a callback.
+  // and afterwards. OK: each request has been answered by a server. Not from a callback.
   absl::Status Finish();
   // From any thread. Finish() then returns Cancelled, unless the stream was over.
   void Cancel();
 
  private:
-  const std::shared_ptr<class SubmitCall> call_;
+  const std::shared_ptr<class SubmitSession> session_;
 };
 
 }  // namespace baseband::client

@@ -122,21 +122,36 @@ TEST_F(ManyServersTest, ARollingUpgradeOfAllFailsNoCall) {
   EXPECT_EQ(book_.Faults({Code::kOk}), "");
 }
 
-TEST_F(ManyServersTest, StreamsStayWithTheirServerAndAreOpenedElsewhereWhenItGoes) {
+TEST_F(ManyServersTest, RequestsOfSubmitStreamsAreSentAgainWhenTheirServerGoes) {
   MixedLoadOptions options = Calls();
   options.unary = 0;
-  options.submit = options.streams = options.searches = 2;
-  options.go_on = true;
+  options.submit = 4;
   MixedLoad load(*mix_, options, &book_);
   AwaitMore(200);
+  fleet_[0]->process().Signal(SIGKILL);
+  AwaitMore(200);
+  ASSERT_THAT(fleet_.Start(0), IsOk());
+  AwaitShare(0);
+  EXPECT_EQ(fleet_[1]->Terminate(kPatience), 0) << fleet_[1]->process().Output();
+  AwaitMore(200);
+  load.Stop();
+  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+}
+
+TEST_F(ManyServersTest, StreamsAndSearchesOfAServerThatWentAreToldAndOpenedElsewhere) {
+  MixedLoadOptions options = Calls();
+  options.unary = 0;
+  options.streams = options.searches = 2;
+  options.go_on = true;
+  MixedLoad load(*mix_, options, &book_);
+  AwaitMore(100);
   for (int i = 0; i < kServers; ++i) {
     fleet_[i]->process().Signal(SIGKILL);
-    AwaitMore(200);
+    AwaitMore(100);
     ASSERT_THAT(fleet_.Start(i), IsOk());
   }
-  AwaitMore(100);
+  AwaitMore(50);
   load.Stop();
-  // What was in flight on the one that died is told so, once.
   EXPECT_EQ(book_.Faults({Code::kOk, Code::kUnavailable}), "");
 }
 

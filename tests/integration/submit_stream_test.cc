@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/client.h"
 #include "gmock/gmock.h"
@@ -24,6 +25,7 @@ using ::baseband::testing::DecodeOfZeros;
 using ::baseband::testing::EncodeOf;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::NrCode;
+using ::baseband::testing::Place;
 using ::baseband::testing::ServerProcess;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
@@ -38,6 +40,7 @@ class SubmitStreamTest : public ::testing::Test {
     ClientOptions client_options;
     client_options.target = server_->target();
     client_options.connections = 1;
+    client_options.max_attempts = max_attempts_;
     client_ = *Client::Create(client_options);
     stream_ = *client_->OpenSubmitStream(options);
   }
@@ -67,6 +70,7 @@ class SubmitStreamTest : public ::testing::Test {
     return codes_;
   }
 
+  int max_attempts_ = 1;
   std::unique_ptr<ServerProcess> server_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<SubmitStream> stream_;
@@ -123,7 +127,8 @@ TEST_F(SubmitStreamTest, WithoutCreditsItRefusesOrWaitsAsTheCallerWants) {
   EXPECT_THAT(stream_->Submit(Slow(), hurried, Counted()),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("waiting for credits")));
   EXPECT_THAT(stream_->Submit(Slow(), waiting, Counted()), IsOk());
-  EXPECT_TRUE(AwaitAnswers(1));  // it has waited for that; credits may come just before the callback
+  EXPECT_TRUE(
+      AwaitAnswers(1));  // it has waited for that; credits may come just before the callback
   EXPECT_THAT(stream_->Finish(), IsOk());
   EXPECT_EQ(codes(), std::vector<absl::StatusCode>(3, absl::StatusCode::kOk));
 }
@@ -177,6 +182,56 @@ TEST_F(SubmitStreamTest, WhatWasInFlightWhenTheServerDiedIsUnavailableOnce) {
   for (const absl::StatusCode code : all) {
     EXPECT_TRUE(code == absl::StatusCode::kOk || code == absl::StatusCode::kUnavailable);
   }
+}
+
+TEST_F(SubmitStreamTest, WhatWasInFlightGoesToTheServerThatTookThePlaceOfADeadOne) {
+  max_attempts_ = 5;
+  const Place place = {{},
+                       absl::StrCat("127.0.0.1:", ::baseband::testing::FreePort()),
+                       absl::StrCat("127.0.0.1:", ::baseband::testing::FreePort())};
+  server_ = *ServerProcess::StartAt(place, {"--cpu_threads=1"});
+  ClientOptions options;
+  options.target = place.target;
+  options.max_attempts = max_attempts_;
+  options.initial_backoff = options.max_backoff = absl::Seconds(5);  // time to start the next one
+  client_ = *Client::Create(options);
+  stream_ = *client_->OpenSubmitStream();
+  constexpr int kRequests = 10;
+  for (int i = 0; i < kRequests; ++i) {
+    EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), Counted()), IsOk());
+  }
+  EXPECT_TRUE(AwaitAnswers(1));
+  server_->process().Signal(SIGKILL);
+  server_->process().Wait(absl::Seconds(60));
+  server_ = *ServerProcess::StartAt(place, {"--cpu_threads=1"});
+
+  EXPECT_THAT(stream_->Finish(), IsOk());
+  EXPECT_EQ(codes(), std::vector<absl::StatusCode>(kRequests, absl::StatusCode::kOk));
+}
+
+TEST_F(SubmitStreamTest, AServerThatDrainsAnswersWhatItHasAndTheNextOneGetsTheRest) {
+  max_attempts_ = 4;
+  Start({"--cpu_threads=1"});
+  const auto next = *ServerProcess::Start({"--cpu_threads=1"});
+  ClientOptions options;
+  options.target = absl::StrCat(server_->target(), ",", next->target());
+  options.connections = 1;
+  client_ = *Client::Create(options);
+  stream_ = *client_->OpenSubmitStream();
+  int sent = 0;
+  for (; sent < 4; ++sent) {
+    EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), Counted()), IsOk());
+  }
+  EXPECT_TRUE(AwaitAnswers(1));
+  // It is one of the two that has them.
+  const bool first = server_->Metric("baseband_requests_total", {"Decode"}) > 0;
+  (first ? server_ : next)->process().Signal(SIGTERM);
+  for (; sent < 12; ++sent) {
+    EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), Counted()), IsOk());
+  }
+  EXPECT_EQ((first ? server_ : next)->process().Wait(absl::Seconds(100)), 0);
+  EXPECT_THAT(stream_->Finish(), IsOk());
+  EXPECT_EQ(codes(), std::vector<absl::StatusCode>(12, absl::StatusCode::kOk));
 }
 
 TEST_F(SubmitStreamTest, ACancelledStreamCancelsWhatIsInFlight) {
