@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "kernels/base/steady_time.h"
+#include "server/metrics/gpu_readings.h"
 #include "server/metrics/names.h"
 #include "server/metrics/process_sampler.h"
 #include "server/metrics/series.h"
@@ -60,6 +60,9 @@ std::string CodeName(size_t code) {
 // Whether calls of `rpc` become jobs of a device.
 bool HasJobs(Rpc rpc) { return rpc <= Rpc::kMinimize; }
 
+// Whether what comes by `rpc` is accepted, and then done in time or not.
+bool HasDeadlines(Rpc rpc) { return HasJobs(rpc) || rpc == Rpc::kDownconvertStream; }
+
 }  // namespace
 
 void DecodeTally::Add(int iterations, bool parity_ok) {
@@ -92,7 +95,11 @@ class Metrics::Scrape : public prometheus::Collectable {
       absl::MutexLock lock(&mutex_);
       for (const auto& sample : samples_) sample(*metrics_);
     }
-    return metrics_->registry_->Collect();
+    std::vector<prometheus::MetricFamily> families = metrics_->registry_->Collect();
+    for (prometheus::MetricFamily& family : metrics_->gpu_readings_->Collect(SteadyNow())) {
+      families.push_back(std::move(family));
+    }
+    return families;
   }
 
  private:
@@ -102,7 +109,9 @@ class Metrics::Scrape : public prometheus::Collectable {
 };
 
 Metrics::Metrics(absl::string_view version)
-    : registry_(std::make_shared<Registry>()), scrape_(std::make_shared<Scrape>(this)) {
+    : registry_(std::make_shared<Registry>()),
+      gpu_readings_(std::make_shared<GpuReadings>()),
+      scrape_(std::make_shared<Scrape>(this)) {
   RegisterRequests();
   RegisterJobs();
   RegisterAccess();
@@ -124,6 +133,12 @@ void Metrics::RegisterRequests() {
     series.in_flight = AddGauge(*registry_, names::kRequestsInFlight, rpc);
     series.request_bytes = AddCounter(*registry_, names::kRequestBytes, rpc);
     series.response_bytes = AddCounter(*registry_, names::kResponseBytes, rpc);
+    for (size_t outcome = 0; outcome < kDeadlineOutcomeNames.size(); ++outcome) {
+      if (!HasDeadlines(static_cast<Rpc>(i))) break;
+      series.deadlines[outcome] =
+          AddCounter(*registry_, names::kDeadlines,
+                     {{"rpc", kRpcNames[i]}, {"outcome", kDeadlineOutcomeNames[outcome]}});
+    }
   }
 }
 
@@ -164,7 +179,9 @@ void Metrics::RegisterJobs() {
     const Labels priority = {{"priority", kPriorityNames[i]}};
     device_seconds_[i] = AddCounter(*registry_, names::kDeviceSeconds, priority);
     predictions_[i] = AddHistogram(*registry_, names::kPrediction, RatioBuckets(), priority);
+    queue_ages_[i] = AddGauge(*registry_, names::kQueueAge, priority);
   }
+  other_clients_ = AddCounter(*registry_, names::kClientDeviceSeconds, {{"client", "other"}});
   queue_bytes_ = AddGauge(*registry_, names::kQueueBytes);
   queue_capacity_requests_ = AddGauge(*registry_, names::kQueueCapacityRequests);
   queue_capacity_bytes_ = AddGauge(*registry_, names::kQueueCapacityBytes);
@@ -255,6 +272,10 @@ void Metrics::CountRefused(RefusalCause cause) {
   refused_[static_cast<size_t>(cause)]->Increment();
 }
 
+void Metrics::CountDeadline(Rpc rpc, DeadlineOutcome outcome) {
+  Of(rpc).deadlines[static_cast<size_t>(outcome)]->Increment();
+}
+
 void Metrics::AddDeviceTime(Priority priority, double seconds) {
   device_seconds_[static_cast<size_t>(priority)]->Increment(seconds);
 }
@@ -319,6 +340,10 @@ void Metrics::SetQueueDepth(Rpc rpc, int64_t requests) {
 }
 
 void Metrics::SetQueueBytes(int64_t bytes) { queue_bytes_->Set(static_cast<double>(bytes)); }
+
+void Metrics::SetQueueAge(Priority priority, absl::Duration oldest) {
+  queue_ages_[static_cast<size_t>(priority)]->Set(absl::ToDoubleSeconds(oldest));
+}
 
 void Metrics::SetPoolUsed(int pool, int64_t bytes) {
   pools_used_[static_cast<size_t>(pool)]->Set(static_cast<double>(bytes));

@@ -11,10 +11,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 
 namespace prometheus {
@@ -83,6 +86,10 @@ inline constexpr std::array<const char*, 7> kRefusalCauseNames = {
     "queue_requests",  "queue_bytes",  "deadline",      "backlog",
     "client_requests", "client_bytes", "client_streams"};
 
+// Whether the result of a request was handed over before its deadline.
+enum class DeadlineOutcome { kMet, kMissed };
+inline constexpr std::array<const char*, 2> kDeadlineOutcomeNames = {"met", "missed"};
+
 // Why a call was refused before anything of it was read.
 enum class Denial { kNoCredentials, kBadToken, kNotAllowed };
 inline constexpr std::array<const char*, 3> kDenialNames = {"no_credentials", "bad_token",
@@ -118,8 +125,13 @@ class CarrierTally {
   int64_t symbols_ = 0;
 };
 
+class GpuReadings;
+
 class Metrics {
  public:
+  // So many clients have device time under their own name: those seen first.
+  static constexpr size_t kMaxClientNames = 31;
+
   explicit Metrics(absl::string_view version);
   ~Metrics();
   Metrics(const Metrics&) = delete;
@@ -152,9 +164,15 @@ class Metrics {
   // Left the queue unlaunched.
   void CountDropped(Rpc rpc, DropCause cause);
   void CountRefused(RefusalCause cause);
+  // Of an accepted request that had a deadline. Not for streams of requests of their own, Submit,
+  // nor for GetCapabilities.
+  void CountDeadline(Rpc rpc, DeadlineOutcome outcome);
   void ObserveBatch(Rpc rpc, int blocks, int requests);
   // What a batch took of a device, see DeviceClock.
   void AddDeviceTime(Priority priority, double seconds);
+  // The same by client, whose name may be any bytes. Allocates when it meets one of the first
+  // kMaxClientNames.
+  void AddClientTime(const std::string& client, double seconds);
   // Of a job whose end was predicted: the time it took over the time it was to take.
   void ObservePrediction(Priority priority, double ratio);
   // For Encode and Decode.
@@ -177,10 +195,13 @@ class Metrics {
   // -------------------------------------------------------------------------------- gauges
   void SetQueueDepth(Rpc rpc, int64_t requests);
   void SetQueueBytes(int64_t bytes);
+  void SetQueueAge(Priority priority, absl::Duration oldest);
   void SetDeviceHealthy(int device, bool healthy);
   void SetPoolUsed(int pool, int64_t bytes);
   void SetConnections(int64_t open);
   void SetCertificateExpiry(absl::Time expiry);
+  // Where whoever asks the driver writes what it says of the GPUs.
+  std::shared_ptr<GpuReadings> gpu_readings() const { return gpu_readings_; }
 
   // -------------------------------------------------------------------------------- reading
   // What a scrape collects; for MetricsServer.
@@ -201,6 +222,7 @@ class Metrics {
     prometheus::Counter* response_bytes = nullptr;
     std::array<prometheus::Histogram*, kStageNames.size()> stages{};
     std::array<prometheus::Counter*, kDropCauseNames.size()> dropped{};
+    std::array<prometheus::Counter*, kDeadlineOutcomeNames.size()> deadlines{};
     prometheus::Counter* batches = nullptr;
     prometheus::Histogram* batch_blocks = nullptr;
     prometheus::Histogram* batch_requests = nullptr;
@@ -221,6 +243,7 @@ class Metrics {
   PerRpc& Of(Rpc rpc) { return rpcs_[static_cast<size_t>(rpc)]; }
 
   std::shared_ptr<prometheus::Registry> registry_;
+  const std::shared_ptr<GpuReadings> gpu_readings_;
   std::shared_ptr<Scrape> scrape_;
   std::array<PerRpc, kRpcNames.size()> rpcs_;
   std::vector<PerDevice> devices_;
@@ -228,6 +251,10 @@ class Metrics {
   std::array<prometheus::Counter*, kRefusalCauseNames.size()> refused_{};
   std::array<prometheus::Counter*, kPriorityNames.size()> device_seconds_{};
   std::array<prometheus::Histogram*, kPriorityNames.size()> predictions_{};
+  std::array<prometheus::Gauge*, kPriorityNames.size()> queue_ages_{};
+  absl::Mutex clients_mutex_;
+  std::unordered_map<std::string, prometheus::Counter*> clients_ ABSL_GUARDED_BY(clients_mutex_);
+  prometheus::Counter* other_clients_ = nullptr;
   prometheus::Gauge* queue_bytes_ = nullptr;
   prometheus::Gauge* queue_capacity_requests_ = nullptr;
   prometheus::Gauge* queue_capacity_bytes_ = nullptr;

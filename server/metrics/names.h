@@ -35,6 +35,10 @@ inline constexpr Metric kRejected = {
 inline constexpr Metric kDropped = {
     "baseband_dropped_total", "Requests that left the queue unlaunched: nobody waited any more."};
 
+// {rpc, outcome}
+inline constexpr Metric kDeadlines = {
+    "baseband_deadlines_total",
+    "Accepted requests that had a deadline: met if their result was handed over before it."};
 // {cause}
 inline constexpr Metric kRefused = {
     "baseband_refused_total", "Right requests refused for want of room, time or quota, by cause."};
@@ -44,9 +48,15 @@ inline constexpr Metric kRefused = {
 inline constexpr Metric kDeviceSeconds = {
     "baseband_device_seconds_total",
     "Time of the devices by class of request; batches in flight together share it."};
+inline constexpr Metric kQueueAge = {
+    "baseband_queue_oldest_age_seconds",
+    "How long the oldest request has waited for a lane, pieces of long searches aside; 0: none."};
 inline constexpr Metric kPrediction = {
     "baseband_prediction_ratio",
     "Time from acceptance to the end of the work, over what was predicted on acceptance."};
+// {client}; the first names seen, and "other" for the rest
+inline constexpr Metric kClientDeviceSeconds = {"baseband_client_device_seconds_total",
+                                                "Time of the devices by client."};
 
 // --------------------------------------------------------------------------------------- batches
 // {rpc}
@@ -144,6 +154,46 @@ inline constexpr Metric kPoolUsedBytes = {"baseband_pool_used_bytes",
                                           "Bytes of a memory pool in use."};
 inline constexpr Metric kPoolCapacityBytes = {"baseband_pool_capacity_bytes",
                                               "Bytes of a memory pool, reserved at start."};
+
+// ------------------------------------------------------------------------------------------ GPUs
+// What the driver says. A series of which it says nothing is not shown.
+// {}
+inline constexpr Metric kGpuMonitorUp = {
+    "baseband_gpu_monitor_up",
+    "1: the driver tells of every GPU in use; 0: it does not, or there is none."};
+// {device}
+inline constexpr Metric kGpuUtilization = {
+    "baseband_gpu_utilization_ratio",
+    "Part of the last sample of the driver's, up to 1 s, in which some kernel ran."};
+inline constexpr Metric kGpuMemoryUsed = {"baseband_gpu_memory_used_bytes",
+                                          "Memory of the GPU in use, by whomever."};
+inline constexpr Metric kGpuMemoryTotal = {"baseband_gpu_memory_total_bytes", "Memory of the GPU."};
+inline constexpr Metric kGpuTemperature = {"baseband_gpu_temperature_celsius",
+                                           "Temperature of the GPU's core."};
+inline constexpr Metric kGpuPower = {"baseband_gpu_power_watts", "Power the GPU draws."};
+inline constexpr Metric kGpuPowerLimit = {"baseband_gpu_power_limit_watts",
+                                          "Power the GPU may draw: the driver keeps it below."};
+// {device, clock}
+inline constexpr Metric kGpuClock = {"baseband_gpu_clock_hertz", "Clocks of the GPU, now."};
+// {device, reason}
+inline constexpr Metric kGpuThrottled = {
+    "baseband_gpu_throttled",
+    "1: clocks are lower, as the GPU is hot (thermal), at its power limit (power), or it or its "
+    "power supply brake hard (hardware)."};
+// {device, kind}
+inline constexpr Metric kGpuEccErrors = {
+    "baseband_gpu_ecc_errors_total",
+    "Errors in the GPU's memories, corrected or not, since the driver was loaded."};
+// {device, direction}
+inline constexpr Metric kGpuPcieBytes = {
+    "baseband_gpu_pcie_bytes_per_second",
+    "Bytes on the PCIe link into and out of the GPU, over the last 20 ms."};
+// {device}
+inline constexpr Metric kGpuPcieReplays = {"baseband_gpu_pcie_replays_total",
+                                           "Packets that the PCIe link had to repeat."};
+inline constexpr Metric kGpuXidErrors = {
+    "baseband_gpu_xid_errors_total",
+    "Errors that the driver reported of the GPU (XID) since this process started."};
 
 // --------------------------------------------------------------------------------------- process
 // {version}

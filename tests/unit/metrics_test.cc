@@ -17,6 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "kernels/base/steady_time.h"
+#include "server/metrics/gpu_readings.h"
 #include "server/metrics/metrics_server.h"
 #include "tests/support/status_matchers.h"
 
@@ -148,6 +150,110 @@ TEST(MetricsTest, SamplersRunBeforeEachScrape) {
   EXPECT_EQ(Value(metrics, "baseband_queue_capacity_requests"), 4096);
 }
 
+TEST(MetricsTest, WhatIsWatchedForIsThereBeforeItHappens) {
+  Metrics metrics("1");
+
+  EXPECT_EQ(Value(metrics, R"(baseband_deadlines_total{outcome="missed",rpc="Decode"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_deadlines_total{outcome="met",rpc="DownconvertStream"})"),
+            0);
+  EXPECT_EQ(Value(metrics, R"(baseband_queue_oldest_age_seconds{priority="high"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_client_device_seconds_total{client="other"})"), 0);
+  EXPECT_EQ(Value(metrics, "baseband_gpu_monitor_up"), 0);
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr(R"(deadlines_total{outcome="met",rpc="Submit")")))
+      << "its requests count as those of the operations they bring";
+}
+
+TEST(MetricsTest, DeadlinesAndWaitsMoveTheirOwnSeries) {
+  Metrics metrics("1");
+
+  metrics.CountDeadline(Rpc::kEncode, DeadlineOutcome::kMet);
+  metrics.CountDeadline(Rpc::kEncode, DeadlineOutcome::kMissed);
+  metrics.CountDeadline(Rpc::kEncode, DeadlineOutcome::kMissed);
+  metrics.SetQueueAge(Priority::kLow, absl::Milliseconds(1500));
+
+  EXPECT_EQ(Value(metrics, R"(baseband_deadlines_total{outcome="met",rpc="Encode"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_deadlines_total{outcome="missed",rpc="Encode"})"), 2);
+  EXPECT_EQ(Value(metrics, R"(baseband_queue_oldest_age_seconds{priority="low"})"), 1.5);
+  EXPECT_EQ(Value(metrics, R"(baseband_queue_oldest_age_seconds{priority="normal"})"), 0);
+}
+
+TEST(MetricsTest, TheFirstClientsKeepTheirNamesAndAllOthersShareOne) {
+  Metrics metrics("1");
+  for (int round = 0; round < 2; ++round) {
+    for (size_t client = 0; client < Metrics::kMaxClientNames + 9; ++client) {
+      metrics.AddClientTime("c" + std::to_string(client), 0.25);
+    }
+  }
+
+  const std::string name = "baseband_client_device_seconds_total";
+  EXPECT_EQ(Value(metrics, name + R"({client="c0"})"), 0.5);
+  EXPECT_EQ(Value(metrics, name + R"({client="c30"})"), 0.5);
+  EXPECT_EQ(Value(metrics, name + R"({client="c31"})"), -1);
+  EXPECT_EQ(Value(metrics, name + R"({client="other"})"), 9 * 0.5);
+}
+
+TEST(MetricsTest, AClientsNameCannotSpoilThePage) {
+  Metrics metrics("1");
+
+  metrics.AddClientTime(std::string("a\xff\n\0b", 5) + std::string(1000, 'x'), 2);
+
+  EXPECT_EQ(Value(metrics, R"(baseband_client_device_seconds_total{client="a???b)" +
+                               std::string(128 - 5, 'x') + "\"}"),
+            2);
+}
+
+TEST(MetricsTest, OfAGpuIsShownWhatTheDriverSays) {
+  Metrics metrics("1");
+  GpuReading first;
+  first.device = "cuda:0";
+  first.temperature = 71;
+  first.throttled_thermal = 0;
+  first.ecc_uncorrected = 3;
+  GpuReading second;
+  second.device = "cuda:1";
+  second.temperature = 44;
+  second.sm_clock = 1.98e9;
+  second.memory_clock = 2.6e9;
+
+  metrics.gpu_readings()->Set({first, second}, SteadyNow());
+
+  EXPECT_EQ(Value(metrics, "baseband_gpu_monitor_up"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_gpu_temperature_celsius{device="cuda:0"})"), 71);
+  EXPECT_EQ(Value(metrics, R"(baseband_gpu_temperature_celsius{device="cuda:1"})"), 44);
+  EXPECT_EQ(Value(metrics, R"(baseband_gpu_throttled{device="cuda:0",reason="thermal"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_gpu_throttled{device="cuda:1",reason="thermal"})"), -1);
+  EXPECT_EQ(Value(metrics, R"(baseband_gpu_ecc_errors_total{device="cuda:0",kind="uncorrected"})"),
+            3);
+  EXPECT_EQ(Value(metrics, R"(baseband_gpu_clock_hertz{device="cuda:1",clock="memory"})"), 2.6e9);
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr("baseband_gpu_power_watts")));
+}
+
+TEST(MetricsTest, OldReadingsAreNotShown) {
+  Metrics metrics("1");
+  GpuReading gpu;
+  gpu.device = "cuda:0";
+  gpu.temperature = 71;
+
+  metrics.gpu_readings()->Set({gpu}, SteadyNow() - GpuReadings::kFresh - absl::Seconds(1));
+
+  EXPECT_EQ(Value(metrics, "baseband_gpu_monitor_up"), 0);
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr("baseband_gpu_temperature_celsius")));
+}
+
+TEST(MetricsTest, AGpuOfWhichNothingIsSaidIsNotMonitored) {
+  Metrics metrics("1");
+  GpuReading first;
+  first.device = "cuda:0";
+  first.temperature = 71;
+  GpuReading lost;
+  lost.device = "cuda:1";
+
+  metrics.gpu_readings()->Set({first, lost}, SteadyNow());
+
+  EXPECT_EQ(Value(metrics, "baseband_gpu_monitor_up"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_gpu_temperature_celsius{device="cuda:0"})"), 71);
+}
+
 TEST(MetricsTest, TheProcessIsDescribed) {
   Metrics metrics("1");
 
@@ -186,6 +292,22 @@ TEST(MetricsTest, ThreadsDoNotLoseCounts) {
   EXPECT_EQ(Value(metrics, R"(baseband_requests_in_flight{rpc="Encode"})"), 0);
 }
 
+// All series a server can have.
+void FillPage(Metrics& metrics) {
+  metrics.AddDevice("cpu", "cpu", "CPU", 1);
+  metrics.AddPool("reply", 1);
+  GpuReading gpu;
+  gpu.device = "cuda:0";
+  for (auto* const value :
+       {&gpu.utilization, &gpu.memory_used, &gpu.memory_total, &gpu.temperature, &gpu.power,
+        &gpu.power_limit, &gpu.sm_clock, &gpu.memory_clock, &gpu.throttled_thermal,
+        &gpu.throttled_power, &gpu.throttled_hardware, &gpu.ecc_corrected, &gpu.ecc_uncorrected,
+        &gpu.pcie_in, &gpu.pcie_out, &gpu.pcie_replays, &gpu.xid_errors}) {
+    *value = 1;
+  }
+  metrics.gpu_readings()->Set({gpu}, SteadyNow());
+}
+
 // Name, then type, of each family on the page.
 std::map<std::string, std::string> Families(const std::string& page) {
   std::map<std::string, std::string> types;
@@ -201,8 +323,7 @@ std::map<std::string, std::string> Families(const std::string& page) {
 
 TEST(MetricsConventionTest, NamesFollowTheRules) {
   Metrics metrics("1");
-  metrics.AddDevice("cpu", "cpu", "CPU", 1);
-  metrics.AddPool("reply", 1);
+  FillPage(metrics);
   const std::string page = metrics.Render();
 
   for (const auto& [name, type] : Families(page)) {
@@ -221,8 +342,7 @@ TEST(MetricsConventionTest, NamesFollowTheRules) {
 TEST(MetricsConventionTest, PromtoolFindsNothingButBits) {
   if (std::system("command -v promtool >/dev/null 2>&1") != 0) GTEST_SKIP() << "no promtool here";
   Metrics metrics("1");
-  metrics.AddDevice("cpu", "cpu", "CPU", 1);
-  metrics.AddPool("reply", 1);
+  FillPage(metrics);
   const std::string path = ::testing::TempDir() + "metrics_test_page";
   std::ofstream(path) << metrics.Render();
 
