@@ -82,6 +82,11 @@ class BatchQueue {
   // InfiniteFuture while the queue is empty.
   absl::Time NextWake() const;
 
+  // Since when the job waits that came first; InfiniteFuture while the queue is empty.
+  absl::Time OldestArrival() const {
+    return arrivals_.empty() ? absl::InfiniteFuture() : *arrivals_.begin();
+  }
+
   // Of the job that leaves first; none while the queue is empty.
   absl::optional<Rank> First(double horizon) const;
 

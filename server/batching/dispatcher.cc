@@ -259,6 +259,7 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
 void Dispatcher::ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now) {
   metrics_->AddDeviceTime(jobs.front()->caller.priority, device_s);
   for (const JobPtr& job : jobs) {
+    metrics_->AddClientTime(job->caller.client, job->schedule.device_s);
     if (job->schedule.trusted) {
       const double seconds = absl::ToDoubleSeconds(now - job->times.submitted);
       metrics_->ObservePrediction(job->caller.priority, seconds / job->schedule.finish_s);
@@ -290,6 +291,12 @@ void Dispatcher::SampleGauges() const {
   for (int i = 0; i < kNumOperations; ++i) {
     const auto operation = static_cast<OperationKind>(i);
     metrics_->SetQueueDepth(RpcOf(operation), scheduler_.Depth(operation));
+  }
+  const absl::Time now = options_.clock();
+  for (size_t i = 0; i < kPriorityNames.size(); ++i) {
+    const auto priority = static_cast<Priority>(i);
+    const absl::Time oldest = std::min(scheduler_.OldestArrival(priority), now);
+    metrics_->SetQueueAge(priority, now - oldest);
   }
 }
 

@@ -158,7 +158,8 @@ void Scheduler::Ended(absl::Span<const JobPtr> batch, const DeviceClock::Taken& 
     JobSchedule& schedule = job->schedule;
     const double part =
         jobs_s > 0.0 ? schedule.cost_s / jobs_s : 1.0 / static_cast<double>(batch.size());
-    pool.share.Ended(schedule.account, schedule.cost_s, device_s * part, now);
+    schedule.device_s = device_s * part;
+    pool.share.Ended(schedule.account, schedule.cost_s, schedule.device_s, now);
     schedule.account = nullptr;
     const double waited_s = absl::ToDoubleSeconds(now - job->times.submitted) - schedule.alone_s;
     if (!failed && schedule.trusted && schedule.wait_s > schedule.alone_s / 2 && waited_s > 0.0) {
@@ -203,6 +204,15 @@ int64_t Scheduler::Depth(OperationKind operation) const {
   int64_t depth = 0;
   for (const Pool& pool : pools_) depth += pool.queues[static_cast<size_t>(operation)].size();
   return depth;
+}
+
+absl::Time Scheduler::OldestArrival(Priority priority) const {
+  static constexpr PoolIndex kPools[] = {kHigh, kNormal, kLow};  // by priority
+  absl::Time oldest = absl::InfiniteFuture();
+  for (const BatchQueue& queue : pools_[kPools[static_cast<size_t>(priority)]].queues) {
+    oldest = std::min(oldest, queue.OldestArrival());
+  }
+  return oldest;
 }
 
 absl::Duration Scheduler::Backlog(const DeviceLoad& load) const {

@@ -64,6 +64,9 @@ class Scheduler {
   absl::Time NextWake(bool background_lane) const;
   // Jobs that wait.
   int64_t Depth(OperationKind operation) const;
+  // Since when the job of that class waits that came first; InfiniteFuture if none does. Pieces of
+  // long searches of high and normal, which are meant to wait for all other work, do not count.
+  absl::Time OldestArrival(Priority priority) const;
   // How long what waits for the lanes of the rest will take; for hints.
   absl::Duration Backlog(const DeviceLoad& load) const;
 

@@ -48,6 +48,7 @@ struct JobSchedule {
   double wait_s = 0.0;    // before that, without the correction; predicted
   double finish_s = 0.0;  // from now on, with it; predicted
   bool trusted = false;   // these come of recent experience
+  double device_s = 0.0;  // its part of what its batch took of a device, once that has ended
 };
 
 // When what happened, and with whom.

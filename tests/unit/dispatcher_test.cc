@@ -1,6 +1,7 @@
 #include "server/batching/dispatcher.h"
 
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,7 @@ class DispatcherTest : public ::testing::Test {
     job->reply = *pool_->Lease(job->reply_bytes);
     job->deadline = deadline;
     job->background = background;
-    job->caller = {"client", priority};
+    job->caller = {client_, priority};
     job->cancelled = std::make_shared<std::atomic<bool>>(false);
     cancelled_[id] = job->cancelled;
     job->done = [this, id](absl::Status status, JobPtr) { answers_[id].push_back(status); };
@@ -60,6 +61,7 @@ class DispatcherTest : public ::testing::Test {
   }
 
   const std::shared_ptr<HostPool> pool_ = *HostPool::CreatePageable(1 << 20);
+  std::string client_ = "client";  // of the next job
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   std::map<int, std::vector<absl::Status>> answers_;
   std::map<int, std::shared_ptr<std::atomic<bool>>> cancelled_;
@@ -218,6 +220,51 @@ TEST_F(DispatcherTest, PredictionsAreHeldAgainstWhatCame) {
   EXPECT_THAT(page,
               HasSubstr("baseband_prediction_ratio_bucket{priority=\"high\",le=\"1.1\"} 1\n"));
   EXPECT_THAT(page, HasSubstr("baseband_device_seconds_total{priority=\"high\"} 0.02\n"));
+}
+
+TEST_F(DispatcherTest, ClientsThatShareABatchShareItsDeviceTime) {
+  for (int id = 0; id < 2; ++id) ASSERT_THAT(Submit(id), IsOk());  // both lanes are busy
+  for (const char* const client : {"a", "a", "a", "b"}) {
+    client_ = client;
+    ASSERT_THAT(Submit(2), IsOk());
+  }
+  device_.End();
+  device_.End();
+  ASSERT_EQ(device_.num_running(), 1);
+  now_ += absl::Milliseconds(20);
+  device_.End();
+
+  const std::string page = metrics_.Render();
+  EXPECT_THAT(page, HasSubstr("baseband_device_seconds_total{priority=\"normal\"} 0.02\n"));
+  EXPECT_THAT(page, HasSubstr("baseband_client_device_seconds_total{client=\"a\"} 0.015\n"));
+  EXPECT_THAT(page, HasSubstr("baseband_client_device_seconds_total{client=\"b\"} 0.005\n"));
+}
+
+TEST_F(DispatcherTest, TheAgeOfAClassIsThatOfItsOldestRequestThatWaits) {
+  const auto age = [this](const std::string& priority) {
+    dispatcher_->SampleGauges();
+    const std::string page = metrics_.Render();
+    const std::string series =
+        "\nbaseband_queue_oldest_age_seconds{priority=\"" + priority + "\"} ";
+    const size_t at = page.find(series);
+    return at == std::string::npos ? -1.0 : std::stod(page.substr(at + series.size()));
+  };
+  for (int id = 0; id < 2; ++id) ASSERT_THAT(Submit(id), IsOk());
+  now_ += absl::Seconds(1);
+  EXPECT_EQ(age("normal"), 0) << "they do not wait: they run";
+  ASSERT_THAT(Submit(2), IsOk());
+  now_ += absl::Seconds(2);
+  ASSERT_THAT(Submit(3), IsOk());
+  ASSERT_THAT(Submit(4, absl::InfiniteFuture(), false, Priority::kHigh), IsOk());
+  now_ += absl::Seconds(4);
+
+  EXPECT_EQ(age("normal"), 6);
+  EXPECT_EQ(age("high"), 4);
+  EXPECT_EQ(age("low"), 0);
+
+  while (device_.num_running() > 0) device_.End();
+  EXPECT_EQ(age("normal"), 0);
+  EXPECT_EQ(age("high"), 0);
 }
 
 }  // namespace

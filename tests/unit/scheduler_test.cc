@@ -107,6 +107,18 @@ TEST_F(SchedulerTest, LowWorkAndLongSearchesKeepToBackgroundLanesInTheOrderOfThe
   EXPECT_EQ(scheduler_->Depth(OperationKind::kEncode), 0);
 }
 
+TEST_F(SchedulerTest, LongSearchesDoNotAgeTheClassTheyGiveWayTo) {
+  for (const Priority priority : {Priority::kHigh, Priority::kNormal}) {
+    Add(priority, "a", 1, absl::InfiniteFuture(), /*background=*/true);
+    EXPECT_EQ(scheduler_->OldestArrival(priority), absl::InfiniteFuture());
+  }
+  Add(Priority::kLow, "a", 1, absl::InfiniteFuture(), /*background=*/true);
+  EXPECT_EQ(scheduler_->OldestArrival(Priority::kLow), kStart) << "all of low is such work";
+  now_ += absl::Seconds(1);
+  Add(Priority::kNormal, "a", 1);
+  EXPECT_EQ(scheduler_->OldestArrival(Priority::kNormal), now_);
+}
+
 // Two thousand milliseconds of normal work on the only lane, while low work waits: the part that
 // low has of them.
 double LowPart(double low_share) {
