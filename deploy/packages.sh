@@ -11,7 +11,7 @@ build=(
   g++ cmake ninja-build pkg-config
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev
   libssl-dev zlib1g-dev libre2-dev libc-ares-dev  # ours, and what gRPC's CMake files look for
-  prometheus-cpp-dev libcurl4-openssl-dev         # and prometheus-cpp's
+  prometheus-cpp-dev libcivetweb-dev libcurl4-openssl-dev  # and prometheus-cpp's
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
 test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev)

@@ -68,9 +68,10 @@ void Append(MetricFamily& family, std::vector<ClientMetric::Label> labels, doubl
 
 }  // namespace
 
-bool GpuReading::has_any() const {
-  return std::any_of(kSeries.begin(), kSeries.end(),
-                     [this](const Series& series) { return (this->*series.value).has_value(); });
+bool GpuReading::is_answered() const {
+  return std::any_of(kSeries.begin(), kSeries.end(), [this](const Series& series) {
+    return series.value != &GpuReading::xid_errors && (this->*series.value).has_value();
+  });
 }
 
 void GpuReadings::Set(std::vector<GpuReading> readings, absl::Time now) {
@@ -84,7 +85,7 @@ std::vector<MetricFamily> GpuReadings::Collect(absl::Time now) const {
   const bool fresh = now - read_ <= kFresh;
   const bool up = fresh && !readings_.empty() &&
                   std::all_of(readings_.begin(), readings_.end(),
-                              [](const auto& gpu) { return gpu.has_any(); });
+                              [](const auto& gpu) { return gpu.is_answered(); });
   std::vector<MetricFamily> families;
   Append(FamilyOf(names::kGpuMonitorUp, kGauge, &families), {}, up ? 1 : 0);
   if (!fresh) return families;

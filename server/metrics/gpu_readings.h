@@ -35,10 +35,10 @@ struct GpuReading {
   absl::optional<double> pcie_in;
   absl::optional<double> pcie_out;
   absl::optional<double> pcie_replays;
-  absl::optional<double> xid_errors;
+  absl::optional<double> xid_errors;  // counted by whoever asks: it says nothing of now
 
-  // Whether the driver says anything.
-  bool has_any() const;
+  // Whether the driver says anything of the GPU, now.
+  bool is_answered() const;
 };
 
 // Thread-safe. Shared, for who asks the driver may be stuck in it when all others are gone.

@@ -349,8 +349,6 @@ void Metrics::SetPoolUsed(int pool, int64_t bytes) {
   pools_used_[static_cast<size_t>(pool)]->Set(static_cast<double>(bytes));
 }
 
-std::shared_ptr<prometheus::Collectable> Metrics::collectable() const { return scrape_; }
-
 std::string Metrics::Render() const {
   return prometheus::TextSerializer().Serialize(scrape_->Collect());
 }

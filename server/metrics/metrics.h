@@ -21,7 +21,6 @@
 #include "absl/time/time.h"
 
 namespace prometheus {
-class Collectable;
 class Counter;
 class Gauge;
 class Histogram;
@@ -204,8 +203,6 @@ class Metrics {
   std::shared_ptr<GpuReadings> gpu_readings() const { return gpu_readings_; }
 
   // -------------------------------------------------------------------------------- reading
-  // What a scrape collects; for MetricsServer.
-  std::shared_ptr<prometheus::Collectable> collectable() const;
   // The metrics page, in the text format of Prometheus.
   std::string Render() const;
 

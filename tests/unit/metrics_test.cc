@@ -30,6 +30,7 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // Value of a series on the page, "name{labels}"; -1 if it is not there.
 double Value(const Metrics& metrics, const std::string& series) {
@@ -359,20 +360,70 @@ TEST(MetricsConventionTest, PromtoolFindsNothingButBits) {
   EXPECT_EQ(said, "baseband_information_bits_total use base unit \"bytes\" instead of \"bits\"\n");
 }
 
-// The first line of what a server on loopback answers to a request for the page.
-std::string StatusLine(int port, const std::string& header) {
+// What a server on loopback answers to `request`, a first line without its version.
+std::string Ask(int port, const std::string& request_line, const std::string& header = "") {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(port));
   EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  const std::string request = "GET /metrics HTTP/1.0\r\n" + header + "\r\n";
+  const std::string request = request_line + " HTTP/1.0\r\n" + header + "\r\n";
   EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
-  char reply[256] = {};
-  recv(fd, reply, sizeof(reply) - 1, MSG_WAITALL);
+  std::string reply;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = recv(fd, buffer, sizeof(buffer), 0)) > 0;) {
+    reply.append(buffer, static_cast<size_t>(n));
+  }
   close(fd);
-  return std::string(reply, std::find(reply, reply + sizeof(reply), '\r'));
+  return reply;
+}
+
+std::string StatusLine(int port, const std::string& header) {
+  const std::string reply = Ask(port, "GET /metrics", header);
+  return reply.substr(0, reply.find('\r'));
+}
+
+std::string BodyOf(const std::string& reply) {
+  const size_t body = reply.find("\r\n\r\n");
+  return body == std::string::npos ? "no end of headers" : reply.substr(body + 4);
+}
+
+TEST(MetricsServerTest, ProbesSayOkOrWhyNotToEverybody) {
+  Metrics metrics("1");
+  std::string why_not_ready = "starting";
+  MetricsServer::Probes probes;
+  probes.ready = [&] { return why_not_ready; };
+  const auto server = MetricsServer::Start(
+      "127.0.0.1:0", metrics, [](const std::string&) { return false; }, probes);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int port = (*server)->port();
+
+  const std::string live = Ask(port, "GET /livez");
+  EXPECT_THAT(live, HasSubstr("HTTP/1.1 200 OK\r\n"));
+  EXPECT_EQ(BodyOf(live), "ok\n");
+  const std::string starting = Ask(port, "GET /readyz");
+  EXPECT_THAT(starting, HasSubstr("HTTP/1.1 503 Service Unavailable\r\n"));
+  EXPECT_EQ(BodyOf(starting), "starting\n");
+  why_not_ready = "";
+  EXPECT_EQ(BodyOf(Ask(port, "GET /readyz")), "ok\n");
+  EXPECT_EQ(BodyOf(Ask(port, "HEAD /readyz")), "");
+  EXPECT_THAT(Ask(port, "POST /readyz"), HasSubstr("405 Method Not Allowed"));
+  EXPECT_THAT(Ask(port, "GET /nothing"), HasSubstr("404 Not Found"));
+}
+
+TEST(MetricsServerTest, ThePageIsGzippedForWhoTakesThat) {
+  Metrics metrics("1");
+  const auto server = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int port = (*server)->port();
+
+  const std::string plain = Ask(port, "GET /metrics");
+  EXPECT_THAT(BodyOf(plain), HasSubstr("baseband_build_info{version=\"1\"} 1\n"));
+  const std::string packed = Ask(port, "GET /metrics", "Accept-Encoding: gzip\r\n");
+  EXPECT_THAT(packed, HasSubstr("Content-Encoding: gzip\r\n"));
+  EXPECT_THAT(BodyOf(packed), StartsWith("\x1f\x8b"));
+  EXPECT_LT(packed.size(), plain.size() / 4);
 }
 
 TEST(MetricsServerTest, APasswordLetsInWhereOneIsAskedFor) {
