@@ -57,6 +57,10 @@ void SearchCall::OnArrived(bool ok) {
 void SearchCall::Settle(const absl::Status& status) {
   if (!status.ok()) {
     environment_.metrics->CountRejected(kRpc, status.code());
+    {
+      absl::MutexLock lock(&mutex_);
+      refused_ = true;
+    }
     End(status);
   }
 }
@@ -241,6 +245,7 @@ absl::Status SearchCall::GoToWorkshop(int64_t bytes, std::function<void()> work)
 
 void SearchCall::OnNotified(bool) {
   if (context_.IsCancelled()) {
+    given_up_ = SteadyNow();
     cancelled_->store(true);
     End(absl::CancelledError("the client cancelled"));  // pieces on their way end unseen
   }

@@ -81,6 +81,7 @@ class SearchCall {
   Event finished_{this, &SearchCall::OnFinished};
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  absl::Time given_up_ = absl::InfiniteFuture();  // by the client; once cancelled_ is set
   absl::Time arrival_;
   absl::Time deadline_;
   Caller caller_;
@@ -101,6 +102,7 @@ class SearchCall {
   bool answering_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time next_progress_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool refused_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status end_ ABSL_GUARDED_BY(mutex_);
   absl::optional<grpc::ByteBuffer> answer_ ABSL_GUARDED_BY(mutex_);

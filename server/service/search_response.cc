@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/steady_time.h"
+#include "server/service/deadline_outcome.h"
 #include "server/service/minimize_rpc.h"
 #include "server/service/search_call.h"
 #include "server/service/status.h"
@@ -102,6 +103,10 @@ void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer
   environment_.searches->Vacate();
   end_ = status;
   answered_ = SteadyNow();
+  if (!refused_) {
+    CountDeadline({Rpc::kMinimize, status.code(), arrival_, deadline_, answered_},
+                  cancelled_->load() ? given_up_ : absl::InfiniteFuture(), *environment_.metrics);
+  }
   answer_ = std::move(answer);
   const int64_t unsent = answer_.has_value() ? static_cast<int64_t>(answer_->Length()) : 0;
   if (response_bytes_ + unsent > kMaxUnread) {

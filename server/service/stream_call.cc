@@ -4,6 +4,7 @@
 
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/service/deadline_outcome.h"
 #include "server/service/status.h"
 
 namespace baseband::server {
@@ -164,10 +165,12 @@ void StreamCall::OnRoom(bool) {
 void StreamCall::Answer(absl::Status status, JobPtr job) {
   times_ = job->times;
   if (!status.ok()) {
+    CountRequestsDeadline(status.code());
     End(status);
     return;
   }
   absl::StatusOr<grpc::ByteBuffer> response = session_->ToProto(*job);
+  CountRequestsDeadline(response.status().code());
   if (!response.ok()) {
     End(response.status());
     return;
@@ -227,8 +230,14 @@ void StreamCall::RecordRequest(const absl::Status& status, absl::Time answered) 
          answered, times_);
 }
 
+void StreamCall::CountRequestsDeadline(absl::StatusCode code) {
+  CountDeadline({page_.rpc, code, request_arrival_, deadline_, SteadyNow()},
+                cancelled_->load() ? given_up_ : absl::InfiniteFuture(), *environment_.metrics);
+}
+
 void StreamCall::OnNotified(bool) {
   if (context_.IsCancelled()) {
+    given_up_ = SteadyNow();
     cancelled_->store(true);
   }
   Unref();

@@ -82,6 +82,8 @@ class StreamCall {
   void End(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Of the request in work, which has ended.
   void RecordRequest(const absl::Status& status, absl::Time answered);
+  // Of the request in work, which was accepted and is answered now.
+  void CountRequestsDeadline(absl::StatusCode code);
   void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
   // The last one is alone with the call, and deletes it.
   void Unref() ABSL_NO_THREAD_SAFETY_ANALYSIS;
@@ -100,6 +102,7 @@ class StreamCall {
   Event finished_{this, &StreamCall::OnFinished};
 
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
+  absl::Time given_up_ = absl::InfiniteFuture();  // by the client; once cancelled_ is set
   absl::Time arrival_;
   absl::Time deadline_;
   Caller caller_;

@@ -161,6 +161,7 @@ absl::Status SubmitCall::GoToWorkshop(const RequestPtr& request, RequestView vie
 
 void SubmitCall::Answer(const RequestPtr& request, absl::Status status, JobPtr job) {
   request->times = job->times;
+  request->accepted = true;
   if (!status.ok()) {
     job.reset();
     Respond(request, status, grpc::ByteBuffer());

@@ -61,6 +61,8 @@ class SubmitCall {
   void End(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
   // Writes the next response or ends the call, if it is time for either.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Of a request that is answered, or never will be, now.
+  void CountRequestsDeadline(const Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WatchForStalls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Nothing more will happen to the request.
   void Leave(const RequestPtr& request, bool sent);
@@ -96,8 +98,9 @@ class SubmitCall {
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;         // the client sends no more
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;            // the server takes no more
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);  // how it has to end
-  bool ended_ ABSL_GUARDED_BY(mutex_) = false;               // and gRPC knows
-  bool watching_ ABSL_GUARDED_BY(mutex_) = false;            // stall_alarm_ is set
+  absl::Time end_time_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteFuture();  // since when
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;                            // and gRPC knows
+  bool watching_ ABSL_GUARDED_BY(mutex_) = false;                         // stall_alarm_ is set
   SteadyAlarm stall_alarm_ ABSL_GUARDED_BY(mutex_);
 
   // Events that are due, and requests in flight. Of a call that arrived: OnArrived, and OnNotified,

@@ -17,7 +17,8 @@ struct SubmitCall::Request {
   absl::Time deadline;
   Caller caller;
   ClientHold hold;
-  bool inside = false;  // the door
+  bool inside = false;    // the door
+  bool accepted = false;  // by the dispatcher
 
   absl::Time answered;
   absl::Status status;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "kernels/base/steady_time.h"
+#include "server/service/deadline_outcome.h"
 #include "server/service/status.h"
 #include "server/service/submit_call.h"
 #include "server/service/submit_request.h"
@@ -33,12 +34,14 @@ void SubmitCall::Advance() {
     absl::MutexLock lock(&mutex_);
     if (end_.has_value()) {
       dropped.swap(answered_);  // nobody hears them any more
+      for (const RequestPtr& nobodys : dropped) CountRequestsDeadline(*nobodys);
     } else if (!writing_ && !answered_.empty()) {
       request = std::move(answered_.front());
       answered_.pop_front();
       writing_ = true;
       written_request_ = request;
       write_begin_ = SteadyNow();
+      CountRequestsDeadline(*request);
       WatchForStalls();
       outcome.bytes = ledger_.Close(request->id);
       if (!answered_.empty()) {
@@ -72,6 +75,13 @@ void SubmitCall::Advance() {
   if (end) {
     stream_.Finish(ToGrpcStatus(status), &finished_);
   }
+}
+
+void SubmitCall::CountRequestsDeadline(const Request& request) {
+  if (!request.accepted) return;
+  CountDeadline(
+      {request.rpc(), request.status.code(), request.arrival, request.deadline, SteadyNow()},
+      end_time_, *environment_.metrics);
 }
 
 void SubmitCall::OnWritten(bool ok) {
@@ -145,6 +155,7 @@ void SubmitCall::End(const absl::Status& status) {
     absl::MutexLock lock(&mutex_);
     if (!end_.has_value()) {
       end_ = status;
+      end_time_ = SteadyNow();
     }
   }
   Advance();

@@ -4,6 +4,7 @@
 
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/service/deadline_outcome.h"
 #include "server/service/status.h"
 
 namespace baseband::server {
@@ -94,6 +95,7 @@ absl::Status UnaryCall::GoToWorkshop() {
 
 void UnaryCall::Answer(absl::Status status, JobPtr job) {
   times_ = job->times;
+  accepted_ = true;
   if (!status.ok()) {
     job.reset();
     Finish(status, grpc::ByteBuffer());
@@ -114,6 +116,10 @@ void UnaryCall::Answer(absl::Status status, JobPtr job) {
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
   answered_ = SteadyNow();
   status_ = status;
+  if (accepted_) {
+    CountDeadline({rpc_, status.code(), arrival_, deadline_, answered_},
+                  cancelled_->load() ? given_up_ : absl::InfiniteFuture(), *environment_.metrics);
+  }
   AddRetryHint(status, *environment_.dispatcher, &context_);
   if (status.ok()) {
     WatchForStalls(static_cast<int64_t>(reply.Length()));
@@ -141,6 +147,7 @@ void UnaryCall::OnStalled(bool expired) {
 
 void UnaryCall::OnNotified(bool) {
   if (context_.IsCancelled()) {
+    given_up_ = SteadyNow();
     cancelled_->store(true);
   }
   Unref();

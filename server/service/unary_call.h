@@ -68,6 +68,8 @@ class UnaryCall {
   Caller caller_;
   ClientHold hold_;
   bool entered_ = false;  // through the door
+  bool accepted_ = false;
+  absl::Time given_up_ = absl::InfiniteFuture();  // by the client; once cancelled_ is set
   absl::Time arrival_;
   absl::Time deadline_;
   absl::Time answered_;
