@@ -27,6 +27,10 @@ absl::Status CudaDevice::Init() {
   id_ = absl::StrCat("cuda:", options_.ordinal);
   name_ = properties.name;
   memory_bytes_ = static_cast<int64_t>(properties.totalGlobalMem);
+  char bus_id[32] = "";
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
+      cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), options_.ordinal), "cudaDeviceGetPCIBusId"));
+  pci_bus_id_ = bus_id;
   if (options_.prepare) {
     BASEBAND_RETURN_IF_ERROR(options_.prepare());
   }

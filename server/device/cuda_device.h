@@ -38,6 +38,7 @@ class CudaDevice final : public Device {
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return id_; }
   int64_t memory_bytes() const override { return memory_bytes_; }
+  std::string pci_bus_id() const override { return pci_bus_id_; }
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
   int pieces_at_once() const override { return 1; }
   absl::Status OnDevice(const std::function<absl::Status()>& f) override;
@@ -55,6 +56,7 @@ class CudaDevice final : public Device {
   const std::string kind_ = "cuda";
   std::string id_;
   std::string name_;
+  std::string pci_bus_id_;
   int64_t memory_bytes_ = 0;
 
   std::atomic<int> busy_lanes_{0};      // without those for background work

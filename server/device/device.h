@@ -84,6 +84,8 @@ class Device {
   virtual const std::string& name() const = 0;  // "NVIDIA H200", the processor's name
   virtual const std::string& id() const = 0;    // "cuda:0", "cpu", "cpu:standby"
   virtual int64_t memory_bytes() const = 0;
+  // Where a GPU sits, "0000:17:00.0", as its driver's tools know it; empty for what is none.
+  virtual std::string pci_bus_id() const { return ""; }
   // Some of them for background work.
   virtual absl::Span<const std::unique_ptr<Lane>> lanes() const = 0;
   // Of a task: how many run at the same time.
