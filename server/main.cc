@@ -18,6 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "server/batching/dispatcher.h"
@@ -25,13 +28,16 @@
 #include "server/config/config.h"
 #include "server/config/logging.h"
 #include "server/device/create_devices.h"
+#include "server/device/gpu_monitor.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/metrics_server.h"
 #include "server/operations/fault_injector.h"
 #include "server/operations/self_test.h"
 #include "server/service/admin_server.h"
+#include "server/service/lifecycle.h"
 #include "server/service/security.h"
 #include "server/service/server.h"
+#include "server/service/systemd.h"
 #if BASEBAND_HAS_CUDA
 #include "kernels/carrier/recover_gpu.h"
 #include "kernels/downconvert/downconvert_gpu.h"
@@ -53,6 +59,8 @@ constexpr int kExitCutShort = 130;
 constexpr int kNoDeviceSignal = SIGUSR1;
 // Then: for clients to get the answers that there are, and to be told.
 constexpr absl::Duration kLastDrain = absl::Seconds(3);
+// For the driver to answer what it was asked of the GPUs; it takes some 50 ms.
+constexpr absl::Duration kDriverPatience = absl::Seconds(1);
 // So much later than the end of a drain the process ends, also where a device holds its threads.
 constexpr absl::Duration kGrace = absl::Seconds(2);
 
@@ -126,6 +134,34 @@ MetricsServer::Admit MetricsDoor(const Config& config, Security& security) {
   };
 }
 
+// The pages at metrics_listen; null: there are none.
+absl::StatusOr<std::unique_ptr<MetricsServer>> StartMetrics(const Config& config,
+                                                            const Metrics& metrics,
+                                                            Security& security,
+                                                            const Lifecycle& lifecycle) {
+  if (config.metrics_listen.empty()) return nullptr;
+  MetricsServer::Probes probes;
+  probes.live = [&lifecycle] { return lifecycle.WhyNotLive(); };
+  probes.ready = [&lifecycle] { return lifecycle.WhyNotReady(); };
+  BASEBAND_ASSIGN_OR_RETURN(
+      std::unique_ptr<MetricsServer> server,
+      MetricsServer::Start(config.metrics_listen, metrics, MetricsDoor(config, security), probes));
+  spdlog::info("metrics at http://{}/metrics, probes at /livez and /readyz", config.metrics_listen);
+  return server;
+}
+
+// Null: there is no GPU.
+std::unique_ptr<GpuMonitor> MonitorGpus(absl::Span<Device* const> devices, const Metrics& metrics) {
+  GpuMonitorOptions options;
+  for (const Device* device : devices) {
+    if (!device->pci_bus_id().empty()) options.gpus.push_back({device->id(), device->pci_bus_id()});
+  }
+  if (options.gpus.empty()) return nullptr;
+  options.info = [](const std::string& line) { spdlog::info("{}", line); };
+  options.warn = [](const std::string& line) { spdlog::warn("{}", line); };
+  return std::make_unique<GpuMonitor>(std::move(options), metrics.gpu_readings());
+}
+
 // True if at least one device passed.
 bool TestDevices(const std::vector<std::unique_ptr<Device>>& devices, HostPool& staging,
                  HostPool& reply) {
@@ -160,10 +196,11 @@ void EndProcessIn(absl::Duration time, int exit_code) {
 
 // Called for each device that is lost.
 void OnLoss(const Device& lost, DeviceLoss cause, const std::string& why,
-            absl::Span<Device* const> devices) {
+            absl::Span<Device* const> devices, Lifecycle& lifecycle) {
   spdlog::error("{} was lost ({}): {}", lost.id(), kDeviceLossNames[static_cast<size_t>(cause)],
                 why);
   if (!Serving(devices).empty()) return;
+  lifecycle.SetNoDevice();
   EndProcessIn(kLastDrain + kGrace, kExitNoDevice);
   kill(getpid(), kNoDeviceSignal);
 }
@@ -171,16 +208,20 @@ void OnLoss(const Device& lost, DeviceLoss cause, const std::string& why,
 // Waits for SIGTERM, SIGINT or the loss of the last device, then drains; a second signal ends the
 // process at once.
 void ServeUntilSignalled(const sigset_t& signals, const Config& config,
-                         const Dispatcher& dispatcher, Server& server) {
+                         const Dispatcher& dispatcher, Lifecycle& lifecycle, Systemd& systemd,
+                         Server& server) {
   int signal = 0;
   do {
     sigwait(&signals, &signal);
   } while (signal == kNoDeviceSignal && dispatcher.HasHealthyDevice());
   const absl::Duration timeout =
       signal == kNoDeviceSignal ? std::min(kLastDrain, config.drain_timeout) : config.drain_timeout;
-  spdlog::info("{}: draining, for at most {} s",
-               signal == kNoDeviceSignal ? "no device is left" : sigabbrev_np(signal),
-               absl::ToInt64Seconds(timeout));
+  const std::string draining =
+      absl::StrCat(signal == kNoDeviceSignal ? "no device is left" : sigabbrev_np(signal),
+                   ": draining, for at most ", absl::ToInt64Seconds(timeout), " s");
+  spdlog::info("{}", draining);
+  lifecycle.SetDraining();
+  systemd.Stopping(draining, timeout + 2 * kGrace);
   sigset_t from_others = signals;
   sigdelset(&from_others, kNoDeviceSignal);
   std::thread([from_others] {
@@ -213,6 +254,12 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   Metrics metrics(Version());
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Security> security,
                             Security::Create(config, &metrics));
+  Lifecycle lifecycle;
+  Systemd systemd;
+  systemd.Status("starting: making the devices ready");
+  // Before the devices, which take their time: whoever probes learns that the server starts.
+  BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<MetricsServer> metrics_server,
+                            StartMetrics(config, metrics, *security, lifecycle));
   const DeviceOptions device_options = ToDeviceOptions(config);
   BASEBAND_ASSIGN_OR_RETURN(const Devices created, CreateDevices(device_options));
   if (!created.no_cuda_because.empty()) {
@@ -234,9 +281,8 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.staging = staging;
   environment.reply = reply;
   DispatcherOptions dispatcher_options = ToDispatcherOptions(config, device_options.lane);
-  dispatcher_options.on_loss = [&devices](const Device& lost, DeviceLoss cause,
-                                          const std::string& why) {
-    OnLoss(lost, cause, why, devices);
+  dispatcher_options.on_loss = [&](const Device& lost, DeviceLoss cause, const std::string& why) {
+    OnLoss(lost, cause, why, devices, lifecycle);
   };
   const std::unique_ptr<FaultInjector> faults =
       WrapForFaults(config, &dispatcher_options, &environment);
@@ -248,12 +294,8 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
     sampled.SetPoolUsed(staging_number, staging->used());
     sampled.SetPoolUsed(reply_number, reply->used());
   });
-  std::unique_ptr<MetricsServer> metrics_server;
-  if (!config.metrics_listen.empty()) {
-    BASEBAND_ASSIGN_OR_RETURN(metrics_server, MetricsServer::Start(config.metrics_listen, metrics,
-                                                                   MetricsDoor(config, *security)));
-    spdlog::info("metrics at http://{}/metrics", config.metrics_listen);
-  }
+  // A scrape asks the dispatcher and the pools: the page goes before them.
+  const auto end_pages = absl::MakeCleanup([&] { metrics_server.reset(); });
 
   RequestCaches caches;
   FlightRecorder recorder(config.slow);
@@ -280,11 +322,16 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
                               AdminServer::Start(config, *security, metrics, std::move(options)));
     spdlog::info("administration at {}", admin->address());
   }
-  ServeUntilSignalled(signals, config, dispatcher, *server);
+  const std::unique_ptr<GpuMonitor> gpu_monitor = MonitorGpus(devices, metrics);
+  lifecycle.SetServing();
+  systemd.Ready(absl::StrCat("serving at ", absl::StrJoin(server->addresses(), ", ")),
+                [&] { return lifecycle.WhyNotLive().empty(); });
+  ServeUntilSignalled(signals, config, dispatcher, lifecycle, systemd, *server);
   spdlog::info("drained");
   admin.reset();
   if (!dispatcher.HasHealthyDevice()) EndProcess(kExitNoDevice);
-  if (dispatcher.HasStuckLane()) EndProcess(0);
+  const bool driver_is_stuck = gpu_monitor != nullptr && !gpu_monitor->Stop(kDriverPatience);
+  if (dispatcher.HasStuckLane() || driver_is_stuck) EndProcess(0);
   return absl::OkStatus();
 }
 
