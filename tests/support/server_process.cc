@@ -221,6 +221,10 @@ absl::optional<int> ServerProcess::Terminate(absl::Duration timeout) {
 }
 
 std::string HttpGet(const std::string& address, const std::string& path) {
+  return HttpAsk(address, path).body;
+}
+
+HttpAnswer HttpAsk(const std::string& address, const std::string& path) {
   const int fd = ConnectTo(address);
   std::string reply;
   const std::string request = absl::StrCat("GET ", path, " HTTP/1.0\r\nHost: test\r\n\r\n");
@@ -232,8 +236,13 @@ std::string HttpGet(const std::string& address, const std::string& path) {
     }
   }
   close(fd);
+  HttpAnswer answer;
   const size_t body = reply.find("\r\n\r\n");
-  return body == std::string::npos ? "" : reply.substr(body + 4);
+  const size_t blank = reply.find(' ');  // HTTP/1.1 200 OK
+  if (body != std::string::npos && absl::SimpleAtoi(reply.substr(blank + 1, 3), &answer.status)) {
+    answer.body = reply.substr(body + 4);
+  }
+  return answer;
 }
 
 }  // namespace baseband::testing

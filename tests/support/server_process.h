@@ -88,7 +88,13 @@ class ServerProcess {
   ChildProcess process_;
 };
 
-// The body of http://`address``path`; empty if it cannot be had.
+// What http://`address``path` answers; 0 and nothing if nobody does.
+struct HttpAnswer {
+  int status = 0;
+  std::string body;
+};
+HttpAnswer HttpAsk(const std::string& address, const std::string& path);
+// The body of that; empty if it cannot be had.
 std::string HttpGet(const std::string& address, const std::string& path);
 
 }  // namespace baseband::testing

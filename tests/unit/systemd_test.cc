@@ -3,63 +3,26 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdlib>
-#include <cstring>
 #include <string>
+
+#include "tests/support/notify_socket.h"
 
 namespace baseband::server {
 namespace {
 
+using ::baseband::testing::NotifySocket;
 using ::testing::IsEmpty;
-
-// A datagram socket at `name`, a path or "@" and an abstract name.
-class Listener {
- public:
-  explicit Listener(const std::string& name) : name_(name) {
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, name.data(), name.size());
-    if (name[0] == '@') address.sun_path[0] = '\0';
-    EXPECT_EQ(bind(fd_, reinterpret_cast<const sockaddr*>(&address),
-                   static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size())),
-              0)
-        << std::strerror(errno);
-  }
-  ~Listener() {
-    close(fd_);
-    if (name_[0] != '@') unlink(name_.c_str());
-  }
-
-  const std::string& name() const { return name_; }
-  // The next datagram; empty if none comes for a minute, or none is there.
-  std::string Hear() const { return Receive(0); }
-  std::string HearNow() const { return Receive(MSG_DONTWAIT); }
-
- private:
-  std::string Receive(int flags) const {
-    const timeval wait = {60, 0};
-    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-    char buffer[1024];
-    const ssize_t n = recv(fd_, buffer, sizeof(buffer), flags);
-    return n > 0 ? std::string(buffer, static_cast<size_t>(n)) : "";
-  }
-
-  const std::string name_;
-  const int fd_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-};
 
 std::string Path() { return ::testing::TempDir() + "systemd_test." + std::to_string(getpid()); }
 
 bool Alive() { return true; }
 
 TEST(SystemdTest, HearsOfStartServiceAndEnd) {
-  const Listener listener(Path());
+  const NotifySocket listener(Path());
   Systemd systemd(listener.name(), absl::ZeroDuration());
 
   systemd.Status("testing the devices");
@@ -72,7 +35,7 @@ TEST(SystemdTest, HearsOfStartServiceAndEnd) {
 }
 
 TEST(SystemdTest, AnAbstractNameIsOne) {
-  const Listener listener("@baseband_systemd_test." + std::to_string(getpid()));
+  const NotifySocket listener("@baseband_systemd_test." + std::to_string(getpid()));
   Systemd systemd(listener.name(), absl::ZeroDuration());
 
   systemd.Status("here");
@@ -81,7 +44,7 @@ TEST(SystemdTest, AnAbstractNameIsOne) {
 }
 
 TEST(SystemdTest, TheWatchdogHearsOfTheLivingOnly) {
-  const Listener listener(Path());
+  const NotifySocket listener(Path());
   std::atomic<bool> alive{true};
   std::atomic<int> asked{0};
   Systemd systemd(listener.name(), absl::Milliseconds(20));
@@ -103,7 +66,7 @@ TEST(SystemdTest, TheWatchdogHearsOfTheLivingOnly) {
 }
 
 TEST(SystemdTest, TheEnvironmentSaysWhereAndHowOften) {
-  const Listener listener(Path());
+  const NotifySocket listener(Path());
   setenv("NOTIFY_SOCKET", listener.name().c_str(), 1);
   setenv("WATCHDOG_USEC", "20000", 1);
   setenv("WATCHDOG_PID", std::to_string(getpid()).c_str(), 1);
