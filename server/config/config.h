@@ -42,7 +42,7 @@ struct Config {
   DeviceSelection device;
   std::vector<std::string> listen = {"127.0.0.1:50151"};  // HOST:PORT or unix:PATH
   std::string admin_listen;                               // HOST:PORT or unix:PATH; empty: off
-  std::string metrics_listen = "127.0.0.1:9151";          // HOST:PORT; empty: no metrics page
+  std::string metrics_listen = "127.0.0.1:9151";          // HOST:PORT; empty: no such pages
   bool allow_plaintext_network = false;
 
   std::string tls_cert, tls_key, tls_client_ca;  // PEM files; empty: none

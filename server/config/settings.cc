@@ -91,7 +91,7 @@ Setting ListenSetting() {
 
 Setting MetricsListenSetting() {
   Setting setting = Text("metrics_listen", "HOST:PORT|off",
-                         "Where to serve the Prometheus metrics page; off or empty: nowhere");
+                         "Where to serve /metrics, /livez and /readyz; off or empty: nowhere");
   setting.set = [](absl::string_view name, const Values& values, Config* config) -> absl::Status {
     if (values[0].empty() || values[0] == "off") {
       config->metrics_listen.clear();

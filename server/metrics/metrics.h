@@ -1,8 +1,8 @@
 // What the server counts and times. The names stand in names.h; here is how they are moved.
 //
 // Thread-safe. Every series is registered at construction (AddDevice and AddPool: at start), so
-// that a counter costs an atomic add and a histogram an uncontended lock, and nothing throws later.
-// Knows neither gRPC nor CUDA.
+// that a counter costs an atomic add and a histogram an uncontended lock, and nothing throws later;
+// but those of clients, when they come, and of GPUs, with their readings. Knows no gRPC, no CUDA.
 #ifndef BASEBAND_SERVER_METRICS_METRICS_H_
 #define BASEBAND_SERVER_METRICS_METRICS_H_
 
