@@ -145,8 +145,10 @@ struct GpuMonitor::Shared {
   // Whether to end, after an interval or sooner.
   bool AwaitEnd() {
     absl::MutexLock lock(&mutex);
-    return changed.AwaitUntil(mutex, SteadyNow() + options.interval,
-                              [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return stopping; });
+    return changed.AwaitUntil(mutex, SteadyNow() + options.interval, [this] {
+      mutex.AssertHeld();
+      return stopping;
+    });
   }
   void Stop() {
     absl::MutexLock lock(&mutex);
@@ -178,9 +180,10 @@ bool GpuMonitor::Stop(absl::Duration patience) {
   shared_->Stop();
   Shared& shared = *shared_;
   absl::MutexLock lock(&shared.mutex);
-  return shared.changed.AwaitUntil(
-      shared.mutex, SteadyNow() + patience,
-      [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared.mutex) { return shared.ended; });
+  return shared.changed.AwaitUntil(shared.mutex, SteadyNow() + patience, [&shared] {
+    shared.mutex.AssertHeld();
+    return shared.ended;
+  });
 }
 
 void GpuMonitor::Shared::Run() {

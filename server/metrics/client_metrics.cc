@@ -5,10 +5,11 @@
 namespace baseband::server {
 namespace {
 
+constexpr size_t kMaxNameBytes = 128;
+
 // Names are the clients' own: one that is no text would spoil the page for whoever scrapes it.
 std::string ToLabel(const std::string& client) {
-  constexpr size_t kMaxBytes = 128;
-  std::string label = client.substr(0, kMaxBytes);
+  std::string label = client.substr(0, kMaxNameBytes);
   for (char& c : label) {
     if (c < ' ' || c > '~') c = '?';
   }

@@ -19,6 +19,9 @@ namespace {
 constexpr char kThreads[] = "8";
 constexpr char kPatienceMs[] = "3000";
 
+constexpr int kGzipWindow = 15 + 16;  // the largest, with gzip's header
+constexpr int kGzipMemory = 8;        // zlib's default
+
 constexpr char kOk[] = "200 OK";
 constexpr char kText[] = "Content-Type: text/plain; charset=utf-8\r\n";
 constexpr char kMetricsText[] = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";
@@ -60,10 +63,8 @@ absl::optional<std::string> PasswordOf(const mg_connection* connection) {
 
 // Empty if zlib has no memory for it.
 std::string Gzip(absl::string_view text) {
-  constexpr int kGzipWindow = 15 + 16;  // the largest, with gzip's header
-  constexpr int kMemoryLevel = 8;
   z_stream stream = {};
-  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kMemoryLevel,
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzipWindow, kGzipMemory,
                    Z_DEFAULT_STRATEGY) != Z_OK) {
     return "";
   }

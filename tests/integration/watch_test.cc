@@ -30,14 +30,6 @@ using Fault = v1::InjectFaultRequest;
 
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
-// Takes seconds of a core.
-v1::DecodeRequest SlowDecode() {
-  v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 500);
-  request.mutable_groups(0)->set_max_iterations(100);
-  request.mutable_groups(0)->set_fixed_iterations(true);
-  return request;
-}
-
 template <typename Condition>
 bool Await(const Condition& condition) {
   const absl::Time deadline = absl::Now() + kPatience;
@@ -65,6 +57,15 @@ class WatchTest : public ::testing::Test {
     admin_ = *std::move(client);
   }
   void Inject(const Fault& fault) { ASSERT_THAT(admin_->InjectFault(fault, kPatience), IsOk()); }
+
+  // The next batches hold their lanes for so long.
+  void Stall(uint32_t batches, absl::Duration time) {
+    Fault stall;
+    stall.set_kind(Fault::STALL);
+    stall.set_count(batches);
+    stall.set_stall_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(time)));
+    Inject(stall);
+  }
 
   HttpAnswer Probe(const std::string& path) const {
     return HttpAsk(server_->metrics_address(), path);
@@ -109,12 +110,13 @@ TEST_F(WatchTest, WhileItStartsItLivesAndIsNotReady) {
 }
 
 TEST_F(WatchTest, WhileItDrainsItLivesAndIsNotReady) {
-  Start({"--cpu_threads=1", "--drain_seconds=300"});
+  Start({"--watchdog_s=0", "--drain_seconds=300"});
   EXPECT_EQ(Probe("/livez").status, 200);
   EXPECT_EQ(Probe("/readyz").status, 200);
+  Stall(1, absl::Seconds(10));
   std::thread client([&] {
     v1::DecodeResponse response;
-    const grpc::Status status = Call(*stub_, SlowDecode(), &response, absl::Seconds(280));
+    const grpc::Status status = Call(*stub_, DecodeOfZeros(NrCode(2, 16), 1), &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
   });
   ASSERT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {}, 1));
@@ -260,11 +262,7 @@ TEST_F(WatchTest, RequestsThatWaitTooLongMissTheirDeadlinesAndThoseGivenUpDoNotC
   v1::DecodeResponse response;
   const v1::DecodeRequest quick = DecodeOfZeros(NrCode(2, 16), 1);
   // Both lanes are held until after the deadline of who waits for one.
-  Fault stall;
-  stall.set_kind(Fault::STALL);
-  stall.set_count(2);
-  stall.set_stall_ms(15'000);
-  Inject(stall);
+  Stall(2, absl::Seconds(15));
   std::vector<std::thread> clients;
   clients.emplace_back([&] {
     v1::EncodeResponse mine;

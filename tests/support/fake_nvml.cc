@@ -82,6 +82,7 @@ void FakeNvmlFail(int failing) {
 void FakeNvmlStick(bool sticks) { stuck = sticks; }
 bool FakeNvmlIsStuck() { return stuck && num_stuck > 0; }
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVML's
 Return nvmlInit_v2() { return Enter(); }
 Return nvmlShutdown() { return kSuccess; }
 const char* nvmlErrorString(Return error) {
@@ -167,5 +168,6 @@ Return nvmlEventSetWait_v2(EventSet set, EventData* event, unsigned int) {
   return kTimeout;
 }
 Return nvmlEventSetFree(EventSet) { return kSuccess; }
+// NOLINTEND(readability-identifier-naming)
 
 }  // extern "C"
