@@ -9,6 +9,7 @@ void Metrics::RegisterAccess() {
     denied_[i] = AddCounter(*registry_, names::kDenied, {{"reason", kDenialNames[i]}});
   }
   connections_ = AddGauge(*registry_, names::kConnections);
+  connections_capacity_ = AddGauge(*registry_, names::kConnectionsCapacity);
   connections_refused_ = AddCounter(*registry_, names::kConnectionsRefused);
   certificate_expiry_ = AddGauge(*registry_, names::kCertificateExpiry);
   reload_failures_ = AddCounter(*registry_, names::kReloadFailures);
@@ -17,6 +18,10 @@ void Metrics::RegisterAccess() {
 void Metrics::CountDenied(Denial reason) { denied_[static_cast<size_t>(reason)]->Increment(); }
 
 void Metrics::SetConnections(int64_t open) { connections_->Set(static_cast<double>(open)); }
+
+void Metrics::SetConnectionsCapacity(int64_t connections) {
+  connections_capacity_->Set(static_cast<double>(connections));
+}
 
 void Metrics::CountRefusedConnection() { connections_refused_->Increment(); }
 

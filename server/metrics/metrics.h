@@ -144,6 +144,7 @@ class Metrics {
   // A pool of memory ("staging", "reply", "cuda:0 pinned"); returns its number.
   int AddPool(const std::string& pool, int64_t capacity_bytes);
   void SetQueueCapacity(int64_t requests, int64_t bytes);
+  void SetConnectionsCapacity(int64_t connections);
   // Runs `sample` before each scrape, on the scraping thread: the place to set gauges from state
   // that somebody else keeps. It must stay callable while a scrape can happen.
   void BeforeScrape(std::function<void(Metrics&)> sample);
@@ -270,6 +271,7 @@ class Metrics {
   prometheus::Counter* program_misses_ = nullptr;
   std::array<prometheus::Counter*, kDenialNames.size()> denied_{};
   prometheus::Gauge* connections_ = nullptr;
+  prometheus::Gauge* connections_capacity_ = nullptr;
   prometheus::Counter* connections_refused_ = nullptr;
   prometheus::Gauge* certificate_expiry_ = nullptr;
   prometheus::Counter* reload_failures_ = nullptr;

@@ -126,6 +126,8 @@ inline constexpr Metric kDenied = {
     "baseband_denied_total", "Calls refused for who made them, before anything of them was read."};
 // {}
 inline constexpr Metric kConnections = {"baseband_connections", "Connections open."};
+inline constexpr Metric kConnectionsCapacity = {"baseband_connections_capacity",
+                                                "Most connections that may be open."};
 inline constexpr Metric kConnectionsRefused = {
     "baseband_connections_refused_total",
     "Connections closed at once: there were max_connections, or no descriptor was left."};

@@ -46,6 +46,8 @@ class Acceptor {
   void Stop();
 
   int64_t CountOpen() ABSL_LOCKS_EXCLUDED(mutex_);
+  // How many may be.
+  int64_t max_open() const { return max_connections_; }
 
  private:
   struct Listener {

@@ -34,6 +34,7 @@ class Entrance {
   // The addresses with the ports that were taken, "127.0.0.1:50151".
   const std::vector<std::string>& addresses() const { return addresses_; }
   int64_t CountOpen() { return acceptor_.CountOpen(); }
+  int64_t max_open() const { return acceptor_.max_open(); }
 
  private:
   void HandOverTcp(int listener_fd, int fd);

@@ -159,6 +159,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   }
   self->entrance_ =
       std::make_shared<Entrance>(config.max_connections, &security, self->environment_.metrics);
+  self->environment_.metrics->SetConnectionsCapacity(self->entrance_->max_open());
   self->environment_.metrics->BeforeScrape([entrance = self->entrance_](Metrics& metrics) {
     metrics.SetConnections(entrance->CountOpen());
   });

@@ -33,12 +33,14 @@ int64_t CountOf(const std::string& what, const std::string& text) {
 }
 
 TEST(ConnectionsTest, OneTooManyIsClosedAndThePlaceOfWhoLeavesIsFree) {
-  const auto server = ServerProcess::Start({"--max_connections=8"});
+  // The address for administration has a bound of its own.
+  const auto server = ServerProcess::Start({"--max_connections=8", "--admin_listen=127.0.0.1:0"});
   ASSERT_THAT(server, IsOk());
   const std::string& target = (*server)->target();
   const auto client = OneConnection(target);
   EXPECT_THAT(client->GetCapabilities(), IsOk());
   ASSERT_TRUE((*server)->WaitForMetric("baseband_connections", {}, 1));
+  EXPECT_EQ((*server)->Metric("baseband_connections_capacity"), 8);
 
   Crowd crowd = Gather(target, 7);
   ASSERT_TRUE((*server)->WaitForMetric("baseband_connections", {}, 8));
