@@ -15,6 +15,7 @@ build=(
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
 test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev)
+test+=(prometheus python3-yaml)  # promtool with it; tests/deploy/prometheus
 browser=(chromium)  # looks at the load tester's report in the tests, where there is such a package
 lint=(clang-14 clang-tidy-14 clang-format-14)
 fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev libmuparser-dev)
