@@ -20,6 +20,7 @@ class Command {
 
 std::unique_ptr<Command> MakeInfoCommand();
 std::unique_ptr<Command> MakeHealthCommand();
+std::unique_ptr<Command> MakeTopCommand();
 std::unique_ptr<Command> MakeAdminCommand();
 std::unique_ptr<Command> MakeEncodeCommand();
 std::unique_ptr<Command> MakeDecodeCommand();

@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/files.h"
-#include "client/ctl/json_values.h"
 #include "client/ctl/si_option.h"
 #include "client/ctl/time_option.h"
 

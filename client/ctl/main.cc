@@ -90,6 +90,7 @@ int main(int argc, char** argv) {
   std::vector<std::unique_ptr<Command>> commands;
   commands.push_back(baseband::ctl::MakeInfoCommand());
   commands.push_back(baseband::ctl::MakeHealthCommand());
+  commands.push_back(baseband::ctl::MakeTopCommand());
   commands.push_back(baseband::ctl::MakeAdminCommand());
   commands.push_back(baseband::ctl::MakeEncodeCommand());
   commands.push_back(baseband::ctl::MakeDecodeCommand());

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -81,30 +82,46 @@ std::string Exchange(int fd, const std::string& request) {
   return answer;
 }
 
-bool Counts(absl::string_view series) {
-  const absl::string_view name = series.substr(0, series.find('{'));
-  return absl::EndsWith(name, "_total") || absl::EndsWith(name, "_sum") ||
-         absl::EndsWith(name, "_count") || absl::EndsWith(name, "_bucket");
-}
-
 }  // namespace
 
-absl::StatusOr<MetricsPage> FetchMetrics(const std::string& url, absl::Duration timeout) {
+absl::Status CheckUrl(const std::string& url) { return ParseUrl(url).status(); }
+
+absl::StatusOr<HttpAnswer> HttpGet(const std::string& url, absl::Duration timeout,
+                                   const std::string& password) {
   const absl::StatusOr<Url> parsed = ParseUrl(url);
   if (!parsed.ok()) return parsed.status();
   const int fd = Connect(*parsed, timeout);
   if (fd < 0) return absl::UnavailableError(absl::StrCat("cannot connect to ", url));
-  const std::string answer = Exchange(
-      fd, absl::StrCat("GET ", parsed->path, " HTTP/1.0\r\nHost: ", parsed->host, "\r\n\r\n"));
+  const std::string who =
+      password.empty()
+          ? ""
+          : absl::StrCat("Authorization: Basic ", absl::Base64Escape(":" + password), "\r\n");
+  const std::string text = Exchange(
+      fd,
+      absl::StrCat("GET ", parsed->path, " HTTP/1.0\r\nHost: ", parsed->host, "\r\n", who, "\r\n"));
   close(fd);
   const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(answer, absl::MaxSplits("\r\n\r\n", 1));
-  const absl::string_view status = parts.first.substr(0, parts.first.find('\r'));
-  if (!absl::StrContains(status, " 200")) {
-    return absl::UnavailableError(
-        absl::StrCat(url, " answered '", status.substr(0, 80), "', not with a page"));
+      absl::StrSplit(text, absl::MaxSplits("\r\n\r\n", 1));
+  const std::vector<absl::string_view> status =
+      absl::StrSplit(parts.first.substr(0, parts.first.find('\r')), absl::MaxSplits(' ', 2));
+  HttpAnswer answer;
+  if (status.size() < 2 || !absl::StartsWith(status[0], "HTTP/") ||
+      !absl::SimpleAtoi(status[1], &answer.status)) {
+    return absl::UnavailableError(absl::StrCat(url, " gave no answer"));
   }
-  return ParseMetrics(parts.second);
+  answer.body = std::string(parts.second);
+  return answer;
+}
+
+absl::StatusOr<MetricsPage> FetchMetrics(const std::string& url, absl::Duration timeout,
+                                         const std::string& password) {
+  const absl::StatusOr<HttpAnswer> answer = HttpGet(url, timeout, password);
+  if (!answer.ok()) return answer.status();
+  if (answer->status != 200) {
+    return absl::UnavailableError(
+        absl::StrCat(url, " answered with status ", answer->status, ", not with a page"));
+  }
+  return ParseMetrics(answer->body);
 }
 
 MetricsPage ParseMetrics(absl::string_view text) {
@@ -125,6 +142,12 @@ MetricsPage ParseMetrics(absl::string_view text) {
   return page;
 }
 
+bool Counts(absl::string_view series) {
+  const absl::string_view name = series.substr(0, series.find('{'));
+  return absl::EndsWith(name, "_total") || absl::EndsWith(name, "_sum") ||
+         absl::EndsWith(name, "_count") || absl::EndsWith(name, "_bucket");
+}
+
 MetricsPage Since(const MetricsPage& before, const MetricsPage& now) {
   MetricsPage since = now;
   for (auto& [series, value] : since) {
@@ -132,6 +155,17 @@ MetricsPage Since(const MetricsPage& before, const MetricsPage& now) {
     if (old != before.end() && Counts(series)) value -= old->second;
   }
   return since;
+}
+
+std::string LabelOf(absl::string_view series, absl::string_view label) {
+  for (const char before : {'{', ','}) {
+    const std::string start = absl::StrCat(std::string(1, before), label, "=\"");
+    const size_t found = series.find(start);
+    if (found == absl::string_view::npos) continue;
+    const absl::string_view rest = series.substr(found + start.size());
+    return std::string(rest.substr(0, rest.find('"')));
+  }
+  return "";
 }
 
 double Sum(const MetricsPage& page, absl::string_view name, absl::string_view label) {

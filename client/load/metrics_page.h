@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -14,18 +15,36 @@ namespace baseband::load {
 // "name{label=\"value\"}" of each series, as the page writes it, and its value.
 using MetricsPage = std::map<std::string, double>;
 
-// GET of "http://HOST:PORT/PATH"; /metrics if there is no path. No TLS, no redirects.
-// InvalidArgument for another form of address; Unavailable if there is no such page within
-// `timeout`.
-absl::StatusOr<MetricsPage> FetchMetrics(const std::string& url, absl::Duration timeout);
+// InvalidArgument if `url` has not the form "http://HOST:PORT/PATH".
+absl::Status CheckUrl(const std::string& url);
+
+struct HttpAnswer {
+  int status = 0;  // 200 if all is well
+  std::string body;
+};
+
+// GET of "http://HOST:PORT/PATH"; /metrics if there is no path. With `password`, if it is not
+// empty, by HTTP's basic authentication. No TLS, no redirects. InvalidArgument for another form of
+// address; Unavailable without an answer within `timeout`.
+absl::StatusOr<HttpAnswer> HttpGet(const std::string& url, absl::Duration timeout,
+                                   const std::string& password = "");
+
+// The metrics at `url`; besides the above Unavailable if the answer is no page.
+absl::StatusOr<MetricsPage> FetchMetrics(const std::string& url, absl::Duration timeout,
+                                         const std::string& password = "");
 
 // The text format 0.0.4; lines that are none of it are left out, and so are values that are not
 // finite.
 MetricsPage ParseMetrics(absl::string_view text);
 
-// Of series that count (_total, _sum, _count, _bucket) what was added since `before`, of all others
-// what they are now.
+// Whether a series only grows: its name ends in _total, _sum, _count or _bucket.
+bool Counts(absl::string_view series);
+
+// Of series that count what was added since `before`, of all others what they are now.
 MetricsPage Since(const MetricsPage& before, const MetricsPage& now);
+
+// The value of a label of a series, as the page writes it; empty if it has none of that name.
+std::string LabelOf(absl::string_view series, absl::string_view label);
 
 // The sum over the series of metric `name` whose labels contain `label` ("cause=\"deadline\"").
 double Sum(const MetricsPage& page, absl::string_view name, absl::string_view label = "");
