@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing of the Debian packages this project needs (Debian 12, Ubuntu 24.04).
 #
-#   deploy/packages.sh build|test|lint|fuzz|browser ...     groups; `test` includes `build`
+#   deploy/packages.sh build|test|lint|fuzz|browser|packaging ...     groups; `test` includes `build`
 #   deploy/packages.sh --list GROUP ...             prints their names instead
 #
 # Uses apt-get, with sudo if it is not run by root. Installs nothing if nothing is missing.
@@ -14,9 +14,11 @@ build=(
   prometheus-cpp-dev libcivetweb-dev libcurl4-openssl-dev  # and prometheus-cpp's
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
-test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev)
-test+=(prometheus python3-yaml)  # promtool with it; tests/deploy/prometheus
+test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev
+  prometheus python3-yaml python3-kubernetes  # tests/deploy; promtool comes with prometheus
+  iproute2)                                   # hosts of their own for servers
 browser=(chromium)  # looks at the load tester's report in the tests, where there is such a package
+packaging=("${build[@]}" dpkg-dev file)  # cmake --build BUILD --target package
 lint=(clang-14 clang-tidy-14 clang-format-14)
 fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev libmuparser-dev)
 
@@ -28,8 +30,8 @@ if [ "${1:-}" = --list ]; then list=yes; shift; fi
 wanted=()
 for group in "$@"; do
   case $group in
-    build|test|lint|fuzz|browser) declare -n names=$group; wanted+=("${names[@]}") ;;
-    *) fail "unknown group '$group': it is build, test, lint, fuzz or browser" ;;
+    build|test|lint|fuzz|browser|packaging) declare -n names=$group; wanted+=("${names[@]}") ;;
+    *) fail "unknown group '$group': it is build, test, lint, fuzz, browser or packaging" ;;
   esac
 done
 if [ $list = yes ]; then printf '%s\n' "${wanted[@]}" | sort -u; exit 0; fi
@@ -51,3 +53,7 @@ echo "packages.sh: installing ${missing[*]}"
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
 "${apt[@]}" update
 "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
+# Of prometheus the tests want the program: the server that Debian starts with it is not asked for.
+if [ -d /run/systemd/system ] && [[ " ${missing[*]} " == *" prometheus "* ]]; then
+  "${as_root[@]}" systemctl disable --now prometheus
+fi

@@ -1,0 +1,59 @@
+# What surrounds the programs on a host, and packages of it all.
+#
+#   cmake --install BUILD --prefix PREFIX        also the systemd unit and its files (see
+#                                                systemd/install.cmake), rules and dashboards
+#   cmake --build BUILD --target package         basebandd_VERSION_ARCHITECTURE.deb, and a .tar.gz that
+#                                                lies anywhere and needs glibc and the driver alone
+# The .deb needs dpkg-dev and file: group `packaging` of packages.sh.
+set(_systemd ${PROJECT_SOURCE_DIR}/deploy/systemd)
+install(SCRIPT ${_systemd}/install.cmake COMPONENT system)
+
+# In the .tar.gz the unit is a file to copy; it expects the folder's contents in /opt/basebandd.
+file(READ ${_systemd}/basebandd.service _unit)
+string(REPLACE "/usr/bin/basebandd" "/opt/basebandd/bin/basebandd" _unit "${_unit}")
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/portable/basebandd.service CONTENT "${_unit}")
+install(FILES ${PROJECT_BINARY_DIR}/portable/basebandd.service ${_systemd}/basebandd.conf
+              ${_systemd}/basebandd.env ${_systemd}/basebandd.sysusers
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/baseband/systemd COMPONENT portable_system EXCLUDE_FROM_ALL)
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/PORTABLE.txt
+  DESTINATION . COMPONENT portable_system EXCLUDE_FROM_ALL)
+
+foreach(_folder prometheus grafana)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/deploy/${_folder})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/deploy/${_folder}
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/baseband COMPONENT system)
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/deploy/${_folder}
+      DESTINATION ${CMAKE_INSTALL_DATADIR}/baseband COMPONENT portable_system EXCLUDE_FROM_ALL)
+  endif()
+endforeach()
+
+set(CPACK_PACKAGE_NAME basebandd)
+set(CPACK_PACKAGE_VENDOR "Baseband Offload")
+set(CPACK_PACKAGE_CONTACT "The engineers of Baseband Offload <root@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION
+  "basebandd encodes and decodes LDPC code blocks, recovers carriers, converts channels down and finds
+ minima on grids for many clients, on NVIDIA GPUs or on the CPU. basebandctl is its client.")
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/deploy/package_kinds.cmake)
+
+set(CPACK_PACKAGE_FILE_NAME basebandd-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(_debian ${PROJECT_SOURCE_DIR}/deploy/debian)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
+  ${_debian}/conffiles ${_debian}/postinst ${_debian}/prerm ${_debian}/postrm)
+if(BASEBAND_HAS_CUDA)
+  # Loaded by name when a GPU is there; without them the GPU is not used. NVIDIA's names of them.
+  set(_cuda ${CUDAToolkit_VERSION_MAJOR}-${CUDAToolkit_VERSION_MINOR})
+  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libcufft-${_cuda}, cuda-nvrtc-${_cuda}")
+  string(APPEND CPACK_PACKAGE_FILE_NAME -cuda${CUDAToolkit_VERSION_MAJOR})
+endif()
+include(CPack)

@@ -1,0 +1,27 @@
+# Run by `cmake --install`: the unit with the paths of the prefix, the user's definition, and in
+# PREFIX/etc/basebandd (/etc/basebandd with prefix /usr) settings, unless there are some.
+set(_prefix ${CMAKE_INSTALL_PREFIX})
+set(_etc ${_prefix}/etc)
+if(_prefix STREQUAL "/usr")
+  set(_etc /etc)
+endif()
+
+function(_baseband_write file text)
+  message(STATUS "Installing: $ENV{DESTDIR}${file}")
+  file(WRITE "$ENV{DESTDIR}${file}" "${text}")
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${file})
+  set(CMAKE_INSTALL_MANIFEST_FILES "${CMAKE_INSTALL_MANIFEST_FILES}" PARENT_SCOPE)
+endfunction()
+
+foreach(_file basebandd.service basebandd.sysusers basebandd.conf basebandd.env)
+  file(READ ${CMAKE_CURRENT_LIST_DIR}/${_file} _text)
+  string(REPLACE "/usr/bin/basebandd" "${_prefix}/bin/basebandd" _text "${_text}")
+  string(REPLACE "/etc/basebandd" "${_etc}/basebandd" _text "${_text}")
+  if(_file MATCHES "service$")
+    _baseband_write(${_prefix}/lib/systemd/system/basebandd.service "${_text}")
+  elseif(_file MATCHES "sysusers$")
+    _baseband_write(${_prefix}/lib/sysusers.d/basebandd.conf "${_text}")
+  elseif(NOT EXISTS "$ENV{DESTDIR}${_etc}/basebandd/${_file}")
+    _baseband_write(${_etc}/basebandd/${_file} "${_text}")
+  endif()
+endforeach()

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Builds the .deb and the .tar.gz and tries both on fresh minimal Debian systems: the .deb is installed
+# without and with systemd and its service runs under the unit file's settings; the .tar.gz runs from a
+# folder of its own where none of our packages is. By hand, not in CI: root, ten minutes, 3 GB below WORK.
+#
+#   tests/deploy/packages.sh [CMAKE_OPTION ...]
+#
+# Real systemd is process 1 of the system with the .deb (systemd.sh). BUILD_DIR (default build/package)
+# is where it builds, WORK (default ~/.cache/basebandd-packages) has the systems.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+build=${BUILD_DIR:-$top/build/package}
+work=${WORK:-${XDG_CACHE_HOME:-$HOME/.cache}/basebandd-packages}
+fail() { echo "packages.sh: FAILED: $*" >&2; exit 1; }
+say() { echo "== $*"; }
+[ "$(id -u)" = 0 ] || fail "has to be run by root"
+command -v debootstrap >/dev/null || { apt-get -qq update; apt-get -qq install -y debootstrap >/dev/null; }
+. "$top/tests/deploy/container.sh"
+
+say "building the packages in $build"
+rm -rf "$build/packages"
+"$top/deploy/build.sh" packaging "$build" -DBASEBAND_TESTS=OFF "$@" -- package
+deb=$(echo "$build"/packages/*.deb) archive=$(echo "$build"/packages/*.tar.gz)
+ls -l "$deb" "$archive" | awk '{printf "%.1f MB %s\n", $5 / 1e6, $9}'
+"$build/server/basebandd" --version
+
+mkdir -p "$work"
+[ -f "$work/debian.tar" ] || {
+  say "making a Debian system"
+  "$top/tests/deploy/debian.sh" "$work/debian"
+  tar -C "$work/debian" -cf "$work/debian.tar.part" . && mv "$work/debian.tar.part" "$work/debian.tar"
+  rm -rf --one-file-system "$work/debian"
+}
+fresh() {  # FOLDER
+  rm -rf --one-file-system "$1"
+  mkdir -p "$1"
+  tar -C "$1" -xf "$work/debian.tar"
+  cp /etc/resolv.conf /etc/hosts "$1/etc/"
+  chroot "$1" apt-get -qq update
+}
+in_system() { env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive chroot "$work/deb" "$@"; }
+
+# ---- .deb
+say "installing $(basename "$deb") where there is no systemd"
+fresh "$work/deb"
+cp "$deb" "$work/deb/basebandd.deb"
+in_system apt-get -qq install -y --no-install-recommends /basebandd.deb >"$work/install.log" 2>&1 \
+  || { tail "$work/install.log" >&2; fail "the .deb does not install"; }
+in_system getent passwd basebandd || fail "no user basebandd"
+in_system basebandd --check-config --config=/etc/basebandd/basebandd.conf >/dev/null || fail "the settings are wrong"
+say "removing it, installing systemd, and it again"
+in_system dpkg --purge basebandd >/dev/null 2>&1 || fail "the .deb does not purge"
+[ ! -e "$work/deb/etc/basebandd" ] || fail "/etc/basebandd is left after a purge"
+in_system userdel basebandd
+in_system apt-get -qq install -y --no-install-recommends systemd systemd-sysv dbus >>"$work/install.log" 2>&1
+in_system apt-get -qq install -y --no-install-recommends /basebandd.deb >>"$work/install.log" 2>&1
+in_system getent passwd basebandd || fail "no user basebandd"
+in_system systemd-analyze verify /usr/lib/systemd/system/basebandd.service || fail "the unit is wrong"
+in_system systemd-analyze security --offline=true basebandd.service | tail -n 1
+
+"$top/tests/deploy/systemd.sh" "$work/deb" || fail "the service does not run"
+
+# ---- .tar.gz
+say "unpacking $(basename "$archive") where nothing of ours is"
+fresh "$work/tar"
+mkdir -p "$work/tar/somewhere/else" "$work/tar/run/basebandd"
+tar -C "$work/tar/somewhere/else" --strip-components=1 -xzf "$archive"
+du -sb "$work/tar/somewhere/else" | awk '{printf "%.1f MB unpacked\n", $1 / 1e6}'
+environment=(PATH=/usr/bin:/bin)
+log=$work/tar.log
+start_contained "$work/tar" 65534 65534 "$log" /somewhere/else/bin/basebandd
+wait_healthy "$log" inside 65534 65534 /somewhere/else/bin/basebandctl --timeout=1 health
+inside 65534 65534 /somewhere/else/bin/basebandctl demo /somewhere/else/bin/basebandd || fail "the demo fails"
+! compgen -G "$work/tar/somewhere/else/lib/libc.so.*" >/dev/null || fail "glibc is carried"
+stop_contained "$log"
+cat "$log"
+rm -rf --one-file-system "$work/deb" "$work/tar"
+echo "packages.sh: OK"
