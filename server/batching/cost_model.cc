@@ -36,6 +36,13 @@ constexpr double kMaxFactor = 2.0;
 constexpr double kLeastSpread = 1e-3;
 constexpr double kMinLatency = 1e-6;
 constexpr double kMinGain = 1e-6;
+// Shapes share a gain, and sizes of one that seem to cost nothing bring it close to nothing: a rate
+// that was set then is absurd once the gain is seen again. Nothing within its reach takes longer
+// than so many times the longest batch that the shape was in,
+constexpr double kMostOfLongest = 8.0;
+// and a shape that alone should have taken more than so many times as long as its batch did has its
+// rate set anew.
+constexpr double kAbsurd = 32.0;
 constexpr double kMinRate = 1e-15;
 
 size_t IndexOf(const Work& work) {
@@ -57,12 +64,14 @@ BatchCost CostModel::CostOf(bool background, OperationKind operation, const Work
   const Costs& costs = Of(background, operation);
   const Rate& rate = costs.rates[IndexOf(work)];
   const double x = rate.seconds * (rate.seen ? std::min(work.units, rate.Reach()) : work.units);
-  BatchCost cost = {costs.pace * costs.latency_s, costs.work * x,
-                    costs.pace * costs.gain / costs.work};
+  const double latency_s = costs.pace * costs.latency_s;
+  double alone_s = latency_s + costs.pace * costs.gain * x;
+  if (rate.seen) alone_s = std::min(alone_s, kMostOfLongest * rate.longest_s);
+  BatchCost cost;
+  cost.latency_s = std::min(latency_s, alone_s);
   // What is much smaller than what `work` was seen of takes no more than it does alone.
-  if (const double alone_s = cost.alone_s(); cost.work_s > alone_s) {
-    cost = {cost.latency_s, alone_s, (alone_s - cost.latency_s) / alone_s};
-  }
+  cost.work_s = std::min(costs.work * x, alone_s);
+  cost.slope = cost.work_s > 0.0 ? (alone_s - cost.latency_s) / cost.work_s : 1.0;
   return cost;
 }
 
@@ -81,27 +90,31 @@ void CostModel::Learn(bool background, OperationKind operation, absl::Span<const
   Costs& costs = costs_[background][static_cast<size_t>(operation)];
   Units units{};
   for (const Work& work : jobs) units[IndexOf(work)] += work.units;
-  const auto is_new = [&](size_t i) { return units[i] > costs.rates[i].Reach(); };
+  const bool has_room = !in_company || !costs.crowded;
+  const double scale = has_room ? costs.pace * costs.gain : company * costs.work;
+  const auto is_new = [&](size_t i) {
+    return units[i] > costs.rates[i].Reach() ||
+           units[i] * costs.rates[i].seconds * scale > kAbsurd * seconds;
+  };
   double x = 0.0;
   double guessed = 0.0;
   for (size_t i = 0; i < units.size(); ++i) {
     (is_new(i) ? guessed : x) += units[i] * costs.rates[i].seconds;
   }
-  const bool has_room = !in_company || !costs.crowded;
   const double known = has_room ? costs.Alone(x) : company * costs.work * x;
   // What is new takes all that the rest leaves, and half of the whole at least.
   const double rest_s = std::max(seconds - known, seconds / 2);
-  const double factor =
-      rest_s / (guessed * (has_room ? costs.pace * costs.gain : company * costs.work));
+  const double factor = rest_s / (guessed * scale);
   const double right = std::clamp(seconds, known / kMaxFactor, known * kMaxFactor);
   const double error = std::log(right / known);
-  const double part = has_room ? costs.pace * costs.gain / known : 1.0 / x;
+  const double part = has_room ? scale / known : 1.0 / x;
   for (size_t i = 0; i < units.size(); ++i) {
     if (units[i] == 0.0) continue;
     Rate& rate = costs.rates[i];
     if (is_new(i)) rate.seconds = std::max(rate.seconds * factor, kMinRate);
     rate.seen = true;
     rate.most_units = std::max(rate.most_units, units[i]);
+    rate.longest_s = std::max(rate.longest_s, seconds);
     rate.last = now;
   }
   if (guessed > 0.0) return;

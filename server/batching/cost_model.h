@@ -67,6 +67,7 @@ class CostModel {
     double share = 0.0;    // of x lately
     bool seen = false;
     double most_units = 0.0;  // in a batch that was seen
+    double longest_s = 0.0;   // that a batch took
     absl::Time last = absl::InfinitePast();
   };
   struct Seen {  // of a batch

@@ -349,7 +349,15 @@ TEST_F(SubmitTest, AQuotaOfTheClientRefusesOneRequestAndNotTheStream) {
   Start({"--device=cpu", "--cpu_threads=1", "--client_requests=2"});
   RawStream stream(*server_);
   stream.Open();
-  for (uint64_t id = 1; id <= 2; ++id) stream.Write(SlowOf(id, 300));
+  // Requests of a stream are taken in side by side: the third comes once the other two are in.
+  constexpr int kBlocks = 300;
+  for (uint64_t id = 1; id <= 2; ++id) stream.Write(SlowOf(id, kBlocks));
+  const auto payload = static_cast<double>(SlowOf(1, kBlocks).decode().payload().size());
+  const absl::Time deadline = absl::Now() + absl::Minutes(1);
+  while (server_->Metric("baseband_pool_used_bytes", {"staging"}) < 2 * payload) {
+    ASSERT_LT(absl::Now(), deadline);
+    absl::SleepFor(absl::Milliseconds(5));
+  }
   const v1::SubmitResponse refused = stream.Ask(QuickOf(3));
   EXPECT_EQ(refused.code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(refused.message(),

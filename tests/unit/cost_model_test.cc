@@ -66,6 +66,27 @@ TEST(CostModelTest, OneBatchThatTookAThousandTimesAsLongIsHardlyNews) {
   EXPECT_EQ(Predicted(model, 1e6), before);
 }
 
+TEST(CostModelTest, AShapeThatComesWhileSizesSeemToCostNothingIsNotThoughtToTakeMinutes) {
+  CostModel model;
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> exponent(3, 5);
+  // The host is busy, and it so happens that what is small takes longer than what is large.
+  Learn(model, {{1e5, 0}}, 5e-3);
+  for (int i = 0; i < 200; ++i) {
+    const double units = std::pow(10, exponent(random));
+    Learn(model, {{units, 0}}, 5e-3 * std::pow(units / 1e4, -0.2));
+  }
+  Learn(model, {{1e5, 1}}, 10e-3);
+  EXPECT_NEAR(Predicted(model, 1e5, 1), 10e-3, 1e-3);
+  // Now it is not, and sizes tell again.
+  for (int i = 0; i < 500; ++i) {
+    const double units = std::pow(10, exponent(random));
+    Learn(model, {{units, 0}}, Truth(units, 1e-7));
+  }
+  EXPECT_NEAR(Predicted(model, 1e5) / Truth(1e5, 1e-7), 1, 0.2);
+  EXPECT_LT(Predicted(model, 1e5, 1), 0.1);
+}
+
 TEST(CostModelTest, BatchesOfMixedShapesTeachAllOfThem) {
   CostModel model;
   std::mt19937 random(2);
