@@ -38,7 +38,7 @@ constexpr char kMetricsDigest[] =
 class SecurityTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    files_.Make("server", "IP:127.0.0.1");
+    files_.Make("server", "IP:127.0.0.1,DNS:servers.rack1.example");
     files_.Make("bbu", "DNS:bbu.rack1.example");
     files_.Make("stranger", "DNS:stranger.example");
     files_.Write("tokens", absl::StrCat("bbu-7 user ", kUserDigest, "\nprometheus metrics ",
@@ -146,6 +146,18 @@ TEST_F(SecurityTest, WhereACertificateIsRequiredATokenAloneDoesNotConnect) {
   StartTls();
   EXPECT_EQ(Call(Tls("bbu")), absl::StatusCode::kOk);
   EXPECT_EQ(Call(Tls("", kUserToken)), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(SecurityTest, SeveralServersAreKnownByTheNameThatTheirCertificatesBear) {
+  const std::string second = absl::StrCat("127.0.0.1:", FreePort());
+  StartTls({"--listen=" + second});
+  client::ClientOptions options = Tls("bbu");
+  options.target = absl::StrCat(server_->target(), ",", second);
+  options.tls->server_name = "servers.rack1.example";
+  EXPECT_EQ(Call(options), absl::StatusCode::kOk);
+  options.tls->server_name = "others.rack1.example";
+  EXPECT_EQ((*client::Client::Create(options))->GetCapabilities().status().code(),
+            absl::StatusCode::kUnavailable);
 }
 
 TEST_F(SecurityTest, HealthIsOpenUnlessItIsClosed) {
