@@ -9,6 +9,9 @@
 #include <sstream>
 #include <string>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
 namespace baseband::server {
 namespace {
 
@@ -57,11 +60,13 @@ double ProcessStartSeconds() {
   std::string skipped;
   for (int field = 3; field < 22; ++field) fields >> skipped;
   double start_ticks = 0;
-  double uptime = 0;
   fields >> start_ticks;
-  std::ifstream("/proc/uptime") >> uptime;
-  const double boot = static_cast<double>(std::time(nullptr)) - uptime;
-  return boot + start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  timespec since_boot{};
+  clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  // In fractions of a second: a process started again within one is told from the one before.
+  const absl::Time boot = absl::Now() - absl::DurationFromTimespec(since_boot);
+  return absl::ToDoubleSeconds(boot - absl::UnixEpoch()) +
+         start_ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 }  // namespace baseband::server
