@@ -64,6 +64,20 @@ absl::StatusOr<Response> Wait(Start start) {
 
 // The connections, the completion queues with their threads, and the calls in flight.
 class Client::Impl {
+ private:
+  // Starts what `make` makes; until it calls what `make` was given, it is known here.
+  template <typename Make>
+  auto StartCall(const Make& make) {
+    auto slot = std::make_shared<std::weak_ptr<AsyncCall>>();
+    auto call = make([this, slot] { Remove(slot->lock()); });
+    *slot = call;
+    if (!Add(call)) {
+      call->Cancel();
+    }
+    call->Start();
+    return call;
+  }
+
  public:
   explicit Impl(const ClientOptions& options)
       : max_attempts_(options.max_attempts), backoff_(options.initial_backoff), channels_(options) {
@@ -114,49 +128,34 @@ class Client::Impl {
     } else {
       spec.failure = std::move(bytes).status();
     }
-    auto slot = std::make_shared<std::weak_ptr<AsyncCall>>();
-    auto call = std::make_shared<UnaryCall>(
-        std::move(spec), &channels_, NextQueue(),
-        [this, slot, done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
-          done(Parse<Response>(std::move(response)));
-          Remove(slot->lock());
-        });
-    *slot = call;
-    if (!Add(call)) {
-      call->Cancel();
-    }
-    call->Start();
-    return call;
+    return StartCall([&](const std::function<void()>& closed) {
+      return std::make_shared<UnaryCall>(
+          std::move(spec), &channels_, NextQueue(),
+          [closed, done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
+            done(Parse<Response>(std::move(response)));
+            closed();
+          });
+    });
   }
 
   template <typename Call, typename Spec>
   std::shared_ptr<Call> StartStream(const Spec& spec) {
-    return StartCall<Call>(spec, &channels_, NextQueue());
+    return StartCall([&](const std::function<void()>& closed) {
+      return std::make_shared<Call>(spec, &channels_, NextQueue(), closed);
+    });
   }
 
   std::shared_ptr<SubmitSession> StartSession(const SubmitStreamOptions& options) {
     return std::make_shared<SubmitSession>(SubmitSession::Connection{
         max_attempts_, backoff_, [this, options] { return StartStream<SubmitCall>(options); },
         [this](absl::Duration delay, std::function<void(bool)> then) {
-          StartCall<DelayedRun>(delay, std::move(then), NextQueue());
+          StartCall([&](const std::function<void()>& closed) {
+            return std::make_shared<DelayedRun>(delay, std::move(then), NextQueue(), closed);
+          });
         }});
   }
 
  private:
-  // Makes and starts a call whose last argument tells of its end; until then it is known here.
-  template <typename Call, typename... Arguments>
-  std::shared_ptr<Call> StartCall(Arguments&&... arguments) {
-    auto slot = std::make_shared<std::weak_ptr<AsyncCall>>();
-    auto call = std::make_shared<Call>(std::forward<Arguments>(arguments)...,
-                                       [this, slot] { Remove(slot->lock()); });
-    *slot = call;
-    if (!Add(call)) {
-      call->Cancel();
-    }
-    call->Start();
-    return call;
-  }
-
   grpc::CompletionQueue* NextQueue() {
     return queues_[turn_.fetch_add(1, std::memory_order_relaxed) % queues_.size()].get();
   }

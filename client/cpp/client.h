@@ -43,8 +43,9 @@ struct ClientOptions {
   // One server: "HOST:PORT", "unix:PATH", or any other name that gRPC resolves. Several servers:
   // "10.0.0.1:50151,10.0.0.2:50151", or "dns:///NAME:PORT" for all addresses that NAME has. Calls
   // then go in turn to those that say that they serve, their further attempts to the next; a stream
-  // stays where it began. Who drains or dies gets no more calls, and who (comes back or) turns up
-  // in the DNS, when a connection ends there, gets his share within seconds.
+  // stays where it began. A server that drains or dies gets no more calls; one that comes back gets
+  // its share within seconds, and so does one that is new in the DNS, which is asked when a
+  // connection ends.
   std::string target = "127.0.0.1:50151";
   // Connections to each server, 1 .. 64. Each is served by one thread of gRPC at a time, so large
   // messages want several; a call takes the one with the fewest calls in flight.

@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "client/cpp/admin_client.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "tests/support/administered_server.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/traffic.h"
@@ -50,17 +51,11 @@ int WrongBits(const v1::DecodeResponse& response) {
 class FaultsTest : public ::testing::Test {
  protected:
   void StartServer(std::vector<std::string> flags) {
-    const std::string admin = absl::StrCat("127.0.0.1:", FreePort());
-    flags.push_back("--admin_listen=" + admin);
-    auto started = ServerProcess::Start(flags);
+    auto started = StartAdministered(std::move(flags));
     ASSERT_THAT(started, IsOk());
-    server_ = *std::move(started);
+    server_ = std::move(started->server);
+    admin_ = std::move(started->admin);
     stub_ = Connect(server_->target());
-    client::ClientOptions options;
-    options.target = admin;
-    auto client = client::AdminClient::Create(options);
-    ASSERT_THAT(client, IsOk());
-    admin_ = *std::move(client);
   }
 
   absl::Status Inject(Fault::Kind kind, uint32_t count = 0, uint32_t stall_ms = 0,

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/cpp/admin_client.h"
+#include "tests/support/administered_server.h"
 #include "tests/support/downconvert_traffic.h"
 #include "tests/support/notify_socket.h"
 #include "tests/support/server_process.h"
@@ -43,18 +44,12 @@ bool Await(const Condition& condition) {
 class WatchTest : public ::testing::Test {
  protected:
   void Start(std::vector<std::string> flags = {}) {
-    const std::string admin = absl::StrCat("127.0.0.1:", FreePort());
-    flags.push_back("--admin_listen=" + admin);
     flags.push_back("--allow_fault_injection");
-    auto started = ServerProcess::Start(flags);
+    auto started = StartAdministered(std::move(flags));
     ASSERT_THAT(started, IsOk());
-    server_ = *std::move(started);
+    server_ = std::move(started->server);
+    admin_ = std::move(started->admin);
     stub_ = Connect(server_->target());
-    client::ClientOptions options;
-    options.target = admin;
-    auto client = client::AdminClient::Create(options);
-    ASSERT_THAT(client, IsOk());
-    admin_ = *std::move(client);
   }
   void Inject(const Fault& fault) { ASSERT_THAT(admin_->InjectFault(fault, kPatience), IsOk()); }
 
