@@ -47,7 +47,7 @@ fi
 echo
 echo "== starting basebandd at 127.0.0.1:$port, metrics at 127.0.0.1:$metrics_port"
 "$folder/server/basebandd" --device="$device" --listen="127.0.0.1:$port" \
-  --metrics_listen="127.0.0.1:$metrics_port" >"$work/basebandd.log" 2>&1 &
+  --metrics-listen="127.0.0.1:$metrics_port" >"$work/basebandd.log" 2>&1 &
 server=$!
 stop() { kill -KILL "$server" 2>/dev/null || true; }
 trap stop EXIT

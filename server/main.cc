@@ -23,6 +23,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
+#include "server/admin/admin_server.h"
+#include "server/auth/security.h"
 #include "server/batching/dispatcher.h"
 #include "server/config/address.h"
 #include "server/config/config.h"
@@ -33,11 +35,9 @@
 #include "server/metrics/metrics_server.h"
 #include "server/operations/fault_injector.h"
 #include "server/operations/self_test.h"
-#include "server/service/admin_server.h"
-#include "server/service/lifecycle.h"
-#include "server/service/security.h"
+#include "server/process/lifecycle.h"
+#include "server/process/systemd.h"
 #include "server/service/server.h"
-#include "server/service/systemd.h"
 #if BASEBAND_HAS_CUDA
 #include "kernels/carrier/recover_gpu.h"
 #include "kernels/downconvert/downconvert_gpu.h"
@@ -239,7 +239,7 @@ void ServeUntilSignalled(const sigset_t& signals, const Config& config,
 std::unique_ptr<FaultInjector> WrapForFaults(const Config& config, DispatcherOptions* dispatcher,
                                              CallEnvironment* environment) {
   if (!config.allow_fault_injection) return nullptr;
-  spdlog::warn("faults may be injected: --allow_fault_injection is not for production");
+  spdlog::warn("faults may be injected: --allow-fault-injection is not for production");
   auto faults = std::make_unique<FaultInjector>();
   dispatcher->make_batch = [f = faults.get()](std::vector<JobPtr> jobs, const Device& device) {
     return f->MakeBatch(std::move(jobs), device);

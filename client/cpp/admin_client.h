@@ -1,4 +1,4 @@
-// Client of a server's administration, baseband.v1.Admin, at the address of --admin_listen.
+// Client of a server's administration, baseband.v1.Admin, at the address of --admin-listen.
 #ifndef BASEBAND_CLIENT_CPP_ADMIN_CLIENT_H_
 #define BASEBAND_CLIENT_CPP_ADMIN_CLIENT_H_
 
@@ -26,7 +26,7 @@ class AdminClient {
   absl::Status SetLogLevel(const std::string& level, absl::Duration timeout);
   // Begins what SIGTERM does; does not wait for its end.
   absl::Status Drain(absl::Duration timeout);
-  // FailedPrecondition: the server runs without --allow_fault_injection.
+  // FailedPrecondition: the server runs without --allow-fault-injection.
   absl::Status InjectFault(const v1::InjectFaultRequest& request, absl::Duration timeout);
   absl::StatusOr<v1::GetFlightRecordsResponse> GetFlightRecords(absl::Duration timeout);
 

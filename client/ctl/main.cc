@@ -9,10 +9,10 @@
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
 #include "client/cpp/process_tuning.h"
-#include "client/ctl/command.h"
-#include "client/ctl/health_flags.h"
-#include "client/ctl/help_formatter.h"
-#include "client/ctl/session.h"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/help_formatter.h"
+#include "client/ctl/common/session.h"
+#include "client/ctl/operate/health_flags.h"
 
 namespace {
 

@@ -31,7 +31,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "kernels/carrier/constellation.h"
-#include "kernels/carrier/nearest.h"
+#include "kernels/carrier/constellation/nearest.h"
 
 namespace baseband::carrier {
 

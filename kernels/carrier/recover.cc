@@ -8,10 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
-#include "kernels/carrier/judge_math.h"
-#include "kernels/carrier/line_math.h"
-#include "kernels/carrier/recover_math.h"
-#include "kernels/carrier/recover_plan.h"
+#include "kernels/carrier/math/judge_math.h"
+#include "kernels/carrier/math/line_math.h"
+#include "kernels/carrier/math/recover_math.h"
+#include "kernels/carrier/math/recover_plan.h"
 
 namespace baseband::carrier {
 namespace {

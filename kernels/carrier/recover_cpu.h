@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "kernels/carrier/judge_math.h"
-#include "kernels/carrier/recover_plan.h"
-#include "kernels/carrier/workspace_cpu.h"
+#include "kernels/carrier/cpu/workspace_cpu.h"
+#include "kernels/carrier/math/judge_math.h"
+#include "kernels/carrier/math/recover_plan.h"
 
 namespace baseband::carrier {
 

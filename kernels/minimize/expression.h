@@ -41,7 +41,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "kernels/minimize/precision.h"
+#include "kernels/minimize/search/precision.h"
 
 namespace baseband::minimize {
 

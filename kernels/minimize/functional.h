@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/minimize/grid.h"
-#include "kernels/minimize/precision.h"
+#include "kernels/minimize/search/precision.h"
 
 namespace baseband::minimize {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/minimize/cpu/workspace_cpu.h"
 #include "kernels/minimize/piece.h"
-#include "kernels/minimize/workspace_cpu.h"
 
 namespace baseband::minimize {
 

@@ -85,10 +85,10 @@ class Search {
   Progress progress() const;
   // Once done(). OutOfRange: the functional is not a number somewhere, and the policy is to fail;
   // the message names the point. A refinement takes up to some thousand evaluations on the host, a
-  // second each at worst: `patience`, if there is one, is asked before each, and what it says other
-  // than OK is returned.
-  using Patience = std::function<absl::Status()>;
-  absl::StatusOr<Answer> Finish(const Patience& patience = nullptr) const;
+  // second each at worst: `may_continue`, if there is one, is asked before each, and what it says
+  // other than OK is returned.
+  using ContinueCheck = std::function<absl::Status()>;
+  absl::StatusOr<Answer> Finish(const ContinueCheck& may_continue = nullptr) const;
 
  private:
   Search(ProblemPtr problem, const PieceLimits& limits);

@@ -6,7 +6,7 @@
 namespace baseband::server {
 namespace {
 
-// A batch in company may take so much longer than it should.
+// A batch under contention may take so much longer than it should.
 constexpr double kCaution = 1.25;
 
 }  // namespace
@@ -82,7 +82,7 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
         };
         BatchCost more = cost;
         more.work_s += more_s;
-        if ((rank.ahead && terms.has_company) || more.work_s > most_work_s ||
+        if ((rank.ahead && terms.is_contended) || more.work_s > most_work_s ||
             (makes_it(cost) && !makes_it(more)) || !Fits(sum, job.footprint, taken.batch.size())) {
           break;
         }

@@ -24,14 +24,14 @@ struct BatchLimits {
   LaneCapacity lane;
   int64_t max_blocks = 0;
   int64_t max_requests = 0;
-  // How long the oldest waiting job waits for company while a lane is free; 0: not at all.
+  // How long the oldest waiting job waits for more while a lane is free; 0: not at all.
   absl::Duration max_queue_delay = absl::ZeroDuration();
 };
 
 // What else a batch keeps to.
 struct BatchTerms {
   double horizon = std::numeric_limits<double>::infinity();  // FairShare::Horizon()
-  bool has_company = false;                                  // FairShare::HasCompany()
+  bool is_contended = false;                                 // FairShare::IsContended()
   BatchCost cost;                                            // of one without jobs
   int lanes = 1;                                             // that share the device with it
   // Ends it once it takes so much; the first job may be more.
@@ -72,7 +72,7 @@ class BatchQueue {
 
   // The next batch for a lane that is free at `now`: by rank, up to the limits; empty if nothing
   // waits, or waits too short. A job by which one before it in the batch would become late is left
-  // for the next, and so is, where there is company, whatever else a client ahead of it has. Late
+  // for the next, and so is, under contention, whatever else a client ahead of it has. Late
   // and cancelled jobs that it meets leave the queue unlaunched.
   Taken Take(absl::Time now, const BatchTerms& terms = BatchTerms());
   // Whatever waits.

@@ -16,9 +16,9 @@ constexpr double kPaceStep = 0.2;
 constexpr double kRateStep = 0.04;
 constexpr double kShareStep = 0.02;
 constexpr double kWorkStep = 0.5;  // a window
-// Shares the device with so many at least, itself included, that it counts as in company.
-constexpr double kCompany = 1.1;
-// Batches in company take more than so many times as long as alone when there is no room left, and
+// Shares the device with so many at least, itself included, that it counts as contended.
+constexpr double kContended = 1.1;
+// Contended batches take more than so many times as long as alone when there is no room left, and
 // less than that when there is again.
 constexpr double kCrowded = 1.25;
 constexpr double kRoomy = 1.1;
@@ -85,13 +85,13 @@ void CostModel::Learn(bool background, OperationKind operation, absl::Span<const
                       const DeviceClock::Taken& taken, absl::Time now) {
   const double seconds = taken.ran_s;
   if (!(seconds > 0.0 && taken.device_s > 0.0)) return;
-  const double company = seconds / taken.device_s;
-  const bool in_company = company >= kCompany;
+  const double sharing = seconds / taken.device_s;
+  const bool contended = sharing >= kContended;
   Costs& costs = costs_[background][static_cast<size_t>(operation)];
   Units units{};
   for (const Work& work : jobs) units[IndexOf(work)] += work.units;
-  const bool has_room = !in_company || !costs.crowded;
-  const double scale = has_room ? costs.pace * costs.gain : company * costs.work;
+  const bool has_room = !contended || !costs.crowded;
+  const double scale = has_room ? costs.pace * costs.gain : sharing * costs.work;
   const auto is_new = [&](size_t i) {
     return units[i] > costs.rates[i].Reach() ||
            units[i] * costs.rates[i].seconds * scale > kAbsurd * seconds;
@@ -101,7 +101,7 @@ void CostModel::Learn(bool background, OperationKind operation, absl::Span<const
   for (size_t i = 0; i < units.size(); ++i) {
     (is_new(i) ? guessed : x) += units[i] * costs.rates[i].seconds;
   }
-  const double known = has_room ? costs.Alone(x) : company * costs.work * x;
+  const double known = has_room ? costs.Alone(x) : sharing * costs.work * x;
   // What is new takes all that the rest leaves, and half of the whole at least.
   const double rest_s = std::max(seconds - known, seconds / 2);
   const double factor = rest_s / (guessed * scale);
@@ -119,8 +119,8 @@ void CostModel::Learn(bool background, OperationKind operation, absl::Span<const
   }
   if (guessed > 0.0) return;
   MoveRates(costs, units, x, kRateStep * error * part);
-  if (!in_company) LearnAlone(costs, x, seconds);
-  Watch(costs, {x, seconds, taken.device_s}, in_company);
+  if (!contended) LearnAlone(costs, x, seconds);
+  Watch(costs, {x, seconds, taken.device_s}, contended);
 }
 
 void CostModel::MoveRates(Costs& costs, const Units& units, double x, double step) {
@@ -149,8 +149,8 @@ void CostModel::LearnAlone(Costs& costs, double x, double seconds) {
   Fit(costs, x, right / costs.pace);
 }
 
-void CostModel::Watch(Costs& costs, const Seen& seen, bool in_company) {
-  Window& window = costs.windows[in_company];
+void CostModel::Watch(Costs& costs, const Seen& seen, bool contended) {
+  Window& window = costs.windows[contended];
   window.batches[window.size++] = seen;
   if (window.size < kWindow) return;
   window.size = 0;
@@ -163,7 +163,7 @@ void CostModel::Watch(Costs& costs, const Seen& seen, bool in_company) {
     device_s += std::min(batch.device_s, most_s);
   }
   const double seen_work = device_s / x;
-  if (in_company) {
+  if (contended) {
     costs.crowded = ran_s > (costs.crowded ? kRoomy : kCrowded) * alone_s;
     if (costs.crowded) {
       costs.work *= std::pow(seen_work / costs.work, kWorkStep);

@@ -13,11 +13,11 @@ namespace baseband::server {
 
 // A batch of jobs, x being the sum of units * rate of the job's shape over them, takes
 //   pace * (latency + gain * x) seconds   as long as the device has room for it beside others, and
-//   company * work * x seconds            once it has not, company being how many batches shared
+//   sharing * work * x seconds            once it has not, sharing being how many batches shared
 //                                         the device with it, itself included.
 // Each operation has its own such law, on lanes for background work another. It begins with a
 // guess; a shape's first batch sets its rate. From then on
-// - each kWindow batches in company tell whether there was room: whether they took as long as
+// - each kWindow contended batches tell whether there was room: whether they took as long as
 // alone;
 // - the pace follows by a fifth of the error's logarithm, so that ten batches forget what was
 //   before, and latency and gain are the least squares of the relative error over a hundred batches
@@ -90,7 +90,7 @@ class CostModel {
     double work_before = 0.0;
     int rest = 0;  // windows until the next trial
     std::array<Rate, kNumShapes> rates;
-    std::array<Window, 2> windows;  // [in company], of batches not yet learned from
+    std::array<Window, 2> windows;  // [contended], of batches not yet learned from
     // Weighted sums over batches: 1, x, x^2, y, x y, with y = seconds / pace.
     double one = 0.0, sum_x = 0.0, xx = 0.0, y = 0.0, xy = 0.0;
   };
@@ -99,7 +99,7 @@ class CostModel {
   // another's.
   static void MoveRates(Costs& costs, const Units& units, double x, double step);
   static void LearnAlone(Costs& costs, double x, double seconds);
-  static void Watch(Costs& costs, const Seen& seen, bool in_company);
+  static void Watch(Costs& costs, const Seen& seen, bool contended);
   static void TryGrowth(Costs& costs, double seen_work);
   static void Fit(Costs& costs, double x, double y);
   const Costs& Of(bool background, OperationKind operation) const {

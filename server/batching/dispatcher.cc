@@ -52,7 +52,8 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, absl::Span<Device* cons
     delay_thread_ = std::thread([this] { WaitForDelays(); });
   }
   if (options.watchdog > absl::ZeroDuration()) {
-    watchdog_ = std::make_unique<Watchdog>(options.watchdog / kLooks, [this] { LookAtLanes(); });
+    watchdog_ =
+        std::make_unique<PeriodicThread>(options.watchdog / kLooks, [this] { LookAtLanes(); });
   }
 }
 

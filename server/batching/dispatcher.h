@@ -16,13 +16,13 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "kernels/base/periodic_thread.h"
 #include "kernels/base/steady_condition.h"
 #include "kernels/base/steady_time.h"
 #include "server/batching/admission.h"
 #include "server/batching/batch_queue.h"
 #include "server/batching/device_clock.h"
 #include "server/batching/scheduler.h"
-#include "server/batching/watchdog.h"
 #include "server/device/device.h"
 #include "server/metrics/metrics.h"
 #include "server/operations/job.h"
@@ -155,8 +155,8 @@ class Dispatcher {
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   SteadyCondition queue_changed_;
-  std::thread delay_thread_;            // these two last: they end first
-  std::unique_ptr<Watchdog> watchdog_;  // null: none
+  std::thread delay_thread_;                  // these two last: they end first
+  std::unique_ptr<PeriodicThread> watchdog_;  // null: none
 };
 
 }  // namespace baseband::server

@@ -92,7 +92,7 @@ std::vector<JobPtr> Dispatcher::TakeFlights(size_t device) {
   std::vector<JobPtr> taken;
   for (Flight& flight : flights_[device]) {
     for (Job* const job : flight.jobs) {
-      taken.push_back(job->Outline());
+      taken.push_back(job->CloneMetadata());
       taken.back()->done = std::move(job->done);
     }
     flight.jobs.clear();

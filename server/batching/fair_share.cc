@@ -64,7 +64,7 @@ double FairShare::Horizon() {
   return virtual_s_ + kLead;
 }
 
-bool FairShare::HasCompany(absl::Time now) const {
+bool FairShare::IsContended(absl::Time now) const {
   return clients_waiting_ > 1 || other_seen_ > now - kMemory;
 }
 

@@ -35,7 +35,7 @@ struct FairAccount {
 // The rule that combines it with deadlines: a client whose virtual time is past Horizon(), that is
 // more than kLead ahead of the class, exceeds its share. Jobs of clients that do not go first,
 // earliest deadline first: as long as nobody exceeds a share that is all. Those who do go when
-// nobody else waits, and while HasCompany() one at a time.
+// nobody else waits, and while IsContended() one at a time.
 //
 // Bounded: clients with nothing to do and no lead are forgotten; those beyond kMaxClients share one
 // account. Pure. Not thread-safe.
@@ -43,7 +43,7 @@ class FairShare {
  public:
   static constexpr double kLead = 1e-3;
   static constexpr int64_t kMaxClients = 4096;
-  // How long a client counts as company after its last job.
+  // How long a client counts as a competitor after its last job.
   static constexpr absl::Duration kMemory = absl::Milliseconds(100);
 
   explicit FairShare(ShareWeights weights = {}) : weights_(std::move(weights)) {}
@@ -59,7 +59,7 @@ class FairShare {
   // The class's virtual time, as of who waits now, plus kLead.
   double Horizon();
   // Whether two clients at least have been here lately.
-  bool HasCompany(absl::Time now) const;
+  bool IsContended(absl::Time now) const;
   // Device seconds of waiting jobs that go before a new one of `client`, at most: everybody's, but
   // of the others no more than each may have while `client` waits.
   double Before(const std::string& client) const;

@@ -104,7 +104,7 @@ BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lane
   terms.budget_s = budget_s;
   terms.lanes = lanes;
   terms.horizon = pool.share.Horizon();
-  terms.has_company = pool.share.HasCompany(now);
+  terms.is_contended = pool.share.IsContended(now);
   absl::optional<BatchQueue::Rank> first;
   size_t next = 0;
   for (size_t i = 0; i < pool.queues.size(); ++i) {

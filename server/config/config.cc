@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "kernels/base/nearest.h"
@@ -27,8 +28,8 @@ constexpr absl::string_view kEnvironmentPrefix = "BASEBANDD_";
 constexpr char kFooter[] =
     "Each flag can also be set as BASEBANDD_<NAME> in the environment and as NAME = VALUE in the\n"
     "file that --config names. Flags win over the environment, the environment over the file.\n"
-    "An address that other hosts can reach is refused without --tls_cert and --tls_key, unless\n"
-    "--allow_plaintext_network says that the network is trusted.\n"
+    "An address that other hosts can reach is refused without --tls-cert and --tls-key, unless\n"
+    "--allow-plaintext-network says that the network is trusted.\n"
     "Exit codes: 0 drained, 1 wrong settings, 2 could not start, 3 no device is left (all were "
     "lost:\n"
     "start it again), 130 a second signal cut the drain short.";
@@ -40,6 +41,11 @@ std::vector<std::string> KnownNames() {
   std::vector<std::string> names = {"config"};
   for (const Setting& setting : Settings()) names.push_back(setting.name);
   return names;
+}
+
+// The setting max_streams is the flag --max-streams.
+std::string FlagName(absl::string_view setting) {
+  return absl::StrCat("--", absl::StrReplaceAll(setting, {{"_", "-"}}));
 }
 
 bool IsKnown(const std::string& name) {
@@ -76,13 +82,13 @@ struct Flags {
 };
 
 // The arguments as CLI11 wants them: last one first, and with a value where ours need none. An
-// empty value would be taken for one that follows; --metrics_listen= means off.
+// empty value would be taken for one that follows; --metrics-listen= means off.
 std::vector<std::string> Arguments(int argc, const char* const* argv) {
   std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
   for (std::string& argument : arguments) {
-    if (argument == "--metrics_listen=") argument = "--metrics_listen=off";
+    if (argument == "--metrics-listen=") argument = "--metrics-listen=off";
     for (const Setting& setting : Settings()) {
-      if (setting.is_switch && argument == "--" + setting.name) argument += "=true";
+      if (setting.is_switch && argument == FlagName(setting.name)) argument += "=true";
     }
   }
   std::reverse(arguments.begin(), arguments.end());
@@ -96,7 +102,7 @@ absl::Status UnknownArgument(const std::string& argument) {
   }
   const std::string flag = argument.substr(0, argument.find('='));
   std::vector<std::string> known = {"--help", "--version", "--check-config"};
-  for (const std::string& name : KnownNames()) known.push_back(absl::StrCat("--", name));
+  for (const std::string& name : KnownNames()) known.push_back(FlagName(name));
   return absl::InvalidArgumentError(
       absl::StrCat("unknown flag ", flag, "; did you mean ", NearestName(flag, known), "?"));
 }
@@ -117,7 +123,7 @@ absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
   const Config defaults;
   for (const Setting& setting : Settings()) {
     CLI::Option* const option =
-        app.add_option("--" + setting.name, flags.given[setting.name], setting.help);
+        app.add_option(FlagName(setting.name), flags.given[setting.name], setting.help);
     option->type_name(setting.value)->allow_extra_args(false);
     option->default_str(absl::StrJoin(setting.get(defaults), " "));
   }
@@ -134,7 +140,7 @@ absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
     return UnknownArgument(extras.front());
   }
   for (const Setting& setting : Settings()) {
-    if (app.count("--" + setting.name) == 0) flags.given.erase(setting.name);
+    if (app.count(FlagName(setting.name)) == 0) flags.given.erase(setting.name);
   }
   return flags;
 }
@@ -262,7 +268,7 @@ absl::StatusOr<Command> ParseCommandLine(int argc, const char* const* argv,
   Config& config = command.config;
   const auto in_file = [&path](const std::string& name) { return absl::StrCat(path, ": ", name); };
   const auto as_variable = [](const std::string& name) { return EnvironmentName(name); };
-  const auto as_flag = [](const std::string& name) { return absl::StrCat("--", name); };
+  const auto as_flag = [](const std::string& name) { return FlagName(name); };
   BASEBAND_RETURN_IF_ERROR(Apply(from_file, in_file, "file ", &config, &places));
   BASEBAND_RETURN_IF_ERROR(Apply(from_environment, as_variable, "environment ", &config, &places));
   BASEBAND_RETURN_IF_ERROR(Apply(flags.given, as_flag, "flag ", &config, &places));

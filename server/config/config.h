@@ -46,16 +46,16 @@ struct Config {
   bool allow_plaintext_network = false;
 
   std::string tls_cert, tls_key, tls_client_ca;  // PEM files; empty: none
-  bool require_client_cert = true;               // --tls_client_cert
+  bool require_client_cert = true;               // --tls-client-cert
   std::vector<std::string> allow;                // ROLE=SUBJECT each, see access_rule.h
   std::string tokens_file;
   bool open_health = true;
   int socket_mode = 0600;
   int max_connections = 4096;
-  absl::Duration max_connection_age;             // --max_connection_age_s; zero: without end
-  absl::Duration handshake = absl::Seconds(20);  // --handshake_s
-  absl::Duration keepalive = absl::Seconds(60);  // --keepalive_s
-  absl::Duration stall = absl::Seconds(10);      // --stall_s
+  absl::Duration max_connection_age;             // --max-connection-age-s; zero: without end
+  absl::Duration handshake = absl::Seconds(20);  // --handshake-s
+  absl::Duration keepalive = absl::Seconds(60);  // --keepalive-s
+  absl::Duration stall = absl::Seconds(10);      // --stall-s
 
   // Whether a call needs a role. If not, whoever can connect may call.
   bool access_is_limited() const { return !allow.empty() || !tokens_file.empty(); }
@@ -85,14 +85,14 @@ struct Config {
   int queue_mib = 256;
   int max_batch_blocks = 16384;
   int max_batch_requests = 1024;
-  absl::Duration watchdog = absl::Seconds(10);  // --watchdog_s; zero: none
+  absl::Duration watchdog = absl::Seconds(10);  // --watchdog-s; zero: none
   bool standby_cpu = false;
   bool allow_fault_injection = false;
-  absl::Duration slow;             // --slow_ms; zero: the slowest of each minute
-  absl::Duration max_queue_delay;  // --max_queue_delay_us; zero: a batch never waits for company
+  absl::Duration slow;             // --slow-ms; zero: the slowest of each minute
+  absl::Duration max_queue_delay;  // --max-queue-delay-us; zero: a batch never waits to grow
 
   int grpc_threads = 0;                              // 0: by the number of cores
-  absl::Duration drain_timeout = absl::Seconds(30);  // --drain_seconds
+  absl::Duration drain_timeout = absl::Seconds(30);  // --drain-s
 
   std::string log_level = "info";  // trace, debug, info, warning, error or off
   LogFormat log_format = LogFormat::kText;

@@ -13,7 +13,7 @@ namespace baseband::server {
 // Sets up spdlog's default logger. Once, before any thread logs.
 void SetUpLogging(const Config& config);
 
-// The words of --log_level.
+// The words of --log-level.
 const std::vector<std::string>& LogLevels();
 // From now on; on any thread. InvalidArgument names a level that there is not.
 absl::Status SetLogLevel(const std::string& level);

@@ -55,7 +55,7 @@ absl::Status CudaLane::Init() {
   }
   BASEBAND_ASSIGN_OR_RETURN(control_host_,
                             cuda::CreatePinnedBuffer<uint8_t>(capacity.control_bytes));
-  BASEBAND_ASSIGN_OR_RETURN(landing_host_,
+  BASEBAND_ASSIGN_OR_RETURN(output_staging_,
                             cuda::CreatePinnedBuffer<uint8_t>(capacity.output_bytes));
   BASEBAND_ASSIGN_OR_RETURN(control_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.control_bytes));
@@ -69,7 +69,7 @@ absl::Status CudaLane::Init() {
   view_.control_device = control_device_.data();
   view_.input_device = input_device_.data();
   view_.output_device = output_device_.data();
-  view_.landing_host = landing_host_.data();
+  view_.output_staging_host = output_staging_.data();
   view_.capacity = capacity;
   view_.workspace = device_->workspace_;
   view_.workspace_bytes = options.workspace_bytes;

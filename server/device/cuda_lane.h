@@ -51,7 +51,7 @@ class CudaLane final : public Lane {
   cuda::Stream stream_;
   std::array<cuda::Event, kNumMarks> marks_;
   cuda::PinnedBuffer<uint8_t> control_host_;
-  cuda::PinnedBuffer<uint8_t> landing_host_;
+  cuda::PinnedBuffer<uint8_t> output_staging_;
   cuda::DeviceBuffer<uint8_t> control_device_;
   cuda::DeviceBuffer<uint8_t> input_device_;
   cuda::DeviceBuffer<uint8_t> output_device_;

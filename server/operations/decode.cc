@@ -20,7 +20,7 @@ constexpr int64_t kDescriptorBytes = 32;
 
 DecodeJob::DecodeJob(std::vector<DecodeGroup> groups)
     : Job(OperationKind::kDecode), groups_(std::move(groups)) {
-  int64_t landing_bytes = 0;
+  int64_t output_staging_bytes = 0;
   for (const DecodeGroup& group : groups_) {
     footprint.blocks += group.count;
     payload_bytes += group.count * group.llr_count;
@@ -29,15 +29,15 @@ DecodeJob::DecodeJob(std::vector<DecodeGroup> groups)
     work.units +=
         static_cast<double>(group.count) * EdgesOf(*group.code) * group.parameters.max_iterations;
     work.shape = ShapeOf(*group.code) + (group.parameters.early_termination ? kNumShapes / 2 : 0);
-    landing_bytes += group.count * (AlignUp(group.bits_bytes(), sizeof(uint32_t)) +
-                                    AlignUp(group.soft_bytes(), sizeof(uint32_t)));
+    output_staging_bytes += group.count * (AlignUp(group.bits_bytes(), sizeof(uint32_t)) +
+                                           AlignUp(group.soft_bytes(), sizeof(uint32_t)));
   }
   reply_bytes = soft_bytes_ > 0 ? soft_offset() + soft_bytes_ : bits_bytes_;
   results.resize(static_cast<size_t>(footprint.blocks));
   const auto result_bytes = static_cast<int64_t>(sizeof(ldpc::DecodeResult));
   footprint.input_bytes = AlignUp(payload_bytes);
   footprint.output_bytes =
-      AlignUp(landing_bytes) + AlignUp(footprint.blocks * result_bytes) + 2 * kLaneAlignment;
+      AlignUp(output_staging_bytes) + AlignUp(footprint.blocks * result_bytes) + 2 * kLaneAlignment;
   footprint.control_bytes = AlignUp(footprint.blocks * kDescriptorBytes);
 }
 
@@ -98,17 +98,17 @@ std::vector<uint32_t> DecodeBatch::GroupByShape() {
 }
 
 absl::Status DecodeBatch::Finish() {
-  for (const Landed& landed : landed_) {
-    const Block& block = *landed.block;
-    std::memcpy(block.bits, landing_ + landed.bits_offset,
+  for (const Staged& staged : staged_) {
+    const Block& block = *staged.block;
+    std::memcpy(block.bits, output_staging_ + staged.bits_offset,
                 static_cast<size_t>(block.group->bits_bytes()));
     if (block.soft != nullptr) {
-      std::memcpy(block.soft, landing_ + landed.soft_offset,
+      std::memcpy(block.soft, output_staging_ + staged.soft_offset,
                   static_cast<size_t>(block.group->soft_bytes()));
     }
   }
-  if (landing_ != nullptr) {  // a GPU ran: the results of all blocks, in order
-    const uint8_t* results = landing_ + results_offset_;
+  if (output_staging_ != nullptr) {  // a GPU ran: the results of all blocks, in order
+    const uint8_t* results = output_staging_ + results_offset_;
     for (const Block& block : blocks_) {
       std::memcpy(block.result, results, sizeof(ldpc::DecodeResult));
       results += sizeof(ldpc::DecodeResult);

@@ -41,10 +41,10 @@ class DecodeBatch final : public Batch {
     size_t begin = 0;
     size_t count = 0;
   };
-  // A block whose bits and soft values landed and have yet to be packed into the reply.
-  struct Landed {
+  // A block whose bits and soft values staged and have yet to be packed into the reply.
+  struct Staged {
     const Block* block = nullptr;
-    int64_t bits_offset = 0;  // in the landing memory
+    int64_t bits_offset = 0;  // in output staging memory
     int64_t soft_offset = 0;
   };
 
@@ -60,8 +60,8 @@ class DecodeBatch final : public Batch {
   InputLayout input_;
   OutputLayout output_;
   int64_t results_offset_ = 0;
-  std::vector<Landed> landed_;
-  const uint8_t* landing_ = nullptr;
+  std::vector<Staged> staged_;
+  const uint8_t* output_staging_ = nullptr;
 };
 
 }  // namespace baseband::server

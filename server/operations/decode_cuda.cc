@@ -24,7 +24,7 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
   in_place_ = FitsInPlace(jobs_);
   input_ = in_place_ ? InputLayout::InPlace(jobs_) : InputLayout(jobs_, lane.capacity.input_bytes);
   // Where each block's bits and soft values go, job by job: a direct job's lie as in its reply.
-  std::vector<Landed> places;
+  std::vector<Staged> places;
   places.reserve(blocks_.size());
   size_t next = 0;
   for (size_t i = 0; i < jobs_.size(); ++i) {
@@ -42,7 +42,7 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
       for (int64_t b = 0; b < group.count; ++b, ++next) {
         places.push_back({&blocks_[next], bits_offset, soft_offset});
         if (!direct) {
-          landed_.push_back(places.back());
+          staged_.push_back(places.back());
         }
         bits_offset += AlignUp(group.bits_bytes(), sizeof(uint32_t));
         soft_offset += AlignUp(group.soft_bytes(), sizeof(uint32_t));
@@ -77,7 +77,7 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
 absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
   const auto* descriptors = reinterpret_cast<const ldpc::DecodeBlock*>(
       in_place_ ? lane.control_host : lane.control_device);
-  uint8_t* const output = in_place_ ? lane.landing_host : lane.output_device;
+  uint8_t* const output = in_place_ ? lane.output_staging_host : lane.output_device;
   for (const Launch& shape : launches_) {
     ldpc::DecodeBatch launch;
     launch.code = shape.group->code.get();
@@ -100,8 +100,9 @@ absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
 }
 
 absl::Status DecodeBatch::CudaCopyOut(const CudaLaneView& lane) {
-  landing_ = lane.landing_host;
-  return in_place_ ? absl::OkStatus() : CopyFromDevice(output_.Runs(lane.landing_host), lane);
+  output_staging_ = lane.output_staging_host;
+  return in_place_ ? absl::OkStatus()
+                   : CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
 }
 
 }  // namespace baseband::server

@@ -24,12 +24,12 @@ DownconvertJob::DownconvertJob(DownconvertChannels channels, const downconvert::
   const int64_t block_bytes = block.num_samples * downconvert::BytesPerSample(block.format);
   prefix = before_;
   payload_bytes = block_bytes - static_cast<int64_t>(before_.size());
-  int64_t landing_bytes = 0;
+  int64_t output_staging_bytes = 0;
   for (size_t c = 0; c < channels_->size(); ++c) {
     ranges_.push_back(downconvert::OutputsOf((*channels_)[c], block));
     reply_offsets_.push_back(reply_bytes);
     reply_bytes += output_bytes(c);
-    landing_bytes += AlignUp(output_bytes(c), 16);
+    output_staging_bytes += AlignUp(output_bytes(c), 16);
     work.units += static_cast<double>(ranges_.back().count) *
                   static_cast<double>((*channels_)[c].filter->history() + 1);
   }
@@ -38,7 +38,7 @@ DownconvertJob::DownconvertJob(DownconvertChannels channels, const downconvert::
   footprint.blocks = static_cast<int64_t>(channels_->size());
   footprint.input_bytes = AlignUp(block_bytes) + kLaneAlignment;
   footprint.output_bytes =
-      AlignUp(landing_bytes) +
+      AlignUp(output_staging_bytes) +
       AlignUp(footprint.blocks * static_cast<int64_t>(sizeof(downconvert::ChannelResult)));
   footprint.control_bytes = AlignUp(DownconvertPlanBytes(*channels_, block));
 }
@@ -77,7 +77,7 @@ void DownconvertBatch::RunPiece(int index) {
 }
 
 absl::Status DownconvertBatch::Finish() {
-  if (landing_ == nullptr) {  // the CPU ran
+  if (output_staging_ == nullptr) {  // the CPU ran
     for (const Piece& piece : pieces_) {
       job(piece.job).results[piece.channel].saturated += piece.result.saturated;
     }
@@ -86,10 +86,11 @@ absl::Status DownconvertBatch::Finish() {
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const Place& place = places_[i];
     DownconvertJob& owner = job(i);
-    std::memcpy(owner.results.data(), landing_ + place.results_offset,
+    std::memcpy(owner.results.data(), output_staging_ + place.results_offset,
                 owner.results.size() * sizeof(downconvert::ChannelResult));
     for (size_t c = 0; !place.direct && c < owner.channels().size(); ++c) {
-      std::memcpy(owner.reply.data() + owner.reply_offsets()[c], landing_ + place.output_offsets[c],
+      std::memcpy(owner.reply.data() + owner.reply_offsets()[c],
+                  output_staging_ + place.output_offsets[c],
                   static_cast<size_t>(owner.output_bytes(c)));
     }
   }

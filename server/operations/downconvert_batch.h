@@ -50,7 +50,7 @@ class DownconvertBatch final : public Batch {
   std::vector<Place> places_;  // by job
   InputLayout input_;
   OutputLayout output_;
-  const uint8_t* landing_ = nullptr;
+  const uint8_t* output_staging_ = nullptr;
 };
 
 }  // namespace baseband::server

@@ -72,8 +72,8 @@ absl::Status DownconvertBatch::CudaRun(const CudaLaneView& lane) {
 }
 
 absl::Status DownconvertBatch::CudaCopyOut(const CudaLaneView& lane) {
-  landing_ = lane.landing_host;
-  return CopyFromDevice(output_.Runs(lane.landing_host), lane);
+  output_staging_ = lane.output_staging_host;
+  return CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
 }
 
 }  // namespace baseband::server

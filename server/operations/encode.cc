@@ -106,13 +106,13 @@ void EncodeBatch::RunPiece(int piece) {
 }
 
 absl::Status EncodeBatch::Finish() {
-  for (const Landed& landed : landed_) {
-    const EncodeGroup& group = *landed.block->group;
-    const uint8_t* parity = landing_ + landed.parity_offset;
+  for (const Staged& staged : staged_) {
+    const EncodeGroup& group = *staged.block->group;
+    const uint8_t* parity = output_staging_ + staged.parity_offset;
     if (group.output == EncodeOutput::kParity) {
-      std::copy_n(parity, group.parity_bytes(), landed.block->reply);
+      std::copy_n(parity, group.parity_bytes(), staged.block->reply);
     } else {
-      JoinCodeword(group, landed.block->info, parity, landed.block->reply);
+      JoinCodeword(group, staged.block->info, parity, staged.block->reply);
     }
   }
   return absl::OkStatus();

@@ -31,10 +31,10 @@ class EncodeBatch final : public Batch {
     const uint8_t* info = nullptr;
     uint8_t* reply = nullptr;
   };
-  // A block whose parity landed and has yet to be joined or packed.
-  struct Landed {
+  // A block whose parity staged and has yet to be joined or packed.
+  struct Staged {
     const Block* block = nullptr;
-    int64_t parity_offset = 0;  // in the landing memory
+    int64_t parity_offset = 0;  // in output staging memory
   };
 
   const EncodeJob& job(size_t i) const { return static_cast<const EncodeJob&>(*jobs_[i]); }
@@ -47,8 +47,8 @@ class EncodeBatch final : public Batch {
   OutputLayout output_;
   int64_t tables_offset_ = 0;  // in control memory
   int shared_bytes_ = 0;
-  std::vector<Landed> landed_;
-  const uint8_t* landing_ = nullptr;
+  std::vector<Staged> staged_;
+  const uint8_t* output_staging_ = nullptr;
 };
 
 }  // namespace baseband::server

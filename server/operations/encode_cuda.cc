@@ -51,7 +51,7 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
         descriptor.info_bits = static_cast<uint32_t>(group.info_bits());
         descriptor.parity_offset = static_cast<uint32_t>(parity_offset);
         if (!direct) {
-          landed_.push_back({&block, parity_offset});
+          staged_.push_back({&block, parity_offset});
         }
         parity_offset += AlignUp(group.parity_bytes(), sizeof(uint32_t));
       }
@@ -71,14 +71,15 @@ absl::Status EncodeBatch::CudaRun(const CudaLaneView& lane) {
   launch.num_blocks = static_cast<int>(blocks_.size());
   launch.tables = control + tables_offset_;
   launch.info = in_place_ ? input_.base() : lane.input_device;
-  launch.parity = in_place_ ? lane.landing_host : lane.output_device;
+  launch.parity = in_place_ ? lane.output_staging_host : lane.output_device;
   launch.shared_bytes = shared_bytes_;
   return ldpc::LaunchEncode(launch, lane.stream);
 }
 
 absl::Status EncodeBatch::CudaCopyOut(const CudaLaneView& lane) {
-  landing_ = lane.landing_host;
-  return in_place_ ? absl::OkStatus() : CopyFromDevice(output_.Runs(lane.landing_host), lane);
+  output_staging_ = lane.output_staging_host;
+  return in_place_ ? absl::OkStatus()
+                   : CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
 }
 
 }  // namespace baseband::server

@@ -1,5 +1,5 @@
 // Faults on purpose, to see what a server and its clients make of them. A server has an injector
-// only if it was started to allow that (--allow_fault_injection): its batches and its host memory
+// only if it was started to allow that (--allow-fault-injection): its batches and its host memory
 // are then wrapped, and otherwise nothing of this is in the way of a request.
 #ifndef BASEBAND_SERVER_OPERATIONS_FAULT_INJECTOR_H_
 #define BASEBAND_SERVER_OPERATIONS_FAULT_INJECTOR_H_

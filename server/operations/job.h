@@ -102,7 +102,7 @@ class Job {
 
   // A job of the same operation, caller, deadline, footprint and times, without `done`, memory and
   // results.
-  std::unique_ptr<Job> Outline() const {
+  std::unique_ptr<Job> CloneMetadata() const {
     auto outline = std::make_unique<Job>(operation_);
     outline->footprint = footprint;
     outline->caller = caller;

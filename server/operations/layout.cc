@@ -92,11 +92,12 @@ int64_t OutputLayout::Add(int64_t bytes, uint8_t* direct_target) {
   return offset;
 }
 
-std::vector<CopyRun> OutputLayout::Runs(uint8_t* landing) const {
+std::vector<CopyRun> OutputLayout::Runs(uint8_t* output_staging) const {
   std::vector<CopyRun> runs;
   runs.reserve(pieces_.size());
   for (const Piece& piece : pieces_) {
-    uint8_t* target = piece.direct_target != nullptr ? piece.direct_target : landing + piece.offset;
+    uint8_t* target =
+        piece.direct_target != nullptr ? piece.direct_target : output_staging + piece.offset;
     runs.push_back({target, piece.offset, piece.bytes});
   }
   return JoinAdjacent(std::move(runs));

@@ -55,14 +55,14 @@ inline constexpr int64_t kMaxInPlaceBytes = 128 << 10;
 bool FitsInPlace(absl::Span<const JobPtr> jobs);
 
 // Results on their way back. A job is direct when the kernels write its reply as it is sent: it is
-// copied straight into the reply. The others land in the lane's landing memory, at the offset they
-// have on the device, and are brought into shape from there.
+// copied straight into the reply. The others land in the lane's output staging memory, at the
+// offset they have on the device, and are brought into shape from there.
 class OutputLayout {
  public:
   // Reserves `bytes` for the next job and returns their offset, a multiple of kLaneAlignment.
   int64_t Add(int64_t bytes, uint8_t* direct_target);
-  // Copies for a lane whose landing memory is at `landing`.
-  std::vector<CopyRun> Runs(uint8_t* landing) const;
+  // Copies for a lane whose output staging memory is at `output_staging`.
+  std::vector<CopyRun> Runs(uint8_t* output_staging) const;
   int64_t size() const { return size_; }
 
  private:

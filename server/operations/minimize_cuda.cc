@@ -124,7 +124,7 @@ absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
 }
 
 absl::Status MinimizeBatch::CudaCopyOut(const CudaLaneView& lane) {
-  return CopyFromDevice(output_.Runs(lane.landing_host), lane);
+  return CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
 }
 
 }  // namespace baseband::server

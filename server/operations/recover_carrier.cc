@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "kernels/carrier/recover_plan.h"
+#include "kernels/carrier/math/recover_plan.h"
 #include "server/operations/recover_carrier_batch.h"
 
 namespace baseband::server {
@@ -108,8 +108,8 @@ std::vector<uint32_t> RecoverCarrierBatch::GroupByModel() {
 }
 
 absl::Status RecoverCarrierBatch::Finish() {
-  if (landing_ != nullptr) {  // a GPU ran: the results of all frames, in order
-    const uint8_t* results = landing_ + results_offset_;
+  if (output_staging_ != nullptr) {  // a GPU ran: the results of all frames, in order
+    const uint8_t* results = output_staging_ + results_offset_;
     for (const Frame& frame : frames_) {
       std::memcpy(frame.result, results, sizeof(carrier::Result));
       results += sizeof(carrier::Result);

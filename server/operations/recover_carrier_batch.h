@@ -59,7 +59,7 @@ class RecoverCarrierBatch final : public Batch {
   InputLayout input_;
   OutputLayout output_;
   int64_t results_offset_ = 0;
-  const uint8_t* landing_ = nullptr;
+  const uint8_t* output_staging_ = nullptr;
 };
 
 }  // namespace baseband::server

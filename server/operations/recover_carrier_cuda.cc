@@ -82,8 +82,8 @@ absl::Status RecoverCarrierBatch::CudaRun(const CudaLaneView& lane) {
 }
 
 absl::Status RecoverCarrierBatch::CudaCopyOut(const CudaLaneView& lane) {
-  landing_ = lane.landing_host;
-  return CopyFromDevice(output_.Runs(lane.landing_host), lane);
+  output_staging_ = lane.output_staging_host;
+  return CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
 }
 
 }  // namespace baseband::server

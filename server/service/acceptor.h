@@ -18,8 +18,8 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/config/address.h"
+#include "server/limits/log_limit.h"
 #include "server/metrics/metrics.h"
-#include "server/service/log_limit.h"
 
 namespace baseband::server {
 

@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
-#include "server/service/capabilities.h"
-#include "server/service/grpc_time.h"
-#include "server/service/search_call.h"
-#include "server/service/status.h"
-#include "server/service/submit_call.h"
+#include "server/calls/search_call.h"
+#include "server/calls/submit_call.h"
+#include "server/converters/capabilities.h"
+#include "server/grpc/grpc_time.h"
+#include "server/grpc/status.h"
 
 namespace baseband::server {
 namespace {
@@ -31,8 +31,8 @@ constexpr int kListenersPerQueue = 64;
 constexpr int kMaxStreamsPerConnection = 1024;
 
 // Requests that wait for what takes long to prepare, and what they hold.
-constexpr int64_t kMaxInWorkshop = 64;
-constexpr int64_t kMaxWorkshopBytes = 256 << 20;
+constexpr int64_t kMaxOnSlowPath = 64;
+constexpr int64_t kMaxSlowPathBytes = 256 << 20;
 
 int NumThreads(const Config& config) {
   return config.grpc_threads > 0
@@ -136,7 +136,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
       std::make_unique<Service>(config, std::move(devices), &security.access(),
                                 self->environment_.metrics, &self->environment_.caches->models);
   self->environment_.service = self->service_.get();
-  self->environment_.door = &self->door_;
+  self->environment_.gate = &self->gate_;
   self->environment_.timer = &self->timer_;
   self->quotas_ = std::make_unique<ClientQuotas>(
       ClientQuotas::Limits{config.client_requests, MibToBytes(config.client_mib),
@@ -150,27 +150,28 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   self->search_memory_ =
       std::make_unique<ByteLimit>("searches", MibToBytes(config.search_memory_mib));
   self->environment_.search_memory = self->search_memory_.get();
-  self->workshop_ = std::make_unique<Workshop>(kMaxInWorkshop, kMaxWorkshopBytes);
-  self->environment_.workshop = self->workshop_.get();
+  self->slow_path_ = std::make_unique<SlowPathExecutor>(kMaxOnSlowPath, kMaxSlowPathBytes);
+  self->environment_.slow_path = self->slow_path_.get();
 
   self->environment_.access = &security.access();
   if (!open_health) {
-    self->closed_health_ = std::make_unique<ClosedHealth>(kServiceName, &security.access());
+    self->authenticated_health_ =
+        std::make_unique<AuthenticatedHealthService>(kServiceName, &security.access());
   }
-  self->entrance_ =
-      std::make_shared<Entrance>(config.max_connections, &security, self->environment_.metrics);
-  self->environment_.metrics->SetConnectionsCapacity(self->entrance_->max_open());
-  self->environment_.metrics->BeforeScrape([entrance = self->entrance_](Metrics& metrics) {
-    metrics.SetConnections(entrance->CountOpen());
+  self->listener_ =
+      std::make_shared<Listener>(config.max_connections, &security, self->environment_.metrics);
+  self->environment_.metrics->SetConnectionsCapacity(self->listener_->max_open());
+  self->environment_.metrics->BeforeScrape([listener = self->listener_](Metrics& metrics) {
+    metrics.SetConnections(listener->CountOpen());
   });
-  BASEBAND_RETURN_IF_ERROR(self->entrance_->Listen(config.listen, config.socket_mode));
+  BASEBAND_RETURN_IF_ERROR(self->listener_->Listen(config.listen, config.socket_mode));
   grpc::ServerBuilder builder;
   builder.RegisterService(self->service_.get());
-  if (self->closed_health_ != nullptr) {
-    builder.RegisterService(self->closed_health_.get());
+  if (self->authenticated_health_ != nullptr) {
+    builder.RegisterService(self->authenticated_health_.get());
   }
   Limit(config, builder);
-  self->entrance_->AddTo(builder);
+  self->listener_->AddTo(builder);
   const int num_threads = NumThreads(config);
   const int num_queues = (num_threads + kThreadsPerQueue - 1) / kThreadsPerQueue;
   for (int i = 0; i < num_queues; ++i) {
@@ -184,7 +185,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   self->SetServing(true);
   for (const auto& queue : self->queues_) {
     for (int i = 0; i < kListenersPerQueue; ++i) {
-      for (const RpcPage* page : AllRpcPages()) {
+      for (const MethodDescriptor* page : AllMethods()) {
         UnaryCall::Listen(&self->environment_, page, queue.get());
       }
       StreamCall::Listen(&self->environment_, &kDownconvertStream, queue.get());
@@ -196,15 +197,15 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
     const auto& queue = self->queues_[static_cast<size_t>(i % num_queues)];
     self->pollers_.emplace_back([server = self.get(), q = queue.get()] { server->Poll(q); });
   }
-  self->entrance_->Start(self->server_.get());
+  self->listener_->Start(self->server_.get());
   return self;
 }
 
 Server::~Server() { Shutdown(absl::ZeroDuration()); }
 
 void Server::SetServing(bool serving) {
-  if (closed_health_ != nullptr) {
-    closed_health_->SetServing(serving);
+  if (authenticated_health_ != nullptr) {
+    authenticated_health_->SetServing(serving);
     return;
   }
   grpc::HealthCheckServiceInterface& health = *server_->GetHealthCheckService();
@@ -223,15 +224,15 @@ void Server::Shutdown(absl::Duration timeout) {
   }
   SetServing(false);
   const absl::Time deadline = SteadyNow() + timeout;
-  door_.Close();
-  door_.WaitUntilEmpty(deadline);
+  gate_.Close();
+  gate_.WaitUntilEmpty(deadline);
   // gRPC cancels requests that are still on their way when it shuts down; who is told Unavailable
   // first, and goes elsewhere, is spared that.
-  door_.WaitUntilQuiet(kQuiet, std::min(deadline, SteadyNow() + kMaxLinger));
-  entrance_->Stop();
+  gate_.WaitUntilQuiet(kQuiet, std::min(deadline, SteadyNow() + kMaxLinger));
+  listener_->Stop();
   // What is left now are streams without end: the watchers of health.
   server_->Shutdown(ToGrpcTime(std::min(deadline, SteadyNow() + kGoodbye)));
-  workshop_->Finish();  // whoever is there goes on to the dispatcher
+  slow_path_->Finish();  // whoever is there goes on to the dispatcher
   environment_.dispatcher->WaitUntilIdle();
   environment_.streams->WaitUntilEmpty();
   environment_.searches->WaitUntilEmpty();

@@ -9,12 +9,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "server/auth/security.h"
+#include "server/calls/stream_call.h"
+#include "server/calls/unary_call.h"
 #include "server/config/config.h"
-#include "server/service/closed_health.h"
-#include "server/service/entrance.h"
-#include "server/service/security.h"
-#include "server/service/stream_call.h"
-#include "server/service/unary_call.h"
+#include "server/service/authenticated_health_service.h"
+#include "server/service/listener.h"
 
 namespace baseband::server {
 
@@ -38,7 +38,7 @@ class Server {
   void Shutdown(absl::Duration timeout);
 
   // The addresses with the ports that were taken, "127.0.0.1:50151".
-  const std::vector<std::string>& addresses() const { return entrance_->addresses(); }
+  const std::vector<std::string>& addresses() const { return listener_->addresses(); }
 
  private:
   class Service;
@@ -46,19 +46,19 @@ class Server {
   Server() = default;
   void Poll(grpc::ServerCompletionQueue* queue);
 
-  Door door_;
+  InFlightGate gate_;
   SteadyTimer timer_;
   std::unique_ptr<ClientQuotas> quotas_;
   std::unique_ptr<StreamLimit> streams_;
   std::unique_ptr<StreamLimit> searches_;
   std::unique_ptr<ByteLimit> search_memory_;
-  std::unique_ptr<Workshop> workshop_;
+  std::unique_ptr<SlowPathExecutor> slow_path_;
   CallEnvironment environment_;
   std::unique_ptr<Service> service_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
-  std::unique_ptr<ClosedHealth> closed_health_;  // null: gRPC's own answers
+  std::unique_ptr<AuthenticatedHealthService> authenticated_health_;  // null: gRPC's own answers
   std::unique_ptr<grpc::Server> server_;
-  std::shared_ptr<Entrance> entrance_;  // a scrape may still ask it
+  std::shared_ptr<Listener> listener_;  // a scrape may still ask it
   std::vector<std::thread> pollers_;    // last: use all of the above
 };
 

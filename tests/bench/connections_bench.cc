@@ -48,7 +48,7 @@ int Run(int connections) {
   getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
-  const auto server = ServerProcess::Start({absl::StrCat("--max_connections=", connections + 8)});
+  const auto server = ServerProcess::Start({absl::StrCat("--max-connections=", connections + 8)});
   if (!server.ok()) {
     std::fprintf(stderr, "%s\n", server.status().ToString().c_str());
     return 1;

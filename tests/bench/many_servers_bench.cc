@@ -128,7 +128,7 @@ void Report(const load::LoadResult& result, const std::vector<Event>& events, co
 }
 
 int Main(int argc, char** argv) {
-  Fleet fleet(kServers, {"--cpu_threads=1", "--log_level=warning"});
+  Fleet fleet(kServers, {"--cpu-threads=1", "--log-level=warning"});
   Must(fleet.StartAll());
   const std::vector<load::Workload> workloads = Work();
   load::LoadSpec spec;

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/minimize/evaluate_cpu.h"
+#include "kernels/minimize/cpu/evaluate_cpu.h"
 #include "kernels/minimize/expression.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "client/ctl/svg_plot.h"
+#include "client/ctl/plot/svg_plot.h"
 #include "kernels/downconvert/study.h"
 
 namespace {

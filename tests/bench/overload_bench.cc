@@ -3,7 +3,7 @@
 // cause, how many predictions were right, high-priority calls beside low-priority load, and one
 // greedy client of ten. Every answer is checked.
 //
-//   overload_bench [FLAG OF basebandd]..     default: --device=cpu --cpu_threads=1
+//   overload_bench [FLAG OF basebandd]..     default: --device=cpu --cpu-threads=1
 #include <openssl/sha.h>
 #include <unistd.h>
 
@@ -187,7 +187,7 @@ void MeasureFairness(const Bench& bench) {
     file << "client-" << i << " user " << absl::BytesToHexString(digest) << "\n";
   }
   file.close();
-  const auto server = bench.StartServer({"--tokens_file=" + path, "--open_health"});
+  const auto server = bench.StartServer({"--tokens-file=" + path, "--open-health"});
   Calls calls;
   calls.request = bench.Work(2);
   const int modest = bench.gpu ? 64 : 4;
@@ -245,7 +245,7 @@ int main(int argc, char** argv) {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Bench bench;
   bench.flags.assign(argv + 1, argv + argc);
-  if (bench.flags.empty()) bench.flags = {"--device=cpu", "--cpu_threads=1"};
+  if (bench.flags.empty()) bench.flags = {"--device=cpu", "--cpu-threads=1"};
   bench.gpu = bench.StartServer()->Metric("baseband_device_info", {"kind=\"cuda\""}) > 0;
   MeasureRefusals(bench);
   MeasureGoodput(bench);

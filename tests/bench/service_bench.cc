@@ -1,6 +1,6 @@
 // The service against a bare gRPC echo of the same message sizes, in one run.
 //
-//   service_bench --target=127.0.0.1:50151 [--mode=latency|throughput|company|all] [--seconds=3]
+//   service_bench --target=127.0.0.1:50151 [--mode=latency|throughput|contention|all] [--seconds=3]
 //                 [--connections=8] [--in_flight=4] [--blocks=40] [--frames=8]
 //                 [--samples=1048576] [--points=1000000] [--queues=2] [--threads=4] [--only=NAME]
 //
@@ -10,10 +10,11 @@
 // own stage times, and beside an echo that answers only after the kernel's time (threads that wait
 // longer sleep deeper, on both sides). Throughput: many calls in flight with `blocks` code blocks,
 // `frames` frames, `samples` samples or `points` points each, and the goodput of the service as a
-// share of the echo's. Company: small calls beside a long search, see company.h. `only`: of latency
-// and throughput, the workloads whose name begins so. Replies of the service are compared with the
-// right one: every one where latency is measured, every 16th of a connection where throughput is,
-// for client, echo and service share the cores, and the echo's client compares nothing.
+// share of the echo's. Contention: small calls beside a long search, see contention.h. `only`: of
+// latency and throughput, the workloads whose name begins so. Replies of the service are compared
+// with the right one: every one where latency is measured, every 16th of a connection where
+// throughput is, for client, echo and service share the cores, and the echo's client compares
+// nothing.
 #include <malloc.h>
 
 #include <chrono>
@@ -29,7 +30,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "kernels/base/steady_time.h"
-#include "tests/bench/company.h"
+#include "tests/bench/contention.h"
 #include "tests/bench/echo_process.h"
 #include "tests/bench/workloads.h"
 
@@ -235,6 +236,6 @@ int main(int argc, char** argv) {
   const bool all = flags.mode == "all";
   if (all || flags.mode == "latency") MeasureLatency(flags);
   if (all || flags.mode == "throughput") MeasureThroughput(flags);
-  if (all || flags.mode == "company") MeasureCompany(flags.target);
+  if (all || flags.mode == "contention") MeasureContention(flags.target);
   return 0;
 }

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "server/calls/stream_call.h"
 #include "server/operations/downconvert.h"
-#include "server/service/stream_call.h"
-#include "tests/fuzz/downconvert_patience.h"
+#include "tests/fuzz/downconvert_continue_check.h"
 #include "tests/fuzz/run_alone.h"
 
 namespace baseband::server {
@@ -69,7 +69,7 @@ void ExpectTheSameAtOnce(const v1::DownconvertRequest& whole, RequestCaches& cac
       RequestView::Read(ToBuffer(whole.SerializeAsString()), kDownconvertRpc.payload_field);
   Check(view.ok());
   RequestLimits limits;
-  limits.patience = PatienceFor(whole.setup());
+  limits.may_continue = ContinueCheckFor(whole.setup());
   absl::StatusOr<JobPtr> job = kDownconvertRpc.from_proto(*view, limits, caches);
   Check(job.ok());
   if (!IsQuick(**job)) return;
@@ -96,10 +96,11 @@ void Try(const uint8_t* data, size_t size) {
     if (!view.ok()) return;
     v1::DownconvertRequest message;
     if (!message.ParseFromString(text)) message.Clear();
-    const Patience patience = PatienceFor(message.setup());
-    absl::StatusOr<JobPtr> job = session->FromProto(*view, patience);
+    const ContinueCheck may_continue = ContinueCheckFor(message.setup());
+    absl::StatusOr<JobPtr> job = session->FromProto(*view, may_continue);
     if (!job.ok()) {
-      Check(absl::IsInvalidArgument(job.status()) || (absl::IsAborted(job.status()) && !patience));
+      Check(absl::IsInvalidArgument(job.status()) ||
+            (absl::IsAborted(job.status()) && !may_continue));
       Check(!job.status().message().empty());
       break;
     }

@@ -18,11 +18,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "kernels/minimize/cuda_source.h"
-#include "kernels/minimize/cuda_texts.h"
-#include "kernels/minimize/evaluate_cpu.h"
+#include "kernels/minimize/cpu/evaluate_cpu.h"
 #include "kernels/minimize/expression.h"
-#include "kernels/minimize/nvrtc_library.h"
+#include "kernels/minimize/expression/cuda_source.h"
+#include "kernels/minimize/expression/cuda_texts.h"
+#include "kernels/minimize/expression/nvrtc_library.h"
 
 namespace baseband::minimize {
 namespace {

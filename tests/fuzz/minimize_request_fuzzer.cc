@@ -1,5 +1,5 @@
-// Any bytes as a MinimizeRequest: as request_fuzzer.cc, for the RPC that has no RpcPage. What is
-// accepted, and small, is searched on the CPU device, whole and in pieces, and answered.
+// Any bytes as a MinimizeRequest: as request_fuzzer.cc, for the RPC that has no MethodDescriptor.
+// What is accepted, and small, is searched on the CPU device, whole and in pieces, and answered.
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/minimize/minimize_cpu.h"
-#include "server/service/minimize_rpc.h"
+#include "server/converters/minimize_rpc.h"
 #include "tests/fuzz/in_pieces.h"
 
 namespace baseband::server {

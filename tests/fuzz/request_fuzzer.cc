@@ -1,14 +1,15 @@
 // Any bytes as a request: split, parsed, checked, its payload gathered, held against protobuf's own
 // reading of the same bytes; and what is accepted, and small, is run on the CPU device and
-// answered. Compiled once for each RPC: FUZZED_REQUEST is its message, FUZZED_PAGE its RpcPage.
+// answered. Compiled once for each RPC: FUZZED_REQUEST is its message, FUZZED_PAGE its
+// MethodDescriptor.
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
 #include <string>
 #include <utility>
 
-#include "server/service/rpc.h"
-#include "tests/fuzz/downconvert_patience.h"
+#include "server/converters/rpc.h"
+#include "tests/fuzz/downconvert_continue_check.h"
 #include "tests/fuzz/in_pieces.h"
 #include "tests/fuzz/run_alone.h"
 
@@ -28,10 +29,12 @@ void Run(JobPtr job, const RequestView& view) {
 
 // Only Downconvert has steps that take long.
 template <typename Request>
-Patience PatienceOf(const Request&) {
-  return Patience();
+ContinueCheck ContinueCheckOf(const Request&) {
+  return ContinueCheck();
 }
-Patience PatienceOf(const v1::DownconvertRequest& request) { return PatienceFor(request.setup()); }
+ContinueCheck ContinueCheckOf(const v1::DownconvertRequest& request) {
+  return ContinueCheckFor(request.setup());
+}
 
 void Try(const uint8_t* data, size_t size) {
   constexpr int64_t kMostBlocks = 1024;  // Downconvert's channels are always so many
@@ -52,10 +55,10 @@ void Try(const uint8_t* data, size_t size) {
   view->GatherPayload(reinterpret_cast<uint8_t*>(payload.data()));
   if (is_message) Check(payload == message.payload());
 
-  limits.patience = PatienceOf(message);
+  limits.may_continue = ContinueCheckOf(message);
   absl::StatusOr<JobPtr> job = FUZZED_PAGE.from_proto(*view, limits, caches);
   if (absl::IsAborted(job.status())) {
-    Check(!limits.patience);
+    Check(!limits.may_continue);
     return;
   }
   if (!job.ok()) {

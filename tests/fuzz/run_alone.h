@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/grpc/wire.h"
 #include "server/operations/job.h"
-#include "server/service/wire.h"
 
 namespace baseband::server {
 

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "client/cpp/submit_wire.h"
-#include "server/service/submit_ledger.h"
-#include "server/service/submit_wire.h"
-#include "tests/fuzz/downconvert_patience.h"
+#include "server/calls/submit_wire.h"
+#include "server/limits/flow_control_window.h"
+#include "tests/fuzz/downconvert_continue_check.h"
 #include "tests/fuzz/in_pieces.h"
 #include "tests/fuzz/run_alone.h"
 
@@ -59,7 +59,7 @@ grpc::ByteBuffer Respond(SubmitView& view, const v1::SubmitRequest& message) {
   if (view.operation() == nullptr) {
     outcome.status = absl::InvalidArgumentError("operation");
   } else {
-    const RpcPage& page = *view.operation()->page;
+    const MethodDescriptor& page = *view.operation()->page;
     RequestLimits limits;
     limits.max_blocks_per_request = 1024;
     limits.patience = PatienceFor(message.downconvert().setup());
@@ -91,7 +91,7 @@ void ExpectReadable(const grpc::ByteBuffer& bytes, uint64_t id) {
 }
 
 void Try(const uint8_t* data, size_t size) {
-  SubmitLedger ledger(kWindow);
+  FlowControlWindow window(kWindow);
   std::map<uint64_t, int64_t> in_flight;
   int64_t bytes_in_flight = 0;
   for (const std::string& text : SplitRecords(data, size)) {
@@ -109,7 +109,7 @@ void Try(const uint8_t* data, size_t size) {
     const bool is_right = view->id() != 0 && in_flight.count(view->id()) == 0;
     const bool fits = static_cast<int64_t>(in_flight.size()) < kWindow.requests &&
                       (in_flight.empty() || bytes_in_flight + bytes <= kWindow.bytes);
-    const absl::Status opened = ledger.Open(view->id(), bytes);
+    const absl::Status opened = window.Open(view->id(), bytes);
     Check(opened.ok() == (is_right && fits));
     if (!opened.ok()) {
       Check(absl::IsInvalidArgument(opened) || absl::IsResourceExhausted(opened));
@@ -119,11 +119,11 @@ void Try(const uint8_t* data, size_t size) {
     bytes_in_flight += bytes;
     ExpectReadable(Respond(*view, message), view->id());
     if (view->id() % 2 == 0) {  // the others' clients do not read
-      Check(ledger.Close(view->id()) == bytes);
+      Check(window.Close(view->id()) == bytes);
       in_flight.erase(view->id());
       bytes_in_flight -= bytes;
     }
-    Check(ledger.empty() == in_flight.empty());
+    Check(window.empty() == in_flight.empty());
   }
 }
 

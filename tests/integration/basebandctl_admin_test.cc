@@ -21,7 +21,7 @@ class BasebandctlAdminTest : public CtlTest {
   void SetUp() override {
     CtlTest::SetUp();
     admin_ = absl::StrCat("127.0.0.1:", FreePort());
-    auto started = ServerProcess::Start({"--allow_fault_injection", "--admin_listen=" + admin_});
+    auto started = ServerProcess::Start({"--allow-fault-injection", "--admin-listen=" + admin_});
     ASSERT_THAT(started, IsOk());
     faulty_ = *std::move(started);
   }

@@ -295,7 +295,7 @@ TEST_F(BasebandctlTopTest, AServerThatDiesAndComesBackIsFollowedAndCanBeSelected
   const size_t gone = top.output().size();
   const ChildProcess again(
       ProgramPath("basebandd"),
-      {"--device=cpu", "--cpu_threads=2", "--listen=127.0.0.1:0", "--metrics_listen=" + address});
+      {"--device=cpu", "--cpu-threads=2", "--listen=127.0.0.1:0", "--metrics-listen=" + address});
   EXPECT_TRUE(top.WaitFor("2 servers, 2 serving", gone)) << again.Output();
   top.Type("q");
   EXPECT_EQ(top.Wait(), 0);

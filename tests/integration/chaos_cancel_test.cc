@@ -9,10 +9,10 @@
 #include "client/cpp/client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/book.h"
-#include "tests/support/calm.h"
 #include "tests/support/mix.h"
 #include "tests/support/mixed_load.h"
+#include "tests/support/quiescence.h"
+#include "tests/support/request_log.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 
@@ -27,8 +27,8 @@ const std::vector<Code> kFair = {Code::kOk, Code::kCancelled, Code::kDeadlineExc
 // One thread's rounds, the same for the same seed but for the moments.
 class Capricious {
  public:
-  Capricious(const Mix& mix, client::Client* client, unsigned seed, Book* book)
-      : mix_(mix), client_(*client), random_(seed), book_(book) {}
+  Capricious(const Mix& mix, client::Client* client, unsigned seed, RequestLog* log)
+      : mix_(mix), client_(*client), random_(seed), log_(log) {}
 
   void Rounds(int count) {
     for (int round = 0; round < count; ++round) {
@@ -58,7 +58,7 @@ class Capricious {
   }
 
   void Calls() {
-    Batch batch(book_);
+    Batch batch(log_);
     std::vector<client::CallHandle> handles;
     for (int i = 0; i < 4; ++i) {
       client::CallOptions options;
@@ -75,7 +75,7 @@ class Capricious {
 
   void Submit() {
     const auto stream = *client_.OpenSubmitStream();
-    Batch batch(book_);
+    Batch batch(log_);
     const int count = Below(12);
     for (int i = 0; i < count; ++i) {
       client::SubmitOptions options;
@@ -101,7 +101,7 @@ class Capricious {
   void Stream() {
     client::StreamOptions options;
     options.timeout = Timeout();
-    Batch batch(book_);
+    Batch batch(log_);
     batch.Enter()(mix_.Stream(client_, options, [this] {
       if (Below(2) == 0) Sleep();
       return Below(6) != 0;
@@ -111,14 +111,14 @@ class Capricious {
   void Search() {
     client::CallOptions options;
     options.timeout = Timeout();
-    Batch batch(book_);
+    Batch batch(log_);
     batch.Enter()(mix_.Search(client_, options, [this](const auto&) { return Below(3) != 0; }));
   }
 
   const Mix& mix_;
   client::Client& client_;
   std::mt19937 random_;
-  Book* const book_;
+  RequestLog* const log_;
 };
 
 class ChaosCancelTest : public ::testing::Test {
@@ -140,15 +140,15 @@ class ChaosCancelTest : public ::testing::Test {
     std::vector<std::thread> threads;
     for (unsigned i = 0; i < 4; ++i) {
       threads.emplace_back(
-          [=] { Capricious(*mix_, client_.get(), seed + i, &book_).Rounds(rounds); });
+          [=] { Capricious(*mix_, client_.get(), seed + i, &log_).Rounds(rounds); });
     }
     for (std::thread& thread : threads) thread.join();
-    EXPECT_EQ(book_.Faults(kFair), "");
-    EXPECT_EQ(AwaitCalm(*server_, {2, 1000, 1000, 0}), "");
+    EXPECT_EQ(log_.Faults(kFair), "");
+    EXPECT_EQ(AwaitQuiescence(*server_, {2, 1000, 1000, 0}), "");
   }
 
   std::unique_ptr<ServerProcess> server_;
-  Book book_;
+  RequestLog log_;
   std::unique_ptr<client::Client> client_;
   std::unique_ptr<Mix> mix_;
 };
@@ -159,24 +159,24 @@ TEST_F(ChaosCancelTest, EachCallIsAnsweredOnceAndNothingStays) {
   Storm(100, 60);
   const Holdings before = HoldingsOf(*server_);
   Storm(200, 120);
-  EXPECT_EQ(AwaitCalm(*server_, before), "");
+  EXPECT_EQ(AwaitQuiescence(*server_, before), "");
   EXPECT_LT(HoldingsOf(*server_).resident_bytes - before.resident_bytes, MaxGrowthBytes());
   for (const Code code : {Code::kOk, Code::kCancelled, Code::kDeadlineExceeded}) {
-    EXPECT_GT(book_.Count(code), 0) << absl::StatusCodeToString(code);
+    EXPECT_GT(log_.Count(code), 0) << absl::StatusCodeToString(code);
   }
   EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
 }
 
 TEST_F(ChaosCancelTest, AlsoWhereThereIsLittleRoom) {
-  Start({"--queue_requests=4", "--client_requests=12", "--client_streams=3", "--max_searches=1",
-         "--submit_requests=4"});
+  Start({"--queue-requests=4", "--client-requests=12", "--client-streams=3", "--max-searches=1",
+         "--submit-requests=4"});
   if (HasFatalFailure()) return;
   Storm(300, 60);
   const Holdings before = HoldingsOf(*server_);
   Storm(400, 60);
-  EXPECT_EQ(AwaitCalm(*server_, before), "");
-  EXPECT_GT(book_.Count(Code::kResourceExhausted), 0);
-  EXPECT_GT(book_.Count(Code::kOk), 0);
+  EXPECT_EQ(AwaitQuiescence(*server_, before), "");
+  EXPECT_GT(log_.Count(Code::kResourceExhausted), 0);
+  EXPECT_GT(log_.Count(Code::kOk), 0);
   EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
 }
 

@@ -40,8 +40,8 @@ class ChaosCertificatesTest : public ::testing::Test {
     files_.Write("clients.pem", files_.Read("ca.pem"));
     const client::TlsOptions tls = files_.ClientTls("bbu");
     auto server = ServerProcess::Start(
-        {"--tls_cert=" + files_.Path("server.pem"), "--tls_key=" + files_.Path("server.key"),
-         "--tls_client_ca=" + files_.Path("clients.pem"), "--allow=user=*.rack1.example"},
+        {"--tls-cert=" + files_.Path("server.pem"), "--tls-key=" + files_.Path("server.key"),
+         "--tls-client-ca=" + files_.Path("clients.pem"), "--allow=user=*.rack1.example"},
         grpc::SslCredentials({tls.ca, tls.key, tls.cert}));
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
@@ -84,7 +84,7 @@ class ChaosCertificatesTest : public ::testing::Test {
       const absl::ReaderMutexLock lock(&mutex_);  // its change waits for who is connecting
       const std::string& name = newcomer_;
       const auto client = *client::Client::Create(OptionsOf(name));
-      Batch batch(&book_);
+      Batch batch(&log_);
       for (int i = 0; i < 3; ++i) {
         const auto which = random() % static_cast<unsigned>(mix.size());
         mix.Call(*client, static_cast<int>(which), client::CallOptions(), batch.Enter());
@@ -95,7 +95,7 @@ class ChaosCertificatesTest : public ::testing::Test {
 
   Certificates files_;
   std::unique_ptr<ServerProcess> server_;
-  Book book_;
+  RequestLog log_;
   std::atomic<bool> stop_{false};
   absl::Mutex mutex_;
   std::string newcomer_ ABSL_GUARDED_BY(mutex_) = "bbu";
@@ -107,7 +107,7 @@ TEST_F(ChaosCertificatesTest, EverythingIsExchangedUnderLoadAndNoCallFails) {
   ASSERT_TRUE(mix.ok()) << mix.status();
   MixedLoadOptions options;
   options.client = OptionsOf("bbu");
-  Book old_book;
+  RequestLog old_book;
   MixedLoad old_connections(*mix, options, &old_book);
   std::vector<std::thread> newcomers;
   for (unsigned i = 0; i < 2; ++i) newcomers.emplace_back([&, i] { KeepConnecting(*mix, i); });
@@ -145,7 +145,7 @@ TEST_F(ChaosCertificatesTest, EverythingIsExchangedUnderLoadAndNoCallFails) {
       absl::SleepFor(absl::Milliseconds(20));
     }
     EXPECT_TRUE(Becomes(Code::kOk, OptionsOf("bbu1", {"ca1"})));
-    EXPECT_TRUE(book_.AwaitCount(Code::kOk, book_.Count(Code::kOk) + 10));
+    EXPECT_TRUE(log_.AwaitCount(Code::kOk, log_.Count(Code::kOk) + 10));
     files_.Write(name, good);
   }
   EXPECT_THAT(server_->process().Output(), HasSubstr("what was read before stays in force"));
@@ -159,7 +159,7 @@ TEST_F(ChaosCertificatesTest, EverythingIsExchangedUnderLoadAndNoCallFails) {
   stop_ = true;
   for (std::thread& newcomer : newcomers) newcomer.join();
   old_connections.Stop();
-  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk}), "");
   EXPECT_EQ(old_book.Faults({Code::kOk}), "");
   EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
 }

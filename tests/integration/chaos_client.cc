@@ -18,8 +18,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", mix.status().ToString().c_str());
     return 1;
   }
-  Book book;
-  MixedLoad load(*mix, LoadOf(argv[1]), &book);
+  RequestLog log;
+  MixedLoad load(*mix, LoadOf(argv[1]), &log);
   std::puts("loaded");
   std::fflush(stdout);
   for (;;) pause();

@@ -205,7 +205,7 @@ class Crowd {
 };
 
 TEST_F(ChaosClockTest, UnderLoadEveryCallIsAnsweredWhateverTheClockDoesAndSoIsADrain) {
-  StartServer({"--max_queue_delay_us=2000", "--watchdog_s=20", "--drain_seconds=300"});
+  StartServer({"--max-queue-delay-us=2000", "--watchdog-s=20", "--drain-s=300"});
   {
     Crowd crowd(server_->target(), client_.get());
     EXPECT_TRUE(crowd.AwaitAnswersOfEach(5));
@@ -225,7 +225,7 @@ TEST_F(ChaosClockTest, UnderLoadEveryCallIsAnsweredWhateverTheClockDoesAndSoIsAD
 }
 
 TEST_F(ChaosClockTest, AJobWhoseDelayIsRunningLeavesWhenTheClockIsSetBack) {
-  StartServer({"--max_queue_delay_us=1000000"});
+  StartServer({"--max-queue-delay-us=1000000"});
   for (const absl::Duration ahead : {absl::Hours(-1), absl::Hours(1), absl::Hours(-2)}) {
     std::atomic<bool> answered{false};
     std::thread caller([&] {
@@ -245,7 +245,7 @@ TEST_F(ChaosClockTest, AJobWhoseDelayIsRunningLeavesWhenTheClockIsSetBack) {
 
 TEST_F(ChaosClockTest, AStreamThatWaitsForRoomLooksAgainWhenTheClockIsSetBack) {
   const std::string admin = absl::StrCat("127.0.0.1:", FreePort());
-  StartServer({"--allow_fault_injection", "--admin_listen=" + admin});
+  StartServer({"--allow-fault-injection", "--admin-listen=" + admin});
   client::ClientOptions options;
   options.target = admin;
   const auto administrator = *client::AdminClient::Create(options);
@@ -273,7 +273,7 @@ TEST_F(ChaosClockTest, AStreamThatWaitsForRoomLooksAgainWhenTheClockIsSetBack) {
 }
 
 TEST_F(ChaosClockTest, SetOnItDoesNotCutADrainShort) {
-  StartServer({"--cpu_threads=1", "--drain_seconds=600"});
+  StartServer({"--cpu-threads=1", "--drain-s=600"});
   std::vector<std::thread> callers;
   for (int i = 0; i < 3; ++i) {
     callers.emplace_back([&] {
@@ -291,7 +291,7 @@ TEST_F(ChaosClockTest, SetOnItDoesNotCutADrainShort) {
 }
 
 TEST_F(ChaosClockTest, SetBackItDoesNotProlongADrain) {
-  StartServer({"--max_search_s=86400", "--drain_seconds=2"});
+  StartServer({"--max-search-s=86400", "--drain-s=2"});
   std::thread caller([&] {
     client::CallOptions options;
     options.timeout = absl::Hours(1);

@@ -15,8 +15,8 @@
 #include "client/cpp/client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/calm.h"
 #include "tests/support/mixed_load.h"
+#include "tests/support/quiescence.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/traffic.h"
@@ -64,22 +64,22 @@ class ChaosEndsTest : public ::testing::Test {
   std::unique_ptr<ServerProcess> server_;
   std::unique_ptr<client::Client> learner_;
   std::unique_ptr<Mix> mix_;
-  Book book_;  // ends after the load that writes into it
+  RequestLog log_;  // ends after the load that writes into it
 };
 
 TEST_F(ChaosEndsTest, SigtermAnswersWhatIsInAndTurnsTheRestAway) {
-  Start({"--drain_seconds=100"});
+  Start({"--drain-s=100"});
   if (HasFatalFailure()) return;
   MixedLoadOptions options = LoadOf(target_);
   options.unary = 4;
   options.submit = 2;
   options.streams = 2;
   options.searches = 2;
-  MixedLoad load(*mix_, options, &book_);
-  ASSERT_TRUE(book_.AwaitCount(Code::kOk, 300));
+  MixedLoad load(*mix_, options, &log_);
+  ASSERT_TRUE(log_.AwaitCount(Code::kOk, 300));
   // What is surely in: on its way, counted, and slow.
   constexpr int kSlow = 3;
-  Book slow;
+  RequestLog slow;
   Batch inside(&slow);
   const auto client = *client::Client::Create(LoadOf(target_).client);
   const auto stream = *client->OpenSubmitStream();
@@ -106,15 +106,15 @@ TEST_F(ChaosEndsTest, SigtermAnswersWhatIsInAndTurnsTheRestAway) {
   load.Join();  // each loop has been turned away once
   EXPECT_THAT(inside.Wait(), IsOk());
   EXPECT_EQ(slow.Faults({Code::kOk}), "");
-  EXPECT_EQ(book_.Faults({Code::kOk, Code::kUnavailable}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk, Code::kUnavailable}), "");
   EXPECT_THAT(learner_->GetCapabilities(), StatusIs(Code::kUnavailable, ::testing::HasSubstr("")));
 }
 
 TEST_F(ChaosEndsTest, ClientsKilledAgainAndAgainLeaveNothingBehindAndDisturbNobody) {
-  Start({"--client_requests=64", "--client_streams=16", "--max_streams=16", "--max_searches=8"});
+  Start({"--client-requests=64", "--client-streams=16", "--max-streams=16", "--max-searches=8"});
   if (HasFatalFailure()) return;
-  MixedLoad load(*mix_, LoadOf(target_), &book_);
-  ASSERT_TRUE(book_.AwaitCount(Code::kOk, 100));
+  MixedLoad load(*mix_, LoadOf(target_), &log_);
+  ASSERT_TRUE(log_.AwaitCount(Code::kOk, 100));
   std::mt19937 random(11);
   const auto kill_some = [&](int count) {
     for (int i = 0; i < count; ++i) {
@@ -131,21 +131,22 @@ TEST_F(ChaosEndsTest, ClientsKilledAgainAndAgainLeaveNothingBehindAndDisturbNobo
   };
   kill_some(2);
   load.Stop();
-  ASSERT_EQ(AwaitCalm(*server_, {4, 1000, 1000, 0}), "");
+  ASSERT_EQ(AwaitQuiescence(*server_, {4, 1000, 1000, 0}), "");
   const Holdings before = HoldingsOf(*server_);
 
-  MixedLoad again(*mix_, LoadOf(target_), &book_);
+  MixedLoad again(*mix_, LoadOf(target_), &log_);
   kill_some(8);
   again.Stop();
-  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk}), "");
   // Its two connections are those of `load`.
-  EXPECT_EQ(
-      AwaitCalm(*server_, {before.connections + 2, before.descriptors + 2, before.threads, 0}), "");
+  EXPECT_EQ(AwaitQuiescence(*server_,
+                            {before.connections + 2, before.descriptors + 2, before.threads, 0}),
+            "");
   EXPECT_LT(HoldingsOf(*server_).resident_bytes - before.resident_bytes, MaxGrowthBytes());
 
   // All places and quotas are free.
   std::vector<std::unique_ptr<client::SubmitStream>> streams;
-  Batch batch(&book_);
+  Batch batch(&log_);
   for (int i = 0; i < 16; ++i) {
     streams.push_back(*learner_->OpenSubmitStream());
     for (int j = 0; j < 4; ++j) {
@@ -154,7 +155,7 @@ TEST_F(ChaosEndsTest, ClientsKilledAgainAndAgainLeaveNothingBehindAndDisturbNobo
   }
   EXPECT_THAT(batch.Wait(), IsOk());
   for (const auto& stream : streams) EXPECT_THAT(stream->Finish(), IsOk());
-  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk}), "");
   EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
 }
 
@@ -171,23 +172,23 @@ TEST_F(ChaosEndsTest, AServerKilledUnderLoadComesBackAtItsAddressesAndClientsGoO
     options.client.max_attempts = 4;
     options.wait_for_ready = true;
     options.go_on = true;
-    loads.push_back(std::make_unique<MixedLoad>(*mix_, options, &book_));
+    loads.push_back(std::make_unique<MixedLoad>(*mix_, options, &log_));
   }
   int64_t right = 100;
   for (int kills = 0; kills < 4; ++kills) {
-    ASSERT_TRUE(book_.AwaitCount(Code::kOk, right)) << book_.Faults({});
+    ASSERT_TRUE(log_.AwaitCount(Code::kOk, right)) << log_.Faults({});
     absl::SleepFor(absl::Milliseconds(7 * kills));
     server_->process().Signal(SIGKILL);
     ASSERT_EQ(server_->process().Wait(absl::Seconds(60)), 128 + SIGKILL);
     auto server = ServerProcess::Start(flags_);
     ASSERT_THAT(server, IsOk());
     server_ = *std::move(server);
-    right = book_.Count(Code::kOk) + 100;
+    right = log_.Count(Code::kOk) + 100;
   }
-  ASSERT_TRUE(book_.AwaitCount(Code::kOk, right)) << book_.Faults({});
+  ASSERT_TRUE(log_.AwaitCount(Code::kOk, right)) << log_.Faults({});
   for (const auto& load : loads) load->Stop();
-  EXPECT_EQ(book_.Faults({Code::kOk, Code::kUnavailable}), "");
-  EXPECT_EQ(AwaitCalm(*server_, {1000, 1000, 1000, 0}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk, Code::kUnavailable}), "");
+  EXPECT_EQ(AwaitQuiescence(*server_, {1000, 1000, 1000, 0}), "");
   EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
   EXPECT_EQ(rmdir(folder.c_str()), 0) << "the socket is left behind";
 }

@@ -13,11 +13,11 @@
 #include "client/cpp/client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/calm.h"
 #include "tests/support/certificates.h"
 #include "tests/support/idle_connection.h"
 #include "tests/support/mixed_load.h"
 #include "tests/support/proxy.h"
+#include "tests/support/quiescence.h"
 #include "tests/support/raw_http2.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
@@ -53,25 +53,25 @@ class ChaosNetworkTest : public ::testing::Test {
     auto mix = Mix::Learn(*client_);
     ASSERT_TRUE(mix.ok()) << mix.status();
     mix_ = std::make_unique<Mix>(*std::move(mix));
-    ASSERT_EQ(AwaitCalm(*server_, {2, 1000, 1000, 0}), "");
+    ASSERT_EQ(AwaitQuiescence(*server_, {2, 1000, 1000, 0}), "");
     before_ = HoldingsOf(*server_);
   }
   // A load that is as it should be.
   std::unique_ptr<MixedLoad> StartLoad() {
-    return std::make_unique<MixedLoad>(*mix_, LoadOf(server_->target()), &book_);
+    return std::make_unique<MixedLoad>(*mix_, LoadOf(server_->target()), &log_);
   }
   void ExpectNothingLeft() {
-    EXPECT_EQ(AwaitCalm(*server_, before_, kPatience), "");
+    EXPECT_EQ(AwaitQuiescence(*server_, before_, kPatience), "");
     EXPECT_LT(HoldingsOf(*server_).resident_bytes - before_.resident_bytes, MaxGrowthBytes());
-    EXPECT_EQ(book_.Faults({Code::kOk}), "");
+    EXPECT_EQ(log_.Faults({Code::kOk}), "");
     EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
   }
   bool AwaitMore(int64_t count) {
-    return book_.AwaitCount(Code::kOk, book_.Count(Code::kOk) + count);
+    return log_.AwaitCount(Code::kOk, log_.Count(Code::kOk) + count);
   }
 
   std::unique_ptr<ServerProcess> server_;
-  Book book_;
+  RequestLog log_;
   std::unique_ptr<client::Client> client_;
   std::unique_ptr<Mix> mix_;
   Holdings before_;
@@ -80,7 +80,7 @@ class ChaosNetworkTest : public ::testing::Test {
 TEST_F(ChaosNetworkTest, WhoStallsInMidMessageOrNeverReadsIsDroppedAndOthersGoOn) {
   const Certificates folder;
   const std::string socket = "unix:" + folder.Path("socket");
-  Start({"--keepalive_s=1", "--listen=" + socket});
+  Start({"--keepalive-s=1", "--listen=" + socket});
   if (HasFatalFailure()) return;
   Plan mute;  // the request never ends
   mute.up.stall_after = 300'000;
@@ -88,7 +88,7 @@ TEST_F(ChaosNetworkTest, WhoStallsInMidMessageOrNeverReadsIsDroppedAndOthersGoOn
   deaf.down.stall_after = 20'000;
   const Proxy mutes(server_->target(), mute);
   const Proxy deafs(server_->target(), deaf);
-  Book bad;
+  RequestLog bad;
   Batch batch(&bad);
   std::vector<std::unique_ptr<client::Client>> clients;
   std::vector<std::unique_ptr<client::SubmitStream>> streams;
@@ -137,7 +137,7 @@ TEST_F(ChaosNetworkTest, WhoStallsInMidMessageOrNeverReadsIsDroppedAndOthersGoOn
   // With the load's two connections, which are there.
   before_.connections += 2;
   before_.descriptors += 2;
-  EXPECT_EQ(AwaitCalm(*server_, before_, kPatience), "");
+  EXPECT_EQ(AwaitQuiescence(*server_, before_, kPatience), "");
   streams.clear();
   clients.clear();
   EXPECT_FALSE(absl::IsInternal(batch.Wait()));
@@ -146,7 +146,7 @@ TEST_F(ChaosNetworkTest, WhoStallsInMidMessageOrNeverReadsIsDroppedAndOthersGoOn
 }
 
 TEST_F(ChaosNetworkTest, WhoLivesButDoesNotReadHisAnswerIsCutOff) {
-  Start({"--keepalive_s=1", "--stall_s=2"});
+  Start({"--keepalive-s=1", "--stall-s=2"});
   if (HasFatalFailure()) return;
   // 42 KB there, 130 KB back: it fits into no window, nor is it much.
   const RawCall call(server_->target(), "/baseband.v1.Baseband/Encode",
@@ -176,7 +176,7 @@ TEST_F(ChaosNetworkTest, ResetsAtRandomOffsetsLoseNoOtherCall) {
     return plan;
   });
   const auto load = StartLoad();
-  Book cut_book;
+  RequestLog cut_book;
   MixedLoadOptions options = LoadOf(proxy.target());
   options.go_on = true;
   {
@@ -204,7 +204,7 @@ TEST_F(ChaosNetworkTest, ATrickleIsSlowAndRight) {
   const Proxy proxy(server_->target(), plan);
   const auto client = *client::Client::Create(OneConnection(proxy.target()));
   const auto load = StartLoad();
-  Batch batch(&book_);
+  Batch batch(&log_);
   for (int which = 0; which < 4; ++which) {
     mix_->Call(*client, which, client::CallOptions(), batch.Enter());
   }
@@ -222,7 +222,7 @@ void ExpectClosed(const Crowd& crowd, const std::string& what) {
 }
 
 TEST_F(ChaosNetworkTest, SilenceAndHalfAPrefaceAreDroppedInTimeAndBlockNobody) {
-  Start({"--handshake_s=1"});
+  Start({"--handshake-s=1"});
   if (HasFatalFailure()) return;
   const auto load = StartLoad();
   std::vector<std::pair<std::string, Crowd>> crowds;
@@ -247,8 +247,8 @@ TEST(ChaosTlsTest, HalfAHandshakeIsDroppedInTimeAndBlocksNobody) {
   const Certificates files;
   files.Make("server", "IP:127.0.0.1");
   const client::TlsOptions tls = files.ClientTls("");
-  auto server = ServerProcess::Start({"--handshake_s=1", "--tls_cert=" + files.Path("server.pem"),
-                                      "--tls_key=" + files.Path("server.key")},
+  auto server = ServerProcess::Start({"--handshake-s=1", "--tls-cert=" + files.Path("server.pem"),
+                                      "--tls-key=" + files.Path("server.key")},
                                      grpc::SslCredentials({tls.ca, "", ""}));
   ASSERT_THAT(server, IsOk());
   const Holdings before = HoldingsOf(**server);
@@ -264,7 +264,7 @@ TEST(ChaosTlsTest, HalfAHandshakeIsDroppedInTimeAndBlocksNobody) {
     EXPECT_THAT((*client::Client::Create(options))->GetCapabilities(), IsOk());
   }
   for (const auto& [hello, crowd] : crowds) ExpectClosed(crowd, hello);
-  EXPECT_EQ(AwaitCalm(**server, before), "");
+  EXPECT_EQ(AwaitQuiescence(**server, before), "");
   EXPECT_EQ((*server)->Terminate(), 0);
 }
 

@@ -10,8 +10,8 @@
 #include "client/cpp/client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/calm.h"
 #include "tests/support/idle_connection.h"
+#include "tests/support/quiescence.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 
@@ -34,7 +34,7 @@ int64_t CountOf(const std::string& what, const std::string& text) {
 
 TEST(ConnectionsTest, OneTooManyIsClosedAndThePlaceOfWhoLeavesIsFree) {
   // The address for administration has a bound of its own.
-  const auto server = ServerProcess::Start({"--max_connections=8", "--admin_listen=127.0.0.1:0"});
+  const auto server = ServerProcess::Start({"--max-connections=8", "--admin-listen=127.0.0.1:0"});
   ASSERT_THAT(server, IsOk());
   const std::string& target = (*server)->target();
   const auto client = OneConnection(target);
@@ -87,7 +87,7 @@ TEST(ConnectionsTest, WithoutDescriptorsCallsGoOnAndLaterOthersComeIn) {
 }
 
 TEST(ConnectionsTest, OldConnectionsAreAskedToComeAnewWithoutAFailedCall) {
-  const auto server = ServerProcess::Start({"--max_connection_age_s=1"});
+  const auto server = ServerProcess::Start({"--max-connection-age-s=1"});
   ASSERT_THAT(server, IsOk());
   const auto client = OneConnection((*server)->target());
   const absl::Time end = absl::Now() + absl::Seconds(4);

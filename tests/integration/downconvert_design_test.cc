@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 class DownconvertDesignTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    auto started = ServerProcess::Start({"--grpc_threads=1"});
+    auto started = ServerProcess::Start({"--grpc-threads=1"});
     ASSERT_TRUE(started.ok()) << started.status();
     server_ = *std::move(started);
     stub_ = Connect(server_->target());

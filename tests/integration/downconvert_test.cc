@@ -316,7 +316,7 @@ TEST_F(DownconvertTest, AStreamThatIsCancelledOrLateLeavesNothingBehind) {
 }
 
 TEST(DownconvertLimitTest, OneStreamTooManyIsToldSoAndAnEndedOneMakesRoom) {
-  auto server = ServerProcess::Start({"--max_streams=1"});
+  auto server = ServerProcess::Start({"--max-streams=1"});
   ASSERT_TRUE(server.ok()) << server.status();
   const auto stub = Connect((*server)->target());
   v1::DownconvertRequest request;

@@ -101,7 +101,7 @@ TEST_F(FaultsTest, WithoutTheFlagNothingIsInjected) {
   for (const Fault::Kind kind :
        {Fault::STALL, Fault::FAIL, Fault::CORRUPT, Fault::NO_MEMORY, Fault::LOSE}) {
     EXPECT_THAT(Inject(kind, 1, 1, Device()), StatusIs(absl::StatusCode::kFailedPrecondition,
-                                                       HasSubstr("--allow_fault_injection")));
+                                                       HasSubstr("--allow-fault-injection")));
   }
   EXPECT_TRUE(Decode().ok());
   EXPECT_EQ(server_->Terminate(), 0);
@@ -109,7 +109,7 @@ TEST_F(FaultsTest, WithoutTheFlagNothingIsInjected) {
 }
 
 TEST_F(FaultsTest, AStuckBatchIsAnsweredAndTheLastDevicesServerEndsWithItsOwnCode) {
-  StartServer({"--allow_fault_injection", "--watchdog_s=1"});
+  StartServer({"--allow-fault-injection", "--watchdog-s=1"});
   const auto health = grpc::health::v1::Health::NewStub(
       grpc::CreateChannel(server_->target(), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
@@ -133,7 +133,7 @@ TEST_F(FaultsTest, AStuckBatchIsAnsweredAndTheLastDevicesServerEndsWithItsOwnCod
 }
 
 TEST_F(FaultsTest, TheDeviceOnStandbyTakesOverUnderLoadAndNoAnswerIsWrong) {
-  StartServer({"--allow_fault_injection", "--standby_cpu"});
+  StartServer({"--allow-fault-injection", "--standby-cpu"});
   v1::GetCapabilitiesResponse capabilities;
   grpc::ClientContext context;
   ASSERT_TRUE(stub_->GetCapabilities(&context, {}, &capabilities).ok());
@@ -183,7 +183,7 @@ TEST_F(FaultsTest, TheDeviceOnStandbyTakesOverUnderLoadAndNoAnswerIsWrong) {
 }
 
 TEST_F(FaultsTest, AStuckLaneDoesNotKeepAServerThatHasAnotherDeviceFromItsEnd) {
-  StartServer({"--allow_fault_injection", "--standby_cpu", "--watchdog_s=1"});
+  StartServer({"--allow-fault-injection", "--standby-cpu", "--watchdog-s=1"});
   ASSERT_THAT(Inject(Fault::STALL, 1, kForever, Device()), IsOk());
   EXPECT_EQ(Decode().error_code(), StatusCode::UNAVAILABLE);
   EXPECT_TRUE(Decode().ok());
@@ -194,7 +194,7 @@ TEST_F(FaultsTest, AStuckLaneDoesNotKeepAServerThatHasAnotherDeviceFromItsEnd) {
 }
 
 TEST_F(FaultsTest, ASearchOnALostDeviceEndsAndTheNextIsForTheOneThatTookOver) {
-  StartServer({"--allow_fault_injection", "--standby_cpu", "--max_search_s=86400"});
+  StartServer({"--allow-fault-injection", "--standby-cpu", "--max-search-s=86400"});
   v1::MinimizeRequest search;
   search.mutable_expression()->set_text("sum(j, 1, 1000, sin(j * x))");
   search.set_progress_interval_ms(10);
@@ -220,7 +220,7 @@ TEST_F(FaultsTest, ASearchOnALostDeviceEndsAndTheNextIsForTheOneThatTookOver) {
 }
 
 TEST_F(FaultsTest, AFullPoolIsRefusedWithAPauseAndServesAgain) {
-  StartServer({"--allow_fault_injection"});
+  StartServer({"--allow-fault-injection"});
   ASSERT_THAT(Inject(Fault::NO_MEMORY, 2), IsOk());
   for (int i = 0; i < 2; ++i) {
     v1::DecodeResponse response;
@@ -246,7 +246,7 @@ TEST_F(FaultsTest, AFullPoolIsRefusedWithAPauseAndServesAgain) {
 }
 
 TEST_F(FaultsTest, ACorruptReplyIsWrongInOneBitAndTheNextIsRight) {
-  StartServer({"--allow_fault_injection"});
+  StartServer({"--allow-fault-injection"});
   ASSERT_THAT(Inject(Fault::CORRUPT, 1), IsOk());
   v1::DecodeResponse response;
   grpc::ClientContext context;
@@ -257,7 +257,7 @@ TEST_F(FaultsTest, ACorruptReplyIsWrongInOneBitAndTheNextIsRight) {
 }
 
 TEST_F(FaultsTest, AFailedBatchIsRecordedWithItsStagesAndNoSecrets) {
-  StartServer({"--allow_fault_injection", "--slow_ms=3600000"});
+  StartServer({"--allow-fault-injection", "--slow-ms=3600000"});
   EXPECT_TRUE(Decode().ok());
   ASSERT_THAT(Inject(Fault::FAIL, 1, 0, Device()), IsOk());
   v1::DecodeResponse response;
@@ -291,7 +291,7 @@ TEST_F(FaultsTest, AFailedBatchIsRecordedWithItsStagesAndNoSecrets) {
 }
 
 TEST_F(FaultsTest, LateAndSlowRequestsAreRecorded) {
-  StartServer({"--allow_fault_injection"});
+  StartServer({"--allow-fault-injection"});
   EXPECT_TRUE(Decode().ok());
   ASSERT_THAT(Inject(Fault::STALL, 1, 500), IsOk());
   v1::DecodeResponse response;

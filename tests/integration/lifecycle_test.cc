@@ -61,7 +61,7 @@ TEST(LifecycleTest, SigtermUnderLoadAnswersEveryAcceptedRequest) {
 }
 
 TEST(LifecycleTest, RequestsInFlightAtSigtermAreAnsweredBeforeTheProcessEnds) {
-  auto started = ServerProcess::Start({"--cpu_threads=1", "--drain_seconds=300"});
+  auto started = ServerProcess::Start({"--cpu-threads=1", "--drain-s=300"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   v1::DecodeRequest slow = DecodeOfZeros(NrCode(1, 384), 100);
@@ -109,7 +109,7 @@ TEST(LifecycleTest, HealthWatchersSeeServingTurnIntoNotServing) {
 }
 
 TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {
-  auto started = ServerProcess::Start({"--cpu_threads=1", "--drain_seconds=600"});
+  auto started = ServerProcess::Start({"--cpu-threads=1", "--drain-s=600"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   v1::DecodeRequest slow = DecodeOfZeros(NrCode(1, 384), 2000);
@@ -131,7 +131,7 @@ TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {
 
 TEST(LifecycleTest, ClientsKilledInMidTransferLeaveTheServerServingAndItsMemoryBounded) {
   // Small pools, which a few requests have touched from end to end.
-  auto started = ServerProcess::Start({"--staging_mib=64", "--reply_mib=64"});
+  auto started = ServerProcess::Start({"--staging-mib=64", "--reply-mib=64"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   std::mt19937 random(9);

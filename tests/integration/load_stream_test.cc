@@ -69,7 +69,7 @@ class LoadStreamTest : public ::testing::Test {
 };
 
 TEST_F(LoadStreamTest, LoopsOfBothKindsGetEveryAnswerAlsoBeyondTheCredits) {
-  Start({"--submit_requests=4"});
+  Start({"--submit-requests=4"});
   for (const Pace::Kind kind : {Pace::Kind::kClosed, Pace::Kind::kPoisson}) {
     spec_.pace.kind = kind;
     spec_.pace.in_flight = 60;

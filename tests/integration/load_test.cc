@@ -84,7 +84,7 @@ TEST(LoadTest, SixtyFourClientsWithMixedCodesAreAllAnsweredRight) {
 TEST(LoadTest, RequestsOfManyClientsShareBatches) {
   constexpr int kClients = 32;
   const auto server = StartServer(
-      {"--max_queue_delay_us=1000000", absl::StrCat("--max_batch_requests=", kClients)});
+      {"--max-queue-delay-us=1000000", absl::StrCat("--max-batch-requests=", kClients)});
   ASSERT_NE(server, nullptr);
   Complaints complaints;
   InParallel(kClients, [&](int) {
@@ -169,7 +169,7 @@ TEST(LoadTest, RequestsCancelledAtAnyMomentLeaveTheOthersRight) {
 }
 
 TEST(LoadTest, DeadlinesAreAnsweredInTimeAndCostNoDeviceTime) {
-  const auto server = StartServer({"--cpu_threads=1"});
+  const auto server = StartServer({"--cpu-threads=1"});
   ASSERT_NE(server, nullptr);
 
   // One client keeps the only thread busy; the others' deadlines pass in the queue.
@@ -218,7 +218,7 @@ TEST(LoadTest, DeadlinesAreAnsweredInTimeAndCostNoDeviceTime) {
 
 TEST(LoadTest, AFullQueueRefusesWithARetryHintAndLosesNothingAccepted) {
   const auto server =
-      StartServer({"--cpu_threads=1", "--queue_requests=4", "--max_batch_requests=1"});
+      StartServer({"--cpu-threads=1", "--queue-requests=4", "--max-batch-requests=1"});
   ASSERT_NE(server, nullptr);
 
   v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 40);

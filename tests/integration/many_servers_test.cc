@@ -11,9 +11,9 @@
 #include "client/cpp/client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/calm.h"
 #include "tests/support/fleet.h"
 #include "tests/support/mixed_load.h"
+#include "tests/support/quiescence.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::testing {
@@ -36,7 +36,7 @@ class ManyServersTest : public ::testing::Test {
 
   static std::vector<std::string> Flags() {
     std::vector<std::string> flags = SmallPools();
-    flags.push_back("--cpu_threads=1");
+    flags.push_back("--cpu-threads=1");
     return flags;
   }
   MixedLoadOptions Calls() const {
@@ -65,17 +65,17 @@ class ManyServersTest : public ::testing::Test {
     }
   }
   void AwaitMore(int64_t answers) {
-    ASSERT_TRUE(book_.AwaitCount(Code::kOk, book_.Count(Code::kOk) + answers))
-        << book_.Faults({Code::kOk});
+    ASSERT_TRUE(log_.AwaitCount(Code::kOk, log_.Count(Code::kOk) + answers))
+        << log_.Faults({Code::kOk});
   }
 
   Fleet fleet_{kServers, Flags()};
   std::unique_ptr<Mix> mix_;
-  Book book_;  // ends after the load that writes into it
+  RequestLog log_;  // ends after the load that writes into it
 };
 
 TEST_F(ManyServersTest, CallsAreSharedWithinATenth) {
-  MixedLoad load(*mix_, Calls(), &book_);
+  MixedLoad load(*mix_, Calls(), &log_);
   for (int i = 0; i < kServers; ++i) AwaitShare(i);  // all are connected
   std::vector<double> before(kServers);
   for (int i = 0; i < kServers; ++i) before[static_cast<size_t>(i)] = Answered(i);
@@ -89,11 +89,11 @@ TEST_F(ManyServersTest, CallsAreSharedWithinATenth) {
     sum += share[static_cast<size_t>(i)];
   }
   for (const double one : share) EXPECT_NEAR(one / sum, 1.0 / kServers, 0.1 / kServers);
-  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk}), "");
 }
 
 TEST_F(ManyServersTest, OneKilledOneDrainedAndBothAddedBackCostNoCall) {
-  MixedLoad load(*mix_, Calls(), &book_);
+  MixedLoad load(*mix_, Calls(), &log_);
   for (int i = 0; i < kServers; ++i) AwaitShare(i);
   fleet_[0]->process().Signal(SIGKILL);
   AwaitMore(200);
@@ -106,11 +106,11 @@ TEST_F(ManyServersTest, OneKilledOneDrainedAndBothAddedBackCostNoCall) {
   AwaitShare(1);
   AwaitMore(100);
   load.Stop();
-  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk}), "");
 }
 
 TEST_F(ManyServersTest, ARollingUpgradeOfAllFailsNoCall) {
-  MixedLoad load(*mix_, Calls(), &book_);
+  MixedLoad load(*mix_, Calls(), &log_);
   for (int i = 0; i < kServers; ++i) {
     AwaitShare(i);
     EXPECT_EQ(fleet_[i]->Terminate(kPatience), 0) << fleet_[i]->process().Output();
@@ -119,14 +119,14 @@ TEST_F(ManyServersTest, ARollingUpgradeOfAllFailsNoCall) {
   }
   for (int i = 0; i < kServers; ++i) AwaitShare(i);
   load.Stop();
-  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk}), "");
 }
 
 TEST_F(ManyServersTest, RequestsOfSubmitStreamsAreSentAgainWhenTheirServerGoes) {
   MixedLoadOptions options = Calls();
   options.unary = 0;
   options.submit = 4;
-  MixedLoad load(*mix_, options, &book_);
+  MixedLoad load(*mix_, options, &log_);
   AwaitMore(200);
   fleet_[0]->process().Signal(SIGKILL);
   AwaitMore(200);
@@ -135,7 +135,7 @@ TEST_F(ManyServersTest, RequestsOfSubmitStreamsAreSentAgainWhenTheirServerGoes) 
   EXPECT_EQ(fleet_[1]->Terminate(kPatience), 0) << fleet_[1]->process().Output();
   AwaitMore(200);
   load.Stop();
-  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk}), "");
 }
 
 TEST_F(ManyServersTest, StreamsAndSearchesOfAServerThatWentAreToldAndOpenedElsewhere) {
@@ -143,7 +143,7 @@ TEST_F(ManyServersTest, StreamsAndSearchesOfAServerThatWentAreToldAndOpenedElsew
   options.unary = 0;
   options.streams = options.searches = 2;
   options.go_on = true;
-  MixedLoad load(*mix_, options, &book_);
+  MixedLoad load(*mix_, options, &log_);
   AwaitMore(100);
   for (int i = 0; i < kServers; ++i) {
     fleet_[i]->process().Signal(SIGKILL);
@@ -152,12 +152,12 @@ TEST_F(ManyServersTest, StreamsAndSearchesOfAServerThatWentAreToldAndOpenedElsew
   }
   AwaitMore(50);
   load.Stop();
-  EXPECT_EQ(book_.Faults({Code::kOk, Code::kUnavailable}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk, Code::kUnavailable}), "");
 }
 
 TEST_F(ManyServersTest, AHostThatFallsSilentIsLeftWithoutALostCall) {
   if (!fleet_.has_links()) GTEST_SKIP() << "no link to cut";
-  MixedLoad load(*mix_, Calls(), &book_);
+  MixedLoad load(*mix_, Calls(), &log_);
   for (int i = 0; i < kServers; ++i) AwaitShare(i);
   ASSERT_THAT(fleet_.SetLink(2, false), IsOk());
   // All loops have waited for the silent one, have been told, and have gone elsewhere.
@@ -166,7 +166,7 @@ TEST_F(ManyServersTest, AHostThatFallsSilentIsLeftWithoutALostCall) {
   ASSERT_THAT(fleet_.SetLink(2, true), IsOk());
   AwaitShare(2);
   load.Stop();
-  EXPECT_EQ(book_.Faults({Code::kOk}), "");
+  EXPECT_EQ(log_.Faults({Code::kOk}), "");
 }
 
 }  // namespace

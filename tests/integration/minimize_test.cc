@@ -1,4 +1,5 @@
-// Minimize through the real server: answers, progress, cancellation, deadlines, refusals, company.
+// Minimize through the real server: answers, progress, cancellation, deadlines, refusals,
+// contention.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ constexpr double kSchwefelArgmin = 420.9687463599820;
 class MinimizeTest : public ServerTest {
  protected:
   static void SetUpTestSuite() {
-    StartServer({"--max_search_s=3600", "--max_searches=8", "--search_memory_mib=32"});
+    StartServer({"--max-search-s=3600", "--max-searches=8", "--search-memory-mib=32"});
   }
 
   struct Outcome {
@@ -86,7 +87,7 @@ void Append(const std::vector<double>& numbers, std::string* payload) {
 }
 
 // Two sinusoids whose tables take some 10^9 operations, and the search itself next to nothing: the
-// workshop has it for a second or so.
+// slow_path has it for a second or so.
 v1::MinimizeRequest SlowToPrepare() {
   constexpr int kSamples = 200'000;
   v1::MinimizeRequest request;
@@ -354,7 +355,7 @@ TEST_F(MinimizeTest, MemoryOfSearchesIsBoundedInBytes) {
   }
 }
 
-// Searches of all kinds, cancelled at any time: in the workshop, in the queue, on a lane, at the
+// Searches of all kinds, cancelled at any time: on the slow path, in the queue, on a lane, at the
 // end.
 TEST_F(MinimizeTest, CancelledAtRandomTheyGiveEverythingBack) {
   const v1::MinimizeRequest slow = SlowToPrepare();

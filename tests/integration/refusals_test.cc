@@ -31,8 +31,8 @@ auto Invalid(const std::string& message) {
 class RefusalsTest : public ServerTest {
  protected:
   static void SetUpTestSuite() {
-    StartServer({"--max_request_mib=4", "--lane_input_mib=4", "--lane_output_mib=4",
-                 "--max_blocks_per_request=1000", "--staging_mib=32", "--reply_mib=32"});
+    StartServer({"--max-request-mib=4", "--lane-input-mib=4", "--lane-output-mib=4",
+                 "--max-blocks-per-request=1000", "--staging-mib=32", "--reply-mib=32"});
   }
 
   void SetUp() override {

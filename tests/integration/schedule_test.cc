@@ -89,7 +89,7 @@ class Load {
 };
 
 TEST(ScheduleTest, AQuotaOfAClientIsRefusedByNameWithARetryHint) {
-  const auto server = StartServer({"--cpu_threads=1", "--client_requests=2"});
+  const auto server = StartServer({"--cpu-threads=1", "--client-requests=2"});
   ASSERT_NE(server, nullptr);
   const auto stub = Connect(server->target());
   {
@@ -112,7 +112,7 @@ TEST(ScheduleTest, AQuotaOfAClientIsRefusedByNameWithARetryHint) {
 }
 
 TEST(ScheduleTest, ADeadlineThatEvenAnIdleServerMissesIsRefusedAtOnce) {
-  const auto server = StartServer({"--cpu_threads=1"});
+  const auto server = StartServer({"--cpu-threads=1"});
   ASSERT_NE(server, nullptr);
   const auto stub = Connect(server->target());
   const v1::DecodeRequest slow = SlowDecode(400);
@@ -131,7 +131,7 @@ TEST(ScheduleTest, ADeadlineThatEvenAnIdleServerMissesIsRefusedAtOnce) {
 }
 
 TEST(ScheduleTest, WhatTheBacklogMakesLateIsToldWhenToComeBack) {
-  const auto server = StartServer({"--cpu_threads=1"});
+  const auto server = StartServer({"--cpu-threads=1"});
   ASSERT_NE(server, nullptr);
   const auto stub = Connect(server->target());
   {
@@ -160,7 +160,7 @@ TEST(ScheduleTest, WhatTheBacklogMakesLateIsToldWhenToComeBack) {
 }
 
 TEST(ScheduleTest, HighWorkIsDoneBesideLowWorkThatFillsTheServerAndBothGoOn) {
-  const auto server = StartServer({"--cpu_threads=2"});
+  const auto server = StartServer({"--cpu-threads=2"});
   ASSERT_NE(server, nullptr);
   const auto stub = Connect(server->target());
   {

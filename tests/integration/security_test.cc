@@ -49,9 +49,9 @@ class SecurityTest : public ::testing::Test {
   void StartTls(std::vector<std::string> flags = {}) {
     flags.insert(
         flags.end(),
-        {"--tls_cert=" + files_.Path("server.pem"), "--tls_key=" + files_.Path("server.key"),
-         "--tls_client_ca=" + files_.Path("ca.pem"), "--allow=user=*.rack1.example",
-         "--tokens_file=" + files_.Path("tokens")});
+        {"--tls-cert=" + files_.Path("server.pem"), "--tls-key=" + files_.Path("server.key"),
+         "--tls-client-ca=" + files_.Path("ca.pem"), "--allow=user=*.rack1.example",
+         "--tokens-file=" + files_.Path("tokens")});
     const client::TlsOptions tls = files_.ClientTls("bbu");
     auto started = ServerProcess::Start(flags, grpc::SslCredentials({tls.ca, tls.key, tls.cert}));
     ASSERT_THAT(started, IsOk());
@@ -97,7 +97,7 @@ class SecurityTest : public ::testing::Test {
 
   // Starts a server that must refuse its flags; what it wrote.
   std::string Refusal(std::vector<std::string> flags) {
-    flags.insert(flags.end(), {"--device=cpu", "--metrics_listen=off",
+    flags.insert(flags.end(), {"--device=cpu", "--metrics-listen=off",
                                absl::StrCat("--listen=127.0.0.1:", FreePort())});
     ChildProcess process(ProgramPath("basebandd"), flags);
     EXPECT_NE(process.Wait(absl::Seconds(60)).value_or(0), 0);
@@ -112,7 +112,7 @@ TEST_F(SecurityTest, EachCallerGetsWhatItsCertificateOrTokenGives) {
   files_.MakeAuthority("other");
   files_.Make("forged", "DNS:bbu.rack1.example", "other");
   files_.Make("expired", "DNS:bbu.rack1.example", "ca", -1);
-  StartTls({"--tls_client_cert=optional"});
+  StartTls({"--tls-client-cert=optional"});
   using Code = absl::StatusCode;
 
   EXPECT_EQ(Call(Tls("bbu")), Code::kOk);
@@ -161,13 +161,13 @@ TEST_F(SecurityTest, SeveralServersAreKnownByTheNameThatTheirCertificatesBear) {
 }
 
 TEST_F(SecurityTest, HealthIsOpenUnlessItIsClosed) {
-  StartTls({"--tls_client_cert=optional"});
+  StartTls({"--tls-client-cert=optional"});
   auto nobody = client::Client::Create(Tls(""));
   ASSERT_THAT(nobody, IsOk());
   EXPECT_EQ(*(*nobody)->CheckHealth(""), client::Health::kServing);
 
   server_.reset();
-  StartTls({"--tls_client_cert=optional", "--open_health=false"});
+  StartTls({"--tls-client-cert=optional", "--open-health=false"});
   nobody = client::Client::Create(Tls(""));
   EXPECT_THAT((*nobody)->CheckHealth("").status(),
               StatusIs(absl::StatusCode::kUnauthenticated, HasSubstr("no credentials")));
@@ -191,7 +191,7 @@ TEST_F(SecurityTest, AUnixSocketKnowsItsCallersByTheirIds) {
                {absl::StrCat("gid:", 4242424242), absl::StatusCode::kPermissionDenied}};
   for (const auto& [subject, code] : cases) {
     auto started = ServerProcess::Start(
-        {"--listen=" + options.target, "--socket_mode=0660", "--allow=user=" + subject});
+        {"--listen=" + options.target, "--socket-mode=0660", "--allow=user=" + subject});
     ASSERT_THAT(started, IsOk());
     server_ = *std::move(started);
     struct stat file {};
@@ -256,7 +256,7 @@ TEST_F(SecurityTest, ACertificateIsReplacedUnderLoadWithoutAFailedCall) {
 }
 
 TEST_F(SecurityTest, TokensComeAndGoWhileTheServerRuns) {
-  StartTls({"--tls_client_cert=optional"});
+  StartTls({"--tls-client-cert=optional"});
   const auto becomes = [&](absl::StatusCode code) {
     for (int i = 0; i < 100; ++i) {
       if (Call(Tls("", kUserToken)) == code) return true;
@@ -275,7 +275,7 @@ TEST_F(SecurityTest, TokensComeAndGoWhileTheServerRuns) {
 }
 
 TEST_F(SecurityTest, TheLoadTesterProvesWhoItIsInEachOfItsCalls) {
-  StartTls({"--tls_client_cert=optional"});
+  StartTls({"--tls-client-cert=optional"});
   files_.Write("token", kUserToken);
   for (const char* stream : {"", "--stream"}) {
     std::vector<std::string> arguments = {"load",
@@ -296,7 +296,7 @@ TEST_F(SecurityTest, TheLoadTesterProvesWhoItIsInEachOfItsCalls) {
 }
 
 TEST_F(SecurityTest, SecretsAreNowhereToBeRead) {
-  StartTls({"--tls_client_cert=optional", "--log_level=trace"});
+  StartTls({"--tls-client-cert=optional", "--log-level=trace"});
   files_.Write("token", std::string(kUserToken) + "\n");
   ChildProcess ctl(ProgramPath("basebandctl"),
                    {"info", "--target=" + server_->target(), "--tls-ca=" + files_.Path("ca.pem"),
@@ -305,7 +305,7 @@ TEST_F(SecurityTest, SecretsAreNowhereToBeRead) {
   EXPECT_EQ(Call(Tls("", "a-guess-that-nobody-may-read")), absl::StatusCode::kUnauthenticated);
 
   ChildProcess check(ProgramPath("basebandd"),
-                     {"--check-config", "--tokens_file=" + files_.Path("tokens")});
+                     {"--check-config", "--tokens-file=" + files_.Path("tokens")});
   EXPECT_EQ(check.Wait(absl::Seconds(60)), 0);
   std::ostringstream cmdline;
   cmdline << std::ifstream(absl::StrCat("/proc/", server_->process().pid(), "/cmdline")).rdbuf();
@@ -320,8 +320,8 @@ TEST_F(SecurityTest, FilesThatDoNotServeAreRefusedAtTheStart) {
   files_.Make("expired", "IP:127.0.0.1", "ca", -1);
   files_.Write("nonsense", "no PEM");
   const auto tls = [&](const std::string& cert, const std::string& key) {
-    return std::vector<std::string>{"--tls_cert=" + files_.Path(cert),
-                                    "--tls_key=" + files_.Path(key)};
+    return std::vector<std::string>{"--tls-cert=" + files_.Path(cert),
+                                    "--tls-key=" + files_.Path(key)};
   };
   EXPECT_THAT(Refusal(tls("nowhere.pem", "server.key")),
               AllOf(HasSubstr("tls_cert "), HasSubstr("cannot be read: No such file")));
@@ -330,9 +330,9 @@ TEST_F(SecurityTest, FilesThatDoNotServeAreRefusedAtTheStart) {
   EXPECT_THAT(Refusal(tls("server.pem", "nonsense")), HasSubstr("has no PEM private key"));
   EXPECT_THAT(Refusal(tls("server.pem", "bbu.key")), HasSubstr("is not the key of tls_cert"));
   EXPECT_THAT(Refusal(tls("expired.pem", "expired.key")), HasSubstr("not now"));
-  EXPECT_THAT(Refusal({"--tokens_file=" + files_.Path("nonsense")}), HasSubstr("line 1 has 2"));
+  EXPECT_THAT(Refusal({"--tokens-file=" + files_.Path("nonsense")}), HasSubstr("line 1 has 2"));
   std::vector<std::string> flags = tls("server.pem", "server.key");
-  flags.push_back("--tls_client_ca=" + files_.Path("nonsense"));
+  flags.push_back("--tls-client-ca=" + files_.Path("nonsense"));
   flags.push_back("--allow=user=*");
   EXPECT_THAT(Refusal(flags), HasSubstr("tls_client_ca "));
 }
@@ -340,7 +340,7 @@ TEST_F(SecurityTest, FilesThatDoNotServeAreRefusedAtTheStart) {
 TEST_F(SecurityTest, TheAdminPortServesAdminsOnly) {
   files_.Make("keeper", "URI:spiffe://example/keeper");
   const std::string admin = absl::StrCat("127.0.0.1:", FreePort());
-  StartTls({"--admin_listen=" + admin, "--allow=admin=spiffe://example/keeper"});
+  StartTls({"--admin-listen=" + admin, "--allow=admin=spiffe://example/keeper"});
   const auto as = [&](const std::string& name, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--target=" + admin, "--tls-ca=" + files_.Path("ca.pem"),
                                          "--tls-cert=" + files_.Path(name + ".pem"),
@@ -360,7 +360,7 @@ TEST_F(SecurityTest, TheAdminPortServesAdminsOnly) {
             absl::StatusCode::kUnimplemented);
 
   EXPECT_THAT(as("keeper", {"config"}).second,
-              AllOf(HasSubstr("# from flag --admin_listen\n"), HasSubstr("tls_key = \"")));
+              AllOf(HasSubstr("# from flag --admin-listen\n"), HasSubstr("tls_key = \"")));
   EXPECT_EQ(as("keeper", {"log-level"}).first, 1);
   EXPECT_THAT(as("keeper", {"log-level", "loud"}).second,
               HasSubstr("level 'loud' is not one of trace|debug"));
@@ -374,7 +374,7 @@ TEST_F(SecurityTest, TheAdminPortServesAdminsOnly) {
 
 TEST_F(SecurityTest, WithoutLimitsTheAdminSocketIsForWhoCanOpenIt) {
   const std::string admin = "unix:" + files_.Path("admin");
-  auto started = ServerProcess::Start({"--admin_listen=" + admin});
+  auto started = ServerProcess::Start({"--admin-listen=" + admin});
   ASSERT_THAT(started, IsOk());
   ChildProcess ctl(ProgramPath("basebandctl"), {"admin", "drain", "--target=" + admin});
   EXPECT_EQ(ctl.Wait(absl::Seconds(60)), 0) << ctl.Output();

@@ -170,13 +170,13 @@ TEST_F(ServiceTest, TheMetricsPageCountsWhatHappened) {
 
 TEST_F(ServiceTest, ASecondServerOnTheSamePortFailsLoudly) {
   ChildProcess same_port(ProgramPath("basebandd"),
-                         {"--device=cpu", "--listen=" + server_->target(), "--metrics_listen=off"});
+                         {"--device=cpu", "--listen=" + server_->target(), "--metrics-listen=off"});
   EXPECT_EQ(same_port.Wait(absl::Seconds(60)), 2);
   EXPECT_THAT(same_port.Output(), HasSubstr("cannot listen at " + server_->target()));
 
   ChildProcess same_metrics(
       ProgramPath("basebandd"),
-      {"--device=cpu", "--listen=127.0.0.1:0", "--metrics_listen=" + server_->metrics_address()});
+      {"--device=cpu", "--listen=127.0.0.1:0", "--metrics-listen=" + server_->metrics_address()});
   EXPECT_EQ(same_metrics.Wait(absl::Seconds(60)), 2);
   EXPECT_THAT(same_metrics.Output(), HasSubstr("metrics_listen " + server_->metrics_address()));
 }

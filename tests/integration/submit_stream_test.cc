@@ -80,7 +80,7 @@ class SubmitStreamTest : public ::testing::Test {
 };
 
 TEST_F(SubmitStreamTest, ManyThreadsSubmitAndEachRequestIsAnsweredOnceAndRight) {
-  Start({"--submit_requests=16"});
+  Start({"--submit-requests=16"});
   constexpr int kThreads = 4;
   constexpr int kRequests = 200;
   const v1::EncodeRequest request = EncodeOf(NrCode(2, 32), 2);
@@ -114,7 +114,7 @@ TEST_F(SubmitStreamTest, ManyThreadsSubmitAndEachRequestIsAnsweredOnceAndRight) 
 }
 
 TEST_F(SubmitStreamTest, WithoutCreditsItRefusesOrWaitsAsTheCallerWants) {
-  Start({"--cpu_threads=1", "--submit_requests=2"});
+  Start({"--cpu-threads=1", "--submit-requests=2"});
   const SubmitOptions waiting;
   SubmitOptions impatient;
   impatient.wait_for_credits = false;
@@ -134,7 +134,7 @@ TEST_F(SubmitStreamTest, WithoutCreditsItRefusesOrWaitsAsTheCallerWants) {
 }
 
 TEST_F(SubmitStreamTest, ALargeRequestGoesAloneAndOthersWaitForIt) {
-  Start({"--submit_mib=1"});
+  Start({"--submit-mib=1"});
   for (int i = 0; i < 3; ++i) {
     EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), Counted()), IsOk());
     EXPECT_EQ(stream_->in_flight(), 1);
@@ -144,7 +144,7 @@ TEST_F(SubmitStreamTest, ALargeRequestGoesAloneAndOthersWaitForIt) {
 }
 
 TEST_F(SubmitStreamTest, ARefusalIsTheRequestsAloneAndSaysWhenToComeBack) {
-  Start({"--cpu_threads=1", "--client_requests=1"});
+  Start({"--cpu-threads=1", "--client-requests=1"});
   EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), [](const auto&) {}), IsOk());
   EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), Counted()), IsOk());
   EXPECT_THAT(stream_->Finish(), IsOk());
@@ -153,7 +153,7 @@ TEST_F(SubmitStreamTest, ARefusalIsTheRequestsAloneAndSaysWhenToComeBack) {
 }
 
 TEST_F(SubmitStreamTest, ADeadlineIsTheRequestsAlone) {
-  Start({"--cpu_threads=1"});
+  Start({"--cpu-threads=1"});
   SubmitOptions hurried;
   hurried.timeout = absl::Milliseconds(1);
   absl::Status status = stream_->Submit(Slow(), hurried, Counted());
@@ -169,7 +169,7 @@ TEST_F(SubmitStreamTest, ADeadlineIsTheRequestsAlone) {
 }
 
 TEST_F(SubmitStreamTest, WhatWasInFlightWhenTheServerDiedIsUnavailableOnce) {
-  Start({"--cpu_threads=1"});
+  Start({"--cpu-threads=1"});
   constexpr int kRequests = 20;
   for (int i = 0; i < kRequests; ++i) {
     EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), Counted()), IsOk());
@@ -189,7 +189,7 @@ TEST_F(SubmitStreamTest, WhatWasInFlightGoesToTheServerThatTookThePlaceOfADeadOn
   const Place place = {{},
                        absl::StrCat("127.0.0.1:", ::baseband::testing::FreePort()),
                        absl::StrCat("127.0.0.1:", ::baseband::testing::FreePort())};
-  server_ = *ServerProcess::StartAt(place, {"--cpu_threads=1"});
+  server_ = *ServerProcess::StartAt(place, {"--cpu-threads=1"});
   ClientOptions options;
   options.target = place.target;
   options.max_attempts = max_attempts_;
@@ -203,7 +203,7 @@ TEST_F(SubmitStreamTest, WhatWasInFlightGoesToTheServerThatTookThePlaceOfADeadOn
   EXPECT_TRUE(AwaitAnswers(1));
   server_->process().Signal(SIGKILL);
   server_->process().Wait(absl::Seconds(60));
-  server_ = *ServerProcess::StartAt(place, {"--cpu_threads=1"});
+  server_ = *ServerProcess::StartAt(place, {"--cpu-threads=1"});
 
   EXPECT_THAT(stream_->Finish(), IsOk());
   EXPECT_EQ(codes(), std::vector<absl::StatusCode>(kRequests, absl::StatusCode::kOk));
@@ -211,8 +211,8 @@ TEST_F(SubmitStreamTest, WhatWasInFlightGoesToTheServerThatTookThePlaceOfADeadOn
 
 TEST_F(SubmitStreamTest, AServerThatDrainsAnswersWhatItHasAndTheNextOneGetsTheRest) {
   max_attempts_ = 4;
-  Start({"--cpu_threads=1"});
-  const auto next = *ServerProcess::Start({"--cpu_threads=1"});
+  Start({"--cpu-threads=1"});
+  const auto next = *ServerProcess::Start({"--cpu-threads=1"});
   ClientOptions options;
   options.target = absl::StrCat(server_->target(), ",", next->target());
   options.connections = 1;
@@ -235,7 +235,7 @@ TEST_F(SubmitStreamTest, AServerThatDrainsAnswersWhatItHasAndTheNextOneGetsTheRe
 }
 
 TEST_F(SubmitStreamTest, ACancelledStreamCancelsWhatIsInFlight) {
-  Start({"--cpu_threads=1"});
+  Start({"--cpu-threads=1"});
   for (int i = 0; i < 10; ++i) {
     EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), Counted()), IsOk());
   }

@@ -210,7 +210,7 @@ TEST_F(SubmitTest, EveryOperationAnswersAsItsUnaryCallToTheBitAndCountsInItsMetr
 }
 
 TEST_F(SubmitTest, WhatTakesLongToPrepareStopsNothingBehindIt) {
-  Start({"--grpc_threads=1"});
+  Start({"--grpc-threads=1"});
   RawStream stream(*server_);
   stream.Open();
   // Masks that take half a second each to design; on a busy machine the server may tire of it.
@@ -270,7 +270,7 @@ TEST_F(SubmitTest, ARefusedRequestIsAnAnswerThatSaysWhyAndTheStreamGoesOn) {
 }
 
 TEST_F(SubmitTest, ADeadlineOfAMessageIsItsOwn) {
-  Start({"--device=cpu", "--cpu_threads=1"});
+  Start({"--device=cpu", "--cpu-threads=1"});
   RawStream stream(*server_);
   stream.Open();
   v1::SubmitRequest hurried = SlowOf(1);
@@ -302,7 +302,7 @@ TEST_F(SubmitTest, AMessageHasThePriorityItNamesElseTheStreams) {
 }
 
 TEST_F(SubmitTest, MoreRequestsThanCreditsEndTheStreamByName) {
-  Start({"--device=cpu", "--cpu_threads=1", "--submit_requests=4"});
+  Start({"--device=cpu", "--cpu-threads=1", "--submit-requests=4"});
   RawStream stream(*server_);
   EXPECT_EQ(stream.Open().requests(), 4U);
   for (uint64_t id = 1; id <= 5; ++id) stream.Write(SlowOf(id));
@@ -311,7 +311,7 @@ TEST_F(SubmitTest, MoreRequestsThanCreditsEndTheStreamByName) {
 }
 
 TEST_F(SubmitTest, MoreBytesThanCreditsEndTheStreamButOneLargeRequestGoesAlone) {
-  Start({"--device=cpu", "--cpu_threads=1", "--submit_mib=1"});
+  Start({"--device=cpu", "--cpu-threads=1", "--submit-mib=1"});
   RawStream stream(*server_);
   EXPECT_EQ(stream.Open().bytes(), 1U << 20);
   EXPECT_EQ(stream.Ask(SlowOf(1)).code(), 0);  // 2.5 MB of LLRs
@@ -321,7 +321,7 @@ TEST_F(SubmitTest, MoreBytesThanCreditsEndTheStreamButOneLargeRequestGoesAlone) 
 }
 
 TEST_F(SubmitTest, AnIdInFlightOrNoneEndsTheStreamByName) {
-  Start({"--device=cpu", "--cpu_threads=1"});
+  Start({"--device=cpu", "--cpu-threads=1"});
   RawStream twice(*server_);
   twice.Open();
   twice.Write(SlowOf(77));
@@ -346,7 +346,7 @@ TEST_F(SubmitTest, BytesThatAreNoMessageEndTheStream) {
 }
 
 TEST_F(SubmitTest, AQuotaOfTheClientRefusesOneRequestAndNotTheStream) {
-  Start({"--device=cpu", "--cpu_threads=1", "--client_requests=2"});
+  Start({"--device=cpu", "--cpu-threads=1", "--client-requests=2"});
   RawStream stream(*server_);
   stream.Open();
   // Requests of a stream are taken in side by side: the third comes once the other two are in.
@@ -373,7 +373,7 @@ TEST_F(SubmitTest, AQuotaOfTheClientRefusesOneRequestAndNotTheStream) {
 }
 
 TEST_F(SubmitTest, StreamsCountAgainstTheLimitOfStreams) {
-  Start({"--max_streams=1"});
+  Start({"--max-streams=1"});
   RawStream first(*server_);
   first.Open();
   grpc::ClientContext context;
@@ -427,7 +427,7 @@ TEST_F(SubmitTest, EachIdIsAnsweredOnceHoweverAndWheneverTheStreamEnds) {
 
 TEST_F(SubmitTest, AClientThatDoesNotReadHoldsItsCreditsAndIsCutOff) {
   constexpr int kRequests = 32;
-  Start({"--submit_requests=32"});
+  Start({"--submit-requests=32"});
   RawStream stream(*server_);
   stream.Open();
   // 300 KiB of code words each.
@@ -448,7 +448,7 @@ TEST_F(SubmitTest, AClientThatDoesNotReadHoldsItsCreditsAndIsCutOff) {
 }
 
 TEST_F(SubmitTest, ADrainAnswersWhatIsInFlightRefusesWhatIsNewAndEndsTheStream) {
-  Start({"--device=cpu", "--cpu_threads=1", "--drain_seconds=300"});
+  Start({"--device=cpu", "--cpu-threads=1", "--drain-s=300"});
   RawStream stream(*server_);
   stream.Open();
   ASSERT_TRUE(stream.Write(SlowOf(1, 400)));

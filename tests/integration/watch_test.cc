@@ -44,7 +44,7 @@ bool Await(const Condition& condition) {
 class WatchTest : public ::testing::Test {
  protected:
   void Start(std::vector<std::string> flags = {}) {
-    flags.push_back("--allow_fault_injection");
+    flags.push_back("--allow-fault-injection");
     auto started = StartAdministered(std::move(flags));
     ASSERT_THAT(started, IsOk());
     server_ = std::move(started->server);
@@ -86,7 +86,7 @@ TEST_F(WatchTest, WhileItStartsItLivesAndIsNotReady) {
     const std::string page = absl::StrCat("127.0.0.1:", FreePort());
     ChildProcess server(ProgramPath("basebandd"),
                         {"--device=cpu", absl::StrCat("--listen=127.0.0.1:", FreePort()),
-                         "--metrics_listen=" + page});
+                         "--metrics-listen=" + page});
     HttpAnswer ready;
     ASSERT_TRUE(Await([&] {
       ready = HttpAsk(page, "/readyz");
@@ -105,7 +105,7 @@ TEST_F(WatchTest, WhileItStartsItLivesAndIsNotReady) {
 }
 
 TEST_F(WatchTest, WhileItDrainsItLivesAndIsNotReady) {
-  Start({"--watchdog_s=0", "--drain_seconds=300"});
+  Start({"--watchdog-s=0", "--drain-s=300"});
   EXPECT_EQ(Probe("/livez").status, 200);
   EXPECT_EQ(Probe("/readyz").status, 200);
   Stall(1, absl::Seconds(10));
@@ -160,7 +160,7 @@ TEST_F(WatchTest, SystemdHearsOfStartServiceAndEnd) {
       absl::StrCat(::testing::TempDir(), "watch_test.", static_cast<int>(getpid())));
   setenv("NOTIFY_SOCKET", systemd.name().c_str(), 1);
   setenv("WATCHDOG_USEC", "100000", 1);
-  Start({"--drain_seconds=7"});
+  Start({"--drain-s=7"});
   unsetenv("NOTIFY_SOCKET");
   unsetenv("WATCHDOG_USEC");
 
@@ -253,7 +253,7 @@ TEST_F(WatchTest, MessagesOfStreamsMeetTheirDeadlinesOneByOne) {
 }
 
 TEST_F(WatchTest, RequestsThatWaitTooLongMissTheirDeadlinesAndThoseGivenUpDoNotCount) {
-  Start({"--watchdog_s=0"});
+  Start({"--watchdog-s=0"});
   v1::DecodeResponse response;
   const v1::DecodeRequest quick = DecodeOfZeros(NrCode(2, 16), 1);
   // Both lanes are held until after the deadline of who waits for one.

@@ -17,7 +17,7 @@ programs=${BUILD_DIR:-build/release}
 mkdir -p "$out"
 socket=unix:$out/basebandd.sock page=127.0.0.1:$((20000 + $$ % 20000))
 
-"$programs/server/basebandd" --listen="$socket" --metrics_listen="$page" "$@" >"$out/basebandd.log" 2>&1 &
+"$programs/server/basebandd" --listen="$socket" --metrics-listen="$page" "$@" >"$out/basebandd.log" 2>&1 &
 server=$!
 trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 ctl() { "$programs/client/ctl/basebandctl" --target="$socket" "$@"; }

@@ -24,7 +24,7 @@ struct AdministeredServer {
 inline absl::StatusOr<AdministeredServer> StartAdministered(std::vector<std::string> flags) {
   client::ClientOptions options;
   options.target = absl::StrCat("127.0.0.1:", FreePort());
-  flags.push_back("--admin_listen=" + options.target);
+  flags.push_back("--admin-listen=" + options.target);
   AdministeredServer started;
   BASEBAND_ASSIGN_OR_RETURN(started.server, ServerProcess::Start(std::move(flags)));
   BASEBAND_ASSIGN_OR_RETURN(started.admin, client::AdminClient::Create(options));

@@ -95,7 +95,7 @@ absl::Status Fleet::Start(int server) {
   Host& host = hosts_[static_cast<size_t>(server)];
   host.process.reset();
   std::vector<std::string> flags = flags_;
-  if (has_links_) flags.push_back("--allow_plaintext_network");
+  if (has_links_) flags.push_back("--allow-plaintext-network");
   BASEBAND_ASSIGN_OR_RETURN(host.process, ServerProcess::StartAt(host.place, flags));
   return absl::OkStatus();
 }

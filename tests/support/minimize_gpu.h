@@ -41,8 +41,9 @@ class GpuSearch {
                                                    static_cast<size_t>(limits.scratch_bytes) + 16));
     BASEBAND_ASSIGN_OR_RETURN(search.output_, cuda::CreateDeviceBuffer<uint8_t>(
                                                   static_cast<size_t>(limits.output_bytes) + 16));
-    BASEBAND_ASSIGN_OR_RETURN(search.landing_, cuda::CreatePinnedBuffer<uint8_t>(
-                                                   static_cast<size_t>(limits.output_bytes) + 16));
+    BASEBAND_ASSIGN_OR_RETURN(
+        search.output_staging_,
+        cuda::CreatePinnedBuffer<uint8_t>(static_cast<size_t>(limits.output_bytes) + 16));
     return search;
   }
 
@@ -58,7 +59,7 @@ class GpuSearch {
     launch.scratch = scratch_.data();
     launch.output = output_.data();
     BASEBAND_RETURN_IF_ERROR(LaunchPiece(launch, stream_.get()));
-    return cuda::ToStatus(cudaMemcpyAsync(landing_.data(), output_.data(),
+    return cuda::ToStatus(cudaMemcpyAsync(output_staging_.data(), output_.data(),
                                           static_cast<size_t>(OutputBytes(*problem_, piece)),
                                           cudaMemcpyDeviceToHost, stream_.get()),
                           "cudaMemcpyAsync");
@@ -67,13 +68,13 @@ class GpuSearch {
   absl::StatusOr<const uint8_t*> Wait() {
     BASEBAND_RETURN_IF_ERROR(
         cuda::ToStatus(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize"));
-    return landing_.data();
+    return output_staging_.data();
   }
 
   absl::Status Evaluate(const minimize::Piece& piece, uint8_t* output) {
     BASEBAND_RETURN_IF_ERROR(Enqueue(piece));
-    BASEBAND_ASSIGN_OR_RETURN(const uint8_t* const landed, Wait());
-    std::memcpy(output, landed, static_cast<size_t>(OutputBytes(*problem_, piece)));
+    BASEBAND_ASSIGN_OR_RETURN(const uint8_t* const staged, Wait());
+    std::memcpy(output, staged, static_cast<size_t>(OutputBytes(*problem_, piece)));
     return absl::OkStatus();
   }
 
@@ -84,7 +85,7 @@ class GpuSearch {
   cuda::DeviceBuffer<uint8_t> image_;
   cuda::DeviceBuffer<uint8_t> scratch_;
   cuda::DeviceBuffer<uint8_t> output_;
-  cuda::PinnedBuffer<uint8_t> landing_;
+  cuda::PinnedBuffer<uint8_t> output_staging_;
 };
 
 inline minimize::PieceLimits GpuLimits() {

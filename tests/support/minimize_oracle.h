@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/minimize/expression.h"
-#include "kernels/minimize/functions.h"
+#include "kernels/minimize/expression/functions.h"
 
 namespace baseband::minimize {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/minimize/evaluate_cpu.h"
+#include "kernels/minimize/cpu/evaluate_cpu.h"
 #include "kernels/minimize/expression.h"
 #include "tests/support/minimize_oracle.h"
 

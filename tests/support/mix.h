@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "baseband/v1/baseband.pb.h"
 #include "client/cpp/client.h"
-#include "tests/support/book.h"
+#include "tests/support/request_log.h"
 
 namespace baseband::testing {
 
@@ -20,7 +20,7 @@ class Mix {
  public:
   // Small requests, some milliseconds of a core each, and one of Encode whose reply is large. What
   // they must be answered is what `client` got here once, checked against what was encoded and
-  // sent, for the server answers the same bits in any company.
+  // sent, for the server answers the same bits beside any others.
   static absl::StatusOr<Mix> Learn(client::Client& client);
 
   // Of Encode, Decode, RecoverCarrier and Downconvert.

@@ -9,7 +9,7 @@
 namespace baseband::testing {
 namespace {
 
-// The book has the patience. A server that has just been started on a busy host may think for a
+// The log has the patience. A server that has just been started on a busy host may think for a
 // while that a request takes minutes; it is to refuse none for that.
 constexpr absl::Duration kTimeout = absl::Hours(24);
 constexpr absl::Duration kResponseTimeout = absl::Seconds(100);
@@ -25,10 +25,10 @@ MixedLoadOptions LoadOf(const std::string& target) {
   return options;
 }
 
-MixedLoad::MixedLoad(const Mix& mix, const MixedLoadOptions& options, Book* book)
+MixedLoad::MixedLoad(const Mix& mix, const MixedLoadOptions& options, RequestLog* log)
     : mix_(mix),
       options_(options),
-      book_(book),
+      log_(log),
       client_(client::Client::Create(options.client).value()) {
   const std::pair<Round, int> kinds[] = {{&MixedLoad::CallSome, options.unary},
                                          {&MixedLoad::SubmitSome, options.submit},
@@ -68,7 +68,7 @@ absl::Status MixedLoad::CallSome(std::mt19937* random) {
   client::CallOptions options;
   options.timeout = kTimeout;
   options.wait_for_ready = options_.wait_for_ready;
-  Batch batch(book_);
+  Batch batch(log_);
   for (int i = 0; i < 3; ++i) mix_.Call(*client_, Pick(random), options, batch.Enter());
   return batch.Wait();
 }
@@ -80,7 +80,7 @@ absl::Status MixedLoad::SubmitSome(std::mt19937* random) {
   const auto stream = client_->OpenSubmitStream(stream_options).value();
   client::SubmitOptions options;
   options.timeout = kTimeout;
-  Batch batch(book_);
+  Batch batch(log_);
   absl::Status status;
   for (int i = 0; i < 20 && !stop_ && status.ok(); ++i) {
     status = mix_.Submit(*stream, Pick(random), options, batch.Enter());
@@ -95,7 +95,7 @@ absl::Status MixedLoad::StreamOnce(std::mt19937*) {
   client::StreamOptions options;
   options.response_timeout = kResponseTimeout;
   options.wait_for_ready = options_.wait_for_ready;
-  Batch batch(book_);
+  Batch batch(log_);
   batch.Enter()(mix_.Stream(*client_, options));
   return batch.Wait();
 }
@@ -104,7 +104,7 @@ absl::Status MixedLoad::SearchOnce(std::mt19937*) {
   client::CallOptions options;
   options.timeout = kTimeout;
   options.wait_for_ready = options_.wait_for_ready;
-  Batch batch(book_);
+  Batch batch(log_);
   batch.Enter()(mix_.Search(*client_, options));
   return batch.Wait();
 }

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "client/cpp/client.h"
-#include "tests/support/book.h"
 #include "tests/support/mix.h"
+#include "tests/support/request_log.h"
 
 namespace baseband::testing {
 
@@ -27,12 +27,12 @@ struct MixedLoadOptions {
   bool go_on = false;
 };
 
-// Enters what it sends into a book, until it is stopped or all its loops have ended. Other errors
-// end no loop: they stand in the book.
+// Enters what it sends into a log, until it is stopped or all its loops have ended. Other errors
+// end no loop: they stand in the log.
 class MixedLoad {
  public:
-  // `mix` and `book` outlive it.
-  MixedLoad(const Mix& mix, const MixedLoadOptions& options, Book* book);
+  // `mix` and `log` outlive it.
+  MixedLoad(const Mix& mix, const MixedLoadOptions& options, RequestLog* log);
   ~MixedLoad() { Stop(); }
   MixedLoad(const MixedLoad&) = delete;
   MixedLoad& operator=(const MixedLoad&) = delete;
@@ -55,7 +55,7 @@ class MixedLoad {
 
   const Mix& mix_;
   const MixedLoadOptions options_;
-  Book* const book_;
+  RequestLog* const log_;
   std::unique_ptr<client::Client> client_;
   std::atomic<bool> stop_{false};
   std::vector<std::thread> loops_;

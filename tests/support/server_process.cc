@@ -160,7 +160,7 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::StartAt(
   // The same tests run a server on a GPU with BASEBAND_TEST_DEVICE=cuda.
   const char* const device = std::getenv("BASEBAND_TEST_DEVICE");
   std::vector<std::string> all = {"--listen=" + place.target,
-                                  "--metrics_listen=" + place.metrics_address};
+                                  "--metrics-listen=" + place.metrics_address};
   const auto add_default = [&](const std::string& name, const std::string& value) {
     for (const std::string& flag : flags) {
       if (absl::StartsWith(flag, "--" + name + "=")) return;

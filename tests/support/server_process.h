@@ -54,7 +54,7 @@ struct Place {
 
 class ServerProcess {
  public:
-  // Starts it with --device=cpu --cpu_threads=2, free ports and `flags`, and waits until its health
+  // Starts it with --device=cpu --cpu-threads=2, free ports and `flags`, and waits until its health
   // is SERVING, asked with `credentials`. Internal with its output if that does not happen.
   static absl::StatusOr<std::unique_ptr<ServerProcess>> Start(
       std::vector<std::string> flags = {},

@@ -14,7 +14,7 @@ class Basebandd:
     def __init__(self, program):
         self._program = program
         self._known = {}
-        self.flags = set(re.findall(r"^ *(?:-h,)?--([a-z_-]+)", self._run(["--help"]), re.MULTILINE))
+        self.flags = set(re.findall(r"^ *(?:-h,)?--([a-z-]+)", self._run(["--help"]), re.MULTILINE))
         self.version = self._run(["--version"]).split()[-1]
 
     def settings(self, arguments, files=None, environment=None):

@@ -9,7 +9,7 @@ import re
 import yaml
 
 _NUMBER = re.compile(r"[0-9][0-9.]*([a-zA-Z]{1,2}|%)?")
-_FLAG = re.compile(r"--([a-z_]+)(?:=([^ ,;:)]+[^ ,;:).]?(?::[0-9]+)?))?")
+_FLAG = re.compile(r"--([a-z_]+(?:-[a-z]+)*)(?:=([^ ,;:)]+[^ ,;:).]?(?::[0-9]+)?))?")
 
 
 def problems(path, text, flags, settings):
@@ -25,8 +25,8 @@ def problems(path, text, flags, settings):
         for flag, value in _FLAG.findall(line.partition("# ")[2]):
             if flag not in flags:
                 yield f"{path}:{i + 1}: basebandd has no flag --{flag}"
-            elif value and not _applies(settings.get(flag), value):
-                yield f"{path}:{i + 1}: --{flag} is {settings.get(flag)}, not {value}"
+            elif value and not _applies(applied := settings.get(flag.replace("-", "_")), value):
+                yield f"{path}:{i + 1}: --{flag} is {applied}, not {value}"
 
 
 def _applies(setting, value):

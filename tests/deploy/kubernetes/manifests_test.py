@@ -25,8 +25,8 @@ PROGRAM = None  # set below
 MUTATIONS = (
     # The numbers and basebandd's settings.
     ("base/deployment.yaml", "terminationGracePeriodSeconds: 45", "terminationGracePeriodSeconds: 35", "cuts the drain short"),
-    ("base/basebandd.conf", "drain_seconds = 30", "drain_seconds = 60", "cuts the drain short"),
-    ("base/basebandd.conf", "drain_seconds = 30", "drain_secs = 30", "gpu-rack: Refused"),
+    ("base/basebandd.conf", "drain_s = 30", "drain_s = 60", "cuts the drain short"),
+    ("base/basebandd.conf", "drain_s = 30", "drain_secs = 30", "gpu-rack: Refused"),
     ("base/basebandd.conf", "staging_mib = 512", "staging_mib = 2048", "memory 4Gi is less"),
     ("base/basebandd.conf", "lanes = 4", "lanes = 16", "memory 4Gi is less"),
     ("overlays/cpu-lab/deployment.yaml", "memory: 2Gi", "memory: 1536Mi", "cpu-lab: memory 1536Mi is less"),
@@ -47,9 +47,9 @@ MUTATIONS = (
     ("overlays/gpu-rack/deployment.yaml", '"--device=cuda"', '"--device=cpu"', "device is cpu"),
     ("base/kustomization.yaml", "newTag: 0.1.0", "newTag: 0.0.9", "the image is"),
     # Comments.
-    ("base/deployment.yaml", "  # --drain_seconds=30, and 15 s for the process to end", "", "a number without a comment"),
-    ("base/deployment.yaml", "--drain_seconds=30", "--drain_s=30", "no flag --drain_s"),
-    ("base/deployment.yaml", "--drain_seconds=30", "--drain_seconds=20", "--drain_seconds is 30, not 20"),
+    ("base/deployment.yaml", "  # --drain-s=30, and 15 s for the process to end", "", "a number without a comment"),
+    ("base/deployment.yaml", "--drain-s=30", "--drain_s=30", "no flag --drain_s"),
+    ("base/deployment.yaml", "--drain-s=30", "--drain-s=20", "--drain-s is 30, not 20"),
     ("base/service.yaml", "  # --listen", "  # the port", "the comment names no flag"),
     ("components/mig/slice.yaml", "# --device=cuda takes", "# takes", "the comment names no flag"),
     # The form of objects.

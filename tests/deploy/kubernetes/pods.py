@@ -28,9 +28,9 @@ def problems(workload, settings, version):
         yield "enableServiceLinks is not false: variables BASEBANDD_.. of Services end basebandd"
     if container["image"].partition(":")[2] != version:
         yield f"the image is {container['image']}, and basebandd is {version}"
-    if pod["terminationGracePeriodSeconds"] < settings["drain_seconds"] + END_SECONDS:
+    if pod["terminationGracePeriodSeconds"] < settings["drain_s"] + END_SECONDS:
         yield (f"terminationGracePeriodSeconds {pod['terminationGracePeriodSeconds']} cuts the drain short: "
-               f"drain_seconds is {settings['drain_seconds']}")
+               f"drain_s is {settings['drain_s']}")
 
 
 def is_selected(workload, selector):
@@ -80,7 +80,7 @@ def _check_probes(pod, container, settings):
                 for n in ("startupProbe", "readinessProbe", "livenessProbe")}
     if patience["livenessProbe"] < 3 * settings["watchdog_s"]:
         yield f"livenessProbe ends the pod after {patience['livenessProbe']} s; watchdog_s {settings['watchdog_s']} comes first"
-    if patience["readinessProbe"] > settings["drain_seconds"]:
+    if patience["readinessProbe"] > settings["drain_s"]:
         yield f"readinessProbe notices a drain after {patience['readinessProbe']} s, when it is over"
     if patience["startupProbe"] < 60:
         yield f"startupProbe gives a GPU {patience['startupProbe']} s to come up"

@@ -37,17 +37,17 @@ class AlertsTest(unittest.TestCase):
         files = Certificates(self.folder)
         files.issue(days=90)
         # A stalled lane is no lost device here.
-        small = ("--staging_mib=8", "--max_request_mib=4")
-        overloaded = self.server("overloaded", "--watchdog_s=0", *small)
+        small = ("--staging-mib=8", "--max-request-mib=4")
+        overloaded = self.server("overloaded", "--watchdog-s=0", *small)
         late = self.server("late")
         failing = self.server("failing")
         radio = self.server("radio")
-        crowded = self.server("crowded", f"--max_connections={MAX_CONNECTIONS}")
+        crowded = self.server("crowded", f"--max-connections={MAX_CONNECTIONS}")
         door = self.server(
             *("door", "--listen=127.0.0.1:0"),
-            *(f"--tls_cert={files.certificate}", f"--tls_key={files.key}"),
+            *(f"--tls-cert={files.certificate}", f"--tls-key={files.key}"),
         )
-        mortal = self.server("mortal", "--stall_s=3600")
+        mortal = self.server("mortal", "--stall-s=3600")
         gpu = stack.enter_context(GpuPage(self.folder))
 
         instances = [server.instance for server in self.servers] + [gpu.instance]

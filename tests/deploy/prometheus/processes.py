@@ -101,9 +101,9 @@ class Basebandd:
         self._process = Process(
             [
                 program("basebandd"),
-                *("--device=cpu", "--cpu_threads=1"),
-                *(f"--listen={self.target}", f"--metrics_listen={self.instance}"),
-                *("--allow_fault_injection=true", f"--admin_listen={self.admin}"),
+                *("--device=cpu", "--cpu-threads=1"),
+                *(f"--listen={self.target}", f"--metrics-listen={self.instance}"),
+                *("--allow-fault-injection=true", f"--admin-listen={self.admin}"),
                 *self._flags,
             ],
             self.folder / f"{self.name}.log",

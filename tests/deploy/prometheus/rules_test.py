@@ -87,9 +87,9 @@ class RulesTest(unittest.TestCase):
     def test_flags_that_are_named_exist(self):
         usage = run(program("basebandd"), "--help").stdout
         files = [*rules.FOLDER.glob("*.*"), *dashboards.FOLDER.glob("*.json")]
-        named = re.findall(r"--([a-z]+_[a-z_]+)", "".join(path.read_text() for path in files))
+        named = re.findall(r"--([a-z]+-[a-z-]*[a-z])", "".join(path.read_text() for path in files))
         self.assertGreater(len(named), 20)
-        self.assertEqual(set(named) - set(re.findall(r"--([a-z_]+)", usage)), set())
+        self.assertEqual(set(named) - set(re.findall(r"--([a-z-]+)", usage)), set())
 
 
 class DashboardsTest(unittest.TestCase):

@@ -1,0 +1,239 @@
+#include "client/ctl/carrier/carrier_flags.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/ctl/carrier/known_symbols.h"
+#include "client/ctl/common/files.h"
+#include "client/ctl/minimize/named_value.h"
+
+namespace baseband::ctl {
+namespace {
+
+constexpr NamedValue<v1::CoarseMethod> kCoarse[] = {{"none", v1::COARSE_METHOD_NONE},
+                                                    {"power", v1::COARSE_METHOD_POWER},
+                                                    {"known", v1::COARSE_METHOD_KNOWN_SYMBOLS}};
+constexpr NamedValue<v1::AmplitudeWeight> kAmplitudes[] = {
+    {"optimal", v1::AMPLITUDE_WEIGHT_OPTIMAL},
+    {"plain", v1::AMPLITUDE_WEIGHT_PLAIN},
+    {"unit", v1::AMPLITUDE_WEIGHT_UNIT}};
+constexpr NamedValue<v1::FineMethod> kFine[] = {{"remodulate", v1::FINE_METHOD_REMODULATE},
+                                                {"interpolate", v1::FINE_METHOD_INTERPOLATE},
+                                                {"sweep", v1::FINE_METHOD_SWEEP},
+                                                {"pll", v1::FINE_METHOD_PLL},
+                                                {"none", v1::FINE_METHOD_NONE}};
+constexpr NamedValue<v1::PhaseReference> kReferences[] = {{"first", v1::PHASE_REFERENCE_FIRST},
+                                                          {"centre", v1::PHASE_REFERENCE_CENTRE},
+                                                          {"last", v1::PHASE_REFERENCE_LAST},
+                                                          {"center", v1::PHASE_REFERENCE_CENTRE}};
+
+absl::Status SetConstellation(const CarrierFlags& flags, v1::Constellation* constellation) {
+  if (flags.constellation.empty() == flags.points_file.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flags.constellation.empty() ? "no constellation is given" : "two constellations are given",
+        ": use one of --constellation, --points"));
+  }
+  if (!flags.constellation.empty()) {
+    constellation->set_name(flags.constellation);
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<std::string> text = ReadFile(flags.points_file);
+  if (!text.ok()) {
+    return text.status();
+  }
+  const absl::StatusOr<std::vector<Complex>> points = ParsePoints(*text);
+  if (!points.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags.points_file, ": ", points.status().message()));
+  }
+  for (const Complex& point : *points) {
+    constellation->add_points(point.real());
+    constellation->add_points(point.imag());
+  }
+  return absl::OkStatus();
+}
+
+// A flag that only one method knows must come with it.
+absl::Status RefuseFlag(bool given, absl::string_view flag, absl::string_view wants) {
+  return given ? absl::InvalidArgumentError(absl::StrCat(flag, " needs ", wants))
+               : absl::OkStatus();
+}
+
+absl::Status SetMethods(const CarrierFlags& flags, v1::CarrierGroup* group) {
+  absl::Status status;
+  if (!flags.coarse.empty()) {
+    const auto coarse = ParseCoarse(flags.coarse);
+    status.Update(coarse.status());
+    group->set_coarse(coarse.value_or(v1::COARSE_METHOD_UNSPECIFIED));
+  }
+  if (!flags.amplitude.empty()) {
+    const auto amplitude = ParseAmplitude(flags.amplitude);
+    status.Update(amplitude.status());
+    group->set_amplitude(amplitude.value_or(v1::AMPLITUDE_WEIGHT_UNSPECIFIED));
+  }
+  if (!flags.fine.empty()) {
+    const auto fine = ParseFine(flags.fine);
+    status.Update(fine.status());
+    group->set_fine(fine.value_or(v1::FINE_METHOD_UNSPECIFIED));
+  }
+  const auto reference = FindValue(kReferences, "--reference", flags.reference);
+  status.Update(reference.status());
+  group->set_reference(reference.value_or(v1::PHASE_REFERENCE_UNSPECIFIED));
+
+  const bool blind = group->coarse() == v1::COARSE_METHOD_UNSPECIFIED ||
+                     group->coarse() == v1::COARSE_METHOD_POWER;
+  status.Update(RefuseFlag(flags.power != 0 && !blind, "--power", "--coarse=power"));
+  status.Update(RefuseFlag(!flags.amplitude.empty() && !blind, "--amplitude", "--coarse=power"));
+  const bool sweep = group->fine() == v1::FINE_METHOD_SWEEP;
+  status.Update(RefuseFlag(flags.range != 0 && !sweep, "--range", "--fine=sweep"));
+  status.Update(RefuseFlag(flags.step != 0 && !sweep, "--step", "--fine=sweep"));
+  status.Update(RefuseFlag(flags.guard_bins != 0 && !sweep, "--guard-bins", "--fine=sweep"));
+  status.Update(RefuseFlag(flags.interpolate && !sweep, "--interpolate", "--fine=sweep"));
+  const bool pll = group->fine() == v1::FINE_METHOD_PLL;
+  status.Update(RefuseFlag(flags.bandwidth != 0 && !pll, "--bandwidth", "--fine=pll"));
+  status.Update(RefuseFlag(flags.damping != 0 && !pll, "--damping", "--fine=pll"));
+  return status;
+}
+
+}  // namespace
+
+void AddConstellationFlags(CLI::App* app, CarrierFlags* flags) {
+  app->add_option(
+         "--constellation", flags->constellation,
+         "a standard's by name: QPSK, 64QAM, \"32APSK 3/4\", \"64APSK 132/180\", ..; basebandctl"
+         " info lists them")
+      ->type_name("NAME");
+  app->add_option("--points", flags->points_file,
+                  "a constellation of your own instead: \"I Q\" a line, at any scale")
+      ->type_name("FILE");
+}
+
+void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {
+  app->add_option("--symbol-rate", flags->symbol_rate_hz,
+                  "tell frequencies in Hz too (SigMF: its sample rate)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("HZ");
+  app->add_option("--reference", flags->reference,
+                  "where the phase is told: first, centre or last symbol (first)")
+      ->type_name("WHERE");
+  app->add_option("--expected-snr", flags->expected_snr_db,
+                  "Es/N0 in dB, if you have an idea of it")
+      ->type_name("DB");
+
+  const char* coarse = "Coarse stage: where the FFT shows the carrier";
+  app->add_option("--coarse", flags->coarse,
+                  "power (blind), known (known symbols), none: near zero (known if there are known"
+                  " symbols, else power)")
+      ->type_name("METHOD")
+      ->group(coarse);
+  app->add_option("--power", flags->power,
+                  "p: reaches |frequency| <= 1/(2p) cycles per symbol (the best)")
+      ->check(CLI::Range(1, 64))
+      ->type_name("P")
+      ->group(coarse);
+  app->add_option("--amplitude", flags->amplitude,
+                  "what a symbol's amplitude counts: optimal, plain or unit (optimal)")
+      ->type_name("WEIGHT")
+      ->group(coarse);
+  app->add_option("--max-frequency", flags->max_frequency,
+                  "look only this far from zero, cycles per symbol (all that can be told apart)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("F")
+      ->group(coarse);
+
+  const char* fine = "Fine stage";
+  app->add_option("--fine", flags->fine, "remodulate, interpolate, sweep, pll or none (remodulate)")
+      ->type_name("METHOD")
+      ->group(fine);
+  app->add_option("--range", flags->range,
+                  "sweep: candidates within +-this, cycles per symbol (half an FFT bin)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("F")
+      ->group(fine);
+  app->add_option("--step", flags->step, "sweep: between candidates (5e-7)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("F")
+      ->group(fine);
+  app->add_option("--guard-bins", flags->guard_bins, "sweep: candidates beyond each end (0)")
+      ->check(CLI::Range(0, 16))
+      ->type_name("N")
+      ->group(fine);
+  app->add_flag("--interpolate", flags->interpolate, "sweep: a parabola through the best three")
+      ->group(fine);
+  app->add_option("--bandwidth", flags->bandwidth,
+                  "pll: noise bandwidth times symbol period (0.005)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("BNT")
+      ->group(fine);
+  app->add_option("--damping", flags->damping, "pll: (0.707)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("ZETA")
+      ->group(fine);
+}
+
+absl::StatusOr<v1::CarrierGroup> ToCarrierGroup(const CarrierFlags& flags) {
+  v1::CarrierGroup group;
+  absl::Status status = SetConstellation(flags, group.mutable_constellation());
+  status.Update(SetMethods(flags, &group));
+  if (!status.ok()) {
+    return status;
+  }
+  group.set_symbol_rate_hz(flags.symbol_rate_hz);
+  group.set_power(flags.power);
+  group.set_max_frequency(flags.max_frequency);
+  if (!std::isnan(flags.expected_snr_db)) {
+    group.set_expected_snr_db(static_cast<float>(flags.expected_snr_db));
+  }
+  if (group.fine() == v1::FINE_METHOD_SWEEP) {
+    group.mutable_sweep()->set_range(flags.range);
+    group.mutable_sweep()->set_step(flags.step);
+    group.mutable_sweep()->set_guard_bins(flags.guard_bins);
+    group.mutable_sweep()->set_interpolate(flags.interpolate);
+  } else if (group.fine() == v1::FINE_METHOD_PLL) {
+    group.mutable_pll()->set_bandwidth(static_cast<float>(flags.bandwidth));
+    group.mutable_pll()->set_damping(static_cast<float>(flags.damping));
+  }
+  return group;
+}
+
+absl::StatusOr<std::vector<Complex>> ParsePoints(absl::string_view text) {
+  // The same form as known symbols without positions.
+  const absl::StatusOr<v1::KnownSymbols> values = ParseKnownSymbols(text);
+  if (!values.ok()) {
+    return values.status();
+  }
+  if (values->positions_size() > 0) {
+    return absl::InvalidArgumentError("has three columns; a point is \"I Q\"");
+  }
+  std::vector<Complex> points;
+  for (int i = 0; i < values->values_size(); i += 2) {
+    points.emplace_back(values->values(i), values->values(i + 1));
+  }
+  return points;
+}
+
+absl::StatusOr<v1::FineMethod> ParseFine(absl::string_view name) {
+  return FindValue(kFine, "--fine", name);
+}
+absl::StatusOr<v1::CoarseMethod> ParseCoarse(absl::string_view name) {
+  return FindValue(kCoarse, "--coarse", name);
+}
+absl::StatusOr<v1::AmplitudeWeight> ParseAmplitude(absl::string_view name) {
+  return FindValue(kAmplitudes, "--amplitude", name);
+}
+
+std::string Describe(const v1::Constellation& constellation) {
+  return constellation.name().empty()
+             ? absl::StrCat("an own constellation of ", constellation.points_size() / 2, " points")
+             : constellation.name();
+}
+
+std::string Describe(v1::PhaseReference reference) {
+  return reference == v1::PHASE_REFERENCE_CENTRE ? "the centre"
+         : reference == v1::PHASE_REFERENCE_LAST ? "the last symbol"
+                                                 : "the first symbol";
+}
+
+}  // namespace baseband::ctl

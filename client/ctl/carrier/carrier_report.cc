@@ -1,0 +1,300 @@
+#include "client/ctl/carrier/carrier_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "client/ctl/carrier/carrier_flags.h"
+#include "client/ctl/common/terminal.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+constexpr double kDegrees = 57.29577951308232;
+
+bool IsLocked(const v1::CarrierResult& result) { return result.lock() == v1::CARRIER_LOCK_LOCKED; }
+
+// Decimals that show two digits of `deviation`, within reason.
+int Decimals(double deviation, int most) {
+  if (!(deviation > 0) || !std::isfinite(deviation)) {
+    return most;
+  }
+  return std::clamp(1 - static_cast<int>(std::floor(std::log10(deviation))), 0, most);
+}
+
+// "+0.0123456 +- 0.0000012", both with the decimals that the deviation is worth.
+std::string WithDeviation(double value, double deviation, int most) {
+  const int decimals = Decimals(deviation, most);
+  return absl::StrFormat("%+.*f +- %.*f", decimals, value, decimals, deviation);
+}
+
+std::string Modulo(uint32_t ambiguity) {
+  return absl::StrFormat("%.4g", 360.0 / std::max(1U, ambiguity));
+}
+
+std::string Percent(double evm) { return absl::StrFormat("%.2f %%", 100 * evm); }
+
+// Three digits or all before the point.
+std::string Ratio(double ratio) {
+  return absl::StrFormat("%.*f", ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0, ratio);
+}
+
+const char* NameOfResolution(v1::AmbiguityResolution resolution) {
+  return resolution == v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS ? "known symbols" : "none";
+}
+
+// "no_peak" and so on, for programs.
+std::string NameOfLock(v1::CarrierLock lock) {
+  const std::string name = v1::CarrierLock_Name(lock);
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "CARRIER_LOCK_"));
+}
+
+void PrintOne(const CarrierReport& report, std::FILE* stream) {
+  const v1::CarrierResult& result = report.recovered->frames[0];
+  const auto row = [&](const char* name, const std::string& value) {
+    absl::FPrintF(stream, "%-11s %s\n", name, value);
+  };
+  row("lock", IsLocked(result) ? Good("yes")
+                               : absl::StrCat(Bad("NO"), ": ", Wrap(LongReason(result), 62, 12)));
+  if (result.lock() == v1::CARRIER_LOCK_NO_SIGNAL) {
+    return;
+  }
+  row("frequency", absl::StrCat(WithDeviation(result.frequency(), result.frequency_stddev(), 12),
+                                " cycles/symbol"));
+  if (report.group.symbol_rate_hz() > 0) {
+    row("",
+        absl::StrCat(WithDeviation(result.frequency_hz(), result.frequency_stddev_hz(), 6), " Hz"));
+  }
+  row("phase",
+      absl::StrCat(WithDeviation(kDegrees * result.phase(), kDegrees * result.phase_stddev(), 5),
+                   " degrees at ", Describe(report.group.reference()),
+                   result.ambiguity() > 1 ? absl::StrCat(", modulo ", Modulo(result.ambiguity()))
+                   : result.resolution() == v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS
+                       ? ", by the known symbols"
+                       : ""));
+  row("SNR", absl::StrFormat("%.2f dB (Es/N0), gain %.4g", result.snr_db(), result.gain()));
+  row("EVM", absl::StrFormat("%s, MER %.2f dB", Percent(result.evm()), result.mer_db()));
+  row("peak", absl::StrCat(Ratio(result.peak_ratio()), " times the power of the next"));
+}
+
+// Wide enough for what is in the column.
+struct Column {
+  std::string head;
+  std::vector<std::string> cells;
+  bool right = true;
+
+  size_t width() const {
+    size_t width = head.size();
+    for (const std::string& cell : cells) {
+      width = std::max(width, cell.size());
+    }
+    return width;
+  }
+};
+
+void PrintColumns(const std::vector<Column>& columns, const CarrierReport& report, int64_t rows,
+                  std::FILE* stream) {
+  for (int64_t row = -1; row < rows; ++row) {
+    std::string line;
+    for (const Column& column : columns) {
+      const std::string& cell = row < 0 ? column.head : column.cells[row];
+      const std::string fill(column.width() - cell.size(), ' ');
+      const bool bad =
+          row >= 0 && column.head == "lock" && !IsLocked(report.recovered->frames[row]);
+      absl::StrAppend(&line, line.empty() ? "" : "  ", column.right ? fill : "",
+                      bad ? Bad(cell) : cell, column.right ? "" : fill);
+    }
+    absl::FPrintF(stream, "%s\n", absl::StripTrailingAsciiWhitespace(line));
+  }
+}
+
+void PrintTable(const CarrierReport& report, int64_t rows, std::FILE* stream) {
+  const bool hz = report.group.symbol_rate_hz() > 0;
+  std::vector<Column> columns = {{"frame", {}}, {"lock", {}, false}, {"cycles/symbol", {}},
+                                 {"+-", {}},    {"Hz", {}},          {"+-", {}},
+                                 {"phase", {}}, {"+-", {}},          {"SNR dB", {}},
+                                 {"EVM %", {}}, {"MER dB", {}},      {"peak", {}}};
+  for (int64_t i = 0; i < rows; ++i) {
+    const v1::CarrierResult& result = report.recovered->frames[i];
+    const double phase_deviation = kDegrees * result.phase_stddev();
+    const std::string cells[] = {
+        absl::StrCat(i),
+        ShortReason(result.lock()),
+        absl::StrFormat("%+.*f", Decimals(result.frequency_stddev(), 9), result.frequency()),
+        absl::StrFormat("%.1e", result.frequency_stddev()),
+        absl::StrFormat("%+.*f", Decimals(result.frequency_stddev_hz(), 3), result.frequency_hz()),
+        absl::StrFormat("%.2g", result.frequency_stddev_hz()),
+        absl::StrFormat("%+.*f", Decimals(phase_deviation, 3), kDegrees * result.phase()),
+        absl::StrFormat("%.2g", phase_deviation),
+        absl::StrFormat("%.2f", result.snr_db()),
+        absl::StrFormat("%.2f", 100 * result.evm()),
+        absl::StrFormat("%.2f", result.mer_db()),
+        Ratio(result.peak_ratio())};
+    for (size_t c = 0; c < columns.size(); ++c) {
+      columns[c].cells.push_back(cells[c]);
+    }
+  }
+  if (!hz) {
+    columns.erase(columns.begin() + 4, columns.begin() + 6);
+  }
+  PrintColumns(columns, report, rows, stream);
+}
+
+// "no lock: 3 no peak, 1 bad fit", and what the phases mean.
+void PrintSummary(const CarrierReport& report, int64_t rows, std::FILE* stream) {
+  const std::vector<v1::CarrierResult>& frames = report.recovered->frames;
+  const int64_t count = static_cast<int64_t>(frames.size());
+  if (rows < count) {
+    absl::FPrintF(stream, "(%s more: --all shows them, --csv writes them)\n",
+                  Plural(count - rows, "frame"));
+  }
+  std::map<std::string, int> reasons;
+  std::map<uint32_t, int> ambiguities;
+  for (const v1::CarrierResult& result : frames) {
+    ++ambiguities[result.ambiguity()];
+    if (!IsLocked(result)) {
+      ++reasons[ShortReason(result.lock())];
+    }
+  }
+  std::string why;
+  for (const auto& reason : reasons) {
+    absl::StrAppend(&why, why.empty() ? ": " : ", ", reason.second, " ", reason.first);
+  }
+  // A frame may leave its phase less sure than the constellation's symmetry does.
+  std::string modulo;
+  for (const auto& [ambiguity, times] : ambiguities) {
+    absl::StrAppend(&modulo, modulo.empty() ? "" : ", ", Modulo(ambiguity),
+                    ambiguities.size() == 1 ? "" : absl::StrCat(" in ", Plural(times, "frame")));
+  }
+  absl::FPrintF(stream, "Phases in degrees at %s, modulo %s.\n", Describe(report.group.reference()),
+                modulo);
+  const std::string locked =
+      absl::StrCat(report.locked(), " of ", Plural(count, "frame"), " locked");
+  absl::FPrintF(stream, "%s%s\n", reasons.empty() ? Good(locked) : Bad(locked), why);
+}
+
+}  // namespace
+
+int64_t CarrierReport::locked() const {
+  return std::count_if(recovered->frames.begin(), recovered->frames.end(), IsLocked);
+}
+
+std::string ShortReason(v1::CarrierLock lock) {
+  switch (lock) {
+    case v1::CARRIER_LOCK_LOCKED:
+      return "yes";
+    case v1::CARRIER_LOCK_NO_SIGNAL:
+      return "no signal";
+    case v1::CARRIER_LOCK_NO_PEAK:
+      return "no peak";
+    case v1::CARRIER_LOCK_AMBIGUOUS:
+      return "ambiguous";
+    case v1::CARRIER_LOCK_BAD_FIT:
+      return "bad fit";
+    default:
+      return "no";
+  }
+}
+
+std::string LongReason(const v1::CarrierResult& result) {
+  switch (result.lock()) {
+    case v1::CARRIER_LOCK_LOCKED:
+      return "locked";
+    case v1::CARRIER_LOCK_NO_SIGNAL:
+      return "no signal: the frame is all zero";
+    case v1::CARRIER_LOCK_NO_PEAK:
+      return "no peak stands out of the noise: the frame is too short or too noisy for this"
+             " constellation, or the frequency is beyond the range. Longer frames or known symbols"
+             " (--known) help. What follows is a guess.";
+    case v1::CARRIER_LOCK_AMBIGUOUS:
+      return absl::StrCat("another frequency fits nearly as well (peak ratio ",
+                          Ratio(result.peak_ratio()),
+                          "). A longer frame, more known symbols or --max-frequency help. What"
+                          " follows is a guess.");
+    case v1::CARRIER_LOCK_BAD_FIT:
+      return "the corrected symbols do not lie at the points: another constellation, a frequency"
+             " that drifts, or too much noise. What follows is a guess.";
+    default:
+      return "the server gave no reason";
+  }
+}
+
+void PrintReport(const CarrierReport& report, int64_t max_rows, std::FILE* stream) {
+  const int64_t count = static_cast<int64_t>(report.recovered->frames.size());
+  const TransferTimes& times = report.recovered->times;
+  const double symbols =
+      static_cast<double>(count) * static_cast<double>(report.group.frame_symbols());
+  absl::FPrintF(stream, "%s: %s of %s of %s\n", report.input, Plural(count, "frame"),
+                Plural(report.group.frame_symbols(), "symbol"),
+                Describe(report.group.constellation()));
+  if (count == 1) {
+    PrintOne(report, stream);
+  } else {
+    const int64_t rows = std::min(count, max_rows);
+    PrintTable(report, rows, stream);
+    PrintSummary(report, rows, stream);
+  }
+  const double rate = symbols / absl::ToDoubleSeconds(times.wall);
+  absl::FPrintF(stream, "%s in %s, %ssymbols/s; server: kernels %s, batch of %s\n",
+                HumanDuration(times.wall), Plural(times.requests, "request"),
+                rate < 1000 ? absl::StrCat(HumanCount(rate), " ") : HumanCount(rate),
+                HumanDuration(absl::Microseconds(times.kernel_us)),
+                times.batch_blocks == 1 ? "1 frame"
+                                        : absl::StrCat(HumanCount(times.batch_blocks), " frames"));
+}
+
+nlohmann::ordered_json ToJson(const CarrierReport& report) {
+  nlohmann::ordered_json json;
+  json["input"] = report.input;
+  json["constellation"] = report.group.constellation().name();
+  json["frame_symbols"] = report.group.frame_symbols();
+  json["symbol_rate_hz"] = report.group.symbol_rate_hz();
+  json["frames_locked"] = report.locked();
+  json["frames"] = nlohmann::ordered_json::array();
+  for (const v1::CarrierResult& result : report.recovered->frames) {
+    json["frames"].push_back({{"locked", IsLocked(result)},
+                              {"lock", NameOfLock(result.lock())},
+                              {"frequency", result.frequency()},
+                              {"frequency_stddev", result.frequency_stddev()},
+                              {"frequency_hz", result.frequency_hz()},
+                              {"frequency_stddev_hz", result.frequency_stddev_hz()},
+                              {"phase", result.phase()},
+                              {"phase_stddev", result.phase_stddev()},
+                              {"ambiguity", result.ambiguity()},
+                              {"resolution", NameOfResolution(result.resolution())},
+                              {"gain", result.gain()},
+                              {"snr_db", result.snr_db()},
+                              {"evm", result.evm()},
+                              {"mer_db", result.mer_db()},
+                              {"peak_ratio", result.peak_ratio()},
+                              {"fit", result.fit()},
+                              {"coarse_frequency", result.coarse_frequency()}});
+  }
+  json["requests"] = report.recovered->times.requests;
+  json["seconds"] = absl::ToDoubleSeconds(report.recovered->times.wall);
+  return json;
+}
+
+std::string ToCsv(const CarrierReport& report) {
+  std::string csv =
+      "frame,lock,frequency,frequency_stddev,frequency_hz,frequency_stddev_hz,phase,phase_stddev,"
+      "ambiguity,resolution,gain,snr_db,evm,mer_db,peak_ratio,fit,coarse_frequency\n";
+  int64_t frame = 0;
+  for (const v1::CarrierResult& result : report.recovered->frames) {
+    absl::StrAppendFormat(
+        &csv, "%d,%s,%.15g,%.4g,%.15g,%.4g,%.9g,%.4g,%d,%s,%.6g,%.3f,%.6g,%.3f,%.5g,%.6g,%.15g\n",
+        frame++, NameOfLock(result.lock()), result.frequency(), result.frequency_stddev(),
+        result.frequency_hz(), result.frequency_stddev_hz(), result.phase(), result.phase_stddev(),
+        result.ambiguity(), NameOfResolution(result.resolution()), result.gain(), result.snr_db(),
+        result.evm(), result.mer_db(), result.peak_ratio(), result.fit(),
+        result.coarse_frequency());
+  }
+  return csv;
+}
+
+}  // namespace baseband::ctl

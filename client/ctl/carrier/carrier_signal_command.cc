@@ -1,0 +1,202 @@
+// `carrier-signal`: frames to try `recover` with.
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/ctl/carrier/carrier_signal.h"
+#include "client/ctl/carrier/constellations.h"
+#include "client/ctl/carrier/known_symbols.h"
+#include "client/ctl/carrier/symbol_files.h"
+#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/terminal.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+constexpr double kDegrees = 57.29577951308232;
+
+class CarrierSignalCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App* app) override {
+    CLI::App* command = app->add_subcommand(
+        "carrier-signal",
+        "Writes test frames for recover: random symbols, a carrier, noise.\n"
+        "The server only tells the constellation's points; the rest is made here, with a fixed"
+        " seed. All frames have the same frequency and phase.");
+    command->add_option("--constellation", constellation_, "by name (QPSK)")->type_name("NAME");
+    command->add_option("--out,-o", out_, "file to write; .sigmf-meta makes a SigMF recording")
+        ->required()
+        ->type_name("FILE");
+    command->add_option("--format", format_, "f32, f16 or i16 (f32)")->type_name("NAME");
+    command
+        ->add_option("--frame-symbols", frame_symbols_, "symbols of a frame (those of 64800 bits)")
+        ->check(CLI::Range(16, 1 << 20))
+        ->type_name("N");
+    command->add_option("--frames", frames_, "(1)")->check(CLI::Range(1, 1 << 20))->type_name("N");
+    command
+        ->add_option("--snr", snr_db_, "Es/N0 in dB (2 dB more than the constellation is used at)")
+        ->type_name("DB");
+    command
+        ->add_option("--frequency", frequency_,
+                     "cycles per symbol (half of what blind recovery"
+                     " reaches)")
+        ->check(CLI::Range(-0.5, 0.5))
+        ->type_name("F");
+    command->add_option("--phase", phase_degrees_, "of the first symbol, in degrees (20)")
+        ->type_name("DEGREES");
+    command->add_option("--symbol-rate", symbol_rate_hz_, "noted in a SigMF recording")
+        ->check(CLI::PositiveNumber)
+        ->type_name("HZ");
+    command
+        ->add_option("--pilots", pilots_,
+                     "dvbs2: a header and pilots in between; the frame grows by them")
+        ->type_name("LAYOUT");
+    command->add_option("--known-out", known_out_, "write the known symbols, for recover --known")
+        ->type_name("FILE");
+    command->add_option("--seed", seed_, "of symbols and noise (1)")->type_name("N");
+    command->footer(
+        "Examples:\n"
+        "  basebandctl carrier-signal --constellation=\"16APSK 3/4\" -o test.cf32\n"
+        "  basebandctl recover test.cf32 --constellation=\"16APSK 3/4\" --plot=test.svg\n"
+        "\n"
+        "  basebandctl carrier-signal --constellation=\"64APSK 132/180\" --pilots=dvbs2 \\\n"
+        "    --known-out=pilots.cf32 --frequency=0.07 --frames=20 -o test.cf32");
+    return command;
+  }
+
+  int Run(const GlobalFlags& flags) override {
+    SymbolFile file;
+    if (absl::Status status = Prepare(&file); !status.ok()) {
+      return FailArguments(status);
+    }
+    const auto client = Connect(flags);
+    if (!client.ok()) {
+      return FailConnect(client.status());
+    }
+    const auto constellations = FetchPoints(client->get(), flags, {constellation_});
+    if (!constellations.ok()) {
+      return absl::IsNotFound(constellations.status()) ? FailArguments(constellations.status())
+                                                       : FailRpc(constellations.status());
+    }
+    const NamedPoints& constellation = constellations->front();
+
+    SignalSpec spec;
+    spec.points = constellation.points;
+    spec.snr_db = std::isnan(snr_db_) ? constellation.operating_snr_db + 2 : snr_db_;
+    spec.frequency = std::isnan(frequency_) ? 0.25 / constellation.power : frequency_;
+    spec.phase = phase_degrees_ / kDegrees;
+    spec.num_symbols = NumSymbols(constellation);
+    const std::vector<uint32_t> positions =
+        pilots_.empty() ? std::vector<uint32_t>() : DvbS2Positions(spec.num_symbols);
+    const absl::Status status = Write(spec, positions, &file);
+    if (!status.ok()) {
+      return FailArguments(status);
+    }
+    Report(flags, constellation, spec, positions.size());
+    return kOk;
+  }
+
+ private:
+  absl::Status Prepare(SymbolFile* file) const {
+    const auto format = ParseSampleFormat(format_);
+    if (!format.ok()) {
+      return format.status();
+    }
+    file->format = *format;
+    file->sample_rate_hz = symbol_rate_hz_;
+    if (!pilots_.empty() && pilots_ != "dvbs2") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--pilots '", pilots_, "' is not one of dvbs2"));
+    }
+    if (pilots_.empty() != known_out_.empty()) {
+      return absl::InvalidArgumentError(pilots_.empty() ? "--known-out needs --pilots=dvbs2"
+                                                        : "--pilots needs --known-out=FILE");
+    }
+    return CheckWritable(out_, file->format);
+  }
+
+  // With pilots, that of the data and as many pilot blocks as fit in between.
+  int NumSymbols(const NamedPoints& constellation) const {
+    if (frame_symbols_ != 0) {
+      return frame_symbols_;
+    }
+    const int data = constellation.SymbolsOf64800Bits();
+    return pilots_.empty() ? data : 90 + data + (data - 1) / 1440 * 36;
+  }
+
+  absl::Status Write(const SignalSpec& spec, const std::vector<uint32_t>& positions,
+                     SymbolFile* file) const {
+    Random random(seed_);
+    const std::vector<Complex> known =
+        RandomPilots(static_cast<int64_t>(positions.size()), &random);
+    std::vector<Complex> received;
+    for (int i = 0; i < frames_; ++i) {
+      AppendFrame(spec, positions, known, &random, nullptr, &received);
+    }
+    file->bytes = FromComplex(received, file->format, Scale(file->format));
+    absl::Status status =
+        WriteSymbols(out_, *file,
+                     absl::StrFormat("%s, Es/N0 %g dB, frequency %g cycles/symbol, by basebandctl",
+                                     constellation_, spec.snr_db, spec.frequency));
+    if (!known_out_.empty()) {
+      SymbolFile pilots;
+      pilots.bytes = FromComplex(known, pilots.format, 1);
+      status.Update(WriteSymbols(known_out_, pilots, "known symbols, by basebandctl"));
+    }
+    return status;
+  }
+
+  // int16: a third of full scale is the rms, so that next to nothing is cut off.
+  static float Scale(v1::SampleFormat format) {
+    return format == v1::SAMPLE_FORMAT_INT16 ? 3 * DefaultScale(format) : 1;
+  }
+
+  void Report(const GlobalFlags& flags, const NamedPoints& constellation, const SignalSpec& spec,
+              size_t known) const {
+    std::FILE* stream = out_ == "-" ? stderr : stdout;
+    if (flags.json) {
+      nlohmann::ordered_json json;
+      json["constellation"] = constellation.name;
+      json["frames"] = frames_;
+      json["frame_symbols"] = spec.num_symbols;
+      json["known_symbols"] = known;
+      json["snr_db"] = spec.snr_db;
+      json["frequency"] = spec.frequency;
+      json["phase"] = spec.phase;
+      absl::FPrintF(stream, "%s\n", json.dump());
+      return;
+    }
+    absl::FPrintF(stream,
+                  "%s: %s of %d symbols of %s%s,\nEs/N0 %g dB, frequency %+.9g"
+                  " cycles/symbol, phase %g degrees\n",
+                  out_, Plural(frames_, "frame"), spec.num_symbols, constellation.name,
+                  known == 0 ? "" : absl::StrCat(" (", known, " of them known)"), spec.snr_db,
+                  spec.frequency, phase_degrees_);
+  }
+
+  std::string constellation_ = "QPSK";
+  std::string out_;
+  std::string format_ = "f32";
+  int frame_symbols_ = 0;
+  int frames_ = 1;
+  double snr_db_ = NAN;
+  double frequency_ = NAN;
+  double phase_degrees_ = 20;
+  double symbol_rate_hz_ = 0;
+  std::string pilots_;
+  std::string known_out_;
+  uint64_t seed_ = 1;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeCarrierSignalCommand() {
+  return std::make_unique<CarrierSignalCommand>();
+}
+
+}  // namespace baseband::ctl

@@ -1,0 +1,276 @@
+// `recover`: frequency, phase and corrected symbols of the frames of a file.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/ctl/carrier/carrier_flags.h"
+#include "client/ctl/carrier/carrier_plot.h"
+#include "client/ctl/carrier/carrier_report.h"
+#include "client/ctl/carrier/constellations.h"
+#include "client/ctl/carrier/known_symbols.h"
+#include "client/ctl/carrier/symbol_files.h"
+#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/files.h"
+#include "client/ctl/common/terminal.h"
+#include "client/ctl/ldpc/transfer.h"
+#include "client/ctl/plot/svg_plot.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+constexpr int64_t kMaxRows = 32;
+
+class RecoverCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App* app) override {
+    CLI::App* command = app->add_subcommand(
+        "recover",
+        "Finds frequency and phase of received symbols, and corrects them.\n"
+        "The file holds complex samples, one a symbol, I before Q, little endian, after the matched"
+        " filter and the timing recovery; or it is a SigMF recording (name either of its files)."
+        " Exit code 4 when a frame is not locked; everything is written all the same.");
+    command
+        ->add_option("INPUT", input_,
+                     "file of symbols, - for standard input; .sigmf-meta for SigMF")
+        ->required();
+    AddConstellationFlags(command, &carrier_);
+    command
+        ->add_option("--format", format_,
+                     "f32, f16 or i16 (by the name: .cs16, .sc16, .ci16, .cf16; else f32)")
+        ->type_name("NAME");
+    command
+        ->add_option("--frame-symbols", frame_symbols_,
+                     "cut the file into frames of so many (the whole file is one)")
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
+        ->type_name("N");
+    command->add_flag("--drop", drop_, "leave out what is over at the end of the file");
+    command
+        ->add_option("--known", known_,
+                     "known symbols: samples, or as .csv or .txt \"POSITION I Q\" a line")
+        ->type_name("FILE");
+    command
+        ->add_option("--pilots", pilots_,
+                     "dvbs2: the samples of --known are header and pilots of a DVB-S2 frame"
+                     " (they are the first of the frame)")
+        ->type_name("LAYOUT");
+    AddCarrierFlags(command, &carrier_);
+    const char* output = "Output";
+    command->add_option("--out,-o", out_, "write the corrected symbols, in the input's format")
+        ->type_name("FILE")
+        ->group(output);
+    command->add_option("--plot", plot_, "draw a frame before and after, and the curve, as SVG")
+        ->type_name("FILE")
+        ->group(output);
+    command->add_option("--plot-frame", plot_frame_, "which one (0)")
+        ->check(CLI::Range(int64_t{0}, int64_t{1} << 32))
+        ->type_name("N")
+        ->group(output);
+    command->add_option("--csv", csv_, "write all numbers of all frames")
+        ->type_name("FILE")
+        ->group(output);
+    command->add_flag("--all", all_, "list every frame, not only the first 32")->group(output);
+    command->footer(
+        "Examples:\n"
+        "  basebandctl carrier-signal --constellation=\"16APSK 3/4\" -o test.cf32\n"
+        "  basebandctl recover test.cf32 --constellation=\"16APSK 3/4\" --plot=test.svg\n"
+        "  basebandctl recover capture.sigmf-meta --constellation=QPSK \\\n"
+        "    --frame-symbols=32400 --csv=frames.csv -o corrected.sigmf-meta\n"
+        "  basebandctl recover frames.cs16 --constellation=\"64APSK 132/180\" \\\n"
+        "    --frame-symbols=11142 --pilots=dvbs2 --known=pilots.cf32");
+    return command;
+  }
+
+  int Run(const GlobalFlags& flags) override {
+    v1::CarrierGroup group;
+    SymbolFile symbols;
+    if (absl::Status status = Prepare(&group, &symbols); !status.ok()) {
+      return FailArguments(status);
+    }
+    const auto client = Connect(flags);
+    if (!client.ok()) {
+      return FailConnect(client.status());
+    }
+    const auto capabilities = (*client)->GetCapabilities(flags.call());
+    if (!capabilities.ok()) {
+      return FailRpc(capabilities.status());
+    }
+    if (!group.constellation().name().empty()) {
+      if (absl::Status status = CheckConstellation(*capabilities, group.constellation().name());
+          !status.ok()) {
+        return FailArguments(status);
+      }
+    }
+    const RequestLimits limits = ToRequestLimits(*capabilities);
+    const auto recovered = RecoverWithProgress(client->get(), flags, limits, group, symbols.bytes);
+    if (!recovered.ok()) {
+      return FailRpc(recovered.status());
+    }
+    if (!plot_.empty()) {
+      const auto plot = DrawFrame(client->get(), flags, limits, group, symbols);
+      if (!plot.ok()) {
+        return FailRpc(plot.status());
+      }
+      if (absl::Status status = WriteFile(plot_, RenderSvg(*plot)); !status.ok()) {
+        return FailArguments(status);
+      }
+    }
+    return Report(flags, group, symbols, *recovered);
+  }
+
+ private:
+  absl::Status Prepare(v1::CarrierGroup* group, SymbolFile* symbols) {
+    absl::StatusOr<v1::CarrierGroup> parsed = ToCarrierGroup(carrier_);
+    if (!parsed.ok()) {
+      return parsed.status();
+    }
+    *group = *std::move(parsed);
+    absl::StatusOr<SymbolFile> file = ReadSymbols(input_, format_);
+    if (!file.ok()) {
+      return file.status();
+    }
+    *symbols = *std::move(file);
+    if (group->symbol_rate_hz() == 0) {
+      group->set_symbol_rate_hz(symbols->sample_rate_hz);
+    }
+    group->set_format(symbols->format);
+    group->set_corrected(!out_.empty());
+    absl::Status status = Cut(group, symbols);
+    if (status.ok() && !(known_.empty() && pilots_.empty())) {
+      const auto known = ReadKnownSymbols(known_, pilots_, group->frame_symbols());
+      status = known.status();
+      *group->mutable_known() = known.value_or(v1::KnownSymbols());
+    }
+    status.Update(CheckWritable(out_, symbols->format));
+    return status;
+  }
+
+  // The frames of the file: their size, and that they are whole.
+  absl::Status Cut(v1::CarrierGroup* group, SymbolFile* symbols) const {
+    const int64_t size = BytesPerSample(symbols->format);
+    const int64_t count = static_cast<int64_t>(symbols->bytes.size()) / size;
+    const int64_t frame = frame_symbols_ == 0 ? count : frame_symbols_;
+    if (frame > UINT32_MAX) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          input_, " has ", count, " symbols, too many for one frame: use --frame-symbols"));
+    }
+    group->set_frame_symbols(static_cast<uint32_t>(frame));
+    const int64_t rest = count % frame;
+    if (count < frame || (rest != 0 && !drop_)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          input_, " has ", count, " symbols, ",
+          count < frame ? "fewer than the " : "not a multiple of the ", frame, " of a frame",
+          count < frame ? "" : absl::StrCat("; --drop leaves the last ", rest, " out")));
+    }
+    symbols->bytes.resize((count - rest) * size);
+    const int64_t frames = count / frame;
+    group->set_count(static_cast<uint32_t>(frames));
+    return plot_.empty() || plot_frame_ < frames
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrCat("--plot-frame ", plot_frame_,
+                                                         " is not in [0, ", frames - 1, "]"));
+  }
+
+  static absl::StatusOr<Recovered> RecoverWithProgress(client::Client* client,
+                                                       const GlobalFlags& flags,
+                                                       const RequestLimits& limits,
+                                                       const v1::CarrierGroup& group,
+                                                       const std::string& symbols) {
+    ProgressBar bar(!flags.json);
+    return RecoverFrames(client, flags, limits, group, symbols, [&](int64_t done) {
+      bar.Show(static_cast<double>(done) / group.count(), "recovering");
+    });
+  }
+
+  // One frame once more, now with all that a picture needs.
+  absl::StatusOr<Plot> DrawFrame(client::Client* client, const GlobalFlags& flags,
+                                 const RequestLimits& limits, v1::CarrierGroup group,
+                                 const SymbolFile& symbols) const {
+    std::vector<Complex> points;
+    for (int i = 0; i + 1 < group.constellation().points_size(); i += 2) {
+      points.emplace_back(group.constellation().points(i), group.constellation().points(i + 1));
+    }
+    if (points.empty()) {
+      const auto fetched = FetchPoints(client, flags, {group.constellation().name()});
+      if (!fetched.ok()) {
+        return fetched.status();
+      }
+      points = fetched->front().points;
+    }
+    group.set_corrected(true);
+    group.set_curve(true);
+    const int64_t bytes = int64_t{group.frame_symbols()} * BytesPerSample(group.format());
+    const auto frame = absl::string_view(symbols.bytes).substr(plot_frame_ * bytes, bytes);
+    const absl::StatusOr<Recovered> recovered = RecoverFrames(client, flags, limits, group, frame);
+    if (!recovered.ok()) {
+      return recovered.status();
+    }
+    return PlotFrame(group.count() == 1 ? input_ : absl::StrCat(input_, ", frame ", plot_frame_),
+                     group, ToComplex(frame, group.format(), DefaultScale(group.format())),
+                     NormalisedPoints(std::move(points)), *recovered);
+  }
+
+  static std::vector<Complex> NormalisedPoints(std::vector<Complex> points) {
+    double energy = 0;
+    for (const Complex& point : points) {
+      energy += std::norm(point);
+    }
+    const float scale = static_cast<float>(std::sqrt(static_cast<double>(points.size()) / energy));
+    for (Complex& point : points) {
+      point *= scale;
+    }
+    return points;
+  }
+
+  // On standard error when the data goes to standard output.
+  int Report(const GlobalFlags& flags, const v1::CarrierGroup& group, const SymbolFile& symbols,
+             const Recovered& recovered) const {
+    const CarrierReport report = {input_, group, &recovered};
+    absl::Status status;
+    if (!out_.empty()) {
+      SymbolFile corrected;
+      corrected.format = symbols.format;
+      corrected.sample_rate_hz = group.symbol_rate_hz();
+      corrected.bytes = recovered.corrected;
+      status.Update(WriteSymbols(out_, corrected,
+                                 absl::StrCat("carrier recovered by basebandctl from ", input_)));
+    }
+    if (!csv_.empty()) {
+      status.Update(WriteFile(csv_, ToCsv(report)));
+    }
+    if (!status.ok()) {
+      return FailArguments(status);
+    }
+    std::FILE* stream = out_ == "-" || csv_ == "-" || plot_ == "-" ? stderr : stdout;
+    if (flags.json) {
+      absl::FPrintF(stream, "%s\n", ToJson(report).dump(2));
+    } else {
+      PrintReport(report, all_ ? INT64_MAX : kMaxRows, stream);
+    }
+    return report.locked() == static_cast<int64_t>(recovered.frames.size()) ? kOk : kNegativeResult;
+  }
+
+  std::string input_;
+  std::string format_;
+  int64_t frame_symbols_ = 0;
+  bool drop_ = false;
+  std::string known_;
+  std::string pilots_;
+  CarrierFlags carrier_;
+  std::string out_;
+  std::string plot_;
+  int64_t plot_frame_ = 0;
+  std::string csv_;
+  bool all_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeRecoverCommand() { return std::make_unique<RecoverCommand>(); }
+
+}  // namespace baseband::ctl

@@ -1,0 +1,72 @@
+#include "client/ctl/common/json_values.h"
+
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "client/ctl/common/si_number.h"
+
+namespace baseband::ctl {
+
+absl::Status SetNumber(const Json& json, double* value) {
+  if (json.is_number()) {
+    *value = json.get<double>();
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<double> parsed =
+      json.is_string() ? ParseSiNumber(json.get<std::string>())
+                       : absl::InvalidArgumentError(absl::StrCat(json.dump(), " is not a number"));
+  *value = parsed.value_or(0);
+  return parsed.status();
+}
+
+absl::Status SetInteger(const Json& json, int* value) {
+  double parsed = 0;
+  if (absl::Status status = SetNumber(json, &parsed); !status.ok()) {
+    return status;
+  }
+  if (parsed != std::floor(parsed) || std::abs(parsed) > 1e9) {
+    return absl::InvalidArgumentError(absl::StrCat(json.dump(), " is not a whole number"));
+  }
+  *value = static_cast<int>(parsed);
+  return absl::OkStatus();
+}
+
+absl::Status SetText(const Json& json, std::string* value) {
+  if (!json.is_string()) {
+    return absl::InvalidArgumentError(absl::StrCat(json.dump(), " is not a text"));
+  }
+  *value = json.get<std::string>();
+  return absl::OkStatus();
+}
+
+absl::Status SetBool(const Json& json, bool* value) {
+  if (!json.is_boolean()) {
+    return absl::InvalidArgumentError(absl::StrCat(json.dump(), " is not true or false"));
+  }
+  *value = json.get<bool>();
+  return absl::OkStatus();
+}
+
+absl::Status SetDuration(const Json& json, absl::Duration* value) {
+  if (json.is_number() && json.get<double>() >= 0) {
+    *value = absl::Seconds(json.get<double>());
+    return absl::OkStatus();
+  }
+  return SetNamed(json, &ParseTime, value);
+}
+
+absl::StatusOr<absl::Duration> ParseTime(absl::string_view text) {
+  absl::Duration time;
+  double seconds = 0;
+  const bool plain = absl::SimpleAtod(text, &seconds);
+  if (plain) {
+    time = absl::Seconds(seconds);
+  }
+  if ((!plain && !absl::ParseDuration(text, &time)) || !(time >= absl::ZeroDuration()) ||
+      time == absl::InfiniteDuration()) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a time such as 500us"));
+  }
+  return time;
+}
+
+}  // namespace baseband::ctl

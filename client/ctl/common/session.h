@@ -1,0 +1,71 @@
+// What all commands share: the global flags, the connection, exit codes, error messages.
+#ifndef BASEBAND_CLIENT_CTL_COMMON_SESSION_H_
+#define BASEBAND_CLIENT_CTL_COMMON_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/cpp/client.h"
+
+namespace baseband::ctl {
+
+// As grpc_health_probe has them, for all commands.
+enum ExitCode : int {
+  kOk = 0,
+  kBadArguments = 1,  // flags, or a file that cannot be read or written
+  kCannotConnect = 2,
+  kRpcFailed = 3,
+  kNegativeResult = 4,  // not serving, blocks that did not decode, frames without lock, a recovered
+                        // file that differs
+  kInterrupted = 130,   // by ^C, as shells have it
+};
+
+struct GlobalFlags {
+  std::string target = "127.0.0.1:50151";
+  double timeout_s = 60;
+  int connections = 4;
+  int in_flight = 8;
+  std::string priority = "normal";  // high, normal or low
+  bool wait = false;
+  bool json = false;
+  bool tls = false;  // with the system's authorities, if tls_ca is empty
+  std::string tls_ca, tls_cert, tls_key, token_file;  // paths; empty: none
+  std::string tls_server_name;                        // empty: the target's
+
+  client::CallOptions call() const;
+};
+
+// How much goes into one request.
+struct RequestLimits {
+  int64_t bytes = 2 << 20;
+  int64_t blocks = 4096;
+};
+
+// What the flags say of the connection, with the contents of the files they name. The token is that
+// of --token-file, else of the environment variable BASEBAND_TOKEN. InvalidArgument refuses the
+// target's form, or names a file that cannot be read.
+absl::StatusOr<client::ClientOptions> ToClientOptions(const GlobalFlags& flags);
+
+// A connected client. Unavailable or DeadlineExceeded say in one line what was tried and what to
+// try next; other errors are those of ToClientOptions and Client::Create.
+absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags);
+
+// What the server takes, but not more than suits requests that overlap.
+RequestLimits ToRequestLimits(const v1::GetCapabilitiesResponse& capabilities);
+// The same, asked for.
+absl::StatusOr<RequestLimits> GetLimits(client::Client* client, const GlobalFlags& flags);
+
+// Prints one line on standard error and returns the exit code that `status`, an error, stands for.
+int Fail(const absl::Status& status, ExitCode code);
+// The same for an error of Connect() or of a call.
+int FailConnect(const absl::Status& status);
+int FailRpc(const absl::Status& status);
+int FailArguments(const absl::Status& status);
+
+}  // namespace baseband::ctl
+
+#endif  // BASEBAND_CLIENT_CTL_COMMON_SESSION_H_

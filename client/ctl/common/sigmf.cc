@@ -1,0 +1,117 @@
+#include "client/ctl/common/sigmf.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double NumberOr(const Json& object, const char* key, double otherwise) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
+}
+
+// Empty if it is not there; InvalidArgument if it is no whole number >= 0.
+absl::StatusOr<absl::optional<int64_t>> Index(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end()) {
+    return absl::optional<int64_t>();
+  }
+  if (!found->is_number_unsigned() || found->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(key, " ", found->dump(), " is not a place of a sample"));
+  }
+  return absl::optional<int64_t>(found->get<int64_t>());
+}
+
+absl::StatusOr<SigmfCapture> ParseCapture(const Json& json) {
+  if (!json.is_object()) {
+    return absl::InvalidArgumentError("a capture is not an object");
+  }
+  if (NumberOr(json, "core:header_bytes", 0) != 0) {
+    return absl::InvalidArgumentError("core:header_bytes other than 0 are not understood");
+  }
+  SigmfCapture capture;
+  const auto start = Index(json, "core:sample_start");
+  const auto global = Index(json, "core:global_index");
+  if (!start.ok() || !global.ok()) {
+    return start.ok() ? global.status() : start.status();
+  }
+  capture.sample_start = start->value_or(0);
+  capture.global_index = *global;
+  if (json.contains("core:frequency") && json["core:frequency"].is_number()) {
+    capture.frequency_hz = json["core:frequency"].get<double>();
+  }
+  return capture;
+}
+
+}  // namespace
+
+bool SplitSigmfPath(absl::string_view path, std::string* base) {
+  if (!absl::ConsumeSuffix(&path, kSigmfMeta) && !absl::ConsumeSuffix(&path, kSigmfData)) {
+    return false;
+  }
+  *base = std::string(path);
+  return true;
+}
+
+absl::StatusOr<SigmfMeta> ParseSigmf(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("global") || !json["global"].is_object()) {
+    return absl::InvalidArgumentError("is not SigMF: no JSON object with \"global\" in it");
+  }
+  const Json& global = json["global"];
+  SigmfMeta meta;
+  if (!global.contains("core:datatype") || !global["core:datatype"].is_string()) {
+    return absl::InvalidArgumentError("says no core:datatype");
+  }
+  meta.datatype = global["core:datatype"].get<std::string>();
+  if (const double channels = NumberOr(global, "core:num_channels", 1); channels != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("core:num_channels ", channels, " is not 1"));
+  }
+  meta.sample_rate_hz = NumberOr(global, "core:sample_rate", 0);
+  const auto captures = json.find("captures");
+  for (const Json& item : captures != json.end() && captures->is_array() ? *captures : Json()) {
+    absl::StatusOr<SigmfCapture> capture = ParseCapture(item);
+    if (!capture.ok()) {
+      return capture.status();
+    }
+    if (!meta.captures.empty() && capture->sample_start < meta.captures.back().sample_start) {
+      return absl::InvalidArgumentError("captures are not in the order of core:sample_start");
+    }
+    meta.captures.push_back(*std::move(capture));
+  }
+  return meta;
+}
+
+std::string ToSigmfText(const SigmfMeta& meta) {
+  Json json;
+  Json& global = json["global"];
+  global["core:datatype"] = meta.datatype;
+  global["core:version"] = "1.0.0";
+  if (meta.sample_rate_hz > 0) {
+    global["core:sample_rate"] = meta.sample_rate_hz;
+  }
+  global["core:description"] = meta.description;
+  json["captures"] = Json::array();
+  for (const SigmfCapture& capture : meta.captures) {
+    Json item;
+    item["core:sample_start"] = capture.sample_start;
+    if (capture.global_index.has_value()) {
+      item["core:global_index"] = *capture.global_index;
+    }
+    if (capture.frequency_hz.has_value()) {
+      item["core:frequency"] = *capture.frequency_hz;
+    }
+    json["captures"].push_back(std::move(item));
+  }
+  json["annotations"] = Json::array();
+  return json.dump(2) + "\n";
+}
+
+}  // namespace baseband::ctl

@@ -1,0 +1,182 @@
+// `downconvert`: channels out of a wideband recording.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/files.h"
+#include "client/ctl/common/si_option.h"
+#include "client/ctl/downconvert/downconvert_flags.h"
+#include "client/ctl/downconvert/downconvert_report.h"
+#include "client/ctl/downconvert/downconvert_run.h"
+#include "client/ctl/downconvert/wideband_file.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+constexpr int kMaxRows = 32;
+
+class DownconvertCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App* app) override {
+    CLI::App* command = app->add_subcommand(
+        "downconvert",
+        "Takes channels out of a wideband recording: mixed down, filtered, decimated.\n"
+        "The file holds samples, little endian, complex ones as I before Q; or it is a SigMF"
+        " recording (name either of its files). Each channel becomes a file of complex samples."
+        " Numbers take k, M and G.");
+    command->add_option("FILE", run_.input,
+                        "recording, - for standard input; .sigmf-meta for SigMF");
+    command
+        ->add_option("--format", run_.format,
+                     "ci8, ci16, cf32, cu8 complex; i8, i16, f32, u8 real (by the name: .ci16,"
+                     " .cs16, .sc16, .cf32, .cfile, ..; SigMF: its own)")
+        ->type_name("NAME");
+    AddDownconvertFlags(command, &downconvert_);
+    AddOutputFlags(command);
+    command->footer(
+        "Examples:\n"
+        "  basebandctl wideband-signal -o test.sigmf-meta\n"
+        "  basebandctl downconvert test.sigmf-meta --channel 9.1M:8 --channel -20M:64 \\\n"
+        "    -o out --plot out.svg\n"
+        "\n"
+        "  basebandctl downconvert air.cs16 --rate 64M --channel 9.1M:8 --describe\n"
+        "  basebandctl downconvert air.cs16 --rate 64M --channels plan.json \\\n"
+        "    -o out --sigmf\n"
+        "  rtl_sdr -f 100M -s 2.4M - | basebandctl downconvert - --format cu8 \\\n"
+        "    --rate 2.4M --channel 300k:10 -o - | my-demodulator");
+    return command;
+  }
+
+  int Run(const GlobalFlags& flags) override {
+    if (run_.input.empty() && !describe_) {
+      return FailArguments(
+          absl::InvalidArgumentError("no FILE is given; --describe alone needs none"));
+    }
+    if (!run_.input.empty()) {
+      auto opened = WidebandFile::Open(run_.input, run_.format);
+      if (!opened.ok()) {
+        return FailArguments(opened.status());
+      }
+      run_.file = std::make_unique<WidebandFile>(*std::move(opened));
+    }
+    auto plan =
+        ToDownconvertPlan(downconvert_, run_.file == nullptr ? 0 : run_.file->sample_rate_hz());
+    if (!plan.ok()) {
+      return FailArguments(plan.status());
+    }
+    run_.plan = *std::move(plan);
+    if (run_.file != nullptr) {
+      run_.plan.setup.set_format(run_.file->format().wire);
+    }
+    const auto client = Connect(flags);
+    if (!client.ok()) {
+      return FailConnect(client.status());
+    }
+    // Without anything to be written it is not worth the whole file.
+    return describe_ && run_.prefix.empty() && run_.plot.empty() ? Describe(client->get(), flags)
+                                                                 : Convert(client->get(), flags);
+  }
+
+ private:
+  void AddOutputFlags(CLI::App* command) {
+    const char* output = "Output";
+    command
+        ->add_option("-o", run_.prefix,
+                     "write PREFIX.0.cf32, PREFIX.1.cf32, ..; - for standard output (one channel)")
+        ->type_name("PREFIX")
+        ->group(output);
+    command
+        ->add_flag("--sigmf", run_.sigmf,
+                   "write SigMF: PREFIX.0.sigmf-data and -meta, with rate and frequency")
+        ->group(output);
+    command
+        ->add_option("--plot", run_.plot,
+                     "draw the spectrum with the channels in it, and those of the first six, as"
+                     " SVG")
+        ->type_name("FILE")
+        ->group(output);
+    command
+        ->add_flag("--describe", describe_,
+                   "print each channel's exact frequency, rate, filter, delay, ripple and"
+                   " attenuation; alone it converts nothing")
+        ->group(output);
+    command->add_flag("--all", all_, "list every channel, not only the first 32")->group(output);
+
+    const char* transport = "Transport (the samples are the same whatever is chosen)";
+    command->add_option("--chunk", run_.chunk, "samples in a message (about 1 MiB of them)")
+        ->transform(SiNumber())
+        ->type_name("SAMPLES")
+        ->group(transport);
+    command
+        ->add_flag("--unary", run_.unary,
+                   "requests that stand alone, as for several servers, instead of one stream")
+        ->group(transport);
+  }
+
+  // One sample tells as much as the file would.
+  int Describe(client::Client* client, const GlobalFlags& flags) {
+    v1::DownconvertRequest request;
+    *request.mutable_setup() = run_.plan.setup;
+    for (const v1::Retune& retune : run_.plan.retunes) {
+      *request.add_retunes() = retune;
+    }
+    request.mutable_setup()->set_format(v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32);
+    request.set_describe(true);
+    request.set_payload(std::string(8, '\0'));
+    const auto response = client->Downconvert(std::move(request), flags.call());
+    if (!response.ok()) {
+      return FailRpc(response.status());
+    }
+    DownconvertReport report;
+    report.input = run_.input;
+    report.plan = run_.plan;
+    report.totals.descriptions.assign(response->descriptions().begin(),
+                                      response->descriptions().end());
+    const std::string text = flags.json ? ToJson(report)["channels"].dump(2) + "\n"
+                                        : DescribeChannels(run_.plan, report.totals.descriptions);
+    absl::FPrintF(stdout, "%s", text);
+    return kOk;
+  }
+
+  int Convert(client::Client* client, const GlobalFlags& flags) {
+    const DownconvertOutcome outcome = RunDownconvert(client, flags, run_);
+    if (!outcome.status.ok()) {
+      return outcome.is_local ? FailArguments(outcome.status) : FailRpc(outcome.status);
+    }
+    // On standard error when the data goes to standard output.
+    std::FILE* stream = run_.prefix == "-" || run_.plot == "-" ? stderr : stdout;
+    const DownconvertReport& report = outcome.report;
+    if (flags.json) {
+      absl::FPrintF(stream, "%s\n", ToJson(report).dump(2));
+      return kOk;
+    }
+    if (describe_) {
+      absl::FPrintF(stream, "%s\n", DescribeChannels(run_.plan, report.totals.descriptions));
+    }
+    absl::FPrintF(stream, "%s", ToText(report, all_ ? std::numeric_limits<int>::max() : kMaxRows));
+    if (run_.prefix.empty()) {
+      absl::FPrintF(stream, "No channel was written: -o PREFIX does that.\n");
+    }
+    return kOk;
+  }
+
+  DownconvertFlags downconvert_;
+  DownconvertRun run_;
+  bool describe_ = false;
+  bool all_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDownconvertCommand() { return std::make_unique<DownconvertCommand>(); }
+
+}  // namespace baseband::ctl

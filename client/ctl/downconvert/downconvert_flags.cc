@@ -1,0 +1,246 @@
+#include "client/ctl/downconvert/downconvert_flags.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/ctl/common/files.h"
+#include "client/ctl/common/si_number.h"
+#include "client/ctl/downconvert/channels_json.h"
+#include "client/ctl/minimize/named_value.h"
+
+namespace baseband::ctl {
+namespace {
+
+constexpr double kRadians = 0.017453292519943295;  // a degree
+
+constexpr NamedValue<v1::SampleFormat> kOutputs[] = {{"cf32", v1::SAMPLE_FORMAT_FLOAT32},
+                                                     {"cf16", v1::SAMPLE_FORMAT_FLOAT16},
+                                                     {"ci16", v1::SAMPLE_FORMAT_INT16}};
+constexpr NamedValue<v1::NcoMethod> kNcoMethods[] = {{"exact", v1::NCO_METHOD_EXACT},
+                                                     {"float", v1::NCO_METHOD_FLOAT},
+                                                     {"accumulated", v1::NCO_METHOD_ACCUMULATED},
+                                                     {"segmented", v1::NCO_METHOD_SEGMENTED},
+                                                     {"fast2sum", v1::NCO_METHOD_FAST_2SUM},
+                                                     {"2sum", v1::NCO_METHOD_2SUM},
+                                                     {"double", v1::NCO_METHOD_DOUBLE}};
+constexpr NamedValue<v1::RetuneMode> kModes[] = {{"continuous", v1::RETUNE_MODE_PHASE_CONTINUOUS},
+                                                 {"coherent", v1::RETUNE_MODE_PHASE_COHERENT}};
+
+absl::Status Within(absl::string_view where, const absl::Status& status) {
+  return status.ok() ? status : absl::Status(status.code(), absl::StrCat(where, status.message()));
+}
+
+absl::StatusOr<v1::DownconvertChannel> ToChannel(const ChannelSpec& spec, double sample_rate_hz) {
+  v1::DownconvertChannel channel;
+  *channel.mutable_frequency() = spec.frequency;
+  channel.set_phase(spec.phase_degrees * kRadians);
+  channel.set_gain(static_cast<float>(spec.gain));
+  channel.set_output(spec.output);
+  channel.set_nco(spec.nco);
+  channel.set_nco_segment(spec.segment);
+  v1::ChannelFilter& filter = *channel.mutable_filter();
+  filter.set_up(spec.up);
+  filter.set_down(spec.down);
+  const bool masked = spec.pass_hz != 0 || spec.stop_hz != 0 || spec.ripple_db != 0 ||
+                      spec.attenuation_db != 0 || spec.kaiser;
+  if (!spec.taps.empty()) {
+    if (masked) {
+      return absl::InvalidArgumentError(
+          "has taps and a mask (pass, stop, ripple, attenuation, kaiser): only one of them");
+    }
+    filter.mutable_taps()->Add(spec.taps.begin(), spec.taps.end());
+    return channel;
+  }
+  const int up = std::max(1, spec.up);
+  const int down = std::max(1, spec.down);
+  if (!masked && up == 1 && down == 1) {
+    filter.add_taps(1);  // nothing to be filtered: only mixed
+    return channel;
+  }
+  v1::FilterMask& mask = *filter.mutable_mask();
+  const double least_rate = sample_rate_hz * std::min(1.0, static_cast<double>(up) / down);
+  mask.set_pass_edge_hz(spec.pass_hz != 0 ? spec.pass_hz : 0.4 * least_rate);
+  mask.set_stop_edge_hz(spec.stop_hz);
+  mask.set_ripple_db(spec.ripple_db);
+  mask.set_attenuation_db(spec.attenuation_db);
+  mask.set_design(spec.kaiser ? v1::FILTER_DESIGN_KAISER : v1::FILTER_DESIGN_EQUIRIPPLE);
+  return channel;
+}
+
+// All channels that the flags and their files name.
+absl::StatusOr<std::vector<ChannelSpec>> FindChannels(const DownconvertFlags& flags,
+                                                      double* file_rate_hz) {
+  std::vector<ChannelSpec> channels;
+  for (const auto& [flag, texts] : {std::make_pair("--channel", &flags.channels),
+                                    std::make_pair("--fraction", &flags.fractions)}) {
+    for (const std::string& text : *texts) {
+      ChannelSpec channel = flags.common;
+      absl::Status status = ParseChannel(text, &channel);
+      if (status.ok() && texts == &flags.fractions && !channel.frequency.has_fraction()) {
+        status = absl::InvalidArgumentError(absl::StrCat("'", text, "' is not NUM/DEN[:DOWN]"));
+      }
+      if (!status.ok()) {
+        return Within(absl::StrCat(flag, " "), status);
+      }
+      channels.push_back(std::move(channel));
+    }
+  }
+  if (!flags.channels_file.empty()) {
+    const absl::StatusOr<std::string> text = ReadFile(flags.channels_file);
+    if (!text.ok()) {
+      return text.status();
+    }
+    absl::StatusOr<ChannelsFile> file = ParseChannels(*text, flags.common);
+    if (!file.ok()) {
+      return Within(absl::StrCat(flags.channels_file, ": "), file.status());
+    }
+    if (file->sample_rate_hz != 0) {
+      *file_rate_hz = file->sample_rate_hz;
+    }
+    channels.insert(channels.end(), file->channels.begin(), file->channels.end());
+  }
+  if (channels.empty()) {
+    return absl::InvalidArgumentError(
+        "no channel is given: --channel=9.1M:8 takes what is at 9.1 MHz to an eighth of the sample"
+        " rate; it may be repeated, and --channels=FILE.json names many");
+  }
+  return channels;
+}
+
+}  // namespace
+
+absl::Status ParseChannel(absl::string_view text, ChannelSpec* channel) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
+  const absl::StatusOr<v1::OscillatorFrequency> frequency =
+      ParseFrequency(parts.empty() ? text : parts[0]);
+  if (!frequency.ok()) {
+    return frequency.status();
+  }
+  channel->frequency = *frequency;
+  if (parts.size() > 2 || (parts.size() == 2 && !absl::SimpleAtoi(parts[1], &channel->down))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is not FREQUENCY[:DOWN], such as 9.1M:8"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> sides =
+      absl::StrSplit(text, absl::MaxSplits('=', 1));
+  const std::vector<absl::string_view> place = absl::StrSplit(sides.first, '@');
+  const std::vector<absl::string_view> value = absl::StrSplit(sides.second, ':');
+  v1::Retune retune;
+  uint32_t channel = 0;
+  const absl::StatusOr<double> index =
+      place.size() == 2 ? ParseSiNumber(place[1]) : absl::StatusOr<double>(-1.0);
+  uint64_t whole = 0;
+  // Plain digits first: a double does not hold all of them.
+  if (place.size() != 2 || value.empty() || value.size() > 2 ||
+      !absl::SimpleAtoi(place[0], &channel) ||
+      !(absl::SimpleAtoi(place[1], &whole) || (index.ok() && *index >= 0 && *index < 9e15))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--retune '", text, "' is not CHANNEL@SAMPLE=FREQUENCY[:coherent], such as 0@5M=9.2M"));
+  }
+  retune.set_channel(channel);
+  retune.set_index(absl::SimpleAtoi(place[1], &whole) ? whole : static_cast<uint64_t>(*index));
+  const auto frequency = ParseFrequency(value[0]);
+  if (!frequency.ok()) {
+    return Within("--retune ", frequency.status());
+  }
+  *retune.mutable_frequency() = *frequency;
+  const auto mode = FindValue(kModes, "--retune mode", value.size() == 2 ? value[1] : "continuous");
+  if (!mode.ok()) {
+    return mode.status();
+  }
+  retune.set_mode(*mode);
+  return retune;
+}
+
+absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) {
+    return text.status();
+  }
+  std::vector<float> taps;
+  if (absl::EndsWithIgnoreCase(path, ".f32")) {
+    taps.resize(text->size() / sizeof(float));
+    std::memcpy(taps.data(), text->data(), taps.size() * sizeof(float));
+  } else {
+    int line_number = 0;
+    for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+      ++line_number;
+      const std::vector<absl::string_view> halves = absl::StrSplit(line, absl::MaxSplits('#', 1));
+      for (const absl::string_view word :
+           absl::StrSplit(halves[0], absl::ByAnyChar(" ,;\t\r"), absl::SkipEmpty())) {
+        if (!absl::SimpleAtof(word, &taps.emplace_back())) {
+          return absl::InvalidArgumentError(
+              absl::StrCat(path, ", line ", line_number, ": '", word, "' is not a number"));
+        }
+      }
+    }
+  }
+  if (taps.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, " has no taps in it"));
+  }
+  return taps;
+}
+
+absl::StatusOr<v1::SampleFormat> ParseOutputFormat(absl::string_view name) {
+  return FindValue(kOutputs, "output", name);
+}
+std::string NameOfOutput(v1::SampleFormat format) { return NameOf(kOutputs, format); }
+absl::StatusOr<v1::NcoMethod> ParseNcoMethod(absl::string_view name) {
+  return FindValue(kNcoMethods, "nco", name);
+}
+std::string NameOfNcoMethod(v1::NcoMethod method) { return NameOf(kNcoMethods, method); }
+
+absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, double file_rate_hz) {
+  const auto output = ParseOutputFormat(flags.output);
+  const auto nco = ParseNcoMethod(flags.nco);
+  if (!output.ok() || !nco.ok()) {
+    return Within("--", output.ok() ? nco.status() : output.status());
+  }
+  flags.common.output = *output;
+  flags.common.nco = *nco;
+  if (!flags.taps_file.empty()) {
+    absl::StatusOr<std::vector<float>> taps = ReadTaps(flags.taps_file);
+    if (!taps.ok()) {
+      return taps.status();
+    }
+    flags.common.taps = *std::move(taps);
+  }
+  const absl::StatusOr<std::vector<ChannelSpec>> channels = FindChannels(flags, &file_rate_hz);
+  if (!channels.ok()) {
+    return channels.status();
+  }
+  DownconvertPlan plan;
+  plan.setup.set_sample_rate_hz(flags.sample_rate_hz != 0 ? flags.sample_rate_hz : file_rate_hz);
+  if (plan.setup.sample_rate_hz() == 0) {
+    return absl::InvalidArgumentError(
+        "the sample rate is not known: add --rate=64M, or name a SigMF recording");
+  }
+  for (const ChannelSpec& spec : *channels) {
+    const auto channel = ToChannel(spec, plan.setup.sample_rate_hz());
+    if (!channel.ok()) {
+      return Within(absl::StrCat("channel ", plan.setup.channels_size(), " "), channel.status());
+    }
+    *plan.setup.add_channels() = *channel;
+  }
+  for (const std::string& text : flags.retunes) {
+    const absl::StatusOr<v1::Retune> retune = ParseRetune(text);
+    if (!retune.ok()) {
+      return retune.status();
+    }
+    plan.retunes.push_back(*retune);
+  }
+  std::stable_sort(plan.retunes.begin(), plan.retunes.end(),
+                   [](const v1::Retune& a, const v1::Retune& b) { return a.index() < b.index(); });
+  return plan;
+}
+
+}  // namespace baseband::ctl

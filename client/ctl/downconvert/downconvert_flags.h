@@ -1,0 +1,76 @@
+// Flags and files that say which channels are to be taken out of a wideband signal, and how.
+#ifndef BASEBAND_CLIENT_CTL_DOWNCONVERT_DOWNCONVERT_FLAGS_H_
+#define BASEBAND_CLIENT_CTL_DOWNCONVERT_DOWNCONVERT_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "baseband/v1/baseband.pb.h"
+
+namespace CLI {
+class App;
+}
+
+namespace baseband::ctl {
+
+// One channel; 0: not given, except in `frequency` and `phase_degrees`.
+struct ChannelSpec {
+  v1::OscillatorFrequency frequency;
+  double phase_degrees = 0;
+  double gain = 0;
+  int up = 0;
+  int down = 0;
+  std::vector<float> taps;
+  double pass_hz = 0;
+  double stop_hz = 0;
+  double ripple_db = 0;
+  double attenuation_db = 0;
+  bool kaiser = false;
+  v1::SampleFormat output = v1::SAMPLE_FORMAT_FLOAT32;
+  v1::NcoMethod nco = v1::NCO_METHOD_EXACT;
+  int segment = 0;
+};
+
+struct DownconvertFlags {
+  double sample_rate_hz = 0;
+  std::vector<std::string> channels;   // "9.1M:8"
+  std::vector<std::string> fractions;  // "9123457/64000000:8"
+  std::string channels_file;
+  std::vector<std::string> retunes;  // "0@5000000=9.2M:coherent"
+  std::string taps_file;
+  std::string output = "cf32";
+  std::string nco = "exact";
+  ChannelSpec common;  // what the channels have that do not say otherwise
+};
+
+void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags);
+
+// What is asked for, but for the format of the samples.
+struct DownconvertPlan {
+  v1::DownconvertSetup setup;
+  std::vector<v1::Retune> retunes;  // in the order of their samples
+};
+
+// `file_rate_hz`: what the input says of its sample rate, 0 if nothing. InvalidArgument: no rate,
+// or none that agrees; no channel; what cannot be read, by its place. NotFound for a missing file.
+// Ranges are the server's to judge.
+absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, double file_rate_hz);
+
+// "9.1M", "9.1M:8", "9123457/64000000:8".
+absl::Status ParseChannel(absl::string_view text, ChannelSpec* channel);
+// "CHANNEL@SAMPLE=FREQUENCY[:continuous|:coherent]".
+absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text);
+// Numbers, separated by blanks, commas or line ends, # for comments; or float32 (.f32).
+absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path);
+
+// "cf32", "cf16", "ci16"; "exact", "float", ..
+absl::StatusOr<v1::SampleFormat> ParseOutputFormat(absl::string_view name);
+std::string NameOfOutput(v1::SampleFormat format);
+absl::StatusOr<v1::NcoMethod> ParseNcoMethod(absl::string_view name);
+std::string NameOfNcoMethod(v1::NcoMethod method);
+
+}  // namespace baseband::ctl
+
+#endif  // BASEBAND_CLIENT_CTL_DOWNCONVERT_DOWNCONVERT_FLAGS_H_

@@ -1,0 +1,44 @@
+// The picture of `downconvert`: gathers what its spectra need while the samples pass.
+#ifndef BASEBAND_CLIENT_CTL_DOWNCONVERT_DOWNCONVERT_PLOT_H_
+#define BASEBAND_CLIENT_CTL_DOWNCONVERT_DOWNCONVERT_PLOT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "client/ctl/downconvert/downconvert_report.h"
+#include "client/ctl/downconvert/spectrum.h"
+#include "client/ctl/downconvert/spectrum_plot.h"
+#include "client/ctl/downconvert/wideband_format.h"
+
+namespace baseband::ctl {
+
+class DownconvertSpectra {
+ public:
+  // `num_samples` of the input, -1 if nobody knows.
+  DownconvertSpectra(const WidebandFormat& format, const DownconvertPlan& plan,
+                     int64_t num_samples);
+
+  // Samples as the wire has them.
+  void AddInput(absl::string_view samples);
+  void AddOutput(int channel, absl::string_view samples);
+  // After the last of them.
+  SpectrumPlot Finish(const DownconvertReport& report);
+
+ private:
+  static constexpr int kMaxPanels = 6;
+  struct Output {
+    Spectrum spectrum;
+    std::vector<Complex> waiting;  // for enough of them
+  };
+
+  const WidebandFormat wire_format_;
+  const DownconvertPlan& plan_;
+  Spectrum input_;
+  std::vector<Output> outputs_;
+};
+
+}  // namespace baseband::ctl
+
+#endif  // BASEBAND_CLIENT_CTL_DOWNCONVERT_DOWNCONVERT_PLOT_H_

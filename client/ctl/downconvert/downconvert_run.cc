@@ -1,0 +1,273 @@
+#include "client/ctl/downconvert/downconvert_run.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/types/optional.h"
+#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/files.h"
+#include "client/ctl/common/terminal.h"
+#include "client/ctl/downconvert/channel_files.h"
+#include "client/ctl/downconvert/downconvert_plot.h"
+#include "client/ctl/downconvert/downconvert_transfer.h"
+#include "kernels/base/steady_time.h"
+
+namespace baseband::ctl {
+namespace {
+
+// The study oscillators know the signal from its beginning only, so that it goes in one piece.
+constexpr int64_t kMaxStudySamples = int64_t{1} << 22;
+
+double OutputsPerInput(const v1::ChannelFilter& filter) {
+  return static_cast<double>(std::max(1U, filter.up())) / std::max(1U, filter.down());
+}
+
+double ToHertz(const v1::OscillatorFrequency& frequency, double sample_rate_hz) {
+  return frequency.has_fraction()
+             ? sample_rate_hz * static_cast<double>(frequency.fraction().num()) /
+                   static_cast<double>(frequency.fraction().den())
+             : frequency.hz();
+}
+
+class Runner {
+ public:
+  Runner(const GlobalFlags& flags, const DownconvertRun& run, ChannelFiles files)
+      : run_(run), setup_(run.plan.setup), files_(std::move(files)), bar_(!flags.json) {
+    report_.input = run.input == "-" ? "standard input" : run.input;
+    report_.format = run.file->format().name;
+    report_.plan = run.plan;
+    report_.totals.channels.resize(setup_.channels_size());
+    for (int c = 0; c < setup_.channels_size(); ++c) {
+      report_.totals.channels[c].path = files_.path(c);
+    }
+    retunes_.resize(setup_.channels_size());
+    for (const v1::Retune& retune : run.plan.retunes) {
+      if (retune.channel() < retunes_.size()) {
+        retunes_[retune.channel()].push_back(retune);
+      }
+    }
+    if (!run.plot.empty()) {
+      spectra_.emplace(run.file->format(), run.plan, run.file->num_samples());
+    }
+  }
+
+  // False: outcome() says why.
+  bool Transfer(DownconvertTransfer* transfer, int64_t chunk, bool in_one_piece) {
+    const absl::Time begin = SteadyNow();
+    for (;;) {
+      if (transfer->full() && !Receive(transfer)) {
+        return false;
+      }
+      absl::StatusOr<WidebandFile::Piece> piece = run_.file->Read(chunk);
+      if (!piece.ok()) {
+        return FailLocal(piece.status());
+      }
+      if (piece->bytes.empty()) {
+        break;
+      }
+      if (in_one_piece && report_.totals.bytes > 0) {
+        return FailLocal(absl::InvalidArgumentError(
+            absl::StrCat("--nco methods for study take a signal in one piece, at most ", chunk,
+                         " samples; ", report_.input, " has more")));
+      }
+      if (spectra_.has_value()) {
+        spectra_->AddInput(piece->bytes);
+      }
+      report_.totals.bytes += static_cast<int64_t>(piece->bytes.size());
+      if (!Check(transfer->Send(piece->index, std::move(piece->bytes)))) {
+        return false;
+      }
+      ShowProgress(begin);
+    }
+    while (transfer->in_flight() > 0) {
+      if (!Receive(transfer)) {
+        return false;
+      }
+    }
+    if (report_.totals.bytes == 0) {
+      return FailLocal(absl::InvalidArgumentError(absl::StrCat(report_.input, " is empty")));
+    }
+    if (!Check(transfer->Finish())) {
+      return false;
+    }
+    report_.totals.samples = report_.totals.bytes / run_.file->format().bytes;
+    report_.totals.wall = SteadyNow() - begin;
+    return true;
+  }
+
+  DownconvertOutcome Finish() {
+    bar_.Clear();
+    absl::Status status = files_.Close(report_.totals.descriptions, report_.input);
+    if (spectra_.has_value()) {
+      status.Update(WriteFile(run_.plot, RenderSpectra(spectra_->Finish(report_))));
+    }
+    return {status, /*is_local=*/true, std::move(report_)};
+  }
+
+  DownconvertOutcome outcome() const { return {status_, is_local_, report_}; }
+
+ private:
+  bool Check(const absl::Status& status) {
+    status_.Update(status);
+    return status.ok();
+  }
+  bool FailLocal(const absl::Status& status) {
+    is_local_ = true;
+    return Check(status);
+  }
+
+  bool Receive(DownconvertTransfer* transfer) {
+    const absl::StatusOr<v1::DownconvertResponse> response = transfer->Receive();
+    if (!response.ok()) {
+      return Check(response.status());
+    }
+    DownconvertTotals& totals = report_.totals;
+    const bool first = totals.messages == 0;
+    if (first) {
+      totals.descriptions.assign(response->descriptions().begin(), response->descriptions().end());
+    }
+    if (response->channels_size() != setup_.channels_size() ||
+        static_cast<int>(totals.descriptions.size()) != setup_.channels_size()) {
+      return Check(absl::InternalError("the server's channels are not those of the request"));
+    }
+    if (absl::Status status = first ? files_.Open() : absl::OkStatus(); !status.ok()) {
+      return FailLocal(status);
+    }
+    ++totals.messages;
+    totals.gaps += response->gap() > 0 ? 1 : 0;
+    totals.missing += static_cast<int64_t>(response->gap());
+    totals.kernel_us += response->timing().kernel_us();
+    absl::string_view rest = response->payload();
+    for (int c = 0; c < setup_.channels_size(); ++c) {
+      const v1::ChannelOutput& output = response->channels(c);
+      const uint64_t sample_bytes = BytesPerSample(setup_.channels(c).output());
+      if (output.count() > rest.size() / sample_bytes) {
+        return Check(absl::InternalError("the server's payload is shorter than it says"));
+      }
+      const absl::string_view samples = rest.substr(0, output.count() * sample_bytes);
+      rest.remove_prefix(samples.size());
+      NoteCaptures(c, output, first || response->gap() > 0);
+      totals.channels[c].samples += static_cast<int64_t>(output.count());
+      totals.channels[c].saturated += static_cast<int64_t>(output.saturated());
+      if (absl::Status status = files_.Write(c, samples); !status.ok()) {
+        return FailLocal(status);
+      }
+      if (spectra_.has_value()) {
+        spectra_->AddOutput(c, samples);
+      }
+    }
+    return true;
+  }
+
+  // For the metadata: where this output begins anew, and where its frequency changes.
+  void NoteCaptures(int channel, const v1::ChannelOutput& output, bool anew) {
+    const int64_t written = report_.totals.channels[channel].samples;
+    const double centre = run_.file->centre_hz().value_or(0);
+    SigmfCapture capture;
+    if (anew) {
+      capture.sample_start = written;
+      capture.global_index = static_cast<int64_t>(output.first_output());
+      capture.frequency_hz = centre + Frequency(channel);
+      files_.Note(channel, capture);
+    }
+    std::deque<v1::Retune>& retunes = retunes_[channel];
+    const double factor = OutputsPerInput(setup_.channels(channel).filter());
+    while (!retunes.empty()) {
+      const auto place = std::max(
+          output.first_output(),
+          static_cast<uint64_t>(std::ceil(factor * static_cast<double>(retunes.front().index()))));
+      if (place >= output.first_output() + output.count()) {
+        return;
+      }
+      current_hz_.resize(retunes_.size());
+      current_hz_[channel] = ToHertz(retunes.front().frequency(), setup_.sample_rate_hz());
+      capture.sample_start = written + static_cast<int64_t>(place - output.first_output());
+      capture.global_index = static_cast<int64_t>(place);
+      capture.frequency_hz = centre + *current_hz_[channel];
+      files_.Note(channel, capture);
+      retunes.pop_front();
+    }
+  }
+
+  double Frequency(int channel) const {
+    return channel < static_cast<int>(current_hz_.size()) && current_hz_[channel].has_value()
+               ? *current_hz_[channel]
+               : report_.totals.descriptions[channel].frequency_hz();
+  }
+
+  void ShowProgress(absl::Time begin) {
+    const double done = static_cast<double>(report_.totals.bytes);
+    const int64_t all = run_.file->num_samples() * run_.file->format().bytes;
+    bar_.Show(all > 0 ? done / static_cast<double>(all) : -1,
+              absl::StrFormat("%s, %.4g MB/s", HumanBytes(done),
+                              1e-6 * done / absl::ToDoubleSeconds(SteadyNow() - begin)));
+  }
+
+  const DownconvertRun& run_;
+  const v1::DownconvertSetup& setup_;
+  ChannelFiles files_;
+  ProgressBar bar_;
+  DownconvertReport report_;
+  absl::optional<DownconvertSpectra> spectra_;
+  std::vector<std::deque<v1::Retune>> retunes_;     // by channel: those to come
+  std::vector<absl::optional<double>> current_hz_;  // by channel, after a retune
+  absl::Status status_;
+  bool is_local_ = false;
+};
+
+}  // namespace
+
+int64_t DefaultChunk(const v1::DownconvertSetup& setup, int bytes_per_sample,
+                     const RequestLimits& limits) {
+  double out_bytes = 0;
+  for (const v1::DownconvertChannel& channel : setup.channels()) {
+    out_bytes += OutputsPerInput(channel.filter()) * BytesPerSample(channel.output());
+  }
+  const double bytes = static_cast<double>(std::min<int64_t>(limits.bytes, 1 << 20));
+  return std::max<int64_t>(
+      256, static_cast<int64_t>(bytes / std::max(out_bytes, 1.0 * bytes_per_sample)));
+}
+
+DownconvertOutcome RunDownconvert(client::Client* client, const GlobalFlags& flags,
+                                  const DownconvertRun& run) {
+  const auto fail = [](const absl::Status& status, bool is_local) {
+    DownconvertOutcome outcome;
+    outcome.status = status;
+    outcome.is_local = is_local;
+    return outcome;
+  };
+  const v1::DownconvertSetup& setup = run.plan.setup;
+  const int bytes_per_sample = run.file->format().bytes;
+  const auto limits = GetLimits(client, flags);
+  if (!limits.ok()) {
+    return fail(limits.status(), false);
+  }
+  const bool study = std::any_of(
+      setup.channels().begin(), setup.channels().end(),
+      [](const v1::DownconvertChannel& channel) { return channel.nco() != v1::NCO_METHOD_EXACT; });
+  const int64_t chunk = study           ? kMaxStudySamples
+                        : run.chunk > 0 ? run.chunk
+                                        : DefaultChunk(setup, bytes_per_sample, *limits);
+  absl::StatusOr<ChannelFiles> files = ChannelFiles::Create(run.prefix, run.sigmf, setup);
+  if (!files.ok()) {
+    return fail(files.status(), true);
+  }
+  std::unique_ptr<DownconvertTransfer> transfer;
+  if (run.unary || study) {
+    transfer = NewUnaryTransfer(client, flags, run.plan, bytes_per_sample);
+  } else {
+    auto stream = NewStreamTransfer(client, flags, run.plan);
+    if (!stream.ok()) {
+      return fail(stream.status(), false);
+    }
+    transfer = *std::move(stream);
+  }
+  Runner runner(flags, run, *std::move(files));
+  return runner.Transfer(transfer.get(), chunk, study) ? runner.Finish() : runner.outcome();
+}
+
+}  // namespace baseband::ctl

@@ -1,0 +1,276 @@
+// `demo`: a file through Encode, a noisy channel and Decode, and back.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/cpp/code_shape.h"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/files.h"
+#include "client/ctl/common/terminal.h"
+#include "client/ctl/ldpc/awgn.h"
+#include "client/ctl/ldpc/bits.h"
+#include "client/ctl/ldpc/code_flags.h"
+#include "client/ctl/ldpc/transfer.h"
+#include "client/ctl/studies/error_rate.h"
+#include "kernels/base/steady_time.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+using client::PackedBytes;
+
+// What the demo found out, stage by stage.
+struct Story {
+  std::string file;
+  std::string code;
+  double rate = 0;
+  double ebn0_db = 0;
+  int64_t file_bytes = 0;
+  int64_t blocks = 0;
+  int64_t info_bits = 0;  // of all blocks, fill of the last one included
+  int64_t code_bits = 0;
+  int64_t channel_errors = 0;
+  absl::Duration channel_time;
+  TransferTimes encode;
+  TransferTimes decode;
+  int64_t parity_failures = 0;
+  ErrorRate errors;
+  bool equal = false;
+};
+
+nlohmann::ordered_json StagesToJson(const TransferTimes& times) {
+  nlohmann::ordered_json json;
+  json["seconds"] = absl::ToDoubleSeconds(times.wall);
+  json["requests"] = times.requests;
+  json["mean_receive_us"] = times.receive_us;
+  json["mean_queue_us"] = times.queue_us;
+  json["mean_copy_in_us"] = times.copy_in_us;
+  json["mean_h2d_us"] = times.h2d_us;
+  json["mean_kernel_us"] = times.kernel_us;
+  json["mean_d2h_us"] = times.d2h_us;
+  json["mean_batch_blocks"] = times.batch_blocks;
+  json["mean_batch_requests"] = times.batch_requests;
+  return json;
+}
+
+void PrintJson(const Story& story) {
+  nlohmann::ordered_json json;
+  json["file"] = story.file;
+  json["file_bytes"] = story.file_bytes;
+  json["code"] = story.code;
+  json["rate"] = story.rate;
+  json["ebn0_db"] = story.ebn0_db;
+  json["blocks"] = story.blocks;
+  json["info_bits"] = story.info_bits;
+  json["code_bits"] = story.code_bits;
+  json["encode"] = StagesToJson(story.encode);
+  json["channel"]["bit_errors"] = story.channel_errors;
+  json["channel"]["seconds"] = absl::ToDoubleSeconds(story.channel_time);
+  json["decode"] = StagesToJson(story.decode);
+  json["decode"]["parity_failures"] = story.parity_failures;
+  json["decode"]["block_errors"] = story.errors.frame_errors();
+  json["decode"]["bit_errors"] = story.errors.bit_errors();
+  json["decode"]["mean_iterations"] = story.errors.mean_iterations();
+  json["recovered_equals_sent"] = story.equal;
+  absl::PrintF("%s\n", json.dump(2));
+}
+
+std::string Rate(int64_t bits, absl::Duration time) {
+  return HumanRate(static_cast<double>(bits) / absl::ToDoubleSeconds(time));
+}
+
+void PrintServerTimes(const TransferTimes& times) {
+  const auto us = [](double value) { return HumanDuration(absl::Microseconds(value)); };
+  absl::PrintF("           server, mean of %s: receive %s, queue %s, prepare %s,\n",
+               Plural(times.requests, "request"), us(times.receive_us), us(times.queue_us),
+               us(times.copy_in_us));
+  absl::PrintF("           to device %s, kernels %s, back %s; %s blocks a batch\n",
+               us(times.h2d_us), us(times.kernel_us), us(times.d2h_us),
+               HumanCount(times.batch_blocks));
+}
+
+void PrintHuman(const Story& story) {
+  absl::PrintF("file       %s, %s\n", story.file,
+               HumanBytes(static_cast<double>(story.file_bytes)));
+  absl::PrintF("code       %s, rate %.3f\n", story.code, story.rate);
+  absl::PrintF("segments   %s of %d information bits\n", Plural(story.blocks, "block"),
+               story.info_bits / story.blocks);
+  absl::PrintF("encode     %s -> %s bits in %s, %s\n",
+               HumanCount(static_cast<double>(story.info_bits)),
+               HumanCount(static_cast<double>(story.code_bits)), HumanDuration(story.encode.wall),
+               Rate(story.info_bits, story.encode.wall));
+  PrintServerTimes(story.encode);
+  absl::PrintF(
+      "channel    BPSK, Eb/N0 %.2f dB: %d of %s bits wrong (%.2f %%), %s\n", story.ebn0_db,
+      story.channel_errors, HumanCount(static_cast<double>(story.code_bits)),
+      100.0 * static_cast<double>(story.channel_errors) / static_cast<double>(story.code_bits),
+      HumanDuration(story.channel_time));
+  absl::PrintF("decode     %s LLRs -> %s bits in %s, %s\n",
+               HumanCount(static_cast<double>(story.code_bits)),
+               HumanCount(static_cast<double>(story.info_bits)), HumanDuration(story.decode.wall),
+               Rate(story.info_bits, story.decode.wall));
+  PrintServerTimes(story.decode);
+  absl::PrintF("result     %d of %s wrong (%s failed the parity check), %d bits wrong,\n",
+               story.errors.frame_errors(), Plural(story.blocks, "block"),
+               Plural(story.parity_failures, "block"), story.errors.bit_errors());
+  absl::PrintF("           %.2f iterations on average\n", story.errors.mean_iterations());
+  absl::PrintF("%s\n", story.equal ? Good("OK: the recovered file equals the sent one.")
+                                   : Bad("FAILED: the recovered file differs from the sent one."));
+}
+
+class DemoCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App* app) override {
+    CLI::App* command = app->add_subcommand(
+        "demo",
+        "Sends a file through Encode, a noisy channel and Decode, and compares.\n"
+        "The file is cut into code blocks, encoded by the server, sent as BPSK over white Gaussian"
+        " noise (here, with a fixed seed), turned into 8-bit LLRs, decoded by the server, and put"
+        " together again. Exit code 0 if the result equals the file, else 4. Without code flags:"
+        " 5G NR BG1, Zc=384, rate 1/2.");
+    command->add_option("FILE", file_, "any file (1 MiB of random data)");
+    command->add_option("--out,-o", out_, "write the recovered file here")->type_name("FILE");
+    command->add_option("--ebn0", ebn0_db_, "Eb/N0 of the channel in dB (one where all decodes)")
+        ->type_name("DB");
+    command->add_option("--seed", seed_, "of the noise and of the random data (1)")->type_name("N");
+    AddCodeFlags(command, &code_);
+    command->remove_option(command->get_option("--filler"));
+    AddDecodeFlags(command, &decode_);
+    command->footer(
+        "Examples:\n"
+        "  basebandctl demo\n"
+        "  basebandctl demo photo.jpg --ebn0=1.2 --out=recovered.jpg\n"
+        "  basebandctl demo --wifi=5/6 --n=1944 --algorithm=sum-product");
+    return command;
+  }
+
+  int Run(const GlobalFlags& flags) override {
+    absl::StatusOr<std::string> data =
+        file_.empty() ? absl::StatusOr<std::string>(Random(seed_).Bytes(1 << 20)) : ReadFile(file_);
+    if (data.ok() && data->empty()) {
+      data = absl::InvalidArgumentError(absl::StrCat(file_, " is empty"));
+    }
+    if (!code_.any()) {
+      code_.nr_bg = 1;
+      code_.rows = code_.rows == 0 ? 24 : code_.rows;
+    }
+    const absl::StatusOr<v1::LdpcCode> code = ToLdpcCode(code_);
+    const absl::StatusOr<v1::DecodeGroup> group = ToDecodeGroup(decode_);
+    for (const absl::Status& status : {data.status(), code.status(), group.status()}) {
+      if (!status.ok()) {
+        return FailArguments(status);
+      }
+    }
+    const auto client = Connect(flags);
+    if (!client.ok()) {
+      return FailConnect(client.status());
+    }
+    return RunStages(client->get(), flags, *code, *group, *data);
+  }
+
+ private:
+  int RunStages(client::Client* client, const GlobalFlags& flags, const v1::LdpcCode& code,
+                v1::DecodeGroup decode_group, const std::string& data) const {
+    const client::CodeShape shape = *client::ShapeOf(code);
+    Story story;
+    story.file = file_.empty() ? "(random data)" : file_;
+    story.file_bytes = static_cast<int64_t>(data.size());
+    story.code = Describe(code);
+    story.rate = static_cast<double>(shape.k()) / shape.sent();
+    story.ebn0_db = std::isnan(ebn0_db_)
+                        ? std::round(10 * ComfortableEbN0(story.rate, shape.k())) / 10
+                        : ebn0_db_;
+    const std::string sent = Segment(data, shape.k());
+    const int64_t block_bytes = PackedBytes(shape.k());
+    story.blocks = static_cast<int64_t>(sent.size()) / block_bytes;
+    story.info_bits = story.blocks * shape.k();
+    story.code_bits = story.blocks * shape.sent();
+
+    const absl::StatusOr<RequestLimits> limits = GetLimits(client, flags);
+    if (!limits.ok()) {
+      return FailRpc(limits.status());
+    }
+    ProgressBar bar(!flags.json);
+    const auto show = [&](double base, const char* stage) {
+      return [&bar, base, stage, blocks = static_cast<double>(story.blocks)](int64_t done) {
+        bar.Show(base + static_cast<double>(done) / blocks / 3, stage);
+      };
+    };
+    v1::EncodeGroup encode_group;
+    *encode_group.mutable_code() = code;
+    encode_group.set_output(v1::ENCODE_OUTPUT_CODEWORD);
+    const absl::StatusOr<Encoded> encoded =
+        EncodeBlocks(client, flags, *limits, encode_group, sent, show(0, "encoding"));
+    if (!encoded.ok()) {
+      bar.Clear();
+      return FailRpc(encoded.status());
+    }
+    story.encode = encoded->times;
+
+    const std::string llr = Transmit(encoded->payload, shape, &story, show(1.0 / 3, "channel"));
+
+    *decode_group.mutable_code() = code;
+    const absl::StatusOr<Decoded> decoded =
+        DecodeBlocks(client, flags, *limits, decode_group, llr, show(2.0 / 3, "decoding"));
+    bar.Clear();
+    if (!decoded.ok()) {
+      return FailRpc(decoded.status());
+    }
+    story.decode = decoded->times;
+    for (int64_t b = 0; b < story.blocks; ++b) {
+      const auto block = [&](const std::string& blocks) {
+        return absl::string_view(blocks).substr(b * block_bytes, block_bytes);
+      };
+      story.parity_failures += !decoded->parity_ok[b];
+      story.errors.AddFrame(shape.k(),
+                            CountBitDifferences(block(sent), block(decoded->payload), shape.k()),
+                            decoded->iterations[b], decoded->parity_ok[b]);
+    }
+    const std::string recovered = Reassemble(decoded->payload, shape.k(), story.file_bytes);
+    story.equal = recovered == data;
+    if (!out_.empty()) {
+      if (absl::Status status = WriteFile(out_, recovered); !status.ok()) {
+        return FailArguments(status);
+      }
+    }
+    flags.json ? PrintJson(story) : PrintHuman(story);
+    return story.equal ? kOk : kNegativeResult;
+  }
+
+  // All code words through the channel.
+  std::string Transmit(const std::string& codewords, const client::CodeShape& shape, Story* story,
+                       const OnProgress& progress) const {
+    const AwgnChannel channel(NoiseVariance(story->ebn0_db, story->rate), decode_.llr_scale);
+    Random random(seed_, /*stream=*/1);
+    std::string llr(story->code_bits, '\0');
+    const int64_t block_bytes = PackedBytes(shape.sent());
+    const absl::Time begin = SteadyNow();
+    for (int64_t b = 0; b < story->blocks; ++b) {
+      story->channel_errors += channel.Transmit(
+          absl::string_view(codewords).substr(b * block_bytes, block_bytes), shape.sent(), &random,
+          reinterpret_cast<int8_t*>(&llr[b * shape.sent()]));
+      progress(b + 1);
+    }
+    story->channel_time = SteadyNow() - begin;
+    return llr;
+  }
+
+  std::string file_;
+  std::string out_;
+  double ebn0_db_ = NAN;
+  uint64_t seed_ = 1;
+  CodeFlags code_;
+  DecodeFlags decode_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeDemoCommand() { return std::make_unique<DemoCommand>(); }
+
+}  // namespace baseband::ctl

@@ -1,0 +1,254 @@
+// `load`: how much the server bears, and how it answers meanwhile.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/files.h"
+#include "client/ctl/common/interrupt.h"
+#include "client/ctl/common/terminal.h"
+#include "client/ctl/load/load_flags.h"
+#include "client/ctl/load/load_html.h"
+#include "client/ctl/load/load_report.h"
+#include "client/ctl/load/load_scenario.h"
+#include "client/load/knee.h"
+#include "client/load/run.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+constexpr double kKneePrecision = 0.05;
+constexpr double kKneeFirstRate = 100;
+constexpr double kAnsweredShare = 0.95;
+constexpr char kMostMissed[] = "missed=0.1%";
+
+// Progress on standard error: a line that is overwritten on a terminal, else a JSON object a line.
+class Progress {
+ public:
+  load::OnLoadProgress OnProgress() {
+    return [this](const load::LoadProgress& progress) {
+      if (terminal_) {
+        bar_.Show(-1, prefix_ + ToText(progress));
+      } else if (progress.covered > absl::ZeroDuration()) {
+        absl::FPrintF(stderr, "%s\n", ToJsonLine(progress));
+      }
+      return !guard_.interrupted();
+    };
+  }
+  void set_prefix(const std::string& prefix) { prefix_ = prefix; }
+  bool interrupted() const { return guard_.interrupted(); }
+
+ private:
+  const InterruptGuard guard_;
+  const bool terminal_ = isatty(STDERR_FILENO) != 0;
+  ProgressBar bar_;
+  std::string prefix_;
+};
+
+std::string Describe(const v1::GetCapabilitiesResponse& capabilities) {
+  std::vector<std::string> devices;
+  for (const v1::DeviceCapabilities& device : capabilities.devices()) {
+    devices.push_back(device.name());
+  }
+  return absl::StrCat("basebandd ", capabilities.version(), " on ", absl::StrJoin(devices, ", "));
+}
+
+class LoadCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App* app) override {
+    app_ = app->add_subcommand(
+        "load",
+        "Measures what the server bears.\n"
+        "Sends one kind of call, or a mix from a scenario file, as fast as the server answers"
+        " (closed loop) or at a rate of its own (open loop). In an open loop latency counts from"
+        " the intended time of sending: a server that stalls is not spared the calls that would"
+        " have come. Every answer is compared with what it must be. Exit code 4 when a limit of"
+        " --fail-above is exceeded or an answer is wrong.");
+    AddLoadFlags(app_, &load_);
+    app_->footer(
+        "Examples:\n"
+        "  basebandctl load decode --in-flight=32\n"
+        "  basebandctl load decode --rate=2k --deadline=5ms --fail-above=p99=2ms\n"
+        "  basebandctl load decode --cells=8 --slot=500us --jitter=20us --harq=0.1\n"
+        "  basebandctl load encode --find-knee --knee-bound=p99=2ms --html=report.html\n"
+        "  basebandctl load --scenario=slots.json --metrics=http://127.0.0.1:9151/metrics");
+    return app_;
+  }
+
+  int Run(const GlobalFlags& flags) override {
+    LoadReport report;
+    load::LoadSpec spec;
+    const absl::StatusOr<Scenario> scenario = Prepare(flags, &spec, &report);
+    if (!scenario.ok()) {
+      return FailArguments(scenario.status());
+    }
+    std::vector<load::Workload> workloads;
+    {
+      GlobalFlags few = flags;
+      few.connections = 1;
+      const auto client = Connect(few);
+      if (!client.ok()) {
+        return FailConnect(client.status());
+      }
+      const auto capabilities = (*client)->GetCapabilities(flags.call());
+      if (!capabilities.ok()) {
+        return FailRpc(capabilities.status());
+      }
+      report.server = Describe(*capabilities);
+      auto made = MakeTraffic(client->get(), flags, scenario->mix, load_.seed);
+      if (!made.ok()) {
+        return absl::IsInvalidArgument(made.status()) ? FailArguments(made.status())
+                                                      : FailRpc(made.status());
+      }
+      workloads = *std::move(made);
+    }
+    Progress progress;
+    const absl::Status status = load_.find_knee ? Search(spec, workloads, &progress, &report)
+                                                : Measure(spec, workloads, &progress, &report);
+    if (!status.ok() && progress.interrupted()) {
+      return kInterrupted;
+    }
+    if (absl::IsInvalidArgument(status) || absl::IsNotFound(status)) {
+      return FailArguments(status);
+    }
+    if (!status.ok()) {
+      return FailConnect(status);
+    }
+    return Finish(flags, report, progress.interrupted());
+  }
+
+ private:
+  absl::StatusOr<Scenario> Prepare(const GlobalFlags& flags, load::LoadSpec* spec,
+                                   LoadReport* report) const {
+    absl::optional<int> in_flight;
+    if (app_->get_parent()->get_option("--in-flight")->count() > 0) {
+      in_flight = flags.in_flight;
+    }
+    absl::StatusOr<Scenario> scenario = ToScenario(load_, in_flight);
+    if (!scenario.ok()) {
+      return scenario;
+    }
+    if (load_.find_knee && !scenario->pace.rate.has_value()) {
+      if (scenario->pace.cells.has_value()) {
+        return absl::InvalidArgumentError(
+            "--find-knee looks for a rate, and does not go with cells");
+      }
+      scenario->pace.rate = kKneeFirstRate;
+    }
+    const absl::StatusOr<load::Pace> pace = ToPace(scenario->pace);
+    if (!pace.ok()) {
+      return pace.status();
+    }
+    for (const std::string& text : load_.fail_above) {
+      const absl::StatusOr<load::Threshold> limit = load::ParseThreshold(text);
+      if (!limit.ok()) {
+        return absl::InvalidArgumentError(absl::StrCat("--fail-above ", limit.status().message()));
+      }
+      report->limits.push_back(*limit);
+    }
+    const absl::StatusOr<load::Threshold> bound = load::ParseThreshold(load_.knee_bound);
+    if (!bound.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("--knee-bound ", bound.status().message()));
+    }
+    report->bounds = {*bound, *load::ParseThreshold(kMostMissed)};
+    absl::StatusOr<client::ClientOptions> options = ToClientOptions(flags);
+    if (!options.ok()) {
+      return options.status();
+    }
+    spec->client = *std::move(options);
+    spec->attempts = load_.attempts;
+    spec->workers = load_.threads;
+    spec->pace = *pace;
+    spec->warm_up = scenario->pace.warm_up.value_or(spec->warm_up);
+    spec->duration = scenario->pace.duration.value_or(spec->duration);
+    spec->timeout = absl::Seconds(flags.timeout_s);
+    spec->wait_for_server = flags.wait;
+    spec->max_in_flight = load_.max_in_flight;
+    spec->seed = load_.seed;
+    spec->stream = load_.stream;
+    spec->metrics_url = load_.metrics_url;
+    return scenario;
+  }
+
+  static absl::Status Measure(const load::LoadSpec& spec,
+                              const std::vector<load::Workload>& workloads, Progress* progress,
+                              LoadReport* report) {
+    absl::StatusOr<load::LoadResult> result =
+        load::RunLoad(spec, workloads, progress->OnProgress());
+    if (result.ok()) {
+      report->result = *std::move(result);
+    }
+    return result.status();
+  }
+
+  // The highest rate within the bounds; then that rate for as long as any other load.
+  absl::Status Search(load::LoadSpec spec, const std::vector<load::Workload>& workloads,
+                      Progress* progress, LoadReport* report) const {
+    const absl::Duration duration = spec.duration;
+    spec.duration = load_.knee_probe;
+    const auto bears = [&](double rate) -> absl::StatusOr<bool> {
+      spec.pace.rate = rate;
+      progress->set_prefix(absl::StrFormat("%.0f calls/s: ", rate));
+      absl::StatusOr<load::LoadResult> result =
+          load::RunLoad(spec, workloads, progress->OnProgress());
+      if (!result.ok()) {
+        return result.status();
+      }
+      if (progress->interrupted()) {
+        return absl::CancelledError("interrupted");
+      }
+      KneeProbe probe;
+      for (const load::Threshold& bound : report->bounds) {
+        if (load::IsExceeded(bound, *result)) probe.broken.push_back(bound);
+      }
+      const bool kept_up = result->Throughput() >= kAnsweredShare * result->Offered();
+      probe.result = *std::move(result);
+      if (!kept_up && probe.broken.empty()) probe.broken = report->bounds;
+      report->probes.push_back(std::move(probe));
+      return report->probes.back().broken.empty();
+    };
+    const absl::StatusOr<double> knee = load::FindKnee(spec.pace.rate, kKneePrecision, bears);
+    if (!knee.ok()) {
+      return knee.status();
+    }
+    spec.pace.rate = *knee;
+    spec.duration = duration;
+    progress->set_prefix(absl::StrFormat("%.0f calls/s, the highest borne: ", *knee));
+    return Measure(spec, workloads, progress, report);
+  }
+
+  int Finish(const GlobalFlags& flags, const LoadReport& report, bool interrupted) const {
+    absl::Status status;
+    if (!load_.csv.empty()) {
+      status.Update(WriteFile(load_.csv, ToCsv(report)));
+    }
+    if (!load_.html.empty()) {
+      status.Update(WriteFile(load_.html, ToHtml(report)));
+    }
+    absl::PrintF("%s", flags.json ? ToJson(report).dump(2) + "\n" : ToText(report));
+    if (!status.ok()) {
+      return FailArguments(status);
+    }
+    if (interrupted) {
+      return kInterrupted;
+    }
+    const bool wrong = report.result.totals.All().outcomes[load::Outcome::kWrong] > 0;
+    return wrong || !report.BrokenLimits().empty() ? kNegativeResult : kOk;
+  }
+
+  CLI::App* app_ = nullptr;
+  LoadFlags load_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeLoadCommand() { return std::make_unique<LoadCommand>(); }
+
+}  // namespace baseband::ctl

@@ -1,0 +1,201 @@
+#include "client/ctl/load/load_report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "client/ctl/common/terminal.h"
+#include "client/ctl/common/text_table.h"
+
+namespace baseband::ctl {
+namespace {
+
+using load::LoadResult;
+using load::Outcome;
+
+std::string Nanoseconds(double ns) { return HumanDuration(absl::Nanoseconds(ns)); }
+
+std::string Percent(double share) { return absl::StrFormat("%.3g %%", 100 * share); }
+
+// The lines of a table under a title, indented by two.
+std::string Section(const std::string& title, const TextTable& table) {
+  std::string text = absl::StrCat("\n", title, "\n");
+  text += table.ToText();
+  return text;
+}
+
+std::string LatencyText(const LoadResult& result) {
+  std::vector<TextTable::Column> columns = {{"", false}, {"calls"}, {"mean"}};
+  for (const auto& [name, quantile] : ReportedQuantiles()) columns.push_back({name});
+  columns.push_back({"max"});
+  columns.push_back({"missed"});
+  TextTable table(columns);
+  const auto add = [&](const std::string& name, const load::Tally& tally) {
+    std::vector<std::string> row = {name, absl::StrCat(tally.outcomes.due()),
+                                    Nanoseconds(tally.latency.mean())};
+    for (const auto& [label, quantile] : ReportedQuantiles()) {
+      row.push_back(Nanoseconds(static_cast<double>(tally.latency.Quantile(quantile))));
+    }
+    row.push_back(Nanoseconds(static_cast<double>(tally.latency.max())));
+    row.push_back(Percent(tally.outcomes.MissShare()));
+    table.Add(std::move(row));
+  };
+  for (size_t i = 0; i < result.workloads.size(); ++i) {
+    add(result.workloads[i], result.totals.tallies[i]);
+  }
+  if (result.workloads.size() > 1) add("all", result.totals.All());
+  return Section(result.spec.pace.kind == load::Pace::Kind::kClosed
+                     ? "latency, from sending"
+                     : "latency, from the intended time of sending",
+                 table);
+}
+
+std::string StagesText(const LoadResult& result) {
+  std::vector<TextTable::Column> columns = {{"", false}};
+  std::vector<std::string> mean = {"mean"};
+  std::vector<std::string> p99 = {"p99"};
+  for (int i = 0; i < load::kStages; ++i) {
+    const load::Histogram& stage = result.totals.stages[static_cast<size_t>(i)];
+    columns.push_back({load::kStageNames[i]});
+    mean.push_back(Nanoseconds(stage.mean()));
+    p99.push_back(Nanoseconds(static_cast<double>(stage.Quantile(0.99))));
+  }
+  TextTable table(columns);
+  table.Add(std::move(mean));
+  table.Add(std::move(p99));
+  return Section("in the server, by the answers' Timing", table);
+}
+
+std::string KneeText(const LoadReport& report) {
+  TextTable table({{"calls/s"}, {"goodput"}, {"p50"}, {"p99"}, {"missed"}, {"", false}});
+  for (const KneeProbe& probe : report.probes) {
+    const load::Tally all = probe.result.totals.All();
+    std::string verdict = probe.broken.empty() ? "borne" : "too much:";
+    for (const load::Threshold& bound : probe.broken) {
+      absl::StrAppend(&verdict, " ", load::ToText(bound, probe.result));
+    }
+    table.Add({absl::StrFormat("%.0f", probe.result.spec.pace.rate),
+               absl::StrFormat("%.0f", probe.result.Goodput()),
+               Nanoseconds(static_cast<double>(all.latency.Quantile(0.5))),
+               Nanoseconds(static_cast<double>(all.latency.Quantile(0.99))),
+               Percent(all.outcomes.MissShare()), verdict});
+  }
+  return absl::StrFormat(
+      "%s\nhighest rate borne: %.0f calls/s; what follows was measured there\n\n", table.ToText(),
+      report.knee());
+}
+
+}  // namespace
+
+const std::vector<std::pair<const char*, double>>& ReportedQuantiles() {
+  static const auto* const quantiles = new std::vector<std::pair<const char*, double>>{
+      {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}};
+  return *quantiles;
+}
+
+std::vector<load::Threshold> LoadReport::BrokenLimits() const {
+  std::vector<load::Threshold> broken;
+  for (const load::Threshold& limit : limits) {
+    if (load::IsExceeded(limit, result)) broken.push_back(limit);
+  }
+  return broken;
+}
+
+std::vector<std::string> Remarks(const LoadReport& report) {
+  std::vector<std::string> remarks;
+  for (const load::Threshold& limit : report.BrokenLimits()) {
+    remarks.push_back("over the limit " + load::ToText(limit, report.result));
+  }
+  if (!report.result.totals.wrong_example.empty()) {
+    remarks.push_back("wrong answers, such as: " + report.result.totals.wrong_example);
+  }
+  for (const auto& [cause, count] : report.result.totals.refusals) {
+    remarks.push_back(absl::StrCat(count, " refused: ", cause));
+  }
+  for (const std::string& warning : report.result.Warnings()) remarks.push_back(warning);
+  return remarks;
+}
+
+std::vector<std::pair<std::string, std::string>> ServerFigures(const LoadResult& result) {
+  std::vector<std::pair<std::string, std::string>> figures;
+  if (result.server.empty()) return figures;
+  const double seconds = absl::ToDoubleSeconds(result.server_measured);
+  const auto sum = [&](absl::string_view name) { return load::Sum(result.server, name); };
+  figures.emplace_back("CPU", absl::StrFormat("%.2f cores, %.3g s a Gbit of messages",
+                                              sum("process_cpu_seconds_total") / seconds,
+                                              result.ServerCpuPerGbit()));
+  figures.emplace_back("lanes busy",
+                       absl::StrFormat("%.2f", sum("baseband_lane_busy_seconds_total") / seconds));
+  const double batches = sum("baseband_batches_total");
+  if (batches > 0) {
+    figures.emplace_back("batches", absl::StrFormat("%.0f/s of %.2f requests", batches / seconds,
+                                                    sum("baseband_batch_requests_sum") / batches));
+  }
+  figures.emplace_back(
+      "refused, dropped",
+      absl::StrFormat("%.0f, %.0f", sum("baseband_rejected_total"), sum("baseband_dropped_total")));
+  figures.emplace_back("memory", HumanBytes(sum("process_resident_memory_bytes")));
+  return figures;
+}
+
+std::string ToText(const LoadReport& report) {
+  const LoadResult& result = report.result;
+  std::string text = report.probes.empty() ? "" : KneeText(report);
+  absl::StrAppend(
+      &text, result.spec.pace.ToText(), "; ",
+      Plural(result.spec.client.connections, result.spec.stream ? "stream" : "connection"), " to ",
+      result.spec.client.target, "; ", absl::FormatDuration(result.measured), " after ",
+      absl::FormatDuration(result.spec.warm_up), " of warm-up\n\n");
+  absl::StrAppendFormat(&text, "offered     %.1f calls/s\nthroughput  %.1f calls/s\n",
+                        result.Offered(), result.Throughput());
+  absl::StrAppendFormat(&text, "goodput     %.1f calls/s%s\n", result.Goodput(),
+                        result.InfoBitRate() > 0
+                            ? absl::StrCat(", ", HumanRate(result.InfoBitRate()), " of information")
+                            : "");
+  const load::Outcomes outcomes = result.totals.All().outcomes;
+  absl::StrAppend(&text, "outcomes    ");
+  for (int i = 0; i < load::kOutcomes; ++i) {
+    absl::StrAppend(&text, i == 0 ? "" : ", ", outcomes[static_cast<Outcome>(i)], " ",
+                    load::kOutcomeNames[i]);
+  }
+  absl::StrAppendFormat(&text, "\nclient      %.2f cores, %.3g s a Gbit of messages",
+                        result.client_cpu_seconds / absl::ToDoubleSeconds(result.measured),
+                        result.ClientCpuPerGbit());
+  if (result.totals.send_lag.count() > 0) {
+    absl::StrAppend(&text, "; sends behind their time: p99 ",
+                    Nanoseconds(static_cast<double>(result.totals.send_lag.Quantile(0.99))), ", ",
+                    result.totals.late_sends, " by over 1 ms");
+  }
+  absl::StrAppend(&text, "\n", LatencyText(result));
+  if (result.totals.stages[0].count() > 0) absl::StrAppend(&text, StagesText(result));
+  const auto figures = ServerFigures(result);
+  if (!figures.empty()) {
+    absl::StrAppend(&text, "\nthe server's metrics\n");
+    for (const auto& [name, value] : figures) {
+      absl::StrAppendFormat(&text, "%-16s  %s\n", name, value);
+    }
+  }
+  const std::vector<std::string> remarks = Remarks(report);
+  if (!remarks.empty()) absl::StrAppend(&text, "\n");
+  for (const std::string& remark : remarks) {
+    absl::StrAppend(&text, Bad("! "), Wrap(remark, 98, 2), "\n");
+  }
+  return text;
+}
+
+std::string ToText(const load::LoadProgress& progress) {
+  if (progress.covered <= absl::ZeroDuration()) return "warming up";
+  const double seconds = absl::ToDoubleSeconds(progress.covered);
+  const load::Outcomes& outcomes = progress.last.outcomes;
+  return absl::StrFormat(
+      "%.0f s  %.0f/s good of %.0f/s due  p50 %s  p99 %s  %d late or expired, %d refused, %d wrong",
+      absl::ToDoubleSeconds(progress.elapsed),
+      static_cast<double>(outcomes[Outcome::kGood]) / seconds,
+      static_cast<double>(progress.last.due) / seconds,
+      Nanoseconds(static_cast<double>(progress.last.latency.Quantile(0.5))),
+      Nanoseconds(static_cast<double>(progress.last.latency.Quantile(0.99))),
+      outcomes[Outcome::kLate] + outcomes[Outcome::kExpired], outcomes[Outcome::kRefused],
+      outcomes[Outcome::kWrong]);
+}
+
+}  // namespace baseband::ctl

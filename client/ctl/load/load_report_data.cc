@@ -1,0 +1,171 @@
+// The report of `load` for machines.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "client/ctl/common/table.h"
+#include "client/ctl/load/load_report.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+using load::LoadResult;
+using load::Outcome;
+using nlohmann::ordered_json;
+
+ordered_json LatencyJson(const load::Histogram& latency) {
+  ordered_json json;
+  json["count"] = latency.count();
+  json["min_s"] = 1e-9 * static_cast<double>(latency.min());
+  json["mean_s"] = 1e-9 * latency.mean();
+  for (const auto& [name, quantile] : ReportedQuantiles()) {
+    json[absl::StrCat(name, "_s")] = 1e-9 * static_cast<double>(latency.Quantile(quantile));
+  }
+  json["max_s"] = 1e-9 * static_cast<double>(latency.max());
+  return json;
+}
+
+ordered_json OutcomesJson(const load::Outcomes& outcomes) {
+  ordered_json json;
+  json["due"] = outcomes.due();
+  for (int i = 0; i < load::kOutcomes; ++i) {
+    json[load::kOutcomeNames[i]] = outcomes[static_cast<Outcome>(i)];
+  }
+  return json;
+}
+
+ordered_json ResultJson(const LoadResult& result) {
+  ordered_json json;
+  json["target"] = result.spec.client.target;
+  json["pace"] = result.spec.pace.ToText();
+  json["connections"] = result.spec.client.connections;
+  json["transport"] = result.spec.stream ? "stream" : "unary";
+  json["threads"] = result.spec.workers;
+  json["begin"] = absl::FormatTime(absl::RFC3339_sec, result.begin, absl::UTCTimeZone());
+  json["seconds"] = absl::ToDoubleSeconds(result.measured);
+  json["offered_per_s"] = result.Offered();
+  json["throughput_per_s"] = result.Throughput();
+  json["goodput_per_s"] = result.Goodput();
+  json["info_bits_per_s"] = result.InfoBitRate();
+  json["message_bytes_per_s"] = result.MessageByteRate();
+  json["outcomes"] = OutcomesJson(result.totals.All().outcomes);
+  json["latency"] = LatencyJson(result.totals.All().latency);
+  for (size_t i = 0; i < result.workloads.size(); ++i) {
+    ordered_json workload;
+    workload["name"] = result.workloads[i];
+    workload["outcomes"] = OutcomesJson(result.totals.tallies[i].outcomes);
+    workload["latency"] = LatencyJson(result.totals.tallies[i].latency);
+    json["workloads"].push_back(std::move(workload));
+  }
+  json["refusals"] = result.totals.refusals;
+  json["wrong_example"] = result.totals.wrong_example;
+  for (int i = 0; i < load::kStages; ++i) {
+    const load::Histogram& stage = result.totals.stages[static_cast<size_t>(i)];
+    json["stages"][load::kStageNames[i]] = {
+        {"mean_s", 1e-9 * stage.mean()},
+        {"p99_s", 1e-9 * static_cast<double>(stage.Quantile(0.99))}};
+  }
+  json["client"] = {
+      {"cpu_s", result.client_cpu_seconds},
+      {"cpu_s_per_gbit", result.ClientCpuPerGbit()},
+      {"busiest_thread", result.client_busy},
+      {"send_lag_p99_s", 1e-9 * static_cast<double>(result.totals.send_lag.Quantile(0.99))},
+      {"late_sends", result.totals.late_sends},
+      {"cap_hits", result.totals.cap_hits}};
+  if (!result.server.empty()) {
+    json["server"] = {
+        {"seconds", absl::ToDoubleSeconds(result.server_measured)},
+        {"cpu_s", load::Sum(result.server, "process_cpu_seconds_total")},
+        {"cpu_s_per_gbit", result.ServerCpuPerGbit()},
+    };
+    json["server"]["metrics"] = result.server;
+  }
+  for (const load::Interval& interval : result.totals.series) {
+    ordered_json row = OutcomesJson(interval.outcomes);
+    row["due"] = interval.due;
+    row["p50_s"] = 1e-9 * static_cast<double>(interval.latency.Quantile(0.5));
+    row["p99_s"] = 1e-9 * static_cast<double>(interval.latency.Quantile(0.99));
+    row["max_s"] = 1e-9 * static_cast<double>(interval.latency.max());
+    json["series"].push_back(std::move(row));
+  }
+  json["series_interval_s"] = absl::ToDoubleSeconds(result.interval);
+  json["warnings"] = result.Warnings();
+  return json;
+}
+
+Table::Row CsvRow(const LoadResult& result, const std::string& workload, const load::Tally& tally,
+                  bool all) {
+  const double seconds = absl::ToDoubleSeconds(result.measured);
+  Table::Row row = {
+      {"pace", result.spec.pace.ToText()},
+      {"workload", workload},
+      {"seconds", seconds},
+      {"offered_per_s",
+       all ? result.Offered() : static_cast<double>(tally.outcomes.due()) / seconds},
+      {"good_per_s",
+       all ? result.Goodput() : static_cast<double>(tally.outcomes[Outcome::kGood]) / seconds}};
+  for (int i = 0; i < load::kOutcomes; ++i) {
+    row.emplace_back(load::kOutcomeNames[i],
+                     static_cast<double>(tally.outcomes[static_cast<Outcome>(i)]));
+  }
+  row.emplace_back("mean_ms", 1e-6 * tally.latency.mean());
+  for (const auto& [name, quantile] : ReportedQuantiles()) {
+    row.emplace_back(absl::StrCat(name, "_ms"),
+                     1e-6 * static_cast<double>(tally.latency.Quantile(quantile)));
+  }
+  row.emplace_back("max_ms", 1e-6 * static_cast<double>(tally.latency.max()));
+  return row;
+}
+
+}  // namespace
+
+ordered_json ToJson(const LoadReport& report) {
+  ordered_json json = ResultJson(report.result);
+  json["server_version"] = report.server;
+  json["limits"] = ordered_json::array();
+  for (const load::Threshold& limit : report.limits) {
+    json["limits"].push_back({{"limit", limit.text},
+                              {"value", load::ValueOf(limit, report.result)},
+                              {"broken", load::IsExceeded(limit, report.result)}});
+  }
+  if (!report.probes.empty()) {
+    json["knee_per_s"] = report.knee();
+    for (const KneeProbe& probe : report.probes) {
+      const load::Tally all = probe.result.totals.All();
+      json["probes"].push_back({{"rate", probe.result.spec.pace.rate},
+                                {"goodput_per_s", probe.result.Goodput()},
+                                {"borne", probe.broken.empty()},
+                                {"latency", LatencyJson(all.latency)},
+                                {"outcomes", OutcomesJson(all.outcomes)}});
+    }
+  }
+  return json;
+}
+
+std::string ToCsv(const LoadReport& report) {
+  Table table;
+  const LoadResult& result = report.result;
+  for (const KneeProbe& probe : report.probes) {
+    table.Add(CsvRow(probe.result, "all", probe.result.totals.All(), true));
+  }
+  for (size_t i = 0; report.probes.empty() && i < result.workloads.size(); ++i) {
+    table.Add(CsvRow(result, result.workloads[i], result.totals.tallies[i], false));
+  }
+  if (report.probes.empty()) table.Add(CsvRow(result, "all", result.totals.All(), true));
+  return table.ToCsv();
+}
+
+std::string ToJsonLine(const load::LoadProgress& progress) {
+  ordered_json json;
+  json["elapsed_s"] = absl::ToDoubleSeconds(progress.elapsed);
+  json["covered_s"] = absl::ToDoubleSeconds(progress.covered);
+  for (int i = 0; i < load::kOutcomes; ++i) {
+    json[load::kOutcomeNames[i]] = progress.last.outcomes[static_cast<Outcome>(i)];
+  }
+  json["due"] = progress.last.due;
+  json["p50_s"] = 1e-9 * static_cast<double>(progress.last.latency.Quantile(0.5));
+  json["p99_s"] = 1e-9 * static_cast<double>(progress.last.latency.Quantile(0.99));
+  return json.dump();
+}
+
+}  // namespace baseband::ctl

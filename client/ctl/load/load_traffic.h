@@ -1,0 +1,69 @@
+// Requests of each operation whose right answers are known, for `load`.
+#ifndef BASEBAND_CLIENT_CTL_LOAD_LOAD_TRAFFIC_H_
+#define BASEBAND_CLIENT_CTL_LOAD_LOAD_TRAFFIC_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "client/cpp/client.h"
+#include "client/ctl/common/session.h"
+#include "client/ctl/ldpc/code_flags.h"
+#include "client/load/workload.h"
+
+namespace baseband::ctl {
+
+enum class Operation { kEncode, kDecode, kRecover, kDownconvert, kMinimize };
+
+// "encode", "decode", "recover", "downconvert", "minimize".
+absl::StatusOr<Operation> ParseOperation(absl::string_view name);
+std::string NameOfOperation(Operation operation);
+
+// One kind of call in a mix.
+struct TrafficSpec {
+  Operation operation = Operation::kDecode;
+  std::string name;  // empty: described by what it is
+  double weight = 1;
+  absl::Duration deadline = absl::InfiniteDuration();
+  std::string priority;  // "high", "normal", "low"; empty: none is sent
+  int variants = 4;      // different requests, taken in turn: 1 .. 64
+
+  // Encode, Decode. Without a code: 5G NR BG1 Zc=384 at rate 1/2.
+  CodeFlags code;
+  DecodeFlags decode;
+  int blocks = 8;                  // code blocks, or frames, in a request
+  absl::optional<double> ebn0_db;  // of the LLRs; empty: where all blocks decode
+  // NR codes: the share of calls, 0 .. 1, that are second transmissions. The server gets what a
+  // receiver has then: redundancy versions 0 and 2 (38.212, table 5.4.2.1-2), combined into one
+  // soft buffer, so that more parity rows count.
+  double harq = 0;
+
+  std::string constellation = "QPSK";  // RecoverCarrier
+  int frame_symbols = 0;               // 0: of 64800 bits
+
+  int samples = 65536;  // Downconvert: complex int16 samples in a request
+  int channels = 4;     // 64 taps each, decimation by 8
+
+  int points = 1000000;  // Minimize: of the grid, about
+};
+
+// InvalidArgument names the field, its value and its range.
+absl::Status Check(const TrafficSpec& spec);
+
+// The workloads of `specs` in order; one with a HARQ share makes two. Encode's right answers are
+// code words that the server's decoder takes for the information sent; Decode's are that
+// information; the others' follow from how the request was made. Statuses: Check(), those of calls,
+// FailedPrecondition when no block of a request decodes.
+absl::StatusOr<std::vector<load::Workload>> MakeTraffic(client::Client* client,
+                                                        const GlobalFlags& flags,
+                                                        const std::vector<TrafficSpec>& specs,
+                                                        uint64_t seed);
+
+}  // namespace baseband::ctl
+
+#endif  // BASEBAND_CLIENT_CTL_LOAD_LOAD_TRAFFIC_H_

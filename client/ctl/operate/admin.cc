@@ -1,0 +1,160 @@
+// `admin`: looks after a server at its address for administration.
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "absl/strings/str_format.h"
+#include "client/cpp/admin_client.h"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/files.h"
+#include "client/ctl/operate/flight_trace.h"
+#include "google/protobuf/util/json_util.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+// What follows each action; empty: nothing.
+const std::map<std::string, std::string>& Actions() {
+  static const auto& actions = *new std::map<std::string, std::string>{
+      {"config", ""},  {"log-level", "a LEVEL"}, {"drain", ""},
+      {"records", ""}, {"trace", "a FILE"},      {"inject", "a FAULT"}};
+  return actions;
+}
+
+const std::map<std::string, v1::InjectFaultRequest::Kind>& Faults() {
+  static const auto& faults = *new std::map<std::string, v1::InjectFaultRequest::Kind>{
+      {"stall", v1::InjectFaultRequest::STALL},
+      {"fail", v1::InjectFaultRequest::FAIL},
+      {"corrupt", v1::InjectFaultRequest::CORRUPT},
+      {"no-memory", v1::InjectFaultRequest::NO_MEMORY},
+      {"lose", v1::InjectFaultRequest::LOSE}};
+  return faults;
+}
+
+class AdminCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App* app) override {
+    CLI::App* command = app->add_subcommand(
+        "admin",
+        "Looks after a server; --target is its --admin-listen.\n"
+        "config prints the settings that apply, log-level LEVEL sets what is logged, drain ends the"
+        " server once what it has accepted is answered. records shows the last requests that failed"
+        " for a reason of the server's, missed their deadline or were slow, with the time of each"
+        " stage; trace FILE writes them for ui.perfetto.dev. inject FAULT makes something go wrong,"
+        " with a server that runs with --allow-fault-injection.");
+    command->add_option("action", action_, "config, log-level, drain, records, trace or inject")
+        ->required()
+        ->check(CLI::IsMember(Actions()))
+        ->type_name("ACTION");
+    command
+        ->add_option("argument", argument_,
+                     "of log-level: trace, debug, info, warning, error or off; of trace: a file, -"
+                     " for standard output; of inject: stall, fail, corrupt, no-memory or lose")
+        ->type_name("LEVEL|FILE|FAULT");
+    command
+        ->add_option("--count", count_,
+                     "of inject: the next so many batches, replies (corrupt)"
+                     " or allocations (no-memory)")
+        ->type_name("N");
+    command->add_option("--stall-ms", stall_ms_, "of inject stall: for how long")->type_name("MS");
+    command->add_option("--device", device_, "of inject: cpu, cuda:0, ..; the only one concerned")
+        ->type_name("ID");
+    command->footer(
+        "Examples:\n"
+        "  basebandctl --target=unix:/run/basebandd/admin.sock admin config\n"
+        "  basebandctl --target=127.0.0.1:50152 admin log-level debug\n"
+        "  basebandctl --target=127.0.0.1:50152 admin trace slow.json\n"
+        "  basebandctl --target=127.0.0.1:50152 admin inject stall --stall-ms=20000\n"
+        "  basebandctl --target=127.0.0.1:50152 admin inject lose --device=cuda:0");
+    return command;
+  }
+
+  int Run(const GlobalFlags& flags) override {
+    const std::string& wanted = Actions().at(action_);
+    if (wanted.empty() != argument_.empty()) {
+      return FailArguments(absl::InvalidArgumentError(
+          absl::StrFormat("%s takes %s", action_, wanted.empty() ? "no argument" : wanted)));
+    }
+    if (action_ != "inject" && (count_ != 0 || stall_ms_ != 0 || !device_.empty())) {
+      return FailArguments(
+          absl::InvalidArgumentError("--count, --stall-ms and --device are of inject"));
+    }
+    if (action_ == "inject" && Faults().count(argument_) == 0) {
+      return FailArguments(absl::InvalidArgumentError(absl::StrFormat(
+          "FAULT %s is not one of stall, fail, corrupt, no-memory, lose", argument_)));
+    }
+    const auto options = ToClientOptions(flags);
+    if (!options.ok()) {
+      return FailConnect(options.status());
+    }
+    const auto client = client::AdminClient::Create(*options);
+    if (!client.ok()) {
+      return FailConnect(client.status());
+    }
+    return action_ == "records" || action_ == "trace" ? Show(**client, flags)
+                                                      : ExitCodeOf(Act(**client, flags));
+  }
+
+ private:
+  static int ExitCodeOf(const absl::Status& status) {
+    return status.ok() ? kOk : absl::IsUnavailable(status) ? FailConnect(status) : FailRpc(status);
+  }
+
+  absl::Status Act(client::AdminClient& client, const GlobalFlags& flags) const {
+    const absl::Duration timeout = flags.call().timeout;
+    if (action_ == "drain") {
+      return client.Drain(timeout);
+    }
+    if (action_ == "log-level") {
+      return client.SetLogLevel(argument_, timeout);
+    }
+    if (action_ == "inject") {
+      v1::InjectFaultRequest request;
+      request.set_kind(Faults().at(argument_));
+      request.set_count(count_);
+      request.set_stall_ms(stall_ms_);
+      request.set_device(device_);
+      return client.InjectFault(request, timeout);
+    }
+    const absl::StatusOr<std::string> config = client.GetConfig(timeout);
+    if (config.ok() && flags.json) {
+      absl::PrintF("%s\n", nlohmann::ordered_json{{"config", *config}}.dump());
+    } else if (config.ok()) {
+      absl::PrintF("%s", *config);
+    }
+    return config.status();
+  }
+
+  int Show(client::AdminClient& client, const GlobalFlags& flags) const {
+    const auto records = client.GetFlightRecords(flags.call().timeout);
+    if (!records.ok()) {
+      return ExitCodeOf(records.status());
+    }
+    if (action_ == "trace") {
+      const absl::Status written = WriteFile(argument_, ToTrace(*records));
+      return written.ok() ? kOk : FailArguments(written);
+    }
+    std::string text;
+    if (!flags.json) {
+      text = ToTable(*records);
+    } else if (google::protobuf::util::JsonPrintOptions options;
+               !google::protobuf::util::MessageToJsonString(*records, &text, options).ok()) {
+      return Fail(absl::InternalError("the answer has no JSON form"), kRpcFailed);
+    }
+    absl::PrintF("%s%s", text, flags.json ? "\n" : "");
+    return kOk;
+  }
+
+  std::string action_;
+  std::string argument_;
+  uint32_t count_ = 0;
+  uint32_t stall_ms_ = 0;
+  std::string device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeAdminCommand() { return std::make_unique<AdminCommand>(); }
+
+}  // namespace baseband::ctl

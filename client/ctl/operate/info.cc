@@ -1,0 +1,113 @@
+// `info`: what the server says it can do.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/ctl/carrier/constellations.h"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/terminal.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace baseband::ctl {
+namespace {
+
+void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& response) {
+  const auto row = [](const char* name, const std::string& value) {
+    absl::PrintF("%-12s %s\n", name, Wrap(value, 66, 13));
+  };
+  row("server", absl::StrCat("basebandd ", response.version(), " at ", target));
+  for (const v1::DeviceCapabilities& device : response.devices()) {
+    std::string memory;
+    if (device.memory_bytes() > 0) {
+      memory = absl::StrCat(", ", HumanBytes(static_cast<double>(device.memory_bytes())));
+    }
+    row("device",
+        absl::StrCat(device.id(), ": ", device.name(), memory, ", ", Plural(device.lanes(), "lane"),
+                     ", ", device.healthy() ? "healthy" : "NOT HEALTHY",
+                     device.standby() ? ", on standby" : ""));
+  }
+  row("request",
+      absl::StrCat("at most ", HumanBytes(static_cast<double>(response.max_request_bytes())),
+                   " and ", Plural(response.max_blocks_per_request(), "code block")));
+  row("queue",
+      absl::StrCat("at most ", Plural(response.queue_capacity_requests(), "request"), " and ",
+                   HumanBytes(static_cast<double>(response.queue_capacity_bytes()))));
+  const v1::LdpcCapabilities& ldpc = response.ldpc();
+  row("5G NR", absl::StrCat("base graphs 1 and 2, ", ldpc.nr_lifting_sizes_size(),
+                            " lifting sizes: ", absl::StrJoin(ldpc.nr_lifting_sizes(), " ")));
+  row("802.16e", absl::StrCat("rates ", absl::StrJoin(ldpc.wimax_rates(), " "), "; n ",
+                              absl::StrJoin(ldpc.wimax_n(), " ")));
+  row("802.11n", absl::StrCat("rates ", absl::StrJoin(ldpc.wifi_rates(), " "), "; n ",
+                              absl::StrJoin(ldpc.wifi_n(), " ")));
+  row("own codes", absl::StrCat("up to ", ldpc.max_custom_rows(), " rows, ",
+                                ldpc.max_custom_columns(), " columns, Zc ", ldpc.max_custom_zc(),
+                                ", ", ldpc.max_custom_blocks(), " blocks that are not zero"));
+  row("LLR", absl::StrFormat("%d bits signed, recommended scale %g", ldpc.llr_bits(),
+                             ldpc.recommended_llr_scale()));
+  row("iterations", absl::StrCat("at most ", ldpc.max_iterations()));
+  const v1::CarrierCapabilities& carrier = response.carrier();
+  if (carrier.constellations_size() == 0) {
+    return;
+  }
+  const std::vector<std::string> names(carrier.constellations().begin(),
+                                       carrier.constellations().end());
+  std::string plain;  // those without a code rate share a line
+  for (const std::string& group : GroupNames(names)) {
+    if (!absl::StrContains(group, ' ')) {
+      absl::StrAppend(&plain, plain.empty() ? "" : " ", group);
+    }
+  }
+  row("carriers", plain);
+  for (const std::string& group : GroupNames(names)) {
+    if (absl::StrContains(group, ' ')) {
+      row("", group);
+    }
+  }
+  row("own points", absl::StrCat("up to ", carrier.max_points()));
+  row("frames", absl::StrCat(carrier.min_frame_symbols(), " to ", carrier.max_frame_symbols(),
+                             " symbols; power up to ", carrier.max_power(), ", sweeps of up to ",
+                             carrier.max_sweep_bins(), " candidates"));
+}
+
+class InfoCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App* app) override {
+    return app->add_subcommand("info",
+                               "Shows the server's devices, limits, codes and constellations.");
+  }
+
+  int Run(const GlobalFlags& flags) override {
+    const auto client = Connect(flags);
+    if (!client.ok()) {
+      return FailConnect(client.status());
+    }
+    const auto response = (*client)->GetCapabilities(flags.call());
+    if (!response.ok()) {
+      return FailRpc(response.status());
+    }
+    if (!flags.json) {
+      PrintHuman(flags.target, *response);
+      return kOk;
+    }
+    google::protobuf::util::JsonPrintOptions options;
+    options.add_whitespace = true;
+    options.always_print_primitive_fields = true;
+    options.preserve_proto_field_names = true;
+    std::string json;
+    if (!google::protobuf::util::MessageToJsonString(*response, &json, options).ok()) {
+      return Fail(absl::InternalError("the answer has no JSON form"), kRpcFailed);
+    }
+    std::fputs(json.c_str(), stdout);
+    return kOk;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeInfoCommand() { return std::make_unique<InfoCommand>(); }
+
+}  // namespace baseband::ctl

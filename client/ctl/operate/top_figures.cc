@@ -1,0 +1,300 @@
+#include "client/ctl/operate/top_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace baseband::ctl {
+namespace {
+
+using load::LabelOf;
+using load::MetricsPage;
+
+constexpr char kStart[] = "process_start_time_seconds";
+constexpr char kLaneBusy[] = "baseband_lane_busy_seconds_total";
+constexpr char kDuration[] = "baseband_request_duration_seconds";
+
+// Whose requests come and go; Submit and DownconvertStream live as long as their clients want.
+const std::vector<std::string>& Operations() {
+  static const auto& names = *new std::vector<std::string>{"Encode", "Decode", "RecoverCarrier",
+                                                           "Downconvert", "Minimize"};
+  return names;
+}
+
+// Calls `use` for each series of metric `name`.
+void ForEach(const MetricsPage& page, const std::string& name,
+             const std::function<void(const std::string& series, double value)>& use) {
+  for (auto at = page.lower_bound(name); at != page.end() && absl::StartsWith(at->first, name);
+       ++at) {
+    if (at->first.size() == name.size() || at->first[name.size()] == '{') {
+      use(at->first, at->second);
+    }
+  }
+}
+
+// The values of metric `name` by those of its label, summed over the others.
+std::map<std::string, double> SumBy(const MetricsPage& page, const std::string& name,
+                                    absl::string_view label) {
+  std::map<std::string, double> sums;
+  ForEach(page, name,
+          [&](const std::string& series, double value) { sums[LabelOf(series, label)] += value; });
+  return sums;
+}
+
+// The sum over the series whose labels have all of `labels` ("rpc=\"Encode\""); none if there is no
+// such series.
+Figure Total(const MetricsPage& page, const std::string& name,
+             const std::vector<std::string>& labels = {}) {
+  Figure sum;
+  ForEach(page, name, [&](const std::string& series, double value) {
+    for (const std::string& label : labels) {
+      if (!absl::StrContains(series, label)) {
+        return;
+      }
+    }
+    sum = sum.value_or(0) + value;
+  });
+  return sum;
+}
+
+std::string Label(absl::string_view name, absl::string_view value) {
+  return absl::StrCat(name, "=\"", value, "\"");
+}
+
+Figure Ratio(const Figure& part, const Figure& whole) {
+  return part.has_value() && whole.has_value() && *whole > 0 ? Figure(*part / *whole) : Figure();
+}
+
+// The greatest of the named values; without a name if none is above 0.
+NamedFigure Greatest(const std::map<std::string, double>& values) {
+  NamedFigure greatest;
+  for (const auto& [name, value] : values) {
+    if (value > greatest.value) {
+      greatest = {name, value};
+    }
+  }
+  return greatest;
+}
+
+// What an operation works on, as the metrics count it.
+struct Work {
+  const char* rpc;
+  const char* metric;
+  const char* label;  // of the series that counts; may be empty
+  const char* unit;
+};
+constexpr Work kWork[] = {
+    {"Encode", "baseband_information_bits_total", "rpc=\"Encode\"", "b/s"},
+    {"Decode", "baseband_information_bits_total", "rpc=\"Decode\"", "b/s"},
+    {"RecoverCarrier", "baseband_carrier_symbols_total", "", "symbols/s"},
+    {"Downconvert", "baseband_downconvert_samples_total", "direction=\"in\"", "samples/s"},
+    {"Minimize", "baseband_minimize_points_total", "", "points/s"},
+};
+
+bool IsPositive(const Figure& figure) { return figure.value_or(0) > 0; }
+
+}  // namespace
+
+PageRates RatesBetween(const MetricsPage* before, const MetricsPage& now, absl::Duration passed) {
+  const auto start_of = [](const MetricsPage& page) {
+    const auto found = page.find(kStart);
+    return found == page.end() ? 0 : found->second;
+  };
+  PageRates rates;
+  rates.has_rates =
+      before != nullptr && start_of(*before) == start_of(now) && passed > absl::ZeroDuration();
+  const double seconds = absl::ToDoubleSeconds(passed);
+  const MetricsPage since = rates.has_rates ? load::Since(*before, now) : now;
+  for (const auto& [series, value] : since) {
+    if (absl::StartsWith(series, kLaneBusy)) {
+      rates.lanes[LabelOf(series, "device")] += 1;
+    }
+    if (!load::Counts(series)) {
+      rates.page[series] = value;
+    } else if (rates.has_rates) {
+      rates.page[series] = std::max(0.0, value) / seconds;
+    }
+  }
+  return rates;
+}
+
+PageRates Together(const std::vector<const PageRates*>& servers) {
+  PageRates all;
+  for (const PageRates* server : servers) {
+    all.has_rates |= server->has_rates;
+    for (const auto& [device, lanes] : server->lanes) {
+      all.lanes[device] += lanes;
+    }
+    for (const auto& [series, value] : server->page) {
+      double& sum = all.page[series];
+      // Ages do not add up.
+      sum = absl::StrContains(series, "_age_") ? std::max(sum, value) : sum + value;
+    }
+  }
+  return all;
+}
+
+Figure Quantile(const MetricsPage& page, const std::string& histogram,
+                const std::vector<std::string>& rpcs, double q) {
+  std::map<double, double> below;  // observations by upper edge
+  ForEach(page, histogram + "_bucket", [&](const std::string& series, double value) {
+    const std::string edge = LabelOf(series, "le");
+    double number = std::numeric_limits<double>::infinity();
+    if (std::count(rpcs.begin(), rpcs.end(), LabelOf(series, "rpc")) > 0 &&
+        (edge == "+Inf" || absl::SimpleAtod(edge, &number))) {
+      below[number] += value;
+    }
+  });
+  if (below.empty() || below.rbegin()->second <= 0) {
+    return absl::nullopt;
+  }
+  const double rank = q * below.rbegin()->second;
+  double last_edge = 0, last_below = 0;
+  for (const auto& [edge, count] : below) {
+    if (count >= rank && count > last_below) {
+      return std::isinf(edge)
+                 ? last_edge
+                 : last_edge + (edge - last_edge) * (rank - last_below) / (count - last_below);
+    }
+    last_edge = edge;
+    last_below = count;
+  }
+  return last_edge;
+}
+
+ServerFigures ToServerFigures(const PageRates& rates) {
+  const MetricsPage& page = rates.page;
+  ServerFigures figures;
+  for (const auto& [rpc, value] : SumBy(page, "baseband_requests_total", "rpc")) {
+    if (rpc != "GetCapabilities") {
+      figures.requests = figures.requests.value_or(0) + value;
+    }
+  }
+  figures.information_bits = Total(page, "baseband_information_bits_total");
+  figures.p50 = Quantile(page, kDuration, Operations(), 0.5);
+  figures.p99 = Quantile(page, kDuration, Operations(), 0.99);
+  figures.deadlines_missed = Total(page, "baseband_deadlines_total", {Label("outcome", "missed")});
+  figures.refused = Total(page, "baseband_refused_total");
+  figures.refused_for = Greatest(SumBy(page, "baseband_refused_total", "cause")).name;
+  figures.queue_depth = Total(page, "baseband_queue_depth");
+  ForEach(page, "baseband_queue_oldest_age_seconds", [&](const std::string&, double age) {
+    figures.oldest_age = std::max(age, figures.oldest_age.value_or(0));
+  });
+  figures.batch_requests = Ratio(Total(page, "baseband_batch_requests_sum"),
+                                 Total(page, "baseband_batch_requests_count"));
+  figures.lanes_busy = Total(page, kLaneBusy);
+  for (const auto& [device, lanes] : rates.lanes) {
+    figures.lanes = figures.lanes.value_or(0) + lanes;
+  }
+  figures.connections = Total(page, "baseband_connections");
+  figures.memory_bytes = Total(page, "process_resident_memory_bytes");
+  for (const auto& [pool, used] : SumBy(page, "baseband_pool_used_bytes", "pool")) {
+    const Figure full =
+        Ratio(used, Total(page, "baseband_pool_capacity_bytes", {Label("pool", pool)}));
+    if (full.has_value()) {
+      figures.pools.push_back({pool, *full});
+    }
+  }
+  return figures;
+}
+
+std::vector<RpcFigures> ToRpcFigures(const PageRates& rates) {
+  const MetricsPage& page = rates.page;
+  std::vector<RpcFigures> all;
+  for (const auto& [rpc, in_flight] : SumBy(page, "baseband_requests_in_flight", "rpc")) {
+    const std::string label = Label("rpc", rpc);
+    RpcFigures figures;
+    figures.rpc = rpc;
+    figures.in_flight = in_flight;
+    figures.requests = Total(page, "baseband_requests_total", {label});
+    std::map<std::string, double> codes;
+    ForEach(page, "baseband_requests_total", [&](const std::string& series, double value) {
+      const std::string code = LabelOf(series, "code");
+      if (code != "OK" && LabelOf(series, "rpc") == rpc) {
+        codes[code] += value;
+        figures.failed = figures.failed.value_or(0) + value;
+      }
+    });
+    figures.failed_with = Greatest(codes).name;
+    figures.p50 = Quantile(page, kDuration, {rpc}, 0.5);
+    figures.p99 = Quantile(page, kDuration, {rpc}, 0.99);
+    figures.batch_requests = Ratio(Total(page, "baseband_batch_requests_sum", {label}),
+                                   Total(page, "baseband_batch_requests_count", {label}));
+    for (const Work& work : kWork) {
+      if (rpc == work.rpc) {
+        figures.work = Total(page, work.metric, {work.label});
+        figures.unit = work.unit;
+      }
+    }
+    if (IsPositive(figures.requests) || IsPositive(figures.work) || in_flight > 0) {
+      all.push_back(std::move(figures));
+    }
+  }
+  return all;
+}
+
+std::vector<NamedFigure> ToClientFigures(const PageRates& rates) {
+  std::vector<NamedFigure> clients;
+  for (const auto& [client, seconds] :
+       SumBy(rates.page, "baseband_client_device_seconds_total", "client")) {
+    if (seconds > 0) {
+      clients.push_back({client, seconds});
+    }
+  }
+  std::sort(clients.begin(), clients.end(),
+            [](const NamedFigure& a, const NamedFigure& b) { return a.value > b.value; });
+  return clients;
+}
+
+std::vector<DeviceFigures> ToDeviceFigures(const PageRates& rates) {
+  const MetricsPage& page = rates.page;
+  std::vector<DeviceFigures> devices;
+  ForEach(page, "baseband_device_info", [&](const std::string& series, double) {
+    DeviceFigures figures;
+    figures.device = LabelOf(series, "device");
+    figures.name = LabelOf(series, "name");
+    const std::vector<std::string> label = {Label("device", figures.device)};
+    figures.healthy = IsPositive(Total(page, "baseband_device_healthy", label));
+    const auto lanes = rates.lanes.find(figures.device);
+    if (lanes != rates.lanes.end()) {
+      figures.lanes_busy = Ratio(Total(page, kLaneBusy, label), lanes->second);
+    }
+    figures.utilization = Total(page, "baseband_gpu_utilization_ratio", label);
+    figures.memory_used = Total(page, "baseband_gpu_memory_used_bytes", label);
+    figures.memory_total = Total(page, "baseband_gpu_memory_total_bytes", label);
+    figures.celsius = Total(page, "baseband_gpu_temperature_celsius", label);
+    figures.watts = Total(page, "baseband_gpu_power_watts", label);
+    figures.watts_limit = Total(page, "baseband_gpu_power_limit_watts", label);
+    ForEach(page, "baseband_gpu_throttled", [&](const std::string& reason, double value) {
+      if (value > 0 && LabelOf(reason, "device") == figures.device) {
+        absl::StrAppend(&figures.throttled, figures.throttled.empty() ? "" : ", ",
+                        LabelOf(reason, "reason"));
+      }
+    });
+    devices.push_back(std::move(figures));
+  });
+  return devices;
+}
+
+Figure UptimeSeconds(const MetricsPage& page, absl::Time now) {
+  const Figure start = Total(page, kStart);
+  return start.has_value()
+             ? Figure(std::max(0.0, absl::ToDoubleSeconds(now - absl::UnixEpoch()) - *start))
+             : Figure();
+}
+
+std::string VersionOf(const MetricsPage& page) {
+  std::string version;
+  ForEach(page, "baseband_build_info",
+          [&](const std::string& series, double) { version = LabelOf(series, "version"); });
+  return version;
+}
+
+}  // namespace baseband::ctl

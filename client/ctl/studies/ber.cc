@@ -1,0 +1,269 @@
+// `ber`: error-rate curves through the server.
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "client/cpp/code_shape.h"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/files.h"
+#include "client/ctl/common/terminal.h"
+#include "client/ctl/ldpc/code_flags.h"
+#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/studies/ber_curve.h"
+#include "client/ctl/studies/ber_report.h"
+#include "kernels/base/steady_time.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+class BerCommand final : public Command {
+ public:
+  CLI::App* AddTo(CLI::App* app) override {
+    CLI::App* command = app->add_subcommand(
+        "ber",
+        "Measures error rates over Eb/N0, through the server.\n"
+        "Random information goes through Encode, BPSK over white Gaussian noise (made here), 8-bit"
+        " LLRs, and Decode. Bit and frame error rates come with their 95 % confidence limits."
+        " Without code flags: 802.16e (2304,1152).");
+    command->add_option("--ebn0", ebn0_, "points in dB: 1,1.5,2 or BEGIN:STEP:END (0:0.5:3)")
+        ->type_name("LIST");
+    command
+        ->add_option("--curve", curves_,
+                     "SCHEDULE:ALGORITHM[:ITERATIONS], once for each curve (one curve of"
+                     " --schedule, --algorithm)")
+        ->type_name("SPEC")
+        ->expected(1)
+        ->take_all();
+    command->add_option("--frames", frames_, "exactly so many frames a point, however many errors")
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+        ->type_name("N");
+    command
+        ->add_option("--min-frame-errors", min_frame_errors_,
+                     "a point ends with this many frame errors (100) ..")
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+        ->type_name("N");
+    command->add_option("--max-frames", max_frames_, ".. or with this many frames (20000)")
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+        ->type_name("N");
+    command
+        ->add_option("--floor", floor_,
+                     "a curve ends after a point whose frame error rate is not above this (0)")
+        ->check(CLI::Range(0.0, 1.0))
+        ->type_name("FER");
+    command->add_option("--frames-per-request", frames_per_request_, "(128)")
+        ->check(CLI::Range(1, 65536))
+        ->type_name("N");
+    command->add_option("--seed", seed_, "of information and noise (1)")->type_name("N");
+    command->add_option("--csv", csv_, "write a table")->type_name("FILE");
+    command->add_option("--plot", plot_, "draw the curves as SVG")->type_name("FILE");
+    AddCodeFlags(command, &code_);
+    command
+        ->add_option("--llr-count", decode_.llr_count,
+                     "send only the first bits of a code word (all)")
+        ->check(CLI::Range(1, 1 << 20))
+        ->group("Decoder");
+    AddDecodeFlags(command, &decode_);
+    command->footer(
+        "Example, layered against flooding schedule with three algorithms:\n"
+        "  basebandctl ber --wimax=1/2 --n=2304 --ebn0=0:0.25:7 --iterations=10 \\\n"
+        "    --curve=layered:sum-product --curve=flooding:sum-product \\\n"
+        "    --curve=layered:min-sum --curve=flooding:min-sum \\\n"
+        "    --curve=flooding:bit-flipping --csv=ber.csv --plot=ber.svg");
+    return command;
+  }
+
+  int Run(const GlobalFlags& flags) override {
+    std::vector<Curve> curves;
+    std::vector<double> ebn0_db;
+    if (absl::Status status = Prepare(&curves, &ebn0_db); !status.ok()) {
+      return FailArguments(status);
+    }
+    const auto client = Connect(flags);
+    if (!client.ok()) {
+      return FailConnect(client.status());
+    }
+    const auto limits = GetLimits(client->get(), flags);
+    if (!limits.ok()) {
+      return FailRpc(limits.status());
+    }
+    if (!flags.json) {
+      absl::PrintF("%s; BPSK over AWGN, %.3f information bits a symbol\n",
+                   Describe(curves[0].decode.code()), Rate(curves[0]));
+    }
+    for (Curve& curve : curves) {
+      if (absl::Status status = Measure(client->get(), flags, *limits, ebn0_db, &curve);
+          !status.ok()) {
+        return FailRpc(status);
+      }
+    }
+    if (absl::Status status = WriteFiles(curves); !status.ok()) {
+      return FailArguments(status);
+    }
+    if (flags.json) {
+      nlohmann::ordered_json json;
+      json["code"] = Describe(curves[0].decode.code());
+      json["rate"] = Rate(curves[0]);
+      json["curves"] = nlohmann::ordered_json::array();
+      for (const Curve& curve : curves) {
+        json["curves"].push_back(ToJson(curve));
+      }
+      absl::PrintF("%s\n", json.dump(2));
+    }
+    return kOk;
+  }
+
+ private:
+  static double Rate(const Curve& curve) {
+    return CodeRate(curve.decode, *client::ShapeOf(curve.decode.code()));
+  }
+
+  absl::Status Prepare(std::vector<Curve>* curves, std::vector<double>* ebn0_db) {
+    if (!code_.any()) {
+      code_.wimax_rate = "1/2";
+    }
+    const absl::StatusOr<v1::LdpcCode> code = ToLdpcCode(code_);
+    absl::StatusOr<std::vector<double>> list = ParseDecibels("--ebn0", ebn0_);
+    if (!code.ok() || !list.ok()) {
+      return code.ok() ? list.status() : code.status();
+    }
+    *ebn0_db = *std::move(list);
+    const int sent = client::ShapeOf(*code)->sent();
+    if (decode_.llr_count > sent || (decode_.llr_count > 0 && decode_.llr_count <= code_.filler)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--llr-count ", decode_.llr_count, " is not in [", code_.filler + 1, ", ", sent, "]"));
+    }
+    if (curves_.empty()) {
+      curves_.push_back(absl::StrCat(decode_.schedule, ":", decode_.algorithm));
+    }
+    for (const std::string& spec : curves_) {
+      absl::StatusOr<Curve> curve = ParseCurve(spec);
+      if (!curve.ok()) {
+        return curve.status();
+      }
+      *curve->decode.mutable_code() = *code;
+      curve->decode.set_n_filler(code_.filler);
+      curves->push_back(*std::move(curve));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Curve> ParseCurve(const std::string& spec) const {
+    const std::vector<std::string> parts = absl::StrSplit(spec, ':');
+    Curve curve;
+    curve.flags = decode_;
+    if (parts.size() < 2 || parts.size() > 3 ||
+        (parts.size() == 3 && (!absl::SimpleAtoi(parts[2], &curve.flags.iterations) ||
+                               curve.flags.iterations < 1 || curve.flags.iterations > 100))) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--curve '", spec, "' is not SCHEDULE:ALGORITHM[:ITERATIONS]"));
+    }
+    curve.flags.schedule = parts[0];
+    curve.flags.algorithm = parts[1];
+    absl::StatusOr<v1::DecodeGroup> decode = ToDecodeGroup(curve.flags);
+    if (!decode.ok()) {
+      return decode.status();
+    }
+    curve.decode = *std::move(decode);
+    curve.label = absl::StrCat(parts[0], " ", parts[1]);
+    if (parts.size() == 3) {
+      absl::StrAppend(&curve.label, ", ", parts[2], " it.");
+    }
+    return curve;
+  }
+
+  absl::Status Measure(client::Client* client, const GlobalFlags& flags,
+                       const RequestLimits& limits, const std::vector<double>& ebn0_db,
+                       Curve* curve) const {
+    PointSpec spec;
+    spec.decode = curve->decode;
+    spec.seed = seed_;
+    spec.max_frames = frames_ > 0 ? frames_ : max_frames_;
+    spec.min_frame_errors = frames_ > 0 ? INT64_MAX : min_frame_errors_;
+    const int block_bytes = client::ShapeOf(spec.decode.code())->sent();
+    spec.frames_per_request = std::min<int64_t>(
+        {frames_per_request_, limits.blocks, std::max<int64_t>(1, limits.bytes / block_bytes)});
+    if (!flags.json) {
+      absl::PrintF("\n%s, %d iterations\n", curve->label, curve->flags.iterations);
+      absl::PrintF(
+          "  Eb/N0    frames  wrong        FER  (95 %% limits)           BER"
+          "  iterations\n");
+    }
+    ProgressBar bar(!flags.json);
+    for (size_t i = 0; i < ebn0_db.size(); ++i) {
+      spec.ebn0_db = ebn0_db[i];
+      const absl::Time begin = SteadyNow();
+      const absl::StatusOr<ErrorRate> rate =
+          MeasurePoint(client, flags, spec, [&](const ErrorRate& so_far) {
+            ShowProgress(spec, so_far, static_cast<double>(i) / static_cast<double>(ebn0_db.size()),
+                         1.0 / static_cast<double>(ebn0_db.size()), &bar);
+          });
+      bar.Clear();
+      if (!rate.ok()) {
+        return rate.status();
+      }
+      CurvePoint point{ebn0_db[i], absl::ToDoubleSeconds(SteadyNow() - begin), *rate};
+      curve->points.push_back(point);
+      if (!flags.json) {
+        PrintPoint(point);
+      }
+      if (rate->fer() <= floor_) {
+        break;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static void ShowProgress(const PointSpec& spec, const ErrorRate& so_far, double base,
+                           double share, ProgressBar* bar) {
+    const double done = std::max(
+        static_cast<double>(so_far.frames()) / static_cast<double>(spec.max_frames),
+        static_cast<double>(so_far.frame_errors()) / static_cast<double>(spec.min_frame_errors));
+    bar->Show(base + share * std::min(done, 1.0),
+              absl::StrFormat("%.2f dB: %d frames, %d wrong", spec.ebn0_db, so_far.frames(),
+                              so_far.frame_errors()));
+  }
+
+  static void PrintPoint(const CurvePoint& point) {
+    const Interval fer = point.rate.FerInterval();
+    absl::PrintF("  %5.2f  %8d  %5d  %9.2e  (%.1e .. %.1e)  %9.2e  %10.2f\n", point.ebn0_db,
+                 point.rate.frames(), point.rate.frame_errors(), point.rate.fer(), fer.low,
+                 fer.high, point.rate.ber(), point.rate.mean_iterations());
+    std::fflush(stdout);
+  }
+
+  absl::Status WriteFiles(const std::vector<Curve>& curves) const {
+    absl::Status status;
+    if (!csv_.empty()) {
+      status.Update(WriteFile(csv_, ToCsv(curves)));
+    }
+    if (!plot_.empty()) {
+      status.Update(WriteFile(plot_, RenderSvg(ToPlot(curves))));
+    }
+    return status;
+  }
+
+  std::string ebn0_ = "0:0.5:3";
+  std::vector<std::string> curves_;
+  int64_t frames_ = 0;
+  int64_t min_frame_errors_ = 100;
+  int64_t max_frames_ = 20000;
+  double floor_ = 0;
+  int64_t frames_per_request_ = 128;
+  uint64_t seed_ = 1;
+  std::string csv_;
+  std::string plot_;
+  CodeFlags code_;
+  DecodeFlags decode_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> MakeBerCommand() { return std::make_unique<BerCommand>(); }
+
+}  // namespace baseband::ctl

@@ -1,0 +1,50 @@
+// What a thread of the CPU device keeps between frames: memory and FFT plans.
+#ifndef BASEBAND_KERNELS_CARRIER_CPU_WORKSPACE_CPU_H_
+#define BASEBAND_KERNELS_CARRIER_CPU_WORKSPACE_CPU_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "kernels/carrier/cpu/fft_cpu.h"
+#include "kernels/carrier/cpu/stages_cpu.h"
+#include "kernels/carrier/math/recover_plan.h"
+
+namespace baseband::carrier {
+
+// The arrays of one frame.
+struct FrameArrays {
+  FrameCpu frame;  // known: room for it, whether there is any or not
+  Split line;      // [points], and whole blocks
+  Split spectrum;  // [points + 1]
+  float* fft_scratch = nullptr;
+  float* peak_scratch = nullptr;
+  LineBlock* blocks = nullptr;   // of any length the plan asks for
+  double* candidates = nullptr;  // [num_candidates]: a sweep's phases, turns
+  float* evm = nullptr;          // [num_candidates]
+};
+
+// Not thread-safe: one a thread.
+class RecoverWorkspace {
+ public:
+  static RecoverWorkspace& OfThisThread();
+
+  const FftPlan& PlanOf(int points);
+  // Valid until the next call; their contents are whatever was left there.
+  FrameArrays Arrays(const RecoverPlan& plan);
+
+ private:
+  static constexpr size_t kAlignment = 128;
+  struct Free {
+    void operator()(uint8_t* memory) const;
+  };
+
+  std::array<std::unique_ptr<FftPlan>, 32> plans_;  // by log2 of the points
+  std::unique_ptr<uint8_t, Free> memory_;
+  size_t memory_bytes_ = 0;
+};
+
+}  // namespace baseband::carrier
+
+#endif  // BASEBAND_KERNELS_CARRIER_CPU_WORKSPACE_CPU_H_

@@ -1,0 +1,282 @@
+// Stages S1 and S2: a frame's mean square, amplitudes and SNR, and the line that is left when the
+// modulation is taken off, ready for the FFT.
+#include "kernels/carrier/gpu/line_symbol.cuh"
+#include "kernels/carrier/gpu/recover_launch.h"
+#include "kernels/carrier/gpu/recover_task.cuh"
+#include "kernels/carrier/gpu/team.cuh"
+
+namespace baseband::carrier {
+namespace {
+
+// What the threads of a block share.
+struct LineMemory {
+  TeamMemory team;
+  uint32_t counted[kAmplitudeBins];  // by this block
+  uint32_t histogram[kAmplitudeBins];
+  double log_likelihood[kMaxSnrs];
+  Estimate estimate;
+  WeightNode weights[kWeightNodes];
+  uint32_t first_known;
+  int divisors[kTeamThreads];
+};
+
+// Mean square of the symbols; whether one of them is bad.
+__device__ __forceinline__ double MeanSquare(Team* team, const FrameView& frame, bool* bad) {
+  double totals[2];
+  team->Sum(
+      frame.num_symbols,
+      [&](uint32_t first, float(&sums)[2]) {
+        Iq r[kTileLanes];
+        frame.samples.ReadTile(first, frame.num_symbols, r);
+        bool is_bad = false;
+#pragma unroll
+        for (int k = 0; k < kTileLanes; ++k) {
+          const float square = fmaf(r[k].i, r[k].i, r[k].q * r[k].q);
+          sums[0] += square;
+          is_bad = is_bad || !(square <= kMaxMagnitude * kMaxMagnitude);  // NaN too
+        }
+        if (is_bad) sums[1] = 1.0F;
+      },
+      totals);
+  *bad = totals[1] > 0.0;
+  return totals[0] / frame.num_symbols;
+}
+
+// The histogram of |r| / rms over the frame, in each block's memory.
+__device__ void CountAmplitudes(Team* team, const FrameView& frame, double mean_square,
+                                LineMemory* memory) {
+  for (unsigned bin = threadIdx.x; bin < kAmplitudeBins; bin += kTeamThreads) {
+    memory->counted[bin] = 0;
+  }
+  __syncthreads();
+  // As AmplitudeBin.
+  const auto per_bin =
+      static_cast<float>(1.0 / sqrt(mean_square)) * (kAmplitudeBins / kAmplitudeExtent);
+  const uint32_t num_tiles = (frame.num_symbols + kTile - 1) / kTile;
+  for (uint32_t tile = team->thread() / 32; tile < num_tiles; tile += team->threads() / 32) {
+    Iq r[kTileLanes];
+    const uint32_t first = tile * kTile + threadIdx.x % 32;
+    frame.samples.ReadTile(first, frame.num_symbols, r);
+#pragma unroll
+    for (int k = 0; k < kTileLanes; ++k) {
+      if (first + 32 * static_cast<uint32_t>(k) >= frame.num_symbols) break;
+      const Iq u = {r[k].i * per_bin, r[k].q * per_bin};
+      const float bin = FastRoot(fmaf(u.i, u.i, u.q * u.q));
+      const Floored place = FloorOf(fminf(bin, kAmplitudeBins - 1.0F));
+      atomicAdd(&memory->counted[place.whole & (kAmplitudeBins - 1)], 1U);
+    }
+  }
+  team->Sync();
+  for (unsigned bin = threadIdx.x; bin < kAmplitudeBins; bin += kTeamThreads) {
+    uint32_t count = 0;
+    for (unsigned block = 0; block < team->size(); ++block) {
+      count += *team->Of(&memory->counted[bin], block);
+    }
+    memory->histogram[bin] = count;
+  }
+  team->Sync();  // `counted` may change again
+}
+
+// What makes these amplitudes likeliest, in memory->log_likelihood.
+__device__ void CompareAmplitudes(const ModelView& model, LineMemory* memory) {
+  const unsigned lane = threadIdx.x % 32;
+  for (int k = static_cast<int>(threadIdx.x / 32); k < model.num_snrs; k += kTeamWarps) {
+    double sum = 0.0;
+    for (unsigned bin = lane; bin < kAmplitudeBins; bin += 32) {
+      sum += static_cast<double>(memory->histogram[bin]) *
+             static_cast<double>(model.amplitude[k * kAmplitudeBins + static_cast<int>(bin)]);
+    }
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) {
+      sum += __shfl_xor_sync(0xffffffffU, sum, apart);
+    }
+    if (lane == 0) memory->log_likelihood[k] = sum;
+  }
+}
+
+// The known symbols' moments; and what half a bin off leaves of a line of them, if that is the
+// line.
+__device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const FrameView& frame,
+                                  HalfBin* half) {
+  KnownMoments known;
+  if (frame.known == nullptr) return known;
+  const double centre = frame.centre();
+  const double inverse_length = 1.0 / frame.num_symbols;
+  const uint64_t half_bin_step = Turns64(0.5 / (1 << task.log2_line));
+  double totals[8];
+  team->Sum(
+      frame.num_symbols,
+      [&](uint32_t first, float(&sums)[8]) {
+        for (int k = 0; k < kTileLanes; ++k) {
+          const uint32_t n = first + 32 * static_cast<uint32_t>(k);
+          if (n >= frame.num_symbols) break;
+          const Iq s = frame.known[n];
+          const float energy = fmaf(s.i, s.i, s.q * s.q);
+          const auto t = static_cast<float>((n - centre) * inverse_length);
+          sums[0] += energy;
+          sums[1] = fmaf(t, energy, sums[1]);
+          sums[2] = fmaf(t * t, energy, sums[2]);
+          sums[3] += energy > 0.0F ? 1.0F : 0.0F;
+          const Iq back = TurnedBack(half_bin_step * n);
+          sums[4] = fmaf(energy, back.i, sums[4]);
+          sums[5] = fmaf(energy, -back.q, sums[5]);
+        }
+      },
+      totals);
+  known.energy[0] = totals[0];
+  known.energy[1] = totals[1];
+  known.energy[2] = totals[2];
+  known.count = static_cast<int>(totals[3]);
+  if (LineIsKnown(task, frame)) *half = HalfBinOfKnown(totals[4], totals[5], totals[0]);
+  return known;
+}
+
+__device__ int GreatestCommonDivisor(int a, int b) {
+  while (b != 0) {
+    const int rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+// The greatest |f| that known symbols can tell from its aliases: 1 / (2 g), g the greatest common
+// divisor of the distances of their positions. Each block by itself, from all positions.
+__device__ double LimitOfKnown(const FrameView& frame, LineMemory* memory) {
+  if (threadIdx.x == 0) memory->first_known = frame.num_symbols;
+  __syncthreads();
+  for (uint32_t n = threadIdx.x; n < frame.num_symbols; n += kTeamThreads) {
+    if (frame.known[n].i == 0.0F && frame.known[n].q == 0.0F) continue;
+    atomicMin(&memory->first_known, n);
+    break;
+  }
+  __syncthreads();
+  int divisor = 0;
+  for (uint32_t n = threadIdx.x; n < frame.num_symbols && divisor != 1; n += kTeamThreads) {
+    if (frame.known[n].i == 0.0F && frame.known[n].q == 0.0F) continue;
+    divisor = GreatestCommonDivisor(static_cast<int>(n - memory->first_known), divisor);
+  }
+  memory->divisors[threadIdx.x] = divisor;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (const int other : memory->divisors) divisor = GreatestCommonDivisor(other, divisor);
+    memory->divisors[0] = divisor;
+  }
+  __syncthreads();
+  return 0.5 / max(memory->divisors[0], 1);
+}
+
+__device__ double LimitOf(const RecoverTask& task, const FrameView& frame, LineMemory* memory) {
+  if (task.parameters.max_frequency > 0.0) return task.parameters.max_frequency;
+  if (task.parameters.coarse == Coarse::kPower) return 0.5 / task.model.power;
+  if (task.parameters.coarse == Coarse::kNone) return 0.5;
+  return LimitOfKnown(frame, memory);
+}
+
+// Writes the line if it is to be transformed, zero-padded to `points`. Returns its energy.
+__device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView& frame,
+                            const Estimate& estimate, LineMemory* memory, float2* line) {
+  const LineMaker maker(task, frame, estimate, kTeamThreads, memory->weights);
+  double totals[1];
+  team->Sum(
+      frame.num_symbols,
+      [&](uint32_t first, float(&sums)[1]) {
+        Iq r[kTileLanes];
+        Iq x[kTileLanes];
+        frame.samples.ReadTile(first, frame.num_symbols, r);
+        maker.MakeTile(first, frame.num_symbols, r, x);
+#pragma unroll
+        for (int k = 0; k < kTileLanes; ++k) {
+          const uint32_t n = first + 32 * static_cast<uint32_t>(k);
+          sums[0] = fmaf(x[k].i, x[k].i, fmaf(x[k].q, x[k].q, sums[0]));
+          if (line != nullptr && n < frame.num_symbols) {
+            __stcs(line + n, make_float2(x[k].i, x[k].q));  // read by other kernels only
+          }
+        }
+      },
+      totals);
+  if (line != nullptr) {
+    for (uint32_t n = frame.num_symbols + team->thread(); n < 1U << task.log2_line;
+         n += team->threads()) {
+      line[n] = make_float2(0.0F, 0.0F);
+    }
+  }
+  return totals[0];
+}
+
+__global__ void __launch_bounds__(kTeamThreads)
+    LineKernel(const __grid_constant__ RecoverTask task) {
+  __shared__ alignas(16) unsigned char bytes[sizeof(LineMemory)];
+  auto& memory = *reinterpret_cast<LineMemory*>(bytes);
+  Team team(&memory.team);
+  const unsigned num_teams = gridDim.x / team.size();
+  for (uint32_t f = blockIdx.x / team.size(); f < task.num_frames; f += num_teams) {
+    const FrameView frame(task, f);
+    FrameState* const state = task.states + f;
+    float2* const line =
+        task.line == nullptr ? nullptr : task.line + (static_cast<size_t>(f) << task.log2_line);
+    bool bad = false;
+    const double mean_square = MeanSquare(&team, frame, &bad);
+    const bool silent = !bad && !(mean_square > 0.0);
+    Estimate estimate;
+    KnownMoments known;
+    HalfBin half;
+    double energy = 0.0;
+    const double max_frequency = LimitOf(task, frame, &memory);
+    if (!bad && !silent) {
+      CountAmplitudes(&team, frame, mean_square, &memory);
+      if (!task.parameters.has_expected_snr) CompareAmplitudes(task.model, &memory);
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        const double snr_db = task.parameters.has_expected_snr
+                                  ? static_cast<double>(task.parameters.expected_snr_db)
+                                  : SnrOfAmplitudes(task.model, memory.log_likelihood);
+        Estimate start;
+        SetSnr(task.model, mean_square, snr_db, &start);
+        memory.estimate = start;
+      }
+      __syncthreads();
+      estimate = memory.estimate;
+      known = MomentsOf(&team, task, frame, &half);
+      energy = WriteLine(&team, task, frame, estimate, &memory, line);
+    } else if (line != nullptr) {
+      // Its FFT is computed with the others'.
+      for (uint32_t n = team.thread(); n < 1U << task.log2_line; n += team.threads()) {
+        line[n] = make_float2(0.0F, 0.0F);
+      }
+    }
+    if (team.rank() == 0) {
+      if (!bad && !silent) {
+        for (unsigned bin = threadIdx.x; bin < kAmplitudeBins; bin += kTeamThreads) {
+          state->histogram[bin] = memory.histogram[bin];
+        }
+      }
+      if (threadIdx.x == 0) {
+        state->estimate = estimate;
+        state->max_frequency = max_frequency;
+        state->received_rms = sqrt(mean_square);
+        state->bad = bad ? 1 : 0;
+        state->silent = silent ? 1 : 0;
+        state->known = known;
+        state->half = LineIsKnown(task, frame)
+                          ? half
+                          : HalfBinOf(static_cast<int>(frame.num_symbols), 1 << task.log2_line);
+        state->line_energy = energy;
+        state->coarse_frequency = 0.0;
+        state->num_lines = 0;
+        state->close_peak = 0;
+        state->close_branch = 0;
+      }
+    }
+    __syncthreads();  // `memory` may change again
+  }
+}
+
+}  // namespace
+
+absl::Status LaunchLine(const RecoverTask& task, int cluster, int max_blocks, cudaStream_t stream) {
+  return LaunchTeams(LineKernel, "LineKernel", task, task.num_frames, cluster, max_blocks, 0,
+                     stream);
+}
+
+}  // namespace baseband::carrier

@@ -1,0 +1,146 @@
+// The threads that work on one frame together, and sums over a frame that come out the same to the
+// bit however many threads that are.
+//
+// A frame is cut into tiles of 256 symbols, and the tiles are dealt to 128 slots: tile t to slot
+// t mod 128. A warp takes whole slots and adds up their tiles in ascending order; then the slots
+// are added up in one fixed order. Which warp of which thread block had a slot makes no difference.
+// A frame of 32400 symbols has 127 tiles:
+//
+//   one thread block (8 warps):  warp w has slots w, w + 8, .., of one tile each: 16 turns
+//   a cluster of 4 (32 warps):   warp w of block b has slots 8 b + w, 8 b + w + 32, ..: 4 turns
+//   2^20 symbols, cluster of 16: warp w of block b has slot 8 b + w alone: tiles s, s + 128, ..
+#ifndef BASEBAND_KERNELS_CARRIER_GPU_TEAM_CUH_
+#define BASEBAND_KERNELS_CARRIER_GPU_TEAM_CUH_
+
+#include <cooperative_groups.h>
+
+#include <cstdint>
+
+namespace baseband::carrier {
+
+inline constexpr int kTeamWarps = 8;
+inline constexpr int kTeamThreads = 32 * kTeamWarps;
+inline constexpr int kSlots = 128;
+inline constexpr int kMaxTeamBlocks = kSlots / kTeamWarps;  // with more some warps would be idle
+inline constexpr int kTileLanes = 8;                        // symbols of a tile that one lane has
+inline constexpr int kTile = 32 * kTileLanes;
+inline constexpr int kMaxSums = 16;
+
+// What a team's sums need of each block's shared memory.
+struct TeamMemory {
+  float slots[kSlots][kMaxSums];
+  double totals[kMaxSums];
+};
+
+// Sums kSums values over the warp, all at once: in each of the first steps a lane hands half of
+// its values to the lane across and keeps the others. Lane l then has the sum of value
+// l / (32 / kSums). For 16 values that takes 8 + 4 + 2 + 1 + 1 exchanges in place of 80.
+template <int kSums>
+__device__ __forceinline__ float SumOfWarp(float (&sums)[kSums], unsigned lane) {
+  int apart = 16;
+#pragma unroll
+  for (int half = kSums / 2; half >= 1; half /= 2, apart /= 2) {
+    const bool upper = (lane & static_cast<unsigned>(apart)) != 0;
+#pragma unroll
+    for (int i = 0; i < half; ++i) {
+      const float handed = upper ? sums[i] : sums[i + half];
+      const float kept = upper ? sums[i + half] : sums[i];
+      sums[i] = kept + __shfl_xor_sync(0xffffffffU, handed, apart);
+    }
+  }
+#pragma unroll
+  for (; apart >= 1; apart /= 2) {
+    sums[0] += __shfl_xor_sync(0xffffffffU, sums[0], apart);
+  }
+  return sums[0];
+}
+
+class Team {
+ public:
+  __device__ explicit Team(TeamMemory* memory)
+      : memory_(memory),
+        rank_(cooperative_groups::this_cluster().block_rank()),
+        size_(cooperative_groups::this_cluster().num_blocks()) {}
+
+  __device__ unsigned rank() const { return rank_; }
+  __device__ unsigned size() const { return size_; }
+  // Index among the team's threads, and how many there are.
+  __device__ unsigned thread() const { return rank_ * kTeamThreads + threadIdx.x; }
+  __device__ unsigned threads() const { return size_ * kTeamThreads; }
+
+  // All threads of the team meet; what they wrote before, to each other's shared memory too, is
+  // seen after.
+  __device__ void Sync() const {
+    if (size_ == 1) {
+      __syncthreads();
+    } else {
+      cooperative_groups::this_cluster().sync();
+    }
+  }
+
+  // Sums of kSums floats over all symbols n < num_symbols. `add(first, sums)` adds to `sums` what
+  // the lane's symbols first + 32 k, k < kTileLanes, contribute, those beyond num_symbols nothing.
+  // Every thread of the team calls it and gets all totals. Float within a slot, double beyond.
+  template <int kSums, typename Add>
+  __device__ void Sum(uint32_t num_symbols, const Add& add, double (&totals)[kSums]) const {
+    const double* const shared = SumShared<kSums>(num_symbols, add);
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) {
+      totals[i] = shared[i];
+    }
+  }
+  // The same; the totals stay in shared memory, until the next sum.
+  template <int kSums, typename Add>
+  __device__ const double* SumShared(uint32_t num_symbols, const Add& add) const {
+    static_assert(kSums == 1 || kSums == 2 || kSums == 4 || kSums == 8 || kSums == 16);
+    const unsigned warp = threadIdx.x / 32;
+    const unsigned lane = threadIdx.x % 32;
+    const uint32_t num_tiles = (num_symbols + kTile - 1) / kTile;
+    for (uint32_t slot = rank_ * kTeamWarps + warp; slot < kSlots; slot += size_ * kTeamWarps) {
+      if (slot >= num_tiles) break;
+      float sums[kSums] = {};
+      for (uint32_t tile = slot; tile < num_tiles; tile += kSlots) {
+        add(tile * kTile + lane, sums);
+      }
+      const float sum = SumOfWarp<kSums>(sums, lane);
+      constexpr unsigned kLanesPerSum = 32 / kSums;
+      if (lane % kLanesPerSum == 0) {
+        for (unsigned block = 0; block < size_; ++block) {
+          Of(block)->slots[slot][lane / kLanesPerSum] = sum;
+        }
+      }
+    }
+    Sync();
+    const unsigned num_slots = num_tiles < kSlots ? num_tiles : kSlots;
+    for (unsigned i = warp; i < kSums; i += kTeamWarps) {
+      double total = 0.0;
+      for (unsigned slot = lane; slot < num_slots; slot += 32) {
+        total += static_cast<double>(memory_->slots[slot][i]);
+      }
+#pragma unroll
+      for (int apart = 16; apart > 0; apart /= 2) {
+        total += __shfl_xor_sync(0xffffffffU, total, apart);
+      }
+      if (lane == 0) memory_->totals[i] = total;
+    }
+    Sync();  // of all blocks: the next sum overwrites slots that others read here
+    return memory_->totals;
+  }
+
+  // `object`, which lies in this block's shared memory, in that of another block of the team.
+  template <typename T>
+  __device__ T* Of(T* object, unsigned block) const {
+    return size_ == 1 ? object : cooperative_groups::this_cluster().map_shared_rank(object, block);
+  }
+
+ private:
+  __device__ TeamMemory* Of(unsigned block) const { return Of(memory_, block); }
+
+  TeamMemory* memory_;
+  unsigned rank_;
+  unsigned size_;
+};
+
+}  // namespace baseband::carrier
+
+#endif  // BASEBAND_KERNELS_CARRIER_GPU_TEAM_CUH_

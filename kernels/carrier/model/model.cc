@@ -1,0 +1,134 @@
+#include "kernels/carrier/model.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/carrier/model/model_snr.h"
+#include "kernels/carrier/model/model_tables.h"
+
+namespace baseband::carrier {
+namespace {
+
+// Tables for ever lower SNRs are made as long as a symbol says this much, nats.
+constexpr float kLeastFit = 0.002F;
+// A line this weak, per symbol, is none: 2^20 symbols of it are lost in noise.
+constexpr double kLeastLine = 1e-5;
+constexpr double kGoodLine = 0.7;  // of the best one's: the wider range is worth the difference
+constexpr double kRounding = 1e-12;
+
+absl::Status NoRange(double max_frequency, const Constellation& constellation, int power) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("max_frequency ", max_frequency, " is not in [0, ", 0.5 / power,
+                   "]: ", constellation.name(), " raised to the power ", power,
+                   " tells |f| up to 1/(2*", power, ") apart; send pilots for more"));
+}
+
+absl::StatusOr<int> ChoosePower(const Constellation& constellation, const Rings& rings,
+                                Amplitude amplitude, double max_frequency) {
+  const int symmetry = constellation.symmetry();
+  if (!(max_frequency >= 0.0 && max_frequency * 2.0 * symmetry <= 1.0 + kRounding)) {
+    return NoRange(max_frequency, constellation, symmetry);
+  }
+  const float noise = NoiseOfSnr(constellation.operating_snr_db());
+  std::vector<std::pair<int, double>> lines;
+  double best = 0.0;
+  for (int power = symmetry; power <= kMaxPower; power += symmetry) {
+    if (max_frequency * 2.0 * power > 1.0 + kRounding) break;
+    lines.emplace_back(power, LineOf(rings, amplitude, power, noise));
+    best = std::max(best, lines.back().second);
+  }
+  if (best < kLeastLine) return 0;
+  return std::find_if(lines.begin(), lines.end(),
+                      [&](const auto& line) { return line.second >= kGoodLine * best; })
+      ->first;
+}
+
+absl::Status CheckPower(const Constellation& constellation, const Rings& rings, Amplitude amplitude,
+                        int power, double max_frequency) {
+  const int symmetry = constellation.symmetry();
+  if (power < 1 || power > kMaxPower || power % symmetry != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("power ", power, " is not a multiple of ",
+                                                   constellation.name(), "'s symmetry, ", symmetry,
+                                                   ", in [", symmetry, ", ", kMaxPower, "]"));
+  }
+  if (!(max_frequency >= 0.0 && max_frequency * 2.0 * power <= 1.0 + kRounding)) {
+    return NoRange(max_frequency, constellation, power);
+  }
+  const float noise = NoiseOfSnr(constellation.operating_snr_db());
+  if (LineOf(rings, amplitude, power, noise) < kLeastLine) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "power ", power, " leaves no line of ", constellation.name(), "; 0 chooses one that does"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ModelPtr> Model::Create(ConstellationPtr constellation, Amplitude amplitude,
+                                       int power, double max_frequency) {
+  const Rings rings(constellation->points());
+  if (power == 0) {
+    BASEBAND_ASSIGN_OR_RETURN(power, ChoosePower(*constellation, rings, amplitude, max_frequency));
+  } else {
+    BASEBAND_RETURN_IF_ERROR(CheckPower(*constellation, rings, amplitude, power, max_frequency));
+  }
+  std::shared_ptr<Model> model(new Model);
+  static std::atomic<uint64_t> last_id{0};
+  model->id_ = ++last_id;
+  model->constellation_ = std::move(constellation);
+  model->amplitude_ = amplitude;
+  model->has_line_ = power != 0;
+  model->power_ = std::max(power, 1);
+  model->nearest_ = std::make_unique<NearestGrid>(*model->constellation_);
+  model->MakeTables(rings);
+  return model;
+}
+
+void Model::MakeTables(const Rings& rings) {
+  SnrTableMaker maker(*constellation_, rings, amplitude_, power_);
+  const double operating = constellation_->operating_snr_db();
+  std::vector<SnrTables> tables;  // from the highest SNR on
+  for (double snr_db = operating + kSnrsAbove; tables.size() < kMaxSnrs; snr_db -= kSnrStepDb) {
+    const bool needed = snr_db > operating - kSnrsBelow - 0.5 * kSnrStepDb;
+    if (!needed && tables.back().facts.fit < kLeastFit) break;
+    tables.push_back(maker.Make(snr_db));
+  }
+  soft_.reserve(tables.size() * tables.front().soft.size());
+  for (auto made = tables.rbegin(); made != tables.rend(); ++made) {
+    facts_.push_back(made->facts);
+    soft_.insert(soft_.end(), made->soft.begin(), made->soft.end());
+    weight_.insert(weight_.end(), made->weight.begin(), made->weight.end());
+    amplitudes_.insert(amplitudes_.end(), made->amplitude.begin(), made->amplitude.end());
+  }
+  shape_.power = power_;
+  shape_.symmetry = constellation_->symmetry();
+  shape_.num_snrs = static_cast<int>(facts_.size());
+  shape_.folded = constellation_->mirror_symmetric() ? 1 : 0;
+  shape_.side = maker.side();
+  shape_.weight_nodes_per_unit = maker.weight_nodes_per_unit();
+}
+
+int64_t Model::bytes() const {
+  const auto bytes_of = [](const auto& table) {
+    return static_cast<int64_t>(table.capacity() * sizeof(table[0]));
+  };
+  return bytes_of(soft_) + bytes_of(weight_) + bytes_of(amplitudes_) + bytes_of(facts_);
+}
+
+ModelView Model::view() const {
+  ModelView view = shape_;
+  view.soft = soft_.data();
+  view.weight = weight_.data();
+  view.amplitude = amplitudes_.data();
+  view.facts = facts_.data();
+  view.nearest = nearest_->view();
+  return view;
+}
+
+}  // namespace baseband::carrier

@@ -1,0 +1,128 @@
+#include "server/admin/admin_messages.h"
+
+#include <algorithm>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
+#include "server/converters/rpc.h"
+
+namespace baseband::server {
+namespace {
+
+using Request = v1::InjectFaultRequest;
+
+constexpr int64_t kMaxCount = 1000;
+constexpr int64_t kMaxStallMs = 600000;
+
+absl::Status CheckUnset(absl::string_view field, bool is_set, const Request& request) {
+  if (!is_set) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is set: kind ", Request::Kind_Name(request.kind()), " has none"));
+}
+
+absl::StatusOr<Fault::Kind> KindFromProto(Request::Kind kind) {
+  switch (kind) {
+    case Request::STALL:
+      return Fault::Kind::kStall;
+    case Request::FAIL:
+      return Fault::Kind::kFail;
+    case Request::CORRUPT:
+      return Fault::Kind::kCorrupt;
+    case Request::NO_MEMORY:
+      return Fault::Kind::kNoMemory;
+    default:
+      return CheckRange("kind", kind, Request::STALL, Request::LOSE);
+  }
+}
+
+// Of a SteadyNow() time by the host's clock; 0 if it never came.
+int64_t Nanoseconds(absl::Time time, absl::Duration to_wall) {
+  return time == absl::Time() ? 0 : absl::ToUnixNanos(time + to_wall);
+}
+
+v1::FlightRecord::Reason ToProto(FlightReason reason) {
+  switch (reason) {
+    case FlightReason::kFailed:
+      return v1::FlightRecord::FAILED;
+    case FlightReason::kLate:
+      return v1::FlightRecord::LATE;
+    case FlightReason::kSlow:
+      break;
+  }
+  return v1::FlightRecord::SLOW;
+}
+
+}  // namespace
+
+absl::StatusOr<Fault> FaultFromProto(const Request& request,
+                                     absl::Span<const std::string> devices) {
+  Fault fault;
+  BASEBAND_ASSIGN_OR_RETURN(fault.kind, KindFromProto(request.kind()));
+  if (request.count() != 0) {
+    BASEBAND_RETURN_IF_ERROR(CheckRange("count", request.count(), 1, kMaxCount));
+    fault.count = request.count();
+  }
+  if (fault.kind == Fault::Kind::kStall) {
+    BASEBAND_RETURN_IF_ERROR(CheckRange("stall_ms", request.stall_ms(), 1, kMaxStallMs));
+    fault.stall = absl::Milliseconds(request.stall_ms());
+  } else {
+    BASEBAND_RETURN_IF_ERROR(CheckUnset("stall_ms", request.stall_ms() != 0, request));
+  }
+  if (fault.kind == Fault::Kind::kNoMemory) {
+    BASEBAND_RETURN_IF_ERROR(CheckUnset("device", !request.device().empty(), request));
+  } else if (!request.device().empty() &&
+             std::find(devices.begin(), devices.end(), request.device()) == devices.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("device '", request.device(), "' is not one of ",
+                                                   absl::StrJoin(devices, ", ")));
+  }
+  fault.device = request.device();
+  return fault;
+}
+
+absl::StatusOr<std::string> DeviceToLose(const Request& request) {
+  BASEBAND_RETURN_IF_ERROR(CheckUnset("count", request.count() != 0, request));
+  BASEBAND_RETURN_IF_ERROR(CheckUnset("stall_ms", request.stall_ms() != 0, request));
+  if (request.device().empty()) {
+    return absl::InvalidArgumentError("device is not set: kind LOSE needs one");
+  }
+  return request.device();
+}
+
+v1::FlightRecord ToProto(const FlightRecord& record) {
+  v1::FlightRecord message;
+  const absl::Duration to_wall = SteadyToWall();
+  message.set_reason(ToProto(record.reason));
+  message.set_rpc(kRpcNames[static_cast<size_t>(record.end.rpc)]);
+  message.set_client(absl::Utf8SafeCHexEscape(record.caller.client));
+  message.set_priority(kPriorityNames[static_cast<size_t>(record.caller.priority)]);
+  message.set_request_id(absl::Utf8SafeCHexEscape(record.request_id));
+  message.set_code(absl::StatusCodeToString(record.end.code));
+  message.set_message(record.message);
+  message.set_arrived_ns(Nanoseconds(record.end.arrived, to_wall));
+  message.set_answered_ns(Nanoseconds(record.answered, to_wall));
+  message.set_finished_ns(Nanoseconds(record.end.finished, to_wall));
+  if (record.end.deadline < absl::InfiniteFuture()) {
+    message.set_deadline_ns(Nanoseconds(record.end.deadline, to_wall));
+  }
+  const JobTimes& times = record.times;
+  message.set_received_ns(Nanoseconds(times.arrived, to_wall));
+  message.set_submitted_ns(Nanoseconds(times.submitted, to_wall));
+  message.set_started_ns(Nanoseconds(times.started, to_wall));
+  message.set_ended_ns(Nanoseconds(times.ended, to_wall));
+  if (times.lane != nullptr) {
+    message.set_device(times.lane->device().id());
+    message.set_lane(static_cast<uint32_t>(times.lane->index()));
+  }
+  message.set_batch_blocks(times.batch_blocks);
+  message.set_batch_requests(times.batch_requests);
+  message.set_copy_in_ns(absl::ToInt64Nanoseconds(times.stages.copy_in));
+  message.set_h2d_ns(absl::ToInt64Nanoseconds(times.stages.h2d));
+  message.set_kernel_ns(absl::ToInt64Nanoseconds(times.stages.kernel));
+  message.set_d2h_ns(absl::ToInt64Nanoseconds(times.stages.d2h));
+  return message;
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,26 @@
+// What administration sends and receives, between the wire and the server's own.
+#ifndef BASEBAND_SERVER_ADMIN_ADMIN_MESSAGES_H_
+#define BASEBAND_SERVER_ADMIN_ADMIN_MESSAGES_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "baseband/v1/admin.pb.h"
+#include "server/calls/flight_recorder.h"
+#include "server/operations/fault_injector.h"
+
+namespace baseband::server {
+
+// InvalidArgument names the field, its value and its range; `devices` are the ids that there are.
+// Not for LOSE.
+absl::StatusOr<Fault> FaultFromProto(const v1::InjectFaultRequest& request,
+                                     absl::Span<const std::string> devices);
+// LOSE: the device. InvalidArgument likewise.
+absl::StatusOr<std::string> DeviceToLose(const v1::InjectFaultRequest& request);
+
+v1::FlightRecord ToProto(const FlightRecord& record);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_ADMIN_ADMIN_MESSAGES_H_

@@ -1,0 +1,168 @@
+#include "server/auth/tls.h"
+
+#include <fcntl.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "kernels/base/status_macros.h"
+#include "server/auth/small_file.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr unsigned kWatchIntervalS = 1;
+
+using Bio = std::unique_ptr<BIO, int (*)(BIO*)>;
+using Certificate = std::unique_ptr<X509, void (*)(X509*)>;
+using Key = std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)>;
+
+absl::Status Refuse(const char* setting, const std::string& path, absl::string_view why) {
+  ERR_clear_error();
+  return absl::InvalidArgumentError(absl::StrCat(setting, " ", path, " ", why));
+}
+
+Bio Open(const std::string& text) {
+  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free);
+}
+
+// The first certificate of a PEM file.
+absl::StatusOr<Certificate> FirstCertificate(const char* setting, const std::string& path,
+                                             const std::string& text) {
+  Certificate certificate(PEM_read_bio_X509(Open(text).get(), nullptr, nullptr, nullptr),
+                          &X509_free);
+  if (certificate == nullptr) return Refuse(setting, path, "has no PEM certificate");
+  return certificate;
+}
+
+absl::Time ToTime(const ASN1_TIME* time) {
+  std::tm parts{};
+  ASN1_TIME_to_tm(time, &parts);
+  return absl::FromTM(parts, absl::UTCTimeZone());
+}
+
+int NoPassphrase(char*, int, int, void*) { return 0; }
+
+absl::Status CheckKey(const Config& config, const std::string& text, X509* certificate) {
+  const Key key(PEM_read_bio_PrivateKey(Open(text).get(), nullptr, &NoPassphrase, nullptr),
+                &EVP_PKEY_free);
+  if (key == nullptr) {
+    return Refuse("tls_key", config.tls_key,
+                  "has no PEM private key that opens without passphrase");
+  }
+  if (X509_check_private_key(certificate, key.get()) != 1) {
+    return Refuse("tls_key", config.tls_key,
+                  absl::StrCat("is not the key of tls_cert ", config.tls_cert));
+  }
+  return absl::OkStatus();
+}
+
+// A memory file of `text` takes the place of descriptor `*fd`, or becomes it. Its time of
+// modification is `stamp`: gRPC reads again when that changes under its hands.
+absl::Status Put(const std::string& text, int64_t stamp, int* fd) {
+  const int fresh = memfd_create("baseband-tls", MFD_CLOEXEC);
+  const timespec times[2] = {{static_cast<time_t>(stamp), 0}, {static_cast<time_t>(stamp), 0}};
+  const bool filled = fresh >= 0 && fchmod(fresh, 0600) == 0 &&
+                      write(fresh, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+                      futimens(fresh, times) == 0;
+  if (filled && *fd < 0) {
+    *fd = fresh;
+    return absl::OkStatus();
+  }
+  const bool replaced = filled && dup3(fresh, *fd, O_CLOEXEC) == *fd;
+  const int error = errno;
+  if (fresh >= 0) close(fresh);
+  return replaced ? absl::OkStatus()
+                  : absl::InternalError(
+                        absl::StrCat("no memory file for certificates: ", std::strerror(error)));
+}
+
+std::string PathOf(int fd) { return fd < 0 ? "" : absl::StrCat("/proc/self/fd/", fd); }
+
+}  // namespace
+
+absl::StatusOr<TlsMaterial> ReadTlsFiles(const Config& config) {
+  TlsMaterial material;
+  BASEBAND_ASSIGN_OR_RETURN(const std::string chain, ReadSmallFile("tls_cert", config.tls_cert));
+  BASEBAND_ASSIGN_OR_RETURN(const std::string key, ReadSmallFile("tls_key", config.tls_key));
+  BASEBAND_ASSIGN_OR_RETURN(const Certificate certificate,
+                            FirstCertificate("tls_cert", config.tls_cert, chain));
+  BASEBAND_RETURN_IF_ERROR(CheckKey(config, key, certificate.get()));
+  const absl::Time begin = ToTime(X509_get0_notBefore(certificate.get()));
+  material.expiry = ToTime(X509_get0_notAfter(certificate.get()));
+  if (const absl::Time now = absl::Now(); now < begin || now >= material.expiry) {
+    return Refuse(
+        "tls_cert", config.tls_cert,
+        absl::StrCat("is valid from ", absl::FormatTime(begin, absl::UTCTimeZone()), " until ",
+                     absl::FormatTime(material.expiry, absl::UTCTimeZone()), ", not now"));
+  }
+  material.identity = absl::StrCat(key, "\n", chain);
+  if (!config.tls_client_ca.empty()) {
+    BASEBAND_ASSIGN_OR_RETURN(material.client_ca,
+                              ReadSmallFile("tls_client_ca", config.tls_client_ca));
+    BASEBAND_RETURN_IF_ERROR(
+        FirstCertificate("tls_client_ca", config.tls_client_ca, material.client_ca).status());
+  }
+  return material;
+}
+
+absl::StatusOr<std::unique_ptr<Tls>> Tls::Create(const Config& config) {
+  namespace tls = grpc::experimental;
+  std::unique_ptr<Tls> self(new Tls(config));
+  BASEBAND_ASSIGN_OR_RETURN(const TlsMaterial material, ReadTlsFiles(config));
+  BASEBAND_RETURN_IF_ERROR(self->Publish(material));
+  const std::string identity = PathOf(self->identity_fd_);
+  const auto provider = std::make_shared<tls::FileWatcherCertificateProvider>(
+      identity, identity, PathOf(self->client_ca_fd_), kWatchIntervalS);
+  tls::TlsServerCredentialsOptions options(provider);
+  options.watch_identity_key_cert_pairs();
+  if (!config.tls_client_ca.empty()) {
+    options.watch_root_certs();
+    options.set_cert_request_type(config.require_client_cert
+                                      ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                                      : GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+  }
+  self->credentials_ = tls::TlsServerCredentials(options);
+  return self;
+}
+
+Tls::~Tls() {
+  for (const int fd : {identity_fd_, client_ca_fd_}) {
+    if (fd >= 0) close(fd);
+  }
+}
+
+absl::Status Tls::Publish(const TlsMaterial& material) {
+  stamp_ = std::max(stamp_ + 1, absl::ToUnixSeconds(absl::Now()));
+  BASEBAND_RETURN_IF_ERROR(Put(material.identity, stamp_, &identity_fd_));
+  if (!material.client_ca.empty()) {
+    BASEBAND_RETURN_IF_ERROR(Put(material.client_ca, stamp_, &client_ca_fd_));
+  }
+  material_ = material;
+  return absl::OkStatus();
+}
+
+absl::Status Tls::Reload() {
+  const absl::StatusOr<TlsMaterial> material = ReadTlsFiles(config_);
+  absl::Status status = material.status();
+  if (status.ok() && !(*material == material_)) status = Publish(*material);
+  const std::string error(status.message());
+  if (error == last_error_) return absl::OkStatus();
+  last_error_ = error;
+  return status;
+}
+
+}  // namespace baseband::server

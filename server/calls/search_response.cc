@@ -1,0 +1,147 @@
+// SearchCall's half that talks to the client: progress, the answer, the end.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/steady_time.h"
+#include "server/calls/deadline_outcome.h"
+#include "server/calls/search_call.h"
+#include "server/converters/minimize_rpc.h"
+#include "server/grpc/status.h"
+
+namespace baseband::server {
+namespace {
+
+absl::StatusOr<grpc::ByteBuffer> ToBuffer(const v1::MinimizeResponse& response) {
+  grpc::ByteBuffer buffer;
+  bool own = false;
+  const grpc::Status status =
+      grpc::SerializationTraits<v1::MinimizeResponse>::Serialize(response, &buffer, &own);
+  if (!status.ok()) {
+    return absl::InternalError(status.error_message());
+  }
+  return buffer;
+}
+
+}  // namespace
+
+void SearchCall::MaybeWriteProgress() {
+  const absl::Time now = SteadyNow();
+  if (now < next_progress_ || writing_ || ended_) {
+    return;
+  }
+  absl::StatusOr<grpc::ByteBuffer> buffer =
+      ToBuffer(ProgressToProto(*plan_->problem, search_->progress(), now - arrival_));
+  if (!buffer.ok()) {
+    return;
+  }
+  next_progress_ = now + progress_interval_;
+  writing_ = true;
+  response_bytes_ += static_cast<int64_t>(buffer->Length());
+  Ref();  // OnWritten
+  stream_.Write(*buffer, &written_);
+}
+
+void SearchCall::OnWritten(bool) {
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = false;
+    if (ended_) {
+      Finish();
+    }
+  }
+  Unref();
+}
+
+void SearchCall::Answer() {
+  if (AnswersAtOnce(*plan_->problem)) {
+    SendAnswer();
+    return;
+  }
+  if (const absl::Status status = RunOnSlowPath(0, [this] { SendAnswer(); }); !status.ok()) {
+    End(status);
+  }
+}
+
+void SearchCall::SendAnswer() {
+  const absl::StatusOr<minimize::Answer> found =
+      search_->Finish([this, begin = SteadyNow()] { return Refining(SteadyNow() - begin); });
+  if (!found.ok()) {
+    End(found.status());
+    return;
+  }
+  v1::MinimizeResponse response = AnswerToProto(*plan_->problem, *found, SteadyNow() - arrival_);
+  SetTiming(last_times_, response.mutable_answer()->mutable_timing());
+  absl::StatusOr<grpc::ByteBuffer> buffer = ToBuffer(response);
+  if (!buffer.ok()) {
+    End(buffer.status());
+    return;
+  }
+  End(absl::OkStatus(), *std::move(buffer));
+}
+
+absl::Status SearchCall::Refining(absl::Duration so_far) const {
+  if (cancelled_->load()) {
+    return absl::CancelledError("the client cancelled");
+  }
+  if (deadline_ <= SteadyNow()) {
+    return absl::DeadlineExceededError("the deadline passed while the best point was refined");
+  }
+  if (so_far > kMaxSlowPathTime) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("refinement: more than ", absl::FormatDuration(kMaxSlowPathTime),
+                     "; ask for another method, or for fewer zoom_levels"));
+  }
+  return absl::OkStatus();
+}
+
+void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer> answer) {
+  absl::MutexLock lock(&mutex_);
+  if (ended_) {
+    return;
+  }
+  ended_ = true;
+  environment_.searches->Vacate();
+  end_ = status;
+  answered_ = SteadyNow();
+  if (!refused_) {
+    CountDeadline({Rpc::kMinimize, status.code(), arrival_, deadline_, answered_},
+                  cancelled_->load() ? given_up_ : absl::InfiniteFuture(), *environment_.metrics);
+  }
+  answer_ = std::move(answer);
+  const int64_t unsent = answer_.has_value() ? static_cast<int64_t>(answer_->Length()) : 0;
+  if (response_bytes_ + unsent > kMaxUnread) {
+    Ref();  // OnStalled
+    stall_alarm_.Set(queue_, SteadyNow() + environment_.max_stall, &stalled_);
+  }
+  Ref();  // OnFinished
+  if (!writing_) {
+    Finish();
+  }
+}
+
+void SearchCall::Finish() {
+  if (answer_.has_value()) {
+    response_bytes_ += static_cast<int64_t>(answer_->Length());
+    stream_.WriteAndFinish(*answer_, grpc::WriteOptions(), grpc::Status::OK, &finished_);
+    return;
+  }
+  AddRetryHint(end_, *environment_.dispatcher, &context_);
+  stream_.Finish(ToGrpcStatus(end_), &finished_);
+}
+
+void SearchCall::OnStalled(bool expired) {
+  if (expired) {
+    context_.TryCancel();
+  }
+  Unref();
+}
+
+void SearchCall::OnFinished(bool) {
+  {
+    absl::MutexLock lock(&mutex_);
+    stall_alarm_.Cancel();
+  }
+  Unref();
+}
+
+}  // namespace baseband::server

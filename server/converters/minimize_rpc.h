@@ -1,0 +1,40 @@
+// Minimize between the wire and a search.
+#ifndef BASEBAND_SERVER_CONVERTERS_MINIMIZE_RPC_H_
+#define BASEBAND_SERVER_CONVERTERS_MINIMIZE_RPC_H_
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "baseband/v1/baseband.pb.h"
+#include "kernels/minimize/search.h"
+#include "server/grpc/wire.h"
+
+namespace baseband::server {
+
+// What a request asks for.
+struct SearchRequest {
+  minimize::ProblemPtr problem;
+  absl::Duration progress_interval = absl::InfiniteDuration();
+};
+
+// InvalidArgument names the field, its value and its range; of an expression, the column and what
+// was expected there. Aborted: it takes longer than a thread that serves gRPC has, and `at_leisure`
+// is false; to be called again where it is true.
+absl::StatusOr<SearchRequest> SearchFromProto(const RequestView& request, bool at_leisure);
+
+// Whether the answer, too, takes but a moment to make: without refinement, of a functional that is
+// cheap anywhere.
+bool AnswersAtOnce(const minimize::Problem& problem);
+
+// Whether devices that do so many operations a second are fast enough, by the problem's estimate.
+// DeadlineExceeded: not for a deadline that leaves `left`; ResourceExhausted: not within `most`.
+absl::Status CheckSearchTime(const minimize::Problem& problem, double operations_per_second,
+                             absl::Duration left, absl::Duration most);
+
+v1::MinimizeResponse ProgressToProto(const minimize::Problem& problem,
+                                     const minimize::Progress& progress, absl::Duration elapsed);
+v1::MinimizeResponse AnswerToProto(const minimize::Problem& problem, const minimize::Answer& answer,
+                                   absl::Duration elapsed);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_CONVERTERS_MINIMIZE_RPC_H_

@@ -1,0 +1,80 @@
+// What one client may have in flight at a time.
+#ifndef BASEBAND_SERVER_LIMITS_CLIENT_QUOTAS_H_
+#define BASEBAND_SERVER_LIMITS_CLIENT_QUOTAS_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "server/metrics/metrics.h"
+
+namespace baseband::server {
+
+class ClientHold;
+
+// Knows the clients that have something in flight, and no others: bounded by what the transport
+// lets in. Thread-safe.
+class ClientQuotas {
+ public:
+  struct Limits {  // 0: none
+    int64_t requests = 0;
+    int64_t bytes = 0;    // of their messages
+    int64_t streams = 0;  // and searches
+  };
+  // Refusals are counted in `metrics`, which outlives this.
+  ClientQuotas(const Limits& limits, Metrics* metrics) : limits_(limits), metrics_(metrics) {}
+
+  // A request of `client` with a message of `bytes`, or a stream or search of it.
+  // ResourceExhausted names the quota, what is in flight and the bound; a request larger than all
+  // the bytes may come alone.
+  absl::StatusOr<ClientHold> EnterRequest(const std::string& client, int64_t bytes);
+  absl::StatusOr<ClientHold> EnterStream(const std::string& client);
+
+ private:
+  friend class ClientHold;
+  struct Usage {
+    int64_t requests = 0;
+    int64_t bytes = 0;
+    int64_t streams = 0;
+  };
+  void Leave(const std::string& client, const Usage& usage);
+
+  const Limits limits_;
+  Metrics* const metrics_;
+  absl::Mutex mutex_;
+  std::unordered_map<std::string, Usage> clients_ ABSL_GUARDED_BY(mutex_);
+};
+
+// What a call holds of its client's quotas; goes back in the destructor. Move-only.
+class ClientHold {
+ public:
+  ClientHold() = default;
+  ClientHold(ClientHold&& other) noexcept { *this = std::move(other); }
+  ClientHold& operator=(ClientHold&& other) noexcept {
+    std::swap(quotas_, other.quotas_);
+    std::swap(client_, other.client_);
+    std::swap(usage_, other.usage_);
+    return *this;
+  }
+  ~ClientHold() {
+    if (quotas_ != nullptr) quotas_->Leave(client_, usage_);
+  }
+
+ private:
+  friend class ClientQuotas;
+  ClientHold(ClientQuotas* quotas, std::string client, const ClientQuotas::Usage& usage)
+      : quotas_(quotas), client_(std::move(client)), usage_(usage) {}
+
+  ClientQuotas* quotas_ = nullptr;
+  std::string client_;
+  ClientQuotas::Usage usage_;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_LIMITS_CLIENT_QUOTAS_H_

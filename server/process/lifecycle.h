@@ -1,0 +1,37 @@
+// Where the process stands between its start and its end, for whoever asks whether it lives and
+// whether it is ready.
+#ifndef BASEBAND_SERVER_PROCESS_LIFECYCLE_H_
+#define BASEBAND_SERVER_PROCESS_LIFECYCLE_H_
+
+#include <atomic>
+#include <string>
+
+namespace baseband::server {
+
+// Starts, serves, drains; each once, in this order. Asking costs some atomic loads: it is answered
+// at once whatever the server is busy with. Thread-safe.
+class Lifecycle {
+ public:
+  void SetServing() { serving_.store(true); }
+  void SetDraining() { draining_.store(true); }
+  // The last device was lost; devices do not come back.
+  void SetNoDevice() { no_device_.store(true); }
+
+  // Empty while the process can do work, also if that is too much, or the last; else why it cannot.
+  std::string WhyNotLive() const { return no_device_.load() ? "no healthy device" : ""; }
+  // Empty while new work is welcome, that is while gRPC's health is SERVING; else why it is not.
+  std::string WhyNotReady() const {
+    if (no_device_.load()) return "no healthy device";
+    if (draining_.load()) return "draining";
+    return serving_.load() ? "" : "starting";
+  }
+
+ private:
+  std::atomic<bool> serving_{false};
+  std::atomic<bool> draining_{false};
+  std::atomic<bool> no_device_{false};
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_PROCESS_LIFECYCLE_H_

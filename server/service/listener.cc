@@ -1,0 +1,70 @@
+#include "server/service/listener.h"
+
+#include <grpcpp/server_posix.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/config/address.h"
+
+namespace baseband::server {
+namespace {
+
+// "host:0" becomes "host:<port>".
+std::string WithPort(const std::string& address, int port) {
+  if (absl::StartsWith(address, "unix:")) {
+    return address;
+  }
+  return absl::StrCat(address.substr(0, address.rfind(':')), ":", port);
+}
+
+}  // namespace
+
+absl::Status Listener::Listen(const std::vector<std::string>& addresses, int socket_mode) {
+  for (const std::string& text : addresses) {
+    BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
+    const absl::StatusOr<int> port = acceptor_.Listen(
+        address, socket_mode, [this, is_unix = address.is_unix()](int listener_fd, int fd) {
+          is_unix ? HandOverUnix(fd) : HandOverTcp(listener_fd, fd);
+        });
+    if (!port.ok()) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot listen at ", text, ": ", port.status().message()));
+    }
+    addresses_.push_back(WithPort(text, *port));
+  }
+  return absl::OkStatus();
+}
+
+void Listener::AddTo(grpc::ServerBuilder& builder) {
+  tcp_ = builder.experimental().AddExternalConnectionAcceptor(
+      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+      security_->credentials());
+}
+
+void Listener::Start(grpc::Server* server) {
+  server_ = server;
+  acceptor_.Start();
+}
+
+void Listener::HandOverTcp(int listener_fd, int fd) {
+  grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+  connection.listener_fd = listener_fd;
+  connection.fd = fd;
+  tcp_->HandleNewConnection(&connection);
+}
+
+void Listener::HandOverUnix(int fd) {
+  absl::optional<UnixPeer> peer = PeerOf(fd);
+  if (!peer.has_value()) {  // gone already
+    close(fd);
+    return;
+  }
+  security_->access().unix_peers().Add(fd, *std::move(peer));
+  grpc::AddInsecureChannelFromFd(server_, fd);
+}
+
+}  // namespace baseband::server

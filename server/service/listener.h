@@ -1,0 +1,52 @@
+// How connections come to a gRPC server: the addresses it listens at, TLS, who is behind a Unix
+// socket, and how many may come.
+#ifndef BASEBAND_SERVER_SERVICE_LISTENER_H_
+#define BASEBAND_SERVER_SERVICE_LISTENER_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/auth/security.h"
+#include "server/config/config.h"
+#include "server/metrics/metrics.h"
+#include "server/service/acceptor.h"
+
+namespace baseband::server {
+
+class Listener {
+ public:
+  // `security` and `metrics` outlive it.
+  Listener(int max_connections, Security* security, Metrics* metrics)
+      : security_(security), acceptor_(max_connections, metrics) {}
+
+  // Listens at every one of `addresses`. Unavailable names one that cannot be had, and why.
+  absl::Status Listen(const std::vector<std::string>& addresses, int socket_mode);
+  // What the server must be built with.
+  void AddTo(grpc::ServerBuilder& builder);
+  // Connections go to `server` from now on, until Stop, which must come before its Shutdown.
+  void Start(grpc::Server* server);
+  void Stop() { acceptor_.Stop(); }
+
+  // The addresses with the ports that were taken, "127.0.0.1:50151".
+  const std::vector<std::string>& addresses() const { return addresses_; }
+  int64_t CountOpen() { return acceptor_.CountOpen(); }
+  int64_t max_open() const { return acceptor_.max_open(); }
+
+ private:
+  void HandOverTcp(int listener_fd, int fd);
+  void HandOverUnix(int fd);
+
+  Security* const security_;
+  std::vector<std::string> addresses_;
+  grpc::Server* server_ = nullptr;
+  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tcp_;
+  Acceptor acceptor_;  // last: its thread uses all of the above
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_SERVICE_LISTENER_H_

@@ -1,0 +1,288 @@
+// The parts of recover, carrier-signal and carrier-bench that need no server.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "client/ctl/carrier/carrier_flags.h"
+#include "client/ctl/carrier/carrier_report.h"
+#include "client/ctl/carrier/carrier_signal.h"
+#include "client/ctl/carrier/constellations.h"
+#include "client/ctl/common/table.h"
+#include "client/ctl/studies/carrier_bench.h"
+#include "client/ctl/studies/carrier_bounds.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::ctl {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr double kPi = 3.141592653589793;
+
+auto Refusal(const std::string& part) {
+  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(part));
+}
+
+std::vector<Complex> Psk(int order) {
+  std::vector<Complex> points;
+  for (int k = 0; k < order; ++k) {
+    points.push_back(std::polar(1.0F, static_cast<float>(2 * kPi * (k + 0.5) / order)));
+  }
+  return points;
+}
+
+CarrierFlags Qpsk() {
+  CarrierFlags flags;
+  flags.constellation = "QPSK";
+  return flags;
+}
+
+TEST(CarrierFlagsTest, NamesBecomeEnums) {
+  CarrierFlags flags = Qpsk();
+  flags.coarse = "power";
+  flags.amplitude = "unit";
+  flags.fine = "sweep";
+  flags.step = 1e-6;
+  flags.reference = "centre";
+  flags.expected_snr_db = 0;
+  const auto group = ToCarrierGroup(flags);
+  ASSERT_THAT(group, IsOk());
+  EXPECT_EQ(group->coarse(), v1::COARSE_METHOD_POWER);
+  EXPECT_EQ(group->amplitude(), v1::AMPLITUDE_WEIGHT_UNIT);
+  EXPECT_EQ(group->fine(), v1::FINE_METHOD_SWEEP);
+  EXPECT_EQ(group->sweep().step(), 1e-6);
+  EXPECT_EQ(group->reference(), v1::PHASE_REFERENCE_CENTRE);
+  EXPECT_TRUE(group->has_expected_snr_db());
+  EXPECT_FALSE(ToCarrierGroup(Qpsk())->has_expected_snr_db());
+}
+
+TEST(CarrierFlagsTest, AFlagOfAnotherMethodIsRefusedWithTheMethodItNeeds) {
+  CarrierFlags flags = Qpsk();
+  flags.step = 1e-6;
+  EXPECT_THAT(ToCarrierGroup(flags), Refusal("--step needs --fine=sweep"));
+  flags = Qpsk();
+  flags.fine = "sweep";
+  flags.bandwidth = 0.01;
+  EXPECT_THAT(ToCarrierGroup(flags), Refusal("--bandwidth needs --fine=pll"));
+  flags = Qpsk();
+  flags.coarse = "known";
+  flags.power = 8;
+  EXPECT_THAT(ToCarrierGroup(flags), Refusal("--power needs --coarse=power"));
+}
+
+TEST(CarrierFlagsTest, UnknownNamesAreRefusedWithTheKnownOnes) {
+  CarrierFlags flags = Qpsk();
+  flags.fine = "magic";
+  EXPECT_THAT(ToCarrierGroup(flags), Refusal("'magic' is not one of remodulate, interpolate"));
+  EXPECT_THAT(ToCarrierGroup(CarrierFlags()), Refusal("no constellation is given"));
+  flags = Qpsk();
+  flags.points_file = "x";
+  EXPECT_THAT(ToCarrierGroup(flags), Refusal("two constellations are given"));
+}
+
+TEST(CarrierFlagsTest, PointsAreTwoColumns) {
+  EXPECT_THAT(ParsePoints("1 0\n0,1\n").value(), ElementsAre(Complex(1, 0), Complex(0, 1)));
+  EXPECT_THAT(ParsePoints("0 1 0\n"), Refusal("three columns"));
+}
+
+TEST(ConstellationsTest, NamesThatBeginAlikeComeFirstElseThoseThatLookAlike) {
+  const std::vector<std::string> names = {"QPSK", "16QAM", "16APSK 2/3", "16APSK 3/4",
+                                          "64APSK 4/5"};
+  EXPECT_THAT(NamesLike("16apsk", names, 5), ElementsAre("16APSK 2/3", "16APSK 3/4"));
+  EXPECT_THAT(NamesLike("64-APSK 4/5", names, 5), ElementsAre("64APSK 4/5"));
+  EXPECT_EQ(NamesLike("64APSK 3/5", names, 2).front(), "64APSK 4/5");
+  EXPECT_EQ(NamesLike("qspk", names, 2).front(), "QPSK");
+  EXPECT_THAT(NamesLike("elephants", names, 5), IsEmpty());
+}
+
+TEST(ConstellationsTest, CodeRatesOfOneKindShareALine) {
+  EXPECT_THAT(GroupNames({"QPSK", "16QAM", "16APSK 2/3", "16APSK 3/4 short", "32APSK 3/4"}),
+              ElementsAre("QPSK", "16QAM", "16APSK 2/3 3/4 short", "32APSK 3/4"));
+}
+
+TEST(CarrierSignalTest, TheNoiseHasTheVarianceOfItsSnrAndTheCarrierIsAsAskedFor) {
+  const std::vector<Complex> points = Psk(4);
+  SignalSpec spec;
+  spec.points = points;
+  spec.num_symbols = 200000;
+  spec.snr_db = 7;
+  spec.frequency = 0.123;
+  spec.phase = 0.4;
+  Random random(5);
+  std::vector<Complex> sent;
+  std::vector<Complex> received;
+  AppendFrame(spec, {}, {}, &random, &sent, &received);
+  double noise = 0;
+  std::complex<double> line = 0;
+  for (int n = 0; n < spec.num_symbols; ++n) {
+    const std::complex<double> derotated =
+        std::complex<double>(received[n]) * std::polar(1.0, -2 * kPi * 0.123 * n - 0.4);
+    noise += std::norm(derotated - std::complex<double>(sent[n]));
+    line += derotated * std::conj(std::complex<double>(sent[n]));
+  }
+  // Five deviations: of a mean of N exponential variables, and of a phase at this SNR.
+  EXPECT_NEAR(noise / spec.num_symbols * std::pow(10, 0.7), 1, 5 / std::sqrt(200000.0));
+  EXPECT_NEAR(std::arg(line), 0, 5 * PhaseBound(KnownInformation(std::pow(10, 0.7)), 200000));
+}
+
+TEST(CarrierSignalTest, KnownSymbolsStandWhereTheyBelong) {
+  const std::vector<Complex> points = Psk(8);
+  SignalSpec spec;
+  spec.points = points;
+  spec.num_symbols = 10;
+  spec.snr_db = 200;
+  Random random(1);
+  std::vector<Complex> received;
+  AppendFrame(spec, {2, 7}, {{5, 0}, {0, 6}}, &random, nullptr, &received);
+  EXPECT_NEAR(std::abs(received[2] - Complex(5, 0)), 0, 1e-6);
+  EXPECT_NEAR(std::abs(received[7] - Complex(0, 6)), 0, 1e-6);
+  EXPECT_NEAR(std::abs(received[3]), 1, 1e-6);
+}
+
+TEST(CarrierSignalTest, PhasesWrapIntoTheirRange) {
+  EXPECT_NEAR(WrapPhase(3 * kPi / 2), -kPi / 2, 1e-12);
+  EXPECT_NEAR(WrapPhase(kPi / 2 + 0.1, 4), 0.1, 1e-12);
+  EXPECT_NEAR(WrapPhase(-kPi / 4, 4), -kPi / 4, 1e-12);
+  EXPECT_NEAR(WrapPhase(kPi / 4, 4), -kPi / 4, 1e-12);
+}
+
+// J = 2 SNR E[tanh^2]-like losses; by simulation of the score itself.
+TEST(CarrierBoundsTest, BlindInformationIsTheMeanSquareOfTheScore) {
+  for (const int order : {2, 4, 8}) {
+    const std::vector<Complex> points = Psk(order);
+    const double snr = order;
+    const double s2 = 1 / snr;
+    Random random(7);
+    std::vector<Complex> received;
+    SignalSpec spec;
+    spec.points = points;
+    spec.num_symbols = 200000;
+    spec.snr_db = 10 * std::log10(snr);
+    AppendFrame(spec, {}, {}, &random, nullptr, &received);
+    double sum = 0;
+    double sum2 = 0;
+    for (const Complex& z : received) {
+      double density = 0;
+      std::complex<double> soft = 0;
+      for (const Complex& s : points) {
+        const double weight = std::exp(-std::norm(z - s) / s2);
+        density += weight;
+        soft += weight * std::complex<double>(s);
+      }
+      const double score = 2 / s2 * (std::complex<double>(z) * std::conj(soft / density)).imag();
+      sum += score * score;
+      sum2 += std::pow(score, 4);
+    }
+    const double n = spec.num_symbols;
+    const double mean = sum / n;
+    EXPECT_NEAR(BlindInformation(points, snr), mean, 5 * std::sqrt((sum2 / n - mean * mean) / n))
+        << order;
+  }
+}
+
+TEST(CarrierBoundsTest, WithoutNoiseBlindIsAsGoodAsKnown) {
+  EXPECT_NEAR(BlindInformation(Psk(4), 1000) / KnownInformation(1000), 1, 1e-6);
+  EXPECT_LT(BlindInformation(Psk(8), 2), 0.1 * KnownInformation(2));
+}
+
+TEST(CarrierBoundsTest, PilotsThatFillTheFrameAreAllSymbols) {
+  std::vector<uint32_t> positions;
+  for (uint32_t n = 0; n < 1000; ++n) {
+    positions.push_back(n);
+  }
+  EXPECT_NEAR(FrequencyBound(10, positions) / FrequencyBound(10, 1000), 1, 1e-9);
+  // 6 / ((2 pi)^2 SNR N (N^2 - 1)) for N = 32400 at 10 dB.
+  EXPECT_NEAR(FrequencyBound(KnownInformation(10), 32400), 2.114e-8, 2e-11);
+}
+
+TEST(CarrierBenchTest, FramesDependOnTheirSeedAloneAndLieOffTheGrid) {
+  NamedPoints qpsk;
+  qpsk.name = "QPSK";
+  qpsk.points = Psk(4);
+  FramesSpec spec;
+  spec.constellation = &qpsk;
+  spec.num_symbols = 100;
+  spec.count = 7;
+  spec.snr_db = 3;
+  spec.frequency = 0.02;
+  spec.frequency_range = 0.005;
+  const Frames a = MakeFrames(spec);
+  const Frames b = MakeFrames(spec);
+  EXPECT_EQ(a.received, b.received);
+  EXPECT_EQ(a.received.size(), 7 * 100 * 8);
+  for (const double frequency : a.frequency) {
+    EXPECT_NEAR(frequency, 0.02, 0.005);
+  }
+  spec.seed = 2;
+  EXPECT_NE(MakeFrames(spec).received, a.received);
+}
+
+TEST(CarrierBenchTest, AccuracyCountsWhatIsLockedAndWrong) {
+  Frames frames;
+  frames.num_symbols = 101;
+  frames.frequency = {0.01, 0.02, 0.03};
+  frames.phase = {0, 0.5, 1};
+  std::vector<v1::CarrierResult> results(3);
+  for (int i = 0; i < 3; ++i) {
+    results[i].set_frequency(frames.frequency[i]);
+    results[i].set_ambiguity(4);
+    results[i].set_phase(WrapPhase(frames.CentrePhase(i) + 0.01 + kPi / 2, 4));
+    results[i].set_lock(v1::CARRIER_LOCK_LOCKED);
+  }
+  results[1].set_frequency(0.0203);
+  results[2].set_lock(v1::CARRIER_LOCK_BAD_FIT);  // says itself that it is not to be trusted
+  results[2].set_frequency(0.03005);
+  const Accuracy accuracy = Compare(frames, results, 1e-4);
+  EXPECT_EQ(accuracy.locked, 2);
+  EXPECT_EQ(accuracy.right, 2);
+  EXPECT_EQ(accuracy.locked_wrong, 1);
+  EXPECT_NEAR(accuracy.phase_rms, 0.01, 1e-9);
+  EXPECT_EQ(accuracy.frequency_rms, 0);
+}
+
+TEST(CarrierReportTest, EveryReasonHasPlainWords) {
+  v1::CarrierResult result;
+  for (const auto lock : {v1::CARRIER_LOCK_NO_SIGNAL, v1::CARRIER_LOCK_NO_PEAK,
+                          v1::CARRIER_LOCK_AMBIGUOUS, v1::CARRIER_LOCK_BAD_FIT}) {
+    result.set_lock(lock);
+    EXPECT_LE(ShortReason(lock).size(), kShortReason);
+    EXPECT_NE(ShortReason(lock), "no");
+    EXPECT_GT(LongReason(result).size(), 20);
+  }
+}
+
+TEST(CarrierReportTest, CsvAndJsonHaveARowAFrame) {
+  Recovered recovered;
+  recovered.frames.resize(2);
+  recovered.frames[0].set_lock(v1::CARRIER_LOCK_LOCKED);
+  recovered.frames[0].set_frequency(0.0123456789012);
+  recovered.frames[1].set_lock(v1::CARRIER_LOCK_NO_PEAK);
+  CarrierReport report;
+  report.recovered = &recovered;
+  EXPECT_EQ(report.locked(), 1);
+  const std::string csv = ToCsv(report);
+  EXPECT_THAT(csv, HasSubstr("\n0,locked,0.0123456789012,"));
+  EXPECT_THAT(csv, HasSubstr("\n1,no_peak,"));
+  const nlohmann::ordered_json json = ToJson(report);
+  EXPECT_EQ(json["frames"].size(), 2);
+  EXPECT_EQ(json["frames"][1]["lock"], "no_peak");
+  EXPECT_EQ(json["frames_locked"], 1);
+}
+
+TEST(TableTest, WordsAreQuotedWhereTheyMustBeAndWhatIsNoNumberIsEmpty) {
+  Table table;
+  table.Add({{"name", std::string("16APSK 3/4")}, {"value", 0.25}});
+  table.Add({{"name", std::string("a\"b")}, {"value", std::nan("")}});
+  EXPECT_EQ(table.ToCsv(), "name,value\n\"16APSK 3/4\",0.25\n\"a\"\"b\",\n");
+  EXPECT_EQ(table.ToJson()[0]["value"], 0.25);
+}
+
+}  // namespace
+}  // namespace baseband::ctl

@@ -1,0 +1,202 @@
+// From flags and files to the channels of a request.
+#include "client/ctl/downconvert/downconvert_flags.h"
+
+#include <unistd.h>
+
+#include <fstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "client/ctl/downconvert/channels_json.h"
+#include "client/ctl/downconvert/downconvert_run.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::ctl {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string Path(const std::string& name) {
+  return absl::StrCat(::testing::TempDir(), "/client_downconvert_flags_test.", getpid(), ".", name);
+}
+
+void WriteAll(const std::string& path, const std::string& contents) {
+  std::ofstream(path, std::ios::binary) << contents;
+}
+
+DownconvertFlags OneChannel() {
+  DownconvertFlags flags;
+  flags.sample_rate_hz = 64e6;
+  flags.channels = {"9.1M:8"};
+  return flags;
+}
+
+std::string Refusal(const DownconvertFlags& flags) {
+  const auto plan = ToDownconvertPlan(flags, 0);
+  EXPECT_FALSE(plan.ok());
+  return std::string(plan.status().message());
+}
+
+TEST(DownconvertFlagsTest, AChannelHasAMaskThatSuitsItsRate) {
+  const auto plan = ToDownconvertPlan(OneChannel(), 0);
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_EQ(plan->setup.sample_rate_hz(), 64e6);
+  ASSERT_EQ(plan->setup.channels_size(), 1);
+  const v1::DownconvertChannel& channel = plan->setup.channels(0);
+  EXPECT_EQ(channel.frequency().hz(), 9.1e6);
+  EXPECT_EQ(channel.filter().down(), 8U);
+  EXPECT_DOUBLE_EQ(channel.filter().mask().pass_edge_hz(), 3.2e6);
+}
+
+TEST(DownconvertFlagsTest, WithoutARateNothingIsFiltered) {
+  DownconvertFlags flags = OneChannel();
+  flags.channels = {"9.1M"};
+  const auto plan = ToDownconvertPlan(flags, 0);
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_THAT(plan->setup.channels(0).filter().taps(), ElementsAre(1));
+}
+
+TEST(DownconvertFlagsTest, FlagsHoldForAllChannelsAndEachMayHaveItsOwnRate) {
+  DownconvertFlags flags = OneChannel();
+  flags.channels = {"9.1M", "-20M:64"};
+  flags.fractions = {"1/4"};
+  flags.common.down = 16;
+  flags.common.phase_degrees = 180;
+  flags.output = "ci16";
+  flags.nco = "2sum";
+  const auto plan = ToDownconvertPlan(flags, 0);
+  ASSERT_THAT(plan, IsOk());
+  ASSERT_EQ(plan->setup.channels_size(), 3);
+  EXPECT_EQ(plan->setup.channels(0).filter().down(), 16U);
+  EXPECT_EQ(plan->setup.channels(1).filter().down(), 64U);
+  EXPECT_EQ(plan->setup.channels(2).frequency().fraction().den(), 4U);
+  EXPECT_NEAR(plan->setup.channels(2).phase(), 3.14159265, 1e-8);
+  EXPECT_EQ(plan->setup.channels(2).output(), v1::SAMPLE_FORMAT_INT16);
+  EXPECT_EQ(plan->setup.channels(2).nco(), v1::NCO_METHOD_2SUM);
+}
+
+TEST(DownconvertFlagsTest, TheRateOfTheRecordingIsTakenUnlessAFlagSaysOtherwise) {
+  DownconvertFlags flags = OneChannel();
+  flags.sample_rate_hz = 0;
+  EXPECT_EQ(ToDownconvertPlan(flags, 2.4e6)->setup.sample_rate_hz(), 2.4e6);
+  EXPECT_THAT(Refusal(flags), HasSubstr("--rate=64M"));
+}
+
+TEST(DownconvertFlagsTest, RetunesAreReadAndSorted) {
+  DownconvertFlags flags = OneChannel();
+  flags.retunes = {"0@5M=9.2M:coherent", "0@4611686018427387903=1/3", "0@1000=9M"};
+  const auto plan = ToDownconvertPlan(flags, 0);
+  ASSERT_THAT(plan, IsOk());
+  ASSERT_EQ(plan->retunes.size(), 3U);
+  EXPECT_EQ(plan->retunes[0].index(), 1000U);
+  EXPECT_EQ(plan->retunes[0].mode(), v1::RETUNE_MODE_PHASE_CONTINUOUS);
+  EXPECT_EQ(plan->retunes[1].index(), 5000000U);
+  EXPECT_EQ(plan->retunes[1].mode(), v1::RETUNE_MODE_PHASE_COHERENT);
+  EXPECT_EQ(plan->retunes[2].index(), 4611686018427387903U);
+  EXPECT_EQ(plan->retunes[2].frequency().fraction().den(), 3U);
+}
+
+TEST(DownconvertFlagsTest, WhatCannotBeReadIsNamed) {
+  DownconvertFlags flags = OneChannel();
+  flags.channels = {"9.1M:x"};
+  EXPECT_THAT(Refusal(flags), HasSubstr("--channel '9.1M:x' is not FREQUENCY[:DOWN]"));
+  flags.channels = {"abc"};
+  EXPECT_THAT(Refusal(flags), HasSubstr("--channel 'abc' is not a number"));
+  flags.channels.clear();
+  EXPECT_THAT(Refusal(flags), HasSubstr("no channel is given"));
+  flags.fractions = {"9.1M"};
+  EXPECT_THAT(Refusal(flags), HasSubstr("--fraction '9.1M' is not NUM/DEN"));
+  flags = OneChannel();
+  flags.output = "cf64";
+  EXPECT_THAT(Refusal(flags), HasSubstr("--output 'cf64' is not one of cf32, cf16, ci16"));
+  flags = OneChannel();
+  flags.nco = "quick";
+  EXPECT_THAT(Refusal(flags), HasSubstr("--nco 'quick' is not one of exact"));
+  for (const char* retune :
+       {"5=9M", "0@x=9M", "0@5", "0@5=9M:now", "x@5=9M", "0@5=9M:coherent:1"}) {
+    flags = OneChannel();
+    flags.retunes = {retune};
+    EXPECT_THAT(Refusal(flags), HasSubstr("--retune")) << retune;
+  }
+}
+
+TEST(DownconvertFlagsTest, TapsAreTextOrFloats) {
+  WriteAll(Path("taps.txt"), "# half-band\n0.25, 0.5\n0.25 # the end\n");
+  EXPECT_THAT(*ReadTaps(Path("taps.txt")), ElementsAre(0.25F, 0.5F, 0.25F));
+  WriteAll(Path("taps.f32"), std::string("\0\0\x80\x3f\0\0\0\x40", 8));
+  EXPECT_THAT(*ReadTaps(Path("taps.f32")), ElementsAre(1.0F, 2.0F));
+  WriteAll(Path("taps.txt"), "1\n2 three\n");
+  EXPECT_THAT(ReadTaps(Path("taps.txt")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: 'three'")));
+  WriteAll(Path("taps.txt"), "# none\n");
+  EXPECT_THAT(ReadTaps(Path("taps.txt")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no taps")));
+}
+
+TEST(DownconvertFlagsTest, TapsAndAMaskContradictEachOther) {
+  DownconvertFlags flags = OneChannel();
+  flags.common.taps = {1};
+  flags.common.attenuation_db = 60;
+  EXPECT_THAT(Refusal(flags), HasSubstr("channel 0 has taps and a mask"));
+}
+
+TEST(ChannelsJsonTest, KeysOverrideWhatIsCommon) {
+  ChannelSpec common;
+  common.down = 16;
+  common.ripple_db = 0.5;
+  const auto file = ParseChannels(
+      R"({"sample_rate": "64M", "channels": [
+          {"frequency": "9.1M", "down": 8, "pass": "3M", "design": "kaiser", "output": "ci16"},
+          {"frequency": "1/3", "gain": 2, "phase": 90, "nco": "double", "segment": 512},
+          {"frequency": -5e6, "up": 3, "taps": [0.5, 0.5]}]})",
+      common);
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->sample_rate_hz, 64e6);
+  ASSERT_EQ(file->channels.size(), 3U);
+  EXPECT_EQ(file->channels[0].down, 8);
+  EXPECT_EQ(file->channels[0].pass_hz, 3e6);
+  EXPECT_EQ(file->channels[0].ripple_db, 0.5);
+  EXPECT_TRUE(file->channels[0].kaiser);
+  EXPECT_EQ(file->channels[0].output, v1::SAMPLE_FORMAT_INT16);
+  EXPECT_EQ(file->channels[1].down, 16);
+  EXPECT_EQ(file->channels[1].frequency.fraction().den(), 3U);
+  EXPECT_EQ(file->channels[1].segment, 512);
+  EXPECT_EQ(file->channels[2].frequency.hz(), -5e6);
+  EXPECT_THAT(file->channels[2].taps, ElementsAre(0.5F, 0.5F));
+  EXPECT_EQ(file->channels[2].ripple_db, 0);
+}
+
+TEST(ChannelsJsonTest, WhatIsWrongIsNamedByItsPlace) {
+  const std::pair<const char*, const char*> kWrong[] = {
+      {"{", "is not a JSON list"},
+      {"[]", "is not a JSON list"},
+      {"[1]", "channels[0] is not an object"},
+      {R"([{"down": 8}])", "with a \"frequency\""},
+      {R"([{"frequency": 1}, {"frequency": 1, "decimate": 8}])",
+       "channels[1]: 'decimate' is not one of frequency"},
+      {R"([{"frequency": 1, "down": 2.5}])", "channels[0].down: 2.5 is not a whole number"},
+      {R"([{"frequency": true}])", "channels[0].frequency: true is not a text"},
+      {R"([{"frequency": 1, "taps": ["a"]}])", "channels[0].taps: \"a\" is not a number"},
+      {R"([{"frequency": 1, "design": "fir1"}])", "channels[0].design: 'fir1' is not one of"},
+      {R"({"sample_rate": "fast", "channels": [{"frequency": 1}]})", "sample_rate: 'fast'"}};
+  for (const auto& [text, why] : kWrong) {
+    EXPECT_THAT(ParseChannels(text, ChannelSpec()),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why)));
+  }
+}
+
+TEST(DownconvertRunTest, AMessageIsAboutAMebibyteOfWhicheverSideIsLarger) {
+  DownconvertFlags flags = OneChannel();
+  const RequestLimits limits;
+  EXPECT_EQ(DefaultChunk(ToDownconvertPlan(flags, 0)->setup, 4, limits), 1 << 18);
+  flags.channels.assign(64, "1M:8");
+  EXPECT_EQ(DefaultChunk(ToDownconvertPlan(flags, 0)->setup, 4, limits), 1 << 14);
+}
+
+}  // namespace
+}  // namespace baseband::ctl

@@ -1,0 +1,254 @@
+// From the flags of `minimize` to its request, and from the answer to what people read.
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "client/ctl/minimize/minimize_flags.h"
+#include "client/ctl/minimize/minimize_map.h"
+#include "client/ctl/minimize/minimize_report.h"
+#include "client/ctl/plot/png.h"
+#include "client/ctl/plot/svg_map.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::ctl {
+namespace {
+
+using ::baseband::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string FileWith(const std::string& name, const std::string& contents) {
+  const std::string path =
+      absl::StrCat(::testing::TempDir(), "/client_minimize_test.", getpid(), ".", name);
+  std::ofstream(path, std::ios::binary) << contents;
+  return path;
+}
+
+std::string AxisText(const std::string& text) {
+  const auto axis = ParseAxis(text);
+  if (!axis.ok()) return std::string(axis.status().message());
+  return absl::StrCat(axis->name(), " ", axis->begin(), " ", axis->step(), " ", axis->count());
+}
+
+TEST(ParseAxisTest, BothEndsBelongToIt) {
+  EXPECT_EQ(AxisText("x=0:0.1:1"), "x 0 0.1 11");
+  EXPECT_EQ(AxisText("x=0:0.3:1"), "x 0 0.3 4");
+  EXPECT_EQ(AxisText("f=465k:-0.5:464.9k"), "f 465000 -0.5 201");
+  EXPECT_EQ(AxisText("x=5:1:5"), "x 5 1 1");
+}
+
+TEST(ParseAxisTest, OrItsPointsAreCounted) {
+  EXPECT_EQ(AxisText("t=-1:0.5*1M"), "t -1 0.5 1000000");
+  EXPECT_EQ(AxisText("t=7:0*1"), "t 7 0 1");
+}
+
+TEST(ParseAxisTest, WhatIsWrongIsQuoted) {
+  EXPECT_THAT(AxisText("0:1:2"), HasSubstr("'0:1:2' is not NAME=.."));
+  EXPECT_THAT(AxisText("x=0:1"), HasSubstr("not BEGIN:STEP:END"));
+  EXPECT_THAT(AxisText("x=0:one:2"), HasSubstr("'one'"));
+  EXPECT_THAT(AxisText("x=0:1:-2"), HasSubstr("no step of STEP leads from BEGIN to END"));
+  EXPECT_THAT(AxisText("x=0:0:2"), HasSubstr("no step of STEP"));
+  EXPECT_THAT(AxisText("x=0:1*0"), HasSubstr("COUNT is not in"));
+}
+
+TEST(ReadNumbersTest, TextAndRaw) {
+  EXPECT_THAT(*ReadNumbers(FileWith("a.txt", "1, 2.5\n# no\n-3e2;4 # five\n")),
+              ElementsAre(1, 2.5, -300, 4));
+  const float numbers[] = {1.5F, -2.0F};
+  EXPECT_THAT(*ReadNumbers(FileWith("a.f32", {reinterpret_cast<const char*>(numbers), 8})),
+              ElementsAre(1.5, -2));
+  EXPECT_THAT(ReadNumbers(FileWith("b.txt", "1\n2 x")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: 'x'")));
+}
+
+TEST(ToMinimizeRequestTest, AFormulaWithItsNumbers) {
+  MinimizeFlags flags;
+  flags.expression = "sum(j, 0, 1, y[j]) * k + x";
+  flags.axes = {"x=0:1:9"};
+  flags.scalars = {"k=2k"};
+  flags.arrays = {"y=" + FileWith("y.txt", "3 4")};
+  flags.profile = "x";
+  flags.refinement = "brent";
+  flags.separation = {5};
+  const auto request = ToMinimizeRequest(flags);
+  ASSERT_TRUE(request.ok()) << request.status();
+  EXPECT_EQ(request->expression().scalars(0).value(), 2000);
+  EXPECT_EQ(request->expression().arrays(0).size(), 2U);
+  double payload[2];
+  ASSERT_EQ(request->payload().size(), sizeof(payload));
+  std::memcpy(payload, request->payload().data(), sizeof(payload));
+  EXPECT_THAT(payload, ElementsAre(3, 4));
+  EXPECT_EQ(request->profile_bins(), 10U);
+  EXPECT_EQ(request->refinement(), v1::REFINEMENT_BRENT);
+  EXPECT_THAT(request->separation(), ElementsAre(5));
+}
+
+TEST(ToMinimizeRequestTest, SignalsAreIThenQ) {
+  MinimizeFlags flags;
+  flags.builtin = "chirp";
+  flags.axes = {"c=0:1:9", "f=0:1:9"};
+  flags.signal = FileWith("y.txt", "1 2 3 4");
+  flags.interval_s = 0.5;
+  const auto chirp = ToMinimizeRequest(flags);
+  ASSERT_TRUE(chirp.ok()) << chirp.status();
+  EXPECT_EQ(chirp->chirp().num_samples(), 2U);
+  EXPECT_EQ(chirp->chirp().sampling_interval_s(), 0.5);
+  EXPECT_EQ(chirp->payload().size(), 4 * sizeof(double));
+
+  flags.builtin = "delay-doppler";
+  flags.replica = FileWith("s.txt", "5 6 7 8");
+  const auto delay = ToMinimizeRequest(flags);
+  ASSERT_TRUE(delay.ok()) << delay.status();
+  EXPECT_EQ(delay->delay_doppler().num_samples(), 2U);
+  EXPECT_EQ(delay->delay_doppler().sampling_interval_s(), 0.5);
+  double payload[8];
+  ASSERT_EQ(delay->payload().size(), sizeof(payload));
+  std::memcpy(payload, delay->payload().data(), sizeof(payload));
+  EXPECT_THAT(payload, ElementsAre(1, 2, 3, 4, 5, 6, 7, 8));
+}
+
+TEST(ToMinimizeRequestTest, WhatCannotBeMeantIsRefused) {
+  const auto refusal = [](const MinimizeFlags& flags) {
+    const auto request = ToMinimizeRequest(flags);
+    EXPECT_FALSE(request.ok());
+    return std::string(request.status().message());
+  };
+  MinimizeFlags flags;
+  flags.axes = {"x=0:1:9"};
+  EXPECT_THAT(refusal(flags), HasSubstr("either an EXPRESSION or --builtin"));
+  flags.builtin = "sinusoids";
+  EXPECT_THAT(refusal(flags), HasSubstr("--signal"));
+  flags.signal = FileWith("s.txt", "1 2 3 4");
+  flags.columns = {FileWith("c.txt", "1 2 3")};
+  EXPECT_THAT(refusal(flags), HasSubstr("has 3 numbers"));
+  flags.columns.clear();
+  flags.builtin = "delay-doppler";
+  EXPECT_THAT(refusal(flags), HasSubstr("delay-doppler needs --replica FILE"));
+  flags.replica = FileWith("r.txt", "1 2");
+  EXPECT_THAT(refusal(flags), HasSubstr("has 2 numbers"));
+  flags.signal.clear();
+  EXPECT_THAT(refusal(flags), HasSubstr("delay-doppler needs --signal FILE"));
+  flags.builtin = "schwefel";
+  flags.profile = "y";
+  EXPECT_THAT(refusal(flags), HasSubstr("no --axis is called y"));
+  flags.expression = "x";
+  EXPECT_THAT(refusal(flags), HasSubstr("either"));
+}
+
+v1::MinimizeRequest Request() {
+  MinimizeFlags flags;
+  flags.expression = "x^2";
+  flags.axes = {"x=-4:1:4"};
+  flags.profile = "x:3";
+  return *ToMinimizeRequest(flags);
+}
+
+v1::MinimizeAnswer Answer() {
+  v1::MinimizeAnswer answer;
+  for (const int index : {4, 3}) {
+    v1::GridPoint& point = *answer.add_top();
+    point.set_index(static_cast<uint64_t>(index));
+    point.add_coordinates(index - 4);
+    point.set_value((index - 4) * (index - 4));
+  }
+  answer.add_point(0.25);
+  answer.set_value(0.0625);
+  answer.set_at_edge(true);
+  answer.set_evaluations(9);
+  answer.set_nan_points(2);
+  answer.set_first_nan(7);
+  answer.set_elapsed_s(0.001);
+  for (const double value : {4.0, 0.0, std::nan("")}) answer.add_profile(value);
+  return answer;
+}
+
+TEST(MinimizeReportTest, TextSaysWhereHowSureAndWhatElse) {
+  EXPECT_THAT(
+      ToText(Request(), Answer()),
+      AllOf(StartsWith("Minimum 0.0625 at x = 0.25\n"), HasSubstr("end of an axis"),
+            HasSubstr(" 2. 1 at x = -1"), HasSubstr("2 without a value"), HasSubstr("point 7")));
+  EXPECT_THAT(ToText(Request(), v1::MinimizeAnswer()), HasSubstr("No point of the grid"));
+}
+
+TEST(MinimizeReportTest, JsonCsvAndPicture) {
+  EXPECT_EQ(ToJson(Request(), Answer())["top"][1]["index"], 3);
+  EXPECT_EQ(ProfileCsv(Request(), Answer()), "x,value\n-3,4\n0,0\n3,\n");
+  EXPECT_THAT(ProfileSvg(Request(), Answer()), StartsWith("<svg"));
+}
+
+TEST(MinimizeReportTest, ACaretStandsUnderTheColumn) {
+  EXPECT_EQ(WithCaret("x + q", "expression, column 5: unknown name 'q'"),
+            "unknown name 'q'\n  x + q\n      ^ column 5");
+  // One past the end is where something is missing; two is no column of the formula.
+  EXPECT_THAT(WithCaret("sin(x", "expression, column 6: expected ')'"),
+              EndsWith("\n  sin(x\n       ^ column 6"));
+  EXPECT_EQ(WithCaret("sin(x", "expression, column 7: no"), "expression, column 7: no");
+  EXPECT_EQ(WithCaret("x", "queue is full"), "queue is full");
+  // Lines and characters of more than one byte do not shift it.
+  EXPECT_THAT(WithCaret("x +\n\xC3\xA9", "expression, column 7: y"),
+              EndsWith("\n  x + \xC3\xA9\n       ^ column 7"));
+  const std::string text(300, 'x');
+  EXPECT_EQ(
+      WithCaret(text, "expression, column 200: y"),
+      absl::StrCat("y\n  ..", std::string(75, 'x'), "..\n", std::string(54, ' '), "^ column 200"));
+}
+
+TEST(SearchMapTest, OnlyAWholeGridOfTwoAxesHasOne) {
+  v1::MinimizeRequest request = Request();
+  EXPECT_THAT(CheckMap(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("not of 1")));
+  *request.add_axes() = *ParseAxis("y=0:1:9");
+  EXPECT_TRUE(CheckMap(request).ok());
+  request.set_first_point(3);
+  EXPECT_THAT(CheckMap(request),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--first-point")));
+}
+
+TEST(SearchMapTest, CsvHasTheMiddleOfEachCell) {
+  v1::MinimizeRequest request;
+  *request.add_axes() = *ParseAxis("x=0:1*1");
+  *request.add_axes() = *ParseAxis("y=0:0.5*513");
+  SearchMap map;
+  map.columns = 1;
+  map.rows = 256;
+  map.values.assign(256, 1.5);
+  map.values[1] = std::nan("");
+  // 513 points in 256 cells: the first has three, 0, 0.5 and 1.
+  EXPECT_THAT(MapCsv(request, map), StartsWith("x,y,value\n0,0.5,1.5\n0,1.75,\n"));
+}
+
+TEST(HeatMapTest, ACellIsAPixelAndAFallingAxisIsTurned) {
+  HeatMap map;
+  map.x = {"x", 0, 2, 2};
+  map.y = {"y", 0, 1, 1};
+  map.values = {1, std::nan("")};
+  const std::string rising = RenderSvg(map);
+  EXPECT_THAT(rising, HasSubstr("data:image/png;base64,"));
+  EXPECT_THAT(rising, HasSubstr("no value"));
+  map.x = {"x", 2, 0, 2};
+  map.values = {std::nan(""), 1};
+  EXPECT_EQ(RenderSvg(map), rising);
+}
+
+// Two pixels, black and red; as Python's zlib and struct write them.
+TEST(PngTest, TheFileIsTheStandards) {
+  const uint8_t pixels[] = {0, 1};
+  const Rgb palette[] = {{0, 0, 0}, {255, 0, 0}};
+  EXPECT_EQ(absl::Base64Escape(ToPng(2, pixels, palette)),
+            "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAMAAADD/I+4AAAABlBMVEUAAAD/AAAb/40iAAAADklE"
+            "QVR4AQEDAPz/AAABAAQAAgshi3EAAAAASUVORK5CYII=");
+}
+
+}  // namespace
+}  // namespace baseband::ctl

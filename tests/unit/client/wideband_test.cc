@@ -1,0 +1,276 @@
+// What basebandctl does with wideband recordings without a server: numbers, formats, SigMF, files,
+// spectra, the test signal.
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "client/ctl/common/si_number.h"
+#include "client/ctl/common/sigmf.h"
+#include "client/ctl/common/text_table.h"
+#include "client/ctl/downconvert/spectrum.h"
+#include "client/ctl/downconvert/spectrum_plot.h"
+#include "client/ctl/downconvert/wideband_file.h"
+#include "client/ctl/downconvert/wideband_format.h"
+#include "client/ctl/downconvert/wideband_signal.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::ctl {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr double kTwoPi = 6.283185307179586;
+
+std::string Path(const std::string& name) {
+  return absl::StrCat(::testing::TempDir(), "/client_wideband_test.",
+                      ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".", name);
+}
+
+void WriteAll(const std::string& path, const std::string& contents) {
+  std::ofstream(path, std::ios::binary) << contents;
+}
+
+TEST(SiNumberTest, SuffixesMoveTheDecimalPointAndNothingElse) {
+  EXPECT_EQ(*ParseSiNumber("9.1M"), 9100000.0);
+  EXPECT_EQ(*ParseSiNumber("-20k"), -20000.0);
+  EXPECT_EQ(*ParseSiNumber("1.1G"), 1100000000.0);
+  EXPECT_EQ(*ParseSiNumber("0.3M"), 300000.0);
+  EXPECT_EQ(*ParseSiNumber("9.1 MHz"), 9100000.0);
+  EXPECT_EQ(*ParseSiNumber("6.4e7"), 64e6);
+  for (const char* text : {"", "M", "9.1m", "9,1M", "1e3k", "nan", "inf", "0x10z", "9.1MM"}) {
+    EXPECT_THAT(ParseSiNumber(text), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)));
+  }
+}
+
+TEST(SiNumberTest, FrequenciesAreHertzOrFractions) {
+  EXPECT_EQ(ParseFrequency("9.1M")->hz(), 9.1e6);
+  EXPECT_EQ(ParseFrequency("-9123457/64000000")->fraction().num(), -9123457);
+  EXPECT_EQ(ParseFrequency("1/9223372036854775808")->fraction().den(), uint64_t{1} << 63);
+  for (const char* text : {"1/0", "1/2/3", "1M/64M", "/", "1/-2"}) {
+    EXPECT_THAT(ParseFrequency(text),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("fraction")));
+  }
+}
+
+TEST(SiNumberTest, HertzHaveTheUnitThatSuitsThem) {
+  EXPECT_EQ(Hertz(9123457), "9.123457 MHz");
+  EXPECT_EQ(Hertz(-20e6), "-20 MHz");
+  EXPECT_EQ(Hertz(0), "0 Hz");
+  EXPECT_EQ(Hertz(1024e6), "1.024 GHz");
+  EXPECT_EQ(Hertz(1000), "1 kHz");
+  EXPECT_EQ(Hertz(0.25), "0.25 Hz");
+}
+
+TEST(WidebandFormatTest, SamplesSurviveTheWayThereAndBack) {
+  const std::vector<Complex> samples = {{0.5F, -0.25F}, {-1, 0}, {0.984375F, 0.125F}};
+  for (const WidebandFormat& format : WidebandFormats()) {
+    std::string bytes = WidebandFromComplex(samples, format);
+    ASSERT_EQ(bytes.size(), 3U * static_cast<size_t>(format.bytes)) << format.name;
+    ToWire(format, &bytes);
+    const std::vector<Complex> back = WidebandToComplex(bytes, format);
+    for (size_t i = 0; i < samples.size(); ++i) {
+      EXPECT_EQ(back[i].real(), samples[i].real()) << format.name;
+      EXPECT_EQ(back[i].imag(), format.is_complex ? samples[i].imag() : 0) << format.name;
+    }
+  }
+}
+
+TEST(WidebandFormatTest, IntegersSaturate) {
+  const WidebandFormat& ci8 = **FindWidebandFormat("ci8");
+  EXPECT_EQ(WidebandFromComplex({{{2, -2}}}, ci8), std::string("\x7f\x80"));
+}
+
+TEST(WidebandFormatTest, NamesAndEndingsAreKnown) {
+  EXPECT_STREQ(FormatOfFileName("a/b.CS16")->name, "ci16");
+  EXPECT_STREQ(FormatOfFileName("gnuradio.cfile")->name, "cf32");
+  EXPECT_STREQ(FormatOfFileName("mono.i16")->name, "i16");
+  EXPECT_EQ(FormatOfFileName("capture.bin"), nullptr);
+  EXPECT_STREQ((*FormatOfSigmf("ri16_le"))->name, "i16");
+  EXPECT_THAT(FormatOfSigmf("ci16_be"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("ci16_le")));
+  EXPECT_THAT(FindWidebandFormat("c16"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--format 'c16'")));
+}
+
+TEST(SigmfTest, WhatIsWrittenIsReadBack) {
+  SigmfMeta meta;
+  meta.datatype = "cf32_le";
+  meta.sample_rate_hz = 8e6;
+  meta.captures.resize(2);
+  meta.captures[1].sample_start = 100;
+  meta.captures[1].global_index = (int64_t{1} << 61) + 1;
+  meta.captures[1].frequency_hz = -1.5e6;
+  const auto read = ParseSigmf(ToSigmfText(meta));
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(read->datatype, "cf32_le");
+  EXPECT_EQ(read->sample_rate_hz, 8e6);
+  ASSERT_EQ(read->captures.size(), 2U);
+  EXPECT_FALSE(read->captures[0].global_index.has_value());
+  EXPECT_EQ(*read->captures[1].global_index, (int64_t{1} << 61) + 1);
+  EXPECT_EQ(*read->captures[1].frequency_hz, -1.5e6);
+}
+
+TEST(SigmfTest, WhatIsNoneIsRefused) {
+  const std::pair<const char*, const char*> kWrong[] = {
+      {"", "is not SigMF"},
+      {"[]", "is not SigMF"},
+      {R"({"global": {}})", "says no core:datatype"},
+      {R"({"global": {"core:datatype": "ci8", "core:num_channels": 2}})", "num_channels 2"},
+      {R"({"global": {"core:datatype": "ci8"}, "captures": [{"core:sample_start": -1}]})",
+       "core:sample_start -1"},
+      {R"({"global": {"core:datatype": "ci8"},
+           "captures": [{"core:sample_start": 5}, {"core:sample_start": 4}]})",
+       "not in the order"}};
+  for (const auto& [text, why] : kWrong) {
+    EXPECT_THAT(ParseSigmf(text), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why)));
+  }
+}
+
+TEST(WidebandFileTest, APieceIsWhatWasAskedForUntilTheEnd) {
+  WriteAll(Path("a.ci8"), std::string("abcdefghij"));
+  auto file = WidebandFile::Open(Path("a.ci8"), "");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->num_samples(), 5);
+  auto piece = file->Read(3);
+  ASSERT_THAT(piece, IsOk());
+  EXPECT_EQ(piece->bytes, "abcdef");
+  piece = file->Read(3);
+  EXPECT_EQ(piece->index, 3);
+  EXPECT_EQ(piece->bytes, "ghij");
+  EXPECT_EQ(file->Read(3)->bytes, "");
+}
+
+TEST(WidebandFileTest, CapturesOfSigmfAreGaps) {
+  WriteAll(Path("a.sigmf-data"), std::string("aabbccddee"));
+  WriteAll(Path("a.sigmf-meta"),
+           R"({"global": {"core:datatype": "ci8", "core:sample_rate": 1e6}, "captures": [
+               {"core:sample_start": 0, "core:global_index": 1000, "core:frequency": 5e6},
+               {"core:sample_start": 2, "core:global_index": 1002},
+               {"core:sample_start": 3, "core:global_index": 2000}]})");
+  auto file = WidebandFile::Open(Path("a.sigmf-meta"), "");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->sample_rate_hz(), 1e6);
+  EXPECT_EQ(file->centre_hz(), 5e6);
+  auto piece = file->Read(100);
+  EXPECT_EQ(piece->index, 1000);
+  EXPECT_EQ(piece->bytes, "aabbcc");
+  piece = file->Read(100);
+  EXPECT_EQ(piece->index, 2000);
+  EXPECT_EQ(piece->bytes, "ddee");
+  EXPECT_EQ(file->Read(100)->bytes, "");
+}
+
+TEST(WidebandFileTest, WhatCannotBeReadIsRefusedByName) {
+  EXPECT_THAT(WidebandFile::Open(Path("missing.ci16"), ""),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing.ci16")));
+  WriteAll(Path("a.bin"), "abc");
+  EXPECT_THAT(WidebandFile::Open(Path("a.bin"), ""),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--format=ci16")));
+  EXPECT_THAT(WidebandFile::Open(Path("a.bin"), "ci16"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("has 3 bytes, not a multiple of the 4")));
+  WriteAll(Path("empty.ci8"), "");
+  EXPECT_THAT(WidebandFile::Open(Path("empty.ci8"), ""),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is empty")));
+  EXPECT_THAT(WidebandFile::Open(::testing::TempDir(), "ci8"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("folder")));
+}
+
+TEST(WidebandFileTest, UnsignedBytesBecomeSigned) {
+  WriteAll(Path("a.cu8"), std::string("\x80\xff\x00\x7f", 4));
+  auto file = WidebandFile::Open(Path("a.cu8"), "");
+  ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->Read(2)->bytes, std::string("\x00\x7f\x80\xff", 4));
+}
+
+TEST(SpectrumTest, AToneShowsItsPowerAtItsFrequencyAndNothingElsewhere) {
+  std::vector<Complex> tone;
+  for (int n = 0; n < 4096; ++n) {
+    const double angle = kTwoPi * 37 / 256 * n;
+    tone.emplace_back(static_cast<float>(0.1 * std::cos(angle)),
+                      static_cast<float>(0.1 * std::sin(angle)));
+  }
+  Spectrum spectrum(256);
+  spectrum.Add(tone, 100);
+  EXPECT_EQ(spectrum.segments(), 31);
+  const std::vector<double> decibels = spectrum.Decibels();
+  EXPECT_NEAR(decibels[128 + 37], -20, 1e-3);
+  for (int i = 0; i < 256; ++i) {
+    if (std::abs(i - 128 - 37) > 4) {
+      EXPECT_LT(decibels[i], -20 - 90) << i;
+    }
+  }
+}
+
+TEST(SpectrumTest, WhiteNoiseShowsThePowerOfABin) {
+  WidebandSpec spec;
+  spec.noise_db = -30;
+  Spectrum spectrum(64);
+  spectrum.Add(WidebandSignal(spec).Next(200000), 5000);
+  double mean = 0;
+  for (const double value : spectrum.Decibels()) {
+    mean += std::pow(10, value / 10) / 64;
+  }
+  EXPECT_NEAR(10 * std::log10(mean), -30 + 10 * std::log10(Spectrum::kNoiseBandwidthBins / 64),
+              0.1);
+}
+
+TEST(SpectrumTest, SizesLeaveSomethingToAverage) {
+  EXPECT_EQ(SpectrumSize(0, 4096), 8);
+  EXPECT_EQ(SpectrumSize(10000, 4096), 1024);
+  EXPECT_EQ(SpectrumSize(int64_t{1} << 40, 4096), 4096);
+}
+
+TEST(SpectrumPlotTest, NothingAtAllIsStillAPicture) {
+  SpectrumPlot plot;
+  plot.title = "a < b";
+  plot.bands.push_back({"0", 1e6, 5e5});
+  plot.channels.push_back({"channel 0", 0, {{-400, -400}, -1, 1}});
+  plot.wideband = {{-400, -400}, -32e6, 32e6};
+  const std::string svg = RenderSpectra(plot);
+  EXPECT_THAT(svg, HasSubstr("a &lt; b"));
+  EXPECT_THAT(svg, HasSubstr("</svg>"));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  EXPECT_THAT(svg, Not(HasSubstr("inf")));
+}
+
+TEST(WidebandSignalTest, PiecesDoNotMatter) {
+  WidebandSpec spec;
+  spec.stations = ExampleStations(spec.sample_rate_hz);
+  const std::vector<Complex> whole = WidebandSignal(spec).Next(1000);
+  WidebandSignal in_pieces(spec);
+  std::vector<Complex> joined = in_pieces.Next(1);
+  for (const int count : {7, 500, 492}) {
+    const std::vector<Complex> piece = in_pieces.Next(count);
+    joined.insert(joined.end(), piece.begin(), piece.end());
+  }
+  EXPECT_EQ(joined, whole);
+}
+
+TEST(WidebandSignalTest, StationsAreReadFromText) {
+  EXPECT_EQ(ParseTone("9.1M:-20")->level_db, -20);
+  EXPECT_EQ(ParseFmStation("-20M")->deviation_hz, 75e3);
+  EXPECT_EQ(ParseFmStation("1M:-3:5k:400")->audio_hz, 400);
+  EXPECT_THAT(ParseTone("1M:2:3"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("FREQ")));
+  EXPECT_THAT(ParseFmStation("1M:2:3:0"), StatusIs(absl::StatusCode::kInvalidArgument, _));
+}
+
+TEST(TextTableTest, ColumnsLineUpAndEmptyOnesGo) {
+  TextTable table({{"a"}, {"empty"}, {"name", false}});
+  table.Add({"1", "", "x"});
+  table.Add({"100", "", "yy"});
+  EXPECT_EQ(table.ToText(), "  a  name\n  1  x\n100  yy\n");
+}
+
+}  // namespace
+}  // namespace baseband::ctl

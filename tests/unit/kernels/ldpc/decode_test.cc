@@ -1,0 +1,427 @@
+// DecodeOnCpu's integer engine against known answers, the reference and the definition, on every
+// instruction set that this build and processor have.
+#include "kernels/ldpc/decode.h"
+
+#include <cstring>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hwy/targets.h"
+#include "kernels/ldpc/reference_decode.h"
+#include "tests/support/custom_codes.h"
+#include "tests/support/ldpc_vectors.h"
+#include "tests/support/ldpc_words.h"
+
+namespace baseband::ldpc {
+namespace {
+
+using ::baseband::testing::Random;
+using ::baseband::testing::RandomWord;
+
+struct Decoded {
+  std::vector<uint8_t> bits;
+  std::vector<int8_t> soft;
+  DecodeResult result;
+};
+
+Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_filler,
+               absl::Span<const int8_t> llr) {
+  Decoded out;
+  out.bits.assign(static_cast<size_t>(DecodedBytes(code, num_filler)), 0xa5);
+  out.soft.assign(static_cast<size_t>(code.n()), 0x5a);
+  out.result = DecodeOnCpu(code, parameters, num_filler, llr, absl::MakeSpan(out.bits),
+                           absl::MakeSpan(out.soft));
+  return out;
+}
+
+// Runs `test` once for each instruction set.
+template <typename Test>
+void OnEveryTarget(const Test& test) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    hwy::SetSupportedTargetsForTest(target);
+    test();
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+void ExpectEqualsReference(const Code& code, const DecodeParameters& parameters, int num_filler,
+                           absl::Span<const int8_t> llr) {
+  SCOPED_TRACE(code.name() + ", algorithm " + std::to_string(int(parameters.algorithm)) +
+               ", schedule " + std::to_string(int(parameters.schedule)) + ", " +
+               std::to_string(num_filler) + " fillers, " + std::to_string(llr.size()) + " LLRs");
+  const reference::Decoded expected = reference::Decode(code, parameters, num_filler, llr);
+  OnEveryTarget([&] {
+    const Decoded decoded = Decode(code, parameters, num_filler, llr);
+    EXPECT_EQ(decoded.bits, expected.bits);
+    EXPECT_EQ(decoded.soft, expected.soft);
+    EXPECT_EQ(decoded.result.iterations, expected.result.iterations);
+    EXPECT_EQ(decoded.result.parity_ok, expected.result.parity_ok);
+  });
+}
+
+// LLRs of the zero word near what `code` can just decode.
+std::vector<int8_t> NoisyLlr(const Code& code, Random& random) {
+  const std::vector<uint8_t> zeros(static_cast<size_t>(code.num_sent()), 0);
+  const double variance = testing::NoiseVariance(2.5, testing::SentRate(code));
+  return testing::QuantiseLlr(testing::SendOverAwgn(zeros, variance, random), 4.0);
+}
+
+// The same with a few of the extremes.
+std::vector<int8_t> ExtremeLlr(const Code& code, Random& random) {
+  std::vector<int8_t> llr = NoisyLlr(code, random);
+  for (const int extreme : {-128, -127, 127, 0}) {
+    llr[static_cast<size_t>(random.Below(code.num_sent()))] = static_cast<int8_t>(extreme);
+  }
+  return llr;
+}
+
+// Options that differ from one case to the next.
+DecodeParameters RandomParameters(Random& random) {
+  DecodeParameters parameters;
+  parameters.algorithm =
+      random.Below(3) == 0 ? Algorithm::kBitFlipping : Algorithm::kNormalizedMinSum;
+  parameters.schedule = random.Below(3) == 0 ? Schedule::kFlooding : Schedule::kLayered;
+  parameters.early_termination = random.Below(2) == 0;
+  parameters.max_iterations = 1 + random.Below(parameters.early_termination ? 6 : 3);
+  return parameters;
+}
+
+void ExpectEqualsReferenceAtRandom(const Code& code, Random& random) {
+  const DecodeParameters parameters = RandomParameters(random);
+  const int num_filler = random.Below(2) == 0 ? 0 : random.Below(code.k());
+  std::vector<int8_t> llr =
+      random.Below(2) == 0 ? NoisyLlr(code, random) : ExtremeLlr(code, random);
+  if (random.Below(2) == 0) llr.resize(static_cast<size_t>(1 + random.Below(code.num_sent())));
+  ExpectEqualsReference(code, parameters, num_filler, llr);
+}
+
+TEST(LdpcDecodeTest, NoisyWordsOfTheStandardsDecode) {
+  const std::vector<nlohmann::json> cases = testing::ReadJsonLines("ldpc/noisy_decode.jsonl");
+  ASSERT_FALSE(cases.empty());
+  OnEveryTarget([&] {
+    for (const nlohmann::json& test : cases) {
+      SCOPED_TRACE(std::string(test.at("group")) + " " + test.at("case").dump());
+      absl::StatusOr<CodePtr> code;
+      int num_filler = 0;
+      if (test.at("standard") == "38.212") {
+        code = NrCode(test.at("bg"), test.at("zc"));
+        num_filler = test.at("filler");
+      } else if (test.at("standard") == "802.16e") {
+        code = WimaxCode(test.at("rate"), test.at("n"));
+      } else {
+        code = WifiCode(test.at("rate"), test.at("n"));
+      }
+      ASSERT_TRUE(code.ok()) << code.status();
+      const std::vector<uint8_t> bytes = testing::FromHex(test.at("llr"));
+      std::vector<int8_t> llr(bytes.size());
+      std::memcpy(llr.data(), bytes.data(), bytes.size());
+
+      const Decoded decoded = Decode(**code, DecodeParameters(), num_filler, llr);
+
+      EXPECT_EQ(decoded.bits, testing::FromHex(test.at("info")));
+      EXPECT_EQ(decoded.result.parity_ok, 1);
+      EXPECT_LE(decoded.result.iterations, 10);
+    }
+  });
+}
+
+TEST(LdpcDecodeTest, EqualsTheReferenceForEveryLiftingSize) {
+  Random random(1);
+  for (int i = 0; i < 4; ++i) {
+    for (const CodePtr& code : testing::NrCodes()) ExpectEqualsReferenceAtRandom(*code, random);
+  }
+}
+
+TEST(LdpcDecodeTest, EqualsTheReferenceForEveryNumberOfRows) {
+  Random random(2);
+  for (int rows = 4; rows <= 46; ++rows) {
+    ExpectEqualsReferenceAtRandom(**NrCode(1, 15, rows), random);
+    if (rows <= 42) ExpectEqualsReferenceAtRandom(**NrCode(2, 36, rows), random);
+  }
+}
+
+TEST(LdpcDecodeTest, EqualsTheReferenceForEveryCodeOfTheIeee) {
+  Random random(3);
+  for (int i = 0; i < 4; ++i) {
+    for (const CodePtr& code : testing::IeeeCodes()) ExpectEqualsReferenceAtRandom(*code, random);
+  }
+}
+
+TEST(LdpcDecodeTest, EqualsTheReferenceForEveryOption) {
+  Random random(4);
+  const std::vector<CodePtr> codes = {*NrCode(1, 36, 46), *NrCode(2, 7, 10),
+                                      *WimaxCode("2/3B", 672), *WifiCode("5/6", 648)};
+  for (const CodePtr& code : codes) {
+    const std::vector<int8_t> llr = NoisyLlr(*code, random);
+    for (Algorithm algorithm : {Algorithm::kNormalizedMinSum, Algorithm::kBitFlipping}) {
+      for (Schedule schedule : {Schedule::kLayered, Schedule::kFlooding}) {
+        for (bool early_termination : {true, false}) {
+          for (float scale_factor : {0.0f, 0.001f, 0.5f, 0.8f, 1.0f}) {
+            for (int num_filler : {0, 5, code->k() - 1}) {
+              DecodeParameters parameters;
+              parameters.algorithm = algorithm;
+              parameters.schedule = schedule;
+              parameters.early_termination = early_termination;
+              parameters.max_iterations = 4;
+              parameters.scale_factor = scale_factor;
+              ExpectEqualsReference(*code, parameters, num_filler, llr);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(LdpcDecodeTest, EqualsTheReferenceForCodesOfAClient) {
+  Random random(5);
+  std::mt19937 generator(6);
+  for (const int zc :
+       {1, 2, 3, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 191, 257, 511, 512}) {
+    BaseMatrix matrix = testing::TriangularMatrix(6, 14, zc, &generator);
+    matrix.punctured_columns = random.Below(3);
+    const auto triangular = Code::Create(matrix, Family::kCustom, "triangular");
+    ASSERT_TRUE(triangular.ok()) << triangular.status();
+    // Every column in every row: nothing private, the largest column degree.
+    const auto full =
+        Code::Create(testing::FullMatrix(9, 20, zc, false, &generator), Family::kCustom, "full");
+    ASSERT_TRUE(full.ok()) << full.status();
+    for (int i = 0; i < 3; ++i) {
+      ExpectEqualsReferenceAtRandom(**triangular, random);
+      ExpectEqualsReferenceAtRandom(**full, random);
+    }
+  }
+}
+
+TEST(LdpcDecodeTest, EqualsTheReferenceAtTheLimitsOfAMatrix) {
+  // 64 rows and 128 columns, the largest row degree, all of one size and of the largest.
+  Random random(7);
+  for (const int zc : {3, 512}) {
+    BaseMatrix matrix = testing::EmptyMatrix(kMaxRows, kMaxColumns, zc);
+    for (int row = 0; row < kMaxRows; ++row) {
+      for (int i = 0; i < 14; ++i) {
+        testing::ShiftAt(&matrix, row, (row * 17 + i * 9) % kMaxColumns) = random.Below(zc);
+      }
+    }
+    for (int i = 0; i < kMaxRowDegree; ++i) {
+      testing::ShiftAt(&matrix, 0, (i * 9) % kMaxColumns) = random.Below(zc);
+    }
+    const auto code = Code::Create(matrix, Family::kCustom, "limits");
+    ASSERT_TRUE(code.ok()) << code.status();
+    ExpectEqualsReferenceAtRandom(**code, random);
+  }
+}
+
+TEST(LdpcDecodeTest, AppStaysInRangeForTheStrongestInput) {
+  // All LLRs at their limit, and a word that is none: messages grow as far as they can.
+  Random random(8);
+  for (const CodePtr& code : {*NrCode(1, 2), *NrCode(2, 2), *WimaxCode("1/2", 576)}) {
+    std::vector<int8_t> llr(static_cast<size_t>(code->num_sent()), 127);
+    for (int i = 0; i < 3; ++i) llr[static_cast<size_t>(random.Below(code->num_sent()))] = -127;
+    for (float scale_factor : {0.3f, 0.75f, 1.0f}) {
+      DecodeParameters parameters;
+      parameters.scale_factor = scale_factor;
+      parameters.early_termination = false;
+      parameters.max_iterations = 30;
+      const reference::Decoded decoded = reference::Decode(*code, parameters, 0, llr);
+      EXPECT_THAT(decoded.app, ::testing::Each(::testing::AllOf(::testing::Ge(-kAppMax),
+                                                                ::testing::Le(kAppMax))));
+      ExpectEqualsReference(*code, parameters, 0, llr);
+    }
+  }
+}
+
+TEST(LdpcDecodeTest, NoiselessWordsDecodeInOneIterationWhereNothingIsPunctured) {
+  Random random(9);
+  for (const CodePtr& code : testing::IeeeCodes()) {
+    const std::vector<uint8_t> word = RandomWord(*code, 0, random);
+    std::vector<int8_t> llr;
+    for (uint8_t bit : word) llr.push_back(bit != 0 ? -20 : 20);
+
+    const Decoded decoded = Decode(*code, DecodeParameters(), 0, llr);
+
+    EXPECT_EQ(decoded.result.iterations, 1) << code->name();
+    EXPECT_EQ(decoded.result.parity_ok, 1) << code->name();
+    EXPECT_EQ(decoded.bits, testing::PackBits(absl::MakeSpan(word).subspan(0, code->k())));
+  }
+}
+
+TEST(LdpcDecodeTest, NoiselessWordsOfNrDecodeInAFewIterations) {
+  // The two punctured columns meet in all of the first four rows but one; their bits come in over
+  // the rows that see only one of them.
+  Random random(10);
+  for (int base_graph : {1, 2}) {
+    for (int zc : NrLiftingSizes()) {
+      for (int rows : {4, 5, 10, 0}) {
+        const CodePtr code = *NrCode(base_graph, zc, rows);
+        const int num_filler = random.Below(zc);
+        const std::vector<uint8_t> word = RandomWord(*code, num_filler, random);
+        std::vector<int8_t> llr;
+        for (uint8_t bit : testing::SentBits(*code, word)) llr.push_back(bit != 0 ? -20 : 20);
+
+        const Decoded decoded = Decode(*code, DecodeParameters(), num_filler, llr);
+
+        EXPECT_LE(decoded.result.iterations, 3) << code->name();
+        EXPECT_EQ(decoded.result.parity_ok, 1) << code->name();
+        EXPECT_EQ(decoded.bits,
+                  testing::PackBits(absl::MakeSpan(word).subspan(0, code->k() - num_filler)))
+            << code->name();
+      }
+    }
+  }
+}
+
+TEST(LdpcDecodeTest, ATranslatedWordDecodesToTheTranslatedBits) {
+  // Signs of LLRs turned round where a code word has a one: the bits turn there, too.
+  Random random(11);
+  for (const CodePtr& code : {*NrCode(1, 128), *NrCode(2, 208, 20), *WifiCode("1/2", 1944)}) {
+    std::vector<int8_t> llr = NoisyLlr(*code, random);
+    const Decoded of_zeros = Decode(*code, DecodeParameters(), 0, llr);
+    ASSERT_EQ(of_zeros.result.parity_ok, 1) << code->name();
+    const std::vector<uint8_t> word = RandomWord(*code, 0, random);
+    const absl::Span<const uint8_t> sent = testing::SentBits(*code, word);
+    for (size_t i = 0; i < llr.size(); ++i) {
+      if (sent[i] != 0) llr[i] = static_cast<int8_t>(-std::max<int>(llr[i], -127));
+    }
+
+    const Decoded of_word = Decode(*code, DecodeParameters(), 0, llr);
+
+    std::vector<uint8_t> expected = testing::PackBits(absl::MakeSpan(word).subspan(0, code->k()));
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] ^= of_zeros.bits[i];
+    EXPECT_EQ(of_word.bits, expected) << code->name();
+  }
+}
+
+TEST(LdpcDecodeTest, MinusOneHundredAndTwentyEightIsReadAsMinusOneHundredAndTwentySeven) {
+  Random random(12);
+  const CodePtr code = *NrCode(2, 56);
+  for (Algorithm algorithm :
+       {Algorithm::kNormalizedMinSum, Algorithm::kSumProduct, Algorithm::kBitFlipping}) {
+    DecodeParameters parameters;
+    parameters.algorithm = algorithm;
+    std::vector<int8_t> llr = NoisyLlr(*code, random);
+    for (int i = 0; i < 100; ++i) {
+      llr[static_cast<size_t>(random.Below(code->num_sent()))] = -128;
+    }
+    const Decoded with_128 = Decode(*code, parameters, 0, llr);
+    for (int8_t& value : llr) value = std::max<int8_t>(value, -127);
+    const Decoded with_127 = Decode(*code, parameters, 0, llr);
+    EXPECT_EQ(with_128.bits, with_127.bits);
+    EXPECT_EQ(with_128.soft, with_127.soft);
+    EXPECT_EQ(with_128.result.iterations, with_127.result.iterations);
+  }
+}
+
+TEST(LdpcDecodeTest, UnknownLlrsGiveTheZeroWordInOneIteration) {
+  for (const CodePtr& code : {*NrCode(1, 384), *NrCode(2, 2), *WimaxCode("5/6", 2304)}) {
+    for (Algorithm algorithm :
+         {Algorithm::kNormalizedMinSum, Algorithm::kSumProduct, Algorithm::kBitFlipping}) {
+      for (Schedule schedule : {Schedule::kLayered, Schedule::kFlooding}) {
+        DecodeParameters parameters;
+        parameters.algorithm = algorithm;
+        parameters.schedule = schedule;
+        const std::vector<int8_t> llr(static_cast<size_t>(code->num_sent()), 0);
+        const Decoded decoded = Decode(*code, parameters, 0, llr);
+        EXPECT_THAT(decoded.bits, ::testing::Each(0));
+        EXPECT_THAT(decoded.soft, ::testing::Each(0));
+        EXPECT_EQ(decoded.result.iterations, 1);
+        EXPECT_EQ(decoded.result.parity_ok, 1);
+      }
+    }
+  }
+}
+
+TEST(LdpcDecodeTest, LiesAnywhereInMemoryAndWritesNothingElse) {
+  Random random(13);
+  const CodePtr code = *NrCode(2, 26, 12);
+  const int num_filler = 3;
+  const std::vector<int8_t> llr = NoisyLlr(*code, random);
+  const Decoded expected = Decode(*code, DecodeParameters(), num_filler, llr);
+  OnEveryTarget([&] {
+    for (size_t offset = 0; offset < 65; offset += 7) {
+      std::vector<int8_t> moved(llr.size() + offset, 99);
+      std::copy(llr.begin(), llr.end(), moved.begin() + static_cast<int64_t>(offset));
+      std::vector<uint8_t> bits(expected.bits.size() + offset + 1, 0xa5);
+      std::vector<int8_t> soft(expected.soft.size() + offset + 1, 0x5a);
+      DecodeOnCpu(*code, DecodeParameters(), num_filler, absl::MakeSpan(moved).subspan(offset),
+                  absl::MakeSpan(bits).subspan(offset, expected.bits.size()),
+                  absl::MakeSpan(soft).subspan(offset, expected.soft.size()));
+      EXPECT_TRUE(std::equal(expected.bits.begin(), expected.bits.end(),
+                             bits.begin() + static_cast<int64_t>(offset)));
+      EXPECT_TRUE(std::equal(expected.soft.begin(), expected.soft.end(),
+                             soft.begin() + static_cast<int64_t>(offset)));
+      for (size_t i = 0; i < offset; ++i) EXPECT_EQ(bits[i], 0xa5);
+      for (size_t i = 0; i < offset; ++i) EXPECT_EQ(soft[i], 0x5a);
+      EXPECT_EQ(bits.back(), 0xa5);
+      EXPECT_EQ(soft.back(), 0x5a);
+    }
+  });
+}
+
+TEST(LdpcDecodeTest, DependsNeitherOnEarlierBlocksNorOnTheThread) {
+  // Codes of all kinds in random order on several threads at once, each with its own LLRs.
+  struct Job {
+    CodePtr code;
+    DecodeParameters parameters;
+    std::vector<int8_t> llr;
+    Decoded expected;
+  };
+  Random random(14);
+  std::vector<Job> jobs;
+  for (const CodePtr& code : {*NrCode(1, 96), *NrCode(1, 7, 8), *NrCode(2, 384, 9), *NrCode(2, 3),
+                              *WimaxCode("3/4B", 1056), *WifiCode("2/3", 1296)}) {
+    for (Algorithm algorithm :
+         {Algorithm::kNormalizedMinSum, Algorithm::kSumProduct, Algorithm::kBitFlipping}) {
+      for (Schedule schedule : {Schedule::kLayered, Schedule::kFlooding}) {
+        Job job;
+        job.code = code;
+        job.parameters.algorithm = algorithm;
+        job.parameters.schedule = schedule;
+        job.llr = NoisyLlr(*code, random);
+        std::thread([&job] {
+          job.expected = Decode(*job.code, job.parameters, 0, job.llr);
+        }).join();
+        jobs.push_back(std::move(job));
+      }
+    }
+  }
+  std::vector<std::thread> threads;
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    threads.emplace_back([seed, &jobs] {
+      Random order(seed);
+      for (int i = 0; i < 150; ++i) {
+        const Job& job = jobs[static_cast<size_t>(order.Below(static_cast<int>(jobs.size())))];
+        const Decoded decoded = Decode(*job.code, job.parameters, 0, job.llr);
+        EXPECT_EQ(decoded.bits, job.expected.bits) << job.code->name();
+        EXPECT_EQ(decoded.soft, job.expected.soft) << job.code->name();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(LdpcDecodeTest, TheEngineRoundsToTheNearestOddFactorAndBoundsMessages) {
+  const CodePtr code = *NrCode(1, 2);
+  ASSERT_EQ(code->max_column_degree(), 30);
+  DecodeParameters parameters;
+  for (float scale_factor : {0.0001f, 0.25f, 0.5f, 0.6301f, 0.75f, 0.79f, 0.999f, 1.0f}) {
+    parameters.scale_factor = scale_factor;
+    const Engine engine = MakeEngine(*code, parameters);
+    EXPECT_EQ(engine.factor % 2, 1);
+    EXPECT_LE(std::abs(static_cast<float>(engine.factor) - scale_factor * 2048.0f), 1.0f);
+    EXPECT_FALSE(engine.hard_input);
+    const int message_limit = 1792 / 30;
+    EXPECT_LE(std::lround(engine.magnitude_limit * engine.factor / 2048.0), message_limit);
+    EXPECT_TRUE(engine.magnitude_limit == 127 ||
+                (engine.magnitude_limit + 1) * engine.factor > message_limit * 2048);
+  }
+  parameters.algorithm = Algorithm::kBitFlipping;
+  EXPECT_EQ(MakeEngine(*code, parameters).factor, 2047);
+  EXPECT_EQ(MakeEngine(*code, parameters).magnitude_limit, 1);
+  EXPECT_TRUE(MakeEngine(*code, parameters).hard_input);
+}
+
+}  // namespace
+}  // namespace baseband::ldpc

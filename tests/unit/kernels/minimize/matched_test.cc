@@ -1,0 +1,384 @@
+// Chirps, delay and Doppler: against direct sums in long double, and in noise.
+#include "kernels/minimize/matched.h"
+
+#include <cmath>
+#include <complex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "hwy/targets.h"
+#include "kernels/minimize/functionals/dft.h"
+#include "kernels/minimize/reference/reference.h"
+#include "kernels/minimize/search.h"
+#include "tests/support/minimize_matched.h"
+#include "tests/support/minimize_search.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::minimize {
+namespace {
+
+using ::baseband::testing::Acquisition;
+using ::baseband::testing::ComplexNoise;
+using ::baseband::testing::ExpectNoDependenceOnTheCutting;
+using ::baseband::testing::IsOk;
+using ::baseband::testing::MakeAcquisition;
+using ::baseband::testing::MakeGrid;
+using ::baseband::testing::MakeProblem;
+using ::baseband::testing::MatchedTolerance;
+using ::baseband::testing::SearchOnCpu;
+using ::baseband::testing::StatusIs;
+using ::baseband::testing::Values;
+using ::baseband::testing::WithNoise;
+using ::testing::HasSubstr;
+
+using Complex = std::complex<double>;
+using Signal = std::vector<Complex>;
+
+constexpr double kTurn = 6.283185307179586476925;
+constexpr double kInterval = 1e-3;
+
+FunctionalPtr Must(absl::StatusOr<FunctionalPtr> functional) {
+  EXPECT_THAT(functional, IsOk());
+  return *functional;
+}
+
+// Every `stride`th value of `grid`, by all methods, precisions and instruction sets, is what
+// `expected` says.
+template <typename Expected>
+void ExpectValues(const Functional& functional, const Signal& signal, const Grid& grid,
+                  size_t stride, Expected expected) {
+  const Axis& frequencies = grid.axis(grid.num_axes() - 1);
+  const double tolerance = MatchedTolerance<double>(signal, kInterval, frequencies);
+  const double tolerance_float = MatchedTolerance<float>(signal, kInterval, frequencies);
+  const auto size = static_cast<size_t>(grid.num_points());
+  std::vector<double> right(size);
+  for (size_t i = 0; i < size; i += stride) {
+    const Coordinates x = grid.CoordinatesOf(static_cast<int64_t>(i));
+    right[i] = static_cast<double>(expected(x));
+    EXPECT_NEAR(functional.At(x), right[i], tolerance);
+  }
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    for (const Method method : {Method::kHoisted, Method::kFast}) {
+      const auto in_double = Values<double>(functional, grid, method);
+      const auto in_float = Values<float>(functional, grid, method);
+      for (size_t i = 0; i < size; i += stride) {
+        const std::string where = std::string(hwy::TargetName(target)) + ", " +
+                                  std::to_string(signal.size()) + " samples, point " +
+                                  std::to_string(i) + ", method " +
+                                  std::to_string(static_cast<int>(method));
+        EXPECT_NEAR(in_double[i], right[i], tolerance) << where;
+        EXPECT_NEAR(in_float[i], right[i], tolerance_float) << where;
+      }
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+}
+
+TEST(DftTest, AnyLengthIsTheDefiningSum) {
+  std::mt19937 random(1);
+  for (const size_t size : {1, 2, 3, 8, 31, 64, 100, 341}) {
+    const Signal x = ComplexNoise(size, &random);
+    const Dft dft(size);
+    Signal forward = x;
+    dft.Forward(&forward);
+    for (size_t k = 0; k < size; ++k) {
+      std::complex<long double> sum = 0.0L;
+      for (size_t n = 0; n < size; ++n) {
+        const long double angle = -2.0L * std::acos(-1.0L) *
+                                  static_cast<long double>(k * n % size) /
+                                  static_cast<long double>(size);
+        sum += std::complex<long double>(x[n]) *
+               std::complex<long double>(std::cos(angle), std::sin(angle));
+      }
+      // 40 roundings, of sums as large as the result.
+      EXPECT_LT(std::abs(forward[k] - Complex(sum)), 1e-14 * std::sqrt(static_cast<double>(size)));
+    }
+    dft.Backward(&forward);
+    for (size_t n = 0; n < size; ++n) {
+      EXPECT_LT(std::abs(forward[n] / static_cast<double>(size) - x[n]), 2e-14);
+    }
+  }
+}
+
+TEST(MinimizeChirpTest, EveryMethodAgreesWithTheDirectSum) {
+  std::mt19937 random(2);
+  for (const size_t size : {4, 20, 31, 64, 65, 500}) {
+    const Signal signal = WithNoise(Signal(size, 1.0), &random);
+    const FunctionalPtr functional = Must(MakeChirp(signal, kInterval, 2));
+    for (const double step : {3.7, 0.005}) {  // sparse, dense
+      const Grid grid = MakeGrid({{-900.0, 313.7, 9}, {-190.0, step, 113}});
+      ExpectValues(*functional, signal, grid, 31, [&](const Coordinates& x) {
+        return ReferenceChirp(signal, kInterval, absl::MakeSpan(x.data(), 2));
+      });
+    }
+  }
+}
+
+TEST(MinimizeChirpTest, TheRateMayChangeToo) {
+  std::mt19937 random(3);
+  for (const size_t size : {20, 65, 500}) {
+    const Signal signal = WithNoise(Signal(size, 1.0), &random);
+    const FunctionalPtr functional = Must(MakeChirp(signal, kInterval, 3));
+    const Grid grid = MakeGrid({{-7000.0, 3001.3, 5}, {-900.0, 613.7, 4}, {-190.0, 8.7, 41}});
+    ExpectValues(*functional, signal, grid, 17, [&](const Coordinates& x) {
+      return ReferenceChirp(signal, kInterval, absl::MakeSpan(x.data(), 3));
+    });
+  }
+}
+
+// Rates of millions of turns within the signal.
+TEST(MinimizeChirpTest, PhasesOfManyTurnsAreAsExactAsOthers) {
+  std::mt19937 random(4);
+  const Signal signal = WithNoise(Signal(501, 1.0), &random);
+  const FunctionalPtr functional = Must(MakeChirp(signal, kInterval, 3));
+  const Grid grid = MakeGrid({{1e9, 7.77e8, 3}, {1e9, 3.33e8, 4}, {-190.0, 8.7, 41}});
+  ExpectValues(*functional, signal, grid, 17, [&](const Coordinates& x) {
+    return ReferenceChirp(signal, kInterval, absl::MakeSpan(x.data(), 3));
+  });
+}
+
+TEST(MinimizeDelayDopplerTest, EveryMethodAgreesWithTheDirectSum) {
+  std::mt19937 random(5);
+  for (const size_t size : {4, 5, 16, 31, 64, 65}) {
+    const Signal replica = ComplexNoise(size, &random);
+    const Signal signal = WithNoise(replica, &random);
+    const FunctionalPtr functional = Must(MakeDelayDoppler(signal, replica, kInterval));
+    // Whole and fractional delays, before the first sample and past the last.
+    for (const double step : {1.0, 0.5, 0.37}) {
+      const double periods = std::ceil(1.5 * static_cast<double>(size) / (11.0 * step)) * step;
+      for (const double frequency_step : {31.7, 0.005}) {  // sparse, dense
+        const Grid grid =
+            MakeGrid({{-3.0 * kInterval, periods * kInterval, 12}, {-190.0, frequency_step, 80}});
+        Coordinates row{};
+        std::vector<long double> values;
+        ExpectValues(*functional, signal, grid, 19, [&](const Coordinates& x) {
+          if (values.empty() || row[0] != x[0]) {
+            std::vector<double> frequencies;
+            for (int64_t i = 0; i < 80; ++i) frequencies.push_back(grid.axis(1).At(i));
+            values = ReferenceDelayDoppler(signal, replica, kInterval, x[0], frequencies);
+            row = x;
+          }
+          int64_t i = 0;
+          while (grid.axis(1).At(i) != x[1]) ++i;
+          return values[static_cast<size_t>(i)];
+        });
+      }
+    }
+  }
+}
+
+TEST(MinimizeDelayDopplerTest, WholeDelaysAreCyclicShiftsAndAllKeepTheEnergy) {
+  std::mt19937 random(6);
+  for (const size_t size : {64, 65}) {
+    const Signal replica = ComplexNoise(size, &random);
+    for (const size_t shift : {0, 1, 17, 63}) {
+      Signal signal(size);
+      for (size_t n = 0; n < size; ++n) {
+        signal[n] = 3.0 * replica[(n + size - shift) % size];
+      }
+      const FunctionalPtr functional = Must(MakeDelayDoppler(signal, replica, 1.0));
+      const auto delay = static_cast<double>(shift);
+      const auto period = static_cast<double>(size);
+      const double energy = 9.0 * period;
+      for (const double turns : {-3.0, 0.0, 1.0, 1e6}) {
+        EXPECT_NEAR(functional->At({{delay + turns * period, 0.0}}), 0.0, 1e-13 * energy);
+      }
+      // What the delays of one period explain together does not depend on where they begin.
+      double observed = 0.0;
+      for (const Complex& y : signal) observed += std::norm(y);
+      double sum = 0.0;
+      double sum_between = 0.0;
+      for (size_t n = 0; n < size; ++n) {
+        sum += observed - functional->At({{static_cast<double>(n), 0.0}});
+        sum_between += observed - functional->At({{static_cast<double>(n) + 0.43, 0.0}});
+      }
+      EXPECT_NEAR(sum, sum_between, 1e-12 * sum);
+    }
+  }
+}
+
+void ExpectAnyCutOf(Settings settings) {
+  settings.profile_axis = 0;
+  settings.profile_bins = 7;
+  settings.top_k = 4;
+  settings.separation = {{3, 20, 1, 1}};
+  for (const Method method : {Method::kHoisted, Method::kFast}) {
+    for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
+      settings.method = method;
+      settings.precision = precision;
+      const ProblemPtr problem = MakeProblem(settings);
+      EXPECT_EQ(SearchOnCpu(problem).top.size(), 4);
+      ExpectNoDependenceOnTheCutting(problem, {1.0, 100.0, 777.0});
+    }
+  }
+}
+
+TEST(MinimizeMatchedTest, AnAnswerDoesNotDependOnTheCutting) {
+  std::mt19937 random(7);
+  const Signal signal = ComplexNoise(45, &random);
+  Settings settings;
+  settings.functional = Must(MakeDelayDoppler(signal, ComplexNoise(45, &random), kInterval));
+  settings.grid = MakeGrid({{0.0, 0.7 * kInterval, 50}, {-100.0, 5.0, 41}});  // sparse
+  ExpectAnyCutOf(settings);
+  settings.functional = Must(MakeChirp(signal, kInterval, 2));
+  settings.grid = MakeGrid({{-500.0, 100.0, 11}, {-100.0, 0.1, 201}});  // dense
+  ExpectAnyCutOf(settings);
+}
+
+TEST(MinimizeDelayDopplerTest, ASatellitesSignalIsAcquired) {
+  const Acquisition acquisition = MakeAcquisition(6.0);  // -15.6 dB a sample
+  Settings settings;
+  settings.functional =
+      Must(MakeDelayDoppler(acquisition.signal, acquisition.replica, Acquisition::kInterval));
+  settings.grid = MakeGrid({{1200.5 * Acquisition::kInterval, 2.0 * Acquisition::kInterval, 150},
+                            {-10000.0, 500.0, 41}});
+  settings.refinement = Refinement::kNewton;
+  const Answer answer = SearchOnCpu(MakeProblem(settings));
+  ASSERT_TRUE(answer.bound.known);
+  EXPECT_NEAR(answer.bound.noise_variance, 36.0, 2.0);
+  EXPECT_NEAR(answer.point[0], Acquisition::kDelay * Acquisition::kInterval,
+              4.0 * answer.bound.deviation[0]);
+  EXPECT_NEAR(answer.point[1], Acquisition::kDoppler, 4.0 * answer.bound.deviation[1]);
+  EXPECT_LT(answer.bound.deviation[0], 0.5 * Acquisition::kInterval);
+  EXPECT_LT(answer.bound.deviation[1], 50.0);
+}
+
+// Known signals in noise: the deviations that the answers say, those that they have, and theory's.
+class Statistics {
+ public:
+  void Add(const Answer& answer, const Coordinates& truth) {
+    ASSERT_TRUE(answer.bound.known);
+    ++trials_;
+    for (size_t k = 0; k < 3; ++k) {
+      squares_[k] += (answer.point[k] - truth[k]) * (answer.point[k] - truth[k]);
+      bounds_[k] += answer.bound.deviation[k] * answer.bound.deviation[k];
+    }
+  }
+  void Expect(size_t axis, double theory) const {
+    const double rms = std::sqrt(squares_[axis] / trials_);
+    const double bound = std::sqrt(bounds_[axis] / trials_);
+    std::printf("axis %zu: rms error %.4g, Cramer-Rao %.4g\n", axis, rms, bound);
+    EXPECT_NEAR(bound, theory, 0.03 * theory);
+    EXPECT_LT(rms, 1.2 * bound);
+    EXPECT_GT(rms, 0.85 * bound);  // 300 trials: 4 % is one standard deviation
+  }
+
+ private:
+  int trials_ = 0;
+  Coordinates squares_{};
+  Coordinates bounds_{};
+};
+constexpr int kTrials = 300;
+constexpr double kVariance = 0.5;  // of a sample's noise; the signal has 1
+
+TEST(MinimizeChirpTest, RateAndFrequencyReachTheCramerRaoBound) {
+  constexpr size_t kSize = 128;
+  constexpr double kLength = kSize * kInterval;
+  std::mt19937 random(8);
+  std::uniform_real_distribution<double> somewhere(-1.0, 1.0);
+  Statistics statistics;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const Coordinates truth{{600.0 * somewhere(random), 50.0 * somewhere(random)}};
+    Signal signal = ComplexNoise(kSize, &random);
+    for (size_t n = 0; n < kSize; ++n) {
+      const double t = (static_cast<double>(n) - 63.5) * kInterval;
+      signal[n] = std::sqrt(kVariance) * signal[n] +
+                  std::polar(1.0, kTurn * (0.1 * trial + truth[1] * t + 0.5 * truth[0] * t * t));
+    }
+    Settings settings;
+    settings.functional = Must(MakeChirp(signal, kInterval, 2));
+    settings.grid = MakeGrid({{-800.0, 1.0 / (kLength * kLength), 27}, {-80.0, 0.5 / kLength, 42}});
+    settings.refinement = Refinement::kNewton;
+    statistics.Add(SearchOnCpu(MakeProblem(settings)), truth);
+  }
+  // Fisher's information is 2 / v times the sums of the squares of the phase's derivatives 2 pi t
+  // and pi t^2, less its mean: here they are orthogonal.
+  const double n2 = static_cast<double>(kSize) * kSize;
+  const double n3 = static_cast<double>(kSize) * (n2 - 1.0);
+  statistics.Expect(1, std::sqrt(6.0 * kVariance / n3) / (kTurn * kInterval));
+  statistics.Expect(
+      0, std::sqrt(90.0 * kVariance / (n3 * (n2 - 4.0))) / (0.5 * kTurn * kInterval * kInterval));
+}
+
+TEST(MinimizeDelayDopplerTest, DelayAndDopplerReachTheCramerRaoBound) {
+  constexpr size_t kSize = 128;
+  constexpr double kLength = kSize * kInterval;
+  std::mt19937 random(9);
+  std::uniform_real_distribution<double> somewhere(-1.0, 1.0);
+  // Tones of equal power and random phases: delays of it are written down.
+  std::vector<double> phases;
+  for (int k = -64; k < 64; ++k) phases.push_back(somewhere(random));
+  const auto delayed = [&](double delay_s) {
+    Signal signal(kSize);
+    for (size_t n = 0; n < kSize; ++n) {
+      for (int k = -64; k < 64; ++k) {
+        const double turns = k * (static_cast<double>(n) * kInterval - delay_s) / kLength;
+        signal[n] += std::polar(1.0 / std::sqrt(128.0),
+                                kTurn * (turns + phases[static_cast<size_t>(k + 64)]));
+      }
+    }
+    return signal;
+  };
+  const Signal replica = delayed(0.0);
+  Statistics statistics;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const Coordinates truth{{kLength * (0.5 + 0.4 * somewhere(random)), 30.0 * somewhere(random)}};
+    const Signal wanted = delayed(truth[0]);
+    Signal signal = ComplexNoise(kSize, &random);
+    for (size_t n = 0; n < kSize; ++n) {
+      const double phase = kTurn * (truth[1] * static_cast<double>(n) * kInterval + 0.1 * trial);
+      signal[n] = std::sqrt(kVariance) * signal[n] + wanted[n] * std::polar(1.0, phase);
+    }
+    Settings settings;
+    settings.functional = Must(MakeDelayDoppler(signal, replica, kInterval));
+    settings.grid = MakeGrid({{0.0, 0.5 * kInterval, 256}, {-40.0, 0.5 / kLength, 21}});
+    settings.refinement = Refinement::kNewton;
+    statistics.Add(SearchOnCpu(MakeProblem(settings)), truth);
+  }
+  // The sums of the squares of 2 pi k / (N Ts), its mean being -1/2, and of 2 pi t |s|^2 about.
+  // What they have in common, a random replica's, is a few per cent of a deviation at most.
+  const double n2 = static_cast<double>(kSize) * kSize;
+  const double theory = std::sqrt(6.0 * kVariance / (kSize * (n2 - 1.0)));
+  statistics.Expect(0, theory * kLength / kTurn);
+  statistics.Expect(1, theory / (kTurn * kInterval));
+}
+
+TEST(MinimizeMatchedTest, WhatHasNoMeaningIsRefusedByName) {
+  std::mt19937 random(10);
+  const Signal good = ComplexNoise(20, &random);
+  const auto refusal = [](const absl::StatusOr<FunctionalPtr>& made, const char* name) {
+    EXPECT_THAT(made, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(name)));
+  };
+  Signal bad = good;
+  bad[7] = INFINITY;
+  refusal(MakeChirp(Signal(3), 1.0, 2), "number of samples 3");
+  refusal(MakeChirp(bad, 1.0, 2), "signal is not finite");
+  refusal(MakeChirp(good, 0.0, 2), "sampling_interval_s 0");
+  refusal(MakeChirp(good, 1.0, 1), "number of axes 1 is not 2");
+  refusal(MakeDelayDoppler(good, Signal(19), 1.0), "replica has 19 samples, the signal 20");
+  refusal(MakeDelayDoppler(good, bad, 1.0), "replica is not finite");
+  refusal(MakeDelayDoppler(good, Signal(20), 1.0), "replica's energy 0");
+  refusal(MakeDelayDoppler(Signal(kMaxReplicaSamples + 1), good, 1.0), "number of samples 262145");
+
+  Settings settings;
+  settings.functional = Must(MakeDelayDoppler(good, good, 1.0));
+  const auto refused = [&](const std::vector<Axis>& axes, const char* name) {
+    settings.grid = MakeGrid(axes);
+    EXPECT_THAT(Problem::Create(settings),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(name)));
+  };
+  refused({{0.0, 1.0, 5}}, "number of axes 1 is not 2");
+  refused({{0.0, 1e300, 5}, {0.0, 1.0, 5}}, "axes[0]: a delay of 4e+300 s");
+  settings.method = Method::kLiteral;
+  refused({{0.0, 1.0, 5}, {0.0, 1.0, 5}}, "literal method");
+  settings.method = Method::kFast;
+  settings.functional = Must(MakeChirp(good, 1.0, 3));
+  refused({{0.0, 1.0, 5}, {0.0, 1.0, 5}}, "number of axes 2 is not 3");
+}
+
+}  // namespace
+}  // namespace baseband::minimize

@@ -1,0 +1,302 @@
+// Devices that are lost: every accepted job is answered once, none is lost, and no memory goes back
+// while a device may still use it.
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/synchronization/notification.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "kernels/ldpc/code.h"
+#include "server/batching/dispatcher.h"
+#include "server/device/cpu_device.h"
+#include "server/operations/decode.h"
+#include "tests/support/puppet_device.h"
+#include "tests/support/small_dispatcher.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::server {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
+
+class DeviceLossTest : public ::testing::Test {
+ protected:
+  void Make(std::vector<Device*> devices) {
+    DispatcherOptions options = SmallDispatcher(/*queue_requests=*/1000);
+    options.clock = [this] { return now_; };
+    options.on_loss = [this](const Device& device, DeviceLoss cause, const std::string& why) {
+      losses_.push_back(device.id() + " " + kDeviceLossNames[static_cast<size_t>(cause)]);
+      why_ = why;
+      answers_at_loss_ = num_answers_;
+    };
+    dispatcher_ = std::make_unique<Dispatcher>(options, devices, &metrics_);
+  }
+
+  absl::Status Submit(int id, OperationKind operation = OperationKind::kDecode,
+                      absl::Time deadline = absl::InfiniteFuture()) {
+    DecodeGroup group;
+    group.code = *ldpc::NrCode(2, 2);
+    group.count = 1;
+    group.llr_count = group.code->num_sent();
+    JobPtr job;
+    if (operation == OperationKind::kDecode) {
+      job = std::make_unique<DecodeJob>(std::vector<DecodeGroup>{group});
+    } else {
+      job = std::make_unique<Job>(operation);
+    }
+    job->input = *pool_->Lease(job->payload_bytes);
+    job->reply = *pool_->Lease(job->reply_bytes);
+    job->caller = {"client", Priority::kNormal};
+    job->deadline = deadline;
+    job->cancelled = std::make_shared<std::atomic<bool>>(false);
+    job->done = [this, id](absl::Status status, JobPtr done) {
+      ++num_answers_;
+      answers_[id].push_back(status);
+      times_[id] = done->times;
+    };
+    absl::StatusOr<AdmissionTicket> ticket = dispatcher_->Admit(job.get());
+    if (!ticket.ok()) return ticket.status();
+    return dispatcher_->Submit(job, *std::move(ticket));
+  }
+  void Look(int times) {
+    for (int i = 0; i < times; ++i) dispatcher_->LookAtLanes();
+  }
+  // The answers of the jobs up to `last`, of which each must have one.
+  std::vector<absl::StatusCode> Codes(int last) {
+    std::vector<absl::StatusCode> codes;
+    for (int id = 0; id <= last; ++id) {
+      EXPECT_EQ(answers_[id].size(), 1U) << id;
+      codes.push_back(answers_[id].empty() ? absl::StatusCode::kUnknown : answers_[id][0].code());
+    }
+    return codes;
+  }
+
+  absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
+  const std::shared_ptr<HostPool> pool_ = *HostPool::CreatePageable(1 << 20);
+  std::map<int, std::vector<absl::Status>> answers_;
+  std::map<int, JobTimes> times_;
+  std::atomic<int> num_answers_{0};
+  std::vector<std::string> losses_;
+  std::string why_;
+  int answers_at_loss_ = -1;
+  Metrics metrics_{"test"};
+  PuppetDevice first_{1, "first"};
+  PuppetDevice second_{1, "second"};
+  PuppetDevice standby_{1, "standby", /*standby=*/true};
+  std::unique_ptr<Dispatcher> dispatcher_;
+};
+
+TEST_F(DeviceLossTest, AnErrorOfTheLastDeviceAnswersAllThatRunsAndAllThatWaits) {
+  Make({&first_});
+  for (int id = 0; id < 4; ++id) ASSERT_THAT(Submit(id), IsOk());
+  first_.set_healthy(false);
+  first_.End(absl::InternalError("gone"));
+  EXPECT_THAT(Codes(3), ElementsAre(kUnavailable, kUnavailable, kUnavailable, kUnavailable));
+  EXPECT_THAT(answers_[0][0].message(), HasSubstr("first was lost: gone"));
+  EXPECT_THAT(losses_, ElementsAre("first error"));
+  EXPECT_EQ(answers_at_loss_, 0) << "health turns before clients are told";
+  EXPECT_THAT(Submit(5), StatusIs(kUnavailable, HasSubstr("no device")));
+  EXPECT_FALSE(dispatcher_->HasHealthyDevice());
+  EXPECT_FALSE(dispatcher_->HasStuckLane());
+  EXPECT_THAT(metrics_.Render(),
+              HasSubstr("baseband_device_lost_total{cause=\"error\",device=\"first\"} 1\n"));
+}
+
+TEST_F(DeviceLossTest, TheOtherDevicesGoOnWithWhatWaits) {
+  Make({&first_, &second_});
+  for (int id = 0; id < 4; ++id) ASSERT_THAT(Submit(id), IsOk());
+  ASSERT_EQ(first_.num_running(), 1);
+  ASSERT_EQ(second_.num_running(), 1);
+  ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "so"), IsOk());
+  EXPECT_EQ(num_answers_, 1);
+  second_.End();
+  ASSERT_EQ(second_.num_running(), 1);
+  EXPECT_EQ(second_.num_blocks(0), 2);
+  second_.End();
+  int unavailable = 0;
+  for (const absl::StatusCode code : Codes(3)) unavailable += code == kUnavailable;
+  EXPECT_EQ(unavailable, 1);
+  EXPECT_TRUE(dispatcher_->HasHealthyDevice());
+  EXPECT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "so"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("device 'first'")));
+  EXPECT_THAT(dispatcher_->LoseDevice("third", DeviceLoss::kInjected, "so"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("device 'third'")));
+  EXPECT_THAT(losses_, ElementsAre("first injected"));
+  first_.End();  // what it still ran, too late
+  EXPECT_EQ(num_answers_, 4);
+}
+
+TEST_F(DeviceLossTest, ADeviceOnStandbyWorksOnceNoOtherIsHealthy) {
+  Make({&first_, &standby_});
+  for (int id = 0; id < 3; ++id) ASSERT_THAT(Submit(id), IsOk());
+  EXPECT_EQ(standby_.num_running(), 0);
+  ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "so"), IsOk());
+  ASSERT_EQ(standby_.num_running(), 1);
+  EXPECT_EQ(standby_.num_blocks(0), 2);
+  ASSERT_THAT(Submit(3), IsOk());
+  standby_.End();
+  standby_.End();
+  EXPECT_THAT(Codes(3), ElementsAre(kUnavailable, absl::StatusCode::kOk, absl::StatusCode::kOk,
+                                    absl::StatusCode::kOk));
+  first_.End();
+}
+
+TEST_F(DeviceLossTest, WhatWasLearnedOfADeviceDoesNotCountForItsStandby) {
+  Make({&first_, &standby_});
+  ASSERT_THAT(Submit(0), IsOk());
+  now_ += absl::Milliseconds(10);
+  first_.End();
+  const absl::Time soon = now_ + absl::Milliseconds(1);
+  EXPECT_THAT(Submit(1, OperationKind::kDecode, soon),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("idle server")));
+  ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "so"), IsOk());
+  EXPECT_THAT(Submit(2, OperationKind::kDecode, soon), IsOk());
+  standby_.End();
+  EXPECT_THAT(answers_[2], ElementsAre(IsOk()));
+}
+
+TEST_F(DeviceLossTest, PiecesOfSearchesDoNotMoveToTheDeviceOnStandby) {
+  Make({&first_, &standby_});
+  ASSERT_THAT(Submit(0), IsOk());
+  ASSERT_THAT(Submit(1, OperationKind::kMinimize), IsOk());
+  ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "so"), IsOk());
+  EXPECT_THAT(Codes(1), ElementsAre(kUnavailable, kUnavailable));
+  EXPECT_EQ(standby_.num_running(), 0);
+  first_.End();
+}
+
+TEST_F(DeviceLossTest, AStuckLaneLosesItsDeviceAndTheLateEndIsNobodysAnswer) {
+  Make({&first_, &second_});
+  ASSERT_THAT(Submit(0), IsOk());
+  ASSERT_THAT(Submit(1), IsOk());
+  const int64_t used = pool_->used();
+  Look(Dispatcher::kLooks);
+  EXPECT_EQ(num_answers_, 0);
+  second_.End();
+  ASSERT_THAT(Submit(2), IsOk());  // on the second one: its looks begin anew
+  ASSERT_EQ(second_.num_running() + first_.num_running(), 2);
+  Look(1);
+  EXPECT_THAT(losses_, ElementsAre("first stuck"));
+  EXPECT_THAT(why_, HasSubstr("lane 0 has made no progress"));
+  EXPECT_EQ(num_answers_, 2);
+  EXPECT_TRUE(dispatcher_->HasStuckLane());
+  Look(Dispatcher::kLooks - 1);
+  EXPECT_EQ(losses_.size(), 1U);
+  second_.End();
+  // The job's memory stays for whoever still writes to it; with a sanitizer this proves it.
+  EXPECT_GT(pool_->used(), 0);
+  EXPECT_LT(pool_->used(), used);
+  first_.task(0)->RunPiece(0);
+  first_.End();
+  EXPECT_EQ(pool_->used(), 0);
+  EXPECT_FALSE(dispatcher_->HasStuckLane());
+  EXPECT_EQ(num_answers_, 3);
+  EXPECT_EQ(times_[1].lane, first_.lanes()[0].get());
+  EXPECT_GE(times_[1].ended, times_[1].started);
+}
+
+TEST_F(DeviceLossTest, ALaneThatMakesProgressIsNotStuck) {
+  Make({&first_});
+  ASSERT_THAT(Submit(0), IsOk());
+  for (int64_t progress = 1; progress < 10; ++progress) {
+    Look(Dispatcher::kLooks);
+    first_.set_progress(progress);
+  }
+  EXPECT_TRUE(losses_.empty());
+  Look(Dispatcher::kLooks + 1);
+  EXPECT_THAT(losses_, ElementsAre("first stuck"));
+  first_.End(absl::InternalError("too late"));
+  EXPECT_EQ(num_answers_, 1);
+}
+
+// Whoever is first answers; the races are the sanitizers' to find.
+TEST_F(DeviceLossTest, EndAndLossAtTheSameTimeAnswerOnce) {
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    PuppetDevice device(1, "racer");
+    Make({&device});
+    answers_.clear();
+    ASSERT_THAT(Submit(0), IsOk());
+    absl::Notification go;
+    std::thread other([&] {
+      go.WaitForNotification();
+      dispatcher_->LoseDevice("racer", DeviceLoss::kInjected, "so").IgnoreError();
+    });
+    go.Notify();
+    device.End();
+    other.join();
+    EXPECT_EQ(answers_[0].size(), 1U);
+    dispatcher_.reset();
+    EXPECT_EQ(pool_->used(), 0);
+  }
+}
+
+// Pieces that wait for the test.
+class SlowTask final : public Task {
+ public:
+  int num_pieces() const override { return 3; }
+  void RunPiece(int piece) override {
+    begun_[piece].Notify();
+    let_go_[piece].WaitForNotification();
+  }
+  absl::Status CudaCopyIn(const CudaLaneView&) override { return absl::OkStatus(); }
+  absl::Status CudaRun(const CudaLaneView&) override { return absl::OkStatus(); }
+  absl::Status CudaCopyOut(const CudaLaneView&) override { return absl::OkStatus(); }
+
+  absl::Notification begun_[3];
+  absl::Notification let_go_[3];
+};
+
+TEST(CpuLaneTest, ProgressChangesWithEachPieceThatBeginsOnTheCrew) {
+  CpuDevice device(1);
+  SlowTask first;
+  SlowTask second;
+  absl::Notification ended[2];
+  Lane& lane = *device.lanes()[0];
+  Lane& next = *device.lanes()[1];
+  lane.Start(&first, [&](absl::Status, const StageTimes&) { ended[0].Notify(); });
+  first.begun_[0].WaitForNotification();
+  next.Start(&second, [&](absl::Status, const StageTimes&) { ended[1].Notify(); });
+  const int64_t before = lane.progress();
+  EXPECT_EQ(lane.progress(), before);
+  EXPECT_EQ(next.progress(), before) << "it waits for the other lane's";
+  first.let_go_[0].Notify();
+  first.begun_[1].WaitForNotification();
+  EXPECT_NE(lane.progress(), before);
+  EXPECT_NE(next.progress(), before);
+  first.let_go_[1].Notify();
+  first.begun_[2].WaitForNotification();
+  const int64_t last = lane.progress();  // each worker has its last piece in hand
+  first.let_go_[2].Notify();
+  for (absl::Notification& let_go : second.let_go_) let_go.Notify();
+  ended[1].WaitForNotification();
+  ended[0].WaitForNotification();
+  EXPECT_EQ(lane.progress(), last);
+}
+
+TEST(PeriodicThreadTest, LooksUntilItIsDestroyed) {
+  std::atomic<int> looks{0};
+  absl::Notification enough;
+  {
+    const PeriodicThread watchdog(absl::Milliseconds(1), [&] {
+      if (++looks == 3) enough.Notify();
+    });
+    enough.WaitForNotification();
+  }
+  const int before = looks;
+  EXPECT_GE(before, 3);
+  EXPECT_EQ(looks, before);
+}
+
+}  // namespace
+}  // namespace baseband::server

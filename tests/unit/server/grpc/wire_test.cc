@@ -1,0 +1,149 @@
+#include "server/grpc/wire.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "baseband/v1/baseband.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::server {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr int kPayload = v1::DecodeRequest::kPayloadFieldNumber;
+
+// `text` in slices of `size` bytes, as gRPC hands over large messages.
+grpc::ByteBuffer InSlices(const std::string& text, size_t size) {
+  std::vector<grpc::Slice> slices;
+  for (size_t i = 0; i < text.size(); i += size) {
+    slices.emplace_back(text.substr(i, size));
+  }
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
+
+std::string Gather(const RequestView& view) {
+  std::string payload(static_cast<size_t>(view.payload_bytes()), '\0');
+  view.GatherPayload(reinterpret_cast<uint8_t*>(payload.data()));
+  return payload;
+}
+
+v1::DecodeRequest Request() {
+  v1::DecodeRequest request;
+  v1::DecodeGroup& group = *request.add_groups();
+  group.mutable_code()->mutable_nr()->set_base_graph(1);
+  group.mutable_code()->mutable_nr()->set_zc(384);
+  group.set_count(3);
+  std::mt19937 random(3);
+  for (int i = 0; i < 1000; ++i) request.mutable_payload()->push_back(static_cast<char>(random()));
+  return request;
+}
+
+TEST(RequestViewTest, SplitsHeaderAndPayloadHoweverTheBytesAreSliced) {
+  const v1::DecodeRequest request = Request();
+  for (const size_t size : {1, 2, 3, 7, 64, 100000}) {
+    const auto view = RequestView::Read(InSlices(request.SerializeAsString(), size), kPayload);
+    ASSERT_THAT(view, IsOk());
+    EXPECT_EQ(Gather(*view), request.payload());
+    v1::DecodeRequest header;
+    ASSERT_TRUE(header.ParseFromString(view->header()));
+    EXPECT_EQ(header.groups(0).SerializeAsString(), request.groups(0).SerializeAsString());
+    EXPECT_TRUE(header.payload().empty());
+  }
+}
+
+TEST(RequestViewTest, ThePayloadMayComeFirstAndTheLastOneCounts) {
+  v1::DecodeRequest payload_only;
+  payload_only.set_payload("first");
+  v1::DecodeRequest again = Request();
+  again.set_payload("second");
+  const auto view = RequestView::Read(
+      InSlices(payload_only.SerializeAsString() + again.SerializeAsString(), 10), kPayload);
+  ASSERT_THAT(view, IsOk());
+  EXPECT_EQ(Gather(*view), "second");
+}
+
+TEST(RequestViewTest, AnEmptyMessageHasNoFields) {
+  for (const grpc::ByteBuffer& empty : {grpc::ByteBuffer(), InSlices("", 1)}) {
+    const auto view = RequestView::Read(empty, kPayload);
+    ASSERT_THAT(view, IsOk());
+    EXPECT_EQ(view->payload_bytes(), 0);
+    EXPECT_TRUE(view->header().empty());
+  }
+}
+
+TEST(RequestViewTest, EveryTruncationIsRefusedOrParsesAsAShorterMessage) {
+  const std::string whole = Request().SerializeAsString();
+  const size_t group_bytes = Request().groups(0).ByteSizeLong() + 2;
+  for (size_t size = 1; size < whole.size(); ++size) {
+    const auto view = RequestView::Read(InSlices(whole.substr(0, size), 13), kPayload);
+    if (size == group_bytes) {
+      EXPECT_THAT(view, IsOk());  // cut exactly between the fields
+    } else {
+      EXPECT_THAT(view, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+    }
+  }
+}
+
+TEST(RequestViewTest, APayloadLongerThanTheMessageIsRefused) {
+  for (const std::string length : {"\x7f", "\xff\xff\xff\xff\x07", "\xff\xff\xff\xff\x0f"}) {
+    EXPECT_THAT(RequestView::Read(InSlices("\x7a" + length + "abc", 2), kPayload),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+  }
+}
+
+TEST(RequestViewTest, TheEndOfAGroupThatNeverBeganIsRefused) {
+  const std::string end_group_98 = "\x94\x06";
+  for (const std::string& bytes : {end_group_98, Request().SerializeAsString() + end_group_98}) {
+    EXPECT_THAT(RequestView::Read(InSlices(bytes, 5), kPayload),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+  }
+}
+
+TEST(RequestViewTest, ATagOfMoreThanFiveBytesIsRefused) {
+  EXPECT_THAT(RequestView::Read(InSlices("\xc0\xf5\xeb\xdd\xef\xf7\xfd\x01\x05", 4), kPayload),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+}
+
+TEST(RequestViewTest, AnOverlongHeaderIsRefused) {
+  std::string field(kMaxHeaderBytes + 1, 'x');
+  v1::GetCapabilitiesResponse unknown_to_it;  // any message with a string field
+  unknown_to_it.set_version(field);
+  EXPECT_THAT(RequestView::Read(InSlices(unknown_to_it.SerializeAsString(), 65536), kPayload),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("split the request")));
+}
+
+TEST(MakeReplyTest, ReadsAsTheMessageItStandsForAndGivesTheLeaseBack) {
+  const auto pool = *HostPool::CreatePageable(4096);
+  HostLease lease = *pool->Lease(300);
+  for (size_t i = 0; i < 300; ++i) lease.data()[i] = static_cast<uint8_t>(i);
+  v1::DecodeResponse header;
+  header.add_iterations(7);
+  header.add_parity_ok(true);
+  {
+    const grpc::ByteBuffer reply = MakeReply(header,
+                                             {{v1::DecodeResponse::kSoftFieldNumber, 200, 100},
+                                              {v1::DecodeResponse::kPayloadFieldNumber, 0, 200}},
+                                             std::move(lease));
+    EXPECT_GT(pool->used(), 0);
+    grpc::Slice slice;
+    ASSERT_TRUE(reply.DumpToSingleSlice(&slice).ok());
+    v1::DecodeResponse read;
+    ASSERT_TRUE(read.ParseFromArray(slice.begin(), static_cast<int>(slice.size())));
+    EXPECT_EQ(read.iterations(0), 7U);
+    EXPECT_TRUE(read.parity_ok(0));
+    ASSERT_EQ(read.payload().size(), 200U);
+    ASSERT_EQ(read.soft().size(), 100U);
+    EXPECT_EQ(static_cast<uint8_t>(read.payload()[199]), 199);
+    EXPECT_EQ(static_cast<uint8_t>(read.soft()[0]), 200);
+  }
+  EXPECT_EQ(pool->used(), 0);
+}
+
+}  // namespace
+}  // namespace baseband::server

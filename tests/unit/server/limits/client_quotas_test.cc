@@ -1,0 +1,72 @@
+#include "server/limits/client_quotas.h"
+
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::server {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+
+class ClientQuotasTest : public ::testing::Test {
+ protected:
+  Metrics metrics_{"test"};
+};
+
+TEST_F(ClientQuotasTest, ARequestTooManyIsRefusedByNameUntilOneHasEnded) {
+  ClientQuotas quotas({2, 0, 0}, &metrics_);
+  auto first = quotas.EnterRequest("a", 1);
+  auto second = quotas.EnterRequest("a", 1);
+  EXPECT_THAT(quotas.EnterRequest("a", 1).status(),
+              StatusIs(kExhausted, HasSubstr("client_requests: 2 requests of this client are in "
+                                             "flight, of 2")));
+  EXPECT_THAT(quotas.EnterRequest("b", 1).status(), IsOk());
+  EXPECT_THAT(quotas.EnterStream("a").status(), IsOk());
+  { const ClientHold ended = *std::move(first); }
+  EXPECT_THAT(quotas.EnterRequest("a", 1).status(), IsOk());
+  EXPECT_THAT(metrics_.Render(), HasSubstr("baseband_refused_total{cause=\"client_requests\"} 1"));
+}
+
+TEST_F(ClientQuotasTest, BytesTooManyAreRefusedButALargeRequestMayComeAlone) {
+  ClientQuotas quotas({0, 100, 0}, &metrics_);
+  {
+    const auto large = quotas.EnterRequest("a", 1000);
+    EXPECT_THAT(large.status(), IsOk());
+    EXPECT_THAT(quotas.EnterRequest("a", 1).status(),
+                StatusIs(kExhausted, HasSubstr("client_mib")));
+  }
+  const auto half = quotas.EnterRequest("a", 60);
+  const auto rest = quotas.EnterRequest("a", 40);
+  EXPECT_THAT(rest.status(), IsOk());
+  EXPECT_THAT(quotas.EnterRequest("a", 1).status(),
+              StatusIs(kExhausted, HasSubstr("100 bytes of this client are in flight, of 100")));
+}
+
+TEST_F(ClientQuotasTest, StreamsTooManyAreRefused) {
+  ClientQuotas quotas({0, 0, 1}, &metrics_);
+  const auto stream = quotas.EnterStream("a");
+  EXPECT_THAT(quotas.EnterStream("a").status(),
+              StatusIs(kExhausted, HasSubstr("client_streams: 1 streams and searches")));
+  EXPECT_THAT(quotas.EnterRequest("a", 1).status(), IsOk());
+}
+
+TEST_F(ClientQuotasTest, ZeroIsNoQuota) {
+  ClientQuotas quotas({}, &metrics_);
+  std::vector<absl::StatusOr<ClientHold>> holds;
+  for (int i = 0; i < 1000; ++i) {
+    holds.push_back(quotas.EnterRequest("a", int64_t{1} << 40));
+    holds.push_back(quotas.EnterStream("a"));
+  }
+  for (const auto& hold : holds) EXPECT_THAT(hold.status(), IsOk());
+}
+
+}  // namespace
+}  // namespace baseband::server
