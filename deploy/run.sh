@@ -56,7 +56,7 @@ for ((i = 0; ; ++i)); do
     cat "$work/basebandd.log" >&2
     fail "basebandd ended; its words are above"
   fi
-  "${ctl[@]}" --timeout=1 health >/dev/null 2>&1 && break
+  "${ctl[@]}" --timeout=1s health >/dev/null 2>&1 && break
   [ $i -lt 300 ] || { cat "$work/basebandd.log" >&2; fail "basebandd is not healthy after 60 s"; }
   sleep 0.2
 done
@@ -73,7 +73,13 @@ echo
 echo "== what the metrics page says of it (http://127.0.0.1:$metrics_port/metrics)"
 page=$(exec 3<>"/dev/tcp/127.0.0.1/$metrics_port" && printf 'GET /metrics HTTP/1.0\r\n\r\n' >&3 && cat <&3) \
   || fail "no metrics page"
-grep -E '^baseband_(requests_total\{code="OK"|code_blocks_total.*nr|information_bits_total|batches_total|batch_blocks_(sum|count)|decode_(iterations_(sum|count)|parity_failures_total)|stage_seconds_sum.*kernel|lane_busy|device_(info|healthy)|rejected_total\{code="RESOURCE)' <<<"$page"
+for shown in 'baseband_requests_total\{code="OK"' baseband_code_blocks_total.*nr baseband_information_bytes_total \
+  baseband_batches_total baseband_batch_blocks_sum baseband_batch_blocks_count \
+  baseband_decode_iterations_sum baseband_decode_iterations_count baseband_decode_parity_failures_total baseband_stage_duration_seconds_sum.*kernel \
+  baseband_lane_busy_seconds_total baseband_device_info baseband_device_healthy \
+  baseband_requests_unserved_total.*backlog; do
+  grep -E "^$shown" <<<"$page" || fail "the metrics page shows no $shown"
+done
 for rpc in Encode Decode; do
   grep -Eq "^baseband_requests_total\{code=\"OK\",rpc=\"$rpc\"\} [1-9]" <<<"$page" \
     || fail "the metrics page shows no $rpc"

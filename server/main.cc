@@ -1,8 +1,8 @@
 // basebandd: wiring only.
 //
 // Exit codes: 0 drained after SIGTERM or SIGINT; 1 the configuration is wrong; 2 could not start;
-// 3 no device is left: all were lost, and a new process may find them well again; 130 a second
-// signal cut the drain short.
+// 3 no device is left: all were lost, none comes back by itself, and a new process may find them
+// well again; 130 a second signal cut the drain short.
 #include <malloc.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -31,21 +31,15 @@
 #include "server/config/logging.h"
 #include "server/device/create_devices.h"
 #include "server/device/gpu_monitor.h"
+#include "server/jobs/fault_injector.h"
+#include "server/jobs/self_test.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/metrics_server.h"
-#include "server/operations/fault_injector.h"
-#include "server/operations/self_test.h"
+#include "server/operations/operations.h"
+#include "server/process/device_supervisor.h"
 #include "server/process/lifecycle.h"
 #include "server/process/systemd.h"
 #include "server/service/server.h"
-#if BASEBAND_HAS_CUDA
-#include "kernels/carrier/recover_gpu.h"
-#include "kernels/downconvert/downconvert_gpu.h"
-#include "kernels/ldpc/decode_gpu.h"
-#include "kernels/minimize/minimize_gpu.h"
-#include "server/operations/downconvert.h"
-#include "server/operations/recover_carrier.h"
-#endif
 
 namespace baseband::server {
 namespace {
@@ -80,7 +74,7 @@ void AllowManyDescriptors() {
   }
 }
 
-DeviceOptions ToDeviceOptions(const Config& config) {
+DeviceOptions ToDeviceOptions(const Config& config, const OperationTable& operations) {
   // Descriptors of the largest batch, and room for the tables of many codes.
   constexpr int64_t kDescriptorBytes = 32;
   constexpr int64_t kTableBytes = 16 << 20;
@@ -95,23 +89,15 @@ DeviceOptions ToDeviceOptions(const Config& config) {
       kTableBytes +
       kDescriptorBytes * std::max(config.max_batch_blocks, config.max_blocks_per_request);
   options.spin = config.completion == Completion::kSpin;
-#if BASEBAND_HAS_CUDA
-  options.cuda_workspace_bytes =
-      std::max({ldpc::kMaxDecodeWorkspaceBytes, kRecoverCarrierWorkspaceBytes,
-                kMaxDownconvertWorkspaceBytes});
-  options.prepare_cuda = [] {
-    absl::Status status = ldpc::PrepareDecodeKernels();
-    status.Update(carrier::PrepareRecover());
-    status.Update(downconvert::PrepareDownconvert());
-    status.Update(minimize::PrepareMinimize());
-    return status;
-  };
-#endif
+  options.cuda_workspace_bytes = operations.cuda_workspace_bytes();
+  options.prepare_cuda = [&operations] { return operations.PrepareCuda(); };
   return options;
 }
 
-DispatcherOptions ToDispatcherOptions(const Config& config, const LaneCapacity& lane) {
+DispatcherOptions ToDispatcherOptions(const Config& config, const OperationTable& operations,
+                                      const LaneCapacity& lane) {
   DispatcherOptions options;
+  options.operations = &operations;
   options.limits.lane = lane;
   options.limits.max_blocks = config.max_batch_blocks;
   options.limits.max_requests = config.max_batch_requests;
@@ -163,11 +149,11 @@ std::unique_ptr<GpuMonitor> MonitorGpus(absl::Span<Device* const> devices, const
 }
 
 // True if at least one device passed.
-bool TestDevices(const std::vector<std::unique_ptr<Device>>& devices, HostPool& staging,
-                 HostPool& reply) {
+bool TestDevices(const std::vector<std::unique_ptr<Device>>& devices,
+                 const OperationTable& operations, HostPool& staging, HostPool& reply) {
   bool any = false;
   for (const std::unique_ptr<Device>& device : devices) {
-    const absl::Status status = RunSelfTest(*device, staging, reply);
+    const absl::Status status = RunSelfTest(*device, operations, staging, reply);
     if (status.ok()) {
       spdlog::info("{}: {}, {} lanes, self-test passed", device->id(), device->name(),
                    device->lanes().size());
@@ -194,15 +180,24 @@ void EndProcessIn(absl::Duration time, int exit_code) {
   }).detach();
 }
 
-// Called for each device that is lost.
-void OnLoss(const Device& lost, DeviceLoss cause, const std::string& why,
-            absl::Span<Device* const> devices, Lifecycle& lifecycle) {
-  spdlog::error("{} was lost ({}): {}", lost.id(), kDeviceLossNames[static_cast<size_t>(cause)],
-                why);
-  if (!Serving(devices).empty()) return;
-  lifecycle.SetNoDevice();
-  EndProcessIn(kLastDrain + kGrace, kExitNoDevice);
-  kill(getpid(), kNoDeviceSignal);
+// What becomes of devices that are lost.
+DeviceSupervisorOptions ToSupervisorOptions(const Config& config, const OperationTable& operations,
+                                            std::vector<Device*> devices,
+                                            std::shared_ptr<HostPool> staging,
+                                            std::shared_ptr<HostPool> reply) {
+  DeviceSupervisorOptions options;
+  options.devices = std::move(devices);
+  options.max_resets_per_hour = config.max_device_resets_per_hour;
+  options.self_test = [&operations, staging, reply](Device& device) {
+    return RunSelfTest(device, operations, *staging, *reply);
+  };
+  options.end_process = [] {
+    EndProcessIn(kLastDrain + kGrace, kExitNoDevice);
+    kill(getpid(), kNoDeviceSignal);
+  };
+  options.info = [](const std::string& line) { spdlog::info("{}", line); };
+  options.error = [](const std::string& line) { spdlog::error("{}", line); };
+  return options;
 }
 
 // Waits for SIGTERM, SIGINT or the loss of the last device, then drains; a second signal ends the
@@ -211,9 +206,7 @@ void ServeUntilSignalled(const sigset_t& signals, const Config& config,
                          const Dispatcher& dispatcher, Lifecycle& lifecycle, Systemd& systemd,
                          Server& server) {
   int signal = 0;
-  do {
-    sigwait(&signals, &signal);
-  } while (signal == kNoDeviceSignal && dispatcher.HasHealthyDevice());
+  sigwait(&signals, &signal);
   const absl::Duration timeout =
       signal == kNoDeviceSignal ? std::min(kLastDrain, config.drain_timeout) : config.drain_timeout;
   const std::string draining =
@@ -230,7 +223,7 @@ void ServeUntilSignalled(const sigset_t& signals, const Config& config,
     _exit(kExitCutShort);
   }).detach();
   if (dispatcher.HasStuckLane()) {
-    EndProcessIn(timeout + kGrace, dispatcher.HasHealthyDevice() ? 0 : kExitNoDevice);
+    EndProcessIn(timeout + kGrace, lifecycle.has_no_device() ? kExitNoDevice : 0);
   }
   server.Shutdown(timeout);
 }
@@ -241,7 +234,7 @@ std::unique_ptr<FaultInjector> WrapForFaults(const Config& config, DispatcherOpt
   if (!config.allow_fault_injection) return nullptr;
   spdlog::warn("faults may be injected: --allow-fault-injection is not for production");
   auto faults = std::make_unique<FaultInjector>();
-  dispatcher->make_batch = [f = faults.get()](std::vector<JobPtr> jobs, const Device& device) {
+  dispatcher->make_batch = [f = faults.get()](std::vector<JobPtr> jobs, Device& device) {
     return f->MakeBatch(std::move(jobs), device);
   };
   environment->staging = faults->Wrap(std::move(environment->staging));
@@ -251,7 +244,9 @@ std::unique_ptr<FaultInjector> WrapForFaults(const Config& config, DispatcherOpt
 
 absl::Status Serve(const Command& command, const sigset_t& signals) {
   const Config& config = command.config;
-  Metrics metrics(Version());
+  const OperationCaches caches;
+  OperationTable operations = MakeOperations(caches);
+  Metrics metrics(Version(), operations.counted());
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Security> security,
                             Security::Create(config, &metrics));
   Lifecycle lifecycle;
@@ -260,7 +255,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   // Before the devices, which take their time: whoever probes learns that the server starts.
   BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<MetricsServer> metrics_server,
                             StartMetrics(config, metrics, *security, lifecycle));
-  const DeviceOptions device_options = ToDeviceOptions(config);
+  const DeviceOptions device_options = ToDeviceOptions(config, operations);
   BASEBAND_ASSIGN_OR_RETURN(const Devices created, CreateDevices(device_options));
   if (!created.no_cuda_because.empty()) {
     spdlog::warn("running on the CPU device: {}", created.no_cuda_because);
@@ -269,7 +264,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
                             CreateHostPool(created, MibToBytes(config.staging_mib)));
   BASEBAND_ASSIGN_OR_RETURN(const std::shared_ptr<HostPool> reply,
                             CreateHostPool(created, MibToBytes(config.reply_mib)));
-  if (!TestDevices(created.devices, *staging, *reply)) {
+  if (!TestDevices(created.devices, operations, *staging, *reply)) {
     return absl::InternalError("no device passed its self-test");
   }
   std::vector<Device*> devices;
@@ -280,10 +275,13 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   CallEnvironment environment;
   environment.staging = staging;
   environment.reply = reply;
-  DispatcherOptions dispatcher_options = ToDispatcherOptions(config, device_options.lane);
-  dispatcher_options.on_loss = [&](const Device& lost, DeviceLoss cause, const std::string& why) {
-    OnLoss(lost, cause, why, devices, lifecycle);
+  DispatcherOptions dispatcher_options = ToDispatcherOptions(config, operations, device_options.lane);
+  DeviceSupervisor supervisor(ToSupervisorOptions(config, operations, devices, staging, reply),
+                              &lifecycle);
+  dispatcher_options.on_loss = [&](Device& lost, DeviceLoss cause, const std::string& why) {
+    supervisor.OnLoss(lost, cause, why);
   };
+  dispatcher_options.on_loss_end = [&](Device& lost) { supervisor.OnLossEnd(lost); };
   const std::unique_ptr<FaultInjector> faults =
       WrapForFaults(config, &dispatcher_options, &environment);
   Dispatcher dispatcher(dispatcher_options, devices, &metrics);
@@ -297,18 +295,21 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   // A scrape asks the dispatcher and the pools: the page goes before them.
   const auto end_pages = absl::MakeCleanup([&] { metrics_server.reset(); });
 
-  RequestCaches caches;
   FlightRecorder recorder(config.slow);
   environment.dispatcher = &dispatcher;
   environment.recorder = &recorder;
   environment.metrics = &metrics;
-  environment.caches = &caches;
+  environment.operations = &operations;
+  environment.caches = caches;
   environment.limits.max_blocks_per_request = config.max_blocks_per_request;
+  environment.limits.max_input_bytes = MibToBytes(config.lane_input_mib);
   environment.limits.max_search = absl::Seconds(config.max_search_s);
   environment.submit_window = {config.submit_requests, MibToBytes(config.submit_mib)};
   environment.max_stall = config.stall;
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                             Server::Start(config, *security, environment, devices));
+  supervisor.Connect(&dispatcher, [&server](bool serves) { server->SetServing(serves); });
+  const auto disconnect = absl::MakeCleanup([&] { (void)supervisor.Stop(); });
   for (const std::string& address : server->addresses()) {
     spdlog::info("serving at {}", address);
   }
@@ -329,9 +330,10 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   ServeUntilSignalled(signals, config, dispatcher, lifecycle, systemd, *server);
   spdlog::info("drained");
   admin.reset();
-  if (!dispatcher.HasHealthyDevice()) EndProcess(kExitNoDevice);
+  if (lifecycle.has_no_device()) EndProcess(kExitNoDevice);
+  const bool reset_hangs = !supervisor.Stop();
   const bool driver_is_stuck = gpu_monitor != nullptr && !gpu_monitor->Stop(kDriverPatience);
-  if (dispatcher.HasStuckLane() || driver_is_stuck) EndProcess(0);
+  if (dispatcher.HasStuckLane() || driver_is_stuck || reset_hangs) EndProcess(0);
   return absl::OkStatus();
 }
 

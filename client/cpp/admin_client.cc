@@ -3,10 +3,9 @@
 #include <utility>
 
 #include "baseband/v1/admin.grpc.pb.h"
+#include "client/cpp/attempt.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/client_options.h"
-#include "client/cpp/grpc_time.h"
-#include "client/cpp/to_status.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::client {
@@ -20,10 +19,12 @@ class AdminClient::Impl {
   absl::Status Call(grpc::Status (v1::Admin::Stub::*method)(grpc::ClientContext*, const Request&,
                                                             Response*),
                     const Request& request, absl::Duration timeout, Response* response) {
-    grpc::ClientContext context;
-    context.set_deadline(ToGrpcTime(SteadyNow() + timeout));
-    channels_.Authorize(&context);
-    return ToStatus((stub_.get()->*method)(&context, request, response));
+    CallHeader header;
+    header.deadline = SteadyNow() + timeout;
+    Attempt attempt(header, &channels_);
+    const grpc::Status status = (stub_.get()->*method)(attempt.context(), request, response);
+    attempt.End();
+    return attempt.Outcome(status, /*cancelled=*/false);
   }
 
  private:
@@ -72,6 +73,21 @@ absl::StatusOr<v1::GetFlightRecordsResponse> AdminClient::GetFlightRecords(absl:
   const absl::Status status = impl_->Call(&v1::Admin::Stub::GetFlightRecords,
                                           v1::GetFlightRecordsRequest(), timeout, &response);
   return status.ok() ? absl::StatusOr<v1::GetFlightRecordsResponse>(std::move(response)) : status;
+}
+
+absl::StatusOr<v1::GetQuarantineResponse> AdminClient::GetQuarantine(absl::Duration timeout) {
+  v1::GetQuarantineResponse response;
+  const absl::Status status =
+      impl_->Call(&v1::Admin::Stub::GetQuarantine, v1::GetQuarantineRequest(), timeout, &response);
+  return status.ok() ? absl::StatusOr<v1::GetQuarantineResponse>(std::move(response)) : status;
+}
+
+absl::StatusOr<uint32_t> AdminClient::LiftQuarantine(const v1::LiftQuarantineRequest& request,
+                                                     absl::Duration timeout) {
+  v1::LiftQuarantineResponse response;
+  const absl::Status status =
+      impl_->Call(&v1::Admin::Stub::LiftQuarantine, request, timeout, &response);
+  return status.ok() ? absl::StatusOr<uint32_t>(response.lifted()) : status;
 }
 
 }  // namespace baseband::client

@@ -29,6 +29,10 @@ class AdminClient {
   // FailedPrecondition: the server runs without --allow-fault-injection.
   absl::Status InjectFault(const v1::InjectFaultRequest& request, absl::Duration timeout);
   absl::StatusOr<v1::GetFlightRecordsResponse> GetFlightRecords(absl::Duration timeout);
+  absl::StatusOr<v1::GetQuarantineResponse> GetQuarantine(absl::Duration timeout);
+  // How many kinds of request are let in again. NotFound: none has that fingerprint.
+  absl::StatusOr<uint32_t> LiftQuarantine(const v1::LiftQuarantineRequest& request,
+                                          absl::Duration timeout);
 
  private:
   class Impl;

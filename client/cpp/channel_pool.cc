@@ -3,8 +3,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "client/cpp/grpc_time.h"
 #include "client/cpp/target.h"
+#include "common/grpc/grpc_time.h"
+#include "grpcpp/completion_queue.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
@@ -17,6 +18,9 @@ namespace {
 // of it after the sum of both. The server takes a ping each 10 s.
 constexpr int kKeepaliveMs = 20000;
 constexpr int kKeepaliveTimeoutMs = 10000;
+// A server that is restarted is back within a second; the pauses between attempts to connect grow
+// by 1.6 each.
+constexpr int kFirstReconnectMs = 50;
 // Servers come back, and others take their place: this is how soon a balanced client sees it.
 constexpr int kBalancedReconnectMs = 1000;
 constexpr int kBalancedResolveMs = 2000;
@@ -32,7 +36,7 @@ grpc::ChannelArguments ToChannelArguments(const ClientOptions& options, const Ta
   arguments.SetServiceConfigJSON(ServiceConfigJson(options, target.balanced));
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, options.max_attempts > 1 ? 1 : 0);
   arguments.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, options.retry_buffer_bytes);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, kFirstReconnectMs);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
                    target.balanced ? kBalancedReconnectMs : 5000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
@@ -79,11 +83,11 @@ std::string ServiceConfigJson(const ClientOptions& options, bool balanced) {
   }
   if (options.max_attempts > 1) {
     parts.push_back(absl::StrCat(
-        R"("methodConfig":[{"name":[{}],"retryPolicy":{"maxAttempts":)", options.max_attempts,
-        R"(,"initialBackoff":")", JsonDuration(options.initial_backoff), R"(","maxBackoff":")",
-        JsonDuration(options.max_backoff),
+        R"("methodConfig":[{"name":[{"service":"baseband.v1.Baseband","method":"DownconvertStream"},)",
+        R"({"service":"baseband.v1.Baseband","method":"Minimize"}],"retryPolicy":{"maxAttempts":)",
+        options.max_attempts, R"(,"initialBackoff":")", JsonDuration(options.initial_backoff),
+        R"(","maxBackoff":")", JsonDuration(options.max_backoff),
         R"(","backoffMultiplier":2,"retryableStatusCodes":["UNAVAILABLE"]}}])"));
-    if (!balanced) parts.push_back(R"("retryThrottling":{"maxTokens":100,"tokenRatio":0.1})");
   }
   return absl::StrCat("{", absl::StrJoin(parts, ","), "}");
 }
@@ -120,25 +124,42 @@ PooledChannel& ChannelPool::Pick() {
   return *best;
 }
 
-absl::Status ChannelPool::Connect(absl::Duration timeout, bool keep_trying) {
-  const gpr_timespec deadline = ToGrpcTime(SteadyNow() + timeout);
+bool ChannelPool::IsConnected() const {
+  bool connected = true;
   for (const auto& pooled : channels_) {
-    grpc::Channel& channel = *pooled->channel;
-    for (;;) {
-      const grpc_connectivity_state state = channel.GetState(/*try_to_connect=*/true);
-      if (state == GRPC_CHANNEL_READY) {
-        break;
-      }
-      if (state == GRPC_CHANNEL_TRANSIENT_FAILURE && !keep_trying) {
-        return absl::UnavailableError("the connection attempt failed");
-      }
-      if (!channel.WaitForStateChange(state, deadline)) {
-        return absl::DeadlineExceededError(
-            absl::StrCat("not connected within ", absl::FormatDuration(timeout)));
+    connected &= pooled->channel->GetState(/*try_to_connect=*/true) == GRPC_CHANNEL_READY;
+  }
+  return connected;
+}
+
+absl::Status ChannelPool::Connect(absl::Duration timeout, bool keep_trying) {
+  // Looks again and again: gRPC's wait for a change goes by the host's clock.
+  constexpr absl::Duration kLook = absl::Milliseconds(2);
+  // Connections come about while somebody polls, and before the first call that may be nobody: gRPC
+  // then looks after them every 5 s. Whoever polls any queue does so for all connections.
+  grpc::CompletionQueue polled;
+  absl::Status status;
+  const absl::Time deadline = SteadyNow() + timeout;
+  while (status.ok() && !IsConnected()) {
+    for (const auto& pooled : channels_) {
+      if (!keep_trying && pooled->channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) {
+        status = absl::UnavailableError("the connection attempt failed");
       }
     }
+    if (SteadyNow() >= deadline) {
+      status.Update(absl::DeadlineExceededError(
+          absl::StrCat("not connected within ", absl::FormatDuration(timeout))));
+    }
+    void* tag = nullptr;
+    bool ok = false;
+    polled.AsyncNext(&tag, &ok, ToGrpcTime(SteadyNow() + kLook));
   }
-  return absl::OkStatus();
+  polled.Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (polled.Next(&tag, &ok)) {
+  }
+  return status;
 }
 
 }  // namespace baseband::client

@@ -10,16 +10,17 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/cpp/client.h"
+#include "common/grpc/steady_alarm.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/generic/generic_stub.h"
 
 namespace baseband::client {
 
-// gRPC's service config for `options`: retries of UNAVAILABLE, with backoff, honouring the server's
-// push-back. To one server they are throttled when most calls fail. To several (`balanced`) calls
-// go in turn, to those whose health is SERVING; retries then go to another one, and are not
-// throttled: when one of them ends, all of its calls shall find a place.
+// gRPC's service config for `options`. To several servers (`balanced`) calls go in turn, to those
+// whose health is SERVING. Streams and searches that get UNAVAILABLE before their first response
+// are tried again, with backoff, honouring the server's push-back; unary calls are not by gRPC, but
+// by UnaryCall.
 std::string ServiceConfigJson(const ClientOptions& options, bool balanced);
 
 // One connection of the pool, to each server of the target. `calls` counts those in flight on it.
@@ -29,7 +30,8 @@ struct PooledChannel {
   std::atomic<int> calls{0};
 };
 
-// `options.connections` channels, each with a connection of its own. Thread-safe.
+// `options.connections` channels, each with a connection of its own, and the timer of their calls.
+// Thread-safe.
 class ChannelPool {
  public:
   // `options` as CheckOptions has found them right.
@@ -41,6 +43,11 @@ class ChannelPool {
   // Adds the token, if there is one.
   void Authorize(grpc::ClientContext* context) const;
 
+  SteadyTimer* timer() { return &timer_; }
+
+  // Whether every channel is, to one server at least; those that are not try to be from now on.
+  bool IsConnected() const;
+
   // Waits until every channel is connected, to one server at least. Unavailable as soon as one
   // attempt failed, unless `keep_trying`; DeadlineExceeded after `timeout`.
   absl::Status Connect(absl::Duration timeout, bool keep_trying);
@@ -49,6 +56,7 @@ class ChannelPool {
   const std::string authorization_;  // "Bearer TOKEN"; empty: none
   std::vector<std::unique_ptr<PooledChannel>> channels_;
   std::atomic<unsigned> turn_{0};
+  SteadyTimer timer_;
 };
 
 }  // namespace baseband::client

@@ -1,30 +1,16 @@
 #include "client/cpp/client.h"
 
-#include <atomic>
 #include <future>
-#include <thread>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "baseband/v1/baseband.grpc.pb.h"
-#include "client/cpp/async_call.h"
-#include "client/cpp/channel_pool.h"
+#include "client/cpp/attempt.h"
+#include "client/cpp/call_runner.h"
 #include "client/cpp/client_options.h"
-#include "client/cpp/delayed_run.h"
-#include "client/cpp/grpc_time.h"
 #include "client/cpp/messages.h"
-#include "client/cpp/stream_call.h"
-#include "client/cpp/submit_call.h"
-#include "client/cpp/submit_session.h"
-#include "client/cpp/to_status.h"
-#include "client/cpp/unary_call.h"
 #include "grpc/health/v1/health.pb.h"
-#include "grpcpp/completion_queue.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "kernels/base/steady_time.h"
 
@@ -50,6 +36,15 @@ Health ToHealth(const grpc::health::v1::HealthCheckResponse& response) {
   }
 }
 
+CallHeader HeaderOf(const CallOptions& options) {
+  CallHeader header;
+  header.deadline = SteadyNow() + options.timeout;
+  header.wait_for_ready = options.wait_for_ready;
+  header.priority = options.priority;
+  header.request_id = options.request_id;
+  return header;
+}
+
 // Calls `start` with a callback and waits for what the callback gets.
 template <typename Response, typename Start>
 absl::StatusOr<Response> Wait(Start start) {
@@ -62,63 +57,16 @@ absl::StatusOr<Response> Wait(Start start) {
 
 }  // namespace
 
-// The connections, the completion queues with their threads, and the calls in flight.
-class Client::Impl {
- private:
-  // Starts what `make` makes; until it calls what `make` was given, it is known here.
-  template <typename Make>
-  auto StartCall(const Make& make) {
-    auto slot = std::make_shared<std::weak_ptr<AsyncCall>>();
-    auto call = make([this, slot] { Remove(slot->lock()); });
-    *slot = call;
-    if (!Add(call)) {
-      call->Cancel();
-    }
-    call->Start();
-    return call;
-  }
-
+class Client::Impl : public CallRunner {
  public:
-  explicit Impl(const ClientOptions& options)
-      : max_attempts_(options.max_attempts), backoff_(options.initial_backoff), channels_(options) {
-    for (int i = 0; i < options.polling_threads; ++i) {
-      queues_.push_back(std::make_unique<grpc::CompletionQueue>());
-    }
-    for (const auto& queue : queues_) {
-      threads_.emplace_back([q = queue.get()] { Poll(q); });
-    }
-  }
-
-  ~Impl() {
-    for (const std::shared_ptr<AsyncCall>& call : CloseAndListCalls()) {
-      call->Cancel();
-    }
-    {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(
-          +[](std::unordered_set<std::shared_ptr<AsyncCall>>* calls) { return calls->empty(); },
-          &calls_));
-    }
-    for (const auto& queue : queues_) {
-      queue->Shutdown();
-    }
-    for (std::thread& thread : threads_) {
-      thread.join();
-    }
-  }
-
-  ChannelPool& channels() { return channels_; }
+  using CallRunner::CallRunner;
 
   template <typename Response>
   std::weak_ptr<AsyncCall> Start(const char* method, const google::protobuf::MessageLite& request,
                                  const CallOptions& options, Callback<Response> done) {
     CallSpec spec;
     spec.method = method;
-    spec.deadline = SteadyNow() + options.timeout;
-    spec.wait_for_ready = options.wait_for_ready;
-    spec.priority = options.priority;
-    spec.max_attempts = max_attempts_;
-    spec.request_id = options.request_id;
+    spec.header = HeaderOf(options);
     absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
     if (!IsToken(options.request_id)) {
       spec.failure = absl::InvalidArgumentError(
@@ -128,74 +76,11 @@ class Client::Impl {
     } else {
       spec.failure = std::move(bytes).status();
     }
-    return StartCall([&](const std::function<void()>& closed) {
-      return std::make_shared<UnaryCall>(
-          std::move(spec), &channels_, NextQueue(),
-          [closed, done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
-            done(Parse<Response>(std::move(response)));
-            closed();
-          });
-    });
+    return StartUnary(std::move(spec),
+                      [done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
+                        done(Parse<Response>(std::move(response)));
+                      });
   }
-
-  template <typename Call, typename Spec>
-  std::shared_ptr<Call> StartStream(const Spec& spec) {
-    return StartCall([&](const std::function<void()>& closed) {
-      return std::make_shared<Call>(spec, &channels_, NextQueue(), closed);
-    });
-  }
-
-  std::shared_ptr<SubmitSession> StartSession(const SubmitStreamOptions& options) {
-    return std::make_shared<SubmitSession>(SubmitSession::Connection{
-        max_attempts_, backoff_, [this, options] { return StartStream<SubmitCall>(options); },
-        [this](absl::Duration delay, std::function<void(bool)> then) {
-          StartCall([&](const std::function<void()>& closed) {
-            return std::make_shared<DelayedRun>(delay, std::move(then), NextQueue(), closed);
-          });
-        }});
-  }
-
- private:
-  grpc::CompletionQueue* NextQueue() {
-    return queues_[turn_.fetch_add(1, std::memory_order_relaxed) % queues_.size()].get();
-  }
-
-  static void Poll(grpc::CompletionQueue* queue) {
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue->Next(&tag, &ok)) {
-      const std::unique_ptr<CallTag> event(static_cast<CallTag*>(tag));
-      event->call->OnEvent(event->event, ok);
-    }
-  }
-
-  // False once the client is being destroyed: the call must then be cancelled by the caller.
-  bool Add(const std::shared_ptr<AsyncCall>& call) {
-    absl::MutexLock lock(&mutex_);
-    calls_.insert(call);
-    return !closing_;
-  }
-
-  void Remove(const std::shared_ptr<AsyncCall>& call) {
-    absl::MutexLock lock(&mutex_);
-    calls_.erase(call);
-  }
-
-  std::vector<std::shared_ptr<AsyncCall>> CloseAndListCalls() {
-    absl::MutexLock lock(&mutex_);
-    closing_ = true;
-    return std::vector<std::shared_ptr<AsyncCall>>(calls_.begin(), calls_.end());
-  }
-
-  const int max_attempts_;
-  const absl::Duration backoff_;
-  ChannelPool channels_;
-  std::vector<std::unique_ptr<grpc::CompletionQueue>> queues_;
-  std::atomic<unsigned> turn_{0};
-  absl::Mutex mutex_;
-  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
-  std::unordered_set<std::shared_ptr<AsyncCall>> calls_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::thread> threads_;
 };
 
 void CallHandle::Cancel() const {
@@ -304,28 +189,22 @@ absl::StatusOr<Health> Client::CheckHealth(const std::string& service, const Cal
 absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
     const v1::MinimizeRequest& request, const CallOptions& options,
     const std::function<bool(const v1::MinimizeProgress&)>& progress) {
-  PooledChannel& channel = impl_->channels().Pick();
-  grpc::ClientContext context;
-  context.set_deadline(ToGrpcTime(SteadyNow() + options.timeout));
-  context.set_wait_for_ready(options.wait_for_ready);
-  SetPriority(options.priority, &context);
-  impl_->channels().Authorize(&context);
-  const auto stub = v1::Baseband::NewStub(channel.channel);
-  channel.calls.fetch_add(1, std::memory_order_relaxed);
-  const auto reader = stub->Minimize(&context, request);
+  Attempt attempt(HeaderOf(options), &impl_->channels());
+  const auto stub = v1::Baseband::NewStub(attempt.channel().channel);
+  const auto reader = stub->Minimize(attempt.context(), request);
   absl::optional<v1::MinimizeAnswer> answer;
   bool cancelled = false;
   for (v1::MinimizeResponse response; reader->Read(&response);) {
     if (response.has_answer()) {
       answer = std::move(*response.mutable_answer());
     } else if (response.has_progress() && progress != nullptr && !progress(response.progress())) {
-      context.TryCancel();
+      attempt.Cancel();
       cancelled = true;
     }
   }
   const grpc::Status end = reader->Finish();
-  const absl::Status status = cancelled ? ToStatus(end) : ToStatusUncancelled(end);
-  channel.calls.fetch_sub(1, std::memory_order_relaxed);
+  attempt.End();
+  const absl::Status status = attempt.Outcome(end, cancelled);
   if (!status.ok()) {
     return status;
   }
@@ -347,7 +226,7 @@ absl::StatusOr<std::unique_ptr<DownconvertStream>> Client::OpenDownconvertStream
   StreamSpec spec;
   spec.method = kDownconvertStream;
   spec.options = options;
-  return std::make_unique<DownconvertStream>(impl_->StartStream<StreamCall>(spec));
+  return std::make_unique<DownconvertStream>(impl_->StartStream(spec));
 }
 
 absl::StatusOr<std::unique_ptr<SubmitStream>> Client::OpenSubmitStream(

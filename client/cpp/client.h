@@ -53,19 +53,26 @@ struct ClientOptions {
   // Threads that parse answers and run callbacks, 1 .. 64.
   int polling_threads = 2;
 
-  // Attempts per call, the first one included, 1 .. 5; 1 turns retries off. Retried are
-  // UNAVAILABLE, after a backoff or when the server says, and RESOURCE_EXHAUSTED, but only when the
-  // server says when to come back. Every call of this service may be repeated without harm.
+  // Attempts per call, the first one included, 1 .. 5; 1 turns retries off. Tried again are
+  // UNAVAILABLE, and RESOURCE_EXHAUSTED when the server says when to come back. Nothing else is, in
+  // particular not INTERNAL. Every call of this service may be repeated without harm.
   int max_attempts = 4;
-  absl::Duration initial_backoff = absl::Milliseconds(50);  // doubles; > 0
+  // The second attempt is made at once, for another server may be there; the third after
+  // initial_backoff, > 0, each further one after twice the pause before, at most max_backoff. An
+  // attempt waits up to a fifth longer, and as long again while there is no connection. So a server
+  // may be gone for 0.6 s as these are, and no call is lost.
+  absl::Duration initial_backoff = absl::Milliseconds(200);
   absl::Duration max_backoff = absl::Seconds(2);
-  // A request larger than this is not retried on UNAVAILABLE. gRPC's own default is 256 KiB.
+  // gRPC itself tries streams and searches again that had no response yet; none whose requests are
+  // larger than this.
   int retry_buffer_bytes = 256 << 20;
 
   // Empty: in clear text. For TCP targets; a Unix socket needs none.
   absl::optional<TlsOptions> tls;
   // Goes with every call as `authorization: Bearer TOKEN`; empty: none. Printable ASCII without
-  // blanks. Only with TLS or to this host, for else everybody on the way could read it.
+  // blanks. Only with TLS, to a Unix socket or to a literal loopback address (127.0.0.1, [::1]),
+  // for else everybody on the way could read it; a name, `localhost` too, may stand for any
+  // address.
   std::string token;
 };
 

@@ -6,9 +6,27 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/target.h"
+#include "common/tls/pem.h"
 
 namespace baseband::client {
 namespace {
+
+// gRPC would take anything, and then fail each handshake without a word to the caller.
+absl::Status CheckPem(const TlsOptions& tls) {
+  const auto refuse = [](const char* field, const absl::Status& status) {
+    return status.ok() ? status
+                       : absl::InvalidArgumentError(absl::StrCat(field, " ", status.message()));
+  };
+  absl::Status status;
+  if (!tls.ca.empty()) {
+    status.Update(refuse("tls.ca", CheckCertificates(tls.ca).status()));
+  }
+  if (!tls.cert.empty()) {
+    status.Update(refuse("tls.cert", CheckCertificates(tls.cert).status()));
+    status.Update(refuse("tls.key", CheckKey(tls.key, tls.cert, "tls.cert")));
+  }
+  return status;
+}
 
 absl::Status CheckCredentials(const ClientOptions& options, const Target& target) {
   if (options.tls.has_value()) {
@@ -17,6 +35,9 @@ absl::Status CheckCredentials(const ClientOptions& options, const Target& target
     }
     if (options.tls->cert.empty() != options.tls->key.empty()) {
       return absl::InvalidArgumentError("tls needs cert and key, or neither");
+    }
+    if (absl::Status status = CheckPem(*options.tls); !status.ok()) {
+      return status;
     }
     if (options.tls->server_name.empty() && target.balanced &&
         !absl::StartsWith(options.target, "dns:")) {
@@ -27,9 +48,10 @@ absl::Status CheckCredentials(const ClientOptions& options, const Target& target
   if (!IsToken(options.token)) {
     return absl::InvalidArgumentError("token has a byte that is not printable ASCII");
   }
-  if (!options.token.empty() && !options.tls.has_value() && !target.same_host) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("token would travel to ", options.target, " in clear text: it needs tls"));
+  if (!options.token.empty() && !options.tls.has_value() && !target.is_private) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "token would travel to ", options.target, " in clear text: it needs tls, a Unix",
+        " socket, or a literal loopback address such as 127.0.0.1"));
   }
   return absl::OkStatus();
 }

@@ -2,6 +2,7 @@
 #ifndef BASEBAND_CLIENT_CPP_DELAYED_RUN_H_
 #define BASEBAND_CLIENT_CPP_DELAYED_RUN_H_
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -10,8 +11,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/cpp/async_call.h"
-#include "client/cpp/grpc_time.h"
-#include "grpcpp/alarm.h"
+#include "client/cpp/attempt.h"
+#include "client/cpp/channel_pool.h"
+#include "common/grpc/steady_alarm.h"
 #include "grpcpp/completion_queue.h"
 #include "kernels/base/steady_time.h"
 
@@ -20,16 +22,22 @@ namespace baseband::client {
 // Thread-safe.
 class DelayedRun final : public AsyncCall, public std::enable_shared_from_this<DelayedRun> {
  public:
-  // Runs `then` once, on the thread that polls `queue`: with true when `delay` has passed since
-  // Start(), with false when it was cancelled before; and `closed` after it.
-  DelayedRun(absl::Duration delay, std::function<void(bool)> then, grpc::CompletionQueue* queue,
-             std::function<void()> closed)
-      : delay_(delay), queue_(queue), then_(std::move(then)), closed_(std::move(closed)) {}
+  // Runs `then` once, on the thread that polls `queue`, and `closed` after it: with true when
+  // `delay` has passed since Start() and, at most as long again, until `channels` are connected;
+  // with false when it was cancelled before.
+  DelayedRun(absl::Duration delay, ChannelPool* channels, grpc::CompletionQueue* queue,
+             std::function<void(bool)> then, std::function<void()> closed)
+      : delay_(delay),
+        channels_(channels),
+        queue_(queue),
+        then_(std::move(then)),
+        closed_(std::move(closed)),
+        alarm_(channels->timer()) {}
 
   void Start() {
     absl::MutexLock lock(&mutex_);
-    alarm_.Set(queue_, ToGrpcTime(SteadyNow() + (cancelled_ ? absl::ZeroDuration() : delay_)),
-               new CallTag{shared_from_this()});
+    patience_ = SteadyNow() + 2 * delay_;
+    Wait(cancelled_ ? absl::ZeroDuration() : delay_);
   }
   void Cancel() override {
     absl::MutexLock lock(&mutex_);
@@ -41,19 +49,30 @@ class DelayedRun final : public AsyncCall, public std::enable_shared_from_this<D
     {
       absl::MutexLock lock(&mutex_);
       cancelled = cancelled_;
+      const absl::Duration left = patience_ - SteadyNow();
+      if (!cancelled && left > absl::ZeroDuration() && !channels_->IsConnected()) {
+        Wait(std::min(kConnectionLook, left));
+        return;
+      }
     }
     then_(!cancelled);
     closed_();
   }
 
  private:
+  void Wait(absl::Duration time) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    alarm_.Set(queue_, SteadyNow() + time, new CallTag{shared_from_this()});
+  }
+
   const absl::Duration delay_;
+  ChannelPool* const channels_;
   grpc::CompletionQueue* const queue_;
   const std::function<void(bool)> then_;
   const std::function<void()> closed_;
   absl::Mutex mutex_;
+  absl::Time patience_ ABSL_GUARDED_BY(mutex_);
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  grpc::Alarm alarm_ ABSL_GUARDED_BY(mutex_);
+  SteadyAlarm alarm_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace baseband::client

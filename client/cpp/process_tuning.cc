@@ -19,4 +19,6 @@ bool ApplyMallocTuning() {
 #endif
 }
 
+void QuietGrpcLog() { setenv("GRPC_VERBOSITY", "NONE", /*overwrite=*/0); }
+
 }  // namespace baseband::client

@@ -1,4 +1,4 @@
-// Settings of the whole process that make large messages fast. Programs choose them, not libraries.
+// Settings of the whole process, which programs choose, not libraries.
 #ifndef BASEBAND_CLIENT_CPP_PROCESS_TUNING_H_
 #define BASEBAND_CLIENT_CPP_PROCESS_TUNING_H_
 
@@ -9,6 +9,10 @@ namespace baseband::client {
 // resident memory. Call it once, first thing in main(). False, with nothing changed or only the
 // first limit changed, when this C library has no such settings.
 bool ApplyMallocTuning();
+
+// Keeps gRPC's own lines off standard error, unless the environment variable GRPC_VERBOSITY asks
+// for them: what a caller needs to know is in the statuses. Once, before anything of gRPC.
+void QuietGrpcLog();
 
 }  // namespace baseband::client
 

@@ -4,8 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/cpp/grpc_time.h"
-#include "client/cpp/to_status.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::client {
@@ -30,34 +28,45 @@ grpc::ByteBuffer ToMessage(uint64_t id, const SubmitItem& item) {
   return MakeSubmitRequest(header, item.fields.request, item.request);
 }
 
+CallHeader HeaderOf(const SubmitStreamOptions& options) {
+  CallHeader header;
+  header.wait_for_ready = options.wait_for_ready;
+  header.priority = options.priority;
+  return header;
+}
+
+int64_t BytesOf(const SubmitItem& item) {
+  return static_cast<int64_t>(item.request.Length() + kMaxSubmitHeaderBytes);
+}
+
+// What becomes of a request that has no answer when its stream ends. Only where the server went, or
+// said nothing any more, it may be tried elsewhere: Unavailable.
+absl::Status Lost(const absl::Status& result) {
+  if (absl::IsCancelled(result)) {
+    return result;
+  }
+  return absl::Status(
+      absl::IsDeadlineExceeded(result) ? absl::StatusCode::kUnavailable : result.code(),
+      absl::StrCat("the stream ended before the answer came: ", result.ToString()));
+}
+
 }  // namespace
 
 SubmitCall::SubmitCall(const SubmitStreamOptions& options, ChannelPool* channels,
                        grpc::CompletionQueue* queue, std::function<void()> closed)
-    : options_(options), channels_(channels), queue_(queue), closed_(std::move(closed)) {}
+    : BidiCall("/baseband.v1.Baseband/Submit", HeaderOf(options), channels, queue,
+               std::move(closed)),
+      options_(options),
+      heard_(SteadyNow()),
+      alarm_(channels->timer()) {}
 
-CallTag* SubmitCall::Tag(Event event) { return new CallTag{shared_from_this(), event}; }
-
-void SubmitCall::Start() {
-  channel_ = &channels_->Pick();
-  channel_->calls.fetch_add(1, std::memory_order_relaxed);
-  channels_->Authorize(&context_);
-  context_.set_wait_for_ready(options_.wait_for_ready);
-  SetPriority(options_.priority, &context_);
-  stream_ = channel_->stub->PrepareCall(&context_, "/baseband.v1.Baseband/Submit", queue_);
-  {
-    absl::MutexLock lock(&mutex_);
-    heard_ = SteadyNow();
-    WatchResponses();
-    if (!abort_.ok()) {
-      context_.TryCancel();
-    }
-  }
-  stream_->StartCall(Tag(kStarted));
+void SubmitCall::OnStart() {
+  heard_ = SteadyNow();
+  Watch();
 }
 
 absl::Status SubmitCall::CheckOpen() const {
-  if (finishing_ || !abort_.ok()) {
+  if (!IsOpen()) {
     return absl::UnavailableError("the stream has ended: Finish() says why");
   }
   return half_close_wanted_ ? absl::FailedPreconditionError("the stream was finished")
@@ -65,23 +74,31 @@ absl::Status SubmitCall::CheckOpen() const {
 }
 
 bool SubmitCall::HasCredits(const SubmitItem& item) const {
-  const auto bytes = static_cast<int64_t>(item.request.Length() + kMaxSubmitHeaderBytes);
-  return credit_requests_ > 0 && (bytes <= credit_bytes_ || open_.empty());
+  return credit_requests_ > 0 && (BytesOf(item) <= credit_bytes_ || open_.empty());
 }
 
-void SubmitCall::Accept(SubmitItem item) {
+SubmitCall::Outgoing SubmitCall::Number(SubmitItem item) {
   Outgoing outgoing;
   outgoing.id = ++last_id_;
-  outgoing.charged = static_cast<int64_t>(item.request.Length() + kMaxSubmitHeaderBytes);
+  if (item.deadline != absl::InfiniteFuture()) {
+    deadlines_.emplace(item.deadline, outgoing.id);
+  }
+  outgoing.item = std::move(item);
+  Watch();
+  return outgoing;
+}
+
+void SubmitCall::Accept(Outgoing outgoing) {
+  outgoing.charged = BytesOf(outgoing.item);
   --credit_requests_;
   credit_bytes_ -= outgoing.charged;
   if (open_.empty()) {
     heard_ = SteadyNow();
   }
-  open_.emplace(outgoing.id, Waiting{item.fields.response, std::move(item.done)});
-  outgoing.item = std::move(item);
+  open_.emplace(outgoing.id, Waiting{outgoing.item.fields.response, std::move(outgoing.item.done),
+                                     outgoing.item.deadline});
   outgoing_.push_back(std::move(outgoing));
-  WatchResponses();
+  Watch();
 }
 
 absl::Status SubmitCall::Submit(SubmitItem item, bool wait_for_credits) {
@@ -99,7 +116,7 @@ absl::Status SubmitCall::Submit(SubmitItem item, bool wait_for_credits) {
           absl::StrCat("no credits: ", open_.size(), " requests are in flight on this stream"));
     }
     if (absl::Status open = CheckOpen(); !open.ok()) return open;
-    Accept(std::move(item));
+    Accept(Number(std::move(item)));
   }
   Pump();
   return absl::OkStatus();
@@ -109,10 +126,11 @@ absl::Status SubmitCall::Enqueue(SubmitItem item) {
   {
     absl::MutexLock lock(&mutex_);
     if (absl::Status open = CheckOpen(); !open.ok()) return open;
-    if (enqueued_.empty() && HasCredits(item)) {
-      Accept(std::move(item));
+    Outgoing outgoing = Number(std::move(item));
+    if (enqueued_.empty() && HasCredits(outgoing.item)) {
+      Accept(std::move(outgoing));
     } else {
-      enqueued_.push_back(std::move(item));
+      enqueued_.push_back(std::move(outgoing));
     }
   }
   Pump();
@@ -121,16 +139,7 @@ absl::Status SubmitCall::Enqueue(SubmitItem item) {
 
 int SubmitCall::in_flight() const {
   absl::MutexLock lock(&mutex_);
-  return static_cast<int>(open_.size() + enqueued_.size());
-}
-
-void SubmitCall::HalfClose() {
-  {
-    absl::MutexLock lock(&mutex_);
-    half_close_wanted_ = true;
-    changed_.NotifyAll();
-  }
-  Pump();
+  return static_cast<int>(open_.size() + enqueued_.size()) - given_up_;
 }
 
 absl::Status SubmitCall::Finish() {
@@ -140,61 +149,31 @@ absl::Status SubmitCall::Finish() {
   return result_;
 }
 
-void SubmitCall::Cancel() {
-  absl::MutexLock lock(&mutex_);
-  Abort(absl::CancelledError("cancelled by the client"));
-}
-
-void SubmitCall::Abort(absl::Status why) {
-  if (ended_ || !abort_.ok()) {
-    return;
-  }
-  abort_ = std::move(why);
-  changed_.NotifyAll();
-  context_.TryCancel();
-}
-
-void SubmitCall::Pump() {
+absl::optional<grpc::ByteBuffer> SubmitCall::TakeNext(bool* more) {
   Outgoing next;
-  grpc::WriteOptions write_options;
   {
     absl::MutexLock lock(&mutex_);
-    if (!started_ || writing_ || finishing_ || half_closed_) {
-      return;
+    if (outgoing_.empty()) {
+      return absl::nullopt;
     }
-    if (!outgoing_.empty()) {
-      next = std::move(outgoing_.front());
-      outgoing_.pop_front();
-      writing_ = true;
-      if (!outgoing_.empty()) {
-        write_options.set_buffer_hint();  // the next one follows at once
-      }
-    } else if (half_close_wanted_ && enqueued_.empty()) {
-      half_closed_ = true;
-      heard_ = SteadyNow();
-      WatchResponses();
-    } else {
-      return;
-    }
-  }
-  if (next.id == 0) {
-    stream_->WritesDone(Tag(kHalfClosed));
-    return;
+    next = std::move(outgoing_.front());
+    outgoing_.pop_front();
+    *more = !outgoing_.empty();
   }
   const grpc::ByteBuffer message = ToMessage(next.id, next.item);
-  {
-    absl::MutexLock lock(&mutex_);
-    credit_bytes_ += next.charged - static_cast<int64_t>(message.Length());
-    changed_.NotifyAll();
-  }
-  stream_->Write(message, write_options, Tag(kWritten));
+  absl::MutexLock lock(&mutex_);
+  credit_bytes_ += next.charged - static_cast<int64_t>(message.Length());
+  changed_.NotifyAll();
+  return message;
 }
 
-void SubmitCall::StartRead() { stream_->Read(&incoming_, Tag(kRead)); }
+void SubmitCall::OnHalfClosed() {
+  heard_ = SteadyNow();
+  Watch();
+}
 
-void SubmitCall::OnRead() {
-  absl::StatusOr<SubmitAnswer> answer =
-      ReadSubmitResponse(std::exchange(incoming_, grpc::ByteBuffer()));
+void SubmitCall::OnMessage(grpc::ByteBuffer message) {
+  absl::StatusOr<SubmitAnswer> answer = ReadSubmitResponse(std::move(message));
   Waiting waiting;
   {
     absl::MutexLock lock(&mutex_);
@@ -206,6 +185,8 @@ void SubmitCall::OnRead() {
             absl::StrCat("the server answered id ", answer->id, ", which is not in flight"));
       } else {
         waiting = std::move(found->second);
+        given_up_ -= waiting.done == nullptr ? 1 : 0;
+        deadlines_.erase({waiting.deadline, answer->id});
         open_.erase(found);
       }
     }
@@ -213,16 +194,15 @@ void SubmitCall::OnRead() {
       granted_ = true;
       credit_requests_ += answer->credit_requests;
       credit_bytes_ += answer->credit_bytes;
-      while (!enqueued_.empty() && HasCredits(enqueued_.front())) {
+      while (!enqueued_.empty() && HasCredits(enqueued_.front().item)) {
         Accept(std::move(enqueued_.front()));
         enqueued_.pop_front();
       }
       changed_.NotifyAll();
     } else {
-      Abort(answer.status());
+      AbortLocked(answer.status());
     }
   }
-  StartRead();
   Pump();
   if (waiting.done == nullptr) {
     return;
@@ -236,112 +216,106 @@ void SubmitCall::OnRead() {
   }
 }
 
-void SubmitCall::OnFinished() {
-  channel_->calls.fetch_sub(1, std::memory_order_relaxed);
+absl::Status SubmitCall::CheckComplete() const {
+  return open_.empty() && enqueued_.empty()
+             ? absl::OkStatus()
+             : absl::InternalError(absl::StrCat("the server ended the stream with ",
+                                                open_.size() + enqueued_.size(),
+                                                " requests unanswered"));
+}
+
+void SubmitCall::OnEnd(const absl::Status& result) {
   std::unordered_map<uint64_t, Waiting> open;
-  std::deque<SubmitItem> enqueued;
-  absl::Status lost;
+  std::deque<Outgoing> enqueued;
   {
     absl::MutexLock lock(&mutex_);
     open.swap(open_);
     enqueued.swap(enqueued_);
     outgoing_.clear();
+    deadlines_.clear();
+    given_up_ = 0;
     alarm_.Cancel();
-    if (!abort_.ok()) {
-      result_ = abort_;
-    } else if (status_.ok() && !open.empty()) {
-      result_ = absl::InternalError(
-          absl::StrCat("the server ended the stream with ", open.size(), " requests unanswered"));
-    } else {
-      result_ = ToStatusUncancelled(status_);
-    }
-    lost = absl::IsCancelled(result_)
-               ? result_
-               : absl::UnavailableError(
-                     absl::StrCat("the stream ended before the answer came: ", result_.ToString()));
   }
+  const absl::Status lost = Lost(result);
   for (auto& [id, waiting] : open) {
-    waiting.done(lost);
+    if (waiting.done != nullptr) waiting.done(lost);
   }
-  for (SubmitItem& item : enqueued) {
-    item.done(lost);
+  for (Outgoing& outgoing : enqueued) {
+    outgoing.item.done(lost);
   }
-  {
-    absl::MutexLock lock(&mutex_);
-    ended_ = true;
-  }
-  const std::function<void()> closed = std::move(closed_);
-  closed();
 }
 
-void SubmitCall::WatchResponses() {
-  if (watching_ || ended_ || options_.response_timeout == absl::InfiniteDuration()) {
+SubmitItem::Done SubmitCall::Withdraw(uint64_t id) {
+  const auto has_id = [id](const Outgoing& outgoing) { return outgoing.id == id; };
+  const auto enqueued = std::find_if(enqueued_.begin(), enqueued_.end(), has_id);
+  if (enqueued != enqueued_.end()) {
+    SubmitItem::Done done = std::move(enqueued->item.done);
+    enqueued_.erase(enqueued);
+    return done;
+  }
+  const auto waiting = open_.find(id);
+  SubmitItem::Done done = std::exchange(waiting->second.done, nullptr);
+  const auto outgoing = std::find_if(outgoing_.begin(), outgoing_.end(), has_id);
+  if (outgoing == outgoing_.end()) {
+    ++given_up_;  // the server has it, and gives its credits back when it answers
+    return done;
+  }
+  ++credit_requests_;
+  credit_bytes_ += outgoing->charged;
+  outgoing_.erase(outgoing);
+  open_.erase(waiting);
+  return done;
+}
+
+bool SubmitCall::IsResponseDue() const { return !open_.empty() || !granted_ || half_closed_; }
+
+void SubmitCall::Watch() {
+  if (ended_ || finishing_) {
     return;
   }
-  watching_ = true;
-  alarm_.Set(queue_, ToGrpcTime(heard_ + options_.response_timeout), Tag(kAlarm));
+  absl::Time when = deadlines_.empty() ? absl::InfiniteFuture() : deadlines_.begin()->first;
+  if (IsResponseDue()) {
+    when = std::min(when, heard_ + options_.response_timeout);
+  }
+  if (when == absl::InfiniteFuture()) {
+    return;
+  }
+  if (!watching_) {
+    watching_ = true;
+    alarm_time_ = when;
+    alarm_.Set(queue(), when, Tag(kAlarm));
+  } else if (when < alarm_time_) {
+    alarm_time_ = absl::InfinitePast();  // once is enough
+    alarm_.Cancel();                     // its event sets it anew
+  }
 }
 
 void SubmitCall::OnAlarm() {
-  watching_ = false;
-  const bool is_due = !open_.empty() || !granted_ || half_closed_;
-  if (finishing_ || !is_due) {
-    return;
-  }
-  if (SteadyNow() - heard_ >= options_.response_timeout) {
-    Abort(absl::DeadlineExceededError(
-        absl::StrCat("no response within ", absl::FormatDuration(options_.response_timeout))));
-  } else {
-    WatchResponses();
-  }
-}
-
-void SubmitCall::OnEvent(int event, bool ok) {
-  switch (event) {
-    case kStarted: {
-      {
-        absl::MutexLock lock(&mutex_);
-        started_ = true;
-      }
-      if (ok) {
-        StartRead();
-        Pump();
-        break;
-      }
-      OnEvent(kRead, false);
-      break;
+  std::vector<SubmitItem::Done> late;
+  {
+    absl::MutexLock lock(&mutex_);
+    watching_ = false;
+    if (finishing_) {
+      return;
     }
-    case kWritten: {
-      {
-        absl::MutexLock lock(&mutex_);
-        writing_ = false;
-      }
-      if (ok) Pump();
-      break;  // else the read fails, too
+    const absl::Time now = SteadyNow();
+    while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+      const uint64_t id = deadlines_.begin()->second;
+      deadlines_.erase(deadlines_.begin());
+      late.push_back(Withdraw(id));
     }
-    case kRead:
-      if (ok) {
-        OnRead();
-        break;
-      }
-      {
-        absl::MutexLock lock(&mutex_);
-        finishing_ = true;
-        changed_.NotifyAll();
-      }
-      stream_->Finish(&status_, Tag(kFinished));
-      break;
-    case kFinished:
-      OnFinished();
-      break;
-    case kAlarm: {
-      absl::MutexLock lock(&mutex_);
-      OnAlarm();
-      break;
+    if (IsResponseDue() && now - heard_ >= options_.response_timeout) {
+      AbortLocked(absl::DeadlineExceededError(
+          absl::StrCat("no response within ", absl::FormatDuration(options_.response_timeout))));
+    } else {
+      Watch();
     }
-    default:
-      break;
+    changed_.NotifyAll();  // credits may have come back
   }
+  for (const SubmitItem::Done& done : late) {
+    done(absl::DeadlineExceededError("no answer within the request's timeout"));
+  }
+  Pump();  // the half-close may have waited for them
 }
 
 }  // namespace baseband::client

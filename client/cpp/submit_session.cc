@@ -47,7 +47,7 @@ SubmitItem SubmitSession::Watched(const SentPtr& sent, const CallPtr& call) {
 
 bool SubmitSession::MayTryAgain(const Sent& sent) const {
   absl::MutexLock lock(&mutex_);
-  return !cancelled_ && sent.attempts < connection_.max_attempts &&
+  return !cancelled_ && sent.attempts < connection_.retry.max_attempts &&
          SteadyNow() < sent.item.deadline;
 }
 
@@ -65,15 +65,35 @@ absl::Status SubmitSession::Submit(SubmitItem item, bool wait_for_credits) {
     absl::Status status = call->Submit(Watched(sent, call), wait_for_credits);
     if (status.ok()) return status;
     if (absl::IsFailedPrecondition(status)) continue;  // retired just now by somebody else
-    if (!absl::IsUnavailable(status) || !MayTryAgain(*sent)) {
+    bool again = absl::IsUnavailable(status) && MayTryAgain(*sent);
+    if (again) {
+      Retire(call);
+      again = !wait_for_credits || PauseAfter(sent->attempts, sent->item.deadline);
+    }
+    if (!again) {
       absl::MutexLock lock(&mutex_);
       gave_up_ |= absl::IsUnavailable(status);
       --unanswered_;
       return status;
     }
     ++sent->attempts;
-    Retire(call);
   }
+}
+
+bool SubmitSession::PauseAfter(int attempts, absl::Time deadline) {
+  const absl::Duration pause = connection_.retry.PauseAfter(attempts);
+  if (pause == absl::ZeroDuration()) return true;
+  if (SteadyNow() + pause >= deadline) return false;
+  const auto over = std::make_shared<bool>(false);
+  connection_.after(pause, [self = shared_from_this(), over](bool) {
+    absl::MutexLock lock(&self->mutex_);
+    *over = true;
+    self->changed_.NotifyAll();
+  });
+  absl::MutexLock lock(&mutex_);
+  return changed_.AwaitUntil(mutex_, deadline, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return *over || cancelled_;
+  }) && !cancelled_;
 }
 
 void SubmitSession::OnAnswer(const SentPtr& sent, const CallPtr& call,
@@ -84,11 +104,11 @@ void SubmitSession::OnAnswer(const SentPtr& sent, const CallPtr& call,
   }
   if (call != nullptr) Retire(call);
   const int tried = sent->attempts++;
-  if (tried == 1) {
+  const absl::Duration pause = connection_.retry.PauseAfter(tried);
+  if (pause == absl::ZeroDuration()) {
     SendAgain(sent);
     return;
   }
-  const absl::Duration pause = connection_.backoff * (1 << (tried - 2));
   if (SteadyNow() + pause >= sent->item.deadline) {
     Answer(sent, std::move(answer));
     return;
@@ -156,8 +176,9 @@ absl::Status SubmitSession::Finish() {
   absl::MutexLock lock(&mutex_);
   finished_ = true;
   // A server that went when all was answered is nobody's loss.
-  return absl::IsUnavailable(ended) && !gave_up_ && connection_.max_attempts > 1 ? absl::OkStatus()
-                                                                                 : ended;
+  return absl::IsUnavailable(ended) && !gave_up_ && connection_.retry.max_attempts > 1
+             ? absl::OkStatus()
+             : ended;
 }
 
 void SubmitSession::Cancel() {
@@ -165,6 +186,7 @@ void SubmitSession::Cancel() {
   {
     absl::MutexLock lock(&mutex_);
     cancelled_ = true;
+    changed_.NotifyAll();
     if (current_ != nullptr) calls.push_back(current_);
     for (const auto& weak : retired_) {
       if (CallPtr call = weak.lock()) calls.push_back(std::move(call));

@@ -13,8 +13,10 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "client/cpp/attempt.h"
 #include "client/cpp/submit_call.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "kernels/base/steady_condition.h"
 
 namespace baseband::client {
 
@@ -23,10 +25,10 @@ class SubmitSession : public std::enable_shared_from_this<SubmitSession> {
  public:
   // What it needs of the client.
   struct Connection {
-    int max_attempts = 1;    // of a request, the first one included
-    absl::Duration backoff;  // before the third attempt; doubles. The second is made at once.
+    RetryOptions retry;                                 // of a request
     std::function<std::shared_ptr<SubmitCall>()> open;  // a call that has been started
-    // Runs `then` on a polling thread after `delay`, or, with false, when the client ends before.
+    // Runs `then` on a polling thread after `delay`, and at most as long again until there is a
+    // connection; or, with false, when the client ends before.
     std::function<void(absl::Duration delay, std::function<void(bool)> then)> after;
   };
 
@@ -53,6 +55,9 @@ class SubmitSession : public std::enable_shared_from_this<SubmitSession> {
   // What goes to `call`: its answer comes here first.
   SubmitItem Watched(const SentPtr& sent, const CallPtr& call);
   bool MayTryAgain(const Sent& sent) const;
+  // Waits as long as a request is not tried again that was tried so often; false: cancelled, or
+  // there is not so much time.
+  bool PauseAfter(int attempts, absl::Time deadline);
   void OnAnswer(const SentPtr& sent, const CallPtr& call, absl::StatusOr<grpc::ByteBuffer> answer);
   void SendAgain(const SentPtr& sent);
   void Answer(const SentPtr& sent, absl::StatusOr<grpc::ByteBuffer> answer);
@@ -60,6 +65,7 @@ class SubmitSession : public std::enable_shared_from_this<SubmitSession> {
   const Connection connection_;
 
   mutable absl::Mutex mutex_;
+  SteadyCondition changed_;  // cancelled_
   CallPtr current_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::weak_ptr<SubmitCall>> retired_ ABSL_GUARDED_BY(mutex_);
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;  // also those whose callback runs

@@ -33,8 +33,8 @@ struct SubmitStreamOptions {
 };
 
 struct SubmitOptions {
-  // From now until the server has the answer; afterwards it is DeadlineExceeded, and no device time
-  // is spent if that shows before. > 0.
+  // From now, for all attempts; afterwards it is DeadlineExceeded, whatever the server does, and no
+  // device time is spent if that shows before. > 0.
   absl::Duration timeout = absl::InfiniteDuration();
   absl::optional<Priority> priority;
   // What to do when the server's credits are used up: wait for some, or return ResourceExhausted.
@@ -62,11 +62,12 @@ class SubmitStream {
   // this call, with the response or with the server's error, or Cancelled after Cancel(). `done`
   // must not block: it may submit, but not wait for credits.
   // A stream stays with one server. When that drains or goes, the next one is opened, and what has
-  // no answer is sent there, up to ClientOptions::max_attempts times, the second time at once, and
-  // no longer than its timeout; then it is Unavailable. Other errors are not tried again.
-  // Otherwise `done` never runs: ResourceExhausted: no credits, also before the server has granted
-  // the first ones; DeadlineExceeded: none came within the timeout; Unavailable: the stream has
-  // ended; FailedPrecondition: after Finish(); InvalidArgument: the timeout.
+  // no answer is sent there, up to ClientOptions::max_attempts times, with its pauses, and no
+  // longer than its timeout; then it is Unavailable. A stream that ended with any other error gives
+  // it to the requests that it had, and they are not tried again. Otherwise `done` never runs:
+  // ResourceExhausted: no credits, also before the server has granted the first ones;
+  // DeadlineExceeded: none came within the timeout; Unavailable: the stream has ended;
+  // FailedPrecondition: after Finish(); InvalidArgument: the timeout.
   absl::Status Submit(const v1::EncodeRequest& request, const SubmitOptions& options,
                       Callback<v1::EncodeResponse> done);
   absl::Status Submit(const v1::DecodeRequest& request, const SubmitOptions& options,

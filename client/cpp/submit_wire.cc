@@ -8,6 +8,7 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/submit_stream.h"
+#include "client/cpp/to_status.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/wire_format_lite.h"
@@ -119,7 +120,7 @@ absl::StatusOr<SubmitAnswer> ReadSubmitResponse(grpc::ByteBuffer message) {
   answer.credit_requests = header.credits().requests();
   answer.credit_bytes = static_cast<int64_t>(header.credits().bytes());
   if (header.code() != 0) {
-    answer.status = absl::Status(static_cast<absl::StatusCode>(header.code()), header.message());
+    answer.status = MakeStatus(static_cast<absl::StatusCode>(header.code()), header.message());
     SetRetryAfter(absl::Microseconds(static_cast<int64_t>(header.retry_after_us())),
                   &answer.status);
   } else {

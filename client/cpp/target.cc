@@ -5,38 +5,72 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace baseband::client {
 namespace {
 
-bool IsSameHost(const std::string& target) {
-  for (const char* prefix : {"unix:", "unix-abstract:", "127.", "localhost:", "[::1]:", "ipv4:127.",
-                             "ipv6:[::1]", "dns:///localhost:", "dns:localhost:"}) {
-    if (absl::StartsWith(target, prefix)) return true;
+struct Address {
+  int family = AF_UNSPEC;  // this: none
+  in6_addr bytes{};        // of both families; IPv4's in the first four
+};
+
+// "A.B.C.D:PORT" or "[A::B]:PORT", the port optional, as inet_pton takes addresses: no short forms,
+// no other bases, no zones.
+Address ParseAddress(absl::string_view server, bool needs_port) {
+  Address address;
+  absl::string_view host = server;
+  const bool in_brackets = absl::ConsumePrefix(&host, "[");
+  const size_t end = in_brackets ? host.find(']') : host.find(':');
+  absl::string_view port = end == absl::string_view::npos ? "" : host.substr(end);
+  int number = 0;
+  if ((in_brackets && !absl::ConsumePrefix(&port, "]")) ||
+      (port.empty() ? needs_port
+                    : !absl::ConsumePrefix(&port, ":") || !absl::SimpleAtoi(port, &number))) {
+    return address;
   }
-  return target == "localhost";
+  const int family = in_brackets ? AF_INET6 : AF_INET;
+  if (inet_pton(family, std::string(host.substr(0, end)).c_str(), &address.bytes) == 1) {
+    address.family = family;
+  }
+  return address;
 }
 
-// "A.B.C.D:PORT", or "[A::B]:PORT" for AF_INET6.
-bool IsAddress(int family, absl::string_view server) {
-  const size_t colon = server.rfind(':');
-  if (colon == absl::string_view::npos || colon + 1 == server.size()) return false;
-  absl::string_view host = server.substr(0, colon);
-  if (family == AF_INET6) {
-    if (host.size() < 2 || host.front() != '[' || host.back() != ']') return false;
-    host = host.substr(1, host.size() - 2);
+bool IsLoopback(const Address& address) {
+  const uint8_t* const bytes = address.bytes.s6_addr;
+  return address.family == AF_INET ? bytes[0] == 127
+         : address.family == AF_INET6
+             ? IN6_IS_ADDR_LOOPBACK(&address.bytes) ||
+                   (IN6_IS_ADDR_V4MAPPED(&address.bytes) && bytes[12] == 127)
+             : false;
+}
+
+// Whether one server is certainly on this host, whoever resolves names.
+bool IsPrivate(const std::string& target) {
+  if (absl::StartsWith(target, "unix:") || absl::StartsWith(target, "unix-abstract:")) return true;
+  absl::string_view address = target;
+  for (const char* scheme : {"ipv4:", "ipv6:", "dns:///", "dns:"}) {
+    if (absl::ConsumePrefix(&address, scheme)) break;
   }
-  in6_addr parsed{};  // the larger of the two
-  return inet_pton(family, std::string(host).c_str(), &parsed) == 1;
+  return IsLoopback(ParseAddress(absl::StrReplaceAll(address, {{"%5B", "["}, {"%5D", "]"}}),
+                                 /*needs_port=*/false));
+}
+
+bool IsSameHost(const std::string& target) {
+  for (const char* prefix : {"localhost:", "dns:///localhost:", "dns:localhost:"}) {
+    if (absl::StartsWith(target, prefix)) return true;
+  }
+  return target == "localhost" || IsPrivate(target);
 }
 
 bool AreAddresses(int family, const std::vector<std::string>& servers) {
   for (const std::string& server : servers) {
-    if (!IsAddress(family, server)) return false;
+    if (ParseAddress(server, /*needs_port=*/true).family != family) return false;
   }
   return true;
 }
@@ -51,11 +85,13 @@ absl::StatusOr<Target> ParseTarget(const std::string& target) {
     parsed.uri = target;
     parsed.balanced = absl::StartsWith(target, "dns:");
     parsed.same_host = IsSameHost(target);
+    parsed.is_private = IsPrivate(target);
     return parsed;
   }
   parsed.balanced = true;
-  parsed.same_host = true;
-  for (const std::string& server : servers) parsed.same_host &= IsSameHost(server);
+  parsed.is_private = true;
+  for (const std::string& server : servers) parsed.is_private &= IsPrivate(server);
+  parsed.same_host = parsed.is_private;
   if (AreAddresses(AF_INET, servers)) {
     parsed.uri = absl::StrCat("ipv4:", target);
   } else if (AreAddresses(AF_INET6, servers)) {

@@ -12,8 +12,10 @@ struct Target {
   std::string uri;  // as gRPC's resolvers take it
   // Several servers, or a name that may stand for several: calls go to all that serve, in turn.
   bool balanced = false;
-  // On this host, all of it: HTTP/2's bandwidth probing only costs time, and nobody listens in.
+  // Probably on this host, all of it: HTTP/2's bandwidth probing only costs time.
   bool same_host = false;
+  // Certainly, all of it: a Unix socket, or literal loopback addresses. Nobody listens in.
+  bool is_private = false;
 };
 
 // InvalidArgument: `target` is empty, or a list of what gRPC cannot take as a list.

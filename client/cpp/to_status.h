@@ -1,17 +1,22 @@
-// gRPC's status as Abseil's. Internal to the client library.
+// gRPC's statuses as Abseil's. Internal to the client libraries.
 #ifndef BASEBAND_CLIENT_CPP_TO_STATUS_H_
 #define BASEBAND_CLIENT_CPP_TO_STATUS_H_
+
+#include <string>
 
 #include "absl/status/status.h"
 #include "grpcpp/support/status.h"
 
 namespace baseband::client {
 
-// The same code and message; both libraries number the canonical codes alike.
+// An error never comes without a message: where `message` is empty, one that says what the code
+// means here.
+absl::Status MakeStatus(absl::StatusCode code, const std::string& message);
+
 absl::Status ToStatus(const grpc::Status& status);
 
-// The same of a call that this side has not cancelled: CANCELLED is then gRPC's way of ending the
-// calls of a stopping server, or of a client that stalls, and becomes Unavailable.
+// The status of a call that this side did not cancel: if it says CANCELLED, that was the server,
+// which only does so when it stops, so it is Unavailable.
 absl::Status ToStatusUncancelled(const grpc::Status& status);
 
 }  // namespace baseband::client

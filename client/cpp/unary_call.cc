@@ -1,11 +1,10 @@
 #include "client/cpp/unary_call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
-#include "client/cpp/grpc_time.h"
-#include "client/cpp/to_status.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::client {
@@ -13,46 +12,57 @@ namespace {
 
 constexpr char kPushbackTrailer[] = "grpc-retry-pushback-ms";
 
+// What the server says of when to come back; empty: nothing. InfiniteDuration: not at all, which it
+// says with anything that is no number from 0 on.
+absl::optional<absl::Duration> Pushback(const grpc::ClientContext& context) {
+  const auto& trailers = context.GetServerTrailingMetadata();
+  const auto pushback = trailers.find(kPushbackTrailer);
+  if (pushback == trailers.end()) {
+    return absl::nullopt;
+  }
+  int milliseconds = -1;
+  const absl::string_view text(pushback->second.data(), pushback->second.size());
+  return absl::SimpleAtoi(text, &milliseconds) && milliseconds >= 0
+             ? absl::Milliseconds(milliseconds)
+             : absl::InfiniteDuration();
+}
+
 }  // namespace
 
 UnaryCall::UnaryCall(CallSpec spec, ChannelPool* channels, grpc::CompletionQueue* queue, Done done)
-    : spec_(std::move(spec)), channels_(channels), queue_(queue), done_(std::move(done)) {}
+    : spec_(std::move(spec)),
+      channels_(channels),
+      queue_(queue),
+      done_(std::move(done)),
+      alarm_(channels->timer()) {}
 
 void UnaryCall::Start() {
+  absl::MutexLock lock(&mutex_);
   if (spec_.failure.ok()) {
     StartAttempt();
-    return;
+  } else {
+    cancelled_ = true;
+    Pause(absl::ZeroDuration());  // `done_` runs on the polling thread in this case too
   }
-  // `done_` runs on the polling thread in this case too.
-  absl::MutexLock lock(&mutex_);
+}
+
+void UnaryCall::Pause(absl::Duration pause) {
   pausing_ = true;
-  cancelled_ = true;
-  alarm_.Set(queue_, gpr_time_0(GPR_CLOCK_MONOTONIC), new CallTag{shared_from_this()});
+  alarm_.Set(queue_, SteadyNow() + pause, new CallTag{shared_from_this()});
 }
 
 void UnaryCall::StartAttempt() {
-  absl::MutexLock lock(&mutex_);
   pausing_ = false;
   ++attempts_;
-  channel_ = &channels_->Pick();
-  channel_->calls.fetch_add(1, std::memory_order_relaxed);
-  context_ = std::make_unique<grpc::ClientContext>();
-  channels_->Authorize(context_.get());
-  context_->set_wait_for_ready(spec_.wait_for_ready);
-  SetPriority(spec_.priority, context_.get());
-  if (!spec_.request_id.empty()) {
-    context_->AddMetadata("x-request-id", spec_.request_id);
-  }
-  if (spec_.deadline != absl::InfiniteFuture()) {
-    context_->set_deadline(ToGrpcTime(spec_.deadline));
-  }
+  attempt_ = std::make_unique<Attempt>(spec_.header, channels_);
   response_.Clear();
   status_ = grpc::Status();
-  reader_ = channel_->stub->PrepareUnaryCall(context_.get(), spec_.method, spec_.request, queue_);
+  reader_ = attempt_->channel().stub->PrepareUnaryCall(attempt_->context(), spec_.method,
+                                                       spec_.request, queue_);
   reader_->StartCall();
   reader_->Finish(&response_, &status_, new CallTag{shared_from_this()});
   if (cancelled_) {
-    context_->TryCancel();
+    attempt_->Cancel();
   }
 }
 
@@ -61,61 +71,60 @@ void UnaryCall::Cancel() {
   cancelled_ = true;
   if (pausing_) {
     alarm_.Cancel();
-  } else if (context_ != nullptr) {
-    context_->TryCancel();
+  } else if (attempt_ != nullptr) {
+    attempt_->Cancel();
   }
 }
 
 absl::Duration UnaryCall::RetryDelay() {
-  if (cancelled_ || attempts_ >= spec_.max_attempts ||
-      status_.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED) {
+  const bool exhausted = status_.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
+  const bool unavailable = status_.error_code() == grpc::StatusCode::UNAVAILABLE;
+  if (cancelled_ || attempts_ >= spec_.retry.max_attempts || (!exhausted && !unavailable)) {
     return absl::InfiniteDuration();
   }
-  const auto& trailers = context_->GetServerTrailingMetadata();
-  const auto pushback = trailers.find(kPushbackTrailer);
-  int milliseconds = -1;
-  if (pushback == trailers.end() ||
-      !absl::SimpleAtoi(absl::string_view(pushback->second.data(), pushback->second.size()),
-                        &milliseconds) ||
-      milliseconds < 0) {
+  absl::optional<absl::Duration> delay = Pushback(*attempt_->context());
+  patience_ = absl::InfinitePast();
+  if (!delay.has_value() && exhausted) {
     return absl::InfiniteDuration();
   }
-  const absl::Duration delay = absl::Milliseconds(milliseconds);
-  return SteadyNow() + delay < spec_.deadline ? delay : absl::InfiniteDuration();
+  if (!delay.has_value()) {
+    delay = spec_.retry.PauseAfter(attempts_);
+    patience_ = SteadyNow() + 2 * *delay;
+  }
+  return SteadyNow() + *delay < spec_.header.deadline ? *delay : absl::InfiniteDuration();
 }
 
 void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
-  bool answered = false;
-  absl::Status error;
+  absl::StatusOr<grpc::ByteBuffer> result =
+      absl::CancelledError("cancelled while waiting to retry");
   {
     absl::MutexLock lock(&mutex_);
+    if (pausing_ && !cancelled_) {
+      const absl::Duration left = std::min(patience_, spec_.header.deadline) - SteadyNow();
+      if (left > absl::ZeroDuration() && !channels_->IsConnected()) {
+        Pause(std::min(kConnectionLook, left));
+      } else {
+        StartAttempt();
+      }
+      return;
+    }
     if (!pausing_) {
-      channel_->calls.fetch_sub(1, std::memory_order_relaxed);
+      attempt_->End();
       const absl::Duration delay = RetryDelay();
       if (delay != absl::InfiniteDuration()) {
-        pausing_ = true;
-        alarm_.Set(queue_, ToGrpcTime(SteadyNow() + delay), new CallTag{shared_from_this()});
+        Pause(delay);
         return;
       }
-      answered = true;
-      error = cancelled_ ? ToStatus(status_) : ToStatusUncancelled(status_);
-    } else if (cancelled_) {
-      answered = true;
-      error = absl::CancelledError("cancelled while waiting to retry");
+      const absl::Status status = attempt_->Outcome(status_, cancelled_);
+      if (status.ok()) {
+        result = std::move(response_);
+      } else {
+        result = status;
+      }
+    } else if (!spec_.failure.ok()) {
+      result = spec_.failure;
     }
   }
-  if (!answered) {
-    StartAttempt();
-  } else if (!spec_.failure.ok()) {
-    Finish(spec_.failure);
-  } else if (error.ok()) {
-    Finish(std::move(response_));
-  } else {
-    Finish(std::move(error));
-  }
-}
-
-void UnaryCall::Finish(absl::StatusOr<grpc::ByteBuffer> result) {
   const Done done = std::move(done_);
   done(std::move(result));
 }

@@ -1,5 +1,5 @@
-// One logical unary call: its attempts, its push-back pauses, its cancellation. Internal to the
-// client library.
+// One logical unary call: its attempts, the pauses between them, its cancellation. Internal to the
+// client libraries.
 #ifndef BASEBAND_CLIENT_CPP_UNARY_CALL_H_
 #define BASEBAND_CLIENT_CPP_UNARY_CALL_H_
 
@@ -12,10 +12,9 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "client/cpp/async_call.h"
+#include "client/cpp/attempt.h"
 #include "client/cpp/channel_pool.h"
-#include "client/cpp/priority.h"
-#include "grpcpp/alarm.h"
-#include "grpcpp/client_context.h"
+#include "common/grpc/steady_alarm.h"
 #include "grpcpp/completion_queue.h"
 #include "grpcpp/support/byte_buffer.h"
 
@@ -24,17 +23,16 @@ namespace baseband::client {
 struct CallSpec {
   std::string method;  // "/package.Service/Method"
   grpc::ByteBuffer request;
-  absl::Time deadline = absl::InfiniteFuture();  // of all attempts together, by SteadyNow()
-  bool wait_for_ready = false;
-  Priority priority = Priority::kNormal;
-  int max_attempts = 1;
-  std::string request_id;  // empty: none
+  CallHeader header;  // its deadline is that of all attempts together
+  RetryOptions retry;
   // Not OK: nothing is sent, and the call ends with this.
   absl::Status failure;
 };
 
-// gRPC itself retries UNAVAILABLE; this class retries RESOURCE_EXHAUSTED, and only when the server
-// says when to come back (trailer grpc-retry-pushback-ms), which no service config can express.
+// Tried again are UNAVAILABLE, and RESOURCE_EXHAUSTED when the server says when to come back
+// (trailer grpc-retry-pushback-ms); nothing else. In particular not INTERNAL: what brought one
+// device down must not go from server to server. Not gRPC's retries: their pauses are anything from
+// zero on, so that all of them may be over before a server is back.
 //
 // At any time at most one event of the call is outstanding. Thread-safe.
 class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<UnaryCall> {
@@ -50,10 +48,11 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
   void OnEvent(int event, bool ok) override;
 
  private:
-  void StartAttempt();
-  // The pause the server asks for, or InfiniteDuration if the call must not be tried again.
+  void StartAttempt() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The next event is that of `alarm_`.
+  void Pause(absl::Duration pause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long to wait before another attempt; InfiniteDuration: there must be none.
   absl::Duration RetryDelay() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Finish(absl::StatusOr<grpc::ByteBuffer> result);
 
   const CallSpec spec_;
   ChannelPool* const channels_;
@@ -62,12 +61,12 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
 
   absl::Mutex mutex_;
   bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
-  bool pausing_ ABSL_GUARDED_BY(mutex_) = false;  // the outstanding event is `alarm_`
+  bool pausing_ ABSL_GUARDED_BY(mutex_) = false;  // the outstanding event is `alarm_`'s
+  absl::Time patience_ ABSL_GUARDED_BY(mutex_);   // until then it waits for a connection
   int attempts_ ABSL_GUARDED_BY(mutex_) = 0;
-  PooledChannel* channel_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  std::unique_ptr<grpc::ClientContext> context_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<Attempt> attempt_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_ ABSL_GUARDED_BY(mutex_);
-  grpc::Alarm alarm_ ABSL_GUARDED_BY(mutex_);
+  SteadyAlarm alarm_ ABSL_GUARDED_BY(mutex_);
   // Written by gRPC while an attempt is outstanding.
   grpc::ByteBuffer response_;
   grpc::Status status_;

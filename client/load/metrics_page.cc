@@ -1,117 +1,15 @@
 #include "client/load/metrics_page.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cmath>
-#include <memory>
-#include <utility>
+#include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
+#include "client/load/http_get.h"
 
 namespace baseband::load {
-namespace {
-
-constexpr size_t kMaxPageBytes = 64 << 20;
-
-struct Url {
-  std::string host;
-  std::string port = "80";
-  std::string path = "/metrics";
-};
-
-absl::StatusOr<Url> ParseUrl(const std::string& text) {
-  Url url;
-  absl::string_view rest = text;
-  const bool http = absl::ConsumePrefix(&rest, "http://");
-  const size_t slash = rest.find('/');
-  if (slash != absl::string_view::npos && slash + 1 < rest.size()) {
-    url.path = std::string(rest.substr(slash));
-  }
-  absl::string_view host = rest.substr(0, slash);
-  const size_t colon = host.rfind(':');
-  if (colon != absl::string_view::npos && host.find(']', colon) == absl::string_view::npos) {
-    url.port = std::string(host.substr(colon + 1));
-    host = host.substr(0, colon);
-  }
-  absl::ConsumePrefix(&host, "[");
-  absl::ConsumeSuffix(&host, "]");
-  url.host = std::string(host);
-  if (url.host.empty() || url.port.empty() || (!http && absl::StrContains(text, "://"))) {
-    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not http://HOST:PORT/PATH"));
-  }
-  return url;
-}
-
-// A connection that gives up after `timeout` of silence; -1 if there is none.
-int Connect(const Url& url, absl::Duration timeout) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(url.host.c_str(), url.port.c_str(), &hints, &found) != 0) return -1;
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    const int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
-    if (fd < 0) continue;
-    const timeval wait = absl::ToTimeval(timeout);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-    if (connect(fd, at->ai_addr, at->ai_addrlen) == 0) return fd;
-    close(fd);
-  }
-  return -1;
-}
-
-// All that the other side answers to `request`.
-std::string Exchange(int fd, const std::string& request) {
-  std::string answer;
-  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) ==
-      static_cast<ssize_t>(request.size())) {
-    char buffer[16384];
-    for (ssize_t n = 0;
-         answer.size() < kMaxPageBytes && (n = read(fd, buffer, sizeof(buffer))) > 0;) {
-      answer.append(buffer, static_cast<size_t>(n));
-    }
-  }
-  return answer;
-}
-
-}  // namespace
-
-absl::Status CheckUrl(const std::string& url) { return ParseUrl(url).status(); }
-
-absl::StatusOr<HttpAnswer> HttpGet(const std::string& url, absl::Duration timeout,
-                                   const std::string& password) {
-  const absl::StatusOr<Url> parsed = ParseUrl(url);
-  if (!parsed.ok()) return parsed.status();
-  const int fd = Connect(*parsed, timeout);
-  if (fd < 0) return absl::UnavailableError(absl::StrCat("cannot connect to ", url));
-  const std::string who =
-      password.empty()
-          ? ""
-          : absl::StrCat("Authorization: Basic ", absl::Base64Escape(":" + password), "\r\n");
-  const std::string text = Exchange(
-      fd,
-      absl::StrCat("GET ", parsed->path, " HTTP/1.0\r\nHost: ", parsed->host, "\r\n", who, "\r\n"));
-  close(fd);
-  const std::pair<absl::string_view, absl::string_view> parts =
-      absl::StrSplit(text, absl::MaxSplits("\r\n\r\n", 1));
-  const std::vector<absl::string_view> status =
-      absl::StrSplit(parts.first.substr(0, parts.first.find('\r')), absl::MaxSplits(' ', 2));
-  HttpAnswer answer;
-  if (status.size() < 2 || !absl::StartsWith(status[0], "HTTP/") ||
-      !absl::SimpleAtoi(status[1], &answer.status)) {
-    return absl::UnavailableError(absl::StrCat(url, " gave no answer"));
-  }
-  answer.body = std::string(parts.second);
-  return answer;
-}
 
 absl::StatusOr<MetricsPage> FetchMetrics(const std::string& url, absl::Duration timeout,
                                          const std::string& password) {

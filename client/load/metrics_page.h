@@ -5,7 +5,6 @@
 #include <map>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -15,21 +14,8 @@ namespace baseband::load {
 // "name{label=\"value\"}" of each series, as the page writes it, and its value.
 using MetricsPage = std::map<std::string, double>;
 
-// InvalidArgument if `url` has not the form "http://HOST:PORT/PATH".
-absl::Status CheckUrl(const std::string& url);
-
-struct HttpAnswer {
-  int status = 0;  // 200 if all is well
-  std::string body;
-};
-
-// GET of "http://HOST:PORT/PATH"; /metrics if there is no path. With `password`, if it is not
-// empty, by HTTP's basic authentication. No TLS, no redirects. InvalidArgument for another form of
-// address; Unavailable without an answer within `timeout`.
-absl::StatusOr<HttpAnswer> HttpGet(const std::string& url, absl::Duration timeout,
-                                   const std::string& password = "");
-
-// The metrics at `url`; besides the above Unavailable if the answer is no page.
+// The metrics at `url`; besides the statuses of HttpGet (http_get.h) Unavailable if the answer is no
+// page.
 absl::StatusOr<MetricsPage> FetchMetrics(const std::string& url, absl::Duration timeout,
                                          const std::string& password = "");
 

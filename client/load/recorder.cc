@@ -19,6 +19,8 @@ bool HasLatency(Outcome outcome) {
          outcome == Outcome::kWrong;
 }
 
+bool IsRight(Outcome outcome) { return outcome == Outcome::kGood || outcome == Outcome::kLate; }
+
 std::array<uint32_t, kStages> StagesOf(const v1::Timing& timing) {
   return {timing.receive_us(), timing.queue_us(),  timing.copy_in_us(),
           timing.h2d_us(),     timing.kernel_us(), timing.d2h_us()};
@@ -63,9 +65,11 @@ void Recorder::OnEnd(const Ended& ended) {
       const bool known = totals_.refusals.count(ended.explanation) > 0;
       ++totals_.refusals[full && !known ? "others" : ended.explanation];
     }
-    if (ended.outcome == Outcome::kWrong && totals_.wrong_example.empty()) {
-      totals_.wrong_example = ended.explanation;
-    }
+    if (IsRight(ended.outcome)) tally.blocks.Merge(ended.blocks);
+  }
+  if (ended.outcome == Outcome::kWrong) {
+    if (totals_.wrong_example.empty()) totals_.wrong_example = ended.explanation;
+    totals_.wrong_in_warm_up += ended.due_ns < window_.begin_ns ? 1 : 0;
   }
   if (window_.Contains(ended.end_ns)) {
     const auto place = static_cast<size_t>((ended.end_ns - window_.begin_ns) / window_.interval_ns);
@@ -74,6 +78,28 @@ void Recorder::OnEnd(const Ended& ended) {
     if (HasLatency(ended.outcome)) interval.latency.Record(latency);
     if (answered) interval.message_bytes += ended.message_bytes;
     if (ended.outcome == Outcome::kGood) interval.info_bits += ended.info_bits;
+    if (IsRight(ended.outcome)) interval.blocks.Merge(ended.blocks);
+  }
+}
+
+void Recorder::Reject(const Ended& ended) {
+  const Blocks blocks = {-ended.blocks.count, -ended.blocks.failed};
+  absl::MutexLock lock(&mutex_);
+  if (totals_.wrong_example.empty()) totals_.wrong_example = ended.explanation;
+  totals_.wrong_in_warm_up += ended.due_ns < window_.begin_ns ? 1 : 0;
+  if (window_.Contains(ended.due_ns)) {
+    Tally& tally = totals_.tallies[ended.workload];
+    --tally.outcomes[ended.outcome];
+    ++tally.outcomes[Outcome::kWrong];
+    tally.blocks.Merge(blocks);
+  }
+  if (window_.Contains(ended.end_ns)) {
+    const auto place = static_cast<size_t>((ended.end_ns - window_.begin_ns) / window_.interval_ns);
+    Interval& interval = totals_.series[place];
+    --interval.outcomes[ended.outcome];
+    ++interval.outcomes[Outcome::kWrong];
+    interval.blocks.Merge(blocks);
+    if (ended.outcome == Outcome::kGood) interval.info_bits -= ended.info_bits;
   }
 }
 

@@ -29,7 +29,8 @@ struct Ended {
   int64_t due_ns = 0;  // when it was to be sent
   int64_t end_ns = 0;
   const v1::Timing* timing = nullptr;  // if known
-  double info_bits = 0;
+  double info_bits = 0;                // of blocks that decoded
+  Blocks blocks;
   double message_bytes = 0;
   std::string explanation;  // the cause of a refusal, what was wrong
 };
@@ -43,6 +44,9 @@ class Recorder {
   // A call is sent `lag_ns` behind its time; `waited`: because there was no room for it before.
   void OnSend(int64_t due_ns, int64_t lag_ns, bool waited);
   void OnEnd(const Ended& ended);
+  // The answer of a call that OnEnd() has counted as good or late, of this worker or another one,
+  // was found to be wrong.
+  void Reject(const Ended& ended);
 
   // One interval as it is now; cheap enough to be asked for while the load runs.
   Interval At(size_t interval) const;

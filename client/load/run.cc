@@ -13,6 +13,7 @@
 #include "client/cpp/submit_wire.h"
 #include "client/cpp/target.h"
 #include "client/load/worker.h"
+#include "common/metric_names.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::load {
@@ -182,8 +183,14 @@ absl::StatusOr<LoadResult> RunLoad(const LoadSpec& spec, const std::vector<Workl
     result.server = Since(before, after);
     result.server_measured = SteadyNow() - looked;
   }
+  for (const auto& worker : workers) worker->Join();
+  for (const Workload& workload : workloads) {
+    for (const Request& request : workload.requests) {
+      if (!request.answers->has_right()) continue;  // too few calls to tell
+      for (const Ended& call : request.answers->Reject()) workers[0]->recorder().Reject(call);
+    }
+  }
   for (const auto& worker : workers) {
-    worker->Join();
     result.totals.Merge(worker->recorder().Take());
     result.client_busy = std::max(result.client_busy, worker->busy());
   }
@@ -218,7 +225,7 @@ double LoadResult::ClientCpuPerGbit() const {
   return CpuPerGbit(client_cpu_seconds, measured, MessageByteRate());
 }
 double LoadResult::ServerCpuPerGbit() const {
-  return CpuPerGbit(Sum(server, "process_cpu_seconds_total"), server_measured, MessageByteRate());
+  return CpuPerGbit(Sum(server, metric::kProcessCpu.name), server_measured, MessageByteRate());
 }
 
 std::vector<std::string> LoadResult::Warnings() const {

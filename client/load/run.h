@@ -18,7 +18,7 @@ namespace baseband::load {
 
 struct LoadSpec {
   client::ClientOptions client;  // target, connections (1 .. 4096)
-  // How often a unary call that got UNAVAILABLE is tried, 1 .. 5; other refusals are not.
+  // How often a unary call is tried, 1 .. 5, with pauses and for errors as ClientOptions has them.
   int attempts = 1;
   int workers = 0;  // 1 .. 64, two threads each; 0: half the cores, 4 at most
   Pace pace;
@@ -52,7 +52,8 @@ struct LoadResult {
   MetricsPage server;
   absl::Duration server_measured;
 
-  // A second of the measurement: calls due; calls answered; calls answered well; their bits.
+  // A second of the measurement: calls due; calls answered; calls answered well; the information
+  // bits of their blocks that decoded.
   double Offered() const;
   double Throughput() const;
   double Goodput() const;
@@ -74,8 +75,11 @@ struct LoadProgress {
 // Called about once a second on the calling thread; false ends the load early.
 using OnLoadProgress = std::function<bool(const LoadProgress&)>;
 
-// Blocks until the last call has ended. InvalidArgument names what is out of its range; Unavailable
-// and DeadlineExceeded when there is no connection, Unavailable when there is no metrics page.
+// Every answer is judged, those of the warm-up, too. One that nothing speaks against but the other
+// answers to its request, see Answers, is found wrong at the end. Confirm() first, else a load of a
+// few calls cannot tell. Blocks until the last call has ended. InvalidArgument names what is out of
+// its range; Unavailable and DeadlineExceeded when there is no connection, Unavailable when there
+// is no metrics page.
 absl::StatusOr<LoadResult> RunLoad(const LoadSpec& spec, const std::vector<Workload>& workloads,
                                    const OnLoadProgress& progress = nullptr);
 

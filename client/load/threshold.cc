@@ -13,7 +13,8 @@
 namespace baseband::load {
 namespace {
 
-constexpr const char* kShares[] = {"missed", "late", "expired", "refused", "wrong", "skipped"};
+constexpr const char* kShares[] = {"missed", "late",    "expired", "refused",
+                                   "wrong",  "skipped", "bler"};
 
 bool IsShare(absl::string_view figure) {
   return std::find(std::begin(kShares), std::end(kShares), figure) != std::end(kShares);
@@ -55,7 +56,7 @@ absl::StatusOr<Threshold> ParseThreshold(absl::string_view text) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "': '", threshold.figure,
                      "' is not pN with N in (0, 100), mean, max, lag, missed, late, expired,"
-                     " refused, wrong or skipped"));
+                     " refused, wrong, skipped or bler"));
   }
   if (of_time ? !ParseTime(parts.second, &threshold.limit)
               : !ParseShare(parts.second, &threshold.limit)) {
@@ -76,6 +77,7 @@ double ValueOf(const Threshold& threshold, const LoadResult& result) {
   if (threshold.figure == "lag") {
     return 1e-9 * static_cast<double>(result.totals.send_lag.Quantile(0.99));
   }
+  if (threshold.figure == "bler") return all.blocks.Bler();
   for (int i = 0; i < kOutcomes; ++i) {
     if (threshold.figure == kOutcomeNames[i]) return all.outcomes.Share(static_cast<Outcome>(i));
   }

@@ -12,15 +12,15 @@ namespace baseband::load {
 
 struct Threshold {
   std::string text;     // as it was written
-  std::string figure;   // "p99", "max", "mean", "missed", "refused", "wrong", "skipped"
+  std::string figure;   // "p99", "max", "mean", "missed", "refused", "wrong", "skipped", "bler"
   double quantile = 0;  // of a figure pN
   double limit = 0;     // seconds, or a share of the calls that were due
 };
 
 // FIGURE=LIMIT. Figures of time: pN with N in (0, 100), mean, max, lag (the 99th percentile of how
 // far sends were behind), with limits such as 500us and 2ms. Shares of all calls that were due:
-// missed (all but good), late, expired, refused, wrong, skipped, with limits such as 0.1% and 0.
-// InvalidArgument says what is wrong.
+// missed (all but good), late, expired, refused, wrong, skipped, with limits such as 0.1% and 0;
+// and bler, of the code blocks answered. InvalidArgument says what is wrong.
 absl::StatusOr<Threshold> ParseThreshold(absl::string_view text);
 
 // The figure, in the units of the limit.

@@ -24,11 +24,13 @@ void Interval::Merge(const Interval& other) {
   outcomes.Merge(other.outcomes);
   info_bits += other.info_bits;
   message_bytes += other.message_bytes;
+  blocks.Merge(other.blocks);
   latency.Merge(other.latency);
 }
 
 void Tally::Merge(const Tally& other) {
   outcomes.Merge(other.outcomes);
+  blocks.Merge(other.blocks);
   latency.Merge(other.latency);
 }
 
@@ -49,6 +51,7 @@ void Totals::Merge(const Totals& other) {
   for (size_t i = 0; i < series.size(); ++i) series[i].Merge(other.series[i]);
   for (const auto& [cause, count] : other.refusals) refusals[cause] += count;
   if (wrong_example.empty()) wrong_example = other.wrong_example;
+  wrong_in_warm_up += other.wrong_in_warm_up;
   for (size_t i = 0; i < stages.size(); ++i) stages[i].Merge(other.stages[i]);
   batch_requests += other.batch_requests;
   send_lag.Merge(other.send_lag);

@@ -47,11 +47,27 @@ struct Outcomes {
   void Merge(const Outcomes& other);
 };
 
+// Code blocks of answers that were right, on time or not.
+struct Blocks {
+  int64_t count = 0;
+  int64_t failed = 0;  // their parity checks do not hold: they did not decode
+
+  // Block error rate; 0 without any.
+  double Bler() const {
+    return count == 0 ? 0 : static_cast<double>(failed) / static_cast<double>(count);
+  }
+  void Merge(const Blocks& other) {
+    count += other.count;
+    failed += other.failed;
+  }
+};
+
 // Calls that ended in one interval of the measurement.
 struct Interval {
   int64_t due = 0;  // intended in it, whenever they ended
   Outcomes outcomes;
-  double info_bits = 0;      // of good calls
+  double info_bits = 0;  // of blocks that decoded, in good calls
+  Blocks blocks;
   double message_bytes = 0;  // of calls with an answer, both ways
   Histogram latency{2};      // nanoseconds
 
@@ -62,6 +78,7 @@ struct Interval {
 // intended time; it has all answers, and calls that expired with the time they were waited for.
 struct Tally {
   Outcomes outcomes;
+  Blocks blocks;
   Histogram latency{3};
 
   void Merge(const Tally& other);
@@ -75,6 +92,7 @@ struct Totals {
   std::vector<Interval> series;
   std::map<std::string, int64_t> refusals;  // by code and message, digits as #
   std::string wrong_example;                // what the first wrong answer was
+  int64_t wrong_in_warm_up = 0;             // calls that were due before the measurement
   std::array<Histogram, kStages> stages{Histogram(2), Histogram(2), Histogram(2),
                                         Histogram(2), Histogram(2), Histogram(2)};  // nanoseconds
   double batch_requests = 0;  // summed over answers with a Timing, as their stages

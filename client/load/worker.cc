@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "absl/types/optional.h"
-#include "client/cpp/grpc_time.h"
-#include "client/cpp/to_status.h"
+#include "client/cpp/unary_call.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::load {
@@ -54,19 +53,12 @@ struct Worker::Call {
   int64_t due_ns = 0;
 };
 
-struct Worker::UnaryCall {
-  std::unique_ptr<Call> call;
-  grpc::ClientContext context;
-  grpc::Status status;
-  std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-  client::PooledChannel* channel = nullptr;
-};
-
 Worker::Worker(const WorkerSpec& spec, const std::vector<Workload>* workloads)
     : spec_(spec),
       workloads_(*workloads),
       recorder_(spec.window, workloads->size()),
       channels_(spec.client),
+      retry_(spec.client),
       random_(spec.seed + 0x9e3779b97f4a7c15u * static_cast<uint64_t>(spec.part + 1)),
       turns_(workloads->size(), 0) {
   const std::vector<double> weights = Weights(*workloads);
@@ -179,20 +171,27 @@ void Worker::Send(size_t index, int64_t due_ns) {
 
 void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   const Workload& workload = workloads_[sent->workload];
-  auto* const call = new UnaryCall();  // deleted by the receiver
-  call->call = std::move(sent);
-  call->channel = &channels_.Pick();
-  call->channel->calls.fetch_add(1, std::memory_order_relaxed);
-  call->context.set_deadline(
-      client::ToGrpcTime(SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs())));
-  channels_.Authorize(&call->context);
-  if (!workload.priority.empty()) {
-    call->context.AddMetadata("baseband-priority", workload.priority);
-  }
-  call->reader = call->channel->stub->PrepareUnaryCall(&call->context, workload.method,
-                                                       call->call->request->message, &queue_);
-  call->reader->StartCall();
-  call->reader->Finish(&call->call->reply, &call->status, call);
+  client::CallSpec spec;
+  spec.method = workload.method;
+  spec.request = sent->request->message;
+  spec.header.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
+  spec.header.priority = PriorityOf(workload.priority).value_or(client::Priority::kNormal);
+  spec.retry = retry_;
+  std::make_shared<client::UnaryCall>(std::move(spec), &channels_, &queue_,
+                                      WhenDone(std::move(sent)))
+      ->Start();
+}
+
+std::function<void(absl::StatusOr<grpc::ByteBuffer>)> Worker::WhenDone(std::unique_ptr<Call> sent) {
+  return [this,
+          call = std::shared_ptr<Call>(std::move(sent))](absl::StatusOr<grpc::ByteBuffer> reply) {
+    if (reply.ok()) {
+      call->reply = *std::move(reply);
+    } else {
+      call->status = std::move(reply).status();
+    }
+    OnEnd(*call);
+  };
 }
 
 void Worker::SendOnStream(std::unique_ptr<Call> sent, int64_t deadline_ns) {
@@ -202,15 +201,7 @@ void Worker::SendOnStream(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   item.request = sent->request->message;
   item.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
   item.priority = PriorityOf(workload.priority);
-  item.done = [this, call = std::shared_ptr<Call>(std::move(sent))](
-                  absl::StatusOr<grpc::ByteBuffer> reply) {
-    if (reply.ok()) {
-      call->reply = *std::move(reply);
-    } else {
-      call->status = std::move(reply).status();
-    }
-    OnEnd(*call);
-  };
+  item.done = WhenDone(std::move(sent));
   auto& stream = streams_[next_stream_++ % streams_.size()];
   if (!stream->Enqueue(item).ok()) {
     stream = NewStream();
@@ -252,21 +243,12 @@ void Worker::ReceiveAll() {
   const Clock::time_point begin = Clock::now();
   void* tag = nullptr;
   bool ok = false;
-  while (queue_.Next(&tag, &ok)) Receive(tag, ok);
-  RaiseTo(ThreadCpuSeconds() / absl::ToDoubleSeconds(absl::FromChrono(Clock::now() - begin)),
-          &busy_);
-}
-
-void Worker::Receive(void* tag, bool ok) {
-  if (spec_.stream) {
+  while (queue_.Next(&tag, &ok)) {
     const std::unique_ptr<client::CallTag> event(static_cast<client::CallTag*>(tag));
     event->call->OnEvent(event->event, ok);
-    return;
   }
-  const std::unique_ptr<UnaryCall> call(static_cast<UnaryCall*>(tag));
-  call->channel->calls.fetch_sub(1, std::memory_order_relaxed);
-  call->call->status = client::ToStatus(call->status);
-  OnEnd(*call->call);
+  RaiseTo(ThreadCpuSeconds() / absl::ToDoubleSeconds(absl::FromChrono(Clock::now() - begin)),
+          &busy_);
 }
 
 void Worker::OnEnd(const Call& call) {
@@ -287,18 +269,16 @@ void Worker::Count(const Call& call) {
   ended.due_ns = call.due_ns;
   ended.end_ns = NowNs();
   const int64_t overdue = ended.end_ns - Deadline(workload, call.due_ns);
-  v1::Timing timing;
+  Judgement judgement;
   if (call.status.ok()) {
-    ReplyView reply(call.reply);
-    if (workload.has_timing && reply.ReadTiming(&timing)) ended.timing = &timing;
-    absl::Status right;
-    if (!workload.has_timing || !call.request->known->Is(reply)) {
-      right = call.request->check(call.reply);
-      if (right.ok() && workload.has_timing) call.request->known->Set(reply.Rest());
-    }
-    ended.outcome = !right.ok() ? Outcome::kWrong : overdue > 0 ? Outcome::kLate : Outcome::kGood;
-    ended.explanation = std::string(right.message());
-    ended.info_bits = workload.info_bits;
+    judgement = Judge(workload, *call.request, call.reply);
+    if (judgement.has_timing) ended.timing = &judgement.timing;
+    ended.outcome = !judgement.right.ok() ? Outcome::kWrong
+                    : overdue > 0         ? Outcome::kLate
+                                          : Outcome::kGood;
+    ended.explanation = std::string(judgement.right.message());
+    ended.blocks = {workload.blocks, judgement.failed_blocks};
+    ended.info_bits = workload.info_bits * (1 - ended.blocks.Bler());
     ended.message_bytes = static_cast<double>(call.request->message.Length() + call.reply.Length());
   } else if (absl::IsDeadlineExceeded(call.status) && overdue > -kDeadlineSlackNs) {
     ended.outcome = Outcome::kExpired;
@@ -308,6 +288,10 @@ void Worker::Count(const Call& call) {
                               std::string(call.status.message()));
   }
   recorder_.OnEnd(ended);
+  if (judgement.doubtful != nullptr) {
+    ended.explanation = workload.name + ": differs from the other answers to the same request";
+    call.request->answers->Note(judgement.doubtful, ended);
+  }
 }
 
 }  // namespace baseband::load

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
@@ -16,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "client/cpp/attempt.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/submit_call.h"
 #include "client/load/arrivals.h"
@@ -62,7 +64,6 @@ class Worker {
 
  private:
   struct Call;
-  struct UnaryCall;
 
   void SendAll();
   void ReceiveAll();
@@ -71,12 +72,12 @@ class Worker {
   bool WaitForRoom(int64_t give_up_ns);
   void Send(size_t workload, int64_t due_ns);
   void SendUnary(std::unique_ptr<Call> call, int64_t deadline_ns);
+  // Takes the call's answer.
+  std::function<void(absl::StatusOr<grpc::ByteBuffer>)> WhenDone(std::unique_ptr<Call> call);
   // Opens a stream anew that has ended.
   void SendOnStream(std::unique_ptr<Call> call, int64_t deadline_ns);
   std::shared_ptr<client::SubmitCall> NewStream();  // not started yet
   void CloseStreams();
-  // Of an event of `queue_`.
-  void Receive(void* tag, bool ok);
   void Skip(size_t workload, int64_t due_ns);
   // Counts the call, and in a closed loop sends another.
   void OnEnd(const Call& call);
@@ -90,6 +91,7 @@ class Worker {
   const std::vector<Workload>& workloads_;
   Recorder recorder_;
   client::ChannelPool channels_;
+  const client::RetryOptions retry_;
   grpc::CompletionQueue queue_;
   Clock::time_point begin_;
   // Of the thread that sends: `sender_`, or in a closed loop, after Start(), `receiver_`.

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/load/reply.h"
+#include "client/load/answer.h"
 #include "grpcpp/support/byte_buffer.h"
 
 namespace baseband::load {
@@ -18,26 +19,41 @@ namespace baseband::load {
 // One request, sent over and over.
 struct Request {
   grpc::ByteBuffer message;  // its slices are shared by all calls
-  // Judges a whole answer by what is known; an error says what is wrong with it. Thread-safe.
-  std::function<absl::Status(const grpc::ByteBuffer& reply)> check;
-  // The first right answer: most later ones are equal to it and need no other check.
-  std::unique_ptr<KnownReply> known = std::make_unique<KnownReply>();
+  // Judges a whole answer by what is known of it without the server: how many of its code blocks
+  // did not decode; an error says what is wrong with it. Thread-safe.
+  std::function<absl::StatusOr<int64_t>(const grpc::ByteBuffer& reply)> check;
+  // What `check` cannot know, the answers' agreement decides. Null until somebody is to keep them.
+  std::unique_ptr<Answers> answers = std::make_unique<Answers>();
 };
 
 // Calls of one kind, told apart in the report by their name.
 struct Workload {
   std::string name;
   std::string method;  // "/baseband.v1.Baseband/Decode"
-  // Whether an answer's field 1 is its Timing and the rest depends on the request alone. Otherwise
-  // each answer is judged by `check`, and the stages are not known.
-  bool has_timing = true;
+  // What of an answer depends on the request alone; Internal if it cannot be read. Null: all but
+  // its field 1, which is its Timing. Thread-safe.
+  std::function<absl::StatusOr<std::string>(const grpc::ByteBuffer& reply)> essence;
   double weight = 1;  // share of the calls among all workloads': > 0
   // An answer later than this after the intended time is a miss; the server is told it, too.
   absl::Duration deadline = absl::InfiniteDuration();
   std::string priority;           // metadata `baseband-priority`; empty: not sent
-  double info_bits = 0;           // information bits of a request, if it is one of coding
+  int64_t blocks = 0;             // code blocks of a request; 0: it is none of coding
+  double info_bits = 0;           // information bits of all of them
+  std::string if_all_fail;        // why no answer may have failed blocks only; empty: it may
   std::vector<Request> requests;  // one or more; calls take them in turn
 };
+
+// What an answer is found to be.
+struct Judgement {
+  absl::Status right;
+  int64_t failed_blocks = 0;
+  bool has_timing = false;
+  v1::Timing timing;
+  Answer* doubtful = nullptr;  // to be noted with the call
+};
+
+// `reply` to `request` of `workload`. Thread-safe.
+Judgement Judge(const Workload& workload, const Request& request, const grpc::ByteBuffer& reply);
 
 }  // namespace baseband::load
 

@@ -30,6 +30,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "kernels/base/continue_check.h"
 #include "kernels/carrier/constellation.h"
 #include "kernels/carrier/constellation/nearest.h"
 
@@ -100,12 +101,12 @@ using ModelPtr = std::shared_ptr<const Model>;
 class Model {
  public:
   // `power` 0: the least p, a multiple of symmetry(), among those whose line at the operating SNR
-  // is at least 0.7 of the best one's and whose range 1 / (2 p) holds `max_frequency`.
-  // Without any such line the model serves known symbols only, see has_line. InvalidArgument: power
-  // not in [1, kMaxPower], no multiple of the symmetry, or without a line; a max_frequency beyond
-  // 1 / (2 p), saying that limit. Takes some milliseconds.
+  // is at least 0.7 of the best one's. Without any such line the model serves known symbols only,
+  // see has_line. InvalidArgument: power not in [1, kMaxPower], no multiple of the symmetry, or
+  // without a line. Takes some milliseconds, up to a second for 1024 points of no
+  // symmetry; what `may_continue`, asked every few milliseconds, says other than OK ends it.
   static absl::StatusOr<ModelPtr> Create(ConstellationPtr constellation, Amplitude amplitude,
-                                         int power, double max_frequency);
+                                         int power, const ContinueCheck& may_continue = nullptr);
 
   const Constellation& constellation() const { return *constellation_; }
   Amplitude amplitude() const { return amplitude_; }
@@ -113,8 +114,9 @@ class Model {
   // Whether symbols raised to power() have a line. Without one power() is 1 and Coarse::kPower is
   // refused.
   bool has_line() const { return has_line_; }
-  // 1 / (2 power): larger |f| cannot be told from its alias without known symbols.
-  double max_frequency() const { return 0.5 / power_; }
+  // 1 / (2 symmetry): a larger |f| cannot be told from its alias without known symbols. (The line
+  // itself has the same frequency for every f + k / power; the symbols tell these apart.)
+  double max_frequency() const { return 0.5 / constellation_->symmetry(); }
   // Differs from that of every other model of this process.
   uint64_t id() const { return id_; }
   ModelView view() const;
@@ -123,7 +125,7 @@ class Model {
 
  private:
   Model() = default;
-  void MakeTables(const Rings& rings);
+  absl::Status MakeTables(const Rings& rings, const ContinueCheck& may_continue);
 
   ConstellationPtr constellation_;
   Amplitude amplitude_ = Amplitude::kWeighted;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -15,11 +14,6 @@
 
 namespace baseband::carrier {
 namespace {
-
-constexpr double kRounding = 1e-9;  // of a quotient that should be a whole number
-
-// A known line's phase is unique: its steps may be long.
-constexpr int kKnownStepBranches = 2;
 
 bool IsKnown(const Iq& symbol) { return symbol.i != 0.0F || symbol.q != 0.0F; }
 
@@ -34,13 +28,6 @@ double SweepRange(const Parameters& parameters, int num_symbols) {
   return parameters.sweep_range > 0.0 ? parameters.sweep_range : 0.5 / num_symbols;
 }
 
-// Candidates on either side, before they are known to be few enough for an int.
-double LastCandidate(const Parameters& parameters, int num_symbols) {
-  const double range = SweepRange(parameters, num_symbols);
-  return std::floor(range / parameters.sweep_step * (1.0 + kRounding)) +
-         parameters.sweep_guard_bins;
-}
-
 absl::Status CheckSweep(const Parameters& parameters, int num_symbols) {
   const double range = SweepRange(parameters, num_symbols);
   if (!(parameters.sweep_range >= 0.0 && parameters.sweep_range <= 0.5)) {
@@ -52,7 +39,11 @@ absl::Status CheckSweep(const Parameters& parameters, int num_symbols) {
   if (parameters.sweep_guard_bins < 0 || parameters.sweep_guard_bins > kMaxGuardBins) {
     return NotIn("sweep.guard_bins", parameters.sweep_guard_bins, "[", 0, kMaxGuardBins, "]");
   }
-  const double candidates = 2.0 * LastCandidate(parameters, num_symbols) + 1.0;
+  // Before they are known to be few enough for an int.
+  const double candidates =
+      2.0 * (std::floor(range / parameters.sweep_step * (1.0 + kPlanRounding)) +
+             parameters.sweep_guard_bins) +
+      1.0;
   if (candidates > kMaxSweepBins) {
     return absl::InvalidArgumentError(absl::StrCat("sweep.step ", parameters.sweep_step, " makes ",
                                                    candidates, " candidates of a sweep.range of ",
@@ -107,32 +98,36 @@ float FromFloat16(int16_t bits) {
 
 absl::Status CheckRange(const Model& model, const Parameters& parameters,
                         absl::Span<const Iq> known) {
-  const double limit = FrequencyLimit(model, parameters, known);
-  if (parameters.max_frequency >= 0.0 && parameters.max_frequency <= limit * (1.0 + kRounding)) {
+  const double limit = RangeOfFrequency(model, parameters, known).limit;
+  if (parameters.max_frequency >= 0.0 &&
+      parameters.max_frequency <= limit * (1.0 + kPlanRounding)) {
     return absl::OkStatus();
   }
   const absl::Status status = NotIn("max_frequency", parameters.max_frequency, "[", 0, limit, "]");
   if (parameters.coarse != Coarse::kPower) return status;
-  return absl::InvalidArgumentError(absl::StrCat(
-      status.message(), ": ", model.constellation().name(), " raised to the power ", model.power(),
-      " tells |f| up to 1/(2*", model.power(), ") apart; send pilots for more"));
+  const auto period = static_cast<int>(std::lround(0.5 / limit));
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(), ": ", model.constellation().name(), " turned by 1/", period,
+                   " from symbol to symbol looks the same; send ", known.empty() ? "" : "other ",
+                   "known symbols for more"));
 }
 
 }  // namespace
 
-double FrequencyLimit(const Model& model, const Parameters& parameters,
-                      absl::Span<const Iq> known) {
-  if (parameters.coarse == Coarse::kPower) return model.max_frequency();
-  if (parameters.coarse == Coarse::kNone) return 0.5;
+FrequencyRange RangeOfFrequency(const Model& model, const Parameters& parameters,
+                                absl::Span<const Iq> known) {
   int64_t first = -1;
-  int64_t distance = 0;
-  for (size_t n = 0; n < known.size() && distance != 1; ++n) {
+  int divisor = 0;
+  for (size_t n = 0; n < known.size() && divisor != 1; ++n) {
     if (!IsKnown(known[n])) continue;
     if (first < 0) first = static_cast<int64_t>(n);
-    distance = std::gcd(distance, static_cast<int64_t>(n) - first);
+    divisor = GreatestCommonDivisor(static_cast<int>(static_cast<int64_t>(n) - first), divisor);
   }
-  // A single one tells no frequency at all, but there is one to start from.
-  return 0.5 / static_cast<double>(std::max<int64_t>(distance, 1));
+  FrequencyRange range;
+  range.limit = LimitOfFrequency(parameters.coarse, model.constellation().symmetry(), divisor);
+  range.known_limit = LimitOfKnown(divisor);
+  range.most = parameters.max_frequency > 0.0 ? parameters.max_frequency : range.limit;
+  return range;
 }
 
 absl::Status CheckParameters(const Model& model, const Parameters& parameters, int num_symbols,
@@ -162,58 +157,37 @@ absl::Status CheckParameters(const Model& model, const Parameters& parameters, i
   return absl::OkStatus();
 }
 
-RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters, double max_frequency,
-                         bool symbols_known, int num_symbols) {
+RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters,
+                         const FrequencyRange& range, bool symbols_known, int num_symbols) {
   RecoverPlan plan;
   plan.num_symbols = num_symbols;
-  for (plan.points = kMinFftPoints; plan.points < num_symbols;) plan.points *= 2;
-  plan.known_line =
-      parameters.coarse == Coarse::kKnown || (parameters.coarse == Coarse::kNone && symbols_known);
-  plan.line_power = plan.known_line ? 1 : model.power();
-  const int ambiguity = symbols_known ? 1 : model.constellation().symmetry();
-  plan.branches = std::max(plan.line_power / ambiguity, 1);
-  double half_bins = 1.0;
-  if (parameters.coarse != Coarse::kNone) {
-    plan.max_peaks = plan.known_line ? kKnownPeaks : kPeaks;
-    const double last = 2.0 * plan.points * plan.line_power * max_frequency * (1.0 + kRounding);
-    plan.last_half_bin = static_cast<int>(std::min(std::floor(last), double(plan.points)));
-    half_bins = std::min(2.0 * plan.last_half_bin + 1.0, 2.0 * plan.points);
-  }
+  plan.points = FftPoints(num_symbols);
+  static_cast<FramePlan&>(plan) =
+      PlanFrame(model.view(), parameters, range, symbols_known, num_symbols, plan.points);
+  plan.last_candidate = LastCandidate(parameters, num_symbols);
   if (parameters.fine == Fine::kSweep) {
-    plan.sweep_range = SweepRange(parameters, num_symbols);
-    plan.last_candidate = static_cast<int>(LastCandidate(parameters, num_symbols));
-    // Within a block the line of the outermost candidate turns by a sixteenth at most.
-    const double turning = plan.line_power * plan.last_candidate * parameters.sweep_step;
-    const int longest = LineBlockLength(num_symbols);
-    while (plan.sweep_block < longest && 2.0 * plan.sweep_block * turning <= 1.0 / 16.0) {
-      plan.sweep_block *= 2;
-    }
+    plan.sweep_block = SweepBlockLength(parameters, plan.line_power, num_symbols);
   }
-  plan.ln_bins = std::log(half_bins);
-  plan.ln_trials = LnTrials(half_bins, plan.num_candidates(), plan.branches);
-  plan.step_limit = StepLimit(plan.known_line ? kKnownStepBranches : plan.line_power);
   return plan;
 }
 
 Curve CurveOf(const Model& model, const Parameters& parameters, int num_symbols) {
   Curve curve;
   if (!parameters.want_curve) return curve;
-  const double limit = parameters.coarse == Coarse::kKnown ? 0.5 : model.max_frequency();
-  const double max_frequency = parameters.max_frequency > 0.0 ? parameters.max_frequency : limit;
-  const RecoverPlan plan = PlanRecovery(model, parameters, max_frequency, false, num_symbols);
   if (parameters.fine == Fine::kSweep) {
-    curve.num_points = plan.num_candidates();
-    curve.begin = -plan.last_candidate * parameters.sweep_step;
+    const int last = LastCandidate(parameters, num_symbols);
+    curve.num_points = 2 * last + 1;
+    curve.begin = -last * parameters.sweep_step;
     curve.step = parameters.sweep_step;
     return curve;
   }
-  if (parameters.coarse == Coarse::kNone) return curve;
-  const int half_bins = 2 * plan.last_half_bin + 1;
-  const int group = (half_bins + kMaxCurvePoints - 1) / kMaxCurvePoints;
-  curve.num_points = (half_bins + group - 1) / group;
-  const double spacing = 0.5 / (static_cast<double>(plan.points) * plan.line_power);
-  curve.begin = (0.5 * (group - 1) - plan.last_half_bin) * spacing;
-  curve.step = group * spacing;
+  const int points = FftPoints(num_symbols);
+  const SpectrumCurve spectrum = SpectrumCurveOf(model.view(), parameters, points);
+  curve.num_points = spectrum.num_points;
+  const int line_power = parameters.coarse == Coarse::kKnown ? 1 : model.power();
+  const double spacing = 0.5 / (static_cast<double>(points) * line_power);
+  curve.begin = (0.5 * (spectrum.group - 1) - spectrum.last_half_bin) * spacing;
+  curve.step = spectrum.group * spacing;
   return curve;
 }
 

@@ -149,10 +149,10 @@ struct Result {
   // The phase is sure modulo 2 pi / ambiguity: the constellation's symmetry, or the power, a
   // multiple of it, where noise hides the rings that tell the power's branches apart; 1 with known
   // symbols.
-  uint8_t ambiguity = 1;
+  uint16_t ambiguity = 1;
   uint8_t bad_symbols = 0;  // 1: NaN, infinite or above kMaxMagnitude; nothing else is valid
 };
-static_assert(sizeof(Result) == 56, "copied from the device as it is");
+static_assert(sizeof(Result) == 64, "copied from the device as it is");
 inline constexpr float kMaxSnrDb = 60.0F;
 
 // OK if a frame of `num_symbols` can be recovered so. InvalidArgument names the parameter, its

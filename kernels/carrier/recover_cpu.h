@@ -39,9 +39,21 @@ class FrameRecovery {
   Line RefineLine(double nu);
   LineAt SumBlocks(double delta, int num_blocks, int length) const;
   Line LineAtBlocks(double nu, double delta, int num_blocks, int length) const;
-  // S4: estimate_ from the likeliest line and branch, line_.
+  // S4: estimate_ from the likeliest line, alias and branch; line_.
+  struct Hypothesis {
+    int line = 0;
+    int alias = 0;
+    int branch = 0;
+    double fit = 0.0;
+    bool SameCarrier(const Hypothesis& other) const {
+      return line == other.line && alias == other.alias;
+    }
+  };
+  void ListHypotheses(int line);
+  Hypothesis BestHypothesis() const;
+  void DropHypotheses();
   void ChooseHypothesis();
-  Estimate Hypothesis(const Line& line, int branch) const;
+  Estimate EstimateOf(const Hypothesis& hypothesis) const;
   // S5.
   void SettleOnBin();
   Line LineOfCarrier(double frequency);  // with squares in the blocks
@@ -53,9 +65,9 @@ class FrameRecovery {
   Information InformationOf(int table) const;
   double Step(const Information& information);
   // S6.
+  Stray FindStray() const;
+  bool FindImbalance() const;
   void Judge(absl::Span<uint8_t> corrected);
-  double LoopInformation() const;
-  Covariance MethodCovariance() const;
   void DrawSpectrum(absl::Span<float> curve) const;
 
   bool symbols_known() const { return known_moments_.count > 0; }
@@ -74,17 +86,25 @@ class FrameRecovery {
   Line lines_[kKnownPeaks];
   int num_lines_ = 0;
   double weakest_peak_ = 0.0;  // its half bin's lambda, if there may be more peaks; else 0
-  Line line_;                  // the chosen one
-  int branch_ = 0;
+  double second_peak_ = 1.0;   // lambda; the mean of the bins if there is no other peak
+  Hypothesis hypotheses_[kMaxHypotheses];
+  int num_hypotheses_ = 0;
+  int passes_done_ = 0;  // that their fits are of
+  double coarse_frequency_ = 0.0;
+  Line line_;  // the chosen one, at the carrier's alias
+  int alias_ = 0;
+  double rival_ = kNoRival;
+  double elsewhere_ = -kNoRival;  // how much likelier a line is out of range
+  bool close_branch_ = false;
   int blunt_table_ = 0;
   NewtonStep last_step_;
-  Evidence evidence_;
   Estimate estimate_;
-  // Of Fine::kPll; estimate_ has zeros in their place once the loop has turned the symbols back.
-  double loop_frequency_ = 0.0;
-  double loop_phase_ = 0.0;
+  PllFound
+      loop_;  // of Fine::kPll; estimate_ then has zeros for it: the loop turned the symbols back
   FitSums<double> sums_;  // of the last round
-  Covariance spread_;     // of the line
+  Stretch stretches_[kMaxStretches];
+  int sums_table_ = 0;  // of the last round
+  Covariance line_covariance_;
   Result result_;
 };
 

@@ -1,6 +1,6 @@
 // Owners of CUDA streams, events and memory. Each is move-only; a moved-from one holds nothing and
 // may only be destroyed or assigned to. Create is the only way in. Destructors never wait and never
-// fail: an error there means that the context is gone, and with it what they would free.
+// fail: what a reset of the device has taken with it (device_life.h) they let go of.
 #ifndef BASEBAND_KERNELS_CUDA_RESOURCES_H_
 #define BASEBAND_KERNELS_CUDA_RESOURCES_H_
 
@@ -12,9 +12,20 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/device_life.h"
 #include "kernels/cuda/status.h"
 
 namespace baseband::cuda {
+
+// Gives what it is called with back to CUDA by `Give`, unless that is gone.
+template <typename T, cudaError_t (*Give)(T*)>
+struct GiveBack {
+  DeviceLife life;
+  template <typename U>
+  void operator()(U* thing) const noexcept {
+    life.IfNotOver([thing] { (void)Give(thing); });
+  }
+};
 
 // A non-blocking stream: not ordered with the default stream, which is never used. Destroying it
 // does not wait for the work on it.
@@ -32,37 +43,30 @@ class Stream {
         cudaStreamCreateWithPriority(&raw, cudaStreamNonBlocking, background ? least : greatest),
         "cudaStreamCreateWithPriority"));
     Stream stream;
-    stream.handle_.reset(raw);
+    stream.handle_ = {raw, {DeviceLife::Current()}};
     return stream;
   }
   cudaStream_t get() const { return handle_.get(); }
 
  private:
-  struct Destroy {
-    void operator()(cudaStream_t s) const noexcept { (void)cudaStreamDestroy(s); }
-  };
-  std::unique_ptr<CUstream_st, Destroy> handle_;
+  std::unique_ptr<CUstream_st, GiveBack<CUstream_st, &cudaStreamDestroy>> handle_;
 };
 
 // An event that records the time. A thread that waits for it sleeps.
 class Event {
  public:
   Event() = default;
-  static absl::StatusOr<Event> Create() {
+  static absl::StatusOr<Event> Create(unsigned flags = cudaEventBlockingSync) {
     cudaEvent_t raw = nullptr;
-    BASEBAND_RETURN_IF_ERROR(
-        ToStatus(cudaEventCreateWithFlags(&raw, cudaEventBlockingSync), "cudaEventCreate"));
+    BASEBAND_RETURN_IF_ERROR(ToStatus(cudaEventCreateWithFlags(&raw, flags), "cudaEventCreate"));
     Event event;
-    event.handle_.reset(raw);
+    event.handle_ = {raw, {DeviceLife::Current()}};
     return event;
   }
   cudaEvent_t get() const { return handle_.get(); }
 
  private:
-  struct Destroy {
-    void operator()(cudaEvent_t e) const noexcept { (void)cudaEventDestroy(e); }
-  };
-  std::unique_ptr<CUevent_st, Destroy> handle_;
+  std::unique_ptr<CUevent_st, GiveBack<CUevent_st, &cudaEventDestroy>> handle_;
 };
 
 // `Free` is the only difference between page-locked and device memory.
@@ -71,7 +75,8 @@ class Buffer {
  public:
   static_assert(std::is_trivially_copyable_v<T>);
   Buffer() = default;
-  Buffer(T* data, size_t size) : data_(data), size_(size) {}
+  // `data` was made just now, on the current device.
+  Buffer(T* data, size_t size) : data_(data, Free{DeviceLife::Current()}), size_(size) {}
   T* data() const { return data_.get(); }
   size_t size() const { return size_; }
 
@@ -80,16 +85,10 @@ class Buffer {
   size_t size_ = 0;
 };
 
-struct FreeDevice {
-  void operator()(void* p) const noexcept { (void)cudaFree(p); }
-};
-struct FreePinned {
-  void operator()(void* p) const noexcept { (void)cudaFreeHost(p); }
-};
 template <typename T>
-using DeviceBuffer = Buffer<T, FreeDevice>;
+using DeviceBuffer = Buffer<T, GiveBack<void, &cudaFree>>;
 template <typename T>
-using PinnedBuffer = Buffer<T, FreePinned>;
+using PinnedBuffer = Buffer<T, GiveBack<void, &cudaFreeHost>>;
 
 // `size` elements on the current device, not cleared.
 template <typename T>

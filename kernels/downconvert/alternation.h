@@ -1,5 +1,5 @@
-// The points at which an equiripple filter's error alternates, and guesses of them from those of
-// another length. Inside of design_equiripple.cc.
+// A low pass, the points at which an equiripple filter's error alternates, and guesses of them from
+// those of another length. Inside of design.h.
 #ifndef BASEBAND_KERNELS_DOWNCONVERT_ALTERNATION_H_
 #define BASEBAND_KERNELS_DOWNCONVERT_ALTERNATION_H_
 
@@ -7,9 +7,15 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/downconvert/design.h"
-
 namespace baseband::downconvert {
+
+// A low pass of gain 1.
+struct LowPass {
+  double pass = 0.0;        // [0, stop)
+  double stop = 0.0;        // (pass, 1/2]
+  double pass_error = 0.0;  // |amplitude - 1| up to `pass`, in (0, 1)
+  double stop_error = 0.0;  // |amplitude| from `stop` on
+};
 
 // Cycles per sample, ascending, by band.
 struct AlternationPoints {

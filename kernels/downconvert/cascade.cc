@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -28,6 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/downconvert/design.h"
+#include "kernels/downconvert/filter_design.h"
 
 namespace baseband::downconvert {
 namespace {
@@ -111,61 +113,70 @@ double WorkOf(const Task& task, const std::vector<Factors>& stages) {
 // The factors of least work: tries all ways to take factors out of down (or up).
 class Search {
  public:
-  explicit Search(const Task& task) : task_(task) { Try(task.decimates() ? task.down : task.up); }
+  // Adds it to `work`. `task` stays.
+  void Start(const Task& task, SlicedWork* work) {
+    task_ = &task;
+    const int rest = task.decimates() ? task.down : task.up;
+    TryHere(rest);
+    const std::vector<int> factors = FactorsOf(rest);
+    const auto count = static_cast<int64_t>(factors.size());
+    work->Do({SlicedWork::Each(count, kCost, [this, rest, factors](int64_t begin, int64_t end) {
+      for (int64_t f = begin; f < end; ++f) TryFactor(rest, factors[static_cast<size_t>(f)]);
+    })});
+  }
 
   const std::vector<Factors>& best() const { return best_; }  // empty: there is none
 
  private:
-  void Try(int rest) {
-    const bool decimates = task_.decimates();
+  static constexpr int64_t kCost = 500000;  // of all ways to go on from one factor
+
+  // That may be taken out of `rest`: no stage's rate is outside those of the input and the output,
+  // so that no index is.
+  std::vector<int> FactorsOf(int rest) const {
+    std::vector<int> factors;
+    const int most = rest / (task_->decimates() ? task_->up : task_->down);
+    for (int factor = 2; factor <= most; ++factor) {
+      if (rest % factor == 0) factors.push_back(factor);
+    }
+    return factors;
+  }
+
+  // One stage for all of `rest`. Returns whether there may be more of them.
+  bool TryHere(int rest) {
+    const bool decimates = task_->decimates();
     Factors last;
-    last.up = decimates ? task_.up : rest;
-    last.down = decimates ? rest : task_.down;
+    last.up = decimates ? task_->up : rest;
+    last.down = decimates ? rest : task_->down;
     std::vector<Factors> stages = before_;
     stages.push_back(last);
-    const double work = WorkOf(task_, stages);
+    const double work = WorkOf(*task_, stages);
     if (work < least_) {
       least_ = work;
       best_ = stages;
     }
-    if (stages.size() == static_cast<size_t>(kMaxStages)) {
-      return;
-    }
-    // No stage's rate is outside those of the input and the output, so that no index is.
-    const int least_rest = decimates ? task_.up : task_.down;
-    for (int factor = 2; factor <= rest / least_rest; ++factor) {
-      if (rest % factor == 0) {
-        Factors stage;
-        (decimates ? stage.down : stage.up) = factor;
-        before_.push_back(stage);
-        Try(rest / factor);
-        before_.pop_back();
-      }
-    }
+    return stages.size() < static_cast<size_t>(kMaxStages);
   }
 
-  const Task& task_;
+  void TryFactor(int rest, int factor) {
+    Factors stage;
+    (task_->decimates() ? stage.down : stage.up) = factor;
+    before_.push_back(stage);
+    if (TryHere(rest / factor)) {
+      for (const int next : FactorsOf(rest / factor)) TryFactor(rest / factor, next);
+    }
+    before_.pop_back();
+  }
+
+  const Task* task_ = nullptr;
   std::vector<Factors> before_;
   std::vector<Factors> best_;
   double least_ = std::numeric_limits<double>::infinity();
 };
 
-absl::StatusOr<std::vector<double>> DesignTaps(const LowPass& low_pass, Design design,
-                                               std::string* remark) {
-  if (design == Design::kEquiripple) {
-    absl::StatusOr<std::vector<double>> taps = DesignEquiripple(low_pass);
-    if (taps.ok()) {
-      return taps;
-    }
-    *remark = absl::StrCat("Kaiser's design in place of equiripple: ", taps.status().message());
-  }
-  return DesignKaiser(low_pass);
-}
-
 absl::Status CannotBe(const Task& task, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(
-      "mask from pass_edge ", task.mask.pass_edge, " to stop_edge ", task.mask.stop_edge, " with ",
-      task.mask.attenuation_db, " dB at up/down ", task.up, "/", task.down, ": ", why));
+      "mask: from ", task.mask.pass_edge, " to ", task.mask.stop_edge, " cycles per sample with ",
+      task.mask.attenuation_db, " dB at up/down ", task.up, "/", task.down, " ", why));
 }
 
 absl::Status Check(Task* task) {
@@ -180,27 +191,22 @@ absl::Status Check(Task* task) {
   task->up /= divisor;
   task->down /= divisor;
   Mask& mask = task->mask;
-  const double rate = static_cast<double>(task->up) / task->down;
-  const double lower_rate = std::min(1.0, rate);
-  if (!(mask.pass_edge > 0.0 && mask.pass_edge < lower_rate / 2.0)) {
+  const MaskEdges most = LargestEdges(mask.pass_edge, task->up, task->down);
+  if (!(mask.pass_edge > 0.0 && mask.pass_edge < most.pass)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "pass_edge ", mask.pass_edge, " is not in (0, ", lower_rate / 2.0,
+        "pass_edge ", mask.pass_edge, " is not in (0, ", most.pass,
         "), half of the lower of the input's and the output's rate, in cycles per input sample"));
   }
-  double most = lower_rate - mask.pass_edge;
-  if (task->up == 1) {
-    most = std::min(most, 0.5);
-  }
   if (mask.stop_edge == 0.0) {
-    mask.stop_edge = most;
+    mask.stop_edge = most.stop;
   }
   // A rounding of the client's own division is forgiven.
-  if (!(mask.stop_edge > mask.pass_edge && mask.stop_edge <= most * (1.0 + 1e-9))) {
+  if (!(mask.stop_edge > mask.pass_edge && mask.stop_edge <= most.stop * (1.0 + 1e-9))) {
     return absl::InvalidArgumentError(absl::StrCat("stop_edge ", mask.stop_edge, " is not in (",
-                                                   mask.pass_edge, ", ", most,
+                                                   mask.pass_edge, ", ", most.stop,
                                                    "], from pass_edge to what folds onto it"));
   }
-  mask.stop_edge = std::min(mask.stop_edge, most);
+  mask.stop_edge = std::min(mask.stop_edge, most.stop);
   if (!(mask.ripple_db > 0.0 && mask.ripple_db <= 3.0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("ripple_db ", mask.ripple_db, " is not in (0, 3]"));
@@ -214,48 +220,164 @@ absl::Status Check(Task* task) {
 
 }  // namespace
 
-absl::StatusOr<FilterPtr> Filter::FromMask(const Mask& mask, Design design, int up, int down) {
+MaskEdges LargestEdges(double pass_edge, int up, int down) {
+  const double lower_rate = std::min(1.0, static_cast<double>(up) / down);
+  MaskEdges most;
+  most.pass = lower_rate / 2.0;
+  most.stop = lower_rate - pass_edge;
+  if (down % up == 0) most.stop = std::min(most.stop, 0.5);  // nothing is interpolated
+  return most;
+}
+
+class FilterDesign::Implementation {
+ public:
+  explicit Implementation(const Task& task) : task_(task) {
+    work_.Do({SlicedWork::Once([this] { search_.Start(task_, &work_); }),
+              SlicedWork::Once([this] { BeginTry(); })});
+  }
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+
+  bool Step(int64_t work) { return work_.Run(work); }
+  const absl::StatusOr<FilterPtr>& result() const { return result_; }
+  int64_t MaxBytes() const;
+
+ private:
+  void BeginTry();
+  void DesignStage(size_t s);
+  void AddStage(size_t s, const std::vector<double>& taps);
+  void JudgeTry();
+
+  Task task_;
+  SlicedWork work_;
+  Search search_;
+  double margin_ = kMargin;
+  int tries_ = 0;
+  std::vector<LowPass> low_passes_;  // by stage
+  std::vector<Stage> stages_;
+  std::string remark_;
+  EquirippleDesign equiripple_;
+  KaiserDesign kaiser_;
+  MaskMeasurement measurement_;
+  absl::StatusOr<FilterPtr> result_ = FilterPtr();
+};
+
+void FilterDesign::Implementation::BeginTry() {
+  const std::vector<Factors>& factors = search_.best();
+  if (factors.empty()) {
+    const LowPass low_pass = LowPassesOf(task_, {Factors{task_.up, task_.down}}, kMargin)[0];
+    result_ =
+        CannotBe(task_, absl::StrCat("it would take about ", EstimateTaps(low_pass, task_.design),
+                                     " taps, the most is ", kMaxTaps));
+    return;
+  }
+  low_passes_ = LowPassesOf(task_, factors, margin_);
+  stages_.clear();
+  remark_.clear();
+  result_ = FilterPtr();
+  std::vector<SlicedWork::Part> parts;
+  for (size_t s = 0; s < factors.size(); ++s) {
+    parts.push_back(SlicedWork::Once([this, s] { DesignStage(s); }));
+  }
+  parts.push_back(SlicedWork::Once([this] {
+    if (!result_.ok()) return;
+    measurement_.Start(stages_, task_.Sharp(stages_.size()), task_.mask.pass_edge,
+                       task_.mask.stop_edge, &work_);
+  }));
+  parts.push_back(SlicedWork::Once([this] { JudgeTry(); }));
+  work_.Do(std::move(parts));
+}
+
+void FilterDesign::Implementation::DesignStage(size_t s) {
+  if (!result_.ok()) return;
+  const auto kaiser = [this, s] {
+    work_.Do({SlicedWork::Once([this, s] { kaiser_.Start(low_passes_[s], &work_); }),
+              SlicedWork::Once([this, s] {
+                if (!kaiser_.status().ok()) {
+                  result_ = CannotBe(task_, kaiser_.status().message());
+                } else {
+                  AddStage(s, kaiser_.taps());
+                }
+              })});
+  };
+  if (task_.design == Design::kKaiser) return kaiser();
+  work_.Do({SlicedWork::Once([this, s] { equiripple_.Start(low_passes_[s], &work_); }),
+            SlicedWork::Once([this, s, kaiser] {
+              if (equiripple_.status().ok()) return AddStage(s, equiripple_.taps());
+              remark_ = absl::StrCat("Kaiser's design in place of equiripple: ",
+                                     equiripple_.status().message());
+              kaiser();
+            })});
+}
+
+void FilterDesign::Implementation::AddStage(size_t s, const std::vector<double>& taps) {
+  Stage stage;
+  stage.up = search_.best()[s].up;
+  stage.down = search_.best()[s].down;
+  for (const double tap : taps) {
+    stage.taps.push_back(static_cast<float>(tap * stage.up));
+  }
+  stages_.push_back(std::move(stage));
+}
+
+void FilterDesign::Implementation::JudgeTry() {
+  if (!result_.ok()) return;
+  const double ripple_db = measurement_.ripple_db();
+  const double attenuation_db = measurement_.attenuation_db();
+  if (ripple_db <= task_.mask.ripple_db && attenuation_db >= task_.mask.attenuation_db) {
+    std::shared_ptr<Filter> filter = Filter::FromStages(std::move(stages_));
+    filter->report_.ripple_db = ripple_db;
+    filter->report_.attenuation_db = attenuation_db;
+    filter->report_.remark = std::move(remark_);
+    result_ = FilterPtr(std::move(filter));
+  } else if (++tries_ < kTries) {
+    margin_ *= kNextMargin;
+    BeginTry();
+  } else {
+    result_ = CannotBe(task_, absl::StrCat("is beyond float32 taps, which reach ", attenuation_db,
+                                           " dB and ", ripple_db, " dB of ripple"));
+  }
+}
+
+// While a stage is designed it has a table that is being made; then all stages have theirs.
+int64_t FilterDesign::Implementation::MaxBytes() const {
+  if (low_passes_.empty()) return Amplitude::BytesToMake(kMaxTaps);
+  int64_t making = 0;
+  int64_t made = 0;
+  for (const LowPass& low_pass : low_passes_) {
+    // Designs end within a few percent of the estimate, or begin anew as Kaiser's.
+    const int64_t taps =
+        std::min<int64_t>(kMaxTaps, EstimateTaps(low_pass, Design::kKaiser) * 5 / 4);
+    making = std::max(making, Amplitude::BytesToMake(taps));
+    made += Amplitude::BytesOf(taps);
+  }
+  return making + made;
+}
+
+FilterDesign::FilterDesign(std::unique_ptr<Implementation> implementation)
+    : implementation_(std::move(implementation)) {}
+FilterDesign::FilterDesign(FilterDesign&&) noexcept = default;
+FilterDesign& FilterDesign::operator=(FilterDesign&&) noexcept = default;
+FilterDesign::~FilterDesign() = default;
+
+absl::StatusOr<FilterDesign> FilterDesign::Create(const Mask& mask, Design design, int up,
+                                                  int down) {
   Task task{mask, design, up, down};
   BASEBAND_RETURN_IF_ERROR(Check(&task));
-  const std::vector<Factors> factors = Search(task).best();
-  if (factors.empty()) {
-    const LowPass low_pass = LowPassesOf(task, {Factors{task.up, task.down}}, kMargin)[0];
-    return CannotBe(task, absl::StrCat("it would take about ", EstimateTaps(low_pass, design),
-                                       " taps, the most is ", kMaxTaps));
+  return FilterDesign(std::make_unique<Implementation>(task));
+}
+
+bool FilterDesign::Step(int64_t work) { return implementation_->Step(work); }
+
+absl::StatusOr<FilterPtr> FilterDesign::Result() const { return implementation_->result(); }
+
+int64_t FilterDesign::MaxBytes() const { return implementation_->MaxBytes(); }
+
+absl::StatusOr<FilterPtr> Filter::FromMask(const Mask& mask, Design design, int up, int down) {
+  BASEBAND_ASSIGN_OR_RETURN(FilterDesign made, FilterDesign::Create(mask, design, up, down));
+  while (!made.Step()) {
   }
-  const size_t sharp = task.Sharp(factors.size());
-  double margin = kMargin;
-  FilterReport measured;
-  for (int i = 0; i < kTries; ++i, margin *= kNextMargin) {
-    const std::vector<LowPass> low_passes = LowPassesOf(task, factors, margin);
-    std::vector<Stage> stages;
-    std::string remark;
-    for (size_t s = 0; s < factors.size(); ++s) {
-      const absl::StatusOr<std::vector<double>> taps = DesignTaps(low_passes[s], design, &remark);
-      if (!taps.ok()) {
-        return CannotBe(task, taps.status().message());
-      }
-      Stage stage;
-      stage.up = factors[s].up;
-      stage.down = factors[s].down;
-      for (const double tap : *taps) {
-        stage.taps.push_back(static_cast<float>(tap * stage.up));
-      }
-      stages.push_back(std::move(stage));
-    }
-    MeasureMask(stages, static_cast<int>(sharp), task.mask.pass_edge, task.mask.stop_edge,
-                &measured);
-    if (measured.ripple_db <= task.mask.ripple_db &&
-        measured.attenuation_db >= task.mask.attenuation_db) {
-      std::shared_ptr<Filter> filter = FromStages(std::move(stages));
-      filter->report_.ripple_db = measured.ripple_db;
-      filter->report_.attenuation_db = measured.attenuation_db;
-      filter->report_.remark = std::move(remark);
-      return FilterPtr(std::move(filter));
-    }
-  }
-  return CannotBe(task, absl::StrCat("float32 taps reach ", measured.attenuation_db, " dB and ",
-                                     measured.ripple_db, " dB of ripple"));
+  return made.Result();
 }
 
 }  // namespace baseband::downconvert

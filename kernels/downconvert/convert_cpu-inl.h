@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/downconvert/kernels_cpu.h"
 
@@ -36,20 +37,36 @@ HWY_INLINE VF LoadAsFloat<float>(const uint8_t* from) {
   return hn::LoadU(df, reinterpret_cast<const float*>(from));
 }
 
-template <typename T>
-void ConvertFrom(const uint8_t* in, size_t count, float* out) {
-  const size_t lanes = hn::Lanes(df);
-  size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    hn::StoreU(LoadAsFloat<T>(in + i * sizeof(T)), df, out + i);
-  }
-  if (i == count) return;
-  HWY_ALIGN uint8_t tail[HWY_MAX_BYTES] = {};
-  std::memcpy(tail, in + i * sizeof(T), (count - i) * sizeof(T));
-  hn::StoreU(LoadAsFloat<T>(tail), df, out + i);
+// The bits of a float32's exponent: all of them are set in what is not finite.
+constexpr int32_t kExponent = 0x7F800000;
+
+HWY_INLINE bool IsFinite(VI greatest_exponent) {
+  return hn::AllFalse(di, hn::Eq(greatest_exponent, hn::Set(di, kExponent)));
 }
 
-void Convert(InputFormat format, const uint8_t* in, size_t count, float* out) {
+template <typename T>
+bool ConvertFrom(const uint8_t* in, size_t count, float* out) {
+  const size_t lanes = hn::Lanes(df);
+  VI exponents = hn::Zero(di);  // the greatest of each lane
+  const auto convert = [&](const uint8_t* from, float* to) HWY_ATTR {
+    const VF values = LoadAsFloat<T>(from);
+    if constexpr (std::is_same_v<T, float>) {
+      const VI exponent = hn::And(hn::BitCast(di, values), hn::Set(di, kExponent));
+      exponents = hn::Max(exponents, exponent);
+    }
+    hn::StoreU(values, df, to);
+  };
+  size_t i = 0;
+  for (; i + lanes <= count; i += lanes) convert(in + i * sizeof(T), out + i);
+  if (i < count) {
+    HWY_ALIGN uint8_t tail[HWY_MAX_BYTES] = {};
+    std::memcpy(tail, in + i * sizeof(T), (count - i) * sizeof(T));
+    convert(tail, out + i);
+  }
+  return IsFinite(exponents);
+}
+
+bool Convert(InputFormat format, const uint8_t* in, size_t count, float* out) {
   switch (format) {
     case InputFormat::kInt8:
     case InputFormat::kRealInt8:
@@ -61,6 +78,26 @@ void Convert(InputFormat format, const uint8_t* in, size_t count, float* out) {
     case InputFormat::kRealFloat32:
       return ConvertFrom<float>(in, count, out);
   }
+  return true;
+}
+
+size_t FindNonFinite(const uint8_t* in, size_t count) {
+  const size_t lanes = hn::Lanes(df);
+  size_t i = 0;
+  for (constexpr size_t kVectors = 16; i + kVectors * lanes <= count; i += kVectors * lanes) {
+    VI exponents = hn::Zero(di);
+    for (size_t v = 0; v < kVectors; ++v) {
+      const VI bits = hn::BitCast(di, LoadAsFloat<float>(in + (i + v * lanes) * sizeof(float)));
+      exponents = hn::Max(exponents, hn::And(bits, hn::Set(di, kExponent)));
+    }
+    if (!IsFinite(exponents)) break;
+  }
+  for (; i < count; ++i) {
+    int32_t bits = 0;
+    std::memcpy(&bits, in + i * sizeof(float), sizeof(bits));
+    if ((bits & kExponent) == kExponent) return i;
+  }
+  return count;
 }
 
 // Each writer turns one vector into the lower half of its output and counts what did not fit.

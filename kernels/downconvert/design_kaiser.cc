@@ -35,19 +35,18 @@ double WindowShape(double attenuation_db) {
   return 0.0;
 }
 
-std::vector<double> WindowedSinc(double cutoff, double shape, int64_t num_taps) {
-  std::vector<double> taps(static_cast<size_t>(num_taps));
-  const int64_t centre = num_taps / 2;
+// Taps k of the windowed sinc from its centre outwards, k in [begin, end).
+void SetTaps(double cutoff, double shape, int64_t begin, int64_t end, std::vector<double>* taps) {
+  const auto centre = static_cast<int64_t>(taps->size() / 2);
   const double scale = 1.0 / BesselI0(shape);
-  for (int64_t k = 0; k <= centre; ++k) {  // from the centre outwards
+  for (int64_t k = begin; k < end; ++k) {
     const double x = static_cast<double>(k) / static_cast<double>(std::max<int64_t>(centre, 1));
     const double window = BesselI0(shape * std::sqrt(1.0 - x * x)) * scale;
     const double angle = kPi * static_cast<double>(k);
     const double sinc = k == 0 ? 2.0 * cutoff : std::sin(2.0 * cutoff * angle) / angle;
-    taps[static_cast<size_t>(centre + k)] = sinc * window;
-    taps[static_cast<size_t>(centre - k)] = sinc * window;
+    (*taps)[static_cast<size_t>(centre + k)] = sinc * window;
+    (*taps)[static_cast<size_t>(centre - k)] = sinc * window;
   }
-  return taps;
 }
 
 }  // namespace
@@ -65,22 +64,38 @@ int64_t EstimateTaps(const LowPass& low_pass, Design design) {
   return 2 * static_cast<int64_t>(std::ceil(std::min(taps, 1e12) / 2.0 - 0.5)) + 1;
 }
 
-absl::StatusOr<std::vector<double>> DesignKaiser(const LowPass& low_pass) {
-  const double cutoff = (low_pass.pass + low_pass.stop) / 2.0;
-  const double shape =
-      WindowShape(Decibels(std::min(low_pass.pass_error, low_pass.stop_error)) + 0.1);
-  int64_t num_taps = EstimateTaps(low_pass, Design::kKaiser);
-  // The formulas are good to a few percent; the rest is tried.
-  while (num_taps <= kMaxTaps) {
-    std::vector<double> taps = WindowedSinc(cutoff, shape, num_taps);
-    const LowPassErrors errors = ErrorsOfLowPass(taps, low_pass);
-    if (errors.pass <= low_pass.pass_error && errors.stop <= low_pass.stop_error) {
-      return taps;
-    }
-    num_taps += 2 * std::max<int64_t>(num_taps / 200, 1);
+void KaiserDesign::Start(const LowPass& low_pass, SlicedWork* work) {
+  low_pass_ = low_pass;
+  work_ = work;
+  status_ = absl::OkStatus();
+  shape_ = WindowShape(Decibels(std::min(low_pass.pass_error, low_pass.stop_error)) + 0.1);
+  num_taps_ = EstimateTaps(low_pass, Design::kKaiser);
+  TryLength();
+}
+
+// The formulas are good to a few percent; the rest is tried.
+void KaiserDesign::TryLength() {
+  if (num_taps_ > kMaxTaps) {
+    status_ = absl::ResourceExhaustedError(
+        absl::StrCat("it would take ", num_taps_, " taps, the most is ", kMaxTaps));
+    return;
   }
-  return absl::ResourceExhaustedError(
-      absl::StrCat("it would take ", num_taps, " taps, the most is ", kMaxTaps));
+  constexpr int64_t kTapCost = 500;
+  taps_.resize(static_cast<size_t>(num_taps_));
+  const double cutoff = (low_pass_.pass + low_pass_.stop) / 2.0;
+  work_->Do({SlicedWork::Each(num_taps_ / 2 + 1, kTapCost,
+                              [this, cutoff](int64_t begin, int64_t end) {
+                                SetTaps(cutoff, shape_, begin, end, &taps_);
+                              }),
+             SlicedWork::Once([this] { errors_.Measure(taps_, low_pass_, work_); }),
+             SlicedWork::Once([this] {
+               if (errors_.pass() <= low_pass_.pass_error &&
+                   errors_.stop() <= low_pass_.stop_error) {
+                 return;
+               }
+               num_taps_ += 2 * std::max<int64_t>(num_taps_ / 200, 1);
+               TryLength();
+             })});
 }
 
 }  // namespace baseband::downconvert

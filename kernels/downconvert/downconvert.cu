@@ -1,4 +1,4 @@
-// Entry points of the GPU's down-conversion: plans, checks, and starts the kernels.
+// Entry points of the GPU's down-conversion: checks, and starts the kernels.
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
@@ -13,12 +13,6 @@ namespace {
 
 constexpr uint64_t kMaxThreadBlocks = (uint64_t{1} << 31) - 1;  // of one kernel launch
 
-// Kept by each thread that launches, so that planning allocates nothing in the long run.
-gpu::GpuPlan& PlanOfThisThread() {
-  static thread_local gpu::GpuPlan plan;
-  return plan;
-}
-
 absl::Status CheckAligned(const char* field, const void* pointer) {
   if (pointer == nullptr) return absl::InvalidArgumentError(absl::StrCat(field, " is null"));
   if (reinterpret_cast<uintptr_t>(pointer) % 16 != 0) {
@@ -28,16 +22,12 @@ absl::Status CheckAligned(const char* field, const void* pointer) {
 }
 
 absl::Status CheckMemory(const DownconvertLaunch& launch) {
-  if (launch.channels.empty() || launch.channels.size() > kMaxChannels) {
+  const absl::Span<const int64_t> offsets = launch.plan->output_offsets();
+  if (offsets.empty() || offsets.size() > kMaxChannels) {
     return absl::InvalidArgumentError(
-        absl::StrCat("channels has ", launch.channels.size(), " entries, not 1 to ", kMaxChannels));
+        absl::StrCat("plan has ", offsets.size(), " channels, not 1 to ", kMaxChannels));
   }
-  if (launch.output_offsets.size() != launch.channels.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("output_offsets has ",
-                                                   launch.output_offsets.size(), " entries, not ",
-                                                   launch.channels.size(), ", one a channel"));
-  }
-  for (const int64_t offset : launch.output_offsets) {
+  for (const int64_t offset : offsets) {
     if (offset < 0 || offset % 16 != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("output offset ", offset, " is not a multiple of 16 and >= 0"));
@@ -50,7 +40,8 @@ absl::Status CheckMemory(const DownconvertLaunch& launch) {
   return CheckAligned("plan_device", launch.plan_device);
 }
 
-absl::Status CheckPlan(const DownconvertLaunch& launch, const gpu::GpuPlan& plan) {
+absl::Status CheckPlan(const DownconvertLaunch& launch) {
+  const gpu::GpuPlan& plan = *launch.plan;
   if (launch.plan_bytes < static_cast<int64_t>(plan.layout().bytes)) {
     return absl::InvalidArgumentError(absl::StrCat("plan_bytes ", launch.plan_bytes,
                                                    " is less than the ", plan.layout().bytes,
@@ -67,7 +58,7 @@ absl::Status CheckPlan(const DownconvertLaunch& launch, const gpu::GpuPlan& plan
   for (const gpu::ProductLaunch& product : plan.launches()) {
     if (product.num_blocks > kMaxThreadBlocks) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "num_samples ", launch.block.num_samples, " of ", launch.channels.size(),
+          "num_samples ", plan.block().num_samples, " of ", plan.output_offsets().size(),
           " channels take ", product.num_blocks, " thread blocks, not up to ", kMaxThreadBlocks));
     }
   }
@@ -75,15 +66,6 @@ absl::Status CheckPlan(const DownconvertLaunch& launch, const gpu::GpuPlan& plan
 }
 
 }  // namespace
-
-LaunchSizes LaunchSizesOf(absl::Span<const Channel> channels, const Block& block) {
-  gpu::GpuPlan& plan = PlanOfThisThread();
-  plan.Build(channels, block, {});
-  LaunchSizes sizes;
-  sizes.plan_bytes = static_cast<int64_t>(plan.layout().bytes);
-  sizes.workspace_bytes = static_cast<int64_t>(plan.workspace_bytes());
-  return sizes;
-}
 
 absl::Status PrepareDownconvert() {
   BASEBAND_RETURN_IF_ERROR(gpu::LoadPrepare());
@@ -93,17 +75,17 @@ absl::Status PrepareDownconvert() {
 
 absl::Status LaunchDownconvert(const DownconvertLaunch& launch, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(CheckMemory(launch));
-  gpu::GpuPlan& plan = PlanOfThisThread();
-  plan.Build(launch.channels, launch.block, launch.output_offsets);
-  BASEBAND_RETURN_IF_ERROR(CheckPlan(launch, plan));
+  BASEBAND_RETURN_IF_ERROR(CheckPlan(launch));
+  const gpu::GpuPlan& plan = *launch.plan;
   plan.CopyTo(launch.plan_host);
   BASEBAND_RETURN_IF_ERROR(
       cuda::ToStatus(cudaMemcpyAsync(launch.plan_device, launch.plan_host, plan.layout().bytes,
                                      cudaMemcpyHostToDevice, stream),
                      "cudaMemcpyAsync"));
-  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
-      cudaMemsetAsync(launch.results, 0, launch.channels.size() * sizeof(ChannelResult), stream),
-      "cudaMemsetAsync"));
+  BASEBAND_RETURN_IF_ERROR(
+      cuda::ToStatus(cudaMemsetAsync(launch.results, 0,
+                                     plan.output_offsets().size() * sizeof(ChannelResult), stream),
+                     "cudaMemsetAsync"));
   gpu::Memory memory;
   memory.samples = launch.samples;
   memory.plan = launch.plan_device;

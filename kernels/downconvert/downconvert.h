@@ -99,7 +99,11 @@ absl::Status CheckBlock(absl::Span<const Channel> channels, const Block& block);
 // What became of one channel.
 struct ChannelResult {
   int64_t saturated = 0;  // I and Q components, rounded, that did not fit int16; NaNs too
+  // Not 0: this part of the work has met a sample that is not finite, an infinity or a NaN.
+  int64_t has_non_finite = 0;
 };
+// Which one is the first: its place in the block, or num_samples if all are finite.
+int64_t FindNonFinite(const Block& block, absl::Span<const uint8_t> samples);
 
 // Largest difference of two devices' outputs, relative to scale * gain * largest |sample| * the sum
 // of |taps| of all stages; tested.
@@ -111,9 +115,15 @@ inline constexpr double kDeviceTolerance = 2e-6;
 // block may run on several threads, and a long block in several calls, for outputs [part.first,
 // part.first + part.count) of its range; `output` then holds part.count samples. The largest filter
 // makes a thread keep about 4 MiB.
+//
+// What comes of samples that are not finite is not said. With `check` the calls of a channel's
+// parts together look for them among all samples of the block, whatever the filter needs of those:
+// each among its part's own, those that no earlier output has seen. (A range without outputs is one
+// part.)
+enum class SampleCheck : bool { kNo, kYes };
 ChannelResult DownconvertOnCpu(const Channel& channel, const Block& block,
                                absl::Span<const uint8_t> samples, OutputRange part,
-                               absl::Span<uint8_t> output);
+                               absl::Span<uint8_t> output, SampleCheck check = SampleCheck::kNo);
 
 }  // namespace baseband::downconvert
 

@@ -56,11 +56,77 @@ struct Work {
   StageWork stages[kMaxStages];
 };
 
+int64_t NewestSampleOf(const Filter& filter, int64_t output) {
+  const absl::Span<const Stage> stages = filter.stages();
+  for (size_t s = stages.size(); s-- > 0;) output = stages[s].NewestInput(output);
+  return output;
+}
+
+bool IsFloat(InputFormat format) {
+  return format == InputFormat::kFloat32 || format == InputFormat::kRealFloat32;
+}
+
+size_t FloatsPerSample(InputFormat format) {
+  return static_cast<size_t>(BytesPerSample(format)) / sizeof(float);
+}
+
+// Looks for samples that are not finite among a part's own. Those that are converted are looked at
+// on the way; only the others are read for it.
+class SampleChecker {
+ public:
+  SampleChecker(const Channel& channel, const Block& block, const uint8_t* samples,
+                OutputRange part, SampleCheck check)
+      : block_(block), samples_(samples) {
+    if (check == SampleCheck::kNo || !IsFloat(block.format)) return;
+    const OutputRange range = OutputsOf(channel, block);
+    const int64_t part_end = part.first + part.count;
+    const int64_t block_end = block.first_index + block.num_samples;
+    next_ = part.first == range.first ? block.first_index
+                                      : NewestSampleOf(*channel.filter, part.first - 1) + 1;
+    end_ = part_end == range.first + range.count
+               ? block_end
+               : NewestSampleOf(*channel.filter, part_end - 1) + 1;
+  }
+
+  // Samples [first, end) were converted, after all that are before them, and are finite or not.
+  void Converted(int64_t first, int64_t end, bool is_finite) {
+    LookUpTo(first);
+    if (next_ < end_ && next_ < end) {
+      // Samples before the part's own belong to another one.
+      has_non_finite_ |= !is_finite;
+      next_ = end;
+    }
+  }
+  void LookAtTheRest() { LookUpTo(end_); }
+
+  bool has_non_finite() const { return has_non_finite_; }
+
+ private:
+  // At those before sample `end` that it has not looked at yet.
+  void LookUpTo(int64_t end) {
+    end = std::min(end, end_);
+    if (next_ >= end) return;
+    const size_t floats = FloatsPerSample(block_.format);
+    const auto at = static_cast<size_t>(next_ - block_.first_index) * floats * sizeof(float);
+    const size_t count = static_cast<size_t>(end - next_) * floats;
+    has_non_finite_ |= kernels_.find_non_finite(samples_ + at, count) < count;
+    next_ = end;
+  }
+
+  const CpuKernels& kernels_ = KernelsOfThisProcessor();
+  const Block& block_;
+  const uint8_t* const samples_;
+  int64_t next_ = 0;
+  int64_t end_ = 0;
+  bool has_non_finite_ = false;
+};
+
 class Pipeline {
  public:
   Pipeline(const Channel& channel, const Block& block, const uint8_t* samples, OutputRange part,
-           CpuWorkspace* workspace)
+           SampleChecker* checker, CpuWorkspace* workspace)
       : work_(*channel.filter, part),
+        checker_(*checker),
         output_format_(channel.output),
         first_stage_(channel, block, samples, std::max<int64_t>(work_.stages[0].first_input, 0),
                      work_.stages[0].end_input, workspace) {
@@ -79,6 +145,7 @@ class Pipeline {
   size_t Produce(size_t s, size_t room, float* out);
 
   Work work_;
+  SampleChecker& checker_;
   const CpuKernels& kernels_ = KernelsOfThisProcessor();
   const OutputFormat output_format_;
   FirstStage first_stage_;
@@ -124,8 +191,10 @@ void Pipeline::Feed() {
   if (work.next < work.end) queue.SkipTo(work.WindowBegin(work.next));
   size_t count = queue.MakeRoom();
   count = static_cast<size_t>(std::min(static_cast<int64_t>(count), work.end_input - queue.end()));
-  first_stage_.Load(queue.end(), count, queue.tail());
+  const int64_t first = queue.end();
+  const bool is_finite = first_stage_.Load(first, count, queue.tail());
   queue.Append(count);
+  checker_.Converted(first, queue.end(), is_finite);
 }
 
 size_t Pipeline::Produce(size_t s, size_t room, float* out) {
@@ -179,10 +248,25 @@ ChannelResult Pipeline::Run(uint8_t* output) {
 
 ChannelResult DownconvertOnCpu(const Channel& channel, const Block& block,
                                absl::Span<const uint8_t> samples, OutputRange part,
-                               absl::Span<uint8_t> output) {
-  if (part.count <= 0) return ChannelResult();
-  Pipeline pipeline(channel, block, samples.data(), part, &CpuWorkspace::OfThisThread());
-  return pipeline.Run(output.data());
+                               absl::Span<uint8_t> output, SampleCheck check) {
+  SampleChecker checker(channel, block, samples.data(), part, check);
+  ChannelResult result;
+  if (part.count > 0) {
+    Pipeline pipeline(channel, block, samples.data(), part, &checker,
+                      &CpuWorkspace::OfThisThread());
+    result = pipeline.Run(output.data());
+  }
+  checker.LookAtTheRest();
+  result.has_non_finite = checker.has_non_finite() ? 1 : 0;
+  return result;
+}
+
+int64_t FindNonFinite(const Block& block, absl::Span<const uint8_t> samples) {
+  if (!IsFloat(block.format)) return block.num_samples;
+  const size_t floats = FloatsPerSample(block.format);
+  const size_t count = static_cast<size_t>(block.num_samples) * floats;
+  return static_cast<int64_t>(KernelsOfThisProcessor().find_non_finite(samples.data(), count) /
+                              floats);
 }
 
 }  // namespace baseband::downconvert

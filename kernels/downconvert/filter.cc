@@ -53,7 +53,7 @@ int64_t Stage::FirstOutput(int64_t begin) const {
 absl::StatusOr<FilterPtr> Filter::FromTaps(absl::Span<const float> taps, int up, int down) {
   if (taps.empty() || taps.size() > static_cast<size_t>(kMaxTaps)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("number of taps ", taps.size(), " is not in [1, ", kMaxTaps, "]"));
+        absl::StrCat("taps has ", taps.size(), " entries, not 1 to ", kMaxTaps));
   }
   BASEBAND_RETURN_IF_ERROR(CheckRange("up", up, kMaxUp));
   BASEBAND_RETURN_IF_ERROR(CheckRange("down", down, kMaxDown));
@@ -64,7 +64,7 @@ absl::StatusOr<FilterPtr> Filter::FromTaps(absl::Span<const float> taps, int up,
   bool any = false;
   for (size_t k = 0; k < taps.size(); ++k) {
     if (!std::isfinite(taps[k])) {
-      return absl::InvalidArgumentError(absl::StrCat("tap ", k, " is ", taps[k], ", not finite"));
+      return absl::InvalidArgumentError(absl::StrCat("taps[", k, "] ", taps[k], " is not finite"));
     }
     if (k % static_cast<size_t>(divisor) == 0) {
       any = any || taps[k] != 0.0F;
@@ -72,7 +72,7 @@ absl::StatusOr<FilterPtr> Filter::FromTaps(absl::Span<const float> taps, int up,
     }
   }
   if (!any) {
-    return absl::InvalidArgumentError("taps: those that outputs use are all 0");
+    return absl::InvalidArgumentError("taps has but zeros among those that outputs use");
   }
   std::vector<Stage> stages;
   stages.push_back(std::move(stage));

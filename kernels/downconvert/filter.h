@@ -84,8 +84,9 @@ class Filter {
   // Equiripple taps that cannot be had (more than 8191, or an exchange that does not converge) are
   // replaced by Kaiser's, and report().remark says so. InvalidArgument names what cannot be: an
   // edge beyond what the output's rate can hold, or a mask that would take more than kMaxTaps.
-  // Takes up to a second or so for thousands of taps. The same arguments give the same taps on
-  // processors of one kind; on others the last bit of a tap may differ.
+  // Takes seconds for tens of thousands of taps: FilterDesign does the same step by step. The same
+  // arguments give the same taps on processors of one kind; on others the last bit of a tap may
+  // differ.
   static absl::StatusOr<FilterPtr> FromMask(const Mask& mask, Design design, int up, int down);
 
   absl::Span<const Stage> stages() const { return stages_; }
@@ -102,6 +103,8 @@ class Filter {
   uint64_t id() const { return id_; }  // differs from that of every other filter of this process
 
  private:
+  friend class FilterDesign;
+
   Filter() = default;
   // Of stages that keep their ranges; the report has no mask in it.
   static std::shared_ptr<Filter> FromStages(std::vector<Stage> stages);

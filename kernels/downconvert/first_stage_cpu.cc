@@ -45,17 +45,20 @@ void FirstStage::TakeMemory(size_t capacity, MemoryCutter* memory) {
   turns_ = memory->Take<double>(2 * (static_cast<size_t>(stage_.history()) + 1));
 }
 
-void FirstStage::Load(int64_t first, size_t count, float* out) {
+bool FirstStage::Load(int64_t first, size_t count, float* out) {
   const auto bytes = static_cast<size_t>(BytesPerSample(block_.format));
   const uint8_t* in = samples_ + static_cast<size_t>(first - block_.first_index) * bytes;
   const size_t in_components = is_real_ ? 1 : 2;
   if (turns_taps_) return kernels_.convert(block_.format, in, count * in_components, out);
+  bool is_finite = true;
   for (size_t done = 0; done < count;) {
     const size_t part = std::min(count - done, kMixAtOnce);
-    kernels_.convert(block_.format, in + done * bytes, part * in_components, converted_);
+    is_finite &=
+        kernels_.convert(block_.format, in + done * bytes, part * in_components, converted_);
     mixer_.Mix(converted_, is_real_, first + static_cast<int64_t>(done), 1, part, out + 2 * done);
     done += part;
   }
+  return is_finite;
 }
 
 void FirstStage::Compute(const SampleBuffer& queue, int64_t first, int64_t count, float* out) {

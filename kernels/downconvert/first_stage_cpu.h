@@ -26,8 +26,8 @@ class FirstStage {
   void TakeMemory(size_t capacity, MemoryCutter* memory);
 
   size_t components() const { return turns_taps_ && is_real_ ? 1 : 2; }  // of a queue's sample
-  // Writes samples [first, first + count) as the queue wants them.
-  void Load(int64_t first, size_t count, float* out);
+  // Writes samples [first, first + count) as the queue wants them. Returns whether all are finite.
+  bool Load(int64_t first, size_t count, float* out);
   // Outputs [first, first + count), whose windows are in the queue; `out` is padded.
   void Compute(const SampleBuffer& queue, int64_t first, int64_t count, float* out);
 

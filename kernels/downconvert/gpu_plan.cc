@@ -68,43 +68,68 @@ TapWalk WalkOf(const Stage& stage) {
 
 void GpuPlan::Build(absl::Span<const Channel> channels, const Block& block,
                     absl::Span<const int64_t> output_offsets) {
+  filters_.clear();
+  taps_.clear();
   products_.clear();
   columns_.clear();
   tap_tasks_.clear();
+  anchors_.clear();
   anchor_tasks_.clear();
   mixes_.clear();
   studies_.clear();
-  taps_.clear();
   launches_.clear();
-  pieces_.clear();
+  tap_bytes_ = 0;
   workspace_bytes_ = 0;
   mix_blocks_ = 0;
-  filter_ = FilterTaps();
+  check_floats_ = 0;
+  move_period_ = 0;
+  columns_.reserve(channels.size());
+  tap_tasks_.reserve(channels.size());
+  anchors_.reserve(channels.size());
+  anchor_tasks_.reserve(channels.size());
+  block_ = block;
+  output_offsets_.assign(output_offsets.begin(), output_offsets.end());
+  draft_ = &DraftOfThisThread();
+  draft_->pieces.clear();
+  draft_->filter = FilterTaps();
 
-  order_.resize(channels.size());
-  for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<uint32_t>(i);
-  std::sort(order_.begin(), order_.end(), [channels](uint32_t a, uint32_t b) {
+  std::vector<uint32_t>& order = draft_->order;
+  order.resize(channels.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
+  std::sort(order.begin(), order.end(), [channels](uint32_t a, uint32_t b) {
     return channels[a].filter->id() < channels[b].filter->id();
   });
-  for (const uint32_t c : order_) {
+  for (const uint32_t c : order) {
     Column column;
     column.channel = c;
     column.format = channels[c].output;
     column.amplitude = channels[c].gain * block.scale;
-    column.output = output_offsets.empty() ? 0 : static_cast<uint64_t>(output_offsets[c]);
+    column.output = static_cast<uint64_t>(output_offsets[c]);
     PlanChannel(channels[c], column, block);
   }
-  std::sort(pieces_.begin(), pieces_.end());
+  std::sort(draft_->pieces.begin(), draft_->pieces.end());
   GroupPieces(block.format);
 
   layout_ = PlanLayout();
-  layout_.taps = Place(taps_, &layout_.bytes);  // first: tasks count from the plan's begin
+  layout_.taps = 0;  // tasks count from the plan's begin
+  layout_.bytes = RoundUp(tap_bytes_, kAlignment);
   layout_.products = Place(products_, &layout_.bytes);
   layout_.columns = Place(columns_, &layout_.bytes);
   layout_.tap_tasks = Place(tap_tasks_, &layout_.bytes);
   layout_.anchor_tasks = Place(anchor_tasks_, &layout_.bytes);
   layout_.mixes = Place(mixes_, &layout_.bytes);
   layout_.studies = Place(studies_, &layout_.bytes);
+
+  if (block.format == InputFormat::kFloat32 || block.format == InputFormat::kRealFloat32) {
+    check_floats_ = static_cast<uint64_t>(block.num_samples * BytesPerSample(block.format)) / 4;
+  }
+  NoteMoves(channels);
+  draft_ = nullptr;
+}
+
+GpuPlan::Draft& GpuPlan::DraftOfThisThread() {
+  static thread_local Draft draft;
+  return draft;
 }
 
 void GpuPlan::CopyTo(uint8_t* memory) const {
@@ -114,7 +139,9 @@ void GpuPlan::CopyTo(uint8_t* memory) const {
   CopyTable(anchor_tasks_, memory + layout_.anchor_tasks);
   CopyTable(mixes_, memory + layout_.mixes);
   CopyTable(studies_, memory + layout_.studies);
-  CopyTable(taps_, memory + layout_.taps);
+  for (const FilterTap& filter : taps_) {
+    CopyTable(filter.stage->taps, memory + layout_.taps + filter.at);
+  }
 }
 
 uint64_t GpuPlan::Reserve(uint64_t bytes) {
@@ -131,12 +158,15 @@ void GpuPlan::PlanChannel(const Channel& channel, const Column& column, const Bl
   for (size_t l = stages.size() - 1; l > 0; --l) {
     outputs[l - 1] = InputsOf(stages[l], outputs[l]);
   }
-  if (filter_.id != channel.filter->id()) {
-    filter_.id = channel.filter->id();
+  FilterTaps& filter = draft_->filter;
+  if (filter.id != channel.filter->id()) {
+    filter.id = channel.filter->id();
+    filters_.push_back(channel.filter);
     for (size_t l = 0; l < stages.size(); ++l) {
-      filter_.taps[l] = taps_.size() * sizeof(float);
-      filter_.plain[l] = kNone;
-      taps_.insert(taps_.end(), stages[l].taps.begin(), stages[l].taps.end());
+      filter.taps[l] = tap_bytes_;
+      filter.plain[l] = kNone;
+      taps_.push_back({&stages[l], tap_bytes_});
+      tap_bytes_ += stages[l].taps.size() * sizeof(float);
     }
   }
   Piece piece;
@@ -207,13 +237,13 @@ void GpuPlan::AddTurned(const PhaseTrack::Segment& segment, Piece piece, const B
   const Anchors anchors = AddAnchors(segment, newest, last);
   piece.samples = IsReal(block.format) ? Samples::kRealTurned : Samples::kComplexTurned;
   piece.is_long = WalkOf(*piece.stage).steps() > 1;
-  piece.taps = filter_.taps[piece.level];
+  piece.taps = draft_->filter.taps[piece.level];
   piece.inputs.first = block.first_index;
   piece.inputs.count = block.num_samples;
   piece.column.anchors = anchors.at;
-  piece.column.first_anchor = anchors.first;
+  piece.column.first_anchor = anchors.first_anchor();
   piece.column.step = segment.frequency.word();
-  pieces_.push_back(piece);
+  draft_->pieces.push_back(piece);
 }
 
 void GpuPlan::AddMixed(const Channel& channel, Piece piece, const Block& block) {
@@ -247,7 +277,7 @@ void GpuPlan::AddMixed(const Channel& channel, Piece piece, const Block& block) 
       const int64_t after = is_last ? end : std::min(end, (&segment + 1)->begin);
       const Anchors anchors = AddAnchors(segment, n, after - 1);
       task.phases = anchors.at;
-      task.first_anchor = anchors.first;
+      task.first_anchor = anchors.first_anchor();
       task.step = segment.frequency.word();
       add(n, after);
       n = after;
@@ -261,11 +291,11 @@ void GpuPlan::AddMixed(const Channel& channel, Piece piece, const Block& block) 
 
 void GpuPlan::AddPlain(Piece piece) {
   const TapWalk walk = WalkOf(*piece.stage);
-  uint64_t& slots = filter_.plain[piece.level];
+  uint64_t& slots = draft_->filter.plain[piece.level];
   if (slots == kNone) {
     slots = Reserve(uint64_t{walk.up} * walk.set_slots() * sizeof(float));
     TapTask task;
-    task.taps = filter_.taps[piece.level];
+    task.taps = draft_->filter.taps[piece.level];
     task.target = slots;
     task.walk = walk;
     AddTapTasks(task);
@@ -273,16 +303,20 @@ void GpuPlan::AddPlain(Piece piece) {
   piece.samples = Samples::kComplexPlain;
   piece.is_long = walk.steps() > 1;
   piece.column.taps = slots;
-  pieces_.push_back(piece);
+  draft_->pieces.push_back(piece);
 }
 
 GpuPlan::Anchors GpuPlan::AddAnchors(const PhaseTrack::Segment& segment, int64_t first,
                                      int64_t last) {
-  const int64_t first_grid = first / kAnchorSpacing;
-  const auto count = static_cast<uint64_t>(last / kAnchorSpacing - first_grid + 1);
+  // As many as there may be of so many samples, wherever they lie between the anchors.
+  const auto most = static_cast<uint64_t>((last - first) / kAnchorSpacing + 2);
   Anchors anchors;
-  anchors.at = Reserve(count * sizeof(Anchor));
-  anchors.first = first_grid;
+  anchors.at = Reserve(most * sizeof(Anchor));
+  anchors.first = first;
+  anchors.last = last;
+  anchors.segment_begin = segment.begin;
+  anchors.first_task = anchor_tasks_.size();
+  anchors.num_tasks = (most + kAnchorTaskSize - 1) / kAnchorTaskSize;
   AnchorTask task;
   const int64_t num = segment.frequency.num();
   task.is_negative = num < 0;
@@ -290,14 +324,23 @@ GpuPlan::Anchors GpuPlan::AddAnchors(const PhaseTrack::Segment& segment, int64_t
   task.den = segment.frequency.den();
   task.origin = segment.origin;
   task.origin_word = segment.origin_word;
-  for (uint64_t i = 0; i < count; i += kAnchorTaskSize) {
-    task.target = anchors.at + i * sizeof(Anchor);
-    task.first_index =
-        std::max(segment.begin, (first_grid + static_cast<int64_t>(i)) * kAnchorSpacing);
-    task.num_anchors = static_cast<uint32_t>(std::min<uint64_t>(kAnchorTaskSize, count - i));
-    anchor_tasks_.push_back(task);
-  }
+  anchor_tasks_.insert(anchor_tasks_.end(), anchors.num_tasks, task);
+  SetAnchors(anchors);
+  anchors_.push_back(anchors);
   return anchors;
+}
+
+// Says which ones the tasks compute; none may be left for the last task.
+void GpuPlan::SetAnchors(const Anchors& anchors) {
+  const int64_t first_anchor = anchors.first_anchor();
+  const int64_t count = anchors.last / kAnchorSpacing - first_anchor + 1;
+  for (size_t t = 0; t < anchors.num_tasks; ++t) {
+    AnchorTask& task = anchor_tasks_[anchors.first_task + t];
+    const auto done = static_cast<int64_t>(t * kAnchorTaskSize);
+    task.target = anchors.at + static_cast<uint64_t>(done) * sizeof(Anchor);
+    task.first_index = std::max(anchors.segment_begin, (first_anchor + done) * kAnchorSpacing);
+    task.num_anchors = static_cast<uint32_t>(std::clamp<int64_t>(count - done, 0, kAnchorTaskSize));
+  }
 }
 
 uint64_t GpuPlan::AddStudy(const Channel& channel, int64_t num_samples) {

@@ -3,7 +3,8 @@
 //
 // A launch is a sequence of steps:
 //   prepare   taps are laid out as the product walks them, turned by the channel's frequency where
-//             samples are taken as they came; the oscillators' anchors are computed
+//             samples are taken as they came; the oscillators' anchors are computed; samples that
+//             are not finite are looked for, which brings all of them into the device's cache
 //   mix       samples of windows that hold a retune, and all samples of a study's channel, are
 //             mixed one by one into the workspace
 //   products  level l computes stage l of all channels: outputs x columns x taps, see product.cuh
@@ -27,7 +28,8 @@ inline constexpr uint32_t kBlockWarps = kBlockThreads / 32;
 inline constexpr uint32_t kThreadOutputs = 8;  // consecutive ones, of each column of a thread
 inline constexpr uint32_t kWarpOutputs = 32 * kThreadOutputs;
 inline constexpr uint32_t kQuad = 4;  // columns of a thread, where there are as many
-inline constexpr uint32_t kMixSamples = 16 * kBlockThreads;  // of a thread block
+inline constexpr uint32_t kMixSamples = 16 * kBlockThreads;   // of a thread block
+inline constexpr uint32_t kCheckFloats = 32 * kBlockThreads;  // likewise
 
 // The order in which the taps of a stage are summed up. Output m sees, of its `up` sets of taps,
 // set m * down mod up: the taps h[set + k up]. k = depth * down + branch: the samples of a branch
@@ -75,7 +77,7 @@ struct ProductTask {
   uint64_t input = 0;            // byte in there, of sample 0
   int64_t input_samples = 0;     // others are zero
   int64_t newest_sample = 0;     // of the first output: in the input,
-  int64_t newest_index = 0;      // and absolute
+  int64_t newest_index = 0;      // and absolute: where the oscillator is, of turned taps
   int64_t num_outputs = 0;
 };
 
@@ -185,12 +187,21 @@ struct PlanLayout {
   uint64_t bytes = 0;
 };
 
-// Reused from launch to launch, so that it stops allocating. Not thread-safe.
+// Keeps the channels' filters alive, and nothing else of the channels. Not thread-safe.
 class GpuPlan {
  public:
-  // Plans the conversion of a checked block. `output_offsets` by channel, bytes.
+  // Plans the conversion of a checked block. `output_offsets` by channel: where in the output its
+  // outputs begin, bytes.
   void Build(absl::Span<const Channel> channels, const Block& block,
              absl::Span<const int64_t> output_offsets);
+  // Makes it what Build would have made it for a later block of the same channels and offsets, in a
+  // small part of the time: for a signal without end. Only if that is as long, has as much history
+  // and lies where every stage of every filter is in step with this one, all in one frequency; else
+  // returns false, and the plan is what it was.
+  bool MoveTo(const Block& block);
+
+  absl::Span<const int64_t> output_offsets() const { return output_offsets_; }  // by channel
+  const Block& block() const { return block_; }
 
   const PlanLayout& layout() const { return layout_; }
   uint64_t workspace_bytes() const { return workspace_bytes_; }
@@ -204,6 +215,8 @@ class GpuPlan {
   absl::Span<const MixTask> mixes() const { return mixes_; }
   absl::Span<const StudyTask> studies() const { return studies_; }
   uint32_t mix_blocks() const { return mix_blocks_; }
+  // Floats of the samples that have to be finite, all of them or, where they are integers, none.
+  uint64_t check_floats() const { return check_floats_; }
   // In the order in which they have to run.
   absl::Span<const ProductLaunch> launches() const { return launches_; }
 
@@ -231,13 +244,32 @@ class GpuPlan {
     uint64_t taps[kMaxStages] = {};   // in the plan's taps: bytes
     uint64_t plain[kMaxStages] = {};  // in the workspace, laid out for mixed samples, or kNone
   };
+  // The anchors of samples [first, last], by one or more tasks.
   struct Anchors {
-    uint64_t at = 0;
+    uint64_t at = 0;  // byte in the workspace
     int64_t first = 0;
+    int64_t last = 0;
+    int64_t segment_begin = 0;
+    size_t first_task = 0;
+    size_t num_tasks = 0;
+    int64_t first_anchor() const { return first / kAnchorSpacing; }
   };
+  struct FilterTap {
+    const Stage* stage = nullptr;
+    uint64_t at = 0;  // byte in the plan's taps
+  };
+  // What only Build needs; kept by each thread that plans.
+  struct Draft {
+    std::vector<Piece> pieces;
+    std::vector<uint32_t> order;
+    FilterTaps filter;
+  };
+  static Draft& DraftOfThisThread();
 
   uint64_t Reserve(uint64_t bytes);  // of the workspace
   void PlanChannel(const Channel& channel, const Column& column, const Block& block);
+  void NoteMoves(absl::Span<const Channel> channels);
+  void SetAnchors(const Anchors& anchors);
   void PlanExactStage(const Channel& channel, const Piece& whole, const Block& block);
   void AddTurned(const PhaseTrack::Segment& segment, Piece piece, const Block& block);
   void AddMixed(const Channel& channel, Piece piece, const Block& block);
@@ -249,20 +281,26 @@ class GpuPlan {
   void AddLaunch(const ProductKind& kind, size_t first, size_t end, InputFormat format);
   ProductTask AddTask(const ProductKind& kind, size_t first, size_t end, InputFormat format);
 
-  std::vector<Piece> pieces_;
-  FilterTaps filter_;
-  std::vector<uint32_t> order_;
+  Block block_;
+  std::vector<int64_t> output_offsets_;
+  Draft* draft_ = nullptr;  // while it is built
   std::vector<ProductTask> products_;
   std::vector<Column> columns_;
   std::vector<TapTask> tap_tasks_;
   std::vector<AnchorTask> anchor_tasks_;
   std::vector<MixTask> mixes_;
   std::vector<StudyTask> studies_;
-  std::vector<float> taps_;
+  std::vector<FilterPtr> filters_;
+  std::vector<FilterTap> taps_;
+  uint64_t tap_bytes_ = 0;
+  std::vector<Anchors> anchors_;
   std::vector<ProductLaunch> launches_;
   PlanLayout layout_;
   uint64_t workspace_bytes_ = 0;
   uint32_t mix_blocks_ = 0;
+  uint64_t check_floats_ = 0;
+  int64_t move_period_ = 0;  // MoveTo goes by multiples of it; 0: cannot
+  int64_t move_end_ = 0;     // of the samples of this frequency
 };
 
 }  // namespace baseband::downconvert::gpu

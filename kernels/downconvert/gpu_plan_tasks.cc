@@ -70,11 +70,12 @@ bool GpuPlan::Piece::operator<(const Piece& other) const {
 }
 
 void GpuPlan::GroupPieces(InputFormat format) {
-  for (size_t first = 0; first < pieces_.size();) {
-    const Piece& piece = pieces_[first];
+  for (size_t first = 0; first < draft_->pieces.size();) {
+    const Piece& piece = draft_->pieces[first];
     size_t end = first;  // of the pieces of this level and kind
-    while (end < pieces_.size() && pieces_[end].level == piece.level &&
-           pieces_[end].samples == piece.samples && pieces_[end].is_long == piece.is_long) {
+    while (end < draft_->pieces.size() && draft_->pieces[end].level == piece.level &&
+           draft_->pieces[end].samples == piece.samples &&
+           draft_->pieces[end].is_long == piece.is_long) {
       ++end;
     }
     ProductKind kind;
@@ -95,7 +96,7 @@ void GpuPlan::AddLaunch(const ProductKind& kind, size_t first, size_t end, Input
   launch.first_task = static_cast<uint32_t>(products_.size());
   while (first < end) {
     size_t after = first + 1;
-    while (after < end && pieces_[first].SharesTaskWith(pieces_[after])) ++after;
+    while (after < end && draft_->pieces[first].SharesTaskWith(draft_->pieces[after])) ++after;
     const size_t in_quads = (after - first) / kQuad * kQuad;
     const size_t from = kind.is_quad ? first : first + in_quads;
     const size_t to = kind.is_quad ? first + in_quads : after;
@@ -113,7 +114,7 @@ void GpuPlan::AddLaunch(const ProductKind& kind, size_t first, size_t end, Input
 
 ProductTask GpuPlan::AddTask(const ProductKind& kind, size_t first, size_t end,
                              InputFormat format) {
-  const Piece& piece = pieces_[first];
+  const Piece& piece = draft_->pieces[first];
   const Stage& stage = *piece.stage;
   ProductTask task;
   task.first_column = static_cast<uint32_t>(columns_.size());
@@ -124,8 +125,9 @@ ProductTask GpuPlan::AddTask(const ProductKind& kind, size_t first, size_t end,
   task.format = piece.is_in_workspace ? InputFormat::kFloat32 : format;
   task.input = piece.input;
   task.input_samples = piece.inputs.count;
-  task.newest_index = stage.NewestInput(piece.outputs.first);
-  task.newest_sample = task.newest_index - piece.inputs.first;
+  const int64_t newest = stage.NewestInput(piece.outputs.first);
+  task.newest_sample = newest - piece.inputs.first;
+  if (kind.samples != Samples::kComplexPlain) task.newest_index = newest;
   task.num_outputs = piece.outputs.count;
   SetShape(kind, &task);
   products_.push_back(task);
@@ -137,11 +139,11 @@ ProductTask GpuPlan::AddTask(const ProductKind& kind, size_t first, size_t end,
   taps.group = group;
   taps.is_turned = kind.samples != Samples::kComplexPlain;
   for (size_t i = first; i < end; ++i) {
-    Column column = pieces_[i].column;
+    Column column = draft_->pieces[i].column;
     if (taps.is_turned) {
       taps.column = static_cast<uint32_t>(i - first) % group;
       if (taps.column == 0) taps.target = Reserve(slots * group * kComplexBytes);
-      taps.taps = pieces_[i].taps;
+      taps.taps = draft_->pieces[i].taps;
       taps.step = column.step;
       column.taps = taps.target;
       AddTapTasks(taps);

@@ -25,7 +25,7 @@ const CpuKernels* Kernels() {
 #else
   constexpr void (*kMixFloat)(const FloatMixTask&) = nullptr;
 #endif
-  static constexpr CpuKernels kKernels = {Convert, Mix, kMixFloat, Fir, StoreOutput};
+  static constexpr CpuKernels kKernels = {Convert, FindNonFinite, Mix, kMixFloat, Fir, StoreOutput};
   return &kKernels;
 }
 

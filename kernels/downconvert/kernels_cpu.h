@@ -59,8 +59,11 @@ struct FirTask {
 };
 
 struct CpuKernels {
-  // Components (complex samples have two) of any input format to float32, unscaled.
-  void (*convert)(InputFormat format, const uint8_t* in, size_t count, float* out);
+  // Components (complex samples have two) of any input format to float32, unscaled. Returns whether
+  // all are finite.
+  bool (*convert)(InputFormat format, const uint8_t* in, size_t count, float* out);
+  // Which of the `count` floats at `in` is the first that is not finite; `count` if none is.
+  size_t (*find_non_finite)(const uint8_t* in, size_t count);
   void (*mix)(const MixTask& task);
   void (*mix_float)(const FloatMixTask& task);  // null without a fused multiply-add
   void (*fir)(const FirTask& task);

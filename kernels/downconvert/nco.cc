@@ -43,17 +43,24 @@ uint64_t WordOf(double radians) {
   return static_cast<uint64_t>(static_cast<__int128>(std::rint(std::ldexp(turns, 64))));
 }
 
+// The one that sample n is in, or the first.
+const PhaseTrack::Segment& SegmentAt(const std::vector<PhaseTrack::Segment>& segments, int64_t n) {
+  const auto after = std::upper_bound(
+      segments.begin() + 1, segments.end(), n,
+      [](int64_t index, const PhaseTrack::Segment& segment) { return index < segment.begin; });
+  return *(after - 1);
+}
+
 }  // namespace
 
 absl::StatusOr<Frequency> Frequency::FromFraction(int64_t num, uint64_t den) {
   if (den < 1 || den > kMaxDen) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("frequency denominator ", den, " is not in [1, 2^63]"));
+    return absl::InvalidArgumentError(absl::StrCat("den ", den, " is not in [1, 2^63]"));
   }
   const uint64_t magnitude = Magnitude(num);
   if (magnitude > den) {
     return absl::InvalidArgumentError(
-        absl::StrCat("frequency ", num, "/", den, " cycles per sample is not in [-1, 1]"));
+        absl::StrCat("num ", num, " is not in [-", den, ", ", den, "]: at most den"));
   }
   const uint64_t divisor = std::gcd(magnitude, den);
   // The magnitude is at most den: 2^63 / 2^63 becomes 1 / 1, and -2^63 / 2^63 likewise.
@@ -118,27 +125,33 @@ uint64_t Frequency::PhaseWord(uint64_t n) const {
   return num_ < 0 ? uint64_t{0} - word : word;
 }
 
+PhaseTrack::PhaseTrack() {
+  static const auto& zero =
+      *new std::shared_ptr<const std::vector<Segment>>(std::make_shared<std::vector<Segment>>(1));
+  segments_ = zero;
+}
+
 absl::StatusOr<PhaseTrack> PhaseTrack::Create(const Frequency& frequency, double initial_phase,
                                               absl::Span<const Retune> retunes) {
   if (!std::isfinite(initial_phase)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("initial phase ", initial_phase, " is not finite"));
+    return absl::InvalidArgumentError(absl::StrCat("phase ", initial_phase, " is not finite"));
   }
   PhaseTrack track;
   track.initial_word_ = WordOf(initial_phase);
-  track.segments_[0].frequency = frequency;
-  track.segments_[0].origin_word = track.initial_word_;
+  Segment segment;
+  segment.frequency = frequency;
+  segment.origin_word = track.initial_word_;
+  track.segments_ = std::make_shared<std::vector<Segment>>(1, segment);
   return track.Retuned(retunes, 0);
 }
 
 absl::StatusOr<PhaseTrack> PhaseTrack::Retuned(absl::Span<const Retune> retunes,
                                                int64_t keep_from) const {
-  PhaseTrack track;
-  track.initial_word_ = initial_word_;
-  track.segments_ = segments_;
+  if (retunes.empty() && &SegmentOf(keep_from) == segments_->data()) return *this;
+  std::vector<Segment> all = *segments_;
   for (size_t r = 0; r < retunes.size(); ++r) {
     const Retune& retune = retunes[r];
-    const Segment& last = track.segments_.back();
+    const Segment& last = all.back();
     if (retune.index <= last.begin || retune.index >= kMaxSampleIndex) {
       return absl::InvalidArgumentError(
           absl::StrCat("retune ", r, " at sample ", retune.index, " is not in (", last.begin,
@@ -154,10 +167,12 @@ absl::StatusOr<PhaseTrack> PhaseTrack::Retuned(absl::Span<const Retune> retunes,
       segment.origin = retune.index;
       segment.origin_word = last.ExactWord(retune.index);
     }
-    track.segments_.push_back(segment);
+    all.push_back(segment);
   }
-  const auto kept = track.segments_.begin() + track.IndexOf(keep_from);
-  track.segments_.erase(track.segments_.begin(), kept);
+  PhaseTrack track;
+  track.initial_word_ = initial_word_;
+  const auto kept = all.begin() + (&SegmentAt(all, keep_from) - all.data());
+  track.segments_ = std::make_shared<std::vector<Segment>>(kept, all.end());
   return track;
 }
 
@@ -165,15 +180,8 @@ uint64_t PhaseTrack::Segment::ExactWord(int64_t n) const {
   return origin_word + frequency.PhaseWord(static_cast<uint64_t>(n - origin));
 }
 
-int64_t PhaseTrack::IndexOf(int64_t n) const {
-  const auto after =
-      std::upper_bound(segments_.begin(), segments_.end(), n,
-                       [](int64_t index, const Segment& segment) { return index < segment.begin; });
-  return std::max<int64_t>(after - segments_.begin() - 1, 0);
-}
-
 const PhaseTrack::Segment& PhaseTrack::SegmentOf(int64_t n) const {
-  return segments_[static_cast<size_t>(IndexOf(n))];
+  return SegmentAt(*segments_, n);
 }
 
 uint64_t PhaseTrack::Word(int64_t n) const {

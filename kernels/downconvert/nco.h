@@ -14,6 +14,7 @@
 #define BASEBAND_KERNELS_DOWNCONVERT_NCO_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,7 +29,7 @@ inline constexpr int64_t kMaxSampleIndex = int64_t{1} << 62;  // indices are in 
 class Frequency {
  public:
   Frequency() = default;
-  // InvalidArgument names den, or a |num / den| above 1.
+  // InvalidArgument names den, or a num beyond it.
   static absl::StatusOr<Frequency> FromFraction(int64_t num, uint64_t den);
   // frequency / sample_rate, both in the same unit. Two doubles have an exact quotient: it is taken
   // as it is if its denominator is at most 2^63 (whole and half hertz, for example, always), else
@@ -61,10 +62,10 @@ struct Retune {
   RetuneMode mode = RetuneMode::kContinuous;
 };
 
-// The phase of every sample of one channel. Immutable.
+// The phase of every sample of one channel. Immutable, and shared by its copies.
 class PhaseTrack {
  public:
-  PhaseTrack() = default;
+  PhaseTrack();  // frequency 0, phase 0
   // `initial_phase`: radians at sample 0. `retunes` in strictly ascending order of index, each in
   // (0, kMaxSampleIndex). InvalidArgument names the one that is not, or a phase that is not finite.
   static absl::StatusOr<PhaseTrack> Create(const Frequency& frequency, double initial_phase,
@@ -84,17 +85,15 @@ class PhaseTrack {
     // Phase of sample n by integer arithmetic alone: that of an anchor at n.
     uint64_t ExactWord(int64_t n) const;
   };
-  absl::Span<const Segment> segments() const { return segments_; }
+  absl::Span<const Segment> segments() const { return *segments_; }
   // The segment of sample n.
   const Segment& SegmentOf(int64_t n) const;
   // The phase of sample n as defined above: anchor and word.
   uint64_t Word(int64_t n) const;
 
  private:
-  int64_t IndexOf(int64_t n) const;  // of the segment of sample n
-
   uint64_t initial_word_ = 0;
-  std::vector<Segment> segments_ = {Segment()};
+  std::shared_ptr<const std::vector<Segment>> segments_;  // one at least
 };
 
 // The phases of samples [begin, end), as devices compute them: sample n has

@@ -1,4 +1,5 @@
-// What has to be there before the products: taps as they are walked, and the oscillators' anchors.
+// What has to be there before the products: taps as they are walked, the oscillators' anchors, and
+// whether all samples are numbers.
 #include "kernels/base/status_macros.h"
 #include "kernels/cuda/load_kernel.h"
 #include "kernels/cuda/status.h"
@@ -60,15 +61,46 @@ __device__ __forceinline__ void SetAnchors(const AnchorTask& task, const Memory&
   }
 }
 
-// A block for each task, those of taps first.
+__device__ __forceinline__ bool IsFinite(uint32_t bits) {
+  return (bits & 0x7f800000U) != 0x7f800000U;
+}
+
+// Looks at kCheckFloats of them, from `block` times as many on.
+struct FiniteCheck {
+  uint64_t num_floats = 0;
+};
+__device__ __forceinline__ void LookForNonFinite(const FiniteCheck& check, uint32_t block,
+                                                 const Memory& memory) {
+  constexpr uint32_t kVectors = kCheckFloats / 4 / kBlockThreads;  // of a thread
+  const auto* const vectors = reinterpret_cast<const uint4*>(memory.samples);
+  const uint64_t first = uint64_t{block} * (kCheckFloats / 4) + threadIdx.x;
+  const uint64_t whole = check.num_floats / 4;
+  bool is_finite = true;
+#pragma unroll
+  for (uint32_t v = 0; v < kVectors; ++v) {
+    const uint64_t at = first + v * kBlockThreads;
+    if (at < whole) {
+      const uint4 bits = __ldg(vectors + at);
+      is_finite &= IsFinite(bits.x) && IsFinite(bits.y) && IsFinite(bits.z) && IsFinite(bits.w);
+    } else if (at == whole) {  // what is left of a vector
+      const auto* const floats = reinterpret_cast<const uint32_t*>(memory.samples);
+      for (uint64_t i = 4 * whole; i < check.num_floats; ++i)
+        is_finite &= IsFinite(__ldg(floats + i));
+    }
+  }
+  if (!is_finite) memory.results[0].has_non_finite = 1;  // whoever writes it writes the same
+}
+
+// A block for each task, those of taps first, then those of anchors; the rest look at the samples.
 __global__ void __launch_bounds__(kBlockThreads)
     PrepareKernel(const TapTask* __restrict__ tap_tasks, uint32_t num_tap_tasks,
-                  const AnchorTask* __restrict__ anchor_tasks, const Memory memory) {
-  if (blockIdx.x < num_tap_tasks) {
-    LayTaps(tap_tasks[blockIdx.x], memory);
-  } else {
-    SetAnchors(anchor_tasks[blockIdx.x - num_tap_tasks], memory);
-  }
+                  const AnchorTask* __restrict__ anchor_tasks, uint32_t num_anchor_tasks,
+                  const FiniteCheck check, const Memory memory) {
+  uint32_t block = blockIdx.x;
+  if (block < num_tap_tasks) return LayTaps(tap_tasks[block], memory);
+  block -= num_tap_tasks;
+  if (block < num_anchor_tasks) return SetAnchors(anchor_tasks[block], memory);
+  LookForNonFinite(check, block - num_anchor_tasks, memory);
 }
 
 }  // namespace
@@ -76,12 +108,16 @@ __global__ void __launch_bounds__(kBlockThreads)
 absl::Status LoadPrepare() { return cuda::LoadKernel(PrepareKernel); }
 
 absl::Status LaunchPrepare(const GpuPlan& plan, const Memory& memory, cudaStream_t stream) {
-  const size_t tasks = plan.tap_tasks().size() + plan.anchor_tasks().size();
-  if (tasks == 0) return absl::OkStatus();
-  PrepareKernel<<<static_cast<unsigned>(tasks), kBlockThreads, 0, stream>>>(
+  FiniteCheck check;
+  check.num_floats = plan.check_floats();
+  const uint64_t blocks = plan.tap_tasks().size() + plan.anchor_tasks().size() +
+                          (check.num_floats + kCheckFloats - 1) / kCheckFloats;
+  if (blocks == 0) return absl::OkStatus();
+  PrepareKernel<<<static_cast<unsigned>(blocks), kBlockThreads, 0, stream>>>(
       reinterpret_cast<const TapTask*>(memory.plan + plan.layout().tap_tasks),
       static_cast<uint32_t>(plan.tap_tasks().size()),
-      reinterpret_cast<const AnchorTask*>(memory.plan + plan.layout().anchor_tasks), memory);
+      reinterpret_cast<const AnchorTask*>(memory.plan + plan.layout().anchor_tasks),
+      static_cast<uint32_t>(plan.anchor_tasks().size()), check, memory);
   return cuda::ToStatus(cudaGetLastError(), "PrepareKernel");
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/base/status_macros.h"
+
 namespace baseband::ldpc {
 namespace {
 
@@ -38,7 +40,8 @@ Polynomial Divide(Polynomial* a, const Polynomial& b) {
 // Gauss-Jordan elimination of [matrix | identity]. Rows below `num_done` hold the pivots.
 class Elimination {
  public:
-  Elimination(CirculantMatrix matrix, int zc) : rows_(std::move(matrix)), zc_(zc) {
+  Elimination(CirculantMatrix matrix, int zc, const ContinueCheck& may_continue)
+      : rows_(std::move(matrix)), zc_(zc), may_continue_(may_continue) {
     num_columns_ = rows_.empty() ? 0 : rows_[0].size();
     for (size_t r = 0; r < rows_.size(); ++r) {
       rows_[r].resize(num_columns_ + rows_.size());
@@ -46,22 +49,22 @@ class Elimination {
     }
   }
 
-  absl::optional<CirculantMatrix> Run() {
+  absl::StatusOr<absl::optional<CirculantMatrix>> Run() {
     if (rows_.size() < num_columns_) {
-      return absl::nullopt;
+      return absl::optional<CirculantMatrix>();
     }
     for (size_t column = 0; column < num_columns_; ++column) {
       if (!BringUnitPivot(column)) {
-        return absl::nullopt;
+        return absl::optional<CirculantMatrix>();
       }
       Normalise(column);
-      ClearOthers(column);
+      BASEBAND_RETURN_IF_ERROR(ClearOthers(column));
     }
     rows_.resize(num_columns_);
     for (std::vector<Polynomial>& row : rows_) {
       row.erase(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(num_columns_));
     }
-    return std::move(rows_);
+    return absl::make_optional(std::move(rows_));
   }
 
  private:
@@ -120,7 +123,7 @@ class Elimination {
     }
   }
 
-  void ClearOthers(size_t column) {
+  absl::Status ClearOthers(size_t column) {
     std::vector<Polynomial> factors;
     for (const std::vector<Polynomial>& row : rows_) {
       factors.push_back(row[column]);
@@ -130,6 +133,7 @@ class Elimination {
       if (IsZero(pivot[c])) {
         continue;
       }
+      BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue_));
       const Multiplier multiplier(pivot[c], zc_);
       for (size_t r = 0; r < rows_.size(); ++r) {
         if (r != column && !IsZero(factors[r])) {
@@ -137,11 +141,13 @@ class Elimination {
         }
       }
     }
+    return absl::OkStatus();
   }
 
   CirculantMatrix rows_;  // [matrix | what has been done to it]
   size_t num_columns_;    // of the matrix
   int zc_;
+  const ContinueCheck& may_continue_;
 };
 
 }  // namespace
@@ -260,8 +266,9 @@ Polynomial UnitMaker(const Polynomial& a, int zc) {
   return rest;
 }
 
-absl::optional<CirculantMatrix> LeftInverse(CirculantMatrix matrix, int zc) {
-  return Elimination(std::move(matrix), zc).Run();
+absl::StatusOr<absl::optional<CirculantMatrix>> LeftInverse(CirculantMatrix matrix, int zc,
+                                                            const ContinueCheck& may_continue) {
+  return Elimination(std::move(matrix), zc, may_continue).Run();
 }
 
 }  // namespace baseband::ldpc

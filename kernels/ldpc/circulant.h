@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/types/optional.h"
+#include "kernels/base/continue_check.h"
 #include "kernels/ldpc/code.h"
 
 namespace baseband::ldpc {
@@ -52,8 +54,10 @@ Polynomial UnitMaker(const Polynomial& a, int zc);
 using CirculantMatrix = std::vector<std::vector<Polynomial>>;
 
 // A left inverse: for `matrix` of n rows and m <= n columns, m rows of n circulants whose product
-// with `matrix` is the identity. None if there is none. At most about 0.3 s for 64 x 64, zc = 512.
-absl::optional<CirculantMatrix> LeftInverse(CirculantMatrix matrix, int zc);
+// with `matrix` is the identity. None if there is none. At most about 0.3 s for 64 x 64, zc = 512;
+// `may_continue` is asked every millisecond or so, and ends it.
+absl::StatusOr<absl::optional<CirculantMatrix>> LeftInverse(
+    CirculantMatrix matrix, int zc, const ContinueCheck& may_continue = nullptr);
 
 }  // namespace baseband::ldpc
 

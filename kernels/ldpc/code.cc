@@ -171,8 +171,36 @@ absl::StatusOr<CodePtr> Code::Create(const BaseMatrix& matrix, Family family, st
     hash = Mix(hash, (uint64_t{edge.row} << 32) | (uint64_t{edge.column} << 16) | edge.shift);
   }
   code->fingerprint_ = hash;
-  code->encode_plan_ = EncodePlan::Create(*code);
   return CodePtr(std::move(code));
+}
+
+const Code::EncodePlanOr& Code::encode_plan() const {
+  if (const EncodePlanOr* const found = found_plan_.load(std::memory_order_acquire)) return *found;
+  (void)FindEncodePlan(nullptr);
+  return *found_plan_.load(std::memory_order_acquire);
+}
+
+absl::Status Code::FindEncodePlan(const ContinueCheck& may_continue) const {
+  // Without the lock: whoever looks for it beside this one does not wait for this one's turns.
+  absl::Status stopped;
+  EncodePlanOr found = EncodePlan::Create(*this, [&] {
+    stopped = MayContinue(may_continue);
+    return stopped;
+  });
+  BASEBAND_RETURN_IF_ERROR(stopped);
+  absl::MutexLock lock(&plan_mutex_);
+  if (!has_encode_plan()) {
+    plan_ = std::move(found);
+    found_plan_.store(&plan_, std::memory_order_release);
+  }
+  return absl::OkStatus();
+}
+
+int64_t Code::bytes() const {
+  auto bytes = static_cast<int64_t>(sizeof(*this) + edges_.capacity() * sizeof(Edge) +
+                                    row_begin_.capacity() * sizeof(int));
+  if (has_encode_plan() && encode_plan().ok()) bytes += (*encode_plan())->bytes();
+  return bytes;
 }
 
 absl::StatusOr<CodePtr> NrCode(int base_graph, int zc, int rows) {

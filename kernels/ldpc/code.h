@@ -7,13 +7,17 @@
 #ifndef BASEBAND_KERNELS_LDPC_CODE_H_
 #define BASEBAND_KERNELS_LDPC_CODE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "kernels/base/continue_check.h"
 
 namespace baseband::ldpc {
 
@@ -78,11 +82,17 @@ class Code {
   // otherwise but for a 64-bit hash collision. Stable within a process.
   uint64_t fingerprint() const { return fingerprint_; }
 
+  using EncodePlanOr = absl::StatusOr<std::shared_ptr<const class EncodePlan>>;
   // How to encode, or why this code cannot be encoded (its parity part has no inverse, or one too
-  // dense). Computed at creation.
-  const absl::StatusOr<std::shared_ptr<const class EncodePlan>>& encode_plan() const {
-    return encode_plan_;
-  }
+  // dense). Found when it is first asked for, which takes up to half a second for dense matrices.
+  const EncodePlanOr& encode_plan() const;
+  bool has_encode_plan() const { return found_plan_.load(std::memory_order_acquire) != nullptr; }
+  // Finds it, so that encode_plan() returns at once. Not OK: `may_continue` said so before it was
+  // found, and nothing is kept.
+  absl::Status FindEncodePlan(const ContinueCheck& may_continue) const;
+
+  // Of memory, about, with the plan if it has been found.
+  int64_t bytes() const;
 
  private:
   Code() = default;
@@ -98,7 +108,10 @@ class Code {
   int max_row_degree_ = 0;
   int max_column_degree_ = 0;
   uint64_t fingerprint_ = 0;
-  absl::StatusOr<std::shared_ptr<const class EncodePlan>> encode_plan_;
+
+  mutable absl::Mutex plan_mutex_;
+  mutable EncodePlanOr plan_ ABSL_GUARDED_BY(plan_mutex_);
+  mutable std::atomic<const EncodePlanOr*> found_plan_{nullptr};  // plan_, which changes no more
 };
 
 using CodePtr = std::shared_ptr<const Code>;

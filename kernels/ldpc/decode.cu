@@ -58,7 +58,6 @@ absl::Status Check(const DecodeBatch& batch) {
     return OutOfRange("llr_scale", parameters.llr_scale, "(0, inf)");
   }
   BASEBAND_RETURN_IF_ERROR(CheckAligned("blocks", batch.blocks));
-  BASEBAND_RETURN_IF_ERROR(CheckAligned("llr", batch.llr));
   BASEBAND_RETURN_IF_ERROR(CheckAligned("bits", batch.bits));
   BASEBAND_RETURN_IF_ERROR(CheckAligned("results", batch.results));
   if (batch.soft != nullptr) BASEBAND_RETURN_IF_ERROR(CheckAligned("soft", batch.soft));

@@ -1,102 +1,20 @@
-// What the half-precision decoder kernels share. Device code.
-//
-// The engine of decode.h in half precision. Two code words, a pair, ride in the halves of a 32-bit
-// word: the first in the low half. Everything is exact, for a half holds every integer up to 2048:
-//
-//   app is stored as (app + 128) * 2^-9. |app| <= 1919, so app + 128 and app - r fit.
-//   a message r is stored as the byte u = r + 128. Padded to a half's bit pattern 0x00uu it is the
-//     denormal u * 2^-24, and one fused multiply-add takes it off again:
-//       q = fma(u * 2^-24, -2^15, (app + 128) * 2^-9) = (app - r) * 2^-9
-//   scaling and rounding of x = m * 2^-9 is one more, for halves in [1024, 2048) are 1 apart:
-//       y = fma(x, factor / 4, 1152) = 1152 + round(m * factor / 2048)
-//     rounded once, to the nearest integer; an odd factor has no ties. y's bit pattern is
-//     0x6400 + 128 + r, so its low byte is the new u.
-//   then app + 128 = q + (r + 128):  fma(y - 1024, 2^-9, q).
+// What the half-precision decoder kernels share beside their arithmetic (decode_half.cuh): the way
+// of LLRs into a thread block, of bits and soft values out of it, and when a code word is done.
+// Device code.
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_DEVICE_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_DEVICE_CUH_
 
 #include <cstdint>
 
 #include "kernels/ldpc/decode_gpu.h"
+#include "kernels/ldpc/decode_half.cuh"
 #include "kernels/ldpc/decode_math.h"
 
 namespace baseband::ldpc::device {
 
-// A number in both halves.
-BASEBAND_HOST_DEVICE constexpr uint32_t Both(uint32_t half_bits) {
-  return half_bits << 16 | half_bits;
-}
-
-inline constexpr uint32_t kHalfMinus1024 = Both(0xe400);
-inline constexpr uint32_t kHalf1152 = Both(0x6480);
-inline constexpr uint32_t kHalfMinus1152 = Both(0xe480);
-inline constexpr uint32_t kHalfTwoToMinus9 = Both(0x1800);
-inline constexpr uint32_t kHalfTwoTo9 = Both(0x6000);
-inline constexpr uint32_t kHalfTwoTo15 = Both(0x7800);
-inline constexpr uint32_t kHalfMinusTwoTo15 = Both(0xf800);
-inline constexpr uint32_t kHalfMinusQuarter = Both(0xb400);  // -128 units of 2^-9
-inline constexpr uint32_t kSigns = Both(0x8000);
-inline constexpr uint32_t kNoMessages = 0x80808080;  // r = 0 four times
-
-__device__ __forceinline__ uint32_t Fma2(uint32_t a, uint32_t b, uint32_t c) {
-  uint32_t d;
-  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-  return d;
-}
-
-__device__ __forceinline__ uint32_t Add2(uint32_t a, uint32_t b) {
-  uint32_t d;
-  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-  return d;
-}
-
-__device__ __forceinline__ uint32_t Clamp2(uint32_t a, uint32_t low, uint32_t high) {
-  uint32_t d;
-  asm("max.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(low));
-  asm("min.f16x2 %0, %1, %2;" : "=r"(d) : "r"(d), "r"(high));
-  return d;
-}
-
-// The check node of two bits: sign(a) * sign(b) * min(|a|, |b|). Associative, so a check of many
-// bits is a chain of it; a limit on the magnitude is one more positive operand.
-__device__ __forceinline__ uint32_t BoxPlus(uint32_t a, uint32_t b) {
-  uint32_t d;
-  asm("min.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
-  return d;
-}
-
-// Messages 0 or 1 of a word (two edges of two code words) as denormals; and two edges' y packed.
-//   word = u(edge 0, first), u(edge 0, second), u(edge 1, first), u(edge 1, second)
-__device__ __forceinline__ uint32_t UnpackMessage(uint32_t word, int edge) {
-  return __byte_perm(word, 0, edge == 0 ? 0x4140 : 0x4342);
-}
-__device__ __forceinline__ uint32_t PackMessages(uint32_t y0, uint32_t y1) {
-  return __byte_perm(y0, y1, 0x6420);
-}
-
-// Where a check's bit lies in its column, in bytes of 4 a row: (row4 + shift4) mod zc4. Below zc4
-// the subtraction wraps to a huge number, so the minimum picks the right one.
-__device__ __forceinline__ uint32_t Rotate(uint32_t row4, uint32_t shift4, uint32_t minus_zc4) {
-  const uint32_t sum = row4 + shift4;
-  return __viaddmin_u32(sum, minus_zc4, sum);
-}
-
-// x, but the compiler does not know: keeps it from folding the making of x into every use, and
-// what is made of x from moving out of a loop.
-__device__ __forceinline__ uint32_t Opaque(uint32_t x) {
-  asm volatile("" : "+r"(x));
-  return x;
-}
-
-// x / zc by multiplication: magic = floor(2^32 / zc) + 1, 0 for zc = 1. Exact for x < 2^17.
-__device__ __forceinline__ uint32_t Divide(uint32_t x, uint32_t magic) {
-  return magic != 0 ? __umulhi(x, magic) : x;
-}
-
 // A launch's blocks and buffers; see DecodeBatch.
 struct DecodeIo {
   const DecodeBlock* blocks;
-  const int8_t* llr;
   uint8_t* bits;
   int8_t* soft;
   DecodeResult* results;
@@ -158,9 +76,9 @@ class StagedLlr {
     const uint32_t stride = Words(shape.num_sent);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const uint32_t skip = block_[i].llr_offset % 4;
+      const auto skip = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(block_[i].llr) % 4);
       const uint32_t words = block_[i].llr_count == 0 ? 0 : (skip + block_[i].llr_count + 3) / 4;
-      const int8_t* from = io.llr + (block_[i].llr_offset - skip);
+      const int8_t* from = block_[i].llr - skip;
       uint32_t* to = staged + (2 * pair + i) * stride;
       llr_[i] = reinterpret_cast<const int8_t*>(to) + skip;
       const uint32_t target = static_cast<uint32_t>(__cvta_generic_to_shared(to));

@@ -45,7 +45,7 @@ struct IntegerArithmetic {
 
   __device__ static Value Channel(const GeneralParameters& p, const DecodeBlock& block,
                                   uint32_t bit) {
-    return LoadChannel(p.shape, block, p.io.llr + block.llr_offset, bit);
+    return LoadChannel(p.shape, block, block.llr, bit);
   }
   __device__ static void CheckRule(const GeneralParameters& p, int degree, const Value* q,
                                    Value* r) {
@@ -87,7 +87,7 @@ struct SumProductArithmetic {
   __device__ static Value Channel(const GeneralParameters& p, const DecodeBlock& block,
                                   uint32_t bit) {
     if (bit < p.shape.k && bit >= p.shape.k - block.num_filler) return kLlrMax;
-    const int llr = LoadChannel(p.shape, block, p.io.llr + block.llr_offset, bit);
+    const int llr = LoadChannel(p.shape, block, block.llr, bit);
     return __fdiv_rn(static_cast<float>(llr), p.llr_scale);
   }
   struct Odds {

@@ -12,11 +12,13 @@ namespace baseband::ldpc {
 // One code block of a launch. Offsets are in bytes. Aligned so that any of an array of them may be
 // the first of a launch.
 struct alignas(16) DecodeBlock {
-  uint32_t llr_offset = 0;   // in `llr`; any
-  uint32_t llr_count = 0;    // 1 .. code.num_sent()
-  uint32_t bits_offset = 0;  // in `bits`; a multiple of 4
-  uint32_t num_filler = 0;   // 0 .. k - 1
-  uint32_t soft_offset = 0;  // in `soft`; a multiple of 4; kNoSoft: no soft output for this block
+  // As the device addresses them: its own memory, or page-locked memory of the host, of as many
+  // allocations as there are blocks. Any alignment; readable up to 16 bytes past their end.
+  const int8_t* llr = nullptr;
+  uint32_t llr_count = 0;     // 1 .. code.num_sent()
+  uint32_t bits_offset = 0;   // in `bits`; a multiple of 4
+  uint32_t num_filler = 0;    // 0 .. k - 1
+  uint32_t soft_offset = 0;   // in `soft`; a multiple of 4; kNoSoft: no soft output for this block
   uint32_t result_index = 0;  // in `results`
 };
 inline constexpr uint32_t kNoSoft = 0xffffffff;
@@ -24,11 +26,10 @@ inline constexpr uint32_t kNoSoft = 0xffffffff;
 // One launch: code blocks of one code with one set of parameters. All pointers are device memory,
 // 16-byte aligned, and must live until `stream` has passed the launch.
 struct DecodeBatch {
-  const Code* code = nullptr;           // read on the host before LaunchDecode returns
+  const Code* code = nullptr;  // read on the host before LaunchDecode returns
   DecodeParameters parameters;
   const DecodeBlock* blocks = nullptr;  // [num_blocks], device memory
   int num_blocks = 0;                   // 1 .. 2^20
-  const int8_t* llr = nullptr;          // readable up to 16 bytes past the last block's end
   uint8_t* bits = nullptr;              // written in whole 32-bit words
   int8_t* soft = nullptr;               // may be null if no block asks for it
   DecodeResult* results = nullptr;

@@ -11,7 +11,6 @@ namespace baseband::ldpc {
 inline device::DecodeIo MakeIo(const DecodeBatch& batch) {
   device::DecodeIo io;
   io.blocks = batch.blocks;
-  io.llr = batch.llr;
   io.bits = batch.bits;
   io.soft = batch.soft;
   io.results = batch.results;

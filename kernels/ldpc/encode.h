@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "kernels/base/continue_check.h"
 #include "kernels/ldpc/code.h"
 
 namespace baseband::ldpc {
@@ -45,7 +46,9 @@ class EncodePlan {
   // FailedPrecondition if the parity part of `code` is singular over GF(2), or if its inverse needs
   // more than kMaxTerms terms (the message says which).
   static constexpr int kMaxTerms = 65536;
-  static absl::StatusOr<std::shared_ptr<const EncodePlan>> Create(const Code& code);
+  // What `may_continue` says other than OK ends it, within milliseconds.
+  static absl::StatusOr<std::shared_ptr<const EncodePlan>> Create(
+      const Code& code, const ContinueCheck& may_continue = nullptr);
 
   // Ordered by level.
   absl::Span<const Step> steps() const { return steps_; }
@@ -58,6 +61,9 @@ class EncodePlan {
   // (layout in encode_math.h). Copied to the device beside the blocks that use it.
   absl::Span<const uint32_t> table() const { return table_; }
 
+  // Of memory, about.
+  int64_t bytes() const;
+
  private:
   std::vector<Step> steps_;
   int num_levels_ = 0;
@@ -66,11 +72,13 @@ class EncodePlan {
 };
 
 // One code block of a launch. Offsets are in bytes.
-struct EncodeBlock {
+struct alignas(16) EncodeBlock {
+  // Its information as the device addresses it: the device's own memory, or page-locked memory of
+  // the host. Any alignment; readable up to 16 bytes past its end.
+  const uint8_t* info = nullptr;
   uint32_t table_offset = 0;   // of its code's table in `tables`; a multiple of 16
-  uint32_t info_offset = 0;    // of its information in `info`; any
-  uint32_t info_bits = 0;      // 1 .. k; bits info_bits .. k - 1 are fillers and count as zero
   uint32_t parity_offset = 0;  // of its parity in `parity`; a multiple of 4
+  uint32_t info_bits = 0;      // 1 .. k; bits info_bits .. k - 1 are fillers and count as zero
 };
 
 // Encodes one block on the calling thread. `info` holds ceil(info_bits / 8) bytes or more (bits

@@ -16,7 +16,6 @@ struct EncodeBatch {
   const EncodeBlock* blocks = nullptr;  // [num_blocks]
   int num_blocks = 0;                   // 1 .. 2^20
   const uint8_t* tables = nullptr;      // the tables of all codes in the launch
-  const uint8_t* info = nullptr;        // readable up to 16 bytes past the last block's end
   uint8_t* parity = nullptr;            // written in whole 32-bit words
   // The largest EncodeSharedBytes() of any code in the launch.
   int shared_bytes = 0;

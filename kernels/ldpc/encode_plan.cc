@@ -51,8 +51,9 @@ absl::Status Singular() {
 // Solves H * c = 0 for the parity groups. `column` below is a parity group, 0 .. rows - 1.
 class Solver {
  public:
-  explicit Solver(const Code& code)
+  Solver(const Code& code, const ContinueCheck& may_continue)
       : code_(code),
+        may_continue_(may_continue),
         parity_(static_cast<size_t>(code.rows())),
         solved_(parity_.size(), false),
         level_(parity_.size(), 0) {
@@ -200,13 +201,15 @@ class Solver {
         }
       }
     }
-    const absl::optional<CirculantMatrix> inverse = LeftInverse(std::move(matrix), code_.zc());
+    BASEBAND_ASSIGN_OR_RETURN(const absl::optional<CirculantMatrix> inverse,
+                              LeftInverse(std::move(matrix), code_.zc(), may_continue_));
     if (!inverse) {
       return Singular();
     }
     BASEBAND_RETURN_IF_ERROR(CheckDensity(*inverse, rows));
     std::vector<TermSum> sums(unknowns.size(), TermSum(code_.zc()));
     for (size_t u = 0; u < unknowns.size(); ++u) {
+      BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue_));
       for (size_t r = 0; r < rows.size(); ++r) {
         for (const int by : Exponents((*inverse)[u][r])) {
           sums[u].Add(false, rows[r], by);
@@ -272,6 +275,7 @@ class Solver {
   const std::vector<Block>& RowBlocks(int row) const { return parity_[static_cast<size_t>(row)]; }
 
   const Code& code_;
+  const ContinueCheck& may_continue_;
   std::vector<std::vector<Block>> parity_;   // the parity blocks of each row
   std::vector<bool> solved_;                 // by column
   std::vector<uint16_t> level_;              // by column
@@ -283,15 +287,25 @@ class Solver {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<const EncodePlan>> EncodePlan::Create(const Code& code) {
+absl::StatusOr<std::shared_ptr<const EncodePlan>> EncodePlan::Create(
+    const Code& code, const ContinueCheck& may_continue) {
   auto plan = std::make_shared<EncodePlan>();
-  BASEBAND_ASSIGN_OR_RETURN(plan->steps_, Solver(code).Run());
+  BASEBAND_ASSIGN_OR_RETURN(plan->steps_, Solver(code, may_continue).Run());
   std::stable_sort(plan->steps_.begin(), plan->steps_.end(),
                    [](const Step& a, const Step& b) { return a.level < b.level; });
   plan->num_levels_ = plan->steps_.back().level + 1;
   plan->program_ = std::make_shared<const EncodeProgram>(MakeProgram(code, plan->steps_));
   plan->table_ = MakeTable(code, *plan->program_);
   return std::shared_ptr<const EncodePlan>(std::move(plan));
+}
+
+int64_t EncodePlan::bytes() const {
+  // The program has, like the table, a number for each term and some for each step.
+  auto bytes = static_cast<int64_t>(2 * table_.size() * sizeof(table_[0]));
+  for (const Step& step : steps_) {
+    bytes += static_cast<int64_t>(sizeof(step) + step.terms.size() * sizeof(Term));
+  }
+  return bytes;
 }
 
 }  // namespace baseband::ldpc

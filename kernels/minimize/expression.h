@@ -23,13 +23,19 @@
 // devices:
 //   - what depends on constants alone is computed here, in double;
 //   - x^2, x^3, x^4 are products from the left (x x x, (x x)(x x)), x^-1 is 1 / x, x^-2 is
-//     1 / (x x), x^0.5 is sqrt(x), x^-0.5 is 1 / sqrt(x); any other power is C's pow;
+//     1 / (x x), x^0.5 is sqrt(x), x^-0.5 is 1 / sqrt(x), x^0 is select(x == x, 1, x); any other
+//     power is C's pow;
 //   - a b + c, a b - c and c - a b are fused (one rounding) where the product is used only there;
 //     so is a sum's step if its body is a product;
 //   - equal subtrees are computed once, and what does not depend on a sum's index before the sum;
 //   - a sum is added up in ascending order of its index.
-// Functions are C's, NaN and infinities included: min and max ignore a NaN if they can, round goes
-// away from zero in ties, fmod has the sign of its first argument. sign(NaN) is NaN, sign(0) is 0.
+// Functions are C's, infinities included: round goes away from zero in ties, fmod has the sign of
+// its first argument; min(a, b) is a where a < b, else b, max likewise; sign(0) is 0.
+//
+// A NaN is never lost: where an operand of a real operation is NaN, so is the result. Unlike C's,
+// this holds for min, max, hypot(1/0, NaN), 1^NaN and NaN^0, too. Comparisons with a NaN do not
+// hold, but != does. What is not looked at does not count: select(c, a, b) is the one that c
+// chooses, whatever the other is, and a sum of no terms is 0.
 #ifndef BASEBAND_KERNELS_MINIMIZE_EXPRESSION_H_
 #define BASEBAND_KERNELS_MINIMIZE_EXPRESSION_H_
 

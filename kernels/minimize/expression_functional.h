@@ -28,6 +28,8 @@ class ExpressionFunctional final : public Functional {
   void Evaluate(const Run<float>& run, CpuWorkspace* workspace) const override;
   void Evaluate(const Run<double>& run, CpuWorkspace* workspace) const override;
   double At(const Coordinates& x) const override;
+  int AtOnce() const override { return kMaxAtOnce; }
+  void AtMany(const Coordinates* x, int count, double* values) const override;
 
   const Expression& expression() const { return *expression_; }
   const std::shared_ptr<const Expression>& shared_expression() const { return expression_; }

@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/minimize/continue_check.h"
 #include "kernels/minimize/grid.h"
 #include "kernels/minimize/search/precision.h"
 
@@ -33,6 +35,8 @@ struct Run {
 inline constexpr size_t kMaxRun = 1024;
 // Vectors are written whole: arrays of the CPU device have so many elements more than what is said.
 inline constexpr size_t kVectorPadding = 64;
+
+inline constexpr size_t kMaxAtOnce = 8;
 
 class CpuWorkspace;
 
@@ -68,12 +72,21 @@ class Functional {
   virtual void Evaluate(const Run<double>& run, CpuWorkspace* workspace) const = 0;
   // At any coordinates, in float64, as well as it can be computed; not fast. May allocate.
   virtual double At(const Coordinates& x) const = 0;
+  // At `count` of them, 1 .. AtOnce(): as many as take no longer than one does. Quicker than At,
+  // and rounded more, to some 1e-13 of the greatest values at worst.
+  virtual int AtOnce() const { return 1; }  // 1 .. kMaxAtOnce
+  virtual void AtMany(const Coordinates* x, int count, double* values) const {
+    for (int i = 0; i < count; ++i) values[i] = At(x[i]);
+  }
 
-  // By how much coordinate `axis` moves before the value changes character, or 0 if not known:
-  // derivatives are taken over a small part of it.
-  virtual double Scale(int /*axis*/) const { return 0.0; }
-  // At a minimum `x`.
-  virtual NoiseBound Deviation(const Coordinates& /*x*/) const { return {}; }
+  // How wide the well that a signal leaves is along an axis, at half its depth and with the other
+  // coordinates right; 0 if not known. A grid with longer steps may miss it.
+  virtual double Lobe(int /*axis*/) const { return 0.0; }
+  // At a minimum `x`. Takes some evaluations' time; `may_continue` is asked in between.
+  virtual absl::StatusOr<NoiseBound> Deviation(const Coordinates& /*x*/,
+                                               const ContinueCheck& /*may_continue*/) const {
+    return NoiseBound();
+  }
 };
 
 using FunctionalPtr = std::shared_ptr<const Functional>;

@@ -7,13 +7,13 @@
 #define BASEBAND_KERNELS_MINIMIZE_SEARCH_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <queue>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
+#include "kernels/minimize/continue_check.h"
 #include "kernels/minimize/piece.h"
 #include "kernels/minimize/problem.h"
 
@@ -43,6 +43,28 @@ struct Peak {
   double value = 0.0;  // as the device computed it
 };
 
+// What has come of a refinement. The box: one step to each side of the grid's best point, within
+// the ends of the axes.
+enum class Outcome {
+  kNone,       // nothing was refined
+  kConverged,  // to a minimum: on each axis it is within the tolerance
+  kAtEdge,     // the same of the searched part of space: `point` is at an end of an axis, and the
+               // functional falls beyond
+  kAtBox,  // `point` is at another face of the box, and the functional falls beyond: the minimum
+           // is more than a step from the grid's best point
+  kOutOfRounds,  // the method was through before it was there; point_error says by how much, if
+                 // that can be said
+  kUnresolved,  // nothing better was found, but that it is a minimum cannot be told: the functional
+                // is flat there, kinked or noisy
+};
+// Of kConverged and kAtEdge, in steps of each axis; or four roundings of the coordinate, if that is
+// more. A minimum of a smooth functional is a point where the slope is 0 and the curvature is
+// positive in all directions, both beyond what they may be wrong by; of one axis also a kink, from
+// where the functional rises to both sides.
+inline constexpr double kRefinementTolerance = 1e-6;
+// Of the functional, on the host.
+inline constexpr int64_t kMaxRefinementEvaluations = int64_t{1} << 16;
+
 struct Answer {
   std::vector<Peak> top;  // best first; fewer than top_k if the boxes cover the range; or empty
 
@@ -51,8 +73,14 @@ struct Answer {
   double grid_value = 0.0;  // at grid_point, in float64 on the host
   bool at_edge = false;     // on the first or last point of an axis with more than one
   Coordinates point{};      // refined; grid_point without refinement
-  double value = 0.0;       // at `point`, in float64 on the host
-  Coordinates curvature{};  // second derivative along each axis at `point`
+  double value = 0.0;       // at `point`, in float64 on the host; no worse, but for rounding
+  Coordinates curvature{};  // second derivative along each axis at `point`; NaN: there is none
+  Outcome outcome = Outcome::kNone;
+  Coordinates point_error{};  // how far the minimum is from `point`, estimated; NaN: not known
+  // Axes with a step longer than the well at `point` is wide, at half its depth: a deeper one may
+  // lie unseen between the grid's points. Of functionals that know how wide their wells are
+  // (Functional::Lobe); of others, if refined, by their values beside the point.
+  std::vector<int> coarse_axes;
   NoiseBound bound;
 
   int64_t evaluations = 0;  // on the devices, re-evaluations included
@@ -84,10 +112,9 @@ class Search {
 
   Progress progress() const;
   // Once done(). OutOfRange: the functional is not a number somewhere, and the policy is to fail;
-  // the message names the point. A refinement takes up to some thousand evaluations on the host, a
-  // second each at worst: `may_continue`, if there is one, is asked before each, and what it says
-  // other than OK is returned.
-  using ContinueCheck = std::function<absl::Status()>;
+  // the message names the point. A refinement takes some hundred evaluations on the host and up to
+  // kMaxRefinementEvaluations, without one there are some dozens; of the largest functionals each
+  // takes a second. `may_continue` is asked before each.
   absl::StatusOr<Answer> Finish(const ContinueCheck& may_continue = nullptr) const;
 
  private:

@@ -3,38 +3,41 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
-#include "server/converters/rpc.h"
+#include "server/converters/checks.h"
 
 namespace baseband::server {
 namespace {
 
-using Request = v1::InjectFaultRequest;
+using FaultRequest = v1::InjectFaultRequest;
 
 constexpr int64_t kMaxCount = 1000;
 constexpr int64_t kMaxStallMs = 600000;
 
-absl::Status CheckUnset(absl::string_view field, bool is_set, const Request& request) {
+absl::Status CheckUnset(absl::string_view field, bool is_set, const FaultRequest& request) {
   if (!is_set) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(field, " is set: kind ", Request::Kind_Name(request.kind()), " has none"));
+      absl::StrCat(field, " is set: kind ", FaultRequest::Kind_Name(request.kind()), " has none"));
 }
 
-absl::StatusOr<Fault::Kind> KindFromProto(Request::Kind kind) {
+absl::StatusOr<Fault::Kind> KindFromProto(FaultRequest::Kind kind) {
   switch (kind) {
-    case Request::STALL:
+    case FaultRequest::STALL:
       return Fault::Kind::kStall;
-    case Request::FAIL:
+    case FaultRequest::FAIL:
       return Fault::Kind::kFail;
-    case Request::CORRUPT:
+    case FaultRequest::CORRUPT:
       return Fault::Kind::kCorrupt;
-    case Request::NO_MEMORY:
+    case FaultRequest::NO_MEMORY:
       return Fault::Kind::kNoMemory;
+    case FaultRequest::DEVICE_FAULT:
+      return Fault::Kind::kDeviceFault;
     default:
-      return CheckRange("kind", kind, Request::STALL, Request::LOSE);
+      return CheckRange("kind", kind, FaultRequest::STALL, FaultRequest::DEVICE_FAULT);
   }
 }
 
@@ -57,7 +60,7 @@ v1::FlightRecord::Reason ToProto(FlightReason reason) {
 
 }  // namespace
 
-absl::StatusOr<Fault> FaultFromProto(const Request& request,
+absl::StatusOr<Fault> FaultFromProto(const FaultRequest& request,
                                      absl::Span<const std::string> devices) {
   Fault fault;
   BASEBAND_ASSIGN_OR_RETURN(fault.kind, KindFromProto(request.kind()));
@@ -82,7 +85,7 @@ absl::StatusOr<Fault> FaultFromProto(const Request& request,
   return fault;
 }
 
-absl::StatusOr<std::string> DeviceToLose(const Request& request) {
+absl::StatusOr<std::string> DeviceToLose(const FaultRequest& request) {
   BASEBAND_RETURN_IF_ERROR(CheckUnset("count", request.count() != 0, request));
   BASEBAND_RETURN_IF_ERROR(CheckUnset("stall_ms", request.stall_ms() != 0, request));
   if (request.device().empty()) {
@@ -95,7 +98,7 @@ v1::FlightRecord ToProto(const FlightRecord& record) {
   v1::FlightRecord message;
   const absl::Duration to_wall = SteadyToWall();
   message.set_reason(ToProto(record.reason));
-  message.set_rpc(kRpcNames[static_cast<size_t>(record.end.rpc)]);
+  message.set_rpc(record.end.rpc.name);
   message.set_client(absl::Utf8SafeCHexEscape(record.caller.client));
   message.set_priority(kPriorityNames[static_cast<size_t>(record.caller.priority)]);
   message.set_request_id(absl::Utf8SafeCHexEscape(record.request_id));
@@ -123,6 +126,32 @@ v1::FlightRecord ToProto(const FlightRecord& record) {
   message.set_kernel_ns(absl::ToInt64Nanoseconds(times.stages.kernel));
   message.set_d2h_ns(absl::ToInt64Nanoseconds(times.stages.d2h));
   return message;
+}
+
+v1::QuarantinedRequests ToProto(const Quarantine::Suspect& suspect, absl::Time now) {
+  v1::QuarantinedRequests message;
+  const absl::Duration to_wall = SteadyToWall();
+  message.set_fingerprint(FingerprintText(suspect.fingerprint));
+  message.set_rpc(suspect.operation->name());
+  message.set_client(absl::Utf8SafeCHexEscape(suspect.client));
+  message.set_device(suspect.device);
+  message.set_faults(static_cast<uint32_t>(suspect.faults));
+  message.set_last_fault_ns(Nanoseconds(suspect.last_fault, to_wall));
+  if (suspect.refused_until > now) {
+    message.set_refused_until_ns(Nanoseconds(suspect.refused_until, to_wall));
+  }
+  message.set_refused(static_cast<uint64_t>(suspect.refused));
+  return message;
+}
+
+absl::StatusOr<uint64_t> FingerprintFromText(const std::string& text) {
+  constexpr size_t kDigits = 16;
+  uint64_t fingerprint = 0;
+  if (text.size() != kDigits || !absl::SimpleHexAtoi(text, &fingerprint)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "fingerprint '", absl::CHexEscape(text.substr(0, 32)), "' is not 16 hexadecimal digits"));
+  }
+  return fingerprint;
 }
 
 }  // namespace baseband::server

@@ -7,8 +7,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "baseband/v1/admin.pb.h"
+#include "server/batching/quarantine.h"
 #include "server/calls/flight_recorder.h"
-#include "server/operations/fault_injector.h"
+#include "server/jobs/fault_injector.h"
 
 namespace baseband::server {
 
@@ -20,6 +21,10 @@ absl::StatusOr<Fault> FaultFromProto(const v1::InjectFaultRequest& request,
 absl::StatusOr<std::string> DeviceToLose(const v1::InjectFaultRequest& request);
 
 v1::FlightRecord ToProto(const FlightRecord& record);
+
+v1::QuarantinedRequests ToProto(const Quarantine::Suspect& suspect, absl::Time now);
+// InvalidArgument if it is no fingerprint.
+absl::StatusOr<uint64_t> FingerprintFromText(const std::string& text);
 
 }  // namespace baseband::server
 

@@ -3,17 +3,18 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <functional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "baseband/v1/admin.grpc.pb.h"
+#include "common/grpc/grpc_time.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/admin/admin_messages.h"
 #include "server/config/logging.h"
-#include "server/grpc/grpc_time.h"
-#include "server/grpc/status.h"
+#include "server/service/message_method.h"
 
 namespace baseband::server {
 namespace {
@@ -24,48 +25,64 @@ constexpr absl::Duration kGoodbye = absl::Milliseconds(100);
 
 }  // namespace
 
-class AdminServer::Service final : public v1::Admin::Service {
+class AdminServer::Service final {
  public:
-  Service(Access* access, Options options) : access_(access), options_(std::move(options)) {}
-
-  grpc::Status GetConfig(grpc::ServerContext* context, const v1::GetConfigRequest*,
-                         v1::GetConfigResponse* response) override {
-    return Serve(*context, "asks for the settings", [&] {
-      response->set_config(options_.effective_config);
-      return absl::OkStatus();
-    });
+  Service(Access* access, Metrics* metrics, Options options)
+      : access_(access), metrics_(metrics), options_(std::move(options)) {
+    Add<v1::GetConfigRequest, v1::GetConfigResponse>(
+        "GetConfig", "asks for the settings", [this](const auto&, auto& response) {
+          response.set_config(options_.effective_config);
+          return absl::OkStatus();
+        });
+    Add<v1::SetLogLevelRequest, v1::SetLogLevelResponse>(
+        "SetLogLevel", "sets the log level",
+        [](const auto& request, auto&) { return SetLogLevel(request.level()); });
+    Add<v1::DrainRequest, v1::DrainResponse>("Drain", "drains the server",
+                                             [this](const auto&, auto&) {
+                                               if (!drained_.exchange(true)) options_.drain();
+                                               return absl::OkStatus();
+                                             });
+    Add<v1::InjectFaultRequest, v1::InjectFaultResponse>(
+        "InjectFault", "asks for a fault",
+        [this](const auto& request, auto&) { return Inject(request); });
+    Add<v1::GetFlightRecordsRequest, v1::GetFlightRecordsResponse>(
+        "GetFlightRecords", "asks for the flight records", [this](const auto&, auto& response) {
+          for (const FlightRecord& record : options_.recorder->Records()) {
+            *response.add_records() = ToProto(record);
+          }
+          return absl::OkStatus();
+        });
+    Add<v1::GetQuarantineRequest, v1::GetQuarantineResponse>(
+        "GetQuarantine", "asks who is in quarantine", [this](const auto&, auto& response) {
+          const absl::Time now = SteadyNow();
+          for (const auto& suspect : options_.dispatcher->quarantine().List(now)) {
+            *response.add_requests() = ToProto(suspect, now);
+          }
+          return absl::OkStatus();
+        });
+    Add<v1::LiftQuarantineRequest, v1::LiftQuarantineResponse>(
+        "LiftQuarantine", "lifts quarantine",
+        [this](const auto& request, auto& response) { return Lift(request, &response); });
   }
 
-  grpc::Status SetLogLevel(grpc::ServerContext* context, const v1::SetLogLevelRequest* request,
-                           v1::SetLogLevelResponse*) override {
-    return Serve(*context, "sets the log level",
-                 [&] { return server::SetLogLevel(request->level()); });
-  }
-
-  grpc::Status Drain(grpc::ServerContext* context, const v1::DrainRequest*,
-                     v1::DrainResponse*) override {
-    return Serve(*context, "drains the server", [&] {
-      if (!drained_.exchange(true)) options_.drain();
-      return absl::OkStatus();
-    });
-  }
-
-  grpc::Status InjectFault(grpc::ServerContext* context, const v1::InjectFaultRequest* request,
-                           v1::InjectFaultResponse*) override {
-    return Serve(*context, "asks for a fault", [&] { return Inject(*request); });
-  }
-
-  grpc::Status GetFlightRecords(grpc::ServerContext* context, const v1::GetFlightRecordsRequest*,
-                                v1::GetFlightRecordsResponse* response) override {
-    return Serve(*context, "asks for the flight records", [&] {
-      for (const FlightRecord& record : options_.recorder->Records()) {
-        *response->add_records() = ToProto(record);
-      }
-      return absl::OkStatus();
-    });
-  }
+  grpc::Service* service() { return &service_; }
 
  private:
+  absl::Status Lift(const v1::LiftQuarantineRequest& request,
+                    v1::LiftQuarantineResponse* response) {
+    Quarantine& quarantine = options_.dispatcher->quarantine();
+    if (request.all()) {
+      response->set_lifted(static_cast<uint32_t>(quarantine.LiftAll()));
+    } else {
+      BASEBAND_ASSIGN_OR_RETURN(const uint64_t fingerprint,
+                                FingerprintFromText(request.fingerprint()));
+      BASEBAND_RETURN_IF_ERROR(quarantine.Lift(fingerprint));
+      response->set_lifted(1);
+    }
+    spdlog::warn("quarantine lifted: {}", request.all() ? "all" : request.fingerprint());
+    return absl::OkStatus();
+  }
+
   absl::Status Inject(const v1::InjectFaultRequest& request) {
     if (options_.faults == nullptr) {
       return absl::FailedPreconditionError(
@@ -82,17 +99,22 @@ class AdminServer::Service final : public v1::Admin::Service {
     return absl::OkStatus();
   }
 
-  template <typename Work>
-  grpc::Status Serve(const grpc::ServerContext& context, const char* what, const Work& work) {
-    absl::Status status = access_->Check(context, Role::kAdmin);
-    if (status.ok()) {
-      spdlog::info("admin: {} {}", absl::CHexEscape(access_->ClientOf(context)), what);
-      status = work();
-    }
-    return ToGrpcStatus(status);
+  // A method that admins may call; `what` it does, for the log.
+  template <typename Request, typename Response>
+  void Add(const char* method, const char* what,
+           std::function<absl::Status(const Request&, Response&)> work) {
+    AddMessageMethod<Request, Response>(
+        {&service_, access_, metrics_, kAdminRpc, Role::kAdmin}, method,
+        [what, work = std::move(work)](const Identity& caller, const Request& request,
+                                       Response& response) {
+          spdlog::info("admin: {} {}", absl::CHexEscape(caller.name), what);
+          return work(request, response);
+        });
   }
 
+  RawService service_{v1::Admin::service_full_name()};
   Access* const access_;
+  Metrics* const metrics_;
   const Options options_;
   std::atomic<bool> drained_{false};
 };
@@ -105,9 +127,9 @@ absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(const Config& co
                                                                 Metrics& metrics, Options options) {
   std::unique_ptr<AdminServer> self(new AdminServer(security, metrics));
   BASEBAND_RETURN_IF_ERROR(self->listener_.Listen({config.admin_listen}, config.socket_mode));
-  self->service_ = std::make_unique<Service>(&security.access(), std::move(options));
+  self->service_ = std::make_unique<Service>(&security.access(), &metrics, std::move(options));
   grpc::ServerBuilder builder;
-  builder.RegisterService(self->service_.get());
+  builder.RegisterService(self->service_->service());
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   self->listener_.AddTo(builder);
   self->server_ = builder.BuildAndStart();

@@ -16,7 +16,7 @@
 #include "server/calls/flight_recorder.h"
 #include "server/config/config.h"
 #include "server/metrics/metrics.h"
-#include "server/operations/fault_injector.h"
+#include "server/jobs/fault_injector.h"
 #include "server/service/listener.h"
 
 namespace baseband::server {

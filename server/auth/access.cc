@@ -8,13 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
-absl::StatusOr<std::unique_ptr<Access>> Access::Create(const Config& config, Metrics* metrics) {
+absl::StatusOr<std::unique_ptr<Access>> Access::Create(const Config& config) {
   BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<Tokens> tokens, Tokens::Create(config.tokens_file));
-  std::unique_ptr<Access> access(
-      new Access(config.access_is_limited(), std::move(tokens), metrics));
+  std::unique_ptr<Access> access(new Access(config.access_is_limited(), std::move(tokens)));
   for (const std::string& text : config.allow) {
     BASEBAND_ASSIGN_OR_RETURN(AccessRule rule, ParseAccessRule(text));
     access->rules_.push_back(std::move(rule));
@@ -22,23 +22,20 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Create(const Config& config, Met
   return access;
 }
 
-absl::Status Access::Check(const grpc::ServerContextBase& context, absl::optional<Role> role) {
-  if (!limited_) return absl::OkStatus();
-  const Identity identity = Identify(ReadProof(context, unix_peers_), rules_, *tokens_);
-  if (role.has_value() ? identity.roles.Has(*role) : !identity.roles.empty()) {
-    return absl::OkStatus();
-  }
-  return Deny(identity, role);
+absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
+                                       absl::optional<Role> role) {
+  Identity identity = Identify(ReadProof(context, unix_peers_), rules_, *tokens_);
+  const bool may = role.has_value() ? identity.roles.Has(*role) : !identity.roles.empty();
+  if (limited_ && !may) return Deny(identity, role);
+  return identity;
 }
 
 absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role) {
-  Denial reason = Denial::kNotAllowed;
   absl::Status status;
   if (identity.bad_token) {
-    reason = Denial::kBadToken;
-    status = absl::UnauthenticatedError("the token is not one of this server's");
+    status = Because(UnservedReason::kBadToken,
+                     absl::UnauthenticatedError("the token is not one of this server's"));
   } else if (!identity.is_known) {
-    reason = Denial::kNoCredentials;
     status = absl::UnauthenticatedError(
         "no credentials: this server wants a client certificate, a token or a Unix socket");
   } else {
@@ -47,17 +44,12 @@ absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role) {
         role.has_value() ? absl::StrCat("role ", kRoleNames[static_cast<size_t>(*role)])
                          : "any role"));
   }
-  metrics_->CountDenied(reason);
   if (const absl::optional<int64_t> suppressed = log_limit_.Pass(SteadyNow())) {
     spdlog::warn("refused {}: {}{}", absl::CHexEscape(identity.name),
                  absl::CHexEscape(status.message()),
                  *suppressed > 0 ? absl::StrCat(" (and ", *suppressed, " more)") : "");
   }
   return status;
-}
-
-std::string Access::ClientOf(const grpc::ServerContextBase& context) const {
-  return Identify(ReadProof(context, unix_peers_), rules_, *tokens_).name;
 }
 
 }  // namespace baseband::server

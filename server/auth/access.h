@@ -1,4 +1,4 @@
-// Lets calls in by role, or says why not; counts and logs whom it refused.
+// Lets calls in by role, or says why not; logs whom it refused.
 #ifndef BASEBAND_SERVER_AUTH_ACCESS_H_
 #define BASEBAND_SERVER_AUTH_ACCESS_H_
 
@@ -17,37 +17,33 @@
 #include "server/config/access_rule.h"
 #include "server/config/config.h"
 #include "server/limits/log_limit.h"
-#include "server/metrics/metrics.h"
 
 namespace baseband::server {
 
 // Thread-safe.
 class Access {
  public:
-  // The rules and the tokens of `config`. `metrics` outlives it.
-  static absl::StatusOr<std::unique_ptr<Access>> Create(const Config& config, Metrics* metrics);
+  // The rules and the tokens of `config`.
+  static absl::StatusOr<std::unique_ptr<Access>> Create(const Config& config);
 
-  // OK if the caller has `role` (empty: any of them), or if access is not limited. Unauthenticated:
-  // it proves nothing, or brings a token that nobody holds. PermissionDenied: it is known, and has
-  // another role or none. To be called before anything of the request is read.
-  absl::Status Check(const grpc::ServerContextBase& context, absl::optional<Role> role);
-
-  // Who calls, for fair shares and for logs: Identity::name.
-  std::string ClientOf(const grpc::ServerContextBase& context) const;
+  // Who calls, if it has `role` (nothing: any of them), or if access is not limited.
+  // Unauthenticated: it proves nothing, or brings a token that nobody holds. PermissionDenied: it
+  // is known, and has another role or none. To be asked once for a call, before anything of its
+  // request is read.
+  absl::StatusOr<Identity> Admit(const grpc::ServerContextBase& context, absl::optional<Role> role);
 
   bool is_limited() const { return limited_; }
   Tokens& tokens() { return *tokens_; }
   UnixPeers& unix_peers() { return unix_peers_; }
 
  private:
-  Access(bool limited, std::unique_ptr<Tokens> tokens, Metrics* metrics)
-      : limited_(limited), tokens_(std::move(tokens)), metrics_(metrics) {}
+  Access(bool limited, std::unique_ptr<Tokens> tokens)
+      : limited_(limited), tokens_(std::move(tokens)) {}
   absl::Status Deny(const Identity& identity, absl::optional<Role> role);
 
   const bool limited_;
   std::vector<AccessRule> rules_;
   const std::unique_ptr<Tokens> tokens_;
-  Metrics* const metrics_;
   UnixPeers unix_peers_;
   LogLimit log_limit_;
 };

@@ -15,7 +15,7 @@ constexpr absl::Duration kWatchInterval = absl::Seconds(1);
 
 absl::StatusOr<std::unique_ptr<Security>> Security::Create(const Config& config, Metrics* metrics) {
   std::unique_ptr<Security> security(new Security(metrics));
-  BASEBAND_ASSIGN_OR_RETURN(security->access_, Access::Create(config, metrics));
+  BASEBAND_ASSIGN_OR_RETURN(security->access_, Access::Create(config));
   if (!config.tls_cert.empty()) {
     BASEBAND_ASSIGN_OR_RETURN(security->tls_, Tls::Create(config));
     metrics->SetCertificateExpiry(security->tls_->expiry());

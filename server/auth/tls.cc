@@ -3,10 +3,6 @@
 #include <fcntl.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
-#include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/tls/pem.h"
 #include "kernels/base/status_macros.h"
 #include "server/auth/small_file.h"
 
@@ -26,48 +23,8 @@ namespace {
 
 constexpr unsigned kWatchIntervalS = 1;
 
-using Bio = std::unique_ptr<BIO, int (*)(BIO*)>;
-using Certificate = std::unique_ptr<X509, void (*)(X509*)>;
-using Key = std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)>;
-
 absl::Status Refuse(const char* setting, const std::string& path, absl::string_view why) {
-  ERR_clear_error();
   return absl::InvalidArgumentError(absl::StrCat(setting, " ", path, " ", why));
-}
-
-Bio Open(const std::string& text) {
-  return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())), &BIO_free);
-}
-
-// The first certificate of a PEM file.
-absl::StatusOr<Certificate> FirstCertificate(const char* setting, const std::string& path,
-                                             const std::string& text) {
-  Certificate certificate(PEM_read_bio_X509(Open(text).get(), nullptr, nullptr, nullptr),
-                          &X509_free);
-  if (certificate == nullptr) return Refuse(setting, path, "has no PEM certificate");
-  return certificate;
-}
-
-absl::Time ToTime(const ASN1_TIME* time) {
-  std::tm parts{};
-  ASN1_TIME_to_tm(time, &parts);
-  return absl::FromTM(parts, absl::UTCTimeZone());
-}
-
-int NoPassphrase(char*, int, int, void*) { return 0; }
-
-absl::Status CheckKey(const Config& config, const std::string& text, X509* certificate) {
-  const Key key(PEM_read_bio_PrivateKey(Open(text).get(), nullptr, &NoPassphrase, nullptr),
-                &EVP_PKEY_free);
-  if (key == nullptr) {
-    return Refuse("tls_key", config.tls_key,
-                  "has no PEM private key that opens without passphrase");
-  }
-  if (X509_check_private_key(certificate, key.get()) != 1) {
-    return Refuse("tls_key", config.tls_key,
-                  absl::StrCat("is not the key of tls_cert ", config.tls_cert));
-  }
-  return absl::OkStatus();
 }
 
 // A memory file of `text` takes the place of descriptor `*fd`, or becomes it. Its time of
@@ -98,23 +55,26 @@ absl::StatusOr<TlsMaterial> ReadTlsFiles(const Config& config) {
   TlsMaterial material;
   BASEBAND_ASSIGN_OR_RETURN(const std::string chain, ReadSmallFile("tls_cert", config.tls_cert));
   BASEBAND_ASSIGN_OR_RETURN(const std::string key, ReadSmallFile("tls_key", config.tls_key));
-  BASEBAND_ASSIGN_OR_RETURN(const Certificate certificate,
-                            FirstCertificate("tls_cert", config.tls_cert, chain));
-  BASEBAND_RETURN_IF_ERROR(CheckKey(config, key, certificate.get()));
-  const absl::Time begin = ToTime(X509_get0_notBefore(certificate.get()));
-  material.expiry = ToTime(X509_get0_notAfter(certificate.get()));
-  if (const absl::Time now = absl::Now(); now < begin || now >= material.expiry) {
+  const absl::StatusOr<Validity> validity = CheckCertificates(chain);
+  if (!validity.ok()) return Refuse("tls_cert", config.tls_cert, validity.status().message());
+  if (absl::Status fits = CheckKey(key, chain, absl::StrCat("tls_cert ", config.tls_cert));
+      !fits.ok()) {
+    return Refuse("tls_key", config.tls_key, fits.message());
+  }
+  material.expiry = validity->end;
+  if (const absl::Time now = absl::Now(); now < validity->begin || now >= validity->end) {
     return Refuse(
         "tls_cert", config.tls_cert,
-        absl::StrCat("is valid from ", absl::FormatTime(begin, absl::UTCTimeZone()), " until ",
-                     absl::FormatTime(material.expiry, absl::UTCTimeZone()), ", not now"));
+        absl::StrCat("is valid from ", absl::FormatTime(validity->begin, absl::UTCTimeZone()),
+                     " until ", absl::FormatTime(validity->end, absl::UTCTimeZone()), ", not now"));
   }
   material.identity = absl::StrCat(key, "\n", chain);
   if (!config.tls_client_ca.empty()) {
     BASEBAND_ASSIGN_OR_RETURN(material.client_ca,
                               ReadSmallFile("tls_client_ca", config.tls_client_ca));
-    BASEBAND_RETURN_IF_ERROR(
-        FirstCertificate("tls_client_ca", config.tls_client_ca, material.client_ca).status());
+    if (absl::Status status = CheckCertificates(material.client_ca).status(); !status.ok()) {
+      return Refuse("tls_client_ca", config.tls_client_ca, status.message());
+    }
   }
   return material;
 }

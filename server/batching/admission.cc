@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "kernels/base/status_macros.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 namespace {
@@ -29,16 +30,17 @@ absl::Duration RetryAfter(const absl::Status& status, absl::Duration otherwise) 
 
 absl::Status Admission::CheckLocked(int64_t bytes) const {
   if (usage_.requests >= max_requests_) {
-    metrics_->CountRefused(RefusalCause::kQueueRequests);
-    return absl::ResourceExhaustedError(absl::StrCat("the queue is full: ", usage_.requests, " of ",
-                                                     max_requests_, " requests are waiting"));
+    return Because(
+        UnservedReason::kQueueRequests,
+        absl::ResourceExhaustedError(absl::StrCat("the queue is full: ", usage_.requests, " of ",
+                                                  max_requests_, " requests are waiting")));
   }
   // A request that is larger than the whole bound may still come alone.
   if (usage_.bytes > 0 && usage_.bytes + bytes > max_bytes_) {
-    metrics_->CountRefused(RefusalCause::kQueueBytes);
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the queue is full: ", usage_.bytes, " of ", max_bytes_,
-                     " payload bytes are waiting, no room for ", bytes, " more"));
+    return Because(UnservedReason::kQueueBytes,
+                   absl::ResourceExhaustedError(
+                       absl::StrCat("the queue is full: ", usage_.bytes, " of ", max_bytes_,
+                                    " payload bytes are waiting, no room for ", bytes, " more")));
   }
   return absl::OkStatus();
 }

@@ -10,7 +10,6 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
-#include "server/metrics/metrics.h"
 
 namespace baseband::server {
 
@@ -23,9 +22,8 @@ absl::Duration RetryAfter(const absl::Status& status, absl::Duration otherwise);
 // Counts what was admitted and has not left the queues. Thread-safe.
 class Admission {
  public:
-  // Refusals are counted in `metrics`, which outlives this.
-  Admission(int64_t max_requests, int64_t max_bytes, Metrics* metrics)
-      : max_requests_(max_requests), max_bytes_(max_bytes), metrics_(metrics) {}
+  Admission(int64_t max_requests, int64_t max_bytes)
+      : max_requests_(max_requests), max_bytes_(max_bytes) {}
 
   // Room for a request of `bytes`, before any memory is taken for it. ResourceExhausted when there
   // is none now.
@@ -48,7 +46,6 @@ class Admission {
 
   const int64_t max_requests_;
   const int64_t max_bytes_;
-  Metrics* const metrics_;
   mutable absl::Mutex mutex_;
   Usage usage_ ABSL_GUARDED_BY(mutex_);
 };

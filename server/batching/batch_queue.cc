@@ -27,14 +27,13 @@ BatchQueue::Rank BatchQueue::RankOf(const Jobs& jobs, double horizon) {
           key.second};
 }
 
-JobPtr BatchQueue::Remove(Jobs* jobs) {
-  Waiting& first = jobs->begin()->second;
-  JobPtr job = std::move(first.job);
+JobPtr BatchQueue::Remove(Jobs* jobs, Jobs::iterator place) {
+  JobPtr job = std::move(place->second.job);
   --size_;
   blocks_ -= job->footprint.blocks;
   input_bytes_ -= job->footprint.input_bytes;
-  arrivals_.erase(arrivals_.find(first.arrival));
-  jobs->erase(jobs->begin());
+  arrivals_.erase(arrivals_.find(place->second.arrival));
+  jobs->erase(place);
   return job;
 }
 
@@ -97,7 +96,7 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
       earliest = std::min(earliest, job.deadline);
       if (account != nullptr) account->Charge(more_s);
     }
-    (cancelled ? taken.cancelled : late ? taken.late : taken.batch).push_back(Remove(jobs));
+    (cancelled ? taken.cancelled : late ? taken.late : taken.batch).push_back(Remove(jobs, jobs->begin()));
     if (jobs->empty()) {
       clients_.erase(account);
     } else {
@@ -107,13 +106,17 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
   return taken;
 }
 
-std::vector<JobPtr> BatchQueue::TakeAll() {
-  std::vector<JobPtr> all;
-  for (auto& [account, jobs] : clients_) {
-    while (!jobs.empty()) all.push_back(Remove(&jobs));
+std::vector<JobPtr> BatchQueue::TakeIf(const std::function<bool(const Job&)>& wanted) {
+  std::vector<JobPtr> taken;
+  for (auto client = clients_.begin(); client != clients_.end();) {
+    Jobs& jobs = client->second;
+    for (auto it = jobs.begin(); it != jobs.end();) {
+      const auto job = it++;
+      if (wanted(*job->second.job)) taken.push_back(Remove(&jobs, job));
+    }
+    client = jobs.empty() ? clients_.erase(client) : std::next(client);
   }
-  clients_.clear();
-  return all;
+  return taken;
 }
 
 bool BatchQueue::IsFull() const {

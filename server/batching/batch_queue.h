@@ -3,6 +3,7 @@
 #define BASEBAND_SERVER_BATCHING_BATCH_QUEUE_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -15,7 +16,7 @@
 #include "absl/types/optional.h"
 #include "server/batching/device_clock.h"
 #include "server/batching/fair_share.h"
-#include "server/operations/job.h"
+#include "server/jobs/job.h"
 
 namespace baseband::server {
 
@@ -75,8 +76,8 @@ class BatchQueue {
   // for the next, and so is, under contention, whatever else a client ahead of it has. Late
   // and cancelled jobs that it meets leave the queue unlaunched.
   Taken Take(absl::Time now, const BatchTerms& terms = BatchTerms());
-  // Whatever waits.
-  std::vector<JobPtr> TakeAll();
+  // Whatever waits that is `wanted`.
+  std::vector<JobPtr> TakeIf(const std::function<bool(const Job&)>& wanted);
 
   // When Take may next have something: InfinitePast once a batch is full or old enough,
   // InfiniteFuture while the queue is empty.
@@ -104,7 +105,7 @@ class BatchQueue {
   bool IsFull() const;
   bool Fits(const Footprint& sum, const Footprint& more, size_t jobs) const;
   static Rank RankOf(const Jobs& jobs, double horizon);
-  JobPtr Remove(Jobs* jobs);
+  JobPtr Remove(Jobs* jobs, Jobs::iterator job);
 
   const BatchLimits limits_;
   uint64_t next_number_ = 0;

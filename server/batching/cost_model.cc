@@ -8,10 +8,6 @@ namespace {
 
 // Of a batch on the CPU device; a GPU's launch and copies take about as long.
 constexpr double kGuessedLatency = 20e-6;
-// Of a unit on one core, in the order of OperationKind: an edge encoded, an edge in one iteration,
-// a symbol, a product of tap and sample, an operation.
-constexpr std::array<double, kNumOperations> kGuessedRates = {1e-11, 1e-10, 2e-8, 2e-10, 1e-9};
-
 constexpr double kPaceStep = 0.2;
 constexpr double kRateStep = 0.04;
 constexpr double kShareStep = 0.02;
@@ -44,26 +40,33 @@ constexpr double kMostOfLongest = 8.0;
 // rate set anew.
 constexpr double kAbsurd = 32.0;
 constexpr double kMinRate = 1e-15;
+// Nobody guesses more of a unit, in seconds.
+constexpr double kMaxGuessedUnit = 1.0;
 
-size_t IndexOf(const Work& work) {
-  return static_cast<size_t>(std::clamp(work.shape, 0, kNumShapes - 1));
-}
+size_t IndexOf(const Work& work) { return static_cast<size_t>(work.shape); }
 
 }  // namespace
 
+Work Normalised(const Work& work) {
+  Work normal;
+  // The order of these makes NaN the least.
+  normal.units = std::min(std::max(kLeastUnits, work.units), kMostUnits);
+  normal.shape = std::clamp(work.shape, 0, kNumShapes - 1);
+  normal.guessed_unit_s = std::min(std::max(kMinRate, work.guessed_unit_s), kMaxGuessedUnit);
+  return normal;
+}
+
 CostModel::CostModel() {
   for (auto& side : costs_) {
-    for (size_t i = 0; i < side.size(); ++i) {
-      side[i].latency_s = kGuessedLatency;
-      for (Rate& rate : side[i].rates) rate.seconds = kGuessedRates[i];
-    }
+    for (Costs& costs : side) costs.latency_s = kGuessedLatency;
   }
 }
 
-BatchCost CostModel::CostOf(bool background, OperationKind operation, const Work& work) const {
+BatchCost CostModel::CostOf(bool background, int operation, const Work& work) const {
   const Costs& costs = Of(background, operation);
   const Rate& rate = costs.rates[IndexOf(work)];
-  const double x = rate.seconds * (rate.seen ? std::min(work.units, rate.Reach()) : work.units);
+  const double x =
+      rate.SecondsOf(work) * (rate.seen ? std::min(work.units, rate.Reach()) : work.units);
   const double latency_s = costs.pace * costs.latency_s;
   double alone_s = latency_s + costs.pace * costs.gain * x;
   if (rate.seen) alone_s = std::min(alone_s, kMostOfLongest * rate.longest_s);
@@ -75,13 +78,12 @@ BatchCost CostModel::CostOf(bool background, OperationKind operation, const Work
   return cost;
 }
 
-bool CostModel::IsKnown(bool background, OperationKind operation, const Work& work,
-                        absl::Time now) const {
+bool CostModel::IsKnown(bool background, int operation, const Work& work, absl::Time now) const {
   const Rate& rate = Of(background, operation).rates[IndexOf(work)];
   return rate.last >= now - kFresh && work.units <= rate.Reach();
 }
 
-void CostModel::Learn(bool background, OperationKind operation, absl::Span<const Work> jobs,
+void CostModel::Learn(bool background, int operation, absl::Span<const Work> jobs,
                       const DeviceClock::Taken& taken, absl::Time now) {
   const double seconds = taken.ran_s;
   if (!(seconds > 0.0 && taken.device_s > 0.0)) return;
@@ -89,7 +91,11 @@ void CostModel::Learn(bool background, OperationKind operation, absl::Span<const
   const bool contended = sharing >= kContended;
   Costs& costs = costs_[background][static_cast<size_t>(operation)];
   Units units{};
-  for (const Work& work : jobs) units[IndexOf(work)] += work.units;
+  for (const Work& work : jobs) {
+    units[IndexOf(work)] += work.units;
+    Rate& rate = costs.rates[IndexOf(work)];
+    rate.seconds = rate.SecondsOf(work);
+  }
   const bool has_room = !contended || !costs.crowded;
   const double scale = has_room ? costs.pace * costs.gain : sharing * costs.work;
   const auto is_new = [&](size_t i) {

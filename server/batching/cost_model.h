@@ -7,16 +7,23 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "server/batching/device_clock.h"
-#include "server/operations/job.h"
+#include "server/jobs/job.h"
 
 namespace baseband::server {
+
+// `work` as the model can reckon with it, whoever counted it: a shape that there is, and units in
+// [kLeastUnits, kMostUnits]; none, fewer, a negative number and NaN are kLeastUnits, and a guess is
+// likewise brought to what one may be. Every sum, quotient and logarithm of what is learned from such work is finite.
+inline constexpr double kLeastUnits = 1e-9;
+inline constexpr double kMostUnits = 1e15;
+Work Normalised(const Work& work);
 
 // A batch of jobs, x being the sum of units * rate of the job's shape over them, takes
 //   pace * (latency + gain * x) seconds   as long as the device has room for it beside others, and
 //   sharing * work * x seconds            once it has not, sharing being how many batches shared
 //                                         the device with it, itself included.
-// Each operation has its own such law, on lanes for background work another. It begins with a
-// guess; a shape's first batch sets its rate. From then on
+// Each operation, by its index, has its own such law, on lanes for background work another. It
+// begins with the guess that the work brings; a shape's first batch sets its rate. From then on
 // - each kWindow contended batches tell whether there was room: whether they took as long as
 // alone;
 // - the pace follows by a fifth of the error's logarithm, so that ten batches forget what was
@@ -27,7 +34,7 @@ namespace baseband::server {
 //   batches tells: a GPU does them in turn, so that a small one takes as long as a large one;
 // - the rates of shapes that come together or in turn move slowly against each other, by their
 //   shares of the error.
-// Pure. Not thread-safe.
+// All work is Normalised. Pure. Not thread-safe.
 class CostModel {
  public:
   // Of one prediction that nothing confirmed for so long nobody is refused by it: what is admitted
@@ -39,26 +46,24 @@ class CostModel {
   CostModel();
 
   // What a batch of this one job should take.
-  BatchCost CostOf(bool background, OperationKind operation, const Work& work) const;
+  BatchCost CostOf(bool background, int operation, const Work& work) const;
   // Whether the device has no room left: batches that share it take longer than they do alone.
-  bool IsCrowded(bool background, OperationKind operation) const {
-    return Of(background, operation).crowded;
-  }
+  bool IsCrowded(bool background, int operation) const { return Of(background, operation).crowded; }
   // How many times as large as seems enough batches should be: while the device has no room it is
   // tried out whether larger ones take less of it, as where a latency hides that nothing saw alone.
-  double Growth(bool background, OperationKind operation) const {
-    return Of(background, operation).growth;
-  }
+  double Growth(bool background, int operation) const { return Of(background, operation).growth; }
   // Whether such work, of its size or not much less, was seen, and its shape kFresh before `now` or
   // later.
-  bool IsKnown(bool background, OperationKind operation, const Work& work, absl::Time now) const;
+  bool IsKnown(bool background, int operation, const Work& work, absl::Time now) const;
 
   // A batch of `jobs`, at least one, took `taken`. Anything but a positive time is ignored.
-  void Learn(bool background, OperationKind operation, absl::Span<const Work> jobs,
+  void Learn(bool background, int operation, absl::Span<const Work> jobs,
              const DeviceClock::Taken& taken, absl::Time now);
 
  private:
   struct Rate {
+    // Of a unit: what was learned, else what `work` guesses.
+    double SecondsOf(const Work& work) const { return seen ? seconds : work.guessed_unit_s; }
     // What the rate is good for: it comes from batches, and of small ones says little of large
     // ones.
     double Reach() const { return 4.0 * most_units; }
@@ -102,11 +107,11 @@ class CostModel {
   static void Watch(Costs& costs, const Seen& seen, bool contended);
   static void TryGrowth(Costs& costs, double seen_work);
   static void Fit(Costs& costs, double x, double y);
-  const Costs& Of(bool background, OperationKind operation) const {
+  const Costs& Of(bool background, int operation) const {
     return costs_[background][static_cast<size_t>(operation)];
   }
 
-  std::array<std::array<Costs, kNumOperations>, 2> costs_;  // [background][operation]
+  std::array<std::array<Costs, kMaxOperations>, 2> costs_;  // [background][operation]
 };
 
 }  // namespace baseband::server

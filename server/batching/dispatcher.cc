@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::server {
 namespace {
@@ -29,10 +30,11 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, absl::Span<Device* cons
     : options_(options),
       devices_(devices.begin(), devices.end()),
       metrics_(metrics),
-      admission_(options.queue_requests, options.queue_bytes, metrics),
+      admission_(options.queue_requests, options.queue_bytes),
       scheduler_(options.limits, options.low_share, options.share_weights),
       flights_(devices.size()),
-      lost_(devices.size()) {
+      lost_(devices.size()),
+      loss_ended_(devices.size()) {
   metrics_->SetQueueCapacity(options.queue_requests, options.queue_bytes);
   absl::MutexLock lock(&mutex_);
   for (Device* device : devices_) {
@@ -63,8 +65,9 @@ Dispatcher::~Dispatcher() {
   {
     absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(
-        +[](Dispatcher* self)
-             ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) { return self->AreLanesIdle(); },
+        +[](Dispatcher* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
+          return self->AreLanesIdle() && self->telling_ == 0;
+        },
         this));
     stopping_ = true;
     queue_changed_.NotifyAll();
@@ -79,6 +82,7 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
     return absl::UnavailableError("no device is healthy");
   }
   const absl::Time now = options_.clock();
+  BASEBAND_RETURN_IF_ERROR(quarantine_.Check(*job, now));
   {
     absl::MutexLock lock(&mutex_);
     scheduler_.Predict(job, Load(now), now);
@@ -87,18 +91,19 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
   if (schedule.trusted && job->deadline < absl::InfiniteFuture()) {
     const double left_s = absl::ToDoubleSeconds(job->deadline - now);
     if (schedule.alone_s > left_s) {
-      metrics_->CountRefused(RefusalCause::kDeadline);
-      return absl::DeadlineExceededError(absl::StrCat("the request takes ", Text(schedule.alone_s),
-                                                      " of an idle server; its deadline is in ",
-                                                      Text(left_s)));
+      return Because(UnservedReason::kDeadlineUnreachable,
+                     absl::DeadlineExceededError(
+                         absl::StrCat("the request takes ", Text(schedule.alone_s),
+                                      " of an idle server; its deadline is in ", Text(left_s))));
     }
     // Whoever is let in just in time is late as often as not, and its time is lost to the others.
     const double careful_s = schedule.finish_s + kCaution * (schedule.finish_s - schedule.alone_s);
     if (careful_s > left_s) {
-      metrics_->CountRefused(RefusalCause::kBacklog);
-      absl::Status status = absl::ResourceExhaustedError(
-          absl::StrCat("the request would be done in ", Text(careful_s),
-                       ", with what goes before it; its deadline is in ", Text(left_s)));
+      absl::Status status =
+          Because(UnservedReason::kBacklog,
+                  absl::ResourceExhaustedError(absl::StrCat(
+                      "the request would be done in ", Text(careful_s),
+                      ", with what goes before it; its deadline is in ", Text(left_s))));
       SetRetryAfter(&status, absl::Seconds(careful_s - left_s));
       return status;
     }
@@ -162,11 +167,8 @@ Dispatcher::Start Dispatcher::Next(bool background,
   Lane* const lane = FreeLane(background);
   if (lane == nullptr) {
     if (!HasHealthyDevice()) {  // all were lost while these jobs waited
-      for (int i = 0; i < kNumOperations; ++i) {
-        for (JobPtr& job : scheduler_.TakeAll(static_cast<OperationKind>(i), now)) {
-          admission_.Leave(job->payload_bytes);
-          dropped->emplace_back(absl::UnavailableError("no device is healthy"), std::move(job));
-        }
+      for (JobPtr& job : TakeWaiting([](const Job&) { return true; }, now)) {
+        dropped->emplace_back(absl::UnavailableError("no device is healthy"), std::move(job));
       }
     }
     return {};
@@ -180,13 +182,11 @@ Dispatcher::Start Dispatcher::Next(bool background,
     }
   }
   for (JobPtr& job : taken.late) {
-    metrics_->CountDropped(RpcOf(job->operation()), DropCause::kDeadline);
     dropped->emplace_back(
         absl::DeadlineExceededError("the deadline passed while the request waited for a lane"),
         std::move(job));
   }
   for (JobPtr& job : taken.cancelled) {
-    metrics_->CountDropped(RpcOf(job->operation()), DropCause::kCancelled);
     dropped->emplace_back(absl::CancelledError("the client cancelled before the launch"),
                           std::move(job));
   }
@@ -227,18 +227,24 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   const absl::Time now = options_.clock();
   metrics_->AddLaneBusy(metrics_numbers_[device], lane->index(), now - started);
   DeviceClock::Taken taken;
+  bool answered = false;
+  bool loss_ended = false;
   {
     absl::MutexLock lock(&mutex_);
     Flight& flight = FlightOn(*lane);
-    const bool answered = flight.jobs.empty();
+    answered = flight.jobs.empty();
     flight.is_running = false;
     flight.jobs.clear();
     taken = clocks_[device].End(lane->index(), now);
     scheduler_.Ended(jobs, taken, answered || !status.ok(), now);
     free_lanes_.push_back(lane);
     if (delay_thread_.joinable()) queue_changed_.NotifyAll();  // what waits has a lane now
-    if (answered) return;  // by Lose; from here on the dispatcher may be gone
+    if (pauses_ > 0) lane_ended_.NotifyAll();
+    loss_ended = EndLoss(device);
+    if (answered && !loss_ended) return;  // by Lose; from here on the dispatcher may be gone
   }
+  if (loss_ended) TellLossEnd(device);
+  if (answered) return;  // likewise
   Dispatch();
   ObserveSchedule(jobs, taken.device_s, now);
   int64_t blocks = 0;
@@ -246,11 +252,12 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
     blocks += job->footprint.blocks;
   }
   const auto requests = static_cast<int64_t>(jobs.size());
-  metrics_->ObserveBatch(RpcOf(jobs.front()->operation()), static_cast<int>(blocks),
+  metrics_->ObserveBatch(jobs.front()->operation().rpc(), static_cast<int>(blocks),
                          static_cast<int>(requests));
   for (JobPtr& job : jobs) {
     job->times.ended = now;
     job->times.stages = stages;
+    if (status.ok()) quarantine_.Passed(*job);
     job->times.batch_blocks = blocks;
     job->times.batch_requests = requests;
     Answer(status, std::move(job));
@@ -285,13 +292,13 @@ void Dispatcher::WaitUntilIdle() {
 
 void Dispatcher::SampleGauges() const {
   metrics_->SetQueueBytes(admission_.usage().bytes);
+  metrics_->SetQuarantined(quarantine_.CountRefused(options_.clock()));
   for (size_t i = 0; i < devices_.size(); ++i) {
     metrics_->SetDeviceHealthy(metrics_numbers_[i], devices_[i]->healthy());
   }
   absl::MutexLock lock(&mutex_);
-  for (int i = 0; i < kNumOperations; ++i) {
-    const auto operation = static_cast<OperationKind>(i);
-    metrics_->SetQueueDepth(RpcOf(operation), scheduler_.Depth(operation));
+  for (const auto& operation : options_.operations->all()) {
+    metrics_->SetQueueRequests(operation->rpc(), scheduler_.Depth(operation->index()));
   }
   const absl::Time now = options_.clock();
   for (size_t i = 0; i < kPriorityNames.size(); ++i) {

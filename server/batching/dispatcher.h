@@ -22,14 +22,18 @@
 #include "server/batching/admission.h"
 #include "server/batching/batch_queue.h"
 #include "server/batching/device_clock.h"
+#include "server/batching/quarantine.h"
 #include "server/batching/scheduler.h"
 #include "server/device/device.h"
+#include "server/jobs/job.h"
+#include "server/jobs/operation.h"
 #include "server/metrics/metrics.h"
-#include "server/operations/job.h"
 
 namespace baseband::server {
 
 struct DispatcherOptions {
+  // Of all jobs; outlives the dispatcher.
+  const OperationTable* operations = nullptr;
   BatchLimits limits;
   int64_t queue_requests = 0;
   int64_t queue_bytes = 0;
@@ -38,12 +42,14 @@ struct DispatcherOptions {
   std::function<absl::Time()> clock = &SteadyNow;
   // How long a lane may have a batch in hand without progress; 0: for ever.
   absl::Duration watchdog = absl::ZeroDuration();
-  // Called once for each device that is lost, on any thread, never under a lock, before the calls
-  // in flight on it are answered.
-  std::function<void(const Device&, DeviceLoss, const std::string& why)> on_loss;
+  // Called once for each loss of a device, on any thread, never under a lock, before the calls in
+  // flight on it are answered.
+  std::function<void(Device&, DeviceLoss, const std::string& why)> on_loss;
+  // Called after that once no lane of it is busy any more, likewise; may be empty.
+  std::function<void(Device&)> on_loss_end;
   // Makes the batches; something else than the operations' own where faults are injected.
-  std::function<std::unique_ptr<Batch>(std::vector<JobPtr>, const Device&)> make_batch =
-      [](std::vector<JobPtr> jobs, const Device&) { return MakeBatch(std::move(jobs)); };
+  std::function<std::unique_ptr<Batch>(std::vector<JobPtr>, Device&)> make_batch =
+      [](std::vector<JobPtr> jobs, Device&) { return MakeBatch(std::move(jobs)); };
 };
 
 // Promises:
@@ -56,11 +62,17 @@ struct DispatcherOptions {
 // - What cannot make its deadline, by what was learned in the last second, is not admitted.
 // - A lane that ended a batch starts the next one before the ended one's replies are sent.
 // - A device is lost when it says so, when a lane of it makes no progress for options.watchdog (and
-//   up to a quarter more), or by LoseDevice. What is in flight on it is answered Unavailable at
-//   once, also while a lane still runs it: the batch and its memory then stay until the lane ends,
-//   and nobody hears of that. What waits goes to the other devices, those on standby last; if there
-//   are none it is answered Unavailable. Searches do not move from a device to one on standby,
-//   whose pieces have another length: those that wait are answered Unavailable too.
+//   up to a quarter more), or by LoseDevice. What is in flight on it is answered at once, also
+//   while a lane still runs it: the batch and its memory then stay until the lane ends, and nobody
+//   hears of that. What waits goes to the other devices, those on standby last; if there are none
+//   it is answered Unavailable. Searches do not move from a device to one on standby, whose pieces
+//   have another length: those that wait are answered Unavailable too.
+// - A lost device whose lanes have ended may come back: Restore.
+// - What may have brought the device down does not go to the next one by itself: it is answered
+//   Internal, which no client tries again, and its like is refused for a while (quarantine.h), also
+//   what waits of it. That is all that ran on a device that says it is broken, and what ran on the lanes that stood still:
+//   a kernel without an end is the doing of its request as much as a wild pointer is. What ran
+//   beside a lane that stood still, or on a device that an admin gave up, is answered Unavailable.
 // Thread-safe.
 class Dispatcher {
  public:
@@ -74,9 +86,10 @@ class Dispatcher {
   // ResourceExhausted as of Admit.
   absl::Status CheckRoom(int64_t payload_bytes) const { return admission_.Check(payload_bytes); }
 
-  // Room for `job`, whose caller, deadline, work and payload_bytes are set. ResourceExhausted,
-  // which may know when to come back (RetryAfter): the queues are full, or its deadline would pass
-  // while others go first; DeadlineExceeded: even an idle server could not make it.
+  // Room for `job`, whose caller, deadline, fingerprint, work and payload_bytes are set.
+  // ResourceExhausted, which may know when to come back (RetryAfter): the queues are full, or its
+  // deadline would pass while others go first; DeadlineExceeded: even an idle server could not make
+  // it; FailedPrecondition: its like is in quarantine.
   absl::StatusOr<AdmissionTicket> Admit(Job* job);
 
   // Takes `job`, whose payload is in place, and returns OK. Otherwise leaves it where it was:
@@ -89,10 +102,19 @@ class Dispatcher {
   // Takes the device of that id out of service, as lost by `cause`. NotFound if there is none, or
   // it is not healthy.
   absl::Status LoseDevice(const std::string& id, DeviceLoss cause, const std::string& why);
+  // `device`, lost and without a busy lane, works again: it gets work as before its loss. Pieces of
+  // searches that wait and were made for its stand-in are answered Unavailable.
+  void Restore(Device& device) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Calls `f` while no lane of any device is busy, and starts none meanwhile. DeadlineExceeded,
+  // without it, if they are not done with what they have within `patience`.
+  absl::Status WhileLanesAreIdle(absl::Duration patience, const std::function<absl::Status()>& f)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // Looks whether the lanes make progress; what the watchdog does kLooks times in options.watchdog.
   static constexpr int kLooks = 8;
   void LookAtLanes();
   bool HasHealthyDevice() const;
+  // Whose like is refused.
+  Quarantine& quarantine() { return quarantine_; }
   // Whether a lane runs a batch whose jobs were answered already.
   bool HasStuckLane() const;
 
@@ -124,6 +146,7 @@ class Dispatcher {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Lane* FreeLane(bool background) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Flight& FlightOn(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool AreIdle(size_t device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AreLanesIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   DeviceLoad Load(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartBatch(Start start);
@@ -133,8 +156,22 @@ class Dispatcher {
   void ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now);
   void Answer(absl::Status status, JobPtr job);
   void Lose(size_t device, DeviceLoss cause, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
+  struct Orphans {
+    std::vector<JobPtr> suspects;  // may have brought the device down
+    std::vector<JobPtr> others;
+  };
+  // Whether a lost device has just ended its last task: then TellLossEnd must follow.
+  bool EndLoss(size_t device) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellLossEnd(size_t device) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether one that is not on standby is healthy.
+  bool HasFirstDevice() const;
+  // What waits and is wanted leaves, unlaunched.
+  std::vector<JobPtr> TakeWaiting(const std::function<bool(const Job&)>& wanted, absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What waits and was cut for the devices that served leaves: others do from now on.
+  std::vector<JobPtr> TakeCut(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the jobs in flight on a device, in outline, and with them the right to answer.
-  std::vector<JobPtr> TakeFlights(size_t device) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Orphans TakeFlights(size_t device, DeviceLoss cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Wakes up when a queue's delay has passed; runs only if there is a delay.
   void WaitForDelays();
 
@@ -145,6 +182,7 @@ class Dispatcher {
   std::vector<int> metrics_numbers_;  // by device
   Metrics* const metrics_;
   Admission admission_;
+  Quarantine quarantine_;
 
   mutable absl::Mutex mutex_;
   Scheduler scheduler_ ABSL_GUARDED_BY(mutex_);
@@ -152,6 +190,10 @@ class Dispatcher {
   std::vector<Lane*> free_lanes_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::vector<Flight>> flights_ ABSL_GUARDED_BY(mutex_);  // by device, by lane
   std::vector<bool> lost_ ABSL_GUARDED_BY(mutex_);                    // by device
+  std::vector<bool> loss_ended_ ABSL_GUARDED_BY(mutex_);              // likewise: that was told
+  int telling_ ABSL_GUARDED_BY(mutex_) = 0;                           // calls of on_loss_end
+  int pauses_ ABSL_GUARDED_BY(mutex_) = 0;  // no lane is started while there is one
+  SteadyCondition lane_ended_;              // during a pause
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   SteadyCondition queue_changed_;

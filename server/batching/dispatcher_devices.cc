@@ -1,6 +1,5 @@
-// Dispatcher's half that knows the devices: which serve, which lane is free, and their loss.
+// Dispatcher's part that knows the devices: which serve, and which lane is free.
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/batching/dispatcher.h"
@@ -24,6 +23,7 @@ bool Dispatcher::HasHealthyDevice() const {
 // The free lane of its kind of the serving device with the most of them, so that devices share the
 // work; of its lanes the one that was busy last, whose thread may not have gone to sleep yet.
 Lane* Dispatcher::FreeLane(bool background) {
+  if (pauses_ > 0) return nullptr;
   Lane* best = nullptr;
   int64_t most = 0;
   for (auto it = free_lanes_.rbegin(); it != free_lanes_.rend(); ++it) {
@@ -60,11 +60,38 @@ DeviceLoad Dispatcher::Load(absl::Time now) const {
   return load;
 }
 
+bool Dispatcher::AreIdle(size_t device) const {
+  return std::none_of(flights_[device].begin(), flights_[device].end(),
+                      [](const Flight& flight) { return flight.is_running; });
+}
+
 bool Dispatcher::AreLanesIdle() const {
-  return std::all_of(flights_.begin(), flights_.end(), [](const std::vector<Flight>& lanes) {
-    return std::none_of(lanes.begin(), lanes.end(),
-                        [](const Flight& flight) { return flight.is_running; });
-  });
+  for (size_t device = 0; device < flights_.size(); ++device) {
+    if (!AreIdle(device)) return false;
+  }
+  return true;
+}
+
+absl::Status Dispatcher::WhileLanesAreIdle(absl::Duration patience,
+                                           const std::function<absl::Status()>& f) {
+  bool idle = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    ++pauses_;
+    idle = lane_ended_.AwaitUntil(
+        mutex_, SteadyNow() + patience,
+        [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return AreLanesIdle(); });
+  }
+  const absl::Status status =
+      idle ? f()
+           : absl::DeadlineExceededError(absl::StrCat("other devices had work for more than ",
+                                                      absl::FormatDuration(patience)));
+  {
+    absl::MutexLock lock(&mutex_);
+    --pauses_;
+  }
+  Dispatch();
+  return status;
 }
 
 bool Dispatcher::HasStuckLane() const {
@@ -74,91 +101,6 @@ bool Dispatcher::HasStuckLane() const {
       return flight.is_running && flight.jobs.empty();
     });
   });
-}
-
-absl::Status Dispatcher::LoseDevice(const std::string& id, DeviceLoss cause,
-                                    const std::string& why) {
-  const auto found = std::find_if(devices_.begin(), devices_.end(), [&](const Device* device) {
-    return device->id() == id && device->healthy();
-  });
-  if (found == devices_.end()) {
-    return absl::NotFoundError(absl::StrCat("device '", id, "' is not one that is healthy"));
-  }
-  Lose(NumberOf(**found), cause, why);
-  return absl::OkStatus();
-}
-
-std::vector<JobPtr> Dispatcher::TakeFlights(size_t device) {
-  std::vector<JobPtr> taken;
-  for (Flight& flight : flights_[device]) {
-    for (Job* const job : flight.jobs) {
-      taken.push_back(job->CloneMetadata());
-      taken.back()->done = std::move(job->done);
-    }
-    flight.jobs.clear();
-  }
-  return taken;
-}
-
-void Dispatcher::Lose(size_t number, DeviceLoss cause, const std::string& why) {
-  Device& device = *devices_[number];
-  const absl::Time now = options_.clock();
-  std::vector<JobPtr> in_flight;
-  std::vector<JobPtr> searches;
-  bool first = false;
-  {
-    absl::MutexLock lock(&mutex_);
-    first = !lost_[number];
-    lost_[number] = true;
-    device.set_healthy(false);
-    in_flight = TakeFlights(number);
-    const bool is_last = first && !device.standby() &&
-                         std::none_of(devices_.begin(), devices_.end(), [](const Device* other) {
-                           return !other->standby() && other->healthy();
-                         });
-    if (is_last) {
-      scheduler_.ForgetCosts();
-      searches = scheduler_.TakeAll(OperationKind::kMinimize, now);
-      for (const JobPtr& job : searches) admission_.Leave(job->payload_bytes);
-    }
-  }
-  if (first) {
-    metrics_->CountDeviceLost(metrics_numbers_[number], cause);
-    if (options_.on_loss) options_.on_loss(device, cause, why);
-  }
-  const absl::Status lost = absl::UnavailableError(absl::StrCat(device.id(), " was lost: ", why));
-  for (auto* const jobs : {&in_flight, &searches}) {
-    for (JobPtr& job : *jobs) {
-      job->times.ended = now;
-      Answer(lost, std::move(job));
-    }
-  }
-  Dispatch();
-}
-
-void Dispatcher::LookAtLanes() {
-  struct Stuck {
-    size_t device;
-    std::string why;
-  };
-  std::vector<Stuck> stuck;
-  {
-    absl::MutexLock lock(&mutex_);
-    for (size_t device = 0; device < flights_.size(); ++device) {
-      for (Flight& flight : flights_[device]) {
-        if (flight.jobs.empty()) continue;
-        const int64_t progress = flight.lane->progress();
-        flight.looks = flight.looks > 0 && progress == flight.progress ? flight.looks + 1 : 1;
-        flight.progress = progress;
-        if (flight.looks > kLooks) {
-          stuck.push_back(
-              {device, absl::StrCat("lane ", flight.lane->index(), " has made no progress for ",
-                                    absl::FormatDuration(options_.watchdog))});
-        }
-      }
-    }
-  }
-  for (const Stuck& lane : stuck) Lose(lane.device, DeviceLoss::kStuck, lane.why);
 }
 
 }  // namespace baseband::server

@@ -21,7 +21,7 @@ FairAccount* FairShare::Add(const std::string& client, double cost_s, absl::Time
   }
   FairAccount& account = found->second;
   if (account.waiting == 0 && account.running == 0) {
-    account.virtual_s = std::max(account.virtual_s, virtual_s_);
+    account.virtual_s = std::max(account.virtual_s, settled_s_);
   }
   if (account.waiting++ == 0) {
     ++clients_waiting_;
@@ -38,10 +38,12 @@ void FairShare::Start(FairAccount* account, double cost_s, bool launched, absl::
     --clients_waiting_;
     weights_waiting_ = clients_waiting_ == 0 ? 0.0 : weights_waiting_ - account->weight;
   }
-  account->backlog_s = account->waiting == 0 ? 0.0 : account->backlog_s - cost_s;
-  backlog_s_ = clients_waiting_ == 0 ? 0.0 : backlog_s_ - cost_s;  // no rounding stays
+  // No rounding stays, nor becomes a debt where costs differ by orders of magnitude.
+  account->backlog_s = account->waiting == 0 ? 0.0 : std::max(0.0, account->backlog_s - cost_s);
+  backlog_s_ = clients_waiting_ == 0 ? 0.0 : std::max(0.0, backlog_s_ - cost_s);
   if (launched) {
     ++account->running;
+    account->running_s += cost_s / account->weight;
     Seen(*account, now);
   } else {
     ForgetIfIdle(account);
@@ -50,18 +52,25 @@ void FairShare::Start(FairAccount* account, double cost_s, bool launched, absl::
 
 void FairShare::Ended(FairAccount* account, double cost_s, double actual_s, absl::Time now) {
   --account->running;
+  account->running_s =
+      account->running == 0 ? 0.0 : std::max(0.0, account->running_s - cost_s / account->weight);
   account->Charge(actual_s - cost_s);
   Seen(*account, now);
   ForgetIfIdle(account);
 }
 
 double FairShare::Horizon() {
-  double least = std::numeric_limits<double>::infinity();
+  constexpr double kNobody = std::numeric_limits<double>::infinity();
+  double least = kNobody;
+  double settled = kNobody;
   for (const auto& [name, account] : accounts_) {
-    if (account.waiting > 0) least = std::min(least, account.virtual_s);
+    if (account.waiting == 0) continue;
+    least = std::min(least, account.virtual_s);
+    settled = std::min(settled, account.settled_s());
   }
-  if (least < std::numeric_limits<double>::infinity()) virtual_s_ = std::max(virtual_s_, least);
-  return virtual_s_ + kLead;
+  if (least == kNobody) return settled_s_ + kLead;
+  settled_s_ = std::max(settled_s_, settled);
+  return std::max(settled_s_, least) + kLead;
 }
 
 bool FairShare::IsContended(absl::Time now) const {
@@ -89,14 +98,12 @@ void FairShare::Seen(const FairAccount& account, absl::Time now) {
 
 void FairShare::ForgetIfIdle(FairAccount* account) {
   if (account->waiting > 0 || account->running > 0) return;
-  if (account->virtual_s <= virtual_s_) {
-    accounts_.erase(std::string(account->client));
-  } else if (clients_waiting_ == 0) {
-    // Nobody waits: leads are void once nothing runs either.
-    const bool idle = std::all_of(accounts_.begin(), accounts_.end(),
-                                  [](const auto& entry) { return entry.second.running == 0; });
-    if (idle) accounts_.clear();
-  }
+  if (account->virtual_s <= settled_s_) accounts_.erase(std::string(account->client));
+  if (clients_waiting_ > 0) return;
+  // Nobody waits: leads are void once nothing runs either, whoever was the last.
+  const bool idle = std::all_of(accounts_.begin(), accounts_.end(),
+                                [](const auto& entry) { return entry.second.running == 0; });
+  if (idle) accounts_.clear();
 }
 
 }  // namespace baseband::server

@@ -21,8 +21,10 @@ using ShareWeights = std::unordered_map<std::string, double>;
 struct FairAccount {
   std::string client;
   double weight = 1.0;
-  double virtual_s = 0.0;
+  double virtual_s = 0.0;  // with what its running jobs should take
+  double running_s = 0.0;  // that, over the weight
   void Charge(double device_s) { virtual_s += device_s / weight; }
+  double settled_s() const { return virtual_s - running_s; }
   double backlog_s = 0.0;  // cost of what waits
   int64_t waiting = 0;     // jobs
   int64_t running = 0;
@@ -30,7 +32,9 @@ struct FairAccount {
 
 // Start-time fair queueing (Goyal, Vin and Cheng 1996): a job is charged when it starts with its
 // predicted cost, which is corrected when it ends; the class's virtual time is the least of those
-// who wait, and who comes back after a pause starts there, so that nobody saves up for later.
+// who wait, and who comes back after a pause starts there, so that nobody saves up for later. Where
+// exactly predictions do not count: a wrong one would leave those who came while it stood far
+// behind, or ahead, once it is corrected.
 //
 // The rule that combines it with deadlines: a client whose virtual time is past Horizon(), that is
 // more than kLead ahead of the class, exceeds its share. Jobs of clients that do not go first,
@@ -73,7 +77,7 @@ class FairShare {
 
   const ShareWeights weights_;
   std::unordered_map<std::string, FairAccount> accounts_;
-  double virtual_s_ = 0.0;
+  double settled_s_ = 0.0;  // the least settled_s of those who wait; never goes back
   double backlog_s_ = 0.0;
   int64_t clients_waiting_ = 0;
   double weights_waiting_ = 0.0;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "server/jobs/operation.h"
+
 namespace baseband::server {
 namespace {
 
@@ -27,7 +29,7 @@ Scheduler::Scheduler(const BatchLimits& limits, double low_share, const ShareWei
     : low_share_(low_share) {
   for (int i = 0; i < kNumPools; ++i) {
     Pool& pool = pools_.emplace_back(weights);
-    for (int operation = 0; operation < kNumOperations; ++operation) {
+    for (size_t operation = 0; operation < kMaxOperations; ++operation) {
       pool.queues.emplace_back(limits);
     }
   }
@@ -54,11 +56,12 @@ absl::Span<const Scheduler::PoolIndex> Scheduler::PoolsFor(bool background_lane)
 void Scheduler::Predict(Job* job, const DeviceLoad& load, absl::Time now) const {
   const PoolIndex index = PoolOf(*job);
   const bool background = IsBackground(*job);
+  job->work = Normalised(job->work);  // the only way in
   JobSchedule& schedule = job->schedule;
-  const BatchCost cost = costs_.CostOf(background, job->operation(), job->work);
+  const BatchCost cost = costs_.CostOf(background, job->operation().index(), job->work);
   schedule.cost_s = cost.work_s;
   schedule.alone_s = cost.alone_s();
-  schedule.trusted = costs_.IsKnown(background, job->operation(), job->work, now);
+  schedule.trusted = costs_.IsKnown(background, job->operation().index(), job->work, now);
   double before_s = 0.0;
   for (int i = background ? kHighLong : kHigh; i < index; ++i) {
     before_s += pools_[static_cast<size_t>(i)].share.backlog_s();
@@ -67,7 +70,7 @@ void Scheduler::Predict(Job* job, const DeviceLoad& load, absl::Time now) const 
   // While the device has room, what runs takes nothing from what joins it, once there is a lane.
   const double until_free_s = load.until_free_s[background];
   schedule.wait_s =
-      costs_.IsCrowded(background, job->operation())
+      costs_.IsCrowded(background, job->operation().index())
           ? std::max((load.remaining_s[background] + before_s) / load.devices, until_free_s)
           : until_free_s + before_s / load.devices;
   double alone_s = schedule.alone_s;
@@ -81,7 +84,7 @@ void Scheduler::Predict(Job* job, const DeviceLoad& load, absl::Time now) const 
 void Scheduler::Add(JobPtr job, absl::Time now) {
   Pool& pool = pools_[PoolOf(*job)];
   job->schedule.account = pool.share.Add(job->caller.client, job->schedule.cost_s, now);
-  const auto operation = static_cast<size_t>(job->operation());
+  const auto operation = static_cast<size_t>(job->operation().index());
   pool.queues[operation].Add(std::move(job), now);
 }
 
@@ -117,7 +120,7 @@ BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lane
   }
   if (!first.has_value()) return {};
   const bool background = index > kNormal;
-  const auto operation = static_cast<OperationKind>(next);
+  const auto operation = static_cast<int>(next);
   terms.cost = costs_.CostOf(background, operation, Work());
   terms.enough_s = std::max(kEnoughWork, terms.cost.latency_s / 2);
   terms.growth = costs_.Growth(background, operation);
@@ -134,7 +137,7 @@ BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lane
 
 BatchCost Scheduler::CostOf(absl::Span<const JobPtr> batch) const {
   const Job& first = *batch.front();
-  BatchCost cost = costs_.CostOf(IsBackground(first), first.operation(), Work());
+  BatchCost cost = costs_.CostOf(IsBackground(first), first.operation().index(), Work());
   for (const JobPtr& job : batch) cost.work_s += job->schedule.cost_s;
   return cost;
 }
@@ -176,18 +179,21 @@ void Scheduler::Ended(absl::Span<const JobPtr> batch, const DeviceClock::Taken& 
   }
   low_credit_s_ =
       std::clamp(low_credit_s_, -kMaxCredit, pools_[kLow].share.is_waiting() ? kMaxCredit : 0.0);
-  if (!failed) costs_.Learn(index > kNormal, first.operation(), work, taken, now);
+  if (!failed) costs_.Learn(index > kNormal, first.operation().index(), work, taken, now);
 }
 
-std::vector<JobPtr> Scheduler::TakeAll(OperationKind operation, absl::Time now) {
-  std::vector<JobPtr> all;
+std::vector<JobPtr> Scheduler::TakeIf(const std::function<bool(const Job&)>& wanted,
+                                      absl::Time now) {
+  std::vector<JobPtr> taken;
   for (Pool& pool : pools_) {
-    for (JobPtr& job : pool.queues[static_cast<size_t>(operation)].TakeAll()) {
-      pool.share.Start(job->schedule.account, job->schedule.cost_s, /*launched=*/false, now);
-      all.push_back(std::move(job));
+    for (BatchQueue& queue : pool.queues) {
+      for (JobPtr& job : queue.TakeIf(wanted)) {
+        pool.share.Start(job->schedule.account, job->schedule.cost_s, /*launched=*/false, now);
+        taken.push_back(std::move(job));
+      }
     }
   }
-  return all;
+  return taken;
 }
 
 absl::Time Scheduler::NextWake(bool background_lane) const {
@@ -200,7 +206,7 @@ absl::Time Scheduler::NextWake(bool background_lane) const {
   return wake;
 }
 
-int64_t Scheduler::Depth(OperationKind operation) const {
+int64_t Scheduler::Depth(int operation) const {
   int64_t depth = 0;
   for (const Pool& pool : pools_) depth += pool.queues[static_cast<size_t>(operation)].size();
   return depth;

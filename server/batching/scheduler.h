@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -42,7 +43,8 @@ class Scheduler {
   // `low_share` in [0, 1): the part of the device time that low gets at least while it has work.
   Scheduler(const BatchLimits& limits, double low_share, const ShareWeights& weights = {});
 
-  // Fills job->schedule: what `job` costs, and when it would end if it were added now.
+  // Normalises job->work and fills job->schedule: what `job` costs, and when it would end if it
+  // were added now.
   void Predict(Job* job, const DeviceLoad& load, absl::Time now) const;
   // `job`, with a prediction, waits from `now` on.
   void Add(JobPtr job, absl::Time now);
@@ -57,13 +59,13 @@ class Scheduler {
              absl::Time now);
   // Other devices work from now on: what was learned says nothing of them.
   void ForgetCosts() { costs_ = CostModel(); }
-  // All of `operation` that waits leaves, unlaunched.
-  std::vector<JobPtr> TakeAll(OperationKind operation, absl::Time now);
+  // All that waits and is `wanted` leaves, unlaunched.
+  std::vector<JobPtr> TakeIf(const std::function<bool(const Job&)>& wanted, absl::Time now);
 
   // When Take may next have something for such a lane.
   absl::Time NextWake(bool background_lane) const;
   // Jobs that wait.
-  int64_t Depth(OperationKind operation) const;
+  int64_t Depth(int operation) const;
   // Since when the job of that class waits that came first; InfiniteFuture if none does. Pieces of
   // long searches of high and normal, which are meant to wait for all other work, do not count.
   absl::Time OldestArrival(Priority priority) const;
@@ -75,7 +77,7 @@ class Scheduler {
   enum PoolIndex { kHigh, kNormal, kHighLong, kNormalLong, kLow, kNumPools };
   struct Pool {
     explicit Pool(const ShareWeights& weights) : share(weights) {}
-    std::vector<BatchQueue> queues;  // by operation
+    std::vector<BatchQueue> queues;  // by operation's index
     FairShare share;
     // Of waits, over what was predicted: more comes that goes before or along.
     double slowness = 1.0;

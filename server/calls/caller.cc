@@ -1,12 +1,14 @@
 #include "server/calls/caller.h"
 
+#include <grpc/support/time.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "kernels/base/status_macros.h"
+#include "absl/strings/string_view.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::server {
-namespace {
 
 absl::StatusOr<Priority> PriorityOf(const grpc::ServerContext& context) {
   const auto found = context.client_metadata().find("baseband-priority");
@@ -20,11 +22,14 @@ absl::StatusOr<Priority> PriorityOf(const grpc::ServerContext& context) {
   return static_cast<Priority>(name - kPriorityNames.begin());
 }
 
-}  // namespace
-
-absl::StatusOr<Caller> CallerOf(const grpc::ServerContext& context, const Access& access) {
-  BASEBAND_ASSIGN_OR_RETURN(const Priority priority, PriorityOf(context));
-  return Caller{access.ClientOf(context), priority};
+absl::Time DeadlineOf(const grpc::ServerContext& context) {
+  // gRPC keeps it by the monotonic clock; context.deadline() goes by way of the system's.
+  const gpr_timespec deadline = context.raw_deadline();
+  if (gpr_time_cmp(deadline, gpr_inf_future(deadline.clock_type)) == 0) {
+    return absl::InfiniteFuture();
+  }
+  const gpr_timespec left = gpr_time_sub(deadline, gpr_now(deadline.clock_type));
+  return SteadyNow() + absl::Seconds(left.tv_sec) + absl::Nanoseconds(left.tv_nsec);
 }
 
 }  // namespace baseband::server

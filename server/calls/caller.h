@@ -1,18 +1,21 @@
-// Who makes a call, and how much it matters to them.
+// What a call's metadata says of how much it matters, and for how long.
 #ifndef BASEBAND_SERVER_CALLS_CALLER_H_
 #define BASEBAND_SERVER_CALLS_CALLER_H_
 
-#include <grpcpp/grpcpp.h>
+#include <grpcpp/server_context.h>
 
 #include "absl/status/statusor.h"
-#include "server/auth/access.h"
-#include "server/operations/caller.h"
+#include "absl/time/time.h"
+#include "server/jobs/caller.h"
 
 namespace baseband::server {
 
-// The priority from the call's metadata `baseband-priority: high|normal|low`, normal without it;
-// InvalidArgument for any other word. The client is who Access says it is.
-absl::StatusOr<Caller> CallerOf(const grpc::ServerContext& context, const Access& access);
+// From the call's metadata `baseband-priority: high|normal|low`, normal without it;
+// InvalidArgument for any other word.
+absl::StatusOr<Priority> PriorityOf(const grpc::ServerContext& context);
+
+// When the client wants its answer at the latest, by SteadyNow(); a call remembers it.
+absl::Time DeadlineOf(const grpc::ServerContext& context);
 
 }  // namespace baseband::server
 

@@ -33,12 +33,11 @@ absl::optional<FlightReason> FlightRecorder::Wants(const FlightEnd& end) const {
   if (end.finished >= end.deadline) return FlightReason::kLate;
   if (end.code != absl::StatusCode::kOk) return absl::nullopt;
   const absl::Duration time = TimeOf(end);
-  const bool slow =
-      slow_ > absl::ZeroDuration()
-          ? time > slow_
-          : minute_.load(std::memory_order_relaxed) != MinuteOf(end.finished) ||
-                absl::ToInt64Nanoseconds(time) >
-                    least_ns_[static_cast<size_t>(end.rpc)].load(std::memory_order_relaxed);
+  const bool slow = slow_ > absl::ZeroDuration()
+                        ? time > slow_
+                        : minute_.load(std::memory_order_relaxed) != MinuteOf(end.finished) ||
+                              absl::ToInt64Nanoseconds(time) >
+                                  least_ns_[end.rpc.row].load(std::memory_order_relaxed);
   return slow ? absl::make_optional(FlightReason::kSlow) : absl::nullopt;
 }
 
@@ -61,7 +60,7 @@ void FlightRecorder::AddSlow(FlightRecord record) {
     for (std::atomic<int64_t>& least_ns : least_ns_) least_ns = kNone;
     minute_ = minute;
   }
-  const auto rpc = static_cast<size_t>(record.end.rpc);
+  const size_t rpc = record.end.rpc.row;
   std::vector<FlightRecord>& slowest = minutes_.back().slowest[rpc];  // the slowest first
   const auto slower = [](const FlightRecord& a, const FlightRecord& b) {
     return TimeOf(a.end) > TimeOf(b.end);

@@ -15,13 +15,13 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
-#include "server/operations/job.h"
+#include "server/jobs/job.h"
 
 namespace baseband::server {
 
 // How a request ended. Times are SteadyNow()'s.
 struct FlightEnd {
-  Rpc rpc = Rpc::kEncode;
+  Rpc rpc;
   absl::StatusCode code = absl::StatusCode::kOk;
   absl::Time arrived;
   absl::Time deadline = absl::InfiniteFuture();
@@ -67,7 +67,7 @@ class FlightRecorder {
  private:
   struct Minute {
     int64_t number = 0;
-    std::array<std::vector<FlightRecord>, kRpcNames.size()> slowest;
+    std::array<std::vector<FlightRecord>, kMaxRpcRows> slowest;
   };
   static absl::Duration TimeOf(const FlightEnd& end) { return end.finished - end.arrived; }
   void AddSlow(FlightRecord record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -75,7 +75,7 @@ class FlightRecorder {
   const absl::Duration slow_;
   // Of the current minute: its number, and by RPC what a request must take to be among the slowest.
   std::atomic<int64_t> minute_{-1};
-  std::array<std::atomic<int64_t>, kRpcNames.size()> least_ns_{};
+  std::array<std::atomic<int64_t>, kMaxRpcRows> least_ns_{};
 
   mutable absl::Mutex mutex_;
   std::deque<FlightRecord> last_ ABSL_GUARDED_BY(mutex_);

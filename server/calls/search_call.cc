@@ -4,114 +4,106 @@
 
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
-#include "server/converters/minimize_rpc.h"
-#include "server/grpc/status.h"
+#include "server/grpc/wire.h"
+#include "server/jobs/fingerprint.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
-namespace {
 
-constexpr Rpc kRpc = Rpc::kMinimize;
-constexpr int kPayloadField = 15;
-
-}  // namespace
-
-void SearchCall::Listen(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue) {
-  auto* const call = new SearchCall(environment, queue);
-  call->context_.AsyncNotifyWhenDone(&call->notified_);
-  environment->service->RequestMinimize(&call->context_, &call->request_, &call->stream_, queue,
-                                        queue, &call->arrived_);
+void SearchCall::Listen(const CallEnvironment* environment, const OperationMethod* method,
+                        grpc::ServerCompletionQueue* queue) {
+  auto* const call = new SearchCall(environment, method, queue);
+  environment->service->ListenServerStream(method->number, &call->context_, &call->message_,
+                                           &call->stream_, queue, &call->arrived_);
 }
 
-SearchCall::SearchCall(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue)
-    : environment_(*environment),
-      queue_(queue),
+SearchCall::SearchCall(const CallEnvironment* environment, const OperationMethod* method,
+                       grpc::ServerCompletionQueue* queue)
+    : GrpcCall(environment, queue),
+      method_(*method),
       stream_(&context_),
-      memory_(environment->search_memory),
-      stall_alarm_(environment->timer) {}
+      memory_(environment->search_memory) {}
 
 void SearchCall::OnArrived(bool ok) {
   if (!ok) {  // the server is shutting down: no call came, and no other event will
     delete this;
     return;
   }
-  Listen(&environment_, queue_);
+  Listen(&environment_, &method_, queue_);
   arrival_ = SteadyNow();
-  deadline_ = DeadlineOf(context_);
-  environment_.metrics->RequestStarted(kRpc, static_cast<int64_t>(request_.Length()));
-  absl::Status status =
-      EnterStream(environment_, *environment_.searches, context_, arrival_, &caller_, &hold_);
-  if (status.ok()) {
-    status = environment_.gate->Enter(arrival_);
-    inside_ = status.ok();
-  }
-  if (status.ok()) {
-    status = memory_.Resize(static_cast<int64_t>(request_.Length()));
-  }
-  if (status.ok()) {
-    status = Accept(/*on_slow_path=*/false);
-  }
+  const auto bytes = static_cast<int64_t>(message_.Length());
+  request_.emplace(environment_, method_.operation->rpc(), arrival_);
+  request_->Start(bytes);
+  absl::Status status = EnterStream(*environment_.searches);
+  request_->requester() = requester_;
+  if (status.ok()) status = request_->EnterGate();
+  if (status.ok()) status = memory_.Resize(bytes);
+  if (status.ok()) status = Accept();
   RejectIfError(status);
-  Unref();
+  EndArrival();
 }
 
 void SearchCall::RejectIfError(const absl::Status& status) {
-  if (!status.ok()) {
-    environment_.metrics->CountRejected(kRpc, status.code());
-    {
-      absl::MutexLock lock(&mutex_);
-      refused_ = true;
-    }
-    End(status);
-  }
+  if (!status.ok()) End(status);
 }
 
-absl::Status SearchCall::Accept(bool on_slow_path) {
-  const auto put_off = [this] {
-    return RunOnSlowPath(static_cast<int64_t>(request_.Length()),
-                         [this] { RejectIfError(Accept(/*on_slow_path=*/true)); });
-  };
-  if (plan_ == nullptr) {
-    BASEBAND_ASSIGN_OR_RETURN(const RequestView request,
-                              RequestView::Read(request_, kPayloadField));
-    const absl::StatusOr<SearchRequest> wanted = SearchFromProto(request, on_slow_path);
-    if (absl::IsAborted(wanted.status())) {
-      return put_off();
-    }
-    BASEBAND_RETURN_IF_ERROR(wanted.status());
-    progress_interval_ = wanted->progress_interval;
-    capacity_ = SearchCapacityOf(Serving(environment_.devices));
-    if (capacity_.pieces_in_flight == 0) {
-      return absl::UnavailableError("no device is healthy");
-    }
-    BASEBAND_RETURN_IF_ERROR(CheckSearchTime(*wanted->problem, capacity_.operations_per_second,
-                                             deadline_ - arrival_, environment_.limits.max_search));
-    plan_ = std::make_shared<SearchPlan>();
-    plan_->problem = wanted->problem;
+absl::Status SearchCall::Accept() {
+  BASEBAND_ASSIGN_OR_RETURN(wire_request_,
+                            ReadRequest(message_, method_.operation->description().payload_field));
+  message_.Clear();  // the request has its payload still
+  BASEBAND_ASSIGN_OR_RETURN(parsed_, ParseSearch(wire_request_));
+  if (parsed_->is_quick) {
+    BASEBAND_RETURN_IF_ERROR(Prepare());
+    BASEBAND_ASSIGN_OR_RETURN(const bool has_begun, Begin(nullptr));
+    if (has_begun) return absl::OkStatus();
   }
-  request_.Clear();
+  return RunOnSlowPath(wire_request_.bytes(), [this](const ContinueCheck& turn) {
+    const ContinueCheck may_continue = SlowPathCheck(requester_, turn);
+    absl::Status status = may_continue();
+    if (status.ok() && plan_ == nullptr) status = Prepare();
+    if (status.ok()) status = Begin(&may_continue).status();
+    RejectIfError(status);
+  });
+}
+
+absl::Status SearchCall::Prepare() {
+  BASEBAND_ASSIGN_OR_RETURN(const SearchRequest wanted,
+                            MakeSearch(*parsed_, wire_request_.payload));
+  const uint64_t fingerprint = FingerprintOf(*method_.operation, wire_request_.header);
+  parsed_.reset();
+  wire_request_ = Request();
+  progress_interval_ = wanted.progress_interval;
+  capacity_ = SearchCapacityOf(Serving(environment_.devices));
+  if (capacity_.pieces_in_flight == 0) {
+    return absl::UnavailableError("no device is healthy");
+  }
+  BASEBAND_RETURN_IF_ERROR(CheckSearchTime(*wanted.problem, capacity_.operations_per_second,
+                                           requester_.deadline - arrival_,
+                                           environment_.limits.max_search));
   // What is made until here is bounded by one search on the slow path and small ones elsewhere.
   BASEBAND_RETURN_IF_ERROR(
-      memory_.Resize(SearchHostBytes(*plan_->problem, capacity_, environment_.devices)));
+      memory_.Resize(SearchHostBytes(*wanted.problem, capacity_, environment_.devices)));
+  plan_ = std::make_shared<SearchPlan>();
+  plan_->problem = wanted.problem;
+  plan_->fingerprint = fingerprint;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> SearchCall::Begin(const ContinueCheck* may_continue) {
   const bool has_programs = FindPrograms(environment_.devices, plan_.get());
   if (!counted_programs_) {
-    environment_.metrics->CountPrograms(has_programs);
+    Results().CountPrograms(has_programs);
     counted_programs_ = true;
   }
   if (!has_programs) {
-    if (!on_slow_path) {
-      return put_off();
-    }
+    if (may_continue == nullptr) return false;
     BASEBAND_RETURN_IF_ERROR(MakePrograms(environment_.devices, plan_.get()));
   }
-  return Begin();
-}
-
-absl::Status SearchCall::Begin() {
   const int64_t image_bytes = SearchImageBytes(*plan_->problem, environment_.devices);
   if (image_bytes > 0) {
-    BASEBAND_ASSIGN_OR_RETURN(
-        plan_->image,
-        environment_.staging->Lease(image_bytes, static_cast<int>(OperationKind::kMinimize)));
+    BASEBAND_ASSIGN_OR_RETURN(plan_->image, Because(UnservedReason::kStagingPool,
+                                                    environment_.staging->Lease(
+                                                        image_bytes, method_.operation->index())));
     WriteSearchImage(*plan_->problem, plan_->image.data());
   }
   BASEBAND_ASSIGN_OR_RETURN(minimize::Search search,
@@ -121,7 +113,9 @@ absl::Status SearchCall::Begin() {
     search_ = std::move(search);
     next_progress_ = arrival_ + progress_interval_;
   }
-  return Pump();
+  request_->Accepted();
+  BASEBAND_RETURN_IF_ERROR(Pump());
+  return true;
 }
 
 JobPtr SearchCall::NextPiece() {
@@ -133,7 +127,8 @@ JobPtr SearchCall::NextPiece() {
     job = std::move(waiting_.back());
     waiting_.pop_back();
   } else if (absl::optional<minimize::Piece> piece = search_->Next(); piece.has_value()) {
-    job = std::make_unique<MinimizeJob>(plan_, *std::move(piece), capacity_.piece);
+    job = std::make_unique<MinimizeJob>(*method_.operation, plan_, *std::move(piece),
+                                        capacity_.piece);
   } else {
     return nullptr;
   }
@@ -144,7 +139,8 @@ JobPtr SearchCall::NextPiece() {
 absl::Status SearchCall::Pump() {
   const SearchCapacity now = SearchCapacityOf(Serving(environment_.devices));
   if (now.pieces_in_flight == 0 || now.piece.operations != capacity_.piece.operations) {
-    return absl::UnavailableError("the devices of this search were lost: send it again");
+    return Because(UnservedReason::kDeviceLost,
+                   absl::UnavailableError("the devices of this search were lost: send it again"));
   }
   for (;;) {
     JobPtr job;
@@ -156,17 +152,16 @@ absl::Status SearchCall::Pump() {
       }
     }
     Ref();  // Take
-    const Submission submission = {
-        caller_, SteadyNow(), deadline_, cancelled_,
-        [this](const absl::Status& status, JobPtr done) { Take(status, std::move(done)); }};
-    absl::Status status = SubmitJob(environment_, RequestView(), submission, job);
+    absl::Status status =
+        SubmitJob(environment_, requester_, SteadyNow(), Payload(), job,
+                  [this](const absl::Status& ended, JobPtr done) { Take(ended, std::move(done)); });
     if (status.ok()) {
       continue;
     }
     {
       absl::MutexLock lock(&mutex_);
       --in_flight_;
-      if (absl::IsResourceExhausted(status) && !cancelled_->load()) {
+      if (absl::IsResourceExhausted(status) && !request_->is_cancelled()) {
         status = absl::OkStatus();
         waiting_.push_back(std::move(job));
         if (in_flight_ == 0) {  // else the next piece that ends looks again
@@ -182,11 +177,7 @@ absl::Status SearchCall::Pump() {
 }
 
 void SearchCall::OnRoom(bool) {
-  const absl::Status status =
-      cancelled_->load() ? absl::CancelledError("the client cancelled") : Pump();
-  if (!status.ok()) {
-    End(status);
-  }
+  RejectIfError(request_->is_cancelled() ? absl::CancelledError("the client cancelled") : Pump());
   Unref();
 }
 
@@ -198,12 +189,12 @@ void SearchCall::Take(const absl::Status& status, JobPtr job) {
     --in_flight_;
     if (!status.ok()) last_times_ = job->times;
     if (status.ok() && !answering_ && !ended_) {
-      if (cancelled_->load()) {  // the piece may have been left out
+      if (request_->is_cancelled()) {  // the piece may have been left out
         end = absl::CancelledError("the client cancelled");
       } else {
         const auto& piece = static_cast<const MinimizeJob&>(*job);
-        ObserveStages(kRpc, job->times, *environment_.metrics);
-        environment_.metrics->CountSearchedPoints(piece.piece().count);
+        ObserveStages(request_->rpc(), job->times, *environment_.metrics);
+        Results().CountPoints(piece.piece().count);
         search_->Add(piece.piece(), job->reply.data());
         last_times_ = job->times;
         answer = answering_ = search_->done();
@@ -225,47 +216,14 @@ void SearchCall::Take(const absl::Status& status, JobPtr job) {
   Unref();
 }
 
-absl::Status SearchCall::RunOnSlowPath(int64_t bytes, std::function<void()> work) {
-  Ref();
-  const absl::Status status = environment_.slow_path->Add(bytes, [this, work = std::move(work)] {
-    if (cancelled_->load()) {
-      End(absl::CancelledError("the client cancelled"));
-    } else if (deadline_ <= SteadyNow()) {
-      End(absl::DeadlineExceededError("the deadline passed while the search was being prepared"));
-    } else {
-      work();
-    }
-    Unref();
-  });
-  if (!status.ok()) {
-    Unref();
-  }
-  return status;
+void SearchCall::OnCancelled() {
+  End(absl::CancelledError("the client cancelled"));  // pieces on their way end unseen
 }
 
-void SearchCall::OnNotified(bool) {
-  if (context_.IsCancelled()) {
-    given_up_ = SteadyNow();
-    cancelled_->store(true);
-    End(absl::CancelledError("the client cancelled"));  // pieces on their way end unseen
-  }
-  Unref();
-}
-
-void SearchCall::Unref() {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-    return;
-  }
-  if (inside_) {
-    environment_.gate->Leave();
-  }
-  StreamLimit* const searches = environment_.searches;
-  const absl::Time now = SteadyNow();
-  environment_.metrics->RequestFinished(kRpc, end_.code(), now - arrival_, response_bytes_);
-  Record(environment_, context_, {kRpc, end_.code(), arrival_, deadline_, now}, end_, caller_,
-         answered_, last_times_);
-  delete this;
-  searches->Leave();  // last: the server may end now
+void SearchCall::Destroy() {
+  request_->Ended(last_times_);
+  request_->End(end_, response_bytes_, [this] { return RequestId(); });
+  delete this;  // last: the server may end now
 }
 
 }  // namespace baseband::server

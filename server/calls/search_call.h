@@ -8,43 +8,49 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <atomic>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
-#include "server/calls/call_environment.h"
+#include "server/calls/grpc_call.h"
 #include "server/limits/byte_limit.h"
-#include "server/operations/minimize.h"
+#include "server/operations/minimize/minimize.h"
+#include "server/operations/minimize/minimize_converter.h"
+#include "server/operations/minimize/minimize_metrics.h"
 
 namespace baseband::server {
 
 // Deletes itself once gRPC is through with it.
-class SearchCall {
+class SearchCall final : public GrpcCall {
  public:
-  // Waits for the next call on `queue`; when it comes, waits for another.
-  static void Listen(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue);
+  // Waits for the next call of `method` on `queue`; when it comes, waits for another. `method`
+  // outlives the calls.
+  static void Listen(const CallEnvironment* environment, const OperationMethod* method,
+                     grpc::ServerCompletionQueue* queue);
 
  private:
   using Event = MemberEvent<SearchCall>;
 
-  SearchCall(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue);
+  SearchCall(const CallEnvironment* environment, const OperationMethod* method,
+             grpc::ServerCompletionQueue* queue);
 
   void OnArrived(bool ok);
-  void OnNotified(bool ok);  // finished or cancelled, whichever comes first
-  void OnRoom(bool ok);      // time to look for room again
+  void OnRoom(bool ok);  // time to look for room again
   void OnWritten(bool ok);
-  void OnStalled(bool ok);  // the client should have read the answer by now
   void OnFinished(bool ok);
+  void OnCancelled() override ABSL_LOCKS_EXCLUDED(mutex_);
+  void Destroy() override ABSL_NO_THREAD_SAFETY_ANALYSIS;  // nobody else is there any more
 
-  // Begins the search, or says why not. Not `on_slow_path`: steps that take long are put off, and
-  // it is called again there.
-  absl::Status Accept(bool on_slow_path);
-  // Begins the search; what it needs of the GPUs is there.
-  absl::Status Begin();
+  // Begins the search, or goes on on the slow path with it, or says why not.
+  absl::Status Accept();
+  // Makes the search of the request.
+  absl::Status Prepare();
+  // Begins the search, if what it needs of the GPUs is there, or `may_continue` to wait for it.
+  // False: neither.
+  absl::StatusOr<bool> Begin(const ContinueCheck* may_continue);
   // Refuses the request, if `status` says so.
   void RejectIfError(const absl::Status& status);
   // Brings as many pieces on their way as there is room for.
@@ -55,40 +61,29 @@ class SearchCall {
   void MaybeWriteProgress() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The search is done: nobody changes it any more.
   void Answer() ABSL_LOCKS_EXCLUDED(mutex_);
-  void SendAnswer() ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  // Whether to go on with that: others wait for the slow path.
-  absl::Status Refining(absl::Duration so_far) const;
+  void SendAnswer(const ContinueCheck& may_continue) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   // Sends `answer`, if there is one, and the status; waits for a response that is being written.
   void End(const absl::Status& status, absl::optional<grpc::ByteBuffer> answer = absl::nullopt)
       ABSL_LOCKS_EXCLUDED(mutex_);
   void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Does `work` on the slow path, unless the client is gone by then; or says why not.
-  absl::Status RunOnSlowPath(int64_t bytes, std::function<void()> work);
-  void Ref() { references_.fetch_add(1, std::memory_order_relaxed); }
-  // The last one is alone with the call, and deletes it.
-  void Unref() ABSL_NO_THREAD_SAFETY_ANALYSIS;
 
-  const CallEnvironment& environment_;
-  grpc::ServerCompletionQueue* const queue_;
-  grpc::ServerContext context_;
-  grpc::ByteBuffer request_;
+  MinimizeMetrics& Results() {
+    return static_cast<MinimizeMetrics&>(environment_.metrics->ResultsOf(method_.operation->rpc()));
+  }
+
+  const OperationMethod& method_;
+  grpc::ByteBuffer message_;
   grpc::ServerAsyncWriter<grpc::ByteBuffer> stream_;
   Event arrived_{this, &SearchCall::OnArrived};
-  Event notified_{this, &SearchCall::OnNotified};
   Event room_{this, &SearchCall::OnRoom};
   Event written_{this, &SearchCall::OnWritten};
-  Event stalled_{this, &SearchCall::OnStalled};
   Event finished_{this, &SearchCall::OnFinished};
 
-  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  absl::Time given_up_ = absl::InfiniteFuture();  // by the client; once cancelled_ is set
-  absl::Time arrival_;
-  absl::Time deadline_;
-  Caller caller_;
-  ClientHold hold_;
+  std::optional<RequestContext> request_;  // once it has arrived
+  Request wire_request_;                   // until the search is made of it
+  std::optional<ParsedSearch> parsed_;     // likewise
   absl::Duration progress_interval_ = absl::InfiniteDuration();
   ByteHold memory_;
-  bool inside_ = false;            // the door
   bool counted_programs_ = false;  // once a search, though it may look twice
   SearchCapacity capacity_;
   std::shared_ptr<SearchPlan> plan_;
@@ -98,21 +93,14 @@ class SearchCall {
   std::vector<JobPtr> waiting_ ABSL_GUARDED_BY(mutex_);  // pieces there was no room for
   int in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   JobTimes last_times_ ABSL_GUARDED_BY(mutex_);
-  absl::Time answered_ ABSL_GUARDED_BY(mutex_);
   bool answering_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Time next_progress_ ABSL_GUARDED_BY(mutex_);
   bool writing_ ABSL_GUARDED_BY(mutex_) = false;
-  bool refused_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status end_ ABSL_GUARDED_BY(mutex_);
   absl::optional<grpc::ByteBuffer> answer_ ABSL_GUARDED_BY(mutex_);
   int64_t response_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unique_ptr<SteadyAlarm> room_alarm_ ABSL_GUARDED_BY(mutex_);
-  SteadyAlarm stall_alarm_ ABSL_GUARDED_BY(mutex_);
-
-  // Events that are due, and work on other threads. Of a call that arrived: OnArrived, and
-  // OnNotified, which may come on another thread before OnArrived has begun.
-  std::atomic<int> references_{2};
 };
 
 }  // namespace baseband::server

@@ -1,12 +1,15 @@
 // SearchCall's half that talks to the client: progress, the answer, the end.
+#include <grpcpp/grpcpp.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "baseband/v1/baseband.grpc.pb.h"
 #include "kernels/base/steady_time.h"
-#include "server/calls/deadline_outcome.h"
 #include "server/calls/search_call.h"
-#include "server/converters/minimize_rpc.h"
+#include "server/converters/checks.h"
 #include "server/grpc/status.h"
+#include "server/operations/minimize/minimize_converter.h"
 
 namespace baseband::server {
 namespace {
@@ -54,17 +57,15 @@ void SearchCall::OnWritten(bool) {
 
 void SearchCall::Answer() {
   if (AnswersAtOnce(*plan_->problem)) {
-    SendAnswer();
+    SendAnswer(nullptr);
     return;
   }
-  if (const absl::Status status = RunOnSlowPath(0, [this] { SendAnswer(); }); !status.ok()) {
-    End(status);
-  }
+  RejectIfError(RunOnSlowPath(
+      0, [this](const ContinueCheck& turn) { SendAnswer(SlowPathCheck(requester_, turn)); }));
 }
 
-void SearchCall::SendAnswer() {
-  const absl::StatusOr<minimize::Answer> found =
-      search_->Finish([this, begin = SteadyNow()] { return Refining(SteadyNow() - begin); });
+void SearchCall::SendAnswer(const ContinueCheck& may_continue) {
+  const absl::StatusOr<minimize::Answer> found = search_->Finish(may_continue);
   if (!found.ok()) {
     End(found.status());
     return;
@@ -79,21 +80,6 @@ void SearchCall::SendAnswer() {
   End(absl::OkStatus(), *std::move(buffer));
 }
 
-absl::Status SearchCall::Refining(absl::Duration so_far) const {
-  if (cancelled_->load()) {
-    return absl::CancelledError("the client cancelled");
-  }
-  if (deadline_ <= SteadyNow()) {
-    return absl::DeadlineExceededError("the deadline passed while the best point was refined");
-  }
-  if (so_far > kMaxSlowPathTime) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("refinement: more than ", absl::FormatDuration(kMaxSlowPathTime),
-                     "; ask for another method, or for fewer zoom_levels"));
-  }
-  return absl::OkStatus();
-}
-
 void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer> answer) {
   absl::MutexLock lock(&mutex_);
   if (ended_) {
@@ -102,16 +88,11 @@ void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer
   ended_ = true;
   environment_.searches->Vacate();
   end_ = status;
-  answered_ = SteadyNow();
-  if (!refused_) {
-    CountDeadline({Rpc::kMinimize, status.code(), arrival_, deadline_, answered_},
-                  cancelled_->load() ? given_up_ : absl::InfiniteFuture(), *environment_.metrics);
-  }
+  request_->Answer(status);
   answer_ = std::move(answer);
   const int64_t unsent = answer_.has_value() ? static_cast<int64_t>(answer_->Length()) : 0;
   if (response_bytes_ + unsent > kMaxUnread) {
-    Ref();  // OnStalled
-    stall_alarm_.Set(queue_, SteadyNow() + environment_.max_stall, &stalled_);
+    WatchForStall(environment_.max_stall);
   }
   Ref();  // OnFinished
   if (!writing_) {
@@ -125,22 +106,12 @@ void SearchCall::Finish() {
     stream_.WriteAndFinish(*answer_, grpc::WriteOptions(), grpc::Status::OK, &finished_);
     return;
   }
-  AddRetryHint(end_, *environment_.dispatcher, &context_);
+  AddRetryHint(end_);
   stream_.Finish(ToGrpcStatus(end_), &finished_);
 }
 
-void SearchCall::OnStalled(bool expired) {
-  if (expired) {
-    context_.TryCancel();
-  }
-  Unref();
-}
-
 void SearchCall::OnFinished(bool) {
-  {
-    absl::MutexLock lock(&mutex_);
-    stall_alarm_.Cancel();
-  }
+  EndWatching();
   Unref();
 }
 

@@ -6,21 +6,21 @@
 #include "kernels/base/steady_time.h"
 #include "server/calls/deadline_outcome.h"
 #include "server/grpc/status.h"
+#include "server/grpc/wire.h"
 
 namespace baseband::server {
 
-void StreamCall::Listen(const CallEnvironment* environment, const StreamPage* page,
+void StreamCall::Listen(const CallEnvironment* environment, const OperationMethod* method,
                         grpc::ServerCompletionQueue* queue) {
-  auto* const call = new StreamCall(environment, page, queue);
-  call->context_.AsyncNotifyWhenDone(&call->notified_);
-  page->listen(*environment->service, {&call->context_, &call->stream_, queue, &call->arrived_});
+  auto* const call = new StreamCall(environment, method, queue);
+  environment->service->ListenBidiStream(method->number, &call->context_, &call->stream_, queue,
+                                         &call->arrived_);
 }
 
-StreamCall::StreamCall(const CallEnvironment* environment, const StreamPage* page,
+StreamCall::StreamCall(const CallEnvironment* environment, const OperationMethod* method,
                        grpc::ServerCompletionQueue* queue)
-    : environment_(*environment),
-      page_(*page),
-      queue_(queue),
+    : GrpcCall(environment, queue),
+      method_(*method),
       stream_(&context_),
       room_alarm_(environment->timer) {}
 
@@ -29,21 +29,19 @@ void StreamCall::OnArrived(bool ok) {
     delete this;
     return;
   }
-  Listen(&environment_, &page_, queue_);
-  request_arrival_ = arrival_ = SteadyNow();
-  deadline_ = DeadlineOf(context_);
-  environment_.metrics->RequestStarted(page_.rpc, 0);
-  absl::Status status =
-      EnterStream(environment_, *environment_.streams, context_, arrival_, &caller_, &hold_);
+  Listen(&environment_, &method_, queue_);
+  arrival_ = SteadyNow();
+  environment_.metrics->RequestStarted(method_.operation->stream_rpc(), 0);
+  const absl::Status status = EnterStream(*environment_.streams);
   if (status.ok()) {
-    session_ = page_.new_session(environment_);
+    session_ = method_.operation->NewStream(
+        environment_.limits, environment_.metrics->ResultsOf(method_.operation->rpc()));
     absl::MutexLock lock(&mutex_);
     StartRead();
   } else {
-    environment_.metrics->CountRejected(page_.rpc, status.code());
     End(status);
   }
-  Unref();
+  EndArrival();
 }
 
 void StreamCall::StartRead() {
@@ -92,60 +90,47 @@ void StreamCall::Advance() {
     return;
   }
   if (const absl::Status status = Begin(message); !status.ok()) {
-    environment_.metrics->CountRejected(page_.rpc, status.code());
     End(status);
   }
 }
 
 absl::Status StreamCall::Begin(const grpc::ByteBuffer& message) {
-  request_arrival_ = SteadyNow();
-  times_ = JobTimes();
-  BASEBAND_RETURN_IF_ERROR(environment_.gate->Enter(request_arrival_));
-  inside_ = true;
-  environment_.metrics->AddRequestBytes(page_.rpc, static_cast<int64_t>(message.Length()));
-  BASEBAND_ASSIGN_OR_RETURN(view_, RequestView::Read(message, page_.payload_field));
-  return Convert(ContinueCheck());
-}
-
-absl::Status StreamCall::Convert(const ContinueCheck& may_continue) {
-  absl::StatusOr<JobPtr> job = session_->FromProto(*view_, may_continue);
-  if (absl::IsAborted(job.status())) {
-    return RunOnSlowPath();
+  request_.emplace(environment_, method_.operation->stream_rpc(), SteadyNow());
+  request_->requester() = requester_;
+  BASEBAND_RETURN_IF_ERROR(request_->EnterGate());
+  environment_.metrics->AddRequestBytes(method_.operation->stream_rpc(),
+                                        static_cast<int64_t>(message.Length()));
+  BASEBAND_ASSIGN_OR_RETURN(wire_request_,
+                            ReadRequest(message, method_.operation->description().payload_field));
+  BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, session_->Convert(wire_request_));
+  if (conversion.job != nullptr) {
+    job_ = std::move(conversion.job);
+    return Submit();
   }
-  BASEBAND_RETURN_IF_ERROR(job.status());
-  job_ = *std::move(job);
-  return Submit();
-}
-
-absl::Status StreamCall::RunOnSlowPath() {
-  Ref();
-  const absl::Status status = environment_.slow_path->Add(
-      static_cast<int64_t>(view_->header().size()) + view_->payload_bytes(), [this] {
-        const absl::Status converted = Convert(ContinueCheckOf(deadline_, cancelled_));
-        if (!converted.ok()) {
-          environment_.metrics->CountRejected(page_.rpc, converted.code());
-          End(converted);
-        }
-        Unref();
-      });
-  if (!status.ok()) {
-    Unref();
-  }
-  return status;
+  preparation_ = std::move(conversion.preparation);
+  return RunOnSlowPath(wire_request_.bytes(), [this](const ContinueCheck& turn) {
+    absl::StatusOr<JobPtr> job = preparation_->Finish(SlowPathCheck(requester_, turn));
+    preparation_.reset();
+    absl::Status status = job.status();
+    if (status.ok()) {
+      job_ = *std::move(job);
+      status = Submit();
+    }
+    if (!status.ok()) End(status);
+  });
 }
 
 absl::Status StreamCall::Submit() {
   Ref();  // Answer, or OnRoom
-  const Submission submission = {caller_, request_arrival_, deadline_, cancelled_,
-                                 [this](absl::Status status, JobPtr job) {
-                                   Answer(std::move(status), std::move(job));
-                                   Unref();
-                                 }};
-  const absl::Status status = SubmitJob(environment_, *view_, submission, job_);
+  const absl::Status status =
+      request_->Submit(wire_request_, job_, [this](absl::Status ended, JobPtr job) {
+        Answer(std::move(ended), std::move(job));
+        Unref();
+      });
   if (status.ok()) {
     return status;
   }
-  if (absl::IsResourceExhausted(status) && !cancelled_->load()) {
+  if (absl::IsResourceExhausted(status) && !requester_.cancellation->is_cancelled()) {
     room_alarm_.Set(queue_, SteadyNow() + environment_.dispatcher->RetryHint(), &room_);
     return absl::OkStatus();
   }
@@ -154,8 +139,9 @@ absl::Status StreamCall::Submit() {
 }
 
 void StreamCall::OnRoom(bool) {
-  const absl::Status status =
-      cancelled_->load() ? absl::CancelledError("the client cancelled") : Submit();
+  const absl::Status status = requester_.cancellation->is_cancelled()
+                                  ? absl::CancelledError("the client cancelled")
+                                  : Submit();
   if (!status.ok()) {
     End(status);
   }
@@ -163,39 +149,31 @@ void StreamCall::OnRoom(bool) {
 }
 
 void StreamCall::Answer(absl::Status status, JobPtr job) {
-  times_ = job->times;
-  if (!status.ok()) {
-    CountRequestsDeadline(status.code());
-    End(status);
+  request_->Ended(job->times);
+  absl::StatusOr<Reply> reply =
+      status.ok() ? session_->ToReply(*job) : absl::StatusOr<Reply>(status);
+  request_->Answer(reply.status());
+  if (!reply.ok()) {
+    End(reply.status());
     return;
   }
-  absl::StatusOr<grpc::ByteBuffer> response = session_->ToProto(*job);
-  CountRequestsDeadline(response.status().code());
-  if (!response.ok()) {
-    End(response.status());
-    return;
-  }
-  ObserveStages(RpcOf(job->operation()), job->times, *environment_.metrics);
-  response_bytes_ += static_cast<int64_t>(response->Length());
+  ObserveStages(job->operation().rpc(), job->times, *environment_.metrics);
+  const grpc::ByteBuffer response = ToByteBuffer(*std::move(reply));
+  response_bytes_ += static_cast<int64_t>(response.Length());
   job.reset();
-  view_.reset();
+  wire_request_ = Request();
   absl::MutexLock lock(&mutex_);
   if (ended_) {
     return;
   }
-  Ref();  // OnStalled
-  stall_alarm_ = std::make_unique<SteadyAlarm>(environment_.timer);
-  answered_ = SteadyNow();
-  stall_alarm_->Set(queue_, answered_ + environment_.max_stall, &stalled_);
+  WatchForStall(environment_.max_stall);
   Ref();  // OnWritten
-  stream_.Write(*response, &written_);
+  stream_.Write(response, &written_);
 }
 
-void StreamCall::OnWritten(bool) {
-  stall_alarm_->Cancel();
-  RecordRequest(absl::OkStatus(), answered_);
-  environment_.gate->Leave();
-  inside_ = false;
+void StreamCall::OnWritten(bool ok) {
+  StopWatching();
+  EndRequest(ok ? absl::OkStatus() : absl::CancelledError("the client is gone"));
   {
     absl::MutexLock lock(&mutex_);
     in_work_ = false;
@@ -204,11 +182,9 @@ void StreamCall::OnWritten(bool) {
   Unref();
 }
 
-void StreamCall::OnStalled(bool expired) {
-  if (expired) {
-    context_.TryCancel();
-  }
-  Unref();
+void StreamCall::EndRequest(const absl::Status& status) {
+  request_->End(status, 0, [this] { return RequestId(); });
+  request_.reset();
 }
 
 void StreamCall::End(const absl::Status& status) {
@@ -217,46 +193,30 @@ void StreamCall::End(const absl::Status& status) {
     return;
   }
   ended_ = true;
-  code_ = status.code();
-  if (!status.ok()) RecordRequest(status, SteadyNow());
-  AddRetryHint(status, *environment_.dispatcher, &context_);
+  status_ = status;
+  AddRetryHint(status);
+  EndWatching();
   Ref();  // OnFinished
   stream_.Finish(ToGrpcStatus(status), &finished_);
 }
 
-void StreamCall::RecordRequest(const absl::Status& status, absl::Time answered) {
-  Record(environment_, context_,
-         {page_.rpc, status.code(), request_arrival_, deadline_, SteadyNow()}, status, caller_,
-         answered, times_);
-}
-
-void StreamCall::CountRequestsDeadline(absl::StatusCode code) {
-  CountDeadline({page_.rpc, code, request_arrival_, deadline_, SteadyNow()},
-                cancelled_->load() ? given_up_ : absl::InfiniteFuture(), *environment_.metrics);
-}
-
-void StreamCall::OnNotified(bool) {
-  if (context_.IsCancelled()) {
-    given_up_ = SteadyNow();
-    cancelled_->store(true);
-  }
-  Unref();
-}
-
 void StreamCall::OnFinished(bool) { Unref(); }
 
-void StreamCall::Unref() {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-    return;
+void StreamCall::Destroy() {
+  // gRPC tells of a cancelled call's read as of one whose client sends no more.
+  status_ = EndOf(status_, arrival_, requester_.deadline, requester_.cancellation->given_up());
+  if (!status_.ok()) {  // in the middle of a request, or before the first
+    if (!request_.has_value()) {
+      request_.emplace(environment_, method_.operation->stream_rpc(), arrival_);
+      request_->requester() = requester_;
+    }
+    request_->Answer(status_);
+    EndRequest(status_);
   }
-  if (inside_) {
-    environment_.gate->Leave();
-  }
-  StreamLimit* const streams = environment_.streams;
-  environment_.metrics->RequestFinished(page_.rpc, code_, SteadyNow() - arrival_, response_bytes_);
-  delete this;
-  streams->Vacate();
-  streams->Leave();  // last: the server may end now
+  environment_.metrics->RequestFinished(method_.operation->stream_rpc(), status_,
+                                        SteadyNow() - arrival_, response_bytes_);
+  environment_.streams->Vacate();
+  delete this;  // last: the server may end now
 }
 
 }  // namespace baseband::server

@@ -5,46 +5,46 @@
 
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
-#include "server/calls/submit_request.h"
+#include "server/calls/deadline_outcome.h"
+#include "server/calls/submit_in_flight.h"
+#include "server/converters/checks.h"
+#include "server/grpc/wire.h"
 
 namespace baseband::server {
 namespace {
 
-constexpr Rpc kRpc = Rpc::kSubmit;
+constexpr Rpc kRpc = kSubmitRpc;
 
 }  // namespace
 
-void SubmitCall::Listen(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue) {
-  auto* const call = new SubmitCall(environment, queue);
-  call->context_.AsyncNotifyWhenDone(&call->notified_);
-  environment->service->RequestSubmit(&call->context_, &call->stream_, queue, queue,
-                                      &call->arrived_);
+void SubmitCall::Listen(const CallEnvironment* environment, int number,
+                        grpc::ServerCompletionQueue* queue) {
+  auto* const call = new SubmitCall(environment, number, queue);
+  environment->service->ListenBidiStream(number, &call->context_, &call->stream_, queue,
+                                         &call->arrived_);
 }
 
-SubmitCall::SubmitCall(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue)
-    : environment_(*environment),
-      queue_(queue),
+SubmitCall::SubmitCall(const CallEnvironment* environment, int number,
+                       grpc::ServerCompletionQueue* queue)
+    : GrpcCall(environment, queue),
+      number_(number),
       stream_(&context_),
-      window_(environment->submit_window),
-      stall_alarm_(environment->timer) {}
+      window_(environment->submit_window) {}
 
 void SubmitCall::OnArrived(bool ok) {
   if (!ok) {  // the server is shutting down: no call came, and no other event will
     delete this;
     return;
   }
-  Listen(&environment_, queue_);
+  Listen(&environment_, number_, queue_);
   arrival_ = SteadyNow();
-  deadline_ = DeadlineOf(context_);
   environment_.metrics->RequestStarted(kRpc, 0);
-  absl::Status status =
-      EnterStream(environment_, *environment_.streams, context_, arrival_, &caller_, &hold_);
+  const absl::Status status = EnterStream(*environment_.streams);
   if (!status.ok()) {
-    environment_.metrics->CountRejected(kRpc, status.code());
     {
       absl::MutexLock lock(&mutex_);
       // Cancelled already, gRPC may be reading what would be written.
-      if (!end_.has_value()) AddRetryHint(status, *environment_.dispatcher, &context_);
+      if (!end_.has_value()) AddRetryHint(status);
     }
     End(status);
   } else {
@@ -58,11 +58,13 @@ void SubmitCall::OnArrived(bool ok) {
     }
     if (open) {
       Ref();  // OnWritten
-      stream_.Write(MakeSubmitResponse(grant, nullptr, grpc::ByteBuffer()), &written_);
+      const grpc::ByteBuffer message = MakeSubmitResponse(grant, nullptr, grpc::ByteBuffer());
+      grant_bytes_ = static_cast<int64_t>(message.Length());
+      stream_.Write(message, &written_);
       StartRead();
     }
   }
-  Unref();
+  EndArrival();
 }
 
 void SubmitCall::StartRead() {
@@ -87,129 +89,96 @@ void SubmitCall::OnRead(bool ok) {
 }
 
 absl::Status SubmitCall::Receive(const grpc::ByteBuffer& message) {
-  const auto request = std::make_shared<Request>();
-  request->arrival = SteadyNow();
+  const absl::Time arrival = SteadyNow();
+  BASEBAND_ASSIGN_OR_RETURN(SubmitView view, SubmitView::Read(message, *environment_.operations));
+  const auto request = std::make_shared<InFlight>(environment_, view, arrival);
   request->bytes = static_cast<int64_t>(message.Length());
-  BASEBAND_ASSIGN_OR_RETURN(SubmitView view, SubmitView::Read(message));
-  request->id = view.id();
-  request->operation = view.operation();
-  request->priority = view.priority();
-  request->deadline = std::min(deadline_, request->arrival + view.timeout());
+  request->wire_request = std::move(view.request());
+  Requester& requester = request->context.requester();
+  requester = requester_;
+  requester.deadline = std::min(requester_.deadline, arrival + view.timeout());
   {
     absl::MutexLock lock(&mutex_);
     BASEBAND_RETURN_IF_ERROR(window_.Open(request->id, request->bytes));
   }
   Ref();  // Leave
   StartRead();
-  if (const absl::Status status = Begin(request, std::move(view.request())); !status.ok()) {
-    Refuse(request, status);
+  if (const absl::Status status = Begin(request, view.priority()); !status.ok()) {
+    Respond(request, status, grpc::ByteBuffer());
   }
   return absl::OkStatus();
 }
 
-absl::Status SubmitCall::Begin(const RequestPtr& request, RequestView view) {
+absl::Status SubmitCall::Begin(const InFlightPtr& request, int32_t priority) {
+  RequestContext& context = request->context;
+  context.Start(request->bytes);
   if (request->operation == nullptr) {
     return absl::InvalidArgumentError(
         "operation is not set, or is none of encode, decode, recover_carrier, downconvert");
   }
-  environment_.metrics->RequestStarted(request->rpc(), request->bytes);
-  if (absl::Status closed = environment_.gate->Enter(request->arrival); !closed.ok()) {
-    absl::MutexLock lock(&mutex_);
-    draining_ = true;
-    return closed;
+  if (priority != v1::PRIORITY_UNSPECIFIED) {
+    BASEBAND_RETURN_IF_ERROR(CheckRange("priority", priority, v1::Priority_MIN, v1::Priority_MAX));
+    context.requester().caller.priority = static_cast<Priority>(priority - v1::PRIORITY_HIGH);
   }
-  request->inside = true;
-  BASEBAND_RETURN_IF_ERROR(
-      CheckRange("priority", request->priority, v1::Priority_MIN, v1::Priority_MAX));
-  request->caller = caller_;
-  if (request->priority != v1::PRIORITY_UNSPECIFIED) {
-    request->caller.priority = static_cast<Priority>(request->priority - v1::PRIORITY_HIGH);
-  }
-  BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(request->bytes));
-  BASEBAND_ASSIGN_OR_RETURN(request->hold,
-                            environment_.quotas->EnterRequest(caller_.client, request->bytes));
-  return Accept(request, std::move(view), ContinueCheck());
-}
-
-absl::Status SubmitCall::Accept(const RequestPtr& request, RequestView view,
-                                const ContinueCheck& may_continue) {
-  RequestLimits limits = environment_.limits;
-  limits.may_continue = may_continue;
-  absl::StatusOr<JobPtr> job =
-      request->operation->page->from_proto(view, limits, *environment_.caches);
-  if (absl::IsAborted(job.status())) {
-    return RunOnSlowPath(request, std::move(view));
-  }
-  BASEBAND_RETURN_IF_ERROR(job.status());
-  const Submission submission = {request->caller, request->arrival, request->deadline, cancelled_,
-                                 [this, request](absl::Status status, JobPtr done) {
-                                   Answer(request, std::move(status), std::move(done));
-                                 }};
-  return SubmitJob(environment_, view, submission, *job);
-}
-
-absl::Status SubmitCall::RunOnSlowPath(const RequestPtr& request, RequestView view) {
-  const auto kept = std::make_shared<RequestView>(std::move(view));
-  return environment_.slow_path->Add(request->bytes, [this, request, kept] {
-    const absl::Status status =
-        Accept(request, std::move(*kept), ContinueCheckOf(request->deadline, cancelled_));
-    if (!status.ok()) {
-      Refuse(request, status);
+  if (const absl::Status entered = context.Enter(request->bytes); !entered.ok()) {
+    if (absl::IsUnavailable(entered)) {  // the gate is closed
+      absl::MutexLock lock(&mutex_);
+      draining_ = true;
     }
+    return entered;
+  }
+  BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, request->operation->Convert(
+                                                       request->wire_request, environment_.limits));
+  if (conversion.job != nullptr) return Submit(request, std::move(conversion.job));
+  request->preparation = std::move(conversion.preparation);
+  return RunOnSlowPath(request->bytes, [this, request](const ContinueCheck& turn) {
+    absl::StatusOr<JobPtr> job =
+        request->preparation->Finish(SlowPathCheck(request->context.requester(), turn));
+    request->preparation.reset();
+    const absl::Status status = job.ok() ? Submit(request, *std::move(job)) : job.status();
+    if (!status.ok()) Respond(request, status, grpc::ByteBuffer());
   });
 }
 
-void SubmitCall::Answer(const RequestPtr& request, absl::Status status, JobPtr job) {
-  request->times = job->times;
-  request->accepted = true;
-  if (!status.ok()) {
+absl::Status SubmitCall::Submit(const InFlightPtr& request, JobPtr job) {
+  const Request wire_request = std::exchange(request->wire_request, Request());
+  return request->context.Submit(wire_request, job,
+                                 [this, request](absl::Status status, JobPtr done) {
+                                   Answer(request, std::move(status), std::move(done));
+                                 });
+}
+
+void SubmitCall::Answer(const InFlightPtr& request, absl::Status status, JobPtr job) {
+  RequestContext& context = request->context;
+  context.Ended(job->times);
+  absl::StatusOr<Reply> reply =
+      status.ok() ? request->operation->ToReply(*job) : absl::StatusOr<Reply>(status);
+  if (!reply.ok()) {
     job.reset();
-    Respond(request, status, grpc::ByteBuffer());
+    Respond(request, reply.status(), grpc::ByteBuffer());
     return;
   }
-  const MethodDescriptor& page = *request->operation->page;
-  const absl::StatusOr<grpc::ByteBuffer> result = page.to_proto(*job);
-  job->input.Reset();
-  if (!result.ok()) {
-    Respond(request, result.status(), grpc::ByteBuffer());
-    return;
-  }
-  ObserveStages(request->rpc(), job->times, *environment_.metrics);
-  page.count_results(*job, *environment_.metrics);
-  if (SteadyNow() > request->deadline) {
+  job->DropInput();
+  ObserveStages(context.rpc(), job->times, *environment_.metrics);
+  request->operation->CountResults(*job, environment_.metrics->ResultsOf(context.rpc()));
+  if (SteadyNow() > context.requester().deadline) {
     Respond(request, absl::DeadlineExceededError("the deadline passed before the work was done"),
             grpc::ByteBuffer());
     return;
   }
-  request->reply_bytes = job->reply_bytes;
-  Respond(request, absl::OkStatus(), *result);
+  Respond(request, absl::OkStatus(), ToByteBuffer(*std::move(reply)));
 }
 
-void SubmitCall::Refuse(const RequestPtr& request, const absl::Status& status) {
-  environment_.metrics->CountRejected(request->operation != nullptr ? request->rpc() : kRpc,
-                                      status.code());
-  Respond(request, status, grpc::ByteBuffer());
-}
-
-void SubmitCall::OnNotified(bool) {
-  if (context_.IsCancelled()) {
-    End(absl::CancelledError("the client cancelled"));
-  }
-  Unref();
-}
+void SubmitCall::OnCancelled() { End(absl::CancelledError("the client cancelled")); }
 
 void SubmitCall::OnFinished(bool) { Unref(); }
 
-void SubmitCall::Unref() {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-    return;
-  }
-  StreamLimit* const streams = environment_.streams;
-  environment_.metrics->RequestFinished(kRpc, end_.value_or(absl::OkStatus()).code(),
-                                        SteadyNow() - arrival_, 0);
-  delete this;
-  streams->Vacate();
-  streams->Leave();  // last: the server may end now
+void SubmitCall::Destroy() {
+  const absl::Status end = EndOf(end_.value_or(absl::OkStatus()), arrival_, requester_.deadline,
+                                 requester_.cancellation->given_up());
+  environment_.metrics->RequestFinished(kRpc, end, SteadyNow() - arrival_, grant_bytes_);
+  environment_.streams->Vacate();
+  delete this;  // last: the server may end now
 }
 
 }  // namespace baseband::server

@@ -5,10 +5,11 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
+#include "baseband/v1/baseband.pb.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::server {
@@ -16,13 +17,6 @@ namespace {
 
 using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
-
-const SubmitOperation* FindOperation(int request_field) {
-  for (const SubmitOperation& operation : SubmitOperations()) {
-    if (operation.request_field == request_field) return &operation;
-  }
-  return nullptr;
-}
 
 std::string ToMessage(absl::string_view text) {
   constexpr size_t kMaxMessage = 1024;
@@ -35,19 +29,8 @@ std::string ToMessage(absl::string_view text) {
 
 }  // namespace
 
-absl::Span<const SubmitOperation> SubmitOperations() {
-  using Request = v1::SubmitRequest;
-  using Response = v1::SubmitResponse;
-  static constexpr std::array<SubmitOperation, 4> kOperations = {
-      {{Request::kEncodeFieldNumber, Response::kEncodeFieldNumber, &kEncodeRpc},
-       {Request::kDecodeFieldNumber, Response::kDecodeFieldNumber, &kDecodeRpc},
-       {Request::kRecoverCarrierFieldNumber, Response::kRecoverCarrierFieldNumber,
-        &kRecoverCarrierRpc},
-       {Request::kDownconvertFieldNumber, Response::kDownconvertFieldNumber, &kDownconvertRpc}}};
-  return kOperations;
-}
-
-absl::StatusOr<SubmitView> SubmitView::Read(const grpc::ByteBuffer& message) {
+absl::StatusOr<SubmitView> SubmitView::Read(const grpc::ByteBuffer& message,
+                                            const OperationTable& operations) {
   SubmitView view;
   if (!message.Valid()) {
     return view;  // gRPC's way of saying: zero bytes
@@ -57,11 +40,13 @@ absl::StatusOr<SubmitView> SubmitView::Read(const grpc::ByteBuffer& message) {
   if (!reader.status().ok()) {
     return Malformed();
   }
-  CodedInputStream in(&reader);
-  BASEBAND_RETURN_IF_ERROR(view.Parse(in));
-  if (!message.Dump(&view.request_.slices_).ok()) {
-    return Malformed();
+  {
+    CodedInputStream in(&reader);
+    BASEBAND_RETURN_IF_ERROR(view.Parse(in, operations));
   }
+  BASEBAND_ASSIGN_OR_RETURN(view.request_.payload, PayloadOf(message, view.split_.payload_begin,
+                                                             view.split_.payload_bytes));
+  view.request_.header = std::move(view.split_.header);
   return view;
 }
 
@@ -71,7 +56,7 @@ absl::Duration SubmitView::timeout() const {
              : absl::Microseconds(static_cast<int64_t>(timeout_us_));
 }
 
-absl::Status SubmitView::Parse(CodedInputStream& in) {
+absl::Status SubmitView::Parse(CodedInputStream& in, const OperationTable& operations) {
   const auto varint = [&in](auto* value) {
     uint64_t read = 0;
     const bool ok = in.ReadVarint64(&read);
@@ -86,8 +71,9 @@ absl::Status SubmitView::Parse(CodedInputStream& in) {
     const int field = WireFormatLite::GetTagFieldNumber(tag);
     const auto type = WireFormatLite::GetTagWireType(tag);
     const bool is_varint = type == WireFormatLite::WIRETYPE_VARINT;
-    const SubmitOperation* const operation =
-        type == WireFormatLite::WIRETYPE_LENGTH_DELIMITED ? FindOperation(field) : nullptr;
+    Operation* const operation = type == WireFormatLite::WIRETYPE_LENGTH_DELIMITED
+                                     ? operations.FindBySubmitField(field)
+                                     : nullptr;
     if (is_varint && field == v1::SubmitRequest::kIdFieldNumber) {
       BASEBAND_RETURN_IF_ERROR(varint(&id_));
     } else if (is_varint && field == v1::SubmitRequest::kTimeoutUsFieldNumber) {
@@ -95,24 +81,24 @@ absl::Status SubmitView::Parse(CodedInputStream& in) {
     } else if (is_varint && field == v1::SubmitRequest::kPriorityFieldNumber) {
       BASEBAND_RETURN_IF_ERROR(varint(&priority_));
     } else if (operation != nullptr) {
-      BASEBAND_RETURN_IF_ERROR(ParseOperation(in, *operation));
+      BASEBAND_RETURN_IF_ERROR(ParseOperation(in, operation));
     } else if (!WireFormatLite::SkipField(&in, tag)) {
       return Malformed();
     }
   }
 }
 
-absl::Status SubmitView::ParseOperation(CodedInputStream& in, const SubmitOperation& operation) {
-  if (operation_ != &operation) {  // of a oneof, the last one that is set counts
-    operation_ = &operation;
-    request_ = RequestView();
+absl::Status SubmitView::ParseOperation(CodedInputStream& in, Operation* operation) {
+  if (operation_ != operation) {  // of a oneof, the last one that is set counts
+    operation_ = operation;
+    split_ = MessageSplit();
   }
   int bytes = 0;
   if (!in.ReadVarintSizeAsInt(&bytes)) {
     return Malformed();
   }
   const CodedInputStream::Limit limit = in.PushLimit(bytes);
-  BASEBAND_RETURN_IF_ERROR(request_.Merge(in, operation.page->payload_field));
+  BASEBAND_RETURN_IF_ERROR(split_.Merge(in, operation->description().payload_field));
   if (in.BytesUntilLimit() != 0) {
     return Malformed();  // the message ends before its field does
   }
@@ -120,7 +106,7 @@ absl::Status SubmitView::ParseOperation(CodedInputStream& in, const SubmitOperat
   return absl::OkStatus();
 }
 
-grpc::ByteBuffer MakeSubmitResponse(const SubmitOutcome& outcome, const SubmitOperation* operation,
+grpc::ByteBuffer MakeSubmitResponse(const SubmitOutcome& outcome, const Operation* operation,
                                     const grpc::ByteBuffer& result) {
   v1::SubmitResponse header;
   header.set_id(outcome.id);
@@ -131,7 +117,7 @@ grpc::ByteBuffer MakeSubmitResponse(const SubmitOutcome& outcome, const SubmitOp
   header.mutable_credits()->set_requests(static_cast<uint32_t>(outcome.requests));
   header.mutable_credits()->set_bytes(static_cast<uint64_t>(outcome.bytes));
   if (outcome.id != 0 && outcome.status.ok()) {
-    return MakeNested(header, operation->response_field, result);
+    return MakeNested(header, operation->description().submit_response_field, result);
   }
   const grpc::Slice slice(header.SerializeAsString());
   return grpc::ByteBuffer(&slice, 1);

@@ -10,46 +10,39 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
-#include "server/converters/rpc.h"
 #include "server/grpc/wire.h"
+#include "server/jobs/operation.h"
+#include "server/jobs/request.h"
 
 namespace baseband::server {
-
-// An operation that goes through a stream, and its fields in the stream's messages.
-struct SubmitOperation {
-  int request_field;
-  int response_field;
-  const MethodDescriptor* page;
-};
-absl::Span<const SubmitOperation> SubmitOperations();
 
 // A SubmitRequest, read where it lies.
 class SubmitView {
  public:
-  // InvalidArgument as of RequestView::Read. Fields that are not known are passed over, and what
-  // comes twice is taken as protobuf has it.
-  static absl::StatusOr<SubmitView> Read(const grpc::ByteBuffer& message);
+  // InvalidArgument as of ReadRequest. Fields that are not known are passed over, and what comes
+  // twice is taken as protobuf has it.
+  static absl::StatusOr<SubmitView> Read(const grpc::ByteBuffer& message,
+                                         const OperationTable& operations);
 
   uint64_t id() const { return id_; }
   // Infinite for 0.
   absl::Duration timeout() const;
   int32_t priority() const { return priority_; }  // any number
   // Null: none is set, or none that is known.
-  const SubmitOperation* operation() const { return operation_; }
+  Operation* operation() const { return operation_; }
   // The operation's request.
-  RequestView& request() { return request_; }
+  Request& request() { return request_; }
 
  private:
-  absl::Status Parse(google::protobuf::io::CodedInputStream& in);
-  absl::Status ParseOperation(google::protobuf::io::CodedInputStream& in,
-                              const SubmitOperation& operation);
+  absl::Status Parse(google::protobuf::io::CodedInputStream& in, const OperationTable& operations);
+  absl::Status ParseOperation(google::protobuf::io::CodedInputStream& in, Operation* operation);
 
   uint64_t id_ = 0;
   uint64_t timeout_us_ = 0;
   int32_t priority_ = 0;
-  const SubmitOperation* operation_ = nullptr;
-  RequestView request_;
+  Operation* operation_ = nullptr;
+  MessageSplit split_;
+  Request request_;
 };
 
 // What is said of a request besides its result.
@@ -64,7 +57,7 @@ struct SubmitOutcome {
 
 // A SubmitResponse. `result` is the response of `operation` if the status is OK and the id not 0.
 // The status' message is cut at 1 KiB, and what is not ASCII in it becomes "?".
-grpc::ByteBuffer MakeSubmitResponse(const SubmitOutcome& outcome, const SubmitOperation* operation,
+grpc::ByteBuffer MakeSubmitResponse(const SubmitOutcome& outcome, const Operation* operation,
                                     const grpc::ByteBuffer& result);
 
 }  // namespace baseband::server

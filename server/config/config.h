@@ -86,6 +86,7 @@ struct Config {
   int max_batch_blocks = 16384;
   int max_batch_requests = 1024;
   absl::Duration watchdog = absl::Seconds(10);  // --watchdog-s; zero: none
+  int max_device_resets_per_hour = 4;           // of one device that has faulted
   bool standby_cpu = false;
   bool allow_fault_injection = false;
   absl::Duration slow;             // --slow-ms; zero: the slowest of each minute

@@ -74,7 +74,7 @@ Setting DeviceSetting() {
 Setting ListenSetting() {
   Setting setting =
       Text("listen", "HOST:PORT|unix:PATH",
-           "Where to serve gRPC; repeatable. Without tls_cert loopback only (see below)");
+           "Where to serve gRPC; repeatable. Without --tls-cert loopback only (see below)");
   setting.repeats = true;
   setting.set = [](absl::string_view name, const Values& values, Config* config) {
     for (const std::string& value : values) {
@@ -158,12 +158,12 @@ std::vector<Setting> MakeSettings() {
              "Let --listen name an address other hosts can reach, without encryption"),
       FileSetting("tls_cert", &Config::tls_cert,
                   "The server's certificate and its chain, PEM; every TCP address then speaks TLS"),
-      FileSetting("tls_key", &Config::tls_key, "The private key of tls_cert, PEM"),
+      FileSetting("tls_key", &Config::tls_key, "The private key of --tls-cert, PEM"),
       FileSetting("tls_client_ca", &Config::tls_client_ca,
                   "Authorities of clients' certificates, PEM"),
       Choice<bool>("tls_client_cert", {{"required", true}, {"optional", false}},
                    &Config::require_client_cert,
-                   "With tls_client_ca: whether who shows no certificate may connect"),
+                   "With --tls-client-ca: whether who shows no certificate may connect"),
       AllowSetting(),
       FileSetting("tokens_file", &Config::tokens_file,
                   "Bearer tokens, lines of: NAME ROLE SHA256-OF-THE-TOKEN"),
@@ -232,6 +232,9 @@ std::vector<Setting> MakeSettings() {
            "How long a batch may wait to grow while a lane is free; 0: not at all"),
       Span("watchdog_s", 0, 86400, absl::Seconds(1), &Config::watchdog,
            "A device that makes no progress for so long is lost; 0: never"),
+      Number(
+          "max_device_resets_per_hour", 0, 1000, &Config::max_device_resets_per_hour,
+          "How often a device that has faulted is reset and served on; then it is lost for good"),
       Span("slow_ms", 0, 3600000, absl::Milliseconds(1), &Config::slow,
            "Keep records of requests that take longer; 0: of the slowest of each minute"),
       Switch("allow_fault_injection", &Config::allow_fault_injection,

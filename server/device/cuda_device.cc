@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/cuda/gather.h"
 #include "kernels/cuda/status.h"
 #include "server/device/cuda_lane.h"
+#include "server/device/pinned_memory.h"
 
 namespace baseband::server {
 
@@ -15,11 +17,12 @@ constexpr int kBackgroundLanes = 2;
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Create(const CudaDeviceOptions& options) {
   std::unique_ptr<CudaDevice> device(new CudaDevice(options));
-  BASEBAND_RETURN_IF_ERROR(device->Init());
+  BASEBAND_RETURN_IF_ERROR(device->Describe());
+  BASEBAND_RETURN_IF_ERROR(device->SetUp());
   return device;
 }
 
-absl::Status CudaDevice::Init() {
+absl::Status CudaDevice::Describe() {
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaSetDevice(options_.ordinal), "cudaSetDevice"));
   cudaDeviceProp properties;
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetDeviceProperties(&properties, options_.ordinal),
@@ -31,48 +34,71 @@ absl::Status CudaDevice::Init() {
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
       cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), options_.ordinal), "cudaDeviceGetPCIBusId"));
   pci_bus_id_ = bus_id;
-  if (options_.prepare) {
-    BASEBAND_RETURN_IF_ERROR(options_.prepare());
-  }
-  if (options_.workspace_bytes > 0) {
-    BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
-        cudaMalloc(&workspace_, static_cast<size_t>(options_.workspace_bytes)), "cudaMalloc"));
-  }
-  cudaEvent_t free = nullptr;
-  BASEBAND_RETURN_IF_ERROR(
-      cuda::ToStatus(cudaEventCreateWithFlags(&free, cudaEventDisableTiming), "cudaEventCreate"));
-  {
-    absl::MutexLock lock(&workspace_mutex_);
-    workspace_free_ = free;
-  }
   for (int i = 0; i < options_.num_lanes + kBackgroundLanes; ++i) {
-    BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<CudaLane> lane,
-                              CudaLane::Create(this, i, /*background=*/i >= options_.num_lanes));
-    lanes_.push_back(std::move(lane));
+    lanes_.push_back(std::make_unique<CudaLane>(this, i, /*background=*/i >= options_.num_lanes));
   }
   return absl::OkStatus();
 }
 
-CudaDevice::~CudaDevice() {
-  lanes_.clear();
-  absl::MutexLock lock(&workspace_mutex_);
-  if (workspace_free_ != nullptr) {
-    (void)cudaEventDestroy(static_cast<cudaEvent_t>(workspace_free_));
+absl::Status CudaDevice::SetUp() {
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaSetDevice(options_.ordinal), "cudaSetDevice"));
+  BASEBAND_RETURN_IF_ERROR(cuda::PrepareGather());
+  if (options_.prepare) {
+    BASEBAND_RETURN_IF_ERROR(options_.prepare());
   }
-  (void)cudaFree(workspace_);
+  if (options_.workspace_bytes > 0) {
+    BASEBAND_ASSIGN_OR_RETURN(workspace_, cuda::CreateDeviceBuffer<uint8_t>(
+                                              static_cast<size_t>(options_.workspace_bytes)));
+  }
+  {
+    absl::MutexLock lock(&workspace_mutex_);
+    BASEBAND_ASSIGN_OR_RETURN(workspace_free_, cuda::Event::Create(cudaEventDisableTiming));
+  }
+  for (const std::unique_ptr<Lane>& lane : lanes_) {
+    BASEBAND_RETURN_IF_ERROR(static_cast<CudaLane&>(*lane).SetUp());
+  }
+  return absl::OkStatus();
+}
+
+void CudaDevice::TearDown() {
+  for (const std::unique_ptr<Lane>& lane : lanes_) static_cast<CudaLane&>(*lane).TearDown();
+  workspace_ = {};
+  absl::MutexLock lock(&workspace_mutex_);
+  workspace_free_ = {};
+}
+
+CudaDevice::~CudaDevice() { TearDown(); }
+
+absl::Status CudaDevice::Reset(const Alone& alone) {
+  absl::MutexLock lock(&use_mutex_);
+  // Their threads first: from then on nobody but this one makes calls for this device.
+  for (const std::unique_ptr<Lane>& lane : lanes_) static_cast<CudaLane&>(*lane).Stop();
+  const auto renew = [this]() -> absl::Status {
+    cuda::DeviceLife::End(options_.ordinal);
+    TearDown();
+    BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaSetDevice(options_.ordinal), "cudaSetDevice"));
+    BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaFree(nullptr), "the first call after the reset"));
+    return PinnedMemory::RegisterAgain();
+  };
+  const bool others_feel_it = PinnedMemory::HasRegistrar(options_.ordinal) && alone != nullptr;
+  BASEBAND_RETURN_IF_ERROR(others_feel_it ? alone(renew) : renew());
+  return SetUp();
 }
 
 absl::Status CudaDevice::WithWorkspace(void* stream, const std::function<absl::Status()>& enqueue) {
   absl::MutexLock lock(&workspace_mutex_);
-  const auto event = static_cast<cudaEvent_t>(workspace_free_);
+  const cudaEvent_t event = workspace_free_.get();
   const auto cuda_stream = static_cast<cudaStream_t>(stream);
   BASEBAND_RETURN_IF_ERROR(
       cuda::ToStatus(cudaStreamWaitEvent(cuda_stream, event), "cudaStreamWaitEvent"));
-  BASEBAND_RETURN_IF_ERROR(enqueue());
-  return cuda::ToStatus(cudaEventRecord(event, cuda_stream), "cudaEventRecord");
+  absl::Status status = enqueue();
+  // After an error, too: what was enqueued before it still runs, and the next user has to wait.
+  status.Update(cuda::ToStatus(cudaEventRecord(event, cuda_stream), "cudaEventRecord"));
+  return status;
 }
 
 absl::Status CudaDevice::OnDevice(const std::function<absl::Status()>& f) {
+  absl::ReaderMutexLock lock(&use_mutex_);
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaSetDevice(options_.ordinal), "cudaSetDevice"));
   return f();
 }
@@ -88,12 +114,11 @@ int CountCudaDevices() {
 
 absl::StatusOr<std::shared_ptr<HostPool>> CreatePinnedPool(int64_t capacity) {
   constexpr int64_t kReadAhead = 64;  // kernels may read a little past the last block
-  void* memory = nullptr;
-  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
-      cudaHostAlloc(&memory, static_cast<size_t>(capacity + kReadAhead), cudaHostAllocPortable),
-      "cudaHostAlloc"));
-  return HostPool::Create(static_cast<uint8_t*>(memory), capacity,
-                          [memory] { (void)cudaFreeHost(memory); });
+  BASEBAND_ASSIGN_OR_RETURN(std::shared_ptr<PinnedMemory> memory,
+                            PinnedMemory::Create(capacity + kReadAhead));
+  uint8_t* const data = memory->data();
+  return HostPool::Create({data, capacity, /*is_page_locked=*/true},
+                          [memory = std::move(memory)] {});  // it goes with the pool
 }
 
 }  // namespace baseband::server

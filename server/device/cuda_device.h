@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "kernels/cuda/resources.h"
 #include "server/device/device.h"
 #include "server/device/host_pool.h"
 
@@ -42,13 +43,22 @@ class CudaDevice final : public Device {
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
   int pieces_at_once() const override { return 1; }
   absl::Status OnDevice(const std::function<absl::Status()>& f) override;
+  // Destroys the context, which is what an error that stays asks for, and makes another. `alone` is
+  // for the time without page-locked host memory, if this device had registered it and there are
+  // others.
+  absl::Status Reset(const Alone& alone) override;
 
   int ordinal() const { return options_.ordinal; }
 
  private:
   friend class CudaLane;
   explicit CudaDevice(const CudaDeviceOptions& options) : options_(options) {}
-  absl::Status Init();
+  // What it is, which no reset changes, and the lanes without anything on the device.
+  absl::Status Describe();
+  // All that is on the device: its context, what `prepare` makes, the lanes' memory and threads.
+  absl::Status SetUp();
+  // Ends the lanes' threads and lets go of all of that.
+  void TearDown();
   // Runs `enqueue` with `stream` ordered after the last user of the workspace.
   absl::Status WithWorkspace(void* stream, const std::function<absl::Status()>& enqueue);
 
@@ -62,9 +72,11 @@ class CudaDevice final : public Device {
   std::atomic<int> busy_lanes_{0};      // without those for background work
   std::atomic<uint64_t> last_spin_{0};  // of the lane that spins for its next task
 
+  absl::Mutex use_mutex_;  // shared by who is in OnDevice, held by a reset
+
   absl::Mutex workspace_mutex_;
-  void* workspace_ = nullptr;                                         // device memory
-  void* workspace_free_ ABSL_GUARDED_BY(workspace_mutex_) = nullptr;  // cudaEvent_t
+  cuda::DeviceBuffer<uint8_t> workspace_;
+  cuda::Event workspace_free_ ABSL_GUARDED_BY(workspace_mutex_);
 
   std::vector<std::unique_ptr<Lane>> lanes_;  // last: their threads use all of the above
 };

@@ -38,14 +38,7 @@ absl::Duration Between(const cuda::Event& begin, const cuda::Event& end) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<CudaLane>> CudaLane::Create(CudaDevice* device, int index,
-                                                           bool background) {
-  std::unique_ptr<CudaLane> lane(new CudaLane(device, index, background));
-  BASEBAND_RETURN_IF_ERROR(lane->Init());
-  return lane;
-}
-
-absl::Status CudaLane::Init() {
+absl::Status CudaLane::SetUp() {
   constexpr int64_t kReadAhead = 64;  // kernels may read a little past the last block
   const CudaDeviceOptions& options = device_->options_;
   const LaneCapacity& capacity = options.lane;
@@ -57,6 +50,10 @@ absl::Status CudaLane::Init() {
                             cuda::CreatePinnedBuffer<uint8_t>(capacity.control_bytes));
   BASEBAND_ASSIGN_OR_RETURN(output_staging_,
                             cuda::CreatePinnedBuffer<uint8_t>(capacity.output_bytes));
+  // Input memory in pieces of 4 KiB, or all of a queue of small ones.
+  const auto gather_pieces = std::max<int64_t>(capacity.input_bytes / 4096, 1024);
+  BASEBAND_ASSIGN_OR_RETURN(gather_host_,
+                            cuda::CreatePinnedBuffer<cuda::GatherPiece>(gather_pieces));
   BASEBAND_ASSIGN_OR_RETURN(control_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.control_bytes));
   BASEBAND_ASSIGN_OR_RETURN(input_device_,
@@ -70,8 +67,10 @@ absl::Status CudaLane::Init() {
   view_.input_device = input_device_.data();
   view_.output_device = output_device_.data();
   view_.output_staging_host = output_staging_.data();
+  view_.gather_host = gather_host_.data();
+  view_.max_gather_pieces = static_cast<int>(gather_pieces);
   view_.capacity = capacity;
-  view_.workspace = device_->workspace_;
+  view_.workspace = device_->workspace_.data();
   view_.workspace_bytes = options.workspace_bytes;
   view_.with_workspace = [this](const std::function<absl::Status()>& enqueue) {
     return device_->WithWorkspace(stream_.get(), enqueue);
@@ -80,7 +79,9 @@ absl::Status CudaLane::Init() {
   return absl::OkStatus();
 }
 
-CudaLane::~CudaLane() {
+CudaLane::~CudaLane() { TearDown(); }
+
+void CudaLane::Stop() {
   {
     absl::MutexLock lock(&mutex_);
     stopping_ = true;
@@ -88,6 +89,21 @@ CudaLane::~CudaLane() {
   if (waiter_.joinable()) {
     waiter_.join();
   }
+  absl::MutexLock lock(&mutex_);
+  stopping_ = false;
+}
+
+void CudaLane::TearDown() {
+  Stop();
+  view_ = {};
+  output_device_ = {};
+  input_device_ = {};
+  control_device_ = {};
+  gather_host_ = {};
+  output_staging_ = {};
+  control_host_ = {};
+  for (cuda::Event& mark : marks_) mark = {};
+  stream_ = {};
 }
 
 Device& CudaLane::device() { return *device_; }

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "kernels/cuda/gather.h"
 #include "kernels/cuda/resources.h"
 #include "server/device/cuda_device.h"
 #include "server/device/cuda_lane_view.h"
@@ -18,10 +19,16 @@ namespace baseband::server {
 
 class CudaLane final : public Lane {
  public:
-  // The current device must be `device`'s.
-  static absl::StatusOr<std::unique_ptr<CudaLane>> Create(CudaDevice* device, int index,
-                                                          bool background);
+  CudaLane(CudaDevice* device, int index, bool background)
+      : device_(device), index_(index), background_(background) {}
   ~CudaLane() override;
+
+  // Makes all it needs on `device`, which must be current, and starts its thread.
+  absl::Status SetUp();
+  // Ends the thread; no task may be on its way. The rest stays.
+  void Stop();
+  // That, and lets go of the rest.
+  void TearDown();
 
   Device& device() override;
   int index() const override { return index_; }
@@ -33,9 +40,6 @@ class CudaLane final : public Lane {
   // Between the stages: start, copied in, ran, copied out.
   static constexpr int kNumMarks = 4;
 
-  CudaLane(CudaDevice* device, int index, bool background)
-      : device_(device), index_(index), background_(background) {}
-  absl::Status Init();
   absl::Status Enqueue(Task* task);
   void WaitForTasks();
   // Looks for a task for a while, without sleeping.
@@ -52,6 +56,7 @@ class CudaLane final : public Lane {
   std::array<cuda::Event, kNumMarks> marks_;
   cuda::PinnedBuffer<uint8_t> control_host_;
   cuda::PinnedBuffer<uint8_t> output_staging_;
+  cuda::PinnedBuffer<cuda::GatherPiece> gather_host_;
   cuda::DeviceBuffer<uint8_t> control_device_;
   cuda::DeviceBuffer<uint8_t> input_device_;
   cuda::DeviceBuffer<uint8_t> output_device_;

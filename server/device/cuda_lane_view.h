@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "kernels/cuda/gather.h"
 #include "server/device/device.h"
 
 namespace baseband::server {
@@ -15,11 +16,13 @@ namespace baseband::server {
 struct CudaLaneView {
   const Device* device = nullptr;
   cudaStream_t stream = nullptr;
-  uint8_t* control_host = nullptr;         // page-locked, [capacity.control_bytes]
-  uint8_t* control_device = nullptr;       // [capacity.control_bytes]
-  uint8_t* input_device = nullptr;         // [capacity.input_bytes] and 64 readable bytes more
-  uint8_t* output_device = nullptr;        // [capacity.output_bytes]
-  uint8_t* output_staging_host = nullptr;  // page-locked, [capacity.output_bytes]
+  uint8_t* control_host = nullptr;           // page-locked, [capacity.control_bytes]
+  uint8_t* control_device = nullptr;         // [capacity.control_bytes]
+  uint8_t* input_device = nullptr;           // [capacity.input_bytes] and 64 readable bytes more
+  uint8_t* output_device = nullptr;          // [capacity.output_bytes]
+  uint8_t* output_staging_host = nullptr;    // page-locked, [capacity.output_bytes]
+  cuda::GatherPiece* gather_host = nullptr;  // page-locked, [max_gather_pieces]
+  int max_gather_pieces = 0;
   LaneCapacity capacity;
   // The device's one scratch block, shared by its lanes. Kernels that use it are enqueued from
   // within `enqueue`, which the device orders after all earlier users.

@@ -90,10 +90,19 @@ class Device {
   virtual absl::Span<const std::unique_ptr<Lane>> lanes() const = 0;
   // Of a task: how many run at the same time.
   virtual int pieces_at_once() const = 0;
-  // Calls `f` on this thread with the device current, for what is not a lane's work.
+  // Calls `f` on this thread with the device current, for what is not a lane's work. A reset waits
+  // for it.
   virtual absl::Status OnDevice(const std::function<absl::Status()>& f) = 0;
 
-  // False until the self-test passed and once the device was lost: it gets no more work then.
+  // Calls `f` while no device has work on a lane, or says why that cannot be.
+  using Alone = std::function<absl::Status(const std::function<absl::Status()>& f)>;
+  // Makes a device that has faulted as good as new: all that was on it is gone, its lanes are again
+  // what they were. No lane of it may be busy. Takes seconds at most where it does not hang in the
+  // driver; `alone` is called where the other devices feel it. Unimplemented: it cannot be done.
+  // Whether it works now only a self-test can tell.
+  virtual absl::Status Reset(const Alone& alone) = 0;
+
+  // False until the self-test passed, and while the device is lost: it gets no work then.
   bool healthy() const { return healthy_.load(std::memory_order_acquire); }
   void set_healthy(bool healthy) { healthy_.store(healthy, std::memory_order_release); }
   // It gets work only while no device that is not on standby is healthy.

@@ -33,10 +33,9 @@ void HostLease::Reset() {
   }
 }
 
-std::shared_ptr<HostPool> HostPool::Create(uint8_t* memory, int64_t capacity,
-                                           std::function<void()> free_memory) {
-  return std::shared_ptr<HostPool>(
-      new HostPool(memory, capacity / kAlignment * kAlignment, std::move(free_memory)));
+std::shared_ptr<HostPool> HostPool::Create(MemoryRegion region, std::function<void()> free_memory) {
+  region.bytes = region.bytes / kAlignment * kAlignment;
+  return std::shared_ptr<HostPool>(new HostPool(region, std::move(free_memory)));
 }
 
 absl::StatusOr<std::shared_ptr<HostPool>> HostPool::CreatePageable(int64_t capacity) {
@@ -44,13 +43,14 @@ absl::StatusOr<std::shared_ptr<HostPool>> HostPool::CreatePageable(int64_t capac
   if (posix_memalign(&memory, 4096, static_cast<size_t>(capacity)) != 0) {
     return absl::ResourceExhaustedError(absl::StrCat("no ", capacity, " bytes of host memory"));
   }
-  return Create(static_cast<uint8_t*>(memory), capacity, [memory] { std::free(memory); });
+  return Create({static_cast<uint8_t*>(memory), capacity, /*is_page_locked=*/false},
+                [memory] { std::free(memory); });
 }
 
-HostPool::HostPool(uint8_t* memory, int64_t capacity, std::function<void()> free_memory)
-    : memory_(memory), capacity_(capacity), free_memory_(std::move(free_memory)) {
+HostPool::HostPool(const MemoryRegion& region, std::function<void()> free_memory)
+    : region_(region), free_memory_(std::move(free_memory)) {
   absl::MutexLock lock(&mutex_);
-  free_.emplace(0, capacity_);
+  free_.emplace(0, capacity());
   ResetRovers();
 }
 
@@ -58,7 +58,7 @@ HostPool::~HostPool() { free_memory_(); }
 
 void HostPool::ResetRovers() {
   for (int stream = 0; stream < kNumStreams; ++stream) {
-    rover_[stream] = capacity_ / kNumStreams * stream / kAlignment * kAlignment;
+    rover_[stream] = capacity() / kNumStreams * stream / kAlignment * kAlignment;
   }
 }
 
@@ -85,7 +85,7 @@ absl::StatusOr<HostLease> HostPool::Lease(int64_t size, int stream) {
     }
   }
   return absl::ResourceExhaustedError(absl::StrCat("no free piece of ", size, " bytes: ", used_,
-                                                   " of ", capacity_, " bytes are in use"));
+                                                   " of ", capacity(), " bytes are in use"));
 }
 
 uint8_t* HostPool::Carve(std::map<int64_t, int64_t>::iterator it, int64_t offset, int64_t size,
@@ -101,11 +101,11 @@ uint8_t* HostPool::Carve(std::map<int64_t, int64_t>::iterator it, int64_t offset
   }
   rover_[stream] = offset + size;
   used_ += size;
-  return memory_ + offset;
+  return region_.base + offset;
 }
 
 void HostPool::Return(uint8_t* data, int64_t size) {
-  int64_t offset = data - memory_;
+  int64_t offset = data - region_.base;
   int64_t length = RoundUp(size);
   absl::MutexLock lock(&mutex_);
   used_ -= length;

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "server/device/payload.h"
 
 namespace baseband::server {
 
@@ -30,6 +31,8 @@ class HostLease {
   uint8_t* data() const { return data_; }
   int64_t size() const { return size_; }
   absl::Span<uint8_t> span() const { return {data_, static_cast<size_t>(size_)}; }
+  // Its pool's; null: it is of none.
+  const MemoryRegion* region() const;
   void Reset();
 
  private:
@@ -51,9 +54,8 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   // Leases of one stream continue where its last one ended; streams start apart.
   static constexpr int kNumStreams = 8;
 
-  // Takes memory of `capacity` bytes and what frees it. `capacity` is rounded down to kAlignment.
-  static std::shared_ptr<HostPool> Create(uint8_t* memory, int64_t capacity,
-                                          std::function<void()> free_memory);
+  // Takes a region of memory and what frees it. Its size is rounded down to kAlignment.
+  static std::shared_ptr<HostPool> Create(MemoryRegion region, std::function<void()> free_memory);
   // Pageable memory of the process itself. ResourceExhausted when there is none.
   static absl::StatusOr<std::shared_ptr<HostPool>> CreatePageable(int64_t capacity);
   virtual ~HostPool();
@@ -65,10 +67,11 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   virtual absl::StatusOr<HostLease> Lease(int64_t size, int stream);
 
   virtual int64_t used() const;
-  int64_t capacity() const { return capacity_; }
+  int64_t capacity() const { return region_.bytes; }
+  const MemoryRegion& region() const { return region_; }
 
  protected:
-  HostPool(uint8_t* memory, int64_t capacity, std::function<void()> free_memory);
+  HostPool(const MemoryRegion& region, std::function<void()> free_memory);
 
  private:
   friend class HostLease;
@@ -79,8 +82,7 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   // A pool that is all free begins anew, so that light use touches little memory, and the same.
   void ResetRovers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  uint8_t* const memory_;
-  const int64_t capacity_;
+  const MemoryRegion region_;
   const std::function<void()> free_memory_;
 
   mutable absl::Mutex mutex_;
@@ -88,6 +90,10 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   int64_t rover_[kNumStreams] ABSL_GUARDED_BY(mutex_) = {};
   int64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
 };
+
+inline const MemoryRegion* HostLease::region() const {
+  return pool_ == nullptr ? nullptr : &pool_->region();
+}
 
 }  // namespace baseband::server
 

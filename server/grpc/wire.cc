@@ -1,17 +1,14 @@
 #include "server/grpc/wire.h"
 
-#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include <grpcpp/support/slice.h>
 
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -23,28 +20,6 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 using google::protobuf::io::StringOutputStream;
-
-// memcpy for bytes that this processor will not read again: past the caches, so that the target's
-// lines are neither fetched nor kept.
-void CopyPastCaches(uint8_t* target, const uint8_t* source, int64_t bytes) {
-#if defined(__SSE2__)
-  constexpr int64_t kVector = sizeof(__m128i);
-  const int64_t head =
-      std::min<int64_t>(bytes, -reinterpret_cast<intptr_t>(target) & (kVector - 1));
-  std::memcpy(target, source, static_cast<size_t>(head));
-  int64_t i = head;
-  for (; i + 4 * kVector <= bytes; i += 4 * kVector) {
-    for (int64_t j = i; j < i + 4 * kVector; j += kVector) {
-      _mm_stream_si128(reinterpret_cast<__m128i*>(target + j),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + j)));
-    }
-  }
-  std::memcpy(target + i, source + i, static_cast<size_t>(bytes - i));
-  _mm_sfence();
-#else
-  std::memcpy(target, source, static_cast<size_t>(bytes));
-#endif
-}
 
 // The beginning of a length-delimited field.
 void AppendTag(int number, size_t bytes, std::string* text) {
@@ -70,25 +45,10 @@ absl::StatusOr<uint32_t> ReadTag(CodedInputStream& in) {
   return tag;
 }
 
-absl::StatusOr<RequestView> RequestView::Read(const grpc::ByteBuffer& message, int payload_field) {
-  RequestView view;
-  if (!message.Valid()) {
-    return view;  // gRPC's way of saying: zero bytes
-  }
-  // The reader takes the buffer by pointer for historical reasons and only reads it.
-  grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&message));
-  if (!reader.status().ok() || !message.Dump(&view.slices_).ok()) {
-    return Malformed();
-  }
-  CodedInputStream in(&reader);
-  BASEBAND_RETURN_IF_ERROR(view.Merge(in, payload_field));
-  return view;
-}
-
-absl::Status RequestView::Merge(CodedInputStream& in, int payload_field) {
-  const auto bytes_before = static_cast<int64_t>(header_.size());
-  StringOutputStream header_stream(&header_);  // appends
-  CodedOutputStream header(&header_stream);
+absl::Status MessageSplit::Merge(CodedInputStream& in, int payload_field) {
+  const auto bytes_before = static_cast<int64_t>(header.size());
+  StringOutputStream header_stream(&header);  // appends
+  CodedOutputStream out(&header_stream);
   const uint32_t payload_tag =
       WireFormatLite::MakeTag(payload_field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
   for (;;) {
@@ -101,17 +61,17 @@ absl::Status RequestView::Merge(CodedInputStream& in, int payload_field) {
       if (!in.ReadVarint32(&bytes)) {
         return Malformed();
       }
-      payload_begin_ = in.CurrentPosition();
-      payload_bytes_ = bytes;
+      payload_begin = in.CurrentPosition();
+      payload_bytes = bytes;
       if (bytes > static_cast<uint32_t>(INT32_MAX) || !in.Skip(static_cast<int>(bytes))) {
         return Malformed();
       }
     } else {
       // Copies the field, and by that also checks it.
-      if (!WireFormatLite::SkipField(&in, tag, &header)) {
+      if (!WireFormatLite::SkipField(&in, tag, &out)) {
         return Malformed();
       }
-      if (bytes_before + header.ByteCount() > kMaxHeaderBytes) {
+      if (bytes_before + out.ByteCount() > kMaxHeaderBytes) {
         return absl::InvalidArgumentError(
             absl::StrCat("the fields besides the payload take more than ", kMaxHeaderBytes,
                          " bytes: split the request"));
@@ -121,32 +81,57 @@ absl::Status RequestView::Merge(CodedInputStream& in, int payload_field) {
   return in.ConsumedEntireMessage() ? absl::OkStatus() : Malformed();
 }
 
-void RequestView::GatherPayload(uint8_t* target) const {
-  int64_t skip = payload_begin_;
-  int64_t left = payload_bytes_;
-  for (const grpc::Slice& slice : slices_) {
-    if (left == 0) {
-      return;
-    }
+absl::StatusOr<Payload> PayloadOf(const grpc::ByteBuffer& message, int64_t begin, int64_t bytes) {
+  auto slices = std::make_shared<std::vector<grpc::Slice>>();
+  if (!message.Dump(slices.get()).ok()) {
+    return Malformed();
+  }
+  Payload::Pieces pieces;
+  int64_t skip = begin;
+  int64_t left = bytes;
+  for (const grpc::Slice& slice : *slices) {
     const auto size = static_cast<int64_t>(slice.size());
     if (skip >= size) {
       skip -= size;
       continue;
     }
-    const int64_t bytes = std::min(size - skip, left);
-    CopyPastCaches(target, slice.begin() + skip, bytes);
-    target += bytes;
-    left -= bytes;
+    if (left == 0) {
+      break;
+    }
+    const int64_t taken = std::min(size - skip, left);
+    pieces.push_back({slice.begin() + skip, taken, nullptr});
+    left -= taken;
     skip = 0;
   }
+  return Payload(pieces, std::move(slices));
 }
 
-grpc::ByteBuffer MakeReply(const google::protobuf::MessageLite& header,
-                           absl::Span<const BulkField> fields, HostLease lease) {
+absl::StatusOr<Request> ReadRequest(const grpc::ByteBuffer& message, int payload_field) {
+  Request request;
+  if (!message.Valid()) {
+    return request;  // gRPC's way of saying: zero bytes
+  }
+  // The reader takes the buffer by pointer for historical reasons and only reads it.
+  grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&message));
+  if (!reader.status().ok()) {
+    return Malformed();
+  }
+  MessageSplit split;
+  {
+    CodedInputStream in(&reader);
+    BASEBAND_RETURN_IF_ERROR(split.Merge(in, payload_field));
+  }
+  BASEBAND_ASSIGN_OR_RETURN(request.payload,
+                            PayloadOf(message, split.payload_begin, split.payload_bytes));
+  request.header = std::move(split.header);
+  return request;
+}
+
+grpc::ByteBuffer ToByteBuffer(Reply reply) {
   std::vector<grpc::Slice> slices;
-  const auto shared = std::make_shared<HostLease>(std::move(lease));
-  std::string text = header.SerializeAsString();
-  for (const BulkField& field : fields) {
+  const auto shared = std::make_shared<HostLease>(std::move(reply.memory));
+  std::string text = std::move(reply.header);
+  for (const BulkField& field : reply.fields) {
     if (field.bytes == 0) {
       continue;
     }

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
@@ -29,9 +30,10 @@ class ByteLimit {
     absl::MutexLock lock(&mutex_);
     const int64_t others = used_ - from;
     if (to > from && to > max_bytes_ - others) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the request needs ", to, " bytes of memory; other ", noun_, " hold ",
-                       others, ", and this server lets all of them have ", max_bytes_));
+      return Because(UnservedReason::kSearchMemory,
+                     absl::ResourceExhaustedError(absl::StrCat(
+                         "the request needs ", to, " bytes of memory; other ", noun_, " hold ",
+                         others, ", and this server lets all of them have ", max_bytes_)));
     }
     used_ = others + to;
     return absl::OkStatus();

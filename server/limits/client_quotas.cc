@@ -1,6 +1,7 @@
 #include "server/limits/client_quotas.h"
 
 #include "absl/strings/str_cat.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
@@ -8,16 +9,16 @@ absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const std::string& client,
   absl::MutexLock lock(&mutex_);
   Usage& usage = clients_[client];
   if (limits_.requests > 0 && usage.requests >= limits_.requests) {
-    metrics_->CountRefused(RefusalCause::kClientRequests);
-    return absl::ResourceExhaustedError(absl::StrCat("client_requests: ", usage.requests,
-                                                     " requests of this client are in flight, of ",
-                                                     limits_.requests));
+    return Because(UnservedReason::kClientRequests,
+                   absl::ResourceExhaustedError(absl::StrCat(
+                       "client_requests: ", usage.requests,
+                       " requests of this client are in flight, of ", limits_.requests)));
   }
   if (limits_.bytes > 0 && usage.bytes > 0 && usage.bytes + bytes > limits_.bytes) {
-    metrics_->CountRefused(RefusalCause::kClientBytes);
-    return absl::ResourceExhaustedError(
-        absl::StrCat("client_mib: ", usage.bytes, " bytes of this client are in flight, of ",
-                     limits_.bytes, ": no room for ", bytes, " more"));
+    return Because(UnservedReason::kClientBytes,
+                   absl::ResourceExhaustedError(absl::StrCat(
+                       "client_mib: ", usage.bytes, " bytes of this client are in flight, of ",
+                       limits_.bytes, ": no room for ", bytes, " more")));
   }
   ++usage.requests;
   usage.bytes += bytes;
@@ -28,10 +29,10 @@ absl::StatusOr<ClientHold> ClientQuotas::EnterStream(const std::string& client) 
   absl::MutexLock lock(&mutex_);
   Usage& usage = clients_[client];
   if (limits_.streams > 0 && usage.streams >= limits_.streams) {
-    metrics_->CountRefused(RefusalCause::kClientStreams);
-    return absl::ResourceExhaustedError(
-        absl::StrCat("client_streams: ", usage.streams,
-                     " streams and searches of this client are open, of ", limits_.streams));
+    return Because(UnservedReason::kClientStreams,
+                   absl::ResourceExhaustedError(absl::StrCat(
+                       "client_streams: ", usage.streams,
+                       " streams and searches of this client are open, of ", limits_.streams)));
   }
   ++usage.streams;
   return ClientHold(this, client, {0, 0, 1});

@@ -11,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
-#include "server/metrics/metrics.h"
 
 namespace baseband::server {
 
@@ -26,8 +25,7 @@ class ClientQuotas {
     int64_t bytes = 0;    // of their messages
     int64_t streams = 0;  // and searches
   };
-  // Refusals are counted in `metrics`, which outlives this.
-  ClientQuotas(const Limits& limits, Metrics* metrics) : limits_(limits), metrics_(metrics) {}
+  explicit ClientQuotas(const Limits& limits) : limits_(limits) {}
 
   // A request of `client` with a message of `bytes`, or a stream or search of it.
   // ResourceExhausted names the quota, what is in flight and the bound; a request larger than all
@@ -45,7 +43,6 @@ class ClientQuotas {
   void Leave(const std::string& client, const Usage& usage);
 
   const Limits limits_;
-  Metrics* const metrics_;
   absl::Mutex mutex_;
   std::unordered_map<std::string, Usage> clients_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,6 +1,7 @@
 #include "server/limits/flow_control_window.h"
 
 #include "absl/strings/str_cat.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
@@ -15,14 +16,17 @@ absl::Status FlowControlWindow::Open(uint64_t id, int64_t bytes) {
   }
   const auto in_flight = static_cast<int64_t>(open_.size());
   if (in_flight >= window_.requests) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("id ", id, " is beyond the credits: ", in_flight,
-                     " requests are in flight on this stream, of ", window_.requests));
+    return Because(UnservedReason::kInvalidRequest,
+                   absl::ResourceExhaustedError(absl::StrCat(
+                       "id ", id, " is beyond the credits: ", in_flight,
+                       " requests are in flight on this stream, of ", window_.requests)));
   }
   if (in_flight > 0 && bytes > window_.bytes - bytes_) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "id ", id, " is beyond the credits: ", bytes_, " bytes are in flight on this stream, of ",
-        window_.bytes, ": no room for ", bytes, " more"));
+    return Because(UnservedReason::kInvalidRequest,
+                   absl::ResourceExhaustedError(
+                       absl::StrCat("id ", id, " is beyond the credits: ", bytes_,
+                                    " bytes are in flight on this stream, of ", window_.bytes,
+                                    ": no room for ", bytes, " more")));
   }
   open_.emplace(id, bytes);
   bytes_ += bytes;

@@ -4,12 +4,14 @@
 
 #include "absl/time/clock.h"
 #include "kernels/base/steady_time.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
 absl::Status InFlightGate::Come(absl::Time now) {
   last_come_ = now;
-  return closed_ ? absl::UnavailableError("this server is shutting down: use another one")
+  return closed_ ? Because(UnservedReason::kDraining,
+                           absl::UnavailableError("this server is shutting down: use another one"))
                  : absl::OkStatus();
 }
 

@@ -1,31 +1,111 @@
 #include "server/limits/slow_path_executor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
-SlowPathExecutor::SlowPathExecutor(int64_t max_waiting, int64_t max_bytes)
-    : max_waiting_(max_waiting), max_bytes_(max_bytes), thread_([this] { Work(); }) {}
+SlowPathExecutor::SlowPathExecutor(const Options& options) : options_(options) {}
 
 SlowPathExecutor::~SlowPathExecutor() { Finish(); }
 
-absl::Status SlowPathExecutor::Add(int64_t bytes, std::function<void()> work) {
+absl::Status SlowPathExecutor::Add(const std::string& name, int64_t bytes, Work work) {
   absl::MutexLock lock(&mutex_);
   if (closed_) {
-    return absl::UnavailableError("the server is shutting down");
+    return Because(UnservedReason::kDraining,
+                   absl::UnavailableError("the server is shutting down"));
   }
-  const auto waiting = static_cast<int64_t>(waiting_.size());
-  if (waiting >= max_waiting_ || bytes > max_bytes_ - waiting_bytes_) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(waiting, " requests of ", waiting_bytes_,
-                     " bytes wait for what takes long to prepare: at most ", max_waiting_, " of ",
-                     max_bytes_, " bytes may"));
+  if (pieces_ >= options_.max_pieces || bytes > options_.max_bytes - bytes_) {
+    return Because(UnservedReason::kPreparation,
+                   absl::ResourceExhaustedError(absl::StrCat(
+                       pieces_, " requests of ", bytes_,
+                       " bytes wait for what takes long to prepare: at most ", options_.max_pieces,
+                       " of ", options_.max_bytes, " bytes may")));
   }
-  waiting_bytes_ += bytes;
-  waiting_.push_back({bytes, std::move(work)});
+  Client& client = clients_[name];
+  const auto of_client = static_cast<int64_t>(client.waiting.size()) + client.is_begun;
+  if (of_client >= options_.max_of_client) {
+    return Because(UnservedReason::kPreparation,
+                   absl::ResourceExhaustedError(absl::StrCat(
+                       of_client, " requests of this client wait for what takes long to prepare: ",
+                       "at most ", options_.max_of_client, " may")));
+  }
+  if (of_client == 0) client.used_s = std::max(client.used_s, virtual_s_);
+  client.waiting.push_back({bytes, std::move(work)});
+  ++pieces_;
+  bytes_ += bytes;
+  if (turn_ == nullptr) PassTurn();
   return absl::OkStatus();
+}
+
+void SlowPathExecutor::PassTurn() {
+  turn_ = nullptr;
+  for (auto it = clients_.begin(); it != clients_.end();) {
+    Client& client = it->second;
+    if (!client.IsReady() && client.used_s <= virtual_s_) {  // it begins anew when it comes again
+      it = clients_.erase(it);
+      continue;
+    }
+    if (client.IsReady() && (turn_ == nullptr || client.used_s < turn_->used_s)) turn_ = &client;
+    ++it;
+  }
+  if (turn_ == nullptr) return;
+  virtual_s_ = std::max(virtual_s_, turn_->used_s);
+  turn_->slice_begin = options_.clock();
+  if (!turn_->is_begun && idle_ == 0) threads_.emplace_back([this] { Run(); });
+}
+
+void SlowPathExecutor::Charge(Client& client) {
+  const absl::Time now = options_.clock();
+  client.used_s += std::max(0.0, absl::ToDoubleSeconds(now - client.slice_begin));
+  client.slice_begin = now;
+}
+
+void SlowPathExecutor::GiveWay(Client& client) {
+  absl::MutexLock lock(&mutex_);
+  if (options_.clock() - client.slice_begin < options_.slice) return;
+  Charge(client);
+  PassTurn();
+  const auto is_turn = [this, &client]()
+                           ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return turn_ == &client; };
+  mutex_.Await(absl::Condition(&is_turn));
+}
+
+bool SlowPathExecutor::HasNewsForIdle() const {
+  return (turn_ != nullptr && !turn_->is_begun) || (closed_ && pieces_ == 0);
+}
+
+void SlowPathExecutor::Run() {
+  for (;;) {
+    Client* client = nullptr;
+    Piece piece;
+    {
+      absl::MutexLock lock(&mutex_);
+      ++idle_;
+      mutex_.Await(absl::Condition(this, &SlowPathExecutor::HasNewsForIdle));
+      --idle_;
+      if (turn_ == nullptr || turn_->is_begun) return;  // closed, and all is done
+      client = turn_;
+      client->is_begun = true;
+      piece = std::move(client->waiting.front());
+      client->waiting.pop_front();
+      client->slice_begin = options_.clock();
+    }
+    piece.work([this, client] {
+      GiveWay(*client);
+      return absl::OkStatus();
+    });
+    piece.work = nullptr;  // whatever it holds goes before others go on
+    absl::MutexLock lock(&mutex_);
+    Charge(*client);
+    client->is_begun = false;
+    --pieces_;
+    bytes_ -= piece.bytes;
+    PassTurn();
+  }
 }
 
 void SlowPathExecutor::Finish() {
@@ -33,27 +113,14 @@ void SlowPathExecutor::Finish() {
     absl::MutexLock lock(&mutex_);
     closed_ = true;
   }
-  if (thread_.joinable()) {
-    thread_.join();
+  // Nothing is added any more, so that after the last piece there are no more threads.
+  {
+    absl::MutexLock lock(&mutex_);
+    mutex_.Await(absl::Condition(
+        +[](int64_t* pieces) { return *pieces == 0; }, &pieces_));
   }
-}
-
-bool SlowPathExecutor::HasPieceOrIsClosed() const { return !waiting_.empty() || closed_; }
-
-void SlowPathExecutor::Work() {
-  for (;;) {
-    Piece piece;
-    {
-      absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(this, &SlowPathExecutor::HasPieceOrIsClosed));
-      if (waiting_.empty()) {
-        return;
-      }
-      piece = std::move(waiting_.front());
-      waiting_.pop_front();
-      waiting_bytes_ -= piece.bytes;
-    }
-    piece.work();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
   }
 }
 

@@ -1,54 +1,90 @@
-// What a request may need that takes long, up to seconds: the design of its filters, the
-// preparation of a search and the refinement of its answer. Away from the threads that serve gRPC.
+// What a request may need that takes long, up to seconds: the design of its filters, the model of
+// its constellation, the inverse of its matrix, the preparation of a search and the refinement of
+// its answer. Away from the threads that serve gRPC, and in the fair share of the client that asks.
+//
+//   executor.Add(client, bytes, [](const ContinueCheck& turn) {
+//     for (..) { if (!turn().ok()) ..; ... }         // a few milliseconds between two questions
+//   });
 #ifndef BASEBAND_SERVER_LIMITS_SLOW_PATH_EXECUTOR_H_
 #define BASEBAND_SERVER_LIMITS_SLOW_PATH_EXECUTOR_H_
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <string>
 #include <thread>
+#include <unordered_map>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "kernels/base/continue_check.h"
+#include "kernels/base/steady_time.h"
 
 namespace baseband::server {
 
-// Asked before each step that may take seconds; anything but OK is what the request is refused
-// with. Empty: there is no time for such a step.
-using ContinueCheck = std::function<absl::Status()>;
-
-// One thread that does what it is given, one piece after the other: those who need it wait for each
-// other, and nobody else for them. Thread-safe.
+// One piece of work runs at a time, for a slice: then whoever of the clients with work has had the
+// least time goes on. So nobody's masks delay everybody, and an hour's worth of one client's is no
+// more than half of it beside another's. A client's own pieces go one after the other.
+//
+// The check that a piece is given is where it gives way; it never says anything but OK.
+// Thread-safe.
 class SlowPathExecutor {
  public:
-  // What waits, without the piece in work, is at most `max_waiting` pieces that hold at most
-  // `max_bytes` together.
-  SlowPathExecutor(int64_t max_waiting, int64_t max_bytes);
+  struct Options {
+    int64_t max_pieces = 64;        // waiting and begun, of all clients
+    int64_t max_of_client = 16;     // of one client
+    int64_t max_bytes = 256 << 20;  // of memory that they hold
+    absl::Duration slice = absl::Milliseconds(2);
+    std::function<absl::Time()> clock = &SteadyNow;
+  };
+  using Work = std::function<void(const ContinueCheck& turn)>;
+
+  explicit SlowPathExecutor(const Options& options);
+  // As Finish.
   ~SlowPathExecutor();
 
   // `work`, which holds `bytes` of memory, is called once, soon. Else it is not called:
-  // ResourceExhausted if too much waits, Unavailable after Finish.
-  absl::Status Add(int64_t bytes, std::function<void()> work);
+  // ResourceExhausted if too much waits, of all or of this client, Unavailable after Finish.
+  absl::Status Add(const std::string& client, int64_t bytes, Work work);
   // Returns once all that was added is done.
   void Finish();
 
  private:
   struct Piece {
     int64_t bytes = 0;
-    std::function<void()> work;
+    Work work;
   };
+  struct Client {
+    std::deque<Piece> waiting;
+    bool is_begun = false;  // a thread has a piece of it
+    double used_s = 0.0;    // on a scale that all clients share
+    absl::Time slice_begin;
+    bool IsReady() const { return is_begun || !waiting.empty(); }
+  };
+  using Clients = std::unordered_map<std::string, Client>;
 
-  bool HasPieceOrIsClosed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Work();
+  // Gives the turn, which nobody has, to the ready client that has had the least.
+  void PassTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Charge(Client& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Returns at once, or when it is the client's turn again.
+  void GiveWay(Client& client) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether a thread without work has something to do.
+  bool HasNewsForIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Run();
 
-  const int64_t max_waiting_;
-  const int64_t max_bytes_;
+  const Options options_;
   absl::Mutex mutex_;
-  std::deque<Piece> waiting_ ABSL_GUARDED_BY(mutex_);
-  int64_t waiting_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  Clients clients_ ABSL_GUARDED_BY(mutex_);
+  Client* turn_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  double virtual_s_ ABSL_GUARDED_BY(mutex_) = 0.0;  // what who comes anew is said to have had
+  int64_t pieces_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int idle_ ABSL_GUARDED_BY(mutex_) = 0;  // threads
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
-  std::thread thread_;  // last: uses all of the above
+  std::vector<std::thread> threads_;  // made as they are needed; grows under mutex_ until closed_
 };
 
 }  // namespace baseband::server

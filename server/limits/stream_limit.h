@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
@@ -17,14 +18,15 @@ class StreamLimit {
   // `noun`: what they are, in the plural.
   StreamLimit(const char* noun, int64_t max_streams) : noun_(noun), max_streams_(max_streams) {}
 
-  // A stream has come; exactly one Vacate and one Leave must follow whatever is returned:
-  // ResourceExhausted if it is one too many.
+  // A stream has come; exactly one Vacate must follow whatever is returned: ResourceExhausted if it
+  // is one too many.
   absl::Status Enter() {
     absl::MutexLock lock(&mutex_);
-    ++open_;
     if (++places_ > max_streams_) {
-      return absl::ResourceExhaustedError(absl::StrCat(
-          max_streams_, " ", noun_, " are open already: that is all this server takes"));
+      return Because(
+          UnservedReason::kStreamLimit,
+          absl::ResourceExhaustedError(absl::StrCat(
+              max_streams_, " ", noun_, " are open already: that is all this server takes")));
     }
     return absl::OkStatus();
   }
@@ -33,23 +35,12 @@ class StreamLimit {
     absl::MutexLock lock(&mutex_);
     --places_;
   }
-  // Nothing of it is left.
-  void Leave() {
-    absl::MutexLock lock(&mutex_);
-    --open_;
-  }
-  void WaitUntilEmpty() {
-    absl::MutexLock lock(&mutex_);
-    mutex_.Await(absl::Condition(
-        +[](int64_t* open) { return *open == 0; }, &open_));
-  }
 
  private:
   const char* const noun_;
   const int64_t max_streams_;
   absl::Mutex mutex_;
   int64_t places_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t open_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace baseband::server

@@ -34,7 +34,7 @@ void Metrics::AddClientTime(const std::string& client, double seconds) {
     absl::MutexLock lock(&clients_mutex_);
     if (clients_.size() < kMaxClientNames) {
       counter = clients_.try_emplace(client).first->second =
-          AddCounter(*registry_, names::kClientDeviceSeconds, {{"client", ToLabel(client)}});
+          AddCounter(*registry_, metric::kClientDeviceSeconds, {{"client", ToLabel(client)}});
     }
   }
   counter->Increment(seconds);

@@ -8,16 +8,17 @@ namespace baseband::server {
 
 int Metrics::AddDevice(const std::string& device, const std::string& kind, const std::string& name,
                        int num_lanes) {
-  AddGauge(*registry_, names::kDeviceInfo, {{"device", device}, {"kind", kind}, {"name", name}})
+  AddGauge(*registry_, metric::kDeviceInfo, {{"device", device}, {"kind", kind}, {"name", name}})
       ->Set(1);
   PerDevice series;
-  series.healthy = AddGauge(*registry_, names::kDeviceHealthy, {{"device", device}});
+  series.healthy = AddGauge(*registry_, metric::kDeviceHealthy, {{"device", device}});
   for (size_t i = 0; i < kDeviceLossNames.size(); ++i) {
-    series.lost[i] = AddCounter(*registry_, names::kDeviceLost,
-                                {{"device", device}, {"cause", kDeviceLossNames[i]}});
+    series.lost[i] = AddCounter(*registry_, metric::kDevicesLost,
+                                {{"device", device}, {"reason", kDeviceLossNames[i]}});
   }
+  series.resets = AddCounter(*registry_, metric::kDeviceResets, {{"device", device}});
   for (int lane = 0; lane < num_lanes; ++lane) {
-    series.lanes_busy.push_back(AddCounter(*registry_, names::kLaneBusy,
+    series.lanes_busy.push_back(AddCounter(*registry_, metric::kLaneBusy,
                                            {{"device", device}, {"lane", std::to_string(lane)}}));
   }
   devices_.push_back(std::move(series));
@@ -29,8 +30,16 @@ void Metrics::AddLaneBusy(int device, int lane, absl::Duration busy) {
       absl::ToDoubleSeconds(busy));
 }
 
-void Metrics::CountDeviceLost(int device, DeviceLoss cause) {
-  devices_[static_cast<size_t>(device)].lost[static_cast<size_t>(cause)]->Increment();
+void Metrics::CountDeviceLost(int device, DeviceLoss reason) {
+  devices_[static_cast<size_t>(device)].lost[static_cast<size_t>(reason)]->Increment();
+}
+
+void Metrics::CountDeviceReset(int device) {
+  devices_[static_cast<size_t>(device)].resets->Increment();
+}
+
+void Metrics::SetQuarantined(int64_t fingerprints) {
+  quarantined_->Set(static_cast<double>(fingerprints));
 }
 
 void Metrics::SetDeviceHealthy(int device, bool healthy) {

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "server/metrics/names.h"
+#include "common/metric_names.h"
 
 namespace baseband::server {
 namespace {
@@ -17,7 +17,7 @@ using prometheus::MetricType;
 
 // A series of each GPU; those of one metric stand together.
 struct Series {
-  names::Metric metric;
+  metric::Metric metric;
   MetricType type;
   const char* label;  // beside {device}; null: none
   const char* label_value;
@@ -28,26 +28,26 @@ constexpr MetricType kGauge = MetricType::Gauge;
 constexpr MetricType kCounter = MetricType::Counter;
 
 constexpr std::array<Series, 17> kSeries = {{
-    {names::kGpuUtilization, kGauge, nullptr, "", &GpuReading::utilization},
-    {names::kGpuMemoryUsed, kGauge, nullptr, "", &GpuReading::memory_used},
-    {names::kGpuMemoryTotal, kGauge, nullptr, "", &GpuReading::memory_total},
-    {names::kGpuTemperature, kGauge, nullptr, "", &GpuReading::temperature},
-    {names::kGpuPower, kGauge, nullptr, "", &GpuReading::power},
-    {names::kGpuPowerLimit, kGauge, nullptr, "", &GpuReading::power_limit},
-    {names::kGpuClock, kGauge, "clock", "sm", &GpuReading::sm_clock},
-    {names::kGpuClock, kGauge, "clock", "memory", &GpuReading::memory_clock},
-    {names::kGpuThrottled, kGauge, "reason", "thermal", &GpuReading::throttled_thermal},
-    {names::kGpuThrottled, kGauge, "reason", "power", &GpuReading::throttled_power},
-    {names::kGpuThrottled, kGauge, "reason", "hardware", &GpuReading::throttled_hardware},
-    {names::kGpuEccErrors, kCounter, "kind", "corrected", &GpuReading::ecc_corrected},
-    {names::kGpuEccErrors, kCounter, "kind", "uncorrected", &GpuReading::ecc_uncorrected},
-    {names::kGpuPcieBytes, kGauge, "direction", "in", &GpuReading::pcie_in},
-    {names::kGpuPcieBytes, kGauge, "direction", "out", &GpuReading::pcie_out},
-    {names::kGpuPcieReplays, kCounter, nullptr, "", &GpuReading::pcie_replays},
-    {names::kGpuXidErrors, kCounter, nullptr, "", &GpuReading::xid_errors},
+    {metric::kGpuUtilization, kGauge, nullptr, "", &GpuReading::utilization},
+    {metric::kGpuMemoryUsed, kGauge, nullptr, "", &GpuReading::memory_used},
+    {metric::kGpuMemoryCapacity, kGauge, nullptr, "", &GpuReading::memory_total},
+    {metric::kGpuTemperature, kGauge, nullptr, "", &GpuReading::temperature},
+    {metric::kGpuPower, kGauge, nullptr, "", &GpuReading::power},
+    {metric::kGpuPowerLimit, kGauge, nullptr, "", &GpuReading::power_limit},
+    {metric::kGpuClock, kGauge, "clock", "sm", &GpuReading::sm_clock},
+    {metric::kGpuClock, kGauge, "clock", "memory", &GpuReading::memory_clock},
+    {metric::kGpuThrottled, kGauge, "reason", "thermal", &GpuReading::throttled_thermal},
+    {metric::kGpuThrottled, kGauge, "reason", "power", &GpuReading::throttled_power},
+    {metric::kGpuThrottled, kGauge, "reason", "hardware", &GpuReading::throttled_hardware},
+    {metric::kGpuEccErrors, kCounter, "kind", "corrected", &GpuReading::ecc_corrected},
+    {metric::kGpuEccErrors, kCounter, "kind", "uncorrected", &GpuReading::ecc_uncorrected},
+    {metric::kGpuPcieBytes, kGauge, "direction", "in", &GpuReading::pcie_in},
+    {metric::kGpuPcieBytes, kGauge, "direction", "out", &GpuReading::pcie_out},
+    {metric::kGpuPcieReplays, kCounter, nullptr, "", &GpuReading::pcie_replays},
+    {metric::kGpuXidErrors, kCounter, nullptr, "", &GpuReading::xid_errors},
 }};
 
-MetricFamily& FamilyOf(const names::Metric& metric, MetricType type,
+MetricFamily& FamilyOf(const metric::Metric& metric, MetricType type,
                        std::vector<MetricFamily>* families) {
   if (families->empty() || families->back().name != metric.name) {
     MetricFamily family;
@@ -87,7 +87,7 @@ std::vector<MetricFamily> GpuReadings::Collect(absl::Time now) const {
                   std::all_of(readings_.begin(), readings_.end(),
                               [](const auto& gpu) { return gpu.is_answered(); });
   std::vector<MetricFamily> families;
-  Append(FamilyOf(names::kGpuMonitorUp, kGauge, &families), {}, up ? 1 : 0);
+  Append(FamilyOf(metric::kGpuMonitorUp, kGauge, &families), {}, up ? 1 : 0);
   if (!fresh) return families;
   for (const Series& series : kSeries) {
     for (const GpuReading& gpu : readings_) {

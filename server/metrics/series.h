@@ -7,11 +7,11 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
-#include "server/metrics/names.h"
+#include "common/metric_names.h"
 
 namespace baseband::server {
 
-inline prometheus::Counter* AddCounter(prometheus::Registry& registry, const names::Metric& metric,
+inline prometheus::Counter* AddCounter(prometheus::Registry& registry, const metric::Metric& metric,
                                        const prometheus::Labels& labels = {}) {
   return &prometheus::BuildCounter()
               .Name(metric.name)
@@ -20,7 +20,7 @@ inline prometheus::Counter* AddCounter(prometheus::Registry& registry, const nam
               .Add(labels);
 }
 
-inline prometheus::Gauge* AddGauge(prometheus::Registry& registry, const names::Metric& metric,
+inline prometheus::Gauge* AddGauge(prometheus::Registry& registry, const metric::Metric& metric,
                                    const prometheus::Labels& labels = {}) {
   return &prometheus::BuildGauge()
               .Name(metric.name)
@@ -30,7 +30,7 @@ inline prometheus::Gauge* AddGauge(prometheus::Registry& registry, const names::
 }
 
 inline prometheus::Histogram* AddHistogram(prometheus::Registry& registry,
-                                           const names::Metric& metric,
+                                           const metric::Metric& metric,
                                            const prometheus::Histogram::BucketBoundaries& buckets,
                                            const prometheus::Labels& labels = {}) {
   return &prometheus::BuildHistogram()
@@ -38,6 +38,13 @@ inline prometheus::Histogram* AddHistogram(prometheus::Registry& registry,
               .Help(metric.help)
               .Register(registry)
               .Add(labels, buckets);
+}
+
+// Edges 1, `base`, its square .. `largest`.
+inline prometheus::Histogram::BucketBoundaries PowersOf(int base, int largest) {
+  prometheus::Histogram::BucketBoundaries buckets;
+  for (int edge = 1; edge <= largest; edge *= base) buckets.push_back(edge);
+  return buckets;
 }
 
 }  // namespace baseband::server

@@ -14,8 +14,11 @@ class Lifecycle {
  public:
   void SetServing() { serving_.store(true); }
   void SetDraining() { draining_.store(true); }
-  // The last device was lost; devices do not come back.
+  // No device serves, but one may yet come back; or that is over.
+  void SetRecovering(bool recovering) { recovering_.store(recovering); }
+  // The last device was lost, and none comes back.
   void SetNoDevice() { no_device_.store(true); }
+  bool has_no_device() const { return no_device_.load(); }
 
   // Empty while the process can do work, also if that is too much, or the last; else why it cannot.
   std::string WhyNotLive() const { return no_device_.load() ? "no healthy device" : ""; }
@@ -23,12 +26,14 @@ class Lifecycle {
   std::string WhyNotReady() const {
     if (no_device_.load()) return "no healthy device";
     if (draining_.load()) return "draining";
+    if (recovering_.load()) return "no healthy device: one is being reset";
     return serving_.load() ? "" : "starting";
   }
 
  private:
   std::atomic<bool> serving_{false};
   std::atomic<bool> draining_{false};
+  std::atomic<bool> recovering_{false};
   std::atomic<bool> no_device_{false};
 };
 

@@ -6,36 +6,34 @@
 #include <atomic>
 #include <string>
 
-#include "grpc/health/v1/health.grpc.pb.h"
-#include "server/auth/access.h"
-#include "server/grpc/status.h"
+#include "grpc/health/v1/health.pb.h"
+#include "server/service/message_method.h"
 
 namespace baseband::server {
 
-class AuthenticatedHealthService final : public grpc::health::v1::Health::Service {
+class AuthenticatedHealthService final {
  public:
-  AuthenticatedHealthService(std::string service, Access* access)
-      : service_(std::move(service)), access_(access) {}
-
-  void SetServing(bool serving) { serving_.store(serving); }
-
-  grpc::Status Check(grpc::ServerContext* context,
-                     const grpc::health::v1::HealthCheckRequest* request,
-                     grpc::health::v1::HealthCheckResponse* response) override {
-    using Response = grpc::health::v1::HealthCheckResponse;
-    if (const absl::Status status = access_->Check(*context, absl::nullopt); !status.ok()) {
-      return ToGrpcStatus(status);
-    }
-    if (!request->service().empty() && request->service() != service_) {
-      return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such service");
-    }
-    response->set_status(serving_.load() ? Response::SERVING : Response::NOT_SERVING);
-    return grpc::Status::OK;
+  AuthenticatedHealthService(const std::string& name, Access* access, Metrics* metrics) {
+    using grpc::health::v1::HealthCheckRequest;
+    using grpc::health::v1::HealthCheckResponse;
+    AddMessageMethod<HealthCheckRequest, HealthCheckResponse>(
+        {&service_, access, metrics, kHealthRpc, absl::nullopt}, "Check",
+        [this, name](const Identity&, const HealthCheckRequest& request,
+                     HealthCheckResponse& response) {
+          if (!request.service().empty() && request.service() != name) {
+            return absl::NotFoundError("no such service");
+          }
+          response.set_status(serving_.load() ? HealthCheckResponse::SERVING
+                                              : HealthCheckResponse::NOT_SERVING);
+          return absl::OkStatus();
+        });
   }
 
+  grpc::Service* service() { return &service_; }
+  void SetServing(bool serving) { serving_.store(serving); }
+
  private:
-  const std::string service_;
-  Access* const access_;
+  RawService service_{"grpc.health.v1.Health"};
   std::atomic<bool> serving_{false};
 };
 

@@ -9,13 +9,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/grpc/grpc_time.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
-#include "server/calls/search_call.h"
 #include "server/calls/submit_call.h"
-#include "server/converters/capabilities.h"
-#include "server/grpc/grpc_time.h"
+#include "server/converters/checks.h"
 #include "server/grpc/status.h"
+#include "server/operations/downconvert/downconvert_operation.h"
+#include "server/service/capabilities.h"
 
 namespace baseband::server {
 namespace {
@@ -29,10 +30,6 @@ constexpr int kThreadsPerQueue = 4;
 constexpr int kListenersPerQueue = 64;
 // In flight on one connection; clients queue the rest themselves.
 constexpr int kMaxStreamsPerConnection = 1024;
-
-// Requests that wait for what takes long to prepare, and what they hold.
-constexpr int64_t kMaxOnSlowPath = 64;
-constexpr int64_t kMaxSlowPathBytes = 256 << 20;
 
 int NumThreads(const Config& config) {
   return config.grpc_threads > 0
@@ -77,42 +74,55 @@ void Limit(const Config& config, grpc::ServerBuilder& builder) {
 
 }  // namespace
 
-class Server::Service final : public AsyncService {
- public:
-  Service(const Config& config, std::vector<Device*> devices, Access* access, Metrics* metrics,
-          CarrierModels* models)
-      : capabilities_(DescribeServer(config)),
-        devices_(std::move(devices)),
-        access_(access),
-        metrics_(metrics),
-        models_(models) {}
+Server::Server() : service_(kServiceName) {}
 
-  grpc::Status GetCapabilities(grpc::ServerContext* context,
-                               const v1::GetCapabilitiesRequest* request,
-                               v1::GetCapabilitiesResponse* response) override {
-    constexpr auto kRpc = ::baseband::server::Rpc::kGetCapabilities;
-    const absl::Time start = SteadyNow();
-    metrics_->RequestStarted(kRpc, static_cast<int64_t>(request->ByteSizeLong()));
-    absl::Status status = access_->Check(*context, Role::kUser);
-    if (status.ok()) {
-      *response = capabilities_;
-      AddDevices(devices_, response);
-      status = AddPoints(*request, *models_, response);
+void Server::AddMethods(const Config& config) {
+  for (const auto& operation : environment_.operations->all()) {
+    const Operation::Description& description = operation->description();
+    if (description.method == Operation::Method::kUnary) {
+      unary_methods_.push_back(
+          {service_.Add(description.name, RawService::Kind::kUnary), operation.get()});
     } else {
-      metrics_->CountRejected(kRpc, status.code());
+      search_methods_.push_back(
+          {service_.Add(description.name, RawService::Kind::kServerStream), operation.get()});
     }
-    metrics_->RequestFinished(kRpc, status.code(), SteadyNow() - start,
-                              static_cast<int64_t>(response->ByteSizeLong()));
-    return ToGrpcStatus(status);
+    if (*description.stream_name != '\0') {
+      stream_methods_.push_back(
+          {service_.Add(description.stream_name, RawService::Kind::kBidiStream), operation.get()});
+    }
   }
+  submit_ = service_.Add("Submit", RawService::Kind::kBidiStream);
+  get_capabilities_.number = service_.Add("GetCapabilities", RawService::Kind::kUnary);
+  get_capabilities_.rpc = kGetCapabilitiesRpc;
+  get_capabilities_.answer =
+      [this, fixed = DescribeServer(config)](
+          const Request& request,
+          const ContinueCheck* may_continue) -> absl::StatusOr<absl::optional<std::string>> {
+    BASEBAND_ASSIGN_OR_RETURN(const auto message, ParseHeader<v1::GetCapabilitiesRequest>(
+                                                      request, "GetCapabilitiesRequest"));
+    v1::GetCapabilitiesResponse response = fixed;
+    AddDevices(environment_.devices, &response);
+    BASEBAND_ASSIGN_OR_RETURN(
+        const bool done, AddPoints(message, *environment_.caches.models, may_continue, &response));
+    return done ? absl::make_optional(response.SerializeAsString()) : absl::nullopt;
+  };
+}
 
- private:
-  const v1::GetCapabilitiesResponse capabilities_;
-  const std::vector<Device*> devices_;
-  Access* const access_;
-  Metrics* const metrics_;
-  CarrierModels* const models_;
-};
+void Server::ListenForCalls(grpc::ServerCompletionQueue* queue) {
+  for (int i = 0; i < kListenersPerQueue; ++i) {
+    for (const OperationMethod& method : unary_methods_) {
+      UnaryCall::Listen(&environment_, &method, queue);
+    }
+    for (const OperationMethod& method : search_methods_) {
+      SearchCall::Listen(&environment_, &method, queue);
+    }
+    for (const OperationMethod& method : stream_methods_) {
+      StreamCall::Listen(&environment_, &method, queue);
+    }
+    SubmitCall::Listen(&environment_, submit_, queue);
+  }
+  QueryCall::Listen(&environment_, &get_capabilities_, queue);
+}
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Security& security,
                                                       CallEnvironment environment,
@@ -131,17 +141,14 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
 
   std::unique_ptr<Server> self(new Server());
   self->environment_ = std::move(environment);
-  self->environment_.devices = devices;
-  self->service_ =
-      std::make_unique<Service>(config, std::move(devices), &security.access(),
-                                self->environment_.metrics, &self->environment_.caches->models);
-  self->environment_.service = self->service_.get();
+  self->environment_.devices = std::move(devices);
+  self->environment_.service = &self->service_;
+  self->AddMethods(config);
   self->environment_.gate = &self->gate_;
+  self->environment_.calls = &self->calls_;
   self->environment_.timer = &self->timer_;
-  self->quotas_ = std::make_unique<ClientQuotas>(
-      ClientQuotas::Limits{config.client_requests, MibToBytes(config.client_mib),
-                           config.client_streams},
-      self->environment_.metrics);
+  self->quotas_ = std::make_unique<ClientQuotas>(ClientQuotas::Limits{
+      config.client_requests, MibToBytes(config.client_mib), config.client_streams});
   self->environment_.quotas = self->quotas_.get();
   self->streams_ = std::make_unique<StreamLimit>("streams", config.max_streams);
   self->environment_.streams = self->streams_.get();
@@ -150,25 +157,25 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   self->search_memory_ =
       std::make_unique<ByteLimit>("searches", MibToBytes(config.search_memory_mib));
   self->environment_.search_memory = self->search_memory_.get();
-  self->slow_path_ = std::make_unique<SlowPathExecutor>(kMaxOnSlowPath, kMaxSlowPathBytes);
+  self->slow_path_ = std::make_unique<SlowPathExecutor>(SlowPathExecutor::Options());
   self->environment_.slow_path = self->slow_path_.get();
 
   self->environment_.access = &security.access();
   if (!open_health) {
-    self->authenticated_health_ =
-        std::make_unique<AuthenticatedHealthService>(kServiceName, &security.access());
+    self->authenticated_health_ = std::make_unique<AuthenticatedHealthService>(
+        kServiceName, &security.access(), self->environment_.metrics);
   }
   self->listener_ =
       std::make_shared<Listener>(config.max_connections, &security, self->environment_.metrics);
-  self->environment_.metrics->SetConnectionsCapacity(self->listener_->max_open());
+  self->environment_.metrics->SetMaxConnections(self->listener_->max_open());
   self->environment_.metrics->BeforeScrape([listener = self->listener_](Metrics& metrics) {
-    metrics.SetConnections(listener->CountOpen());
+    metrics.SetOpenConnections(listener->CountOpen());
   });
   BASEBAND_RETURN_IF_ERROR(self->listener_->Listen(config.listen, config.socket_mode));
   grpc::ServerBuilder builder;
-  builder.RegisterService(self->service_.get());
+  builder.RegisterService(&self->service_);
   if (self->authenticated_health_ != nullptr) {
-    builder.RegisterService(self->authenticated_health_.get());
+    builder.RegisterService(self->authenticated_health_->service());
   }
   Limit(config, builder);
   self->listener_->AddTo(builder);
@@ -183,16 +190,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   }
   // gRPC says SERVING of "" from its first moment on: the server starts when it is ready to serve.
   self->SetServing(true);
-  for (const auto& queue : self->queues_) {
-    for (int i = 0; i < kListenersPerQueue; ++i) {
-      for (const MethodDescriptor* page : AllMethods()) {
-        UnaryCall::Listen(&self->environment_, page, queue.get());
-      }
-      StreamCall::Listen(&self->environment_, &kDownconvertStream, queue.get());
-      SearchCall::Listen(&self->environment_, queue.get());
-      SubmitCall::Listen(&self->environment_, queue.get());
-    }
-  }
+  for (const auto& queue : self->queues_) self->ListenForCalls(queue.get());
   for (int i = 0; i < num_threads; ++i) {
     const auto& queue = self->queues_[static_cast<size_t>(i % num_queues)];
     self->pollers_.emplace_back([server = self.get(), q = queue.get()] { server->Poll(q); });
@@ -204,6 +202,11 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
 Server::~Server() { Shutdown(absl::ZeroDuration()); }
 
 void Server::SetServing(bool serving) {
+  absl::MutexLock lock(&health_mutex_);
+  if (!shuts_down_) SayServing(serving);
+}
+
+void Server::SayServing(bool serving) {
   if (authenticated_health_ != nullptr) {
     authenticated_health_->SetServing(serving);
     return;
@@ -222,7 +225,11 @@ void Server::Shutdown(absl::Duration timeout) {
     queues_.clear();
     return;
   }
-  SetServing(false);
+  {
+    absl::MutexLock lock(&health_mutex_);
+    SayServing(false);
+    shuts_down_ = true;
+  }
   const absl::Time deadline = SteadyNow() + timeout;
   gate_.Close();
   gate_.WaitUntilEmpty(deadline);
@@ -234,8 +241,8 @@ void Server::Shutdown(absl::Duration timeout) {
   server_->Shutdown(ToGrpcTime(std::min(deadline, SteadyNow() + kGoodbye)));
   slow_path_->Finish();  // whoever is there goes on to the dispatcher
   environment_.dispatcher->WaitUntilIdle();
-  environment_.streams->WaitUntilEmpty();
-  environment_.searches->WaitUntilEmpty();
+  // Until then a call that is over for its client may still start something on its queue.
+  calls_.WaitUntilNone();
   for (const auto& queue : queues_) {
     queue->Shutdown();
   }

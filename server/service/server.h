@@ -10,6 +10,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/auth/security.h"
+#include "server/calls/query_call.h"
+#include "server/calls/search_call.h"
 #include "server/calls/stream_call.h"
 #include "server/calls/unary_call.h"
 #include "server/config/config.h"
@@ -30,8 +32,9 @@ class Server {
   // Shuts down at once if Shutdown was not called.
   ~Server();
 
-  // What the health service says of "" and of baseband.v1.Baseband.
-  void SetServing(bool serving);
+  // What the health service says of "" and of baseband.v1.Baseband; NOT_SERVING for good once it
+  // shuts down. Thread-safe.
+  void SetServing(bool serving) ABSL_LOCKS_EXCLUDED(health_mutex_);
 
   // Health turns NOT_SERVING, new calls are refused as Unavailable, accepted ones get their
   // answers; calls still unanswered after `timeout` are cancelled. Returns when all have ended.
@@ -41,12 +44,16 @@ class Server {
   const std::vector<std::string>& addresses() const { return listener_->addresses(); }
 
  private:
-  class Service;
-
-  Server() = default;
+  Server();
+  // One method of the service for each operation, and the others.
+  void AddMethods(const Config& config);
+  // Waits for calls of all of them on `queue`.
+  void ListenForCalls(grpc::ServerCompletionQueue* queue);
   void Poll(grpc::ServerCompletionQueue* queue);
+  void SayServing(bool serving) ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_);
 
   InFlightGate gate_;
+  LiveCount calls_;
   SteadyTimer timer_;
   std::unique_ptr<ClientQuotas> quotas_;
   std::unique_ptr<StreamLimit> streams_;
@@ -54,10 +61,17 @@ class Server {
   std::unique_ptr<ByteLimit> search_memory_;
   std::unique_ptr<SlowPathExecutor> slow_path_;
   CallEnvironment environment_;
-  std::unique_ptr<Service> service_;
+  RawService service_;
+  std::vector<OperationMethod> unary_methods_;  // calls point to these
+  std::vector<OperationMethod> search_methods_;
+  std::vector<OperationMethod> stream_methods_;
+  QueryCall::Method get_capabilities_;
+  int submit_ = 0;  // its number
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::unique_ptr<AuthenticatedHealthService> authenticated_health_;  // null: gRPC's own answers
   std::unique_ptr<grpc::Server> server_;
+  absl::Mutex health_mutex_;
+  bool shuts_down_ ABSL_GUARDED_BY(health_mutex_) = false;
   std::shared_ptr<Listener> listener_;  // a scrape may still ask it
   std::vector<std::thread> pollers_;    // last: use all of the above
 };

@@ -129,7 +129,7 @@ int Main(int argc, char** argv) {
   int wrong = 0;
   for (const Case& test : cases) {
     const ModelPtr model =
-        *Model::Create(*Constellation::FromName(test.name), Amplitude::kWeighted, 0, 0.0);
+        *Model::Create(*Constellation::FromName(test.name), Amplitude::kWeighted, 0);
     std::printf("%-18s %9d", test.name, MakeFrames(*model, methods[0]).num_symbols);
     for (const Method& method : methods) {
       const Figures figures =

@@ -90,7 +90,7 @@ class Workload {
            std::string only)
       : num_symbols_(num_symbols), num_frames_(num_frames), only_(std::move(only)) {
     const auto constellation = Value(Constellation::FromName(name));
-    model_ = Value(Model::Create(constellation, baseband::carrier::Amplitude::kWeighted, 0, 0.0));
+    model_ = Value(Model::Create(constellation, baseband::carrier::Amplitude::kWeighted, 0));
     for (int i = 0; i < kDifferentFrames; ++i) {
       baseband::testing::FrameSpec spec;
       spec.constellation = constellation;

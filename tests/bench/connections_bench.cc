@@ -37,7 +37,7 @@ std::vector<absl::Duration> CallTimes(client::Client& client) {
 void Report(const ServerProcess& server, client::Client& client) {
   const std::vector<absl::Duration> times = CallTimes(client);
   std::printf("%6.0f connections: resident %6.1f MiB, a call takes p50 %4.0f us, p99 %4.0f us\n",
-              server.Metric("baseband_connections"),
+              server.Metric("baseband_open_connections"),
               server.Metric("process_resident_memory_bytes") / (1 << 20),
               absl::ToDoubleMicroseconds(times[kCalls / 2]),
               absl::ToDoubleMicroseconds(times[kCalls * 99 / 100]));
@@ -64,7 +64,7 @@ int Run(int connections) {
   while (static_cast<int>(crowd.size()) < connections) {
     crowd.push_back(std::make_unique<IdleConnection>(options.target));
   }
-  if (!(*server)->WaitForMetric("baseband_connections", {}, connections + 1)) return 1;
+  if (!(*server)->WaitForMetric("baseband_open_connections", {}, connections + 1)) return 1;
   std::printf(
       "%d came within %s\n", connections,
       absl::FormatDuration(absl::Trunc(SteadyNow() - start, absl::Milliseconds(1))).c_str());

@@ -112,10 +112,10 @@ void MeasureContention(const std::string& target) {
   Times beside;
   double points = 0;
   {
-    LongSearch search(target);
-    const int64_t before = search.points();
+    LongSearch long_search(target);
+    const int64_t before = long_search.points();
     beside = CallAll(caller, search, encode);
-    points = static_cast<double>(search.points() - before);
+    points = static_cast<double>(long_search.points() - before);
   }
   std::printf("\ncontention, one call at a time beside a search of 2^36 points, one connection\n");
   std::printf("%-36s %9s %9s %9s %9s\n", "", "p50 us", "p90 us", "p99 us", "calls");

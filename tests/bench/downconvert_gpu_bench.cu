@@ -303,18 +303,29 @@ void Nco() {
       of_channel[0] * 1e6, of_channel[1] * 1e6);
 }
 
-// What planning takes of the thread that launches.
+// What planning takes of a thread, and what moving a plan on to a stream's next block does.
 void Host() {
   for (const int count : {1, 64, 1024}) {
     const auto channels = Channels(count, LowPass(64, 1, 8), OutputFormat::kFloat32);
-    const Block block = BlockOf(InputFormat::kInt16, 1 << 20);
-    LaunchSizesOf(channels, block);
-    const double begin = Seconds();
-    for (int i = 0; i < 100; ++i) LaunchSizesOf(channels, block);
-    const LaunchSizes sizes = LaunchSizesOf(channels, block);
-    std::printf("planning %4d channels: %.1f us, %lld bytes of tables, %lld of scratch\n", count,
-                (Seconds() - begin) * 1e4, static_cast<long long>(sizes.plan_bytes),
-                static_cast<long long>(sizes.workspace_bytes));
+    const std::vector<int64_t> offsets(static_cast<size_t>(count));
+    Block block = BlockOf(InputFormat::kInt16, 1 << 20);
+    block.history = 64;
+    block.first_index = 1 << 20;
+    gpu::GpuPlan plan;
+    plan.Build(channels, block, offsets);
+    double begin = Seconds();
+    for (int i = 0; i < 100; ++i) plan.Build(channels, block, offsets);
+    const double build = (Seconds() - begin) / 100;
+    begin = Seconds();
+    for (int i = 0; i < 100; ++i) {
+      block.first_index += 1 << 20;
+      Check(plan.MoveTo(block), "MoveTo");
+    }
+    std::printf(
+        "planning %4d channels: %.1f us, moving on %.2f us, %lld bytes of tables, %lld of "
+        "scratch\n",
+        count, build * 1e6, (Seconds() - begin) * 1e4, static_cast<long long>(plan.layout().bytes),
+        static_cast<long long>(plan.workspace_bytes()));
   }
 }
 

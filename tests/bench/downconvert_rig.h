@@ -111,23 +111,27 @@ class Rig {
       output_bytes_ +=
           static_cast<size_t>(range.count * BytesPerOutput(channel.output) + 15) / 16 * 16;
     }
-    sizes_ = LaunchSizesOf(channels_, block);
-    // Elsewhere a block may hold one anchor of an oscillator more.
-    sizes_.workspace_bytes += 16 * static_cast<int64_t>(channels_.size());
+    plan_.Build(channels_, block_, offsets_);
+    const auto plan_bytes = static_cast<size_t>(plan_.layout().bytes);
+    const auto workspace_bytes = static_cast<size_t>(plan_.workspace_bytes());
     host_samples_ = Value(cuda::CreatePinnedBuffer<uint8_t>(input_bytes_));
     FillWithNoise(block.format, block.num_samples, host_samples_.data());
     samples_ = Value(cuda::CreateDeviceBuffer<uint8_t>(input_bytes_));
     output_ = Value(cuda::CreateDeviceBuffer<uint8_t>(output_bytes_));
     results_ = Value(cuda::CreateDeviceBuffer<ChannelResult>(channels_.size()));
-    plan_host_ = Value(cuda::CreatePinnedBuffer<uint8_t>(static_cast<size_t>(sizes_.plan_bytes)));
-    plan_ = Value(cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(sizes_.plan_bytes)));
-    workspace_ =
-        Value(cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(sizes_.workspace_bytes)));
+    plan_host_ = Value(cuda::CreatePinnedBuffer<uint8_t>(plan_bytes));
+    plan_device_ = Value(cuda::CreateDeviceBuffer<uint8_t>(plan_bytes));
+    workspace_ = Value(cuda::CreateDeviceBuffer<uint8_t>(workspace_bytes));
   }
 
   // The samples are those of a stream from now on, from `index` on: a multiple of all filters'
   // decimations, after a history as long as the block's.
-  void MoveTo(int64_t index) { block_.first_index = index - block_.history; }
+  void MoveTo(int64_t index) {
+    block_.first_index = index - block_.history;
+    if (!plan_.MoveTo(block_)) plan_.Build(channels_, block_, offsets_);
+    Check(plan_.layout().bytes <= plan_host_.size(), "plan_host");
+    Check(plan_.workspace_bytes() <= workspace_.size(), "workspace");
+  }
 
   size_t input_bytes() const { return input_bytes_; }
   size_t output_bytes() const { return output_bytes_; }
@@ -139,17 +143,15 @@ class Rig {
   }
   void Launch(cudaStream_t stream) const {
     DownconvertLaunch launch;
-    launch.channels = channels_;
-    launch.block = block_;
+    launch.plan = &plan_;
     launch.samples = samples_.data();
     launch.output = output_.data();
-    launch.output_offsets = offsets_;
     launch.results = results_.data();
     launch.plan_host = plan_host_.data();
-    launch.plan_device = plan_.data();
-    launch.plan_bytes = sizes_.plan_bytes;
+    launch.plan_device = plan_device_.data();
+    launch.plan_bytes = static_cast<int64_t>(plan_host_.size());
     launch.workspace = workspace_.data();
-    launch.workspace_bytes = sizes_.workspace_bytes;
+    launch.workspace_bytes = static_cast<int64_t>(workspace_.size());
     const absl::Status status = LaunchDownconvert(launch, stream);
     Check(status.ok(), status.ToString());
   }
@@ -205,13 +207,13 @@ class Rig {
   size_t input_bytes_ = 0;
   size_t output_bytes_ = 0;
   std::vector<int64_t> offsets_;
-  LaunchSizes sizes_;
+  gpu::GpuPlan plan_;
   cuda::PinnedBuffer<uint8_t> host_samples_;
   cuda::DeviceBuffer<uint8_t> samples_;
   cuda::DeviceBuffer<uint8_t> output_;
   cuda::DeviceBuffer<ChannelResult> results_;
   cuda::PinnedBuffer<uint8_t> plan_host_;
-  cuda::DeviceBuffer<uint8_t> plan_;
+  cuda::DeviceBuffer<uint8_t> plan_device_;
   cuda::DeviceBuffer<uint8_t> workspace_;
 };
 

@@ -21,6 +21,7 @@ class EchoProcess {
   ~EchoProcess();
 
   const std::string& address() const { return address_; }
+  pid_t pid() const { return process_; }
   // EchoServer::set_delay; takes effect soon.
   void set_delay(std::chrono::microseconds delay) const;
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -20,9 +21,12 @@ namespace baseband::bench {
 // basebandd is; ends in the destructor.
 class EchoServer {
  public:
-  // Every reply is one bulk field that makes `reply_bytes` together with its head.
+  // Every reply is one bulk field that makes `reply_bytes` together with its head; negative: every
+  // call is refused as invalid, with a message of so many bytes.
   EchoServer(int64_t reply_bytes, int num_queues, int threads_per_queue) {
-    const grpc::Slice slice(std::string(static_cast<size_t>(reply_bytes), 'x'));
+    const std::string reply(static_cast<size_t>(std::abs(reply_bytes)), 'x');
+    if (reply_bytes < 0) refusal_ = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, reply);
+    const grpc::Slice slice(reply);
     reply_ = grpc::ByteBuffer(&slice, 1);
     grpc::ServerBuilder builder;
     int port = 0;
@@ -86,7 +90,11 @@ class EchoServer {
             std::chrono::steady_clock::now() + std::chrono::microseconds(delay_us_.load());
         while (std::chrono::steady_clock::now() < end) {
         }
-        call->responder.Finish(reply_, grpc::Status::OK, call.get());
+        if (refusal_.ok()) {
+          call->responder.Finish(reply_, grpc::Status::OK, call.get());
+        } else {
+          call->responder.FinishWithError(refusal_, call.get());
+        }
         call.release();
       }
     }
@@ -95,6 +103,7 @@ class EchoServer {
   std::atomic<int64_t> delay_us_{0};
   Service service_;
   grpc::ByteBuffer reply_;
+  grpc::Status refusal_;  // OK: none
   std::string address_;
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::unique_ptr<grpc::Server> server_;

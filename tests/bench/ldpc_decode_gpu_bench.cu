@@ -76,15 +76,15 @@ void Run(const Case& test, cudaStream_t stream) {
   std::vector<int8_t> llr;
   std::vector<ldpc::DecodeBlock> blocks(count);
   for (size_t i = 0; i < count; ++i) {
-    blocks[i].llr_offset = static_cast<uint32_t>(llr.size());
     blocks[i].llr_count = static_cast<uint32_t>(num_sent);
     blocks[i].bits_offset = static_cast<uint32_t>(i * stride);
     blocks[i].soft_offset = ldpc::kNoSoft;
     blocks[i].result_index = static_cast<uint32_t>(i);
     llr.insert(llr.end(), words[i % kWords].begin(), words[i % kWords].end());
   }
-  const auto device_blocks = ToDevice(blocks);
   const auto device_llr = ToDevice(llr, 16);
+  for (size_t i = 0; i < count; ++i) blocks[i].llr = device_llr.data() + i * num_sent;
+  const auto device_blocks = ToDevice(blocks);
   const auto device_bits = ToDevice(std::vector<uint8_t>(count * stride, 0xa5));
   const auto device_results = Value(cuda::CreateDeviceBuffer<ldpc::DecodeResult>(count));
   ldpc::DecodeBatch batch;
@@ -92,7 +92,6 @@ void Run(const Case& test, cudaStream_t stream) {
   batch.parameters = parameters;
   batch.blocks = device_blocks.data();
   batch.num_blocks = test.num_blocks;
-  batch.llr = device_llr.data();
   batch.bits = device_bits.data();
   batch.results = device_results.data();
   const auto launch = [&] {

@@ -92,6 +92,7 @@ void Run(const std::string& name, const std::vector<CodePtr>& codes, int num_blo
   std::map<const Code*, uint32_t> table_of;
   std::vector<uint32_t> tables;
   std::vector<EncodeBlock> blocks;
+  std::vector<size_t> info_offsets;
   size_t info_bytes = 0;
   size_t parity_bytes = 0;
   double info_bits = 0;
@@ -105,7 +106,7 @@ void Run(const std::string& name, const std::vector<CodePtr>& codes, int num_blo
     }
     EncodeBlock block;
     block.table_offset = table_of[&code];
-    block.info_offset = static_cast<uint32_t>(info_bytes);
+    info_offsets.push_back(info_bytes);
     block.info_bits = static_cast<uint32_t>(code.k());
     block.parity_offset = static_cast<uint32_t>(parity_bytes);
     blocks.push_back(block);
@@ -117,14 +118,14 @@ void Run(const std::string& name, const std::vector<CodePtr>& codes, int num_blo
   for (uint8_t& byte : info) {
     byte = static_cast<uint8_t>(random());
   }
-  const auto device_blocks = Upload(blocks);
   const auto device_tables = Upload(tables);
   const auto device_info = Upload(info, 16);
+  for (size_t i = 0; i < blocks.size(); ++i) blocks[i].info = device_info.data() + info_offsets[i];
+  const auto device_blocks = Upload(blocks);
   const auto device_parity = Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(parity_bytes));
   batch.blocks = device_blocks.data();
   batch.num_blocks = num_blocks;
   batch.tables = reinterpret_cast<const uint8_t*>(device_tables.data());
-  batch.info = device_info.data();
   batch.parity = device_parity.data();
   const auto launch = [&] { Check(LaunchEncode(batch, stream).ok(), "LaunchEncode"); };
 
@@ -135,7 +136,7 @@ void Run(const std::string& name, const std::vector<CodePtr>& codes, int num_blo
   for (int i = 0; i < num_blocks; ++i) {
     const Code& code = *codes[static_cast<size_t>(i) % codes.size()];
     std::vector<uint8_t> expected(static_cast<size_t>(code.parity_bits() + 7) / 8);
-    EncodeOnCpu(code, absl::MakeConstSpan(info).subspan(blocks[i].info_offset), code.k(),
+    EncodeOnCpu(code, absl::MakeConstSpan(info).subspan(info_offsets[i]), code.k(),
                 absl::MakeSpan(expected));
     Check(std::equal(expected.begin(), expected.end(), parity.begin() + blocks[i].parity_offset),
           "the GPU's parity equals the CPU's");

@@ -33,9 +33,9 @@ std::vector<load::Workload> Workloads() {
   const grpc::Slice slice(std::string(1000, 'm'));
   load::Request request;
   request.message = grpc::ByteBuffer(&slice, 1);
-  request.check = [](const grpc::ByteBuffer& reply) {
-    return static_cast<int64_t>(reply.Length()) == kReplyBytes ? absl::OkStatus()
-                                                               : absl::DataLossError("too short");
+  request.check = [](const grpc::ByteBuffer& reply) -> absl::StatusOr<int64_t> {
+    if (static_cast<int64_t>(reply.Length()) == kReplyBytes) return 0;
+    return absl::DataLossError("too short");
   };
   workloads[0].requests.push_back(std::move(request));
   return workloads;

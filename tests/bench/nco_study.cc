@@ -12,12 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/plot/plot.h"
 #include "kernels/downconvert/study.h"
 
 namespace {
 
 using baseband::ctl::Plot;
+using baseband::ctl::PlotMark;
 using baseband::ctl::PlotPanel;
 using baseband::ctl::PlotPoint;
 using baseband::ctl::PlotSeries;
@@ -97,7 +98,7 @@ bool Run(const Experiment& experiment, const std::string& directory, std::ofstre
 
     PlotSeries series;
     series.label = method.name;
-    series.markers = false;
+    series.mark = PlotMark::kNone;
     const std::vector<double> plotted = Stretches(errors.errors, kPlotted);
     for (int i = 0; i < kPlotted; ++i) {
       PlotPoint point;
@@ -116,8 +117,9 @@ bool Run(const Experiment& experiment, const std::string& directory, std::ofstre
     }
     csv << '\n';
   }
-  panel->y_label = "phase error, rad, segments of " + std::to_string(experiment.segment);
-  panel->x_label = "sample";
+  panel->y = {"phase error, rad, segments of " + std::to_string(experiment.segment), 0, 0,
+              /*decades=*/true};
+  panel->x.label = "sample";
   return exact < best_other && csv.good();
 }
 

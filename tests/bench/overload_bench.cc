@@ -136,9 +136,10 @@ void MeasureGoodput(const Bench& bench) {
     below = under;
   }
   std::printf(" %.1f %% above\n", 100 * (all - below) / all);
-  for (const char* cause : {"queue_requests", "queue_bytes", "deadline", "backlog"}) {
-    std::printf("  refused for %s: %.0f\n", cause,
-                server->Metric("baseband_refused_total", {absl::StrCat("\"", cause, "\"")}));
+  for (const char* reason : {"queue_requests", "queue_bytes", "deadline_unreachable", "backlog"}) {
+    std::printf("  refused for %s: %.0f\n", reason,
+                server->Metric("baseband_requests_unserved_total",
+                               {absl::StrCat("reason=\"", reason, "\"")}));
   }
 }
 

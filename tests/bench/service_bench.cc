@@ -1,7 +1,7 @@
 // The service against a bare gRPC echo of the same message sizes, in one run.
 //
 //   service_bench --target=127.0.0.1:50151 [--mode=latency|throughput|contention|all] [--seconds=3]
-//                 [--connections=8] [--in_flight=4] [--blocks=40] [--frames=8]
+//                 [--connections=8] [--in-flight=4] [--blocks=40] [--frames=8]
 //                 [--samples=1048576] [--points=1000000] [--queues=2] [--threads=4] [--only=NAME]
 //
 // The echo is a completion-queue server of this program, tuned as basebandd is, that reads a
@@ -210,7 +210,7 @@ bool ReadFlag(absl::string_view argument, Flags* flags) {
   if (text("--points=", &number)) return absl::SimpleAtoi(number, &flags->points);
   if (text("--seconds=", &number)) return absl::SimpleAtod(number, &flags->seconds);
   if (text("--connections=", &number)) return absl::SimpleAtoi(number, &flags->connections);
-  if (text("--in_flight=", &number)) return absl::SimpleAtoi(number, &flags->in_flight);
+  if (text("--in-flight=", &number)) return absl::SimpleAtoi(number, &flags->in_flight);
   if (text("--blocks=", &number)) return absl::SimpleAtoi(number, &flags->blocks);
   if (text("--frames=", &number)) return absl::SimpleAtoi(number, &flags->frames);
   if (text("--samples=", &number)) return absl::SimpleAtoi(number, &flags->samples);

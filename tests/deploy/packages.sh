@@ -69,7 +69,7 @@ du -sb "$work/tar/somewhere/else" | awk '{printf "%.1f MB unpacked\n", $1 / 1e6}
 environment=(PATH=/usr/bin:/bin)
 log=$work/tar.log
 start_contained "$work/tar" 65534 65534 "$log" /somewhere/else/bin/basebandd
-wait_healthy "$log" inside 65534 65534 /somewhere/else/bin/basebandctl --timeout=1 health
+wait_healthy "$log" inside 65534 65534 /somewhere/else/bin/basebandctl --timeout=1s health
 inside 65534 65534 /somewhere/else/bin/basebandctl demo /somewhere/else/bin/basebandd || fail "the demo fails"
 ! compgen -G "$work/tar/somewhere/else/lib/libc.so.*" >/dev/null || fail "glibc is carried"
 stop_contained "$log"

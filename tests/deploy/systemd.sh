@@ -73,7 +73,7 @@ main=$(property MainPID)
 inside grep -E '^(Uid|Gid|CapEff|NoNewPrivs|Seccomp):' "/proc/$main/status"
 inside grep -E '^Max (open files|locked memory)' "/proc/$main/limits"
 inside ls -ld /run/basebandd /run/basebandd/basebandd.sock
-inside basebandctl --target=unix:/run/basebandd/basebandd.sock --timeout=5 health
+inside basebandctl --target=unix:/run/basebandd/basebandd.sock --timeout=5s health
 inside basebandctl demo /usr/bin/basebandctl || fail "the demo fails"
 
 echo "== upgraded, the new one runs"
@@ -84,7 +84,7 @@ main=$(property MainPID)
 echo "== killed, it comes back"
 inside systemctl kill --kill-who=main --signal=KILL basebandd
 until_true 60 "started again" is_back "$main"
-inside basebandctl --timeout=10 --wait health
+inside basebandctl --timeout=10s --wait health
 [ "$(property NRestarts)" = 1 ] || fail "it was started again $(property NRestarts) times"
 
 echo "== stopped, it drains and ends with 0"

@@ -12,15 +12,17 @@
 #include <utility>
 #include <vector>
 
-#include "server/calls/stream_call.h"
-#include "server/operations/downconvert.h"
-#include "tests/fuzz/downconvert_continue_check.h"
+#include "server/grpc/wire.h"
+#include "server/operations/downconvert/downconvert.h"
+#include "server/operations/downconvert/downconvert_setup.h"
 #include "tests/fuzz/run_alone.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
 
 constexpr size_t kMaxChannels = 8;
+constexpr int kPayloadField = v1::DownconvertRequest::kPayloadFieldNumber;
 
 grpc::ByteBuffer ToBuffer(const std::string& text) {
   const grpc::Slice slice(text);
@@ -32,8 +34,8 @@ bool IsQuick(const Job& job) {
 }
 
 // Runs the job alone and appends each channel's outputs to its string.
-JobPtr Run(JobPtr base, const RequestView& view, std::vector<std::string>* outputs) {
-  JobPtr done = RunAlone(std::move(base), view);
+JobPtr Run(JobPtr base, const Request& request, std::vector<std::string>* outputs) {
+  JobPtr done = RunAlone(std::move(base), request.payload);
   const auto& job = static_cast<const DownconvertJob&>(*done);
   outputs->resize(job.channels().size());
   for (size_t c = 0; c < job.channels().size(); ++c) {
@@ -44,7 +46,8 @@ JobPtr Run(JobPtr base, const RequestView& view, std::vector<std::string>* outpu
   return done;
 }
 
-// Infinities and what comes of them have no defined bits, and the paper's oscillators no streams.
+// What is beyond float32, and comes of it, has no defined bits; the paper's oscillators have no
+// streams.
 bool HasDefinedBits(const v1::DownconvertRequest& whole) {
   const v1::WidebandFormat format = whole.setup().format();
   if (format == v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32 || format == v1::WIDEBAND_FORMAT_REAL_FLOAT32 ||
@@ -62,56 +65,50 @@ bool HasDefinedBits(const v1::DownconvertRequest& whole) {
                      });
 }
 
-void ExpectTheSameAtOnce(const v1::DownconvertRequest& whole, RequestCaches& caches,
+void ExpectTheSameAtOnce(const v1::DownconvertRequest& whole,
                          const std::vector<std::string>& outputs) {
   if (!HasDefinedBits(whole)) return;
-  const absl::StatusOr<RequestView> view =
-      RequestView::Read(ToBuffer(whole.SerializeAsString()), kDownconvertRpc.payload_field);
-  Check(view.ok());
-  RequestLimits limits;
-  limits.may_continue = ContinueCheckFor(whole.setup());
-  absl::StatusOr<JobPtr> job = kDownconvertRpc.from_proto(*view, limits, caches);
-  Check(job.ok());
-  if (!IsQuick(**job)) return;
+  const absl::StatusOr<Request> request =
+      ReadRequest(ToBuffer(whole.SerializeAsString()), kPayloadField);
+  Check(request.ok());
+  absl::StatusOr<JobPtr> job =
+      Finish(TestOperation("Downconvert").Convert(*request, RequestLimits()));
+  if (whole.retunes_size() > kMaxRetunesOfChannel) return;  // more than a stream had at a time
+  Check(job.ok() || absl::IsAborted(job.status()));
+  if (!job.ok() || !IsQuick(**job)) return;
   std::vector<std::string> at_once;
-  Run(*std::move(job), *view, &at_once);
+  Run(*std::move(job), *request, &at_once);
   Check(at_once == outputs);
 }
 
 void Try(const uint8_t* data, size_t size) {
-  static auto& caches = *new RequestCaches();
-  static auto& metrics = *new Metrics("fuzz");
-  CallEnvironment environment;
-  environment.caches = &caches;
-  environment.metrics = &metrics;
-  const std::unique_ptr<StreamSession> session = kDownconvertStream.new_session(environment);
+  static auto& operation = TestOperation("Downconvert");
+  static auto& metrics = *new Metrics("fuzz", TestOperations().counted());
+  const std::unique_ptr<StreamSession> session =
+      operation.NewStream(RequestLimits(), metrics.ResultsOf(operation.rpc()));
 
   v1::DownconvertRequest whole;  // what came so far, as one request
   std::vector<std::string> outputs;
   bool has_gap = false;
   uint64_t next = 0;
   for (const std::string& text : SplitRecords(data, size)) {
-    const absl::StatusOr<RequestView> view =
-        RequestView::Read(ToBuffer(text), kDownconvertStream.payload_field);
-    if (!view.ok()) return;
+    const absl::StatusOr<Request> request = ReadRequest(ToBuffer(text), kPayloadField);
+    if (!request.ok()) return;
     v1::DownconvertRequest message;
     if (!message.ParseFromString(text)) message.Clear();
-    const ContinueCheck may_continue = ContinueCheckFor(message.setup());
-    absl::StatusOr<JobPtr> job = session->FromProto(*view, may_continue);
+    absl::StatusOr<JobPtr> job = Finish(session->Convert(*request));
     if (!job.ok()) {
-      Check(absl::IsInvalidArgument(job.status()) ||
-            (absl::IsAborted(job.status()) && !may_continue));
+      Check(absl::IsInvalidArgument(job.status()) || absl::IsAborted(job.status()));
       Check(!job.status().message().empty());
       break;
     }
     if (!IsQuick(**job)) return;
-    const JobPtr done = Run(*std::move(job), *view, &outputs);
+    const JobPtr done = Run(*std::move(job), *request, &outputs);
 
     v1::DownconvertResponse response;
-    absl::StatusOr<grpc::ByteBuffer> reply = session->ToProto(*done);
-    grpc::Slice slice;
-    Check(reply.ok() && reply->DumpToSingleSlice(&slice).ok() &&
-          response.ParseFromArray(slice.begin(), static_cast<int>(slice.size())));
+    absl::StatusOr<Reply> reply = session->ToReply(*done);
+    if (absl::IsInvalidArgument(reply.status())) return;  // a sample that is not finite
+    Check(reply.ok() && response.ParseFromString(MessageOf(ToByteBuffer(*std::move(reply)))));
     Check(response.next_sample() > next || !whole.has_setup());
     next = response.next_sample();
     has_gap = has_gap || response.gap() > 0;
@@ -123,7 +120,7 @@ void Try(const uint8_t* data, size_t size) {
       whole.mutable_payload()->append(message.payload());
     }
   }
-  if (whole.has_setup() && !has_gap) ExpectTheSameAtOnce(whole, caches, outputs);
+  if (whole.has_setup() && !has_gap) ExpectTheSameAtOnce(whole, outputs);
 }
 
 }  // namespace

@@ -1,26 +1,23 @@
-// Any bytes as a MinimizeRequest: as request_fuzzer.cc, for the RPC that has no MethodDescriptor.
+// Any bytes as a MinimizeRequest: as request_fuzzer.cc, for the RPC whose requests become searches.
 // What is accepted, and small, is searched on the CPU device, whole and in pieces, and answered.
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kernels/minimize/minimize_cpu.h"
-#include "server/converters/minimize_rpc.h"
+#include "server/grpc/wire.h"
+#include "server/operations/minimize/minimize_converter.h"
 #include "tests/fuzz/in_pieces.h"
+#include "tests/fuzz/run_alone.h"
 
 namespace baseband::server {
 namespace {
 
-constexpr int kPayloadField = 15;
-
-void Check(bool holds) {
-  if (!holds) std::abort();
-}
+constexpr int kPayloadField = v1::MinimizeRequest::kPayloadFieldNumber;
 
 std::string AnswerOf(const minimize::ProblemPtr& problem, double operations_per_piece) {
   minimize::PieceLimits limits;
@@ -51,7 +48,7 @@ std::string AnswerOf(const minimize::ProblemPtr& problem, double operations_per_
 }
 
 // Some milliseconds' worth.
-bool IsSmall(const minimize::Problem& problem) {
+bool IsQuick(const minimize::Problem& problem) {
   constexpr double kMaxOperations = 2e5;
   constexpr double kMaxRefinement = 500;  // a point; a refinement takes some thousand points
   return problem.cost() < kMaxOperations && minimize::Search::HostBytes(problem) < (1 << 16) &&
@@ -67,19 +64,22 @@ bool IsSlowToPrepare(const v1::MinimizeRequest& message) {
   return message.has_sinusoids() && message.axes_size() > 1 && points >= kMaxPoints;
 }
 
+absl::StatusOr<SearchRequest> SearchOf(const Request& request) {
+  const absl::StatusOr<ParsedSearch> parsed = ParseSearch(request);
+  if (!parsed.ok()) return parsed.status();
+  return MakeSearch(*parsed, request.payload);
+}
+
 void Try(const uint8_t* data, size_t size) {
-  const absl::StatusOr<RequestView> view =
-      RequestView::Read(testing::InPieces(data, size), kPayloadField);
+  const absl::StatusOr<Request> request = ReadRequest(testing::InPieces(data, size), kPayloadField);
   v1::MinimizeRequest message;
   const bool is_message = message.ParseFromArray(data, static_cast<int>(size));
-  if (!view.ok()) {
-    Check(!view.status().message().empty());
+  if (!request.ok()) {
+    Check(!request.status().message().empty());
     return;
   }
   if (is_message && IsSlowToPrepare(message)) return;
-  absl::StatusOr<SearchRequest> search = SearchFromProto(*view, /*at_leisure=*/false);
-  const bool put_off = absl::IsAborted(search.status());
-  if (put_off) search = SearchFromProto(*view, /*at_leisure=*/true);
+  const absl::StatusOr<SearchRequest> search = SearchOf(*request);
   if (!search.ok()) {
     Check(absl::IsInvalidArgument(search.status()));
     Check(!search.status().message().empty());
@@ -90,7 +90,7 @@ void Try(const uint8_t* data, size_t size) {
   Check(problem.count() >= 1 && problem.cost_per_point() > 0.0);
   Check(CheckSearchTime(problem, 1e9, absl::InfiniteDuration(), absl::InfiniteDuration()).ok());
   Check(problem.functional().HostBytes() >= 0);
-  if (!IsSmall(problem)) return;
+  if (!IsQuick(problem)) return;
   const std::string whole = AnswerOf(search->problem, 1e9);
   if (problem.settings().top_k == 1) {  // else tiles are evaluated again, which is counted
     Check(whole == AnswerOf(search->problem, problem.cost() / 3.0));

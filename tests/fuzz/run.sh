@@ -17,7 +17,8 @@ fuzzers=("$@")
 [ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer
                              recover_carrier_request_fuzzer downconvert_request_fuzzer
                              minimize_request_fuzzer downconvert_stream_fuzzer submit_stream_fuzzer
-                             base_matrix_fuzzer config_file_fuzzer expression_fuzzer)
+                             base_matrix_fuzzer config_file_fuzzer expression_fuzzer
+                             schedule_fuzzer)
 folder=${BUILD_DIR:-build/fuzz}
 
 deploy/build.sh fuzz "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-14 \

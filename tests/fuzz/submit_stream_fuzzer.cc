@@ -3,7 +3,7 @@
 // is held against protobuf's own reading of the same bytes; ids and credits against a plain model;
 // what is accepted, and small, is run on the CPU device, and protobuf and the client must read its
 // response alike.
-#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/message.h>
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 #include "client/cpp/submit_wire.h"
 #include "server/calls/submit_wire.h"
 #include "server/limits/flow_control_window.h"
-#include "tests/fuzz/downconvert_continue_check.h"
 #include "tests/fuzz/in_pieces.h"
 #include "tests/fuzz/run_alone.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -24,64 +24,58 @@ namespace {
 constexpr int64_t kMaxBlocks = 8;
 constexpr SubmitWindow kWindow = {3, 2000};
 
+// The request of whatever operation is set; null: none is.
+const google::protobuf::Message* OperationOf(const v1::SubmitRequest& message) {
+  const auto* const descriptor = message.GetDescriptor();
+  const auto* const field =
+      message.GetReflection()->GetOneofFieldDescriptor(message, descriptor->oneof_decl(0));
+  return field == nullptr ? nullptr : &message.GetReflection()->GetMessage(message, field);
+}
+
 std::string PayloadOf(const v1::SubmitRequest& message) {
-  switch (message.operation_case()) {
-    case v1::SubmitRequest::kEncode:
-      return message.encode().payload();
-    case v1::SubmitRequest::kDecode:
-      return message.decode().payload();
-    case v1::SubmitRequest::kRecoverCarrier:
-      return message.recover_carrier().payload();
-    case v1::SubmitRequest::kDownconvert:
-      return message.downconvert().payload();
-    default:
-      return "";
-  }
+  const google::protobuf::Message* const request = OperationOf(message);
+  if (request == nullptr) return "";
+  return request->GetReflection()->GetString(*request,
+                                             request->GetDescriptor()->FindFieldByName("payload"));
 }
 
 void ExpectTheSame(SubmitView& view, const v1::SubmitRequest& message) {
   Check(view.id() == message.id());
   Check(view.priority() == message.priority());
-  Check((view.operation() == nullptr ? 0 : view.operation()->request_field) ==
+  Check((view.operation() == nullptr ? 0 : view.operation()->description().submit_request_field) ==
         static_cast<int>(message.operation_case()));
-  std::string payload(static_cast<size_t>(view.request().payload_bytes()), '\0');
-  view.request().GatherPayload(reinterpret_cast<uint8_t*>(payload.data()));
-  Check(payload == PayloadOf(message));
+  Check(BytesOf(view.request().payload) == PayloadOf(message));
+}
+
+// The reply of the request, if it is answered with one.
+absl::StatusOr<grpc::ByteBuffer> Answer(SubmitView& view) {
+  if (view.operation() == nullptr) return absl::InvalidArgumentError("operation");
+  RequestLimits limits;
+  limits.max_blocks_per_request = 1024;
+  absl::StatusOr<JobPtr> job = Finish(view.operation()->Convert(view.request(), limits));
+  if (!job.ok()) return job.status();
+  if (!IsSmall(**job) || (*job)->footprint.blocks > kMaxBlocks) {
+    return absl::ResourceExhaustedError("not small");
+  }
+  const JobPtr done = RunAlone(*std::move(job), view.request().payload);
+  absl::StatusOr<Reply> reply = view.operation()->ToReply(*done);
+  if (!reply.ok()) return reply.status();
+  return ToByteBuffer(*std::move(reply));
 }
 
 // The response to the request, as sent.
-grpc::ByteBuffer Respond(SubmitView& view, const v1::SubmitRequest& message) {
-  static auto& caches = *new RequestCaches();
+grpc::ByteBuffer Respond(SubmitView& view) {
+  const absl::StatusOr<grpc::ByteBuffer> answer = Answer(view);
   SubmitOutcome outcome;
   outcome.id = view.id();
   outcome.requests = 1;
-  grpc::ByteBuffer result;
-  if (view.operation() == nullptr) {
-    outcome.status = absl::InvalidArgumentError("operation");
-  } else {
-    const MethodDescriptor& page = *view.operation()->page;
-    RequestLimits limits;
-    limits.max_blocks_per_request = 1024;
-    limits.patience = PatienceFor(message.downconvert().setup());
-    absl::StatusOr<JobPtr> job = page.from_proto(view.request(), limits, caches);
-    outcome.status = job.status();
-    if (job.ok() && (!IsSmall(**job) || (*job)->footprint.blocks > kMaxBlocks)) {
-      outcome.status = absl::ResourceExhaustedError("not small");
-    } else if (job.ok()) {
-      const JobPtr done = RunAlone(*std::move(job), view.request());
-      absl::StatusOr<grpc::ByteBuffer> reply = page.to_proto(*done);
-      outcome.status = reply.status();
-      if (reply.ok()) result = *std::move(reply);
-    }
-  }
-  return MakeSubmitResponse(outcome, view.operation(), result);
+  outcome.status = answer.status();
+  return MakeSubmitResponse(outcome, view.operation(), answer.ok() ? *answer : grpc::ByteBuffer());
 }
 
 void ExpectReadable(const grpc::ByteBuffer& bytes, uint64_t id) {
-  grpc::Slice slice;
   v1::SubmitResponse response;
-  Check(bytes.DumpToSingleSlice(&slice).ok() &&
-        response.ParseFromArray(slice.begin(), static_cast<int>(slice.size())));
+  Check(response.ParseFromString(MessageOf(bytes)));
   Check(response.id() == id);
   Check((response.code() == 0) == (response.result_case() != v1::SubmitResponse::RESULT_NOT_SET));
   const absl::StatusOr<client::SubmitAnswer> answer = client::ReadSubmitResponse(bytes);
@@ -96,7 +90,8 @@ void Try(const uint8_t* data, size_t size) {
   int64_t bytes_in_flight = 0;
   for (const std::string& text : SplitRecords(data, size)) {
     const auto* const begin = reinterpret_cast<const uint8_t*>(text.data());
-    absl::StatusOr<SubmitView> view = SubmitView::Read(testing::InPieces(begin, text.size()));
+    absl::StatusOr<SubmitView> view =
+        SubmitView::Read(testing::InPieces(begin, text.size()), TestOperations());
     v1::SubmitRequest message;
     const bool is_message = message.ParseFromString(text);
     if (!view.ok()) {  // ends the stream
@@ -117,7 +112,7 @@ void Try(const uint8_t* data, size_t size) {
     }
     in_flight[view->id()] = bytes;
     bytes_in_flight += bytes;
-    ExpectReadable(Respond(*view, message), view->id());
+    ExpectReadable(Respond(*view), view->id());
     if (view->id() % 2 == 0) {  // the others' clients do not read
       Check(window.Close(view->id()) == bytes);
       in_flight.erase(view->id());

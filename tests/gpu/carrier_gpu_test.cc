@@ -44,7 +44,7 @@ struct Recovered {
 ModelPtr MakeModel(const std::string& name) {
   const auto constellation = Constellation::FromName(name);
   EXPECT_THAT(constellation, IsOk());
-  const auto model = Model::Create(*constellation, Amplitude::kWeighted, 0, 0.0);
+  const auto model = Model::Create(*constellation, Amplitude::kWeighted, 0);
   EXPECT_THAT(model, IsOk());
   return *model;
 }

@@ -304,6 +304,68 @@ TEST_F(DownconvertGpuTest, ASampleThatIsNoNumberSpoilsOnlyTheWindowsThatHoldIt) 
   ExpectSame(InPieces(channels, recording, 0), spoilt);
 }
 
+// From every place in a block, of blocks that end within a vector, by filters that do not see it.
+TEST_F(DownconvertGpuTest, ASampleThatIsNotFiniteIsMetWhereverItIs) {
+  const FilterPtr filters[] = {Taps(61, 1, 5), Taps(3, 1, 100), Taps(20, 1, 4096)};
+  int number = 0;
+  for (const InputFormat format : {InputFormat::kFloat32, InputFormat::kRealFloat32}) {
+    for (const int64_t count : {int64_t{1}, int64_t{2}, int64_t{5}, int64_t{4096}, int64_t{9001}}) {
+      for (int64_t place = 0; place < count; place += 1 + count / 5) {
+        const FilterPtr& filter = filters[number++ % 3];
+        Recording recording = MakeRecording(format, 1000000007, filter->history(), count);
+        const int64_t history = recording.block.history;
+        const int64_t components = BytesPerSample(format) / 4;
+        const std::vector<Channel> channels(3, MakeChannel(filter, 1, OutputFormat::kInt16));
+        auto gpu = ConvertOnGpu(channels, recording.block, recording.samples);
+        EXPECT_EQ(gpu[0].has_non_finite, 0) << count;
+        for (int64_t n = history + place; n < history + count; n += 700) {
+          const float bad = n % 2 == 0 ? std::numeric_limits<float>::quiet_NaN()
+                                       : -std::numeric_limits<float>::infinity();
+          std::memcpy(recording.samples.data() + 4 * (n * components + n % components), &bad, 4);
+        }
+        gpu = ConvertOnGpu(channels, recording.block, recording.samples);
+        EXPECT_EQ(gpu[0].has_non_finite, 1) << place << " of " << count;
+        EXPECT_EQ(FindNonFinite(recording.block, recording.samples), history + place);
+        EXPECT_EQ(gpu[1].has_non_finite, 0);
+      }
+    }
+  }
+}
+
+TEST_F(DownconvertGpuTest, IntegersAreFiniteWhateverTheirBits) {
+  const std::vector<Channel> channels(1, MakeChannel(Taps(61, 1, 5), 1, OutputFormat::kFloat32));
+  for (const InputFormat format :
+       {InputFormat::kInt8, InputFormat::kInt16, InputFormat::kRealInt8, InputFormat::kRealInt16}) {
+    Recording recording = MakeRecording(format, 0, 0, 3000);
+    std::fill(recording.samples.begin(), recording.samples.end(), 0xff);
+    EXPECT_EQ(ConvertOnGpu(channels, recording.block, recording.samples)[0].has_non_finite, 0);
+  }
+}
+
+// A stream's blocks by one plan that moves, some across the oscillators' anchors.
+TEST_F(DownconvertGpuTest, APlanThatMovesGivesWhatANewOneGives) {
+  const FilterPtr filters[] = {Taps(64, 1, 8), Cascade(1, 64), Taps(190, 7, 8), Taps(700, 1, 20)};
+  for (const InputFormat format : {InputFormat::kInt16, InputFormat::kRealFloat32}) {
+    std::vector<Channel> channels;
+    for (int c = 0; c < 22; ++c) {
+      channels.push_back(MakeChannel(filters[c % 4], c, static_cast<OutputFormat>(c % 3)));
+    }
+    const int64_t history = HistoryOf(channels);
+    Recording recording = MakeRecording(format, (int64_t{1} << 53) + 1, history, 6400);
+    gpu::GpuPlan plan;
+    std::vector<int64_t> offsets = DownconvertLauncher::OutputOffsets(channels, recording.block);
+    offsets.pop_back();
+    plan.Build(channels, recording.block, offsets);
+    for (int i = 0; i < 12; ++i) {
+      recording.block.first_index += 6400;
+      ASSERT_TRUE(plan.MoveTo(recording.block));
+      const DownconvertLauncher launcher(channels, recording.block, recording.samples, &plan);
+      ASSERT_THAT(launcher.Launch(), IsOk());
+      ExpectSame(launcher.Results(), ConvertOnGpu(channels, recording.block, recording.samples));
+    }
+  }
+}
+
 TEST_F(DownconvertGpuTest, ABlockThatMakesNoOutputIsFine) {
   const FilterPtr filter = Taps(20, 1, 100);
   const Recording recording = MakeRecording(InputFormat::kInt16, 1000000007, 150, 3);
@@ -323,7 +385,6 @@ TEST_F(DownconvertGpuTest, BrokenLaunchesAreRefusedAndNothingIsEnqueued) {
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));
     EXPECT_TRUE(launcher.OutputIsUntouched()) << message;
   };
-  expect_refused("channels has 0", [](DownconvertLaunch* l) { l->channels = {}; });
   expect_refused("samples is null", [](DownconvertLaunch* l) { l->samples = nullptr; });
   expect_refused("samples is not aligned", [](DownconvertLaunch* l) { ++l->samples; });
   expect_refused("output is null", [](DownconvertLaunch* l) { l->output = nullptr; });
@@ -333,10 +394,10 @@ TEST_F(DownconvertGpuTest, BrokenLaunchesAreRefusedAndNothingIsEnqueued) {
   expect_refused("workspace is null", [](DownconvertLaunch* l) { l->workspace = nullptr; });
   expect_refused("plan_bytes", [](DownconvertLaunch* l) { --l->plan_bytes; });
   expect_refused("workspace_bytes", [](DownconvertLaunch* l) { --l->workspace_bytes; });
-  expect_refused("output_offsets has 2",
-                 [](DownconvertLaunch* l) { l->output_offsets = l->output_offsets.subspan(1); });
-  const std::vector<int64_t> odd = {0, 8, 16};
-  expect_refused("output offset 8", [&odd](DownconvertLaunch* l) { l->output_offsets = odd; });
+  gpu::GpuPlan broken;
+  expect_refused("plan has 0 channels", [&broken](DownconvertLaunch* l) { l->plan = &broken; });
+  broken.Build(channels, recording.block, {0, 8, 16});
+  expect_refused("output offset 8", [&broken](DownconvertLaunch* l) { l->plan = &broken; });
 }
 
 }  // namespace

@@ -12,11 +12,12 @@
 #include "server/batching/dispatcher.h"
 #include "server/device/cpu_device.h"
 #include "server/device/cuda_device.h"
-#include "server/operations/decode.h"
-#include "server/operations/fault_injector.h"
+#include "server/jobs/fault_injector.h"
+#include "server/operations/decode/decode.h"
 #include "tests/support/gpu_test.h"
 #include "tests/support/small_dispatcher.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -47,7 +48,7 @@ class FaultsGpuTest : public ::baseband::testing::GpuTest {
   void MakeDispatcher(absl::Duration watchdog) {
     DispatcherOptions options = SmallDispatcher(/*queue_requests=*/100);
     options.watchdog = watchdog;
-    options.make_batch = [this](std::vector<JobPtr> jobs, const Device& device) {
+    options.make_batch = [this](std::vector<JobPtr> jobs, Device& device) {
       return injector_.MakeBatch(std::move(jobs), device);
     };
     options.on_loss = [this](const Device& device, DeviceLoss cause, const std::string&) {
@@ -63,10 +64,11 @@ class FaultsGpuTest : public ::baseband::testing::GpuTest {
     group.code = *ldpc::NrCode(1, 32);
     group.count = 2;
     group.llr_count = group.code->num_sent();
-    JobPtr job = std::make_unique<DecodeJob>(std::vector<DecodeGroup>{group});
-    job->input = *pool_->Lease(job->payload_bytes);
+    JobPtr job =
+        std::make_unique<DecodeJob>(TestOperation("Decode"), std::vector<DecodeGroup>{group});
+    job->SetInput(*pool_->Lease(job->payload_bytes));
     job->reply = *pool_->Lease(job->reply_bytes);
-    std::fill(job->input.span().begin(), job->input.span().end(), uint8_t{20});
+    std::fill(job->staging.span().begin(), job->staging.span().end(), uint8_t{20});
     std::fill(job->reply.span().begin(), job->reply.span().end(), uint8_t{0xff});
     absl::Notification answered;
     absl::Status answer;
@@ -89,7 +91,7 @@ class FaultsGpuTest : public ::baseband::testing::GpuTest {
 
   FaultInjector injector_;
   std::vector<std::string> losses_;
-  Metrics metrics_{"test"};
+  Metrics metrics_{"test", TestOperations().counted()};
   std::unique_ptr<CudaDevice> gpu_;
   CpuDevice cpu_{2, /*standby=*/true};
   std::shared_ptr<HostPool> pool_;
@@ -104,7 +106,7 @@ TEST_F(FaultsGpuTest, AStuckStreamIsAnsweredWhileItStillHoldsItsMemory) {
   Fault fault;
   fault.stall = absl::Seconds(20);
   injector_.Arm(fault);
-  EXPECT_THAT(Decode(), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cuda:0 was lost")));
+  EXPECT_THAT(Decode(), StatusIs(absl::StatusCode::kInternal, HasSubstr("cuda:0 was lost")));
   EXPECT_THAT(losses_, ElementsAre("cuda:0 stuck"));
   EXPECT_FALSE(gpu_->healthy());
   EXPECT_TRUE(dispatcher_->HasStuckLane());
@@ -123,7 +125,7 @@ TEST_F(FaultsGpuTest, TheCpuOnStandbyTakesOverWithPageLockedMemory) {
   const std::string page = metrics_.Render();
   EXPECT_THAT(page, HasSubstr("baseband_lane_busy_seconds_total{device=\"cpu:standby\""));
   EXPECT_THAT(page,
-              HasSubstr("baseband_device_lost_total{cause=\"injected\",device=\"cuda:0\"} 1"));
+              HasSubstr("baseband_devices_lost_total{device=\"cuda:0\",reason=\"injected\"} 1"));
 }
 
 TEST_F(FaultsGpuTest, AStallThatEndsInTimeIsOnlySlow) {

@@ -54,7 +54,7 @@ TEST_F(GpuMonitorGpuTest, TheDriverTellsOfTheDeviceOfThatBusId) {
   EXPECT_GT(clock, 1e8);
   EXPECT_LT(clock, 1e10);
   const double utilization = value("baseband_gpu_utilization_ratio{device=\"cuda:0\"}");
-  const double total = value("baseband_gpu_memory_total_bytes{device=\"cuda:0\"}");
+  const double total = value("baseband_gpu_memory_capacity_bytes{device=\"cuda:0\"}");
   if (total > 0) {  // not in slices
     EXPECT_GE(utilization, 0);
     EXPECT_LE(utilization, 1);

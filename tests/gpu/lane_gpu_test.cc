@@ -11,24 +11,21 @@
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/carrier/recover_gpu.h"
-#include "kernels/downconvert/downconvert_gpu.h"
-#include "kernels/ldpc/decode_gpu.h"
 #include "kernels/minimize/expression_functional.h"
-#include "kernels/minimize/minimize_gpu.h"
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/sinusoids.h"
 #include "server/device/cuda_device.h"
-#include "server/operations/decode.h"
-#include "server/operations/downconvert.h"
-#include "server/operations/encode.h"
-#include "server/operations/minimize.h"
-#include "server/operations/recover_carrier.h"
-#include "server/operations/self_test.h"
+#include "server/jobs/self_test.h"
+#include "server/operations/decode/decode.h"
+#include "server/operations/downconvert/downconvert.h"
+#include "server/operations/encode/encode.h"
+#include "server/operations/minimize/minimize.h"
+#include "server/operations/recover_carrier/recover_carrier.h"
 #include "tests/support/carrier_frames.h"
 #include "tests/support/downconvert_signals.h"
 #include "tests/support/gpu_test.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -36,6 +33,14 @@ namespace {
 using ::baseband::testing::IsOk;
 
 constexpr int kNumLanes = 2;
+
+// Whose jobs these are.
+template <typename J>
+Operation& OperationOf() {
+  return TestOperation(std::is_same_v<J, EncodeJob>   ? "Encode"
+                       : std::is_same_v<J, DecodeJob> ? "Decode"
+                                                      : "RecoverCarrier");
+}
 
 class LaneGpuTest : public ::baseband::testing::GpuTest {
  protected:
@@ -45,16 +50,8 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
     CudaDeviceOptions options;
     options.num_lanes = kNumLanes;
     options.lane = {16 << 20, 16 << 20, 4 << 20};
-    options.workspace_bytes =
-        std::max({ldpc::kMaxDecodeWorkspaceBytes, kRecoverCarrierWorkspaceBytes,
-                  kMaxDownconvertWorkspaceBytes});
-    options.prepare = [] {
-      absl::Status status = ldpc::PrepareDecodeKernels();
-      status.Update(carrier::PrepareRecover());
-      status.Update(downconvert::PrepareDownconvert());
-      status.Update(minimize::PrepareMinimize());
-      return status;
-    };
+    options.workspace_bytes = TestOperations().cuda_workspace_bytes();
+    options.prepare = [] { return TestOperations().PrepareCuda(); };
     auto device = CudaDevice::Create(options);
     ASSERT_THAT(device, IsOk());
     device_ = *std::move(device);
@@ -63,15 +60,14 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
 
   template <typename J, typename Group>
   JobPtr MakeJob(const std::vector<Group>& groups, const std::string& payload) {
-    return WithPayload(std::make_unique<J>(groups), payload);
+    return WithPayload(std::make_unique<J>(OperationOf<J>(), groups), payload);
   }
   JobPtr WithPayload(JobPtr job, const std::string& payload) {
     EXPECT_EQ(job->payload_bytes, static_cast<int64_t>(payload.size()));
-    const auto prefix_bytes = static_cast<int64_t>(job->prefix.size());
-    job->input = *pool_->Lease(prefix_bytes + job->payload_bytes);
+    HostLease input = *pool_->Lease(job->input_bytes());
     job->reply = *pool_->Lease(job->reply_bytes);
-    std::copy(job->prefix.begin(), job->prefix.end(), job->input.data());
-    std::copy(payload.begin(), payload.end(), job->input.data() + prefix_bytes);
+    std::copy(payload.begin(), payload.end(), job->WritePrefix(input.data()));
+    job->SetInput(std::move(input));
     return job;
   }
   static std::vector<JobPtr> OnCpu(std::vector<JobPtr> jobs) {
@@ -111,7 +107,7 @@ std::vector<ldpc::CodePtr> Codes() {
 }
 
 TEST_F(LaneGpuTest, PassesTheSelfTest) {
-  EXPECT_THAT(RunSelfTest(*device_, *pool_, *pool_), IsOk());
+  EXPECT_THAT(RunSelfTest(*device_, TestOperations(), *pool_, *pool_), IsOk());
   EXPECT_EQ(pool_->used(), 0);
 }
 
@@ -241,8 +237,7 @@ TEST_F(LaneGpuTest, MixedRecoverCarrierJobsGiveWhatTheCpuGives) {
         spec.snr_db = spec.constellation->operating_snr_db() + 6;
         spec.seed = static_cast<uint64_t>(j + 1);
         RecoverCarrierGroup group;
-        group.model =
-            *carrier::Model::Create(spec.constellation, carrier::Amplitude::kWeighted, 0, 0.0);
+        group.model = *carrier::Model::Create(spec.constellation, carrier::Amplitude::kWeighted, 0);
         group.count = 2;
         group.frame_symbols = spec.num_symbols;
         group.parameters.format =
@@ -281,6 +276,68 @@ TEST_F(LaneGpuTest, MixedRecoverCarrierJobsGiveWhatTheCpuGives) {
   }
 }
 
+// Three messages of a stream, by one plan that moves on, and what a fourth one's samples are not.
+TEST_F(LaneGpuTest, AStreamsJobsGiveWhatTheCpuGivesByOnePlan) {
+  using namespace downconvert;  // NOLINT
+  constexpr int64_t kNew = 4000;
+  auto channels = std::make_shared<std::vector<Channel>>(9);
+  for (size_t c = 0; c < channels->size(); ++c) {
+    Channel& channel = (*channels)[c];
+    channel.phase =
+        *PhaseTrack::Create(*Frequency::FromFraction(static_cast<int64_t>(c) + 1, 77), 0.2, {});
+    channel.filter = *Filter::FromTaps(testing::SomeTaps(64, 1, 8, 1), 1, 8);
+    channel.output = static_cast<OutputFormat>(c % 3);
+  }
+  Block block;
+  block.format = InputFormat::kFloat32;
+  block.history = HistoryOf(*channels);
+  block.num_samples = block.history + kNew;
+  block.first_index = 65000;
+  DownconvertPlanPtr plan;
+  const gpu::GpuPlan* first_plan = nullptr;
+  for (int message = 0; message < 4; ++message, block.first_index += kNew) {
+    std::vector<uint8_t> samples =
+        testing::NoiseSamples(block.format, block.num_samples, static_cast<uint32_t>(message + 1));
+    constexpr int64_t kBad = 1234;
+    if (message == 3) std::fill_n(samples.begin() + 8 * (block.history + kBad), 8, 0xff);
+    const auto split = samples.begin() + 8 * block.history;
+    const auto make = [&](DownconvertPlanPtr last) {
+      DownconvertPast past;
+      past.received.assign(samples.begin(), split);
+      std::vector<JobPtr> jobs;
+      jobs.push_back(
+          WithPayload(std::make_unique<DownconvertJob>(TestOperation("Downconvert"), channels,
+                                                       block, std::move(past), std::move(last)),
+                      std::string(split, samples.end())));
+      return jobs;
+    };
+    const std::vector<JobPtr> expected = OnCpu(make(nullptr));
+    const std::vector<JobPtr> got = OnGpu(make(std::move(plan)));
+    auto& gpu = static_cast<DownconvertJob&>(*got[0]);
+    const auto& cpu = static_cast<const DownconvertJob&>(*expected[0]);
+    if (message == 0) first_plan = &gpu.plan()->gpu;
+    EXPECT_EQ(&gpu.plan()->gpu, first_plan);
+    EXPECT_EQ(gpu.plan()->gpu.block().first_index, block.first_index);
+    EXPECT_EQ(gpu.has_non_finite(), message == 3);
+    EXPECT_EQ(cpu.has_non_finite(), message == 3);
+    EXPECT_EQ(FindNonFinite(block, gpu.input.span()),
+              message == 3 ? block.history + kBad : block.num_samples);
+    for (size_t c = 0; message < 3 && c < channels->size(); ++c) {
+      const Channel& channel = (*channels)[c];
+      const double limit = kDeviceTolerance * testing::GainLimitOf(*channel.filter);
+      for (int64_t i = 0; i < 2 * gpu.ranges()[c].count; ++i) {
+        const auto value = [&](const DownconvertJob& job) {
+          return testing::ComponentOf(channel.output, job.reply.data() + job.reply_offsets()[c],
+                                      static_cast<size_t>(i));
+        };
+        ASSERT_NEAR(value(gpu), value(cpu), limit + testing::RoundingOf(channel.output, value(cpu)))
+            << "message " << message << ", channel " << c << ", output " << i / 2;
+      }
+    }
+    plan = gpu.TakePlan();
+  }
+}
+
 // Jobs of all input formats whose channels differ in filter, output and retunes, in one batch. The
 // first job's outputs need no gaps between channels, and are written where the reply wants them.
 TEST_F(LaneGpuTest, MixedDownconvertJobsGiveWhatTheCpuGives) {
@@ -313,9 +370,11 @@ TEST_F(LaneGpuTest, MixedDownconvertJobsGiveWhatTheCpuGives) {
       const int64_t before_bytes = block.history * BytesPerSample(block.format);
       const std::vector<uint8_t> samples =
           testing::NoiseSamples(block.format, block.num_samples, static_cast<uint32_t>(j + 1));
-      std::vector<uint8_t> before(samples.begin(), samples.begin() + before_bytes);
+      DownconvertPast past;
+      past.received.assign(samples.begin(), samples.begin() + before_bytes);
       const std::string payload(samples.begin() + before_bytes, samples.end());
-      auto job = std::make_unique<DownconvertJob>(channels, block, std::move(before));
+      auto job = std::make_unique<DownconvertJob>(TestOperation("Downconvert"), channels, block,
+                                                  std::move(past));
       jobs.push_back(WithPayload(std::move(job), payload));
     }
     return jobs;
@@ -382,7 +441,9 @@ TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
         Piece piece;
         piece.first = first;
         piece.count = 9000;
-        jobs.push_back(WithPayload(std::make_unique<MinimizeJob>(plan, piece, PieceLimits()), ""));
+        jobs.push_back(WithPayload(
+            std::make_unique<MinimizeJob>(TestOperation("Minimize"), plan, piece, PieceLimits()),
+            ""));
       }
     }
     return jobs;
@@ -435,7 +496,8 @@ TEST_F(LaneGpuTest, ASearchKeepsItsProgramWhateverIsCompiledMeanwhile) {
   piece.count = 1000;
   for (int lane = 0; lane < static_cast<int>(device_->lanes().size()); ++lane) {
     std::vector<JobPtr> jobs;
-    jobs.push_back(WithPayload(std::make_unique<MinimizeJob>(plan, piece, PieceLimits()), ""));
+    jobs.push_back(WithPayload(
+        std::make_unique<MinimizeJob>(TestOperation("Minimize"), plan, piece, PieceLimits()), ""));
     const std::vector<JobPtr> got = OnGpu(std::move(jobs), lane);
     Search search = *Search::Create(plan->problem, PieceLimits());
     search.Add(*search.Next(), got[0]->reply.data());

@@ -38,7 +38,15 @@ struct Block {
 
 // Blocks laid out for a launch: information without gaps, as clients send it, so at any byte.
 struct Layout {
+  // With the information at `base`, as the device addresses it.
+  std::vector<EncodeBlock> BlocksAt(const uint8_t* base) const {
+    std::vector<EncodeBlock> placed = blocks;
+    for (size_t i = 0; i < placed.size(); ++i) placed[i].info = base + info_offsets[i];
+    return placed;
+  }
+
   std::vector<EncodeBlock> blocks;
+  std::vector<size_t> info_offsets;  // by block
   std::vector<uint32_t> tables;
   Bytes info;
   size_t parity_bytes = 0;
@@ -62,7 +70,7 @@ Layout Lay(const std::vector<Block>& blocks, size_t first_byte) {
     }
     EncodeBlock entry;
     entry.table_offset = table->second;
-    entry.info_offset = static_cast<uint32_t>(layout.info.size());
+    layout.info_offsets.push_back(layout.info.size());
     entry.info_bits = static_cast<uint32_t>(block.info_bits);
     entry.parity_offset = static_cast<uint32_t>(layout.parity_bytes);
     layout.blocks.push_back(entry);
@@ -76,15 +84,14 @@ Layout Lay(const std::vector<Block>& blocks, size_t first_byte) {
 // The parity of each block, in whole words; checks that nothing between them was written.
 std::vector<Bytes> EncodeOnGpu(const std::vector<Block>& blocks, size_t first_byte = 0) {
   const Layout layout = Lay(blocks, first_byte);
-  const auto entries = ToDevice(layout.blocks);
   const auto tables = ToDevice(layout.tables);
   const auto info = ToDevice(layout.info, 16);
+  const auto entries = ToDevice(layout.BlocksAt(info.data()));
   const auto parity = ToDevice(Bytes(layout.parity_bytes, kGuard));
   EncodeBatch batch;
   batch.blocks = entries.data();
   batch.num_blocks = static_cast<int>(blocks.size());
   batch.tables = reinterpret_cast<const uint8_t*>(tables.data());
-  batch.info = info.data();
   batch.parity = parity.data();
   batch.shared_bytes = layout.shared_bytes;
   EXPECT_THAT(LaunchEncode(batch, cudaStreamPerThread), IsOk());
@@ -231,18 +238,21 @@ TEST_F(LdpcEncodeGpuTest, PinnedHostMemoryIsReadAndWrittenInPlace) {
   const std::vector<Block> blocks = {RandomBlock(*NrCode(1, 384), 8448, &random),
                                      RandomBlock(*NrCode(2, 11), 110, &random)};
   const Layout layout = Lay(blocks, 0);
-  const auto entries = ToDevice(layout.blocks);
   const auto tables = ToDevice(layout.tables);
   auto info = cuda::CreatePinnedBuffer<uint8_t>(layout.info.size() + 16);
   auto parity = cuda::CreatePinnedBuffer<uint8_t>(layout.parity_bytes);
   ASSERT_THAT(info, IsOk());
   ASSERT_THAT(parity, IsOk());
   std::copy(layout.info.begin(), layout.info.end(), info->data());
+  // The first block's information is the device's, the second's the host's.
+  const auto device_info = ToDevice(layout.info, 16);
+  std::vector<EncodeBlock> placed = layout.BlocksAt(info->data());
+  placed[0] = layout.BlocksAt(device_info.data())[0];
+  const auto entries = ToDevice(placed);
   EncodeBatch batch;
   batch.blocks = entries.data();
   batch.num_blocks = 2;
   batch.tables = reinterpret_cast<const uint8_t*>(tables.data());
-  batch.info = info->data();
   batch.parity = parity->data();
   batch.shared_bytes = layout.shared_bytes;
   ASSERT_THAT(LaunchEncode(batch, cudaStreamPerThread), IsOk());
@@ -261,7 +271,6 @@ TEST(LdpcEncodeGpuRefusalTest, BrokenBatchesAreRefusedByName) {
   good.blocks = reinterpret_cast<const EncodeBlock*>(memory);
   good.num_blocks = 1;
   good.tables = memory;
-  good.info = memory;
   good.parity = memory;
   good.shared_bytes = 1024;
 
@@ -282,9 +291,6 @@ TEST(LdpcEncodeGpuRefusalTest, BrokenBatchesAreRefusedByName) {
   batch = good;
   batch.tables = memory + 4;
   EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("tables is null or")));
-  batch = good;
-  batch.info = memory + 8;
-  EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("info is null or")));
   batch = good;
   batch.parity = nullptr;
   EXPECT_THAT(LaunchEncode(batch, nullptr), StatusIs(kInvalid, HasSubstr("parity is null")));

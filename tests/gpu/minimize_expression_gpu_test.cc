@@ -1,4 +1,7 @@
 // Expressions on the GPU against the CPU evaluator, with the text that NVRTC compiles.
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -12,6 +15,7 @@
 #include "kernels/minimize/expression/cuda_texts.h"
 #include "kernels/minimize/expression/nvrtc_library.h"
 #include "tests/support/gpu_test.h"
+#include "tests/support/minimize_nan.h"
 #include "tests/support/minimize_texts.h"
 #include "tests/support/status_matchers.h"
 
@@ -186,6 +190,55 @@ TYPED_TEST(MinimizeExpressionGpuTest, ArithmeticIsTheCpusBitForBit) {
     std::vector<T> cpu(kPoints);
     evaluator->Evaluate(variables, kPoints, cpu.data());
     EXPECT_EQ(gpu[e], cpu) << texts[e];
+  }
+}
+
+// Each operator and function with a NaN in each argument: lost on neither device (expression.h).
+// The CPU's values are held against plain C++ by nan_test.cc.
+TYPED_TEST(MinimizeExpressionGpuTest, NansAreWhereTheCpuHasThem) {
+  using T = TypeParam;
+  std::vector<std::string> texts;
+  for (const auto& c : testing::NanCases()) texts.push_back(c.text);
+  for (const auto& c : testing::NanConditions()) {
+    texts.push_back(absl::StrCat("select(", c.text, ", 1, 0)"));
+  }
+  const std::vector<double>& operands = testing::NanOperands();
+  std::vector<std::vector<T>> points(2);
+  for (size_t i = 0; i < kPoints; ++i) {
+    points[0].push_back(static_cast<T>(operands[i % operands.size()]));
+    points[1].push_back(static_cast<T>(operands[i / operands.size() % operands.size()]));
+  }
+  ASSERT_LE(operands.size() * operands.size(), static_cast<size_t>(kPoints));
+  const Names names{{"v", "z"}, {"s", "t"}, {{"a", kArray}}};
+  const std::vector<T> scalars(this->scalars_.begin(), this->scalars_.end());
+  constexpr size_t kUnit = 40;
+  for (size_t first = 0; first < texts.size(); first += kUnit) {
+    std::vector<ExpressionPtr> expressions;
+    for (size_t e = first; e < std::min(first + kUnit, texts.size()); ++e) {
+      expressions.push_back(*Expression::Parse(texts[e], names));
+    }
+    const auto gpu = OnGpu<T>(expressions, points, scalars, this->array_);
+    ASSERT_EQ(gpu.size(), expressions.size());
+    for (size_t e = 0; e < expressions.size(); ++e) {
+      const std::vector<absl::Span<const T>> arrays = {this->array_};
+      auto evaluator = Evaluator<T>::Create(expressions[e], this->scalars_, arrays);
+      const T* const variables[] = {points[0].data(), points[1].data()};
+      std::vector<T> cpu(kPoints);
+      evaluator->Evaluate(variables, kPoints, cpu.data());
+      const std::string& text = texts[first + e];
+      const bool chooses = text.find("min(") == 0 || text.find("max(") == 0;
+      for (size_t i = 0; i < kPoints; ++i) {
+        SCOPED_TRACE(absl::StrCat(text, " at ", points[0][i], ", ", points[1][i]));
+        EXPECT_EQ(std::isnan(gpu[e][i]), std::isnan(cpu[i]));
+        if (std::isnan(cpu[i])) continue;
+        EXPECT_EQ(std::isinf(gpu[e][i]), std::isinf(cpu[i]));
+        if (chooses) EXPECT_EQ(std::signbit(gpu[e][i]), std::signbit(cpu[i]));  // of zeros
+        if (std::isfinite(cpu[i])) {
+          EXPECT_NEAR(gpu[e][i], cpu[i],
+                      32 * std::numeric_limits<T>::epsilon() * (1 + std::fabs(cpu[i])));
+        }
+      }
+    }
   }
 }
 

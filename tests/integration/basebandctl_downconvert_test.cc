@@ -106,6 +106,21 @@ TEST_F(BasebandctlDownconvertTest, ItStandsInAPipe) {
   EXPECT_EQ(ReadAll(Path("piped")), ReadAll(Path("file.0.cf32")));
 }
 
+// Whose end nobody knows before.
+TEST_F(BasebandctlDownconvertTest, ARetunePastTheEndOfAPipeIsToldAsNotDone) {
+  const std::string command = absl::StrCat(
+      "cat ", Path(kSignal), " | ", ProgramPath("basebandctl"), " --target=", server_->target(),
+      " downconvert - --format ci16 --rate 64M --channel 9.1M:8 --retune 0@100k=9M --retune"
+      " 0@200k=9.2M -o ",
+      Path("retuned"));
+  const Outcome outcome = RunProgram("/bin/sh", {"-c", command});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("MHz, 1 retune "),
+                                    HasSubstr("--retune at sample"
+                                              " 200000 of channel 0"),
+                                    HasSubstr("not done:")));
+}
+
 TEST_F(BasebandctlDownconvertTest, SigmfSaysRateAndFrequencyOfEachPart) {
   WriteAll(Path("in.sigmf-data"), ReadAll(Path(kSignal)));
   WriteAll(Path("in.sigmf-meta"),
@@ -207,16 +222,17 @@ TEST_F(BasebandctlDownconvertTest, WhatIsWrongIsSaidInOneLineAndNothingIsWritten
       {{"--channel=9.1M:8", "--output=cf16", "--sigmf"}, "SigMF has no 16-bit float"},
       {{"--channel=9.1M:8", "--format=c16"}, "--format 'c16'"},
       {{"--channel=9.1M:8", "--channels=/nowhere.json"}, "/nowhere.json"},
-      {{"--channel=9.1M:8", "--rate=64Q"}, "'64Q' is not a number"}};
+      {{"--channel=9.1M:8", "--pass=64Q"}, "--pass '64Q' is not a number"},
+      {{"--channel=9.1M:5000"}, "with DOWN in [1, 4096]"},
+      {{"--channel=65M:8"}, "channel 0 frequency 65 MHz is beyond the band"},
+      {{"--channel=9.1M:8", "--retune=0@200k=9M"}, "past the end: the last sample is 199999"},
+      {{"--channel=9.1M:8", "--attenuation=200"}, "--attenuation 200 is not in [20, 140]"}};
   for (const auto& [flags, why] : kLocal) {
     const Outcome outcome = Downconvert("refused", flags);
     EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
     EXPECT_THAT(outcome.output, AllOf(StartsWith("basebandctl: "), HasSubstr(why)));
   }
   const std::pair<std::vector<std::string>, const char*> kByTheServer[] = {
-      {{"--channel=65M:8"}, "setup.channels[0].frequency.hz 6.5e+07"},
-      {{"--channel=9.1M:5000"}, "setup.channels[0].filter.down 5000"},
-      {{"--channel=9.1M:8", "--attenuation=200"}, "attenuation_db 200"},
       {{"--channel=9.1M:8", "--retune=1@5=9M"}, "retunes[0].channel 1"}};
   for (const auto& [flags, why] : kByTheServer) {
     for (const char* form : {"--chunk=10k", "--unary"}) {

@@ -70,7 +70,7 @@ TEST_F(BasebandctlMinimizeTest, AnInterruptedSearchEndsAtOnceAndSaysWhatItFound)
            {"sum(j, 1, 1000, sin(j * x))", "--axis=x=0:1e-9*5M"},
            {"sum(j, 1, 100, sin(j * x * y))", "--axis=x=0:1e-3*256", "--axis=y=0:1*40000",
             "--in-flight=1", "--map=" + Path("none.svg")}}) {
-    std::vector<std::string> arguments = {"--target=" + server_->target(), "--timeout=600",
+    std::vector<std::string> arguments = {"--target=" + server_->target(), "--timeout=600s",
                                           "minimize"};
     arguments.insert(arguments.end(), search.begin(), search.end());
     ChildProcess process(ProgramPath("basebandctl"), arguments);
@@ -90,7 +90,7 @@ TEST_F(BasebandctlMinimizeTest, WhatIsWrongInAFormulaIsPointedAt) {
 }
 
 TEST_F(BasebandctlMinimizeTest, ThePapersTableAndFiguresAreMade) {
-  const Outcome outcome = Run({"minimize-bench", "table", "--name=here", "--max-seconds=0.3",
+  const Outcome outcome = Run({"minimize-bench", "table", "--name=here", "--max-time=300ms",
                                "--csv=" + Path("table.csv"), "--out=" + Path("paper_")});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_THAT(ReadAll(Path("table.csv")),

@@ -133,7 +133,7 @@ TEST_F(BasebandctlTopTest, OnceWithoutAnyServerIsExitCodeTwo) {
 }
 
 TEST_F(BasebandctlTopTest, WrongFlagsAreRefusedByName) {
-  EXPECT_THAT(Run({"top", "--interval=0s"}).output, HasSubstr("--interval 0 is not in [100ms"));
+  EXPECT_THAT(Run({"top", "--interval=0s"}).output, HasSubstr("--interval 0s is not in [100ms"));
   const Outcome outcome = Run({"top", "--once", "--metrics=https://host/metrics"});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.output, HasSubstr("is not http://HOST:PORT/PATH"));

@@ -15,6 +15,7 @@
 #include "client/cpp/client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/administered_server.h"
 #include "tests/support/mixed_load.h"
 #include "tests/support/quiescence.h"
 #include "tests/support/server_process.h"
@@ -191,6 +192,41 @@ TEST_F(ChaosEndsTest, AServerKilledUnderLoadComesBackAtItsAddressesAndClientsGoO
   EXPECT_EQ(AwaitQuiescence(*server_, {1000, 1000, 1000, 0}), "");
   EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
   EXPECT_EQ(rmdir(folder.c_str()), 0) << "the socket is left behind";
+}
+
+// Its calls are cancelled all at once, and end while the server does.
+TEST_F(ChaosEndsTest, AClientThatStoppedReadingDoesNotKeepAServerFromItsOrderlyEnd) {
+  constexpr int kCalls = 128;
+  for (int round = 0; round < 8; ++round) {
+    const bool loses_its_device = round % 2 == 0;
+    auto started = StartAdministered({"--allow-fault-injection", "--stall-s=3600", "--drain-s=1"});
+    ASSERT_THAT(started, IsOk());
+    ServerProcess& server = *started->server;
+    ChildProcess client(ProgramPath("basebandctl"),
+                        {"load", "encode", "--target=" + server.target(), "--warmup=0s",
+                         "--duration=600s", absl::StrCat("--in-flight=", kCalls), "--blocks=128"});
+    const auto batches = [&] { return server.Metric("baseband_batches_total"); };
+    const absl::Time deadline = absl::Now() + kPatience;
+    while (batches() < 100) {
+      ASSERT_TRUE(absl::Now() < deadline && client.IsRunning()) << client.Output();
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    client.Signal(SIGSTOP);
+    // What it sent gets done; for the answers there is no room on their way to it.
+    for (double before = 0; before != batches(); absl::SleepFor(absl::Milliseconds(200))) {
+      before = batches();
+    }
+    if (loses_its_device) {
+      v1::InjectFaultRequest lose;
+      lose.set_kind(v1::InjectFaultRequest::LOSE);
+      lose.set_device("cpu");
+      ASSERT_THAT(started->admin->InjectFault(lose, kPatience), IsOk());
+    } else {
+      server.process().Signal(SIGTERM);
+    }
+    ASSERT_EQ(server.process().Wait(kPatience), loses_its_device ? 3 : 0)
+        << server.process().Output();
+  }
 }
 
 }  // namespace

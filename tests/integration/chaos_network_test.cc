@@ -131,7 +131,7 @@ TEST_F(ChaosNetworkTest, WhoStallsInMidMessageOrNeverReadsIsDroppedAndOthersGoOn
   const auto load = StartLoad();
   ASSERT_TRUE(AwaitMore(100));
   // They go although the calls would have an hour, and their processes live.
-  EXPECT_TRUE(server_->WaitForMetric("baseband_connections", {}, 4, kPatience));
+  EXPECT_TRUE(server_->WaitForMetric("baseband_open_connections", {}, 4, kPatience));
   ASSERT_TRUE(AwaitMore(100));
   load->Stop();
   // With the load's two connections, which are there.
@@ -151,7 +151,7 @@ TEST_F(ChaosNetworkTest, WhoLivesButDoesNotReadHisAnswerIsCutOff) {
   // 42 KB there, 130 KB back: it fits into no window, nor is it much.
   const RawCall call(server_->target(), "/baseband.v1.Baseband/Encode",
                      EncodeOf(NrCode(1, 384), 40).SerializeAsString());
-  ASSERT_TRUE(server_->WaitForMetric("baseband_connections", {}, 3, kPatience));
+  ASSERT_TRUE(server_->WaitForMetric("baseband_open_connections", {}, 3, kPatience));
   const auto held = [this] {
     return server_->Metric("baseband_requests_in_flight", {"rpc=\"Encode\""});
   };
@@ -160,7 +160,7 @@ TEST_F(ChaosNetworkTest, WhoLivesButDoesNotReadHisAnswerIsCutOff) {
   EXPECT_TRUE(
       server_->WaitForMetric("baseband_requests_in_flight", {"rpc=\"Encode\""}, 0, kPatience));
   EXPECT_TRUE(server_->WaitForMetric("baseband_pool_used_bytes", {}, 0, kPatience));
-  EXPECT_EQ(server_->Metric("baseband_connections"), 3) << "it is the call that ends";
+  EXPECT_EQ(server_->Metric("baseband_open_connections"), 3) << "it is the call that ends";
 }
 
 TEST_F(ChaosNetworkTest, ResetsAtRandomOffsetsLoseNoOtherCall) {

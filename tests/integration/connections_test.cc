@@ -39,11 +39,11 @@ TEST(ConnectionsTest, OneTooManyIsClosedAndThePlaceOfWhoLeavesIsFree) {
   const std::string& target = (*server)->target();
   const auto client = OneConnection(target);
   EXPECT_THAT(client->GetCapabilities(), IsOk());
-  ASSERT_TRUE((*server)->WaitForMetric("baseband_connections", {}, 1));
-  EXPECT_EQ((*server)->Metric("baseband_connections_capacity"), 8);
+  ASSERT_TRUE((*server)->WaitForMetric("baseband_open_connections", {}, 1));
+  EXPECT_EQ((*server)->Metric("baseband_max_connections"), 8);
 
   Crowd crowd = Gather(target, 7);
-  ASSERT_TRUE((*server)->WaitForMetric("baseband_connections", {}, 8));
+  ASSERT_TRUE((*server)->WaitForMetric("baseband_open_connections", {}, 8));
   EXPECT_TRUE(IdleConnection(target).IsClosed(absl::Seconds(20)));
   EXPECT_FALSE(crowd.back()->IsClosed(absl::Milliseconds(100)));
   EXPECT_EQ((*server)->Metric("baseband_connections_refused_total"), 1);
@@ -52,7 +52,7 @@ TEST(ConnectionsTest, OneTooManyIsClosedAndThePlaceOfWhoLeavesIsFree) {
   EXPECT_THAT(client->GetCapabilities(), IsOk());
 
   crowd.pop_back();
-  ASSERT_TRUE((*server)->WaitForMetric("baseband_connections", {}, 7));
+  ASSERT_TRUE((*server)->WaitForMetric("baseband_open_connections", {}, 7));
   EXPECT_FALSE(IdleConnection(target).IsClosed(absl::Seconds(1)));
 }
 

@@ -98,7 +98,8 @@ TEST_F(DownconvertDesignTest, WhatCannotBeDesignedIsRefusedByName) {
   v1::DownconvertResponse response;
   const grpc::Status status = Call(*stub_, request, &response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  EXPECT_THAT(status.error_message(), HasSubstr("setup.channels[1].filter.pass_edge 0.625"));
+  EXPECT_THAT(status.error_message(),
+              HasSubstr("setup.channels[1].filter.mask.pass_edge_hz 4e+07 is not in (0, 3.2e+07)"));
 }
 
 // The designs of a call end with it: those that wait have their turn.

@@ -1,7 +1,9 @@
 // The measuring part of `basebandctl load` against servers that misbehave in known ways.
 #include <atomic>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -10,12 +12,16 @@
 #include "client/load/run.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/encode_calls.h"
 #include "tests/support/fake_baseband.h"
+#include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::load {
 namespace {
 
+using testing::AnswerRight;
+using testing::Calls;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using testing::FakeBaseband;
@@ -23,30 +29,6 @@ using ::testing::HasSubstr;
 using testing::IsOk;
 using ::testing::Pair;
 using testing::StatusIs;
-
-// Encode calls whose answer is "right".
-std::vector<Workload> Calls(absl::Duration deadline = absl::InfiniteDuration()) {
-  std::vector<Workload> workloads(1);
-  workloads[0].name = "encode";
-  workloads[0].method = "/baseband.v1.Baseband/Encode";
-  workloads[0].deadline = deadline;
-  v1::EncodeRequest message;
-  message.set_payload("sent");
-  const grpc::Slice slice(message.SerializeAsString());
-  Request request;
-  request.message = grpc::ByteBuffer(&slice, 1);
-  request.check = [](const grpc::ByteBuffer& reply) {
-    v1::EncodeResponse response;
-    ReplyView view(reply);
-    v1::Timing timing;
-    view.ReadTiming(&timing);
-    return response.ParseFromString(view.Rest()) && response.payload() == "right"
-               ? absl::OkStatus()
-               : absl::DataLossError("not right");
-  };
-  workloads[0].requests.push_back(std::move(request));
-  return workloads;
-}
 
 LoadSpec SpecOf(const FakeBaseband& server, Pace::Kind kind, double rate, absl::Duration duration) {
   LoadSpec spec;
@@ -58,12 +40,6 @@ LoadSpec SpecOf(const FakeBaseband& server, Pace::Kind kind, double rate, absl::
   spec.duration = duration;
   spec.timeout = absl::Seconds(20);
   return spec;
-}
-
-grpc::Status AnswerRight(v1::EncodeResponse* response) {
-  response->mutable_timing()->set_kernel_us(7);
-  response->set_payload("right");
-  return grpc::Status::OK;
 }
 
 double Milliseconds(const LoadResult& result, double quantile) {
@@ -188,6 +164,45 @@ TEST(LoadRunTest, WhatTheServerAnswersIsToldApart) {
   EXPECT_NEAR(Milliseconds(*result, 1), 300, 60);
 }
 
+TEST(LoadRunTest, AWrongAnswerOfTheWarmUpIsCountedApart) {
+  std::atomic<int> calls{0};
+  FakeBaseband server;
+  server.on_encode = [&](auto*, const auto&, v1::EncodeResponse* response) {
+    if (calls++ != 3) return AnswerRight(response);
+    response->set_payload("other");
+    return grpc::Status::OK;
+  };
+  server.Start();
+  const auto result =
+      RunLoad(SpecOf(server, Pace::Kind::kConstant, 50, absl::Milliseconds(200)), Calls());
+  ASSERT_THAT(result, IsOk());
+  EXPECT_EQ(result->totals.wrong_in_warm_up, 1);
+  EXPECT_EQ(result->totals.wrong_example, "not right");
+  EXPECT_EQ(result->totals.All().outcomes[Outcome::kGood], 10);
+}
+
+// Nothing known speaks against it, but the others do.
+TEST(LoadRunTest, AnAnswerUnlikeTheOthersIsFoundWrongEvenIfItWasTheFirst) {
+  for (const int which : {0, 1, 15}) {
+    std::atomic<int> calls{0};
+    FakeBaseband server;
+    server.on_encode = [&](auto*, const auto&, v1::EncodeResponse* response) {
+      const grpc::Status status = AnswerRight(response);
+      if (calls++ == which) response->set_payload("righT or so");
+      return status;
+    };
+    server.Start();
+    LoadSpec spec = SpecOf(server, Pace::Kind::kConstant, 100, absl::Milliseconds(200));
+    spec.warm_up = absl::ZeroDuration();
+    std::vector<Workload> workloads = Calls();
+    workloads[0].requests[0].check = [](const auto&) -> absl::StatusOr<int64_t> { return 0; };
+    const auto result = RunLoad(spec, workloads);
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->totals.All().outcomes[Outcome::kWrong], 1) << which;
+    EXPECT_EQ(result->totals.All().outcomes[Outcome::kGood], 19) << which;
+  }
+}
+
 TEST(LoadRunTest, CallsThatFindNoRoomBeforeTheirDeadlineAreSkipped) {
   FakeBaseband server;
   server.on_encode = [](auto*, const auto&, v1::EncodeResponse* response) {
@@ -254,6 +269,36 @@ TEST(LoadRunTest, ALoadIsEndedEarlyByItsProgress) {
   EXPECT_LT(absl::Now() - begin, absl::Seconds(20));
   EXPECT_LT(result->measured, absl::Seconds(20));
   EXPECT_GT(result->totals.All().outcomes[Outcome::kGood], 10);
+}
+
+// With attempts, and without: a server that is restarted is gone for a while.
+TEST(LoadRunTest, AttemptsSaveTheCallsOfARestart) {
+  const std::string target = absl::StrCat("127.0.0.1:", testing::FreePort());
+  const auto start = [&] {
+    auto server = std::make_unique<FakeBaseband>();
+    server->on_encode = [](auto*, const auto&, v1::EncodeResponse* r) { return AnswerRight(r); };
+    server->Start(target);
+    return server;
+  };
+  for (const int attempts : {1, 4}) {
+    std::unique_ptr<FakeBaseband> server = start();
+    LoadSpec spec = SpecOf(*server, Pace::Kind::kConstant, 200, absl::Milliseconds(1500));
+    spec.attempts = attempts;
+    spec.warm_up = absl::ZeroDuration();
+    std::thread restart([&] {
+      absl::SleepFor(absl::Milliseconds(500));
+      server.reset();
+      absl::SleepFor(absl::Milliseconds(400));
+      server = start();
+    });
+    const auto result = RunLoad(spec, Calls());
+    restart.join();
+    ASSERT_THAT(result, IsOk());
+    const Outcomes outcomes = result->totals.All().outcomes;
+    EXPECT_EQ(outcomes.due(), 300);
+    EXPECT_EQ(outcomes[Outcome::kRefused] > 0, attempts == 1);
+    EXPECT_EQ(outcomes[Outcome::kGood] == 300, attempts == 4);
+  }
 }
 
 TEST(LoadRunTest, WhatCannotBeRunIsRefused) {

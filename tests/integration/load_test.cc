@@ -60,7 +60,7 @@ std::unique_ptr<ServerProcess> StartServer(const std::vector<std::string>& flags
 void ExpectNothingHeld(const ServerProcess& server) {
   EXPECT_TRUE(server.WaitForMetric("baseband_requests_in_flight", {}, 0));
   EXPECT_TRUE(server.WaitForMetric("baseband_pool_used_bytes", {}, 0));
-  EXPECT_TRUE(server.WaitForMetric("baseband_queue_depth", {}, 0));
+  EXPECT_TRUE(server.WaitForMetric("baseband_queue_requests", {}, 0));
   EXPECT_TRUE(server.WaitForMetric("baseband_queue_bytes", {}, 0));
 }
 
@@ -210,8 +210,7 @@ TEST(LoadTest, DeadlinesAreAnsweredInTimeAndCostNoDeviceTime) {
 #if !defined( \
     __SANITIZE_THREAD__)  // under which 20 ms may pass before a request has left the client
   // Late when they arrived, late in the queue, or given up by the client in the queue.
-  EXPECT_GT(server->Metric("baseband_dropped_total") + server->Metric("baseband_rejected_total"),
-            0);
+  EXPECT_GT(server->Metric("baseband_requests_unserved_total"), 0);
 #endif
   EXPECT_EQ(server->Terminate(), 0) << server->process().Output();
 }
@@ -253,8 +252,12 @@ TEST(LoadTest, AFullQueueRefusesWithARetryHintAndLosesNothingAccepted) {
   EXPECT_THAT(complaints.Get(), ::testing::IsEmpty());
   EXPECT_GT(served, 0);
   EXPECT_GT(refused, 0);
-  EXPECT_EQ(server->Metric("baseband_rejected_total", {"RESOURCE_EXHAUSTED"}), refused);
   ExpectNothingHeld(*server);
+  EXPECT_EQ(server->Metric("baseband_requests_unserved_total"), refused);
+  EXPECT_EQ(server->Metric("baseband_requests_unserved_total", {"reason=\"queue_"}) +
+                server->Metric("baseband_requests_unserved_total", {"_pool\""}),
+            refused)
+      << server->MetricsPage();
   EXPECT_EQ(server->Terminate(), 0) << server->process().Output();
 }
 

@@ -452,7 +452,7 @@ TEST_F(MinimizeTest, FormulasAreRefusedWithColumnAndWhatWasExpected) {
 TEST_F(MinimizeTest, NumbersOutOfRangeAreRefusedByName) {
   v1::MinimizeRequest request = Formula("x", 0, 1, 10);
   request.clear_axes();
-  EXPECT_THAT(Refusal(request), HasSubstr("the number of axes 0 is not in [1, 4]"));
+  EXPECT_THAT(Refusal(request), HasSubstr("axes has 0 entries, not 1 to 4"));
   EXPECT_THAT(Refusal(Formula("x", 0, 1, 0)), HasSubstr("axes[0].count"));
   EXPECT_THAT(Refusal(Formula("x", 0, 0, 2)), HasSubstr("axes[0].step"));
   EXPECT_THAT(Refusal(Formula("x", std::numeric_limits<double>::quiet_NaN(), 1, 2)),

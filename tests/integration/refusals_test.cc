@@ -1,14 +1,15 @@
 // Any bytes: each wrong request gets a canonical code whose message names field, value and range;
 // nothing is launched for it, and the connection goes on serving.
 #include <gmock/gmock.h>
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <random>
 #include <string>
 
-#include "absl/time/clock.h"
+#include "absl/strings/str_cat.h"
+#include "tests/support/raw_call.h"
 #include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
 
@@ -28,18 +29,20 @@ auto Invalid(const std::string& message) {
   return Refuses(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr(message));
 }
 
+const std::string kAdmin = absl::StrCat("unix:", ::testing::TempDir(), "refusals.", getpid());
+
 class RefusalsTest : public ServerTest {
  protected:
   static void SetUpTestSuite() {
     StartServer({"--max-request-mib=4", "--lane-input-mib=4", "--lane-output-mib=4",
-                 "--max-blocks-per-request=1000", "--staging-mib=32", "--reply-mib=32"});
+                 "--max-blocks-per-request=1000", "--staging-mib=32", "--reply-mib=32",
+                 "--admin-listen=" + kAdmin});
   }
 
   void SetUp() override {
     ServerTest::SetUp();
     if (HasFatalFailure()) return;
     batches_before_ = server_->Metric("baseband_batches_total");
-    rejected_before_ = server_->Metric("baseband_rejected_total");
   }
 
   // Whatever a test sent: nothing was launched, and a right request still works.
@@ -75,13 +78,24 @@ class RefusalsTest : public ServerTest {
   }
 
   double batches_before_ = 0;
-  double rejected_before_ = 0;
 };
 
 TEST_F(RefusalsTest, ZeroGroups) {
   EXPECT_THAT(Encode({}), Invalid("groups is empty"));
   EXPECT_THAT(Decode({}), Invalid("groups is empty"));
-  EXPECT_EQ(server_->Metric("baseband_rejected_total"), rejected_before_ + 2);
+}
+
+TEST_F(RefusalsTest, AreCountedByReason) {
+  const std::vector<std::string> invalid = {"rpc=\"Encode\"", "reason=\"invalid_request\""};
+  ASSERT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {}, 0));
+  const double before = server_->Metric("baseband_requests_unserved_total", invalid);
+  const double all_before = server_->Metric("baseband_requests_unserved_total");
+
+  EXPECT_THAT(Encode({}), Invalid("groups is empty"));
+  EXPECT_THAT(Encode({}), Invalid("groups is empty"));
+
+  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_unserved_total", invalid, before + 2));
+  EXPECT_EQ(server_->Metric("baseband_requests_unserved_total"), all_before + 2);
 }
 
 TEST_F(RefusalsTest, NoCode) { EXPECT_THAT(EncodeCode({}), Invalid("groups[0].code is not set")); }
@@ -152,13 +166,13 @@ TEST_F(RefusalsTest, CountsThatAreZeroTooLargeOrOverflow) {
   request = EncodeOf(NrCode(1, 2), 600);
   *request.add_groups() = request.groups(0);
   request.mutable_payload()->append(request.payload());
-  EXPECT_THAT(Encode(request), Invalid("the number of code blocks 1200 is not in [1, 1000]"));
+  EXPECT_THAT(Encode(request), Invalid("groups have 1200 code blocks together, not 1 to 1000"));
 }
 
 TEST_F(RefusalsTest, TooManyGroups) {
   v1::EncodeRequest request;
   for (int i = 0; i < 4097; ++i) *request.add_groups() = EncodeOf(NrCode(1, 2), 1).groups(0);
-  EXPECT_THAT(Encode(request), Invalid("the number of groups 4097 is not in [1, 4096]"));
+  EXPECT_THAT(Encode(request), Invalid("groups has 4097 entries, not 1 to 4096"));
 }
 
 TEST_F(RefusalsTest, PayloadsOfTheWrongLength) {
@@ -254,25 +268,8 @@ TEST_F(RefusalsTest, RepliesThatFitNoLane) {
 class RawBytesTest : public RefusalsTest {
  protected:
   static grpc::Status Send(const std::string& method, const std::string& bytes) {
-    grpc::GenericStub stub(
-        grpc::CreateChannel(server_->target(), grpc::InsecureChannelCredentials()));
-    grpc::CompletionQueue queue;
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(20)));
-    const grpc::Slice slice(bytes);
-    const auto call = stub.PrepareUnaryCall(&context, "/baseband.v1.Baseband/" + method,
-                                            grpc::ByteBuffer(&slice, 1), &queue);
-    call->StartCall();
-    grpc::ByteBuffer reply;
-    grpc::Status status;
-    call->Finish(&reply, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    queue.Shutdown();
-    while (queue.Next(&tag, &ok)) {
-    }
-    return status;
+    return CallRaw(grpc::CreateChannel(server_->target(), grpc::InsecureChannelCredentials()),
+                   "/baseband.v1.Baseband/" + method, bytes);
   }
 };
 
@@ -294,6 +291,23 @@ TEST_F(RawBytesTest, LengthsThatPromiseMoreThanCame) {
                             "\x80\x80"}) {
     EXPECT_THAT(Send("Decode", bytes), Invalid("not a well-formed"));
   }
+}
+
+TEST_F(RawBytesTest, EveryMethodSaysThatBytesAreNoMessage) {
+  const std::string broken = "\x0a\xff\xff\xff\xff\x07";
+  for (const char* method :
+       {"Encode", "Decode", "RecoverCarrier", "Downconvert", "GetCapabilities"}) {
+    EXPECT_THAT(Send(method, broken), Invalid("not a well-formed")) << method;
+  }
+  const auto admin = grpc::CreateChannel(kAdmin, grpc::InsecureChannelCredentials());
+  for (const char* method :
+       {"GetConfig", "SetLogLevel", "Drain", "InjectFault", "GetFlightRecords"}) {
+    EXPECT_THAT(CallRaw(admin, absl::StrCat("/baseband.v1.Admin/", method), broken),
+                Invalid("not a well-formed"))
+        << method;
+  }
+  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_unserved_total",
+                                     {"rpc=\"Admin\"", "reason=\"invalid_request\""}, 5));
 }
 
 TEST_F(RawBytesTest, GroupsWithinGroupsWithoutEnd) {

@@ -107,7 +107,8 @@ TEST(ScheduleTest, AQuotaOfAClientIsRefusedByNameWithARetryHint) {
     }
     EXPECT_TRUE(refused);
   }
-  EXPECT_GT(server->Metric("baseband_refused_total", {"client_requests"}), 0);
+  EXPECT_TRUE(server->WaitForMetric("baseband_requests_in_flight", {}, 0));
+  EXPECT_GT(server->Metric("baseband_requests_unserved_total", {"client_requests"}), 0);
   EXPECT_EQ(server->Terminate(), 0) << server->process().Output();
 }
 
@@ -121,7 +122,8 @@ TEST(ScheduleTest, ADeadlineThatEvenAnIdleServerMissesIsRefusedAtOnce) {
   // enough for the refusal to come back.
   const absl::Duration took =
       absl::Seconds(server->Metric("baseband_device_seconds_total", {"priority=\"normal\""}));
-  for (int i = 0; server->Metric("baseband_refused_total", {"\"deadline\""}) == 0; ++i) {
+  for (int i = 0; server->Metric("baseband_requests_unserved_total", {"deadline_unreachable"}) == 0;
+       ++i) {
     ASSERT_LT(i, 20) << "a Decode took " << took;
     const grpc::Status status = Decode(*stub, slow, "", took / 3).status;
     ASSERT_EQ(status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED) << status.error_message();
@@ -154,7 +156,8 @@ TEST(ScheduleTest, WhatTheBacklogMakesLateIsToldWhenToComeBack) {
       absl::SleepFor(absl::Milliseconds(50));
     }
   }
-  EXPECT_GT(server->Metric("baseband_refused_total", {"backlog"}), 0);
+  EXPECT_TRUE(server->WaitForMetric("baseband_requests_in_flight", {}, 0));
+  EXPECT_GT(server->Metric("baseband_requests_unserved_total", {"backlog"}), 0);
   EXPECT_GT(server->Metric("baseband_prediction_ratio_count"), 0);
   EXPECT_EQ(server->Terminate(), 0) << server->process().Output();
 }
@@ -188,6 +191,31 @@ TEST(ScheduleTest, APriorityThatIsNoneIsRefused) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(status.error_message(),
               HasSubstr("metadata baseband-priority urgent is not one of high, normal, low"));
+  EXPECT_EQ(server->Terminate(), 0) << server->process().Output();
+}
+
+TEST(ScheduleTest, PointsOfConstellationsThatNobodyHasUsedStopNobodysCalls) {
+  const auto server = StartServer({"--grpc-threads=1"});
+  ASSERT_NE(server, nullptr);
+  const auto stub = Connect(server->target());
+  v1::GetCapabilitiesRequest request;
+  v1::GetCapabilitiesResponse capabilities;
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub->GetCapabilities(&context, request, &capabilities).ok());
+  *request.mutable_points_of() = capabilities.carrier().constellations();
+  std::atomic<bool> answered{false};
+  std::thread patient([&] {  // for seconds
+    grpc::ClientContext own;
+    v1::GetCapabilitiesResponse response;
+    EXPECT_TRUE(stub->GetCapabilities(&own, request, &response).ok());
+    EXPECT_EQ(response.carrier().points_size(), request.points_of_size());
+    answered = true;
+  });
+  EXPECT_TRUE(server->WaitForMetric("baseband_requests_in_flight", {"rpc=\"GetCapabilities\""}, 1));
+  v1::EncodeResponse response;
+  EXPECT_TRUE(Call(*stub, EncodeOf(NrCode(2, 16), 1), &response).ok());
+  EXPECT_FALSE(answered);
+  patient.join();
   EXPECT_EQ(server->Terminate(), 0) << server->process().Output();
 }
 

@@ -143,9 +143,10 @@ TEST_F(ServiceTest, TheMetricsPageCountsWhatHappened) {
   const std::string decode = "rpc=\"Decode\"";
   const double requests = value("baseband_requests_total", {decode, "code=\"OK\""});
   const double blocks = value("baseband_code_blocks_total", {decode, "family=\"nr\""});
-  const double bits = value("baseband_information_bits_total", {decode});
+  const double bytes = value("baseband_information_bytes_total", {decode});
   const double decoded = value("baseband_decode_iterations_count", {});
-  const double kernels = value("baseband_stage_seconds_count", {decode, "stage=\"kernel\""});
+  const double kernels =
+      value("baseband_stage_duration_seconds_count", {decode, "stage=\"kernel\""});
 
   v1::DecodeRequest request = DecodeOfZeros(NrCode(2, 384), 5);
   request.mutable_groups(0)->set_n_filler(40);
@@ -155,12 +156,25 @@ TEST_F(ServiceTest, TheMetricsPageCountsWhatHappened) {
   EXPECT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {}, 0));
   EXPECT_EQ(value("baseband_requests_total", {decode, "code=\"OK\""}), requests + 1);
   EXPECT_EQ(value("baseband_code_blocks_total", {decode, "family=\"nr\""}), blocks + 5);
-  EXPECT_EQ(value("baseband_information_bits_total", {decode}), bits + 5 * (3840 - 40));
+  EXPECT_EQ(value("baseband_information_bytes_total", {decode}), bytes + 5 * (3840 - 40) / 8.0);
   EXPECT_EQ(value("baseband_decode_iterations_count", {}), decoded + 5);
-  EXPECT_EQ(value("baseband_stage_seconds_count", {decode, "stage=\"kernel\""}), kernels + 1);
+  // Of the blocks of a request that do not all decode, those that do bring information.
+  const double failures = value("baseband_decode_parity_failures_total", {});
+  std::mt19937 random(3);
+  std::string& llrs = *request.mutable_payload();
+  for (size_t i = 0; i < 2 * llrs.size() / 5; ++i) llrs[i] = random() % 2 == 0 ? 40 : -40;
+  ASSERT_TRUE(Call(*stub_, request, &response).ok());
+  EXPECT_THAT(response.parity_ok(), ElementsAre(false, false, true, true, true));
+  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {}, 0));
+  EXPECT_EQ(value("baseband_information_bytes_total", {decode}), bytes + 8 * (3840 - 40) / 8.0);
+  EXPECT_EQ(value("baseband_code_blocks_total", {decode, "family=\"nr\""}), blocks + 10);
+  EXPECT_EQ(value("baseband_decode_parity_failures_total", {}), failures + 2);
+
+  EXPECT_EQ(value("baseband_stage_duration_seconds_count", {decode, "stage=\"kernel\""}),
+            kernels + 2);
   EXPECT_EQ(value("baseband_device_healthy", {"device=\"cpu\""}), 1);
   EXPECT_EQ(value("baseband_device_info", {"kind=\"cpu\""}), 1);
-  EXPECT_EQ(value("baseband_queue_depth", {}), 0);
+  EXPECT_EQ(value("baseband_queue_requests", {}), 0);
   EXPECT_EQ(value("baseband_queue_capacity_requests", {}), 4096);
   EXPECT_EQ(value("baseband_build_info", {}), 1);
   EXPECT_GT(value("baseband_lane_busy_seconds_total", {}), 0);

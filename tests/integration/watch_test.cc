@@ -246,7 +246,10 @@ TEST_F(WatchTest, MessagesOfStreamsMeetTheirDeadlinesOneByOne) {
     ASSERT_TRUE(submit->Write(request));
     ASSERT_TRUE(submit->Read(&answer));
   }
-  const double refused = server_->Metric("baseband_refused_total");
+  ASSERT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {"rpc=\"Encode\""}, 0));
+  const double refused =
+      server_->Metric("baseband_requests_unserved_total", {"deadline_unreachable"}) +
+      server_->Metric("baseband_requests_unserved_total", {"backlog"});
   EXPECT_TRUE(AwaitDeadlines("Encode", "missed", kHopeless - refused)) << refused;
   EXPECT_GT(refused, 0) << "so that what is refused is shown not to count";
   EXPECT_EQ(Deadlines(), 3 + 3 + kHopeless - refused);
@@ -269,7 +272,7 @@ TEST_F(WatchTest, RequestsThatWaitTooLongMissTheirDeadlinesAndThoseGivenUpDoNotC
   });
   for (const char* const rpc : {"rpc=\"Encode\"", "rpc=\"Decode\""}) {
     ASSERT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {rpc}, 1));
-    ASSERT_TRUE(server_->WaitForMetric("baseband_queue_depth", {rpc}, 0));
+    ASSERT_TRUE(server_->WaitForMetric("baseband_queue_requests", {rpc}, 0));
   }
   grpc::ClientContext given_up;
   given_up.set_deadline(absl::ToChronoTime(absl::Now() + kPatience));
@@ -277,7 +280,7 @@ TEST_F(WatchTest, RequestsThatWaitTooLongMissTheirDeadlinesAndThoseGivenUpDoNotC
     v1::DecodeResponse mine;
     EXPECT_EQ(stub_->Decode(&given_up, quick, &mine).error_code(), grpc::StatusCode::CANCELLED);
   });
-  ASSERT_TRUE(server_->WaitForMetric("baseband_queue_depth", {"Decode"}, 1));
+  ASSERT_TRUE(server_->WaitForMetric("baseband_queue_requests", {"Decode"}, 1));
   given_up.TryCancel();
 
   EXPECT_EQ(Call(*stub_, quick, &response, absl::Seconds(3)).error_code(),

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,20 +15,9 @@
 #include "gtest/gtest.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::testing {
-
-inline std::string ReadAll(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  EXPECT_TRUE(file.good()) << path;
-  std::ostringstream contents;
-  contents << file.rdbuf();
-  return contents.str();
-}
-
-inline void WriteAll(const std::string& path, const std::string& contents) {
-  std::ofstream(path, std::ios::binary) << contents;
-}
 
 struct Outcome {
   int exit_code = -1;

@@ -24,33 +24,43 @@ inline constexpr size_t kOutputGuardBytes = 16;
 // Device memory for a launch, as large as the launch says and no larger.
 class DownconvertLauncher {
  public:
+  // By `plan` if there is one, of this block and offsets.
   DownconvertLauncher(const std::vector<downconvert::Channel>& channels,
-                      const downconvert::Block& block, absl::Span<const uint8_t> samples)
+                      const downconvert::Block& block, absl::Span<const uint8_t> samples,
+                      const downconvert::gpu::GpuPlan* plan = nullptr)
       : channels_(channels),
+        offsets_(OutputOffsets(channels, block)),
         samples_(ToDevice(std::vector<uint8_t>(samples.begin(), samples.end()))) {
-    size_t bytes = 0;
-    for (const downconvert::Channel& channel : channels) {
-      offsets_.push_back(static_cast<int64_t>(bytes));
-      bytes += (OutputBytes(channel, block) + 15) / 16 * 16 + kOutputGuardBytes;
-    }
-    output_ = ToDevice(std::vector<uint8_t>(bytes, kOutputGuard));
-    results_ = ToDevice(
-        std::vector<downconvert::ChannelResult>(channels.size(), downconvert::ChannelResult{-1}));
-    const downconvert::LaunchSizes sizes = downconvert::LaunchSizesOf(channels_, block);
-    plan_host_ = *cuda::CreatePinnedBuffer<uint8_t>(static_cast<size_t>(sizes.plan_bytes) + 1);
-    plan_device_ = *cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(sizes.plan_bytes) + 1);
-    workspace_ = ToDevice(std::vector<uint8_t>(static_cast<size_t>(sizes.workspace_bytes), 0xff));
-    launch_.channels = channels_;
-    launch_.block = block;
+    output_ = ToDevice(std::vector<uint8_t>(static_cast<size_t>(offsets_.back()), kOutputGuard));
+    offsets_.pop_back();
+    results_ = ToDevice(std::vector<downconvert::ChannelResult>(
+        channels.size(), downconvert::ChannelResult{-1, -1}));
+    plan_.Build(channels_, block, offsets_);
+    launch_.plan = plan != nullptr ? plan : &plan_;
+    const auto plan_bytes = static_cast<size_t>(launch_.plan->layout().bytes);
+    const auto workspace_bytes = static_cast<size_t>(launch_.plan->workspace_bytes());
+    plan_host_ = *cuda::CreatePinnedBuffer<uint8_t>(plan_bytes + 1);
+    plan_device_ = *cuda::CreateDeviceBuffer<uint8_t>(plan_bytes + 1);
+    workspace_ = ToDevice(std::vector<uint8_t>(workspace_bytes, 0xff));
     launch_.samples = samples_.data();
     launch_.output = output_.data();
-    launch_.output_offsets = offsets_;
     launch_.results = results_.data();
     launch_.plan_host = plan_host_.data();
     launch_.plan_device = plan_device_.data();
-    launch_.plan_bytes = sizes.plan_bytes;
+    launch_.plan_bytes = static_cast<int64_t>(plan_bytes);
     launch_.workspace = workspace_.data();
-    launch_.workspace_bytes = sizes.workspace_bytes;
+    launch_.workspace_bytes = static_cast<int64_t>(workspace_bytes);
+  }
+  // Where each channel's outputs begin, and the size of all; with guards between them.
+  static std::vector<int64_t> OutputOffsets(const std::vector<downconvert::Channel>& channels,
+                                            const downconvert::Block& block) {
+    std::vector<int64_t> offsets = {0};
+    for (const downconvert::Channel& channel : channels) {
+      offsets.push_back(
+          offsets.back() +
+          static_cast<int64_t>((OutputBytes(channel, block) + 15) / 16 * 16 + kOutputGuardBytes));
+    }
+    return offsets;
   }
   downconvert::DownconvertLaunch& launch() { return launch_; }
   absl::Status Launch() const {
@@ -65,10 +75,11 @@ class DownconvertLauncher {
     for (size_t c = 0; c < channels_.size(); ++c) {
       const auto begin = output.begin() + offsets_[c];
       const auto end =
-          begin + static_cast<std::ptrdiff_t>(OutputBytes(channels_[c], launch_.block));
+          begin + static_cast<std::ptrdiff_t>(OutputBytes(channels_[c], launch_.plan->block()));
       const auto next = c + 1 < channels_.size() ? output.begin() + offsets_[c + 1] : output.end();
       all[c].output.assign(begin, end);
       all[c].saturated = results[c].saturated;
+      all[c].has_non_finite = results[c].has_non_finite;
       EXPECT_TRUE(std::all_of(end, next, [](uint8_t b) { return b == kOutputGuard; }))
           << "written past the output of channel " << c;
     }
@@ -87,6 +98,7 @@ class DownconvertLauncher {
 
   std::vector<downconvert::Channel> channels_;
   std::vector<int64_t> offsets_;
+  downconvert::gpu::GpuPlan plan_;
   cuda::DeviceBuffer<uint8_t> samples_;
   cuda::DeviceBuffer<uint8_t> output_;
   cuda::DeviceBuffer<downconvert::ChannelResult> results_;

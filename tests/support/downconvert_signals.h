@@ -127,6 +127,7 @@ inline Piece CutPiece(const downconvert::Block& block, absl::Span<const uint8_t>
 struct Converted {
   std::vector<uint8_t> output;
   int64_t saturated = 0;
+  int64_t has_non_finite = 0;
 };
 inline Converted Convert(const downconvert::Channel& channel, const downconvert::Block& block,
                          absl::Span<const uint8_t> samples) {
@@ -134,9 +135,11 @@ inline Converted Convert(const downconvert::Channel& channel, const downconvert:
   Converted converted;
   converted.output.resize(
       static_cast<size_t>(range.count * downconvert::BytesPerOutput(channel.output)));
-  converted.saturated = downconvert::DownconvertOnCpu(channel, block, samples, range,
-                                                      absl::MakeSpan(converted.output))
-                            .saturated;
+  const downconvert::ChannelResult result = downconvert::DownconvertOnCpu(
+      channel, block, samples, range, absl::MakeSpan(converted.output),
+      downconvert::SampleCheck::kYes);
+  converted.saturated = result.saturated;
+  converted.has_non_finite = result.has_non_finite;
   return converted;
 }
 

@@ -81,6 +81,11 @@ grpc::Status FakeBaseband::DownconvertStream(grpc::ServerContext* context, Strea
   return on_downconvert_stream ? on_downconvert_stream(context, stream) : kNoHandler;
 }
 
+grpc::Status FakeBaseband::Submit(grpc::ServerContext* context, SubmitStream* stream) {
+  Note(*context);
+  return on_submit ? on_submit(context, stream) : kNoHandler;
+}
+
 grpc::Status FakeBaseband::GetCapabilities(grpc::ServerContext* context,
                                            const v1::GetCapabilitiesRequest* request,
                                            v1::GetCapabilitiesResponse* response) {

@@ -37,6 +37,8 @@ class FakeBaseband final : public v1::Baseband::Service {
   Handler<v1::GetCapabilitiesRequest, v1::GetCapabilitiesResponse> on_capabilities;
   using Stream = grpc::ServerReaderWriter<v1::DownconvertResponse, v1::DownconvertRequest>;
   std::function<grpc::Status(grpc::ServerContext*, Stream*)> on_downconvert_stream;
+  using SubmitStream = grpc::ServerReaderWriter<v1::SubmitResponse, v1::SubmitRequest>;
+  std::function<grpc::Status(grpc::ServerContext*, SubmitStream*)> on_submit;
 
   void SetHealth(const std::string& service, bool serving);
 
@@ -51,6 +53,7 @@ class FakeBaseband final : public v1::Baseband::Service {
   grpc::Status Downconvert(grpc::ServerContext* context, const v1::DownconvertRequest* request,
                            v1::DownconvertResponse* response) override;
   grpc::Status DownconvertStream(grpc::ServerContext* context, Stream* stream) override;
+  grpc::Status Submit(grpc::ServerContext* context, SubmitStream* stream) override;
   grpc::Status GetCapabilities(grpc::ServerContext* context,
                                const v1::GetCapabilitiesRequest* request,
                                v1::GetCapabilitiesResponse* response) override;

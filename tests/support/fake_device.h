@@ -26,6 +26,7 @@ class FakeDevice : public Device {
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
   int pieces_at_once() const override { return 1; }
   absl::Status OnDevice(const std::function<absl::Status()>& f) override { return f(); }
+  absl::Status Reset(const Alone&) override { return absl::UnimplementedError("a fake"); }
 
  protected:
   std::vector<std::unique_ptr<Lane>> lanes_;

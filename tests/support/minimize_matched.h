@@ -10,10 +10,18 @@
 #include <random>
 #include <vector>
 
+#include "gtest/gtest.h"
 #include "kernels/minimize/grid.h"
+#include "kernels/minimize/matched.h"
 #include "tests/support/minimize_search.h"
+#include "tests/support/status_matchers.h"
 
 namespace baseband::testing {
+
+inline minimize::FunctionalPtr Must(absl::StatusOr<minimize::FunctionalPtr> functional) {
+  EXPECT_THAT(functional, IsOk());
+  return *functional;
+}
 
 // A signal that resembles what it is matched with: errors of the sum are errors of J.
 inline std::vector<std::complex<double>> WithNoise(std::vector<std::complex<double>> signal,

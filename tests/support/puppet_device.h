@@ -2,7 +2,9 @@
 #ifndef BASEBAND_TESTS_SUPPORT_PUPPET_DEVICE_H_
 #define BASEBAND_TESTS_SUPPORT_PUPPET_DEVICE_H_
 
+#include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,8 +20,9 @@ namespace baseband::server {
 class PuppetDevice final : public FakeDevice {
  public:
   // And one lane for background work.
-  explicit PuppetDevice(int num_lanes, std::string id = "puppet", bool standby = false)
-      : FakeDevice("puppet", std::move(id), standby) {
+  explicit PuppetDevice(int num_lanes, std::string id = "puppet", bool standby = false,
+                        bool can_be_reset = false)
+      : FakeDevice("puppet", std::move(id), standby), can_be_reset_(can_be_reset) {
     for (int i = 0; i <= num_lanes; ++i) {
       lanes_.push_back(std::make_unique<PuppetLane>(this, i, /*background=*/i == num_lanes));
     }
@@ -43,15 +46,22 @@ class PuppetDevice final : public FakeDevice {
     absl::MutexLock lock(&mutex_);
     return running_[static_cast<size_t>(run)].first;
   }
+  absl::Status Reset(const Alone& alone) override {
+    if (!can_be_reset_) return FakeDevice::Reset(alone);
+    ++num_resets_;
+    return on_reset_ ? on_reset_(alone) : absl::OkStatus();
+  }
+  int num_resets() const { return num_resets_; }
+  void set_on_reset(std::function<absl::Status(const Alone&)> f) { on_reset_ = std::move(f); }
   // What all lanes say of their progress.
   void set_progress(int64_t progress) { progress_ = progress; }
-  // Ends the task that was started first.
-  void End(absl::Status status = absl::OkStatus()) {
+  // Ends the task that was started first, or as the `run`th of those that run.
+  void End(absl::Status status = absl::OkStatus(), int run = 0) {
     Lane::Done done;
     {
       absl::MutexLock lock(&mutex_);
-      done = std::move(running_.front().second);
-      running_.pop_front();
+      done = std::move(running_[static_cast<size_t>(run)].second);
+      running_.erase(running_.begin() + run);
     }
     done(std::move(status), {});
   }
@@ -71,6 +81,9 @@ class PuppetDevice final : public FakeDevice {
     PuppetDevice* const device_;
   };
 
+  const bool can_be_reset_;
+  std::atomic<int> num_resets_{0};
+  std::function<absl::Status(const Alone&)> on_reset_;
   int64_t progress_ = 0;
   mutable absl::Mutex mutex_;
   std::deque<std::pair<Task*, Lane::Done>> running_ ABSL_GUARDED_BY(mutex_);

@@ -23,7 +23,7 @@ int64_t CountEntries(const std::string& folder) {
 
 std::string WhatIsLeft(ServerProcess& server, const Holdings& before) {
   std::string left;
-  for (const char* gauge : {"baseband_requests_in_flight", "baseband_queue_depth",
+  for (const char* gauge : {"baseband_requests_in_flight", "baseband_queue_requests",
                             "baseband_queue_bytes", "baseband_pool_used_bytes"}) {
     if (const double value = server.Metric(gauge); value != 0) {
       absl::StrAppend(&left, gauge, " is ", value, "\n");
@@ -46,7 +46,7 @@ int64_t CountDescriptors(pid_t pid) { return CountEntries(absl::StrCat("/proc/",
 Holdings HoldingsOf(ServerProcess& server) {
   const pid_t pid = server.process().pid();
   Holdings holdings;
-  holdings.connections = static_cast<int64_t>(server.Metric("baseband_connections"));
+  holdings.connections = static_cast<int64_t>(server.Metric("baseband_open_connections"));
   holdings.resident_bytes = static_cast<int64_t>(server.Metric("process_resident_memory_bytes"));
   holdings.descriptors = CountDescriptors(pid);
   holdings.threads = CountEntries(absl::StrCat("/proc/", pid, "/task"));

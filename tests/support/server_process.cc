@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -66,13 +68,28 @@ std::vector<std::string> ArgumentsOf(const Place& place, const std::string& prog
 }  // namespace
 
 int FreePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address = Loopback(0);
-  socklen_t size = sizeof(address);
-  bind(fd, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(fd);
-  return ntohs(address.sin_port);
+  // Below those that the kernel gives to connections, and locked until this process ends, so that
+  // tests that run at the same time never get the same one.
+  constexpr int kFirst = 10000;
+  constexpr int kCount = 22000;
+  static std::atomic<int> next{static_cast<int>(getpid() % kCount)};
+  for (int tried = 0; tried < kCount; ++tried) {
+    const int port = kFirst + next.fetch_add(1) % kCount;
+    const std::string lock = absl::StrCat("/tmp/baseband_port_", port);
+    const int locked = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (locked < 0 || flock(locked, LOCK_EX | LOCK_NB) != 0) {
+      if (locked >= 0) close(locked);
+      continue;
+    }
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const sockaddr_in address = Loopback(port);
+    const bool is_free =
+        bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+    close(fd);
+    if (is_free) return port;  // `locked` stays open: it is the lock
+    close(locked);
+  }
+  return 0;
 }
 
 std::string ProgramPath(const std::string& name) {
@@ -168,8 +185,8 @@ absl::StatusOr<std::unique_ptr<ServerProcess>> ServerProcess::StartAt(
     all.push_back(absl::StrCat("--", name, "=", value));
   };
   add_default("device", device != nullptr ? device : "cpu");
-  add_default("cpu_threads", "2");
-  add_default("log_level", "info");
+  add_default("cpu-threads", "2");
+  add_default("log-level", "info");
   all.insert(all.end(), flags.begin(), flags.end());
 
   std::unique_ptr<ServerProcess> server(new ServerProcess(place, all));

@@ -15,7 +15,8 @@
 
 namespace baseband::testing {
 
-// A port of 127.0.0.1 that nobody listened on a moment ago.
+// A port of 127.0.0.1 that nobody listens on, and that nobody else who asks here gets while this
+// process lives, nor the kernel gives to a connection.
 int FreePort();
 
 // A program of this build by its target's name: from the folder that the environment variable

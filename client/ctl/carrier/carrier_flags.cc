@@ -7,7 +7,8 @@
 #include "absl/strings/str_split.h"
 #include "client/ctl/carrier/known_symbols.h"
 #include "client/ctl/common/files.h"
-#include "client/ctl/minimize/named_value.h"
+#include "client/ctl/common/named_value.h"
+#include "client/ctl/common/options.h"
 
 namespace baseband::ctl {
 namespace {
@@ -111,16 +112,13 @@ void AddConstellationFlags(CLI::App* app, CarrierFlags* flags) {
 }
 
 void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {
-  app->add_option("--symbol-rate", flags->symbol_rate_hz,
-                  "tell frequencies in Hz too (SigMF: its sample rate)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("HZ");
+  AddNumber(app, "--symbol-rate", "HZ", &flags->symbol_rate_hz, Above(0),
+            "tell frequencies in Hz too (SigMF: its sample rate)");
   app->add_option("--reference", flags->reference,
                   "where the phase is told: first, centre or last symbol (first)")
       ->type_name("WHERE");
-  app->add_option("--expected-snr", flags->expected_snr_db,
-                  "Es/N0 in dB, if you have an idea of it")
-      ->type_name("DB");
+  AddNumber(app, "--expected-snr", "DB", &flags->expected_snr_db, Between(-30, 60),
+            "Es/N0, if you have an idea of it");
 
   const char* coarse = "Coarse stage: where the FFT shows the carrier";
   app->add_option("--coarse", flags->coarse,
@@ -128,48 +126,35 @@ void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {
                   " symbols, else power)")
       ->type_name("METHOD")
       ->group(coarse);
-  app->add_option("--power", flags->power,
-                  "p: reaches |frequency| <= 1/(2p) cycles per symbol (the best)")
-      ->check(CLI::Range(1, 64))
-      ->type_name("P")
+  AddNumber(app, "--power", "P", &flags->power, Between(1, 64),
+            "p: reaches |frequency| <= 1/(2p) cycles per symbol (the best)")
       ->group(coarse);
   app->add_option("--amplitude", flags->amplitude,
                   "what a symbol's amplitude counts: optimal, plain or unit (optimal)")
       ->type_name("WEIGHT")
       ->group(coarse);
-  app->add_option("--max-frequency", flags->max_frequency,
-                  "look only this far from zero, cycles per symbol (all that can be told apart)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("F")
+  AddNumber(app, "--max-frequency", "F", &flags->max_frequency, UpTo(0.5),
+            "look only this far from zero, cycles per symbol (all that can be told apart)")
       ->group(coarse);
 
   const char* fine = "Fine stage";
   app->add_option("--fine", flags->fine, "remodulate, interpolate, sweep, pll or none (remodulate)")
       ->type_name("METHOD")
       ->group(fine);
-  app->add_option("--range", flags->range,
-                  "sweep: candidates within +-this, cycles per symbol (half an FFT bin)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("F")
+  AddNumber(app, "--range", "F", &flags->range, UpTo(0.5),
+            "sweep: candidates within +-this, cycles per symbol (half an FFT bin)")
       ->group(fine);
-  app->add_option("--step", flags->step, "sweep: between candidates (5e-7)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("F")
+  AddNumber(app, "--step", "F", &flags->step, UpTo(0.5), "sweep: between candidates (5e-7)")
       ->group(fine);
-  app->add_option("--guard-bins", flags->guard_bins, "sweep: candidates beyond each end (0)")
-      ->check(CLI::Range(0, 16))
-      ->type_name("N")
+  AddNumber(app, "--guard-bins", "N", &flags->guard_bins, Between(0, 16),
+            "sweep: candidates beyond each end (0)")
       ->group(fine);
   app->add_flag("--interpolate", flags->interpolate, "sweep: a parabola through the best three")
       ->group(fine);
-  app->add_option("--bandwidth", flags->bandwidth,
-                  "pll: noise bandwidth times symbol period (0.005)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("BNT")
+  AddNumber(app, "--bandwidth", "BNT", &flags->bandwidth, UpTo(0.5),
+            "pll: noise bandwidth times symbol period (0.005)")
       ->group(fine);
-  app->add_option("--damping", flags->damping, "pll: (0.707)")
-      ->check(CLI::PositiveNumber)
-      ->type_name("ZETA")
+  AddNumber(app, "--damping", "ZETA", &flags->damping, Between(0.1, 10), "pll: of the loop (0.707)")
       ->group(fine);
 }
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "baseband/v1/baseband.pb.h"
-#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 

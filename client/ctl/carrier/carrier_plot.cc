@@ -24,14 +24,13 @@ std::vector<Complex> DividedBy(absl::Span<const Complex> samples, float gain) {
 PlotPanel SweepPanel(const v1::CarrierResult& result, const v1::CarrierCurve& curve,
                      absl::Span<const float> values) {
   PlotPanel panel;
-  panel.linear = true;
-  panel.y_label = "mean relative error (equation 8)";
-  panel.x_label = "frequency - coarse frequency [1e-6 cycles/symbol]";
+  panel.y.label = "mean relative error (equation 8)";
+  panel.x.label = "frequency - coarse frequency [1e-6 cycles/symbol]";
   PlotSeries series;
-  series.markers = values.size() <= 100;
+  series.mark = values.size() <= 100 ? PlotMark::kSymbol : PlotMark::kNone;
   for (size_t i = 0; i < values.size(); ++i) {
     const double frequency = curve.begin() + static_cast<double>(i) * curve.step();
-    series.points.push_back({1e6 * (frequency - result.coarse_frequency()), values[i], 0, 0});
+    series.points.push_back({1e6 * (frequency - result.coarse_frequency()), values[i]});
   }
   panel.series.push_back(std::move(series));
   return panel;
@@ -39,14 +38,15 @@ PlotPanel SweepPanel(const v1::CarrierResult& result, const v1::CarrierCurve& cu
 
 PlotPanel SpectrumPanel(const v1::CarrierCurve& curve, absl::Span<const float> values) {
   PlotPanel panel;
-  panel.y_label = "power of the coarse spectrum over its mean";
-  panel.x_label = "frequency [cycles/symbol]";
+  panel.y.label = "power of the coarse spectrum over its mean";
+  panel.y.decades = true;
+  panel.x.label = "frequency [cycles/symbol]";
   PlotSeries series;
-  series.markers = false;
+  series.mark = PlotMark::kNone;
   for (size_t i = 0; i < values.size(); ++i) {
     // What is far below the mean would only stretch the axis.
     series.points.push_back({curve.begin() + static_cast<double>(i) * curve.step(),
-                             std::max(0.1, static_cast<double>(values[i])), 0, 0});
+                             std::max(0.1, static_cast<double>(values[i]))});
   }
   panel.series.push_back(std::move(series));
   return panel;
@@ -71,12 +71,12 @@ Plot PlotFrame(const std::string& title, const v1::CarrierGroup& group,
       result.frequency(), result.snr_db(), 100 * result.evm());
 
   PlotPanel before;
-  before.x_label = "I, as received";
-  before.y_label = "Q";
+  before.x.label = "I, as received";
+  before.y.label = "Q";
   before.clouds.push_back({DividedBy(received, gain), false});
   PlotPanel after;
-  after.x_label = "I, corrected";
-  after.y_label = "Q";
+  after.x.label = "I, corrected";
+  after.y.label = "Q";
   after.clouds.push_back(
       {DividedBy(ToComplex(recovered.corrected, group.format(), scale), gain), false});
   after.clouds.push_back({std::vector<Complex>(points.begin(), points.end()), true});

@@ -8,9 +8,9 @@
 
 #include "absl/types/span.h"
 #include "baseband/v1/baseband.pb.h"
-#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/symbols.h"
 #include "client/ctl/ldpc/transfer.h"
-#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/plot/plot.h"
 
 namespace baseband::ctl {
 

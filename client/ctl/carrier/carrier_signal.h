@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "client/ctl/carrier/symbols.h"
 #include "client/ctl/common/random.h"
+#include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 

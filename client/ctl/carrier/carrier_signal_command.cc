@@ -10,8 +10,10 @@
 #include "client/ctl/carrier/constellations.h"
 #include "client/ctl/carrier/known_symbols.h"
 #include "client/ctl/carrier/symbol_files.h"
-#include "client/ctl/carrier/symbols.h"
 #include "client/ctl/common/command.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/outputs.h"
+#include "client/ctl/common/symbols.h"
 #include "client/ctl/common/terminal.h"
 #include "nlohmann/json.hpp"
 
@@ -33,32 +35,24 @@ class CarrierSignalCommand final : public Command {
         ->required()
         ->type_name("FILE");
     command->add_option("--format", format_, "f32, f16 or i16 (f32)")->type_name("NAME");
-    command
-        ->add_option("--frame-symbols", frame_symbols_, "symbols of a frame (those of 64800 bits)")
-        ->check(CLI::Range(16, 1 << 20))
-        ->type_name("N");
-    command->add_option("--frames", frames_, "(1)")->check(CLI::Range(1, 1 << 20))->type_name("N");
-    command
-        ->add_option("--snr", snr_db_, "Es/N0 in dB (2 dB more than the constellation is used at)")
-        ->type_name("DB");
-    command
-        ->add_option("--frequency", frequency_,
-                     "cycles per symbol (half of what blind recovery"
-                     " reaches)")
-        ->check(CLI::Range(-0.5, 0.5))
-        ->type_name("F");
-    command->add_option("--phase", phase_degrees_, "of the first symbol, in degrees (20)")
-        ->type_name("DEGREES");
-    command->add_option("--symbol-rate", symbol_rate_hz_, "noted in a SigMF recording")
-        ->check(CLI::PositiveNumber)
-        ->type_name("HZ");
+    AddNumber(command, "--frame-symbols", "N", &frame_symbols_, Between(16, 1 << 20),
+              "symbols of a frame (those of 64800 bits)");
+    AddNumber(command, "--frames", "N", &frames_, Between(1, 1 << 20), "how many (1)");
+    AddNumber(command, "--snr", "DB", &snr_db_, Between(-100, 200),
+              "Es/N0 (2 dB more than the constellation is used at)");
+    AddNumber(command, "--frequency", "F", &frequency_, Between(-0.5, 0.5),
+              "cycles per symbol (half of what blind recovery reaches)");
+    AddNumber(command, "--phase", "DEGREES", &phase_degrees_, Between(-360, 360),
+              "of the first symbol (20)");
+    AddNumber(command, "--symbol-rate", "HZ", &symbol_rate_hz_, Above(0),
+              "noted in a SigMF recording");
     command
         ->add_option("--pilots", pilots_,
                      "dvbs2: a header and pilots in between; the frame grows by them")
         ->type_name("LAYOUT");
     command->add_option("--known-out", known_out_, "write the known symbols, for recover --known")
         ->type_name("FILE");
-    command->add_option("--seed", seed_, "of symbols and noise (1)")->type_name("N");
+    AddNumber(command, "--seed", "N", &seed_, kSeeds, "of symbols and noise (1)");
     command->footer(
         "Examples:\n"
         "  basebandctl carrier-signal --constellation=\"16APSK 3/4\" -o test.cf32\n"
@@ -74,11 +68,13 @@ class CarrierSignalCommand final : public Command {
     if (absl::Status status = Prepare(&file); !status.ok()) {
       return FailArguments(status);
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
+    out_samples_ = OpenSamples("--out", out_, &outputs_);
+    known_samples_ = OpenSamples("--known-out", known_out_, &outputs_);
+    const Session session(flags, outputs_);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
-    const auto constellations = FetchPoints(client->get(), flags, {constellation_});
+    const auto constellations = FetchPoints(session.client(), flags, {constellation_});
     if (!constellations.ok()) {
       return absl::IsNotFound(constellations.status()) ? FailArguments(constellations.status())
                                                        : FailRpc(constellations.status());
@@ -93,8 +89,8 @@ class CarrierSignalCommand final : public Command {
     spec.num_symbols = NumSymbols(constellation);
     const std::vector<uint32_t> positions =
         pilots_.empty() ? std::vector<uint32_t>() : DvbS2Positions(spec.num_symbols);
-    const absl::Status status = Write(spec, positions, &file);
-    if (!status.ok()) {
+    Write(spec, positions, &file);
+    if (absl::Status status = outputs_.Commit(); !status.ok()) {
       return FailArguments(status);
     }
     Report(flags, constellation, spec, positions.size());
@@ -129,8 +125,8 @@ class CarrierSignalCommand final : public Command {
     return pilots_.empty() ? data : 90 + data + (data - 1) / 1440 * 36;
   }
 
-  absl::Status Write(const SignalSpec& spec, const std::vector<uint32_t>& positions,
-                     SymbolFile* file) const {
+  void Write(const SignalSpec& spec, const std::vector<uint32_t>& positions,
+             SymbolFile* file) const {
     Random random(seed_);
     const std::vector<Complex> known =
         RandomPilots(static_cast<int64_t>(positions.size()), &random);
@@ -139,16 +135,14 @@ class CarrierSignalCommand final : public Command {
       AppendFrame(spec, positions, known, &random, nullptr, &received);
     }
     file->bytes = FromComplex(received, file->format, Scale(file->format));
-    absl::Status status =
-        WriteSymbols(out_, *file,
-                     absl::StrFormat("%s, Es/N0 %g dB, frequency %g cycles/symbol, by basebandctl",
-                                     constellation_, spec.snr_db, spec.frequency));
-    if (!known_out_.empty()) {
+    WriteSymbols(out_samples_, *file,
+                 absl::StrFormat("%s, Es/N0 %g dB, frequency %g cycles/symbol, by basebandctl",
+                                 constellation_, spec.snr_db, spec.frequency));
+    if (known_samples_.data != nullptr) {
       SymbolFile pilots;
       pilots.bytes = FromComplex(known, pilots.format, 1);
-      status.Update(WriteSymbols(known_out_, pilots, "known symbols, by basebandctl"));
+      WriteSymbols(known_samples_, pilots, "known symbols, by basebandctl");
     }
-    return status;
   }
 
   // int16: a third of full scale is the rms, so that next to nothing is cut off.
@@ -158,7 +152,7 @@ class CarrierSignalCommand final : public Command {
 
   void Report(const GlobalFlags& flags, const NamedPoints& constellation, const SignalSpec& spec,
               size_t known) const {
-    std::FILE* stream = out_ == "-" ? stderr : stdout;
+    std::FILE* const stream = outputs_.report();
     if (flags.json) {
       nlohmann::ordered_json json;
       json["constellation"] = constellation.name;
@@ -191,6 +185,9 @@ class CarrierSignalCommand final : public Command {
   std::string pilots_;
   std::string known_out_;
   uint64_t seed_ = 1;
+  Outputs outputs_;
+  SampleOutput out_samples_;
+  SampleOutput known_samples_;
 };
 
 }  // namespace

@@ -10,8 +10,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "client/cpp/client.h"
-#include "client/ctl/carrier/symbols.h"
 #include "client/ctl/common/session.h"
+#include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 

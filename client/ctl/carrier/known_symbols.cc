@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/carrier/symbol_files.h"
-#include "client/ctl/carrier/symbols.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 namespace {

@@ -13,12 +13,14 @@
 #include "client/ctl/carrier/constellations.h"
 #include "client/ctl/carrier/known_symbols.h"
 #include "client/ctl/carrier/symbol_files.h"
-#include "client/ctl/carrier/symbols.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/outputs.h"
+#include "client/ctl/common/symbols.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/transfer.h"
-#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/plot/plot.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -44,11 +46,8 @@ class RecoverCommand final : public Command {
         ->add_option("--format", format_,
                      "f32, f16 or i16 (by the name: .cs16, .sc16, .ci16, .cf16; else f32)")
         ->type_name("NAME");
-    command
-        ->add_option("--frame-symbols", frame_symbols_,
-                     "cut the file into frames of so many (the whole file is one)")
-        ->check(CLI::Range(int64_t{1}, int64_t{1} << 32))
-        ->type_name("N");
+    AddNumber(command, "--frame-symbols", "N", &frame_symbols_, Between(1, int64_t{1} << 32),
+              "cut the file into frames of so many (the whole file is one)");
     command->add_flag("--drop", drop_, "leave out what is over at the end of the file");
     command
         ->add_option("--known", known_,
@@ -67,9 +66,8 @@ class RecoverCommand final : public Command {
     command->add_option("--plot", plot_, "draw a frame before and after, and the curve, as SVG")
         ->type_name("FILE")
         ->group(output);
-    command->add_option("--plot-frame", plot_frame_, "which one (0)")
-        ->check(CLI::Range(int64_t{0}, int64_t{1} << 32))
-        ->type_name("N")
+    AddNumber(command, "--plot-frame", "N", &plot_frame_, Between(0, int64_t{1} << 32),
+              "which one (0)")
         ->group(output);
     command->add_option("--csv", csv_, "write all numbers of all frames")
         ->type_name("FILE")
@@ -92,35 +90,53 @@ class RecoverCommand final : public Command {
     if (absl::Status status = Prepare(&group, &symbols); !status.ok()) {
       return FailArguments(status);
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
-    }
-    const auto capabilities = (*client)->GetCapabilities(flags.call());
-    if (!capabilities.ok()) {
-      return FailRpc(capabilities.status());
+    const SampleOutput out = OpenSamples("--out", out_, &outputs_);
+    OutputFile* const plot = outputs_.Open("--plot", plot_);
+    OutputFile* const csv = outputs_.Open("--csv", csv_);
+    const Session session(flags, outputs_);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
     if (!group.constellation().name().empty()) {
-      if (absl::Status status = CheckConstellation(*capabilities, group.constellation().name());
+      if (absl::Status status =
+              CheckConstellation(session.capabilities(), group.constellation().name());
           !status.ok()) {
         return FailArguments(status);
       }
     }
-    const RequestLimits limits = ToRequestLimits(*capabilities);
-    const auto recovered = RecoverWithProgress(client->get(), flags, limits, group, symbols.bytes);
+    ProgressBar bar(!flags.json);
+    const auto recovered = RecoverFrames(session, group, symbols.bytes, [&](int64_t done) {
+      bar.Show(static_cast<double>(done) / group.count(), "recovering");
+    });
+    bar.Clear();
     if (!recovered.ok()) {
       return FailRpc(recovered.status());
     }
-    if (!plot_.empty()) {
-      const auto plot = DrawFrame(client->get(), flags, limits, group, symbols);
-      if (!plot.ok()) {
-        return FailRpc(plot.status());
+    if (plot != nullptr) {
+      const auto drawn = DrawFrame(session, group, symbols);
+      if (!drawn.ok()) {
+        return FailRpc(drawn.status());
       }
-      if (absl::Status status = WriteFile(plot_, RenderSvg(*plot)); !status.ok()) {
-        return FailArguments(status);
-      }
+      plot->Write(RenderSvg(*drawn));
     }
-    return Report(flags, group, symbols, *recovered);
+    const CarrierReport report = {input_, group, &*recovered};
+    if (out.data != nullptr) {
+      const SymbolFile corrected = {symbols.format, recovered->corrected, group.symbol_rate_hz()};
+      WriteSymbols(out, corrected, absl::StrCat("carrier recovered by basebandctl from ", input_));
+    }
+    if (csv != nullptr) {
+      csv->Write(ToCsv(report));
+    }
+    if (absl::Status status = outputs_.Commit(); !status.ok()) {
+      return FailArguments(status);
+    }
+    if (flags.json) {
+      absl::FPrintF(outputs_.report(), "%s\n", ToJson(report).dump(2));
+    } else {
+      PrintReport(report, all_ ? INT64_MAX : kMaxRows, outputs_.report());
+    }
+    return report.locked() == static_cast<int64_t>(recovered->frames.size()) ? kOk
+                                                                             : kNegativeResult;
   }
 
  private:
@@ -176,27 +192,16 @@ class RecoverCommand final : public Command {
                                                          " is not in [0, ", frames - 1, "]"));
   }
 
-  static absl::StatusOr<Recovered> RecoverWithProgress(client::Client* client,
-                                                       const GlobalFlags& flags,
-                                                       const RequestLimits& limits,
-                                                       const v1::CarrierGroup& group,
-                                                       const std::string& symbols) {
-    ProgressBar bar(!flags.json);
-    return RecoverFrames(client, flags, limits, group, symbols, [&](int64_t done) {
-      bar.Show(static_cast<double>(done) / group.count(), "recovering");
-    });
-  }
-
   // One frame once more, now with all that a picture needs.
-  absl::StatusOr<Plot> DrawFrame(client::Client* client, const GlobalFlags& flags,
-                                 const RequestLimits& limits, v1::CarrierGroup group,
+  absl::StatusOr<Plot> DrawFrame(const Session& session, v1::CarrierGroup group,
                                  const SymbolFile& symbols) const {
     std::vector<Complex> points;
     for (int i = 0; i + 1 < group.constellation().points_size(); i += 2) {
       points.emplace_back(group.constellation().points(i), group.constellation().points(i + 1));
     }
     if (points.empty()) {
-      const auto fetched = FetchPoints(client, flags, {group.constellation().name()});
+      const auto fetched =
+          FetchPoints(session.client(), session.flags(), {group.constellation().name()});
       if (!fetched.ok()) {
         return fetched.status();
       }
@@ -206,7 +211,7 @@ class RecoverCommand final : public Command {
     group.set_curve(true);
     const int64_t bytes = int64_t{group.frame_symbols()} * BytesPerSample(group.format());
     const auto frame = absl::string_view(symbols.bytes).substr(plot_frame_ * bytes, bytes);
-    const absl::StatusOr<Recovered> recovered = RecoverFrames(client, flags, limits, group, frame);
+    const absl::StatusOr<Recovered> recovered = RecoverFrames(session, group, frame);
     if (!recovered.ok()) {
       return recovered.status();
     }
@@ -227,34 +232,6 @@ class RecoverCommand final : public Command {
     return points;
   }
 
-  // On standard error when the data goes to standard output.
-  int Report(const GlobalFlags& flags, const v1::CarrierGroup& group, const SymbolFile& symbols,
-             const Recovered& recovered) const {
-    const CarrierReport report = {input_, group, &recovered};
-    absl::Status status;
-    if (!out_.empty()) {
-      SymbolFile corrected;
-      corrected.format = symbols.format;
-      corrected.sample_rate_hz = group.symbol_rate_hz();
-      corrected.bytes = recovered.corrected;
-      status.Update(WriteSymbols(out_, corrected,
-                                 absl::StrCat("carrier recovered by basebandctl from ", input_)));
-    }
-    if (!csv_.empty()) {
-      status.Update(WriteFile(csv_, ToCsv(report)));
-    }
-    if (!status.ok()) {
-      return FailArguments(status);
-    }
-    std::FILE* stream = out_ == "-" || csv_ == "-" || plot_ == "-" ? stderr : stdout;
-    if (flags.json) {
-      absl::FPrintF(stream, "%s\n", ToJson(report).dump(2));
-    } else {
-      PrintReport(report, all_ ? INT64_MAX : kMaxRows, stream);
-    }
-    return report.locked() == static_cast<int64_t>(recovered.frames.size()) ? kOk : kNegativeResult;
-  }
-
   std::string input_;
   std::string format_;
   int64_t frame_symbols_ = 0;
@@ -267,6 +244,7 @@ class RecoverCommand final : public Command {
   int64_t plot_frame_ = 0;
   std::string csv_;
   bool all_ = false;
+  Outputs outputs_;
 };
 
 }  // namespace

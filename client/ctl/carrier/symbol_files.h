@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "baseband/v1/baseband.pb.h"
+#include "client/ctl/common/sigmf.h"
 
 namespace baseband::ctl {
 
@@ -26,12 +27,12 @@ struct SymbolFile {
 // than one channel, header bytes. NotFound as ReadFile.
 absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format);
 
-// Writes raw samples, or both files of a SigMF recording when `path` ends as above. `description`
-// goes to the metadata.
-absl::Status WriteSymbols(const std::string& path, const SymbolFile& file,
-                          absl::string_view description);
-// Whether WriteSymbols can: InvalidArgument for float16 as SigMF, which has no such type.
+// Whether a file of that name can hold them: InvalidArgument for float16 as SigMF, which has no
+// such type.
 absl::Status CheckWritable(const std::string& path, v1::SampleFormat format);
+// `output` is open; `description` goes to the metadata, if there are any.
+void WriteSymbols(const SampleOutput& output, const SymbolFile& file,
+                  absl::string_view description);
 
 }  // namespace baseband::ctl
 

@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "absl/strings/numbers.h"
 #include "client/ctl/common/si_number.h"
 
 namespace baseband::ctl {
@@ -48,25 +47,8 @@ absl::Status SetBool(const Json& json, bool* value) {
 }
 
 absl::Status SetDuration(const Json& json, absl::Duration* value) {
-  if (json.is_number() && json.get<double>() >= 0) {
-    *value = absl::Seconds(json.get<double>());
-    return absl::OkStatus();
-  }
-  return SetNamed(json, &ParseTime, value);
-}
-
-absl::StatusOr<absl::Duration> ParseTime(absl::string_view text) {
-  absl::Duration time;
-  double seconds = 0;
-  const bool plain = absl::SimpleAtod(text, &seconds);
-  if (plain) {
-    time = absl::Seconds(seconds);
-  }
-  if ((!plain && !absl::ParseDuration(text, &time)) || !(time >= absl::ZeroDuration()) ||
-      time == absl::InfiniteDuration()) {
-    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a time such as 500us"));
-  }
-  return time;
+  // A number has no unit, and is told so.
+  return json.is_number() ? ParseTime(json.dump()).status() : SetNamed(json, &ParseTime, value);
 }
 
 }  // namespace baseband::ctl

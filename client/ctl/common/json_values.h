@@ -24,9 +24,6 @@ absl::Status SetText(const Json& json, std::string* value);
 absl::Status SetBool(const Json& json, bool* value);
 absl::Status SetDuration(const Json& json, absl::Duration* value);  // a text such as "500us"
 
-// "500us", "1.5s", "2m"; a bare number is seconds. InvalidArgument if it is none, or negative.
-absl::StatusOr<absl::Duration> ParseTime(absl::string_view text);
-
 // A text that `parse` turns into what is set.
 template <typename T>
 absl::Status SetNamed(const Json& json, absl::StatusOr<T> (*parse)(absl::string_view), T* value) {

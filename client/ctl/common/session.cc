@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/files.h"
+#include "common/tls/pem.h"
 
 namespace baseband::ctl {
 namespace {
@@ -40,11 +41,32 @@ std::string Reason(const absl::Status& status) {
   return message;
 }
 
+// What is wrong with the files of TLS, by flag and path: gRPC would say it in its log alone.
+absl::Status CheckTlsFiles(const GlobalFlags& flags, const client::TlsOptions& tls) {
+  const auto refuse = [](const char* flag, const std::string& path, const absl::Status& status) {
+    return status.ok()
+               ? status
+               : absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " ", status.message()));
+  };
+  absl::Status status;
+  if (!flags.tls_ca.empty()) {
+    status.Update(refuse("--tls-ca", flags.tls_ca, CheckCertificates(tls.ca).status()));
+  }
+  if (!flags.tls_cert.empty()) {
+    status.Update(refuse("--tls-cert", flags.tls_cert, CheckCertificates(tls.cert).status()));
+  }
+  if (status.ok() && !flags.tls_cert.empty() && !flags.tls_key.empty()) {
+    status = refuse("--tls-key", flags.tls_key,
+                    CheckKey(tls.key, tls.cert, absl::StrCat("--tls-cert ", flags.tls_cert)));
+  }
+  return status;
+}
+
 }  // namespace
 
 client::CallOptions GlobalFlags::call() const {
   client::CallOptions options;
-  options.timeout = absl::Seconds(timeout_s);
+  options.timeout = timeout;
   options.priority = priority == "high"  ? client::Priority::kHigh
                      : priority == "low" ? client::Priority::kLow
                                          : client::Priority::kNormal;
@@ -77,6 +99,9 @@ absl::StatusOr<client::ClientOptions> ToClientOptions(const GlobalFlags& flags) 
     *contents = *std::move(read);
   }
   absl::StripAsciiWhitespace(&options.token);  // the end of the file's line
+  if (absl::Status status = CheckTlsFiles(flags, tls); !status.ok()) {
+    return status;
+  }
   tls.server_name = flags.tls_server_name;
   if (flags.tls || !tls.ca.empty() || !tls.cert.empty() || !tls.key.empty()) {
     options.tls = std::move(tls);
@@ -93,18 +118,18 @@ absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags
   if (!client.ok()) {
     return client;
   }
-  const absl::Duration timeout = absl::Seconds(flags.timeout_s);
-  const absl::Status connected = (*client)->Connect(timeout, flags.wait);
+  const absl::Status connected = (*client)->Connect(flags.timeout, flags.wait);
   if (connected.ok()) {
     return client;
   }
   if (absl::IsDeadlineExceeded(connected)) {
-    return absl::DeadlineExceededError(absl::StrCat(
-        "cannot connect to ", flags.target, ": no answer within ", absl::FormatDuration(timeout)));
+    return absl::DeadlineExceededError(
+        absl::StrCat("cannot connect to ", flags.target, ": no answer within ",
+                     absl::FormatDuration(flags.timeout), "; --timeout gives more of it"));
   }
   // The state of a channel carries no reason; a call's status does.
   client::CallOptions probe;
-  probe.timeout = std::min(timeout, absl::Seconds(5));
+  probe.timeout = std::min(flags.timeout, absl::Seconds(5));
   const absl::Status why = (*client)->GetCapabilities(probe).status();
   return absl::UnavailableError(
       absl::StrCat("cannot connect to ", flags.target, ": ",
@@ -113,23 +138,37 @@ absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags
                    " BASEBAND_TARGET, or wait for it by --wait."));
 }
 
-RequestLimits ToRequestLimits(const v1::GetCapabilitiesResponse& capabilities) {
-  RequestLimits limits;
-  if (capabilities.max_request_bytes() > 0) {
-    // A little of the message is header.
-    limits.bytes = std::min<int64_t>(
-        limits.bytes, std::max<int64_t>(1, capabilities.max_request_bytes() * 9 / 10));
+Session::Session(const GlobalFlags& flags, const Outputs& outputs)
+    : flags_(flags), exit_code_(Start(outputs)) {}
+
+int Session::Start(const Outputs& outputs) {
+  if (!outputs.status().ok()) {
+    return FailArguments(outputs.status());
   }
-  if (capabilities.max_blocks_per_request() > 0) {
-    limits.blocks = std::min<int64_t>(limits.blocks, capabilities.max_blocks_per_request());
+  auto client = Connect(flags_);
+  if (!client.ok()) {
+    return FailConnect(client.status());
   }
-  return limits;
+  client_ = *std::move(client);
+  auto capabilities = client_->GetCapabilities(flags_.call());
+  if (!capabilities.ok()) {
+    return FailRpc(capabilities.status());
+  }
+  capabilities_ = *std::move(capabilities);
+  return kOk;
 }
 
-absl::StatusOr<RequestLimits> GetLimits(client::Client* client, const GlobalFlags& flags) {
-  const auto capabilities = client->GetCapabilities(flags.call());
-  return capabilities.ok() ? absl::StatusOr<RequestLimits>(ToRequestLimits(*capabilities))
-                           : capabilities.status();
+RequestLimits Session::limits() const {
+  RequestLimits limits;
+  if (capabilities_.max_request_bytes() > 0) {
+    // A little of the message is header.
+    limits.bytes = std::min<int64_t>(
+        limits.bytes, std::max<int64_t>(1, capabilities_.max_request_bytes() * 9 / 10));
+  }
+  if (capabilities_.max_blocks_per_request() > 0) {
+    limits.blocks = std::min<int64_t>(limits.blocks, capabilities_.max_blocks_per_request());
+  }
+  return limits;
 }
 
 int Fail(const absl::Status& status, ExitCode code) {
@@ -143,7 +182,8 @@ int FailConnect(const absl::Status& status) {
 
 int FailRpc(const absl::Status& status) {
   if (absl::IsUnavailable(status)) {
-    absl::FPrintF(stderr, "basebandctl: the server went away or is stopping: %s\n",
+    absl::FPrintF(stderr,
+                  "basebandctl: the server went away or is stopping: %s; --wait waits for one\n",
                   status.message());
     return kRpcFailed;
   }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/cpp/client.h"
+#include "client/ctl/common/outputs.h"
 
 namespace baseband::ctl {
 
@@ -26,7 +27,7 @@ enum ExitCode : int {
 
 struct GlobalFlags {
   std::string target = "127.0.0.1:50151";
-  double timeout_s = 60;
+  absl::Duration timeout = absl::Seconds(60);  // for connecting, and for each call
   int connections = 4;
   int in_flight = 8;
   std::string priority = "normal";  // high, normal or low
@@ -54,10 +55,32 @@ absl::StatusOr<client::ClientOptions> ToClientOptions(const GlobalFlags& flags);
 // try next; other errors are those of ToClientOptions and Client::Create.
 absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags);
 
-// What the server takes, but not more than suits requests that overlap.
-RequestLimits ToRequestLimits(const v1::GetCapabilitiesResponse& capabilities);
-// The same, asked for.
-absl::StatusOr<RequestLimits> GetLimits(client::Client* client, const GlobalFlags& flags);
+// A server, for one command: the connection, and what the server says that it takes.
+//
+//   const Session session(flags, outputs_);
+//   if (session.exit_code() != kOk) return session.exit_code();
+class Session {
+ public:
+  // Connects, and asks. If that fails, or if something is wrong with `outputs`, it says so on
+  // standard error, and exit_code() is not kOk: then nothing else may be called. `flags` must
+  // outlive it.
+  explicit Session(const GlobalFlags& flags, const Outputs& outputs = Outputs());
+
+  int exit_code() const { return exit_code_; }
+  client::Client* client() const { return client_.get(); }
+  const GlobalFlags& flags() const { return flags_; }
+  const v1::GetCapabilitiesResponse& capabilities() const { return capabilities_; }
+  // What the server takes, but not more than suits requests that overlap.
+  RequestLimits limits() const;
+
+ private:
+  int Start(const Outputs& outputs);
+
+  const GlobalFlags& flags_;
+  std::unique_ptr<client::Client> client_;
+  v1::GetCapabilitiesResponse capabilities_;
+  const int exit_code_;
+};
 
 // Prints one line on standard error and returns the exit code that `status`, an error, stands for.
 int Fail(const absl::Status& status, ExitCode code);

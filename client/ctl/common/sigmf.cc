@@ -60,6 +60,15 @@ bool SplitSigmfPath(absl::string_view path, std::string* base) {
   return true;
 }
 
+SampleOutput OpenSamples(absl::string_view flag, const std::string& path, Outputs* outputs) {
+  std::string base;
+  if (!SplitSigmfPath(path, &base)) {
+    return {outputs->Open(flag, path), nullptr};
+  }
+  OutputFile* const data = outputs->Open(flag, base + kSigmfData);
+  return {data, outputs->Open(flag, base + kSigmfMeta)};
+}
+
 absl::StatusOr<SigmfMeta> ParseSigmf(const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("global") || !json["global"].is_object()) {

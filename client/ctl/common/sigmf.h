@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
+#include "client/ctl/common/outputs.h"
 
 namespace baseband::ctl {
 
@@ -31,6 +32,13 @@ struct SigmfMeta {
 
 // The path without either file's ending; false if it has none.
 bool SplitSigmfPath(absl::string_view path, std::string* base);
+
+// Samples that are to be written: to the pair of files if `path` has either's ending, else to one.
+struct SampleOutput {
+  OutputFile* data = nullptr;  // null if the path is empty, or if `outputs` says what is wrong
+  OutputFile* meta = nullptr;
+};
+SampleOutput OpenSamples(absl::string_view flag, const std::string& path, Outputs* outputs);
 
 // InvalidArgument: no SigMF, no datatype, more than one channel, header bytes, captures that are
 // not in order.

@@ -2,37 +2,34 @@
 
 #include <sys/resource.h>
 
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/ctl/common/files.h"
 
 namespace baseband::ctl {
 namespace {
 
-absl::Status SystemError(absl::string_view what, absl::string_view path) {
-  return absl::NotFoundError(absl::StrCat("cannot ", what, " ", path, ": ", std::strerror(errno)));
+// As many as the system lets us have: there may be 1024 channels, of two files each.
+void AllowManyFiles() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
 }
 
 }  // namespace
 
-void ChannelFiles::CloseFile::operator()(std::FILE* file) const {
-  if (file != stdout) {
-    std::fclose(file);
-  }
-}
-
 absl::StatusOr<ChannelFiles> ChannelFiles::Create(const std::string& prefix, bool sigmf,
-                                                  const v1::DownconvertSetup& setup) {
+                                                  const v1::DownconvertSetup& setup,
+                                                  Outputs* outputs) {
   ChannelFiles files;
-  files.to_stdout_ = prefix == "-";
   if (prefix == "-" && (setup.channels_size() != 1 || sigmf)) {
     return absl::InvalidArgumentError(
         sigmf ? "--sigmf makes two files: it cannot go to standard output"
               : absl::StrCat("-o - takes one channel, there are ", setup.channels_size()));
   }
+  AllowManyFiles();
   for (int c = 0; c < setup.channels_size(); ++c) {
     Output output;
     const v1::SampleFormat format = setup.channels(c).output();
@@ -42,45 +39,25 @@ absl::StatusOr<ChannelFiles> ChannelFiles::Create(const std::string& prefix, boo
     }
     if (prefix == "-") {
       output.path = "standard output";
+      output.file.data = outputs->Open("-o", prefix);
     } else if (!prefix.empty()) {
-      const std::string base = absl::StrCat(prefix, ".", c);
-      output.path =
-          absl::StrCat(base, sigmf ? kSigmfData : absl::StrCat(".", NameOfOutput(format)));
-      output.meta_path = sigmf ? absl::StrCat(base, kSigmfMeta) : "";
+      output.path = absl::StrCat(prefix, ".", c,
+                                 sigmf ? kSigmfData : absl::StrCat(".", NameOfOutput(format)));
+      output.file = OpenSamples("-o", output.path, outputs);
       output.datatype = format == v1::SAMPLE_FORMAT_INT16 ? "ci16_le" : "cf32_le";
+    }
+    if (!outputs->status().ok()) {
+      return outputs->status();
     }
     files.outputs_.push_back(std::move(output));
   }
   return files;
 }
 
-absl::Status ChannelFiles::Open() {
-  // As many files as the system lets us have: there may be 1024 channels.
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
+void ChannelFiles::Write(int channel, absl::string_view samples) {
+  if (OutputFile* const file = outputs_[channel].file.data; file != nullptr) {
+    file->Write(samples);
   }
-  for (Output& output : outputs_) {
-    if (to_stdout_) {
-      output.file.reset(stdout);
-    } else if (!output.path.empty()) {
-      output.file.reset(std::fopen(output.path.c_str(), "wb"));
-      if (output.file == nullptr) {
-        return SystemError("create", output.path);
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ChannelFiles::Write(int channel, absl::string_view samples) {
-  const Output& output = outputs_[channel];
-  if (output.file == nullptr ||
-      std::fwrite(samples.data(), 1, samples.size(), output.file.get()) == samples.size()) {
-    return absl::OkStatus();
-  }
-  return SystemError("write", output.path);
 }
 
 void ChannelFiles::Note(int channel, const SigmfCapture& capture) {
@@ -91,20 +68,11 @@ void ChannelFiles::Note(int channel, const SigmfCapture& capture) {
   captures.push_back(capture);
 }
 
-absl::Status ChannelFiles::Close(const std::vector<v1::ChannelDescription>& descriptions,
-                                 absl::string_view source) {
-  absl::Status status;
+void ChannelFiles::Describe(const std::vector<v1::ChannelDescription>& descriptions,
+                            absl::string_view source) {
   for (size_t c = 0; c < outputs_.size(); ++c) {
-    Output& output = outputs_[c];
-    if (output.file == nullptr) {
-      continue;
-    }
-    std::FILE* const file = output.file.release();
-    // Standard output is flushed, and stays.
-    if ((file == stdout ? std::fflush(file) : std::fclose(file)) != 0) {
-      status.Update(SystemError("write", output.path));
-    }
-    if (output.meta_path.empty()) {
+    const Output& output = outputs_[c];
+    if (output.file.meta == nullptr) {
       continue;
     }
     SigmfMeta meta;
@@ -112,9 +80,8 @@ absl::Status ChannelFiles::Close(const std::vector<v1::ChannelDescription>& desc
     meta.sample_rate_hz = descriptions[c].output_rate_hz();
     meta.captures = output.captures;
     meta.description = absl::StrCat("channel ", c, " of ", source, ", by basebandctl downconvert");
-    status.Update(WriteFile(output.meta_path, ToSigmfText(meta)));
+    output.file.meta->Write(ToSigmfText(meta));
   }
-  return status;
 }
 
 }  // namespace baseband::ctl

@@ -12,11 +12,11 @@
 #include "absl/time/clock.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
-#include "client/ctl/common/si_option.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/wideband_file.h"
 #include "client/ctl/downconvert/downconvert_flags.h"
 #include "client/ctl/downconvert/downconvert_report.h"
 #include "client/ctl/downconvert/downconvert_run.h"
-#include "client/ctl/downconvert/wideband_file.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -57,7 +57,9 @@ class DownconvertCommand final : public Command {
   }
 
   int Run(const GlobalFlags& flags) override {
-    if (run_.input.empty() && !describe_) {
+    // Without anything to be written it is not worth the whole file.
+    const bool describe_only = describe_ && prefix_.empty() && plot_.empty();
+    if (run_.input.empty() && !describe_only) {
       return FailArguments(
           absl::InvalidArgumentError("no FILE is given; --describe alone needs none"));
     }
@@ -76,30 +78,42 @@ class DownconvertCommand final : public Command {
     run_.plan = *std::move(plan);
     if (run_.file != nullptr) {
       run_.plan.setup.set_format(run_.file->format().wire);
+      if (const auto end = run_.file->end(); end.has_value()) {
+        const absl::Status reached = CheckReached(run_.plan.retunes, *end);
+        if (!reached.ok()) {
+          return FailArguments(reached);
+        }
+      }
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
+    if (!describe_only) {
+      auto files = ChannelFiles::Create(prefix_, sigmf_, run_.plan.setup, &run_.outputs);
+      run_.plot = run_.outputs.Open("--plot", plot_);
+      if (!files.ok()) {
+        return FailArguments(files.status());
+      }
+      run_.files = *std::move(files);
     }
-    // Without anything to be written it is not worth the whole file.
-    return describe_ && run_.prefix.empty() && run_.plot.empty() ? Describe(client->get(), flags)
-                                                                 : Convert(client->get(), flags);
+    const Session session(flags, run_.outputs);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
+    }
+    return describe_only ? Describe(session) : Convert(session);
   }
 
  private:
   void AddOutputFlags(CLI::App* command) {
     const char* output = "Output";
     command
-        ->add_option("-o", run_.prefix,
+        ->add_option("-o", prefix_,
                      "write PREFIX.0.cf32, PREFIX.1.cf32, ..; - for standard output (one channel)")
         ->type_name("PREFIX")
         ->group(output);
     command
-        ->add_flag("--sigmf", run_.sigmf,
+        ->add_flag("--sigmf", sigmf_,
                    "write SigMF: PREFIX.0.sigmf-data and -meta, with rate and frequency")
         ->group(output);
     command
-        ->add_option("--plot", run_.plot,
+        ->add_option("--plot", plot_,
                      "draw the spectrum with the channels in it, and those of the first six, as"
                      " SVG")
         ->type_name("FILE")
@@ -112,9 +126,8 @@ class DownconvertCommand final : public Command {
     command->add_flag("--all", all_, "list every channel, not only the first 32")->group(output);
 
     const char* transport = "Transport (the samples are the same whatever is chosen)";
-    command->add_option("--chunk", run_.chunk, "samples in a message (about 1 MiB of them)")
-        ->transform(SiNumber())
-        ->type_name("SAMPLES")
+    AddNumber(command, "--chunk", "SAMPLES", &run_.chunk, Between(1, int64_t{1} << 40),
+              "in a message (about 1 MiB of them)")
         ->group(transport);
     command
         ->add_flag("--unary", run_.unary,
@@ -123,7 +136,7 @@ class DownconvertCommand final : public Command {
   }
 
   // One sample tells as much as the file would.
-  int Describe(client::Client* client, const GlobalFlags& flags) {
+  int Describe(const Session& session) {
     v1::DownconvertRequest request;
     *request.mutable_setup() = run_.plan.setup;
     for (const v1::Retune& retune : run_.plan.retunes) {
@@ -132,7 +145,7 @@ class DownconvertCommand final : public Command {
     request.mutable_setup()->set_format(v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32);
     request.set_describe(true);
     request.set_payload(std::string(8, '\0'));
-    const auto response = client->Downconvert(std::move(request), flags.call());
+    const auto response = session.client()->Downconvert(std::move(request), session.flags().call());
     if (!response.ok()) {
       return FailRpc(response.status());
     }
@@ -141,36 +154,43 @@ class DownconvertCommand final : public Command {
     report.plan = run_.plan;
     report.totals.descriptions.assign(response->descriptions().begin(),
                                       response->descriptions().end());
-    const std::string text = flags.json ? ToJson(report)["channels"].dump(2) + "\n"
-                                        : DescribeChannels(run_.plan, report.totals.descriptions);
+    const std::string text = session.flags().json
+                                 ? ToJson(report)["channels"].dump(2) + "\n"
+                                 : DescribeChannels(run_.plan, report.totals.descriptions);
     absl::FPrintF(stdout, "%s", text);
     return kOk;
   }
 
-  int Convert(client::Client* client, const GlobalFlags& flags) {
-    const DownconvertOutcome outcome = RunDownconvert(client, flags, run_);
+  int Convert(const Session& session) {
+    const DownconvertOutcome outcome = RunDownconvert(session, &run_);
     if (!outcome.status.ok()) {
       return outcome.is_local ? FailArguments(outcome.status) : FailRpc(outcome.status);
     }
-    // On standard error when the data goes to standard output.
-    std::FILE* stream = run_.prefix == "-" || run_.plot == "-" ? stderr : stdout;
+    std::FILE* const stream = run_.outputs.report();
     const DownconvertReport& report = outcome.report;
-    if (flags.json) {
+    if (session.flags().json) {
       absl::FPrintF(stream, "%s\n", ToJson(report).dump(2));
-      return kOk;
+      return outcome.interrupted ? kInterrupted : kOk;
     }
     if (describe_) {
       absl::FPrintF(stream, "%s\n", DescribeChannels(run_.plan, report.totals.descriptions));
     }
     absl::FPrintF(stream, "%s", ToText(report, all_ ? std::numeric_limits<int>::max() : kMaxRows));
-    if (run_.prefix.empty()) {
+    if (prefix_.empty()) {
       absl::FPrintF(stream, "No channel was written: -o PREFIX does that.\n");
+    }
+    if (outcome.interrupted) {
+      absl::FPrintF(stderr, "basebandctl: interrupted: the recording was not read to its end\n");
+      return kInterrupted;
     }
     return kOk;
   }
 
   DownconvertFlags downconvert_;
   DownconvertRun run_;
+  std::string prefix_;  // of the channels' files; empty: none
+  bool sigmf_ = false;
+  std::string plot_;
   bool describe_ = false;
   bool all_ = false;
 };

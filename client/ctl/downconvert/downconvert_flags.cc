@@ -1,6 +1,7 @@
 #include "client/ctl/downconvert/downconvert_flags.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -9,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/named_value.h"
 #include "client/ctl/common/si_number.h"
 #include "client/ctl/downconvert/channels_json.h"
-#include "client/ctl/minimize/named_value.h"
 
 namespace baseband::ctl {
 namespace {
@@ -72,6 +73,20 @@ absl::StatusOr<v1::DownconvertChannel> ToChannel(const ChannelSpec& spec, double
   return channel;
 }
 
+// What lies beyond half the sample rate is an alias of something else: nobody asks for that.
+absl::Status CheckInBand(const v1::OscillatorFrequency& frequency, double sample_rate_hz) {
+  const double cycles = frequency.has_fraction()
+                            ? static_cast<double>(frequency.fraction().num()) /
+                                  static_cast<double>(frequency.fraction().den())
+                            : frequency.hz() / sample_rate_hz;
+  if (std::abs(cycles) <= 0.5) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "frequency ", Hertz(cycles * sample_rate_hz), " is beyond the band, which ends at ",
+      Hertz(sample_rate_hz / 2), ", half the sample rate, either side"));
+}
+
 // All channels that the flags and their files name.
 absl::StatusOr<std::vector<ChannelSpec>> FindChannels(const DownconvertFlags& flags,
                                                       double* file_rate_hz) {
@@ -122,9 +137,9 @@ absl::Status ParseChannel(absl::string_view text, ChannelSpec* channel) {
     return frequency.status();
   }
   channel->frequency = *frequency;
-  if (parts.size() > 2 || (parts.size() == 2 && !absl::SimpleAtoi(parts[1], &channel->down))) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is not FREQUENCY[:DOWN], such as 9.1M:8"));
+  if (parts.size() > 2 || (parts.size() == 2 && !ParseWholeIn(parts[1], 1, 4096, &channel->down))) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", text, "' is not FREQUENCY[:DOWN] with DOWN in [1, 4096], such as 9.1M:8"));
   }
   return absl::OkStatus();
 }
@@ -229,6 +244,10 @@ absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, double
     if (!channel.ok()) {
       return Within(absl::StrCat("channel ", plan.setup.channels_size(), " "), channel.status());
     }
+    const absl::Status in_band = CheckInBand(spec.frequency, plan.setup.sample_rate_hz());
+    if (!in_band.ok()) {
+      return Within(absl::StrCat("channel ", plan.setup.channels_size(), " "), in_band);
+    }
     *plan.setup.add_channels() = *channel;
   }
   for (const std::string& text : flags.retunes) {
@@ -236,11 +255,26 @@ absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, double
     if (!retune.ok()) {
       return retune.status();
     }
+    const absl::Status in_band = CheckInBand(retune->frequency(), plan.setup.sample_rate_hz());
+    if (!in_band.ok()) {
+      return Within(absl::StrCat("--retune ", text, " "), in_band);
+    }
     plan.retunes.push_back(*retune);
   }
   std::stable_sort(plan.retunes.begin(), plan.retunes.end(),
                    [](const v1::Retune& a, const v1::Retune& b) { return a.index() < b.index(); });
   return plan;
+}
+
+absl::Status CheckReached(const std::vector<v1::Retune>& retunes, int64_t end) {
+  for (const v1::Retune& retune : retunes) {
+    if (retune.index() >= static_cast<uint64_t>(end)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--retune at sample ", retune.index(), " of channel ", retune.channel(),
+                       " is past the end: the last sample is ", end - 1));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace baseband::ctl

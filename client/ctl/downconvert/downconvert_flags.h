@@ -54,9 +54,12 @@ struct DownconvertPlan {
 };
 
 // `file_rate_hz`: what the input says of its sample rate, 0 if nothing. InvalidArgument: no rate,
-// or none that agrees; no channel; what cannot be read, by its place. NotFound for a missing file.
-// Ranges are the server's to judge.
+// or none that agrees; no channel; a frequency beyond the band; what cannot be read, by its place.
+// NotFound for a missing file. Other ranges are the server's to judge.
 absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, double file_rate_hz);
+
+// InvalidArgument for a retune at or behind `end`, the index behind the signal's last sample.
+absl::Status CheckReached(const std::vector<v1::Retune>& retunes, int64_t end);
 
 // "9.1M", "9.1M:8", "9123457/64000000:8".
 absl::Status ParseChannel(absl::string_view text, ChannelSpec* channel);

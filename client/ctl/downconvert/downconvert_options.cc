@@ -1,15 +1,10 @@
 // The help of the flags in downconvert_flags.h.
 #include "CLI/App.hpp"
-#include "client/ctl/common/si_option.h"
+#include "client/ctl/common/options.h"
 #include "client/ctl/downconvert/downconvert_flags.h"
 
 namespace baseband::ctl {
 namespace {
-
-CLI::Option* AddNumber(CLI::App* app, const char* name, double* value, const char* help,
-                       const char* type, const char* group) {
-  return app->add_option(name, *value, help)->transform(SiNumber())->type_name(type)->group(group);
-}
 
 CLI::Option* AddList(CLI::App* app, const char* name, std::vector<std::string>* values,
                      const char* help, const char* type, const char* group) {
@@ -24,8 +19,9 @@ CLI::Option* AddList(CLI::App* app, const char* name, std::vector<std::string>* 
 
 void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags) {
   const char* channels = "Channels";
-  AddNumber(app, "--rate", &flags->sample_rate_hz, "sample rate of the input (SigMF: its own)",
-            "HZ", channels);
+  AddNumber(app, "--rate", "HZ", &flags->sample_rate_hz, UpTo(1e15),
+            "sample rate of the input (SigMF: its own)")
+      ->group(channels);
   AddList(
       app, "--channel", &flags->channels,
       "FREQ:DOWN, such as 9.1M:8: what is at FREQ goes to zero and is decimated by DOWN (or, left"
@@ -48,16 +44,14 @@ void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags) {
           "CHANGE", channels);
 
   const char* all = "Of all channels that do not say otherwise";
-  app->add_option("--down", flags->common.down, "decimate by: 1 .. 4096 (1)")
-      ->type_name("N")
+  AddNumber(app, "--down", "N", &flags->common.down, Between(1, 4096), "decimate by this (1)")
       ->group(all);
-  app->add_option("--up", flags->common.up, "output rate = sample rate x up / down: 1 .. 4096 (1)")
-      ->type_name("N")
+  AddNumber(app, "--up", "N", &flags->common.up, Between(1, 4096),
+            "output rate = sample rate x up / down (1)")
       ->group(all);
-  AddNumber(app, "--gain", &flags->common.gain, "a factor (1)", "G", all);
-  app->add_option("--phase", flags->common.phase_degrees,
-                  "of the oscillator at sample 0 of the signal, in degrees (0)")
-      ->type_name("DEGREES")
+  AddNumber(app, "--gain", "G", &flags->common.gain, AnyNumber(), "a factor (1)")->group(all);
+  AddNumber(app, "--phase", "DEGREES", &flags->common.phase_degrees, AnyNumber(),
+            "of the oscillator at sample 0 of the signal (0)")
       ->group(all);
   app->add_option("--output", flags->output,
                   "cf32, cf16 or ci16: 32767 is 1; what does not fit is cut off and counted (cf32)")
@@ -68,22 +62,22 @@ void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags) {
                   " fast2sum, 2sum, double (exact)")
       ->type_name("METHOD")
       ->group(all);
-  app->add_option("--segment", flags->common.segment,
-                  "samples after which the study methods remove whole cycles (1024)")
-      ->type_name("N")
+  AddNumber(app, "--segment", "SAMPLES", &flags->common.segment, Between(1, 1 << 22),
+            "after which the study methods remove whole cycles (1024)")
       ->group(all);
 
   const char* filter = "Their filter (a mask, or your own taps)";
-  AddNumber(app, "--pass", &flags->common.pass_hz,
-            "passes up to HZ from the centre (0.4 of the output rate)", "HZ", filter);
-  AddNumber(app, "--stop", &flags->common.stop_hz,
-            "stops from HZ on (where it would fold onto the pass band)", "HZ", filter);
-  app->add_option("--ripple", flags->common.ripple_db, "in the pass band, peak to peak (0.1)")
-      ->type_name("DB")
+  AddNumber(app, "--pass", "HZ", &flags->common.pass_hz, Above(0),
+            "passes up to HZ from the centre (0.4 of the output rate)")
       ->group(filter);
-  app->add_option("--attenuation", flags->common.attenuation_db,
-                  "of what is stopped: 20 .. 140 (80)")
-      ->type_name("DB")
+  AddNumber(app, "--stop", "HZ", &flags->common.stop_hz, Above(0),
+            "stops from HZ on (where it would fold onto the pass band)")
+      ->group(filter);
+  AddNumber(app, "--ripple", "DB", &flags->common.ripple_db, UpTo(3),
+            "in the pass band, peak to peak (0.1)")
+      ->group(filter);
+  AddNumber(app, "--attenuation", "DB", &flags->common.attenuation_db, Between(20, 140),
+            "of what is stopped (80)")
       ->group(filter);
   app->add_flag("--kaiser", flags->common.kaiser,
                 "a windowed sinc instead of an equiripple filter: stops better farther out")

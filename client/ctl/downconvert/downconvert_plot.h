@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "client/ctl/common/wideband_format.h"
 #include "client/ctl/downconvert/downconvert_report.h"
 #include "client/ctl/downconvert/spectrum.h"
-#include "client/ctl/downconvert/spectrum_plot.h"
-#include "client/ctl/downconvert/wideband_format.h"
+#include "client/ctl/plot/plot.h"
 
 namespace baseband::ctl {
 
@@ -24,7 +24,8 @@ class DownconvertSpectra {
   void AddInput(absl::string_view samples);
   void AddOutput(int channel, absl::string_view samples);
   // After the last of them.
-  SpectrumPlot Finish(const DownconvertReport& report);
+  // The wideband spectrum with its channels marked, and the spectra of the first channels.
+  Plot Finish(const DownconvertReport& report);
 
  private:
   static constexpr int kMaxPanels = 6;

@@ -20,10 +20,13 @@ std::string SignalTime(double samples, double rate_hz) {
 
 std::string SignedHertz(double hz) { return absl::StrCat(hz > 0 ? "+" : "", Hertz(hz)); }
 
-int RetunesOf(const DownconvertPlan& plan, int channel) {
+// Those that the signal has come to.
+int RetunesOf(const DownconvertReport& report, int channel) {
+  const std::vector<v1::Retune>& retunes = report.plan.retunes;
   return static_cast<int>(
-      std::count_if(plan.retunes.begin(), plan.retunes.end(), [channel](const v1::Retune& retune) {
-        return retune.channel() == static_cast<uint32_t>(channel);
+      std::count_if(retunes.begin(), retunes.end(), [&](const v1::Retune& retune) {
+        return retune.channel() == static_cast<uint32_t>(channel) &&
+               CheckReached({retune}, report.totals.end).ok();
       }));
 }
 
@@ -107,7 +110,7 @@ std::string ToText(const DownconvertReport& report, int max_rows) {
       {{"channel"}, {"frequency"}, {"output rate"}, {"samples"}, {"saturated"}, {"file", false}});
   const int count = static_cast<int>(totals.channels.size());
   for (int c = 0; c < std::min(count, max_rows); ++c) {
-    const int retunes = RetunesOf(report.plan, c);
+    const int retunes = RetunesOf(report, c);
     table.Add({absl::StrCat(c),
                absl::StrCat(SignedHertz(totals.descriptions[c].frequency_hz()),
                             retunes == 0 ? "" : absl::StrCat(", ", Plural(retunes, "retune"))),
@@ -131,6 +134,11 @@ std::string ToText(const DownconvertReport& report, int max_rows) {
   if (saturated > 0) {
     absl::StrAppend(&text, Bad("saturated:"), " ", Plural(saturated, "value"),
                     " did not fit into ci16; a smaller --gain helps\n");
+  }
+  for (const v1::Retune& retune : report.plan.retunes) {
+    if (const absl::Status reached = CheckReached({retune}, totals.end); !reached.ok()) {
+      absl::StrAppend(&text, Bad("not done:"), " ", std::string(reached.message()), "\n");
+    }
   }
   const double seconds = std::max(1e-9, absl::ToDoubleSeconds(totals.wall));
   absl::StrAppendFormat(&text, "%s in %s: %.4g MB/s, %ssamples/s, %.3g x real time; %s, ",
@@ -174,6 +182,7 @@ nlohmann::ordered_json ToJson(const DownconvertReport& report) {
     }
     if (c < totals.channels.size()) {
       channel["samples"] = totals.channels[c].samples;
+      channel["retunes"] = RetunesOf(report, static_cast<int>(c));
       channel["saturated"] = totals.channels[c].saturated;
       channel["file"] = totals.channels[c].path;
     }

@@ -23,6 +23,7 @@ struct DownconvertTotals {
   std::vector<v1::ChannelDescription> descriptions;
   std::vector<ChannelTotals> channels;
   int64_t samples = 0;  // of the input
+  int64_t end = 0;      // index behind the last of them
   int64_t bytes = 0;
   int64_t messages = 0;
   int64_t gaps = 0;

@@ -8,10 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/optional.h"
-#include "client/ctl/carrier/symbols.h"
-#include "client/ctl/common/files.h"
+#include "client/ctl/common/interrupt.h"
+#include "client/ctl/common/symbols.h"
 #include "client/ctl/common/terminal.h"
-#include "client/ctl/downconvert/channel_files.h"
 #include "client/ctl/downconvert/downconvert_plot.h"
 #include "client/ctl/downconvert/downconvert_transfer.h"
 #include "kernels/base/steady_time.h"
@@ -35,14 +34,14 @@ double ToHertz(const v1::OscillatorFrequency& frequency, double sample_rate_hz) 
 
 class Runner {
  public:
-  Runner(const GlobalFlags& flags, const DownconvertRun& run, ChannelFiles files)
-      : run_(run), setup_(run.plan.setup), files_(std::move(files)), bar_(!flags.json) {
+  Runner(const GlobalFlags& flags, DownconvertRun& run)
+      : run_(run), setup_(run.plan.setup), bar_(!flags.json) {
     report_.input = run.input == "-" ? "standard input" : run.input;
     report_.format = run.file->format().name;
     report_.plan = run.plan;
     report_.totals.channels.resize(setup_.channels_size());
     for (int c = 0; c < setup_.channels_size(); ++c) {
-      report_.totals.channels[c].path = files_.path(c);
+      report_.totals.channels[c].path = run.files.path(c);
     }
     retunes_.resize(setup_.channels_size());
     for (const v1::Retune& retune : run.plan.retunes) {
@@ -50,7 +49,7 @@ class Runner {
         retunes_[retune.channel()].push_back(retune);
       }
     }
-    if (!run.plot.empty()) {
+    if (run.plot != nullptr) {
       spectra_.emplace(run.file->format(), run.plan, run.file->num_samples());
     }
   }
@@ -58,7 +57,7 @@ class Runner {
   // False: outcome() says why.
   bool Transfer(DownconvertTransfer* transfer, int64_t chunk, bool in_one_piece) {
     const absl::Time begin = SteadyNow();
-    for (;;) {
+    while (!guard_.interrupted()) {  // who ends a recording wants what there is of it
       if (transfer->full() && !Receive(transfer)) {
         return false;
       }
@@ -78,6 +77,8 @@ class Runner {
         spectra_->AddInput(piece->bytes);
       }
       report_.totals.bytes += static_cast<int64_t>(piece->bytes.size());
+      report_.totals.end =
+          piece->index + static_cast<int64_t>(piece->bytes.size()) / run_.file->format().bytes;
       if (!Check(transfer->Send(piece->index, std::move(piece->bytes)))) {
         return false;
       }
@@ -101,14 +102,14 @@ class Runner {
 
   DownconvertOutcome Finish() {
     bar_.Clear();
-    absl::Status status = files_.Close(report_.totals.descriptions, report_.input);
+    run_.files.Describe(report_.totals.descriptions, report_.input);
     if (spectra_.has_value()) {
-      status.Update(WriteFile(run_.plot, RenderSpectra(spectra_->Finish(report_))));
+      run_.plot->Write(RenderSvg(spectra_->Finish(report_)));
     }
-    return {status, /*is_local=*/true, std::move(report_)};
+    return {run_.outputs.Commit(), /*is_local=*/true, guard_.interrupted(), std::move(report_)};
   }
 
-  DownconvertOutcome outcome() const { return {status_, is_local_, report_}; }
+  DownconvertOutcome outcome() const { return {status_, is_local_, guard_.interrupted(), report_}; }
 
  private:
   bool Check(const absl::Status& status) {
@@ -134,9 +135,6 @@ class Runner {
         static_cast<int>(totals.descriptions.size()) != setup_.channels_size()) {
       return Check(absl::InternalError("the server's channels are not those of the request"));
     }
-    if (absl::Status status = first ? files_.Open() : absl::OkStatus(); !status.ok()) {
-      return FailLocal(status);
-    }
     ++totals.messages;
     totals.gaps += response->gap() > 0 ? 1 : 0;
     totals.missing += static_cast<int64_t>(response->gap());
@@ -153,14 +151,12 @@ class Runner {
       NoteCaptures(c, output, first || response->gap() > 0);
       totals.channels[c].samples += static_cast<int64_t>(output.count());
       totals.channels[c].saturated += static_cast<int64_t>(output.saturated());
-      if (absl::Status status = files_.Write(c, samples); !status.ok()) {
-        return FailLocal(status);
-      }
+      run_.files.Write(c, samples);
       if (spectra_.has_value()) {
         spectra_->AddOutput(c, samples);
       }
     }
-    return true;
+    return run_.outputs.status().ok() || FailLocal(run_.outputs.status());
   }
 
   // For the metadata: where this output begins anew, and where its frequency changes.
@@ -172,7 +168,7 @@ class Runner {
       capture.sample_start = written;
       capture.global_index = static_cast<int64_t>(output.first_output());
       capture.frequency_hz = centre + Frequency(channel);
-      files_.Note(channel, capture);
+      run_.files.Note(channel, capture);
     }
     std::deque<v1::Retune>& retunes = retunes_[channel];
     const double factor = OutputsPerInput(setup_.channels(channel).filter());
@@ -188,7 +184,7 @@ class Runner {
       capture.sample_start = written + static_cast<int64_t>(place - output.first_output());
       capture.global_index = static_cast<int64_t>(place);
       capture.frequency_hz = centre + *current_hz_[channel];
-      files_.Note(channel, capture);
+      run_.files.Note(channel, capture);
       retunes.pop_front();
     }
   }
@@ -207,9 +203,9 @@ class Runner {
                               1e-6 * done / absl::ToDoubleSeconds(SteadyNow() - begin)));
   }
 
-  const DownconvertRun& run_;
+  DownconvertRun& run_;
   const v1::DownconvertSetup& setup_;
-  ChannelFiles files_;
+  const InterruptGuard guard_;
   ProgressBar bar_;
   DownconvertReport report_;
   absl::optional<DownconvertSpectra> spectra_;
@@ -232,8 +228,9 @@ int64_t DefaultChunk(const v1::DownconvertSetup& setup, int bytes_per_sample,
       256, static_cast<int64_t>(bytes / std::max(out_bytes, 1.0 * bytes_per_sample)));
 }
 
-DownconvertOutcome RunDownconvert(client::Client* client, const GlobalFlags& flags,
-                                  const DownconvertRun& run) {
+DownconvertOutcome RunDownconvert(const Session& session, DownconvertRun* to_run) {
+  const GlobalFlags& flags = session.flags();
+  DownconvertRun& run = *to_run;
   const auto fail = [](const absl::Status& status, bool is_local) {
     DownconvertOutcome outcome;
     outcome.status = status;
@@ -242,31 +239,23 @@ DownconvertOutcome RunDownconvert(client::Client* client, const GlobalFlags& fla
   };
   const v1::DownconvertSetup& setup = run.plan.setup;
   const int bytes_per_sample = run.file->format().bytes;
-  const auto limits = GetLimits(client, flags);
-  if (!limits.ok()) {
-    return fail(limits.status(), false);
-  }
   const bool study = std::any_of(
       setup.channels().begin(), setup.channels().end(),
       [](const v1::DownconvertChannel& channel) { return channel.nco() != v1::NCO_METHOD_EXACT; });
   const int64_t chunk = study           ? kMaxStudySamples
                         : run.chunk > 0 ? run.chunk
-                                        : DefaultChunk(setup, bytes_per_sample, *limits);
-  absl::StatusOr<ChannelFiles> files = ChannelFiles::Create(run.prefix, run.sigmf, setup);
-  if (!files.ok()) {
-    return fail(files.status(), true);
-  }
+                                        : DefaultChunk(setup, bytes_per_sample, session.limits());
   std::unique_ptr<DownconvertTransfer> transfer;
   if (run.unary || study) {
-    transfer = NewUnaryTransfer(client, flags, run.plan, bytes_per_sample);
+    transfer = NewUnaryTransfer(session.client(), flags, run.plan, bytes_per_sample);
   } else {
-    auto stream = NewStreamTransfer(client, flags, run.plan);
+    auto stream = NewStreamTransfer(session.client(), flags, run.plan);
     if (!stream.ok()) {
       return fail(stream.status(), false);
     }
     transfer = *std::move(stream);
   }
-  Runner runner(flags, run, *std::move(files));
+  Runner runner(flags, run);
   return runner.Transfer(transfer.get(), chunk, study) ? runner.Finish() : runner.outcome();
 }
 

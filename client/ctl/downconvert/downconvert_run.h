@@ -7,11 +7,12 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "client/cpp/client.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/common/session.h"
+#include "client/ctl/common/wideband_file.h"
+#include "client/ctl/downconvert/channel_files.h"
 #include "client/ctl/downconvert/downconvert_flags.h"
 #include "client/ctl/downconvert/downconvert_report.h"
-#include "client/ctl/downconvert/wideband_file.h"
 
 namespace baseband::ctl {
 
@@ -20,22 +21,23 @@ struct DownconvertRun {
   std::string format;
   std::unique_ptr<WidebandFile> file;
   DownconvertPlan plan;
-  std::string prefix;  // of the channels' files; empty: none
-  bool sigmf = false;
-  std::string plot;   // empty: none
-  int64_t chunk = 0;  // samples in a message; 0: what suits
+  Outputs outputs;
+  ChannelFiles files;
+  OutputFile* plot = nullptr;  // null: none
+  int64_t chunk = 0;           // samples in a message; 0: what suits
   bool unary = false;
 };
 
 struct DownconvertOutcome {
   absl::Status status;
-  bool is_local = false;  // the status is of a file or a flag, not of the server
+  bool is_local = false;     // the status is of a file or a flag, not of the server
+  bool interrupted = false;  // by ^C: the files end there
   DownconvertReport report;
 };
 
-// From beginning to end, with a progress bar. `run.file` is read.
-DownconvertOutcome RunDownconvert(client::Client* client, const GlobalFlags& flags,
-                                  const DownconvertRun& run);
+// From beginning to end, or to ^C, with a progress bar. `run.file` is read, the outputs are
+// written.
+DownconvertOutcome RunDownconvert(const Session& session, DownconvertRun* run);
 
 // Samples in a message: about 1 MiB of input or output, whichever is more, within what the server
 // takes.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 

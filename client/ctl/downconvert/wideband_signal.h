@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "client/ctl/carrier/symbols.h"
 #include "client/ctl/common/random.h"
+#include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 

@@ -1,8 +1,6 @@
 // `wideband-signal`: something to try `downconvert` with.
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,13 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/command.h"
-#include "client/ctl/common/files.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/common/si_number.h"
-#include "client/ctl/common/si_option.h"
 #include "client/ctl/common/sigmf.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/common/text_table.h"
-#include "client/ctl/downconvert/wideband_format.h"
+#include "client/ctl/common/wideband_format.h"
 #include "client/ctl/downconvert/wideband_signal.h"
 #include "nlohmann/json.hpp"
 
@@ -39,16 +37,12 @@ class WidebandSignalCommand final : public Command {
         ->add_option("--out,-o", out_, "file to write, - for standard output; .sigmf-meta: SigMF")
         ->required()
         ->type_name("FILE");
-    command->add_option("--rate", spec_.sample_rate_hz, "sample rate (64M)")
-        ->transform(SiNumber())
-        ->type_name("HZ");
+    AddNumber(command, "--rate", "HZ", &spec_.sample_rate_hz, Above(0), "sample rate (64M)");
     command
         ->add_option("--format", format_,
                      "ci8, ci16, cf32, cu8, i8, i16, f32 or u8 (by the name, else ci16)")
         ->type_name("NAME");
-    command->add_option("--samples", samples_, "how many (4194304)")
-        ->transform(SiNumber())
-        ->type_name("N");
+    AddNumber(command, "--samples", "N", &samples_, Between(1, 1e12), "how many (4Mi)");
     command
         ->add_option("--tone", tones_, "FREQ[:DB]: a tone, of -12 dB if DB is left out. Repeatable")
         ->allow_extra_args(false)
@@ -60,9 +54,9 @@ class WidebandSignalCommand final : public Command {
             " left out. Repeatable")
         ->allow_extra_args(false)
         ->type_name("FREQ");
-    command->add_option("--noise", spec_.noise_db, "power in the whole band (-50)")
-        ->type_name("DB");
-    command->add_option("--seed", spec_.seed, "of the noise (1)")->type_name("N");
+    AddNumber(command, "--noise", "DB", &spec_.noise_db, Between(-300, 100),
+              "power in the whole band (-50)");
+    AddNumber(command, "--seed", "N", &spec_.seed, kSeeds, "of the noise (1)");
     command->footer(
         "Examples:\n"
         "  basebandctl wideband-signal -o test.sigmf-meta\n"
@@ -87,14 +81,6 @@ class WidebandSignalCommand final : public Command {
 
  private:
   absl::Status Prepare() {
-    if (!(spec_.sample_rate_hz > 0)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--rate ", spec_.sample_rate_hz, " is not > 0"));
-    }
-    if (!(samples_ >= 1 && samples_ <= 1e12)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--samples ", samples_, " is not in [1, 1e12]"));
-    }
     for (const auto& [texts, parse] :
          {std::make_pair(&tones_, &ParseTone), std::make_pair(&fm_, &ParseFmStation)}) {
       for (const std::string& text : *texts) {
@@ -120,49 +106,32 @@ class WidebandSignalCommand final : public Command {
   }
 
   absl::Status Write() {
-    std::string base;
-    const bool sigmf = SplitSigmfPath(out_, &base);
-    const std::string path = sigmf ? base + kSigmfData : out_;
-    std::FILE* file = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-    const auto error = [&](const char* what) {
-      return absl::NotFoundError(
-          absl::StrCat("cannot ", what, " ", path, ": ", std::strerror(errno)));
-    };
-    if (file == nullptr) {
-      return error("create");
-    }
+    const SampleOutput out = OpenSamples("--out", out_, &outputs_);
     WidebandSignal signal(spec_);
     ProgressBar bar;
-    bool ok = true;
-    const auto all = static_cast<int64_t>(samples_);
-    for (int64_t done = 0; done < all && ok; done += kBlock) {
-      const std::string bytes =
-          WidebandFromComplex(signal.Next(std::min(kBlock, all - done)), *sample_format_);
-      ok = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-      bar.Show(static_cast<double>(done) / samples_, "writing");
+    for (int64_t done = 0; done < samples_ && outputs_.status().ok(); done += kBlock) {
+      out.data->Write(
+          WidebandFromComplex(signal.Next(std::min(kBlock, samples_ - done)), *sample_format_));
+      bar.Show(static_cast<double>(done) / static_cast<double>(samples_), "writing");
     }
-    ok = (file == stdout ? std::fflush(file) : std::fclose(file)) == 0 && ok;
-    if (!ok) {
-      return error("write");
+    if (out.meta != nullptr) {
+      SigmfMeta meta;
+      meta.datatype = sample_format_->sigmf;
+      meta.sample_rate_hz = spec_.sample_rate_hz;
+      meta.captures.emplace_back();
+      meta.description = "test signal, by basebandctl wideband-signal";
+      out.meta->Write(ToSigmfText(meta));
     }
-    if (!sigmf) {
-      return absl::OkStatus();
-    }
-    SigmfMeta meta;
-    meta.datatype = sample_format_->sigmf;
-    meta.sample_rate_hz = spec_.sample_rate_hz;
-    meta.captures.emplace_back();
-    meta.description = "test signal, by basebandctl wideband-signal";
-    return WriteFile(base + kSigmfMeta, ToSigmfText(meta));
+    return outputs_.Commit();
   }
 
   void Report(const GlobalFlags& flags) const {
-    std::FILE* stream = out_ == "-" ? stderr : stdout;
+    std::FILE* const stream = outputs_.report();
     if (flags.json) {
       nlohmann::ordered_json json = {{"file", out_},
                                      {"format", sample_format_->name},
                                      {"sample_rate_hz", spec_.sample_rate_hz},
-                                     {"samples", static_cast<int64_t>(samples_)},
+                                     {"samples", samples_},
                                      {"noise_db", spec_.noise_db}};
       for (const Station& station : spec_.stations) {
         json["stations"].push_back({{"frequency_hz", station.frequency_hz},
@@ -173,10 +142,11 @@ class WidebandSignalCommand final : public Command {
       absl::FPrintF(stream, "%s\n", json.dump(2));
       return;
     }
-    absl::FPrintF(stream, "%s: %d samples (%s), %s at %s, noise of %g dB, and\n", out_,
-                  static_cast<int64_t>(samples_), sample_format_->name,
-                  HumanDuration(absl::Seconds(samples_ / spec_.sample_rate_hz)),
-                  Hertz(spec_.sample_rate_hz), spec_.noise_db);
+    absl::FPrintF(
+        stream, "%s: %d samples (%s), %s at %s, noise of %g dB, and\n", out_, samples_,
+        sample_format_->name,
+        HumanDuration(absl::Seconds(static_cast<double>(samples_) / spec_.sample_rate_hz)),
+        Hertz(spec_.sample_rate_hz), spec_.noise_db);
     TextTable table({{"frequency"}, {"level"}, {"", false}});
     for (const Station& station : spec_.stations) {
       table.Add({Hertz(station.frequency_hz), absl::StrFormat("%g dB", station.level_db),
@@ -190,10 +160,11 @@ class WidebandSignalCommand final : public Command {
   std::string out_;
   std::string format_;
   const WidebandFormat* sample_format_ = nullptr;
-  double samples_ = 1 << 22;
+  int64_t samples_ = 1 << 22;
   std::vector<std::string> tones_;
   std::vector<std::string> fm_;
   WidebandSpec spec_;
+  Outputs outputs_;
 };
 
 }  // namespace

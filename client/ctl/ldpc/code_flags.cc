@@ -8,7 +8,8 @@
 #include "absl/strings/str_split.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/files.h"
-#include "client/ctl/minimize/named_value.h"
+#include "client/ctl/common/named_value.h"
+#include "client/ctl/common/options.h"
 
 namespace baseband::ctl {
 namespace {
@@ -88,9 +89,7 @@ absl::StatusOr<v1::LdpcCode> FamilyToCode(const CodeFlags& flags) {
 
 void AddCodeFlags(CLI::App* app, CodeFlags* flags) {
   const char* group = "Code (one of --nr-bg, --wimax, --wifi, --matrix)";
-  app->add_option("--nr-bg", flags->nr_bg, "5G NR base graph, 1 or 2")
-      ->check(CLI::Range(1, 2))
-      ->group(group);
+  AddNumber(app, "--nr-bg", "BG", &flags->nr_bg, Between(1, 2), "5G NR base graph")->group(group);
   app->add_option("--wimax", flags->wimax_rate, "802.16e: rate 1/2, 2/3A, 2/3B, 3/4A, 3/4B or 5/6")
       ->type_name("RATE")
       ->group(group);
@@ -101,23 +100,20 @@ void AddCodeFlags(CLI::App* app, CodeFlags* flags) {
                   "a base matrix of your own: a row of shifts a line, -1 for a zero block")
       ->type_name("FILE")
       ->group(group);
-  app->add_option("--zc", flags->zc, "lifting size, for --nr-bg (384) and --matrix (must be given)")
-      ->check(CLI::Range(1, 512))
+  AddNumber(app, "--zc", "ZC", &flags->zc, Between(1, 512),
+            "lifting size (--nr-bg: 384; --matrix: must be given)")
       ->group(group);
-  app->add_option("--n", flags->n, "code word length, for --wimax (2304) and --wifi (1944)")
-      ->check(CLI::Range(1, 1 << 20))
+  AddNumber(app, "--n", "BITS", &flags->n, Between(1, 1 << 20),
+            "code word length (--wimax: 2304, --wifi: 1944)")
       ->group(group);
-  app->add_option("--rows", flags->rows,
-                  "use the first rows of the matrix only, for a higher rate (all)")
-      ->check(CLI::Range(1, 64))
+  AddNumber(app, "--rows", "N", &flags->rows, Between(1, 64),
+            "use the first rows of the matrix only, for a higher rate (all)")
       ->group(group);
-  app->add_option("--punctured", flags->punctured,
-                  "for --matrix: first block columns that are never sent (0)")
-      ->check(CLI::Range(0, 127))
+  AddNumber(app, "--punctured", "N", &flags->punctured, Between(0, 127),
+            "for --matrix: first block columns that are never sent (0)")
       ->group(group);
-  app->add_option("--filler", flags->filler,
-                  "last information bits of a block that are known zeros, not in the file (0)")
-      ->check(CLI::Range(0, 1 << 20))
+  AddNumber(app, "--filler", "BITS", &flags->filler, Between(0, 1 << 20),
+            "last information bits of a block that are known zeros, not in the file (0)")
       ->group(group);
 }
 
@@ -187,6 +183,10 @@ absl::StatusOr<v1::WifiCode::Rate> ParseWifiRate(absl::string_view rate) {
   return FindValue(kWifiRates, "802.11n rate", rate);
 }
 
+std::string NameOfRate(v1::WimaxCode::Rate rate) { return NameOf(kWimaxRates, rate); }
+
+std::string NameOfRate(v1::WifiCode::Rate rate) { return NameOf(kWifiRates, rate); }
+
 std::string Describe(const v1::LdpcCode& code) {
   const absl::StatusOr<client::CodeShape> shape = client::ShapeOf(code);
   if (!shape.ok()) {
@@ -198,9 +198,9 @@ std::string Describe(const v1::LdpcCode& code) {
       return absl::StrCat("5G NR BG", code.nr().base_graph(), " Zc=", code.nr().zc(), ", ",
                           shape->rows, " rows: ", size);
     case v1::LdpcCode::kWimax:
-      return absl::StrCat("802.16e ", size, " rate ", NameOf(kWimaxRates, code.wimax().rate()));
+      return absl::StrCat("802.16e ", size, " rate ", NameOfRate(code.wimax().rate()));
     case v1::LdpcCode::kWifi:
-      return absl::StrCat("802.11n ", size, " rate ", NameOf(kWifiRates, code.wifi().rate()));
+      return absl::StrCat("802.11n ", size, " rate ", NameOfRate(code.wifi().rate()));
     default:
       return absl::StrCat("own code ", shape->rows, " x ", shape->columns, " Zc=", shape->zc, " ",
                           size);
@@ -216,17 +216,16 @@ void AddDecodeFlags(CLI::App* app, DecodeFlags* flags) {
   app->add_option("--schedule", flags->schedule, "layered or flooding")
       ->type_name("NAME")
       ->group(group);
-  app->add_option("--iterations", flags->iterations, "most iterations per block (10)")
-      ->check(CLI::Range(1, 100))
+  AddNumber(app, "--iterations", "N", &flags->iterations, Between(1, 100),
+            "most iterations per block (10)")
       ->group(group);
   app->add_flag("--fixed", flags->fixed, "run all iterations, even when the parity checks hold")
       ->group(group);
-  app->add_option("--scale-factor", flags->scale_factor,
-                  "factor of normalised min-sum, (0, 1] (the server's choice)")
-      ->check(CLI::Range(0.0, 1.0))
+  AddNumber(app, "--scale-factor", "FACTOR", &flags->scale_factor, UpTo(1),
+            "of normalised min-sum (the server's choice)")
       ->group(group);
-  app->add_option("--llr-scale", flags->llr_scale, "LLR units per natural LLR (4)")
-      ->check(CLI::Range(0.001, 127.0))
+  AddNumber(app, "--llr-scale", "SCALE", &flags->llr_scale, Between(0.001, 127),
+            "LLR units per natural LLR (4)")
       ->group(group);
 }
 

@@ -42,6 +42,10 @@ absl::StatusOr<v1::CustomCode> ParseBaseMatrix(absl::string_view text, int zc, i
 absl::StatusOr<v1::WimaxCode::Rate> ParseWimaxRate(absl::string_view rate);
 absl::StatusOr<v1::WifiCode::Rate> ParseWifiRate(absl::string_view rate);
 
+// And back.
+std::string NameOfRate(v1::WimaxCode::Rate rate);
+std::string NameOfRate(v1::WifiCode::Rate rate);
+
 // "NR BG1 Zc=384, 24 rows", "802.16e (2304,1152) rate 1/2".
 std::string Describe(const v1::LdpcCode& code);
 

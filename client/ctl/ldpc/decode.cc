@@ -10,6 +10,8 @@
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/code_flags.h"
 #include "client/ctl/ldpc/transfer.h"
@@ -34,10 +36,8 @@ class DecodeCommand final : public Command {
         ->type_name("FILE");
     command->add_flag("--blocks", list_blocks_, "list every block with its iterations and status");
     AddCodeFlags(command, &code_);
-    command
-        ->add_option("--llr-count", decode_.llr_count,
-                     "LLRs per block, of the first bits that are sent (all)")
-        ->check(CLI::Range(1, 1 << 20))
+    AddNumber(command, "--llr-count", "N", &decode_.llr_count, Between(1, 1 << 20),
+              "LLRs per block, of the first bits that are sent (all)")
         ->group("Decoder");
     AddDecodeFlags(command, &decode_);
     command->footer(
@@ -54,19 +54,26 @@ class DecodeCommand final : public Command {
     if (absl::Status status = Prepare(&group, &llr); !status.ok()) {
       return FailArguments(status);
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
+    OutputFile* const out = outputs_.Open("--out", out_);
+    OutputFile* const soft = outputs_.Open("--soft", soft_);
+    const Session session(flags, outputs_);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
-    const auto limits = GetLimits(client->get(), flags);
-    if (!limits.ok()) {
-      return FailRpc(limits.status());
-    }
-    const auto decoded = DecodeWithProgress(client->get(), flags, *limits, group, llr);
+    ProgressBar bar(!flags.json);
+    const auto blocks = static_cast<double>(llr.size() / LlrCount(group));
+    const auto decoded = DecodeBlocks(session, group, llr, [&](int64_t done) {
+      bar.Show(static_cast<double>(done) / blocks, "decoding");
+    });
+    bar.Clear();
     if (!decoded.ok()) {
       return FailRpc(decoded.status());
     }
-    if (absl::Status status = Write(*decoded); !status.ok()) {
+    out->Write(decoded->payload);
+    if (soft != nullptr) {
+      soft->Write(decoded->soft);
+    }
+    if (absl::Status status = outputs_.Commit(); !status.ok()) {
       return FailArguments(status);
     }
     return Report(flags, group, *decoded);
@@ -100,29 +107,9 @@ class DecodeCommand final : public Command {
     return group.llr_count() != 0 ? group.llr_count() : client::ShapeOf(group.code())->sent();
   }
 
-  static absl::StatusOr<Decoded> DecodeWithProgress(client::Client* client,
-                                                    const GlobalFlags& flags,
-                                                    const RequestLimits& limits,
-                                                    const v1::DecodeGroup& group,
-                                                    const std::string& llr) {
-    const double blocks = static_cast<double>(llr.size() / LlrCount(group));
-    ProgressBar bar(!flags.json);
-    return DecodeBlocks(client, flags, limits, group, llr, [&](int64_t done) {
-      bar.Show(static_cast<double>(done) / blocks, "decoding");
-    });
-  }
-
-  absl::Status Write(const Decoded& decoded) const {
-    absl::Status status = WriteFile(out_, decoded.payload);
-    if (!soft_.empty()) {
-      status.Update(WriteFile(soft_, decoded.soft));
-    }
-    return status;
-  }
-
   // On standard error when the data goes to standard output.
   int Report(const GlobalFlags& flags, const v1::DecodeGroup& group, const Decoded& decoded) const {
-    std::FILE* stream = out_ == "-" ? stderr : stdout;
+    std::FILE* const stream = outputs_.report();
     const int64_t blocks = static_cast<int64_t>(decoded.parity_ok.size());
     const int64_t failed = std::count(decoded.parity_ok.begin(), decoded.parity_ok.end(), 0);
     const double iterations =
@@ -165,6 +152,7 @@ class DecodeCommand final : public Command {
   bool list_blocks_ = false;
   CodeFlags code_;
   DecodeFlags decode_;
+  Outputs outputs_;
 };
 
 }  // namespace

@@ -11,12 +11,14 @@
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/awgn.h"
 #include "client/ctl/ldpc/bits.h"
 #include "client/ctl/ldpc/code_flags.h"
+#include "client/ctl/ldpc/error_rate.h"
 #include "client/ctl/ldpc/transfer.h"
-#include "client/ctl/studies/error_rate.h"
 #include "kernels/base/steady_time.h"
 #include "nlohmann/json.hpp"
 
@@ -59,7 +61,7 @@ nlohmann::ordered_json StagesToJson(const TransferTimes& times) {
   return json;
 }
 
-void PrintJson(const Story& story) {
+void PrintJson(const Story& story, std::FILE* stream) {
   nlohmann::ordered_json json;
   json["file"] = story.file;
   json["file_bytes"] = story.file_bytes;
@@ -78,50 +80,51 @@ void PrintJson(const Story& story) {
   json["decode"]["bit_errors"] = story.errors.bit_errors();
   json["decode"]["mean_iterations"] = story.errors.mean_iterations();
   json["recovered_equals_sent"] = story.equal;
-  absl::PrintF("%s\n", json.dump(2));
+  absl::FPrintF(stream, "%s\n", json.dump(2));
 }
 
 std::string Rate(int64_t bits, absl::Duration time) {
   return HumanRate(static_cast<double>(bits) / absl::ToDoubleSeconds(time));
 }
 
-void PrintServerTimes(const TransferTimes& times) {
+void PrintServerTimes(const TransferTimes& times, std::FILE* stream) {
   const auto us = [](double value) { return HumanDuration(absl::Microseconds(value)); };
-  absl::PrintF("           server, mean of %s: receive %s, queue %s, prepare %s,\n",
-               Plural(times.requests, "request"), us(times.receive_us), us(times.queue_us),
-               us(times.copy_in_us));
-  absl::PrintF("           to device %s, kernels %s, back %s; %s blocks a batch\n",
-               us(times.h2d_us), us(times.kernel_us), us(times.d2h_us),
-               HumanCount(times.batch_blocks));
+  absl::FPrintF(stream, "           server, mean of %s: receive %s, queue %s, prepare %s,\n",
+                Plural(times.requests, "request"), us(times.receive_us), us(times.queue_us),
+                us(times.copy_in_us));
+  absl::FPrintF(stream, "           to device %s, kernels %s, back %s; %s blocks a batch\n",
+                us(times.h2d_us), us(times.kernel_us), us(times.d2h_us),
+                HumanCount(times.batch_blocks));
 }
 
-void PrintHuman(const Story& story) {
-  absl::PrintF("file       %s, %s\n", story.file,
-               HumanBytes(static_cast<double>(story.file_bytes)));
-  absl::PrintF("code       %s, rate %.3f\n", story.code, story.rate);
-  absl::PrintF("segments   %s of %d information bits\n", Plural(story.blocks, "block"),
-               story.info_bits / story.blocks);
-  absl::PrintF("encode     %s -> %s bits in %s, %s\n",
-               HumanCount(static_cast<double>(story.info_bits)),
-               HumanCount(static_cast<double>(story.code_bits)), HumanDuration(story.encode.wall),
-               Rate(story.info_bits, story.encode.wall));
-  PrintServerTimes(story.encode);
-  absl::PrintF(
-      "channel    BPSK, Eb/N0 %.2f dB: %d of %s bits wrong (%.2f %%), %s\n", story.ebn0_db,
+void PrintHuman(const Story& story, std::FILE* stream) {
+  absl::FPrintF(stream, "file       %s, %s\n", story.file,
+                HumanBytes(static_cast<double>(story.file_bytes)));
+  absl::FPrintF(stream, "code       %s, rate %.3f\n", story.code, story.rate);
+  absl::FPrintF(stream, "segments   %s of %d information bits\n", Plural(story.blocks, "block"),
+                story.info_bits / story.blocks);
+  absl::FPrintF(stream, "encode     %s -> %s bits in %s, %s\n",
+                HumanCount(static_cast<double>(story.info_bits)),
+                HumanCount(static_cast<double>(story.code_bits)), HumanDuration(story.encode.wall),
+                Rate(story.info_bits, story.encode.wall));
+  PrintServerTimes(story.encode, stream);
+  absl::FPrintF(
+      stream, "channel    BPSK, Eb/N0 %.2f dB: %d of %s bits wrong (%.2f %%), %s\n", story.ebn0_db,
       story.channel_errors, HumanCount(static_cast<double>(story.code_bits)),
       100.0 * static_cast<double>(story.channel_errors) / static_cast<double>(story.code_bits),
       HumanDuration(story.channel_time));
-  absl::PrintF("decode     %s LLRs -> %s bits in %s, %s\n",
-               HumanCount(static_cast<double>(story.code_bits)),
-               HumanCount(static_cast<double>(story.info_bits)), HumanDuration(story.decode.wall),
-               Rate(story.info_bits, story.decode.wall));
-  PrintServerTimes(story.decode);
-  absl::PrintF("result     %d of %s wrong (%s failed the parity check), %d bits wrong,\n",
-               story.errors.frame_errors(), Plural(story.blocks, "block"),
-               Plural(story.parity_failures, "block"), story.errors.bit_errors());
-  absl::PrintF("           %.2f iterations on average\n", story.errors.mean_iterations());
-  absl::PrintF("%s\n", story.equal ? Good("OK: the recovered file equals the sent one.")
-                                   : Bad("FAILED: the recovered file differs from the sent one."));
+  absl::FPrintF(stream, "decode     %s LLRs -> %s bits in %s, %s\n",
+                HumanCount(static_cast<double>(story.code_bits)),
+                HumanCount(static_cast<double>(story.info_bits)), HumanDuration(story.decode.wall),
+                Rate(story.info_bits, story.decode.wall));
+  PrintServerTimes(story.decode, stream);
+  absl::FPrintF(stream, "result     %d of %s wrong (%s failed the parity check), %d bits wrong,\n",
+                story.errors.frame_errors(), Plural(story.blocks, "block"),
+                Plural(story.parity_failures, "block"), story.errors.bit_errors());
+  absl::FPrintF(stream, "           %.2f iterations on average\n", story.errors.mean_iterations());
+  absl::FPrintF(stream, "%s\n",
+                story.equal ? Good("OK: the recovered file equals the sent one.")
+                            : Bad("FAILED: the recovered file differs from the sent one."));
 }
 
 class DemoCommand final : public Command {
@@ -136,9 +139,9 @@ class DemoCommand final : public Command {
         " 5G NR BG1, Zc=384, rate 1/2.");
     command->add_option("FILE", file_, "any file (1 MiB of random data)");
     command->add_option("--out,-o", out_, "write the recovered file here")->type_name("FILE");
-    command->add_option("--ebn0", ebn0_db_, "Eb/N0 of the channel in dB (one where all decodes)")
-        ->type_name("DB");
-    command->add_option("--seed", seed_, "of the noise and of the random data (1)")->type_name("N");
+    AddNumber(command, "--ebn0", "DB", &ebn0_db_, Between(-100, 200),
+              "Eb/N0 of the channel (one where all decodes)");
+    AddNumber(command, "--seed", "N", &seed_, kSeeds, "of the noise and of the random data (1)");
     AddCodeFlags(command, &code_);
     command->remove_option(command->get_option("--filler"));
     AddDecodeFlags(command, &decode_);
@@ -167,16 +170,17 @@ class DemoCommand final : public Command {
         return FailArguments(status);
       }
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
+    out_file_ = outputs_.Open("--out", out_);
+    const Session session(flags, outputs_);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
-    return RunStages(client->get(), flags, *code, *group, *data);
+    return RunStages(session, *code, *group, *data);
   }
 
  private:
-  int RunStages(client::Client* client, const GlobalFlags& flags, const v1::LdpcCode& code,
-                v1::DecodeGroup decode_group, const std::string& data) const {
+  int RunStages(const Session& session, const v1::LdpcCode& code, v1::DecodeGroup decode_group,
+                const std::string& data) {
     const client::CodeShape shape = *client::ShapeOf(code);
     Story story;
     story.file = file_.empty() ? "(random data)" : file_;
@@ -192,11 +196,8 @@ class DemoCommand final : public Command {
     story.info_bits = story.blocks * shape.k();
     story.code_bits = story.blocks * shape.sent();
 
-    const absl::StatusOr<RequestLimits> limits = GetLimits(client, flags);
-    if (!limits.ok()) {
-      return FailRpc(limits.status());
-    }
-    ProgressBar bar(!flags.json);
+    const bool json = session.flags().json;
+    ProgressBar bar(!json);
     const auto show = [&](double base, const char* stage) {
       return [&bar, base, stage, blocks = static_cast<double>(story.blocks)](int64_t done) {
         bar.Show(base + static_cast<double>(done) / blocks / 3, stage);
@@ -206,7 +207,7 @@ class DemoCommand final : public Command {
     *encode_group.mutable_code() = code;
     encode_group.set_output(v1::ENCODE_OUTPUT_CODEWORD);
     const absl::StatusOr<Encoded> encoded =
-        EncodeBlocks(client, flags, *limits, encode_group, sent, show(0, "encoding"));
+        EncodeBlocks(session, encode_group, sent, show(0, "encoding"));
     if (!encoded.ok()) {
       bar.Clear();
       return FailRpc(encoded.status());
@@ -217,7 +218,7 @@ class DemoCommand final : public Command {
 
     *decode_group.mutable_code() = code;
     const absl::StatusOr<Decoded> decoded =
-        DecodeBlocks(client, flags, *limits, decode_group, llr, show(2.0 / 3, "decoding"));
+        DecodeBlocks(session, decode_group, llr, show(2.0 / 3, "decoding"));
     bar.Clear();
     if (!decoded.ok()) {
       return FailRpc(decoded.status());
@@ -234,12 +235,13 @@ class DemoCommand final : public Command {
     }
     const std::string recovered = Reassemble(decoded->payload, shape.k(), story.file_bytes);
     story.equal = recovered == data;
-    if (!out_.empty()) {
-      if (absl::Status status = WriteFile(out_, recovered); !status.ok()) {
-        return FailArguments(status);
-      }
+    if (out_file_ != nullptr) {
+      out_file_->Write(recovered);
     }
-    flags.json ? PrintJson(story) : PrintHuman(story);
+    if (absl::Status status = outputs_.Commit(); !status.ok()) {
+      return FailArguments(status);
+    }
+    json ? PrintJson(story, outputs_.report()) : PrintHuman(story, outputs_.report());
     return story.equal ? kOk : kNegativeResult;
   }
 
@@ -267,6 +269,8 @@ class DemoCommand final : public Command {
   uint64_t seed_ = 1;
   CodeFlags code_;
   DecodeFlags decode_;
+  Outputs outputs_;
+  OutputFile* out_file_ = nullptr;
 };
 
 }  // namespace

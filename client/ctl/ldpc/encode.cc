@@ -7,6 +7,7 @@
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/code_flags.h"
 #include "client/ctl/ldpc/transfer.h"
@@ -61,19 +62,23 @@ class EncodeCommand final : public Command {
     if (absl::Status status = Prepare(&group, &payload); !status.ok()) {
       return FailArguments(status);
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
+    OutputFile* const out = outputs_.Open("--out", out_);
+    const Session session(flags, outputs_);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
-    const auto limits = GetLimits(client->get(), flags);
-    if (!limits.ok()) {
-      return FailRpc(limits.status());
-    }
-    const auto encoded = EncodeWithProgress(client->get(), flags, *limits, group, payload);
+    ProgressBar bar(!flags.json);
+    const auto blocks =
+        static_cast<double>(payload.size()) / static_cast<double>(BlockBytes(group));
+    const auto encoded = EncodeBlocks(session, group, payload, [&](int64_t done) {
+      bar.Show(static_cast<double>(done) / blocks, "encoding");
+    });
+    bar.Clear();
     if (!encoded.ok()) {
       return FailRpc(encoded.status());
     }
-    if (absl::Status status = WriteFile(out_, encoded->payload); !status.ok()) {
+    out->Write(encoded->payload);
+    if (absl::Status status = outputs_.Commit(); !status.ok()) {
       return FailArguments(status);
     }
     Report(flags, group, payload.size(), *encoded);
@@ -112,23 +117,10 @@ class EncodeCommand final : public Command {
     return client::PackedBytes(client::ShapeOf(group.code())->k() - group.n_filler());
   }
 
-  static absl::StatusOr<Encoded> EncodeWithProgress(client::Client* client,
-                                                    const GlobalFlags& flags,
-                                                    const RequestLimits& limits,
-                                                    const v1::EncodeGroup& group,
-                                                    const std::string& payload) {
-    const double blocks =
-        static_cast<double>(payload.size()) / static_cast<double>(BlockBytes(group));
-    ProgressBar bar(!flags.json);
-    return EncodeBlocks(client, flags, limits, group, payload, [&](int64_t done) {
-      bar.Show(static_cast<double>(done) / blocks, "encoding");
-    });
-  }
-
   // On standard error when the data goes to standard output.
   void Report(const GlobalFlags& flags, const v1::EncodeGroup& group, size_t in_bytes,
               const Encoded& encoded) const {
-    std::FILE* stream = out_ == "-" ? stderr : stdout;
+    std::FILE* const stream = outputs_.report();
     const int64_t blocks = static_cast<int64_t>(in_bytes) / BlockBytes(group);
     const double info_bits =
         static_cast<double>(blocks) * (client::ShapeOf(group.code())->k() - group.n_filler());
@@ -156,6 +148,7 @@ class EncodeCommand final : public Command {
   std::string output_ = "codeword";
   bool pad_ = false;
   CodeFlags code_;
+  Outputs outputs_;
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "client/ctl/ldpc/bits.h"
+#include "client/ctl/ldpc/published_llrs.h"
 #include "client/ctl/ldpc/transfer.h"
-#include "client/ctl/studies/published_llrs.h"
 
 namespace baseband::ctl {
 namespace {

@@ -7,9 +7,10 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/code_shape.h"
-#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/symbols.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::ctl {
@@ -82,11 +83,11 @@ void Finish(absl::Duration wall, TransferTimes* times) {
 }
 
 // Enough requests to keep all of them in flight twice over, but none below 64 KiB for that.
-int64_t BlocksPerRequest(const GlobalFlags& flags, const RequestLimits& limits, int64_t blocks,
-                         int64_t block_bytes) {
+int64_t BlocksPerRequest(const Session& session, int64_t blocks, int64_t block_bytes) {
   constexpr int64_t kWorthARequest = 64 << 10;
+  const RequestLimits limits = session.limits();
   const int64_t most = std::clamp<int64_t>(limits.bytes / block_bytes, 1, limits.blocks);
-  return std::clamp<int64_t>(blocks / (2 * flags.in_flight),
+  return std::clamp<int64_t>(blocks / (2 * session.flags().in_flight),
                              std::min(most, kWorthARequest / block_bytes + 1), most);
 }
 
@@ -95,16 +96,63 @@ absl::Status WrongSize(absl::string_view field, size_t got, int64_t expected) {
       absl::StrCat("the server's ", field, " has ", got, " bytes instead of ", expected));
 }
 
+// Sends all `blocks` as requests of at most `chunk`. make(first, count) is a request; call(request,
+// done) sends it; take(first, count, answer) checks the answer and keeps what is in it.
+template <typename Response, typename Make, typename Call, typename Take>
+absl::StatusOr<TransferTimes> Transfer(const Session& session, int64_t blocks, int64_t chunk,
+                                       const Make& make, const Call& call, const Take& take,
+                                       const OnProgress& progress) {
+  TransferTimes times;
+  absl::Mutex mutex;  // guards `times`
+  const absl::Time begin = SteadyNow();
+  const absl::Status status = ForEachChunk(
+      blocks, chunk, session.flags().in_flight,
+      [&](int64_t first, int64_t count, std::function<void(absl::Status)> done) {
+        call(make(first, count), [&, first, count, done](absl::StatusOr<Response> response) {
+          const absl::Status taken =
+              response.ok() ? take(first, count, &*response) : response.status();
+          if (taken.ok()) {
+            absl::MutexLock lock(&mutex);
+            Add(response->timing(), &times);
+          }
+          done(taken);
+        });
+      },
+      progress);
+  if (!status.ok()) {
+    return status;
+  }
+  Finish(SteadyNow() - begin, &times);
+  return times;
+}
+
+// A request of `count` of the group's blocks, which take `bytes` each, from number `first` on.
+template <typename Request, typename Group>
+Request MakeRequest(const Group& group, absl::string_view payload, int64_t bytes, int64_t first,
+                    int64_t count) {
+  Request request;
+  *request.add_groups() = group;
+  request.mutable_groups(0)->set_count(static_cast<uint32_t>(count));
+  request.set_payload(payload.data() + first * bytes, count * bytes);
+  return request;
+}
+
+// Copies what an answer has of `count` blocks of `bytes` to its place in `all`.
+absl::Status CopyPayload(absl::string_view rpc, const std::string& payload, int64_t bytes,
+                         int64_t first, int64_t count, std::string* all) {
+  if (static_cast<int64_t>(payload.size()) != count * bytes) {
+    return WrongSize(absl::StrCat(rpc, " payload"), payload.size(), count * bytes);
+  }
+  std::memcpy(&(*all)[first * bytes], payload.data(), payload.size());
+  return absl::OkStatus();
+}
+
 // What is wrong with the answer to `request`, whose group has `count` frames.
-absl::Status CheckAnswer(const v1::CarrierGroup& group, int64_t count, int64_t request_bytes,
+absl::Status CheckAnswer(const v1::CarrierGroup& group, int64_t count,
                          const v1::RecoverCarrierResponse& response) {
   if (response.frames_size() != count ||
       response.curves_size() != (group.curve() ? count : int64_t{0})) {
     return absl::InternalError("the server's results are not one a frame");
-  }
-  const int64_t corrected_bytes = group.corrected() ? request_bytes : 0;
-  if (static_cast<int64_t>(response.payload().size()) != corrected_bytes) {
-    return WrongSize("RecoverCarrier payload", response.payload().size(), corrected_bytes);
   }
   int64_t curve_bytes = 0;
   for (const v1::CarrierCurve& curve : response.curves()) {
@@ -135,8 +183,7 @@ absl::Status ForEachChunk(int64_t total, int64_t chunk, int in_flight,
   return window->Wait();
 }
 
-absl::StatusOr<Encoded> EncodeBlocks(client::Client* client, const GlobalFlags& flags,
-                                     const RequestLimits& limits, const v1::EncodeGroup& group,
+absl::StatusOr<Encoded> EncodeBlocks(const Session& session, const v1::EncodeGroup& group,
                                      absl::string_view payload, const OnProgress& progress) {
   const absl::StatusOr<client::CodeShape> shape = client::ShapeOf(group.code());
   if (!shape.ok()) {
@@ -147,45 +194,23 @@ absl::StatusOr<Encoded> EncodeBlocks(client::Client* client, const GlobalFlags& 
   const int64_t blocks = static_cast<int64_t>(payload.size()) / in_bytes;
   Encoded result;
   result.payload.resize(blocks * out_bytes);
-  absl::Mutex mutex;  // guards result.times
-  const absl::Time begin = SteadyNow();
-  const absl::Status status = ForEachChunk(
-      blocks, BlocksPerRequest(flags, limits, blocks, std::max(in_bytes, out_bytes)),
-      flags.in_flight,
-      [&](int64_t first, int64_t count, std::function<void(absl::Status)> done) {
-        v1::EncodeRequest request;
-        *request.add_groups() = group;
-        request.mutable_groups(0)->set_count(static_cast<uint32_t>(count));
-        request.set_payload(payload.data() + first * in_bytes, count * in_bytes);
-        client->Encode(
-            std::move(request), flags.call(),
-            [&, first, count, done](absl::StatusOr<v1::EncodeResponse> response) {
-              if (!response.ok()) {
-                return done(response.status());
-              }
-              if (static_cast<int64_t>(response->payload().size()) != count * out_bytes) {
-                return done(
-                    WrongSize("Encode payload", response->payload().size(), count * out_bytes));
-              }
-              std::memcpy(&result.payload[first * out_bytes], response->payload().data(),
-                          count * out_bytes);
-              {
-                absl::MutexLock lock(&mutex);
-                Add(response->timing(), &result.times);
-              }
-              done(absl::OkStatus());
-            });
+  const auto times = Transfer<v1::EncodeResponse>(
+      session, blocks, BlocksPerRequest(session, blocks, std::max(in_bytes, out_bytes)),
+      [&](int64_t first, int64_t count) {
+        return MakeRequest<v1::EncodeRequest>(group, payload, in_bytes, first, count);
+      },
+      [&](v1::EncodeRequest request, auto done) {
+        session.client()->Encode(std::move(request), session.flags().call(), std::move(done));
+      },
+      [&](int64_t first, int64_t count, v1::EncodeResponse* response) {
+        return CopyPayload("Encode", response->payload(), out_bytes, first, count, &result.payload);
       },
       progress);
-  if (!status.ok()) {
-    return status;
-  }
-  Finish(SteadyNow() - begin, &result.times);
-  return result;
+  result.times = times.value_or(TransferTimes());
+  return times.ok() ? absl::StatusOr<Encoded>(std::move(result)) : times.status();
 }
 
-absl::StatusOr<Decoded> DecodeBlocks(client::Client* client, const GlobalFlags& flags,
-                                     const RequestLimits& limits, const v1::DecodeGroup& group,
+absl::StatusOr<Decoded> DecodeBlocks(const Session& session, const v1::DecodeGroup& group,
                                      absl::string_view llr, const OnProgress& progress) {
   const absl::StatusOr<client::CodeShape> shape = client::ShapeOf(group.code());
   if (!shape.ok()) {
@@ -198,57 +223,37 @@ absl::StatusOr<Decoded> DecodeBlocks(client::Client* client, const GlobalFlags& 
   result.payload.resize(blocks * out_bytes);
   result.iterations.resize(blocks);
   result.parity_ok.resize(blocks);
-  const int64_t chunk = BlocksPerRequest(flags, limits, blocks, in_bytes);
+  const int64_t chunk = BlocksPerRequest(session, blocks, in_bytes);
   std::vector<std::string> soft((blocks + chunk - 1) / chunk);
-  absl::Mutex mutex;  // guards result.times
-  const absl::Time begin = SteadyNow();
-  const absl::Status status = ForEachChunk(
-      blocks, chunk, flags.in_flight,
-      [&](int64_t first, int64_t count, std::function<void(absl::Status)> done) {
-        v1::DecodeRequest request;
-        *request.add_groups() = group;
-        request.mutable_groups(0)->set_count(static_cast<uint32_t>(count));
-        request.set_payload(llr.data() + first * in_bytes, count * in_bytes);
-        client->Decode(
-            std::move(request), flags.call(),
-            [&, first, count, done](absl::StatusOr<v1::DecodeResponse> response) {
-              if (!response.ok()) {
-                return done(response.status());
-              }
-              if (static_cast<int64_t>(response->payload().size()) != count * out_bytes) {
-                return done(
-                    WrongSize("Decode payload", response->payload().size(), count * out_bytes));
-              }
-              if (response->iterations_size() != count || response->parity_ok_size() != count) {
-                return done(absl::InternalError("the server's block results are not one a block"));
-              }
-              std::memcpy(&result.payload[first * out_bytes], response->payload().data(),
-                          count * out_bytes);
-              std::copy(response->iterations().begin(), response->iterations().end(),
-                        result.iterations.begin() + first);
-              std::copy(response->parity_ok().begin(), response->parity_ok().end(),
-                        result.parity_ok.begin() + first);
-              soft[first / chunk] = std::move(*response->mutable_soft());
-              {
-                absl::MutexLock lock(&mutex);
-                Add(response->timing(), &result.times);
-              }
-              done(absl::OkStatus());
-            });
+  const auto times = Transfer<v1::DecodeResponse>(
+      session, blocks, chunk,
+      [&](int64_t first, int64_t count) {
+        return MakeRequest<v1::DecodeRequest>(group, llr, in_bytes, first, count);
+      },
+      [&](v1::DecodeRequest request, auto done) {
+        session.client()->Decode(std::move(request), session.flags().call(), std::move(done));
+      },
+      [&](int64_t first, int64_t count, v1::DecodeResponse* response) {
+        if (response->iterations_size() != count || response->parity_ok_size() != count) {
+          return absl::InternalError("the server's block results are not one a block");
+        }
+        std::copy(response->iterations().begin(), response->iterations().end(),
+                  result.iterations.begin() + first);
+        std::copy(response->parity_ok().begin(), response->parity_ok().end(),
+                  result.parity_ok.begin() + first);
+        soft[first / chunk] = std::move(*response->mutable_soft());
+        return CopyPayload("Decode", response->payload(), out_bytes, first, count, &result.payload);
       },
       progress);
-  if (!status.ok()) {
-    return status;
+  if (!times.ok()) {
+    return times.status();
   }
-  Finish(SteadyNow() - begin, &result.times);
-  for (const std::string& part : soft) {
-    result.soft += part;
-  }
+  result.times = *times;
+  result.soft = absl::StrJoin(soft, "");
   return result;
 }
 
-absl::StatusOr<Recovered> RecoverFrames(client::Client* client, const GlobalFlags& flags,
-                                        const RequestLimits& limits, const v1::CarrierGroup& group,
+absl::StatusOr<Recovered> RecoverFrames(const Session& session, const v1::CarrierGroup& group,
                                         absl::string_view symbols, const OnProgress& progress) {
   const int64_t frame_bytes = int64_t{group.frame_symbols()} * BytesPerSample(group.format());
   const int64_t frames = static_cast<int64_t>(symbols.size()) / frame_bytes;
@@ -256,51 +261,38 @@ absl::StatusOr<Recovered> RecoverFrames(client::Client* client, const GlobalFlag
   result.frames.resize(frames);
   result.curves.resize(group.curve() ? frames : 0);
   result.corrected.resize(group.corrected() ? frames * frame_bytes : 0);
-  const int64_t chunk = BlocksPerRequest(flags, limits, frames, frame_bytes);
+  const int64_t chunk = BlocksPerRequest(session, frames, frame_bytes);
   std::vector<std::string> curve_points((frames + chunk - 1) / chunk);
-  absl::Mutex mutex;  // guards result.times
-  const absl::Time begin = SteadyNow();
-  const absl::Status status = ForEachChunk(
-      frames, chunk, flags.in_flight,
-      [&](int64_t first, int64_t count, std::function<void(absl::Status)> done) {
-        v1::RecoverCarrierRequest request;
-        *request.add_groups() = group;
-        request.mutable_groups(0)->set_count(static_cast<uint32_t>(count));
-        request.set_payload(symbols.data() + first * frame_bytes, count * frame_bytes);
-        client->RecoverCarrier(
-            std::move(request), flags.call(),
-            [&, first, count, done](absl::StatusOr<v1::RecoverCarrierResponse> response) {
-              const absl::Status checked =
-                  response.ok() ? CheckAnswer(group, count, count * frame_bytes, *response)
-                                : response.status();
-              if (!checked.ok()) {
-                return done(checked);
-              }
-              std::move(response->mutable_frames()->begin(), response->mutable_frames()->end(),
-                        result.frames.begin() + first);
-              std::copy(response->curves().begin(), response->curves().end(),
-                        result.curves.begin() + (group.curve() ? first : 0));
-              if (group.corrected()) {
-                std::memcpy(&result.corrected[first * frame_bytes], response->payload().data(),
-                            count * frame_bytes);
-              }
-              curve_points[first / chunk] = std::move(*response->mutable_curve_points());
-              {
-                absl::MutexLock lock(&mutex);
-                Add(response->timing(), &result.times);
-              }
-              done(absl::OkStatus());
-            });
+  const auto times = Transfer<v1::RecoverCarrierResponse>(
+      session, frames, chunk,
+      [&](int64_t first, int64_t count) {
+        return MakeRequest<v1::RecoverCarrierRequest>(group, symbols, frame_bytes, first, count);
+      },
+      [&](v1::RecoverCarrierRequest request, auto done) {
+        session.client()->RecoverCarrier(std::move(request), session.flags().call(),
+                                         std::move(done));
+      },
+      [&](int64_t first, int64_t count, v1::RecoverCarrierResponse* response) {
+        if (absl::Status status = CheckAnswer(group, count, *response); !status.ok()) {
+          return status;
+        }
+        std::move(response->mutable_frames()->begin(), response->mutable_frames()->end(),
+                  result.frames.begin() + first);
+        std::copy(response->curves().begin(), response->curves().end(),
+                  result.curves.begin() + (group.curve() ? first : 0));
+        curve_points[first / chunk] = std::move(*response->mutable_curve_points());
+        return CopyPayload("RecoverCarrier", response->payload(),
+                           group.corrected() ? frame_bytes : 0, first, count, &result.corrected);
       },
       progress);
-  if (!status.ok()) {
-    return status;
+  if (!times.ok()) {
+    return times.status();
   }
-  Finish(SteadyNow() - begin, &result.times);
-  for (const std::string& part : curve_points) {
-    const size_t old_size = result.curve_points.size();
-    result.curve_points.resize(old_size + part.size() / sizeof(float));
-    std::memcpy(result.curve_points.data() + old_size, part.data(), part.size());
+  result.times = *times;
+  const std::string points = absl::StrJoin(curve_points, "");
+  result.curve_points.resize(points.size() / sizeof(float));
+  if (!points.empty()) {
+    std::memcpy(result.curve_points.data(), points.data(), points.size());
   }
   return result;
 }

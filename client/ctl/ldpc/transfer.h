@@ -11,7 +11,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
-#include "client/cpp/client.h"
 #include "client/ctl/common/session.h"
 
 namespace baseband::ctl {
@@ -56,19 +55,16 @@ using OnProgress = std::function<void(int64_t blocks_done)>;
 
 // Encodes all of `payload`, whose blocks are as `group` says (its count is ignored). `payload`
 // holds a whole number of blocks, one or more. Statuses: those of the calls, the first that fails.
-absl::StatusOr<Encoded> EncodeBlocks(client::Client* client, const GlobalFlags& flags,
-                                     const RequestLimits& limits, const v1::EncodeGroup& group,
+absl::StatusOr<Encoded> EncodeBlocks(const Session& session, const v1::EncodeGroup& group,
                                      absl::string_view payload, const OnProgress& progress = {});
 
 // Decodes all of `llr` likewise.
-absl::StatusOr<Decoded> DecodeBlocks(client::Client* client, const GlobalFlags& flags,
-                                     const RequestLimits& limits, const v1::DecodeGroup& group,
+absl::StatusOr<Decoded> DecodeBlocks(const Session& session, const v1::DecodeGroup& group,
                                      absl::string_view llr, const OnProgress& progress = {});
 
 // Recovers all of `symbols`: frames of group.frame_symbols() samples in the group's format (its
 // count is ignored). Statuses: those of the calls, the first that fails.
-absl::StatusOr<Recovered> RecoverFrames(client::Client* client, const GlobalFlags& flags,
-                                        const RequestLimits& limits, const v1::CarrierGroup& group,
+absl::StatusOr<Recovered> RecoverFrames(const Session& session, const v1::CarrierGroup& group,
                                         absl::string_view symbols, const OnProgress& progress = {});
 
 // Splits `total` items into chunks of at most `chunk`, starts `start(first, count, done)` for each

@@ -121,15 +121,11 @@ class VerifyCommand final : public Command {
     if (!status.ok()) {
       return FailArguments(status);
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
+    const Session session(flags);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
-    const auto limits = GetLimits(client->get(), flags);
-    if (!limits.ok()) {
-      return FailRpc(limits.status());
-    }
-    ReplayAll(client->get(), flags, *limits, *group, &cases);
+    ReplayAll(session.client(), flags, session.limits(), *group, &cases);
     return Report(flags, cases);
   }
 

@@ -1,7 +1,9 @@
 // `load`: how much the server bears, and how it answers meanwhile.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,14 +11,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/cpp/target.h"
 #include "client/ctl/common/command.h"
-#include "client/ctl/common/files.h"
 #include "client/ctl/common/interrupt.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/load/load_flags.h"
 #include "client/ctl/load/load_html.h"
 #include "client/ctl/load/load_report.h"
 #include "client/ctl/load/load_scenario.h"
+#include "client/load/confirm.h"
 #include "client/load/knee.h"
 #include "client/load/run.h"
 #include "nlohmann/json.hpp"
@@ -28,6 +32,7 @@ constexpr double kKneePrecision = 0.05;
 constexpr double kKneeFirstRate = 100;
 constexpr double kAnsweredShare = 0.95;
 constexpr char kMostMissed[] = "missed=0.1%";
+constexpr int kKindsOfServers = 4;
 
 // Progress on standard error: a line that is overwritten on a terminal, else a JSON object a line.
 class Progress {
@@ -60,6 +65,18 @@ std::string Describe(const v1::GetCapabilitiesResponse& capabilities) {
   return absl::StrCat("basebandd ", capabilities.version(), " on ", absl::StrJoin(devices, ", "));
 }
 
+// How many answers to a request may be right: devices of other kinds round differently, and so may
+// several servers, of which but one has told of its devices.
+int KindsOfDevices(const v1::GetCapabilitiesResponse& capabilities, const std::string& target) {
+  std::set<std::string> names;
+  for (const v1::DeviceCapabilities& device : capabilities.devices()) {
+    names.insert(absl::StrCat(device.kind(), " ", device.name()));
+  }
+  const auto several = client::ParseTarget(target);
+  return std::max<int>(static_cast<int>(names.size()),
+                       several.ok() && several->balanced ? kKindsOfServers : 1);
+}
+
 class LoadCommand final : public Command {
  public:
   CLI::App* AddTo(CLI::App* app) override {
@@ -69,8 +86,9 @@ class LoadCommand final : public Command {
         "Sends one kind of call, or a mix from a scenario file, as fast as the server answers"
         " (closed loop) or at a rate of its own (open loop). In an open loop latency counts from"
         " the intended time of sending: a server that stalls is not spared the calls that would"
-        " have come. Every answer is compared with what it must be. Exit code 4 when a limit of"
-        " --fail-above is exceeded or an answer is wrong.");
+        " have come. Every answer is compared with what it must be, those of the warm-up and"
+        " those before it, too; what is right is known without the server. Exit code 4 when a"
+        " limit of --fail-above is exceeded or an answer is wrong.");
     AddLoadFlags(app_, &load_);
     app_->footer(
         "Examples:\n"
@@ -89,6 +107,12 @@ class LoadCommand final : public Command {
     if (!scenario.ok()) {
       return FailArguments(scenario.status());
     }
+    OutputFile* const csv = outputs_.Open("--csv", load_.csv);
+    OutputFile* const html = outputs_.Open("--html", load_.html);
+    if (!outputs_.status().ok()) {
+      return FailArguments(outputs_.status());
+    }
+    Progress progress;
     std::vector<load::Workload> workloads;
     {
       GlobalFlags few = flags;
@@ -102,14 +126,21 @@ class LoadCommand final : public Command {
         return FailRpc(capabilities.status());
       }
       report.server = Describe(*capabilities);
-      auto made = MakeTraffic(client->get(), flags, scenario->mix, load_.seed);
-      if (!made.ok()) {
-        return absl::IsInvalidArgument(made.status()) ? FailArguments(made.status())
-                                                      : FailRpc(made.status());
+      auto traffic = MakeTraffic(client->get(), flags, scenario->mix,
+                                 KindsOfDevices(*capabilities, flags.target), load_.seed);
+      if (!traffic.ok()) {
+        return FailPreparation(traffic.status());
       }
-      workloads = *std::move(made);
+      workloads = std::move(traffic->workloads);
+      report.wrong_before = traffic->wrong;
     }
-    Progress progress;
+    const absl::StatusOr<load::WrongAnswers> wrong =
+        load::Confirm(spec.client, workloads, flags.call().timeout,
+                      [&progress] { return !progress.interrupted(); });
+    if (!wrong.ok()) {
+      return progress.interrupted() ? kInterrupted : FailPreparation(wrong.status());
+    }
+    report.wrong_before.Add(wrong->count, wrong->example);
     const absl::Status status = load_.find_knee ? Search(spec, workloads, &progress, &report)
                                                 : Measure(spec, workloads, &progress, &report);
     if (!status.ok() && progress.interrupted()) {
@@ -120,6 +151,12 @@ class LoadCommand final : public Command {
     }
     if (!status.ok()) {
       return FailConnect(status);
+    }
+    if (csv != nullptr) {
+      csv->Write(ToCsv(report));
+    }
+    if (html != nullptr) {
+      html->Write(ToHtml(report));
     }
     return Finish(flags, report, progress.interrupted());
   }
@@ -168,13 +205,24 @@ class LoadCommand final : public Command {
     spec->pace = *pace;
     spec->warm_up = scenario->pace.warm_up.value_or(spec->warm_up);
     spec->duration = scenario->pace.duration.value_or(spec->duration);
-    spec->timeout = absl::Seconds(flags.timeout_s);
+    spec->timeout = flags.timeout;
     spec->wait_for_server = flags.wait;
     spec->max_in_flight = load_.max_in_flight;
     spec->seed = load_.seed;
     spec->stream = load_.stream;
     spec->metrics_url = load_.metrics_url;
     return scenario;
+  }
+
+  // An answer that is wrong beyond doubt is what a load is to find, before it begins, too.
+  static int FailPreparation(const absl::Status& status) {
+    if (absl::IsDataLoss(status)) {
+      return Fail(absl::DataLossError(absl::StrCat("wrong answers: ", status.message())),
+                  kNegativeResult);
+    }
+    return absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status)
+               ? FailArguments(status)
+               : FailRpc(status);
   }
 
   static absl::Status Measure(const load::LoadSpec& spec,
@@ -195,6 +243,7 @@ class LoadCommand final : public Command {
     spec.duration = load_.knee_probe;
     const auto bears = [&](double rate) -> absl::StatusOr<bool> {
       spec.pace.rate = rate;
+      ++spec.seed;  // other instants each time, where a rate is tried again
       progress->set_prefix(absl::StrFormat("%.0f calls/s: ", rate));
       absl::StatusOr<load::LoadResult> result =
           load::RunLoad(spec, workloads, progress->OnProgress());
@@ -208,43 +257,39 @@ class LoadCommand final : public Command {
       for (const load::Threshold& bound : report->bounds) {
         if (load::IsExceeded(bound, *result)) probe.broken.push_back(bound);
       }
-      const bool kept_up = result->Throughput() >= kAnsweredShare * result->Offered();
+      probe.kept_up = result->Throughput() >= kAnsweredShare * result->Offered();
       probe.result = *std::move(result);
-      if (!kept_up && probe.broken.empty()) probe.broken = report->bounds;
       report->probes.push_back(std::move(probe));
-      return report->probes.back().broken.empty();
+      return report->probes.back().borne();
     };
-    const absl::StatusOr<double> knee = load::FindKnee(spec.pace.rate, kKneePrecision, bears);
+    const absl::StatusOr<load::Knee> knee = load::FindKnee(spec.pace.rate, kKneePrecision, bears);
     if (!knee.ok()) {
       return knee.status();
     }
-    spec.pace.rate = *knee;
+    report->knee = *knee;
+    spec.pace.rate = knee->low;
     spec.duration = duration;
-    progress->set_prefix(absl::StrFormat("%.0f calls/s, the highest borne: ", *knee));
+    progress->set_prefix(absl::StrFormat("%.0f calls/s, the highest borne: ", knee->low));
     return Measure(spec, workloads, progress, report);
   }
 
-  int Finish(const GlobalFlags& flags, const LoadReport& report, bool interrupted) const {
-    absl::Status status;
-    if (!load_.csv.empty()) {
-      status.Update(WriteFile(load_.csv, ToCsv(report)));
-    }
-    if (!load_.html.empty()) {
-      status.Update(WriteFile(load_.html, ToHtml(report)));
-    }
-    absl::PrintF("%s", flags.json ? ToJson(report).dump(2) + "\n" : ToText(report));
+  int Finish(const GlobalFlags& flags, const LoadReport& report, bool interrupted) {
+    const absl::Status status = outputs_.Commit();
+    absl::FPrintF(outputs_.report(), "%s",
+                  flags.json ? ToJson(report).dump(2) + "\n" : ToText(report));
     if (!status.ok()) {
       return FailArguments(status);
     }
     if (interrupted) {
       return kInterrupted;
     }
-    const bool wrong = report.result.totals.All().outcomes[load::Outcome::kWrong] > 0;
-    return wrong || !report.BrokenLimits().empty() ? kNegativeResult : kOk;
+    return report.AllWrongAnswers().count > 0 || !report.BrokenLimits().empty() ? kNegativeResult
+                                                                                : kOk;
   }
 
   CLI::App* app_ = nullptr;
   LoadFlags load_;
+  Outputs outputs_;
 };
 
 }  // namespace

@@ -7,13 +7,15 @@
 #include "client/cpp/code_shape.h"
 #include "client/ctl/ldpc/awgn.h"
 #include "client/ctl/ldpc/bits.h"
+#include "client/ctl/ldpc/local_encoder.h"
 #include "client/ctl/load/load_signals.h"
 
 namespace baseband::ctl {
 namespace {
 
-constexpr int kSureLlr = 30;
 constexpr int kMaxLlr = 127;
+// So short a code word, in noise, may be taken for another one that satisfies the checks, too.
+constexpr int kShortInfoBits = 128;
 
 int InfoBits(const v1::LdpcCode& code, const TrafficSpec& spec) {
   return client::ShapeOf(code)->k() - spec.code.filler;
@@ -43,61 +45,41 @@ v1::EncodeRequest ToEncode(const v1::LdpcCode& code, const TrafficSpec& spec,
   return request;
 }
 
-// Right if each block whose parity checks hold has the information sent, and at most `most_failed`
-// do not hold.
-absl::Status CheckDecoded(const v1::DecodeResponse& response, const std::string& info,
-                          int most_failed) {
-  const auto blocks = static_cast<size_t>(response.parity_ok_size());
-  if (response.payload().size() != info.size() || blocks == 0 || info.size() % blocks != 0) {
-    return absl::DataLossError("Decode answered with other sizes than were asked for");
-  }
-  const size_t bytes = info.size() / blocks;
-  int failed = 0;
-  for (size_t block = 0; block < blocks; ++block) {
-    if (!response.parity_ok(static_cast<int>(block))) {
-      ++failed;
-    } else if (response.payload().compare(block * bytes, bytes, info, block * bytes, bytes) != 0) {
-      return absl::DataLossError(
-          absl::StrCat("Decode: block ", block, " is not the information that was sent"));
-    }
-  }
-  return failed <= most_failed ? absl::OkStatus()
-                               : absl::DataLossError(absl::StrCat("Decode: the parity checks of ",
-                                                                  failed, " blocks failed, of ",
-                                                                  most_failed, " the first time"));
-}
+absl::Status Wrong(absl::string_view what) { return absl::DataLossError(what); }
 
-// The bits sent for `info`: proved by the decoder, which must find the checks satisfied and that
-// information in them, after one iteration without noise.
-absl::StatusOr<std::string> EncodeProved(client::Client* client, const GlobalFlags& flags,
-                                         const v1::LdpcCode& code, const TrafficSpec& spec,
-                                         const std::string& info) {
-  const auto words = client->Encode(ToEncode(code, spec, info), flags.call());
-  if (!words.ok()) {
-    return words.status();
+// What a DecodeResponse has to be.
+struct Decoded {
+  std::string info;
+  int blocks = 0;
+  uint32_t most_iterations = 0;
+  bool may_mistake = false;  // another code word for the one that was sent
+};
+
+// How many blocks did not decode, of an answer that is right as far as it is known: each block
+// whose parity checks hold has the information that was sent.
+absl::StatusOr<int64_t> CheckDecoded(const v1::DecodeResponse& response, const Decoded& expected) {
+  const std::string& info = expected.info;
+  const int blocks = expected.blocks;
+  if (response.parity_ok_size() != blocks || response.iterations_size() != blocks ||
+      response.payload().size() != info.size() || !response.soft().empty()) {
+    return Wrong("Decode answered with other sizes than were asked for");
   }
-  const int sent = client::ShapeOf(code)->sent();
-  const int64_t stride = client::PackedBytes(sent);
-  if (static_cast<int64_t>(words->payload().size()) != stride * spec.blocks) {
-    return absl::DataLossError("Encode answered with another size than was asked for");
-  }
-  v1::DecodeRequest proof;
-  v1::DecodeGroup& group = *proof.add_groups();
-  *group.mutable_code() = code;
-  group.set_count(static_cast<uint32_t>(spec.blocks));
-  group.set_n_filler(static_cast<uint32_t>(spec.code.filler));
-  for (int block = 0; block < spec.blocks; ++block) {
-    for (int bit = 0; bit < sent; ++bit) {
-      const bool one = GetBit(words->payload(), 8 * stride * block + bit);
-      proof.mutable_payload()->push_back(static_cast<char>(one ? -kSureLlr : kSureLlr));
+  const size_t bytes = info.size() / static_cast<size_t>(blocks);
+  int64_t failed = 0;
+  for (int block = 0; block < blocks; ++block) {
+    if (response.iterations(block) < 1 || response.iterations(block) > expected.most_iterations) {
+      return Wrong(absl::StrCat("Decode: block ", block, " took ", response.iterations(block),
+                                " iterations of 1 .. ", expected.most_iterations));
+    }
+    const size_t at = static_cast<size_t>(block) * bytes;
+    const bool is_sent = response.payload().compare(at, bytes, info, at, bytes) == 0;
+    if (!response.parity_ok(block) || (!is_sent && expected.may_mistake)) {
+      ++failed;
+    } else if (!is_sent) {
+      return Wrong(absl::StrCat("Decode: block ", block, " is not the information that was sent"));
     }
   }
-  const auto decoded = client->Decode(std::move(proof), flags.call());
-  if (!decoded.ok()) {
-    return decoded.status();
-  }
-  const absl::Status right = CheckDecoded(*decoded, info, 0);
-  return right.ok() ? absl::StatusOr<std::string>(words->payload()) : right;
+  return failed;
 }
 
 // First bit of redundancy version 2 in a circular buffer that holds the whole code word (38.212,
@@ -135,24 +117,32 @@ absl::StatusOr<v1::LdpcCode> CodeOf(const TrafficSpec& spec) {
   return ToLdpcCode(half);
 }
 
-absl::StatusOr<load::Request> EncodeRequest(client::Client* client, const GlobalFlags& flags,
-                                            const TrafficSpec& spec, Random* random) {
+absl::StatusOr<load::Request> EncodeRequest(const TrafficSpec& spec, int kinds_of_devices,
+                                            Random* random) {
   const v1::LdpcCode code = *CodeOf(spec);
   const std::string info = RandomInfo(spec.blocks, InfoBits(code, spec), random);
-  const absl::StatusOr<std::string> words = EncodeProved(client, flags, code, spec, info);
+  const absl::StatusOr<std::string> words = EncodeHere(code, spec.code.filler, info, spec.blocks);
   if (!words.ok()) {
     return words.status();
   }
-  return ToRequest<v1::EncodeResponse>(
-      ToEncode(code, spec, info), [words = *words](const v1::EncodeResponse& response) {
-        return response.payload() == words
-                   ? absl::OkStatus()
-                   : absl::DataLossError("Encode: not the right code words");
+  v1::EncodeResponse expected;
+  expected.set_payload(*words);
+  auto request = ToRequest<v1::EncodeResponse>(
+      ToEncode(code, spec, info), kinds_of_devices,
+      [words = *words](const v1::EncodeResponse& response) -> absl::StatusOr<int64_t> {
+        if (response.payload() == words) {
+          return 0;
+        }
+        return Wrong("Encode: not the right code words");
       });
+  if (request.ok()) {
+    request->answers->Add(expected.SerializeAsString(), 0, load::Answer::State::kRight);
+  }
+  return request;
 }
 
-absl::StatusOr<load::Request> DecodeRequest(client::Client* client, const GlobalFlags& flags,
-                                            const TrafficSpec& spec, bool second, Random* random) {
+absl::StatusOr<load::Request> DecodeRequest(const TrafficSpec& spec, bool second,
+                                            int kinds_of_devices, Random* random) {
   const v1::LdpcCode first_code = *CodeOf(spec);
   v1::DecodeGroup group = *ToDecodeGroup(spec.decode);
   const int each = group.llr_count() > 0 ? static_cast<int>(group.llr_count())
@@ -164,7 +154,7 @@ absl::StatusOr<load::Request> DecodeRequest(client::Client* client, const Global
   const int sent = client::ShapeOf(code)->sent();
   const int k = InfoBits(code, spec);
   const std::string info = RandomInfo(spec.blocks, k, random);
-  const absl::StatusOr<std::string> words = EncodeProved(client, flags, code, spec, info);
+  const absl::StatusOr<std::string> words = EncodeHere(code, spec.code.filler, info, spec.blocks);
   if (!words.ok()) {
     return words.status();
   }
@@ -197,22 +187,14 @@ absl::StatusOr<load::Request> DecodeRequest(client::Client* client, const Global
   group.set_llr_count(static_cast<uint32_t>(used));
   *request.add_groups() = std::move(group);
 
-  const auto answer = client->Decode(request, flags.call());
-  if (!answer.ok()) {
-    return answer.status();
-  }
-  const auto failed =
-      static_cast<int>(std::count(answer->parity_ok().begin(), answer->parity_ok().end(), false));
-  if (absl::Status status = CheckDecoded(*answer, info, failed); !status.ok()) {
-    return status;
-  }
-  if (failed == spec.blocks && !spec.ebn0_db.has_value()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "no block of ", Describe(code), " decodes at Eb/N0 ", ebn0_db, " dB: say another ebn0"));
-  }
-  return ToRequest<v1::DecodeResponse>(request, [info, failed](const v1::DecodeResponse& response) {
-    return CheckDecoded(response, info, failed);
-  });
+  Decoded expected;
+  expected.info = info;
+  expected.blocks = spec.blocks;
+  expected.most_iterations = request.groups(0).max_iterations();
+  expected.may_mistake = spec.ebn0_db.has_value() && k < kShortInfoBits;
+  return ToRequest<v1::DecodeResponse>(
+      request, kinds_of_devices,
+      [expected](const v1::DecodeResponse& response) { return CheckDecoded(response, expected); });
 }
 
 }  // namespace baseband::ctl

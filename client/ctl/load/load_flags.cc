@@ -2,8 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/files.h"
-#include "client/ctl/common/si_option.h"
-#include "client/ctl/common/time_option.h"
+#include "client/ctl/common/options.h"
 
 namespace baseband::ctl {
 namespace {
@@ -17,70 +16,81 @@ CLI::Option* AddOptional(CLI::App* app, const std::string& name, absl::optional<
 
 void AddPaceFlags(CLI::App* app, LoadFlags* flags) {
   const char* group = "Pace (a closed loop of --in-flight calls without --rate and --cells)";
-  AddOptional(app, "--rate", &flags->pace.rate, "calls a second, whatever the server does")
-      ->transform(SiNumber())
-      ->type_name("R")
+  AddNumber(app, "--rate", "R", &flags->pace.rate, UpTo(1e7),
+            "calls a second, whatever the server does")
       ->group(group);
   AddOptional(app, "--arrivals", &flags->pace.arrivals,
               "of --rate: poisson (independent instants) or constant (poisson)")
       ->type_name("NAME")
       ->group(group);
-  AddOptional(app, "--cells", &flags->pace.cells, "a call of each of N cells in every slot")
-      ->type_name("N")
+  AddNumber(app, "--cells", "N", &flags->pace.cells, Between(1, 4096),
+            "a call of each of N cells in every slot")
       ->group(group);
-  AddTime(app, "--slot", &flags->pace.slot, "of --cells (500us)")->group(group);
-  AddTime(app, "--jitter", &flags->pace.jitter,
+  AddTime(app, "--slot", &flags->pace.slot, {absl::Microseconds(10), absl::Seconds(10)},
+          "of --cells (500us)")
+      ->group(group);
+  AddTime(app, "--jitter", &flags->pace.jitter, {absl::ZeroDuration(), absl::Seconds(10)},
           "how late in its slot a cell's call is at most (a tenth of the slot)")
       ->group(group);
-  AddTime(app, "--duration", &flags->pace.duration, "of the measurement (10s)")->group(group);
-  AddTime(app, "--warmup", &flags->pace.warm_up, "before it, not counted (1s)")->group(group);
-  app->add_option("--max-in-flight", flags->max_in_flight,
-                  "of --rate and --cells: most calls in flight; more wait (4096)")
-      ->type_name("N")
+  AddTime(app, "--duration", &flags->pace.duration, {absl::Milliseconds(10), absl::Hours(24)},
+          "of the measurement (10s)")
       ->group(group);
-  app->add_option("--threads", flags->threads, "that send; as many receive (half the cores, to 4)")
-      ->type_name("N")
+  AddTime(app, "--warmup", &flags->pace.warm_up, {absl::ZeroDuration(), absl::Hours(1)},
+          "before it, not counted (1s)")
+      ->group(group);
+  AddNumber(app, "--max-in-flight", "N", &flags->max_in_flight, Between(1, 1 << 20),
+            "of --rate and --cells: most calls in flight; more wait (4096)")
+      ->group(group);
+  AddNumber(app, "--threads", "N", &flags->threads, Between(1, 64),
+            "that send; as many receive (half the cores, to 4)")
       ->group(group);
   app->add_flag("--stream", flags->stream,
                 "through one Submit stream a connection, in place of unary calls")
       ->group(group);
-  app->add_option("--attempts", flags->attempts,
-                  "how often a call that got UNAVAILABLE is tried, 1 to 5 (1)")
-      ->check(CLI::Range(1, 5))
-      ->type_name("N")
+  AddNumber(app, "--attempts", "N", &flags->attempts, Between(1, 5),
+            "how often a call is tried, as by programs with the client library (1): UNAVAILABLE, and"
+            " RESOURCE_EXHAUSTED when the server says when")
       ->group(group);
-  app->add_option("--seed", flags->seed, "of instants and data (1)")->type_name("N")->group(group);
+  AddNumber(app, "--seed", "N", &flags->seed, kSeeds, "of instants and data (1)")->group(group);
 }
 
 void AddTrafficFlags(CLI::App* app, TrafficSpec* traffic) {
   const char* group = "Calls";
-  AddTime(app, "--deadline", &traffic->deadline, "a later answer is a miss (none)")->group(group);
+  AddTime(app, "--deadline", &traffic->deadline,
+          {absl::ZeroDuration(), absl::InfiniteDuration(), /*open=*/true},
+          "a later answer is a miss (none)")
+      ->group(group);
   app->add_option("--priority", traffic->priority, "high, normal or low (not sent)")
       ->type_name("NAME")
       ->group(group);
-  app->add_option("--blocks", traffic->blocks, "code blocks, or frames, in a call (8)")
+  AddNumber(app, "--blocks", "N", &traffic->blocks, Between(1, 65536),
+            "code blocks, or frames, in a call (8)")
       ->group(group);
-  app->add_option("--variants", traffic->variants, "different requests, in turn (4)")->group(group);
-  AddOptional(app, "--ebn0", &traffic->ebn0_db, "decode: in dB (where all blocks decode)")
-      ->type_name("DB")
+  AddNumber(app, "--variants", "N", &traffic->variants, Between(1, 64),
+            "different requests, in turn (4)")
       ->group(group);
-  app->add_option("--llr-count", traffic->decode.llr_count, "decode: LLRs in a block (all)")
+  AddNumber(app, "--ebn0", "DB", &traffic->ebn0_db, Between(-100, 200),
+            "decode: Eb/N0 (where all blocks decode)")
       ->group(group);
-  app->add_option("--harq", traffic->harq,
-                  "decode: share of calls that are second transmissions, with redundancy version 2"
-                  " combined (0)")
-      ->type_name("SHARE")
+  AddNumber(app, "--llr-count", "N", &traffic->decode.llr_count, Between(1, 1 << 20),
+            "decode: LLRs in a block (all)")
+      ->group(group);
+  AddNumber(app, "--harq", "SHARE", &traffic->harq, Between(0, 1),
+            "decode: share of calls that are second transmissions, with redundancy version 2"
+            " combined (0)")
       ->group(group);
   app->add_option("--constellation", traffic->constellation, "recover (QPSK)")
       ->type_name("NAME")
       ->group(group);
-  app->add_option("--frame-symbols", traffic->frame_symbols, "recover (of 64800 bits)")
-      ->type_name("N")
+  AddNumber(app, "--frame-symbols", "N", &traffic->frame_symbols, Between(16, 1 << 20),
+            "recover (of 64800 bits)")
       ->group(group);
-  app->add_option("--samples", traffic->samples, "downconvert: in a call (65536)")->group(group);
-  app->add_option("--channels", traffic->channels, "downconvert (4)")->group(group);
-  app->add_option("--points", traffic->points, "minimize: of the grid (1M)")
-      ->transform(SiNumber())
+  AddNumber(app, "--samples", "N", &traffic->samples, Between(128, 1 << 24),
+            "downconvert: in a call (64Ki)")
+      ->group(group);
+  AddNumber(app, "--channels", "N", &traffic->channels, Between(1, 1024), "downconvert (4)")
+      ->group(group);
+  AddNumber(app, "--points", "N", &traffic->points, Between(1, 1e9), "minimize: of the grid (1M)")
       ->group(group);
 }
 
@@ -90,8 +100,10 @@ void AddReportFlags(CLI::App* app, LoadFlags* flags) {
                   "the server's metrics page, http://HOST:9151/metrics: looked at before and after")
       ->type_name("URL")
       ->group(group);
-  app->add_flag("--find-knee", flags->find_knee,
-                "look for the highest rate within --knee-bound, from --rate (100) on")
+  app->add_flag(
+         "--find-knee", flags->find_knee,
+         "look for the highest rate within --knee-bound, from --rate (100) on; 18 loads, more"
+         " where they disagree")
       ->group(group);
   app->add_option(
          "--knee-bound", flags->knee_bound,
@@ -99,11 +111,12 @@ void AddReportFlags(CLI::App* app, LoadFlags* flags) {
          " the rate must be answered")
       ->type_name("LIMIT")
       ->group(group);
-  AddTime(app, "--knee-probe", &flags->knee_probe, "how long each rate is tried (3s)")
+  AddTime(app, "--knee-probe", &flags->knee_probe, {absl::Milliseconds(10), absl::Hours(24)},
+          "how long each rate is tried (3s)")
       ->group(group);
   app->add_option("--fail-above", flags->fail_above,
                   "exit code 4 above a limit: p99=2ms, p99.9, mean, max, lag; missed=1%, late,"
-                  " expired, refused, wrong, skipped; repeatable")
+                  " expired, refused, wrong, skipped; bler=1%; repeatable")
       ->type_name("LIMIT")
       ->expected(1)
       ->take_all()

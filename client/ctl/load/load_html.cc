@@ -29,7 +29,7 @@ h1{font-size:25px;margin:0 0 2px}h2{font-size:15.5px;margin:0 0 8px}
 p{margin:0;color:var(--soft)}header{display:flex;gap:24px;align-items:flex-start;margin-bottom:20px}
 header div{flex:1}
 .verdict{font-weight:600;color:#fff;border-radius:7px;padding:6px 14px;white-space:nowrap}
-.tiles{display:grid;grid-template-columns:repeat(6,1fr);gap:14px;margin-bottom:14px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:14px;margin-bottom:14px}
 .card{background:var(--card);border-radius:11px;padding:16px 18px;box-shadow:0 1px 3px #0001}
 .tile b{display:block;font-size:23px;font-weight:650;letter-spacing:-.01em}
 .tile span{color:var(--soft);font-size:13px}
@@ -66,7 +66,7 @@ std::string Tile(const std::string& value, const std::string& name) {
 std::string Head(const LoadReport& report) {
   const LoadResult& result = report.result;
   const size_t broken = report.BrokenLimits().size();
-  const bool wrong = result.totals.All().outcomes[Outcome::kWrong] > 0;
+  const bool wrong = report.AllWrongAnswers().count > 0;
   std::string verdict;
   if (wrong || broken > 0 || !report.limits.empty()) {
     verdict = absl::StrFormat("<span class=\"verdict\" style=\"background:var(--%s)\">%s</span>",
@@ -91,12 +91,16 @@ std::string Tiles(const LoadReport& report) {
   html += Tile(absl::StrFormat("%s/s", HumanCount(result.Goodput())),
                absl::StrFormat("good, of %s due", HumanCount(result.Offered())));
   html += result.InfoBitRate() > 0
-              ? Tile(HumanRate(result.InfoBitRate()), "of information, good")
+              ? Tile(HumanRate(result.InfoBitRate()), "of information, decoded")
               : Tile(HumanBytes(result.MessageByteRate()) + "/s", "messages, both ways");
   html += Tile(Time(all.latency, 0.5), "median latency");
   html += Tile(Time(all.latency, 0.99), "99th percentile");
   html += Tile(Time(all.latency, 0.999), "99.9th percentile");
   html += Tile(absl::StrFormat("%.3g %%", 100 * all.outcomes.MissShare()), "missed or refused");
+  if (all.blocks.count > 0) {
+    html += Tile(BlerText(all.blocks),
+                 absl::StrFormat("BLER, %d of %d blocks", all.blocks.failed, all.blocks.count));
+  }
   return html + "</div>\n";
 }
 
@@ -105,15 +109,16 @@ std::string LatencyTable(const LoadResult& result) {
   for (const auto& [name, quantile] : ReportedQuantiles()) {
     absl::StrAppend(&html, "<th>", name, "</th>");
   }
-  html += "<th>max</th><th>missed</th></tr>\n";
+  html += "<th>max</th><th>missed</th><th>BLER</th></tr>\n";
   const auto add = [&](const std::string& name, const load::Tally& tally) {
     absl::StrAppend(&html, "<tr><td>", EscapeHtml(name), "</td><td>", tally.outcomes.due(),
                     "</td><td>", Time(tally.latency.mean()), "</td>");
     for (const auto& [label, quantile] : ReportedQuantiles()) {
       absl::StrAppend(&html, "<td>", Time(tally.latency, quantile), "</td>");
     }
-    absl::StrAppendFormat(&html, "<td>%s</td><td>%.3g %%</td></tr>\n", Time(tally.latency, 1),
-                          100 * tally.outcomes.MissShare());
+    absl::StrAppendFormat(&html, "<td>%s</td><td>%.3g %%</td><td>%s</td></tr>\n",
+                          Time(tally.latency, 1), 100 * tally.outcomes.MissShare(),
+                          BlerText(tally.blocks));
   };
   for (size_t i = 0; i < result.workloads.size(); ++i) {
     add(result.workloads[i], result.totals.tallies[i]);
@@ -160,7 +165,9 @@ std::string ToHtml(const LoadReport& report) {
     html += Card("To be noted", list + "</ul>\n");
   }
   if (!report.probes.empty()) {
-    html += Card("Latency over the rate, and the highest rate borne", KneeChart(report));
+    html += Card(
+        "Latency over the rate, and the highest rate borne",
+        absl::StrCat("<p>", EscapeHtml(KneeSentence(report.knee)), "</p>\n", KneeChart(report)));
   }
   absl::StrAppend(&html, "<div class=\"grid2\">\n",
                   Card("Latency by percentile", PercentileChart(result)),

@@ -230,10 +230,10 @@ std::string KneeChart(const LoadReport& report) {
   chart.x = LinearAxis("calls a second", sorted.back().first);
   chart.y = TimeAxis(least, most);
   ChartSeries knee;
-  knee.name = absl::StrFormat("highest rate borne: %.0f calls/s", report.knee());
+  knee.name = absl::StrFormat("highest rate borne: %.0f calls/s", report.knee.low);
   knee.colour = svg::kGrey;
   knee.dashed = true;
-  knee.points = {{report.knee(), chart.y.low}, {report.knee(), chart.y.high}};
+  knee.points = {{report.knee.low, chart.y.low}, {report.knee.low, chart.y.high}};
   chart.series = {p99, median, knee};
   return RenderChart(chart);
 }

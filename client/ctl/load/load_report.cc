@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/common/text_table.h"
+#include "common/metric_names.h"
 
 namespace baseband::ctl {
 namespace {
@@ -29,6 +30,8 @@ std::string LatencyText(const LoadResult& result) {
   for (const auto& [name, quantile] : ReportedQuantiles()) columns.push_back({name});
   columns.push_back({"max"});
   columns.push_back({"missed"});
+  const bool decodes = result.totals.All().blocks.count > 0;
+  if (decodes) columns.push_back({"BLER"});
   TextTable table(columns);
   const auto add = [&](const std::string& name, const load::Tally& tally) {
     std::vector<std::string> row = {name, absl::StrCat(tally.outcomes.due()),
@@ -38,6 +41,7 @@ std::string LatencyText(const LoadResult& result) {
     }
     row.push_back(Nanoseconds(static_cast<double>(tally.latency.max())));
     row.push_back(Percent(tally.outcomes.MissShare()));
+    if (decodes) row.push_back(BlerText(tally.blocks));
     table.Add(std::move(row));
   };
   for (size_t i = 0; i < result.workloads.size(); ++i) {
@@ -70,7 +74,8 @@ std::string KneeText(const LoadReport& report) {
   TextTable table({{"calls/s"}, {"goodput"}, {"p50"}, {"p99"}, {"missed"}, {"", false}});
   for (const KneeProbe& probe : report.probes) {
     const load::Tally all = probe.result.totals.All();
-    std::string verdict = probe.broken.empty() ? "borne" : "too much:";
+    std::string verdict = probe.borne() ? "borne" : "too much:";
+    if (!probe.kept_up) absl::StrAppend(&verdict, " behind");
     for (const load::Threshold& bound : probe.broken) {
       absl::StrAppend(&verdict, " ", load::ToText(bound, probe.result));
     }
@@ -80,12 +85,19 @@ std::string KneeText(const LoadReport& report) {
                Nanoseconds(static_cast<double>(all.latency.Quantile(0.99))),
                Percent(all.outcomes.MissShare()), verdict});
   }
-  return absl::StrFormat(
-      "%s\nhighest rate borne: %.0f calls/s; what follows was measured there\n\n", table.ToText(),
-      report.knee());
+  return absl::StrFormat("%s\n%s; what follows was measured there\n\n", table.ToText(),
+                         KneeSentence(report.knee));
+}
+
+std::string BlocksText(const load::Blocks& blocks) {
+  return absl::StrFormat("%.3g (%d of %d blocks)", blocks.Bler(), blocks.failed, blocks.count);
 }
 
 }  // namespace
+
+std::string BlerText(const load::Blocks& blocks) {
+  return blocks.count == 0 ? "" : absl::StrFormat("%.3g", blocks.Bler());
+}
 
 const std::vector<std::pair<const char*, double>>& ReportedQuantiles() {
   static const auto* const quantiles = new std::vector<std::pair<const char*, double>>{
@@ -101,13 +113,36 @@ std::vector<load::Threshold> LoadReport::BrokenLimits() const {
   return broken;
 }
 
+std::string KneeSentence(const load::Knee& knee) {
+  std::string text = absl::StrFormat("highest rate borne: %.0f calls/s", knee.low);
+  if (knee.high > 0) {
+    absl::StrAppendFormat(&text, " (%.0f are too much)", knee.high);
+  }
+  absl::StrAppend(&text, ", by ", Plural(knee.loads, "load"));
+  return knee.is_sure ? text : text + ", which do not agree";
+}
+
+load::WrongAnswers LoadReport::AllWrongAnswers() const {
+  load::WrongAnswers all = wrong_before;
+  const auto add = [&all](const LoadResult& one) {
+    all.Add(one.totals.wrong_in_warm_up + one.totals.All().outcomes[Outcome::kWrong],
+            one.totals.wrong_example);
+  };
+  for (const KneeProbe& probe : probes) add(probe.result);
+  add(result);
+  return all;
+}
+
 std::vector<std::string> Remarks(const LoadReport& report) {
   std::vector<std::string> remarks;
   for (const load::Threshold& limit : report.BrokenLimits()) {
     remarks.push_back("over the limit " + load::ToText(limit, report.result));
   }
-  if (!report.result.totals.wrong_example.empty()) {
-    remarks.push_back("wrong answers, such as: " + report.result.totals.wrong_example);
+  if (const load::WrongAnswers wrong = report.AllWrongAnswers(); wrong.count > 0) {
+    remarks.push_back(absl::StrCat(Plural(static_cast<int>(wrong.count), "wrong answer"), ", ",
+                                   report.wrong_before.count, " of them before the load and ",
+                                   report.result.totals.wrong_in_warm_up,
+                                   " in its warm-up, such as: ", wrong.example));
   }
   for (const auto& [cause, count] : report.result.totals.refusals) {
     remarks.push_back(absl::StrCat(count, " refused: ", cause));
@@ -120,21 +155,20 @@ std::vector<std::pair<std::string, std::string>> ServerFigures(const LoadResult&
   std::vector<std::pair<std::string, std::string>> figures;
   if (result.server.empty()) return figures;
   const double seconds = absl::ToDoubleSeconds(result.server_measured);
-  const auto sum = [&](absl::string_view name) { return load::Sum(result.server, name); };
-  figures.emplace_back("CPU", absl::StrFormat("%.2f cores, %.3g s a Gbit of messages",
-                                              sum("process_cpu_seconds_total") / seconds,
-                                              result.ServerCpuPerGbit()));
-  figures.emplace_back("lanes busy",
-                       absl::StrFormat("%.2f", sum("baseband_lane_busy_seconds_total") / seconds));
-  const double batches = sum("baseband_batches_total");
+  const auto sum = [&](const metric::Metric& metric, absl::string_view part = "") {
+    return load::Sum(result.server, absl::StrCat(metric.name, part));
+  };
+  figures.emplace_back(
+      "CPU", absl::StrFormat("%.2f cores, %.3g s a Gbit of messages",
+                             sum(metric::kProcessCpu) / seconds, result.ServerCpuPerGbit()));
+  figures.emplace_back("lanes busy", absl::StrFormat("%.2f", sum(metric::kLaneBusy) / seconds));
+  const double batches = sum(metric::kBatches);
   if (batches > 0) {
     figures.emplace_back("batches", absl::StrFormat("%.0f/s of %.2f requests", batches / seconds,
-                                                    sum("baseband_batch_requests_sum") / batches));
+                                                    sum(metric::kBatchRequests, "_sum") / batches));
   }
-  figures.emplace_back(
-      "refused, dropped",
-      absl::StrFormat("%.0f, %.0f", sum("baseband_rejected_total"), sum("baseband_dropped_total")));
-  figures.emplace_back("memory", HumanBytes(sum("process_resident_memory_bytes")));
+  figures.emplace_back("not served", absl::StrFormat("%.0f", sum(metric::kUnserved)));
+  figures.emplace_back("memory", HumanBytes(sum(metric::kProcessResident)));
   return figures;
 }
 
@@ -152,6 +186,9 @@ std::string ToText(const LoadReport& report) {
                         result.InfoBitRate() > 0
                             ? absl::StrCat(", ", HumanRate(result.InfoBitRate()), " of information")
                             : "");
+  if (const load::Blocks blocks = result.totals.All().blocks; blocks.count > 0) {
+    absl::StrAppend(&text, "BLER        ", BlocksText(blocks), "\n");
+  }
   const load::Outcomes outcomes = result.totals.All().outcomes;
   absl::StrAppend(&text, "outcomes    ");
   for (int i = 0; i < load::kOutcomes; ++i) {
@@ -188,14 +225,16 @@ std::string ToText(const load::LoadProgress& progress) {
   const double seconds = absl::ToDoubleSeconds(progress.covered);
   const load::Outcomes& outcomes = progress.last.outcomes;
   return absl::StrFormat(
-      "%.0f s  %.0f/s good of %.0f/s due  p50 %s  p99 %s  %d late or expired, %d refused, %d wrong",
+      "%.0f s  %.0f/s good of %.0f/s due  p50 %s  p99 %s  %d late or expired, %d refused, %d "
+      "wrong%s",
       absl::ToDoubleSeconds(progress.elapsed),
       static_cast<double>(outcomes[Outcome::kGood]) / seconds,
       static_cast<double>(progress.last.due) / seconds,
       Nanoseconds(static_cast<double>(progress.last.latency.Quantile(0.5))),
       Nanoseconds(static_cast<double>(progress.last.latency.Quantile(0.99))),
       outcomes[Outcome::kLate] + outcomes[Outcome::kExpired], outcomes[Outcome::kRefused],
-      outcomes[Outcome::kWrong]);
+      outcomes[Outcome::kWrong],
+      progress.last.blocks.failed == 0 ? "" : "  BLER " + BlerText(progress.last.blocks));
 }
 
 }  // namespace baseband::ctl

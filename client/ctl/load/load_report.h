@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "client/ctl/common/table.h"
+#include "client/load/confirm.h"
+#include "client/load/knee.h"
 #include "client/load/run.h"
 #include "client/load/threshold.h"
 #include "nlohmann/json_fwd.hpp"
@@ -16,7 +18,10 @@ namespace baseband::ctl {
 // A load at one rate of the search for the highest.
 struct KneeProbe {
   load::LoadResult result;
-  std::vector<load::Threshold> broken;  // none: it was borne
+  std::vector<load::Threshold> broken;
+  bool kept_up = true;  // nearly all calls were answered in the time they came in
+
+  bool borne() const { return broken.empty() && kept_up; }
 };
 
 struct LoadReport {
@@ -24,15 +29,22 @@ struct LoadReport {
   load::LoadResult result;              // with a knee: of the highest rate that was borne
   std::vector<load::Threshold> limits;  // of --fail-above
   std::vector<load::Threshold> bounds;  // of the knee
+  load::WrongAnswers wrong_before;      // the load: of what was asked to know what is right
   std::vector<KneeProbe> probes;        // in the order they were run; empty: no knee was sought
+  load::Knee knee;                      // of them
 
   std::vector<load::Threshold> BrokenLimits() const;
-  // The rate of result, if it is a knee.
-  double knee() const { return probes.empty() ? 0 : result.spec.pace.rate; }
+  // Before, in the warm-up and in the measurement, of all loads.
+  load::WrongAnswers AllWrongAnswers() const;
 };
 
 // Quantiles that every report has, by name: "p50" .. "p99.99".
 const std::vector<std::pair<const char*, double>>& ReportedQuantiles();
+
+// "1e-05"; empty without blocks.
+std::string BlerText(const load::Blocks& blocks);
+// "highest rate borne: 1200 calls/s (1260 are too much), by 17 loads".
+std::string KneeSentence(const load::Knee& knee);
 
 // What is not right about the figures or the server, a sentence each.
 std::vector<std::string> Remarks(const LoadReport& report);

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/table.h"
 #include "client/ctl/load/load_report.h"
+#include "common/metric_names.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -34,6 +35,11 @@ ordered_json OutcomesJson(const load::Outcomes& outcomes) {
   return json;
 }
 
+ordered_json BlocksJson(const load::Blocks& blocks) {
+  if (blocks.count == 0) return nullptr;
+  return {{"count", blocks.count}, {"failed", blocks.failed}, {"bler", blocks.Bler()}};
+}
+
 ordered_json ResultJson(const LoadResult& result) {
   ordered_json json;
   json["target"] = result.spec.client.target;
@@ -48,17 +54,18 @@ ordered_json ResultJson(const LoadResult& result) {
   json["goodput_per_s"] = result.Goodput();
   json["info_bits_per_s"] = result.InfoBitRate();
   json["message_bytes_per_s"] = result.MessageByteRate();
+  json["blocks"] = BlocksJson(result.totals.All().blocks);
   json["outcomes"] = OutcomesJson(result.totals.All().outcomes);
   json["latency"] = LatencyJson(result.totals.All().latency);
   for (size_t i = 0; i < result.workloads.size(); ++i) {
     ordered_json workload;
     workload["name"] = result.workloads[i];
+    workload["blocks"] = BlocksJson(result.totals.tallies[i].blocks);
     workload["outcomes"] = OutcomesJson(result.totals.tallies[i].outcomes);
     workload["latency"] = LatencyJson(result.totals.tallies[i].latency);
     json["workloads"].push_back(std::move(workload));
   }
   json["refusals"] = result.totals.refusals;
-  json["wrong_example"] = result.totals.wrong_example;
   for (int i = 0; i < load::kStages; ++i) {
     const load::Histogram& stage = result.totals.stages[static_cast<size_t>(i)];
     json["stages"][load::kStageNames[i]] = {
@@ -75,7 +82,7 @@ ordered_json ResultJson(const LoadResult& result) {
   if (!result.server.empty()) {
     json["server"] = {
         {"seconds", absl::ToDoubleSeconds(result.server_measured)},
-        {"cpu_s", load::Sum(result.server, "process_cpu_seconds_total")},
+        {"cpu_s", load::Sum(result.server, metric::kProcessCpu.name)},
         {"cpu_s_per_gbit", result.ServerCpuPerGbit()},
     };
     json["server"]["metrics"] = result.server;
@@ -83,6 +90,7 @@ ordered_json ResultJson(const LoadResult& result) {
   for (const load::Interval& interval : result.totals.series) {
     ordered_json row = OutcomesJson(interval.outcomes);
     row["due"] = interval.due;
+    row["blocks"] = BlocksJson(interval.blocks);
     row["p50_s"] = 1e-9 * static_cast<double>(interval.latency.Quantile(0.5));
     row["p99_s"] = 1e-9 * static_cast<double>(interval.latency.Quantile(0.99));
     row["max_s"] = 1e-9 * static_cast<double>(interval.latency.max());
@@ -108,6 +116,8 @@ Table::Row CsvRow(const LoadResult& result, const std::string& workload, const l
     row.emplace_back(load::kOutcomeNames[i],
                      static_cast<double>(tally.outcomes[static_cast<Outcome>(i)]));
   }
+  row.emplace_back("blocks", static_cast<double>(tally.blocks.count));
+  row.emplace_back("blocks_failed", static_cast<double>(tally.blocks.failed));
   row.emplace_back("mean_ms", 1e-6 * tally.latency.mean());
   for (const auto& [name, quantile] : ReportedQuantiles()) {
     row.emplace_back(absl::StrCat(name, "_ms"),
@@ -122,6 +132,12 @@ Table::Row CsvRow(const LoadResult& result, const std::string& workload, const l
 ordered_json ToJson(const LoadReport& report) {
   ordered_json json = ResultJson(report.result);
   json["server_version"] = report.server;
+  const load::WrongAnswers wrong = report.AllWrongAnswers();
+  json["wrong_answers"] = {{"count", wrong.count},
+                           {"before", report.wrong_before.count},
+                           {"warm_up", report.result.totals.wrong_in_warm_up},
+                           {"measured", report.result.totals.All().outcomes[Outcome::kWrong]},
+                           {"example", wrong.example}};
   json["limits"] = ordered_json::array();
   for (const load::Threshold& limit : report.limits) {
     json["limits"].push_back({{"limit", limit.text},
@@ -129,12 +145,16 @@ ordered_json ToJson(const LoadReport& report) {
                               {"broken", load::IsExceeded(limit, report.result)}});
   }
   if (!report.probes.empty()) {
-    json["knee_per_s"] = report.knee();
+    json["knee_per_s"] = report.knee.low;
+    json["knee"] = {{"low_per_s", report.knee.low},
+                    {"high_per_s", report.knee.high},
+                    {"loads", report.knee.loads},
+                    {"is_sure", report.knee.is_sure}};
     for (const KneeProbe& probe : report.probes) {
       const load::Tally all = probe.result.totals.All();
       json["probes"].push_back({{"rate", probe.result.spec.pace.rate},
                                 {"goodput_per_s", probe.result.Goodput()},
-                                {"borne", probe.broken.empty()},
+                                {"borne", probe.borne()},
                                 {"latency", LatencyJson(all.latency)},
                                 {"outcomes", OutcomesJson(all.outcomes)}});
     }
@@ -163,6 +183,7 @@ std::string ToJsonLine(const load::LoadProgress& progress) {
     json[load::kOutcomeNames[i]] = progress.last.outcomes[static_cast<Outcome>(i)];
   }
   json["due"] = progress.last.due;
+  json["blocks"] = BlocksJson(progress.last.blocks);
   json["p50_s"] = 1e-9 * static_cast<double>(progress.last.latency.Quantile(0.5));
   json["p99_s"] = 1e-9 * static_cast<double>(progress.last.latency.Quantile(0.99));
   return json.dump();

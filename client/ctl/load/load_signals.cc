@@ -1,21 +1,27 @@
 #include "client/ctl/load/load_signals.h"
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/carrier/carrier_signal.h"
-#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr double kStrayDeviations = 6;  // an estimate farther off is wrong
+constexpr double kStrayDeviations = 6;     // an estimate farther off is wrong
+constexpr double kLargestDeviation = 0.1;  // of a frequency that is locked to, in bins
+constexpr double kSnrToleranceDb = 3;
 constexpr int kTaps = 64;
-constexpr int kDown = 8;
+constexpr size_t kDown = 8;
+// int16 rounds each sample by 2^-16 in I and in Q, the taps' sum is 2; twice that.
+constexpr double kToneTolerance = 1e-4;
 constexpr double kSampleRateHz = 64e6;
 
 // 2 / N times a Hann window of length N, of twice the pass band's gain: a tone of half the full
@@ -28,27 +34,89 @@ std::vector<float> HannTaps() {
   return taps;
 }
 
-// Whether the first channel is 1 everywhere but in the filter's transient.
-absl::Status CheckTone(const v1::DownconvertResponse& response, size_t outputs) {
-  const std::string& payload = response.payload();
-  if (payload.size() < outputs * sizeof(Complex)) {
-    return absl::DataLossError("Downconvert answered with fewer samples than were asked for");
+using Verdict = absl::StatusOr<int64_t>;  // code blocks that did not decode: there are none here
+
+Verdict Wrong(absl::string_view what) { return absl::DataLossError(what); }
+
+// A frame as it was sent.
+struct SentFrame {
+  double frequency;
+  double phase;
+};
+
+// Whether `frame` was found as it was sent, within deviations that are themselves of a right size.
+bool IsFound(const v1::CarrierResult& frame, const SentFrame& sent, const SignalSpec& signal) {
+  const auto near = [](double found, double expected, double tolerance) {
+    return std::abs(found - expected) <= tolerance;  // NaN is not
+  };
+  const int ambiguity = static_cast<int>(frame.ambiguity());
+  const double bin = 1.0 / signal.num_symbols;
+  return frame.lock() == v1::CARRIER_LOCK_LOCKED && ambiguity >= 1 && ambiguity <= 1024 &&
+         frame.frequency_stddev() > 0 && frame.frequency_stddev() < kLargestDeviation * bin &&
+         near(frame.frequency(), sent.frequency, kStrayDeviations * frame.frequency_stddev()) &&
+         frame.phase_stddev() > 0 && frame.phase_stddev() < kPi / ambiguity &&
+         near(WrapPhase(frame.phase() - sent.phase, ambiguity), 0,
+              kStrayDeviations * frame.phase_stddev()) &&
+         near(frame.snr_db(), signal.snr_db, kSnrToleranceDb);
+}
+
+// What a DownconvertResponse has to be: channel c is a tone, `offsets_hz[c]` above which its
+// oscillator is.
+struct Tones {
+  std::vector<double> offsets_hz;
+  std::vector<float> taps;
+  size_t samples = 0;
+
+  size_t outputs() const { return (samples + kDown - 1) / kDown; }
+};
+
+// From the definition: out[m] = sum over k of taps[k] mixed[m kDown - k], of samples from 0 on,
+// where
+//   mixed[n] = 0.5 exp(-j 2 pi offset n / rate).
+bool IsTone(const char* bytes, const Tones& tones, double offset_hz) {
+  const double turn = 2 * kPi * offset_hz / kSampleRateHz;
+  std::vector<std::complex<double>> gains;  // of the taps 0 .. k
+  std::complex<double> sum;
+  for (size_t k = 0; k < tones.taps.size(); ++k) {
+    sum +=
+        0.5 * static_cast<double>(tones.taps[k]) * std::polar(1.0, turn * static_cast<double>(k));
+    gains.push_back(sum);
   }
-  for (size_t i = kTaps / kDown; i < outputs; ++i) {
+  for (size_t m = 0; m < tones.outputs(); ++m) {
     Complex sample;
-    std::memcpy(static_cast<void*>(&sample), payload.data() + i * sizeof(sample), sizeof(sample));
-    if (!(std::abs(sample - Complex(1)) < 1e-4F)) {  // int16 rounds by 2^-15 of half the scale
-      return absl::DataLossError(
-          absl::StrCat("Downconvert: output ", i, " is not the tone that was sent"));
+    std::memcpy(static_cast<void*>(&sample), bytes + m * sizeof(sample), sizeof(sample));
+    const double cycles = offset_hz / kSampleRateHz * static_cast<double>(kDown * m);
+    const std::complex<double> expected = gains[std::min(kDown * m, gains.size() - 1)] *
+                                          std::polar(1.0, -2 * kPi * std::fmod(cycles, 1.0));
+    if (!(std::abs(std::complex<double>(sample) - expected) < kToneTolerance)) return false;
+  }
+  return true;
+}
+
+Verdict CheckTones(const v1::DownconvertResponse& response, const Tones& tones) {
+  const size_t channels = tones.offsets_hz.size();
+  const size_t bytes = tones.outputs() * sizeof(Complex);
+  if (static_cast<size_t>(response.channels_size()) != channels ||
+      response.payload().size() != channels * bytes || response.next_sample() != tones.samples ||
+      response.gap() != 0 || response.descriptions_size() != 0) {
+    return Wrong("Downconvert answered with other sizes than were asked for");
+  }
+  for (size_t c = 0; c < channels; ++c) {
+    const v1::ChannelOutput& output = response.channels(static_cast<int>(c));
+    if (output.first_output() != 0 || output.count() != tones.outputs() ||
+        output.saturated() != 0 ||
+        !IsTone(response.payload().data() + c * bytes, tones, tones.offsets_hz[c])) {
+      return Wrong(absl::StrCat("Downconvert: channel ", c, " is not the tone that was sent"));
     }
   }
-  return absl::OkStatus();
+  return 0;
 }
 
 }  // namespace
 
 absl::StatusOr<load::Request> CarrierRequest(const NamedPoints& constellation,
-                                             const TrafficSpec& spec, Random* random) {
+                                             const TrafficSpec& spec, int kinds_of_devices,
+                                             Random* random) {
   v1::RecoverCarrierRequest request;
   v1::CarrierGroup& group = *request.add_groups();
   group.mutable_constellation()->set_name(constellation.name);
@@ -61,46 +129,51 @@ absl::StatusOr<load::Request> CarrierRequest(const NamedPoints& constellation,
   group.set_frame_symbols(static_cast<uint32_t>(signal.num_symbols));
   group.set_format(v1::SAMPLE_FORMAT_INT16);
   group.set_scale(1.0F / 8192);
-  std::vector<double> frequencies;
+  std::vector<SentFrame> sent;
   for (int frame = 0; frame < spec.blocks; ++frame) {
     const double reach = 0.9 / (2 * constellation.power);
     signal.frequency = Uniform(random, -reach, reach);
     signal.phase = Uniform(random, -kPi, kPi);
-    frequencies.push_back(signal.frequency);
+    sent.push_back({signal.frequency, signal.phase});
     std::vector<Complex> received;
     AppendFrame(signal, {}, {}, random, nullptr, &received);
     request.mutable_payload()->append(FromComplex(received, group.format(), group.scale()));
   }
+  signal.points = {};  // are not `constellation`'s for long
   return ToRequest<v1::RecoverCarrierResponse>(
-      request, [frequencies](const v1::RecoverCarrierResponse& response) {
-        if (static_cast<size_t>(response.frames_size()) != frequencies.size()) {
-          return absl::DataLossError("RecoverCarrier answered with another number of frames");
+      request, kinds_of_devices,
+      [sent, signal](const v1::RecoverCarrierResponse& response) -> Verdict {
+        if (static_cast<size_t>(response.frames_size()) != sent.size() ||
+            response.curves_size() != 0 || !response.curve_points().empty() ||
+            !response.payload().empty()) {
+          return Wrong("RecoverCarrier answered with other sizes than were asked for");
         }
-        for (size_t i = 0; i < frequencies.size(); ++i) {
-          const v1::CarrierResult& frame = response.frames(static_cast<int>(i));
-          if (frame.lock() != v1::CARRIER_LOCK_LOCKED ||
-              !(std::abs(frame.frequency() - frequencies[i]) <
-                kStrayDeviations * frame.frequency_stddev())) {
-            return absl::DataLossError(
-                absl::StrCat("RecoverCarrier: frame ", i, " is not locked to what was sent"));
+        for (size_t i = 0; i < sent.size(); ++i) {
+          if (!IsFound(response.frames(static_cast<int>(i)), sent[i], signal)) {
+            return Wrong(absl::StrCat("RecoverCarrier: frame ", i,
+                                      " is not locked to what was sent, or not so surely"));
           }
         }
-        return absl::OkStatus();
+        return 0;
       });
 }
 
-absl::StatusOr<load::Request> DownconvertRequest(const TrafficSpec& spec, Random* random) {
+absl::StatusOr<load::Request> DownconvertRequest(const TrafficSpec& spec, int kinds_of_devices,
+                                                 Random* random) {
   v1::DownconvertRequest request;
   v1::DownconvertSetup& setup = *request.mutable_setup();
   setup.set_sample_rate_hz(kSampleRateHz);
   setup.set_format(v1::WIDEBAND_FORMAT_COMPLEX_INT16);
   const double tone = std::round(Uniform(random, -20e6, 20e6));
-  const std::vector<float> taps = HannTaps();
+  Tones tones;
+  tones.taps = HannTaps();
+  tones.samples = static_cast<size_t>(spec.samples);
   for (int c = 0; c < spec.channels; ++c) {
+    tones.offsets_hz.push_back(std::remainder(1e6 * c, 10e6));
     v1::DownconvertChannel& channel = *setup.add_channels();
-    channel.mutable_frequency()->set_hz(tone + std::remainder(1e6 * c, 10e6));
-    channel.mutable_filter()->set_down(kDown);
-    channel.mutable_filter()->mutable_taps()->Add(taps.begin(), taps.end());
+    channel.mutable_frequency()->set_hz(tone + tones.offsets_hz.back());
+    channel.mutable_filter()->set_down(static_cast<uint32_t>(kDown));
+    channel.mutable_filter()->mutable_taps()->Add(tones.taps.begin(), tones.taps.end());
   }
   std::vector<Complex> samples;
   for (int n = 0; n < spec.samples; ++n) {
@@ -108,14 +181,14 @@ absl::StatusOr<load::Request> DownconvertRequest(const TrafficSpec& spec, Random
     samples.emplace_back(std::polar(0.5F, static_cast<float>(angle)));
   }
   request.set_payload(FromComplex(samples, v1::SAMPLE_FORMAT_INT16, 1.0F / 32768));
-  const size_t outputs = (static_cast<size_t>(spec.samples) + kDown - 1) / kDown;
   return ToRequest<v1::DownconvertResponse>(
-      request,
-      [outputs](const v1::DownconvertResponse& response) { return CheckTone(response, outputs); });
+      request, kinds_of_devices,
+      [tones](const v1::DownconvertResponse& response) { return CheckTones(response, tones); });
 }
 
 // A paraboloid on a square grid of whole numbers, whose lowest point is one of them.
-absl::StatusOr<load::Request> MinimizeRequest(const TrafficSpec& spec, Random* random) {
+absl::StatusOr<load::Request> MinimizeRequest(const TrafficSpec& spec, int kinds_of_devices,
+                                              Random* random) {
   const auto side = static_cast<uint64_t>(std::lround(std::sqrt(spec.points)));
   const uint64_t a = random->Next() % side;
   const uint64_t b = random->Next() % side;
@@ -132,13 +205,37 @@ absl::StatusOr<load::Request> MinimizeRequest(const TrafficSpec& spec, Random* r
     axis.set_step(1);
     axis.set_count(side);
   }
+  const bool at_edge = a == 0 || b == 0 || a == side - 1 || b == side - 1;
+  const std::vector<double> lowest = {static_cast<double>(a), static_cast<double>(b)};
   return ToRequest<v1::MinimizeResponse>(
-      request, [best = a * side + b](const v1::MinimizeResponse& response) {
-        return response.answer().top_size() == 1 && response.answer().top(0).index() == best &&
-                       response.answer().value() == 0
-                   ? absl::OkStatus()
-                   : absl::DataLossError("Minimize: not the lowest point");
+      request, kinds_of_devices,
+      [best = a * side + b, at_edge, lowest](const v1::MinimizeResponse& response) -> Verdict {
+        const v1::MinimizeAnswer& answer = response.answer();
+        const auto is_lowest = [&](const auto& point) {
+          return std::equal(point.begin(), point.end(), lowest.begin(), lowest.end());
+        };
+        return answer.top_size() == 1 && answer.top(0).index() == best &&
+                       is_lowest(answer.top(0).coordinates()) && answer.top(0).value() == 0 &&
+                       is_lowest(answer.point()) && answer.value() == 0 &&
+                       answer.at_edge() == at_edge && answer.nan_points() == 0 &&
+                       answer.profile().empty()
+                   ? Verdict(0)
+                   : Wrong("Minimize: not the lowest point");
       });
+}
+
+absl::StatusOr<std::string> MinimizeEssence(const grpc::ByteBuffer& reply) {
+  grpc::ByteBuffer copy = reply;
+  v1::MinimizeResponse response;
+  if (absl::Status parsed = client::ParseInto(&copy, &response); !parsed.ok()) {
+    return parsed;
+  }
+  if (!response.has_answer()) {
+    return Wrong("Minimize answered without an answer").status();
+  }
+  response.mutable_answer()->clear_timing();
+  response.mutable_answer()->clear_elapsed_s();
+  return response.SerializeAsString();
 }
 
 }  // namespace baseband::ctl

@@ -2,7 +2,10 @@
 #ifndef BASEBAND_CLIENT_CTL_LOAD_LOAD_SIGNALS_H_
 #define BASEBAND_CLIENT_CTL_LOAD_LOAD_SIGNALS_H_
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,34 +18,45 @@
 
 namespace baseband::ctl {
 
-// `message` as it is sent; `check` judges the parsed answer.
+// `message` as it is sent. `check` judges the parsed answer by what is known of it without the
+// server, and returns how many code blocks did not decode, or what is wrong.
 template <typename Response, typename Check>
-absl::StatusOr<load::Request> ToRequest(const google::protobuf::MessageLite& message, Check check) {
+absl::StatusOr<load::Request> ToRequest(const google::protobuf::MessageLite& message,
+                                        int kinds_of_devices, Check check) {
   absl::StatusOr<grpc::ByteBuffer> bytes = client::Serialize(message);
   if (!bytes.ok()) {
     return bytes.status();
   }
   load::Request request;
   request.message = *std::move(bytes);
-  request.check = [check](const grpc::ByteBuffer& reply) {
+  request.answers = std::make_unique<load::Answers>(kinds_of_devices);
+  request.check = [check](const grpc::ByteBuffer& reply) -> absl::StatusOr<int64_t> {
     grpc::ByteBuffer copy = reply;
     Response response;
-    const absl::Status parsed = client::ParseInto(&copy, &response);
-    return parsed.ok() ? check(response) : parsed;
+    if (absl::Status parsed = client::ParseInto(&copy, &response); !parsed.ok()) {
+      return parsed;
+    }
+    return check(response);
   };
   return request;
 }
 
-// One request each of `spec`, with data from `random`.
-absl::StatusOr<load::Request> EncodeRequest(client::Client* client, const GlobalFlags& flags,
-                                            const TrafficSpec& spec, Random* random);
+// One request each of `spec`, with data from `random`. InvalidArgument: the code cannot be encoded.
+absl::StatusOr<load::Request> EncodeRequest(const TrafficSpec& spec, int kinds_of_devices,
+                                            Random* random);
 // `second`: a second transmission, see TrafficSpec::harq.
-absl::StatusOr<load::Request> DecodeRequest(client::Client* client, const GlobalFlags& flags,
-                                            const TrafficSpec& spec, bool second, Random* random);
+absl::StatusOr<load::Request> DecodeRequest(const TrafficSpec& spec, bool second,
+                                            int kinds_of_devices, Random* random);
 absl::StatusOr<load::Request> CarrierRequest(const NamedPoints& constellation,
-                                             const TrafficSpec& spec, Random* random);
-absl::StatusOr<load::Request> DownconvertRequest(const TrafficSpec& spec, Random* random);
-absl::StatusOr<load::Request> MinimizeRequest(const TrafficSpec& spec, Random* random);
+                                             const TrafficSpec& spec, int kinds_of_devices,
+                                             Random* random);
+absl::StatusOr<load::Request> DownconvertRequest(const TrafficSpec& spec, int kinds_of_devices,
+                                                 Random* random);
+absl::StatusOr<load::Request> MinimizeRequest(const TrafficSpec& spec, int kinds_of_devices,
+                                              Random* random);
+
+// What of a MinimizeResponse depends on the request alone: all but the times it took.
+absl::StatusOr<std::string> MinimizeEssence(const grpc::ByteBuffer& reply);
 
 // The code of `spec`, or the one it stands for without any.
 absl::StatusOr<v1::LdpcCode> CodeOf(const TrafficSpec& spec);

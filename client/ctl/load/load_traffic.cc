@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/code_shape.h"
+#include "client/ctl/common/named_value.h"
 #include "client/ctl/load/load_signals.h"
-#include "client/ctl/minimize/named_value.h"
 
 namespace baseband::ctl {
 namespace {
@@ -71,30 +73,84 @@ std::string NameOf(const TrafficSpec& spec) {
   return absl::StrCat(operation, " ", spec.points, " points");
 }
 
-absl::StatusOr<load::Request> MakeRequest(client::Client* client, const GlobalFlags& flags,
-                                          const TrafficSpec& spec, bool second,
-                                          const std::vector<NamedPoints>& points, Random* random) {
+// Whether `points` are those of a constellation: of mean energy 1, all different.
+bool IsConstellation(const NamedPoints& named, absl::string_view name) {
+  double energy = 0;
+  for (size_t i = 0; i < named.points.size(); ++i) {
+    energy += std::norm(std::complex<double>(named.points[i]));
+    for (size_t j = 0; j < i; ++j) {
+      if (named.points[i] == named.points[j]) return false;
+    }
+  }
+  return absl::EqualsIgnoreCase(named.name, name) && named.power >= 1 && named.power <= 64 &&
+         std::abs(named.operating_snr_db) < 60 &&
+         std::abs(energy / static_cast<double>(named.points.size()) - 1) < 1e-3;
+}
+
+bool AreEqual(const NamedPoints& a, const NamedPoints& b) {
+  return a.name == b.name && a.points == b.points && a.symmetry == b.symmetry &&
+         a.operating_snr_db == b.operating_snr_db && a.power == b.power;
+}
+
+// What two of three answers agree on; the other one, if it differs, is added to `wrong`.
+absl::StatusOr<NamedPoints> ConfirmPoints(client::Client* client, const GlobalFlags& flags,
+                                          const std::string& name, load::WrongAnswers* wrong) {
+  constexpr int kTimes = 3;
+  std::vector<NamedPoints> answers;
+  std::vector<absl::Status> errors;  // that a wrong answer may be the cause of
+  for (int i = 0; i < kTimes; ++i) {
+    auto fetched = FetchPoints(client, flags, {name});
+    if (fetched.ok() && IsConstellation(fetched->front(), name)) {
+      answers.push_back(std::move(fetched->front()));
+    } else if (fetched.ok() || absl::IsInternal(fetched.status()) ||
+               absl::IsNotFound(fetched.status())) {
+      errors.push_back(fetched.status());
+    } else {
+      return fetched.status();
+    }
+  }
+  for (const NamedPoints& one : answers) {
+    const auto agree = std::count_if(answers.begin(), answers.end(), [&](const NamedPoints& other) {
+      return AreEqual(one, other);
+    });
+    if (agree > kTimes / 2) {
+      wrong->Add(kTimes - agree, "GetCapabilities: answers differ in the points of " + name);
+      return one;
+    }
+  }
+  const bool errors_agree = errors.size() > kTimes / 2 && !errors.back().ok();
+  return errors_agree
+             ? errors.back()
+             : absl::DataLossError("GetCapabilities: answers differ in the points of " + name);
+}
+
+absl::StatusOr<load::Request> MakeRequest(const TrafficSpec& spec, bool second,
+                                          int kinds_of_devices, const NamedPoints& points,
+                                          Random* random) {
   switch (spec.operation) {
     case Operation::kEncode:
-      return EncodeRequest(client, flags, spec, random);
+      return EncodeRequest(spec, kinds_of_devices, random);
     case Operation::kDecode:
-      return DecodeRequest(client, flags, spec, second, random);
+      return DecodeRequest(spec, second, kinds_of_devices, random);
     case Operation::kRecover:
-      return CarrierRequest(points.front(), spec, random);
+      return CarrierRequest(points, spec, kinds_of_devices, random);
     case Operation::kDownconvert:
-      return DownconvertRequest(spec, random);
+      return DownconvertRequest(spec, kinds_of_devices, random);
     case Operation::kMinimize:
       break;
   }
-  return MinimizeRequest(spec, random);
+  return MinimizeRequest(spec, kinds_of_devices, random);
 }
 
-absl::StatusOr<load::Workload> MakeWorkload(client::Client* client, const GlobalFlags& flags,
-                                            const TrafficSpec& spec, bool second, Random* random) {
+absl::StatusOr<load::Workload> MakeWorkload(const TrafficSpec& spec, bool second,
+                                            int kinds_of_devices, const NamedPoints& points,
+                                            Random* random) {
   load::Workload workload;
   workload.name = absl::StrCat(NameOf(spec), second ? ", 2nd transmission" : "");
   workload.method = *FindValue(kMethods, "operation", NameOfOperation(spec.operation));
-  workload.has_timing = spec.operation != Operation::kMinimize;
+  if (spec.operation == Operation::kMinimize) {
+    workload.essence = MinimizeEssence;
+  }
   workload.weight = spec.weight * (second ? spec.harq : 1 - spec.harq);
   workload.deadline = spec.deadline;
   workload.priority = spec.priority;
@@ -102,16 +158,15 @@ absl::StatusOr<load::Workload> MakeWorkload(client::Client* client, const Global
     const int bits = client::ShapeOf(*CodeOf(spec))->k() - spec.code.filler;
     workload.info_bits = static_cast<double>(bits) * spec.blocks;
   }
-  std::vector<NamedPoints> points;
-  if (spec.operation == Operation::kRecover) {
-    auto fetched = FetchPoints(client, flags, {spec.constellation});
-    if (!fetched.ok()) {
-      return fetched.status();
+  if (spec.operation == Operation::kDecode) {
+    workload.blocks = spec.blocks;
+    if (!spec.ebn0_db.has_value()) {
+      workload.if_all_fail =
+          absl::StrCat(workload.name, ": no block decodes: say another ebn0, or more iterations");
     }
-    points = *std::move(fetched);
   }
   for (int i = 0; i < spec.variants; ++i) {
-    auto request = MakeRequest(client, flags, spec, second, points, random);
+    auto request = MakeRequest(spec, second, kinds_of_devices, points, random);
     if (!request.ok()) {
       return request.status();
     }
@@ -153,23 +208,30 @@ absl::Status Check(const TrafficSpec& spec) {
   return status;
 }
 
-absl::StatusOr<std::vector<load::Workload>> MakeTraffic(client::Client* client,
-                                                        const GlobalFlags& flags,
-                                                        const std::vector<TrafficSpec>& specs,
-                                                        uint64_t seed) {
-  std::vector<load::Workload> workloads;
+absl::StatusOr<Traffic> MakeTraffic(client::Client* client, const GlobalFlags& flags,
+                                    const std::vector<TrafficSpec>& specs, int kinds_of_devices,
+                                    uint64_t seed) {
+  Traffic traffic;
   for (const TrafficSpec& spec : specs) {
-    Random random(seed, workloads.size());
+    Random random(seed, traffic.workloads.size());
+    NamedPoints points;
+    if (spec.operation == Operation::kRecover) {
+      auto confirmed = ConfirmPoints(client, flags, spec.constellation, &traffic.wrong);
+      if (!confirmed.ok()) {
+        return confirmed.status();
+      }
+      points = *std::move(confirmed);
+    }
     for (const bool second : {false, true}) {
       if (second ? spec.harq == 0 : spec.harq == 1) continue;
-      auto workload = MakeWorkload(client, flags, spec, second, &random);
+      auto workload = MakeWorkload(spec, second, kinds_of_devices, points, &random);
       if (!workload.ok()) {
         return workload.status();
       }
-      workloads.push_back(*std::move(workload));
+      traffic.workloads.push_back(*std::move(workload));
     }
   }
-  return workloads;
+  return traffic;
 }
 
 }  // namespace baseband::ctl

@@ -14,6 +14,7 @@
 #include "client/cpp/client.h"
 #include "client/ctl/common/session.h"
 #include "client/ctl/ldpc/code_flags.h"
+#include "client/load/confirm.h"
 #include "client/load/workload.h"
 
 namespace baseband::ctl {
@@ -55,14 +56,21 @@ struct TrafficSpec {
 // InvalidArgument names the field, its value and its range.
 absl::Status Check(const TrafficSpec& spec);
 
-// The workloads of `specs` in order; one with a HARQ share makes two. Encode's right answers are
-// code words that the server's decoder takes for the information sent; Decode's are that
-// information; the others' follow from how the request was made. Statuses: Check(), those of calls,
-// FailedPrecondition when no block of a request decodes.
-absl::StatusOr<std::vector<load::Workload>> MakeTraffic(client::Client* client,
-                                                        const GlobalFlags& flags,
-                                                        const std::vector<TrafficSpec>& specs,
-                                                        uint64_t seed);
+struct Traffic {
+  std::vector<load::Workload> workloads;  // of the specs in order; one with a HARQ share makes two
+  load::WrongAnswers wrong;               // of those that its making took
+};
+
+// What is right is known without the server. Encode's and Decode's code words are made here;
+// carriers, tones and the lowest points of paraboloids are told as they were sent. Of the server
+// are only the points of RecoverCarrier's constellations: asked for three times, they are what two
+// answers agree on, and what a constellation is. What the rest of an answer has to be, several of
+// them must agree on, see load::Confirm(); a server with devices of several kinds has as many right
+// answers. Statuses: Check(), those of calls, InvalidArgument for a code that cannot be encoded,
+// DataLoss when no two answers agree.
+absl::StatusOr<Traffic> MakeTraffic(client::Client* client, const GlobalFlags& flags,
+                                    const std::vector<TrafficSpec>& specs, int kinds_of_devices,
+                                    uint64_t seed);
 
 }  // namespace baseband::ctl
 

@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "client/ctl/common/command.h"
-#include "client/ctl/common/files.h"
 #include "client/ctl/common/interrupt.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/minimize/minimize_flags.h"
 #include "client/ctl/minimize/minimize_map.h"
@@ -41,7 +41,8 @@ class MinimizeCommand final : public Command {
         "minimize",
         "Finds the least value of a formula on a grid, by looking at every point.\n"
         "A formula has + - * / ^, comparisons, && || !, select(c, a, b), pi, e, the usual functions"
-        " (sin cos exp log sqrt abs min max ..), sum(j, begin, end, body), and arrays a[j].");
+        " (sin cos exp log sqrt abs min max ..), sum(j, begin, end, body), and arrays a[j]; at most"
+        " 64 KiB, 4096 operators, numbers and names, nested 64 deep, sums 3 deep.");
     AddMinimizeFlags(command, &flags_);
     const char* output = "Output";
     command->add_option("--csv", csv_, "write the profile")->type_name("FILE")->group(output);
@@ -62,10 +63,10 @@ class MinimizeCommand final : public Command {
         "    --top 3 --separation 20 20 --map schwefel.svg\n"
         "  basebandctl minimize \"sum(j, 0, size(y)-1, (y[j] - a*exp(-t*j))^2)\" \\\n"
         "    --array y=decay.txt --axis a=0:0.01:10 --axis t=0:0.001:1\n"
-        "  basebandctl minimize --builtin sinusoids --signal air.f64 --interval 2e-7 \\\n"
+        "  basebandctl minimize --builtin sinusoids --signal air.f64 --interval 200ns \\\n"
         "    --axis f=460k:0.17:475k --refine newton\n"
         "  basebandctl minimize --builtin delay-doppler --signal air.f32 --replica code.f32 \\\n"
-        "    --interval 2.5e-7 --axis tau=0:5e-7:1e-3 --axis f=-10k:250:10k --refine newton");
+        "    --interval 250ns --axis tau=0:5e-7:1e-3 --axis f=-10k:250:10k --refine newton");
     return command;
   }
 
@@ -81,11 +82,14 @@ class MinimizeCommand final : public Command {
     if (const absl::Status status = CheckMap(*request); !map_.empty() && !status.ok()) {
       return FailArguments(status);
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
+    csv_file_ = outputs_.Open("--csv", csv_);
+    plot_file_ = outputs_.Open("--plot", plot_);
+    map_file_ = outputs_.Open("--map", map_);
+    const Session session(flags, outputs_);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
-    const absl::StatusOr<MappedAnswer> found = Search(client->get(), *request, flags);
+    const absl::StatusOr<MappedAnswer> found = Search(session.client(), *request, flags);
     if (!found.ok()) {
       return interrupted_
                  ? kInterrupted
@@ -125,23 +129,20 @@ class MinimizeCommand final : public Command {
 
   int Report(const v1::MinimizeRequest& request, const MappedAnswer& found, bool json) {
     const v1::MinimizeAnswer& answer = found.answer;
-    absl::Status written;
-    if (!csv_.empty()) {
-      written.Update(WriteFile(csv_, ProfileCsv(request, answer)));
+    if (csv_file_ != nullptr) {
+      csv_file_->Write(ProfileCsv(request, answer));
     }
-    if (!plot_.empty()) {
-      written.Update(WriteFile(plot_, ProfileSvg(request, answer)));
+    if (plot_file_ != nullptr) {
+      plot_file_->Write(ProfileSvg(request, answer));
     }
-    if (!map_.empty()) {
-      written.Update(WriteFile(map_, absl::EndsWith(map_, ".csv") ? MapCsv(request, found.map)
-                                                                  : MapSvg(request, found)));
+    if (map_file_ != nullptr) {
+      map_file_->Write(absl::EndsWith(map_, ".csv") ? MapCsv(request, found.map)
+                                                    : MapSvg(request, found));
     }
-    if (!written.ok()) {
+    if (const absl::Status written = outputs_.Commit(); !written.ok()) {
       return FailArguments(written);
     }
-    // On standard error when a file goes to standard output.
-    std::FILE* const stream = csv_ == "-" || plot_ == "-" || map_ == "-" ? stderr : stdout;
-    absl::FPrintF(stream, "%s",
+    absl::FPrintF(outputs_.report(), "%s",
                   json ? ToJson(request, answer).dump(2) + "\n" : ToText(request, answer));
     return answer.top().empty() ? kNegativeResult : kOk;
   }
@@ -151,6 +152,10 @@ class MinimizeCommand final : public Command {
   std::string plot_;
   std::string map_;
   bool interrupted_ = false;
+  Outputs outputs_;
+  OutputFile* csv_file_ = nullptr;
+  OutputFile* plot_file_ = nullptr;
+  OutputFile* map_file_ = nullptr;
 };
 
 }  // namespace

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "client/ctl/common/files.h"
+#include "client/ctl/common/options.h"
 #include "client/ctl/common/si_number.h"
-#include "client/ctl/common/si_option.h"
+#include "client/ctl/minimize/number_files.h"
 
 namespace baseband::ctl {
 namespace {
@@ -28,13 +27,6 @@ absl::StatusOr<std::pair<std::string, std::string>> SplitName(absl::string_view 
     return absl::InvalidArgumentError(absl::StrCat(flag, " '", text, "' is not NAME=.."));
   }
   return parts;
-}
-
-template <typename Number>
-std::vector<double> FromRaw(const std::string& bytes) {
-  std::vector<Number> numbers(bytes.size() / sizeof(Number));
-  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(Number));
-  return std::vector<double>(numbers.begin(), numbers.end());
 }
 
 void Append(const std::vector<double>& numbers, std::string* payload) {
@@ -59,45 +51,54 @@ absl::Status AddExpression(const MinimizeFlags& flags, v1::MinimizeRequest* requ
   for (const std::string& text : flags.arrays) {
     const auto parts = SplitName("--array", text);
     if (!parts.ok()) return parts.status();
-    const auto numbers = ReadNumbers(parts->second);
-    if (!numbers.ok()) return numbers.status();
+    const absl::StatusOr<NumberFile> file = ReadNumbers(parts->second);
+    if (!file.ok()) return file.status();
+    if (file->is_complex) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--array '", text, "' holds complex samples: an array has real numbers"));
+    }
     v1::NamedArray& array = *expression.add_arrays();
     array.set_name(parts->first);
-    array.set_size(numbers->size());
-    Append(*numbers, request->mutable_payload());
+    array.set_size(file->numbers.size());
+    Append(file->numbers, request->mutable_payload());
   }
   return absl::OkStatus();
 }
 
-// --signal and then `others`, as long as it, into the payload. How many numbers each has.
-absl::StatusOr<size_t> AddSignals(const MinimizeFlags& flags,
-                                  const std::vector<std::string>& others,
-                                  v1::MinimizeRequest* request) {
+// --signal and then `others`, as long as it, into the payload.
+struct Signals {
+  size_t numbers = 0;       // of each
+  bool is_complex = false;  // the signal's file says so
+};
+absl::StatusOr<Signals> AddSignals(const MinimizeFlags& flags,
+                                   const std::vector<std::string>& others,
+                                   v1::MinimizeRequest* request) {
   if (flags.signal.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(flags.builtin, " needs --signal FILE"));
   }
   const auto signal = ReadNumbers(flags.signal);
   if (!signal.ok()) return signal.status();
-  Append(*signal, request->mutable_payload());
+  Append(signal->numbers, request->mutable_payload());
   for (const std::string& path : others) {
     const auto other = ReadNumbers(path);
     if (!other.ok()) return other.status();
-    if (other->size() != signal->size()) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " has ", other->size(), " numbers, ",
-                                                     flags.signal, " ", signal->size()));
+    if (other->numbers.size() != signal->numbers.size()) {
+      return absl::InvalidArgumentError(absl::StrCat(path, " has ", other->numbers.size(),
+                                                     " numbers, ", flags.signal, " ",
+                                                     signal->numbers.size()));
     }
-    Append(*other, request->mutable_payload());
+    Append(other->numbers, request->mutable_payload());
   }
-  return signal->size();
+  return Signals{signal->numbers.size(), signal->is_complex};
 }
 
 absl::Status AddSinusoids(const MinimizeFlags& flags, v1::MinimizeRequest* request) {
-  const absl::StatusOr<size_t> numbers = AddSignals(flags, flags.columns, request);
-  if (!numbers.ok()) return numbers.status();
+  const absl::StatusOr<Signals> signals = AddSignals(flags, flags.columns, request);
+  if (!signals.ok()) return signals.status();
   v1::SinusoidsFunctional& sinusoids = *request->mutable_sinusoids();
-  sinusoids.set_num_samples(*numbers / (flags.is_complex ? 2 : 1));
+  sinusoids.set_is_complex(flags.is_complex || signals->is_complex);
+  sinusoids.set_num_samples(signals->numbers / (sinusoids.is_complex() ? 2 : 1));
   sinusoids.set_sampling_interval_s(flags.interval_s);
-  sinusoids.set_is_complex(flags.is_complex);
   sinusoids.set_fixed_columns(static_cast<uint32_t>(flags.columns.size()));
   return absl::OkStatus();
 }
@@ -106,9 +107,9 @@ absl::Status AddSinusoids(const MinimizeFlags& flags, v1::MinimizeRequest* reque
 template <typename Matched>
 absl::Status AddMatched(const MinimizeFlags& flags, const std::vector<std::string>& others,
                         Matched* functional, v1::MinimizeRequest* request) {
-  const absl::StatusOr<size_t> numbers = AddSignals(flags, others, request);
-  if (!numbers.ok()) return numbers.status();
-  functional->set_num_samples(*numbers / 2);
+  const absl::StatusOr<Signals> signals = AddSignals(flags, others, request);
+  if (!signals.ok()) return signals.status();
+  functional->set_num_samples(signals->numbers / 2);
   functional->set_sampling_interval_s(flags.interval_s);
   return absl::OkStatus();
 }
@@ -156,8 +157,9 @@ absl::Status AddProfile(const std::string& text, v1::MinimizeRequest* request) {
   }
   uint32_t bins =
       static_cast<uint32_t>(std::min<uint64_t>(kProfileBins, request->axes(axis).count()));
-  if (parts.size() > 2 || (parts.size() == 2 && !absl::SimpleAtoi(parts[1], &bins))) {
-    return absl::InvalidArgumentError(absl::StrCat("--profile ", text, " is not NAME[:BINS]"));
+  if (parts.size() > 2 || (parts.size() == 2 && !ParseWholeIn(parts[1], 1, 4096, &bins))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--profile ", text, " is not NAME[:BINS] with BINS in [1, 4096]"));
   }
   request->set_profile_axis(static_cast<uint32_t>(axis));
   request->set_profile_bins(bins);
@@ -183,11 +185,14 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
       ->group(functional);
   command
       ->add_option("--array", flags->arrays,
-                   "numbers of the formula: .f64, .f32 raw, other files as text")
+                   "numbers of the formula: .csv or .txt, .f64, .f32, .i16, ..")
       ->type_name("NAME=FILE")
       ->group(functional);
   command
-      ->add_option("--signal", flags->signal, "what was observed; chirp, delay-doppler: I, then Q")
+      ->add_option("--signal", flags->signal,
+                   "what was observed: .cf32, .ci16, .sigmf-meta, ..; .f32, .f64, .csv or .txt: "
+                   "for chirp and"
+                   " delay-doppler I, then Q")
       ->type_name("FILE")
       ->group(functional);
   command->add_option("--column", flags->columns, "sinusoids: a known signal of unknown amplitude")
@@ -196,10 +201,12 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
   command->add_option("--replica", flags->replica, "delay-doppler: what was sent, I, then Q")
       ->type_name("FILE")
       ->group(functional);
-  command->add_option("--interval", flags->interval_s, "seconds between samples (1)")
-      ->type_name("SECONDS")
+  AddTime(command, "--interval", &flags->interval_s,
+          {absl::ZeroDuration(), absl::InfiniteDuration(), /*open=*/true}, "between samples (1s)")
       ->group(functional);
-  command->add_flag("--complex", flags->is_complex, "sinusoids: samples are I, then Q")
+  command
+      ->add_flag("--complex", flags->is_complex,
+                 "sinusoids: samples are I, then Q (.cf32 and others say so)")
       ->group(functional);
 
   const char* grid = "Grid";
@@ -210,11 +217,11 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
       ->required()
       ->type_name("AXIS")
       ->group(grid);
-  command->add_option("--first-point", flags->first_point, "number of the first point (0)")
-      ->type_name("N")
+  AddNumber(command, "--first-point", "N", &flags->first_point, Between(0, kMaxCount),
+            "number of the first point (0)")
       ->group(grid);
-  command->add_option("--points", flags->num_points, "points from there on (all)")
-      ->type_name("N")
+  AddNumber(command, "--points", "N", &flags->num_points, Between(1, kMaxCount),
+            "points from there on (all)")
       ->group(grid);
 
   const char* search = "Search";
@@ -229,14 +236,10 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
       ->group(search);
   command->add_flag("--fail-on-nan", flags->fail_on_nan, "stop where there is no value")
       ->group(search);
-  command->add_option("--top", flags->top, "how many of the best points (1)")
-      ->check(CLI::Range(1, 64))
-      ->type_name("N")
+  AddNumber(command, "--top", "N", &flags->top, Between(1, 64), "how many of the best points (1)")
       ->group(search);
-  command
-      ->add_option("--separation", flags->separation,
-                   "steps between them, on one axis at least; one number for each axis (1)")
-      ->type_name("N")
+  AddNumber(command, "--separation", "N", &flags->separation, Between(1, kMaxCount),
+            "steps between them, on one axis at least; a number for each axis (1)")
       ->group(search);
   command
       ->add_option("--refine", flags->refinement,
@@ -280,29 +283,6 @@ absl::StatusOr<v1::GridAxis> ParseAxis(absl::string_view text) {
   axis.set_step(numbers[1]);
   axis.set_count(static_cast<uint64_t>(count));
   return axis;
-}
-
-absl::StatusOr<std::vector<double>> ReadNumbers(const std::string& path) {
-  const absl::StatusOr<std::string> bytes = ReadFile(path);
-  if (!bytes.ok()) return bytes.status();
-  if (absl::EndsWith(path, ".f64")) return FromRaw<double>(*bytes);
-  if (absl::EndsWith(path, ".f32")) return FromRaw<float>(*bytes);
-  std::vector<double> numbers;
-  int line_number = 0;
-  for (absl::string_view line : absl::StrSplit(*bytes, '\n')) {
-    ++line_number;
-    line = line.substr(0, line.find('#'));
-    for (const absl::string_view word :
-         absl::StrSplit(line, absl::ByAnyChar(" \t\r,;"), absl::SkipEmpty())) {
-      double number = 0;
-      if (!absl::SimpleAtod(word, &number)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path, ", line ", line_number, ": '", word, "' is not a number"));
-      }
-      numbers.push_back(number);
-    }
-  }
-  return numbers;
 }
 
 absl::StatusOr<v1::MinimizeRequest> ToMinimizeRequest(const MinimizeFlags& flags) {

@@ -42,10 +42,6 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags);
 // [NAME=]BEGIN:STEP*COUNT. Numbers take k, M, G. InvalidArgument quotes what is wrong.
 absl::StatusOr<v1::GridAxis> ParseAxis(absl::string_view text);
 
-// Numbers of a file: .f64 and .f32 raw, little endian, anything else as text, separated by blanks,
-// commas or line ends; # begins a comment.
-absl::StatusOr<std::vector<double>> ReadNumbers(const std::string& path);
-
 absl::StatusOr<v1::MinimizeRequest> ToMinimizeRequest(const MinimizeFlags& flags);
 
 }  // namespace baseband::ctl

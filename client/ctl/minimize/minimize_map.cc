@@ -11,7 +11,7 @@
 #include "absl/synchronization/mutex.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/minimize/minimize_report.h"
-#include "client/ctl/plot/svg_map.h"
+#include "client/ctl/plot/plot.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::ctl {
@@ -150,15 +150,12 @@ class ColumnSearches {
   MappedAnswer result_ ABSL_GUARDED_BY(mutex_);
 };
 
-MapAxis ToMapAxis(const v1::MinimizeRequest& request, int k) {
+PlotAxis ToPlotAxis(const v1::MinimizeRequest& request, int k) {
   const v1::GridAxis& axis = request.axes(k);
-  const double half = axis.count() > 1 ? axis.step() / 2 : 0.5;
-  MapAxis drawn;
-  drawn.label = AxisLabel(request, k);
-  drawn.low = axis.begin() - half;
-  drawn.high = axis.begin() + axis.step() * static_cast<double>(axis.count() - 1) + half;
-  drawn.cells = CellsOf(axis);
-  return drawn;
+  const double half = axis.count() > 1 ? std::abs(axis.step()) / 2 : 0.5;
+  const double end = axis.begin() + axis.step() * static_cast<double>(axis.count() - 1);
+  return {AxisLabel(request, k), std::min(axis.begin(), end) - half,
+          std::max(axis.begin(), end) + half};
 }
 
 }  // namespace
@@ -213,18 +210,37 @@ std::string MapCsv(const v1::MinimizeRequest& request, const SearchMap& map) {
 }
 
 std::string MapSvg(const v1::MinimizeRequest& request, const MappedAnswer& mapped) {
-  const bool maximum = request.goal() == v1::SEARCH_GOAL_MAXIMUM;
-  const v1::MinimizeAnswer& answer = mapped.answer;
-  HeatMap map;
-  map.title = AnswerTitle(request);
-  map.subtitle = AnswerSubtitle(request, answer);
-  map.x = ToMapAxis(request, 0);
-  map.y = ToMapAxis(request, 1);
-  map.value_label = maximum ? "greatest value" : "least value";
-  map.values = mapped.map.values;
-  if (!answer.top().empty()) map.points.emplace_back(answer.point(0), answer.point(1));
-  map.points_label = maximum ? "maximum" : "minimum";
-  return RenderSvg(map);
+  const SearchMap& map = mapped.map;
+  Plot plot;
+  plot.title = AnswerTitle(request);
+  plot.subtitle = AnswerSubtitle(request, mapped.answer);
+  PlotPanel& panel = plot.panels.emplace_back();
+  panel.width = panel.height = 520;
+  panel.x = ToPlotAxis(request, 0);
+  panel.y = ToPlotAxis(request, 1);
+  panel.cells.columns = map.columns;
+  panel.cells.rows = map.rows;
+  // A coordinate that falls is drawn rising.
+  const bool turn_x = request.axes(0).step() < 0;
+  const bool turn_y = request.axes(1).step() < 0;
+  for (int i = 0; i < map.columns; ++i) {
+    for (int j = 0; j < map.rows; ++j) {
+      const int column = turn_x ? map.columns - 1 - i : i;
+      const int row = turn_y ? map.rows - 1 - j : j;
+      panel.cells.values.push_back(map.values[static_cast<size_t>(column * map.rows + row)]);
+    }
+  }
+  PlotSeries best;
+  best.label = BestLabel(request);
+  best.line = false;
+  best.mark = PlotMark::kTarget;
+  if (!mapped.answer.top().empty()) {
+    best.points.push_back({mapped.answer.point(0), mapped.answer.point(1)});
+    panel.series.push_back(std::move(best));
+  }
+  plot.panels.push_back(ColourBar(ValueLabel(request), panel.cells));
+  plot.panels.back().height = 520;
+  return RenderSvg(plot);
 }
 
 }  // namespace baseband::ctl

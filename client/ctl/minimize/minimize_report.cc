@@ -11,7 +11,7 @@
 #include "absl/strings/strip.h"
 #include "client/ctl/common/table.h"
 #include "client/ctl/common/terminal.h"
-#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/plot/plot.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -108,6 +108,13 @@ std::string AxisLabel(const v1::MinimizeRequest& request, int axis) {
   return absl::StrCat(request.axes(axis).name(), request.has_sinusoids() ? " [Hz]" : "");
 }
 
+std::string ValueLabel(const v1::MinimizeRequest& request) {
+  return IsMaximum(request) ? "greatest value" : "least value";
+}
+std::string BestLabel(const v1::MinimizeRequest& request) {
+  return IsMaximum(request) ? "maximum" : "minimum";
+}
+
 std::string AnswerTitle(const v1::MinimizeRequest& request) {
   return IsMaximum(request) ? "Maximum on a grid" : "Minimum on a grid";
 }
@@ -176,27 +183,20 @@ std::string ProfileSvg(const v1::MinimizeRequest& request, const v1::MinimizeAns
   plot.title = AnswerTitle(request);
   plot.subtitle = AnswerSubtitle(request, answer);
   plot.x_label = AxisLabel(request, static_cast<int>(request.profile_axis()));
-  PlotPanel panel;
-  panel.y_label = IsMaximum(request) ? "greatest value" : "least value";
-  panel.linear = true;
-  PlotSeries series;
-  series.label = "profile";
-  series.markers = false;
+  PlotPanel& panel = plot.panels.emplace_back();
+  panel.y.label = ValueLabel(request);
+  panel.series.resize(2);
+  panel.series[0].label = "profile";
+  panel.series[0].mark = PlotMark::kNone;
   for (int bin = 0; bin < answer.profile_size(); ++bin) {
-    if (std::isfinite(answer.profile(bin))) {
-      series.points.push_back({Middle(request, bin), answer.profile(bin), 0, 0});
-    }
+    panel.series[0].points.push_back({Middle(request, bin), answer.profile(bin)});
   }
-  panel.series.push_back(std::move(series));
-  PlotSeries best;
-  best.label = IsMaximum(request) ? "maximum" : "minimum";
-  best.line = false;
+  panel.series[1].label = BestLabel(request);
+  panel.series[1].line = false;
   if (!answer.top().empty()) {
-    best.points.push_back(
-        {answer.point(static_cast<int>(request.profile_axis())), answer.value(), 0, 0});
+    panel.series[1].points.push_back(
+        {answer.point(static_cast<int>(request.profile_axis())), answer.value()});
   }
-  panel.series.push_back(std::move(best));
-  plot.panels.push_back(std::move(panel));
   return RenderSvg(plot);
 }
 

@@ -14,8 +14,11 @@ namespace baseband::ctl {
 std::string ToText(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer);
 nlohmann::ordered_json ToJson(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer);
 
-// Of pictures: an axis' name with its unit, where that is known; what was found, and how.
+// Of pictures: an axis' name with its unit, where that is known; what the values are, and the best
+// of them; what was found, and how.
 std::string AxisLabel(const v1::MinimizeRequest& request, int axis);
+std::string ValueLabel(const v1::MinimizeRequest& request);
+std::string BestLabel(const v1::MinimizeRequest& request);
 std::string AnswerTitle(const v1::MinimizeRequest& request);
 std::string AnswerSubtitle(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer);
 

@@ -4,10 +4,13 @@
 #include <string>
 
 #include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
 #include "client/cpp/admin_client.h"
 #include "client/ctl/common/command.h"
-#include "client/ctl/common/files.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/operate/flight_trace.h"
+#include "client/ctl/operate/quarantine_table.h"
 #include "google/protobuf/util/json_util.h"
 #include "nlohmann/json.hpp"
 
@@ -17,8 +20,8 @@ namespace {
 // What follows each action; empty: nothing.
 const std::map<std::string, std::string>& Actions() {
   static const auto& actions = *new std::map<std::string, std::string>{
-      {"config", ""},  {"log-level", "a LEVEL"}, {"drain", ""},
-      {"records", ""}, {"trace", "a FILE"},      {"inject", "a FAULT"}};
+      {"config", ""},      {"log-level", "a LEVEL"}, {"drain", ""},        {"records", ""},
+      {"trace", "a FILE"}, {"quarantine", ""},       {"inject", "a FAULT"}};
   return actions;
 }
 
@@ -28,7 +31,8 @@ const std::map<std::string, v1::InjectFaultRequest::Kind>& Faults() {
       {"fail", v1::InjectFaultRequest::FAIL},
       {"corrupt", v1::InjectFaultRequest::CORRUPT},
       {"no-memory", v1::InjectFaultRequest::NO_MEMORY},
-      {"lose", v1::InjectFaultRequest::LOSE}};
+      {"lose", v1::InjectFaultRequest::LOSE},
+      {"device-fault", v1::InjectFaultRequest::DEVICE_FAULT}};
   return faults;
 }
 
@@ -41,31 +45,37 @@ class AdminCommand final : public Command {
         "config prints the settings that apply, log-level LEVEL sets what is logged, drain ends the"
         " server once what it has accepted is answered. records shows the last requests that failed"
         " for a reason of the server's, missed their deadline or were slow, with the time of each"
-        " stage; trace FILE writes them for ui.perfetto.dev. inject FAULT makes something go wrong,"
-        " with a server that runs with --allow-fault-injection.");
-    command->add_option("action", action_, "config, log-level, drain, records, trace or inject")
+        " stage; trace FILE writes them for ui.perfetto.dev. quarantine shows which kinds of "
+        "request"
+        " are refused for a while, for one of each ran on a device when that faulted; with --lift"
+        " they may come again. inject FAULT makes something go wrong, with a server that runs with"
+        " --allow-fault-injection.");
+    command
+        ->add_option("action", action_,
+                     "config, log-level, drain, records, trace, quarantine or inject")
         ->required()
         ->check(CLI::IsMember(Actions()))
         ->type_name("ACTION");
     command
         ->add_option("argument", argument_,
                      "of log-level: trace, debug, info, warning, error or off; of trace: a file, -"
-                     " for standard output; of inject: stall, fail, corrupt, no-memory or lose")
+                     " for standard output; of inject: stall, fail, corrupt, no-memory, lose or"
+                     " device-fault")
         ->type_name("LEVEL|FILE|FAULT");
-    command
-        ->add_option("--count", count_,
-                     "of inject: the next so many batches, replies (corrupt)"
-                     " or allocations (no-memory)")
-        ->type_name("N");
-    command->add_option("--stall-ms", stall_ms_, "of inject stall: for how long")->type_name("MS");
+    AddNumber(command, "--count", "N", &count_, Between(1, 1000),
+              "of inject: the next so many batches, replies (corrupt) or allocations (no-memory)");
+    AddTime(command, "--stall", &stall_, {absl::Milliseconds(1), absl::Minutes(10)},
+            "of inject stall: for how long, to the millisecond");
     command->add_option("--device", device_, "of inject: cpu, cuda:0, ..; the only one concerned")
         ->type_name("ID");
+    command->add_option("--lift", lift_, "of quarantine: a fingerprint, or all")->type_name("ID");
     command->footer(
         "Examples:\n"
         "  basebandctl --target=unix:/run/basebandd/admin.sock admin config\n"
         "  basebandctl --target=127.0.0.1:50152 admin log-level debug\n"
         "  basebandctl --target=127.0.0.1:50152 admin trace slow.json\n"
-        "  basebandctl --target=127.0.0.1:50152 admin inject stall --stall-ms=20000\n"
+        "  basebandctl --target=127.0.0.1:50152 admin inject stall --stall=20s\n"
+        "  basebandctl --target=127.0.0.1:50152 admin quarantine --lift=all\n"
         "  basebandctl --target=127.0.0.1:50152 admin inject lose --device=cuda:0");
     return command;
   }
@@ -76,13 +86,22 @@ class AdminCommand final : public Command {
       return FailArguments(absl::InvalidArgumentError(
           absl::StrFormat("%s takes %s", action_, wanted.empty() ? "no argument" : wanted)));
     }
-    if (action_ != "inject" && (count_ != 0 || stall_ms_ != 0 || !device_.empty())) {
+    if (action_ != "inject" &&
+        (count_ != 0 || stall_ != absl::ZeroDuration() || !device_.empty())) {
       return FailArguments(
-          absl::InvalidArgumentError("--count, --stall-ms and --device are of inject"));
+          absl::InvalidArgumentError("--count, --stall and --device are of inject"));
+    }
+    if (action_ != "quarantine" && !lift_.empty()) {
+      return FailArguments(absl::InvalidArgumentError("--lift is of quarantine"));
     }
     if (action_ == "inject" && Faults().count(argument_) == 0) {
       return FailArguments(absl::InvalidArgumentError(absl::StrFormat(
-          "FAULT %s is not one of stall, fail, corrupt, no-memory, lose", argument_)));
+          "FAULT %s is not one of stall, fail, corrupt, no-memory, lose, device-fault",
+          argument_)));
+    }
+    trace_ = outputs_.Open(action_, action_ == "trace" ? argument_ : "");
+    if (!outputs_.status().ok()) {
+      return FailArguments(outputs_.status());
     }
     const auto options = ToClientOptions(flags);
     if (!options.ok()) {
@@ -92,6 +111,7 @@ class AdminCommand final : public Command {
     if (!client.ok()) {
       return FailConnect(client.status());
     }
+    if (action_ == "quarantine" && lift_.empty()) return ShowQuarantine(**client, flags);
     return action_ == "records" || action_ == "trace" ? Show(**client, flags)
                                                       : ExitCodeOf(Act(**client, flags));
   }
@@ -113,9 +133,17 @@ class AdminCommand final : public Command {
       v1::InjectFaultRequest request;
       request.set_kind(Faults().at(argument_));
       request.set_count(count_);
-      request.set_stall_ms(stall_ms_);
+      request.set_stall_ms(static_cast<uint32_t>(absl::ToInt64Milliseconds(stall_)));
       request.set_device(device_);
       return client.InjectFault(request, timeout);
+    }
+    if (action_ == "quarantine") {
+      v1::LiftQuarantineRequest request;
+      request.set_all(lift_ == "all");
+      if (!request.all()) request.set_fingerprint(lift_);
+      const absl::StatusOr<uint32_t> lifted = client.LiftQuarantine(request, timeout);
+      if (lifted.ok()) absl::PrintF("%d lifted\n", *lifted);
+      return lifted.status();
     }
     const absl::StatusOr<std::string> config = client.GetConfig(timeout);
     if (config.ok() && flags.json) {
@@ -126,31 +154,49 @@ class AdminCommand final : public Command {
     return config.status();
   }
 
-  int Show(client::AdminClient& client, const GlobalFlags& flags) const {
+  int Show(client::AdminClient& client, const GlobalFlags& flags) {
     const auto records = client.GetFlightRecords(flags.call().timeout);
     if (!records.ok()) {
       return ExitCodeOf(records.status());
     }
-    if (action_ == "trace") {
-      const absl::Status written = WriteFile(argument_, ToTrace(*records));
+    if (trace_ != nullptr) {
+      trace_->Write(ToTrace(*records));
+      const absl::Status written = outputs_.Commit();
       return written.ok() ? kOk : FailArguments(written);
     }
-    std::string text;
-    if (!flags.json) {
-      text = ToTable(*records);
-    } else if (google::protobuf::util::JsonPrintOptions options;
-               !google::protobuf::util::MessageToJsonString(*records, &text, options).ok()) {
-      return Fail(absl::InternalError("the answer has no JSON form"), kRpcFailed);
+    return Print(*records, ToTable(*records), flags);
+  }
+
+  static int ShowQuarantine(client::AdminClient& client, const GlobalFlags& flags) {
+    const auto quarantine = client.GetQuarantine(flags.call().timeout);
+    if (!quarantine.ok()) {
+      return ExitCodeOf(quarantine.status());
     }
-    absl::PrintF("%s%s", text, flags.json ? "\n" : "");
+    return Print(*quarantine, ToTable(*quarantine, absl::Now()), flags);
+  }
+
+  // `text`, or the message itself as JSON.
+  static int Print(const google::protobuf::Message& message, std::string text,
+                   const GlobalFlags& flags) {
+    if (flags.json) {
+      text.clear();
+      if (!google::protobuf::util::MessageToJsonString(message, &text).ok()) {
+        return Fail(absl::InternalError("the answer has no JSON form"), kRpcFailed);
+      }
+      text += "\n";
+    }
+    absl::PrintF("%s", text);
     return kOk;
   }
 
   std::string action_;
   std::string argument_;
   uint32_t count_ = 0;
-  uint32_t stall_ms_ = 0;
+  absl::Duration stall_;
   std::string device_;
+  Outputs outputs_;
+  OutputFile* trace_ = nullptr;
+  std::string lift_;
 };
 
 }  // namespace

@@ -33,7 +33,7 @@ class HealthCommand final : public Command {
     AddHealthFlags(command, &health_);
     command->footer(
         "Examples:\n"
-        "  basebandctl health --timeout=1\n"
+        "  basebandctl health --timeout=1s\n"
         "  basebandctl health --service=baseband.v1.Baseband --wait\n"
         "  basebandctl health -addr=127.0.0.1:50151 -connect-timeout=250ms -rpc-timeout=1s");
     return command;
@@ -49,7 +49,7 @@ class HealthCommand final : public Command {
       if (!own->empty()) *shared = *own;
     }
     if (health_.connect_timeout > absl::ZeroDuration()) {
-      flags.timeout_s = absl::ToDoubleSeconds(health_.connect_timeout);
+      flags.timeout = health_.connect_timeout;
     }
     const auto client = Connect(flags);
     if (!client.ok()) {

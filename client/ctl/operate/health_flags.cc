@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "client/ctl/common/time_option.h"
+#include "client/ctl/common/options.h"
 
 namespace baseband::ctl {
 
@@ -11,9 +11,11 @@ void AddHealthFlags(CLI::App* app, HealthFlags* flags) {
       ->type_name("NAME");
   const char* group = "As grpc_health_probe has them, also with one dash";
   app->add_option("--addr", flags->address, "as --target")->type_name("ADDRESS")->group(group);
-  AddTime(app, "--connect-timeout", &flags->connect_timeout, "for connecting (--timeout)")
+  const TimeRange times = {absl::Milliseconds(1), absl::Hours(24)};
+  AddTime(app, "--connect-timeout", &flags->connect_timeout, times, "for connecting (--timeout)")
       ->group(group);
-  AddTime(app, "--rpc-timeout", &flags->rpc_timeout, "for the call (--timeout)")->group(group);
+  AddTime(app, "--rpc-timeout", &flags->rpc_timeout, times, "for the call (--timeout)")
+      ->group(group);
   const auto add_file = [&](const char* name, std::string* path, const char* help) {
     app->add_option(name, *path, help)->type_name("FILE")->group(group);
   };

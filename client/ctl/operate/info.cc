@@ -76,21 +76,22 @@ void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& re
 class InfoCommand final : public Command {
  public:
   CLI::App* AddTo(CLI::App* app) override {
-    return app->add_subcommand("info",
-                               "Shows the server's devices, limits, codes and constellations.");
+    CLI::App* command = app->add_subcommand(
+        "info", "Shows the server's devices, limits, codes and constellations.");
+    command->footer(
+        "Examples:\n"
+        "  basebandctl info\n"
+        "  basebandctl info --json | jq .carrier.constellations");
+    return command;
   }
 
   int Run(const GlobalFlags& flags) override {
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
-    }
-    const auto response = (*client)->GetCapabilities(flags.call());
-    if (!response.ok()) {
-      return FailRpc(response.status());
+    const Session session(flags);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
     if (!flags.json) {
-      PrintHuman(flags.target, *response);
+      PrintHuman(flags.target, session.capabilities());
       return kOk;
     }
     google::protobuf::util::JsonPrintOptions options;
@@ -98,7 +99,7 @@ class InfoCommand final : public Command {
     options.always_print_primitive_fields = true;
     options.preserve_proto_field_names = true;
     std::string json;
-    if (!google::protobuf::util::MessageToJsonString(*response, &json, options).ok()) {
+    if (!google::protobuf::util::MessageToJsonString(session.capabilities(), &json, options).ok()) {
       return Fail(absl::InternalError("the answer has no JSON form"), kRpcFailed);
     }
     std::fputs(json.c_str(), stdout);

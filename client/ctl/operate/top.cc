@@ -11,19 +11,18 @@
 #include "absl/time/clock.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
-#include "client/ctl/common/time_option.h"
+#include "client/ctl/common/options.h"
 #include "client/ctl/operate/live_screen.h"
 #include "client/ctl/operate/top_model.h"
 #include "client/ctl/operate/top_poller.h"
 #include "client/ctl/operate/top_text.h"
+#include "client/load/http_get.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::ctl {
 namespace {
 
 constexpr char kDefaultUrl[] = "http://127.0.0.1:9151/metrics";
-constexpr absl::Duration kShortest = absl::Milliseconds(100);
-constexpr absl::Duration kLongest = absl::Hours(1);
 // How long a server may take to answer: longer than a busy one takes, and no longer than a person
 // wants to wait for the program's end.
 constexpr absl::Duration kPatience = absl::Seconds(2);
@@ -40,15 +39,17 @@ class TopCommand final : public Command {
         ->add_option("--metrics", urls_,
                      absl::StrCat("a server's metrics page; repeatable (", kDefaultUrl, ")"))
         ->type_name("URL");
-    AddTime(command, "--interval", &interval_, "from frame to frame (1s)");
+    AddTime(command, "--interval", &interval_, {absl::Milliseconds(100), absl::Hours(1)},
+            "from frame to frame (1s)");
     command->add_flag("--once", once_, "one frame, after one interval");
     command
         ->add_option("--metrics-token-file", token_file_,
                      "a token of role metrics, for pages that want one; sent in clear text")
         ->type_name("FILE");
     command->footer(
-        "With --json a frame is one line, an object. With --once the exit code is 2 if no server"
-        " could be reached.\n"
+        "With --json a frame is one line, an object. With --once the exit code is 2 if no\n"
+        "server could be reached.\n"
+        "\n"
         "Examples:\n"
         "  basebandctl top\n"
         "  basebandctl top --metrics=http://gpu1:9151/metrics --metrics=http://gpu2:9151/metrics\n"
@@ -57,11 +58,6 @@ class TopCommand final : public Command {
   }
 
   int Run(const GlobalFlags& flags) override {
-    if (interval_ < kShortest || interval_ > kLongest) {
-      return FailArguments(absl::InvalidArgumentError(absl::StrCat(
-          "--interval ", absl::FormatDuration(interval_), " is not in [",
-          absl::FormatDuration(kShortest), ", ", absl::FormatDuration(kLongest), "]")));
-    }
     if (urls_.empty()) {
       urls_.push_back(kDefaultUrl);
     }

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/metric_names.h"
 
 namespace baseband::ctl {
 namespace {
@@ -17,9 +18,10 @@ namespace {
 using load::LabelOf;
 using load::MetricsPage;
 
-constexpr char kStart[] = "process_start_time_seconds";
-constexpr char kLaneBusy[] = "baseband_lane_busy_seconds_total";
-constexpr char kDuration[] = "baseband_request_duration_seconds";
+// Who asks for these is not at work.
+bool IsWork(const std::string& rpc) {
+  return rpc != "GetCapabilities" && rpc != "Admin" && rpc != "Health";
+}
 
 // Whose requests come and go; Submit and DownconvertStream live as long as their clients want.
 const std::vector<std::string>& Operations() {
@@ -72,6 +74,10 @@ Figure Ratio(const Figure& part, const Figure& whole) {
   return part.has_value() && whole.has_value() && *whole > 0 ? Figure(*part / *whole) : Figure();
 }
 
+Figure Times(const Figure& figure, double factor) {
+  return figure.has_value() ? Figure(*figure * factor) : Figure();
+}
+
 // The greatest of the named values; without a name if none is above 0.
 NamedFigure Greatest(const std::map<std::string, double>& values) {
   NamedFigure greatest;
@@ -89,14 +95,21 @@ struct Work {
   const char* metric;
   const char* label;  // of the series that counts; may be empty
   const char* unit;
+  double each = 1;  // so many of its units
 };
+constexpr double kBitsPerByte = 8;
 constexpr Work kWork[] = {
-    {"Encode", "baseband_information_bits_total", "rpc=\"Encode\"", "b/s"},
-    {"Decode", "baseband_information_bits_total", "rpc=\"Decode\"", "b/s"},
-    {"RecoverCarrier", "baseband_carrier_symbols_total", "", "symbols/s"},
-    {"Downconvert", "baseband_downconvert_samples_total", "direction=\"in\"", "samples/s"},
-    {"Minimize", "baseband_minimize_points_total", "", "points/s"},
+    {"Encode", metric::kInformationBytes.name, "rpc=\"Encode\"", "b/s", kBitsPerByte},
+    {"Decode", metric::kInformationBytes.name, "rpc=\"Decode\"", "b/s", kBitsPerByte},
+    {"RecoverCarrier", metric::kCarrierSymbols.name, "", "symbols/s"},
+    {"Downconvert", metric::kDownconvertSamples.name, "direction=\"in\"", "samples/s"},
+    {"Minimize", metric::kSearchedPoints.name, "", "points/s"},
 };
+
+Figure BlerOf(const MetricsPage& page) {
+  return Ratio(Total(page, metric::kDecodeParityFailures.name),
+               Total(page, metric::kCodeBlocks.name, {Label("rpc", "Decode")}));
+}
 
 bool IsPositive(const Figure& figure) { return figure.value_or(0) > 0; }
 
@@ -104,7 +117,7 @@ bool IsPositive(const Figure& figure) { return figure.value_or(0) > 0; }
 
 PageRates RatesBetween(const MetricsPage* before, const MetricsPage& now, absl::Duration passed) {
   const auto start_of = [](const MetricsPage& page) {
-    const auto found = page.find(kStart);
+    const auto found = page.find(metric::kProcessStart.name);
     return found == page.end() ? 0 : found->second;
   };
   PageRates rates;
@@ -113,7 +126,7 @@ PageRates RatesBetween(const MetricsPage* before, const MetricsPage& now, absl::
   const double seconds = absl::ToDoubleSeconds(passed);
   const MetricsPage since = rates.has_rates ? load::Since(*before, now) : now;
   for (const auto& [series, value] : since) {
-    if (absl::StartsWith(series, kLaneBusy)) {
+    if (absl::StartsWith(series, metric::kLaneBusy.name)) {
       rates.lanes[LabelOf(series, "device")] += 1;
     }
     if (!load::Counts(series)) {
@@ -135,7 +148,7 @@ PageRates Together(const std::vector<const PageRates*>& servers) {
     for (const auto& [series, value] : server->page) {
       double& sum = all.page[series];
       // Ages do not add up.
-      sum = absl::StrContains(series, "_age_") ? std::max(sum, value) : sum + value;
+      sum = absl::StartsWith(series, metric::kQueueAge.name) ? std::max(sum, value) : sum + value;
     }
   }
   return all;
@@ -172,32 +185,33 @@ Figure Quantile(const MetricsPage& page, const std::string& histogram,
 ServerFigures ToServerFigures(const PageRates& rates) {
   const MetricsPage& page = rates.page;
   ServerFigures figures;
-  for (const auto& [rpc, value] : SumBy(page, "baseband_requests_total", "rpc")) {
-    if (rpc != "GetCapabilities") {
+  for (const auto& [rpc, value] : SumBy(page, metric::kRequests.name, "rpc")) {
+    if (IsWork(rpc)) {
       figures.requests = figures.requests.value_or(0) + value;
     }
   }
-  figures.information_bits = Total(page, "baseband_information_bits_total");
-  figures.p50 = Quantile(page, kDuration, Operations(), 0.5);
-  figures.p99 = Quantile(page, kDuration, Operations(), 0.99);
-  figures.deadlines_missed = Total(page, "baseband_deadlines_total", {Label("outcome", "missed")});
-  figures.refused = Total(page, "baseband_refused_total");
-  figures.refused_for = Greatest(SumBy(page, "baseband_refused_total", "cause")).name;
-  figures.queue_depth = Total(page, "baseband_queue_depth");
-  ForEach(page, "baseband_queue_oldest_age_seconds", [&](const std::string&, double age) {
+  figures.information_bits = Times(Total(page, metric::kInformationBytes.name), kBitsPerByte);
+  figures.bler = BlerOf(page);
+  figures.p50 = Quantile(page, metric::kRequestDuration.name, Operations(), 0.5);
+  figures.p99 = Quantile(page, metric::kRequestDuration.name, Operations(), 0.99);
+  figures.deadlines_missed = Total(page, metric::kDeadlines.name, {Label("outcome", "missed")});
+  figures.unserved = Total(page, metric::kUnserved.name);
+  figures.unserved_reason = Greatest(SumBy(page, metric::kUnserved.name, "reason")).name;
+  figures.queue_requests = Total(page, metric::kQueueRequests.name);
+  ForEach(page, metric::kQueueAge.name, [&](const std::string&, double age) {
     figures.oldest_age = std::max(age, figures.oldest_age.value_or(0));
   });
-  figures.batch_requests = Ratio(Total(page, "baseband_batch_requests_sum"),
-                                 Total(page, "baseband_batch_requests_count"));
-  figures.lanes_busy = Total(page, kLaneBusy);
+  figures.batch_requests = Ratio(Total(page, absl::StrCat(metric::kBatchRequests.name, "_sum")),
+                                 Total(page, absl::StrCat(metric::kBatchRequests.name, "_count")));
+  figures.lanes_busy = Total(page, metric::kLaneBusy.name);
   for (const auto& [device, lanes] : rates.lanes) {
     figures.lanes = figures.lanes.value_or(0) + lanes;
   }
-  figures.connections = Total(page, "baseband_connections");
-  figures.memory_bytes = Total(page, "process_resident_memory_bytes");
-  for (const auto& [pool, used] : SumBy(page, "baseband_pool_used_bytes", "pool")) {
+  figures.connections = Total(page, metric::kOpenConnections.name);
+  figures.memory_bytes = Total(page, metric::kProcessResident.name);
+  for (const auto& [pool, used] : SumBy(page, metric::kPoolUsedBytes.name, "pool")) {
     const Figure full =
-        Ratio(used, Total(page, "baseband_pool_capacity_bytes", {Label("pool", pool)}));
+        Ratio(used, Total(page, metric::kPoolCapacityBytes.name, {Label("pool", pool)}));
     if (full.has_value()) {
       figures.pools.push_back({pool, *full});
     }
@@ -208,28 +222,31 @@ ServerFigures ToServerFigures(const PageRates& rates) {
 std::vector<RpcFigures> ToRpcFigures(const PageRates& rates) {
   const MetricsPage& page = rates.page;
   std::vector<RpcFigures> all;
-  for (const auto& [rpc, in_flight] : SumBy(page, "baseband_requests_in_flight", "rpc")) {
+  for (const auto& [rpc, in_flight] : SumBy(page, metric::kRequestsInFlight.name, "rpc")) {
     const std::string label = Label("rpc", rpc);
     RpcFigures figures;
     figures.rpc = rpc;
     figures.in_flight = in_flight;
-    figures.requests = Total(page, "baseband_requests_total", {label});
-    std::map<std::string, double> codes;
-    ForEach(page, "baseband_requests_total", [&](const std::string& series, double value) {
-      const std::string code = LabelOf(series, "code");
-      if (code != "OK" && LabelOf(series, "rpc") == rpc) {
-        codes[code] += value;
-        figures.failed = figures.failed.value_or(0) + value;
+    figures.requests = Total(page, metric::kRequests.name, {label});
+    figures.unserved = Total(page, metric::kUnserved.name, {label});
+    std::map<std::string, double> reasons;
+    ForEach(page, metric::kUnserved.name, [&](const std::string& series, double value) {
+      if (LabelOf(series, "rpc") == rpc) {
+        reasons[LabelOf(series, "reason")] += value;
       }
     });
-    figures.failed_with = Greatest(codes).name;
-    figures.p50 = Quantile(page, kDuration, {rpc}, 0.5);
-    figures.p99 = Quantile(page, kDuration, {rpc}, 0.99);
-    figures.batch_requests = Ratio(Total(page, "baseband_batch_requests_sum", {label}),
-                                   Total(page, "baseband_batch_requests_count", {label}));
+    figures.unserved_reason = Greatest(reasons).name;
+    figures.p50 = Quantile(page, metric::kRequestDuration.name, {rpc}, 0.5);
+    figures.p99 = Quantile(page, metric::kRequestDuration.name, {rpc}, 0.99);
+    figures.batch_requests =
+        Ratio(Total(page, absl::StrCat(metric::kBatchRequests.name, "_sum"), {label}),
+              Total(page, absl::StrCat(metric::kBatchRequests.name, "_count"), {label}));
+    if (rpc == "Decode") {
+      figures.bler = BlerOf(page);
+    }
     for (const Work& work : kWork) {
       if (rpc == work.rpc) {
-        figures.work = Total(page, work.metric, {work.label});
+        figures.work = Times(Total(page, work.metric, {work.label}), work.each);
         figures.unit = work.unit;
       }
     }
@@ -243,7 +260,7 @@ std::vector<RpcFigures> ToRpcFigures(const PageRates& rates) {
 std::vector<NamedFigure> ToClientFigures(const PageRates& rates) {
   std::vector<NamedFigure> clients;
   for (const auto& [client, seconds] :
-       SumBy(rates.page, "baseband_client_device_seconds_total", "client")) {
+       SumBy(rates.page, metric::kClientDeviceSeconds.name, "client")) {
     if (seconds > 0) {
       clients.push_back({client, seconds});
     }
@@ -256,23 +273,23 @@ std::vector<NamedFigure> ToClientFigures(const PageRates& rates) {
 std::vector<DeviceFigures> ToDeviceFigures(const PageRates& rates) {
   const MetricsPage& page = rates.page;
   std::vector<DeviceFigures> devices;
-  ForEach(page, "baseband_device_info", [&](const std::string& series, double) {
+  ForEach(page, metric::kDeviceInfo.name, [&](const std::string& series, double) {
     DeviceFigures figures;
     figures.device = LabelOf(series, "device");
     figures.name = LabelOf(series, "name");
     const std::vector<std::string> label = {Label("device", figures.device)};
-    figures.healthy = IsPositive(Total(page, "baseband_device_healthy", label));
+    figures.healthy = IsPositive(Total(page, metric::kDeviceHealthy.name, label));
     const auto lanes = rates.lanes.find(figures.device);
     if (lanes != rates.lanes.end()) {
-      figures.lanes_busy = Ratio(Total(page, kLaneBusy, label), lanes->second);
+      figures.lanes_busy = Ratio(Total(page, metric::kLaneBusy.name, label), lanes->second);
     }
-    figures.utilization = Total(page, "baseband_gpu_utilization_ratio", label);
-    figures.memory_used = Total(page, "baseband_gpu_memory_used_bytes", label);
-    figures.memory_total = Total(page, "baseband_gpu_memory_total_bytes", label);
-    figures.celsius = Total(page, "baseband_gpu_temperature_celsius", label);
-    figures.watts = Total(page, "baseband_gpu_power_watts", label);
-    figures.watts_limit = Total(page, "baseband_gpu_power_limit_watts", label);
-    ForEach(page, "baseband_gpu_throttled", [&](const std::string& reason, double value) {
+    figures.utilization = Total(page, metric::kGpuUtilization.name, label);
+    figures.memory_used = Total(page, metric::kGpuMemoryUsed.name, label);
+    figures.memory_total = Total(page, metric::kGpuMemoryCapacity.name, label);
+    figures.celsius = Total(page, metric::kGpuTemperature.name, label);
+    figures.watts = Total(page, metric::kGpuPower.name, label);
+    figures.watts_limit = Total(page, metric::kGpuPowerLimit.name, label);
+    ForEach(page, metric::kGpuThrottled.name, [&](const std::string& reason, double value) {
       if (value > 0 && LabelOf(reason, "device") == figures.device) {
         absl::StrAppend(&figures.throttled, figures.throttled.empty() ? "" : ", ",
                         LabelOf(reason, "reason"));
@@ -284,7 +301,7 @@ std::vector<DeviceFigures> ToDeviceFigures(const PageRates& rates) {
 }
 
 Figure UptimeSeconds(const MetricsPage& page, absl::Time now) {
-  const Figure start = Total(page, kStart);
+  const Figure start = Total(page, metric::kProcessStart.name);
   return start.has_value()
              ? Figure(std::max(0.0, absl::ToDoubleSeconds(now - absl::UnixEpoch()) - *start))
              : Figure();
@@ -292,7 +309,7 @@ Figure UptimeSeconds(const MetricsPage& page, absl::Time now) {
 
 std::string VersionOf(const MetricsPage& page) {
   std::string version;
-  ForEach(page, "baseband_build_info",
+  ForEach(page, metric::kBuildInfo.name,
           [&](const std::string& series, double) { version = LabelOf(series, "version"); });
   return version;
 }

@@ -38,7 +38,7 @@ PageRates Together(const std::vector<const PageRates*>& servers);
 Figure Quantile(const load::MetricsPage& page, const std::string& histogram,
                 const std::vector<std::string>& rpcs, double q);
 
-// What a cause or code with a figure is: {"backlog", 12}.
+// What a reason or client with a figure is: {"backlog", 12}.
 struct NamedFigure {
   std::string name;
   double value = 0;
@@ -46,9 +46,11 @@ struct NamedFigure {
 
 // A server, or all together. Seconds, bytes; rates are per second.
 struct ServerFigures {
-  Figure requests, information_bits, p50, p99, deadlines_missed, refused;
-  std::string refused_for;  // the cause of most of them
-  Figure queue_depth, oldest_age, batch_requests;
+  Figure requests, p50, p99, deadlines_missed, unserved;
+  Figure information_bits;      // encoded, and of code blocks that decoded
+  Figure bler;                  // share of the code blocks given to Decode that did not
+  std::string unserved_reason;  // that of most of them
+  Figure queue_requests, oldest_age, batch_requests;
   Figure lanes_busy, lanes;  // how many on average, of how many
   Figure connections, memory_bytes;
   std::vector<NamedFigure> pools;  // how full, 0 to 1
@@ -58,9 +60,10 @@ ServerFigures ToServerFigures(const PageRates& rates);
 // One of those that a request, or work, was there for.
 struct RpcFigures {
   std::string rpc;
-  Figure requests, failed, p50, p99, batch_requests, in_flight;
-  std::string failed_with;  // the code of most of them
-  Figure work;              // bits, symbols, samples or points, as `unit` says
+  Figure requests, unserved, p50, p99, batch_requests, in_flight;
+  Figure bler;                  // of Decode
+  std::string unserved_reason;  // that of most of them
+  Figure work;                  // bits, symbols, samples or points, as `unit` says
   std::string unit;
 };
 std::vector<RpcFigures> ToRpcFigures(const PageRates& rates);

@@ -21,12 +21,13 @@ Json ToJson(const std::vector<NamedFigure>& figures) {
 Json ToJson(const RpcFigures& rpc) {
   return {{"rpc", rpc.rpc},
           {"requests_per_s", OrNull(rpc.requests)},
-          {"failed_per_s", OrNull(rpc.failed)},
-          {"failed_with", rpc.failed_with},
+          {"unserved_per_s", OrNull(rpc.unserved)},
+          {"unserved_reason", rpc.unserved_reason},
           {"p50_s", OrNull(rpc.p50)},
           {"p99_s", OrNull(rpc.p99)},
           {"batch_requests", OrNull(rpc.batch_requests)},
           {"in_flight", OrNull(rpc.in_flight)},
+          {"bler", OrNull(rpc.bler)},
           {"work", OrNull(rpc.work)},
           {"work_unit", rpc.unit}};
 }
@@ -51,12 +52,13 @@ void AddFigures(const PageRates& rates, Json* json) {
   Json& to = *json;
   to["requests_per_s"] = OrNull(figures.requests);
   to["information_bits_per_s"] = OrNull(figures.information_bits);
+  to["bler"] = OrNull(figures.bler);
   to["p50_s"] = OrNull(figures.p50);
   to["p99_s"] = OrNull(figures.p99);
   to["deadlines_missed_per_s"] = OrNull(figures.deadlines_missed);
-  to["refused_per_s"] = OrNull(figures.refused);
-  to["refused_for"] = figures.refused_for;
-  to["queue_depth"] = OrNull(figures.queue_depth);
+  to["unserved_per_s"] = OrNull(figures.unserved);
+  to["unserved_reason"] = figures.unserved_reason;
+  to["queue_requests"] = OrNull(figures.queue_requests);
   to["queue_oldest_age_s"] = OrNull(figures.oldest_age);
   to["batch_requests"] = OrNull(figures.batch_requests);
   to["lanes_busy"] = OrNull(figures.lanes_busy);

@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "client/load/http_get.h"
+#include "common/metric_names.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::ctl {
@@ -29,8 +31,8 @@ ServerState StateOf(const std::string& url, absl::Duration timeout, const load::
            : absl::StrContains(ready->body, "device") ? ServerState::kNoDevice
                                                       : ServerState::kDraining;
   }
-  return load::Sum(page, "baseband_device_healthy") > 0 ? ServerState::kServing
-                                                        : ServerState::kNoDevice;
+  return load::Sum(page, metric::kDeviceHealthy.name) > 0 ? ServerState::kServing
+                                                          : ServerState::kNoDevice;
 }
 
 }  // namespace

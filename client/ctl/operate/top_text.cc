@@ -79,6 +79,9 @@ std::string Bytes(const Figure& figure) { return Show(figure, HumanBytes); }
 std::string Percent(const Figure& figure) {
   return Show(figure, [](double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); });
 }
+std::string Bler(const Figure& figure) {
+  return Show(figure, [](double ratio) { return absl::StrFormat("%.2g", ratio); });
+}
 std::string Of(const std::string& part, const std::string& whole) {
   return part.empty() || whole.empty() ? part : absl::StrCat(part, " of ", whole);
 }
@@ -107,11 +110,11 @@ std::string LongTime(const Figure& figure) {
 
 const std::vector<Column>& ServerColumns() {
   static const auto& columns = *new std::vector<Column>{
-      {"server", false, 0}, {"state", false, 0},    {"up", true, 6},    {"version", true, 9},
-      {"req/s", true, 0},   {"goodput", true, 1},   {"p50", true, 3},   {"p99", true, 0},
-      {"late/s", true, 2},  {"refused/s", true, 0}, {"queue", true, 0}, {"oldest", true, 4},
-      {"batch", true, 7},   {"lanes", true, 5},     {"conn", true, 8},  {"staging", true, 10},
-      {"reply", true, 11},  {"memory", true, 12}};
+      {"server", false, 0},  {"state", false, 0},  {"up", true, 6},         {"version", true, 9},
+      {"req/s", true, 0},    {"goodput", true, 1}, {"BLER", true, 3},       {"p50", true, 3},
+      {"p99", true, 0},      {"late/s", true, 2},  {"unserved/s", true, 0}, {"queue", true, 0},
+      {"oldest", true, 4},   {"batch", true, 7},   {"lanes", true, 5},      {"conn", true, 8},
+      {"staging", true, 10}, {"reply", true, 11},  {"memory", true, 12}};
   return columns;
 }
 
@@ -133,11 +136,12 @@ Row ServerRow(const std::string& name, const std::string& state, const Figure& u
                version,
                Count(figures.requests),
                Show(figures.information_bits, HumanRate),
+               Bler(figures.bler),
                Time(figures.p50),
                Time(figures.p99),
                Count(figures.deadlines_missed),
-               Because(Count(figures.refused), figures.refused_for),
-               Count(figures.queue_depth),
+               Because(Count(figures.unserved), figures.unserved_reason),
+               Count(figures.queue_requests),
                Time(figures.oldest_age),
                Count(figures.batch_requests),
                Of(Count(figures.lanes_busy), Count(figures.lanes)),
@@ -145,7 +149,7 @@ Row ServerRow(const std::string& name, const std::string& state, const Figure& u
                pool("staging"),
                pool("reply"),
                Bytes(figures.memory_bytes)};
-  if (figures.deadlines_missed.value_or(0) > 0 || figures.refused.value_or(0) > 0) {
+  if (figures.deadlines_missed.value_or(0) > 0 || figures.unserved.value_or(0) > 0) {
     row.style = LineStyle::kWarning;
   }
   return row;
@@ -230,12 +234,13 @@ std::vector<Line> RpcLines(const PageRates& rates, const TopView& view) {
     row.cells = {rpc.rpc,
                  Count(rpc.requests),
                  work,
+                 Bler(rpc.bler),
                  Time(rpc.p50),
                  Time(rpc.p99),
                  Count(rpc.batch_requests),
                  Count(rpc.in_flight),
-                 Because(Count(rpc.failed), rpc.failed_with)};
-    row.style = rpc.failed.value_or(0) > 0 ? LineStyle::kWarning : LineStyle::kPlain;
+                 Because(Count(rpc.unserved), rpc.unserved_reason)};
+    row.style = rpc.unserved.value_or(0) > 0 ? LineStyle::kWarning : LineStyle::kPlain;
     rows.push_back(std::move(row));
   }
   if (rows.empty()) {
@@ -244,11 +249,12 @@ std::vector<Line> RpcLines(const PageRates& rates, const TopView& view) {
   return Fit({{"rpc", false, 0},
               {"req/s", true, 0},
               {"work", true, 0},
+              {"BLER", true, 2},
               {"p50", true, 1},
               {"p99", true, 0},
               {"batch", true, 2},
               {"in flight", true, 3},
-              {"failed/s", false, 0}},
+              {"unserved/s", false, 0}},
              std::move(rows), view.columns);
 }
 

@@ -14,7 +14,7 @@ namespace baseband::ctl {
 using Rgb = std::array<uint8_t, 3>;
 
 // The file of a picture whose pixels, row by row from the top, are indices of `palette`, which has
-// 1 .. 256 colours. Not compressed: a byte a pixel.
+// 1 .. 256 colours.
 std::string ToPng(int width, absl::Span<const uint8_t> pixels, absl::Span<const Rgb> palette);
 
 }  // namespace baseband::ctl

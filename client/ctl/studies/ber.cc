@@ -11,9 +11,12 @@
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/outputs.h"
+#include "client/ctl/common/si_number.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/code_flags.h"
-#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/ber_curve.h"
 #include "client/ctl/studies/ber_report.h"
 #include "kernels/base/steady_time.h"
@@ -40,33 +43,22 @@ class BerCommand final : public Command {
         ->type_name("SPEC")
         ->expected(1)
         ->take_all();
-    command->add_option("--frames", frames_, "exactly so many frames a point, however many errors")
-        ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
-        ->type_name("N");
-    command
-        ->add_option("--min-frame-errors", min_frame_errors_,
-                     "a point ends with this many frame errors (100) ..")
-        ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
-        ->type_name("N");
-    command->add_option("--max-frames", max_frames_, ".. or with this many frames (20000)")
-        ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
-        ->type_name("N");
-    command
-        ->add_option("--floor", floor_,
-                     "a curve ends after a point whose frame error rate is not above this (0)")
-        ->check(CLI::Range(0.0, 1.0))
-        ->type_name("FER");
-    command->add_option("--frames-per-request", frames_per_request_, "(128)")
-        ->check(CLI::Range(1, 65536))
-        ->type_name("N");
-    command->add_option("--seed", seed_, "of information and noise (1)")->type_name("N");
+    const Range frames = Between(1, int64_t{1} << 40);
+    AddNumber(command, "--frames", "N", &frames_, frames,
+              "exactly so many frames a point, however many errors");
+    AddNumber(command, "--min-frame-errors", "N", &min_frame_errors_, frames,
+              "a point ends with this many frame errors or --max-frames (100)");
+    AddNumber(command, "--max-frames", "N", &max_frames_, frames, "most frames of a point (20000)");
+    AddNumber(command, "--floor", "FER", &floor_, Between(0, 1),
+              "a curve ends after a point whose frame error rate is not above this (0)");
+    AddNumber(command, "--frames-per-request", "N", &frames_per_request_, Between(1, 65536),
+              "how many travel together (128)");
+    AddNumber(command, "--seed", "N", &seed_, kSeeds, "of information and noise (1)");
     command->add_option("--csv", csv_, "write a table")->type_name("FILE");
     command->add_option("--plot", plot_, "draw the curves as SVG")->type_name("FILE");
     AddCodeFlags(command, &code_);
-    command
-        ->add_option("--llr-count", decode_.llr_count,
-                     "send only the first bits of a code word (all)")
-        ->check(CLI::Range(1, 1 << 20))
+    AddNumber(command, "--llr-count", "N", &decode_.llr_count, Between(1, 1 << 20),
+              "send only the first bits of a code word (all)")
         ->group("Decoder");
     AddDecodeFlags(command, &decode_);
     command->footer(
@@ -84,25 +76,28 @@ class BerCommand final : public Command {
     if (absl::Status status = Prepare(&curves, &ebn0_db); !status.ok()) {
       return FailArguments(status);
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
-    }
-    const auto limits = GetLimits(client->get(), flags);
-    if (!limits.ok()) {
-      return FailRpc(limits.status());
+    OutputFile* const csv = outputs_.Open("--csv", csv_);
+    OutputFile* const plot = outputs_.Open("--plot", plot_);
+    const Session session(flags, outputs_);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
     if (!flags.json) {
-      absl::PrintF("%s; BPSK over AWGN, %.3f information bits a symbol\n",
-                   Describe(curves[0].decode.code()), Rate(curves[0]));
+      absl::FPrintF(outputs_.report(), "%s; BPSK over AWGN, %.3f information bits a symbol\n",
+                    Describe(curves[0].decode.code()), Rate(curves[0]));
     }
     for (Curve& curve : curves) {
-      if (absl::Status status = Measure(client->get(), flags, *limits, ebn0_db, &curve);
-          !status.ok()) {
+      if (absl::Status status = Measure(session, ebn0_db, &curve); !status.ok()) {
         return FailRpc(status);
       }
     }
-    if (absl::Status status = WriteFiles(curves); !status.ok()) {
+    if (csv != nullptr) {
+      csv->Write(ToCsv(curves));
+    }
+    if (plot != nullptr) {
+      plot->Write(RenderSvg(ToPlot(curves)));
+    }
+    if (absl::Status status = outputs_.Commit(); !status.ok()) {
       return FailArguments(status);
     }
     if (flags.json) {
@@ -113,7 +108,7 @@ class BerCommand final : public Command {
       for (const Curve& curve : curves) {
         json["curves"].push_back(ToJson(curve));
       }
-      absl::PrintF("%s\n", json.dump(2));
+      absl::FPrintF(outputs_.report(), "%s\n", json.dump(2));
     }
     return kOk;
   }
@@ -158,10 +153,10 @@ class BerCommand final : public Command {
     Curve curve;
     curve.flags = decode_;
     if (parts.size() < 2 || parts.size() > 3 ||
-        (parts.size() == 3 && (!absl::SimpleAtoi(parts[2], &curve.flags.iterations) ||
-                               curve.flags.iterations < 1 || curve.flags.iterations > 100))) {
+        (parts.size() == 3 && !ParseWholeIn(parts[2], 1, 100, &curve.flags.iterations))) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--curve '", spec, "' is not SCHEDULE:ALGORITHM[:ITERATIONS]"));
+          absl::StrCat("--curve '", spec,
+                       "' is not SCHEDULE:ALGORITHM[:ITERATIONS] with ITERATIONS in [1, 100]"));
     }
     curve.flags.schedule = parts[0];
     curve.flags.algorithm = parts[1];
@@ -177,9 +172,10 @@ class BerCommand final : public Command {
     return curve;
   }
 
-  absl::Status Measure(client::Client* client, const GlobalFlags& flags,
-                       const RequestLimits& limits, const std::vector<double>& ebn0_db,
+  absl::Status Measure(const Session& session, const std::vector<double>& ebn0_db,
                        Curve* curve) const {
+    const GlobalFlags& flags = session.flags();
+    const RequestLimits limits = session.limits();
     PointSpec spec;
     spec.decode = curve->decode;
     spec.seed = seed_;
@@ -189,17 +185,18 @@ class BerCommand final : public Command {
     spec.frames_per_request = std::min<int64_t>(
         {frames_per_request_, limits.blocks, std::max<int64_t>(1, limits.bytes / block_bytes)});
     if (!flags.json) {
-      absl::PrintF("\n%s, %d iterations\n", curve->label, curve->flags.iterations);
-      absl::PrintF(
-          "  Eb/N0    frames  wrong        FER  (95 %% limits)           BER"
-          "  iterations\n");
+      absl::FPrintF(outputs_.report(), "\n%s, %d iterations\n", curve->label,
+                    curve->flags.iterations);
+      absl::FPrintF(outputs_.report(),
+                    "  Eb/N0    frames  wrong        FER  (95 %% limits)           BER"
+                    "  iterations\n");
     }
     ProgressBar bar(!flags.json);
     for (size_t i = 0; i < ebn0_db.size(); ++i) {
       spec.ebn0_db = ebn0_db[i];
       const absl::Time begin = SteadyNow();
       const absl::StatusOr<ErrorRate> rate =
-          MeasurePoint(client, flags, spec, [&](const ErrorRate& so_far) {
+          MeasurePoint(session.client(), flags, spec, [&](const ErrorRate& so_far) {
             ShowProgress(spec, so_far, static_cast<double>(i) / static_cast<double>(ebn0_db.size()),
                          1.0 / static_cast<double>(ebn0_db.size()), &bar);
           });
@@ -229,23 +226,12 @@ class BerCommand final : public Command {
                               so_far.frame_errors()));
   }
 
-  static void PrintPoint(const CurvePoint& point) {
+  void PrintPoint(const CurvePoint& point) const {
     const Interval fer = point.rate.FerInterval();
-    absl::PrintF("  %5.2f  %8d  %5d  %9.2e  (%.1e .. %.1e)  %9.2e  %10.2f\n", point.ebn0_db,
-                 point.rate.frames(), point.rate.frame_errors(), point.rate.fer(), fer.low,
-                 fer.high, point.rate.ber(), point.rate.mean_iterations());
-    std::fflush(stdout);
-  }
-
-  absl::Status WriteFiles(const std::vector<Curve>& curves) const {
-    absl::Status status;
-    if (!csv_.empty()) {
-      status.Update(WriteFile(csv_, ToCsv(curves)));
-    }
-    if (!plot_.empty()) {
-      status.Update(WriteFile(plot_, RenderSvg(ToPlot(curves))));
-    }
-    return status;
+    absl::FPrintF(outputs_.report(), "  %5.2f  %8d  %5d  %9.2e  (%.1e .. %.1e)  %9.2e  %10.2f\n",
+                  point.ebn0_db, point.rate.frames(), point.rate.frame_errors(), point.rate.fer(),
+                  fer.low, fer.high, point.rate.ber(), point.rate.mean_iterations());
+    std::fflush(outputs_.report());
   }
 
   std::string ebn0_ = "0:0.5:3";
@@ -260,6 +246,7 @@ class BerCommand final : public Command {
   std::string plot_;
   CodeFlags code_;
   DecodeFlags decode_;
+  Outputs outputs_;
 };
 
 }  // namespace

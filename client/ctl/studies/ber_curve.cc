@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/random.h"
+#include "client/ctl/common/si_number.h"
 #include "client/ctl/ldpc/awgn.h"
 #include "client/ctl/ldpc/bits.h"
 
@@ -226,8 +226,8 @@ absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::
   for (const absl::string_view item : absl::StrSplit(text, ',')) {
     std::vector<double> range;
     for (const absl::string_view part : absl::StrSplit(item, ':')) {
-      double value = 0;
-      if (!absl::SimpleAtod(part, &value) || !(std::abs(value) <= 100)) {
+      const double value = ParseSiNumber(part).value_or(NAN);
+      if (!(std::abs(value) <= 100)) {
         return absl::InvalidArgumentError(
             absl::StrCat(flag, ": '", part, "' is not a number of dB in [-100, 100]"));
       }

@@ -12,7 +12,7 @@
 #include "client/cpp/client.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/session.h"
-#include "client/ctl/studies/error_rate.h"
+#include "client/ctl/ldpc/error_rate.h"
 
 namespace baseband::ctl {
 

@@ -44,7 +44,7 @@ PlotSeries Uncoded(const std::vector<Curve>& curves) {
   series.reference = true;
   for (int i = 0; i <= 50; ++i) {
     const double x = begin + (end - begin) * i / 50;
-    series.points.push_back({x, UncodedBer(x), 0, 0});
+    series.points.push_back({x, UncodedBer(x)});
   }
   return series;
 }
@@ -94,8 +94,8 @@ Plot ToPlot(const std::vector<Curve>& curves) {
   plot.x_label = "Eb/N0 [dB]";
   PlotPanel ber;
   PlotPanel fer;
-  ber.y_label = "bit error rate";
-  fer.y_label = "frame error rate";
+  ber.y = {"bit error rate", 0, 0, /*decades=*/true};
+  fer.y = {"frame error rate", 0, 0, /*decades=*/true};
   for (const Curve& curve : curves) {
     PlotSeries ber_series;
     PlotSeries fer_series;

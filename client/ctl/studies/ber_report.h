@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "client/ctl/ldpc/code_flags.h"
-#include "client/ctl/plot/svg_plot.h"
-#include "client/ctl/studies/error_rate.h"
+#include "client/ctl/ldpc/error_rate.h"
+#include "client/ctl/plot/plot.h"
 #include "nlohmann/json_fwd.hpp"
 
 namespace baseband::ctl {

@@ -9,7 +9,9 @@
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
-#include "client/ctl/minimize/named_value.h"
+#include "client/ctl/common/named_value.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/studies/ber_curve.h"
 #include "nlohmann/json.hpp"
 
@@ -51,17 +53,11 @@ class CarrierBenchCommand final : public Command {
                      "points in dB: 1,2 or BEGIN:STEP:END. figure13: Es/N0 (0:1:20); accuracy:"
                      " above the operating point (-2:2:10); pilots: one (the operating point)")
         ->type_name("LIST");
-    command
-        ->add_option("--frames", settings_.frames,
-                     "a point (figure13, thresholds: 40; accuracy: 100; pilots: 60)")
-        ->check(CLI::Range(1, 100000))
-        ->type_name("N");
-    command
-        ->add_option("--power", settings_.power,
-                     "accuracy, thresholds: p of the coarse stage (the server's choice)")
-        ->check(CLI::Range(1, 64))
-        ->type_name("P");
-    command->add_option("--seed", settings_.seed, "of everything (1)")->type_name("N");
+    AddNumber(command, "--frames", "N", &settings_.frames, Between(1, 100000),
+              "a point (figure13, thresholds: 40; accuracy: 100; pilots: 60)");
+    AddNumber(command, "--power", "P", &settings_.power, Between(1, 64),
+              "accuracy, thresholds: p of the coarse stage (the server's choice)");
+    AddNumber(command, "--seed", "N", &settings_.seed, kSeeds, "of everything (1)");
     command->add_option("--csv", csv_, "write a table")->type_name("FILE");
     command->add_option("--plot", plot_, "draw it as SVG")->type_name("FILE");
     command->footer(
@@ -84,32 +80,29 @@ class CarrierBenchCommand final : public Command {
       }
       settings_.snr_db = *std::move(list);
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
+    OutputFile* const csv = outputs_.Open("--csv", csv_);
+    OutputFile* const plot = outputs_.Open("--plot", plot_);
+    const Session session(flags, outputs_);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
-    const auto limits = GetLimits(client->get(), flags);
-    if (!limits.ok()) {
-      return FailRpc(limits.status());
-    }
-    Bench bench(client->get(), flags, *limits, settings_);
+    Bench bench(session, settings_, outputs_.report());
     const absl::StatusOr<BenchResult> result = (*experiment)(&bench);
     if (!result.ok()) {
       return absl::IsNotFound(result.status()) ? FailArguments(result.status())
                                                : FailRpc(result.status());
     }
-    absl::Status status;
-    if (!csv_.empty()) {
-      status.Update(WriteFile(csv_, result->table.ToCsv()));
+    if (csv != nullptr) {
+      csv->Write(result->table.ToCsv());
     }
-    if (!plot_.empty()) {
-      status.Update(WriteFile(plot_, result->svg));
+    if (plot != nullptr) {
+      plot->Write(result->svg);
     }
-    if (!status.ok()) {
+    if (absl::Status status = outputs_.Commit(); !status.ok()) {
       return FailArguments(status);
     }
     if (flags.json) {
-      absl::PrintF("%s\n", result->table.ToJson().dump(2));
+      absl::FPrintF(outputs_.report(), "%s\n", result->table.ToJson().dump(2));
     }
     return kOk;
   }
@@ -120,6 +113,7 @@ class CarrierBenchCommand final : public Command {
   std::string csv_;
   std::string plot_;
   BenchSettings settings_;
+  Outputs outputs_;
 };
 
 }  // namespace

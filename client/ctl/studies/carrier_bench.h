@@ -7,6 +7,7 @@
 #define BASEBAND_CLIENT_CTL_STUDIES_CARRIER_BENCH_H_
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -33,29 +34,27 @@ struct BenchSettings {
 // The server and the terminal, for one experiment at a time.
 class Bench {
  public:
-  Bench(client::Client* client, const GlobalFlags& flags, const RequestLimits& limits,
-        const BenchSettings& settings)
-      : client_(client), flags_(flags), limits_(limits), settings_(settings), bar_(!flags.json) {}
+  Bench(const Session& session, const BenchSettings& settings, std::FILE* report)
+      : session_(session), settings_(settings), report_(report), bar_(!session.flags().json) {}
 
   const BenchSettings& settings() const { return settings_; }
   absl::StatusOr<std::vector<NamedPoints>> Points(std::vector<std::string> names) const {
-    return FetchPoints(client_, flags_, std::move(names));
+    return FetchPoints(session_.client(), session_.flags(), std::move(names));
   }
   // Frames of group.frame_symbols() float32 symbols.
   absl::StatusOr<Recovered> Recover(const v1::CarrierGroup& group,
                                     const std::string& received) const {
-    return RecoverFrames(client_, flags_, limits_, group, received);
+    return RecoverFrames(session_, group, received);
   }
   // On standard error, for people.
   void Progress(double fraction, absl::string_view text) { bar_.Show(fraction, text); }
-  // A line on standard output, unless that is for machines.
+  // A line of the report, unless that is for machines.
   void Say(absl::string_view line);
 
  private:
-  client::Client* const client_;
-  const GlobalFlags& flags_;
-  const RequestLimits limits_;
+  const Session& session_;
   const BenchSettings settings_;
+  std::FILE* const report_;
   ProgressBar bar_;
 };
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/carrier_bench.h"
 #include "client/ctl/studies/carrier_bounds.h"
 
@@ -53,10 +53,7 @@ std::string Family(const std::string& name) {
 PlotPanel Panel(const std::string& label, const std::vector<Curves>& curves,
                 double (Point::*ratio)() const) {
   PlotPanel panel;
-  panel.y_label = label;
-  panel.linear = true;
-  panel.y_low = 0;
-  panel.y_high = 3;
+  panel.y = {label, 0, 3};
   // Many curves are told apart by their family only.
   const bool families = curves.size() > 8;
   std::map<std::string, int> styles;
@@ -65,20 +62,20 @@ PlotPanel Panel(const std::string& label, const std::vector<Curves>& curves,
     const auto style = styles.emplace(family, static_cast<int>(styles.size()));
     PlotSeries series;
     series.label = families ? family : curve.name;
-    series.markers = !families;
+    series.mark = families ? PlotMark::kNone : PlotMark::kSymbol;
     series.in_legend = !families || style.second;
     if (families) {
       series.style = style.first->second;
     }
     for (const Point& point : curve.points) {
-      series.points.push_back({point.above_db, (point.*ratio)(), 0, 0});
+      series.points.push_back({point.above_db, (point.*ratio)()});
     }
     panel.series.push_back(std::move(series));
   }
   PlotSeries one;
   one.label = "equal";
   one.reference = true;
-  one.points = {{-100, 1, 0, 0}, {100, 1, 0, 0}};
+  one.points = {{-100, 1}, {100, 1}};
   panel.series.push_back(std::move(one));
   return panel;
 }

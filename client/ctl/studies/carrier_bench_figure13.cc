@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/carrier_bench.h"
 #include "client/ctl/studies/carrier_bounds.h"
 
@@ -98,18 +98,15 @@ Plot ToPlot(const std::vector<Method>& methods, const std::vector<double>& snr_d
       kSymbols, frames);
   plot.x_label = "Es/N0 [dB]";
   plot.panels.resize(2);
-  plot.panels[0].y_label = "NMSE";
-  plot.panels[1].y_label = "NMSE times SNR: 1 is the noise alone";
-  plot.panels[1].linear = true;
-  plot.panels[1].y_low = 0.98;
-  plot.panels[1].y_high = 1.42;
+  plot.panels[0].y = {"NMSE", 0, 0, /*decades=*/true};
+  plot.panels[1].y = {"NMSE times SNR: 1 is the noise alone", 0.98, 1.42};
   for (size_t m = 0; m < methods.size(); ++m) {
     PlotSeries error;
     PlotSeries ratio;
     error.label = ratio.label = methods[m].label;
     for (size_t i = 0; i < snr_db.size(); ++i) {
-      error.points.push_back({snr_db[i], nmse[m][i], 0, 0});
-      ratio.points.push_back({snr_db[i], nmse[m][i] * std::pow(10, snr_db[i] / 10), 0, 0});
+      error.points.push_back({snr_db[i], nmse[m][i]});
+      ratio.points.push_back({snr_db[i], nmse[m][i] * std::pow(10, snr_db[i] / 10)});
     }
     plot.panels[0].series.push_back(std::move(error));
     plot.panels[1].series.push_back(std::move(ratio));
@@ -119,8 +116,8 @@ Plot ToPlot(const std::vector<Method>& methods, const std::vector<double>& snr_d
   theory.label = one.label = "theory, 1/SNR";
   theory.reference = one.reference = true;
   for (const double snr : snr_db) {
-    theory.points.push_back({snr, std::pow(10, -snr / 10), 0, 0});
-    one.points.push_back({snr, 1, 0, 0});
+    theory.points.push_back({snr, std::pow(10, -snr / 10)});
+    one.points.push_back({snr, 1});
   }
   plot.panels[0].series.push_back(std::move(theory));
   plot.panels[1].series.push_back(std::move(one));

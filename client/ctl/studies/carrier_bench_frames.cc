@@ -28,9 +28,9 @@ double Rms(double sum_of_squares, int count) {
 
 void Bench::Say(absl::string_view line) {
   bar_.Clear();
-  if (!flags_.json) {
-    absl::PrintF("%s\n", line);
-    std::fflush(stdout);
+  if (!session_.flags().json) {
+    absl::FPrintF(report_, "%s\n", line);
+    std::fflush(report_);
   }
 }
 

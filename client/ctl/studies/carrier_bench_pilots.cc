@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/ctl/carrier/known_symbols.h"
-#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/carrier_bench.h"
 #include "client/ctl/studies/carrier_bounds.h"
 
@@ -22,7 +22,7 @@ PlotSeries Errors(const std::string& label, const Frames& frames,
   series.line = false;
   for (int i = 0; i < frames.count(); ++i) {
     series.points.push_back(
-        {static_cast<double>(i), std::abs(results[i].frequency() - frames.frequency[i]), 0, 0});
+        {static_cast<double>(i), std::abs(results[i].frequency() - frames.frequency[i])});
   }
   return series;
 }
@@ -46,7 +46,8 @@ absl::StatusOr<BenchResult> RunPilots(Bench* bench) {
       "constellation     pilots  Es/N0  frames  locked  right  wrongly locked  frequency rms");
   for (const NamedPoints& constellation : *constellations) {
     PlotPanel panel;
-    panel.y_label = absl::StrCat(constellation.name, ": |error| [cycles/symbol]");
+    panel.y.label = absl::StrCat(constellation.name, ": |error| [cycles/symbol]");
+    panel.y.decades = true;
     const double snr_db =
         settings.snr_db.empty() ? constellation.operating_snr_db : settings.snr_db[0];
     const double snr = std::pow(10, snr_db / 10);

@@ -2,12 +2,13 @@
 // from which the default method locks.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/ctl/plot/svg_dots.h"
+#include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/carrier_bench.h"
 
 namespace baseband::ctl {
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int kFarthestBelow = 20;  // dB around the operating point, that are looked at
 constexpr int kFarthestAbove = 10;
+constexpr double kRowHeight = 22;  // of a constellation in the picture, in pixels
 
 struct Mode {
   const char* label;
@@ -116,6 +118,13 @@ class Search {
   std::map<int, Frames> frames_;
 };
 
+void AddDots(const char* label, PlotMark mark, PlotPanel* panel) {
+  PlotSeries& series = panel->series.emplace_back();
+  series.label = label;
+  series.line = false;
+  series.mark = mark;
+}
+
 }  // namespace
 
 absl::StatusOr<BenchResult> RunThresholds(Bench* bench) {
@@ -124,15 +133,18 @@ absl::StatusOr<BenchResult> RunThresholds(Bench* bench) {
     return constellations.status();
   }
   BenchResult result;
-  DotPlot plot;
+  Plot plot;
   plot.title = "Least Es/N0 at which the carrier of a frame of 64800 bits is found";
-  plot.x_label = "Es/N0 [dB]";
-  plot.tick_label = "operating point";
+  PlotPanel& panel = plot.panels.emplace_back();
+  panel.x.label = "Es/N0 [dB]";
+  panel.width = 650;
+  panel.height = kRowHeight * static_cast<double>(constellations->size());
   std::string head = absl::StrFormat("%-18s power  operating", "constellation");
   for (const Mode& mode : kModes) {
-    plot.series.push_back(mode.label);
+    AddDots(mode.label, PlotMark::kSymbol, &panel);
     absl::StrAppendFormat(&head, "  %14s", mode.key);
   }
+  AddDots("operating point", PlotMark::kTick, &panel);
   bench->Say(absl::StrCat("Es/N0 in dB\n", head, "  wrongly locked"));
   for (size_t c = 0; c < constellations->size(); ++c) {
     const NamedPoints& constellation = (*constellations)[c];
@@ -141,9 +153,9 @@ absl::StatusOr<BenchResult> RunThresholds(Bench* bench) {
     plot.subtitle = absl::StrFormat(
         "at least 97.5 %% of %d frames from there on, frequency drawn within 0.9/(2p)",
         search.frames());
-    DotRow dots;
-    dots.name = constellation.name;
-    dots.tick = constellation.operating_snr_db;
+    const double row_at = -static_cast<double>(c);
+    panel.y.names.push_back(constellation.name);
+    panel.series.back().points.push_back({constellation.operating_snr_db, row_at});
     Table::Row row = {{"constellation", constellation.name},
                       {"symbols", static_cast<double>(search.num_symbols())},
                       {"power", static_cast<double>(search.power())},
@@ -151,12 +163,15 @@ absl::StatusOr<BenchResult> RunThresholds(Bench* bench) {
                       {"operating_snr_db", constellation.operating_snr_db}};
     std::string line = absl::StrFormat("%-18s  %4d  %9.1f", constellation.name, search.power(),
                                        constellation.operating_snr_db);
-    for (const Mode& mode : kModes) {
+    for (size_t m = 0; m < std::size(kModes); ++m) {
+      const Mode& mode = kModes[m];
       const absl::StatusOr<double> threshold = search.Threshold(mode);
       if (!threshold.ok()) {
         return threshold.status();
       }
-      dots.values.push_back(*threshold);
+      // Those of equal value stand one above the other.
+      panel.series[m].points.push_back(
+          {*threshold, row_at + 0.18 * (1.5 - static_cast<double>(m))});
       row.emplace_back(absl::StrCat(mode.key, "_snr_db"), *threshold);
       absl::StrAppend(&line, std::isnan(*threshold) ? absl::StrFormat("  %14s", "never")
                                                     : absl::StrFormat("  %14.0f", *threshold));
@@ -165,7 +180,6 @@ absl::StatusOr<BenchResult> RunThresholds(Bench* bench) {
     row.emplace_back("frames_judged", static_cast<double>(search.judged()));
     row.emplace_back("locked_wrong", static_cast<double>(search.locked_wrong()));
     result.table.Add(std::move(row));
-    plot.rows.push_back(std::move(dots));
     bench->Say(absl::StrFormat("%s  %d of %d", line, search.locked_wrong(), search.judged()));
   }
   result.svg = RenderSvg(plot);

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 

@@ -9,8 +9,10 @@
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/named_value.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/common/outputs.h"
 #include "client/ctl/common/terminal.h"
-#include "client/ctl/minimize/named_value.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -38,11 +40,8 @@ class MinimizeBenchCommand final : public Command {
     command->add_option("--name", name_, "table: what the device is called (its kind)")
         ->type_name("NAME");
     command->add_option("--csv", csv_, "table: write it")->type_name("FILE");
-    command
-        ->add_option("--max-seconds", max_seconds_,
-                     "table: leave out searches of more than that, 0.001 to 8640 (60)")
-        ->check(CLI::Range(0.001, 8640.0))
-        ->type_name("SECONDS");
+    AddTime(command, "--max-time", &max_time_, {absl::Milliseconds(1), absl::Minutes(144)},
+            "table: leave out searches of more than that (60s)");
     command
         ->add_option("--with", with_,
                      "tables written before, of other devices: for speed-ups and figures")
@@ -67,20 +66,28 @@ class MinimizeBenchCommand final : public Command {
     for (const absl::Status& status : {experiment.status(), CheckFlags(), read}) {
       if (!status.ok()) return FailArguments(status);
     }
-    const auto client = Connect(flags);
-    if (!client.ok()) {
-      return FailConnect(client.status());
+    csv_file_ = outputs_.Open("--csv", csv_);
+    if (!out_.empty()) {
+      for (const char* name : kPaperFigures) {
+        figure_files_.emplace_back(outputs_.Open("--out", absl::StrCat(out_, name, ".csv")),
+                                   outputs_.Open("--out", absl::StrCat(out_, name, ".svg")));
+      }
+    }
+    const Session session(flags, outputs_);
+    if (session.exit_code() != kOk) {
+      return session.exit_code();
     }
     absl::Status status;
     if (*experiment == Experiment::kTable) {
-      status = MakeTable(client->get(), flags, &tables);
+      status = MakeTable(session, &tables);
     }
     if (status.ok() && !out_.empty()) {
-      status = MakeFigures(client->get(), flags, tables);
+      status = MakeFigures(session, tables);
     }
     if (absl::IsDataLoss(status)) return Fail(status, kNegativeResult);
-    if (absl::IsNotFound(status)) return FailArguments(status);  // of a file
-    return status.ok() ? static_cast<int>(kOk) : FailRpc(status);
+    if (!status.ok()) return FailRpc(status);
+    const absl::Status written = outputs_.Commit();
+    return written.ok() ? static_cast<int>(kOk) : FailArguments(written);
   }
 
  private:
@@ -109,42 +116,42 @@ class MinimizeBenchCommand final : public Command {
   }
 
   // Before the others in *tables.
-  absl::Status MakeTable(client::Client* client, const GlobalFlags& flags,
-                         std::vector<PaperTimings>* tables) const {
-    const auto capabilities = client->GetCapabilities(flags.call());
-    if (!capabilities.ok()) return capabilities.status();
-    const std::string kind =
-        capabilities->devices().empty() ? "server" : capabilities->devices(0).kind();
-    ProgressBar bar(!flags.json);
+  absl::Status MakeTable(const Session& session, std::vector<PaperTimings>* tables) {
+    const auto& devices = session.capabilities().devices();
+    const std::string kind = devices.empty() ? "server" : devices[0].kind();
+    const bool json = session.flags().json;
+    ProgressBar bar(!json);
     auto timings = MeasurePaperTable(
-        client, flags, name_.empty() ? kind : name_, max_seconds_,
+        session.client(), session.flags(), name_.empty() ? kind : name_, max_time_,
         [&](double fraction, absl::string_view what) { bar.Show(fraction, what); });
     bar.Clear();
     if (!timings.ok()) return timings.status();
-    absl::PrintF(
-        "%s", flags.json ? ToTable(*timings).ToJson().dump(2) + "\n" : ToText(*timings, *tables));
+    absl::FPrintF(outputs_.report(), "%s",
+                  json ? ToTable(*timings).ToJson().dump(2) + "\n" : ToText(*timings, *tables));
     tables->insert(tables->begin(), *std::move(timings));
-    return csv_.empty() ? absl::OkStatus() : WriteFile(csv_, ToTable(tables->front()).ToCsv());
+    if (csv_file_ != nullptr) csv_file_->Write(ToTable(tables->front()).ToCsv());
+    return absl::OkStatus();
   }
 
-  absl::Status MakeFigures(client::Client* client, const GlobalFlags& flags,
-                           const std::vector<PaperTimings>& tables) const {
-    const auto figures = DrawPaperFigures(client, flags, tables);
+  absl::Status MakeFigures(const Session& session, const std::vector<PaperTimings>& tables) {
+    const auto figures = DrawPaperFigures(session.client(), session.flags(), tables);
     if (!figures.ok()) return figures.status();
-    absl::Status status;
-    for (const PaperFigure& figure : *figures) {
-      status.Update(WriteFile(absl::StrCat(out_, figure.name, ".csv"), figure.csv));
-      status.Update(WriteFile(absl::StrCat(out_, figure.name, ".svg"), figure.svg));
+    for (size_t i = 0; i < figures->size(); ++i) {
+      figure_files_[i].first->Write((*figures)[i].csv);
+      figure_files_[i].second->Write((*figures)[i].svg);
     }
-    return status;
+    return absl::OkStatus();
   }
 
   std::string experiment_;
   std::string name_;
   std::string csv_;
-  double max_seconds_ = 60;
+  absl::Duration max_time_ = absl::Seconds(60);
   std::vector<std::string> with_;
   std::string out_;
+  Outputs outputs_;
+  OutputFile* csv_file_ = nullptr;
+  std::vector<std::pair<OutputFile*, OutputFile*>> figure_files_;  // .csv and .svg of each
 };
 
 }  // namespace

@@ -52,11 +52,11 @@ struct PaperTimings {
 };
 
 // Each search is run until it has taken a second, 1 .. 9 times; `say(fraction, what)` is told
-// before. Left out: those that would take more than `max_seconds` at the rate of the same method's
+// before. Left out: those that would take more than `max_time` at the rate of the same method's
 // last, and those that the server has no time for. DataLoss: in float64 the best point is more than
 // half a step from the truth, or its value not in [0, 1e-6 Q]. Other statuses are the calls'.
 absl::StatusOr<PaperTimings> MeasurePaperTable(
-    client::Client* client, GlobalFlags flags, std::string device, double max_seconds,
+    client::Client* client, GlobalFlags flags, std::string device, absl::Duration max_time,
     const std::function<void(double fraction, absl::string_view what)>& say);
 
 // A row a search, with the paper's own times; and back from CSV. InvalidArgument: not such a file.
@@ -67,9 +67,11 @@ absl::StatusOr<PaperTimings> ParsePaperTimings(absl::string_view csv);
 // `others` the server is.
 std::string ToText(const PaperTimings& timings, const std::vector<PaperTimings>& others);
 
+// The figures that are drawn, in this order.
+inline constexpr const char* kPaperFigures[] = {"figure1", "float32", "figure3", "figure4"};
+
 // A figure as both of its files.
 struct PaperFigure {
-  std::string name;
   std::string csv;
   std::string svg;
 };

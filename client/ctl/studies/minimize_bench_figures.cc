@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/table.h"
-#include "client/ctl/plot/svg_plot.h"
+#include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/minimize_bench.h"
 #include "client/ctl/studies/minimize_paper.h"
 
@@ -38,9 +38,9 @@ absl::StatusOr<Curve> Evaluate(client::Client* client, const GlobalFlags& flags,
 PlotSeries ToSeries(const Curve& curve, std::string label, double scale = 1, double shift = 0) {
   PlotSeries series;
   series.label = std::move(label);
-  series.markers = false;
+  series.mark = PlotMark::kNone;
   for (size_t i = 0; i < curve.values.size(); ++i) {
-    series.points.push_back({shift + scale * curve.offset_hz[i], curve.values[i], 0, 0});
+    series.points.push_back({shift + scale * curve.offset_hz[i], curve.values[i]});
   }
   return series;
 }
@@ -52,7 +52,6 @@ absl::StatusOr<PaperFigure> DrawFunctional(client::Client* client, const GlobalF
   const auto near = Evaluate(client, flags, kFast, 2001, 5);
   if (!near.ok()) return near.status();
   PaperFigure figure;
-  figure.name = "figure1";
   Plot plot;
   plot.title = "An example of the likelihood functional (figure 1)";
   plot.subtitle =
@@ -61,9 +60,8 @@ absl::StatusOr<PaperFigure> DrawFunctional(client::Client* client, const GlobalF
   Table table;
   for (const auto& curve : {*wide, *near}) {
     PlotPanel panel;
-    panel.y_label = "J(f)";
-    panel.linear = true;
-    panel.x_label = plot.x_label;
+    panel.y.label = "J(f)";
+    panel.x.label = plot.x_label;
     panel.series = {ToSeries(curve, "", 1e-3, 1e-3 * kPaperFrequencyHz)};
     panel.series[0].in_legend = false;
     plot.panels.push_back(std::move(panel));
@@ -82,8 +80,7 @@ PlotSeries Least(const Curve& curve, std::string label) {
   PlotSeries series;
   series.label = std::move(label);
   series.line = false;
-  series.points = {
-      {curve.offset_hz[static_cast<size_t>(least - curve.values.begin())], *least, 0, 0}};
+  series.points = {{curve.offset_hz[static_cast<size_t>(least - curve.values.begin())], *least}};
   return series;
 }
 
@@ -93,7 +90,6 @@ absl::StatusOr<PaperFigure> DrawFloat32(client::Client* client, const GlobalFlag
   const auto both = Evaluate(client, flags, 1, 481, kPaperStepHz);
   if (!both.ok()) return both.status();
   PaperFigure figure;
-  figure.name = "float32";
   Table table;
   for (size_t i = 0; i < both->values.size(); ++i) {
     table.Add({{"offset_hz", both->offset_hz[i]},
@@ -118,9 +114,8 @@ absl::StatusOr<PaperFigure> DrawFloat32(client::Client* client, const GlobalFlag
     const Curve of_single = part(*single);
     const Curve of_both = part(*both);
     PlotPanel panel;
-    panel.y_label = "J(f)";
-    panel.x_label = plot.x_label;
-    panel.linear = true;
+    panel.y.label = "J(f)";
+    panel.x.label = plot.x_label;
     panel.series = {ToSeries(of_both, "float64"), ToSeries(of_single, "float32"),
                     Least(of_both, "least, float64"), Least(of_single, "least, float32")};
     plot.panels.push_back(std::move(panel));
@@ -132,8 +127,7 @@ absl::StatusOr<PaperFigure> DrawFloat32(client::Client* client, const GlobalFlag
 // Figures over the number of points, and the tables behind them.
 class OverPoints {
  public:
-  OverPoints(std::string name, std::string title, std::string subtitle) {
-    figure_.name = std::move(name);
+  OverPoints(std::string title, std::string subtitle) {
     plot_.title = std::move(title);
     plot_.subtitle = std::move(subtitle);
     plot_.x_label = "points of the grid";
@@ -142,8 +136,8 @@ class OverPoints {
   // What follows is of this panel.
   void AddPanel(std::string y_label) {
     PlotPanel panel;
-    panel.log_x = true;
-    panel.y_label = std::move(y_label);
+    panel.x.decades = true;
+    panel.y = {std::move(y_label), 0, 0, /*decades=*/true};
     plot_.panels.push_back(std::move(panel));
   }
 
@@ -156,8 +150,8 @@ class OverPoints {
     for (const PaperRow& size : kPaperTable) {
       const double value = value_of(size);
       if (!std::isfinite(value)) continue;
-      series.points.push_back({static_cast<double>(size.points), value, 0, 0});
-      table_.Add({{"panel", plot_.panels.back().y_label},
+      series.points.push_back({static_cast<double>(size.points), value});
+      table_.Add({{"panel", plot_.panels.back().y.label},
                   {"series", label},
                   {"points", absl::StrCat(size.points)},
                   {"value", value}});
@@ -170,7 +164,7 @@ class OverPoints {
     PlotSeries one;
     one.label = "equal";
     one.reference = true;
-    one.points = {{1, 1, 0, 0}, {1e12, 1, 0, 0}};
+    one.points = {{1, 1}, {1e12, 1}};
     plot_.panels.back().series.push_back(std::move(one));
   }
 
@@ -192,7 +186,7 @@ double ClientMs(const PaperTimings& timings, const PaperRow& size, int method) {
 }
 
 PaperFigure DrawTimes(const std::vector<PaperTimings>& tables) {
-  OverPoints figure("figure3", "Time to find the minimum (figure 3)",
+  OverPoints figure("Time to find the minimum (figure 3)",
                     "as the client sees it; the paper: GTX 860M, i5-4210H");
   for (const PaperTimings& table : tables) {
     figure.AddPanel(absl::StrCat("time on ", table.device, " [ms]"));
@@ -213,8 +207,7 @@ PaperFigure DrawSpeedUps(const std::vector<PaperTimings>& tables) {
   const auto paper_gain = [](const PaperRow& size) { return size.cpu_ms / size.gpu_ms; };
   constexpr int kLiteral = 1;
   constexpr int kFast = kNumPaperMethods - 1;
-  OverPoints figure("figure4", "Gain in speed (figure 4)",
-                    "quotients of times as the client sees them");
+  OverPoints figure("Gain in speed (figure 4)", "quotients of times as the client sees them");
   for (size_t i = 1; i < tables.size(); ++i) {
     figure.AddPanel(
         absl::StrCat("times that ", tables[0].device, " is faster than ", tables[i].device));

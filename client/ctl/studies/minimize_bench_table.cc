@@ -115,21 +115,23 @@ const PaperTiming* PaperTimings::Find(int64_t points, int method) const {
 }
 
 absl::StatusOr<PaperTimings> MeasurePaperTable(
-    client::Client* client, GlobalFlags flags, std::string device, double max_seconds,
+    client::Client* client, GlobalFlags flags, std::string device, absl::Duration max_time,
     const std::function<void(double fraction, absl::string_view what)>& say) {
   constexpr double kSearches = kNumPaperMethods * std::size(kPaperTable);
   v1::MinimizeRequest request = PaperSearch();
   PaperTimings timings;
   timings.device = std::move(device);
   // The server refuses by its own estimate, which need not be near.
-  flags.timeout_s = 10 * max_seconds;
+  flags.timeout = 10 * max_time;
   double done = 0;
   for (int method = 0; method < kNumPaperMethods; ++method) {
     double seconds_per_point = 0;
     for (const PaperRow& size : kPaperTable) {
       say(done++ / kSearches,
           absl::StrFormat("%s, %d points", kPaperMethods[method].label, size.points));
-      if (seconds_per_point * static_cast<double>(size.points) > max_seconds) continue;
+      if (seconds_per_point * static_cast<double>(size.points) > absl::ToDoubleSeconds(max_time)) {
+        continue;
+      }
       const auto timing = Measure(client, flags, &request, size.points, method);
       if (timing.ok()) {
         timings.rows.push_back(*timing);

@@ -162,24 +162,6 @@ void GroupPowers(const HalfBin& half, int points, Split spectrum, float* greates
   }
 }
 
-// Sums numbers[0 .. count) in groups of `group`, to sums[0 .. count / group), `step` apart.
-void SumGroups(const float* numbers, size_t count, size_t group, float* sums, size_t step) {
-  const size_t lanes = hn::Lanes(df);
-  for (size_t first = 0; first < count; first += group) {
-    float sum = 0.0f;
-    if (group >= lanes) {
-      V vector = hn::Zero(df);
-      for (size_t k = 0; k < group; k += lanes) {
-        vector = hn::Add(vector, hn::Load(df, numbers + first + k));
-      }
-      sum = Sum(vector);
-    } else {
-      for (size_t k = 0; k < group; ++k) sum += numbers[first + k];
-    }
-    sums[first / group * step] += sum;
-  }
-}
-
 int SumLineBlocksSimd(const FrameCpu& frame, Split x, double nu, int length, bool squares,
                       LineBlock* blocks) {
   constexpr size_t kStep = sizeof(LineBlock) / sizeof(float);

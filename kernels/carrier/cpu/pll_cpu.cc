@@ -23,7 +23,7 @@ void FrameRecovery::FollowLoop() {
   if (symbols_known()) state.turns = estimate_.TurnsAt(-frame.centre());
   PllAverage average;
   for (int n = 0; n < num_symbols; ++n) {
-    if (n >= num_symbols / 2) average.Add(state, n, start);
+    if (n >= num_symbols / 2) average.Add(state, n, num_symbols, start);
     const Turned turned = Turn(state.turns);
     const Iq r = {frame.symbols.re[n], frame.symbols.im[n]};
     const Iq back = Multiply(r, {turned.c, -turned.s});
@@ -41,11 +41,8 @@ void FrameRecovery::FollowLoop() {
       state.Step(gains, z, nearest, inverse_energy);
     }
   }
-  Estimate found;
-  SetPllEstimate(average, start, num_symbols, &found);
+  loop_ = average.Found(start, num_symbols);
   // From here on the frame is the loop's output, which needs no more turning.
-  loop_frequency_ = found.frequency;
-  loop_phase_ = found.phase;
   estimate_.frequency = 0.0;
   estimate_.phase = 0.0;
   const size_t padded = PaddedToBlock(static_cast<size_t>(num_symbols));

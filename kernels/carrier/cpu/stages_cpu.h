@@ -79,9 +79,13 @@ int SumLineBlocks(const FrameCpu& frame, Split x, double nu, int length, bool sq
 // S4. Sum of CoarseFit, or CoarseFitKnown, over the symbols of one pass.
 double SumCoarseFit(const ModelView& view, const FrameCpu& frame, const Estimate& estimate,
                     int pass);
+// The same, added to sums[n modulo `residues`].
+void AddCoarseFits(const ModelView& view, const FrameCpu& frame, const Estimate& estimate, int pass,
+                   int residues, double* sums);
 
-// S5. One round's sums.
-FitSums<double> SumFit(const ModelView& view, const FrameCpu& frame, const Estimate& estimate);
+// S5. One round's sums, over the frame and, to stretches[kMaxStretches], over parts of it.
+FitSums<double> SumFit(const ModelView& view, const FrameCpu& frame, const Estimate& estimate,
+                       Stretch* stretches);
 
 // S6. Sum over the symbols of the squared distance to the nearest point, or the known one.
 double SumHardDistance(const ModelView& view, const FrameCpu& frame, const Estimate& estimate);

@@ -16,7 +16,7 @@ void FrameRecovery::Sweep() {
     estimate_.frequency = 0.0;
   }
   const double coarse = estimate_.frequency;
-  result_.coarse_frequency = coarse;
+  coarse_frequency_ = coarse;
   const int num_candidates = plan_.num_candidates();
   const int length = plan_.sweep_block;
   const int num_blocks = SumLineBlocks(arrays_.frame, arrays_.line, coarse * plan_.line_power,

@@ -85,6 +85,25 @@ class TurnBack {
   HWY_ALIGN float im_[kBlock];
 };
 
+// Sums numbers[0 .. count) in groups of `group`, to sums[0 .. count / group), `step` apart.
+HWY_INLINE void SumGroups(const float* numbers, size_t count, size_t group, float* sums,
+                          size_t step) {
+  const size_t lanes = hn::Lanes(df);
+  for (size_t first = 0; first < count; first += group) {
+    float sum = 0.0f;
+    if (group >= lanes) {
+      V vector = hn::Zero(df);
+      for (size_t k = 0; k < group; k += lanes) {
+        vector = hn::Add(vector, hn::Load(df, numbers + first + k));
+      }
+      sum = Sum(vector);
+    } else {
+      for (size_t k = 0; k < group; ++k) sum += numbers[first + k];
+    }
+    sums[first / group * step] += sum;
+  }
+}
+
 // Which of the lanes from symbol `first` on exist.
 HWY_INLINE M Exists(const FrameCpu& frame, size_t first) {
   const auto count = static_cast<size_t>(frame.num_symbols);

@@ -30,10 +30,9 @@ __device__ inline double DistanceAt(const HardSums& sums, double power, const Es
   return fmax(scaled + gain * turned, 0.0);
 }
 
-// Writes the corrected symbols: turned back by the estimate, and by `further` more.
+// Writes the corrected symbols, turned back by the estimate.
 __device__ inline void WriteCorrected(const Team& team, const FrameView& frame,
-                                      const Estimate& estimate, Iq further,
-                                      const SampleWriter& corrected) {
+                                      const Estimate& estimate, const SampleWriter& corrected) {
   const Rotor rotor(estimate.frequency, estimate.phase, frame.num_symbols);
   const unsigned warps = team.threads() / 32;
   for (uint32_t begin = team.thread() / 32 * kTile; begin < frame.num_symbols;
@@ -41,7 +40,7 @@ __device__ inline void WriteCorrected(const Team& team, const FrameView& frame,
     const uint32_t first = begin + threadIdx.x % 32;
     Iq r[kTileLanes];
     frame.samples.ReadTile(first, frame.num_symbols, r);
-    Iq back = Multiply(rotor.At(first), further);
+    Iq back = rotor.At(first);
 #pragma unroll
     for (int k = 0; k < kTileLanes; ++k) {
       const uint32_t n = first + 32 * static_cast<uint32_t>(k);

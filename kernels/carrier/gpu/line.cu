@@ -131,18 +131,9 @@ __device__ KnownMoments MomentsOf(Team* team, const RecoverTask& task, const Fra
   return known;
 }
 
-__device__ int GreatestCommonDivisor(int a, int b) {
-  while (b != 0) {
-    const int rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
-// The greatest |f| that known symbols can tell from its aliases: 1 / (2 g), g the greatest common
-// divisor of the distances of their positions. Each block by itself, from all positions.
-__device__ double LimitOfKnown(const FrameView& frame, LineMemory* memory) {
+// The greatest common divisor of the distances between the known symbols, 0 if there is none. Each
+// block by itself, from all positions.
+__device__ int KnownDivisor(const FrameView& frame, LineMemory* memory) {
   if (threadIdx.x == 0) memory->first_known = frame.num_symbols;
   __syncthreads();
   for (uint32_t n = threadIdx.x; n < frame.num_symbols; n += kTeamThreads) {
@@ -163,14 +154,19 @@ __device__ double LimitOfKnown(const FrameView& frame, LineMemory* memory) {
     memory->divisors[0] = divisor;
   }
   __syncthreads();
-  return 0.5 / max(memory->divisors[0], 1);
+  return memory->divisors[0];
 }
 
-__device__ double LimitOf(const RecoverTask& task, const FrameView& frame, LineMemory* memory) {
-  if (task.parameters.max_frequency > 0.0) return task.parameters.max_frequency;
-  if (task.parameters.coarse == Coarse::kPower) return 0.5 / task.model.power;
-  if (task.parameters.coarse == Coarse::kNone) return 0.5;
-  return LimitOfKnown(frame, memory);
+__device__ FrequencyRange RangeOf(const RecoverTask& task, const FrameView& frame,
+                                  LineMemory* memory) {
+  const Parameters& parameters = task.parameters;
+  const bool divides = frame.known != nullptr && parameters.coarse != Coarse::kNone;
+  const int divisor = divides ? KnownDivisor(frame, memory) : 0;
+  FrequencyRange range;
+  range.limit = LimitOfFrequency(parameters.coarse, task.model.symmetry, divisor);
+  range.known_limit = LimitOfKnown(divisor);
+  range.most = parameters.max_frequency > 0.0 ? parameters.max_frequency : range.limit;
+  return range;
 }
 
 // Writes the line if it is to be transformed, zero-padded to `points`. Returns its energy.
@@ -222,7 +218,7 @@ __global__ void __launch_bounds__(kTeamThreads)
     KnownMoments known;
     HalfBin half;
     double energy = 0.0;
-    const double max_frequency = LimitOf(task, frame, &memory);
+    const FrequencyRange range = RangeOf(task, frame, &memory);
     if (!bad && !silent) {
       CountAmplitudes(&team, frame, mean_square, &memory);
       if (!task.parameters.has_expected_snr) CompareAmplitudes(task.model, &memory);
@@ -253,7 +249,7 @@ __global__ void __launch_bounds__(kTeamThreads)
       }
       if (threadIdx.x == 0) {
         state->estimate = estimate;
-        state->max_frequency = max_frequency;
+        state->range = range;
         state->received_rms = sqrt(mean_square);
         state->bad = bad ? 1 : 0;
         state->silent = silent ? 1 : 0;
@@ -261,11 +257,9 @@ __global__ void __launch_bounds__(kTeamThreads)
         state->half = LineIsKnown(task, frame)
                           ? half
                           : HalfBinOf(static_cast<int>(frame.num_symbols), 1 << task.log2_line);
-        state->line_energy = energy;
+        state->line_energy = fmax(energy, kLeastLineEnergy);
+        state->num_peaks = 0;
         state->coarse_frequency = 0.0;
-        state->num_lines = 0;
-        state->close_peak = 0;
-        state->close_branch = 0;
       }
     }
     __syncthreads();  // `memory` may change again

@@ -95,17 +95,6 @@ __device__ __forceinline__ void SumLineTile(const FrameView& frame, const Iq (&x
   }
 }
 
-template <int kCount>
-__device__ __forceinline__ void SumDoubles(double (&values)[kCount]) {
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-#pragma unroll
-    for (int apart = 16; apart > 0; apart /= 2) {
-      values[i] += __shfl_xor_sync(0xffffffffU, values[i], apart);
-    }
-  }
-}
-
 // What a warp does with the blocks of one line: a lane has blocks lane and lane + 32.
 class Blocks {
  public:

@@ -12,17 +12,18 @@ namespace {
 constexpr uint32_t kStretch = 2 * kTeamWarps * kTile;
 
 // Lines that are refined: peaks that cannot come near the best are not. They are sorted, so that
-// these are the last ones.
-__device__ int NumLines(const FrameState& state, bool searched) {
-  if (!searched) return 1;
+// these are the last ones. Where there is no peak, since there was no search or there is nothing in
+// the spectrum, the line is that at 0.
+__device__ int NumLines(const FrameState& state) {
+  if (state.num_peaks == 0) return 1;
   const double doubtful = (state.peaks[0].power - kDoubt * state.line_energy) * kHalfBinShare;
   int count = 1;
   while (count < state.num_peaks && state.peaks[count].power >= doubtful) ++count;
   return count;
 }
 // Where line k of S3 is added up around, cycles per symbol.
-__device__ double NuOf(const FrameState& state, bool searched, int k, int points) {
-  return searched ? 0.5 * state.peaks[k].half_bin / points : 0.0;
+__device__ double NuOf(const FrameState& state, int k, int points) {
+  return k < state.num_peaks ? 0.5 * state.peaks[k].half_bin / points : 0.0;
 }
 
 // Which sums are wanted.
@@ -41,12 +42,11 @@ __global__ void __launch_bounds__(kTeamThreads)
   const FrameView frame(task, f);
   const FrameState& state = task.states[f];
   if (state.bad != 0 || state.silent != 0 || begin >= frame.num_symbols) return;
-  const bool searched = task.parameters.coarse != Coarse::kNone;
-  const int num_lines = of == SumsOf::kPeaks ? NumLines(state, searched) : 1;
+  const int num_lines = of == SumsOf::kPeaks ? NumLines(state) : 1;
   const auto line = static_cast<int>(threadIdx.x);
   if (line < num_lines) {
     const int line_power = LineIsKnown(task, frame) ? 1 : task.model.power;
-    const double nu = of == SumsOf::kPeaks ? NuOf(state, searched, line, 1 << task.log2_line)
+    const double nu = of == SumsOf::kPeaks ? NuOf(state, line, 1 << task.log2_line)
                       : of == SumsOf::kBin ? state.chosen_bin
                                            : state.estimate.frequency * line_power;
     turns[line] = LineTurnOf(nu, frame.num_symbols);
@@ -70,11 +70,11 @@ __global__ void __launch_bounds__(kTeamThreads)
   }
 }
 
-// Refines a line from its blocks around `nu`. By one warp. `peak` is null if there was no search.
+// Refines a line from its blocks around `nu`. By one warp. `peak` is null if there is none.
 __device__ RefinedLine Refine(const Blocks& blocks, double nu, double line_energy, int points,
-                              const SpectrumPeak* peak) {
+                              const SpectrumPeak* peak, bool between_bins) {
   double delta = 0.0;
-  if (peak != nullptr) {
+  if (between_bins) {
     for (int step = 0; step < kLineSteps; ++step) delta = LineStep(blocks.At(delta), delta);
   }
   const LineAt at = blocks.At(delta);
@@ -129,16 +129,17 @@ __global__ void __launch_bounds__(32 * kKnownPeaks)
   const FrameView frame(task, f);
   FrameState* const state = task.states + f;
   if (state->bad != 0 || state->silent != 0) return;
-  const bool searched = task.parameters.coarse != Coarse::kNone;
   const int points = 1 << task.log2_line;
-  const int num_lines = NumLines(*state, searched);
+  const int num_lines = NumLines(*state);
   const auto warp = static_cast<int>(threadIdx.x / 32);
   if (warp < num_lines) {
     const size_t at = (static_cast<size_t>(f) * sums.lines + static_cast<size_t>(warp)) * sums.row;
     const Blocks blocks(sums.memory + at, static_cast<int>(frame.num_symbols), points);
-    const RefinedLine line =
-        Refine(blocks, NuOf(*state, searched, warp, points), state->line_energy, points,
-               searched ? state->peaks + warp : nullptr);
+    const SpectrumPeak* const peak = warp < state->num_peaks ? state->peaks + warp : nullptr;
+    const bool around_zero =
+        task.parameters.coarse == Coarse::kNone && task.parameters.fine == Fine::kInterpolate;
+    const RefinedLine line = Refine(blocks, NuOf(*state, warp, points), state->line_energy, points,
+                                    peak, peak != nullptr || around_zero);
     if (threadIdx.x % 32 == 0) lines[warp] = line;
   }
   __syncthreads();
@@ -161,7 +162,7 @@ __global__ void __launch_bounds__(32)
   const double phase = blocks.At(0.0).phase_turns();
   const Covariance covariance = blocks.CovarianceAt(phase, line_power);
   if (threadIdx.x != 0) return;
-  state->covariance = covariance;
+  state->line = covariance;
   if (!settles) return;
   const double turns = phase - state->chosen_phase;
   state->estimate.frequency = state->chosen_bin / line_power;

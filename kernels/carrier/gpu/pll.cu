@@ -63,7 +63,8 @@ __device__ Iq StepLoop(const PllGains& gains, const NearestView& nearest, uint32
   const Iq turned = Multiply(r, TurnedBack(Turns64(state.turns)));
   const Iq z = {turned.i * loop->inverse_gain, turned.q * loop->inverse_gain};
   if (n >= loop->num_symbols / 2) {
-    loop->average.Add(state, static_cast<int>(n), loop->start_frequency);
+    loop->average.Add(state, static_cast<int>(n), static_cast<int>(loop->num_symbols),
+                      loop->start_frequency);
   }
   Iq sent;
   if (loop->known != nullptr) sent = loop->known[n];
@@ -128,11 +129,8 @@ __global__ void __launch_bounds__(32)
     __syncwarp();
   }
   if (loop.num_symbols == 0) return;
-  Estimate found;
-  SetPllEstimate(loop.average, loop.start_frequency, static_cast<int>(loop.num_symbols), &found);
   FrameState* const state = task.states + f;
-  state->loop_frequency = found.frequency;
-  state->loop_phase = found.phase;
+  state->loop = loop.average.Found(loop.start_frequency, static_cast<int>(loop.num_symbols));
   // From here on the frame is the loop's output, which needs no more turning.
   state->estimate.frequency = 0.0;
   state->estimate.phase = 0.0;

@@ -18,6 +18,7 @@
 #include "kernels/carrier/gpu/recover_launch.h"
 #include "kernels/carrier/gpu/recover_workspace.h"
 #include "kernels/carrier/recover_gpu.h"
+#include "kernels/cuda/device_life.h"
 #include "kernels/cuda/resources.h"
 #include "kernels/cuda/status.h"
 
@@ -28,6 +29,7 @@ constexpr int64_t kMaxFrames = 1 << 20;
 
 // State of one device.
 struct DeviceState {
+  const cuda::DeviceLife life = cuda::DeviceLife::Current();
   FftPlans plans;
   DeviceModels models;
   int multiprocessors = 0;
@@ -47,7 +49,8 @@ class Devices {
     int device = 0;
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetDevice(&device), "cudaGetDevice"));
     const absl::MutexLock lock(&mutex_);
-    if (states_.count(device) != 0) return absl::OkStatus();
+    const auto found = states_.find(device);
+    if (found != states_.end() && !found->second->life.is_over()) return absl::OkStatus();
     auto state = std::make_unique<DeviceState>();
     BASEBAND_ASSIGN_OR_RETURN(state->plans, FftPlans::Create());
     BASEBAND_ASSIGN_OR_RETURN(state->models, DeviceModels::Create());
@@ -100,7 +103,7 @@ absl::Status Check(const RecoverBatch& batch) {
   }
   const Parameters& parameters = batch.parameters;
   if (parameters.fine == Fine::kSweep &&
-      SweepCandidates(parameters, static_cast<int>(batch.lengths.front())) > kMaxSweepBins) {
+      NumCandidates(parameters, static_cast<int>(batch.lengths.front())) > kMaxSweepBins) {
     return absl::InvalidArgumentError(absl::StrCat("the sweep of a frame of ",
                                                    batch.lengths.front(), " symbols has more than ",
                                                    kMaxSweepBins, " candidates"));

@@ -8,6 +8,8 @@
 
 #include "absl/status/status.h"
 #include "kernels/carrier/gpu/samples.cuh"
+#include "kernels/carrier/math/frame_plan.h"
+#include "kernels/carrier/math/hypothesis_math.h"
 #include "kernels/carrier/math/judge_math.h"
 #include "kernels/carrier/math/line_math.h"
 #include "kernels/carrier/math/pll_math.h"
@@ -34,27 +36,30 @@ struct SpectrumPeak {
   float bins[4] = {};
 };
 
-// A frame on its way through the kernels; in the workspace.
+// A frame on its way through the kernels; in the workspace. S1 writes those that are told to begin
+// with; of the others each is written by the stage whose result it is, and read by none that runs
+// without that.
 struct FrameState {
-  Estimate estimate;
-  double coarse_frequency = 0.0;
-  double max_frequency = 0.0;  // the parameter, or the limit that 0 stands for
-  Covariance covariance;       // of an estimate that is the line's: LaunchCarrierLine
+  Estimate estimate;          // S1
+  FrequencyRange range;       // S1
+  double line_energy = 0.0;   // S2: sum |x_n|^2
+  double received_rms = 0.0;  // S1
+  int32_t num_peaks = 0;      // 0 from S1, then S3
+  int32_t num_lines = 0;      // S3
   double best_lambda = 0.0;
   double second_lambda = 0.0;
-  double line_energy = 0.0;   // sum |x_n|^2
-  double chosen_phase = 0.0;  // of the line that was chosen, where it was refined
-  double chosen_bin = 0.0;    // cycles per symbol of that line: the stronger whole bin around it
-  double received_rms = 0.0;
-  int32_t blunt_table = 0;  // see BluntTable
-  // Of Fine::kPll; its estimate has zeros in their place once the loop has turned the symbols back.
-  double loop_frequency = 0.0;
-  double loop_phase = 0.0;
-  int32_t num_peaks = 0;
-  int32_t num_lines = 0;
-  uint8_t bad = 0;     // a symbol is not finite or too large
-  uint8_t silent = 0;  // no energy
-  uint8_t close_peak = 0;
+  double coarse_frequency = 0.0;  // 0 from S1, then S4
+  // Of the line that was chosen, at the carrier's alias: its phase where it was refined; cycles per
+  // symbol of the stronger whole bin around it.
+  double chosen_phase = 0.0;
+  double chosen_bin = 0.0;
+  double rival = kNoRival;  // S4
+  int32_t blunt_table = 0;  // S4, see BluntTable
+  Covariance line;          // of an estimate that is the line's: LaunchCarrierLine
+  PllFound loop;            // of Fine::kPll; the estimate has zeros in its place from then on
+  uint8_t bad = 0;          // a symbol is not finite or too large
+  uint8_t silent = 0;       // no energy
+  uint8_t elsewhere = 0;    // S4
   uint8_t close_branch = 0;
   KnownMoments known;
   HalfBin half;                     // of the spectrum
@@ -62,64 +67,6 @@ struct FrameState {
   RefinedLine lines[kKnownPeaks];   // strongest first
   uint32_t histogram[kAmplitudeBins];
 };
-
-// What parameters and a frame's length come to; PlanRecovery of recover_plan.h, for device code.
-struct FramePlan {
-  bool known_line = false;  // the line is r conj(known), else symbols to the power
-  int line_power = 1;       // the carrier's angles are the line's divided by this
-  int branches = 1;         // phases that a line leaves open
-  int max_peaks = 1;
-  int last_half_bin = 0;   // half bins -last .. last are searched
-  double half_bins = 1.0;  // how many these are
-};
-inline constexpr int kKnownStepBranches = 2;   // see StepLimit
-inline constexpr double kPlanRounding = 1e-9;  // of a quotient that should be a whole number
-
-BASEBAND_HOST_DEVICE inline FramePlan PlanFrame(const ModelView& model, Coarse coarse,
-                                                double max_frequency, bool symbols_known,
-                                                int points) {
-  FramePlan plan;
-  plan.known_line = coarse == Coarse::kKnown || (coarse == Coarse::kNone && symbols_known);
-  plan.line_power = plan.known_line ? 1 : model.power;
-  const int branches = plan.line_power / (symbols_known ? 1 : model.symmetry);
-  plan.branches = branches > 1 ? branches : 1;
-  if (coarse != Coarse::kNone) {
-    plan.max_peaks = plan.known_line ? kKnownPeaks : kPeaks;
-    const double last = 2.0 * points * plan.line_power * max_frequency * (1.0 + kPlanRounding);
-    plan.last_half_bin = static_cast<int>(fmin(floor(last), static_cast<double>(points)));
-    plan.half_bins = fmin(2.0 * plan.last_half_bin + 1.0, 2.0 * points);
-  }
-  return plan;
-}
-
-// A sweep's candidates are |k| <= this.
-BASEBAND_HOST_DEVICE inline int LastCandidate(const Parameters& parameters, int num_symbols) {
-  const double range = parameters.sweep_range > 0.0 ? parameters.sweep_range : 0.5 / num_symbols;
-  const double last = floor(range / parameters.sweep_step * (1.0 + kPlanRounding));
-  return static_cast<int>(fmin(last, static_cast<double>(kMaxSweepBins))) +
-         parameters.sweep_guard_bins;
-}
-BASEBAND_HOST_DEVICE inline int SweepCandidates(const Parameters& parameters, int num_symbols) {
-  return 2 * LastCandidate(parameters, num_symbols) + 1;
-}
-// Symbols in a block of the sweep's line sums: within one the line of the outermost candidate turns
-// by a sixteenth at most.
-BASEBAND_HOST_DEVICE inline int SweepBlockLength(const Parameters& parameters, int line_power,
-                                                 int num_symbols) {
-  const double turning =
-      line_power * LastCandidate(parameters, num_symbols) * parameters.sweep_step;
-  const int longest = LineBlockLength(num_symbols);
-  int length = 1;
-  while (length < longest && 2.0 * length * turning <= 1.0 / 16.0) length *= 2;
-  return length;
-}
-
-// Points of a frame's curve (CurveOf), whose range does not depend on which symbols are known.
-BASEBAND_HOST_DEVICE inline int CurvePointsOf(int last_half_bin) {
-  const int half_bins = 2 * last_half_bin + 1;
-  const int group = (half_bins + kMaxCurvePoints - 1) / kMaxCurvePoints;
-  return (half_bins + group - 1) / group;
-}
 
 // One round: frames whose FFT has the same length, recovered alike. A kernel's parameter.
 struct RecoverTask {
@@ -132,7 +79,6 @@ struct RecoverTask {
   uint8_t* output = nullptr;
   Result* results = nullptr;
 
-  double max_frequency = 0.0;    // the parameter, or the limit that 0 stands for
   FrameState* states = nullptr;  // [num_frames]
   int log2_line = 0;
   float2* line = nullptr;  // [num_frames][1 << log2_line]
@@ -174,20 +120,14 @@ __device__ inline bool LineIsKnown(const RecoverTask& task, const FrameView& fra
 }
 
 __device__ inline int CurvePoints(const RecoverTask& task, int num_symbols) {
-  const Parameters& parameters = task.parameters;
-  if (parameters.fine == Fine::kSweep) return SweepCandidates(parameters, num_symbols);
-  if (parameters.coarse == Coarse::kNone) return 0;
-  const double limit = parameters.coarse == Coarse::kKnown ? 0.5 : 0.5 / task.model.power;
-  const double max_frequency = parameters.max_frequency > 0.0 ? parameters.max_frequency : limit;
-  return CurvePointsOf(
-      PlanFrame(task.model, parameters.coarse, max_frequency, false, 1 << task.log2_line)
-          .last_half_bin);
+  if (task.parameters.fine == Fine::kSweep) return NumCandidates(task.parameters, num_symbols);
+  return SpectrumCurveOf(task.model, task.parameters, 1 << task.log2_line).num_points;
 }
 
 __device__ inline FramePlan PlanOf(const RecoverTask& task, const FrameView& frame,
                                    const FrameState& state) {
-  return PlanFrame(task.model, task.parameters.coarse, state.max_frequency, frame.known != nullptr,
-                   1 << task.log2_line);
+  return PlanFrame(task.model, task.parameters, state.range, frame.known != nullptr,
+                   static_cast<int>(frame.num_symbols), 1 << task.log2_line);
 }
 
 #endif  // __CUDACC__

@@ -9,6 +9,7 @@
 #include "kernels/carrier/gpu/recover_task.cuh"
 #include "kernels/carrier/gpu/remodulate.cuh"
 #include "kernels/carrier/gpu/soft_table.cuh"
+#include "kernels/carrier/gpu/stray.cuh"
 
 namespace baseband::carrier {
 namespace {
@@ -22,32 +23,38 @@ struct RefineMemory {
   FineState fine;
   double of_class[kMisfitClasses];
   Result result;
-  Iq further;
+  Estimate turn_back;
 };
-// The nearest search's arrays and the soft table follow.
+// The nearest search's arrays, the turns' sums (TurnSumBytes) and the soft table follow.
 constexpr size_t kRefineBytes = (sizeof(RefineMemory) + 15) / 16 * 16;
 
 // S4. The estimate that the fine stage begins with, in fine->estimate and in the frame's state.
 template <bool kShared>
 __device__ void Hypothesize(Team* team, const RecoverTask& task, const FrameView& frame,
                             const FramePlan& plan, FrameState* state, SoftTable<kShared>* table,
-                            RefineMemory* memory) {
+                            TurnSum* turn_memory, RefineMemory* memory) {
   // The table's own noise is what hypotheses are compared with.
   const double variance =
       LineVariance(state->lines[0].lambda, static_cast<int>(frame.num_symbols), plan.line_power);
   const int blunt = BluntTable(task.model, state->estimate.table, variance);
   table->Load(blunt);
-  const Choice choice = ChooseHypothesis(team, frame, plan, *state, *table, &memory->hypotheses);
+  auto* const by_turn =
+      plan.branches > kSlotBranches ? turn_memory : reinterpret_cast<TurnSum*>(memory->team.slots);
+  const Choice choice =
+      ChooseHypothesis(team, frame, plan, *state, *table, by_turn, &memory->hypotheses);
   if (team->rank() == 0 && threadIdx.x == 0) {
     const RefinedLine& line = state->lines[choice.line];
-    SetHypothesis(plan, line, choice.number, &state->estimate);
+    const auto num_symbols = static_cast<int>(frame.num_symbols);
+    SetHypothesis(plan, line.nu, line.phase, choice.alias, choice.branch, num_symbols,
+                  &state->estimate);
     const bool sweeps_around_zero =
         task.parameters.coarse == Coarse::kNone && task.parameters.fine == Fine::kSweep;
     state->coarse_frequency = sweeps_around_zero ? 0.0 : state->estimate.frequency;
-    state->chosen_phase = line.phase;
-    state->chosen_bin = line.bin_nu;
+    state->chosen_phase = WrappedTurns(line.phase + AliasTurns(choice.alias, num_symbols));
+    state->chosen_bin = line.bin_nu + choice.alias;
     state->blunt_table = blunt;
-    state->close_peak = choice.close_peak ? 1 : 0;
+    state->rival = choice.rival;
+    state->elsewhere = choice.elsewhere > kElsewhere ? 1 : 0;
     state->close_branch = choice.close_branch ? 1 : 0;
   }
   // What block 0 wrote is read by all: through the second cache, for it is the same for all.
@@ -55,96 +62,36 @@ __device__ void Hypothesize(Team* team, const RecoverTask& task, const FrameView
   team->Sync();
 }
 
-__device__ Evidence EvidenceOf(const RecoverTask& task, const FrameView& frame,
-                               const FramePlan& plan, const FrameState& state,
-                               const FineState& fine, double misfit) {
-  const auto num_symbols = static_cast<int>(frame.num_symbols);
-  const double candidates =
-      task.parameters.fine == Fine::kSweep ? SweepCandidates(task.parameters, num_symbols) : 1.0;
-  Evidence evidence;
-  evidence.fit = fine.sums.fit;
-  evidence.ln_trials = LnTrials(plan.half_bins, candidates, plan.branches);
-  evidence.peak = task.parameters.coarse != Coarse::kNone ? state.best_lambda : -1.0;
-  evidence.ln_bins = log(plan.half_bins);
-  evidence.misfit = misfit;
-  const double snr_db = -10.0 * log10(fine.estimate.noise);
-  evidence.expected_fit = ExpectedFrameFit(task.model, state.known, num_symbols, snr_db);
-  evidence.close_peak = state.close_peak != 0;
-  evidence.close_branch = state.close_branch != 0;
+// What the stages came to. By one thread of each block.
+__device__ __noinline__ Judgement JudgeOnDevice(const RecoverTask& task, const FrameView& frame,
+                                                const FramePlan& plan, const FrameState& state,
+                                                const FineState& fine, const Stray& stray,
+                                                double misfit, bool unbalanced) {
+  const Fine method = task.parameters.fine;
+  Findings found;
+  found.num_symbols = static_cast<int>(frame.num_symbols);
+  found.points = 1 << task.log2_line;
+  found.symbols_known = frame.known != nullptr;
+  found.known = state.known;
+  found.estimate = fine.estimate;
+  found.sums = fine.sums;
+  found.information = fine.information;
+  if (method != Fine::kRemodulate && method != Fine::kPll) found.line = state.line;
+  if (method == Fine::kPll) found.loop = state.loop;
+  found.stray = stray;
+  found.coarse_frequency = state.coarse_frequency;
+  found.line_energy = state.line_energy;
+  found.peak = state.best_lambda;
+  found.second_peak = state.second_lambda;
   if (plan.known_line && plan.max_peaks > 1 && state.num_peaks == plan.max_peaks) {
-    const double weakest = state.peaks[state.num_peaks - 1].power / state.line_energy;
-    const double data_fit = (num_symbols - state.known.count) * ExpectedFit(task.model, snr_db);
-    evidence.close_peak =
-        evidence.close_peak || MayHaveMissedPeaks(weakest, state.best_lambda, data_fit);
+    found.weakest_peak = state.peaks[state.num_peaks - 1].power / state.line_energy;
   }
-  return evidence;
-}
-
-__device__ double LoopInformation(const FitSums<double>& sums, int num_symbols) {
-  return sums.curvature[0] * sums.curvature[0] / (sums.square[0] * num_symbols);
-}
-
-__device__ Covariance CovarianceOf(const RecoverTask& task, const FramePlan& plan,
-                                   const FrameState& state, const FitSums<double>& sums,
-                                   int num_symbols) {
-  const Information measured = {sums.curvature[0], sums.curvature[1], sums.curvature[2]};
-  Covariance covariance = state.covariance;
-  const double per_turn = kTurn * num_symbols;
-  switch (task.parameters.fine) {
-    case Fine::kNone: {
-      const double bin = per_turn / (1 << task.log2_line) / plan.line_power;
-      covariance.slope = bin * bin / 12.0;
-      covariance.cross = 0.0;
-      break;
-    }
-    case Fine::kInterpolate:
-      break;
-    case Fine::kSweep: {
-      const double step =
-          task.parameters.sweep_interpolate ? 0.0 : per_turn * task.parameters.sweep_step;
-      covariance.slope = Sandwich(measured, sums.square).slope + step * step / 12.0;
-      covariance.cross = 0.0;
-      break;
-    }
-    case Fine::kRemodulate:
-      return Sandwich(measured, sums.square);
-    case Fine::kPll: {
-      return PllCovariance(static_cast<double>(task.parameters.pll_bandwidth),
-                           LoopInformation(sums, num_symbols), num_symbols);
-    }
-  }
-  return covariance;
-}
-
-// All of a frame's result but `evm`. By one thread of each block.
-__device__ Result ResultOf(const RecoverTask& task, const FrameView& frame, const FramePlan& plan,
-                           const FrameState& state, const FineState& fine, double misfit) {
-  const auto num_symbols = static_cast<int>(frame.num_symbols);
-  const bool symbols_known = frame.known != nullptr;
-  Evidence evidence = EvidenceOf(task, frame, plan, state, fine, misfit);
-  if (task.parameters.fine == Fine::kPll) {
-    evidence.slips = PllSlips(static_cast<double>(task.parameters.pll_bandwidth),
-                              LoopInformation(fine.sums, num_symbols), task.model.symmetry);
-  }
-  Estimate found = fine.estimate;
-  if (task.parameters.fine == Fine::kPll) {
-    found.frequency = state.loop_frequency;
-    found.phase = state.loop_phase;
-  }
-  Result result;
-  SetEstimate(found, CovarianceOf(task, plan, state, fine.sums, num_symbols),
-              task.parameters.reference, num_symbols, symbols_known ? 1 : task.model.symmetry,
-              &result);
-  result.ambiguity =
-      static_cast<uint8_t>(AmbiguityOf(task.model, symbols_known, evidence.close_branch));
-  result.coarse_frequency = state.coarse_frequency;
-  if (task.parameters.coarse != Coarse::kNone) {
-    result.peak_ratio = static_cast<float>(state.best_lambda / state.second_lambda);
-  }
-  result.fit = static_cast<float>(evidence.fit);
-  result.resolved = symbols_known ? Resolved::kKnownSymbols : Resolved::kNot;
-  result.lock = DecideLock(evidence, symbols_known);
-  return result;
+  found.misfit = misfit;
+  found.unbalanced = unbalanced;
+  found.rival = state.rival;
+  found.elsewhere = state.elsewhere != 0;
+  found.close_branch = state.close_branch != 0;
+  return JudgeFrame(task.model, task.parameters, plan, found);
 }
 
 // S5 and S6.
@@ -161,6 +108,7 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
   }
   __syncthreads();
   Remodulate<kShared, kKind>(team, task, frame, plan, state, nearest, table, fine);
+  const Stray stray = FindStray(*team, frame, fine->summed_at, *table, &memory->team);
   const Estimate estimate = fine->estimate;
   const double rms_ratio = estimate.gain * sqrt(1.0 + estimate.noise) / state.received_rms;
   const bool mostly_known = state.known.count > kMaxKnownForMisfit * num_symbols;
@@ -168,24 +116,18 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
       mostly_known ? 0.0
                    : MisfitOfBlock(task.model, state.histogram, num_symbols,
                                    -10.0 * log10(estimate.noise), rms_ratio, memory->of_class);
+  const bool unbalanced = FindImbalance(frame, estimate, task.model.symmetry, memory->of_class);
   if (threadIdx.x == 0) {
-    memory->result = ResultOf(task, frame, plan, state, *fine, misfit);
-    // The corrected symbols are turned back by the phase that is reported, which may be another
-    // branch's than that found.
-    Estimate found = estimate;
-    if (task.parameters.fine == Fine::kPll) {
-      found.frequency = state.loop_frequency;
-      found.phase = state.loop_phase;
-    }
-    const double from_centre = ReferenceFromCentre(task.parameters.reference, num_symbols);
-    memory->further =
-        TurnedBack(Turns64(memory->result.phase / kTurn - found.TurnsAt(from_centre)));
+    const Judgement judgement =
+        JudgeOnDevice(task, frame, plan, state, *fine, stray, misfit, unbalanced);
+    memory->result = judgement.result;
+    memory->turn_back = judgement.turn_back;
   }
   __syncthreads();
   if (task.parameters.want_corrected) {
     const SampleWriter corrected = {task.output + descriptor.corrected_offset,
                                     task.parameters.format, 1.0F / task.parameters.scale};
-    WriteCorrected(*team, frame, estimate, memory->further, corrected);
+    WriteCorrected(*team, frame, memory->turn_back, corrected);
   }
   if (team->rank() == 0 && threadIdx.x == 0) {
     const double distance =
@@ -223,12 +165,13 @@ __device__ void WriteNothing(const Team& team, const RecoverTask& task, const Fr
 template <bool kShared, SearchKind kKind>
 __global__ void __launch_bounds__(kTeamThreads, 2)
     RefineKernel(const __grid_constant__ RecoverTask task, RefineStages stages,
-                 unsigned nearest_bytes) {
+                 unsigned nearest_bytes, unsigned turn_bytes) {
   extern __shared__ uint4 shared[];
   auto* const memory = reinterpret_cast<RefineMemory*>(shared);
   uint4* const nearest_memory = shared + kRefineBytes / sizeof(uint4);
   Team team(&memory->team);
-  SoftTable<kShared> table(task.model, nearest_memory + nearest_bytes / sizeof(uint4));
+  uint4* const turn_memory = nearest_memory + nearest_bytes / sizeof(uint4);
+  SoftTable<kShared> table(task.model, turn_memory + turn_bytes / sizeof(uint4));
   NearestView nearest = task.model.nearest;
   if (stages.settle) {
     nearest = CopyNearest<kKind>(nearest, nearest_memory, kTeamThreads);
@@ -244,7 +187,10 @@ __global__ void __launch_bounds__(kTeamThreads, 2)
       continue;
     }
     const FramePlan plan = PlanOf(task, frame, *state);
-    if (stages.hypothesize) Hypothesize(&team, task, frame, plan, state, &table, memory);
+    if (stages.hypothesize) {
+      Hypothesize(&team, task, frame, plan, state, &table, reinterpret_cast<TurnSum*>(turn_memory),
+                  memory);
+    }
     if (stages.settle) {
       const FrameView left = task.turned == nullptr ? frame : frame.TurnedByLoop(task, f);
       Settle<kShared, kKind>(&team, task, left, plan, *state, nearest, descriptor, &table, memory);
@@ -257,6 +203,7 @@ struct RefineShape {
   bool shares_table = false;
   SearchKind kind = SearchKind::kGrid;
   unsigned nearest_bytes = 0;
+  unsigned turn_bytes = 0;
   size_t shared_bytes = 0;
 };
 
@@ -265,8 +212,9 @@ RefineShape ShapeOf(const ModelView& model) {
   shape.kind = model.nearest.slices > 0 ? SearchKind::kSliced : SearchKind::kGrid;
   shape.nearest_bytes =
       static_cast<unsigned>((NearestSharedBytes(model.nearest, shape.kind) + 15) / 16 * 16);
+  shape.turn_bytes = static_cast<unsigned>(TurnSumBytes(model.power));
   shape.shares_table = SoftTableBytes(model) <= kMaxSharedTableBytes;
-  shape.shared_bytes = kRefineBytes + shape.nearest_bytes +
+  shape.shared_bytes = kRefineBytes + shape.nearest_bytes + shape.turn_bytes +
                        (shape.shares_table ? static_cast<size_t>(SoftTableBytes(model)) : 0);
   return shape;
 }
@@ -285,7 +233,9 @@ absl::Status WithKernel(bool shares_table, SearchKind kind, const Use& use) {
 }  // namespace
 
 absl::Status PrepareRefine() {
-  constexpr int64_t kMost = static_cast<int64_t>(kRefineBytes) + kMaxSharedNearestBytes;
+  constexpr int64_t kMost =
+      static_cast<int64_t>(kRefineBytes) + kMaxSharedNearestBytes + TurnSumBytes(kMaxPower);
+  static_assert(kMost + kMaxSharedTableBytes <= 227 << 10, "what a thread block may have");
   for (const SearchKind kind : {SearchKind::kSliced, SearchKind::kGrid}) {
     for (const bool shares_table : {false, true}) {
       BASEBAND_RETURN_IF_ERROR(WithKernel(shares_table, kind, [&](auto* kernel) {
@@ -305,7 +255,7 @@ absl::Status LaunchRefine(const RecoverTask& task, RefineStages stages, int clus
   const RefineShape shape = ShapeOf(task.model);
   return WithKernel(shape.shares_table, shape.kind, [&](auto* kernel) {
     return LaunchTeams(kernel, "RefineKernel", task, task.num_frames, cluster, max_blocks,
-                       shape.shared_bytes, stream, stages, shape.nearest_bytes);
+                       shape.shared_bytes, stream, stages, shape.nearest_bytes, shape.turn_bytes);
   });
 }
 

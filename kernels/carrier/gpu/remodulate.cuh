@@ -184,37 +184,38 @@ __device__ __noinline__ const double* SumFit(Team* team, const FrameView& frame,
   const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
   const double inverse_length = 1.0 / num_symbols;
   const auto per_32 = static_cast<float>(32.0 * inverse_length);
-  return mates.SumShared<SumIndex::kCount>(num_symbols, [&](uint32_t first,
-                                                            float(&sums)[SumIndex::kCount]) {
-    Iq back = rotor.At(first);
-    back = {back.i * inverse_gain, back.q * inverse_gain};
-    auto t = static_cast<float>((first - centre) * inverse_length);
-    if (known_symbols == nullptr && first + (kTile - 32) < num_symbols) {
-      Iq r[kTileLanes];
-      samples.ReadTile(first, num_symbols, r);
-      samples.FetchTile(first - threadIdx.x % 32 + mates.size() * kTeamWarps * kTile, num_symbols);
+  const uint32_t onward = mates.Onward(num_symbols);
+  return mates.SumShared<SumIndex::kCount>(
+      num_symbols, [&](uint32_t first, float(&sums)[SumIndex::kCount]) {
+        Iq back = rotor.At(first);
+        back = {back.i * inverse_gain, back.q * inverse_gain};
+        auto t = static_cast<float>((first - centre) * inverse_length);
+        if (known_symbols == nullptr && first + (kTile - 32) < num_symbols) {
+          Iq r[kTileLanes];
+          samples.ReadTile(first, num_symbols, r);
+          samples.FetchTile(first - threadIdx.x % 32 + onward, num_symbols);
 #pragma unroll
-      for (int k = 0; k < kTileLanes; ++k) {
-        plane.template Add<kKind, kHard>(nearest, Multiply(r[k], back), t, sums);
-        back = rotor.Next(back);
-        t += per_32;
-      }
-      return;
-    }
+          for (int k = 0; k < kTileLanes; ++k) {
+            plane.template Add<kKind, kHard>(nearest, Multiply(r[k], back), t, sums);
+            back = rotor.Next(back);
+            t += per_32;
+          }
+          return;
+        }
 #pragma unroll 1
-    for (uint32_t n = first; n < min(first + kTile, num_symbols); n += 32) {
-      const Iq z = Multiply(samples.Read(n), back);
-      Iq known;
-      if (known_symbols != nullptr) known = known_symbols[n];
-      if (known.i != 0.0F || known.q != 0.0F) {
-        AddKnown<kHard>(two_over_noise, z, known, t, sums);
-      } else {
-        plane.template Add<kKind, kHard>(nearest, z, t, sums);
-      }
-      back = rotor.Next(back);
-      t += per_32;
-    }
-  });
+        for (uint32_t n = first; n < min(first + kTile, num_symbols); n += 32) {
+          const Iq z = Multiply(samples.Read(n), back);
+          Iq known;
+          if (known_symbols != nullptr) known = known_symbols[n];
+          if (known.i != 0.0F || known.q != 0.0F) {
+            AddKnown<kHard>(two_over_noise, z, known, t, sums);
+          } else {
+            plane.template Add<kKind, kHard>(nearest, z, t, sums);
+          }
+          back = rotor.Next(back);
+          t += per_32;
+        }
+      });
 }
 
 // SumFit's totals as FitSums.
@@ -244,8 +245,9 @@ __device__ inline HardSums HardSumsOf(const double* totals) {
 struct FineState {
   Estimate estimate;
   NewtonStep last_step;
-  Estimate summed_at;    // of the last round, before it
-  FitSums<double> sums;  // of the last round
+  Estimate summed_at;       // of the last round, before it
+  FitSums<double> sums;     // of the last round
+  Information information;  // UsedInformation there
   HardSums hard;
   bool is_last = false;
   bool has_hard = false;
@@ -256,9 +258,8 @@ struct FineState {
 __device__ inline double StepOf(const FrameView& frame, const FramePlan& plan,
                                 const Information& information, const FitSums<double>& sums,
                                 FineState* fine) {
-  const double limit = StepLimit(plan.known_line ? kKnownStepBranches : plan.line_power);
-  return TakeStep(sums, information, limit, static_cast<int>(frame.num_symbols), &fine->last_step,
-                  &fine->estimate);
+  return TakeStep(sums, information, plan.step_limit(), static_cast<int>(frame.num_symbols),
+                  &fine->last_step, &fine->estimate);
 }
 __device__ inline Information InformationOf(const FrameView& frame, const FrameState& state,
                                             const SnrFacts& facts, const FitSums<double>& sums) {
@@ -327,6 +328,7 @@ __device__ void Remodulate(Team* team, const RecoverTask& task, const FrameView&
       fine->summed_at = estimate;
       const Information information = InformationOf(frame, state, table->facts(), sums);
       const double step = steps ? StepOf(frame, plan, information, sums, fine) : 0.0;
+      fine->information = information;
       fine->sums.fit += GainOfStep(step);
       UpdateNoise(task.model, sums, state.known, static_cast<int>(frame.num_symbols),
                   &fine->estimate);

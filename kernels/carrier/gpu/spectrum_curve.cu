@@ -11,25 +11,22 @@ constexpr unsigned kThreads = 256;
 __global__ void __launch_bounds__(kThreads)
     SpectrumCurveKernel(const __grid_constant__ RecoverTask task) {
   const uint32_t f = blockIdx.x;
-  const FrameView frame(task, f);
   const FrameState& state = task.states[f];
   const int points = 1 << task.log2_line;
   if (state.bad != 0 || state.silent != 0) return;  // filled with zeros later
-  const int num_points = CurvePoints(task, static_cast<int>(frame.num_symbols));
-  // What is searched may be less, by the distances of the known symbols.
-  const int last_half_bin = PlanOf(task, frame, state).last_half_bin;
-  const int half_bins = 2 * last_half_bin + 1;
-  const int group = (half_bins + kMaxCurvePoints - 1) / kMaxCurvePoints;
+  const SpectrumCurve shape = SpectrumCurveOf(task.model, task.parameters, points);
+  const int half_bins = 2 * shape.last_half_bin + 1;
   const HalfBin half = state.half;
   const float2* const line = task.line + (static_cast<size_t>(f) << task.log2_line);
   const auto over_mean = static_cast<float>(1.0 / state.line_energy);
   auto* const curve = reinterpret_cast<float*>(task.output + task.frames[f].curve_offset);
   const auto lane = static_cast<int>(threadIdx.x % 32);
-  for (int point = static_cast<int>(threadIdx.x / 32); point < num_points;
+  for (int point = static_cast<int>(threadIdx.x / 32); point < shape.num_points;
        point += static_cast<int>(kThreads / 32)) {
     float greatest = 0.0F;
-    for (int i = point * group + lane; i < min((point + 1) * group, half_bins); i += 32) {
-      const int half_bin = i - last_half_bin;
+    for (int i = point * shape.group + lane; i < min((point + 1) * shape.group, half_bins);
+         i += 32) {
+      const int half_bin = i - shape.last_half_bin;
       const int bin = half_bin >> 1;
       const float2 here = line[bin & (points - 1)];
       float power = fmaf(here.x, here.x, here.y * here.y);

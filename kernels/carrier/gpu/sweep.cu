@@ -138,6 +138,7 @@ __global__ void __launch_bounds__(kTeamThreads)
   const uint32_t f = blockIdx.x;
   const FrameView frame(task, f);
   const FrameState& state = task.states[f];
+  if (state.bad != 0 || state.silent != 0) return;
   const int power = LineIsKnown(task, frame) ? 1 : task.model.power;
   for (unsigned k = threadIdx.x; k < arrays.room; k += kTeamThreads) {
     const size_t at = static_cast<size_t>(f) * arrays.room + k;
@@ -265,7 +266,7 @@ SweepShape ShapeSweep(const Parameters& parameters, uint32_t shortest, uint32_t 
   const auto fewest = static_cast<int>(shortest);
   const int64_t length = SweepBlockLength(parameters, kMaxPower, fewest);
   SweepShape shape;
-  shape.num_candidates = std::min(SweepCandidates(parameters, fewest), kMaxSweepBins);
+  shape.num_candidates = std::min(NumCandidates(parameters, fewest), kMaxSweepBins);
   shape.num_symbols = longest;
   shape.num_blocks = (longest + length - 1) / length;
   return shape;

@@ -1,20 +1,24 @@
 // The threads that work on one frame together, and sums over a frame that come out the same to the
 // bit however many threads that are.
 //
-// A frame is cut into tiles of 256 symbols, and the tiles are dealt to 128 slots: tile t to slot
-// t mod 128. A warp takes whole slots and adds up their tiles in ascending order; then the slots
-// are added up in one fixed order. Which warp of which thread block had a slot makes no difference.
-// A frame of 32400 symbols has 127 tiles:
+// A frame is cut into tiles of 256 symbols, and the tiles are dealt to 128 slots: each has its own
+// or, where they are more, each of 16 stretches of the frame (stray_math.h) has 8 slots, which take
+// its tiles in turn. A warp takes whole slots and adds up their tiles in ascending order; then the
+// slots are added up in one fixed order. Which warp of which thread block had a slot makes no
+// difference. A frame of 32400 symbols has 127 tiles:
 //
 //   one thread block (8 warps):  warp w has slots w, w + 8, .., of one tile each: 16 turns
 //   a cluster of 4 (32 warps):   warp w of block b has slots 8 b + w, 8 b + w + 32, ..: 4 turns
-//   2^20 symbols, cluster of 16: warp w of block b has slot 8 b + w alone: tiles s, s + 128, ..
+//   2^20 symbols, cluster of 16: warp w of block b has slot 8 b + w alone: every eighth tile of the
+//                                256 of stretch b
 #ifndef BASEBAND_KERNELS_CARRIER_GPU_TEAM_CUH_
 #define BASEBAND_KERNELS_CARRIER_GPU_TEAM_CUH_
 
 #include <cooperative_groups.h>
 
 #include <cstdint>
+
+#include "kernels/carrier/math/stray_math.h"
 
 namespace baseband::carrier {
 
@@ -25,6 +29,28 @@ inline constexpr int kMaxTeamBlocks = kSlots / kTeamWarps;  // with more some wa
 inline constexpr int kTileLanes = 8;                        // symbols of a tile that one lane has
 inline constexpr int kTile = 32 * kTileLanes;
 inline constexpr int kMaxSums = 16;
+inline constexpr int kSlotsOfStretch = kSlots / kMaxStretches;
+static_assert(kTile == kStretchTile, "stretches are made of tiles");
+
+// Tiles first, first + step, .. below end.
+struct TilesOfSlot {
+  uint32_t first = 0;
+  uint32_t end = 0;
+  uint32_t step = 1;
+
+  __device__ TilesOfSlot(uint32_t slot, uint32_t num_tiles) {
+    if (num_tiles <= static_cast<uint32_t>(kSlots)) {
+      first = slot;
+      end = min(slot + 1, num_tiles);
+      return;
+    }
+    const uint32_t of_stretch = (num_tiles + kMaxStretches - 1) / kMaxStretches;
+    const uint32_t stretch = slot / kSlotsOfStretch;
+    first = stretch * of_stretch + slot % kSlotsOfStretch;
+    end = min((stretch + 1) * of_stretch, num_tiles);
+    step = kSlotsOfStretch;
+  }
+};
 
 // What a team's sums need of each block's shared memory.
 struct TeamMemory {
@@ -53,6 +79,17 @@ __device__ __forceinline__ float SumOfWarp(float (&sums)[kSums], unsigned lane) 
     sums[0] += __shfl_xor_sync(0xffffffffU, sums[0], apart);
   }
   return sums[0];
+}
+
+template <int kCount>
+__device__ __forceinline__ void SumDoubles(double (&values)[kCount]) {
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) {
+      values[i] += __shfl_xor_sync(0xffffffffU, values[i], apart);
+    }
+  }
 }
 
 class Team {
@@ -99,7 +136,8 @@ class Team {
     for (uint32_t slot = rank_ * kTeamWarps + warp; slot < kSlots; slot += size_ * kTeamWarps) {
       if (slot >= num_tiles) break;
       float sums[kSums] = {};
-      for (uint32_t tile = slot; tile < num_tiles; tile += kSlots) {
+      const TilesOfSlot tiles(slot, num_tiles);
+      for (uint32_t tile = tiles.first; tile < tiles.end; tile += tiles.step) {
         add(tile * kTile + lane, sums);
       }
       const float sum = SumOfWarp<kSums>(sums, lane);
@@ -125,6 +163,12 @@ class Team {
     }
     Sync();  // of all blocks: the next sum overwrites slots that others read here
     return memory_->totals;
+  }
+
+  // How many symbols on a warp's next tile mostly is.
+  __device__ uint32_t Onward(uint32_t num_symbols) const {
+    const bool own_slots = num_symbols <= static_cast<uint32_t>(kSlots * kTile);
+    return (own_slots ? size_ * kTeamWarps : static_cast<unsigned>(kSlotsOfStretch)) * kTile;
   }
 
   // `object`, which lies in this block's shared memory, in that of another block of the team.

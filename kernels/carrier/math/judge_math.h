@@ -4,9 +4,12 @@
 #define BASEBAND_KERNELS_CARRIER_MATH_JUDGE_MATH_H_
 
 #include <cmath>
-#include <cstdint>
 
-#include "kernels/carrier/math/line_math.h"
+#include "kernels/carrier/math/covariance_math.h"
+#include "kernels/carrier/math/frame_plan.h"
+#include "kernels/carrier/math/hypothesis_math.h"
+#include "kernels/carrier/math/misfit_math.h"
+#include "kernels/carrier/math/pll_math.h"
 #include "kernels/carrier/math/recover_math.h"
 #include "kernels/carrier/model.h"
 #include "kernels/carrier/recover.h"
@@ -15,114 +18,15 @@ namespace baseband::carrier {
 
 // A frame without a carrier fits better than ln(trials) + this once in a million: see model.h, fit.
 inline constexpr double kLockMargin = 14.0;
-// The best hypothesis is doubted if another is within this, nats.
-inline constexpr double kClose = 7.0;
 // A line this far above ln(bins) of the mean is one, though the symbols do not fit the points.
 inline constexpr double kPeakMargin = 5.0;
-// The amplitudes are those of another constellation if they differ by this, see Misfit.
-inline constexpr double kMaxMisfit = 0.05;
-// So are the phases if the fit is this share of what the SNR should give.
+// The phases are those of another constellation if the fit is this share of what the SNR should
+// give.
 inline constexpr double kLeastFitShare = 0.25;
-inline constexpr int kMisfitClasses = 64;
-// Of the frame: known symbols need not be the constellation's, and they are in the histogram too.
-inline constexpr double kMaxKnownForMisfit = 0.02;
-
-// Variances; of the phase in radians at the centre, and of the radians gained over N symbols.
-struct Covariance {
-  double phase = 0.0;
-  double cross = 0.0;
-  double slope = 0.0;
-};
-
-// Of the root of a score with these `information` (its slope) and `square` (its own covariance), as
-// that of a maximum-likelihood estimate whose model is not quite right.
-BASEBAND_HOST_DEVICE inline Covariance Sandwich(const Information& information,
-                                                const double* square) {
-  Covariance covariance;
-  const double det = information.determinant();
-  if (!(det > 1e-9 * information.phase * information.slope)) {
-    if (information.phase > 0.0) {
-      covariance.phase = square[0] / (information.phase * information.phase);
-    }
-    return covariance;
-  }
-  const double a = information.slope / det;  // the inverse: a, b; b, c
-  const double b = -information.cross / det;
-  const double c = information.phase / det;
-  covariance.phase = a * a * square[0] + 2.0 * a * b * square[1] + b * b * square[2];
-  covariance.cross = a * b * square[0] + (a * c + b * b) * square[1] + b * c * square[2];
-  covariance.slope = b * b * square[0] + 2.0 * b * c * square[1] + c * c * square[2];
-  return covariance;
-}
-
-// Of the line itself, from its blocks at nu + delta / L: only noise across the line turns it. Added
-// up over the blocks; `turn` as in LineAt::Add, `phase` the line's own, t = LineBlockCentre / N.
-struct LineSpread {
-  Information information;
-  double square[3] = {};
-
-  BASEBAND_HOST_DEVICE void Add(const LineBlock& block, Turned turn, Turned phase, double t) {
-    const double c = static_cast<double>(turn.c) * phase.c - static_cast<double>(turn.s) * phase.s;
-    const double s = static_cast<double>(turn.s) * phase.c + static_cast<double>(turn.c) * phase.s;
-    const double along = block.sum.i * c + block.sum.q * s;
-    const double twice =
-        block.square.i * (c * c - s * s) + block.square.q * 2.0 * s * c;  // Re(y^2 conj(turn^2))
-    const double across = 0.5 * (block.energy - twice);  // of the squares of the quadrature part
-    information.phase += along;
-    information.cross += t * along;
-    information.slope += t * t * along;
-    square[0] += across;
-    square[1] += t * across;
-    square[2] += t * t * across;
-  }
-  // `power` of the line: the carrier's angles are the line's divided by it.
-  BASEBAND_HOST_DEVICE Covariance OfCarrier(int power) const {
-    Covariance covariance = Sandwich(information, square);
-    const double scale = 1.0 / (static_cast<double>(power) * power);
-    covariance.phase *= scale;
-    covariance.cross *= scale;
-    covariance.slope *= scale;
-    return covariance;
-  }
-};
-
-// By how much the histogram of amplitudes differs from the model's at this SNR: chi-squared over 64
-// classes, less what chance gives, divided by the number of symbols, so that it does not grow with
-// the frame. 0 above the tables' SNRs, where the model has wider rings than the frame. `rms_ratio`:
-// sqrt(A^2 + noise) by the estimate over the rms of the frame, to which the bins are relative.
-BASEBAND_HOST_DEVICE inline double ExpectedShare(const float* amplitude, int bin,
-                                                 double rms_ratio) {
-  const double place = fmin(fmax((bin + 0.5) / rms_ratio - 0.5, 0.0), kAmplitudeBins - 1.0);
-  const int low = static_cast<int>(fmin(place, kAmplitudeBins - 2.0));
-  const double ln_density =
-      amplitude[low] + (place - low) * (static_cast<double>(amplitude[low + 1]) - amplitude[low]);
-  const double width = kAmplitudeExtent / kAmplitudeBins / rms_ratio;
-  return exp(ln_density) * kTurn * (bin + 0.5) * width * width;
-}
-BASEBAND_HOST_DEVICE inline double Misfit(const ModelView& view, const uint32_t* histogram,
-                                          int num_symbols, double snr_db, double rms_ratio) {
-  const double place = (snr_db - view.facts[0].snr_db) / kSnrStepDb;
-  if (!(place >= 0.0 && place < view.num_snrs - 1)) return 0.0;
-  const int k = static_cast<int>(place);
-  const double t = place - k;
-  const float* const low = view.amplitude + k * kAmplitudeBins;
-  const float* const high = low + kAmplitudeBins;
-  constexpr int kBins = kAmplitudeBins / kMisfitClasses;
-  double chi_squared = 0.0;
-  for (int c = 0; c < kMisfitClasses; ++c) {
-    double seen = 0.0;
-    double expected = 0.0;
-    for (int bin = c * kBins; bin < (c + 1) * kBins; ++bin) {
-      seen += histogram[bin];
-      expected +=
-          (1.0 - t) * ExpectedShare(low, bin, rms_ratio) + t * ExpectedShare(high, bin, rms_ratio);
-    }
-    expected *= num_symbols;
-    chi_squared += (seen - expected) * (seen - expected) / (expected + 1.0);
-  }
-  const double chance = kMisfitClasses + 4.0 * sqrt(2.0 * kMisfitClasses);
-  return fmax(chi_squared - chance, 0.0) / num_symbols;
-}
+// Deviations of the frequency that are more than this share of 1 / N leave open which bin it is.
+inline constexpr double kMaxFrequencyDeviation = 0.3;
+// How many deviations beyond max_frequency an estimate may lie to be held at it.
+inline constexpr double kMaxBeyondRange = 3.0;
 
 // E[fit] of a symbol at an SNR: ln-linear between the tables, constant beyond them.
 BASEBAND_HOST_DEVICE inline double ExpectedFit(const ModelView& view, double snr_db) {
@@ -153,48 +57,64 @@ BASEBAND_HOST_DEVICE inline double ExpectedFrameFit(const ModelView& view,
 inline constexpr double kDataJudges = 30.0;
 BASEBAND_HOST_DEVICE inline bool MayHaveMissedPeaks(double power, double best_lambda,
                                                     double data_fit) {
-  return power / static_cast<double>(kHalfBinShare) > best_lambda - kClose &&
+  return power > 0.0 && power / static_cast<double>(kHalfBinShare) > best_lambda - kClose &&
          data_fit < kDataJudges;
 }
 
-// What S1 to S5 came to.
-struct Evidence {
-  double fit = 0.0;           // at the last estimate, all symbols
-  double ln_trials = 0.0;     // of frequencies and phases that were tried
-  double peak = 0.0;          // lambda of the best peak; negative: there was no search
-  double ln_bins = 0.0;       // of the bins that were searched
+// What S1 to S5 came to: all that a frame is judged by.
+struct Findings {
+  int num_symbols = 0;
+  int points = 0;  // of the FFT
+  bool symbols_known = false;
+  KnownMoments known;
+  Estimate estimate;        // of the last round, its step included
+  FitSums<double> sums;     // of the last round, GainOfStep included
+  Information information;  // UsedInformation there
+  Covariance line;  // of the line where the estimate is, for methods that take it from there
+  PllFound loop;    // Fine::kPll
+  Stray stray;
+  double coarse_frequency = 0.0;
+  double line_energy = 0.0;   // of the line's symbols
+  double peak = 0.0;          // lambda of the best line
+  double second_peak = 1.0;   // and of the next; the mean of the bins if there is no other
+  double weakest_peak = 0.0;  // its half bin's lambda, if there may be more peaks; else 0
   double misfit = 0.0;        // Misfit, or 0 if more than kMaxKnownForMisfit are known
-  double expected_fit = 0.0;  // ExpectedFrameFit
-  bool close_peak = false;    // another peak's CoarseFit was within kClose of the best
-  bool close_branch = false;  // another branch's of the same peak was
-  bool slips = false;         // the loop cannot be trusted to keep its phase, see PllSlips
+  bool unbalanced = false;    // IsUnbalanced
+  double rival = kNoRival;    // how far the next line or alias was behind the best: WholeGap
+  bool elsewhere = false;     // an alias out of range is likelier by far
+  bool close_branch = false;  // another branch's of the same one was
+};
+
+struct Judgement {
+  Result result;       // all but evm and bad_symbols
+  Estimate turn_back;  // what the corrected symbols are turned back by
 };
 
 // ln of the number of frequencies and phases that were tried: half bins of the line within
-// +-max_frequency, or 1; candidates of a sweep, or 1; branches.
-BASEBAND_HOST_DEVICE inline double LnTrials(double half_bins, double candidates, double branches) {
-  return log(fmax(half_bins, 1.0)) + log(fmax(candidates, 1.0)) + log(fmax(branches, 1.0));
+// +-max_frequency, or 1; candidates of a sweep, or 1; aliases; branches.
+BASEBAND_HOST_DEVICE inline double LnTrials(const FramePlan& plan, int candidates) {
+  const double aliases =
+      fmin(floor(2.0 * plan.reach * plan.line_power) + 1.0, static_cast<double>(plan.branches));
+  return log(fmax(plan.half_bins, 1.0) * candidates * plan.branches * aliases);
 }
 
-BASEBAND_HOST_DEVICE inline Lock DecideLock(const Evidence& evidence, bool symbols_known) {
-  const bool fits = evidence.fit > evidence.ln_trials + kLockMargin &&
-                    evidence.fit >= kLeastFitShare * evidence.expected_fit;
-  const bool peak = evidence.peak < 0.0 || evidence.peak > evidence.ln_bins + kPeakMargin;
-  if (!fits) return peak ? Lock::kBadFit : Lock::kNoPeak;
-  if (evidence.misfit > kMaxMisfit || evidence.slips) return Lock::kBadFit;
-  if (evidence.close_peak) return Lock::kAmbiguous;
-  // Blind, a branch that cannot be told only makes the phase's period shorter: see AmbiguityOf.
-  if (symbols_known && evidence.close_branch) return Lock::kAmbiguous;
-  return Lock::kLocked;
-}
-
-// The order of which the phase is sure. The branches of a line of power p are 2 pi / p apart; where
-// the constellation's inner rings, which alone tell them apart, drown in the noise, the phase is
-// the best guess, but sure only modulo that.
-BASEBAND_HOST_DEVICE inline int AmbiguityOf(const ModelView& view, bool symbols_known,
-                                            bool close_branch) {
-  if (symbols_known) return 1;
-  return close_branch ? view.power : view.symmetry;
+// Moves an estimate by whole periods into the range or, if it is beyond the end of that by a chance
+// that its `deviation` allows, to the end. False if it is out of range. What is turned back so is
+// turned by symmetries of the constellation.
+BASEBAND_HOST_DEVICE inline bool HoldInRange(const FramePlan& plan, int num_symbols,
+                                             double deviation, Estimate* estimate) {
+  if (plan.period > 0.0) {
+    const double periods = floor(estimate->frequency / plan.period + 0.5);
+    estimate->frequency -= periods * plan.period;
+    const double turns = periods * plan.period * (0.5 * (num_symbols - 1.0));
+    estimate->phase -= turns - floor(turns);
+    return true;
+  }
+  const double beyond = fabs(estimate->frequency) - plan.max_frequency;
+  if (beyond <= 0.0) return true;
+  if (!(beyond <= kMaxBeyondRange * deviation)) return false;
+  estimate->frequency = copysign(plan.max_frequency, estimate->frequency);
+  return true;
 }
 
 // `turns` in radians, [-pi / order, pi / order).
@@ -209,22 +129,113 @@ BASEBAND_HOST_DEVICE inline double ReferenceFromCentre(Reference reference, int 
   return reference == Reference::kFirst ? -half : half;
 }
 
-// The fields that come from the estimate alone. `covariance` is that of the method that made it;
-// `order`: the symmetry within which the phase is reported.
-BASEBAND_HOST_DEVICE inline void SetEstimate(const Estimate& estimate, const Covariance& covariance,
-                                             Reference reference, int num_symbols, int order,
-                                             Result* result) {
-  const double from_centre = ReferenceFromCentre(reference, num_symbols);
+// How much likelier the best line of known symbols is than the next peak, by these symbols alone.
+// (Peaks that are far behind it are no hypotheses.)
+BASEBAND_HOST_DEVICE inline double KnownPeakGap(const Findings& found) {
+  const double apart = sqrt(found.peak) - sqrt(found.second_peak);
+  return 2.0 / found.estimate.noise * sqrt(found.line_energy) * apart;
+}
+
+BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parameters& parameters,
+                                            const FramePlan& plan, const Findings& found,
+                                            bool in_range, double frequency_deviation) {
+  const int num_symbols = found.num_symbols;
+  const double snr_db = -10.0 * log10(found.estimate.noise);
+  const double expected = ExpectedFrameFit(model, found.known, num_symbols, snr_db);
+  const double ln_trials = LnTrials(plan, NumCandidates(parameters, num_symbols));
+  const bool fits =
+      found.sums.fit > ln_trials + kLockMargin && found.sums.fit >= kLeastFitShare * expected;
+  const bool peak =
+      parameters.coarse == Coarse::kNone || found.peak > log(plan.half_bins) + kPeakMargin;
+  if (!in_range || found.elsewhere) return Lock::kNoPeak;
+  if (!fits) return peak ? Lock::kBadFit : Lock::kNoPeak;
+  const bool slips = parameters.fine == Fine::kPll &&
+                     PllSlips(static_cast<double>(parameters.pll_bandwidth),
+                              LoopInformation(found.sums, num_symbols), model.symmetry);
+  const bool vague = !(frequency_deviation * num_symbols < kMaxFrequencyDeviation);
+  if (found.misfit > kMaxMisfit || found.unbalanced || slips || vague) return Lock::kBadFit;
+  // Where the phase strays, so do the likelihoods, by its excess more than noise makes them.
+  if (found.rival <= kClose * (1.0 + found.stray.excess)) return Lock::kAmbiguous;
+  if (!found.symbols_known) return Lock::kLocked;
+  // Symbols that are not known judge what the known ones cannot tell.
+  const double data_fit = (num_symbols - found.known.count) * ExpectedFit(model, snr_db);
+  if (plan.known_line) {
+    if (MayHaveMissedPeaks(found.weakest_peak, found.peak, data_fit)) return Lock::kAmbiguous;
+    const double gap = KnownPeakGap(found) + data_fit;
+    if (gap < kClose * found.stray.excess) return Lock::kAmbiguous;
+  } else if (plan.max_frequency > plan.known_limit * (1.0 + kPlanRounding) &&
+             data_fit < kDataJudges) {
+    return Lock::kAmbiguous;
+  }
+  // Blind, a branch that cannot be told only makes the phase's period shorter: see AmbiguityOf.
+  return found.close_branch ? Lock::kAmbiguous : Lock::kLocked;
+}
+
+// The order of which the phase is sure. The branches of a line of power p are 2 pi / p apart; where
+// the constellation's inner rings, which alone tell them apart, drown in the noise, the phase is
+// the best guess, but sure only modulo that.
+BASEBAND_HOST_DEVICE inline int AmbiguityOf(const ModelView& model, bool symbols_known,
+                                            bool close_branch) {
+  if (symbols_known) return 1;
+  return close_branch ? model.power : model.symmetry;
+}
+
+BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
+                                                 const Parameters& parameters,
+                                                 const FramePlan& plan, const Findings& found) {
+  const int num_symbols = found.num_symbols;
+  const bool loops = parameters.fine == Fine::kPll;
+  const double line_bin = kTurn * num_symbols / found.points / plan.line_power;
+  Spread spread;
+  spread.sums = found.sums;
+  spread.information = found.information;
+  spread.line = found.line;
+  spread.stray = found.stray;
+  if (loops) {
+    const auto bandwidth = static_cast<double>(parameters.pll_bandwidth);
+    const double transient =
+        PllTransient(bandwidth, static_cast<double>(parameters.pll_damping), line_bin,
+                     found.symbols_known ? 0 : model.symmetry, num_symbols);
+    spread.loop = PllCovariance(bandwidth, LoopInformation(found.sums, num_symbols), found.loop,
+                                transient, num_symbols);
+  }
+  const Covariance covariance = MethodCovariance(parameters, spread, line_bin, num_symbols);
+  const double deviation = sqrt(covariance.slope) / (kTurn * num_symbols);
+
+  Estimate held = found.estimate;
+  if (loops) {
+    held.frequency = found.loop.frequency;
+    held.phase = found.loop.phase;
+  }
+  const bool in_range = HoldInRange(plan, num_symbols, deviation, &held);
+
+  Judgement judgement;
+  Result& result = judgement.result;
+  const double from_centre = ReferenceFromCentre(parameters.reference, num_symbols);
   const double t = from_centre / num_symbols;
-  result->frequency = estimate.frequency;
-  result->phase = WrappedRadians(estimate.TurnsAt(from_centre), order);
-  result->frequency_stddev =
-      static_cast<float>(sqrt(fmax(covariance.slope, 0.0)) / (kTurn * num_symbols));
-  result->phase_stddev = static_cast<float>(
+  const double turns = held.TurnsAt(from_centre);
+  const int symmetry = found.symbols_known ? 1 : model.symmetry;
+  const int ambiguity = AmbiguityOf(model, found.symbols_known, found.close_branch);
+  result.frequency = held.frequency;
+  result.coarse_frequency = found.coarse_frequency;
+  result.phase = WrappedRadians(turns, ambiguity);
+  result.frequency_stddev = static_cast<float>(deviation);
+  result.phase_stddev = static_cast<float>(
       sqrt(fmax(covariance.phase + t * (2.0 * covariance.cross + t * covariance.slope), 0.0)));
-  result->gain = static_cast<float>(estimate.gain);
-  result->snr_db =
-      static_cast<float>(fmin(-10.0 * log10(estimate.noise), static_cast<double>(kMaxSnrDb)));
+  result.gain = static_cast<float>(held.gain);
+  result.snr_db =
+      static_cast<float>(fmin(-10.0 * log10(held.noise), static_cast<double>(kMaxSnrDb)));
+  if (parameters.coarse != Coarse::kNone) {
+    result.peak_ratio = static_cast<float>(found.peak / found.second_peak);
+  }
+  result.fit = static_cast<float>(found.sums.fit);
+  result.lock = DecideLock(model, parameters, plan, found, in_range, deviation);
+  result.resolved = found.symbols_known ? Resolved::kKnownSymbols : Resolved::kNot;
+  result.ambiguity = static_cast<uint16_t>(ambiguity);
+  // By the best branch, though the phase may be sure of less.
+  judgement.turn_back = loops ? found.estimate : held;
+  judgement.turn_back.phase += WrappedRadians(turns, symmetry) / kTurn - turns;
+  return judgement;
 }
 
 }  // namespace baseband::carrier

@@ -74,6 +74,9 @@ BASEBAND_HOST_DEVICE inline HalfBin HalfBinOfKnown(double re, double im, double 
   return half;
 }
 
+// Of a line that is not there at all: known symbols where nothing was received.
+inline constexpr double kLeastLineEnergy = 1e-30;
+
 // How many half bins on either side of a peak belong to it: two bins of the frame, main lobe and
 // first side lobe. Known symbols far apart from each other have peaks as close as a bin of the
 // frame: there half a bin must do, and slopes that LineStep leads to a peak that is there already,

@@ -19,27 +19,16 @@ namespace {
 constexpr float kLeastFit = 0.002F;
 // A line this weak, per symbol, is none: 2^20 symbols of it are lost in noise.
 constexpr double kLeastLine = 1e-5;
-constexpr double kGoodLine = 0.7;  // of the best one's: the wider range is worth the difference
-constexpr double kRounding = 1e-12;
-
-absl::Status NoRange(double max_frequency, const Constellation& constellation, int power) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("max_frequency ", max_frequency, " is not in [0, ", 0.5 / power,
-                   "]: ", constellation.name(), " raised to the power ", power,
-                   " tells |f| up to 1/(2*", power, ") apart; send pilots for more"));
-}
+constexpr double kGoodLine = 0.7;  // of the best one's: fewer aliases are worth the difference
 
 absl::StatusOr<int> ChoosePower(const Constellation& constellation, const Rings& rings,
-                                Amplitude amplitude, double max_frequency) {
+                                Amplitude amplitude, const ContinueCheck& may_continue) {
   const int symmetry = constellation.symmetry();
-  if (!(max_frequency >= 0.0 && max_frequency * 2.0 * symmetry <= 1.0 + kRounding)) {
-    return NoRange(max_frequency, constellation, symmetry);
-  }
   const float noise = NoiseOfSnr(constellation.operating_snr_db());
   std::vector<std::pair<int, double>> lines;
   double best = 0.0;
   for (int power = symmetry; power <= kMaxPower; power += symmetry) {
-    if (max_frequency * 2.0 * power > 1.0 + kRounding) break;
+    BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
     lines.emplace_back(power, LineOf(rings, amplitude, power, noise));
     best = std::max(best, lines.back().second);
   }
@@ -50,15 +39,12 @@ absl::StatusOr<int> ChoosePower(const Constellation& constellation, const Rings&
 }
 
 absl::Status CheckPower(const Constellation& constellation, const Rings& rings, Amplitude amplitude,
-                        int power, double max_frequency) {
+                        int power) {
   const int symmetry = constellation.symmetry();
   if (power < 1 || power > kMaxPower || power % symmetry != 0) {
     return absl::InvalidArgumentError(absl::StrCat("power ", power, " is not a multiple of ",
                                                    constellation.name(), "'s symmetry, ", symmetry,
                                                    ", in [", symmetry, ", ", kMaxPower, "]"));
-  }
-  if (!(max_frequency >= 0.0 && max_frequency * 2.0 * power <= 1.0 + kRounding)) {
-    return NoRange(max_frequency, constellation, power);
   }
   const float noise = NoiseOfSnr(constellation.operating_snr_db());
   if (LineOf(rings, amplitude, power, noise) < kLeastLine) {
@@ -71,12 +57,12 @@ absl::Status CheckPower(const Constellation& constellation, const Rings& rings, 
 }  // namespace
 
 absl::StatusOr<ModelPtr> Model::Create(ConstellationPtr constellation, Amplitude amplitude,
-                                       int power, double max_frequency) {
+                                       int power, const ContinueCheck& may_continue) {
   const Rings rings(constellation->points());
   if (power == 0) {
-    BASEBAND_ASSIGN_OR_RETURN(power, ChoosePower(*constellation, rings, amplitude, max_frequency));
+    BASEBAND_ASSIGN_OR_RETURN(power, ChoosePower(*constellation, rings, amplitude, may_continue));
   } else {
-    BASEBAND_RETURN_IF_ERROR(CheckPower(*constellation, rings, amplitude, power, max_frequency));
+    BASEBAND_RETURN_IF_ERROR(CheckPower(*constellation, rings, amplitude, power));
   }
   std::shared_ptr<Model> model(new Model);
   static std::atomic<uint64_t> last_id{0};
@@ -86,18 +72,19 @@ absl::StatusOr<ModelPtr> Model::Create(ConstellationPtr constellation, Amplitude
   model->has_line_ = power != 0;
   model->power_ = std::max(power, 1);
   model->nearest_ = std::make_unique<NearestGrid>(*model->constellation_);
-  model->MakeTables(rings);
+  BASEBAND_RETURN_IF_ERROR(model->MakeTables(rings, may_continue));
   return model;
 }
 
-void Model::MakeTables(const Rings& rings) {
+absl::Status Model::MakeTables(const Rings& rings, const ContinueCheck& may_continue) {
   SnrTableMaker maker(*constellation_, rings, amplitude_, power_);
   const double operating = constellation_->operating_snr_db();
   std::vector<SnrTables> tables;  // from the highest SNR on
   for (double snr_db = operating + kSnrsAbove; tables.size() < kMaxSnrs; snr_db -= kSnrStepDb) {
     const bool needed = snr_db > operating - kSnrsBelow - 0.5 * kSnrStepDb;
     if (!needed && tables.back().facts.fit < kLeastFit) break;
-    tables.push_back(maker.Make(snr_db));
+    BASEBAND_ASSIGN_OR_RETURN(SnrTables made, maker.Make(snr_db, may_continue));
+    tables.push_back(std::move(made));
   }
   soft_.reserve(tables.size() * tables.front().soft.size());
   for (auto made = tables.rbegin(); made != tables.rend(); ++made) {
@@ -112,6 +99,7 @@ void Model::MakeTables(const Rings& rings) {
   shape_.folded = constellation_->mirror_symmetric() ? 1 : 0;
   shape_.side = maker.side();
   shape_.weight_nodes_per_unit = maker.weight_nodes_per_unit();
+  return absl::OkStatus();
 }
 
 int64_t Model::bytes() const {

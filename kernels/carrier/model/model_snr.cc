@@ -6,6 +6,8 @@
 
 #include "kernels/carrier/math/line_math.h"
 
+#include "kernels/base/status_macros.h"
+
 namespace baseband::carrier {
 namespace {
 
@@ -132,7 +134,7 @@ SnrTableMaker::SnrTableMaker(const Constellation& constellation, const Rings& ri
   rings.Harmonics(power, &harmonics_);
 }
 
-void SnrTableMaker::MakeSoft(SnrTables* tables) {
+absl::Status SnrTableMaker::MakeSoft(SnrTables* tables, const ContinueCheck& may_continue) {
   SnrFacts* const facts = &tables->facts;
   const auto num_nodes = static_cast<size_t>(side_) * static_cast<size_t>(side_);
   tables->soft.resize(num_nodes);
@@ -146,7 +148,12 @@ void SnrTableMaker::MakeSoft(SnrTables* tables) {
   places.step = (extent - places.first) / static_cast<float>(side_ - 1);
   facts->origin = places.first;
   facts->nodes_per_unit = 1.0F / places.step;
-  SumPoints(constellation_.points(), facts->noise, places, tables->soft.data(), hard_.data());
+  for (int row = 0; row < side_; ++row) {
+    BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
+    const auto at = int64_t{row} * side_;
+    SumPoints(constellation_.points(), facts->noise, places, row, tables->soft.data() + at,
+              hard_.data() + at);
+  }
   Places radial;
   radial.count = kRadialNodes;
   radial.step = extent * std::sqrt(2.0F) / (kRadialNodes - 2);
@@ -191,6 +198,7 @@ void SnrTableMaker::MakeSoft(SnrTables* tables) {
   const double response =
       1.0 + ((2.0 * (1.0 + noise) - 1.0) * energy - 2.0 * (1.0 + noise) * projection) / noise;
   facts->noise_response = static_cast<float>(std::clamp(response, 0.05, 1.0));
+  return absl::OkStatus();
 }
 
 void SnrTableMaker::MakeAmplitudes(SnrTables* tables) const {
@@ -204,11 +212,12 @@ void SnrTableMaker::MakeAmplitudes(SnrTables* tables) const {
   for (float& ln_density : tables->amplitude) ln_density += 2.0F * std::log(rms);
 }
 
-SnrTables SnrTableMaker::Make(double snr_db) {
+absl::StatusOr<SnrTables> SnrTableMaker::Make(double snr_db,
+                                              const ContinueCheck& may_continue) {
   SnrTables tables;
   tables.facts.snr_db = static_cast<float>(snr_db);
   tables.facts.noise = NoiseOfSnr(snr_db);
-  MakeSoft(&tables);
+  BASEBAND_RETURN_IF_ERROR(MakeSoft(&tables, may_continue));
   MakeAmplitudes(&tables);
   tables.weight.resize(kWeightNodes);
   const Radial radial = RadialOf(rings_, harmonics_, power_, tables.facts.noise, weight_places_);

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "kernels/base/continue_check.h"
 #include "kernels/carrier/constellation.h"
 #include "kernels/carrier/model.h"
 #include "kernels/carrier/model/model_tables.h"
@@ -30,10 +32,11 @@ class SnrTableMaker {
                 int power);
   int side() const { return side_; }
   float weight_nodes_per_unit() const { return 1.0F / weight_places_.step; }
-  SnrTables Make(double snr_db);
+  // What `may_continue` says other than OK ends it, within milliseconds.
+  absl::StatusOr<SnrTables> Make(double snr_db, const ContinueCheck& may_continue);
 
  private:
-  void MakeSoft(SnrTables* tables);
+  absl::Status MakeSoft(SnrTables* tables, const ContinueCheck& may_continue);
   void MakeAmplitudes(SnrTables* tables) const;
 
   const Constellation& constellation_;

@@ -115,12 +115,9 @@ void PointsOfRow(absl::Span<const Iq> points, float noise, const Places& places,
   }
 }
 
-void SumPointsSimd(absl::Span<const Iq> points, float noise, const Places& places, SoftNode* nodes,
-                   float* hard) {
-  for (int row = 0; row < places.count; ++row) {
-    const int64_t at = int64_t{row} * places.count;
-    PointsOfRow(points, noise, places, row, nodes + at, hard + at);
-  }
+void SumPointsSimd(absl::Span<const Iq> points, float noise, const Places& places, int row,
+                   SoftNode* nodes, float* hard) {
+  PointsOfRow(points, noise, places, row, nodes, hard);
 }
 
 // I_0(x) exp(-x), x >= 0 (Abramowitz and Stegun 9.8.1, 9.8.2), within 3e-7.
@@ -294,9 +291,9 @@ void Rings::Harmonics(int power, std::vector<Iq>* harmonics) const {
   }
 }
 
-void SumPoints(absl::Span<const Iq> points, float noise, const Places& places, SoftNode* nodes,
-               float* hard) {
-  HWY_DYNAMIC_DISPATCH(SumPointsSimd)(points, noise, places, nodes, hard);
+void SumPoints(absl::Span<const Iq> points, float noise, const Places& places, int row,
+               SoftNode* nodes, float* hard) {
+  HWY_DYNAMIC_DISPATCH(SumPointsSimd)(points, noise, places, row, nodes, hard);
 }
 
 void SumRings(const Rings& rings, float noise, const Places& places, float* ln_turn) {

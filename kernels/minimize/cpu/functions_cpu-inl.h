@@ -53,7 +53,8 @@ BASEBAND_TERNARY(SelectOp, hn::IfThenElse(hn::MaskFromVec(a), b, c));
 BASEBAND_BINARY(LessOp, hn::VecFromMask(d, hn::Lt(a, b)));
 BASEBAND_BINARY(LessEqualOp, hn::VecFromMask(d, hn::Le(a, b)));
 BASEBAND_BINARY(EqualOp, hn::VecFromMask(d, hn::Eq(a, b)));
-BASEBAND_BINARY(NotEqualOp, hn::VecFromMask(d, hn::Ne(a, b)));
+// Not Highway's Ne: with AVX2 and AVX-512 a NaN differs from nothing there.
+BASEBAND_BINARY(NotEqualOp, hn::VecFromMask(d, hn::Not(hn::Eq(a, b))));
 BASEBAND_BINARY(AndOp, hn::And(a, b));
 BASEBAND_BINARY(OrOp, hn::Or(a, b));
 BASEBAND_UNARY(NotOp, hn::Not(a));
@@ -79,8 +80,8 @@ BASEBAND_UNARY(TruncOp, hn::Trunc(a));
 BASEBAND_UNARY(RoundOp,
                hn::Trunc(hn::Add(a, hn::CopySign(hn::Set(d, std::nextafter(T{0.5}, T{0})), a))));
 BASEBAND_UNARY(SqrtOp, hn::Sqrt(a));
-BASEBAND_BINARY(MinOp, hn::IfThenElse(hn::IsNaN(b), a, hn::IfThenElse(hn::Lt(a, b), a, b)));
-BASEBAND_BINARY(MaxOp, hn::IfThenElse(hn::IsNaN(b), a, hn::IfThenElse(hn::Gt(a, b), a, b)));
+BASEBAND_BINARY(MinOp, hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b));
+BASEBAND_BINARY(MaxOp, hn::IfThenElse(hn::Or(hn::Gt(a, b), hn::IsNaN(a)), a, b));
 
 // sin(pi x): x less the nearest integer is exact.
 template <class D, class V>

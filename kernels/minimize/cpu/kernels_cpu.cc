@@ -59,6 +59,12 @@ void Unary(const BlockOperands<T>& operands) {
   }
 }
 
+// The C library's hypot and pow have numbers for some NaNs.
+template <typename T, T (*kFunction)(T, T)>
+T UnlessNan(T a, T b) {
+  return std::isnan(a) || std::isnan(b) ? a + b : kFunction(a, b);
+}
+
 template <typename T, T (*kFunction)(T, T)>
 void Binary(const BlockOperands<T>& operands) {
   for (size_t i = 0; i < RoundedUp<T>(operands.count); ++i) {
@@ -123,8 +129,8 @@ constexpr BlockKernels<T> MakeKernels() {
   set(Op::kMin, Block<T, MinOp, 2>);
   set(Op::kMax, Block<T, MaxOp, 2>);
   set(Op::kFmod, Binary<T, std::fmod>);
-  set(Op::kHypot, Binary<T, std::hypot>);
-  set(Op::kPow, Binary<T, std::pow>);
+  set(Op::kHypot, Binary<T, UnlessNan<T, std::hypot>>);
+  set(Op::kPow, Binary<T, UnlessNan<T, std::pow>>);
   return kernels;
 }
 

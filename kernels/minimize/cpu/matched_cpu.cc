@@ -55,6 +55,16 @@ void MatchedFunctional::EvaluateAs(const Run<T>& run, CpuWorkspace* workspace) c
   }
 }
 
+void MatchedFunctional::AtMany(const Coordinates* x, int count, double* values) const {
+  double* const rows = CpuWorkspace::OfThisThread().Scratch(
+      2 * static_cast<size_t>(shape_.num_samples) + 2 * kVectorPadding);
+  for (int i = 0; i < count; ++i) {
+    WriteRows(x[i], signal_.data(), rows);
+    const double turns = x[i][static_cast<size_t>(num_axes_ - 1)] * shape_.sampling_interval_s;
+    HoistedAt(shape_, rows, &turns, 1, values + i);
+  }
+}
+
 void MatchedFunctional::Evaluate(const Run<float>& run, CpuWorkspace* workspace) const {
   EvaluateAs(run, workspace);
 }

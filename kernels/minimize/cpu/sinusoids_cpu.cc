@@ -70,8 +70,8 @@ void EvaluateLiteral(const SinusoidsFunctional& functional, const Run<T>& run) {
 }
 
 template <typename T>
-void EvaluateHoisted(const SinusoidsShape& shape, const T* rows, const RowRun<T>& run) {
-  alignas(64) double turns[kCorrelated];
+void HoistedAt(const SinusoidsShape& shape, const T* rows, const double* turns, size_t count,
+               T* values) {
   alignas(64) T c[static_cast<size_t>(kMaxRows) * kCorrelated];
   alignas(64) T s[static_cast<size_t>(kMaxRows) * kCorrelated];
   const auto samples = static_cast<double>(shape.num_samples);
@@ -80,21 +80,29 @@ void EvaluateHoisted(const SinusoidsShape& shape, const T* rows, const RowRun<T>
   task.num_rows = static_cast<size_t>(shape.num_rows());
   task.num_samples = static_cast<size_t>(shape.num_samples);
   task.turns = turns;
+  task.count = count;
   task.c = c;
   task.s = s;
-  for (size_t done = 0; done < run.count; done += task.count) {
-    task.count = std::min(kCorrelated, run.count - done);
-    for (size_t i = 0; i < task.count; ++i) {
+  SearchKernelsOfThisProcessor<T>().correlate(task);
+  for (size_t i = 0; i < count; ++i) {
+    values[i] = ResidualOf<T>(
+        shape.is_complex, shape.num_columns, static_cast<T>(samples), static_cast<T>(shape.energy),
+        static_cast<T>(Dirichlet(samples, turns[i])), c + i, s + i, static_cast<int>(kCorrelated));
+  }
+}
+template void HoistedAt(const SinusoidsShape&, const double*, const double*, size_t, double*);
+
+template <typename T>
+void EvaluateHoisted(const SinusoidsShape& shape, const T* rows, const RowRun<T>& run) {
+  alignas(64) double turns[kCorrelated];
+  for (size_t done = 0; done < run.count;) {
+    const size_t count = std::min(kCorrelated, run.count - done);
+    for (size_t i = 0; i < count; ++i) {
       turns[i] =
           run.axis->At(run.first + static_cast<int64_t>(done + i)) * shape.sampling_interval_s;
     }
-    SearchKernelsOfThisProcessor<T>().correlate(task);
-    for (size_t i = 0; i < task.count; ++i) {
-      run.values[done + i] =
-          ResidualOf<T>(shape.is_complex, shape.num_columns, static_cast<T>(samples),
-                        static_cast<T>(shape.energy), static_cast<T>(Dirichlet(samples, turns[i])),
-                        c + i, s + i, static_cast<int>(kCorrelated));
-    }
+    HoistedAt(shape, rows, turns, count, run.values + done);
+    done += count;
   }
 }
 template void EvaluateHoisted(const SinusoidsShape&, const float*, const RowRun<float>&);
@@ -163,6 +171,14 @@ void SinusoidsFunctional::EvaluateAs(const Run<T>& run, CpuWorkspace* workspace)
   } else {
     EvaluateHoisted(shape_, Rows<T>().data(), row);
   }
+}
+
+void SinusoidsFunctional::AtMany(const Coordinates* x, int count, double* values) const {
+  alignas(64) double turns[kCorrelated];
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    turns[i] = x[i][0] * shape_.sampling_interval_s;
+  }
+  HoistedAt(shape_, rows_.data(), turns, static_cast<size_t>(count), values);
 }
 
 void SinusoidsFunctional::Evaluate(const Run<float>& run, CpuWorkspace* workspace) const {

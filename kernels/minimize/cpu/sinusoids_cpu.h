@@ -20,6 +20,11 @@ struct RowRun {
   T* values = nullptr;  // [count]
 };
 
+// At any frequencies, 1 .. kCorrelated of them, in cycles per sample; by phasors. rows: as below.
+template <typename T>
+void HoistedAt(const SinusoidsShape& shape, const T* rows, const double* turns, size_t count,
+               T* values);
+
 // By phasors. rows: [shape.num_rows()][shape.num_samples], see SinusoidsFunctional::Rows.
 template <typename T>
 void EvaluateHoisted(const SinusoidsShape& shape, const T* rows, const RowRun<T>& run);

@@ -102,15 +102,15 @@ absl::string_view TemplateOf(Op op) {
     case Op::kAtan2:
       return "atan2$f($0, $1)";
     case Op::kMin:
-      return "fmin$f($0, $1)";
+      return "$0 < $1 || $0 != $0 ? $0 : $1";  // not fmin: NaN stays NaN
     case Op::kMax:
-      return "fmax$f($0, $1)";
+      return "$0 > $1 || $0 != $0 ? $0 : $1";
     case Op::kFmod:
       return "fmod$f($0, $1)";
     case Op::kHypot:
-      return "hypot$f($0, $1)";
+      return "$0 != $0 || $1 != $1 ? $0 + $1 : hypot$f($0, $1)";
     case Op::kPow:
-      return "pow$f($0, $1)";
+      return "$0 != $0 || $1 != $1 ? $0 + $1 : pow$f($0, $1)";
     case Op::kConstant:
     case Op::kVariable:
     case Op::kScalar:

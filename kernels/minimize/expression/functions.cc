@@ -57,6 +57,12 @@ double CosPi(double x) {
   return std::sin(kPi * (0.5 - r));
 }
 
+// C's function, but NaN of a NaN.
+template <typename Function>
+double UnlessNan(double a, double b, Function function) {
+  return std::isnan(a) || std::isnan(b) ? a + b : function(a, b);
+}
+
 }  // namespace
 
 const Function* FindFunction(absl::string_view name) {
@@ -228,15 +234,15 @@ double Apply(Op op, double a, double b, double c) {
     case Op::kAtan2:
       return std::atan2(a, b);
     case Op::kMin:
-      return std::fmin(a, b);
+      return a < b || std::isnan(a) ? a : b;
     case Op::kMax:
-      return std::fmax(a, b);
+      return a > b || std::isnan(a) ? a : b;
     case Op::kFmod:
       return std::fmod(a, b);
     case Op::kHypot:
-      return std::hypot(a, b);
+      return UnlessNan(a, b, [](double x, double y) { return std::hypot(x, y); });
     case Op::kPow:
-      return std::pow(a, b);
+      return UnlessNan(a, b, [](double x, double y) { return std::pow(x, y); });
     default:
       return 0.0;  // leaves and sums have no value of their own
   }

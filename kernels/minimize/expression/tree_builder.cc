@@ -100,6 +100,10 @@ int TreeBuilder::Make(Op op, int a, int b, int c) {
 }
 
 int TreeBuilder::Simplified(Op op, int a, int b, int c) {
+  if (op == Op::kPow) {  // of constants, too: they mean what others do
+    const int power = Power(a, b);
+    if (power >= 0) return power;
+  }
   const auto value = [this](int id) { return id < 0 ? 0.0 : ConstantOf(id); };
   const auto is_known = [this](int id) { return id < 0 || IsConstant(id); };
   if (is_known(a) && is_known(b) && is_known(c)) {
@@ -131,8 +135,6 @@ int TreeBuilder::Simplified(Op op, int a, int b, int c) {
       return Make(Op::kMultiply, a, Constant(1.0 / ConstantOf(b)));
     case Op::kNegate:
       return IsOp(a, Op::kNegate) ? At(a).node.operands[0] : -1;
-    case Op::kPow:
-      return Power(a, b);
     default:
       return -1;
   }
@@ -143,7 +145,9 @@ int TreeBuilder::Power(int base, int exponent) {
   const double power = ConstantOf(exponent);
   const auto square = [this](int x) { return Make(Op::kMultiply, x, x); };
   const auto inverse = [this](int x) { return Make(Op::kDivide, Constant(1.0), x); };
-  if (power == 0.0) return Constant(1.0);
+  if (power == 0.0) {  // 1, or NaN
+    return Make(Op::kSelect, Make(Op::kEqual, base, base), Constant(1.0), base);
+  }
   if (power == 1.0) return base;
   if (power == 2.0) return square(base);
   if (power == 3.0) return Make(Op::kMultiply, square(base), base);

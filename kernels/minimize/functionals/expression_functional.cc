@@ -119,12 +119,20 @@ void ExpressionFunctional::Evaluate(const Run<double>& run, CpuWorkspace* worksp
 }
 
 double ExpressionFunctional::At(const Coordinates& x) const {
-  std::array<const double*, kMaxAxes> variables{};
-  for (size_t k = 0; k < kMaxAxes; ++k) variables[k] = &x[k];
   double value = 0.0;
-  EvaluatorOf<double>(*this, number_, &CpuWorkspace::OfThisThread())
-      ->Evaluate(variables.data(), 1, &value);
+  AtMany(&x, 1, &value);
   return value;
+}
+
+void ExpressionFunctional::AtMany(const Coordinates* x, int count, double* values) const {
+  std::array<std::array<double, kMaxAtOnce>, kMaxAxes> columns;
+  std::array<const double*, kMaxAxes> variables{};
+  for (size_t k = 0; k < kMaxAxes; ++k) {
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) columns[k][i] = x[i][k];
+    variables[k] = columns[k].data();
+  }
+  EvaluatorOf<double>(*this, number_, &CpuWorkspace::OfThisThread())
+      ->Evaluate(variables.data(), count, values);
 }
 
 }  // namespace baseband::minimize

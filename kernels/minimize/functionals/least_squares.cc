@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/base/status_macros.h"
 #include "kernels/minimize/functionals/sinusoids_math.h"
 
 namespace baseband::minimize {
@@ -163,8 +164,9 @@ double LeastSquaresAt(const SinusoidsShape& shape, absl::Span<const double> rows
   return Energy(signal);
 }
 
-NoiseBound DeviationAt(const SinusoidsShape& shape, absl::Span<const double> rows,
-                       absl::Span<const double> frequencies) {
+absl::StatusOr<NoiseBound> DeviationAt(const SinusoidsShape& shape, absl::Span<const double> rows,
+                                       absl::Span<const double> frequencies,
+                                       const ContinueCheck& may_continue) {
   const size_t count = frequencies.size();
   Column rest = FromRows(shape, rows, 0);
   std::vector<std::vector<Column>> added;
@@ -176,6 +178,7 @@ NoiseBound DeviationAt(const SinusoidsShape& shape, absl::Span<const double> row
   std::vector<Column> derivatives(count, Column(rest.size()));
   for (size_t f = 0; f < count; ++f) {
     for (size_t i = 0; i < added[f].size(); ++i) {
+      BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
       // The amplitude: what is left of the column and of the signal without all others.
       Basis others = FixedColumns(shape, rows);
       for (size_t g = 0; g < count; ++g) {

@@ -52,8 +52,9 @@ double LeastSquaresAt(const SinusoidsShape& shape, absl::Span<const double> rows
 // The bounds of the frequencies there, all amplitudes being unknown as well. For one sinusoid
 // without fixed columns, far from 0 Hz, that is the textbook's 24 v / (A^2 N (N^2 - 1) (2 pi
 // Ts)^2).
-NoiseBound DeviationAt(const SinusoidsShape& shape, absl::Span<const double> rows,
-                       absl::Span<const double> frequencies);
+absl::StatusOr<NoiseBound> DeviationAt(const SinusoidsShape& shape, absl::Span<const double> rows,
+                                       absl::Span<const double> frequencies,
+                                       const ContinueCheck& may_continue);
 
 }  // namespace baseband::minimize
 

@@ -36,33 +36,17 @@ absl::StatusOr<FunctionalPtr> MakeManySinusoids(Observation observation, const G
 
 ManySinusoidsFunctional::ManySinusoidsFunctional(const Observation& observation, const Grid& grid)
     : one_(observation), grid_(grid) {
-  const auto rows = static_cast<size_t>(shape().num_rows());
   alignas(64) double turns[kCorrelated];
-  alignas(64) double c[static_cast<size_t>(kMaxRows) * kCorrelated];
-  alignas(64) double s[static_cast<size_t>(kMaxRows) * kCorrelated];
-  CorrelateTask<double> correlate;
-  correlate.rows = one_.Rows<double>().data();
-  correlate.num_rows = rows;
-  correlate.num_samples = static_cast<size_t>(shape().num_samples);
-  correlate.turns = turns;
-  correlate.c = c;
-  correlate.s = s;
   for (int k = 0; k < grid.num_axes(); ++k) {
-    task_.axis_offset[k] = static_cast<long long>(table_.size() / (2 * rows));
+    task_.axis_offset[k] = static_cast<long long>(table_.size()) / RowStride();
     const Axis& axis = grid.axis(k);
-    for (int64_t first = 0; first < axis.count; first += static_cast<int64_t>(correlate.count)) {
-      correlate.count = static_cast<size_t>(
-          std::min<int64_t>(static_cast<int64_t>(kCorrelated), axis.count - first));
-      for (size_t i = 0; i < correlate.count; ++i) {
-        turns[i] = axis.At(first + static_cast<int64_t>(i)) * shape().sampling_interval_s;
+    for (int64_t first = 0; first < axis.count;) {
+      const int64_t count = std::min(static_cast<int64_t>(kCorrelated), axis.count - first);
+      for (int64_t i = 0; i < count; ++i) {
+        turns[i] = axis.At(first + i) * shape().sampling_interval_s;
       }
-      SearchKernelsOfThisProcessor<double>().correlate(correlate);
-      for (size_t i = 0; i < correlate.count; ++i) {
-        for (size_t r = 0; r < rows; ++r) {
-          table_.push_back(c[r * kCorrelated + i]);
-          table_.push_back(s[r * kCorrelated + i]);
-        }
-      }
+      AppendCorrelations(turns, static_cast<size_t>(count), &table_);
+      first += count;
     }
   }
   task_.table = table_.data();
@@ -70,6 +54,27 @@ ManySinusoidsFunctional::ManySinusoidsFunctional(const Observation& observation,
   task_.is_complex = shape().is_complex;
   task_.num_samples = static_cast<double>(shape().num_samples);
   task_.energy = shape().energy;
+}
+
+void ManySinusoidsFunctional::AppendCorrelations(const double* turns, size_t count,
+                                                 std::vector<double>* table) const {
+  alignas(64) double c[static_cast<size_t>(kMaxRows) * kCorrelated];
+  alignas(64) double s[static_cast<size_t>(kMaxRows) * kCorrelated];
+  CorrelateTask<double> correlate;
+  correlate.rows = one_.Rows<double>().data();
+  correlate.num_rows = static_cast<size_t>(shape().num_rows());
+  correlate.num_samples = static_cast<size_t>(shape().num_samples);
+  correlate.turns = turns;
+  correlate.count = count;
+  correlate.c = c;
+  correlate.s = s;
+  SearchKernelsOfThisProcessor<double>().correlate(correlate);
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t r = 0; r < correlate.num_rows; ++r) {
+      table->push_back(c[r * kCorrelated + i]);
+      table->push_back(s[r * kCorrelated + i]);
+    }
+  }
 }
 
 absl::Status ManySinusoidsFunctional::Check(const Grid& grid, Method method) const {
@@ -93,7 +98,7 @@ double ManySinusoidsFunctional::Cost(const Grid& grid, Method /*method*/) const 
 template <typename T>
 void ManySinusoidsFunctional::EvaluateAs(const Run<T>& run) const {
   const auto num_axes = static_cast<size_t>(grid_.num_axes());
-  const auto stride = static_cast<long long>(2 * shape().num_rows());
+  const long long stride = RowStride();
   Indices indices = grid_.IndicesOf(run.first);
   const double* at[kMaxSinusoids] = {};
   double turns[kMaxSinusoids] = {};
@@ -103,14 +108,36 @@ void ManySinusoidsFunctional::EvaluateAs(const Run<T>& run) const {
   };
   for (size_t k = 0; k < num_axes; ++k) move(k);
   for (size_t i = 0; i < run.count; ++i) {
-    run.values[i] = static_cast<T>(num_axes == 2 ? ValueOfMany<2>(task_, at, turns)
-                                                 : ValueOfMany<3>(task_, at, turns));
+    run.values[i] = static_cast<T>(ValueOf(at, turns));
     for (size_t k = num_axes; k-- > 0;) {
       const bool carry = ++indices[k] == grid_.axis(static_cast<int>(k)).count;
       if (carry) indices[k] = 0;
       move(k);
       if (!carry) break;
     }
+  }
+}
+
+double ManySinusoidsFunctional::ValueOf(const double* const* at, const double* turns) const {
+  return grid_.num_axes() == 2 ? ValueOfMany<2>(task_, at, turns)
+                               : ValueOfMany<3>(task_, at, turns);
+}
+
+void ManySinusoidsFunctional::AtMany(const Coordinates* x, int count, double* values) const {
+  static_assert(kMaxAtOnce * kMaxSinusoids <= kCorrelated, "all of them at once");
+  const auto num_axes = static_cast<size_t>(grid_.num_axes());
+  alignas(64) double turns[kCorrelated];
+  for (size_t i = 0; i < static_cast<size_t>(count) * num_axes; ++i) {
+    turns[i] = x[i / num_axes][i % num_axes] * shape().sampling_interval_s;
+  }
+  std::vector<double> table;
+  AppendCorrelations(turns, static_cast<size_t>(count) * num_axes, &table);
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+    const double* at[kMaxSinusoids] = {};
+    for (size_t k = 0; k < num_axes; ++k) {
+      at[k] = table.data() + static_cast<long long>(i * num_axes + k) * RowStride();
+    }
+    values[i] = ValueOf(at, turns + i * num_axes);
   }
 }
 
@@ -126,9 +153,10 @@ double ManySinusoidsFunctional::At(const Coordinates& x) const {
                         absl::MakeSpan(x.data(), static_cast<size_t>(grid_.num_axes())));
 }
 
-NoiseBound ManySinusoidsFunctional::Deviation(const Coordinates& x) const {
+absl::StatusOr<NoiseBound> ManySinusoidsFunctional::Deviation(
+    const Coordinates& x, const ContinueCheck& may_continue) const {
   return DeviationAt(shape(), one_.Rows<double>(),
-                     absl::MakeSpan(x.data(), static_cast<size_t>(grid_.num_axes())));
+                     absl::MakeSpan(x.data(), static_cast<size_t>(grid_.num_axes())), may_continue);
 }
 
 }  // namespace baseband::minimize

@@ -23,8 +23,11 @@ class ManySinusoidsFunctional final : public Functional {
   void Evaluate(const Run<float>& run, CpuWorkspace* workspace) const override;
   void Evaluate(const Run<double>& run, CpuWorkspace* workspace) const override;
   double At(const Coordinates& x) const override;
-  double Scale(int axis) const override { return one_.Scale(axis); }
-  NoiseBound Deviation(const Coordinates& x) const override;
+  int AtOnce() const override { return kMaxAtOnce; }
+  void AtMany(const Coordinates* x, int count, double* values) const override;
+  double Lobe(int axis) const override { return one_.Lobe(axis); }
+  absl::StatusOr<NoiseBound> Deviation(const Coordinates& x,
+                                       const ContinueCheck& may_continue) const override;
 
   const SinusoidsShape& shape() const { return one_.shape(); }
   absl::Span<const double> table() const { return table_; }
@@ -34,6 +37,11 @@ class ManySinusoidsFunctional final : public Functional {
  private:
   template <typename T>
   void EvaluateAs(const Run<T>& run) const;
+  // Of a coordinate in the table.
+  long long RowStride() const { return 2 * shape().num_rows(); }
+  // The same of frequencies in cycles per sample, 1 .. kCorrelated of them.
+  void AppendCorrelations(const double* turns, size_t count, std::vector<double>* table) const;
+  double ValueOf(const double* const* at, const double* turns) const;
 
   const SinusoidsFunctional one_;
   const Grid grid_;

@@ -19,6 +19,26 @@ using Complex = std::complex<double>;
 
 constexpr double kMaxDelay = 4503599627370496.0;  // 2^52 samples
 
+// As kFrequencyLobe: c T^2 and r T^3.
+constexpr double kRateLobe = 6.9519;
+constexpr double kRateRateLobe = 34.729;
+
+// The same of a delay, in samples: where the square of the replica's correlation with itself, which
+// has this DFT, is half of what it is at 0; no more than half the samples.
+double DelayLobe(const Dft& dft, Column spectrum) {
+  for (Complex& x : spectrum) x = std::norm(x);
+  dft.Backward(&spectrum);
+  const double half = 0.5 * std::norm(spectrum[0]);
+  double before = 2.0 * half;
+  size_t lag = 1;
+  for (; lag < spectrum.size() / 2; ++lag) {
+    const double now = std::norm(spectrum[lag]);
+    if (now <= half) return 2.0 * (static_cast<double>(lag) - (half - now) / (before - now));
+    before = now;
+  }
+  return 2.0 * static_cast<double>(lag);
+}
+
 absl::Status CheckSignal(const Column& signal, double sampling_interval_s) {
   Observation observation;
   observation.sampling_interval_s = sampling_interval_s;
@@ -87,6 +107,7 @@ MatchedFunctional::MatchedFunctional(const Column& signal, Column replica,
   const auto samples = static_cast<double>(size);
   const double scale = std::sqrt(samples / Energy(replica)) / samples;
   dft.Forward(&replica);
+  delay_lobe_s_ = DelayLobe(dft, replica) * sampling_interval_s;
   Column later(size);
   for (size_t i = 0; i < size; ++i) {
     const double k = static_cast<double>(i) - (i < (size + 1) / 2 ? 0.0 : samples);
@@ -142,14 +163,13 @@ int64_t MatchedFunctional::GpuScratchBytes(const Grid& grid, Method method, int6
   return bytes + cells * 2 * kCellTerms * int64_t{2 * sizeof(double)};
 }
 
-double MatchedFunctional::Scale(int axis) const {
-  const double interval = shape_.sampling_interval_s;
-  const double length = static_cast<double>(shape_.num_samples) * interval;
+double MatchedFunctional::Lobe(int axis) const {
+  const double length = static_cast<double>(shape_.num_samples) * shape_.sampling_interval_s;
   const int before_last = num_axes_ - 1 - axis;
-  if (before_last == 0) return 1.0 / length;
-  if (!is_chirp()) return interval;
-  // What turns the signal's ends by half a turn.
-  return before_last == 1 ? 4.0 / (length * length) : 24.0 / (length * length * length);
+  if (before_last == 0) return kFrequencyLobe / length;
+  if (!is_chirp()) return delay_lobe_s_;
+  return before_last == 1 ? kRateLobe / (length * length)
+                          : kRateRateLobe / (length * length * length);
 }
 
 Column MatchedFunctional::ModelAt(const Coordinates& x) const {
@@ -167,7 +187,8 @@ double MatchedFunctional::At(const Coordinates& x) const {
   return RestOf(ModelAt(x), ToColumn(signal_, static_cast<size_t>(shape_.num_samples)));
 }
 
-NoiseBound MatchedFunctional::Deviation(const Coordinates& x) const {
+absl::StatusOr<NoiseBound> MatchedFunctional::Deviation(const Coordinates& x,
+                                                        const ContinueCheck& may_continue) const {
   const auto size = static_cast<size_t>(shape_.num_samples);
   const Column model = ModelAt(x);
   Column rest = ToColumn(signal_, size);
@@ -182,6 +203,7 @@ NoiseBound MatchedFunctional::Deviation(const Coordinates& x) const {
   };
   std::vector<Column> derivatives;
   for (int axis = 0; axis < num_axes_; ++axis) {
+    BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
     Column derivative(size);
     const int power = num_axes_ - axis;  // of time, in a chirp's phase
     if (is_chirp() || power == 1) {

@@ -32,8 +32,10 @@ class MatchedFunctional final : public Functional {
   void Evaluate(const Run<float>& run, CpuWorkspace* workspace) const override;
   void Evaluate(const Run<double>& run, CpuWorkspace* workspace) const override;
   double At(const Coordinates& x) const override;
-  double Scale(int axis) const override;
-  NoiseBound Deviation(const Coordinates& x) const override;
+  void AtMany(const Coordinates* x, int count, double* values) const override;
+  double Lobe(int axis) const override;
+  absl::StatusOr<NoiseBound> Deviation(const Coordinates& x,
+                                       const ContinueCheck& may_continue) const override;
 
   // Of a row: y conj(s) is a complex signal without fixed columns, |s|^2 = N.
   const SinusoidsShape& shape() const { return shape_; }
@@ -60,6 +62,7 @@ class MatchedFunctional final : public Functional {
 
   SinusoidsShape shape_;
   int num_axes_;
+  double delay_lobe_s_ = 0.0;  // of a replica
   std::vector<double> signal_;
   std::vector<double> table_;
 };

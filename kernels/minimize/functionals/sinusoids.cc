@@ -169,16 +169,17 @@ int64_t SinusoidsFunctional::GpuScratchBytes(const Grid& grid, Method method, in
   return cells * shape_.num_rows() * kCellTerms * int64_t{2 * sizeof(double)};
 }
 
-double SinusoidsFunctional::Scale(int /*axis*/) const {
-  return 1.0 / (static_cast<double>(shape_.num_samples) * shape_.sampling_interval_s);
+double SinusoidsFunctional::Lobe(int /*axis*/) const {
+  return kFrequencyLobe / (static_cast<double>(shape_.num_samples) * shape_.sampling_interval_s);
 }
 
 double SinusoidsFunctional::At(const Coordinates& x) const {
   return LeastSquaresAt(shape_, rows_, absl::MakeSpan(x.data(), 1));
 }
 
-NoiseBound SinusoidsFunctional::Deviation(const Coordinates& x) const {
-  return DeviationAt(shape_, rows_, absl::MakeSpan(x.data(), 1));
+absl::StatusOr<NoiseBound> SinusoidsFunctional::Deviation(const Coordinates& x,
+                                                          const ContinueCheck& may_continue) const {
+  return DeviationAt(shape_, rows_, absl::MakeSpan(x.data(), 1), may_continue);
 }
 
 }  // namespace baseband::minimize

@@ -66,8 +66,11 @@ class SinusoidsFunctional final : public Functional {
   void Evaluate(const Run<float>& run, CpuWorkspace* workspace) const override;
   void Evaluate(const Run<double>& run, CpuWorkspace* workspace) const override;
   double At(const Coordinates& x) const override;
-  double Scale(int axis) const override;
-  NoiseBound Deviation(const Coordinates& x) const override;
+  int AtOnce() const override { return kMaxAtOnce; }
+  void AtMany(const Coordinates* x, int count, double* values) const override;
+  double Lobe(int axis) const override;
+  absl::StatusOr<NoiseBound> Deviation(const Coordinates& x,
+                                       const ContinueCheck& may_continue) const override;
 
   const SinusoidsShape& shape() const { return shape_; }
   // [num_rows][num_samples]: the signal and the basis, the fixed columns projected out.

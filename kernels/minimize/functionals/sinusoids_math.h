@@ -30,6 +30,8 @@ namespace baseband::minimize {
 
 inline constexpr int kCellTerms = 17;
 inline constexpr double kTwoPi = 6.283185307179586476925;
+// Where |sum over a time T of exp(j 2 pi f t)|^2 is half its maximum: f T, to both sides.
+inline constexpr double kFrequencyLobe = 0.88589;
 
 // A column of which less than this remains after projections is taken as dependent.
 template <typename T>

@@ -7,326 +7,180 @@
 #include <limits>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/minimize/search/descent.h"
+#include "kernels/minimize/search/line_fit.h"
+#include "kernels/minimize/search/local_model.h"
+#include "kernels/minimize/search/surroundings.h"
 
 namespace baseband::minimize {
 namespace {
 
-// The surroundings of a grid's point: all that a refinement may look at. Values are those of the
-// goal "minimum".
-class Surroundings {
- public:
-  Surroundings(const Problem& problem, int64_t index, const Search::ContinueCheck& may_continue)
-      : problem_(problem), may_continue_(may_continue) {
-    const Grid& grid = problem.grid();
-    const Indices at = grid.IndicesOf(index);
-    for (int k = 0; k < grid.num_axes(); ++k) {
-      const Axis& axis = grid.axis(k);
-      if (axis.count == 1) continue;
-      const auto i = static_cast<size_t>(k);
-      const double before = axis.At(std::max<int64_t>(at[i] - 1, 0));
-      const double after = axis.At(std::min(at[i] + 1, axis.count - 1));
-      low_[i] = std::min(before, after);
-      high_[i] = std::max(before, after);
-      free_[num_free_++] = i;
+constexpr int kFitsUnrefined = 3;
+constexpr int kNewtonRounds = 50;
+// After a search along lines, whose values tell nothing nearer than the root of their rounding.
+constexpr int kPolishRounds = 8;
+
+// Whether the function rises to both sides, further with each doubling of the distance from a part
+// of the tolerance on: then there is a minimum within the tolerance whatever the slope is, a
+// kink's.
+bool IsBottomOfAKink(Surroundings* around, const Place& place) {
+  constexpr int kDoublings = 12;
+  if (around->size() != 1) return false;
+  bool has_side = false;
+  for (const double sign : {-1.0, 1.0}) {
+    double before = place.value;
+    double distance = 0.25 * sign * around->Tolerance(0);
+    for (int k = 0; k < kDoublings; ++k, distance *= 2.0) {
+      Vector u = place.u;
+      u[0] += distance;
+      if (u[0] < around->first(0) || u[0] > around->last(0)) break;
+      const double value = around->Value(u);
+      const double rounding = 4.0 * std::numeric_limits<double>::epsilon() *
+                              std::max(std::abs(value), std::abs(before));
+      if (!(value > before + rounding)) return false;
+      before = value;
+      has_side = true;
     }
   }
-
-  // Infinite, without being evaluated, once status() is not OK: every method ends soon then.
-  double Value(const Coordinates& x) const {
-    if (status_.ok() && may_continue_ != nullptr) status_ = may_continue_();
-    if (!status_.ok()) return std::numeric_limits<double>::infinity();
-    const double value = problem_.functional().At(x);
-    return problem_.settings().goal == Goal::kMaximum ? -value : value;
-  }
-  const absl::Status& status() const { return status_; }
-  // Axes with more than one point.
-  size_t num_free() const { return num_free_; }
-  size_t axis(size_t i) const { return free_[i]; }
-  double low(size_t axis) const { return low_[axis]; }
-  double high(size_t axis) const { return high_[axis]; }
-  double Clamped(size_t axis, double x) const { return std::clamp(x, low_[axis], high_[axis]); }
-  double step(size_t axis) const {
-    return std::abs(problem_.grid().axis(static_cast<int>(axis)).step);
-  }
-  // Over which derivatives are taken.
-  double Small(size_t axis) const {
-    const double scale = problem_.functional().Scale(static_cast<int>(axis));
-    return scale > 0.0 ? scale * 0.02 : step(axis) * 0.25;
-  }
-
- private:
-  const Problem& problem_;
-  const Search::ContinueCheck& may_continue_;
-  mutable absl::Status status_;
-  std::array<double, kMaxAxes> low_{};
-  std::array<double, kMaxAxes> high_{};
-  std::array<size_t, kMaxAxes> free_{};
-  size_t num_free_ = 0;
-};
-
-struct Point {
-  Coordinates x{};
-  double value = 0.0;
-};
-
-// Moves *best to `x` if that is better.
-bool Improve(const Surroundings& around, const Coordinates& x, Point* best) {
-  const double value = around.Value(x);
-  if (!(value < best->value)) return false;
-  *best = {x, value};
-  return true;
+  return has_side;
 }
 
-void Zoom(const Surroundings& around, int levels, Point* best) {
-  // Points to each side of the centre, by number of axes: some hundreds to thousands a level.
-  constexpr std::array<int, kMaxAxes + 1> kSide = {0, 20, 10, 5, 3};
-  const int side = kSide[around.num_free()];
-  double width = 1.0;  // steps to each side
-  for (int level = 0; level < levels; ++level, width /= side) {
-    const Coordinates centre = best->x;
-    std::array<int, kMaxAxes> i{};
-    i.fill(-side);
-    while (true) {
-      Coordinates x = centre;
-      for (size_t k = 0; k < around.num_free(); ++k) {
-        const size_t axis = around.axis(k);
-        x[axis] = around.Clamped(axis, centre[axis] + width * i[k] / side * around.step(axis));
-      }
-      Improve(around, x, best);
-      size_t k = 0;
-      while (k < around.num_free() && ++i[k] > side) i[k++] = -side;
-      if (k == around.num_free()) break;
+// Whether the well around `place` is narrower than a step along axis i: if on the way to a step
+// away the function falls again, or has half of its rise behind it before three eighths, as it has
+// not even in a cone. It may do so elsewhere, unseen by the grid.
+bool IsNarrow(Surroundings* around, const Place& place, size_t i) {
+  constexpr std::array<double, 9> kOnTheWay = {0.0417, 0.1183, 0.2069, 0.2931, 0.375,
+                                               0.5073, 0.6427, 0.8159, 1.0};
+  constexpr size_t kBeforeHalf = 4;
+  const double rounding = 8.0 * around->Rounding(std::abs(place.value));
+  int sides = 0;
+  int narrow = 0;
+  for (const double sign : {-1.0, 1.0}) {
+    std::array<Vector, kOnTheWay.size()> points;
+    std::array<double, kOnTheWay.size()> values{};
+    points.fill(place.u);
+    for (size_t k = 0; k < points.size(); ++k) points[k][i] += sign * kOnTheWay[k];
+    if (points.back()[i] < around->first(i) || points.back()[i] > around->last(i)) continue;
+    around->Values(points, values.data());
+    for (size_t k = 1; k < values.size(); ++k) {
+      if (values[k] < values[k - 1] - rounding) return true;
     }
+    const double rise = values[kBeforeHalf] - place.value;
+    ++sides;
+    if (rise > rounding && rise >= 0.5 * (values.back() - place.value)) ++narrow;
   }
+  return sides > 0 && narrow == sides;
 }
 
-void Parabola(const Surroundings& around, Point* best) {
-  Coordinates x = best->x;
-  for (size_t k = 0; k < around.num_free(); ++k) {
-    const size_t axis = around.axis(k);
-    const double left = best->x[axis] - around.low(axis);
-    const double right = around.high(axis) - best->x[axis];
-    if (left <= 0.0 || right <= 0.0) continue;  // at an edge
-    Coordinates at = best->x;
-    at[axis] = around.low(axis);
-    const double rise_left = around.Value(at) - best->value;
-    at[axis] = around.high(axis);
-    const double rise_right = around.Value(at) - best->value;
-    // value = best + slope d + bend d^2 through the three.
-    const double bend = (rise_left / left + rise_right / right) / (left + right);
-    const double slope = (rise_right * left / right - rise_left * right / left) / (left + right);
-    if (bend > 0.0) x[axis] = around.Clamped(axis, best->x[axis] - slope / (2.0 * bend));
+bool HasEnd(const Surroundings& around, const Verdict& verdict, bool of_axis) {
+  for (size_t i = 0; i < around.size(); ++i) {
+    if (verdict.face[i] == 0) continue;
+    const bool is_end =
+        verdict.face[i] < 0 ? around.first(i) >= around.low(i) : around.last(i) <= around.high(i);
+    if (is_end == of_axis) return true;
   }
-  Improve(around, x, best);
+  return false;
 }
 
-// Brent (1973), Algorithms for Minimization without Derivatives, chapter 5: along one axis.
-void BrentAlong(const Surroundings& around, size_t axis, Point* best) {
-  constexpr double kGolden = 0.3819660112501051;
-  constexpr int kMaxEvaluations = 80;
-  double a = around.low(axis);
-  double b = around.high(axis);
-  const double tolerance = 1e-10 * (b - a);
-  const auto value_at = [&](double position) {
-    Coordinates at = best->x;
-    at[axis] = position;
-    return around.Value(at);
-  };
-  double x = best->x[axis];
-  if (x <= a || x >= b) x = a + kGolden * (b - a);
-  double w = x;  // second best
-  double v = x;  // the w before
-  double fx = value_at(x);
-  double fw = fx;
-  double fv = fx;
-  double last = 0.0;    // the last move
-  double before = 0.0;  // the one before it
-  for (int i = 0; i < kMaxEvaluations; ++i) {
-    const double middle = 0.5 * (a + b);
-    const double tol = tolerance + 1e-15 * std::abs(x);
-    if (std::abs(x - middle) <= 2.0 * tol - 0.5 * (b - a)) break;
-    bool golden = true;
-    double move = 0.0;
-    if (std::abs(before) > tol) {  // a parabola through x, w and v
-      const double r = (x - w) * (fx - fv);
-      double q = (x - v) * (fx - fw);
-      double p = (x - v) * q - (x - w) * r;
-      q = 2.0 * (q - r);
-      if (q > 0.0) p = -p;
-      q = std::abs(q);
-      if (std::abs(p) < std::abs(0.5 * q * before) && p > q * (a - x) && p < q * (b - x)) {
-        golden = false;
-        before = last;
-        move = p / q;
-        if (x + move - a < 2.0 * tol || b - x - move < 2.0 * tol) move = x < middle ? tol : -tol;
-      }
-    }
-    if (golden) {
-      before = x < middle ? b - x : a - x;
-      move = kGolden * before;
-    }
-    last = move;
-    const double u = x + (std::abs(move) >= tol ? move : std::copysign(tol, move));
-    const double fu = value_at(u);
-    if (fu <= fx) {
-      (u < x ? b : a) = x;
-      v = w, fv = fw, w = x, fw = fx, x = u, fx = fu;
-    } else {
-      (u < x ? a : b) = u;
-      if (fu <= fw || w == x) {
-        v = w, fv = fw, w = u, fw = fu;
-      } else if (fu <= fv || v == x || v == w) {
-        v = u, fv = fu;
-      }
-    }
+// Whether there is a slope for sure, along an axis that is free to follow it.
+bool IsSloped(const Surroundings& around, const Descent& descent) {
+  const LocalModel& model = descent.model;
+  for (size_t i = 0; i < around.size(); ++i) {
+    if (descent.verdict.face[i] == 0 && std::abs(model.slope[i]) > model.slope_error[i])
+      return true;
   }
-  if (fx < best->value) {
-    best->x[axis] = x;
-    best->value = fx;
-  }
+  return false;
 }
 
-void Brent(const Surroundings& around, Point* best) {
-  constexpr int kMaxRounds = 20;
-  for (int round = 0; round < kMaxRounds; ++round) {
-    const Point before = *best;
-    for (size_t k = 0; k < around.num_free(); ++k) BrentAlong(around, around.axis(k), best);
-    double moved = 0.0;  // steps
-    for (size_t k = 0; k < around.num_free(); ++k) {
-      const size_t axis = around.axis(k);
-      moved = std::max(moved, std::abs(best->x[axis] - before.x[axis]) / around.step(axis));
-    }
-    if (around.num_free() == 1 || moved < 1e-7) return;
+// What has come of a refinement, and how far the minimum is.
+void Conclude(Surroundings* around, const Descent& descent, bool out_of_rounds, Answer* answer) {
+  const Verdict& verdict = descent.verdict;
+  Coordinates& error = answer->point_error;
+  error.fill(std::numeric_limits<double>::quiet_NaN());
+  for (size_t i = 0; i < around->size() && verdict.is_curved; ++i) {
+    const double steps = std::abs(verdict.move[i]) + verdict.error[i];
+    error[around->axis(i)] = steps * std::abs(around->step(i));
   }
-}
-
-using Vector = std::array<double, kMaxAxes>;
-using Matrix = std::array<Vector, kMaxAxes>;
-
-// Solves a x = b, n unknowns, a symmetric and positive definite, by Cholesky; false if it is not.
-bool SolvePositive(Matrix a, Vector b, size_t n, Vector* x) {
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t j = 0; j <= i; ++j) {
-      double sum = a[i][j];
-      for (size_t k = 0; k < j; ++k) sum -= a[i][k] * a[j][k];
-      if (i == j) {
-        if (!(sum > 0.0)) return false;
-        a[i][i] = std::sqrt(sum);
-      } else {
-        a[i][j] = sum / a[j][j];
-      }
-    }
-  }
-  for (size_t i = 0; i < n; ++i) {
-    for (size_t k = 0; k < i; ++k) b[i] -= a[i][k] * b[k];
-    b[i] /= a[i][i];
-  }
-  for (size_t i = n; i-- > 0;) {
-    for (size_t k = i + 1; k < n; ++k) b[i] -= a[k][i] * b[k];
-    b[i] /= a[i][i];
-  }
-  *x = b;
-  return true;
-}
-
-// The value at best + s1 e1 + s2 e2, small steps along two axes.
-double Nearby(const Surroundings& around, const Point& best, size_t i, double si, size_t j,
-              double sj) {
-  Coordinates x = best.x;
-  x[i] += si * around.Small(i);
-  x[j] += sj * around.Small(j);
-  return around.Value(x);
-}
-
-double SecondDerivative(const Surroundings& around, const Point& point, size_t axis) {
-  const double h = around.Small(axis);
-  const double before = Nearby(around, point, axis, -1.0, axis, 0.0);
-  const double after = Nearby(around, point, axis, 1.0, axis, 0.0);
-  return (before - 2.0 * point.value + after) / (h * h);
-}
-
-void Newton(const Surroundings& around, Point* best) {
-  constexpr int kMaxSteps = 30;
-  const size_t n = around.num_free();
-  for (int step = 0; step < kMaxSteps; ++step) {
-    Matrix hessian{};
-    Vector slope{};
-    for (size_t i = 0; i < n; ++i) {
-      const size_t p = around.axis(i);
-      const double before = Nearby(around, *best, p, -1.0, p, 0.0);
-      const double after = Nearby(around, *best, p, 1.0, p, 0.0);
-      slope[i] = (before - after) / (2.0 * around.Small(p));  // downhill
-      hessian[i][i] = (before - 2.0 * best->value + after) / (around.Small(p) * around.Small(p));
-      for (size_t j = 0; j < i; ++j) {
-        const size_t q = around.axis(j);
-        hessian[i][j] =
-            (Nearby(around, *best, p, 1.0, q, 1.0) - Nearby(around, *best, p, 1.0, q, -1.0) -
-             Nearby(around, *best, p, -1.0, q, 1.0) + Nearby(around, *best, p, -1.0, q, -1.0)) /
-            (4.0 * around.Small(p) * around.Small(q));
-      }
-    }
-    Vector move{};
-    if (!SolvePositive(hessian, slope, n, &move)) return;
-    double moved = 0.0;  // steps of the grid
-    bool better = false;
-    for (double damping = 1.0; damping > 1e-3 && !better; damping *= 0.5) {
-      Coordinates x = best->x;
-      moved = 0.0;
-      for (size_t i = 0; i < n; ++i) {
-        const size_t axis = around.axis(i);
-        x[axis] = around.Clamped(axis, x[axis] + damping * move[i]);
-        moved = std::max(moved, std::abs(x[axis] - best->x[axis]) / around.step(axis));
-      }
-      better = Improve(around, x, best);
-    }
-    if (!better || moved < 1e-9) return;
+  if (verdict.is_settled) {
+    answer->outcome = HasEnd(*around, verdict, /*of_axis=*/false)  ? Outcome::kAtBox
+                      : HasEnd(*around, verdict, /*of_axis=*/true) ? Outcome::kAtEdge
+                                                                   : Outcome::kConverged;
+  } else if (IsBottomOfAKink(around, descent.place)) {
+    const double u = descent.place.u[0];
+    const double from_end = std::min(u - around->first(0), around->last(0) - u);
+    answer->outcome = from_end <= around->Tolerance(0) ? Outcome::kAtEdge : Outcome::kConverged;
+    error[around->axis(0)] = around->Tolerance(0) * std::abs(around->step(0));
+  } else {
+    answer->outcome = out_of_rounds ? Outcome::kOutOfRounds : Outcome::kUnresolved;
   }
 }
 
 }  // namespace
 
-absl::Status Refine(const Problem& problem, const Search::ContinueCheck& may_continue,
-                    Answer* answer) {
+absl::Status Refine(const Problem& problem, const ContinueCheck& may_continue, Answer* answer) {
   const Settings& settings = problem.settings();
   const Grid& grid = problem.grid();
   const int64_t index = answer->top.front().index;
-  const Surroundings around(problem, index, may_continue);
-  const Indices at = grid.IndicesOf(index);
+  Surroundings around(problem, index, may_continue);
   const double sign = settings.goal == Goal::kMaximum ? -1.0 : 1.0;
-  Point best;
-  best.x = grid.CoordinatesOf(index);
-  best.value = around.Value(best.x);
-  answer->grid_point = best.x;
-  answer->grid_value = sign * best.value;
-  for (size_t i = 0; i < around.num_free(); ++i) {
-    const size_t axis = around.axis(i);
-    answer->at_edge =
-        answer->at_edge || at[axis] == 0 || at[axis] == grid.axis(static_cast<int>(axis)).count - 1;
+  Descent descent;
+  descent.place.value = around.Value(descent.place.u);
+  answer->grid_point = grid.CoordinatesOf(index);
+  for (size_t i = 0; i < around.size(); ++i) {
+    answer->at_edge = answer->at_edge || around.first(i) == 0.0 || around.last(i) == 0.0;
   }
+  bool out_of_rounds = false;
   switch (settings.refinement) {
     case Refinement::kNone:
       break;
     case Refinement::kZoom:
-      Zoom(around, settings.zoom_levels, &best);
+      descent = Newton(&around, Zoom(&around, descent.place, settings.zoom_levels), 0);
+      out_of_rounds = IsSloped(around, descent);
       break;
     case Refinement::kParabola:
-      Parabola(around, &best);
+      descent = Newton(&around, Parabola(&around, descent.place), 0);
+      out_of_rounds = IsSloped(around, descent);
       break;
     case Refinement::kBrent:
-      Brent(around, &best);
+      descent = Newton(&around, AlongLines(&around, descent.place, &out_of_rounds), kPolishRounds);
       break;
     case Refinement::kNewton:
-      Newton(around, &best);
+      descent = Newton(&around, descent.place, kNewtonRounds);
+      out_of_rounds = descent.out_of_rounds;
+      if (!descent.verdict.is_settled && !out_of_rounds) {  // a kink, perhaps
+        descent =
+            Newton(&around, AlongLines(&around, descent.place, &out_of_rounds), kPolishRounds);
+      }
       break;
   }
-  answer->point = best.x;
-  answer->value = sign * best.value;
-  for (size_t i = 0; i < around.num_free(); ++i) {
-    const size_t axis = around.axis(i);
-    answer->curvature[axis] = sign * SecondDerivative(around, best, axis);
+  answer->point = around.At(descent.place.u);
+  if (settings.refinement == Refinement::kNone) {
+    descent.model = FitAxes(&around, descent.place, Vector{}, kFitsUnrefined);
+  } else if (around.size() > 0) {
+    Conclude(&around, descent, out_of_rounds || around.is_spent(), answer);
+  }
+  const bool is_refined = settings.refinement != Refinement::kNone;
+  for (size_t i = 0; i < around.size(); ++i) {
+    const double lobe = settings.goal == Goal::kMinimum ? around.Lobe(i) : 0.0;
+    // What a polynomial describes over a step is one well there.
+    const bool may_be_narrow = lobe == 0.0 && is_refined && descent.model.half[i] < 1.0;
+    if ((lobe > 0.0 && lobe < 1.0) || (may_be_narrow && IsNarrow(&around, descent.place, i))) {
+      answer->coarse_axes.push_back(static_cast<int>(around.axis(i)));
+    }
+    const double bend = std::isfinite(descent.model.bend_error[i][i])
+                            ? descent.model.bend[i][i]
+                            : std::numeric_limits<double>::quiet_NaN();
+    answer->curvature[around.axis(i)] = sign * bend / (around.step(i) * around.step(i));
   }
   BASEBAND_RETURN_IF_ERROR(around.status());
-  if (settings.goal == Goal::kMinimum) answer->bound = settings.functional->Deviation(best.x);
+  BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
+  answer->value = settings.functional->At(answer->point);
+  BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
+  answer->grid_value = settings.functional->At(answer->grid_point);
+  if (settings.goal == Goal::kMinimum) {
+    BASEBAND_ASSIGN_OR_RETURN(answer->bound,
+                              settings.functional->Deviation(answer->point, may_continue));
+  }
   return absl::OkStatus();
 }
 

@@ -9,8 +9,7 @@ namespace baseband::minimize {
 // answer->top has a point: fills in what follows of it. A refinement that finds nothing better than
 // the grid's point leaves it there. What `may_continue` says other than OK ends it, as
 // Search::Finish promises.
-absl::Status Refine(const Problem& problem, const Search::ContinueCheck& may_continue,
-                    Answer* answer);
+absl::Status Refine(const Problem& problem, const ContinueCheck& may_continue, Answer* answer);
 
 }  // namespace baseband::minimize
 

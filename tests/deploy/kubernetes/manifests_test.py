@@ -18,7 +18,7 @@ import kustomize
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 TREE = TOP / "deploy" / "kubernetes"
-METRICS = set(re.findall(r'"(baseband_\w+)"', (TOP / "server/metrics/names.h").read_text()))
+METRICS = set(re.findall(r'"(baseband_\w+)"', (TOP / "common/metric_names.h").read_text()))
 PROGRAM = None  # set below
 
 # What is changed where, and a word of what has to be found then.

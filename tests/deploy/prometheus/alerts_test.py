@@ -68,6 +68,7 @@ class AlertsTest(unittest.TestCase):
             expected |= provocations.no_memory(going_on, prometheus, door)
             expected |= provocations.gpu_trouble(prometheus, gpu)
             expected |= provocations.certificates(prometheus, door, files)
+            expected |= provocations.device_fault(mortal)
             expected |= provocations.losses(prometheus, mortal)
             prometheus.wait_until_fired(expected)
 

@@ -64,17 +64,17 @@ def overload(stack, prometheus, server):
         )
     wait_for_traffic(prometheus, server, "Encode")
     wait_for_traffic(prometheus, server, "Decode")
-    server.inject("stall", "--stall-ms=25000", "--count=4")
+    server.inject("stall", "--stall=25s", "--count=4")
     return of(server, "QueueOld", "QueueStarved", "PoolFull", "Refusals")
 
 
 def lateness(stack, prometheus, server):
     """Now and then a batch takes half a second longer than anybody could know."""
-    for deadline in ("--deadline=200ms", "--timeout=60"):
+    for deadline in ("--deadline=200ms", "--timeout=60s"):
         load = ("load", "encode", "--nr-bg=2", "--zc=64", "--rate=20", "--duration=1h", deadline)
         stack.enter_context(server.background(*load))
     wait_for_traffic(prometheus, server, "Encode", 100)
-    stall = ("stall", "--stall-ms=500", "--count=2")
+    stall = ("stall", "--stall=500ms", "--count=2")
     stack.enter_context(Repeat(lambda: server.inject(*stall), every_s=1.5))
     return of(server, "DeadlineBurnFast", "DeadlineBurnSlow", "PredictionsWrong")
 
@@ -143,6 +143,14 @@ def gpu_trouble(prometheus, gpu):
     prometheus.wait_until_fired(expected)
     gpu.set(stuck=1)
     return expected | of(gpu, "GpuUnwatched")
+
+
+def device_fault(server):
+    """The device faults under a request, and is back at once; the like of that request is refused."""
+    server.inject("device-fault")
+    server.ctl("load", "encode", "--blocks=3", "--duration=1s", "--warmup=0s", expected=3)
+    server.ctl("load", "encode", "--blocks=2", "--duration=1s", "--warmup=0s")
+    return of(server, "DeviceReset", "Quarantine")
 
 
 def losses(prometheus, server):

@@ -5,23 +5,39 @@ import subprocess
 import unittest
 
 import dashboards
+import names
 import promql
 import rules
 from processes import program
 
-NAMES = rules.PROJECT / "server" / "metrics" / "names.h"
 SEVERITIES = {"critical", "warning"}
 PROMETHEUS_OWN = {"ALERTS", "up"}
+
+# Where metrics may be named, and words of that form that are none.
+PLACES = ("README.md", "CONTRIBUTING.md", "client", "deploy", "docker", "kernels", "server", "tests")
+KINDS = {".cc", ".cu", ".h", ".json", ".md", ".py", ".sh", ".yaml", ".yml"}
+NO_METRICS = {
+    *("baseband_status", "baseband_pb2", "baseband_pb2_grpc", "baseband_systemd_test"),
+    *("baseband_device_busy_ratio", "baseband_queue_age_seconds"),  # prometheus-adapter makes them
+    *("baseband_gpu_healthy", "baseband_queue_age"),  # mistakes that a test has to find
+    *("baseband_no_such_total", "baseband_wrong_ms"),
+    *("baseband_client_example", "baseband_client_stream_example"),  # programs
+}
 
 
 def run(*command):
     return subprocess.run(command, cwd=rules.FOLDER, capture_output=True, text=True, check=False)
 
 
-def metric_names():
-    """All of basebandd's, and those that a histogram of it becomes."""
-    names = set(re.findall(r'"((?:baseband|process)_\w+)"', NAMES.read_text()))
-    return names | {name + end for name in names for end in ("_bucket", "_sum", "_count")}
+def words_like_metrics():
+    """(file, word) of all that has a metric's form, but for beginnings: they end in "_"."""
+    for place in PLACES:
+        top = rules.PROJECT / place
+        for path in [top] if top.is_file() else sorted(top.rglob("*")):
+            if path.suffix in KINDS and "vectors" not in path.parts and path.is_file():
+                text = path.read_text(errors="replace").replace("\\n", "\n")
+                for word in re.findall(r"(?<![\w-])baseband_[a-z0-9_]*[a-z0-9]\b(?!_)", text):
+                    yield path.relative_to(rules.PROJECT), word
 
 
 def metrics_of(expr):
@@ -73,7 +89,7 @@ class RulesTest(unittest.TestCase):
 
     def test_rules_use_metrics_that_there_are(self):
         recorded = {rule["record"] for rule in rules.all_rules(self.document) if "record" in rule}
-        known = metric_names() | recorded | PROMETHEUS_OWN
+        known = names.series_names() | recorded | PROMETHEUS_OWN
         for rule in rules.all_rules(self.document):
             self.assertEqual(metrics_of(rule["expr"]) - known, set(), rule)
 
@@ -90,6 +106,36 @@ class RulesTest(unittest.TestCase):
         named = re.findall(r"--([a-z]+-[a-z-]*[a-z])", "".join(path.read_text() for path in files))
         self.assertGreater(len(named), 20)
         self.assertEqual(set(named) - set(re.findall(r"--([a-z-]+)", usage)), set())
+
+
+class NamesTest(unittest.TestCase):
+    def test_whoever_names_a_metric_spells_it_as_the_list_does(self):
+        document = rules.load()
+        recorded = [rule.get("record", "") for rule in rules.all_rules(document)]
+        groups = {group["name"] for group in document["groups"]}
+        known = names.series_names() | groups | {name.split(":")[1] for name in recorded if name}
+        found = list(words_like_metrics())
+        self.assertGreater(len(found), 500)
+        unknown = [(str(path), word) for path, word in found if word not in known | NO_METRICS]
+        self.assertEqual(unknown, [])
+        self.assertLessEqual(NO_METRICS, {word for _, word in found})
+
+    def test_names_are_as_prometheus_wants_them(self):
+        for name in names.metrics():
+            self.assertRegex(name, r"^(baseband|process)(_[a-z0-9]+)+$")
+            for abbreviation in ("sec", "secs", "ms", "us", "byte", "num", "mem", "req", "conn"):
+                self.assertNotIn(abbreviation, name.split("_"), name)
+
+    def test_the_runbook_explains_each_reason_for_which_a_request_is_not_served(self):
+        runbook = (rules.FOLDER / "RUNBOOK.md").read_text()
+        entry = runbook[runbook.index("### BasebandRefusals") :]
+        entry = entry[: entry.index("\n### ", 1)]
+        explained = set(re.findall(r"`([a-z_]+)`", entry))
+        self.assertEqual(set(names.reasons()) - explained, set())
+        queried = re.findall(r'reason=~?\\?"([\w|.*]+)', (dashboards.FOLDER / "operators.json").read_text())
+        for pattern in "|".join(queried).split("|"):
+            known = [*names.reasons(), "thermal", "power", "hardware"]
+            self.assertTrue(any(re.fullmatch(pattern, reason) for reason in known), pattern)
 
 
 class DashboardsTest(unittest.TestCase):
@@ -135,11 +181,11 @@ class DashboardsTest(unittest.TestCase):
 
     def test_queries_use_metrics_that_there_are(self):
         recorded = {rule["record"] for rule in rules.all_rules(rules.load()) if "record" in rule}
-        known = metric_names() | recorded | PROMETHEUS_OWN
+        known = names.series_names() | recorded | PROMETHEUS_OWN
         for dashboard in self.dashboards:
             for who, expr in dashboards.queries(dashboard):
-                names = (*dashboards.variables(dashboard), "__rate_interval")
-                plain = dashboards.interpolated(expr, {name: "1" for name in names})
+                variables = (*dashboards.variables(dashboard), "__rate_interval")
+                plain = dashboards.interpolated(expr, {name: "1" for name in variables})
                 self.assertEqual(metrics_of(plain) - known, set(), who)
 
     def test_provisioning_fits_prometheus_and_the_files(self):

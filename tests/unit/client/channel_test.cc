@@ -6,8 +6,8 @@
 
 #include "client/ctl/ldpc/awgn.h"
 #include "client/ctl/ldpc/bits.h"
+#include "client/ctl/ldpc/error_rate.h"
 #include "client/ctl/studies/ber_curve.h"
-#include "client/ctl/studies/error_rate.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"

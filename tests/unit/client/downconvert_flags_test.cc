@@ -1,9 +1,7 @@
 // From flags and files to the channels of a request.
 #include "client/ctl/downconvert/downconvert_flags.h"
 
-#include <unistd.h>
-
-#include <fstream>
+#include <cstring>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -12,22 +10,18 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
 using ::baseband::testing::IsOk;
+using ::baseband::testing::PathOfTest;
 using ::baseband::testing::StatusIs;
+using ::baseband::testing::WriteAll;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::string Path(const std::string& name) {
-  return absl::StrCat(::testing::TempDir(), "/client_downconvert_flags_test.", getpid(), ".", name);
-}
-
-void WriteAll(const std::string& path, const std::string& contents) {
-  std::ofstream(path, std::ios::binary) << contents;
-}
 
 DownconvertFlags OneChannel() {
   DownconvertFlags flags;
@@ -101,6 +95,37 @@ TEST(DownconvertFlagsTest, RetunesAreReadAndSorted) {
   EXPECT_EQ(plan->retunes[2].frequency().fraction().den(), 3U);
 }
 
+// Half the sample rate is the last that there is.
+TEST(DownconvertFlagsTest, AFrequencyBeyondTheBandIsRefused) {
+  DownconvertFlags flags = OneChannel();
+  for (const char* inside : {"32M:8", "-32M:8", "1/2:8", "-1/2:8", "0:8"}) {
+    flags.channels = {inside};
+    EXPECT_THAT(ToDownconvertPlan(flags, 0), IsOk()) << inside;
+  }
+  for (const char* beyond : {"32000001:8", "-40M:8", "65M:8", "9.1G:8", "3/4:8", "-64/127:8"}) {
+    flags.channels = {"1M:8", beyond};
+    EXPECT_THAT(Refusal(flags), AllOf(HasSubstr("channel 1 frequency "),
+                                      HasSubstr("is beyond the band"), HasSubstr("32 MHz")))
+        << beyond;
+    flags.channels = {"1M:8"};
+    flags.retunes = {absl::StrCat("0@5=", std::string(beyond, std::strlen(beyond) - 2))};
+    EXPECT_THAT(Refusal(flags), AllOf(HasSubstr(flags.retunes[0]), HasSubstr("beyond the band")));
+    flags.retunes.clear();
+  }
+}
+
+TEST(DownconvertFlagsTest, ARetuneThatIsNeverReachedIsNamed) {
+  DownconvertFlags flags = OneChannel();
+  flags.retunes = {"0@199999=9M", "0@200k=9.2M"};
+  const auto plan = ToDownconvertPlan(flags, 0);
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_THAT(CheckReached(plan->retunes, 200001), IsOk());
+  EXPECT_THAT(CheckReached(plan->retunes, 200000),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--retune at sample 200000 of channel 0 is past the end: the last"
+                                 " sample is 199999")));
+}
+
 TEST(DownconvertFlagsTest, WhatCannotBeReadIsNamed) {
   DownconvertFlags flags = OneChannel();
   flags.channels = {"9.1M:x"};
@@ -126,15 +151,15 @@ TEST(DownconvertFlagsTest, WhatCannotBeReadIsNamed) {
 }
 
 TEST(DownconvertFlagsTest, TapsAreTextOrFloats) {
-  WriteAll(Path("taps.txt"), "# half-band\n0.25, 0.5\n0.25 # the end\n");
-  EXPECT_THAT(*ReadTaps(Path("taps.txt")), ElementsAre(0.25F, 0.5F, 0.25F));
-  WriteAll(Path("taps.f32"), std::string("\0\0\x80\x3f\0\0\0\x40", 8));
-  EXPECT_THAT(*ReadTaps(Path("taps.f32")), ElementsAre(1.0F, 2.0F));
-  WriteAll(Path("taps.txt"), "1\n2 three\n");
-  EXPECT_THAT(ReadTaps(Path("taps.txt")),
+  WriteAll(PathOfTest("taps.txt"), "# half-band\n0.25, 0.5\n0.25 # the end\n");
+  EXPECT_THAT(*ReadTaps(PathOfTest("taps.txt")), ElementsAre(0.25F, 0.5F, 0.25F));
+  WriteAll(PathOfTest("taps.f32"), std::string("\0\0\x80\x3f\0\0\0\x40", 8));
+  EXPECT_THAT(*ReadTaps(PathOfTest("taps.f32")), ElementsAre(1.0F, 2.0F));
+  WriteAll(PathOfTest("taps.txt"), "1\n2 three\n");
+  EXPECT_THAT(ReadTaps(PathOfTest("taps.txt")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: 'three'")));
-  WriteAll(Path("taps.txt"), "# none\n");
-  EXPECT_THAT(ReadTaps(Path("taps.txt")),
+  WriteAll(PathOfTest("taps.txt"), "# none\n");
+  EXPECT_THAT(ReadTaps(PathOfTest("taps.txt")),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no taps")));
 }
 

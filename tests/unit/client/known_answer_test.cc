@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "client/ctl/ldpc/awgn.h"
-#include "client/ctl/studies/published_llrs.h"
+#include "client/ctl/ldpc/published_llrs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

@@ -3,10 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "client/load/knee.h"
 #include "client/load/metrics_page.h"
 #include "client/load/recorder.h"
-#include "client/load/reply.h"
 #include "client/load/threshold.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -58,6 +56,58 @@ TEST(LoadRecorderTest, ACallCountsWhereItWasDueAndInTheIntervalItEnded) {
   EXPECT_EQ(totals.Window().info_bits, 20) << "late calls bring nothing";
 }
 
+TEST(LoadRecorderTest, WrongAnswersOfTheWarmUpAreCountedApart) {
+  Recorder recorder(TwoSeconds(), 1);
+  Ended wrong = Call(Outcome::kWrong, 500, 600);
+  wrong.explanation = "a bit";
+  recorder.OnEnd(wrong);
+  const Totals totals = recorder.Take();
+  EXPECT_EQ(totals.wrong_in_warm_up, 1);
+  EXPECT_EQ(totals.wrong_example, "a bit");
+  EXPECT_EQ(totals.All().outcomes.due(), 0);
+}
+
+TEST(LoadRecorderTest, ACallWhoseAnswerIsRejectedLaterCountsAsIfItHadBeenWrongAtOnce) {
+  for (const Outcome was : {Outcome::kGood, Outcome::kLate}) {
+    Recorder at_once(TwoSeconds(), 1);
+    Recorder later(TwoSeconds(), 1);
+    Ended call = Call(was, 1100, 2200);
+    call.blocks = {8, 2};
+    later.OnEnd(call);
+    later.Reject(call);
+    call.outcome = Outcome::kWrong;
+    at_once.OnEnd(call);
+    const Totals expected = at_once.Take();
+    const Totals found = later.Take();
+    EXPECT_EQ(found.All().outcomes.counts, expected.All().outcomes.counts);
+    EXPECT_EQ(found.Window().outcomes.counts, expected.Window().outcomes.counts);
+    EXPECT_EQ(found.Window().info_bits, expected.Window().info_bits);
+    EXPECT_EQ(found.All().blocks.count, 0);
+    EXPECT_EQ(found.All().blocks.failed, 0);
+  }
+}
+
+TEST(LoadRecorderTest, BlocksOfRightAnswersMakeTheBlockErrorRate) {
+  Recorder recorder(TwoSeconds(), 2);
+  Ended call = Call(Outcome::kGood, 1500, 1501);
+  call.blocks = {10, 3};
+  recorder.OnEnd(call);
+  call = Call(Outcome::kLate, 1500, 1600);
+  call.blocks = {10, 2};
+  recorder.OnEnd(call);
+  call = Call(Outcome::kWrong, 1500, 1501);
+  call.blocks = {10, 10};
+  recorder.OnEnd(call);
+  call = Call(Outcome::kGood, 1500, 1501);
+  call.workload = 1;  // not one of decoding
+  recorder.OnEnd(call);
+  const Totals totals = recorder.Take();
+  EXPECT_EQ(totals.tallies[0].blocks.count, 20);
+  EXPECT_EQ(totals.tallies[0].blocks.Bler(), 0.25);
+  EXPECT_EQ(totals.tallies[1].blocks.Bler(), 0);
+  EXPECT_EQ(totals.Window().blocks.failed, 5);
+}
+
 TEST(LoadRecorderTest, RefusalsCountByCauseAndHaveNoLatency) {
   Recorder recorder(TwoSeconds(), 1);
   for (int i = 0; i < 100; ++i) {
@@ -102,6 +152,7 @@ TEST(LoadThresholdTest, EachFigureIsComparedWithItsLimit) {
   for (int i = 0; i < 98; ++i) calls.push_back(Call(Outcome::kGood, 1500, 1502));
   calls.push_back(Call(Outcome::kLate, 1500, 1600));
   calls.push_back(Call(Outcome::kWrong, 1500, 1502));
+  calls[0].blocks = {100, 2};
   const LoadResult result = ResultOf(calls);
   const auto exceeded = [&](const std::string& text) {
     const auto threshold = ParseThreshold(text);
@@ -119,6 +170,8 @@ TEST(LoadThresholdTest, EachFigureIsComparedWithItsLimit) {
   EXPECT_TRUE(exceeded("wrong=0"));
   EXPECT_FALSE(exceeded("refused=0"));
   EXPECT_TRUE(exceeded("late=0.9%"));
+  EXPECT_FALSE(exceeded("bler=2%"));
+  EXPECT_TRUE(exceeded("bler=0.019"));
 }
 
 TEST(LoadThresholdTest, WhatIsNoLimitIsRefused) {
@@ -127,37 +180,6 @@ TEST(LoadThresholdTest, WhatIsNoLimitIsRefused) {
     EXPECT_THAT(ParseThreshold(text), StatusIs(absl::StatusCode::kInvalidArgument,
                                                HasSubstr(absl::StrCat("'", text, "'"))));
   }
-}
-
-class KneeTest : public ::testing::TestWithParam<double> {};
-
-TEST_P(KneeTest, FindsTheHighestRateToItsPrecisionFromEitherSide) {
-  const double knee = GetParam();
-  for (const double first : {1.0, 100.0, 5000.0}) {
-    int loads = 0;
-    const auto found = FindKnee(first, 0.05, [&](double rate) -> absl::StatusOr<bool> {
-      ++loads;
-      return rate <= knee;
-    });
-    if (knee < first / 1024) {
-      EXPECT_THAT(found, StatusIs(absl::StatusCode::kNotFound, HasSubstr("not even")));
-      continue;
-    }
-    ASSERT_THAT(found, IsOk());
-    EXPECT_LE(*found, knee);
-    EXPECT_GE(*found * 1.05, std::min(knee, 1024 * first));
-    // Ten doublings, and log2(log(2) / log(1.05)) halvings.
-    EXPECT_LE(loads, 11 + 4);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Rates, KneeTest, ::testing::Values(1.5, 100.0, 777.0, 12345.0, 2e6));
-
-TEST(KneeTest, AnErrorOfALoadEndsTheSearch) {
-  EXPECT_THAT(
-      FindKnee(100, 0.05,
-               [](double) -> absl::StatusOr<bool> { return absl::UnavailableError("gone"); }),
-      StatusIs(absl::StatusCode::kUnavailable, "gone"));
 }
 
 TEST(MetricsPageTest, SeriesAreReadWithTheirLabelsAndCountersSubtracted) {
@@ -181,53 +203,6 @@ TEST(MetricsPageTest, AnAddressWithoutAPageIsRefusedByWhatItIs) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is not http://HOST:PORT/PATH")));
   EXPECT_THAT(FetchMetrics("http://127.0.0.1:1/metrics", absl::Seconds(1)),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot connect")));
-}
-
-// The bytes of `response` in slices of at most `slice` bytes.
-grpc::ByteBuffer Cut(const v1::DecodeResponse& response, size_t slice) {
-  const std::string bytes = response.SerializeAsString();
-  std::vector<grpc::Slice> slices;
-  for (size_t at = 0; at < bytes.size(); at += slice) slices.emplace_back(bytes.substr(at, slice));
-  return grpc::ByteBuffer(slices.data(), slices.size());
-}
-
-TEST(LoadReplyTest, TheTimingIsReadAndTheRestComparedHoweverTheBytesLie) {
-  v1::DecodeResponse response;
-  response.mutable_timing()->set_queue_us(300);
-  response.mutable_timing()->set_kernel_us(70000);
-  response.add_iterations(3);
-  response.set_payload(std::string(1000, 'p'));
-  ReplyView first(Cut(response, 5000));
-  v1::Timing timing;
-  ASSERT_TRUE(first.ReadTiming(&timing));
-  EXPECT_EQ(timing.kernel_us(), 70000);
-  KnownReply known;
-  EXPECT_FALSE(known.Is(first)) << "nothing is known yet";
-  known.Set(first.Rest());
-
-  for (const size_t slice : {1, 7, 64, 200, 1000, 5000}) {
-    response.mutable_timing()->set_queue_us(static_cast<uint32_t>(slice));
-    ReplyView same(Cut(response, slice));
-    ASSERT_TRUE(same.ReadTiming(&timing)) << slice;
-    EXPECT_EQ(timing.queue_us(), slice);
-    EXPECT_TRUE(known.Is(same)) << slice;
-
-    v1::DecodeResponse other = response;
-    other.mutable_payload()->back() = 'q';
-    ReplyView different(Cut(other, slice));
-    ASSERT_TRUE(different.ReadTiming(&timing));
-    EXPECT_FALSE(known.Is(different)) << slice;
-  }
-}
-
-TEST(LoadReplyTest, AnAnswerThatDoesNotBeginWithATimingHasNone) {
-  v1::DecodeResponse response;
-  response.set_payload("x");
-  v1::Timing timing;
-  EXPECT_FALSE(ReplyView(Cut(response, 100)).ReadTiming(&timing));
-  EXPECT_FALSE(ReplyView(grpc::ByteBuffer()).ReadTiming(&timing));
-  const grpc::Slice lies("\x0a\x7f\x01", 3);  // says that a Timing of 127 bytes follows
-  EXPECT_FALSE(ReplyView(grpc::ByteBuffer(&lies, 1)).ReadTiming(&timing));
 }
 
 }  // namespace

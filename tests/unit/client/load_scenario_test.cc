@@ -19,7 +19,7 @@ TEST(LoadScenarioTest, AFileSaysTheMixAndItsPace) {
   common.blocks = 3;
   common.code.wifi_rate = "1/2";
   const auto scenario = ParseScenario(R"({
-    "cells": 4, "slot": "1ms", "jitter": "50us", "duration": 2, "warmup": "500ms", "mix": [
+    "cells": 4, "slot": "1ms", "jitter": "50us", "duration": "2s", "warmup": "500ms", "mix": [
       {"operation": "decode", "name": "uplink", "nr_bg": 2, "zc": 52, "deadline": "2ms",
        "priority": "high", "weight": 3, "harq": 0.25, "ebn0": 4.5, "iterations": 20},
       {"operation": "encode"},
@@ -69,7 +69,8 @@ TEST(LoadScenarioTest, WhatIsWrongInAFileIsNamedByItsPlace) {
   refusal(item(R"("blocks": 1.5)"), "mix[1].blocks: 1.5 is not a whole number");
   refusal(item(R"("colour": 1)"), "mix[1]: 'colour' is not one of operation, name");
   refusal(item(R"("deadline": "soon")"), "mix[1].deadline: 'soon' is not a time such as 500us");
-  refusal(item(R"("deadline": 0)"), "mix[1]: deadline is not > 0");
+  refusal(item(R"("deadline": "0s")"), "mix[1]: deadline is not > 0");
+  refusal(item(R"("deadline": 5)"), "mix[1].deadline: 5: say 5s or 5ms");
   refusal(item(R"("priority": "urgent")"), "mix[1]: priority 'urgent' is not one of high, normal");
   refusal(item(R"("weight": 0)"), "mix[1]: weight 0 is not > 0");
   refusal(item(R"("harq": 1.5)"), "mix[1]: harq 1.5 is not in [0, 1]");

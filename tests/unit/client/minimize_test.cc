@@ -1,39 +1,34 @@
 // From the flags of `minimize` to its request, and from the answer to what people read.
-#include <unistd.h>
-
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <string>
 
+#include "CLI/App.hpp"
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "client/ctl/common/command.h"
 #include "client/ctl/minimize/minimize_flags.h"
 #include "client/ctl/minimize/minimize_map.h"
 #include "client/ctl/minimize/minimize_report.h"
-#include "client/ctl/plot/png.h"
-#include "client/ctl/plot/svg_map.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/minimize/expression.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
+using ::baseband::testing::FileOfTest;
 using ::baseband::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::string FileWith(const std::string& name, const std::string& contents) {
-  const std::string path =
-      absl::StrCat(::testing::TempDir(), "/client_minimize_test.", getpid(), ".", name);
-  std::ofstream(path, std::ios::binary) << contents;
-  return path;
-}
 
 std::string AxisText(const std::string& text) {
   const auto axis = ParseAxis(text);
@@ -62,22 +57,12 @@ TEST(ParseAxisTest, WhatIsWrongIsQuoted) {
   EXPECT_THAT(AxisText("x=0:1*0"), HasSubstr("COUNT is not in"));
 }
 
-TEST(ReadNumbersTest, TextAndRaw) {
-  EXPECT_THAT(*ReadNumbers(FileWith("a.txt", "1, 2.5\n# no\n-3e2;4 # five\n")),
-              ElementsAre(1, 2.5, -300, 4));
-  const float numbers[] = {1.5F, -2.0F};
-  EXPECT_THAT(*ReadNumbers(FileWith("a.f32", {reinterpret_cast<const char*>(numbers), 8})),
-              ElementsAre(1.5, -2));
-  EXPECT_THAT(ReadNumbers(FileWith("b.txt", "1\n2 x")),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: 'x'")));
-}
-
 TEST(ToMinimizeRequestTest, AFormulaWithItsNumbers) {
   MinimizeFlags flags;
   flags.expression = "sum(j, 0, 1, y[j]) * k + x";
   flags.axes = {"x=0:1:9"};
   flags.scalars = {"k=2k"};
-  flags.arrays = {"y=" + FileWith("y.txt", "3 4")};
+  flags.arrays = {"y=" + FileOfTest("y.txt", "3 4")};
   flags.profile = "x";
   flags.refinement = "brent";
   flags.separation = {5};
@@ -94,11 +79,21 @@ TEST(ToMinimizeRequestTest, AFormulaWithItsNumbers) {
   EXPECT_THAT(request->separation(), ElementsAre(5));
 }
 
+TEST(MinimizeHelpTest, SaysHowLargeAFormulaMayBe) {
+  CLI::App app;
+  const std::unique_ptr<Command> command = MakeMinimizeCommand();
+  const std::string help = command->AddTo(&app)->help();
+  EXPECT_THAT(help, AllOf(HasSubstr(absl::StrCat(minimize::kMaxTextBytes >> 10, " KiB")),
+                          HasSubstr(absl::StrCat(minimize::kMaxNodes, " operators")),
+                          HasSubstr(absl::StrCat("nested ", minimize::kMaxTextDepth, " deep")),
+                          HasSubstr(absl::StrCat("sums ", minimize::kMaxSumDepth, " deep"))));
+}
+
 TEST(ToMinimizeRequestTest, SignalsAreIThenQ) {
   MinimizeFlags flags;
   flags.builtin = "chirp";
   flags.axes = {"c=0:1:9", "f=0:1:9"};
-  flags.signal = FileWith("y.txt", "1 2 3 4");
+  flags.signal = FileOfTest("y.txt", "1 2 3 4");
   flags.interval_s = 0.5;
   const auto chirp = ToMinimizeRequest(flags);
   ASSERT_TRUE(chirp.ok()) << chirp.status();
@@ -107,7 +102,7 @@ TEST(ToMinimizeRequestTest, SignalsAreIThenQ) {
   EXPECT_EQ(chirp->payload().size(), 4 * sizeof(double));
 
   flags.builtin = "delay-doppler";
-  flags.replica = FileWith("s.txt", "5 6 7 8");
+  flags.replica = FileOfTest("s.txt", "5 6 7 8");
   const auto delay = ToMinimizeRequest(flags);
   ASSERT_TRUE(delay.ok()) << delay.status();
   EXPECT_EQ(delay->delay_doppler().num_samples(), 2U);
@@ -129,13 +124,13 @@ TEST(ToMinimizeRequestTest, WhatCannotBeMeantIsRefused) {
   EXPECT_THAT(refusal(flags), HasSubstr("either an EXPRESSION or --builtin"));
   flags.builtin = "sinusoids";
   EXPECT_THAT(refusal(flags), HasSubstr("--signal"));
-  flags.signal = FileWith("s.txt", "1 2 3 4");
-  flags.columns = {FileWith("c.txt", "1 2 3")};
+  flags.signal = FileOfTest("s.txt", "1 2 3 4");
+  flags.columns = {FileOfTest("c.txt", "1 2 3")};
   EXPECT_THAT(refusal(flags), HasSubstr("has 3 numbers"));
   flags.columns.clear();
   flags.builtin = "delay-doppler";
   EXPECT_THAT(refusal(flags), HasSubstr("delay-doppler needs --replica FILE"));
-  flags.replica = FileWith("r.txt", "1 2");
+  flags.replica = FileOfTest("r.txt", "1 2");
   EXPECT_THAT(refusal(flags), HasSubstr("has 2 numbers"));
   flags.signal.clear();
   EXPECT_THAT(refusal(flags), HasSubstr("delay-doppler needs --signal FILE"));
@@ -228,26 +223,21 @@ TEST(SearchMapTest, CsvHasTheMiddleOfEachCell) {
   EXPECT_THAT(MapCsv(request, map), StartsWith("x,y,value\n0,0.5,1.5\n0,1.75,\n"));
 }
 
-TEST(HeatMapTest, ACellIsAPixelAndAFallingAxisIsTurned) {
-  HeatMap map;
-  map.x = {"x", 0, 2, 2};
-  map.y = {"y", 0, 1, 1};
-  map.values = {1, std::nan("")};
-  const std::string rising = RenderSvg(map);
+TEST(SearchMapTest, AFallingAxisIsDrawnRising) {
+  v1::MinimizeRequest request;
+  *request.add_axes() = *ParseAxis("x=0:1*2");
+  *request.add_axes() = *ParseAxis("y=0:1*1");
+  MappedAnswer mapped;
+  mapped.map.columns = 2;
+  mapped.map.rows = 1;
+  mapped.map.values = {1, 2};
+  const std::string rising = MapSvg(request, mapped);
   EXPECT_THAT(rising, HasSubstr("data:image/png;base64,"));
-  EXPECT_THAT(rising, HasSubstr("no value"));
-  map.x = {"x", 2, 0, 2};
-  map.values = {std::nan(""), 1};
-  EXPECT_EQ(RenderSvg(map), rising);
-}
-
-// Two pixels, black and red; as Python's zlib and struct write them.
-TEST(PngTest, TheFileIsTheStandards) {
-  const uint8_t pixels[] = {0, 1};
-  const Rgb palette[] = {{0, 0, 0}, {255, 0, 0}};
-  EXPECT_EQ(absl::Base64Escape(ToPng(2, pixels, palette)),
-            "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAMAAADD/I+4AAAABlBMVEUAAAD/AAAb/40iAAAADklE"
-            "QVR4AQEDAPz/AAABAAQAAgshi3EAAAAASUVORK5CYII=");
+  request.mutable_axes(0)->set_begin(1);
+  request.mutable_axes(0)->set_step(-1);
+  EXPECT_NE(MapSvg(request, mapped), rising);
+  mapped.map.values = {2, 1};
+  EXPECT_EQ(MapSvg(request, mapped), rising);
 }
 
 }  // namespace

@@ -1,35 +1,27 @@
-#include "client/ctl/carrier/symbols.h"
+#include "client/ctl/common/symbols.h"
 
 #include <cmath>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/carrier/known_symbols.h"
 #include "client/ctl/carrier/symbol_files.h"
-#include "client/ctl/common/files.h"
+#include "client/ctl/common/outputs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
+using ::baseband::testing::FileOfTest;
 using ::baseband::testing::IsOk;
+using ::baseband::testing::PathOfTest;
 using ::baseband::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::string Path(const std::string& name) {
-  return absl::StrCat(::testing::TempDir(), "/client_symbols_test.",
-                      ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".", name);
-}
-
-std::string Write(const std::string& name, const std::string& contents) {
-  EXPECT_THAT(WriteFile(Path(name), contents), IsOk());
-  return Path(name);
-}
 
 auto Refusal(const std::string& part) {
   return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(part));
@@ -72,18 +64,18 @@ TEST(SymbolsTest, Int16HasItsScaleAndSaturates) {
 
 TEST(SymbolFilesTest, TheNameTellsTheFormatUnlessAFlagDoes) {
   const std::string bytes(16, '\0');
-  EXPECT_EQ(ReadSymbols(Write("x.cs16", bytes), "")->format, v1::SAMPLE_FORMAT_INT16);
-  EXPECT_EQ(ReadSymbols(Write("x.cf16", bytes), "")->format, v1::SAMPLE_FORMAT_FLOAT16);
-  EXPECT_EQ(ReadSymbols(Write("x.iq", bytes), "")->format, v1::SAMPLE_FORMAT_FLOAT32);
-  EXPECT_EQ(ReadSymbols(Path("x.cs16"), "f32")->format, v1::SAMPLE_FORMAT_FLOAT32);
-  EXPECT_THAT(ReadSymbols(Path("x.cs16"), "u8"), Refusal("is not one of f32, f16, i16"));
+  EXPECT_EQ(ReadSymbols(FileOfTest("x.cs16", bytes), "")->format, v1::SAMPLE_FORMAT_INT16);
+  EXPECT_EQ(ReadSymbols(FileOfTest("x.cf16", bytes), "")->format, v1::SAMPLE_FORMAT_FLOAT16);
+  EXPECT_EQ(ReadSymbols(FileOfTest("x.iq", bytes), "")->format, v1::SAMPLE_FORMAT_FLOAT32);
+  EXPECT_EQ(ReadSymbols(PathOfTest("x.cs16"), "f32")->format, v1::SAMPLE_FORMAT_FLOAT32);
+  EXPECT_THAT(ReadSymbols(PathOfTest("x.cs16"), "u8"), Refusal("is not one of f32, f16, i16"));
 }
 
 TEST(SymbolFilesTest, PartOfASampleIsRefused) {
-  EXPECT_THAT(ReadSymbols(Write("odd", std::string(12, 'x')), ""),
+  EXPECT_THAT(ReadSymbols(FileOfTest("odd", std::string(12, 'x')), ""),
               Refusal("has 12 bytes, not a multiple of the 8 of a sample (format f32)"));
-  EXPECT_THAT(ReadSymbols(Write("empty", ""), ""), Refusal("is empty"));
-  EXPECT_THAT(ReadSymbols(Path("missing"), ""),
+  EXPECT_THAT(ReadSymbols(FileOfTest("empty", ""), ""), Refusal("is empty"));
+  EXPECT_THAT(ReadSymbols(PathOfTest("missing"), ""),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing")));
 }
 
@@ -92,29 +84,33 @@ TEST(SymbolFilesTest, SigmfComesBackAsItWasWritten) {
   file.format = v1::SAMPLE_FORMAT_INT16;
   file.bytes = std::string(20, 'a');
   file.sample_rate_hz = 2.5e6;
-  ASSERT_THAT(WriteSymbols(Path("r.sigmf-data"), file, "a \"test\""), IsOk());
+  Outputs outputs;
+  const SampleOutput output = OpenSamples("--out", PathOfTest("r.sigmf-data"), &outputs);
+  ASSERT_THAT(outputs.status(), IsOk());
+  WriteSymbols(output, file, "a \"test\"");
+  ASSERT_THAT(outputs.Commit(), IsOk());
   for (const char* name : {"r.sigmf-meta", "r.sigmf-data"}) {
-    const auto read = ReadSymbols(Path(name), "");
+    const auto read = ReadSymbols(PathOfTest(name), "");
     ASSERT_THAT(read, IsOk());
     EXPECT_EQ(read->format, file.format);
     EXPECT_EQ(read->bytes, file.bytes);
     EXPECT_EQ(read->sample_rate_hz, 2.5e6);
   }
-  EXPECT_THAT(ReadSymbols(Path("r.sigmf-meta"), "f32"), Refusal("contradicts"));
+  EXPECT_THAT(ReadSymbols(PathOfTest("r.sigmf-meta"), "f32"), Refusal("contradicts"));
   file.format = v1::SAMPLE_FORMAT_FLOAT16;
-  EXPECT_THAT(WriteSymbols(Path("r.sigmf-data"), file, ""), Refusal("SigMF has no 16-bit float"));
+  EXPECT_THAT(CheckWritable("r.sigmf-data", file.format), Refusal("SigMF has no 16-bit float"));
 }
 
 TEST(SymbolFilesTest, SigmfThatIsNotUnderstoodIsRefusedByName) {
-  Write("x.sigmf-data", std::string(16, '\0'));
+  FileOfTest("x.sigmf-data", std::string(16, '\0'));
   const auto read = [](const std::string& meta) {
-    return ReadSymbols(Write("x.sigmf-meta", meta), "");
+    return ReadSymbols(FileOfTest("x.sigmf-meta", meta), "");
   };
   EXPECT_THAT(read("{"), Refusal("is not SigMF"));
   EXPECT_THAT(read("[1]"), Refusal("is not SigMF"));
-  EXPECT_THAT(read(R"({"global": {}})"), Refusal("core:datatype (none)"));
+  EXPECT_THAT(read(R"({"global": {}})"), Refusal("says no core:datatype"));
   EXPECT_THAT(read(R"({"global": {"core:datatype": "ru8"}})"),
-              Refusal("core:datatype \"ru8\" is not one of cf32_le, ci16_le"));
+              Refusal("core:datatype ru8 is not one of cf32_le, ci16_le"));
   EXPECT_THAT(read(R"({"global": {"core:datatype": "cf32_le", "core:num_channels": 2}})"),
               Refusal("core:num_channels 2"));
   EXPECT_THAT(read(R"({"global": {"core:datatype": "cf32_le"},
@@ -154,8 +150,8 @@ TEST(KnownSymbolsTest, ErrorsNameTheLine) {
 }
 
 TEST(KnownSymbolsTest, AFileMustFitItsLayoutAndTheFrame) {
-  const std::string values =
-      Write("k.cf32", FromComplex(std::vector<Complex>(126, {1, 0}), v1::SAMPLE_FORMAT_FLOAT32, 1));
+  const std::string values = FileOfTest(
+      "k.cf32", FromComplex(std::vector<Complex>(126, {1, 0}), v1::SAMPLE_FORMAT_FLOAT32, 1));
   auto known = ReadKnownSymbols(values, "dvbs2", 90 + 1440 + 36 + 100);
   ASSERT_THAT(known, IsOk());
   EXPECT_EQ(known->positions(125), 90 + 1440 + 35);
@@ -166,9 +162,9 @@ TEST(KnownSymbolsTest, AFileMustFitItsLayoutAndTheFrame) {
   EXPECT_THAT(ReadKnownSymbols(values, "dvbs2", 1000), Refusal("there are 90: a header of 90"));
   EXPECT_THAT(ReadKnownSymbols(values, "dvbt", 1000), Refusal("'dvbt' is not one of dvbs2"));
   EXPECT_THAT(ReadKnownSymbols("", "dvbs2", 1000), Refusal("--known=FILE"));
-  const std::string text = Write("k.txt", "0 1 0\n");
+  const std::string text = FileOfTest("k.txt", "0 1 0\n");
   EXPECT_THAT(ReadKnownSymbols(text, "dvbs2", 1000), Refusal("positions of its own"));
-  EXPECT_THAT(ReadKnownSymbols(Write("bad.csv", "x\n"), "", 9), Refusal("bad.csv: line 1"));
+  EXPECT_THAT(ReadKnownSymbols(FileOfTest("bad.csv", "x\n"), "", 9), Refusal("bad.csv: line 1"));
 }
 
 }  // namespace

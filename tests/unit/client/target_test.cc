@@ -1,6 +1,7 @@
 // Where calls go: one server or several, and what gRPC is told of it.
 #include "client/cpp/target.h"
 
+#include "client/cpp/attempt.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/client.h"
 #include "gmock/gmock.h"
@@ -54,6 +55,97 @@ TEST(TargetTest, TheSameHostIsRecognised) {
   }
 }
 
+// Wherever a token may go in clear text: nowhere that a name or an odd spelling could lead.
+TEST(TargetTest, PrivateAreSocketsAndLiteralLoopbackAddressesOnly) {
+  for (const char* target :
+       {"unix:/run/basebandd.sock", "unix:///run/basebandd.sock", "unix-abstract:basebandd",
+        "127.0.0.1:50151", "127.0.0.1", "127.255.255.254:1", "[::1]:50151", "[::ffff:127.0.0.1]:1",
+        "[::ffff:7f00:1]:1", "[0:0:0:0:0:0:0:1]:1", "ipv4:127.0.0.1:1", "ipv6:[::1]:1",
+        "ipv6:%5B::1%5D:1", "dns:127.0.0.1:1", "dns:///127.0.0.1:1", "dns:///[::1]:1",
+        "127.0.0.1:1,127.0.0.2:1", "[::1]:1,[::1]:2"}) {
+    EXPECT_TRUE(ParseTarget(target)->is_private) << target;
+  }
+  for (const char* target : {"127.evil.example:1",
+                             "127.0.0.1.evil.example:1",
+                             "127.1:1",
+                             "127.0.1:1",
+                             "127:1",
+                             "0x7f.1:1",
+                             "0x7f000001:1",
+                             "017700000001:1",
+                             "2130706433:1",
+                             "127.0.0.01:1",
+                             "127.0.0.1x:1",
+                             " 127.0.0.1:1",
+                             "127.0.0.1 :1",
+                             "127.0.0.1:",
+                             "127.0.0.1:1@evil.example:1",
+                             "127.0.0.1:evil.example",
+                             "127.0.0.1/evil.example",
+                             "user@127.0.0.1:1",
+                             "localhost:1",
+                             "localhost",
+                             "dns:localhost:1",
+                             "dns:///localhost:1",
+                             "localhost.localdomain:1",
+                             "ip6-localhost:1",
+                             "dns://10.0.0.1/127.0.0.1:1",
+                             "dns:127.evil.example:1",
+                             "ipv4:127.evil.example:1",
+                             "ipv4:10.0.0.1:1",
+                             "IPV4:127.0.0.1:1",
+                             "xds:127.0.0.1:1",
+                             "http://127.0.0.1:1",
+                             "0.0.0.0:1",
+                             "[::]:1",
+                             "::1",
+                             "[::1",
+                             "[::1]x:1",
+                             "[::1%lo]:1",
+                             "[::1].evil.example:1",
+                             "[::ffff:10.0.0.1]:1",
+                             "[::127.0.0.1]:1",
+                             "[127.0.0.1]:1",
+                             "10.0.0.1:1",
+                             "127.0.0.1:1,10.0.0.1:1",
+                             "[::1]:1,[fd00::1]:1",
+                             "UNIX:/run/x",
+                             "vsock:1:1"}) {
+    const auto parsed = ParseTarget(target);
+    EXPECT_TRUE(!parsed.ok() || !parsed->is_private) << target;
+  }
+}
+
+TEST(TargetTest, ATokenGoesWithTlsOrToWhatIsPrivate) {
+  ClientOptions options;
+  options.token = "secret";
+  for (const char* target : {"127.0.0.1:1", "[::1]:1", "unix:/run/basebandd.sock"}) {
+    options.target = target;
+    EXPECT_TRUE(Client::Create(options).ok()) << target;
+  }
+  for (const char* target : {"localhost:1", "127.evil.example:1", "127.1:1", "10.0.0.1:1"}) {
+    options.target = target;
+    options.tls.reset();
+    EXPECT_THAT(Client::Create(options).status(), StatusIs(kInvalid, HasSubstr("in clear text")))
+        << target;
+    options.tls.emplace();
+    EXPECT_TRUE(Client::Create(options).ok()) << target;
+  }
+}
+
+TEST(TargetTest, TlsMaterialThatIsNoneIsRefusedByField) {
+  ClientOptions options;
+  options.target = "gpu1:1";
+  options.tls.emplace();
+  options.tls->ca = "nonsense";
+  EXPECT_THAT(Client::Create(options).status(),
+              StatusIs(kInvalid, HasSubstr("tls.ca has no PEM certificate")));
+  options.tls->ca.clear();
+  options.tls->cert = options.tls->key = "nonsense";
+  EXPECT_THAT(Client::Create(options).status(),
+              StatusIs(kInvalid, HasSubstr("tls.cert has no PEM certificate")));
+}
+
 TEST(TargetTest, TlsToSeveralAddressesNeedsTheNameOfTheirCertificates) {
   ClientOptions options;
   options.target = "10.0.0.1:1,10.0.0.2:1";
@@ -66,13 +158,15 @@ TEST(TargetTest, TlsToSeveralAddressesNeedsTheNameOfTheirCertificates) {
   EXPECT_TRUE(Client::Create(options).ok());
 }
 
-TEST(ChannelPoolTest, RetriesAreWrittenAsServiceConfig) {
+TEST(ChannelPoolTest, RetriesOfStreamsAndSearchesAreWrittenAsServiceConfig) {
   ClientOptions options;
   const std::string config = ServiceConfigJson(options, false);
   EXPECT_THAT(config, HasSubstr("\"maxAttempts\":4"));
-  EXPECT_THAT(config, HasSubstr("\"initialBackoff\":\"0.050s\""));
+  EXPECT_THAT(config, HasSubstr("\"initialBackoff\":\"0.200s\""));
   EXPECT_THAT(config, HasSubstr("[\"UNAVAILABLE\"]"));
-  EXPECT_THAT(config, HasSubstr("retryThrottling"));
+  EXPECT_THAT(config, HasSubstr("\"method\":\"Minimize\""));
+  EXPECT_THAT(config, HasSubstr("\"method\":\"DownconvertStream\""));
+  EXPECT_THAT(config, Not(HasSubstr("Encode"))) << "UnaryCall does that itself";
   options.max_attempts = 1;
   EXPECT_EQ(ServiceConfigJson(options, false), "{}");
 }
@@ -82,7 +176,19 @@ TEST(ChannelPoolTest, SeveralServersAreTakenInTurnByTheirHealth) {
   EXPECT_THAT(config, HasSubstr("round_robin"));
   EXPECT_THAT(config, HasSubstr("\"serviceName\":\"baseband.v1.Baseband\""));
   EXPECT_THAT(config, HasSubstr("\"maxAttempts\":4"));
-  EXPECT_THAT(config, Not(HasSubstr("retryThrottling")));
+}
+
+TEST(RetryOptionsTest, TheSecondAttemptIsAtOnceAndPausesDoubleFromThere) {
+  RetryOptions retry;
+  retry.initial_backoff = absl::Milliseconds(200);
+  retry.max_backoff = absl::Milliseconds(700);
+  EXPECT_EQ(retry.PauseAfter(1), absl::ZeroDuration());
+  const absl::Duration least[] = {absl::Milliseconds(200), absl::Milliseconds(400),
+                                  absl::Milliseconds(700), absl::Milliseconds(700)};
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_GE(retry.PauseAfter(i + 2), least[i]);
+    EXPECT_LE(retry.PauseAfter(i + 2), 1.2 * least[i]);
+  }
 }
 
 }  // namespace

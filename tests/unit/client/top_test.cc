@@ -42,27 +42,27 @@ PageRates Rates(const std::string& text) {
 }
 
 TEST(TopRatesTest, CountersBecomeRatesAndGaugesStay) {
-  const MetricsPage before = Page("a_total{x=\"1\"} 10\nbaseband_queue_depth 7\n");
+  const MetricsPage before = Page("a_total{x=\"1\"} 10\nbaseband_queue_requests 7\n");
   const PageRates rates = RatesBetween(
-      &before, Page("a_total{x=\"1\"} 30\na_total{x=\"2\"} 4\nbaseband_queue_depth 3\n"),
+      &before, Page("a_total{x=\"1\"} 30\na_total{x=\"2\"} 4\nbaseband_queue_requests 3\n"),
       kTwoSeconds);
   EXPECT_TRUE(rates.has_rates);
   EXPECT_THAT(rates.page, UnorderedElementsAre(Pair("a_total{x=\"1\"}", 10),
                                                Pair("a_total{x=\"2\"}", 2),  // new, so it was 0
-                                               Pair("baseband_queue_depth", 3),
+                                               Pair("baseband_queue_requests", 3),
                                                Pair("process_start_time_seconds", 100)));
 }
 
 TEST(TopRatesTest, AServerThatWasStartedAgainHasNoRatesUntilItsSecondPage) {
   const std::string text = "baseband_requests_total{rpc=\"Decode\",code=\"OK\"} ";
-  const MetricsPage before = Page(text + "50\nbaseband_queue_depth 1\n", 100);
-  const MetricsPage restarted = Page(text + "60\nbaseband_queue_depth 2\n", 200);
+  const MetricsPage before = Page(text + "50\nbaseband_queue_requests 1\n", 100);
+  const MetricsPage restarted = Page(text + "60\nbaseband_queue_requests 2\n", 200);
   const PageRates first = RatesBetween(&before, restarted, kTwoSeconds);
   EXPECT_FALSE(first.has_rates);
   EXPECT_THAT(ToServerFigures(first).requests, Eq(absl::nullopt));
-  EXPECT_THAT(ToServerFigures(first).queue_depth, Optional(2));
+  EXPECT_THAT(ToServerFigures(first).queue_requests, Optional(2));
   const PageRates second =
-      RatesBetween(&restarted, Page(text + "64\nbaseband_queue_depth 0\n", 200), kTwoSeconds);
+      RatesBetween(&restarted, Page(text + "64\nbaseband_queue_requests 0\n", 200), kTwoSeconds);
   EXPECT_THAT(ToServerFigures(second).requests, Optional(2));
 }
 
@@ -118,10 +118,11 @@ TEST(TopQuantileTest, OfAnIntervalCountsWhatCameInIt) {
 
 TEST(TopFiguresTest, WhatAPageDoesNotHaveIsUnknown) {
   const ServerFigures figures = ToServerFigures(Rates(""));
-  for (const Figure& figure : {figures.requests, figures.information_bits, figures.p50, figures.p99,
-                               figures.deadlines_missed, figures.refused, figures.queue_depth,
-                               figures.oldest_age, figures.batch_requests, figures.lanes_busy,
-                               figures.lanes, figures.connections, figures.memory_bytes}) {
+  for (const Figure& figure :
+       {figures.requests, figures.information_bits, figures.bler, figures.p50, figures.p99,
+        figures.deadlines_missed, figures.unserved, figures.queue_requests, figures.oldest_age,
+        figures.batch_requests, figures.lanes_busy, figures.lanes, figures.connections,
+        figures.memory_bytes}) {
     EXPECT_THAT(figure, Eq(absl::nullopt));
   }
   EXPECT_THAT(figures.pools, IsEmpty());
@@ -135,12 +136,15 @@ TEST(TopFiguresTest, OfAServer) {
       Rates("baseband_requests_total{code=\"OK\",rpc=\"Decode\"} 100\n"
             "baseband_requests_total{code=\"INTERNAL\",rpc=\"Encode\"} 20\n"
             "baseband_requests_total{code=\"OK\",rpc=\"GetCapabilities\"} 1000\n"
-            "baseband_information_bits_total{rpc=\"Decode\"} 4e6\n"
+            "baseband_requests_total{code=\"OK\",rpc=\"Admin\"} 1000\n"
+            "baseband_requests_total{code=\"OK\",rpc=\"Health\"} 1000\n"
+            "baseband_information_bytes_total{rpc=\"Decode\"} 5e5\n"
             "baseband_deadlines_total{outcome=\"met\",rpc=\"Decode\"} 90\n"
             "baseband_deadlines_total{outcome=\"missed\",rpc=\"Decode\"} 6\n"
-            "baseband_refused_total{cause=\"backlog\"} 8\n"
-            "baseband_refused_total{cause=\"deadline\"} 10\n"
-            "baseband_queue_depth{rpc=\"Decode\"} 2\nbaseband_queue_depth{rpc=\"Encode\"} 1\n"
+            "baseband_requests_unserved_total{reason=\"backlog\",rpc=\"Decode\"} 6\n"
+            "baseband_requests_unserved_total{reason=\"backlog\",rpc=\"Encode\"} 6\n"
+            "baseband_requests_unserved_total{reason=\"queue_bytes\",rpc=\"Decode\"} 10\n"
+            "baseband_queue_requests{rpc=\"Decode\"} 2\nbaseband_queue_requests{rpc=\"Encode\"} 1\n"
             "baseband_queue_oldest_age_seconds{priority=\"high\"} 0.001\n"
             "baseband_queue_oldest_age_seconds{priority=\"low\"} 0.5\n"
             "baseband_batch_requests_sum{rpc=\"Decode\"} 100\n"
@@ -149,13 +153,13 @@ TEST(TopFiguresTest, OfAServer) {
             "baseband_lane_busy_seconds_total{device=\"cpu\",lane=\"1\"} 1\n"
             "baseband_lane_busy_seconds_total{device=\"cpu\",lane=\"2\"} 0\n"
             "baseband_pool_used_bytes{pool=\"staging\"} 25\n"
-            "baseband_pool_capacity_bytes{pool=\"staging\"} 100\nbaseband_connections 5\n"));
-  EXPECT_THAT(figures.requests, Optional(60)) << "who asks for capabilities is not at work";
+            "baseband_pool_capacity_bytes{pool=\"staging\"} 100\nbaseband_open_connections 5\n"));
+  EXPECT_THAT(figures.requests, Optional(60)) << "who asks for these is not at work";
   EXPECT_THAT(figures.information_bits, Optional(2e6));
   EXPECT_THAT(figures.deadlines_missed, Optional(3));
-  EXPECT_THAT(figures.refused, Optional(9));
-  EXPECT_EQ(figures.refused_for, "deadline");
-  EXPECT_THAT(figures.queue_depth, Optional(3));
+  EXPECT_THAT(figures.unserved, Optional(11));
+  EXPECT_EQ(figures.unserved_reason, "backlog");
+  EXPECT_THAT(figures.queue_requests, Optional(3));
   EXPECT_THAT(figures.oldest_age, Optional(0.5));
   EXPECT_THAT(figures.batch_requests, Optional(2.5));
   EXPECT_THAT(figures.lanes_busy, Optional(1.5));
@@ -164,6 +168,26 @@ TEST(TopFiguresTest, OfAServer) {
   ASSERT_THAT(figures.pools, SizeIs(1));
   EXPECT_EQ(figures.pools[0].name, "staging");
   EXPECT_EQ(figures.pools[0].value, 0.25);
+}
+
+TEST(TopFiguresTest, TheBlockErrorRateIsOfWhatDecodeWasGiven) {
+  const PageRates rates = Rates(
+      "baseband_code_blocks_total{rpc=\"Decode\",family=\"nr\"} 60\n"
+      "baseband_code_blocks_total{rpc=\"Decode\",family=\"wifi\"} 40\n"
+      "baseband_code_blocks_total{rpc=\"Encode\",family=\"nr\"} 1000\n"
+      "baseband_decode_parity_failures_total 5\n"
+      "baseband_requests_in_flight{rpc=\"Decode\"} 1\n"
+      "baseband_requests_in_flight{rpc=\"Encode\"} 1\n");
+  EXPECT_THAT(ToServerFigures(rates).bler, Optional(0.05));
+  const std::vector<RpcFigures> rpcs = ToRpcFigures(rates);
+  ASSERT_THAT(rpcs, SizeIs(2));
+  EXPECT_THAT(rpcs[0].bler, Optional(0.05));
+  EXPECT_THAT(rpcs[1].bler, Eq(absl::nullopt));
+  EXPECT_THAT(ToServerFigures(Rates("baseband_decode_parity_failures_total 0\n"
+                                    "baseband_code_blocks_total{rpc=\"Decode\"} 0\n"))
+                  .bler,
+              Eq(absl::nullopt))
+      << "nothing was decoded";
 }
 
 TEST(TopFiguresTest, AnRpcIsThereWhileItHasWork) {
@@ -175,14 +199,17 @@ TEST(TopFiguresTest, AnRpcIsThereWhileItHasWork) {
                          "baseband_requests_total{code=\"OK\",rpc=\"Decode\"} 10\n"
                          "baseband_requests_total{code=\"INTERNAL\",rpc=\"Decode\"} 4\n"
                          "baseband_requests_total{code=\"ABORTED\",rpc=\"Decode\"} 2\n"
+                         "baseband_requests_unserved_total{reason=\"failed\",rpc=\"Decode\"} 4\n"
+                         "baseband_requests_unserved_total{reason=\"backlog\",rpc=\"Decode\"} 2\n"
+                         "baseband_requests_unserved_total{reason=\"backlog\",rpc=\"Encode\"} 9\n"
                          "baseband_requests_total{code=\"OK\",rpc=\"Encode\"} 0\n"
                          "baseband_downconvert_samples_total{direction=\"in\"} 1e6\n"
                          "baseband_downconvert_samples_total{direction=\"out\"} 3e6\n"));
   ASSERT_THAT(rpcs, SizeIs(3));
   EXPECT_EQ(rpcs[0].rpc, "Decode");
   EXPECT_THAT(rpcs[0].requests, Optional(8));
-  EXPECT_THAT(rpcs[0].failed, Optional(3));
-  EXPECT_EQ(rpcs[0].failed_with, "INTERNAL");
+  EXPECT_THAT(rpcs[0].unserved, Optional(3));
+  EXPECT_EQ(rpcs[0].unserved_reason, "failed");
   EXPECT_EQ(rpcs[1].rpc, "Downconvert");
   EXPECT_THAT(rpcs[1].work, Optional(5e5));
   EXPECT_EQ(rpcs[1].unit, "samples/s");
@@ -300,7 +327,7 @@ TEST(TopModelTest, JsonHasNullForWhatIsNotKnown) {
   EXPECT_EQ(json["servers"][0]["name"], "a:9151");
   EXPECT_EQ(json["servers"][0]["uptime_s"], 60);
   EXPECT_EQ(json["servers"][0]["requests_per_s"], 4);
-  EXPECT_EQ(json["servers"][0]["refused_per_s"], nullptr);
+  EXPECT_EQ(json["servers"][0]["unserved_per_s"], nullptr);
   EXPECT_EQ(json["servers"][1]["state"], "unreachable");
   EXPECT_EQ(json["servers"][1]["requests_per_s"], nullptr);
   EXPECT_EQ(json["total"]["requests_per_s"], 4);
@@ -312,14 +339,16 @@ TEST(TopModelTest, JsonHasNullForWhatIsNotKnown) {
 TopModel FullModel() {
   const auto page = [](int n) {
     return absl::StrCat(
-        kBusy, 10000 * n, "\nbaseband_information_bits_total{rpc=\"Decode\"} ", 1000000000L * n,
+        kBusy, 10000 * n, "\nbaseband_information_bytes_total{rpc=\"Decode\"} ", 125000000L * n,
+        "\nbaseband_code_blocks_total{rpc=\"Decode\",family=\"nr\"} ", 1000 * n,
+        "\nbaseband_decode_parity_failures_total ", 125 * n,
         "\nbaseband_requests_in_flight{rpc=\"Decode\"} 7"
         "\nbaseband_request_duration_seconds_bucket{rpc=\"Decode\",le=\"0.001\"} ",
         10 * n, "\nbaseband_request_duration_seconds_bucket{rpc=\"Decode\",le=\"+Inf\"} ", 10 * n,
         "\nbaseband_deadlines_total{outcome=\"missed\",rpc=\"Decode\"} 0"
-        "\nbaseband_refused_total{cause=\"backlog\"} ",
+        "\nbaseband_requests_unserved_total{reason=\"backlog\",rpc=\"Decode\"} ",
         10 * n,
-        "\nbaseband_queue_depth{rpc=\"Decode\"} 3"
+        "\nbaseband_queue_requests{rpc=\"Decode\"} 3"
         "\nbaseband_queue_oldest_age_seconds{priority=\"high\"} 0.002"
         "\nbaseband_batch_requests_sum{rpc=\"Decode\"} ",
         100 * n, "\nbaseband_batch_requests_count{rpc=\"Decode\"} ", 10 * n,
@@ -328,12 +357,12 @@ TopModel FullModel() {
         "\nbaseband_device_healthy{device=\"cuda:0\"} 1"
         "\nbaseband_gpu_utilization_ratio{device=\"cuda:0\"} 0.73"
         "\nbaseband_gpu_memory_used_bytes{device=\"cuda:0\"} 12e9"
-        "\nbaseband_gpu_memory_total_bytes{device=\"cuda:0\"} 150e9"
+        "\nbaseband_gpu_memory_capacity_bytes{device=\"cuda:0\"} 150e9"
         "\nbaseband_gpu_temperature_celsius{device=\"cuda:0\"} 61"
         "\nbaseband_gpu_power_watts{device=\"cuda:0\"} 412"
         "\nbaseband_gpu_power_limit_watts{device=\"cuda:0\"} 700"
         "\nbaseband_pool_used_bytes{pool=\"staging\"} 1\nbaseband_pool_capacity_bytes{pool="
-        "\"staging\"} 4\nbaseband_connections 17\nprocess_resident_memory_bytes 1e9"
+        "\"staging\"} 4\nbaseband_open_connections 17\nprocess_resident_memory_bytes 1e9"
         "\nbaseband_build_info{version=\"0.1.0\"} 1"
         "\nbaseband_client_device_seconds_total{client=\"bbu-7.rack1.example\"} ",
         n, "\n");
@@ -355,6 +384,7 @@ TEST(TopTextTest, AWideFrameHasEverything) {
                            "0.1.0",
                            "5.00 k",
                            "500 Mb/s",
+                           "0.12",
                            "990 us",
                            "5 backlog",
                            "2.00 ms",
@@ -385,7 +415,7 @@ TEST(TopTextTest, ANarrowFrameLeavesColumnsOutAndKeepsWhatMatters) {
     const std::vector<Line> lines = ToLines(model, view);
     EXPECT_THAT(lines, Each(Field(&Line::text, ::testing::SizeIs(::testing::Le(columns)))));
     EXPECT_THAT(lines, Contains(Field(&Line::text, AllOf(HasSubstr("req/s"), HasSubstr("p99"),
-                                                         HasSubstr("refused/s")))));
+                                                         HasSubstr("unserved/s")))));
   }
 }
 

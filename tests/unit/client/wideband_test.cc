@@ -2,7 +2,6 @@
 // spectra, the test signal.
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -10,35 +9,29 @@
 #include "client/ctl/common/si_number.h"
 #include "client/ctl/common/sigmf.h"
 #include "client/ctl/common/text_table.h"
+#include "client/ctl/common/wideband_file.h"
+#include "client/ctl/common/wideband_format.h"
+#include "client/ctl/downconvert/downconvert_plot.h"
 #include "client/ctl/downconvert/spectrum.h"
-#include "client/ctl/downconvert/spectrum_plot.h"
-#include "client/ctl/downconvert/wideband_file.h"
-#include "client/ctl/downconvert/wideband_format.h"
 #include "client/ctl/downconvert/wideband_signal.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
 using ::baseband::testing::IsOk;
+using ::baseband::testing::PathOfTest;
 using ::baseband::testing::StatusIs;
+using ::baseband::testing::WriteAll;
 using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr double kTwoPi = 6.283185307179586;
-
-std::string Path(const std::string& name) {
-  return absl::StrCat(::testing::TempDir(), "/client_wideband_test.",
-                      ::testing::UnitTest::GetInstance()->current_test_info()->name(), ".", name);
-}
-
-void WriteAll(const std::string& path, const std::string& contents) {
-  std::ofstream(path, std::ios::binary) << contents;
-}
 
 TEST(SiNumberTest, SuffixesMoveTheDecimalPointAndNothingElse) {
   EXPECT_EQ(*ParseSiNumber("9.1M"), 9100000.0);
@@ -137,10 +130,11 @@ TEST(SigmfTest, WhatIsNoneIsRefused) {
 }
 
 TEST(WidebandFileTest, APieceIsWhatWasAskedForUntilTheEnd) {
-  WriteAll(Path("a.ci8"), std::string("abcdefghij"));
-  auto file = WidebandFile::Open(Path("a.ci8"), "");
+  WriteAll(PathOfTest("a.ci8"), std::string("abcdefghij"));
+  auto file = WidebandFile::Open(PathOfTest("a.ci8"), "");
   ASSERT_THAT(file, IsOk());
   EXPECT_EQ(file->num_samples(), 5);
+  EXPECT_EQ(file->end(), 5);
   auto piece = file->Read(3);
   ASSERT_THAT(piece, IsOk());
   EXPECT_EQ(piece->bytes, "abcdef");
@@ -151,16 +145,17 @@ TEST(WidebandFileTest, APieceIsWhatWasAskedForUntilTheEnd) {
 }
 
 TEST(WidebandFileTest, CapturesOfSigmfAreGaps) {
-  WriteAll(Path("a.sigmf-data"), std::string("aabbccddee"));
-  WriteAll(Path("a.sigmf-meta"),
+  WriteAll(PathOfTest("a.sigmf-data"), std::string("aabbccddee"));
+  WriteAll(PathOfTest("a.sigmf-meta"),
            R"({"global": {"core:datatype": "ci8", "core:sample_rate": 1e6}, "captures": [
                {"core:sample_start": 0, "core:global_index": 1000, "core:frequency": 5e6},
                {"core:sample_start": 2, "core:global_index": 1002},
                {"core:sample_start": 3, "core:global_index": 2000}]})");
-  auto file = WidebandFile::Open(Path("a.sigmf-meta"), "");
+  auto file = WidebandFile::Open(PathOfTest("a.sigmf-meta"), "");
   ASSERT_THAT(file, IsOk());
   EXPECT_EQ(file->sample_rate_hz(), 1e6);
   EXPECT_EQ(file->centre_hz(), 5e6);
+  EXPECT_EQ(file->end(), 2002);
   auto piece = file->Read(100);
   EXPECT_EQ(piece->index, 1000);
   EXPECT_EQ(piece->bytes, "aabbcc");
@@ -171,24 +166,24 @@ TEST(WidebandFileTest, CapturesOfSigmfAreGaps) {
 }
 
 TEST(WidebandFileTest, WhatCannotBeReadIsRefusedByName) {
-  EXPECT_THAT(WidebandFile::Open(Path("missing.ci16"), ""),
+  EXPECT_THAT(WidebandFile::Open(PathOfTest("missing.ci16"), ""),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing.ci16")));
-  WriteAll(Path("a.bin"), "abc");
-  EXPECT_THAT(WidebandFile::Open(Path("a.bin"), ""),
+  WriteAll(PathOfTest("a.bin"), "abc");
+  EXPECT_THAT(WidebandFile::Open(PathOfTest("a.bin"), ""),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--format=ci16")));
-  EXPECT_THAT(WidebandFile::Open(Path("a.bin"), "ci16"),
+  EXPECT_THAT(WidebandFile::Open(PathOfTest("a.bin"), "ci16"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("has 3 bytes, not a multiple of the 4")));
-  WriteAll(Path("empty.ci8"), "");
-  EXPECT_THAT(WidebandFile::Open(Path("empty.ci8"), ""),
+  WriteAll(PathOfTest("empty.ci8"), "");
+  EXPECT_THAT(WidebandFile::Open(PathOfTest("empty.ci8"), ""),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("is empty")));
   EXPECT_THAT(WidebandFile::Open(::testing::TempDir(), "ci8"),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("folder")));
 }
 
 TEST(WidebandFileTest, UnsignedBytesBecomeSigned) {
-  WriteAll(Path("a.cu8"), std::string("\x80\xff\x00\x7f", 4));
-  auto file = WidebandFile::Open(Path("a.cu8"), "");
+  WriteAll(PathOfTest("a.cu8"), std::string("\x80\xff\x00\x7f", 4));
+  auto file = WidebandFile::Open(PathOfTest("a.cu8"), "");
   ASSERT_THAT(file, IsOk());
   EXPECT_EQ(file->Read(2)->bytes, std::string("\x00\x7f\x80\xff", 4));
 }
@@ -231,14 +226,23 @@ TEST(SpectrumTest, SizesLeaveSomethingToAverage) {
   EXPECT_EQ(SpectrumSize(int64_t{1} << 40, 4096), 4096);
 }
 
-TEST(SpectrumPlotTest, NothingAtAllIsStillAPicture) {
-  SpectrumPlot plot;
-  plot.title = "a < b";
-  plot.bands.push_back({"0", 1e6, 5e5});
-  plot.channels.push_back({"channel 0", 0, {{-400, -400}, -1, 1}});
-  plot.wideband = {{-400, -400}, -32e6, 32e6};
-  const std::string svg = RenderSpectra(plot);
+TEST(DownconvertSpectraTest, ChannelsAreMarkedAndNothingAtAllIsStillAPicture) {
+  DownconvertPlan plan;
+  plan.setup.set_sample_rate_hz(64e6);
+  plan.setup.add_channels()->mutable_filter()->set_down(8);
+  DownconvertReport report;
+  report.input = "a < b";
+  report.plan = plan;
+  v1::ChannelDescription& channel = report.totals.descriptions.emplace_back();
+  channel.set_frequency_hz(9.1e6);
+  channel.set_output_rate_hz(8e6);
+  DownconvertSpectra spectra(**FindWidebandFormat("ci16"), plan, -1);
+  const std::string svg = RenderSvg(spectra.Finish(report));
   EXPECT_THAT(svg, HasSubstr("a &lt; b"));
+  EXPECT_THAT(svg, HasSubstr("channel 0: 9.1 MHz, 8 MHz wide"));
+  EXPECT_THAT(svg, HasSubstr("frequency [MHz], bins of 15.62 kHz"));
+  EXPECT_THAT(svg, HasSubstr("from its centre [MHz], bins of 7.812 kHz"));
+  EXPECT_THAT(svg, HasSubstr("fill-opacity=\"0.16\""));
   EXPECT_THAT(svg, HasSubstr("</svg>"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr("inf")));

@@ -17,7 +17,7 @@ TEST(CarrierRecoverAllocationTest, ASecondFrameAllocatesNothing) {
   spec.snr_db = 15.0;
   spec.pilots = testing::Pilots::kDvbS2;
   const testing::CarrierFrame frame = testing::MakeFrame(spec);
-  const ModelPtr model = *Model::Create(spec.constellation, Amplitude::kWeighted, 0, 0.0);
+  const ModelPtr model = *Model::Create(spec.constellation, Amplitude::kWeighted, 0);
   const std::vector<uint8_t> samples = testing::ToSamples(frame.symbols, SampleFormat::kFloat32);
   std::vector<uint8_t> corrected(samples.size());
   std::vector<float> curve(8192);

@@ -35,7 +35,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 ModelPtr ModelOf(const std::string& name, int power = 0) {
-  return *Model::Create(*Constellation::FromName(name), Amplitude::kWeighted, power, 0.0);
+  return *Model::Create(*Constellation::FromName(name), Amplitude::kWeighted, power);
 }
 
 FrameSpec SpecOf(const Model& model, int num_symbols, double snr_db, uint64_t seed = 1) {
@@ -137,7 +137,7 @@ TEST(CarrierRecoverTest, TheDefaultMethodFindsTheMaximumOfTheLikelihood) {
 TEST(CarrierRecoverTest, TheSweepIsThePapers) {
   for (const std::string name : {"QPSK", "16APSK 3/4", "64APSK 7/9", "64QAM", "32QAM"}) {
     // Amplitudes as they come: the oracle's weights are slow.
-    const ModelPtr model = *Model::Create(*Constellation::FromName(name), Amplitude::kUnit, 0, 0.0);
+    const ModelPtr model = *Model::Create(*Constellation::FromName(name), Amplitude::kUnit, 0);
     const double snr_db = model->constellation().operating_snr_db() + 10.0;
     const FrameSpec spec = SpecOf(*model, 1000, snr_db, 2);
     const CarrierFrame frame = MakeFrame(spec);
@@ -622,11 +622,11 @@ TEST_F(CarrierRefusalTest, Scales) {
   }
 }
 
-TEST_F(CarrierRefusalTest, ARangeThatThePowerCannotTell) {
+TEST_F(CarrierRefusalTest, ARangeThatTheSymmetryCannotTell) {
   parameters_.max_frequency = 0.2;
   EXPECT_EQ(Check().message(),
-            "max_frequency 0.2 is not in [0, 0.125]: 64QAM raised to the power 4 tells |f| up to "
-            "1/(2*4) apart; send pilots for more");
+            "max_frequency 0.2 is not in [0, 0.125]: 64QAM turned by 1/4 from symbol to symbol "
+            "looks the same; send known symbols for more");
   parameters_.max_frequency = -0.1;
   ExpectRefused("max_frequency -0.1");
   parameters_.max_frequency = std::numeric_limits<double>::quiet_NaN();
@@ -687,7 +687,7 @@ TEST_F(CarrierRefusalTest, KnownSymbols) {
 TEST(CarrierOriginTest, ALoopLearnsNothingFromAPointNextToTheOrigin) {
   const ModelPtr model = *Model::Create(
       *Constellation::FromPoints({{1.0F, 0.0F}, {-0.5F, 0.8F}, {-0.5F, -0.8F}, {1e-20F, 0.0F}}),
-      Amplitude::kWeighted, 0, 0.0);
+      Amplitude::kWeighted, 0);
   Parameters parameters;
   parameters.fine = Fine::kPll;
   FrameSpec spec;

@@ -84,7 +84,7 @@ TEST(CirculantTest, MatrixWithoutAnyUnitIsInverted) {
   const Polynomial a = FromExponents({0, 1});
   const Polynomial b = FromExponents({0, 1, 3});
   const CirculantMatrix matrix = {{a, b}, {b, a}};
-  const auto inverse = LeftInverse(matrix, 7);
+  const auto inverse = *LeftInverse(matrix, 7);
   ASSERT_TRUE(inverse.has_value());
   for (size_t i = 0; i < 2; ++i) {
     for (size_t j = 0; j < 2; ++j) {
@@ -93,7 +93,7 @@ TEST(CirculantTest, MatrixWithoutAnyUnitIsInverted) {
       EXPECT_EQ(entry, i == j ? Monomial(0) : Polynomial{});
     }
   }
-  EXPECT_FALSE(LeftInverse({{a, a}, {a, b}}, 7).has_value());  // (x + 1) divides a column
+  EXPECT_FALSE(LeftInverse({{a, a}, {a, b}}, 7)->has_value());  // (x + 1) divides a column
 }
 
 TEST(EncodePlanTest, StandardsAreEncodedInClosedForm) {

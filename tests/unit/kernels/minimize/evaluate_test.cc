@@ -11,48 +11,21 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "hwy/targets.h"
 #include "kernels/minimize/cpu/evaluate_cpu.h"
 #include "kernels/minimize/expression.h"
+#include "tests/support/minimize_evaluate.h"
 #include "tests/support/minimize_oracle.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
+using ::baseband::testing::Evaluate;
+using ::baseband::testing::ForEveryTarget;
 using ::baseband::testing::IsOk;
+using ::baseband::testing::Parse;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
-
-ExpressionPtr Parse(const std::string& text, const Names& names) {
-  auto expression = Expression::Parse(text, names);
-  EXPECT_THAT(expression, IsOk()) << text;
-  return *expression;
-}
-
-template <typename T>
-std::vector<T> Evaluate(const ExpressionPtr& expression, const std::vector<std::vector<T>>& points,
-                        const std::vector<double>& scalars = {},
-                        const std::vector<std::vector<T>>& arrays = {}) {
-  const std::vector<absl::Span<const T>> spans(arrays.begin(), arrays.end());
-  auto evaluator = Evaluator<T>::Create(expression, scalars, spans);
-  EXPECT_THAT(evaluator, IsOk());
-  std::vector<const T*> variables;
-  for (const auto& axis : points) variables.push_back(axis.data());
-  std::vector<T> values(points[0].size(), T{-1});
-  evaluator->Evaluate(variables.data(), static_cast<int>(values.size()), values.data());
-  return values;
-}
-
-// Runs `test` with every instruction set that this processor has.
-void ForEveryTarget(const std::function<void(bool has_fma)>& test) {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    SCOPED_TRACE(hwy::TargetName(target));
-    test(target < HWY_SSE4);  // better targets are smaller numbers
-  }
-  hwy::SetSupportedTargetsForTest(0);
-}
 
 // Units in the last place of `expected`, by which `value` misses it; 0 for the same infinity or
 // NaN.

@@ -1,4 +1,4 @@
-// The search: grids, ties, NaNs, cutting, top K, profiles and refinement.
+// The search: ties, NaNs, cutting, progress and refusals.
 #include "kernels/minimize/search.h"
 
 #include <cmath>
@@ -12,130 +12,31 @@
 #include "gtest/gtest.h"
 #include "kernels/minimize/expression_functional.h"
 #include "kernels/minimize/schwefel.h"
+#include "tests/support/minimize_functionals.h"
 #include "tests/support/minimize_search.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::IsOk;
+using ::baseband::testing::MakeBowl;
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
+using ::baseband::testing::RandomValues;
 using ::baseband::testing::RunSearch;
 using ::baseband::testing::SearchOnCpu;
 using ::baseband::testing::StatusIs;
+using ::baseband::testing::TableSettings;
 using ::testing::_;
 using ::testing::HasSubstr;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Any values on any grid.
-class Table final : public Functional {
- public:
-  explicit Table(std::vector<double> values) : values_(std::move(values)) {}
-  FunctionalKind kind() const override { return FunctionalKind::kExpression; }
-  absl::Status Check(const Grid&, Method) const override { return absl::OkStatus(); }
-  double Cost(const Grid&, Method) const override { return 1.0; }
-  int64_t HostBytes() const override { return 0; }
-  void Evaluate(const Run<float>& run, CpuWorkspace*) const override { Copy(run); }
-  void Evaluate(const Run<double>& run, CpuWorkspace*) const override { Copy(run); }
-  double At(const Coordinates& x) const override {
-    return values_[static_cast<size_t>(std::llround(x[0]))];
-  }
-
- private:
-  template <typename T>
-  void Copy(const Run<T>& run) const {
-    for (size_t i = 0; i < run.count; ++i) {
-      run.values[i] = static_cast<T>(values_[static_cast<size_t>(run.first) + i]);
-    }
-  }
-  std::vector<double> values_;
-};
-
-// A smooth bowl off the grid, (x - centre)' A (x - centre) + 3, in one to four dimensions.
-class Bowl final : public Functional {
- public:
-  explicit Bowl(std::vector<double> centre) : centre_(std::move(centre)) {}
-  FunctionalKind kind() const override { return FunctionalKind::kExpression; }
-  absl::Status Check(const Grid&, Method) const override { return absl::OkStatus(); }
-  double Cost(const Grid&, Method) const override { return 1.0; }
-  int64_t HostBytes() const override { return 0; }
-  void Evaluate(const Run<float>&, CpuWorkspace*) const override {}
-  void Evaluate(const Run<double>& run, CpuWorkspace*) const override {
-    for (size_t i = 0; i < run.count; ++i) {
-      run.values[i] = At(run.grid->CoordinatesOf(run.first + static_cast<int64_t>(i)));
-    }
-  }
-  double At(const Coordinates& x) const override {
-    double value = 3.0;
-    for (size_t k = 0; k < centre_.size(); ++k) {
-      const double d = x[k] - centre_[k];
-      value += (1.0 + static_cast<double>(k)) * d * d;
-      if (k > 0) value += 0.5 * d * (x[k - 1] - centre_[k - 1]);
-    }
-    return value;
-  }
-
- private:
-  std::vector<double> centre_;
-};
-
-Settings TableSettings(std::vector<double> values) {
-  Settings settings;
-  settings.grid = MakeGrid({{0.0, 1.0, static_cast<int64_t>(values.size())}});
-  settings.functional = std::make_shared<const Table>(std::move(values));
-  return settings;
-}
-
-std::vector<double> RandomValues(size_t count, uint32_t seed, int levels = 1 << 20) {
-  std::mt19937 random(seed);
-  std::uniform_int_distribution<int> level(0, levels - 1);
-  std::vector<double> values(count);
-  for (double& value : values) value = level(random) - levels / 2;
-  return values;
-}
-
-TEST(MinimizeGridTest, IndicesAreRowMajorAndCoordinatesRoundedOnce) {
-  const Grid grid = MakeGrid({{1.0, 0.1, 3}, {-5.0, 2.0, 4}, {0.0, -0.3, 5}});
-  ASSERT_EQ(grid.num_points(), 60);
-  for (int64_t index = 0; index < 60; ++index) {
-    const Indices i = grid.IndicesOf(index);
-    EXPECT_EQ(i, (Indices{{index / 20, index / 5 % 4, index % 5, 0}}));
-    EXPECT_EQ(grid.IndexOf(i), index);
-    const Coordinates x = grid.CoordinatesOf(index);
-    EXPECT_EQ(x[0], std::fma(static_cast<double>(i[0]), 0.1, 1.0));
-    EXPECT_EQ(x[2], std::fma(static_cast<double>(i[2]), -0.3, 0.0));
-  }
-}
-
-TEST(MinimizeGridTest, TwoToTheFortiethPointIsReached) {
-  const Grid grid = MakeGrid({{0.0, 1e-6, int64_t{1} << 20}, {7.0, 0.17, int64_t{1} << 20}});
-  const int64_t last = kMaxPoints - 1;
-  EXPECT_EQ(grid.num_points(), kMaxPoints);
-  EXPECT_EQ(grid.IndicesOf(last), (Indices{{(1 << 20) - 1, (1 << 20) - 1, 0, 0}}));
-  EXPECT_EQ(grid.IndexOf(grid.IndicesOf(last)), last);
-  EXPECT_EQ(grid.CoordinatesOf(last)[1], std::fma(1048575.0, 0.17, 7.0));
-  EXPECT_THAT(Grid::Create(std::vector<Axis>{{0, 1, int64_t{1} << 20}, {0, 1, (1 << 20) + 1}}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("2^40")));
-}
-
-TEST(MinimizeGridTest, BrokenAxesAreRefused) {
-  const auto refused = [](std::vector<Axis> axes) { return !Grid::Create(axes).ok(); };
-  EXPECT_TRUE(refused({}));
-  EXPECT_TRUE(refused(std::vector<Axis>(5)));
-  EXPECT_TRUE(refused({{0.0, 1.0, 0}}));
-  EXPECT_TRUE(refused({{0.0, 0.0, 2}}));
-  EXPECT_FALSE(refused({{0.0, 0.0, 1}}));
-  EXPECT_TRUE(refused({{kNan, 1.0, 2}}));
-  EXPECT_TRUE(refused({{1e308, 1e308, 2}}));
-}
-
 // The last piece of a grid of 2^40 points, alone.
 TEST(MinimizeSearchTest, TheEndOfAHugeGridIsSearched) {
   Settings settings;
-  settings.functional = std::make_shared<const Bowl>(std::vector<double>{1048575.0, 1048570.0});
+  settings.functional = MakeBowl({1048575.0, 1048570.0});
   settings.grid = MakeGrid({{0.0, 1.0, int64_t{1} << 20}, {0.0, 1.0, int64_t{1} << 20}});
   settings.first = kMaxPoints - 5000;
   const Answer answer = SearchOnCpu(MakeProblem(settings));
@@ -366,135 +267,6 @@ TEST(MinimizeSearchTest, ARangeCanBeResumed) {
     if (peak.value < best.value) best = peak;
   }
   EXPECT_EQ(best.index, expected);
-}
-
-// The greedy definition, word for word.
-std::vector<int64_t> BruteTop(const Settings& settings, const std::vector<double>& values) {
-  std::vector<int64_t> chosen;
-  while (static_cast<int>(chosen.size()) < settings.top_k) {
-    int64_t best = -1;
-    for (int64_t index = 0; index < static_cast<int64_t>(values.size()); ++index) {
-      const Indices at = settings.grid.IndicesOf(index);
-      bool excluded = std::isnan(values[static_cast<size_t>(index)]);
-      for (const int64_t other : chosen) {
-        const Indices centre = settings.grid.IndicesOf(other);
-        bool inside = true;
-        for (size_t k = 0; k < kMaxAxes; ++k) {
-          inside = inside && std::abs(at[k] - centre[k]) < settings.separation[k];
-        }
-        excluded = excluded || inside;
-      }
-      if (!excluded &&
-          (best < 0 || values[static_cast<size_t>(index)] < values[static_cast<size_t>(best)])) {
-        best = index;
-      }
-    }
-    if (best < 0) break;
-    chosen.push_back(best);
-  }
-  return chosen;
-}
-
-TEST(MinimizeSearchTest, TheTopKAreTheGreedyOnes) {
-  std::mt19937 random(7);
-  const std::vector<std::vector<Axis>> grids = {{{0, 1, 2000}},
-                                                {{0, 1, 40}, {0, 1, 50}},
-                                                {{0, 1, 5}, {0, 1, 20}, {0, 1, 20}},
-                                                {{0, 1, 500}, {0, 1, 4}}};
-  for (int trial = 0; trial < 40; ++trial) {
-    // Smooth in places, so that neighbours of a peak are the next best; coarse, so that many tie.
-    std::vector<double> values(2000);
-    const double period = 20.0 + 5.0 * trial;
-    for (size_t i = 0; i < values.size(); ++i) {
-      values[i] = std::round(50.0 * std::sin(static_cast<double>(i) / period)) +
-                  static_cast<double>(random() % 5);
-      if (random() % 50 == 0) values[i] = kNan;
-    }
-    Settings settings = TableSettings(values);
-    settings.grid = MakeGrid(grids[static_cast<size_t>(trial) % grids.size()]);
-    settings.top_k = 1 + trial % 12;
-    for (int64_t& steps : settings.separation) steps = 1 + static_cast<int64_t>(random() % 30);
-    const std::vector<int64_t> expected = BruteTop(settings, values);
-    PieceLimits limits;
-    limits.operations = 100.0 * (1 + trial);
-    const Answer answer = SearchOnCpu(MakeProblem(settings), limits, 1);
-    ASSERT_EQ(answer.top.size(), expected.size()) << trial;
-    for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(answer.top[i].index, expected[i]);
-  }
-}
-
-TEST(MinimizeSearchTest, AProfileKeepsEveryMinimum) {
-  const std::vector<double> values = RandomValues(30 * 70, 8);
-  for (const int axis : {0, 1}) {
-    for (const int bins : {1, 7, 30}) {
-      Settings settings = TableSettings(values);
-      settings.grid = MakeGrid({{0, 1, 30}, {0, 1, 70}});
-      settings.profile_axis = axis;
-      settings.profile_bins = bins;
-      std::vector<double> expected(static_cast<size_t>(bins), kInfinity);
-      for (int64_t index = 0; index < 30 * 70; ++index) {
-        const int64_t i = axis == 0 ? index / 70 : index % 70;
-        double& least = expected[static_cast<size_t>(i * bins / (axis == 0 ? 30 : 70))];
-        least = std::min(least, values[static_cast<size_t>(index)]);
-      }
-      EXPECT_EQ(SearchOnCpu(MakeProblem(settings)).profile, expected);
-    }
-  }
-}
-
-class RefinementTest : public ::testing::TestWithParam<Refinement> {};
-
-TEST_P(RefinementTest, TheBottomOfABowlIsReached) {
-  const std::vector<double> centre = {0.33, -0.47, 0.21, 0.05};
-  for (size_t n = 1; n <= 4; ++n) {
-    Settings settings;
-    settings.functional =
-        std::make_shared<const Bowl>(std::vector<double>(centre.begin(), centre.begin() + n));
-    settings.grid = MakeGrid(std::vector<Axis>(n, {-5.0, 1.0, 11}));
-    settings.refinement = GetParam();
-    settings.zoom_levels = 12;
-    const Answer answer = SearchOnCpu(MakeProblem(settings));
-    // A parabola an axis knows nothing of the slanted terms. Zoom: a simplex-free search on grids
-    // ends within its last one.
-    const bool rough = GetParam() == Refinement::kParabola && n > 1;
-    EXPECT_LE(answer.value, answer.grid_value);
-    for (size_t k = 0; k < n; ++k) {
-      EXPECT_NEAR(answer.point[k], centre[k], rough ? 0.2 : 1e-5) << n;
-      EXPECT_NEAR(answer.curvature[k], 2.0 * (1.0 + static_cast<double>(k)), 1e-6);
-    }
-  }
-}
-INSTANTIATE_TEST_SUITE_P(All, RefinementTest,
-                         ::testing::Values(Refinement::kZoom, Refinement::kParabola,
-                                           Refinement::kBrent, Refinement::kNewton));
-
-TEST_P(RefinementTest, TheEndsOfAnAxisAreNotPassed) {
-  Settings settings;
-  settings.functional = std::make_shared<const Bowl>(std::vector<double>{-3.0, 0.25});
-  settings.grid = MakeGrid({{0.0, 0.5, 9}, {-1.0, 0.5, 9}});
-  settings.refinement = GetParam();
-  const Answer answer = SearchOnCpu(MakeProblem(settings));
-  EXPECT_TRUE(answer.at_edge);
-  EXPECT_GE(answer.point[0], 0.0);
-  EXPECT_NEAR(answer.point[0], 0.0, 1e-6);
-}
-
-TEST_P(RefinementTest, EndsWhenPatienceDoes) {
-  Settings settings;
-  settings.functional = std::make_shared<const Bowl>(std::vector<double>{0.33, -0.47});
-  settings.grid = MakeGrid({{-5.0, 1.0, 11}, {-5.0, 1.0, 11}});
-  settings.refinement = GetParam();
-  const ProblemPtr problem = MakeProblem(settings);
-  Search search = *Search::Create(problem, {});
-  RunSearch(&search, [&](const Piece& piece, uint8_t* output) {
-    EvaluatePieceOnCpu(*problem, piece, &CpuWorkspace::OfThisThread(), output);
-  });
-  int asked = 0;
-  const auto answer = search.Finish(
-      [&asked] { return ++asked > 3 ? absl::CancelledError("enough") : absl::OkStatus(); });
-  EXPECT_THAT(answer.status(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("enough")));
-  EXPECT_EQ(asked, 4);
-  EXPECT_THAT(search.Finish([] { return absl::OkStatus(); }), IsOk());
 }
 
 TEST(MinimizeSearchTest, ProgressCountsPointsOnce) {

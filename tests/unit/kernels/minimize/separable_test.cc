@@ -214,7 +214,7 @@ TEST(MinimizeSeparableTest, TheBoundIsTheTextbooks) {
                                       is_complex ? std::sin(phase) + 0.1 * normal(random) : 0.0);
     }
     const FunctionalPtr functional = Make(observation);
-    const NoiseBound bound = functional->Deviation({{kPaperFrequency}});
+    const NoiseBound bound = *functional->Deviation({{kPaperFrequency}}, nullptr);
     ASSERT_TRUE(bound.known);
     const double variance = is_complex ? 0.02 : 0.01;
     EXPECT_NEAR(bound.noise_variance, variance, 0.1 * variance);

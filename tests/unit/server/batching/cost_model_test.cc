@@ -8,7 +8,7 @@
 namespace baseband::server {
 namespace {
 
-constexpr auto kOp = OperationKind::kDecode;
+constexpr int kOp = 1;  // of the operations in their table
 const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 
 // Seconds of a batch by a law with a fixed part.

@@ -14,20 +14,23 @@
 #include "kernels/ldpc/code.h"
 #include "server/batching/dispatcher.h"
 #include "server/device/cpu_device.h"
-#include "server/operations/decode.h"
+#include "server/operations/decode/decode.h"
 #include "tests/support/puppet_device.h"
 #include "tests/support/small_dispatcher.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
 
 using ::baseband::testing::IsOk;
 using ::baseband::testing::StatusIs;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
+constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
 
 class DeviceLossTest : public ::testing::Test {
  protected:
@@ -42,20 +45,21 @@ class DeviceLossTest : public ::testing::Test {
     dispatcher_ = std::make_unique<Dispatcher>(options, devices, &metrics_);
   }
 
-  absl::Status Submit(int id, OperationKind operation = OperationKind::kDecode,
+  absl::Status Submit(int id, const char* operation = "Decode",
                       absl::Time deadline = absl::InfiniteFuture()) {
     DecodeGroup group;
     group.code = *ldpc::NrCode(2, 2);
     group.count = 1;
     group.llr_count = group.code->num_sent();
     JobPtr job;
-    if (operation == OperationKind::kDecode) {
-      job = std::make_unique<DecodeJob>(std::vector<DecodeGroup>{group});
+    if (operation == absl::string_view("Decode")) {
+      job = std::make_unique<DecodeJob>(TestOperation("Decode"), std::vector<DecodeGroup>{group});
     } else {
-      job = std::make_unique<Job>(operation);
+      job = std::make_unique<Job>(TestOperation(operation));
     }
-    job->input = *pool_->Lease(job->payload_bytes);
+    job->SetInput(*pool_->Lease(job->payload_bytes));
     job->reply = *pool_->Lease(job->reply_bytes);
+    job->fingerprint = static_cast<uint64_t>(id) + 1;
     job->caller = {"client", Priority::kNormal};
     job->deadline = deadline;
     job->cancelled = std::make_shared<std::atomic<bool>>(false);
@@ -89,7 +93,7 @@ class DeviceLossTest : public ::testing::Test {
   std::vector<std::string> losses_;
   std::string why_;
   int answers_at_loss_ = -1;
-  Metrics metrics_{"test"};
+  Metrics metrics_{"test", TestOperations().counted()};
   PuppetDevice first_{1, "first"};
   PuppetDevice second_{1, "second"};
   PuppetDevice standby_{1, "standby", /*standby=*/true};
@@ -101,15 +105,59 @@ TEST_F(DeviceLossTest, AnErrorOfTheLastDeviceAnswersAllThatRunsAndAllThatWaits) 
   for (int id = 0; id < 4; ++id) ASSERT_THAT(Submit(id), IsOk());
   first_.set_healthy(false);
   first_.End(absl::InternalError("gone"));
-  EXPECT_THAT(Codes(3), ElementsAre(kUnavailable, kUnavailable, kUnavailable, kUnavailable));
-  EXPECT_THAT(answers_[0][0].message(), HasSubstr("first was lost: gone"));
+  EXPECT_THAT(Codes(3), ElementsAre(kInternal, kUnavailable, kUnavailable, kUnavailable));
+  EXPECT_THAT(answers_[0][0].message(),
+              AllOf(HasSubstr("first was lost while this request ran on it"),
+                    HasSubstr("not tried again by itself"), HasSubstr("refused for 60 s: gone")));
   EXPECT_THAT(losses_, ElementsAre("first error"));
   EXPECT_EQ(answers_at_loss_, 0) << "health turns before clients are told";
   EXPECT_THAT(Submit(5), StatusIs(kUnavailable, HasSubstr("no device")));
   EXPECT_FALSE(dispatcher_->HasHealthyDevice());
   EXPECT_FALSE(dispatcher_->HasStuckLane());
   EXPECT_THAT(metrics_.Render(),
-              HasSubstr("baseband_device_lost_total{cause=\"error\",device=\"first\"} 1\n"));
+              HasSubstr("baseband_devices_lost_total{device=\"first\",reason=\"error\"} 1\n"));
+}
+
+// On the first device and on whichever is next: it ran there, too.
+TEST_F(DeviceLossTest, AQueryOfDeathTakesOneDeviceAndItsLikeIsRefusedUntilAnAdminLiftsThat) {
+  Make({&first_, &second_});
+  ASSERT_THAT(Submit(0), IsOk());
+  ASSERT_EQ(first_.num_running() + second_.num_running(), 1);
+  PuppetDevice& faulty = first_.num_running() == 1 ? first_ : second_;
+  PuppetDevice& other = first_.num_running() == 1 ? second_ : first_;
+  ASSERT_THAT(Submit(1), IsOk());
+  ASSERT_THAT(Submit(2), IsOk());  // waits
+  faulty.set_healthy(false);
+  faulty.End(absl::InternalError("gone"));
+  EXPECT_EQ(num_answers_, 1) << "what ran beside it on another device has nothing to do with it";
+  EXPECT_THAT(answers_[0], ElementsAre(StatusIs(kInternal, HasSubstr("fingerprint"))));
+
+  EXPECT_THAT(Submit(0), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("60 s more")));
+  EXPECT_THAT(metrics_.Render(), HasSubstr("baseband_quarantined_fingerprints 1\n"));
+  dispatcher_->SampleGauges();
+  EXPECT_THAT(metrics_.Render(), HasSubstr("baseband_quarantined_fingerprints 1\n"));
+  other.End();
+  other.End();
+  EXPECT_THAT(answers_[2], ElementsAre(IsOk())) << "what only waited went to the other device";
+  EXPECT_THAT(dispatcher_->quarantine().Lift(1), IsOk());
+  ASSERT_THAT(Submit(0), IsOk());
+  other.End();
+  EXPECT_THAT(answers_[0], ElementsAre(StatusIs(kInternal, HasSubstr("")), IsOk()));
+}
+
+TEST_F(DeviceLossTest, WhatRunsAllTheTimeIsNotRefusedForTheFaultOfAnother) {
+  Make({&first_, &second_});
+  for (uint32_t i = 0; i < Quarantine::kKnownGood; ++i) {
+    ASSERT_THAT(Submit(0), IsOk());
+    (first_.num_running() > 0 ? first_ : second_).End();
+  }
+  ASSERT_THAT(Submit(0), IsOk());
+  PuppetDevice& faulty = first_.num_running() == 1 ? first_ : second_;
+  faulty.set_healthy(false);
+  faulty.End(absl::InternalError("gone"));
+  EXPECT_THAT(answers_[0].back(), StatusIs(kInternal, HasSubstr("it has ended well often")));
+  EXPECT_THAT(Submit(0), IsOk());
+  (faulty.num_running() > 0 ? faulty : &faulty == &first_ ? second_ : first_).End();
 }
 
 TEST_F(DeviceLossTest, TheOtherDevicesGoOnWithWhatWaits) {
@@ -157,10 +205,10 @@ TEST_F(DeviceLossTest, WhatWasLearnedOfADeviceDoesNotCountForItsStandby) {
   now_ += absl::Milliseconds(10);
   first_.End();
   const absl::Time soon = now_ + absl::Milliseconds(1);
-  EXPECT_THAT(Submit(1, OperationKind::kDecode, soon),
+  EXPECT_THAT(Submit(1, "Decode", soon),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("idle server")));
   ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "so"), IsOk());
-  EXPECT_THAT(Submit(2, OperationKind::kDecode, soon), IsOk());
+  EXPECT_THAT(Submit(2, "Decode", soon), IsOk());
   standby_.End();
   EXPECT_THAT(answers_[2], ElementsAre(IsOk()));
 }
@@ -168,7 +216,7 @@ TEST_F(DeviceLossTest, WhatWasLearnedOfADeviceDoesNotCountForItsStandby) {
 TEST_F(DeviceLossTest, PiecesOfSearchesDoNotMoveToTheDeviceOnStandby) {
   Make({&first_, &standby_});
   ASSERT_THAT(Submit(0), IsOk());
-  ASSERT_THAT(Submit(1, OperationKind::kMinimize), IsOk());
+  ASSERT_THAT(Submit(1, "Minimize"), IsOk());
   ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "so"), IsOk());
   EXPECT_THAT(Codes(1), ElementsAre(kUnavailable, kUnavailable));
   EXPECT_EQ(standby_.num_running(), 0);
@@ -189,6 +237,9 @@ TEST_F(DeviceLossTest, AStuckLaneLosesItsDeviceAndTheLateEndIsNobodysAnswer) {
   EXPECT_THAT(losses_, ElementsAre("first stuck"));
   EXPECT_THAT(why_, HasSubstr("lane 0 has made no progress"));
   EXPECT_EQ(num_answers_, 2);
+  // It may be the request's doing that the lane stands still: it does not go to the next device.
+  EXPECT_THAT(answers_[1], ElementsAre(StatusIs(kInternal, HasSubstr("made no progress"))));
+  EXPECT_THAT(Submit(1), StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("refused")));
   EXPECT_TRUE(dispatcher_->HasStuckLane());
   Look(Dispatcher::kLooks - 1);
   EXPECT_EQ(losses_.size(), 1U);
@@ -203,6 +254,20 @@ TEST_F(DeviceLossTest, AStuckLaneLosesItsDeviceAndTheLateEndIsNobodysAnswer) {
   EXPECT_EQ(num_answers_, 3);
   EXPECT_EQ(times_[1].lane, first_.lanes()[0].get());
   EXPECT_GE(times_[1].ended, times_[1].started);
+}
+
+TEST_F(DeviceLossTest, WhatRanBesideALaneThatStoodStillIsTriedAgainElsewhere) {
+  PuppetDevice two(2, "two");
+  Make({&two});
+  ASSERT_THAT(Submit(0), IsOk());
+  Look(Dispatcher::kLooks);
+  ASSERT_THAT(Submit(1), IsOk());
+  ASSERT_EQ(two.num_running(), 2);
+  Look(1);
+  EXPECT_THAT(Codes(1), ElementsAre(kInternal, kUnavailable));
+  EXPECT_THAT(dispatcher_->quarantine().List(now_).size(), 1);
+  two.End();
+  two.End();
 }
 
 TEST_F(DeviceLossTest, ALaneThatMakesProgressIsNotStuck) {

@@ -8,10 +8,11 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/ldpc/code.h"
-#include "server/operations/decode.h"
+#include "server/operations/decode/decode.h"
 #include "tests/support/puppet_device.h"
 #include "tests/support/small_dispatcher.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -42,8 +43,9 @@ class DispatcherTest : public ::testing::Test {
     group.code = *ldpc::NrCode(2, 2);
     group.count = 1;
     group.llr_count = group.code->num_sent();
-    JobPtr job = std::make_unique<DecodeJob>(std::vector<DecodeGroup>{group});
-    job->input = *pool_->Lease(job->payload_bytes);
+    JobPtr job =
+        std::make_unique<DecodeJob>(TestOperation("Decode"), std::vector<DecodeGroup>{group});
+    job->SetInput(*pool_->Lease(job->payload_bytes));
     job->reply = *pool_->Lease(job->reply_bytes);
     job->deadline = deadline;
     job->background = background;
@@ -65,7 +67,7 @@ class DispatcherTest : public ::testing::Test {
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   std::map<int, std::vector<absl::Status>> answers_;
   std::map<int, std::shared_ptr<std::atomic<bool>>> cancelled_;
-  Metrics metrics_{"test"};
+  Metrics metrics_{"test", TestOperations().counted()};
   PuppetDevice device_{2};
   std::unique_ptr<Dispatcher> dispatcher_;
 };
@@ -183,18 +185,20 @@ TEST_F(DispatcherTest, LowWorkTakesNoLaneOfTheOthersAndHighWorkTheFirstThatIsFre
   for (int id = 1; id <= 6; ++id) EXPECT_EQ(answers_[id].size(), 1U) << id;
 }
 
-TEST_F(DispatcherTest, WhatCannotMakeItsDeadlineIsRefusedByCauseOnceItsCostIsKnown) {
+TEST_F(DispatcherTest, WhatCannotMakeItsDeadlineIsRefusedByReasonOnceItsCostIsKnown) {
   // Nothing is known: nobody is refused.
   ASSERT_THAT(Submit(1, now_ + absl::Microseconds(1)), IsOk());
   now_ += absl::Milliseconds(10);
   device_.End();
-  EXPECT_THAT(Submit(2, now_ + absl::Milliseconds(9)),
-              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("idle server")));
+  const absl::Status hopeless = Submit(2, now_ + absl::Milliseconds(9));
+  EXPECT_THAT(hopeless, StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("idle server")));
+  EXPECT_EQ(ReasonOf(hopeless), UnservedReason::kDeadlineUnreachable);
   ASSERT_THAT(Submit(3), IsOk());
   ASSERT_THAT(Submit(4), IsOk());
   ASSERT_THAT(Submit(5), IsOk());
   const absl::Status refused = Submit(6, now_ + absl::Milliseconds(25));
   EXPECT_THAT(refused, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("goes before it")));
+  EXPECT_EQ(ReasonOf(refused), UnservedReason::kBacklog);
   // 10 ms to the end of the first, 10 of what waits, a quarter more, and its own.
   EXPECT_NEAR(absl::ToDoubleMilliseconds(RetryAfter(refused, absl::ZeroDuration())), 10.0, 0.1);
   ASSERT_THAT(Submit(7, now_ + absl::Milliseconds(60)), IsOk());
@@ -202,9 +206,6 @@ TEST_F(DispatcherTest, WhatCannotMakeItsDeadlineIsRefusedByCauseOnceItsCostIsKno
   now_ += absl::Milliseconds(1001);
   ASSERT_THAT(Submit(8, now_ + absl::Microseconds(1)), IsOk());
   while (device_.num_running() > 0) device_.End();
-  const std::string page = metrics_.Render();
-  EXPECT_THAT(page, HasSubstr("baseband_refused_total{cause=\"deadline\"} 1\n"));
-  EXPECT_THAT(page, HasSubstr("baseband_refused_total{cause=\"backlog\"} 1\n"));
 }
 
 TEST_F(DispatcherTest, PredictionsAreHeldAgainstWhatCame) {

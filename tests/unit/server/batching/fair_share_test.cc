@@ -43,6 +43,33 @@ TEST(FairShareTest, NobodySavesUpForLater) {
   EXPECT_DOUBLE_EQ(share.Add("late", 1, kStart)->virtual_s, 9);
 }
 
+TEST(FairShareTest, WhoComesWhileAnAbsurdPredictionStandsIsLevelOnceItIsCorrected) {
+  FairShare share;
+  FairAccount* const a = share.Add("a", 1000, kStart);
+  share.Add("a", 1, kStart);
+  a->Charge(1000);
+  share.Start(a, 1000, /*launched=*/true, kStart);
+  share.Horizon();
+  FairAccount* const late = share.Add("late", 1, kStart);
+  share.Ended(a, 1000, 1, kStart);
+  EXPECT_DOUBLE_EQ(a->virtual_s, 1);
+  EXPECT_DOUBLE_EQ(late->virtual_s, 0);
+  EXPECT_DOUBLE_EQ(share.Horizon(), FairShare::kLead);
+}
+
+TEST(FairShareTest, LeadsAreVoidOnceNobodyWaitsOrRunsWhoeverWasTheLast) {
+  FairShare share;
+  FairAccount* const slow = share.Add("slow", 1, kStart);
+  FairAccount* const last = share.Add("last", 1, kStart);
+  for (FairAccount* const account : {slow, last}) {
+    account->Charge(1);
+    share.Start(account, 1, /*launched=*/true, kStart);
+  }
+  share.Ended(slow, 1, 1000, kStart);
+  share.Ended(last, 1, 0, kStart);
+  EXPECT_DOUBLE_EQ(share.Add("slow", 1, kStart)->virtual_s, 0);
+}
+
 TEST(FairShareTest, ALeadIsRememberedWhileOthersWait) {
   FairShare share;
   share.Add("b", 1, kStart);

@@ -13,8 +13,9 @@
 #include "gtest/gtest.h"
 #include "kernels/ldpc/code.h"
 #include "server/batching/dispatcher.h"
-#include "server/operations/decode.h"
+#include "server/operations/decode/decode.h"
 #include "tests/support/fake_device.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -177,7 +178,8 @@ class Simulation {
     group.code = code_;
     group.count = kBlocks;
     group.llr_count = code_->num_sent();
-    JobPtr job = std::make_unique<DecodeJob>(std::vector<DecodeGroup>{group});
+    JobPtr job =
+        std::make_unique<DecodeJob>(TestOperation("Decode"), std::vector<DecodeGroup>{group});
     job->caller = {"client", Priority::kNormal};
     const absl::Time arrived = now_;
     const absl::Time deadline = now_ + absl::Seconds(deadline_s);
@@ -204,7 +206,7 @@ class Simulation {
   const ldpc::CodePtr code_ = *ldpc::NrCode(2, 2);
   std::mt19937 random_{1};
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
-  Metrics metrics_{"test"};
+  Metrics metrics_{"test", TestOperations().counted()};
   SimulatedDevice device_;
   std::unique_ptr<Dispatcher> dispatcher_;
   Outcome outcome_;

@@ -10,6 +10,7 @@
 #include "absl/types/optional.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -20,7 +21,7 @@ const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 constexpr double kFixed = 100e-6;
 
 struct TestJob final : Job {
-  explicit TestJob(int job_id) : Job(OperationKind::kEncode), id(job_id) { footprint.blocks = 1; }
+  explicit TestJob(int job_id) : Job(TestOperation("Encode")), id(job_id) { footprint.blocks = 1; }
   const int id;
 };
 
@@ -104,7 +105,7 @@ TEST_F(SchedulerTest, LowWorkAndLongSearchesKeepToBackgroundLanesInTheOrderOfThe
   EXPECT_THAT(Run(/*background=*/true), ElementsAre(high));
   EXPECT_THAT(Run(/*background=*/true), ElementsAre(normal));
   EXPECT_THAT(Run(/*background=*/true), ElementsAre(low));
-  EXPECT_EQ(scheduler_->Depth(OperationKind::kEncode), 0);
+  EXPECT_EQ(scheduler_->Depth(TestOperation("Encode").index()), 0);
 }
 
 TEST_F(SchedulerTest, LongSearchesDoNotAgeTheClassTheyGiveWayTo) {
@@ -280,9 +281,12 @@ TEST_F(SchedulerTest, WhatIsLateOrCancelledLeavesNothingBehind) {
   EXPECT_EQ(scheduler_->Backlog(DeviceLoad()), absl::ZeroDuration());
   Add(Priority::kLow, "a", 1);
   Add(Priority::kHigh, "b", 1);
-  EXPECT_EQ(scheduler_->TakeAll(OperationKind::kDecode, now_).size(), 0U);
-  EXPECT_EQ(scheduler_->TakeAll(OperationKind::kEncode, now_).size(), 2U);
-  EXPECT_EQ(scheduler_->Depth(OperationKind::kEncode), 0);
+  const auto is = [](const char* name) {
+    return [name](const Job& job) { return &job.operation() == &TestOperation(name); };
+  };
+  EXPECT_EQ(scheduler_->TakeIf(is("Decode"), now_).size(), 0U);
+  EXPECT_EQ(scheduler_->TakeIf(is("Encode"), now_).size(), 2U);
+  EXPECT_EQ(scheduler_->Depth(TestOperation("Encode").index()), 0);
 }
 
 }  // namespace

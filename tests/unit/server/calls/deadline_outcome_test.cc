@@ -14,12 +14,11 @@ const absl::Time kNever = absl::InfiniteFuture();
 absl::optional<DeadlineOutcome> After(absl::Duration answered, absl::StatusCode code = kOk,
                                       absl::Time given_up = kNever) {
   return DeadlineOutcomeOf(
-      {Rpc::kDecode, code, kArrived, kArrived + absl::Milliseconds(100), kArrived + answered},
-      given_up);
+      {Rpc(), code, kArrived, kArrived + absl::Milliseconds(100), kArrived + answered}, given_up);
 }
 
 TEST(DeadlineOutcomeTest, WithoutADeadlineThereIsNone) {
-  const FlightEnd end = {Rpc::kDecode, kOk, kArrived, kNever, kArrived + absl::Hours(1)};
+  const FlightEnd end = {Rpc(), kOk, kArrived, kNever, kArrived + absl::Hours(1)};
   EXPECT_EQ(DeadlineOutcomeOf(end, kNever), absl::nullopt);
 }
 
@@ -54,6 +53,30 @@ TEST(DeadlineOutcomeTest, WhoGivesUpAtTheDeadlineHasMissedIt) {
 TEST(DeadlineOutcomeTest, WhoGivesUpAfterTheAnswerHasHadIt) {
   EXPECT_EQ(After(absl::Milliseconds(20), kOk, kArrived + absl::Milliseconds(21)),
             DeadlineOutcome::kMet);
+}
+
+TEST(EndOfTest, WhoWaitsHearsWhatItWas) {
+  EXPECT_EQ(EndOf(absl::OkStatus(), kArrived, kNever, kNever).code(), kOk);
+  EXPECT_EQ(EndOf(absl::CancelledError(""), kArrived, kNever, kNever).code(),
+            absl::StatusCode::kCancelled);
+}
+
+TEST(EndOfTest, NobodyHearsAnOkAfterGivingUp) {
+  const absl::Time deadline = kArrived + absl::Milliseconds(100);
+  const auto end = [&](absl::Time given_up) {
+    return EndOf(absl::OkStatus(), kArrived, deadline, given_up).code();
+  };
+  EXPECT_EQ(end(kArrived), absl::StatusCode::kCancelled);
+  EXPECT_EQ(end(kArrived + absl::Milliseconds(96)), absl::StatusCode::kCancelled);
+  EXPECT_EQ(end(kArrived + absl::Milliseconds(98)), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(end(deadline + absl::Hours(1)), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(EndOf(absl::OkStatus(), kArrived, kNever, deadline).code(),
+            absl::StatusCode::kCancelled);
+}
+
+TEST(EndOfTest, AnErrorStaysWhatItWas) {
+  const absl::Status error = EndOf(absl::InternalError("broken"), kArrived, kNever, kArrived);
+  EXPECT_EQ(error, absl::InternalError("broken"));
 }
 
 }  // namespace

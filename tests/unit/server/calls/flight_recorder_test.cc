@@ -6,6 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -16,7 +17,8 @@ using ::testing::IsEmpty;
 
 const absl::Time kStart = absl::FromUnixSeconds(6000);  // a minute begins
 
-FlightEnd End(Code code, absl::Time arrived, absl::Duration took, Rpc rpc = Rpc::kDecode) {
+FlightEnd End(Code code, absl::Time arrived, absl::Duration took,
+              Rpc rpc = TestOperation("Decode").rpc()) {
   FlightEnd end;
   end.rpc = rpc;
   end.code = code;
@@ -95,7 +97,8 @@ TEST(FlightRecorderTest, WithoutALimitTheSlowestOfEachRpcAndMinuteAre) {
           std::to_string(ms));
   }
   EXPECT_THAT(Ids(recorder), ::testing::UnorderedElementsAre("97", "98", "99", "100"));
-  Offer(recorder, End(Code::kOk, kStart, absl::Milliseconds(1), Rpc::kEncode), "of another RPC");
+  Offer(recorder, End(Code::kOk, kStart, absl::Milliseconds(1), TestOperation("Encode").rpc()),
+        "of another RPC");
   EXPECT_EQ(Ids(recorder).size(), 5U);
   const absl::Time next = kStart + absl::Minutes(1);
   Offer(recorder, End(Code::kOk, next, absl::Microseconds(1)), "of the next minute");

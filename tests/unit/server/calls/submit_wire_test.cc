@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -32,10 +33,18 @@ std::string ToText(const grpc::ByteBuffer& bytes) {
   return std::string(reinterpret_cast<const char*>(slice.begin()), slice.size());
 }
 
-std::string Payload(const RequestView& view) {
-  std::string payload(static_cast<size_t>(view.payload_bytes()), '\0');
-  view.GatherPayload(reinterpret_cast<uint8_t*>(payload.data()));
+std::string Gather(const Request& request) {
+  std::string payload(static_cast<size_t>(request.payload.bytes()), '\0');
+  request.payload.CopyTo(reinterpret_cast<uint8_t*>(payload.data()));
   return payload;
+}
+
+absl::StatusOr<SubmitView> Read(const grpc::ByteBuffer& message) {
+  return SubmitView::Read(message, TestOperations());
+}
+
+int FieldOf(const Operation* operation) {
+  return operation == nullptr ? 0 : operation->description().submit_request_field;
 }
 
 std::string RandomBytes(size_t size, std::mt19937* random) {
@@ -82,13 +91,13 @@ v1::SubmitRequest ToMessage(SubmitView& view) {
     message.set_timeout_us(static_cast<uint64_t>(absl::ToInt64Microseconds(view.timeout())));
   }
   message.set_priority(static_cast<v1::Priority>(view.priority()));
-  const RequestView& request = view.request();
+  const Request& request = view.request();
   const auto fill = [&](auto* operation) {
-    EXPECT_TRUE(operation->ParseFromString(request.header()));
+    EXPECT_TRUE(operation->ParseFromString(request.header));
     EXPECT_TRUE(operation->payload().empty());
-    operation->set_payload(Payload(request));
+    operation->set_payload(Gather(request));
   };
-  switch (view.operation() != nullptr ? view.operation()->request_field : 0) {
+  switch (FieldOf(view.operation())) {
     case v1::SubmitRequest::kEncodeFieldNumber:
       fill(message.mutable_encode());
       break;
@@ -113,7 +122,7 @@ TEST(SubmitViewTest, ReadsWhatProtobufReadsHoweverTheBytesAreSliced) {
     const v1::SubmitRequest request = RandomRequest(&random);
     const std::string bytes = request.SerializeAsString();
     for (const size_t size : {1, 3, 17, 100000}) {
-      auto view = SubmitView::Read(InSlices(bytes, size));
+      auto view = Read(InSlices(bytes, size));
       ASSERT_THAT(view, IsOk());
       ASSERT_EQ(ToMessage(*view).SerializeAsString(), bytes) << request.ShortDebugString();
     }
@@ -127,7 +136,7 @@ TEST(SubmitViewTest, OfMessagesInARowTheLastOperationCountsAndEqualOnesAreMerged
     for (int n = 0; n < 3; ++n) bytes += RandomRequest(&random).SerializeAsString();
     v1::SubmitRequest expected;
     ASSERT_TRUE(expected.ParseFromString(bytes));
-    auto view = SubmitView::Read(InSlices(bytes, 7));
+    auto view = Read(InSlices(bytes, 7));
     ASSERT_THAT(view, IsOk());
     ASSERT_EQ(ToMessage(*view).SerializeAsString(), expected.SerializeAsString());
   }
@@ -139,7 +148,7 @@ TEST(SubmitViewTest, ATruncatedMessageIsRefusedWhereverProtobufRefusesIt) {
     const std::string whole = RandomRequest(&random).SerializeAsString();
     for (size_t size = 0; size < whole.size(); ++size) {
       const std::string cut = whole.substr(0, size);
-      const auto view = SubmitView::Read(InSlices(cut, 5));
+      const auto view = Read(InSlices(cut, 5));
       ASSERT_EQ(view.ok(), v1::SubmitRequest().ParseFromString(cut)) << size;
       if (!view.ok()) {
         ASSERT_THAT(view, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
@@ -155,13 +164,13 @@ TEST(SubmitViewTest, RandomBytesAreNeverMoreThanProtobufMakesOfThem) {
     for (int n = 0; n < 3 && !bytes.empty(); ++n) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     }
-    auto view = SubmitView::Read(InSlices(bytes, 11));
+    auto view = Read(InSlices(bytes, 11));
     v1::SubmitRequest message;
     if (!message.ParseFromString(bytes)) continue;
     ASSERT_THAT(view, IsOk());
     ASSERT_EQ(view->id(), message.id());
     ASSERT_EQ(view->priority(), message.priority());
-    ASSERT_EQ(view->operation() == nullptr ? 0 : view->operation()->request_field,
+    ASSERT_EQ(FieldOf(view->operation()),
               static_cast<int>(message.operation_case()));
   }
 }
@@ -170,20 +179,20 @@ TEST(SubmitViewTest, AFieldThatEndsAfterItsMessageIsRefused) {
   const std::string tag = "\x5a";  // encode, length-delimited
   for (const std::string length : {"\x7f", "\xff\xff\xff\xff\x07", "\xff\xff\xff\xff\x0f",
                                    "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"}) {
-    EXPECT_THAT(SubmitView::Read(InSlices(tag + length + "\x7a\x01x", 2)),
+    EXPECT_THAT(Read(InSlices(tag + length + "\x7a\x01x", 2)),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
   }
   // The payload's length passes the end of the operation, not that of the message.
-  EXPECT_THAT(SubmitView::Read(InSlices(tag + "\x02\x7a\x05" + "abcde", 2)),
+  EXPECT_THAT(Read(InSlices(tag + "\x02\x7a\x05" + "abcde", 2)),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
 }
 
 TEST(SubmitViewTest, ATimeoutBeyondAllMeasureIsNone) {
   v1::SubmitRequest request;
-  EXPECT_EQ(SubmitView::Read(InSlices("", 1))->timeout(), absl::InfiniteDuration());
+  EXPECT_EQ(Read(InSlices("", 1))->timeout(), absl::InfiniteDuration());
   for (const uint64_t us : {uint64_t{1} << 63, UINT64_MAX}) {
     request.set_timeout_us(us);
-    const auto view = SubmitView::Read(InSlices(request.SerializeAsString(), 100));
+    const auto view = Read(InSlices(request.SerializeAsString(), 100));
     EXPECT_EQ(view->timeout(), absl::InfiniteDuration());
   }
 }
@@ -198,7 +207,7 @@ TEST(SubmitResponseTest, ReadsAsTheMessageItStandsForAndTheClientFindsItsParts) 
     outcome.id = 1 + random();
     outcome.requests = 1;
     outcome.bytes = random();
-    const grpc::ByteBuffer bytes = MakeSubmitResponse(outcome, &SubmitOperations()[0],
+    const grpc::ByteBuffer bytes = MakeSubmitResponse(outcome, &TestOperation("Encode"),
                                                       InSlices(result.SerializeAsString(), 9));
     v1::SubmitResponse expected;
     expected.set_id(outcome.id);
@@ -223,7 +232,7 @@ TEST(SubmitResponseTest, AnErrorBringsItsMessageInAsciiAndWhenToComeBack) {
   outcome.status = absl::ResourceExhaustedError("caf\xc3\xa9 " + std::string(2000, 'x'));
   outcome.retry_after = absl::Nanoseconds(1500);
   const grpc::ByteBuffer bytes =
-      MakeSubmitResponse(outcome, &SubmitOperations()[1], grpc::ByteBuffer());
+      MakeSubmitResponse(outcome, &TestOperation("Decode"), grpc::ByteBuffer());
   v1::SubmitResponse message;
   ASSERT_TRUE(message.ParseFromString(ToText(bytes)));
   EXPECT_EQ(message.message().substr(0, 8), "caf?? xx");

@@ -1,56 +1,21 @@
-// Where the server's settings come from, which wins, and what is refused with which words.
+// Where the server's settings come from, which wins, unknown names, and what is printed of them.
 #include "server/config/config.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <string>
-#include <vector>
 
-#include "server/config/settings.h"
-#include "tests/support/status_matchers.h"
+#include "tests/unit/server/config/parse_config.h"
 
 namespace baseband::server {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Pair;
-
-absl::StatusOr<Command> Parse(std::vector<const char*> flags,
-                              std::vector<const char*> environment = {}) {
-  flags.insert(flags.begin(), "basebandd");
-  environment.push_back(nullptr);
-  return ParseCommandLine(static_cast<int>(flags.size()), flags.data(), environment.data());
-}
-
-std::string Refusal(std::vector<const char*> flags, std::vector<const char*> environment = {}) {
-  const absl::StatusOr<Command> command = Parse(std::move(flags), std::move(environment));
-  return command.ok() ? "accepted" : std::string(command.status().message());
-}
-
-// A file that is gone with the test.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& text) {
-    const int fd = mkstemp(path_.data());
-    EXPECT_GE(fd, 0);
-    close(fd);
-    std::ofstream(path_) << text;
-    flag_ = "--config=" + path_;
-  }
-  ~TemporaryFile() { std::remove(path_.c_str()); }
-  const char* flag() const { return flag_.c_str(); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_ = ::testing::TempDir() + "config_test_XXXXXX";
-  std::string flag_;
-};
+using ::testing::MatchesRegex;
+using ::testing::Not;
 
 TEST(ConfigTest, DefaultsAreWhatTheHeaderSays) {
   const absl::StatusOr<Command> command = Parse({});
@@ -80,7 +45,7 @@ TEST(ConfigTest, FlagsWinOverEnvironmentOverFileOverDefault) {
 TEST(ConfigTest, EverySettingCanBeSetFromEachPlace) {
   for (const Setting& setting : Settings()) {
     const std::string value = setting.get(Config())[0];
-    const std::string flag = "--" + setting.name + "=" + value;
+    const std::string flag = FlagOf(setting) + "=" + value;
     std::string variable = "BASEBANDD_" + setting.name + "=" + value;
     for (char& c : variable) {
       if (&c < variable.data() + variable.find('=')) c = static_cast<char>(toupper(c));
@@ -108,78 +73,13 @@ TEST(ConfigTest, ListenRepeatsAndComesWholeFromOnePlace) {
   EXPECT_THAT(by_file->config.listen, ElementsAre("127.0.0.1:1", "unix:/run/b.sock"));
 }
 
-TEST(ConfigTest, DeviceNamesTheCpuOrSomeGpus) {
-  EXPECT_EQ(Parse({"--device=auto"})->config.device.kind, DeviceSelection::Kind::kAuto);
-  EXPECT_EQ(Parse({"--device=cpu"})->config.device.kind, DeviceSelection::Kind::kCpu);
-  EXPECT_EQ(Parse({"--device=cuda"})->config.device.kind, DeviceSelection::Kind::kCuda);
-  EXPECT_THAT(Parse({"--device=cuda"})->config.device.cuda_ordinals, IsEmpty());
-  EXPECT_THAT(Parse({"--device=cuda:2,0"})->config.device.cuda_ordinals, ElementsAre(2, 0));
-}
-
-TEST(ConfigTest, WrongDevicesAreRefused) {
-  EXPECT_THAT(Refusal({"--device=gpu"}), HasSubstr("--device gpu is not one of auto, cpu, cuda"));
-  EXPECT_THAT(Refusal({"--device=cudax"}), HasSubstr("--device cudax is not one of"));
-  EXPECT_THAT(Refusal({"--device=cuda:"}), HasSubstr("GPU '' is not in [0, 255]"));
-  EXPECT_THAT(Refusal({"--device=cuda:0,-1"}), HasSubstr("GPU '-1' is not in [0, 255]"));
-  EXPECT_THAT(Refusal({"--device=cuda:1,1"}), HasSubstr("names GPU 1 twice"));
-}
-
-TEST(ConfigTest, MetricsCanBeSwitchedOff) {
-  for (const char* flag : {"--metrics-listen=", "--metrics-listen=off"}) {
-    const auto command = Parse({flag, "--lanes=2"});
-    ASSERT_TRUE(command.ok()) << command.status();
-    EXPECT_EQ(command->config.metrics_listen, "");
-    EXPECT_EQ(command->config.lanes, 2);
-  }
-  EXPECT_EQ(Parse({}, {"BASEBANDD_METRICS_LISTEN="})->config.metrics_listen, "");
-  EXPECT_THAT(Refusal({"--metrics-listen=unix:/x"}), HasSubstr("expected HOST:PORT"));
-}
-
-TEST(ConfigTest, SwitchesStandAloneOrTakeTrueAndFalse) {
-  EXPECT_TRUE(Parse({"--allow-plaintext-network"})->config.allow_plaintext_network);
-  EXPECT_TRUE(Parse({"--allow-plaintext-network=true"})->config.allow_plaintext_network);
-  EXPECT_FALSE(Parse({"--allow-plaintext-network=false"})->config.allow_plaintext_network);
-  EXPECT_THAT(Refusal({"--allow-plaintext-network=maybe"}),
-              HasSubstr("--allow-plaintext-network maybe is not one of true|false"));
-}
-
-TEST(ConfigTest, NumbersOutsideTheirRangeAreRefusedByPlaceValueAndRange) {
-  const TemporaryFile file("lanes = 99\n");
-
-  EXPECT_EQ(Refusal({"--lanes=0"}), "--lanes 0 is not in [1, 32]");
-  EXPECT_EQ(Refusal({"--lanes", "33"}), "--lanes 33 is not in [1, 32]");
-  EXPECT_EQ(Refusal({"--lanes=four"}), "--lanes four is not in [1, 32]");
-  EXPECT_EQ(Refusal({"--lanes=4.5"}), "--lanes 4.5 is not in [1, 32]");
-  EXPECT_EQ(Refusal({"--lanes=99999999999999999999"}),
-            "--lanes 99999999999999999999 is not in [1, 32]");
-  EXPECT_EQ(Refusal({}, {"BASEBANDD_LANES=-1"}), "BASEBANDD_LANES -1 is not in [1, 32]");
-  EXPECT_EQ(Refusal({file.flag()}), file.path() + ": lanes 99 is not in [1, 32]");
-  EXPECT_EQ(Refusal({"--max-queue-delay-us=1000001"}),
-            "--max-queue-delay-us 1000001 is not in [0, 1000000]");
-}
-
-TEST(ConfigTest, EveryNumberRefusesTheValuesBesideItsRange) {
-  for (const Setting& setting : Settings()) {
-    const size_t dots = setting.value.find("..");
-    if (dots == std::string::npos) continue;
-    const int64_t min = std::stoll(setting.value.substr(0, dots));
-    const int64_t max = std::stoll(setting.value.substr(dots + 2));
-    for (const int64_t value : {min - 1, max + 1}) {
-      const std::string flag = "--" + setting.name + "=" + std::to_string(value);
-      EXPECT_EQ(Refusal({flag.c_str()}), "--" + setting.name + " " + std::to_string(value) +
-                                             " is not in [" + std::to_string(min) + ", " +
-                                             std::to_string(max) + "]");
-    }
-  }
-}
-
 TEST(ConfigTest, UnknownNamesAreRefusedWithTheNearestKnownOne) {
   const TemporaryFile file("lane_input_mb = 9\n");
   const TemporaryFile section("[server]\nlanes = 2\n");
 
   EXPECT_EQ(Refusal({"--lane=2"}), "unknown flag --lane; did you mean --lanes?");
-  EXPECT_EQ(Refusal({"--metrics-listen", "x"}),
-            "unknown flag --metrics-listen; did you mean --metrics-listen?");
+  EXPECT_EQ(Refusal({"--metrics_listen", "x"}),
+            "unknown flag --metrics_listen; did you mean --metrics-listen?");
   EXPECT_EQ(Refusal({"serve"}), "unexpected argument 'serve': basebandd takes flags only");
   EXPECT_EQ(Refusal({}, {"BASEBANDD_LANE=2"}),
             "unknown environment variable BASEBANDD_LANE; did you mean BASEBANDD_LANES?");
@@ -216,105 +116,31 @@ TEST(ConfigTest, AnEmptyFileChangesNothing) {
   EXPECT_EQ(Refusal({file.flag()}), "accepted");
 }
 
-TEST(ConfigTest, PlainTcpOutsideTheHostNeedsAnExplicitWord) {
-  for (const char* flag : {"--listen=0.0.0.0:1", "--listen=[::]:1", "--listen=192.0.2.1:1",
-                           "--listen=gpu-host:1", "--listen=128.0.0.1:1"}) {
-    EXPECT_THAT(Refusal({flag}), HasSubstr("allow_plaintext_network")) << flag;
-    EXPECT_EQ(Refusal({flag, "--allow-plaintext-network"}), "accepted") << flag;
-  }
-  for (const char* flag : {"--listen=127.0.0.1:1", "--listen=127.1.2.3:1", "--listen=localhost:1",
-                           "--listen=[::1]:1", "--listen=unix:/x", "--listen=unix:///x"}) {
-    EXPECT_EQ(Refusal({flag}), "accepted") << flag;
-  }
-}
-
-TEST(ConfigTest, WithACertificateTcpMayLeaveTheHost) {
-  EXPECT_EQ(Refusal({"--listen=0.0.0.0:1", "--tls-cert=c", "--tls-key=k"}), "accepted");
-  EXPECT_THAT(Refusal({"--tls-cert=c"}), HasSubstr("tls_cert needs tls_key"));
-  EXPECT_THAT(Refusal({"--tls-key=k"}), HasSubstr("tls_key needs tls_cert"));
-  EXPECT_THAT(Refusal({"--tls-client-ca=a", "--allow=user=*"}),
-              HasSubstr("tls_client_ca needs tls_cert"));
-}
-
-TEST(ConfigTest, RulesThatNobodyCouldMeetAreRefused) {
-  EXPECT_THAT(Refusal({"--tls-cert=c", "--tls-key=k", "--tls-client-ca=a"}),
-              HasSubstr("tls_client_ca needs allow"));
-  EXPECT_THAT(Refusal({"--allow=user=a.example"}), HasSubstr("it needs tls_client_ca"));
-  EXPECT_EQ(Refusal({"--allow=user=uid:1000", "--allow=admin=gid:0"}), "accepted");
-  EXPECT_THAT(Refusal({"--allow=user"}), HasSubstr("--allow user has no subject"));
-  EXPECT_EQ(Refusal({}, {"BASEBANDD_ALLOW=user=uid:1,user=uid:2"}), "accepted");
-  EXPECT_EQ(Refusal({"--allow=none"}), "accepted");
-}
-
-TEST(ConfigTest, TokensDoNotCrossANetworkInClearText) {
-  const char* const tokens = "--tokens-file=t";
-  EXPECT_EQ(Refusal({tokens}), "accepted");
-  EXPECT_EQ(Refusal({tokens, "--listen=unix:/x"}), "accepted");
-  EXPECT_THAT(Refusal({tokens, "--listen=0.0.0.0:1", "--allow-plaintext-network"}),
-              HasSubstr("in clear text"));
-  EXPECT_EQ(Refusal({tokens, "--listen=0.0.0.0:1", "--tls-cert=c", "--tls-key=k"}), "accepted");
-}
-
-TEST(ConfigTest, AdministrationLeavesTheHostWithClientCertificatesOnly) {
-  const char* const far = "--admin-listen=0.0.0.0:1";
-  EXPECT_EQ(Refusal({"--admin-listen=unix:/x"}), "accepted");
-  EXPECT_EQ(Refusal({"--admin-listen=127.0.0.1:1"}), "accepted");
-  EXPECT_THAT(Refusal({far, "--allow-plaintext-network"}), HasSubstr("needs tls_cert and"));
-  EXPECT_THAT(Refusal({far, "--tls-cert=c", "--tls-key=k"}), HasSubstr("needs tls_cert and"));
-  EXPECT_EQ(Refusal({far, "--tls-cert=c", "--tls-key=k", "--tls-client-ca=a", "--allow=admin=*"}),
-            "accepted");
-  EXPECT_THAT(Refusal({"--admin-listen=127.0.0.1:50151"}), HasSubstr("is taken"));
-}
-
-TEST(ConfigTest, ModesOfSocketsAreOctalAndTheOwners) {
-  EXPECT_EQ(Parse({"--socket-mode=0660"})->config.socket_mode, 0660);
-  EXPECT_EQ(Parse({"--socket-mode=600"})->config.socket_mode, 0600);
-  for (const char* flag :
-       {"--socket-mode=0888", "--socket-mode=0060", "--socket-mode=1777", "--socket-mode=rw"}) {
-    EXPECT_THAT(Refusal({flag}), HasSubstr("octal mode in [0600, 0777]")) << flag;
-  }
-}
-
-TEST(ConfigTest, WrongAddressesAreRefused) {
-  EXPECT_THAT(Refusal({"--listen=localhost"}), HasSubstr("has no port"));
-  EXPECT_THAT(Refusal({"--listen=localhost:65536"}), HasSubstr("not in [0, 65535]"));
-  EXPECT_THAT(Refusal({"--listen=:1"}), HasSubstr("has no host"));
-  EXPECT_THAT(Refusal({"--listen=::1:1"}), HasSubstr("[ADDRESS]:PORT"));
-  EXPECT_THAT(Refusal({"--listen=unix:"}), HasSubstr("1 to 107 bytes"));
-  EXPECT_THAT(Refusal({"--listen=unix-abstract:x"}), HasSubstr("no file permissions"));
-  EXPECT_THAT(Refusal({"--listen=127.0.0.1:5", "--listen=127.0.0.1:5"}), HasSubstr("is taken"));
-  EXPECT_THAT(Refusal({"--listen=127.0.0.1:9151"}), HasSubstr("is taken"));
-}
-
-TEST(ConfigTest, ClientShareGivesWeights) {
-  const auto command = Parse({"--client-share=bbu-7=4", "--client-share=CN=cell=1000"});
-  ASSERT_TRUE(command.ok()) << command.status();
-  EXPECT_THAT(command->config.client_share, ElementsAre(Pair("CN=cell", 1000), Pair("bbu-7", 4)));
-  EXPECT_EQ(Refusal({"--client-share=bbu-7=0"}),
-            "--client-share bbu-7=0: weight 0 is not in [1, 1000]");
-  EXPECT_EQ(Refusal({"--client-share=bbu-7"}), "--client-share bbu-7: expected CLIENT=WEIGHT");
-}
-
-TEST(ConfigTest, LimitsHaveToFitIntoEachOther) {
-  EXPECT_THAT(Refusal({"--max-request-mib=65"}),
-              HasSubstr("max_request_mib 65 is larger than lane_input_mib 64"));
-  EXPECT_THAT(Refusal({"--queue-mib=63"}),
-              HasSubstr("max_request_mib 64 is larger than queue_mib 63"));
-  EXPECT_THAT(Refusal({"--staging-mib=63"}),
-              HasSubstr("max_request_mib 64 is larger than staging_mib 63"));
-  EXPECT_THAT(Refusal({"--reply-mib=63"}),
-              HasSubstr("lane_output_mib 64 is larger than reply_mib 63"));
-}
-
 TEST(ConfigTest, HelpNamesEverySettingWithItsRangeAndDefault) {
   const auto command = Parse({"--help"});
 
   ASSERT_TRUE(command.ok()) << command.status();
   EXPECT_EQ(command->action, Command::Action::kPrint);
   for (const Setting& setting : Settings()) {
-    EXPECT_THAT(command->output, HasSubstr("--" + setting.name + "=" + setting.value));
+    EXPECT_THAT(command->output, HasSubstr(FlagOf(setting) + "=" + setting.value));
   }
   EXPECT_THAT(command->output, HasSubstr("127.0.0.1:50151"));
+}
+
+TEST(ConfigTest, HelpSpellsFlagsWithDashesAndNamesNoKey) {
+  const std::string help = Parse({"--help"})->output;
+  EXPECT_THAT(help, Not(ContainsRegex("--[a-z-]*_")));
+  EXPECT_THAT(help, HasSubstr("--max-streams is BASEBANDD_MAX_STREAMS"));
+  for (const Setting& setting : Settings()) {
+    EXPECT_THAT(setting.name, MatchesRegex("[a-z]+(_[a-z]+)*"));
+    EXPECT_THAT(setting.help, Not(ContainsRegex("[a-z]_[a-z]"))) << "a flag is what is typed";
+  }
+}
+
+TEST(ConfigTest, AFlagWithUnderscoresIsRefusedWithTheRightOne) {
+  EXPECT_EQ(Refusal({"--drain_s=3"}), "unknown flag --drain_s; did you mean --drain-s?");
+  const TemporaryFile file("drain-s = 3\n");
+  EXPECT_THAT(Refusal({file.flag()}), HasSubstr("did you mean drain_s?"));
 }
 
 TEST(ConfigTest, VersionPrintsTheVersion) {

@@ -108,7 +108,7 @@ TEST_F(GpuMonitorTest, WhatTheDriverSaysIsShownInTheUnitsOfTheMetrics) {
 
   ASSERT_TRUE(Shows("baseband_gpu_monitor_up", 1));
   EXPECT_EQ(Value(R"(baseband_gpu_utilization_ratio{device="cuda:0"})"), 0.97);
-  EXPECT_EQ(Value(R"(baseband_gpu_memory_total_bytes{device="cuda:0"})"), 150e9);
+  EXPECT_EQ(Value(R"(baseband_gpu_memory_capacity_bytes{device="cuda:0"})"), 150e9);
   EXPECT_EQ(Value(R"(baseband_gpu_memory_used_bytes{device="cuda:0"})"), 20e9);
   EXPECT_EQ(Value(R"(baseband_gpu_temperature_celsius{device="cuda:0"})"), 71);
   EXPECT_EQ(Value(R"(baseband_gpu_power_watts{device="cuda:0"})"), 512);
@@ -225,7 +225,7 @@ TEST_F(GpuMonitorTest, OfAGpuInSlicesNeitherMemoryNorUtilizationIsShown) {
   ASSERT_TRUE(Shows(R"(baseband_gpu_temperature_celsius{device="cuda:0"})", 71));
   EXPECT_EQ(Value(R"(baseband_gpu_utilization_ratio{device="cuda:0"})"), kNone);
   EXPECT_EQ(Value(R"(baseband_gpu_memory_used_bytes{device="cuda:0"})"), kNone);
-  EXPECT_EQ(Value(R"(baseband_gpu_memory_total_bytes{device="cuda:0"})"), kNone);
+  EXPECT_EQ(Value(R"(baseband_gpu_memory_capacity_bytes{device="cuda:0"})"), kNone);
 }
 
 TEST_F(GpuMonitorTest, WithoutTheLibraryThereIsOneLineInTheLogAndNothingElse) {

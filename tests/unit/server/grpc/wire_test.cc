@@ -27,13 +27,13 @@ grpc::ByteBuffer InSlices(const std::string& text, size_t size) {
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
-std::string Gather(const RequestView& view) {
-  std::string payload(static_cast<size_t>(view.payload_bytes()), '\0');
-  view.GatherPayload(reinterpret_cast<uint8_t*>(payload.data()));
+std::string Gather(const Request& request) {
+  std::string payload(static_cast<size_t>(request.payload.bytes()), '\0');
+  request.payload.CopyTo(reinterpret_cast<uint8_t*>(payload.data()));
   return payload;
 }
 
-v1::DecodeRequest Request() {
+v1::DecodeRequest Sent() {
   v1::DecodeRequest request;
   v1::DecodeGroup& group = *request.add_groups();
   group.mutable_code()->mutable_nr()->set_base_graph(1);
@@ -44,81 +44,81 @@ v1::DecodeRequest Request() {
   return request;
 }
 
-TEST(RequestViewTest, SplitsHeaderAndPayloadHoweverTheBytesAreSliced) {
-  const v1::DecodeRequest request = Request();
+TEST(ReadRequestTest, SplitsHeaderAndPayloadHoweverTheBytesAreSliced) {
+  const v1::DecodeRequest request = Sent();
   for (const size_t size : {1, 2, 3, 7, 64, 100000}) {
-    const auto view = RequestView::Read(InSlices(request.SerializeAsString(), size), kPayload);
-    ASSERT_THAT(view, IsOk());
-    EXPECT_EQ(Gather(*view), request.payload());
+    const auto read = ReadRequest(InSlices(request.SerializeAsString(), size), kPayload);
+    ASSERT_THAT(read, IsOk());
+    EXPECT_EQ(Gather(*read), request.payload());
     v1::DecodeRequest header;
-    ASSERT_TRUE(header.ParseFromString(view->header()));
+    ASSERT_TRUE(header.ParseFromString(read->header));
     EXPECT_EQ(header.groups(0).SerializeAsString(), request.groups(0).SerializeAsString());
     EXPECT_TRUE(header.payload().empty());
   }
 }
 
-TEST(RequestViewTest, ThePayloadMayComeFirstAndTheLastOneCounts) {
+TEST(ReadRequestTest, ThePayloadMayComeFirstAndTheLastOneCounts) {
   v1::DecodeRequest payload_only;
   payload_only.set_payload("first");
-  v1::DecodeRequest again = Request();
+  v1::DecodeRequest again = Sent();
   again.set_payload("second");
-  const auto view = RequestView::Read(
+  const auto read = ReadRequest(
       InSlices(payload_only.SerializeAsString() + again.SerializeAsString(), 10), kPayload);
-  ASSERT_THAT(view, IsOk());
-  EXPECT_EQ(Gather(*view), "second");
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ(Gather(*read), "second");
 }
 
-TEST(RequestViewTest, AnEmptyMessageHasNoFields) {
+TEST(ReadRequestTest, AnEmptyMessageHasNoFields) {
   for (const grpc::ByteBuffer& empty : {grpc::ByteBuffer(), InSlices("", 1)}) {
-    const auto view = RequestView::Read(empty, kPayload);
-    ASSERT_THAT(view, IsOk());
-    EXPECT_EQ(view->payload_bytes(), 0);
-    EXPECT_TRUE(view->header().empty());
+    const auto read = ReadRequest(empty, kPayload);
+    ASSERT_THAT(read, IsOk());
+    EXPECT_EQ(read->payload.bytes(), 0);
+    EXPECT_TRUE(read->header.empty());
   }
 }
 
-TEST(RequestViewTest, EveryTruncationIsRefusedOrParsesAsAShorterMessage) {
-  const std::string whole = Request().SerializeAsString();
-  const size_t group_bytes = Request().groups(0).ByteSizeLong() + 2;
+TEST(ReadRequestTest, EveryTruncationIsRefusedOrParsesAsAShorterMessage) {
+  const std::string whole = Sent().SerializeAsString();
+  const size_t group_bytes = Sent().groups(0).ByteSizeLong() + 2;
   for (size_t size = 1; size < whole.size(); ++size) {
-    const auto view = RequestView::Read(InSlices(whole.substr(0, size), 13), kPayload);
+    const auto read = ReadRequest(InSlices(whole.substr(0, size), 13), kPayload);
     if (size == group_bytes) {
-      EXPECT_THAT(view, IsOk());  // cut exactly between the fields
+      EXPECT_THAT(read, IsOk());  // cut exactly between the fields
     } else {
-      EXPECT_THAT(view, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+      EXPECT_THAT(read, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
     }
   }
 }
 
-TEST(RequestViewTest, APayloadLongerThanTheMessageIsRefused) {
+TEST(ReadRequestTest, APayloadLongerThanTheMessageIsRefused) {
   for (const std::string length : {"\x7f", "\xff\xff\xff\xff\x07", "\xff\xff\xff\xff\x0f"}) {
-    EXPECT_THAT(RequestView::Read(InSlices("\x7a" + length + "abc", 2), kPayload),
+    EXPECT_THAT(ReadRequest(InSlices("\x7a" + length + "abc", 2), kPayload),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
   }
 }
 
-TEST(RequestViewTest, TheEndOfAGroupThatNeverBeganIsRefused) {
+TEST(ReadRequestTest, TheEndOfAGroupThatNeverBeganIsRefused) {
   const std::string end_group_98 = "\x94\x06";
-  for (const std::string& bytes : {end_group_98, Request().SerializeAsString() + end_group_98}) {
-    EXPECT_THAT(RequestView::Read(InSlices(bytes, 5), kPayload),
+  for (const std::string& bytes : {end_group_98, Sent().SerializeAsString() + end_group_98}) {
+    EXPECT_THAT(ReadRequest(InSlices(bytes, 5), kPayload),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
   }
 }
 
-TEST(RequestViewTest, ATagOfMoreThanFiveBytesIsRefused) {
-  EXPECT_THAT(RequestView::Read(InSlices("\xc0\xf5\xeb\xdd\xef\xf7\xfd\x01\x05", 4), kPayload),
+TEST(ReadRequestTest, ATagOfMoreThanFiveBytesIsRefused) {
+  EXPECT_THAT(ReadRequest(InSlices("\xc0\xf5\xeb\xdd\xef\xf7\xfd\x01\x05", 4), kPayload),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
 }
 
-TEST(RequestViewTest, AnOverlongHeaderIsRefused) {
+TEST(ReadRequestTest, AnOverlongHeaderIsRefused) {
   std::string field(kMaxHeaderBytes + 1, 'x');
   v1::GetCapabilitiesResponse unknown_to_it;  // any message with a string field
   unknown_to_it.set_version(field);
-  EXPECT_THAT(RequestView::Read(InSlices(unknown_to_it.SerializeAsString(), 65536), kPayload),
+  EXPECT_THAT(ReadRequest(InSlices(unknown_to_it.SerializeAsString(), 65536), kPayload),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("split the request")));
 }
 
-TEST(MakeReplyTest, ReadsAsTheMessageItStandsForAndGivesTheLeaseBack) {
+TEST(ToByteBufferTest, ReadsAsTheMessageItStandsForAndGivesTheLeaseBack) {
   const auto pool = *HostPool::CreatePageable(4096);
   HostLease lease = *pool->Lease(300);
   for (size_t i = 0; i < 300; ++i) lease.data()[i] = static_cast<uint8_t>(i);
@@ -126,10 +126,11 @@ TEST(MakeReplyTest, ReadsAsTheMessageItStandsForAndGivesTheLeaseBack) {
   header.add_iterations(7);
   header.add_parity_ok(true);
   {
-    const grpc::ByteBuffer reply = MakeReply(header,
-                                             {{v1::DecodeResponse::kSoftFieldNumber, 200, 100},
-                                              {v1::DecodeResponse::kPayloadFieldNumber, 0, 200}},
-                                             std::move(lease));
+    const grpc::ByteBuffer reply =
+        ToByteBuffer({header.SerializeAsString(),
+                      {{v1::DecodeResponse::kSoftFieldNumber, 200, 100},
+                       {v1::DecodeResponse::kPayloadFieldNumber, 0, 200}},
+                      std::move(lease)});
     EXPECT_GT(pool->used(), 0);
     grpc::Slice slice;
     ASSERT_TRUE(reply.DumpToSingleSlice(&slice).ok());

@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/metrics/unserved.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::server {
@@ -16,27 +17,23 @@ using ::testing::HasSubstr;
 
 constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
 
-class ClientQuotasTest : public ::testing::Test {
- protected:
-  Metrics metrics_{"test"};
-};
-
-TEST_F(ClientQuotasTest, ARequestTooManyIsRefusedByNameUntilOneHasEnded) {
-  ClientQuotas quotas({2, 0, 0}, &metrics_);
+TEST(ClientQuotasTest, ARequestTooManyIsRefusedByNameUntilOneHasEnded) {
+  ClientQuotas quotas({2, 0, 0});
   auto first = quotas.EnterRequest("a", 1);
   auto second = quotas.EnterRequest("a", 1);
-  EXPECT_THAT(quotas.EnterRequest("a", 1).status(),
+  const absl::Status refused = quotas.EnterRequest("a", 1).status();
+  EXPECT_EQ(ReasonOf(refused), UnservedReason::kClientRequests);
+  EXPECT_THAT(refused,
               StatusIs(kExhausted, HasSubstr("client_requests: 2 requests of this client are in "
                                              "flight, of 2")));
   EXPECT_THAT(quotas.EnterRequest("b", 1).status(), IsOk());
   EXPECT_THAT(quotas.EnterStream("a").status(), IsOk());
   { const ClientHold ended = *std::move(first); }
   EXPECT_THAT(quotas.EnterRequest("a", 1).status(), IsOk());
-  EXPECT_THAT(metrics_.Render(), HasSubstr("baseband_refused_total{cause=\"client_requests\"} 1"));
 }
 
-TEST_F(ClientQuotasTest, BytesTooManyAreRefusedButALargeRequestMayComeAlone) {
-  ClientQuotas quotas({0, 100, 0}, &metrics_);
+TEST(ClientQuotasTest, BytesTooManyAreRefusedButALargeRequestMayComeAlone) {
+  ClientQuotas quotas({0, 100, 0});
   {
     const auto large = quotas.EnterRequest("a", 1000);
     EXPECT_THAT(large.status(), IsOk());
@@ -46,20 +43,23 @@ TEST_F(ClientQuotasTest, BytesTooManyAreRefusedButALargeRequestMayComeAlone) {
   const auto half = quotas.EnterRequest("a", 60);
   const auto rest = quotas.EnterRequest("a", 40);
   EXPECT_THAT(rest.status(), IsOk());
-  EXPECT_THAT(quotas.EnterRequest("a", 1).status(),
+  const absl::Status refused = quotas.EnterRequest("a", 1).status();
+  EXPECT_EQ(ReasonOf(refused), UnservedReason::kClientBytes);
+  EXPECT_THAT(refused,
               StatusIs(kExhausted, HasSubstr("100 bytes of this client are in flight, of 100")));
 }
 
-TEST_F(ClientQuotasTest, StreamsTooManyAreRefused) {
-  ClientQuotas quotas({0, 0, 1}, &metrics_);
+TEST(ClientQuotasTest, StreamsTooManyAreRefused) {
+  ClientQuotas quotas({0, 0, 1});
   const auto stream = quotas.EnterStream("a");
-  EXPECT_THAT(quotas.EnterStream("a").status(),
-              StatusIs(kExhausted, HasSubstr("client_streams: 1 streams and searches")));
+  const absl::Status refused = quotas.EnterStream("a").status();
+  EXPECT_EQ(ReasonOf(refused), UnservedReason::kClientStreams);
+  EXPECT_THAT(refused, StatusIs(kExhausted, HasSubstr("client_streams: 1 streams and searches")));
   EXPECT_THAT(quotas.EnterRequest("a", 1).status(), IsOk());
 }
 
-TEST_F(ClientQuotasTest, ZeroIsNoQuota) {
-  ClientQuotas quotas({}, &metrics_);
+TEST(ClientQuotasTest, ZeroIsNoQuota) {
+  ClientQuotas quotas({});
   std::vector<absl::StatusOr<ClientHold>> holds;
   for (int i = 0; i < 1000; ++i) {
     holds.push_back(quotas.EnterRequest("a", int64_t{1} << 40));

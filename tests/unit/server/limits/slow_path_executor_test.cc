@@ -1,6 +1,10 @@
-// The slow path does all it has taken, in order, and takes no more than it may.
+// The slow path does all it has taken, shares its time between clients, and takes no more than it
+// may.
 #include "server/limits/slow_path_executor.h"
 
+#include <atomic>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
@@ -16,39 +20,136 @@ using ::baseband::testing::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(SlowPathExecutorTest, WorkIsDoneInOrderAndBeforeFinishReturns) {
+// Work takes as long as it says: the clock goes only while somebody works.
+class SlowPathExecutorTest : public ::testing::Test {
+ protected:
+  SlowPathExecutor::Options Options() {
+    SlowPathExecutor::Options options;
+    options.clock = [this] { return absl::UnixEpoch() + absl::Microseconds(now_us_.load()); };
+    return options;
+  }
+  // Of `ms` milliseconds, in steps of a half.
+  SlowPathExecutor::Work Working(const std::string& client, int ms) {
+    return [this, client, ms](const ContinueCheck& turn) {
+      for (int i = 0; i < 2 * ms; ++i) {
+        EXPECT_EQ(++working_, 1) << "two at a time";
+        now_us_ += 500;
+        course_.push_back(client);
+        --working_;
+        EXPECT_THAT(turn(), IsOk());
+      }
+    };
+  }
+  // Holds the executor up until it is let go.
+  SlowPathExecutor::Work Waiting() {
+    return [this](const ContinueCheck&) {
+      begun_.Notify();
+      go_on_.WaitForNotification();
+    };
+  }
+
+  std::atomic<int64_t> now_us_{0};
+  std::atomic<int> working_{0};
+  std::vector<std::string> course_;  // who worked, half a millisecond each
+  absl::Notification begun_;
+  absl::Notification go_on_;
+};
+
+TEST_F(SlowPathExecutorTest, AClientsWorkIsDoneInOrderAndBeforeFinishReturns) {
   std::vector<int> done;
-  SlowPathExecutor slow_path(10, 10);
+  SlowPathExecutor slow_path(Options());
   for (int i = 0; i < 3; ++i) {
-    EXPECT_THAT(slow_path.Add(1, [&done, i] { done.push_back(i); }), IsOk());
+    EXPECT_THAT(slow_path.Add("a", 1, [&done, i](const ContinueCheck&) { done.push_back(i); }),
+                IsOk());
   }
   slow_path.Finish();
   EXPECT_THAT(done, ElementsAre(0, 1, 2));
-  EXPECT_THAT(slow_path.Add(1, [] {}), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("down")));
+  EXPECT_THAT(slow_path.Add("a", 1, [](const ContinueCheck&) {}),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("down")));
 }
 
-TEST(SlowPathExecutorTest, WhatWaitsIsBoundedInPiecesAndBytes) {
-  absl::Notification begun;
-  absl::Notification go_on;
-  int done = 0;
-  SlowPathExecutor slow_path(2, 100);
-  ASSERT_THAT(slow_path.Add(100,
-                            [&] {
-                              begun.Notify();
-                              go_on.WaitForNotification();
+TEST_F(SlowPathExecutorTest, OneClientsHourDelaysAnothersMillisecondByASlice) {
+  SlowPathExecutor slow_path(Options());
+  ASSERT_THAT(slow_path.Add("first", 0, Waiting()), IsOk());
+  begun_.WaitForNotification();
+  ASSERT_THAT(slow_path.Add("greedy", 0, Working("greedy", 1000)), IsOk());
+  ASSERT_THAT(slow_path.Add("greedy", 0, Working("greedy", 1000)), IsOk());
+  ASSERT_THAT(slow_path.Add("small", 0, Working("small", 3)), IsOk());
+  go_on_.Notify();
+  slow_path.Finish();
+  ASSERT_EQ(course_.size(), 2U * 2003);
+  size_t last = 0;
+  for (size_t i = 0; i < course_.size(); ++i) {
+    if (course_[i] == "small") last = i;
+  }
+  // 3 ms of its own, and as long for the greedy one, but for a slice of 2 ms.
+  EXPECT_LE(last, 2U * (3 + 3 + 2));
+}
+
+TEST_F(SlowPathExecutorTest, ClientsShareEquallyHoweverManyPiecesTheyHave) {
+  SlowPathExecutor slow_path(Options());
+  ASSERT_THAT(slow_path.Add("first", 0, Waiting()), IsOk());
+  begun_.WaitForNotification();
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_THAT(slow_path.Add("many", 0, Working("many", 30)), IsOk());
+  }
+  ASSERT_THAT(slow_path.Add("one", 0, Working("one", 100)), IsOk());
+  ASSERT_THAT(slow_path.Add("other", 0, Working("other", 100)), IsOk());
+  go_on_.Notify();
+  slow_path.Finish();
+  std::map<std::string, int> had;
+  for (size_t i = 0; i < 2 * 240; ++i) ++had[course_[i]];  // while all three have work
+  for (const char* const client : {"many", "one", "other"}) {
+    EXPECT_NEAR(had[client], 2 * 80, 2 * 3) << client;
+  }
+}
+
+TEST_F(SlowPathExecutorTest, WhoComesLaterHasNotSavedUpForIt) {
+  SlowPathExecutor slow_path(Options());
+  size_t before = 0;
+  absl::Notification is_added;
+  ASSERT_THAT(slow_path.Add("early", 0,
+                            [&](const ContinueCheck& turn) {
+                              Working("early", 200)(turn);
+                              before = course_.size();
+                              EXPECT_THAT(slow_path.Add("late", 0, Working("late", 100)), IsOk());
+                              is_added.Notify();
+                              Working("early", 200)(turn);
                             }),
               IsOk());
-  begun.WaitForNotification();  // no longer waits, and its bytes do not count
-  const auto add = [&](int64_t bytes) { return slow_path.Add(bytes, [&done] { ++done; }); };
-  EXPECT_THAT(add(101), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("100 bytes")));
-  EXPECT_THAT(add(60), IsOk());
-  EXPECT_THAT(add(41),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1 requests of 60")));
-  EXPECT_THAT(add(40), IsOk());
-  EXPECT_THAT(add(0), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("at most 2")));
-  go_on.Notify();
+  is_added.WaitForNotification();
   slow_path.Finish();
-  EXPECT_EQ(done, 2);
+  int early = 0;
+  int with = 0;
+  for (size_t i = before; i < course_.size() && with < 2 * 100; ++i) {
+    ++(course_[i] == "late" ? with : early);
+  }
+  EXPECT_GE(early, 2 * 90) << "it has half, not nothing";
+}
+
+TEST_F(SlowPathExecutorTest, WhatIsThereIsBoundedInPiecesBytesAndByClient) {
+  SlowPathExecutor::Options options = Options();
+  options.max_pieces = 4;
+  options.max_of_client = 2;
+  options.max_bytes = 200;
+  SlowPathExecutor slow_path(options);
+  ASSERT_THAT(slow_path.Add("a", 100, Waiting()), IsOk());
+  begun_.WaitForNotification();  // it holds its bytes still
+  std::atomic<int> done{0};
+  const auto add = [&](const char* client, int64_t bytes) {
+    return slow_path.Add(client, bytes, [&done](const ContinueCheck&) { ++done; });
+  };
+  constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
+  EXPECT_THAT(add("b", 101), StatusIs(kExhausted, HasSubstr("1 requests of 100 bytes")));
+  EXPECT_THAT(add("a", 60), IsOk());
+  EXPECT_THAT(add("a", 0), StatusIs(kExhausted, HasSubstr("of this client")));
+  EXPECT_THAT(add("b", 41), StatusIs(kExhausted, HasSubstr("200 bytes may")));
+  EXPECT_THAT(add("b", 40), IsOk());
+  EXPECT_THAT(add("c", 0), IsOk());
+  EXPECT_THAT(add("d", 0), StatusIs(kExhausted, HasSubstr("at most 4")));
+  go_on_.Notify();
+  slow_path.Finish();
+  EXPECT_EQ(done, 3);
 }
 
 }  // namespace

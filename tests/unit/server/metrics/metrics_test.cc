@@ -1,17 +1,9 @@
-// What the metrics page shows after known events, and that names follow the Prometheus conventions.
+// What the metrics page shows after known events.
 #include "server/metrics/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
-#include <fstream>
-#include <map>
-#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -19,18 +11,16 @@
 
 #include "kernels/base/steady_time.h"
 #include "server/metrics/gpu_readings.h"
-#include "server/metrics/metrics_server.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
 
-using ::testing::AnyOf;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
 using ::testing::Not;
-using ::testing::StartsWith;
+
+const Rpc kEncode = TestOperation("Encode").rpc();
+const Rpc kDecode = TestOperation("Decode").rpc();
 
 // Value of a series on the page, "name{labels}"; -1 if it is not there.
 double Value(const Metrics& metrics, const std::string& series) {
@@ -42,22 +32,22 @@ double Value(const Metrics& metrics, const std::string& series) {
 }
 
 TEST(MetricsTest, EverySeriesIsThereFromTheStart) {
-  Metrics metrics("1.2.3");
+  Metrics metrics("1.2.3", TestOperations().counted());
 
   EXPECT_EQ(Value(metrics, R"(baseband_build_info{version="1.2.3"})"), 1);
   EXPECT_EQ(Value(metrics, R"(baseband_requests_total{code="OK",rpc="Decode"})"), 0);
-  EXPECT_EQ(Value(metrics, R"(baseband_rejected_total{code="RESOURCE_EXHAUSTED",rpc="Encode"})"),
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_unserved_total{reason="backlog",rpc="Encode"})"),
             0);
-  EXPECT_EQ(Value(metrics, R"(baseband_dropped_total{cause="deadline",rpc="Decode"})"), 0);
-  EXPECT_EQ(Value(metrics, R"(baseband_stage_seconds_count{rpc="Encode",stage="h2d"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_stage_duration_seconds_count{rpc="Encode",stage="h2d"})"),
+            0);
 }
 
 TEST(MetricsTest, ARequestMovesItsCountersOnce) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
 
-  metrics.RequestStarted(Rpc::kDecode, 1000);
+  metrics.RequestStarted(kDecode, 1000);
   EXPECT_EQ(Value(metrics, R"(baseband_requests_in_flight{rpc="Decode"})"), 1);
-  metrics.RequestFinished(Rpc::kDecode, absl::StatusCode::kOk, absl::Microseconds(125), 10);
+  metrics.RequestFinished(kDecode, absl::OkStatus(), absl::Microseconds(125), 10);
 
   EXPECT_EQ(Value(metrics, R"(baseband_requests_in_flight{rpc="Decode"})"), 0);
   EXPECT_EQ(Value(metrics, R"(baseband_requests_total{code="OK",rpc="Decode"})"), 1);
@@ -67,14 +57,40 @@ TEST(MetricsTest, ARequestMovesItsCountersOnce) {
   EXPECT_EQ(Value(metrics, R"(baseband_request_duration_seconds_count{rpc="Decode"})"), 1);
 }
 
-TEST(MetricsTest, TimesHaveBucketEdgesOnTheSlotsOfNr) {
-  Metrics metrics("1");
-  for (const int us : {125, 250, 500, 1000}) {
-    metrics.ObserveStage(Rpc::kEncode, Stage::kKernel, absl::Microseconds(us));
+TEST(MetricsTest, ARequestThatIsNotServedHasACodeAndAReason) {
+  Metrics metrics("1", TestOperations().counted());
+  for (const absl::Status& status :
+       {Because(UnservedReason::kReplyPool, absl::ResourceExhaustedError("full")),
+        absl::InvalidArgumentError("wrong"), absl::OkStatus()}) {
+    metrics.RequestStarted(kSubmitRpc, 1);
+    metrics.RequestFinished(kSubmitRpc, status, absl::Seconds(1), 1);
   }
 
-  const std::string bucket = R"(baseband_stage_seconds_bucket{rpc="Encode",stage="kernel",le=")";
-  EXPECT_EQ(Value(metrics, bucket + "0.0001\"}"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_total{code="RESOURCE_EXHAUSTED",rpc="Submit"})"),
+            1);
+  EXPECT_EQ(Value(metrics, R"(baseband_requests_total{code="INVALID_ARGUMENT",rpc="Submit"})"), 1);
+  double unserved = 0;
+  for (const char* reason : kUnservedReasonNames) {
+    unserved += Value(metrics, std::string("baseband_requests_unserved_total{reason=\"") + reason +
+                                   "\",rpc=\"Submit\"}");
+  }
+  EXPECT_EQ(unserved, 2);
+  const std::string name = "baseband_requests_unserved_total{reason=";
+  EXPECT_EQ(Value(metrics, name + R"("reply_pool",rpc="Submit"})"), 1);
+  EXPECT_EQ(Value(metrics, name + R"("invalid_request",rpc="Submit"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_request_duration_seconds_count{rpc="Submit"})"), -1)
+      << "how long a client keeps a stream says nothing of the server";
+}
+
+TEST(MetricsTest, TimesHaveBucketEdgesOnTheSlotsOfNr) {
+  Metrics metrics("1", TestOperations().counted());
+  for (const int us : {125, 250, 500, 1000}) {
+    metrics.ObserveStage(kEncode, Stage::kKernel, absl::Microseconds(us));
+  }
+
+  const std::string bucket =
+      R"(baseband_stage_duration_seconds_bucket{rpc="Encode",stage="kernel",le=")";
+  EXPECT_EQ(Value(metrics, bucket + "5e-05\"}"), 0);
   EXPECT_EQ(Value(metrics, bucket + "0.000125\"}"), 1);
   EXPECT_EQ(Value(metrics, bucket + "0.00025\"}"), 2);
   EXPECT_EQ(Value(metrics, bucket + "0.0005\"}"), 3);
@@ -83,38 +99,18 @@ TEST(MetricsTest, TimesHaveBucketEdgesOnTheSlotsOfNr) {
 }
 
 TEST(MetricsTest, BatchesCountBlocksAndRequests) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
 
-  metrics.ObserveBatch(Rpc::kEncode, 48, 3);
-  metrics.CountBlocks(Rpc::kEncode, CodeFamily::kWifi, 48, 48 * 324);
+  metrics.ObserveBatch(kEncode, 48, 3);
 
   EXPECT_EQ(Value(metrics, R"(baseband_batches_total{rpc="Encode"})"), 1);
-  EXPECT_EQ(Value(metrics, R"(baseband_batch_blocks_bucket{rpc="Encode",le="32"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_batch_blocks_bucket{rpc="Encode",le="16"})"), 0);
   EXPECT_EQ(Value(metrics, R"(baseband_batch_blocks_bucket{rpc="Encode",le="64"})"), 1);
   EXPECT_EQ(Value(metrics, R"(baseband_batch_requests_sum{rpc="Encode"})"), 3);
-  EXPECT_EQ(Value(metrics, R"(baseband_code_blocks_total{family="wifi",rpc="Encode"})"), 48);
-  EXPECT_EQ(Value(metrics, R"(baseband_information_bits_total{rpc="Encode"})"), 48 * 324);
-}
-
-TEST(MetricsTest, ATallyOfDecodesLandsInTheSameBucketsAsSingleObservations) {
-  Metrics metrics("1");
-  DecodeTally tally;
-  for (const int iterations : {1, 1, 2, 9, 10, 100, 1000}) tally.Add(iterations, iterations < 100);
-
-  metrics.ObserveDecode(tally);
-
-  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="1"})"), 2);
-  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="2"})"), 3);
-  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="8"})"), 3);
-  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="10"})"), 5);
-  EXPECT_EQ(Value(metrics, R"(baseband_decode_iterations_bucket{le="100"})"), 7);
-  EXPECT_EQ(Value(metrics, "baseband_decode_iterations_count"), 7);
-  EXPECT_EQ(Value(metrics, "baseband_decode_iterations_sum"), 1 + 1 + 2 + 9 + 10 + 100 + 100);
-  EXPECT_EQ(Value(metrics, "baseband_decode_parity_failures_total"), 2);
 }
 
 TEST(MetricsTest, DevicesShowTheirLanesAndTheirHealth) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
   const int first = metrics.AddDevice("cuda:0", "cuda", "NVIDIA H200", 2);
   const int second = metrics.AddDevice("cpu", "cpu", "CPU", 1);
 
@@ -126,33 +122,33 @@ TEST(MetricsTest, DevicesShowTheirLanesAndTheirHealth) {
       Value(metrics, R"(baseband_device_info{device="cuda:0",kind="cuda",name="NVIDIA H200"})"), 1);
   EXPECT_EQ(Value(metrics, R"(baseband_device_healthy{device="cuda:0"})"), 0);
   EXPECT_EQ(Value(metrics, R"(baseband_device_healthy{device="cpu"})"), 1);
-  EXPECT_EQ(Value(metrics, R"(baseband_device_lost_total{cause="stuck",device="cuda:0"})"), 1);
-  EXPECT_EQ(Value(metrics, R"(baseband_device_lost_total{cause="error",device="cuda:0"})"), 0);
-  EXPECT_EQ(Value(metrics, R"(baseband_device_lost_total{cause="stuck",device="cpu"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_devices_lost_total{device="cuda:0",reason="stuck"})"), 1);
+  EXPECT_EQ(Value(metrics, R"(baseband_devices_lost_total{device="cuda:0",reason="error"})"), 0);
+  EXPECT_EQ(Value(metrics, R"(baseband_devices_lost_total{device="cpu",reason="stuck"})"), 0);
   EXPECT_EQ(Value(metrics, R"(baseband_lane_busy_seconds_total{device="cuda:0",lane="0"})"), 0);
   EXPECT_EQ(Value(metrics, R"(baseband_lane_busy_seconds_total{device="cuda:0",lane="1"})"), 0.25);
 }
 
 TEST(MetricsTest, SamplersRunBeforeEachScrape) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
   const int pool = metrics.AddPool("reply", 1 << 20);
   int scrapes = 0;
   metrics.BeforeScrape([&](Metrics& m) {
     m.SetPoolUsed(pool, 100 * ++scrapes);
-    m.SetQueueDepth(Rpc::kDecode, scrapes);
+    m.SetQueueRequests(kDecode, scrapes);
     m.SetQueueBytes(scrapes);
   });
   metrics.SetQueueCapacity(4096, 1 << 28);
 
   EXPECT_EQ(Value(metrics, R"(baseband_pool_used_bytes{pool="reply"})"), 100);
-  EXPECT_EQ(Value(metrics, R"(baseband_queue_depth{rpc="Decode"})"), 2);
+  EXPECT_EQ(Value(metrics, R"(baseband_queue_requests{rpc="Decode"})"), 2);
   EXPECT_EQ(Value(metrics, "baseband_queue_bytes"), 3);
   EXPECT_EQ(Value(metrics, R"(baseband_pool_capacity_bytes{pool="reply"})"), 1 << 20);
   EXPECT_EQ(Value(metrics, "baseband_queue_capacity_requests"), 4096);
 }
 
 TEST(MetricsTest, WhatIsWatchedForIsThereBeforeItHappens) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
 
   EXPECT_EQ(Value(metrics, R"(baseband_deadlines_total{outcome="missed",rpc="Decode"})"), 0);
   EXPECT_EQ(Value(metrics, R"(baseband_deadlines_total{outcome="met",rpc="DownconvertStream"})"),
@@ -165,11 +161,11 @@ TEST(MetricsTest, WhatIsWatchedForIsThereBeforeItHappens) {
 }
 
 TEST(MetricsTest, DeadlinesAndWaitsMoveTheirOwnSeries) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
 
-  metrics.CountDeadline(Rpc::kEncode, DeadlineOutcome::kMet);
-  metrics.CountDeadline(Rpc::kEncode, DeadlineOutcome::kMissed);
-  metrics.CountDeadline(Rpc::kEncode, DeadlineOutcome::kMissed);
+  metrics.CountDeadline(kEncode, DeadlineOutcome::kMet);
+  metrics.CountDeadline(kEncode, DeadlineOutcome::kMissed);
+  metrics.CountDeadline(kEncode, DeadlineOutcome::kMissed);
   metrics.SetQueueAge(Priority::kLow, absl::Milliseconds(1500));
 
   EXPECT_EQ(Value(metrics, R"(baseband_deadlines_total{outcome="met",rpc="Encode"})"), 1);
@@ -179,7 +175,7 @@ TEST(MetricsTest, DeadlinesAndWaitsMoveTheirOwnSeries) {
 }
 
 TEST(MetricsTest, TheFirstClientsKeepTheirNamesAndAllOthersShareOne) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
   for (int round = 0; round < 2; ++round) {
     for (size_t client = 0; client < Metrics::kMaxClientNames + 9; ++client) {
       metrics.AddClientTime("c" + std::to_string(client), 0.25);
@@ -194,7 +190,7 @@ TEST(MetricsTest, TheFirstClientsKeepTheirNamesAndAllOthersShareOne) {
 }
 
 TEST(MetricsTest, AClientsNameCannotSpoilThePage) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
 
   metrics.AddClientTime(std::string("a\xff\n\0b", 5) + std::string(1000, 'x'), 2);
 
@@ -204,7 +200,7 @@ TEST(MetricsTest, AClientsNameCannotSpoilThePage) {
 }
 
 TEST(MetricsTest, OfAGpuIsShownWhatTheDriverSays) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
   GpuReading first;
   first.device = "cuda:0";
   first.temperature = 71;
@@ -230,7 +226,7 @@ TEST(MetricsTest, OfAGpuIsShownWhatTheDriverSays) {
 }
 
 TEST(MetricsTest, OldReadingsAreNotShown) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
   GpuReading gpu;
   gpu.device = "cuda:0";
   gpu.temperature = 71;
@@ -242,7 +238,7 @@ TEST(MetricsTest, OldReadingsAreNotShown) {
 }
 
 TEST(MetricsTest, AGpuOfWhichNothingIsSaidIsNotMonitored) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
   GpuReading first;
   first.device = "cuda:0";
   first.temperature = 71;
@@ -256,7 +252,7 @@ TEST(MetricsTest, AGpuOfWhichNothingIsSaidIsNotMonitored) {
 }
 
 TEST(MetricsTest, TheProcessIsDescribed) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
 
   EXPECT_GT(Value(metrics, "process_resident_memory_bytes"), 1 << 20);
   EXPECT_GT(Value(metrics, "process_open_fds"), 2);
@@ -266,22 +262,23 @@ TEST(MetricsTest, TheProcessIsDescribed) {
 }
 
 TEST(MetricsTest, CallsThatHaveNoJobsIgnoreTheirStages) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
 
-  metrics.ObserveStage(Rpc::kGetCapabilities, Stage::kReply, absl::Microseconds(1));
+  metrics.ObserveStage(kGetCapabilitiesRpc, Stage::kReply, absl::Microseconds(1));
 
-  EXPECT_THAT(metrics.Render(), Not(HasSubstr(R"(stage_seconds_count{rpc="GetCapabilities")")));
+  EXPECT_THAT(metrics.Render(),
+              Not(HasSubstr(R"(stage_duration_seconds_count{rpc="GetCapabilities")")));
 }
 
 TEST(MetricsTest, ThreadsDoNotLoseCounts) {
-  Metrics metrics("1");
+  Metrics metrics("1", TestOperations().counted());
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&metrics] {
       for (int i = 0; i < 1000; ++i) {
-        metrics.RequestStarted(Rpc::kEncode, 1);
-        metrics.ObserveStage(Rpc::kEncode, Stage::kQueue, absl::Microseconds(1));
-        metrics.RequestFinished(Rpc::kEncode, absl::StatusCode::kOk, absl::Microseconds(1), 1);
+        metrics.RequestStarted(kEncode, 1);
+        metrics.ObserveStage(kEncode, Stage::kQueue, absl::Microseconds(1));
+        metrics.RequestFinished(kEncode, absl::OkStatus(), absl::Microseconds(1), 1);
       }
     });
   }
@@ -289,175 +286,9 @@ TEST(MetricsTest, ThreadsDoNotLoseCounts) {
   for (std::thread& thread : threads) thread.join();
 
   EXPECT_EQ(Value(metrics, R"(baseband_requests_total{code="OK",rpc="Encode"})"), 4000);
-  EXPECT_EQ(Value(metrics, R"(baseband_stage_seconds_count{rpc="Encode",stage="queue"})"), 4000);
+  EXPECT_EQ(Value(metrics, R"(baseband_stage_duration_seconds_count{rpc="Encode",stage="queue"})"),
+            4000);
   EXPECT_EQ(Value(metrics, R"(baseband_requests_in_flight{rpc="Encode"})"), 0);
-}
-
-// All series a server can have.
-void FillPage(Metrics& metrics) {
-  metrics.AddDevice("cpu", "cpu", "CPU", 1);
-  metrics.AddPool("reply", 1);
-  GpuReading gpu;
-  gpu.device = "cuda:0";
-  for (auto* const value :
-       {&gpu.utilization, &gpu.memory_used, &gpu.memory_total, &gpu.temperature, &gpu.power,
-        &gpu.power_limit, &gpu.sm_clock, &gpu.memory_clock, &gpu.throttled_thermal,
-        &gpu.throttled_power, &gpu.throttled_hardware, &gpu.ecc_corrected, &gpu.ecc_uncorrected,
-        &gpu.pcie_in, &gpu.pcie_out, &gpu.pcie_replays, &gpu.xid_errors}) {
-    *value = 1;
-  }
-  metrics.gpu_readings()->Set({gpu}, SteadyNow());
-}
-
-// Name, then type, of each family on the page.
-std::map<std::string, std::string> Families(const std::string& page) {
-  std::map<std::string, std::string> types;
-  std::istringstream lines(page);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string hash, type, name, kind;
-    words >> hash >> type >> name >> kind;
-    if (hash == "#" && type == "TYPE") types[name] = kind;
-  }
-  return types;
-}
-
-TEST(MetricsConventionTest, NamesFollowTheRules) {
-  Metrics metrics("1");
-  FillPage(metrics);
-  const std::string page = metrics.Render();
-
-  for (const auto& [name, type] : Families(page)) {
-    EXPECT_THAT(name, MatchesRegex("(baseband|process)_[a-z][a-z0-9_]*[a-z0-9]"));
-    EXPECT_THAT(page, HasSubstr("# HELP " + name + " "));
-    EXPECT_THAT(name, Not(MatchesRegex(".*_(ms|us|milliseconds|microseconds|mib|kb|mb)(_.*)?")));
-    if (type == "counter") {
-      EXPECT_THAT(name, EndsWith("_total"));
-    } else {
-      EXPECT_THAT(name, Not(EndsWith("_total")));
-    }
-    EXPECT_THAT(type, AnyOf("counter", "gauge", "histogram")) << name;
-  }
-}
-
-TEST(MetricsConventionTest, PromtoolFindsNothingButBits) {
-  if (std::system("command -v promtool >/dev/null 2>&1") != 0) GTEST_SKIP() << "no promtool here";
-  Metrics metrics("1");
-  FillPage(metrics);
-  const std::string path = ::testing::TempDir() + "metrics_test_page";
-  std::ofstream(path) << metrics.Render();
-
-  FILE* const promtool = popen(("promtool check metrics <" + path + " 2>&1").c_str(), "r");
-  ASSERT_NE(promtool, nullptr);
-  std::string said;
-  for (int c = std::fgetc(promtool); c != EOF; c = std::fgetc(promtool)) {
-    said.push_back(static_cast<char>(c));
-  }
-  pclose(promtool);
-  std::remove(path.c_str());
-
-  // The one exception: information is counted in bits, for that is what it is.
-  EXPECT_EQ(said, "baseband_information_bits_total use base unit \"bytes\" instead of \"bits\"\n");
-}
-
-// What a server on loopback answers to `request`, a first line without its version.
-std::string Ask(int port, const std::string& request_line, const std::string& header = "") {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  const std::string request = request_line + " HTTP/1.0\r\n" + header + "\r\n";
-  EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
-  std::string reply;
-  char buffer[4096];
-  for (ssize_t n = 0; (n = recv(fd, buffer, sizeof(buffer), 0)) > 0;) {
-    reply.append(buffer, static_cast<size_t>(n));
-  }
-  close(fd);
-  return reply;
-}
-
-std::string StatusLine(int port, const std::string& header) {
-  const std::string reply = Ask(port, "GET /metrics", header);
-  return reply.substr(0, reply.find('\r'));
-}
-
-std::string BodyOf(const std::string& reply) {
-  const size_t body = reply.find("\r\n\r\n");
-  return body == std::string::npos ? "no end of headers" : reply.substr(body + 4);
-}
-
-TEST(MetricsServerTest, ProbesSayOkOrWhyNotToEverybody) {
-  Metrics metrics("1");
-  std::string why_not_ready = "starting";
-  MetricsServer::Probes probes;
-  probes.ready = [&] { return why_not_ready; };
-  const auto server = MetricsServer::Start(
-      "127.0.0.1:0", metrics, [](const std::string&) { return false; }, probes);
-  ASSERT_TRUE(server.ok()) << server.status();
-  const int port = (*server)->port();
-
-  const std::string live = Ask(port, "GET /livez");
-  EXPECT_THAT(live, HasSubstr("HTTP/1.1 200 OK\r\n"));
-  EXPECT_EQ(BodyOf(live), "ok\n");
-  const std::string starting = Ask(port, "GET /readyz");
-  EXPECT_THAT(starting, HasSubstr("HTTP/1.1 503 Service Unavailable\r\n"));
-  EXPECT_EQ(BodyOf(starting), "starting\n");
-  why_not_ready = "";
-  EXPECT_EQ(BodyOf(Ask(port, "GET /readyz")), "ok\n");
-  EXPECT_EQ(BodyOf(Ask(port, "HEAD /readyz")), "");
-  EXPECT_THAT(Ask(port, "POST /readyz"), HasSubstr("405 Method Not Allowed"));
-  EXPECT_THAT(Ask(port, "GET /nothing"), HasSubstr("404 Not Found"));
-}
-
-TEST(MetricsServerTest, ThePageIsGzippedForWhoTakesThat) {
-  Metrics metrics("1");
-  const auto server = MetricsServer::Start("127.0.0.1:0", metrics);
-  ASSERT_TRUE(server.ok()) << server.status();
-  const int port = (*server)->port();
-
-  const std::string plain = Ask(port, "GET /metrics");
-  EXPECT_THAT(BodyOf(plain), HasSubstr("baseband_build_info{version=\"1\"} 1\n"));
-  const std::string packed = Ask(port, "GET /metrics", "Accept-Encoding: gzip\r\n");
-  EXPECT_THAT(packed, HasSubstr("Content-Encoding: gzip\r\n"));
-  EXPECT_THAT(BodyOf(packed), StartsWith("\x1f\x8b"));
-  EXPECT_LT(packed.size(), plain.size() / 4);
-}
-
-TEST(MetricsServerTest, APasswordLetsInWhereOneIsAskedFor) {
-  Metrics metrics("1");
-  const auto open = MetricsServer::Start("127.0.0.1:0", metrics);
-  const auto closed = MetricsServer::Start(
-      "127.0.0.1:0", metrics, [](const std::string& password) { return password == "secret"; });
-  ASSERT_TRUE(open.ok() && closed.ok());
-
-  EXPECT_EQ(StatusLine((*open)->port(), ""), "HTTP/1.1 200 OK");
-  EXPECT_EQ(StatusLine((*closed)->port(), ""), "HTTP/1.1 401 Unauthorized");
-  // "anybody:guess", "anybody:secret"
-  EXPECT_EQ(StatusLine((*closed)->port(), "Authorization: Basic YW55Ym9keTpndWVzcw==\r\n"),
-            "HTTP/1.1 401 Unauthorized");
-  EXPECT_EQ(StatusLine((*closed)->port(), "Authorization: Basic YW55Ym9keTpzZWNyZXQ=\r\n"),
-            "HTTP/1.1 200 OK");
-}
-
-TEST(MetricsServerTest, APortThatIsTakenIsAnError) {
-  Metrics metrics("1");
-  const auto first = MetricsServer::Start("127.0.0.1:0", metrics);
-  ASSERT_TRUE(first.ok()) << first.status();
-  ASSERT_GT((*first)->port(), 0);
-
-  const auto second =
-      MetricsServer::Start("127.0.0.1:" + std::to_string((*first)->port()), metrics);
-
-  EXPECT_THAT(second, baseband::testing::StatusIs(absl::StatusCode::kUnavailable,
-                                                  HasSubstr("cannot be had")));
-}
-
-TEST(MetricsServerTest, AnAddressNobodyCanHaveIsAnError) {
-  Metrics metrics("1");
-  EXPECT_FALSE(MetricsServer::Start("192.0.2.1:9151", metrics).ok());
 }
 
 }  // namespace

@@ -8,9 +8,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/ldpc/encode.h"
-#include "server/operations/decode.h"
-#include "server/operations/encode.h"
-#include "server/operations/layout.h"
+#include "server/operations/decode/decode.h"
+#include "server/operations/encode/encode.h"
+#include "server/jobs/layout.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -19,8 +20,9 @@ class OperationsTest : public ::testing::Test {
  protected:
   template <typename J, typename Group>
   std::unique_ptr<J> MakeJob(std::vector<Group> groups) {
-    auto job = std::make_unique<J>(std::move(groups));
-    job->input = *pool_->Lease(job->payload_bytes);
+    auto job = std::make_unique<J>(TestOperation(std::is_same_v<J, EncodeJob> ? "Encode" : "Decode"),
+                                   std::move(groups));
+    job->SetInput(*pool_->Lease(job->payload_bytes));
     job->reply = *pool_->Lease(job->reply_bytes);
     std::fill(job->reply.span().begin(), job->reply.span().end(), uint8_t{0xa5});
     return job;
@@ -60,7 +62,7 @@ TEST_F(OperationsTest, EveryOutputOfEncodeIsItsPartOfTheCodeword) {
       }
     }
     auto job = MakeJob<EncodeJob>(groups);
-    for (uint8_t& byte : job->input.span()) byte = static_cast<uint8_t>(random_());
+    for (uint8_t& byte : job->staging.span()) byte = static_cast<uint8_t>(random_());
     std::vector<JobPtr> jobs;
     jobs.push_back(std::move(job));
     jobs = RunAll(std::move(jobs));
@@ -131,7 +133,7 @@ TEST_F(OperationsTest, ADecodedBlockDoesNotDependOnItsNeighboursOrItsPlace) {
         payload += llrs[i];
       }
       auto job = MakeJob<DecodeJob>(groups);
-      std::copy(payload.begin(), payload.end(), job->input.data());
+      std::copy(payload.begin(), payload.end(), job->staging.data());
       jobs.push_back(std::move(job));
     }
     jobs = RunAll(std::move(jobs));
@@ -162,7 +164,7 @@ TEST_F(OperationsTest, TheFootprintCoversWhatABatchTakes) {
   group.count = 1000;
   group.llr_count = group.code->num_sent();
   group.soft_output = true;
-  const DecodeJob job({group, group});
+  const DecodeJob job(TestOperation("Decode"), {group, group});
   EXPECT_EQ(job.footprint.blocks, 2000);
   EXPECT_EQ(job.payload_bytes, 2000 * 150);
   EXPECT_EQ(job.bits_bytes(), 2000 * 4);

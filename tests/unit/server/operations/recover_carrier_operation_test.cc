@@ -8,8 +8,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/operations/recover_carrier.h"
+#include "server/operations/recover_carrier/recover_carrier.h"
 #include "tests/support/carrier_frames.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -31,7 +32,7 @@ class RecoverCarrierOperationTest : public ::testing::Test {
     spec.seed = seed;
     Sent sent;
     sent.group.model = *carrier::Model::Create(spec.constellation, carrier::Amplitude::kWeighted,
-                                               /*power=*/0, /*max_frequency=*/0.0);
+                                               /*power=*/0);
     sent.group.count = 1;
     sent.group.frame_symbols = num_symbols;
     sent.group.parameters.format = format;
@@ -67,11 +68,11 @@ class RecoverCarrierOperationTest : public ::testing::Test {
         groups.push_back(sent[i].group);
         payload.insert(payload.end(), sent[i].samples.begin(), sent[i].samples.end());
       }
-      auto job = std::make_unique<RecoverCarrierJob>(std::move(groups));
+      auto job = std::make_unique<RecoverCarrierJob>(TestOperation("RecoverCarrier"), std::move(groups));
       EXPECT_EQ(job->payload_bytes, static_cast<int64_t>(payload.size()));
-      job->input = *pool_->Lease(job->payload_bytes);
+      job->SetInput(*pool_->Lease(job->payload_bytes));
       job->reply = *pool_->Lease(job->reply_bytes);
-      std::copy(payload.begin(), payload.end(), job->input.data());
+      std::copy(payload.begin(), payload.end(), job->staging.data());
       jobs.push_back(std::move(job));
     }
     const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
@@ -118,7 +119,7 @@ TEST_F(RecoverCarrierOperationTest, TheFootprintCoversWhatABatchTakes) {
       Make("QPSK", 1000, carrier::SampleFormat::kInt16, true, true, 1).group;
   group.count = 10;
   group.known.resize(1000);
-  const RecoverCarrierJob job({group, group});
+  const RecoverCarrierJob job(TestOperation("RecoverCarrier"), {group, group});
   EXPECT_EQ(job.footprint.blocks, 20);
   EXPECT_EQ(job.payload_bytes, 20 * 4000);
   EXPECT_EQ(job.corrected_bytes(), 20 * 4000);

@@ -1,0 +1,62 @@
+#include "client/cpp/attempt.h"
+
+#include <algorithm>
+#include <random>
+
+#include "client/cpp/to_status.h"
+#include "common/grpc/grpc_time.h"
+
+namespace baseband::client {
+namespace {
+
+// gRPC's own deadline goes first: it tells the server at the same time.
+constexpr absl::Duration kPrecedence = absl::Milliseconds(2);
+
+}  // namespace
+
+Attempt::Attempt(const CallHeader& header, ChannelPool* channels)
+    : Task(channels->timer()), channel_(channels->Pick()) {
+  channel_.calls.fetch_add(1, std::memory_order_relaxed);
+  channels->Authorize(&context_);
+  context_.set_wait_for_ready(header.wait_for_ready);
+  SetPriority(header.priority, &context_);
+  if (!header.request_id.empty()) {
+    context_.AddMetadata("x-request-id", header.request_id);
+  }
+  if (header.deadline != absl::InfiniteFuture()) {
+    context_.set_deadline(ToGrpcTime(header.deadline));
+    Schedule(header.deadline + kPrecedence);
+  }
+}
+
+void Attempt::Run() {
+  expired_ = true;
+  context_.TryCancel();
+}
+
+void Attempt::End() {
+  if (ended_) {
+    return;
+  }
+  ended_ = true;
+  Unschedule();
+  channel_.calls.fetch_sub(1, std::memory_order_relaxed);
+}
+
+absl::Status Attempt::Outcome(const grpc::Status& status, bool cancelled) const {
+  if (expired_ && !cancelled && status.error_code() == grpc::StatusCode::CANCELLED) {
+    return absl::DeadlineExceededError("the timeout passed");
+  }
+  return cancelled ? ToStatus(status) : ToStatusUncancelled(status);
+}
+
+absl::Duration RetryOptions::PauseAfter(int attempts) const {
+  if (attempts <= 1) {
+    return absl::ZeroDuration();
+  }
+  thread_local std::minstd_rand random{std::random_device()()};
+  const double more = std::uniform_real_distribution<double>(1, 1.2)(random);
+  return std::min(initial_backoff * (1 << std::min(attempts - 2, 20)), max_backoff) * more;
+}
+
+}  // namespace baseband::client

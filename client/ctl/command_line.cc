@@ -1,0 +1,113 @@
+#include "client/ctl/command_line.h"
+
+#include <iostream>
+#include <utility>
+
+#include "CLI/Config.hpp"
+#include "CLI/Formatter.hpp"
+#include "client/ctl/common/help_formatter.h"
+#include "client/ctl/common/options.h"
+#include "client/ctl/operate/health_flags.h"
+
+namespace baseband::ctl {
+namespace {
+
+constexpr char kFooter[] =
+    "Exit codes: 0 done; 1 bad arguments or files; 2 cannot connect; 3 the server\n"
+    "refused or failed; 4 done, and the result is negative (not serving, blocks\n"
+    "that did not decode, frames without lock, a file that differs, a case that\n"
+    "failed, a load over its limits); 130 interrupted by ^C.\n"
+    "\n"
+    "Examples:\n"
+    "  basebandctl info\n"
+    "  basebandctl demo photo.jpg --out=recovered.jpg\n"
+    "  basebandctl recover symbols.cf32 --constellation=\"16APSK 3/4\"\n"
+    "  basebandctl downconvert air.cs16 --rate 64M --channel 9.1M:8 -o out\n"
+    "  basebandctl minimize \"(x-1)^2 + sin(9*x)\" --axis x=-5:0.001:5\n"
+    "  basebandctl load decode --rate=2k --deadline=5ms --html=report.html\n"
+    "  basebandctl --target=unix:/run/basebandd.sock health\n"
+    "  basebandctl COMMAND --help";
+
+void AddGlobalFlags(CLI::App* app, GlobalFlags* flags) {
+  app->add_option("--target", flags->target,
+                  "the server, HOST:PORT or unix:PATH; several: IP:PORT,IP:PORT or"
+                  " dns:///NAME:PORT (127.0.0.1:50151; environment BASEBAND_TARGET)")
+      ->envname("BASEBAND_TARGET")
+      ->type_name("ADDRESS");
+  AddTime(app, "--timeout", &flags->timeout, {absl::Milliseconds(1), absl::Hours(24)},
+          "for connecting and for each request (60s)");
+  app->add_flag("--wait", flags->wait, "wait for the server to come up, within --timeout");
+  AddNumber(app, "--connections", "N", &flags->connections, Between(1, 4096),
+            "connections to the server; more than 64: load only (4)");
+  AddNumber(app, "--in-flight", "N", &flags->in_flight, Between(1, 1024),
+            "requests in flight at a time (8)");
+  app->add_option("--priority", flags->priority,
+                  "what the server does first: high, normal or low (normal)")
+      ->check(CLI::IsMember({"high", "normal", "low"}))
+      ->type_name("CLASS");
+  app->add_flag("--tls", flags->tls, "speak TLS, trusting the system's authorities");
+  const auto add_file = [app](const char* name, std::string* path, const char* help) {
+    app->add_option(name, *path, help)->type_name("FILE");
+  };
+  add_file("--tls-ca", &flags->tls_ca, "speak TLS, trusting these authorities, PEM");
+  add_file("--tls-cert", &flags->tls_cert, "this client's certificate, PEM");
+  add_file("--tls-key", &flags->tls_key, "the certificate's private key, PEM");
+  app->add_option("--tls-server-name", flags->tls_server_name,
+                  "what the server's certificate is for, if not the target's host")
+      ->type_name("NAME");
+  add_file("--token-file", &flags->token_file,
+           "the bearer token (environment BASEBAND_TOKEN: the token itself)");
+  app->add_flag("--json", flags->json, "print one JSON object, for machines");
+}
+
+}  // namespace
+
+CommandLine::CommandLine(const std::string& version)
+    : app_("basebandctl talks to a Baseband Offload server, basebandd.", "basebandctl") {
+  app_.formatter(std::make_shared<HelpFormatter>());
+  app_.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app_.get_formatter()->label("Subcommands", "Commands");
+  app_.set_version_flag("--version", "basebandctl " + version);
+  app_.footer(kFooter);
+  app_.require_subcommand(1);
+  app_.fallthrough();
+  AddGlobalFlags(&app_, &flags_);
+  for (const auto make :
+       {&MakeInfoCommand, &MakeHealthCommand, &MakeTopCommand, &MakeAdminCommand,
+        &MakeEncodeCommand, &MakeDecodeCommand, &MakeDemoCommand, &MakeVerifyCommand,
+        &MakeBerCommand, &MakeRecoverCommand, &MakeCarrierSignalCommand, &MakeCarrierBenchCommand,
+        &MakeDownconvertCommand, &MakeWidebandSignalCommand, &MakeMinimizeCommand,
+        &MakeMinimizeBenchCommand, &MakeLoadCommand}) {
+    commands_.push_back(make());
+    apps_.push_back(commands_.back()->AddTo(&app_));
+    apps_.back()->fallthrough();
+    apps_.back()->group("Commands");
+  }
+}
+
+int CommandLine::Run(int argc, const char* const* argv) {
+  try {
+    app_.parse(ToArguments(argc, argv));
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      return app_.exit(error, std::cout, std::cerr);  // --help, --version
+    }
+    // CLI11 misses the command before it minds an unknown one.
+    const std::vector<std::string> unknown = app_.remaining();
+    const bool no_command = app_.get_subcommands().empty();
+    std::cerr << "basebandctl: "
+              << (no_command && !unknown.empty() ? "'" + unknown[0] + "' is not known here"
+                  : no_command && error.get_name() == "RequiredError" ? "a command is needed"
+                                                                      : error.what())
+              << "\nbasebandctl --help and basebandctl COMMAND --help tell more.\n";
+    return kBadArguments;
+  }
+  for (size_t i = 0; i < commands_.size(); ++i) {
+    if (apps_[i]->parsed()) {
+      return commands_[i]->Run(flags_);
+    }
+  }
+  return kBadArguments;
+}
+
+}  // namespace baseband::ctl

@@ -1,0 +1,35 @@
+// The command line of basebandctl: all its commands, and the flags that they share.
+#ifndef BASEBAND_CLIENT_CTL_COMMAND_LINE_H_
+#define BASEBAND_CLIENT_CTL_COMMAND_LINE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "CLI/App.hpp"
+#include "client/ctl/common/command.h"
+#include "client/ctl/common/session.h"
+
+namespace baseband::ctl {
+
+class CommandLine {
+ public:
+  explicit CommandLine(const std::string& version);
+
+  // Parses, and runs the command that is named. The exit code.
+  int Run(int argc, const char* const* argv);
+
+  // With a subcommand for each command.
+  const CLI::App& app() const { return app_; }
+  CLI::App& app() { return app_; }
+
+ private:
+  CLI::App app_;
+  GlobalFlags flags_;
+  std::vector<std::unique_ptr<Command>> commands_;
+  std::vector<CLI::App*> apps_;  // of the commands
+};
+
+}  // namespace baseband::ctl
+
+#endif  // BASEBAND_CLIENT_CTL_COMMAND_LINE_H_

@@ -1,0 +1,144 @@
+#include "client/ctl/common/wideband_format.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace baseband::ctl {
+namespace {
+
+constexpr WidebandFormat kFormats[] = {
+    {"ci8", "ci8", v1::WIDEBAND_FORMAT_COMPLEX_INT8, 2, true, false, 128, ".ci8 .cs8 .sc8"},
+    {"ci16", "ci16_le", v1::WIDEBAND_FORMAT_COMPLEX_INT16, 4, true, false, 32768,
+     ".ci16 .cs16 .sc16"},
+    {"cf32", "cf32_le", v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32, 8, true, false, 1,
+     ".cf32 .fc32 .cfile"},
+    {"cu8", "cu8", v1::WIDEBAND_FORMAT_COMPLEX_INT8, 2, true, true, 128, ".cu8"},
+    {"i8", "ri8", v1::WIDEBAND_FORMAT_REAL_INT8, 1, false, false, 128, ".i8 .s8"},
+    {"i16", "ri16_le", v1::WIDEBAND_FORMAT_REAL_INT16, 2, false, false, 32768, ".i16 .s16"},
+    {"f32", "rf32_le", v1::WIDEBAND_FORMAT_REAL_FLOAT32, 4, false, false, 1, ".f32"},
+    {"u8", "ru8", v1::WIDEBAND_FORMAT_REAL_INT8, 1, false, true, 128, ".u8"},
+};
+
+template <typename Matches>
+absl::StatusOr<const WidebandFormat*> Find(absl::string_view what, absl::string_view name,
+                                           const char* const WidebandFormat::*key,
+                                           const Matches& matches) {
+  std::string known;
+  for (const WidebandFormat& format : kFormats) {
+    if (matches(format.*key)) {
+      return &format;
+    }
+    absl::StrAppend(&known, known.empty() ? "" : ", ", format.*key);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(what, " '", name, "' is not one of ", known));
+}
+
+template <typename T>
+T Component(const char* bytes, size_t index) {
+  T value;
+  std::memcpy(&value, bytes + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <typename T>
+std::vector<Complex> Convert(absl::string_view bytes, const WidebandFormat& format) {
+  std::vector<Complex> samples(bytes.size() / format.bytes);
+  const float scale = 1 / format.full_scale;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    samples[i] = format.is_complex
+                     ? Complex(static_cast<float>(Component<T>(bytes.data(), 2 * i)) * scale,
+                               static_cast<float>(Component<T>(bytes.data(), 2 * i + 1)) * scale)
+                     : Complex(static_cast<float>(Component<T>(bytes.data(), i)) * scale, 0);
+  }
+  return samples;
+}
+
+template <typename T>
+void Append(float value, const WidebandFormat& format, std::string* bytes) {
+  T component;
+  if constexpr (std::is_same_v<T, float>) {
+    component = value;
+  } else {
+    component = static_cast<T>(std::clamp(std::lround(value * format.full_scale),
+                                          -std::lround(format.full_scale),
+                                          std::lround(format.full_scale) - 1));
+  }
+  bytes->append(reinterpret_cast<const char*>(&component), sizeof(component));
+}
+
+template <typename T>
+std::string ConvertBack(absl::Span<const Complex> samples, const WidebandFormat& format) {
+  std::string bytes;
+  bytes.reserve(samples.size() * format.bytes);
+  for (const Complex& sample : samples) {
+    Append<T>(sample.real(), format, &bytes);
+    if (format.is_complex) {
+      Append<T>(sample.imag(), format, &bytes);
+    }
+  }
+  return bytes;
+}
+
+int ComponentBytes(const WidebandFormat& format) {
+  return format.bytes / (format.is_complex ? 2 : 1);
+}
+
+}  // namespace
+
+absl::Span<const WidebandFormat> WidebandFormats() { return kFormats; }
+
+absl::StatusOr<const WidebandFormat*> FindWidebandFormat(absl::string_view name) {
+  return Find("--format", name, &WidebandFormat::name,
+              [&](absl::string_view known) { return known == name; });
+}
+
+absl::StatusOr<const WidebandFormat*> FormatOfSigmf(absl::string_view datatype) {
+  return Find("core:datatype", datatype, &WidebandFormat::sigmf,
+              [&](absl::string_view known) { return known == datatype; });
+}
+
+const WidebandFormat* FormatOfFileName(absl::string_view path) {
+  for (const WidebandFormat& format : kFormats) {
+    for (const absl::string_view ending : absl::StrSplit(format.endings, ' ')) {
+      if (absl::EndsWithIgnoreCase(path, ending)) {
+        return &format;
+      }
+    }
+  }
+  return nullptr;
+}
+
+void ToWire(const WidebandFormat& format, std::string* bytes) {
+  if (format.is_unsigned) {
+    for (char& byte : *bytes) {
+      byte = static_cast<char>(byte ^ 0x80);
+    }
+  }
+}
+
+std::vector<Complex> WidebandToComplex(absl::string_view bytes, const WidebandFormat& format) {
+  switch (ComponentBytes(format)) {
+    case 1:
+      return Convert<int8_t>(bytes, format);
+    case 2:
+      return Convert<int16_t>(bytes, format);
+    default:
+      return Convert<float>(bytes, format);
+  }
+}
+
+std::string WidebandFromComplex(absl::Span<const Complex> samples, const WidebandFormat& format) {
+  std::string bytes = ComponentBytes(format) == 1   ? ConvertBack<int8_t>(samples, format)
+                      : ComponentBytes(format) == 2 ? ConvertBack<int16_t>(samples, format)
+                                                    : ConvertBack<float>(samples, format);
+  ToWire(format, &bytes);  // its own inverse
+  return bytes;
+}
+
+}  // namespace baseband::ctl

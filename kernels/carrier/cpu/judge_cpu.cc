@@ -1,0 +1,78 @@
+// Stage S6 on the CPU device: from a frame's sums to its result.
+#include <cmath>
+
+#include "kernels/carrier/recover_cpu.h"
+
+namespace baseband::carrier {
+
+Stray FrameRecovery::FindStray() const {
+  const int num_symbols = plan_.num_symbols;
+  const int count = NumStretches(num_symbols);
+  StretchLine line;
+  for (int i = 0; i < count; ++i) line.Add(stretches_[i], StretchCentre(i, num_symbols));
+  double phase = 0.0;
+  double slope = 0.0;
+  if (!line.Find(&phase, &slope)) return Stray();
+  StrayModes modes;
+  for (int i = 0; i < count; ++i) {
+    modes.Add(stretches_[i], StretchCentre(i, num_symbols), phase, slope);
+  }
+  return StrayOf(modes, line.information[0]);
+}
+
+bool FrameRecovery::FindImbalance() const {
+  const int power = BalancePower(view_.symmetry);
+  if (power == 0) return false;
+  const FrameCpu& frame = arrays_.frame;
+  const auto inverse_gain = static_cast<float>(1.0 / estimate_.gain);
+  Balance balance;
+  for (int i = 0; i < kBalanceSymbols && i < plan_.num_symbols; ++i) {
+    const int n = BalanceSymbol(i, plan_.num_symbols);
+    if (frame.known.re != nullptr && (frame.known.re[n] != 0.0F || frame.known.im[n] != 0.0F)) {
+      continue;
+    }
+    const Turned turn = Turn(estimate_.TurnsAt(n - frame.centre()));
+    const Iq r = {frame.symbols.re[n] * inverse_gain, frame.symbols.im[n] * inverse_gain};
+    balance.Add(Multiply(r, {turn.c, -turn.s}), power);
+  }
+  return IsUnbalanced(balance);
+}
+
+void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
+  const int num_symbols = plan_.num_symbols;
+  Findings found;
+  found.num_symbols = num_symbols;
+  found.points = plan_.points;
+  found.symbols_known = symbols_known();
+  found.known = known_moments_;
+  found.estimate = estimate_;
+  found.sums = sums_;
+  found.information = InformationOf(sums_table_);
+  found.line = line_covariance_;
+  found.loop = loop_;
+  found.stray = FindStray();
+  found.coarse_frequency = coarse_frequency_;
+  found.line_energy = line_energy_;
+  found.peak = lines_[0].lambda;
+  found.second_peak = second_peak_;
+  found.weakest_peak = weakest_peak_;
+  if (known_moments_.count <= kMaxKnownForMisfit * num_symbols) {
+    const double rms = estimate_.gain * std::sqrt(1.0 + estimate_.noise);
+    found.misfit = Misfit(view_, histogram_, num_symbols, -10.0 * std::log10(estimate_.noise),
+                          rms / received_rms_);
+  }
+  found.unbalanced = FindImbalance();
+  found.rival = rival_;
+  found.elsewhere = elsewhere_ > kElsewhere;
+  found.close_branch = close_branch_;
+  Judgement judgement = JudgeFrame(view_, parameters_, plan_, found);
+  result_ = judgement.result;
+  result_.evm =
+      static_cast<float>(std::sqrt(SumHardDistance(view_, arrays_.frame, estimate_) / num_symbols));
+  if (corrected.empty()) return;
+  judgement.turn_back.gain = 1.0;
+  WriteCorrected(parameters_.format, parameters_.scale, arrays_.frame, judgement.turn_back,
+                 corrected);
+}
+
+}  // namespace baseband::carrier

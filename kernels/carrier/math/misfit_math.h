@@ -1,0 +1,106 @@
+// Whether a frame's symbols are those of a constellation at all, whatever their carrier: how their
+// amplitudes are spread, and their phases. For both devices.
+#ifndef BASEBAND_KERNELS_CARRIER_MATH_MISFIT_MATH_H_
+#define BASEBAND_KERNELS_CARRIER_MATH_MISFIT_MATH_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/base/host_device.h"
+#include "kernels/carrier/math/estimate_math.h"
+#include "kernels/carrier/math/line_math.h"
+#include "kernels/carrier/model.h"
+
+namespace baseband::carrier {
+
+// The amplitudes are those of another constellation if they differ by this, see Misfit.
+inline constexpr double kMaxMisfit = 0.05;
+inline constexpr int kMisfitClasses = 64;
+// Of the frame: known symbols need not be the constellation's, and they are in the histogram too.
+inline constexpr double kMaxKnownForMisfit = 0.02;
+
+// By how much the histogram of amplitudes differs from the model's at this SNR: chi-squared over 64
+// classes, less what chance gives, divided by the number of symbols, so that it does not grow with
+// the frame. 0 above the tables' SNRs, where the model has wider rings than the frame. `rms_ratio`:
+// sqrt(A^2 + noise) by the estimate over the rms of the frame, to which the bins are relative.
+BASEBAND_HOST_DEVICE inline double ExpectedShare(const float* amplitude, int bin,
+                                                 double rms_ratio) {
+  const double place = fmin(fmax((bin + 0.5) / rms_ratio - 0.5, 0.0), kAmplitudeBins - 1.0);
+  const int low = static_cast<int>(fmin(place, kAmplitudeBins - 2.0));
+  const double ln_density =
+      amplitude[low] + (place - low) * (static_cast<double>(amplitude[low + 1]) - amplitude[low]);
+  const double width = kAmplitudeExtent / kAmplitudeBins / rms_ratio;
+  return exp(ln_density) * kTurn * (bin + 0.5) * width * width;
+}
+BASEBAND_HOST_DEVICE inline double Misfit(const ModelView& view, const uint32_t* histogram,
+                                          int num_symbols, double snr_db, double rms_ratio) {
+  const double place = (snr_db - view.facts[0].snr_db) / kSnrStepDb;
+  if (!(place >= 0.0 && place < view.num_snrs - 1)) return 0.0;
+  const int k = static_cast<int>(place);
+  const double t = place - k;
+  const float* const low = view.amplitude + k * kAmplitudeBins;
+  const float* const high = low + kAmplitudeBins;
+  constexpr int kBins = kAmplitudeBins / kMisfitClasses;
+  double chi_squared = 0.0;
+  for (int c = 0; c < kMisfitClasses; ++c) {
+    double seen = 0.0;
+    double expected = 0.0;
+    for (int bin = c * kBins; bin < (c + 1) * kBins; ++bin) {
+      seen += histogram[bin];
+      expected +=
+          (1.0 - t) * ExpectedShare(low, bin, rms_ratio) + t * ExpectedShare(high, bin, rms_ratio);
+    }
+    expected *= num_symbols;
+    chi_squared += (seen - expected) * (seen - expected) / (expected + 1.0);
+  }
+  const double chance = kMisfitClasses + 4.0 * sqrt(2.0 * kMisfitClasses);
+  return fmax(chi_squared - chance, 0.0) / num_symbols;
+}
+
+// The symbols of a constellation of an even symmetry q, raised to q / 2, and any others as they
+// are, add up to nothing if they are sent equally often. A carrier without modulation, a real
+// signal, BPSK taken for QPSK, QPSK for 8PSK send a part of the points only: the rest of the phases
+// has nothing to show, and the amplitudes may well fit. 0: there is no such power.
+BASEBAND_HOST_DEVICE inline int BalancePower(int symmetry) {
+  if (symmetry % 2 == 0) return symmetry / 2;
+  return symmetry > 1 ? 1 : 0;
+}
+// As many symbols of a frame tell it, evenly spaced; those that are known do not count.
+inline constexpr int kBalanceSymbols = 256;
+BASEBAND_HOST_DEVICE inline int BalanceSymbol(int i, int num_symbols) {
+  if (num_symbols <= kBalanceSymbols) return i;
+  return static_cast<int>(static_cast<int64_t>(i) * num_symbols / kBalanceSymbols);
+}
+
+struct Balance {
+  double re = 0.0;  // of the sum of z^power
+  double im = 0.0;
+  double square = 0.0;  // of the squared magnitudes
+  double count = 0.0;
+
+  BASEBAND_HOST_DEVICE void Add(Iq z, int power) {
+    const float energy = fmaf(z.i, z.i, z.q * z.q);
+    if (!(energy > 0.0F)) return;
+    const float inverse = 1.0F / sqrtf(energy);
+    const Iq unit = UnitPower({z.i * inverse, z.q * inverse}, power);
+    // No symbol counts for much more than others do.
+    const float magnitude = powf(fminf(energy, 4.0F), 0.5F * static_cast<float>(power));
+    re += static_cast<double>(magnitude * unit.i);
+    im += static_cast<double>(magnitude * unit.q);
+    square += static_cast<double>(magnitude) * static_cast<double>(magnitude);
+    count += 1.0;
+  }
+};
+
+// Beyond chance (one frame in a million), and most symbols are of one part of the points.
+inline constexpr double kBalanceChance = 14.0;
+inline constexpr double kMaxImbalance = 0.5;
+BASEBAND_HOST_DEVICE inline bool IsUnbalanced(const Balance& balance) {
+  const double power = balance.re * balance.re + balance.im * balance.im;
+  return power > kBalanceChance * balance.square &&
+         power > kMaxImbalance * kMaxImbalance * balance.count * balance.count;
+}
+
+}  // namespace baseband::carrier
+
+#endif  // BASEBAND_KERNELS_CARRIER_MATH_MISFIT_MATH_H_

@@ -1,0 +1,97 @@
+// The arithmetic of the half-precision decoder kernels. Device code.
+//
+// The engine of decode.h in half precision. Two code words, a pair, ride in the halves of a 32-bit
+// word: the first in the low half. Everything is exact, for a half holds every integer up to 2048:
+//
+//   app is stored as (app + 128) * 2^-9. |app| <= 1919, so app + 128 and app - r fit.
+//   a message r is stored as the byte u = r + 128. Padded to a half's bit pattern 0x00uu it is the
+//     denormal u * 2^-24, and one fused multiply-add takes it off again:
+//       q = fma(u * 2^-24, -2^15, (app + 128) * 2^-9) = (app - r) * 2^-9
+//   scaling and rounding of x = m * 2^-9 is one more, for halves in [1024, 2048) are 1 apart:
+//       y = fma(x, factor / 4, 1152) = 1152 + round(m * factor / 2048)
+//     rounded once, to the nearest integer; an odd factor has no ties. y's bit pattern is
+//     0x6400 + 128 + r, so its low byte is the new u.
+//   then app + 128 = q + (r + 128):  fma(y - 1024, 2^-9, q).
+#ifndef BASEBAND_KERNELS_LDPC_DECODE_HALF_CUH_
+#define BASEBAND_KERNELS_LDPC_DECODE_HALF_CUH_
+
+#include <cstdint>
+
+#include "kernels/base/host_device.h"
+
+namespace baseband::ldpc::device {
+
+// A number in both halves.
+BASEBAND_HOST_DEVICE constexpr uint32_t Both(uint32_t half_bits) {
+  return half_bits << 16 | half_bits;
+}
+
+inline constexpr uint32_t kHalfMinus1024 = Both(0xe400);
+inline constexpr uint32_t kHalf1152 = Both(0x6480);
+inline constexpr uint32_t kHalfMinus1152 = Both(0xe480);
+inline constexpr uint32_t kHalfTwoToMinus9 = Both(0x1800);
+inline constexpr uint32_t kHalfTwoTo9 = Both(0x6000);
+inline constexpr uint32_t kHalfTwoTo15 = Both(0x7800);
+inline constexpr uint32_t kHalfMinusTwoTo15 = Both(0xf800);
+inline constexpr uint32_t kHalfMinusQuarter = Both(0xb400);  // -128 units of 2^-9
+inline constexpr uint32_t kSigns = Both(0x8000);
+inline constexpr uint32_t kNoMessages = 0x80808080;  // r = 0 four times
+
+__device__ __forceinline__ uint32_t Fma2(uint32_t a, uint32_t b, uint32_t c) {
+  uint32_t d;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+  return d;
+}
+
+__device__ __forceinline__ uint32_t Add2(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+__device__ __forceinline__ uint32_t Clamp2(uint32_t a, uint32_t low, uint32_t high) {
+  uint32_t d;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(low));
+  asm("min.f16x2 %0, %1, %2;" : "=r"(d) : "r"(d), "r"(high));
+  return d;
+}
+
+// The check node of two bits: sign(a) * sign(b) * min(|a|, |b|). Associative, so a check of many
+// bits is a chain of it; a limit on the magnitude is one more positive operand.
+__device__ __forceinline__ uint32_t BoxPlus(uint32_t a, uint32_t b) {
+  uint32_t d;
+  asm("min.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+  return d;
+}
+
+// Messages 0 or 1 of a word (two edges of two code words) as denormals; and two edges' y packed.
+//   word = u(edge 0, first), u(edge 0, second), u(edge 1, first), u(edge 1, second)
+__device__ __forceinline__ uint32_t UnpackMessage(uint32_t word, int edge) {
+  return __byte_perm(word, 0, edge == 0 ? 0x4140 : 0x4342);
+}
+__device__ __forceinline__ uint32_t PackMessages(uint32_t y0, uint32_t y1) {
+  return __byte_perm(y0, y1, 0x6420);
+}
+
+// Where a check's bit lies in its column, in bytes of 4 a row: (row4 + shift4) mod zc4. Below zc4
+// the subtraction wraps to a huge number, so the minimum picks the right one.
+__device__ __forceinline__ uint32_t Rotate(uint32_t row4, uint32_t shift4, uint32_t minus_zc4) {
+  const uint32_t sum = row4 + shift4;
+  return __viaddmin_u32(sum, minus_zc4, sum);
+}
+
+// x, but the compiler does not know: keeps it from folding the making of x into every use, and
+// what is made of x from moving out of a loop.
+__device__ __forceinline__ uint32_t Opaque(uint32_t x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
+// x / zc by multiplication: magic = floor(2^32 / zc) + 1, 0 for zc = 1. Exact for x < 2^17.
+__device__ __forceinline__ uint32_t Divide(uint32_t x, uint32_t magic) {
+  return magic != 0 ? __umulhi(x, magic) : x;
+}
+
+}  // namespace baseband::ldpc::device
+
+#endif  // BASEBAND_KERNELS_LDPC_DECODE_HALF_CUH_

@@ -1,0 +1,305 @@
+// Encoding on a GPU: one thread block per code block, whichever code that is of. Information and
+// kept sums lie in shared memory, cyclically extended (encode_math.h). The threads share out the
+// words of all sums of a phase. At zc = 384, for sums that are kept and for those that are not:
+//
+//   thread    0 .. 11 | 12 .. 23 | 24 .. 35 | ..     one word each, for many threads take part:
+//   sum          0    |    1     |    2     | ..     few such sums, and others wait for them
+//
+//   thread    0 .. 5 | 6 .. 11 | 12 .. 17 | ..       words w and w + 6 each, for few instructions:
+//   sum         0    |    1    |    2     | ..       both words share all addresses
+#include <cstdint>
+#ifndef BASEBAND_KERNELS_LDPC_ENCODE_DEVICE_CUH_
+#define BASEBAND_KERNELS_LDPC_ENCODE_DEVICE_CUH_
+
+#include <cstdint>
+
+#include "kernels/ldpc/encode_gpu.h"
+#include "kernels/ldpc/encode_math.h"
+
+namespace baseband::ldpc::device {
+
+inline constexpr int kEncodeThreads = 96;
+
+// Read as one 16-byte word each.
+static_assert(sizeof(EncodeBlock) == 32 && sizeof(EncodePhase) == 16 &&
+              sizeof(EncodeTableSum) == 16 && sizeof(EncodeTableHeader) % 16 == 0);
+
+__device__ __forceinline__ uint32_t SwapBytes(uint32_t word) {
+  return __byte_perm(word, 0, 0x0123);
+}
+
+// The parts of a table that say what to add up: in shared memory if `kCopied`, for the threads come
+// back to them for every word; in device memory if a client's own matrix made them too long.
+template <bool kCopied>
+class Program {
+ public:
+  // `words` begins with the phases.
+  __device__ Program(const uint32_t* words, const EncodeTableHeader& header)
+      : phases_(reinterpret_cast<const uint4*>(words)),
+        sums_(reinterpret_cast<const uint4*>(words + (header.sums_at - header.phases_at))),
+        pairs_(reinterpret_cast<const uint2*>(words + (header.sources_at - header.phases_at))) {}
+
+  __device__ __forceinline__ EncodePhase Phase(uint32_t index) const {
+    const uint4 phase = Read(phases_ + index);
+    return {phase.x, phase.y, phase.z, phase.w};
+  }
+  __device__ __forceinline__ EncodeTableSum Sum(uint32_t index) const {
+    const uint4 sum = Read(sums_ + index);
+    return {sum.x, sum.y, sum.z, sum.w};
+  }
+  // Two sources.
+  __device__ __forceinline__ uint2 Pair(uint32_t index) const { return Read(pairs_ + index); }
+
+ private:
+  template <typename T>
+  __device__ __forceinline__ static T Read(const T* at) {
+    if constexpr (kCopied) {
+      return *at;
+    } else {
+      return __ldg(at);
+    }
+  }
+  const uint4* phases_;
+  const uint4* sums_;
+  const uint2* pairs_;
+};
+
+// What the threads of a block agree on.
+struct Task {
+  const uint32_t* table;
+  EncodeTableHeader header;
+  uint32_t* staging;  // shared memory: packed information, later parity groups
+  uint32_t* groups;   // shared memory: a zero group, information groups, kept sums
+};
+
+__device__ __forceinline__ EncodeTableHeader ReadHeader(const uint32_t* table) {
+  constexpr int kParts = sizeof(EncodeTableHeader) / sizeof(uint4);
+  union {
+    uint4 parts[kParts];
+    EncodeTableHeader header;
+  };
+#pragma unroll
+  for (int i = 0; i < kParts; ++i) {
+    parts[i] = __ldg(reinterpret_cast<const uint4*>(table) + i);
+  }
+  return header;
+}
+
+// The descriptor in two aligned loads.
+__device__ __forceinline__ EncodeBlock LoadBlock(const EncodeBlock* from) {
+  union {
+    uint4 part;
+    EncodeBlock block;
+  } read = {__ldg(reinterpret_cast<const uint4*>(from))};
+  read.block.info_bits = __ldg(&from->info_bits);
+  return read.block;
+}
+
+// Reads the information of one code block, which may begin at any byte.
+class InfoReader {
+ public:
+  __device__ explicit InfoReader(const EncodeBlock& block)
+      : InfoReader(block, static_cast<uint32_t>(reinterpret_cast<uintptr_t>(block.info) & 3)) {}
+
+  // 32 bits from bit 32 i on; fillers are zero.
+  __device__ __forceinline__ uint32_t Word(uint32_t i) const {
+    if (32 * i >= num_bits_) {
+      return 0;
+    }
+    uint32_t word = SwapBytes(__ldg(words_ + i));
+    if (shift_ != 0) {
+      word = __funnelshift_l(SwapBytes(__ldg(words_ + i + 1)), word, shift_);
+    }
+    const uint32_t rest = num_bits_ - 32 * i;
+    return rest < 32 ? word & ~(0xffffffffu >> rest) : word;
+  }
+
+ private:
+  __device__ InfoReader(const EncodeBlock& block, uint32_t skip)
+      : words_(reinterpret_cast<const uint32_t*>(block.info - skip)),
+        shift_(8 * skip),
+        num_bits_(block.info_bits) {}
+
+  const uint32_t* words_;
+  uint32_t shift_;
+  uint32_t num_bits_;
+};
+
+// Fills the zero group.
+__device__ __forceinline__ void ClearGroup(const Task& task) {
+  for (uint32_t i = threadIdx.x; i < task.header.extended_words; i += kEncodeThreads) {
+    task.groups[i] = 0;
+  }
+}
+
+// Keeps word `word` of a group of whole words, and the same word of its extension.
+__device__ __forceinline__ void KeepWord(const Task& task, uint32_t* group, uint32_t word,
+                                         uint32_t value) {
+  group[word] = value;
+  group[word + task.header.group_words] = value;
+}
+
+// Fills the information groups of a code whose groups are whole words.
+__device__ __forceinline__ void LoadWholeWords(const Task& task, const InfoReader& info) {
+  const uint32_t info_words = task.header.k / 32;
+#pragma unroll 4
+  for (uint32_t i = threadIdx.x; i < info_words; i += kEncodeThreads) {
+    const uint32_t group = Quotient(i, task.header.group_magic);
+    KeepWord(task, task.groups + (group + 1) * task.header.extended_words,
+             i - group * task.header.group_words, info.Word(i));
+  }
+}
+
+// Fills the information groups of any other code: all information is staged first, so that the
+// words of the groups can be put together from anywhere.
+__device__ __forceinline__ void LoadAnyBits(const Task& task, const InfoReader& info) {
+  const EncodeTableHeader& header = task.header;
+  const uint32_t zc = header.zc;
+  const uint32_t extended_words = header.extended_words;
+  for (uint32_t i = threadIdx.x; 32 * i < header.k; i += kEncodeThreads) {
+    task.staging[i] = info.Word(i);
+  }
+  __syncthreads();
+  const uint32_t num_items = header.k / zc * extended_words;
+  for (uint32_t i = threadIdx.x; i < num_items; i += kEncodeThreads) {
+    const uint32_t group = Quotient(i, header.extended_magic);
+    const uint32_t start = __ldg(task.table + kStartsAt + i - group * extended_words);
+    task.groups[i + extended_words] = ReadCyclic(task.staging, group * zc, zc, start);
+  }
+}
+
+// Words w and w + `apart` of a sum. `word_w` is word w of group 0.
+template <bool kTwo, typename Program>
+__device__ __forceinline__ uint2 SumAtWord(const Program& program, const EncodeTableSum& sum,
+                                           const uint32_t* word_w, uint32_t apart) {
+  const char* const base = reinterpret_cast<const char*>(word_w);
+  uint2 total = make_uint2(0, 0);
+  const auto add = [base, apart, &total](uint32_t source) {
+    const auto* const at = reinterpret_cast<const uint32_t*>(base + (source >> 16));
+    total.x ^= __funnelshift_l(at[1], at[0], source);  // by source mod 32
+    if (kTwo) {
+      total.y ^= __funnelshift_l(at[apart + 1], at[apart], source);
+    }
+  };
+#pragma unroll 2
+  for (uint32_t i = 0; i < sum.num_pairs; ++i) {
+    const uint2 pair = program.Pair(sum.first_pair + i);
+    add(pair.x);
+    add(pair.y);
+  }
+  return total;
+}
+
+// The same from any bit `start` on.
+template <typename Program>
+__device__ __forceinline__ uint32_t SumAtBit(const Program& program, const EncodeTableSum& sum,
+                                             const uint32_t* groups, uint32_t start) {
+  const auto rotated = [groups, start](uint32_t source) {
+    return ReadBits(groups, (source >> 16) * 8 + (source & 31) + start);
+  };
+  uint32_t total = 0;
+  for (uint32_t i = 0; i < sum.num_pairs; ++i) {
+    const uint2 pair = program.Pair(sum.first_pair + i);
+    total ^= rotated(pair.x) ^ rotated(pair.y);
+  }
+  return total;
+}
+
+template <bool kWholeWords>
+__device__ __forceinline__ void WriteParity(const Task& task, uint32_t* parity, uint32_t at,
+                                            uint32_t value) {
+  if (kWholeWords) {
+    parity[at] = SwapBytes(value);
+  } else {
+    task.staging[at] = value;
+  }
+}
+
+// A phase of sums that others need: kept and extended, a word for each thread.
+template <bool kWholeWords, typename Program>
+__device__ __forceinline__ void RunKeptPhase(const Task& task, const Program& program,
+                                             const EncodePhase& phase, uint32_t* parity) {
+  for (uint32_t item = threadIdx.x; item < phase.num_items; item += kEncodeThreads) {
+    const uint32_t index = Quotient(item, phase.magic);
+    const uint32_t word = item - index * (phase.items_per_sum & kPhaseItems);
+    const EncodeTableSum sum = program.Sum(phase.first_sum + index);
+    uint32_t total;
+    if (kWholeWords) {
+      total = SumAtWord<false>(program, sum, task.groups + word, 0).x;
+      KeepWord(task, task.groups + sum.keep_at, word, total);
+    } else {
+      const uint32_t start = __ldg(task.table + kStartsAt + word);
+      total = SumAtBit(program, sum, task.groups, start);
+      task.groups[sum.keep_at + word] = total;
+    }
+    if (sum.parity != kNoDestination && word < task.header.group_words) {
+      WriteParity<kWholeWords>(task, parity, sum.parity * task.header.group_words + word, total);
+    }
+  }
+}
+
+// A phase of parity that no other sum needs: two words for each thread.
+template <bool kWholeWords, typename Program>
+__device__ __forceinline__ void RunFinalPhase(const Task& task, const Program& program,
+                                              const EncodePhase& phase, uint32_t* parity) {
+  const uint32_t apart = phase.items_per_sum & kPhaseItems;
+  for (uint32_t item = threadIdx.x; item < phase.num_items; item += kEncodeThreads) {
+    const uint32_t index = Quotient(item, phase.magic);
+    const uint32_t word = item - index * apart;
+    const EncodeTableSum sum = program.Sum(phase.first_sum + index);
+    // Of an odd number of words the last stands alone: what lies behind the group may be in change.
+    const bool has_second = word + apart < task.header.group_words;
+    const uint2 total = SumAtWord<true>(program, sum, task.groups + word, has_second ? apart : 0);
+    const uint32_t at = sum.parity * task.header.group_words + word;
+    WriteParity<kWholeWords>(task, parity, at, total.x);
+    if (has_second) {
+      WriteParity<kWholeWords>(task, parity, at + apart, total.y);
+    }
+  }
+}
+
+template <bool kWholeWords, typename Program>
+__device__ __forceinline__ void Encode(const Task& task, const Program& program,
+                                       const InfoReader& info, uint32_t* parity) {
+  const EncodeTableHeader& header = task.header;
+  ClearGroup(task);
+  if constexpr (kWholeWords) {
+    LoadWholeWords(task, info);
+  } else {
+    LoadAnyBits(task, info);
+  }
+  __syncthreads();
+  for (uint32_t i = 0; i < header.num_phases; ++i) {
+    const EncodePhase phase = program.Phase(i);
+    if ((phase.items_per_sum & kPhaseBarrier) != 0) {
+      __syncthreads();
+    }
+    if ((phase.items_per_sum & kPhaseKeeps) != 0) {
+      RunKeptPhase<kWholeWords>(task, program, phase, parity);
+    } else {
+      RunFinalPhase<kWholeWords>(task, program, phase, parity);
+    }
+  }
+  if (!kWholeWords) {
+    __syncthreads();
+    const uint32_t parity_bits = header.parity_bits;
+    for (uint32_t i = threadIdx.x; 32 * i < parity_bits; i += kEncodeThreads) {
+      parity[i] =
+          SwapBytes(ReadPacked(task.staging, header.group_words, header.zc, 32 * i, parity_bits));
+    }
+  }
+}
+
+// The task of a block with the table `table` and the shared memory `words`.
+__device__ __forceinline__ Task MakeTask(const uint32_t* table, uint32_t* words) {
+  Task task;
+  task.table = table;
+  task.header = ReadHeader(table);
+  task.staging = words + task.header.copied_words;
+  task.groups = task.staging + task.header.staging_words;
+  return task;
+}
+
+}  // namespace baseband::ldpc::device
+
+#endif  // BASEBAND_KERNELS_LDPC_ENCODE_DEVICE_CUH_

@@ -1,0 +1,178 @@
+#include "server/calls/request_context.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
+#include "server/calls/deadline_outcome.h"
+#include "server/jobs/fingerprint.h"
+#include "server/metrics/unserved.h"
+
+namespace baseband::server {
+namespace {
+
+// Brings `payload`, after the job's prefix, to where devices read it.
+absl::Status PlaceInput(const CallEnvironment& environment, const Payload& payload, Job* job) {
+  if (job->input_bytes() == payload.bytes() && payload.is_contiguous() &&
+      payload.is_known_to_devices()) {
+    job->input = payload;
+    return absl::OkStatus();
+  }
+  BASEBAND_ASSIGN_OR_RETURN(
+      HostLease lease,
+      Because(UnservedReason::kStagingPool,
+              environment.staging->Lease(job->input_bytes(), job->operation().index())));
+  payload.CopyTo(job->WritePrefix(lease.data()));
+  job->SetInput(std::move(lease));
+  return absl::OkStatus();
+}
+
+absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requester,
+                       absl::Time arrived, const Payload& payload, JobPtr& job, Job::Done done) {
+  job->caller = requester.caller;
+  job->deadline = requester.deadline;
+  job->cancelled = Cancellation::FlagOf(requester.cancellation);
+  job->times.arrived = arrived;
+  BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket, environment.dispatcher->Admit(job.get()));
+  BASEBAND_RETURN_IF_ERROR(PlaceInput(environment, payload, job.get()));
+  if (job->reply_bytes > 0) {
+    BASEBAND_ASSIGN_OR_RETURN(
+        job->reply, Because(UnservedReason::kReplyPool,
+                            environment.reply->Lease(job->reply_bytes, job->operation().index())));
+  }
+  job->done = std::move(done);
+  return environment.dispatcher->Submit(job, std::move(ticket));
+}
+
+}  // namespace
+
+void Cancellation::Cancel(absl::Time now) {
+  int64_t none = INT64_MAX;
+  given_up_ns_.compare_exchange_strong(none, absl::ToUnixNanos(now), std::memory_order_relaxed);
+  cancelled_.store(true, std::memory_order_release);
+}
+
+absl::Time Cancellation::given_up() const {
+  if (!is_cancelled()) return absl::InfiniteFuture();
+  return absl::FromUnixNanos(given_up_ns_.load(std::memory_order_relaxed));
+}
+
+absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requester,
+                       absl::Time arrived, const Payload& payload, JobPtr& job, Job::Done done) {
+  if (job->reply_bytes > environment.reply->capacity() / 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the reply would have ", job->reply_bytes, " bytes; this server sends at most ",
+        environment.reply->capacity() / 2, ": split the request"));
+  }
+  if (requester.deadline <= arrived) {
+    return absl::DeadlineExceededError("the deadline had passed when the request arrived");
+  }
+  absl::Status status = TrySubmit(environment, requester, arrived, payload, job, std::move(done));
+  if (!status.ok()) {  // what waits to be tried again holds no memory
+    job->DropInput();
+    job->reply.Reset();
+  }
+  return status;
+}
+
+ContinueCheck SlowPathCheck(const Requester& requester, ContinueCheck turn) {
+  return [requester, turn = std::move(turn), begin = SteadyNow(),
+          waited = absl::ZeroDuration()]() mutable -> absl::Status {
+    const absl::Time asked = SteadyNow();
+    (void)turn();
+    const absl::Time now = SteadyNow();
+    waited += now - asked;
+    if (requester.cancellation->is_cancelled()) {
+      return absl::CancelledError("the client cancelled");
+    }
+    if (now >= requester.deadline) {
+      return absl::DeadlineExceededError("the deadline passed while the request was prepared");
+    }
+    if (const absl::Duration worked = now - begin - waited; worked > kMaxSlowPathTime) {
+      return Because(UnservedReason::kPreparation,
+                     absl::ResourceExhaustedError(absl::StrCat(
+                         "the request took ", absl::FormatDuration(worked),
+                         " to prepare; what was made is kept: send it again, or ask for less")));
+    }
+    return absl::OkStatus();
+  };
+}
+
+void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics) {
+  metrics.ObserveStage(rpc, Stage::kReceive, times.submitted - times.arrived);
+  metrics.ObserveStage(rpc, Stage::kQueue, times.started - times.submitted);
+  metrics.ObserveStage(rpc, Stage::kCopyIn, times.stages.copy_in);
+  metrics.ObserveStage(rpc, Stage::kH2d, times.stages.h2d);
+  metrics.ObserveStage(rpc, Stage::kKernel, times.stages.kernel);
+  metrics.ObserveStage(rpc, Stage::kD2h, times.stages.d2h);
+}
+
+void RequestContext::Start(int64_t bytes) {
+  is_counted_ = true;
+  environment_.metrics->RequestStarted(rpc_, bytes);
+}
+
+absl::Status RequestContext::EnterGate() {
+  BASEBAND_RETURN_IF_ERROR(environment_.gate->Enter(arrival_));
+  is_inside_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status RequestContext::Enter(int64_t bytes) {
+  BASEBAND_RETURN_IF_ERROR(EnterGate());
+  BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(bytes));
+  BASEBAND_ASSIGN_OR_RETURN(hold_,
+                            environment_.quotas->EnterRequest(requester_.caller.client, bytes));
+  return absl::OkStatus();
+}
+
+absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Done done) {
+  if (job->fingerprint == 0) job->fingerprint = FingerprintOf(job->operation(), request.header);
+  return SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done));
+}
+
+void RequestContext::Answer(const absl::Status& status) {
+  if (std::exchange(is_answered_, true)) return;
+  answered_ = SteadyNow();
+  status_ = status;
+  if (!is_accepted_) return;
+  CountDeadline({rpc_, status.code(), arrival_, requester_.deadline, answered_},
+                requester_.cancellation->given_up(), *environment_.metrics);
+}
+
+void RequestContext::End(const absl::Status& status, int64_t response_bytes,
+                         const std::function<std::string()>& id) {
+  if (sent_ == absl::InfinitePast()) Sent();
+  const absl::Time given_up = requester_.cancellation->given_up();
+  const absl::Status heard = EndOf(status, arrival_, requester_.deadline, given_up);
+  if (std::exchange(is_counted_, false)) {
+    if (!absl::IsCancelled(heard)) {
+      environment_.metrics->ObserveStage(rpc_, Stage::kReply, sent_ - answered_);
+    }
+    environment_.metrics->RequestFinished(rpc_, heard, sent_ - arrival_,
+                                          heard.code() == status.code() ? response_bytes : 0);
+  }
+  const FlightEnd end = {rpc_, heard.code(), arrival_, requester_.deadline, sent_};
+  if (const absl::optional<FlightReason> reason = environment_.recorder->Wants(end)) {
+    constexpr size_t kMaxIdBytes = 64;
+    FlightRecord record;
+    record.end = end;
+    record.reason = *reason;
+    record.message = std::string(heard.message());
+    record.caller = requester_.caller;
+    record.request_id = id().substr(0, kMaxIdBytes);
+    record.answered = answered_;
+    record.times = times_;
+    environment_.recorder->Add(std::move(record));
+  }
+  Release();
+}
+
+void RequestContext::Release() {
+  hold_ = ClientHold();
+  if (std::exchange(is_inside_, false)) environment_.gate->Leave();
+}
+
+}  // namespace baseband::server

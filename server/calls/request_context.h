@@ -1,0 +1,141 @@
+// One request, from its arrival to the end of its answer: what is the same for every one of them,
+// however it came. A unary call is one, so is a search, a message of a stream, a request of Submit.
+//
+//   RequestContext request(environment, rpc, arrival);
+//   request.Start(bytes);
+//   if (status = request.Enter(); status.ok()) status = request.Submit(wire_request, job, done);
+//   ...
+//   request.Answer(status);            // its answer is handed over
+//   request.End(sent, bytes, id);      // nothing more will happen to it
+#ifndef BASEBAND_SERVER_CALLS_REQUEST_CONTEXT_H_
+#define BASEBAND_SERVER_CALLS_REQUEST_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "kernels/base/steady_time.h"
+#include "server/calls/call_environment.h"
+#include "server/jobs/caller.h"
+#include "server/jobs/job.h"
+#include "server/jobs/request.h"
+#include "server/limits/client_quotas.h"
+
+namespace baseband::server {
+
+// Whether somebody still waits. Shared with jobs, which may outlive their call. Thread-safe.
+class Cancellation {
+ public:
+  // Nobody does any more, since `now`; the first time counts.
+  void Cancel(absl::Time now);
+  bool is_cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+  // When; InfiniteFuture while nobody has.
+  absl::Time given_up() const;
+
+  static std::shared_ptr<std::atomic<bool>> FlagOf(const std::shared_ptr<Cancellation>& shared) {
+    return {shared, &shared->cancelled_};
+  }
+
+ private:
+  std::atomic<int64_t> given_up_ns_{INT64_MAX};
+  std::atomic<bool> cancelled_{false};
+};
+
+// Who asks, until when, and whether it still matters.
+struct Requester {
+  Caller caller;
+  absl::Time deadline = absl::InfiniteFuture();
+  std::shared_ptr<Cancellation> cancellation;
+};
+
+// A piece of work for `requester` that arrived at `arrived`: takes room and memory for `job`, fills
+// its input from `payload` and hands it to the dispatcher. OK: `done` will be called exactly once.
+// Otherwise `job` is as it was, and may be submitted again: ResourceExhausted if there is no room
+// now, or no time for it within its deadline (see Dispatcher::Admit).
+absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requester,
+                       absl::Time arrived, const Payload& payload, JobPtr& job, Job::Done done);
+
+// On the slow path: `turn`, until the request is cancelled, its deadline has passed, or it has
+// worked there for kMaxSlowPathTime. The last is ResourceExhausted: what was made by then is kept,
+// and the same request gets further the next time.
+inline constexpr absl::Duration kMaxSlowPathTime = absl::Seconds(10);
+ContinueCheck SlowPathCheck(const Requester& requester, ContinueCheck turn);
+
+// Counts how long the stages of a job took.
+void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics);
+
+// One thread at a time but for what `requester.cancellation` has.
+class RequestContext {
+ public:
+  RequestContext(const CallEnvironment& environment, Rpc rpc, absl::Time arrival)
+      : environment_(environment), rpc_(rpc), arrival_(arrival) {}
+  // Gives back what it holds.
+  ~RequestContext() { Release(); }
+  RequestContext(const RequestContext&) = delete;
+  RequestContext& operator=(const RequestContext&) = delete;
+
+  // It has come, with a message of `bytes`, and counts among the requests of its RPC from now on.
+  // Not called for the messages of a stream that counts as one.
+  void Start(int64_t bytes);
+
+  // In at the gate. Unavailable: the server is shutting down.
+  absl::Status EnterGate();
+  // The same, and takes what `bytes` are of the queues' room and the client's quota.
+  absl::Status Enter(int64_t bytes);
+
+  // Hands the job made of `request` over, as SubmitJob; a job without a fingerprint gets one. OK:
+  // it is accepted.
+  absl::Status Submit(const Request& request, JobPtr& job, Job::Done done);
+  // It was accepted: from here on its deadline counts as met or missed.
+  void Accepted() { is_accepted_ = true; }
+  // Its job, which was accepted, has ended with those times.
+  void Ended(const JobTimes& times) {
+    Accepted();
+    times_ = times;
+  }
+
+  // The answer, or the refusal, is handed over to whoever sends it. An accepted request has met or
+  // missed its deadline now. Only the first one counts.
+  void Answer(const absl::Status& status);
+  // The answer is sent, or will never be, now.
+  void Sent() { sent_ = SteadyNow(); }
+  // Nothing more will happen to the request, not even its cancellation, which tells whether the
+  // client heard `status`. Counts it, if Start did, records it if it is worth it, and gives back
+  // what it holds. `id`, asked for a record only, is the client's name for it.
+  void End(const absl::Status& status, int64_t response_bytes,
+           const std::function<std::string()>& id);
+
+  Requester& requester() { return requester_; }
+  const Requester& requester() const { return requester_; }
+  bool is_cancelled() const { return requester_.cancellation->is_cancelled(); }
+  Rpc rpc() const { return rpc_; }
+  absl::Time arrival() const { return arrival_; }
+  const JobTimes& times() const { return times_; }
+  absl::Time answered() const { return answered_; }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  void Release();
+
+  const CallEnvironment& environment_;
+  const Rpc rpc_;
+  const absl::Time arrival_;
+  Requester requester_;
+  ClientHold hold_;
+  bool is_counted_ = false;   // Start was called, End was not
+  bool is_inside_ = false;    // the gate
+  bool is_accepted_ = false;  // by the dispatcher
+  bool is_answered_ = false;
+  JobTimes times_;
+  absl::Time answered_;
+  absl::Time sent_ = absl::InfinitePast();
+  absl::Status status_;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_CALLS_REQUEST_CONTEXT_H_

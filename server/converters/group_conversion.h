@@ -1,0 +1,93 @@
+// How a request of groups becomes a job: all sizes are held against the bytes that came, then group
+// after group is made, and where one takes long the rest of the work waits for the slow path.
+#ifndef BASEBAND_SERVER_CONVERTERS_GROUP_CONVERSION_H_
+#define BASEBAND_SERVER_CONVERTERS_GROUP_CONVERSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "kernels/base/status_macros.h"
+#include "server/converters/checks.h"
+
+namespace baseband::server {
+
+// What a group says of its size.
+struct GroupSize {
+  int64_t count = 0;        // of blocks or frames, at least 1
+  int64_t block_bytes = 0;  // of the payload, for each
+};
+
+// `Traits` is moved along, and what it points to outlives it:
+//   using Message, Group;              the request's message, what a group becomes
+//   static constexpr char kName[], kBlocks[];            "DecodeRequest", "code blocks"
+//   absl::StatusOr<GroupSize> SizeOf(int index, group message, limits)
+//                                      of one group after the other; cheap, whatever it claims
+//   absl::StatusOr<absl::optional<Group>> MakeGroup(int index, group message, const ContinueCheck*)
+//                                      nothing: it takes long, and there is no check to ask
+//   JobPtr MakeJob(std::vector<Group>)
+template <typename Traits>
+class GroupConversion final : public Preparation {
+ public:
+  static absl::StatusOr<Conversion> Convert(const Request& request, const RequestLimits& limits,
+                                            Traits traits) {
+    GroupConversion conversion(std::move(traits));
+    BASEBAND_ASSIGN_OR_RETURN(conversion.message_,
+                              ParseHeader<typename Traits::Message>(request, Traits::kName));
+    BASEBAND_RETURN_IF_ERROR(conversion.CheckSizes(request, limits));
+    BASEBAND_ASSIGN_OR_RETURN(const bool is_done, conversion.MakeGroups(nullptr));
+    Conversion result;
+    if (is_done) {
+      result.job = conversion.traits_.MakeJob(std::move(conversion.groups_));
+    } else {
+      result.preparation = std::make_unique<GroupConversion>(std::move(conversion));
+    }
+    return result;
+  }
+
+  absl::StatusOr<JobPtr> Finish(const ContinueCheck& may_continue) override {
+    BASEBAND_RETURN_IF_ERROR(MakeGroups(&may_continue).status());
+    return traits_.MakeJob(std::move(groups_));
+  }
+
+  GroupConversion(GroupConversion&&) = default;
+
+ private:
+  explicit GroupConversion(Traits traits) : traits_(std::move(traits)) {}
+
+  absl::Status CheckSizes(const Request& request, const RequestLimits& limits) {
+    BASEBAND_RETURN_IF_ERROR(CheckNumGroups(message_.groups_size()));
+    int64_t blocks = 0;
+    int64_t bytes = 0;
+    for (int i = 0; i < message_.groups_size(); ++i) {
+      const absl::StatusOr<GroupSize> size = traits_.SizeOf(i, message_.groups(i), limits);
+      if (!size.ok()) return InGroup(i, size.status());
+      blocks += size->count;
+      bytes += size->count * size->block_bytes;
+    }
+    return CheckTotals(Traits::kBlocks, blocks, bytes, request, limits);
+  }
+
+  // Whether all are made.
+  absl::StatusOr<bool> MakeGroups(const ContinueCheck* may_continue) {
+    for (auto i = static_cast<int>(groups_.size()); i < message_.groups_size(); ++i) {
+      absl::StatusOr<absl::optional<typename Traits::Group>> group =
+          traits_.MakeGroup(i, message_.groups(i), may_continue);
+      if (!group.ok()) return InGroup(i, group.status());
+      if (!group->has_value()) return false;
+      groups_.push_back(**std::move(group));
+    }
+    return true;
+  }
+
+  Traits traits_;
+  typename Traits::Message message_;
+  std::vector<typename Traits::Group> groups_;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_CONVERTERS_GROUP_CONVERSION_H_

@@ -1,0 +1,88 @@
+// Where the bytes of a request lie: pieces of memory regions, in order, and who keeps them.
+//
+//   Payload payload({{lease.data(), lease.size(), &pool.region()}}, owner);
+//   if (!payload.is_contiguous()) payload.CopyTo(target);
+//
+// A way in (gRPC's slices, a pool, memory shared with a client) says where bytes came to lie;
+// operations say what they are; a device reads them there if it can reach their regions.
+#ifndef BASEBAND_SERVER_DEVICE_PAYLOAD_H_
+#define BASEBAND_SERVER_DEVICE_PAYLOAD_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+
+namespace baseband::server {
+
+// One block of host memory that devices were told about. Outlives every payload in it.
+struct MemoryRegion {
+  uint8_t* base = nullptr;
+  int64_t bytes = 0;
+  // Every GPU of this process may read and write it where it lies, by the same addresses. Without
+  // a GPU: false, and nobody asks.
+  bool is_page_locked = false;
+};
+
+// A part of a region; of no region, null, if it is memory that no device knows.
+struct PayloadPiece {
+  const uint8_t* data = nullptr;
+  int64_t bytes = 0;
+  const MemoryRegion* region = nullptr;
+};
+
+// Copyable: copies share the memory. Not thread-safe.
+class Payload {
+ public:
+  using Pieces = absl::InlinedVector<PayloadPiece, 2>;
+
+  Payload();
+  // `owner`, if there is one, keeps the memory of the pieces. Empty pieces are left out.
+  explicit Payload(const Pieces& pieces, std::shared_ptr<const void> owner = nullptr)
+      : owner_(std::move(owner)) {
+    for (const PayloadPiece& piece : pieces) Add(piece);
+  }
+
+  // Out of line: gcc 12 warns of the uninitialized part of an InlinedVector that it sees copied.
+  ~Payload();
+  Payload(const Payload&);
+  Payload(Payload&&) noexcept;
+  Payload& operator=(const Payload&);
+  Payload& operator=(Payload&&) noexcept;
+
+  void Add(const PayloadPiece& piece) {
+    if (piece.bytes == 0) return;
+    pieces_.push_back(piece);
+    bytes_ += piece.bytes;
+  }
+
+  int64_t bytes() const { return bytes_; }
+  absl::Span<const PayloadPiece> pieces() const { return pieces_; }
+  bool is_contiguous() const { return pieces_.size() <= 1; }
+  // Of a contiguous one; null if it is empty.
+  const uint8_t* data() const { return pieces_.empty() ? nullptr : pieces_.front().data; }
+  absl::Span<const uint8_t> span() const { return {data(), static_cast<size_t>(bytes_)}; }
+  // Whether devices may read all of it where it lies.
+  bool is_known_to_devices() const {
+    for (const PayloadPiece& piece : pieces_) {
+      if (piece.region == nullptr) return false;
+    }
+    return true;
+  }
+
+  // To `target`, bytes() long, past the caches: this processor will not read them again.
+  void CopyTo(uint8_t* target) const { CopyPart(0, bytes_, target); }
+  // The same with the bytes [offset, offset + bytes).
+  void CopyPart(int64_t offset, int64_t bytes, uint8_t* target) const;
+
+ private:
+  Pieces pieces_;
+  int64_t bytes_ = 0;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_DEVICE_PAYLOAD_H_

@@ -1,0 +1,22 @@
+// Copies between the host and a lane of a GPU, enqueued on its stream. CUDA builds only.
+#ifndef BASEBAND_SERVER_JOBS_CUDA_COPIES_H_
+#define BASEBAND_SERVER_JOBS_CUDA_COPIES_H_
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "server/device/cuda_lane_view.h"
+#include "server/jobs/layout.h"
+
+namespace baseband::server {
+
+// Into input memory: run by run where they are few; where they are many, by one launch that reads
+// them all over the bus. The runs' memory is page-locked.
+absl::Status CopyToDevice(absl::Span<const CopyRun> runs, const CudaLaneView& lane);
+// The first `bytes` of control memory.
+absl::Status CopyControl(int64_t bytes, const CudaLaneView& lane);
+// From output memory.
+absl::Status CopyFromDevice(absl::Span<const CopyRun> runs, const CudaLaneView& lane);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_JOBS_CUDA_COPIES_H_

@@ -1,0 +1,125 @@
+#include "server/operations/decode/decode.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "server/operations/decode/decode_batch.h"
+#include "server/operations/ldpc/ldpc_work.h"
+
+namespace baseband::server {
+namespace {
+
+// What a descriptor of a block takes on a GPU, at most (ldpc::DecodeBlock; checked where that is
+// known).
+constexpr int64_t kDescriptorBytes = 32;
+// An edge in one iteration, on one core.
+constexpr double kGuessedEdgeS = 1e-10;
+
+}  // namespace
+
+DecodeJob::DecodeJob(const Operation& operation, std::vector<DecodeGroup> groups)
+    : Job(operation), groups_(std::move(groups)) {
+  int64_t output_staging_bytes = 0;
+  work.guessed_unit_s = kGuessedEdgeS;
+  for (const DecodeGroup& group : groups_) {
+    footprint.blocks += group.count;
+    payload_bytes += group.count * group.llr_count;
+    bits_bytes_ += group.count * group.bits_bytes();
+    soft_bytes_ += group.count * group.soft_bytes();
+    work.units +=
+        static_cast<double>(group.count) * EdgesOf(*group.code) * group.parameters.max_iterations;
+    work.shape = ShapeOf(*group.code) + (group.parameters.early_termination ? kNumShapes / 2 : 0);
+    output_staging_bytes += group.count * (AlignUp(group.bits_bytes(), sizeof(uint32_t)) +
+                                           AlignUp(group.soft_bytes(), sizeof(uint32_t)));
+  }
+  reply_bytes = soft_bytes_ > 0 ? soft_offset() + soft_bytes_ : bits_bytes_;
+  results.resize(static_cast<size_t>(footprint.blocks));
+  const auto result_bytes = static_cast<int64_t>(sizeof(ldpc::DecodeResult));
+  footprint.input_bytes = AlignUp(payload_bytes);
+  footprint.output_bytes =
+      AlignUp(output_staging_bytes) + AlignUp(footprint.blocks * result_bytes) + 2 * kLaneAlignment;
+  footprint.control_bytes = AlignUp(footprint.blocks * kDescriptorBytes);
+}
+
+int64_t DecodeJob::soft_offset() const { return AlignUp(bits_bytes_); }
+
+std::unique_ptr<Batch> MakeDecodeBatch(std::vector<JobPtr> jobs) {
+  return std::make_unique<DecodeBatch>(std::move(jobs));
+}
+
+DecodeBatch::DecodeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    int64_t llr_offset = 0;
+    uint8_t* bits = job(i).reply.data();
+    auto* soft = reinterpret_cast<int8_t*>(bits + job(i).soft_offset());
+    ldpc::DecodeResult* result = job(i).results.data();
+    for (const DecodeGroup& group : job(i).groups()) {
+      for (int64_t b = 0; b < group.count; ++b) {
+        blocks_.push_back({&group, static_cast<uint32_t>(i), llr_offset, bits,
+                           group.soft_output ? soft : nullptr, result});
+        llr_offset += group.llr_count;
+        bits += group.bits_bytes();
+        soft += group.soft_bytes();
+        ++result;
+      }
+    }
+  }
+}
+
+void DecodeBatch::RunPiece(int piece) {
+  const Block& block = blocks_[static_cast<size_t>(piece)];
+  const DecodeGroup& group = *block.group;
+  const auto* const llr =
+      reinterpret_cast<const int8_t*>(job(block.job).input.data()) + block.llr_offset;
+  *block.result = ldpc::DecodeOnCpu(*group.code, group.parameters, group.num_filler,
+                                    {llr, static_cast<size_t>(group.llr_count)},
+                                    {block.bits, static_cast<size_t>(group.bits_bytes())},
+                                    {block.soft, static_cast<size_t>(group.soft_bytes())});
+}
+
+std::vector<uint32_t> DecodeBatch::GroupByShape() {
+  std::vector<uint32_t> order(blocks_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto shape = [this](uint32_t i) {
+    const DecodeGroup& group = *blocks_[i].group;
+    return std::make_pair(group.code.get(), &group.parameters);
+  };
+  const auto less = [&](uint32_t a, uint32_t b) {
+    const auto [code_a, parameters_a] = shape(a);
+    const auto [code_b, parameters_b] = shape(b);
+    return code_a != code_b ? std::less<>()(code_a, code_b) : *parameters_a < *parameters_b;
+  };
+  std::stable_sort(order.begin(), order.end(), less);
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || less(order[i - 1], order[i])) {
+      launches_.push_back({blocks_[order[i]].group, i, 0});
+    }
+    ++launches_.back().count;
+  }
+  return order;
+}
+
+absl::Status DecodeBatch::Finish() {
+  for (const Staged& staged : staged_) {
+    const Block& block = *staged.block;
+    std::memcpy(block.bits, output_staging_ + staged.bits_offset,
+                static_cast<size_t>(block.group->bits_bytes()));
+    if (block.soft != nullptr) {
+      std::memcpy(block.soft, output_staging_ + staged.soft_offset,
+                  static_cast<size_t>(block.group->soft_bytes()));
+    }
+  }
+  if (output_staging_ != nullptr) {  // a GPU ran: the results of all blocks, in order
+    const uint8_t* results = output_staging_ + results_offset_;
+    for (const Block& block : blocks_) {
+      std::memcpy(block.result, results, sizeof(ldpc::DecodeResult));
+      results += sizeof(ldpc::DecodeResult);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace baseband::server

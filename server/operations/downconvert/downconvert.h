@@ -1,0 +1,100 @@
+// Downconvert: what a job is, and how jobs lie in a batch.
+#ifndef BASEBAND_SERVER_OPERATIONS_DOWNCONVERT_DOWNCONVERT_H_
+#define BASEBAND_SERVER_OPERATIONS_DOWNCONVERT_DOWNCONVERT_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "kernels/downconvert/downconvert.h"
+#include "kernels/downconvert/gpu_plan.h"
+#include "server/jobs/job.h"
+#include "server/jobs/operation.h"
+
+namespace baseband::server {
+
+using DownconvertChannels = std::shared_ptr<const std::vector<downconvert::Channel>>;
+
+// What a GPU is told to do: made for a job, and moved on to the next one of its stream.
+struct DownconvertPlan {
+  DownconvertChannels channels;  // that it is of
+  downconvert::gpu::GpuPlan gpu;
+};
+using DownconvertPlanPtr = std::unique_ptr<DownconvertPlan>;
+
+// The first samples of a block, those that its request does not bring.
+struct DownconvertPast {
+  int64_t zeros = 0;              // samples that are zero, and after them
+  std::vector<uint8_t> received;  // bytes of samples
+};
+
+// What the block takes of the input memory of a lane.
+int64_t DownconvertInputBytes(const downconvert::Block& block);
+
+// One piece of a wideband signal and all its channels.
+class DownconvertJob : public Job {
+ public:
+  // `block` has passed CheckBlock; what is not in `past` is the request's payload. Computes
+  // footprint, payload_bytes and reply_bytes. `plan`: that of the stream's last job; or null.
+  DownconvertJob(const Operation& operation, DownconvertChannels channels,
+                 const downconvert::Block& block, DownconvertPast past,
+                 DownconvertPlanPtr plan = nullptr);
+
+  absl::Span<const downconvert::Channel> channels() const { return *channels_; }
+  const downconvert::Block& block() const { return block_; }
+  // By channel: its outputs, and where in `reply` they begin.
+  absl::Span<const downconvert::OutputRange> ranges() const { return ranges_; }
+  absl::Span<const int64_t> reply_offsets() const { return reply_offsets_; }
+  // Likewise where they begin in the memory of a lane, each on a multiple of 16; and their end.
+  absl::Span<const int64_t> staging_offsets() const { return staging_offsets_; }
+  int64_t staging_bytes() const { return staging_bytes_; }
+  int64_t output_bytes(size_t channel) const {
+    return ranges_[channel].count * downconvert::BytesPerOutput((*channels_)[channel].output);
+  }
+  // Of the block's samples, how many its request did not bring: the first ones.
+  int64_t past_samples() const;
+
+  // Null without CUDA.
+  const DownconvertPlan* plan() const { return plan_.get(); }
+  // For the next job of the stream, once this one is done.
+  DownconvertPlanPtr TakePlan() { return std::move(plan_); }
+  // Scratch that it takes of a GPU.
+  int64_t workspace_bytes() const {
+    return plan_ == nullptr ? 0 : static_cast<int64_t>(plan_->gpu.workspace_bytes());
+  }
+
+  // Once it is done, by channel.
+  std::vector<downconvert::ChannelResult> results;
+  // Whether a sample of the block is not finite: then the outputs are nothing to send.
+  bool has_non_finite() const;
+
+ private:
+  const DownconvertChannels channels_;
+  const downconvert::Block block_;
+  const DownconvertPast past_;
+  DownconvertPlanPtr plan_;
+  std::vector<downconvert::OutputRange> ranges_;
+  std::vector<int64_t> reply_offsets_;
+  std::vector<int64_t> staging_offsets_;
+  int64_t staging_bytes_ = 0;
+};
+
+std::unique_ptr<Batch> MakeDownconvertBatch(std::vector<JobPtr> jobs);
+
+// Channels of a tone on the lane of `bench`. Internal says what came out of them.
+absl::Status TestDownconvert(const Operation& operation, SelfTestBench& bench);
+
+// Loads the kernels on the GPU that is current.
+absl::Status PrepareDownconvertCuda();
+
+// The plan of a block; `last` may be moved on to become it. Null without CUDA.
+DownconvertPlanPtr PlanDownconvert(DownconvertChannels channels, const downconvert::Block& block,
+                                   absl::Span<const int64_t> output_offsets,
+                                   DownconvertPlanPtr last);
+inline constexpr int64_t kMaxDownconvertWorkspaceBytes = int64_t{512} << 20;
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_DOWNCONVERT_DOWNCONVERT_H_

@@ -1,0 +1,72 @@
+// The GPU's side of DownconvertBatch. CUDA builds only.
+#include "kernels/base/status_macros.h"
+#include "kernels/downconvert/downconvert_gpu.h"
+#include "server/jobs/cuda_copies.h"
+#include "server/operations/downconvert/downconvert_batch.h"
+
+namespace baseband::server {
+
+absl::Status PrepareDownconvertCuda() { return downconvert::PrepareDownconvert(); }
+
+DownconvertPlanPtr PlanDownconvert(DownconvertChannels channels, const downconvert::Block& block,
+                                   absl::Span<const int64_t> output_offsets,
+                                   DownconvertPlanPtr last) {
+  if (last == nullptr) last = std::make_unique<DownconvertPlan>();
+  // As long as the channels are the same ones, so are the offsets of blocks that a plan moves to.
+  if (last->channels != channels || !last->gpu.MoveTo(block)) {
+    last->gpu.Build(*channels, block, output_offsets);
+    last->channels = std::move(channels);
+  }
+  return last;
+}
+
+absl::Status DownconvertBatch::CudaCopyIn(const CudaLaneView& lane) {
+  input_ = InputLayout(jobs_, lane.capacity.input_bytes);
+  int64_t plan_offset = 0;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const DownconvertJob& owner = job(i);
+    Place place;
+    place.direct = owner.reply_bytes > 0 && owner.staging_offsets() == owner.reply_offsets();
+    if (owner.staging_bytes() > 0) {
+      place.output_offset =
+          output_.Add(owner.staging_bytes(), place.direct ? owner.reply.data() : nullptr);
+    }
+    place.results_offset = output_.Add(
+        static_cast<int64_t>(owner.results.size() * sizeof(downconvert::ChannelResult)), nullptr);
+    place.plan_offset = plan_offset;
+    plan_offset += owner.footprint.control_bytes;
+    places_.push_back(place);
+  }
+  return CopyToDevice(input_.runs(), lane);
+}
+
+absl::Status DownconvertBatch::CudaRun(const CudaLaneView& lane) {
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const DownconvertJob& owner = job(i);
+    downconvert::DownconvertLaunch launch;
+    launch.plan = &owner.plan()->gpu;
+    launch.samples = lane.input_device + input_.device_offset(i);
+    launch.output = lane.output_device + places_[i].output_offset;
+    launch.results = reinterpret_cast<downconvert::ChannelResult*>(lane.output_device +
+                                                                   places_[i].results_offset);
+    launch.plan_host = lane.control_host + places_[i].plan_offset;
+    launch.plan_device = lane.control_device + places_[i].plan_offset;
+    launch.plan_bytes = owner.footprint.control_bytes;
+    launch.workspace_bytes = owner.workspace_bytes();
+    const auto enqueue = [&] { return downconvert::LaunchDownconvert(launch, lane.stream); };
+    if (launch.workspace_bytes == 0) {
+      BASEBAND_RETURN_IF_ERROR(enqueue());
+    } else {
+      launch.workspace = lane.workspace;
+      BASEBAND_RETURN_IF_ERROR(lane.with_workspace(enqueue));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DownconvertBatch::CudaCopyOut(const CudaLaneView& lane) {
+  output_staging_ = lane.output_staging_host;
+  return CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,56 @@
+// A batch of encode jobs. Internal to operations/.
+#ifndef BASEBAND_SERVER_OPERATIONS_ENCODE_ENCODE_BATCH_H_
+#define BASEBAND_SERVER_OPERATIONS_ENCODE_ENCODE_BATCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "server/operations/encode/encode.h"
+#include "server/jobs/layout.h"
+
+namespace baseband::server {
+
+// On the CPU every block is encoded straight into its reply. On a GPU, control memory holds one
+// descriptor a block, then the table of every code that occurs; only parity comes back.
+class EncodeBatch final : public Batch {
+ public:
+  explicit EncodeBatch(std::vector<JobPtr> jobs);
+
+  int num_pieces() const override;
+  void RunPiece(int piece) override;
+
+  absl::Status CudaCopyIn(const CudaLaneView& lane) override;
+  absl::Status CudaRun(const CudaLaneView& lane) override;
+  absl::Status CudaCopyOut(const CudaLaneView& lane) override;
+  absl::Status Finish() override;
+
+ private:
+  struct Block {
+    const EncodeGroup* group = nullptr;
+    const uint8_t* info = nullptr;
+    uint8_t* reply = nullptr;
+  };
+  // A block whose parity staged and has yet to be joined or packed.
+  struct Staged {
+    const Block* block = nullptr;
+    int64_t parity_offset = 0;  // in output staging memory
+  };
+
+  const EncodeJob& job(size_t i) const { return static_cast<const EncodeJob&>(*jobs_[i]); }
+
+  std::vector<Block> blocks_;  // of all jobs, in order
+
+  // GPU only.
+  bool in_place_ = false;
+  InputLayout input_;
+  OutputLayout output_;
+  int64_t tables_offset_ = 0;  // in control memory
+  int shared_bytes_ = 0;
+  std::vector<Staged> staged_;
+  const uint8_t* output_staging_ = nullptr;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_ENCODE_ENCODE_BATCH_H_

@@ -1,0 +1,85 @@
+// The GPU's side of EncodeBatch. CUDA builds only.
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "kernels/base/status_macros.h"
+#include "kernels/ldpc/encode_gpu.h"
+#include "server/jobs/cuda_copies.h"
+#include "server/operations/encode/encode_batch.h"
+
+namespace baseband::server {
+namespace {
+
+// The kernels write whole words: parity that ends on one is already what the client gets.
+bool IsDirect(const EncodeJob& job) {
+  return std::all_of(job.groups().begin(), job.groups().end(), [](const EncodeGroup& group) {
+    return group.output == EncodeOutput::kParity && group.parity_bytes() % 4 == 0;
+  });
+}
+
+}  // namespace
+
+absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
+  in_place_ = FitsInPlace(jobs_);
+  if (!in_place_) input_ = InputLayout(jobs_, lane.capacity.input_bytes);
+  const auto descriptors =
+      absl::MakeSpan(reinterpret_cast<ldpc::EncodeBlock*>(lane.control_host), blocks_.size());
+  tables_offset_ = AlignUp(static_cast<int64_t>(descriptors.size() * sizeof(ldpc::EncodeBlock)));
+  int64_t control_end = tables_offset_;
+  std::map<const ldpc::Code*, uint32_t> table_offsets;
+  size_t next = 0;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const bool direct = !in_place_ && IsDirect(job(i));
+    const uint8_t* const payload =
+        in_place_ ? job(i).input.data() : lane.input_device + input_.device_offset(i);
+    int64_t parity_offset =
+        output_.Add(job(i).footprint.output_bytes, direct ? job(i).reply.data() : nullptr);
+    for (const EncodeGroup& group : job(i).groups()) {
+      const auto [table, is_new] = table_offsets.try_emplace(
+          group.code.get(), static_cast<uint32_t>(control_end - tables_offset_));
+      if (is_new) {
+        const absl::Span<const uint32_t> words = (*group.code->encode_plan())->table();
+        std::memcpy(lane.control_host + control_end, words.data(), words.size() * 4);
+        control_end += AlignUp(static_cast<int64_t>(words.size()) * 4);
+        shared_bytes_ = std::max(shared_bytes_, ldpc::EncodeSharedBytes(*group.code));
+      }
+      for (int64_t b = 0; b < group.count; ++b, ++next) {
+        const Block& block = blocks_[next];
+        ldpc::EncodeBlock& descriptor = descriptors[next];
+        descriptor.table_offset = table->second;
+        descriptor.info = payload + (block.info - job(i).input.data());
+        descriptor.info_bits = static_cast<uint32_t>(group.info_bits());
+        descriptor.parity_offset = static_cast<uint32_t>(parity_offset);
+        if (!direct) {
+          staged_.push_back({&block, parity_offset});
+        }
+        parity_offset += AlignUp(group.parity_bytes(), sizeof(uint32_t));
+      }
+    }
+  }
+  if (in_place_) {
+    return absl::OkStatus();
+  }
+  BASEBAND_RETURN_IF_ERROR(CopyControl(control_end, lane));
+  return CopyToDevice(input_.runs(), lane);
+}
+
+absl::Status EncodeBatch::CudaRun(const CudaLaneView& lane) {
+  const uint8_t* control = in_place_ ? lane.control_host : lane.control_device;
+  ldpc::EncodeBatch launch;
+  launch.blocks = reinterpret_cast<const ldpc::EncodeBlock*>(control);
+  launch.num_blocks = static_cast<int>(blocks_.size());
+  launch.tables = control + tables_offset_;
+  launch.parity = in_place_ ? lane.output_staging_host : lane.output_device;
+  launch.shared_bytes = shared_bytes_;
+  return ldpc::LaunchEncode(launch, lane.stream);
+}
+
+absl::Status EncodeBatch::CudaCopyOut(const CudaLaneView& lane) {
+  output_staging_ = lane.output_staging_host;
+  return in_place_ ? absl::OkStatus()
+                   : CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,71 @@
+#include "server/operations/minimize/minimize.h"
+
+#include <utility>
+
+#include "kernels/minimize/minimize_cpu.h"
+#include "server/operations/minimize/minimize_batch.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr double kPieceSeconds = 2e-3;  // what search.h's operations per piece take
+constexpr int kGpuPieces = 2;           // one in work, one to follow it
+constexpr int64_t kPieceOutputBytes = int64_t{1} << 20;
+constexpr int64_t kPieceScratchBytes = int64_t{8} << 20;
+constexpr double kGuessedOperationS = 1e-9;  // on one core
+
+}  // namespace
+
+SearchCapacity SearchCapacityOf(absl::Span<Device* const> serving) {
+  SearchCapacity capacity;
+  capacity.pieces_in_flight = 0;
+  capacity.piece.output_bytes = kPieceOutputBytes;
+  capacity.piece.scratch_bytes = kPieceScratchBytes;
+  for (const Device* device : serving) {
+    if (device->kind() == "cuda") {
+      capacity.pieces_in_flight += kGpuPieces;
+      capacity.piece.operations = minimize::kGpuOperationsPerPiece;
+      capacity.operations_per_second += minimize::kGpuOperationsPerPiece / kPieceSeconds;
+    } else {
+      capacity.pieces_in_flight += 2 * device->pieces_at_once();
+      capacity.operations_per_second +=
+          device->pieces_at_once() * minimize::kCpuOperationsPerPiece / kPieceSeconds;
+      capacity.piece.operations = minimize::kCpuOperationsPerPiece;
+    }
+  }
+  return capacity;
+}
+
+int64_t SearchHostBytes(const minimize::Problem& problem, const SearchCapacity& capacity,
+                        absl::Span<Device* const> devices) {
+  return problem.functional().HostBytes() + minimize::Search::HostBytes(problem) +
+         SearchImageBytes(problem, devices) +
+         capacity.pieces_in_flight * minimize::Search::MaxOutputBytes(problem, capacity.piece);
+}
+
+MinimizeJob::MinimizeJob(const Operation& operation, SearchPlanPtr plan, minimize::Piece piece,
+                         const minimize::PieceLimits& limits)
+    : Job(operation), plan_(std::move(plan)), piece_(std::move(piece)) {
+  fingerprint = plan_->fingerprint;
+  reply_bytes = minimize::OutputBytes(*plan_->problem, piece_);
+  background = plan_->problem->cost() > limits.operations;
+  work.units = plan_->problem->cost_per_point() * static_cast<double>(piece_.count);
+  work.guessed_unit_s = kGuessedOperationS;
+  footprint.blocks = 1;
+  footprint.input_bytes = AlignUp(plan_->image.size());
+  footprint.output_bytes =
+      AlignUp(reply_bytes) + AlignUp(SearchScratchBytes(*plan_->problem, piece_));
+}
+
+std::unique_ptr<Batch> MakeMinimizeBatch(std::vector<JobPtr> jobs) {
+  return std::make_unique<MinimizeBatch>(std::move(jobs));
+}
+
+void MinimizeBatch::RunPiece(int piece) {
+  const MinimizeJob& owner = job(static_cast<size_t>(piece));
+  if (owner.cancelled != nullptr && owner.cancelled->load()) return;  // nobody reads the reply
+  minimize::EvaluatePieceOnCpu(*owner.plan().problem, owner.piece(),
+                               &minimize::CpuWorkspace::OfThisThread(), owner.reply.data());
+}
+
+}  // namespace baseband::server

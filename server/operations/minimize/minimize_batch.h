@@ -1,0 +1,46 @@
+// A batch of pieces of searches. Internal to operations/.
+#ifndef BASEBAND_SERVER_OPERATIONS_MINIMIZE_MINIMIZE_BATCH_H_
+#define BASEBAND_SERVER_OPERATIONS_MINIMIZE_MINIMIZE_BATCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "server/jobs/layout.h"
+#include "server/operations/minimize/minimize.h"
+
+namespace baseband::server {
+
+// On the CPU every piece is evaluated straight into its reply. On a GPU the image of each search is
+// copied to input memory once a batch; output memory holds each piece's output, which goes straight
+// into its reply, and behind all of them the pieces' scratch. Outputs of a small batch are written
+// into the replies by the kernels.
+class MinimizeBatch final : public Batch {
+ public:
+  explicit MinimizeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {}
+
+  int num_pieces() const override { return static_cast<int>(jobs_.size()); }
+  void RunPiece(int piece) override;
+
+  absl::Status CudaCopyIn(const CudaLaneView& lane) override;
+  absl::Status CudaRun(const CudaLaneView& lane) override;
+  absl::Status CudaCopyOut(const CudaLaneView& lane) override;
+  absl::Status Finish() override { return absl::OkStatus(); }
+
+ private:
+  struct Place {
+    int64_t image_offset = 0;
+    uint8_t* output = nullptr;  // where the kernel writes it
+    int64_t scratch_offset = 0;
+  };
+
+  const MinimizeJob& job(size_t i) const { return static_cast<const MinimizeJob&>(*jobs_[i]); }
+
+  // GPU only.
+  bool WritesInPlace() const;
+  std::vector<Place> places_;
+  OutputLayout output_;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_MINIMIZE_MINIMIZE_BATCH_H_

@@ -1,0 +1,132 @@
+// The GPU's side of MinimizeBatch. CUDA builds only.
+#include <algorithm>
+#include <utility>
+
+#include "kernels/base/status_macros.h"
+#include "kernels/minimize/minimize_gpu.h"
+#include "server/jobs/cuda_copies.h"
+#include "server/operations/minimize/minimize_batch.h"
+
+namespace baseband::server {
+namespace {
+
+bool IsGpu(const Device* device) { return device->kind() == "cuda"; }
+bool IsHealthyGpu(const Device* device) { return IsGpu(device) && device->healthy(); }
+
+}  // namespace
+
+absl::Status PrepareMinimizeCuda() { return minimize::PrepareMinimize(); }
+
+int64_t SearchImageBytes(const minimize::Problem& problem, absl::Span<Device* const> devices) {
+  return std::any_of(devices.begin(), devices.end(), IsGpu) ? minimize::ImageBytes(problem) : 0;
+}
+
+void WriteSearchImage(const minimize::Problem& problem, uint8_t* image) {
+  minimize::WriteImage(problem, image);
+}
+
+int64_t SearchScratchBytes(const minimize::Problem& problem, const minimize::Piece& piece) {
+  return minimize::ScratchBytes(problem, piece);
+}
+
+bool FindPrograms(absl::Span<Device* const> devices, SearchPlan* plan) {
+  plan->programs.clear();
+  for (Device* const device : devices) {
+    if (!IsHealthyGpu(device)) continue;
+    minimize::GpuProgramPtr program;
+    const absl::Status looked = device->OnDevice([&] {
+      program = minimize::FindProgram(*plan->problem);
+      return absl::OkStatus();
+    });
+    if (!looked.ok() || program == nullptr) return false;
+    plan->programs.push_back({device, std::move(program)});
+  }
+  return true;
+}
+
+absl::Status MakePrograms(absl::Span<Device* const> devices, SearchPlan* plan) {
+  plan->programs.clear();
+  for (Device* const device : devices) {
+    if (IsHealthyGpu(device)) BASEBAND_RETURN_IF_ERROR(AddProgram(device, plan));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddProgram(Device* device, SearchPlan* plan) {
+  if (!IsGpu(device)) return absl::OkStatus();
+  return device->OnDevice([&]() -> absl::Status {
+    BASEBAND_ASSIGN_OR_RETURN(minimize::GpuProgramPtr program,
+                              minimize::PrepareProgram(*plan->problem));
+    plan->programs.push_back({device, std::move(program)});
+    return absl::OkStatus();
+  });
+}
+
+bool MinimizeBatch::WritesInPlace() const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    if (job(i).plan().problem->settings().profile_bins > 0) return false;  // atomic operations
+    bytes += job(i).reply_bytes;
+  }
+  return bytes <= kMaxInPlaceBytes;
+}
+
+absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
+  std::vector<CopyRun> images;
+  std::vector<const SearchPlan*> copied;
+  int64_t input_bytes = 0;
+  const bool in_place = WritesInPlace();
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const SearchPlan& plan = job(i).plan();
+    Place place;
+    const auto found = std::find(copied.begin(), copied.end(), &plan);
+    if (found != copied.end()) {
+      place.image_offset = images[static_cast<size_t>(found - copied.begin())].device_offset;
+    } else {
+      place.image_offset = input_bytes;
+      copied.push_back(&plan);
+      images.push_back({plan.image.data(), input_bytes, plan.image.size()});
+      input_bytes += AlignUp(plan.image.size());
+    }
+    place.output = in_place
+                       ? job(i).reply.data()
+                       : lane.output_device + output_.Add(job(i).reply_bytes, job(i).reply.data());
+    places_.push_back(place);
+  }
+  int64_t scratch = AlignUp(output_.size());
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    places_[i].scratch_offset = scratch;
+    scratch += AlignUp(SearchScratchBytes(*job(i).plan().problem, job(i).piece()));
+  }
+  images.erase(std::remove_if(images.begin(), images.end(),
+                              [](const CopyRun& run) { return run.bytes == 0; }),
+               images.end());
+  return CopyToDevice(images, lane);
+}
+
+absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const SearchPlan& plan = job(i).plan();
+    const auto found = std::find_if(
+        plan.programs.begin(), plan.programs.end(),
+        [&](const SearchPlan::Program& program) { return program.device == lane.device; });
+    if (found == plan.programs.end()) {  // only healthy devices get work, and none becomes so late
+      return absl::InternalError("a search without a program for its device");
+    }
+    minimize::PieceLaunch launch;
+    launch.problem = plan.problem.get();
+    launch.program = found->program.get();
+    launch.piece = job(i).piece();
+    launch.image = lane.input_device + places_[i].image_offset;
+    launch.scratch = lane.output_device + places_[i].scratch_offset;
+    launch.output = places_[i].output;
+    BASEBAND_RETURN_IF_ERROR(minimize::LaunchPiece(launch, lane.stream));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MinimizeBatch::CudaCopyOut(const CudaLaneView& lane) {
+  return CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,37 @@
+// Constellations and their models as they come over the wire.
+#ifndef BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_CARRIER_MODELS_H_
+#define BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_CARRIER_MODELS_H_
+
+#include "absl/status/statusor.h"
+#include "baseband/v1/baseband.pb.h"
+#include "kernels/base/continue_check.h"
+#include "kernels/carrier/model.h"
+#include "server/converters/bounded_cache.h"
+
+namespace baseband::server {
+
+// Turns messages into models. Keeps those that were used last, for to make one takes milliseconds.
+// Thread-safe.
+class CarrierModels {
+ public:
+  // Null: it has to be made, and there is no `may_continue` to ask. InvalidArgument names field,
+  // value and range; ResourceExhausted: requests in flight use as many models as there may be.
+  absl::StatusOr<carrier::ModelPtr> FromProto(const v1::Constellation& constellation,
+                                              v1::AmplitudeWeight amplitude, uint32_t power,
+                                              const ContinueCheck* may_continue);
+
+ private:
+  static constexpr int64_t kMaxConstellationBytes = 16 << 20;
+  static constexpr int64_t kMaxModelBytes = 256 << 20;  // all that have a name take about half
+
+  // Null: as of FromProto.
+  absl::StatusOr<carrier::ConstellationPtr> PointsOf(const v1::Constellation& message,
+                                                     const ContinueCheck* may_continue);
+
+  BoundedCache<carrier::Constellation> constellations_{"constellations", kMaxConstellationBytes};
+  BoundedCache<carrier::Model> models_{"models of constellations", kMaxModelBytes};
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_CARRIER_MODELS_H_

@@ -1,0 +1,66 @@
+// RecoverCarrier: what a job is, and how jobs lie in a batch.
+#ifndef BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_RECOVER_CARRIER_H_
+#define BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_RECOVER_CARRIER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "kernels/carrier/model.h"
+#include "kernels/carrier/recover.h"
+#include "server/jobs/job.h"
+#include "server/jobs/operation.h"
+
+namespace baseband::server {
+
+// `count` frames recovered alike.
+struct RecoverCarrierGroup {
+  carrier::ModelPtr model;
+  carrier::Parameters parameters;
+  int64_t count = 0;
+  int frame_symbols = 0;
+  std::vector<carrier::Iq> known;  // [frame_symbols] or empty, as RecoverOnCpu takes them
+  carrier::Curve curve;            // of each frame; no points: not wanted
+  double symbol_rate_hz = 0.0;     // 0: unknown
+
+  int64_t frame_bytes() const {
+    return int64_t{frame_symbols} * carrier::BytesPerSymbol(parameters.format);
+  }
+  int64_t corrected_bytes() const { return parameters.want_corrected ? frame_bytes() : 0; }
+  int64_t curve_bytes() const { return int64_t{curve.num_points} * sizeof(float); }
+};
+
+class RecoverCarrierJob final : public Job {
+ public:
+  // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
+  RecoverCarrierJob(const Operation& operation, std::vector<RecoverCarrierGroup> groups);
+
+  absl::Span<const RecoverCarrierGroup> groups() const { return groups_; }
+
+  // `reply` holds the corrected symbols of all frames, then from curves_offset() on their curves.
+  int64_t corrected_bytes() const { return corrected_bytes_; }
+  int64_t curves_offset() const;
+  int64_t curves_bytes() const { return curves_bytes_; }
+
+  std::vector<carrier::Result> results;  // by frame
+
+ private:
+  const std::vector<RecoverCarrierGroup> groups_;
+  int64_t corrected_bytes_ = 0;
+  int64_t curves_bytes_ = 0;
+};
+
+std::unique_ptr<Batch> MakeRecoverCarrierBatch(std::vector<JobPtr> jobs);
+
+// A known carrier on the lane of `bench`. Internal says what was found.
+absl::Status TestRecoverCarrier(const Operation& operation, SelfTestBench& bench);
+
+// Loads the kernels on the GPU that is current.
+absl::Status PrepareRecoverCarrierCuda();
+// Scratch on a GPU: many of the longest frames at a time.
+inline constexpr int64_t kRecoverCarrierWorkspaceBytes = int64_t{512} << 20;
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_RECOVER_CARRIER_H_

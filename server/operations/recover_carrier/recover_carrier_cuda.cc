@@ -1,0 +1,91 @@
+// The GPU's side of RecoverCarrierBatch. CUDA builds only.
+#include <cstring>
+
+#include "kernels/base/status_macros.h"
+#include "kernels/carrier/recover_gpu.h"
+#include "server/jobs/cuda_copies.h"
+#include "server/operations/recover_carrier/recover_carrier_batch.h"
+
+namespace baseband::server {
+
+static_assert(sizeof(carrier::RecoverFrame) == 32,
+              "RecoverCarrierJob's footprint counts 32 bytes a frame");
+
+absl::Status PrepareRecoverCarrierCuda() { return carrier::PrepareRecover(); }
+
+std::vector<uint32_t> RecoverCarrierBatch::PlaceKnown(uint8_t* control, int64_t* offset) const {
+  std::vector<uint32_t> places(num_groups_, carrier::kNoKnown);
+  for (const Frame& frame : frames_) {
+    const std::vector<carrier::Iq>& known = frame.group->known;
+    uint32_t& place = places[frame.group_index];
+    if (!known.empty() && place == carrier::kNoKnown) {
+      place = static_cast<uint32_t>(*offset);
+      std::memcpy(control + *offset, known.data(), known.size() * sizeof(carrier::Iq));
+      *offset += AlignUp(static_cast<int64_t>(known.size() * sizeof(carrier::Iq)));
+    }
+  }
+  return places;
+}
+
+absl::Status RecoverCarrierBatch::CudaCopyIn(const CudaLaneView& lane) {
+  input_ = InputLayout(jobs_, lane.capacity.input_bytes);
+  std::vector<int64_t> reply_offsets;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    reply_offsets.push_back(output_.size());
+    if (job(i).reply_bytes > 0) {
+      output_.Add(job(i).reply_bytes, job(i).reply.data());
+    }
+  }
+  results_offset_ =
+      output_.Add(static_cast<int64_t>(frames_.size() * sizeof(carrier::Result)), nullptr);
+
+  int64_t control_bytes =
+      AlignUp(static_cast<int64_t>(frames_.size() * sizeof(carrier::RecoverFrame)));
+  const std::vector<uint32_t> known = PlaceKnown(lane.control_host, &control_bytes);
+  auto* descriptor = reinterpret_cast<carrier::RecoverFrame*>(lane.control_host);
+  for (const uint32_t f : GroupByModel()) {
+    const Frame& frame = frames_[f];
+    const RecoverCarrierJob& owner = job(frame.job);
+    *descriptor = carrier::RecoverFrame();
+    descriptor->symbols_offset = static_cast<uint32_t>(input_.device_offset(frame.job) +
+                                                       (frame.symbols - owner.input.data()));
+    descriptor->num_symbols = static_cast<uint32_t>(frame.group->frame_symbols);
+    descriptor->corrected_offset =
+        static_cast<uint32_t>(reply_offsets[frame.job] + (frame.corrected - owner.reply.data()));
+    descriptor->curve_offset =
+        static_cast<uint32_t>(reply_offsets[frame.job] + (frame.curve - owner.reply.data()));
+    descriptor->known_offset = known[frame.group_index];
+    descriptor->result_index = f;
+    ++descriptor;
+  }
+  BASEBAND_RETURN_IF_ERROR(CopyControl(control_bytes, lane));
+  return CopyToDevice(input_.runs(), lane);
+}
+
+absl::Status RecoverCarrierBatch::CudaRun(const CudaLaneView& lane) {
+  const auto* descriptors = reinterpret_cast<const carrier::RecoverFrame*>(lane.control_device);
+  return lane.with_workspace([&]() -> absl::Status {
+    for (const Launch& launch : launches_) {
+      carrier::RecoverBatch batch;
+      batch.model = launch.group->model.get();
+      batch.parameters = launch.group->parameters;
+      batch.frames = descriptors + launch.begin;
+      batch.lengths = absl::MakeConstSpan(lengths_).subspan(launch.begin, launch.count);
+      batch.symbols = lane.input_device;
+      batch.known = lane.control_device;
+      batch.output = lane.output_device;
+      batch.results = reinterpret_cast<carrier::Result*>(lane.output_device + results_offset_);
+      batch.workspace = lane.workspace;
+      batch.workspace_bytes = lane.workspace_bytes;
+      BASEBAND_RETURN_IF_ERROR(carrier::LaunchRecover(batch, lane.stream));
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status RecoverCarrierBatch::CudaCopyOut(const CudaLaneView& lane) {
+  output_staging_ = lane.output_staging_host;
+  return CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,35 @@
+// What RecoverCarrier counts of its frames.
+#ifndef BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_RECOVER_CARRIER_METRICS_H_
+#define BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_RECOVER_CARRIER_METRICS_H_
+
+#include <array>
+
+#include "kernels/carrier/recover.h"
+#include "server/metrics/operation_metrics.h"
+#include "server/operations/recover_carrier/recover_carrier.h"
+
+namespace prometheus {
+class Counter;
+class Histogram;
+}  // namespace prometheus
+
+namespace baseband::server {
+
+class RecoverCarrierMetrics final : public OperationMetrics {
+ public:
+  explicit RecoverCarrierMetrics(prometheus::Registry& registry);
+  void Observe(const RecoverCarrierJob& job);
+
+ private:
+  static constexpr std::array<const char*, 5> kLocks = {"locked", "no_signal", "no_peak",
+                                                        "ambiguous", "bad_fit"};
+  static_assert(static_cast<size_t>(carrier::Lock::kBadFit) == kLocks.size() - 1);
+
+  std::array<prometheus::Counter*, kLocks.size()> frames_{};
+  prometheus::Counter* const symbols_;
+  prometheus::Histogram* const evm_;
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_RECOVER_CARRIER_METRICS_H_

@@ -1,0 +1,116 @@
+#include "server/service/capabilities.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "kernels/carrier/recover.h"
+#include "kernels/downconvert/downconvert.h"
+#include "kernels/ldpc/code.h"
+#include "kernels/ldpc/decode.h"
+#include "kernels/minimize/expression.h"
+#include "kernels/minimize/grid.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr int kMaxPointsOf = 256;
+
+}  // namespace
+
+v1::GetCapabilitiesResponse DescribeServer(const Config& config) {
+  v1::GetCapabilitiesResponse response;
+  response.set_version(std::string(Version()));
+  response.set_max_request_bytes(static_cast<uint64_t>(MibToBytes(config.max_request_mib)));
+  response.set_max_blocks_per_request(static_cast<uint32_t>(config.max_blocks_per_request));
+  response.set_queue_capacity_requests(static_cast<uint32_t>(config.queue_requests));
+  response.set_queue_capacity_bytes(static_cast<uint64_t>(MibToBytes(config.queue_mib)));
+  v1::LdpcCapabilities& ldpc = *response.mutable_ldpc();
+  for (const int zc : ldpc::NrLiftingSizes()) {
+    ldpc.add_nr_lifting_sizes(static_cast<uint32_t>(zc));
+  }
+  for (const char* rate : {"1/2", "2/3A", "2/3B", "3/4A", "3/4B", "5/6"}) {
+    ldpc.add_wimax_rates(rate);
+  }
+  for (uint32_t n = 576; n <= 2304; n += 96) {
+    ldpc.add_wimax_n(n);
+  }
+  for (const char* rate : {"1/2", "2/3", "3/4", "5/6"}) {
+    ldpc.add_wifi_rates(rate);
+  }
+  for (const uint32_t n : {648U, 1296U, 1944U}) {
+    ldpc.add_wifi_n(n);
+  }
+  ldpc.set_max_custom_rows(ldpc::kMaxRows);
+  ldpc.set_max_custom_columns(ldpc::kMaxColumns);
+  ldpc.set_max_custom_zc(ldpc::kMaxZc);
+  ldpc.set_max_custom_blocks(ldpc::kMaxEdges);
+  ldpc.set_max_iterations(ldpc::kMaxIterations);
+  ldpc.set_llr_bits(8);
+  ldpc.set_recommended_llr_scale(4.0F);
+  v1::CarrierCapabilities& carrier = *response.mutable_carrier();
+  for (const std::string& name : carrier::ConstellationNames()) {
+    carrier.add_constellations(name);
+  }
+  carrier.set_min_frame_symbols(carrier::kMinSymbols);
+  carrier.set_max_frame_symbols(carrier::kMaxSymbols);
+  carrier.set_max_points(carrier::kMaxPoints);
+  carrier.set_max_power(carrier::kMaxPower);
+  carrier.set_max_sweep_bins(carrier::kMaxSweepBins);
+  v1::DownconvertCapabilities& downconvert = *response.mutable_downconvert();
+  downconvert.set_max_channels(downconvert::kMaxChannels);
+  downconvert.set_max_taps(downconvert::kMaxTaps);
+  downconvert.set_max_up(downconvert::kMaxUp);
+  downconvert.set_max_down(downconvert::kMaxDown);
+  downconvert.set_max_streams(static_cast<uint32_t>(config.max_streams));
+  v1::MinimizeCapabilities& searches = *response.mutable_minimize();
+  searches.set_max_axes(minimize::kMaxAxes);
+  searches.set_max_points(minimize::kMaxPoints);
+  searches.set_max_array_elements(minimize::kMaxArrayElements);
+  searches.set_max_searches(static_cast<uint32_t>(config.max_searches));
+  return response;
+}
+
+absl::StatusOr<bool> AddPoints(const v1::GetCapabilitiesRequest& request, CarrierModels& models,
+                               const ContinueCheck* may_continue,
+                               v1::GetCapabilitiesResponse* response) {
+  if (request.points_of_size() > kMaxPointsOf) {
+    return absl::InvalidArgumentError(absl::StrCat("points_of has ", request.points_of_size(),
+                                                   " names: at most ", kMaxPointsOf,
+                                                   " go at once"));
+  }
+  for (const std::string& name : request.points_of()) {
+    v1::Constellation message;
+    message.set_name(name);
+    absl::StatusOr<carrier::ModelPtr> model =
+        models.FromProto(message, v1::AMPLITUDE_WEIGHT_OPTIMAL, 0, may_continue);
+    BASEBAND_RETURN_IF_ERROR(model.status());
+    if (*model == nullptr) return false;
+    const carrier::Constellation& constellation = (*model)->constellation();
+    v1::NamedConstellation& entry = *response->mutable_carrier()->add_points();
+    entry.set_name(constellation.name());
+    for (const carrier::Iq& point : constellation.points()) {
+      entry.add_points(point.i);
+      entry.add_points(point.q);
+    }
+    entry.set_symmetry(static_cast<uint32_t>(constellation.symmetry()));
+    entry.set_operating_snr_db(constellation.operating_snr_db());
+    entry.set_power(static_cast<uint32_t>((*model)->power()));
+  }
+  return true;
+}
+
+void AddDevices(absl::Span<Device* const> devices, v1::GetCapabilitiesResponse* response) {
+  for (const Device* device : devices) {
+    v1::DeviceCapabilities& entry = *response->add_devices();
+    entry.set_kind(device->kind());
+    entry.set_name(device->name());
+    entry.set_lanes(static_cast<uint32_t>(device->lanes().size()));
+    entry.set_memory_bytes(static_cast<uint64_t>(device->memory_bytes()));
+    entry.set_healthy(device->healthy());
+    entry.set_id(device->id());
+    entry.set_standby(device->standby());
+  }
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,325 @@
+// What the client library tries again and what not, and that no call takes longer than its timeout.
+#include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/clock.h"
+#include "client/cpp/client.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/fake_baseband.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::client {
+namespace {
+
+using ::baseband::testing::FakeBaseband;
+using ::baseband::testing::FreePort;
+using ::baseband::testing::IsOk;
+using ::baseband::testing::StatusIs;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kGone = absl::Milliseconds(400);
+constexpr absl::Duration kPatience =
+    absl::Seconds(20);  // far below the timeouts that must not pass
+
+std::unique_ptr<Client> Connect(const std::string& target, ClientOptions options = {}) {
+  options.target = target;
+  absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(options);
+  EXPECT_THAT(client, IsOk());
+  return *std::move(client);
+}
+
+v1::EncodeRequest RequestOf(const std::string& payload) {
+  v1::EncodeRequest request;
+  request.set_payload(payload);
+  return request;
+}
+
+grpc::Status Echo(grpc::ServerContext*, const v1::EncodeRequest& request,
+                  v1::EncodeResponse* response) {
+  response->set_payload(request.payload());
+  return grpc::Status::OK;
+}
+
+// Grants credits, and answers each request with its payload.
+grpc::Status EchoStream(grpc::ServerContext*, FakeBaseband::SubmitStream* stream) {
+  v1::SubmitResponse response;
+  response.mutable_credits()->set_requests(16);
+  response.mutable_credits()->set_bytes(1 << 20);
+  stream->Write(response);
+  for (v1::SubmitRequest request; stream->Read(&request);) {
+    response.Clear();
+    response.set_id(request.id());
+    response.mutable_credits()->set_requests(1);
+    response.mutable_credits()->set_bytes(request.ByteSizeLong());
+    response.mutable_encode()->set_payload(request.encode().payload());
+    stream->Write(response);
+  }
+  return grpc::Status::OK;
+}
+
+// A server that can be restarted at the same address.
+class RestartedServer {
+ public:
+  RestartedServer() { Start(); }
+  void Stop() { server_.reset(); }
+  void Start() {
+    server_ = std::make_unique<FakeBaseband>();
+    server_->on_encode = Echo;
+    server_->on_submit = EchoStream;
+    server_->Start(target_);
+  }
+  const std::string& target() const { return target_; }
+
+ private:
+  const std::string target_ = absl::StrCat("127.0.0.1:", FreePort());
+  std::unique_ptr<FakeBaseband> server_;
+};
+
+// Calls `call` on some threads, again and again, until half a second after the server was gone for
+// a while; the worst that came of it.
+template <typename CallOnce>
+absl::Status CallsAcrossARestart(RestartedServer* server, const CallOnce& call) {
+  absl::Mutex mutex;
+  absl::Status worst;
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      while (!stop) {
+        const absl::Status status = call();
+        absl::MutexLock lock(&mutex);
+        worst.Update(status);
+        if (!status.ok()) return;
+      }
+    });
+  }
+  absl::SleepFor(absl::Milliseconds(200));
+  server->Stop();
+  absl::SleepFor(kGone);
+  server->Start();
+  absl::SleepFor(absl::Milliseconds(500));
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  return worst;
+}
+
+TEST(ClientRetryTest, UnaryCallsSurviveAServerThatIsGoneForAWhile) {
+  RestartedServer server;
+  const auto client = Connect(server.target());
+  EXPECT_THAT(CallsAcrossARestart(&server, [&] { return client->Encode(RequestOf("x")).status(); }),
+              IsOk());
+}
+
+TEST(ClientRetryTest, RequestsOfASubmitStreamDo) {
+  RestartedServer server;
+  const auto client = Connect(server.target());
+  const auto stream = *client->OpenSubmitStream();
+  EXPECT_THAT(CallsAcrossARestart(&server,
+                                  [&] {
+                                    std::promise<absl::Status> answer;
+                                    const absl::Status sent = stream->Submit(
+                                        RequestOf("x"), SubmitOptions(),
+                                        [&](const absl::StatusOr<v1::EncodeResponse>& response) {
+                                          answer.set_value(response.status());
+                                        });
+                                    return sent.ok() ? answer.get_future().get() : sent;
+                                  }),
+              IsOk());
+}
+
+// What brought one device down must not go from server to server.
+TEST(ClientRetryTest, InternalIsFinalEvenIfTheServerSaysWhenToComeBack) {
+  std::atomic<int> calls{0};
+  FakeBaseband server;
+  server.on_encode = [&](grpc::ServerContext* context, const auto&, auto*) {
+    ++calls;
+    context->AddTrailingMetadata("grpc-retry-pushback-ms", "1");
+    return grpc::Status(grpc::StatusCode::INTERNAL, "the device faulted");
+  };
+  server.Start();
+  const auto client = Connect(server.target());
+  EXPECT_THAT(client->Encode(RequestOf("x")),
+              StatusIs(absl::StatusCode::kInternal, "the device faulted"));
+  EXPECT_EQ(calls, 1);
+}
+
+class StreamEndTest : public ::testing::TestWithParam<bool> {};
+
+TEST_P(StreamEndTest, InternalIsFinalForARequestOfAStreamToo) {
+  const bool ends_the_stream = GetParam();
+  std::atomic<int> requests{0};
+  FakeBaseband server;
+  server.on_submit = [&](grpc::ServerContext*, FakeBaseband::SubmitStream* stream) {
+    v1::SubmitResponse response;
+    response.mutable_credits()->set_requests(16);
+    response.mutable_credits()->set_bytes(1 << 20);
+    stream->Write(response);
+    for (v1::SubmitRequest request; stream->Read(&request);) {
+      ++requests;
+      if (ends_the_stream) return grpc::Status(grpc::StatusCode::INTERNAL, "the device faulted");
+      response.set_id(request.id());
+      response.set_code(static_cast<int>(grpc::StatusCode::INTERNAL));
+      response.set_message("the device faulted");
+      stream->Write(response);
+    }
+    return grpc::Status::OK;
+  };
+  server.Start();
+  const auto client = Connect(server.target());
+  const auto stream = *client->OpenSubmitStream();
+  std::promise<absl::Status> answer;
+  ASSERT_THAT(stream->Submit(RequestOf("x"), SubmitOptions(),
+                             [&](const absl::StatusOr<v1::EncodeResponse>& response) {
+                               answer.set_value(response.status());
+                             }),
+              IsOk());
+  EXPECT_THAT(answer.get_future().get(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("the device faulted")));
+  EXPECT_EQ(requests, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(InBandOrAtTheEnd, StreamEndTest, ::testing::Bool());
+
+// Grants two credits and answers a request when it is told to.
+class HungStream {
+ public:
+  HungStream() {
+    server_.on_submit = [this](grpc::ServerContext* context, FakeBaseband::SubmitStream* stream) {
+      v1::SubmitResponse response;
+      response.mutable_credits()->set_requests(2);
+      response.mutable_credits()->set_bytes(1 << 20);
+      stream->Write(response);
+      for (v1::SubmitRequest request; stream->Read(&request);) {
+        while (!answers_ && !context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
+        response.Clear();
+        response.set_id(request.id());
+        response.mutable_credits()->set_requests(1);
+        response.mutable_credits()->set_bytes(request.ByteSizeLong());
+        response.mutable_encode()->set_payload(request.encode().payload());
+        stream->Write(response);
+      }
+      return grpc::Status::OK;
+    };
+    server_.Start();
+  }
+  const std::string& target() const { return server_.target(); }
+  void AnswerFromNowOn() { answers_ = true; }
+
+ private:
+  std::atomic<bool> answers_{false};
+  FakeBaseband server_;
+};
+
+TEST(SubmitTimeoutTest, IsKeptByTheClientWhateverTheServerDoes) {
+  HungStream server;
+  const auto client = Connect(server.target());
+  const auto stream = *client->OpenSubmitStream();
+  SubmitOptions options;
+  options.timeout = absl::Milliseconds(200);
+  const absl::Time begin = absl::Now();
+  std::vector<std::promise<absl::Status>> answers(2);
+  for (auto& answer : answers) {
+    ASSERT_THAT(stream->Submit(RequestOf("x"), options,
+                               [&](const absl::StatusOr<v1::EncodeResponse>& response) {
+                                 answer.set_value(response.status());
+                               }),
+                IsOk());
+  }
+  for (auto& answer : answers) {
+    EXPECT_THAT(answer.get_future().get(),
+                StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("timeout")));
+  }
+  EXPECT_GE(absl::Now() - begin, absl::Milliseconds(200));
+  EXPECT_LT(absl::Now() - begin, kPatience);
+  EXPECT_EQ(stream->in_flight(), 0);
+  // Without credits, which the server still has.
+  EXPECT_THAT(stream->Submit(RequestOf("x"), options, nullptr),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("credits")));
+
+  // The late answers are nobody's, and bring the credits back.
+  server.AnswerFromNowOn();
+  options.timeout = kPatience;
+  for (int i = 0; i < 5; ++i) {
+    std::promise<absl::StatusOr<v1::EncodeResponse>> answer;
+    ASSERT_THAT(stream->Submit(RequestOf(absl::StrCat(i)), options,
+                               [&](absl::StatusOr<v1::EncodeResponse> response) {
+                                 answer.set_value(std::move(response));
+                               }),
+                IsOk());
+    const auto response = answer.get_future().get();
+    ASSERT_THAT(response, IsOk());
+    EXPECT_EQ(response->payload(), absl::StrCat(i));
+  }
+  EXPECT_THAT(stream->Finish(), IsOk());
+}
+
+TEST(SubmitTimeoutTest, TheEarlierOfTwoIsKeptWhicheverCameFirst) {
+  HungStream server;
+  const auto client = Connect(server.target());
+  const auto stream = *client->OpenSubmitStream();
+  std::promise<absl::Status> late;
+  std::promise<absl::Status> early;
+  SubmitOptions options;
+  options.timeout = absl::Minutes(10);
+  ASSERT_THAT(stream->Submit(RequestOf("late"), options,
+                             [&](const absl::StatusOr<v1::EncodeResponse>& response) {
+                               late.set_value(response.status());
+                             }),
+              IsOk());
+  options.timeout = absl::Milliseconds(100);
+  ASSERT_THAT(stream->Submit(RequestOf("early"), options,
+                             [&](const absl::StatusOr<v1::EncodeResponse>& response) {
+                               early.set_value(response.status());
+                             }),
+              IsOk());
+  EXPECT_THAT(early.get_future().get(),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("")));
+  EXPECT_EQ(stream->in_flight(), 1);
+  stream->Cancel();
+  EXPECT_THAT(late.get_future().get(), StatusIs(absl::StatusCode::kCancelled, HasSubstr("")));
+}
+
+// Nobody listens there, and nobody refuses: a connection is never made.
+TEST(SubmitTimeoutTest, HoldsWhileThereIsNoConnectionToo) {
+  ClientOptions options;
+  options.max_attempts = 1;
+  const auto client = Connect("10.255.255.1:1", options);
+  SubmitStreamOptions stream_options;
+  stream_options.wait_for_ready = true;
+  const auto stream = *client->OpenSubmitStream(stream_options);
+  SubmitOptions submit;
+  submit.timeout = absl::Milliseconds(200);
+  const absl::Time begin = absl::Now();
+  EXPECT_FALSE(stream->Submit(RequestOf("x"), submit, nullptr).ok());
+  EXPECT_LT(absl::Now() - begin, kPatience);
+}
+
+TEST(EmptyMessageTest, AnErrorAlwaysSaysSomething) {
+  FakeBaseband server;
+  grpc::StatusCode code = grpc::StatusCode::UNIMPLEMENTED;
+  server.on_encode = [&](auto*, const auto&, auto*) { return grpc::Status(code, ""); };
+  server.Start();
+  ClientOptions options;
+  options.max_attempts = 1;
+  const auto client = Connect(server.target(), options);
+  for (const auto next : {grpc::StatusCode::UNIMPLEMENTED, grpc::StatusCode::UNAVAILABLE,
+                          grpc::StatusCode::INTERNAL, grpc::StatusCode::PERMISSION_DENIED,
+                          grpc::StatusCode::RESOURCE_EXHAUSTED, grpc::StatusCode::UNKNOWN}) {
+    code = next;
+    const absl::Status status = client->Encode(RequestOf("x")).status();
+    EXPECT_EQ(static_cast<int>(status.code()), static_cast<int>(code));
+    EXPECT_GT(status.message().size(), 10) << status;
+  }
+}
+
+}  // namespace
+}  // namespace baseband::client

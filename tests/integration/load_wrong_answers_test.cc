@@ -1,0 +1,218 @@
+// `basebandctl load` notices one wrong bit wherever it comes from: in the first answer, in the
+// warm-up, in the middle, in what it asks the server to know what is right.
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "baseband/v1/baseband.pb.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/ctl_test.h"
+#include "tests/support/relay.h"
+
+namespace baseband::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// What of an answer is the same each time, or that it is none.
+template <typename Response>
+std::string Essence(const std::string& bytes) {
+  Response response;
+  if (!response.ParseFromString(bytes)) return "none";
+  response.clear_timing();
+  return response.SerializeAsString();
+}
+template <>
+std::string Essence<v1::MinimizeResponse>(const std::string& bytes) {
+  v1::MinimizeResponse response;
+  if (!response.ParseFromString(bytes)) return "none";
+  response.mutable_answer()->clear_timing();
+  response.mutable_answer()->clear_elapsed_s();
+  return response.SerializeAsString();
+}
+
+struct Operation {
+  const char* name;
+  const char* method;
+  std::string (*essence)(const std::string&);
+};
+const Operation kOperations[] = {
+    {"encode", "Encode", &Essence<v1::EncodeResponse>},
+    {"decode", "Decode", &Essence<v1::DecodeResponse>},
+    {"recover", "RecoverCarrier", &Essence<v1::RecoverCarrierResponse>},
+    {"downconvert", "Downconvert", &Essence<v1::DownconvertResponse>},
+    {"minimize", "Minimize", &Essence<v1::MinimizeResponse>}};
+
+void FlipBit(size_t bit, std::string* bytes) {
+  (*bytes)[bit / 8] = static_cast<char>((*bytes)[bit / 8] ^ (1 << bit % 8));
+}
+
+// One bit, drawn by `seed`, of what is not a time.
+void FlipAnyBit(const Operation& operation, unsigned seed, std::string* bytes) {
+  std::mt19937 random(seed);
+  const std::string before = operation.essence(*bytes);
+  for (;;) {
+    std::string flipped = *bytes;
+    FlipBit(random() % (8 * bytes->size()), &flipped);
+    if (operation.essence(flipped) != before) {
+      *bytes = flipped;
+      return;
+    }
+  }
+}
+
+// Calls at even instants: 20 in the warm-up, 40 measured, after two for each of two requests.
+constexpr int kBefore = 4;
+constexpr int kWarmUp = 20;
+constexpr int kMeasured = 40;
+enum class Place { kFirst, kThird, kLastBefore, kWarmUpsFirst, kWarmUp, kMiddle };
+constexpr int64_t kReplies[] = {
+    0, 2, kBefore - 1, kBefore, kBefore + kWarmUp - 3, kBefore + kWarmUp + kMeasured / 2};
+
+class LoadWrongAnswersTest : public CtlTest {
+ protected:
+  static Outcome Load(const std::string& target, const std::string& operation) {
+    return RunAt(target, {"load", operation, "--rate=50", "--arrivals=constant", "--warmup=400ms",
+                          "--duration=800ms", "--variants=2", "--blocks=2", "--zc=32", "--nr-bg=1",
+                          "--frame-symbols=2000", "--samples=4096", "--channels=2", "--points=1000",
+                          "--json"});
+  }
+  static nlohmann::json Report(const Outcome& outcome) {
+    const size_t begin = outcome.output.find("{\n");
+    EXPECT_NE(begin, std::string::npos) << outcome.output;
+    return begin == std::string::npos ? nlohmann::json()
+                                      : nlohmann::json::parse(outcome.output.substr(begin));
+  }
+};
+
+class OneWrongBitTest : public LoadWrongAnswersTest,
+                        public ::testing::WithParamInterface<std::tuple<int, Place, unsigned>> {};
+
+TEST_P(OneWrongBitTest, IsOneWrongAnswerWhereItCame) {
+  const auto& [which, place, seed] = GetParam();
+  const Operation& operation = kOperations[which];
+  const int64_t wrong_reply = kReplies[static_cast<int>(place)];
+  const Relay relay(server_->target(),
+                    [&, seed = seed](const std::string& method, int64_t index, std::string* reply) {
+                      if (method == operation.method && index == wrong_reply)
+                        FlipAnyBit(operation, seed, reply);
+                    });
+  const Outcome outcome = Load(relay.target(), operation.name);
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  const nlohmann::json wrong = Report(outcome)["wrong_answers"];
+  EXPECT_EQ(wrong["count"], 1) << outcome.output;
+  EXPECT_EQ(wrong["before"], wrong_reply < kBefore ? 1 : 0);
+  EXPECT_EQ(wrong["warm_up"], wrong_reply >= kBefore && wrong_reply < kBefore + kWarmUp ? 1 : 0);
+  EXPECT_EQ(wrong["measured"], wrong_reply >= kBefore + kWarmUp ? 1 : 0);
+  EXPECT_THAT(wrong["example"].get<std::string>(), ::testing::Not(IsEmpty()));
+  const nlohmann::json outcomes = Report(outcome)["outcomes"];
+  EXPECT_EQ(outcomes["due"], kMeasured);
+  EXPECT_EQ(outcomes["good"], kMeasured - wrong["measured"].get<int>());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Places, OneWrongBitTest,
+    ::testing::Combine(::testing::Range(0, 5),
+                       ::testing::Values(Place::kFirst, Place::kThird, Place::kLastBefore,
+                                         Place::kWarmUpsFirst, Place::kWarmUp, Place::kMiddle),
+                       ::testing::Values(1U)),
+    [](const auto& test) {
+      return absl::StrCat(kOperations[std::get<0>(test.param)].name, "_reply_",
+                          kReplies[static_cast<int>(std::get<1>(test.param))]);
+    });
+INSTANTIATE_TEST_SUITE_P(Bits, OneWrongBitTest,
+                         ::testing::Combine(::testing::Range(0, 5),
+                                            ::testing::Values(Place::kMiddle),
+                                            ::testing::Values(2U, 3U)),
+                         [](const auto& test) {
+                           return absl::StrCat(kOperations[std::get<0>(test.param)].name, "_seed_",
+                                               std::get<2>(test.param));
+                         });
+
+class LoadOperationTest : public LoadWrongAnswersTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(LoadOperationTest, RightAnswersAreAllRight) {
+  const Operation& operation = kOperations[GetParam()];
+  const Relay relay(server_->target(), [](const auto&, int64_t, std::string*) {});
+  const Outcome outcome = Load(relay.target(), operation.name);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_EQ(Report(outcome)["wrong_answers"]["count"], 0) << outcome.output;
+  EXPECT_EQ(Report(outcome)["outcomes"]["good"], kMeasured);
+}
+
+// A mistake that is made each time is no reference.
+TEST_P(LoadOperationTest, AnswersThatAreWrongAlikeEachTimeEndTheLoadBeforeItBegins) {
+  const Operation& operation = kOperations[GetParam()];
+  const Relay relay(server_->target(), [&](const std::string& method, int64_t, std::string* reply) {
+    if (method != operation.method) return;
+    // The highest bit of the payload's last byte: the top one of an exponent, or of information.
+    if (method == "RecoverCarrier") {
+      v1::RecoverCarrierResponse response;
+      response.ParseFromString(*reply);
+      response.mutable_frames(1)->set_frequency(-response.frames(1).frequency());
+      *reply = response.SerializeAsString();
+    } else if (method == "Minimize") {
+      v1::MinimizeResponse response;
+      response.ParseFromString(*reply);
+      response.mutable_answer()->set_point(1, response.answer().point(1) + 1);
+      *reply = response.SerializeAsString();
+    } else {
+      FlipBit(8 * reply->size() - 1, reply);
+    }
+  });
+  const Outcome outcome = Load(relay.target(), operation.name);
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("wrong answers: "));
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, LoadOperationTest, ::testing::Range(0, 5),
+                         [](const auto& test) {
+                           return std::string(kOperations[test.param].name);
+                         });
+
+// What the server is asked for to make RecoverCarrier's frames: the third answer of GetCapabilities
+// has the points for the first time, the fifth and seventh again.
+class WrongPointsTest : public LoadWrongAnswersTest, public ::testing::WithParamInterface<int> {};
+
+TEST_P(WrongPointsTest, AreOneWrongAnswerAndNotUsed) {
+  const Relay relay(
+      server_->target(), [](const std::string& method, int64_t index, std::string* reply) {
+        if (method != "GetCapabilities" || index != GetParam()) return;
+        v1::GetCapabilitiesResponse response;
+        ASSERT_TRUE(response.ParseFromString(*reply));
+        ASSERT_EQ(response.carrier().points_size(), 1);
+        float* const i =
+            response.mutable_carrier()->mutable_points(0)->mutable_points()->mutable_data();
+        *i *= 1 + 1.0F / (1 << 20);
+        *reply = response.SerializeAsString();
+      });
+  const Outcome outcome = Load(relay.target(), "recover");
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_EQ(Report(outcome)["wrong_answers"]["count"], 1) << outcome.output;
+  EXPECT_EQ(Report(outcome)["wrong_answers"]["before"], 1);
+  EXPECT_EQ(Report(outcome)["outcomes"]["good"], kMeasured);
+}
+
+INSTANTIATE_TEST_SUITE_P(Answers, WrongPointsTest, ::testing::Values(2, 4, 6),
+                         [](const auto& test) { return absl::StrCat("Reply", test.param); });
+
+TEST_F(LoadWrongAnswersTest, TheReportForPeopleSaysSoToo) {
+  const Relay relay(server_->target(),
+                    [](const std::string& method, int64_t index, std::string* reply) {
+                      if (method == "Downconvert" && index == kBefore + 2)
+                        FlipBit(8 * reply->size() - 20, reply);
+                    });
+  const Outcome outcome =
+      RunAt(relay.target(), {"load", "downconvert", "--rate=50", "--duration=300ms", "--variants=2",
+                             "--samples=4096", "--warmup=300ms"});
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("1 wrong answer, 0 of them before the load and 1 in its"));
+}
+
+}  // namespace
+}  // namespace baseband::testing

@@ -1,0 +1,169 @@
+// The command line as a whole: every option of every command, found in the tree of commands, takes
+// numbers and times in the one way of options.h, and every help text is fit to be read.
+#include "client/ctl/command_line.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "client/ctl/common/options.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace baseband::ctl {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Le;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr size_t kColumns = 100;
+
+void ForEachApp(const CLI::App& app, const std::function<void(const CLI::App&)>& visit) {
+  visit(app);
+  for (const CLI::App* const below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    ForEachApp(*below, visit);
+  }
+}
+
+// "basebandctl ber --frames".
+void ForEachOption(const CLI::App& root,
+                   const std::function<void(const std::string&, CLI::Option*)>& visit) {
+  ForEachApp(root, [&](const CLI::App& app) {
+    for (const CLI::Option* const option : app.get_options()) {
+      const std::string name = absl::StrCat(&app == &root ? "" : root.get_name() + " ",
+                                            app.get_name(), " ", option->get_name());
+      visit(name, const_cast<CLI::Option*>(option));
+    }
+  });
+}
+
+bool Has(CLI::Option* option, const char* validator) {
+  try {
+    return option->get_validator(validator) != nullptr;
+  } catch (const CLI::OptionNotFound&) {
+    return false;
+  }
+}
+bool IsNumber(CLI::Option* option) { return Has(option, kNumberOption); }
+bool IsTime(CLI::Option* option) { return Has(option, kTimeOption); }
+
+// What the option says of `value`; empty if it takes it.
+std::string Refusal(CLI::Option* option, const std::string& value) {
+  option->clear();
+  option->add_result(value);
+  std::string refusal;
+  try {
+    option->run_callback();
+  } catch (const CLI::Error& error) {
+    refusal = error.what();
+  }
+  option->clear();
+  return refusal;
+}
+
+class CommandLineTest : public ::testing::Test {
+ protected:
+  CommandLine line_{"1.2.3"};
+};
+
+TEST_F(CommandLineTest, TheTreeHasCommandsAndOptionsOfBothKinds) {
+  int apps = 0;
+  int numbers = 0;
+  int times = 0;
+  ForEachApp(line_.app(), [&](const CLI::App&) { ++apps; });
+  ForEachOption(line_.app(), [&](const std::string&, CLI::Option* option) {
+    numbers += IsNumber(option) ? 1 : 0;
+    times += IsTime(option) ? 1 : 0;
+  });
+  EXPECT_GE(apps, 18);
+  EXPECT_GE(numbers, 80);
+  EXPECT_GE(times, 12);
+}
+
+// An option that reads numbers by itself refuses a word: it does not convert. Those of words take
+// it, those of a list of names list them.
+TEST_F(CommandLineTest, EveryOptionOfANumberOrATimeIsMadeByTheOneHelper) {
+  ForEachOption(line_.app(), [](const std::string& name, CLI::Option* option) {
+    if (option->get_expected_max() == 0 || IsNumber(option) || IsTime(option)) {
+      return;
+    }
+    EXPECT_THAT(Refusal(option, "wrong"), AnyOf("", HasSubstr("not in {"))) << name;
+    EXPECT_THAT(option->get_type_name(), Not(ContainsRegex("SECONDS|^(INT|UINT|FLOAT|MS)")))
+        << name;
+  });
+}
+
+TEST_F(CommandLineTest, EveryNumberTakesSuffixesAndSaysItsRange) {
+  ForEachOption(line_.app(), [](const std::string& name, CLI::Option* option) {
+    if (!IsNumber(option)) {
+      return;
+    }
+    for (const char* value : {"1k", "0.1M", "2G", "1Ki", "1e3"}) {
+      const std::string refusal = Refusal(option, value);
+      EXPECT_TRUE(refusal.empty() || absl::StrContains(refusal, absl::StrCat(value, " is not ")))
+          << name << ": " << refusal;
+      // No range of a type, with hundreds of digits.
+      EXPECT_THAT(refusal.size(), Le(80u)) << name << ": " << refusal;
+    }
+    for (const char* value : {"wrong", "1x", "5ms", "", "nan", "1m"}) {
+      const std::string refusal = Refusal(option, value);
+      EXPECT_THAT(refusal, StartsWith("--")) << name;
+      EXPECT_THAT(refusal, HasSubstr(absl::StrCat("'", value, "' is not a number"))) << name;
+    }
+    EXPECT_THAT(Refusal(option, "1e300"),
+                AnyOf("", HasSubstr("1e300 is not "), HasSubstr("'1e300' is not a whole number")))
+        << name;
+    EXPECT_THAT(option->get_description(),
+                ContainsRegex("in [[(][-0-9.kKMGTi]+, [-0-9e+.kKMGTi]+]|[>] 0|any number"))
+        << name;
+    EXPECT_THAT(option->get_type_name(), Not(AnyOf("", "INT", "UINT", "FLOAT", "TEXT"))) << name;
+  });
+}
+
+TEST_F(CommandLineTest, EveryTimeWantsAUnitAndSaysItsRange) {
+  ForEachOption(line_.app(), [](const std::string& name, CLI::Option* option) {
+    if (!IsTime(option)) {
+      return;
+    }
+    EXPECT_EQ(Refusal(option, "1s"), "") << name;
+    for (const char* value : {"5", "0", "0.5", "60"}) {
+      EXPECT_THAT(Refusal(option, value),
+                  HasSubstr(absl::StrCat(" ", value, ": say ", value, "s or ", value, "ms")))
+          << name;
+    }
+    for (const char* value : {"soon", "-1s", "inf", "5 parsecs", ""}) {
+      EXPECT_THAT(Refusal(option, value), HasSubstr("is not a time such as 500us")) << name;
+    }
+    EXPECT_THAT(option->get_description(),
+                ContainsRegex("in [[(][0-9.a-z]+, [0-9.a-z]+]|[>]=? [0-9]+s"))
+        << name;
+    EXPECT_EQ(option->get_type_name(), "TIME") << name;
+  });
+}
+
+TEST_F(CommandLineTest, EveryHelpFitsTheScreenAndHasAnExample) {
+  ForEachApp(line_.app(), [](const CLI::App& app) {
+    const std::string help = app.help();
+    for (const std::string& text : std::vector<std::string>(absl::StrSplit(help, '\n'))) {
+      EXPECT_THAT(text.size(), Le(kColumns)) << app.get_name() << ": " << text;
+    }
+    EXPECT_THAT(app.get_footer(), HasSubstr("\n  basebandctl ")) << app.get_name();
+    EXPECT_THAT(help, HasSubstr(app.get_footer())) << app.get_name();
+  });
+}
+
+TEST_F(CommandLineTest, EveryOptionIsExplained) {
+  ForEachOption(line_.app(), [](const std::string& name, CLI::Option* option) {
+    EXPECT_THAT(option->get_description().size(), testing::Ge(5u)) << name;
+  });
+}
+
+}  // namespace
+}  // namespace baseband::ctl

@@ -1,0 +1,218 @@
+// What a GPU is told to do. A plan that moved on along a signal is the one that is made anew there;
+// what plans compute, the GPU's tests see.
+#include <random>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "kernels/downconvert/downconvert.h"
+#include "kernels/downconvert/gpu_plan.h"
+#include "tests/support/downconvert_signals.h"
+#include "tests/support/status_matchers.h"
+
+namespace baseband::downconvert::gpu {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::SomeTaps;
+
+auto Fields(const TapWalk& w) {
+  return std::make_tuple(w.num_taps, w.up, w.down, w.branches, w.depth, w.branch_steps,
+                         w.depth_steps, w.step_slots);
+}
+auto Fields(const ProductTask& t) {
+  return std::tuple_cat(
+      Fields(t.walk),
+      std::make_tuple(t.first_block, t.first_column, t.num_columns, t.warps_across,
+                      t.first_remainder, t.history, t.branch_lanes, t.row, t.pitch),
+      std::make_tuple(t.window_bytes, t.shared_bytes, t.format, t.is_in_workspace, t.input,
+                      t.input_samples, t.newest_sample, t.newest_index, t.num_outputs));
+}
+auto Fields(const Column& c) {
+  return std::make_tuple(c.taps, c.output, c.anchors, c.first_anchor, c.step, c.amplitude,
+                         c.channel, c.format, c.is_last);
+}
+auto Fields(const TapTask& t) {
+  return std::tuple_cat(
+      Fields(t.walk), std::make_tuple(t.taps, t.target, t.step, t.first_slot, t.num_slots, t.group,
+                                      t.column, t.is_turned));
+}
+auto Fields(const AnchorTask& t) {
+  return std::make_tuple(t.target, t.num, t.den, t.origin, t.origin_word, t.first_index,
+                         t.num_anchors, t.is_negative);
+}
+auto Fields(const ProductLaunch& l) {
+  return std::make_tuple(IndexOf(l.kind), l.first_task, l.num_tasks, l.num_blocks, l.shared_bytes);
+}
+
+template <typename T>
+void ExpectSame(const char* what, absl::Span<const T> a, absl::Span<const T> b) {
+  ASSERT_EQ(a.size(), b.size()) << what;
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_EQ(Fields(a[i]), Fields(b[i])) << what << " " << i;
+}
+
+void ExpectSame(const GpuPlan& a, const GpuPlan& b) {
+  ExpectSame("product", a.products(), b.products());
+  ExpectSame("column", a.columns(), b.columns());
+  ExpectSame("taps", a.tap_tasks(), b.tap_tasks());
+  ExpectSame("anchors", a.anchor_tasks(), b.anchor_tasks());
+  ExpectSame("launch", a.launches(), b.launches());
+  EXPECT_EQ(a.layout().bytes, b.layout().bytes);
+  EXPECT_EQ(a.workspace_bytes(), b.workspace_bytes());
+  EXPECT_EQ(a.check_floats(), b.check_floats());
+  EXPECT_EQ(a.block().first_index, b.block().first_index);
+  EXPECT_TRUE(a.mixes().empty() && b.mixes().empty());
+}
+
+Channel MakeChannel(const FilterPtr& filter, int number, absl::Span<const Retune> retunes = {}) {
+  Channel channel;
+  channel.phase = *PhaseTrack::Create(*Frequency::FromFraction(9123457 - 313131 * number, 64000000),
+                                      0.1 * number, retunes);
+  channel.filter = filter;
+  channel.output = static_cast<OutputFormat>(number % 3);
+  return channel;
+}
+
+FilterPtr Taps(int count, int up, int down) {
+  return *Filter::FromTaps(SomeTaps(count, up, down, 1), up, down);
+}
+
+// A chain of blocks of `new_samples`, each with the history that the channels need.
+struct Stream {
+  Stream(std::vector<Channel> all, InputFormat format, int64_t first, int64_t new_samples)
+      : channels(std::move(all)), offsets(channels.size()) {
+    for (size_t c = 0; c < offsets.size(); ++c) offsets[c] = static_cast<int64_t>(c) << 32;
+    block.format = format;
+    block.history = HistoryOf(channels);
+    block.first_index = first - block.history;
+    block.num_samples = block.history + new_samples;
+    EXPECT_THAT(CheckBlock(channels, block), IsOk());
+  }
+  GpuPlan NewPlan() const {
+    GpuPlan plan;
+    plan.Build(channels, block, offsets);
+    return plan;
+  }
+  void Advance(int64_t samples) { block.first_index += samples; }
+
+  std::vector<Channel> channels;
+  std::vector<int64_t> offsets;
+  Block block;
+};
+
+std::vector<FilterPtr> Filters() {
+  Mask narrow;
+  narrow.pass_edge = 0.004;
+  narrow.stop_edge = 0.006;
+  Mask rising;
+  rising.pass_edge = 0.3;
+  return {Taps(64, 1, 8),
+          Taps(700, 1, 20),
+          Taps(190, 7, 8),
+          Taps(3, 1, 100),
+          Taps(50, 5, 1),
+          *Filter::FromMask(narrow, Design::kKaiser, 1, 64),
+          *Filter::FromMask(rising, Design::kKaiser, 147, 160)};
+}
+
+TEST(GpuPlanTest, APlanThatMovedIsTheOneMadeAnewThere) {
+  std::mt19937 random(9);
+  const std::vector<FilterPtr> filters = Filters();
+  constexpr int64_t kInStep = 8 * 5 * 5 * 64 * 160;
+  for (int round = 0; round < 200; ++round) {
+    std::vector<Channel> channels;
+    const size_t count = 1 + random() % 12;
+    for (size_t c = 0; c < count; ++c) {
+      channels.push_back(MakeChannel(filters[random() % filters.size()], static_cast<int>(c)));
+    }
+    const int64_t first = 300000 + static_cast<int64_t>(random()) * (round % 3);
+    Stream stream(channels, static_cast<InputFormat>(random() % 6), first, 1 + random() % 200000);
+    GpuPlan plan = stream.NewPlan();
+    for (int i = 0; i < 3; ++i) {
+      stream.Advance(kInStep * (1 + random() % 40));
+      ASSERT_TRUE(plan.MoveTo(stream.block));
+      ExpectSame(plan, stream.NewPlan());
+    }
+    if (HasFailure()) return;
+  }
+}
+
+TEST(GpuPlanTest, APlanMovesWhileItsFiltersAreInStep) {
+  Stream stream({MakeChannel(Taps(64, 1, 8), 1), MakeChannel(Taps(50, 3, 20), 2)},
+                InputFormat::kInt16, 1000, 4000);
+  GpuPlan plan = stream.NewPlan();
+  for (const int64_t distance : {39, 8, 20, -40}) {
+    Block block = stream.block;
+    block.first_index += distance;
+    EXPECT_FALSE(plan.MoveTo(block)) << distance;
+    ExpectSame(plan, stream.NewPlan());
+  }
+  stream.Advance(40);
+  EXPECT_TRUE(plan.MoveTo(stream.block));
+}
+
+TEST(GpuPlanTest, ABlockOfAnotherShapeHasAnotherPlan) {
+  const Stream stream({MakeChannel(Taps(64, 1, 8), 1)}, InputFormat::kInt16, 1000, 4000);
+  GpuPlan plan = stream.NewPlan();
+  const auto expect_other = [&](auto change) {
+    Block block = stream.block;
+    block.first_index += 8;
+    change(&block);
+    EXPECT_FALSE(plan.MoveTo(block));
+    ExpectSame(plan, stream.NewPlan());
+  };
+  expect_other([](Block* b) { b->num_samples += 8; });
+  expect_other([](Block* b) { b->history += 8; });
+  expect_other([](Block* b) { b->scale = 2.0F; });
+  expect_other([](Block* b) { b->format = InputFormat::kInt8; });
+}
+
+TEST(GpuPlanTest, NoPlanMovesAcrossARetune) {
+  Retune retune;
+  retune.index = 20000;
+  retune.frequency = *Frequency::FromFraction(1, 7);
+  Stream stream({MakeChannel(Taps(64, 1, 8), 1), MakeChannel(Taps(64, 1, 8), 2, {&retune, 1})},
+                InputFormat::kInt16, 1000, 4000);
+  GpuPlan plan = stream.NewPlan();
+  stream.Advance(15000);  // ends where the retune begins
+  ASSERT_TRUE(plan.MoveTo(stream.block));
+  ExpectSame(plan, stream.NewPlan());
+  stream.Advance(8);
+  EXPECT_FALSE(plan.MoveTo(stream.block));
+  plan = stream.NewPlan();
+  EXPECT_FALSE(plan.mixes().empty());
+  stream.Advance(8);
+  EXPECT_FALSE(plan.MoveTo(stream.block));
+  stream.Advance(20000);
+  plan = stream.NewPlan();
+  stream.Advance(8);
+  ASSERT_TRUE(plan.MoveTo(stream.block));
+  ExpectSame(plan, stream.NewPlan());
+}
+
+TEST(GpuPlanTest, NoPlanMovesFromTheBeginningOfTheSignal) {
+  Stream stream({MakeChannel(Taps(64, 1, 8), 1)}, InputFormat::kInt16, 1000, 4000);
+  stream.block.first_index = 0;
+  GpuPlan plan = stream.NewPlan();
+  stream.Advance(8);
+  EXPECT_FALSE(plan.MoveTo(stream.block));
+}
+
+TEST(GpuPlanTest, APlanOutlivesTheChannelsItIsMadeOf) {
+  std::vector<uint8_t> expected;
+  std::vector<uint8_t> found;
+  GpuPlan plan;
+  {
+    const Stream stream({MakeChannel(Taps(64, 1, 8), 1)}, InputFormat::kInt16, 1000, 4000);
+    plan = stream.NewPlan();
+    expected.resize(plan.layout().bytes);
+    plan.CopyTo(expected.data());
+  }
+  found.resize(plan.layout().bytes);
+  plan.CopyTo(found.data());
+  EXPECT_EQ(found, expected);
+}
+
+}  // namespace
+}  // namespace baseband::downconvert::gpu

@@ -1,0 +1,146 @@
+#include "server/jobs/layout.h"
+
+#include <numeric>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/test_operations.h"
+
+namespace baseband::server {
+namespace {
+
+struct TestJob final : Job {
+  TestJob() : Job(TestOperation("Decode")) {}
+};
+
+std::vector<JobPtr> Jobs(HostPool& pool, const std::vector<int64_t>& sizes) {
+  std::vector<JobPtr> jobs;
+  for (const int64_t size : sizes) {
+    jobs.push_back(std::make_unique<TestJob>());
+    jobs.back()->SetInput(*pool.Lease(size));
+  }
+  return jobs;
+}
+
+// Every payload is where the layout says, whatever copies bring it there.
+void ExpectPayloadsInPlace(const InputLayout& layout, absl::Span<const JobPtr> jobs,
+                           int64_t capacity) {
+  std::vector<const uint8_t*> came_from(static_cast<size_t>(capacity), nullptr);
+  for (const CopyRun& run : layout.runs()) {
+    ASSERT_LE(run.device_offset + run.bytes, capacity);
+    for (int64_t i = 0; i < run.bytes; ++i) {
+      const uint8_t*& cell = came_from[static_cast<size_t>(run.device_offset + i)];
+      ASSERT_EQ(cell, nullptr) << "two copies meet";
+      cell = run.host + i;
+    }
+  }
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    int64_t at = layout.device_offset(j);
+    EXPECT_EQ(at % kLaneAlignment, 0);
+    for (const PayloadPiece& piece : jobs[j]->input.pieces()) {
+      for (int64_t i = 0; i < piece.bytes; ++i, ++at) {
+        ASSERT_EQ(came_from[static_cast<size_t>(at)], piece.data + i);
+      }
+    }
+  }
+}
+
+TEST(InputLayoutTest, NeighboursInThePoolShareACopy) {
+  const auto pool = *HostPool::CreatePageable(1 << 16);
+  const std::vector<JobPtr> jobs = Jobs(*pool, {100, 64, 1000});
+  const InputLayout layout(jobs, 1 << 16);
+  EXPECT_EQ(layout.runs().size(), 1U);
+  ExpectPayloadsInPlace(layout, jobs, 1 << 16);
+}
+
+TEST(InputLayoutTest, SmallGapsAreCopiedAlongWhileThereIsRoom) {
+  const auto pool = *HostPool::CreatePageable(1 << 16);
+  std::vector<JobPtr> jobs = Jobs(*pool, {640, 640, 640});
+  jobs.erase(jobs.begin() + 1);
+  const InputLayout roomy(jobs, 3 * 640);
+  EXPECT_EQ(roomy.runs().size(), 1U);
+  ExpectPayloadsInPlace(roomy, jobs, 3 * 640);
+  const InputLayout tight(jobs, 2 * 640);
+  EXPECT_EQ(tight.runs().size(), 2U);
+  ExpectPayloadsInPlace(tight, jobs, 2 * 640);
+}
+
+TEST(InputLayoutTest, OrderOfJobsIsNotOrderOfMemory) {
+  const auto pool = *HostPool::CreatePageable(1 << 16);
+  std::vector<JobPtr> jobs = Jobs(*pool, {100, 200, 20000, 300});
+  std::swap(jobs[0], jobs[3]);
+  jobs.erase(jobs.begin() + 2);
+  const InputLayout layout(jobs, 1 << 16);
+  EXPECT_EQ(layout.runs().size(), 2U);
+  ExpectPayloadsInPlace(layout, jobs, 1 << 16);
+}
+
+TEST(InputLayoutTest, ScatteredPiecesOfAJobComeTogether) {
+  const auto pool = *HostPool::CreatePageable(1 << 16);
+  const HostLease memory = *pool->Lease(20000);
+  const MemoryRegion other = {memory.data() + 10000, 10000, false};
+  const auto piece = [&](int64_t offset, int64_t bytes) {
+    return PayloadPiece{memory.data() + offset, bytes, &pool->region()};
+  };
+  std::vector<JobPtr> jobs = Jobs(*pool, {100, 100, 100});
+  jobs[0]->input = Payload({piece(9000, 5), piece(1, 300), piece(5000, 64)});
+  jobs[1]->input = Payload({piece(6000, 77)});
+  jobs[2]->input = Payload({{memory.data() + 10001, 10, &other}, piece(6400, 3)});
+  const InputLayout layout(jobs, 1 << 16);
+  ExpectPayloadsInPlace(layout, jobs, 1 << 16);
+}
+
+TEST(InputLayoutTest, NoByteOutsideOfItsRegionIsRead) {
+  const auto pool = *HostPool::CreatePageable(1 << 16);
+  const HostLease memory = *pool->Lease(1000);
+  const MemoryRegion mine = {memory.data(), 128, false};
+  const MemoryRegion yours = {memory.data() + 128, 128, false};
+  std::vector<JobPtr> jobs = Jobs(*pool, {1, 1});
+  jobs[0]->input = Payload({{mine.base, 128, &mine}});
+  jobs[1]->input = Payload({{yours.base + 64, 64, &yours}});
+  const InputLayout layout(jobs, 1 << 16);
+  EXPECT_EQ(layout.runs().size(), 2U);  // though the gap is small
+  for (const CopyRun& run : layout.runs()) {
+    EXPECT_TRUE(run.host + run.bytes <= mine.base + mine.bytes || run.host >= yours.base);
+  }
+}
+
+TEST(InputLayoutTest, OnlySmallBatchesOfOnePageLockedPieceEachStayInPlace) {
+  const auto pool = *HostPool::CreatePageable(1 << 20);
+  const std::vector<JobPtr> jobs = Jobs(*pool, {100});
+  const uint8_t* const data = jobs[0]->staging.data();
+  const MemoryRegion locked = {jobs[0]->staging.data(), 100, /*is_page_locked=*/true};
+  jobs[0]->footprint.input_bytes = kMaxInPlaceBytes - 10;
+  jobs[0]->footprint.output_bytes = 10;
+  EXPECT_FALSE(FitsInPlace(jobs));  // the pool is pageable
+  jobs[0]->input = Payload({{data, 100, &locked}});
+  EXPECT_TRUE(FitsInPlace(jobs));
+  jobs[0]->input = Payload({{data, 50, &locked}, {data + 50, 50, &locked}});
+  EXPECT_FALSE(FitsInPlace(jobs));
+  jobs[0]->input = Payload({{data, 100, &locked}});
+  jobs[0]->footprint.output_bytes = 11;
+  EXPECT_FALSE(FitsInPlace(jobs));
+}
+
+TEST(OutputLayoutTest, DirectPiecesGoToTheirRepliesAndTheRestLands) {
+  const auto pool = *HostPool::CreatePageable(1 << 16);
+  const HostLease a = *pool->Lease(128);
+  const HostLease b = *pool->Lease(128);
+  std::vector<uint8_t> output_staging(1024);
+  OutputLayout layout;
+  EXPECT_EQ(layout.Add(128, a.data()), 0);
+  EXPECT_EQ(layout.Add(100, b.data()), 128);
+  EXPECT_EQ(layout.Add(10, nullptr), 256);
+  EXPECT_EQ(layout.Add(20, nullptr), 320);
+  const std::vector<CopyRun> runs = layout.Runs(output_staging.data());
+  ASSERT_EQ(runs.size(), 2U);  // the two replies are neighbours, and so are the output stagings
+  EXPECT_EQ(runs[0].host, a.data());
+  EXPECT_EQ(runs[0].bytes, 256);
+  EXPECT_EQ(runs[1].host, output_staging.data() + 256);
+  EXPECT_EQ(runs[1].bytes, 128);
+  EXPECT_EQ(layout.size(), 384);
+}
+
+}  // namespace
+}  // namespace baseband::server

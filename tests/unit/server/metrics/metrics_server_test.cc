@@ -1,0 +1,123 @@
+// What the metrics port answers to whom.
+#include "server/metrics/metrics_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "server/metrics/metrics.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/test_operations.h"
+
+namespace baseband::server {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// What a server on loopback answers to `request`, a first line without its version.
+std::string Ask(int port, const std::string& request_line, const std::string& header = "") {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  const std::string request = request_line + " HTTP/1.0\r\n" + header + "\r\n";
+  EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
+  std::string reply;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = recv(fd, buffer, sizeof(buffer), 0)) > 0;) {
+    reply.append(buffer, static_cast<size_t>(n));
+  }
+  close(fd);
+  return reply;
+}
+
+std::string StatusLine(int port, const std::string& header) {
+  const std::string reply = Ask(port, "GET /metrics", header);
+  return reply.substr(0, reply.find('\r'));
+}
+
+std::string BodyOf(const std::string& reply) {
+  const size_t body = reply.find("\r\n\r\n");
+  return body == std::string::npos ? "no end of headers" : reply.substr(body + 4);
+}
+
+TEST(MetricsServerTest, ProbesSayOkOrWhyNotToEverybody) {
+  Metrics metrics("1", TestOperations().counted());
+  std::string why_not_ready = "starting";
+  MetricsServer::Probes probes;
+  probes.ready = [&] { return why_not_ready; };
+  const auto server = MetricsServer::Start(
+      "127.0.0.1:0", metrics, [](const std::string&) { return false; }, probes);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int port = (*server)->port();
+
+  const std::string live = Ask(port, "GET /livez");
+  EXPECT_THAT(live, HasSubstr("HTTP/1.1 200 OK\r\n"));
+  EXPECT_EQ(BodyOf(live), "ok\n");
+  const std::string starting = Ask(port, "GET /readyz");
+  EXPECT_THAT(starting, HasSubstr("HTTP/1.1 503 Service Unavailable\r\n"));
+  EXPECT_EQ(BodyOf(starting), "starting\n");
+  why_not_ready = "";
+  EXPECT_EQ(BodyOf(Ask(port, "GET /readyz")), "ok\n");
+  EXPECT_EQ(BodyOf(Ask(port, "HEAD /readyz")), "");
+  EXPECT_THAT(Ask(port, "POST /readyz"), HasSubstr("405 Method Not Allowed"));
+  EXPECT_THAT(Ask(port, "GET /nothing"), HasSubstr("404 Not Found"));
+}
+
+TEST(MetricsServerTest, ThePageIsGzippedForWhoTakesThat) {
+  Metrics metrics("1", TestOperations().counted());
+  const auto server = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int port = (*server)->port();
+
+  const std::string plain = Ask(port, "GET /metrics");
+  EXPECT_THAT(BodyOf(plain), HasSubstr("baseband_build_info{version=\"1\"} 1\n"));
+  const std::string packed = Ask(port, "GET /metrics", "Accept-Encoding: gzip\r\n");
+  EXPECT_THAT(packed, HasSubstr("Content-Encoding: gzip\r\n"));
+  EXPECT_THAT(BodyOf(packed), StartsWith("\x1f\x8b"));
+  EXPECT_LT(packed.size(), plain.size() / 4);
+}
+
+TEST(MetricsServerTest, APasswordLetsInWhereOneIsAskedFor) {
+  Metrics metrics("1", TestOperations().counted());
+  const auto open = MetricsServer::Start("127.0.0.1:0", metrics);
+  const auto closed = MetricsServer::Start(
+      "127.0.0.1:0", metrics, [](const std::string& password) { return password == "secret"; });
+  ASSERT_TRUE(open.ok() && closed.ok());
+
+  EXPECT_EQ(StatusLine((*open)->port(), ""), "HTTP/1.1 200 OK");
+  EXPECT_EQ(StatusLine((*closed)->port(), ""), "HTTP/1.1 401 Unauthorized");
+  // "anybody:guess", "anybody:secret"
+  EXPECT_EQ(StatusLine((*closed)->port(), "Authorization: Basic YW55Ym9keTpndWVzcw==\r\n"),
+            "HTTP/1.1 401 Unauthorized");
+  EXPECT_EQ(StatusLine((*closed)->port(), "Authorization: Basic YW55Ym9keTpzZWNyZXQ=\r\n"),
+            "HTTP/1.1 200 OK");
+}
+
+TEST(MetricsServerTest, APortThatIsTakenIsAnError) {
+  Metrics metrics("1", TestOperations().counted());
+  const auto first = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_GT((*first)->port(), 0);
+
+  const auto second =
+      MetricsServer::Start("127.0.0.1:" + std::to_string((*first)->port()), metrics);
+
+  EXPECT_THAT(second, baseband::testing::StatusIs(absl::StatusCode::kUnavailable,
+                                                  HasSubstr("cannot be had")));
+}
+
+TEST(MetricsServerTest, AnAddressNobodyCanHaveIsAnError) {
+  Metrics metrics("1", TestOperations().counted());
+  EXPECT_FALSE(MetricsServer::Start("192.0.2.1:9151", metrics).ok());
+}
+
+}  // namespace
+}  // namespace baseband::server
