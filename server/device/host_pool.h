@@ -6,15 +6,14 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "server/device/payload.h"
+#include "server/device/segregated_fit.h"
 
 namespace baseband::server {
 
@@ -37,21 +36,24 @@ class HostLease {
 
  private:
   friend class HostPool;
-  HostLease(std::shared_ptr<HostPool> pool, uint8_t* data, int64_t size)
-      : pool_(std::move(pool)), data_(data), size_(size) {}
+  HostLease(std::shared_ptr<HostPool> pool, uint8_t* data, int64_t size, uint32_t block)
+      : pool_(std::move(pool)), data_(data), size_(size), block_(block) {}
 
   std::shared_ptr<HostPool> pool_;
   uint8_t* data_ = nullptr;
   int64_t size_ = 0;
+  uint32_t block_ = 0;  // of its pool
 };
 
-// Next-fit allocator over one block of memory. Leases taken one after the other lie side by side
-// where they can, so that a batch's payloads usually form one run for the copy engine. Thread-safe.
+// Leases of one block of memory, in a few instructions however many there are: segregated_fit.h.
+// Leases taken one after the other lie side by side where they can, so that a batch's payloads
+// usually form one run for the copy engine. Thread-safe.
 class HostPool : public std::enable_shared_from_this<HostPool> {
  public:
   // Leases start and end on this boundary.
   static constexpr int64_t kAlignment = 64;
-  // Leases of one stream continue where its last one ended; streams start apart.
+  // Leases of one stream continue where its last one ended; streams start apart. Of streams whose
+  // numbers are equal modulo kNumStreams it knows but one.
   static constexpr int kNumStreams = 8;
 
   // Takes a region of memory and what frees it. Its size is rounded down to kAlignment.
@@ -75,20 +77,13 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
 
  private:
   friend class HostLease;
-  // Takes `size` bytes out of the free piece at `it`, from `offset` on.
-  uint8_t* Carve(std::map<int64_t, int64_t>::iterator it, int64_t offset, int64_t size, int stream)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Return(uint8_t* data, int64_t size);
-  // A pool that is all free begins anew, so that light use touches little memory, and the same.
-  void ResetRovers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Return(uint32_t block);
 
   const MemoryRegion region_;
   const std::function<void()> free_memory_;
 
   mutable absl::Mutex mutex_;
-  std::map<int64_t, int64_t> free_ ABSL_GUARDED_BY(mutex_);  // offset -> size, never adjacent
-  int64_t rover_[kNumStreams] ABSL_GUARDED_BY(mutex_) = {};
-  int64_t used_ ABSL_GUARDED_BY(mutex_) = 0;
+  SegregatedFit fit_ ABSL_GUARDED_BY(mutex_);  // in units of kAlignment
 };
 
 inline const MemoryRegion* HostLease::region() const {

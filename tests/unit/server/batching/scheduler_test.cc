@@ -282,7 +282,7 @@ TEST_F(SchedulerTest, WhatIsLateOrCancelledLeavesNothingBehind) {
   Add(Priority::kLow, "a", 1);
   Add(Priority::kHigh, "b", 1);
   const auto is = [](const char* name) {
-    return [name](const Job& job) { return &job.operation() == &TestOperation(name); };
+    return [name](const Job& waiting) { return &waiting.operation() == &TestOperation(name); };
   };
   EXPECT_EQ(scheduler_->TakeIf(is("Decode"), now_).size(), 0U);
   EXPECT_EQ(scheduler_->TakeIf(is("Encode"), now_).size(), 2U);
