@@ -9,6 +9,7 @@
 
 #include "server/batching/dispatcher.h"
 #include "tests/support/puppet_device.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 
@@ -48,7 +49,7 @@ class RandomSchedule {
   const Draw draw_;
   std::string fault_;
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
-  Metrics metrics_{"test"};
+  Metrics metrics_{"test", TestOperations().counted()};
   PuppetDevice device_{2};
   std::vector<int> answers_;  // by accepted job
   std::unique_ptr<Dispatcher> dispatcher_;

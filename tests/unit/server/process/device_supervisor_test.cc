@@ -109,7 +109,7 @@ class DeviceSupervisorTest : public ::testing::Test {
   }
 
   Lifecycle lifecycle_;
-  Metrics metrics_{"test"};
+  Metrics metrics_{"test", TestOperations().counted()};
   std::function<absl::Status()> self_test_;
   std::atomic<int> tests_{0};
   std::atomic<int> ends_{0};
