@@ -15,24 +15,19 @@
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "kernels/carrier/recover_gpu.h"
 #include "kernels/cuda/status.h"
-#include "kernels/downconvert/downconvert_gpu.h"
-#include "kernels/ldpc/decode_gpu.h"
 #include "kernels/minimize/expression_functional.h"
-#include "kernels/minimize/minimize_gpu.h"
 #include "server/device/cuda_device.h"
 #include "server/device/cuda_lane_view.h"
-#include "server/operations/decode.h"
-#include "server/operations/downconvert.h"
-#include "server/operations/minimize.h"
-#include "server/operations/recover_carrier.h"
-#include "server/operations/self_test.h"
+#include "server/jobs/self_test.h"
+#include "server/operations/decode/decode.h"
+#include "server/operations/minimize/minimize.h"
 #include "server/process/device_supervisor.h"
 #include "tests/gpu/bad_kernel.h"
 #include "tests/support/gpu_test.h"
 #include "tests/support/small_dispatcher.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
@@ -73,16 +68,8 @@ class ResetGpuTest : public ::baseband::testing::GpuTest {
     CudaDeviceOptions options;
     options.num_lanes = kNumLanes;
     options.lane = {16 << 20, 16 << 20, 4 << 20};
-    options.workspace_bytes =
-        std::max({ldpc::kMaxDecodeWorkspaceBytes, kRecoverCarrierWorkspaceBytes,
-                  kMaxDownconvertWorkspaceBytes});
-    options.prepare = [] {
-      absl::Status status = ldpc::PrepareDecodeKernels();
-      status.Update(carrier::PrepareRecover());
-      status.Update(downconvert::PrepareDownconvert());
-      status.Update(minimize::PrepareMinimize());
-      return status;
-    };
+    options.workspace_bytes = TestOperations().cuda_workspace_bytes();
+    options.prepare = [] { return TestOperations().PrepareCuda(); };
     auto device = CudaDevice::Create(options);
     ASSERT_THAT(device, IsOk());
     device_ = *std::move(device);
@@ -91,18 +78,20 @@ class ResetGpuTest : public ::baseband::testing::GpuTest {
     device_->set_healthy(true);
   }
 
-  absl::Status SelfTest() { return RunSelfTest(*device_, *pool_, *pool_); }
+  absl::Status SelfTest() { return RunSelfTest(*device_, TestOperations(), *pool_, *pool_); }
 
   JobPtr DecodeJobOf(int blocks) {
     DecodeGroup group;
     group.code = *ldpc::NrCode(1, 32);
     group.count = blocks;
     group.llr_count = group.code->num_sent();
-    JobPtr job = std::make_unique<DecodeJob>(std::vector<DecodeGroup>{group});
+    JobPtr job =
+        std::make_unique<DecodeJob>(TestOperation("Decode"), std::vector<DecodeGroup>{group});
     job->fingerprint = static_cast<uint64_t>(blocks);
-    job->input = *pool_->Lease(job->payload_bytes);
+    HostLease input = *pool_->Lease(job->payload_bytes);
+    std::fill(input.span().begin(), input.span().end(), uint8_t{20});
+    job->SetInput(std::move(input));
     job->reply = *pool_->Lease(job->reply_bytes);
-    std::fill(job->input.span().begin(), job->input.span().end(), uint8_t{20});
     std::fill(job->reply.span().begin(), job->reply.span().end(), uint8_t{0xff});
     return job;
   }
@@ -135,7 +124,7 @@ class ResetGpuTest : public ::baseband::testing::GpuTest {
     return free;
   }
 
-  Metrics metrics_{"test"};
+  Metrics metrics_{"test", TestOperations().counted()};
   std::unique_ptr<CudaDevice> device_;
   std::shared_ptr<HostPool> pool_;
 };
@@ -190,7 +179,8 @@ TEST_F(ResetGpuTest, ASearchFromBeforeTheResetGoesOnAfterIt) {
     Piece piece;
     piece.count = 1000;
     std::vector<JobPtr> jobs;
-    jobs.push_back(std::make_unique<MinimizeJob>(plan, piece, PieceLimits()));
+    jobs.push_back(
+        std::make_unique<MinimizeJob>(TestOperation("Minimize"), plan, piece, PieceLimits()));
     jobs[0]->reply = *pool_->Lease(jobs[0]->reply_bytes);
     const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
     absl::Notification ended;
