@@ -1,101 +1,24 @@
 // Faults in the real server, injected as an admin does, and what clients see of them. With
 // BASEBAND_TEST_DEVICE=cuda the same on a GPU.
+#include "tests/support/faults_test.h"
+
 #include <gmock/gmock.h>
-#include <grpcpp/grpcpp.h>
-#include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "client/cpp/admin_client.h"
+#include "client/cpp/client.h"
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "tests/support/administered_server.h"
-#include "tests/support/downconvert_traffic.h"
-#include "tests/support/server_process.h"
-#include "tests/support/status_matchers.h"
-#include "tests/support/traffic.h"
 
 namespace baseband::testing {
 namespace {
 
+using grpc::StatusCode;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Fault = v1::InjectFaultRequest;
-using grpc::StatusCode;
-
-constexpr absl::Duration kTimeout = absl::Seconds(60);
-constexpr uint32_t kForever = 600000;  // ms
-
-// The first device of the servers.
-std::string Device() {
-  const char* const device = std::getenv("BASEBAND_TEST_DEVICE");
-  return device != nullptr && std::string(device) == "cuda" ? "cuda:0" : "cpu";
-}
-
-// How many bits are not the zeros that were sent.
-int WrongBits(const v1::DecodeResponse& response) {
-  int wrong = 0;
-  for (const char byte : response.payload()) {
-    wrong += __builtin_popcount(static_cast<unsigned char>(byte));
-  }
-  return wrong;
-}
-
-class FaultsTest : public ::testing::Test {
- protected:
-  void StartServer(std::vector<std::string> flags) {
-    auto started = StartAdministered(std::move(flags));
-    ASSERT_THAT(started, IsOk());
-    server_ = std::move(started->server);
-    admin_ = std::move(started->admin);
-    stub_ = Connect(server_->target());
-  }
-
-  absl::Status Inject(Fault::Kind kind, uint32_t count = 0, uint32_t stall_ms = 0,
-                      const std::string& device = "") {
-    Fault fault;
-    fault.set_kind(kind);
-    fault.set_count(count);
-    fault.set_stall_ms(stall_ms);
-    fault.set_device(device);
-    return admin_->InjectFault(fault, kTimeout);
-  }
-
-  grpc::Status Decode(v1::DecodeResponse* response, grpc::ClientContext* context) {
-    return stub_->Decode(context, DecodeOfZeros(NrCode(2, 16), 2), response);
-  }
-  grpc::Status Decode() {
-    v1::DecodeResponse response;
-    grpc::ClientContext context;
-    const grpc::Status status = Decode(&response, &context);
-    if (status.ok()) {
-      EXPECT_EQ(WrongBits(response), 0);
-    }
-    return status;
-  }
-
-  // The records, once there are `at_least`: they come a moment after the answers.
-  v1::GetFlightRecordsResponse Records(int at_least) {
-    for (;;) {
-      auto records = admin_->GetFlightRecords(kTimeout);
-      EXPECT_THAT(records, IsOk());
-      if (!records.ok() || records->records_size() >= at_least) return *std::move(records);
-      absl::SleepFor(absl::Milliseconds(10));
-    }
-  }
-
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<v1::Baseband::Stub> stub_;
-  std::unique_ptr<client::AdminClient> admin_;
-};
 
 TEST_F(FaultsTest, WithoutTheFlagNothingIsInjected) {
   StartServer({});
@@ -182,171 +105,6 @@ TEST_F(FaultsTest, TheDeviceOnStandbyTakesOverUnderLoadAndNoAnswerIsWrong) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("not one that is healthy")));
   ASSERT_THAT(Inject(Fault::LOSE, 0, 0, "cpu:standby"), IsOk());
   EXPECT_EQ(server_->process().Wait(kTimeout), 3) << server_->process().Output();
-}
-
-TEST_F(FaultsTest, WhatMayHaveBroughtADeviceDownIsNotTriedAgainAndItsLikeIsRefused) {
-  StartServer({"--allow-fault-injection", "--standby-cpu"});
-  ASSERT_THAT(Inject(Fault::DEVICE_FAULT, 1, 0, Device()), IsOk());
-  client::ClientOptions options;
-  options.target = server_->target();
-  options.max_attempts = 5;
-  const auto patient = *client::Client::Create(options);
-  const v1::DecodeRequest deadly = DecodeOfZeros(NrCode(2, 16), 2);
-  EXPECT_THAT(patient->Decode(deadly).status(),
-              StatusIs(absl::StatusCode::kInternal,
-                       AllOf(HasSubstr(Device() + " was lost while this request ran on it"),
-                             HasSubstr("not tried again by itself"))));
-  EXPECT_THAT(patient->Decode(deadly).status(),
-              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr(" s more; an admin may")));
-  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_total", {"Decode"}, 2));
-  EXPECT_EQ(server_->Metric("baseband_refused_total", {"quarantine"}), 1);
-  EXPECT_EQ(server_->Metric("baseband_quarantined_fingerprints"), 1);
-  EXPECT_THAT(patient->Decode(DecodeOfZeros(NrCode(2, 16), 3)), IsOk()) << "is another kind";
-
-  const auto quarantine = admin_->GetQuarantine(kTimeout);
-  ASSERT_THAT(quarantine, IsOk());
-  ASSERT_EQ(quarantine->requests_size(), 1);
-  const v1::QuarantinedRequests& requests = quarantine->requests(0);
-  EXPECT_EQ(requests.rpc(), "Decode");
-  EXPECT_EQ(requests.client(), "127.0.0.1");
-  EXPECT_EQ(requests.device(), Device());
-  EXPECT_EQ(requests.faults(), 1);
-  EXPECT_EQ(requests.refused(), 1);
-  EXPECT_GT(requests.refused_until_ns(), requests.last_fault_ns());
-  v1::LiftQuarantineRequest lift;
-  EXPECT_THAT(admin_->LiftQuarantine(lift, kTimeout),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("fingerprint ''")));
-  lift.set_fingerprint(requests.fingerprint());
-  const auto lifted = admin_->LiftQuarantine(lift, kTimeout);
-  ASSERT_THAT(lifted, IsOk());
-  EXPECT_EQ(*lifted, 1U);
-  EXPECT_THAT(admin_->LiftQuarantine(lift, kTimeout),
-              StatusIs(absl::StatusCode::kNotFound, HasSubstr(requests.fingerprint())));
-  EXPECT_THAT(patient->Decode(deadly), IsOk());
-  EXPECT_EQ(server_->Metric("baseband_quarantined_fingerprints"), 0);
-  EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
-}
-
-// Injected faults without pause, right answers in between, and no end of the process.
-TEST_F(FaultsTest, ADeviceThatFaultsComesBackAgainAndAgainUnderLoad) {
-  constexpr int kFaults = 6;
-  StartServer({"--allow-fault-injection", "--max-device-resets-per-hour=100"});
-  const auto health = grpc::health::v1::Health::NewStub(
-      grpc::CreateChannel(server_->target(), grpc::InsecureChannelCredentials()));
-  grpc::ClientContext context;
-  const auto watch = health->Watch(&context, grpc::health::v1::HealthCheckRequest());
-  std::atomic<int> not_serving{0};
-  std::thread watcher([&] {
-    grpc::health::v1::HealthCheckResponse state;
-    while (watch->Read(&state)) {
-      not_serving += state.status() == grpc::health::v1::HealthCheckResponse::NOT_SERVING;
-    }
-  });
-  std::atomic<bool> stop{false};
-  std::atomic<int> right{0};
-  std::atomic<int> failed{0};
-  std::vector<std::thread> clients;
-  for (int i = 0; i < 8; ++i) {
-    clients.emplace_back([&] {
-      const auto stub = Connect(server_->target());
-      while (!stop) {
-        v1::DecodeResponse response;
-        const grpc::Status status = Call(*stub, DecodeOfZeros(NrCode(1, 96), 20), &response);
-        if (status.ok()) {
-          EXPECT_EQ(WrongBits(response), 0);
-          ++right;
-        } else if (status.error_code() == StatusCode::INTERNAL) {
-          ++failed;
-        } else {
-          EXPECT_TRUE(status.error_code() == StatusCode::UNAVAILABLE ||
-                      status.error_code() == StatusCode::FAILED_PRECONDITION)
-              << status.error_message();
-        }
-      }
-    });
-  }
-  for (int fault = 1; fault <= kFaults; ++fault) {
-    const int before = right;
-    while (right < before + 50) absl::SleepFor(absl::Milliseconds(5));
-    ASSERT_THAT(Inject(Fault::DEVICE_FAULT, 1, 0, Device()), IsOk());
-    ASSERT_TRUE(server_->WaitForMetric("baseband_device_resets_total", {Device()}, fault));
-    EXPECT_TRUE(server_->WaitForMetric("baseband_device_healthy", {Device()}, 1));
-  }
-  const int before = right;
-  while (right < before + 50) absl::SleepFor(absl::Milliseconds(5));
-  stop = true;
-  for (std::thread& client : clients) client.join();
-  EXPECT_GE(failed, kFaults) << "who was there";
-  EXPECT_LE(failed, 8 * kFaults);
-  EXPECT_EQ(server_->Metric("baseband_devices_lost_total", {"cause=\"error\""}), kFaults);
-  EXPECT_EQ(HttpAsk(server_->metrics_address(), "/readyz").status, 200);
-  EXPECT_TRUE(server_->WaitForMetric("baseband_pool_used_bytes", {}, 0));
-  EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
-  watcher.join();
-  EXPECT_GT(not_serving, 0);
-  EXPECT_THAT(server_->process().Output(),
-              AllOf(HasSubstr(Device() + " was lost (error): an injected fault"),
-                    HasSubstr("it is reset, 1 of 100 times in an hour"),
-                    HasSubstr("passed its self-test and serves again")));
-}
-
-TEST_F(FaultsTest, ADeviceThatFaultsMoreOftenThanItMayEndsTheProcessWithItsOwnCode) {
-  StartServer({"--allow-fault-injection", "--max-device-resets-per-hour=2"});
-  for (int fault = 1; fault <= 3; ++fault) {
-    EXPECT_TRUE(server_->WaitForMetric("baseband_device_healthy", {}, 1));
-    ASSERT_THAT(Inject(Fault::DEVICE_FAULT, 1), IsOk());
-    v1::DecodeResponse response;
-    EXPECT_EQ(Call(*stub_, DecodeOfZeros(NrCode(2, 16), fault), &response).error_code(),
-              StatusCode::INTERNAL);
-    if (fault < 3) {
-      EXPECT_TRUE(server_->WaitForMetric("baseband_device_resets_total", {}, fault));
-    }
-  }
-  EXPECT_EQ(server_->process().Wait(kTimeout), 3) << server_->process().Output();
-  EXPECT_THAT(server_->process().Output(),
-              HasSubstr("it has been reset 2 times in the last hour, and that is enough"));
-}
-
-// A search's like by its whole request, a stream's by its setup, and others are not concerned.
-TEST_F(FaultsTest, SearchesAndStreamsHaveALikeToo) {
-  StartServer({"--allow-fault-injection", "--standby-cpu", "--max-device-resets-per-hour=100"});
-  const auto search = [&](const std::string& text) {
-    v1::MinimizeRequest request;
-    request.mutable_expression()->set_text(text);
-    v1::GridAxis& axis = *request.add_axes();
-    axis.set_step(0.5);
-    axis.set_count(5);
-    grpc::ClientContext context;
-    const auto reader = stub_->Minimize(&context, request);
-    v1::MinimizeResponse response;
-    while (reader->Read(&response)) {
-    }
-    return reader->Finish().error_code();
-  };
-  ASSERT_THAT(Inject(Fault::DEVICE_FAULT, 1), IsOk());
-  EXPECT_EQ(search("x * x"), StatusCode::INTERNAL);
-  EXPECT_EQ(search("x * x"), StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(search("x * x * x"), StatusCode::OK);
-
-  const auto stream = [&](int decimation, uint64_t first_sample) {
-    v1::DownconvertRequest piece;
-    *piece.mutable_setup() = ChannelsOf(1, 64, decimation);
-    piece.set_first_sample(first_sample);
-    piece.set_payload(std::string(4 * 1000, '\1'));
-    grpc::ClientContext context;
-    const auto call = stub_->DownconvertStream(&context);
-    v1::DownconvertResponse response;
-    call->Write(piece);
-    call->WritesDone();
-    while (call->Read(&response)) {
-    }
-    return call->Finish().error_code();
-  };
-  ASSERT_THAT(Inject(Fault::DEVICE_FAULT, 1), IsOk());
-  EXPECT_EQ(stream(8, 0), StatusCode::INTERNAL);
-  EXPECT_EQ(stream(8, 4000), StatusCode::FAILED_PRECONDITION);
-  EXPECT_EQ(stream(4, 0), StatusCode::OK);
-  EXPECT_EQ(server_->Terminate(), 0) << server_->process().Output();
 }
 
 TEST_F(FaultsTest, AStuckLaneDoesNotKeepAServerThatHasAnotherDeviceFromItsEnd) {
