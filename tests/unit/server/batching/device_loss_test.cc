@@ -28,6 +28,7 @@ using ::baseband::testing::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
 constexpr absl::StatusCode kInternal = absl::StatusCode::kInternal;
@@ -143,6 +144,28 @@ TEST_F(DeviceLossTest, AQueryOfDeathTakesOneDeviceAndItsLikeIsRefusedUntilAnAdmi
   ASSERT_THAT(Submit(0), IsOk());
   other.End();
   EXPECT_THAT(answers_[0], ElementsAre(StatusIs(kInternal, HasSubstr("")), IsOk()));
+}
+
+// Else it would run on the next device as soon as a lane of that is free.
+TEST_F(DeviceLossTest, WhatWaitsAndIsLikeAQueryOfDeathIsRefusedAndTheOthersGoOn) {
+  Make({&first_, &second_});
+  ASSERT_THAT(Submit(0), IsOk());
+  PuppetDevice& faulty = first_.num_running() == 1 ? first_ : second_;
+  PuppetDevice& other = first_.num_running() == 1 ? second_ : first_;
+  ASSERT_THAT(Submit(1), IsOk());
+  for (const int id : {2, 0, 3, 0}) ASSERT_THAT(Submit(id), IsOk());  // wait
+  faulty.set_healthy(false);
+  faulty.End(absl::InternalError("gone"));
+  constexpr absl::StatusCode kRefused = absl::StatusCode::kFailedPrecondition;
+  EXPECT_THAT(answers_[0],
+              UnorderedElementsAre(StatusIs(kInternal, HasSubstr("while this request ran on it")),
+                                   StatusIs(kRefused, HasSubstr("60 s more")),
+                                   StatusIs(kRefused, HasSubstr("60 s more"))));
+  EXPECT_EQ(dispatcher_->quarantine().List(now_)[0].refused, 2);
+  while (other.num_running() > 0) other.End();
+  for (const int id : {1, 2, 3}) EXPECT_THAT(answers_[id], ElementsAre(IsOk())) << id;
+  EXPECT_EQ(num_answers_, 6);
+  EXPECT_EQ(pool_->used(), 0);
 }
 
 TEST_F(DeviceLossTest, WhatRunsAllTheTimeIsNotRefusedForTheFaultOfAnother) {
