@@ -77,7 +77,7 @@ TEST(DownconvertFlagsTest, FlagsHoldForAllChannelsAndEachMayHaveItsOwnRate) {
 TEST(DownconvertFlagsTest, TheRateOfTheRecordingIsTakenUnlessAFlagSaysOtherwise) {
   DownconvertFlags flags = OneChannel();
   flags.sample_rate_hz = 0;
-  EXPECT_EQ(ToDownconvertPlan(flags, 2.4e6)->setup.sample_rate_hz(), 2.4e6);
+  EXPECT_EQ(ToDownconvertPlan(flags, 20e6)->setup.sample_rate_hz(), 20e6);
   EXPECT_THAT(Refusal(flags), HasSubstr("--rate=64M"));
 }
 
