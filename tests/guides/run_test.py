@@ -31,6 +31,7 @@ class Run:
         self.wrong = []
         self.commands = 0
         self.took_s = 0.0
+        self.log = ""  # its server's
         self._build = build
         self._changes = []  # (first line, number of lines, new lines)
         self._printed = None  # by the last Python block
@@ -45,6 +46,7 @@ class Run:
                     self._set_up_python()
                 for block in self.guide.blocks:
                     self._run(block)
+                self.log = self._session.server_log()
         except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
             self.wrong.append(f"{self.guide.name} was not run to its end: {error}")
         self.took_s = time.monotonic() - begin
@@ -119,7 +121,8 @@ def main():
         for run in pool.map(Run.finish, runs):
             name, commands = run.guide.name, run.commands
             print(f"{name}: {commands} commands, {len(run.wrong)} wrong, {run.took_s:.1f} s")
-            print("".join(text + "\n" for text in run.wrong), end="", flush=True)
+            print("".join(text + "\n" for text in run.wrong), end="")
+            print(f"its server's log:\n{run.log}" if run.wrong and run.log else "", end="", flush=True)
             if arguments.update:
                 print(f"  {run.update()} samples rewritten")
     wrong = sum(len(run.wrong) for run in runs)

@@ -86,8 +86,9 @@ class Session:
                 (self.folder / entry.name).symlink_to(entry)
         self.addresses = Addresses(run)
         self._environment = environment(self._build, self.addresses.to_real(_DEFAULT))
+        self._log = top / "basebandd.log"
         if self._server_flags is not None:
-            self._start_server(top / "basebandd.log")
+            self._start_server()
         self._shell = self._start(["bash", "--noprofile", "--norc"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def __exit__(self, *_):
@@ -109,14 +110,18 @@ class Session:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def _start_server(self, log):
+    def _start_server(self):
         flags = [f"--listen={_DEFAULT}", "--metrics-listen=127.0.0.1:9151", *self._server_flags]
-        with open(log, "wb") as out:
+        with open(self._log, "wb") as out:
             arguments = ["basebandd", "--device=cpu", *map(self.addresses.to_real, flags)]
             self._start(arguments, stdin=subprocess.DEVNULL, stdout=out)
         status, printed = self._wait_for(["basebandctl", "--wait", "health"])
         if status != 0:
-            raise RuntimeError(f"{printed}\n{log.read_text()}")
+            raise RuntimeError(f"{printed}\n{self.server_log()}")
+
+    def server_log(self):
+        """What the guide's server has said."""
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     def _wait_for(self, arguments):
         done = subprocess.run(arguments, cwd=self.folder, env=self._environment, stdin=subprocess.DEVNULL,
