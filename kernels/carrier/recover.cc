@@ -171,6 +171,22 @@ RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters,
   return plan;
 }
 
+Reach ReachOf(const Model& model, const Parameters& parameters, absl::Span<const Iq> known) {
+  Reach reach;
+  if (parameters.coarse != Coarse::kNone) {
+    const FrequencyRange range = RangeOfFrequency(model, parameters, known);
+    reach.frequency = range.most;
+    reach.modulo = 2.0 * range.limit;
+    return reach;
+  }
+  // The symbols, known or not, are the same to every method.
+  Parameters blind = parameters;
+  blind.coarse = Coarse::kPower;
+  reach.modulo = 2.0 * RangeOfFrequency(model, blind, known).limit;
+  if (parameters.fine == Fine::kSweep) reach.frequency = parameters.sweep_range;
+  return reach;
+}
+
 Curve CurveOf(const Model& model, const Parameters& parameters, int num_symbols) {
   Curve curve;
   if (!parameters.want_curve) return curve;

@@ -160,6 +160,14 @@ inline constexpr float kMaxSnrDb = 60.0F;
 absl::Status CheckParameters(const Model& model, const Parameters& parameters, int num_symbols,
                              absl::Span<const Iq> known);
 
+// What a frame can tell of its frequency, cycles per symbol.
+struct Reach {
+  double frequency = 0.0;  // |f| up to this is looked for; 0: only what is near zero
+  double modulo = 1.0;     // f and f + modulo cannot be told from each other
+};
+// The parameters have passed CheckParameters. `known` as in RecoverOnCpu.
+Reach ReachOf(const Model& model, const Parameters& parameters, absl::Span<const Iq> known);
+
 // A frame's curve: metric against frequency, at begin + i * step. Sweep: EVM by equation 8, divided
 // by N. Otherwise: power of the coarse spectrum over its mean, the largest in each interval.
 struct Curve {

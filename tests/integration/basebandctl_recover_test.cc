@@ -111,6 +111,8 @@ TEST_F(BasebandctlRecoverTest, FrequencyAndPhaseAreWithinFourPredictedDeviations
   EXPECT_NEAR(frame["frequency_hz"], 41234.5, 4e6 * deviation);
   EXPECT_NEAR(frame["phase"], -30 * kPi / 180, 4 * frame["phase_stddev"].get<double>());
   EXPECT_EQ(frame["ambiguity"], 4);
+  EXPECT_EQ(json["reach"]["max_frequency"], 0.125);
+  EXPECT_EQ(json["reach"]["modulo"], 0.25);
   EXPECT_NEAR(frame["snr_db"], 10, 0.2);
 }
 
@@ -118,12 +120,14 @@ TEST_F(BasebandctlRecoverTest, TheTableIsForPeople) {
   MakeSignal("one.cf32", {kQpsk});
   EXPECT_THAT(Run({"recover", Path("one.cf32"), kQpsk}).output,
               AllOf(HasSubstr("lock        yes\n"), HasSubstr(" cycles/symbol\n"),
-                    HasSubstr("degrees at the first symbol, modulo 90"), HasSubstr("Es/N0")));
+                    HasSubstr("degrees at the first symbol, modulo 90"), HasSubstr("Es/N0"),
+                    HasSubstr("reach       |frequency| <= 0.125, modulo 0.25 cycles/symbol\n")));
   MakeSignal("many.cf32", {kQpsk, "--frames=40", "--frame-symbols=2000"});
   const std::string table =
       Run({"recover", Path("many.cf32"), kQpsk, "--frame-symbols=2000"}).output;
   EXPECT_THAT(table, AllOf(HasSubstr("\n   31  yes "), Not(HasSubstr("\n   32  ")),
                            HasSubstr("(8 frames more: --all shows them"),
+                           HasSubstr("Reach: |frequency| <= 0.125, modulo 0.25 cycles/symbol.\n"),
                            HasSubstr("40 of 40 frames locked\n")));
 }
 

@@ -91,6 +91,10 @@ TEST_F(CarrierTest, EveryConstellationIsRecoveredSixDecibelsAboveItsOperatingPoi
 
     ASSERT_TRUE(status.ok()) << name << ": " << status.error_message();
     EXPECT_EQ(CheckCarriers(request, response), "");
+    ASSERT_EQ(response.reaches_size(), 1);
+    const double modulo = 1.0 / (*carrier::Constellation::FromName(name))->symmetry();
+    EXPECT_EQ(response.reaches(0).modulo(), modulo) << name;
+    EXPECT_EQ(response.reaches(0).max_frequency(), 0.5 * modulo) << name;
   }
 }
 

@@ -127,7 +127,7 @@ void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {
       ->type_name("METHOD")
       ->group(coarse);
   AddNumber(app, "--power", "P", &flags->power, Between(1, 64),
-            "p: reaches |frequency| <= 1/(2p) cycles per symbol (the best)")
+            "p, a multiple of the constellation's symmetry (the best)")
       ->group(coarse);
   app->add_option("--amplitude", flags->amplitude,
                   "what a symbol's amplitude counts: optimal, plain or unit (optimal)")

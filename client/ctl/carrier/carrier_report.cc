@@ -54,6 +54,15 @@ std::string NameOfLock(v1::CarrierLock lock) {
   return absl::AsciiStrToLower(absl::StripPrefix(name, "CARRIER_LOCK_"));
 }
 
+// "|frequency| <= 0.125, modulo 0.25 cycles/symbol"; empty from a server that does not tell.
+std::string DescribeReach(const v1::CarrierReach& reach) {
+  if (!(reach.modulo() > 0)) return "";
+  return absl::StrCat(reach.max_frequency() > 0
+                          ? absl::StrFormat("|frequency| <= %.6g", reach.max_frequency())
+                          : "near zero only",
+                      absl::StrFormat(", modulo %.6g cycles/symbol", reach.modulo()));
+}
+
 void PrintOne(const CarrierReport& report, std::FILE* stream) {
   const v1::CarrierResult& result = report.recovered->frames[0];
   const auto row = [&](const char* name, const std::string& value) {
@@ -80,6 +89,9 @@ void PrintOne(const CarrierReport& report, std::FILE* stream) {
   row("SNR", absl::StrFormat("%.2f dB (Es/N0), gain %.4g", result.snr_db(), result.gain()));
   row("EVM", absl::StrFormat("%s, MER %.2f dB", Percent(result.evm()), result.mer_db()));
   row("peak", absl::StrCat(Ratio(result.peak_ratio()), " times the power of the next"));
+  if (const std::string reach = DescribeReach(report.recovered->reach); !reach.empty()) {
+    row("reach", reach);
+  }
 }
 
 // Wide enough for what is in the column.
@@ -173,6 +185,9 @@ void PrintSummary(const CarrierReport& report, int64_t rows, std::FILE* stream) 
   }
   absl::FPrintF(stream, "Phases in degrees at %s, modulo %s.\n", Describe(report.group.reference()),
                 modulo);
+  if (const std::string reach = DescribeReach(report.recovered->reach); !reach.empty()) {
+    absl::FPrintF(stream, "Reach: %s.\n", reach);
+  }
   const std::string locked =
       absl::StrCat(report.locked(), " of ", Plural(count, "frame"), " locked");
   absl::FPrintF(stream, "%s%s\n", reasons.empty() ? Good(locked) : Bad(locked), why);
@@ -217,8 +232,8 @@ std::string LongReason(const v1::CarrierResult& result) {
                           "). A longer frame, more known symbols or --max-frequency help. What"
                           " follows is a guess.");
     case v1::CARRIER_LOCK_BAD_FIT:
-      return "the corrected symbols do not lie at the points: another constellation, a frequency"
-             " that drifts, or too much noise. What follows is a guess.";
+      return "the corrected symbols do not lie at the points, or at some of them only: another"
+             " constellation, a frequency that drifts, or too much noise. What follows is a guess.";
     default:
       return "the server gave no reason";
   }
@@ -254,6 +269,8 @@ nlohmann::ordered_json ToJson(const CarrierReport& report) {
   json["constellation"] = report.group.constellation().name();
   json["frame_symbols"] = report.group.frame_symbols();
   json["symbol_rate_hz"] = report.group.symbol_rate_hz();
+  json["reach"] = {{"max_frequency", report.recovered->reach.max_frequency()},
+                   {"modulo", report.recovered->reach.modulo()}};
   json["frames_locked"] = report.locked();
   json["frames"] = nlohmann::ordered_json::array();
   for (const v1::CarrierResult& result : report.recovered->frames) {

@@ -281,6 +281,7 @@ absl::StatusOr<Recovered> RecoverFrames(const Session& session, const v1::Carrie
         std::copy(response->curves().begin(), response->curves().end(),
                   result.curves.begin() + (group.curve() ? first : 0));
         curve_points[first / chunk] = std::move(*response->mutable_curve_points());
+        if (first == 0 && response->reaches_size() > 0) result.reach = response->reaches(0);
         return CopyPayload("RecoverCarrier", response->payload(),
                            group.corrected() ? frame_bytes : 0, first, count, &result.corrected);
       },

@@ -47,6 +47,7 @@ struct Recovered {
   std::string corrected;                 // if the group asks for it
   std::vector<v1::CarrierCurve> curves;  // one a frame, likewise
   std::vector<float> curve_points;       // of all curves in order
+  v1::CarrierReach reach;
   TransferTimes times;
 };
 

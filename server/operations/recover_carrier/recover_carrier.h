@@ -21,8 +21,9 @@ struct RecoverCarrierGroup {
   int64_t count = 0;
   int frame_symbols = 0;
   std::vector<carrier::Iq> known;  // [frame_symbols] or empty, as RecoverOnCpu takes them
-  carrier::Curve curve;            // of each frame; no points: not wanted
-  double symbol_rate_hz = 0.0;     // 0: unknown
+  carrier::Reach reach;
+  carrier::Curve curve;         // of each frame; no points: not wanted
+  double symbol_rate_hz = 0.0;  // 0: unknown
 
   int64_t frame_bytes() const {
     return int64_t{frame_symbols} * carrier::BytesPerSymbol(parameters.format);

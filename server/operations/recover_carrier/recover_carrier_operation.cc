@@ -200,6 +200,7 @@ struct RecoverCarrierTraits {
     if (group.model == nullptr) return absl::optional<RecoverCarrierGroup>();
     BASEBAND_RETURN_IF_ERROR(
         carrier::CheckParameters(*group.model, group.parameters, group.frame_symbols, group.known));
+    group.reach = carrier::ReachOf(*group.model, group.parameters, group.known);
     if (group.parameters.want_curve) {
       group.curve = carrier::CurveOf(*group.model, group.parameters, group.frame_symbols);
     }
@@ -290,6 +291,9 @@ class RecoverCarrierOperation final : public Operation {
     const uint8_t* symbols = job.input.data();
     int64_t frame = 0;
     for (const RecoverCarrierGroup& group : job.groups()) {
+      v1::CarrierReach* const reach = header.add_reaches();
+      reach->set_max_frequency(group.reach.frequency);
+      reach->set_modulo(group.reach.modulo);
       for (int64_t f = 0; f < group.count; ++f, ++frame, symbols += group.frame_bytes()) {
         const carrier::Result& result = job.results[static_cast<size_t>(frame)];
         if (result.bad_symbols != 0) {

@@ -287,6 +287,31 @@ TEST(CarrierAliasTest, KnownSymbolsThatCannotTellLimitTheRange) {
                        HasSubstr("max_frequency 0.2 is not in [0, 0.125]")));
 }
 
+TEST(CarrierAliasTest, TheReachIsWhatSymmetryKnownSymbolsAndTheClientLeave) {
+  const ModelPtr model = ModelOf("16APSK 3/5");
+  Parameters parameters;
+  const auto expect = [&](absl::Span<const Iq> known, double frequency, double modulo) {
+    const Reach reach = ReachOf(*model, parameters, known);
+    EXPECT_EQ(reach.frequency, frequency);
+    EXPECT_EQ(reach.modulo, modulo);
+  };
+  std::vector<Iq> known(32);
+  known[3] = known[6] = known[21] = {1.0F, 0.0F};
+  expect({}, 0.125, 0.25);
+  expect(known, 0.5, 1.0);
+  parameters.max_frequency = 0.03;
+  expect({}, 0.03, 0.25);
+  parameters.max_frequency = 0.0;
+  parameters.coarse = Coarse::kKnown;
+  expect(known, 1.0 / 6.0, 1.0 / 3.0);
+  parameters.coarse = Coarse::kNone;
+  expect({}, 0.0, 0.25);
+  expect(known, 0.0, 1.0);
+  parameters.fine = Fine::kSweep;
+  parameters.sweep_range = 0.01;
+  expect({}, 0.01, 0.25);
+}
+
 // Without a coarse stage a sweep may be as wide as it likes.
 TEST(CarrierAliasTest, AWideSweepTellsAliasesToo) {
   const ModelPtr model = ModelOf("16APSK 3/5");
