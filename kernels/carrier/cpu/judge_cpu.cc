@@ -12,7 +12,7 @@ Stray FrameRecovery::FindStray() const {
   for (int i = 0; i < count; ++i) line.Add(stretches_[i], StretchCentre(i, num_symbols));
   double phase = 0.0;
   double slope = 0.0;
-  if (!line.Find(&phase, &slope)) return Stray();
+  if (!line.Find(&phase, &slope)) return LostStray();
   StrayModes modes;
   for (int i = 0; i < count; ++i) {
     modes.Add(stretches_[i], StretchCentre(i, num_symbols), phase, slope);
@@ -33,7 +33,7 @@ bool FrameRecovery::FindImbalance() const {
     }
     const Turned turn = Turn(estimate_.TurnsAt(n - frame.centre()));
     const Iq r = {frame.symbols.re[n] * inverse_gain, frame.symbols.im[n] * inverse_gain};
-    balance.Add(Multiply(r, {turn.c, -turn.s}), power);
+    balance.Add(Multiply(r, {turn.c, -turn.s}), n, power);
   }
   return IsUnbalanced(balance);
 }

@@ -97,7 +97,7 @@ __device__ inline Stray StrayOfSlots(const TeamMemory& memory, uint32_t num_symb
   line.information[2] = of_line[4];
   double phase = 0.0;
   double slope = 0.0;
-  if (!line.Find(&phase, &slope)) return Stray();
+  if (!line.Find(&phase, &slope)) return LostStray();
   StrayModes modes;
   if (counts) modes.Add(stretch, t, phase, slope);
   double of_modes[2 * kModes];
@@ -127,7 +127,7 @@ __device__ Stray FindStray(const Team& team, const FrameView& frame, const Estim
   return stray;
 }
 
-// IsUnbalanced of the symbols turned back. By all threads of a block, with `scratch` shared, [4 *
+// IsUnbalanced of the symbols turned back. By all threads of a block, with `scratch` shared, [6 *
 // kTeamWarps]; the first thread gets it.
 __device__ inline bool FindImbalance(const FrameView& frame, const Estimate& estimate, int symmetry,
                                      double* scratch) {
@@ -146,24 +146,29 @@ __device__ inline bool FindImbalance(const FrameView& frame, const Estimate& est
       const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
       const Iq received = frame.samples.Read(n);
       balance.Add(Multiply({received.i * inverse_gain, received.q * inverse_gain}, rotor.At(n)),
-                  power);
+                  static_cast<int>(n), power);
     }
   }
-  double sums[4] = {balance.re, balance.im, balance.square, balance.count};
+  constexpr int kCount = 6;
+  double sums[kCount] = {balance.re[0], balance.re[1],  balance.im[0],
+                         balance.im[1], balance.square, balance.count};
   SumDoubles(sums);
   __syncthreads();  // of what `scratch` was used for before
   if (threadIdx.x % 32 == 0) {
-    for (int k = 0; k < 4; ++k)
-      scratch[4 * (threadIdx.x / 32) + static_cast<unsigned>(k)] = sums[k];
+    for (int k = 0; k < kCount; ++k)
+      scratch[kCount * static_cast<int>(threadIdx.x / 32) + k] = sums[k];
   }
   __syncthreads();
   if (threadIdx.x != 0) return false;
   balance = Balance();
   for (int warp = 0; warp < kTeamWarps; ++warp) {
-    balance.re += scratch[4 * warp];
-    balance.im += scratch[4 * warp + 1];
-    balance.square += scratch[4 * warp + 2];
-    balance.count += scratch[4 * warp + 3];
+    const double* const of_warp = scratch + kCount * warp;
+    for (int odd = 0; odd < 2; ++odd) {
+      balance.re[odd] += of_warp[odd];
+      balance.im[odd] += of_warp[2 + odd];
+    }
+    balance.square += of_warp[4];
+    balance.count += of_warp[5];
   }
   return IsUnbalanced(balance);
 }

@@ -94,6 +94,13 @@ BASEBAND_HOST_DEVICE inline double SlopeToMaximum(const Spread& spread) {
          determinant;
 }
 
+// Of few symbols the residuals say too little: they follow the fit, the more so at the frame's
+// ends, and an estimate of a variance from few is itself unsure. As if so many of them said
+// nothing: the errors of 16 symbols are 1.6 times what residuals say, of 23 1.25 times, of 100 1.03
+// times.
+inline constexpr double kTakenByFit = 8.0;
+static_assert(kTakenByFit < kMinSymbols);
+
 // `line_bin`: radians over the frame between two bins of the line's spectrum, the carrier's.
 BASEBAND_HOST_DEVICE inline Covariance MethodCovariance(const Parameters& parameters,
                                                         const Spread& spread, double line_bin,
@@ -122,6 +129,10 @@ BASEBAND_HOST_DEVICE inline Covariance MethodCovariance(const Parameters& parame
       covariance = spread.loop;
       break;
   }
+  const double few = num_symbols / (num_symbols - kTakenByFit);
+  covariance.phase *= few;
+  covariance.cross *= few;
+  covariance.slope *= few;
   covariance.phase += spread.stray.phase;
   covariance.slope += spread.stray.slope;
   // Noise below kMaxSnrDb is not told from none.

@@ -25,6 +25,9 @@ inline constexpr double kPeakMargin = 5.0;
 inline constexpr double kLeastFitShare = 0.25;
 // Deviations of the frequency that are more than this share of 1 / N leave open which bin it is.
 inline constexpr double kMaxFrequencyDeviation = 0.3;
+// A phase that strays so that its slope is unsure by this, as a multiple of the edge between two of
+// the constellation's symmetries, has passed that edge.
+inline constexpr double kMaxStray = 1.5;
 // How many deviations beyond max_frequency an estimate may lie to be held at it.
 inline constexpr double kMaxBeyondRange = 3.0;
 
@@ -153,7 +156,11 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
                      PllSlips(static_cast<double>(parameters.pll_bandwidth),
                               LoopInformation(found.sums, num_symbols), model.symmetry);
   const bool vague = !(frequency_deviation * num_symbols < kMaxFrequencyDeviation);
-  if (found.misfit > kMaxMisfit || found.unbalanced || slips || vague) return Lock::kBadFit;
+  const double edge = kTurn / 2 / (found.known.count == num_symbols ? 1 : model.symmetry);
+  const bool strays = found.stray.lost || found.stray.slope > kMaxStray * edge * kMaxStray * edge;
+  if (found.misfit > kMaxMisfit || found.unbalanced || slips || vague || strays) {
+    return Lock::kBadFit;
+  }
   // Where the phase strays, so do the likelihoods, by its excess more than noise makes them.
   if (found.rival <= kClose * (1.0 + found.stray.excess)) return Lock::kAmbiguous;
   if (!found.symbols_known) return Lock::kLocked;

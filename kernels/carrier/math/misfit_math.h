@@ -60,7 +60,9 @@ BASEBAND_HOST_DEVICE inline double Misfit(const ModelView& view, const uint32_t*
 // The symbols of a constellation of an even symmetry q, raised to q / 2, and any others as they
 // are, add up to nothing if they are sent equally often. A carrier without modulation, a real
 // signal, BPSK taken for QPSK, QPSK for 8PSK send a part of the points only: the rest of the phases
-// has nothing to show, and the amplitudes may well fit. 0: there is no such power.
+// has nothing to show, and the amplitudes may well fit. If such a carrier lies beyond the range,
+// its alias within turns them by 1 / q from symbol to symbol: with every other sign changed they
+// add up the same. 0: there is no such power.
 BASEBAND_HOST_DEVICE inline int BalancePower(int symmetry) {
   if (symmetry % 2 == 0) return symmetry / 2;
   return symmetry > 1 ? 1 : 0;
@@ -73,20 +75,20 @@ BASEBAND_HOST_DEVICE inline int BalanceSymbol(int i, int num_symbols) {
 }
 
 struct Balance {
-  double re = 0.0;  // of the sum of z^power
-  double im = 0.0;
+  double re[2] = {};  // of the sums of z^power over the even symbols and over the odd ones
+  double im[2] = {};
   double square = 0.0;  // of the squared magnitudes
   double count = 0.0;
 
-  BASEBAND_HOST_DEVICE void Add(Iq z, int power) {
+  BASEBAND_HOST_DEVICE void Add(Iq z, int n, int power) {
     const float energy = fmaf(z.i, z.i, z.q * z.q);
     if (!(energy > 0.0F)) return;
     const float inverse = 1.0F / sqrtf(energy);
     const Iq unit = UnitPower({z.i * inverse, z.q * inverse}, power);
     // No symbol counts for much more than others do.
     const float magnitude = powf(fminf(energy, 4.0F), 0.5F * static_cast<float>(power));
-    re += static_cast<double>(magnitude * unit.i);
-    im += static_cast<double>(magnitude * unit.q);
+    re[n % 2] += static_cast<double>(magnitude * unit.i);
+    im[n % 2] += static_cast<double>(magnitude * unit.q);
     square += static_cast<double>(magnitude) * static_cast<double>(magnitude);
     count += 1.0;
   }
@@ -96,7 +98,11 @@ struct Balance {
 inline constexpr double kBalanceChance = 14.0;
 inline constexpr double kMaxImbalance = 0.5;
 BASEBAND_HOST_DEVICE inline bool IsUnbalanced(const Balance& balance) {
-  const double power = balance.re * balance.re + balance.im * balance.im;
+  // The greater of |even + odd|^2 and |even - odd|^2.
+  double power = 2.0 * fabs(balance.re[0] * balance.re[1] + balance.im[0] * balance.im[1]);
+  for (int odd = 0; odd < 2; ++odd) {
+    power += balance.re[odd] * balance.re[odd] + balance.im[odd] * balance.im[odd];
+  }
   return power > kBalanceChance * balance.square &&
          power > kMaxImbalance * kMaxImbalance * balance.count * balance.count;
 }

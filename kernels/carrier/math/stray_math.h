@@ -112,11 +112,21 @@ struct Stray {
   double phase = 0.0;
   double slope = 0.0;
   double excess = 0.0;  // of the squares of the c_k over what noise makes of them, as a share
+  bool lost = false;    // there is no maximum of the likelihood where the estimate is
 };
+// Where the stretches have no line: a part of the frame lies between two of the constellation's
+// symmetries, where h is negative.
+BASEBAND_HOST_DEVICE inline Stray LostStray() {
+  Stray stray;
+  stray.lost = true;
+  return stray;
+}
 
 // Twice the logarithm of how much likelier straying makes the scores: below the first it counts
 // nothing, from the second on in full. Noise alone exceeds the first in two frames of a hundred.
-// What is too little to be seen so makes a deviation up to 1.8 times too small.
+// What is too little to be seen so makes deviations up to 4 times too small, on the average of such
+// frames: a jump in the middle takes a line along by three quarters of its own power, and what it
+// leaves for all modes together is then 4 times what noise leaves in one.
 inline constexpr double kStrayFrom = 4.0;
 inline constexpr double kStrayInFull = 8.0;
 
