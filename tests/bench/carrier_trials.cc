@@ -2,11 +2,14 @@
 // device; five studies in one file, for they share what they are counted by. A line begins with
 // WRONG if it shows what must never be.
 //
-//   carrier_trials aliases     [frames [threads [name ..]]]   every constellation, all its offsets
-//   carrier_trials deviations  [frames [threads [name ..]]]   (estimate - truth) / stddev, noise
-//   only carrier_trials short       [frames [threads [name ..]]]   16 .. 130 symbols carrier_trials
-//   disturbed   [frames [threads [name ..]]]   phase noise, drift, a jump carrier_trials foreign
-//   [frames [threads]]             signals that are not what is declared
+//   carrier_trials STUDY [frames [threads [name ..]]]
+//
+//   aliases     every constellation at all offsets that it can tell, from 2 dB below its
+//               operating point on, beside what a receiver that knew all but the alias could tell
+//   deviations  (estimate - truth) / stddev by every method, noise alone
+//   short       the same for 16 .. 130 symbols
+//   disturbed   phase noise, drift, a jump
+//   foreign     signals that are not what is declared
 #include <algorithm>
 #include <atomic>
 #include <cmath>
