@@ -27,8 +27,8 @@ enum class Refinement {
   kNone,
   kZoom,      // grids around the best point, each finer than the one before
   kParabola,  // through three points an axis
-  kBrent,     // Brent's method, axis after axis until nothing moves
-  kNewton,    // damped, by numerical derivatives
+  kBrent,     // along the axes and where they lead (Powell), until nothing moves
+  kNewton,    // from slope and curvature, as far as they are seen to hold
 };
 
 struct Settings {

@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "kernels/minimize/expression_functional.h"
 #include "kernels/minimize/functional.h"
 #include "kernels/minimize/problem.h"
 #include "tests/support/minimize_search.h"
@@ -21,11 +24,17 @@ class Table final : public minimize::Functional {
  public:
   explicit Table(std::vector<double> values) : values_(std::move(values)) {}
   minimize::FunctionalKind kind() const override { return minimize::FunctionalKind::kExpression; }
-  absl::Status Check(const minimize::Grid&, minimize::Method) const override { return absl::OkStatus(); }
+  absl::Status Check(const minimize::Grid&, minimize::Method) const override {
+    return absl::OkStatus();
+  }
   double Cost(const minimize::Grid&, minimize::Method) const override { return 1.0; }
   int64_t HostBytes() const override { return 0; }
-  void Evaluate(const minimize::Run<float>& run, minimize::CpuWorkspace*) const override { Copy(run); }
-  void Evaluate(const minimize::Run<double>& run, minimize::CpuWorkspace*) const override { Copy(run); }
+  void Evaluate(const minimize::Run<float>& run, minimize::CpuWorkspace*) const override {
+    Copy(run);
+  }
+  void Evaluate(const minimize::Run<double>& run, minimize::CpuWorkspace*) const override {
+    Copy(run);
+  }
   double At(const minimize::Coordinates& x) const override {
     return values_[static_cast<size_t>(std::llround(x[0]))];
   }
@@ -63,8 +72,8 @@ class OfCoordinates final : public minimize::Functional {
   Function function_;
 };
 
-// A smooth bowl, (x - centre)' A (x - centre) + 3, in one to four dimensions. A has 1, 2, 3, 4 on its
-// diagonal and 1/4 beside it.
+// A smooth bowl, (x - centre)' A (x - centre) + 3, in one to four dimensions. A has 1, 2, 3, 4 on
+// its diagonal and 1/4 beside it.
 inline minimize::FunctionalPtr MakeBowl(const std::vector<double>& centre) {
   return std::make_shared<const OfCoordinates>([centre](const minimize::Coordinates& x) {
     double value = 3.0;
@@ -75,6 +84,15 @@ inline minimize::FunctionalPtr MakeBowl(const std::vector<double>& centre) {
     }
     return value;
   });
+}
+
+// A formula of x, y, z and w, as many of them as there are axes.
+inline minimize::FunctionalPtr MakeFormula(absl::string_view formula, size_t axes) {
+  minimize::Names names;
+  for (size_t k = 0; k < axes; ++k) names.variables.emplace_back(1, "xyzw"[k]);
+  const auto expression = minimize::Expression::Parse(formula, names);
+  EXPECT_TRUE(expression.ok()) << expression.status();
+  return *minimize::ExpressionFunctional::Create(*expression, {}, {});
 }
 
 inline minimize::Settings TableSettings(std::vector<double> values) {

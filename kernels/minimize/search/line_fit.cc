@@ -154,14 +154,15 @@ LineFit FitLine(Surroundings* around, const Line& line, double half) {
 }
 
 LineFit FitLineAtItsScale(Surroundings* around, const Line& line, double half, double tolerance,
-                          int most) {
+                          double fineness, int most) {
   const double longest = std::max(-line.low, line.high);
   half = std::min(half, longest);
   LineFit best = FitLine(around, line, half);
   int fits = 1;
   const auto is_enough = [&] {
-    return best.bend_error <= 0.05 * std::abs(best.bend) &&
-           best.slope_error <= 0.02 * std::abs(best.slope) + 0.2 * tolerance * std::abs(best.bend);
+    const double bend = std::abs(best.bend);
+    return best.bend_error <= 0.05 * std::min(fineness, 1.0) * bend &&
+           best.slope_error <= fineness * (0.02 * std::abs(best.slope) + 0.2 * tolerance * bend);
   };
   const auto is_better = [&](LineFit fit) {
     ++fits;

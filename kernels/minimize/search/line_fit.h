@@ -42,9 +42,10 @@ struct LineFit {
 LineFit FitLine(Surroundings* around, const Line& line, double half);
 
 // At the length that tells the slope best, from `half` on. Up to `most` fits, fewer if the minimum
-// is told to a tenth of `tolerance`.
+// is told to a fifth of `tolerance` and the curvature to a twentieth, both times `fineness`; the
+// curvature to no less than that.
 LineFit FitLineAtItsScale(Surroundings* around, const Line& line, double half, double tolerance,
-                          int most);
+                          double fineness, int most);
 
 }  // namespace baseband::minimize
 

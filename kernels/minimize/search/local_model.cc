@@ -62,6 +62,29 @@ void AddMixed(Surroundings* around, size_t i, size_t j, LocalModel* model) {
   model->bend_error[i][j] = model->bend_error[j][i] = error / (hi * hj);
 }
 
+// What is along the axes.
+LocalModel FitAxes(Surroundings* around, const Place& centre, const Vector& half, int fits,
+                   double fineness) {
+  LocalModel model;
+  model.centre = model.least = centre;
+  for (size_t i = 0; i < around->size(); ++i) {
+    Vector direction{};
+    direction[i] = 1.0;
+    const double lobe = around->Lobe(i);
+    const double from = half[i] > 0.0 ? half[i] : lobe > 0.0 ? 0.25 * lobe : 1.0;
+    const LineFit fit = FitLineAtItsScale(around, LineFrom(*around, centre, direction), from,
+                                          around->Tolerance(i), fineness, fits);
+    Note(*around, fit, &model);
+    model.half[i] = fit.half;
+    model.slope[i] = fit.slope;
+    model.slope_error[i] = fit.slope_error;
+    model.bend[i][i] = fit.bend;
+    model.bend_error[i][i] = fit.bend_error;
+    model.third[i] = fit.third;
+  }
+  return model;
+}
+
 // Rows and columns of `which`.
 Matrix Part(const Matrix& a, const std::array<size_t, kMaxAxes>& which, size_t n) {
   Matrix part{};
@@ -83,29 +106,13 @@ double LocalModel::Rise(const Vector& d, size_t n) const {
   return rise;
 }
 
-LocalModel FitAxes(Surroundings* around, const Place& centre, const Vector& half, int fits) {
-  LocalModel model;
-  model.centre = model.least = centre;
-  for (size_t i = 0; i < around->size(); ++i) {
-    Vector direction{};
-    direction[i] = 1.0;
-    const double lobe = around->Lobe(i);
-    const double from = half[i] > 0.0 ? half[i] : lobe > 0.0 ? 0.25 * lobe : 1.0;
-    const LineFit fit = FitLineAtItsScale(around, LineFrom(*around, centre, direction), from,
-                                          around->Tolerance(i), fits);
-    Note(*around, fit, &model);
-    model.half[i] = fit.half;
-    model.slope[i] = fit.slope;
-    model.slope_error[i] = fit.slope_error;
-    model.bend[i][i] = fit.bend;
-    model.bend_error[i][i] = fit.bend_error;
-    model.third[i] = fit.third;
-  }
-  return model;
+LocalModel FitCurvatures(Surroundings* around, const Place& centre, int fits) {
+  return FitAxes(around, centre, {}, fits, std::numeric_limits<double>::infinity());
 }
 
-LocalModel MakeLocalModel(Surroundings* around, const Place& centre, const Vector& half, int fits) {
-  LocalModel model = FitAxes(around, centre, half, fits);
+LocalModel MakeLocalModel(Surroundings* around, const Place& centre, const Vector& half, int fits,
+                          double fineness) {
+  LocalModel model = FitAxes(around, centre, half, fits, fineness);
   for (size_t i = 0; i < around->size(); ++i) {
     for (size_t j = 0; j < i; ++j) AddMixed(around, i, j, &model);
   }

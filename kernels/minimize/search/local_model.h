@@ -27,11 +27,13 @@ struct LocalModel {
   double Rise(const Vector& d, size_t n) const;
 };
 
+// Curvatures along the axes alone, for those who want no more.
+LocalModel FitCurvatures(Surroundings* around, const Place& centre, int fits);
 // half: where the fits along the axes begin, 0 for what is not known. At most `fits` of them an
-// axis.
-// FitAxes leaves out what is between the axes.
-LocalModel FitAxes(Surroundings* around, const Place& centre, const Vector& half, int fits);
-LocalModel MakeLocalModel(Surroundings* around, const Place& centre, const Vector& half, int fits);
+// axis, fewer where the first are as good as `fineness` asks for (line_fit.h): less than 1 for what
+// is curved much more one way than another.
+LocalModel MakeLocalModel(Surroundings* around, const Place& centre, const Vector& half, int fits,
+                          double fineness = 1.0);
 
 // Where the model is least with low <= d <= high, each of the first n.
 Vector LeastInBox(const LocalModel& model, const Vector& low, const Vector& high, size_t n);

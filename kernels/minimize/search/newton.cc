@@ -9,6 +9,8 @@ namespace {
 constexpr int kFitsAtFirst = 14;  // an axis
 constexpr int kFits = 3;
 constexpr int kShrinks = 20;
+constexpr double kFiner = 0.05;
+constexpr double kFinest = 1e-4;
 
 // How far a model is trusted: `radius` times the lengths it was made over, a step at most.
 class Trust {
@@ -16,7 +18,7 @@ class Trust {
   void Bounds(const Surroundings& around, const LocalModel& model, Vector* low,
               Vector* high) const {
     for (size_t i = 0; i < around.size(); ++i) {
-      const double reach = radius_ * std::min(1.0, 4.0 * model.half[i]);
+      const double reach = std::min(1.0, radius_ * 4.0 * model.half[i]);
       (*low)[i] = std::max(around.low(i) - model.centre.u[i], -reach);
       (*high)[i] = std::min(around.high(i) - model.centre.u[i], reach);
     }
@@ -24,10 +26,11 @@ class Trust {
   // `ratio`: of what a step gained to what the model said.
   void Learn(double ratio) {
     if (!(ratio > 0.25)) radius_ *= 0.25;
-    if (ratio > 0.75) radius_ = std::min(2.0 * radius_, 1.0);
+    if (ratio > 0.75) radius_ = std::min(2.0 * radius_, kLongest);
   }
 
  private:
+  static constexpr double kLongest = 64.0;  // where a valley goes on as it began
   double radius_ = 1.0;
 };
 
@@ -40,10 +43,11 @@ Descent Newton(Surroundings* around, const Place& from, int rounds) {
   Trust trust;
   Vector half{};
   int fits = kFitsAtFirst;
+  double fineness = 1.0;
   int level_steps = 3;  // that values do not tell from standing still
   for (int round = 0; round < rounds; ++round) {
     if (fits == kFitsAtFirst) around->MeasureRounding(descent.place.u);
-    descent.model = MakeLocalModel(around, descent.place, half, fits);
+    descent.model = MakeLocalModel(around, descent.place, half, fits, fineness);
     descent.verdict = Judge(around, descent.model);
     if (descent.verdict.is_settled || !around->status().ok() || around->is_spent()) return descent;
     half = descent.model.half;
@@ -68,15 +72,16 @@ Descent Newton(Surroundings* around, const Place& from, int rounds) {
       descent.place = descent.model.least;
     }
     if (descent.place.u == before.u) {
-      if (fits == kFitsAtFirst) return descent;
-      fits = kFitsAtFirst;  // are there better lengths?
+      // Are there better lengths?
+      if (fits == kFitsAtFirst && (fineness *= kFiner) < kFinest) return descent;
+      fits = kFitsAtFirst;
       half = Vector{};
     } else {
       fits = kFits;
     }
   }
   around->MeasureRounding(descent.place.u);
-  descent.model = MakeLocalModel(around, descent.place, half, kFitsAtFirst);
+  descent.model = MakeLocalModel(around, descent.place, half, kFitsAtFirst, kFiner);
   descent.verdict = Judge(around, descent.model);
   descent.out_of_rounds = !descent.verdict.is_settled;
   return descent;

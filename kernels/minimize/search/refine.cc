@@ -16,9 +16,9 @@ namespace baseband::minimize {
 namespace {
 
 constexpr int kFitsUnrefined = 3;
-constexpr int kNewtonRounds = 50;
+constexpr int kNewtonRounds = 100;
 // After a search along lines, whose values tell nothing nearer than the root of their rounding.
-constexpr int kPolishRounds = 8;
+constexpr int kPolishRounds = 12;
 
 // Whether the function rises to both sides, further with each doubling of the distance from a part
 // of the tolerance on: then there is a minimum within the tolerance whatever the slope is, a
@@ -92,12 +92,35 @@ bool IsSloped(const Surroundings& around, const Descent& descent) {
   return false;
 }
 
+// Whether the way that the model sees to the minimum is as curved as the model says, and stays so
+// twice as far: in a valley that is flat along its bottom it is not, and the minimum is further.
+bool IsCurvedAllTheWay(Surroundings* around, const Descent& descent) {
+  constexpr int kFits = 6;
+  constexpr double kMargin = 8.0;
+  const Vector& move = descent.verdict.move;
+  double length = 0.0;
+  for (size_t i = 0; i < around->size(); ++i) length = std::max(length, std::abs(move[i]));
+  if (length == 0.0) return true;
+  Vector direction{};
+  for (size_t i = 0; i < around->size(); ++i) direction[i] = move[i] / length;
+  LocalModel level = descent.model;
+  level.slope = {};
+  const double bend = 2.0 * level.Rise(direction, around->size());
+  const LineFit fit = FitLineAtItsScale(around, LineFrom(*around, descent.place, direction), 1.0,
+                                        around->Tolerance(0), 1.0, kFits);
+  return fit.bend - kMargin * fit.bend_error - 2.0 * std::abs(fit.third) * length > 0.5 * bend;
+}
+
 // What has come of a refinement, and how far the minimum is.
-void Conclude(Surroundings* around, const Descent& descent, bool out_of_rounds, Answer* answer) {
-  const Verdict& verdict = descent.verdict;
+void Conclude(Surroundings* around, bool out_of_rounds, Descent* descent, Answer* answer) {
+  const Verdict& verdict = descent->verdict;
   Coordinates& error = answer->point_error;
   error.fill(std::numeric_limits<double>::quiet_NaN());
-  for (size_t i = 0; i < around->size() && verdict.is_curved; ++i) {
+  // Away from the minimum nothing says that a coordinate at a face belongs there.
+  const bool is_known =
+      verdict.is_settled ||
+      (verdict.is_curved && verdict.face == Verdict().face && IsCurvedAllTheWay(around, *descent));
+  for (size_t i = 0; i < around->size() && is_known; ++i) {
     const double steps = std::abs(verdict.move[i]) + verdict.error[i];
     error[around->axis(i)] = steps * std::abs(around->step(i));
   }
@@ -105,11 +128,12 @@ void Conclude(Surroundings* around, const Descent& descent, bool out_of_rounds, 
     answer->outcome = HasEnd(*around, verdict, /*of_axis=*/false)  ? Outcome::kAtBox
                       : HasEnd(*around, verdict, /*of_axis=*/true) ? Outcome::kAtEdge
                                                                    : Outcome::kConverged;
-  } else if (IsBottomOfAKink(around, descent.place)) {
-    const double u = descent.place.u[0];
+  } else if (IsBottomOfAKink(around, descent->place)) {
+    const double u = descent->place.u[0];
     const double from_end = std::min(u - around->first(0), around->last(0) - u);
     answer->outcome = from_end <= around->Tolerance(0) ? Outcome::kAtEdge : Outcome::kConverged;
     error[around->axis(0)] = around->Tolerance(0) * std::abs(around->step(0));
+    descent->model.bend_error[0][0] = std::numeric_limits<double>::infinity();
   } else {
     answer->outcome = out_of_rounds ? Outcome::kOutOfRounds : Outcome::kUnresolved;
   }
@@ -155,9 +179,9 @@ absl::Status Refine(const Problem& problem, const ContinueCheck& may_continue, A
   }
   answer->point = around.At(descent.place.u);
   if (settings.refinement == Refinement::kNone) {
-    descent.model = FitAxes(&around, descent.place, Vector{}, kFitsUnrefined);
+    descent.model = FitCurvatures(&around, descent.place, kFitsUnrefined);
   } else if (around.size() > 0) {
-    Conclude(&around, descent, out_of_rounds || around.is_spent(), answer);
+    Conclude(&around, out_of_rounds || around.is_spent(), &descent, answer);
   }
   const bool is_refined = settings.refinement != Refinement::kNone;
   for (size_t i = 0; i < around.size(); ++i) {
