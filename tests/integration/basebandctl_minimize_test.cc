@@ -56,6 +56,29 @@ TEST_F(BasebandctlMinimizeTest, AMapComesWithTheSameAnswerAndEachPointOnce) {
   EXPECT_NEAR(least, 0.000246512579, 1e-9);
 }
 
+TEST_F(BasebandctlMinimizeTest, RefinedIsSaidOfAMinimumAlone) {
+  const std::vector<std::string> quartic = {"minimize", "x^4-3*x^3+2", "--axis=x=-1:0.07:3.97"};
+  const auto refined = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), quartic.begin(), quartic.end());
+    return Run(more).output;
+  };
+  EXPECT_THAT(refined({"--refine=newton"}),
+              StartsWith("Minimum -6.54296875 at x = 2.25, refined\n"));
+  EXPECT_THAT(
+      refined({"--refine=parabola"}),
+      AllOf(HasSubstr(", not refined\n"),
+            HasSubstr("\nThe refinement stopped before the minimum, which may be off by ")));
+  EXPECT_THAT(refined({"--refine=newton", "--points=10"}),
+              AllOf(HasSubstr(", not refined\n"), HasSubstr("\nThe minimum is more than a step")));
+  EXPECT_THAT(Run({"minimize", "cos(x)+0.001*x", "--axis=x=0:10:990", "--refine=newton"}).output,
+              HasSubstr("\nThe step of x, 10, is longer than the minimum is wide"));
+  EXPECT_THAT(Run({"minimize", "100*(x-y)^2+(x+y-0.13)^2", "--axis=x=-1:0.1:1", "--axis=y=-1:0.1:1",
+                   "--refine=brent", "--json"})
+                  .output,
+              AllOf(HasSubstr("\"refinement_outcome\": \"converged\""),
+                    HasSubstr("\"point_error\""), HasSubstr("\"coarse_axes\": []")));
+}
+
 TEST_F(BasebandctlMinimizeTest, AMapIsDrawnAlsoBesideRunnersUp) {
   const Outcome outcome =
       Run(Schwefel({"--top=2", "--separation=20", "20", "--map=" + Path("map.svg")}));

@@ -144,6 +144,38 @@ TEST_F(MinimizeTest, RefinementTopAndProfileOfTwoAxes) {
   EXPECT_EQ(answer.profile(10), answer.top(0).value());
 }
 
+TEST_F(MinimizeTest, AnAnswerSaysWhatHasComeOfItsRefinement) {
+  v1::MinimizeRequest request = Formula("x^4-3*x^3+2", -1, 0.07, 72);
+  Outcome outcome = Run(request);
+  ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+  EXPECT_EQ(outcome.answer.refinement_outcome(), v1::REFINEMENT_OUTCOME_UNSPECIFIED);
+  EXPECT_EQ(outcome.answer.point_error_size(), 0);
+  for (const v1::Refinement refinement : {v1::REFINEMENT_BRENT, v1::REFINEMENT_NEWTON}) {
+    request.set_refinement(refinement);
+    outcome = Run(request);
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+    EXPECT_EQ(outcome.answer.refinement_outcome(), v1::REFINEMENT_OUTCOME_CONVERGED);
+    EXPECT_NEAR(outcome.answer.point(0), 2.25, 1e-6);
+    ASSERT_EQ(outcome.answer.point_error_size(), 1);
+    EXPECT_LT(outcome.answer.point_error(0), 1e-6);
+    EXPECT_EQ(outcome.answer.coarse_axes_size(), 0);
+  }
+  request.set_refinement(v1::REFINEMENT_PARABOLA);
+  outcome = Run(request);
+  EXPECT_EQ(outcome.answer.refinement_outcome(), v1::REFINEMENT_OUTCOME_OUT_OF_ROUNDS);
+  EXPECT_GT(outcome.answer.point_error(0), 1e-6);
+
+  request.set_refinement(v1::REFINEMENT_NEWTON);
+  request.set_num_points(10);
+  outcome = Run(request);
+  EXPECT_EQ(outcome.answer.refinement_outcome(), v1::REFINEMENT_OUTCOME_AT_BOX);
+
+  request = Formula("cos(x)+0.001*x", 0, 10, 100);
+  request.set_refinement(v1::REFINEMENT_NEWTON);
+  outcome = Run(request);
+  EXPECT_THAT(outcome.answer.coarse_axes(), ElementsAre(0));
+}
+
 TEST_F(MinimizeTest, ArraysAndScalarsComeWithTheRequest) {
   std::vector<double> decay;
   for (int j = 0; j < 50; ++j) decay.push_back(2.5 * std::exp(-0.125 * j));
@@ -240,6 +272,16 @@ TEST_F(MinimizeTest, PointsWithoutAValueAreCountedOrEndTheSearch) {
   outcome = Run(request);
   EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
   EXPECT_THAT(outcome.status.error_message(), HasSubstr("-2"));
+}
+
+TEST_F(MinimizeTest, TheLeastOfANumberAndNoneIsNone) {
+  for (const char* const text : {"min(sqrt(x), 3)", "max(2, sqrt(x), 3)"}) {
+    const Outcome outcome = Run(Formula(text, -2, 1, 10));
+    ASSERT_TRUE(outcome.status.ok()) << outcome.status.error_message();
+    EXPECT_EQ(outcome.answer.nan_points(), 2U) << text;
+    EXPECT_EQ(outcome.answer.first_nan(), 0U);
+    EXPECT_EQ(outcome.answer.top(0).index(), 2U);
+  }
 }
 
 TEST_F(MinimizeTest, ProgressGoesUpAndTheAnswerIsLast) {

@@ -31,6 +31,83 @@ std::string Point(const v1::MinimizeRequest& request, const Numbers& coordinates
   return text;
 }
 
+// Of a refined point: what it is. Of those that are none there is more to say: Warnings.
+absl::string_view HowRefined(v1::RefinementOutcome outcome) {
+  switch (outcome) {
+    case v1::REFINEMENT_OUTCOME_CONVERGED:
+      return ", refined";
+    case v1::REFINEMENT_OUTCOME_AT_EDGE:
+      return ", refined to an end of an axis";
+    case v1::REFINEMENT_OUTCOME_AT_BOX:
+    case v1::REFINEMENT_OUTCOME_OUT_OF_ROUNDS:
+    case v1::REFINEMENT_OUTCOME_UNRESOLVED:
+      return ", not refined";
+    default:
+      return "";
+  }
+}
+
+// In JSON.
+absl::string_view NameOf(v1::RefinementOutcome outcome) {
+  switch (outcome) {
+    case v1::REFINEMENT_OUTCOME_CONVERGED:
+      return "converged";
+    case v1::REFINEMENT_OUTCOME_AT_EDGE:
+      return "at_edge";
+    case v1::REFINEMENT_OUTCOME_AT_BOX:
+      return "at_box";
+    case v1::REFINEMENT_OUTCOME_OUT_OF_ROUNDS:
+      return "out_of_rounds";
+    case v1::REFINEMENT_OUTCOME_UNRESOLVED:
+      return "unresolved";
+    default:
+      return "unknown";
+  }
+}
+
+// "0.02 in x, 0.0003 in y"; nothing where it is not known of all.
+std::string HowFar(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer) {
+  std::string text;
+  for (int k = 0; k < answer.point_error_size(); ++k) {
+    if (request.axes(k).count() == 1) continue;
+    if (!std::isfinite(answer.point_error(k))) return "";
+    absl::StrAppendFormat(&text, "%s%.2g in %s", text.empty() ? "" : ", ", answer.point_error(k),
+                          request.axes(k).name());
+  }
+  return text;
+}
+
+// Why the point may not be the best, a line each.
+std::string Warnings(const v1::MinimizeRequest& request, const v1::MinimizeAnswer& answer) {
+  const char* const goal = IsMaximum(request) ? "maximum" : "minimum";
+  std::string text;
+  if (answer.refinement_outcome() == v1::REFINEMENT_OUTCOME_AT_BOX) {
+    absl::StrAppendFormat(
+        &text, "The %s is more than a step from the grid's best point: search there.\n", goal);
+  } else if (answer.refinement_outcome() == v1::REFINEMENT_OUTCOME_OUT_OF_ROUNDS) {
+    const std::string how_far = HowFar(request, answer);
+    absl::StrAppendFormat(&text, "The refinement stopped before the %s%s%s.\n", goal,
+                          how_far.empty() ? "" : ", which may be off by ", how_far);
+  } else if (answer.refinement_outcome() == v1::REFINEMENT_OUTCOME_UNRESOLVED) {
+    absl::StrAppendFormat(&text,
+                          "Whether it is a %s between the grid's points cannot be told: the values"
+                          " there are flat, kinked or noisy.\n",
+                          goal);
+  }
+  if (answer.at_edge() || answer.refinement_outcome() == v1::REFINEMENT_OUTCOME_AT_EDGE) {
+    absl::StrAppend(&text, "It lies at an end of an axis: there may be better beyond.\n");
+  }
+  for (const uint32_t axis : answer.coarse_axes()) {
+    if (axis >= static_cast<uint32_t>(request.axes_size())) continue;
+    const v1::GridAxis& coarse = request.axes(static_cast<int>(axis));
+    absl::StrAppendFormat(&text,
+                          "The step of %s, %.6g, is longer than the %s is wide: the grid may have"
+                          " missed a better one.\n",
+                          coarse.name(), std::abs(coarse.step()), goal);
+  }
+  return text;
+}
+
 // The middle of part `bin` of the profile's axis.
 double Middle(const v1::MinimizeRequest& request, int bin) {
   const v1::GridAxis& axis = request.axes(static_cast<int>(request.profile_axis()));
@@ -51,7 +128,7 @@ std::string ToText(const v1::MinimizeRequest& request, const v1::MinimizeAnswer&
   } else {
     const bool refined = request.refinement() > v1::REFINEMENT_NONE;
     absl::StrAppendFormat(&text, "%s %.12g at %s%s\n", goal, answer.value(),
-                          Point(request, answer.point()), refined ? ", refined" : "");
+                          Point(request, answer.point()), HowRefined(answer.refinement_outcome()));
     if (refined) {
       absl::StrAppendFormat(&text, "On the grid: %.12g at %s\n", answer.top(0).value(),
                             Point(request, answer.top(0).coordinates()));
@@ -60,9 +137,7 @@ std::string ToText(const v1::MinimizeRequest& request, const v1::MinimizeAnswer&
       absl::StrAppendFormat(&text, "Least standard deviation of %s (Cramer-Rao): %.3g\n",
                             request.axes(k).name(), answer.deviation(k));
     }
-    if (answer.at_edge()) {
-      absl::StrAppend(&text, "It lies at an end of an axis: there may be better beyond.\n");
-    }
+    absl::StrAppend(&text, Warnings(request, answer));
     for (int k = 1; k < answer.top_size(); ++k) {
       absl::StrAppendFormat(&text, "%2d. %.12g at %s\n", k + 1, answer.top(k).value(),
                             Point(request, answer.top(k).coordinates()));
@@ -89,6 +164,16 @@ nlohmann::ordered_json ToJson(const v1::MinimizeRequest& request,
     json["point"] = numbers(answer.point());
     json["at_edge"] = answer.at_edge();
     json["curvature"] = numbers(answer.curvature());
+    if (answer.refinement_outcome() != v1::REFINEMENT_OUTCOME_UNSPECIFIED) {
+      json["refinement_outcome"] = NameOf(answer.refinement_outcome());
+      json["point_error"] = numbers(answer.point_error());  // NaN: null
+    }
+    json["coarse_axes"] = nlohmann::ordered_json::array();
+    for (const uint32_t axis : answer.coarse_axes()) {
+      if (axis < static_cast<uint32_t>(request.axes_size())) {
+        json["coarse_axes"].push_back(request.axes(static_cast<int>(axis)).name());
+      }
+    }
     if (!answer.deviation().empty()) json["deviation"] = numbers(answer.deviation());
   }
   json["top"] = nlohmann::ordered_json::array();

@@ -21,7 +21,7 @@ constexpr int kDefaultZoomLevels = 3;
 // more than one peak so many points, whose tiles take less than a MiB.
 constexpr int64_t kMaxQuickBytes = 4096;
 constexpr int64_t kMaxQuickPoints = int64_t{1} << 20;
-// What it evaluates itself for an answer, some ten times.
+// What it evaluates itself for an answer, some ten to thirty times an axis.
 constexpr double kMaxQuickOperations = 1e4;
 
 // An enum of the wire whose 0 stands for its first value. `values` are those of 1 ..
@@ -66,6 +66,24 @@ absl::Status EnumsFromProto(const v1::MinimizeRequest& message, minimize::Settin
                                      {Refinement::kNone, Refinement::kZoom, Refinement::kParabola,
                                       Refinement::kBrent, Refinement::kNewton}));
   return absl::OkStatus();
+}
+
+v1::RefinementOutcome ToProto(minimize::Outcome outcome) {
+  switch (outcome) {
+    case minimize::Outcome::kNone:
+      break;
+    case minimize::Outcome::kConverged:
+      return v1::REFINEMENT_OUTCOME_CONVERGED;
+    case minimize::Outcome::kAtEdge:
+      return v1::REFINEMENT_OUTCOME_AT_EDGE;
+    case minimize::Outcome::kAtBox:
+      return v1::REFINEMENT_OUTCOME_AT_BOX;
+    case minimize::Outcome::kOutOfRounds:
+      return v1::REFINEMENT_OUTCOME_OUT_OF_ROUNDS;
+    case minimize::Outcome::kUnresolved:
+      return v1::REFINEMENT_OUTCOME_UNRESOLVED;
+  }
+  return v1::REFINEMENT_OUTCOME_UNSPECIFIED;
 }
 
 void SetPoint(const minimize::Problem& problem, int64_t index, double value, v1::GridPoint* point) {
@@ -206,12 +224,17 @@ v1::MinimizeResponse AnswerToProto(const minimize::Problem& problem, const minim
       const auto axis = static_cast<size_t>(k);
       message.add_point(answer.point[axis]);
       message.add_curvature(answer.curvature[axis]);
+      if (answer.outcome != minimize::Outcome::kNone) {
+        message.add_point_error(answer.point_error[axis]);
+      }
       if (answer.bound.known) {
         message.add_deviation(answer.bound.deviation[axis]);
       }
     }
     message.set_value(answer.value);
     message.set_at_edge(answer.at_edge);
+    message.set_refinement_outcome(ToProto(answer.outcome));
+    for (const int axis : answer.coarse_axes) message.add_coarse_axes(static_cast<uint32_t>(axis));
   }
   message.set_evaluations(static_cast<uint64_t>(answer.evaluations));
   message.set_nan_points(static_cast<uint64_t>(answer.num_nan));

@@ -176,6 +176,62 @@ TEST(MinimizeReportTest, TextSaysWhereHowSureAndWhatElse) {
   EXPECT_THAT(ToText(Request(), v1::MinimizeAnswer()), HasSubstr("No point of the grid"));
 }
 
+v1::MinimizeAnswer Refined(v1::RefinementOutcome outcome, double error) {
+  v1::MinimizeAnswer answer = Answer();
+  answer.set_at_edge(false);
+  answer.set_refinement_outcome(outcome);
+  answer.add_point_error(error);
+  return answer;
+}
+
+TEST(MinimizeReportTest, RefinedIsSaidOfAMinimumAlone) {
+  v1::MinimizeRequest request = Request();
+  request.set_refinement(v1::REFINEMENT_NEWTON);
+  const auto text = [&](v1::RefinementOutcome outcome, double error = 0.02) {
+    return ToText(request, Refined(outcome, error));
+  };
+  EXPECT_THAT(text(v1::REFINEMENT_OUTCOME_CONVERGED),
+              StartsWith("Minimum 0.0625 at x = 0.25, refined\nOn the grid: 0 at x = 0\n 2. 1"));
+  EXPECT_THAT(text(v1::REFINEMENT_OUTCOME_AT_EDGE),
+              AllOf(StartsWith("Minimum 0.0625 at x = 0.25, refined to an end of an axis\n"),
+                    HasSubstr("\nIt lies at an end of an axis: there may be better beyond.\n")));
+  EXPECT_THAT(text(v1::REFINEMENT_OUTCOME_AT_BOX),
+              AllOf(StartsWith("Minimum 0.0625 at x = 0.25, not refined\n"),
+                    HasSubstr("\nThe minimum is more than a step from the grid's best point")));
+  EXPECT_THAT(text(v1::REFINEMENT_OUTCOME_OUT_OF_ROUNDS),
+              AllOf(StartsWith("Minimum 0.0625 at x = 0.25, not refined\n"),
+                    HasSubstr("stopped before the minimum, which may be off by 0.02 in x.\n")));
+  EXPECT_THAT(text(v1::REFINEMENT_OUTCOME_OUT_OF_ROUNDS, std::nan("")),
+              HasSubstr("\nThe refinement stopped before the minimum.\n"));
+  EXPECT_THAT(text(v1::REFINEMENT_OUTCOME_UNRESOLVED),
+              AllOf(StartsWith("Minimum 0.0625 at x = 0.25, not refined\n"),
+                    HasSubstr("\nWhether it is a minimum between the grid's points cannot be")));
+}
+
+TEST(MinimizeReportTest, AStepLongerThanTheWellIsToldByTheAxisName) {
+  v1::MinimizeAnswer answer = Answer();
+  EXPECT_TRUE(ToJson(Request(), answer)["coarse_axes"].empty());
+  answer.add_coarse_axes(0);
+  answer.add_coarse_axes(7);  // of no axis here: a newer server's, perhaps
+  EXPECT_THAT(ToText(Request(), answer),
+              HasSubstr("\nThe step of x, 1, is longer than the minimum is wide: the grid may have"
+                        " missed a better one.\n"));
+  EXPECT_EQ(ToJson(Request(), answer)["coarse_axes"].dump(), R"(["x"])");
+}
+
+TEST(MinimizeReportTest, JsonSaysWhatHasComeOfTheRefinement) {
+  const auto json = [](v1::RefinementOutcome outcome) {
+    return ToJson(Request(), Refined(outcome, 0.5));
+  };
+  EXPECT_EQ(json(v1::REFINEMENT_OUTCOME_CONVERGED)["refinement_outcome"], "converged");
+  EXPECT_EQ(json(v1::REFINEMENT_OUTCOME_CONVERGED)["point_error"].dump(), "[0.5]");
+  EXPECT_EQ(json(v1::REFINEMENT_OUTCOME_AT_EDGE)["refinement_outcome"], "at_edge");
+  EXPECT_EQ(json(v1::REFINEMENT_OUTCOME_AT_BOX)["refinement_outcome"], "at_box");
+  EXPECT_EQ(json(v1::REFINEMENT_OUTCOME_OUT_OF_ROUNDS)["refinement_outcome"], "out_of_rounds");
+  EXPECT_EQ(json(v1::REFINEMENT_OUTCOME_UNRESOLVED)["refinement_outcome"], "unresolved");
+  EXPECT_FALSE(ToJson(Request(), Answer()).contains("refinement_outcome"));
+}
+
 TEST(MinimizeReportTest, JsonCsvAndPicture) {
   EXPECT_EQ(ToJson(Request(), Answer())["top"][1]["index"], 3);
   EXPECT_EQ(ProfileCsv(Request(), Answer()), "x,value\n-3,4\n0,0\n3,\n");
