@@ -132,7 +132,7 @@ class Pipeline {
                      work_.stages[0].end_input, workspace) {
     MemoryCutter bytes(nullptr);
     TakeMemory(&bytes);
-    MemoryCutter memory(workspace->Memory(bytes.used()));
+    MemoryCutter memory(workspace->memory.AtLeast(bytes.used()));
     TakeMemory(&memory);
   }
 

@@ -1,17 +1,12 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <new>
 
 #include "kernels/ldpc/decode.h"
 #include "kernels/ldpc/decode_math.h"
 #include "kernels/ldpc/decode_workspace_cpu.h"
 
 namespace baseband::ldpc {
-
-void DecodeWorkspace::Free::operator()(uint8_t* memory) const {
-  ::operator delete (memory, std::align_val_t{kAlignment});
-}
 
 DecodeWorkspace& DecodeWorkspace::OfThisThread() {
   static thread_local DecodeWorkspace workspace;
@@ -22,17 +17,6 @@ const DecodePlan& DecodeWorkspace::PlanOf(const Code& code) {
   DecodePlan& plan = plans_[code.fingerprint() % kPlans];
   if (!plan.IsFor(code)) plan.Assign(code);
   return plan;
-}
-
-uint8_t* DecodeWorkspace::Memory(size_t bytes) {
-  if (bytes > memory_bytes_) {
-    memory_.reset();
-    memory_bytes_ = 0;
-    memory_.reset(static_cast<uint8_t*>(::operator new (bytes, std::align_val_t{kAlignment})));
-    memory_bytes_ = bytes;
-    std::memset(memory_.get(), 0, bytes);
-  }
-  return memory_.get();
 }
 
 namespace {

@@ -5,9 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "absl/types/span.h"
+#include "kernels/base/growing_memory.h"
 #include "kernels/ldpc/code.h"
 #include "kernels/ldpc/decode.h"
 #include "kernels/ldpc/decode_plan_cpu.h"
@@ -22,39 +22,18 @@ class DecodeWorkspace {
   // The plan of `code`, valid until the next call. Made anew only if other codes have pushed it
   // out.
   const DecodePlan& PlanOf(const Code& code);
-  // `bytes` of memory aligned for any vector, whose contents are whatever was left there.
-  uint8_t* Memory(size_t bytes);
+  // As GrowingMemory::AtLeast.
+  uint8_t* Memory(size_t bytes) { return memory_.AtLeast(bytes); }
 
  private:
-  static constexpr size_t kAlignment = 128;
   static constexpr size_t kPlans = 32;
 
-  struct Free {
-    void operator()(uint8_t* memory) const;
-  };
-
   std::array<DecodePlan, kPlans> plans_;
-  std::unique_ptr<uint8_t, Free> memory_;
-  size_t memory_bytes_ = 0;
+  GrowingMemory memory_;
 };
 
-// Hands out consecutive arrays of the workspace's memory, each aligned for vectors. With a null
-// base it only counts.
-class MemoryCutter {
- public:
-  explicit MemoryCutter(uint8_t* base) : base_(base) {}
-  template <typename T>
-  T* Take(size_t count) {
-    T* const taken = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
-    used_ += (count * sizeof(T) + 63) / 64 * 64;
-    return taken;
-  }
-  size_t used() const { return used_; }
-
- private:
-  uint8_t* base_;
-  size_t used_ = 0;
-};
+// The arrays of a workspace, each on a line of the cache of its own.
+using MemoryCutter = baseband::MemoryCutter<64>;
 
 // One code block, as the engines see it.
 struct DecodeTask {

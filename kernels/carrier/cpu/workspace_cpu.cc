@@ -1,35 +1,21 @@
 #include "kernels/carrier/cpu/workspace_cpu.h"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
 
 #include "kernels/carrier/math/line_math.h"
 
 namespace baseband::carrier {
 namespace {
 
-// Hands out consecutive arrays, aligned for vectors. With a null base it only counts.
-class Cutter {
+class Cutter : public MemoryCutter<> {
  public:
-  explicit Cutter(uint8_t* base) : base_(base) {}
-  template <typename T>
-  T* Take(size_t count) {
-    T* const taken = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
-    used_ += (count * sizeof(T) + 127) / 128 * 128;
-    return taken;
-  }
+  using MemoryCutter::MemoryCutter;
   Split TakeSplit(size_t count) {
     Split split;
     split.re = Take<float>(count);
     split.im = Take<float>(count);
     return split;
   }
-  size_t used() const { return used_; }
-
- private:
-  uint8_t* base_;
-  size_t used_ = 0;
 };
 
 size_t LayOut(const RecoverPlan& plan, const FftPlan& fft, uint8_t* base, FrameArrays* arrays) {
@@ -56,10 +42,6 @@ size_t LayOut(const RecoverPlan& plan, const FftPlan& fft, uint8_t* base, FrameA
 
 }  // namespace
 
-void RecoverWorkspace::Free::operator()(uint8_t* memory) const {
-  ::operator delete (memory, std::align_val_t{kAlignment});
-}
-
 RecoverWorkspace& RecoverWorkspace::OfThisThread() {
   static thread_local RecoverWorkspace workspace;
   return workspace;
@@ -77,14 +59,7 @@ FrameArrays RecoverWorkspace::Arrays(const RecoverPlan& plan) {
   FrameArrays arrays;
   const FftPlan& fft = PlanOf(plan.points);
   const size_t bytes = LayOut(plan, fft, nullptr, &arrays);
-  if (bytes > memory_bytes_) {
-    memory_.reset();
-    memory_bytes_ = 0;
-    memory_.reset(static_cast<uint8_t*>(::operator new (bytes, std::align_val_t{kAlignment})));
-    memory_bytes_ = bytes;
-    std::memset(memory_.get(), 0, bytes);
-  }
-  LayOut(plan, fft, memory_.get(), &arrays);
+  LayOut(plan, fft, memory_.AtLeast(bytes), &arrays);
   return arrays;
 }
 

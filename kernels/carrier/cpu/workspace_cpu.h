@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "kernels/base/growing_memory.h"
 #include "kernels/carrier/cpu/fft_cpu.h"
 #include "kernels/carrier/cpu/stages_cpu.h"
 #include "kernels/carrier/math/recover_plan.h"
@@ -35,14 +36,8 @@ class RecoverWorkspace {
   FrameArrays Arrays(const RecoverPlan& plan);
 
  private:
-  static constexpr size_t kAlignment = 128;
-  struct Free {
-    void operator()(uint8_t* memory) const;
-  };
-
   std::array<std::unique_ptr<FftPlan>, 32> plans_;  // by log2 of the points
-  std::unique_ptr<uint8_t, Free> memory_;
-  size_t memory_bytes_ = 0;
+  GrowingMemory memory_;
 };
 
 }  // namespace baseband::carrier
