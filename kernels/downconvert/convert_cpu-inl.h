@@ -19,8 +19,7 @@
 #include "kernels/downconvert/mix_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::downconvert {
-namespace HWY_NAMESPACE {
+namespace baseband::downconvert::HWY_NAMESPACE {
 namespace {
 
 const hn::Rebind<int16_t, decltype(df)> d16;
@@ -181,9 +180,7 @@ int64_t StoreOutput(OutputFormat format, const float* in, size_t count, uint8_t*
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::downconvert
+}  // namespace baseband::downconvert::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // BASEBAND_KERNELS_DOWNCONVERT_CONVERT_CPU_INL_H_

@@ -26,8 +26,7 @@
 #include "kernels/downconvert/mix_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::downconvert {
-namespace HWY_NAMESPACE {
+namespace baseband::downconvert::HWY_NAMESPACE {
 namespace {
 
 // Outputs at a time. The vectors' length is known: those of unknown length are disabled.
@@ -217,9 +216,7 @@ void Fir(const FirTask& task) {
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::downconvert
+}  // namespace baseband::downconvert::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // BASEBAND_KERNELS_DOWNCONVERT_FIR_CPU_INL_H_

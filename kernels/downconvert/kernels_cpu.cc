@@ -1,11 +1,7 @@
 #include "kernels/downconvert/kernels_cpu.h"
 
-// The fallback for processors below the x86 and Arm targets is one that the tests run, too, under
-// compilers for which Highway avoids it (a bug that these loops do not meet). Vectors of unknown
-// length would have no fixed order of sums; such machines use NEON. Processors with SSSE3 alone are
-// too rare for code of their own.
-#define HWY_BROKEN_EMU128 0
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "kernels/base/simd_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/downconvert/kernels_cpu.cc"
 #include "hwy/foreach_target.h"
@@ -15,8 +11,7 @@
 #include "kernels/downconvert/mix_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::downconvert {
-namespace HWY_NAMESPACE {
+namespace baseband::downconvert::HWY_NAMESPACE {
 namespace {
 
 const CpuKernels* Kernels() {
@@ -30,9 +25,7 @@ const CpuKernels* Kernels() {
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::downconvert
+}  // namespace baseband::downconvert::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -21,8 +21,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::downconvert {
-namespace HWY_NAMESPACE {
+namespace baseband::downconvert::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -206,9 +205,7 @@ void MixFloat(const FloatMixTask& task) {
 #endif  // HWY_NATIVE_FMA
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::downconvert
+}  // namespace baseband::downconvert::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // BASEBAND_KERNELS_DOWNCONVERT_MIX_CPU_INL_H_

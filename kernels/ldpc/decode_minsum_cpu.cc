@@ -6,15 +6,10 @@
 #include <utility>
 
 #include "kernels/base/bits.h"
+#include "kernels/base/simd_targets.h"
 #include "kernels/ldpc/decode_math.h"
 #include "kernels/ldpc/decode_workspace_cpu.h"
 
-// The fallback for processors below the x86 and Arm targets. Highway avoids it under GCC 12.2 and
-// older for a compiler bug in high multiplications; the tests run this engine on every target.
-#define HWY_BROKEN_EMU128 0
-// Vectors of unknown length have another order of lanes; such machines use NEON. Processors with
-// SSSE3 alone are too rare for code of their own.
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ldpc/decode_minsum_cpu.cc"
 #include "hwy/foreach_target.h"
@@ -22,8 +17,7 @@
 #include "kernels/ldpc/decode_minsum_row-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::ldpc {
-namespace HWY_NAMESPACE {
+namespace baseband::ldpc::HWY_NAMESPACE {
 namespace {
 
 void Iterate(Frame& frame, Schedule schedule) {
@@ -226,9 +220,7 @@ DecodeResult Decode(const DecodeTask& task) {
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::ldpc
+}  // namespace baseband::ldpc::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

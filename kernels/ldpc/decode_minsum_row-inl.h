@@ -25,8 +25,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::ldpc {
-namespace HWY_NAMESPACE {
+namespace baseband::ldpc::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -240,9 +239,7 @@ constexpr auto kLayeredUpdates =
 #endif
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::ldpc
+}  // namespace baseband::ldpc::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // BASEBAND_KERNELS_LDPC_DECODE_MINSUM_ROW_INL_H_

@@ -13,21 +13,20 @@
 #include <cstring>
 #include <utility>
 
+#include "kernels/base/simd_targets.h"
 #include "kernels/ldpc/decode_workspace_cpu.h"
 
-#define HWY_BROKEN_EMU128 0  // as in decode_minsum_cpu.cc
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/ldpc/decode_sum_product_cpu.cc"
-// clang-format off: the order matters
+// The order matters.
+// clang-format off
 #include "hwy/foreach_target.h"
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::ldpc {
-namespace HWY_NAMESPACE {
+namespace baseband::ldpc::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -288,9 +287,7 @@ DecodeResult DecodeFloats(const DecodeTask& task) {
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::ldpc
+}  // namespace baseband::ldpc::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/base/simd_targets.h"
 #include "kernels/carrier/constellation/nearest.h"
 #include "kernels/carrier/cpu/stages_cpu.h"
 
-#define HWY_BROKEN_EMU128 0  // as in kernels/ldpc/decode_minsum_cpu.cc
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/carrier/cpu/decide_cpu.cc"
 // The order matters.
@@ -17,8 +16,7 @@
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::carrier {
-namespace HWY_NAMESPACE {
+namespace baseband::carrier::HWY_NAMESPACE {
 namespace {
 
 const hn::CappedTag<float, 4> d4;
@@ -172,9 +170,7 @@ double SumEvmSimd(const ModelView& view, const FrameCpu& frame, const Estimate& 
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::carrier
+}  // namespace baseband::carrier::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

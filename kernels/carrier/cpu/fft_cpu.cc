@@ -5,16 +5,15 @@
 #include <cstring>
 #include <utility>
 
-#define HWY_BROKEN_EMU128 0  // as in kernels/ldpc/decode_minsum_cpu.cc
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "kernels/base/simd_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/carrier/cpu/fft_cpu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::carrier {
-namespace HWY_NAMESPACE {
+namespace baseband::carrier::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -211,9 +210,7 @@ void FftSimd(const FftPlan& plan, const float* x_re, const float* x_im, float* o
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::carrier
+}  // namespace baseband::carrier::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

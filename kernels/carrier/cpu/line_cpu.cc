@@ -3,10 +3,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "kernels/base/simd_targets.h"
 #include "kernels/carrier/cpu/stages_cpu.h"
 
-#define HWY_BROKEN_EMU128 0  // as in kernels/ldpc/decode_minsum_cpu.cc
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/carrier/cpu/line_cpu.cc"
 // The order matters.
@@ -17,8 +16,7 @@
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::carrier {
-namespace HWY_NAMESPACE {
+namespace baseband::carrier::HWY_NAMESPACE {
 namespace {
 
 // As UnitPower, on vectors.
@@ -204,9 +202,7 @@ int SumLineBlocksSimd(const FrameCpu& frame, Split x, double nu, int length, boo
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::carrier
+}  // namespace baseband::carrier::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/base/simd_targets.h"
 #include "kernels/carrier/cpu/stages_cpu.h"
 
-#define HWY_BROKEN_EMU128 0  // as in kernels/ldpc/decode_minsum_cpu.cc
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/carrier/cpu/read_cpu.cc"
 // The order matters.
@@ -16,8 +15,7 @@
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::carrier {
-namespace HWY_NAMESPACE {
+namespace baseband::carrier::HWY_NAMESPACE {
 namespace {
 
 const hn::Rebind<int16_t, decltype(df)> d16;
@@ -179,9 +177,7 @@ void CountAmplitudesSimd(const FrameCpu& frame, float inverse_rms, uint32_t* his
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::carrier
+}  // namespace baseband::carrier::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

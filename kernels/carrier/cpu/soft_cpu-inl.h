@@ -19,8 +19,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::carrier {
-namespace HWY_NAMESPACE {
+namespace baseband::carrier::HWY_NAMESPACE {
 namespace {
 
 const hn::CappedTag<float, 4> d4;
@@ -125,9 +124,7 @@ HWY_INLINE void ReadBlock(const Table& table, size_t count, Block* block) {
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::carrier
+}  // namespace baseband::carrier::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // the toggle

@@ -8,10 +8,9 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "kernels/base/simd_targets.h"
 #include "kernels/carrier/math/recover_math.h"
 
-#define HWY_BROKEN_EMU128 0  // as in kernels/ldpc/decode_minsum_cpu.cc
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/carrier/model/model_tables.cc"
 // The order matters.
@@ -47,8 +46,7 @@ class BesselRatios {
 #endif
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::carrier {
-namespace HWY_NAMESPACE {
+namespace baseband::carrier::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -216,9 +214,7 @@ void SumHarmonicsSimd(const Rings& rings, absl::Span<const Iq> harmonics, int po
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::carrier
+}  // namespace baseband::carrier::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

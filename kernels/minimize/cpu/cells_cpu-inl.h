@@ -18,11 +18,8 @@
 #include "kernels/minimize/cpu/correlate_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::minimize {
-namespace HWY_NAMESPACE {
+namespace baseband::minimize::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 // sum over n of row[n] phasor[n] tau^k, k = kFrom .. kFrom + kCount - 1; tau = 2 t / N.
 template <size_t kFrom, size_t kCount>
@@ -220,9 +217,7 @@ void EvaluateCell(const SinusoidsShape& shape, const double* coefficients, const
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::minimize
+}  // namespace baseband::minimize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // the toggle

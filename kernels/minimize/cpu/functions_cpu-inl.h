@@ -19,11 +19,8 @@
 #include "kernels/minimize/cpu/trigonometry_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::minimize {
-namespace HWY_NAMESPACE {
+namespace baseband::minimize::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 // struct NAME: Apply(d, ..) is EXPRESSION of the vectors named.
 #define BASEBAND_UNARY(NAME, EXPRESSION)                    \
@@ -161,9 +158,7 @@ struct ExpOp {
 #undef BASEBAND_TERNARY
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::minimize
+}  // namespace baseband::minimize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // the toggle

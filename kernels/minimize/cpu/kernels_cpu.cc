@@ -2,12 +2,8 @@
 
 #include <cmath>
 
-// The fallback for processors below the x86 and Arm targets is one that the tests run, too, under
-// compilers for which Highway avoids it (a bug that these loops do not meet). Vectors of unknown
-// length would not fit the blocks; such machines use NEON. Processors with SSSE3 alone are too rare
-// for code of their own.
-#define HWY_BROKEN_EMU128 0
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#include "kernels/base/simd_targets.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/minimize/cpu/kernels_cpu.cc"
 #include "hwy/foreach_target.h"
@@ -16,8 +12,7 @@
 #include "kernels/minimize/cpu/trigonometry_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::minimize {
-namespace HWY_NAMESPACE {
+namespace baseband::minimize::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -145,9 +140,7 @@ const BlockKernels<double>* DoubleKernels() {
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::minimize
+}  // namespace baseband::minimize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

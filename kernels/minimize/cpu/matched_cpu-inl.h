@@ -16,11 +16,8 @@
 #include "kernels/minimize/cpu/functions_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::minimize {
-namespace HWY_NAMESPACE {
+namespace baseband::minimize::HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 // y conj(s) of samples n .. n + lanes - 1, those below `end` alone.
 template <class D, class V>
@@ -107,9 +104,7 @@ void DelayRows(const DelayPlace& place, const double* weights, const double* tab
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::minimize
+}  // namespace baseband::minimize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // the toggle

@@ -3,11 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/base/simd_targets.h"
 #include "kernels/minimize/schwefel.h"
 
-// As in kernels/downconvert: the fallback is tested, too; vectors of unknown length are not used.
-#define HWY_BROKEN_EMU128 0
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/minimize/cpu/search_kernels_cpu.cc"
 #include "hwy/foreach_target.h"
@@ -18,8 +16,7 @@
 #include "kernels/minimize/cpu/trigonometry_cpu-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::minimize {
-namespace HWY_NAMESPACE {
+namespace baseband::minimize::HWY_NAMESPACE {
 namespace {
 
 // begin + i * step for whole vectors of i, rounded once.
@@ -106,9 +103,7 @@ const MatchedKernels* KernelsOfMatched() {
 }
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::minimize
+}  // namespace baseband::minimize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE

@@ -16,8 +16,7 @@
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::minimize {
-namespace HWY_NAMESPACE {
+namespace baseband::minimize::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -134,9 +133,7 @@ struct TanOp {
 };
 
 }  // namespace
-// NOLINTNEXTLINE(google-readability-namespace-comments)
-}  // namespace HWY_NAMESPACE
-}  // namespace baseband::minimize
+}  // namespace baseband::minimize::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif  // the toggle
