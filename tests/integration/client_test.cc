@@ -17,16 +17,15 @@
 namespace baseband::client {
 namespace {
 
+using ::baseband::testing::IsInvalid;
 using ::baseband::testing::StatusIs;
 using ::testing::_;
-using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 TEST(ClientTest, RefusesOptionsOutOfRange) {
   ClientOptions options;
   options.connections = 0;
-  EXPECT_THAT(Client::Create(options),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("connections 0")));
+  EXPECT_THAT(Client::Create(options), IsInvalid("connections 0"));
 }
 
 TEST(ClientTest, SixteenMebibytesTravelBothWays) {

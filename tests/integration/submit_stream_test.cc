@@ -23,6 +23,7 @@ namespace {
 
 using ::baseband::testing::DecodeOfZeros;
 using ::baseband::testing::EncodeOf;
+using ::baseband::testing::IsInvalid;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::NrCode;
 using ::baseband::testing::Place;
@@ -265,13 +266,11 @@ TEST_F(SubmitStreamTest, OptionsOutOfRangeAreNamed) {
   Start({});
   SubmitStreamOptions options;
   options.response_timeout = absl::ZeroDuration();
-  EXPECT_THAT(
-      client_->OpenSubmitStream(options),
-      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("response_timeout 0 is not > 0")));
+  EXPECT_THAT(client_->OpenSubmitStream(options), IsInvalid("response_timeout 0 is not > 0"));
   SubmitOptions submit;
   submit.timeout = -absl::Seconds(1);
   EXPECT_THAT(stream_->Submit(v1::EncodeRequest(), submit, nullptr),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("timeout -1s is not > 0")));
+              IsInvalid("timeout -1s is not > 0"));
 }
 
 TEST_F(SubmitStreamTest, WithoutAServerRequestsAreUnavailable) {

@@ -32,6 +32,11 @@ MATCHER_P2(StatusIs, code, message_matcher,
          ::testing::Matches(message_matcher)(std::string(status.message()));
 }
 
+// InvalidArgument, with `part` in its message.
+inline auto IsInvalid(const std::string& part) {
+  return StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr(part));
+}
+
 }  // namespace baseband::testing
 
 #endif  // BASEBAND_TESTS_SUPPORT_STATUS_MATCHERS_H_

@@ -11,8 +11,7 @@
 namespace baseband::ctl {
 namespace {
 
-using ::baseband::testing::StatusIs;
-using ::testing::HasSubstr;
+using ::baseband::testing::IsInvalid;
 
 TEST(HexTest, TwoLowerCaseDigitsMakeAByte) {
   EXPECT_EQ(FromHex("00ff5a").value(), std::string("\x00\xff\x5a", 3));
@@ -20,9 +19,9 @@ TEST(HexTest, TwoLowerCaseDigitsMakeAByte) {
 }
 
 TEST(HexTest, UpperCaseOddLengthAndOtherCharactersAreRefused) {
-  EXPECT_THAT(FromHex("0A"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("digit 1")));
-  EXPECT_THAT(FromHex("123"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("odd")));
-  EXPECT_THAT(FromHex("1g"), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("digit 1")));
+  EXPECT_THAT(FromHex("0A"), IsInvalid("digit 1"));
+  EXPECT_THAT(FromHex("123"), IsInvalid("odd"));
+  EXPECT_THAT(FromHex("1g"), IsInvalid("digit 1"));
 }
 
 TEST(BitsTest, OnlyTheFirstBitsAreCompared) {

@@ -10,10 +10,9 @@
 namespace baseband::ctl {
 namespace {
 
+using ::baseband::testing::IsInvalid;
 using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 CodeFlags Nr(int base_graph, int zc) {
   CodeFlags flags;
@@ -23,12 +22,10 @@ CodeFlags Nr(int base_graph, int zc) {
 }
 
 TEST(CodeFlagsTest, ExactlyOneFamilyMustBeGiven) {
-  EXPECT_THAT(ToLdpcCode(CodeFlags()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no code")));
+  EXPECT_THAT(ToLdpcCode(CodeFlags()), IsInvalid("no code"));
   CodeFlags flags = Nr(1, 384);
   flags.wifi_rate = "1/2";
-  EXPECT_THAT(ToLdpcCode(flags),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("several codes")));
+  EXPECT_THAT(ToLdpcCode(flags), IsInvalid("several codes"));
 }
 
 TEST(CodeFlagsTest, NrTakesZcAndRows) {
@@ -46,32 +43,27 @@ TEST(CodeFlagsTest, NrTakesZcAndRows) {
 TEST(CodeFlagsTest, RowsAndZcHaveTheirRanges) {
   CodeFlags flags = Nr(2, 384);
   flags.rows = 43;
-  EXPECT_THAT(ToLdpcCode(flags),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("43 is not in [4, 42]")));
-  EXPECT_THAT(ToLdpcCode(Nr(1, 17)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("zc 17 is not a lifting")));
+  EXPECT_THAT(ToLdpcCode(flags), IsInvalid("43 is not in [4, 42]"));
+  EXPECT_THAT(ToLdpcCode(Nr(1, 17)), IsInvalid("zc 17 is not a lifting"));
 }
 
 TEST(CodeFlagsTest, FlagsOfAnotherFamilyAreRefused) {
   CodeFlags flags;
   flags.wimax_rate = "2/3A";
   flags.zc = 96;
-  EXPECT_THAT(ToLdpcCode(flags),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--zc does not go with")));
+  EXPECT_THAT(ToLdpcCode(flags), IsInvalid("--zc does not go with"));
 }
 
 TEST(CodeFlagsTest, UnknownRatesAreRefusedWithTheKnownOnes) {
   CodeFlags flags;
   flags.wifi_rate = "7/8";
-  EXPECT_THAT(ToLdpcCode(flags),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1/2, 2/3, 3/4, 5/6")));
+  EXPECT_THAT(ToLdpcCode(flags), IsInvalid("1/2, 2/3, 3/4, 5/6"));
 }
 
 TEST(CodeFlagsTest, FillerMustLeaveABit) {
   CodeFlags flags = Nr(2, 2);
   flags.filler = 20;
-  EXPECT_THAT(ToLdpcCode(flags), StatusIs(absl::StatusCode::kInvalidArgument,
-                                          HasSubstr("--filler 20 is not in [0, 19]")));
+  EXPECT_THAT(ToLdpcCode(flags), IsInvalid("--filler 20 is not in [0, 19]"));
 }
 
 TEST(BaseMatrixTest, RowsCommentsAndDotsAreRead) {
@@ -84,12 +76,9 @@ TEST(BaseMatrixTest, RowsCommentsAndDotsAreRead) {
 }
 
 TEST(BaseMatrixTest, ErrorsNameTheLine) {
-  EXPECT_THAT(ParseBaseMatrix("0 1 0\n0 3 0\n", 3, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2: shift '3'")));
-  EXPECT_THAT(ParseBaseMatrix("0 1 0\n0 1\n", 3, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("line 2 has 2 shifts")));
-  EXPECT_THAT(ParseBaseMatrix("0 1\n", 0, 0),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--zc")));
+  EXPECT_THAT(ParseBaseMatrix("0 1 0\n0 3 0\n", 3, 0), IsInvalid("line 2: shift '3'"));
+  EXPECT_THAT(ParseBaseMatrix("0 1 0\n0 1\n", 3, 0), IsInvalid("line 2 has 2 shifts"));
+  EXPECT_THAT(ParseBaseMatrix("0 1\n", 0, 0), IsInvalid("--zc"));
 }
 
 TEST(DecodeFlagsTest, NamesBecomeEnums) {
@@ -109,8 +98,7 @@ TEST(DecodeFlagsTest, NamesBecomeEnums) {
 TEST(DecodeFlagsTest, UnknownNamesAreRefused) {
   DecodeFlags flags;
   flags.algorithm = "turbo";
-  EXPECT_THAT(ToDecodeGroup(flags),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("'turbo' is not one of")));
+  EXPECT_THAT(ToDecodeGroup(flags), IsInvalid("'turbo' is not one of"));
 }
 
 }  // namespace

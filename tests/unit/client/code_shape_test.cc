@@ -7,8 +7,7 @@
 namespace baseband::client {
 namespace {
 
-using ::baseband::testing::StatusIs;
-using ::testing::HasSubstr;
+using ::baseband::testing::IsInvalid;
 
 v1::LdpcCode Nr(uint32_t base_graph, uint32_t zc) {
   v1::LdpcCode code;
@@ -41,8 +40,7 @@ TEST(CodeShapeTest, ParityRowsShortenTheCode) {
   code.set_parity_rows(4);
   EXPECT_EQ(ShapeOf(code)->sent(), 24 * 384);
   code.set_parity_rows(3);
-  EXPECT_THAT(ShapeOf(code), StatusIs(absl::StatusCode::kInvalidArgument,
-                                      HasSubstr("parity_rows 3 is not in [4, 46]")));
+  EXPECT_THAT(ShapeOf(code), IsInvalid("parity_rows 3 is not in [4, 46]"));
 }
 
 TEST(CodeShapeTest, TheIeeeCodesHaveTwentyFourColumns) {
@@ -51,18 +49,15 @@ TEST(CodeShapeTest, TheIeeeCodesHaveTwentyFourColumns) {
   code.mutable_wimax()->set_n(2304);
   EXPECT_EQ(ShapeOf(code)->k(), 1920);
   code.set_parity_rows(2);
-  EXPECT_THAT(ShapeOf(code),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("parity_rows")));
+  EXPECT_THAT(ShapeOf(code), IsInvalid("parity_rows"));
   code.Clear();
   code.mutable_wifi()->set_rate(v1::WifiCode::RATE_2_3);
   code.mutable_wifi()->set_n(1000);
-  EXPECT_THAT(ShapeOf(code),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("wifi n 1000")));
+  EXPECT_THAT(ShapeOf(code), IsInvalid("wifi n 1000"));
 }
 
 TEST(CodeShapeTest, ACodeMustBeNamed) {
-  EXPECT_THAT(ShapeOf(v1::LdpcCode()),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("code is not set")));
+  EXPECT_THAT(ShapeOf(v1::LdpcCode()), IsInvalid("code is not set"));
 }
 
 }  // namespace

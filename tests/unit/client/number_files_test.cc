@@ -13,6 +13,7 @@ namespace baseband::ctl {
 namespace {
 
 using ::baseband::testing::FileOfTest;
+using ::baseband::testing::IsInvalid;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::PathOfTest;
 using ::baseband::testing::StatusIs;
@@ -24,10 +25,6 @@ std::string Bytes(std::initializer_list<Number> numbers) {
   return {reinterpret_cast<const char*>(numbers.begin()), numbers.size() * sizeof(Number)};
 }
 
-auto Refused(const std::string& part) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(part));
-}
-
 TEST(ReadNumbersTest, TextIsSeparatedByWhatPeopleUse) {
   for (const char* name : {"a.txt", "a.csv", "a.TXT"}) {
     const auto file = ReadNumbers(FileOfTest(name, "1, 2.5\n# no\n-3e2;4 # five\n"));
@@ -35,7 +32,7 @@ TEST(ReadNumbersTest, TextIsSeparatedByWhatPeopleUse) {
     EXPECT_THAT(file->numbers, ElementsAre(1, 2.5, -300, 4));
     EXPECT_FALSE(file->is_complex);
   }
-  EXPECT_THAT(ReadNumbers(FileOfTest("b.txt", "1\n2 x")), Refused("line 2: 'x'"));
+  EXPECT_THAT(ReadNumbers(FileOfTest("b.txt", "1\n2 x")), IsInvalid("line 2: 'x'"));
 }
 
 TEST(ReadNumbersTest, TheNameSaysWhatTheBytesAre) {
@@ -70,17 +67,17 @@ TEST(ReadNumbersTest, ARecordingMayHaveNoGaps) {
   EXPECT_TRUE(file->is_complex);
   EXPECT_THAT(ReadNumbers(meta("{\"core:sample_start\": 0}, {\"core:sample_start\": 1,"
                                " \"core:global_index\": 9}")),
-              Refused("has a gap before sample 9"));
+              IsInvalid("has a gap before sample 9"));
 }
 
 TEST(ReadNumbersTest, WhatIsNotKnownIsRefusedByName) {
   for (const char* name : {"a.dat", "a", "a.cf64", "a.wav"}) {
     EXPECT_THAT(ReadNumbers(FileOfTest(name, "1 2 3")),
-                Refused(PathOfTest(name) + " does not say what its numbers are"));
+                IsInvalid(PathOfTest(name) + " does not say what its numbers are"));
   }
   EXPECT_THAT(ReadNumbers(FileOfTest("a.f64", std::string(12, 'x'))),
-              Refused("has 12 bytes, not a multiple of the 8 of a number"));
-  EXPECT_THAT(ReadNumbers(FileOfTest("a.cf32", std::string(12, 'x'))), Refused("has 12 bytes"));
+              IsInvalid("has 12 bytes, not a multiple of the 8 of a number"));
+  EXPECT_THAT(ReadNumbers(FileOfTest("a.cf32", std::string(12, 'x'))), IsInvalid("has 12 bytes"));
   EXPECT_THAT(ReadNumbers(PathOfTest("missing.cf32")),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing.cf32")));
 }
@@ -105,7 +102,7 @@ TEST(MinimizeSignalTest, AFileOfComplexSamplesIsAComplexSignal) {
   formula.expression = "a[0]";
   formula.axes = {"x=0:1:9"};
   formula.arrays = {"a=" + FileOfTest("a.cf32", Bytes({1.5F, -2.0F}))};
-  EXPECT_THAT(ToMinimizeRequest(formula), Refused("holds complex samples"));
+  EXPECT_THAT(ToMinimizeRequest(formula), IsInvalid("holds complex samples"));
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ namespace baseband::ctl {
 namespace {
 
 namespace fs = std::filesystem;
+using ::baseband::testing::IsInvalid;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::ReadAll;
 using ::baseband::testing::StatusIs;
@@ -30,10 +31,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsNull;
 using ::testing::NotNull;
-
-auto Refused(const std::string& part) {
-  return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(part));
-}
 
 // A folder of the test's own. All go at the end: what was read is known by its inode, which a file
 // that is removed leaves to the next one.
@@ -70,8 +67,8 @@ class OutputsTest : public ::testing::Test {
     Outputs outputs;
     EXPECT_THAT(outputs.Open("--out", output), IsNull()) << output;
     EXPECT_THAT(outputs.status(),
-                Refused("--out " + output + " would overwrite " + input + ", which is read"));
-    EXPECT_THAT(outputs.Commit(), Refused(output));
+                IsInvalid("--out " + output + " would overwrite " + input + ", which is read"));
+    EXPECT_THAT(outputs.Commit(), IsInvalid(output));
   }
 
   fs::path folder_;
@@ -130,7 +127,7 @@ TEST_F(OutputsTest, AnInputReadThroughALinkIsNotOverwrittenEither) {
 TEST_F(OutputsTest, WhatIsBeingWrittenIsNotReadAnyMore) {
   Outputs outputs;
   ASSERT_THAT(outputs.Open("--out", File("x", "token")), NotNull());
-  EXPECT_THAT(ReadFile(Path("x")), Refused("--out " + Path("x") + " would overwrite"));
+  EXPECT_THAT(ReadFile(Path("x")), IsInvalid("--out " + Path("x") + " would overwrite"));
 }
 
 TEST_F(OutputsTest, TwoOutputsAreNotOneFile) {
@@ -143,8 +140,8 @@ TEST_F(OutputsTest, TwoOutputsAreNotOneFile) {
     Outputs outputs;
     EXPECT_THAT(outputs.Open("--csv", Path(first)), NotNull());
     EXPECT_THAT(outputs.Open("--plot", Path(second)), IsNull());
-    EXPECT_THAT(outputs.status(), Refused("--plot " + Path(second) + " and --csv " + Path(first) +
-                                          " are the same file"));
+    EXPECT_THAT(outputs.status(), IsInvalid("--plot " + Path(second) + " and --csv " + Path(first) +
+                                            " are the same file"));
   }
 }
 
@@ -154,13 +151,13 @@ TEST_F(OutputsTest, BothFilesOfARecordingCount) {
   {
     Outputs outputs;
     OpenSamples("--out", Path("r.sigmf-meta"), &outputs);
-    EXPECT_THAT(outputs.status(), Refused("r.sigmf-data, which is read"));
+    EXPECT_THAT(outputs.status(), IsInvalid("r.sigmf-data, which is read"));
   }
   Outputs outputs;
   OpenSamples("--out", Path("s.sigmf-meta"), &outputs);
   EXPECT_THAT(outputs.status(), IsOk());
   outputs.Open("--plot", Path("s.sigmf-data"));
-  EXPECT_THAT(outputs.status(), Refused("are the same file"));
+  EXPECT_THAT(outputs.status(), IsInvalid("are the same file"));
 }
 
 TEST_F(OutputsTest, AFolderThatIsMissingIsToldBeforeAnythingIsWritten) {
@@ -227,7 +224,7 @@ TEST_F(OutputsTest, OnlyOneOutputGoesToStandardOutputAndTheReportElsewhere) {
   EXPECT_THAT(outputs.Open("--csv", "-"), NotNull());
   EXPECT_EQ(outputs.report(), stderr);
   EXPECT_THAT(outputs.Open("--plot", "-"), IsNull());
-  EXPECT_THAT(outputs.status(), Refused("--plot -: another output goes to standard output"));
+  EXPECT_THAT(outputs.status(), IsInvalid("--plot -: another output goes to standard output"));
 }
 
 TEST_F(OutputsTest, AFullDiskIsToldAndNothingIsMoved) {

@@ -13,10 +13,9 @@
 namespace baseband::carrier {
 namespace {
 
+using ::baseband::testing::IsInvalid;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::Named;
-using ::baseband::testing::StatusIs;
-using ::testing::HasSubstr;
 
 absl::StatusOr<ConstellationPtr> OfPoints(const std::vector<Iq>& points) {
   return Constellation::FromPoints(points);
@@ -84,26 +83,23 @@ TEST(ConstellationTest, SymmetryOfOwnPointsCountsTheCentreOut) {
 TEST(ConstellationTest, OwnPointsOutOfRangeAreRefusedByName) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const auto refused = [](const std::string& why) {
-    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why));
-  };
-  EXPECT_THAT(OfPoints({}), refused("points has 0 points"));
-  EXPECT_THAT(OfPoints({{1, 0}}), refused("points has 1 points, not 2 .. 1024"));
+  EXPECT_THAT(OfPoints({}), IsInvalid("points has 0 points"));
+  EXPECT_THAT(OfPoints({{1, 0}}), IsInvalid("points has 1 points, not 2 .. 1024"));
   std::vector<Iq> many;
   for (int k = 0; k <= kMaxPoints; ++k) {
     many.push_back({static_cast<float>(k), 1.0F});
   }
-  EXPECT_THAT(OfPoints(many), refused("points has 1025 points"));
+  EXPECT_THAT(OfPoints(many), IsInvalid("points has 1025 points"));
   many.pop_back();
   EXPECT_THAT(OfPoints(many), IsOk());
-  EXPECT_THAT(OfPoints({{1, 0}, {0, kNan}}), refused("points[1] is not finite"));
-  EXPECT_THAT(OfPoints({{kInfinity, 0}, {0, 1}}), refused("points[0] is not finite"));
-  EXPECT_THAT(OfPoints({{0, 0}, {0, 0}}), refused("points are all zero"));
-  EXPECT_THAT(OfPoints({{1, 0}, {0, 1}, {1, 0}}), refused("points[2] is the same as points[0]"));
+  EXPECT_THAT(OfPoints({{1, 0}, {0, kNan}}), IsInvalid("points[1] is not finite"));
+  EXPECT_THAT(OfPoints({{kInfinity, 0}, {0, 1}}), IsInvalid("points[0] is not finite"));
+  EXPECT_THAT(OfPoints({{0, 0}, {0, 0}}), IsInvalid("points are all zero"));
+  EXPECT_THAT(OfPoints({{1, 0}, {0, 1}, {1, 0}}), IsInvalid("points[2] is the same as points[0]"));
   EXPECT_THAT(OfPoints({{0, 0}, {-0.0F, 0}, {1, 0}}),
-              refused("points[1] is the same as points[0]"));
+              IsInvalid("points[1] is the same as points[0]"));
   // Different as given, but not beside a point so much larger.
-  EXPECT_THAT(OfPoints({{1e38F, 0}, {1e-30F, 0}, {2e-30F, 0}}), refused("is the same as"));
+  EXPECT_THAT(OfPoints({{1e38F, 0}, {1e-30F, 0}, {2e-30F, 0}}), IsInvalid("is the same as"));
   EXPECT_THAT(OfPoints({{3e38F, 0}, {-3e38F, 0}}), IsOk());
 }
 

@@ -17,6 +17,7 @@
 namespace baseband::server {
 namespace {
 
+using ::baseband::testing::IsInvalid;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
@@ -155,7 +156,7 @@ TEST_F(DispatcherTest, AJobThatNoLaneCanHoldIsRefusedForGood) {
   DispatcherOptions options = PuppetOptions();
   options.limits.lane.input_bytes = 64;
   Make(options);
-  EXPECT_THAT(Submit(1), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 64")));
+  EXPECT_THAT(Submit(1), IsInvalid("at most 64"));
 }
 
 TEST_F(DispatcherTest, AFailedLaunchThatLeavesTheDeviceHealthyIsAnInternalError) {

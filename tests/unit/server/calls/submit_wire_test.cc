@@ -17,6 +17,7 @@
 namespace baseband::server {
 namespace {
 
+using ::baseband::testing::IsInvalid;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
@@ -151,7 +152,7 @@ TEST(SubmitViewTest, ATruncatedMessageIsRefusedWhereverProtobufRefusesIt) {
       const auto view = Read(InSlices(cut, 5));
       ASSERT_EQ(view.ok(), v1::SubmitRequest().ParseFromString(cut)) << size;
       if (!view.ok()) {
-        ASSERT_THAT(view, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+        ASSERT_THAT(view, IsInvalid("well-formed"));
       }
     }
   }
@@ -170,8 +171,7 @@ TEST(SubmitViewTest, RandomBytesAreNeverMoreThanProtobufMakesOfThem) {
     ASSERT_THAT(view, IsOk());
     ASSERT_EQ(view->id(), message.id());
     ASSERT_EQ(view->priority(), message.priority());
-    ASSERT_EQ(FieldOf(view->operation()),
-              static_cast<int>(message.operation_case()));
+    ASSERT_EQ(FieldOf(view->operation()), static_cast<int>(message.operation_case()));
   }
 }
 
@@ -179,12 +179,10 @@ TEST(SubmitViewTest, AFieldThatEndsAfterItsMessageIsRefused) {
   const std::string tag = "\x5a";  // encode, length-delimited
   for (const std::string length : {"\x7f", "\xff\xff\xff\xff\x07", "\xff\xff\xff\xff\x0f",
                                    "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"}) {
-    EXPECT_THAT(Read(InSlices(tag + length + "\x7a\x01x", 2)),
-                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+    EXPECT_THAT(Read(InSlices(tag + length + "\x7a\x01x", 2)), IsInvalid("well-formed"));
   }
   // The payload's length passes the end of the operation, not that of the message.
-  EXPECT_THAT(Read(InSlices(tag + "\x02\x7a\x05" + "abcde", 2)),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("well-formed")));
+  EXPECT_THAT(Read(InSlices(tag + "\x02\x7a\x05" + "abcde", 2)), IsInvalid("well-formed"));
 }
 
 TEST(SubmitViewTest, ATimeoutBeyondAllMeasureIsNone) {

@@ -10,6 +10,7 @@
 namespace baseband::server {
 namespace {
 
+using ::baseband::testing::IsInvalid;
 using ::baseband::testing::IsOk;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
@@ -17,8 +18,7 @@ using ::testing::HasSubstr;
 TEST(FlowControlWindowTest, AnIdInFlightIsRefusedByNameAndFreeAgainAfterItsResponse) {
   FlowControlWindow window({4, 1000});
   EXPECT_THAT(window.Open(7, 10), IsOk());
-  EXPECT_THAT(window.Open(7, 10),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("id 7 is in flight already")));
+  EXPECT_THAT(window.Open(7, 10), IsInvalid("id 7 is in flight already"));
   EXPECT_EQ(window.Close(7), 10);
   EXPECT_TRUE(window.empty());
   EXPECT_THAT(window.Open(7, 10), IsOk());
@@ -26,8 +26,7 @@ TEST(FlowControlWindowTest, AnIdInFlightIsRefusedByNameAndFreeAgainAfterItsRespo
 
 TEST(FlowControlWindowTest, IdZeroIsRefusedWithItsRange) {
   FlowControlWindow window({4, 1000});
-  EXPECT_THAT(window.Open(0, 10), StatusIs(absl::StatusCode::kInvalidArgument,
-                                           HasSubstr("id 0 is not in [1, 18446744073709551615]")));
+  EXPECT_THAT(window.Open(0, 10), IsInvalid("id 0 is not in [1, 18446744073709551615]"));
   EXPECT_TRUE(window.empty());
 }
 
