@@ -54,8 +54,8 @@ struct ClientOptions {
   int polling_threads = 2;
 
   // Attempts per call, the first one included, 1 .. 5; 1 turns retries off. Tried again are
-  // UNAVAILABLE, and RESOURCE_EXHAUSTED when the server says when to come back. Nothing else is, in
-  // particular not INTERNAL. Every call of this service may be repeated without harm.
+  // UNAVAILABLE (also a call that the server cancels), and RESOURCE_EXHAUSTED when the server says
+  // when to come back; nothing else, not INTERNAL either. Any call may be repeated without harm.
   int max_attempts = 4;
   // The second attempt is made at once, for another server may be there; the third after
   // initial_backoff, > 0, each further one after twice the pause before, at most max_backoff. An

@@ -77,9 +77,11 @@ void UnaryCall::Cancel() {
 }
 
 absl::Duration UnaryCall::RetryDelay() {
-  const bool exhausted = status_.error_code() == grpc::StatusCode::RESOURCE_EXHAUSTED;
-  const bool unavailable = status_.error_code() == grpc::StatusCode::UNAVAILABLE;
-  if (cancelled_ || attempts_ >= spec_.retry.max_attempts || (!exhausted && !unavailable)) {
+  // As it is told: a server that stops cancels the calls that it does not end, and is unavailable.
+  const absl::Status outcome = attempt_->Outcome(status_, cancelled_);
+  const bool exhausted = absl::IsResourceExhausted(outcome);
+  if (cancelled_ || attempts_ >= spec_.retry.max_attempts ||
+      (!exhausted && !absl::IsUnavailable(outcome))) {
     return absl::InfiniteDuration();
   }
   absl::optional<absl::Duration> delay = Pushback(*attempt_->context());

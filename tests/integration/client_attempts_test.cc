@@ -101,7 +101,9 @@ TEST(ClientTest, OtherErrorsAreFinal) {
 
 TEST(ClientTest, ACallThatTheServerCancelsIsUnavailable) {
   FailingServer server(1, grpc::StatusCode::CANCELLED);
-  const auto client = Connect(server.target());
+  ClientOptions options;
+  options.max_attempts = 1;
+  const auto client = Connect(server.target(), options);
   EXPECT_THAT(client->Encode(RequestOf(10)),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cancelled the call")));
 }

@@ -136,6 +136,18 @@ TEST(ClientRetryTest, RequestsOfASubmitStreamDo) {
               IsOk());
 }
 
+TEST(ClientRetryTest, ACallThatAStoppingServerCancelsIsTriedAgain) {
+  std::atomic<int> calls{0};
+  FakeBaseband server;
+  server.on_encode = [&](auto* context, const auto& request, auto* response) {
+    return calls++ == 0 ? grpc::Status(grpc::StatusCode::CANCELLED, "")
+                        : Echo(context, request, response);
+  };
+  server.Start();
+  EXPECT_THAT(Connect(server.target())->Encode(RequestOf("x")), IsOk());
+  EXPECT_EQ(calls, 2);
+}
+
 // What brought one device down must not go from server to server.
 TEST(ClientRetryTest, InternalIsFinalEvenIfTheServerSaysWhenToComeBack) {
   std::atomic<int> calls{0};
