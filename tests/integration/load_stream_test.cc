@@ -35,13 +35,14 @@ std::vector<Workload> Mix() {
     const grpc::Slice slice(text);
     Request request;
     request.message = grpc::ByteBuffer(&slice, 1);
-    request.check = [blocks](const grpc::ByteBuffer& reply) {
+    request.check = [blocks](const grpc::ByteBuffer& reply) -> absl::StatusOr<int64_t> {
       constexpr int kCodewordBytes = 50 * 64 / 8;
       v1::EncodeResponse response;
-      return response.ParseFromString(ReplyView(reply).Rest()) &&
-                     response.payload().size() == static_cast<size_t>(blocks * kCodewordBytes)
-                 ? absl::OkStatus()
-                 : absl::DataLossError("not right");
+      if (response.ParseFromString(ReplyView(reply).Rest()) &&
+          response.payload().size() == static_cast<size_t>(blocks * kCodewordBytes)) {
+        return 0;
+      }
+      return absl::DataLossError("not right");
     };
     workload.requests.push_back(std::move(request));
   }
