@@ -70,7 +70,7 @@ void FlipAnyBit(const Operation& operation, unsigned seed, std::string* bytes) {
 constexpr int kBefore = 4;
 constexpr int kWarmUp = 20;
 constexpr int kMeasured = 40;
-enum class Place { kFirst, kThird, kLastBefore, kWarmUpsFirst, kWarmUp, kMiddle };
+enum class Place { kFirst, kThird, kLastBefore, kWarmUpsFirst, kLateInWarmUp, kMiddle };
 constexpr int64_t kReplies[] = {
     0, 2, kBefore - 1, kBefore, kBefore + kWarmUp - 3, kBefore + kWarmUp + kMeasured / 2};
 
@@ -115,16 +115,17 @@ TEST_P(OneWrongBitTest, IsOneWrongAnswerWhereItCame) {
   EXPECT_EQ(outcomes["good"], kMeasured - wrong["measured"].get<int>());
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Places, OneWrongBitTest,
-    ::testing::Combine(::testing::Range(0, 5),
-                       ::testing::Values(Place::kFirst, Place::kThird, Place::kLastBefore,
-                                         Place::kWarmUpsFirst, Place::kWarmUp, Place::kMiddle),
-                       ::testing::Values(1U)),
-    [](const auto& test) {
-      return absl::StrCat(kOperations[std::get<0>(test.param)].name, "_reply_",
-                          kReplies[static_cast<int>(std::get<1>(test.param))]);
-    });
+INSTANTIATE_TEST_SUITE_P(Places, OneWrongBitTest,
+                         ::testing::Combine(::testing::Range(0, 5),
+                                            ::testing::Values(Place::kFirst, Place::kThird,
+                                                              Place::kLastBefore,
+                                                              Place::kWarmUpsFirst,
+                                                              Place::kLateInWarmUp, Place::kMiddle),
+                                            ::testing::Values(1U)),
+                         [](const auto& test) {
+                           return absl::StrCat(kOperations[std::get<0>(test.param)].name, "_reply_",
+                                               kReplies[static_cast<int>(std::get<1>(test.param))]);
+                         });
 INSTANTIATE_TEST_SUITE_P(Bits, OneWrongBitTest,
                          ::testing::Combine(::testing::Range(0, 5),
                                             ::testing::Values(Place::kMiddle),
