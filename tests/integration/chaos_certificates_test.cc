@@ -140,7 +140,7 @@ TEST_F(ChaosCertificatesTest, EverythingIsExchangedUnderLoadAndNoCallFails) {
     // It also counts what it sees while a file is being written.
     while (server_->Metric("baseband_reload_failures_total") == failures ||
            !absl::StrContains(server_->process().Output(),
-                              absl::StrCat(setting, " ", files_.Path(name), " has no"))) {
+                              absl::StrCat(setting, " ", files_.Path(name), " has "))) {
       ASSERT_LT(absl::Now(), deadline) << setting;
       absl::SleepFor(absl::Milliseconds(20));
     }
