@@ -28,7 +28,7 @@ class WithoutAMessageTest : public ::testing::TestWithParam<Case> {};
 TEST_P(WithoutAMessageTest, AnErrorSaysWhatItMeans) {
   std::string file = absl::StrCat(::testing::TempDir(), "/basebandctl_errors.XXXXXX");
   ASSERT_GE(mkstemp(file.data()), 0);
-  std::ofstream(file) << std::string(4096, 'x');
+  std::ofstream(file) << std::string(4608, 'x');  // 32 blocks of information, 2 of LLRs
   const auto refuse = [](auto*, const auto&, auto*) {
     return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
   };
@@ -54,15 +54,17 @@ TEST_P(WithoutAMessageTest, AnErrorSaysWhatItMeans) {
 
 INSTANTIATE_TEST_SUITE_P(
     Commands, WithoutAMessageTest,
-    ::testing::Values(
-        Case{"info", {"info"}}, Case{"encode", {"encode", "FILE", "--nr-bg=1", "-o", "/dev/null"}},
-        Case{"decode", {"decode", "FILE", "--nr-bg=1", "--size=1", "-o", "/dev/null"}},
-        Case{"demo", {"demo", "FILE"}}, Case{"ber", {"ber", "--nr-bg=1", "--ebn0=1:1:2"}},
-        Case{"recover", {"recover", "FILE", "--constellation=QPSK"}},
-        Case{"downconvert",
-             {"downconvert", "FILE", "--rate=1M", "--channel=0:8", "-o", "/dev/null"}},
-        Case{"minimize", {"minimize", "x^2", "--axis=x=-1:0.1:1"}},
-        Case{"load", {"load", "decode"}}, Case{"admin", {"admin", "config"}}),
+    ::testing::Values(Case{"info", {"info"}},
+                      Case{"encode", {"encode", "FILE", "--wimax=1/2", "-o", "/dev/null"}},
+                      Case{"decode", {"decode", "FILE", "--wimax=1/2", "-o", "/dev/null"}},
+                      Case{"demo", {"demo", "FILE"}},
+                      Case{"ber", {"ber", "--nr-bg=1", "--ebn0=1:1:2"}},
+                      Case{"recover", {"recover", "FILE", "--constellation=QPSK"}},
+                      Case{"downconvert",
+                           {"downconvert", "FILE", "--format=ci16", "--rate=1M", "--channel=0:8",
+                            "-o", "/dev/null"}},
+                      Case{"minimize", {"minimize", "x^2", "--axis=x=-1:0.1:1"}},
+                      Case{"load", {"load", "decode"}}, Case{"admin", {"admin", "config"}}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
