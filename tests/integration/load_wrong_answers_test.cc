@@ -68,11 +68,11 @@ void FlipAnyBit(const Operation& operation, unsigned seed, std::string* bytes) {
 
 // Calls at even instants: 20 in the warm-up, 40 measured, after two for each of two requests.
 constexpr int kBefore = 4;
-constexpr int kWarmUp = 20;
+constexpr int kWarmUpCalls = 20;
 constexpr int kMeasured = 40;
 enum class Place { kFirst, kThird, kLastBefore, kWarmUpsFirst, kLateInWarmUp, kMiddle };
 constexpr int64_t kReplies[] = {
-    0, 2, kBefore - 1, kBefore, kBefore + kWarmUp - 3, kBefore + kWarmUp + kMeasured / 2};
+    0, 2, kBefore - 1, kBefore, kBefore + kWarmUpCalls - 3, kBefore + kWarmUpCalls + kMeasured / 2};
 
 class LoadWrongAnswersTest : public CtlTest {
  protected:
@@ -107,8 +107,9 @@ TEST_P(OneWrongBitTest, IsOneWrongAnswerWhereItCame) {
   const nlohmann::json wrong = Report(outcome)["wrong_answers"];
   EXPECT_EQ(wrong["count"], 1) << outcome.output;
   EXPECT_EQ(wrong["before"], wrong_reply < kBefore ? 1 : 0);
-  EXPECT_EQ(wrong["warm_up"], wrong_reply >= kBefore && wrong_reply < kBefore + kWarmUp ? 1 : 0);
-  EXPECT_EQ(wrong["measured"], wrong_reply >= kBefore + kWarmUp ? 1 : 0);
+  EXPECT_EQ(wrong["warm_up"],
+            wrong_reply >= kBefore && wrong_reply < kBefore + kWarmUpCalls ? 1 : 0);
+  EXPECT_EQ(wrong["measured"], wrong_reply >= kBefore + kWarmUpCalls ? 1 : 0);
   EXPECT_THAT(wrong["example"].get<std::string>(), ::testing::Not(IsEmpty()));
   const nlohmann::json outcomes = Report(outcome)["outcomes"];
   EXPECT_EQ(outcomes["due"], kMeasured);
