@@ -134,7 +134,8 @@ absl::StatusOr<WrongAnswers> Confirm(const client::ClientOptions& client,
   }
   for (const Question& question : questions) {
     Answers& answers = *question.request->answers;
-    const bool agreed = answers.has_right();
+    // What is right may be known without the server, which then has to have said it once.
+    const bool agreed = answers.has_right() && question.least_failed_blocks != INT64_MAX;
     for (const Ended& call : answers.Reject()) wrong.Add(1, call.explanation);
     if (!agreed) {
       return absl::DataLossError(
