@@ -114,10 +114,12 @@ class Session:
         flags = [f"--listen={_DEFAULT}", "--metrics-listen=127.0.0.1:9151", *self._server_flags]
         with open(self._log, "wb") as out:
             arguments = ["basebandd", "--device=cpu", *map(self.addresses.to_real, flags)]
-            self._start(arguments, stdin=subprocess.DEVNULL, stdout=out)
-        status, printed = self._wait_for(["basebandctl", "--wait", "health"])
-        if status != 0:
-            raise RuntimeError(f"{printed}\n{self.server_log()}")
+            server = self._start(arguments, stdin=subprocess.DEVNULL, stdout=out)
+        deadline = time.monotonic() + _LIMIT_S
+        while (asked := self._wait_for(["basebandctl", "health"]))[0] != 0:
+            if server.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError(f"its server does not start: {asked[1]}{self.server_log()}")
+            time.sleep(0.1)
 
     def server_log(self):
         """What the guide's server has said."""
