@@ -232,7 +232,9 @@ TYPED_TEST(MinimizeExpressionGpuTest, NansAreWhereTheCpuHasThem) {
         EXPECT_EQ(std::isnan(gpu[e][i]), std::isnan(cpu[i]));
         if (std::isnan(cpu[i])) continue;
         EXPECT_EQ(std::isinf(gpu[e][i]), std::isinf(cpu[i]));
-        if (chooses) EXPECT_EQ(std::signbit(gpu[e][i]), std::signbit(cpu[i]));  // of zeros
+        if (chooses) {
+          EXPECT_EQ(std::signbit(gpu[e][i]), std::signbit(cpu[i]));  // of zeros
+        }
         if (std::isfinite(cpu[i])) {
           EXPECT_NEAR(gpu[e][i], cpu[i],
                       32 * std::numeric_limits<T>::epsilon() * (1 + std::fabs(cpu[i])));

@@ -151,7 +151,9 @@ TEST_F(DeviceFaultsTest, OfEveryOperationTheLikeIsRefusedThroughEachOfItsCalls) 
   StartServer({"--allow-fault-injection", "--standby-cpu", "--max-device-resets-per-hour=100"});
   const auto unary = [&](const v1::SubmitRequest& request) {
     const auto code = [&](const auto& message, auto response) {
-      return Call(*stub_, message, &response).error_code();
+      const grpc::Status status = Call(*stub_, message, &response);
+      if (status.error_code() == StatusCode::INVALID_ARGUMENT) ADD_FAILURE() << status.error_message();
+      return status.error_code();
     };
     switch (request.operation_case()) {
       case v1::SubmitRequest::kEncode:
@@ -207,6 +209,7 @@ TEST_F(DeviceFaultsTest, OfEveryOperationTheLikeIsRefusedThroughEachOfItsCalls) 
   channels.set_payload(std::string(4 * 1000, '\1'));
   cases[3].like = cases[3].deadly;
   cases[3].like.mutable_downconvert()->set_first_sample(1000);
+  cases[3].like.mutable_downconvert()->set_history(100);
   cases[3].like.mutable_downconvert()->set_payload(std::string(4 * 900, '\2'));
   *cases[3].other.mutable_downconvert() = channels;
   *cases[3].other.mutable_downconvert()->mutable_setup() = ChannelsOf(1, 64, 4);
@@ -274,6 +277,7 @@ TEST_F(DeviceFaultsTest, SearchesAndStreamsHaveALikeToo) {
     }
     return call->Finish().error_code();
   };
+  EXPECT_TRUE(server_->WaitForMetric("baseband_device_healthy", {}, 2));  // both serve again
   ASSERT_THAT(Inject(Fault::DEVICE_FAULT, 1), IsOk());
   EXPECT_EQ(stream(8, 0), StatusCode::INTERNAL);
   EXPECT_EQ(stream(8, 4000), StatusCode::FAILED_PRECONDITION);

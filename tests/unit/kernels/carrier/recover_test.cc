@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -412,7 +413,8 @@ TEST(CarrierRecoverTest, FramesAreIndependent) {
     Recover(*apsk, parameters, b.symbols);
     Recover(*qpsk, {}, c.symbols);
     const Recovered again = Recover(*qpsk, {}, a.symbols);
-    EXPECT_EQ(std::memcmp(&again.result, &first.result, sizeof(Result)), 0);
+    // Up to its last field: what lies behind it has no value.
+    EXPECT_EQ(std::memcmp(&again.result, &first.result, offsetof(Result, bad_symbols) + 1), 0);
     EXPECT_EQ(again.corrected, first.corrected);
     EXPECT_EQ(again.curve, first.curve);
   }

@@ -3,6 +3,7 @@
 // 64800 coded bits. More frames and SNRs: `basebandctl carrier-bench`.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,15 @@ struct Outcome {
   double nmse_times_snr = 0.0;
 };
 
+// Two frames of a hundred seem to stray by chance alone and get wider deviations, see stray_math.h:
+// what the others are told is in the middle.
+double Median(std::vector<double> values) {
+  if (values.empty()) return 0.0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 // `spec` with offsets within +-max_frequency, seed after seed.
 Outcome Simulate(const Model& model, Parameters parameters, const FrameSpec& spec,
                  double max_frequency, int frames) {
@@ -63,6 +73,8 @@ Outcome Simulate(const Model& model, Parameters parameters, const FrameSpec& spe
   parameters.want_corrected = true;
   Outcome outcome;
   outcome.frames = frames;
+  std::vector<double> predicted_frequencies;
+  std::vector<double> predicted_phases;
   std::vector<uint8_t> corrected;
   for (int k = 0; k < frames; ++k) {
     FrameSpec seeded = spec;
@@ -87,8 +99,8 @@ Outcome Simulate(const Model& model, Parameters parameters, const FrameSpec& spe
         WrappedDifference(result.phase, phase, 2.0 * M_PI / result.ambiguity);
     outcome.frequency_rms += frequency_error * frequency_error;
     outcome.phase_rms += phase_error * phase_error;
-    outcome.predicted_frequency += double{result.frequency_stddev};
-    outcome.predicted_phase += double{result.phase_stddev};
+    predicted_frequencies.push_back(double{result.frequency_stddev});
+    predicted_phases.push_back(double{result.phase_stddev});
     // A symmetry by which the corrected symbols are turned back too far is no error.
     const double period = 2.0 * M_PI / model.constellation().symmetry();
     const double turns = std::rint((result.phase - phase) / period) * period;
@@ -106,8 +118,8 @@ Outcome Simulate(const Model& model, Parameters parameters, const FrameSpec& spe
   const double count = std::max(outcome.right, 1);
   outcome.frequency_rms = std::sqrt(outcome.frequency_rms / count);
   outcome.phase_rms = std::sqrt(outcome.phase_rms / count);
-  outcome.predicted_frequency /= count;
-  outcome.predicted_phase /= count;
+  outcome.predicted_frequency = Median(predicted_frequencies);
+  outcome.predicted_phase = Median(predicted_phases);
   outcome.nmse_times_snr /= count;
   return outcome;
 }
