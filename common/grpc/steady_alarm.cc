@@ -33,8 +33,8 @@ void SteadyTimer::Run() {
     }
     Task* const task = waiting_.begin()->second;
     waiting_.erase(waiting_.begin());
-    task->waits_ = false;
     task->Run();
+    task->waits_ = false;  // only now, for Unschedule has to wait for what runs
   }
 }
 

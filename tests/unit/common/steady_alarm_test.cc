@@ -1,8 +1,11 @@
 // Alarms go off in their order and in time, each once.
 #include "common/grpc/steady_alarm.h"
 
+#include <atomic>
 #include <memory>
+#include <thread>
 
+#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "kernels/base/steady_time.h"
 
@@ -65,6 +68,31 @@ TEST_F(SteadyAlarmTest, DestroyedItIsCancelled) {
   alarm->Set(&queue_, SteadyNow() + absl::Hours(1), this);
   alarm.reset();
   ExpectNext(this, false);
+}
+
+// Whoever takes a task back may destroy it then.
+TEST(SteadyTimerTest, TakingBackATaskWaitsForItWhileItRuns) {
+  class SlowTask final : private SteadyTimer::Task {
+   public:
+    explicit SlowTask(SteadyTimer* timer) : Task(timer) { Schedule(SteadyNow()); }
+    ~SlowTask() override {
+      while (!begun_) std::this_thread::yield();
+      EXPECT_FALSE(Unschedule());
+      EXPECT_TRUE(ended_);
+    }
+
+   private:
+    void Run() override {
+      begun_ = true;
+      absl::SleepFor(absl::Milliseconds(20));
+      ended_ = true;
+    }
+
+    std::atomic<bool> begun_{false};
+    std::atomic<bool> ended_{false};
+  };
+  SteadyTimer timer;
+  const SlowTask task(&timer);
 }
 
 }  // namespace
