@@ -27,11 +27,11 @@ int DeviceClock::CountRuns(bool background) const {
 }
 
 double DeviceClock::Remaining(bool background, absl::Time now) const {
-  DeviceClock later = *this;
-  later.Advance(now);
+  const double since_s = std::max(0.0, absl::ToDoubleSeconds(now - at_)) * Rate(background);
   double remaining_s = 0.0;
-  for (const Run& run : later.runs_) {
-    if (run.background == background) remaining_s += std::max(0.0, run.work_s - run.used_s);
+  for (const Run& run : runs_) {
+    if (run.background != background) continue;
+    remaining_s += std::max(0.0, run.work_s - (run.used_s + since_s));
   }
   return remaining_s;
 }

@@ -19,6 +19,9 @@ absl::Status TooLarge(absl::string_view what, int64_t value, int64_t limit) {
 // Waits count so much more than predicted when a deadline depends on them.
 constexpr double kCaution = 0.25;
 
+// To answer so many takes no longer than to describe and enqueue a batch.
+constexpr size_t kFewAnswers = 4;
+
 std::string Text(double seconds) {
   return absl::StrCat(std::max<int64_t>(1, std::llround(seconds * 1e6)), " us");
 }
@@ -229,6 +232,7 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   DeviceClock::Taken taken;
   bool answered = false;
   bool loss_ended = false;
+  bool answer_first = false;
   {
     absl::MutexLock lock(&mutex_);
     Flight& flight = FlightOn(*lane);
@@ -242,10 +246,13 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
     if (pauses_ > 0) lane_ended_.NotifyAll();
     loss_ended = EndLoss(device);
     if (answered && !loss_ended) return;  // by Lose; from here on the dispatcher may be gone
+    answer_first = jobs.size() <= kFewAnswers &&
+                   (clocks_[device].IsBusy(false) || clocks_[device].IsBusy(true));
+    if (!answered && answer_first) ++unanswered_;  // this call: its jobs may have been the last
   }
   if (loss_ended) TellLossEnd(device);
   if (answered) return;  // likewise
-  Dispatch();
+  if (!answer_first) Dispatch();
   ObserveSchedule(jobs, taken.device_s, now);
   int64_t blocks = 0;
   for (const JobPtr& job : jobs) {
@@ -262,6 +269,10 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
     job->times.batch_requests = requests;
     Answer(status, std::move(job));
   }
+  if (!answer_first) return;  // likewise
+  Dispatch();
+  absl::MutexLock lock(&mutex_);
+  --unanswered_;
 }
 
 void Dispatcher::ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now) {

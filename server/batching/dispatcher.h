@@ -60,7 +60,8 @@ struct DispatcherOptions {
 //   between a request and its kernel.
 // - Who goes first, and on which lanes, is scheduler.h's word.
 // - What cannot make its deadline, by what was learned in the last second, is not admitted.
-// - A lane that ended a batch starts the next one before the ended one's replies are sent.
+// - A lane that ended a batch answers a few jobs at once, while other lanes keep its device busy;
+//   many, or where the device would be idle meanwhile, after it has started the next batch.
 // - A device is lost when it says so, when a lane of it makes no progress for options.watchdog (and
 //   up to a quarter more), or by LoseDevice. What is in flight on it is answered at once, also
 //   while a lane still runs it: the batch and its memory then stay until the lane ends, and nobody
@@ -70,9 +71,10 @@ struct DispatcherOptions {
 // - A lost device whose lanes have ended may come back: Restore.
 // - What may have brought the device down does not go to the next one by itself: it is answered
 //   Internal, which no client tries again, and its like is refused for a while (quarantine.h), also
-//   what waits of it. That is all that ran on a device that says it is broken, and what ran on the lanes that stood still:
-//   a kernel without an end is the doing of its request as much as a wild pointer is. What ran
-//   beside a lane that stood still, or on a device that an admin gave up, is answered Unavailable.
+//   what waits of it. That is all that ran on a device that says it is broken, and what ran on the
+//   lanes that stood still: a kernel without an end is the doing of its request as much as a wild
+//   pointer is. What ran beside a lane that stood still, or on a device that an admin gave up, is
+//   answered Unavailable.
 // Thread-safe.
 class Dispatcher {
  public:

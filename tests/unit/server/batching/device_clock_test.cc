@@ -1,6 +1,7 @@
 #include "server/batching/device_clock.h"
 
 #include "gtest/gtest.h"
+#include "tests/support/count_allocations.h"
 
 namespace baseband::server {
 namespace {
@@ -17,6 +18,26 @@ TEST(DeviceClockTest, ABatchAloneTakesAsLongAsItRuns) {
   EXPECT_DOUBLE_EQ(clock.Remaining(false, At(5)), 0);
   EXPECT_DOUBLE_EQ(clock.End(0, At(4)).device_s, 4);
   EXPECT_FALSE(clock.IsBusy(false));
+}
+
+// It is asked for each request, under the dispatcher's lock.
+TEST(DeviceClockTest, ToTellWhatRemainsAllocatesNothing) {
+  DeviceClock clock(4, 1);
+  for (int lane = 0; lane < 4; ++lane) clock.Start(lane, false, {0, 3}, At(lane));
+  const int before = num_allocations;
+  EXPECT_GT(clock.Remaining(false, At(3.5)), 0);
+  EXPECT_EQ(num_allocations, before);
+}
+
+TEST(DeviceClockTest, WhatRemainsShrinksByEachBatchsShareOfTheTimeSince) {
+  DeviceClock clock(2, 1);
+  clock.Start(0, false, {0, 3}, At(0));
+  clock.Start(1, false, {0, 8}, At(2));
+  clock.Start(2, true, {0, 5}, At(2));
+  // Of two seconds background work has a tenth, the two others half of the rest each.
+  EXPECT_DOUBLE_EQ(clock.Remaining(false, At(4)), 3 - 2 - 0.9 + 8 - 0.9);
+  EXPECT_DOUBLE_EQ(clock.Remaining(true, At(4)), 5 - 0.2);
+  EXPECT_DOUBLE_EQ(clock.Remaining(false, At(1)), 3 - 2 + 8);  // set back
 }
 
 TEST(DeviceClockTest, BatchesThatOverlapShareTheTimeTheyOverlapIn) {

@@ -1,5 +1,6 @@
 #include "server/batching/dispatcher.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -53,7 +54,10 @@ class DispatcherTest : public ::testing::Test {
     job->caller = {client_, priority};
     job->cancelled = std::make_shared<std::atomic<bool>>(false);
     cancelled_[id] = job->cancelled;
-    job->done = [this, id](absl::Status status, JobPtr) { answers_[id].push_back(status); };
+    job->done = [this, id](absl::Status status, JobPtr) {
+      answers_[id].push_back(status);
+      if (on_answer_) on_answer_(id);
+    };
     absl::StatusOr<AdmissionTicket> ticket = dispatcher_->Admit(job.get());
     if (!ticket.ok()) {
       return ticket.status();
@@ -67,6 +71,7 @@ class DispatcherTest : public ::testing::Test {
   std::string client_ = "client";  // of the next job
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   std::map<int, std::vector<absl::Status>> answers_;
+  std::function<void(int id)> on_answer_;
   std::map<int, std::shared_ptr<std::atomic<bool>>> cancelled_;
   Metrics metrics_{"test", TestOperations().counted()};
   PuppetDevice device_{2};
@@ -107,6 +112,51 @@ TEST_F(DispatcherTest, WhileAllLanesAreBusyWorkGathersAndLeavesTogether) {
   device_.End();
   device_.End();
   for (int id = 0; id < 7; ++id) EXPECT_EQ(answers_[id].size(), 1U);
+}
+
+TEST_F(DispatcherTest, AFewAnswersDoNotWaitForTheNextBatchToStart) {
+  for (int id = 0; id < 3; ++id) ASSERT_THAT(Submit(id), IsOk());
+  int running = -1;
+  on_answer_ = [&](int id) {
+    if (id == 0) running = device_.num_running();
+  };
+  device_.End();
+  EXPECT_EQ(running, 1);                // that on the other lane
+  EXPECT_EQ(device_.num_running(), 2);  // by now the one that waited, too
+  device_.End();
+  device_.End();
+}
+
+TEST_F(DispatcherTest, ALaneStartsItsNextBatchBeforeItAnswersMany) {
+  constexpr int kMany = 8;
+  for (int id = 0; id < 2 + kMany; ++id) ASSERT_THAT(Submit(id), IsOk());
+  device_.End();
+  ASSERT_EQ(device_.num_blocks(1), kMany);
+  ASSERT_THAT(Submit(100), IsOk());
+  int running = -1;
+  on_answer_ = [&](int id) {
+    if (id == 2) running = device_.num_running();
+  };
+  device_.End(absl::OkStatus(), 1);
+  EXPECT_EQ(running, 2);
+  device_.End();
+  device_.End();
+}
+
+TEST_F(DispatcherTest, ALaneStartsItsNextBatchFirstWhereItsDeviceWouldBeIdle) {
+  PuppetDevice device(1);
+  Device* const pointer = &device;
+  dispatcher_ =
+      std::make_unique<Dispatcher>(PuppetOptions(), absl::MakeConstSpan(&pointer, 1), &metrics_);
+  for (int id = 0; id < 2; ++id) ASSERT_THAT(Submit(id), IsOk());
+  int running = -1;
+  on_answer_ = [&](int id) {
+    if (id == 0) running = device.num_running();
+  };
+  device.End();
+  EXPECT_EQ(running, 1);
+  device.End();
+  dispatcher_.reset();
 }
 
 TEST_F(DispatcherTest, AJobWhoseDelayBeganWhileLanesWereBusyLeavesOnTimeOnTheFirstThatIsFree) {
