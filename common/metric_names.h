@@ -151,6 +151,14 @@ inline constexpr Metric kDeviceResets = {
 inline constexpr Metric kQuarantined = {
     "baseband_quarantined_fingerprints", "",
     "Kinds of request that are refused for a while: one of each ran on a device that faulted."};
+inline constexpr Metric kDeviceObjectBytes = {
+    "baseband_device_object_bytes", "device",
+    "Bytes of what lives on the device between requests: the past of streams."};
+inline constexpr Metric kDeviceObjects = {"baseband_device_objects", "device",
+                                          "Objects that live on the device between requests."};
+inline constexpr Metric kDeviceObjectsDropped = {
+    "baseband_device_objects_dropped_total", "device reason",
+    "Objects that went before their users were done with them, by why."};
 inline constexpr Metric kPoolUsedBytes = {"baseband_pool_used_bytes", "pool",
                                           "Bytes of a memory pool that are in use."};
 inline constexpr Metric kPoolCapacityBytes = {

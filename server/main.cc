@@ -88,6 +88,9 @@ DeviceOptions ToDeviceOptions(const Config& config, const OperationTable& operat
   options.lane.control_bytes =
       kTableBytes +
       kDescriptorBytes * std::max(config.max_batch_blocks, config.max_blocks_per_request);
+  options.objects.max_bytes = MibToBytes(config.object_mib);
+  options.objects.max_bytes_per_owner = MibToBytes(config.client_object_mib);
+  options.objects.time_to_live = config.object_lifetime;
   options.spin = config.completion == Completion::kSpin;
   options.cuda_workspace_bytes = operations.cuda_workspace_bytes();
   options.prepare_cuda = [&operations] { return operations.PrepareCuda(); };

@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::server {
@@ -132,11 +133,14 @@ class CpuDevice::CpuLane final : public Lane {
   std::weak_ptr<Run> run_ ABSL_GUARDED_BY(mutex_);
 };
 
-CpuDevice::CpuDevice(int num_threads, bool standby)
+CpuDevice::CpuDevice(int num_threads, bool standby, const ObjectLimits& objects)
     : Device(standby),
+      object_bytes_(objects.max_bytes),
       id_(standby ? "cpu:standby" : "cpu"),
       name_(ProcessorName()),
       num_threads_(num_threads) {
+  if (object_bytes_ > 0) set_objects(std::make_shared<ObjectStore>(objects, nullptr));
+  (void)RenewObjects();  // without memory the store says so
   for (const bool background : {false, true}) {
     crews_.push_back(std::make_unique<Crew>(num_threads, background));
     for (int i = 0; i < kNumLanes; ++i) {
@@ -147,6 +151,16 @@ CpuDevice::CpuDevice(int num_threads, bool standby)
 }
 
 CpuDevice::~CpuDevice() = default;
+
+absl::Status CpuDevice::Reset(const Alone&) { return RenewObjects(); }
+
+absl::Status CpuDevice::RenewObjects() {
+  if (objects() == nullptr) return absl::OkStatus();
+  BASEBAND_ASSIGN_OR_RETURN(std::shared_ptr<HostPool> memory,
+                            HostPool::CreatePageable(object_bytes_));
+  objects()->Renew(std::move(memory));
+  return absl::OkStatus();
+}
 
 int64_t CpuDevice::memory_bytes() const {
   return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);

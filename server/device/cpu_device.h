@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/device/device.h"
+#include "server/device/object_store.h"
 
 namespace baseband::server {
 
@@ -15,7 +16,7 @@ class CpuDevice final : public Device {
  public:
   // `num_threads` >= 1 workers, and two lanes, so that a batch fills the workers while the last
   // pieces of the one before it end; and as many of both for background work.
-  explicit CpuDevice(int num_threads, bool standby = false);
+  explicit CpuDevice(int num_threads, bool standby = false, const ObjectLimits& objects = {});
   ~CpuDevice() override;
 
   const std::string& kind() const override { return kind_; }
@@ -26,7 +27,7 @@ class CpuDevice final : public Device {
   int pieces_at_once() const override { return num_threads_; }
   absl::Status OnDevice(const std::function<absl::Status()>& f) override { return f(); }
   // Faults only if somebody wants it to, and holds nothing that could be wrong.
-  absl::Status Reset(const Alone&) override { return absl::OkStatus(); }
+  absl::Status Reset(const Alone& alone) override;
 
  private:
   class CpuLane;
@@ -34,6 +35,10 @@ class CpuDevice final : public Device {
   // Workers, and the tasks that they share.
   class Crew;
 
+  // Gives the object store, if there is one, memory.
+  absl::Status RenewObjects();
+
+  const int64_t object_bytes_;
   const std::string kind_ = "cpu";
   const std::string id_;
   std::string name_;

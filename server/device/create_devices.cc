@@ -39,6 +39,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Device>>> CreateCudaDevices(
     cuda.num_lanes = options.cuda_lanes;
     cuda.lane = options.lane;
     cuda.workspace_bytes = options.cuda_workspace_bytes;
+    cuda.objects = options.objects;
     cuda.spin = options.spin;
     cuda.prepare = options.prepare_cuda;
     absl::StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda);
@@ -60,7 +61,7 @@ std::unique_ptr<Device> CreateCpuDevice(const DeviceOptions& options, bool stand
   const int threads = options.cpu_threads > 0
                           ? options.cpu_threads
                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return std::make_unique<CpuDevice>(threads, standby);
+  return std::make_unique<CpuDevice>(threads, standby, options.objects);
 }
 
 // Those that are not on standby.

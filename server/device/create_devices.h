@@ -12,6 +12,7 @@
 #include "server/config/config.h"
 #include "server/device/device.h"
 #include "server/device/host_pool.h"
+#include "server/device/object_store.h"
 
 namespace baseband::server {
 
@@ -22,6 +23,7 @@ struct DeviceOptions {
   bool standby_cpu = false;  // one more CPU device, on standby, after the others
   LaneCapacity lane;
   int64_t cuda_workspace_bytes = 0;
+  ObjectLimits objects;  // of each device
   bool spin = true;
   // Loads the kernels on a GPU, which is current when it is called.
   std::function<absl::Status()> prepare_cuda;

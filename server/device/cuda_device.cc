@@ -34,6 +34,9 @@ absl::Status CudaDevice::Describe() {
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
       cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), options_.ordinal), "cudaDeviceGetPCIBusId"));
   pci_bus_id_ = bus_id;
+  if (options_.objects.max_bytes > 0) {
+    set_objects(std::make_shared<ObjectStore>(options_.objects, nullptr));
+  }
   for (int i = 0; i < options_.num_lanes + kBackgroundLanes; ++i) {
     lanes_.push_back(std::make_unique<CudaLane>(this, i, /*background=*/i >= options_.num_lanes));
   }
@@ -50,6 +53,15 @@ absl::Status CudaDevice::SetUp() {
     BASEBAND_ASSIGN_OR_RETURN(workspace_, cuda::CreateDeviceBuffer<uint8_t>(
                                               static_cast<size_t>(options_.workspace_bytes)));
   }
+  if (objects() != nullptr) {
+    const int64_t bytes = options_.objects.max_bytes;
+    BASEBAND_ASSIGN_OR_RETURN(auto buffer,
+                              cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(bytes)));
+    const auto memory = std::make_shared<cuda::DeviceBuffer<uint8_t>>(std::move(buffer));
+    // Goes with the last object in it.
+    objects()->Renew(
+        HostPool::Create({memory->data(), bytes, /*is_page_locked=*/false}, [memory] {}));
+  }
   {
     absl::MutexLock lock(&workspace_mutex_);
     BASEBAND_ASSIGN_OR_RETURN(workspace_free_, cuda::Event::Create(cudaEventDisableTiming));
@@ -63,6 +75,7 @@ absl::Status CudaDevice::SetUp() {
 void CudaDevice::TearDown() {
   for (const std::unique_ptr<Lane>& lane : lanes_) static_cast<CudaLane&>(*lane).TearDown();
   workspace_ = {};
+  if (objects() != nullptr) objects()->Lose();
   absl::MutexLock lock(&workspace_mutex_);
   workspace_free_ = {};
 }

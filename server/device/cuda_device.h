@@ -14,6 +14,7 @@
 #include "kernels/cuda/resources.h"
 #include "server/device/device.h"
 #include "server/device/host_pool.h"
+#include "server/device/object_store.h"
 
 namespace baseband::server {
 
@@ -22,6 +23,7 @@ struct CudaDeviceOptions {
   int num_lanes = 4;  // and two for background work
   LaneCapacity lane;
   int64_t workspace_bytes = 0;
+  ObjectLimits objects;
   // How a lane's thread waits, for the GPU and for the next task: spinning for a moment before it
   // sleeps answers tens of microseconds earlier while the device is little used.
   bool spin = true;

@@ -14,7 +14,7 @@ namespace baseband::server {
 
 // All memory was made at start and is the lane's own; sizes are those of the server's LaneCapacity.
 struct CudaLaneView {
-  const Device* device = nullptr;
+  Device* device = nullptr;
   cudaStream_t stream = nullptr;
   uint8_t* control_host = nullptr;           // page-locked, [capacity.control_bytes]
   uint8_t* control_device = nullptr;         // [capacity.control_bytes]

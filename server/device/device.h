@@ -11,6 +11,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@
 
 namespace baseband::server {
 
+class ObjectStore;    // what lives on a device between jobs: object_store.h
 struct CudaLaneView;  // what a lane of a GPU offers a task: cuda_lane_view.h
 
 // What one task may need of a lane.
@@ -105,12 +107,17 @@ class Device {
   // False until the self-test passed, and while the device is lost: it gets no work then.
   bool healthy() const { return healthy_.load(std::memory_order_acquire); }
   void set_healthy(bool healthy) { healthy_.store(healthy, std::memory_order_release); }
+  // What lives on it from job to job; null: nothing may.
+  ObjectStore* objects() const { return objects_.get(); }
+  void set_objects(std::shared_ptr<ObjectStore> objects) { objects_ = std::move(objects); }
+
   // It gets work only while no device that is not on standby is healthy.
   bool standby() const { return standby_; }
 
  private:
   const bool standby_;
   std::atomic<bool> healthy_{false};
+  std::shared_ptr<ObjectStore> objects_;  // set before it serves
 };
 
 // Whether `device`, one of `devices`, gets work now.

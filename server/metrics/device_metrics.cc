@@ -17,6 +17,12 @@ int Metrics::AddDevice(const std::string& device, const std::string& kind, const
                                 {{"device", device}, {"reason", kDeviceLossNames[i]}});
   }
   series.resets = AddCounter(*registry_, metric::kDeviceResets, {{"device", device}});
+  series.object_bytes = AddGauge(*registry_, metric::kDeviceObjectBytes, {{"device", device}});
+  series.objects = AddGauge(*registry_, metric::kDeviceObjects, {{"device", device}});
+  for (size_t i = 0; i < kObjectLossNames.size(); ++i) {
+    series.objects_dropped[i] = AddCounter(*registry_, metric::kDeviceObjectsDropped,
+                                           {{"device", device}, {"reason", kObjectLossNames[i]}});
+  }
   for (int lane = 0; lane < num_lanes; ++lane) {
     series.lanes_busy.push_back(AddCounter(*registry_, metric::kLaneBusy,
                                            {{"device", device}, {"lane", std::to_string(lane)}}));
@@ -44,6 +50,18 @@ void Metrics::SetQuarantined(int64_t fingerprints) {
 
 void Metrics::SetDeviceHealthy(int device, bool healthy) {
   devices_[static_cast<size_t>(device)].healthy->Set(healthy ? 1 : 0);
+}
+
+void Metrics::SetDeviceObjects(int device, int64_t bytes, int64_t objects,
+                               const std::array<int64_t, kObjectLossNames.size()>& dropped) {
+  PerDevice& series = devices_[static_cast<size_t>(device)];
+  series.object_bytes->Set(static_cast<double>(bytes));
+  series.objects->Set(static_cast<double>(objects));
+  for (size_t i = 0; i < dropped.size(); ++i) {
+    prometheus::Counter& counter = *series.objects_dropped[i];
+    const double more = static_cast<double>(dropped[i]) - counter.Value();
+    if (more > 0) counter.Increment(more);
+  }
 }
 
 }  // namespace baseband::server

@@ -47,6 +47,16 @@ enum class DeviceLoss {
 };
 inline constexpr std::array<const char*, 3> kDeviceLossNames = {"error", "stuck", "injected"};
 
+// Why an object that lived on a device is gone.
+enum class ObjectLoss {
+  kOwnerQuota,  // its client has others, and may not have so much
+  kRoom,        // others needed the room
+  kExpired,     // nobody used it for long
+  kDevice       // the device was lost
+};
+inline constexpr std::array<const char*, 4> kObjectLossNames = {"quota", "room", "expired",
+                                                                "device_lost"};
+
 // The classes of requests, the most urgent first.
 enum class Priority { kHigh, kNormal, kLow };
 inline constexpr std::array<const char*, 3> kPriorityNames = {"high", "normal", "low"};
@@ -117,6 +127,9 @@ class Metrics {
   void SetQuarantined(int64_t fingerprints);
   void SetQueueAge(Priority priority, absl::Duration oldest);
   void SetDeviceHealthy(int device, bool healthy);
+  // `dropped`: since the start, by ObjectLoss.
+  void SetDeviceObjects(int device, int64_t bytes, int64_t objects,
+                        const std::array<int64_t, kObjectLossNames.size()>& dropped);
   void SetPoolUsed(int pool, int64_t bytes);
   void SetOpenConnections(int64_t connections);
   void SetCertificateExpiry(absl::Time expiry);
@@ -150,6 +163,9 @@ class Metrics {
     prometheus::Gauge* healthy = nullptr;
     std::array<prometheus::Counter*, kDeviceLossNames.size()> lost{};
     prometheus::Counter* resets = nullptr;
+    prometheus::Gauge* object_bytes = nullptr;
+    prometheus::Gauge* objects = nullptr;
+    std::array<prometheus::Counter*, kObjectLossNames.size()> objects_dropped{};
     std::vector<prometheus::Counter*> lanes_busy;
   };
 
