@@ -17,7 +17,8 @@ void BatchQueue::Add(JobPtr job, absl::Time now) {
   input_bytes_ += job->footprint.input_bytes;
   arrivals_.insert(now);
   const Key key(job->deadline, next_number_++);
-  clients_[job->schedule.account].emplace(key, Waiting{std::move(job), now});
+  const Line line(job->schedule.account, job->device);
+  lines_[line].emplace(key, Waiting{std::move(job), now});
 }
 
 BatchQueue::Rank BatchQueue::RankOf(const Jobs& jobs, double horizon) {
@@ -47,22 +48,33 @@ bool BatchQueue::Fits(const Footprint& sum, const Footprint& more, size_t jobs) 
 
 BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
   Taken taken;
-  if (NextWake() > now) {
+  if (NextWake(terms.place) > now) {
     return taken;
   }
-  using Head = std::pair<Rank, Jobs*>;
-  const auto after = [](const Head& a, const Head& b) { return b.first < a.first; };
+  struct Head {
+    Rank rank;
+    std::map<Line, Jobs>::iterator line;
+  };
+  const auto after = [](const Head& a, const Head& b) { return b.rank < a.rank; };
   std::priority_queue<Head, std::vector<Head>, decltype(after)> heads(after);
-  for (auto& [account, jobs] : clients_) {
-    heads.emplace(RankOf(jobs, terms.horizon), &jobs);
+  for (auto line = lines_.begin(); line != lines_.end(); ++line) {
+    if (terms.place.Takes(line->first.second)) {
+      heads.push({RankOf(line->second, terms.horizon), line});
+    }
   }
   Footprint sum;
   BatchCost cost = terms.cost;
   double most_work_s = terms.budget_s - cost.latency_s;
   absl::Time earliest = absl::InfiniteFuture();
   while (!heads.empty()) {
-    const auto [rank, jobs] = heads.top();
+    const Head head = heads.top();
     heads.pop();
+    Jobs* const jobs = &head.line->second;
+    const Rank rank = RankOf(*jobs, terms.horizon);
+    if (head.rank < rank) {  // its client got ahead by another line meanwhile
+      heads.push({rank, head.line});
+      continue;
+    }
     const Job& job = *jobs->begin()->second.job;
     FairAccount* const account = job.schedule.account;
     const bool cancelled = job.cancelled != nullptr && job.cancelled->load();
@@ -96,11 +108,14 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
       earliest = std::min(earliest, job.deadline);
       if (account != nullptr) account->Charge(more_s);
     }
-    (cancelled ? taken.cancelled : late ? taken.late : taken.batch).push_back(Remove(jobs, jobs->begin()));
+    (cancelled ? taken.cancelled
+     : late    ? taken.late
+               : taken.batch)
+        .push_back(Remove(jobs, jobs->begin()));
     if (jobs->empty()) {
-      clients_.erase(account);
+      lines_.erase(head.line);
     } else {
-      heads.emplace(RankOf(*jobs, terms.horizon), jobs);
+      heads.push({RankOf(*jobs, terms.horizon), head.line});
     }
   }
   return taken;
@@ -108,13 +123,13 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
 
 std::vector<JobPtr> BatchQueue::TakeIf(const std::function<bool(const Job&)>& wanted) {
   std::vector<JobPtr> taken;
-  for (auto client = clients_.begin(); client != clients_.end();) {
-    Jobs& jobs = client->second;
+  for (auto line = lines_.begin(); line != lines_.end();) {
+    Jobs& jobs = line->second;
     for (auto it = jobs.begin(); it != jobs.end();) {
       const auto job = it++;
       if (wanted(*job->second.job)) taken.push_back(Remove(&jobs, job));
     }
-    client = jobs.empty() ? clients_.erase(client) : std::next(client);
+    line = jobs.empty() ? lines_.erase(line) : std::next(line);
   }
   return taken;
 }
@@ -124,8 +139,13 @@ bool BatchQueue::IsFull() const {
          input_bytes_ >= limits_.lane.input_bytes;
 }
 
-absl::Time BatchQueue::NextWake() const {
-  if (empty()) {
+bool BatchQueue::HasFor(const BatchPlace& place) const {
+  return std::any_of(lines_.begin(), lines_.end(),
+                     [&](const auto& line) { return place.Takes(line.first.second); });
+}
+
+absl::Time BatchQueue::NextWake(const BatchPlace& place) const {
+  if (!HasFor(place)) {
     return absl::InfiniteFuture();
   }
   if (limits_.max_queue_delay == absl::ZeroDuration() || IsFull()) {
@@ -134,9 +154,10 @@ absl::Time BatchQueue::NextWake() const {
   return *arrivals_.begin() + limits_.max_queue_delay;
 }
 
-absl::optional<BatchQueue::Rank> BatchQueue::First(double horizon) const {
+absl::optional<BatchQueue::Rank> BatchQueue::First(double horizon, const BatchPlace& place) const {
   absl::optional<Rank> first;
-  for (const auto& [account, jobs] : clients_) {
+  for (const auto& [line, jobs] : lines_) {
+    if (!place.Takes(line.second)) continue;
     const Rank rank = RankOf(jobs, horizon);
     if (!first.has_value() || rank < *first) first = rank;
   }

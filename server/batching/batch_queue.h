@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -29,8 +28,16 @@ struct BatchLimits {
   absl::Duration max_queue_delay = absl::ZeroDuration();
 };
 
+// Where a batch is to run.
+struct BatchPlace {
+  const Device* device = nullptr;  // what is bound to another one stays (Job::device)
+  bool bound_only = false;         // the device serves nobody else
+  bool Takes(const Device* bound) const { return bound == nullptr ? !bound_only : bound == device; }
+};
+
 // What else a batch keeps to.
 struct BatchTerms {
+  BatchPlace place;
   double horizon = std::numeric_limits<double>::infinity();  // FairShare::Horizon()
   bool is_contended = false;                                 // FairShare::IsContended()
   BatchCost cost;                                            // of one without jobs
@@ -80,16 +87,16 @@ class BatchQueue {
   std::vector<JobPtr> TakeIf(const std::function<bool(const Job&)>& wanted);
 
   // When Take may next have something: InfinitePast once a batch is full or old enough,
-  // InfiniteFuture while the queue is empty.
-  absl::Time NextWake() const;
+  // InfiniteFuture while nothing waits that may run there.
+  absl::Time NextWake(const BatchPlace& place = BatchPlace()) const;
 
   // Since when the job waits that came first; InfiniteFuture while the queue is empty.
   absl::Time OldestArrival() const {
     return arrivals_.empty() ? absl::InfiniteFuture() : *arrivals_.begin();
   }
 
-  // Of the job that leaves first; none while the queue is empty.
-  absl::optional<Rank> First(double horizon) const;
+  // Of the job that leaves first for that place; none while nothing waits that may run there.
+  absl::optional<Rank> First(double horizon, const BatchPlace& place = BatchPlace()) const;
 
   bool empty() const { return size_ == 0; }
   int64_t size() const { return size_; }
@@ -100,16 +107,19 @@ class BatchQueue {
     JobPtr job;
     absl::Time arrival;
   };
-  using Jobs = std::map<Key, Waiting>;  // of one client
+  using Jobs = std::map<Key, Waiting>;
+  // Of one client, and of those that are bound to the same device.
+  using Line = std::pair<FairAccount*, const Device*>;
 
   bool IsFull() const;
+  bool HasFor(const BatchPlace& place) const;
   bool Fits(const Footprint& sum, const Footprint& more, size_t jobs) const;
   static Rank RankOf(const Jobs& jobs, double horizon);
   JobPtr Remove(Jobs* jobs, Jobs::iterator job);
 
   const BatchLimits limits_;
   uint64_t next_number_ = 0;
-  std::unordered_map<FairAccount*, Jobs> clients_;  // none empty
+  std::map<Line, Jobs> lines_;  // none empty
   std::multiset<absl::Time> arrivals_;
   int64_t size_ = 0;
   int64_t blocks_ = 0;

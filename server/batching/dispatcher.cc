@@ -129,11 +129,15 @@ absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket) {
   if (!HasHealthyDevice()) {
     return absl::UnavailableError("no device is healthy");
   }
-  ticket.HandOn();
   const absl::Time now = options_.clock();
-  job->times.submitted = now;
   {
     absl::MutexLock lock(&mutex_);
+    // Under the lock: Lose, which takes the lock after it is said, finds what was added before.
+    if (job->device != nullptr && !job->device->healthy()) {
+      return LostWith(*job->device, "it is not healthy");
+    }
+    ticket.HandOn();
+    job->times.submitted = now;
     ++unanswered_;
     scheduler_.Add(std::move(job), now);
     if (delay_thread_.joinable()) queue_changed_.NotifyAll();
@@ -167,45 +171,45 @@ void Dispatcher::Dispatch() {
 Dispatcher::Start Dispatcher::Next(bool background,
                                    std::vector<std::pair<absl::Status, JobPtr>>* dropped) {
   const absl::Time now = options_.clock();
-  Lane* const lane = FreeLane(background);
-  if (lane == nullptr) {
-    if (!HasHealthyDevice()) {  // all were lost while these jobs waited
-      for (JobPtr& job : TakeWaiting([](const Job&) { return true; }, now)) {
-        dropped->emplace_back(absl::UnavailableError("no device is healthy"), std::move(job));
+  const Lanes lanes = FreeLanes(background);
+  if (lanes.empty() && !HasHealthyDevice()) {  // all were lost while these jobs waited
+    for (JobPtr& job : TakeWaiting([](const Job&) { return true; }, now)) {
+      dropped->emplace_back(absl::UnavailableError("no device is healthy"), std::move(job));
+    }
+  }
+  // Mostly the first one's: others come in where all that waits is bound to their devices.
+  for (Lane* const lane : lanes) {
+    DeviceClock& clock = clocks_[NumberOf(lane->device())];
+    BatchQueue::Taken taken =
+        scheduler_.Take(background, clock.lanes(background), now, PlaceOf(*lane));
+    for (const auto* jobs : {&taken.batch, &taken.late, &taken.cancelled}) {
+      for (const JobPtr& job : *jobs) {
+        admission_.Leave(job->payload_bytes);
+        job->times.started = now;
       }
     }
-    return {};
-  }
-  DeviceClock& clock = clocks_[NumberOf(lane->device())];
-  BatchQueue::Taken taken = scheduler_.Take(background, clock.lanes(background), now);
-  for (const auto* jobs : {&taken.batch, &taken.late, &taken.cancelled}) {
-    for (const JobPtr& job : *jobs) {
-      admission_.Leave(job->payload_bytes);
-      job->times.started = now;
+    for (JobPtr& job : taken.late) {
+      dropped->emplace_back(
+          absl::DeadlineExceededError("the deadline passed while the request waited for a lane"),
+          std::move(job));
     }
+    for (JobPtr& job : taken.cancelled) {
+      dropped->emplace_back(absl::CancelledError("the client cancelled before the launch"),
+                            std::move(job));
+    }
+    if (taken.batch.empty()) continue;
+    clock.Start(lane->index(), background, scheduler_.CostOf(taken.batch), now);
+    free_lanes_.erase(std::find(free_lanes_.begin(), free_lanes_.end(), lane));
+    Flight& flight = FlightOn(*lane);
+    flight.is_running = true;
+    flight.looks = 0;
+    for (const JobPtr& job : taken.batch) {
+      job->times.lane = lane;
+      flight.jobs.push_back(job.get());
+    }
+    return {lane, std::move(taken.batch)};
   }
-  for (JobPtr& job : taken.late) {
-    dropped->emplace_back(
-        absl::DeadlineExceededError("the deadline passed while the request waited for a lane"),
-        std::move(job));
-  }
-  for (JobPtr& job : taken.cancelled) {
-    dropped->emplace_back(absl::CancelledError("the client cancelled before the launch"),
-                          std::move(job));
-  }
-  if (taken.batch.empty()) {
-    return {};
-  }
-  clock.Start(lane->index(), background, scheduler_.CostOf(taken.batch), now);
-  free_lanes_.erase(std::find(free_lanes_.begin(), free_lanes_.end(), lane));
-  Flight& flight = FlightOn(*lane);
-  flight.is_running = true;
-  flight.looks = 0;
-  for (const JobPtr& job : taken.batch) {
-    job->times.lane = lane;
-    flight.jobs.push_back(job.get());
-  }
-  return {lane, std::move(taken.batch)};
+  return {};
 }
 
 void Dispatcher::StartBatch(Start start) {
@@ -306,6 +310,10 @@ void Dispatcher::SampleGauges() const {
   metrics_->SetQuarantined(quarantine_.CountRefused(options_.clock()));
   for (size_t i = 0; i < devices_.size(); ++i) {
     metrics_->SetDeviceHealthy(metrics_numbers_[i], devices_[i]->healthy());
+    if (ObjectStore* const objects = devices_[i]->objects(); objects != nullptr) {
+      const ObjectStore::Usage usage = objects->usage();
+      metrics_->SetDeviceObjects(metrics_numbers_[i], usage.bytes, usage.objects, usage.dropped);
+    }
   }
   absl::MutexLock lock(&mutex_);
   for (const auto& operation : options_.operations->all()) {
@@ -333,10 +341,11 @@ void Dispatcher::WaitForDelays() {
     bool ready = false;
     for (const bool background : {false, true}) {
       // What is ready while all lanes are busy leaves when one of them ends its batch.
-      if (FreeLane(background) == nullptr) continue;
-      const absl::Time next = scheduler_.NextWake(background);
-      ready |= next <= now;
-      wake = std::min(wake, next);
+      for (Lane* const lane : FreeLanes(background)) {
+        const absl::Time next = scheduler_.NextWake(background, PlaceOf(*lane));
+        ready |= next <= now;
+        wake = std::min(wake, next);
+      }
     }
     if (ready) {
       mutex_.Unlock();

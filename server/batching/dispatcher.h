@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
@@ -62,6 +63,8 @@ struct DispatcherOptions {
 // - What cannot make its deadline, by what was learned in the last second, is not admitted.
 // - A lane that ended a batch answers a few jobs at once, while other lanes keep its device busy;
 //   many, or where the device would be idle meanwhile, after it has started the next batch.
+// - A job that is bound to a device (Job::device) runs there or, once that is lost, is answered
+//   Unavailable, also while it waits.
 // - A device is lost when it says so, when a lane of it makes no progress for options.watchdog (and
 //   up to a quarter more), or by LoseDevice. What is in flight on it is answered at once, also
 //   while a lane still runs it: the batch and its memory then stay until the lane ends, and nobody
@@ -146,7 +149,12 @@ class Dispatcher {
   // The next batch and its lane, or no lane. Appends what is not to be launched to `dropped`.
   Start Next(bool background, std::vector<std::pair<absl::Status, JobPtr>>* dropped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Lane* FreeLane(bool background) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A free lane of that kind of each healthy device, the best first.
+  using Lanes = absl::InlinedVector<Lane*, 4>;
+  Lanes FreeLanes(bool background) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  BatchPlace PlaceOf(Lane& lane) const {
+    return {&lane.device(), /*bound_only=*/!Serves(lane.device(), devices_)};
+  }
   Flight& FlightOn(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AreIdle(size_t device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AreLanesIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -157,6 +165,8 @@ class Dispatcher {
   // Of jobs of one class that have ended.
   void ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now);
   void Answer(absl::Status status, JobPtr job);
+  // The answer to what is bound to it.
+  static absl::Status LostWith(const Device& device, const std::string& why);
   void Lose(size_t device, DeviceLoss cause, const std::string& why) ABSL_LOCKS_EXCLUDED(mutex_);
   struct Orphans {
     std::vector<JobPtr> suspects;  // may have brought the device down

@@ -1,5 +1,7 @@
 // Dispatcher's part that knows the devices: which serve, and which lane is free.
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "server/batching/dispatcher.h"
@@ -20,26 +22,30 @@ bool Dispatcher::HasHealthyDevice() const {
                      [](const Device* device) { return device->healthy(); });
 }
 
-// The free lane of its kind of the serving device with the most of them, so that devices share the
-// work; of its lanes the one that was busy last, whose thread may not have gone to sleep yet.
-Lane* Dispatcher::FreeLane(bool background) {
-  if (pauses_ > 0) return nullptr;
-  Lane* best = nullptr;
-  int64_t most = 0;
+// First that of the serving device with the most of them, so that devices share the work; of a
+// device's lanes the one that was busy last, whose thread may not have gone to sleep yet.
+Dispatcher::Lanes Dispatcher::FreeLanes(bool background) const {
+  Lanes lanes;
+  if (pauses_ > 0) return lanes;
+  absl::InlinedVector<std::pair<bool, int64_t>, 4> merits;  // by lane: serves, free ones
   for (auto it = free_lanes_.rbegin(); it != free_lanes_.rend(); ++it) {
     Lane* const lane = *it;
-    if (lane->background() != background || !Serves(lane->device(), devices_)) {
+    const Device& device = lane->device();
+    if (lane->background() != background || !device.healthy() ||
+        std::any_of(lanes.begin(), lanes.end(),
+                    [&](Lane* other) { return &other->device() == &device; })) {
       continue;
     }
     const int64_t free = std::count_if(free_lanes_.begin(), free_lanes_.end(), [&](Lane* other) {
-      return &other->device() == &lane->device() && other->background() == background;
+      return &other->device() == &device && other->background() == background;
     });
-    if (free > most) {
-      most = free;
-      best = lane;
-    }
+    const std::pair<bool, int64_t> merit(Serves(device, devices_), free);
+    size_t place = lanes.size();
+    while (place > 0 && merits[place - 1] < merit) --place;
+    lanes.insert(lanes.begin() + static_cast<std::ptrdiff_t>(place), lane);
+    merits.insert(merits.begin() + static_cast<std::ptrdiff_t>(place), merit);
   }
-  return best;
+  return lanes;
 }
 
 DeviceLoad Dispatcher::Load(absl::Time now) const {

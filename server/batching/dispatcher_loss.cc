@@ -21,6 +21,12 @@ absl::Status Dispatcher::LoseDevice(const std::string& id, DeviceLoss cause,
   return absl::OkStatus();
 }
 
+absl::Status Dispatcher::LostWith(const Device& device, const std::string& why) {
+  return Because(UnservedReason::kDeviceLost,
+                 absl::UnavailableError(absl::StrCat(
+                     device.id(), " was lost, and with it what the request uses there: ", why)));
+}
+
 Dispatcher::Orphans Dispatcher::TakeFlights(size_t device, DeviceLoss cause) {
   Orphans taken;
   for (Flight& flight : flights_[device]) {
@@ -42,6 +48,7 @@ void Dispatcher::Lose(size_t number, DeviceLoss cause, const std::string& why) {
   Orphans in_flight;
   std::vector<std::string> accusations;  // of its suspects
   std::vector<JobPtr> alike;             // waits, and is like one of them
+  std::vector<JobPtr> bound;             // what it uses was there
   std::vector<JobPtr> cut;               // for the devices that were there
   bool first = false;
   {
@@ -57,12 +64,14 @@ void Dispatcher::Lose(size_t number, DeviceLoss cause, const std::string& why) {
     if (!in_flight.suspects.empty()) {
       alike = TakeWaiting([&](const Job& job) { return quarantine_.Refuses(job, now); }, now);
     }
+    bound = TakeWaiting([&](const Job& job) { return job.device == &device; }, now);
     if (first && !device.standby() && !HasFirstDevice()) {
       if (HasHealthyDevice()) scheduler_.ForgetCosts();  // its stand-in's are others
       cut = TakeCut(now);
     }
   }
   if (first) {
+    if (device.objects() != nullptr) device.objects()->Lose();
     metrics_->CountDeviceLost(metrics_numbers_[number], cause);
     if (options_.on_loss) options_.on_loss(device, cause, why);
   }
@@ -74,6 +83,7 @@ void Dispatcher::Lose(size_t number, DeviceLoss cause, const std::string& why) {
       Because(UnservedReason::kDeviceLost,
               absl::UnavailableError(absl::StrCat(device.id(), " was lost: ", why)));
   for (JobPtr& job : in_flight.others) answer(job, lost);
+  for (JobPtr& job : bound) answer(job, LostWith(device, why));
   for (JobPtr& job : cut) answer(job, lost);
   for (JobPtr& job : alike) {
     const absl::Status refused = quarantine_.Check(*job, now);
@@ -146,8 +156,9 @@ void Dispatcher::Restore(Device& device) {
     job->times.ended = now;
     Answer(Because(UnservedReason::kDeviceLost,
                    absl::UnavailableError(absl::StrCat(
-                       device.id(), " is back, and pieces for its stand-in are not for it: send the "
-                                    "request again"))),
+                       device.id(),
+                       " is back, and pieces for its stand-in are not for it: send the "
+                       "request again"))),
            std::move(job));
   }
   Dispatch();

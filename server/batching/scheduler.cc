@@ -88,22 +88,25 @@ void Scheduler::Add(JobPtr job, absl::Time now) {
   pool.queues[operation].Add(std::move(job), now);
 }
 
-BatchQueue::Taken Scheduler::Take(bool background_lane, int lanes, absl::Time now) {
+BatchQueue::Taken Scheduler::Take(bool background_lane, int lanes, absl::Time now,
+                                  const BatchPlace& place) {
   if (IsLowOwed()) {
     BatchQueue::Taken taken =
-        TakeFrom(kLow, background_lane ? kNoBudget : low_credit_s_, lanes, now);
+        TakeFrom(kLow, background_lane ? kNoBudget : low_credit_s_, lanes, now, place);
     if (!taken.empty()) return taken;
   }
   for (const PoolIndex index : PoolsFor(background_lane)) {
-    BatchQueue::Taken taken = TakeFrom(index, kNoBudget, lanes, now);
+    BatchQueue::Taken taken = TakeFrom(index, kNoBudget, lanes, now, place);
     if (!taken.empty()) return taken;
   }
   return {};
 }
 
-BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lanes, absl::Time now) {
+BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lanes, absl::Time now,
+                                      const BatchPlace& place) {
   Pool& pool = pools_[index];
   BatchTerms terms;
+  terms.place = place;
   terms.budget_s = budget_s;
   terms.lanes = lanes;
   terms.horizon = pool.share.Horizon();
@@ -111,8 +114,8 @@ BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lane
   absl::optional<BatchQueue::Rank> first;
   size_t next = 0;
   for (size_t i = 0; i < pool.queues.size(); ++i) {
-    if (pool.queues[i].NextWake() > now) continue;
-    const absl::optional<BatchQueue::Rank> rank = pool.queues[i].First(terms.horizon);
+    if (pool.queues[i].NextWake(place) > now) continue;
+    const absl::optional<BatchQueue::Rank> rank = pool.queues[i].First(terms.horizon, place);
     if (rank.has_value() && (!first.has_value() || *rank < *first)) {
       first = rank;
       next = i;
@@ -196,10 +199,12 @@ std::vector<JobPtr> Scheduler::TakeIf(const std::function<bool(const Job&)>& wan
   return taken;
 }
 
-absl::Time Scheduler::NextWake(bool background_lane) const {
+absl::Time Scheduler::NextWake(bool background_lane, const BatchPlace& place) const {
   absl::Time wake = absl::InfiniteFuture();
   const auto look_at = [&](PoolIndex index) {
-    for (const BatchQueue& queue : pools_[index].queues) wake = std::min(wake, queue.NextWake());
+    for (const BatchQueue& queue : pools_[index].queues) {
+      wake = std::min(wake, queue.NextWake(place));
+    }
   };
   for (const PoolIndex index : PoolsFor(background_lane)) look_at(index);
   if (IsLowOwed()) look_at(kLow);

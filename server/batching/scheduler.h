@@ -51,7 +51,8 @@ class Scheduler {
 
   // What a free lane of that kind, one of `lanes` of its device, does next; see BatchQueue::Take.
   // All of one operation and class.
-  BatchQueue::Taken Take(bool background_lane, int lanes, absl::Time now);
+  BatchQueue::Taken Take(bool background_lane, int lanes, absl::Time now,
+                         const BatchPlace& place = BatchPlace());
   // What a batch should take.
   BatchCost CostOf(absl::Span<const JobPtr> batch) const;
   // A batch that Take gave has ended; unless it failed, what it took is learned from.
@@ -63,7 +64,7 @@ class Scheduler {
   std::vector<JobPtr> TakeIf(const std::function<bool(const Job&)>& wanted, absl::Time now);
 
   // When Take may next have something for such a lane.
-  absl::Time NextWake(bool background_lane) const;
+  absl::Time NextWake(bool background_lane, const BatchPlace& place = BatchPlace()) const;
   // Jobs that wait.
   int64_t Depth(int operation) const;
   // Since when the job of that class waits that came first; InfiniteFuture if none does. Pieces of
@@ -88,7 +89,8 @@ class Scheduler {
   static bool IsBackground(const Job& job) { return PoolOf(job) > kNormal; }
   static absl::Span<const PoolIndex> PoolsFor(bool background_lane);
   bool IsLowOwed() const { return low_credit_s_ > 0.0 && pools_[kLow].share.is_waiting(); }
-  BatchQueue::Taken TakeFrom(PoolIndex index, double budget_s, int lanes, absl::Time now);
+  BatchQueue::Taken TakeFrom(PoolIndex index, double budget_s, int lanes, absl::Time now,
+                             const BatchPlace& place);
 
   const double low_share_;
   CostModel costs_;

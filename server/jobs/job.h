@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "server/device/device.h"
 #include "server/device/host_pool.h"
+#include "server/device/object_store.h"
 #include "server/device/payload.h"
 #include "server/jobs/caller.h"
 #include "server/metrics/metrics.h"
@@ -90,6 +91,12 @@ class Job {
   uint64_t fingerprint = 0;
   Work work;
   Caller caller;
+  // The only one that it may run on, for what it uses is there; null: any.
+  Device* device = nullptr;
+  // What it uses on the device that it runs on.
+  std::vector<ObjectPin> objects;
+  // Bytes that go before `input` on the device, and come from there.
+  int64_t resident_bytes = 0;
   // A part of work that takes long. It goes to lanes for background work, see scheduler.h.
   bool background = false;
   // Earliest first among waiting jobs of a class.
