@@ -48,6 +48,11 @@ absl::Status CopyToDevice(absl::Span<const CopyRun> runs, const CudaLaneView& la
   return absl::OkStatus();
 }
 
+absl::Status CopyOnDevice(void* target, const void* source, int64_t bytes,
+                          const CudaLaneView& lane) {
+  return Copy(target, source, bytes, lane.stream);
+}
+
 absl::Status CopyControl(int64_t bytes, const CudaLaneView& lane) {
   return Copy(lane.control_device, lane.control_host, bytes, lane.stream);
 }

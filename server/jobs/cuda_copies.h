@@ -12,6 +12,9 @@ namespace baseband::server {
 // Into input memory: run by run where they are few; where they are many, by one launch that reads
 // them all over the bus. The runs' memory is page-locked.
 absl::Status CopyToDevice(absl::Span<const CopyRun> runs, const CudaLaneView& lane);
+// From device memory to device memory, which do not overlap.
+absl::Status CopyOnDevice(void* target, const void* source, int64_t bytes,
+                          const CudaLaneView& lane);
 // The first `bytes` of control memory.
 absl::Status CopyControl(int64_t bytes, const CudaLaneView& lane);
 // From output memory.

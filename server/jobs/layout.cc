@@ -38,15 +38,16 @@ InputLayout::InputLayout(absl::Span<const JobPtr> jobs, int64_t capacity)
   });
   int64_t spare = capacity;
   for (const JobPtr& job : jobs) {
-    spare -= AlignUp(job->input.bytes());
+    spare -= AlignUp(job->resident_bytes + job->input.bytes());
   }
   int64_t end = 0;                       // of the device memory taken so far, aligned
   const MemoryRegion* region = nullptr;  // of the last run
   for (const size_t i : order) {
     const Payload& input = jobs[i]->input;
+    const int64_t resident = jobs[i]->resident_bytes;
     device_offsets_[i] = end;
-    if (!runs_.empty() && input.pieces().size() == 1 && input.pieces()[0].region == region &&
-        region != nullptr) {
+    if (!runs_.empty() && resident == 0 && input.pieces().size() == 1 &&
+        input.pieces()[0].region == region && region != nullptr) {
       CopyRun& last = runs_.back();
       const int64_t joined = last.device_offset + (input.data() - last.host);
       const int64_t gap = joined - end;
@@ -58,14 +59,14 @@ InputLayout::InputLayout(absl::Span<const JobPtr> jobs, int64_t capacity)
         continue;
       }
     }
-    int64_t offset = end;
+    int64_t offset = end + resident;
     for (const PayloadPiece& piece : input.pieces()) {
       // The copy only reads it; a run has one type of pointer for both ways.
       runs_.push_back({const_cast<uint8_t*>(piece.data), offset, piece.bytes});
       offset += piece.bytes;
       region = piece.region;
     }
-    end += AlignUp(input.bytes());
+    end += AlignUp(resident + input.bytes());
   }
 }
 

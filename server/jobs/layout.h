@@ -36,7 +36,8 @@ class InputLayout {
   InputLayout(absl::Span<const JobPtr> jobs, int64_t capacity);
 
   absl::Span<const CopyRun> runs() const { return runs_; }
-  // Of the first payload byte of job `i`.
+  // Of the first byte of job `i`'s input; of its resident bytes, if it has some, which the batch
+  // puts there.
   int64_t device_offset(size_t i) const { return device_offsets_[i]; }
 
  private:

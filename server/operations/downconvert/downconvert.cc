@@ -29,7 +29,9 @@ DownconvertJob::DownconvertJob(const Operation& operation, DownconvertChannels c
   const int64_t block_bytes = block.num_samples * sample_bytes;
   prefix_zeros = past_.zeros * sample_bytes;
   prefix = past_.received;
-  payload_bytes = block_bytes - prefix_zeros - static_cast<int64_t>(past_.received.size());
+  resident_bytes = past_.resident * sample_bytes;
+  payload_bytes =
+      block_bytes - resident_bytes - prefix_zeros - static_cast<int64_t>(past_.received.size());
   // To read a sample is work, too: no job is without any, whatever comes out.
   work.units = static_cast<double>(block.num_samples);
   work.shape = static_cast<int>(block.format);
@@ -55,8 +57,14 @@ DownconvertJob::DownconvertJob(const Operation& operation, DownconvertChannels c
 }
 
 int64_t DownconvertJob::past_samples() const {
-  return past_.zeros +
+  return past_.resident + past_.zeros +
          static_cast<int64_t>(past_.received.size()) / downconvert::BytesPerSample(block_.format);
+}
+
+void DownconvertJob::Keep(std::string name, int64_t samples, int64_t object_bytes) {
+  keep_name_ = std::move(name);
+  keep_bytes_ = samples * downconvert::BytesPerSample(block_.format);
+  keep_object_bytes_ = object_bytes;
 }
 
 bool DownconvertJob::has_non_finite() const {

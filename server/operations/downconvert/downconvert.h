@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "kernels/downconvert/downconvert.h"
 #include "kernels/downconvert/gpu_plan.h"
@@ -28,7 +30,19 @@ using DownconvertPlanPtr = std::unique_ptr<DownconvertPlan>;
 struct DownconvertPast {
   int64_t zeros = 0;              // samples that are zero, and after them
   std::vector<uint8_t> received;  // bytes of samples
+  // Or all of them lie on a device: so many samples, the first of Job::objects.
+  int64_t resident = 0;
 };
+
+// Where a job has left the last samples of its block for the next one of its stream.
+struct KeptPast {
+  Device* device = nullptr;  // null: nowhere
+  ObjectKey key;
+  int64_t end = 0;      // the sample of the signal that comes next
+  int64_t samples = 0;  // before that
+};
+// Less is sent along with the next request sooner than it is copied on the device, twice.
+inline constexpr int64_t kMinKeptBytes = 64 << 10;
 
 // What the block takes of the input memory of a lane.
 int64_t DownconvertInputBytes(const downconvert::Block& block);
@@ -56,6 +70,15 @@ class DownconvertJob : public Job {
   // Of the block's samples, how many its request did not bring: the first ones.
   int64_t past_samples() const;
 
+  // Wanted: a device is to keep the last `samples` of the block under that name, in an object of
+  // `object_bytes`. What runs on the CPU device is not kept: it reads samples where requests lie.
+  void Keep(std::string name, int64_t samples, int64_t object_bytes);
+  absl::string_view keep_name() const { return keep_name_; }
+  int64_t keep_bytes() const { return keep_bytes_; }
+  int64_t keep_object_bytes() const { return keep_object_bytes_; }
+  // Once it is done.
+  KeptPast kept;
+
   // Null without CUDA.
   const DownconvertPlan* plan() const { return plan_.get(); }
   // For the next job of the stream, once this one is done.
@@ -75,6 +98,9 @@ class DownconvertJob : public Job {
   const downconvert::Block block_;
   const DownconvertPast past_;
   DownconvertPlanPtr plan_;
+  std::string keep_name_;
+  int64_t keep_bytes_ = 0;
+  int64_t keep_object_bytes_ = 0;
   std::vector<downconvert::OutputRange> ranges_;
   std::vector<int64_t> reply_offsets_;
   std::vector<int64_t> staging_offsets_;

@@ -42,6 +42,9 @@ class DownconvertBatch final : public Batch {
     bool direct = false;  // outputs are copied into the reply as they are
   };
 
+  // Leaves the end of job `i`'s block on the device, if it wants that and there is room.
+  absl::Status CudaKeep(size_t i, const CudaLaneView& lane);
+
   DownconvertJob& job(size_t i) const { return static_cast<DownconvertJob&>(*jobs_[i]); }
 
   std::vector<Piece> pieces_;

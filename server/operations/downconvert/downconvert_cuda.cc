@@ -1,6 +1,7 @@
 // The GPU's side of DownconvertBatch. CUDA builds only.
 #include "kernels/base/status_macros.h"
 #include "kernels/downconvert/downconvert_gpu.h"
+#include "server/device/object_store.h"
 #include "server/jobs/cuda_copies.h"
 #include "server/operations/downconvert/downconvert_batch.h"
 
@@ -37,7 +38,35 @@ absl::Status DownconvertBatch::CudaCopyIn(const CudaLaneView& lane) {
     plan_offset += owner.footprint.control_bytes;
     places_.push_back(place);
   }
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    const DownconvertJob& owner = job(i);
+    if (owner.resident_bytes == 0) continue;
+    BASEBAND_RETURN_IF_ERROR(CopyOnDevice(lane.input_device + input_.device_offset(i),
+                                          owner.objects.front()->data(), owner.resident_bytes,
+                                          lane));
+  }
   return CopyToDevice(input_.runs(), lane);
+}
+
+absl::Status DownconvertBatch::CudaKeep(size_t i, const CudaLaneView& lane) {
+  DownconvertJob& owner = job(i);
+  ObjectStore* const store = lane.device->objects();
+  if (owner.keep_bytes() == 0 || store == nullptr) return absl::OkStatus();
+  ObjectKey key = {owner.caller.client, std::string(owner.keep_name())};
+  if (owner.objects.empty()) {
+    absl::StatusOr<ObjectPin> made = store->Create(key, owner.keep_object_bytes());
+    if (!made.ok()) return absl::OkStatus();  // the next request brings the samples again
+    owner.objects.push_back(*std::move(made));
+  }
+  const downconvert::Block& block = owner.block();
+  const int64_t sample_bytes = downconvert::BytesPerSample(block.format);
+  BASEBAND_RETURN_IF_ERROR(CopyOnDevice(owner.objects.front()->data(),
+                                        lane.input_device + input_.device_offset(i) +
+                                            block.num_samples * sample_bytes - owner.keep_bytes(),
+                                        owner.keep_bytes(), lane));
+  owner.kept = {lane.device, std::move(key), block.first_index + block.num_samples,
+                owner.keep_bytes() / sample_bytes};
+  return absl::OkStatus();
 }
 
 absl::Status DownconvertBatch::CudaRun(const CudaLaneView& lane) {
@@ -60,6 +89,7 @@ absl::Status DownconvertBatch::CudaRun(const CudaLaneView& lane) {
       launch.workspace = lane.workspace;
       BASEBAND_RETURN_IF_ERROR(lane.with_workspace(enqueue));
     }
+    BASEBAND_RETURN_IF_ERROR(CudaKeep(i, lane));
   }
   return absl::OkStatus();
 }

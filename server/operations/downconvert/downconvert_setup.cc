@@ -333,10 +333,15 @@ absl::Status CheckSamples(uint64_t first_sample, int64_t num_samples) {
 
 absl::Status CheckFinite(const DownconvertJob& job) {
   if (!job.has_non_finite()) return absl::OkStatus();
-  const int64_t bad = downconvert::FindNonFinite(job.block(), job.input.span());
-  if (bad == job.block().num_samples) {
+  // What stayed on a device was looked at when it came.
+  const int64_t resident = job.resident_bytes / downconvert::BytesPerSample(job.block().format);
+  downconvert::Block input = job.block();
+  input.num_samples -= resident;
+  const int64_t found = downconvert::FindNonFinite(input, job.input.span());
+  if (found == input.num_samples) {
     return absl::InternalError("a sample that is not finite was met, and is not found");
   }
+  const int64_t bad = resident + found;
   return absl::InvalidArgumentError(absl::StrCat("payload: sample ", bad - job.past_samples(),
                                                  ", at ", job.block().first_index + bad,
                                                  " of the signal, is not finite"));

@@ -1,6 +1,8 @@
 // DownconvertStream: what a stream remembers from message to message.
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -8,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "kernels/base/status_macros.h"
 #include "server/converters/checks.h"
+#include "server/device/object_store.h"
 #include "server/jobs/fingerprint.h"
 #include "server/operations/downconvert/downconvert.h"
 #include "server/operations/downconvert/downconvert_metrics.h"
@@ -36,6 +39,11 @@ class DownconvertSession final : public StreamSession {
         max_input_bytes_(limits.max_input_bytes),
         filters_(filters),
         metrics_(metrics) {}
+
+  ~DownconvertSession() override {
+    absl::MutexLock lock(&mutex_);
+    if (kept_.device != nullptr) kept_.device->objects()->Remove(kept_.key);
+  }
 
   absl::StatusOr<Conversion> Convert(const Request& request) override {
     BASEBAND_ASSIGN_OR_RETURN(v1::DownconvertRequest message,
@@ -78,7 +86,9 @@ class DownconvertSession final : public StreamSession {
     {
       absl::MutexLock lock(&mutex_);
       plan_ = job.TakePlan();
+      kept_ = job.kept;
     }
+    job.objects.clear();  // the next message may use them
     return Reply{header.SerializeAsString(),
                  {{v1::DownconvertResponse::kPayloadFieldNumber, 0, job.reply_bytes}},
                  std::move(job.reply)};
@@ -133,8 +143,23 @@ class DownconvertSession final : public StreamSession {
     BASEBAND_RETURN_IF_ERROR(
         ApplyRetunes(message.retunes(), setup_, next_, block.first_index, &channels_));
     BASEBAND_RETURN_IF_ERROR(CheckBlock(channels_, block, kept, max_input_bytes_));
-    auto job = std::make_unique<MessageJob>(operation_, channels_, block, Pass(payload, samples),
-                                            TakePlan());
+    // What a device has kept is not sent there again; it is here, too, in case that is gone.
+    const ResidentPast resident = UseKept(kept);
+    DownconvertPast past = Pass(payload, samples);
+    if (resident.device != nullptr) {
+      past = DownconvertPast();
+      past.resident = kept;
+    }
+    auto job =
+        std::make_unique<MessageJob>(operation_, channels_, block, std::move(past), TakePlan());
+    if (resident.device != nullptr) {
+      job->device = resident.device;
+      job->objects.push_back(resident.object);
+    }
+    if (const int64_t keep = std::min(needed_, next_) * setup_.bytes_per_sample();
+        keep >= kMinKeptBytes) {
+      job->Keep(past_name_, keep / setup_.bytes_per_sample(), needed_ * setup_.bytes_per_sample());
+    }
     job->fingerprint = fingerprint_;
     job->gap = gap;
     job->describe = first || message.describe();
@@ -179,6 +204,26 @@ class DownconvertSession final : public StreamSession {
     return std::exchange(past_, std::move(past));
   }
 
+  struct ResidentPast {
+    Device* device = nullptr;  // null: none
+    ObjectPin object;
+  };
+  // The `samples` before the next one, if a device has just them.
+  ResidentPast UseKept(int64_t samples) {
+    KeptPast kept;
+    {
+      absl::MutexLock lock(&mutex_);
+      kept = kept_;
+    }
+    if (kept.device == nullptr || kept.end != next_ || kept.samples != samples ||
+        !kept.device->healthy()) {
+      return {};
+    }
+    absl::StatusOr<ObjectPin> object = kept.device->objects()->Use(kept.key);
+    if (!object.ok()) return {};
+    return {kept.device, *std::move(object)};
+  }
+
   DownconvertPlanPtr TakePlan() {
     absl::MutexLock lock(&mutex_);
     return std::move(plan_);
@@ -188,7 +233,13 @@ class DownconvertSession final : public StreamSession {
     return static_cast<int64_t>(past_.received.size()) / setup_.bytes_per_sample();
   }
 
+  static std::string NewPastName() {
+    static std::atomic<uint64_t> last{0};
+    return absl::StrCat("stream ", ++last, "/past");
+  }
+
   const Operation& operation_;
+  const std::string past_name_ = NewPastName();  // on devices
   const int64_t max_input_bytes_;
   DownconvertFilters& filters_;
   DownconvertMetrics& metrics_;
@@ -201,6 +252,7 @@ class DownconvertSession final : public StreamSession {
 
   absl::Mutex mutex_;
   DownconvertPlanPtr plan_ ABSL_GUARDED_BY(mutex_);  // of the last job that is done
+  KeptPast kept_ ABSL_GUARDED_BY(mutex_);            // likewise: by the device that it ran on
 };
 
 }  // namespace

@@ -46,6 +46,32 @@ void ExpectPayloadsInPlace(const InputLayout& layout, absl::Span<const JobPtr> j
   }
 }
 
+TEST(InputLayoutTest, WhatIsOnTheDeviceGoesBeforeWhatIsSent) {
+  const auto pool = *HostPool::CreatePageable(1 << 16);
+  std::vector<JobPtr> jobs = Jobs(*pool, {64, 128, 64, 100});
+  jobs[1]->resident_bytes = 1000;
+  jobs[3]->resident_bytes = 1;
+  const InputLayout layout(jobs, 1 << 16);
+  int64_t end = 0;
+  for (size_t j = 0; j < jobs.size(); ++j) {
+    const Payload& input = jobs[j]->input;
+    EXPECT_EQ(layout.device_offset(j) % kLaneAlignment, 0);
+    EXPECT_GE(layout.device_offset(j), end) << "no two jobs share a byte";
+    end = layout.device_offset(j) + jobs[j]->resident_bytes + input.bytes();
+    bool is_copied = false;
+    for (const CopyRun& run : layout.runs()) {
+      const int64_t at = input.data() - run.host;
+      is_copied |= at >= 0 && at + input.bytes() <= run.bytes &&
+                   run.device_offset + at == end - input.bytes();
+      // No copy touches what comes from the device.
+      EXPECT_FALSE(run.device_offset < end - input.bytes() &&
+                   run.device_offset + run.bytes > layout.device_offset(j) &&
+                   jobs[j]->resident_bytes > 0);
+    }
+    EXPECT_TRUE(is_copied) << j;
+  }
+}
+
 TEST(InputLayoutTest, NeighboursInThePoolShareACopy) {
   const auto pool = *HostPool::CreatePageable(1 << 16);
   const std::vector<JobPtr> jobs = Jobs(*pool, {100, 64, 1000});

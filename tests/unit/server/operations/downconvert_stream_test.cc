@@ -14,6 +14,7 @@
 #include "server/operations/downconvert/downconvert.h"
 #include "server/operations/downconvert/downconvert_setup.h"
 #include "tests/support/convert_request.h"
+#include "tests/support/fake_device.h"
 #include "tests/support/run_on_cpu.h"
 #include "tests/support/test_operations.h"
 
@@ -204,6 +205,95 @@ TEST_F(DownconvertStreamTest, AStreamKeepsNoMoreThanItWasSent) {
   message.Clear();
   message.set_first_sample((uint64_t{1} << 40) + 5000);
   EXPECT_EQ(MakeJob(message).prefix_zeros, 63);
+}
+
+class KeptPastTest : public DownconvertStreamTest {
+ protected:
+  KeptPastTest() {
+    server::ObjectLimits limits;
+    limits.max_bytes = limits.max_bytes_per_owner = 1 << 20;
+    device_.set_objects(std::make_shared<server::ObjectStore>(
+        limits, *server::HostPool::CreatePageable(limits.max_bytes)));
+    device_.set_healthy(true);
+  }
+  ~KeptPastTest() override {
+    jobs_.clear();
+    session_.reset();
+  }
+  // The first message is answered, and the device has kept the last 63 of its 100 samples.
+  void AnswerFirst() {
+    auto job = Make(First(), std::string(100, '\1'));
+    ASSERT_THAT(job, IsOk());
+    const JobPtr done = RunOnCpu(*std::move(job), requests_.back().payload);
+    ASSERT_THAT(device_.objects()->Create(key_, 63), IsOk());
+    static_cast<DownconvertJob&>(*done).kept = {&device_, key_, 100, 63};
+    ASSERT_THAT(session_->ToReply(*done), IsOk());
+  }
+
+  server::FakeDevice device_{"fake"};
+  const server::ObjectKey key_ = {"client", "past"};
+};
+
+TEST_F(KeptPastTest, WhatADeviceHasIsNotSentThereAgain) {
+  AnswerFirst();
+  const DownconvertJob& job = MakeJob({});
+  EXPECT_EQ(job.device, &device_);
+  EXPECT_EQ(job.objects.size(), 1U);
+  EXPECT_EQ(job.resident_bytes, 63);
+  EXPECT_EQ(job.past_samples(), 63);
+  EXPECT_EQ(job.block().num_samples, 163);
+  EXPECT_EQ(job.input_bytes(), 100);
+  EXPECT_EQ(job.footprint.input_bytes, server::DownconvertInputBytes(job.block()));
+  // The next one comes before the answer: the device does not have its past yet.
+  const DownconvertJob& ahead = MakeJob({});
+  EXPECT_EQ(ahead.device, nullptr);
+  EXPECT_EQ(ahead.prefix.size(), 63U);
+}
+
+TEST_F(KeptPastTest, WhatIsGoneFromTheDeviceIsSentAgain) {
+  AnswerFirst();
+  device_.objects()->Lose();
+  const DownconvertJob& job = MakeJob({});
+  EXPECT_EQ(job.device, nullptr);
+  EXPECT_EQ(job.resident_bytes, 0);
+  EXPECT_EQ(job.prefix.size(), 63U);
+}
+
+TEST_F(KeptPastTest, NothingIsSentToADeviceThatIsLost) {
+  AnswerFirst();
+  device_.set_healthy(false);
+  EXPECT_EQ(MakeJob({}).device, nullptr);
+}
+
+TEST_F(KeptPastTest, AGapHasAPastOfItsOwn) {
+  AnswerFirst();
+  v1::DownconvertRequest message;
+  message.set_first_sample(1000);
+  const DownconvertJob& job = MakeJob(message);
+  EXPECT_EQ(job.device, nullptr);
+  EXPECT_EQ(job.prefix_zeros, 63);
+}
+
+TEST_F(KeptPastTest, TheEndOfTheStreamIsTheEndOfItsObjects) {
+  AnswerFirst();
+  session_.reset();
+  EXPECT_EQ(device_.objects()->usage().objects, 0);
+}
+
+TEST_F(KeptPastTest, OnlyALongPastIsWorthKeeping) {
+  constexpr int kTaps = 20000;
+  EXPECT_EQ(MakeJob(First()).keep_bytes(), 0);
+  Start();
+  v1::DownconvertRequest request;
+  *request.mutable_setup() = Setup(1, v1::WIDEBAND_FORMAT_COMPLEX_INT16);
+  v1::ChannelFilter& filter = *request.mutable_setup()->mutable_channels(0)->mutable_filter();
+  filter.clear_taps();
+  for (int k = 0; k < kTaps; ++k) filter.add_taps(1.0F / kTaps);
+  const DownconvertJob& small = MakeJob(request, 4 * 10000);
+  EXPECT_EQ(small.keep_bytes(), 0);
+  const DownconvertJob& large = MakeJob({}, 4 * 15000);
+  EXPECT_EQ(large.keep_bytes(), 4 * (kTaps - 1));
+  EXPECT_EQ(large.keep_object_bytes(), 4 * (kTaps - 1));
 }
 
 TEST_F(DownconvertStreamTest, ASampleThatIsNotFiniteEndsTheStream) {
