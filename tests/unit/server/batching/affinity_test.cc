@@ -102,7 +102,9 @@ TEST_F(AffinityTest, ClientsShareADeviceWhetherTheyAreBoundOrNot) {
   EndAll();
   for (int id = 0; id < 40; ++id) {
     EXPECT_THAT(answers_[id], IsOk()) << id;
-    if (id % 3 != 0) EXPECT_EQ(ran_on_[id], id % 3 == 1 ? &first_ : &second_) << id;
+    if (id % 3 != 0) {
+      EXPECT_EQ(ran_on_[id], id % 3 == 1 ? &first_ : &second_) << id;
+    }
   }
 }
 
