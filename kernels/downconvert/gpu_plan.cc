@@ -75,13 +75,14 @@ void GpuPlan::Build(absl::Span<const Channel> channels, const Block& block,
   tap_tasks_.clear();
   anchors_.clear();
   anchor_tasks_.clear();
+  checks_.clear();
   mixes_.clear();
   studies_.clear();
   launches_.clear();
   tap_bytes_ = 0;
   workspace_bytes_ = 0;
   mix_blocks_ = 0;
-  check_floats_ = 0;
+  check_blocks_ = 0;
   move_period_ = 0;
   columns_.reserve(channels.size());
   tap_tasks_.reserve(channels.size());
@@ -109,6 +110,7 @@ void GpuPlan::Build(absl::Span<const Channel> channels, const Block& block,
   }
   std::sort(draft_->pieces.begin(), draft_->pieces.end());
   GroupPieces(block.format);
+  PlanChecks();
 
   layout_ = PlanLayout();
   layout_.taps = 0;  // tasks count from the plan's begin
@@ -117,12 +119,10 @@ void GpuPlan::Build(absl::Span<const Channel> channels, const Block& block,
   layout_.columns = Place(columns_, &layout_.bytes);
   layout_.tap_tasks = Place(tap_tasks_, &layout_.bytes);
   layout_.anchor_tasks = Place(anchor_tasks_, &layout_.bytes);
+  layout_.checks = Place(checks_, &layout_.bytes);
   layout_.mixes = Place(mixes_, &layout_.bytes);
   layout_.studies = Place(studies_, &layout_.bytes);
 
-  if (block.format == InputFormat::kFloat32 || block.format == InputFormat::kRealFloat32) {
-    check_floats_ = static_cast<uint64_t>(block.num_samples * BytesPerSample(block.format)) / 4;
-  }
   NoteMoves(channels);
   draft_ = nullptr;
 }
@@ -137,6 +137,7 @@ void GpuPlan::CopyTo(uint8_t* memory) const {
   CopyTable(columns_, memory + layout_.columns);
   CopyTable(tap_tasks_, memory + layout_.tap_tasks);
   CopyTable(anchor_tasks_, memory + layout_.anchor_tasks);
+  CopyTable(checks_, memory + layout_.checks);
   CopyTable(mixes_, memory + layout_.mixes);
   CopyTable(studies_, memory + layout_.studies);
   for (const FilterTap& filter : taps_) {

@@ -3,8 +3,8 @@
 //
 // A launch is a sequence of steps:
 //   prepare   taps are laid out as the product walks them, turned by the channel's frequency where
-//             samples are taken as they came; the oscillators' anchors are computed; samples that
-//             are not finite are looked for, which brings all of them into the device's cache
+//             samples are taken as they came; the oscillators' anchors are computed; of float32
+//             samples those that no product looks at are looked at: whether they are finite
 //   mix       samples of windows that hold a retune, and all samples of a study's channel, are
 //             mixed one by one into the workspace
 //   products  level l computes stage l of all channels: outputs x columns x taps, see product.cuh
@@ -74,10 +74,12 @@ struct ProductTask {
   uint32_t shared_bytes = 0;
   InputFormat format = InputFormat::kFloat32;
   bool is_in_workspace = false;  // the samples are; else they are the block's
-  uint64_t input = 0;            // byte in there, of sample 0
-  int64_t input_samples = 0;     // others are zero
-  int64_t newest_sample = 0;     // of the first output: in the input,
-  int64_t newest_index = 0;      // and absolute: where the oscillator is, of turned taps
+  // Whether a sample that is not finite is to be looked for: by the first column, in its sums.
+  bool looks = false;
+  uint64_t input = 0;         // byte in there, of sample 0
+  int64_t input_samples = 0;  // others are zero
+  int64_t newest_sample = 0;  // of the first output: in the input,
+  int64_t newest_index = 0;   // and absolute: where the oscillator is, of turned taps
   int64_t num_outputs = 0;
 };
 
@@ -124,6 +126,14 @@ struct AnchorTask {
   int64_t first_index = 0;  // of the first anchor
   uint32_t num_anchors = 0;
   bool is_negative = false;
+};
+
+// Floats [begin, end) of the block's samples, which have to be finite; `begin` is a multiple of 4,
+// and so is `end`, unless the block ends there.
+struct CheckTask {
+  uint32_t first_block = 0;
+  uint64_t begin = 0;
+  uint64_t end = 0;
 };
 
 // Samples of one frequency that are mixed one by one.
@@ -182,6 +192,7 @@ struct PlanLayout {
   uint64_t columns = 0;
   uint64_t tap_tasks = 0;
   uint64_t anchor_tasks = 0;
+  uint64_t checks = 0;
   uint64_t mixes = 0;
   uint64_t studies = 0;
   uint64_t bytes = 0;
@@ -215,8 +226,9 @@ class GpuPlan {
   absl::Span<const MixTask> mixes() const { return mixes_; }
   absl::Span<const StudyTask> studies() const { return studies_; }
   uint32_t mix_blocks() const { return mix_blocks_; }
-  // Floats of the samples that have to be finite, all of them or, where they are integers, none.
-  uint64_t check_floats() const { return check_floats_; }
+  // Of float32 samples those that no product looks at; integers are finite whatever they are.
+  absl::Span<const CheckTask> checks() const { return checks_; }
+  uint64_t check_blocks() const { return check_blocks_; }
   // In the order in which they have to run.
   absl::Span<const ProductLaunch> launches() const { return launches_; }
 
@@ -258,11 +270,18 @@ class GpuPlan {
     const Stage* stage = nullptr;
     uint64_t at = 0;  // byte in the plan's taps
   };
+  // Samples [begin, end) of the block, all of which go into a task's sums.
+  struct Seen {
+    int64_t begin = 0;
+    int64_t end = 0;
+    size_t task = 0;
+  };
   // What only Build needs; kept by each thread that plans.
   struct Draft {
     std::vector<Piece> pieces;
     std::vector<uint32_t> order;
     FilterTaps filter;
+    std::vector<Seen> seen;
   };
   static Draft& DraftOfThisThread();
 
@@ -280,6 +299,8 @@ class GpuPlan {
   void GroupPieces(InputFormat format);
   void AddLaunch(const ProductKind& kind, size_t first, size_t end, InputFormat format);
   ProductTask AddTask(const ProductKind& kind, size_t first, size_t end, InputFormat format);
+  void PlanChecks();
+  void AddCheck(int64_t begin, int64_t end);
 
   Block block_;
   std::vector<int64_t> output_offsets_;
@@ -288,6 +309,7 @@ class GpuPlan {
   std::vector<Column> columns_;
   std::vector<TapTask> tap_tasks_;
   std::vector<AnchorTask> anchor_tasks_;
+  std::vector<CheckTask> checks_;
   std::vector<MixTask> mixes_;
   std::vector<StudyTask> studies_;
   std::vector<FilterPtr> filters_;
@@ -298,7 +320,7 @@ class GpuPlan {
   PlanLayout layout_;
   uint64_t workspace_bytes_ = 0;
   uint32_t mix_blocks_ = 0;
-  uint64_t check_floats_ = 0;
+  uint64_t check_blocks_ = 0;
   int64_t move_period_ = 0;  // MoveTo goes by multiples of it; 0: cannot
   int64_t move_end_ = 0;     // of the samples of this frequency
 };

@@ -1,5 +1,5 @@
-// What has to be there before the products: taps as they are walked, the oscillators' anchors, and
-// whether all samples are numbers.
+// What has to be there before the products: taps as they are walked, the oscillators' anchors; and
+// whether the samples that no product looks at are numbers.
 #include "kernels/base/status_macros.h"
 #include "kernels/cuda/load_kernel.h"
 #include "kernels/cuda/status.h"
@@ -65,16 +65,12 @@ __device__ __forceinline__ bool IsFinite(uint32_t bits) {
   return (bits & 0x7f800000U) != 0x7f800000U;
 }
 
-// Looks at kCheckFloats of them, from `block` times as many on.
-struct FiniteCheck {
-  uint64_t num_floats = 0;
-};
-__device__ __forceinline__ void LookForNonFinite(const FiniteCheck& check, uint32_t block,
+__device__ __forceinline__ void LookForNonFinite(const CheckTask& task, uint32_t block,
                                                  const Memory& memory) {
   constexpr uint32_t kVectors = kCheckFloats / 4 / kBlockThreads;  // of a thread
   const auto* const vectors = reinterpret_cast<const uint4*>(memory.samples);
-  const uint64_t first = uint64_t{block} * (kCheckFloats / 4) + threadIdx.x;
-  const uint64_t whole = check.num_floats / 4;
+  const uint64_t first = task.begin / 4 + uint64_t{block} * (kCheckFloats / 4) + threadIdx.x;
+  const uint64_t whole = task.end / 4;
   bool is_finite = true;
 #pragma unroll
   for (uint32_t v = 0; v < kVectors; ++v) {
@@ -84,23 +80,24 @@ __device__ __forceinline__ void LookForNonFinite(const FiniteCheck& check, uint3
       is_finite &= IsFinite(bits.x) && IsFinite(bits.y) && IsFinite(bits.z) && IsFinite(bits.w);
     } else if (at == whole) {  // what is left of a vector
       const auto* const floats = reinterpret_cast<const uint32_t*>(memory.samples);
-      for (uint64_t i = 4 * whole; i < check.num_floats; ++i)
-        is_finite &= IsFinite(__ldg(floats + i));
+      for (uint64_t i = 4 * whole; i < task.end; ++i) is_finite &= IsFinite(__ldg(floats + i));
     }
   }
   if (!is_finite) memory.results[0].has_non_finite = 1;  // whoever writes it writes the same
 }
 
-// A block for each task, those of taps first, then those of anchors; the rest look at the samples.
+// A block for each task, those of taps first, then those of anchors; the rest look at samples.
 __global__ void __launch_bounds__(kBlockThreads)
     PrepareKernel(const TapTask* __restrict__ tap_tasks, uint32_t num_tap_tasks,
                   const AnchorTask* __restrict__ anchor_tasks, uint32_t num_anchor_tasks,
-                  const FiniteCheck check, const Memory memory) {
+                  const CheckTask* __restrict__ checks, uint32_t num_checks, const Memory memory) {
   uint32_t block = blockIdx.x;
   if (block < num_tap_tasks) return LayTaps(tap_tasks[block], memory);
   block -= num_tap_tasks;
   if (block < num_anchor_tasks) return SetAnchors(anchor_tasks[block], memory);
-  LookForNonFinite(check, block - num_anchor_tasks, memory);
+  block -= num_anchor_tasks;
+  const CheckTask& check = TaskOf(checks, num_checks, block);
+  LookForNonFinite(check, block - check.first_block, memory);
 }
 
 }  // namespace
@@ -108,16 +105,16 @@ __global__ void __launch_bounds__(kBlockThreads)
 absl::Status LoadPrepare() { return cuda::LoadKernel(PrepareKernel); }
 
 absl::Status LaunchPrepare(const GpuPlan& plan, const Memory& memory, cudaStream_t stream) {
-  FiniteCheck check;
-  check.num_floats = plan.check_floats();
-  const uint64_t blocks = plan.tap_tasks().size() + plan.anchor_tasks().size() +
-                          (check.num_floats + kCheckFloats - 1) / kCheckFloats;
+  const uint64_t blocks =
+      plan.tap_tasks().size() + plan.anchor_tasks().size() + plan.check_blocks();
   if (blocks == 0) return absl::OkStatus();
   PrepareKernel<<<static_cast<unsigned>(blocks), kBlockThreads, 0, stream>>>(
       reinterpret_cast<const TapTask*>(memory.plan + plan.layout().tap_tasks),
       static_cast<uint32_t>(plan.tap_tasks().size()),
       reinterpret_cast<const AnchorTask*>(memory.plan + plan.layout().anchor_tasks),
-      static_cast<uint32_t>(plan.anchor_tasks().size()), check, memory);
+      static_cast<uint32_t>(plan.anchor_tasks().size()),
+      reinterpret_cast<const CheckTask*>(memory.plan + plan.layout().checks),
+      static_cast<uint32_t>(plan.checks().size()), memory);
   return cuda::ToStatus(cudaGetLastError(), "PrepareKernel");
 }
 

@@ -132,9 +132,19 @@ __global__ void __launch_bounds__(kBlockThreads,
       }
     }
   }
-  if (is_busy) {
-    Finish<kTurned>(task, columns + first_column, memory, tile, warp_first + lane * kThreadOutputs,
-                    totals);
+  if (!is_busy) return;
+  const int64_t first = warp_first + lane * kThreadOutputs;
+  bool is_suspect = false;
+  if constexpr (kTurned) {
+    is_suspect = task.looks && first_column == 0 &&
+                 __any_sync(0xffffffffU, HasNonFinite(totals[0], tile.num_outputs - first));
+  }
+  Finish<kTurned>(task, columns + first_column, memory, tile, first, totals);
+  if constexpr (kTurned) {
+    if (is_suspect && SeesNonFinite<Sample>(tasks, num_tasks, kColumns, memory.samples) &&
+        lane == 0) {
+      memory.results[0].has_non_finite = 1;  // whoever writes it writes the same
+    }
   }
 }
 

@@ -296,6 +296,48 @@ __device__ __forceinline__ void AddStep(const ProductTask& task, uint32_t set_ta
   }
 }
 
+// Whether one of the first `count` sums of a thread is not finite, as every sum is that a sample
+// like that has gone into: nothing makes an infinity or a NaN finite again, and in a sum with taps
+// that were turned each part of a sample goes into both parts.
+__device__ __forceinline__ bool HasNonFinite(const float2 (&sums)[kThreadOutputs], int64_t count) {
+  float zero = 0.0F;  // or NaN
+  if (count >= kThreadOutputs) {
+#pragma unroll
+    for (uint32_t r = 0; r < kThreadOutputs; ++r) zero = fmaf(sums[r].x, 0.0F, zero);
+  } else {  // the others have added up what nobody wrote
+#pragma unroll
+    for (uint32_t r = 0; r < kThreadOutputs; ++r) {
+      zero = r < count ? fmaf(sums[r].x, 0.0F, zero) : zero;
+    }
+  }
+  return zero != 0.0F;
+}
+
+// Whether a sample is not finite among those that this warp's outputs see. For few warps: sums of
+// finite samples may be beyond float32, too. Finds out anew where the warp is, so that the others
+// need no registers for it.
+template <typename Sample>
+__device__ __forceinline__ bool SeesNonFinite(const ProductTask* tasks, uint32_t num_tasks,
+                                              uint32_t group, const uint8_t* samples) {
+  uint32_t block;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+  const ProductTask& task = TaskOf(tasks, num_tasks, block);
+  const Tile tile = TileOf(task, block - task.first_block, group);
+  const int64_t ahead = threadIdx.x / 32 / task.warps_across * kWarpOutputs;
+  const int64_t outputs = min(tile.num_outputs - tile.first_output - ahead, int64_t{kWarpOutputs});
+  const int64_t newest = tile.newest_sample + ahead * task.walk.down;  // of the first output
+  constexpr int64_t kFloats = sizeof(Sample) / sizeof(float);
+  const int64_t begin = max(newest - tile.set_taps + 1, int64_t{0}) * kFloats;
+  const int64_t end =
+      min(newest + (outputs - 1) * task.walk.down + 1, task.input_samples) * kFloats;
+  bool is_finite = true;
+#pragma unroll 1
+  for (int64_t i = begin + threadIdx.x % 32; i < end; i += 32) {
+    is_finite &= isfinite(__ldg(reinterpret_cast<const float*>(samples) + i));
+  }
+  return !__all_sync(0xffffffffU, is_finite);
+}
+
 }  // namespace baseband::downconvert::gpu
 
 #endif  // BASEBAND_KERNELS_DOWNCONVERT_PRODUCT_CUH_

@@ -26,7 +26,7 @@ auto Fields(const ProductTask& t) {
       Fields(t.walk),
       std::make_tuple(t.first_block, t.first_column, t.num_columns, t.warps_across,
                       t.first_remainder, t.history, t.branch_lanes, t.row, t.pitch),
-      std::make_tuple(t.window_bytes, t.shared_bytes, t.format, t.is_in_workspace, t.input,
+      std::make_tuple(t.window_bytes, t.shared_bytes, t.format, t.is_in_workspace, t.looks, t.input,
                       t.input_samples, t.newest_sample, t.newest_index, t.num_outputs));
 }
 auto Fields(const Column& c) {
@@ -42,6 +42,7 @@ auto Fields(const AnchorTask& t) {
   return std::make_tuple(t.target, t.num, t.den, t.origin, t.origin_word, t.first_index,
                          t.num_anchors, t.is_negative);
 }
+auto Fields(const CheckTask& t) { return std::make_tuple(t.first_block, t.begin, t.end); }
 auto Fields(const ProductLaunch& l) {
   return std::make_tuple(IndexOf(l.kind), l.first_task, l.num_tasks, l.num_blocks, l.shared_bytes);
 }
@@ -60,7 +61,8 @@ void ExpectSame(const GpuPlan& a, const GpuPlan& b) {
   ExpectSame("launch", a.launches(), b.launches());
   EXPECT_EQ(a.layout().bytes, b.layout().bytes);
   EXPECT_EQ(a.workspace_bytes(), b.workspace_bytes());
-  EXPECT_EQ(a.check_floats(), b.check_floats());
+  ExpectSame("check", a.checks(), b.checks());
+  EXPECT_EQ(a.check_blocks(), b.check_blocks());
   EXPECT_EQ(a.block().first_index, b.block().first_index);
   EXPECT_TRUE(a.mixes().empty() && b.mixes().empty());
 }
@@ -197,6 +199,91 @@ TEST(GpuPlanTest, NoPlanMovesFromTheBeginningOfTheSignal) {
   GpuPlan plan = stream.NewPlan();
   stream.Advance(8);
   EXPECT_FALSE(plan.MoveTo(stream.block));
+}
+
+// How often each sample of the block is looked at, by sums or where it lies in memory.
+std::vector<int> Looks(const GpuPlan& plan) {
+  const Block& block = plan.block();
+  std::vector<int> looks(static_cast<size_t>(block.num_samples));
+  for (const ProductTask& task : plan.products()) {
+    if (!task.looks) continue;
+    EXPECT_FALSE(task.is_in_workspace);
+    for (int64_t t = 0; t < task.num_outputs; ++t) {
+      const int64_t upsampled = task.first_remainder + t * task.walk.down;
+      const int64_t newest = task.newest_sample + upsampled / task.walk.up;
+      for (int64_t k = upsampled % task.walk.up; k < task.walk.num_taps; k += task.walk.up) {
+        const int64_t sample = newest - k / task.walk.up;
+        if (sample >= 0) ++looks.at(static_cast<size_t>(sample));
+      }
+    }
+  }
+  const auto floats = static_cast<uint64_t>(BytesPerSample(block.format) / 4);
+  uint64_t blocks = 0;
+  for (const CheckTask& task : plan.checks()) {
+    EXPECT_EQ(task.first_block, blocks);
+    EXPECT_LT(task.begin, task.end);
+    EXPECT_EQ(task.begin % 4, 0);
+    EXPECT_TRUE(task.end % 4 == 0 || task.end == looks.size() * floats);
+    for (uint64_t f = task.begin; f < task.end; ++f) ++looks.at(f / floats);
+    blocks += (task.end - task.begin + kCheckFloats - 1) / kCheckFloats;
+  }
+  EXPECT_EQ(blocks, plan.check_blocks());
+  return looks;
+}
+
+TEST(GpuPlanTest, EverySampleThatMayBeNoNumberIsLookedAt) {
+  std::mt19937 random(3);
+  const std::vector<FilterPtr> filters = Filters();
+  for (int round = 0; round < 300; ++round) {
+    Retune retunes[2];
+    for (Retune& retune : retunes) retune.frequency = *Frequency::FromFraction(1, 7);
+    retunes[0].index = 300000 + static_cast<int64_t>(random() % 3000);
+    retunes[1].index = retunes[0].index + 1 + static_cast<int64_t>(random() % 3000);
+    std::vector<Channel> channels;
+    const size_t count = 1 + random() % 6;
+    for (size_t c = 0; c < count; ++c) {
+      channels.push_back(MakeChannel(filters[random() % filters.size()], static_cast<int>(c),
+                                     {retunes, random() % 3}));
+    }
+    Stream stream(channels, round % 2 == 0 ? InputFormat::kFloat32 : InputFormat::kRealFloat32,
+                  300000, 1 + static_cast<int64_t>(random() % 9000));
+    if (round % 5 == 0) {  // the signal's begin
+      stream.block.first_index = 0;
+      stream.block.history = 0;
+      if (round % 10 == 0) stream.channels.back().nco = NcoMethod::kFloat;
+    }
+    const std::vector<int> looks = Looks(stream.NewPlan());
+    for (size_t n = 0; n < looks.size(); ++n) {
+      ASSERT_GT(looks[n], 0) << "sample " << n << " of " << looks.size() << ", round " << round;
+    }
+  }
+}
+
+// The samples are in a product's registers anyway: to read them for this alone took as long as
+// half of a down-conversion.
+TEST(GpuPlanTest, WhatAProductSeesIsNotReadForALookAlone) {
+  for (const FilterPtr& filter : {Taps(64, 1, 8), Taps(700, 1, 20), Taps(190, 7, 8)}) {
+    for (const size_t channels : {size_t{1}, size_t{7}}) {
+      const Stream stream(std::vector<Channel>(channels, MakeChannel(filter, 1)),
+                          InputFormat::kFloat32, 100000, 100000);
+      const GpuPlan plan = stream.NewPlan();
+      uint64_t floats = 0;
+      for (const CheckTask& task : plan.checks()) floats += task.end - task.begin;
+      EXPECT_LE(floats, 2 * (filter->down() + 4));
+    }
+  }
+}
+
+TEST(GpuPlanTest, IntegersAreNotLookedAt) {
+  for (const InputFormat format :
+       {InputFormat::kInt8, InputFormat::kInt16, InputFormat::kRealInt8, InputFormat::kRealInt16}) {
+    const Stream stream({MakeChannel(Taps(64, 1, 8), 1), MakeChannel(Taps(3, 1, 100), 2)}, format,
+                        1000, 4000);
+    const GpuPlan plan = stream.NewPlan();
+    EXPECT_TRUE(plan.checks().empty());
+    EXPECT_EQ(plan.check_blocks(), 0);
+    for (const ProductTask& task : plan.products()) EXPECT_FALSE(task.looks);
+  }
 }
 
 TEST(GpuPlanTest, APlanOutlivesTheChannelsItIsMadeOf) {
