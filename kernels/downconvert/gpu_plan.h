@@ -231,6 +231,8 @@ class GpuPlan {
   uint64_t check_blocks() const { return check_blocks_; }
   // In the order in which they have to run.
   absl::Span<const ProductLaunch> launches() const { return launches_; }
+  // Whether the block's samples may be no numbers.
+  bool is_float() const;
 
  private:
   // Outputs of one stage of one channel: what becomes a column, and what has to be equal for

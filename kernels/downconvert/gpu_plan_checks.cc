@@ -17,8 +17,12 @@ bool SeesAll(const TapWalk& walk) {
 
 }  // namespace
 
+bool GpuPlan::is_float() const {
+  return block_.format == InputFormat::kFloat32 || block_.format == InputFormat::kRealFloat32;
+}
+
 void GpuPlan::PlanChecks() {
-  if (block_.format != InputFormat::kFloat32 && block_.format != InputFormat::kRealFloat32) return;
+  if (!is_float()) return;
   std::vector<Seen>& seen = draft_->seen;
   seen.clear();
   for (size_t t = 0; t < products_.size(); ++t) {

@@ -64,7 +64,8 @@ __device__ __forceinline__ void Finish(const ProductTask& task, const Column* co
   }
 }
 
-template <typename Sample, typename Tap, uint32_t kColumns, bool kLong>
+// kLooks: samples may be no numbers, and the tasks say who looks.
+template <typename Sample, typename Tap, uint32_t kColumns, bool kLong, bool kLooks>
 __global__ void __launch_bounds__(kBlockThreads,
                                   MinBlocks(kColumns, sizeof(Sample) == sizeof(float2), kLong))
     ProductKernel(const ProductTask* __restrict__ tasks, uint32_t num_tasks,
@@ -135,12 +136,12 @@ __global__ void __launch_bounds__(kBlockThreads,
   if (!is_busy) return;
   const int64_t first = warp_first + lane * kThreadOutputs;
   bool is_suspect = false;
-  if constexpr (kTurned) {
+  if constexpr (kLooks) {
     is_suspect = task.looks && first_column == 0 &&
                  __any_sync(0xffffffffU, HasNonFinite(totals[0], tile.num_outputs - first));
   }
   Finish<kTurned>(task, columns + first_column, memory, tile, first, totals);
-  if constexpr (kTurned) {
+  if constexpr (kLooks) {
     if (is_suspect && SeesNonFinite<Sample>(tasks, num_tasks, kColumns, memory.samples) &&
         lane == 0) {
       memory.results[0].has_non_finite = 1;  // whoever writes it writes the same
@@ -150,18 +151,19 @@ __global__ void __launch_bounds__(kBlockThreads,
 
 using Kernel = void (*)(const ProductTask*, uint32_t, const Column*, Memory);
 
-// By IndexOf(ProductKind).
+// By IndexOf(ProductKind). Samples that were mixed before are looked at by nobody.
+template <bool kLooks>
 constexpr Kernel kKernels[kNumProductKinds] = {
-    ProductKernel<float2, float2, 1, false>,
-    ProductKernel<float2, float2, 1, true>,
-    ProductKernel<float2, float2, kQuad, false>,
-    ProductKernel<float2, float2, kQuad, true>,
-    ProductKernel<float, float2, 1, false>,
-    ProductKernel<float, float2, 1, true>,
-    ProductKernel<float, float2, kQuad, false>,
-    ProductKernel<float, float2, kQuad, true>,
-    ProductKernel<float2, float, 1, false>,
-    ProductKernel<float2, float, 1, true>,
+    ProductKernel<float2, float2, 1, false, kLooks>,
+    ProductKernel<float2, float2, 1, true, kLooks>,
+    ProductKernel<float2, float2, kQuad, false, kLooks>,
+    ProductKernel<float2, float2, kQuad, true, kLooks>,
+    ProductKernel<float, float2, 1, false, kLooks>,
+    ProductKernel<float, float2, 1, true, kLooks>,
+    ProductKernel<float, float2, kQuad, false, kLooks>,
+    ProductKernel<float, float2, kQuad, true, kLooks>,
+    ProductKernel<float2, float, 1, false, false>,
+    ProductKernel<float2, float, 1, true, false>,
     nullptr,
     nullptr,
 };
@@ -171,11 +173,14 @@ constexpr int kSharedBytes = 227 * 1024;  // that every device we support gives 
 }  // namespace
 
 absl::Status LoadProducts() {
-  for (const Kernel kernel : kKernels) {
-    if (kernel == nullptr) continue;
-    BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
-        "cudaFuncSetAttribute"));
+  for (const Kernel* const kernels : {kKernels<false>, kKernels<true>}) {
+    for (int kind = 0; kind < kNumProductKinds; ++kind) {
+      if (kernels[kind] == nullptr) continue;
+      BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
+          cudaFuncSetAttribute(kernels[kind], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               kSharedBytes),
+          "cudaFuncSetAttribute"));
+    }
   }
   return absl::OkStatus();
 }
@@ -185,7 +190,8 @@ absl::Status LaunchProducts(const GpuPlan& plan, const Memory& memory, cudaStrea
       reinterpret_cast<const ProductTask*>(memory.plan + plan.layout().products);
   const auto* const columns = reinterpret_cast<const Column*>(memory.plan + plan.layout().columns);
   for (const ProductLaunch& launch : plan.launches()) {
-    const Kernel kernel = kKernels[IndexOf(launch.kind)];
+    const Kernel kernel =
+        (plan.is_float() ? kKernels<true> : kKernels<false>)[IndexOf(launch.kind)];
     kernel<<<static_cast<unsigned>(launch.num_blocks), kBlockThreads, launch.shared_bytes,
              stream>>>(tasks + launch.first_task, launch.num_tasks, columns, memory);
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetLastError(), "ProductKernel"));
