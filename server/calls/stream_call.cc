@@ -10,6 +10,20 @@
 
 namespace baseband::server {
 
+struct StreamCall::Message {
+  Message(const CallEnvironment& environment, Rpc rpc, absl::Time arrival)
+      : context(environment, rpc, arrival) {}
+
+  RequestContext context;
+  Request request;
+  std::unique_ptr<Preparation> preparation;
+  JobPtr job;  // until it is handed over
+  // The call's, under its lock until is_done:
+  bool is_done = false;
+  absl::Status status;
+  JobPtr ended_job;
+};
+
 void StreamCall::Listen(const CallEnvironment* environment, const OperationMethod* method,
                         grpc::ServerCompletionQueue* queue) {
   auto* const call = new StreamCall(environment, method, queue);
@@ -61,73 +75,69 @@ void StreamCall::OnRead(bool ok) {
     }
   }
   Advance();
+  Deliver();
   Unref();
 }
 
 void StreamCall::Advance() {
-  grpc::ByteBuffer message;
-  bool done = false;
+  grpc::ByteBuffer bytes;
+  Message* message = nullptr;
   {
     absl::MutexLock lock(&mutex_);
-    if (in_work_ || ended_) {
+    if (ended_ || is_converting_ || !waiting_.has_value() || messages_.size() == kMaxInWork ||
+        (!messages_.empty() && session_->WaitsForReply())) {
       return;
     }
-    if (waiting_.has_value()) {
-      message = *std::exchange(waiting_, std::nullopt);
-      in_work_ = true;
-      if (!half_closed_) {
-        StartRead();
-      }
-    } else {
-      done = half_closed_;
-      if (!done) {
-        return;
-      }
-    }
+    messages_.push_back(
+        std::make_unique<Message>(environment_, method_.operation->stream_rpc(), SteadyNow()));
+    message = messages_.back().get();
+    bytes = *std::exchange(waiting_, std::nullopt);
+    is_converting_ = true;
+    if (!half_closed_) StartRead();
   }
-  if (done) {
-    End(absl::OkStatus());
-    return;
-  }
-  if (const absl::Status status = Begin(message); !status.ok()) {
-    End(status);
+  if (absl::Status status = Begin(bytes, *message); !status.ok()) {
+    Done(*message, std::move(status), nullptr);
   }
 }
 
-absl::Status StreamCall::Begin(const grpc::ByteBuffer& message) {
-  request_.emplace(environment_, method_.operation->stream_rpc(), SteadyNow());
-  request_->requester() = requester_;
-  BASEBAND_RETURN_IF_ERROR(request_->EnterGate());
+absl::Status StreamCall::Begin(const grpc::ByteBuffer& bytes, Message& message) {
+  message.context.requester() = requester_;
+  BASEBAND_RETURN_IF_ERROR(message.context.EnterGate());
   environment_.metrics->AddRequestBytes(method_.operation->stream_rpc(),
-                                        static_cast<int64_t>(message.Length()));
-  BASEBAND_ASSIGN_OR_RETURN(wire_request_,
-                            ReadRequest(message, method_.operation->description().payload_field));
-  BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, session_->Convert(wire_request_));
+                                        static_cast<int64_t>(bytes.Length()));
+  BASEBAND_ASSIGN_OR_RETURN(message.request,
+                            ReadRequest(bytes, method_.operation->description().payload_field));
+  BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, session_->Convert(message.request));
   if (conversion.job != nullptr) {
-    job_ = std::move(conversion.job);
-    return Submit();
+    message.job = std::move(conversion.job);
+    return Submit(message);
   }
-  preparation_ = std::move(conversion.preparation);
-  return RunOnSlowPath(wire_request_.bytes(), [this](const ContinueCheck& turn) {
-    absl::StatusOr<JobPtr> job = preparation_->Finish(SlowPathCheck(requester_, turn));
-    preparation_.reset();
+  message.preparation = std::move(conversion.preparation);
+  return RunOnSlowPath(message.request.bytes(), [this, &message](const ContinueCheck& turn) {
+    absl::StatusOr<JobPtr> job = message.preparation->Finish(SlowPathCheck(requester_, turn));
+    message.preparation.reset();
     absl::Status status = job.status();
     if (status.ok()) {
-      job_ = *std::move(job);
-      status = Submit();
+      message.job = *std::move(job);
+      status = Submit(message);
     }
-    if (!status.ok()) End(status);
+    if (!status.ok()) Done(message, std::move(status), nullptr);
   });
 }
 
-absl::Status StreamCall::Submit() {
-  Ref();  // Answer, or OnRoom
-  const absl::Status status =
-      request_->Submit(wire_request_, job_, [this](absl::Status ended, JobPtr job) {
-        Answer(std::move(ended), std::move(job));
+absl::Status StreamCall::Submit(Message& message) {
+  Ref();  // Done, or OnRoom
+  const absl::Status status = message.context.Submit(
+      message.request, message.job, [this, &message](absl::Status ended, JobPtr job) {
+        Done(message, std::move(ended), std::move(job));
         Unref();
       });
-  if (status.ok()) {
+  if (status.ok()) {  // the message may be gone by now
+    {
+      absl::MutexLock lock(&mutex_);
+      is_converting_ = false;
+    }
+    Advance();
     return status;
   }
   if (absl::IsResourceExhausted(status) && !requester_.cancellation->is_cancelled()) {
@@ -139,33 +149,60 @@ absl::Status StreamCall::Submit() {
 }
 
 void StreamCall::OnRoom(bool) {
-  const absl::Status status = requester_.cancellation->is_cancelled()
-                                  ? absl::CancelledError("the client cancelled")
-                                  : Submit();
-  if (!status.ok()) {
-    End(status);
+  Message* message = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    message = messages_.back().get();
   }
+  absl::Status status = requester_.cancellation->is_cancelled()
+                            ? absl::CancelledError("the client cancelled")
+                            : Submit(*message);
+  if (!status.ok()) Done(*message, std::move(status), nullptr);
   Unref();
 }
 
-void StreamCall::Answer(absl::Status status, JobPtr job) {
-  request_->Ended(job->times);
-  absl::StatusOr<Reply> reply =
-      status.ok() ? session_->ToReply(*job) : absl::StatusOr<Reply>(status);
-  request_->Answer(reply.status());
+void StreamCall::Done(Message& message, absl::Status status, JobPtr job) {
+  if (job != nullptr) message.context.Ended(job->times);
+  {
+    absl::MutexLock lock(&mutex_);
+    message.status = std::move(status);
+    message.ended_job = std::move(job);
+    message.is_done = true;
+  }
+  Deliver();
+}
+
+void StreamCall::Deliver() {
+  Message* message = nullptr;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (ended_ || is_answering_) return;
+    if (messages_.empty()) {
+      if (waiting_.has_value() || !half_closed_) return;
+    } else {
+      message = messages_.front().get();
+      if (!message->is_done) return;
+    }
+    is_answering_ = true;
+  }
+  if (message == nullptr) {
+    End(absl::OkStatus());
+    return;
+  }
+  absl::StatusOr<Reply> reply = message->status.ok() ? session_->ToReply(*message->ended_job)
+                                                     : absl::StatusOr<Reply>(message->status);
+  message->context.Answer(reply.status());
   if (!reply.ok()) {
     End(reply.status());
     return;
   }
-  ObserveStages(job->operation().rpc(), job->times, *environment_.metrics);
+  ObserveStages(message->ended_job->operation().rpc(), message->ended_job->times,
+                *environment_.metrics);
   const grpc::ByteBuffer response = ToByteBuffer(*std::move(reply));
   response_bytes_ += static_cast<int64_t>(response.Length());
-  job.reset();
-  wire_request_ = Request();
+  message->ended_job.reset();
+  message->request = Request();
   absl::MutexLock lock(&mutex_);
-  if (ended_) {
-    return;
-  }
   WatchForStall(environment_.max_stall);
   Ref();  // OnWritten
   stream_.Write(response, &written_);
@@ -173,18 +210,21 @@ void StreamCall::Answer(absl::Status status, JobPtr job) {
 
 void StreamCall::OnWritten(bool ok) {
   StopWatching();
-  EndRequest(ok ? absl::OkStatus() : absl::CancelledError("the client is gone"));
+  std::unique_ptr<Message> message;
   {
     absl::MutexLock lock(&mutex_);
-    in_work_ = false;
+    message = std::move(messages_.front());
+    messages_.pop_front();
+    is_answering_ = false;
   }
+  EndMessage(*message, ok ? absl::OkStatus() : absl::CancelledError("the client is gone"));
   Advance();
+  Deliver();
   Unref();
 }
 
-void StreamCall::EndRequest(const absl::Status& status) {
-  request_->End(status, 0, [this] { return RequestId(); });
-  request_.reset();
+void StreamCall::EndMessage(Message& message, const absl::Status& status) {
+  message.context.End(status, 0, [this] { return RequestId(); });
 }
 
 void StreamCall::End(const absl::Status& status) {
@@ -205,13 +245,18 @@ void StreamCall::OnFinished(bool) { Unref(); }
 void StreamCall::Destroy() {
   // gRPC tells of a cancelled call's read as of one whose client sends no more.
   status_ = EndOf(status_, arrival_, requester_.deadline, requester_.cancellation->given_up());
-  if (!status_.ok()) {  // in the middle of a request, or before the first
-    if (!request_.has_value()) {
-      request_.emplace(environment_, method_.operation->stream_rpc(), arrival_);
-      request_->requester() = requester_;
+  if (!status_.ok() && messages_.empty()) {  // before the first, or between two
+    messages_.push_back(
+        std::make_unique<Message>(environment_, method_.operation->stream_rpc(), arrival_));
+    messages_.back()->context.requester() = requester_;
+  }
+  absl::Status status = status_;
+  for (const std::unique_ptr<Message>& message : messages_) {
+    message->context.Answer(status);
+    EndMessage(*message, status);
+    if (!absl::IsDeadlineExceeded(status)) {
+      status = absl::CancelledError("an earlier message of the stream ended it");
     }
-    request_->Answer(status_);
-    EndRequest(status_);
   }
   environment_.metrics->RequestFinished(method_.operation->stream_rpc(), status_,
                                         SteadyNow() - arrival_, response_bytes_);

@@ -1,14 +1,16 @@
 // One bidirectional call: a response for each request, in order, from a session that remembers.
 //
 // The transport of all streams; what differs between them stands in their session. Bounded: at
-// most one request is in work and one waits behind it, the rest waits with the client (HTTP/2 flow
-// control). A request for which there is no room now waits for it; a client that does not read its
-// responses is cut off.
+// most kMaxInWork requests are in work, so that one is read and placed while the device has
+// another, and one waits behind them; the rest waits with the client (HTTP/2 flow control). A
+// request for which there is no room now waits for it; a client that does not read its responses
+// is cut off. A request that fails ends the call, after the responses of those before it.
 #ifndef BASEBAND_SERVER_CALLS_STREAM_CALL_H_
 #define BASEBAND_SERVER_CALLS_STREAM_CALL_H_
 
 #include <grpcpp/grpcpp.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
 
@@ -40,17 +42,22 @@ class StreamCall final : public GrpcCall {
   void OnFinished(bool ok);
   void Destroy() override ABSL_NO_THREAD_SAFETY_ANALYSIS;  // nobody else is there any more
 
+  static constexpr size_t kMaxInWork = 2;
+  // A request in work: from when it is taken up until its response is sent.
+  struct Message;
+
   void StartRead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Takes up the request that waits, if nothing is in work; ends the call when all is done.
+  // Takes up the request that waits, if it may come into work.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status Begin(const grpc::ByteBuffer& message);
-  // Hands over the job of the request in work, now or once there is room.
-  absl::Status Submit();
-  // The job's completion, on any thread.
-  void Answer(absl::Status status, JobPtr job);
-  // The request in work is through; so it ended for its client.
-  void EndRequest(const absl::Status& status);
+  absl::Status Begin(const grpc::ByteBuffer& bytes, Message& message);
+  // Hands over its job, now or once there is room; then the next request may be taken up.
+  absl::Status Submit(Message& message);
+  // The message has failed, or its job has ended; on any thread.
+  void Done(Message& message, absl::Status status, JobPtr job) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Answers the first message in work if it is done, and ends the call when all is.
+  void Deliver() ABSL_LOCKS_EXCLUDED(mutex_);
   void End(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndMessage(Message& message, const absl::Status& status);
 
   const OperationMethod& method_;
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_;
@@ -66,17 +73,14 @@ class StreamCall final : public GrpcCall {
   bool reading_ ABSL_GUARDED_BY(mutex_) = false;
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;  // the client sends no more
   std::optional<grpc::ByteBuffer> waiting_ ABSL_GUARDED_BY(mutex_);
-  bool in_work_ ABSL_GUARDED_BY(mutex_) =
-      false;  // from a request's beginning to its response's end
+  std::deque<std::unique_ptr<Message>> messages_ ABSL_GUARDED_BY(mutex_);  // in work, in order
+  // The last of them has no job that was handed over yet; for good if it failed before that.
+  bool is_converting_ ABSL_GUARDED_BY(mutex_) = false;
+  bool is_answering_ ABSL_GUARDED_BY(mutex_) = false;  // the first one, until that is sent
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);  // once ended_
 
-  // The request in work; whoever works on it.
-  std::optional<RequestContext> request_;
-  Request wire_request_;
-  std::unique_ptr<Preparation> preparation_;
-  JobPtr job_;
-  int64_t response_bytes_ = 0;
+  int64_t response_bytes_ = 0;  // whoever answers
   SteadyAlarm room_alarm_;
 };
 

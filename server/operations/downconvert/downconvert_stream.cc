@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
@@ -85,13 +86,19 @@ class DownconvertSession final : public StreamSession {
     metrics_.Observe(job);
     {
       absl::MutexLock lock(&mutex_);
-      plan_ = job.TakePlan();
+      plans_.push_back(job.TakePlan());
       kept_ = job.kept;
+      is_keeping_ = false;
     }
     job.objects.clear();  // the next message may use them
     return Reply{header.SerializeAsString(),
                  {{v1::DownconvertResponse::kPayloadFieldNumber, 0, job.reply_bytes}},
                  std::move(job.reply)};
+  }
+
+  bool WaitsForReply() override {
+    absl::MutexLock lock(&mutex_);
+    return is_keeping_;
   }
 
  private:
@@ -159,6 +166,8 @@ class DownconvertSession final : public StreamSession {
     if (const int64_t keep = std::min(needed_, next_) * setup_.bytes_per_sample();
         keep >= kMinKeptBytes) {
       job->Keep(past_name_, keep / setup_.bytes_per_sample(), needed_ * setup_.bytes_per_sample());
+      absl::MutexLock lock(&mutex_);
+      is_keeping_ = true;
     }
     job->fingerprint = fingerprint_;
     job->gap = gap;
@@ -224,9 +233,13 @@ class DownconvertSession final : public StreamSession {
     return {kept.device, *std::move(object)};
   }
 
+  // One that no job uses, if there is one.
   DownconvertPlanPtr TakePlan() {
     absl::MutexLock lock(&mutex_);
-    return std::move(plan_);
+    if (plans_.empty()) return nullptr;
+    DownconvertPlanPtr plan = std::move(plans_.back());
+    plans_.pop_back();
+    return plan;
   }
 
   int64_t received() const {
@@ -251,8 +264,9 @@ class DownconvertSession final : public StreamSession {
   uint64_t fingerprint_ = 0;      // of the setup
 
   absl::Mutex mutex_;
-  DownconvertPlanPtr plan_ ABSL_GUARDED_BY(mutex_);  // of the last job that is done
-  KeptPast kept_ ABSL_GUARDED_BY(mutex_);            // likewise: by the device that it ran on
+  std::vector<DownconvertPlanPtr> plans_ ABSL_GUARDED_BY(mutex_);  // of jobs that are done
+  KeptPast kept_ ABSL_GUARDED_BY(mutex_);  // of the last one, by the device that it ran on
+  bool is_keeping_ ABSL_GUARDED_BY(mutex_) = false;  // a job is to keep what the next one needs
 };
 
 }  // namespace
