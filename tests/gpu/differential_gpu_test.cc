@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -211,25 +210,6 @@ class DifferentialGpuTest : public ::baseband::testing::GpuTest {
   std::atomic<bool> stop_{false};
 };
 
-// Values on some points of the grid: what a difference is measured by.
-double SizeOfValues(const minimize::Problem& problem, Random& random) {
-  double size = 0.0;
-  for (int i = 0; i < 64; ++i) {
-    minimize::Piece piece;
-    piece.first = static_cast<int64_t>(random.Uniform() * static_cast<double>(problem.count()));
-    piece.count = 1;
-    std::vector<uint64_t> output(static_cast<size_t>(OutputBytes(problem, piece)) / 8);
-    EvaluatePieceOnCpu(problem, piece, &minimize::CpuWorkspace::OfThisThread(),
-                       reinterpret_cast<uint8_t*>(output.data()));
-    minimize::BlockResult result;
-    std::memcpy(static_cast<void*>(&result), output.data(), sizeof(result));
-    if (result.index >= 0 && std::isfinite(result.value)) {
-      size = std::max(size, std::fabs(result.value));
-    }
-  }
-  return size;
-}
-
 DifferentialGpuTest::Outcome DifferentialGpuTest::Minimize(Random& random, int lane) {
   constexpr double kMostOperations = 3e8;  // of the CPU's second
   Outcome outcome;
@@ -273,7 +253,7 @@ DifferentialGpuTest::Outcome DifferentialGpuTest::Minimize(Random& random, int l
   } else if (gpu.ok()) {
     const bool is_single = message.precision() == v1::SEARCH_PRECISION_FLOAT32;
     outcome.difference = CompareAnswers(
-        *gpu, *cpu, (is_single ? 1e-4 : 1e-9) * SizeOfValues(*plan->problem, random));
+        *gpu, *cpu, (is_single ? 1e-4 : 1e-9) * testing::SizeOfValues(*plan->problem, *cpu));
   }
   if (!outcome.difference.empty()) {
     v1::MinimizeRequest shown = message;

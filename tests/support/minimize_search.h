@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <cstring>
 #include <random>
 #include <utility>
 #include <vector>
@@ -62,6 +63,30 @@ inline minimize::Answer SearchOnCpu(const minimize::ProblemPtr& problem,
   auto answer = search->Finish();
   EXPECT_TRUE(answer.ok()) << answer.status();
   return answer.ok() ? *answer : minimize::Answer();
+}
+
+// The largest magnitude among the values that `answer` was chosen from, as far as some of them
+// tell: what its rounding is measured by. Only the points that were searched have a say, for
+// elsewhere the functional may be far larger, or no number.
+inline double SizeOfValues(const minimize::Problem& problem, const minimize::Answer& answer) {
+  double size = 0.0;
+  for (const minimize::Peak& peak : answer.top) size = std::max(size, std::fabs(peak.value));
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 64; ++i) {
+    minimize::Piece piece;
+    piece.first =
+        problem.first() + static_cast<int64_t>(random() % static_cast<uint64_t>(problem.count()));
+    piece.count = 1;
+    std::vector<uint64_t> output(static_cast<size_t>(OutputBytes(problem, piece)) / 8);
+    EvaluatePieceOnCpu(problem, piece, &minimize::CpuWorkspace::OfThisThread(),
+                       reinterpret_cast<uint8_t*>(output.data()));
+    minimize::BlockResult result;
+    std::memcpy(static_cast<void*>(&result), output.data(), sizeof(result));
+    if (result.index >= 0 && std::isfinite(result.value)) {
+      size = std::max(size, std::fabs(result.value));
+    }
+  }
+  return size;
 }
 
 // The answer is the same to the bit in pieces of each of `points`, handed back in another order.
