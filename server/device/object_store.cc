@@ -35,6 +35,7 @@ absl::StatusOr<ObjectPin> ObjectStore::Create(const ObjectKey& key, int64_t byte
     if (found->second.is_in_use()) return InUse(key);
     Erase(found);
   }
+  GiveBackWhatHasLeft();
   DropExpired(now);
   const auto no_room = [&key, bytes](absl::string_view whose) {
     return absl::ResourceExhaustedError(absl::StrCat("no room for the ", bytes,
@@ -68,11 +69,20 @@ absl::StatusOr<ObjectPin> ObjectStore::Create(const ObjectKey& key, int64_t byte
 }
 
 absl::StatusOr<ObjectPin> ObjectStore::Use(const ObjectKey& key) {
+  return Find(key, /*share=*/false);
+}
+
+absl::StatusOr<ObjectPin> ObjectStore::Share(const ObjectKey& key) {
+  return Find(key, /*share=*/true);
+}
+
+absl::StatusOr<ObjectPin> ObjectStore::Find(const ObjectKey& key, bool share) {
   const absl::Time now = limits_.clock();
   absl::MutexLock lock(&mutex_);
   DropExpired(now);
   if (const auto found = entries_.find(key); found != entries_.end()) {
-    if (found->second.is_in_use()) return InUse(key);
+    if (found->second.is_in_use() && !(share && found->second.is_shared)) return InUse(key);
+    found->second.is_shared = share;
     Touch(found, now);
     return found->second.object;
   }
@@ -96,6 +106,9 @@ void ObjectStore::Remove(const ObjectKey& key) {
 void ObjectStore::Lose() {
   absl::MutexLock lock(&mutex_);
   while (!entries_.empty()) Drop(entries_.begin(), ObjectLoss::kDevice);
+  // What is in use is of the memory that was, and takes nothing of that to come.
+  for (const Leaving& left : leaving_) GiveBack(left.owner, left.bytes);
+  leaving_.clear();
   memory_.reset();
 }
 
@@ -108,6 +121,7 @@ void ObjectStore::Renew(std::shared_ptr<HostPool> memory) {
 ObjectStore::Usage ObjectStore::usage() {
   const absl::Time now = limits_.clock();
   absl::MutexLock lock(&mutex_);
+  GiveBackWhatHasLeft();
   DropExpired(now);
   return usage_;
 }
@@ -123,14 +137,31 @@ void ObjectStore::Touch(Entries::iterator it, absl::Time now) {
 }
 
 void ObjectStore::Erase(Entries::iterator it) {
-  const auto owner = owners_.find(it->first.owner);
-  owner->second.bytes -= it->second.bytes;
-  owner->second.order.erase(it->second.turn);
-  if (owner->second.order.empty()) owners_.erase(owner);
-  order_.erase(it->second.turn);
-  usage_.bytes -= it->second.bytes;
+  Entry& entry = it->second;
+  owners_[it->first.owner].order.erase(entry.turn);
+  order_.erase(entry.turn);
   --usage_.objects;
+  if (entry.is_in_use()) {
+    leaving_.push_back({it->first.owner, std::move(entry.object), entry.bytes});
+  } else {
+    GiveBack(it->first.owner, entry.bytes);
+  }
   entries_.erase(it);
+}
+
+void ObjectStore::GiveBack(const std::string& owner, int64_t bytes) {
+  usage_.bytes -= bytes;
+  const auto found = owners_.find(owner);
+  found->second.bytes -= bytes;
+  if (found->second.bytes == 0) owners_.erase(found);
+}
+
+void ObjectStore::GiveBackWhatHasLeft() {
+  const auto used = std::partition(leaving_.begin(), leaving_.end(), [](const Leaving& leaving) {
+    return leaving.object.use_count() > 1;
+  });
+  for (auto it = used; it != leaving_.end(); ++it) GiveBack(it->owner, it->bytes);
+  leaving_.erase(used, leaving_.end());
 }
 
 void ObjectStore::Drop(Entries::iterator it, ObjectLoss why) {

@@ -1,4 +1,4 @@
-// What lives on a device from job to job: the past of a stream, soft bits of a HARQ process.
+// What lives on a device from job to job: the past of a stream, the tables of a search.
 //
 //   ObjectStore& store = *device.objects();
 //   absl::StatusOr<ObjectPin> made = store.Create({client, "stream 7"}, bytes);
@@ -21,6 +21,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -66,7 +67,8 @@ struct ObjectLimits {
 };
 
 // The objects of one device. The least recently used go first: of an owner that has too many, its
-// own; of all, where there is no room. What is in use does not go. Thread-safe.
+// own; of all, where there is no room. What is in use does not go; what is removed or lost while it
+// is counts for its owner until that ends. Thread-safe.
 class ObjectStore {
  public:
   // `memory` is of the device; null: it has none until Renew.
@@ -80,6 +82,9 @@ class ObjectStore {
   // The object, pinned. It has one user at a time: FailedPrecondition while it is in use. NotFound
   // says why it is gone, if that is known: of the kMaxGone that went last it is.
   absl::StatusOr<ObjectPin> Use(const ObjectKey& key);
+  // The same for who only reads it: any number of those may have it at a time, beside no other
+  // user.
+  absl::StatusOr<ObjectPin> Share(const ObjectKey& key);
   // It is not wanted any more, whether it is there or not.
   void Remove(const ObjectKey& key);
 
@@ -89,7 +94,7 @@ class ObjectStore {
   void Renew(std::shared_ptr<HostPool> memory);
 
   struct Usage {
-    int64_t bytes = 0;
+    int64_t bytes = 0;  // also of what is gone and still in use
     int64_t objects = 0;
     std::array<int64_t, kObjectLossNames.size()> dropped{};  // since the start, by ObjectLoss
   };
@@ -104,8 +109,11 @@ class ObjectStore {
     ObjectPin object;
     int64_t bytes = 0;  // that it counts for
     absl::Time used;
-    uint64_t turn = 0;                                         // of its last use
-    bool is_in_use() const { return object.use_count() > 1; }  // only Use, under the lock, adds one
+    bool is_shared = false;  // by its last use
+    uint64_t turn = 0;       // likewise
+    bool is_in_use() const {
+      return object.use_count() > 1;
+    }  // only users, and Find under the lock, add one
   };
   using Entries = std::map<ObjectKey, Entry>;
   using Order = std::map<uint64_t, Entries::iterator>;  // by turn: the least recently used first
@@ -113,9 +121,18 @@ class ObjectStore {
     int64_t bytes = 0;
     Order order;
   };
+  // It was removed while somebody used it.
+  struct Leaving {
+    std::string owner;
+    ObjectPin object;
+    int64_t bytes = 0;
+  };
 
+  absl::StatusOr<ObjectPin> Find(const ObjectKey& key, bool share);
   void Touch(Entries::iterator it, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Erase(Entries::iterator it) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void GiveBack(const std::string& owner, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void GiveBackWhatHasLeft() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Drop(Entries::iterator it, ObjectLoss why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The first of `order` that is not in use; false: all are.
   bool DropFirst(const Order& order, ObjectLoss why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -127,7 +144,8 @@ class ObjectStore {
   std::shared_ptr<HostPool> memory_ ABSL_GUARDED_BY(mutex_);
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   Order order_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, Owner> owners_ ABSL_GUARDED_BY(mutex_);  // of what is there
+  std::vector<Leaving> leaving_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Owner> owners_ ABSL_GUARDED_BY(mutex_);  // of both
   uint64_t turns_ ABSL_GUARDED_BY(mutex_) = 0;
   Usage usage_ ABSL_GUARDED_BY(mutex_);
   std::map<ObjectKey, std::pair<ObjectLoss, uint64_t>> gone_ ABSL_GUARDED_BY(mutex_);

@@ -72,6 +72,50 @@ TEST_F(ObjectStoreTest, AnObjectHasOneUserAtATime) {
   EXPECT_EQ(store_->usage().bytes, 2 * kObject);
 }
 
+TEST_F(ObjectStoreTest, ReadersShareAnObjectWithNobodyElse) {
+  auto made = store_->Create({"a", "x"}, kObject);
+  const auto in_use = StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in use"));
+  EXPECT_THAT(store_->Share({"a", "x"}), in_use) << "its maker may write to it still";
+  made->reset();
+  auto first = store_->Share({"a", "x"});
+  auto second = store_->Share({"a", "x"});
+  ASSERT_THAT(second, IsOk());
+  EXPECT_EQ(first->get(), second->get());
+  EXPECT_THAT(Find("a", "x"), in_use);
+  EXPECT_THAT(Make("a", "x"), in_use);
+  first->reset();
+  EXPECT_THAT(Find("a", "x"), in_use);
+  for (const char* name : {"1", "2", "3", "4"}) ASSERT_THAT(Make("a", name), IsOk());
+  EXPECT_THAT(Find("a", "1"), IsGone("its client's")) << "not the one that is in use";
+  second->reset();
+  auto used = store_->Use({"a", "x"});
+  ASSERT_THAT(used, IsOk());
+  EXPECT_THAT(store_->Share({"a", "x"}), in_use);
+  used->reset();
+  EXPECT_THAT(store_->Share({"a", "x"}), IsOk());
+  EXPECT_THAT(store_->Share({"b", "x"}), IsGone("is not there"));
+}
+
+TEST_F(ObjectStoreTest, WhatIsRemovedWhileItIsInUseCountsUntilThatEnds) {
+  std::vector<ObjectPin> pins;
+  for (const char* name : {"1", "2", "3", "4"}) {
+    pins.push_back(*store_->Create({"a", name}, kObject));
+    store_->Remove({"a", name});
+  }
+  EXPECT_EQ(store_->usage().bytes, 4 * kObject);
+  EXPECT_EQ(store_->usage().objects, 0);
+  for (const char* name : {"1", "2", "3", "4"}) ASSERT_THAT(Make("b", name), IsOk());
+  EXPECT_THAT(Make("a", "5"),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("those of its client")));
+  for (const char* name : {"1", "2", "3", "4"}) EXPECT_THAT(Find("b", name), IsOk());
+  pins.pop_back();
+  EXPECT_THAT(Make("a", "5"), IsOk());
+  store_->Lose();
+  EXPECT_EQ(store_->usage().bytes, 0);
+  pins.clear();
+  EXPECT_EQ(store_->usage().bytes, 0);
+}
+
 TEST_F(ObjectStoreTest, AnOwnerThatHasTooManyLosesItsLeastRecentlyUsed) {
   ASSERT_THAT(Make("b", "0"), IsOk());
   for (const char* name : {"1", "2", "3", "4"}) ASSERT_THAT(Make("a", name), IsOk());
