@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "server/device/object_store.h"
 #include "server/operations/downconvert/downconvert_batch.h"
 
 namespace baseband::server {
@@ -19,6 +20,10 @@ constexpr double kGuessedProductS = 2e-10;
 
 int64_t DownconvertInputBytes(const downconvert::Block& block) {
   return AlignUp(block.num_samples * downconvert::BytesPerSample(block.format)) + kLaneAlignment;
+}
+
+void Remove(const KeptPast& past) {
+  if (past.device != nullptr) past.device->objects()->Remove(past.key);
 }
 
 DownconvertJob::DownconvertJob(const Operation& operation, DownconvertChannels channels,
@@ -55,6 +60,8 @@ DownconvertJob::DownconvertJob(const Operation& operation, DownconvertChannels c
   footprint.control_bytes =
       plan_ == nullptr ? 0 : AlignUp(static_cast<int64_t>(plan_->gpu.layout().bytes));
 }
+
+DownconvertJob::~DownconvertJob() { Remove(kept); }
 
 int64_t DownconvertJob::past_samples() const {
   return past_.resident + past_.zeros +

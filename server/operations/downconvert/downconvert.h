@@ -41,6 +41,7 @@ struct KeptPast {
   int64_t end = 0;      // the sample of the signal that comes next
   int64_t samples = 0;  // before that
 };
+void Remove(const KeptPast& past);
 // Less is sent along with the next request sooner than it is copied on the device, twice.
 inline constexpr int64_t kMinKeptBytes = 64 << 10;
 
@@ -55,6 +56,8 @@ class DownconvertJob : public Job {
   DownconvertJob(const Operation& operation, DownconvertChannels channels,
                  const downconvert::Block& block, DownconvertPast past,
                  DownconvertPlanPtr plan = nullptr);
+  // What it has kept and nobody took goes.
+  ~DownconvertJob() override;
 
   absl::Span<const downconvert::Channel> channels() const { return *channels_; }
   const downconvert::Block& block() const { return block_; }
@@ -76,8 +79,9 @@ class DownconvertJob : public Job {
   absl::string_view keep_name() const { return keep_name_; }
   int64_t keep_bytes() const { return keep_bytes_; }
   int64_t keep_object_bytes() const { return keep_object_bytes_; }
-  // Once it is done.
+  // Once it is done; whoever takes it removes the object.
   KeptPast kept;
+  KeptPast TakeKept() { return std::exchange(kept, KeptPast()); }
 
   // Null without CUDA.
   const DownconvertPlan* plan() const { return plan_.get(); }

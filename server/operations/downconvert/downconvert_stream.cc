@@ -43,7 +43,7 @@ class DownconvertSession final : public StreamSession {
 
   ~DownconvertSession() override {
     absl::MutexLock lock(&mutex_);
-    if (kept_.device != nullptr) kept_.device->objects()->Remove(kept_.key);
+    Remove(kept_);
   }
 
   absl::StatusOr<Conversion> Convert(const Request& request) override {
@@ -75,6 +75,7 @@ class DownconvertSession final : public StreamSession {
 
   absl::StatusOr<Reply> ToReply(Job& base) override {
     auto& job = static_cast<MessageJob&>(base);
+    TakeOver(job.TakeKept());
     BASEBAND_RETURN_IF_ERROR(CheckFinite(job));
     v1::DownconvertResponse header;
     FillResponse(job, &header);
@@ -84,13 +85,12 @@ class DownconvertSession final : public StreamSession {
       DescribeChannels(setup_, &header);
     }
     metrics_.Observe(job);
+    job.objects.clear();  // the next message may use them
     {
       absl::MutexLock lock(&mutex_);
       plans_.push_back(job.TakePlan());
-      kept_ = job.kept;
       is_keeping_ = false;
     }
-    job.objects.clear();  // the next message may use them
     return Reply{header.SerializeAsString(),
                  {{v1::DownconvertResponse::kPayloadFieldNumber, 0, job.reply_bytes}},
                  std::move(job.reply)};
@@ -231,6 +231,13 @@ class DownconvertSession final : public StreamSession {
     absl::StatusOr<ObjectPin> object = kept.device->objects()->Use(kept.key);
     if (!object.ok()) return {};
     return {kept.device, *std::move(object)};
+  }
+
+  // `next` is the past from now on; what lies elsewhere is no use any more.
+  void TakeOver(KeptPast next) {
+    absl::MutexLock lock(&mutex_);
+    if (kept_.device != next.device) Remove(kept_);
+    kept_ = std::move(next);
   }
 
   // One that no job uses, if there is one.

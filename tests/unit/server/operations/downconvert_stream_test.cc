@@ -212,25 +212,33 @@ class KeptPastTest : public DownconvertStreamTest {
   KeptPastTest() {
     server::ObjectLimits limits;
     limits.max_bytes = limits.max_bytes_per_owner = 1 << 20;
-    device_.set_objects(std::make_shared<server::ObjectStore>(
-        limits, *server::HostPool::CreatePageable(limits.max_bytes)));
-    device_.set_healthy(true);
+    for (server::FakeDevice* device : {&device_, &other_}) {
+      device->set_objects(std::make_shared<server::ObjectStore>(
+          limits, *server::HostPool::CreatePageable(limits.max_bytes)));
+      device->set_healthy(true);
+    }
   }
   ~KeptPastTest() override {
     jobs_.clear();
     session_.reset();
   }
-  // The first message is answered, and the device has kept the last 63 of its 100 samples.
-  void AnswerFirst() {
-    auto job = Make(First(), std::string(100, '\1'));
-    ASSERT_THAT(job, IsOk());
-    const JobPtr done = RunOnCpu(*std::move(job), requests_.back().payload);
-    ASSERT_THAT(device_.objects()->Create(key_, 63), IsOk());
-    static_cast<DownconvertJob&>(*done).kept = {&device_, key_, 100, 63};
-    ASSERT_THAT(session_->ToReply(*done), IsOk());
+  // A message that is done, and the device, if it is one, has kept the last 63 samples.
+  JobPtr Done(const v1::DownconvertRequest& request, server::FakeDevice* device,
+              const std::string& samples = std::string(100, '\1')) {
+    auto job = Make(request, samples);
+    EXPECT_THAT(job, IsOk());
+    JobPtr done = RunOnCpu(*std::move(job), requests_.back().payload);
+    if (device != nullptr) {
+      EXPECT_THAT(device->objects()->Create(key_, 63), IsOk());
+      static_cast<DownconvertJob&>(*done).kept = {device, key_, 100, 63};
+    }
+    return done;
   }
+  // The first message is answered, and the device has kept the last 63 of its 100 samples.
+  void AnswerFirst() { ASSERT_THAT(session_->ToReply(*Done(First(), &device_)), IsOk()); }
 
   server::FakeDevice device_{"fake"};
+  server::FakeDevice other_{"other"};
   const server::ObjectKey key_ = {"client", "past"};
 };
 
@@ -276,6 +284,36 @@ TEST_F(KeptPastTest, AGapHasAPastOfItsOwn) {
 
 TEST_F(KeptPastTest, TheEndOfTheStreamIsTheEndOfItsObjects) {
   AnswerFirst();
+  session_.reset();
+  EXPECT_EQ(device_.objects()->usage().objects, 0);
+}
+
+TEST_F(KeptPastTest, APastThatLiesElsewhereNowOrNowhereGoes) {
+  AnswerFirst();
+  v1::DownconvertRequest gap;
+  gap.set_first_sample(1000);
+  ASSERT_THAT(session_->ToReply(*Done(gap, &other_)), IsOk());
+  EXPECT_EQ(device_.objects()->usage().objects, 0);
+  EXPECT_EQ(other_.objects()->usage().objects, 1);
+  ASSERT_THAT(session_->ToReply(*Done({}, nullptr)), IsOk());
+  EXPECT_EQ(other_.objects()->usage().objects, 0);
+}
+
+TEST_F(KeptPastTest, WhatAMessageKeptThatNobodyAnswersGoesWithIt) {
+  JobPtr job = Done(First(), &device_);
+  EXPECT_EQ(device_.objects()->usage().objects, 1);
+  job.reset();
+  EXPECT_EQ(device_.objects()->usage().objects, 0);
+}
+
+TEST_F(KeptPastTest, WhatARefusedMessageKeptGoesWithTheStream) {
+  v1::DownconvertRequest request;
+  *request.mutable_setup() = Setup(1, v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32);
+  std::string samples(8 * 100, '\0');
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(samples.data(), &nan, sizeof(nan));
+  const JobPtr job = Done(request, &device_, samples);
+  EXPECT_THAT(session_->ToReply(*job), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("")));
   session_.reset();
   EXPECT_EQ(device_.objects()->usage().objects, 0);
 }
