@@ -105,6 +105,7 @@ absl::StatusOr<bool> SearchCall::Begin(const ContinueCheck* may_continue) {
                                                     environment_.staging->Lease(
                                                         image_bytes, method_.operation->index())));
     WriteSearchImage(*plan_->problem, plan_->image.data());
+    KeepTables(requester_.caller.client, environment_.devices, capacity_.piece, plan_.get());
   }
   BASEBAND_ASSIGN_OR_RETURN(minimize::Search search,
                             minimize::Search::Create(plan_->problem, capacity_.piece));

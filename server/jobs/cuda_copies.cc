@@ -53,6 +53,10 @@ absl::Status CopyOnDevice(void* target, const void* source, int64_t bytes,
   return Copy(target, source, bytes, lane.stream);
 }
 
+absl::Status CopyToObject(void* target, const void* host, int64_t bytes, const CudaLaneView& lane) {
+  return Copy(target, host, bytes, lane.stream);
+}
+
 absl::Status CopyControl(int64_t bytes, const CudaLaneView& lane) {
   return Copy(lane.control_device, lane.control_host, bytes, lane.stream);
 }

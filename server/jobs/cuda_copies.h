@@ -15,6 +15,8 @@ absl::Status CopyToDevice(absl::Span<const CopyRun> runs, const CudaLaneView& la
 // From device memory to device memory, which do not overlap.
 absl::Status CopyOnDevice(void* target, const void* source, int64_t bytes,
                           const CudaLaneView& lane);
+// From page-locked memory to an object's (object_store.h).
+absl::Status CopyToObject(void* target, const void* host, int64_t bytes, const CudaLaneView& lane);
 // The first `bytes` of control memory.
 absl::Status CopyControl(int64_t bytes, const CudaLaneView& lane);
 // From output memory.

@@ -43,6 +43,12 @@ int64_t SearchHostBytes(const minimize::Problem& problem, const SearchCapacity& 
          capacity.pieces_in_flight * minimize::Search::MaxOutputBytes(problem, capacity.piece);
 }
 
+void KeepTables(std::string client, absl::Span<Device* const> devices,
+                const minimize::PieceLimits& limits, SearchPlan* plan) {
+  if (plan->image.size() < kMinKeptTableBytes || plan->problem->cost() <= limits.operations) return;
+  plan->tables = std::make_unique<const KeptTables>(std::move(client), devices);
+}
+
 MinimizeJob::MinimizeJob(const Operation& operation, SearchPlanPtr plan, minimize::Piece piece,
                          const minimize::PieceLimits& limits)
     : Job(operation), plan_(std::move(plan)), piece_(std::move(piece)) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "kernels/minimize/search.h"
 #include "server/jobs/job.h"
 #include "server/jobs/operation.h"
+#include "server/operations/minimize/search_tables.h"
 
 namespace baseband::minimize {
 class GpuProgram;  // minimize_gpu.h
@@ -30,7 +32,9 @@ struct SearchPlan {
   // One for each GPU that was healthy when the search began. They stay for as long as the search
   // does, whatever becomes of the cache that they came from.
   std::vector<Program> programs;
-  HostLease image;           // what its functional reads on a GPU, page-locked; empty: nothing
+  HostLease image;  // its tables: what its functional reads on a GPU, page-locked; empty: nothing
+  // Where they stay on GPUs between its batches; null: they come along with each.
+  std::unique_ptr<const KeptTables> tables;
   uint64_t fingerprint = 0;  // of the request, and of all its jobs
 };
 using SearchPlanPtr = std::shared_ptr<const SearchPlan>;
@@ -75,6 +79,10 @@ int64_t SearchHostBytes(const minimize::Problem& problem, const SearchCapacity& 
 // Bytes of SearchPlan::image, and the image; 0 if no device of `devices` is a GPU.
 int64_t SearchImageBytes(const minimize::Problem& problem, absl::Span<Device* const> devices);
 void WriteSearchImage(const minimize::Problem& problem, uint8_t* image);
+// Sets plan->tables, if the tables are large and the search more than one piece: then they stay on
+// the GPUs among `devices`, which outlive the plan, as objects of `client`.
+void KeepTables(std::string client, absl::Span<Device* const> devices,
+                const minimize::PieceLimits& limits, SearchPlan* plan);
 
 // On a GPU, beside the output of a piece.
 int64_t SearchScratchBytes(const minimize::Problem& problem, const minimize::Piece& piece);

@@ -11,9 +11,9 @@
 namespace baseband::server {
 
 // On the CPU every piece is evaluated straight into its reply. On a GPU the image of each search is
-// copied to input memory once a batch; output memory holds each piece's output, which goes straight
-// into its reply, and behind all of them the pieces' scratch. Outputs of a small batch are written
-// into the replies by the kernels.
+// where its tables are kept, or is copied to input memory once a batch; output memory holds each
+// piece's output, which goes straight into its reply, and behind all of them the pieces' scratch.
+// Outputs of a small batch are written into the replies by the kernels.
 class MinimizeBatch final : public Batch {
  public:
   explicit MinimizeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {}
@@ -24,11 +24,14 @@ class MinimizeBatch final : public Batch {
   absl::Status CudaCopyIn(const CudaLaneView& lane) override;
   absl::Status CudaRun(const CudaLaneView& lane) override;
   absl::Status CudaCopyOut(const CudaLaneView& lane) override;
-  absl::Status Finish() override { return absl::OkStatus(); }
+  absl::Status Finish() override {
+    tables_.Publish();
+    return absl::OkStatus();
+  }
 
  private:
   struct Place {
-    int64_t image_offset = 0;
+    const uint8_t* image = nullptr;
     uint8_t* output = nullptr;  // where the kernel writes it
     int64_t scratch_offset = 0;
   };
@@ -37,6 +40,9 @@ class MinimizeBatch final : public Batch {
 
   // GPU only.
   bool WritesInPlace() const;
+  // Sets the places of images and brings there what is not there.
+  absl::Status CopyImages(const CudaLaneView& lane);
+  BatchTables tables_;
   std::vector<Place> places_;
   OutputLayout output_;
 };

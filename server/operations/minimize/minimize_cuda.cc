@@ -71,37 +71,48 @@ bool MinimizeBatch::WritesInPlace() const {
   return bytes <= kMaxInPlaceBytes;
 }
 
-absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
-  std::vector<CopyRun> images;
-  std::vector<const SearchPlan*> copied;
+absl::Status MinimizeBatch::CopyImages(const CudaLaneView& lane) {
+  std::vector<CopyRun> runs;
+  std::vector<std::pair<const SearchPlan*, const uint8_t*>> images;
   int64_t input_bytes = 0;
-  const bool in_place = WritesInPlace();
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const SearchPlan& plan = job(i).plan();
-    Place place;
-    const auto found = std::find(copied.begin(), copied.end(), &plan);
-    if (found != copied.end()) {
-      place.image_offset = images[static_cast<size_t>(found - copied.begin())].device_offset;
-    } else {
-      place.image_offset = input_bytes;
-      copied.push_back(&plan);
-      images.push_back({plan.image.data(), input_bytes, plan.image.size()});
-      input_bytes += AlignUp(plan.image.size());
+    const auto found = std::find_if(images.begin(), images.end(),
+                                    [&](const auto& image) { return image.first == &plan; });
+    if (found != images.end()) {
+      places_[i].image = found->second;
+      continue;
     }
-    place.output = in_place
-                       ? job(i).reply.data()
-                       : lane.output_device + output_.Add(job(i).reply_bytes, job(i).reply.data());
-    places_.push_back(place);
+    const int64_t bytes = plan.image.size();
+    const BatchTables::Place kept = tables_.Find(lane.device->objects(), plan.tables.get(), bytes);
+    if (kept.is_new) {
+      BASEBAND_RETURN_IF_ERROR(CopyToObject(kept.data, plan.image.data(), bytes, lane));
+    }
+    places_[i].image = kept.data;
+    if (kept.data == nullptr) {
+      places_[i].image = lane.input_device + input_bytes;
+      if (bytes > 0) runs.push_back({plan.image.data(), input_bytes, bytes});
+      input_bytes += AlignUp(bytes);
+    }
+    images.emplace_back(&plan, places_[i].image);
+  }
+  return CopyToDevice(runs, lane);
+}
+
+absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
+  places_.resize(jobs_.size());
+  const bool in_place = WritesInPlace();
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    places_[i].output =
+        in_place ? job(i).reply.data()
+                 : lane.output_device + output_.Add(job(i).reply_bytes, job(i).reply.data());
   }
   int64_t scratch = AlignUp(output_.size());
   for (size_t i = 0; i < jobs_.size(); ++i) {
     places_[i].scratch_offset = scratch;
     scratch += AlignUp(SearchScratchBytes(*job(i).plan().problem, job(i).piece()));
   }
-  images.erase(std::remove_if(images.begin(), images.end(),
-                              [](const CopyRun& run) { return run.bytes == 0; }),
-               images.end());
-  return CopyToDevice(images, lane);
+  return CopyImages(lane);
 }
 
 absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
@@ -117,7 +128,7 @@ absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
     launch.problem = plan.problem.get();
     launch.program = found->program.get();
     launch.piece = job(i).piece();
-    launch.image = lane.input_device + places_[i].image_offset;
+    launch.image = places_[i].image;
     launch.scratch = lane.output_device + places_[i].scratch_offset;
     launch.output = places_[i].output;
     BASEBAND_RETURN_IF_ERROR(minimize::LaunchPiece(launch, lane.stream));
