@@ -119,13 +119,13 @@ class AdminServer::Service final {
   std::atomic<bool> drained_{false};
 };
 
-AdminServer::AdminServer(Security& security, Metrics& metrics)
-    : listener_(kMaxConnections, &security, &metrics) {}
+AdminServer::AdminServer(const Config& config, Security& security, Metrics& metrics)
+    : listener_(kMaxConnections, config.keepalive, &security, &metrics) {}
 
 absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(const Config& config,
                                                                 Security& security,
                                                                 Metrics& metrics, Options options) {
-  std::unique_ptr<AdminServer> self(new AdminServer(security, metrics));
+  std::unique_ptr<AdminServer> self(new AdminServer(config, security, metrics));
   BASEBAND_RETURN_IF_ERROR(self->listener_.Listen({config.admin_listen}, config.socket_mode));
   self->service_ = std::make_unique<Service>(&security.access(), &metrics, std::move(options));
   grpc::ServerBuilder builder;

@@ -15,8 +15,8 @@
 #include "server/batching/dispatcher.h"
 #include "server/calls/flight_recorder.h"
 #include "server/config/config.h"
-#include "server/metrics/metrics.h"
 #include "server/jobs/fault_injector.h"
+#include "server/metrics/metrics.h"
 #include "server/service/listener.h"
 
 namespace baseband::server {
@@ -44,7 +44,7 @@ class AdminServer {
 
  private:
   class Service;
-  AdminServer(Security& security, Metrics& metrics);
+  AdminServer(const Config& config, Security& security, Metrics& metrics);
 
   std::unique_ptr<Service> service_;
   std::unique_ptr<grpc::Server> server_;

@@ -27,17 +27,12 @@ namespace {
 constexpr int kBacklog = 4096;  // the kernel takes no more than net.core.somaxconn of it
 // Without descriptors there is nothing to do but wait.
 constexpr int kPauseMs = 100;
-// A full house looks again who has left no more often than this.
-constexpr absl::Duration kSweepInterval = absl::Milliseconds(100);
+// How often it is looked for the dead in the time after which they are.
+constexpr int kLooks = 8;
 
 absl::Status CannotListen(const char* why) {
   return absl::UnavailableError(
       absl::StrCat(why, errno == EADDRINUSE ? ": is another server running there?" : ""));
-}
-
-ino_t InodeOf(int fd) {
-  struct stat status {};
-  return fstat(fd, &status) == 0 ? status.st_ino : 0;
 }
 
 int64_t RoomFor(int64_t max_connections) {
@@ -101,9 +96,9 @@ int ListenAt(const addrinfo& info, int port) {
 
 }  // namespace
 
-Acceptor::Acceptor(int64_t max_connections, Metrics* metrics)
-    : max_connections_(RoomFor(max_connections)),
-      metrics_(metrics),
+Acceptor::Acceptor(int64_t max_connections, absl::Duration patience, Metrics* metrics)
+    : metrics_(metrics),
+      connections_(RoomFor(max_connections), patience),
       stop_fd_(eventfd(0, EFD_CLOEXEC)) {}
 
 Acceptor::~Acceptor() {
@@ -190,11 +185,20 @@ void Acceptor::Stop() {
 void Acceptor::Run() {
   std::vector<pollfd> polled = {{stop_fd_, POLLIN, 0}};
   for (const Listener& listener : listeners_) polled.push_back({listener.fd, POLLIN, 0});
+  const absl::Duration interval = connections_.patience() / kLooks;
+  absl::Time next_look = SteadyNow() + interval;
   bool pause = false;
   for (;;) {
+    const auto left = absl::ToInt64Milliseconds(
+        absl::Ceil(std::max(next_look - SteadyNow(), absl::ZeroDuration()), absl::Milliseconds(1)));
     // During a pause only the order to stop is waited for.
-    const int events = poll(polled.data(), pause ? 1 : polled.size(), pause ? kPauseMs : -1);
+    const int events = poll(polled.data(), pause ? 1 : polled.size(),
+                            static_cast<int>(pause ? std::min<int64_t>(kPauseMs, left) : left));
     if (events > 0 && polled[0].revents != 0) return;
+    if (const absl::Time now = SteadyNow(); now >= next_look) {
+      next_look = now + interval;
+      ResetDead(now);
+    }
     pause = false;
     for (const Listener& listener : listeners_) pause |= !AcceptAll(listener);
   }
@@ -216,12 +220,12 @@ bool Acceptor::AcceptAll(const Listener& listener) {
       }
       continue;  // the other side has gone already
     }
-    if (!Admit(fd)) {
+    if (!connections_.Admit(fd, SteadyNow())) {
       metrics_->CountRefusedConnection();
       close(fd);
       if (const auto others = no_room_.Pass(SteadyNow()); others.has_value()) {
         spdlog::warn("closed a connection: {} are open, and more may not be ({} more before)",
-                     max_connections_, *others);
+                     connections_.max(), *others);
       }
       continue;
     }
@@ -231,32 +235,13 @@ bool Acceptor::AcceptAll(const Listener& listener) {
   }
 }
 
-bool Acceptor::Admit(int fd) {
-  absl::MutexLock lock(&mutex_);
-  const auto room = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    return static_cast<int64_t>(open_.size()) < max_connections_;
-  };
-  if (const absl::Time now = SteadyNow(); !room() && now >= next_sweep_) {
-    next_sweep_ = now + kSweepInterval;
-    Sweep();
+void Acceptor::ResetDead(absl::Time now) {
+  const int64_t dead = connections_.ResetDead(now);
+  if (dead == 0) return;
+  if (const auto others = dead_.Pass(now); others.has_value()) {
+    spdlog::warn("closed {} connections whose clients have read nothing for {} ({} times before)",
+                 dead, absl::FormatDuration(connections_.patience()), *others);
   }
-  if (!room()) return false;
-  open_.push_back({fd, InodeOf(fd)});
-  return true;
-}
-
-void Acceptor::Sweep() {
-  open_.erase(std::remove_if(open_.begin(), open_.end(),
-                             [](const Connection& connection) {
-                               return InodeOf(connection.fd) != connection.inode;
-                             }),
-              open_.end());
-}
-
-int64_t Acceptor::CountOpen() {
-  absl::MutexLock lock(&mutex_);
-  Sweep();
-  return static_cast<int64_t>(open_.size());
 }
 
 }  // namespace baseband::server

@@ -1,6 +1,7 @@
 // Listens, accepts and hands connections over: what gRPC 1.51 does less well itself. Its listener
 // gives up for good when descriptors run out (CVE-2023-4785), has no limit of connections, sets no
-// permissions of Unix sockets, and does not say who connected to one.
+// permissions of Unix sockets, does not say who connected to one, and never ends a connection whose
+// full buffers nobody reads.
 #ifndef BASEBAND_SERVER_SERVICE_ACCEPTOR_H_
 #define BASEBAND_SERVER_SERVICE_ACCEPTOR_H_
 
@@ -13,13 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/config/address.h"
 #include "server/limits/log_limit.h"
 #include "server/metrics/metrics.h"
+#include "server/service/connection_table.h"
 
 namespace baseband::server {
 
@@ -28,9 +28,10 @@ class Acceptor {
   // Owns `fd`, a connected socket that does not block; `listener_fd` is where it came from.
   using HandOver = std::function<void(int listener_fd, int fd)>;
 
-  // At most `max_connections` are open at a time, and no more than leave kSpareDescriptors.
+  // At most `max_connections` are open at a time, and no more than leave kSpareDescriptors. Those
+  // of clients that take nothing of what waits for them for `patience` are reset.
   static constexpr int64_t kSpareDescriptors = 128;
-  Acceptor(int64_t max_connections, Metrics* metrics);
+  Acceptor(int64_t max_connections, absl::Duration patience, Metrics* metrics);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -45,9 +46,9 @@ class Acceptor {
   // Accepts no more, and removes the socket files. Connections stay.
   void Stop();
 
-  int64_t CountOpen() ABSL_LOCKS_EXCLUDED(mutex_);
+  int64_t CountOpen() { return connections_.Count(); }
   // How many may be.
-  int64_t max_open() const { return max_connections_; }
+  int64_t max_open() const { return connections_.max(); }
 
  private:
   struct Listener {
@@ -56,30 +57,21 @@ class Acceptor {
     ino_t inode = 0;  // of unix_path
     HandOver hand_over;
   };
-  struct Connection {
-    int fd = -1;
-    ino_t inode = 0;  // tells it from a later socket with the same descriptor
-  };
 
   absl::StatusOr<int> ListenUnix(const std::string& path, int mode, HandOver hand_over);
   absl::StatusOr<int> ListenTcp(const Address& address, HandOver hand_over);
   void Run();
   // Accepts all that wait at `listener`. False when it should be left alone for a while.
   bool AcceptAll(const Listener& listener);
-  // Whether there is room for one more; then it is counted.
-  bool Admit(int fd) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Forgets what has been closed.
-  void Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void ResetDead(absl::Time now);
 
-  const int64_t max_connections_;
   Metrics* const metrics_;
+  ConnectionTable connections_;
   std::vector<Listener> listeners_;
   int stop_fd_ = -1;
-  absl::Mutex mutex_;
-  std::vector<Connection> open_ ABSL_GUARDED_BY(mutex_);
-  absl::Time next_sweep_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
   LogLimit no_descriptor_;
   LogLimit no_room_;
+  LogLimit dead_;
   std::thread thread_;
 };
 

@@ -19,9 +19,13 @@ namespace baseband::server {
 
 class Listener {
  public:
+  // gRPC's and this one's: who does not answer, or read, is dead so long after he was asked.
+  static constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(20);
+
+  // At most `max_connections`; who has been silent for `keepalive` is asked whether he lives.
   // `security` and `metrics` outlive it.
-  Listener(int max_connections, Security* security, Metrics* metrics)
-      : security_(security), acceptor_(max_connections, metrics) {}
+  Listener(int max_connections, absl::Duration keepalive, Security* security, Metrics* metrics)
+      : security_(security), acceptor_(max_connections, keepalive + kKeepaliveTimeout, metrics) {}
 
   // Listens at every one of `addresses`. Unavailable names one that cannot be had, and why.
   absl::Status Listen(const std::vector<std::string>& addresses, int socket_mode);

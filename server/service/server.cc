@@ -44,7 +44,6 @@ constexpr absl::Duration kGoodbye = absl::Milliseconds(100);
 
 // What a client may send before its request, and who is there no more.
 constexpr int kMaxMetadataBytes = 8 << 10;
-constexpr int kKeepaliveTimeoutMs = 20000;
 constexpr int kMinPingIntervalMs = 10000;
 constexpr int kMaxPingStrikes = 3;
 
@@ -62,7 +61,7 @@ void Limit(const Config& config, grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ToMs(config.handshake));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ToMs(config.keepalive));
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ToMs(Listener::kKeepaliveTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
                              kMinPingIntervalMs);
@@ -165,8 +164,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
     self->authenticated_health_ = std::make_unique<AuthenticatedHealthService>(
         kServiceName, &security.access(), self->environment_.metrics);
   }
-  self->listener_ =
-      std::make_shared<Listener>(config.max_connections, &security, self->environment_.metrics);
+  self->listener_ = std::make_shared<Listener>(config.max_connections, config.keepalive, &security,
+                                               self->environment_.metrics);
   self->environment_.metrics->SetMaxConnections(self->listener_->max_open());
   self->environment_.metrics->BeforeScrape([listener = self->listener_](Metrics& metrics) {
     metrics.SetOpenConnections(listener->CountOpen());

@@ -163,6 +163,30 @@ TEST_F(ChaosNetworkTest, WhoLivesButDoesNotReadHisAnswerIsCutOff) {
   EXPECT_EQ(server_->Metric("baseband_open_connections"), 3) << "it is the call that ends";
 }
 
+// A process that stands still with its socket's buffers full, which no ping gets through: more than
+// gRPC finds out by itself.
+TEST_F(ChaosNetworkTest, WhoStandsStillInMidAnswerIsDroppedOverTcpAndOverAUnixSocket) {
+  const Certificates folder;
+  const std::string socket = "unix:" + folder.Path("socket");
+  Start({"--keepalive-s=1", "--listen=" + socket});
+  if (HasFatalFailure()) return;
+  // 2 KB there, 6.5 MB back, for of each block but one bit is not a filler.
+  v1::EncodeRequest request = EncodeOf(NrCode(1, 384), 2000);
+  request.mutable_groups(0)->set_n_filler(22 * 384 - 1);
+  request.mutable_groups(0)->set_output(v1::ENCODE_OUTPUT_CODEWORD);
+  request.mutable_payload()->resize(2000);
+  for (const std::string& target : {server_->target(), socket}) {
+    const RawCall call(target, "/baseband.v1.Baseband/Encode", request.SerializeAsString(),
+                       RawCall::Manner::kStandsStill);
+    const auto load = StartLoad();
+    EXPECT_TRUE(server_->WaitForMetric("baseband_pool_used_bytes", {}, 0, kPatience)) << target;
+    load->Stop();
+  }
+  before_.connections += 4;
+  before_.descriptors += 4;
+  ExpectNothingLeft();
+}
+
 TEST_F(ChaosNetworkTest, ResetsAtRandomOffsetsLoseNoOtherCall) {
   Start({});
   if (HasFatalFailure()) return;

@@ -1,10 +1,11 @@
-// Sockets of 127.0.0.1, and of other IPv4 addresses.
+// Sockets of 127.0.0.1, of other IPv4 addresses, and of the file system.
 #ifndef BASEBAND_TESTS_SUPPORT_LOOPBACK_H_
 #define BASEBAND_TESTS_SUPPORT_LOOPBACK_H_
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <cstdint>
 #include <string>
@@ -27,9 +28,22 @@ inline int PortOf(const std::string& target) {
   return absl::SimpleAtoi(target.substr(target.rfind(':') + 1), &port) ? port : 0;
 }
 
-// A socket connected to `target`, "127.0.0.1:PORT" or another IPv4 address, or not, if nobody
-// listens there. With `receive_bytes` the kernel keeps about that much of what has not been read.
+inline int ConnectToUnix(const std::string& path) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un peer{};
+  peer.sun_family = AF_UNIX;
+  path.copy(peer.sun_path, sizeof(peer.sun_path) - 1);
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&peer), sizeof(peer)) != 0) {
+    shutdown(fd, SHUT_RDWR);
+  }
+  return fd;
+}
+
+// A socket connected to `target`, "127.0.0.1:PORT", another IPv4 address or "unix:PATH", or not, if
+// nobody listens there. With `receive_bytes` the kernel keeps about that much of what has not been
+// read.
 inline int ConnectTo(const std::string& target, int receive_bytes = 0) {
+  if (target.rfind("unix:", 0) == 0) return ConnectToUnix(target.substr(5));
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (receive_bytes > 0) {
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes));

@@ -10,11 +10,13 @@
 namespace baseband::testing {
 namespace {
 
-enum FrameType : char { kData = 0, kHeaders = 1, kSettings = 4, kPing = 6 };
+enum FrameType : char { kData = 0, kHeaders = 1, kSettings = 4, kPing = 6, kWindowUpdate = 8 };
 constexpr char kEndStream = 1;
 constexpr char kAck = 1;
 constexpr char kEndHeaders = 4;
 constexpr size_t kMaxFrame = 16384;
+constexpr size_t kMaxWindow = 0x7fffffff;
+constexpr size_t kFirstWindow = 65535;  // of a connection
 
 std::string BigEndian(size_t value, int bytes) {
   std::string text;
@@ -45,10 +47,14 @@ bool ReadAll(int fd, std::string* bytes) {
 
 }  // namespace
 
-RawCall::RawCall(const std::string& target, const std::string& method, const std::string& request)
+RawCall::RawCall(const std::string& target, const std::string& method, const std::string& request,
+                 Manner manner)
     : fd_(ConnectTo(target)) {
   std::string bytes = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-  bytes += Frame(kSettings, 0, 0, BigEndian(4, 2) + BigEndian(0, 4));  // streams' first window: 0
+  const bool reads = manner == Manner::kOpensNoWindow;
+  // The first window of streams, and what is added to the connection's.
+  bytes += Frame(kSettings, 0, 0, BigEndian(4, 2) + BigEndian(reads ? 0 : kMaxWindow, 4));
+  if (!reads) bytes += Frame(kWindowUpdate, 0, 0, BigEndian(kMaxWindow - kFirstWindow, 4));
   bytes += Frame(kHeaders, kEndHeaders, 1,
                  Header(":method", "POST") + Header(":scheme", "http") + Header(":path", method) +
                      Header(":authority", "test") + Header("te", "trailers") +
@@ -59,12 +65,12 @@ RawCall::RawCall(const std::string& target, const std::string& method, const std
     bytes += Frame(kData, last ? kEndStream : 0, 1, message.substr(at, kMaxFrame));
   }
   send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  thread_ = std::thread([this] { AnswerPings(); });
+  if (reads) thread_ = std::thread([this] { AnswerPings(); });
 }
 
 RawCall::~RawCall() {
   shutdown(fd_, SHUT_RDWR);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   close(fd_);
 }
 

@@ -7,13 +7,17 @@
 
 namespace baseband::testing {
 
-// Sends one request, never opens its window for the response, and answers pings for as long as it
-// lives: alive, but it does not read.
+// Sends one request whose response it never reads.
 class RawCall {
  public:
+  enum class Manner {
+    kOpensNoWindow,  // but answers pings for as long as it lives
+    kStandsStill,    // opens its window as wide as it gets, then reads nothing at all
+  };
   // `method` is "/package.Service/Method"; the request is to fit into HTTP/2's first window, 64
   // KiB.
-  RawCall(const std::string& target, const std::string& method, const std::string& request);
+  RawCall(const std::string& target, const std::string& method, const std::string& request,
+          Manner manner = Manner::kOpensNoWindow);
   ~RawCall();
   RawCall(const RawCall&) = delete;
   RawCall& operator=(const RawCall&) = delete;

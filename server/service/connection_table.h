@@ -1,0 +1,57 @@
+// The open connections of a server: how many there are, and which of them nobody reads any more.
+#ifndef BASEBAND_SERVER_SERVICE_CONNECTION_TABLE_H_
+#define BASEBAND_SERVER_SERVICE_CONNECTION_TABLE_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+
+namespace baseband::server {
+
+// Knows sockets that are somebody else's, and may be closed at any moment. Thread-safe.
+//
+// gRPC 1.51 never ends a connection whose client has stopped reading with its socket's buffers
+// full: the ping by which it looks for life waits behind what cannot be written. Its calls, and the
+// memory of their replies, would stay for as long as the client's process stands still.
+class ConnectionTable {
+ public:
+  // At most `max` at a time. A client that takes nothing of what waits for it for `patience` is
+  // dead.
+  ConnectionTable(int64_t max, absl::Duration patience) : max_(max), patience_(patience) {}
+
+  // Whether there is room for one more; then it is counted.
+  bool Admit(int fd, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  int64_t Count() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Resets the connections of the dead, and returns how many. What a client takes between two calls
+  // is progress: call it several times in a `patience`.
+  int64_t ResetDead(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  int64_t max() const { return max_; }
+  absl::Duration patience() const { return patience_; }
+
+ private:
+  struct Connection {
+    int fd = -1;
+    ino_t inode = 0;  // tells it from a later socket with the same descriptor
+    int unread = 0;   // bytes, at the last look
+    absl::Time since = absl::InfiniteFuture();  // when that was seen first
+  };
+
+  // Forgets what has been closed.
+  void Sweep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const int64_t max_;
+  const absl::Duration patience_;
+  absl::Mutex mutex_;
+  std::vector<Connection> open_ ABSL_GUARDED_BY(mutex_);
+  absl::Time next_sweep_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_SERVICE_CONNECTION_TABLE_H_

@@ -1,0 +1,102 @@
+#include "server/service/connection_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <string>
+
+namespace baseband::server {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(21);
+constexpr absl::Duration kLook = absl::Seconds(3);
+const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
+
+// A connection, its server's end with as much in it as goes.
+class Pair {
+ public:
+  Pair() {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends_.data()) != 0) {
+      ADD_FAILURE();
+    }
+  }
+  ~Pair() {
+    for (const int end : ends_) close(end);
+  }
+  Pair(const Pair&) = delete;
+  Pair& operator=(const Pair&) = delete;
+
+  int server() const { return ends_[0]; }
+  bool Write() const { return send(ends_[0], kText.data(), kText.size(), MSG_NOSIGNAL) > 0; }
+  void Fill() const {
+    while (Write()) {
+    }
+  }
+  bool Read() const {
+    std::string text(kText.size(), '\0');
+    return recv(ends_[1], text.data(), text.size(), 0) > 0;
+  }
+  bool IsReset() const { return !Write() && errno == EPIPE; }
+
+ private:
+  inline static const std::string kText = std::string(1000, 'x');
+  std::array<int, 2> ends_ = {-1, -1};
+};
+
+TEST(ConnectionTableTest, ThereIsRoomForSoManyAndForWhoComesAfterOneThatLeft) {
+  ConnectionTable table(2, kPatience);
+  Pair first;
+  auto second = std::make_unique<Pair>();
+  Pair third;
+  EXPECT_TRUE(table.Admit(first.server(), kStart));
+  EXPECT_TRUE(table.Admit(second->server(), kStart));
+  EXPECT_FALSE(table.Admit(third.server(), kStart));
+  second.reset();
+  EXPECT_TRUE(table.Admit(third.server(), kStart + absl::Seconds(1)));
+  EXPECT_EQ(table.Count(), 2);
+}
+
+TEST(ConnectionTableTest, WhoReadsNothingIsResetOnceWhoReadsALittleOrHasNothingToReadIsNot) {
+  ConnectionTable table(3, kPatience);
+  const Pair dead;
+  const Pair slow;
+  const Pair silent;
+  for (const Pair* pair : {&dead, &slow, &silent}) ASSERT_TRUE(table.Admit(pair->server(), kStart));
+  dead.Fill();
+  slow.Fill();
+  absl::Time now = kStart;
+  for (; now < kStart + kPatience; now += kLook) {
+    EXPECT_EQ(table.ResetDead(now), 0) << now - kStart;
+    EXPECT_TRUE(slow.Read());
+  }
+  EXPECT_EQ(table.ResetDead(now), 1);
+  EXPECT_TRUE(dead.IsReset());
+  EXPECT_TRUE(silent.Write());
+  EXPECT_TRUE(silent.Read());
+  while (slow.Read()) {
+  }
+  EXPECT_TRUE(slow.Write());
+  EXPECT_EQ(table.ResetDead(now + 2 * kPatience), 0);
+}
+
+// What stood there goes on after a pause: its time begins anew.
+TEST(ConnectionTableTest, TheTimeCountsFromTheLastThatWasRead) {
+  ConnectionTable table(1, kPatience);
+  const Pair pair;
+  ASSERT_TRUE(table.Admit(pair.server(), kStart));
+  pair.Fill();
+  EXPECT_EQ(table.ResetDead(kStart), 0);
+  EXPECT_EQ(table.ResetDead(kStart + kPatience - kLook), 0);
+  EXPECT_TRUE(pair.Read());
+  EXPECT_EQ(table.ResetDead(kStart + kPatience), 0);
+  EXPECT_EQ(table.ResetDead(kStart + 2 * kPatience - kLook), 0);
+  EXPECT_EQ(table.ResetDead(kStart + 2 * kPatience), 1);
+}
+
+}  // namespace
+}  // namespace baseband::server
