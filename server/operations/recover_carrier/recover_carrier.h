@@ -2,6 +2,7 @@
 #ifndef BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_RECOVER_CARRIER_H_
 #define BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_RECOVER_CARRIER_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -13,6 +14,11 @@
 #include "server/jobs/operation.h"
 
 namespace baseband::server {
+
+// By carrier::Lock, as metrics and the self-test call them.
+inline constexpr std::array<const char*, 5> kLockNames = {"locked", "no_signal", "no_peak",
+                                                          "ambiguous", "bad_fit"};
+static_assert(static_cast<size_t>(carrier::Lock::kBadFit) == kLockNames.size() - 1);
 
 // `count` frames recovered alike.
 struct RecoverCarrierGroup {

@@ -22,15 +22,15 @@ const Buckets& EvmBuckets() {
 RecoverCarrierMetrics::RecoverCarrierMetrics(prometheus::Registry& registry)
     : symbols_(AddCounter(registry, metric::kCarrierSymbols)),
       evm_(AddHistogram(registry, metric::kCarrierEvm, EvmBuckets())) {
-  for (size_t lock = 0; lock < kLocks.size(); ++lock) {
-    frames_[lock] = AddCounter(registry, metric::kCarrierFrames, {{"lock", kLocks[lock]}});
+  for (size_t lock = 0; lock < kLockNames.size(); ++lock) {
+    frames_[lock] = AddCounter(registry, metric::kCarrierFrames, {{"lock", kLockNames[lock]}});
   }
 }
 
 void RecoverCarrierMetrics::Observe(const RecoverCarrierJob& job) {
   const Buckets& edges = EvmBuckets();
   std::vector<double> evm(edges.size() + 1);
-  std::array<double, kLocks.size()> frames{};
+  std::array<double, kLockNames.size()> frames{};
   double evm_sum = 0;
   double symbols = 0;
   const carrier::Result* result = job.results.data();

@@ -21,11 +21,7 @@ class RecoverCarrierMetrics final : public OperationMetrics {
   void Observe(const RecoverCarrierJob& job);
 
  private:
-  static constexpr std::array<const char*, 5> kLocks = {"locked", "no_signal", "no_peak",
-                                                        "ambiguous", "bad_fit"};
-  static_assert(static_cast<size_t>(carrier::Lock::kBadFit) == kLocks.size() - 1);
-
-  std::array<prometheus::Counter*, kLocks.size()> frames_{};
+  std::array<prometheus::Counter*, kLockNames.size()> frames_{};
   prometheus::Counter* const symbols_;
   prometheus::Histogram* const evm_;
 };

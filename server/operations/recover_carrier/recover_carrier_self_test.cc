@@ -48,11 +48,14 @@ absl::Status TestRecoverCarrier(const Operation& operation, SelfTestBench& bench
                             bench.Run(std::make_unique<RecoverCarrierJob>(
                                           operation, std::vector<RecoverCarrierGroup>{group}),
                                       payload));
-  for (const carrier::Result& result : static_cast<const RecoverCarrierJob&>(*job).results) {
+  const auto& results = static_cast<const RecoverCarrierJob&>(*job).results;
+  for (size_t f = 0; f < results.size(); ++f) {
+    const carrier::Result& result = results[f];
     if (result.lock != carrier::Lock::kLocked ||
         !(std::abs(result.frequency - kFrequency) < kTolerance)) {
       return absl::InternalError(
-          absl::StrCat("found ", result.frequency, " instead of ", kFrequency));
+          absl::StrCat("found frame ", f, " ", kLockNames[static_cast<size_t>(result.lock)], " at ",
+                       result.frequency, " cycles a symbol, not locked at ", kFrequency));
     }
   }
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "server/device/cpu_device.h"
 #include "server/jobs/job.h"
+#include "server/operations/recover_carrier/recover_carrier.h"
 #include "tests/support/fake_device.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_operations.h"
@@ -23,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // The CPU, but the last byte of each reply of `broken` has its uppermost bit turned over; of a
-// piece of a search, that of its first block's index.
+// piece of a search, that of its first block's index; of carriers, one has no lock.
 class FaultyDevice final : public FakeDevice {
  public:
   FaultyDevice(Device& honest, const Operation& broken) : FakeDevice("faulty") {
@@ -43,6 +44,10 @@ class FaultyDevice final : public FakeDevice {
                               const absl::Status& status, const StageTimes& times) {
         for (const JobPtr& job : static_cast<Batch*>(task)->jobs()) {
           if (&job->operation() != &broken) continue;
+          if (broken.name() == absl::string_view("RecoverCarrier")) {
+            static_cast<RecoverCarrierJob&>(*job).results[2].lock = carrier::Lock::kNoPeak;
+            continue;
+          }
           const absl::Span<uint8_t> reply = job->reply.span();
           const bool is_piece = broken.name() == absl::string_view("Minimize");
           reply[is_piece ? 2 * sizeof(int64_t) - 1 : reply.size() - 1] ^= 0x80;
@@ -72,13 +77,15 @@ TEST_F(SelfTestTest, AWrongAnswerIsFoundAndNamed) {
   const std::pair<const char*, std::string> kBroken[] = {
       {"Encode", "gave a wrong answer"},
       {"Decode", "gave a wrong answer"},
+      {"RecoverCarrier", "found frame 2 no_peak at 0.0123 cycles a symbol"},
       {"Downconvert", "has in channel 4"},
       {"Minimize", "of an expression found"}};
   for (const auto& [operation, what] : kBroken) {
     const FaultyDevice device(cpu_, TestOperation(operation));
     EXPECT_THAT(RunSelfTest(device, TestOperations(), *pool_, *pool_),
                 StatusIs(absl::StatusCode::kInternal,
-                         AllOf(HasSubstr("faulty lane 0"), HasSubstr(std::string("self-test: ") + operation + " " + what))));
+                         AllOf(HasSubstr("faulty lane 0"),
+                               HasSubstr(std::string("self-test: ") + operation + " " + what))));
     EXPECT_EQ(pool_->used(), 0);
   }
 }
