@@ -143,7 +143,7 @@ absl::StatusOr<WrongAnswers> Confirm(const client::ClientOptions& client,
     }
     if (!question.workload->if_all_fail.empty() &&
         question.least_failed_blocks == question.workload->blocks) {
-      return absl::FailedPreconditionError(question.workload->if_all_fail);
+      return absl::InvalidArgumentError(question.workload->if_all_fail);
     }
   }
   return wrong;

@@ -31,7 +31,7 @@ struct WrongAnswers {
 // nothing known of the request speaks, are right; others are counted as wrong. Blocks until all
 // have ended; each call may take `timeout`. `go_on` is asked between them; false ends it with
 // Cancelled. Errors: those of a call, after its retries; DataLoss where no two answers agree, or
-// all are wrong; FailedPrecondition says why a workload's blocks must not all fail.
+// all are wrong; InvalidArgument says why a workload's blocks must not all fail.
 absl::StatusOr<WrongAnswers> Confirm(const client::ClientOptions& client,
                                      const std::vector<Workload>& workloads, absl::Duration timeout,
                                      const std::function<bool()>& go_on = nullptr);

@@ -107,6 +107,11 @@ TEST_F(BasebandctlAdminTest, QuarantineIsATableAndIsLifted) {
   EXPECT_EQ(Admin({"inject", "device-fault"}).exit_code, 0);
   const std::vector<std::string> load = {"load", "encode", "--duration=200ms", "--warmup=0s"};
   EXPECT_NE(RunAt(faulty_->target(), load).exit_code, 0);
+  // It is no fault of the arguments, which will do again in a while.
+  const Outcome refused = RunAt(faulty_->target(), load);
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.output, AllOf(HasSubstr("a request like this one ran on cpu"),
+                                    HasSubstr("admin quarantine --lift=")));
   const Outcome table = Admin({"quarantine"});
   EXPECT_EQ(table.exit_code, 0);
   EXPECT_THAT(table.output, AllOf(HasSubstr("fingerprint"), HasSubstr("Encode  127.0.0.1  cpu"),
@@ -132,7 +137,20 @@ TEST_F(BasebandctlAdminTest, WrongArgumentsAreRefused) {
                                              {"records", "--lift=all"}}) {
     EXPECT_EQ(Admin(arguments).exit_code, 1) << arguments.back();
   }
-  EXPECT_THAT(Admin({"inject", "stall"}).output, HasSubstr("stall_ms 0 is not in [1, 600000]"));
+  const struct {
+    std::vector<std::string> arguments;
+    const char* refusal;
+  } by_flag[] = {{{"inject", "stall"}, "inject stall takes --stall=TIME"},
+                 {{"inject", "fail", "--stall=1s"}, "--stall is of inject stall"},
+                 {{"config", "--stall=1s"}, "--stall is of inject stall"},
+                 {{"inject", "lose"}, "inject lose takes --device=ID"},
+                 {{"inject", "lose", "--device=cpu", "--count=1"}, "--count is not of inject lose"},
+                 {{"inject", "no-memory", "--device=cpu"}, "--device is not of inject no-memory"}};
+  for (const auto& wrong : by_flag) {
+    const Outcome outcome = Admin(wrong.arguments);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.output, HasSubstr(wrong.refusal));
+  }
   EXPECT_THAT(Admin({"inject", "fail", "--count=1001"}).output,
               HasSubstr("count 1001 is not in [1, 1000]"));
   EXPECT_THAT(Admin({"inject", "fail", "--device=gpu"}).output,

@@ -220,9 +220,8 @@ class LoadCommand final : public Command {
       return Fail(absl::DataLossError(absl::StrCat("wrong answers: ", status.message())),
                   kNegativeResult);
     }
-    return absl::IsInvalidArgument(status) || absl::IsFailedPrecondition(status)
-               ? FailArguments(status)
-               : FailRpc(status);
+    // FailedPrecondition is the server's: a kind in quarantine, which it takes again later.
+    return absl::IsInvalidArgument(status) ? FailArguments(status) : FailRpc(status);
   }
 
   static absl::Status Measure(const load::LoadSpec& spec,

@@ -86,10 +86,8 @@ class AdminCommand final : public Command {
       return FailArguments(absl::InvalidArgumentError(
           absl::StrFormat("%s takes %s", action_, wanted.empty() ? "no argument" : wanted)));
     }
-    if (action_ != "inject" &&
-        (count_ != 0 || stall_ != absl::ZeroDuration() || !device_.empty())) {
-      return FailArguments(
-          absl::InvalidArgumentError("--count, --stall and --device are of inject"));
+    if (const absl::Status fault = CheckFault(); !fault.ok()) {
+      return FailArguments(fault);
     }
     if (action_ != "quarantine" && !lift_.empty()) {
       return FailArguments(absl::InvalidArgumentError("--lift is of quarantine"));
@@ -117,6 +115,31 @@ class AdminCommand final : public Command {
   }
 
  private:
+  // Whether the flags go with the fault, in the flags' own names.
+  absl::Status CheckFault() const {
+    if (action_ != "inject" && (count_ != 0 || !device_.empty())) {
+      return absl::InvalidArgumentError("--count and --device are of inject");
+    }
+    const bool stalls = action_ == "inject" && argument_ == "stall";
+    const bool loses = action_ == "inject" && argument_ == "lose";
+    if (stalls && stall_ == absl::ZeroDuration()) {
+      return absl::InvalidArgumentError("inject stall takes --stall=TIME");
+    }
+    if (!stalls && stall_ != absl::ZeroDuration()) {
+      return absl::InvalidArgumentError("--stall is of inject stall");
+    }
+    if (loses && device_.empty()) {
+      return absl::InvalidArgumentError("inject lose takes --device=ID");
+    }
+    if (loses && count_ != 0) {
+      return absl::InvalidArgumentError("--count is not of inject lose");
+    }
+    if (argument_ == "no-memory" && !device_.empty()) {
+      return absl::InvalidArgumentError("--device is not of inject no-memory");
+    }
+    return absl::OkStatus();
+  }
+
   static int ExitCodeOf(const absl::Status& status) {
     return status.ok() ? kOk : absl::IsUnavailable(status) ? FailConnect(status) : FailRpc(status);
   }
