@@ -35,6 +35,7 @@ size_t Window::intervals() const {
 void Recorder::OnSend(int64_t due_ns, int64_t lag_ns, bool waited) {
   if (!window_.Contains(due_ns)) return;
   absl::MutexLock lock(&mutex_);
+  ++due_;
   if (waited) {
     ++totals_.cap_hits;
   } else {
@@ -50,6 +51,7 @@ void Recorder::OnEnd(const Ended& ended) {
   if (window_.Contains(ended.due_ns)) {
     const auto place = static_cast<size_t>((ended.due_ns - window_.begin_ns) / window_.interval_ns);
     ++totals_.series[place].due;
+    due_ += ended.outcome == Outcome::kSkipped ? 1 : 0;
     Tally& tally = totals_.tallies[ended.workload];
     ++tally.outcomes[ended.outcome];
     if (HasLatency(ended.outcome)) tally.latency.Record(latency);
@@ -101,6 +103,11 @@ void Recorder::Reject(const Ended& ended) {
     interval.blocks.Merge(blocks);
     if (ended.outcome == Outcome::kGood) interval.info_bits -= ended.info_bits;
   }
+}
+
+int64_t Recorder::due() const {
+  absl::MutexLock lock(&mutex_);
+  return due_;
 }
 
 Interval Recorder::At(size_t interval) const {

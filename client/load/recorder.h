@@ -48,6 +48,9 @@ class Recorder {
   // was found to be wrong.
   void Reject(const Ended& ended);
 
+  // Calls due in the measurement that OnSend() or OnEnd() knows of, those in flight, too; of open
+  // loops.
+  int64_t due() const;
   // One interval as it is now; cheap enough to be asked for while the load runs.
   Interval At(size_t interval) const;
   // All that was counted; afterwards nothing more is.
@@ -57,6 +60,7 @@ class Recorder {
   const Window window_;
   mutable absl::Mutex mutex_;
   Totals totals_ ABSL_GUARDED_BY(mutex_);
+  int64_t due_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // "RESOURCE_EXHAUSTED: the queue is full (# requests)": `message` with each number as one #.

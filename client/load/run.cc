@@ -91,6 +91,7 @@ WorkerSpec ToWorkerSpec(const LoadSpec& spec, int part, const Window& window) {
   worker.window = window;
   worker.seed = spec.seed;
   worker.stream = spec.stream;
+  worker.can_cancel = spec.least_answered > 0;
   worker.client = spec.client;
   worker.client.connections = Share(spec.client.connections, part, spec.workers);
   worker.client.max_attempts = spec.attempts;
@@ -126,6 +127,18 @@ bool Watch(const WorkerList& workers, absl::Time begin, absl::Time end, const Lo
     if (progress != nullptr && !progress(report)) return false;
   }
   return true;
+}
+
+// Once all is sent: ends what is in flight if too little is answered.
+void CancelIfBehind(const WorkerList& workers, const LoadSpec& spec, size_t intervals) {
+  int64_t due = 0;
+  for (const auto& worker : workers) {
+    worker->AwaitSent();
+    due += worker->recorder().due();
+  }
+  const int64_t right = MergedIntervals(workers, 0, intervals).outcomes.right();
+  if (static_cast<double>(right) >= spec.least_answered * static_cast<double>(due)) return;
+  for (const auto& worker : workers) worker->Cancel();
 }
 
 }  // namespace
@@ -182,6 +195,9 @@ absl::StatusOr<LoadResult> RunLoad(const LoadSpec& spec, const std::vector<Workl
   if (seen.ok() && !spec.metrics_url.empty()) {
     result.server = Since(before, after);
     result.server_measured = SteadyNow() - looked;
+  }
+  if (spec.least_answered > 0 && spec.pace.kind != Pace::Kind::kClosed) {
+    CancelIfBehind(workers, spec, result.totals.series.size());
   }
   for (const auto& worker : workers) worker->Join();
   for (const Workload& workload : workloads) {

@@ -32,6 +32,10 @@ struct LoadSpec {
   bool stream = false;
   // Open loops: most calls in flight. A call that finds no room waits, and its latency with it.
   int max_in_flight = 4096;
+  // Open loops: of the calls due, the share that must be answered rightly by the end of the
+  // measurement. If less are, the load has told all that it can: what is in flight is cancelled,
+  // and has expired. 0: everything is waited for.
+  double least_answered = 0;
   uint64_t seed = 1;
   std::string metrics_url;  // empty: none
 };

@@ -17,7 +17,8 @@ namespace baseband::load {
 enum class Outcome {
   kGood,     // the right answer, by its deadline
   kLate,     // the right answer, after its deadline
-  kExpired,  // no answer by its deadline (or by the timeout of calls without one)
+  kExpired,  // no answer by its deadline (or by the timeout of calls without one), or by when a
+             // load that had fallen behind was broken off
   kRefused,  // any other error, by cause in Totals.refusals
   kWrong,    // an answer that is not what it must be
   kSkipped,  // not sent: no room below the cap of calls in flight before it was late, or before the

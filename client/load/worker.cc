@@ -15,6 +15,7 @@ namespace baseband::load {
 namespace {
 
 constexpr int64_t kSecondNs = 1000000000;
+constexpr size_t kLeastTracked = 1024;
 // Clocks do not agree better on whose deadline passed first, the client's or the server's.
 constexpr int64_t kDeadlineSlackNs = 100000;
 
@@ -84,6 +85,16 @@ void Worker::Stop() {
   room_.NotifyAll();
 }
 
+void Worker::AwaitSent() {
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(&sent_));
+}
+
+void Worker::Cancel() {
+  absl::MutexLock lock(&mutex_);
+  cancelled_ = true;
+}
+
 void Worker::Join() {
   sender_.join();
   receiver_.join();
@@ -119,9 +130,21 @@ void Worker::SendAll() {
   }
   RaiseTo(ThreadCpuSeconds() / absl::ToDoubleSeconds(absl::FromChrono(Clock::now() - begin)),
           &busy_);
+  bool cancels = false;
   {
     absl::MutexLock lock(&mutex_);
-    stopped_ = true;
+    stopped_ = sent_ = true;
+    const auto ended = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return in_flight_ == 0 || cancelled_;
+    };
+    mutex_.Await(absl::Condition(&ended));
+    cancels = in_flight_ > 0;
+  }
+  for (size_t i = 0; cancels && i < calls_.size(); ++i) {
+    if (const auto call = calls_[i].lock()) call->Cancel();
+  }
+  {
+    absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(
         +[](int* in_flight) { return *in_flight == 0; }, &in_flight_));
   }
@@ -177,9 +200,20 @@ void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   spec.header.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
   spec.header.priority = PriorityOf(workload.priority).value_or(client::Priority::kNormal);
   spec.retry = retry_;
-  std::make_shared<client::UnaryCall>(std::move(spec), &channels_, &queue_,
-                                      WhenDone(std::move(sent)))
-      ->Start();
+  const auto call = std::make_shared<client::UnaryCall>(std::move(spec), &channels_, &queue_,
+                                                        WhenDone(std::move(sent)));
+  Track(call);
+  call->Start();
+}
+
+void Worker::Track(const std::shared_ptr<client::AsyncCall>& call) {
+  if (!spec_.can_cancel) return;
+  if (calls_.size() >= tidy_at_) {
+    const auto has_ended = [](const auto& known) { return known.expired(); };
+    calls_.erase(std::remove_if(calls_.begin(), calls_.end(), has_ended), calls_.end());
+    tidy_at_ = 2 * calls_.size() + kLeastTracked;
+  }
+  calls_.push_back(call);
 }
 
 std::function<void(absl::StatusOr<grpc::ByteBuffer>)> Worker::WhenDone(std::unique_ptr<Call> sent) {
@@ -217,10 +251,12 @@ std::shared_ptr<client::SubmitCall> Worker::NewStream() {
   }
   client::SubmitStreamOptions options;
   options.response_timeout = spec_.timeout;
-  return std::make_shared<client::SubmitCall>(options, &channels_, &queue_, [this] {
+  auto stream = std::make_shared<client::SubmitCall>(options, &channels_, &queue_, [this] {
     absl::MutexLock lock(&mutex_);
     --open_streams_;
   });
+  Track(stream);
+  return stream;
 }
 
 void Worker::CloseStreams() {
@@ -280,7 +316,8 @@ void Worker::Count(const Call& call) {
     ended.blocks = {workload.blocks, judgement.failed_blocks};
     ended.info_bits = workload.info_bits * (1 - ended.blocks.Bler());
     ended.message_bytes = static_cast<double>(call.request->message.Length() + call.reply.Length());
-  } else if (absl::IsDeadlineExceeded(call.status) && overdue > -kDeadlineSlackNs) {
+  } else if ((absl::IsDeadlineExceeded(call.status) && overdue > -kDeadlineSlackNs) ||
+             (absl::IsCancelled(call.status) && cancelled_)) {
     ended.outcome = Outcome::kExpired;
   } else {
     ended.outcome = Outcome::kRefused;

@@ -17,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "client/cpp/async_call.h"
 #include "client/cpp/attempt.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/submit_call.h"
@@ -38,6 +39,7 @@ struct WorkerSpec {
   uint64_t seed = 1;
   client::ClientOptions client;  // of this worker's connections
   bool stream = false;           // a Submit stream on each of them, in place of unary calls
+  bool can_cancel = false;       // an open loop whose Cancel() may be called
 };
 
 class Worker {
@@ -55,6 +57,11 @@ class Worker {
   void Start(Clock::time_point begin);
   // Sends nothing more.
   void Stop();
+  // Of an open loop: waits until its schedule is over, and all that was due has been sent, or has
+  // found no room.
+  void AwaitSent();
+  // After AwaitSent(): what is in flight ends at once, and has expired.
+  void Cancel();
   // Waits until the schedule is over and all calls have ended.
   void Join();
 
@@ -72,6 +79,8 @@ class Worker {
   bool WaitForRoom(int64_t give_up_ns);
   void Send(size_t workload, int64_t due_ns);
   void SendUnary(std::unique_ptr<Call> call, int64_t deadline_ns);
+  // Remembers it for Cancel().
+  void Track(const std::shared_ptr<client::AsyncCall>& call);
   // Takes the call's answer.
   std::function<void(absl::StatusOr<grpc::ByteBuffer>)> WhenDone(std::unique_ptr<Call> call);
   // Opens a stream anew that has ended.
@@ -100,10 +109,14 @@ class Worker {
   std::vector<size_t> turns_;  // the next request of each workload
   std::vector<std::shared_ptr<client::SubmitCall>> streams_;
   size_t next_stream_ = 0;
+  std::vector<std::weak_ptr<client::AsyncCall>> calls_;  // those that may be in flight
+  size_t tidy_at_ = 0;                                   // when so many are, some have ended
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> cancelled_{false};
   std::atomic<double> busy_{0};
   absl::Mutex mutex_;
-  SteadyCondition room_;  // in_flight_ goes down, stopped_
+  SteadyCondition room_;                       // in_flight_ goes down, stopped_
+  bool sent_ ABSL_GUARDED_BY(mutex_) = false;  // the schedule is over
   int in_flight_ ABSL_GUARDED_BY(mutex_) = 0;
   int open_streams_ ABSL_GUARDED_BY(mutex_) = 0;
   std::thread receiver_;

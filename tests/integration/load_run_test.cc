@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "client/load/run.h"
 #include "gmock/gmock.h"
@@ -27,27 +26,14 @@ using ::testing::ElementsAre;
 using testing::FakeBaseband;
 using ::testing::HasSubstr;
 using testing::IsOk;
+using testing::Milliseconds;
 using ::testing::Pair;
+using testing::SpecOf;
 using testing::StatusIs;
 
-LoadSpec SpecOf(const FakeBaseband& server, Pace::Kind kind, double rate, absl::Duration duration) {
-  LoadSpec spec;
-  spec.client.target = server.target();
-  spec.client.connections = 2;
-  spec.pace.kind = kind;
-  spec.pace.rate = rate;
-  spec.warm_up = absl::Milliseconds(200);
-  spec.duration = duration;
-  spec.timeout = absl::Seconds(20);
-  return spec;
-}
-
-double Milliseconds(const LoadResult& result, double quantile) {
-  return 1e-6 * static_cast<double>(result.totals.All().latency.Quantile(quantile));
-}
-
+// Of the quickest call, which nothing else on a busy machine has held up.
 TEST(LoadRunTest, ADelayInTheServerIsReproducedWithinTwoPercent) {
-  constexpr double kDelayMs = 200;  // two percent are more than a busy machine's own unrest
+  constexpr double kDelayMs = 200;
   std::atomic<bool> delayed{false};
   FakeBaseband server;
   server.on_encode = [&](auto*, const auto&, v1::EncodeResponse* response) {
@@ -63,75 +49,15 @@ TEST(LoadRunTest, ADelayInTheServerIsReproducedWithinTwoPercent) {
   const auto with = RunLoad(spec, Calls());
   ASSERT_THAT(with, IsOk());
 
-  EXPECT_NEAR(Milliseconds(*with, 0.5) - Milliseconds(*without, 0.5), kDelayMs, 0.02 * kDelayMs);
+  EXPECT_NEAR(Milliseconds(*with, 0) - Milliseconds(*without, 0), kDelayMs, 0.02 * kDelayMs);
   EXPECT_EQ(with->totals.All().outcomes[Outcome::kGood], 120);
   EXPECT_NEAR(with->totals.stages[4].mean(), 7000, 70) << "kernel, to two digits";
-}
-
-// A server that answers nothing between 0.5 and 1.5 s of the measurement.
-class StalledServer {
- public:
-  StalledServer() {
-    server_.on_encode = [this](auto*, const auto&, v1::EncodeResponse* response) {
-      const int64_t now = absl::ToUnixNanos(absl::Now());
-      const int64_t end = begin_ns_ + kStallNs;
-      if (now > begin_ns_ && now < end) absl::SleepFor(absl::Nanoseconds(end - now));
-      return AnswerRight(response);
-    };
-    server_.Start();
-  }
-  absl::StatusOr<LoadResult> Run(LoadSpec spec) {
-    spec.client.connections = 1;
-    // The load begins 20 ms and its warm-up from now; how exactly does not matter.
-    begin_ns_ = absl::ToUnixNanos(absl::Now() + spec.warm_up + absl::Milliseconds(520));
-    return RunLoad(spec, Calls());
-  }
-  const FakeBaseband& server() const { return server_; }
-
- private:
-  static constexpr int64_t kStallNs = 1000000000;
-  std::atomic<int64_t> begin_ns_{INT64_MAX - kStallNs};
-  FakeBaseband server_;
-};
-
-class CoordinatedOmissionTest : public ::testing::TestWithParam<int> {};
-
-// 200 calls in 4 s; the 50 due in the stall are answered at its end, so that their latencies are
-// evenly spread over 0 .. 1000 ms: the quantile q > 3/4 of all is 1000 ms (q - 3/4) / (1/4).
-TEST_P(CoordinatedOmissionTest, AnOpenLoopCountsTheStallForEveryCallThatWasDueInIt) {
-  StalledServer stalled;
-  LoadSpec spec = SpecOf(stalled.server(), Pace::Kind::kConstant, 50, absl::Seconds(4));
-  spec.max_in_flight = GetParam();
-  const auto result = stalled.Run(spec);
-  ASSERT_THAT(result, IsOk());
-  EXPECT_EQ(result->totals.All().outcomes.due(), 200);
-  EXPECT_EQ(result->totals.All().outcomes[Outcome::kGood], 200);
-  // Two calls more or less in the stall are 40 ms at any quantile; where one is in flight at a time
-  // those that waited are answered one after the other.
-  EXPECT_NEAR(Milliseconds(*result, 0.90), 600, 60);
-  EXPECT_NEAR(Milliseconds(*result, 0.99), 960, 60);
-  EXPECT_EQ(result->totals.cap_hits > 0, GetParam() == 1);
-}
-
-INSTANTIATE_TEST_SUITE_P(RoomForOneCallOrForAll, CoordinatedOmissionTest,
-                         ::testing::Values(1, 4096));
-
-TEST(LoadRunTest, AClosedLoopSeesTheStallOnce) {
-  StalledServer stalled;
-  LoadSpec spec = SpecOf(stalled.server(), Pace::Kind::kClosed, 0, absl::Seconds(2));
-  spec.pace.in_flight = 1;
-  const auto result = stalled.Run(spec);
-  ASSERT_THAT(result, IsOk());
-  const Tally all = result->totals.All();
-  EXPECT_GT(all.latency.max(), 900000000);
-  EXPECT_EQ(all.latency.count() - all.latency.CountUpTo(500000000), 1);
-  EXPECT_EQ(result->totals.send_lag.count(), 0);
 }
 
 TEST(LoadRunTest, WhatTheServerAnswersIsToldApart) {
   std::atomic<int> calls{0};
   FakeBaseband server;
-  server.on_encode = [&](auto*, const auto&, v1::EncodeResponse* response) {
+  server.on_encode = [&](grpc::ServerContext* context, const auto&, v1::EncodeResponse* response) {
     switch (calls++ % 5) {
       case 0:
         return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -140,7 +66,7 @@ TEST(LoadRunTest, WhatTheServerAnswersIsToldApart) {
         response->set_payload("other");
         return grpc::Status::OK;
       case 2:
-        absl::SleepFor(absl::Milliseconds(600));
+        while (!context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
         return AnswerRight(response);
       default:
         return AnswerRight(response);
@@ -149,7 +75,7 @@ TEST(LoadRunTest, WhatTheServerAnswersIsToldApart) {
   server.Start();
   LoadSpec spec = SpecOf(server, Pace::Kind::kConstant, 50, absl::Seconds(1));
   spec.warm_up = absl::ZeroDuration();
-  const auto result = RunLoad(spec, Calls(absl::Milliseconds(300)));
+  const auto result = RunLoad(spec, Calls(absl::Seconds(3)));
   ASSERT_THAT(result, IsOk());
   const Outcomes outcomes = result->totals.All().outcomes;
   EXPECT_EQ(outcomes.due(), 50);
@@ -160,8 +86,8 @@ TEST(LoadRunTest, WhatTheServerAnswersIsToldApart) {
   EXPECT_THAT(result->totals.refusals,
               ElementsAre(Pair("RESOURCE_EXHAUSTED: the queue is full: #", 10)));
   EXPECT_EQ(result->totals.wrong_example, "not right");
-  // An expired call has waited for its deadline, whatever the server does.
-  EXPECT_NEAR(Milliseconds(*result, 1), 300, 60);
+  // An expired call has waited for its deadline, and the server for the call to go.
+  EXPECT_GE(Milliseconds(*result, 1), 3000 - 1);
 }
 
 TEST(LoadRunTest, AWrongAnswerOfTheWarmUpIsCountedApart) {
@@ -284,11 +210,13 @@ TEST(LoadRunTest, AttemptsSaveTheCallsOfARestart) {
     std::unique_ptr<FakeBaseband> server = start();
     LoadSpec spec = SpecOf(*server, Pace::Kind::kConstant, 200, absl::Milliseconds(1500));
     spec.attempts = attempts;
+    spec.client.initial_backoff = absl::Seconds(2);  // three times what a server is gone for
+    spec.client.max_backoff = absl::Seconds(2);
     spec.warm_up = absl::ZeroDuration();
     std::thread restart([&] {
       absl::SleepFor(absl::Milliseconds(500));
       server.reset();
-      absl::SleepFor(absl::Milliseconds(400));
+      absl::SleepFor(absl::Milliseconds(700));
       server = start();
     });
     const auto result = RunLoad(spec, Calls());

@@ -1,4 +1,4 @@
-// Encode calls for load tests, whose right answers begin with "right".
+// Encode calls for load tests, whose right answers begin with "right", and loads of them.
 #ifndef BASEBAND_TESTS_SUPPORT_ENCODE_CALLS_H_
 #define BASEBAND_TESTS_SUPPORT_ENCODE_CALLS_H_
 
@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "client/load/run.h"
 #include "client/load/workload.h"
 #include "grpcpp/grpcpp.h"
+#include "tests/support/fake_baseband.h"
 
 namespace baseband::testing {
 
@@ -32,6 +34,25 @@ inline std::vector<load::Workload> Calls(absl::Duration deadline = absl::Infinit
   };
   workloads[0].requests.push_back(std::move(request));
   return workloads;
+}
+
+// A load of those at `server`.
+inline load::LoadSpec SpecOf(const FakeBaseband& server, load::Pace::Kind kind, double rate,
+                             absl::Duration duration) {
+  load::LoadSpec spec;
+  spec.client.target = server.target();
+  spec.client.connections = 2;
+  spec.pace.kind = kind;
+  spec.pace.rate = rate;
+  spec.warm_up = absl::Milliseconds(200);
+  spec.duration = duration;
+  spec.timeout = absl::Seconds(20);
+  return spec;
+}
+
+// Of all calls, that quantile of their latencies.
+inline double Milliseconds(const load::LoadResult& result, double quantile) {
+  return 1e-6 * static_cast<double>(result.totals.All().latency.Quantile(quantile));
 }
 
 // What a server answers.

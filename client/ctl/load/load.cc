@@ -240,6 +240,7 @@ class LoadCommand final : public Command {
                       Progress* progress, LoadReport* report) const {
     const absl::Duration duration = spec.duration;
     spec.duration = load_.knee_probe;
+    spec.least_answered = kAnsweredShare;
     const auto bears = [&](double rate) -> absl::StatusOr<bool> {
       spec.pace.rate = rate;
       ++spec.seed;  // other instants each time, where a rate is tried again
@@ -268,6 +269,7 @@ class LoadCommand final : public Command {
     report->knee = *knee;
     spec.pace.rate = knee->low;
     spec.duration = duration;
+    spec.least_answered = 0;
     progress->set_prefix(absl::StrFormat("%.0f calls/s, the highest borne: ", knee->low));
     return Measure(spec, workloads, progress, report);
   }
