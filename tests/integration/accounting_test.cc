@@ -190,7 +190,7 @@ TEST_F(AccountingTest, ACallThatIsCancelledWhileItsDeviceWorksIsCancelled) {
   ASSERT_THAT(administrator, IsOk());
   v1::InjectFaultRequest stall;
   stall.set_kind(v1::InjectFaultRequest::STALL);
-  stall.set_stall_ms(500);
+  stall.set_stall_ms(5000);
   stall.set_count(1);
   ASSERT_THAT((*administrator)->InjectFault(stall, absl::Seconds(20)), IsOk());
 

@@ -118,10 +118,10 @@ TEST(ClientTest, TheDeadlineTravelsAndEndsTheCall) {
   };
   server.Start();
   const auto client = Connect(server.target());
-  EXPECT_THAT(client->Encode(RequestOf(10), Within(absl::Milliseconds(200))),
+  EXPECT_THAT(client->Encode(RequestOf(10), Within(absl::Seconds(3))),
               StatusIs(absl::StatusCode::kDeadlineExceeded, _));
   // On the wire it is a time span, rounded up, which begins anew where it arrives.
-  EXPECT_LE(left.get_future().get(), absl::Milliseconds(250));
+  EXPECT_LE(left.get_future().get(), absl::Milliseconds(3050));
 }
 
 TEST(ClientTest, CancelEndsACallInFlight) {

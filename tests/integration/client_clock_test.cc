@@ -45,7 +45,7 @@ TEST_F(ClientClockTest, TheTimeoutOfACallThatIsNotAnsweredIsKept) {
     while (!context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
     return grpc::Status(grpc::StatusCode::CANCELLED, "");
   };
-  Start({"--timeout=2s", "info"});
+  Start({"--timeout=5s", "info"});
   AwaitCalls(1);
   clock_.Set(absl::Hours(-1));
   EXPECT_EQ(client_->Wait(kPatience), 3) << client_->Output();

@@ -219,10 +219,10 @@ TEST_F(FaultsTest, AFailedBatchIsRecordedWithItsStagesAndNoSecrets) {
 TEST_F(FaultsTest, LateAndSlowRequestsAreRecorded) {
   StartServer({"--allow-fault-injection"});
   EXPECT_TRUE(Decode().ok());
-  ASSERT_THAT(Inject(Fault::STALL, 1, 500), IsOk());
+  ASSERT_THAT(Inject(Fault::STALL, 1, 4000), IsOk());
   v1::DecodeResponse response;
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Milliseconds(200)));
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(2)));
   EXPECT_EQ(Decode(&response, &context).error_code(), StatusCode::DEADLINE_EXCEEDED);
   const v1::GetFlightRecordsResponse records = Records(2);
   ASSERT_EQ(records.records_size(), 2);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "tests/support/server_process.h"
@@ -88,7 +89,7 @@ TEST(LifecycleTest, RequestsInFlightAtSigtermAreAnsweredBeforeTheProcessEnds) {
 }
 
 TEST(LifecycleTest, HealthWatchersSeeServingTurnIntoNotServing) {
-  auto started = ServerProcess::Start();
+  auto started = ServerProcess::Start({"--drain-s=600"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   const auto stub = grpc::health::v1::Health::NewStub(
@@ -105,7 +106,7 @@ TEST(LifecycleTest, HealthWatchersSeeServingTurnIntoNotServing) {
   while (watch->Read(&response)) last = response;
   EXPECT_EQ(last.status(), HealthResponse::NOT_SERVING);
   // A stream without end does not hold the drain up.
-  EXPECT_EQ(server.process().Wait(absl::Seconds(15)), 0) << server.process().Output();
+  EXPECT_EQ(server.process().Wait(absl::Seconds(120)), 0) << server.process().Output();
 }
 
 TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {
@@ -122,10 +123,13 @@ TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {
   EXPECT_TRUE(server.WaitForMetric("baseband_requests_in_flight", {}, 1));
 
   server.process().Signal(SIGTERM);
-  absl::SleepFor(absl::Milliseconds(300));
+  while (!absl::StrContains(server.process().Output(), "draining")) {
+    ASSERT_TRUE(server.process().IsRunning());
+    absl::SleepFor(absl::Milliseconds(5));
+  }
   server.process().Signal(SIGTERM);
 
-  EXPECT_EQ(server.process().Wait(absl::Seconds(5)), 130) << server.process().Output();
+  EXPECT_EQ(server.process().Wait(absl::Seconds(120)), 130) << server.process().Output();
   client.join();
 }
 
@@ -146,7 +150,7 @@ TEST(LifecycleTest, ClientsKilledInMidTransferLeaveTheServerServingAndItsMemoryB
       }
       absl::SleepFor(absl::Milliseconds(random() % 100));
       client.Signal(SIGKILL);
-      EXPECT_EQ(client.Wait(absl::Seconds(10)), 128 + SIGKILL) << client.Output();
+      EXPECT_EQ(client.Wait(absl::Seconds(60)), 128 + SIGKILL) << client.Output();
     }
     EXPECT_TRUE(server.WaitForMetric("baseband_requests_in_flight", {}, 0));
     EXPECT_TRUE(server.WaitForMetric("baseband_pool_used_bytes", {}, 0));

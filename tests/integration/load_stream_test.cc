@@ -90,8 +90,13 @@ TEST_F(LoadStreamTest, AServerThatDiesIsCountedAndEndsNothingEarly) {
   Start({});
   spec_.pace.kind = Pace::Kind::kPoisson;
   spec_.pace.rate = 200;
-  std::thread killer([this] {
-    absl::SleepFor(absl::Milliseconds(600));
+  spec_.duration = absl::Seconds(3);
+  std::thread killer([this] {  // in the middle of it
+    const double before = server_->Metric("baseband_device_seconds_total");
+    const absl::Time end = absl::Now() + spec_.timeout;
+    while (server_->Metric("baseband_device_seconds_total") == before && absl::Now() < end) {
+      absl::SleepFor(absl::Milliseconds(5));
+    }
     server_->process().Signal(SIGKILL);
   });
   const auto result = RunLoad(spec_, Mix());

@@ -23,6 +23,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+constexpr char kInFlight[] = "baseband_requests_in_flight";
+constexpr char kSearches[] = "rpc=\"Minimize\"";
 constexpr double kSchwefelArgmin = 420.9687463599820;
 
 class MinimizeTest : public ServerTest {
@@ -55,6 +57,8 @@ class MinimizeTest : public ServerTest {
     grpc::ClientContext context;
     return Run(request, &context);
   }
+  // What was cancelled has ended in the server, too.
+  static bool AwaitNoSearch() { return server_->WaitForMetric(kInFlight, {kSearches}, 0); }
   static std::string Refusal(const v1::MinimizeRequest& request) {
     const Outcome outcome = Run(request);
     EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
@@ -310,33 +314,19 @@ TEST_F(MinimizeTest, ACancelledSearchLeavesItsPlaceToOthers) {
     ASSERT_TRUE(reader->Read(&response));
     context.TryCancel();
     EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ASSERT_TRUE(AwaitNoSearch());
   }
   EXPECT_TRUE(Run(Formula("x", 0, 1, 10)).status.ok());
 }
 
 TEST_F(MinimizeTest, TheDeadlineIsHonouredAndWhatCannotMakeItIsRefusedAtOnce) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(300));
+  // At the deadline itself the client would say so, in other words.
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
   v1::MinimizeRequest request = LongSearch();
-  const auto begin = std::chrono::steady_clock::now();
   const Outcome outcome = Run(request, &context);
   EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_THAT(outcome.status.error_message(), HasSubstr("takes about"));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(250));
-}
-
-TEST_F(MinimizeTest, CancellationReachesTheClientOfALongSearchAtOnce) {
-  grpc::ClientContext context;
-  v1::MinimizeRequest request = LongSearch();
-  request.set_progress_interval_ms(10);
-  const auto reader = stub_->Minimize(&context, request);
-  v1::MinimizeResponse response;
-  ASSERT_TRUE(reader->Read(&response));
-  const auto begin = std::chrono::steady_clock::now();
-  context.TryCancel();
-  EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(100));
 }
 
 TEST_F(MinimizeTest, CancellationAndDeadlineReachASearchThatIsBeingPrepared) {
@@ -345,19 +335,18 @@ TEST_F(MinimizeTest, CancellationAndDeadlineReachASearchThatIsBeingPrepared) {
     grpc::ClientContext context;
     const auto patience = std::chrono::milliseconds(200);
     if (!cancels) context.set_deadline(std::chrono::system_clock::now() + patience);
-    const auto begin = std::chrono::steady_clock::now();
     const auto reader = stub_->Minimize(&context, request);
-    // Meanwhile others are served: were it prepared on a thread of gRPC's, half of them would wait.
-    while (std::chrono::steady_clock::now() - begin < patience / 2) {
-      ASSERT_TRUE(Run(Formula("x", 0, 1, 10)).status.ok());
+    if (cancels) {
+      ASSERT_TRUE(server_->WaitForMetric(kInFlight, {kSearches}, 1));
+      // Meanwhile others are served: were it prepared on a thread of gRPC's, half of them would
+      // wait, and it be over after them.
+      for (int i = 0; i < 5; ++i) ASSERT_TRUE(Run(Formula("x", 0, 1, 10)).status.ok());
+      ASSERT_TRUE(server_->WaitForMetric(kInFlight, {kSearches}, 1));
+      context.TryCancel();
     }
-    const auto left = std::chrono::steady_clock::now();
-    if (cancels) context.TryCancel();
-    const grpc::Status status = reader->Finish();
-    EXPECT_EQ(status.error_code(),
+    EXPECT_EQ(reader->Finish().error_code(),
               cancels ? grpc::StatusCode::CANCELLED : grpc::StatusCode::DEADLINE_EXCEEDED);
-    const auto end = cancels ? left : begin + patience;
-    EXPECT_LT(std::chrono::steady_clock::now() - end, std::chrono::milliseconds(100));
+    ASSERT_TRUE(AwaitNoSearch());
   }
 }
 
@@ -449,12 +438,11 @@ TEST_F(MinimizeTest, ASearchOfHoursIsRefusedWithItsEstimate) {
 TEST_F(MinimizeTest, ShortSearchesPassALongOne) {
   grpc::ClientContext context;
   const auto reader = stub_->Minimize(&context, LongSearch());
-  const auto begin = std::chrono::steady_clock::now();
   for (int k = 0; k < 50; ++k) {
     EXPECT_TRUE(Run(Formula("(x - 7)^2", 0, 1, 1000)).status.ok());
   }
-  // Each would else wait for minutes.
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_TRUE(server_->WaitForMetric(kInFlight, {kSearches}, 1))
+      << "they would else have come after it";
   context.TryCancel();
   EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::CANCELLED);
 }
@@ -475,12 +463,9 @@ TEST_F(MinimizeTest, ASearchTooManyIsToldSo) {
   EXPECT_THAT(outcome.status.error_message(), HasSubstr("8 searches are open already"));
   for (const auto& context : contexts) context->TryCancel();
   for (const auto& reader : readers) (void)reader->Finish();
-  // Their last pieces are still on their way, but hold no places.
-  Outcome next = Run(Formula("x", 0, 1, 10));
-  for (int k = 0; k < 50 && !next.status.ok(); ++k) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    next = Run(Formula("x", 0, 1, 10));
-  }
+  ASSERT_TRUE(AwaitNoSearch());
+  // Their last pieces may be on their way, but hold no places.
+  const Outcome next = Run(Formula("x", 0, 1, 10));
   EXPECT_TRUE(next.status.ok()) << next.status.error_message();
 }
 

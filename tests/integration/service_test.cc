@@ -203,17 +203,17 @@ TEST(CommandLineTest, WrongSettingsEndTheProcessBeforeItServes) {
         {"--listen=0.0.0.0:1", "allow_plaintext_network"},
         {"--config=/nonexistent", "config /nonexistent cannot be read"}}) {
     ChildProcess server(ProgramPath("basebandd"), {flag});
-    EXPECT_EQ(server.Wait(absl::Seconds(20)), 1);
+    EXPECT_EQ(server.Wait(absl::Seconds(120)), 1);
     EXPECT_THAT(server.Output(), HasSubstr(message));
   }
 }
 
 TEST(CommandLineTest, CheckConfigAndHelpPrintAndEnd) {
   ChildProcess check(ProgramPath("basebandd"), {"--check-config", "--lanes=3"});
-  EXPECT_EQ(check.Wait(absl::Seconds(20)), 0);
+  EXPECT_EQ(check.Wait(absl::Seconds(120)), 0);
   EXPECT_THAT(check.Output(), HasSubstr("lanes = 3"));
   ChildProcess help(ProgramPath("basebandd"), {"--help"});
-  EXPECT_EQ(help.Wait(absl::Seconds(20)), 0);
+  EXPECT_EQ(help.Wait(absl::Seconds(120)), 0);
   EXPECT_THAT(help.Output(), HasSubstr("--device=auto|cpu|cuda[:i,j]"));
 }
 

@@ -45,7 +45,7 @@ absl::Status Fleet::MakeLink(int number, Host* host) {
   host->keeper = std::make_unique<ChildProcess>(
       Program("unshare"), std::vector<std::string>{"--net", Program("sleep"), "infinity"});
   const pid_t keeper = host->keeper->pid();
-  const absl::Time deadline = absl::Now() + absl::Seconds(10);
+  const absl::Time deadline = absl::Now() + absl::Seconds(60);
   while (NamespaceOf(keeper) == NamespaceOf(getpid())) {
     if (!host->keeper->IsRunning() || absl::Now() > deadline) {
       return absl::UnavailableError(absl::StrCat("unshare: ", host->keeper->Output()));

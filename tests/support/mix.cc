@@ -50,8 +50,11 @@ client::CallHandle Start(client::Client& client, const v1::DownconvertRequest& r
   return client.Downconvert(request, options, std::move(done));
 }
 
+// A server that has just been started on a busy host may think for a while that a request takes
+// minutes; it is to refuse none for that.
 client::CallOptions Patient() {
   client::CallOptions options;
+  options.timeout = absl::Hours(24);
   options.wait_for_ready = true;
   return options;
 }

@@ -77,7 +77,7 @@ class ServerProcess {
   double Metric(const std::string& name, const std::vector<std::string>& labels = {}) const;
   // Waits until Metric(name, labels) is `value`; false after `timeout`.
   bool WaitForMetric(const std::string& name, const std::vector<std::string>& labels, double value,
-                     absl::Duration timeout = absl::Seconds(20)) const;
+                     absl::Duration timeout = absl::Seconds(120)) const;
 
   // SIGTERM, and what it exits with; empty if it takes longer than `timeout`.
   absl::optional<int> Terminate(absl::Duration timeout = absl::Seconds(60));
