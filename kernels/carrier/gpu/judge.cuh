@@ -1,4 +1,4 @@
-// Stage S6: the corrected symbols, and what the amplitudes say of the constellation.
+// Stage S6: what is looked at of a frame as a whole, each by one warp.
 #ifndef BASEBAND_KERNELS_CARRIER_GPU_JUDGE_CUH_
 #define BASEBAND_KERNELS_CARRIER_GPU_JUDGE_CUH_
 
@@ -6,56 +6,44 @@
 
 #include "kernels/carrier/gpu/recover_task.cuh"
 #include "kernels/carrier/gpu/team.cuh"
+#include "kernels/carrier/math/misfit_math.h"
+#include "kernels/carrier/math/stray_math.h"
 
 namespace baseband::carrier {
 
-// Hard decisions at one estimate, s the nearest point or the known symbol: sums over the symbols of
-// |z - s|^2, Re((z - s) conj(z)), and Im(z conj(s)) times 1 and t = (n - c) / N.
-struct HardSums {
-  double distance = 0.0;
-  double lean = 0.0;
-  double turn[2] = {};
-};
-// The first at another estimate near by, at which the decisions are the same; to second order of
-// the angles. `power`: the sum of |z|^2.
-__device__ inline double DistanceAt(const HardSums& sums, double power, const Estimate& from,
-                                    const Estimate& to, int num_symbols) {
-  const double gain = from.gain / to.gain;
-  const double phase = kTurn * (to.phase - from.phase);
-  const double slope = kTurn * (to.frequency - from.frequency) * num_symbols;
-  const double less = 1.0 - gain;
-  const double scaled = sums.distance + less * (less * power - 2.0 * sums.lean);
-  const double turned = (phase * phase + slope * slope / 12.0) * (power - sums.lean) -
-                        2.0 * (phase * sums.turn[0] + slope * sums.turn[1]);
-  return fmax(scaled + gain * turned, 0.0);
-}
-
-// Writes the corrected symbols, turned back by the estimate.
-__device__ inline void WriteCorrected(const Team& team, const FrameView& frame,
-                                      const Estimate& estimate, const SampleWriter& corrected) {
-  const Rotor rotor(estimate.frequency, estimate.phase, frame.num_symbols);
-  const unsigned warps = team.threads() / 32;
-  for (uint32_t begin = team.thread() / 32 * kTile; begin < frame.num_symbols;
-       begin += warps * kTile) {
-    const uint32_t first = begin + threadIdx.x % 32;
-    Iq r[kTileLanes];
-    frame.samples.ReadTile(first, frame.num_symbols, r);
-    Iq back = rotor.At(first);
-#pragma unroll
-    for (int k = 0; k < kTileLanes; ++k) {
-      const uint32_t n = first + 32 * static_cast<uint32_t>(k);
-      if (n >= frame.num_symbols) break;
-      corrected.Write(n, Multiply(r[k], back));
-      back = rotor.Next(back);
-    }
+// How far the phase strays. `stretches`: of the frame. All lanes get it.
+__device__ inline Stray StrayOfWarp(const Stretch* stretches, int num_symbols) {
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  const bool counts = lane < NumStretches(num_symbols);
+  Stretch stretch;
+  double t = 0.0;
+  StretchLine line;
+  if (counts) {
+    stretch = stretches[lane];
+    t = StretchCentre(lane, num_symbols);
+    line.Add(stretch, t);
   }
+  double of_line[5] = {line.score[0], line.score[1], line.information[0], line.information[1],
+                       line.information[2]};
+  SumDoubles(of_line);
+  line.score[0] = of_line[0];
+  line.score[1] = of_line[1];
+  line.information[0] = of_line[2];
+  line.information[1] = of_line[3];
+  line.information[2] = of_line[4];
+  double phase = 0.0;
+  double slope = 0.0;
+  if (!line.Find(&phase, &slope)) return LostStray();
+  StrayModes modes;
+  if (counts) modes.Add(stretch, t, phase, slope);
+  SumDoubles(modes.value);
+  SumDoubles(modes.noise);
+  return StrayOf(modes, line.information[0]);
 }
 
-// Misfit of judge_math.h, a thread for each class of amplitudes. By all threads of a block, of
-// which the first is given the result.
-__device__ inline double MisfitOfBlock(const ModelView& model, const uint32_t* histogram,
-                                       int num_symbols, double snr_db, double rms_ratio,
-                                       double* of_class) {
+// Misfit of misfit_math.h, some classes of amplitudes a lane. All lanes get it.
+__device__ inline double MisfitOfWarp(const ModelView& model, const uint32_t* histogram,
+                                      int num_symbols, double snr_db, double rms_ratio) {
   const double place = (snr_db - model.facts[0].snr_db) / kSnrStepDb;
   if (!(place >= 0.0 && place < model.num_snrs - 1)) return 0.0;
   const int k = static_cast<int>(place);
@@ -63,8 +51,8 @@ __device__ inline double MisfitOfBlock(const ModelView& model, const uint32_t* h
   const float* const low = model.amplitude + k * kAmplitudeBins;
   const float* const high = low + kAmplitudeBins;
   constexpr int kBins = kAmplitudeBins / kMisfitClasses;
-  const auto c = static_cast<int>(threadIdx.x);
-  if (c < kMisfitClasses) {
+  double chi_squared[1] = {};
+  for (auto c = static_cast<int>(threadIdx.x % 32); c < kMisfitClasses; c += 32) {
     double seen = 0.0;
     double expected = 0.0;
     for (int bin = c * kBins; bin < (c + 1) * kBins; ++bin) {
@@ -73,15 +61,40 @@ __device__ inline double MisfitOfBlock(const ModelView& model, const uint32_t* h
           (1.0 - t) * ExpectedShare(low, bin, rms_ratio) + t * ExpectedShare(high, bin, rms_ratio);
     }
     expected *= num_symbols;
-    of_class[c] = (seen - expected) * (seen - expected) / (expected + 1.0);
+    chi_squared[0] += (seen - expected) * (seen - expected) / (expected + 1.0);
   }
-  __syncthreads();
-  double chi_squared = 0.0;
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < kMisfitClasses; ++i) chi_squared += of_class[i];
-  }
+  SumDoubles(chi_squared);
   const double chance = kMisfitClasses + 4.0 * sqrt(2.0 * kMisfitClasses);
-  return fmax(chi_squared - chance, 0.0) / num_symbols;
+  return fmax(chi_squared[0] - chance, 0.0) / num_symbols;
+}
+
+// IsUnbalanced of the symbols turned back. All lanes get it.
+__device__ inline bool ImbalanceOfWarp(const FrameView& frame, const Estimate& estimate,
+                                       int symmetry) {
+  const int power = BalancePower(symmetry);
+  if (power == 0) return false;
+  const auto num_symbols = static_cast<int>(frame.num_symbols);
+  const Rotor rotor(estimate.frequency, estimate.phase, frame.num_symbols);
+  const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
+  Balance balance;
+  for (auto i = static_cast<int>(threadIdx.x % 32); i < min(kBalanceSymbols, num_symbols);
+       i += 32) {
+    const auto n = static_cast<uint32_t>(BalanceSymbol(i, num_symbols));
+    const Iq received = frame.samples.Read(n);
+    if (frame.known != nullptr && (frame.known[n].i != 0.0F || frame.known[n].q != 0.0F)) continue;
+    balance.Add(Multiply({received.i * inverse_gain, received.q * inverse_gain}, rotor.At(n)),
+                static_cast<int>(n), power);
+  }
+  double sums[6] = {balance.re[0], balance.re[1],  balance.im[0],
+                    balance.im[1], balance.square, balance.count};
+  SumDoubles(sums);
+  for (int odd = 0; odd < 2; ++odd) {
+    balance.re[odd] = sums[odd];
+    balance.im[odd] = sums[2 + odd];
+  }
+  balance.square = sums[4];
+  balance.count = sums[5];
+  return IsUnbalanced(balance);
 }
 
 }  // namespace baseband::carrier

@@ -222,18 +222,24 @@ class Rounds {
         task_.turned = reinterpret_cast<float2*>(rest);
         task_.turned_row = static_cast<uint32_t>(LoopBytes(longest_) / 8);
         BASEBAND_RETURN_IF_ERROR(LaunchPll(task_, stream_));
-        return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
+        return Finish({false, true}, cluster, blocks);
       case Fine::kNone:
         BASEBAND_RETURN_IF_ERROR(Settle(cluster, blocks));
-        return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
+        return Finish({false, true}, cluster, blocks);
       case Fine::kInterpolate:
         BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, {true, false}, cluster, blocks, stream_));
         BASEBAND_RETURN_IF_ERROR(LaunchCarrierLine(task_, sums_, false, stream_));
-        return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
+        return Finish({false, true}, cluster, blocks);
       case Fine::kRemodulate:
         break;
     }
-    return LaunchRefine(task_, {true, true}, cluster, blocks, stream_);
+    return Finish({true, true}, cluster, blocks);
+  }
+
+  // The rest, to the end.
+  absl::Status Finish(RefineStages stages, int cluster, int blocks) {
+    BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, stages, cluster, blocks, stream_));
+    return LaunchJudge(task_, longest_, stream_);
   }
 
   // S4, and from there to the whole bin.
@@ -253,7 +259,7 @@ class Rounds {
     if (!searched) BASEBAND_RETURN_IF_ERROR(Settle(cluster, blocks));
     BASEBAND_RETURN_IF_ERROR(LaunchSweep(task_, sweep, stream_));
     BASEBAND_RETURN_IF_ERROR(LaunchCarrierLine(task_, sums_, false, stream_));
-    return LaunchRefine(task_, {false, true}, cluster, blocks, stream_);
+    return Finish({false, true}, cluster, blocks);
   }
 
   static constexpr int kMaxCluster = 8;

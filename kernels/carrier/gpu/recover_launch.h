@@ -59,14 +59,17 @@ absl::Status LaunchLines(const RecoverTask& task, const LineSums& sums, cudaStre
 absl::Status LaunchCarrierLine(const RecoverTask& task, const LineSums& sums, bool settles,
                                cudaStream_t stream);
 
-// S4 to S6, or some of them.
+// S4 and S5, or one of them; of S6 the sums over all symbols.
 struct RefineStages {
   bool hypothesize = true;  // S4
-  bool settle = true;       // S5, S6
+  bool settle = true;       // S5
 };
 absl::Status PrepareRefine();
 absl::Status LaunchRefine(const RecoverTask& task, RefineStages stages, int cluster, int max_blocks,
                           cudaStream_t stream);
+
+// S6: results and corrected symbols. `longest`: symbols of the longest frame.
+absl::Status LaunchJudge(const RecoverTask& task, uint32_t longest, cudaStream_t stream);
 
 // Fine::kSweep, between S4 and S5. What a round's arrays must hold: of a shorter frame more
 // candidates, of a longer one more tiles.

@@ -14,6 +14,7 @@
 #include "kernels/carrier/math/line_math.h"
 #include "kernels/carrier/math/pll_math.h"
 #include "kernels/carrier/math/recover_math.h"
+#include "kernels/carrier/math/stray_math.h"
 #include "kernels/carrier/recover_gpu.h"
 
 namespace baseband::carrier {
@@ -34,6 +35,15 @@ struct SpectrumPeak {
   // Of the whole bins half_bin / 2 - 1 .. + 2, negative beyond the range: the line's own are among
   // them.
   float bins[4] = {};
+};
+
+// What S5 leaves of a frame to be judged by.
+struct Settled {
+  Estimate estimate;        // of the last round, its step included
+  FitSums<double> sums;     // of the last round, GainOfStep included
+  Information information;  // UsedInformation there
+  double distance = 0.0;    // of hard decisions at `estimate`, squared and added up
+  Stretch stretches[kMaxStretches];
 };
 
 // A frame on its way through the kernels; in the workspace. S1 writes those that are told to begin
@@ -57,6 +67,8 @@ struct FrameState {
   int32_t blunt_table = 0;  // S4, see BluntTable
   Covariance line;          // of an estimate that is the line's: LaunchCarrierLine
   PllFound loop;            // of Fine::kPll; the estimate has zeros in its place from then on
+  Settled settled;          // S5
+  Estimate turn_back;       // S6: what the corrected symbols are turned back by
   uint8_t bad = 0;          // a symbol is not finite or too large
   uint8_t silent = 0;       // no energy
   uint8_t elsewhere = 0;    // S4

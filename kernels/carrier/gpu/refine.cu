@@ -1,15 +1,13 @@
-// Stages S4 to S6 in one kernel, so that a frame and its soft table stay close by: which peak and
-// branch, rounds with soft decisions, the verdict. For the sweep and the loop, which come between,
-// it is launched twice, for S4 and for the rest.
-#include <cmath>
-
+// Stages S4 and S5 and the last pass of S6 in one kernel, so that a frame and its soft table stay
+// close by: which peak and branch, rounds with soft decisions, hard decisions. For the sweep and
+// the loop, which come between, it is launched twice, for S4 and for the rest.
 #include "kernels/carrier/gpu/branches.cuh"
-#include "kernels/carrier/gpu/judge.cuh"
+#include "kernels/carrier/gpu/decide.cuh"
 #include "kernels/carrier/gpu/recover_launch.h"
 #include "kernels/carrier/gpu/recover_task.cuh"
 #include "kernels/carrier/gpu/remodulate.cuh"
 #include "kernels/carrier/gpu/soft_table.cuh"
-#include "kernels/carrier/gpu/stray.cuh"
+#include "kernels/carrier/gpu/stretches.cuh"
 
 namespace baseband::carrier {
 namespace {
@@ -21,9 +19,6 @@ struct RefineMemory {
   TeamMemory team;
   Hypotheses hypotheses;
   FineState fine;
-  double of_class[kMisfitClasses];
-  Result result;
-  Estimate turn_back;
 };
 // The nearest search's arrays, the turns' sums (TurnSumBytes) and the soft table follow.
 constexpr size_t kRefineBytes = (sizeof(RefineMemory) + 15) / 16 * 16;
@@ -62,104 +57,27 @@ __device__ void Hypothesize(Team* team, const RecoverTask& task, const FrameView
   team->Sync();
 }
 
-// What the stages came to. By one thread of each block.
-__device__ __noinline__ Judgement JudgeOnDevice(const RecoverTask& task, const FrameView& frame,
-                                                const FramePlan& plan, const FrameState& state,
-                                                const FineState& fine, const Stray& stray,
-                                                double misfit, bool unbalanced) {
-  const Fine method = task.parameters.fine;
-  Findings found;
-  found.num_symbols = static_cast<int>(frame.num_symbols);
-  found.points = 1 << task.log2_line;
-  found.symbols_known = frame.known != nullptr;
-  found.known = state.known;
-  found.estimate = fine.estimate;
-  found.sums = fine.sums;
-  found.information = fine.information;
-  if (method != Fine::kRemodulate && method != Fine::kPll) found.line = state.line;
-  if (method == Fine::kPll) found.loop = state.loop;
-  found.stray = stray;
-  found.coarse_frequency = state.coarse_frequency;
-  found.line_energy = state.line_energy;
-  found.peak = state.best_lambda;
-  found.second_peak = state.second_lambda;
-  if (plan.known_line && plan.max_peaks > 1 && state.num_peaks == plan.max_peaks) {
-    found.weakest_peak = state.peaks[state.num_peaks - 1].power / state.line_energy;
-  }
-  found.misfit = misfit;
-  found.unbalanced = unbalanced;
-  found.rival = state.rival;
-  found.elsewhere = state.elsewhere != 0;
-  found.close_branch = state.close_branch != 0;
-  return JudgeFrame(task.model, task.parameters, plan, found);
-}
-
-// S5 and S6.
+// S5, and what S6 is made of.
 template <bool kShared, SearchKind kKind>
 __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& frame,
-                       const FramePlan& plan, const FrameState& state, const NearestView& nearest,
-                       const RecoverFrame& descriptor, SoftTable<kShared>* table,
-                       RefineMemory* memory) {
-  const auto num_symbols = static_cast<int>(frame.num_symbols);
+                       const FramePlan& plan, FrameState* state, const NearestView& nearest,
+                       SoftTable<kShared>* table, RefineMemory* memory) {
   FineState* const fine = &memory->fine;
   if (threadIdx.x == 0) {
-    fine->estimate = state.estimate;
+    fine->estimate = state->estimate;
     fine->last_step = NewtonStep();
   }
   __syncthreads();
-  Remodulate<kShared, kKind>(team, task, frame, plan, state, nearest, table, fine);
-  const Stray stray = FindStray(*team, frame, fine->summed_at, *table, &memory->team);
-  const Estimate estimate = fine->estimate;
-  const double rms_ratio = estimate.gain * sqrt(1.0 + estimate.noise) / state.received_rms;
-  const bool mostly_known = state.known.count > kMaxKnownForMisfit * num_symbols;
-  const double misfit =
-      mostly_known ? 0.0
-                   : MisfitOfBlock(task.model, state.histogram, num_symbols,
-                                   -10.0 * log10(estimate.noise), rms_ratio, memory->of_class);
-  const bool unbalanced = FindImbalance(frame, estimate, task.model.symmetry, memory->of_class);
-  if (threadIdx.x == 0) {
-    const Judgement judgement =
-        JudgeOnDevice(task, frame, plan, state, *fine, stray, misfit, unbalanced);
-    memory->result = judgement.result;
-    memory->turn_back = judgement.turn_back;
-  }
-  __syncthreads();
-  if (task.parameters.want_corrected) {
-    const SampleWriter corrected = {task.output + descriptor.corrected_offset,
-                                    task.parameters.format, 1.0F / task.parameters.scale};
-    WriteCorrected(*team, frame, memory->turn_back, corrected);
-  }
+  Remodulate(team, task, frame, plan, *state, table, fine);
+  KeepStretches(*team, frame, fine->summed_at, *table, &memory->team, state->settled.stretches);
+  const double distance = SumDistance<kKind>(*team, frame, fine->estimate, nearest);
   if (team->rank() == 0 && threadIdx.x == 0) {
-    const double distance =
-        DistanceAt(fine->hard, fine->sums.power, fine->summed_at, estimate, num_symbols);
-    memory->result.evm = static_cast<float>(sqrt(distance / num_symbols));
-    task.results[descriptor.result_index] = memory->result;
+    state->settled.estimate = fine->estimate;
+    state->settled.sums = fine->sums;
+    state->settled.information = fine->information;
+    state->settled.distance = distance;
   }
   __syncthreads();  // `memory` may change again
-}
-
-// A frame that there is nothing to recover of: the result says why, the outputs are zero.
-__device__ void WriteNothing(const Team& team, const RecoverTask& task, const FrameState& state,
-                             const RecoverFrame& descriptor) {
-  if (task.parameters.want_corrected) {
-    const uint32_t words =
-        descriptor.num_symbols * (task.parameters.format == SampleFormat::kFloat32 ? 2U : 1U);
-    auto* const corrected = reinterpret_cast<uint32_t*>(task.output + descriptor.corrected_offset);
-    for (uint32_t i = team.thread(); i < words; i += team.threads()) corrected[i] = 0;
-  }
-  if (task.parameters.want_curve) {
-    auto* const curve = reinterpret_cast<float*>(task.output + descriptor.curve_offset);
-    const int num_points = CurvePoints(task, static_cast<int>(descriptor.num_symbols));
-    for (int i = static_cast<int>(team.thread()); i < num_points;
-         i += static_cast<int>(team.threads())) {
-      curve[i] = 0.0F;
-    }
-  }
-  if (team.thread() == 0) {
-    Result result;
-    result.bad_symbols = state.bad;
-    task.results[descriptor.result_index] = result;
-  }
 }
 
 template <bool kShared, SearchKind kKind>
@@ -181,11 +99,7 @@ __global__ void __launch_bounds__(kTeamThreads, 2)
   for (uint32_t f = blockIdx.x / team.size(); f < task.num_frames; f += num_teams) {
     const FrameView frame(task, f);
     FrameState* const state = task.states + f;
-    const RecoverFrame descriptor = task.frames[f];
-    if (state->bad != 0 || state->silent != 0) {
-      if (stages.settle) WriteNothing(team, task, *state, descriptor);
-      continue;
-    }
+    if (state->bad != 0 || state->silent != 0) continue;
     const FramePlan plan = PlanOf(task, frame, *state);
     if (stages.hypothesize) {
       Hypothesize(&team, task, frame, plan, state, &table, reinterpret_cast<TurnSum*>(turn_memory),
@@ -193,7 +107,7 @@ __global__ void __launch_bounds__(kTeamThreads, 2)
     }
     if (stages.settle) {
       const FrameView left = task.turned == nullptr ? frame : frame.TurnedByLoop(task, f);
-      Settle<kShared, kKind>(&team, task, left, plan, *state, nearest, descriptor, &table, memory);
+      Settle<kShared, kKind>(&team, task, left, plan, state, nearest, &table, memory);
     }
   }
   team.Sync();

@@ -1,0 +1,75 @@
+// Stage S6: how far the symbols are from the points, by hard decisions at the last estimate.
+#ifndef BASEBAND_KERNELS_CARRIER_GPU_DECIDE_CUH_
+#define BASEBAND_KERNELS_CARRIER_GPU_DECIDE_CUH_
+
+#include <cstdint>
+
+#include "kernels/carrier/gpu/nearest_device.cuh"
+#include "kernels/carrier/gpu/recover_task.cuh"
+#include "kernels/carrier/gpu/team.cuh"
+
+namespace baseband::carrier {
+
+__device__ __forceinline__ float SquaredDistance(Iq a, Iq b) {
+  const float di = a.i - b.i;
+  const float dq = a.q - b.q;
+  return fmaf(di, di, dq * dq);
+}
+
+// The sum over the symbols of the squared distance to the nearest point, or to the known one. By
+// all threads of the team. A pass of its own: decisions made on the way to the estimate are not
+// those at it, and one symbol of a short frame that is decided otherwise moves the EVM by a
+// hundredth.
+template <SearchKind kKind>
+__device__ __noinline__ double SumDistance(const Team& team, const FrameView& frame,
+                                           const Estimate& estimate, const NearestView& search) {
+  // All that the loop reads, where a store to memory cannot change it.
+  const Team mates = team;
+  const Samples samples = frame.samples;
+  const uint32_t num_symbols = frame.num_symbols;
+  const Iq* const known_symbols = frame.known;
+  const NearestView nearest = NearestInShared<kKind>(search);
+  const Rotor rotor(estimate.frequency, estimate.phase, num_symbols);
+  const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
+  const uint32_t magnitude = nearest.folded != 0 ? 0x7fffffffU : 0xffffffffU;  // bits to keep
+  const auto distance = [&](Iq z) {
+    const Iq a = {__uint_as_float(__float_as_uint(z.i) & magnitude),
+                  __uint_as_float(__float_as_uint(z.q) & magnitude)};
+    const SearchPoint point = FindNearest<kKind>(nearest, a.i, a.q);
+    return SquaredDistance(a, {point.i, point.q});
+  };
+  double totals[1];
+  mates.Sum(
+      num_symbols,
+      [&](uint32_t first, float(&sums)[1]) {
+        Iq back = rotor.At(first);
+        back = {back.i * inverse_gain, back.q * inverse_gain};
+        Iq r[kTileLanes];
+        samples.ReadTile(first, num_symbols, r);
+        if (known_symbols == nullptr && first + (kTile - 32) < num_symbols) {
+#pragma unroll
+          for (int k = 0; k < kTileLanes; ++k) {
+            sums[0] += distance(Multiply(r[k], back));
+            back = rotor.Next(back);
+          }
+          return;
+        }
+#pragma unroll
+        for (int k = 0; k < kTileLanes; ++k) {
+          const uint32_t n = first + 32 * static_cast<uint32_t>(k);
+          if (n >= num_symbols) break;
+          const Iq z = Multiply(r[k], back);
+          Iq known;
+          if (known_symbols != nullptr) known = known_symbols[n];
+          const bool is_known = known.i != 0.0F || known.q != 0.0F;
+          sums[0] += is_known ? SquaredDistance(z, known) : distance(z);
+          back = rotor.Next(back);
+        }
+      },
+      totals);
+  return totals[0];
+}
+
+}  // namespace baseband::carrier
+
+#endif  // BASEBAND_KERNELS_CARRIER_GPU_DECIDE_CUH_

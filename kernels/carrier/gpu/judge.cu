@@ -1,0 +1,141 @@
+// Stage S6: the verdict, and the symbols corrected by it. Kernels of their own: what one thread or
+// warp works out of a frame's sums would keep the thread block that summed them waiting for longer
+// than its symbols take; here a warp has a frame, and all frames are judged at once.
+#include <cmath>
+
+#include "kernels/carrier/gpu/judge.cuh"
+#include "kernels/carrier/gpu/recover_launch.h"
+#include "kernels/carrier/gpu/recover_task.cuh"
+#include "kernels/carrier/gpu/team.cuh"
+
+namespace baseband::carrier {
+namespace {
+
+constexpr int kJudgeWarps = 4;  // of a thread block
+
+// The symbols that a frame is judged by: as the loop left them, if there was one.
+__device__ FrameView JudgedView(const RecoverTask& task, uint32_t f) {
+  const FrameView frame(task, f);
+  return task.turned == nullptr ? frame : frame.TurnedByLoop(task, f);
+}
+
+// What the stages came to.
+__device__ Findings FindingsOf(const RecoverTask& task, const FrameView& frame,
+                               const FramePlan& plan, const FrameState& state) {
+  const Fine method = task.parameters.fine;
+  const Settled& settled = state.settled;
+  Findings found;
+  found.num_symbols = static_cast<int>(frame.num_symbols);
+  found.points = 1 << task.log2_line;
+  found.symbols_known = frame.known != nullptr;
+  found.known = state.known;
+  found.estimate = settled.estimate;
+  found.sums = settled.sums;
+  found.information = settled.information;
+  if (method != Fine::kRemodulate && method != Fine::kPll) found.line = state.line;
+  if (method == Fine::kPll) found.loop = state.loop;
+  found.coarse_frequency = state.coarse_frequency;
+  found.line_energy = state.line_energy;
+  found.peak = state.best_lambda;
+  found.second_peak = state.second_lambda;
+  if (plan.known_line && plan.max_peaks > 1 && state.num_peaks == plan.max_peaks) {
+    found.weakest_peak = state.peaks[state.num_peaks - 1].power / state.line_energy;
+  }
+  found.rival = state.rival;
+  found.elsewhere = state.elsewhere != 0;
+  found.close_branch = state.close_branch != 0;
+  return found;
+}
+
+// A frame that there is nothing to recover of: the result says why, its curve is zero.
+__device__ void JudgeNothing(const RecoverTask& task, const FrameState& state,
+                             const RecoverFrame& descriptor) {
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  if (task.parameters.want_curve) {
+    auto* const curve = reinterpret_cast<float*>(task.output + descriptor.curve_offset);
+    const int num_points = CurvePoints(task, static_cast<int>(descriptor.num_symbols));
+    for (int i = lane; i < num_points; i += 32) curve[i] = 0.0F;
+  }
+  if (lane == 0) {
+    Result result;
+    result.bad_symbols = state.bad;
+    task.results[descriptor.result_index] = result;
+  }
+}
+
+__global__ void __launch_bounds__(32 * kJudgeWarps)
+    JudgeKernel(const __grid_constant__ RecoverTask task) {
+  const uint32_t f = blockIdx.x * kJudgeWarps + threadIdx.x / 32;
+  if (f >= task.num_frames) return;
+  FrameState* const state = task.states + f;
+  if (state->bad != 0 || state->silent != 0) {
+    JudgeNothing(task, *state, task.frames[f]);
+    return;
+  }
+  const FrameView frame = JudgedView(task, f);
+  const auto num_symbols = static_cast<int>(frame.num_symbols);
+  const FramePlan plan = PlanOf(task, frame, *state);
+  const Settled& settled = state->settled;
+  const Estimate estimate = settled.estimate;
+  Findings found = FindingsOf(task, frame, plan, *state);
+  found.stray = StrayOfWarp(settled.stretches, num_symbols);
+  if (state->known.count <= kMaxKnownForMisfit * num_symbols) {
+    const double rms = estimate.gain * sqrt(1.0 + estimate.noise);
+    found.misfit = MisfitOfWarp(task.model, state->histogram, num_symbols,
+                                -10.0 * log10(estimate.noise), rms / state->received_rms);
+  }
+  found.unbalanced = ImbalanceOfWarp(frame, estimate, task.model.symmetry);
+  Judgement judgement = JudgeFrame(task.model, task.parameters, plan, found);
+  if (threadIdx.x % 32 != 0) return;
+  judgement.result.evm = static_cast<float>(sqrt(settled.distance / num_symbols));
+  task.results[task.frames[f].result_index] = judgement.result;
+  state->turn_back = judgement.turn_back;
+}
+
+// A thread block writes this much of a frame: four tiles a warp.
+constexpr uint32_t kPiece = 4 * kTeamThreads * kTileLanes;
+
+// The corrected symbols; zeros of a frame that there is nothing to recover of.
+__global__ void __launch_bounds__(kTeamThreads)
+    CorrectKernel(const __grid_constant__ RecoverTask task, unsigned pieces) {
+  const uint32_t f = blockIdx.x / pieces;
+  const uint32_t begin = (blockIdx.x - f * pieces) * kPiece;
+  const FrameView frame = JudgedView(task, f);
+  if (begin >= frame.num_symbols) return;
+  const FrameState& state = task.states[f];
+  const SampleWriter corrected = {task.output + task.frames[f].corrected_offset,
+                                  task.parameters.format, 1.0F / task.parameters.scale};
+  const uint32_t end = min(begin + kPiece, frame.num_symbols);
+  if (state.bad != 0 || state.silent != 0) {
+    for (uint32_t n = begin + threadIdx.x; n < end; n += kTeamThreads) corrected.Write(n, Iq{});
+    return;
+  }
+  const Rotor rotor(state.turn_back.frequency, state.turn_back.phase, frame.num_symbols);
+  for (uint32_t tile = begin + threadIdx.x / 32 * kTile; tile < end; tile += kTeamWarps * kTile) {
+    const uint32_t first = tile + threadIdx.x % 32;
+    Iq r[kTileLanes];
+    frame.samples.ReadTile(first, frame.num_symbols, r);
+    Iq back = rotor.At(first);
+#pragma unroll
+    for (int k = 0; k < kTileLanes; ++k) {
+      const uint32_t n = first + 32 * static_cast<uint32_t>(k);
+      if (n >= frame.num_symbols) break;
+      corrected.Write(n, Multiply(r[k], back));
+      back = rotor.Next(back);
+    }
+  }
+}
+
+}  // namespace
+
+absl::Status LaunchJudge(const RecoverTask& task, uint32_t longest, cudaStream_t stream) {
+  JudgeKernel<<<(task.num_frames + kJudgeWarps - 1) / kJudgeWarps, 32 * kJudgeWarps, 0, stream>>>(
+      task);
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetLastError(), "JudgeKernel"));
+  if (!task.parameters.want_corrected) return absl::OkStatus();
+  const uint32_t pieces = (longest + kPiece - 1) / kPiece;
+  CorrectKernel<<<task.num_frames * pieces, kTeamThreads, 0, stream>>>(task, pieces);
+  return cuda::ToStatus(cudaGetLastError(), "CorrectKernel");
+}
+
+}  // namespace baseband::carrier
