@@ -46,13 +46,13 @@ struct VectorSums {
   V curvature[3];
   V square[3];
   V projection;
-  V energy;
-  V power;
+  V residue;
+  V excess;
   V fit;
 
   HWY_INLINE VectorSums() {
     score[0] = score[1] = curvature[0] = curvature[1] = curvature[2] = hn::Zero(df);
-    square[0] = square[1] = square[2] = projection = energy = power = fit = hn::Zero(df);
+    square[0] = square[1] = square[2] = projection = residue = excess = fit = hn::Zero(df);
   }
   HWY_INLINE FitSums<float> Total() const {
     FitSums<float> sums;
@@ -60,8 +60,8 @@ struct VectorSums {
     for (int k = 0; k < 3; ++k) sums.curvature[k] = Sum(curvature[k]);
     for (int k = 0; k < 3; ++k) sums.square[k] = Sum(square[k]);
     sums.projection = Sum(projection);
-    sums.energy = Sum(energy);
-    sums.power = Sum(power);
+    sums.residue = Sum(residue);
+    sums.excess = Sum(excess);
     sums.fit = Sum(fit);
     return sums;
   }
@@ -97,8 +97,8 @@ HWY_INLINE FitSums<float> AddBlock(const Table& table, const FrameCpu& frame, si
     s_im = hn::Xor(s_im, sign_im);
     turning_re = hn::Xor(turning_re, sign_re);
     turning_im = hn::Xor(turning_im, sign_im);
-    const V power = hn::MulAdd(re, re, hn::Mul(im, im));
     if (kKnown) {
+      const V power = hn::MulAdd(re, re, hn::Mul(im, im));
       const V known_re = hn::Load(df, frame.known.re + first + k);
       const V known_im = hn::Load(df, frame.known.im + first + k);
       const V known_energy = hn::MulAdd(known_re, known_re, hn::Mul(known_im, known_im));
@@ -141,8 +141,9 @@ HWY_INLINE FitSums<float> AddBlock(const Table& table, const FrameCpu& frame, si
     sums.square[1] = hn::MulAdd(t, gg, sums.square[1]);
     sums.square[2] = hn::MulAdd(tt, gg, sums.square[2]);
     sums.projection = hn::Add(sums.projection, along);
-    sums.energy = hn::Add(sums.energy, energy);
-    sums.power = hn::Add(sums.power, power);
+    sums.residue =
+        hn::MulAdd(re, hn::Sub(re, s_re), hn::MulAdd(im, hn::Sub(im, s_im), sums.residue));
+    sums.excess = hn::Add(sums.excess, hn::Sub(energy, along));
     sums.fit = hn::Add(sums.fit, fit);
   }
   return sums.Total();

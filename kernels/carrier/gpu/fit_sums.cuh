@@ -16,8 +16,8 @@ struct SumIndex {
   static constexpr int kCurvature = 2;
   static constexpr int kSquare = 5;
   static constexpr int kProjection = 8;
-  static constexpr int kEnergy = 9;
-  static constexpr int kPower = 10;
+  static constexpr int kResidue = 9;
+  static constexpr int kExcess = 10;
   static constexpr int kFit = 11;
   static constexpr int kCount = 16;  // of them 12 are used
 };
@@ -98,8 +98,9 @@ class SoftPlane {
     const float across = fmaf(a.q, soft_i, -a.i * soft_q);
     const uint32_t mirrored = (__float_as_uint(z.i) ^ __float_as_uint(z.q)) & sign_;
     AddSlopes(__uint_as_float(__float_as_uint(across) ^ mirrored), h, along, t, sums);
-    sums[SumIndex::kPower] = fmaf(z.i, z.i, fmaf(z.q, z.q, sums[SumIndex::kPower]));
-    sums[SumIndex::kEnergy] += value(n00.energy, n01.energy, n10.energy, n11.energy);
+    sums[SumIndex::kResidue] =
+        fmaf(a.i, a.i - soft_i, fmaf(a.q, a.q - soft_q, sums[SumIndex::kResidue]));
+    sums[SumIndex::kExcess] += value(n00.energy, n01.energy, n10.energy, n11.energy) - along;
     sums[SumIndex::kFit] += value(n00.fit, n01.fit, n10.fit, n11.fit);
   }
 
@@ -132,8 +133,9 @@ __device__ __forceinline__ void AddKnown(float two_over_noise, Iq z, Iq known, f
                                          float (&sums)[SumIndex::kCount]) {
   const float along = fmaf(z.i, known.i, z.q * known.q);
   AddSlopes(fmaf(z.q, known.i, -z.i * known.q), along, along, t, sums);
-  sums[SumIndex::kPower] = fmaf(z.i, z.i, fmaf(z.q, z.q, sums[SumIndex::kPower]));
-  sums[SumIndex::kEnergy] = fmaf(known.i, known.i, fmaf(known.q, known.q, sums[SumIndex::kEnergy]));
+  sums[SumIndex::kResidue] =
+      fmaf(z.i, z.i - known.i, fmaf(z.q, z.q - known.q, sums[SumIndex::kResidue]));
+  sums[SumIndex::kExcess] += fmaf(known.i, known.i, known.q * known.q) - along;
   sums[SumIndex::kFit] += KnownFit(two_over_noise, z, known);
 }
 
@@ -197,8 +199,8 @@ __device__ inline FitSums<double> FitSumsOf(const double* totals, float two_over
   for (int i = 0; i < 3; ++i) sums.curvature[i] = factor * totals[SumIndex::kCurvature + i];
   for (int i = 0; i < 3; ++i) sums.square[i] = factor * factor * totals[SumIndex::kSquare + i];
   sums.projection = totals[SumIndex::kProjection];
-  sums.energy = totals[SumIndex::kEnergy];
-  sums.power = totals[SumIndex::kPower];
+  sums.residue = totals[SumIndex::kResidue];
+  sums.excess = totals[SumIndex::kExcess];
   sums.fit = totals[SumIndex::kFit];
   return sums;
 }

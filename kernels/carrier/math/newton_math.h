@@ -46,9 +46,11 @@ struct FitSums {
   Number score[2] = {};      // g, t g: g = slope of ln p to the phase
   Number curvature[3] = {};  // h, t h, t^2 h: h = -(slope of g to the phase)
   Number square[3] = {};     // g^2, t g^2, t^2 g^2
-  Number projection = 0;     // Re(z conj(soft))
-  Number energy = 0;         // |s|^2 as expected
-  Number power = 0;          // |z|^2
+  // |z|^2, Re(z conj(soft)) and the expected |s|^2 differ by the noise. Added up as differences: of
+  // sums of a hundred thousandth more than it, rounding would leave a percent of it.
+  Number projection = 0;  // Re(z conj(soft))
+  Number residue = 0;     // |z|^2 - Re(z conj(soft)) = Re(z conj(z - soft))
+  Number excess = 0;      // |s|^2 as expected - Re(z conj(soft))
   Number fit = 0;
 
   template <typename Other>
@@ -57,8 +59,8 @@ struct FitSums {
     for (int k = 0; k < 3; ++k) curvature[k] += other.curvature[k];
     for (int k = 0; k < 3; ++k) square[k] += other.square[k];
     projection += other.projection;
-    energy += other.energy;
-    power += other.power;
+    residue += other.residue;
+    excess += other.excess;
     fit += other.fit;
   }
 };
@@ -80,8 +82,8 @@ BASEBAND_HOST_DEVICE inline void AddSymbol(float two_over_noise, Iq z, float t,
   sums->square[1] = fmaf(t, gg, sums->square[1]);
   sums->square[2] = fmaf(t * t, gg, sums->square[2]);
   sums->projection += along;
-  sums->energy += read.energy;
-  sums->power = fmaf(z.i, z.i, fmaf(z.q, z.q, sums->power));
+  sums->residue = fmaf(z.i, z.i - s.i, fmaf(z.q, z.q - s.q, sums->residue));
+  sums->excess += read.energy - along;
   sums->fit += read.fit;
 }
 
@@ -204,9 +206,11 @@ BASEBAND_HOST_DEVICE inline double NoiseOf(const SnrFacts& facts, double seen, d
 BASEBAND_HOST_DEVICE inline void UpdateNoise(const ModelView& view, const FitSums<double>& sums,
                                              const KnownMoments& known, int num_symbols,
                                              Estimate* estimate) {
-  if (!(sums.projection > 0.0) || !(sums.energy > 0.0)) return;  // nothing fits: keep what there is
-  const double gain = sums.projection / sums.energy;
-  const double left = fmax(sums.power - gain * sums.projection, 0.0) / num_symbols;
+  const double energy = sums.projection + sums.excess;
+  if (!(sums.projection > 0.0) || !(energy > 0.0)) return;  // nothing fits: keep what there is
+  const double gain = sums.projection / energy;
+  // The sum of |z|^2 - gain Re(z conj(soft)).
+  const double left = fmax(sums.residue + gain * sums.excess, 0.0) / num_symbols;
   const double known_share = static_cast<double>(known.count) / num_symbols;
   const double noise = NoiseOf(view.facts[estimate->table], left / (gain * gain), known_share);
   estimate->gain *= gain;
