@@ -2,6 +2,7 @@
 #ifndef BASEBAND_TESTS_GPU_COMPARE_ANSWERS_H_
 #define BASEBAND_TESTS_GPU_COMPARE_ANSWERS_H_
 
+#include <functional>
 #include <string>
 
 #include "baseband/v1/baseband.pb.h"
@@ -12,9 +13,20 @@ namespace baseband::server {
 
 std::string CompareDecode(const v1::DecodeRequest& request, const v1::DecodeResponse& gpu,
                           const v1::DecodeResponse& cpu);
+// Carrier recovery goes by thresholds: whether a step was the last, whether another hypothesis was
+// close, whether the symbols fit. What lies within rounding of one may come out on either side of
+// it, and from there on the answers are different ones, each as good. Where rounding decides, it
+// does so for the CPU device, too: it then gives the GPU's answer to the same request whose samples
+// differ from this one's by as little as the devices' arithmetic does. So an answer that is not the
+// CPU's is right if the CPU gives it, frame by frame and by the same tolerances, to one of a number
+// of requests so jittered; `on_cpu` says what it gives. An error of the GPU's that is more than
+// rounding stays a difference.
+using RecoverOnCpu =
+    std::function<v1::RecoverCarrierResponse(const v1::RecoverCarrierRequest& request)>;
 std::string CompareRecoverCarrier(const v1::RecoverCarrierRequest& request,
                                   const v1::RecoverCarrierResponse& gpu,
-                                  const v1::RecoverCarrierResponse& cpu);
+                                  const v1::RecoverCarrierResponse& cpu,
+                                  const RecoverOnCpu& on_cpu);
 std::string CompareDownconvert(const DownconvertJob& gpu, const DownconvertJob& cpu);
 // Values may be `tolerance` apart.
 std::string CompareAnswers(const minimize::Answer& gpu, const minimize::Answer& cpu,
