@@ -44,7 +44,8 @@ void Payload::CopyPart(int64_t offset, int64_t bytes, uint8_t* target) const {
   for (const PayloadPiece& piece : pieces_) {
     const int64_t skipped = std::min(offset, piece.bytes);
     const int64_t part = std::min(piece.bytes - skipped, bytes);
-    CopyPastCaches(target, piece.data + skipped, part);
+    // Where there is nothing to copy there may be no target either.
+    if (part > 0) CopyPastCaches(target, piece.data + skipped, part);
     target += part;
     offset -= skipped;
     bytes -= part;
