@@ -38,8 +38,11 @@ absl::StatusOr<FunctionalPtr> MakeSinusoids(Observation observation);
 // 2 .. kMaxSinusoids of them, one an axis, for searches on `grid` alone: each axis' correlations
 // are made here, and a point of the grid needs but those of its coordinates. In float64 whatever
 // the precision; there is no literal method. InvalidArgument as above, and where the axes' points,
-// the samples and the columns are too many to prepare: kMaxTableBytes, kMaxTableOperations.
-absl::StatusOr<FunctionalPtr> MakeManySinusoids(Observation observation, const Grid& grid);
+// the samples and the columns are too many to prepare: kMaxTableBytes, kMaxTableOperations. That
+// takes up to seconds; `may_continue` is asked for every 64 points, and ends it with what it says
+// other than OK.
+absl::StatusOr<FunctionalPtr> MakeManySinusoids(Observation observation, const Grid& grid,
+                                                const ContinueCheck& may_continue = nullptr);
 inline constexpr int64_t kMaxTableBytes = int64_t{8} << 20;       // 16 a point of an axis and row
 inline constexpr int64_t kMaxTableOperations = int64_t{1} << 32;  // samples times those
 

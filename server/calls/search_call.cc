@@ -53,22 +53,22 @@ absl::Status SearchCall::Accept() {
   message_.Clear();  // the request has its payload still
   BASEBAND_ASSIGN_OR_RETURN(parsed_, ParseSearch(wire_request_));
   if (parsed_->is_quick) {
-    BASEBAND_RETURN_IF_ERROR(Prepare());
+    BASEBAND_RETURN_IF_ERROR(Prepare(nullptr));
     BASEBAND_ASSIGN_OR_RETURN(const bool has_begun, Begin(nullptr));
     if (has_begun) return absl::OkStatus();
   }
   return RunOnSlowPath(wire_request_.bytes(), [this](const ContinueCheck& turn) {
     const ContinueCheck may_continue = SlowPathCheck(requester_, turn);
     absl::Status status = may_continue();
-    if (status.ok() && plan_ == nullptr) status = Prepare();
+    if (status.ok() && plan_ == nullptr) status = Prepare(may_continue);
     if (status.ok()) status = Begin(&may_continue).status();
     RejectIfError(status);
   });
 }
 
-absl::Status SearchCall::Prepare() {
+absl::Status SearchCall::Prepare(const ContinueCheck& may_continue) {
   BASEBAND_ASSIGN_OR_RETURN(const SearchRequest wanted,
-                            MakeSearch(*parsed_, wire_request_.payload));
+                            MakeSearch(*parsed_, wire_request_.payload, may_continue));
   const uint64_t fingerprint = FingerprintOf(*method_.operation, wire_request_.header);
   parsed_.reset();
   wire_request_ = Request();

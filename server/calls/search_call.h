@@ -46,8 +46,8 @@ class SearchCall final : public GrpcCall {
 
   // Begins the search, or goes on on the slow path with it, or says why not.
   absl::Status Accept();
-  // Makes the search of the request.
-  absl::Status Prepare();
+  // Makes the search of the request; where that takes long, as long as `may_continue` says so.
+  absl::Status Prepare(const ContinueCheck& may_continue);
   // Begins the search, if what it needs of the GPUs is there, or `may_continue` to wait for it.
   // False: neither.
   absl::StatusOr<bool> Begin(const ContinueCheck* may_continue);

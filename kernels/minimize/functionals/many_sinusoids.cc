@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -10,7 +11,8 @@
 
 namespace baseband::minimize {
 
-absl::StatusOr<FunctionalPtr> MakeManySinusoids(Observation observation, const Grid& grid) {
+absl::StatusOr<FunctionalPtr> MakeManySinusoids(Observation observation, const Grid& grid,
+                                                const ContinueCheck& may_continue) {
   BASEBAND_RETURN_IF_ERROR(CheckObservation(observation));
   if (grid.num_axes() < 2 || grid.num_axes() > kMaxSinusoids) {
     return absl::InvalidArgumentError(
@@ -31,16 +33,29 @@ absl::StatusOr<FunctionalPtr> MakeManySinusoids(Observation observation, const G
         absl::StrCat("the axes have ", points, " points together, ", rows, " correlations of ",
                      samples, " samples each: more than ", kMaxTableOperations, " operations"));
   }
-  return FunctionalPtr(std::make_shared<const ManySinusoidsFunctional>(observation, grid));
+  auto functional = std::make_shared<ManySinusoidsFunctional>(observation, grid);
+  BASEBAND_RETURN_IF_ERROR(functional->MakeTable(may_continue));
+  return FunctionalPtr(std::move(functional));
 }
 
 ManySinusoidsFunctional::ManySinusoidsFunctional(const Observation& observation, const Grid& grid)
     : one_(observation), grid_(grid) {
+  task_.num_columns = shape().num_columns;
+  task_.is_complex = shape().is_complex;
+  task_.num_samples = static_cast<double>(shape().num_samples);
+  task_.energy = shape().energy;
+}
+
+absl::Status ManySinusoidsFunctional::MakeTable(const ContinueCheck& may_continue) {
+  int64_t points = 0;
+  for (int k = 0; k < grid_.num_axes(); ++k) points += grid_.axis(k).count;
+  table_.reserve(static_cast<size_t>(points * RowStride()));
   alignas(64) double turns[kCorrelated];
-  for (int k = 0; k < grid.num_axes(); ++k) {
+  for (int k = 0; k < grid_.num_axes(); ++k) {
     task_.axis_offset[k] = static_cast<long long>(table_.size()) / RowStride();
-    const Axis& axis = grid.axis(k);
+    const Axis& axis = grid_.axis(k);
     for (int64_t first = 0; first < axis.count;) {
+      BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
       const int64_t count = std::min(static_cast<int64_t>(kCorrelated), axis.count - first);
       for (int64_t i = 0; i < count; ++i) {
         turns[i] = axis.At(first + i) * shape().sampling_interval_s;
@@ -50,10 +65,7 @@ ManySinusoidsFunctional::ManySinusoidsFunctional(const Observation& observation,
     }
   }
   task_.table = table_.data();
-  task_.num_columns = shape().num_columns;
-  task_.is_complex = shape().is_complex;
-  task_.num_samples = static_cast<double>(shape().num_samples);
-  task_.energy = shape().energy;
+  return absl::OkStatus();
 }
 
 void ManySinusoidsFunctional::AppendCorrelations(const double* turns, size_t count,

@@ -13,6 +13,8 @@ namespace baseband::minimize {
 class ManySinusoidsFunctional final : public Functional {
  public:
   ManySinusoidsFunctional(const Observation& observation, const Grid& grid);
+  // Makes the table, without which it is of no use; as MakeManySinusoids. Once.
+  absl::Status MakeTable(const ContinueCheck& may_continue);
 
   FunctionalKind kind() const override { return FunctionalKind::kManySinusoids; }
   absl::Status Check(const Grid& grid, Method method) const override;

@@ -126,13 +126,14 @@ absl::StatusOr<ParsedSearch> ParseSearch(const Request& request) {
   return parsed;
 }
 
-absl::StatusOr<SearchRequest> MakeSearch(const ParsedSearch& parsed, const Payload& payload) {
+absl::StatusOr<SearchRequest> MakeSearch(const ParsedSearch& parsed, const Payload& payload,
+                                         const ContinueCheck& may_continue) {
   const v1::MinimizeRequest& message = parsed.message;
   SearchRequest search;
   minimize::Settings settings;
   settings.grid = parsed.grid;
   BASEBAND_ASSIGN_OR_RETURN(settings.functional,
-                            FunctionalFromProto(message, payload, settings.grid));
+                            FunctionalFromProto(message, payload, settings.grid, may_continue));
   BASEBAND_RETURN_IF_ERROR(EnumsFromProto(message, &settings));
   BASEBAND_RETURN_IF_ERROR(CheckRange("top", message.top(), 0, minimize::kMaxTop));
   settings.top_k = message.top() > 0 ? static_cast<int>(message.top()) : 1;

@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "baseband/v1/baseband.pb.h"
+#include "kernels/base/continue_check.h"
 #include "kernels/minimize/grid.h"
 #include "kernels/minimize/search.h"
 #include "server/jobs/request.h"
@@ -27,8 +28,10 @@ struct ParsedSearch {
 // InvalidArgument names the field, its value and its range.
 absl::StatusOr<ParsedSearch> ParseSearch(const Request& request);
 // InvalidArgument likewise; of an expression, the column and what was expected there. May take
-// seconds if it is not quick.
-absl::StatusOr<SearchRequest> MakeSearch(const ParsedSearch& parsed, const Payload& payload);
+// seconds if it is not quick; asks `may_continue` meanwhile, and ends with what that says other
+// than OK.
+absl::StatusOr<SearchRequest> MakeSearch(const ParsedSearch& parsed, const Payload& payload,
+                                         const ContinueCheck& may_continue = nullptr);
 
 // Whether the answer, too, takes but a moment to make: without refinement, of a functional that is
 // cheap anywhere.

@@ -104,7 +104,8 @@ absl::StatusOr<minimize::FunctionalPtr> ExpressionFromProto(const v1::MinimizeRe
 
 absl::StatusOr<minimize::FunctionalPtr> SinusoidsFromProto(const v1::SinusoidsFunctional& message,
                                                            const Payload& payload,
-                                                           const minimize::Grid& grid) {
+                                                           const minimize::Grid& grid,
+                                                           const ContinueCheck& may_continue) {
   BASEBAND_RETURN_IF_ERROR(CheckRange("sinusoids.num_samples", Saturated(message.num_samples()),
                                       minimize::kMinSamples, minimize::kMaxSamples));
   BASEBAND_RETURN_IF_ERROR(CheckRange("sinusoids.fixed_columns", message.fixed_columns(), 0,
@@ -119,8 +120,9 @@ absl::StatusOr<minimize::FunctionalPtr> SinusoidsFromProto(const v1::SinusoidsFu
   observation.columns = ReadSeries(payload, series, num_samples, parts);
   observation.signal = std::move(observation.columns.front());
   observation.columns.erase(observation.columns.begin());
-  return grid.num_axes() == 1 ? minimize::MakeSinusoids(std::move(observation))
-                              : minimize::MakeManySinusoids(std::move(observation), grid);
+  return grid.num_axes() == 1
+             ? minimize::MakeSinusoids(std::move(observation))
+             : minimize::MakeManySinusoids(std::move(observation), grid, may_continue);
 }
 
 absl::StatusOr<minimize::FunctionalPtr> ChirpFromProto(const v1::ChirpFunctional& message,
@@ -149,7 +151,8 @@ namespace {
 
 absl::StatusOr<minimize::FunctionalPtr> MakeFunctional(const v1::MinimizeRequest& message,
                                                        const Payload& payload,
-                                                       const minimize::Grid& grid) {
+                                                       const minimize::Grid& grid,
+                                                       const ContinueCheck& may_continue) {
   switch (message.functional_case()) {
     case v1::MinimizeRequest::kExpression:
       return ExpressionFromProto(message, payload);
@@ -157,7 +160,7 @@ absl::StatusOr<minimize::FunctionalPtr> MakeFunctional(const v1::MinimizeRequest
       BASEBAND_RETURN_IF_ERROR(CheckPayload(payload, 0));
       return minimize::MakeSchwefel(message.axes_size());
     case v1::MinimizeRequest::kSinusoids:
-      return SinusoidsFromProto(message.sinusoids(), payload, grid);
+      return SinusoidsFromProto(message.sinusoids(), payload, grid, may_continue);
     case v1::MinimizeRequest::kChirp:
       return ChirpFromProto(message.chirp(), message.axes_size(), payload);
     case v1::MinimizeRequest::kDelayDoppler:
@@ -173,8 +176,10 @@ absl::StatusOr<minimize::FunctionalPtr> MakeFunctional(const v1::MinimizeRequest
 
 absl::StatusOr<minimize::FunctionalPtr> FunctionalFromProto(const v1::MinimizeRequest& message,
                                                             const Payload& payload,
-                                                            const minimize::Grid& grid) {
-  absl::StatusOr<minimize::FunctionalPtr> made = MakeFunctional(message, payload, grid);
+                                                            const minimize::Grid& grid,
+                                                            const ContinueCheck& may_continue) {
+  absl::StatusOr<minimize::FunctionalPtr> made =
+      MakeFunctional(message, payload, grid, may_continue);
   if (made.ok()) return made;
   const google::protobuf::OneofDescriptor& functional =
       *v1::MinimizeRequest::descriptor()->FindOneofByName("functional");

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "baseband/v1/baseband.pb.h"
+#include "kernels/base/continue_check.h"
 #include "kernels/minimize/functional.h"
 #include "server/device/payload.h"
 
@@ -19,10 +20,12 @@ inline int64_t Saturated(uint64_t value) {
   return static_cast<int64_t>(std::min(value, kMax));
 }
 
-// InvalidArgument names the field, its value and its range. May take long: tables are made.
+// InvalidArgument names the field, its value and its range. May take long, for tables are made, and
+// asks `may_continue` then.
 absl::StatusOr<minimize::FunctionalPtr> FunctionalFromProto(const v1::MinimizeRequest& message,
                                                             const Payload& payload,
-                                                            const minimize::Grid& grid);
+                                                            const minimize::Grid& grid,
+                                                            const ContinueCheck& may_continue);
 
 }  // namespace baseband::server
 

@@ -288,6 +288,27 @@ TEST(MinimizeSeparableTest, SeveralSinusoidsAreForTheirOwnGrid) {
               IsInvalid("1048586 points together"));
 }
 
+// A table takes up to seconds: who asks for it may leave, and others want their turn meanwhile.
+TEST(MinimizeSeparableTest, TheTablesOfSeveralSinusoidsAreMadeAsLongAsTheCheckSaysSo) {
+  const Observation observation = RandomObservation(20, 1, false, 1);
+  const Grid grid = MakeGrid({{0.0, 1e-3, 5000}, {0.0, 1e-3, 5000}});
+  constexpr int kAsked = 2 * ((5000 + 63) / 64);
+  int asked = 0;
+  const auto counts = [&asked] {
+    ++asked;
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(MakeManySinusoids(observation, grid, counts).ok());
+  EXPECT_GE(asked, kAsked);
+
+  asked = 0;
+  const auto gives_up = [&asked] {
+    return ++asked < 3 ? absl::OkStatus() : absl::CancelledError("gone");
+  };
+  EXPECT_TRUE(absl::IsCancelled(MakeManySinusoids(observation, grid, gives_up).status()));
+  EXPECT_EQ(asked, 3);
+}
+
 TEST(MinimizeSeparableTest, BrokenObservationsAreRefusedByName) {
   const Observation good = RandomObservation(20, 2, false, 1);
   const auto refusal = [&](auto change, const char* name) {
