@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "server/grpc/wire.h"
+#include "server/jobs/stream_session.h"
 #include "server/operations/downconvert/downconvert.h"
 #include "server/operations/downconvert/downconvert_setup.h"
 #include "tests/fuzz/run_alone.h"

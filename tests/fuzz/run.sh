@@ -18,7 +18,7 @@ fuzzers=("$@")
                              recover_carrier_request_fuzzer downconvert_request_fuzzer
                              minimize_request_fuzzer downconvert_stream_fuzzer submit_stream_fuzzer
                              base_matrix_fuzzer config_file_fuzzer expression_fuzzer
-                             schedule_fuzzer)
+                             schedule_fuzzer device_loss_fuzzer request_sequence_fuzzer)
 folder=${BUILD_DIR:-build/fuzz}
 
 deploy/build.sh fuzz "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-14 \
@@ -46,6 +46,11 @@ done
 
 mkdir -p "$folder/seeds/expression_fuzzer"
 cp tests/fuzz/seeds/expression/* "$folder/seeds/expression_fuzzer/"
+# To these any bytes say what to do next: some thousand of them are a beginning.
+for fuzzer in base_matrix_fuzzer schedule_fuzzer device_loss_fuzzer request_sequence_fuzzer; do
+  mkdir -p "$folder/seeds/$fuzzer"
+  cp tests/fuzz/*.cc tests/fuzz/seeds/*.textproto "$folder/seeds/$fuzzer/"
+done
 dictionary() { [ ! -f "tests/fuzz/seeds/$1.dict" ] || echo "-dict=tests/fuzz/seeds/$1.dict"; }
 
 run() {
