@@ -84,8 +84,7 @@ void StreamCall::Advance() {
   Message* message = nullptr;
   {
     absl::MutexLock lock(&mutex_);
-    if (ended_ || is_converting_ || !waiting_.has_value() || messages_.size() == kMaxInWork ||
-        (!messages_.empty() && session_->WaitsForReply())) {
+    if (ended_ || is_converting_ || !waiting_.has_value() || messages_.size() == kMaxInWork) {
       return;
     }
     messages_.push_back(

@@ -18,9 +18,6 @@ class StreamSession {
   virtual absl::StatusOr<Conversion> Convert(const Request& request) = 0;
   // As Operation::ToReply and CountResults.
   virtual absl::StatusOr<Reply> ToReply(Job& job) = 0;
-  // Whether the next message gains by ToReply for those before it more than by not waiting. As
-  // Convert, of which it is asked before, but beside ToReply too.
-  virtual bool WaitsForReply() { return false; }
 };
 
 }  // namespace baseband::server

@@ -22,7 +22,7 @@ namespace {
 using ::baseband::testing::IsOk;
 
 constexpr int kNumLanes = 2;
-constexpr int kTaps = 30000;
+constexpr int kTaps = 40000;
 
 class StreamPastGpuTest : public ::baseband::testing::GpuTest {
  protected:

@@ -42,8 +42,9 @@ struct KeptPast {
   int64_t samples = 0;  // before that
 };
 void Remove(const KeptPast& past);
-// Less is sent along with the next request sooner than it is copied on the device, twice.
-inline constexpr int64_t kMinKeptBytes = 64 << 10;
+// Less is sent along with the next request sooner than it is copied on the device, twice: on an
+// H200 64 KiB in 16 us against 19, 128 KiB in 22 against 18, 1 MiB in 94 against 23.
+inline constexpr int64_t kMinKeptBytes = 128 << 10;
 
 // What the block takes of the input memory of a lane.
 int64_t DownconvertInputBytes(const downconvert::Block& block);

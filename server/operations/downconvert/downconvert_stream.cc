@@ -89,16 +89,11 @@ class DownconvertSession final : public StreamSession {
     {
       absl::MutexLock lock(&mutex_);
       plans_.push_back(job.TakePlan());
-      is_keeping_ = false;
+      --in_flight_;
     }
     return Reply{header.SerializeAsString(),
                  {{v1::DownconvertResponse::kPayloadFieldNumber, 0, job.reply_bytes}},
                  std::move(job.reply)};
-  }
-
-  bool WaitsForReply() override {
-    absl::MutexLock lock(&mutex_);
-    return is_keeping_;
   }
 
  private:
@@ -163,16 +158,17 @@ class DownconvertSession final : public StreamSession {
       job->device = resident.device;
       job->objects.push_back(resident.object);
     }
+    // Who does not wait for answers sends the next message before anything could be kept for it.
     if (const int64_t keep = std::min(needed_, next_) * setup_.bytes_per_sample();
-        keep >= kMinKeptBytes) {
+        keep >= kMinKeptBytes && !IsAnyInFlight()) {
       job->Keep(past_name_, keep / setup_.bytes_per_sample(), needed_ * setup_.bytes_per_sample());
-      absl::MutexLock lock(&mutex_);
-      is_keeping_ = true;
     }
     job->fingerprint = fingerprint_;
     job->gap = gap;
     job->describe = first || message.describe();
     BASEBAND_RETURN_IF_ERROR(CheckJob(*job));
+    absl::MutexLock lock(&mutex_);
+    ++in_flight_;
     return job;
   }
 
@@ -240,6 +236,11 @@ class DownconvertSession final : public StreamSession {
     kept_ = std::move(next);
   }
 
+  bool IsAnyInFlight() {
+    absl::MutexLock lock(&mutex_);
+    return in_flight_ > 0;
+  }
+
   // One that no job uses, if there is one.
   DownconvertPlanPtr TakePlan() {
     absl::MutexLock lock(&mutex_);
@@ -272,8 +273,8 @@ class DownconvertSession final : public StreamSession {
 
   absl::Mutex mutex_;
   std::vector<DownconvertPlanPtr> plans_ ABSL_GUARDED_BY(mutex_);  // of jobs that are done
-  KeptPast kept_ ABSL_GUARDED_BY(mutex_);  // of the last one, by the device that it ran on
-  bool is_keeping_ ABSL_GUARDED_BY(mutex_) = false;  // a job is to keep what the next one needs
+  KeptPast kept_ ABSL_GUARDED_BY(mutex_);      // of the last one, by the device that it ran on
+  int in_flight_ ABSL_GUARDED_BY(mutex_) = 0;  // jobs made and not yet done
 };
 
 }  // namespace

@@ -13,8 +13,8 @@
 
 namespace baseband::server {
 
-// Less is sent along with each batch: the copy takes no longer than to enqueue it.
-inline constexpr int64_t kMinKeptTableBytes = 64 << 10;
+// Less is sent along with each batch, which costs a copy of 7 us on an H200 against a look of 2.
+inline constexpr int64_t kMinKeptTableBytes = 4 << 10;
 
 // What a search has on devices, under one name on each; it goes with this.
 class KeptTables {

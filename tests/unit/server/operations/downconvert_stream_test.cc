@@ -318,20 +318,34 @@ TEST_F(KeptPastTest, WhatARefusedMessageKeptGoesWithTheStream) {
   EXPECT_EQ(device_.objects()->usage().objects, 0);
 }
 
-TEST_F(KeptPastTest, OnlyALongPastIsWorthKeeping) {
-  constexpr int kTaps = 20000;
+class LongPastTest : public KeptPastTest {
+ protected:
+  static constexpr int kTaps = 40000;
+
+  static v1::DownconvertRequest LongFirst() {
+    v1::DownconvertRequest request;
+    *request.mutable_setup() = Setup(1, v1::WIDEBAND_FORMAT_COMPLEX_INT16);
+    v1::ChannelFilter& filter = *request.mutable_setup()->mutable_channels(0)->mutable_filter();
+    filter.clear_taps();
+    for (int k = 0; k < kTaps; ++k) filter.add_taps(1.0F / kTaps);
+    return request;
+  }
+};
+
+TEST_F(LongPastTest, OnlyALongPastIsWorthKeeping) {
   EXPECT_EQ(MakeJob(First()).keep_bytes(), 0);
   Start();
-  v1::DownconvertRequest request;
-  *request.mutable_setup() = Setup(1, v1::WIDEBAND_FORMAT_COMPLEX_INT16);
-  v1::ChannelFilter& filter = *request.mutable_setup()->mutable_channels(0)->mutable_filter();
-  filter.clear_taps();
-  for (int k = 0; k < kTaps; ++k) filter.add_taps(1.0F / kTaps);
-  const DownconvertJob& small = MakeJob(request, 4 * 10000);
-  EXPECT_EQ(small.keep_bytes(), 0);
-  const DownconvertJob& large = MakeJob({}, 4 * 15000);
+  const JobPtr small = Done(LongFirst(), nullptr, std::string(4 * 10000, '\1'));
+  EXPECT_EQ(static_cast<DownconvertJob&>(*small).keep_bytes(), 0);
+  ASSERT_THAT(session_->ToReply(*small), IsOk());
+  const DownconvertJob& large = MakeJob({}, 4 * 35000);
   EXPECT_EQ(large.keep_bytes(), 4 * (kTaps - 1));
   EXPECT_EQ(large.keep_object_bytes(), 4 * (kTaps - 1));
+}
+
+TEST_F(LongPastTest, NothingIsKeptForWhoDoesNotWaitForAnswers) {
+  const JobPtr first = Done(LongFirst(), nullptr, std::string(4 * 50000, '\1'));
+  EXPECT_EQ(MakeJob({}, 4 * 50000).keep_bytes(), 0);
 }
 
 TEST_F(DownconvertStreamTest, ASampleThatIsNotFiniteEndsTheStream) {
