@@ -22,7 +22,7 @@ namespace {
 using HealthResponse = grpc::health::v1::HealthCheckResponse;
 
 TEST(LifecycleTest, SigtermUnderLoadAnswersEveryAcceptedRequest) {
-  auto started = ServerProcess::Start();
+  auto started = ServerProcess::Start({"--drain-s=300"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
 
@@ -37,7 +37,7 @@ TEST(LifecycleTest, SigtermUnderLoadAnswersEveryAcceptedRequest) {
       const v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 10 + client);
       for (;;) {
         v1::DecodeResponse response;
-        const grpc::Status status = Call(*stub, request, &response);
+        const grpc::Status status = Call(*stub, request, &response, absl::Seconds(280));
         if (status.ok() &&
             response.payload() == std::string(static_cast<size_t>(10 + client) * 1056, '\0')) {
           ++answered;
@@ -53,7 +53,7 @@ TEST(LifecycleTest, SigtermUnderLoadAnswersEveryAcceptedRequest) {
     });
   }
   while (answered < 200) absl::SleepFor(absl::Milliseconds(5));
-  const absl::optional<int> exit_code = server.Terminate();
+  const absl::optional<int> exit_code = server.Terminate(absl::Seconds(280));
   for (std::thread& client : clients) client.join();
 
   EXPECT_EQ(exit_code, 0) << server.process().Output();

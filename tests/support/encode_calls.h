@@ -46,7 +46,7 @@ inline load::LoadSpec SpecOf(const FakeBaseband& server, load::Pace::Kind kind, 
   spec.pace.rate = rate;
   spec.warm_up = absl::Milliseconds(200);
   spec.duration = duration;
-  spec.timeout = absl::Seconds(20);
+  spec.timeout = absl::Minutes(2);
   return spec;
 }
 
