@@ -88,7 +88,7 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
   BASEBAND_RETURN_IF_ERROR(quarantine_.Check(*job, now));
   {
     absl::MutexLock lock(&mutex_);
-    scheduler_.Predict(job, Load(now), now);
+    scheduler_.Predict(job, Load(now, job->device), now);
   }
   const JobSchedule& schedule = job->schedule;
   if (schedule.trusted && job->deadline < absl::InfiniteFuture()) {

@@ -158,7 +158,8 @@ class Dispatcher {
   Flight& FlightOn(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AreIdle(size_t device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AreLanesIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  DeviceLoad Load(absl::Time now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // As a job meets it that runs on `device` only, if that is not null.
+  DeviceLoad Load(absl::Time now, const Device* device = nullptr) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartBatch(Start start);
   void EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status status,
                 const StageTimes& stages, absl::Time started);

@@ -1,6 +1,7 @@
 // Dispatcher's part that knows the devices: which serve, and which lane is free.
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -48,19 +49,24 @@ Dispatcher::Lanes Dispatcher::FreeLanes(bool background) const {
   return lanes;
 }
 
-DeviceLoad Dispatcher::Load(absl::Time now) const {
+DeviceLoad Dispatcher::Load(absl::Time now, const Device* device) const {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
   DeviceLoad load;
   load.devices = 0;
+  load.until_free_s = {kNever, kNever};
   for (size_t i = 0; i < devices_.size(); ++i) {
     if (!Serves(*devices_[i], devices_)) continue;
     ++load.devices;
     load.is_busy |= clocks_[i].IsBusy(/*background=*/false);
     for (const bool background : {false, true}) {
       load.remaining_s[background] += clocks_[i].Remaining(background, now);
-      const double free_s = clocks_[i].UntilFree(background, now);
+      if (device != nullptr && device != devices_[i]) continue;
       double& least_s = load.until_free_s[background];
-      least_s = load.devices == 1 ? free_s : std::min(least_s, free_s);
+      least_s = std::min(least_s, clocks_[i].UntilFree(background, now));
     }
+  }
+  for (double& least_s : load.until_free_s) {
+    if (least_s == kNever) least_s = 0.0;
   }
   load.devices = std::max(load.devices, 1);
   return load;

@@ -49,6 +49,7 @@ class AffinityTest : public ::testing::Test {
   absl::Status Submit(int id, Device* device, const char* client = "client") {
     auto job = std::make_unique<Job>(TestOperation("Decode"));
     job->footprint.blocks = 1;
+    job->work.units = work_units_;
     job->caller = {client, Priority::kNormal};
     job->device = device;
     job->done = [this, id](absl::Status status, JobPtr done) {
@@ -57,6 +58,7 @@ class AffinityTest : public ::testing::Test {
     };
     absl::StatusOr<AdmissionTicket> ticket = dispatcher_->Admit(job.get());
     if (!ticket.ok()) return ticket.status();
+    wait_s_ = job->schedule.wait_s;
     return dispatcher_->Submit(job, *std::move(ticket));
   }
   void EndAll() {
@@ -68,6 +70,8 @@ class AffinityTest : public ::testing::Test {
   const std::shared_ptr<HostPool> pool_ = *HostPool::CreatePageable(1 << 20);
   std::map<int, absl::Status> answers_;
   std::map<int, Device*> ran_on_;
+  double work_units_ = 0.0;  // of each that comes
+  double wait_s_ = 0.0;      // as predicted for the last one
   Metrics metrics_{"test", TestOperations().counted()};
   PuppetDevice first_{1, "first"};
   PuppetDevice second_{1, "second"};
@@ -92,6 +96,20 @@ TEST_F(AffinityTest, WhatIsBoundWaitsForItsDeviceWhileOthersGoElsewhere) {
   EXPECT_EQ(ran_on_[1], &first_);
   EXPECT_EQ(ran_on_[3], &first_);
   EXPECT_EQ(ran_on_[4], &second_);
+}
+
+TEST_F(AffinityTest, WhatIsBoundIsPredictedToWaitForItsDevice) {
+  work_units_ = 1e9;
+  ASSERT_THAT(Submit(0, &first_), IsOk());
+  ASSERT_THAT(Submit(1, nullptr), IsOk());
+  EXPECT_EQ(wait_s_, 0.0);
+  second_.End();
+  ASSERT_THAT(Submit(2, &second_), IsOk());
+  EXPECT_EQ(wait_s_, 0.0);
+  second_.End();
+  ASSERT_THAT(Submit(3, &first_), IsOk());
+  EXPECT_GT(wait_s_, 0.0);
+  EndAll();
 }
 
 TEST_F(AffinityTest, ClientsShareADeviceWhetherTheyAreBoundOrNot) {
