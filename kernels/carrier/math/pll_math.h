@@ -72,6 +72,7 @@ struct PllAverage {
   double squares = 0.0;    // over the parts: of their frequency, squared
   double parts = 0.0;      // and of it as it is
   int count = 0;
+  int in_part = 0;  // symbols of the part that has begun
 
   BASEBAND_HOST_DEVICE static int PartLength(int num_symbols) {
     const int half = num_symbols - num_symbols / 2;
@@ -84,11 +85,14 @@ struct PllAverage {
     turns += state.turns - n * start_frequency;
     of_part += further;
     ++count;
+    ++in_part;
+    // No remainder of a division, which the chain of symbols would wait for.
     const int length = PartLength(num_symbols);
-    if (count % length != 0 || count > kPllParts * length) return;
+    if (in_part < length || count > kPllParts * length) return;
     squares += of_part * of_part;
     parts += of_part;
     of_part = 0.0;
+    in_part = 0;
   }
   BASEBAND_HOST_DEVICE PllFound Found(double start_frequency, int num_symbols) const {
     const double centre = 0.5 * (num_symbols - 1);
