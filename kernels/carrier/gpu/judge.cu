@@ -13,6 +13,16 @@ namespace {
 
 constexpr int kJudgeWarps = 4;  // of a thread block
 
+// Who judges a frame. Many frames: a warp each. Few: a warp for each thing that is looked at, and
+// one that puts them together; how often a warp waits for its own results is then the time of all.
+enum class Judges { kOne, kFour };
+
+struct Looks {
+  Stray stray;
+  double misfit = 0.0;
+  bool unbalanced = false;
+};
+
 // The symbols that a frame is judged by: as the loop left them, if there was one.
 __device__ FrameView JudgedView(const RecoverTask& task, uint32_t f) {
   const FrameView frame(task, f);
@@ -63,31 +73,69 @@ __device__ void JudgeNothing(const RecoverTask& task, const FrameState& state,
   }
 }
 
+// What is looked at of a frame, all of it or one of four warps' part.
+template <Judges kJudges>
+__device__ void Look(const RecoverTask& task, const FrameView& frame, const FrameState& state,
+                     unsigned warp, Looks* looks) {
+  constexpr bool kAll = kJudges == Judges::kOne;
+  const bool tells = threadIdx.x % 32 == 0;
+  const auto num_symbols = static_cast<int>(frame.num_symbols);
+  const Estimate estimate = state.settled.estimate;
+  if (kAll || warp == 1) {
+    const Stray stray = StrayOfWarp(state.settled.stretches, num_symbols);
+    if (kAll || tells) looks->stray = stray;
+  }
+  if (kAll || warp == 2) {
+    double misfit = 0.0;
+    if (state.known.count <= kMaxKnownForMisfit * num_symbols) {
+      const double rms = estimate.gain * sqrt(1.0 + estimate.noise);
+      misfit = MisfitOfWarp(task.model, state.histogram, num_symbols, -10.0 * log10(estimate.noise),
+                            rms / state.received_rms);
+    }
+    if (kAll || tells) looks->misfit = misfit;
+  }
+  if (kAll || warp == 3) {
+    const bool unbalanced = ImbalanceOfWarp(frame, estimate, task.model.symmetry);
+    if (kAll || tells) looks->unbalanced = unbalanced;
+  }
+}
+
+template <Judges kJudges>
 __global__ void __launch_bounds__(32 * kJudgeWarps)
     JudgeKernel(const __grid_constant__ RecoverTask task) {
-  const uint32_t f = blockIdx.x * kJudgeWarps + threadIdx.x / 32;
+  AwaitKernelBefore();
+  __shared__ alignas(16) unsigned char looks_memory[sizeof(Looks)];
+  constexpr bool kAll = kJudges == Judges::kOne;
+  const unsigned warp = threadIdx.x / 32;
+  const uint32_t f = kAll ? blockIdx.x * kJudgeWarps + warp : blockIdx.x;
   if (f >= task.num_frames) return;
   FrameState* const state = task.states + f;
   if (state->bad != 0 || state->silent != 0) {
-    JudgeNothing(task, *state, task.frames[f]);
+    if (kAll || warp == 0) JudgeNothing(task, *state, task.frames[f]);
     return;
   }
   const FrameView frame = JudgedView(task, f);
-  const auto num_symbols = static_cast<int>(frame.num_symbols);
-  const FramePlan plan = PlanOf(task, frame, *state);
-  const Settled& settled = state->settled;
-  const Estimate estimate = settled.estimate;
-  Findings found = FindingsOf(task, frame, plan, *state);
-  found.stray = StrayOfWarp(settled.stretches, num_symbols);
-  if (state->known.count <= kMaxKnownForMisfit * num_symbols) {
-    const double rms = estimate.gain * sqrt(1.0 + estimate.noise);
-    found.misfit = MisfitOfWarp(task.model, state->histogram, num_symbols,
-                                -10.0 * log10(estimate.noise), rms / state->received_rms);
+  Looks looks;
+  auto* const of_all = reinterpret_cast<Looks*>(looks_memory);
+  if (kAll || warp != 0) Look<kJudges>(task, frame, *state, warp, kAll ? &looks : of_all);
+  FramePlan plan;
+  Findings found;
+  if (kAll || warp == 0) {
+    plan = PlanOf(task, frame, *state);
+    found = FindingsOf(task, frame, plan, *state);
   }
-  found.unbalanced = ImbalanceOfWarp(frame, estimate, task.model.symmetry);
+  if constexpr (!kAll) {
+    __syncthreads();
+    if (warp != 0) return;
+    looks = *of_all;
+  }
+  found.stray = looks.stray;
+  found.misfit = looks.misfit;
+  found.unbalanced = looks.unbalanced;
   Judgement judgement = JudgeFrame(task.model, task.parameters, plan, found);
   if (threadIdx.x % 32 != 0) return;
-  judgement.result.evm = static_cast<float>(sqrt(settled.distance / num_symbols));
+  judgement.result.evm =
+      static_cast<float>(sqrt(state->settled.distance / static_cast<double>(frame.num_symbols)));
   task.results[task.frames[f].result_index] = judgement.result;
   state->turn_back = judgement.turn_back;
 }
@@ -98,6 +146,7 @@ constexpr uint32_t kPiece = 4 * kTeamThreads * kTileLanes;
 // The corrected symbols; zeros of a frame that there is nothing to recover of.
 __global__ void __launch_bounds__(kTeamThreads)
     CorrectKernel(const __grid_constant__ RecoverTask task, unsigned pieces) {
+  AwaitKernelBefore();
   const uint32_t f = blockIdx.x / pieces;
   const uint32_t begin = (blockIdx.x - f * pieces) * kPiece;
   const FrameView frame = JudgedView(task, f);
@@ -129,13 +178,14 @@ __global__ void __launch_bounds__(kTeamThreads)
 }  // namespace
 
 absl::Status LaunchJudge(const RecoverTask& task, uint32_t longest, cudaStream_t stream) {
-  JudgeKernel<<<(task.num_frames + kJudgeWarps - 1) / kJudgeWarps, 32 * kJudgeWarps, 0, stream>>>(
-      task);
-  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetLastError(), "JudgeKernel"));
+  const bool few = task.overlaps;
+  const unsigned blocks = few ? task.num_frames : (task.num_frames + kJudgeWarps - 1) / kJudgeWarps;
+  BASEBAND_RETURN_IF_ERROR(LaunchNext(few ? JudgeKernel<Judges::kFour> : JudgeKernel<Judges::kOne>,
+                                      "JudgeKernel", task, blocks, 32 * kJudgeWarps, stream));
   if (!task.parameters.want_corrected) return absl::OkStatus();
   const uint32_t pieces = (longest + kPiece - 1) / kPiece;
-  CorrectKernel<<<task.num_frames * pieces, kTeamThreads, 0, stream>>>(task, pieces);
-  return cuda::ToStatus(cudaGetLastError(), "CorrectKernel");
+  return LaunchNext(CorrectKernel, "CorrectKernel", task, task.num_frames * pieces, kTeamThreads,
+                    stream, pieces);
 }
 
 }  // namespace baseband::carrier

@@ -76,11 +76,21 @@ __device__ inline bool ImbalanceOfWarp(const FrameView& frame, const Estimate& e
   const auto num_symbols = static_cast<int>(frame.num_symbols);
   const Rotor rotor(estimate.frequency, estimate.phase, frame.num_symbols);
   const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
+  const int count = min(kBalanceSymbols, num_symbols);
+  const auto lane = static_cast<int>(threadIdx.x % 32);
+  // All loads are under way before the first is waited for.
+  constexpr int kOfLane = kBalanceSymbols / 32;
+  Iq symbols[kOfLane];
+#pragma unroll
+  for (int k = 0; k < kOfLane; ++k) {
+    const int i = min(lane + 32 * k, count - 1);
+    symbols[k] = frame.samples.Read(static_cast<uint32_t>(BalanceSymbol(i, num_symbols)));
+  }
   Balance balance;
-  for (auto i = static_cast<int>(threadIdx.x % 32); i < min(kBalanceSymbols, num_symbols);
-       i += 32) {
-    const auto n = static_cast<uint32_t>(BalanceSymbol(i, num_symbols));
-    const Iq received = frame.samples.Read(n);
+#pragma unroll 1  // powers are long: unrolled they would have to be fetched as instructions, once
+  for (int k = 0; lane + 32 * k < count; ++k) {
+    const auto n = static_cast<uint32_t>(BalanceSymbol(lane + 32 * k, num_symbols));
+    const Iq received = symbols[k];
     if (frame.known != nullptr && (frame.known[n].i != 0.0F || frame.known[n].q != 0.0F)) continue;
     balance.Add(Multiply({received.i * inverse_gain, received.q * inverse_gain}, rotor.At(n)),
                 static_cast<int>(n), power);

@@ -202,6 +202,7 @@ __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView
 
 __global__ void __launch_bounds__(kTeamThreads)
     LineKernel(const __grid_constant__ RecoverTask task) {
+  AwaitKernelBefore();
   __shared__ alignas(16) unsigned char bytes[sizeof(LineMemory)];
   auto& memory = *reinterpret_cast<LineMemory*>(bytes);
   Team team(&memory.team);

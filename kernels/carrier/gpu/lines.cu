@@ -34,6 +34,7 @@ template <bool kSpread>
 __global__ void __launch_bounds__(kTeamThreads)
     LineSumKernel(const __grid_constant__ RecoverTask task, SumsOf of, LineSums sums,
                   unsigned stretches) {
+  AwaitKernelBefore();
   __shared__ alignas(16) unsigned char turn_memory[kKnownPeaks * sizeof(LineTurn)];
   __shared__ alignas(16) unsigned char weight_memory[kWeightNodes * sizeof(WeightNode)];
   auto* const turns = reinterpret_cast<LineTurn*>(turn_memory);
@@ -123,6 +124,7 @@ __device__ void KeepLines(const RefinedLine* lines, int num_lines, int num_symbo
 // A thread block for each frame, a warp of it for each line that there may be.
 __global__ void __launch_bounds__(32 * kKnownPeaks)
     LinesKernel(const __grid_constant__ RecoverTask task, LineSums sums) {
+  AwaitKernelBefore();
   __shared__ alignas(16) unsigned char memory[kKnownPeaks * sizeof(RefinedLine)];
   auto* const lines = reinterpret_cast<RefinedLine*>(memory);
   const uint32_t f = blockIdx.x;
@@ -152,6 +154,7 @@ __global__ void __launch_bounds__(32 * kKnownPeaks)
 // then follows from where the line was chosen. A warp for each frame.
 __global__ void __launch_bounds__(32)
     CarrierLineKernel(const __grid_constant__ RecoverTask task, LineSums sums, bool settles) {
+  AwaitKernelBefore();
   const uint32_t f = blockIdx.x;
   const FrameView frame(task, f);
   FrameState* const state = task.states + f;
@@ -179,8 +182,8 @@ absl::Status LaunchSums(const RecoverTask& task, SumsOf of, const LineSums& sums
                         cudaStream_t stream) {
   const unsigned stretches = (sums.num_symbols + kStretch - 1) / kStretch;
   auto* const kernel = of == SumsOf::kPeaks ? LineSumKernel<false> : LineSumKernel<true>;
-  kernel<<<task.num_frames * stretches, kTeamThreads, 0, stream>>>(task, of, sums, stretches);
-  return cuda::ToStatus(cudaGetLastError(), "LineSumKernel");
+  return LaunchNext(kernel, "LineSumKernel", task, task.num_frames * stretches, kTeamThreads,
+                    stream, of, sums, stretches);
 }
 
 }  // namespace
@@ -199,16 +202,16 @@ int64_t LineSumBytes(const Parameters& parameters, uint32_t longest) {
 
 absl::Status LaunchLines(const RecoverTask& task, const LineSums& sums, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(LaunchSums(task, SumsOf::kPeaks, sums, stream));
-  LinesKernel<<<task.num_frames, 32 * sums.lines, 0, stream>>>(task, sums);
-  return cuda::ToStatus(cudaGetLastError(), "LinesKernel");
+  return LaunchNext(LinesKernel, "LinesKernel", task, task.num_frames, 32 * sums.lines, stream,
+                    sums);
 }
 
 absl::Status LaunchCarrierLine(const RecoverTask& task, const LineSums& sums, bool settles,
                                cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(
       LaunchSums(task, settles ? SumsOf::kBin : SumsOf::kCarrier, sums, stream));
-  CarrierLineKernel<<<task.num_frames, 32, 0, stream>>>(task, sums, settles);
-  return cuda::ToStatus(cudaGetLastError(), "CarrierLineKernel");
+  return LaunchNext(CarrierLineKernel, "CarrierLineKernel", task, task.num_frames, 32, stream, sums,
+                    settles);
 }
 
 }  // namespace baseband::carrier

@@ -99,6 +99,7 @@ __device__ Key GreatestOfTile(const float2* line, const SearchRange& range, int 
 // keys[frame][tile], a warp each.
 __global__ void __launch_bounds__(kThreads)
     TileKernel(const __grid_constant__ RecoverTask task, Key* keys, unsigned tiles_of_row) {
+  AwaitKernelBefore();
   const unsigned blocks_of_row = (tiles_of_row + kWarps - 1) / kWarps;
   const uint32_t f = blockIdx.x / blocks_of_row;
   const auto tile = static_cast<int>(blockIdx.x % blocks_of_row * kWarps + threadIdx.x / 32);
@@ -143,6 +144,7 @@ __device__ void LookAgain(const float2* line, const SearchRange& range, const in
 // What the spectrum shows of each frame's greatest peaks. A warp, which is a block, for each frame.
 __global__ void __launch_bounds__(32)
     PeakKernel(const __grid_constant__ RecoverTask task, Key* all_keys, unsigned tiles_of_row) {
+  AwaitKernelBefore();
   const uint32_t f = blockIdx.x;
   FrameState* const state = task.states + f;
   if (state->bad != 0 || state->silent != 0) return;
@@ -187,10 +189,9 @@ absl::Status LaunchPeaks(const RecoverTask& task, void* memory, cudaStream_t str
   const auto tiles = static_cast<unsigned>(TilesOfRow(task.log2_line));
   auto* const keys = static_cast<Key*>(memory);
   const unsigned blocks = (tiles + kWarps - 1) / kWarps;
-  TileKernel<<<task.num_frames * blocks, kThreads, 0, stream>>>(task, keys, tiles);
-  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaGetLastError(), "TileKernel"));
-  PeakKernel<<<task.num_frames, 32, 0, stream>>>(task, keys, tiles);
-  return cuda::ToStatus(cudaGetLastError(), "PeakKernel");
+  BASEBAND_RETURN_IF_ERROR(LaunchNext(TileKernel, "TileKernel", task, task.num_frames * blocks,
+                                      kThreads, stream, keys, tiles));
+  return LaunchNext(PeakKernel, "PeakKernel", task, task.num_frames, 32, stream, keys, tiles);
 }
 
 }  // namespace baseband::carrier

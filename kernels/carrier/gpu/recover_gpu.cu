@@ -183,6 +183,7 @@ class Rounds {
         workspace + (FftPlans::Room(task_.log2_line, line_frames) << (task_.log2_line + 3));
     auto* const states = reinterpret_cast<FrameState*>(workspace + line_bytes);
     const int blocks = 4 * state_.multiprocessors;
+    task_.overlaps = count < static_cast<size_t>(state_.multiprocessors);
 
     const bool searches = task_.parameters.coarse != Coarse::kNone;
     const size_t per_pass = searches ? static_cast<size_t>(line_frames) : count;

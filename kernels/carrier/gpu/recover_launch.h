@@ -17,7 +17,8 @@
 namespace baseband::carrier {
 
 // Launches `kernel` with teams of `cluster` thread blocks, as many as there are frames, but no more
-// than `max_blocks` blocks in all: a team goes on to further frames.
+// than `max_blocks` blocks in all: a team goes on to further frames. `kernel` calls
+// AwaitKernelBefore.
 template <typename Kernel, typename... Arguments>
 absl::Status LaunchTeams(Kernel kernel, const char* name, const RecoverTask& task,
                          uint32_t num_frames, int cluster, int max_blocks, size_t shared_bytes,
@@ -25,13 +26,32 @@ absl::Status LaunchTeams(Kernel kernel, const char* name, const RecoverTask& tas
   const auto size = static_cast<unsigned>(cluster);
   const unsigned num_teams =
       std::max(1U, std::min(num_frames, static_cast<unsigned>(max_blocks) / size));
-  cudaLaunchAttribute attribute;
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {size, 1, 1};
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {size, 1, 1};
+  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[1].val.programmaticStreamSerializationAllowed = task.overlaps ? 1 : 0;
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(num_teams * size);
   config.blockDim = dim3(kTeamThreads);
   config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  return cuda::ToStatus(cudaLaunchKernelEx(&config, kernel, task, arguments...), name);
+}
+
+// Launches `blocks` of `kernel`, which begins with AwaitKernelBefore: of few frames most of the
+// time is that between one kernel's end and the next one's beginning.
+template <typename Kernel, typename... Arguments>
+absl::Status LaunchNext(Kernel kernel, const char* name, const RecoverTask& task, unsigned blocks,
+                        unsigned threads, cudaStream_t stream, const Arguments&... arguments) {
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = task.overlaps ? 1 : 0;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(threads);
   config.stream = stream;
   config.attrs = &attribute;
   config.numAttrs = 1;

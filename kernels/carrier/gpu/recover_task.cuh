@@ -97,9 +97,20 @@ struct RecoverTask {
   // Fine::kPll: the loop's output, a row for each frame, which takes the place of its symbols.
   float2* turned = nullptr;
   uint32_t turned_row = 0;
+  // Few frames: each kernel may be put on the device while the one before it still runs, see
+  // AwaitKernelBefore.
+  bool overlaps = false;
 };
 
 #ifdef __CUDACC__
+
+// What a kernel launched by LaunchNext begins with, before it touches anything that a kernel
+// before it reads or writes: waits until that one is done, which has waited for the one before
+// it. Then the next one may be put on the device, to wait there.
+__device__ __forceinline__ void AwaitKernelBefore() {
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+}
 
 // A frame as a kernel reads it.
 struct FrameView {

@@ -94,6 +94,7 @@ __global__ void __launch_bounds__(kTeamThreads, 2)
   if (stages.settle) {
     nearest = CopyNearest<kKind>(nearest, nearest_memory, kTeamThreads);
   }
+  AwaitKernelBefore();  // no kernel writes what was copied
   __syncthreads();
   const unsigned num_teams = gridDim.x / team.size();
   for (uint32_t f = blockIdx.x / team.size(); f < task.num_frames; f += num_teams) {

@@ -19,6 +19,7 @@ namespace {
 // block, or 32 symbols of several: a block of 8 symbols then has lanes 8 b .. 8 b + 7.
 __global__ void __launch_bounds__(kTeamThreads)
     SweepBlockKernel(const __grid_constant__ RecoverTask task, SweepArrays arrays) {
+  AwaitKernelBefore();
   __shared__ alignas(16) unsigned char weight_memory[kWeightNodes * sizeof(WeightNode)];
   auto* const weights = reinterpret_cast<WeightNode*>(weight_memory);
   Team team(nullptr);
