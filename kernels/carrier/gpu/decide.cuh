@@ -31,6 +31,9 @@ __device__ __noinline__ double SumDistance(const Team& team, const FrameView& fr
   const NearestView nearest = NearestInShared<kKind>(search);
   const Rotor rotor(estimate.frequency, estimate.phase, num_symbols);
   const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
+  // A frame of a tile a slot is read backwards: its end is what the last round read last.
+  const bool backwards = num_symbols <= static_cast<uint32_t>(kSlots * kTile);
+  const uint32_t onward = backwards ? 0U - mates.Onward(num_symbols) : mates.Onward(num_symbols);
   const uint32_t magnitude = nearest.folded != 0 ? 0x7fffffffU : 0xffffffffU;  // bits to keep
   const auto distance = [&](Iq z) {
     const Iq a = {__uint_as_float(__float_as_uint(z.i) & magnitude),
@@ -46,6 +49,7 @@ __device__ __noinline__ double SumDistance(const Team& team, const FrameView& fr
         back = {back.i * inverse_gain, back.q * inverse_gain};
         Iq r[kTileLanes];
         samples.ReadTile(first, num_symbols, r);
+        samples.FetchTile(first - threadIdx.x % 32 + onward, num_symbols);
         if (known_symbols == nullptr && first + (kTile - 32) < num_symbols) {
 #pragma unroll
           for (int k = 0; k < kTileLanes; ++k) {
@@ -66,7 +70,7 @@ __device__ __noinline__ double SumDistance(const Team& team, const FrameView& fr
           back = rotor.Next(back);
         }
       },
-      totals);
+      totals, backwards);
   return totals[0];
 }
 

@@ -118,9 +118,12 @@ class Team {
   // Sums of kSums floats over all symbols n < num_symbols. `add(first, sums)` adds to `sums` what
   // the lane's symbols first + 32 k, k < kTileLanes, contribute, those beyond num_symbols nothing.
   // Every thread of the team calls it and gets all totals. Float within a slot, double beyond.
+  // `backwards`: the last slots first, which changes no sum. What a pass forwards read last is
+  // still in a cache then.
   template <int kSums, typename Add>
-  __device__ void Sum(uint32_t num_symbols, const Add& add, double (&totals)[kSums]) const {
-    const double* const shared = SumShared<kSums>(num_symbols, add);
+  __device__ void Sum(uint32_t num_symbols, const Add& add, double (&totals)[kSums],
+                      bool backwards = false) const {
+    const double* const shared = SumShared<kSums>(num_symbols, add, backwards);
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
       totals[i] = shared[i];
@@ -128,13 +131,18 @@ class Team {
   }
   // The same; the totals stay in shared memory, until the next sum.
   template <int kSums, typename Add>
-  __device__ const double* SumShared(uint32_t num_symbols, const Add& add) const {
+  __device__ const double* SumShared(uint32_t num_symbols, const Add& add,
+                                     bool backwards = false) const {
     static_assert(kSums == 1 || kSums == 2 || kSums == 4 || kSums == 8 || kSums == 16);
     const unsigned warp = threadIdx.x / 32;
     const unsigned lane = threadIdx.x % 32;
     const uint32_t num_tiles = (num_symbols + kTile - 1) / kTile;
-    for (uint32_t slot = rank_ * kTeamWarps + warp; slot < kSlots; slot += size_ * kTeamWarps) {
-      if (slot >= num_tiles) break;
+    const uint32_t first_slot = rank_ * kTeamWarps + warp;
+    const uint32_t step = size_ * kTeamWarps;
+    const uint32_t end_slot = num_tiles < kSlots ? num_tiles : kSlots;
+    const uint32_t turns = end_slot > first_slot ? (end_slot - first_slot - 1) / step + 1 : 0;
+    for (uint32_t turn = 0; turn < turns; ++turn) {
+      const uint32_t slot = first_slot + (backwards ? turns - 1 - turn : turn) * step;
       float sums[kSums] = {};
       const TilesOfSlot tiles(slot, num_tiles);
       for (uint32_t tile = tiles.first; tile < tiles.end; tile += tiles.step) {
@@ -165,7 +173,7 @@ class Team {
     return memory_->totals;
   }
 
-  // How many symbols on a warp's next tile mostly is.
+  // How many symbols on a warp's next tile mostly is, forwards.
   __device__ uint32_t Onward(uint32_t num_symbols) const {
     const bool own_slots = num_symbols <= static_cast<uint32_t>(kSlots * kTile);
     return (own_slots ? size_ * kTeamWarps : static_cast<unsigned>(kSlotsOfStretch)) * kTile;
