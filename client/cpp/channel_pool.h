@@ -18,9 +18,10 @@
 namespace baseband::client {
 
 // gRPC's service config for `options`. To several servers (`balanced`) calls go in turn, to those
-// whose health is SERVING. Streams and searches that get UNAVAILABLE before their first response
-// are tried again, with backoff, honouring the server's push-back; unary calls are not by gRPC, but
-// by UnaryCall.
+// whose health is SERVING. Searches that get UNAVAILABLE before their first response are tried
+// again, with backoff, honouring the server's push-back; unary calls are not by gRPC, but by
+// UnaryCall. Nor are streams in both directions: gRPC 1.51 then ends the process now and then (a
+// closure is used again while it still waits for a write) when the server of one goes.
 std::string ServiceConfigJson(const ClientOptions& options, bool balanced);
 
 // One connection of the pool, to each server of the target. `calls` counts those in flight on it.

@@ -63,8 +63,8 @@ struct ClientOptions {
   // may be gone for 0.6 s as these are, and no call is lost.
   absl::Duration initial_backoff = absl::Milliseconds(200);
   absl::Duration max_backoff = absl::Seconds(2);
-  // gRPC itself tries streams and searches again that had no response yet; none whose requests are
-  // larger than this.
+  // gRPC itself tries searches again that had no response yet; none whose requests are larger than
+  // this. A Downconvert stream is told UNAVAILABLE.
   int retry_buffer_bytes = 256 << 20;
 
   // Empty: in clear text. For TCP targets; a Unix socket needs none.
