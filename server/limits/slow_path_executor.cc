@@ -18,21 +18,32 @@ absl::Status SlowPathExecutor::Add(const std::string& name, int64_t bytes, Work 
     return Because(UnservedReason::kDraining,
                    absl::UnavailableError("the server is shutting down"));
   }
-  if (pieces_ >= options_.max_pieces || bytes > options_.max_bytes - bytes_) {
-    return Because(UnservedReason::kPreparation,
-                   absl::ResourceExhaustedError(absl::StrCat(
-                       pieces_, " requests of ", bytes_,
-                       " bytes wait for what takes long to prepare: at most ", options_.max_pieces,
-                       " of ", options_.max_bytes, " bytes may")));
+  const auto refuse = [](std::string why) {
+    return Because(UnservedReason::kPreparation, absl::ResourceExhaustedError(std::move(why)));
+  };
+  if (bytes > options_.max_bytes - bytes_) {
+    return refuse(absl::StrCat(pieces_, " requests of ", bytes_,
+                               " bytes wait for what takes long to prepare: at most ",
+                               options_.max_bytes, " bytes may"));
+  }
+  const auto found = clients_.find(name);
+  const bool is_active = found != clients_.end() && found->second.IsReady();
+  if (!is_active && active_clients_ >= options_.max_clients) {
+    return refuse(absl::StrCat("requests of ", active_clients_,
+                               " clients wait for what takes long to prepare: at most ",
+                               options_.max_clients, " may"));
   }
   Client& client = clients_[name];
   const auto of_client = static_cast<int64_t>(client.waiting.size()) + client.is_begun;
-  if (of_client >= options_.max_of_client) {
-    return Because(UnservedReason::kPreparation,
-                   absl::ResourceExhaustedError(absl::StrCat(
-                       of_client, " requests of this client wait for what takes long to prepare: ",
-                       "at most ", options_.max_of_client, " may")));
+  if (of_client >= options_.max_of_client ||
+      (of_client > 0 && bytes > options_.max_bytes / 2 - client.bytes)) {
+    return refuse(
+        absl::StrCat(of_client, " requests of ", client.bytes,
+                     " bytes of this client wait for what takes long to prepare: at most ",
+                     options_.max_of_client, " of ", options_.max_bytes / 2, " bytes may"));
   }
+  active_clients_ += !is_active;
+  client.bytes += bytes;
   if (of_client == 0) client.used_s = std::max(client.used_s, virtual_s_);
   client.waiting.push_back({bytes, std::move(work)});
   ++pieces_;
@@ -104,6 +115,8 @@ void SlowPathExecutor::Run() {
     client->is_begun = false;
     --pieces_;
     bytes_ -= piece.bytes;
+    client->bytes -= piece.bytes;
+    active_clients_ -= !client->IsReady();
     PassTurn();
   }
 }

@@ -34,9 +34,9 @@ namespace baseband::server {
 class SlowPathExecutor {
  public:
   struct Options {
-    int64_t max_pieces = 64;        // waiting and begun, of all clients
-    int64_t max_of_client = 16;     // of one client
-    int64_t max_bytes = 256 << 20;  // of memory that they hold
+    int64_t max_clients = 64;       // with pieces, each of which may keep a thread
+    int64_t max_of_client = 1024;   // pieces, waiting and begun: a stream's of a server that is new
+    int64_t max_bytes = 256 << 20;  // of memory that all pieces hold; several of one client half
     absl::Duration slice = absl::Milliseconds(2);
     std::function<absl::Time()> clock = &SteadyNow;
   };
@@ -60,7 +60,8 @@ class SlowPathExecutor {
   struct Client {
     std::deque<Piece> waiting;
     bool is_begun = false;  // a thread has a piece of it
-    double used_s = 0.0;    // on a scale that all clients share
+    int64_t bytes = 0;
+    double used_s = 0.0;  // on a scale that all clients share
     absl::Time slice_begin;
     bool IsReady() const { return is_begun || !waiting.empty(); }
   };
@@ -79,7 +80,8 @@ class SlowPathExecutor {
   absl::Mutex mutex_;
   Clients clients_ ABSL_GUARDED_BY(mutex_);
   Client* turn_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  double virtual_s_ ABSL_GUARDED_BY(mutex_) = 0.0;  // what who comes anew is said to have had
+  double virtual_s_ ABSL_GUARDED_BY(mutex_) = 0.0;      // what who comes anew is said to have had
+  int64_t active_clients_ ABSL_GUARDED_BY(mutex_) = 0;  // with pieces
   int64_t pieces_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int idle_ ABSL_GUARDED_BY(mutex_) = 0;  // threads

@@ -104,6 +104,9 @@ TEST_F(BasebandctlMinimizeTest, AnInterruptedSearchEndsAtOnceAndSaysWhatItFound)
     process.Signal(SIGINT);
     EXPECT_EQ(process.Wait(absl::Seconds(60)).value_or(-1), 130) << search[0];
     EXPECT_THAT(process.Output(), AllOf(HasSubstr("interrupted after"), HasSubstr("best so far")));
+    // The next one's sign is not to be this one's.
+    ASSERT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {"rpc=\"Minimize\""}, 0,
+                                       absl::Seconds(60)));
   }
 }
 

@@ -153,14 +153,14 @@ TEST(TargetTest, TlsToSeveralAddressesNeedsTheNameOfTheirCertificates) {
   EXPECT_TRUE(Client::Create(options).ok());
 }
 
-TEST(ChannelPoolTest, RetriesOfStreamsAndSearchesAreWrittenAsServiceConfig) {
+TEST(ChannelPoolTest, RetriesOfSearchesAreWrittenAsServiceConfig) {
   ClientOptions options;
   const std::string config = ServiceConfigJson(options, false);
   EXPECT_THAT(config, HasSubstr("\"maxAttempts\":4"));
   EXPECT_THAT(config, HasSubstr("\"initialBackoff\":\"0.200s\""));
   EXPECT_THAT(config, HasSubstr("[\"UNAVAILABLE\"]"));
   EXPECT_THAT(config, HasSubstr("\"method\":\"Minimize\""));
-  EXPECT_THAT(config, HasSubstr("\"method\":\"DownconvertStream\""));
+  EXPECT_THAT(config, Not(HasSubstr("DownconvertStream"))) << "that ends the process in gRPC 1.51";
   EXPECT_THAT(config, Not(HasSubstr("Encode"))) << "UnaryCall does that itself";
   options.max_attempts = 1;
   EXPECT_EQ(ServiceConfigJson(options, false), "{}");

@@ -127,29 +127,47 @@ TEST_F(SlowPathExecutorTest, WhoComesLaterHasNotSavedUpForIt) {
   EXPECT_GE(early, 2 * 90) << "it has half, not nothing";
 }
 
-TEST_F(SlowPathExecutorTest, WhatIsThereIsBoundedInPiecesBytesAndByClient) {
+TEST_F(SlowPathExecutorTest, WhatIsThereIsBoundedInClientsBytesAndByClient) {
   SlowPathExecutor::Options options = Options();
-  options.max_pieces = 4;
-  options.max_of_client = 2;
+  options.max_clients = 3;
+  options.max_of_client = 3;
   options.max_bytes = 200;
   SlowPathExecutor slow_path(options);
-  ASSERT_THAT(slow_path.Add("a", 100, Waiting()), IsOk());
+  ASSERT_THAT(slow_path.Add("a", 60, Waiting()), IsOk());
   begun_.WaitForNotification();  // it holds its bytes still
   std::atomic<int> done{0};
   const auto add = [&](const char* client, int64_t bytes) {
     return slow_path.Add(client, bytes, [&done](const ContinueCheck&) { ++done; });
   };
   constexpr auto kExhausted = absl::StatusCode::kResourceExhausted;
-  EXPECT_THAT(add("b", 101), StatusIs(kExhausted, HasSubstr("1 requests of 100 bytes")));
-  EXPECT_THAT(add("a", 60), IsOk());
-  EXPECT_THAT(add("a", 0), StatusIs(kExhausted, HasSubstr("of this client")));
-  EXPECT_THAT(add("b", 41), StatusIs(kExhausted, HasSubstr("200 bytes may")));
-  EXPECT_THAT(add("b", 40), IsOk());
+  EXPECT_THAT(add("b", 141), StatusIs(kExhausted, HasSubstr("1 requests of 60 bytes wait")));
+  EXPECT_THAT(add("a", 41), StatusIs(kExhausted, HasSubstr("at most 3 of 100 bytes may")));
+  EXPECT_THAT(add("a", 40), IsOk());
+  EXPECT_THAT(add("a", 0), IsOk());
+  EXPECT_THAT(add("a", 0),
+              StatusIs(kExhausted, HasSubstr("3 requests of 100 bytes of this client")));
+  EXPECT_THAT(add("b", 100), IsOk()) << "one alone may be as large as there is room";
+  EXPECT_THAT(add("c", 1), StatusIs(kExhausted, HasSubstr("200 bytes may")));
   EXPECT_THAT(add("c", 0), IsOk());
-  EXPECT_THAT(add("d", 0), StatusIs(kExhausted, HasSubstr("at most 4")));
+  EXPECT_THAT(add("d", 0), StatusIs(kExhausted, HasSubstr("of 3 clients wait")));
+  EXPECT_THAT(add("b", 0), IsOk()) << "one of the three";
   go_on_.Notify();
   slow_path.Finish();
-  EXPECT_EQ(done, 3);
+  EXPECT_EQ(done, 5);
+}
+
+TEST_F(SlowPathExecutorTest, WhatIsDoneMakesRoom) {
+  SlowPathExecutor::Options options = Options();
+  options.max_clients = options.max_of_client = 1;
+  options.max_bytes = 10;
+  SlowPathExecutor slow_path(options);
+  for (const char* client : {"a", "b", "a", "c"}) {
+    absl::Status status;
+    do {  // what went before is out a moment after it is done
+      status = slow_path.Add(client, 10, [](const ContinueCheck&) {});
+    } while (absl::IsResourceExhausted(status));
+    EXPECT_THAT(status, IsOk());
+  }
 }
 
 }  // namespace
