@@ -57,6 +57,12 @@ class SecurityTest : public ::testing::Test {
     return options;
   }
 
+  // What one call answers.
+  static absl::StatusCode CallOnce(const client::ClientOptions& options) {
+    auto client = client::Client::Create(options);
+    if (!client.ok()) return client.status().code();
+    return (*client)->GetCapabilities().status().code();
+  }
   // What each kind of call answers, if all answer the same.
   static absl::StatusCode Call(const client::ClientOptions& options) {
     auto client = client::Client::Create(options);
