@@ -31,10 +31,6 @@ namespace {
 
 using ::baseband::testing::CarrierFrame;
 using ::baseband::testing::FrameSpec;
-using ::baseband::testing::MakeFrame;
-using ::baseband::testing::Random;
-using ::baseband::testing::ToSamples;
-using ::baseband::testing::WithRandomOffset;
 using ::baseband::testing::WrappedDifference;
 
 constexpr double kPi = 3.14159265358979323846;
@@ -76,7 +72,7 @@ int BitsOf(const Constellation& constellation) {
 }
 
 Result Recover(const Model& model, const Parameters& parameters, const CarrierFrame& frame) {
-  return RecoverOnCpu(model, parameters, ToSamples(frame.symbols, SampleFormat::kFloat32),
+  return RecoverOnCpu(model, parameters, testing::ToSamples(frame.symbols, SampleFormat::kFloat32),
                       frame.known, {}, {});
 }
 
@@ -138,8 +134,8 @@ std::string Aliases(const std::string& name, int frames) {
     double worst = 0.0;
     for (int k = 0; k < frames; ++k) {
       spec.seed = static_cast<uint64_t>(1000 + k);
-      const FrameSpec drawn = WithRandomOffset(spec, 0.5 * period);
-      const CarrierFrame frame = MakeFrame(drawn);
+      const FrameSpec drawn = testing::WithRandomOffset(spec, 0.5 * period);
+      const CarrierFrame frame = testing::MakeFrame(drawn);
       const Result result = Recover(*model, {}, frame);
       ++by_lock[static_cast<int>(result.lock)];
       const double gap = OracleGap(*model, drawn, frame);
@@ -238,8 +234,8 @@ std::string Deviations(const std::string& name, int num_symbols, double above_db
       const int count = fine == Fine::kSweep ? frames / 4 : frames;
       for (int k = 0; k < count; ++k) {
         spec.seed = static_cast<uint64_t>(5000 + k);
-        const FrameSpec drawn = WithRandomOffset(spec, 0.5 * period);
-        scores.Add(Recover(*model, parameters, MakeFrame(drawn)), drawn, period);
+        const FrameSpec drawn = testing::WithRandomOffset(spec, 0.5 * period);
+        scores.Add(Recover(*model, parameters, testing::MakeFrame(drawn)), drawn, period);
       }
       text +=
           scores.Text(Format("%s, %d symbols, %+.0f dB, %s%s", name.c_str(), num_symbols, above_db,
@@ -258,7 +254,7 @@ const char* const kDisturbances[] = {"phase noise", "drift", "jump"};
 // Of `size`: the random walk's rms over the frame in radians; the radians by which a drift bends
 // the phase at the ends; the jump's radians.
 void Disturb(Disturbance disturbance, double size, uint64_t seed, CarrierFrame* frame) {
-  Random random(seed ^ 0xd1570b);
+  testing::Random random(seed ^ 0xd1570b);
   const auto count = static_cast<double>(frame->symbols.size());
   const double at = (0.2 + 0.6 * random.Uniform()) * count;
   double walk = 0.0;
@@ -301,8 +297,8 @@ std::string Disturbed(const std::string& name, Disturbance disturbance, int fram
       double worst = 0.0;
       for (int k = 0; k < frames; ++k) {
         spec.seed = static_cast<uint64_t>(9000 + k);
-        const FrameSpec drawn = WithRandomOffset(spec, 0.5 * period);
-        CarrierFrame frame = MakeFrame(drawn);
+        const FrameSpec drawn = testing::WithRandomOffset(spec, 0.5 * period);
+        CarrierFrame frame = testing::MakeFrame(drawn);
         Disturb(disturbance, size, drawn.seed, &frame);
         const Result result = Recover(*model, {}, frame);
         if (result.lock != Lock::kLocked) continue;
@@ -332,7 +328,7 @@ const char* const kForeign[] = {"CW",   "real noise", "real square wave", "two C
                                 "QPSK", "8PSK"};
 
 CarrierFrame MakeForeign(Foreign foreign, int num_symbols, double snr_db, uint64_t seed) {
-  Random random(seed * 77 + 5);
+  testing::Random random(seed * 77 + 5);
   const double f = 0.1 * (2.0 * random.Uniform() - 1.0);
   const double phase = 2.0 * kPi * random.Uniform();
   const double deviation = std::sqrt(0.5 * std::pow(10.0, -0.1 * snr_db));

@@ -20,14 +20,6 @@
 namespace baseband::ldpc {
 namespace {
 
-using ::baseband::testing::NoiseVariance;
-using ::baseband::testing::QuantiseLlr;
-using ::baseband::testing::Random;
-using ::baseband::testing::RandomWord;
-using ::baseband::testing::SendOverAwgn;
-using ::baseband::testing::SentBits;
-using ::baseband::testing::SentRate;
-
 constexpr int kIterations = 10;
 
 struct Case {
@@ -54,13 +46,15 @@ std::vector<Case> Cases(int argc) {
 class Simulation {
  public:
   Simulation(const Code& code, double ebn0_db, uint64_t seed)
-      : code_(code), variance_(NoiseVariance(ebn0_db, SentRate(code))), random_(seed) {}
+      : code_(code),
+        variance_(testing::NoiseVariance(ebn0_db, testing::SentRate(code))),
+        random_(seed) {}
 
   // Draws the next word and its LLRs.
   void Next() {
-    const std::vector<uint8_t> word = RandomWord(code_, 0, random_);
-    llr_ = SendOverAwgn(SentBits(code_, word), variance_, random_);
-    quantised_ = QuantiseLlr(llr_);
+    const std::vector<uint8_t> word = testing::RandomWord(code_, 0, random_);
+    llr_ = testing::SendOverAwgn(testing::SentBits(code_, word), variance_, random_);
+    quantised_ = testing::QuantiseLlr(llr_);
     info_.assign(word.begin(), word.begin() + code_.k());
   }
 
@@ -82,7 +76,7 @@ class Simulation {
  private:
   const Code& code_;
   double variance_;
-  Random random_;
+  testing::Random random_;
   std::vector<double> llr_;
   std::vector<int8_t> quantised_;
   std::vector<uint8_t> info_;

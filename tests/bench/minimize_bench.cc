@@ -24,10 +24,6 @@ namespace {
 
 using ::baseband::bench::Fail;
 using ::baseband::bench::Must;
-using ::baseband::testing::IsFound;
-using ::baseband::testing::kPaperFrequency;
-using ::baseband::testing::MatchedCases;
-using ::baseband::testing::PaperObservation;
 
 double ThreadSeconds() {
   timespec now{};
@@ -67,7 +63,7 @@ const char* NameOf(Precision precision) {
 void PaperTable() {
   std::printf("paper: method, precision, points, seconds, points_per_s, argmin_error_hz, least\n");
   Settings settings;
-  settings.functional = Must(MakeSinusoids(PaperObservation()));
+  settings.functional = Must(MakeSinusoids(testing::PaperObservation()));
   const struct {
     const char* name;
     Method method;
@@ -81,11 +77,11 @@ void PaperTable() {
       settings.method = variant.method;
       settings.precision = precision;
       const double begin =
-          std::max(0.0, kPaperFrequency - 0.17 * static_cast<double>(variant.points / 2));
+          std::max(0.0, testing::kPaperFrequency - 0.17 * static_cast<double>(variant.points / 2));
       const std::vector<Axis> axes = {{begin, 0.17, variant.points}};
       settings.grid = Must(Grid::Create(axes));
       const Timing timing = Time(settings, 2);
-      const double error = settings.grid.axis(0).At(timing.best.index) - kPaperFrequency;
+      const double error = settings.grid.axis(0).At(timing.best.index) - testing::kPaperFrequency;
       if (precision == Precision::kFloat64 && std::abs(error) > 0.0851) Fail("wrong argmin");
       std::printf("%s, %s, %lld, %.4f, %.3e, %+.3f, %.2e\n", variant.name, NameOf(precision),
                   static_cast<long long>(variant.points), timing.seconds,
@@ -96,7 +92,7 @@ void PaperTable() {
 
 void Matched() {
   std::printf("matched, 4092 samples: what, points, method, precision, seconds, points_per_s\n");
-  for (const auto& what : MatchedCases(21)) {
+  for (const auto& what : testing::MatchedCases(21)) {
     Settings settings;
     settings.functional = Must(what.functional);
     settings.grid = Must(Grid::Create(what.axes));
@@ -105,7 +101,9 @@ void Matched() {
         settings.precision = precision;
         settings.method = method;
         const Timing timing = Time(settings, 2);
-        if (!IsFound(what, settings.grid, timing.best.index)) Fail(what.name + ": wrong argmin");
+        if (!testing::IsFound(what, settings.grid, timing.best.index)) {
+          Fail(what.name + ": wrong argmin");
+        }
         const auto points = static_cast<double>(settings.grid.num_points());
         std::printf("%s, %.0f, %s, %s, %.4f, %.3e\n", what.name.c_str(), points,
                     method == Method::kHoisted ? "hoisted" : "fast", NameOf(precision),

@@ -26,10 +26,6 @@ namespace {
 using ::baseband::bench::Fail;
 using ::baseband::bench::Must;
 using ::baseband::testing::GpuSearch;
-using ::baseband::testing::IsFound;
-using ::baseband::testing::kPaperFrequency;
-using ::baseband::testing::MatchedCases;
-using ::baseband::testing::PaperObservation;
 
 struct Timing {
   double device_ms = 0.0;  // of all pieces and copies
@@ -81,7 +77,7 @@ void PaperTable() {
   std::printf(
       "paper table: points, method, precision, device_ms, wall_ms, argmin_error_hz, least\n");
   Settings settings;
-  settings.functional = Must(MakeSinusoids(PaperObservation()));
+  settings.functional = Must(MakeSinusoids(testing::PaperObservation()));
   const struct {
     const char* name;
     Method method;
@@ -97,11 +93,12 @@ void PaperTable() {
                                  1300000, 2600000, 13000000, 14444445}) {
       settings.method = variant.method;
       settings.precision = variant.precision;
-      const double begin = std::max(0.0, kPaperFrequency - 0.17 * static_cast<double>(points / 2));
+      const double begin =
+          std::max(0.0, testing::kPaperFrequency - 0.17 * static_cast<double>(points / 2));
       const std::vector<Axis> axes = {{begin, 0.17, points}};
       settings.grid = Must(Grid::Create(axes));
       const Timing timing = Time(settings, 5);
-      const double error = settings.grid.axis(0).At(timing.index) - kPaperFrequency;
+      const double error = settings.grid.axis(0).At(timing.index) - testing::kPaperFrequency;
       if (variant.precision == Precision::kFloat64 && std::abs(error) > 0.0851) {
         Fail("the argmin is wrong");
       }
@@ -148,7 +145,7 @@ void Schwefel() {
 
 void Matched() {
   std::printf("matched, 4092 samples: what, points, method, precision, device_ms, wall_ms\n");
-  for (const auto& what : MatchedCases(2001)) {
+  for (const auto& what : testing::MatchedCases(2001)) {
     Settings settings;
     settings.functional = Must(what.functional);
     settings.grid = Must(Grid::Create(what.axes));
@@ -157,7 +154,9 @@ void Matched() {
         settings.precision = precision;
         settings.method = method;
         const Timing timing = Time(settings, 5);
-        if (!IsFound(what, settings.grid, timing.index)) Fail(what.name + ": wrong argmin");
+        if (!testing::IsFound(what, settings.grid, timing.index)) {
+          Fail(what.name + ": wrong argmin");
+        }
         std::printf("%s, %lld, %s, %s, %.4f, %.4f\n", what.name.c_str(),
                     static_cast<long long>(settings.grid.num_points()),
                     method == Method::kHoisted ? "hoisted" : "fast",

@@ -9,21 +9,14 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/cuda/status.h"
 #include "server/device/cuda_device.h"
 #include "server/device/cuda_lane_view.h"
 #include "tests/support/gpu_test.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::Each;
-using ::testing::HasSubstr;
 
 constexpr size_t kBytes = 1 << 20;
 

@@ -10,34 +10,22 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/downconvert/reference.h"
 #include "tests/support/downconvert_gpu.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::downconvert {
 namespace {
 
-using ::baseband::testing::ComponentOf;
-using ::baseband::testing::Converted;
 using ::baseband::testing::ConvertOnGpu;
-using ::baseband::testing::CutPiece;
-using ::baseband::testing::DownconvertLauncher;
-using ::baseband::testing::ExpectAgree;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::MakeRecording;
-using ::baseband::testing::Piece;
 using ::baseband::testing::Recording;
-using ::baseband::testing::SomeTaps;
-using ::baseband::testing::StatusIs;
-using ::testing::HasSubstr;
 
 constexpr int64_t kAwkwardIndices[] = {0, 1000000007, (int64_t{1} << 53) + 1, 1000000000000037,
                                        kMaxSampleIndex - 20000};
 
 FilterPtr Taps(int count, int up, int down, uint32_t seed = 7) {
-  return *Filter::FromTaps(SomeTaps(count, up, down, seed), up, down);
+  return *Filter::FromTaps(testing::SomeTaps(count, up, down, seed), up, down);
 }
 FilterPtr Cascade(int up, int down) {
   Mask mask;
@@ -94,10 +82,10 @@ TEST_F(DownconvertGpuTest, EveryShapeOfFilterAndFormatAgreesWithTheCpu) {
       for (int c = 0; c < 1 + number % 6; ++c) {
         channels.push_back(MakeChannel(filter, c, static_cast<OutputFormat>((number + c) % 3)));
       }
-      ExpectAgree(std::to_string(shape.taps) + " taps, " + std::to_string(shape.up) + "/" +
-                      std::to_string(shape.down) + ", format " +
-                      std::to_string(static_cast<int>(format)),
-                  channels, recording);
+      testing::ExpectAgree(std::to_string(shape.taps) + " taps, " + std::to_string(shape.up) + "/" +
+                               std::to_string(shape.down) + ", format " +
+                               std::to_string(static_cast<int>(format)),
+                           channels, recording);
       ++number;
     }
   }
@@ -109,8 +97,8 @@ TEST_F(DownconvertGpuTest, TheLongestFiltersAgreeWithTheCpu) {
     const FilterPtr filter = Taps(shape.taps, shape.up, shape.down);
     const Recording recording =
         MakeRecording(InputFormat::kInt16, 1000000007, filter->history(), 10000);
-    ExpectAgree(std::to_string(shape.taps) + " taps",
-                {MakeChannel(filter, 1, OutputFormat::kFloat32)}, recording);
+    testing::ExpectAgree(std::to_string(shape.taps) + " taps",
+                         {MakeChannel(filter, 1, OutputFormat::kFloat32)}, recording);
   }
 }
 
@@ -124,7 +112,8 @@ TEST_F(DownconvertGpuTest, CascadesAgreeWithTheCpu) {
       for (int c = 0; c < 6; ++c) {
         channels.push_back(MakeChannel(filter, c, static_cast<OutputFormat>(c % 3)));
       }
-      ExpectAgree(std::to_string(filter->stages().size()) + " stages", channels, recording);
+      testing::ExpectAgree(std::to_string(filter->stages().size()) + " stages", channels,
+                           recording);
     }
   }
 }
@@ -163,7 +152,8 @@ TEST_F(DownconvertGpuTest, RetunesAgreeWithTheCpu) {
   for (const int64_t first : kAwkwardIndices) {
     for (const InputFormat format : testing::kInputFormats) {
       const std::vector<Channel> channels = MixedChannels(12, first, 9000, true);
-      ExpectAgree("retuned", channels, MakeRecording(format, first, HistoryOf(channels), 9000));
+      testing::ExpectAgree("retuned", channels,
+                           MakeRecording(format, first, HistoryOf(channels), 9000));
     }
   }
 }
@@ -190,9 +180,9 @@ TEST_F(DownconvertGpuTest, PhasesAreThoseOfRationalArithmetic) {
           static_cast<double>(oscillator.PhaseTurns(first + i)) * -2.0 * 3.14159265358979323846;
       const auto at = static_cast<size_t>(2 * i);
       const double re =
-          ComponentOf(OutputFormat::kFloat32, gpu[0].output.data(), at) - std::cos(phase);
-      const double im =
-          ComponentOf(OutputFormat::kFloat32, gpu[0].output.data(), at + 1) - std::sin(phase);
+          testing::ComponentOf(OutputFormat::kFloat32, gpu[0].output.data(), at) - std::cos(phase);
+      const double im = testing::ComponentOf(OutputFormat::kFloat32, gpu[0].output.data(), at + 1) -
+                        std::sin(phase);
       worst = std::max(worst, std::hypot(re, im));
     }
     EXPECT_LE(worst, 1.5e-7) << "from sample " << first;
@@ -207,22 +197,22 @@ TEST_F(DownconvertGpuTest, MethodsForStudyAgreeWithTheCpu) {
       channel.nco = nco;
       channel.study_segment = 500;
     }
-    ExpectAgree("method " + std::to_string(static_cast<int>(nco)), channels,
-                MakeRecording(InputFormat::kInt16, 0, 0, 9000));
+    testing::ExpectAgree("method " + std::to_string(static_cast<int>(nco)), channels,
+                         MakeRecording(InputFormat::kInt16, 0, 0, 9000));
   }
 }
 
 // The recording in pieces of `size` samples, or of random sizes if that is 0.
-std::vector<Converted> InPieces(const std::vector<Channel>& channels, const Recording& recording,
-                                int64_t size) {
+std::vector<testing::Converted> InPieces(const std::vector<Channel>& channels,
+                                         const Recording& recording, int64_t size) {
   std::mt19937 random(5);
-  std::vector<Converted> all(channels.size());
+  std::vector<testing::Converted> all(channels.size());
   const int64_t end = recording.block.first_index + recording.block.num_samples;
   for (int64_t at = recording.block.first_index + recording.block.history; at < end;) {
     const int64_t step = size > 0 ? size : 1 + random() % (uint32_t{1} << random() % 13);
-    const Piece piece = CutPiece(recording.block, recording.samples, HistoryOf(channels), at,
-                                 std::min(end, at + step));
-    const std::vector<Converted> part = ConvertOnGpu(channels, piece.block, piece.samples);
+    const testing::Piece piece = testing::CutPiece(
+        recording.block, recording.samples, HistoryOf(channels), at, std::min(end, at + step));
+    const std::vector<testing::Converted> part = ConvertOnGpu(channels, piece.block, piece.samples);
     for (size_t c = 0; c < channels.size(); ++c) {
       all[c].output.insert(all[c].output.end(), part[c].output.begin(), part[c].output.end());
       all[c].saturated += part[c].saturated;
@@ -232,7 +222,8 @@ std::vector<Converted> InPieces(const std::vector<Channel>& channels, const Reco
   return all;
 }
 
-void ExpectSame(const std::vector<Converted>& a, const std::vector<Converted>& b) {
+void ExpectSame(const std::vector<testing::Converted>& a,
+                const std::vector<testing::Converted>& b) {
   ASSERT_EQ(a.size(), b.size());
   for (size_t c = 0; c < a.size(); ++c) {
     EXPECT_TRUE(a[c].output == b[c].output) << "channel " << c;
@@ -284,7 +275,7 @@ TEST_F(DownconvertGpuTest, AThousandChannelsOfDifferentFiltersInOneLaunchAgreeWi
                                           : Taps(5 + c % 90, 1 + c % 5 / 4, 3 + c % 17, c);
     channels.push_back(MakeChannel(filter, c, static_cast<OutputFormat>(c % 3)));
   }
-  ExpectAgree("one of 1024", channels, MakeRecording(InputFormat::kInt16, 0, 0, 4000));
+  testing::ExpectAgree("one of 1024", channels, MakeRecording(InputFormat::kInt16, 0, 0, 4000));
 }
 
 TEST_F(DownconvertGpuTest, ASampleThatIsNoNumberSpoilsOnlyTheWindowsThatHoldIt) {
@@ -415,13 +406,15 @@ TEST_F(DownconvertGpuTest, APlanThatMovesGivesWhatANewOneGives) {
     const int64_t history = HistoryOf(channels);
     Recording recording = MakeRecording(format, (int64_t{1} << 53) + 1, history, 6400);
     gpu::GpuPlan plan;
-    std::vector<int64_t> offsets = DownconvertLauncher::OutputOffsets(channels, recording.block);
+    std::vector<int64_t> offsets =
+        testing::DownconvertLauncher::OutputOffsets(channels, recording.block);
     offsets.pop_back();
     plan.Build(channels, recording.block, offsets);
     for (int i = 0; i < 12; ++i) {
       recording.block.first_index += 6400;
       ASSERT_TRUE(plan.MoveTo(recording.block));
-      const DownconvertLauncher launcher(channels, recording.block, recording.samples, &plan);
+      const testing::DownconvertLauncher launcher(channels, recording.block, recording.samples,
+                                                  &plan);
       ASSERT_THAT(launcher.Launch(), IsOk());
       ExpectSame(launcher.Results(), ConvertOnGpu(channels, recording.block, recording.samples));
     }
@@ -441,7 +434,7 @@ TEST_F(DownconvertGpuTest, BrokenLaunchesAreRefusedAndNothingIsEnqueued) {
   const std::vector<Channel> channels = MixedChannels(3, 0, 1000, false);
   const Recording recording = MakeRecording(InputFormat::kInt16, 0, 0, 1000);
   const auto expect_refused = [&](const char* message, auto break_it) {
-    DownconvertLauncher launcher(channels, recording.block, recording.samples);
+    testing::DownconvertLauncher launcher(channels, recording.block, recording.samples);
     break_it(&launcher.launch());
     EXPECT_THAT(launcher.Launch(),
                 StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(message)));

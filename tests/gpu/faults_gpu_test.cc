@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/ldpc/decode_gpu.h"
 #include "server/batching/dispatcher.h"
 #include "server/device/cpu_device.h"
@@ -15,17 +13,12 @@
 #include "server/jobs/fault_injector.h"
 #include "server/operations/decode/decode.h"
 #include "tests/support/gpu_test.h"
+#include "tests/support/matchers.h"
 #include "tests/support/small_dispatcher.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class FaultsGpuTest : public ::baseband::testing::GpuTest {
  protected:

@@ -4,8 +4,6 @@
 #include <map>
 #include <numeric>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/ldpc/encode_gpu.h"
 #include "kernels/ldpc/encode_math.h"
 #include "kernels/ldpc/encode_program.h"
@@ -13,16 +11,12 @@
 #include "tests/support/custom_codes.h"
 #include "tests/support/gpu_test.h"
 #include "tests/support/ldpc_vectors.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::ldpc {
 namespace {
 
 using ::baseband::testing::FullMatrix;
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::RandomBytes;
-using ::baseband::testing::StatusIs;
 using ::baseband::testing::ToDevice;
 using ::baseband::testing::ToHost;
 
@@ -118,7 +112,7 @@ Block RandomBlock(const CodePtr& code, int info_bits, std::mt19937* random) {
   Block block;
   block.code = code;
   block.info_bits = info_bits;
-  block.info = RandomBytes(static_cast<size_t>(info_bits + 7) / 8, random);
+  block.info = testing::RandomBytes(static_cast<size_t>(info_bits + 7) / 8, random);
   return block;
 }
 

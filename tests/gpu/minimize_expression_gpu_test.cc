@@ -7,24 +7,20 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/cpu/evaluate_cpu.h"
 #include "kernels/minimize/expression.h"
 #include "kernels/minimize/expression/cuda_source.h"
 #include "kernels/minimize/expression/cuda_texts.h"
 #include "kernels/minimize/expression/nvrtc_library.h"
 #include "tests/support/gpu_test.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_nan.h"
 #include "tests/support/minimize_texts.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::IsOk;
 using ::baseband::testing::ToDevice;
-using ::baseband::testing::ToHost;
 
 constexpr int kPoints = 256;
 constexpr int kArray = 50;
@@ -80,7 +76,7 @@ std::vector<std::vector<T>> OnGpu(const std::vector<ExpressionPtr>& expressions,
   EXPECT_EQ(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(kPoints),
                              arguments, 0, nullptr),
             cudaSuccess);
-  const std::vector<T> all = ToHost(values);
+  const std::vector<T> all = testing::ToHost(values);
   EXPECT_EQ(cudaLibraryUnload(library), cudaSuccess);
   std::vector<std::vector<T>> by_expression;
   for (size_t e = 0; e < expressions.size(); ++e) {

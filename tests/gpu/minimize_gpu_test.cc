@@ -6,30 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "gtest/gtest.h"
 #include "kernels/minimize/expression_functional.h"
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/sinusoids.h"
 #include "tests/support/gpu_test.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_gpu.h"
 #include "tests/support/minimize_search.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::Bytes;
-using ::baseband::testing::ExpectNear;
-using ::baseband::testing::ExpectSame;
-using ::baseband::testing::GpuLimits;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::kPaperFrequency;
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
-using ::baseband::testing::OnCpu;
-using ::baseband::testing::OnGpu;
-using ::baseband::testing::PaperObservation;
-using ::baseband::testing::SearchOnCpu;
 using ::baseband::testing::SearchOnGpu;
 
 class MinimizeGpuTest : public ::baseband::testing::GpuTest {};
@@ -107,7 +96,8 @@ TEST_F(MinimizeGpuTest, ExactValuesGiveTheSameBytesAsOnTheCpu) {
             for (int i = 0; i < (trial == 4 ? 3 : 63); ++i) excluded->push_back(random() % points);
             piece.excluded = excluded;
           }
-          EXPECT_EQ(OnGpu(problem, piece), OnCpu(problem, piece)) << num_axes << " " << trial;
+          EXPECT_EQ(testing::OnGpu(problem, piece), testing::OnCpu(problem, piece))
+              << num_axes << " " << trial;
         }
       }
     }
@@ -124,11 +114,11 @@ TEST_F(MinimizeGpuTest, WholeSearchesGiveTheCpusAnswerHoweverTheyAreCut) {
   settings.profile_bins = 100;
   settings.first = 77;
   const ProblemPtr problem = MakeProblem(settings);
-  const Answer expected = SearchOnCpu(problem);
+  const Answer expected = testing::SearchOnCpu(problem);
   for (const double points : {1e9, 10000.0, 1000.0}) {
-    PieceLimits limits = GpuLimits();
+    PieceLimits limits = testing::GpuLimits();
     limits.operations = points * problem->cost_per_point();
-    ExpectSame(SearchOnGpu(problem, limits, 3), expected);
+    testing::ExpectSame(SearchOnGpu(problem, limits, 3), expected);
   }
 }
 
@@ -145,9 +135,9 @@ TEST_F(MinimizeGpuTest, TheExpressionAndTheBuiltInSchwefelAgreeBitForBit) {
       settings.functional = MakeExpression(SchwefelText(n), n);
       const ProblemPtr expression = MakeProblem(settings);
       const Piece all{0, settings.grid.num_points(), nullptr};
-      EXPECT_EQ(OnGpu(built_in, all), OnGpu(expression, all)) << n;
-      const Answer gpu = SearchOnGpu(built_in, GpuLimits());
-      const Answer cpu = SearchOnCpu(built_in);
+      EXPECT_EQ(testing::OnGpu(built_in, all), testing::OnGpu(expression, all)) << n;
+      const Answer gpu = SearchOnGpu(built_in, testing::GpuLimits());
+      const Answer cpu = testing::SearchOnCpu(built_in);
       const double rounding = precision == Precision::kFloat32 ? 2e-4 * n : 1e-12 * n;
       EXPECT_NEAR(gpu.top[0].value, cpu.top[0].value, rounding);
       if (precision == Precision::kFloat64) {
@@ -174,9 +164,9 @@ TEST_F(MinimizeGpuTest, ScalarsAndArraysReachAnExpression) {
   for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
     settings.precision = precision;
     const ProblemPtr problem = MakeProblem(settings);
-    const Answer answer = SearchOnGpu(problem, GpuLimits());
+    const Answer answer = SearchOnGpu(problem, testing::GpuLimits());
     EXPECT_EQ(answer.top[0].index, 3000);
-    EXPECT_NEAR(answer.top[0].value, SearchOnCpu(problem).top[0].value, 1e-6);
+    EXPECT_NEAR(answer.top[0].value, testing::SearchOnCpu(problem).top[0].value, 1e-6);
   }
 }
 
@@ -225,11 +215,12 @@ TEST_F(MinimizeGpuTest, SinusoidsGiveTheCpusValues) {
             const std::string what = std::to_string(columns) + " columns, " + std::to_string(size) +
                                      " samples, method " + std::to_string(static_cast<int>(method));
             settings.precision = Precision::kFloat64;
-            ExpectNear(settings, 1e-12 * energy, what);
+            testing::ExpectNear(settings, 1e-12 * energy, what);
             // Phases of up to N / 2 turns in float32, for the literal method; else sums of N terms.
             // Elimination of nearly dependent columns of few samples magnifies both.
             settings.precision = Precision::kFloat32;
-            ExpectNear(settings, (method == Method::kLiteral ? 2e-3 : 2e-5) * energy, what);
+            testing::ExpectNear(settings, (method == Method::kLiteral ? 2e-3 : 2e-5) * energy,
+                                what);
           }
         }
       }
@@ -260,7 +251,8 @@ TEST_F(MinimizeGpuTest, SeveralSinusoidsGiveTheCpusValues) {
       for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
         settings.precision = precision;
         // Pairs of frequencies as near as 0.02 of a lobe: their columns nearly depend.
-        ExpectNear(settings, precision == Precision::kFloat64 ? 1e-8 : 1e-4, "several sinusoids");
+        testing::ExpectNear(settings, precision == Precision::kFloat64 ? 1e-8 : 1e-4,
+                            "several sinusoids");
       }
     }
   }
@@ -268,21 +260,21 @@ TEST_F(MinimizeGpuTest, SeveralSinusoidsGiveTheCpusValues) {
 
 TEST_F(MinimizeGpuTest, ThePapersInterfererIsFoundByEveryMethod) {
   Settings settings;
-  settings.functional = *MakeSinusoids(PaperObservation());
+  settings.functional = *MakeSinusoids(testing::PaperObservation());
   settings.refinement = Refinement::kBrent;
   settings.grid = MakeGrid({{0.0, 0.17, 14444445}});
   settings.profile_axis = 0;
   settings.profile_bins = 4096;
   for (const Method method : {Method::kLiteral, Method::kHoisted, Method::kFast}) {
     settings.method = method;
-    const Answer answer = SearchOnGpu(MakeProblem(settings), GpuLimits());
-    EXPECT_NEAR(answer.grid_point[0], kPaperFrequency, 0.5 * 0.17 + 1e-9);
+    const Answer answer = SearchOnGpu(MakeProblem(settings), testing::GpuLimits());
+    EXPECT_NEAR(answer.grid_point[0], testing::kPaperFrequency, 0.5 * 0.17 + 1e-9);
     EXPECT_NEAR(answer.top[0].value, 0.0, 1e-6 * 1200.0);
-    EXPECT_NEAR(answer.point[0], kPaperFrequency, 2e-5);
+    EXPECT_NEAR(answer.point[0], testing::kPaperFrequency, 2e-5);
     EXPECT_EQ(answer.num_nan, 0);
     EXPECT_EQ(answer.evaluations, 14444445);
     if (method == Method::kFast) {
-      const Answer cpu = SearchOnCpu(MakeProblem(settings));
+      const Answer cpu = testing::SearchOnCpu(MakeProblem(settings));
       EXPECT_EQ(answer.top[0].index, cpu.top[0].index);
       for (size_t i = 0; i < 4096; ++i) EXPECT_NEAR(answer.profile[i], cpu.profile[i], 1e-9);
     }
@@ -294,7 +286,7 @@ TEST_F(MinimizeGpuTest, FourBillionPointsInOneRun) {
   settings.functional = MakeSchwefel(2);
   settings.precision = Precision::kFloat32;
   settings.grid = MakeGrid({{-500.0, 1000.0 / 65535, 65536}, {-500.0, 1000.0 / 65535, 65536}});
-  const Answer answer = SearchOnGpu(MakeProblem(settings), GpuLimits());
+  const Answer answer = SearchOnGpu(MakeProblem(settings), testing::GpuLimits());
   EXPECT_EQ(answer.evaluations, int64_t{1} << 32);
   EXPECT_NEAR(answer.grid_point[0], 420.968746, 0.1);
   EXPECT_NEAR(answer.grid_point[1], 420.968746, 0.1);

@@ -14,16 +14,8 @@ namespace baseband::minimize {
 namespace {
 
 using ::baseband::testing::Acquisition;
-using ::baseband::testing::ComplexNoise;
-using ::baseband::testing::ExpectNear;
-using ::baseband::testing::ExpectSame;
-using ::baseband::testing::GpuLimits;
-using ::baseband::testing::MakeAcquisition;
-using ::baseband::testing::MakeGrid;
-using ::baseband::testing::MakeProblem;
 using ::baseband::testing::MatchedTolerance;
 using ::baseband::testing::SearchOnGpu;
-using ::baseband::testing::WithNoise;
 
 class MinimizeMatchedGpuTest : public ::baseband::testing::GpuTest {};
 
@@ -38,19 +30,19 @@ std::vector<std::vector<Axis>> MatchedAxes() {
 TEST_F(MinimizeMatchedGpuTest, DelayAndDopplerGiveTheCpusValues) {
   std::mt19937 random(7);
   for (const size_t size : {4, 31, 64, 65, 1000, 1023, 4092}) {
-    const auto replica = ComplexNoise(size, &random);
-    const auto signal = WithNoise(replica, &random);
+    const auto replica = testing::ComplexNoise(size, &random);
+    const auto signal = testing::WithNoise(replica, &random);
     Settings settings;
     settings.functional = *MakeDelayDoppler(signal, replica, 1e-3);
     for (const auto& axes : MatchedAxes()) {
-      settings.grid = MakeGrid(axes);
+      settings.grid = testing::MakeGrid(axes);
       for (const Method method : {Method::kHoisted, Method::kFast}) {
         settings.method = method;
         const std::string what = std::to_string(size) + " samples";
         settings.precision = Precision::kFloat64;
-        ExpectNear(settings, 2.0 * MatchedTolerance<double>(signal, 1e-3, axes[1]), what);
+        testing::ExpectNear(settings, 2.0 * MatchedTolerance<double>(signal, 1e-3, axes[1]), what);
         settings.precision = Precision::kFloat32;
-        ExpectNear(settings, 2.0 * MatchedTolerance<float>(signal, 1e-3, axes[1]), what);
+        testing::ExpectNear(settings, 2.0 * MatchedTolerance<float>(signal, 1e-3, axes[1]), what);
       }
     }
   }
@@ -59,7 +51,7 @@ TEST_F(MinimizeMatchedGpuTest, DelayAndDopplerGiveTheCpusValues) {
 TEST_F(MinimizeMatchedGpuTest, ChirpsGiveTheCpusValues) {
   std::mt19937 random(8);
   for (const size_t size : {4, 31, 64, 65, 1000, 1023, 4092}) {
-    const auto signal = WithNoise(std::vector<std::complex<double>>(size, 1.0), &random);
+    const auto signal = testing::WithNoise(std::vector<std::complex<double>>(size, 1.0), &random);
     for (auto axes : MatchedAxes()) {
       axes[0] = {-800.0, 97.3, axes[0].count};  // Hz/s
       for (const int num_axes : {2, 3}) {
@@ -67,14 +59,16 @@ TEST_F(MinimizeMatchedGpuTest, ChirpsGiveTheCpusValues) {
         if (num_axes == 3) axes.insert(axes.begin(), {-1e3, 1e6, 3});
         Settings settings;
         settings.functional = *MakeChirp(signal, 1e-3, num_axes);
-        settings.grid = MakeGrid(axes);
+        settings.grid = testing::MakeGrid(axes);
         for (const Method method : {Method::kHoisted, Method::kFast}) {
           settings.method = method;
           const std::string what = std::to_string(size) + " samples";
           settings.precision = Precision::kFloat64;
-          ExpectNear(settings, 2.0 * MatchedTolerance<double>(signal, 1e-3, axes.back()), what);
+          testing::ExpectNear(settings, 2.0 * MatchedTolerance<double>(signal, 1e-3, axes.back()),
+                              what);
           settings.precision = Precision::kFloat32;
-          ExpectNear(settings, 2.0 * MatchedTolerance<float>(signal, 1e-3, axes.back()), what);
+          testing::ExpectNear(settings, 2.0 * MatchedTolerance<float>(signal, 1e-3, axes.back()),
+                              what);
         }
       }
     }
@@ -83,7 +77,7 @@ TEST_F(MinimizeMatchedGpuTest, ChirpsGiveTheCpusValues) {
 
 TEST_F(MinimizeMatchedGpuTest, MatchedFiltersDoNotDependOnTheCutting) {
   std::mt19937 random(9);
-  const auto signal = ComplexNoise(333, &random);
+  const auto signal = testing::ComplexNoise(333, &random);
   Settings settings;
   settings.top_k = 5;
   settings.separation = {{3, 20, 1, 1}};
@@ -92,25 +86,26 @@ TEST_F(MinimizeMatchedGpuTest, MatchedFiltersDoNotDependOnTheCutting) {
   const std::vector<std::vector<Axis>> grids = {{{0.0, 0.7e-3, 500}, {-100.0, 5.0, 41}},
                                                 {{0.0, 0.7e-3, 11}, {-100.0, 0.01, 3001}}};
   for (const auto& axes : grids) {
-    settings.grid = MakeGrid(axes);
+    settings.grid = testing::MakeGrid(axes);
     for (const bool is_chirp : {false, true}) {
-      settings.functional = is_chirp ? *MakeChirp(signal, 1e-3, 2)
-                                     : *MakeDelayDoppler(signal, ComplexNoise(333, &random), 1e-3);
+      settings.functional =
+          is_chirp ? *MakeChirp(signal, 1e-3, 2)
+                   : *MakeDelayDoppler(signal, testing::ComplexNoise(333, &random), 1e-3);
       for (const Method method : {Method::kHoisted, Method::kFast}) {
         for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
           settings.method = method;
           settings.precision = precision;
-          const ProblemPtr problem = MakeProblem(settings);
-          const Answer expected = SearchOnGpu(problem, GpuLimits());
+          const ProblemPtr problem = testing::MakeProblem(settings);
+          const Answer expected = SearchOnGpu(problem, testing::GpuLimits());
           for (const double points : {7000.0, 777.0, 100.0}) {
-            PieceLimits limits = GpuLimits();
+            PieceLimits limits = testing::GpuLimits();
             limits.operations = points * problem->cost_per_point();
-            ExpectSame(SearchOnGpu(problem, limits, 3), expected);
+            testing::ExpectSame(SearchOnGpu(problem, limits, 3), expected);
           }
           // Little scratch memory cuts, too.
-          PieceLimits limits = GpuLimits();
+          PieceLimits limits = testing::GpuLimits();
           limits.scratch_bytes = 1 << 16;
-          ExpectSame(SearchOnGpu(problem, limits, 4), expected);
+          testing::ExpectSame(SearchOnGpu(problem, limits, 4), expected);
         }
       }
     }
@@ -118,15 +113,15 @@ TEST_F(MinimizeMatchedGpuTest, MatchedFiltersDoNotDependOnTheCutting) {
 }
 
 TEST_F(MinimizeMatchedGpuTest, ASatellitesSignalIsAcquired) {
-  const Acquisition acquisition = MakeAcquisition(6.0);
+  const Acquisition acquisition = testing::MakeAcquisition(6.0);
   Settings settings;
   settings.functional =
       *MakeDelayDoppler(acquisition.signal, acquisition.replica, Acquisition::kInterval);
-  settings.grid = MakeGrid(acquisition.Axes());
+  settings.grid = testing::MakeGrid(acquisition.Axes());
   settings.refinement = Refinement::kNewton;
   for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
     settings.precision = precision;
-    const Answer answer = SearchOnGpu(MakeProblem(settings), GpuLimits());
+    const Answer answer = SearchOnGpu(testing::MakeProblem(settings), testing::GpuLimits());
     EXPECT_EQ(answer.evaluations, 2046 * 41);
     EXPECT_NEAR(answer.point[0], Acquisition::kDelay * Acquisition::kInterval,
                 4.0 * answer.bound.deviation[0]);

@@ -9,18 +9,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/ctl_test.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 constexpr double kPi = 3.141592653589793;
 constexpr char kQpsk[] = "--constellation=QPSK";

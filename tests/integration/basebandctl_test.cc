@@ -4,18 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/ctl_test.h"
+#include "tests/support/matchers.h"
 #include "tests/support/server_process.h"
 
 namespace baseband::testing {
 namespace {
-
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 constexpr char kVectors[] = BASEBAND_TEST_DATA "/ldpc/noisy_decode.jsonl";
 

@@ -7,17 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/integration/client_calls.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::client {
 namespace {
 
-using ::baseband::testing::StatusIs;
 using ::testing::_;
-using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 // Fails the first `failures` calls with `code`, then echoes; `pushback_ms` < 0 sends no trailer.
 class FailingServer {

@@ -10,21 +10,15 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "client/cpp/client.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/fake_baseband.h"
+#include "tests/support/matchers.h"
 #include "tests/support/server_process.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::client {
 namespace {
 
 using ::baseband::testing::FakeBaseband;
 using ::baseband::testing::FreePort;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 // A server is gone for longer than until the second attempt, and far shorter than until the last.
 constexpr absl::Duration kGone = absl::Milliseconds(400);

@@ -9,20 +9,14 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "client/cpp/client.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/fake_baseband.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::client {
 namespace {
 
 using ::baseband::testing::FakeBaseband;
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
 using ::testing::_;
-using ::testing::HasSubstr;
 
 std::unique_ptr<Client> Connect(const FakeBaseband& server) {
   ClientOptions options;

@@ -10,17 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "absl/time/clock.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/integration/client_calls.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::client {
 namespace {
 
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::StatusIs;
 using ::testing::_;
-using ::testing::SizeIs;
 
 TEST(ClientTest, RefusesOptionsOutOfRange) {
   ClientOptions options;

@@ -9,25 +9,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "client/load/run.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/encode_calls.h"
 #include "tests/support/fake_baseband.h"
+#include "tests/support/matchers.h"
 #include "tests/support/server_process.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::load {
 namespace {
 
 using testing::AnswerRight;
 using testing::Calls;
-using ::testing::Each;
-using ::testing::ElementsAre;
 using testing::FakeBaseband;
-using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::Milliseconds;
-using ::testing::Pair;
 using testing::SpecOf;
 using testing::StatusIs;
 

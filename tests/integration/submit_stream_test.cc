@@ -12,24 +12,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/client.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/support/matchers.h"
 #include "tests/support/server_process.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::client {
 namespace {
 
-using ::baseband::testing::DecodeOfZeros;
 using ::baseband::testing::EncodeOf;
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::NrCode;
-using ::baseband::testing::Place;
 using ::baseband::testing::ServerProcess;
-using ::baseband::testing::StatusIs;
-using ::testing::HasSubstr;
 
 class SubmitStreamTest : public ::testing::Test {
  protected:
@@ -47,7 +39,7 @@ class SubmitStreamTest : public ::testing::Test {
   }
   // Some hundreds of milliseconds of a core.
   static v1::DecodeRequest Slow() {
-    v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 100);
+    v1::DecodeRequest request = testing::DecodeOfZeros(NrCode(1, 384), 100);
     request.mutable_groups(0)->set_max_iterations(100);
     request.mutable_groups(0)->set_fixed_iterations(true);
     return request;
@@ -187,9 +179,9 @@ TEST_F(SubmitStreamTest, WhatWasInFlightWhenTheServerDiedIsUnavailableOnce) {
 
 TEST_F(SubmitStreamTest, WhatWasInFlightGoesToTheServerThatTookThePlaceOfADeadOne) {
   max_attempts_ = 5;
-  const Place place = {{},
-                       absl::StrCat("127.0.0.1:", ::baseband::testing::FreePort()),
-                       absl::StrCat("127.0.0.1:", ::baseband::testing::FreePort())};
+  const testing::Place place = {{},
+                                absl::StrCat("127.0.0.1:", ::baseband::testing::FreePort()),
+                                absl::StrCat("127.0.0.1:", ::baseband::testing::FreePort())};
   server_ = *ServerProcess::StartAt(place, {"--cpu-threads=1"});
   ClientOptions options;
   options.target = place.target;

@@ -10,19 +10,11 @@
 #include "client/ctl/common/table.h"
 #include "client/ctl/studies/carrier_bench.h"
 #include "client/ctl/studies/carrier_bounds.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::ctl {
 namespace {
-
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 constexpr double kPi = 3.141592653589793;
 

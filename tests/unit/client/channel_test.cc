@@ -8,17 +8,13 @@
 #include "client/ctl/ldpc/bits.h"
 #include "client/ctl/ldpc/error_rate.h"
 #include "client/ctl/studies/ber_curve.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::ctl {
 namespace {
 
-using ::baseband::testing::StatusIs;
 using ::testing::_;
 using ::testing::DoubleNear;
-using ::testing::ElementsAre;
 
 TEST(AwgnTest, HardDecisionErrorsAreThoseOfTheory) {
   constexpr int64_t kBits = 4000000;

@@ -10,18 +10,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/options.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::ctl {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::ContainsRegex;
-using ::testing::HasSubstr;
 using ::testing::Le;
-using ::testing::Not;
-using ::testing::StartsWith;
 
 constexpr size_t kColumns = 100;
 
@@ -161,7 +156,7 @@ TEST_F(CommandLineTest, EveryHelpFitsTheScreenAndHasAnExample) {
 
 TEST_F(CommandLineTest, EveryOptionIsExplained) {
   ForEachOption(line_.app(), [](const std::string& name, CLI::Option* option) {
-    EXPECT_THAT(option->get_description().size(), testing::Ge(5u)) << name;
+    EXPECT_THAT(option->get_description().size(), ::testing::Ge(5u)) << name;
   });
 }
 

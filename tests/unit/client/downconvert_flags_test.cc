@@ -7,21 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "client/ctl/downconvert/channels_json.h"
 #include "client/ctl/downconvert/downconvert_run.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
-using ::baseband::testing::IsOk;
 using ::baseband::testing::PathOfTest;
-using ::baseband::testing::StatusIs;
 using ::baseband::testing::WriteAll;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 DownconvertFlags OneChannel() {
   DownconvertFlags flags;

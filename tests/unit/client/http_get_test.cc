@@ -11,19 +11,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/loopback.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::load {
 namespace {
-
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 // What an answer is waited for where it does come.
 constexpr absl::Duration kLong = absl::Seconds(60);

@@ -4,19 +4,13 @@
 
 #include "client/load/answer.h"
 #include "client/load/workload.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::load {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::Field;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using testing::IsOk;
-using ::testing::SizeIs;
 using testing::StatusIs;
 
 // The bytes of `response` in slices of at most `slice` bytes.

@@ -6,19 +6,13 @@
 #include "client/load/metrics_page.h"
 #include "client/load/recorder.h"
 #include "client/load/threshold.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::load {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::IsInvalid;
 using testing::IsOk;
-using ::testing::Pair;
 using testing::StatusIs;
 
 constexpr int64_t kMs = 1000000;

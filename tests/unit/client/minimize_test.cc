@@ -12,23 +12,15 @@
 #include "client/ctl/minimize/minimize_flags.h"
 #include "client/ctl/minimize/minimize_map.h"
 #include "client/ctl/minimize/minimize_report.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/expression.h"
 #include "nlohmann/json.hpp"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
 using ::baseband::testing::FileOfTest;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 std::string AxisText(const std::string& text) {
   const auto axis = ParseAxis(text);

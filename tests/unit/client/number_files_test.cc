@@ -4,21 +4,14 @@
 #include <string>
 
 #include "client/ctl/minimize/minimize_flags.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
 using ::baseband::testing::FileOfTest;
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::PathOfTest;
-using ::baseband::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 template <typename Number>
 std::string Bytes(std::initializer_list<Number> numbers) {

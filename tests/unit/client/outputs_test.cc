@@ -13,22 +13,15 @@
 #include <vector>
 
 #include "client/ctl/common/sigmf.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
 namespace fs = std::filesystem;
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::ReadAll;
-using ::baseband::testing::StatusIs;
 using ::baseband::testing::WriteAll;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 using ::testing::IsNull;
 using ::testing::NotNull;
 

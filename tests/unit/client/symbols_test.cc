@@ -8,20 +8,14 @@
 #include "client/ctl/carrier/known_symbols.h"
 #include "client/ctl/carrier/symbol_files.h"
 #include "client/ctl/common/outputs.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
 using ::baseband::testing::FileOfTest;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::PathOfTest;
-using ::baseband::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 auto Refusal(const std::string& part) {
   return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(part));

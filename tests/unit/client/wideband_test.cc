@@ -14,22 +14,15 @@
 #include "client/ctl/downconvert/downconvert_plot.h"
 #include "client/ctl/downconvert/spectrum.h"
 #include "client/ctl/downconvert/wideband_signal.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
 
-using ::baseband::testing::IsOk;
 using ::baseband::testing::PathOfTest;
-using ::baseband::testing::StatusIs;
 using ::baseband::testing::WriteAll;
 using ::testing::_;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr double kTwoPi = 6.283185307179586;
 

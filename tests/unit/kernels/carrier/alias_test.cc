@@ -5,25 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/carrier/math/recover_plan.h"
 #include "kernels/carrier/recover.h"
 #include "tests/support/carrier_frames.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::carrier {
 namespace {
 
 using ::baseband::testing::CarrierFrame;
 using ::baseband::testing::FrameSpec;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::MakeFrame;
-using ::baseband::testing::Pilots;
-using ::baseband::testing::StatusIs;
-using ::baseband::testing::ToSamples;
-using ::baseband::testing::WrappedDifference;
-using ::testing::HasSubstr;
 
 ModelPtr ModelOf(ConstellationPtr constellation, int power = 0) {
   return *Model::Create(std::move(constellation), Amplitude::kWeighted, power);
@@ -45,13 +37,13 @@ FrameSpec SpecOf(ConstellationPtr constellation, double snr_db, uint64_t seed, i
 Result Recover(const Model& model, const Parameters& parameters, const CarrierFrame& frame) {
   const auto num_symbols = static_cast<int>(frame.symbols.size());
   EXPECT_THAT(CheckParameters(model, parameters, num_symbols, frame.known), IsOk());
-  return RecoverOnCpu(model, parameters, ToSamples(frame.symbols, SampleFormat::kFloat32),
+  return RecoverOnCpu(model, parameters, testing::ToSamples(frame.symbols, SampleFormat::kFloat32),
                       frame.known, {}, {});
 }
 
 // Bins of 1 / N that a result is off, modulo `period`.
 double BinsOff(const Result& result, const FrameSpec& spec, double period) {
-  return WrappedDifference(result.frequency, spec.frequency, period) * spec.num_symbols;
+  return testing::WrappedDifference(result.frequency, spec.frequency, period) * spec.num_symbols;
 }
 
 // `basebandctl carrier-signal --constellation="16APSK 3/5" --frequency=0.0625 --snr=14` came out as
@@ -66,7 +58,7 @@ TEST(CarrierAliasTest, AFrequencyBeyondThePowersOwnRangeIsFound) {
     const Result result = Recover(*model, {}, MakeFrame(spec));
     EXPECT_EQ(result.lock, Lock::kLocked) << frequency;
     EXPECT_NEAR(result.frequency, frequency, 5.0 * result.frequency_stddev);
-    EXPECT_LE(std::fabs(WrappedDifference(result.phase, spec.phase, 2.0 * M_PI / 4)),
+    EXPECT_LE(std::fabs(testing::WrappedDifference(result.phase, spec.phase, 2.0 * M_PI / 4)),
               5.0 * result.phase_stddev);
     EXPECT_EQ(result.ambiguity, 4);
   }
@@ -197,11 +189,12 @@ TEST(CarrierAliasTest, OwnPointsOfAnyOrder) {
       spec = WithRandomOffset(spec, 0.5 * period);
       const Result result = Recover(*model, {}, MakeFrame(spec));
       EXPECT_EQ(result.lock, Lock::kLocked);
-      EXPECT_LE(std::fabs(WrappedDifference(result.frequency, spec.frequency, period)),
+      EXPECT_LE(std::fabs(testing::WrappedDifference(result.frequency, spec.frequency, period)),
                 5.0 * result.frequency_stddev);
       EXPECT_EQ(result.ambiguity, test.symmetry);
-      EXPECT_LE(std::fabs(WrappedDifference(result.phase, spec.phase, 2.0 * M_PI * period)),
-                5.0 * result.phase_stddev);
+      EXPECT_LE(
+          std::fabs(testing::WrappedDifference(result.phase, spec.phase, 2.0 * M_PI * period)),
+          5.0 * result.phase_stddev);
       EXPECT_GE(result.phase, -M_PI / result.ambiguity);
       EXPECT_LT(result.phase, M_PI / result.ambiguity);
     }
@@ -255,7 +248,7 @@ TEST(CarrierAliasTest, KnownSymbolsTellThePowersAliases) {
       SCOPED_TRACE(name + " " + std::to_string(frequency));
       FrameSpec spec = SpecOf(*Constellation::FromName(name),
                               model->constellation().operating_snr_db() + 6.0, 3, 4000);
-      spec.pilots = Pilots::kDvbS2;
+      spec.pilots = testing::Pilots::kDvbS2;
       spec.frequency = frequency;
       spec.phase = 2.0;
       const Result result = Recover(*model, parameters, MakeFrame(spec));
@@ -270,7 +263,7 @@ TEST(CarrierAliasTest, KnownSymbolsTellThePowersAliases) {
 TEST(CarrierAliasTest, KnownSymbolsThatCannotTellLimitTheRange) {
   const ModelPtr model = ModelOf("QPSK");
   FrameSpec spec = SpecOf(*Constellation::FromName("QPSK"), 10.0, 4, 1000);
-  spec.pilots = Pilots::kAll;
+  spec.pilots = testing::Pilots::kAll;
   spec.frequency = -0.11;
   CarrierFrame frame = MakeFrame(spec);
   for (size_t n = 0; n < frame.known.size(); ++n) {

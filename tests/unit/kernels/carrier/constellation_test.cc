@@ -16,20 +16,14 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "tests/support/channel.h"
+#include "tests/support/matchers.h"
 #include "tests/support/named_constellation.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::carrier {
 namespace {
 
-using ::baseband::testing::IsInvalid;
 using ::baseband::testing::Named;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 // tests/vectors/carrier/README.md says where the points come from.
 struct KnownPoints {

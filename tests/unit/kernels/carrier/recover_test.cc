@@ -12,28 +12,18 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "hwy/targets.h"
 #include "kernels/carrier/reference/reference.h"
 #include "kernels/carrier/reference/reference_recover.h"
 #include "tests/support/carrier_frames.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::carrier {
 namespace {
 
 using ::baseband::testing::CarrierFrame;
 using ::baseband::testing::FrameSpec;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::kNoNoise;
 using ::baseband::testing::MakeFrame;
-using ::baseband::testing::Pilots;
-using ::baseband::testing::StatusIs;
-using ::baseband::testing::ToSamples;
-using ::baseband::testing::WrappedDifference;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 ModelPtr ModelOf(const std::string& name, int power = 0) {
   return *Model::Create(*Constellation::FromName(name), Amplitude::kWeighted, power);
@@ -62,7 +52,7 @@ Recovered Recover(const Model& model, Parameters parameters, absl::Span<const Iq
   const auto num_symbols = static_cast<int>(symbols.size());
   EXPECT_THAT(CheckParameters(model, parameters, num_symbols, known), IsOk());
   const std::vector<uint8_t> samples =
-      ToSamples(symbols, parameters.format, static_cast<double>(parameters.scale));
+      testing::ToSamples(symbols, parameters.format, static_cast<double>(parameters.scale));
   Recovered recovered;
   recovered.corrected.resize(samples.size());
   const Curve curve = CurveOf(model, parameters, num_symbols);
@@ -123,7 +113,7 @@ TEST(CarrierRecoverTest, TheDefaultMethodFindsTheMaximumOfTheLikelihood) {
       // SNR: a tenth of a standard deviation is none.
       EXPECT_NEAR(result.frequency, best.frequency, 0.15 * result.frequency_stddev);
       const double phase = best.phase + M_PI * best.frequency * (spec.num_symbols - 1);
-      EXPECT_LT(std::fabs(WrappedDifference(result.phase, phase, Period(*model))),
+      EXPECT_LT(std::fabs(testing::WrappedDifference(result.phase, phase, Period(*model))),
                 0.15 * result.phase_stddev);
       const double fit = ReferenceFit(model->constellation(), ToComplex(frame.symbols), {}, best,
                                       std::pow(10.0, 0.1 * snr_db));
@@ -213,7 +203,7 @@ TEST(CarrierRecoverTest, TheLoopIsTheOracles) {
     const Complex turn =
         Complex(corrected[0].i, corrected[0].q) / (expected.corrected[0] * options.start.gain);
     EXPECT_NEAR(std::abs(turn), 1.0, 1e-5);
-    EXPECT_NEAR(WrappedDifference(std::arg(turn), 0.0, Period(*model)), 0.0, 1e-5);
+    EXPECT_NEAR(testing::WrappedDifference(std::arg(turn), 0.0, Period(*model)), 0.0, 1e-5);
     double worst = 0.0;
     for (size_t n = 0; n < corrected.size(); ++n) {
       const Complex z = Complex(corrected[n].i, corrected[n].q) / options.start.gain;
@@ -252,14 +242,15 @@ TEST(CarrierRecoverTest, EveryLengthRecoversToRounding) {
   for (int n = kMinSymbols; n <= 65; ++n) lengths.push_back(n);
   for (const int length : lengths) {
     SCOPED_TRACE(length);
-    const FrameSpec spec = SpecOf(*model, length, kNoNoise, 5);
+    const FrameSpec spec = SpecOf(*model, length, testing::kNoNoise, 5);
     Parameters parameters;
     parameters.reference = Reference::kCentre;
     const Result result = Recover(*model, parameters, MakeFrame(spec).symbols).result;
     EXPECT_EQ(result.lock, Lock::kLocked);
     // float32 samples: 6e-8 of noise, averaged.
     EXPECT_NEAR(result.frequency, spec.frequency, 1e-6 / length);
-    EXPECT_LT(std::fabs(WrappedDifference(result.phase, PhaseAtCentre(spec), M_PI / 2)), 1e-5);
+    EXPECT_LT(std::fabs(testing::WrappedDifference(result.phase, PhaseAtCentre(spec), M_PI / 2)),
+              1e-5);
     EXPECT_NEAR(result.gain, spec.gain, 1e-4);
     EXPECT_EQ(result.ambiguity, 4);
     EXPECT_EQ(result.snr_db, kMaxSnrDb);
@@ -302,7 +293,7 @@ TEST(CarrierRecoverTest, TurningAFrameTurnsThePhaseAlone) {
     }
     const Result other = Recover(*model, {}, turned).result;
     EXPECT_NEAR(other.frequency, result.frequency, 0.02 * result.frequency_stddev);
-    EXPECT_LT(std::fabs(WrappedDifference(other.phase - angle, result.phase, M_PI / 2)),
+    EXPECT_LT(std::fabs(testing::WrappedDifference(other.phase - angle, result.phase, M_PI / 2)),
               0.02 * result.phase_stddev);
     EXPECT_EQ(other.lock, result.lock);
   }
@@ -319,10 +310,12 @@ TEST(CarrierRecoverTest, TheReferenceSymbolMovesThePhaseAlongTheLine) {
     results[static_cast<int>(reference)] = Recover(*model, parameters, frame.symbols).result;
   }
   const double half = M_PI * results[0].frequency * (spec.num_symbols - 1);
-  EXPECT_LT(std::fabs(WrappedDifference(results[1].phase, results[0].phase + half, M_PI / 2)),
-            1e-9);
-  EXPECT_LT(std::fabs(WrappedDifference(results[2].phase, results[1].phase + half, M_PI / 2)),
-            1e-9);
+  EXPECT_LT(
+      std::fabs(testing::WrappedDifference(results[1].phase, results[0].phase + half, M_PI / 2)),
+      1e-9);
+  EXPECT_LT(
+      std::fabs(testing::WrappedDifference(results[2].phase, results[1].phase + half, M_PI / 2)),
+      1e-9);
   // At the ends the frequency's error adds to the phase's: twice the deviation.
   EXPECT_NEAR(results[0].phase_stddev / results[1].phase_stddev, 2.0F, 0.2F);
   EXPECT_NEAR(results[2].phase_stddev / results[1].phase_stddev, 2.0F, 0.2F);
@@ -383,7 +376,7 @@ TEST(CarrierRecoverTest, NarrowFormatsAgreeWithFloat32) {
 
 TEST(CarrierRecoverTest, CorrectedInt16Saturates) {
   const ModelPtr model = ModelOf("QPSK");
-  FrameSpec spec = SpecOf(*model, 64, kNoNoise, 12);
+  FrameSpec spec = SpecOf(*model, 64, testing::kNoNoise, 12);
   spec.frequency = 0.0;
   spec.phase = M_PI / 4;  // on the axes, at full scale; turned back it needs 0.7 of that
   spec.gain = 1.0;
@@ -430,7 +423,7 @@ TEST(CarrierRecoverTest, KnownSymbolsResolveThePhase) {
            {Fine::kNone, Fine::kInterpolate, Fine::kSweep, Fine::kRemodulate, Fine::kPll}) {
         SCOPED_TRACE(name + std::to_string(int(coarse)) + std::to_string(int(fine)));
         FrameSpec spec = SpecOf(*model, 4000, model->constellation().operating_snr_db() + 8.0, 16);
-        spec.pilots = Pilots::kDvbS2;
+        spec.pilots = testing::Pilots::kDvbS2;
         const CarrierFrame frame = MakeFrame(spec);
         Parameters parameters;
         parameters.coarse = coarse;
@@ -444,7 +437,9 @@ TEST(CarrierRecoverTest, KnownSymbolsResolveThePhase) {
         if (fine != Fine::kNone) {
           EXPECT_EQ(result.lock, Lock::kLocked);
         }
-        EXPECT_LT(std::fabs(WrappedDifference(result.phase, PhaseAtCentre(spec), 2.0 * M_PI)), 0.1);
+        EXPECT_LT(
+            std::fabs(testing::WrappedDifference(result.phase, PhaseAtCentre(spec), 2.0 * M_PI)),
+            0.1);
         const double bin = 1.0 / spec.num_symbols;
         EXPECT_NEAR(result.frequency, spec.frequency, fine == Fine::kNone ? 0.6 * bin : 0.1 * bin);
       }
@@ -456,7 +451,7 @@ TEST(CarrierRecoverTest, KnownSymbolsResolveThePhase) {
 TEST(CarrierRecoverTest, KnownSymbolsWidenTheRange) {
   const ModelPtr model = ModelOf("8PSK");
   FrameSpec spec = SpecOf(*model, 600, 15.0, 17);
-  spec.pilots = Pilots::kAll;
+  spec.pilots = testing::Pilots::kAll;
   for (const double frequency : {0.4, -0.49, 0.2}) {
     spec.frequency = frequency;
     const CarrierFrame frame = MakeFrame(spec);
@@ -699,8 +694,8 @@ TEST(CarrierOriginTest, ALoopLearnsNothingFromAPointNextToTheOrigin) {
   const CarrierFrame frame = MakeFrame(spec);
   std::vector<Iq> symbols = frame.symbols;
   for (size_t n = 0; n < symbols.size(); n += 3) symbols[n] = {1e-3F, 1e-3F};
-  const Result result =
-      RecoverOnCpu(*model, parameters, ToSamples(symbols, SampleFormat::kFloat32), {}, {}, {});
+  const Result result = RecoverOnCpu(
+      *model, parameters, testing::ToSamples(symbols, SampleFormat::kFloat32), {}, {}, {});
   EXPECT_TRUE(std::isfinite(result.frequency));
   EXPECT_TRUE(std::isfinite(result.phase));
 }

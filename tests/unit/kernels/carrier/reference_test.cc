@@ -15,12 +15,8 @@
 namespace baseband::carrier {
 namespace {
 
-using ::baseband::testing::CarrierFrame;
 using ::baseband::testing::FrameSpec;
 using ::baseband::testing::MakeFrame;
-using ::baseband::testing::Pilots;
-using ::baseband::testing::Random;
-using ::baseband::testing::WithRandomOffset;
 using ::baseband::testing::WrappedDifference;
 
 constexpr double kPi = 3.14159265358979323846;
@@ -56,7 +52,7 @@ TEST(CarrierReferenceTest, Equation8IsThatOfFourSymbolsByHand) {
 }
 
 TEST(CarrierReferenceTest, CorrectingUndoesTheChannel) {
-  const CarrierFrame frame = MakeFrame([] {
+  const testing::CarrierFrame frame = MakeFrame([] {
     FrameSpec spec = Spec("16APSK 3/4", 500, 0.123, -1.0, baseband::testing::kNoNoise);
     spec.gain = 3.0;
     return spec;
@@ -114,7 +110,7 @@ TEST(CarrierReferenceTest, FitIsTheDensityOverItsMeanOverATurn) {
 TEST(CarrierReferenceTest, LikelihoodRatioOfRandomPhasesHasMeanOne) {
   // What the lock decision rests on: E[exp(fit)] = 1, whatever the amplitudes are.
   const ConstellationPtr constellation = Named("16QAM");
-  Random random(11);
+  testing::Random random(11);
   for (const double amplitude : {0.4, 1.0, 1.7}) {
     double mean = 0.0;
     constexpr int kSymbols = 20'000;
@@ -158,7 +154,7 @@ TEST(CarrierReferenceTest, BlindInformationIsTheMeanSquareOfScoresOfNoisySymbols
   for (const std::string name : {"8PSK", "32APSK 3/4", "256QAM"}) {
     const ConstellationPtr constellation = Named(name);
     const double snr = FromDb(constellation->operating_snr_db());
-    const CarrierFrame frame =
+    const testing::CarrierFrame frame =
         MakeFrame(Spec(name, 20'000, 0.0, 0.0, constellation->operating_snr_db()));
     double sum = 0.0;
     double sum_of_squares = 0.0;
@@ -204,7 +200,7 @@ TEST(CarrierReferenceTest, WeightOfPskHasTheSignOfItsPowerAndGrowsWithAmplitude)
 }
 
 TEST(CarrierReferenceTest, FftIsTheSumOfItsDefinition) {
-  Random random(12);
+  testing::Random random(12);
   std::vector<Complex> x;
   x.reserve(50);
   for (int n = 0; n < 50; ++n) {
@@ -303,7 +299,7 @@ TEST(CarrierReferenceTest, MaximumLikelihoodReachesTheBlindBound) {
   for (uint64_t seed = 1; seed <= kFrames; ++seed) {
     FrameSpec spec = base;
     spec.seed = seed;
-    spec = WithRandomOffset(spec, 0.1);
+    spec = testing::WithRandomOffset(spec, 0.1);
     const Carrier estimate = ReferenceMaximumLikelihood(
         *spec.constellation, ToComplex(MakeFrame(spec).symbols), {},
         Carrier{spec.frequency + 0.3 / kSymbols, 0.0, 1.0}, snr, 0.5 / kSymbols);
@@ -321,8 +317,8 @@ TEST(CarrierReferenceTest, MaximumLikelihoodReachesTheBlindBound) {
 
 TEST(CarrierReferenceTest, KnownSymbolsLeaveNoAmbiguity) {
   FrameSpec spec = Spec("16QAM", 200, 0.01, 2.5, 12.0);
-  spec.pilots = Pilots::kDvbS2;  // 90 of the 200 are known
-  const CarrierFrame frame = MakeFrame(spec);
+  spec.pilots = testing::Pilots::kDvbS2;  // 90 of the 200 are known
+  const testing::CarrierFrame frame = MakeFrame(spec);
   const Carrier estimate = ReferenceMaximumLikelihood(
       *spec.constellation, ToComplex(frame.symbols), ToComplex(frame.known),
       Carrier{0.0105, 0.0, 1.0}, FromDb(spec.snr_db), 0.001);

@@ -16,12 +16,9 @@
 namespace baseband::carrier {
 namespace {
 
-using ::baseband::testing::CarrierFrame;
 using ::baseband::testing::FrameSpec;
-using ::baseband::testing::MakeFrame;
 using ::baseband::testing::Pilots;
 using ::baseband::testing::ToSamples;
-using ::baseband::testing::WrappedDifference;
 
 constexpr int kCodedBits = 64800;
 
@@ -82,7 +79,7 @@ Outcome Simulate(const Model& model, Parameters parameters, const FrameSpec& spe
     const double frequency = seeded.frequency;
     seeded = WithRandomOffset(seeded, max_frequency);
     seeded.frequency += frequency;
-    const CarrierFrame frame = MakeFrame(seeded);
+    const testing::CarrierFrame frame = testing::MakeFrame(seeded);
     const std::vector<uint8_t> samples = ToSamples(frame.symbols, SampleFormat::kFloat32);
     corrected.resize(samples.size());
     const Result result =
@@ -96,7 +93,7 @@ Outcome Simulate(const Model& model, Parameters parameters, const FrameSpec& spe
     ++outcome.right;
     const double phase = seeded.phase + M_PI * seeded.frequency * (spec.num_symbols - 1);
     const double phase_error =
-        WrappedDifference(result.phase, phase, 2.0 * M_PI / result.ambiguity);
+        testing::WrappedDifference(result.phase, phase, 2.0 * M_PI / result.ambiguity);
     outcome.frequency_rms += frequency_error * frequency_error;
     outcome.phase_rms += phase_error * phase_error;
     predicted_frequencies.push_back(double{result.frequency_stddev});
@@ -277,7 +274,7 @@ TEST(CarrierStatisticsTest, AFewKnownSymbolsAreNeverWronglySure) {
     for (uint64_t seed = 1; seed <= 20; ++seed) {
       spec.seed = seed;
       const FrameSpec drawn = WithRandomOffset(spec, 0.45);
-      CarrierFrame frame = MakeFrame(drawn);
+      testing::CarrierFrame frame = testing::MakeFrame(drawn);
       for (size_t n = 0; n < frame.known.size(); ++n) {
         if (n % 500 > 1) frame.known[n] = {};
       }
@@ -362,9 +359,9 @@ TEST(CarrierLockTest, NoiseIsNeverLocked) {
         Parameters parameters;
         parameters.fine = fines[k % 4];
         parameters.sweep_step = 0.1 / num_symbols;
-        const Result result =
-            RecoverOnCpu(*model, parameters,
-                         ToSamples(MakeFrame(spec).symbols, SampleFormat::kFloat32), {}, {}, {});
+        const Result result = RecoverOnCpu(
+            *model, parameters, ToSamples(testing::MakeFrame(spec).symbols, SampleFormat::kFloat32),
+            {}, {}, {});
         EXPECT_NE(result.lock, Lock::kLocked) << name << " " << num_symbols << " " << k;
       }
     }

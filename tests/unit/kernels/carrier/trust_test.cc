@@ -15,14 +15,9 @@
 namespace baseband::carrier {
 namespace {
 
-using ::baseband::testing::CarrierFrame;
 using ::baseband::testing::FrameSpec;
 using ::baseband::testing::MakeFrame;
-using ::baseband::testing::Pilots;
-using ::baseband::testing::Random;
-using ::baseband::testing::ToSamples;
 using ::baseband::testing::WithRandomOffset;
-using ::baseband::testing::WrappedDifference;
 
 const Fine kFines[] = {Fine::kNone, Fine::kInterpolate, Fine::kSweep, Fine::kRemodulate,
                        Fine::kPll};
@@ -41,8 +36,9 @@ FrameSpec SpecOf(const std::string& name, int num_symbols, double above_db, uint
   return spec;
 }
 
-Result Recover(const Model& model, const Parameters& parameters, const CarrierFrame& frame) {
-  return RecoverOnCpu(model, parameters, ToSamples(frame.symbols, SampleFormat::kFloat32),
+Result Recover(const Model& model, const Parameters& parameters,
+               const testing::CarrierFrame& frame) {
+  return RecoverOnCpu(model, parameters, testing::ToSamples(frame.symbols, SampleFormat::kFloat32),
                       frame.known, {}, {});
 }
 
@@ -52,9 +48,9 @@ struct Off {
   double phase = 0.0;
 };
 Off OffBy(const Result& result, const FrameSpec& spec, double period) {
-  return {WrappedDifference(result.frequency, spec.frequency, period) /
+  return {testing::WrappedDifference(result.frequency, spec.frequency, period) /
               static_cast<double>(result.frequency_stddev),
-          WrappedDifference(result.phase, spec.phase, 2.0 * M_PI / result.ambiguity) /
+          testing::WrappedDifference(result.phase, spec.phase, 2.0 * M_PI / result.ambiguity) /
               static_cast<double>(result.phase_stddev)};
 }
 
@@ -64,9 +60,9 @@ TEST(CarrierTrustTest, NoDeviationIsZero) {
   int locked = 0;
   for (const char* const name : {"QPSK", "64QAM", "16APSK 3/4"}) {
     const ModelPtr model = ModelOf(name);
-    for (const Pilots pilots : {Pilots::kNone, Pilots::kAll}) {
+    for (const testing::Pilots pilots : {testing::Pilots::kNone, testing::Pilots::kAll}) {
       Parameters parameters;
-      parameters.coarse = pilots == Pilots::kNone ? Coarse::kPower : Coarse::kKnown;
+      parameters.coarse = pilots == testing::Pilots::kNone ? Coarse::kPower : Coarse::kKnown;
       parameters.sweep_step = 2e-4;
       for (const int num_symbols : {16, 21, 23, 99}) {
         for (uint64_t seed = 1; seed <= 30; ++seed) {
@@ -150,7 +146,7 @@ TEST(CarrierTrustTest, DeviationsHoldUnderNoise) {
 }
 
 // Turns symbol n of a frame by theta(t), t = -1 .. 1.
-void Turn(const std::function<double(double)>& theta, CarrierFrame* frame) {
+void Turn(const std::function<double(double)>& theta, testing::CarrierFrame* frame) {
   for (size_t n = 0; n < frame->symbols.size(); ++n) {
     const double angle =
         theta(2.0 * static_cast<double>(n) / static_cast<double>(frame->symbols.size()) - 1.0);
@@ -174,8 +170,8 @@ TEST(CarrierTrustTest, APhaseThatStraysWidensTheDeviation) {
         int locked = 0;
         for (uint64_t seed = 1; seed <= kFrames; ++seed) {
           const FrameSpec spec = WithRandomOffset(SpecOf(name, 4000, 12.0, seed), 0.125);
-          CarrierFrame frame = MakeFrame(spec);
-          Random random(seed);
+          testing::CarrierFrame frame = MakeFrame(spec);
+          testing::Random random(seed);
           double walk = 0.0;
           const double at = 1.2 * random.Uniform() - 0.6;
           Turn(
@@ -205,7 +201,7 @@ TEST(CarrierTrustTest, ADriftBeyondTheSymmetryIsABadFit) {
   int locked = 0;
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     const FrameSpec spec = WithRandomOffset(SpecOf("QPSK", 4000, 4.0, seed), 0.125);
-    CarrierFrame frame = MakeFrame(spec);
+    testing::CarrierFrame frame = MakeFrame(spec);
     Turn([](double t) { return t * t; }, &frame);
     const Result result = Recover(*model, {}, frame);
     if (result.lock != Lock::kLocked) continue;
@@ -227,8 +223,8 @@ TEST(CarrierTrustTest, WhatIsNoSuchSignalIsNotLocked) {
     for (const int num_symbols : {64, 1000, 16384}) {
       for (const double frequency : {0.0, 0.02, 0.11, -0.17, 0.31}) {
         for (const double deviation : {0.02, 0.2}) {
-          Random random(static_cast<uint64_t>(num_symbols));
-          CarrierFrame frame;
+          testing::Random random(static_cast<uint64_t>(num_symbols));
+          testing::CarrierFrame frame;
           for (int n = 0; n < num_symbols; ++n) {
             const double turn = kind == kBpsk   ? M_PI * random.Below(2)
                                 : kind == kQpsk ? 0.5 * M_PI * random.Below(4)

@@ -1,17 +1,11 @@
 // What a block may be, what it gives, and by which name it is refused.
 #include <limits>
 
-#include "gtest/gtest.h"
 #include "kernels/downconvert/downconvert.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::downconvert {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 FilterPtr SomeFilter(int num_taps, int up, int down) {
   return *Filter::FromTaps(std::vector<float>(static_cast<size_t>(num_taps), 0.25F), up, down);

@@ -3,23 +3,17 @@
 #include <string>
 #include <thread>
 
-#include "gtest/gtest.h"
 #include "hwy/targets.h"
 #include "kernels/downconvert/downconvert.h"
 #include "tests/support/downconvert_signals.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::downconvert {
 namespace {
 
 using ::baseband::testing::Convert;
 using ::baseband::testing::Converted;
-using ::baseband::testing::CutPiece;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::NoiseSamples;
 using ::baseband::testing::Piece;
-using ::baseband::testing::ScaleOf;
-using ::baseband::testing::SomeTaps;
 
 struct Case {
   std::string name;
@@ -29,7 +23,7 @@ struct Case {
 };
 
 FilterPtr Taps(int count, int up, int down) {
-  return *Filter::FromTaps(SomeTaps(count, up, down, 7), up, down);
+  return *Filter::FromTaps(testing::SomeTaps(count, up, down, 7), up, down);
 }
 
 FilterPtr Cascade(int up, int down) {
@@ -81,11 +75,11 @@ struct Recording {
 Recording MakeRecording(InputFormat format, int64_t first, int64_t history, int64_t count) {
   Recording recording;
   recording.block.format = format;
-  recording.block.scale = ScaleOf(format);
+  recording.block.scale = testing::ScaleOf(format);
   recording.block.first_index = first;
   recording.block.history = history;
   recording.block.num_samples = count;
-  recording.samples = NoiseSamples(format, count, 5);
+  recording.samples = testing::NoiseSamples(format, count, 5);
   return recording;
 }
 
@@ -104,8 +98,8 @@ Converted InPieces(const Channel& channel, const Recording& recording,
   Converted all;
   int64_t begin = recording.block.first_index + recording.block.history;
   for (const int64_t cut : cuts) {
-    const Piece piece =
-        CutPiece(recording.block, recording.samples, channel.filter->history(), begin, cut);
+    const Piece piece = testing::CutPiece(recording.block, recording.samples,
+                                          channel.filter->history(), begin, cut);
     EXPECT_THAT(CheckBlock({&channel, 1}, piece.block), IsOk());
     const Converted part = Convert(channel, piece.block, piece.samples);
     all.output.insert(all.output.end(), part.output.begin(), part.output.end());
@@ -257,8 +251,9 @@ TEST(DownconvertChunksTest, MoreHistoryChangesNothing) {
     const Recording recording = MakeRecording(test.format, 0, 0, 6000);
     const Channel channel = MakeChannel(test, recording);
     const int64_t history = test.filter->history();
-    const Piece enough = CutPiece(recording.block, recording.samples, history, 4003, 6000);
-    const Piece more = CutPiece(recording.block, recording.samples, history + 777, 4003, 6000);
+    const Piece enough = testing::CutPiece(recording.block, recording.samples, history, 4003, 6000);
+    const Piece more =
+        testing::CutPiece(recording.block, recording.samples, history + 777, 4003, 6000);
     EXPECT_TRUE(Convert(channel, enough.block, enough.samples).output ==
                 Convert(channel, more.block, more.samples).output)
         << test.name;

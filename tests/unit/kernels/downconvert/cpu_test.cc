@@ -5,31 +5,25 @@
 #include <limits>
 #include <string>
 
-#include "gtest/gtest.h"
 #include "hwy/targets.h"
 #include "kernels/downconvert/downconvert.h"
 #include "kernels/downconvert/reference.h"
 #include "kernels/downconvert/study.h"
 #include "tests/support/downconvert_signals.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::downconvert {
 namespace {
 
 using ::baseband::testing::Convert;
 using ::baseband::testing::Converted;
-using ::baseband::testing::GainLimitOf;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::kInputFormats;
-using ::baseband::testing::NoiseSamples;
-using ::baseband::testing::ScaleOf;
-using ::baseband::testing::SomeTaps;
 
 constexpr double kRounding = 0x1p-24;  // of float32, relative
 constexpr double kPhasorError = 1e-7;  // nco_math.h
 
 FilterPtr Taps(int count, int up, int down) {
-  return *Filter::FromTaps(SomeTaps(count, up, down, 3), up, down);
+  return *Filter::FromTaps(testing::SomeTaps(count, up, down, 3), up, down);
 }
 
 // The most that rounding can do, relative to the sum of |taps| times the largest sample. A stage:
@@ -52,11 +46,11 @@ struct Signal {
 Signal MakeSignal(InputFormat format, int64_t first, int64_t history, int64_t count) {
   Signal signal;
   signal.block.format = format;
-  signal.block.scale = ScaleOf(format);
+  signal.block.scale = testing::ScaleOf(format);
   signal.block.first_index = first;
   signal.block.history = history;
   signal.block.num_samples = count;
-  signal.samples = NoiseSamples(format, count, 1);
+  signal.samples = testing::NoiseSamples(format, count, 1);
   return signal;
 }
 
@@ -97,7 +91,7 @@ double LargestError(const Oscillator& oscillator, const FilterPtr& filter, const
     largest = std::max(largest, std::isnan(error) ? 1e9 : error);
   }
   // The largest complex sample is sqrt(2).
-  return largest / (0.8 * GainLimitOf(*filter) * std::sqrt(2.0));
+  return largest / (0.8 * testing::GainLimitOf(*filter) * std::sqrt(2.0));
 }
 
 template <typename Body>

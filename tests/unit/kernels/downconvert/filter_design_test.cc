@@ -7,20 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/downconvert/sliced_work.h"
 #include "tests/support/filter_spec.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::downconvert {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 TEST(SlicedWorkTest, PartsAreDoneInOrderAndWhatAPartAddsBeforeTheNext) {
   std::vector<std::string> done;

@@ -3,21 +3,16 @@
 
 #include <thread>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/ldpc/tables.h"
 #include "tests/support/custom_codes.h"
 #include "tests/support/ldpc_vectors.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::ldpc {
 namespace {
 
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::kNoBlock;
 using ::baseband::testing::ShiftAt;
-using ::baseband::testing::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 

@@ -9,10 +9,8 @@
 namespace baseband::ldpc {
 namespace {
 
-using ::baseband::testing::NoiseVariance;
 using ::baseband::testing::Random;
 using ::baseband::testing::RandomWord;
-using ::baseband::testing::SentBits;
 using ::baseband::testing::SentRate;
 
 struct Outcome {
@@ -25,13 +23,13 @@ struct Outcome {
 Outcome Simulate(const Code& code, const DecodeParameters& parameters, double ebn0_db, int frames,
                  uint64_t seed) {
   Random random(seed);
-  const double variance = NoiseVariance(ebn0_db, SentRate(code));
+  const double variance = testing::NoiseVariance(ebn0_db, SentRate(code));
   Outcome outcome;
   std::vector<uint8_t> bits(static_cast<size_t>(DecodedBytes(code, 0)));
   for (int frame = 0; frame < frames; ++frame) {
     const std::vector<uint8_t> word = RandomWord(code, 0, random);
-    const std::vector<int8_t> llr =
-        testing::QuantiseLlr(testing::SendOverAwgn(SentBits(code, word), variance, random));
+    const std::vector<int8_t> llr = testing::QuantiseLlr(
+        testing::SendOverAwgn(testing::SentBits(code, word), variance, random));
     const DecodeResult result = DecodeOnCpu(code, parameters, 0, llr, absl::MakeSpan(bits), {});
     if (bits != testing::PackBits(absl::MakeSpan(word).subspan(0, code.k()))) {
       ++outcome.failures;
@@ -45,13 +43,14 @@ Outcome Simulate(const Code& code, const DecodeParameters& parameters, double eb
 // The same words and noise without quantisation, layered, at the same scale factor.
 int FloatFailures(const Code& code, int iterations, double ebn0_db, int frames, uint64_t seed) {
   Random random(seed);
-  const double variance = NoiseVariance(ebn0_db, SentRate(code));
+  const double variance = testing::NoiseVariance(ebn0_db, SentRate(code));
   const double scale_factor = static_cast<double>(DefaultScaleFactor(code, Schedule::kLayered));
   int failures = 0;
   for (int frame = 0; frame < frames; ++frame) {
     const std::vector<uint8_t> word = RandomWord(code, 0, random);
     std::vector<double> llr(static_cast<size_t>(code.punctured_columns() * code.zc()), 0.0);
-    const std::vector<double> sent = testing::SendOverAwgn(SentBits(code, word), variance, random);
+    const std::vector<double> sent =
+        testing::SendOverAwgn(testing::SentBits(code, word), variance, random);
     llr.insert(llr.end(), sent.begin(), sent.end());
     const std::vector<uint8_t> bits =
         reference::DecodeFloatMinSum(code, scale_factor, iterations, true, llr);

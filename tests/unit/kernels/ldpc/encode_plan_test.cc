@@ -1,21 +1,16 @@
 // How a code is encoded: closed forms, exact inverses, and which matrices are refused.
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/ldpc/circulant.h"
 #include "kernels/ldpc/encode.h"
 #include "kernels/ldpc/reference.h"
 #include "tests/support/custom_codes.h"
 #include "tests/support/ldpc_vectors.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::ldpc {
 namespace {
 
 using ::baseband::testing::FullMatrix;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::ShiftAt;
-using ::baseband::testing::StatusIs;
-using ::testing::HasSubstr;
 
 constexpr auto kFailed = absl::StatusCode::kFailedPrecondition;
 

@@ -9,21 +9,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/cpu/evaluate_cpu.h"
 #include "kernels/minimize/expression.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_evaluate.h"
 #include "tests/support/minimize_oracle.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
 using ::baseband::testing::Evaluate;
 using ::baseband::testing::ForEveryTarget;
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
 using ::baseband::testing::Parse;
 
 // Units in the last place of `expected`, by which `value` misses it; 0 for the same infinity or

@@ -7,18 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/cpu/evaluate_cpu.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::minimize {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 constexpr double kPi = 3.14159265358979323846;
 

@@ -15,10 +15,6 @@ namespace baseband::minimize {
 namespace {
 
 using ::baseband::testing::Acquisition;
-using ::baseband::testing::ComplexNoise;
-using ::baseband::testing::MakeAcquisition;
-using ::baseband::testing::MakeGrid;
-using ::baseband::testing::MakeProblem;
 using ::baseband::testing::Must;
 using ::baseband::testing::SearchOnCpu;
 
@@ -28,14 +24,15 @@ constexpr double kTurn = 6.283185307179586476925;
 constexpr double kInterval = 1e-3;
 
 TEST(MinimizeDelayDopplerTest, ASatellitesSignalIsAcquired) {
-  const Acquisition acquisition = MakeAcquisition(6.0);  // -15.6 dB a sample
+  const Acquisition acquisition = testing::MakeAcquisition(6.0);  // -15.6 dB a sample
   Settings settings;
   settings.functional =
       Must(MakeDelayDoppler(acquisition.signal, acquisition.replica, Acquisition::kInterval));
-  settings.grid = MakeGrid({{1200.5 * Acquisition::kInterval, 2.0 * Acquisition::kInterval, 150},
-                            {-10000.0, 500.0, 41}});
+  settings.grid =
+      testing::MakeGrid({{1200.5 * Acquisition::kInterval, 2.0 * Acquisition::kInterval, 150},
+                         {-10000.0, 500.0, 41}});
   settings.refinement = Refinement::kNewton;
-  const Answer answer = SearchOnCpu(MakeProblem(settings));
+  const Answer answer = SearchOnCpu(testing::MakeProblem(settings));
   ASSERT_TRUE(answer.bound.known);
   EXPECT_NEAR(answer.bound.noise_variance, 36.0, 2.0);
   EXPECT_NEAR(answer.point[0], Acquisition::kDelay * Acquisition::kInterval,
@@ -81,7 +78,7 @@ TEST(MinimizeChirpTest, RateAndFrequencyReachTheCramerRaoBound) {
   Statistics statistics;
   for (int trial = 0; trial < kTrials; ++trial) {
     const Coordinates truth{{600.0 * somewhere(random), 50.0 * somewhere(random)}};
-    Signal signal = ComplexNoise(kSize, &random);
+    Signal signal = testing::ComplexNoise(kSize, &random);
     for (size_t n = 0; n < kSize; ++n) {
       const double t = (static_cast<double>(n) - 63.5) * kInterval;
       signal[n] = std::sqrt(kVariance) * signal[n] +
@@ -89,9 +86,10 @@ TEST(MinimizeChirpTest, RateAndFrequencyReachTheCramerRaoBound) {
     }
     Settings settings;
     settings.functional = Must(MakeChirp(signal, kInterval, 2));
-    settings.grid = MakeGrid({{-800.0, 1.0 / (kLength * kLength), 27}, {-80.0, 0.5 / kLength, 42}});
+    settings.grid =
+        testing::MakeGrid({{-800.0, 1.0 / (kLength * kLength), 27}, {-80.0, 0.5 / kLength, 42}});
     settings.refinement = Refinement::kNewton;
-    statistics.Add(SearchOnCpu(MakeProblem(settings)), truth);
+    statistics.Add(SearchOnCpu(testing::MakeProblem(settings)), truth);
   }
   // Fisher's information is 2 / v times the sums of the squares of the phase's derivatives 2 pi t
   // and pi t^2, less its mean: here they are orthogonal.
@@ -126,16 +124,16 @@ TEST(MinimizeDelayDopplerTest, DelayAndDopplerReachTheCramerRaoBound) {
   for (int trial = 0; trial < kTrials; ++trial) {
     const Coordinates truth{{kLength * (0.5 + 0.4 * somewhere(random)), 30.0 * somewhere(random)}};
     const Signal wanted = delayed(truth[0]);
-    Signal signal = ComplexNoise(kSize, &random);
+    Signal signal = testing::ComplexNoise(kSize, &random);
     for (size_t n = 0; n < kSize; ++n) {
       const double phase = kTurn * (truth[1] * static_cast<double>(n) * kInterval + 0.1 * trial);
       signal[n] = std::sqrt(kVariance) * signal[n] + wanted[n] * std::polar(1.0, phase);
     }
     Settings settings;
     settings.functional = Must(MakeDelayDoppler(signal, replica, kInterval));
-    settings.grid = MakeGrid({{0.0, 0.5 * kInterval, 256}, {-40.0, 0.5 / kLength, 21}});
+    settings.grid = testing::MakeGrid({{0.0, 0.5 * kInterval, 256}, {-40.0, 0.5 / kLength, 21}});
     settings.refinement = Refinement::kNewton;
-    statistics.Add(SearchOnCpu(MakeProblem(settings)), truth);
+    statistics.Add(SearchOnCpu(testing::MakeProblem(settings)), truth);
   }
   // The sums of the squares of 2 pi k / (N Ts), its mean being -1/2, and of 2 pi t |s|^2 about.
   // What they have in common, a random replica's, is a few per cent of a deviation at most.

@@ -7,31 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "hwy/targets.h"
 #include "kernels/minimize/functionals/dft.h"
 #include "kernels/minimize/reference/reference.h"
 #include "kernels/minimize/search.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_matched.h"
 #include "tests/support/minimize_search.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::Acquisition;
 using ::baseband::testing::ComplexNoise;
-using ::baseband::testing::ExpectNoDependenceOnTheCutting;
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::MakeAcquisition;
 using ::baseband::testing::MakeGrid;
-using ::baseband::testing::MakeProblem;
-using ::baseband::testing::MatchedTolerance;
 using ::baseband::testing::Must;
-using ::baseband::testing::SearchOnCpu;
-using ::baseband::testing::Values;
-using ::baseband::testing::WithNoise;
 
 using Complex = std::complex<double>;
 using Signal = std::vector<Complex>;
@@ -45,8 +34,8 @@ template <typename Expected>
 void ExpectValues(const Functional& functional, const Signal& signal, const Grid& grid,
                   size_t stride, Expected expected) {
   const Axis& frequencies = grid.axis(grid.num_axes() - 1);
-  const double tolerance = MatchedTolerance<double>(signal, kInterval, frequencies);
-  const double tolerance_float = MatchedTolerance<float>(signal, kInterval, frequencies);
+  const double tolerance = testing::MatchedTolerance<double>(signal, kInterval, frequencies);
+  const double tolerance_float = testing::MatchedTolerance<float>(signal, kInterval, frequencies);
   const auto size = static_cast<size_t>(grid.num_points());
   std::vector<double> right(size);
   for (size_t i = 0; i < size; i += stride) {
@@ -57,8 +46,8 @@ void ExpectValues(const Functional& functional, const Signal& signal, const Grid
   for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
     hwy::SetSupportedTargetsForTest(target);
     for (const Method method : {Method::kHoisted, Method::kFast}) {
-      const auto in_double = Values<double>(functional, grid, method);
-      const auto in_float = Values<float>(functional, grid, method);
+      const auto in_double = testing::Values<double>(functional, grid, method);
+      const auto in_float = testing::Values<float>(functional, grid, method);
       for (size_t i = 0; i < size; i += stride) {
         const std::string where = std::string(hwy::TargetName(target)) + ", " +
                                   std::to_string(signal.size()) + " samples, point " +
@@ -101,7 +90,7 @@ TEST(DftTest, AnyLengthIsTheDefiningSum) {
 TEST(MinimizeChirpTest, EveryMethodAgreesWithTheDirectSum) {
   std::mt19937 random(2);
   for (const size_t size : {4, 20, 31, 64, 65, 500}) {
-    const Signal signal = WithNoise(Signal(size, 1.0), &random);
+    const Signal signal = testing::WithNoise(Signal(size, 1.0), &random);
     const FunctionalPtr functional = Must(MakeChirp(signal, kInterval, 2));
     for (const double step : {3.7, 0.005}) {  // sparse, dense
       const Grid grid = MakeGrid({{-900.0, 313.7, 9}, {-190.0, step, 113}});
@@ -115,7 +104,7 @@ TEST(MinimizeChirpTest, EveryMethodAgreesWithTheDirectSum) {
 TEST(MinimizeChirpTest, TheRateMayChangeToo) {
   std::mt19937 random(3);
   for (const size_t size : {20, 65, 500}) {
-    const Signal signal = WithNoise(Signal(size, 1.0), &random);
+    const Signal signal = testing::WithNoise(Signal(size, 1.0), &random);
     const FunctionalPtr functional = Must(MakeChirp(signal, kInterval, 3));
     const Grid grid = MakeGrid({{-7000.0, 3001.3, 5}, {-900.0, 613.7, 4}, {-190.0, 8.7, 41}});
     ExpectValues(*functional, signal, grid, 17, [&](const Coordinates& x) {
@@ -127,7 +116,7 @@ TEST(MinimizeChirpTest, TheRateMayChangeToo) {
 // Rates of millions of turns within the signal.
 TEST(MinimizeChirpTest, PhasesOfManyTurnsAreAsExactAsOthers) {
   std::mt19937 random(4);
-  const Signal signal = WithNoise(Signal(501, 1.0), &random);
+  const Signal signal = testing::WithNoise(Signal(501, 1.0), &random);
   const FunctionalPtr functional = Must(MakeChirp(signal, kInterval, 3));
   const Grid grid = MakeGrid({{1e9, 7.77e8, 3}, {1e9, 3.33e8, 4}, {-190.0, 8.7, 41}});
   ExpectValues(*functional, signal, grid, 17, [&](const Coordinates& x) {
@@ -139,7 +128,7 @@ TEST(MinimizeDelayDopplerTest, EveryMethodAgreesWithTheDirectSum) {
   std::mt19937 random(5);
   for (const size_t size : {4, 5, 16, 31, 64, 65}) {
     const Signal replica = ComplexNoise(size, &random);
-    const Signal signal = WithNoise(replica, &random);
+    const Signal signal = testing::WithNoise(replica, &random);
     const FunctionalPtr functional = Must(MakeDelayDoppler(signal, replica, kInterval));
     // Whole and fractional delays, before the first sample and past the last.
     for (const double step : {1.0, 0.5, 0.37}) {
@@ -204,9 +193,9 @@ void ExpectAnyCutOf(Settings settings) {
     for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
       settings.method = method;
       settings.precision = precision;
-      const ProblemPtr problem = MakeProblem(settings);
-      EXPECT_EQ(SearchOnCpu(problem).top.size(), 4);
-      ExpectNoDependenceOnTheCutting(problem, {1.0, 100.0, 777.0});
+      const ProblemPtr problem = testing::MakeProblem(settings);
+      EXPECT_EQ(testing::SearchOnCpu(problem).top.size(), 4);
+      testing::ExpectNoDependenceOnTheCutting(problem, {1.0, 100.0, 777.0});
     }
   }
 }

@@ -17,17 +17,9 @@
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::Evaluate;
-using ::baseband::testing::ForEveryTarget;
-using ::baseband::testing::MakeGrid;
-using ::baseband::testing::MakeProblem;
 using ::baseband::testing::NanCase;
-using ::baseband::testing::NanCases;
-using ::baseband::testing::NanCondition;
-using ::baseband::testing::NanConditions;
 using ::baseband::testing::NanOperands;
 using ::baseband::testing::Parse;
-using ::baseband::testing::SearchOnCpu;
 
 bool IsNan(const NanCase& c, double x, double y) {
   return (c.of_v && std::isnan(x)) || (c.of_z && std::isnan(y)) || std::isnan(c.value(x, y));
@@ -54,10 +46,10 @@ TYPED_TEST_SUITE(MinimizeNanTest, Precisions);
 TYPED_TEST(MinimizeNanTest, OfVariablesAreNeverLost) {
   using T = TypeParam;
   const auto points = Pairs<T>();
-  for (const NanCase& c : NanCases()) {
+  for (const NanCase& c : testing::NanCases()) {
     const auto expression = Parse(c.text, {{"v", "z"}, {}, {}});
-    ForEveryTarget([&](bool) {
-      const std::vector<T> values = Evaluate<T>(expression, points);
+    testing::ForEveryTarget([&](bool) {
+      const std::vector<T> values = testing::Evaluate<T>(expression, points);
       for (size_t i = 0; i < values.size(); ++i) {
         EXPECT_EQ(std::isnan(values[i]), IsNan(c, points[0][i], points[1][i]))
             << c.text << " at " << points[0][i] << ", " << points[1][i] << ": " << values[i];
@@ -69,10 +61,10 @@ TYPED_TEST(MinimizeNanTest, OfVariablesAreNeverLost) {
 TYPED_TEST(MinimizeNanTest, ConditionsOfNansDoNotHoldButThatTheyDiffer) {
   using T = TypeParam;
   const auto points = Pairs<T>();
-  for (const NanCondition& c : NanConditions()) {
+  for (const testing::NanCondition& c : testing::NanConditions()) {
     const auto expression = Parse(absl::StrCat("select(", c.text, ", 1, 0)"), {{"v", "z"}, {}, {}});
-    ForEveryTarget([&](bool) {
-      const std::vector<T> values = Evaluate<T>(expression, points);
+    testing::ForEveryTarget([&](bool) {
+      const std::vector<T> values = testing::Evaluate<T>(expression, points);
       for (size_t i = 0; i < values.size(); ++i) {
         EXPECT_EQ(values[i], c.holds(points[0][i], points[1][i]) ? T{1} : T{0})
             << c.text << " at " << points[0][i] << ", " << points[1][i];
@@ -94,7 +86,7 @@ TYPED_TEST(MinimizeNanTest, OfScalarsElementsAndConstantsAreNeverLost) {
   const auto with = [](const std::string& text, const std::string& v, const std::string& z) {
     return absl::StrReplaceAll(text, {{"v", v}, {"z", z}});
   };
-  for (const NanCase& c : NanCases()) {
+  for (const NanCase& c : testing::NanCases()) {
     const auto of_scalars = Parse(with(c.text, "s", "t"), names);
     const auto of_elements = Parse(with(c.text, "a[0]", "a[1]"), names);
     const auto of_both = Parse(with(c.text, "(s*u)", "a[1]"), names);
@@ -104,7 +96,7 @@ TYPED_TEST(MinimizeNanTest, OfScalarsElementsAndConstantsAreNeverLost) {
         const bool expected = IsNan(c, x, y);
         const auto of_constants = Parse(with(c.text, constant(x), constant(y)), names);
         for (const auto& expression : {of_scalars, of_elements, of_both, of_constants}) {
-          const T value = Evaluate<T>(expression, points, {x, y}, arrays)[0];
+          const T value = testing::Evaluate<T>(expression, points, {x, y}, arrays)[0];
           EXPECT_EQ(std::isnan(value), expected) << c.text << " of " << x << ", " << y;
         }
       }
@@ -121,7 +113,7 @@ TYPED_TEST(MinimizeNanTest, OneInAnArrayIsInItsSum) {
     for (size_t at = 0; at < 10; ++at) {
       std::vector<std::vector<T>> arrays(1, std::vector<T>(10, T{1}));
       arrays[0][at] = std::numeric_limits<T>::quiet_NaN();
-      EXPECT_TRUE(std::isnan(Evaluate<T>(expression, {{T{2}}}, {}, arrays)[0])) << text;
+      EXPECT_TRUE(std::isnan(testing::Evaluate<T>(expression, {{T{2}}}, {}, arrays)[0])) << text;
     }
   }
 }
@@ -133,20 +125,20 @@ TEST(MinimizeNanCasesTest, NoFunctionIsLeftOut) {
       continue;
     missing.insert(name);
   }
-  for (const NanCase& c : NanCases()) missing.erase(c.text.substr(0, c.text.find('(')));
+  for (const NanCase& c : testing::NanCases()) missing.erase(c.text.substr(0, c.text.find('(')));
   EXPECT_TRUE(missing.empty()) << *missing.begin();
 }
 
 // Where the search counts them.
 TEST(MinimizeNanSearchTest, PointsWhereMinAndMaxHaveANanAreCounted) {
   Settings settings;
-  settings.grid = MakeGrid({{-5.0, 1.0, 11}});
+  settings.grid = testing::MakeGrid({{-5.0, 1.0, 11}});
   for (const char* const text :
        {"min(sqrt(x), 2)", "max(2, sqrt(x))", "hypot(sqrt(x), 1/0)", "select(x < 0, 0/0, 1)^0"}) {
     settings.functional = *ExpressionFunctional::Create(Parse(text, {{"x"}, {}, {}}), {}, {});
     for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
       settings.precision = precision;
-      const Answer answer = SearchOnCpu(MakeProblem(settings));
+      const Answer answer = testing::SearchOnCpu(testing::MakeProblem(settings));
       EXPECT_EQ(answer.num_nan, 5) << text;
       EXPECT_EQ(answer.first_nan, 0) << text;
     }

@@ -19,7 +19,6 @@
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
 using ::baseband::testing::OfCoordinates;
 using ::baseband::testing::SearchOnCpu;
@@ -153,7 +152,7 @@ Tally Check(Case (*draw)(uint32_t), Refinement refinement, uint32_t first, int t
     const Case drawn = draw(seed);
     Settings settings;
     settings.functional = std::make_shared<const OfCoordinates>(drawn.function);
-    settings.grid = MakeGrid(drawn.axes);
+    settings.grid = testing::MakeGrid(drawn.axes);
     settings.refinement = refinement;
     const Answer answer = SearchOnCpu(MakeProblem(settings));
     bool in_box = true;

@@ -5,11 +5,10 @@
 #include <random>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/matched.h"
 #include "kernels/minimize/search.h"
 #include "kernels/minimize/sinusoids.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_matched.h"
 #include "tests/support/minimize_search.h"
 
@@ -17,15 +16,8 @@ namespace baseband::minimize {
 namespace {
 
 using ::baseband::testing::Acquisition;
-using ::baseband::testing::ComplexNoise;
 using ::baseband::testing::kPaperFrequency;
-using ::baseband::testing::MakeAcquisition;
 using ::baseband::testing::MakeGrid;
-using ::baseband::testing::MakeProblem;
-using ::baseband::testing::PaperObservation;
-using ::baseband::testing::SearchOnCpu;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 class RefinedSignalTest : public ::testing::TestWithParam<Refinement> {
  protected:
@@ -37,7 +29,7 @@ class RefinedSignalTest : public ::testing::TestWithParam<Refinement> {
     settings.functional = functional;
     settings.grid = MakeGrid(axes);
     settings.refinement = GetParam();
-    return SearchOnCpu(MakeProblem(settings));
+    return testing::SearchOnCpu(testing::MakeProblem(settings));
   }
 };
 INSTANTIATE_TEST_SUITE_P(All, RefinedSignalTest,
@@ -46,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(All, RefinedSignalTest,
 
 // The grids of the paper's table and coarser ones; no point of theirs is the interferer's.
 TEST_P(RefinedSignalTest, ThePapersInterfererIsFoundOffTheGridsPoints) {
-  const auto functional = MakeSinusoids(PaperObservation());
+  const auto functional = MakeSinusoids(testing::PaperObservation());
   ASSERT_TRUE(functional.ok()) << functional.status();
   for (const double step : {100.0, 10.0, 1.0, 0.17}) {
     const Answer answer =
@@ -66,7 +58,7 @@ TEST_P(RefinedSignalTest, ThePapersInterfererIsFoundOffTheGridsPoints) {
 }
 
 TEST_P(RefinedSignalTest, AStepOverTheLobeIsToldAlsoUnrefined) {
-  const auto functional = MakeSinusoids(PaperObservation());
+  const auto functional = MakeSinusoids(testing::PaperObservation());
   ASSERT_TRUE(functional.ok()) << functional.status();
   // A lobe of 1 / (2400 * 200 ns) = 2083 Hz is 0.89 times as wide at half its depth.
   for (const Refinement refinement : {Refinement::kNone, GetParam()}) {
@@ -74,9 +66,9 @@ TEST_P(RefinedSignalTest, AStepOverTheLobeIsToldAlsoUnrefined) {
     settings.functional = *functional;
     settings.refinement = refinement;
     settings.grid = MakeGrid({{460100.0, 1800.0, 9}});
-    EXPECT_THAT(SearchOnCpu(MakeProblem(settings)).coarse_axes, IsEmpty());
+    EXPECT_THAT(testing::SearchOnCpu(testing::MakeProblem(settings)).coarse_axes, IsEmpty());
     settings.grid = MakeGrid({{460100.0, 1900.0, 9}});
-    EXPECT_THAT(SearchOnCpu(MakeProblem(settings)).coarse_axes, ElementsAre(0));
+    EXPECT_THAT(testing::SearchOnCpu(testing::MakeProblem(settings)).coarse_axes, ElementsAre(0));
   }
 }
 
@@ -89,7 +81,7 @@ TEST_P(RefinedSignalTest, AChirpIsWithinItsDeviationOrItsGridIsToldAsCoarse) {
   constexpr double kFrequency = 1.2504567e6;
   for (const double sampling_rate : {4e6, 5e6, 10.5e6, 20e6}) {
     std::mt19937 random(1);
-    std::vector<std::complex<double>> signal = ComplexNoise(8192, &random);
+    std::vector<std::complex<double>> signal = testing::ComplexNoise(8192, &random);
     for (size_t n = 0; n < signal.size(); ++n) {
       const double t = (static_cast<double>(n) - 4095.5) / sampling_rate;
       signal[n] += std::polar(1.0, 2 * M_PI * (kFrequency * t + 0.5 * kRate * t * t));
@@ -113,7 +105,7 @@ TEST_P(RefinedSignalTest, AChirpIsWithinItsDeviationOrItsGridIsToldAsCoarse) {
 }
 
 TEST_P(RefinedSignalTest, ADelayAndADopplerShiftAreWithinTheirDeviations) {
-  const Acquisition acquisition = MakeAcquisition(1.0);
+  const Acquisition acquisition = testing::MakeAcquisition(1.0);
   const auto functional =
       MakeDelayDoppler(acquisition.signal, acquisition.replica, Acquisition::kInterval);
   ASSERT_TRUE(functional.ok()) << functional.status();

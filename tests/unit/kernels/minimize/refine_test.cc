@@ -8,29 +8,17 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/search.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_functionals.h"
 #include "tests/support/minimize_search.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::IsOk;
 using ::baseband::testing::MakeBowl;
-using ::baseband::testing::MakeFormula;
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
-using ::baseband::testing::OfCoordinates;
-using ::baseband::testing::RunSearch;
-using ::baseband::testing::SearchOnCpu;
-using ::baseband::testing::StatusIs;
-using ::testing::AnyOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 Answer Refined(const FunctionalPtr& functional, const std::vector<Axis>& axes,
                Refinement refinement, Goal goal = Goal::kMinimum) {
@@ -39,11 +27,11 @@ Answer Refined(const FunctionalPtr& functional, const std::vector<Axis>& axes,
   settings.grid = MakeGrid(axes);
   settings.refinement = refinement;
   settings.goal = goal;
-  return SearchOnCpu(MakeProblem(settings));
+  return testing::SearchOnCpu(MakeProblem(settings));
 }
 Answer Refined(absl::string_view formula, const std::vector<Axis>& axes, Refinement refinement,
                Goal goal = Goal::kMinimum) {
-  return Refined(MakeFormula(formula, axes.size()), axes, refinement, goal);
+  return Refined(testing::MakeFormula(formula, axes.size()), axes, refinement, goal);
 }
 
 class RefinementTest : public ::testing::TestWithParam<Refinement> {
@@ -65,7 +53,7 @@ TEST_P(RefinementTest, TheBottomOfABowlIsReached) {
     settings.grid = MakeGrid(std::vector<Axis>(n, {-5.0, 1.0, 11}));
     settings.refinement = GetParam();
     settings.zoom_levels = 12;
-    const Answer answer = SearchOnCpu(MakeProblem(settings));
+    const Answer answer = testing::SearchOnCpu(MakeProblem(settings));
     // A parabola an axis knows nothing of the slanted terms.
     const bool rough = GetParam() == Refinement::kParabola && n > 1;
     EXPECT_EQ(answer.outcome, rough ? Outcome::kOutOfRounds : Outcome::kConverged) << n;
@@ -148,11 +136,11 @@ TEST_P(RefinementTest, TheEndsOfAnAxisAreNotPassed) {
 // The part of the axis that was searched ends before its minimum.
 TEST_P(RefinementTest, AMinimumBeyondTheBoxIsNotCalledOne) {
   Settings settings;
-  settings.functional = MakeFormula("(x-5)^2", 1);
+  settings.functional = testing::MakeFormula("(x-5)^2", 1);
   settings.grid = MakeGrid({{0.0, 1.0, 10}});
   settings.count = 3;
   settings.refinement = GetParam();
-  const Answer answer = SearchOnCpu(MakeProblem(settings));
+  const Answer answer = testing::SearchOnCpu(MakeProblem(settings));
   EXPECT_EQ(answer.grid_point[0], 2.0);
   EXPECT_EQ(answer.point[0], 3.0);
   EXPECT_EQ(answer.outcome, Outcome::kAtBox);
@@ -234,7 +222,7 @@ TEST_P(RefinementTest, AxesOfOnePointStay) {
 TEST_P(RefinementTest, EvaluationsAreBounded) {
   int64_t evaluations = 0;
   Settings settings;
-  settings.functional = std::make_shared<const OfCoordinates>([&](const Coordinates& x) {
+  settings.functional = std::make_shared<const testing::OfCoordinates>([&](const Coordinates& x) {
     ++evaluations;
     double value = 0.0;
     for (const double of_axis : x)
@@ -244,7 +232,7 @@ TEST_P(RefinementTest, EvaluationsAreBounded) {
   settings.grid = MakeGrid(std::vector<Axis>(4, {-1.0, 0.5, 3}));
   settings.refinement = GetParam();
   settings.zoom_levels = kMaxZoomLevels;
-  const Answer answer = SearchOnCpu(MakeProblem(settings));
+  const Answer answer = testing::SearchOnCpu(MakeProblem(settings));
   EXPECT_LE(evaluations, settings.grid.num_points() + kMaxRefinementEvaluations + 2);
   EXPECT_NE(answer.outcome, Outcome::kConverged);
   EXPECT_LE(answer.value, answer.grid_value);
@@ -257,7 +245,7 @@ TEST_P(RefinementTest, EndsWhenPatienceDoes) {
   settings.refinement = GetParam();
   const ProblemPtr problem = MakeProblem(settings);
   Search search = *Search::Create(problem, {});
-  RunSearch(&search, [&](const Piece& piece, uint8_t* output) {
+  testing::RunSearch(&search, [&](const Piece& piece, uint8_t* output) {
     EvaluatePieceOnCpu(*problem, piece, &CpuWorkspace::OfThisThread(), output);
   });
   int asked = 0;

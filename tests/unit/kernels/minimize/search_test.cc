@@ -8,28 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/expression_functional.h"
 #include "kernels/minimize/schwefel.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_functionals.h"
 #include "tests/support/minimize_search.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::MakeBowl;
-using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
-using ::baseband::testing::RandomValues;
-using ::baseband::testing::RunSearch;
 using ::baseband::testing::SearchOnCpu;
-using ::baseband::testing::SizeOfValues;
-using ::baseband::testing::StatusIs;
 using ::baseband::testing::TableSettings;
 using ::testing::_;
-using ::testing::HasSubstr;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -37,8 +28,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // The last piece of a grid of 2^40 points, alone.
 TEST(MinimizeSearchTest, TheEndOfAHugeGridIsSearched) {
   Settings settings;
-  settings.functional = MakeBowl({1048575.0, 1048570.0});
-  settings.grid = MakeGrid({{0.0, 1.0, int64_t{1} << 20}, {0.0, 1.0, int64_t{1} << 20}});
+  settings.functional = testing::MakeBowl({1048575.0, 1048570.0});
+  settings.grid = testing::MakeGrid({{0.0, 1.0, int64_t{1} << 20}, {0.0, 1.0, int64_t{1} << 20}});
   settings.first = kMaxPoints - 5000;
   const Answer answer = SearchOnCpu(MakeProblem(settings));
   EXPECT_EQ(answer.top.front().index, kMaxPoints - 1 - 5);
@@ -52,7 +43,7 @@ TEST(MinimizeSearchTest, TwoToTheThirtySecondPointsInOneRun) {
   ASSERT_TRUE(expression.ok()) << expression.status();
   Settings settings;
   settings.functional = *ExpressionFunctional::Create(*expression, {}, {});
-  settings.grid = MakeGrid({{0.0, 1.0, int64_t{1} << 32}});
+  settings.grid = testing::MakeGrid({{0.0, 1.0, int64_t{1} << 32}});
   const Answer answer = SearchOnCpu(MakeProblem(settings));
   EXPECT_EQ(answer.top.front().index, 2999999993);
   EXPECT_EQ(answer.value, 0.0);
@@ -69,7 +60,8 @@ TEST_P(SchwefelTest, TheKnownMinimumIsFoundInBothPrecisions) {
   const int64_t counts[] = {0, 10001, 1001, 101, 41};
   const int64_t count = counts[n];
   const double step = 1000.0 / static_cast<double>(count - 1);
-  settings.grid = MakeGrid(std::vector<Axis>(static_cast<size_t>(n), {-500.0, step, count}));
+  settings.grid =
+      testing::MakeGrid(std::vector<Axis>(static_cast<size_t>(n), {-500.0, step, count}));
   settings.refinement = Refinement::kBrent;
   for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
     settings.precision = precision;
@@ -99,7 +91,8 @@ TEST_P(SchwefelTest, TheExpressionHasTheBuiltInsValuesBitForBit) {
   Settings settings;
   const int64_t counts[] = {0, 1000001, 1001, 101, 41};
   const double step = 1000.0 / static_cast<double>(counts[n] - 1);
-  settings.grid = MakeGrid(std::vector<Axis>(static_cast<size_t>(n), {-500.0, step, counts[n]}));
+  settings.grid =
+      testing::MakeGrid(std::vector<Axis>(static_cast<size_t>(n), {-500.0, step, counts[n]}));
   settings.profile_axis = n - 1;
   settings.profile_bins = 41;
   settings.top_k = 10;
@@ -122,7 +115,7 @@ TEST_P(SchwefelTest, TheExpressionHasTheBuiltInsValuesBitForBit) {
 INSTANTIATE_TEST_SUITE_P(Dimensions, SchwefelTest, ::testing::Range(1, 5));
 
 TEST(MinimizeSearchTest, TiesGoToTheLowestIndex) {
-  std::vector<double> values = RandomValues(5000, 1);
+  std::vector<double> values = testing::RandomValues(5000, 1);
   values[4321] = values[1234] = values[3000] = -1e9;
   for (const Precision precision : {Precision::kFloat64, Precision::kFloat32}) {
     Settings settings = TableSettings(values);
@@ -148,7 +141,7 @@ TEST(MinimizeSearchTest, InfinitiesAreValues) {
 }
 
 TEST(MinimizeSearchTest, AMaximumIsTheMinimumOfTheNegative) {
-  std::vector<double> values = RandomValues(3000, 2);
+  std::vector<double> values = testing::RandomValues(3000, 2);
   std::vector<double> negative = values;
   for (double& value : negative) value = -value;
   Settings settings = TableSettings(values);
@@ -170,7 +163,7 @@ TEST(MinimizeSearchTest, AMaximumIsTheMinimumOfTheNegative) {
 }
 
 TEST(MinimizeSearchTest, NansChangeNothingButTheCount) {
-  const std::vector<double> values = RandomValues(20000, 3);
+  const std::vector<double> values = testing::RandomValues(20000, 3);
   const Answer expected = SearchOnCpu(MakeProblem(TableSettings(values)));
   std::mt19937 random(4);
   for (int trial = 0; trial < 50; ++trial) {
@@ -194,13 +187,13 @@ TEST(MinimizeSearchTest, NansChangeNothingButTheCount) {
 }
 
 TEST(MinimizeSearchTest, NansEndTheSearchIfThatIsThePolicy) {
-  std::vector<double> values = RandomValues(20000, 3);
+  std::vector<double> values = testing::RandomValues(20000, 3);
   values[777] = kNan;
   Settings settings = TableSettings(values);
   settings.nan_policy = NanPolicy::kFail;
   const ProblemPtr problem = MakeProblem(settings);
   Search search = *Search::Create(problem, PieceLimits());
-  RunSearch(&search, [&](const Piece& piece, uint8_t* output) {
+  testing::RunSearch(&search, [&](const Piece& piece, uint8_t* output) {
     EvaluatePieceOnCpu(*problem, piece, &CpuWorkspace::OfThisThread(), output);
   });
   EXPECT_THAT(search.Finish(), StatusIs(absl::StatusCode::kOutOfRange, HasSubstr("point 777")));
@@ -216,13 +209,13 @@ bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 
 // Pieces of any size, results in any order, in one and more dimensions.
 TEST(MinimizeSearchTest, TheAnswerDoesNotDependOnTheCutting) {
-  std::vector<double> values = RandomValues(24000, 5, 3000);
+  std::vector<double> values = testing::RandomValues(24000, 5, 3000);
   for (size_t i = 0; i < values.size(); i += 97) values[i] = kNan;
   for (const std::vector<Axis>& axes :
        {std::vector<Axis>{{0, 1, 24000}}, std::vector<Axis>{{0, 1, 20}, {0, 1, 30}, {0, 1, 40}},
         std::vector<Axis>{{0, 1, 8000}, {0, 1, 3}}}) {
     Settings settings = TableSettings(values);
-    settings.grid = MakeGrid(axes);
+    settings.grid = testing::MakeGrid(axes);
     settings.top_k = 9;
     settings.separation = {{3, 2, 4, 1}};
     settings.first = 55;
@@ -255,7 +248,7 @@ TEST(MinimizeSearchTest, TheAnswerDoesNotDependOnTheCutting) {
 }
 
 TEST(MinimizeSearchTest, ARangeCanBeResumed) {
-  const std::vector<double> values = RandomValues(10000, 6);
+  const std::vector<double> values = testing::RandomValues(10000, 6);
   const int64_t expected = SearchOnCpu(MakeProblem(TableSettings(values))).top.front().index;
   Peak best{-1, kInfinity};
   for (int64_t first = 0; first < 10000; first += 3333) {
@@ -271,13 +264,13 @@ TEST(MinimizeSearchTest, ARangeCanBeResumed) {
 }
 
 TEST(MinimizeSearchTest, ProgressCountsPointsOnce) {
-  const ProblemPtr problem = MakeProblem(TableSettings(RandomValues(1000, 9)));
+  const ProblemPtr problem = MakeProblem(TableSettings(testing::RandomValues(1000, 9)));
   PieceLimits limits;
   limits.operations = 300;
   Search search = *Search::Create(problem, limits);
   int64_t before = 0;
   EXPECT_EQ(search.progress().index, -1);
-  RunSearch(&search, [&](const Piece& piece, uint8_t* output) {
+  testing::RunSearch(&search, [&](const Piece& piece, uint8_t* output) {
     EXPECT_GE(search.progress().done, before);
     before = search.progress().done;
     EvaluatePieceOnCpu(*problem, piece, &CpuWorkspace::OfThisThread(), output);
@@ -296,15 +289,15 @@ TEST(MinimizeSearchTest, TheSizeOfValuesIsThatOfTheSearchedPart) {
   settings.first = 500;
   settings.count = 200;
   const ProblemPtr problem = MakeProblem(settings);
-  EXPECT_EQ(SizeOfValues(*problem, SearchOnCpu(problem)), 3.0);
+  EXPECT_EQ(testing::SizeOfValues(*problem, SearchOnCpu(problem)), 3.0);
   values[999] = kInfinity;  // of one number among many that are none
   for (size_t i = 0; i < 999; ++i) values[i] = i == 17 ? -0.5 : kNan;
   const ProblemPtr rare = MakeProblem(TableSettings(values));
-  EXPECT_EQ(SizeOfValues(*rare, SearchOnCpu(rare)), 0.5);
+  EXPECT_EQ(testing::SizeOfValues(*rare, SearchOnCpu(rare)), 0.5);
 }
 
 TEST(MinimizeSearchTest, BrokenSettingsAreRefusedByName) {
-  const Settings good = TableSettings(RandomValues(100, 10));
+  const Settings good = TableSettings(testing::RandomValues(100, 10));
   const auto refusal = [&](auto change, const char* name) {
     Settings settings = good;
     change(&settings);

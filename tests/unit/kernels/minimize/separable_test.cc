@@ -4,24 +4,16 @@
 #include <random>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/reference/reference.h"
 #include "kernels/minimize/search.h"
 #include "kernels/minimize/sinusoids.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_search.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::ExpectNoDependenceOnTheCutting;
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::kPaperFrequency;
 using ::baseband::testing::MakeGrid;
-using ::baseband::testing::MakeProblem;
-using ::baseband::testing::PaperObservation;
 using ::baseband::testing::SearchOnCpu;
 using ::baseband::testing::Values;
 
@@ -88,9 +80,9 @@ TEST(MinimizeSeparableTest, EveryMethodAgreesWithNormalEquationsInLongDouble) {
 }
 
 TEST(MinimizeSeparableTest, TheMethodsAgreeOnThePapersSignal) {
-  const FunctionalPtr functional = Make(PaperObservation());
+  const FunctionalPtr functional = Make(testing::PaperObservation());
   for (const double step : {0.17, 1.0, 1041.67}) {
-    const Grid grid = MakeGrid({{kPaperFrequency - 500 * step, step, 1000}});
+    const Grid grid = MakeGrid({{testing::kPaperFrequency - 500 * step, step, 1000}});
     const auto literal = Values<double>(*functional, grid, Method::kLiteral);
     const auto hoisted = Values<double>(*functional, grid, Method::kHoisted);
     const auto fast = Values<double>(*functional, grid, Method::kFast);
@@ -136,26 +128,26 @@ TEST(MinimizeSeparableTest, DependentColumnsCountOnce) {
 // The acceptance of issue 5, point 1.
 TEST(MinimizeSeparableTest, ThePapersInterfererIsFoundWithinHalfAStep) {
   Settings settings;
-  settings.functional = Make(PaperObservation());
+  settings.functional = Make(testing::PaperObservation());
   settings.refinement = Refinement::kBrent;
   // 6 kHz: the literal method takes as long as all of the fast one's 14,444,445 points.
   settings.grid = MakeGrid({{464000.0, 0.17, 35294}});
   for (const Method method : {Method::kLiteral, Method::kHoisted, Method::kFast}) {
     settings.method = method;
-    const Answer answer = SearchOnCpu(MakeProblem(settings));
-    EXPECT_NEAR(answer.grid_point[0], kPaperFrequency, 0.5 * 0.17 + 1e-9);
+    const Answer answer = SearchOnCpu(testing::MakeProblem(settings));
+    EXPECT_NEAR(answer.grid_point[0], testing::kPaperFrequency, 0.5 * 0.17 + 1e-9);
     EXPECT_GE(answer.value, 0.0);
     EXPECT_LE(answer.value, 1e-6 * kPaperEnergy);
     EXPECT_LE(answer.top.front().value, 1e-6 * kPaperEnergy);
     EXPECT_GE(answer.top.front().value, -1e-12 * kPaperEnergy);
-    EXPECT_NEAR(answer.point[0], kPaperFrequency, 2e-5);
+    EXPECT_NEAR(answer.point[0], testing::kPaperFrequency, 2e-5);
     EXPECT_NEAR(answer.curvature[0], 2.0 * 8.8e-4, 0.1e-3);
   }
   settings.method = Method::kLiteral;
   settings.precision = Precision::kFloat32;
-  const Answer as_published = SearchOnCpu(MakeProblem(settings));
+  const Answer as_published = SearchOnCpu(testing::MakeProblem(settings));
   // Float32 does not resolve the grid: 24 bits of Q are 7e-5, of the phase far more.
-  const double error_hz = as_published.grid_point[0] - kPaperFrequency;
+  const double error_hz = as_published.grid_point[0] - testing::kPaperFrequency;
   const double error_of_value = as_published.top.front().value;
   RecordProperty("float32_error_hz", std::to_string(error_hz));
   RecordProperty("float32_least_value", std::to_string(error_of_value));
@@ -169,16 +161,16 @@ TEST(MinimizeSeparableTest, TheFastMethodFindsTheLiteralsPointInNoise) {
   std::mt19937 random(11);
   std::normal_distribution<double> normal;
   for (int trial = 0; trial < 5; ++trial) {
-    Observation observation = PaperObservation();
+    Observation observation = testing::PaperObservation();
     for (auto& x : observation.signal) x += normal(random);
     Settings settings;
     settings.functional = Make(observation);
     settings.grid = MakeGrid({{467000.0 + 13.0 * trial, 0.17, 4000}});
     settings.method = Method::kLiteral;
-    const Peak literal = SearchOnCpu(MakeProblem(settings)).top.front();
+    const Peak literal = SearchOnCpu(testing::MakeProblem(settings)).top.front();
     for (const Method method : {Method::kHoisted, Method::kFast}) {
       settings.method = method;
-      const Peak peak = SearchOnCpu(MakeProblem(settings)).top.front();
+      const Peak peak = SearchOnCpu(testing::MakeProblem(settings)).top.front();
       EXPECT_EQ(peak.index, literal.index);
       EXPECT_NEAR(peak.value, literal.value, 1e-12 * 3600.0);
     }
@@ -187,15 +179,15 @@ TEST(MinimizeSeparableTest, TheFastMethodFindsTheLiteralsPointInNoise) {
 
 TEST(MinimizeSeparableTest, TheFastMethodsAnswerDoesNotDependOnTheCutting) {
   Settings settings;
-  settings.functional = Make(PaperObservation());
+  settings.functional = Make(testing::PaperObservation());
   settings.grid = MakeGrid({{400000.0, 1.7, 60000}});
   settings.profile_axis = 0;
   settings.profile_bins = 100;
   settings.top_k = 4;
   settings.separation = {{2000, 1, 1, 1}};
-  const ProblemPtr problem = MakeProblem(settings);
+  const ProblemPtr problem = testing::MakeProblem(settings);
   EXPECT_EQ(SearchOnCpu(problem).top.size(), 4);
-  ExpectNoDependenceOnTheCutting(problem, {100.0, 777.0, 12345.0});
+  testing::ExpectNoDependenceOnTheCutting(problem, {100.0, 777.0, 12345.0});
 }
 
 // The textbook's bound, for a sinusoid without fixed columns.
@@ -213,7 +205,7 @@ TEST(MinimizeSeparableTest, TheBoundIsTheTextbooks) {
                                       is_complex ? std::sin(phase) + 0.1 * normal(random) : 0.0);
     }
     const FunctionalPtr functional = Make(observation);
-    const NoiseBound bound = *functional->Deviation({{kPaperFrequency}}, nullptr);
+    const NoiseBound bound = *functional->Deviation({{testing::kPaperFrequency}}, nullptr);
     ASSERT_TRUE(bound.known);
     const double variance = is_complex ? 0.02 : 0.01;
     EXPECT_NEAR(bound.noise_variance, variance, 0.1 * variance);
@@ -254,7 +246,7 @@ TEST(MinimizeSeparableTest, SeveralSinusoidsAgreeWithNormalEquations) {
 TEST(MinimizeSeparableTest, TwoInterferersCloserThanALobeAreToldApart) {
   std::mt19937 random(14);
   std::normal_distribution<double> normal;
-  Observation observation = PaperObservation();
+  Observation observation = testing::PaperObservation();
   const double first = 467321.36;
   const double second = first + 0.8 * kLobe;
   for (size_t n = 0; n < observation.signal.size(); ++n) {
@@ -267,7 +259,7 @@ TEST(MinimizeSeparableTest, TwoInterferersCloserThanALobeAreToldApart) {
   settings.grid = MakeGrid({{460000.0, 100.0, 150}, {460000.0, 100.0, 150}});
   settings.functional = *MakeManySinusoids(observation, settings.grid);
   settings.refinement = Refinement::kNewton;
-  const Answer answer = SearchOnCpu(MakeProblem(settings));
+  const Answer answer = SearchOnCpu(testing::MakeProblem(settings));
   const double low = std::min(answer.point[0], answer.point[1]);
   const double high = std::max(answer.point[0], answer.point[1]);
   ASSERT_TRUE(answer.bound.known);

@@ -13,9 +13,7 @@
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
-using ::baseband::testing::PaperObservation;
 using ::baseband::testing::SearchOnCpu;
 
 constexpr double kPi = 3.141592653589793;
@@ -32,7 +30,7 @@ constexpr double kBeginHz = 465000.0 - 0.5 * kLobes * kLobeHz;
 Observation Draw(double frequency_hz, double noise_variance, std::mt19937* random) {
   std::normal_distribution<double> noise(0.0, std::sqrt(noise_variance));
   const double phase = std::uniform_real_distribution<double>(0.0, 2 * kPi)(*random);
-  Observation observation = PaperObservation();
+  Observation observation = testing::PaperObservation();
   for (size_t n = 0; n < observation.signal.size(); ++n) {
     const double t = static_cast<double>(n) * kIntervalS;
     observation.signal[n] = std::sin(2 * kPi * frequency_hz * t + phase) +
@@ -47,7 +45,7 @@ Settings InBand(const FunctionalPtr& functional, int points_per_lobe) {
   Settings settings;
   settings.functional = functional;
   settings.grid =
-      MakeGrid({{kBeginHz, kLobeHz / points_per_lobe, int64_t{kLobes} * points_per_lobe}});
+      testing::MakeGrid({{kBeginHz, kLobeHz / points_per_lobe, int64_t{kLobes} * points_per_lobe}});
   return settings;
 }
 

@@ -14,9 +14,7 @@
 namespace baseband::minimize {
 namespace {
 
-using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
-using ::baseband::testing::RandomValues;
 using ::baseband::testing::SearchOnCpu;
 using ::baseband::testing::TableSettings;
 
@@ -66,7 +64,7 @@ TEST(MinimizeTopTest, TheTopKAreTheGreedyOnes) {
       if (random() % 50 == 0) values[i] = kNan;
     }
     Settings settings = TableSettings(values);
-    settings.grid = MakeGrid(grids[static_cast<size_t>(trial) % grids.size()]);
+    settings.grid = testing::MakeGrid(grids[static_cast<size_t>(trial) % grids.size()]);
     settings.top_k = 1 + trial % 12;
     for (int64_t& steps : settings.separation) steps = 1 + static_cast<int64_t>(random() % 30);
     const std::vector<int64_t> expected = BruteTop(settings, values);
@@ -79,11 +77,11 @@ TEST(MinimizeTopTest, TheTopKAreTheGreedyOnes) {
 }
 
 TEST(MinimizeTopTest, AProfileKeepsEveryMinimum) {
-  const std::vector<double> values = RandomValues(30 * 70, 8);
+  const std::vector<double> values = testing::RandomValues(30 * 70, 8);
   for (const int axis : {0, 1}) {
     for (const int bins : {1, 7, 30}) {
       Settings settings = TableSettings(values);
-      settings.grid = MakeGrid({{0, 1, 30}, {0, 1, 70}});
+      settings.grid = testing::MakeGrid({{0, 1, 30}, {0, 1, 70}});
       settings.profile_axis = axis;
       settings.profile_bins = bins;
       std::vector<double> expected(static_cast<size_t>(bins), kInfinity);

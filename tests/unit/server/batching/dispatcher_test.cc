@@ -6,22 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/ldpc/code.h"
 #include "server/operations/decode/decode.h"
+#include "tests/support/matchers.h"
 #include "tests/support/puppet_device.h"
 #include "tests/support/small_dispatcher.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::HasSubstr;
 
 class DispatcherTest : public ::testing::Test {
  protected:

@@ -4,19 +4,12 @@
 #include <thread>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/jobs/fingerprint.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
 

@@ -9,18 +9,11 @@
 
 #include "client/cpp/submit_stream.h"
 #include "client/cpp/submit_wire.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::HasSubstr;
 
 grpc::ByteBuffer InSlices(const std::string& text, size_t size) {
   std::vector<grpc::Slice> slices;

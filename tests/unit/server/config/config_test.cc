@@ -6,16 +6,14 @@
 
 #include <string>
 
+#include "tests/support/matchers.h"
 #include "tests/unit/server/config/parse_config.h"
 
 namespace baseband::server {
 namespace {
 
 using ::testing::ContainsRegex;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-using ::testing::Not;
 
 TEST(ConfigTest, DefaultsAreWhatTheHeaderSays) {
   const absl::StatusOr<Command> command = Parse({});

@@ -4,15 +4,11 @@
 
 #include <string>
 
+#include "tests/support/matchers.h"
 #include "tests/unit/server/config/parse_config.h"
 
 namespace baseband::server {
 namespace {
-
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Pair;
 
 TEST(ConfigTest, DeviceNamesTheCpuOrSomeGpus) {
   EXPECT_EQ(Parse({"--device=auto"})->config.device.kind, DeviceSelection::Kind::kAuto);

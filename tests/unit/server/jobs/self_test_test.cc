@@ -6,22 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/device/cpu_device.h"
 #include "server/jobs/job.h"
 #include "server/operations/recover_carrier/recover_carrier.h"
 #include "tests/support/fake_device.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
 
 // The CPU, but the last byte of each reply of `broken` has its uppermost bit turned over; of a
 // piece of a search, that of its first block's index; of carriers, one has no lock.

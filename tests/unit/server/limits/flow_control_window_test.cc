@@ -3,17 +3,10 @@
 #include <map>
 #include <random>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsInvalid;
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::HasSubstr;
 
 TEST(FlowControlWindowTest, AnIdInFlightIsRefusedByNameAndFreeAgainAfterItsResponse) {
   FlowControlWindow window({4, 1000});

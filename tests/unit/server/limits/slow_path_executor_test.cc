@@ -8,17 +8,10 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 // Work takes as long as it says: the clock goes only while somebody works.
 class SlowPathExecutorTest : public ::testing::Test {

@@ -12,16 +12,13 @@
 #include "kernels/base/steady_time.h"
 #include "server/metrics/gpu_readings.h"
 #include "server/metrics/metrics.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
 
-using ::testing::AnyOf;
-using ::testing::EndsWith;
-using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-using ::testing::Not;
 
 // All series a server can have.
 void FillPage(Metrics& metrics) {

@@ -2,11 +2,10 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/search.h"
 #include "server/operations/minimize/minimize_converter.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_search.h"
 
 namespace baseband::server {
@@ -14,8 +13,6 @@ namespace {
 
 using ::baseband::testing::MakeGrid;
 using ::baseband::testing::MakeProblem;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 minimize::ProblemPtr Problem() {
   minimize::Settings settings;

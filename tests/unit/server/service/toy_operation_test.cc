@@ -15,8 +15,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/batching/dispatcher.h"
 #include "server/calls/flight_recorder.h"
 #include "server/calls/submit_wire.h"
@@ -24,15 +22,12 @@
 #include "server/jobs/self_test.h"
 #include "server/metrics/series.h"
 #include "server/service/server.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::server {
 namespace {
 
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
 using ::google::protobuf::BytesValue;
-using ::testing::HasSubstr;
 
 constexpr int64_t kMostBytes = 1000;
 constexpr metric::Metric kReversedBytes = {"toy_reversed_bytes_total", "", "Bytes reversed."};
