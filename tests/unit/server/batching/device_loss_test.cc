@@ -9,25 +9,17 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/ldpc/code.h"
 #include "server/batching/dispatcher.h"
-#include "server/device/cpu_device.h"
 #include "server/operations/decode/decode.h"
+#include "tests/support/matchers.h"
 #include "tests/support/puppet_device.h"
 #include "tests/support/small_dispatcher.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
 
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
 constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
@@ -326,63 +318,6 @@ TEST_F(DeviceLossTest, EndAndLossAtTheSameTimeAnswerOnce) {
     dispatcher_.reset();
     EXPECT_EQ(pool_->used(), 0);
   }
-}
-
-// Pieces that wait for the test.
-class SlowTask final : public Task {
- public:
-  int num_pieces() const override { return 3; }
-  void RunPiece(int piece) override {
-    begun_[piece].Notify();
-    let_go_[piece].WaitForNotification();
-  }
-  absl::Status CudaCopyIn(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaRun(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaCopyOut(const CudaLaneView&) override { return absl::OkStatus(); }
-
-  absl::Notification begun_[3];
-  absl::Notification let_go_[3];
-};
-
-TEST(CpuLaneTest, ProgressChangesWithEachPieceThatBeginsOnTheCrew) {
-  CpuDevice device(1);
-  SlowTask first;
-  SlowTask second;
-  absl::Notification ended[2];
-  Lane& lane = *device.lanes()[0];
-  Lane& next = *device.lanes()[1];
-  lane.Start(&first, [&](absl::Status, const StageTimes&) { ended[0].Notify(); });
-  first.begun_[0].WaitForNotification();
-  next.Start(&second, [&](absl::Status, const StageTimes&) { ended[1].Notify(); });
-  const int64_t before = lane.progress();
-  EXPECT_EQ(lane.progress(), before);
-  EXPECT_EQ(next.progress(), before) << "it waits for the other lane's";
-  first.let_go_[0].Notify();
-  first.begun_[1].WaitForNotification();
-  EXPECT_NE(lane.progress(), before);
-  EXPECT_NE(next.progress(), before);
-  first.let_go_[1].Notify();
-  first.begun_[2].WaitForNotification();
-  const int64_t last = lane.progress();  // each worker has its last piece in hand
-  first.let_go_[2].Notify();
-  for (absl::Notification& let_go : second.let_go_) let_go.Notify();
-  ended[1].WaitForNotification();
-  ended[0].WaitForNotification();
-  EXPECT_EQ(lane.progress(), last);
-}
-
-TEST(PeriodicThreadTest, LooksUntilItIsDestroyed) {
-  std::atomic<int> looks{0};
-  absl::Notification enough;
-  {
-    const PeriodicThread watchdog(absl::Milliseconds(1), [&] {
-      if (++looks == 3) enough.Notify();
-    });
-    enough.WaitForNotification();
-  }
-  const int before = looks;
-  EXPECT_GE(before, 3);
-  EXPECT_EQ(looks, before);
 }
 
 }  // namespace

@@ -3,17 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 constexpr int64_t kObject = 8192;
 
