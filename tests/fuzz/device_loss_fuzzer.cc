@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "server/batching/dispatcher.h"
+#include "tests/support/no_batch.h"
 #include "tests/support/puppet_device.h"
 
 namespace baseband::server {
@@ -27,23 +28,11 @@ void Check(bool holds) {
   if (!holds) std::abort();
 }
 
-// Nothing to do: what it takes is what the schedule says.
-class IdleBatch final : public Batch {
- public:
-  using Batch::Batch;
-  int num_pieces() const override { return 1; }
-  void RunPiece(int) override {}
-  absl::Status CudaCopyIn(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaRun(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaCopyOut(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status Finish() override { return absl::OkStatus(); }
-};
-
 class IdleOperation final : public Operation {
  public:
   using Operation::Operation;
   std::unique_ptr<Batch> MakeBatch(std::vector<JobPtr> jobs) const override {
-    return std::make_unique<IdleBatch>(std::move(jobs));
+    return std::make_unique<NoBatch>(std::move(jobs));
   }
   absl::Status SelfTest(SelfTestBench&) const override { return absl::OkStatus(); }
 };

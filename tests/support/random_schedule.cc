@@ -10,6 +10,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "tests/support/no_batch.h"
 #include "tests/support/small_dispatcher.h"
 
 namespace baseband::server {
@@ -39,17 +40,6 @@ const std::array<absl::Duration, 8> kTimes = {
 
 constexpr double kSteadyUnits = 1e6;
 constexpr absl::Duration kSteadyTime = absl::Milliseconds(1);
-
-class NoBatch final : public Batch {
- public:
-  using Batch::Batch;
-  int num_pieces() const override { return 1; }
-  void RunPiece(int) override {}
-  absl::Status CudaCopyIn(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaRun(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaCopyOut(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status Finish() override { return absl::OkStatus(); }
-};
 
 }  // namespace
 

@@ -4,35 +4,17 @@
 #include <utility>
 #include <vector>
 
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/batching/dispatcher.h"
+#include "tests/support/matchers.h"
+#include "tests/support/no_batch.h"
 #include "tests/support/puppet_device.h"
 #include "tests/support/small_dispatcher.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
 
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::HasSubstr;
-
 constexpr absl::StatusCode kUnavailable = absl::StatusCode::kUnavailable;
-
-// A piece a job.
-class NoBatch final : public Batch {
- public:
-  using Batch::Batch;
-  int num_pieces() const override { return static_cast<int>(jobs().size()); }
-  void RunPiece(int) override {}
-  absl::Status CudaCopyIn(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaRun(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaCopyOut(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status Finish() override { return absl::OkStatus(); }
-};
 
 class AffinityTest : public ::testing::Test {
  protected:

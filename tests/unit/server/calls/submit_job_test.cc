@@ -10,6 +10,7 @@
 #include "server/calls/request_context.h"
 #include "server/operations/minimize/minimize.h"
 #include "tests/support/minimize_search.h"
+#include "tests/support/no_batch.h"
 #include "tests/support/puppet_device.h"
 #include "tests/support/small_dispatcher.h"
 #include "tests/support/status_matchers.h"
@@ -18,17 +19,6 @@ namespace baseband::server {
 namespace {
 
 using ::baseband::testing::IsOk;
-
-class NoBatch final : public Batch {
- public:
-  using Batch::Batch;
-  int num_pieces() const override { return static_cast<int>(jobs().size()); }
-  void RunPiece(int) override {}
-  absl::Status CudaCopyIn(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaRun(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaCopyOut(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status Finish() override { return absl::OkStatus(); }
-};
 
 class SubmitJobTest : public ::testing::Test {
  protected:

@@ -7,33 +7,15 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
+#include "tests/support/matchers.h"
+#include "tests/support/no_batch.h"
 #include "tests/support/puppet_device.h"
 #include "tests/support/small_dispatcher.h"
-#include "tests/support/status_matchers.h"
 
 namespace baseband::server {
 namespace {
 
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-
 constexpr absl::Duration kPatience = absl::Minutes(1);
-
-class NoBatch final : public Batch {
- public:
-  using Batch::Batch;
-  int num_pieces() const override { return 1; }
-  void RunPiece(int) override {}
-  absl::Status CudaCopyIn(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaRun(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status CudaCopyOut(const CudaLaneView&) override { return absl::OkStatus(); }
-  absl::Status Finish() override { return absl::OkStatus(); }
-};
 
 class DeviceSupervisorTest : public ::testing::Test {
  protected:
