@@ -15,25 +15,22 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "server/device/cuda_device.h"
 #include "server/operations/minimize/minimize.h"
 #include "server/operations/minimize/minimize_converter.h"
 #include "tests/gpu/compare_answers.h"
+#include "tests/gpu/lanes.h"
 #include "tests/support/convert_request.h"
 #include "tests/support/gpu_test.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_search.h"
 #include "tests/support/random_requests.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
 
-using ::baseband::testing::IsOk;
 using testing::Random;
 
 constexpr int kLanes = 8;
@@ -50,12 +47,7 @@ class DifferentialGpuTest : public ::baseband::testing::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    CudaDeviceOptions options;
-    options.num_lanes = kLanes;
-    options.lane = {16 << 20, 16 << 20, 4 << 20};
-    options.workspace_bytes = TestOperations().cuda_workspace_bytes();
-    options.prepare = [] { return TestOperations().PrepareCuda(); };
-    auto device = CudaDevice::Create(options);
+    auto device = CudaDevice::Create(OptionsOfLanes(kLanes));
     ASSERT_THAT(device, IsOk());
     device_ = *std::move(device);
     device_->set_healthy(true);
@@ -86,22 +78,9 @@ class DifferentialGpuTest : public ::baseband::testing::GpuTest {
     job->SetInput(std::move(input));
     job->reply = *pool_->Lease(job->reply_bytes);
   }
-  static std::vector<JobPtr> OnCpu(std::vector<JobPtr> jobs) {
-    const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
-    for (int piece = 0; piece < batch->num_pieces(); ++piece) batch->RunPiece(piece);
-    EXPECT_THAT(batch->Finish(), IsOk());
-    return batch->TakeJobs();
-  }
   std::vector<JobPtr> OnGpu(std::vector<JobPtr> jobs, int lane) {
     const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
-    absl::Notification ended;
-    absl::Status end;
-    device_->lanes()[static_cast<size_t>(lane)]->Start(batch.get(),
-                                                       [&](absl::Status status, const StageTimes&) {
-                                                         end = std::move(status);
-                                                         ended.Notify();
-                                                       });
-    ended.WaitForNotification();
+    const absl::Status end = RunOnLane(*device_, lane, batch.get());
     EXPECT_THAT(end, IsOk());
     if (!end.ok()) stop_ = true;  // the device is lost
     EXPECT_THAT(batch->Finish(), IsOk());

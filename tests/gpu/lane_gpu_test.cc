@@ -1,38 +1,24 @@
-// Batches on the lanes of a GPU against the same batches on the CPU.
+// LDPC and carrier batches on the lanes of a GPU against the same batches on the CPU, and the
+// lanes.
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
-#include "kernels/minimize/expression_functional.h"
-#include "kernels/minimize/schwefel.h"
-#include "kernels/minimize/sinusoids.h"
-#include "server/device/cuda_device.h"
 #include "server/jobs/self_test.h"
 #include "server/operations/decode/decode.h"
-#include "server/operations/downconvert/downconvert.h"
 #include "server/operations/encode/encode.h"
-#include "server/operations/minimize/minimize.h"
 #include "server/operations/recover_carrier/recover_carrier.h"
+#include "tests/gpu/lane_gpu_fixture.h"
 #include "tests/support/carrier_frames.h"
-#include "tests/support/downconvert_signals.h"
-#include "tests/support/gpu_test.h"
-#include "tests/support/status_matchers.h"
-#include "tests/support/test_operations.h"
+#include "tests/support/matchers.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
-
-constexpr int kNumLanes = 2;
 
 // Whose jobs these are.
 template <typename J>
@@ -42,52 +28,12 @@ Operation& OperationOf() {
                                                       : "RecoverCarrier");
 }
 
-class LaneGpuTest : public ::baseband::testing::GpuTest {
+// Jobs of groups, and payloads drawn for them.
+class GroupLaneGpuTest : public LaneGpuTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    CudaDeviceOptions options;
-    options.num_lanes = kNumLanes;
-    options.lane = {16 << 20, 16 << 20, 4 << 20};
-    options.workspace_bytes = TestOperations().cuda_workspace_bytes();
-    options.prepare = [] { return TestOperations().PrepareCuda(); };
-    auto device = CudaDevice::Create(options);
-    ASSERT_THAT(device, IsOk());
-    device_ = *std::move(device);
-    pool_ = *CreatePinnedPool(64 << 20);
-  }
-
   template <typename J, typename Group>
   JobPtr MakeJob(const std::vector<Group>& groups, const std::string& payload) {
     return WithPayload(std::make_unique<J>(OperationOf<J>(), groups), payload);
-  }
-  JobPtr WithPayload(JobPtr job, const std::string& payload) {
-    EXPECT_EQ(job->payload_bytes, static_cast<int64_t>(payload.size()));
-    HostLease input = *pool_->Lease(job->input_bytes());
-    job->reply = *pool_->Lease(job->reply_bytes);
-    std::copy(payload.begin(), payload.end(), job->WritePrefix(input.data()));
-    job->SetInput(std::move(input));
-    return job;
-  }
-  static std::vector<JobPtr> OnCpu(std::vector<JobPtr> jobs) {
-    const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
-    for (int piece = 0; piece < batch->num_pieces(); ++piece) batch->RunPiece(piece);
-    EXPECT_THAT(batch->Finish(), IsOk());
-    return batch->TakeJobs();
-  }
-  std::vector<JobPtr> OnGpu(std::vector<JobPtr> jobs, int lane = 0) {
-    const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
-    absl::Notification ended;
-    device_->lanes()[static_cast<size_t>(lane)]->Start(
-        batch.get(), [&](absl::Status status, const StageTimes& times) {
-          EXPECT_THAT(status, IsOk());
-          EXPECT_GT(times.kernel, absl::ZeroDuration());
-          ended.Notify();
-        });
-    ended.WaitForNotification();
-    EXPECT_THAT(batch->Finish(), IsOk());
-    return batch->TakeJobs();
   }
   std::string Random(int64_t bytes) {
     std::string text;
@@ -96,8 +42,6 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
   }
 
   std::mt19937 random_{5};
-  std::shared_ptr<HostPool> pool_;
-  std::unique_ptr<CudaDevice> device_;
 };
 
 std::vector<ldpc::CodePtr> Codes() {
@@ -111,7 +55,7 @@ TEST_F(LaneGpuTest, PassesTheSelfTest) {
   EXPECT_EQ(pool_->used(), 0);
 }
 
-TEST_F(LaneGpuTest, MixedEncodeJobsGiveWhatTheCpuGives) {
+TEST_F(GroupLaneGpuTest, MixedEncodeJobsGiveWhatTheCpuGives) {
   for (int round = 0; round < 20; ++round) {
     std::vector<JobPtr> cpu;
     std::vector<JobPtr> gpu;
@@ -143,7 +87,7 @@ TEST_F(LaneGpuTest, MixedEncodeJobsGiveWhatTheCpuGives) {
   }
 }
 
-TEST_F(LaneGpuTest, MixedDecodeJobsGiveWhatTheCpuGives) {
+TEST_F(GroupLaneGpuTest, MixedDecodeJobsGiveWhatTheCpuGives) {
   for (int round = 0; round < 20; ++round) {
     std::vector<JobPtr> cpu;
     std::vector<JobPtr> gpu;
@@ -191,7 +135,7 @@ TEST_F(LaneGpuTest, MixedDecodeJobsGiveWhatTheCpuGives) {
 }
 
 // The scratch memory belongs to all lanes: users of it take turns.
-TEST_F(LaneGpuTest, LanesShareTheWorkspace) {
+TEST_F(GroupLaneGpuTest, LanesShareTheWorkspace) {
   DecodeGroup group;
   group.code = *ldpc::NrCode(1, 384);
   group.count = 40;
@@ -223,7 +167,7 @@ TEST_F(LaneGpuTest, LanesShareTheWorkspace) {
 }
 
 // Mixed constellations, lengths and formats in jobs that share launches.
-TEST_F(LaneGpuTest, MixedRecoverCarrierJobsGiveWhatTheCpuGives) {
+TEST_F(GroupLaneGpuTest, MixedRecoverCarrierJobsGiveWhatTheCpuGives) {
   const auto make = [this] {
     std::vector<JobPtr> jobs;
     for (int j = 0; j < 4; ++j) {
@@ -273,235 +217,6 @@ TEST_F(LaneGpuTest, MixedRecoverCarrierJobsGiveWhatTheCpuGives) {
       EXPECT_NEAR(a.frequency, b.frequency, 0.05 * b.frequency_stddev);
       EXPECT_NEAR(a.evm, b.evm, 2e-3 * b.evm);
     }
-  }
-}
-
-// Three messages of a stream, by one plan that moves on, and what a fourth one's samples are not.
-TEST_F(LaneGpuTest, AStreamsJobsGiveWhatTheCpuGivesByOnePlan) {
-  using namespace downconvert;  // NOLINT
-  constexpr int64_t kNew = 4000;
-  auto channels = std::make_shared<std::vector<Channel>>(9);
-  for (size_t c = 0; c < channels->size(); ++c) {
-    Channel& channel = (*channels)[c];
-    channel.phase =
-        *PhaseTrack::Create(*Frequency::FromFraction(static_cast<int64_t>(c) + 1, 77), 0.2, {});
-    channel.filter = *Filter::FromTaps(testing::SomeTaps(64, 1, 8, 1), 1, 8);
-    channel.output = static_cast<OutputFormat>(c % 3);
-  }
-  Block block;
-  block.format = InputFormat::kFloat32;
-  block.history = HistoryOf(*channels);
-  block.num_samples = block.history + kNew;
-  block.first_index = 65000;
-  DownconvertPlanPtr plan;
-  const gpu::GpuPlan* first_plan = nullptr;
-  for (int message = 0; message < 4; ++message, block.first_index += kNew) {
-    std::vector<uint8_t> samples =
-        testing::NoiseSamples(block.format, block.num_samples, static_cast<uint32_t>(message + 1));
-    constexpr int64_t kBad = 1234;
-    if (message == 3) std::fill_n(samples.begin() + 8 * (block.history + kBad), 8, 0xff);
-    const auto split = samples.begin() + 8 * block.history;
-    const auto make = [&](DownconvertPlanPtr last) {
-      DownconvertPast past;
-      past.received.assign(samples.begin(), split);
-      std::vector<JobPtr> jobs;
-      jobs.push_back(
-          WithPayload(std::make_unique<DownconvertJob>(TestOperation("Downconvert"), channels,
-                                                       block, std::move(past), std::move(last)),
-                      std::string(split, samples.end())));
-      return jobs;
-    };
-    const std::vector<JobPtr> expected = OnCpu(make(nullptr));
-    const std::vector<JobPtr> got = OnGpu(make(std::move(plan)));
-    auto& gpu = static_cast<DownconvertJob&>(*got[0]);
-    const auto& cpu = static_cast<const DownconvertJob&>(*expected[0]);
-    if (message == 0) first_plan = &gpu.plan()->gpu;
-    EXPECT_EQ(&gpu.plan()->gpu, first_plan);
-    EXPECT_EQ(gpu.plan()->gpu.block().first_index, block.first_index);
-    EXPECT_EQ(gpu.has_non_finite(), message == 3);
-    EXPECT_EQ(cpu.has_non_finite(), message == 3);
-    EXPECT_EQ(FindNonFinite(block, gpu.input.span()),
-              message == 3 ? block.history + kBad : block.num_samples);
-    for (size_t c = 0; message < 3 && c < channels->size(); ++c) {
-      const Channel& channel = (*channels)[c];
-      const double limit = kDeviceTolerance * testing::GainLimitOf(*channel.filter);
-      for (int64_t i = 0; i < 2 * gpu.ranges()[c].count; ++i) {
-        const auto value = [&](const DownconvertJob& job) {
-          return testing::ComponentOf(channel.output, job.reply.data() + job.reply_offsets()[c],
-                                      static_cast<size_t>(i));
-        };
-        ASSERT_NEAR(value(gpu), value(cpu), limit + testing::RoundingOf(channel.output, value(cpu)))
-            << "message " << message << ", channel " << c << ", output " << i / 2;
-      }
-    }
-    plan = gpu.TakePlan();
-  }
-}
-
-// Jobs of all input formats whose channels differ in filter, output and retunes, in one batch. The
-// first job's outputs need no gaps between channels, and are written where the reply wants them.
-TEST_F(LaneGpuTest, MixedDownconvertJobsGiveWhatTheCpuGives) {
-  using namespace downconvert;  // NOLINT
-  const FilterPtr filters[] = {*Filter::FromTaps(testing::SomeTaps(64, 1, 8, 1), 1, 8),
-                               *Filter::FromTaps(testing::SomeTaps(50, 5, 3, 2), 5, 3),
-                               *Filter::FromTaps(testing::SomeTaps(33, 1, 1, 3), 1, 1)};
-  const auto make = [&] {
-    std::vector<JobPtr> jobs;
-    for (int j = 0; j < 6; ++j) {
-      Block block;
-      block.format = testing::kInputFormats[j];
-      block.scale = testing::ScaleOf(block.format);
-      block.history = 70;
-      block.first_index = (int64_t{1} << 53) + 1 + 1000 * j;
-      block.num_samples = block.history + 3000 + 137 * j;
-      auto channels = std::make_shared<std::vector<Channel>>(static_cast<size_t>(1 + 4 * j));
-      for (size_t c = 0; c < channels->size(); ++c) {
-        Channel& channel = (*channels)[c];
-        std::vector<Retune> retunes(c % 3 == 1 ? 1 : 0);
-        for (Retune& retune : retunes) {
-          retune.index = block.first_index + 1500;
-          retune.frequency = *Frequency::FromFraction(-5, 17);
-        }
-        const auto num = 9123457 - 1000003 * static_cast<int64_t>(c);
-        channel.phase = *PhaseTrack::Create(*Frequency::FromFraction(num, 64000000), 0.2, retunes);
-        channel.filter = filters[c % 3];
-        channel.output = static_cast<OutputFormat>(c / 2 % 3);
-      }
-      const int64_t before_bytes = block.history * BytesPerSample(block.format);
-      const std::vector<uint8_t> samples =
-          testing::NoiseSamples(block.format, block.num_samples, static_cast<uint32_t>(j + 1));
-      DownconvertPast past;
-      past.received.assign(samples.begin(), samples.begin() + before_bytes);
-      const std::string payload(samples.begin() + before_bytes, samples.end());
-      auto job = std::make_unique<DownconvertJob>(TestOperation("Downconvert"), channels, block,
-                                                  std::move(past));
-      jobs.push_back(WithPayload(std::move(job), payload));
-    }
-    return jobs;
-  };
-  const std::vector<JobPtr> expected = OnCpu(make());
-  const std::vector<JobPtr> got = OnGpu(make());
-
-  for (size_t j = 0; j < got.size(); ++j) {
-    const auto& gpu = static_cast<const DownconvertJob&>(*got[j]);
-    const auto& cpu = static_cast<const DownconvertJob&>(*expected[j]);
-    for (size_t c = 0; c < gpu.channels().size(); ++c) {
-      const Channel& channel = gpu.channels()[c];
-      const double limit = kDeviceTolerance * testing::GainLimitOf(*channel.filter);
-      for (int64_t i = 0; i < 2 * gpu.ranges()[c].count; ++i) {
-        const auto value = [&](const DownconvertJob& job) {
-          return testing::ComponentOf(channel.output, job.reply.data() + job.reply_offsets()[c],
-                                      static_cast<size_t>(i));
-        };
-        ASSERT_NEAR(value(gpu), value(cpu), limit + testing::RoundingOf(channel.output, value(cpu)))
-            << "job " << j << ", channel " << c << ", output " << i / 2;
-      }
-      EXPECT_LE(std::abs(gpu.results[c].saturated - cpu.results[c].saturated), 2)
-          << "job " << j << ", channel " << c;
-    }
-  }
-}
-
-// Pieces of three searches, several of each, in one batch.
-TEST_F(LaneGpuTest, PiecesOfMixedSearchesGiveWhatTheCpuGives) {
-  using namespace minimize;  // NOLINT
-  Names names;
-  names.variables = {"x", "y"};
-  names.arrays = {{"a", 3}};
-  Observation observation;
-  for (int n = 0; n < 500; ++n) observation.signal.emplace_back(std::sin(0.3 * n), 0.0);
-  const FunctionalPtr functionals[] = {
-      MakeSchwefel(2),
-      *ExpressionFunctional::Create(
-          *Expression::Parse("sum(j, 0, 2, (x - a[j])^2) + cos(y) + sqrt(x)", names), {},
-          {{1.0, 2.0, 4.5}}),
-      *MakeSinusoids(observation)};
-  device_->set_healthy(true);
-  Device* const devices[] = {device_.get()};
-  std::vector<SearchPlanPtr> plans;
-  for (const FunctionalPtr& functional : functionals) {
-    Settings settings;
-    settings.functional = functional;
-    const Axis axes[] = {{-2.0, 0.01, 1000}, {0.0, 0.1, 60}};
-    const Axis frequencies[] = {{0.0, 1e-5, 40000}};
-    settings.grid = functional == functionals[2] ? *Grid::Create(frequencies) : *Grid::Create(axes);
-    auto plan = std::make_shared<SearchPlan>();
-    plan->problem = *Problem::Create(settings);
-    EXPECT_THAT(MakePrograms(devices, plan.get()), IsOk());
-    EXPECT_TRUE(FindPrograms(devices, plan.get()));
-    EXPECT_EQ(plan->programs.size(), 1U);
-    plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
-    WriteSearchImage(*plan->problem, plan->image.data());
-    plans.push_back(std::move(plan));
-  }
-  const auto make = [&] {
-    std::vector<JobPtr> jobs;
-    for (const SearchPlanPtr& plan : plans) {
-      for (int64_t first = 0; first + 9000 <= plan->problem->count(); first += 9000) {
-        Piece piece;
-        piece.first = first;
-        piece.count = 9000;
-        jobs.push_back(WithPayload(
-            std::make_unique<MinimizeJob>(TestOperation("Minimize"), plan, piece, PieceLimits()),
-            ""));
-      }
-    }
-    return jobs;
-  };
-  const std::vector<JobPtr> expected = OnCpu(make());
-  const std::vector<JobPtr> got = OnGpu(make());
-
-  int64_t nans = 0;
-  for (size_t j = 0; j < got.size(); ++j) {
-    const auto& piece = static_cast<const MinimizeJob&>(*got[j]);
-    const int64_t blocks = NumBlocks(*piece.plan().problem, piece.piece());
-    const auto* const gpu = reinterpret_cast<const BlockResult*>(got[j]->reply.data());
-    const auto* const cpu = reinterpret_cast<const BlockResult*>(expected[j]->reply.data());
-    for (int64_t b = 0; b < blocks; ++b) {
-      EXPECT_EQ(gpu[b].num_nan, cpu[b].num_nan) << "job " << j << ", block " << b;
-      EXPECT_EQ(gpu[b].index >= 0, cpu[b].index >= 0) << "job " << j << ", block " << b;
-      EXPECT_NEAR(gpu[b].value, cpu[b].value, 1e-8) << "job " << j << ", block " << b;
-      nans += gpu[b].num_nan;
-    }
-  }
-  EXPECT_GT(nans, 0);  // sqrt(x) for x < 0
-}
-
-// More expressions than the cache of programs has room for come after a search's own.
-TEST_F(LaneGpuTest, ASearchKeepsItsProgramWhateverIsCompiledMeanwhile) {
-  using namespace minimize;  // NOLINT
-  constexpr int kMorePrograms = 256;
-  device_->set_healthy(true);
-  Device* const devices[] = {device_.get()};
-  const auto make_plan = [&](const std::string& text) {
-    Names names;
-    names.variables = {"x"};
-    Settings settings;
-    settings.functional = *ExpressionFunctional::Create(*Expression::Parse(text, names), {}, {});
-    const Axis axes[] = {{-2.0, 0.01, 1000}};
-    settings.grid = *Grid::Create(axes);
-    auto plan = std::make_shared<SearchPlan>();
-    plan->problem = *Problem::Create(settings);
-    EXPECT_THAT(MakePrograms(devices, plan.get()), IsOk());
-    plan->image = *pool_->Lease(SearchImageBytes(*plan->problem, devices));
-    WriteSearchImage(*plan->problem, plan->image.data());
-    return plan;
-  };
-  const std::shared_ptr<SearchPlan> plan = make_plan("(x - 1)^2");
-  for (int i = 0; i < kMorePrograms; ++i) (void)make_plan("x + " + std::to_string(i) + ".5");
-  SearchPlan forgotten;
-  forgotten.problem = plan->problem;
-  ASSERT_FALSE(FindPrograms(devices, &forgotten));
-  Piece piece;
-  piece.count = 1000;
-  for (int lane = 0; lane < static_cast<int>(device_->lanes().size()); ++lane) {
-    std::vector<JobPtr> jobs;
-    jobs.push_back(WithPayload(
-        std::make_unique<MinimizeJob>(TestOperation("Minimize"), plan, piece, PieceLimits()), ""));
-    const std::vector<JobPtr> got = OnGpu(std::move(jobs), lane);
-    Search search = *Search::Create(plan->problem, PieceLimits());
-    search.Add(*search.Next(), got[0]->reply.data());
-    EXPECT_EQ(search.progress().index, 300);
   }
 }
 

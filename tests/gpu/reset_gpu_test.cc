@@ -16,8 +16,6 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
-#include "gmock/gmock.h"
-#include "gtest/gtest.h"
 #include "kernels/cuda/status.h"
 #include "kernels/minimize/expression_functional.h"
 #include "server/device/cuda_device.h"
@@ -27,18 +25,14 @@
 #include "server/operations/minimize/minimize.h"
 #include "server/process/device_supervisor.h"
 #include "tests/gpu/bad_kernel.h"
+#include "tests/gpu/lanes.h"
 #include "tests/support/gpu_test.h"
+#include "tests/support/matchers.h"
 #include "tests/support/small_dispatcher.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
-using ::baseband::testing::StatusIs;
-using ::testing::Each;
-using ::testing::HasSubstr;
 
 constexpr int kNumLanes = 4;
 constexpr int kFaults = 8;
@@ -89,12 +83,7 @@ class FaultedGpuTest : public ::baseband::testing::GpuTest {
       GTEST_SKIP() << "the driver " << (driver_resets_ ? "resets" : "does not reset")
                    << " a device in a process in which a kernel has faulted";
     }
-    CudaDeviceOptions options;
-    options.num_lanes = kNumLanes;
-    options.lane = {16 << 20, 16 << 20, 4 << 20};
-    options.workspace_bytes = TestOperations().cuda_workspace_bytes();
-    options.prepare = [] { return TestOperations().PrepareCuda(); };
-    auto device = CudaDevice::Create(options);
+    auto device = CudaDevice::Create(OptionsOfLanes(kNumLanes));
     ASSERT_THAT(device, IsOk());
     device_ = *std::move(device);
     pool_ = *CreatePinnedPool(64 << 20);
@@ -125,15 +114,7 @@ class FaultedGpuTest : public ::baseband::testing::GpuTest {
     jobs.push_back(DecodeJobOf(2));
     std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
     if (deadly) batch = std::make_unique<DeadlyBatch>(std::move(batch));
-    absl::Notification ended;
-    absl::Status result;
-    device_->lanes()[static_cast<size_t>(lane)]->Start(batch.get(),
-                                                       [&](absl::Status status, const StageTimes&) {
-                                                         result = std::move(status);
-                                                         ended.Notify();
-                                                       });
-    ended.WaitForNotification();
-    return result;
+    return RunOnLane(*device_, lane, batch.get());
   }
   absl::Status Reset() {
     const absl::Time begin = absl::Now();

@@ -7,19 +7,17 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "gtest/gtest.h"
 #include "kernels/minimize/sinusoids.h"
 #include "server/device/cuda_device.h"
 #include "server/operations/minimize/minimize.h"
+#include "tests/gpu/lanes.h"
 #include "tests/support/gpu_test.h"
+#include "tests/support/matchers.h"
 #include "tests/support/minimize_search.h"
-#include "tests/support/status_matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
 
 constexpr int kNumLanes = 2;
 constexpr int64_t kPoints = 40000;
@@ -30,12 +28,9 @@ class SearchTablesGpuTest : public ::baseband::testing::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    CudaDeviceOptions options;
-    options.num_lanes = kNumLanes;
-    options.lane = {16 << 20, 64 << 20, 4 << 20};
-    options.workspace_bytes = TestOperations().cuda_workspace_bytes();
+    CudaDeviceOptions options = OptionsOfLanes(kNumLanes);
+    options.lane.output_bytes = 64 << 20;
     options.objects.max_bytes = options.objects.max_bytes_per_owner = 16 << 20;
-    options.prepare = [] { return TestOperations().PrepareCuda(); };
     auto device = CudaDevice::Create(options);
     ASSERT_THAT(device, IsOk());
     device_ = *std::move(device);

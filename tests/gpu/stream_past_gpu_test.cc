@@ -6,20 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
-#include "gtest/gtest.h"
 #include "server/device/cuda_device.h"
 #include "server/jobs/stream_session.h"
 #include "server/operations/downconvert/downconvert.h"
+#include "tests/gpu/lanes.h"
 #include "tests/support/convert_request.h"
 #include "tests/support/gpu_test.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
 namespace {
-
-using ::baseband::testing::IsOk;
 
 constexpr int kNumLanes = 2;
 constexpr int kTaps = 40000;
@@ -34,12 +31,8 @@ class StreamPastGpuTest : public ::baseband::testing::GpuTest {
     pool_ = *CreatePinnedPool(64 << 20);
   }
   static std::unique_ptr<CudaDevice> Create(int64_t object_bytes) {
-    CudaDeviceOptions options;
-    options.num_lanes = kNumLanes;
-    options.lane = {16 << 20, 16 << 20, 4 << 20};
-    options.workspace_bytes = TestOperations().cuda_workspace_bytes();
+    CudaDeviceOptions options = OptionsOfLanes(kNumLanes);
     options.objects.max_bytes = options.objects.max_bytes_per_owner = object_bytes;
-    options.prepare = [] { return TestOperations().PrepareCuda(); };
     auto device = CudaDevice::Create(options);
     EXPECT_THAT(device, IsOk());
     (*device)->set_healthy(true);
@@ -78,13 +71,7 @@ class StreamPastGpuTest : public ::baseband::testing::GpuTest {
   }
   static std::vector<JobPtr> Run(CudaDevice& device, int lane, std::vector<JobPtr> jobs) {
     const std::unique_ptr<Batch> batch = MakeBatch(std::move(jobs));
-    absl::Notification ended;
-    device.lanes()[static_cast<size_t>(lane)]->Start(batch.get(),
-                                                     [&](absl::Status status, const StageTimes&) {
-                                                       EXPECT_THAT(status, IsOk());
-                                                       ended.Notify();
-                                                     });
-    ended.WaitForNotification();
+    EXPECT_THAT(RunOnLane(device, lane, batch.get()), IsOk());
     EXPECT_THAT(batch->Finish(), IsOk());
     return batch->TakeJobs();
   }
