@@ -11,6 +11,7 @@
 #include "server/jobs/fingerprint.h"
 #include "server/operations/downconvert/downconvert.h"
 #include "server/operations/downconvert/downconvert_metrics.h"
+#include "server/operations/downconvert/downconvert_response.h"
 #include "server/operations/downconvert/downconvert_setup.h"
 
 namespace baseband::server {

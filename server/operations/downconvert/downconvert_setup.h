@@ -59,12 +59,6 @@ absl::Status CheckBlock(const DownconvertChannels& channels, const downconvert::
 // Whether the job can be run here.
 absl::Status CheckJob(const DownconvertJob& job);
 
-// Of a job that is done: InvalidArgument if its samples were none.
-absl::Status CheckFinite(const DownconvertJob& job);
-void DescribeChannels(const DownconvertSetup& setup, v1::DownconvertResponse* response);
-// The response of a job that is done, but for what the caller knows better.
-void FillResponse(const DownconvertJob& job, v1::DownconvertResponse* response);
-
 }  // namespace baseband::server
 
 #endif  // BASEBAND_SERVER_OPERATIONS_DOWNCONVERT_DOWNCONVERT_SETUP_H_

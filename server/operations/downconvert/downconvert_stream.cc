@@ -16,6 +16,7 @@
 #include "server/operations/downconvert/downconvert.h"
 #include "server/operations/downconvert/downconvert_metrics.h"
 #include "server/operations/downconvert/downconvert_operation.h"
+#include "server/operations/downconvert/downconvert_response.h"
 #include "server/operations/downconvert/downconvert_setup.h"
 
 namespace baseband::server {
