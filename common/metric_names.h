@@ -142,9 +142,8 @@ inline constexpr Metric kDeviceInfo = {"baseband_device_info", "device kind name
 inline constexpr Metric kDeviceHealthy = {
     "baseband_device_healthy", "device",
     "1 if the device has passed its known-answer self-test and was not lost since, else 0."};
-inline constexpr Metric kDevicesLost = {
-    "baseband_devices_lost_total", "device reason",
-    "Times that a device was taken out of service, by why."};
+inline constexpr Metric kDevicesLost = {"baseband_devices_lost_total", "device reason",
+                                        "Times that a device was taken out of service, by why."};
 inline constexpr Metric kDeviceResets = {
     "baseband_device_resets_total", "device",
     "Times that a device which had faulted was reset, passed its self-test, and came back."};
@@ -153,7 +152,7 @@ inline constexpr Metric kQuarantined = {
     "Kinds of request that are refused for a while: one of each ran on a device that faulted."};
 inline constexpr Metric kDeviceObjectBytes = {
     "baseband_device_object_bytes", "device",
-    "Bytes of what lives on the device between requests: the past of streams."};
+    "Bytes of what lives on the device between requests: the past of streams, searches' tables."};
 inline constexpr Metric kDeviceObjects = {"baseband_device_objects", "device",
                                           "Objects that live on the device between requests."};
 inline constexpr Metric kDeviceObjectsDropped = {
