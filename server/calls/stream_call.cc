@@ -59,7 +59,6 @@ void StreamCall::OnArrived(bool ok) {
 }
 
 void StreamCall::StartRead() {
-  reading_ = true;
   Ref();
   stream_.Read(&incoming_, &read_);
 }
@@ -67,7 +66,6 @@ void StreamCall::StartRead() {
 void StreamCall::OnRead(bool ok) {
   {
     absl::MutexLock lock(&mutex_);
-    reading_ = false;
     if (ok) {
       waiting_ = std::exchange(incoming_, grpc::ByteBuffer());
     } else {
