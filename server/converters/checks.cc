@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::server {
@@ -35,8 +37,14 @@ absl::StatusOr<double> PositiveOr(absl::string_view field, double value, double 
 }
 
 absl::Status Within(absl::string_view path, const absl::Status& status) {
-  if (!absl::IsInvalidArgument(status) && !absl::IsResourceExhausted(status)) return status;
-  return absl::Status(status.code(), absl::StrCat(path, status.message()));
+  if (absl::IsInvalidArgument(status)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, status.message()));
+  }
+  if (absl::IsResourceExhausted(status)) {  // begins with no field
+    return absl::ResourceExhaustedError(
+        absl::StrCat(absl::StripSuffix(path, "."), ": ", status.message()));
+  }
+  return status;
 }
 
 absl::Status InGroup(int index, const absl::Status& status) {
