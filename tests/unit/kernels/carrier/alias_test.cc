@@ -9,37 +9,10 @@
 #include "kernels/carrier/recover.h"
 #include "tests/support/carrier_frames.h"
 #include "tests/support/matchers.h"
+#include "tests/unit/kernels/carrier/one_frame.h"
 
 namespace baseband::carrier {
 namespace {
-
-using ::baseband::testing::CarrierFrame;
-using ::baseband::testing::FrameSpec;
-using ::baseband::testing::MakeFrame;
-
-ModelPtr ModelOf(ConstellationPtr constellation, int power = 0) {
-  return *Model::Create(std::move(constellation), Amplitude::kWeighted, power);
-}
-ModelPtr ModelOf(const std::string& name, int power = 0) {
-  return ModelOf(*Constellation::FromName(name), power);
-}
-
-FrameSpec SpecOf(ConstellationPtr constellation, double snr_db, uint64_t seed, int num_symbols) {
-  FrameSpec spec;
-  spec.constellation = std::move(constellation);
-  spec.num_symbols = num_symbols;
-  spec.snr_db = snr_db;
-  spec.gain = 1.3;
-  spec.seed = seed;
-  return spec;
-}
-
-Result Recover(const Model& model, const Parameters& parameters, const CarrierFrame& frame) {
-  const auto num_symbols = static_cast<int>(frame.symbols.size());
-  EXPECT_THAT(CheckParameters(model, parameters, num_symbols, frame.known), IsOk());
-  return RecoverOnCpu(model, parameters, testing::ToSamples(frame.symbols, SampleFormat::kFloat32),
-                      frame.known, {}, {});
-}
 
 // Bins of 1 / N that a result is off, modulo `period`.
 double BinsOff(const Result& result, const FrameSpec& spec, double period) {
@@ -140,101 +113,6 @@ TEST(CarrierAliasTest, TheRangeAskedForLimitsTheCandidates) {
     }
     EXPECT_TRUE(result.lock != Lock::kLocked || std::fabs(result.frequency) <= 0.07);
   }
-}
-
-std::vector<Iq> Ring(int count, float radius, double turn) {
-  std::vector<Iq> points;
-  for (int k = 0; k < count; ++k) {
-    const double angle = 2.0 * M_PI * (k + turn) / count;
-    points.push_back({radius * static_cast<float>(std::cos(angle)),
-                      radius * static_cast<float>(std::sin(angle))});
-  }
-  return points;
-}
-std::vector<Iq> Rings(const std::vector<std::pair<int, float>>& rings) {
-  std::vector<Iq> points;
-  for (const auto& [count, radius] : rings) {
-    const std::vector<Iq> ring = Ring(count, radius, 0.0);
-    points.insert(points.end(), ring.begin(), ring.end());
-  }
-  return points;
-}
-
-// Own points of any order, their power a multiple of it: of every alias and branch the one that is
-// there is found, and the phase lies where it is sure.
-TEST(CarrierAliasTest, OwnPointsOfAnyOrder) {
-  struct Case {
-    std::vector<Iq> points;
-    int symmetry;
-    int power;
-  };
-  const std::vector<Case> cases = {{Rings({{1, 0.4F}, {7, 1.0F}}), 1, 7},
-                                   {Rings({{1, 0.3F}, {2, 0.6F}, {8, 1.0F}}), 1, 8},
-                                   {Rings({{3, 0.5F}, {15, 1.0F}}), 3, 15},
-                                   {Rings({{5, 0.5F}, {20, 1.0F}}), 5, 20},
-                                   {Rings({{10, 0.5F}, {20, 1.0F}}), 10, 20},
-                                   {Rings({{20, 1.0F}}), 20, 20},
-                                   {Rings({{1, 0.5F}, {60, 1.0F}}), 1, 60},
-                                   {Rings({{2, 0.5F}, {48, 1.0F}}), 2, 48},
-                                   {Rings({{64, 1.0F}}), 64, 64}};
-  for (const Case& test : cases) {
-    const ConstellationPtr constellation = *Constellation::FromPoints(test.points);
-    ASSERT_EQ(constellation->symmetry(), test.symmetry);
-    const ModelPtr model = ModelOf(constellation, test.power);
-    const double period = 1.0 / test.symmetry;
-    for (uint64_t seed = 1; seed <= 6; ++seed) {
-      SCOPED_TRACE(std::to_string(test.symmetry) + " of " + std::to_string(test.power) +
-                   ", frame " + std::to_string(seed));
-      FrameSpec spec = SpecOf(constellation, constellation->operating_snr_db() + 10.0, seed, 2500);
-      spec = WithRandomOffset(spec, 0.5 * period);
-      const Result result = Recover(*model, {}, MakeFrame(spec));
-      EXPECT_EQ(result.lock, Lock::kLocked);
-      EXPECT_LE(std::fabs(testing::WrappedDifference(result.frequency, spec.frequency, period)),
-                5.0 * result.frequency_stddev);
-      EXPECT_EQ(result.ambiguity, test.symmetry);
-      EXPECT_LE(
-          std::fabs(testing::WrappedDifference(result.phase, spec.phase, 2.0 * M_PI * period)),
-          5.0 * result.phase_stddev);
-      EXPECT_GE(result.phase, -M_PI / result.ambiguity);
-      EXPECT_LT(result.phase, M_PI / result.ambiguity);
-    }
-  }
-}
-
-// Where noise hides the inner ring the phase is sure of less than the constellation's symmetry; it
-// lies within that.
-TEST(CarrierAliasTest, AnUnsurePhaseLiesWithinItsAmbiguity) {
-  const ConstellationPtr constellation =
-      *Constellation::FromPoints(Rings({{1, 0.05F}, {20, 1.0F}}));
-  ASSERT_EQ(constellation->symmetry(), 1);
-  const ModelPtr model = ModelOf(constellation, 20);
-  Parameters parameters;
-  parameters.max_frequency = 0.5 / 20;
-  parameters.want_corrected = true;
-  int unsure = 0;
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
-    FrameSpec spec = SpecOf(constellation, 24.0, seed, 300);
-    spec = WithRandomOffset(spec, 0.02);
-    const CarrierFrame frame = MakeFrame(spec);
-    for (const Reference reference : {Reference::kFirst, Reference::kCentre, Reference::kLast}) {
-      parameters.reference = reference;
-      const Result result = Recover(*model, parameters, frame);
-      EXPECT_GE(result.phase, -M_PI / result.ambiguity);
-      EXPECT_LT(result.phase, M_PI / result.ambiguity);
-      unsure += result.ambiguity == 20 ? 1 : 0;
-    }
-  }
-  EXPECT_GE(unsure, 15);
-}
-
-// An order above 255 is told as it is.
-TEST(CarrierAliasTest, AmbiguitiesAreNotCutOff) {
-  const ConstellationPtr constellation = *Constellation::FromPoints(Ring(512, 1.0F, 0.0));
-  const ModelPtr model = ModelOf(constellation);
-  Parameters parameters;
-  parameters.coarse = Coarse::kNone;
-  FrameSpec spec = SpecOf(constellation, 60.0, 1, 100);
-  EXPECT_EQ(Recover(*model, parameters, MakeFrame(spec)).ambiguity, 512);
 }
 
 // With known symbols the power's aliases reach further: up to half a cycle if two of them are next

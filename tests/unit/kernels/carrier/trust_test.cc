@@ -11,20 +11,15 @@
 #include "kernels/carrier/recover.h"
 #include "tests/support/carrier_frames.h"
 #include "tests/support/channel.h"
+#include "tests/unit/kernels/carrier/one_frame.h"
 
 namespace baseband::carrier {
 namespace {
 
-using ::baseband::testing::FrameSpec;
-using ::baseband::testing::MakeFrame;
 using ::baseband::testing::WithRandomOffset;
 
 const Fine kFines[] = {Fine::kNone, Fine::kInterpolate, Fine::kSweep, Fine::kRemodulate,
                        Fine::kPll};
-
-ModelPtr ModelOf(const std::string& name) {
-  return *Model::Create(*Constellation::FromName(name), Amplitude::kWeighted, 0);
-}
 
 FrameSpec SpecOf(const std::string& name, int num_symbols, double above_db, uint64_t seed = 1) {
   FrameSpec spec;
@@ -34,12 +29,6 @@ FrameSpec SpecOf(const std::string& name, int num_symbols, double above_db, uint
   spec.gain = 0.8;
   spec.seed = seed;
   return spec;
-}
-
-Result Recover(const Model& model, const Parameters& parameters,
-               const testing::CarrierFrame& frame) {
-  return RecoverOnCpu(model, parameters, testing::ToSamples(frame.symbols, SampleFormat::kFloat32),
-                      frame.known, {}, {});
 }
 
 // Deviations that a locked frame's frequency and phase are off.
