@@ -3,18 +3,10 @@
 #include <tuple>
 
 #include "kernels/downconvert/gpu_plan.h"
+#include "kernels/downconvert/gpu_plan_sizes.h"
 
 namespace baseband::downconvert::gpu {
 namespace {
-
-constexpr uint32_t kAlignment = 16;
-constexpr uint64_t kComplexBytes = 2 * sizeof(float);
-
-uint32_t RoundUp(uint32_t value, uint32_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
-uint32_t CeilDiv(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
 // How many of a block's warps take columns of their own, the others taking more outputs: as many as
 // leave none, or few enough, without work.
