@@ -101,6 +101,8 @@ class KaiserDesign {
 // Parks' and McClellan's exchange for one number of taps, 2 degree + 1.
 class Exchange {
  public:
+  static constexpr double kConverged = 0.002;  // greatest error over the alternating one, less 1
+
   // Adds it to `work`, from a guess of degree + 2 points, which become the answer.
   void Start(const LowPass& low_pass, AlternationPoints* points, SlicedWork* work);
   bool converged() const { return converged_; }
