@@ -15,7 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -31,78 +30,12 @@
 #include "absl/time/clock.h"
 #include "tests/bench/call_counter.h"
 #include "tests/bench/echo_process.h"
+#include "tests/bench/small_calls.h"
 #include "tests/bench/workloads.h"
 #include "tests/support/server_process.h"
 
 namespace baseband::bench {
 namespace {
-
-struct SmallCall {
-  std::string name;
-  std::string method;
-  grpc::ByteBuffer request;
-  bool is_refused = false;
-};
-
-template <typename Request>
-SmallCall Make(const std::string& name, const std::string& method, const Request& request,
-               bool is_refused = false) {
-  const grpc::Slice slice(request.SerializeAsString());
-  return {name, absl::StrCat("/baseband.v1.Baseband/", method), grpc::ByteBuffer(&slice, 1),
-          is_refused};
-}
-
-v1::EncodeRequest EncodeOf(int zc) {
-  v1::EncodeRequest request;
-  request.add_groups()->mutable_code()->mutable_nr()->set_base_graph(2);
-  request.mutable_groups(0)->mutable_code()->mutable_nr()->set_zc(zc);
-  request.mutable_groups(0)->set_count(1);
-  request.mutable_payload()->assign(10 * 64 / 8, '\x5a');
-  return request;
-}
-
-// One block of `zc`, its LLRs all sure of 0; 23 KB where zc is 352.
-v1::DecodeRequest DecodeOf(int zc, int bytes) {
-  v1::DecodeRequest request;
-  request.add_groups()->mutable_code()->mutable_nr()->set_base_graph(1);
-  request.mutable_groups(0)->mutable_code()->mutable_nr()->set_zc(zc);
-  request.mutable_groups(0)->set_count(1);
-  request.mutable_payload()->assign(static_cast<size_t>(bytes), '\x10');
-  return request;
-}
-
-// A frame of QPSK that turns by 0.001 cycles a symbol; `last` in place of its last value.
-v1::RecoverCarrierRequest RecoverOf(int symbols, float last) {
-  v1::RecoverCarrierRequest request;
-  v1::CarrierGroup& group = *request.add_groups();
-  group.mutable_constellation()->set_name("QPSK");
-  group.set_count(1);
-  group.set_frame_symbols(static_cast<uint32_t>(symbols));
-  group.set_format(v1::SAMPLE_FORMAT_FLOAT32);
-  std::vector<float> values;
-  for (int i = 0; i < symbols; ++i) {
-    const double phase = 2 * M_PI * (0.001 * i + 0.125 + 0.25 * (i * i % 7 % 4));
-    values.push_back(static_cast<float>(std::cos(phase)));
-    values.push_back(static_cast<float>(std::sin(phase)));
-  }
-  if (last != 0) values.back() = last;
-  request.mutable_payload()->assign(reinterpret_cast<const char*>(values.data()),
-                                    values.size() * sizeof(float));
-  return request;
-}
-
-std::vector<SmallCall> Calls() {
-  constexpr int kSymbols = 2900;  // 23 KB
-  constexpr bool kRefused = true;
-  return {
-      Make("Encode, one block of Zc 64", "Encode", EncodeOf(64)),
-      Make("RecoverCarrier, 128 symbols", "RecoverCarrier", RecoverOf(128, 0)),
-      Make("Decode, 23 KB, Zc 7: refused", "Decode", DecodeOf(7, 66 * 352), kRefused),
-      Make("Decode, 23 KB, too short: refused", "Decode", DecodeOf(384, 66 * 352), kRefused),
-      Make("RecoverCarrier, 23 KB, the last NaN: refused", "RecoverCarrier",
-           RecoverOf(kSymbols, std::nanf("")), kRefused),
-  };
-}
 
 // Blocking calls, as those of workloads.h, that may fail.
 class Connection {
@@ -246,7 +179,7 @@ struct Server {
       arguments.insert(arguments.end(), {program, "--device=cpu", "--listen=" + process.target});
       children.push_back(std::make_unique<testing::ChildProcess>("/usr/bin/env", arguments));
       process.pid = children.back()->pid();
-      const SmallCall call = Calls().front();
+      const SmallCall call = SmallCalls().front();
       grpc::ByteBuffer reply;
       for (int tries = 0; !Connection(process.target).Call(call.method, call.request, &reply).ok();
            ++tries) {
@@ -304,7 +237,7 @@ int Main(int calls, int rounds, const std::string& only, const std::vector<std::
   for (const std::string& program : programs) servers.push_back(std::make_unique<Server>(program));
   std::printf("each call, %d calls, median of %d rounds; copies of %d bytes and more\n", calls,
               rounds, static_cast<int>(kLeastCopyBytes));
-  for (const SmallCall& call : Calls()) {
+  for (const SmallCall& call : SmallCalls()) {
     if (!absl::StartsWith(call.name, only)) continue;
     const Echo echo(call, *servers[0]);
     std::printf("\n%-42s %8s %9s %7s %9s %9s %8s %8s\n", call.name.c_str(), "allocs", "bytes",
