@@ -251,6 +251,8 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   const std::unique_ptr<FaultInjector> faults =
       WrapForFaults(config, &dispatcher_options, &environment);
   Dispatcher dispatcher(dispatcher_options, devices, &metrics);
+  supervisor.Connect(&dispatcher);
+  const auto disconnect = absl::MakeCleanup([&] { (void)supervisor.Stop(); });
   const int staging_number = metrics.AddPool("staging", staging->capacity());
   const int reply_number = metrics.AddPool("reply", reply->capacity());
   metrics.BeforeScrape([&](Metrics& sampled) {
@@ -274,8 +276,8 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.max_stall = config.stall;
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                             Server::Start(config, *security, environment, devices));
-  supervisor.Connect(&dispatcher, [&server](bool serves) { server->SetServing(serves); });
-  const auto disconnect = absl::MakeCleanup([&] { (void)supervisor.Stop(); });
+  supervisor.Tell([&server](bool serves) { server->SetServing(serves); });
+  const auto tell_no_more = absl::MakeCleanup([&] { supervisor.Tell(nullptr); });
   for (const std::string& address : server->addresses()) {
     spdlog::info("serving at {}", address);
   }

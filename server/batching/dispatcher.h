@@ -111,7 +111,8 @@ class Dispatcher {
   // searches that wait and were made for its stand-in are answered Unavailable.
   void Restore(Device& device) ABSL_LOCKS_EXCLUDED(mutex_);
   // Calls `f` while no lane of any device is busy, and starts none meanwhile. DeadlineExceeded,
-  // without it, if they are not done with what they have within `patience`.
+  // without it, if they are not done with what they have within `patience`; Unavailable, at once,
+  // if one is stuck.
   absl::Status WhileLanesAreIdle(absl::Duration patience, const std::function<absl::Status()>& f)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Looks whether the lanes make progress; what the watchdog does kLooks times in options.watchdog.
@@ -158,8 +159,11 @@ class Dispatcher {
   Flight& FlightOn(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AreIdle(size_t device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AreLanesIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The watchdog has given a lane up that is still busy.
+  bool IsStuck() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // As a job meets it that runs on `device` only, if that is not null.
-  DeviceLoad Load(absl::Time now, const Device* device = nullptr) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  DeviceLoad Load(absl::Time now, const Device* device = nullptr) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void StartBatch(Start start);
   void EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status status,
                 const StageTimes& stages, absl::Time started);

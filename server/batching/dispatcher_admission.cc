@@ -81,6 +81,10 @@ absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket) {
     if (job->device != nullptr && !job->device->healthy()) {
       return LostWith(*job->device, "it is not healthy");
     }
+    // It may be back since: whoever waited for room may have done so over a reset.
+    for (const ObjectPin& object : job->objects) {
+      if (object->is_lost()) return LostWith(*job->device, "it was reset meanwhile");
+    }
     ticket.HandOn();
     job->times.submitted = now;
     ++unanswered_;

@@ -87,23 +87,35 @@ bool Dispatcher::AreLanesIdle() const {
 absl::Status Dispatcher::WhileLanesAreIdle(absl::Duration patience,
                                            const std::function<absl::Status()>& f) {
   bool idle = false;
+  bool stuck = false;
   {
     absl::MutexLock lock(&mutex_);
     ++pauses_;
-    idle = lane_ended_.AwaitUntil(
+    (void)lane_ended_.AwaitUntil(
         mutex_, SteadyNow() + patience,
-        [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return AreLanesIdle(); });
+        [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return AreLanesIdle() || IsStuck(); });
+    idle = AreLanesIdle();
+    stuck = IsStuck();
   }
   const absl::Status status =
-      idle ? f()
-           : absl::DeadlineExceededError(absl::StrCat("other devices had work for more than ",
-                                                      absl::FormatDuration(patience)));
+      idle    ? f()
+      : stuck ? absl::UnavailableError("the work of another device does not end")
+              : absl::DeadlineExceededError(absl::StrCat("other devices had work for more than ",
+                                                         absl::FormatDuration(patience)));
   {
     absl::MutexLock lock(&mutex_);
     --pauses_;
   }
   Dispatch();
   return status;
+}
+
+bool Dispatcher::IsStuck() const {
+  return std::any_of(flights_.begin(), flights_.end(), [](const std::vector<Flight>& lanes) {
+    return std::any_of(lanes.begin(), lanes.end(), [](const Flight& flight) {
+      return flight.is_running && flight.looks > kLooks;
+    });
+  });
 }
 
 bool Dispatcher::HasStuckLane() const {

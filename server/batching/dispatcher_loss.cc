@@ -57,6 +57,7 @@ void Dispatcher::Lose(size_t number, DeviceLoss cause, const std::string& why) {
     lost_[number] = true;
     device.set_healthy(false);
     in_flight = TakeFlights(number, cause);
+    if (pauses_ > 0) lane_ended_.NotifyAll();  // one that is stuck will not
     // All of them before anything else starts or is answered, which may come again at once.
     for (const JobPtr& job : in_flight.suspects) {
       accusations.push_back(quarantine_.Accuse(*job, device.id(), now));

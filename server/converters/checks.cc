@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "kernels/base/status_macros.h"
@@ -37,14 +39,18 @@ absl::StatusOr<double> PositiveOr(absl::string_view field, double value, double 
 }
 
 absl::Status Within(absl::string_view path, const absl::Status& status) {
-  if (absl::IsInvalidArgument(status)) {
-    return absl::InvalidArgumentError(absl::StrCat(path, status.message()));
-  }
-  if (absl::IsResourceExhausted(status)) {  // begins with no field
-    return absl::ResourceExhaustedError(
-        absl::StrCat(absl::StripSuffix(path, "."), ": ", status.message()));
-  }
-  return status;
+  if (!absl::IsInvalidArgument(status) && !absl::IsResourceExhausted(status)) return status;
+  // "mask: no time" begins with a field, "the request took too long" does not.
+  const absl::string_view message = status.message();
+  const bool begins_with_field = absl::IsInvalidArgument(status) ||
+                                 !absl::StrContains(message.substr(0, message.find(':')), ' ');
+  absl::Status told(status.code(), begins_with_field
+                                       ? absl::StrCat(path, message)
+                                       : absl::StrCat(absl::StripSuffix(path, "."), ": ", message));
+  status.ForEachPayload([&told](absl::string_view type, const absl::Cord& payload) {
+    told.SetPayload(type, payload);
+  });
+  return told;
 }
 
 absl::Status InGroup(int index, const absl::Status& status) {

@@ -36,8 +36,9 @@ absl::Status CheckReal(absl::string_view field, double value, double low, double
 absl::StatusOr<double> PositiveOr(absl::string_view field, double value, double high,
                                   double fallback);
 
-// `status` with `path`, "setup." say, before what it says: InvalidArgument begins with the field
-// that is wrong in it, ResourceExhausted says what there is no room for. Others stay as they are.
+// `status` with `path`, "setup." say, before the field that its message begins with, if it says
+// what is wrong with one, or that there is no room for it: InvalidArgument, ResourceExhausted. The
+// latter may also be a sentence, which then follows the path. Others stay as they are.
 absl::Status Within(absl::string_view path, const absl::Status& status);
 // The same with "groups[index].".
 absl::Status InGroup(int index, const absl::Status& status);

@@ -75,7 +75,7 @@ absl::Status CudaDevice::SetUp() {
 void CudaDevice::TearDown() {
   for (const std::unique_ptr<Lane>& lane : lanes_) static_cast<CudaLane&>(*lane).TearDown();
   workspace_ = {};
-  if (objects() != nullptr) objects()->Lose();
+  if (objects() != nullptr) objects()->Renew(nullptr);
   absl::MutexLock lock(&workspace_mutex_);
   workspace_free_ = {};
 }

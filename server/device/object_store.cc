@@ -9,7 +9,7 @@
 namespace baseband::server {
 
 ObjectStore::ObjectStore(const ObjectLimits& limits, std::shared_ptr<HostPool> memory)
-    : limits_(limits), memory_(std::move(memory)) {}
+    : limits_(limits), memory_(std::move(memory)), is_lost_(memory_ == nullptr) {}
 
 absl::Status ObjectStore::InUse(const ObjectKey& key) const {
   return absl::FailedPreconditionError(
@@ -30,7 +30,7 @@ absl::StatusOr<ObjectPin> ObjectStore::Create(const ObjectKey& key, int64_t byte
   }
   const absl::Time now = limits_.clock();
   absl::MutexLock lock(&mutex_);
-  if (memory_ == nullptr) return absl::UnavailableError("the device was lost");
+  if (is_lost_) return absl::UnavailableError("the device was lost");
   if (const auto found = entries_.find(key); found != entries_.end()) {
     if (found->second.is_in_use()) return InUse(key);
     Erase(found);
@@ -57,7 +57,7 @@ absl::StatusOr<ObjectPin> ObjectStore::Create(const ObjectKey& key, int64_t byte
   }
   gone_.erase(key);
   Entry entry;
-  entry.object = std::make_shared<const DeviceObject>(*std::move(memory));
+  entry.object = std::make_shared<DeviceObject>(*std::move(memory));
   entry.bytes = counted;
   ObjectPin pin = entry.object;
   const auto it = entries_.emplace(key, std::move(entry)).first;
@@ -105,17 +105,22 @@ void ObjectStore::Remove(const ObjectKey& key) {
 
 void ObjectStore::Lose() {
   absl::MutexLock lock(&mutex_);
+  is_lost_ = true;
+  for (auto& [key, entry] : entries_) entry.object->is_lost_.store(true, std::memory_order_release);
   while (!entries_.empty()) Drop(entries_.begin(), ObjectLoss::kDevice);
   // What is in use is of the memory that was, and takes nothing of that to come.
-  for (const Leaving& left : leaving_) GiveBack(left.owner, left.bytes);
+  for (const Leaving& left : leaving_) {
+    left.object->is_lost_.store(true, std::memory_order_release);
+    GiveBack(left.owner, left.bytes);
+  }
   leaving_.clear();
-  memory_.reset();
 }
 
 void ObjectStore::Renew(std::shared_ptr<HostPool> memory) {
   Lose();
   absl::MutexLock lock(&mutex_);
-  memory_ = std::move(memory);
+  is_lost_ = memory == nullptr;
+  memory_.swap(memory);  // that of before is freed when the lock is no longer held
 }
 
 ObjectStore::Usage ObjectStore::usage() {

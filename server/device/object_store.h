@@ -13,6 +13,7 @@
 #define BASEBAND_SERVER_DEVICE_OBJECT_STORE_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -51,11 +52,16 @@ class DeviceObject {
   // For the device's kernels and copies; on a GPU the host must not touch it.
   uint8_t* data() const { return memory_.data(); }
   int64_t bytes() const { return memory_.size(); }
+  // Its device was lost since. After a reset its address may be something else's: nothing that
+  // starts then may use it.
+  bool is_lost() const { return is_lost_.load(std::memory_order_acquire); }
 
  private:
+  friend class ObjectStore;
   const HostLease memory_;
+  std::atomic<bool> is_lost_{false};
 };
-// Whoever has one uses the object: it stays, as memory at least, until the last pin is gone. A job
+// Whoever has one uses the object: it stays until the last pin is gone or the device is lost. A job
 // keeps those of what it uses (Job::objects).
 using ObjectPin = std::shared_ptr<const DeviceObject>;
 
@@ -67,8 +73,8 @@ struct ObjectLimits {
 };
 
 // The objects of one device. The least recently used go first: of an owner that has too many, its
-// own; of all, where there is no room. What is in use does not go; what is removed or lost while it
-// is counts for its owner until that ends. Thread-safe.
+// own; of all, where there is no room. What is in use does not go; what is removed while it is
+// counts for its owner until that ends. Thread-safe.
 class ObjectStore {
  public:
   // `memory` is of the device; null: it has none until Renew.
@@ -88,9 +94,11 @@ class ObjectStore {
   // It is not wanted any more, whether it is there or not.
   void Remove(const ObjectKey& key);
 
-  // The device was lost, and everything on it. Nothing can be created until Renew.
+  // The device was lost, and everything on it. Nothing can be created until Renew. Calls no device
+  // and waits for none: the memory, which a kernel may still run in, stays until Renew.
   void Lose();
-  // It is back, with `memory` and without an object.
+  // It is back, with `memory` and without an object; or it is torn down, and there is none. What
+  // the memory of before is freed by must not wait for a kernel any more.
   void Renew(std::shared_ptr<HostPool> memory);
 
   struct Usage {
@@ -105,8 +113,9 @@ class ObjectStore {
   static constexpr int64_t kMinBytes = 4096;
 
  private:
+  using Object = std::shared_ptr<DeviceObject>;
   struct Entry {
-    ObjectPin object;
+    Object object;
     int64_t bytes = 0;  // that it counts for
     absl::Time used;
     bool is_shared = false;  // by its last use
@@ -124,7 +133,7 @@ class ObjectStore {
   // It was removed while somebody used it.
   struct Leaving {
     std::string owner;
-    ObjectPin object;
+    Object object;
     int64_t bytes = 0;
   };
 
@@ -142,6 +151,7 @@ class ObjectStore {
   const ObjectLimits limits_;
   absl::Mutex mutex_;
   std::shared_ptr<HostPool> memory_ ABSL_GUARDED_BY(mutex_);
+  bool is_lost_ ABSL_GUARDED_BY(mutex_);
   Entries entries_ ABSL_GUARDED_BY(mutex_);
   Order order_ ABSL_GUARDED_BY(mutex_);
   std::vector<Leaving> leaving_ ABSL_GUARDED_BY(mutex_);

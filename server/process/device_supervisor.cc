@@ -32,10 +32,15 @@ DeviceSupervisor::DeviceSupervisor(DeviceSupervisorOptions options, Lifecycle* l
         return recovery;
       }()) {}
 
-void DeviceSupervisor::Connect(Dispatcher* dispatcher, std::function<void(bool)> set_serving) {
+void DeviceSupervisor::Connect(Dispatcher* dispatcher) {
   absl::MutexLock lock(&mutex_);
   dispatcher_ = dispatcher;
+}
+
+void DeviceSupervisor::Tell(std::function<void(bool)> set_serving) {
+  absl::MutexLock lock(&mutex_);
   set_serving_ = std::move(set_serving);
+  if (!serves_ && set_serving_) set_serving_(false);
 }
 
 void DeviceSupervisor::OnLoss(Device& device, DeviceLoss cause, const std::string& why) {
@@ -70,11 +75,13 @@ absl::Status DeviceSupervisor::Renew(Device& device) {
 }
 
 void DeviceSupervisor::OnBack(Device& device, absl::Duration took) {
+  Dispatcher* dispatcher = nullptr;
   {
     absl::MutexLock lock(&mutex_);
-    if (dispatcher_ == nullptr) return;
-    dispatcher_->Restore(device);
+    dispatcher = dispatcher_;
   }
+  if (dispatcher == nullptr) return;
+  dispatcher->Restore(device);  // answers jobs: not under the lock. Stop waits for this thread
   options_.info(absl::StrCat(device.id(),
                              " was reset, passed its self-test and serves again, after ",
                              absl::FormatDuration(absl::Trunc(took, absl::Milliseconds(1)))));

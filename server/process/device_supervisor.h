@@ -39,9 +39,11 @@ class DeviceSupervisor {
   // `lifecycle` and the devices outlive it.
   DeviceSupervisor(DeviceSupervisorOptions options, Lifecycle* lifecycle);
 
-  // Devices come back to `dispatcher`, and `set_serving` hears when the first does and when the
-  // last is lost; both until Stop. Before the first loss.
-  void Connect(Dispatcher* dispatcher, std::function<void(bool)> set_serving);
+  // Devices come back to `dispatcher`, until Stop. Before the first loss.
+  void Connect(Dispatcher* dispatcher);
+  // `set_serving` hears when the last device is lost, now if that has been, and when the first one
+  // comes back; until Stop, or until another or none is given. Not after Stop.
+  void Tell(std::function<void(bool)> set_serving);
 
   // As DispatcherOptions has them.
   void OnLoss(Device& device, DeviceLoss cause, const std::string& why);

@@ -30,6 +30,7 @@ class FaultsGpuTest : public ::baseband::testing::GpuTest {
     options.lane = {1 << 20, 1 << 20, 1 << 20};
     options.workspace_bytes = ldpc::kMaxDecodeWorkspaceBytes;
     options.prepare = &ldpc::PrepareDecodeKernels;
+    options.objects.max_bytes = options.objects.max_bytes_per_owner = 1 << 20;
     auto device = CudaDevice::Create(options);
     ASSERT_THAT(device, IsOk());
     gpu_ = *std::move(device);

@@ -241,7 +241,7 @@ TEST_F(ResetGpuTest, BesideLoadADeviceThatFaultsComesBackTimeAfterTime) {
   Device* const devices[] = {device_.get()};
   {
     Dispatcher dispatcher(dispatching, devices, &metrics_);
-    supervisor.Connect(&dispatcher, [](bool) {});
+    supervisor.Connect(&dispatcher);
     std::atomic<bool> stop{false};
     std::atomic<int> right{0};
     std::atomic<int> wrong{0};

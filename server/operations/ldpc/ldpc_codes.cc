@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/converters/checks.h"
 
 namespace baseband::server {
 namespace {
@@ -19,7 +20,7 @@ absl::Status OutOfRange(absl::string_view field, int64_t value, int64_t low, int
 template <typename T>
 absl::StatusOr<T> In(absl::string_view path, absl::StatusOr<T> result) {
   if (result.ok()) return result;
-  return absl::Status(result.status().code(), absl::StrCat(path, result.status().message()));
+  return Within(path, result.status());
 }
 
 // Too large for an int: no code has a parameter like that, and the factories name the range.

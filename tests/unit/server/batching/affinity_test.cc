@@ -28,12 +28,14 @@ class AffinityTest : public ::testing::Test {
     dispatcher_ = std::make_unique<Dispatcher>(options, devices, &metrics_);
   }
 
-  absl::Status Submit(int id, Device* device, const char* client = "client") {
+  absl::Status Submit(int id, Device* device, const char* client = "client",
+                      ObjectPin object = nullptr) {
     auto job = std::make_unique<Job>(TestOperation("Decode"));
     job->footprint.blocks = 1;
     job->work.units = work_units_;
     job->caller = {client, Priority::kNormal};
     job->device = device;
+    if (object != nullptr) job->objects.push_back(std::move(object));
     job->done = [this, id](absl::Status status, JobPtr done) {
       answers_[id] = std::move(status);
       ran_on_[id] = done->times.lane == nullptr ? nullptr : &done->times.lane->device();
@@ -42,6 +44,13 @@ class AffinityTest : public ::testing::Test {
     if (!ticket.ok()) return ticket.status();
     wait_s_ = job->schedule.wait_s;
     return dispatcher_->Submit(job, *std::move(ticket));
+  }
+  // A store on the first device.
+  ObjectStore& Objects() {
+    ObjectLimits limits;
+    limits.max_bytes = limits.max_bytes_per_owner = 1 << 20;
+    first_.set_objects(std::make_shared<ObjectStore>(limits, pool_));
+    return *first_.objects();
   }
   void EndAll() {
     for (PuppetDevice* device : {&first_, &second_, &standby_}) {
@@ -125,14 +134,12 @@ TEST_F(AffinityTest, WhatIsBoundToALostDeviceIsToldSoAndTheRestGoesOn) {
 }
 
 TEST_F(AffinityTest, ObjectsGoWithTheirDevice) {
-  ObjectLimits limits;
-  limits.max_bytes = limits.max_bytes_per_owner = 1 << 20;
-  first_.set_objects(std::make_shared<ObjectStore>(limits, pool_));
-  ASSERT_THAT(first_.objects()->Create({"client", "x"}, 100), IsOk());
+  ObjectStore& objects = Objects();
+  ASSERT_THAT(objects.Create({"client", "x"}, 100), IsOk());
   dispatcher_->SampleGauges();
   EXPECT_THAT(metrics_.Render(), HasSubstr("baseband_device_objects{device=\"first\"} 1\n"));
   ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "a test"), IsOk());
-  EXPECT_THAT(first_.objects()->Use({"client", "x"}).status(),
+  EXPECT_THAT(objects.Use({"client", "x"}).status(),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("its device was lost")));
   dispatcher_->SampleGauges();
   dispatcher_->SampleGauges();
@@ -141,6 +148,24 @@ TEST_F(AffinityTest, ObjectsGoWithTheirDevice) {
       AllOf(HasSubstr("baseband_device_objects{device=\"first\"} 0\n"),
             HasSubstr("baseband_device_objects_dropped_total{device=\"first\",reason=\"device_"
                       "lost\"} 1\n")));
+}
+
+// Who waits for room may do so while the device is lost, reset and back; the address that it has is
+// something else's by then.
+TEST_F(AffinityTest, WhatWaitedOverAResetIsToldThatWhatItUsesIsGone) {
+  ObjectStore& objects = Objects();
+  const ObjectPin before = *objects.Create({"client", "x"}, 100);
+  ASSERT_THAT(Submit(0, &first_, "client", before), IsOk());
+  first_.End();
+  ASSERT_THAT(dispatcher_->LoseDevice("first", DeviceLoss::kInjected, "a test"), IsOk());
+  objects.Renew(pool_);
+  dispatcher_->Restore(first_);
+  EXPECT_THAT(Submit(1, &first_, "client", before),
+              StatusIs(kUnavailable, HasSubstr("first was lost, and with it what the request uses "
+                                               "there: it was reset meanwhile")));
+  EXPECT_THAT(Submit(2, &first_, "client", *objects.Create({"client", "x"}, 100)), IsOk());
+  EndAll();
+  EXPECT_THAT(answers_[2], IsOk());
 }
 
 TEST_F(AffinityTest, ADeviceOnStandbyEndsWhatIsBoundToItAndTakesNothingElse) {

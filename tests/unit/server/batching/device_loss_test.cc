@@ -270,6 +270,19 @@ TEST_F(DeviceLossTest, AStuckLaneLosesItsDeviceAndTheLateEndIsNobodysAnswer) {
   EXPECT_GE(times_[1].ended, times_[1].started);
 }
 
+TEST_F(DeviceLossTest, NobodyWaitsForALaneThatIsStuckToBeIdle) {
+  Make({&first_, &second_});
+  const auto f = [] { return absl::OkStatus(); };
+  ASSERT_THAT(Submit(0), IsOk());
+  EXPECT_THAT(dispatcher_->WhileLanesAreIdle(absl::ZeroDuration(), f),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+  Look(Dispatcher::kLooks + 1);
+  EXPECT_THAT(dispatcher_->WhileLanesAreIdle(absl::Seconds(2), f),
+              StatusIs(kUnavailable, HasSubstr("does not end")));
+  first_.End();
+  EXPECT_THAT(dispatcher_->WhileLanesAreIdle(absl::Seconds(2), f), IsOk());
+}
+
 TEST_F(DeviceLossTest, WhatRanBesideALaneThatStoodStillIsTriedAgainElsewhere) {
   PuppetDevice two(2, "two");
   Make({&two});

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "server/metrics/unserved.h"
 #include "tests/support/matchers.h"
 
 namespace baseband::server {
@@ -15,9 +16,20 @@ TEST(ChecksTest, ARefusedFieldIsToldWithItsPlace) {
 }
 
 TEST(ChecksTest, WhatThereIsNoRoomForIsToldWithItsPlaceToo) {
-  EXPECT_THAT(InGroup(3, absl::ResourceExhaustedError("the models take too much")),
-              StatusIs(absl::StatusCode::kResourceExhausted,
-                       std::string("groups[3]: the models take too much")));
+  const auto told = [](const char* what) {
+    return InGroup(3, Within("filter.", absl::ResourceExhaustedError(what)));
+  };
+  const auto is = [](const char* message) {
+    return StatusIs(absl::StatusCode::kResourceExhausted, std::string(message));
+  };
+  EXPECT_THAT(told("mask: no time"), is("groups[3].filter.mask: no time"));
+  EXPECT_THAT(told("the models take too much"), is("groups[3].filter: the models take too much"));
+}
+
+TEST(ChecksTest, AReasonStaysWithItsRefusal) {
+  const absl::Status status =
+      InGroup(3, Because(UnservedReason::kPreparation, absl::ResourceExhaustedError("no time")));
+  EXPECT_EQ(ReasonOf(status), UnservedReason::kPreparation);
 }
 
 TEST(ChecksTest, WhatIsNoFaultOfTheRequestStaysAsItIs) {

@@ -199,6 +199,39 @@ TEST_F(ObjectStoreTest, ObjectsGoWithTheirDeviceButNotTheMemoryOfThoseInUse) {
   EXPECT_EQ(store_->usage().bytes, kObject);
 }
 
+// A kernel that does not end may still run in it, and to free it would wait for that.
+TEST_F(ObjectStoreTest, ALostDevicesMemoryIsFreedWhenAnotherTakesItsPlace) {
+  std::vector<uint8_t> bytes(8 * kObject);
+  bool freed = false;
+  store_->Renew(HostPool::Create({bytes.data(), 8 * kObject, /*is_page_locked=*/false}, [&] {
+    freed = true;
+    EXPECT_EQ(store_->usage().bytes, 0) << "it is not freed under the store's lock";
+  }));
+  ASSERT_THAT(Make("a", "1"), IsOk());
+  store_->Lose();
+  EXPECT_FALSE(freed);
+  EXPECT_THAT(Make("a", "1"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("lost")));
+  store_->Renew(nullptr);
+  EXPECT_TRUE(freed);
+  EXPECT_THAT(Make("a", "1"), StatusIs(absl::StatusCode::kUnavailable, HasSubstr("lost")));
+  store_->Renew(pool_);
+  EXPECT_THAT(Make("a", "1"), IsOk());
+}
+
+TEST_F(ObjectStoreTest, APinKnowsThatItsDeviceWasLost) {
+  const ObjectPin kept = *store_->Create({"a", "1"}, kObject);
+  const ObjectPin removed = *store_->Create({"a", "2"}, kObject);
+  store_->Remove({"a", "2"});
+  EXPECT_FALSE(kept->is_lost());
+  EXPECT_FALSE(removed->is_lost());
+  store_->Lose();
+  EXPECT_TRUE(kept->is_lost());
+  EXPECT_TRUE(removed->is_lost());
+  store_->Renew(pool_);
+  EXPECT_TRUE(kept->is_lost());
+  EXPECT_FALSE((*store_->Create({"a", "1"}, kObject))->is_lost());
+}
+
 TEST_F(ObjectStoreTest, WhyAnObjectWentIsKnownOfTheLastOnesOnly) {
   for (size_t i = 0; i < ObjectStore::kMaxGone + 5; ++i) {
     ASSERT_THAT(Make("a", std::to_string(i)), IsOk());

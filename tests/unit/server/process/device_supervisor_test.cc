@@ -48,7 +48,8 @@ class DeviceSupervisorTest : public ::testing::Test {
       return std::make_unique<NoBatch>(std::move(jobs));
     };
     dispatcher_ = std::make_unique<Dispatcher>(dispatcher, devices, &metrics_);
-    supervisor_->Connect(dispatcher_.get(), [this](bool serves) {
+    supervisor_->Connect(dispatcher_.get());
+    supervisor_->Tell([this](bool serves) {
       absl::MutexLock lock(&mutex_);
       health_.push_back(serves);
     });
