@@ -13,7 +13,8 @@ namespace baseband::server {
 
 // `work` as the model can reckon with it, whoever counted it: a shape that there is, and units in
 // [kLeastUnits, kMostUnits]; none, fewer, a negative number and NaN are kLeastUnits, and a guess is
-// likewise brought to what one may be. Every sum, quotient and logarithm of what is learned from such work is finite.
+// likewise brought to what one may be. Every sum, quotient and logarithm of what is learned from
+// such work is finite.
 inline constexpr double kLeastUnits = 1e-9;
 inline constexpr double kMostUnits = 1e15;
 Work Normalised(const Work& work);

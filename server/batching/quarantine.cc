@@ -83,14 +83,13 @@ absl::Status Quarantine::Check(const Job& job, absl::Time now) {
   if (found == suspects_.end() || found->second.refused_until <= now) return absl::OkStatus();
   Suspect& suspect = found->second;
   ++suspect.refused;
-  return Because(
-      UnservedReason::kQuarantine,
-      absl::FailedPreconditionError(absl::StrCat(
-          "a request like this one ran on ", suspect.device, " when that faulted",
-          suspect.faults > 1 ? absl::StrCat(", ", suspect.faults, " times") : "",
-          ": its like is refused for ", Seconds(suspect.refused_until - now),
-          " more; an admin may lift that: admin quarantine --lift=",
-          FingerprintText(job.fingerprint))));
+  return Because(UnservedReason::kQuarantine,
+                 absl::FailedPreconditionError(absl::StrCat(
+                     "a request like this one ran on ", suspect.device, " when that faulted",
+                     suspect.faults > 1 ? absl::StrCat(", ", suspect.faults, " times") : "",
+                     ": its like is refused for ", Seconds(suspect.refused_until - now),
+                     " more; an admin may lift that: admin quarantine --lift=",
+                     FingerprintText(job.fingerprint))));
 }
 
 bool Quarantine::Refuses(const Job& job, absl::Time now) const {
@@ -103,8 +102,8 @@ bool Quarantine::Refuses(const Job& job, absl::Time now) const {
 void Quarantine::ForgetHarmless(absl::Time now) {
   for (auto it = suspects_.begin(); it != suspects_.end();) {
     const Suspect& suspect = it->second;
-    const bool harmless = suspect.refused_until <= now &&
-                          (IsKnownGood(suspect.fingerprint) || suspect.refused_until + kMemory <= now);
+    const bool harmless = suspect.refused_until <= now && (IsKnownGood(suspect.fingerprint) ||
+                                                           suspect.refused_until + kMemory <= now);
     it = harmless ? suspects_.erase(it) : std::next(it);
   }
   has_suspects_.store(!suspects_.empty(), std::memory_order_release);

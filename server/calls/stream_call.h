@@ -69,7 +69,7 @@ class StreamCall final : public GrpcCall {
   std::unique_ptr<StreamSession> session_;
 
   absl::Mutex mutex_;
-  grpc::ByteBuffer incoming_;  // gRPC's from StartRead to OnRead
+  grpc::ByteBuffer incoming_;                         // gRPC's from StartRead to OnRead
   bool half_closed_ ABSL_GUARDED_BY(mutex_) = false;  // the client sends no more
   std::optional<grpc::ByteBuffer> waiting_ ABSL_GUARDED_BY(mutex_);
   std::deque<std::unique_ptr<Message>> messages_ ABSL_GUARDED_BY(mutex_);  // in work, in order

@@ -79,8 +79,8 @@ struct Config {
   int object_mib = 256;  // of each device, for what lives on it between requests
   int client_object_mib = 64;
   absl::Duration object_lifetime = absl::Seconds(60);  // without use
-  int low_share = 5;                        // percent of the device time
-  std::map<std::string, int> client_share;  // weights, by client
+  int low_share = 5;                                   // percent of the device time
+  std::map<std::string, int> client_share;             // weights, by client
   int client_requests = 0;  // in flight, of one client; 0: as many as there is room for
   int client_mib = 0;
   int client_streams = 0;  // and searches

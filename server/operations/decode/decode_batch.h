@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "server/operations/decode/decode.h"
 #include "server/jobs/layout.h"
+#include "server/operations/decode/decode.h"
 
 namespace baseband::server {
 

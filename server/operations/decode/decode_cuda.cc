@@ -58,9 +58,8 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
   auto* descriptor = reinterpret_cast<ldpc::DecodeBlock*>(lane.control_host);
   for (const uint32_t b : GroupByShape()) {
     const Block& block = blocks_[b];
-    const uint8_t* const payload =
-        in_place_ ? job(block.job).input.data()
-                  : lane.input_device + input_.device_offset(block.job);
+    const uint8_t* const payload = in_place_ ? job(block.job).input.data()
+                                             : lane.input_device + input_.device_offset(block.job);
     descriptor->llr = reinterpret_cast<const int8_t*>(payload) + block.llr_offset;
     descriptor->llr_count = static_cast<uint32_t>(block.group->llr_count);
     descriptor->bits_offset = static_cast<uint32_t>(places[b].bits_offset);

@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "server/operations/encode/encode.h"
 #include "server/jobs/layout.h"
+#include "server/operations/encode/encode.h"
 
 namespace baseband::server {
 
