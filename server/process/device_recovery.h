@@ -60,7 +60,7 @@ class DeviceRecovery {
  private:
   struct Shared;
   static void Work(const std::shared_ptr<Shared>& shared);
-  // Null if all went well.
+  // What went wrong; empty if all went well.
   static std::string Try(const std::shared_ptr<Shared>& shared, Device& device);
 
   const std::shared_ptr<Shared> shared_;
