@@ -59,7 +59,9 @@ void DeviceClock::Advance(absl::Time now) {
     const double rates[] = {Rate(false), Rate(true)};
     for (Run& run : runs_) run.used_s += passed_s * rates[run.background];
   }
-  at_ = now;  // backwards too, when the host's clock is set
+  // `now` may be before what counts already: of two batches that end, each reads it before it has
+  // the dispatcher's lock. No time counts twice.
+  at_ = std::max(at_, now);
 }
 
 }  // namespace baseband::server

@@ -37,7 +37,7 @@ TEST(DeviceClockTest, WhatRemainsShrinksByEachBatchsShareOfTheTimeSince) {
   // Of two seconds background work has a tenth, the two others half of the rest each.
   EXPECT_DOUBLE_EQ(clock.Remaining(false, At(4)), 3 - 2 - 0.9 + 8 - 0.9);
   EXPECT_DOUBLE_EQ(clock.Remaining(true, At(4)), 5 - 0.2);
-  EXPECT_DOUBLE_EQ(clock.Remaining(false, At(1)), 3 - 2 + 8);  // set back
+  EXPECT_DOUBLE_EQ(clock.Remaining(false, At(1)), 3 - 2 + 8);  // read before it began
 }
 
 TEST(DeviceClockTest, BatchesThatOverlapShareTheTimeTheyOverlapIn) {
@@ -69,13 +69,21 @@ TEST(DeviceClockTest, BackgroundBatchesHaveATenthBesideOthersAndAllOfItAlone) {
   EXPECT_DOUBLE_EQ(clock.End(3, At(21)).device_s, 6.5);
 }
 
-TEST(DeviceClockTest, AHostWhoseClockIsSetBackGivesNobodyNegativeTime) {
+TEST(DeviceClockTest, AnEndThatWasReadBeforeWhatCountsAlreadyCountsNoTimeTwice) {
+  DeviceClock clock(2, 1);
+  clock.Start(0, false, {0, 0}, At(0));
+  clock.Start(1, false, {0, 0}, At(4));
+  EXPECT_DOUBLE_EQ(clock.End(0, At(3)).device_s, 4);
+  EXPECT_DOUBLE_EQ(clock.End(1, At(5)).device_s, 1);  // five together: so long was it busy
+}
+
+TEST(DeviceClockTest, AnEndThatWasReadBeforeItsStartGivesNobodyNegativeTime) {
   DeviceClock clock(2, 1);
   clock.Start(0, false, {0, 0}, At(10));
-  clock.Start(1, false, {0, 0}, At(0));
-  EXPECT_DOUBLE_EQ(clock.End(0, At(0)).device_s, 0);
-  EXPECT_DOUBLE_EQ(clock.End(1, At(2)).device_s, 2);
-  EXPECT_DOUBLE_EQ(clock.End(7, At(3)).device_s, 0);
+  clock.Start(1, false, {0, 0}, At(9));
+  EXPECT_DOUBLE_EQ(clock.End(0, At(9)).ran_s, 0);
+  EXPECT_DOUBLE_EQ(clock.End(1, At(12)).device_s, 2);
+  EXPECT_DOUBLE_EQ(clock.End(7, At(13)).device_s, 0);
 }
 
 }  // namespace
