@@ -39,7 +39,8 @@ absl::StatusOr<uint32_t> ReadTag(CodedInputStream& in) {
   constexpr int kMaxTagBytes = 5;  // CodedInputStream takes ten and drops what is too much
   const int begin = in.CurrentPosition();
   const uint32_t tag = in.ReadTag();
-  if (in.CurrentPosition() - begin > kMaxTagBytes) {
+  const bool is_of_no_field = tag != 0 && WireFormatLite::GetTagFieldNumber(tag) == 0;
+  if (is_of_no_field || in.CurrentPosition() - begin > kMaxTagBytes) {
     return Malformed();
   }
   return tag;

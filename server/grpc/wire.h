@@ -20,7 +20,8 @@ namespace baseband::server {
 // What is said of bytes that are no protobuf message.
 absl::Status Malformed();
 // The next tag of a message, 0 at its end, which the caller checks. InvalidArgument if it is longer
-// than protobuf has it.
+// than protobuf has it, or of field 0, which no message has: whoever looks a field up may say 0 for
+// none.
 absl::StatusOr<uint32_t> ReadTag(google::protobuf::io::CodedInputStream& in);
 
 // A message split at its top level: one field is the payload, all others are the header.

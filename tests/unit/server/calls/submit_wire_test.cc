@@ -178,6 +178,12 @@ TEST(SubmitViewTest, AFieldThatEndsAfterItsMessageIsRefused) {
   EXPECT_THAT(Read(InSlices(tag + "\x02\x7a\x05" + "abcde", 2)), IsInvalid("well-formed"));
 }
 
+TEST(SubmitViewTest, AFieldOfNumberZeroIsRefusedAndNoOperationThatSubmitDoesNotBring) {
+  const std::string field("\2\0", 2);
+  EXPECT_THAT(Read(InSlices(field, 2)), IsInvalid("well-formed"));
+  EXPECT_THAT(Read(InSlices("\x5a\2" + field, 2)), IsInvalid("well-formed"));  // of encode
+}
+
 TEST(SubmitViewTest, ATimeoutBeyondAllMeasureIsNone) {
   v1::SubmitRequest request;
   EXPECT_EQ(Read(InSlices("", 1))->timeout(), absl::InfiniteDuration());

@@ -108,6 +108,14 @@ TEST(ReadRequestTest, ATagOfMoreThanFiveBytesIsRefused) {
               IsInvalid("well-formed"));
 }
 
+TEST(ReadRequestTest, AFieldOfNumberZeroIsRefusedAlsoWhereTheRequestHasNoPayload) {
+  for (const std::string& bytes : {std::string("\0\1", 2), std::string("\2\3abc", 5),
+                                   std::string("\5abcd", 5), std::string("\3\4", 2)}) {
+    EXPECT_THAT(ReadRequest(InSlices(bytes, 2), kPayload), IsInvalid("well-formed"));
+    EXPECT_THAT(ReadRequest(InSlices(bytes, 2), /*payload_field=*/0), IsInvalid("well-formed"));
+  }
+}
+
 TEST(ReadRequestTest, AnOverlongHeaderIsRefused) {
   std::string field(kMaxHeaderBytes + 1, 'x');
   v1::GetCapabilitiesResponse unknown_to_it;  // any message with a string field
