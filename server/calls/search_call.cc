@@ -113,8 +113,8 @@ absl::StatusOr<bool> SearchCall::Begin(const ContinueCheck* may_continue) {
     absl::MutexLock lock(&mutex_);
     search_ = std::move(search);
     next_progress_ = arrival_ + progress_interval_;
+    request_->Accepted();  // not beside End, which a cancelled call's thread may be in
   }
-  request_->Accepted();
   BASEBAND_RETURN_IF_ERROR(Pump());
   return true;
 }
