@@ -40,31 +40,28 @@ void SubmitCall::OnArrived(bool ok) {
   arrival_ = SteadyNow();
   environment_.metrics->RequestStarted(kRpc, 0);
   const absl::Status status = EnterStream(*environment_.streams);
-  if (!status.ok()) {
-    {
-      absl::MutexLock lock(&mutex_);
-      // Cancelled already, gRPC may be reading what would be written.
-      if (!end_.has_value()) AddRetryHint(status);
-    }
-    End(status);
+  if (status.ok()) {
+    Open();
   } else {
-    SubmitOutcome grant;
-    grant.requests = environment_.submit_window.requests;
-    grant.bytes = environment_.submit_window.bytes;
-    bool open = false;
-    {
-      absl::MutexLock lock(&mutex_);
-      writing_ = open = !end_.has_value();  // else it was cancelled already
-    }
-    if (open) {
-      Ref();  // OnWritten
-      const grpc::ByteBuffer message = MakeSubmitResponse(grant, nullptr, grpc::ByteBuffer());
-      grant_bytes_ = static_cast<int64_t>(message.Length());
-      stream_.Write(message, &written_);
-      StartRead();
-    }
+    AddRetryHint(status);
+    End(status);
   }
   EndArrival();
+}
+
+void SubmitCall::Open() {
+  {
+    absl::MutexLock lock(&mutex_);
+    writing_ = true;
+  }
+  SubmitOutcome grant;
+  grant.requests = environment_.submit_window.requests;
+  grant.bytes = environment_.submit_window.bytes;
+  Ref();  // OnWritten
+  const grpc::ByteBuffer message = MakeSubmitResponse(grant, nullptr, grpc::ByteBuffer());
+  grant_bytes_ = static_cast<int64_t>(message.Length());
+  stream_.Write(message, &written_);
+  StartRead();
 }
 
 void SubmitCall::StartRead() {

@@ -45,6 +45,8 @@ class SubmitCall final : public GrpcCall {
   void OnCancelled() override ABSL_LOCKS_EXCLUDED(mutex_);
   void Destroy() override ABSL_NO_THREAD_SAFETY_ANALYSIS;  // nobody else is there any more
 
+  // The first response: how much the client may have in flight. From then on requests are read.
+  void Open() ABSL_LOCKS_EXCLUDED(mutex_);
   void StartRead();
   // Takes the message up and reads on; an error ends the stream.
   absl::Status Receive(const grpc::ByteBuffer& message) ABSL_LOCKS_EXCLUDED(mutex_);
