@@ -18,13 +18,19 @@ absl::Status GrpcCall::Identify() {
 }
 
 absl::Status GrpcCall::EnterStream(StreamLimit& limit) {
-  const absl::Status room = limit.Enter();
   BASEBAND_RETURN_IF_ERROR(Identify());
-  BASEBAND_RETURN_IF_ERROR(room);
   BASEBAND_RETURN_IF_ERROR(environment_.gate->CheckOpen(arrival_));
-  BASEBAND_ASSIGN_OR_RETURN(stream_hold_,
+  BASEBAND_ASSIGN_OR_RETURN(ClientHold hold,
                             environment_.quotas->EnterStream(requester_.caller.client));
+  BASEBAND_ASSIGN_OR_RETURN(stream_place_, limit.Enter());
+  stream_hold_ = std::move(hold);
   return absl::OkStatus();
+}
+
+void GrpcCall::LeaveStream() {
+  stream_place_ = StreamPlace();
+  stream_hold_ = ClientHold();
+  requester_.cancellation->Abandon();
 }
 
 void GrpcCall::OnNotified(bool) {

@@ -65,8 +65,11 @@ class GrpcCall {
   // who may not; InvalidArgument: wrong metadata.
   absl::Status Identify();
   // The same of a stream, of whose requests each enters on its own, or a search: one more of
-  // `limit`, which is left in any case once the call has ended; and of its client's streams.
+  // `limit` and of its client's streams. Who is refused is none of either.
   absl::Status EnterStream(StreamLimit& limit);
+  // A stream or search is about to be finished, once: from what its client hears next, another may
+  // come in its place, and nobody waits for what of it is still in work.
+  void LeaveStream();
 
   // The last of what is done when the call has arrived; drops the arrival's reference.
   void EndArrival();
@@ -112,6 +115,7 @@ class GrpcCall {
 
   Event notified_{this, &GrpcCall::OnNotified};
   Event stall_check_{this, &GrpcCall::OnStallCheck};
+  StreamPlace stream_place_;
   ClientHold stream_hold_;
   absl::Mutex stall_mutex_;
   absl::Time read_by_ ABSL_GUARDED_BY(stall_mutex_) = absl::InfiniteFuture();

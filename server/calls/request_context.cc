@@ -50,13 +50,13 @@ absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requ
 
 void Cancellation::Cancel(absl::Time now) {
   int64_t none = INT64_MAX;
-  given_up_ns_.compare_exchange_strong(none, absl::ToUnixNanos(now), std::memory_order_relaxed);
+  given_up_ns_.compare_exchange_strong(none, absl::ToUnixNanos(now), std::memory_order_acq_rel);
   cancelled_.store(true, std::memory_order_release);
 }
 
 absl::Time Cancellation::given_up() const {
-  if (!is_cancelled()) return absl::InfiniteFuture();
-  return absl::FromUnixNanos(given_up_ns_.load(std::memory_order_relaxed));
+  const int64_t ns = given_up_ns_.load(std::memory_order_acquire);
+  return ns == INT64_MAX ? absl::InfiniteFuture() : absl::FromUnixNanos(ns);
 }
 
 absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requester,

@@ -30,10 +30,12 @@ namespace baseband::server {
 // Whether somebody still waits. Shared with jobs, which may outlive their call. Thread-safe.
 class Cancellation {
  public:
-  // Nobody does any more, since `now`; the first time counts.
+  // Nobody does any more: the client has given up, at `now`; the first time counts.
   void Cancel(absl::Time now);
+  // Nobody does any more: the call has ended, and its client was told how. It has given up nothing.
+  void Abandon() { cancelled_.store(true, std::memory_order_release); }
   bool is_cancelled() const { return cancelled_.load(std::memory_order_acquire); }
-  // When; InfiniteFuture while nobody has.
+  // When the client gave up; InfiniteFuture while it has not.
   absl::Time given_up() const;
 
   static std::shared_ptr<std::atomic<bool>> FlagOf(const std::shared_ptr<Cancellation>& shared) {

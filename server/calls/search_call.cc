@@ -188,7 +188,7 @@ void SearchCall::Take(const absl::Status& status, JobPtr job) {
   {
     absl::MutexLock lock(&mutex_);
     --in_flight_;
-    if (!status.ok()) last_times_ = job->times;
+    if (!status.ok() && !ended_) last_times_ = job->times;
     if (status.ok() && !answering_ && !ended_) {
       if (request_->is_cancelled()) {  // the piece may have been left out
         end = absl::CancelledError("the client cancelled");

@@ -86,7 +86,7 @@ void SearchCall::End(const absl::Status& status, absl::optional<grpc::ByteBuffer
     return;
   }
   ended_ = true;
-  environment_.searches->Vacate();
+  LeaveStream();
   end_ = status;
   request_->Answer(status);
   answer_ = std::move(answer);

@@ -233,6 +233,7 @@ void StreamCall::End(const absl::Status& status) {
   status_ = status;
   AddRetryHint(status);
   EndWatching();
+  LeaveStream();
   Ref();  // OnFinished
   stream_.Finish(ToGrpcStatus(status), &finished_);
 }
@@ -257,7 +258,6 @@ void StreamCall::Destroy() {
   }
   environment_.metrics->RequestFinished(method_.operation->stream_rpc(), status_,
                                         SteadyNow() - arrival_, response_bytes_);
-  environment_.streams->Vacate();
   delete this;  // last: the server may end now
 }
 

@@ -174,7 +174,6 @@ void SubmitCall::Destroy() {
   const absl::Status end = EndOf(end_.value_or(absl::OkStatus()), arrival_, requester_.deadline,
                                  requester_.cancellation->given_up());
   environment_.metrics->RequestFinished(kRpc, end, SteadyNow() - arrival_, grant_bytes_);
-  environment_.streams->Vacate();
   delete this;  // last: the server may end now
 }
 

@@ -72,6 +72,7 @@ void SubmitCall::Advance() {
   }
   if (end) {
     EndWatching();
+    LeaveStream();
     stream_.Finish(ToGrpcStatus(status), &finished_);
   }
 }

@@ -234,9 +234,11 @@ void RequestSequence::SendOnSubmit() {
     absl::StatusOr<ClientHold> hold =
         environment_.quotas->EnterStream(submit->requester.caller.client);
     if (!hold.ok()) return CheckAnswer(hold.status());
+    absl::StatusOr<StreamPlace> place = environment_.streams->Enter();
+    if (!place.ok()) return CheckAnswer(place.status());
     submit->hold = *std::move(hold);
+    submit->place = *std::move(place);
     submit_ = std::move(submit);
-    (void)environment_.streams->Enter();
   }
   const auto all = server_.operations().all();
   Operation* const operation = all[bytes_.ConsumeIntegralInRange<size_t>(0, all.size() - 1)].get();
@@ -254,7 +256,6 @@ void RequestSequence::EndSubmit() {
   if (submit_ == nullptr) return;
   submit_->requester.cancellation->Cancel(SteadyNow());
   for (const auto& [id, call] : submit_->in_flight) Leave(call);
-  environment_.streams->Vacate();
   submit_.reset();
 }
 
@@ -269,11 +270,13 @@ void RequestSequence::SendOnStream() {
     absl::StatusOr<ClientHold> hold =
         environment_.quotas->EnterStream(stream->requester.caller.client);
     if (!hold.ok()) return CheckAnswer(hold.status());
+    absl::StatusOr<StreamPlace> place = environment_.streams->Enter();
+    if (!place.ok()) return CheckAnswer(place.status());
     stream->hold = *std::move(hold);
+    stream->place = *std::move(place);
     stream->session = operation->NewStream(environment_.limits,
                                            environment_.metrics->ResultsOf(operation->rpc()));
     stream_ = std::move(stream);
-    (void)environment_.streams->Enter();
   } else if (stream_->in_work != nullptr) {
     Leave(stream_->in_work);
     if (!stream_->in_work->status.ok()) {
@@ -293,7 +296,6 @@ void RequestSequence::EndStream() {
   if (stream_ == nullptr) return;
   stream_->requester.cancellation->Cancel(SteadyNow());
   if (stream_->in_work != nullptr) Leave(stream_->in_work);
-  environment_.streams->Vacate();
   stream_.reset();
 }
 

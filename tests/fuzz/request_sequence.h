@@ -55,12 +55,14 @@ class RequestSequence {
   struct Submit {
     explicit Submit(const SubmitWindow& window) : window(window) {}
     ClientHold hold;
+    StreamPlace place;
     FlowControlWindow window;
     Requester requester;
     std::map<uint64_t, CallPtr> in_flight;
   };
   struct Stream {
     ClientHold hold;
+    StreamPlace place;
     Requester requester;
     std::unique_ptr<StreamSession> session;
     CallPtr in_work;

@@ -120,10 +120,11 @@ void RequestSequence::RunSearch() {
   search.requester = SomeRequester();
   search.wire = SomeRequest(*search.operation);
   search.bytes = search.wire.bytes();
-  const absl::Status room = environment_.searches->Enter();
   absl::StatusOr<ClientHold> hold =
       environment_.quotas->EnterStream(search.requester.caller.client);
-  absl::Status status = room.ok() ? hold.status() : room;
+  const absl::StatusOr<StreamPlace> place = environment_.searches->Enter();
+  absl::Status status = hold.status();
+  status.Update(place.status());
   status.Update(search.memory.Resize(search.bytes));
   if (status.ok()) {
     Meter meter;
@@ -157,7 +158,6 @@ void RequestSequence::RunSearch() {
   }
   Check(status.ok() || !status.message().empty());
   Check(!absl::IsInternal(status) && !absl::IsUnknown(status));
-  environment_.searches->Vacate();
 }
 
 }  // namespace baseband::server

@@ -25,8 +25,9 @@ TEST(RefusalReasonsTest, AClosedGateDrains) {
 
 TEST(RefusalReasonsTest, AStreamTooManyMeetsTheLimitOfStreams) {
   StreamLimit limit("streams", 1);
-  ASSERT_THAT(limit.Enter(), IsOk());
-  EXPECT_EQ(ReasonOf(limit.Enter()), UnservedReason::kStreamLimit);
+  const auto place = limit.Enter();
+  ASSERT_THAT(place, IsOk());
+  EXPECT_EQ(ReasonOf(limit.Enter().status()), UnservedReason::kStreamLimit);
 }
 
 TEST(RefusalReasonsTest, ASearchTooManyFindsNoMemory) {
