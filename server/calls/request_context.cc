@@ -120,12 +120,16 @@ absl::Status RequestContext::EnterGate() {
   return absl::OkStatus();
 }
 
-absl::Status RequestContext::Enter(int64_t bytes) {
-  BASEBAND_RETURN_IF_ERROR(EnterGate());
-  BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(bytes));
+absl::Status RequestContext::EnterQuota(int64_t bytes) {
   BASEBAND_ASSIGN_OR_RETURN(hold_,
                             environment_.quotas->EnterRequest(requester_.caller.client, bytes));
   return absl::OkStatus();
+}
+
+absl::Status RequestContext::Enter(int64_t bytes) {
+  BASEBAND_RETURN_IF_ERROR(EnterGate());
+  BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(bytes));
+  return EnterQuota(bytes);
 }
 
 absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Done done) {
@@ -171,7 +175,7 @@ void RequestContext::End(const absl::Status& status, int64_t response_bytes,
 }
 
 void RequestContext::Release() {
-  hold_ = ClientHold();
+  LeaveQuota();
   if (std::exchange(is_inside_, false)) environment_.gate->Leave();
 }
 

@@ -86,7 +86,12 @@ class RequestContext {
 
   // In at the gate. Unavailable: the server is shutting down.
   absl::Status EnterGate();
-  // The same, and takes what `bytes` are of the queues' room and the client's quota.
+  // Takes what a request of `bytes` is of its client's quota. ResourceExhausted: there is not that
+  // much left.
+  absl::Status EnterQuota(int64_t bytes);
+  // Gives it back, if it has it, before its end.
+  void LeaveQuota() { hold_ = ClientHold(); }
+  // Both, if there is room in the queues for `bytes`: ResourceExhausted if there is not.
   absl::Status Enter(int64_t bytes);
 
   // Hands the job made of `request` over, as SubmitJob; a job without a fingerprint gets one. OK:

@@ -15,7 +15,8 @@ struct StreamCall::Message {
       : context(environment, rpc, arrival) {}
 
   RequestContext context;
-  Request request;
+  grpc::ByteBuffer received;  // until it is converted
+  Request request;            // from then on, until its job has ended
   std::unique_ptr<Preparation> preparation;
   JobPtr job;  // until it is handed over
   // The call's, under its lock until is_done:
@@ -78,7 +79,6 @@ void StreamCall::OnRead(bool ok) {
 }
 
 void StreamCall::Advance() {
-  grpc::ByteBuffer bytes;
   Message* message = nullptr;
   {
     absl::MutexLock lock(&mutex_);
@@ -88,22 +88,32 @@ void StreamCall::Advance() {
     messages_.push_back(
         std::make_unique<Message>(environment_, method_.operation->stream_rpc(), SteadyNow()));
     message = messages_.back().get();
-    bytes = *std::exchange(waiting_, std::nullopt);
+    message->received = *std::exchange(waiting_, std::nullopt);
     is_converting_ = true;
     if (!half_closed_) StartRead();
   }
-  if (absl::Status status = Begin(bytes, *message); !status.ok()) {
+  if (absl::Status status = Begin(*message); !status.ok()) {
     Done(*message, std::move(status), nullptr);
   }
 }
 
-absl::Status StreamCall::Begin(const grpc::ByteBuffer& bytes, Message& message) {
+absl::Status StreamCall::Begin(Message& message) {
   message.context.requester() = requester_;
   BASEBAND_RETURN_IF_ERROR(message.context.EnterGate());
   environment_.metrics->AddRequestBytes(method_.operation->stream_rpc(),
-                                        static_cast<int64_t>(bytes.Length()));
-  BASEBAND_ASSIGN_OR_RETURN(message.request,
-                            ReadRequest(bytes, method_.operation->description().payload_field));
+                                        static_cast<int64_t>(message.received.Length()));
+  return Convert(message);
+}
+
+absl::Status StreamCall::Convert(Message& message) {
+  const auto bytes = static_cast<int64_t>(message.received.Length());
+  if (const absl::Status room = message.context.EnterQuota(bytes); !room.ok()) {
+    return AwaitRoom(room);
+  }
+  BASEBAND_ASSIGN_OR_RETURN(
+      message.request,
+      ReadRequest(message.received, method_.operation->description().payload_field));
+  message.received.Clear();  // the request has its payload still
   BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, session_->Convert(message.request));
   if (conversion.job != nullptr) {
     message.job = std::move(conversion.job);
@@ -123,26 +133,32 @@ absl::Status StreamCall::Begin(const grpc::ByteBuffer& bytes, Message& message) 
 }
 
 absl::Status StreamCall::Submit(Message& message) {
-  Ref();  // Done, or OnRoom
+  Ref();  // Done
   const absl::Status status = message.context.Submit(
       message.request, message.job, [this, &message](absl::Status ended, JobPtr job) {
         Done(message, std::move(ended), std::move(job));
         Unref();
       });
-  if (status.ok()) {  // the message may be gone by now
-    {
-      absl::MutexLock lock(&mutex_);
-      is_converting_ = false;
-    }
-    Advance();
-    return status;
+  if (!status.ok()) {
+    const absl::Status waits = AwaitRoom(status);
+    Unref();
+    return waits;
   }
-  if (absl::IsResourceExhausted(status) && !requester_.cancellation->is_cancelled()) {
-    room_alarm_.Set(queue_, SteadyNow() + environment_.dispatcher->RetryHint(), &room_);
-    return absl::OkStatus();
+  {  // the message may be gone by now
+    absl::MutexLock lock(&mutex_);
+    is_converting_ = false;
   }
-  Unref();
+  Advance();
   return status;
+}
+
+absl::Status StreamCall::AwaitRoom(const absl::Status& refusal) {
+  if (!absl::IsResourceExhausted(refusal) || requester_.cancellation->is_cancelled()) {
+    return refusal;
+  }
+  Ref();  // OnRoom
+  room_alarm_.Set(queue_, SteadyNow() + environment_.dispatcher->RetryHint(), &room_);
+  return absl::OkStatus();
 }
 
 void StreamCall::OnRoom(bool) {
@@ -151,15 +167,18 @@ void StreamCall::OnRoom(bool) {
     absl::MutexLock lock(&mutex_);
     message = messages_.back().get();
   }
-  absl::Status status = requester_.cancellation->is_cancelled()
-                            ? absl::CancelledError("the client cancelled")
-                            : Submit(*message);
+  absl::Status status = absl::CancelledError("the client cancelled");
+  if (!requester_.cancellation->is_cancelled()) {
+    status = message->job == nullptr ? Convert(*message) : Submit(*message);
+  }
   if (!status.ok()) Done(*message, std::move(status), nullptr);
   Unref();
 }
 
 void StreamCall::Done(Message& message, absl::Status status, JobPtr job) {
   if (job != nullptr) message.context.Ended(job->times);
+  message.request = Request();
+  message.context.LeaveQuota();
   {
     absl::MutexLock lock(&mutex_);
     message.status = std::move(status);
@@ -198,7 +217,6 @@ void StreamCall::Deliver() {
   const grpc::ByteBuffer response = ToByteBuffer(*std::move(reply));
   response_bytes_ += static_cast<int64_t>(response.Length());
   message->ended_job.reset();
-  message->request = Request();
   absl::MutexLock lock(&mutex_);
   WatchForStall(environment_.max_stall);
   Ref();  // OnWritten

@@ -3,8 +3,11 @@
 // The transport of all streams; what differs between them stands in their session. Bounded: at
 // most kMaxInWork requests are in work, so that one is read and placed while the device has
 // another, and one waits behind them; the rest waits with the client (HTTP/2 flow control). A
-// request for which there is no room now waits for it; a client that does not read its responses
-// is cut off. A request that fails ends the call, after the responses of those before it.
+// request for which there is no room now, or none in its client's quota, waits for it: a stream
+// cannot be sent again. It holds of that quota only while it is in work itself, not while others'
+// responses wait for a client that reads late, so that no stream waits for another's reader. A
+// client that does not read its responses is cut off. A request that fails ends the call, after the
+// responses of those before it; those behind it are let go.
 #ifndef BASEBAND_SERVER_CALLS_STREAM_CALL_H_
 #define BASEBAND_SERVER_CALLS_STREAM_CALL_H_
 
@@ -49,9 +52,14 @@ class StreamCall final : public GrpcCall {
   void StartRead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes up the request that waits, if it may come into work.
   void Advance() ABSL_LOCKS_EXCLUDED(mutex_);
-  absl::Status Begin(const grpc::ByteBuffer& bytes, Message& message);
+  absl::Status Begin(Message& message);
+  // Makes its job, now or once its client's quota lets it.
+  absl::Status Convert(Message& message);
   // Hands over its job, now or once there is room; then the next request may be taken up.
   absl::Status Submit(Message& message);
+  // What the message was refused for want of room is tried again after a while. Otherwise, or if
+  // nobody waits for it any more: `refusal`.
+  absl::Status AwaitRoom(const absl::Status& refusal);
   // The message has failed, or its job has ended; on any thread.
   void Done(Message& message, absl::Status status, JobPtr job) ABSL_LOCKS_EXCLUDED(mutex_);
   // Answers the first message in work if it is done, and ends the call when all is.
