@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "client/cpp/client_options.h"
 #include "client/cpp/to_status.h"
 #include "common/grpc/grpc_time.h"
 
@@ -20,7 +21,12 @@ Attempt::Attempt(const CallHeader& header, ChannelPool* channels)
   channels->Authorize(&context_);
   context_.set_wait_for_ready(header.wait_for_ready);
   SetPriority(header.priority, &context_);
-  if (!header.request_id.empty()) {
+  if (!IsToken(header.request_id)) {
+    // gRPC ends the process of who gives it other bytes.
+    refusal_ =
+        absl::InvalidArgumentError("request_id has a byte that is not printable ASCII, or a blank");
+    Cancel();
+  } else if (!header.request_id.empty()) {
     context_.AddMetadata("x-request-id", header.request_id);
   }
   if (header.deadline != absl::InfiniteFuture()) {
@@ -44,6 +50,9 @@ void Attempt::End() {
 }
 
 absl::Status Attempt::Outcome(const grpc::Status& status, bool cancelled) const {
+  if (!refusal_.ok()) {
+    return refusal_;
+  }
   if (expired_ && !cancelled && status.error_code() == grpc::StatusCode::CANCELLED) {
     return absl::DeadlineExceededError("the timeout passed");
   }

@@ -21,12 +21,13 @@ struct CallHeader {
   absl::Time deadline = absl::InfiniteFuture();  // by SteadyNow(); it also travels to the server
   bool wait_for_ready = false;                   // as CallOptions has it
   Priority priority = Priority::kNormal;
-  std::string request_id;  // empty: none
+  std::string request_id;  // as CallOptions has it
 };
 
 // From its construction to End() it counts on its channel, and is cancelled at its deadline: by
 // gRPC, or by this side's own timer where gRPC's does not go off, for the host's clock was set
-// back.
+// back. It is the one place where what a caller says of a call becomes metadata, whatever the kind
+// of call: what cannot travel is cancelled before it is sent.
 class Attempt final : private SteadyTimer::Task {
  public:
   // `channels` must outlive it.
@@ -40,14 +41,16 @@ class Attempt final : private SteadyTimer::Task {
 
   // gRPC is through with it. At most one thread at a time.
   void End();
-  // What the call ended with; a cancellation that `cancelled` does not tell of is the server's, and
-  // Unavailable, or this side's timer's, and DeadlineExceeded. After End().
+  // What the call ended with: InvalidArgument if its header cannot travel. A cancellation that
+  // `cancelled` does not tell of is the server's, and Unavailable, or this side's timer's, and
+  // DeadlineExceeded. After End().
   absl::Status Outcome(const grpc::Status& status, bool cancelled) const;
 
  private:
   void Run() override;  // the deadline has passed
 
   PooledChannel& channel_;
+  absl::Status refusal_;  // not OK: the call is not sent
   grpc::ClientContext context_;
   bool ended_ = false;
   std::atomic<bool> expired_{false};

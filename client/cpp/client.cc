@@ -68,10 +68,7 @@ class Client::Impl : public CallRunner {
     spec.method = method;
     spec.header = HeaderOf(options);
     absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
-    if (!IsToken(options.request_id)) {
-      spec.failure = absl::InvalidArgumentError(
-          "request_id has a byte that is not printable ASCII, or a blank");
-    } else if (bytes.ok()) {
+    if (bytes.ok()) {
       spec.request = *std::move(bytes);
     } else {
       spec.failure = std::move(bytes).status();
@@ -189,6 +186,10 @@ absl::StatusOr<Health> Client::CheckHealth(const std::string& service, const Cal
 absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
     const v1::MinimizeRequest& request, const CallOptions& options,
     const std::function<bool(const v1::MinimizeProgress&)>& progress) {
+  // gRPC ends the process of who gives it more.
+  if (absl::Status status = CheckSize(request); !status.ok()) {
+    return status;
+  }
   Attempt attempt(HeaderOf(options), &impl_->channels());
   const auto stub = v1::Baseband::NewStub(attempt.channel().channel);
   const auto reader = stub->Minimize(attempt.context(), request);

@@ -162,8 +162,10 @@ class Client {
 
   // Searches a grid for the least or greatest value of a functional; blocks until the answer is
   // there. `progress`, if not null, is called on this thread with each progress message (see
-  // MinimizeRequest.progress_interval_ms); returning false it cancels the search. Not retried: the
-  // caller knows best where a search that took minutes should go on (first_point).
+  // MinimizeRequest.progress_interval_ms); returning false it cancels the search. An
+  // Unavailable search is tried again until its first response, by gRPC: as often as ClientOptions
+  // say, after pauses between nothing and theirs. After that it is not: the caller knows best where
+  // a search that took minutes should go on (first_point).
   absl::StatusOr<v1::MinimizeAnswer> Minimize(
       const v1::MinimizeRequest& request, const CallOptions& options = CallOptions(),
       const std::function<bool(const v1::MinimizeProgress&)>& progress = nullptr);

@@ -39,6 +39,10 @@ absl::Status CheckCredentials(const ClientOptions& options, const Target& target
     if (absl::Status status = CheckPem(*options.tls); !status.ok()) {
       return status;
     }
+    if (!IsToken(options.tls->server_name)) {
+      return absl::InvalidArgumentError(
+          "tls.server_name has a byte that is not printable ASCII, or a blank");
+    }
     if (options.tls->server_name.empty() && target.balanced &&
         !absl::StartsWith(options.target, "dns:")) {
       return absl::InvalidArgumentError(

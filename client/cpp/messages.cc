@@ -8,13 +8,18 @@
 
 namespace baseband::client {
 
-absl::StatusOr<grpc::ByteBuffer> Serialize(const google::protobuf::MessageLite& message) {
+absl::Status CheckSize(const google::protobuf::MessageLite& message) {
   const size_t size = message.ByteSizeLong();
-  if (size > INT32_MAX) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("a request of ", size, " bytes is over protobuf's limit of 2 GiB"));
+  return size > INT32_MAX ? absl::ResourceExhaustedError(absl::StrCat(
+                                "a request of ", size, " bytes is over protobuf's limit of 2 GiB"))
+                          : absl::OkStatus();
+}
+
+absl::StatusOr<grpc::ByteBuffer> Serialize(const google::protobuf::MessageLite& message) {
+  if (absl::Status status = CheckSize(message); !status.ok()) {
+    return status;
   }
-  grpc::Slice slice(size);
+  grpc::Slice slice(static_cast<size_t>(message.GetCachedSize()));
   // The slice is ours alone until it is sent.
   message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
   return grpc::ByteBuffer(&slice, 1);

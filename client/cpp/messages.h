@@ -11,8 +11,11 @@
 
 namespace baseband::client {
 
-// In one slice, so that the message is written once and a retry sends the same bytes again.
-// ResourceExhausted above protobuf's 2 GiB.
+// ResourceExhausted above protobuf's 2 GiB. Caches the size.
+absl::Status CheckSize(const google::protobuf::MessageLite& message);
+
+// In one slice, so that the message is written once and a retry sends the same bytes again. Errors:
+// those of CheckSize.
 absl::StatusOr<grpc::ByteBuffer> Serialize(const google::protobuf::MessageLite& message);
 
 // Internal when `bytes` are no such message. Empties `bytes`.

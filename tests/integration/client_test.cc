@@ -66,6 +66,23 @@ TEST(ClientTest, ThePriorityTravelsAsMetadataAndNormalAsNone) {
   }
 }
 
+// gRPC ends the process of who gives it such metadata.
+TEST(ClientTest, ARequestIdThatCannotTravelIsRefusedByEveryKindOfCallAndNothingIsSent) {
+  FakeBaseband server;
+  server.Start();
+  const auto client = Connect(server.target());
+  const std::string ids[] = {"a\nb", "a b", "\x7f", "caf\xc3\xa9", std::string("a\0b", 3)};
+  for (const std::string& id : ids) {
+    CallOptions options;
+    options.request_id = id;
+    options.wait_for_ready = true;
+    EXPECT_THAT(client->Encode(RequestOf(1), options), IsInvalid("request_id"));
+    EXPECT_THAT(client->CheckHealth("", options), IsInvalid("request_id"));
+    EXPECT_THAT(client->Minimize(v1::MinimizeRequest(), options), IsInvalid("request_id"));
+  }
+  EXPECT_THAT(server.peers(), IsEmpty());
+}
+
 TEST(ClientTest, EveryChannelOfThePoolIsAConnectionOfItsOwn) {
   FakeBaseband server;
   server.on_encode = Echo;

@@ -86,6 +86,12 @@ grpc::Status FakeBaseband::Submit(grpc::ServerContext* context, SubmitStream* st
   return on_submit ? on_submit(context, stream) : kNoHandler;
 }
 
+grpc::Status FakeBaseband::Minimize(grpc::ServerContext* context,
+                                    const v1::MinimizeRequest* request, SearchWriter* writer) {
+  Note(*context);
+  return on_minimize ? on_minimize(context, *request, writer) : kNoHandler;
+}
+
 grpc::Status FakeBaseband::GetCapabilities(grpc::ServerContext* context,
                                            const v1::GetCapabilitiesRequest* request,
                                            v1::GetCapabilitiesResponse* response) {

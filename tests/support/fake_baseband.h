@@ -39,6 +39,8 @@ class FakeBaseband final : public v1::Baseband::Service {
   std::function<grpc::Status(grpc::ServerContext*, Stream*)> on_downconvert_stream;
   using SubmitStream = grpc::ServerReaderWriter<v1::SubmitResponse, v1::SubmitRequest>;
   std::function<grpc::Status(grpc::ServerContext*, SubmitStream*)> on_submit;
+  using SearchWriter = grpc::ServerWriter<v1::MinimizeResponse>;
+  Handler<v1::MinimizeRequest, SearchWriter> on_minimize;
 
   void SetHealth(const std::string& service, bool serving);
 
@@ -54,6 +56,8 @@ class FakeBaseband final : public v1::Baseband::Service {
                            v1::DownconvertResponse* response) override;
   grpc::Status DownconvertStream(grpc::ServerContext* context, Stream* stream) override;
   grpc::Status Submit(grpc::ServerContext* context, SubmitStream* stream) override;
+  grpc::Status Minimize(grpc::ServerContext* context, const v1::MinimizeRequest* request,
+                        SearchWriter* writer) override;
   grpc::Status GetCapabilities(grpc::ServerContext* context,
                                const v1::GetCapabilitiesRequest* request,
                                v1::GetCapabilitiesResponse* response) override;

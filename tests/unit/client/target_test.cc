@@ -149,6 +149,8 @@ TEST(TargetTest, TlsToSeveralAddressesNeedsTheNameOfTheirCertificates) {
   options.tls->server_name = "basebandd.rack1.example";
   EXPECT_TRUE(Client::Create(options).ok());
   options.target = "dns:///basebandd.rack1.example:50151";
+  options.tls->server_name = "a\nb";  // it travels as metadata
+  EXPECT_THAT(Client::Create(options).status(), IsInvalid("server_name has a byte"));
   options.tls->server_name.clear();
   EXPECT_TRUE(Client::Create(options).ok());
 }
