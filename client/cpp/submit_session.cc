@@ -102,9 +102,13 @@ void SubmitSession::OnAnswer(const SentPtr& sent, const CallPtr& call,
     Answer(sent, std::move(answer));
     return;
   }
-  if (call != nullptr) Retire(call);
   const int tried = sent->attempts++;
-  const absl::Duration pause = connection_.retry.PauseAfter(tried);
+  absl::Duration pause = RetryAfter(answer.status());
+  if (pause == absl::ZeroDuration()) {
+    // It may have gone. One that drains refuses each request, too, before it ends the stream.
+    if (call != nullptr) Retire(call);
+    pause = connection_.retry.PauseAfter(tried);
+  }
   if (pause == absl::ZeroDuration()) {
     SendAgain(sent);
     return;

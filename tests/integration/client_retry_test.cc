@@ -10,6 +10,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "client/cpp/client.h"
+#include "kernels/base/steady_time.h"
 #include "tests/support/fake_baseband.h"
 #include "tests/support/matchers.h"
 #include "tests/support/server_process.h"
@@ -166,6 +167,48 @@ TEST(ClientRetryTest, InternalIsFinalEvenIfTheServerSaysWhenToComeBack) {
   EXPECT_EQ(calls, 1);
 }
 
+// Answers searches, the first of them with UNAVAILABLE, after progress or at once.
+class LosingServer {
+ public:
+  explicit LosingServer(bool after_progress) {
+    server_.on_minimize = [=](auto*, const auto&, FakeBaseband::SearchWriter* writer) {
+      const bool first = searches_++ == 0;
+      v1::MinimizeResponse response;
+      response.mutable_progress()->set_points(1);
+      if (after_progress) writer->Write(response);
+      if (first) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the device was lost");
+      response.mutable_answer();
+      writer->Write(response);
+      return grpc::Status::OK;
+    };
+    server_.Start();
+  }
+  const std::string& target() const { return server_.target(); }
+  int searches() const { return searches_; }
+
+ private:
+  std::atomic<int> searches_{0};
+  FakeBaseband server_;
+};
+
+TEST(ClientRetryTest, ASearchIsTriedAgainUntilItsFirstResponseAndNotAfterIt) {
+  LosingServer at_once(/*after_progress=*/false);
+  EXPECT_THAT(Connect(at_once.target())->Minimize(v1::MinimizeRequest()), IsOk());
+  EXPECT_EQ(at_once.searches(), 2);
+
+  LosingServer later(/*after_progress=*/true);
+  EXPECT_THAT(Connect(later.target())->Minimize(v1::MinimizeRequest()),
+              StatusIs(absl::StatusCode::kUnavailable, "the device was lost"));
+  EXPECT_EQ(later.searches(), 1);
+
+  LosingServer once(/*after_progress=*/false);
+  ClientOptions options;
+  options.max_attempts = 1;
+  EXPECT_THAT(Connect(once.target(), options)->Minimize(v1::MinimizeRequest()),
+              StatusIs(absl::StatusCode::kUnavailable, "the device was lost"));
+  EXPECT_EQ(once.searches(), 1);
+}
+
 class StreamEndTest : public ::testing::TestWithParam<bool> {};
 
 TEST_P(StreamEndTest, InternalIsFinalForARequestOfAStreamToo) {
@@ -202,6 +245,85 @@ TEST_P(StreamEndTest, InternalIsFinalForARequestOfAStreamToo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(InBandOrAtTheEnd, StreamEndTest, ::testing::Bool());
+
+// Refuses the first request with UNAVAILABLE, and answers all others.
+class RefusingStream {
+ public:
+  explicit RefusingStream(absl::Duration retry_after) {
+    server_.on_submit = [this, retry_after](auto*, FakeBaseband::SubmitStream* stream) {
+      ++streams_;
+      v1::SubmitResponse response;
+      response.mutable_credits()->set_requests(16);
+      response.mutable_credits()->set_bytes(1 << 20);
+      stream->Write(response);
+      for (v1::SubmitRequest request; stream->Read(&request);) {
+        response.Clear();
+        response.set_id(request.id());
+        response.mutable_credits()->set_requests(1);
+        response.mutable_credits()->set_bytes(request.ByteSizeLong());
+        if (requests_++ == 0) {
+          response.set_code(static_cast<int>(grpc::StatusCode::UNAVAILABLE));
+          response.set_retry_after_us(
+              static_cast<uint64_t>(absl::ToInt64Microseconds(retry_after)));
+        } else {
+          response.mutable_encode();
+        }
+        stream->Write(response);
+      }
+      return grpc::Status::OK;
+    };
+    server_.Start();
+  }
+  const std::string& target() const { return server_.target(); }
+  int streams() const { return streams_; }
+  int requests() const { return requests_; }
+
+ private:
+  std::atomic<int> streams_{0};
+  std::atomic<int> requests_{0};
+  FakeBaseband server_;
+};
+
+// The answer to a request on a stream of its own to `server`.
+absl::Status SubmitOne(const RefusingStream& server, absl::Duration timeout) {
+  const auto client = Connect(server.target());
+  const auto stream = *client->OpenSubmitStream();
+  SubmitOptions options;
+  options.timeout = timeout;
+  std::promise<absl::Status> answer;
+  EXPECT_THAT(stream->Submit(RequestOf("x"), options,
+                             [&](const absl::StatusOr<v1::EncodeResponse>& response) {
+                               answer.set_value(response.status());
+                             }),
+              IsOk());
+  return answer.get_future().get();
+}
+
+// As a unary call does.
+TEST(ClientRetryTest, AServerThatSaysWhenARequestIsToComeBackKeepsItsStreamAndGetsItThen) {
+  constexpr absl::Duration kRetryAfter = absl::Milliseconds(300);
+  RefusingStream server(kRetryAfter);
+  const absl::Time begin = SteadyNow();
+  EXPECT_THAT(SubmitOne(server, absl::InfiniteDuration()), IsOk());
+  EXPECT_GE(SteadyNow() - begin, kRetryAfter);
+  EXPECT_EQ(server.streams(), 1);
+  EXPECT_EQ(server.requests(), 2);
+}
+
+TEST(ClientRetryTest, ARequestThatCannotComeBackInTimeIsNotSentAgain) {
+  RefusingStream server(absl::Hours(1));
+  EXPECT_THAT(SubmitOne(server, absl::Minutes(10)),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("")));
+  EXPECT_EQ(server.requests(), 1);
+}
+
+// A server that drains says so to each request, and ends the stream when it has none any more.
+TEST(ClientRetryTest, WhereItDoesNotSayTheRequestGoesToAStreamOfItsOwnAtOnce) {
+  RefusingStream server(absl::ZeroDuration());
+  EXPECT_THAT(SubmitOne(server, absl::InfiniteDuration()), IsOk());
+  EXPECT_EQ(server.streams(), 2);
+  EXPECT_EQ(server.requests(), 2);
+}
 
 // Grants two credits and answers a request when it is told to.
 class HungStream {
