@@ -20,6 +20,9 @@ void BidiCall::Start() {
 void BidiCall::HalfClose() {
   {
     absl::MutexLock lock(&mutex_);
+    if (!half_close_wanted_) {
+      OnHalfCloseWanted();
+    }
     half_close_wanted_ = true;
     changed_.NotifyAll();
   }

@@ -53,6 +53,9 @@ class BidiCall : public AsyncCall, public std::enable_shared_from_this<BidiCall>
   virtual absl::optional<grpc::ByteBuffer> TakeNext(bool* more) ABSL_LOCKS_EXCLUDED(mutex_) = 0;
   // Where there is none: whether others wait for something.
   virtual bool HasWaiting() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return false; }
+  // HalfClose() is called for the first time.
+  virtual void OnHalfCloseWanted() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
+  // All is written, and the server is told.
   virtual void OnHalfClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {}
   virtual void OnMessage(grpc::ByteBuffer message) ABSL_LOCKS_EXCLUDED(mutex_) = 0;
   // The server has ended the call with OK; an error if it was too early for that.

@@ -33,6 +33,10 @@ bool StreamCall::Write(grpc::ByteBuffer message) {
     if (!IsOpen() || half_close_wanted_) {
       return false;
     }
+    if (!IsResponseDue()) {
+      due_since_ = SteadyNow();
+      changed_.NotifyAll();  // whoever reads has waited for as long as it likes till now
+    }
     ++accepted_;
     requests_.push_back(std::move(message));
   }
@@ -67,19 +71,27 @@ absl::Status StreamCall::Finish() {
   return result_;
 }
 
+bool StreamCall::IsResponseDue() const { return received_ < accepted_ || half_close_wanted_; }
+
+absl::Time StreamCall::GivenUpAt() const {
+  return abort_.ok() && IsResponseDue() ? due_since_ + options_.response_timeout
+                                        : absl::InfiniteFuture();
+}
+
+void StreamCall::OnHalfCloseWanted() {
+  if (!IsResponseDue()) {
+    due_since_ = SteadyNow();
+  }
+}
+
 template <typename Condition>
 void StreamCall::AwaitResponses(const Condition& condition) {
   for (;;) {
-    const int64_t before = received_;
+    const absl::Time given_up = GivenUpAt();
     const auto moved = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return condition() || received_ != before;
+      return condition() || GivenUpAt() != given_up;
     };
-    const absl::Duration patience =
-        abort_.ok() ? options_.response_timeout : absl::InfiniteDuration();
-    if (!changed_.AwaitUntil(mutex_, SteadyNow() + patience, moved)) {
-      if (received_ == accepted_ && !half_close_wanted_) {
-        continue;  // none is due
-      }
+    if (!changed_.AwaitUntil(mutex_, given_up, moved)) {
       AbortLocked(absl::DeadlineExceededError(
           absl::StrCat("no response within ", absl::FormatDuration(options_.response_timeout))));
     } else if (condition()) {
@@ -99,6 +111,7 @@ absl::optional<grpc::ByteBuffer> StreamCall::TakeNext(bool* more) {
 void StreamCall::OnMessage(grpc::ByteBuffer message) {
   absl::MutexLock lock(&mutex_);
   ++received_;
+  due_since_ = SteadyNow();
   if (received_ > accepted_) {
     AbortLocked(absl::InternalError("the server sent more responses than it had requests"));
   } else {

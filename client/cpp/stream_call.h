@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "client/cpp/bidi_call.h"
 #include "client/cpp/downconvert_stream.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -38,7 +39,11 @@ class StreamCall final : public BidiCall {
   absl::optional<grpc::ByteBuffer> TakeNext(bool* more) override;
   void OnMessage(grpc::ByteBuffer message) override;
   absl::Status CheckComplete() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // Waits until `condition` holds; when no response has come for too long, aborts and waits on.
+  void OnHalfCloseWanted() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A response is, or the end of the stream.
+  bool IsResponseDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Time GivenUpAt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Waits until `condition` holds; when what is due has not come for too long, aborts and waits on.
   template <typename Condition>
   void AwaitResponses(const Condition& condition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -49,6 +54,7 @@ class StreamCall final : public BidiCall {
   int64_t accepted_ ABSL_GUARDED_BY(mutex_) = 0;                    // messages, by Write()
   int64_t received_ ABSL_GUARDED_BY(mutex_) = 0;                    // responses, by gRPC
   int64_t taken_ ABSL_GUARDED_BY(mutex_) = 0;                       // responses, by Read()
+  absl::Time due_since_ ABSL_GUARDED_BY(mutex_);  // the last response, if others were due then
 };
 
 }  // namespace baseband::client

@@ -9,6 +9,7 @@
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "client/cpp/client.h"
+#include "kernels/base/steady_time.h"
 #include "tests/support/fake_baseband.h"
 #include "tests/support/matchers.h"
 
@@ -223,6 +224,45 @@ TEST(ClientStreamTest, AServerThatDoesNotAnswerIsGivenUp) {
   EXPECT_FALSE(stream->Read(&response));
   EXPECT_THAT(stream->Finish(),
               StatusIs(absl::StatusCode::kDeadlineExceeded, "no response within 100ms"));
+}
+
+TEST(ClientStreamTest, AResponseIsWaitedForSinceItIsDueAndNotSinceSomebodyWaits) {
+  FakeBaseband server;
+  server.on_downconvert_stream = Hang;
+  server.Start();
+  const auto client = Connect(server);
+  StreamOptions options;
+  options.response_timeout = absl::Milliseconds(500);
+  const auto stream = Open(client.get(), options);
+  absl::Time end;
+  std::thread reader([&] {
+    v1::DownconvertResponse response;
+    EXPECT_FALSE(stream->Read(&response));
+    end = SteadyNow();
+  });
+  absl::SleepFor(absl::Milliseconds(400));
+  const absl::Time written = SteadyNow();
+  EXPECT_TRUE(stream->Write(RequestOf(0)));
+  reader.join();
+  EXPECT_GE(end - written, options.response_timeout);
+  EXPECT_THAT(stream->Finish(), StatusIs(absl::StatusCode::kDeadlineExceeded, _));
+}
+
+// Without a server that takes it up, too.
+TEST(ClientStreamTest, AnEndThatDoesNotComeIsGivenUp) {
+  FakeBaseband server;
+  server.on_downconvert_stream = Hang;
+  server.Start();
+  for (const std::string& target : {server.target(), std::string("127.0.0.1:1")}) {
+    ClientOptions client_options;
+    client_options.target = target;
+    const auto client = *Client::Create(client_options);
+    StreamOptions options;
+    options.wait_for_ready = true;
+    options.response_timeout = absl::Milliseconds(100);
+    const auto stream = Open(client.get(), options);
+    EXPECT_THAT(stream->Finish(), StatusIs(absl::StatusCode::kDeadlineExceeded, _));
+  }
 }
 
 TEST(ClientStreamTest, TheDeadlineOfTheWholeStreamHolds) {
