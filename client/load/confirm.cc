@@ -24,13 +24,15 @@ struct Question {
   int64_t least_failed_blocks = INT64_MAX;  // of right answers
 };
 
-// Asks all of `questions` once; `answered` runs with each answer on this thread.
+// Asks questions once; `answered` runs with each answer on this thread, in Run() or in the
+// destructor, which ends what Run() has left in flight.
 class Round {
  public:
   using Answered = std::function<void(Question&, const grpc::ByteBuffer&)>;
 
-  Round(client::ChannelPool* channels, const client::RetryOptions& retry, absl::Duration timeout)
-      : channels_(*channels), retry_(retry), timeout_(timeout) {}
+  Round(client::ChannelPool* channels, const client::RetryOptions& retry, absl::Duration timeout,
+        Answered answered)
+      : channels_(*channels), retry_(retry), timeout_(timeout), answered_(std::move(answered)) {}
   ~Round() {
     for (const auto& weak : calls_) {
       if (const auto call = weak.lock()) call->Cancel();
@@ -42,13 +44,13 @@ class Round {
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
 
-  absl::Status Run(const std::vector<Question*>& questions, const Answered& answered,
-                   const std::function<bool()>& go_on) {
+  // The questions must outlive this.
+  absl::Status Run(const std::vector<Question*>& questions, const std::function<bool()>& go_on) {
     size_t next = 0;
     while (error_.ok() && (next < questions.size() || in_flight_ > 0)) {
       if (go_on != nullptr && !go_on()) return absl::CancelledError("interrupted");
       if (next < questions.size() && in_flight_ < kMostInFlight) {
-        Ask(questions[next++], answered);
+        Ask(questions[next++]);
       } else {
         PollOnce();
       }
@@ -57,7 +59,7 @@ class Round {
   }
 
  private:
-  void Ask(Question* question, const Answered& answered) {
+  void Ask(Question* question) {
     client::CallSpec spec;
     spec.method = question->workload->method;
     spec.request = question->request->message;
@@ -66,10 +68,10 @@ class Round {
     ++in_flight_;
     const auto call = std::make_shared<client::UnaryCall>(
         std::move(spec), &channels_, &queue_,
-        [this, question, &answered](absl::StatusOr<grpc::ByteBuffer> reply) {
+        [this, question](absl::StatusOr<grpc::ByteBuffer> reply) {
           --in_flight_;
           if (reply.ok()) {
-            answered(*question, *reply);
+            answered_(*question, *reply);
           } else {
             error_.Update(reply.status());
           }
@@ -88,6 +90,7 @@ class Round {
   client::ChannelPool& channels_;
   const client::RetryOptions retry_;
   const absl::Duration timeout_;
+  const Answered answered_;
   grpc::CompletionQueue queue_;
   std::vector<std::weak_ptr<client::UnaryCall>> calls_;
   size_t in_flight_ = 0;
@@ -126,7 +129,7 @@ absl::StatusOr<WrongAnswers> Confirm(const client::ClientOptions& client,
     for (Question& question : questions) {
       if (round < kLeastRounds || question.request->answers->is_open()) open.push_back(&question);
     }
-    const absl::Status asked = Round(&channels, retry, timeout).Run(open, answered, go_on);
+    const absl::Status asked = Round(&channels, retry, timeout, answered).Run(open, go_on);
     if (!asked.ok()) return asked;
     for (Question* const question : open) {
       if (round + 1 >= kLeastRounds) question->request->answers->Settle(kAgree);
