@@ -32,13 +32,17 @@ size_t Window::intervals() const {
   return static_cast<size_t>((end_ns - begin_ns + interval_ns - 1) / interval_ns);
 }
 
-void Recorder::OnSend(int64_t due_ns, int64_t lag_ns, bool waited) {
-  if (!window_.Contains(due_ns)) return;
+void Recorder::OnSend(int64_t due_ns, int64_t sent_ns, bool waited) {
   absl::MutexLock lock(&mutex_);
+  // Until the sender has made up for the wait. One that never does is always busy, which is told.
+  const bool held = waited || due_ns < held_until_ns_;
+  if (held) held_until_ns_ = sent_ns;
+  if (!window_.Contains(due_ns)) return;
   ++due_;
-  if (waited) {
+  if (held) {
     ++totals_.cap_hits;
   } else {
+    const int64_t lag_ns = sent_ns - due_ns;
     totals_.send_lag.Record(lag_ns);
     totals_.late_sends += lag_ns > Totals::kLateSendNs;
   }
@@ -48,6 +52,7 @@ void Recorder::OnEnd(const Ended& ended) {
   const bool answered = HasLatency(ended.outcome) && ended.outcome != Outcome::kExpired;
   const int64_t latency = ended.end_ns - ended.due_ns;
   absl::MutexLock lock(&mutex_);
+  if (ended.outcome == Outcome::kSkipped) held_until_ns_ = ended.end_ns;
   if (window_.Contains(ended.due_ns)) {
     const auto place = static_cast<size_t>((ended.due_ns - window_.begin_ns) / window_.interval_ns);
     ++totals_.series[place].due;

@@ -41,8 +41,10 @@ class Recorder {
   Recorder(const Window& window, size_t workloads)
       : window_(window), totals_(workloads, window.intervals()) {}
 
-  // A call is sent `lag_ns` behind its time; `waited`: because there was no room for it before.
-  void OnSend(int64_t due_ns, int64_t lag_ns, bool waited);
+  // A call is sent at `sent_ns`; `waited`: there was no room for it before. Calls come in the order
+  // in which they were due, those among them that were skipped by OnEnd(): what comes late because
+  // it was due before one that had to wait was sent, had no room either.
+  void OnSend(int64_t due_ns, int64_t sent_ns, bool waited);
   void OnEnd(const Ended& ended);
   // The answer of a call that OnEnd() has counted as good or late, of this worker or another one,
   // was found to be wrong.
@@ -61,6 +63,8 @@ class Recorder {
   mutable absl::Mutex mutex_;
   Totals totals_ ABSL_GUARDED_BY(mutex_);
   int64_t due_ ABSL_GUARDED_BY(mutex_) = 0;
+  // When the last call that had no room, or came too late for it, was sent or skipped.
+  int64_t held_until_ns_ ABSL_GUARDED_BY(mutex_) = INT64_MIN;
 };
 
 // "RESOURCE_EXHAUSTED: the queue is full (# requests)": `message` with each number as one #.

@@ -99,7 +99,7 @@ struct Totals {
   double batch_requests = 0;  // summed over answers with a Timing, as their stages
   Histogram send_lag{2};      // of open loops: behind the intended time, while there was room
   int64_t late_sends = 0;     // those over kLateSendNs
-  int64_t cap_hits = 0;       // calls that found no room at their intended time
+  int64_t cap_hits = 0;       // calls sent late for want of room, their own or that of one before
 
   static constexpr int64_t kLateSendNs = 1000000;
 

@@ -115,14 +115,13 @@ void Worker::SendAll() {
       const int64_t due = absl::ToInt64Nanoseconds(arrivals.Next());
       if (due >= spec_.window.end_ns || !SleepUntil(due)) break;
       const size_t workload = Draw();
-      const int64_t lag = NowNs() - due;
       const bool waited = !WaitForRoom(0);
       if (waited &&
           !WaitForRoom(std::min(Deadline(workloads_[workload], due), spec_.window.end_ns))) {
         Skip(workload, due);
         continue;
       }
-      recorder_.OnSend(due, lag, waited);
+      recorder_.OnSend(due, NowNs(), waited);
       Send(workload, due);
     }
   } else {

@@ -123,14 +123,31 @@ TEST(LoadRecorderTest, ACauseIsTheMessageWithoutItsNumbers) {
 
 TEST(LoadRecorderTest, ASendWithoutRoomIsACapHitAndNoLag) {
   Recorder recorder(TwoSeconds(), 1);
-  recorder.OnSend(1500 * kMs, 2 * kMs, false);
-  recorder.OnSend(1500 * kMs, 1, false);
-  recorder.OnSend(1500 * kMs, 300 * kMs, true);
-  recorder.OnSend(500 * kMs, 300 * kMs, false);  // of the warm-up
+  recorder.OnSend(500 * kMs, 800 * kMs, false);  // of the warm-up
+  recorder.OnSend(1500 * kMs, 1502 * kMs, false);
+  recorder.OnSend(1500 * kMs, 1500 * kMs + 1, false);
+  recorder.OnSend(1500 * kMs, 1800 * kMs, true);
   const Totals totals = recorder.Take();
   EXPECT_EQ(totals.send_lag.count(), 2);
   EXPECT_EQ(totals.late_sends, 1);
   EXPECT_EQ(totals.cap_hits, 1);
+}
+
+// The sender, which waited for room, is not late by itself until it has made up for that.
+TEST(LoadRecorderTest, WhatIsSentLateBehindACallWithoutRoomHadNoneEither) {
+  Recorder recorder(TwoSeconds(), 1);
+  recorder.OnSend(990 * kMs, 1200 * kMs, true);    // of the warm-up
+  recorder.OnSend(1100 * kMs, 1205 * kMs, false);  // due while the sender waited
+  recorder.OnSend(1204 * kMs, 1210 * kMs, false);  // due while it caught up
+  recorder.OnSend(1220 * kMs, 1220 * kMs, false);  // in time again ..
+  recorder.OnSend(1230 * kMs, 1232 * kMs, false);  // .. and late by itself
+  Ended skipped = Call(Outcome::kSkipped, 1300, 1400);
+  recorder.OnEnd(skipped);
+  recorder.OnSend(1350 * kMs, 1401 * kMs, false);
+  const Totals totals = recorder.Take();
+  EXPECT_EQ(totals.cap_hits, 3);
+  EXPECT_EQ(totals.send_lag.count(), 2);
+  EXPECT_EQ(totals.late_sends, 1);
 }
 
 LoadResult ResultOf(const std::vector<Ended>& calls) {
