@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "absl/strings/str_cat.h"
-
 namespace baseband::load {
 namespace {
 
@@ -20,9 +17,9 @@ constexpr double kRounding = 1 + 1e-9;
 
 }  // namespace
 
-KneeSearch::KneeSearch(double first_rate, double precision)
+KneeSearch::KneeSearch(double first_rate, double precision, double least_rate)
     : first_(first_rate),
-      lowest_(first_rate / 1024),
+      lowest_(std::max(first_rate / 1024, least_rate)),
       highest_(std::min(first_rate * 1024, 1e7)),
       precision_(precision) {}
 
@@ -113,24 +110,20 @@ Knee KneeSearch::Get() const {
   knee.loads = count_;
   knee.is_sure = count_ < kMostLoads;
   knee.low = sure.borne > 0 ? sure.borne : rather.borne;
-  knee.high = sure.too_much > 0 ? sure.too_much : rather.too_much;
+  // Where nothing is borne, how far down that was seen, though the last loads were but two.
+  knee.high = sure.too_much > 0 && knee.low > 0 ? sure.too_much : rather.too_much;
   return knee;
 }
 
-absl::StatusOr<Knee> FindKnee(double first_rate, double precision, const Bears& bears) {
-  KneeSearch search(first_rate, precision);
-  double last = first_rate;
+absl::StatusOr<Knee> FindKnee(double first_rate, double precision, const Bears& bears,
+                              double least_rate) {
+  KneeSearch search(first_rate, precision, least_rate);
   while (const absl::optional<double> rate = search.Next()) {
-    last = *rate;
-    const absl::StatusOr<bool> borne = bears(last);
+    const absl::StatusOr<bool> borne = bears(*rate);
     if (!borne.ok()) return borne.status();
-    search.Add(last, *borne);
+    search.Add(*rate, *borne);
   }
-  const Knee knee = search.Get();
-  if (knee.low == 0) {
-    return absl::NotFoundError(absl::StrCat("not even ", last, " calls a second are borne"));
-  }
-  return knee;
+  return search.Get();
 }
 
 }  // namespace baseband::load

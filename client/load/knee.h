@@ -16,7 +16,7 @@ using Bears = std::function<absl::StatusOr<bool>(double rate)>;
 
 // Where the highest rate lies that is borne.
 struct Knee {
-  double low = 0;   // the highest rate known to be borne
+  double low = 0;   // the highest rate known to be borne; 0: none down to the end of the search
   double high = 0;  // the lowest rate known to be too much; 0: none up to the end of the search
   int loads = 0;    // that it took
   bool is_sure = false;  // both are known by odds of 400 to 1; else the search ended before
@@ -32,16 +32,16 @@ struct Knee {
 // each other, and repeats loads where they are in doubt. At the end it loads both rates again, and
 // one a fifth above, until it is sure; where one of these says otherwise, it goes on from there.
 // Sure rates may be four times the precision apart: closer to the knee than its own unrest no load
-// tells anything. From first_rate / 1024, where it gives up, to the lesser of first_rate * 1024 and
-// 10^7; at most 80 loads, 18 where none lies.
+// tells anything. From the greater of first_rate / 1024 and `least_rate`, where it gives up, to the
+// lesser of first_rate * 1024 and 10^7; at most 80 loads, 18 where none lies.
 class KneeSearch {
  public:
-  KneeSearch(double first_rate, double precision);
+  KneeSearch(double first_rate, double precision, double least_rate);
 
   // The rate of the next load; empty: the search is over.
   absl::optional<double> Next() const;
   void Add(double rate, bool borne);
-  // As far as it is known by now. low is 0 if nothing is borne.
+  // As far as it is known by now.
   Knee Get() const;
 
  private:
@@ -69,8 +69,9 @@ class KneeSearch {
   int count_ = 0;
 };
 
-// The whole search. NotFound when not even the lowest rate is borne.
-absl::StatusOr<Knee> FindKnee(double first_rate, double precision, const Bears& bears);
+// The whole search. Errors are those of `bears`; that no rate is borne is none.
+absl::StatusOr<Knee> FindKnee(double first_rate, double precision, const Bears& bears,
+                              double least_rate = 0);
 
 }  // namespace baseband::load
 

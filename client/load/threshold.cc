@@ -41,6 +41,13 @@ bool ParseQuantile(absl::string_view figure, double* quantile) {
   return *quantile > 0 && *quantile < 1;
 }
 
+double ShareOf(const Threshold& threshold, const Outcomes& outcomes) {
+  for (int i = 0; i < kOutcomes; ++i) {
+    if (threshold.figure == kOutcomeNames[i]) return outcomes.Share(static_cast<Outcome>(i));
+  }
+  return outcomes.MissShare();
+}
+
 }  // namespace
 
 absl::StatusOr<Threshold> ParseThreshold(absl::string_view text) {
@@ -67,27 +74,28 @@ absl::StatusOr<Threshold> ParseThreshold(absl::string_view text) {
   return threshold;
 }
 
-double ValueOf(const Threshold& threshold, const LoadResult& result) {
+absl::optional<double> ValueOf(const Threshold& threshold, const LoadResult& result) {
   const Tally all = result.totals.All();
-  if (threshold.quantile > 0) {
-    return 1e-9 * static_cast<double>(all.latency.Quantile(threshold.quantile));
+  if (threshold.figure == "bler") {
+    return all.blocks.count > 0 ? absl::make_optional(all.blocks.Bler()) : absl::nullopt;
   }
-  if (threshold.figure == "mean") return 1e-9 * all.latency.mean();
-  if (threshold.figure == "max") return 1e-9 * static_cast<double>(all.latency.max());
-  if (threshold.figure == "lag") {
-    return 1e-9 * static_cast<double>(result.totals.send_lag.Quantile(0.99));
+  if (IsShare(threshold.figure)) {
+    return all.outcomes.due() > 0 ? absl::make_optional(ShareOf(threshold, all.outcomes))
+                                  : absl::nullopt;
   }
-  if (threshold.figure == "bler") return all.blocks.Bler();
-  for (int i = 0; i < kOutcomes; ++i) {
-    if (threshold.figure == kOutcomeNames[i]) return all.outcomes.Share(static_cast<Outcome>(i));
-  }
-  return all.outcomes.MissShare();
+  const bool is_lag = threshold.figure == "lag";
+  const Histogram& times = is_lag ? result.totals.send_lag : all.latency;
+  if (times.count() == 0) return absl::nullopt;
+  if (threshold.figure == "mean") return 1e-9 * times.mean();
+  if (threshold.figure == "max") return 1e-9 * static_cast<double>(times.max());
+  return 1e-9 * static_cast<double>(times.Quantile(is_lag ? 0.99 : threshold.quantile));
 }
 
 std::string ToText(const Threshold& threshold, const LoadResult& result) {
-  const double value = ValueOf(threshold, result);
-  return IsShare(threshold.figure) ? absl::StrFormat("%s: %.3g %%", threshold.text, 100 * value)
-                                   : absl::StrFormat("%s: %.4g ms", threshold.text, 1e3 * value);
+  const absl::optional<double> value = ValueOf(threshold, result);
+  if (!value.has_value()) return threshold.text + ": nothing to take it from";
+  return IsShare(threshold.figure) ? absl::StrFormat("%s: %.3g %%", threshold.text, 100 * *value)
+                                   : absl::StrFormat("%s: %.4g ms", threshold.text, 1e3 * *value);
 }
 
 }  // namespace baseband::load

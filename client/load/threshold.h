@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "client/load/run.h"
 
 namespace baseband::load {
@@ -23,13 +24,15 @@ struct Threshold {
 // and bler, of the code blocks answered. InvalidArgument says what is wrong.
 absl::StatusOr<Threshold> ParseThreshold(absl::string_view text);
 
-// The figure, in the units of the limit.
-double ValueOf(const Threshold& threshold, const LoadResult& result);
+// The figure, in the units of the limit; empty if there was no call, or block, to take it from.
+absl::optional<double> ValueOf(const Threshold& threshold, const LoadResult& result);
 // "p99=2ms: 3.1 ms".
 std::string ToText(const Threshold& threshold, const LoadResult& result);
 
+// Also if there is no figure: where nothing was seen, nothing was seen to be within the limit.
 inline bool IsExceeded(const Threshold& threshold, const LoadResult& result) {
-  return ValueOf(threshold, result) > threshold.limit;
+  const absl::optional<double> value = ValueOf(threshold, result);
+  return !value.has_value() || *value > threshold.limit;
 }
 
 }  // namespace baseband::load

@@ -138,6 +138,40 @@ TEST_F(BasebandctlLoadTest, LimitsDecideTheExitCode) {
   EXPECT_THAT(over.output, HasSubstr("over the limit p50=1us: "));
 }
 
+// As of a server that dies in the warm-up.
+TEST_F(BasebandctlLoadTest, AMeasurementWithoutACallIsWithinNoLimit) {
+  for (const char* limit : {"p99=10s", "bler=100%"}) {
+    const Outcome outcome =
+        Load({"encode", "--rate=0.001", "--arrivals=constant", absl::StrCat("--fail-above=", limit),
+              "--html=" + Path("no.html")});
+    EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+    EXPECT_THAT(outcome.output,
+                HasSubstr(absl::StrCat("over the limit ", limit, ": nothing to take it from")));
+    EXPECT_THAT(outcome.output, Not(HasSubstr("0 us")));
+    EXPECT_THAT(ReadAll(Path("no.html")), Not(HasSubstr("nan")));
+  }
+}
+
+TEST_F(BasebandctlLoadTest, WithoutARateThatIsBorneTheProbesAreToldWithExitCode4) {
+  const std::vector<std::string> arguments = {"encode",
+                                              "--nr-bg=2",
+                                              "--zc=64",
+                                              "--blocks=1",
+                                              "--rate=20k",
+                                              "--knee-probe=50ms",
+                                              "--knee-bound=p99=1ns",
+                                              "--find-knee",
+                                              "--csv=" + Path("none.csv"),
+                                              "--html=" + Path("none.html")};
+  const Outcome outcome = Load(arguments);
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("no rate is borne, not even 20 calls/s"), HasSubstr("too much:"),
+                    HasSubstr("p99=1ns: "), HasSubstr("outcomes")));
+  EXPECT_THAT(ReadAll(Path("none.csv")), HasSubstr("Poisson"));
+  EXPECT_THAT(ReadAll(Path("none.html")), HasSubstr("no rate is borne"));
+}
+
 TEST_F(BasebandctlLoadTest, WhatIsWrongIsSaidBeforeAnythingIsSent) {
   const auto refusal = [](const std::vector<std::string>& arguments, const std::string& message) {
     const Outcome outcome = Load(arguments);
@@ -151,6 +185,7 @@ TEST_F(BasebandctlLoadTest, WhatIsWrongIsSaidBeforeAnythingIsSent) {
   refusal({"encode", "--slot=soon"}, "'soon' is not a time such as 500us");
   refusal({"encode", "--fail-above=speed=1"}, "--fail-above 'speed=1': 'speed' is not");
   refusal({"encode", "--harq=0.5"}, "harq goes with decode of an NR code only");
+  refusal({"encode", "--find-knee", "--rate=0.3"}, "looks at rates from 0.333 calls/s on");
   refusal({"encode", "--find-knee", "--cells=2"}, "does not go with cells");
   refusal({"--scenario=" + Path("nowhere.json")}, "nowhere.json");
 }

@@ -30,7 +30,6 @@ namespace {
 
 constexpr double kKneePrecision = 0.05;
 constexpr double kKneeFirstRate = 100;
-constexpr double kAnsweredShare = 0.95;
 constexpr char kMostMissed[] = "missed=0.1%";
 constexpr int kKindsOfServers = 4;
 
@@ -88,7 +87,8 @@ class LoadCommand final : public Command {
         " the intended time of sending: a server that stalls is not spared the calls that would"
         " have come. Every answer is compared with what it must be, those of the warm-up and"
         " those before it, too; what is right is known without the server. Exit code 4 when a"
-        " limit of --fail-above is exceeded or an answer is wrong.");
+        " limit of --fail-above is exceeded, an answer is wrong, or --find-knee finds no rate"
+        " that is borne.");
     AddLoadFlags(app_, &load_);
     app_->footer(
         "Examples:\n"
@@ -146,7 +146,7 @@ class LoadCommand final : public Command {
     if (!status.ok() && progress.interrupted()) {
       return kInterrupted;
     }
-    if (absl::IsInvalidArgument(status) || absl::IsNotFound(status)) {
+    if (absl::IsInvalidArgument(status)) {
       return FailArguments(status);
     }
     if (!status.ok()) {
@@ -182,6 +182,13 @@ class LoadCommand final : public Command {
     const absl::StatusOr<load::Pace> pace = ToPace(scenario->pace);
     if (!pace.ok()) {
       return pace.status();
+    }
+    if (const double least = LeastProbedRate(load_.knee_probe);
+        load_.find_knee && pace->rate < least) {
+      return absl::InvalidArgumentError(
+          absl::StrFormat("--find-knee looks at rates from %.3g calls/s on, and not from %.3g: at"
+                          " fewer a probe would last for minutes, or tell nothing",
+                          least, pace->rate));
     }
     for (const std::string& text : load_.fail_above) {
       const absl::StatusOr<load::Threshold> limit = load::ParseThreshold(text);
@@ -239,10 +246,10 @@ class LoadCommand final : public Command {
   absl::Status Search(load::LoadSpec spec, const std::vector<load::Workload>& workloads,
                       Progress* progress, LoadReport* report) const {
     const absl::Duration duration = spec.duration;
-    spec.duration = load_.knee_probe;
     spec.least_answered = kAnsweredShare;
     const auto bears = [&](double rate) -> absl::StatusOr<bool> {
       spec.pace.rate = rate;
+      spec.duration = ProbeDuration(load_.knee_probe, rate);
       ++spec.seed;  // other instants each time, where a rate is tried again
       progress->set_prefix(absl::StrFormat("%.0f calls/s: ", rate));
       absl::StatusOr<load::LoadResult> result =
@@ -253,20 +260,19 @@ class LoadCommand final : public Command {
       if (progress->interrupted()) {
         return absl::CancelledError("interrupted");
       }
-      KneeProbe probe;
-      for (const load::Threshold& bound : report->bounds) {
-        if (load::IsExceeded(bound, *result)) probe.broken.push_back(bound);
-      }
-      probe.kept_up = result->Throughput() >= kAnsweredShare * result->Offered();
-      probe.result = *std::move(result);
-      report->probes.push_back(std::move(probe));
+      report->probes.push_back(ToProbe(*std::move(result), report->bounds));
       return report->probes.back().borne();
     };
-    const absl::StatusOr<load::Knee> knee = load::FindKnee(spec.pace.rate, kKneePrecision, bears);
+    const absl::StatusOr<load::Knee> knee =
+        load::FindKnee(spec.pace.rate, kKneePrecision, bears, LeastProbedRate(load_.knee_probe));
     if (!knee.ok()) {
       return knee.status();
     }
     report->knee = *knee;
+    if (report->NothingIsBorne()) {
+      report->result = report->probes.back().result;
+      return absl::OkStatus();
+    }
     spec.pace.rate = knee->low;
     spec.duration = duration;
     spec.least_answered = 0;
@@ -284,8 +290,7 @@ class LoadCommand final : public Command {
     if (interrupted) {
       return kInterrupted;
     }
-    return report.AllWrongAnswers().count > 0 || !report.BrokenLimits().empty() ? kNegativeResult
-                                                                                : kOk;
+    return report.IsNegative() ? kNegativeResult : kOk;
   }
 
   CLI::App* app_ = nullptr;

@@ -47,9 +47,10 @@ void AddPaceFlags(CLI::App* app, LoadFlags* flags) {
   app->add_flag("--stream", flags->stream,
                 "through one Submit stream a connection, in place of unary calls")
       ->group(group);
-  AddNumber(app, "--attempts", "N", &flags->attempts, Between(1, 5),
-            "how often a call is tried, as by programs with the client library (1): UNAVAILABLE, and"
-            " RESOURCE_EXHAUSTED when the server says when")
+  AddNumber(
+      app, "--attempts", "N", &flags->attempts, Between(1, 5),
+      "how often a call is tried, as by programs with the client library (1): UNAVAILABLE, and"
+      " RESOURCE_EXHAUSTED when the server says when")
       ->group(group);
   AddNumber(app, "--seed", "N", &flags->seed, kSeeds, "of instants and data (1)")->group(group);
 }
@@ -112,7 +113,7 @@ void AddReportFlags(CLI::App* app, LoadFlags* flags) {
       ->type_name("LIMIT")
       ->group(group);
   AddTime(app, "--knee-probe", &flags->knee_probe, {absl::Milliseconds(10), absl::Hours(24)},
-          "how long each rate is tried (3s)")
+          "how long each rate is tried, at least; until 20 calls are due (3s)")
       ->group(group);
   app->add_option("--fail-above", flags->fail_above,
                   "exit code 4 above a limit: p99=2ms, p99.9, mean, max, lag; missed=1%, late,"

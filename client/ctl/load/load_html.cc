@@ -12,7 +12,6 @@
 namespace baseband::ctl {
 namespace {
 
-using load::Histogram;
 using load::LoadResult;
 using load::Outcome;
 
@@ -50,11 +49,6 @@ td:first-child{white-space:normal}tr:last-child td{border-bottom:0}
 ul{margin:0;padding-left:18px}li{margin:3px 0}section{margin-bottom:14px}
 )";
 
-std::string Time(double ns) { return HumanDuration(absl::Nanoseconds(ns)); }
-std::string Time(const Histogram& latency, double quantile) {
-  return Time(static_cast<double>(latency.Quantile(quantile)));
-}
-
 std::string Card(const std::string& title, const std::string& contents) {
   return absl::StrCat("<section class=\"card\"><h2>", title, "</h2>\n", contents, "</section>\n");
 }
@@ -68,12 +62,13 @@ std::string Head(const LoadReport& report) {
   const size_t broken = report.BrokenLimits().size();
   const bool wrong = report.AllWrongAnswers().count > 0;
   std::string verdict;
-  if (wrong || broken > 0 || !report.limits.empty()) {
+  if (report.IsNegative() || !report.limits.empty()) {
     verdict = absl::StrFormat("<span class=\"verdict\" style=\"background:var(--%s)\">%s</span>",
-                              wrong || broken > 0 ? "bad" : "good",
-                              wrong        ? "wrong answers"
-                              : broken > 0 ? "over its limits"
-                                           : "within its limits");
+                              report.IsNegative() ? "bad" : "good",
+                              wrong                     ? "wrong answers"
+                              : broken > 0              ? "over its limits"
+                              : report.NothingIsBorne() ? "no rate is borne"
+                                                        : "within its limits");
   }
   return absl::StrFormat(
       "<header><div><h1>Load report</h1><p>%s<br>%s &middot; %s to %s &middot; %s of measurement, "
@@ -93,10 +88,10 @@ std::string Tiles(const LoadReport& report) {
   html += result.InfoBitRate() > 0
               ? Tile(HumanRate(result.InfoBitRate()), "of information, decoded")
               : Tile(HumanBytes(result.MessageByteRate()) + "/s", "messages, both ways");
-  html += Tile(Time(all.latency, 0.5), "median latency");
-  html += Tile(Time(all.latency, 0.99), "99th percentile");
-  html += Tile(Time(all.latency, 0.999), "99.9th percentile");
-  html += Tile(absl::StrFormat("%.3g %%", 100 * all.outcomes.MissShare()), "missed or refused");
+  html += Tile(QuantileText(all.latency, 0.5), "median latency");
+  html += Tile(QuantileText(all.latency, 0.99), "99th percentile");
+  html += Tile(QuantileText(all.latency, 0.999), "99.9th percentile");
+  html += Tile(MissedText(all.outcomes), "missed or refused");
   if (all.blocks.count > 0) {
     html += Tile(BlerText(all.blocks),
                  absl::StrFormat("BLER, %d of %d blocks", all.blocks.failed, all.blocks.count));
@@ -112,12 +107,12 @@ std::string LatencyTable(const LoadResult& result) {
   html += "<th>max</th><th>missed</th><th>BLER</th></tr>\n";
   const auto add = [&](const std::string& name, const load::Tally& tally) {
     absl::StrAppend(&html, "<tr><td>", EscapeHtml(name), "</td><td>", tally.outcomes.due(),
-                    "</td><td>", Time(tally.latency.mean()), "</td>");
+                    "</td><td>", MeanText(tally.latency), "</td>");
     for (const auto& [label, quantile] : ReportedQuantiles()) {
-      absl::StrAppend(&html, "<td>", Time(tally.latency, quantile), "</td>");
+      absl::StrAppend(&html, "<td>", QuantileText(tally.latency, quantile), "</td>");
     }
-    absl::StrAppendFormat(&html, "<td>%s</td><td>%.3g %%</td><td>%s</td></tr>\n",
-                          Time(tally.latency, 1), 100 * tally.outcomes.MissShare(),
+    absl::StrAppendFormat(&html, "<td>%s</td><td>%s</td><td>%s</td></tr>\n",
+                          QuantileText(tally.latency, 1), MissedText(tally.outcomes),
                           BlerText(tally.blocks));
   };
   for (size_t i = 0; i < result.workloads.size(); ++i) {
@@ -134,8 +129,8 @@ std::string FiguresTable(const LoadResult& result) {
                        result.client_cpu_seconds / absl::ToDoubleSeconds(result.measured),
                        result.ClientCpuPerGbit())},
       {"client's sends behind their time",
-       absl::StrCat("p99 ", Time(result.totals.send_lag, 0.99), ", ", result.totals.late_sends,
-                    " by over 1 ms")},
+       absl::StrCat("p99 ", QuantileText(result.totals.send_lag, 0.99), ", ",
+                    result.totals.late_sends, " by over 1 ms")},
       {"messages, both ways", HumanBytes(result.MessageByteRate()) + "/s"}};
   for (const auto& [name, value] : ServerFigures(result))
     rows.emplace_back("server " + name, value);

@@ -58,6 +58,7 @@ std::string PercentileChart(const LoadResult& result) {
     chart.x.ticks.emplace_back(nines, kNames[nines]);
   auto least = static_cast<double>(all.latency.max());
   const auto add = [&](const std::string& name, const Histogram& latency, size_t colour) {
+    if (latency.count() == 0) return;
     ChartSeries series;
     series.name = name;
     series.colour = svg::Colour(colour);
@@ -77,9 +78,7 @@ std::string PercentileChart(const LoadResult& result) {
     add("all calls", all.latency, 0);
   }
   for (size_t i = 0; i < result.workloads.size() && result.workloads.size() > 1; ++i) {
-    if (result.totals.tallies[i].latency.count() > 0) {
-      add(result.workloads[i], result.totals.tallies[i].latency, i);
-    }
+    add(result.workloads[i], result.totals.tallies[i].latency, i);
   }
   chart.y = TimeAxis(least, static_cast<double>(all.latency.max()));
   return RenderChart(chart);
@@ -217,6 +216,7 @@ std::string KneeChart(const LoadReport& report) {
   double most = 0;
   for (const auto& [rate, probe] : sorted) {
     const Histogram latency = probe->result.totals.All().latency;
+    if (latency.count() == 0) continue;
     for (ChartSeries* series : {&p99, &median}) {
       const double ns = static_cast<double>(latency.Quantile(series == &p99 ? 0.99 : 0.5));
       series->points.emplace_back(rate, ns);
@@ -228,13 +228,15 @@ std::string KneeChart(const LoadReport& report) {
   }
   Chart chart;
   chart.x = LinearAxis("calls a second", sorted.back().first);
-  chart.y = TimeAxis(least, most);
+  chart.y = TimeAxis(std::isfinite(least) ? least : 1e6, most);
+  chart.series = {p99, median};
+  if (report.NothingIsBorne()) return RenderChart(chart);
   ChartSeries knee;
   knee.name = absl::StrFormat("highest rate borne: %.0f calls/s", report.knee.low);
   knee.colour = svg::kGrey;
   knee.dashed = true;
   knee.points = {{report.knee.low, chart.y.low}, {report.knee.low, chart.y.high}};
-  chart.series = {p99, median, knee};
+  chart.series.push_back(std::move(knee));
   return RenderChart(chart);
 }
 

@@ -16,7 +16,8 @@ using load::Outcome;
 
 std::string Nanoseconds(double ns) { return HumanDuration(absl::Nanoseconds(ns)); }
 
-std::string Percent(double share) { return absl::StrFormat("%.3g %%", 100 * share); }
+// Without more digits than a search has.
+std::string RateText(double rate) { return absl::StrFormat(rate < 10 ? "%.2g" : "%.0f", rate); }
 
 // The lines of a table under a title, indented by two.
 std::string Section(const std::string& title, const TextTable& table) {
@@ -35,12 +36,12 @@ std::string LatencyText(const LoadResult& result) {
   TextTable table(columns);
   const auto add = [&](const std::string& name, const load::Tally& tally) {
     std::vector<std::string> row = {name, absl::StrCat(tally.outcomes.due()),
-                                    Nanoseconds(tally.latency.mean())};
+                                    MeanText(tally.latency)};
     for (const auto& [label, quantile] : ReportedQuantiles()) {
-      row.push_back(Nanoseconds(static_cast<double>(tally.latency.Quantile(quantile))));
+      row.push_back(QuantileText(tally.latency, quantile));
     }
-    row.push_back(Nanoseconds(static_cast<double>(tally.latency.max())));
-    row.push_back(Percent(tally.outcomes.MissShare()));
+    row.push_back(QuantileText(tally.latency, 1));
+    row.push_back(MissedText(tally.outcomes));
     if (decodes) row.push_back(BlerText(tally.blocks));
     table.Add(std::move(row));
   };
@@ -61,8 +62,8 @@ std::string StagesText(const LoadResult& result) {
   for (int i = 0; i < load::kStages; ++i) {
     const load::Histogram& stage = result.totals.stages[static_cast<size_t>(i)];
     columns.push_back({load::kStageNames[i]});
-    mean.push_back(Nanoseconds(stage.mean()));
-    p99.push_back(Nanoseconds(static_cast<double>(stage.Quantile(0.99))));
+    mean.push_back(MeanText(stage));
+    p99.push_back(QuantileText(stage, 0.99));
   }
   TextTable table(columns);
   table.Add(std::move(mean));
@@ -79,14 +80,13 @@ std::string KneeText(const LoadReport& report) {
     for (const load::Threshold& bound : probe.broken) {
       absl::StrAppend(&verdict, " ", load::ToText(bound, probe.result));
     }
-    table.Add({absl::StrFormat("%.0f", probe.result.spec.pace.rate),
-               absl::StrFormat("%.0f", probe.result.Goodput()),
-               Nanoseconds(static_cast<double>(all.latency.Quantile(0.5))),
-               Nanoseconds(static_cast<double>(all.latency.Quantile(0.99))),
-               Percent(all.outcomes.MissShare()), verdict});
+    table.Add({RateText(probe.result.spec.pace.rate),
+               absl::StrFormat("%.0f", probe.result.Goodput()), QuantileText(all.latency, 0.5),
+               QuantileText(all.latency, 0.99), MissedText(all.outcomes), verdict});
   }
-  return absl::StrFormat("%s\n%s; what follows was measured there\n\n", table.ToText(),
-                         KneeSentence(report.knee));
+  return absl::StrFormat("%s\n%s; what follows was measured %s\n\n", table.ToText(),
+                         KneeSentence(report.knee),
+                         report.NothingIsBorne() ? "by the last one" : "there");
 }
 
 std::string BlocksText(const load::Blocks& blocks) {
@@ -94,6 +94,18 @@ std::string BlocksText(const load::Blocks& blocks) {
 }
 
 }  // namespace
+
+std::string QuantileText(const load::Histogram& times, double quantile) {
+  return times.count() == 0 ? "-" : Nanoseconds(static_cast<double>(times.Quantile(quantile)));
+}
+
+std::string MeanText(const load::Histogram& times) {
+  return times.count() == 0 ? "-" : Nanoseconds(times.mean());
+}
+
+std::string MissedText(const load::Outcomes& outcomes) {
+  return outcomes.due() == 0 ? "-" : absl::StrFormat("%.3g %%", 100 * outcomes.MissShare());
+}
 
 std::string BlerText(const load::Blocks& blocks) {
   return blocks.count == 0 ? "" : absl::StrFormat("%.3g", blocks.Bler());
@@ -114,9 +126,13 @@ std::vector<load::Threshold> LoadReport::BrokenLimits() const {
 }
 
 std::string KneeSentence(const load::Knee& knee) {
-  std::string text = absl::StrFormat("highest rate borne: %.0f calls/s", knee.low);
+  std::string text = "no rate is borne";
+  if (knee.low > 0) {
+    text = absl::StrCat("highest rate borne: ", RateText(knee.low), " calls/s");
+  }
   if (knee.high > 0) {
-    absl::StrAppendFormat(&text, " (%.0f are too much)", knee.high);
+    absl::StrAppendFormat(&text, knee.low > 0 ? " (%s are too much)" : ", not even %s calls/s",
+                          RateText(knee.high));
   }
   absl::StrAppend(&text, ", by ", Plural(knee.loads, "load"));
   return knee.is_sure ? text : text + ", which do not agree";
@@ -129,8 +145,12 @@ load::WrongAnswers LoadReport::AllWrongAnswers() const {
             one.totals.wrong_example);
   };
   for (const KneeProbe& probe : probes) add(probe.result);
-  add(result);
+  if (!NothingIsBorne()) add(result);  // else it is one of them
   return all;
+}
+
+bool LoadReport::IsNegative() const {
+  return AllWrongAnswers().count > 0 || !BrokenLimits().empty() || NothingIsBorne();
 }
 
 std::vector<std::string> Remarks(const LoadReport& report) {
@@ -200,8 +220,8 @@ std::string ToText(const LoadReport& report) {
                         result.ClientCpuPerGbit());
   if (result.totals.send_lag.count() > 0) {
     absl::StrAppend(&text, "; sends behind their time: p99 ",
-                    Nanoseconds(static_cast<double>(result.totals.send_lag.Quantile(0.99))), ", ",
-                    result.totals.late_sends, " by over 1 ms");
+                    QuantileText(result.totals.send_lag, 0.99), ", ", result.totals.late_sends,
+                    " by over 1 ms");
   }
   absl::StrAppend(&text, "\n", LatencyText(result));
   if (result.totals.stages[0].count() > 0) absl::StrAppend(&text, StagesText(result));
@@ -229,9 +249,8 @@ std::string ToText(const load::LoadProgress& progress) {
       "wrong%s",
       absl::ToDoubleSeconds(progress.elapsed),
       static_cast<double>(outcomes[Outcome::kGood]) / seconds,
-      static_cast<double>(progress.last.due) / seconds,
-      Nanoseconds(static_cast<double>(progress.last.latency.Quantile(0.5))),
-      Nanoseconds(static_cast<double>(progress.last.latency.Quantile(0.99))),
+      static_cast<double>(progress.last.due) / seconds, QuantileText(progress.last.latency, 0.5),
+      QuantileText(progress.last.latency, 0.99),
       outcomes[Outcome::kLate] + outcomes[Outcome::kExpired], outcomes[Outcome::kRefused],
       outcomes[Outcome::kWrong],
       progress.last.blocks.failed == 0 ? "" : "  BLER " + BlerText(progress.last.blocks));

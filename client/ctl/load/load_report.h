@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/ctl/common/table.h"
+#include "client/ctl/load/load_probe.h"
 #include "client/load/confirm.h"
 #include "client/load/knee.h"
 #include "client/load/run.h"
@@ -15,35 +16,36 @@
 
 namespace baseband::ctl {
 
-// A load at one rate of the search for the highest.
-struct KneeProbe {
-  load::LoadResult result;
-  std::vector<load::Threshold> broken;
-  bool kept_up = true;  // nearly all calls were answered in the time they came in
-
-  bool borne() const { return broken.empty() && kept_up; }
-};
-
 struct LoadReport {
-  std::string server;                   // version and devices
-  load::LoadResult result;              // with a knee: of the highest rate that was borne
+  std::string server;       // version and devices
+  load::LoadResult result;  // with a knee: of the highest rate borne; without: the last probe's
   std::vector<load::Threshold> limits;  // of --fail-above
   std::vector<load::Threshold> bounds;  // of the knee
   load::WrongAnswers wrong_before;      // the load: of what was asked to know what is right
   std::vector<KneeProbe> probes;        // in the order they were run; empty: no knee was sought
   load::Knee knee;                      // of them
 
+  // A knee was sought, and there is none.
+  bool NothingIsBorne() const { return !probes.empty() && knee.low == 0; }
   std::vector<load::Threshold> BrokenLimits() const;
   // Before, in the warm-up and in the measurement, of all loads.
   load::WrongAnswers AllWrongAnswers() const;
+  // What exit code 4 stands for: any of the three.
+  bool IsNegative() const;
 };
 
 // Quantiles that every report has, by name: "p50" .. "p99.99".
 const std::vector<std::pair<const char*, double>>& ReportedQuantiles();
 
+// "1.2 ms"; "-" if nothing was recorded.
+std::string QuantileText(const load::Histogram& times, double quantile);
+std::string MeanText(const load::Histogram& times);
+// "0.1 %"; "-" if no call was due.
+std::string MissedText(const load::Outcomes& outcomes);
 // "1e-05"; empty without blocks.
 std::string BlerText(const load::Blocks& blocks);
-// "highest rate borne: 1200 calls/s (1260 are too much), by 17 loads".
+// "highest rate borne: 1200 calls/s (1260 are too much), by 17 loads"; "no rate is borne, not even
+// 0.5 calls/s, by 18 loads".
 std::string KneeSentence(const load::Knee& knee);
 
 // What is not right about the figures or the server, a sentence each.

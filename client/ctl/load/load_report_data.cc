@@ -1,4 +1,5 @@
 // The report of `load` for machines.
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,15 +15,21 @@ using load::LoadResult;
 using load::Outcome;
 using nlohmann::ordered_json;
 
+// Seconds; not a number, which is null in JSON and empty in CSV, if nothing was recorded.
+double Quantile(const load::Histogram& times, double quantile) {
+  return times.count() == 0 ? NAN : 1e-9 * static_cast<double>(times.Quantile(quantile));
+}
+double Mean(const load::Histogram& times) { return times.count() == 0 ? NAN : 1e-9 * times.mean(); }
+
 ordered_json LatencyJson(const load::Histogram& latency) {
   ordered_json json;
   json["count"] = latency.count();
-  json["min_s"] = 1e-9 * static_cast<double>(latency.min());
-  json["mean_s"] = 1e-9 * latency.mean();
+  json["min_s"] = latency.count() == 0 ? NAN : 1e-9 * static_cast<double>(latency.min());
+  json["mean_s"] = Mean(latency);
   for (const auto& [name, quantile] : ReportedQuantiles()) {
-    json[absl::StrCat(name, "_s")] = 1e-9 * static_cast<double>(latency.Quantile(quantile));
+    json[absl::StrCat(name, "_s")] = Quantile(latency, quantile);
   }
-  json["max_s"] = 1e-9 * static_cast<double>(latency.max());
+  json["max_s"] = Quantile(latency, 1);
   return json;
 }
 
@@ -68,17 +75,15 @@ ordered_json ResultJson(const LoadResult& result) {
   json["refusals"] = result.totals.refusals;
   for (int i = 0; i < load::kStages; ++i) {
     const load::Histogram& stage = result.totals.stages[static_cast<size_t>(i)];
-    json["stages"][load::kStageNames[i]] = {
-        {"mean_s", 1e-9 * stage.mean()},
-        {"p99_s", 1e-9 * static_cast<double>(stage.Quantile(0.99))}};
+    json["stages"][load::kStageNames[i]] = {{"mean_s", Mean(stage)},
+                                            {"p99_s", Quantile(stage, 0.99)}};
   }
-  json["client"] = {
-      {"cpu_s", result.client_cpu_seconds},
-      {"cpu_s_per_gbit", result.ClientCpuPerGbit()},
-      {"busiest_thread", result.client_busy},
-      {"send_lag_p99_s", 1e-9 * static_cast<double>(result.totals.send_lag.Quantile(0.99))},
-      {"late_sends", result.totals.late_sends},
-      {"cap_hits", result.totals.cap_hits}};
+  json["client"] = {{"cpu_s", result.client_cpu_seconds},
+                    {"cpu_s_per_gbit", result.ClientCpuPerGbit()},
+                    {"busiest_thread", result.client_busy},
+                    {"send_lag_p99_s", Quantile(result.totals.send_lag, 0.99)},
+                    {"late_sends", result.totals.late_sends},
+                    {"cap_hits", result.totals.cap_hits}};
   if (!result.server.empty()) {
     json["server"] = {
         {"seconds", absl::ToDoubleSeconds(result.server_measured)},
@@ -91,9 +96,9 @@ ordered_json ResultJson(const LoadResult& result) {
     ordered_json row = OutcomesJson(interval.outcomes);
     row["due"] = interval.due;
     row["blocks"] = BlocksJson(interval.blocks);
-    row["p50_s"] = 1e-9 * static_cast<double>(interval.latency.Quantile(0.5));
-    row["p99_s"] = 1e-9 * static_cast<double>(interval.latency.Quantile(0.99));
-    row["max_s"] = 1e-9 * static_cast<double>(interval.latency.max());
+    row["p50_s"] = Quantile(interval.latency, 0.5);
+    row["p99_s"] = Quantile(interval.latency, 0.99);
+    row["max_s"] = Quantile(interval.latency, 1);
     json["series"].push_back(std::move(row));
   }
   json["series_interval_s"] = absl::ToDoubleSeconds(result.interval);
@@ -118,12 +123,11 @@ Table::Row CsvRow(const LoadResult& result, const std::string& workload, const l
   }
   row.emplace_back("blocks", static_cast<double>(tally.blocks.count));
   row.emplace_back("blocks_failed", static_cast<double>(tally.blocks.failed));
-  row.emplace_back("mean_ms", 1e-6 * tally.latency.mean());
+  row.emplace_back("mean_ms", 1e3 * Mean(tally.latency));
   for (const auto& [name, quantile] : ReportedQuantiles()) {
-    row.emplace_back(absl::StrCat(name, "_ms"),
-                     1e-6 * static_cast<double>(tally.latency.Quantile(quantile)));
+    row.emplace_back(absl::StrCat(name, "_ms"), 1e3 * Quantile(tally.latency, quantile));
   }
-  row.emplace_back("max_ms", 1e-6 * static_cast<double>(tally.latency.max()));
+  row.emplace_back("max_ms", 1e3 * Quantile(tally.latency, 1));
   return row;
 }
 
@@ -141,12 +145,13 @@ ordered_json ToJson(const LoadReport& report) {
   json["limits"] = ordered_json::array();
   for (const load::Threshold& limit : report.limits) {
     json["limits"].push_back({{"limit", limit.text},
-                              {"value", load::ValueOf(limit, report.result)},
+                              {"value", load::ValueOf(limit, report.result).value_or(NAN)},
                               {"broken", load::IsExceeded(limit, report.result)}});
   }
   if (!report.probes.empty()) {
-    json["knee_per_s"] = report.knee.low;
-    json["knee"] = {{"low_per_s", report.knee.low},
+    const double low = report.NothingIsBorne() ? NAN : report.knee.low;  // null
+    json["knee_per_s"] = low;
+    json["knee"] = {{"low_per_s", low},
                     {"high_per_s", report.knee.high},
                     {"loads", report.knee.loads},
                     {"is_sure", report.knee.is_sure}};
@@ -184,8 +189,8 @@ std::string ToJsonLine(const load::LoadProgress& progress) {
   }
   json["due"] = progress.last.due;
   json["blocks"] = BlocksJson(progress.last.blocks);
-  json["p50_s"] = 1e-9 * static_cast<double>(progress.last.latency.Quantile(0.5));
-  json["p99_s"] = 1e-9 * static_cast<double>(progress.last.latency.Quantile(0.99));
+  json["p50_s"] = Quantile(progress.last.latency, 0.5);
+  json["p99_s"] = Quantile(progress.last.latency, 0.99);
   return json.dump();
 }
 

@@ -186,6 +186,24 @@ TEST(LoadThresholdTest, EachFigureIsComparedWithItsLimit) {
   EXPECT_TRUE(exceeded("bler=0.019"));
 }
 
+// A server that died in the warm-up was within all limits: its times and shares were 0 of nothing.
+TEST(LoadThresholdTest, AFigureOfNothingExceedsEveryLimit) {
+  const LoadResult none = ResultOf({Call(Outcome::kGood, 500, 501)});  // of the warm-up
+  const LoadResult refused = ResultOf({Call(Outcome::kRefused, 1500, 1501)});
+  for (const char* text : {"p99=10h", "mean=10h", "max=10h", "lag=10h", "bler=100%"}) {
+    const auto threshold = ParseThreshold(text);
+    ASSERT_THAT(threshold, IsOk());
+    for (const LoadResult* result : {&none, &refused}) {
+      EXPECT_TRUE(IsExceeded(*threshold, *result)) << text;
+      EXPECT_EQ(ToText(*threshold, *result), absl::StrCat(text, ": nothing to take it from"));
+    }
+  }
+  for (const char* text : {"missed=100%", "late=100%", "wrong=100%"}) {
+    EXPECT_TRUE(IsExceeded(*ParseThreshold(text), none)) << text;
+    EXPECT_FALSE(IsExceeded(*ParseThreshold(text), refused)) << text;
+  }
+}
+
 TEST(LoadThresholdTest, WhatIsNoLimitIsRefused) {
   for (const char* text : {"p99", "p0=1ms", "p100=1ms", "p99=2", "p99=-1ms", "speed=1",
                            "missed=2ms", "missed=101%", "=1ms"}) {

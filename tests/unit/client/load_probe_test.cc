@@ -1,0 +1,91 @@
+// What one load of the search for the highest rate tells, and what the search makes of it.
+#include "client/ctl/load/load_probe.h"
+
+#include <string>
+#include <utility>
+
+#include "client/ctl/load/load_report.h"
+#include "client/load/recorder.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/matchers.h"
+
+namespace baseband::ctl {
+namespace {
+
+using load::Outcome;
+
+constexpr int64_t kMs = 1000000;
+
+// A second in which `good` calls were answered after a millisecond, and `refused` were not.
+load::LoadResult ResultOf(int good, int refused) {
+  load::Recorder recorder(load::Window{0, 1000 * kMs, 1000 * kMs}, 1);
+  for (int i = 0; i < good + refused; ++i) {
+    load::Ended call;
+    call.outcome = i < good ? Outcome::kGood : Outcome::kRefused;
+    call.due_ns = i * kMs;
+    call.end_ns = (i + 1) * kMs;
+    recorder.OnEnd(call);
+  }
+  load::LoadResult result;
+  result.totals = recorder.Take();
+  result.measured = absl::Seconds(1);
+  result.cores = 1;
+  result.workloads = {"encode"};
+  return result;
+}
+
+TEST(KneeProbeTest, ALoadIsBorneThatKeepsUpWithinTheBounds) {
+  EXPECT_TRUE(ToProbe(ResultOf(20, 0), {*load::ParseThreshold("p99=2ms")}).borne());
+  EXPECT_FALSE(ToProbe(ResultOf(20, 0), {*load::ParseThreshold("p99=1us")}).borne());
+  EXPECT_TRUE(ToProbe(ResultOf(19, 1), {}).borne());
+  EXPECT_FALSE(ToProbe(ResultOf(18, 2), {}).borne());
+}
+
+TEST(KneeProbeTest, ALoadWithoutACallOrAnAnswerIsNotBorne) {
+  EXPECT_FALSE(ToProbe(ResultOf(0, 0), {}).borne());
+  EXPECT_FALSE(ToProbe(ResultOf(0, 0), {*load::ParseThreshold("p99=1ns")}).borne());
+  EXPECT_FALSE(ToProbe(ResultOf(0, 20), {*load::ParseThreshold("p99=1h")}).borne());
+}
+
+TEST(KneeProbeTest, AProbeLastsUntilTwentyCallsAreDueAndAMinuteAtMost) {
+  EXPECT_EQ(ProbeDuration(absl::Seconds(3), 1000), absl::Seconds(3));
+  EXPECT_EQ(ProbeDuration(absl::Milliseconds(50), 20), absl::Seconds(1));
+  const double least = LeastProbedRate(absl::Seconds(3));
+  EXPECT_DOUBLE_EQ(absl::ToDoubleSeconds(ProbeDuration(absl::Seconds(3), least)), 60);
+  EXPECT_EQ(ProbeDuration(absl::Hours(1), LeastProbedRate(absl::Hours(1))), absl::Hours(1));
+}
+
+TEST(LoadReportTest, WhereNothingIsBorneTheProbesAndTheirWrongAnswersAreTold) {
+  LoadReport report;
+  load::LoadResult wrong = ResultOf(20, 0);
+  wrong.totals.wrong_in_warm_up = 3;
+  wrong.totals.wrong_example = "a bit";
+  wrong.spec.pace.rate = 0.5;
+  report.probes = {ToProbe(wrong, {*load::ParseThreshold("p99=1ns")})};
+  report.result = wrong;
+  report.knee.high = 0.5;
+  report.knee.loads = 1;
+  EXPECT_TRUE(report.NothingIsBorne());
+  EXPECT_TRUE(report.IsNegative());
+  EXPECT_EQ(report.AllWrongAnswers().count, 3) << "the last probe's are not counted twice";
+  const std::string text = ToText(report);
+  EXPECT_THAT(text, HasSubstr("no rate is borne, not even 0.5 calls/s, by 1 load"));
+  EXPECT_THAT(text, HasSubstr("too much: p99=1ns: 1 ms"));
+  EXPECT_TRUE(ToJson(report)["probes"].is_array());
+  EXPECT_EQ(ToJson(report).dump().find("\"knee_per_s\":0"), std::string::npos);
+}
+
+TEST(LoadReportTest, TimesOfNothingAreNotZero) {
+  LoadReport report;
+  report.result = ResultOf(0, 0);
+  report.limits = {*load::ParseThreshold("p99=10ms")};
+  EXPECT_TRUE(report.IsNegative());
+  const std::string text = ToText(report);
+  EXPECT_THAT(text, Not(HasSubstr("0 us")));
+  EXPECT_THAT(text, HasSubstr("over the limit p99=10ms: nothing to take it from"));
+  EXPECT_NE(ToJson(report).dump().find("\"p99_s\":null"), std::string::npos);
+  EXPECT_THAT(ToCsv(report), Not(HasSubstr("nan")));
+}
+
+}  // namespace
+}  // namespace baseband::ctl
