@@ -56,7 +56,7 @@ constexpr int kNoDeviceSignal = SIGUSR1;
 constexpr absl::Duration kLastDrain = absl::Seconds(3);
 // For the driver to answer what it was asked of the GPUs; it takes some 50 ms.
 constexpr absl::Duration kDriverPatience = absl::Seconds(1);
-// So much later than the end of a drain the process ends, also where a device holds its threads.
+// So much later than the end of a drain the process ends, whatever still runs on a device.
 constexpr absl::Duration kGrace = absl::Seconds(2);
 
 // Large messages come and go: without this every one of them is mapped, faulted in page by page,
@@ -141,6 +141,7 @@ bool TestDevices(const std::vector<std::unique_ptr<Device>>& devices,
 void EndProcessIn(absl::Duration time, int exit_code) {
   std::thread([time, exit_code] {
     absl::SleepFor(time);
+    spdlog::warn("ending with work in hand that does not end");
     EndProcess(exit_code);
   }).detach();
 }
@@ -167,9 +168,8 @@ DeviceSupervisorOptions ToSupervisorOptions(const Config& config, const Operatio
 
 // Waits for SIGTERM, SIGINT or the loss of the last device, then drains; a second signal ends the
 // process at once.
-void ServeUntilSignalled(const sigset_t& signals, const Config& config,
-                         const Dispatcher& dispatcher, Lifecycle& lifecycle, Systemd& systemd,
-                         Server& server) {
+void ServeUntilSignalled(const sigset_t& signals, const Config& config, Lifecycle& lifecycle,
+                         Systemd& systemd, Server& server) {
   int signal = 0;
   sigwait(&signals, &signal);
   const absl::Duration timeout =
@@ -187,9 +187,8 @@ void ServeUntilSignalled(const sigset_t& signals, const Config& config,
     sigwait(&from_others, &second);
     _exit(kExitCutShort);
   }).detach();
-  if (dispatcher.HasStuckLane()) {
-    EndProcessIn(timeout + kGrace, lifecycle.has_no_device() ? kExitNoDevice : 0);
-  }
+  // A batch that is long, or stuck, holds what ends in order, and says nothing of either.
+  EndProcessIn(timeout + kGrace, lifecycle.has_no_device() ? kExitNoDevice : 0);
   server.Shutdown(timeout);
 }
 
@@ -295,7 +294,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   lifecycle.SetServing();
   systemd.Ready(absl::StrCat("serving at ", absl::StrJoin(server->addresses(), ", ")),
                 [&] { return lifecycle.WhyNotLive().empty(); });
-  ServeUntilSignalled(signals, config, dispatcher, lifecycle, systemd, *server);
+  ServeUntilSignalled(signals, config, lifecycle, systemd, *server);
   spdlog::info("drained");
   admin.reset();
   if (lifecycle.has_no_device()) EndProcess(kExitNoDevice);

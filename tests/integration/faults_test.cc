@@ -57,6 +57,17 @@ TEST_F(FaultsTest, AStuckBatchIsAnsweredAndTheLastDevicesServerEndsWithItsOwnCod
                     HasSubstr("no device is left: draining")));
 }
 
+// Its batch is one that lasts: no watchdog has called its lane stuck.
+TEST_F(FaultsTest, ADrainEndsTheProcessInTimeWhateverStillRunsOnADevice) {
+  StartServer({"--allow-fault-injection", "--watchdog-s=0", "--drain-s=1"});
+  ASSERT_THAT(Inject(Fault::STALL, 1, kForever), IsOk());
+  v1::DecodeResponse response;
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(2)));
+  EXPECT_EQ(Decode(&response, &context).error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_EQ(server_->Terminate(kTimeout), 0) << server_->process().Output();
+}
+
 TEST_F(FaultsTest, TheDeviceOnStandbyTakesOverUnderLoadAndNoAnswerIsWrong) {
   StartServer({"--allow-fault-injection", "--standby-cpu"});
   v1::GetCapabilitiesResponse capabilities;
