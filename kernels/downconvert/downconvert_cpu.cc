@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/base/work_steps.h"
 #include "kernels/downconvert/downconvert.h"
 #include "kernels/downconvert/first_stage_cpu.h"
 #include "kernels/downconvert/kernels_cpu.h"
@@ -231,7 +232,7 @@ ChannelResult Pipeline::Run(uint8_t* output) {
   }
   const size_t last = work_.count - 1;
   const StageWork& last_work = work_.stages[last];
-  while (last_work.next < last_work.end) {
+  while (last_work.next < last_work.end && CountStep()) {
     Feed();
     for (size_t s = 0; s < last; ++s) {
       const size_t room = queues_[s + 1].MakeRoom();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <deque>
 #include <fstream>
 #include <thread>
 #include <utility>
@@ -14,11 +13,15 @@
 #include "absl/synchronization/mutex.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "kernels/base/work_steps.h"
 
 namespace baseband::server {
 namespace {
 
 constexpr int kNumLanes = 2;
+// After so much of one batch a worker turns to the lane's neighbour, if that has one: whoever comes
+// while a batch of seconds runs waits for one of its pieces. Ordinary batches end sooner.
+constexpr absl::Duration kTurn = absl::Milliseconds(1);
 
 std::string ProcessorName() {
   std::ifstream cpuinfo("/proc/cpuinfo");
@@ -42,23 +45,39 @@ void GiveWay() {
 }  // namespace
 
 struct CpuDevice::Run {
-  Task* task = nullptr;
-  Lane::Done done;
-  absl::Time start;
-  int num_pieces = 0;
-  std::atomic<int> next{0};
-  std::atomic<int> left{0};
+  Run(Task* its_task, Lane::Done its_done, int num_workers)
+      : task(its_task),
+        done(std::move(its_done)),
+        start(SteadyNow()),
+        num_pieces(its_task->num_pieces()),
+        left(num_pieces),
+        steps(static_cast<size_t>(num_workers)) {}
 
-  int CountTaken() const { return std::min(next.load(std::memory_order_relaxed), num_pieces); }
+  bool has_pieces() const { return next.load(std::memory_order_relaxed) < num_pieces; }
+  int64_t CountTaken() const { return std::min(next.load(std::memory_order_relaxed), num_pieces); }
+  // Grows while anybody gets on with one of its pieces.
+  int64_t CountSteps() const {
+    int64_t count = 0;
+    for (const WorkSteps& worker : steps) count += worker.count.load(std::memory_order_relaxed);
+    return count;
+  }
+
+  Task* const task;
+  const Lane::Done done;
+  const absl::Time start;
+  const int num_pieces;
+  std::atomic<int> next{0};
+  std::atomic<int> left;
+  std::vector<WorkSteps> steps;  // by worker
 };
 
 class CpuDevice::Crew {
  public:
-  Crew(int num_threads, bool background) {
+  Crew(int num_threads, bool background) : num_threads_(num_threads) {
     for (int i = 0; i < num_threads; ++i) {
-      workers_.emplace_back([this, background] {
+      workers_.emplace_back([this, i, background] {
         if (background) GiveWay();
-        Work();
+        Work(static_cast<size_t>(i));
       });
     }
   }
@@ -71,24 +90,35 @@ class CpuDevice::Crew {
       worker.join();
     }
   }
+  int num_threads() const { return num_threads_; }
   void Enqueue(std::shared_ptr<Run> run) {
     absl::MutexLock lock(&mutex_);
     runs_.push_back(std::move(run));
+    num_runs_.store(runs_.size(), std::memory_order_relaxed);
   }
-  // Pieces of all runs so far that a worker has taken.
-  int64_t CountTaken() const {
+  // Changes while a worker takes pieces or gets on with one.
+  int64_t Progress() const {
     absl::MutexLock lock(&mutex_);
-    int64_t taken = taken_before_;
-    for (const std::shared_ptr<Run>& run : runs_) taken += run->CountTaken();
-    return taken;
+    int64_t count = before_;
+    for (const std::shared_ptr<Run>& run : runs_) count += run->CountTaken() + run->CountSteps();
+    return count;
   }
 
  private:
-  void Work();
+  void Work(size_t worker);
+  // The first run with pieces to take, of those after `last` before the others; null: the end.
+  std::shared_ptr<Run> AwaitRun(const Run* last);
+  bool HasPieces() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return std::any_of(runs_.begin(), runs_.end(),
+                       [](const std::shared_ptr<Run>& run) { return run->has_pieces(); });
+  }
+  void Remove(const std::shared_ptr<Run>& run);
 
+  const int num_threads_;
   mutable absl::Mutex mutex_;
-  std::deque<std::shared_ptr<Run>> runs_ ABSL_GUARDED_BY(mutex_);
-  int64_t taken_before_ ABSL_GUARDED_BY(mutex_) = 0;  // of runs that have left runs_
+  std::vector<std::shared_ptr<Run>> runs_ ABSL_GUARDED_BY(mutex_);  // that have not ended
+  std::atomic<size_t> num_runs_{0};                                 // a hint
+  int64_t before_ ABSL_GUARDED_BY(mutex_) = 0;                      // progress of those that have
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> workers_;  // last: ends first
 };
@@ -100,23 +130,19 @@ class CpuDevice::CpuLane final : public Lane {
   Device& device() override { return *device_; }
   int index() const override { return index_; }
   bool background() const override { return background_; }
-  // While pieces are left to take, that any of the crew's is taken: lanes share it, and go one
-  // after the other. Then nothing changes until the end: each worker has one piece at most.
+  // While pieces are left to take, that of the crew, which lanes share and may all be elsewhere;
+  // then that of the workers that have the last pieces in hand.
   int64_t progress() const override {
     std::shared_ptr<Run> run;
     {
       absl::MutexLock lock(&mutex_);
       run = run_.lock();
     }
-    return run == nullptr || run->CountTaken() == run->num_pieces ? -1 : crew_->CountTaken();
+    if (run == nullptr) return -1;
+    return run->has_pieces() ? crew_->Progress() : run->CountSteps();
   }
   void Start(Task* task, Done done) override {
-    auto run = std::make_shared<Run>();
-    run->task = task;
-    run->done = std::move(done);
-    run->start = SteadyNow();
-    run->num_pieces = task->num_pieces();
-    run->left = run->num_pieces;
+    auto run = std::make_shared<Run>(task, std::move(done), crew_->num_threads());
     {
       absl::MutexLock lock(&mutex_);
       run_ = run;
@@ -166,37 +192,55 @@ int64_t CpuDevice::memory_bytes() const {
   return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
 }
 
-// Takes pieces of the oldest run until none is left to take, then of the next. Whoever ends a run's
-// last piece reports it.
-void CpuDevice::Crew::Work() {
+std::shared_ptr<CpuDevice::Run> CpuDevice::Crew::AwaitRun(const Run* last) {
+  absl::MutexLock lock(&mutex_);
+  mutex_.Await(absl::Condition(
+      +[](Crew* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
+        return self->stopping_ || self->HasPieces();
+      },
+      this));
+  const auto has_pieces = [](const std::shared_ptr<Run>& run) { return run->has_pieces(); };
+  const auto place =
+      std::find_if(runs_.begin(), runs_.end(),
+                   [last](const std::shared_ptr<Run>& run) { return run.get() == last; });
+  auto next = place == runs_.end() ? place : std::find_if(place + 1, runs_.end(), has_pieces);
+  if (next == runs_.end()) next = std::find_if(runs_.begin(), runs_.end(), has_pieces);
+  return next == runs_.end() ? nullptr : *next;
+}
+
+void CpuDevice::Crew::Remove(const std::shared_ptr<Run>& run) {
+  absl::MutexLock lock(&mutex_);
+  runs_.erase(std::find(runs_.begin(), runs_.end(), run));
+  num_runs_.store(runs_.size(), std::memory_order_relaxed);
+  before_ += run->CountTaken() + run->CountSteps();
+}
+
+// Takes pieces of the oldest run until none is left to take, or its turn is over while there is
+// another; then of the next. Whoever ends a run's last piece reports it.
+void CpuDevice::Crew::Work(size_t worker) {
+  const Run* last = nullptr;
   for (;;) {
-    std::shared_ptr<Run> run;
-    {
+    const std::shared_ptr<Run> run = AwaitRun(last);
+    if (run == nullptr) {
       absl::MutexLock lock(&mutex_);
-      mutex_.Await(absl::Condition(
-          +[](Crew* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
-            return self->stopping_ || !self->runs_.empty();
-          },
-          this));
-      if (runs_.empty()) {
-        return;
-      }
-      run = runs_.front();
+      if (stopping_) return;
+      continue;  // others have taken what was left
     }
-    int piece;
+    last = run.get();
+    const absl::Time turn_ends = SteadyNow() + kTurn;
     int ended = 0;
-    while ((piece = run->next.fetch_add(1, std::memory_order_relaxed)) < run->num_pieces) {
-      run->task->RunPiece(piece);
-      ++ended;
-    }
     {
-      absl::MutexLock lock(&mutex_);
-      if (!runs_.empty() && runs_.front() == run) {
-        runs_.pop_front();
-        taken_before_ += run->num_pieces;
+      const StepsScope steps(&run->steps[worker]);
+      int piece;
+      while ((piece = run->next.fetch_add(1, std::memory_order_relaxed)) < run->num_pieces) {
+        run->task->RunPiece(piece);
+        (void)CountStep();
+        ++ended;
+        if (num_runs_.load(std::memory_order_relaxed) > 1 && SteadyNow() > turn_ends) break;
       }
     }
     if (ended > 0 && run->left.fetch_sub(ended, std::memory_order_acq_rel) == ended) {
+      Remove(run);
       StageTimes times;
       times.kernel = SteadyNow() - run->start;
       run->done(absl::OkStatus(), times);

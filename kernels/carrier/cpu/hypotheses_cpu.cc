@@ -5,6 +5,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "kernels/base/work_steps.h"
 #include "kernels/carrier/recover_cpu.h"
 
 namespace baseband::carrier {
@@ -43,6 +44,7 @@ void FrameRecovery::ListHypotheses(int line) {
   for (passes_done_ = 0; passes_done_ < kFitPasses && (passes_done_ == 0 || undecided());
        ++passes_done_) {
     for (int turn = 0; turn < branches; ++turn) {
+      (void)CountStep();
       AddCoarseFits(view_, arrays_.frame, EstimateOf({line, 0, turn, 0.0}), passes_done_, branches,
                     by_turn[turn]);
     }
@@ -121,6 +123,7 @@ void FrameRecovery::ChooseHypothesis() {
   }
   for (; passes_done_ < kFitPasses && num_hypotheses_ > 1; ++passes_done_) {
     for (int k = 0; k < num_hypotheses_; ++k) {
+      (void)CountStep();
       hypotheses_[k].fit +=
           SumCoarseFit(view_, arrays_.frame, EstimateOf(hypotheses_[k]), passes_done_);
     }

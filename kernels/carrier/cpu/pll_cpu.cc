@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "kernels/base/work_steps.h"
 #include "kernels/carrier/constellation/nearest.h"
 #include "kernels/carrier/math/pll_math.h"
 #include "kernels/carrier/recover_cpu.h"
@@ -23,6 +24,7 @@ void FrameRecovery::FollowLoop() {
   if (symbols_known()) state.turns = estimate_.TurnsAt(-frame.centre());
   PllAverage average;
   for (int n = 0; n < num_symbols; ++n) {
+    if (static_cast<size_t>(n) % kBlock == 0) (void)CountStep();
     if (n >= num_symbols / 2) average.Add(state, n, num_symbols, start);
     const Turned turned = Turn(state.turns);
     const Iq r = {frame.symbols.re[n], frame.symbols.im[n]};

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "kernels/base/work_steps.h"
+
 namespace baseband::carrier {
 
 bool FrameRecovery::Read(absl::Span<const uint8_t> symbols, absl::Span<const Iq> known) {
@@ -96,7 +98,7 @@ void FrameRecovery::Refine(bool steps) {
     const double step = steps ? Step(InformationOf(from.table)) : 0.0;
     UpdateNoise(view_, sums_, known_moments_, plan_.num_symbols, &estimate_);
     sums_.fit += GainOfStep(step);
-    if (IsLastRound(step, from, estimate_)) break;
+    if (IsLastRound(step, from, estimate_) || !CountStep()) break;
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/base/work_steps.h"
 #include "kernels/carrier/math/sweep_math.h"
 #include "kernels/carrier/recover_cpu.h"
 
@@ -23,7 +24,7 @@ void FrameRecovery::Sweep() {
                                        length, false, arrays_.blocks);
   const auto offset = [&](int k) { return (k - plan_.last_candidate) * parameters_.sweep_step; };
   Line strongest;
-  for (int k = 0; k < num_candidates; ++k) {
+  for (int k = 0; k < num_candidates && CountStep(); ++k) {
     const double delta = offset(k) * plan_.line_power * plan_.points;
     const Line line = LineAtBlocks(coarse * plan_.line_power, delta, num_blocks, length);
     arrays_.candidates[k] = line.phase;
@@ -41,7 +42,8 @@ void FrameRecovery::Sweep() {
   const double centre_phase = estimate_.phase;
   const double line_phase = line_.phase;
   int best = 0;
-  for (int k = 0; k < num_candidates; ++k) {
+  int judged = 0;  // all of them, unless nobody wants the result any more
+  for (int k = 0; k < num_candidates && CountStep(); ++k, ++judged) {
     Estimate candidate = estimate_;
     candidate.frequency = coarse + offset(k);
     candidate.phase =
@@ -51,7 +53,7 @@ void FrameRecovery::Sweep() {
     if (arrays_.evm[k] < arrays_.evm[best]) best = k;
   }
   double place = best;
-  if (parameters_.sweep_interpolate && best > 0 && best + 1 < num_candidates) {
+  if (parameters_.sweep_interpolate && best > 0 && best + 1 < judged) {
     place += ParabolaOffset(arrays_.evm[best - 1], arrays_.evm[best], arrays_.evm[best + 1]);
   }
   const double found = (place - plan_.last_candidate) * parameters_.sweep_step;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/work_steps.h"
 #include "kernels/minimize/cpu/kernels_cpu.h"
 #include "kernels/minimize/cpu/program_cpu.h"
 #include "kernels/minimize/expression/functions.h"
@@ -151,6 +152,7 @@ struct Evaluator<T>::State {
           indices[static_cast<size_t>(step.node->depth)] = step.node->begin;
           break;
         case Instruction::Kind::kEndSum: {
+          if (!CountStep()) return;
           int64_t& index = indices[static_cast<size_t>(step.node->depth)];
           if (index++ < step.node->end) at = static_cast<size_t>(step.target) - 1;
           break;
@@ -192,7 +194,11 @@ absl::StatusOr<Evaluator<T>> Evaluator<T>::Create(
     if (node.op == Op::kScalar) value = scalars[static_cast<size_t>(node.number)];
     std::fill_n(state->memory.get() + i * State::kVector, State::kVector, static_cast<T>(value));
   }
-  state->Run(state->StepsOf(program.once), {}, nullptr, 0);
+  {
+    // Other pieces of the search, which may be wanted, find it in the workspace.
+    const WantedScope to_its_end(nullptr);
+    state->Run(state->StepsOf(program.once), {}, nullptr, 0);
+  }
   state->per_block = state->StepsOf(program.per_block);
   return Evaluator(std::move(state));
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "kernels/base/work_steps.h"
 #include "kernels/minimize/cpu/search_kernels_cpu.h"
 #include "kernels/minimize/search/ordered_key.h"
 
@@ -137,7 +138,8 @@ void EvaluatePiece(const Problem& problem, const Piece& piece, CpuWorkspace* wor
   run.values = workspace->Values<T>();
   workspace->BeginPiece();
   const int64_t end = piece.first + piece.count;
-  for (run.first = piece.first; run.first < end; run.first += static_cast<int64_t>(run.count)) {
+  for (run.first = piece.first; run.first < end && CountStep();
+       run.first += static_cast<int64_t>(run.count)) {
     const int64_t block_end = (run.first / problem.block_points() + 1) * problem.block_points();
     run.count = static_cast<size_t>(
         std::min<int64_t>({static_cast<int64_t>(kMaxRun), block_end - run.first, end - run.first}));

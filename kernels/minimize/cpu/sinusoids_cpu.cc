@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "kernels/base/work_steps.h"
 #include "kernels/minimize/cpu/search_kernels_cpu.h"
 #include "kernels/minimize/cpu/workspace_cpu.h"
 #include "kernels/minimize/functionals/sinusoids_data.h"
@@ -61,7 +62,7 @@ template <typename T>
 void EvaluateLiteral(const SinusoidsFunctional& functional, const Run<T>& run) {
   const SinusoidsShape& shape = functional.shape();
   const Axis& axis = run.grid->axis(0);
-  for (size_t i = 0; i < run.count; ++i) {
+  for (size_t i = 0; i < run.count && CountStep(); ++i) {
     const double x = axis.At(run.first + static_cast<int64_t>(i));
     run.values[i] = kLiteral<T>[static_cast<size_t>(functional.num_fixed())](
         functional.Literal<T>().data(), static_cast<size_t>(shape.num_samples),
@@ -83,6 +84,7 @@ void HoistedAt(const SinusoidsShape& shape, const T* rows, const double* turns, 
   task.count = count;
   task.c = c;
   task.s = s;
+  (void)CountStep();
   SearchKernelsOfThisProcessor<T>().correlate(task);
   for (size_t i = 0; i < count; ++i) {
     values[i] = ResidualOf<T>(
