@@ -1,6 +1,7 @@
 #include "server/limits/slow_path_executor.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,19 +22,27 @@ absl::Status SlowPathExecutor::Add(const std::string& name, int64_t bytes, Work 
   const auto refuse = [](std::string why) {
     return Because(UnservedReason::kPreparation, absl::ResourceExhaustedError(std::move(why)));
   };
-  if (bytes > options_.max_bytes - bytes_) {
+  if (bytes_ > 0 && bytes > options_.max_bytes - bytes_) {
     return refuse(absl::StrCat(pieces_, " requests of ", bytes_,
                                " bytes wait for what takes long to prepare: at most ",
                                options_.max_bytes, " bytes may"));
   }
-  const auto found = clients_.find(name);
-  const bool is_active = found != clients_.end() && found->second.IsReady();
-  if (!is_active && active_clients_ >= options_.max_clients) {
-    return refuse(absl::StrCat("requests of ", active_clients_,
-                               " clients wait for what takes long to prepare: at most ",
-                               options_.max_clients, " may"));
+  auto found = clients_.find(name);
+  if (found == clients_.end()) {
+    if (static_cast<int64_t>(clients_.size()) >= options_.max_clients) {
+      return refuse(absl::StrCat("requests of ", clients_.size(),
+                                 " clients wait for what takes long to prepare: at most ",
+                                 options_.max_clients, " may"));
+    }
+    found = clients_.emplace(name, Client()).first;
+    found->second.name = name;
+    found->second.used_s = virtual_s_;
+    if (const auto debt = debts_.find(name); debt != debts_.end()) {
+      found->second.used_s = std::max(debt->second, virtual_s_);
+      debts_.erase(debt);
+    }
   }
-  Client& client = clients_[name];
+  Client& client = found->second;
   const auto of_client = static_cast<int64_t>(client.waiting.size()) + client.is_begun;
   if (of_client >= options_.max_of_client ||
       (of_client > 0 && bytes > options_.max_bytes / 2 - client.bytes)) {
@@ -42,9 +51,7 @@ absl::Status SlowPathExecutor::Add(const std::string& name, int64_t bytes, Work 
                      " bytes of this client wait for what takes long to prepare: at most ",
                      options_.max_of_client, " of ", options_.max_bytes / 2, " bytes may"));
   }
-  active_clients_ += !is_active;
   client.bytes += bytes;
-  if (of_client == 0) client.used_s = std::max(client.used_s, virtual_s_);
   client.waiting.push_back({bytes, std::move(work)});
   ++pieces_;
   bytes_ += bytes;
@@ -54,19 +61,38 @@ absl::Status SlowPathExecutor::Add(const std::string& name, int64_t bytes, Work 
 
 void SlowPathExecutor::PassTurn() {
   turn_ = nullptr;
-  for (auto it = clients_.begin(); it != clients_.end();) {
-    Client& client = it->second;
-    if (!client.IsReady() && client.used_s <= virtual_s_) {  // it begins anew when it comes again
-      it = clients_.erase(it);
-      continue;
-    }
-    if (client.IsReady() && (turn_ == nullptr || client.used_s < turn_->used_s)) turn_ = &client;
-    ++it;
+  for (auto& [name, client] : clients_) {
+    if (turn_ == nullptr || client.used_s < turn_->used_s) turn_ = &client;
   }
   if (turn_ == nullptr) return;
   virtual_s_ = std::max(virtual_s_, turn_->used_s);
   turn_->slice_begin = options_.clock();
   if (!turn_->is_begun && idle_ == 0) threads_.emplace_back([this] { Run(); });
+}
+
+void SlowPathExecutor::Leave(Clients::iterator client) {
+  const std::string name = std::move(client->second.name);
+  const double used_s = client->second.used_s;
+  clients_.erase(client);
+  if (clients_.empty()) {  // nobody has to wait because of what others have had
+    debts_.clear();
+    return;
+  }
+  for (auto debt = debts_.begin(); debt != debts_.end();) {
+    debt = debt->second <= virtual_s_ ? debts_.erase(debt) : std::next(debt);
+  }
+  if (used_s <= virtual_s_) return;
+  debts_[name] = used_s;
+  if (static_cast<int64_t>(debts_.size()) > options_.max_clients) {
+    debts_.erase(std::min_element(debts_.begin(), debts_.end(), [](const auto& a, const auto& b) {
+      return a.second < b.second;
+    }));
+  }
+}
+
+int64_t SlowPathExecutor::CountClients() const {
+  absl::MutexLock lock(&mutex_);
+  return static_cast<int64_t>(clients_.size() + debts_.size());
 }
 
 void SlowPathExecutor::Charge(Client& client) {
@@ -116,7 +142,7 @@ void SlowPathExecutor::Run() {
     --pieces_;
     bytes_ -= piece.bytes;
     client->bytes -= piece.bytes;
-    active_clients_ -= !client->IsReady();
+    if (client->waiting.empty()) Leave(clients_.find(client->name));
     PassTurn();
   }
 }

@@ -29,6 +29,9 @@ namespace baseband::server {
 // least time goes on. So nobody's masks delay everybody, and an hour's worth of one client's is no
 // more than half of it beside another's. A client's own pieces go one after the other.
 //
+// A client without work is remembered for as long as it has had more than those with work, and of
+// such clients no more than max_clients: names are cheap, and those who have had least go first.
+//
 // The check that a piece is given is where it gives way; it never says anything but OK.
 // Thread-safe.
 class SlowPathExecutor {
@@ -47,10 +50,13 @@ class SlowPathExecutor {
   ~SlowPathExecutor();
 
   // `work`, which holds `bytes` of memory, is called once, soon. Else it is not called:
-  // ResourceExhausted if too much waits, of all or of this client, Unavailable after Finish.
+  // ResourceExhausted if too much waits, of all or of this client, Unavailable after Finish. Work
+  // of more than max_bytes is done where nothing else holds any.
   absl::Status Add(const std::string& client, int64_t bytes, Work work);
   // Returns once all that was added is done.
   void Finish();
+  // Clients that it knows, with work or without: at most twice max_clients.
+  int64_t CountClients() const;
 
  private:
   struct Piece {
@@ -58,18 +64,21 @@ class SlowPathExecutor {
     Work work;
   };
   struct Client {
+    std::string name;
     std::deque<Piece> waiting;
     bool is_begun = false;  // a thread has a piece of it
     int64_t bytes = 0;
     double used_s = 0.0;  // on a scale that all clients share
     absl::Time slice_begin;
-    bool IsReady() const { return is_begun || !waiting.empty(); }
   };
   using Clients = std::unordered_map<std::string, Client>;
+  using Debts = std::unordered_map<std::string, double>;  // their used_s
 
   // Gives the turn, which nobody has, to the ready client that has had the least.
   void PassTurn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Charge(Client& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The client has no more pieces: what it has had is remembered, if need be.
+  void Leave(Clients::iterator client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Returns at once, or when it is the client's turn again.
   void GiveWay(Client& client) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether a thread without work has something to do.
@@ -77,11 +86,11 @@ class SlowPathExecutor {
   void Run();
 
   const Options options_;
-  absl::Mutex mutex_;
-  Clients clients_ ABSL_GUARDED_BY(mutex_);
+  mutable absl::Mutex mutex_;
+  Clients clients_ ABSL_GUARDED_BY(mutex_);  // with pieces
+  Debts debts_ ABSL_GUARDED_BY(mutex_);      // of those without
   Client* turn_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  double virtual_s_ ABSL_GUARDED_BY(mutex_) = 0.0;      // what who comes anew is said to have had
-  int64_t active_clients_ ABSL_GUARDED_BY(mutex_) = 0;  // with pieces
+  double virtual_s_ ABSL_GUARDED_BY(mutex_) = 0.0;  // what who comes anew is said to have had
   int64_t pieces_ ABSL_GUARDED_BY(mutex_) = 0;
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   int idle_ ABSL_GUARDED_BY(mutex_) = 0;  // threads

@@ -2,7 +2,9 @@
 // may.
 #include "server/limits/slow_path_executor.h"
 
+#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -118,6 +120,85 @@ TEST_F(SlowPathExecutorTest, WhoComesLaterHasNotSavedUpForIt) {
     ++(course_[i] == "late" ? with : early);
   }
   EXPECT_GE(early, 2 * 90) << "it has half, not nothing";
+}
+
+// Names are cheap: an address each. And a piece shorter than a slice never passes the turn on.
+TEST_F(SlowPathExecutorTest, EverNewNamesAreForgottenWhileSomebodyAlwaysHasWork) {
+  SlowPathExecutor::Options options = Options();
+  options.max_clients = 4;
+  SlowPathExecutor slow_path(options);
+  int64_t most = 0;
+  std::function<void(int)> add_next = [&](int i) {
+    ASSERT_THAT(slow_path.Add(std::to_string(i), 0,
+                              [&, i](const ContinueCheck&) {
+                                now_us_ += 10;
+                                // Before this one is done.
+                                i < 1000 ? add_next(i + 1) : go_on_.Notify();
+                                most = std::max(most, slow_path.CountClients());
+                              }),
+                IsOk());
+  };
+  add_next(0);
+  go_on_.WaitForNotification();
+  slow_path.Finish();
+  EXPECT_GT(most, 1);
+  EXPECT_LE(most, 2 * options.max_clients);
+  EXPECT_EQ(slow_path.CountClients(), 0) << "nobody has work";
+}
+
+TEST_F(SlowPathExecutorTest, WhoHasHadMuchIsRememberedAmongManyWhoHaveHadLittle) {
+  SlowPathExecutor::Options options = Options();
+  options.max_clients = 4;
+  SlowPathExecutor slow_path(options);
+  absl::Notification all_is_added;
+  ASSERT_THAT(slow_path.Add("steady", 0, Waiting()), IsOk());
+  begun_.WaitForNotification();
+  ASSERT_THAT(slow_path.Add("greedy", 0, [&](const ContinueCheck&) { now_us_ += 100000; }), IsOk());
+  ASSERT_THAT(slow_path.Add("steady", 0, Working("steady", 1)), IsOk());
+  // It is there until all has been added, and so is whoever it adds.
+  ASSERT_THAT(slow_path.Add("adder", 0,
+                            [&](const ContinueCheck& turn) {
+                              for (int i = 0; i < 20; ++i) {
+                                (void)slow_path.Add(std::to_string(i), 0,
+                                                    [&](const ContinueCheck&) { now_us_ += 10; });
+                                now_us_ += 3000;
+                                EXPECT_THAT(turn(), IsOk());
+                              }
+                              course_.clear();
+                              EXPECT_THAT(slow_path.Add("greedy", 0, Working("greedy", 10)),
+                                          IsOk());
+                              EXPECT_THAT(slow_path.Add("other", 0, Working("other", 10)), IsOk());
+                              all_is_added.Notify();
+                              EXPECT_THAT(turn(), IsOk());
+                            }),
+              IsOk());
+  go_on_.Notify();
+  all_is_added.WaitForNotification();
+  slow_path.Finish();
+  ASSERT_EQ(course_.size(), 40U);
+  for (size_t i = 0; i < 20; ++i) EXPECT_EQ(course_[i], "other") << i;
+}
+
+TEST_F(SlowPathExecutorTest, WorkOfMoreThanThereMayBeIsDoneAlone) {
+  SlowPathExecutor::Options options = Options();
+  options.max_bytes = 200;
+  SlowPathExecutor slow_path(options);
+  int done = 0;
+  const auto add = [&](int64_t bytes) {
+    return slow_path.Add("a", bytes, [&done](const ContinueCheck&) { ++done; });
+  };
+  absl::Notification is_added;
+  ASSERT_THAT(slow_path.Add("b", 0,
+                            [&](const ContinueCheck&) {
+                              EXPECT_THAT(add(1000), IsOk());
+                              EXPECT_THAT(add(1), StatusIs(absl::StatusCode::kResourceExhausted,
+                                                           HasSubstr("1000 bytes wait")));
+                              is_added.Notify();
+                            }),
+              IsOk());
+  is_added.WaitForNotification();
+  slow_path.Finish();
+  EXPECT_EQ(done, 1);
 }
 
 TEST_F(SlowPathExecutorTest, WhatIsThereIsBoundedInClientsBytesAndByClient) {
