@@ -27,8 +27,6 @@ namespace {
 constexpr int kBacklog = 4096;  // the kernel takes no more than net.core.somaxconn of it
 // Without descriptors there is nothing to do but wait.
 constexpr int kPauseMs = 100;
-// How often it is looked for the dead in the time after which they are.
-constexpr int kLooks = 8;
 
 absl::Status CannotListen(const char* why) {
   return absl::UnavailableError(
@@ -185,20 +183,17 @@ void Acceptor::Stop() {
 void Acceptor::Run() {
   std::vector<pollfd> polled = {{stop_fd_, POLLIN, 0}};
   for (const Listener& listener : listeners_) polled.push_back({listener.fd, POLLIN, 0});
-  const absl::Duration interval = connections_.patience() / kLooks;
-  absl::Time next_look = SteadyNow() + interval;
+  ResetDead(SteadyNow());
   bool pause = false;
   for (;;) {
     const auto left = absl::ToInt64Milliseconds(
-        absl::Ceil(std::max(next_look - SteadyNow(), absl::ZeroDuration()), absl::Milliseconds(1)));
+        absl::Ceil(std::max(connections_.NextLook() - SteadyNow(), absl::ZeroDuration()),
+                   absl::Milliseconds(1)));
     // During a pause only the order to stop is waited for.
     const int events = poll(polled.data(), pause ? 1 : polled.size(),
                             static_cast<int>(pause ? std::min<int64_t>(kPauseMs, left) : left));
     if (events > 0 && polled[0].revents != 0) return;
-    if (const absl::Time now = SteadyNow(); now >= next_look) {
-      next_look = now + interval;
-      ResetDead(now);
-    }
+    if (const absl::Time now = SteadyNow(); now >= connections_.NextLook()) ResetDead(now);
     pause = false;
     for (const Listener& listener : listeners_) pause |= !AcceptAll(listener);
   }

@@ -76,9 +76,15 @@ int64_t ConnectionTable::Count() {
 
 int64_t ConnectionTable::ResetDead(absl::Time now) {
   absl::MutexLock lock(&mutex_);
-  Sweep();
+  const bool at_all = now >= next_rare_look_;
+  if (at_all) {
+    Sweep();
+    next_rare_look_ = now + patience_ / kRareLooks;
+  }
+  next_look_ = next_rare_look_;
   int64_t dead = 0;
   for (Connection& connection : open_) {
+    if (connection.unread == 0 && !at_all) continue;
     const int unread = UnreadOf(connection.fd);
     if (unread == 0 || unread != connection.unread) {
       connection.unread = unread;
@@ -87,8 +93,14 @@ int64_t ConnectionTable::ResetDead(absl::Time now) {
       dead += Reset(connection.fd, connection.inode) ? 1 : 0;
       connection.since = absl::InfiniteFuture();  // once is enough
     }
+    if (unread > 0) next_look_ = std::min(next_look_, now + patience_ / kLooks);
   }
   return dead;
+}
+
+absl::Time ConnectionTable::NextLook() const {
+  absl::MutexLock lock(&mutex_);
+  return next_look_;
 }
 
 }  // namespace baseband::server

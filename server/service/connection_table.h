@@ -22,14 +22,22 @@ class ConnectionTable {
  public:
   // At most `max` at a time. A client that takes nothing of what waits for it for `patience` is
   // dead.
+  //
+  // What it takes shows by what is left, for a socket counts nothing else, and a Unix socket counts
+  // buffers: beside a writer that fills up what is taken it says one of a few numbers, a third of
+  // the time the same. So whoever has something to take is looked at kLooks times in a `patience`,
+  // and dead only if all were equal; whoever has not, kRareLooks times.
+  static constexpr int kLooks = 256;
+  static constexpr int kRareLooks = 8;
   ConnectionTable(int64_t max, absl::Duration patience) : max_(max), patience_(patience) {}
 
   // Whether there is room for one more; then it is counted.
   bool Admit(int fd, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   int64_t Count() ABSL_LOCKS_EXCLUDED(mutex_);
-  // Resets the connections of the dead, and returns how many. What a client takes between two calls
-  // is progress: call it several times in a `patience`.
+  // Looks, resets the connections of the dead, and returns how many.
   int64_t ResetDead(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  // When to look again after that.
+  absl::Time NextLook() const ABSL_LOCKS_EXCLUDED(mutex_);
 
   int64_t max() const { return max_; }
   absl::Duration patience() const { return patience_; }
@@ -47,8 +55,10 @@ class ConnectionTable {
 
   const int64_t max_;
   const absl::Duration patience_;
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   std::vector<Connection> open_ ABSL_GUARDED_BY(mutex_);
+  absl::Time next_look_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
+  absl::Time next_rare_look_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();  // at all
   absl::Time next_sweep_ ABSL_GUARDED_BY(mutex_) = absl::InfinitePast();
 };
 

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -82,6 +83,44 @@ TEST(ConnectionTableTest, WhoReadsNothingIsResetOnceWhoReadsALittleOrHasNothingT
   }
   EXPECT_TRUE(slow.Write());
   EXPECT_EQ(table.ResetDead(now + 2 * kPatience), 0);
+}
+
+// A server that writes without end to a client that reads steadily, but slowly: whenever a few
+// buffers are taken there are as many new ones, and what is left is mostly the same.
+TEST(ConnectionTableTest, WhoReadsSteadilyIsNotDeadThoughWhatIsLeftIsMostlyTheSame) {
+  ConnectionTable table(1, kPatience);
+  const Pair pair;
+  ASSERT_TRUE(table.Admit(pair.server(), kStart));
+  const absl::Duration kPeriod = kPatience / 32;  // of its reads
+  const absl::Duration kFillTime = kPeriod / 4;   // until there is something new
+  absl::Time fill = kStart;
+  absl::Time read = kStart + kPeriod - kFillTime;
+  for (absl::Time now = kStart; now < kStart + 10 * kPatience;) {
+    if (now >= fill) {
+      pair.Fill();
+      fill += kPeriod;
+    }
+    if (now >= read) {
+      EXPECT_TRUE(pair.Read());
+      read += kPeriod;
+    }
+    if (now >= table.NextLook()) {
+      ASSERT_EQ(table.ResetDead(now), 0) << now - kStart;
+    }
+    now = std::min({table.NextLook(), fill, read});
+  }
+}
+
+TEST(ConnectionTableTest, WhereNothingWaitsToBeReadItLooksRarely) {
+  ConnectionTable table(1, kPatience);
+  const Pair pair;
+  ASSERT_TRUE(table.Admit(pair.server(), kStart));
+  EXPECT_EQ(table.ResetDead(kStart), 0);
+  EXPECT_EQ(table.NextLook(), kStart + kPatience / ConnectionTable::kRareLooks);
+  pair.Fill();
+  const absl::Time next = table.NextLook();
+  EXPECT_EQ(table.ResetDead(next), 0);
+  EXPECT_EQ(table.NextLook(), next + kPatience / ConnectionTable::kLooks);
 }
 
 // What stood there goes on after a pause: its time begins anew.
