@@ -77,9 +77,9 @@ absl::Status SearchCall::Prepare(const ContinueCheck& may_continue) {
   if (capacity_.pieces_in_flight == 0) {
     return absl::UnavailableError("no device is healthy");
   }
-  BASEBAND_RETURN_IF_ERROR(CheckSearchTime(*wanted.problem, capacity_.operations_per_second,
-                                           requester_.deadline - arrival_,
-                                           environment_.limits.max_search));
+  BASEBAND_RETURN_IF_ERROR(
+      CheckSearchTime(*wanted.problem, SearchRatesOf(capacity_, environment_.devices),
+                      requester_.deadline - arrival_, environment_.limits.max_search));
   // What is made until here is bounded by one search on the slow path and small ones elsewhere.
   BASEBAND_RETURN_IF_ERROR(
       memory_.Resize(SearchHostBytes(*wanted.problem, capacity_, environment_.devices)));
@@ -100,6 +100,7 @@ absl::StatusOr<bool> SearchCall::Begin(const ContinueCheck* may_continue) {
     BASEBAND_RETURN_IF_ERROR(MakePrograms(environment_.devices, plan_.get()));
   }
   const int64_t image_bytes = SearchImageBytes(*plan_->problem, environment_.devices);
+  BASEBAND_RETURN_IF_ERROR(CheckImageFits(image_bytes, environment_.limits.max_input_bytes));
   if (image_bytes > 0) {
     BASEBAND_ASSIGN_OR_RETURN(plan_->image, Because(UnservedReason::kStagingPool,
                                                     environment_.staging->Lease(

@@ -88,7 +88,8 @@ void Try(const uint8_t* data, size_t size) {
   Check(is_message);
   const minimize::Problem& problem = *search->problem;
   Check(problem.count() >= 1 && problem.cost_per_point() > 0.0);
-  Check(CheckSearchTime(problem, 1e9, absl::InfiniteDuration(), absl::InfiniteDuration()).ok());
+  Check(CheckSearchTime(problem, {1e9, 1e9}, absl::InfiniteDuration(), absl::InfiniteDuration())
+            .ok());
   Check(problem.functional().HostBytes() >= 0);
   if (!IsQuick(problem)) return;
   const std::string whole = AnswerOf(search->problem, 1e9);

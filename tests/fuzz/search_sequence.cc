@@ -57,9 +57,9 @@ absl::Status RequestSequence::PrepareSearch(Search& search, const ContinueCheck&
   BASEBAND_ASSIGN_OR_RETURN(const SearchRequest wanted,
                             MakeSearch(search.parsed, search.wire.payload, may_continue));
   search.capacity = SearchCapacityOf(environment_.devices);
-  BASEBAND_RETURN_IF_ERROR(CheckSearchTime(*wanted.problem, search.capacity.operations_per_second,
-                                           search.requester.deadline - search.arrival,
-                                           environment_.limits.max_search));
+  BASEBAND_RETURN_IF_ERROR(
+      CheckSearchTime(*wanted.problem, SearchRatesOf(search.capacity, environment_.devices),
+                      search.requester.deadline - search.arrival, environment_.limits.max_search));
   const int64_t held = SearchHostBytes(*wanted.problem, search.capacity, environment_.devices);
   BASEBAND_RETURN_IF_ERROR(search.memory.Resize(held));
   search.plan = std::make_shared<SearchPlan>();

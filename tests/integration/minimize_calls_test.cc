@@ -166,7 +166,7 @@ TEST_F(MinimizeTest, ASearchOfHoursIsRefusedWithItsEstimate) {
   v1::MinimizeRequest request = LongSearch();
   request.mutable_axes(0)->set_count(uint64_t{1} << 40);
   const Outcome outcome = Run(request);
-  EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(outcome.status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_THAT(outcome.status.error_message(), HasSubstr("takes no search of more than 1h"));
 }
 

@@ -21,8 +21,8 @@ class PuppetDevice final : public FakeDevice {
  public:
   // And one lane for background work.
   explicit PuppetDevice(int num_lanes, std::string id = "puppet", bool standby = false,
-                        bool can_be_reset = false)
-      : FakeDevice("puppet", std::move(id), standby), can_be_reset_(can_be_reset) {
+                        bool can_be_reset = false, std::string kind = "puppet")
+      : FakeDevice(std::move(kind), std::move(id), standby), can_be_reset_(can_be_reset) {
     for (int i = 0; i <= num_lanes; ++i) {
       lanes_.push_back(std::make_unique<PuppetLane>(this, i, /*background=*/i == num_lanes));
     }

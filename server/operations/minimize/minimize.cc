@@ -1,7 +1,10 @@
 #include "server/operations/minimize/minimize.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/minimize/minimize_cpu.h"
 #include "server/operations/minimize/minimize_batch.h"
 
@@ -13,6 +16,18 @@ constexpr int kGpuPieces = 2;           // one in work, one to follow it
 constexpr int64_t kPieceOutputBytes = int64_t{1} << 20;
 constexpr int64_t kPieceScratchBytes = int64_t{8} << 20;
 constexpr double kGuessedOperationS = 1e-9;  // on one core
+
+// Which of the devices that may run the plan evaluates `piece`; null: any of all.
+Device* DeviceOf(const SearchPlan& plan, const minimize::Piece& piece) {
+  const std::vector<Device*>& devices = plan.only_on;
+  if (devices.empty()) return nullptr;
+  const auto turn = static_cast<size_t>(piece.first / std::max<int64_t>(piece.count, 1));
+  for (size_t i = 0; i < devices.size(); ++i) {
+    Device* const device = devices[(turn + i) % devices.size()];
+    if (device->healthy()) return device;
+  }
+  return devices.front();  // it is lost, as the dispatcher says
+}
 
 }  // namespace
 
@@ -36,6 +51,37 @@ SearchCapacity SearchCapacityOf(absl::Span<Device* const> serving) {
   return capacity;
 }
 
+SearchRates SearchRatesOf(const SearchCapacity& serving, absl::Span<Device* const> devices) {
+  std::vector<Device*> first;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(first),
+               [](const Device* device) { return !device->standby(); });
+  const double now = serving.operations_per_second;
+  return {now, std::max(now, SearchCapacityOf(first).operations_per_second)};
+}
+
+absl::Status CheckImageFits(int64_t image_bytes, int64_t max_input_bytes) {
+  if (image_bytes <= max_input_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the search needs ", image_bytes,
+                                                 " bytes of tables; this server takes at most ",
+                                                 max_input_bytes, ": divide the grid"));
+}
+
+bool KeepToPrograms(absl::Span<Device* const> devices, SearchPlan* plan) {
+  const auto has_program = [&](const Device* device) {
+    return std::any_of(
+        plan->programs.begin(), plan->programs.end(),
+        [&](const SearchPlan::Program& program) { return program.device == device; });
+  };
+  const auto can_run = [&](const Device* device) {
+    return device->kind() != "cuda" || has_program(device);
+  };
+  plan->only_on.clear();
+  if (std::all_of(devices.begin(), devices.end(), can_run)) return true;
+  const std::vector<Device*> serving = Serving(devices);
+  std::copy_if(serving.begin(), serving.end(), std::back_inserter(plan->only_on), can_run);
+  return !plan->only_on.empty();
+}
+
 int64_t SearchHostBytes(const minimize::Problem& problem, const SearchCapacity& capacity,
                         absl::Span<Device* const> devices) {
   return problem.functional().HostBytes() + minimize::Search::HostBytes(problem) +
@@ -54,6 +100,7 @@ MinimizeJob::MinimizeJob(const Operation& operation, SearchPlanPtr plan, minimiz
     : Job(operation), plan_(std::move(plan)), piece_(std::move(piece)) {
   fingerprint = plan_->fingerprint;
   reply_bytes = minimize::OutputBytes(*plan_->problem, piece_);
+  device = DeviceOf(*plan_, piece_);
   background = plan_->problem->cost() > limits.operations;
   work.units = plan_->problem->cost_per_point() * static_cast<double>(piece_.count);
   work.guessed_unit_s = kGuessedOperationS;

@@ -29,9 +29,13 @@ struct SearchPlan {
   };
 
   minimize::ProblemPtr problem;
-  // One for each GPU that was healthy when the search began. They stay for as long as the search
+  // One for each GPU that can have one: what is built in is on all of them, and an expression's is
+  // made for those that were healthy when the search began. They stay for as long as the search
   // does, whatever becomes of the cache that they came from.
   std::vector<Program> programs;
+  // The only devices that pieces go to, since a GPU that may come back meanwhile has no program;
+  // empty: any.
+  std::vector<Device*> only_on;
   HostLease image;  // its tables: what its functional reads on a GPU, page-locked; empty: nothing
   // Where they stay on GPUs between its batches; null: they come along with each.
   std::unique_ptr<const KeptTables> tables;
@@ -42,7 +46,8 @@ using SearchPlanPtr = std::shared_ptr<const SearchPlan>;
 class MinimizeJob final : public Job {
  public:
   // `reply` will hold the piece's output, see minimize::OutputBytes. A background job, unless the
-  // search takes no longer than one piece.
+  // search takes no longer than one piece. Bound to a device that is healthy now, each piece to the
+  // next, if not all may run the plan.
   MinimizeJob(const Operation& operation, SearchPlanPtr plan, minimize::Piece piece,
               const minimize::PieceLimits& limits);
 
@@ -71,6 +76,12 @@ struct SearchCapacity {
   double operations_per_second = 0.0;  // of all devices together
 };
 SearchCapacity SearchCapacityOf(absl::Span<Device* const> serving);
+// Operations a second of all devices together.
+struct SearchRates {
+  double now = 0.0;      // of those that serve
+  double at_best = 0.0;  // and once those that are lost are back
+};
+SearchRates SearchRatesOf(const SearchCapacity& serving, absl::Span<Device* const> devices);
 // Host memory that a search of `problem` holds at most: what was made of its request, its course,
 // its image, and the replies of its pieces in flight.
 int64_t SearchHostBytes(const minimize::Problem& problem, const SearchCapacity& capacity,
@@ -84,13 +95,20 @@ void WriteSearchImage(const minimize::Problem& problem, uint8_t* image);
 void KeepTables(std::string client, absl::Span<Device* const> devices,
                 const minimize::PieceLimits& limits, SearchPlan* plan);
 
+// InvalidArgument: it fits no lane, each of which has `max_input_bytes`.
+absl::Status CheckImageFits(int64_t image_bytes, int64_t max_input_bytes);
+
 // On a GPU, beside the output of a piece.
 int64_t SearchScratchBytes(const minimize::Problem& problem, const minimize::Piece& piece);
 
-// Sets plan->programs and returns true if every healthy GPU has the code of the problem already.
+// Sets plan->programs and plan->only_on, and returns true if every healthy GPU has the code of the
+// problem already.
 bool FindPrograms(absl::Span<Device* const> devices, SearchPlan* plan);
-// Sets them, and compiles and loads what is not there; may take seconds.
+// Sets them, and compiles and loads what is not there; may take seconds. Unavailable: no device is
+// healthy any more.
 absl::Status MakePrograms(absl::Span<Device* const> devices, SearchPlan* plan);
+// Sets plan->only_on by plan->programs. False: there is no device that may run the plan.
+bool KeepToPrograms(absl::Span<Device* const> devices, SearchPlan* plan);
 // Adds that of one device, healthy or not. Unavailable: an expression, and there is no NVRTC.
 absl::Status AddProgram(Device* device, SearchPlan* plan);
 

@@ -177,9 +177,9 @@ bool AnswersAtOnce(const minimize::Problem& problem) {
          problem.functional().HostBytes() <= 16 * kMaxQuickBytes;
 }
 
-absl::Status CheckSearchTime(const minimize::Problem& problem, double operations_per_second,
+absl::Status CheckSearchTime(const minimize::Problem& problem, const SearchRates& rates,
                              absl::Duration left, absl::Duration most) {
-  const absl::Duration needed = absl::Seconds(problem.cost() / operations_per_second);
+  const absl::Duration needed = absl::Seconds(problem.cost() / rates.now);
   if (needed <= std::min(left, most)) {
     return absl::OkStatus();
   }
@@ -194,10 +194,16 @@ absl::Status CheckSearchTime(const minimize::Problem& problem, double operations
         UnservedReason::kDeadlineUnreachable,
         absl::DeadlineExceededError(absl::StrCat(estimate, "; the deadline leaves ", text(left))));
   }
-  return Because(UnservedReason::kInvalidRequest,
-                 absl::ResourceExhaustedError(
-                     absl::StrCat(estimate, "; this server takes no search of more than ",
-                                  text(most), ": divide it by first_point and num_points")));
+  if (absl::Seconds(problem.cost() / rates.at_best) <= most) {
+    return Because(
+        UnservedReason::kNoDevice,
+        absl::ResourceExhaustedError(absl::StrCat(
+            estimate, " while devices are lost; this server takes no search of more than ",
+            text(most), ": send it again, or divide it by first_point and num_points")));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(estimate, "; this server takes no search of more than ", text(most),
+                   ": divide it by first_point and num_points"));
 }
 
 v1::MinimizeResponse ProgressToProto(const minimize::Problem& problem,

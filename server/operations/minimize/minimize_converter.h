@@ -9,6 +9,7 @@
 #include "kernels/minimize/grid.h"
 #include "kernels/minimize/search.h"
 #include "server/jobs/request.h"
+#include "server/operations/minimize/minimize.h"
 
 namespace baseband::server {
 
@@ -37,9 +38,9 @@ absl::StatusOr<SearchRequest> MakeSearch(const ParsedSearch& parsed, const Paylo
 // cheap anywhere.
 bool AnswersAtOnce(const minimize::Problem& problem);
 
-// Whether devices that do so many operations a second are fast enough, by the problem's estimate.
-// DeadlineExceeded: not for a deadline that leaves `left`; ResourceExhausted: not within `most`.
-absl::Status CheckSearchTime(const minimize::Problem& problem, double operations_per_second,
+// Whether the devices are fast enough, by the problem's estimate. DeadlineExceeded: not for a
+// deadline that leaves `left`; InvalidArgument: never within `most`; ResourceExhausted: not now.
+absl::Status CheckSearchTime(const minimize::Problem& problem, const SearchRates& rates,
                              absl::Duration left, absl::Duration most);
 
 v1::MinimizeResponse ProgressToProto(const minimize::Problem& problem,

@@ -11,7 +11,10 @@ namespace baseband::server {
 namespace {
 
 bool IsGpu(const Device* device) { return device->kind() == "cuda"; }
-bool IsHealthyGpu(const Device* device) { return IsGpu(device) && device->healthy(); }
+// Whether its code is on every GPU from the start, and the same on all of them.
+bool IsBuiltIn(const minimize::Problem& problem) {
+  return problem.functional().kind() != minimize::FunctionalKind::kExpression;
+}
 
 }  // namespace
 
@@ -31,24 +34,30 @@ int64_t SearchScratchBytes(const minimize::Problem& problem, const minimize::Pie
 
 bool FindPrograms(absl::Span<Device* const> devices, SearchPlan* plan) {
   plan->programs.clear();
+  const bool is_built_in = IsBuiltIn(*plan->problem);
   for (Device* const device : devices) {
-    if (!IsHealthyGpu(device)) continue;
+    if (!IsGpu(device) || (!device->healthy() && !is_built_in)) continue;
     minimize::GpuProgramPtr program;
-    const absl::Status looked = device->OnDevice([&] {
+    const auto find = [&] {
       program = minimize::FindProgram(*plan->problem);
       return absl::OkStatus();
-    });
+    };
+    const absl::Status looked = is_built_in ? find() : device->OnDevice(find);
     if (!looked.ok() || program == nullptr) return false;
     plan->programs.push_back({device, std::move(program)});
   }
-  return true;
+  return KeepToPrograms(devices, plan);
 }
 
 absl::Status MakePrograms(absl::Span<Device* const> devices, SearchPlan* plan) {
+  if (IsBuiltIn(*plan->problem) && FindPrograms(devices, plan)) return absl::OkStatus();
   plan->programs.clear();
   for (Device* const device : devices) {
-    if (IsHealthyGpu(device)) BASEBAND_RETURN_IF_ERROR(AddProgram(device, plan));
+    if (!IsGpu(device) || !device->healthy()) continue;
+    const absl::Status added = AddProgram(device, plan);
+    if (!added.ok() && device->healthy()) return added;  // else the others go on without it
   }
+  if (!KeepToPrograms(devices, plan)) return absl::UnavailableError("no device is healthy");
   return absl::OkStatus();
 }
 
@@ -121,7 +130,7 @@ absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
     const auto found = std::find_if(
         plan.programs.begin(), plan.programs.end(),
         [&](const SearchPlan::Program& program) { return program.device == lane.device; });
-    if (found == plan.programs.end()) {  // only healthy devices get work, and none becomes so late
+    if (found == plan.programs.end()) {  // pieces keep to devices that have one: KeepToPrograms
       return absl::InternalError("a search without a program for its device");
     }
     minimize::PieceLaunch launch;
