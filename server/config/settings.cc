@@ -293,6 +293,10 @@ absl::Status CheckTogether(const Config& config) {
                                      config.queue_mib, "the queue has to hold a request"));
   BASEBAND_RETURN_IF_ERROR(CheckFits("max_request_mib", config.max_request_mib, "staging_mib",
                                      config.staging_mib, "staging has to hold a request"));
+  BASEBAND_RETURN_IF_ERROR(CheckFits("lane_input_mib", config.lane_input_mib, "staging_mib",
+                                     config.staging_mib,
+                                     "staging has to hold what a lane takes of a request: its "
+                                     "payload, with a stream's past before it"));
   BASEBAND_RETURN_IF_ERROR(CheckFits("lane_output_mib", config.lane_output_mib, "reply_mib",
                                      config.reply_mib,
                                      "memory for replies has to hold those of one batch"));

@@ -8,6 +8,7 @@
 #ifndef BASEBAND_SERVER_CONVERTERS_BOUNDED_CACHE_H_
 #define BASEBAND_SERVER_CONVERTERS_BOUNDED_CACHE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
 
 namespace baseband::server {
 
@@ -44,13 +46,21 @@ class BoundedCache {
 
   // The value that is kept: an earlier one, if another thread was faster. ResourceExhausted: with
   // the `bytes` of `value` and its key, those in use would take more than there may be.
-  absl::StatusOr<Pointer> Insert(const std::string& key, Pointer value, int64_t bytes) {
+  // InvalidArgument: so would this one alone, or with those of `own`, which the same request uses.
+  absl::StatusOr<Pointer> Insert(const std::string& key, Pointer value, int64_t bytes,
+                                 absl::Span<const Pointer> own = {}) {
     absl::MutexLock lock(&mutex_);
     if (const auto found = by_key_.find(key); found != by_key_.end()) {
       return found->second->value;
     }
     const int64_t all_bytes = bytes + static_cast<int64_t>(2 * key.size()) + kEntryBytes;
     if (!MakeRoom(all_bytes)) {
+      const int64_t request_bytes = BytesOf(own) + all_bytes;
+      if (request_bytes > max_bytes_) {
+        return absl::InvalidArgumentError(absl::StrCat("the ", noun_, " of the request take ",
+                                                       request_bytes, " bytes, more than ",
+                                                       max_bytes_, ": divide it, or ask for less"));
+      }
       return absl::ResourceExhaustedError(
           absl::StrCat("the ", noun_, " that requests in flight use take ", bytes_, " bytes: with ",
                        all_bytes, " for this request's they would take more than ", max_bytes_));
@@ -99,6 +109,17 @@ class BoundedCache {
       it = recent_.erase(it);
     }
     return bytes_ + bytes <= max_bytes_;
+  }
+
+  // Each counts once.
+  int64_t BytesOf(absl::Span<const Pointer> values) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    int64_t bytes = 0;
+    for (const Entry& entry : recent_) {
+      if (std::find(values.begin(), values.end(), entry.value) != values.end()) {
+        bytes += entry.bytes;
+      }
+    }
+    return bytes;
   }
 
   const char* const noun_;

@@ -29,6 +29,11 @@ class ByteLimit {
   absl::Status Change(int64_t from, int64_t to) {
     absl::MutexLock lock(&mutex_);
     const int64_t others = used_ - from;
+    if (to > max_bytes_) {
+      return absl::InvalidArgumentError(absl::StrCat("the request needs ", to,
+                                                     " bytes of memory; this server lets all ",
+                                                     noun_, " together have ", max_bytes_));
+    }
     if (to > from && to > max_bytes_ - others) {
       return Because(UnservedReason::kSearchMemory,
                      absl::ResourceExhaustedError(absl::StrCat(
@@ -53,8 +58,8 @@ class ByteHold {
   ByteHold& operator=(const ByteHold&) = delete;
   ~ByteHold() { (void)Resize(0); }
 
-  // Holds `bytes` from now on. ResourceExhausted, and it is as it was, if that is more than there
-  // is.
+  // Holds `bytes` from now on. Else it is as it was: ResourceExhausted if that is more than there
+  // is now, InvalidArgument if it is more than there ever is.
   absl::Status Resize(int64_t bytes) {
     const absl::Status status = limit_->Change(bytes_, bytes);
     if (status.ok()) bytes_ = bytes;

@@ -118,7 +118,8 @@ absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::Design(
 }
 
 absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
-    const v1::ChannelFilter& message, double sample_rate_hz, const ContinueCheck* may_continue) {
+    const v1::ChannelFilter& message, double sample_rate_hz, const ContinueCheck* may_continue,
+    absl::Span<const downconvert::FilterPtr> own) {
   BASEBAND_ASSIGN_OR_RETURN(const int up, RateFactor("up", message.up(), downconvert::kMaxUp));
   BASEBAND_ASSIGN_OR_RETURN(const int down,
                             RateFactor("down", message.down(), downconvert::kMaxDown));
@@ -144,7 +145,7 @@ absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
   for (const downconvert::Stage& stage : (*made)->stages()) {
     bytes += static_cast<int64_t>(stage.taps.size() * sizeof(float));
   }
-  return recent_.Insert(key, *std::move(made), bytes);
+  return recent_.Insert(key, *std::move(made), bytes, own);
 }
 
 }  // namespace baseband::server

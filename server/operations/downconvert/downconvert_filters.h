@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
 #include "baseband/v1/baseband.pb.h"
 #include "kernels/base/continue_check.h"
 #include "kernels/downconvert/filter.h"
@@ -51,10 +52,11 @@ class DownconvertFilters {
  public:
   // InvalidArgument names field, value and range. Null: it has to be designed, and there is no
   // `may_continue` to ask. That is asked every few milliseconds while one is; if it says no, the
-  // design goes on there the next time that the filter is asked for.
-  absl::StatusOr<downconvert::FilterPtr> FromProto(const v1::ChannelFilter& message,
-                                                   double sample_rate_hz,
-                                                   const ContinueCheck* may_continue);
+  // design goes on there the next time that the filter is asked for. `own`: the filters that the
+  // request has already; InvalidArgument if it alone uses more than there may be.
+  absl::StatusOr<downconvert::FilterPtr> FromProto(
+      const v1::ChannelFilter& message, double sample_rate_hz, const ContinueCheck* may_continue,
+      absl::Span<const downconvert::FilterPtr> own = {});
 
  private:
   static constexpr int64_t kMaxFilterBytes = 64 << 20;

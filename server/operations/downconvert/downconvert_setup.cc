@@ -125,7 +125,7 @@ absl::StatusOr<downconvert::Frequency> FrequencyFromProto(const v1::OscillatorFr
 absl::StatusOr<absl::optional<downconvert::Channel>> ChannelFromProto(
     const v1::DownconvertChannel& message, double sample_rate_hz,
     const downconvert::Frequency& frequency, DownconvertFilters& filters,
-    const ContinueCheck* may_continue) {
+    const ContinueCheck* may_continue, absl::Span<const downconvert::FilterPtr> own) {
   downconvert::Channel channel;
   BASEBAND_ASSIGN_OR_RETURN(
       channel.phase, downconvert::PhaseTrack::Create(frequency, message.phase(), /*retunes=*/{}));
@@ -134,7 +134,7 @@ absl::StatusOr<absl::optional<downconvert::Channel>> ChannelFromProto(
   }
   channel.gain = message.gain() != 0.0F ? message.gain() : 1.0F;
   absl::StatusOr<downconvert::FilterPtr> filter =
-      filters.FromProto(message.filter(), sample_rate_hz, may_continue);
+      filters.FromProto(message.filter(), sample_rate_hz, may_continue, own);
   if (!filter.ok()) {
     return Within("filter.", filter.status());
   }
@@ -176,6 +176,7 @@ absl::StatusOr<absl::optional<DownconvertSetup>> SetupFromProto(const v1::Downco
   }
   auto channels = std::make_shared<std::vector<downconvert::Channel>>();
   channels->reserve(static_cast<size_t>(message.channels_size()));
+  std::vector<downconvert::FilterPtr> own;
   for (int c = 0; c < message.channels_size(); ++c) {
     const auto here = [c](const absl::Status& status) {
       return Within(absl::StrCat("setup.channels[", c, "]."), status);
@@ -186,7 +187,7 @@ absl::StatusOr<absl::optional<DownconvertSetup>> SetupFromProto(const v1::Downco
       return here(frequency.status());
     }
     absl::StatusOr<absl::optional<downconvert::Channel>> channel = ChannelFromProto(
-        message.channels(c), setup.sample_rate_hz, *frequency, filters, may_continue);
+        message.channels(c), setup.sample_rate_hz, *frequency, filters, may_continue, own);
     if (!channel.ok()) {
       return here(channel.status());
     }
@@ -194,6 +195,7 @@ absl::StatusOr<absl::optional<DownconvertSetup>> SetupFromProto(const v1::Downco
       return absl::optional<DownconvertSetup>();
     }
     setup.frequencies.push_back(*frequency);
+    own.push_back((*channel)->filter);
     channels->push_back(*std::move(*channel));
   }
   setup.channels = std::move(channels);

@@ -78,10 +78,9 @@ absl::StatusOr<carrier::ConstellationPtr> CarrierModels::PointsOf(
   return constellations_.Insert(key, *std::move(made), bytes);
 }
 
-absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(const v1::Constellation& constellation,
-                                                           v1::AmplitudeWeight amplitude,
-                                                           uint32_t power,
-                                                           const ContinueCheck* may_continue) {
+absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(
+    const v1::Constellation& constellation, v1::AmplitudeWeight amplitude, uint32_t power,
+    const ContinueCheck* may_continue, absl::Span<const carrier::ModelPtr> own) {
   BASEBAND_ASSIGN_OR_RETURN(const carrier::Amplitude weight, AmplitudeFromProto(amplitude));
   BASEBAND_ASSIGN_OR_RETURN(carrier::ConstellationPtr points,
                             PointsOf(constellation, may_continue));
@@ -102,7 +101,7 @@ absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(const v1::Constellati
                              static_cast<int>(std::min<uint32_t>(power, INT32_MAX)),
                              *may_continue));
   const int64_t bytes = model->bytes();
-  return models_.Insert(key, std::move(model), bytes);
+  return models_.Insert(key, std::move(model), bytes, own);
 }
 
 }  // namespace baseband::server

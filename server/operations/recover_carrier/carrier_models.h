@@ -3,6 +3,7 @@
 #define BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_CARRIER_MODELS_H_
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "baseband/v1/baseband.pb.h"
 #include "kernels/base/continue_check.h"
 #include "kernels/carrier/model.h"
@@ -15,10 +16,12 @@ namespace baseband::server {
 class CarrierModels {
  public:
   // Null: it has to be made, and there is no `may_continue` to ask. InvalidArgument names field,
-  // value and range; ResourceExhausted: requests in flight use as many models as there may be.
+  // value and range, or is of a request that alone, with the models that it has already, `own`,
+  // uses more than there may be; ResourceExhausted: all requests in flight do.
   absl::StatusOr<carrier::ModelPtr> FromProto(const v1::Constellation& constellation,
                                               v1::AmplitudeWeight amplitude, uint32_t power,
-                                              const ContinueCheck* may_continue);
+                                              const ContinueCheck* may_continue,
+                                              absl::Span<const carrier::ModelPtr> own = {});
 
  private:
   static constexpr int64_t kMaxConstellationBytes = 16 << 20;

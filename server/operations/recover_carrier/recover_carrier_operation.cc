@@ -184,8 +184,9 @@ struct RecoverCarrierTraits {
                      int64_t{message.frame_symbols()} * carrier::BytesPerSymbol(format)};
   }
 
-  absl::StatusOr<absl::optional<RecoverCarrierGroup>> MakeGroup(
-      int, const v1::CarrierGroup& message, const ContinueCheck* may_continue) const {
+  absl::StatusOr<absl::optional<RecoverCarrierGroup>> MakeGroup(int,
+                                                                const v1::CarrierGroup& message,
+                                                                const ContinueCheck* may_continue) {
     RecoverCarrierGroup group;
     group.count = message.count();
     group.frame_symbols = static_cast<int>(message.frame_symbols());
@@ -196,8 +197,9 @@ struct RecoverCarrierTraits {
     BASEBAND_ASSIGN_OR_RETURN(group.parameters, ParametersFromProto(message, !group.known.empty()));
     BASEBAND_ASSIGN_OR_RETURN(group.model,
                               models->FromProto(message.constellation(), message.amplitude(),
-                                                message.power(), may_continue));
+                                                message.power(), may_continue, own));
     if (group.model == nullptr) return absl::optional<RecoverCarrierGroup>();
+    own.push_back(group.model);
     BASEBAND_RETURN_IF_ERROR(
         carrier::CheckParameters(*group.model, group.parameters, group.frame_symbols, group.known));
     group.reach = carrier::ReachOf(*group.model, group.parameters, group.known);
@@ -213,6 +215,7 @@ struct RecoverCarrierTraits {
 
   const Operation* operation;
   CarrierModels* models;
+  std::vector<carrier::ModelPtr> own;  // of the groups so far
 };
 
 v1::CarrierLock LockToProto(carrier::Lock lock) {
@@ -281,7 +284,8 @@ class RecoverCarrierOperation final : public Operation {
       : Operation(Describe()), models_(std::move(models)) {}
 
   absl::StatusOr<Conversion> Convert(const Request& request, const RequestLimits& limits) override {
-    return GroupConversion<RecoverCarrierTraits>::Convert(request, limits, {this, models_.get()});
+    return GroupConversion<RecoverCarrierTraits>::Convert(request, limits,
+                                                          {this, models_.get(), {}});
   }
 
   absl::StatusOr<Reply> ToReply(Job& base) override {

@@ -37,7 +37,7 @@ class AlertsTest(unittest.TestCase):
         files = Certificates(self.folder)
         files.issue(days=90)
         # A stalled lane is no lost device here.
-        small = ("--staging-mib=8", "--max-request-mib=4")
+        small = ("--staging-mib=8", "--max-request-mib=4", "--lane-input-mib=8")
         overloaded = self.server("overloaded", "--watchdog-s=0", *small)
         late = self.server("late")
         failing = self.server("failing")

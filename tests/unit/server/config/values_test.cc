@@ -161,6 +161,8 @@ TEST(ConfigTest, LimitsHaveToFitIntoEachOther) {
               HasSubstr("max_request_mib 64 is larger than queue_mib 63"));
   EXPECT_THAT(Refusal({"--staging-mib=63"}),
               HasSubstr("max_request_mib 64 is larger than staging_mib 63"));
+  EXPECT_THAT(Refusal({"--staging-mib=64", "--lane-input-mib=128"}),
+              HasSubstr("lane_input_mib 128 is larger than staging_mib 64"));
   EXPECT_THAT(Refusal({"--reply-mib=63"}),
               HasSubstr("lane_output_mib 64 is larger than reply_mib 63"));
 }

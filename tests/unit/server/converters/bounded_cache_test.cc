@@ -77,6 +77,23 @@ TEST_F(BoundedCacheTest, WhatIsInUseIsCountedAndNeverLetGoOf) {
   EXPECT_LE(cache_.bytes(), 4000);
 }
 
+// Whoever is told to come again would be told so for ever.
+TEST_F(BoundedCacheTest, WhatARequestAloneHasTooMuchOfIsItsFault) {
+  constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+  const auto insert = [&](const char* key, int64_t bytes,
+                          const std::vector<std::shared_ptr<const int>>& own) {
+    return cache_.Insert(key, std::make_shared<int>(1), bytes - overhead_, own);
+  };
+  EXPECT_THAT(insert("x", 4001, {}), StatusIs(kInvalid, HasSubstr("take 4001 bytes")));
+  const auto others = *insert("o", 500, {});
+  const auto a = *insert("a", 1500, {});
+  const auto b = *insert("b", 1500, {a});
+  EXPECT_THAT(insert("c", 1001, {a, b, a}), StatusIs(kInvalid, HasSubstr("take 4001 bytes")));
+  EXPECT_THAT(insert("c", 1000, {a, b, a}),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("in flight use")))
+      << "there is room once the others are done";
+}
+
 TEST_F(BoundedCacheTest, AValueThatGrowsPushesOthersOut) {
   EXPECT_TRUE(Insert("a", 1, 1000));
   EXPECT_TRUE(Insert("b", 2, 1000));

@@ -34,6 +34,9 @@ TEST(ByteLimitTest, WhatIsTooMuchIsRefusedWithItsBytesAndTheBound) {
   EXPECT_THAT(b.Resize(41), StatusIs(absl::StatusCode::kResourceExhausted,
                                      AllOf(HasSubstr("41 bytes"), HasSubstr("searches hold 60"),
                                            HasSubstr("have 100"))));
+  EXPECT_THAT(b.Resize(101), StatusIs(absl::StatusCode::kInvalidArgument,
+                                      AllOf(HasSubstr("101 bytes"), HasSubstr("have 100"))))
+      << "it need not come again";
   EXPECT_EQ(limit.used(), 90);  // it has what it had
 }
 

@@ -33,7 +33,10 @@ TEST(RefusalReasonsTest, AStreamTooManyMeetsTheLimitOfStreams) {
 TEST(RefusalReasonsTest, ASearchTooManyFindsNoMemory) {
   ByteLimit limit("searches", 10);
   ByteHold hold(&limit);
-  EXPECT_EQ(ReasonOf(hold.Resize(11)), UnservedReason::kSearchMemory);
+  ByteHold other(&limit);
+  ASSERT_THAT(other.Resize(1), IsOk());
+  EXPECT_EQ(ReasonOf(hold.Resize(10)), UnservedReason::kSearchMemory);
+  EXPECT_EQ(ReasonOf(hold.Resize(11)), UnservedReason::kInvalidRequest) << "never";
 }
 
 TEST(RefusalReasonsTest, WhatTakesLongToPrepareHasItsOwn) {
