@@ -8,7 +8,9 @@
 # the CUDA device is built, without one the server is CPU-only and says so.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
-[ $# -ge 2 ] || { sed -n '2,8p' "$0" >&2; exit 2; }
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; -*) usage >&2; exit 2 ;; esac
+[ $# -ge 2 ] || { usage >&2; exit 2; }
 group=$1 folder=$2; shift 2
 options=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do options+=("$1"); shift; done

@@ -23,11 +23,13 @@ packaging=("${build[@]}" dpkg-dev file)  # cmake --build BUILD --target package
 lint=(clang-14 clang-tidy-14 clang-format-14)
 fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev libmuparser-dev)
 
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; esac
 fail() { echo "packages.sh: $*" >&2; exit 1; }
 
 list=no
 if [ "${1:-}" = --list ]; then list=yes; shift; fi
-[ $# -gt 0 ] || { sed -n '2,7p' "$0" >&2; exit 2; }
+[ $# -gt 0 ] || { usage >&2; exit 2; }
 wanted=()
 for group in "$@"; do
   case $group in

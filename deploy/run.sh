@@ -9,6 +9,7 @@
 # --file    what to send; default: the basebandd program itself
 # BUILD_DIR (default build/release) is where it builds. Can be run again at any time.
 set -euo pipefail
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
 top=$(cd "$(dirname "$0")/.." && pwd)
 here=$PWD
 cd "$top"
@@ -23,8 +24,8 @@ for argument in "$@"; do
     --metrics-port=*) metrics_port=${argument#*=} ;;
     --device=*) device=${argument#*=} ;;
     --file=*) file=$(cd "$here" && realpath -e "${argument#*=}" 2>/dev/null) || fail "no such file: ${argument#*=}" ;;
-    -h|--help) sed -n '2,11p' "$0"; exit 0 ;;
-    *) sed -n '2,11p' "$0" >&2; fail "unknown argument '$argument'" ;;
+    -h|--help) usage; exit 0 ;;
+    *) usage >&2; fail "unknown argument '$argument'" ;;
   esac
 done
 [[ $port =~ ^[0-9]+$ && $metrics_port =~ ^[0-9]+$ ]] || fail "a port is a number"

@@ -6,7 +6,9 @@
 # With nvcc in /usr/local/cuda the GPU is built in. BUILD_TYPE, CUDA_ARCHITECTURES and SOURCE_DATE_EPOCH:
 # see the Dockerfile. If the base image has ccache, it is used.
 set -euo pipefail
-[ $# = 1 ] || { sed -n '2,7p' "$0" >&2; exit 2; }
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; -*) usage >&2; exit 2 ;; esac
+[ $# = 1 ] || { usage >&2; exit 2; }
 image=$1
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build/image

@@ -9,7 +9,9 @@
 #       every package of the system with its version
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
-usage() { sed -n '5,10p' "$0" >&2; exit 2; }
+show() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+usage() { show >&2; exit 2; }
+case ${1:-} in -h|--help) show; exit 0 ;; esac
 apt=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -y --no-install-recommends)
 
 newest() {

@@ -6,6 +6,8 @@
 #
 # BUILD_DIR (default build/release) is where it builds.
 set -euo pipefail
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; esac
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
 folder=${BUILD_DIR:-build/release}

@@ -5,7 +5,9 @@
 #
 # Needs root and debootstrap.
 set -euo pipefail
-[ $# -ge 1 ] || { sed -n '2,6p' "$0" >&2; exit 2; }
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; -*) usage >&2; exit 2 ;; esac
+[ $# -ge 1 ] || { usage >&2; exit 2; }
 folder=$1; shift
 sources=/etc/apt/sources.list.d/debian.sources
 [ -f "$sources" ] || { echo "debian.sh: needs a Debian host: no $sources" >&2; exit 1; }

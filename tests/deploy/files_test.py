@@ -62,6 +62,34 @@ class Flags(unittest.TestCase):
         self.check(SYSTEMD / "basebandd.sysusers")
 
 
+class Scripts(unittest.TestCase):
+    """Whoever asks a script what it does is told, and nothing else happens."""
+
+    def test_every_script_tells_what_its_head_says(self):
+        scripts = [path for folder in ("deploy", "docker", "tests") for path in (TOP / folder).rglob("*.sh")
+                   if path.read_text().startswith("#!/usr/bin/env bash")]
+        self.assertGreater(len(scripts), 10)
+        with tempfile.TemporaryDirectory() as empty:  # no tool is found: nothing could be built
+            for tool in ("bash", "dirname", "sed"):
+                pathlib.Path(empty, tool).symlink_to(shutil.which(tool))
+            for path in scripts:
+                head = re.match(r"#!.*\n((?:#.*\n)+)set ", path.read_text())
+                for flag in ("-h", "--help"):
+                    with self.subTest(script=path.name, flag=flag):
+                        done = subprocess.run([path, flag], capture_output=True, text=True, env={"PATH": empty}, timeout=60)
+                        self.assertEqual((done.returncode, done.stderr), (0, ""))
+                        self.assertEqual(done.stdout, re.sub("^# ?", "", head[1], flags=re.MULTILINE))
+
+    def test_a_flag_that_is_not_known_is_refused_at_once(self):
+        for script in ("deploy/run.sh", "deploy/build.sh", "deploy/packages.sh", "docker/build.sh", "docker/packages.sh",
+                       "tests/deploy/images.sh", "tests/deploy/packages.sh", "tests/deploy/systemd.sh",
+                       "tests/deploy/debian.sh", "tests/fuzz/run.sh", "tests/soak/run.sh"):
+            with self.subTest(script=script):
+                done = subprocess.run([TOP / script, "--nonsense"], capture_output=True, text=True, timeout=60)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertRegex(done.stderr, "nonsense|" + re.escape(script))
+
+
 class Systemd(unittest.TestCase):
     def setUp(self):
         self.unit = (SYSTEMD / "basebandd.service").read_text()

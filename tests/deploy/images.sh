@@ -12,6 +12,8 @@
 # Release) is handed on.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; esac
 work=${WORK:-${XDG_CACHE_HOME:-$HOME/.cache}/basebandd-images}
 base=docker.io/library/debian:bookworm-slim     # BASE_IMAGE of docker/Dockerfile
 cuda=docker.io/nvidia/cuda:13.0.1-devel-ubuntu24.04
@@ -19,8 +21,11 @@ ccache=${CCACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ccache}
 fail() { echo "images.sh: FAILED: $*" >&2; exit 1; }
 say() { echo "== $*"; }
 
-[ "$(id -u)" = 0 ] || fail "has to be run by root"
 todo=("$@")
+for part in "${todo[@]}"; do
+  case $part in cpu|gpu|lock) ;; *) usage >&2; fail "unknown argument '$part'" ;; esac
+done
+[ "$(id -u)" = 0 ] || fail "has to be run by root"
 [ $# -gt 0 ] || { todo=(cpu); [ ! -x /usr/local/cuda/bin/nvcc ] || todo+=(gpu); }
 tools=()
 command -v buildah >/dev/null || tools+=(buildah)

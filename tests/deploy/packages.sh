@@ -8,11 +8,16 @@
 # Real systemd is process 1 of the system with the .deb (systemd.sh). BUILD_DIR (default build/package)
 # is where it builds, WORK (default ~/.cache/basebandd-packages) has the systems.
 set -euo pipefail
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; esac
 top=$(cd "$(dirname "$0")/../.." && pwd)
 build=${BUILD_DIR:-$top/build/package}
 work=${WORK:-${XDG_CACHE_HOME:-$HOME/.cache}/basebandd-packages}
 fail() { echo "packages.sh: FAILED: $*" >&2; exit 1; }
 say() { echo "== $*"; }
+for option in "$@"; do
+  case $option in -[DUGC]?*) ;; *) usage >&2; fail "unknown argument '$option'" ;; esac
+done
 [ "$(id -u)" = 0 ] || fail "has to be run by root"
 command -v debootstrap >/dev/null || { apt-get -qq update; apt-get -qq install -y debootstrap >/dev/null; }
 . "$top/tests/deploy/container.sh"

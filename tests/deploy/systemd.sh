@@ -7,7 +7,9 @@
 #
 # Needs root and a cgroup2 hierarchy. No network but loopback inside.
 set -euo pipefail
-[ $# = 1 ] || { sed -n '2,8p' "$0" >&2; exit 2; }
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; -*) usage >&2; exit 2 ;; esac
+[ $# = 1 ] || { usage >&2; exit 2; }
 folder=$1 log=$1.boot.log
 fail() { echo "systemd.sh: FAILED: $*" >&2; tail -n 20 "$log" >&2; exit 1; }
 hierarchy=$(awk '$3 == "cgroup2" {print $2; exit}' /proc/mounts)

@@ -9,9 +9,11 @@
 # BUILD_DIR (default build/fuzz) is where it builds; TIMEOUT (default 20) the seconds that one input may
 # take: more on a busy machine, or with EXPRESSION_FUZZER_NVRTC (expression_fuzzer.cc).
 set -euo pipefail
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; esac
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top"
-[[ ${1:-} =~ ^[0-9]+$ ]] || { sed -n '2,10p' "$0" >&2; exit 2; }
+[[ ${1:-} =~ ^[0-9]+$ ]] || { usage >&2; exit 2; }
 seconds=$1; shift
 fuzzers=("$@")
 [ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer

@@ -9,8 +9,10 @@
 #
 # BUILD_DIR (default build/release) holds the programs; needs gnuplot for the drawing.
 set -euo pipefail
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; esac
 top=$(cd "$(dirname "$0")/../.." && pwd)
-[ $# -ge 3 ] || { sed -n '2,10p' "$0" >&2; exit 2; }
+[ $# -ge 3 ] && [[ $1 =~ ^[0-9]+$ ]] || { usage >&2; exit 2; }
 minutes=$1 share=$2 out=$3; shift 3
 cd "$top"
 programs=${BUILD_DIR:-build/release}

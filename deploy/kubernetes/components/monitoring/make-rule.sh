@@ -6,6 +6,8 @@
 #
 # A test compares.
 set -euo pipefail
+usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
+case $*:$# in -h:1|--help:1) usage; exit 0 ;; :0) ;; *) usage >&2; exit 2 ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 cat <<'END'
 # Written by make-rule.sh from deploy/prometheus/rules.yml: change that file.
