@@ -1,5 +1,6 @@
 // Stage S6 on the CPU device: from a frame's sums to its result.
 #include <cmath>
+#include <utility>
 
 #include "kernels/carrier/recover_cpu.h"
 
@@ -13,11 +14,25 @@ Stray FrameRecovery::FindStray() const {
   double phase = 0.0;
   double slope = 0.0;
   if (!line.Find(&phase, &slope)) return LostStray();
-  StrayModes modes;
+  StrayModes sums;
   for (int i = 0; i < count; ++i) {
-    modes.Add(stretches_[i], StretchCentre(i, num_symbols), phase, slope);
+    sums.Add(stretches_[i], StretchCentre(i, num_symbols), phase, slope);
   }
-  return StrayOf(modes, line.information[0]);
+  const double curvature = line.information[0];
+  StrayMode modes[kModes];
+  for (int i = 0; i < kModes; ++i) {
+    modes[i] = StrayModeOf(i, sums.value[i], sums.noise[i], curvature);
+  }
+  double walk = 0.0;
+  for (int round = 0; round < kWalkRounds; ++round) {
+    WalkSums of_walk;
+    for (const StrayMode& mode : modes) of_walk.Add(mode, walk);
+    const double last = std::exchange(walk, of_walk.walk());
+    if (walk == last) break;
+  }
+  StraySums of_modes;
+  for (const StrayMode& mode : modes) of_modes.Add(mode, walk);
+  return StrayOf(of_modes, walk, modes[0], curvature);
 }
 
 bool FrameRecovery::FindImbalance() const {
@@ -65,7 +80,8 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
   found.rival = rival_;
   found.elsewhere = elsewhere_ > kElsewhere;
   found.close_branch = close_branch_;
-  Judgement judgement = JudgeFrame(view_, parameters_, plan_, found);
+  Judgement judgement =
+      JudgeFrame(view_, parameters_, plan_, found, ExpectedOf(view_, parameters_, plan_, found));
   result_ = judgement.result;
   result_.evm =
       static_cast<float>(std::sqrt(SumHardDistance(view_, arrays_.frame, estimate_) / num_symbols));

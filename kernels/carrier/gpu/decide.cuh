@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "kernels/carrier/gpu/fit_sums.cuh"
 #include "kernels/carrier/gpu/nearest_device.cuh"
 #include "kernels/carrier/gpu/recover_task.cuh"
 #include "kernels/carrier/gpu/team.cuh"
@@ -16,10 +17,31 @@ __device__ __forceinline__ float SquaredDistance(Iq a, Iq b) {
   return fmaf(di, di, dq * dq);
 }
 
+// A symbol's squared distance to the nearest point.
+template <SearchKind kKind>
+class HardDistance {
+ public:
+  // `search`: as CopyNearest returned it.
+  __device__ explicit HardDistance(const NearestView& search)
+      : nearest_(NearestInShared<kKind>(search)),
+        magnitude_(search.folded != 0 ? 0x7fffffffU : 0xffffffffU) {}
+
+  __device__ __forceinline__ float Of(Iq z) const {
+    const Iq a = {__uint_as_float(__float_as_uint(z.i) & magnitude_),
+                  __uint_as_float(__float_as_uint(z.q) & magnitude_)};
+    const SearchPoint point = FindNearest<kKind>(nearest_, a.i, a.q);
+    return SquaredDistance(a, {point.i, point.q});
+  }
+
+ private:
+  NearestView nearest_;
+  uint32_t magnitude_;  // bits to keep
+};
+
 // The sum over the symbols of the squared distance to the nearest point, or to the known one. By
-// all threads of the team. A pass of its own: decisions made on the way to the estimate are not
-// those at it, and one symbol of a short frame that is decided otherwise moves the EVM by a
-// hundredth.
+// all threads of the team; SumFit's sums stay in its memory. A pass of its own: decisions made on
+// the way to the estimate are not those at it, and one symbol of a short frame that is decided
+// otherwise moves the EVM by a hundredth.
 template <SearchKind kKind>
 __device__ __noinline__ double SumDistance(const Team& team, const FrameView& frame,
                                            const Estimate& estimate, const NearestView& search) {
@@ -28,21 +50,14 @@ __device__ __noinline__ double SumDistance(const Team& team, const FrameView& fr
   const Samples samples = frame.samples;
   const uint32_t num_symbols = frame.num_symbols;
   const Iq* const known_symbols = frame.known;
-  const NearestView nearest = NearestInShared<kKind>(search);
+  const HardDistance<kKind> distance(search);
   const Rotor rotor(estimate.frequency, estimate.phase, num_symbols);
   const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
   // A frame of a tile a slot is read backwards: its end is what the last round read last.
   const bool backwards = num_symbols <= static_cast<uint32_t>(kSlots * kTile);
   const uint32_t onward = backwards ? 0U - mates.Onward(num_symbols) : mates.Onward(num_symbols);
-  const uint32_t magnitude = nearest.folded != 0 ? 0x7fffffffU : 0xffffffffU;  // bits to keep
-  const auto distance = [&](Iq z) {
-    const Iq a = {__uint_as_float(__float_as_uint(z.i) & magnitude),
-                  __uint_as_float(__float_as_uint(z.q) & magnitude)};
-    const SearchPoint point = FindNearest<kKind>(nearest, a.i, a.q);
-    return SquaredDistance(a, {point.i, point.q});
-  };
   double totals[1];
-  mates.Sum(
+  mates.template Sum<1, SumIndex::kDistance>(
       num_symbols,
       [&](uint32_t first, float(&sums)[1]) {
         Iq back = rotor.At(first);
@@ -53,7 +68,7 @@ __device__ __noinline__ double SumDistance(const Team& team, const FrameView& fr
         if (known_symbols == nullptr && first + (kTile - 32) < num_symbols) {
 #pragma unroll
           for (int k = 0; k < kTileLanes; ++k) {
-            sums[0] += distance(Multiply(r[k], back));
+            sums[0] += distance.Of(Multiply(r[k], back));
             back = rotor.Next(back);
           }
           return;
@@ -66,7 +81,7 @@ __device__ __noinline__ double SumDistance(const Team& team, const FrameView& fr
           Iq known;
           if (known_symbols != nullptr) known = known_symbols[n];
           const bool is_known = known.i != 0.0F || known.q != 0.0F;
-          sums[0] += is_known ? SquaredDistance(z, known) : distance(z);
+          sums[0] += is_known ? SquaredDistance(z, known) : distance.Of(z);
           back = rotor.Next(back);
         }
       },

@@ -4,13 +4,15 @@
 
 #include <cstdint>
 
+#include "kernels/carrier/gpu/nearest_device.cuh"
 #include "kernels/carrier/gpu/recover_task.cuh"
 #include "kernels/carrier/gpu/soft_table.cuh"
 #include "kernels/carrier/gpu/team.cuh"
 
 namespace baseband::carrier {
 
-// What a frame's sums are of. Indices of the totals that SumFit leaves.
+// What a frame's sums are of: columns of TeamMemory. SumFit leaves all but the distance, and
+// nothing of use in those from there on.
 struct SumIndex {
   static constexpr int kScore = 0;
   static constexpr int kCurvature = 2;
@@ -19,7 +21,8 @@ struct SumIndex {
   static constexpr int kResidue = 9;
   static constexpr int kExcess = 10;
   static constexpr int kFit = 11;
-  static constexpr int kCount = 16;  // of them 12 are used
+  static constexpr int kDistance = 12;  // of hard decisions
+  static constexpr int kCount = 16;
 };
 
 // What AddSymbol adds, but for the factor of 2 / noise of slopes, squares of which have its square.

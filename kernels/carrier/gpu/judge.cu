@@ -13,9 +13,11 @@ namespace {
 
 constexpr int kJudgeWarps = 4;  // of a thread block
 
-// Who judges a frame. Many frames: a warp each. Few: a warp for each thing that is looked at, and
-// one that puts them together; how often a warp waits for its own results is then the time of all.
+// Who judges a frame. Many frames: a warp each. As many as the device holds at once: a warp for
+// each thing that is looked at, and one that puts them together; how often a warp waits for its own
+// results is then the time of all.
 enum class Judges { kOne, kFour };
+constexpr int kBlocksAtOnce = 8;  // on a multiprocessor, with four judges
 
 struct Looks {
   Stray stray;
@@ -101,7 +103,7 @@ __device__ void Look(const RecoverTask& task, const FrameView& frame, const Fram
 }
 
 template <Judges kJudges>
-__global__ void __launch_bounds__(32 * kJudgeWarps)
+__global__ void __launch_bounds__(32 * kJudgeWarps, kJudges == Judges::kFour ? kBlocksAtOnce : 1)
     JudgeKernel(const __grid_constant__ RecoverTask task) {
   AwaitKernelBefore();
   __shared__ alignas(16) unsigned char looks_memory[sizeof(Looks)];
@@ -120,9 +122,11 @@ __global__ void __launch_bounds__(32 * kJudgeWarps)
   if (kAll || warp != 0) Look<kJudges>(task, frame, *state, warp, kAll ? &looks : of_all);
   FramePlan plan;
   Findings found;
+  Expected expected;
   if (kAll || warp == 0) {
     plan = PlanOf(task, frame, *state);
     found = FindingsOf(task, frame, plan, *state);
+    expected = ExpectedOf(task.model, task.parameters, plan, found);
   }
   if constexpr (!kAll) {
     __syncthreads();
@@ -132,7 +136,7 @@ __global__ void __launch_bounds__(32 * kJudgeWarps)
   found.stray = looks.stray;
   found.misfit = looks.misfit;
   found.unbalanced = looks.unbalanced;
-  Judgement judgement = JudgeFrame(task.model, task.parameters, plan, found);
+  Judgement judgement = JudgeFrame(task.model, task.parameters, plan, found, expected);
   if (threadIdx.x % 32 != 0) return;
   judgement.result.evm =
       static_cast<float>(sqrt(state->settled.distance / static_cast<double>(frame.num_symbols)));
@@ -177,11 +181,16 @@ __global__ void __launch_bounds__(kTeamThreads)
 
 }  // namespace
 
-absl::Status LaunchJudge(const RecoverTask& task, uint32_t longest, cudaStream_t stream) {
-  const bool few = task.overlaps;
+absl::Status LaunchJudge(const RecoverTask& task, uint32_t longest, int multiprocessors,
+                         cudaStream_t stream) {
+  const bool few = task.num_frames <= static_cast<uint32_t>(kBlocksAtOnce * multiprocessors);
   const unsigned blocks = few ? task.num_frames : (task.num_frames + kJudgeWarps - 1) / kJudgeWarps;
+  // Of many frames, too: the blocks of the kernel before have all begun by then, and leave one
+  // after the other.
+  RecoverTask judged = task;
+  judged.overlaps = true;
   BASEBAND_RETURN_IF_ERROR(LaunchNext(few ? JudgeKernel<Judges::kFour> : JudgeKernel<Judges::kOne>,
-                                      "JudgeKernel", task, blocks, 32 * kJudgeWarps, stream));
+                                      "JudgeKernel", judged, blocks, 32 * kJudgeWarps, stream));
   if (!task.parameters.want_corrected) return absl::OkStatus();
   const uint32_t pieces = (longest + kPiece - 1) / kPiece;
   return LaunchNext(CorrectKernel, "CorrectKernel", task, task.num_frames * pieces, kTeamThreads,

@@ -11,6 +11,28 @@
 
 namespace baseband::carrier {
 
+// Adds up the lanes' modes: lanes 2 i, 2 i + 1 and those 16 on have mode i, of which the eighth is
+// none.
+__device__ inline StrayMode ModeOfLane(const StrayModes& of_lane, double curvature) {
+  static_assert(kModes < 8, "two rows of 8 sums");
+  double sums[16] = {};  // c_k, then noise
+#pragma unroll
+  for (int i = 0; i < kModes; ++i) {
+    sums[i] = of_lane.value[i];
+    sums[8 + i] = of_lane.noise[i];
+  }
+  const unsigned lane = threadIdx.x % 32;
+  const double mine = SumOfWarp<16>(sums, lane);
+  const double other = __shfl_xor_sync(0xffffffffU, mine, 16);
+  const bool has_noise = lane >= 16;
+  return StrayModeOf(static_cast<int>(lane / 2 % 8), has_noise ? other : mine,
+                     has_noise ? mine : other, curvature);
+}
+template <int kCount>
+__device__ __forceinline__ void SumModes(double (&values)[kCount]) {
+  SumDoubles<8, 2>(values);
+}
+
 // How far the phase strays. `stretches`: of the frame. All lanes get it.
 __device__ inline Stray StrayOfWarp(const Stretch* stretches, int num_symbols) {
   const auto lane = static_cast<int>(threadIdx.x % 32);
@@ -34,11 +56,29 @@ __device__ inline Stray StrayOfWarp(const Stretch* stretches, int num_symbols) {
   double phase = 0.0;
   double slope = 0.0;
   if (!line.Find(&phase, &slope)) return LostStray();
-  StrayModes modes;
-  if (counts) modes.Add(stretch, t, phase, slope);
-  SumDoubles(modes.value);
-  SumDoubles(modes.noise);
-  return StrayOf(modes, line.information[0]);
+  StrayModes of_lane;
+  if (counts) of_lane.Add(stretch, t, phase, slope);
+  const StrayMode mode = ModeOfLane(of_lane, line.information[0]);
+  double walk = 0.0;
+  for (int round = 0; round < kWalkRounds; ++round) {
+    WalkSums sums;
+    sums.Add(mode, walk);
+    double of_modes[2] = {sums.sum, sums.weights};
+    SumModes(of_modes);
+    sums = {of_modes[0], of_modes[1]};
+    const double last = walk;
+    walk = sums.walk();
+    if (walk == last) break;
+  }
+  StraySums sums;
+  sums.Add(mode, walk);
+  double of_modes[3] = {sums.likelier, sums.squares, sums.count};
+  SumModes(of_modes);
+  sums = {of_modes[0], of_modes[1], of_modes[2]};
+  StrayMode first = mode;
+  first.value = __shfl_sync(0xffffffffU, mode.value, 0);
+  first.noise = __shfl_sync(0xffffffffU, mode.noise, 0);
+  return StrayOf(sums, walk, first, line.information[0]);
 }
 
 // Misfit of misfit_math.h, some classes of amplitudes a lane. All lanes get it.
@@ -51,14 +91,18 @@ __device__ inline double MisfitOfWarp(const ModelView& model, const uint32_t* hi
   const float* const low = model.amplitude + k * kAmplitudeBins;
   const float* const high = low + kAmplitudeBins;
   constexpr int kBins = kAmplitudeBins / kMisfitClasses;
+  const double inverse_ratio = 1.0 / rms_ratio;
+  const double width = kAmplitudeExtent / kAmplitudeBins * inverse_ratio;
   double chi_squared[1] = {};
   for (auto c = static_cast<int>(threadIdx.x % 32); c < kMisfitClasses; c += 32) {
     double seen = 0.0;
     double expected = 0.0;
     for (int bin = c * kBins; bin < (c + 1) * kBins; ++bin) {
       seen += histogram[bin];
-      expected +=
-          (1.0 - t) * ExpectedShare(low, bin, rms_ratio) + t * ExpectedShare(high, bin, rms_ratio);
+      const double middle = bin + 0.5;
+      const double relative = middle * inverse_ratio;
+      expected += (1.0 - t) * ExpectedShare(low, middle, relative, width) +
+                  t * ExpectedShare(high, middle, relative, width);
     }
     expected *= num_symbols;
     chi_squared[0] += (seen - expected) * (seen - expected) / (expected + 1.0);

@@ -240,7 +240,7 @@ class Rounds {
   // The rest, to the end.
   absl::Status Finish(RefineStages stages, int cluster, int blocks) {
     BASEBAND_RETURN_IF_ERROR(LaunchRefine(task_, stages, cluster, blocks, stream_));
-    return LaunchJudge(task_, longest_, stream_);
+    return LaunchJudge(task_, longest_, state_.multiprocessors, stream_);
   }
 
   // S4, and from there to the whole bin.

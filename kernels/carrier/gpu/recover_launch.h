@@ -89,7 +89,8 @@ absl::Status LaunchRefine(const RecoverTask& task, RefineStages stages, int clus
                           cudaStream_t stream);
 
 // S6: results and corrected symbols. `longest`: symbols of the longest frame.
-absl::Status LaunchJudge(const RecoverTask& task, uint32_t longest, cudaStream_t stream);
+absl::Status LaunchJudge(const RecoverTask& task, uint32_t longest, int multiprocessors,
+                         cudaStream_t stream);
 
 // Fine::kSweep, between S4 and S5. What a round's arrays must hold: of a shorter frame more
 // candidates, of a longer one more tiles.

@@ -69,13 +69,12 @@ __device__ void Settle(Team* team, const RecoverTask& task, const FrameView& fra
   }
   __syncthreads();
   Remodulate(team, task, frame, plan, *state, table, fine);
-  KeepStretches(*team, frame, fine->summed_at, *table, &memory->team, state->settled.stretches);
-  const double distance = SumDistance<kKind>(*team, frame, fine->estimate, nearest);
+  LookAtFrame<kShared, kKind>(*team, frame, fine->summed_at, *table, fine->estimate, nearest,
+                              &memory->team, &state->settled);
   if (team->rank() == 0 && threadIdx.x == 0) {
     state->settled.estimate = fine->estimate;
     state->settled.sums = fine->sums;
     state->settled.information = fine->information;
-    state->settled.distance = distance;
   }
   __syncthreads();  // `memory` may change again
 }

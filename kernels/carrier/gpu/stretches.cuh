@@ -1,9 +1,11 @@
-// Stage S6: sums over stretches of a frame, of which stray_math.h tells how far its phase strays.
+// Stage S6: what of a frame's symbols is summed at the end: stretches of it, of which stray_math.h
+// tells how far the phase strays, and hard decisions.
 #ifndef BASEBAND_KERNELS_CARRIER_GPU_STRETCHES_CUH_
 #define BASEBAND_KERNELS_CARRIER_GPU_STRETCHES_CUH_
 
 #include <cstdint>
 
+#include "kernels/carrier/gpu/decide.cuh"
 #include "kernels/carrier/gpu/fit_sums.cuh"
 #include "kernels/carrier/gpu/recover_task.cuh"
 #include "kernels/carrier/gpu/soft_table.cuh"
@@ -11,39 +13,6 @@
 #include "kernels/carrier/math/stray_math.h"
 
 namespace baseband::carrier {
-
-// Of a short frame, whose tiles are longer than its stretches: what SumFit leaves in a slot, for
-// each stretch one. By all threads of a block.
-template <bool kShared>
-__device__ void SumShortStretches(const FrameView& frame, const Estimate& estimate,
-                                  const SoftTable<kShared>& table, TeamMemory* memory) {
-  const auto num_symbols = static_cast<int>(frame.num_symbols);
-  const int length = StretchLength(num_symbols);
-  const int count = NumStretches(num_symbols);
-  const Rotor rotor(estimate.frequency, estimate.phase, frame.num_symbols);
-  const SoftPlane<kShared> plane(table.view());
-  const auto inverse_gain = static_cast<float>(1.0 / estimate.gain);
-  const unsigned lane = threadIdx.x % 32;
-  for (int i = static_cast<int>(threadIdx.x / 32); i < count; i += kTeamWarps) {
-    float sums[SumIndex::kCount] = {};
-    const auto end = static_cast<uint32_t>(min((i + 1) * length, num_symbols));
-    for (uint32_t n = static_cast<uint32_t>(i * length) + lane; n < end; n += 32) {
-      const Iq received = frame.samples.Read(n);
-      const Iq r = {received.i * inverse_gain, received.q * inverse_gain};
-      const Iq z = Multiply(r, rotor.At(n));
-      Iq known;
-      if (frame.known != nullptr) known = frame.known[n];
-      if (known.i != 0.0F || known.q != 0.0F) {
-        AddKnown(table.two_over_noise(), z, known, 0.0F, sums);
-      } else {
-        plane.Add(z, 0.0F, sums);
-      }
-    }
-    const float sum = SumOfWarp<SumIndex::kCount>(sums, lane);
-    if (lane % 2 == 0) memory->slots[i][lane / 2] = sum;
-  }
-  __syncthreads();
-}
 
 // Sums of the slots that stretch `stretch` has, of one of SumFit's sums.
 __device__ inline double SumOfStretch(const TeamMemory& memory, int stretch, int sum,
@@ -64,39 +33,111 @@ __device__ inline double SumOfStretch(const TeamMemory& memory, int stretch, int
   return total;
 }
 
-// Keeps what the last SumFit, whose estimate and table are still there, says of each stretch, in
-// stretches[kMaxStretches]. By all threads of the team, after that sum.
-template <bool kShared>
-__device__ void KeepStretches(const Team& team, const FrameView& frame, const Estimate& estimate,
-                              const SoftTable<kShared>& table, TeamMemory* memory,
-                              Stretch* stretches) {
-  if (team.rank() == 0) {
-    if (frame.num_symbols <= static_cast<uint32_t>(kShortFrame)) {
-      SumShortStretches(frame, estimate, table, memory);
-    }
-    const auto i = static_cast<int>(threadIdx.x % 32);
-    const auto factor = static_cast<double>(table.two_over_noise());
-    if (i < NumStretches(static_cast<int>(frame.num_symbols))) {
-      const auto sum = [&](int which) {
-        return SumOfStretch(*memory, i, which, frame.num_symbols);
-      };
-      // A warp each.
-      switch (threadIdx.x / 32) {
-        case 0:
-          stretches[i].score = factor * sum(SumIndex::kScore);
-          break;
-        case 1:
-          stretches[i].curvature = factor * sum(SumIndex::kCurvature);
-          break;
-        case 2:
-          stretches[i].square = factor * factor * sum(SumIndex::kSquare);
-          break;
-        default:
-          break;
-      }
-    }
+// Keeps what the slots say of each stretch, in stretches[kMaxStretches]. By all threads of a block.
+__device__ inline void KeepStretches(const TeamMemory& memory, uint32_t num_symbols,
+                                     float two_over_noise, Stretch* stretches) {
+  const auto i = static_cast<int>(threadIdx.x % 32);
+  if (i >= NumStretches(static_cast<int>(num_symbols))) return;
+  const auto factor = static_cast<double>(two_over_noise);
+  const auto sum = [&](int which) { return SumOfStretch(memory, i, which, num_symbols); };
+  // A warp each.
+  switch (threadIdx.x / 32) {
+    case 0:
+      stretches[i].score = factor * sum(SumIndex::kScore);
+      break;
+    case 1:
+      stretches[i].curvature = factor * sum(SumIndex::kCurvature);
+      break;
+    case 2:
+      stretches[i].square = factor * factor * sum(SumIndex::kSquare);
+      break;
+    default:
+      break;
   }
-  team.Sync();  // slots may be written again, by other blocks too
+}
+
+// A short frame's, whose tiles are longer than its stretches, so that SumFit's slots tell nothing
+// of them: its sums over each stretch once more, at `summed_at`, whose table is `table`, and in the
+// same pass hard decisions at `estimate`. By all threads of one block.
+template <bool kShared, SearchKind kKind>
+__device__ __noinline__ void LookAtShortFrame(const FrameView& frame, const Estimate& summed_at,
+                                              const SoftTable<kShared>& table,
+                                              const Estimate& estimate, const NearestView& search,
+                                              TeamMemory* memory, Settled* settled) {
+  // All that the loop reads, where a store to memory cannot change it.
+  const Samples samples = frame.samples;
+  const uint32_t num_symbols = frame.num_symbols;
+  const Iq* const known_symbols = frame.known;
+  const auto length = static_cast<uint32_t>(StretchLength(static_cast<int>(num_symbols)));
+  const auto count = static_cast<uint32_t>(NumStretches(static_cast<int>(num_symbols)));
+  const Rotor soft_rotor(summed_at.frequency, summed_at.phase, num_symbols);
+  const Rotor hard_rotor(estimate.frequency, estimate.phase, num_symbols);
+  const SoftPlane<kShared> plane(table.view());
+  const HardDistance<kKind> distance(search);
+  const float two_over_noise = table.two_over_noise();
+  const auto soft_scale = static_cast<float>(1.0 / summed_at.gain);
+  const auto hard_scale = static_cast<float>(1.0 / estimate.gain);
+  const unsigned lane = threadIdx.x % 32;
+  for (uint32_t i = threadIdx.x / 32; i < count; i += kTeamWarps) {
+    const uint32_t first = i * length + lane;
+    const uint32_t end = min((i + 1) * length, num_symbols);
+    float sums[SumIndex::kCount] = {};
+    Iq soft_back = soft_rotor.At(first);
+    Iq hard_back = hard_rotor.At(first);
+    soft_back = {soft_back.i * soft_scale, soft_back.q * soft_scale};
+    hard_back = {hard_back.i * hard_scale, hard_back.q * hard_scale};
+    Iq next;
+    if (first < end) next = samples.Read(first);
+#pragma unroll 1  // long, and run through a few times: unrolled it would have to be fetched first
+    for (uint32_t n = first; n < end; n += 32) {
+      const Iq r = next;
+      if (n + 32 < end) next = samples.Read(n + 32);
+      Iq known;
+      if (known_symbols != nullptr) known = known_symbols[n];
+      const Iq soft = Multiply(r, soft_back);
+      const Iq hard = Multiply(r, hard_back);
+      if (known.i != 0.0F || known.q != 0.0F) {
+        AddKnown(two_over_noise, soft, known, 0.0F, sums);
+        sums[SumIndex::kDistance] += SquaredDistance(hard, known);
+      } else {
+        plane.Add(soft, 0.0F, sums);
+        sums[SumIndex::kDistance] += distance.Of(hard);
+      }
+      soft_back = soft_rotor.Next(soft_back);
+      hard_back = hard_rotor.Next(hard_back);
+    }
+    const float sum = SumOfWarp<SumIndex::kCount>(sums, lane);
+    if (lane % 2 == 0) memory->slots[i][lane / 2] = sum;
+  }
+  __syncthreads();
+  KeepStretches(*memory, num_symbols, two_over_noise, settled->stretches);
+  if (threadIdx.x / 32 == 3) {
+    double total[1] = {};
+    if (lane < count) total[0] = static_cast<double>(memory->slots[lane][SumIndex::kDistance]);
+    SumDoubles(total);
+    if (lane == 0) settled->distance = total[0];
+  }
+}
+
+// Keeps what the last SumFit, whose estimate and table are still there, says of each stretch, and
+// what hard decisions at `estimate` come to. By all threads of the team, after that sum; memory may
+// change again after they have met.
+template <bool kShared, SearchKind kKind>
+__device__ void LookAtFrame(const Team& team, const FrameView& frame, const Estimate& summed_at,
+                            const SoftTable<kShared>& table, const Estimate& estimate,
+                            const NearestView& search, TeamMemory* memory, Settled* settled) {
+  if (frame.num_symbols <= static_cast<uint32_t>(kShortFrame)) {
+    if (team.rank() == 0) {
+      LookAtShortFrame<kShared, kKind>(frame, summed_at, table, estimate, search, memory, settled);
+    }
+    if (team.size() > 1) team.Sync();  // the others' next sums are written here, too
+    return;
+  }
+  if (team.rank() == 0) {
+    KeepStretches(*memory, frame.num_symbols, table.two_over_noise(), settled->stretches);
+  }
+  const double distance = SumDistance<kKind>(team, frame, estimate, search);
+  if (team.rank() == 0 && threadIdx.x == 0) settled->distance = distance;
 }
 
 }  // namespace baseband::carrier

@@ -61,16 +61,16 @@ struct TeamMemory {
 // Sums kSums values over the warp, all at once: in each of the first steps a lane hands half of
 // its values to the lane across and keeps the others. Lane l then has the sum of value
 // l / (32 / kSums). For 16 values that takes 8 + 4 + 2 + 1 + 1 exchanges in place of 80.
-template <int kSums>
-__device__ __forceinline__ float SumOfWarp(float (&sums)[kSums], unsigned lane) {
+template <int kSums, typename T>
+__device__ __forceinline__ T SumOfWarp(T (&sums)[kSums], unsigned lane) {
   int apart = 16;
 #pragma unroll
   for (int half = kSums / 2; half >= 1; half /= 2, apart /= 2) {
     const bool upper = (lane & static_cast<unsigned>(apart)) != 0;
 #pragma unroll
     for (int i = 0; i < half; ++i) {
-      const float handed = upper ? sums[i] : sums[i + half];
-      const float kept = upper ? sums[i + half] : sums[i];
+      const T handed = upper ? sums[i] : sums[i + half];
+      const T kept = upper ? sums[i + half] : sums[i];
       sums[i] = kept + __shfl_xor_sync(0xffffffffU, handed, apart);
     }
   }
@@ -81,12 +81,13 @@ __device__ __forceinline__ float SumOfWarp(float (&sums)[kSums], unsigned lane) 
   return sums[0];
 }
 
-template <int kCount>
+// Sums of the whole warp, or of lanes that differ by kFrom, kFrom / 2, .. kTo; all of them get it.
+template <int kFrom = 16, int kTo = 1, int kCount>
 __device__ __forceinline__ void SumDoubles(double (&values)[kCount]) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
 #pragma unroll
-    for (int apart = 16; apart > 0; apart /= 2) {
+    for (int apart = kFrom; apart >= kTo; apart /= 2) {
       values[i] += __shfl_xor_sync(0xffffffffU, values[i], apart);
     }
   }
@@ -119,21 +120,23 @@ class Team {
   // the lane's symbols first + 32 k, k < kTileLanes, contribute, those beyond num_symbols nothing.
   // Every thread of the team calls it and gets all totals. Float within a slot, double beyond.
   // `backwards`: the last slots first, which changes no sum. What a pass forwards read last is
-  // still in a cache then.
-  template <int kSums, typename Add>
+  // still in a cache then. kFirst: the first column that the sums have of TeamMemory; others keep
+  // what they hold.
+  template <int kSums, int kFirst = 0, typename Add>
   __device__ void Sum(uint32_t num_symbols, const Add& add, double (&totals)[kSums],
                       bool backwards = false) const {
-    const double* const shared = SumShared<kSums>(num_symbols, add, backwards);
+    const double* const shared = SumShared<kSums, kFirst>(num_symbols, add, backwards);
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
       totals[i] = shared[i];
     }
   }
-  // The same; the totals stay in shared memory, until the next sum.
-  template <int kSums, typename Add>
+  // The same; the totals stay in shared memory, until the next sum there.
+  template <int kSums, int kFirst = 0, typename Add>
   __device__ const double* SumShared(uint32_t num_symbols, const Add& add,
                                      bool backwards = false) const {
     static_assert(kSums == 1 || kSums == 2 || kSums == 4 || kSums == 8 || kSums == 16);
+    static_assert(kFirst + kSums <= kMaxSums);
     const unsigned warp = threadIdx.x / 32;
     const unsigned lane = threadIdx.x % 32;
     const uint32_t num_tiles = (num_symbols + kTile - 1) / kTile;
@@ -152,7 +155,7 @@ class Team {
       constexpr unsigned kLanesPerSum = 32 / kSums;
       if (lane % kLanesPerSum == 0) {
         for (unsigned block = 0; block < size_; ++block) {
-          Of(block)->slots[slot][lane / kLanesPerSum] = sum;
+          Of(block)->slots[slot][kFirst + lane / kLanesPerSum] = sum;
         }
       }
     }
@@ -161,16 +164,16 @@ class Team {
     for (unsigned i = warp; i < kSums; i += kTeamWarps) {
       double total = 0.0;
       for (unsigned slot = lane; slot < num_slots; slot += 32) {
-        total += static_cast<double>(memory_->slots[slot][i]);
+        total += static_cast<double>(memory_->slots[slot][kFirst + i]);
       }
 #pragma unroll
       for (int apart = 16; apart > 0; apart /= 2) {
         total += __shfl_xor_sync(0xffffffffU, total, apart);
       }
-      if (lane == 0) memory_->totals[i] = total;
+      if (lane == 0) memory_->totals[kFirst + i] = total;
     }
     Sync();  // of all blocks: the next sum overwrites slots that others read here
-    return memory_->totals;
+    return memory_->totals + kFirst;
   }
 
   // How many symbols on a warp's next tile mostly is, forwards.

@@ -64,7 +64,8 @@ BASEBAND_HOST_DEVICE inline bool MayHaveMissedPeaks(double power, double best_la
          data_fit < kDataJudges;
 }
 
-// What S1 to S5 came to: all that a frame is judged by.
+// What S1 to S5 came to: all that a frame is judged by. The last three come of a look at the frame
+// as a whole, and ExpectedOf needs none of them.
 struct Findings {
   int num_symbols = 0;
   int points = 0;  // of the FFT
@@ -75,17 +76,26 @@ struct Findings {
   Information information;  // UsedInformation there
   Covariance line;  // of the line where the estimate is, for methods that take it from there
   PllFound loop;    // Fine::kPll
-  Stray stray;
   double coarse_frequency = 0.0;
   double line_energy = 0.0;   // of the line's symbols
   double peak = 0.0;          // lambda of the best line
   double second_peak = 1.0;   // and of the next; the mean of the bins if there is no other
   double weakest_peak = 0.0;  // its half bin's lambda, if there may be more peaks; else 0
-  double misfit = 0.0;        // Misfit, or 0 if more than kMaxKnownForMisfit are known
-  bool unbalanced = false;    // IsUnbalanced
   double rival = kNoRival;    // how far the next line or alias was behind the best: WholeGap
   bool elsewhere = false;     // an alias out of range is likelier by far
   bool close_branch = false;  // another branch's of the same one was
+  Stray stray;
+  double misfit = 0.0;      // Misfit, or 0 if more than kMaxKnownForMisfit are known
+  bool unbalanced = false;  // IsUnbalanced
+};
+
+// What a frame like this should show, and what chance does.
+struct Expected {
+  double snr_db = 0.0;
+  double fit = 0.0;       // ExpectedFrameFit
+  double data_fit = 0.0;  // of the symbols that are not known, if some are
+  double ln_trials = 0.0;
+  double ln_half_bins = 0.0;
 };
 
 struct Judgement {
@@ -139,17 +149,30 @@ BASEBAND_HOST_DEVICE inline double KnownPeakGap(const Findings& found) {
   return 2.0 / found.estimate.noise * sqrt(found.line_energy) * apart;
 }
 
+BASEBAND_HOST_DEVICE inline Expected ExpectedOf(const ModelView& model,
+                                                const Parameters& parameters, const FramePlan& plan,
+                                                const Findings& found) {
+  const int num_symbols = found.num_symbols;
+  Expected expected;
+  expected.snr_db = -10.0 * log10(found.estimate.noise);
+  expected.fit = ExpectedFrameFit(model, found.known, num_symbols, expected.snr_db);
+  if (found.symbols_known) {
+    expected.data_fit = (num_symbols - found.known.count) * ExpectedFit(model, expected.snr_db);
+  }
+  expected.ln_trials = LnTrials(plan, NumCandidates(parameters, num_symbols));
+  if (parameters.coarse != Coarse::kNone) expected.ln_half_bins = log(plan.half_bins);
+  return expected;
+}
+
 BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parameters& parameters,
                                             const FramePlan& plan, const Findings& found,
-                                            bool in_range, double frequency_deviation) {
+                                            const Expected& expected, bool in_range,
+                                            double frequency_deviation) {
   const int num_symbols = found.num_symbols;
-  const double snr_db = -10.0 * log10(found.estimate.noise);
-  const double expected = ExpectedFrameFit(model, found.known, num_symbols, snr_db);
-  const double ln_trials = LnTrials(plan, NumCandidates(parameters, num_symbols));
-  const bool fits =
-      found.sums.fit > ln_trials + kLockMargin && found.sums.fit >= kLeastFitShare * expected;
+  const bool fits = found.sums.fit > expected.ln_trials + kLockMargin &&
+                    found.sums.fit >= kLeastFitShare * expected.fit;
   const bool peak =
-      parameters.coarse == Coarse::kNone || found.peak > log(plan.half_bins) + kPeakMargin;
+      parameters.coarse == Coarse::kNone || found.peak > expected.ln_half_bins + kPeakMargin;
   if (!in_range || found.elsewhere) return Lock::kNoPeak;
   if (!fits) return peak ? Lock::kBadFit : Lock::kNoPeak;
   const bool slips = parameters.fine == Fine::kPll &&
@@ -165,13 +188,14 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   if (found.rival <= kClose * (1.0 + found.stray.excess)) return Lock::kAmbiguous;
   if (!found.symbols_known) return Lock::kLocked;
   // Symbols that are not known judge what the known ones cannot tell.
-  const double data_fit = (num_symbols - found.known.count) * ExpectedFit(model, snr_db);
   if (plan.known_line) {
-    if (MayHaveMissedPeaks(found.weakest_peak, found.peak, data_fit)) return Lock::kAmbiguous;
-    const double gap = KnownPeakGap(found) + data_fit;
+    if (MayHaveMissedPeaks(found.weakest_peak, found.peak, expected.data_fit)) {
+      return Lock::kAmbiguous;
+    }
+    const double gap = KnownPeakGap(found) + expected.data_fit;
     if (gap < kClose * found.stray.excess) return Lock::kAmbiguous;
   } else if (plan.max_frequency > plan.known_limit * (1.0 + kPlanRounding) &&
-             data_fit < kDataJudges) {
+             expected.data_fit < kDataJudges) {
     return Lock::kAmbiguous;
   }
   // Blind, a branch that cannot be told only makes the phase's period shorter: see AmbiguityOf.
@@ -189,7 +213,8 @@ BASEBAND_HOST_DEVICE inline int AmbiguityOf(const ModelView& model, bool symbols
 
 BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
                                                  const Parameters& parameters,
-                                                 const FramePlan& plan, const Findings& found) {
+                                                 const FramePlan& plan, const Findings& found,
+                                                 const Expected& expected) {
   const int num_symbols = found.num_symbols;
   const bool loops = parameters.fine == Fine::kPll;
   const double line_bin = kTurn * num_symbols / found.points / plan.line_power;
@@ -230,13 +255,12 @@ BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
   result.phase_stddev = static_cast<float>(
       sqrt(fmax(covariance.phase + t * (2.0 * covariance.cross + t * covariance.slope), 0.0)));
   result.gain = static_cast<float>(held.gain);
-  result.snr_db =
-      static_cast<float>(fmin(-10.0 * log10(held.noise), static_cast<double>(kMaxSnrDb)));
+  result.snr_db = static_cast<float>(fmin(expected.snr_db, static_cast<double>(kMaxSnrDb)));
   if (parameters.coarse != Coarse::kNone) {
     result.peak_ratio = static_cast<float>(found.peak / found.second_peak);
   }
   result.fit = static_cast<float>(found.sums.fit);
-  result.lock = DecideLock(model, parameters, plan, found, in_range, deviation);
+  result.lock = DecideLock(model, parameters, plan, found, expected, in_range, deviation);
   result.resolved = found.symbols_known ? Resolved::kKnownSymbols : Resolved::kNot;
   result.ambiguity = static_cast<uint16_t>(ambiguity);
   // By the best branch, though the phase may be sure of less.

@@ -19,19 +19,27 @@ inline constexpr int kMisfitClasses = 64;
 // Of the frame: known symbols need not be the constellation's, and they are in the histogram too.
 inline constexpr double kMaxKnownForMisfit = 0.02;
 
+// The model's share of one of the frame's bins, whose middle is `middle` bins of the frame and
+// `relative` of the model from 0; `width`: of a bin of the frame, as the model's amplitudes are
+// measured.
+BASEBAND_HOST_DEVICE inline double ExpectedShare(const float* amplitude, double middle,
+                                                 double relative, double width) {
+  const double place = fmin(fmax(relative - 0.5, 0.0), kAmplitudeBins - 1.0);
+  const int low = static_cast<int>(fmin(place, kAmplitudeBins - 2.0));
+  const double ln_density =
+      amplitude[low] + (place - low) * (static_cast<double>(amplitude[low + 1]) - amplitude[low]);
+  return exp(ln_density) * kTurn * middle * width * width;
+}
+BASEBAND_HOST_DEVICE inline double ExpectedShare(const float* amplitude, int bin,
+                                                 double rms_ratio) {
+  const double middle = bin + 0.5;
+  return ExpectedShare(amplitude, middle, middle / rms_ratio,
+                       kAmplitudeExtent / kAmplitudeBins / rms_ratio);
+}
 // By how much the histogram of amplitudes differs from the model's at this SNR: chi-squared over 64
 // classes, less what chance gives, divided by the number of symbols, so that it does not grow with
 // the frame. 0 above the tables' SNRs, where the model has wider rings than the frame. `rms_ratio`:
 // sqrt(A^2 + noise) by the estimate over the rms of the frame, to which the bins are relative.
-BASEBAND_HOST_DEVICE inline double ExpectedShare(const float* amplitude, int bin,
-                                                 double rms_ratio) {
-  const double place = fmin(fmax((bin + 0.5) / rms_ratio - 0.5, 0.0), kAmplitudeBins - 1.0);
-  const int low = static_cast<int>(fmin(place, kAmplitudeBins - 2.0));
-  const double ln_density =
-      amplitude[low] + (place - low) * (static_cast<double>(amplitude[low + 1]) - amplitude[low]);
-  const double width = kAmplitudeExtent / kAmplitudeBins / rms_ratio;
-  return exp(ln_density) * kTurn * (bin + 0.5) * width * width;
-}
 BASEBAND_HOST_DEVICE inline double Misfit(const ModelView& view, const uint32_t* histogram,
                                           int num_symbols, double snr_db, double rms_ratio) {
   const double place = (snr_db - view.facts[0].snr_db) / kSnrStepDb;
@@ -86,9 +94,16 @@ struct Balance {
     const float inverse = 1.0F / sqrtf(energy);
     const Iq unit = UnitPower({z.i * inverse, z.q * inverse}, power);
     // No symbol counts for much more than others do.
-    const float magnitude = powf(fminf(energy, 4.0F), 0.5F * static_cast<float>(power));
-    re[n % 2] += static_cast<double>(magnitude * unit.i);
-    im[n % 2] += static_cast<double>(magnitude * unit.q);
+    const float held = fminf(energy, 4.0F);
+    const float magnitude = power == 2 ? held : powf(held, 0.5F * static_cast<float>(power));
+    const auto i = static_cast<double>(magnitude * unit.i);
+    const auto q = static_cast<double>(magnitude * unit.q);
+    // No index that is not known before: on a GPU the sums would have to lie in memory.
+    const bool odd = n % 2 != 0;
+    re[0] += odd ? 0.0 : i;
+    im[0] += odd ? 0.0 : q;
+    re[1] += odd ? i : 0.0;
+    im[1] += odd ? q : 0.0;
     square += static_cast<double>(magnitude) * static_cast<double>(magnitude);
     count += 1.0;
   }

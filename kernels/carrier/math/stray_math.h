@@ -130,46 +130,72 @@ BASEBAND_HOST_DEVICE inline Stray LostStray() {
 inline constexpr double kStrayFrom = 4.0;
 inline constexpr double kStrayInFull = 8.0;
 
-BASEBAND_HOST_DEVICE inline Stray StrayOf(const StrayModes& modes, double curvature) {
-  Stray stray;
-  if (!(curvature > 0.0)) return stray;
-  const auto of_walk = [&](int i) {
-    const double k = kFirstMode + i;
-    return curvature * curvature / (2.0 * (2.0 * k - 1.0) * (2.0 * k + 1.0) * (2.0 * k + 3.0));
-  };
-  double walk = 0.0;  // q
-  for (int round = 0; round < 6; ++round) {
-    double sum = 0.0;
-    double weights = 0.0;
-    for (int i = 0; i < kModes; ++i) {
-      if (!(modes.noise[i] > 0.0)) continue;
-      const double total = walk * of_walk(i) + modes.noise[i];
-      const double weight = of_walk(i) / (total * total);
-      sum += weight * (modes.value[i] * modes.value[i] - modes.noise[i]);
-      weights += weight * of_walk(i);
-    }
-    walk = weights > 0.0 ? fmax(sum / weights, 0.0) : 0.0;
+// One mode: c_k, what noise makes of its square, and what a walk of variance 1 over the frame adds
+// to that. One without noise does not count.
+struct StrayMode {
+  double value = 0.0;
+  double noise = 0.0;
+  double of_walk = 0.0;
+
+  BASEBAND_HOST_DEVICE bool counts() const { return noise > 0.0; }
+};
+// `i` counts from kFirstMode on; `curvature`: H.
+BASEBAND_HOST_DEVICE inline StrayMode StrayModeOf(int i, double value, double noise,
+                                                  double curvature) {
+  const double k = kFirstMode + i;
+  return {value, noise,
+          curvature * curvature / (2.0 * (2.0 * k - 1.0) * (2.0 * k + 1.0) * (2.0 * k + 3.0))};
+}
+
+// The likeliest variance of a walk is found in rounds, beginning at 0: sums over the modes at one,
+// of which the next is made. A round that changes nothing is the last.
+inline constexpr int kWalkRounds = 6;
+struct WalkSums {
+  double sum = 0.0;
+  double weights = 0.0;
+
+  BASEBAND_HOST_DEVICE void Add(const StrayMode& mode, double walk) {
+    if (!mode.counts()) return;
+    const double total = walk * mode.of_walk + mode.noise;
+    const double weight = mode.of_walk / (total * total);
+    sum += weight * (mode.value * mode.value - mode.noise);
+    weights += weight * mode.of_walk;
   }
+  BASEBAND_HOST_DEVICE double walk() const {
+    return weights > 0.0 ? fmax(sum / weights, 0.0) : 0.0;
+  }
+};
+
+// What the modes say for the likeliest walk: sums over them.
+struct StraySums {
   double likelier = 0.0;
   double squares = 0.0;
-  int count = 0;
-  for (int i = 0; i < kModes; ++i) {
-    if (!(modes.noise[i] > 0.0)) continue;
-    const double ratio = walk * of_walk(i) / modes.noise[i];
-    const double square = modes.value[i] * modes.value[i] / modes.noise[i];
+  double count = 0.0;
+
+  BASEBAND_HOST_DEVICE void Add(const StrayMode& mode, double walk) {
+    if (!mode.counts()) return;
+    const double ratio = walk * mode.of_walk / mode.noise;
+    const double square = mode.value * mode.value / mode.noise;
     likelier += square * ratio / (1.0 + ratio) - log1p(ratio);
     squares += square;
-    ++count;
+    count += 1.0;
   }
-  const double bent = fmax(modes.value[0] * modes.value[0] - modes.noise[0], 0.0);
+};
+
+// `first`: the mode that a drifting frequency shows in.
+BASEBAND_HOST_DEVICE inline Stray StrayOf(const StraySums& sums, double walk,
+                                          const StrayMode& first, double curvature) {
+  Stray stray;
+  double likelier = sums.likelier;
+  const double bent = fmax(first.value * first.value - first.noise, 0.0);
   if (bent > 0.0) {
-    const double ratio = bent / modes.noise[0];
+    const double ratio = bent / first.noise;
     likelier = fmax(likelier, ratio - log1p(ratio));
   }
   const double share = fmin(fmax((likelier - kStrayFrom) / (kStrayInFull - kStrayFrom), 0.0), 1.0);
   stray.slope = share * fmax(1.2 * walk, 300.0 * bent / (curvature * curvature));
   stray.phase = share * walk / 8.0;
-  if (count > 0) stray.excess = share * fmax(squares / count - 1.0, 0.0);
+  if (sums.count > 0.0) stray.excess = share * fmax(sums.squares / sums.count - 1.0, 0.0);
   return stray;
 }
 
