@@ -159,6 +159,26 @@ TEST_F(CarrierGpuTest, BadAndSilentFramesAreSaidToBeSoAndHarmNoOther) {
   }
 }
 
+TEST_F(CarrierGpuTest, ASpectrumOfZerosHasItsLineAtZeroAsOnTheCpu) {
+  const ModelPtr model = MakeModel("QPSK");
+  for (const Fine fine : {Fine::kNone, Fine::kInterpolate, Fine::kSweep, Fine::kRemodulate}) {
+    SCOPED_TRACE(static_cast<int>(fine));
+    Parameters parameters;
+    parameters.coarse = Coarse::kKnown;
+    parameters.fine = fine;
+    parameters.sweep_step = 1e-5;
+    Frame frame = FrameOf(*model, parameters, 3000, 23, Pilots::kDvbS2);
+    const auto symbol_bytes = static_cast<size_t>(BytesPerSymbol(parameters.format));
+    for (size_t n = 0; n < frame.known.size(); ++n) {
+      if (frame.known[n].i == 0.0F && frame.known[n].q == 0.0F) continue;
+      std::memset(frame.symbols.data() + n * symbol_bytes, 0, symbol_bytes);
+    }
+    const Recovered gpu = CompareAll(*model, parameters, {frame})[0];
+    EXPECT_EQ(gpu.result.coarse_frequency, 0.0);
+    EXPECT_EQ(gpu.result.peak_ratio, 0.0F);
+  }
+}
+
 TEST_F(CarrierGpuTest, NoiseLocksNothing) {
   const ModelPtr model = MakeModel("8PSK");
   Parameters parameters;

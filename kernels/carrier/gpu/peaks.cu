@@ -86,7 +86,8 @@ __device__ Key GreatestOfTile(const float2* line, const SearchRange& range, int 
     for (int odd = 0; odd < 2; ++odd) {
       const int half_bin = 2 * (first_bin + 32 * j) + odd;
       const float power = odd == 0 ? PowerOf(here[j]) : PowerOf(between) * range.half.scale;
-      bool counts = half_bin >= range.low && half_bin <= range.high;
+      // Zeros are no peaks: where there is nothing else, the line is that at 0.
+      bool counts = power > 0.0F && half_bin >= range.low && half_bin <= range.high;
       for (int i = 0; i < num_found; ++i) {
         counts = counts && !range.TooNear(half_bin, found[i]);
       }

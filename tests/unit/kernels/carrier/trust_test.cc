@@ -236,5 +236,28 @@ TEST(CarrierTrustTest, WhatIsNoSuchSignalIsNotLocked) {
   }
 }
 
+// Zeros were received where the symbols are known, data elsewhere: of the carrier nothing shows,
+// and what is said of it is that.
+TEST(CarrierTrustTest, ASpectrumOfZerosHasItsLineAtZero) {
+  const ModelPtr model = ModelOf("QPSK");
+  FrameSpec spec = SpecOf("QPSK", 3000, 4.0);
+  spec.pilots = testing::Pilots::kDvbS2;
+  testing::CarrierFrame frame = MakeFrame(WithRandomOffset(spec, 0.1));
+  for (size_t n = 0; n < frame.symbols.size(); ++n) {
+    if (frame.known[n].i != 0.0F || frame.known[n].q != 0.0F) frame.symbols[n] = Iq{};
+  }
+  for (const Fine fine : kFines) {
+    SCOPED_TRACE(static_cast<int>(fine));
+    Parameters parameters;
+    parameters.coarse = Coarse::kKnown;
+    parameters.fine = fine;
+    parameters.sweep_step = 1e-5;
+    const Result result = Recover(*model, parameters, frame);
+    EXPECT_EQ(result.coarse_frequency, 0.0);
+    EXPECT_EQ(result.peak_ratio, 0.0F);
+    EXPECT_EQ(result.lock, Lock::kNoPeak);
+  }
+}
+
 }  // namespace
 }  // namespace baseband::carrier
