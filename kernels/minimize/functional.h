@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "kernels/minimize/continue_check.h"
+#include "kernels/base/continue_check.h"
 #include "kernels/minimize/grid.h"
 #include "kernels/minimize/search/precision.h"
 

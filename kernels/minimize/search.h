@@ -1,8 +1,10 @@
 // The course of one search: hands out pieces, gathers their results in any order, and says what the
 // answer is. The answer does not depend on how the grid was cut nor on the order of the results.
 //
-// Not thread-safe: the caller holds a lock. Nothing here is slow but Create (which may allocate
-// room for 2^20 tiles) and Finish (refinement).
+// Not thread-safe: the caller holds a lock. Slow are Create, which may allocate room for 2^20
+// tiles, and Finish, which refines; and where more than one peak is wanted, Add: with the last
+// point it brings as many tiles into order, and from then on, whenever all tiles that were
+// evaluated again are back, it compares tiles with the peaks so far.
 #ifndef BASEBAND_KERNELS_MINIMIZE_SEARCH_H_
 #define BASEBAND_KERNELS_MINIMIZE_SEARCH_H_
 
@@ -13,7 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
-#include "kernels/minimize/continue_check.h"
+#include "kernels/base/continue_check.h"
 #include "kernels/minimize/piece.h"
 #include "kernels/minimize/problem.h"
 

@@ -178,7 +178,7 @@ absl::StatusOr<NoiseBound> DeviationAt(const SinusoidsShape& shape, absl::Span<c
   std::vector<Column> derivatives(count, Column(rest.size()));
   for (size_t f = 0; f < count; ++f) {
     for (size_t i = 0; i < added[f].size(); ++i) {
-      BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
+      BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
       // The amplitude: what is left of the column and of the signal without all others.
       Basis others = FixedColumns(shape, rows);
       for (size_t g = 0; g < count; ++g) {

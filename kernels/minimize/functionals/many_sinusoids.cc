@@ -55,7 +55,7 @@ absl::Status ManySinusoidsFunctional::MakeTable(const ContinueCheck& may_continu
     task_.axis_offset[k] = static_cast<long long>(table_.size()) / RowStride();
     const Axis& axis = grid_.axis(k);
     for (int64_t first = 0; first < axis.count;) {
-      BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
+      BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
       const int64_t count = std::min(static_cast<int64_t>(kCorrelated), axis.count - first);
       for (int64_t i = 0; i < count; ++i) {
         turns[i] = axis.At(first + i) * shape().sampling_interval_s;

@@ -203,7 +203,7 @@ absl::StatusOr<NoiseBound> MatchedFunctional::Deviation(const Coordinates& x,
   };
   std::vector<Column> derivatives;
   for (int axis = 0; axis < num_axes_; ++axis) {
-    BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
+    BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
     Column derivative(size);
     const int power = num_axes_ - axis;  // of time, in a chirp's phase
     if (is_chirp() || power == 1) {

@@ -197,9 +197,9 @@ absl::Status Refine(const Problem& problem, const ContinueCheck& may_continue, A
     answer->curvature[around.axis(i)] = sign * bend / (around.step(i) * around.step(i));
   }
   BASEBAND_RETURN_IF_ERROR(around.status());
-  BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
+  BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
   answer->value = settings.functional->At(answer->point);
-  BASEBAND_RETURN_IF_ERROR(Ask(may_continue));
+  BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
   answer->grid_value = settings.functional->At(answer->grid_point);
   if (settings.goal == Goal::kMinimum) {
     BASEBAND_ASSIGN_OR_RETURN(answer->bound,
