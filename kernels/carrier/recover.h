@@ -76,11 +76,14 @@ struct Parameters {
   Coarse coarse = Coarse::kPower;
   Fine fine = Fine::kRemodulate;
   Reference reference = Reference::kFirst;
-  // Only |f| up to this is looked for, cycles per symbol. Blind: <= 1 / (2 p); with known symbols
-  // <= 1 / (2 g), g the greatest common divisor of the distances of their positions.
-  // 0: that limit.
+  // Only |f| up to this is looked for, cycles per symbol. 0 stands for the most that there may be,
+  // up to which f is told from its aliases. With g the greatest common divisor of the distances
+  // between known symbols, of which one alone has none, and q the constellation's symmetry:
+  //   kPower   1 / (2 q); with two known symbols or more 1 / (2 gcd(q, g))
+  //   kKnown   1 / (2 g); with one known symbol 1 / 2
+  //   kNone    1 / 2; only what is near 0 is found
   double max_frequency = 0.0;
-  // What is known of the SNR A^2 / noise, dB: where the search for it starts. NaN: nothing.
+  // What is known of the SNR A^2 / noise, dB, if has_expected_snr: where the search for it starts.
   float expected_snr_db = 0.0F;
   bool has_expected_snr = false;
 
@@ -131,8 +134,7 @@ enum class Resolved : uint8_t {
 struct Result {
   double frequency = 0.0;         // f, cycles per symbol
   double coarse_frequency = 0.0;  // before the fine stage
-  // Radians at Parameters::reference. Blind in [-pi, pi) / symmetry of the constellation, with
-  // known symbols in [-pi, pi).
+  // Radians at Parameters::reference, in [-pi, pi) / ambiguity.
   double phase = 0.0;
   float frequency_stddev = 0.0F;  // predicted standard deviations
   float phase_stddev = 0.0F;

@@ -30,7 +30,7 @@ inline constexpr uint32_t kNoKnown = 0xffffffff;
 // model's and `lengths` are memory that the device can reach, 16-byte aligned, and must live until
 // `stream` has passed the launch.
 struct RecoverBatch {
-  const Model* model = nullptr;  // copied to the device at its first launch there, then kept
+  const Model* model = nullptr;  // copied to the device if it is not there, see LaunchRecover
   Parameters parameters;
   const RecoverFrame* frames = nullptr;  // [lengths.size()]
   absl::Span<const uint32_t> lengths;    // host: num_symbols of each frame, ascending
@@ -51,18 +51,19 @@ int64_t RecoverWorkspaceBytes(const Parameters& parameters, int num_symbols, int
 // is loaded at run time, is not there. Call once a device before the first launch; thread-safe.
 absl::Status PrepareRecover();
 
-// Enqueues the recovery of `batch` on `stream` of the current device and returns without waiting.
-// FailedPrecondition before PrepareRecover; InvalidArgument, with nothing enqueued, when a size
-// above is broken; Internal when CUDA refuses. Frames are independent of each other. Deterministic.
-// Results agree with RecoverOnCpu's: frequency and phase within 0.1 of their predicted standard
-// deviations (tests/gpu), the noise within 5e-8 of the signal's power, EVM and noise of a sweep
-// within what the two estimates make of them. A sweep's symbols are turned here to 1e-5 of their
-// amplitude, which an expected SNR 20 dB too low makes several times too large: the devices may
-// then choose different candidates, each within its deviation of the likeliest frequency. Where
-// rounding alone decides whether a step was the last (IsLastRound), one device may go a round
-// further: in a few of a thousand frames the two are then up to one deviation apart, both as near
-// to the truth. Allocates device memory only for a model that this device sees for the first time.
-// One thread at a time a device.
+// Enqueues the recovery of `batch` on `stream` of the current device and returns without waiting
+// for it. A model that the device does not hold is copied there first, which allocates memory and
+// waits for the copy; the 64 that were used last stay, and where one must go, that waits for all
+// work of the device. FailedPrecondition before PrepareRecover; InvalidArgument, with nothing
+// enqueued, when a size above is broken; Internal when CUDA refuses. Frames are independent of each
+// other. Deterministic. Results agree with RecoverOnCpu's: frequency and phase within 0.1 of their
+// predicted standard deviations (tests/gpu), the noise within 5e-8 of the signal's power, EVM and
+// noise of a sweep within what the two estimates make of them. A sweep's symbols are turned here to
+// 1e-5 of their amplitude, which an expected SNR 20 dB too low makes several times too large: the
+// devices may then choose different candidates, each within its deviation of the likeliest
+// frequency. Where rounding alone decides whether a step was the last (IsLastRound), one device may
+// go a round further: in a few of a thousand frames the two are then up to one deviation apart,
+// both as near to the truth. One thread at a time a device.
 absl::Status LaunchRecover(const RecoverBatch& batch, cudaStream_t stream);
 
 }  // namespace baseband::carrier

@@ -27,7 +27,7 @@ class DeviceLife {
   // Of the current device, as it lives now.
   static DeviceLife Current() {
     DeviceLife life;
-    if (cudaGetDevice(&life.device_) == cudaSuccess && life.device_ < kMaxDevices) {
+    if (cudaGetDevice(&life.device_) == cudaSuccess && IsCounted(life.device_)) {
       life.number_ = Of(life.device_).number.load(std::memory_order_acquire);
     } else {
       life.device_ = -1;
@@ -52,7 +52,10 @@ class DeviceLife {
 
   // Ends the life of `device`: waits for those in IfNotOver, and destroys the context. From then on
   // all that was made in it is gone. Errors of the old context do not count.
+  // A device beyond kMaxDevices is left as it is: nobody would know that what was made in it is
+  // gone.
   static void End(int device) {
+    if (!IsCounted(device)) return;
     const absl::WriterMutexLock lock(&Of(device).mutex);
     Of(device).number.fetch_add(1, std::memory_order_acq_rel);
     (void)cudaSetDevice(device);
@@ -62,6 +65,7 @@ class DeviceLife {
 
  private:
   static constexpr int kMaxDevices = 64;
+  static bool IsCounted(int device) { return device >= 0 && device < kMaxDevices; }
   struct Count {
     absl::Mutex mutex;
     std::atomic<uint64_t> number{0};

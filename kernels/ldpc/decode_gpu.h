@@ -13,7 +13,8 @@ namespace baseband::ldpc {
 // the first of a launch.
 struct alignas(16) DecodeBlock {
   // As the device addresses them: its own memory, or page-locked memory of the host, of as many
-  // allocations as there are blocks. Any alignment; readable up to 16 bytes past their end.
+  // allocations as there are blocks. Any alignment; readable from the multiple of 4 before them on
+  // (they are read in whole words) and up to 16 bytes past their end.
   const int8_t* llr = nullptr;
   uint32_t llr_count = 0;     // 1 .. code.num_sent()
   uint32_t bits_offset = 0;   // in `bits`; a multiple of 4

@@ -74,7 +74,8 @@ class EncodePlan {
 // One code block of a launch. Offsets are in bytes.
 struct alignas(16) EncodeBlock {
   // Its information as the device addresses it: the device's own memory, or page-locked memory of
-  // the host. Any alignment; readable up to 16 bytes past its end.
+  // the host. Any alignment; readable from the multiple of 4 before it on (it is read in whole
+  // words) and up to 16 bytes past its end.
   const uint8_t* info = nullptr;
   uint32_t table_offset = 0;   // of its code's table in `tables`; a multiple of 16
   uint32_t parity_offset = 0;  // of its parity in `parity`; a multiple of 4

@@ -7,7 +7,6 @@
 //
 //   thread    0 .. 5 | 6 .. 11 | 12 .. 17 | ..       words w and w + 6 each, for few instructions:
 //   sum         0    |    1    |    2     | ..       both words share all addresses
-#include <cstdint>
 #ifndef BASEBAND_KERNELS_LDPC_ENCODE_DEVICE_CUH_
 #define BASEBAND_KERNELS_LDPC_ENCODE_DEVICE_CUH_
 

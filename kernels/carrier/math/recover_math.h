@@ -28,8 +28,9 @@
 //   last are what is judged.
 // S6 judge (judge_math.h). Hard decisions of the last estimate, covariance, lock.
 //
-// Sums over symbols are float32 over blocks of at most 128, double above: the devices differ in the
-// order, and so by rounding, no more.
+// Sums over symbols are float32 over blocks, double above: on the CPU over blocks of at most 128
+// symbols, on a GPU over a slot's (team.cuh), 256 in frames of up to 32768 and 8192 in the longest.
+// The devices differ in the order, and so by rounding, no more.
 #ifndef BASEBAND_KERNELS_CARRIER_MATH_RECOVER_MATH_H_
 #define BASEBAND_KERNELS_CARRIER_MATH_RECOVER_MATH_H_
 
