@@ -82,9 +82,10 @@ class KaiserDesign {
  public:
   // Adds it to `work`.
   void Start(const LowPass& low_pass, SlicedWork* work);
-  // ResourceExhausted, with a phrase that says why: it takes more than kMaxTaps.
+  // ResourceExhausted: it takes more than kMaxTaps; FailedPrecondition: more taps do no better. In
+  // both cases the message says why in a phrase.
   const absl::Status& status() const { return status_; }
-  const std::vector<double>& taps() const { return taps_; }
+  const std::vector<double>& taps() const { return taps_; }  // the last that were tried
 
  private:
   void TryLength();
@@ -92,6 +93,9 @@ class KaiserDesign {
   LowPass low_pass_;
   SlicedWork* work_ = nullptr;
   int64_t num_taps_ = 0;
+  // Over what is allowed, of all lengths so far; and the one that had it.
+  double least_error_ = 0.0;
+  int64_t least_taps_ = 0;
   double shape_ = 0.0;
   LowPassErrors errors_;
   std::vector<double> taps_;

@@ -2,6 +2,7 @@
 // window function" (1974): the window's shape from the attenuation, the length from the transition.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/downconvert/design.h"
@@ -10,6 +11,13 @@ namespace baseband::downconvert {
 namespace {
 
 constexpr double kPi = 3.14159265358979323846264338328;
+
+// How much more length may let the error fall by no more than a share: beyond the window's main
+// lobe it is inverse to the length, but stands still for a while where the edge lies on a side
+// lobe. Where twice the length does nothing, it is double precision that keeps the error up.
+constexpr double kFutileLength = 2.0;
+constexpr int64_t kFutileTaps = 16;
+constexpr double kFall = 0.99;
 
 double Decibels(double error) { return -20.0 * std::log10(error); }
 
@@ -70,10 +78,11 @@ void KaiserDesign::Start(const LowPass& low_pass, SlicedWork* work) {
   status_ = absl::OkStatus();
   shape_ = WindowShape(Decibels(std::min(low_pass.pass_error, low_pass.stop_error)) + 0.1);
   num_taps_ = EstimateTaps(low_pass, Design::kKaiser);
+  least_error_ = std::numeric_limits<double>::infinity();
+  least_taps_ = num_taps_;
   TryLength();
 }
 
-// The formulas are good to a few percent; the rest is tried.
 void KaiserDesign::TryLength() {
   if (num_taps_ > kMaxTaps) {
     status_ = absl::ResourceExhaustedError(
@@ -89,8 +98,17 @@ void KaiserDesign::TryLength() {
                               }),
              SlicedWork::Once([this] { errors_.Measure(taps_, low_pass_, work_); }),
              SlicedWork::Once([this] {
-               if (errors_.pass() <= low_pass_.pass_error &&
-                   errors_.stop() <= low_pass_.stop_error) {
+               const double error = std::max(errors_.pass() / low_pass_.pass_error,
+                                             errors_.stop() / low_pass_.stop_error);
+               if (error <= 1.0) return;
+               if (error < kFall * least_error_) {
+                 least_error_ = error;
+                 least_taps_ = num_taps_;
+               } else if (static_cast<double>(num_taps_ - kFutileTaps) >
+                          kFutileLength * static_cast<double>(least_taps_)) {
+                 status_ = absl::FailedPreconditionError(
+                     absl::StrCat("no number of Kaiser's taps comes nearer than ", least_error_,
+                                  " times the errors that are allowed"));
                  return;
                }
                num_taps_ += 2 * std::max<int64_t>(num_taps_ / 200, 1);

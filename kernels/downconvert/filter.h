@@ -23,6 +23,11 @@ inline constexpr int kMaxTaps = 1 << 16;  // of a stage
 inline constexpr int kMaxUp = 4096;
 inline constexpr int kMaxDown = 4096;  // of all stages together, in lowest terms
 inline constexpr int kMaxStages = 6;
+// A flatter pass band shows in no output: taps and samples are float32, rounded by up to 2^-24 of
+// themselves, which is 5.2e-7 dB. The search for taps that are flatter would only end where double
+// precision does.
+inline constexpr double kMinRippleDb = 5e-7;
+inline constexpr double kMaxRippleDb = 3.0;
 
 struct Stage {
   std::vector<float> taps;  // 1 .. kMaxTaps, finite, not all zero
@@ -49,7 +54,9 @@ struct Mask {
   // be imaged onto the pass band]: the lower of the two rates less pass_edge, at most 0.5 if the
   // input is not interpolated. 0: that edge, the easiest filter.
   double stop_edge = 0.0;
-  double ripple_db = 0.1;        // (0, 3]: |gain| in the pass band is within +- this / 2
+  // [kMinRippleDb, kMaxRippleDb]: |gain| in the pass band is within +- this / 2. What taps of
+  // float32 reach of the lowest ones depends on the other numbers.
+  double ripple_db = 0.1;
   double attenuation_db = 80.0;  // [20, 140]
 };
 enum class Design : uint8_t {

@@ -55,9 +55,9 @@ absl::Status Check(CascadeTask* task) {
                                                    "], from pass_edge to what folds onto it"));
   }
   mask.stop_edge = std::min(mask.stop_edge, most.stop);
-  if (!(mask.ripple_db > 0.0 && mask.ripple_db <= 3.0)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ripple_db ", mask.ripple_db, " is not in (0, 3]"));
+  if (!(mask.ripple_db >= kMinRippleDb && mask.ripple_db <= kMaxRippleDb)) {
+    return absl::InvalidArgumentError(absl::StrCat("ripple_db ", mask.ripple_db, " is not in [",
+                                                   kMinRippleDb, ", ", kMaxRippleDb, "]"));
   }
   if (!(mask.attenuation_db >= 20.0 && mask.attenuation_db <= 140.0)) {
     return absl::InvalidArgumentError(

@@ -220,7 +220,8 @@ TEST_F(BasebandctlDownconvertTest, WhatIsWrongIsSaidInOneLineAndNothingIsWritten
       {{"--channel=9.1M:5000"}, "with DOWN in [1, 4096]"},
       {{"--channel=65M:8"}, "channel 0 frequency 65 MHz is beyond the band"},
       {{"--channel=9.1M:8", "--retune=0@200k=9M"}, "past the end: the last sample is 199999"},
-      {{"--channel=9.1M:8", "--attenuation=200"}, "--attenuation 200 is not in [20, 140]"}};
+      {{"--channel=9.1M:8", "--attenuation=200"}, "--attenuation 200 is not in [20, 140]"},
+      {{"--channel=9.1M:8", "--ripple=1e-14"}, "--ripple 1e-14 is not in [5e-07, 3]"}};
   for (const auto& [flags, why] : kLocal) {
     const Outcome outcome = Downconvert("refused", flags);
     EXPECT_EQ(outcome.exit_code, 1) << outcome.output;

@@ -73,7 +73,7 @@ void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags) {
   AddNumber(app, "--stop", "HZ", &flags->common.stop_hz, Above(0),
             "stops from HZ on (where it would fold onto the pass band)")
       ->group(filter);
-  AddNumber(app, "--ripple", "DB", &flags->common.ripple_db, UpTo(3),
+  AddNumber(app, "--ripple", "DB", &flags->common.ripple_db, Between(5e-7, 3),
             "in the pass band, peak to peak (0.1)")
       ->group(filter);
   AddNumber(app, "--attenuation", "DB", &flags->common.attenuation_db, Between(20, 140),

@@ -6,6 +6,7 @@
 
 #include "absl/base/casts.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "kernels/base/status_macros.h"
 #include "server/converters/checks.h"
 
@@ -13,10 +14,18 @@ namespace baseband::server {
 namespace {
 
 constexpr double kDefaultRippleDb = 0.1;
-constexpr double kMaxRippleDb = 3.0;
 constexpr double kDefaultAttenuationDb = 80.0;
 constexpr double kMinAttenuationDb = 20.0;
 constexpr double kMaxAttenuationDb = 140.0;
+
+// `value`, or the default where it is 0.
+absl::StatusOr<double> WithinOr(absl::string_view field, double value, double low, double high,
+                                double otherwise) {
+  if (value == 0.0) return otherwise;
+  if (value >= low && value <= high) return value;
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " ", value, " is not in [", low, ", ", high, "]"));
+}
 
 // Edges as a mask has them, checked here because a client knows hertz, not fractions of its rate.
 absl::Status CheckEdges(const v1::FilterMask& message, const downconvert::Mask& mask, int up,
@@ -43,15 +52,12 @@ absl::StatusOr<downconvert::FilterDesign> DesignFromProto(const v1::FilterMask& 
   mask.pass_edge = message.pass_edge_hz() / sample_rate_hz;
   mask.stop_edge = message.stop_edge_hz() / sample_rate_hz;
   BASEBAND_RETURN_IF_ERROR(CheckEdges(message, mask, up, down, sample_rate_hz));
-  BASEBAND_ASSIGN_OR_RETURN(mask.ripple_db, PositiveOr("mask.ripple_db", message.ripple_db(),
-                                                       kMaxRippleDb, kDefaultRippleDb));
-  mask.attenuation_db =
-      message.attenuation_db() != 0.0 ? message.attenuation_db() : kDefaultAttenuationDb;
-  if (!(mask.attenuation_db >= kMinAttenuationDb && mask.attenuation_db <= kMaxAttenuationDb)) {
-    return absl::InvalidArgumentError(absl::StrCat("mask.attenuation_db ", mask.attenuation_db,
-                                                   " is not in [", kMinAttenuationDb, ", ",
-                                                   kMaxAttenuationDb, "]"));
-  }
+  BASEBAND_ASSIGN_OR_RETURN(
+      mask.ripple_db, WithinOr("mask.ripple_db", message.ripple_db(), downconvert::kMinRippleDb,
+                               downconvert::kMaxRippleDb, kDefaultRippleDb));
+  BASEBAND_ASSIGN_OR_RETURN(mask.attenuation_db,
+                            WithinOr("mask.attenuation_db", message.attenuation_db(),
+                                     kMinAttenuationDb, kMaxAttenuationDb, kDefaultAttenuationDb));
   switch (message.design()) {
     case v1::FILTER_DESIGN_UNSPECIFIED:
     case v1::FILTER_DESIGN_EQUIRIPPLE:

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/downconvert/design.h"
+#include "kernels/downconvert/filter_design.h"
 #include "kernels/downconvert/reference.h"
 #include "tests/support/filter_spec.h"
 #include "tests/support/status_matchers.h"
@@ -98,6 +99,40 @@ TEST(FilterDesignTest, LargeDecimationsAreCheap) {
     // One stage of the same mask would take 26 products a sample, or 17.
     EXPECT_GE(static_cast<double>(EstimateTaps({0.4 / 4096, 0.6 / 4096, 0.005, 1e-4}, design)),
               17.0 * 4096);
+  }
+}
+
+// Double precision bars the way; the search went on to 65536 taps.
+TEST(FilterDesignTest, KaisersLengthIsNotSoughtWhereMoreTapsDoNoBetter) {
+  LowPass low_pass;
+  low_pass.pass = 0.05;
+  low_pass.stop = 0.25;
+  low_pass.pass_error = 1e-17;
+  low_pass.stop_error = 1e-4;
+  SlicedWork work;
+  KaiserDesign design;
+  design.Start(low_pass, &work);
+  while (!work.Run(FilterDesign::kStepWork)) {
+  }
+  EXPECT_THAT(design.status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("no number of")));
+  EXPECT_LE(static_cast<double>(design.taps().size()),
+            4.0 * static_cast<double>(EstimateTaps(low_pass, Design::kKaiser)));
+}
+
+// The flattest that may be asked for ends, in taps or in a sentence that says what float32 reaches.
+TEST(FilterDesignTest, TheFlattestPassBandIsFoundOrRefused) {
+  for (const Design design : {Design::kKaiser, Design::kEquiripple}) {
+    for (const int down : {1, 8, 1000}) {
+      const double stop = down == 1 ? 0.49 : 0.0;
+      const auto filter = Spec{0.3, 100.0, 1, down, design, kMinRippleDb, stop}.Create();
+      if (filter.ok()) {
+        EXPECT_LE((*filter)->report().ripple_db, kMinRippleDb);
+      } else {
+        EXPECT_THAT(filter, StatusIs(absl::StatusCode::kInvalidArgument,
+                                     HasSubstr("is beyond float32 taps")));
+      }
+    }
   }
 }
 
@@ -280,7 +315,9 @@ TEST(FilterRefusalTest, MasksThatCannotBeAreRefusedByName) {
   EXPECT_THAT(create(0.2, 0.2, 0.1, 80, 1, 2), invalid("stop_edge 0.2 is not in (0.2, 0.3]"));
   EXPECT_THAT(create(0.2, 0.31, 0.1, 80, 1, 2), invalid("stop_edge 0.31 is not in (0.2, 0.3]"));
   EXPECT_THAT(create(0.2, nan, 0.1, 80, 1, 2), invalid("stop_edge nan"));
-  EXPECT_THAT(create(0.2, 0.0, 0.0, 80, 1, 2), invalid("ripple_db 0 is not in (0, 3]"));
+  EXPECT_THAT(create(0.2, 0.0, 0.0, 80, 1, 2), invalid("ripple_db 0 is not in [5e-07, 3]"));
+  EXPECT_THAT(create(0.2, 0.0, 4.9e-7, 80, 1, 2), invalid("ripple_db 4.9e-07"));
+  EXPECT_THAT(create(0.2, 0.0, 3.01, 80, 1, 2), invalid("ripple_db 3.01"));
   EXPECT_THAT(create(0.2, 0.0, nan, 80, 1, 2), invalid("ripple_db nan"));
   EXPECT_THAT(create(0.2, 0.0, 0.1, 19, 1, 2), invalid("attenuation_db 19 is not in [20, 140]"));
   EXPECT_THAT(create(0.2, 0.0, 0.1, 141, 1, 2), invalid("attenuation_db 141"));

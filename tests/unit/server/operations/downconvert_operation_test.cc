@@ -1,6 +1,5 @@
 // Downconvert's requests: what becomes of them, what they may claim, and what is refused.
 #include "server/operations/downconvert/downconvert_operation.h"
-#include "server/operations/downconvert/downconvert_setup.h"
 
 #include <cstring>
 #include <limits>
@@ -13,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "server/operations/downconvert/downconvert.h"
 #include "server/operations/downconvert/downconvert_filters.h"
+#include "server/operations/downconvert/downconvert_setup.h"
 #include "tests/support/convert_request.h"
 #include "tests/support/run_on_cpu.h"
 
@@ -271,6 +271,10 @@ TEST_F(DesignCheckTest, NothingIsDesignedWhereThereIsNoTime) {
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("setup.channels[0].filter.mask.pass_edge_hz 600000 is not in (0, "
                                  "500000)")));
+  Filter().mutable_mask()->set_pass_edge_hz(0.2e6);
+  Filter().mutable_mask()->set_ripple_db(1e-14);
+  EXPECT_THAT(Convert(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                  HasSubstr("mask.ripple_db 1e-14 is not in [5e-07, 3]")));
 }
 
 TEST_F(DesignCheckTest, ADesignThatIsLeftGoesOnWhereItWas) {
