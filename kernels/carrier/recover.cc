@@ -96,25 +96,9 @@ float FromFloat16(int16_t bits) {
   return bits < 0 ? -magnitude : magnitude;
 }
 
-absl::Status CheckRange(const Model& model, const Parameters& parameters,
-                        absl::Span<const Iq> known) {
-  const double limit = RangeOfFrequency(model, parameters, known).limit;
-  if (parameters.max_frequency >= 0.0 &&
-      parameters.max_frequency <= limit * (1.0 + kPlanRounding)) {
-    return absl::OkStatus();
-  }
-  const absl::Status status = NotIn("max_frequency", parameters.max_frequency, "[", 0, limit, "]");
-  if (parameters.coarse != Coarse::kPower) return status;
-  const auto period = static_cast<int>(std::lround(0.5 / limit));
-  return absl::InvalidArgumentError(
-      absl::StrCat(status.message(), ": ", model.constellation().name(), " turned by 1/", period,
-                   " from symbol to symbol looks the same; send ", known.empty() ? "" : "other ",
-                   "known symbols for more"));
-}
-
 }  // namespace
 
-FrequencyRange RangeOfFrequency(const Model& model, const Parameters& parameters,
+FrequencyRange RangeOfFrequency(const Constellation& constellation, const Parameters& parameters,
                                 absl::Span<const Iq> known) {
   int64_t first = -1;
   int divisor = 0;
@@ -124,13 +108,29 @@ FrequencyRange RangeOfFrequency(const Model& model, const Parameters& parameters
     divisor = GreatestCommonDivisor(static_cast<int>(static_cast<int64_t>(n) - first), divisor);
   }
   FrequencyRange range;
-  range.limit = LimitOfFrequency(parameters.coarse, model.constellation().symmetry(), divisor);
+  range.limit = LimitOfFrequency(parameters.coarse, constellation.symmetry(), divisor);
   range.known_limit = LimitOfKnown(divisor);
   range.most = parameters.max_frequency > 0.0 ? parameters.max_frequency : range.limit;
   return range;
 }
 
-absl::Status CheckParameters(const Model& model, const Parameters& parameters, int num_symbols,
+absl::Status CheckMaxFrequency(const Constellation& constellation, const Parameters& parameters,
+                               absl::Span<const Iq> known) {
+  const double limit = RangeOfFrequency(constellation, parameters, known).limit;
+  if (parameters.max_frequency >= 0.0 &&
+      parameters.max_frequency <= limit * (1.0 + kPlanRounding)) {
+    return absl::OkStatus();
+  }
+  const absl::Status status = NotIn("max_frequency", parameters.max_frequency, "[", 0, limit, "]");
+  if (parameters.coarse != Coarse::kPower) return status;
+  const auto period = static_cast<int>(std::lround(0.5 / limit));
+  return absl::InvalidArgumentError(
+      absl::StrCat(status.message(), ": ", constellation.name(), " turned by 1/", period,
+                   " from symbol to symbol looks the same; send ", known.empty() ? "" : "other ",
+                   "known symbols for more"));
+}
+
+absl::Status CheckParameters(const Parameters& parameters, int num_symbols,
                              absl::Span<const Iq> known) {
   if (num_symbols < kMinSymbols || num_symbols > kMaxSymbols) {
     return NotIn("frame_symbols", num_symbols, "[", kMinSymbols, kMaxSymbols, "]");
@@ -142,18 +142,24 @@ absl::Status CheckParameters(const Model& model, const Parameters& parameters, i
   if (parameters.has_expected_snr && !(std::fabs(parameters.expected_snr_db) <= kMaxSnrDb)) {
     return NotIn("expected_snr_db", parameters.expected_snr_db, "[", -kMaxSnrDb, kMaxSnrDb, "]");
   }
-  if (parameters.coarse == Coarse::kPower && !model.has_line()) {
-    return absl::InvalidArgumentError(absl::StrCat("power 0: ", model.constellation().name(),
-                                                   " leaves no line at any; send pilots"));
-  }
   if (parameters.coarse == Coarse::kKnown && known.empty()) {
     return absl::InvalidArgumentError(
         "known.values are empty: a coarse stage of known symbols needs some");
   }
   if (!known.empty()) BASEBAND_RETURN_IF_ERROR(CheckKnown(known, num_symbols));
-  BASEBAND_RETURN_IF_ERROR(CheckRange(model, parameters, known));
   if (parameters.fine == Fine::kSweep) return CheckSweep(parameters, num_symbols);
   if (parameters.fine == Fine::kPll) return CheckPll(parameters);
+  return absl::OkStatus();
+}
+
+absl::Status CheckParameters(const Model& model, const Parameters& parameters, int num_symbols,
+                             absl::Span<const Iq> known) {
+  BASEBAND_RETURN_IF_ERROR(CheckParameters(parameters, num_symbols, known));
+  BASEBAND_RETURN_IF_ERROR(CheckMaxFrequency(model.constellation(), parameters, known));
+  if (parameters.coarse == Coarse::kPower && !model.has_line()) {
+    return absl::InvalidArgumentError(absl::StrCat("power 0: ", model.constellation().name(),
+                                                   " leaves no line at any; send pilots"));
+  }
   return absl::OkStatus();
 }
 
@@ -174,7 +180,7 @@ RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters,
 Reach ReachOf(const Model& model, const Parameters& parameters, absl::Span<const Iq> known) {
   Reach reach;
   if (parameters.coarse != Coarse::kNone) {
-    const FrequencyRange range = RangeOfFrequency(model, parameters, known);
+    const FrequencyRange range = RangeOfFrequency(model.constellation(), parameters, known);
     reach.frequency = range.most;
     reach.modulo = 2.0 * range.limit;
     return reach;
@@ -182,7 +188,7 @@ Reach ReachOf(const Model& model, const Parameters& parameters, absl::Span<const
   // The symbols, known or not, are the same to every method.
   Parameters blind = parameters;
   blind.coarse = Coarse::kPower;
-  reach.modulo = 2.0 * RangeOfFrequency(model, blind, known).limit;
+  reach.modulo = 2.0 * RangeOfFrequency(model.constellation(), blind, known).limit;
   if (parameters.fine == Fine::kSweep) reach.frequency = parameters.sweep_range;
   return reach;
 }

@@ -161,6 +161,12 @@ inline constexpr float kMaxSnrDb = 60.0F;
 // value and its range. `known` as in RecoverOnCpu.
 absl::Status CheckParameters(const Model& model, const Parameters& parameters, int num_symbols,
                              absl::Span<const Iq> known);
+// The parts of that which need no model, for one may take seconds to make: what depends on no
+// constellation, and whether `constellation` lets max_frequency be told.
+absl::Status CheckParameters(const Parameters& parameters, int num_symbols,
+                             absl::Span<const Iq> known);
+absl::Status CheckMaxFrequency(const Constellation& constellation, const Parameters& parameters,
+                               absl::Span<const Iq> known);
 
 // What a frame can tell of its frequency, cycles per symbol.
 struct Reach {

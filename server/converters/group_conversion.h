@@ -1,5 +1,6 @@
-// How a request of groups becomes a job: all sizes are held against the bytes that came, then group
-// after group is made, and where one takes long the rest of the work waits for the slow path.
+// How a request of groups becomes a job: all sizes are held against the bytes that came, all groups
+// are read, then one after the other is made, and where one takes long the rest of the work waits
+// for the slow path.
 #ifndef BASEBAND_SERVER_CONVERTERS_GROUP_CONVERSION_H_
 #define BASEBAND_SERVER_CONVERTERS_GROUP_CONVERSION_H_
 
@@ -26,6 +27,10 @@ struct GroupSize {
 //   static constexpr char kName[], kBlocks[];            "DecodeRequest", "code blocks"
 //   absl::StatusOr<GroupSize> SizeOf(int index, group message, limits)
 //                                      of one group after the other; cheap, whatever it claims
+//   absl::Status ReadGroup(int index, group message)
+//                                      of one group after the other, all sizes being right: refuses
+//                                      what can be without anything that takes long, so that no
+//                                      group's mistake is found after another's work
 //   absl::StatusOr<absl::optional<Group>> MakeGroup(int index, group message, const ContinueCheck*)
 //                                      nothing: it takes long, and there is no check to ask
 //   JobPtr MakeJob(std::vector<Group>)
@@ -38,6 +43,7 @@ class GroupConversion final : public Preparation {
     BASEBAND_ASSIGN_OR_RETURN(conversion.message_,
                               ParseHeader<typename Traits::Message>(request, Traits::kName));
     BASEBAND_RETURN_IF_ERROR(conversion.CheckSizes(request, limits));
+    BASEBAND_RETURN_IF_ERROR(conversion.ReadGroups());
     BASEBAND_ASSIGN_OR_RETURN(const bool is_done, conversion.MakeGroups(nullptr));
     Conversion result;
     if (is_done) {
@@ -69,6 +75,14 @@ class GroupConversion final : public Preparation {
       bytes += size->count * size->block_bytes;
     }
     return CheckTotals(Traits::kBlocks, blocks, bytes, request, limits);
+  }
+
+  absl::Status ReadGroups() {
+    for (int i = 0; i < message_.groups_size(); ++i) {
+      const absl::Status status = traits_.ReadGroup(i, message_.groups(i));
+      if (!status.ok()) return InGroup(i, status);
+    }
+    return absl::OkStatus();
   }
 
   // Whether all are made.

@@ -147,8 +147,9 @@ Result RecoverOnCpu(const Model& model, const Parameters& parameters,
                     absl::Span<uint8_t> corrected, absl::Span<float> curve) {
   const int num_symbols =
       static_cast<int>(symbols.size() / static_cast<size_t>(BytesPerSymbol(parameters.format)));
-  const RecoverPlan plan = PlanRecovery(
-      model, parameters, RangeOfFrequency(model, parameters, known), !known.empty(), num_symbols);
+  const RecoverPlan plan =
+      PlanRecovery(model, parameters, RangeOfFrequency(model.constellation(), parameters, known),
+                   !known.empty(), num_symbols);
   RecoverWorkspace& workspace = RecoverWorkspace::OfThisThread();
   const ModelView view = model.view();
   FrameRecovery recovery(view, parameters, plan, workspace.Arrays(plan),

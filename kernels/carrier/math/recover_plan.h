@@ -20,7 +20,7 @@ struct RecoverPlan : FramePlan {
 };
 
 // What is searched, and what LimitOfFrequency says. The parameters have passed CheckParameters.
-FrequencyRange RangeOfFrequency(const Model& model, const Parameters& parameters,
+FrequencyRange RangeOfFrequency(const Constellation& constellation, const Parameters& parameters,
                                 absl::Span<const Iq> known);
 
 RecoverPlan PlanRecovery(const Model& model, const Parameters& parameters,

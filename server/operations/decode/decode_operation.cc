@@ -79,28 +79,31 @@ struct DecodeTraits {
 
   absl::StatusOr<GroupSize> SizeOf(int, const v1::DecodeGroup& message,
                                    const RequestLimits& limits) {
-    BASEBAND_ASSIGN_OR_RETURN(ldpc::CodePtr code,
-                              codes->FromProto(message.code(), message.llr_count()));
+    DecodeGroup group;
+    BASEBAND_ASSIGN_OR_RETURN(group.code, codes->FromProto(message.code(), message.llr_count()));
     BASEBAND_RETURN_IF_ERROR(
         CheckRange("count", message.count(), 1, limits.max_blocks_per_request));
-    BASEBAND_RETURN_IF_ERROR(CheckRange("llr_count", message.llr_count(), 0, code->num_sent()));
-    const int64_t llr_count = message.llr_count() != 0 ? message.llr_count() : code->num_sent();
-    of_groups.push_back(std::move(code));
-    return GroupSize{message.count(), llr_count};
-  }
-
-  absl::StatusOr<absl::optional<DecodeGroup>> MakeGroup(int index, const v1::DecodeGroup& message,
-                                                        const ContinueCheck*) {
-    DecodeGroup group;
-    group.code = std::move(of_groups[static_cast<size_t>(index)]);
-    BASEBAND_ASSIGN_OR_RETURN(group.parameters, ParametersFromProto(message));
-    BASEBAND_RETURN_IF_ERROR(CheckRange("n_filler", message.n_filler(), 0, group.code->k() - 1));
+    BASEBAND_RETURN_IF_ERROR(
+        CheckRange("llr_count", message.llr_count(), 0, group.code->num_sent()));
     group.count = message.count();
-    group.num_filler = static_cast<int>(message.n_filler());
     group.llr_count =
         message.llr_count() != 0 ? static_cast<int>(message.llr_count()) : group.code->num_sent();
+    of_groups.push_back(group);
+    return GroupSize{group.count, group.llr_count};
+  }
+
+  absl::Status ReadGroup(int index, const v1::DecodeGroup& message) {
+    DecodeGroup& group = of_groups[static_cast<size_t>(index)];
+    BASEBAND_ASSIGN_OR_RETURN(group.parameters, ParametersFromProto(message));
+    BASEBAND_RETURN_IF_ERROR(CheckRange("n_filler", message.n_filler(), 0, group.code->k() - 1));
+    group.num_filler = static_cast<int>(message.n_filler());
     group.soft_output = message.soft_output();
-    return absl::make_optional(std::move(group));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<absl::optional<DecodeGroup>> MakeGroup(int index, const v1::DecodeGroup&,
+                                                        const ContinueCheck*) {
+    return absl::make_optional(std::move(of_groups[static_cast<size_t>(index)]));
   }
 
   JobPtr MakeJob(std::vector<DecodeGroup> groups) const {
@@ -109,7 +112,7 @@ struct DecodeTraits {
 
   const Operation* operation;
   LdpcCodes* codes;
-  std::vector<ldpc::CodePtr> of_groups;
+  std::vector<DecodeGroup> of_groups;  // as far as their sizes go
 };
 
 class DecodeOperation final : public Operation {

@@ -48,6 +48,12 @@ struct EncodeTraits {
     return GroupSize{group.count, group.info_bytes()};
   }
 
+  absl::Status ReadGroup(int index, const v1::EncodeGroup& message) {
+    EncodeGroup& group = of_groups[static_cast<size_t>(index)];
+    BASEBAND_ASSIGN_OR_RETURN(group.output, OutputFromProto(message.output()));
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<absl::optional<EncodeGroup>> MakeGroup(int index, const v1::EncodeGroup& message,
                                                         const ContinueCheck* may_continue) {
     EncodeGroup& group = of_groups[static_cast<size_t>(index)];
@@ -63,7 +69,6 @@ struct EncodeTraits {
       return absl::InvalidArgumentError(
           absl::StrCat("code cannot be used for Encode: ", plan.message()));
     }
-    BASEBAND_ASSIGN_OR_RETURN(group.output, OutputFromProto(message.output()));
     return absl::make_optional(std::move(group));
   }
 

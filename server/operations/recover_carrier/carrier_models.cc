@@ -12,6 +12,17 @@
 namespace baseband::server {
 namespace {
 
+// Tells messages apart: names by their letters, points by their bits.
+std::string KeyOf(const v1::Constellation& message) {
+  if (message.points().empty()) {
+    return absl::AsciiStrToUpper(message.name());
+  }
+  return {reinterpret_cast<const char*>(message.points().data()),
+          static_cast<size_t>(message.points_size()) * sizeof(float)};
+}
+
+}  // namespace
+
 absl::StatusOr<carrier::Amplitude> AmplitudeFromProto(v1::AmplitudeWeight amplitude) {
   switch (amplitude) {
     case v1::AMPLITUDE_WEIGHT_UNSPECIFIED:
@@ -26,17 +37,6 @@ absl::StatusOr<carrier::Amplitude> AmplitudeFromProto(v1::AmplitudeWeight amplit
           absl::StrCat("amplitude ", static_cast<int>(amplitude), " is not in [0, 3]"));
   }
 }
-
-// Tells messages apart: names by their letters, points by their bits.
-std::string KeyOf(const v1::Constellation& message) {
-  if (message.points().empty()) {
-    return absl::AsciiStrToUpper(message.name());
-  }
-  return {reinterpret_cast<const char*>(message.points().data()),
-          static_cast<size_t>(message.points_size()) * sizeof(float)};
-}
-
-}  // namespace
 
 absl::StatusOr<carrier::ConstellationPtr> CarrierModels::PointsOf(
     const v1::Constellation& message, const ContinueCheck* may_continue) {

@@ -11,6 +11,8 @@
 
 namespace baseband::server {
 
+absl::StatusOr<carrier::Amplitude> AmplitudeFromProto(v1::AmplitudeWeight amplitude);
+
 // Turns messages into models. Keeps those that were used last, for to make one takes milliseconds.
 // Thread-safe.
 class CarrierModels {
@@ -23,13 +25,13 @@ class CarrierModels {
                                               const ContinueCheck* may_continue,
                                               absl::Span<const carrier::ModelPtr> own = {});
 
+  // The points alone, which take a part of that time. Null and refusals: as of FromProto.
+  absl::StatusOr<carrier::ConstellationPtr> PointsOf(const v1::Constellation& message,
+                                                     const ContinueCheck* may_continue);
+
  private:
   static constexpr int64_t kMaxConstellationBytes = 16 << 20;
   static constexpr int64_t kMaxModelBytes = 256 << 20;  // all that have a name take about half
-
-  // Null: as of FromProto.
-  absl::StatusOr<carrier::ConstellationPtr> PointsOf(const v1::Constellation& message,
-                                                     const ContinueCheck* may_continue);
 
   BoundedCache<carrier::Constellation> constellations_{"constellations", kMaxConstellationBytes};
   BoundedCache<carrier::Model> models_{"models of constellations", kMaxModelBytes};

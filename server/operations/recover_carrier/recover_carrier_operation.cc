@@ -184,9 +184,7 @@ struct RecoverCarrierTraits {
                      int64_t{message.frame_symbols()} * carrier::BytesPerSymbol(format)};
   }
 
-  absl::StatusOr<absl::optional<RecoverCarrierGroup>> MakeGroup(int,
-                                                                const v1::CarrierGroup& message,
-                                                                const ContinueCheck* may_continue) {
+  absl::Status ReadGroup(int, const v1::CarrierGroup& message) {
     RecoverCarrierGroup group;
     group.count = message.count();
     group.frame_symbols = static_cast<int>(message.frame_symbols());
@@ -195,6 +193,22 @@ struct RecoverCarrierTraits {
         PositiveOr("symbol_rate_hz", message.symbol_rate_hz(), kMaxSymbolRateHz, 0.0));
     BASEBAND_ASSIGN_OR_RETURN(group.known, KnownFromProto(message.known(), group.frame_symbols));
     BASEBAND_ASSIGN_OR_RETURN(group.parameters, ParametersFromProto(message, !group.known.empty()));
+    BASEBAND_RETURN_IF_ERROR(
+        carrier::CheckParameters(group.parameters, group.frame_symbols, group.known));
+    BASEBAND_RETURN_IF_ERROR(CheckRange("power", message.power(), 0, carrier::kMaxPower));
+    BASEBAND_RETURN_IF_ERROR(AmplitudeFromProto(message.amplitude()).status());
+    BASEBAND_RETURN_IF_ERROR(CheckPoints(message, group, nullptr).status());
+    of_groups.push_back(std::move(group));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<absl::optional<RecoverCarrierGroup>> MakeGroup(int index,
+                                                                const v1::CarrierGroup& message,
+                                                                const ContinueCheck* may_continue) {
+    RecoverCarrierGroup& group = of_groups[static_cast<size_t>(index)];
+    // Own points need only be there, which takes far less than their model does.
+    BASEBAND_ASSIGN_OR_RETURN(const bool has_points, CheckPoints(message, group, may_continue));
+    if (!has_points) return absl::optional<RecoverCarrierGroup>();
     BASEBAND_ASSIGN_OR_RETURN(group.model,
                               models->FromProto(message.constellation(), message.amplitude(),
                                                 message.power(), may_continue, own));
@@ -213,9 +227,22 @@ struct RecoverCarrierTraits {
     return std::make_unique<RecoverCarrierJob>(*operation, std::move(groups));
   }
 
+  // What a group asks of its constellation. False: that has to be made, and there is no
+  // `may_continue` to ask.
+  absl::StatusOr<bool> CheckPoints(const v1::CarrierGroup& message,
+                                   const RecoverCarrierGroup& group,
+                                   const ContinueCheck* may_continue) const {
+    BASEBAND_ASSIGN_OR_RETURN(const carrier::ConstellationPtr points,
+                              models->PointsOf(message.constellation(), may_continue));
+    if (points == nullptr) return false;
+    BASEBAND_RETURN_IF_ERROR(carrier::CheckMaxFrequency(*points, group.parameters, group.known));
+    return true;
+  }
+
   const Operation* operation;
   CarrierModels* models;
   std::vector<carrier::ModelPtr> own;  // of the groups so far
+  std::vector<RecoverCarrierGroup> of_groups;  // as far as they are without their models
 };
 
 v1::CarrierLock LockToProto(carrier::Lock lock) {

@@ -148,7 +148,7 @@ TEST(CarrierAliasTest, KnownSymbolsThatCannotTellLimitTheRange) {
     if (n % 4 != 1) frame.known[n] = {};
   }
   Parameters parameters;
-  EXPECT_EQ(RangeOfFrequency(*model, parameters, frame.known).limit, 0.125);
+  EXPECT_EQ(RangeOfFrequency(model->constellation(), parameters, frame.known).limit, 0.125);
   const Result result = Recover(*model, parameters, frame);
   EXPECT_EQ(result.lock, Lock::kLocked);
   EXPECT_NEAR(result.frequency, spec.frequency, 5.0 * result.frequency_stddev);

@@ -195,6 +195,68 @@ TEST_F(RefusalsTest, RecoverCarrier) {
   TryExtremes("RecoverCarrier", request);
 }
 
+// Of the second group, whatever the first one's points take.
+TEST_F(RefusalsTest, AMistakeIsFoundBeforeAnyModelIsMade) {
+  v1::RecoverCarrierRequest right;
+  for (int g = 0; g < 2; ++g) {
+    v1::CarrierGroup& group = *right.add_groups();
+    for (const float part : {0.9F, 0.0F, 0.0F, 1.0F, -0.8F, 0.0F, 0.0F, -1.1F}) {
+      group.mutable_constellation()->add_points(part);
+    }
+    group.set_count(1);
+    group.set_frame_symbols(64);
+  }
+  right.set_payload(std::string(2 * 64 * 8, '\0'));
+  server::Operation& operation = server::TestOperation("RecoverCarrier");
+  const auto convert = [&](const std::function<void(v1::CarrierGroup*)>& change) {
+    v1::RecoverCarrierRequest request = right;
+    change(request.mutable_groups(1));
+    return operation.Convert(server::RequestOf(request), limits_);
+  };
+  const auto unchanged = convert([](v1::CarrierGroup*) {});
+  ASSERT_THAT(unchanged.status(), IsOk());
+  EXPECT_EQ(unchanged->job, nullptr);  // there is a model to make
+
+  const auto expect_refused = [&](const char* field, const auto& change) {
+    EXPECT_THAT(convert(change).status(),
+                StatusIs(absl::StatusCode::kInvalidArgument,
+                         ::testing::HasSubstr(std::string("groups[1].") + field)));
+  };
+  expect_refused("sweep.step", [](v1::CarrierGroup* group) {
+    group->set_fine(v1::FINE_METHOD_SWEEP);
+    group->mutable_sweep()->set_step(1.0);
+  });
+  expect_refused("pll.damping", [](v1::CarrierGroup* group) {
+    group->set_fine(v1::FINE_METHOD_PLL);
+    group->mutable_pll()->set_damping(11.0F);
+  });
+  expect_refused("known.values", [](v1::CarrierGroup* group) {
+    group->set_coarse(v1::COARSE_METHOD_KNOWN_SYMBOLS);
+  });
+  expect_refused("power", [](v1::CarrierGroup* group) { group->set_power(65); });
+  expect_refused("amplitude", [](v1::CarrierGroup* group) {
+    group->set_amplitude(static_cast<v1::AmplitudeWeight>(4));
+  });
+  expect_refused("max_frequency", [](v1::CarrierGroup* group) {
+    group->mutable_constellation()->clear_points();
+    group->mutable_constellation()->set_name("QPSK");
+    group->set_max_frequency(0.2);
+  });
+
+  // What own points cannot tell is found before their model is begun, which would ask.
+  right.mutable_groups()->DeleteSubrange(0, 1);
+  right.mutable_groups(0)->set_max_frequency(0.5);
+  for (const int at : {0, 4}) {
+    right.mutable_groups(0)->mutable_constellation()->set_points(at, at == 0 ? 1.2F : -1.2F);
+  }
+  right.mutable_groups(0)->mutable_constellation()->set_points(7, -1.0F);
+  right.set_payload(std::string(64 * 8, '\0'));
+  const auto stop = [] { return absl::CancelledError("a model was begun"); };
+  EXPECT_THAT(Make("RecoverCarrier", server::RequestOf(right), stop),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("groups[0].max_frequency 0.5")));
+}
+
 TEST_F(RefusalsTest, Minimize) {
   const auto convert = [](const Request& changed) {
     const auto parsed = server::ParseSearch(changed);
