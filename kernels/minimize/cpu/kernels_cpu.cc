@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "kernels/minimize/cpu/kernels_cpu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/minimize/cpu/fmod_cpu.h"
 #include "kernels/minimize/cpu/functions_cpu-inl.h"
 #include "kernels/minimize/cpu/trigonometry_cpu-inl.h"
 
@@ -123,7 +124,7 @@ constexpr BlockKernels<T> MakeKernels() {
   set(Op::kAtan2, Binary<T, std::atan2>);
   set(Op::kMin, Block<T, MinOp, 2>);
   set(Op::kMax, Block<T, MaxOp, 2>);
-  set(Op::kFmod, Binary<T, std::fmod>);
+  set(Op::kFmod, Binary<T, FastFmod>);
   set(Op::kHypot, Binary<T, UnlessNan<T, std::hypot>>);
   set(Op::kPow, Binary<T, UnlessNan<T, std::pow>>);
   return kernels;

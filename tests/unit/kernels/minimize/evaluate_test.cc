@@ -1,6 +1,7 @@
 // The CPU evaluator: against the C library in long double, a slow walk over the tree, and muParser.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/work_steps.h"
 #include "kernels/minimize/cpu/evaluate_cpu.h"
+#include "kernels/minimize/cpu/fmod_cpu.h"
 #include "kernels/minimize/expression.h"
 #include "tests/support/matchers.h"
 #include "tests/support/minimize_evaluate.h"
@@ -261,6 +264,43 @@ TEST(MinimizeEvaluateCreateTest, RefusesWhatIsNotTheExpressions) {
   EXPECT_THAT(create({}, {span(2)}), IsInvalid("0 scalars, but the expression has 1"));
   EXPECT_THAT(create({1.0}, {}), IsInvalid("0 arrays, but"));
   EXPECT_THAT(create({1.0}, {span(3)}), IsInvalid("3 elements in arrays[0]"));
+}
+
+// The C library's is exact, and so is this.
+TEST(FastFmodTest, IsTheLibrarysForNumbersOfAllSizes) {
+  std::mt19937_64 random(5);
+  const double special[] = {0.0, -0.0, 1.0, -3.0, 5e-324, -1e-310, 1.7e308, INFINITY, NAN, 3e-300};
+  const auto draw = [&] {
+    if (random() % 8 == 0) return special[random() % std::size(special)];
+    const double fraction = std::ldexp(static_cast<double>(random() >> 11), -52) - 1.0;
+    return std::ldexp(fraction, static_cast<int>(random() % 2098) - 1073);
+  };
+  const auto expect_same = [](auto a, auto b) {
+    const auto value = FastFmod(a, b);
+    const auto expected = std::fmod(a, b);
+    EXPECT_TRUE(std::isnan(expected)
+                    ? std::isnan(value)
+                    : value == expected && std::signbit(value) == std::signbit(expected))
+        << a << " " << b << ": " << value << ", not " << expected;
+  };
+  for (int i = 0; i < 200000; ++i) {
+    const double a = draw();
+    const double b = draw();
+    expect_same(a, b);
+    expect_same(static_cast<float>(a), static_cast<float>(b));
+  }
+}
+
+TEST(MinimizeEvaluateStepsTest, EachTermOfASumIsAStepAndItEndsWhereNobodyWantsIt) {
+  const auto expression = Parse("sum(j, 0, 9999, sin(x + j))", {{"x"}, {}, {}});
+  for (const bool unwanted : {false, true}) {
+    const std::atomic<bool> flag{unwanted};
+    WorkSteps steps;
+    const StepsScope counted(&steps);
+    const WantedScope wanted(&flag);
+    Evaluate<double>(expression, {{0.5}});
+    EXPECT_EQ(steps.count, unwanted ? 1 : 10000);
+  }
 }
 
 TEST(MinimizeEvaluateCreateTest, RegistersAreUsedAgain) {
