@@ -77,7 +77,7 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
     }
     const Job& job = *jobs->begin()->second.job;
     FairAccount* const account = job.schedule.account;
-    const bool cancelled = job.cancelled != nullptr && job.cancelled->load();
+    const bool cancelled = job.is_cancelled();
     // Half of what it should take counts: a prediction may be wrong, and one that is not leaves
     // time.
     BatchCost own = terms.cost;

@@ -185,10 +185,12 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   for (JobPtr& job : jobs) {
     job->times.ended = now;
     job->times.stages = stages;
-    if (status.ok()) quarantine_.Passed(*job);
+    if (status.ok() && !job->is_cut()) quarantine_.Passed(*job);
     job->times.batch_blocks = blocks;
     job->times.batch_requests = requests;
-    Answer(status, std::move(job));
+    const bool is_cut = status.ok() && job->is_cut();
+    Answer(is_cut ? absl::CancelledError("the client cancelled before the end") : status,
+           std::move(job));
   }
   if (!answer_first) return;  // likewise
   Dispatch();

@@ -56,7 +56,9 @@ struct DispatcherOptions {
 // Promises:
 // - A job is owned by the dispatcher iff Submit returned OK; its `done` then runs exactly once,
 //   never under a lock.
-// - A job whose deadline has passed or whose caller is gone leaves the queue unlaunched.
+// - A job whose deadline has passed or whose caller is gone leaves the queue unlaunched; on a CPU
+//   device, where a batch has pieces, it is cut short also while it runs, and is answered
+//   Cancelled.
 // - The thread that submits to a free lane also starts it: an idle server adds no thread switch
 //   between a request and its kernel.
 // - Who goes first, and on which lanes, is scheduler.h's word.

@@ -158,7 +158,13 @@ void Scheduler::Ended(absl::Span<const JobPtr> batch, const DeviceClock::Taken& 
   std::vector<Work> work;
   for (const JobPtr& job : batch) {
     jobs_s += job->schedule.cost_s;
+    // What was cut short says what the pieces take that ran.
+    const double ran = job->is_cut() ? 1.0 - static_cast<double>(job->pieces_cut.load()) /
+                                                 static_cast<double>(job->pieces)
+                                     : 1.0;
+    if (ran <= 0.0) continue;
     work.push_back(job->work);
+    work.back().units *= ran;
   }
   for (const JobPtr& job : batch) {
     JobSchedule& schedule = job->schedule;
@@ -182,7 +188,8 @@ void Scheduler::Ended(absl::Span<const JobPtr> batch, const DeviceClock::Taken& 
   }
   low_credit_s_ =
       std::clamp(low_credit_s_, -kMaxCredit, pools_[kLow].share.is_waiting() ? kMaxCredit : 0.0);
-  if (!failed) costs_.Learn(index > kNormal, first.operation().index(), work, taken, now);
+  if (failed || work.empty()) return;
+  costs_.Learn(index > kNormal, first.operation().index(), work, taken, now);
 }
 
 std::vector<JobPtr> Scheduler::TakeIf(const std::function<bool(const Job&)>& wanted,

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "kernels/base/work_steps.h"
 #include "server/device/device.h"
 #include "server/device/host_pool.h"
 #include "server/device/object_store.h"
@@ -67,7 +68,7 @@ struct JobTimes {
 };
 
 // Base of the jobs of all operations; each adds its parameters and results. Owned by one thread at
-// a time but for `cancelled`.
+// a time but for `cancelled`, and `pieces_cut` while a batch runs.
 class Job {
  public:
   using Done = std::function<void(absl::Status, std::unique_ptr<Job>)>;
@@ -97,12 +98,14 @@ class Job {
   std::vector<ObjectPin> objects;
   // Bytes that go before `input` on the device, and come from there.
   int64_t resident_bytes = 0;
-  // A part of work that takes long. It goes to lanes for background work, see scheduler.h.
+  // A part of work that takes long, or long itself. It goes to lanes for background work, see
+  // scheduler.h.
   bool background = false;
   // Earliest first among waiting jobs of a class.
   absl::Time deadline = absl::InfiniteFuture();
   // Set by the transport when nobody waits for the answer any more.
   std::shared_ptr<std::atomic<bool>> cancelled;
+  bool is_cancelled() const { return cancelled != nullptr && cancelled->load(); }
 
   // The zeros, `prefix`, then the payload as it was on the wire, in memory that devices know.
   Payload input;
@@ -128,6 +131,12 @@ class Job {
     std::fill_n(target, prefix_zeros, uint8_t{0});
     return std::copy(prefix.begin(), prefix.end(), target + prefix_zeros);
   }
+
+  // Its pieces in a batch on the CPU, which its batch counts, and those of them that were left out
+  // or broken off because it was cancelled: it has no results then.
+  int64_t pieces = 0;
+  std::atomic<int64_t> pieces_cut{0};
+  bool is_cut() const { return pieces_cut.load() > 0; }
 
   // Called exactly once for an accepted job, never under a lock. OK: with the job itself, its
   // results and `reply`. Otherwise nothing is known of those, and it may be an outline of the job:
@@ -169,6 +178,16 @@ class Batch : public Task {
   virtual std::vector<JobPtr> TakeJobs() { return std::move(jobs_); }
 
  protected:
+  // Runs `f`, all or a part of a piece of `job`, unless nobody waits for its answer any more.
+  template <typename F>
+  static void RunIfWanted(Job& job, F f) {
+    if (!job.is_cancelled()) {
+      const WantedScope wanted(job.cancelled.get());
+      f();
+    }
+    if (job.is_cancelled()) job.pieces_cut.fetch_add(1);  // f may have ended early
+  }
+
   std::vector<JobPtr> jobs_;
 };
 

@@ -66,18 +66,21 @@ DecodeBatch::DecodeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {
         ++result;
       }
     }
+    job(i).pieces = job(i).footprint.blocks;
   }
 }
 
 void DecodeBatch::RunPiece(int piece) {
   const Block& block = blocks_[static_cast<size_t>(piece)];
   const DecodeGroup& group = *block.group;
-  const auto* const llr =
-      reinterpret_cast<const int8_t*>(job(block.job).input.data()) + block.llr_offset;
-  *block.result = ldpc::DecodeOnCpu(*group.code, group.parameters, group.num_filler,
-                                    {llr, static_cast<size_t>(group.llr_count)},
-                                    {block.bits, static_cast<size_t>(group.bits_bytes())},
-                                    {block.soft, static_cast<size_t>(group.soft_bytes())});
+  RunIfWanted(job(block.job), [&] {
+    const auto* const llr =
+        reinterpret_cast<const int8_t*>(job(block.job).input.data()) + block.llr_offset;
+    *block.result = ldpc::DecodeOnCpu(*group.code, group.parameters, group.num_filler,
+                                      {llr, static_cast<size_t>(group.llr_count)},
+                                      {block.bits, static_cast<size_t>(group.bits_bytes())},
+                                      {block.soft, static_cast<size_t>(group.soft_bytes())});
+  });
 }
 
 std::vector<uint32_t> DecodeBatch::GroupByShape() {

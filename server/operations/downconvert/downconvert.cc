@@ -104,6 +104,7 @@ DownconvertBatch::DownconvertBatch(std::vector<JobPtr> jobs) : Batch(std::move(j
                            check,
                            {ranges[c].first + done, count},
                            {}});
+        ++job(i).pieces;
         done += count;
       } while (done < ranges[c].count);
     }
@@ -112,14 +113,16 @@ DownconvertBatch::DownconvertBatch(std::vector<JobPtr> jobs) : Batch(std::move(j
 
 void DownconvertBatch::RunPiece(int index) {
   Piece& piece = pieces_[static_cast<size_t>(index)];
-  const DownconvertJob& owner = job(piece.job);
+  DownconvertJob& owner = job(piece.job);
   const downconvert::Channel& channel = owner.channels()[piece.channel];
   const int64_t bytes = downconvert::BytesPerOutput(channel.output);
   uint8_t* const target = owner.reply.data() + owner.reply_offsets()[piece.channel] +
                           (piece.part.first - owner.ranges()[piece.channel].first) * bytes;
-  piece.result = downconvert::DownconvertOnCpu(
-      channel, owner.block(), owner.input.span(), piece.part,
-      {target, static_cast<size_t>(piece.part.count * bytes)}, piece.check);
+  RunIfWanted(owner, [&] {
+    piece.result = downconvert::DownconvertOnCpu(
+        channel, owner.block(), owner.input.span(), piece.part,
+        {target, static_cast<size_t>(piece.part.count * bytes)}, piece.check);
+  });
 }
 
 absl::Status DownconvertBatch::Finish() {

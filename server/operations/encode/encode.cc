@@ -77,11 +77,12 @@ EncodeBatch::EncodeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {
     uint8_t* reply = job(i).reply.data();
     for (const EncodeGroup& group : job(i).groups()) {
       for (int64_t b = 0; b < group.count; ++b) {
-        blocks_.push_back({&group, info, reply});
+        blocks_.push_back({&group, static_cast<uint32_t>(i), info, reply});
         info += group.info_bytes();
         reply += group.output_bytes();
       }
     }
+    job(i).pieces = job(i).footprint.blocks;
   }
 }
 
@@ -90,21 +91,24 @@ int EncodeBatch::num_pieces() const {
 }
 
 void EncodeBatch::RunPiece(int piece) {
-  thread_local std::vector<uint8_t> parity;
   const size_t begin = static_cast<size_t>(piece) * kBlocksPerPiece;
   const size_t end = std::min(begin + kBlocksPerPiece, blocks_.size());
   for (size_t i = begin; i < end; ++i) {
-    const Block& block = blocks_[i];
-    const EncodeGroup& group = *block.group;
-    const absl::Span<const uint8_t> info(block.info, static_cast<size_t>(group.info_bytes()));
-    const auto parity_bytes = static_cast<size_t>(group.parity_bytes());
-    if (group.output == EncodeOutput::kParity) {
-      ldpc::EncodeOnCpu(*group.code, info, group.info_bits(), {block.reply, parity_bytes});
-    } else {
-      parity.resize(std::max(parity.size(), parity_bytes));
-      ldpc::EncodeOnCpu(*group.code, info, group.info_bits(), {parity.data(), parity_bytes});
-      JoinCodeword(group, block.info, parity.data(), block.reply);
-    }
+    RunIfWanted(job(blocks_[i].job), [&] { Run(blocks_[i]); });
+  }
+}
+
+void EncodeBatch::Run(const Block& block) {
+  thread_local std::vector<uint8_t> parity;
+  const EncodeGroup& group = *block.group;
+  const absl::Span<const uint8_t> info(block.info, static_cast<size_t>(group.info_bytes()));
+  const auto parity_bytes = static_cast<size_t>(group.parity_bytes());
+  if (group.output == EncodeOutput::kParity) {
+    ldpc::EncodeOnCpu(*group.code, info, group.info_bits(), {block.reply, parity_bytes});
+  } else {
+    parity.resize(std::max(parity.size(), parity_bytes));
+    ldpc::EncodeOnCpu(*group.code, info, group.info_bits(), {parity.data(), parity_bytes});
+    JoinCodeword(group, block.info, parity.data(), block.reply);
   }
 }
 

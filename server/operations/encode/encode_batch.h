@@ -28,6 +28,7 @@ class EncodeBatch final : public Batch {
  private:
   struct Block {
     const EncodeGroup* group = nullptr;
+    uint32_t job = 0;
     const uint8_t* info = nullptr;
     uint8_t* reply = nullptr;
   };
@@ -37,7 +38,9 @@ class EncodeBatch final : public Batch {
     int64_t parity_offset = 0;  // in output staging memory
   };
 
-  const EncodeJob& job(size_t i) const { return static_cast<const EncodeJob&>(*jobs_[i]); }
+  EncodeJob& job(size_t i) const { return static_cast<EncodeJob&>(*jobs_[i]); }
+
+  void Run(const Block& block);
 
   std::vector<Block> blocks_;  // of all jobs, in order
 

@@ -115,10 +115,11 @@ std::unique_ptr<Batch> MakeMinimizeBatch(std::vector<JobPtr> jobs) {
 }
 
 void MinimizeBatch::RunPiece(int piece) {
-  const MinimizeJob& owner = job(static_cast<size_t>(piece));
-  if (owner.cancelled != nullptr && owner.cancelled->load()) return;  // nobody reads the reply
-  minimize::EvaluatePieceOnCpu(*owner.plan().problem, owner.piece(),
-                               &minimize::CpuWorkspace::OfThisThread(), owner.reply.data());
+  MinimizeJob& owner = job(static_cast<size_t>(piece));
+  RunIfWanted(owner, [&] {
+    minimize::EvaluatePieceOnCpu(*owner.plan().problem, owner.piece(),
+                                 &minimize::CpuWorkspace::OfThisThread(), owner.reply.data());
+  });
 }
 
 }  // namespace baseband::server

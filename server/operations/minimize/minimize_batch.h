@@ -16,7 +16,9 @@ namespace baseband::server {
 // Outputs of a small batch are written into the replies by the kernels.
 class MinimizeBatch final : public Batch {
  public:
-  explicit MinimizeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {}
+  explicit MinimizeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {
+    for (const JobPtr& piece : jobs_) piece->pieces = 1;
+  }
 
   int num_pieces() const override { return static_cast<int>(jobs_.size()); }
   void RunPiece(int piece) override;
@@ -36,7 +38,7 @@ class MinimizeBatch final : public Batch {
     int64_t scratch_offset = 0;
   };
 
-  const MinimizeJob& job(size_t i) const { return static_cast<const MinimizeJob&>(*jobs_[i]); }
+  MinimizeJob& job(size_t i) const { return static_cast<MinimizeJob&>(*jobs_[i]); }
 
   // GPU only.
   bool WritesInPlace() const;

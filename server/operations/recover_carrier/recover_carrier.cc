@@ -71,16 +71,19 @@ RecoverCarrierBatch::RecoverCarrierBatch(std::vector<JobPtr> jobs) : Batch(std::
       }
       ++num_groups_;
     }
+    job(i).pieces = job(i).footprint.blocks;
   }
 }
 
 void RecoverCarrierBatch::RunPiece(int piece) {
   const Frame& frame = frames_[static_cast<size_t>(piece)];
   const RecoverCarrierGroup& group = *frame.group;
-  *frame.result = carrier::RecoverOnCpu(
-      *group.model, group.parameters, {frame.symbols, static_cast<size_t>(group.frame_bytes())},
-      group.known, {frame.corrected, static_cast<size_t>(group.corrected_bytes())},
-      {reinterpret_cast<float*>(frame.curve), static_cast<size_t>(group.curve.num_points)});
+  RunIfWanted(job(frame.job), [&] {
+    *frame.result = carrier::RecoverOnCpu(
+        *group.model, group.parameters, {frame.symbols, static_cast<size_t>(group.frame_bytes())},
+        group.known, {frame.corrected, static_cast<size_t>(group.corrected_bytes())},
+        {reinterpret_cast<float*>(frame.curve), static_cast<size_t>(group.curve.num_points)});
+  });
 }
 
 std::vector<uint32_t> RecoverCarrierBatch::GroupByModel() {

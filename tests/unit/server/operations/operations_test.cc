@@ -8,9 +8,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/ldpc/encode.h"
+#include "server/jobs/layout.h"
 #include "server/operations/decode/decode.h"
 #include "server/operations/encode/encode.h"
-#include "server/jobs/layout.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
@@ -20,8 +20,8 @@ class OperationsTest : public ::testing::Test {
  protected:
   template <typename J, typename Group>
   std::unique_ptr<J> MakeJob(std::vector<Group> groups) {
-    auto job = std::make_unique<J>(TestOperation(std::is_same_v<J, EncodeJob> ? "Encode" : "Decode"),
-                                   std::move(groups));
+    auto job = std::make_unique<J>(
+        TestOperation(std::is_same_v<J, EncodeJob> ? "Encode" : "Decode"), std::move(groups));
     job->SetInput(*pool_->Lease(job->payload_bytes));
     job->reply = *pool_->Lease(job->reply_bytes);
     std::fill(job->reply.span().begin(), job->reply.span().end(), uint8_t{0xa5});
@@ -156,6 +156,33 @@ TEST_F(OperationsTest, ADecodedBlockDoesNotDependOnItsNeighboursOrItsPlace) {
   const std::vector<Outcome> alone = decode({{0}, {1}, {2}, {3}, {4}, {5}});
   EXPECT_TRUE(alone == decode({{5, 0, 3}, {4, 2, 1}}));
   EXPECT_TRUE(alone == decode({{1, 2, 3, 4, 5, 0}}));
+}
+
+TEST_F(OperationsTest, PiecesThatNobodyWaitsForAreLeftOutAndTheOthersAreNot) {
+  DecodeGroup decode;
+  decode.code = *ldpc::NrCode(2, 3);
+  decode.count = 5;
+  decode.llr_count = decode.code->num_sent();
+  EncodeGroup encode;
+  encode.code = decode.code;
+  encode.count = 5;
+  const auto run = [this](JobPtr gone, JobPtr wanted) {
+    gone->cancelled = std::make_shared<std::atomic<bool>>(true);
+    wanted->cancelled = std::make_shared<std::atomic<bool>>(false);
+    std::vector<JobPtr> jobs;
+    jobs.push_back(std::move(gone));
+    jobs.push_back(std::move(wanted));
+    jobs = RunAll(std::move(jobs));
+    EXPECT_EQ(jobs[0]->pieces_cut, 5);
+    EXPECT_EQ(jobs[0]->pieces, 5);
+    EXPECT_EQ(jobs[0]->reply.data()[0], 0xa5) << "it was not written to";
+    EXPECT_EQ(jobs[1]->pieces_cut, 0);
+    EXPECT_NE(jobs[1]->reply.data()[0], 0xa5);
+  };
+  run(MakeJob<DecodeJob>(std::vector<DecodeGroup>{decode}),
+      MakeJob<DecodeJob>(std::vector<DecodeGroup>{decode}));
+  run(MakeJob<EncodeJob>(std::vector<EncodeGroup>{encode}),
+      MakeJob<EncodeJob>(std::vector<EncodeGroup>{encode}));
 }
 
 TEST_F(OperationsTest, TheFootprintCoversWhatABatchTakes) {
