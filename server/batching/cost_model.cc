@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace baseband::server {
 namespace {
@@ -76,6 +77,16 @@ BatchCost CostModel::CostOf(bool background, int operation, const Work& work) co
   cost.work_s = std::min(costs.work * x, alone_s);
   cost.slope = cost.work_s > 0.0 ? (alone_s - cost.latency_s) / cost.work_s : 1.0;
   return cost;
+}
+
+double CostModel::AtSize(int operation, const Work& work, double cores) const {
+  double least_s = std::numeric_limits<double>::infinity();
+  for (const bool background : {false, true}) {
+    const Costs& costs = Of(background, operation);
+    const Rate& rate = costs.rates[IndexOf(work)];
+    if (rate.seen) least_s = std::min(least_s, costs.Alone(rate.seconds * work.units));
+  }
+  return std::isfinite(least_s) ? least_s : work.units * work.guessed_unit_s / cores;
 }
 
 bool CostModel::IsKnown(bool background, int operation, const Work& work, absl::Time now) const {

@@ -48,6 +48,9 @@ class CostModel {
 
   // What a batch of this one job should take.
   BatchCost CostOf(bool background, int operation, const Work& work) const;
+  // Seconds that a batch of this one job should take, however much larger it is than what was seen:
+  // the lesser of what lanes of either kind have taught; while they have not, its guess on `cores`.
+  double AtSize(int operation, const Work& work, double cores) const;
   // Whether the device has no room left: batches that share it take longer than they do alone.
   bool IsCrowded(bool background, int operation) const { return Of(background, operation).crowded; }
   // How many times as large as seems enough batches should be: while the device has no room it is

@@ -53,10 +53,14 @@ DeviceLoad Dispatcher::Load(absl::Time now, const Device* device) const {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   DeviceLoad load;
   load.devices = 0;
+  load.cores = 1.0;
   load.until_free_s = {kNever, kNever};
   for (size_t i = 0; i < devices_.size(); ++i) {
     if (!Serves(*devices_[i], devices_)) continue;
     ++load.devices;
+    load.cores = devices_[i]->kind() == "cuda"
+                     ? kNever
+                     : std::max<double>(load.cores, devices_[i]->pieces_at_once());
     load.is_busy |= clocks_[i].IsBusy(/*background=*/false);
     for (const bool background : {false, true}) {
       load.remaining_s[background] += clocks_[i].Remaining(background, now);

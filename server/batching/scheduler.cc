@@ -54,9 +54,11 @@ absl::Span<const Scheduler::PoolIndex> Scheduler::PoolsFor(bool background_lane)
 }
 
 void Scheduler::Predict(Job* job, const DeviceLoad& load, absl::Time now) const {
+  job->work = Normalised(job->work);  // the only way in
+  job->background |= costs_.AtSize(job->operation().index(), job->work, load.cores) >=
+                     absl::ToDoubleSeconds(kLong);
   const PoolIndex index = PoolOf(*job);
   const bool background = IsBackground(*job);
-  job->work = Normalised(job->work);  // the only way in
   JobSchedule& schedule = job->schedule;
   const BatchCost cost = costs_.CostOf(background, job->operation().index(), job->work);
   schedule.cost_s = cost.work_s;

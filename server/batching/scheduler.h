@@ -1,8 +1,9 @@
 // Whose turn it is: classes, clients, deadlines, and how long it will take.
 //
-// 1. Two kinds of work never wait for each other's lanes. Background work is all of class low and
-//    the pieces of long searches (Job::background); it goes to the lanes for it, which give way to
-//    the others (device.h). So no long work, whatever its class, holds the lanes of the rest.
+// 1. Two kinds of work never wait for each other's lanes. Background work is all of class low, the
+//    pieces of long searches (Job::background), and each request that should take kLong or more by
+//    itself; it goes to the lanes for it, which give way to the others (device.h). So no long work,
+//    whatever its class, holds the lanes of the rest.
 // 2. On both kinds of lane high goes before normal, and normal before low: strictly, but for
 // 3. the low share: while low has work waiting and has had less than its part of the device time
 //    that has passed meanwhile, it goes first, on any lane, in batches no larger than what it is
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -29,8 +31,12 @@
 
 namespace baseband::server {
 
+inline constexpr absl::Duration kLong = absl::Milliseconds(500);
+
 // The devices as a whole, now.
 struct DeviceLoad {
+  // Of the largest, where guesses are of what its cores take (Work); GPUs count as no end of them.
+  double cores = std::numeric_limits<double>::infinity();
   int devices = 1;                       // healthy ones, 1 at least
   bool is_busy = false;                  // with other than background work
   std::array<double, 2> remaining_s{};   // [background] device seconds of what runs
@@ -43,8 +49,8 @@ class Scheduler {
   // `low_share` in [0, 1): the part of the device time that low gets at least while it has work.
   Scheduler(const BatchLimits& limits, double low_share, const ShareWeights& weights = {});
 
-  // Normalises job->work and fills job->schedule: what `job` costs, and when it would end if it
-  // were added now.
+  // Normalises job->work, makes what is long background work, and fills job->schedule: what `job`
+  // costs, and when it would end if it were added now.
   void Predict(Job* job, const DeviceLoad& load, absl::Time now) const;
   // `job`, with a prediction, waits from `now` on.
   void Add(JobPtr job, absl::Time now);

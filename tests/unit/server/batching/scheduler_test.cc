@@ -231,6 +231,44 @@ TEST_F(SchedulerTest, ABatchEndsWhenMoreWouldOnlyMakeItLongerButEveryEighth) {
   EXPECT_NEAR(static_cast<double>(sizes[7]), 40, 6);
 }
 
+TEST_F(SchedulerTest, WhatShouldTakeLongByItselfDoesNotHoldTheLanesOfTheRest) {
+  DeviceLoad load;
+  load.cores = 2.0;
+  const double long_ms = absl::ToDoubleMilliseconds(kLong);
+  const auto add = [&](double ms) {
+    JobPtr job = MakeJob(Priority::kHigh, "a", ms);
+    job->work.guessed_unit_s = 1.0;
+    return Add(std::move(job), load);
+  };
+  add(3 * long_ms);  // by its guess
+  EXPECT_TRUE(Run().empty());
+  EXPECT_EQ(Run(/*background=*/true).size(), 1U);
+  Warm();
+  add(1.5 * long_ms);  // by what smaller ones took, on one core or many
+  EXPECT_TRUE(Run().empty());
+  EXPECT_EQ(Run(/*background=*/true).size(), 1U);
+  add(0.5 * long_ms);
+  EXPECT_EQ(Run().size(), 1U);
+}
+
+TEST_F(SchedulerTest, OfWhatWasCutShortThePiecesThatRanTeach) {
+  Warm();
+  for (int i = 0; i < 20; ++i) {
+    JobPtr job = MakeJob(Priority::kNormal, "a", 100);
+    job->pieces = 100;
+    job->pieces_cut = 99;
+    scheduler_->Predict(job.get(), DeviceLoad(), now_);
+    job->times.submitted = now_;
+    scheduler_->Add(std::move(job), now_);
+    const BatchQueue::Taken taken = scheduler_->Take(false, /*lanes=*/1, now_);
+    now_ += absl::Seconds(kFixed + 1e-3);
+    scheduler_->Ended(taken.batch, {kFixed + 1e-3, kFixed + 1e-3}, /*failed=*/false, now_);
+  }
+  const JobPtr job = MakeJob(Priority::kNormal, "a", 1);
+  scheduler_->Predict(job.get(), DeviceLoad(), now_);
+  EXPECT_NEAR(job->schedule.alone_s, kFixed + 1e-3, 0.1e-3);
+}
+
 TEST_F(SchedulerTest, ThePredictionIsWhatGoesBeforeAndTheJobItself) {
   Warm();
   sharing_ = 2.0;
