@@ -36,7 +36,7 @@ class FrameRecovery {
   // S2 and S3: lines_.
   PeakSearch SearchOf() const;
   void FindLines();
-  Line RefineLine(double nu);
+  Line RefineLine(double nu, bool has_peak);
   LineAt SumBlocks(double delta, int num_blocks, int length) const;
   Line LineAtBlocks(double nu, double delta, int num_blocks, int length) const;
   // S4: estimate_ from the likeliest line, alias and branch; line_.

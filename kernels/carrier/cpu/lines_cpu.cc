@@ -22,13 +22,14 @@ Line FrameRecovery::LineAtBlocks(double nu, double delta, int num_blocks, int le
   return {nu + delta / plan_.points, at.phase_turns(), at.power() / line_energy_};
 }
 
-Line FrameRecovery::RefineLine(double nu) {
+Line FrameRecovery::RefineLine(double nu, bool has_peak) {
   const int length = LineBlockLength(plan_.num_symbols);
   const int num_blocks =
       SumLineBlocks(arrays_.frame, arrays_.line, nu, length, false, arrays_.blocks);
   double delta = 0.0;
-  for (int step = 0; step < kLineSteps; ++step) {
-    delta = LineStep(SumBlocks(delta, num_blocks, length), delta);
+  const LineClimb climb = LineClimbOf(has_peak, plan_.num_symbols, plan_.points);
+  for (int step = 0; step < climb.steps; ++step) {
+    delta = LineStep(SumBlocks(delta, num_blocks, length), delta, climb.most);
   }
   return LineAtBlocks(nu, delta, num_blocks, length);
 }
@@ -51,7 +52,8 @@ void FrameRecovery::FindLines() {
                                                 points, arrays_.line);
   line_energy_ = std::max(line_energy_, kLeastLineEnergy);
   if (parameters_.coarse == Coarse::kNone) {
-    lines_[0] = parameters_.fine == Fine::kInterpolate ? RefineLine(0.0) : LineOfCarrier(0.0);
+    lines_[0] =
+        parameters_.fine == Fine::kInterpolate ? RefineLine(0.0, false) : LineOfCarrier(0.0);
     num_lines_ = 1;
     return;
   }
@@ -66,7 +68,7 @@ void FrameRecovery::FindLines() {
       second_peak_ = std::max(second_peak_, peaks[k].power / line_energy_);
       continue;
     }
-    const Line line = RefineLine(0.5 * peaks[k].half_bin / plan_.points);
+    const Line line = RefineLine(0.5 * peaks[k].half_bin / plan_.points, true);
     const bool found_before = std::any_of(lines_, lines_ + num_lines_, [&](const Line& other) {
       return SamePeak(line.nu, other.nu, plan_.num_symbols);
     });

@@ -73,10 +73,10 @@ __global__ void __launch_bounds__(kTeamThreads)
 
 // Refines a line from its blocks around `nu`. By one warp. `peak` is null if there is none.
 __device__ RefinedLine Refine(const Blocks& blocks, double nu, double line_energy, int points,
-                              const SpectrumPeak* peak, bool between_bins) {
+                              const SpectrumPeak* peak, const LineClimb& climb) {
   double delta = 0.0;
-  if (between_bins) {
-    for (int step = 0; step < kLineSteps; ++step) delta = LineStep(blocks.At(delta), delta);
+  for (int step = 0; step < climb.steps; ++step) {
+    delta = LineStep(blocks.At(delta), delta, climb.most);
   }
   const LineAt at = blocks.At(delta);
   RefinedLine line;
@@ -140,8 +140,10 @@ __global__ void __launch_bounds__(32 * kKnownPeaks)
     const SpectrumPeak* const peak = warp < state->num_peaks ? state->peaks + warp : nullptr;
     const bool around_zero =
         task.parameters.coarse == Coarse::kNone && task.parameters.fine == Fine::kInterpolate;
-    const RefinedLine line = Refine(blocks, NuOf(*state, warp, points), state->line_energy, points,
-                                    peak, peak != nullptr || around_zero);
+    LineClimb climb = LineClimbOf(peak != nullptr, static_cast<int>(frame.num_symbols), points);
+    if (peak == nullptr && !around_zero) climb.steps = 0;
+    const RefinedLine line =
+        Refine(blocks, NuOf(*state, warp, points), state->line_energy, points, peak, climb);
     if (threadIdx.x % 32 == 0) lines[warp] = line;
   }
   __syncthreads();

@@ -138,15 +138,32 @@ struct LineAt {
   BASEBAND_HOST_DEVICE double phase_turns() const { return atan2(im, re) / kTurn; }
 };
 
+// How far from where its sums were made, bins of 1 / L, a line is looked for, and in how many
+// steps.
+struct LineClimb {
+  double most = 0.75;
+  int steps = kLineSteps;
+};
+// From a peak, which is half a bin away at most; or from 0, without a peak to begin with: up the
+// whole main lobe, a bin of 1 / N to either side, and what noise adds.
+BASEBAND_HOST_DEVICE inline LineClimb LineClimbOf(bool has_peak, int num_symbols, int points) {
+  LineClimb climb;
+  if (has_peak) return climb;
+  climb.most = 1.25 * points / num_symbols;
+  climb.steps = 2 * kLineSteps;
+  return climb;
+}
+
 // Where |X|^2 is greatest: the next delta, in bins of 1 / L, from what is at this one. Newton, at
-// most a quarter of a bin at a time, uphill where |X|^2 is not concave, and never further from the
-// start than 0.75. kLineSteps of them from 0 on.
-BASEBAND_HOST_DEVICE inline double LineStep(const LineAt& at, double delta) {
+// most a third of the way that there is at a time, uphill where |X|^2 is not concave, and never
+// further from the start than that way. LineClimb::steps of them from 0 on.
+BASEBAND_HOST_DEVICE inline double LineStep(const LineAt& at, double delta, double most) {
   const double slope = 2.0 * (at.re * at.re1 + at.im * at.im1);
   const double bend = 2.0 * (at.re1 * at.re1 + at.im1 * at.im1 + at.re * at.re2 + at.im * at.im2);
-  double step = slope > 0.0 ? 0.25 : -0.25;
-  if (bend < 0.0) step = fmin(fmax(-slope / bend / kTurn, -0.25), 0.25);
-  return fmin(fmax(delta + step, -0.75), 0.75);
+  const double longest = most / 3.0;
+  double step = slope > 0.0 ? longest : -longest;
+  if (bend < 0.0) step = fmin(fmax(-slope / bend / kTurn, -longest), longest);
+  return fmin(fmax(delta + step, -most), most);
 }
 
 }  // namespace baseband::carrier
