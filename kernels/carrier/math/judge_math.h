@@ -23,6 +23,11 @@ inline constexpr double kPeakMargin = 5.0;
 // The phases are those of another constellation if the fit is this share of what the SNR should
 // give.
 inline constexpr double kLeastFitShare = 0.25;
+// A line of symbols to the power that is less than this above ln(bins) may be noise's, that is in
+// exp(-3) of the searches; beside one as high the symbols may by chance lie at many of the points.
+// It is believed if they fit nearly as well as they should.
+inline constexpr double kWeakPeakMargin = 3.0;
+inline constexpr double kWeakPeakFitShare = 0.85;
 // Deviations of the frequency that are more than this share of 1 / N leave open which bin it is.
 inline constexpr double kMaxFrequencyDeviation = 0.3;
 // A phase that strays so that its slope is unsure by this, as a multiple of the edge between two of
@@ -169,8 +174,10 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
                                             const Expected& expected, bool in_range,
                                             double frequency_deviation) {
   const int num_symbols = found.num_symbols;
+  const bool weak = parameters.coarse == Coarse::kPower &&
+                    found.peak < expected.ln_half_bins + kWeakPeakMargin;
   const bool fits = found.sums.fit > expected.ln_trials + kLockMargin &&
-                    found.sums.fit >= kLeastFitShare * expected.fit;
+                    found.sums.fit >= (weak ? kWeakPeakFitShare : kLeastFitShare) * expected.fit;
   const bool peak =
       parameters.coarse == Coarse::kNone || found.peak > expected.ln_half_bins + kPeakMargin;
   if (!in_range || found.elsewhere) return Lock::kNoPeak;
