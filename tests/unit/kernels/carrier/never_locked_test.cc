@@ -1,4 +1,5 @@
 // What must not be locked, from simulations with fixed seeds: noise, and other constellations.
+#include <cmath>
 #include <cstdint>
 #include <utility>
 

@@ -13,17 +13,20 @@
 namespace baseband::carrier {
 namespace {
 
+// 1e-25 squared is 0 in single precision.
 TEST(CarrierRecoverTest, ZerosHaveNoSignal) {
   const ModelPtr model = ModelOf("QPSK");
-  const std::vector<Iq> zeros(100);
-  for (const Fine fine : {Fine::kRemodulate, Fine::kSweep, Fine::kPll}) {
-    Parameters parameters;
-    parameters.fine = fine;
-    parameters.sweep_step = 1e-4;
-    const Recovered recovered = Recover(*model, parameters, zeros);
-    EXPECT_EQ(recovered.result.lock, Lock::kNoSignal);
-    EXPECT_EQ(recovered.result.bad_symbols, 0);
-    EXPECT_EQ(recovered.result.frequency, 0.0);
+  for (const float value : {0.0F, 1e-25F}) {
+    const std::vector<Iq> symbols(100, {value, -value});
+    for (const Fine fine : {Fine::kRemodulate, Fine::kSweep, Fine::kPll}) {
+      Parameters parameters;
+      parameters.fine = fine;
+      parameters.sweep_step = 1e-4;
+      const Recovered recovered = Recover(*model, parameters, symbols);
+      EXPECT_EQ(recovered.result.lock, Lock::kNoSignal);
+      EXPECT_EQ(recovered.result.bad_symbols, 0);
+      EXPECT_EQ(recovered.result.frequency, 0.0);
+    }
   }
 }
 
@@ -113,6 +116,18 @@ TEST_F(CarrierRefusalTest, Sweeps) {
   ExpectRefused("sweep.step 0 ");
   parameters_.sweep_step = 5e-8;
   ExpectRefused("candidates of a sweep.range of 0.0005; 8192 is the most");
+  // What .proto says of the most.
+  for (const int guard_bins : {0, 16}) {
+    parameters_.sweep_guard_bins = guard_bins;
+    parameters_.sweep_step = 0.0005 / (4095 - guard_bins);
+    EXPECT_THAT(Check(), IsOk());
+    parameters_.sweep_step = 0.0005 / (4096 - guard_bins);
+    ExpectRefused("makes 8193 candidates");
+  }
+  parameters_ = Parameters();
+  parameters_.fine = Fine::kSweep;
+  EXPECT_THAT(Check(245), IsOk());
+  EXPECT_EQ(Check(244).code(), absl::StatusCode::kInvalidArgument);
   parameters_.sweep_step = 5e-7;
   parameters_.sweep_range = -1.0;
   ExpectRefused("sweep.range -1 is not in [0, 0.5]");
