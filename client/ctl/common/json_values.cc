@@ -6,6 +6,18 @@
 
 namespace baseband::ctl {
 
+absl::StatusOr<Json> ParseJson(absl::string_view text) {
+  try {
+    return Json::parse(text.begin(), text.end());
+  } catch (const Json::parse_error& error) {
+    // Behind the library's name for it.
+    const absl::string_view what = error.what();
+    const size_t place = what.find(" at line ");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "is not JSON: ", place == absl::string_view::npos ? what : what.substr(place + 4)));
+  }
+}
+
 absl::Status SetNumber(const Json& json, double* value) {
   if (json.is_number()) {
     *value = json.get<double>();

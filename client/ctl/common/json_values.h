@@ -17,6 +17,9 @@ namespace baseband::ctl {
 
 using Json = nlohmann::ordered_json;
 
+// `text` as JSON. InvalidArgument "is not JSON: line 3, column 5: ..", what was read and expected.
+absl::StatusOr<Json> ParseJson(absl::string_view text);
+
 // Each sets `*value` from `json`, or is InvalidArgument that says what `json` is not.
 absl::Status SetNumber(const Json& json, double* value);  // a number, or a text such as "9.1M"
 absl::Status SetInteger(const Json& json, int* value);    // the same, whole, within +-10^9

@@ -4,12 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "client/ctl/common/json_values.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 double NumberOr(const Json& object, const char* key, double otherwise) {
   const auto found = object.find(key);
@@ -70,7 +69,11 @@ SampleOutput OpenSamples(absl::string_view flag, const std::string& path, Output
 }
 
 absl::StatusOr<SigmfMeta> ParseSigmf(const std::string& text) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const absl::StatusOr<Json> parsed = ParseJson(text);
+  if (!parsed.ok()) {
+    return parsed.status();
+  }
+  const Json& json = *parsed;
   if (!json.is_object() || !json.contains("global") || !json["global"].is_object()) {
     return absl::InvalidArgumentError("is not SigMF: no JSON object with \"global\" in it");
   }

@@ -85,7 +85,11 @@ absl::StatusOr<ChannelSpec> ParseOne(const Json& json, const ChannelSpec& common
 }  // namespace
 
 absl::StatusOr<ChannelsFile> ParseChannels(const std::string& text, const ChannelSpec& common) {
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const absl::StatusOr<Json> parsed = ParseJson(text);
+  if (!parsed.ok()) {
+    return parsed.status();
+  }
+  const Json& json = *parsed;
   const bool wrapped = json.is_object() && json.contains("channels");
   const Json& list = wrapped ? json["channels"] : json;
   if (!list.is_array() || list.empty()) {

@@ -157,7 +157,11 @@ absl::StatusOr<load::Pace> ToPace(const PaceSettings& settings) {
 }
 
 absl::StatusOr<Scenario> ParseScenario(const std::string& text, const TrafficSpec& common) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  absl::StatusOr<Json> parsed = ParseJson(text);
+  if (!parsed.ok()) {
+    return parsed.status();
+  }
+  Json json = *std::move(parsed);
   if (!json.is_object() || !json.contains("mix") || !json["mix"].is_array() ||
       json["mix"].empty()) {
     return absl::InvalidArgumentError(

@@ -191,7 +191,7 @@ TEST(ChannelsJsonTest, KeysOverrideWhatIsCommon) {
 
 TEST(ChannelsJsonTest, WhatIsWrongIsNamedByItsPlace) {
   const std::pair<const char*, const char*> kWrong[] = {
-      {"{", "is not a JSON list"},
+      {"{", "is not JSON: line 1, column 2: "},
       {"[]", "is not a JSON list"},
       {"[1]", "channels[0] is not an object"},
       {R"([{"down": 8}])", "with a \"frequency\""},

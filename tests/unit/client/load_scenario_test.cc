@@ -55,7 +55,7 @@ TEST(LoadScenarioTest, WhatIsWrongInAFileIsNamedByItsPlace) {
   const auto item = [](const std::string& keys) {
     return R"({"mix": [{"operation": "encode"}, {"operation": "decode", )" + keys + "}]}";
   };
-  refusal("{", "is not a JSON object with a list \"mix\"");
+  refusal("{\"mix\": [1,]}", "is not JSON: line 1, column 12: ");
   refusal(R"({"mix": []})", "is not a JSON object with a list \"mix\"");
   refusal(R"({"mix": [{"weight": 1}]})", "mix[0] is not an object with an \"operation\"");
   refusal(R"({"mix": [{"operation": "sing"}]})",
