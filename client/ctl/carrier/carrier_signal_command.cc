@@ -31,10 +31,13 @@ class CarrierSignalCommand final : public Command {
         "The server only tells the constellation's points; the rest is made here, with a fixed"
         " seed. All frames have the same frequency and phase.");
     command->add_option("--constellation", constellation_, "by name (QPSK)")->type_name("NAME");
-    command->add_option("--out,-o", out_, "file to write; .sigmf-meta makes a SigMF recording")
+    command
+        ->add_option("--out,-o", out_,
+                     "file to write: .cf32, .cf16, .ci16; .sigmf-meta makes a SigMF recording")
         ->required()
         ->type_name("FILE");
-    command->add_option("--format", format_, "f32, f16 or i16 (f32)")->type_name("NAME");
+    command->add_option("--format", format_, "cf32, cf16 or ci16 (by the name, else cf32)")
+        ->type_name("NAME");
     AddNumber(command, "--frame-symbols", "N", &frame_symbols_, Between(16, 1 << 20),
               "symbols of a frame (those of 64800 bits)");
     AddNumber(command, "--frames", "N", &frames_, Between(1, 1 << 20), "how many (1)");
@@ -70,6 +73,11 @@ class CarrierSignalCommand final : public Command {
     }
     out_samples_ = OpenSamples("--out", out_, &outputs_);
     known_samples_ = OpenSamples("--known-out", known_out_, &outputs_);
+    if (outputs_.status().ok()) {
+      if (absl::Status status = SetFormats(&file); !status.ok()) {
+        return FailArguments(status);
+      }
+    }
     const Session session(flags, outputs_);
     if (session.exit_code() != kOk) {
       return session.exit_code();
@@ -99,11 +107,6 @@ class CarrierSignalCommand final : public Command {
 
  private:
   absl::Status Prepare(SymbolFile* file) const {
-    const auto format = ParseSampleFormat(format_);
-    if (!format.ok()) {
-      return format.status();
-    }
-    file->format = *format;
     file->sample_rate_hz = symbol_rate_hz_;
     if (!pilots_.empty() && pilots_ != "dvbs2") {
       return absl::InvalidArgumentError(
@@ -113,7 +116,20 @@ class CarrierSignalCommand final : public Command {
       return absl::InvalidArgumentError(pilots_.empty() ? "--known-out needs --pilots=dvbs2"
                                                         : "--pilots needs --known-out=FILE");
     }
-    return CheckWritable(out_, file->format);
+    return absl::OkStatus();
+  }
+
+  // Once the files are known to be writable at all.
+  absl::Status SetFormats(SymbolFile* file) {
+    const auto format = SymbolFormatToWrite("--out", out_, format_, v1::SAMPLE_FORMAT_FLOAT32);
+    const auto known =
+        SymbolFormatToWrite("--known-out", known_out_, "", v1::SAMPLE_FORMAT_FLOAT32);
+    if (!format.ok() || !known.ok()) {
+      return format.ok() ? known.status() : format.status();
+    }
+    file->format = *format;
+    known_format_ = *known;
+    return absl::OkStatus();
   }
 
   // With pilots, that of the data and as many pilot blocks as fit in between.
@@ -140,7 +156,8 @@ class CarrierSignalCommand final : public Command {
                                  constellation_, spec.snr_db, spec.frequency));
     if (known_samples_.data != nullptr) {
       SymbolFile pilots;
-      pilots.bytes = FromComplex(known, pilots.format, 1);
+      pilots.format = known_format_;
+      pilots.bytes = FromComplex(known, pilots.format, DefaultScale(pilots.format));
       WriteSymbols(known_samples_, pilots, "known symbols, by basebandctl");
     }
   }
@@ -175,7 +192,8 @@ class CarrierSignalCommand final : public Command {
 
   std::string constellation_ = "QPSK";
   std::string out_;
-  std::string format_ = "f32";
+  std::string format_;
+  v1::SampleFormat known_format_ = v1::SAMPLE_FORMAT_FLOAT32;
   int frame_symbols_ = 0;
   int frames_ = 1;
   double snr_db_ = NAN;

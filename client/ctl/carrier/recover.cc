@@ -27,6 +27,7 @@ namespace baseband::ctl {
 namespace {
 
 constexpr int64_t kMaxRows = 32;
+constexpr int64_t kMaxFrameSymbols = 1 << 20;  // of CarrierGroup.frame_symbols
 
 class RecoverCommand final : public Command {
  public:
@@ -44,9 +45,9 @@ class RecoverCommand final : public Command {
     AddConstellationFlags(command, &carrier_);
     command
         ->add_option("--format", format_,
-                     "f32, f16 or i16 (by the name: .cs16, .sc16, .ci16, .cf16; else f32)")
+                     "cf32, cf16 or ci16 (by the name: .cf32, .cf16, .ci16, .cs16, ..; else cf32)")
         ->type_name("NAME");
-    AddNumber(command, "--frame-symbols", "N", &frame_symbols_, Between(1, int64_t{1} << 32),
+    AddNumber(command, "--frame-symbols", "N", &frame_symbols_, Between(1, kMaxFrameSymbols),
               "cut the file into frames of so many (the whole file is one)");
     command->add_flag("--drop", drop_, "leave out what is over at the end of the file");
     command
@@ -60,7 +61,10 @@ class RecoverCommand final : public Command {
         ->type_name("LAYOUT");
     AddCarrierFlags(command, &carrier_);
     const char* output = "Output";
-    command->add_option("--out,-o", out_, "write the corrected symbols, in the input's format")
+    command
+        ->add_option("--out,-o", out_,
+                     "write the corrected symbols, in the format that the name tells (.cf32, .cf16,"
+                     " .ci16; else the input's)")
         ->type_name("FILE")
         ->group(output);
     command->add_option("--plot", plot_, "draw a frame before and after, and the curve, as SVG")
@@ -93,6 +97,10 @@ class RecoverCommand final : public Command {
     const SampleOutput out = OpenSamples("--out", out_, &outputs_);
     OutputFile* const plot = outputs_.Open("--plot", plot_);
     OutputFile* const csv = outputs_.Open("--csv", csv_);
+    const auto out_format = SymbolFormatToWrite("--out", out_, "", symbols.format);
+    if (outputs_.status().ok() && !out_format.ok()) {
+      return FailArguments(out_format.status());
+    }
     const Session session(flags, outputs_);
     if (session.exit_code() != kOk) {
       return session.exit_code();
@@ -121,7 +129,9 @@ class RecoverCommand final : public Command {
     }
     const CarrierReport report = {input_, group, &*recovered};
     if (out.data != nullptr) {
-      const SymbolFile corrected = {symbols.format, recovered->corrected, group.symbol_rate_hz()};
+      const SymbolFile corrected = {
+          *out_format, SymbolsToWrite(recovered->corrected, symbols.format, *out_format),
+          group.symbol_rate_hz()};
       WriteSymbols(out, corrected, absl::StrCat("carrier recovered by basebandctl from ", input_));
     }
     if (csv != nullptr) {
@@ -162,7 +172,6 @@ class RecoverCommand final : public Command {
       status = known.status();
       *group->mutable_known() = known.value_or(v1::KnownSymbols());
     }
-    status.Update(CheckWritable(out_, symbols->format));
     return status;
   }
 
@@ -171,9 +180,10 @@ class RecoverCommand final : public Command {
     const int64_t size = BytesPerSample(symbols->format);
     const int64_t count = static_cast<int64_t>(symbols->bytes.size()) / size;
     const int64_t frame = frame_symbols_ == 0 ? count : frame_symbols_;
-    if (frame > UINT32_MAX) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          input_, " has ", count, " symbols, too many for one frame: use --frame-symbols"));
+    if (frame > kMaxFrameSymbols) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(input_, " has ", count, " symbols, more than the ", kMaxFrameSymbols,
+                       " of one frame: cut it into frames by --frame-symbols=N"));
     }
     group->set_frame_symbols(static_cast<uint32_t>(frame));
     const int64_t rest = count % frame;

@@ -1,23 +1,22 @@
 #include "client/ctl/carrier/symbol_files.h"
 
+#include <cmath>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/sample_names.h"
 #include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 namespace {
 
-v1::SampleFormat FormatOfName(const std::string& path) {
-  for (const char* end : {".cs16", ".sc16", ".ci16"}) {
-    if (absl::EndsWithIgnoreCase(path, end)) {
-      return v1::SAMPLE_FORMAT_INT16;
-    }
-  }
-  return absl::EndsWithIgnoreCase(path, ".cf16") ? v1::SAMPLE_FORMAT_FLOAT16
-                                                 : v1::SAMPLE_FORMAT_FLOAT32;
+// By the end of its name; float32 if that says nothing. InvalidArgument for other samples.
+absl::StatusOr<v1::SampleFormat> FormatOfName(const std::string& path) {
+  const std::string said = SampleFormatOfFileName(path);
+  return said.empty() ? v1::SAMPLE_FORMAT_FLOAT32
+                      : ParseSampleFormat(absl::StrCat(path, " without --format: its"), said);
 }
 
 // Fills in what the metadata tells; the status says what is wrong with it, without the path.
@@ -52,7 +51,6 @@ absl::Status CheckWhole(const std::string& path, const SymbolFile& file) {
 
 absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format) {
   SymbolFile file;
-  file.format = FormatOfName(path);
   std::string base;
   const bool sigmf = SplitSigmfPath(path, &base);
   if (sigmf) {
@@ -64,8 +62,9 @@ absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_vie
       return absl::InvalidArgumentError(absl::StrCat(base, kSigmfMeta, ": ", status.message()));
     }
   }
-  if (!format.empty()) {
-    const absl::StatusOr<v1::SampleFormat> wanted = ParseSampleFormat(format);
+  if (!format.empty() || !sigmf) {
+    const absl::StatusOr<v1::SampleFormat> wanted =
+        format.empty() ? FormatOfName(path) : ParseSampleFormat("--format", format);
     if (!wanted.ok()) {
       return wanted.status();
     }
@@ -87,13 +86,47 @@ absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_vie
   return file;
 }
 
-absl::Status CheckWritable(const std::string& path, v1::SampleFormat format) {
-  std::string base;
-  if (SplitSigmfPath(path, &base) && format == v1::SAMPLE_FORMAT_FLOAT16) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": SigMF has no 16-bit float; write a raw file or use f32 or i16"));
+absl::StatusOr<v1::SampleFormat> SymbolFormatToWrite(absl::string_view flag,
+                                                     const std::string& path,
+                                                     absl::string_view format,
+                                                     v1::SampleFormat otherwise) {
+  absl::StatusOr<v1::SampleFormat> asked = otherwise;
+  if (!format.empty()) {
+    asked = ParseSampleFormat("--format", format);
+    if (!asked.ok()) {
+      return asked;
+    }
   }
-  return absl::OkStatus();
+  const absl::StatusOr<std::string> name =
+      FormatToWrite({flag,
+                     path,
+                     format.empty() ? "" : NameOfFormat(*asked),
+                     NameOfFormat(otherwise),
+                     {"cf32", "cf16", "ci16"}});
+  if (!name.ok()) {
+    return name.status();
+  }
+  std::string base;
+  if (SplitSigmfPath(path, &base) && *name == "cf16") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": SigMF has no 16-bit float; write a raw file or use cf32 or ci16"));
+  }
+  return ParseSampleFormat(flag, *name);
+}
+
+std::string SymbolsToWrite(std::string bytes, v1::SampleFormat from, v1::SampleFormat to) {
+  if (from == to) {
+    return bytes;
+  }
+  const std::vector<Complex> samples = ToComplex(bytes, from, DefaultScale(from));
+  double energy = 0;
+  for (const Complex& sample : samples) {
+    energy += std::norm(sample);
+  }
+  const bool fitted = to == v1::SAMPLE_FORMAT_INT16 && energy > 0;
+  const double rms = fitted ? std::sqrt(energy / static_cast<double>(samples.size())) : 1;
+  return FromComplex(samples, to,
+                     fitted ? static_cast<float>(3 * rms) * DefaultScale(to) : DefaultScale(to));
 }
 
 void WriteSymbols(const SampleOutput& output, const SymbolFile& file,

@@ -21,15 +21,22 @@ struct SymbolFile {
 // Reads raw samples ("-": standard input), or a SigMF recording when `path` ends in .sigmf-meta or
 // .sigmf-data: then the pair is read, and its metadata says the format and perhaps the rate.
 //
-// `format` is "f32", "f16", "i16"; empty: what the metadata says, else what the name's end says
-// (.cs16, .sc16, .ci16: i16; .cf16: f16), else f32. InvalidArgument: no samples, not a whole number
-// of them, a SigMF datatype other than cf32_le and ci16_le or one that `format` contradicts, more
-// than one channel, header bytes. NotFound as ReadFile.
+// `format` is "cf32", "cf16", "ci16" or another name of theirs (symbols.h); empty: what the
+// metadata says, else what the name's end says, else cf32. InvalidArgument: a name that says other
+// samples, no samples, not a whole number of them, a SigMF datatype other than cf32_le and ci16_le
+// or one that `format` contradicts, more than one channel, header bytes. NotFound as ReadFile.
 absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format);
 
-// Whether a file of that name can hold them: InvalidArgument for float16 as SigMF, which has no
-// such type.
-absl::Status CheckWritable(const std::string& path, v1::SampleFormat format);
+// What is written to `path`, which `flag` has named: `format`, that of --format, if it is not
+// empty, else what the name's end says, else `otherwise`. InvalidArgument: as FormatToWrite of
+// sample_names.h has it, and for float16 as SigMF, which has no such type.
+absl::StatusOr<v1::SampleFormat> SymbolFormatToWrite(absl::string_view flag,
+                                                     const std::string& path,
+                                                     absl::string_view format,
+                                                     v1::SampleFormat otherwise);
+// Samples in another format. Floating-point ones become integers at an rms of a third of full
+// scale, whatever theirs is; otherwise full scale stays 1.
+std::string SymbolsToWrite(std::string bytes, v1::SampleFormat from, v1::SampleFormat to);
 // `output` is open; `description` goes to the metadata, if there are any.
 void WriteSymbols(const SampleOutput& output, const SymbolFile& file,
                   absl::string_view description);

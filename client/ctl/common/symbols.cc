@@ -4,14 +4,16 @@
 #include <cmath>
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "client/ctl/common/named_value.h"
+#include "client/ctl/common/sample_names.h"
 
 namespace baseband::ctl {
 namespace {
 
-constexpr NamedValue<v1::SampleFormat> kFormats[] = {{"f32", v1::SAMPLE_FORMAT_FLOAT32},
-                                                     {"f16", v1::SAMPLE_FORMAT_FLOAT16},
-                                                     {"i16", v1::SAMPLE_FORMAT_INT16}};
+constexpr NamedValue<v1::SampleFormat> kFormats[] = {{"cf32", v1::SAMPLE_FORMAT_FLOAT32},
+                                                     {"cf16", v1::SAMPLE_FORMAT_FLOAT16},
+                                                     {"ci16", v1::SAMPLE_FORMAT_INT16}};
 
 uint32_t FloatBits(float value) {
   uint32_t bits = 0;
@@ -73,8 +75,15 @@ void WriteElements(absl::Span<const float> from, Convert convert, std::string* b
 
 }  // namespace
 
-absl::StatusOr<v1::SampleFormat> ParseSampleFormat(absl::string_view name) {
-  return FindValue(kFormats, "--format", name);
+absl::StatusOr<v1::SampleFormat> ParseSampleFormat(absl::string_view what, absl::string_view name) {
+  for (const std::string& said : {SampleFormatNamed(name), absl::StrCat("c", name)}) {
+    for (const auto& known : kFormats) {
+      if (said == known.name) {
+        return known.value;
+      }
+    }
+  }
+  return FindValue(kFormats, what, name);  // which it is not
 }
 
 std::string NameOfFormat(v1::SampleFormat format) { return NameOf(kFormats, format); }

@@ -16,8 +16,10 @@ namespace baseband::ctl {
 
 using Complex = std::complex<float>;
 
-// "f32", "f16", "i16".
-absl::StatusOr<v1::SampleFormat> ParseSampleFormat(absl::string_view name);
+// "cf32", "cf16", "ci16", or another name of sample_names.h for one of them; "f32", "f16" and
+// "i16", too, for what is asked is always complex. InvalidArgument begins with `what`.
+absl::StatusOr<v1::SampleFormat> ParseSampleFormat(absl::string_view what, absl::string_view name);
+// The first three.
 std::string NameOfFormat(v1::SampleFormat format);
 
 // Bytes of I and Q together.

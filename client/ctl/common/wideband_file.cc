@@ -58,7 +58,12 @@ absl::Status WidebandFile::ReadMeta(const std::string& base, absl::string_view f
     return refuse(known.status());
   }
   format_ = *known;
-  if (!format.empty() && format != format_->name) {
+  const absl::StatusOr<const WidebandFormat*> asked =
+      format.empty() ? format_ : FindWidebandFormat(format);
+  if (!asked.ok()) {
+    return asked.status();
+  }
+  if (*asked != format_) {
     return absl::InvalidArgumentError(absl::StrCat("--format ", format, " contradicts ", base,
                                                    kSigmfMeta, ", which says ", format_->name));
   }

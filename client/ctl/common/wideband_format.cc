@@ -5,24 +5,21 @@
 #include <cstdint>
 #include <cstring>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "client/ctl/common/sample_names.h"
 
 namespace baseband::ctl {
 namespace {
 
 constexpr WidebandFormat kFormats[] = {
-    {"ci8", "ci8", v1::WIDEBAND_FORMAT_COMPLEX_INT8, 2, true, false, 128, ".ci8 .cs8 .sc8"},
-    {"ci16", "ci16_le", v1::WIDEBAND_FORMAT_COMPLEX_INT16, 4, true, false, 32768,
-     ".ci16 .cs16 .sc16"},
-    {"cf32", "cf32_le", v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32, 8, true, false, 1,
-     ".cf32 .fc32 .cfile"},
-    {"cu8", "cu8", v1::WIDEBAND_FORMAT_COMPLEX_INT8, 2, true, true, 128, ".cu8"},
-    {"i8", "ri8", v1::WIDEBAND_FORMAT_REAL_INT8, 1, false, false, 128, ".i8 .s8"},
-    {"i16", "ri16_le", v1::WIDEBAND_FORMAT_REAL_INT16, 2, false, false, 32768, ".i16 .s16"},
-    {"f32", "rf32_le", v1::WIDEBAND_FORMAT_REAL_FLOAT32, 4, false, false, 1, ".f32"},
-    {"u8", "ru8", v1::WIDEBAND_FORMAT_REAL_INT8, 1, false, true, 128, ".u8"},
+    {"ci8", "ci8", v1::WIDEBAND_FORMAT_COMPLEX_INT8, 2, true, false, 128},
+    {"ci16", "ci16_le", v1::WIDEBAND_FORMAT_COMPLEX_INT16, 4, true, false, 32768},
+    {"cf32", "cf32_le", v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32, 8, true, false, 1},
+    {"cu8", "cu8", v1::WIDEBAND_FORMAT_COMPLEX_INT8, 2, true, true, 128},
+    {"i8", "ri8", v1::WIDEBAND_FORMAT_REAL_INT8, 1, false, false, 128},
+    {"i16", "ri16_le", v1::WIDEBAND_FORMAT_REAL_INT16, 2, false, false, 32768},
+    {"f32", "rf32_le", v1::WIDEBAND_FORMAT_REAL_FLOAT32, 4, false, false, 1},
+    {"u8", "ru8", v1::WIDEBAND_FORMAT_REAL_INT8, 1, false, true, 128},
 };
 
 template <typename Matches>
@@ -95,7 +92,7 @@ absl::Span<const WidebandFormat> WidebandFormats() { return kFormats; }
 
 absl::StatusOr<const WidebandFormat*> FindWidebandFormat(absl::string_view name) {
   return Find("--format", name, &WidebandFormat::name,
-              [&](absl::string_view known) { return known == name; });
+              [said = SampleFormatNamed(name)](absl::string_view known) { return known == said; });
 }
 
 absl::StatusOr<const WidebandFormat*> FormatOfSigmf(absl::string_view datatype) {
@@ -104,14 +101,7 @@ absl::StatusOr<const WidebandFormat*> FormatOfSigmf(absl::string_view datatype) 
 }
 
 const WidebandFormat* FormatOfFileName(absl::string_view path) {
-  for (const WidebandFormat& format : kFormats) {
-    for (const absl::string_view ending : absl::StrSplit(format.endings, ' ')) {
-      if (absl::EndsWithIgnoreCase(path, ending)) {
-        return &format;
-      }
-    }
-  }
-  return nullptr;
+  return FindWidebandFormat(SampleFormatOfFileName(path)).value_or(nullptr);
 }
 
 void ToWire(const WidebandFormat& format, std::string* bytes) {

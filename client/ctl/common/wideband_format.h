@@ -14,20 +14,19 @@
 namespace baseband::ctl {
 
 struct WidebandFormat {
-  const char* name;   // "ci16"
+  const char* name;   // "ci16", of sample_names.h
   const char* sigmf;  // "ci16_le"
   v1::WidebandFormat wire;
-  int bytes;            // of a sample
-  bool is_complex;      // else real: Q is 0
-  bool is_unsigned;     // the wire has no such format: the top bits are flipped before sending
-  float full_scale;     // this is 1.0
-  const char* endings;  // of file names, separated by blanks
+  int bytes;         // of a sample
+  bool is_complex;   // else real: Q is 0
+  bool is_unsigned;  // the wire has no such format: the top bits are flipped before sending
+  float full_scale;  // this is 1.0
 };
 
 // ci8, ci16, cf32, cu8, i8, i16, f32, u8.
 absl::Span<const WidebandFormat> WidebandFormats();
 
-// By the name that --format takes; InvalidArgument names all.
+// By a name of sample_names.h; InvalidArgument names those that there are.
 absl::StatusOr<const WidebandFormat*> FindWidebandFormat(absl::string_view name);
 // By SigMF's core:datatype; InvalidArgument.
 absl::StatusOr<const WidebandFormat*> FormatOfSigmf(absl::string_view datatype);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 namespace {
@@ -42,7 +43,7 @@ absl::StatusOr<ChannelFiles> ChannelFiles::Create(const std::string& prefix, boo
       output.file.data = outputs->Open("-o", prefix);
     } else if (!prefix.empty()) {
       output.path = absl::StrCat(prefix, ".", c,
-                                 sigmf ? kSigmfData : absl::StrCat(".", NameOfOutput(format)));
+                                 sigmf ? kSigmfData : absl::StrCat(".", NameOfFormat(format)));
       output.file = OpenSamples("-o", output.path, outputs);
       output.datatype = format == v1::SAMPLE_FORMAT_INT16 ? "ci16_le" : "cf32_le";
     }

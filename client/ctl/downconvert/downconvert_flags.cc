@@ -12,6 +12,7 @@
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/named_value.h"
 #include "client/ctl/common/si_number.h"
+#include "client/ctl/common/symbols.h"
 #include "client/ctl/downconvert/channels_json.h"
 
 namespace baseband::ctl {
@@ -19,9 +20,6 @@ namespace {
 
 constexpr double kRadians = 0.017453292519943295;  // a degree
 
-constexpr NamedValue<v1::SampleFormat> kOutputs[] = {{"cf32", v1::SAMPLE_FORMAT_FLOAT32},
-                                                     {"cf16", v1::SAMPLE_FORMAT_FLOAT16},
-                                                     {"ci16", v1::SAMPLE_FORMAT_INT16}};
 constexpr NamedValue<v1::NcoMethod> kNcoMethods[] = {{"exact", v1::NCO_METHOD_EXACT},
                                                      {"float", v1::NCO_METHOD_FLOAT},
                                                      {"accumulated", v1::NCO_METHOD_ACCUMULATED},
@@ -206,9 +204,8 @@ absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path) {
 }
 
 absl::StatusOr<v1::SampleFormat> ParseOutputFormat(absl::string_view name) {
-  return FindValue(kOutputs, "output", name);
+  return ParseSampleFormat("output", name);
 }
-std::string NameOfOutput(v1::SampleFormat format) { return NameOf(kOutputs, format); }
 absl::StatusOr<v1::NcoMethod> ParseNcoMethod(absl::string_view name) {
   return FindValue(kNcoMethods, "nco", name);
 }

@@ -70,7 +70,6 @@ absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path);
 
 // "cf32", "cf16", "ci16"; "exact", "float", ..
 absl::StatusOr<v1::SampleFormat> ParseOutputFormat(absl::string_view name);
-std::string NameOfOutput(v1::SampleFormat format);
 absl::StatusOr<v1::NcoMethod> ParseNcoMethod(absl::string_view name);
 std::string NameOfNcoMethod(v1::NcoMethod method);
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/si_number.h"
+#include "client/ctl/common/symbols.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/common/text_table.h"
 #include "nlohmann/json.hpp"
@@ -81,7 +82,7 @@ std::string DescribeChannels(const DownconvertPlan& plan,
       row("oscillator", NameOfNcoMethod(asked.nco()));
     }
     row("output", absl::StrCat(Hertz(is.output_rate_hz()), ", ", RateFactor(asked.filter()),
-                               " of the sample rate, ", NameOfOutput(asked.output())));
+                               " of the sample rate, ", NameOfFormat(asked.output())));
     row("filter", Stages(is));
     row("delay", absl::StrFormat("%.10g samples of the input, %s", is.group_delay(),
                                  SignalTime(is.group_delay(), rate)));

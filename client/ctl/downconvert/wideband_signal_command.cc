@@ -1,5 +1,6 @@
 // `wideband-signal`: something to try `downconvert` with.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
+#include "client/ctl/common/sample_names.h"
 #include "client/ctl/common/si_number.h"
 #include "client/ctl/common/sigmf.h"
 #include "client/ctl/common/terminal.h"
@@ -75,6 +77,7 @@ class WidebandSignalCommand final : public Command {
     if (absl::Status written = Write(); !written.ok()) {
       return FailArguments(written);
     }
+    WarnOfClipping();
     Report(flags);
     return kOk;
   }
@@ -91,17 +94,52 @@ class WidebandSignalCommand final : public Command {
         spec_.stations.push_back(*station);
       }
     }
+    for (const Station& station : spec_.stations) {
+      const double reach = std::abs(station.frequency_hz) + std::abs(station.deviation_hz);
+      if (reach > spec_.sample_rate_hz / 2) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            station.audio_hz > 0 ? "--fm " : "--tone ", Hertz(station.frequency_hz),
+            station.audio_hz > 0 ? absl::StrCat(" +-", Hertz(station.deviation_hz)) : "",
+            " is beyond the band, which ends at ", Hertz(spec_.sample_rate_hz / 2),
+            ", half the sample rate, either side: it would come out elsewhere"));
+      }
+    }
     if (spec_.stations.empty()) {
       spec_.stations = ExampleStations(spec_.sample_rate_hz);
     }
-    sample_format_ = FormatOfFileName(out_);
-    if (sample_format_ == nullptr || !format_.empty()) {
-      const auto named = FindWidebandFormat(format_.empty() ? "ci16" : format_);
-      if (!named.ok()) {
-        return named.status();
-      }
-      sample_format_ = *named;
+    return SetFormat();
+  }
+
+  void WarnOfClipping() const {
+    double peak = 0;
+    for (const Station& station : spec_.stations) {
+      peak += std::pow(10, station.level_db / 20);
     }
+    if (sample_format_->full_scale > 1 && peak > 1) {
+      absl::FPrintF(stderr,
+                    "basebandctl: warning: the stations together reach %.1f dB above full scale of"
+                    " %s: what is beyond is cut off; lower their levels, or use cf32\n",
+                    20 * std::log10(peak), sample_format_->name);
+    }
+  }
+
+  absl::Status SetFormat() {
+    SampleNameToWrite name = {"--out", out_, "", "ci16", {}};
+    for (const WidebandFormat& format : WidebandFormats()) {
+      name.writable.emplace_back(format.name);
+    }
+    if (!format_.empty()) {
+      const auto asked = FindWidebandFormat(format_);
+      if (!asked.ok()) {
+        return asked.status();
+      }
+      name.asked = (*asked)->name;
+    }
+    const absl::StatusOr<std::string> format = FormatToWrite(name);
+    if (!format.ok()) {
+      return format.status();
+    }
+    sample_format_ = *FindWidebandFormat(*format);
     return absl::OkStatus();
   }
 

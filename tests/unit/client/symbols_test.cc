@@ -62,12 +62,49 @@ TEST(SymbolFilesTest, TheNameTellsTheFormatUnlessAFlagDoes) {
   EXPECT_EQ(ReadSymbols(FileOfTest("x.cf16", bytes), "")->format, v1::SAMPLE_FORMAT_FLOAT16);
   EXPECT_EQ(ReadSymbols(FileOfTest("x.iq", bytes), "")->format, v1::SAMPLE_FORMAT_FLOAT32);
   EXPECT_EQ(ReadSymbols(PathOfTest("x.cs16"), "f32")->format, v1::SAMPLE_FORMAT_FLOAT32);
-  EXPECT_THAT(ReadSymbols(PathOfTest("x.cs16"), "u8"), Refusal("is not one of f32, f16, i16"));
+  EXPECT_EQ(ReadSymbols(PathOfTest("x.cs16"), "sc16")->format, v1::SAMPLE_FORMAT_INT16);
+  EXPECT_THAT(ReadSymbols(PathOfTest("x.cs16"), "u8"), Refusal("is not one of cf32, cf16, ci16"));
+  EXPECT_THAT(ReadSymbols(FileOfTest("x.cs8", bytes), ""),
+              Refusal("without --format: its 'ci8' is not one of cf32, cf16, ci16"));
+}
+
+TEST(SymbolFilesTest, WhatIsWrittenIsWhatItsNameSays) {
+  const auto format = [](const std::string& path, const std::string& asked) {
+    return SymbolFormatToWrite("--out", path, asked, v1::SAMPLE_FORMAT_FLOAT16);
+  };
+  EXPECT_EQ(format("a.cs16", "").value(), v1::SAMPLE_FORMAT_INT16);
+  EXPECT_EQ(format("a.b/c.CF32", "").value(), v1::SAMPLE_FORMAT_FLOAT32);
+  EXPECT_EQ(format("a.ci16", "sc16").value(), v1::SAMPLE_FORMAT_INT16);
+  EXPECT_EQ(format("a.iq", "i16").value(), v1::SAMPLE_FORMAT_INT16);
+  for (const char* path : {"-", "", "a.b/c", "/dev/fd/63", ".cf"}) {
+    EXPECT_EQ(format(path, "").value(), v1::SAMPLE_FORMAT_FLOAT16) << path;
+    EXPECT_EQ(format(path, "cf32").value(), v1::SAMPLE_FORMAT_FLOAT32) << path;
+  }
+  EXPECT_THAT(format("a.cs16", "cf32"),
+              Refusal("--format cf32 contradicts --out a.cs16, which says ci16"));
+  EXPECT_THAT(format("a.iq", ""), Refusal("end its name in .cf32, .cf16, .ci16 or .sigmf-meta"));
+  EXPECT_THAT(format("a.wav", "ci16"), Refusal("what ends in .wav is no file of samples"));
+  EXPECT_THAT(format("a.sigmf", ""), Refusal("no file of samples"));
+  EXPECT_THAT(format("a.i16", ""), Refusal("the format i16 of its name is not one of"));
+}
+
+TEST(SymbolFilesTest, IntegersAreWrittenAtAThirdOfFullScale) {
+  const std::vector<Complex> samples = {{300, 0}, {0, -300}};
+  const std::string floats = FromComplex(samples, v1::SAMPLE_FORMAT_FLOAT32, 1);
+  const std::string integers =
+      SymbolsToWrite(floats, v1::SAMPLE_FORMAT_FLOAT32, v1::SAMPLE_FORMAT_INT16);
+  EXPECT_THAT(ToComplex(integers, v1::SAMPLE_FORMAT_INT16, 1),
+              ElementsAre(Complex(10923, 0), Complex(0, -10923)));
+  EXPECT_EQ(SymbolsToWrite(floats, v1::SAMPLE_FORMAT_FLOAT32, v1::SAMPLE_FORMAT_FLOAT32), floats);
+  EXPECT_THAT(
+      ToComplex(SymbolsToWrite(integers, v1::SAMPLE_FORMAT_INT16, v1::SAMPLE_FORMAT_FLOAT32),
+                v1::SAMPLE_FORMAT_FLOAT32, 32768),
+      ElementsAre(Complex(10923, 0), Complex(0, -10923)));
 }
 
 TEST(SymbolFilesTest, PartOfASampleIsRefused) {
   EXPECT_THAT(ReadSymbols(FileOfTest("odd", std::string(12, 'x')), ""),
-              Refusal("has 12 bytes, not a multiple of the 8 of a sample (format f32)"));
+              Refusal("has 12 bytes, not a multiple of the 8 of a sample (format cf32)"));
   EXPECT_THAT(ReadSymbols(FileOfTest("empty", ""), ""), Refusal("is empty"));
   EXPECT_THAT(ReadSymbols(PathOfTest("missing"), ""),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing")));
@@ -92,7 +129,8 @@ TEST(SymbolFilesTest, SigmfComesBackAsItWasWritten) {
   }
   EXPECT_THAT(ReadSymbols(PathOfTest("r.sigmf-meta"), "f32"), Refusal("contradicts"));
   file.format = v1::SAMPLE_FORMAT_FLOAT16;
-  EXPECT_THAT(CheckWritable("r.sigmf-data", file.format), Refusal("SigMF has no 16-bit float"));
+  EXPECT_THAT(SymbolFormatToWrite("--out", "r.sigmf-data", "", file.format),
+              Refusal("SigMF has no 16-bit float"));
 }
 
 TEST(SymbolFilesTest, SigmfThatIsNotUnderstoodIsRefusedByName) {
@@ -100,7 +138,7 @@ TEST(SymbolFilesTest, SigmfThatIsNotUnderstoodIsRefusedByName) {
   const auto read = [](const std::string& meta) {
     return ReadSymbols(FileOfTest("x.sigmf-meta", meta), "");
   };
-  EXPECT_THAT(read("{"), Refusal("is not SigMF"));
+  EXPECT_THAT(read("{"), Refusal("is not JSON: line 1, column 2: "));
   EXPECT_THAT(read("[1]"), Refusal("is not SigMF"));
   EXPECT_THAT(read(R"({"global": {}})"), Refusal("says no core:datatype"));
   EXPECT_THAT(read(R"({"global": {"core:datatype": "ru8"}})"),
