@@ -5,6 +5,7 @@
 
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "client/ctl/common/flag_names.h"
 #include "client/ctl/common/help_formatter.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/operate/health_flags.h"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr char kFooter[] =
     "Exit codes: 0 done; 1 bad arguments or files; 2 cannot connect; 3 the server\n"
-    "refused or failed; 4 done, and the result is negative (not serving, blocks\n"
+    "refused it for now, or failed; 4 done, and the result is negative (not serving, blocks\n"
     "that did not decode, frames without lock, a file that differs, a case that\n"
     "failed, a load over its limits); 130 interrupted by ^C.\n"
     "\n"
@@ -104,6 +105,7 @@ int CommandLine::Run(int argc, const char* const* argv) {
   }
   for (size_t i = 0; i < commands_.size(); ++i) {
     if (apps_[i]->parsed()) {
+      NoteCommand(apps_[i]);
       return commands_[i]->Run(flags_);
     }
   }

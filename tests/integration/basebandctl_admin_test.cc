@@ -124,7 +124,25 @@ TEST_F(BasebandctlAdminTest, QuarantineIsATableAndIsLifted) {
   EXPECT_THAT(Admin({"quarantine", "--lift=" + fingerprint}).output, HasSubstr("is not in"));
   EXPECT_EQ(Admin({"quarantine", "--lift=all"}).output, "0 lifted\n");
   EXPECT_THAT(Admin({"quarantine", "--lift=x"}).output,
-              HasSubstr("fingerprint 'x' is not 16 hexadecimal digits"));
+              HasSubstr("fingerprint (--lift) 'x' is not 16 hexadecimal digits"));
+}
+
+TEST_F(BasebandctlAdminTest, WhoeverNamesAnotherAddressIsToldWhichItIs) {
+  for (const std::string& target : {faulty_->target(), std::string("127.0.0.1:1")}) {
+    for (const char* action : {"records", "quarantine", "config"}) {
+      const Outcome outcome = RunAt(target, {"admin", action});
+      EXPECT_EQ(outcome.exit_code, target == "127.0.0.1:1" ? 2 : 3) << outcome.output;
+      EXPECT_THAT(outcome.output, HasSubstr("--target must be the server's --admin-listen"));
+    }
+  }
+  EXPECT_THAT(RunAt("127.0.0.1:1", {"admin", "config"}).output,
+              HasSubstr("cannot connect to 127.0.0.1:1: Connection refused\n"));
+}
+
+TEST_F(BasebandctlAdminTest, WhatTheServerRefusesOfTheArgumentsIsABadArgument) {
+  const Outcome outcome = Admin({"log-level", "verbose"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("'verbose'"));
 }
 
 TEST_F(BasebandctlAdminTest, WrongArgumentsAreRefused) {
@@ -154,7 +172,7 @@ TEST_F(BasebandctlAdminTest, WrongArgumentsAreRefused) {
   EXPECT_THAT(Admin({"inject", "fail", "--count=1001"}).output,
               HasSubstr("count 1001 is not in [1, 1000]"));
   EXPECT_THAT(Admin({"inject", "fail", "--device=gpu"}).output,
-              HasSubstr("device 'gpu' is not one of "));
+              HasSubstr("device (--device) 'gpu' is not one of "));
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ TEST_F(BasebandctlMinimizeTest, AnInterruptedSearchEndsAtOnceAndSaysWhatItFound)
 
 TEST_F(BasebandctlMinimizeTest, WhatIsWrongInAFormulaIsPointedAt) {
   const Outcome outcome = Run({"minimize", "x + q", "--axis=x=0:1:9"});
-  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.output, HasSubstr("  x + q\n      ^ column 5\n"));
 }
 

@@ -9,7 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/ctl/common/connect_errors.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/flag_names.h"
 #include "common/tls/pem.h"
 
 namespace baseband::ctl {
@@ -23,22 +25,6 @@ absl::Status CheckTarget(const std::string& target) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "--target '", target, "' is not HOST:PORT, unix:PATH or a list ADDRESS:PORT,ADDRESS:PORT"));
-}
-
-// The part of gRPC's message that says what went wrong: "Connection refused".
-std::string Reason(const absl::Status& status) {
-  std::string message(status.message());
-  for (const char* known :
-       {"Connection refused", "No such file or directory", "Permission denied", "No route to host",
-        "Network is unreachable", "CERTIFICATE_VERIFY_FAILED", "Connection reset"}) {
-    if (absl::StrContains(message, known)) {
-      return known;
-    }
-  }
-  if (absl::StrContains(message, "DNS")) {
-    return "the host name is not known";
-  }
-  return message;
 }
 
 // What is wrong with the files of TLS, by flag and path: gRPC would say it in its log alone.
@@ -122,20 +108,27 @@ absl::StatusOr<std::unique_ptr<client::Client>> Connect(const GlobalFlags& flags
   if (connected.ok()) {
     return client;
   }
-  if (absl::IsDeadlineExceeded(connected)) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("cannot connect to ", flags.target, ": no answer within ",
-                     absl::FormatDuration(flags.timeout), "; --timeout gives more of it"));
-  }
-  // The state of a channel carries no reason; a call's status does.
+  // The state of a channel carries no reason; a call's status does. That of a channel that has been
+  // trying for a while comes with its next attempt, of a new one at once.
+  client::ClientOptions fresh = *options;
+  fresh.connections = 1;
+  fresh.max_attempts = 1;
+  auto asking = client::Client::Create(fresh);
   client::CallOptions probe;
-  probe.timeout = std::min(flags.timeout, absl::Seconds(5));
-  const absl::Status why = (*client)->GetCapabilities(probe).status();
-  return absl::UnavailableError(
-      absl::StrCat("cannot connect to ", flags.target, ": ",
-                   why.ok() ? "the connection attempt failed" : Reason(why),
-                   "\nIs basebandd running there? Name its address by --target or"
-                   " BASEBAND_TARGET, or wait for it by --wait."));
+  probe.timeout = std::min(std::max(flags.timeout, absl::Seconds(2)), absl::Seconds(5));
+  const absl::Status why =
+      asking.ok() ? (*asking)->GetCapabilities(probe).status() : asking.status();
+  const absl::Status told =
+      CannotConnect(flags, why.ok() ? "the connection attempt failed" : why.message(),
+                    "Is basebandd running there? Name its address by --target or"
+                    " BASEBAND_TARGET, or wait for it by --wait.");
+  if (!absl::IsDeadlineExceeded(connected)) {
+    return told;
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat("cannot connect to ", flags.target, ": no answer within ",
+                   absl::FormatDuration(flags.timeout), "; --timeout gives more of it",
+                   absl::IsUnavailable(why) ? absl::StrCat("\nAt last: ", told.message()) : ""));
 }
 
 Session::Session(const GlobalFlags& flags, const Outputs& outputs)
@@ -172,7 +165,9 @@ RequestLimits Session::limits() const {
 }
 
 int Fail(const absl::Status& status, ExitCode code) {
-  absl::FPrintF(stderr, "basebandctl: %s\n", status.message());
+  absl::FPrintF(stderr, "basebandctl: %s\n",
+                absl::IsInvalidArgument(status) ? WithFlagName(status.message())
+                                                : std::string(status.message()));
   return code;
 }
 
@@ -192,9 +187,11 @@ int FailRpc(const absl::Status& status) {
                   status.message());
     return kRpcFailed;
   }
+  const bool bad_arguments = absl::IsInvalidArgument(status);
   absl::FPrintF(stderr, "basebandctl: the server answered %s: %s\n",
-                absl::StatusCodeToString(status.code()), status.message());
-  return kRpcFailed;
+                absl::StatusCodeToString(status.code()),
+                bad_arguments ? WithFlagName(status.message()) : std::string(status.message()));
+  return bad_arguments ? kBadArguments : kRpcFailed;
 }
 
 int FailArguments(const absl::Status& status) { return Fail(status, kBadArguments); }

@@ -3,10 +3,12 @@
 #include <map>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "client/cpp/admin_client.h"
 #include "client/ctl/common/command.h"
+#include "client/ctl/common/connect_errors.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
 #include "client/ctl/operate/flight_trace.h"
@@ -16,6 +18,8 @@
 
 namespace baseband::ctl {
 namespace {
+
+constexpr char kWhere[] = "--target must be the server's --admin-listen.";
 
 // What follows each action; empty: nothing.
 const std::map<std::string, std::string>& Actions() {
@@ -111,7 +115,7 @@ class AdminCommand final : public Command {
     }
     if (action_ == "quarantine" && lift_.empty()) return ShowQuarantine(**client, flags);
     return action_ == "records" || action_ == "trace" ? Show(**client, flags)
-                                                      : ExitCodeOf(Act(**client, flags));
+                                                      : ExitCodeOf(Act(**client, flags), flags);
   }
 
  private:
@@ -140,8 +144,14 @@ class AdminCommand final : public Command {
     return absl::OkStatus();
   }
 
-  static int ExitCodeOf(const absl::Status& status) {
-    return status.ok() ? kOk : absl::IsUnavailable(status) ? FailConnect(status) : FailRpc(status);
+  static int ExitCodeOf(const absl::Status& status, const GlobalFlags& flags) {
+    if (absl::IsUnavailable(status)) {
+      return FailConnect(CannotConnect(flags, status.message(), kWhere));
+    }
+    if (absl::IsUnimplemented(status)) {
+      return FailRpc(absl::UnimplementedError(absl::StrCat(status.message(), "\n", kWhere)));
+    }
+    return status.ok() ? kOk : FailRpc(status);
   }
 
   absl::Status Act(client::AdminClient& client, const GlobalFlags& flags) const {
@@ -180,7 +190,7 @@ class AdminCommand final : public Command {
   int Show(client::AdminClient& client, const GlobalFlags& flags) {
     const auto records = client.GetFlightRecords(flags.call().timeout);
     if (!records.ok()) {
-      return ExitCodeOf(records.status());
+      return ExitCodeOf(records.status(), flags);
     }
     if (trace_ != nullptr) {
       trace_->Write(ToTrace(*records));
@@ -193,7 +203,7 @@ class AdminCommand final : public Command {
   static int ShowQuarantine(client::AdminClient& client, const GlobalFlags& flags) {
     const auto quarantine = client.GetQuarantine(flags.call().timeout);
     if (!quarantine.ok()) {
-      return ExitCodeOf(quarantine.status());
+      return ExitCodeOf(quarantine.status(), flags);
     }
     return Print(*quarantine, ToTable(*quarantine, absl::Now()), flags);
   }

@@ -1,0 +1,24 @@
+// Errors name a request's fields; people know flags.
+#ifndef BASEBAND_CLIENT_CTL_COMMON_FLAG_NAMES_H_
+#define BASEBAND_CLIENT_CTL_COMMON_FLAG_NAMES_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace CLI {
+class App;
+}
+
+namespace baseband::ctl {
+
+// The command that runs, whose flags they are; it must outlive what comes. Not thread-safe.
+void NoteCommand(const CLI::App* command);
+
+// "frame_symbols (--frame-symbols) 10 is not in [16, 1048576]": `message` with the command's flag
+// behind the first field that has one, if it does not name that anyway.
+std::string WithFlagName(absl::string_view message);
+
+}  // namespace baseband::ctl
+
+#endif  // BASEBAND_CLIENT_CTL_COMMON_FLAG_NAMES_H_
