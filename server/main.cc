@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -31,6 +32,7 @@
 #include "server/config/logging.h"
 #include "server/device/create_devices.h"
 #include "server/device/gpu_monitor.h"
+#include "server/grpc/grpc_log.h"
 #include "server/jobs/fault_injector.h"
 #include "server/jobs/self_test.h"
 #include "server/metrics/metrics.h"
@@ -289,6 +291,15 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
     BASEBAND_ASSIGN_OR_RETURN(admin,
                               AdminServer::Start(config, *security, metrics, std::move(options)));
     spdlog::info("administration at {}", admin->address());
+    const bool anyone_may =
+        !config.access_is_limited() ||
+        std::any_of(config.allow.begin(), config.allow.end(),
+                    [](const std::string& text) { return absl::StartsWith(text, "admin="); });
+    if (!anyone_may) {
+      spdlog::warn(
+          "administration refuses every call: nobody has the role admin; --allow=admin=uid:0 gives"
+          " it to root at a unix address");
+    }
   }
   const std::unique_ptr<GpuMonitor> gpu_monitor = MonitorGpus(devices, metrics);
   lifecycle.SetServing();
@@ -330,6 +341,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   SetUpLogging(command->config);
+  RouteGrpcLog();
   if (const absl::Status status = Serve(*command, signals); !status.ok()) {
     spdlog::critical("{}", std::string(status.message()));
     return kExitStart;

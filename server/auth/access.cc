@@ -46,7 +46,7 @@ absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role) {
   }
   if (const absl::optional<int64_t> suppressed = log_limit_.Pass(SteadyNow())) {
     spdlog::warn("refused {}: {}{}", absl::CHexEscape(identity.name),
-                 absl::CHexEscape(status.message()),
+                 std::string(status.message()),
                  *suppressed > 0 ? absl::StrCat(" (and ", *suppressed, " more)") : "");
   }
   return status;

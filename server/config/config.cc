@@ -195,6 +195,11 @@ absl::StatusOr<Given> ReadFile(const std::string& path) {
   }
   for (const CLI::ConfigItem& item : items) {
     const std::string key = item.fullname();
+    if (!item.parents.empty()) {  // also what only opens or closes one
+      return absl::InvalidArgumentError(
+          absl::StrCat("section [", absl::StrJoin(item.parents, "."), "] in ", path,
+                       ": sections are not known here; every key stands by itself, key = value"));
+    }
     if (key == "config" || !IsKnown(key)) {
       return absl::InvalidArgumentError(absl::StrCat("unknown key ", key, " in ", path,
                                                      "; did you mean ",

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -38,6 +39,27 @@ class JsonMessage final : public spdlog::custom_flag_formatter {
   }
 };
 
+// The message on one line, whoever's words are in it.
+class TextMessage final : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& target) override {
+    constexpr char kHex[] = "0123456789abcdef";
+    for (const char c : message.payload) {
+      if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) {
+        target.push_back(c);
+      } else {
+        for (const char escaped : {'\\', 'x', kHex[c >> 4], kHex[c & 15]}) {
+          target.push_back(escaped);
+        }
+      }
+    }
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<TextMessage>();
+  }
+};
+
 }  // namespace
 
 void SetUpLogging(const Config& config) {
@@ -47,7 +69,7 @@ void SetUpLogging(const Config& config) {
     formatter->add_flag<JsonMessage>('*').set_pattern(
         R"({"ts":"%Y-%m-%dT%H:%M:%S.%FZ","level":"%l","msg":"%*"})");
   } else {
-    formatter->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-5l%$ %v");
+    formatter->add_flag<TextMessage>('*').set_pattern("%Y-%m-%d %H:%M:%S.%e %^%-5l%$ %*");
   }
   logger->set_formatter(std::move(formatter));
   logger->set_level(spdlog::level::from_str(config.log_level));
@@ -62,8 +84,8 @@ const std::vector<std::string>& LogLevels() {
 
 absl::Status SetLogLevel(const std::string& level) {
   if (std::find(LogLevels().begin(), LogLevels().end(), level) == LogLevels().end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("level '", level, "' is not one of ", absl::StrJoin(LogLevels(), "|")));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "level '", absl::CHexEscape(level), "' is not one of ", absl::StrJoin(LogLevels(), "|")));
   }
   spdlog::set_level(spdlog::level::from_str(level));
   return absl::OkStatus();

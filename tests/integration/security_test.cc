@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/integration/secured_server.h"
@@ -160,6 +162,42 @@ TEST_F(SecurityTest, TheLoadTesterProvesWhoItIsInEachOfItsCalls) {
     EXPECT_EQ(ctl.Wait(absl::Seconds(60)), 0) << ctl.Output();
   }
   EXPECT_GT(server_->Metric("baseband_requests_total", {"rpc=\"Encode\"", "code=\"OK\""}), 0);
+}
+
+TEST_F(SecurityTest, TheCommandLineSaysWhichFlagOfTlsIsMissing) {
+  StartTls({"--tls-client-cert=optional", "--log-format=json"});
+  const std::string ca = "--tls-ca=" + files_.Path("ca.pem");
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{}, "add --tls, or --tls-ca=FILE"},
+      {{"--tls"}, "Name the authority that has by --tls-ca=FILE"},
+      {{ca, "--tls-server-name=other.example"}, "Say which by --tls-server-name=NAME"}};
+  for (const auto& [flags, advice] : cases) {
+    for (const bool wait : {false, true}) {
+      std::vector<std::string> arguments = {"--target=" + server_->target(), "info"};
+      arguments.insert(arguments.end(), flags.begin(), flags.end());
+      if (wait) arguments.insert(arguments.end(), {"--wait", "--timeout=1s"});
+      ChildProcess ctl(ProgramPath("basebandctl"), arguments);
+      EXPECT_EQ(ctl.Wait(absl::Seconds(60)), 2) << ctl.Output();
+      EXPECT_THAT(ctl.Output(), HasSubstr(advice));
+    }
+  }
+  // gRPC's own words about these handshakes are lines of the log like all others.
+  for (const absl::string_view line :
+       absl::StrSplit(server_->process().Output(), '\n', absl::SkipEmpty())) {
+    EXPECT_TRUE(absl::StartsWith(line, "{")) << line;
+  }
+  EXPECT_THAT(server_->process().Output(), HasSubstr("gRPC: "));
+}
+
+TEST_F(SecurityTest, AnAdministrationThatRefusesAllIsToldAtTheStart) {
+  const char* warning = "administration refuses every call";
+  const std::string admin = "--admin-listen=unix:" + files_.Path("admin");
+  StartTls({"--tls-client-cert=optional", admin});
+  EXPECT_THAT(server_->process().Output(),
+              AllOf(HasSubstr(warning), HasSubstr("--allow=admin=uid:0")));
+  server_.reset();
+  StartTls({"--tls-client-cert=optional", admin, "--allow=admin=uid:0"});
+  EXPECT_THAT(server_->process().Output(), ::testing::Not(HasSubstr(warning)));
 }
 
 TEST_F(SecurityTest, TheAdminPortServesAdminsOnly) {

@@ -85,7 +85,7 @@ TEST(ConfigTest, UnknownNamesAreRefusedWithTheNearestKnownOne) {
             "unknown environment variable BASEBANDD_lanes; did you mean BASEBANDD_LANES?");
   EXPECT_EQ(Refusal({file.flag()}),
             "unknown key lane_input_mb in " + file.path() + "; did you mean lane_input_mib?");
-  EXPECT_THAT(Refusal({section.flag()}), HasSubstr("unknown key server"));
+  EXPECT_THAT(Refusal({section.flag()}), HasSubstr("section [server] in "));
 }
 
 TEST(ConfigTest, OthersEnvironmentIsLeftAlone) {
