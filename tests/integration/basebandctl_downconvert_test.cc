@@ -181,6 +181,45 @@ TEST_F(BasebandctlDownconvertTest, JsonHasAllNumbers) {
                     HasSubstr("\"frequency_num\": 91"), HasSubstr("\"taps\": ")));
 }
 
+TEST_F(BasebandctlDownconvertTest, ASignalIsWhatItsNameSays) {
+  const auto refused = [](const std::string& name, const std::string& format) {
+    const Outcome outcome =
+        Run({"wideband-signal", "--samples=10", "-o", Path(name), "--format=" + format});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    EXPECT_FALSE(std::ifstream(Path(name)).good()) << name;
+    return outcome.output;
+  };
+  EXPECT_THAT(refused("x.cf16", "ci16"), HasSubstr("the format cf16 of its name is not one of"));
+  EXPECT_THAT(refused("x.wav", "ci16"), HasSubstr("no file of samples"));
+  EXPECT_THAT(refused("x.sigmf", "ci16"), HasSubstr("no file of samples"));
+  EXPECT_THAT(refused("x.cs8", "cs16"), HasSubstr("--format ci16 contradicts"));
+  EXPECT_EQ(Run({"wideband-signal", "--samples=10", "-o", Path("x.cs8")}).exit_code, 0);
+  EXPECT_EQ(ReadAll(Path("x.cs8")).size(), 20U);
+  for (const char* output : {"cs16", "i16"}) {
+    EXPECT_EQ(Run({"downconvert", Path("x.cs8"), "--rate=64M", "--channel=0:1", "-o", Path("y"),
+                   absl::StrCat("--output=", output)})
+                  .exit_code,
+              0);
+    EXPECT_EQ(ReadAll(Path("y.0.ci16")).size(), 40U);
+  }
+}
+
+TEST_F(BasebandctlDownconvertTest, AStationBeyondTheBandIsRefusedAndClippingIsTold) {
+  for (const char* station : {"--tone=40M", "--tone=-32.1M:-6", "--fm=31.99M"}) {
+    const Outcome outcome =
+        Run({"wideband-signal", "--samples=10", "-o", Path("no.ci16"), station});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.output, HasSubstr("is beyond the band, which ends at 32 MHz"));
+  }
+  const auto told = [](const char* name) {
+    return Run({"wideband-signal", "--samples=10", "-o", Path(name), "--tone=1M:-5",
+                "--tone=2M:-5"})
+        .output;
+  };
+  EXPECT_THAT(told("loud.ci16"), HasSubstr("warning: the stations together reach 1.0 dB above"));
+  EXPECT_THAT(told("loud.cf32"), ::testing::Not(HasSubstr("warning")));
+}
+
 TEST_F(BasebandctlDownconvertTest, RealAndUnsignedRecordingsAreTaken) {
   for (const char* const format : {"ci8", "cu8", "cf32", "i8", "u8", "i16", "f32"}) {
     ASSERT_EQ(Run({"wideband-signal", "-o", Path(format), "--format", format, "--samples=50k",
@@ -228,13 +267,14 @@ TEST_F(BasebandctlDownconvertTest, WhatIsWrongIsSaidInOneLineAndNothingIsWritten
     EXPECT_THAT(outcome.output, AllOf(StartsWith("basebandctl: "), HasSubstr(why)));
   }
   const std::pair<std::vector<std::string>, const char*> kByTheServer[] = {
-      {{"--channel=9.1M:8", "--retune=1@5=9M"}, "retunes[0].channel 1"}};
+      {{"--channel=9.1M:8", "--retune=1@5=9M"}, "retunes[0].channel (--retune) 1"},
+      {{"--channel=9.1M:8", "--pass=5M"}, "(--pass)"}};
   for (const auto& [flags, why] : kByTheServer) {
     for (const char* form : {"--chunk=10k", "--unary"}) {
       std::vector<std::string> all = flags;
       all.emplace_back(form);
       const Outcome outcome = Downconvert("refused", all);
-      EXPECT_EQ(outcome.exit_code, 3) << outcome.output;
+      EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
       EXPECT_THAT(outcome.output, HasSubstr(why));
     }
   }

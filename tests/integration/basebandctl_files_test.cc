@@ -190,6 +190,15 @@ TEST_F(BasebandctlFilesTest, TwoOutputsAreNotOneFile) {
   }
 }
 
+TEST_F(BasebandctlFilesTest, APictureIsNotNamedAsWhatItIsNot) {
+  for (const Writer& writer : Writers()) {
+    if (writer.output != "--plot" && writer.output != "--map") continue;
+    const Outcome outcome = Run(With(writer, Path("new.PNG")));
+    EXPECT_EQ(outcome.exit_code, 1) << writer.command[0] << ": " << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("what is drawn is SVG, not .png: name a .svg"));
+  }
+}
+
 TEST_F(BasebandctlFilesTest, AMissingFolderIsToldBeforeTheWork) {
   const std::vector<std::string> before = Names();
   for (const Writer& writer : Writers()) {

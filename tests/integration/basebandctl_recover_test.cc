@@ -185,6 +185,20 @@ TEST_F(BasebandctlRecoverTest, WithoutLockTheReasonIsToldAndTheExitCodeIsFour) {
   EXPECT_THAT(outcome.output, HasSubstr("0 of 2 frames locked: "));
 }
 
+TEST_F(BasebandctlRecoverTest, ATableHasNoHertzWithoutASymbolRate) {
+  MakeSignal("in.cf32", {kQpsk, "--frame-symbols=1000", "--snr=12"});
+  const auto row = [](const std::vector<std::string>& flags) {
+    Recover("in.cf32", flags);
+    const std::string csv = ReadAll(Path("h.csv"));
+    const std::vector<std::string> lines = absl::StrSplit(csv, '\n');
+    return std::vector<std::string>(absl::StrSplit(lines[1], ','));
+  };
+  const auto without = row({kQpsk, "--csv=" + Path("h.csv")});
+  EXPECT_EQ(without.size(), 17U);
+  EXPECT_EQ(without[4] + without[5], "");
+  EXPECT_NE(row({kQpsk, "--csv=" + Path("h.csv"), "--symbol-rate=1M"})[4], "");
+}
+
 TEST_F(BasebandctlRecoverTest, PilotsFindWhatIsHopelessBlind) {
   MakeSignal("in.cf32", {kNeedsPilots, "--pilots=dvbs2", "--known-out=" + Path("pilots.cf32"),
                          "--snr=14.8", "--frequency=0.0712", "--phase=123", "--frames=4"});
@@ -241,6 +255,26 @@ TEST_F(BasebandctlRecoverTest, EveryFineMethodIsOffered) {
   }
 }
 
+TEST_F(BasebandctlRecoverTest, WhatIsWrittenIsWhatItsNameSays) {
+  const auto size = [](const char* name) { return ReadAll(Path(name)).size(); };
+  MakeSignal("q.cs16", {kQpsk, "--frame-symbols=4000", "--snr=12"});
+  EXPECT_EQ(size("q.cs16"), 4U * 4000);
+  Recover("q.cs16", {kQpsk, "--out=" + Path("out.cf32")});
+  EXPECT_EQ(size("out.cf32"), 8U * 4000);
+  Recover("out.cf32", {kQpsk, "--out=" + Path("again.cf16")});
+  Recover("out.cf32", {kQpsk, "--out=" + Path("again.ci16")});
+  for (const char* name : {"again.cf16", "again.ci16"}) {
+    EXPECT_EQ(size(name), 4U * 4000) << name;
+    Recover(name, {kQpsk});
+  }
+  for (const char* name : {"x.wav", "x.sigmf", "x.ci8", "x.iq"}) {
+    EXPECT_THAT(Refused({"carrier-signal", kQpsk, "-o", Path(name)}, 1), HasSubstr(name));
+    EXPECT_THAT(Refused({"recover", Path("q.cs16"), kQpsk, "-o", Path(name)}, 1), HasSubstr(name));
+  }
+  EXPECT_THAT(Refused({"carrier-signal", kQpsk, "--format=cs16", "-o", Path("x.cf32")}, 1),
+              HasSubstr("--format ci16 contradicts"));
+}
+
 TEST_F(BasebandctlRecoverTest, RefusalsSayWhatWouldDo) {
   MakeSignal("in.cf32", {kQpsk, "--frame-symbols=1000", "--snr=12"});
   const std::string in = Path("in.cf32");
@@ -254,13 +288,17 @@ TEST_F(BasebandctlRecoverTest, RefusalsSayWhatWouldDo) {
   EXPECT_THAT(Refused({"recover", in, kQpsk, "--frame-symbols=2000"}, 1),
               HasSubstr("fewer than the 2000 of a frame"));
   EXPECT_THAT(Refused({"recover", in, kQpsk, "--step=1e-6"}, 1), HasSubstr("--fine=sweep"));
+  WriteAll(Path("long.cf32"), std::string(8 * ((1 << 20) + 1), '\0'));
+  EXPECT_THAT(
+      Refused({"recover", Path("long.cf32"), kQpsk}, 1),
+      HasSubstr("more than the 1048576 of one frame: cut it into frames by --frame-symbols"));
   // The server's own refusals.
-  EXPECT_THAT(Refused({"recover", in, kQpsk, "--max-frequency=0.2"}, 3),
-              AllOf(HasSubstr("max_frequency"), HasSubstr("0.125")));
-  EXPECT_THAT(Refused({"recover", in, kQpsk, "--fine=sweep", "--range=1e-6", "--step=1e-5"}, 3),
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--max-frequency=0.2"}, 1),
+              AllOf(HasSubstr("max_frequency (--max-frequency)"), HasSubstr("0.125")));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--fine=sweep", "--range=1e-6", "--step=1e-5"}, 1),
               HasSubstr("step"));
-  EXPECT_THAT(Refused({"recover", in, kQpsk, "--frame-symbols=8"}, 3),
-              HasSubstr("frame_symbols 8"));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--frame-symbols=10"}, 1),
+              HasSubstr("frame_symbols (--frame-symbols) 10"));
   EXPECT_THAT(Refused({"carrier-signal", "-o", in, "--constellation=512PSK"}, 1),
               HasSubstr("the server knows no constellation '512PSK'"));
 }

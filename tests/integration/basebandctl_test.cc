@@ -79,6 +79,36 @@ TEST_F(BasebandctlTest, DemoTakesEveryFamilyOfCodes) {
   }
 }
 
+// Short codes and the bit-flipping decoder need more than a good code's default.
+TEST_F(BasebandctlTest, DemoRaisesItsOwnDefaultUntilAllDecodes) {
+  WriteAll(Path("in"), std::string(5000, 'y'));
+  for (const char* graph : {"--nr-bg=1", "--nr-bg=2"}) {
+    const Outcome outcome = Run({"demo", Path("in"), graph, "--zc=2"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  }
+  const Outcome raised = Run({"demo", Path("in"), "--algorithm=bit-flipping"});
+  EXPECT_EQ(raised.exit_code, 0) << raised.output;
+  EXPECT_THAT(raised.output, HasSubstr("before, at "));
+  EXPECT_THAT(Run({"demo", Path("in"), "--algorithm=bit-flipping", "--json"}).output,
+              HasSubstr("\"tried_before\""));
+}
+
+TEST_F(BasebandctlTest, AFlagThatWouldHaveNoEffectIsRefused) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"ber", "--curve=layered:min-sum", "--algorithm=hard"}, "--algorithm does not go with"},
+      {{"ber", "--curve=layered:min-sum", "--schedule=layered"}, "--schedule does not go with"},
+      {{"ber", "--frames=10", "--min-frame-errors=1"}, "--min-frame-errors does not go with"},
+      {{"ber", "--frames=10", "--max-frames=20"}, "--max-frames does not go with"},
+      {{"ber", "--curve=layered:spa", "--scale-factor=0.5"}, "--scale-factor does not go with"},
+      {{"decode", Path("in"), "--wimax=1/2", "--algorithm=spa", "--scale-factor=0.5"},
+       "--scale-factor does not go with"}};
+  for (const auto& [arguments, why] : cases) {
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(why));
+  }
+}
+
 TEST_F(BasebandctlTest, EncodeThenDecodeIsTheIdentity) {
   std::string info(20 * 144, '\0');
   for (size_t i = 0; i < info.size(); ++i) {

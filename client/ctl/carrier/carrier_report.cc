@@ -303,13 +303,17 @@ std::string ToCsv(const CarrierReport& report) {
       "ambiguity,resolution,gain,snr_db,evm,mer_db,peak_ratio,fit,coarse_frequency\n";
   int64_t frame = 0;
   for (const v1::CarrierResult& result : report.recovered->frames) {
+    // Nobody knows Hz without a symbol rate.
+    const std::string hz =
+        report.group.symbol_rate_hz() > 0
+            ? absl::StrFormat("%.15g,%.4g", result.frequency_hz(), result.frequency_stddev_hz())
+            : ",";
     absl::StrAppendFormat(
-        &csv, "%d,%s,%.15g,%.4g,%.15g,%.4g,%.9g,%.4g,%d,%s,%.6g,%.3f,%.6g,%.3f,%.5g,%.6g,%.15g\n",
-        frame++, NameOfLock(result.lock()), result.frequency(), result.frequency_stddev(),
-        result.frequency_hz(), result.frequency_stddev_hz(), result.phase(), result.phase_stddev(),
-        result.ambiguity(), NameOfResolution(result.resolution()), result.gain(), result.snr_db(),
-        result.evm(), result.mer_db(), result.peak_ratio(), result.fit(),
-        result.coarse_frequency());
+        &csv, "%d,%s,%.15g,%.4g,%s,%.9g,%.4g,%d,%s,%.6g,%.3f,%.6g,%.3f,%.5g,%.6g,%.15g\n", frame++,
+        NameOfLock(result.lock()), result.frequency(), result.frequency_stddev(), hz,
+        result.phase(), result.phase_stddev(), result.ambiguity(),
+        NameOfResolution(result.resolution()), result.gain(), result.snr_db(), result.evm(),
+        result.mer_db(), result.peak_ratio(), result.fit(), result.coarse_frequency());
   }
   return csv;
 }

@@ -29,6 +29,18 @@ std::string Resolve(fs::path path) {
   return error ? "" : (folder / path.filename()).string();
 }
 
+// Ours are SVG, whatever their name: viewers go by the name, and would call them broken.
+absl::Status CheckPicture(absl::string_view name) {
+  for (const char* other : {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp",
+                            ".pdf", ".eps", ".ps", ".html"}) {
+    if (absl::EndsWithIgnoreCase(name, other)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": what is drawn is SVG, not ", other, ": name a .svg"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 mode_t NewFileMode() {
   const mode_t mask = umask(0);
   umask(mask);
@@ -124,6 +136,9 @@ OutputFile* Outputs::Open(absl::string_view flag, const std::string& path) {
   file->name_ = name;
   file->status_ = &status_;
   status_ = file->Open(path);
+  if (status_.ok() && (flag == "--plot" || flag == "--map")) {
+    status_ = CheckPicture(name);
+  }
   if (!status_.ok()) {
     return nullptr;
   }

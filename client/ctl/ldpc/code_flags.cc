@@ -210,7 +210,8 @@ std::string Describe(const v1::LdpcCode& code) {
 void AddDecodeFlags(CLI::App* app, DecodeFlags* flags) {
   const char* group = "Decoder";
   app->add_option("--algorithm", flags->algorithm,
-                  "min-sum (normalised), sum-product, bit-flipping (hard decision)")
+                  "min-sum (normalised; or nms), sum-product (or spa), bit-flipping (hard "
+                  "decision; or hard)")
       ->type_name("NAME")
       ->group(group);
   app->add_option("--schedule", flags->schedule, "layered or flooding")
@@ -245,6 +246,10 @@ absl::StatusOr<v1::DecodeGroup> ToDecodeGroup(const DecodeFlags& flags) {
   const absl::StatusOr<v1::DecodeSchedule> schedule = ParseSchedule(flags.schedule);
   if (!schedule.ok()) {
     return schedule.status();
+  }
+  if (flags.scale_factor != 0 && *algorithm != v1::DECODE_ALGORITHM_NORMALIZED_MIN_SUM) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--scale-factor does not go with ", flags.algorithm, ": it is of min-sum"));
   }
   v1::DecodeGroup group;
   group.set_algorithm(*algorithm);

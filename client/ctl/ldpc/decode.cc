@@ -31,7 +31,10 @@ class DecodeCommand final : public Command {
         " code 4 when the parity checks of a block do not hold; its bits are written all the"
         " same.");
     command->add_option("INPUT", input_, "file of LLRs, - for standard input")->required();
-    command->add_option("--out,-o", out_, "file to write (-: standard output)")->type_name("FILE");
+    command
+        ->add_option("--out,-o", out_,
+                     "file to write, raw bytes (-: standard output, also without -o)")
+        ->type_name("FILE");
     command->add_option("--soft", soft_, "also write the a-posteriori LLRs of all code bits here")
         ->type_name("FILE");
     command->add_flag("--blocks", list_blocks_, "list every block with its iterations and status");

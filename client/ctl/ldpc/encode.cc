@@ -40,7 +40,10 @@ class EncodeCommand final : public Command {
         " each block filled up to whole bytes with zeros. The output has the same form.");
     command->add_option("INPUT", input_, "file of information bits, - for standard input")
         ->required();
-    command->add_option("--out,-o", out_, "file to write (-: standard output)")->type_name("FILE");
+    command
+        ->add_option("--out,-o", out_,
+                     "file to write, raw bytes (-: standard output, also without -o)")
+        ->type_name("FILE");
     command
         ->add_option("--output", output_,
                      "parity, codeword (the bits that are sent) or full (with the punctured"

@@ -28,7 +28,7 @@ namespace {
 class BerCommand final : public Command {
  public:
   CLI::App* AddTo(CLI::App* app) override {
-    CLI::App* command = app->add_subcommand(
+    CLI::App* const command = command_ = app->add_subcommand(
         "ber",
         "Measures error rates over Eb/N0, through the server.\n"
         "Random information goes through Encode, BPSK over white Gaussian noise (made here), 8-bit"
@@ -119,6 +119,9 @@ class BerCommand final : public Command {
   }
 
   absl::Status Prepare(std::vector<Curve>* curves, std::vector<double>* ebn0_db) {
+    if (absl::Status status = CheckTogether(); !status.ok()) {
+      return status;
+    }
     if (!code_.any()) {
       code_.wimax_rate = "1/2";
     }
@@ -148,6 +151,21 @@ class BerCommand final : public Command {
     return absl::OkStatus();
   }
 
+  // What another flag would leave without effect.
+  absl::Status CheckTogether() const {
+    constexpr std::pair<const char*, const char*> kApart[] = {{"--algorithm", "--curve"},
+                                                              {"--schedule", "--curve"},
+                                                              {"--min-frame-errors", "--frames"},
+                                                              {"--max-frames", "--frames"}};
+    for (const auto& [flag, other] : kApart) {
+      if (command_->count(flag) > 0 && command_->count(other) > 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(flag, " does not go with ", other, ", which says it all"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Curve> ParseCurve(const std::string& spec) const {
     const std::vector<std::string> parts = absl::StrSplit(spec, ':');
     Curve curve;
@@ -160,6 +178,9 @@ class BerCommand final : public Command {
     }
     curve.flags.schedule = parts[0];
     curve.flags.algorithm = parts[1];
+    if (curves_.size() > 1 && parts[1] != "min-sum" && parts[1] != "nms") {
+      curve.flags.scale_factor = 0;  // it is of the others
+    }
     absl::StatusOr<v1::DecodeGroup> decode = ToDecodeGroup(curve.flags);
     if (!decode.ok()) {
       return decode.status();
@@ -234,6 +255,7 @@ class BerCommand final : public Command {
     std::fflush(outputs_.report());
   }
 
+  CLI::App* command_ = nullptr;
   std::string ebn0_ = "0:0.5:3";
   std::vector<std::string> curves_;
   int64_t frames_ = 0;
