@@ -63,9 +63,8 @@ BASEBAND_HOST_DEVICE inline int AliasOf(const FramePlan& plan, double nu, int re
   return alias;
 }
 // Aliases out of range are heard, too: if one of them is this much likelier than all in range, the
-// carrier is not in range: whoever says that it is keeps their word 20 to 1, ln 20 = 3, where the
-// symbols have next to none. They are added up until kDropped, either way, is clear.
-inline constexpr double kElsewhere = 3.0;
+// carrier is not in range. They are added up until this, or kDropped the other way, is clear.
+inline constexpr double kElsewhere = 14.0;
 
 BASEBAND_HOST_DEVICE inline double WrappedTurns(double turns) { return turns - floor(turns + 0.5); }
 

@@ -312,7 +312,7 @@ class RecoverCarrierOperation final : public Operation {
 
   absl::StatusOr<Conversion> Convert(const Request& request, const RequestLimits& limits) override {
     return GroupConversion<RecoverCarrierTraits>::Convert(request, limits,
-                                                          {this, models_.get(), {}});
+                                                          {this, models_.get(), {}, {}});
   }
 
   absl::StatusOr<Reply> ToReply(Job& base) override {

@@ -115,33 +115,6 @@ TEST(CarrierAliasTest, TheRangeAskedForLimitsTheCandidates) {
   }
 }
 
-// Nor where the symbols tell them apart by a few nats only, which short frames do. A carrier that
-// is in range hardly pays for it.
-TEST(CarrierAliasTest, FewSymbolsTellACarrierOutOfRangeFromItsAlias) {
-  constexpr int kFrames = 40;
-  for (const std::string name : {"16APSK 140/180", "32APSK 3/4"}) {
-    const ModelPtr model = ModelOf(name);
-    const double spacing = 1.0 / model->power();
-    ASSERT_GT(model->power(), model->constellation().symmetry());
-    Parameters parameters;
-    parameters.max_frequency = 0.45 * spacing;
-    const double snr_db = model->constellation().operating_snr_db() + 3.0;
-    int locked[2] = {};  // in range, beyond it
-    for (int k = 0; k < kFrames; ++k) {
-      FrameSpec spec =
-          SpecOf(*Constellation::FromName(name), snr_db, static_cast<uint64_t>(k + 1), 777);
-      spec = WithRandomOffset(spec, 0.44 * spacing);
-      for (const int beyond : {0, 1}) {
-        if (beyond == 1) spec.frequency += k % 2 == 0 ? spacing : -spacing;
-        locked[beyond] +=
-            Recover(*model, parameters, MakeFrame(spec)).lock == Lock::kLocked ? 1 : 0;
-      }
-    }
-    EXPECT_GE(locked[0], kFrames - 1) << name;
-    EXPECT_LE(locked[1], kFrames / 8) << name;
-  }
-}
-
 // With known symbols the power's aliases reach further: up to half a cycle if two of them are next
 // to each other.
 TEST(CarrierAliasTest, KnownSymbolsTellThePowersAliases) {
