@@ -84,9 +84,9 @@ std::string ServiceConfigJson(const ClientOptions& options, bool balanced) {
   if (options.max_attempts > 1) {
     parts.push_back(absl::StrCat(
         R"("methodConfig":[{"name":[{"service":"baseband.v1.Baseband","method":"Minimize"}],)",
-        R"("retryPolicy":{"maxAttempts":)",
-        options.max_attempts, R"(,"initialBackoff":")", JsonDuration(options.initial_backoff),
-        R"(","maxBackoff":")", JsonDuration(options.max_backoff),
+        R"("retryPolicy":{"maxAttempts":)", options.max_attempts, R"(,"initialBackoff":")",
+        JsonDuration(options.initial_backoff), R"(","maxBackoff":")",
+        JsonDuration(options.max_backoff),
         R"(","backoffMultiplier":2,"retryableStatusCodes":["UNAVAILABLE"]}}])"));
   }
   return absl::StrCat("{", absl::StrJoin(parts, ","), "}");

@@ -177,8 +177,7 @@ HWY_INLINE void RunSums(const EncodeProgram& program, int zc, EncodeArena* arena
   for (const EncodeProgram::Sum& sum : program.sums) {
     const uint32_t* const first = program.cpu_positions.data() + sum.first_source;
     const uint32_t* const last = first + sum.num_sources;
-    uint64_t* const group =
-        sum.is_kept() ? arena->groups + sum.group * CpuGroupWords(zc) : nullptr;
+    uint64_t* const group = sum.is_kept() ? arena->groups + sum.group * CpuGroupWords(zc) : nullptr;
     uint64_t* const parity =
         sum.parity != EncodeProgram::kNone ? arena->parity + sum.parity * kMaxWords : nullptr;
     for (int word = 0; word < num_words; word += lanes) {

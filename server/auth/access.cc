@@ -45,8 +45,7 @@ absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role) {
                          : "any role"));
   }
   if (const absl::optional<int64_t> suppressed = log_limit_.Pass(SteadyNow())) {
-    spdlog::warn("refused {}: {}{}", absl::CHexEscape(identity.name),
-                 std::string(status.message()),
+    spdlog::warn("refused {}: {}{}", absl::CHexEscape(identity.name), std::string(status.message()),
                  *suppressed > 0 ? absl::StrCat(" (and ", *suppressed, " more)") : "");
   }
   return status;

@@ -95,8 +95,9 @@ int Main(int argc, char** argv) {
       {*WimaxCode("5/6", 2304), 4.1, ""},
       {*WifiCode("1/2", 1944), 2.3, ""},
   };
-  std::printf("one core with %s; information bits; 10 iterations, fixed, then with early termination\n",
-              hwy::TargetName(hwy::SupportedTargets() & -hwy::SupportedTargets()));
+  std::printf(
+      "one core with %s; information bits; 10 iterations, fixed, then with early termination\n",
+      hwy::TargetName(hwy::SupportedTargets() & -hwy::SupportedTargets()));
   std::printf("%-28s %6s %6s | %9s %9s | %9s %9s %6s | %s\n", "code", "Eb/N0", "wrong", "us",
               "Mb/s", "us", "Mb/s", "iter.", "peers, Mb/s");
   constexpr int kWords = 20;

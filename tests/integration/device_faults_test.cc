@@ -152,7 +152,8 @@ TEST_F(DeviceFaultsTest, OfEveryOperationTheLikeIsRefusedThroughEachOfItsCalls) 
   const auto unary = [&](const v1::SubmitRequest& request) {
     const auto code = [&](const auto& message, auto response) {
       const grpc::Status status = Call(*stub_, message, &response);
-      if (status.error_code() == StatusCode::INVALID_ARGUMENT) ADD_FAILURE() << status.error_message();
+      if (status.error_code() == StatusCode::INVALID_ARGUMENT)
+        ADD_FAILURE() << status.error_message();
       return status.error_code();
     };
     switch (request.operation_case()) {

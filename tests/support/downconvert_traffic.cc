@@ -77,7 +77,8 @@ v1::DownconvertSetup ChannelsOf(int count, int taps, int down) {
     channel.set_phase(0.1 * c);
     for (int k = 0; k < taps; ++k) {
       const double window = std::sin(M_PI * (k + 0.5) / taps);
-      channel.mutable_filter()->add_taps(static_cast<float>(window * window * (1 + 0.01 * c) / taps));
+      channel.mutable_filter()->add_taps(
+          static_cast<float>(window * window * (1 + 0.01 * c) / taps));
     }
     channel.mutable_filter()->set_down(static_cast<uint32_t>(down));
   }

@@ -174,8 +174,8 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
                                             const Expected& expected, bool in_range,
                                             double frequency_deviation) {
   const int num_symbols = found.num_symbols;
-  const bool weak = parameters.coarse == Coarse::kPower &&
-                    found.peak < expected.ln_half_bins + kWeakPeakMargin;
+  const bool weak =
+      parameters.coarse == Coarse::kPower && found.peak < expected.ln_half_bins + kWeakPeakMargin;
   const bool fits = found.sums.fit > expected.ln_trials + kLockMargin &&
                     found.sums.fit >= (weak ? kWeakPeakFitShare : kLeastFitShare) * expected.fit;
   const bool peak =

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kernels/carrier/math/line_math.h"
-
 #include "kernels/base/status_macros.h"
+#include "kernels/carrier/math/line_math.h"
 
 namespace baseband::carrier {
 namespace {
@@ -212,8 +211,7 @@ void SnrTableMaker::MakeAmplitudes(SnrTables* tables) const {
   for (float& ln_density : tables->amplitude) ln_density += 2.0F * std::log(rms);
 }
 
-absl::StatusOr<SnrTables> SnrTableMaker::Make(double snr_db,
-                                              const ContinueCheck& may_continue) {
+absl::StatusOr<SnrTables> SnrTableMaker::Make(double snr_db, const ContinueCheck& may_continue) {
   SnrTables tables;
   tables.facts.snr_db = static_cast<float>(snr_db);
   tables.facts.noise = NoiseOfSnr(snr_db);

@@ -241,7 +241,7 @@ struct RecoverCarrierTraits {
 
   const Operation* operation;
   CarrierModels* models;
-  std::vector<carrier::ModelPtr> own;  // of the groups so far
+  std::vector<carrier::ModelPtr> own;          // of the groups so far
   std::vector<RecoverCarrierGroup> of_groups;  // as far as they are without their models
 };
 

@@ -33,7 +33,8 @@ class FaultInjectorTest : public ::testing::Test {
     group.llr_count = group.code->num_sent();
     std::vector<JobPtr> all;
     for (int i = 0; i < jobs; ++i) {
-      all.push_back(std::make_unique<DecodeJob>(TestOperation("Decode"), std::vector<DecodeGroup>{group}));
+      all.push_back(
+          std::make_unique<DecodeJob>(TestOperation("Decode"), std::vector<DecodeGroup>{group}));
       all.back()->SetInput(*pool_->Lease(all.back()->payload_bytes));
       all.back()->reply = *pool_->Lease(all.back()->reply_bytes);
       std::fill(all.back()->staging.span().begin(), all.back()->staging.span().end(), uint8_t{20});

@@ -68,7 +68,8 @@ class RecoverCarrierOperationTest : public ::testing::Test {
         groups.push_back(sent[i].group);
         payload.insert(payload.end(), sent[i].samples.begin(), sent[i].samples.end());
       }
-      auto job = std::make_unique<RecoverCarrierJob>(TestOperation("RecoverCarrier"), std::move(groups));
+      auto job =
+          std::make_unique<RecoverCarrierJob>(TestOperation("RecoverCarrier"), std::move(groups));
       EXPECT_EQ(job->payload_bytes, static_cast<int64_t>(payload.size()));
       job->SetInput(*pool_->Lease(job->payload_bytes));
       job->reply = *pool_->Lease(job->reply_bytes);
