@@ -45,11 +45,17 @@ inline grpc::Status Hang(grpc::ServerContext* context) {
   return grpc::Status(grpc::StatusCode::CANCELLED, "gone");
 }
 
-inline v1::EncodeRequest RequestOf(size_t payload_bytes) {
+inline v1::EncodeRequest RequestOf(const std::string& payload) {
   v1::EncodeRequest request;
-  request.set_payload(std::string(payload_bytes, 'b'));
+  request.set_payload(payload);
   return request;
 }
+inline v1::EncodeRequest RequestOf(size_t payload_bytes) {
+  return RequestOf(std::string(payload_bytes, 'b'));
+}
+
+// Far below the timeouts that must not pass.
+inline constexpr absl::Duration kPatience = absl::Seconds(20);
 
 }  // namespace baseband::client
 

@@ -1,0 +1,161 @@
+#include "server/operations/recover_carrier/carrier_parameters.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
+#include "server/converters/checks.h"
+
+namespace baseband::server {
+namespace {
+
+constexpr double kMaxScale = 1e15;
+constexpr float kInt16Scale = 1.0F / 32768.0F;
+constexpr double kMinSnrDb = -30.0;
+constexpr double kMaxExpectedSnrDb = 60.0;
+constexpr double kMaxFrequency = 0.5;  // cycles per symbol: half a turn from symbol to symbol
+
+absl::StatusOr<carrier::Coarse> CoarseFromProto(v1::CoarseMethod coarse, bool has_known) {
+  switch (coarse) {
+    case v1::COARSE_METHOD_UNSPECIFIED:
+      return has_known ? carrier::Coarse::kKnown : carrier::Coarse::kPower;
+    case v1::COARSE_METHOD_NONE:
+      return carrier::Coarse::kNone;
+    case v1::COARSE_METHOD_POWER:
+      return carrier::Coarse::kPower;
+    case v1::COARSE_METHOD_KNOWN_SYMBOLS:
+      return carrier::Coarse::kKnown;
+    default:
+      return CheckRange("coarse", coarse, 0, 3);
+  }
+}
+
+absl::StatusOr<carrier::Fine> FineFromProto(v1::FineMethod fine) {
+  switch (fine) {
+    case v1::FINE_METHOD_NONE:
+      return carrier::Fine::kNone;
+    case v1::FINE_METHOD_INTERPOLATE:
+      return carrier::Fine::kInterpolate;
+    case v1::FINE_METHOD_SWEEP:
+      return carrier::Fine::kSweep;
+    case v1::FINE_METHOD_UNSPECIFIED:
+    case v1::FINE_METHOD_REMODULATE:
+      return carrier::Fine::kRemodulate;
+    case v1::FINE_METHOD_PLL:
+      return carrier::Fine::kPll;
+    default:
+      return CheckRange("fine", fine, 0, 5);
+  }
+}
+
+absl::StatusOr<carrier::Reference> ReferenceFromProto(v1::PhaseReference reference) {
+  switch (reference) {
+    case v1::PHASE_REFERENCE_UNSPECIFIED:
+    case v1::PHASE_REFERENCE_FIRST:
+      return carrier::Reference::kFirst;
+    case v1::PHASE_REFERENCE_CENTRE:
+      return carrier::Reference::kCentre;
+    case v1::PHASE_REFERENCE_LAST:
+      return carrier::Reference::kLast;
+    default:
+      return CheckRange("reference", reference, 0, 3);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<carrier::SampleFormat> FormatFromProto(v1::SampleFormat format) {
+  switch (format) {
+    case v1::SAMPLE_FORMAT_UNSPECIFIED:
+    case v1::SAMPLE_FORMAT_FLOAT32:
+      return carrier::SampleFormat::kFloat32;
+    case v1::SAMPLE_FORMAT_FLOAT16:
+      return carrier::SampleFormat::kFloat16;
+    case v1::SAMPLE_FORMAT_INT16:
+      return carrier::SampleFormat::kInt16;
+    default:
+      return CheckRange("format", format, 0, 3);
+  }
+}
+
+absl::StatusOr<std::vector<carrier::Iq>> KnownFromProto(const v1::KnownSymbols& message,
+                                                        int frame_symbols) {
+  const int count = message.values_size() / 2;
+  if (message.values_size() % 2 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("known.values has ", message.values_size(),
+                     " numbers: I and Q of each symbol make it even"));
+  }
+  if (message.positions_size() != 0 && message.positions_size() != count) {
+    return absl::InvalidArgumentError(absl::StrCat("known.positions has ", message.positions_size(),
+                                                   " places for ", count, " values"));
+  }
+  if (count == 0) {
+    return std::vector<carrier::Iq>();
+  }
+  if (count > frame_symbols) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "known.values has ", count, " symbols, more than the frame's ", frame_symbols));
+  }
+  std::vector<carrier::Iq> known(static_cast<size_t>(frame_symbols));
+  int64_t previous = -1;
+  for (int i = 0; i < count; ++i) {
+    const int64_t position = message.positions().empty() ? i : message.positions(i);
+    if (position <= previous || position >= frame_symbols) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("known.positions[", i, "] ", position, " is not in [", previous + 1, ", ",
+                       frame_symbols - 1, "]: places ascend within the frame"));
+    }
+    previous = position;
+    const carrier::Iq value = {message.values(2 * i), message.values(2 * i + 1)};
+    if (!carrier::IsKnownMagnitude(value)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("known.values[", 2 * i, "], [", 2 * i + 1, "] (", value.i, ", ", value.q,
+                       ") have a magnitude not in [", carrier::kMinKnownMagnitude, ", ",
+                       carrier::kMaxKnownMagnitude, "], the rms of the points being 1"));
+    }
+    known[static_cast<size_t>(position)] = value;
+  }
+  return known;
+}
+
+absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& message,
+                                                        bool has_known) {
+  carrier::Parameters parameters;
+  BASEBAND_ASSIGN_OR_RETURN(parameters.format, FormatFromProto(message.format()));
+  const bool is_int16 = parameters.format == carrier::SampleFormat::kInt16;
+  BASEBAND_ASSIGN_OR_RETURN(const double scale, PositiveOr("scale", message.scale(), kMaxScale,
+                                                           is_int16 ? kInt16Scale : 1.0F));
+  parameters.scale = static_cast<float>(scale);
+  BASEBAND_ASSIGN_OR_RETURN(parameters.coarse, CoarseFromProto(message.coarse(), has_known));
+  BASEBAND_ASSIGN_OR_RETURN(parameters.fine, FineFromProto(message.fine()));
+  BASEBAND_ASSIGN_OR_RETURN(parameters.reference, ReferenceFromProto(message.reference()));
+  BASEBAND_RETURN_IF_ERROR(CheckReal("max_frequency", message.max_frequency(), 0.0, kMaxFrequency));
+  parameters.max_frequency = message.max_frequency();
+  parameters.has_expected_snr = message.has_expected_snr_db();
+  if (parameters.has_expected_snr) {
+    BASEBAND_RETURN_IF_ERROR(
+        CheckReal("expected_snr_db", message.expected_snr_db(), kMinSnrDb, kMaxExpectedSnrDb));
+    parameters.expected_snr_db = message.expected_snr_db();
+  }
+  const v1::SweepOptions& sweep = message.sweep();
+  parameters.sweep_range = sweep.range();
+  if (sweep.step() != 0.0) {
+    parameters.sweep_step = sweep.step();
+  }
+  BASEBAND_RETURN_IF_ERROR(
+      CheckRange("sweep.guard_bins", sweep.guard_bins(), 0, carrier::kMaxGuardBins));
+  parameters.sweep_guard_bins = static_cast<int>(sweep.guard_bins());
+  parameters.sweep_interpolate = sweep.interpolate();
+  if (message.pll().bandwidth() != 0.0F) {
+    parameters.pll_bandwidth = message.pll().bandwidth();
+  }
+  if (message.pll().damping() != 0.0F) {
+    parameters.pll_damping = message.pll().damping();
+  }
+  parameters.want_corrected = message.corrected();
+  parameters.want_curve = message.curve();
+  return parameters;
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,25 @@
+// What a group of RecoverCarrier asks for, apart from its constellation. Refusals name the field,
+// its value and its range.
+#ifndef BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_CARRIER_PARAMETERS_H_
+#define BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_CARRIER_PARAMETERS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "baseband/v1/baseband.pb.h"
+#include "kernels/carrier/recover.h"
+
+namespace baseband::server {
+
+absl::StatusOr<carrier::SampleFormat> FormatFromProto(v1::SampleFormat format);
+
+// A value for every symbol of the frame, (0, 0) where nothing is known.
+absl::StatusOr<std::vector<carrier::Iq>> KnownFromProto(const v1::KnownSymbols& message,
+                                                        int frame_symbols);
+
+absl::StatusOr<carrier::Parameters> ParametersFromProto(const v1::CarrierGroup& message,
+                                                        bool has_known);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_CARRIER_PARAMETERS_H_
