@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
@@ -61,9 +62,11 @@ class BoundedCache {
                                                        request_bytes, " bytes, more than ",
                                                        max_bytes_, ": divide it, or ask for less"));
       }
-      return absl::ResourceExhaustedError(
-          absl::StrCat("the ", noun_, " that requests in flight use take ", bytes_, " bytes: with ",
-                       all_bytes, " for this request's they would take more than ", max_bytes_));
+      return Because(
+          UnservedReason::kPreparation,
+          absl::ResourceExhaustedError(absl::StrCat(
+              "the ", noun_, " that requests in flight use take ", bytes_, " bytes: with ",
+              all_bytes, " for this request's they would take more than ", max_bytes_)));
     }
     recent_.push_front({key, std::move(value), all_bytes});
     by_key_.emplace(key, recent_.begin());

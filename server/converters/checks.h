@@ -40,6 +40,11 @@ absl::StatusOr<double> PositiveOr(absl::string_view field, double value, double 
 // what is wrong with one, or that there is no room for it: InvalidArgument, ResourceExhausted. The
 // latter may also be a sentence, which then follows the path. Others stay as they are.
 absl::Status Within(absl::string_view path, const absl::Status& status);
+template <typename T>
+absl::StatusOr<T> Within(absl::string_view path, absl::StatusOr<T> result) {
+  if (result.ok()) return result;
+  return Within(path, result.status());
+}
 // The same with "groups[index].".
 absl::Status InGroup(int index, const absl::Status& status);
 absl::Status CheckNumGroups(int num_groups);

@@ -10,6 +10,7 @@
 #include "kernels/ldpc/decode.h"
 #include "kernels/minimize/expression.h"
 #include "kernels/minimize/grid.h"
+#include "server/converters/checks.h"
 
 namespace baseband::server {
 namespace {
@@ -84,7 +85,7 @@ absl::StatusOr<bool> AddPoints(const v1::GetCapabilitiesRequest& request, Carrie
     message.set_name(name);
     absl::StatusOr<carrier::ModelPtr> model =
         models.FromProto(message, v1::AMPLITUDE_WEIGHT_OPTIMAL, 0, may_continue);
-    BASEBAND_RETURN_IF_ERROR(model.status());
+    BASEBAND_RETURN_IF_ERROR(Within("points_of: ", model.status()));
     if (*model == nullptr) return false;
     const carrier::Constellation& constellation = (*model)->constellation();
     v1::NamedConstellation& entry = *response->mutable_carrier()->add_points();

@@ -100,7 +100,7 @@ void Evaluate(const std::shared_ptr<const Expression>& expression) {
 
 void Compile(const std::string& function, const char* real) {
   const auto cubin = CompileCuda(
-      absl::StrCat("using Real = ", real, ";\n", kTrigonometryText, function,
+      absl::StrCat("using Real = ", real, ";\n", kFunctionsText, function,
                    "extern \"C\" __global__ void Run(const Real* x, const Real* scalars,"
                    " const Real* const* arrays, Real* value) {"
                    " *value = Evaluate(x, scalars, arrays); }\n"),

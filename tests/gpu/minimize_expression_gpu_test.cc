@@ -37,7 +37,7 @@ std::vector<std::vector<T>> OnGpu(const std::vector<ExpressionPtr>& expressions,
                                   const std::vector<T>& scalars, const std::vector<T>& array) {
   const bool is_float = sizeof(T) == sizeof(float);
   std::string source =
-      absl::StrCat("typedef ", is_float ? "float" : "double", " Real;\n", kTrigonometryText);
+      absl::StrCat("typedef ", is_float ? "float" : "double", " Real;\n", kFunctionsText);
   std::string cases;
   for (size_t e = 0; e < expressions.size(); ++e) {
     absl::StrAppend(
@@ -166,6 +166,7 @@ TYPED_TEST(MinimizeExpressionGpuTest, ArithmeticIsTheCpusBitForBit) {
       "x*y + s",
       "(x - y)/(x + t) - x*y",
       "sqrt(abs(x))/3 + x^3 - y^-2",
+      "fmod(x*1e30, y*1e-8) + fmod(x*1e15, y*1e-20) - fmod(x*1e9, y) + fmod(x, y/9)",
       "sum(j, 0, size(a)-1, a[j]*x + j/7)",
       "sum(j, 0, size(a)-1, a[j]*x)",
       "x*sin(sqrt(abs(x))) - y*cos(x*y/0.01)",

@@ -230,7 +230,7 @@ TEST_F(RefusalsTest, DecodeParametersOutOfRange) {
   }
   group.Clear();
   group.set_llr_scale(128);
-  EXPECT_THAT(DecodeGroup(group), Invalid("groups[0].llr_scale 128 is not in (0, 127]"));
+  EXPECT_THAT(DecodeGroup(group), Invalid("groups[0].llr_scale 128 is not in [0.001, 127]"));
   group.set_llr_scale(1e-4f);
   EXPECT_THAT(DecodeGroup(group), Invalid("groups[0].llr_scale 0.0001 is not in [0.001, 127]"));
 }

@@ -8,9 +8,9 @@
 #define HWY_TARGET_INCLUDE "kernels/minimize/cpu/kernels_cpu.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/minimize/cpu/fmod_cpu.h"
 #include "kernels/minimize/cpu/functions_cpu-inl.h"
 #include "kernels/minimize/cpu/trigonometry_cpu-inl.h"
+#include "kernels/minimize/expression/fast_fmod.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace baseband::minimize::HWY_NAMESPACE {

@@ -106,7 +106,7 @@ absl::string_view TemplateOf(Op op) {
     case Op::kMax:
       return "$0 > $1 || $0 != $0 ? $0 : $1";
     case Op::kFmod:
-      return "fmod$f($0, $1)";
+      return "baseband::minimize::Remainder($0, $1)";
     case Op::kHypot:
       return "$0 != $0 || $1 != $1 ? $0 + $1 : hypot$f($0, $1)";
     case Op::kPow:

@@ -13,7 +13,7 @@ namespace baseband::minimize {
 //                                                   const Real* const* arrays)
 // and, before it, of functions F<number> if it calls some. x[v] is variable v at the point,
 // scalars[s] and arrays[a][i] are as in Names. The translation unit around it has defined Real
-// before, as float or double according to `precision`, and begins with kTrigonometryText. It needs
+// before, as float or double according to `precision`, and begins with kFunctionsText. It needs
 // no header, and has to be compiled as C++17 with --fmad=false, without fast-math: then the values
 // are those that evaluate_cpu.h promises.
 //

@@ -4,8 +4,8 @@
 
 namespace baseband::minimize {
 
-// trigonometry_constants.h and trigonometry.cuh: what expressions call.
-extern const char* const kTrigonometryText;
+// trigonometry_constants.h, trigonometry.cuh and remainder.cuh: what expressions call.
+extern const char* const kFunctionsText;
 // search_kernel.cuh.
 extern const char* const kSearchKernelText;
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/ascii.h"
+#include "kernels/minimize/expression/fast_fmod.h"
 
 namespace baseband::minimize {
 namespace {
@@ -238,7 +239,7 @@ double Apply(Op op, double a, double b, double c) {
     case Op::kMax:
       return a > b || std::isnan(a) ? a : b;
     case Op::kFmod:
-      return std::fmod(a, b);
+      return FastFmod(a, b);
     case Op::kHypot:
       return UnlessNan(a, b, [](double x, double y) { return std::hypot(x, y); });
     case Op::kPow:

@@ -148,7 +148,7 @@ std::string ExpressionSource(const Expression& expression, Precision precision) 
   return absl::StrCat(
       "typedef ", precision == Precision::kFloat32 ? "float" : "double",
       " Real;\n#define BASEBAND_AXES ", expression.num_variables(), "\n#define BASEBAND_IS_CHEAP ",
-      expression.cost() <= kMaxCheapOperations ? "true" : "false", "\n", kTrigonometryText,
+      expression.cost() <= kMaxCheapOperations ? "true" : "false", "\n", kFunctionsText,
       kSearchKernelText, CudaFunction(expression, precision), kArguments, kFunctor);
 }
 

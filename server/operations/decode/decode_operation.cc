@@ -59,12 +59,8 @@ absl::StatusOr<ldpc::DecodeParameters> ParametersFromProto(const v1::DecodeGroup
   parameters.early_termination = !message.fixed_iterations();
   BASEBAND_ASSIGN_OR_RETURN(const double scale_factor,
                             PositiveOr("scale_factor", message.scale_factor(), 1.0, 0.0));
-  BASEBAND_ASSIGN_OR_RETURN(const double llr_scale, PositiveOr("llr_scale", message.llr_scale(),
-                                                               ldpc::kLlrMax, kDefaultLlrScale));
-  if (llr_scale < kMinLlrScale) {
-    return absl::InvalidArgumentError(absl::StrCat("llr_scale ", llr_scale, " is not in [",
-                                                   kMinLlrScale, ", ", ldpc::kLlrMax, "]"));
-  }
+  const double llr_scale = message.llr_scale() != 0.0F ? message.llr_scale() : kDefaultLlrScale;
+  BASEBAND_RETURN_IF_ERROR(CheckReal("llr_scale", llr_scale, kMinLlrScale, ldpc::kLlrMax));
   parameters.scale_factor = static_cast<float>(scale_factor);
   parameters.llr_scale = static_cast<float>(llr_scale);
   return parameters;

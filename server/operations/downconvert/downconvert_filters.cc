@@ -151,7 +151,8 @@ absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
   for (const downconvert::Stage& stage : (*made)->stages()) {
     bytes += static_cast<int64_t>(stage.taps.size() * sizeof(float));
   }
-  return recent_.Insert(key, *std::move(made), bytes, own);
+  return Within(message.has_mask() ? "mask: " : "taps: ",
+                recent_.Insert(key, *std::move(made), bytes, own));
 }
 
 }  // namespace baseband::server

@@ -16,13 +16,6 @@ absl::Status OutOfRange(absl::string_view field, int64_t value, int64_t low, int
       absl::StrCat(field, " ", value, " is not in [", low, ", ", high, "]"));
 }
 
-// With `path` before the field that a refusal begins with.
-template <typename T>
-absl::StatusOr<T> In(absl::string_view path, absl::StatusOr<T> result) {
-  if (result.ok()) return result;
-  return Within(path, result.status());
-}
-
 // Too large for an int: no code has a parameter like that, and the factories name the range.
 int ToInt(uint32_t value) { return static_cast<int>(std::min<uint32_t>(value, INT32_MAX)); }
 
@@ -89,19 +82,20 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::FromProto(const v1::LdpcCode& message) 
   switch (message.code_case()) {
     case v1::LdpcCode::kNr:
       BASEBAND_RETURN_IF_ERROR(CheckNrRows(message.nr().base_graph(), message.parity_rows()));
-      return In("code.nr.", ldpc::NrCode(ToInt(message.nr().base_graph()), ToInt(message.nr().zc()),
-                                         ToInt(message.parity_rows())));
+      return Within("code.nr.",
+                    ldpc::NrCode(ToInt(message.nr().base_graph()), ToInt(message.nr().zc()),
+                                 ToInt(message.parity_rows())));
     case v1::LdpcCode::kWimax: {
       BASEBAND_RETURN_IF_ERROR(WholeMatrixOnly(message.parity_rows(), "802.16e"));
       BASEBAND_ASSIGN_OR_RETURN(const std::string rate,
-                                In("code.wimax.", WimaxRate(message.wimax().rate())));
-      return In("code.wimax.", ldpc::WimaxCode(rate, ToInt(message.wimax().n())));
+                                Within("code.wimax.", WimaxRate(message.wimax().rate())));
+      return Within("code.wimax.", ldpc::WimaxCode(rate, ToInt(message.wimax().n())));
     }
     case v1::LdpcCode::kWifi: {
       BASEBAND_RETURN_IF_ERROR(WholeMatrixOnly(message.parity_rows(), "802.11n"));
       BASEBAND_ASSIGN_OR_RETURN(const std::string rate,
-                                In("code.wifi.", WifiRate(message.wifi().rate())));
-      return In("code.wifi.", ldpc::WifiCode(rate, ToInt(message.wifi().n())));
+                                Within("code.wifi.", WifiRate(message.wifi().rate())));
+      return Within("code.wifi.", ldpc::WifiCode(rate, ToInt(message.wifi().n())));
     }
     case v1::LdpcCode::kCustom:
       return Custom(message.custom(), message.parity_rows());
@@ -141,7 +135,8 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
   if (parity_rows != 0) {
     // Check the whole before a part of it is taken.
     BASEBAND_RETURN_IF_ERROR(
-        In("code.custom.", ldpc::Code::Create(matrix, ldpc::Family::kCustom, "custom")).status());
+        Within("code.custom.", ldpc::Code::Create(matrix, ldpc::Family::kCustom, "custom"))
+            .status());
     if (parity_rows > message.rows()) {
       return OutOfRange("code.parity_rows", parity_rows, 1, message.rows());
     }
@@ -158,11 +153,11 @@ absl::StatusOr<ldpc::CodePtr> LdpcCodes::Custom(const v1::CustomCode& message,
   }
   BASEBAND_ASSIGN_OR_RETURN(
       ldpc::CodePtr code,
-      In("code.custom.", ldpc::Code::Create(matrix, ldpc::Family::kCustom,
-                                            absl::StrCat("custom ", matrix.rows, "x",
-                                                         matrix.columns, " zc=", matrix.zc))));
+      Within("code.custom.", ldpc::Code::Create(matrix, ldpc::Family::kCustom,
+                                                absl::StrCat("custom ", matrix.rows, "x",
+                                                             matrix.columns, " zc=", matrix.zc))));
   const int64_t bytes = code->bytes();
-  return custom_.Insert(key, std::move(code), bytes);
+  return Within("code.custom: ", custom_.Insert(key, std::move(code), bytes));
 }
 
 absl::Status LdpcCodes::FindEncodePlan(const v1::LdpcCode& message, const ldpc::Code& code,

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "server/converters/checks.h"
 
 namespace baseband::server {
 namespace {
@@ -75,7 +76,7 @@ absl::StatusOr<carrier::ConstellationPtr> CarrierModels::PointsOf(
   BASEBAND_RETURN_IF_ERROR(made.status());
   // Its points, and twice as much that follows from them.
   const auto bytes = static_cast<int64_t>(3 * (*made)->points().size() * sizeof(carrier::Iq));
-  return constellations_.Insert(key, *std::move(made), bytes);
+  return Within("constellation: ", constellations_.Insert(key, *std::move(made), bytes));
 }
 
 absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(
@@ -101,7 +102,7 @@ absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(
                              static_cast<int>(std::min<uint32_t>(power, INT32_MAX)),
                              *may_continue));
   const int64_t bytes = model->bytes();
-  return models_.Insert(key, std::move(model), bytes, own);
+  return Within("constellation: ", models_.Insert(key, std::move(model), bytes, own));
 }
 
 }  // namespace baseband::server

@@ -34,7 +34,7 @@ void ExpectCompiles(const std::string& text) {
   for (const Precision precision : {Precision::kFloat32, Precision::kFloat64}) {
     const std::string unit = absl::StrCat(
         "using Real = ", precision == Precision::kFloat32 ? "float" : "double", ";\n",
-        kTrigonometryText, Source(text, precision),
+        kFunctionsText, Source(text, precision),
         "extern \"C\" __global__ void Run(const Real* x, const Real* scalars, "
         "const Real* const* arrays, Real* value) { *value = Evaluate(x, scalars, arrays); }\n");
     const auto cubin = CompileCuda(unit, 90);
