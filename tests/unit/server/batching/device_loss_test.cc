@@ -275,7 +275,7 @@ TEST_F(DeviceLossTest, NobodyWaitsForALaneThatIsStuckToBeIdle) {
   const auto f = [] { return absl::OkStatus(); };
   ASSERT_THAT(Submit(0), IsOk());
   EXPECT_THAT(dispatcher_->WhileLanesAreIdle(absl::ZeroDuration(), f),
-              StatusIs(absl::StatusCode::kDeadlineExceeded));
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("other devices had work")));
   Look(Dispatcher::kLooks + 1);
   EXPECT_THAT(dispatcher_->WhileLanesAreIdle(absl::Seconds(2), f),
               StatusIs(kUnavailable, HasSubstr("does not end")));
