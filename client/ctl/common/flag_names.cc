@@ -33,6 +33,7 @@ constexpr std::pair<const char*, const char*> kOthers[] = {{"attenuation_db", "-
                                                            {"axes", "--axis"}};
 
 std::string FlagOf(absl::string_view field) {
+  if (field == "channel") return "";  // "channel 0" is which, not what --channel was given
   std::string flag = absl::StrCat("--", absl::StrReplaceAll(field, {{"_", "-"}}));
   for (const auto& [name, other] : kOthers) {
     if (field == name) {
