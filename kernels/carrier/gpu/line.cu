@@ -202,10 +202,10 @@ __device__ double WriteLine(Team* team, const RecoverTask& task, const FrameView
 
 __global__ void __launch_bounds__(kTeamThreads)
     LineKernel(const __grid_constant__ RecoverTask task) {
-  AwaitKernelBefore();
   __shared__ alignas(16) unsigned char bytes[sizeof(LineMemory)];
   auto& memory = *reinterpret_cast<LineMemory*>(bytes);
   Team team(&memory.team);
+  AwaitKernelBefore();
   const unsigned num_teams = gridDim.x / team.size();
   for (uint32_t f = blockIdx.x / team.size(); f < task.num_frames; f += num_teams) {
     const FrameView frame(task, f);

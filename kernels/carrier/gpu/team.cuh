@@ -95,10 +95,14 @@ __device__ __forceinline__ void SumDoubles(double (&values)[kCount]) {
 
 class Team {
  public:
+  // Every thread of the team calls it. Without `memory` it has no sums.
   __device__ explicit Team(TeamMemory* memory)
       : memory_(memory),
         rank_(cooperative_groups::this_cluster().block_rank()),
-        size_(cooperative_groups::this_cluster().num_blocks()) {}
+        size_(cooperative_groups::this_cluster().num_blocks()) {
+    // A block has no shared memory to write to before it has begun.
+    if (memory != nullptr && size_ > 1) Sync();
+  }
 
   __device__ unsigned rank() const { return rank_; }
   __device__ unsigned size() const { return size_; }
