@@ -161,6 +161,9 @@ class Dispatcher {
   Flight& FlightOn(Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AreIdle(size_t device) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool AreLanesIdle() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether `is` holds for what a lane has in work, or had last, of any device.
+  template <typename Is>
+  bool AnyFlight(const Is& is) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The watchdog has given a lane up that is still busy.
   bool IsStuck() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // As a job meets it that runs on `device` only, if that is not null.

@@ -81,11 +81,15 @@ bool Dispatcher::AreIdle(size_t device) const {
                       [](const Flight& flight) { return flight.is_running; });
 }
 
+template <typename Is>
+bool Dispatcher::AnyFlight(const Is& is) const {
+  return std::any_of(flights_.begin(), flights_.end(), [&](const std::vector<Flight>& lanes) {
+    return std::any_of(lanes.begin(), lanes.end(), is);
+  });
+}
+
 bool Dispatcher::AreLanesIdle() const {
-  for (size_t device = 0; device < flights_.size(); ++device) {
-    if (!AreIdle(device)) return false;
-  }
-  return true;
+  return !AnyFlight([](const Flight& flight) { return flight.is_running; });
 }
 
 absl::Status Dispatcher::WhileLanesAreIdle(absl::Duration patience,
@@ -115,20 +119,12 @@ absl::Status Dispatcher::WhileLanesAreIdle(absl::Duration patience,
 }
 
 bool Dispatcher::IsStuck() const {
-  return std::any_of(flights_.begin(), flights_.end(), [](const std::vector<Flight>& lanes) {
-    return std::any_of(lanes.begin(), lanes.end(), [](const Flight& flight) {
-      return flight.is_running && flight.looks > kLooks;
-    });
-  });
+  return AnyFlight([](const Flight& flight) { return flight.is_running && flight.looks > kLooks; });
 }
 
 bool Dispatcher::HasStuckLane() const {
   absl::MutexLock lock(&mutex_);
-  return std::any_of(flights_.begin(), flights_.end(), [](const std::vector<Flight>& lanes) {
-    return std::any_of(lanes.begin(), lanes.end(), [](const Flight& flight) {
-      return flight.is_running && flight.jobs.empty();
-    });
-  });
+  return AnyFlight([](const Flight& flight) { return flight.is_running && flight.jobs.empty(); });
 }
 
 }  // namespace baseband::server
