@@ -51,6 +51,13 @@ SearchCapacity SearchCapacityOf(absl::Span<Device* const> serving) {
   return capacity;
 }
 
+const minimize::GpuProgram* SearchPlan::ProgramOn(const Device* device) const {
+  const auto found =
+      std::find_if(programs.begin(), programs.end(),
+                   [device](const Program& program) { return program.device == device; });
+  return found == programs.end() ? nullptr : found->program.get();
+}
+
 SearchRates SearchRatesOf(const SearchCapacity& serving, absl::Span<Device* const> devices) {
   std::vector<Device*> first;
   std::copy_if(devices.begin(), devices.end(), std::back_inserter(first),
@@ -67,13 +74,8 @@ absl::Status CheckImageFits(int64_t image_bytes, int64_t max_input_bytes) {
 }
 
 bool KeepToPrograms(absl::Span<Device* const> devices, SearchPlan* plan) {
-  const auto has_program = [&](const Device* device) {
-    return std::any_of(
-        plan->programs.begin(), plan->programs.end(),
-        [&](const SearchPlan::Program& program) { return program.device == device; });
-  };
   const auto can_run = [&](const Device* device) {
-    return device->kind() != "cuda" || has_program(device);
+    return device->kind() != "cuda" || plan->ProgramOn(device) != nullptr;
   };
   plan->only_on.clear();
   if (std::all_of(devices.begin(), devices.end(), can_run)) return true;

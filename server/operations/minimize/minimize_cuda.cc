@@ -127,15 +127,12 @@ absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
 absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const SearchPlan& plan = job(i).plan();
-    const auto found = std::find_if(
-        plan.programs.begin(), plan.programs.end(),
-        [&](const SearchPlan::Program& program) { return program.device == lane.device; });
-    if (found == plan.programs.end()) {  // pieces keep to devices that have one: KeepToPrograms
-      return absl::InternalError("a search without a program for its device");
-    }
     minimize::PieceLaunch launch;
     launch.problem = plan.problem.get();
-    launch.program = found->program.get();
+    launch.program = plan.ProgramOn(lane.device);
+    if (launch.program == nullptr) {  // pieces keep to devices that have one: KeepToPrograms
+      return absl::InternalError("a search without a program for its device");
+    }
     launch.piece = job(i).piece();
     launch.image = places_[i].image;
     launch.scratch = lane.output_device + places_[i].scratch_offset;
