@@ -37,6 +37,22 @@ inline grpc::Status Echo(grpc::ServerContext*, const v1::EncodeRequest& request,
   return grpc::Status::OK;
 }
 
+// The first message of a Submit stream, which lets so many requests come.
+inline v1::SubmitResponse CreditsFor(uint32_t requests) {
+  v1::SubmitResponse response;
+  response.mutable_credits()->set_requests(requests);
+  response.mutable_credits()->set_bytes(1 << 20);
+  return response;
+}
+// Answers `request`, and lets another come in its place.
+inline v1::SubmitResponse AnswerTo(const v1::SubmitRequest& request) {
+  v1::SubmitResponse response;
+  response.set_id(request.id());
+  response.mutable_credits()->set_requests(1);
+  response.mutable_credits()->set_bytes(request.ByteSizeLong());
+  return response;
+}
+
 // Waits until the call is cancelled or its deadline has passed.
 inline grpc::Status Hang(grpc::ServerContext* context) {
   while (!context->IsCancelled()) {

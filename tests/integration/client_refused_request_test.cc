@@ -28,15 +28,9 @@ class RefusingStream {
   explicit RefusingStream(absl::Duration retry_after) {
     server_.on_submit = [this, retry_after](auto*, FakeBaseband::SubmitStream* stream) {
       ++streams_;
-      v1::SubmitResponse response;
-      response.mutable_credits()->set_requests(16);
-      response.mutable_credits()->set_bytes(1 << 20);
-      stream->Write(response);
+      stream->Write(CreditsFor(16));
       for (v1::SubmitRequest request; stream->Read(&request);) {
-        response.Clear();
-        response.set_id(request.id());
-        response.mutable_credits()->set_requests(1);
-        response.mutable_credits()->set_bytes(request.ByteSizeLong());
+        v1::SubmitResponse response = AnswerTo(request);
         if (requests_++ == 0) {
           response.set_code(static_cast<int>(grpc::StatusCode::UNAVAILABLE));
           response.set_retry_after_us(
@@ -106,16 +100,10 @@ class HungStream {
  public:
   HungStream() {
     server_.on_submit = [this](grpc::ServerContext* context, FakeBaseband::SubmitStream* stream) {
-      v1::SubmitResponse response;
-      response.mutable_credits()->set_requests(2);
-      response.mutable_credits()->set_bytes(1 << 20);
-      stream->Write(response);
+      stream->Write(CreditsFor(2));
       for (v1::SubmitRequest request; stream->Read(&request);) {
         while (!answers_ && !context->IsCancelled()) absl::SleepFor(absl::Milliseconds(1));
-        response.Clear();
-        response.set_id(request.id());
-        response.mutable_credits()->set_requests(1);
-        response.mutable_credits()->set_bytes(request.ByteSizeLong());
+        v1::SubmitResponse response = AnswerTo(request);
         response.mutable_encode()->set_payload(request.encode().payload());
         stream->Write(response);
       }

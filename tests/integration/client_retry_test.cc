@@ -27,15 +27,9 @@ constexpr absl::Duration kBackoff = absl::Seconds(2);
 
 // Grants credits, and answers each request with its payload.
 grpc::Status EchoStream(grpc::ServerContext*, FakeBaseband::SubmitStream* stream) {
-  v1::SubmitResponse response;
-  response.mutable_credits()->set_requests(16);
-  response.mutable_credits()->set_bytes(1 << 20);
-  stream->Write(response);
+  stream->Write(CreditsFor(16));
   for (v1::SubmitRequest request; stream->Read(&request);) {
-    response.Clear();
-    response.set_id(request.id());
-    response.mutable_credits()->set_requests(1);
-    response.mutable_credits()->set_bytes(request.ByteSizeLong());
+    v1::SubmitResponse response = AnswerTo(request);
     response.mutable_encode()->set_payload(request.encode().payload());
     stream->Write(response);
   }
@@ -195,14 +189,11 @@ TEST_P(StreamEndTest, InternalIsFinalForARequestOfAStreamToo) {
   std::atomic<int> requests{0};
   FakeBaseband server;
   server.on_submit = [&](grpc::ServerContext*, FakeBaseband::SubmitStream* stream) {
-    v1::SubmitResponse response;
-    response.mutable_credits()->set_requests(16);
-    response.mutable_credits()->set_bytes(1 << 20);
-    stream->Write(response);
+    stream->Write(CreditsFor(16));
     for (v1::SubmitRequest request; stream->Read(&request);) {
       ++requests;
       if (ends_the_stream) return grpc::Status(grpc::StatusCode::INTERNAL, "the device faulted");
-      response.set_id(request.id());
+      v1::SubmitResponse response = AnswerTo(request);
       response.set_code(static_cast<int>(grpc::StatusCode::INTERNAL));
       response.set_message("the device faulted");
       stream->Write(response);
