@@ -1,6 +1,7 @@
 #include "server/converters/checks.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
@@ -10,10 +11,11 @@
 
 namespace baseband::server {
 
-absl::Status CheckRange(absl::string_view field, int64_t value, int64_t low, int64_t high) {
+absl::Status CheckRange(absl::string_view field, absl::int128 value, int64_t low, int64_t high) {
   if (value < low || value > high) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, " ", value, " is not in [", low, ", ", high, "]"));
+    std::ostringstream message;
+    message << field << " " << value << " is not in [" << low << ", " << high << "]";
+    return absl::InvalidArgumentError(message.str());
   }
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -29,8 +30,9 @@ absl::StatusOr<Message> ParseHeader(const Request& request, absl::string_view na
   return message;
 }
 
-// InvalidArgument names the field, its value and its range. NaN is in no range.
-absl::Status CheckRange(absl::string_view field, int64_t value, int64_t low, int64_t high);
+// InvalidArgument names the field, its value as it was sent, of whatever type, and its range. NaN
+// is in no range.
+absl::Status CheckRange(absl::string_view field, absl::int128 value, int64_t low, int64_t high);
 absl::Status CheckReal(absl::string_view field, double value, double low, double high);
 // `value` in (0, high], or 0 for `fallback`.
 absl::StatusOr<double> PositiveOr(absl::string_view field, double value, double high,

@@ -218,7 +218,8 @@ TEST_F(MinimizeTest, NumbersOutOfRangeAreRefusedByName) {
   EXPECT_THAT(Refusal(Formula("x", 0, 0, 2)), HasSubstr("axes[0].step"));
   EXPECT_THAT(Refusal(Formula("x", std::numeric_limits<double>::quiet_NaN(), 1, 2)),
               HasSubstr("axes[0].begin"));
-  EXPECT_THAT(Refusal(Formula("x", 0, 1, ~uint64_t{0})), HasSubstr("axes[0].count"));
+  EXPECT_THAT(Refusal(Formula("x", 0, 1, ~uint64_t{0})),
+              HasSubstr("axes[0].count 18446744073709551615 is"));
   request = Formula("x", 0, 1, uint64_t{1} << 30);
   AddAxis(0, 1, uint64_t{1} << 30, &request);
   EXPECT_THAT(Refusal(request), HasSubstr("more than 2^40 points"));
@@ -238,6 +239,18 @@ TEST_F(MinimizeTest, NumbersOutOfRangeAreRefusedByName) {
   request = Formula("x", 0, 1, 10);
   request.set_first_point(10);
   EXPECT_THAT(Refusal(request), HasSubstr("first"));
+  request.set_first_point(~uint64_t{0});
+  EXPECT_THAT(Refusal(request), HasSubstr("first_point 18446744073709551615 is not in [0, 9]"));
+  request.set_first_point(1);
+  request.set_num_points(~uint64_t{0});
+  EXPECT_THAT(Refusal(request), HasSubstr("num_points 18446744073709551615 is not in [0, 9]"));
+  request = Formula("x", 0, 1, 10);
+  request.add_separation(~uint64_t{0});
+  EXPECT_THAT(Refusal(request), HasSubstr("separation[0] 18446744073709551615 is not in [1, "));
+  request = Formula("x", 0, 1, 10);
+  request.mutable_expression()->add_arrays()->set_size(~uint64_t{0});
+  EXPECT_THAT(Refusal(request),
+              HasSubstr("expression.arrays[0].size 18446744073709551615 is not in [1, "));
   request = Formula("x", 0, 1, 10);
   request.set_goal(static_cast<v1::SearchGoal>(7));
   EXPECT_THAT(Refusal(request), HasSubstr("goal 7 is not in [0, 2]"));

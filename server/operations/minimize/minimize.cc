@@ -51,11 +51,11 @@ SearchCapacity SearchCapacityOf(absl::Span<Device* const> serving) {
   return capacity;
 }
 
-const minimize::GpuProgram* SearchPlan::ProgramOn(const Device* device) const {
+const SearchPlan::Program* SearchPlan::ProgramOn(const Device* device) const {
   const auto found =
       std::find_if(programs.begin(), programs.end(),
                    [device](const Program& program) { return program.device == device; });
-  return found == programs.end() ? nullptr : found->program.get();
+  return found == programs.end() ? nullptr : &*found;
 }
 
 SearchRates SearchRatesOf(const SearchCapacity& serving, absl::Span<Device* const> devices) {

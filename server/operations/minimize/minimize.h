@@ -33,8 +33,8 @@ struct SearchPlan {
   // made for those that were healthy when the search began. They stay for as long as the search
   // does, whatever becomes of the cache that they came from.
   std::vector<Program> programs;
-  // Its code on `device`; null: it has none there.
-  const minimize::GpuProgram* ProgramOn(const Device* device) const;
+  // The one for `device`; null: there is none.
+  const Program* ProgramOn(const Device* device) const;
   // The only devices that pieces go to, since a GPU that may come back meanwhile has no program;
   // empty: any.
   std::vector<Device*> only_on;

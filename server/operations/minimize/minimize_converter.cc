@@ -40,8 +40,11 @@ absl::StatusOr<minimize::Grid> GridFromProto(const v1::MinimizeRequest& message)
         absl::StrCat("axes has ", message.axes_size(), " entries, not 1 to ", minimize::kMaxAxes));
   }
   std::vector<minimize::Axis> axes;
-  for (const v1::GridAxis& axis : message.axes()) {
-    axes.push_back({axis.begin(), axis.step(), Saturated(axis.count())});
+  for (int k = 0; k < message.axes_size(); ++k) {
+    const v1::GridAxis& axis = message.axes(k);
+    BASEBAND_RETURN_IF_ERROR(
+        CheckRange(absl::StrCat("axes[", k, "].count"), axis.count(), 1, minimize::kMaxPoints));
+    axes.push_back({axis.begin(), axis.step(), static_cast<int64_t>(axis.count())});
   }
   return minimize::Grid::Create(axes);
 }
@@ -142,7 +145,9 @@ absl::StatusOr<SearchRequest> MakeSearch(const ParsedSearch& parsed, const Paylo
                                                    " numbers for ", message.axes_size(), " axes"));
   }
   for (int k = 0; k < message.separation_size(); ++k) {
-    settings.separation[static_cast<size_t>(k)] = Saturated(message.separation(k));
+    BASEBAND_RETURN_IF_ERROR(CheckRange(absl::StrCat("separation[", k, "]"), message.separation(k),
+                                        1, minimize::kMaxPoints));
+    settings.separation[static_cast<size_t>(k)] = static_cast<int64_t>(message.separation(k));
   }
   if (message.profile_bins() > 0) {
     BASEBAND_RETURN_IF_ERROR(
@@ -157,11 +162,11 @@ absl::StatusOr<SearchRequest> MakeSearch(const ParsedSearch& parsed, const Paylo
   settings.zoom_levels =
       message.zoom_levels() > 0 ? static_cast<int>(message.zoom_levels()) : kDefaultZoomLevels;
   const int64_t grid_points = settings.grid.num_points();
-  settings.first = Saturated(message.first_point());
-  BASEBAND_RETURN_IF_ERROR(CheckRange("first_point", settings.first, 0, grid_points - 1));
-  settings.count = message.num_points() > 0 ? Saturated(message.num_points()) : -1;
-  BASEBAND_RETURN_IF_ERROR(CheckRange("num_points", std::max<int64_t>(settings.count, 0), 0,
-                                      grid_points - settings.first));
+  BASEBAND_RETURN_IF_ERROR(CheckRange("first_point", message.first_point(), 0, grid_points - 1));
+  settings.first = static_cast<int64_t>(message.first_point());
+  BASEBAND_RETURN_IF_ERROR(
+      CheckRange("num_points", message.num_points(), 0, grid_points - settings.first));
+  settings.count = message.num_points() > 0 ? static_cast<int64_t>(message.num_points()) : -1;
   if (message.progress_interval_ms() > 0) {
     BASEBAND_RETURN_IF_ERROR(CheckRange("progress_interval_ms", message.progress_interval_ms(),
                                         kMinProgressMs, kMaxProgressMs));

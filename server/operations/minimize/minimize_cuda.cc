@@ -129,10 +129,11 @@ absl::Status MinimizeBatch::CudaRun(const CudaLaneView& lane) {
     const SearchPlan& plan = job(i).plan();
     minimize::PieceLaunch launch;
     launch.problem = plan.problem.get();
-    launch.program = plan.ProgramOn(lane.device);
-    if (launch.program == nullptr) {  // pieces keep to devices that have one: KeepToPrograms
+    const SearchPlan::Program* const found = plan.ProgramOn(lane.device);
+    if (found == nullptr) {  // pieces keep to devices that have one: KeepToPrograms
       return absl::InternalError("a search without a program for its device");
     }
+    launch.program = found->program.get();
     launch.piece = job(i).piece();
     launch.image = places_[i].image;
     launch.scratch = lane.output_device + places_[i].scratch_offset;

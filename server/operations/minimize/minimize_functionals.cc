@@ -82,12 +82,13 @@ absl::StatusOr<minimize::FunctionalPtr> ExpressionFromProto(const v1::MinimizeRe
     names.scalars.push_back(scalar.name());
     scalars.push_back(scalar.value());
   }
-  // Sizes are bounded before they are added up: Parse has not seen them yet.
   int64_t elements = 0;
-  for (const v1::NamedArray& array : expression.arrays()) {
-    const int64_t size = Saturated(array.size());
-    names.arrays.push_back({array.name(), size});
-    elements += std::min(size, minimize::kMaxArrayElements + 1);
+  for (int k = 0; k < expression.arrays_size(); ++k) {
+    const v1::NamedArray& array = expression.arrays(k);
+    BASEBAND_RETURN_IF_ERROR(CheckRange(absl::StrCat("expression.arrays[", k, "].size"),
+                                        array.size(), 1, minimize::kMaxArrayElements));
+    names.arrays.push_back({array.name(), static_cast<int64_t>(array.size())});
+    elements += names.arrays.back().size;
   }
   BASEBAND_ASSIGN_OR_RETURN(auto parsed, minimize::Expression::Parse(expression.text(), names));
   BASEBAND_RETURN_IF_ERROR(CheckPayload(payload, elements));
@@ -106,7 +107,7 @@ absl::StatusOr<minimize::FunctionalPtr> SinusoidsFromProto(const v1::SinusoidsFu
                                                            const Payload& payload,
                                                            const minimize::Grid& grid,
                                                            const ContinueCheck& may_continue) {
-  BASEBAND_RETURN_IF_ERROR(CheckRange("sinusoids.num_samples", Saturated(message.num_samples()),
+  BASEBAND_RETURN_IF_ERROR(CheckRange("sinusoids.num_samples", message.num_samples(),
                                       minimize::kMinSamples, minimize::kMaxSamples));
   BASEBAND_RETURN_IF_ERROR(CheckRange("sinusoids.fixed_columns", message.fixed_columns(), 0,
                                       minimize::kMaxFixedColumns));
@@ -127,9 +128,9 @@ absl::StatusOr<minimize::FunctionalPtr> SinusoidsFromProto(const v1::SinusoidsFu
 
 absl::StatusOr<minimize::FunctionalPtr> ChirpFromProto(const v1::ChirpFunctional& message,
                                                        int num_axes, const Payload& payload) {
-  const int64_t num_samples = Saturated(message.num_samples());
-  BASEBAND_RETURN_IF_ERROR(
-      CheckRange("chirp.num_samples", num_samples, minimize::kMinSamples, minimize::kMaxSamples));
+  BASEBAND_RETURN_IF_ERROR(CheckRange("chirp.num_samples", message.num_samples(),
+                                      minimize::kMinSamples, minimize::kMaxSamples));
+  const auto num_samples = static_cast<int64_t>(message.num_samples());
   BASEBAND_RETURN_IF_ERROR(CheckPayload(payload, 2 * num_samples));
   return minimize::MakeChirp(ReadSeries(payload, 1, num_samples, 2).front(),
                              message.sampling_interval_s(), num_axes);
@@ -137,9 +138,9 @@ absl::StatusOr<minimize::FunctionalPtr> ChirpFromProto(const v1::ChirpFunctional
 
 absl::StatusOr<minimize::FunctionalPtr> DelayDopplerFromProto(
     const v1::DelayDopplerFunctional& message, const Payload& payload) {
-  const int64_t num_samples = Saturated(message.num_samples());
-  BASEBAND_RETURN_IF_ERROR(CheckRange("delay_doppler.num_samples", num_samples,
+  BASEBAND_RETURN_IF_ERROR(CheckRange("delay_doppler.num_samples", message.num_samples(),
                                       minimize::kMinSamples, minimize::kMaxReplicaSamples));
+  const auto num_samples = static_cast<int64_t>(message.num_samples());
   BASEBAND_RETURN_IF_ERROR(CheckPayload(payload, 4 * num_samples));
   const auto series = ReadSeries(payload, 2, num_samples, 2);
   return minimize::MakeDelayDoppler(series[0], series[1], message.sampling_interval_s());

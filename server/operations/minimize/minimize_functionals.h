@@ -2,10 +2,6 @@
 #ifndef BASEBAND_SERVER_OPERATIONS_MINIMIZE_MINIMIZE_FUNCTIONALS_H_
 #define BASEBAND_SERVER_OPERATIONS_MINIMIZE_MINIMIZE_FUNCTIONALS_H_
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
-
 #include "absl/status/statusor.h"
 #include "baseband/v1/baseband.pb.h"
 #include "kernels/base/continue_check.h"
@@ -13,12 +9,6 @@
 #include "server/device/payload.h"
 
 namespace baseband::server {
-
-// Beyond what int64 holds: what checks ranges refuses it by its own name.
-inline int64_t Saturated(uint64_t value) {
-  constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-  return static_cast<int64_t>(std::min(value, kMax));
-}
 
 // InvalidArgument names the field, its value and its range. May take long, for tables are made, and
 // asks `may_continue` then.
