@@ -19,9 +19,9 @@ struct HttpAnswer {
 };
 
 // GET of "http://HOST:PORT/PATH"; /metrics if there is no path. With `password`, if it is not
-// empty, by HTTP's basic authentication. No TLS, no redirects, no proxy. InvalidArgument for another
-// form of address; Unavailable if the whole answer is not there within `timeout`, or if it has more
-// than 64 MiB. Thread-safe.
+// empty, by HTTP's basic authentication. No TLS, no redirects, no proxy. InvalidArgument for
+// another form of address; Unavailable if the whole answer is not there within `timeout`, or if it
+// has more than 64 MiB. Thread-safe.
 absl::StatusOr<HttpAnswer> HttpGet(const std::string& url, absl::Duration timeout,
                                    const std::string& password = "");
 

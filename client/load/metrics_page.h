@@ -14,8 +14,8 @@ namespace baseband::load {
 // "name{label=\"value\"}" of each series, as the page writes it, and its value.
 using MetricsPage = std::map<std::string, double>;
 
-// The metrics at `url`; besides the statuses of HttpGet (http_get.h) Unavailable if the answer is no
-// page.
+// The metrics at `url`; besides the statuses of HttpGet (http_get.h) Unavailable if the answer is
+// no page.
 absl::StatusOr<MetricsPage> FetchMetrics(const std::string& url, absl::Duration timeout,
                                          const std::string& password = "");
 

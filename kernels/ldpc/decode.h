@@ -21,7 +21,8 @@
 // bits if `early_termination`, and the block stops when all hold; otherwise only after the last.
 //
 // Sum-product: the same schedules in float32 natural LLRs, ch = llr / llr_scale,
-//   r_e' = 2 atanh( product over i != e of tanh(q_i / 2) ), |q| and |r| limited to kSumProductLimit.
+//   r_e' = 2 atanh( product over i != e of tanh(q_i / 2) ),
+// |q| and |r| limited to kSumProductLimit.
 // Devices agree within rounding: the bound is stated and tested in tests/.
 //
 // Punctured columns and bits past llr_count have ch = 0. Fillers have ch = +127 whatever was sent.
@@ -89,11 +90,13 @@ struct DecodeResult {
 static_assert(sizeof(DecodeResult) == 4, "copied from the device as it is");
 
 // How many bytes a block of `code` takes.
-inline int DecodedBytes(const Code& code, int num_filler) { return (code.k() - num_filler + 7) / 8; }
+inline int DecodedBytes(const Code& code, int num_filler) {
+  return (code.k() - num_filler + 7) / 8;
+}
 
 // Decodes one block on the calling thread.
-//   llr   [llr_count], llr_count in 1 .. code.num_sent(): the LLRs of the first llr_count sent bits,
-//         that is, of code bits punctured_columns * zc, ...
+//   llr   [llr_count], llr_count in 1 .. code.num_sent(): the LLRs of as many bits as are sent
+//         first, that is, of code bits punctured_columns * zc, ...
 //   bits  [ceil((k - num_filler) / 8)]: the decided information bits, most significant bit first,
 //         the last byte filled up with zero bits. num_filler in 0 .. k - 1: code bits
 //         k - num_filler .. k - 1 are known zeros.

@@ -20,8 +20,8 @@ inline constexpr int kNumBatchSizes = 11;
 // No plan transforms more points than this, but for one frame alone.
 inline constexpr int64_t kMaxPlanPoints = int64_t{1} << 24;
 
-// All plans of one device. Not thread-safe. Destroyed with the process: cuFFT frees them. Those of a
-// device that was reset are left behind: they may point to what is no longer theirs.
+// All plans of one device. Not thread-safe. Destroyed with the process: cuFFT frees them. Those of
+// a device that was reset are left behind: they may point to what is no longer theirs.
 class FftPlans {
  public:
   // Makes them on the current device. Unavailable: cuFFT is not there, and why.
