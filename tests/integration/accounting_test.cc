@@ -12,6 +12,7 @@
 #include "tests/support/downconvert_traffic.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_files.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -182,7 +183,7 @@ TEST_F(AccountingTest, AStreamThatIsIdleAtItsDeadlineIsNotOk) {
 }
 
 TEST_F(AccountingTest, ACallThatIsCancelledWhileItsDeviceWorksIsCancelled) {
-  const std::string admin = absl::StrCat("unix:", ::testing::TempDir(), "accounting.admin");
+  const std::string admin = absl::StrCat("unix:", FolderOfTests(), "/admin");
   Start({"--allow-fault-injection", "--admin-listen=" + admin});
   client::ClientOptions options;
   options.target = admin;

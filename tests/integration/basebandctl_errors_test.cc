@@ -1,8 +1,6 @@
 // What basebandctl says when a server has an error and no word for it: each command names the code
 // and what it means.
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/fake_baseband.h"
 #include "tests/support/server_process.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::testing {
 namespace {
@@ -26,9 +25,9 @@ struct Case {
 class WithoutAMessageTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(WithoutAMessageTest, AnErrorSaysWhatItMeans) {
-  std::string file = absl::StrCat(::testing::TempDir(), "/basebandctl_errors.XXXXXX");
-  ASSERT_GE(mkstemp(file.data()), 0);
-  std::ofstream(file) << std::string(4608, 'x');  // 32 blocks of information, 2 of LLRs
+  // 32 blocks of information, 2 of LLRs.
+  const std::string file = FolderOfTests() + "/file";
+  WriteAll(file, std::string(4608, 'x'));
   const auto refuse = [](auto*, const auto&, auto*) {
     return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
   };
@@ -49,7 +48,6 @@ TEST_P(WithoutAMessageTest, AnErrorSaysWhatItMeans) {
   ChildProcess client(ProgramPath("basebandctl"), arguments);
   EXPECT_EQ(client.Wait(absl::Seconds(60)), 3) << client.Output();
   EXPECT_THAT(client.Output(), HasSubstr("the server has no such call: it is of another version"));
-  std::filesystem::remove(file);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -144,7 +144,7 @@ class ChaosCancelTest : public ::testing::Test {
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(log_.Faults(kFair), "");
-    EXPECT_EQ(AwaitQuiescence(*server_, {2, 1000, 1000, 0}), "");
+    EXPECT_EQ(AwaitQuiescence(*server_, NoMoreConnectionsThan(2)), "");
   }
 
   std::unique_ptr<ServerProcess> server_;

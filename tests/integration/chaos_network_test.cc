@@ -53,7 +53,7 @@ class ChaosNetworkTest : public ::testing::Test {
     auto mix = Mix::Learn(*client_);
     ASSERT_TRUE(mix.ok()) << mix.status();
     mix_ = std::make_unique<Mix>(*std::move(mix));
-    ASSERT_EQ(AwaitQuiescence(*server_, {2, 1000, 1000, 0}), "");
+    ASSERT_EQ(AwaitQuiescence(*server_, NoMoreConnectionsThan(2)), "");
     before_ = HoldingsOf(*server_);
   }
   // A load that is as it should be.

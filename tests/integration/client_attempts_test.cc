@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "tests/integration/client_calls.h"
 #include "tests/support/matchers.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::client {
 namespace {
@@ -172,7 +173,7 @@ TEST(ClientTest, DestructionCancelsWhatIsInFlight) {
 }
 
 TEST(ClientTest, WaitForReadyWaitsUntilTheServerIsThere) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/client_wait.", getpid());
+  const std::string path = ::baseband::testing::FolderOfTests() + "/socket";
   const auto client = Connect("unix:" + path);
   CallOptions options = Within(absl::Seconds(30));
   options.wait_for_ready = true;

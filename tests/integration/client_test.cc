@@ -1,8 +1,6 @@
 // The client library against a server in this process: pool, what travels, callbacks, health.
 #include "client/cpp/client.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <string>
 #include <utility>
@@ -12,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "tests/integration/client_calls.h"
 #include "tests/support/matchers.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::client {
 namespace {
@@ -35,7 +34,7 @@ TEST(ClientTest, SixteenMebibytesTravelBothWays) {
 }
 
 TEST(ClientTest, ServesUnixSocketsToo) {
-  const std::string path = absl::StrCat(::testing::TempDir(), "/client_test.", getpid());
+  const std::string path = ::baseband::testing::FolderOfTests() + "/socket";
   FakeBaseband server;
   server.on_encode = Echo;
   server.Start("unix:" + path);

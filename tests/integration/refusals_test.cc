@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <random>
 #include <string>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/raw_call.h"
 #include "tests/support/server_test.h"
+#include "tests/support/test_files.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -29,14 +29,14 @@ auto Invalid(const std::string& message) {
   return Refuses(grpc::StatusCode::INVALID_ARGUMENT, HasSubstr(message));
 }
 
-const std::string kAdmin = absl::StrCat("unix:", ::testing::TempDir(), "refusals.", getpid());
+std::string Admin() { return absl::StrCat("unix:", FolderOfTests(), "/admin"); }
 
 class RefusalsTest : public ServerTest {
  protected:
   static void SetUpTestSuite() {
     StartServer({"--max-request-mib=4", "--lane-input-mib=4", "--lane-output-mib=4",
                  "--max-blocks-per-request=1000", "--staging-mib=32", "--reply-mib=32",
-                 "--admin-listen=" + kAdmin});
+                 "--admin-listen=" + Admin()});
   }
 
   void SetUp() override {
@@ -299,7 +299,7 @@ TEST_F(RawBytesTest, EveryMethodSaysThatBytesAreNoMessage) {
        {"Encode", "Decode", "RecoverCarrier", "Downconvert", "GetCapabilities"}) {
     EXPECT_THAT(Send(method, broken), Invalid("not a well-formed")) << method;
   }
-  const auto admin = grpc::CreateChannel(kAdmin, grpc::InsecureChannelCredentials());
+  const auto admin = grpc::CreateChannel(Admin(), grpc::InsecureChannelCredentials());
   for (const char* method :
        {"GetConfig", "SetLogLevel", "Drain", "InjectFault", "GetFlightRecords"}) {
     EXPECT_THAT(CallRaw(admin, absl::StrCat("/baseband.v1.Admin/", method), broken),

@@ -20,6 +20,7 @@
 #include "tests/support/notify_socket.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_files.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -156,8 +157,7 @@ TEST_F(WatchTest, WithoutAHealthyDeviceItDoesNotLive) {
 }
 
 TEST_F(WatchTest, SystemdHearsOfStartServiceAndEnd) {
-  const NotifySocket systemd(
-      absl::StrCat(::testing::TempDir(), "watch_test.", static_cast<int>(getpid())));
+  const NotifySocket systemd(FolderOfTests() + "/notify");
   setenv("NOTIFY_SOCKET", systemd.name().c_str(), 1);
   setenv("WATCHDOG_USEC", "100000", 1);
   Start({"--drain-s=7"});

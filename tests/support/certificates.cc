@@ -1,10 +1,6 @@
 #include "tests/support/certificates.h"
 
-#include <stdlib.h>
-
-#include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -21,18 +17,9 @@ const std::vector<std::string>& NewKey() {
 
 }  // namespace
 
-Certificates::Certificates() : folder_(::testing::TempDir() + "/certificates_XXXXXX") {
-  EXPECT_NE(mkdtemp(folder_.data()), nullptr) << folder_;
-  MakeAuthority("ca");
-}
+Certificates::Certificates() { MakeAuthority("ca"); }
 
-Certificates::~Certificates() { std::filesystem::remove_all(folder_); }
-
-std::string Certificates::Read(const std::string& name) const {
-  std::ostringstream contents;
-  contents << std::ifstream(Path(name)).rdbuf();
-  return contents.str();
-}
+std::string Certificates::Read(const std::string& name) const { return ReadAll(Path(name)); }
 
 void Certificates::Write(const std::string& name, const std::string& contents) const {
   std::ofstream(Path(name)) << contents;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cpp/client.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::testing {
 
@@ -13,12 +14,9 @@ namespace baseband::testing {
 class Certificates {
  public:
   Certificates();
-  ~Certificates();
-  Certificates(const Certificates&) = delete;
-  Certificates& operator=(const Certificates&) = delete;
 
   // Files of the folder.
-  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string Path(const std::string& name) const { return folder_.path() + "/" + name; }
   std::string Read(const std::string& name) const;
   void Write(const std::string& name, const std::string& contents) const;
 
@@ -36,7 +34,7 @@ class Certificates {
  private:
   void Openssl(const std::vector<std::string>& arguments) const;
 
-  std::string folder_;
+  TemporaryFolder folder_;
 };
 
 }  // namespace baseband::testing

@@ -2,9 +2,6 @@
 #ifndef BASEBAND_TESTS_SUPPORT_CTL_TEST_H_
 #define BASEBAND_TESTS_SUPPORT_CTL_TEST_H_
 
-#include <stdlib.h>
-
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -30,19 +27,11 @@ class CtlTest : public ::testing::Test {
     auto server = ServerProcess::Start();
     ASSERT_THAT(server, IsOk());
     server_ = server->release();
-    std::string folder = absl::StrCat(::testing::TempDir(), "/basebandctl_test.XXXXXX");
-    ASSERT_NE(mkdtemp(folder.data()), nullptr) << folder;
-    folder_ = new std::string(std::move(folder));
   }
   static void TearDownTestSuite() {
     delete server_;
     server_ = nullptr;
-    if (folder_ != nullptr) std::filesystem::remove_all(*folder_);
-    delete folder_;
-    folder_ = nullptr;
   }
-  void SetUp() override { ASSERT_NE(folder_, nullptr); }
-
   static Outcome RunProgram(const std::string& program, const std::vector<std::string>& arguments) {
     ChildProcess process(program, arguments);
     Outcome outcome;
@@ -58,11 +47,12 @@ class CtlTest : public ::testing::Test {
     return RunAt(server_->target(), std::move(arguments));
   }
 
-  // A file in a folder of this process's own: ctest runs each case as a process, some at a time.
-  static std::string Path(const std::string& name) { return absl::StrCat(*folder_, "/", name); }
+  // A file of this process's own: ctest runs each case as a process, some at a time.
+  static std::string Path(const std::string& name) {
+    return absl::StrCat(FolderOfTests(), "/", name);
+  }
 
   inline static ServerProcess* server_ = nullptr;
-  inline static std::string* folder_ = nullptr;
 };
 
 }  // namespace baseband::testing

@@ -15,10 +15,13 @@ namespace baseband::testing {
 struct Holdings {
   int64_t connections = 0;
   int64_t descriptors = 0;
-  int64_t threads = 0;
+  int64_t own_threads = 0;
+  int64_t grpc_threads = 0;
   int64_t resident_bytes = 0;
 };
 Holdings HoldingsOf(ServerProcess& server);
+// So many connections, and of all else as much as there may be.
+Holdings NoMoreConnectionsThan(int64_t connections);
 
 // Descriptors open in a process.
 int64_t CountDescriptors(pid_t pid);

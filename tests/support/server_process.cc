@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,26 +68,28 @@ std::vector<std::string> ArgumentsOf(const Place& place, const std::string& prog
 }  // namespace
 
 int FreePort() {
-  // Below those that the kernel gives to connections, and locked until this process ends, so that
-  // tests that run at the same time never get the same one.
+  // Below those that the kernel gives to connections. A socket of the port's name is its lock until
+  // this process ends, so that tests that run at the same time never get the same one: a name that
+  // is no file, which the kernel forgets by itself, and which is the network namespace's like a
+  // port.
   constexpr int kFirst = 10000;
   constexpr int kCount = 22000;
   static std::atomic<int> next{static_cast<int>(getpid() % kCount)};
   for (int tried = 0; tried < kCount; ++tried) {
     const int port = kFirst + next.fetch_add(1) % kCount;
-    const std::string lock = absl::StrCat("/tmp/baseband_port_", port);
-    const int locked = open(lock.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (locked < 0 || flock(locked, LOCK_EX | LOCK_NB) != 0) {
-      if (locked >= 0) close(locked);
-      continue;
-    }
+    const int lock = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    const std::string text = absl::StrCat("baseband_port_", port);
+    text.copy(name.sun_path + 1, text.size());
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const sockaddr_in address = Loopback(port);
     const bool is_free =
+        bind(lock, reinterpret_cast<const sockaddr*>(&name), sizeof(name)) == 0 &&
         bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
     close(fd);
-    if (is_free) return port;  // `locked` stays open: it is the lock
-    close(locked);
+    if (is_free) return port;  // `lock` stays open
+    close(lock);
   }
   return 0;
 }

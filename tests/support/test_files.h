@@ -2,8 +2,8 @@
 #ifndef BASEBAND_TESTS_SUPPORT_TEST_FILES_H_
 #define BASEBAND_TESTS_SUPPORT_TEST_FILES_H_
 
-#include <unistd.h>
-
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -25,11 +25,30 @@ inline void WriteAll(const std::string& path, const std::string& contents) {
   std::ofstream(path, std::ios::binary) << contents;
 }
 
-// A path that no other test has.
+// A folder that is gone with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() { EXPECT_NE(mkdtemp(path_.data()), nullptr) << path_; }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = ::testing::TempDir() + "/baseband_test_XXXXXX";
+};
+
+// One that is gone with the process; short enough for a socket in it.
+inline const std::string& FolderOfTests() {
+  static const TemporaryFolder folder;
+  return folder.path();
+}
+
+// A path there that no other test has.
 inline std::string PathOfTest(const std::string& name) {
   const ::testing::TestInfo& test = *::testing::UnitTest::GetInstance()->current_test_info();
-  return absl::StrCat(::testing::TempDir(), "/", test.test_suite_name(), ".", test.name(), ".",
-                      getpid(), ".", name);
+  return absl::StrCat(FolderOfTests(), "/", test.test_suite_name(), ".", test.name(), ".", name);
 }
 
 // The same, of a file with `contents`.

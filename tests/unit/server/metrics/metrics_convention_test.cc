@@ -13,6 +13,7 @@
 #include "server/metrics/gpu_readings.h"
 #include "server/metrics/metrics.h"
 #include "tests/support/matchers.h"
+#include "tests/support/test_files.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
@@ -71,7 +72,7 @@ TEST(MetricsConventionTest, PromtoolHasNothingToSay) {
   if (std::system("command -v promtool >/dev/null 2>&1") != 0) GTEST_SKIP() << "no promtool here";
   Metrics metrics("1", TestOperations().counted());
   FillPage(metrics);
-  const std::string path = ::testing::TempDir() + "metrics_test_page";
+  const std::string path = ::baseband::testing::PathOfTest("page");
   std::ofstream(path) << metrics.Render();
 
   FILE* const promtool = popen(("promtool check metrics <" + path + " 2>&1").c_str(), "r");
@@ -81,7 +82,6 @@ TEST(MetricsConventionTest, PromtoolHasNothingToSay) {
     said.push_back(static_cast<char>(c));
   }
   pclose(promtool);
-  std::remove(path.c_str());
 
   EXPECT_EQ(said, "");
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/support/notify_socket.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::server {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using ::baseband::testing::NotifySocket;
 using ::testing::IsEmpty;
 
-std::string Path() { return ::testing::TempDir() + "systemd_test." + std::to_string(getpid()); }
+std::string Path() { return ::baseband::testing::FolderOfTests() + "/notify"; }
 
 bool Alive() { return true; }
 
