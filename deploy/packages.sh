@@ -12,6 +12,7 @@ build=(
   libgrpc++-dev protobuf-compiler protobuf-compiler-grpc libprotobuf-dev libabsl-dev
   libssl-dev zlib1g-dev libre2-dev libc-ares-dev  # ours, and what gRPC's CMake files look for
   prometheus-cpp-dev libcivetweb-dev libcurl4-openssl-dev  # and prometheus-cpp's
+  libboost-dev  # the metrics port: Asio, Beast
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
 test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev

@@ -16,7 +16,7 @@
 #include "server/auth/unix_peers.h"
 #include "server/config/access_rule.h"
 #include "server/config/config.h"
-#include "server/limits/log_limit.h"
+#include "server/config/log_limit.h"
 
 namespace baseband::server {
 

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "kernels/base/steady_time.h"
-#include "server/limits/log_limit.h"
+#include "server/config/log_limit.h"
 
 namespace baseband::server {
 namespace {

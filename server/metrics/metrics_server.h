@@ -2,24 +2,33 @@
 #ifndef BASEBAND_SERVER_METRICS_METRICS_SERVER_H_
 #define BASEBAND_SERVER_METRICS_METRICS_SERVER_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "server/metrics/metrics.h"
-
-struct mg_connection;
-struct mg_context;
 
 namespace baseband::server {
 
-// Answers GET and HEAD. /metrics is the page in the text format of Prometheus, gzipped for who
-// takes that. /livez and /readyz say 200 "ok", or 503 and in one line why not, to everybody.
+// Answers GET and HEAD, one request a connection. /metrics is the page in the text format of
+// Prometheus, gzipped for who takes that. /livez and /readyz say 200 "ok", or 503 and in one line
+// why not, to everybody.
+//
+// One thread reads and writes for all, and makes no page: another does, one for all who ask while
+// it is at work, so that nobody who scrapes keeps a probe waiting. Of more than kMaxConnections the
+// oldest, that is the slowest, is closed; none lives longer than kPatience for its request, and
+// again for reading its answer.
 class MetricsServer {
  public:
+  static constexpr size_t kMaxConnections = 64;
+  static constexpr absl::Duration kPatience = absl::Seconds(3);
+
   using Admit = std::function<bool(const std::string& password)>;
-  // Empty: all is well; else one line that says what is not. Called on any thread; answers at once.
+  // Empty: all is well; else one line that says what is not. Called on the thread that answers; so
+  // it answers at once.
   using Probe = std::function<std::string()>;
   struct Probes {  // null: all is always well
     Probe live;
@@ -28,7 +37,7 @@ class MetricsServer {
 
   // Serves `metrics`, which must outlive it, at `address` (HOST:PORT; port 0 takes a free one)
   // until destruction, to whoever gives by HTTP's basic authentication a password that `admit`
-  // takes, or to everybody if it is null. `admit` is called on any thread. Unavailable names the
+  // takes, or to everybody if it is null. `admit` is called like a probe. Unavailable names the
   // address if it cannot be had, and why.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(const std::string& address,
                                                               const Metrics& metrics,
@@ -38,14 +47,10 @@ class MetricsServer {
   int port() const;
 
  private:
-  MetricsServer(const Metrics& metrics, Admit admit, Probes probes);
-  void ServeMetrics(mg_connection* connection) const;
-  static void ServeProbe(mg_connection* connection, const Probe& probe);
+  class Impl;
+  explicit MetricsServer(std::unique_ptr<Impl> impl);
 
-  const Metrics& metrics_;
-  const Admit admit_;
-  const Probes probes_;
-  mg_context* context_ = nullptr;
+  const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace baseband::server

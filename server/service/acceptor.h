@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/config/address.h"
-#include "server/limits/log_limit.h"
+#include "server/config/log_limit.h"
 #include "server/metrics/metrics.h"
 #include "server/service/connection_table.h"
 

@@ -12,7 +12,7 @@
 #include "server/auth/identity.h"
 #include "server/auth/tokens.h"
 #include "server/config/access_rule.h"
-#include "server/limits/log_limit.h"
+#include "server/config/log_limit.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::server {

@@ -7,10 +7,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "kernels/base/steady_time.h"
 #include "server/metrics/metrics.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/matchers.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
@@ -19,23 +25,39 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// What a server on loopback answers to `request`, a first line without its version.
-std::string Ask(int port, const std::string& request_line, const std::string& header = "") {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  EXPECT_EQ(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-  const std::string request = request_line + " HTTP/1.0\r\n" + header + "\r\n";
-  EXPECT_EQ(send(fd, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
-  std::string reply;
-  char buffer[4096];
-  for (ssize_t n = 0; (n = recv(fd, buffer, sizeof(buffer), 0)) > 0;) {
-    reply.append(buffer, static_cast<size_t>(n));
+// A connection to loopback that has sent `bytes`.
+class Caller {
+ public:
+  Caller(int port, const std::string& bytes) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    EXPECT_EQ(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
   }
-  close(fd);
-  return reply;
+  ~Caller() { close(fd_); }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  // All that comes until the server has said all.
+  std::string Hear() {
+    std::string reply;
+    char buffer[4096];
+    for (ssize_t n = 0; (n = recv(fd_, buffer, sizeof(buffer), 0)) > 0;) {
+      reply.append(buffer, static_cast<size_t>(n));
+    }
+    return reply;
+  }
+
+ private:
+  const int fd_;
+};
+
+// What the server answers to `request_line`, a first line without its version.
+std::string Ask(int port, const std::string& request_line, const std::string& header = "") {
+  return Caller(port, request_line + " HTTP/1.0\r\n" + header + "\r\n").Hear();
 }
 
 std::string StatusLine(int port, const std::string& header) {
@@ -101,6 +123,76 @@ TEST(MetricsServerTest, APasswordLetsInWhereOneIsAskedFor) {
             "HTTP/1.1 200 OK");
 }
 
+TEST(MetricsServerTest, WhatIsNoRequestIsToldSo) {
+  Metrics metrics("1", TestOperations().counted());
+  const auto server = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_THAT(server, IsOk());
+  const int port = (*server)->port();
+
+  EXPECT_THAT(Caller(port, "\x16\x03\x01\x02 a handshake\r\n\r\n").Hear(),
+              StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  EXPECT_THAT(Ask(port, "GET /livez", "X: " + std::string(10000, 'x') + "\r\n"),
+              StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  EXPECT_THAT(Ask(port, "POST /livez", "Content-Length: 3\r\n\r\nabc"),
+              StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"));
+  EXPECT_THAT(Ask(port, "GET /livez?verbose"), StartsWith("HTTP/1.1 200 OK\r\n"));
+}
+
+TEST(MetricsServerTest, WhoStandsStillKeepsNobodyWaitingAndTheOldestGoFirst) {
+  Metrics metrics("1", TestOperations().counted());
+  const auto server = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_THAT(server, IsOk());
+  const int port = (*server)->port();
+
+  std::vector<std::unique_ptr<Caller>> callers;
+  for (size_t i = 0; i < 2 * MetricsServer::kMaxConnections; ++i) {
+    callers.push_back(std::make_unique<Caller>(port, i % 2 == 0 ? "GET /metr" : ""));
+  }
+  const absl::Time start = SteadyNow();
+  EXPECT_EQ(BodyOf(Ask(port, "GET /livez")), "ok\n");
+  EXPECT_THAT(Ask(port, "GET /metrics"), StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_LT(SteadyNow() - start, MetricsServer::kPatience) << "it waited for their time to end";
+  EXPECT_EQ(callers.front()->Hear(), "");
+  EXPECT_LT(SteadyNow() - start, MetricsServer::kPatience) << "the oldest was not the first to go";
+  EXPECT_EQ(callers.back()->Hear(), "") << "nobody stays for good";
+}
+
+TEST(MetricsServerTest, APageIsMadeForAllWhoWaitAndProbesDoNotWaitForIt) {
+  Metrics metrics("1", TestOperations().counted());
+  absl::Notification go;
+  std::atomic<int> pages{0};
+  metrics.BeforeScrape([&](Metrics&) {
+    ++pages;
+    go.WaitForNotification();
+  });
+  const auto server = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_THAT(server, IsOk());
+  const int port = (*server)->port();
+
+  const std::string request = "GET /metrics HTTP/1.1\r\n\r\n";
+  Caller first(port, request);
+  while (pages == 0) absl::SleepFor(absl::Milliseconds(1));
+  std::vector<std::unique_ptr<Caller>> others;
+  for (int i = 0; i < 20; ++i) others.push_back(std::make_unique<Caller>(port, request));
+  EXPECT_EQ(BodyOf(Ask(port, "GET /livez")), "ok\n");  // those before it have been read, too
+  go.Notify();
+  EXPECT_THAT(first.Hear(), HasSubstr("baseband_build_info"));
+  for (const auto& caller : others) {
+    EXPECT_THAT(caller->Hear(), HasSubstr("baseband_build_info"));
+  }
+  EXPECT_EQ(pages, 2) << "one for the first, and one for all who came while it was made";
+}
+
+TEST(MetricsServerTest, ItEndsWhileSomebodyWaits) {
+  Metrics metrics("1", TestOperations().counted());
+  auto server = MetricsServer::Start("127.0.0.1:0", metrics);
+  ASSERT_THAT(server, IsOk());
+  Caller half((*server)->port(), "GET /met");
+  Caller page((*server)->port(), "GET /metrics HTTP/1.1\r\n\r\n");
+  server->reset();
+  EXPECT_EQ(half.Hear(), "");
+}
+
 TEST(MetricsServerTest, APortThatIsTakenIsAnError) {
   Metrics metrics("1", TestOperations().counted());
   const auto first = MetricsServer::Start("127.0.0.1:0", metrics);
@@ -110,8 +202,7 @@ TEST(MetricsServerTest, APortThatIsTakenIsAnError) {
   const auto second =
       MetricsServer::Start("127.0.0.1:" + std::to_string((*first)->port()), metrics);
 
-  EXPECT_THAT(second, baseband::testing::StatusIs(absl::StatusCode::kUnavailable,
-                                                  HasSubstr("cannot be had")));
+  EXPECT_THAT(second, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("cannot be had")));
 }
 
 TEST(MetricsServerTest, AnAddressNobodyCanHaveIsAnError) {

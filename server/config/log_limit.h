@@ -1,6 +1,6 @@
 // A line of the log at most once a second, and how many were left out.
-#ifndef BASEBAND_SERVER_LIMITS_LOG_LIMIT_H_
-#define BASEBAND_SERVER_LIMITS_LOG_LIMIT_H_
+#ifndef BASEBAND_SERVER_CONFIG_LOG_LIMIT_H_
+#define BASEBAND_SERVER_CONFIG_LOG_LIMIT_H_
 
 #include <cstdint>
 
@@ -36,4 +36,4 @@ class LogLimit {
 
 }  // namespace baseband::server
 
-#endif  // BASEBAND_SERVER_LIMITS_LOG_LIMIT_H_
+#endif  // BASEBAND_SERVER_CONFIG_LOG_LIMIT_H_
