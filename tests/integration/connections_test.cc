@@ -47,8 +47,8 @@ TEST(ConnectionsTest, OneTooManyIsClosedAndThePlaceOfWhoLeavesIsFree) {
   EXPECT_TRUE(IdleConnection(target).IsClosed(absl::Seconds(20)));
   EXPECT_FALSE(crowd.back()->IsClosed(absl::Milliseconds(100)));
   EXPECT_EQ((*server)->Metric("baseband_connections_refused_total"), 1);
-  EXPECT_THAT((*server)->process().Output(),
-              ::testing::HasSubstr("closed a connection: 8 are open, and more may not be"));
+  const char* said = "closed a connection: 8 are open, and more may not be";
+  EXPECT_THAT((*server)->process().OutputWith(said), ::testing::HasSubstr(said));
   EXPECT_THAT(client->GetCapabilities(), IsOk());
 
   crowd.pop_back();

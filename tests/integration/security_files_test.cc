@@ -59,7 +59,8 @@ TEST_F(SecurityTest, ACertificateIsReplacedUnderLoadWithoutAFailedCall) {
   for (std::thread& caller : callers) caller.join();
   EXPECT_GT(calls, 20);
   EXPECT_EQ(server_->Metric("baseband_reload_failures_total"), 3);
-  EXPECT_THAT(server_->process().Output(), HasSubstr("is not the key of tls_cert"));
+  const char* said = "is not the key of tls_cert";
+  EXPECT_THAT(server_->process().OutputWith(said), HasSubstr(said));
 }
 
 TEST_F(SecurityTest, TokensComeAndGoWhileTheServerRuns) {

@@ -161,6 +161,15 @@ std::string ChildProcess::Output() const {
   return text.str();
 }
 
+std::string ChildProcess::OutputWith(const std::string& text) const {
+  const absl::Time deadline = absl::Now() + absl::Minutes(2);
+  for (;;) {
+    std::string output = Output();
+    if (absl::StrContains(output, text) || absl::Now() > deadline) return output;
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+}
+
 ServerProcess::ServerProcess(Place place, const std::vector<std::string>& flags)
     : place_(std::move(place)),
       process_(ProgramOf(place_), ArgumentsOf(place_, ProgramPath("basebandd"), flags)) {}

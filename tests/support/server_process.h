@@ -39,6 +39,9 @@ class ChildProcess {
   bool IsRunning() { return !Wait(absl::ZeroDuration()).has_value(); }
   // What it has written to stdout and stderr so far.
   std::string Output() const;
+  // The same once `text` is in it, or after two minutes: a line of the log may come after what a
+  // client sees.
+  std::string OutputWith(const std::string& text) const;
 
  private:
   std::string output_path_;
