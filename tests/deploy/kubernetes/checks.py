@@ -1,4 +1,5 @@
 """All that has to hold in deploy/kubernetes: `problems` finds what does not."""
+import json
 import os
 import pathlib
 import re
@@ -9,7 +10,9 @@ import yaml
 
 import basebandd
 import comments
+import envoy
 import kustomize
+import placement
 import pods
 import schema
 
@@ -23,16 +26,25 @@ CASES = {
     "rack": ("overlays/gpu-rack", ("autoscaling", "certificate", "monitoring")),
     "lab-scaled": ("overlays/cpu-lab", ("autoscaling",)),
     "node-slice": ("overlays/node-socket", ("mig", "monitoring")),
+    "mps": ("overlays/gpu-rack", ("mps",)),
+    "time-slicing": ("overlays/gpu-rack", ("time-slicing",)),
+    "own-cores": ("overlays/gpu-rack", ("priority", "exclusive-cores")),
+    "node-share": ("overlays/node-socket", ("exclusive-cores", "mps", "priority")),
+    "envoy": ("overlays/gpu-rack", ("envoy",)),
+    "edge": ("overlays/gpu-rack", ("monitoring", "metrics-token", "envoy", "certificate", "exclusive-cores", "mps")),
+    "lab-cores": ("overlays/cpu-lab", ("exclusive-cores", "priority")),
 }
 # Whose settings the comments of a folder speak of; of all others: gpu-rack's.
-SETTINGS_OF = {"overlays/cpu-lab": "cpu-lab", "overlays/node-socket": "node-socket", "components/mig": "mig"}
+SETTINGS_OF = {"overlays/cpu-lab": "cpu-lab", "overlays/node-socket": "node-socket", "components/mig": "mig",
+               "components/mps": "mps", "components/time-slicing": "time-slicing",
+               "components/envoy": "envoy"}
 
 
 def write_case(tree, case, folder):
     """Writes the case's kustomization into `folder`, as a user would have it."""
     overlay, components = CASES[case]
     up = pathlib.PurePath(os.path.relpath(tree, folder))
-    text = yaml.safe_dump({
+    text = json.dumps({  # which is YAML too
         "apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
         "resources": [str(up / overlay)], "components": [str(up / "components" / c) for c in components]})
     pathlib.Path(folder, "kustomization.yaml").write_text(text)
@@ -47,7 +59,7 @@ def problems(tree, program, metrics):
                 write_case(tree, case, folder)
                 objects = kustomize.render(folder)
             found += [f"{case}: {p}" for o in objects for p in schema.problems(o)]
-            found += [f"{case}: {p}" for p in _check_objects(objects, program, settings, case)]
+            found += [f"{case}: {p}" for p in _check_objects(objects, program, settings, case, tree)]
         except (kustomize.Unsupported, basebandd.Refused, KeyError, IndexError, TypeError) as error:
             found.append(f"{case}: {type(error).__name__}: {error}")
     for path in sorted(tree.rglob("*.yaml")):
@@ -60,7 +72,7 @@ def problems(tree, program, metrics):
     return found + list(_check_rule(tree))
 
 
-def _check_objects(objects, program, all_settings, case):
+def _check_objects(objects, program, all_settings, case, tree):
     by_kind = {}
     for o in objects:
         by_kind.setdefault(o["kind"], []).append(o)
@@ -69,10 +81,17 @@ def _check_objects(objects, program, all_settings, case):
         yield f"{len(workloads)} workloads"
         return
     workload = workloads[0]
+    for o in objects:
+        if o["kind"] not in kustomize.CLUSTER_WIDE and \
+                o["metadata"].get("namespace") != workload["metadata"].get("namespace"):
+            yield f"the {o['kind']} {o['metadata']['name']} is in another namespace than its pods"
     settings = pods.settings_of(workload, objects, program)
     all_settings[case] = settings
     yield from pods.problems(workload, settings, program.version)
     yield from _check_workload(workload)
+    yield from placement.problems(tree, CASES[case][1], objects, workload, settings)
+    if "envoy" in CASES[case][1]:
+        yield from envoy.problems(objects, workload, settings)
     account = workload["spec"]["template"]["spec"]["serviceAccountName"]
     if [a["metadata"]["name"] for a in by_kind["ServiceAccount"]] != [account]:
         yield f"the service account {account} is not there"
@@ -92,9 +111,11 @@ def _check_objects(objects, program, all_settings, case):
         if not o["spec"]["selector"]["matchLabels"].items() <= labels.items() or \
                 [e["port"] for e in o["spec"]["endpoints"]] != ["metrics"] or "metrics" not in named:
             yield "the ServiceMonitor finds no metrics"
+        if settings["tokens_file"] != "off" and "basicAuth" not in o["spec"]["endpoints"][0]:
+            yield "the ServiceMonitor has no token, and basebandd asks for one"
     for o in by_kind.get("Certificate", []):
         secrets = [v["secret"]["secretName"] for v in workload["spec"]["template"]["spec"]["volumes"] if "secret" in v]
-        if secrets != [o["spec"]["secretName"]]:
+        if o["spec"]["secretName"] not in secrets:
             yield f"the Certificate is in a Secret of its own, not in {secrets}"
 
 
@@ -135,7 +156,7 @@ def _check_policies(policies, workload):
                     any(peer.get(s, {}).get("matchLabels") for s in ("podSelector", "namespaceSelector"))
                     for peer in rule["from"]):
                 yield f"everybody may reach {rule['ports']}"
-            if any(p["port"] == "metrics" for p in rule["ports"]) and rule["from"] != [
+            if any(p["port"].endswith("metrics") for p in rule["ports"]) and rule["from"] != [
                     {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}]:
                 yield f"the metrics are open to {rule['from']}"
     if closed != {"Ingress", "Egress"}:

@@ -13,7 +13,7 @@ import re
 import yaml
 
 _FIELDS = {"apiVersion", "kind", "namespace", "resources", "components", "configMapGenerator", "images", "patches"}
-_CLUSTER_WIDE = {"Namespace", "RuntimeClass", "ClusterRole", "ClusterRoleBinding", "PriorityClass"}
+CLUSTER_WIDE = {"Namespace", "RuntimeClass", "ClusterRole", "ClusterRoleBinding", "PriorityClass"}
 # Lists that a strategic merge takes element by element, told apart by this key; all others it replaces.
 _MERGE_KEYS = {"containers": "name", "initContainers": "name", "volumes": "name", "env": "name",
                "volumeMounts": "mountPath"}
@@ -38,7 +38,7 @@ def render(folder):
 
 def _load(folder, objects):
     """`objects` with what the kustomization in `folder` adds and changes."""
-    kustomization = yaml.load((folder / "kustomization.yaml").read_text(), yaml.CSafeLoader)
+    kustomization = _read_all(folder / "kustomization.yaml")[0]
     unknown = set(kustomization) - _FIELDS
     if unknown:
         raise Unsupported(f"{folder}: {sorted(unknown)}")
@@ -57,7 +57,7 @@ def _load(folder, objects):
         _set_image(image, objects)
     if "namespace" in kustomization:
         for o in objects:
-            if o["kind"] not in _CLUSTER_WIDE:
+            if o["kind"] not in CLUSTER_WIDE:
                 o["metadata"]["namespace"] = kustomization["namespace"]
     return objects
 
@@ -88,7 +88,7 @@ def _generate(folder, entry, objects):
 def _patch(folder, entry, objects):
     _only(entry, {"path", "patch", "target", "options"})
     text = (folder / entry["path"]).read_text() if "path" in entry else entry["patch"]
-    patch = yaml.load(text, yaml.CSafeLoader)
+    patch = json.loads(_parse(text)[0])
     target = entry.get("target") or {"kind": patch["kind"], "name": patch["metadata"]["name"]}
     _only(target, {"kind", "name"})
     matching = [o for o in objects if re.fullmatch(target["kind"], o["kind"]) and
@@ -158,7 +158,8 @@ def _apply(o, operation):
 def _set_image(image, objects):
     _only(image, {"name", "newName", "newTag"})
     for o in objects:
-        for container in o.get("spec", {}).get("template", {}).get("spec", {}).get("containers", []):
+        pod = o.get("spec", {}).get("template", {}).get("spec", {})
+        for container in pod.get("containers", []) + pod.get("initContainers", []):
             name, _, tag = container["image"].partition(":")
             if name == image["name"]:
                 tag = image.get("newTag", tag)

@@ -21,6 +21,8 @@ TREE = TOP / "deploy" / "kubernetes"
 METRICS = set(re.findall(r'"(baseband_\w+)"', (TOP / "common/metric_names.h").read_text()))
 PROGRAM = None  # set below
 
+ENVOY = "components/envoy/envoy.yaml"
+
 # What is changed where, and a word of what has to be found then.
 MUTATIONS = (
     # The numbers and basebandd's settings.
@@ -77,8 +79,76 @@ MUTATIONS = (
     ("components/autoscaling/autoscaler.yaml", "name: baseband_queue_age_seconds", "name: baseband_queue_age", "the adapter makes"),
     ("components/autoscaling/prometheus-adapter-values.yaml", "(baseband_device_healthy{", "(baseband_gpu_healthy{", "no metric"),
     ("components/certificate/certificate.yaml", "secretName: basebandd-tls", "secretName: basebandd-crt", "a Secret of its own"),
+    # Where pods run, and what they share.
+    ("components/priority/kustomization.yaml", "value: basebandd", "value: baseband", "no PriorityClass baseband"),
+    ("components/priority/priority-class.yaml", "value: 1000000 ", "value: 2000000000 ", "the cluster's own"),
+    ("components/priority/priority-class.yaml", "globalDefault", "default", "has no field default"),
+    ("components/exclusive-cores/nodes.yaml", "exclusive-cores:", "cores:", "pods go to"),
+    ("components/exclusive-cores/kubelet-configuration.yaml", "single-numa-node", "best-effort", "no exclusive cores"),
+    ("components/exclusive-cores/kubelet-configuration.yaml", "2148Mi", "2Gi", "the kubelet does not start"),
+    ("base/deployment.yaml", 'cpu: "8"', 'cpu: "9"', "no even number of cores"),
+    ("components/mps/nodes.yaml", ": mps", ": time-slicing", "pods go to"),
+    ("components/mps/device-plugin.yaml", "mps:", "timeSlicing:", "by mps"),
+    ("components/mps/device-plugin.yaml", "replicas: 4", "replicas: 1", "not a part of a GPU"),
+    ("components/mps/share.yaml", "per-hour=0", "per-hour=4", "other MPS clients hold"),
+    ("components/time-slicing/device-plugin.yaml", "name: nvidia.com/gpu", "name: nvidia.com/gpus", "by timeSlicing"),
+    ("components/time-slicing/turns.yaml", "=block", "=spin", "lanes spin while others"),
+    ("components/monitoring/kustomization.yaml", "namespace: baseband\n", "", "in another namespace than its pods"),
+    ("overlays/gpu-rack/deployment.yaml", "*gpu", '{nvidia.com/gpu: "1", hugepages-2Mi: 1Gi}', "maps none of hugetlbfs"),
     ("components/monitoring/prometheus-rule.yaml", "alert: ", "alert:  ", "run make-rule.sh"),
     ("../prometheus/rules.yml", "groups:", "# Changed.\ngroups:", "run make-rule.sh"),
+    # Envoy, what is around it, and basebandd behind it.
+    ("components/envoy/behind.yaml", "/basebandd.sock", "/server.sock", "Envoy connects to"),
+    ("components/envoy/behind.yaml", "mode=0660", "mode=0600", "keeps Envoy out"),
+    ("components/envoy/behind.yaml", "--allow=admin=uid:65532", "--allow=user=uid:65531", "who has a role by"),
+    ("components/envoy/behind.yaml", "--tokens-file=/etc/basebandd-tokens/tokens", "--log-level=info", "without a token"),
+    ("components/envoy/behind.yaml", "0/ports/0", "0/ports/1", "and basebandd listens at"),
+    ("components/envoy/sidecar.yaml", "runAsUser: 65531", "runAsUser: 65532", "or basebandd's own"),
+    ("components/envoy/sidecar.yaml", "restartPolicy: Always", "restartPolicy: OnFailure", "no sidecar"),
+    ("components/envoy/sidecar.yaml", "- /etc/envoy/envoy.yaml", "- /etc/envoy.yaml", "Envoy is started with"),
+    ("components/envoy/sidecar.yaml", "containerPort: 50151", "containerPort: 50152", "and it listens at"),
+    ("components/envoy/sidecar.yaml", "path: /ready", "path: /readyz", "asks for what it does not have"),
+    ("components/envoy/sidecar.yaml", "memory: 4Gi", "memory: 3Gi", "leaves no room"),
+    ("components/envoy/sidecar.yaml", 'cpu: "2"', "cpu: 1500m", "no number of whole cores"),
+    ("components/envoy/sidecar.yaml", "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "securityContext is"),
+    ("components/envoy/sidecar.yaml", "mountPath: /run/basebandd\n", "mountPath: /run/envoy\n", "is in no volume"),
+    ("components/envoy/kustomization.yaml", ", authority.yaml", "", "has no secret authority"),
+    ("components/envoy/service.yaml", "port: 9152", "port: 9153", "the Service's ports are not"),
+    ("components/envoy/network-policy.yaml", "port: envoy-metrics", "port: metrics", "policies open"),
+    ("components/envoy/certificate.yaml", "watched_directory", "watched_folder", "is not noticed"),
+    ("components/envoy/authority.yaml", "/ca.crt", "/authority.crt", "are not in the Secret"),
+    (ENVOY, "  id: basebandd\n", "", "would not start"),
+    (ENVOY, "require_client_certificate: true", "require_client_certificate: false", "who shows no certificate"),
+    (ENVOY, "[h2]", "[h2, http/1.1]", "more than HTTP/2"),
+    (ENVOY, "SANITIZE", "APPEND_FORWARD", "x-forwarded-client-cert goes on"),
+    (ENVOY, "[x-forwarded-for, ", "[", "x-forwarded-for is believed"),
+    (ENVOY, "use_remote_address: true", "use_remote_address: false", "x-forwarded-for is believed"),
+    (ENVOY, "generate_request_id: false", "generate_request_id: true", "x-request-id is Envoy's"),
+    (ENVOY, "Baseband/Submit}", "Baseband/Submits}", "no methods ['/baseband.v1.Baseband/Submits']"),
+    (ENVOY, "Baseband/Minimize}", "Baseband/Encode}", "Minimize may be silent for 60s"),
+    (ENVOY, "prefix: /baseband.v1.Baseband/", "prefix: /baseband.v1.", "is open to strangers"),
+    (ENVOY, "{grpc: {}, prefix", "{prefix", "what is not gRPC"),
+    (ENVOY, "{cluster: admin}", "{cluster: administration}", "no cluster administration"),
+    (ENVOY, "- exact: /stats/prometheus", "- exact: /quitquitquit", "can be had, and"),
+    (ENVOY, "address: 127.0.0.1", "address: 0.0.0.0", "Envoy's administration is at"),
+    (ENVOY, "bypass_overload_manager: true", "bypass_overload_manager: false", "answers no probe"),
+    (ENVOY, "max_request_headers_kb: 6", "max_request_headers_kb: 8", "bytes of headers, more"),
+    (ENVOY, "max_concurrent_streams: 256", "max_concurrent_streams: 2048", "streams a connection, more"),
+    (ENVOY, "_connections: 256", "_connections: 8192", "Envoy takes 8192 connections"),
+    (ENVOY, "idle_timeout: 5s", "idle_timeout: 50s", "clients who come and go use up"),
+    (ENVOY, "max_requests: 65536", "max_requests: 1024", "than it hands on"),
+    (ENVOY, "_duration: 600s  # --max-connection-age-s=600", "_duration: 9s  # no flag:", "find new pods later"),
+    (ENVOY, "numerator: 100", "numerator: 1", "counted, not limited"),
+    (ENVOY, "- key: masked_remote_address", "- key: remote_address", "share one bucket"),
+    (ENVOY, "resource_exhausted: true", "resource_exhausted: false", "told to go elsewhere"),
+    (ENVOY, "downstream_connection: true", "downstream_connection: false", "clients share connections"),
+    (ENVOY, "value: 0  #", "value: 50  #", "a basebandd that is not ready"),
+    (ENVOY, "grpc_health_check", "tcp_health_check", "does not learn how basebandd is"),
+    (ENVOY, "no_traffic_interval: 1s", "no_traffic_interval: 60s", "notices late"),
+    (ENVOY, "connection_window_size: 2097152", "connection_window_size: 16777216", "within their limits can hold"),
+    (ENVOY, "stream_window_size: 1048576", "stream_window_size: 2097152", "use up the window"),
+    (ENVOY, "value: 0.95  # no flag: calls", "value: 0.70  # no flag: calls", "the steps of overload are"),
+    ("components/metrics-token/kustomization.yaml", "0/basicAuth", "0/basicAuthentication", "has no token, and"),
 )
 
 
@@ -123,7 +193,7 @@ def _has_kustomize_5():
 
 def _by_name(objects):
     """By kind and name, each ConfigMap's hash put aside: which digits it has is kustomize's affair."""
-    text = re.sub(r"(basebandd-config)-\w{10}\b", r"\1-HASH", yaml.safe_dump_all(objects))
+    text = re.sub(r"(basebandd-(?:config|envoy))-\w{10}\b", r"\1-HASH", yaml.safe_dump_all(objects))
     return {(o["kind"], o["metadata"]["name"]): o for o in yaml.safe_load_all(text)}
 
 

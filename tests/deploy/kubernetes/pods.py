@@ -22,7 +22,8 @@ def settings_of(workload, objects, program):
 
 def problems(workload, settings, version):
     pod, container = _pod(workload)
-    for check in (_check_identity, _check_ports, _check_probes, _check_resources, _check_volumes, _check_security):
+    for check in (_check_identity, _check_ports, _check_probes, _check_resources, _check_files, _check_volumes,
+                  _check_security):
         yield from check(pod, container, settings)
     if pod.get("enableServiceLinks") is not False:
         yield "enableServiceLinks is not false: variables BASEBANDD_.. of Services end basebandd"
@@ -40,7 +41,18 @@ def is_selected(workload, selector):
 
 def ports(workload):
     """Number by name."""
-    return {port["name"]: port["containerPort"] for port in _pod(workload)[1]["ports"]}
+    pod, _ = _pod(workload)
+    return {port["name"]: port["containerPort"] for c in containers(pod) for port in c["ports"]}
+
+
+def containers(pod):
+    """basebandd first, then those beside it."""
+    return pod["containers"] + pod.get("initContainers", [])
+
+
+def to_bytes(quantity):
+    number, unit = re.fullmatch("([0-9]+)([KMG]i|)", quantity).groups()
+    return int(number) * UNITS[unit]
 
 
 def _pod(workload):
@@ -88,34 +100,46 @@ def _check_probes(pod, container, settings):
 
 def _check_resources(pod, container, settings):
     limits = container["resources"]["limits"]
-    if container["resources"]["requests"] != limits:
-        yield "requests are not the limits: the pod is not Guaranteed"
-    if not re.fullmatch("[1-9][0-9]*", limits["cpu"]):
-        yield f"cpu {limits['cpu']} is no number of whole cores"
-        return
+    for one in containers(pod):
+        if one["resources"]["requests"] != one["resources"]["limits"]:
+            yield "requests are not the limits: the pod is not Guaranteed"
+        if not re.fullmatch("[1-9][0-9]*", one["resources"]["limits"]["cpu"]):
+            yield f"cpu {one['resources']['limits']['cpu']} is no number of whole cores"
+            return
     on_cpu = settings["device"] == "cpu"
     gpus = sum(int(n) for resource, n in limits.items() if resource.startswith("nvidia.com/"))
     if not on_cpu and settings["device"].startswith("cuda") != (gpus > 0):
         yield f"device is {settings['device']}, with {gpus} GPUs"
+    for resource in limits:
+        if resource.startswith("hugepages-"):
+            yield f"{resource} lie idle: basebandd maps none of hugetlbfs"
     lanes = 2 if on_cpu else settings["lanes"] * max(gpus, 1)
     background = 2 if on_cpu else 2 * max(gpus, 1)
-    cores = settings["cpu_threads"] if on_cpu else lanes + settings["grpc_threads"]
+    spinning = lanes if settings["completion"] == "spin" else 0
+    cores = settings["cpu_threads"] if on_cpu else spinning + settings["grpc_threads"]
     if cores > int(limits["cpu"]) or settings["grpc_threads"] == 0 or (on_cpu and settings["cpu_threads"] == 0):
         yield f"cpu {limits['cpu']} is less than {cores}, the threads that are always busy, or they go by the host's cores"
     needed = (settings["staging_mib"] + settings["reply_mib"] + settings["search_memory_mib"] +
               (lanes + background) * (settings["lane_input_mib"] + settings["lane_output_mib"]))
-    number, unit = re.fullmatch("([0-9]+)([KMG]i|)", limits["memory"]).groups()
-    if int(number) * UNITS[unit] < (needed + RESERVE_MIB) * MIB:
+    if to_bytes(limits["memory"]) < (needed + RESERVE_MIB) * MIB:
         yield f"memory {limits['memory']} is less than {needed} MiB, which the settings take, and {RESERVE_MIB} of reserve"
 
 
 def _check_volumes(pod, container, settings):
+    mounted = {m["name"] for c in containers(pod) for m in c["volumeMounts"]}
+    if sorted(mounted) != sorted(v["name"] for v in pod["volumes"]):
+        yield f"mounts {sorted(mounted)} are not the volumes"
+    for one in containers(pod):
+        paths = [m["mountPath"] for m in one["volumeMounts"]]
+        if len(set(m["name"] for m in one["volumeMounts"])) != len(paths):
+            yield f"{one['name']} has a volume twice"
+        for path in paths:
+            if any(path.startswith(f"{other}/") for other in paths):
+                yield f"{path} is mounted inside of another mount, where nobody can make its directory"
+
+
+def _check_files(pod, container, settings):
     mounts = {m["mountPath"]: m for m in container["volumeMounts"]}
-    if sorted(m["name"] for m in mounts.values()) != sorted(v["name"] for v in pod["volumes"]):
-        yield f"mounts {sorted(m['name'] for m in mounts.values())} are not the volumes"
-    for path in mounts:
-        if any(path.startswith(f"{other}/") for other in mounts):
-            yield f"{path} is mounted inside of another mount, where nobody can make its directory"
     sockets = [a[len("unix:"):] for a in [*settings["listen"], settings["admin_listen"]] if a.startswith("unix:")]
     files = [settings[n] for n in ("tls_cert", "tls_key", "tls_client_ca", "tokens_file") if settings[n] != "off"]
     for path in sockets + files:
@@ -126,8 +150,10 @@ def _check_volumes(pod, container, settings):
 
 def _check_security(pod, container, settings):
     wanted = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
-    if container["securityContext"] != wanted:
-        yield f"the container's securityContext is {container['securityContext']}"
+    for one in containers(pod):
+        found = {key: value for key, value in one["securityContext"].items() if one is container or key != "runAsUser"}
+        if found != wanted:
+            yield f"the container's securityContext is {one['securityContext']}"
     context = pod["securityContext"]
     if context.get("runAsNonRoot") is not True or context.get("seccompProfile") != {"type": "RuntimeDefault"}:
         yield f"the pod's securityContext is {context}"

@@ -18,19 +18,25 @@ _MODELS = {
     ("apps/v1", "DaemonSet"): "V1DaemonSet",
     ("policy/v1", "PodDisruptionBudget"): "V1PodDisruptionBudget",
     ("networking.k8s.io/v1", "NetworkPolicy"): "V1NetworkPolicy",
+    ("scheduling.k8s.io/v1", "PriorityClass"): "V1PriorityClass",
     # The form that 1.23 made v2 without a change.
     ("autoscaling/v2", "HorizontalPodAutoscaler"): "V2beta2HorizontalPodAutoscaler",
 }
+
+# What the models are too old for.
+_LATER = {"V1Container": {"restartPolicy": "str"}}  # 1.29: of a sidecar
 
 # A mapping: its keys, a ! after those that have to be there. A list of one: a list of these. A type: that.
 _DURATION = re.compile(r"([0-9]+(ms|[smhd]))+")
 _LABELS = {str: str}
 _RULE = {"alert": str, "record": str, "expr!": str, "for": _DURATION, "keep_firing_for": _DURATION,
          "labels": _LABELS, "annotations": _LABELS}
+_KEY = {"name!": str, "key!": str}  # of a Secret
 _CRDS = {
     ("monitoring.coreos.com/v1", "ServiceMonitor"): {
         "selector!": {"matchLabels": _LABELS},
-        "endpoints!": [{"port!": str, "path": str, "interval": _DURATION, "scrapeTimeout": _DURATION}],
+        "endpoints!": [{"port!": str, "path": str, "interval": _DURATION, "scrapeTimeout": _DURATION,
+                        "basicAuth": {"username!": _KEY, "password!": _KEY}}],
     },
     ("monitoring.coreos.com/v1", "PrometheusRule"): {
         "groups!": [{"name!": str, "interval": _DURATION, "rules!": [_RULE]}],
@@ -81,9 +87,12 @@ def _check_model(value, kind, at):
 
 def _check_fields(value, model, at):
     names = {json: name for name, json in model.attribute_map.items()}
+    later = _LATER.get(model.__name__, {})
     for key, field in value.items():
         if key in names:
             yield from _check_model(field, model.openapi_types[names[key]], f"{at}.{key}")
+        elif key in later:
+            yield from _check_model(field, later[key], f"{at}.{key}")
         else:
             yield f"{at} has no field {key}"
     for key, name in names.items():
