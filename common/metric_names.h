@@ -127,6 +127,10 @@ inline constexpr Metric kMaxConnections = {"baseband_max_connections", "",
 inline constexpr Metric kConnectionsRefused = {
     "baseband_connections_refused_total", "",
     "Connections that were closed at once: max_connections were open, or no descriptor was left."};
+inline constexpr Metric kStrangersEnded = {
+    "baseband_strangers_ended_total", "",
+    "Connections that were closed for what was sent from there before anybody had shown that he may"
+    " call."};
 inline constexpr Metric kCertificateExpiry = {
     "baseband_tls_certificate_expiry_timestamp_seconds", "",
     "Time when the certificate in use expires, in seconds since 1970; 0 without TLS."};

@@ -28,5 +28,7 @@ jobs=$(nproc)
 cmake -S "$top" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" --log-level=STATUS \
   | grep -E '^-- (CUDA device|Configuring|Build files)|[Ww]arning|[Ee]rror' || true
 [ -f "$folder/build.ninja" ] || { echo "build.sh: configuring failed; run cmake -S $top -B $folder" >&2; exit 1; }
-echo "build.sh: building ${targets[*]} with $jobs jobs"
-cmake --build "$folder" -j "$jobs" --target "${targets[@]}" -- --quiet
+quiet=(--quiet); [ ! -t 1 ] || quiet=()  # a terminal shows which step it is at, in one line
+steps=$(cmake --build "$folder" --target "${targets[@]}" -- -n | sed -n '$s,^\[\([0-9]*\)/.*,\1,p')
+echo "build.sh: building ${targets[*]} with $jobs jobs: ${steps:-0} steps, a job does one in 5 to 20 s"
+cmake --build "$folder" -j "$jobs" --target "${targets[@]}" -- "${quiet[@]}"

@@ -53,7 +53,7 @@ if [ "$(id -u)" != 0 ]; then
   command -v sudo >/dev/null || fail "not root and no sudo; missing are: ${missing[*]}"
   as_root=(sudo)
 fi
-echo "packages.sh: installing ${missing[*]}"
+echo "packages.sh: installing ${missing[*]} (a minute or several, by the network; silently)"
 apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
 "${apt[@]}" update
 "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null

@@ -41,9 +41,12 @@ mkdir -p "$work"
 [ -n "$file" ] || file=$folder/server/basebandd
 
 # Whoever answers here is not the server we are about to start.
-if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-  fail "port $port is taken; stop what runs there or use --port=N"
-fi
+for option in port metrics-port; do
+  name=${option/-/_}
+  if (exec 3<>"/dev/tcp/127.0.0.1/${!name}") 2>/dev/null; then
+    fail "port ${!name} is taken; stop what runs there or use --$option=N"
+  fi
+done
 
 echo
 echo "== starting basebandd at 127.0.0.1:$port, metrics at 127.0.0.1:$metrics_port"

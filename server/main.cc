@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
@@ -275,32 +274,26 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.limits.max_search = absl::Seconds(config.max_search_s);
   environment.submit_window = {config.submit_requests, MibToBytes(config.submit_mib)};
   environment.max_stall = config.stall;
+  // Before the server: an address that cannot be had is told of before anybody is served.
+  std::unique_ptr<AdminServer> admin;
+  if (!config.admin_listen.empty()) {
+    BASEBAND_ASSIGN_OR_RETURN(admin, AdminServer::Listen(config, *security, metrics));
+  }
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                             Server::Start(config, *security, environment, devices));
   supervisor.Tell([&server](bool serves) { server->SetServing(serves); });
   const auto tell_no_more = absl::MakeCleanup([&] { supervisor.Tell(nullptr); });
-  for (const std::string& address : server->addresses()) {
-    spdlog::info("serving at {}", address);
-  }
-  std::unique_ptr<AdminServer> admin;
-  if (!config.admin_listen.empty()) {
+  if (admin != nullptr) {
     AdminServer::Options options = {command.effective, [] { kill(getpid(), SIGTERM); },
                                     &dispatcher,       &recorder,
                                     faults.get(),      {}};
     for (const Device* device : devices) options.devices.push_back(device->id());
-    BASEBAND_ASSIGN_OR_RETURN(admin,
-                              AdminServer::Start(config, *security, metrics, std::move(options)));
-    spdlog::info("administration at {}", admin->address());
-    const bool anyone_may =
-        !config.access_is_limited() ||
-        std::any_of(config.allow.begin(), config.allow.end(),
-                    [](const std::string& text) { return absl::StartsWith(text, "admin="); });
-    if (!anyone_may) {
-      spdlog::warn(
-          "administration refuses every call: nobody has the role admin; --allow=admin=uid:0 gives"
-          " it to root at a unix address");
-    }
+    BASEBAND_RETURN_IF_ERROR(admin->Start(std::move(options)));
   }
+  for (const std::string& address : server->addresses()) {
+    spdlog::info("serving at {}", address);
+  }
+  if (admin != nullptr) spdlog::info("administration at {}", admin->address());
   const std::unique_ptr<GpuMonitor> gpu_monitor = MonitorGpus(devices, metrics);
   lifecycle.SetServing();
   systemd.Ready(absl::StrCat("serving at ", absl::StrJoin(server->addresses(), ", ")),
@@ -336,9 +329,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "basebandd: %s\n", std::string(command.status().message()).c_str());
     return kExitConfiguration;
   }
-  if (command->action == Command::Action::kPrint) {
-    std::fputs(command->output.c_str(), stdout);
-    return 0;
+  std::fputs(command->output.c_str(), stdout);
+  if (command->action == Command::Action::kPrint) return 0;
+  if (command->action == Command::Action::kCheck) {
+    const absl::Status status = CheckSecurityFiles(command->config);
+    if (status.ok()) return 0;
+    std::fflush(stdout);  // what is wrong is read last
+    std::fprintf(stderr, "basebandd: %s\n", std::string(status.message()).c_str());
+    return kExitConfiguration;
   }
   SetUpLogging(command->config);
   RouteGrpcLog();

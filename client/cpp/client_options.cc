@@ -50,7 +50,7 @@ absl::Status CheckCredentials(const ClientOptions& options, const Target& target
     }
   }
   if (!IsToken(options.token)) {
-    return absl::InvalidArgumentError("token has a byte that is not printable ASCII");
+    return absl::InvalidArgumentError("token has a byte that is not printable ASCII, or a blank");
   }
   if (!options.token.empty() && !options.tls.has_value() && !target.is_private) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -5,10 +5,14 @@
 
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/ctl/common/flag_names.h"
 #include "client/ctl/common/help_formatter.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/operate/health_flags.h"
+#include "kernels/base/nearest.h"
 
 namespace baseband::ctl {
 namespace {
@@ -28,6 +32,12 @@ constexpr char kFooter[] =
     "  basebandctl load decode --rate=2k --deadline=5ms --html=report.html\n"
     "  basebandctl --target=unix:/run/basebandd.sock health\n"
     "  basebandctl COMMAND --help";
+
+// Whether `word` may be meant to be `name`: its beginning, or a letter or two from it.
+bool IsNear(absl::string_view word, absl::string_view name) {
+  if (word.size() >= 2 && absl::StartsWith(name, word)) return true;
+  return EditDistance(word, name) <= (name.size() > 4 ? 2U : 1U);
+}
 
 void AddGlobalFlags(CLI::App* app, GlobalFlags* flags) {
   app->add_option("--target", flags->target,
@@ -86,6 +96,22 @@ CommandLine::CommandLine(const std::string& version)
   }
 }
 
+std::string CommandLine::UnknownCommand(const std::string& word) const {
+  if (absl::StartsWith(word, "-")) {
+    return "'" + word + "' is not known here";
+  }
+  std::vector<std::string> names;
+  std::vector<std::string> near;
+  for (const CLI::App* const app : apps_) {
+    names.push_back(app->get_name());
+    if (IsNear(word, app->get_name())) near.push_back(app->get_name());
+  }
+  return absl::StrCat("'", word, "' is no command; ",
+                      near.empty()
+                          ? "the commands are " + absl::StrJoin(names, ", ")
+                          : absl::StrCat("did you mean ", absl::StrJoin(near, " or "), "?"));
+}
+
 int CommandLine::Run(int argc, const char* const* argv) {
   try {
     app_.parse(ToArguments(argc, argv));
@@ -97,7 +123,7 @@ int CommandLine::Run(int argc, const char* const* argv) {
     const std::vector<std::string> unknown = app_.remaining();
     const bool no_command = app_.get_subcommands().empty();
     std::cerr << "basebandctl: "
-              << (no_command && !unknown.empty() ? "'" + unknown[0] + "' is not known here"
+              << (no_command && !unknown.empty()                      ? UnknownCommand(unknown[0])
                   : no_command && error.get_name() == "RequiredError" ? "a command is needed"
                                                                       : error.what())
               << "\nbasebandctl --help and basebandctl COMMAND --help tell more.\n";

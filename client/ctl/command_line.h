@@ -24,6 +24,9 @@ class CommandLine {
   CLI::App& app() { return app_; }
 
  private:
+  // What is said of the first word where no command is.
+  std::string UnknownCommand(const std::string& word) const;
+
   CLI::App app_;
   GlobalFlags flags_;
   std::vector<std::unique_ptr<Command>> commands_;

@@ -20,10 +20,11 @@ bool IsShare(absl::string_view figure) {
   return std::find(std::begin(kShares), std::end(kShares), figure) != std::end(kShares);
 }
 
+// "1%". Without the sign only 0: of 1 nobody knows whether it is a hundredth or all.
 bool ParseShare(absl::string_view text, double* share) {
   const bool percent = absl::ConsumeSuffix(&text, "%");
-  if (!absl::SimpleAtod(text, share)) return false;
-  *share *= percent ? 0.01 : 1;
+  if (!absl::SimpleAtod(text, share) || (!percent && *share != 0)) return false;
+  *share *= 0.01;
   return *share >= 0 && *share <= 1;
 }
 
@@ -69,7 +70,7 @@ absl::StatusOr<Threshold> ParseThreshold(absl::string_view text) {
               : !ParseShare(parts.second, &threshold.limit)) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text, "': '", parts.second, "' is not a ",
-                     of_time ? "time such as 2ms" : "share such as 0.1% in [0%, 100%]"));
+                     of_time ? "time such as 2ms" : "share in [0%, 100%] with its %, such as 1%"));
   }
   return threshold;
 }
@@ -85,7 +86,8 @@ absl::optional<double> ValueOf(const Threshold& threshold, const LoadResult& res
   }
   const bool is_lag = threshold.figure == "lag";
   const Histogram& times = is_lag ? result.totals.send_lag : all.latency;
-  if (times.count() == 0) return absl::nullopt;
+  const bool answered = all.outcomes.right() + all.outcomes[Outcome::kWrong] > 0;
+  if (times.count() == 0 || (!is_lag && !answered)) return absl::nullopt;
   if (threshold.figure == "mean") return 1e-9 * times.mean();
   if (threshold.figure == "max") return 1e-9 * static_cast<double>(times.max());
   return 1e-9 * static_cast<double>(times.Quantile(is_lag ? 0.99 : threshold.quantile));

@@ -20,11 +20,13 @@ struct Threshold {
 
 // FIGURE=LIMIT. Figures of time: pN with N in (0, 100), mean, max, lag (the 99th percentile of how
 // far sends were behind), with limits such as 500us and 2ms. Shares of all calls that were due:
-// missed (all but good), late, expired, refused, wrong, skipped, with limits such as 0.1% and 0;
-// and bler, of the code blocks answered. InvalidArgument says what is wrong.
+// missed (all but good), late, expired, refused, wrong, skipped, with limits such as 0.1% and 0,
+// the one that needs no %; and bler, of the code blocks answered. InvalidArgument says what is
+// wrong.
 absl::StatusOr<Threshold> ParseThreshold(absl::string_view text);
 
-// The figure, in the units of the limit; empty if there was no call, or block, to take it from.
+// The figure, in the units of the limit; empty if there was no call, or block, to take it from: of
+// times but lag, no answer, for how long others were waited for is no latency.
 absl::optional<double> ValueOf(const Threshold& threshold, const LoadResult& result);
 // "p99=2ms: 3.1 ms".
 std::string ToText(const Threshold& threshold, const LoadResult& result);

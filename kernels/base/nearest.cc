@@ -4,13 +4,16 @@
 #include <numeric>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 
 namespace baseband {
 namespace {
 
 char Fold(char c) { return c == '-' ? '_' : absl::ascii_tolower(static_cast<unsigned char>(c)); }
 
-// Levenshtein's distance, one row of the table at a time.
+}  // namespace
+
+// One row of the table at a time.
 size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), size_t{0});
@@ -26,13 +29,22 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return row.back();
 }
 
-}  // namespace
+std::string NearName(absl::string_view name, const std::vector<std::string>& known) {
+  const auto letters = std::count_if(name.begin(), name.end(),
+                                     [](unsigned char c) { return absl::ascii_isalnum(c); });
+  size_t least = std::max<size_t>(static_cast<size_t>(letters) / 3, 1) + 1;
+  std::string nearest;
+  for (const std::string& each : known) {
+    const size_t distance = EditDistance(name, each);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = each;
+  }
+  return nearest;
+}
 
-std::string NearestName(absl::string_view name, const std::vector<std::string>& known) {
-  return *std::min_element(known.begin(), known.end(),
-                           [name](const std::string& a, const std::string& b) {
-                             return EditDistance(name, a) < EditDistance(name, b);
-                           });
+std::string DidYouMean(absl::string_view near) {
+  return near.empty() ? "" : absl::StrCat("; did you mean ", near, "?");
 }
 
 }  // namespace baseband

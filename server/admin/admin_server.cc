@@ -120,24 +120,35 @@ class AdminServer::Service final {
 };
 
 AdminServer::AdminServer(const Config& config, Security& security, Metrics& metrics)
-    : listener_(kMaxConnections, config.keepalive, &security, &metrics) {}
+    : access_(&security.access()),
+      metrics_(&metrics),
+      listener_(kMaxConnections, config.keepalive, &security, &metrics) {}
 
-absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Start(const Config& config,
-                                                                Security& security,
-                                                                Metrics& metrics, Options options) {
+absl::StatusOr<std::unique_ptr<AdminServer>> AdminServer::Listen(const Config& config,
+                                                                 Security& security,
+                                                                 Metrics& metrics) {
   std::unique_ptr<AdminServer> self(new AdminServer(config, security, metrics));
   BASEBAND_RETURN_IF_ERROR(self->listener_.Listen({config.admin_listen}, config.socket_mode));
-  self->service_ = std::make_unique<Service>(&security.access(), &metrics, std::move(options));
+  if (!self->access_->AnyoneHas(Role::kAdmin)) {
+    spdlog::warn(
+        "administration refuses every call: nobody has the role admin; --allow=admin=uid:0 gives"
+        " it to root at a unix address");
+  }
+  return self;
+}
+
+absl::Status AdminServer::Start(Options options) {
+  service_ = std::make_unique<Service>(access_, metrics_, std::move(options));
   grpc::ServerBuilder builder;
-  builder.RegisterService(self->service_->service());
+  builder.RegisterService(service_->service());
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  self->listener_.AddTo(builder);
-  self->server_ = builder.BuildAndStart();
-  if (self->server_ == nullptr) {
+  listener_.AddTo(builder);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) {
     return absl::InternalError("gRPC does not start a server for administration");
   }
-  self->listener_.Start(self->server_.get());
-  return self;
+  listener_.Start(server_.get());
+  return absl::OkStatus();
 }
 
 AdminServer::~AdminServer() {

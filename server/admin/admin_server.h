@@ -32,11 +32,12 @@ class AdminServer {
     std::vector<std::string> devices;  // their ids
   };
 
-  // Listens at `config.admin_listen` and serves who has role admin, until destruction. `security`,
-  // `metrics` and what `options` point to outlive it. Unavailable if the address cannot be had.
-  static absl::StatusOr<std::unique_ptr<AdminServer>> Start(const Config& config,
-                                                            Security& security, Metrics& metrics,
-                                                            Options options);
+  // Listens at `config.admin_listen`; who connects waits for Start. `security` and `metrics`
+  // outlive it. Unavailable if the address cannot be had.
+  static absl::StatusOr<std::unique_ptr<AdminServer>> Listen(const Config& config,
+                                                             Security& security, Metrics& metrics);
+  // Serves who has role admin, until destruction. Once; what `options` point to outlives it.
+  absl::Status Start(Options options);
   ~AdminServer();
 
   // With the port that was taken.
@@ -46,6 +47,8 @@ class AdminServer {
   class Service;
   AdminServer(const Config& config, Security& security, Metrics& metrics);
 
+  Access* const access_;
+  Metrics* const metrics_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<grpc::Server> server_;
   Listener listener_;

@@ -2,6 +2,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -24,10 +25,18 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Create(const Config& config) {
 
 absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
                                        absl::optional<Role> role) {
-  Identity identity = Identify(ReadProof(context, unix_peers_), rules_, *tokens_);
+  const Proof proof = ReadProof(context, unix_peers_);
+  Identity identity = Identify(proof, rules_, *tokens_);
   const bool may = role.has_value() ? identity.roles.Has(*role) : !identity.roles.empty();
   if (limited_ && !may) return Deny(identity, role);
+  if (!strangers_.empty()) strangers_.LetIn(KeyOfPeer(proof.peer));
   return identity;
+}
+
+bool Access::AnyoneHas(Role role) const {
+  return !limited_ || tokens_->AnyoneHas(role) ||
+         std::any_of(rules_.begin(), rules_.end(),
+                     [role](const AccessRule& rule) { return rule.role == role; });
 }
 
 absl::Status Access::Deny(const Identity& identity, absl::optional<Role> role) {

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "server/auth/identity.h"
+#include "server/auth/strangers.h"
 #include "server/auth/tokens.h"
 #include "server/auth/unix_peers.h"
 #include "server/config/access_rule.h"
@@ -32,9 +33,14 @@ class Access {
   // request is read.
   absl::StatusOr<Identity> Admit(const grpc::ServerContextBase& context, absl::optional<Role> role);
 
+  // By a rule or with a token; everybody, if access is not limited.
+  bool AnyoneHas(Role role) const;
+
   bool is_limited() const { return limited_; }
   Tokens& tokens() { return *tokens_; }
   UnixPeers& unix_peers() { return unix_peers_; }
+  // Who is let in is none of them any more.
+  Strangers& strangers() { return strangers_; }
 
  private:
   Access(bool limited, std::unique_ptr<Tokens> tokens)
@@ -45,6 +51,7 @@ class Access {
   std::vector<AccessRule> rules_;
   const std::unique_ptr<Tokens> tokens_;
   UnixPeers unix_peers_;
+  Strangers strangers_;
   LogLimit log_limit_;
 };
 

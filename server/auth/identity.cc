@@ -61,11 +61,11 @@ std::string HostOfPeer(absl::string_view peer) {
 
 Proof ReadProof(const grpc::ServerContextBase& context, const UnixPeers& unix_peers) {
   Proof proof;
-  const std::string peer = context.peer();
+  proof.peer = context.peer();
   proof.certificate = SubjectOf(context.auth_context().get());
   proof.token = TokenOf(context);
-  proof.unix_peer = unix_peers.Find(peer);
-  proof.address = HostOfPeer(peer);
+  proof.unix_peer = unix_peers.Find(proof.peer);
+  proof.address = HostOfPeer(proof.peer);
   return proof;
 }
 

@@ -21,7 +21,8 @@ struct Proof {
   std::string certificate;            // subject of the verified client certificate; empty: none
   absl::optional<std::string> token;  // empty if `authorization` is not "Bearer TOKEN", once
   absl::optional<UnixPeer> unix_peer;
-  std::string address;  // host part of the peer's address; "local" for a Unix socket
+  std::string peer;     // as gRPC has it
+  std::string address;  // host part of that; "local" for a Unix socket
 };
 
 // "ipv4:192.0.2.7:50000" is "192.0.2.7", "ipv6:[2001:db8::7]:50000" is "2001:db8::7", also with the

@@ -13,6 +13,11 @@ constexpr absl::Duration kWatchInterval = absl::Seconds(1);
 
 }  // namespace
 
+absl::Status CheckSecurityFiles(const Config& config) {
+  BASEBAND_RETURN_IF_ERROR(Access::Create(config).status());
+  return config.tls_cert.empty() ? absl::OkStatus() : ReadTlsFiles(config).status();
+}
+
 absl::StatusOr<std::unique_ptr<Security>> Security::Create(const Config& config, Metrics* metrics) {
   std::unique_ptr<Security> security(new Security(metrics));
   BASEBAND_ASSIGN_OR_RETURN(security->access_, Access::Create(config));

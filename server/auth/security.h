@@ -15,9 +15,13 @@
 
 namespace baseband::server {
 
+// Reads the files of certificates, keys and tokens. NotFound or InvalidArgument name the setting
+// and the file that is wrong.
+absl::Status CheckSecurityFiles(const Config& config);
+
 class Security {
  public:
-  // NotFound or InvalidArgument name the setting and the file that is wrong. From then on the files
+  // Errors as of CheckSecurityFiles. From then on the files
   // are read again every second: what is wrong then is logged and counted, and what was, stays.
   // `metrics` outlives it.
   static absl::StatusOr<std::unique_ptr<Security>> Create(const Config& config, Metrics* metrics);

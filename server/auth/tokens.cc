@@ -98,6 +98,12 @@ absl::optional<Tokens::Holder> Tokens::Find(absl::string_view token) const {
   return holder;
 }
 
+bool Tokens::AnyoneHas(Role role) const {
+  absl::MutexLock lock(&mutex_);
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [role](const TokenEntry& entry) { return entry.role == role; });
+}
+
 absl::Status Tokens::Reload() {
   if (path_.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> text = ReadSmallFile("tokens_file", path_);

@@ -44,6 +44,8 @@ class Tokens {
   // Who holds `token`. Takes as long whichever it is, and whether or not there is one.
   absl::optional<Holder> Find(absl::string_view token) const;
 
+  bool AnyoneHas(Role role) const;
+
   // Reads the file again if it is another than before. An error leaves the old tokens in force, and
   // is returned once.
   absl::Status Reload();

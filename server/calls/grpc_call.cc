@@ -19,6 +19,10 @@ absl::Status GrpcCall::Identify() {
 
 absl::Status GrpcCall::EnterStream(StreamLimit& limit) {
   BASEBAND_RETURN_IF_ERROR(Identify());
+  return TakeStreamPlace(limit);
+}
+
+absl::Status GrpcCall::TakeStreamPlace(StreamLimit& limit) {
   BASEBAND_RETURN_IF_ERROR(environment_.gate->CheckOpen(arrival_));
   BASEBAND_ASSIGN_OR_RETURN(ClientHold hold,
                             environment_.quotas->EnterStream(requester_.caller.client));

@@ -64,9 +64,11 @@ class GrpcCall {
   // To be called once, before anything of the request is read. Unauthenticated, PermissionDenied:
   // who may not; InvalidArgument: wrong metadata.
   absl::Status Identify();
-  // The same of a stream, of whose requests each enters on its own, or a search: one more of
-  // `limit` and of its client's streams. Who is refused is none of either.
+  // The same of a stream, of whose requests each enters on its own.
   absl::Status EnterStream(StreamLimit& limit);
+  // A stream or search is one more of `limit` and of its client's streams. Who is refused is none
+  // of either.
+  absl::Status TakeStreamPlace(StreamLimit& limit);
   // A stream or search is about to be finished, once: from what its client hears next, another may
   // come in its place, and nobody waits for what of it is still in work.
   void LeaveStream();

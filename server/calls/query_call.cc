@@ -12,38 +12,23 @@ namespace baseband::server {
 void QueryCall::Listen(const CallEnvironment* environment, const Method* method,
                        grpc::ServerCompletionQueue* queue) {
   auto* const call = new QueryCall(environment, method, queue);
-  environment->service->ListenUnary(method->number, &call->context_, &call->message_,
-                                    &call->responder_, queue, &call->arrived_);
+  call->RequestCall::Listen();
 }
 
 QueryCall::QueryCall(const CallEnvironment* environment, const Method* method,
                      grpc::ServerCompletionQueue* queue)
-    : GrpcCall(environment, queue), method_(*method), responder_(&context_) {}
+    : RequestCall(environment, queue, method->number, method->rpc), method_(*method) {
+  Ref();  // OnFinished
+}
 
-void QueryCall::OnArrived(bool ok) {
-  if (!ok) {  // the server is shutting down: no call came, and no other event will
-    delete this;
-    return;
-  }
-  Listen(&environment_, &method_, queue_);
-  arrival_ = SteadyNow();
-  Ref();  // OnFinished: the answer may come on another thread before this returns
-  request_.emplace(environment_, method_.rpc, arrival_);
-  request_->Start(static_cast<int64_t>(message_.Length()));
-  const absl::StatusOr<absl::optional<std::string>> answer = Answer();
-  if (!answer.ok()) {
-    Finish(answer.status());
-  } else if (answer->has_value()) {
-    Finish(**answer);
-  }
-  EndArrival();
+absl::Status QueryCall::Accept() {
+  BASEBAND_ASSIGN_OR_RETURN(const absl::optional<std::string> answer, Answer());
+  if (answer.has_value()) Finish(*answer);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<absl::optional<std::string>> QueryCall::Answer() {
   constexpr int kNoPayload = 0;
-  const absl::Status identified = Identify();
-  request_->requester() = requester_;
-  BASEBAND_RETURN_IF_ERROR(identified);
   BASEBAND_RETURN_IF_ERROR(request_->EnterGate());
   BASEBAND_ASSIGN_OR_RETURN(wire_request_, ReadRequest(message_, kNoPayload));
   BASEBAND_ASSIGN_OR_RETURN(absl::optional<std::string> answer,
@@ -65,14 +50,14 @@ void QueryCall::Finish(const absl::StatusOr<std::string>& answer) {
   request_->Answer(answer.status());
   AddRetryHint(answer.status());
   if (!answer.ok()) {
-    responder_.FinishWithError(ToGrpcStatus(answer.status()), &finished_);
+    stream_.Finish(ToGrpcStatus(answer.status()), &finished_);
     return;
   }
   const grpc::Slice slice(*answer);
   const grpc::ByteBuffer response(&slice, 1);
   response_bytes_ = static_cast<int64_t>(response.Length());
   if (response_bytes_ > kMaxUnread) WatchForStall(environment_.max_stall);
-  responder_.Finish(response, grpc::Status::OK, &finished_);
+  stream_.WriteAndFinish(response, grpc::WriteOptions(), grpc::Status::OK, &finished_);
 }
 
 void QueryCall::OnFinished(bool) {
@@ -82,9 +67,7 @@ void QueryCall::OnFinished(bool) {
 }
 
 void QueryCall::Destroy() {
-  if (request_.has_value()) {
-    request_->End(request_->status(), response_bytes_, [this] { return RequestId(); });
-  }
+  request_->End(request_->status(), response_bytes_, [this] { return RequestId(); });
   delete this;
 }
 

@@ -5,17 +5,16 @@
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
-#include "server/calls/grpc_call.h"
+#include "server/calls/request_call.h"
 
 namespace baseband::server {
 
 // Deletes itself once gRPC is through with it.
-class QueryCall final : public GrpcCall {
+class QueryCall final : public RequestCall {
  public:
   struct Method {
     int number = 0;  // RawService's
@@ -36,7 +35,9 @@ class QueryCall final : public GrpcCall {
   QueryCall(const CallEnvironment* environment, const Method* method,
             grpc::ServerCompletionQueue* queue);
 
-  void OnArrived(bool ok);
+  void ListenForNext() override { Listen(&environment_, &method_, queue_); }
+  absl::Status Accept() override;
+  void Refuse(const absl::Status& status) override { Finish(status); }
   void OnFinished(bool ok);
   void Destroy() override;
   // The answer; nothing if it will be given on the slow path.
@@ -44,12 +45,8 @@ class QueryCall final : public GrpcCall {
   void Finish(const absl::StatusOr<std::string>& answer);
 
   const Method& method_;
-  grpc::ByteBuffer message_;
-  grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
-  Event arrived_{this, &QueryCall::OnArrived};
   Event finished_{this, &QueryCall::OnFinished};
 
-  std::optional<RequestContext> request_;  // once it has arrived
   Request wire_request_;
   int64_t response_bytes_ = 0;
 };

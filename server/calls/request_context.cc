@@ -150,7 +150,9 @@ void RequestContext::End(const absl::Status& status, int64_t response_bytes,
                          const std::function<std::string()>& id) {
   if (sent_ == absl::InfinitePast()) Sent();
   const absl::Time given_up = requester_.cancellation->given_up();
-  const absl::Status heard = EndOf(status, arrival_, requester_.deadline, given_up);
+  const bool is_heard = has_message_ || given_up == absl::InfiniteFuture();
+  const absl::Status heard =
+      EndOf(is_heard ? status : absl::CancelledError(), arrival_, requester_.deadline, given_up);
   if (std::exchange(is_counted_, false)) {
     if (!absl::IsCancelled(heard)) {
       environment_.metrics->ObserveStage(rpc_, Stage::kReply, sent_ - answered_);

@@ -97,6 +97,9 @@ class RequestContext {
   // Hands the job made of `request` over, as SubmitJob; a job without a fingerprint gets one. OK:
   // it is accepted.
   absl::Status Submit(const Request& request, JobPtr& job, Job::Done done);
+  // It is over, or to be refused for that, before its message has come. If it was cancelled, by its
+  // client or by gRPC, which takes no message that is too large or packed, nobody hears the answer.
+  void HasNoMessage() { has_message_ = false; }
   // It was accepted: from here on its deadline counts as met or missed.
   void Accepted() { is_accepted_ = true; }
   // Its job, which was accepted, has ended with those times.
@@ -133,7 +136,8 @@ class RequestContext {
   const absl::Time arrival_;
   Requester requester_;
   ClientHold hold_;
-  bool is_counted_ = false;   // Start was called, End was not
+  bool is_counted_ = false;  // Start was called, End was not
+  bool has_message_ = true;
   bool is_inside_ = false;    // the gate
   bool is_accepted_ = false;  // by the dispatcher
   bool is_answered_ = false;

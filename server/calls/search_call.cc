@@ -13,41 +13,24 @@ namespace baseband::server {
 void SearchCall::Listen(const CallEnvironment* environment, const OperationMethod* method,
                         grpc::ServerCompletionQueue* queue) {
   auto* const call = new SearchCall(environment, method, queue);
-  environment->service->ListenServerStream(method->number, &call->context_, &call->message_,
-                                           &call->stream_, queue, &call->arrived_);
+  call->RequestCall::Listen();
 }
 
 SearchCall::SearchCall(const CallEnvironment* environment, const OperationMethod* method,
                        grpc::ServerCompletionQueue* queue)
-    : GrpcCall(environment, queue),
+    : RequestCall(environment, queue, method->number, method->operation->rpc()),
       method_(*method),
-      stream_(&context_),
       memory_(environment->search_memory) {}
-
-void SearchCall::OnArrived(bool ok) {
-  if (!ok) {  // the server is shutting down: no call came, and no other event will
-    delete this;
-    return;
-  }
-  Listen(&environment_, &method_, queue_);
-  arrival_ = SteadyNow();
-  const auto bytes = static_cast<int64_t>(message_.Length());
-  request_.emplace(environment_, method_.operation->rpc(), arrival_);
-  request_->Start(bytes);
-  absl::Status status = EnterStream(*environment_.searches);
-  request_->requester() = requester_;
-  if (status.ok()) status = request_->EnterGate();
-  if (status.ok()) status = memory_.Resize(bytes);
-  if (status.ok()) status = Accept();
-  RejectIfError(status);
-  EndArrival();
-}
 
 void SearchCall::RejectIfError(const absl::Status& status) {
   if (!status.ok()) End(status);
 }
 
 absl::Status SearchCall::Accept() {
+  // Not before: who sends headers alone would keep the place for as long as he likes.
+  BASEBAND_RETURN_IF_ERROR(TakeStreamPlace(*environment_.searches));
+  BASEBAND_RETURN_IF_ERROR(request_->EnterGate());
+  BASEBAND_RETURN_IF_ERROR(memory_.Resize(static_cast<int64_t>(message_.Length())));
   BASEBAND_ASSIGN_OR_RETURN(wire_request_,
                             ReadRequest(message_, method_.operation->description().payload_field));
   message_.Clear();  // the request has its payload still

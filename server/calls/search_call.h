@@ -15,7 +15,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
-#include "server/calls/grpc_call.h"
+#include "server/calls/request_call.h"
 #include "server/limits/byte_limit.h"
 #include "server/operations/minimize/minimize.h"
 #include "server/operations/minimize/minimize_converter.h"
@@ -24,7 +24,7 @@
 namespace baseband::server {
 
 // Deletes itself once gRPC is through with it.
-class SearchCall final : public GrpcCall {
+class SearchCall final : public RequestCall {
  public:
   // Waits for the next call of `method` on `queue`; when it comes, waits for another. `method`
   // outlives the calls.
@@ -37,15 +37,16 @@ class SearchCall final : public GrpcCall {
   SearchCall(const CallEnvironment* environment, const OperationMethod* method,
              grpc::ServerCompletionQueue* queue);
 
-  void OnArrived(bool ok);
+  void ListenForNext() override { Listen(&environment_, &method_, queue_); }
+  // Begins the search, or goes on on the slow path with it, or says why not.
+  absl::Status Accept() override;
+  void Refuse(const absl::Status& status) override { End(status); }
   void OnRoom(bool ok);  // time to look for room again
   void OnWritten(bool ok);
   void OnFinished(bool ok);
   void OnCancelled() override ABSL_LOCKS_EXCLUDED(mutex_);
   void Destroy() override ABSL_NO_THREAD_SAFETY_ANALYSIS;  // nobody else is there any more
 
-  // Begins the search, or goes on on the slow path with it, or says why not.
-  absl::Status Accept();
   // Makes the search of the request; where that takes long, as long as `may_continue` says so.
   absl::Status Prepare(const ContinueCheck& may_continue);
   // Begins the search, if what it needs of the GPUs is there, or `may_continue` to wait for it.
@@ -72,16 +73,12 @@ class SearchCall final : public GrpcCall {
   }
 
   const OperationMethod& method_;
-  grpc::ByteBuffer message_;
-  grpc::ServerAsyncWriter<grpc::ByteBuffer> stream_;
-  Event arrived_{this, &SearchCall::OnArrived};
   Event room_{this, &SearchCall::OnRoom};
   Event written_{this, &SearchCall::OnWritten};
   Event finished_{this, &SearchCall::OnFinished};
 
-  std::optional<RequestContext> request_;  // once it has arrived
-  Request wire_request_;                   // until the search is made of it
-  std::optional<ParsedSearch> parsed_;     // likewise
+  Request wire_request_;                // until the search is made of it
+  std::optional<ParsedSearch> parsed_;  // likewise
   absl::Duration progress_interval_ = absl::InfiniteDuration();
   ByteHold memory_;
   bool counted_programs_ = false;  // once a search, though it may look twice

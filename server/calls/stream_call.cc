@@ -28,8 +28,8 @@ struct StreamCall::Message {
 void StreamCall::Listen(const CallEnvironment* environment, const OperationMethod* method,
                         grpc::ServerCompletionQueue* queue) {
   auto* const call = new StreamCall(environment, method, queue);
-  environment->service->ListenBidiStream(method->number, &call->context_, &call->stream_, queue,
-                                         &call->arrived_);
+  environment->service->Listen(method->number, &call->context_, &call->stream_, queue,
+                               &call->arrived_);
 }
 
 StreamCall::StreamCall(const CallEnvironment* environment, const OperationMethod* method,

@@ -20,8 +20,7 @@ constexpr Rpc kRpc = kSubmitRpc;
 void SubmitCall::Listen(const CallEnvironment* environment, int number,
                         grpc::ServerCompletionQueue* queue) {
   auto* const call = new SubmitCall(environment, number, queue);
-  environment->service->ListenBidiStream(number, &call->context_, &call->stream_, queue,
-                                         &call->arrived_);
+  environment->service->Listen(number, &call->context_, &call->stream_, queue, &call->arrived_);
 }
 
 SubmitCall::SubmitCall(const CallEnvironment* environment, int number,

@@ -82,8 +82,8 @@ absl::Status SubmitView::Parse(CodedInputStream& in, const OperationTable& opera
       BASEBAND_RETURN_IF_ERROR(varint(&priority_));
     } else if (operation != nullptr) {
       BASEBAND_RETURN_IF_ERROR(ParseOperation(in, operation));
-    } else if (!WireFormatLite::SkipField(&in, tag)) {
-      return Malformed();
+    } else {
+      BASEBAND_RETURN_IF_ERROR(PassField(in, tag, nullptr));
     }
   }
 }

@@ -12,34 +12,17 @@ namespace baseband::server {
 void UnaryCall::Listen(const CallEnvironment* environment, const OperationMethod* method,
                        grpc::ServerCompletionQueue* queue) {
   auto* const call = new UnaryCall(environment, method, queue);
-  environment->service->ListenUnary(method->number, &call->context_, &call->message_,
-                                    &call->responder_, queue, &call->arrived_);
+  call->RequestCall::Listen();
 }
 
 UnaryCall::UnaryCall(const CallEnvironment* environment, const OperationMethod* method,
                      grpc::ServerCompletionQueue* queue)
-    : GrpcCall(environment, queue), method_(*method), responder_(&context_) {}
-
-void UnaryCall::OnArrived(bool ok) {
-  if (!ok) {  // the server is shutting down: no call came, and no other event will
-    delete this;
-    return;
-  }
-  Listen(&environment_, &method_, queue_);
-  arrival_ = SteadyNow();
-  const auto bytes = static_cast<int64_t>(message_.Length());
-  Ref();  // OnFinished: the answer may come on another thread before this returns
-  request_.emplace(environment_, method_.operation->rpc(), arrival_);
-  request_->Start(bytes);
-  absl::Status status = Identify();
-  request_->requester() = requester_;
-  if (status.ok()) status = request_->Enter(bytes);
-  if (status.ok()) status = Accept();
-  if (!status.ok()) Refuse(status);
-  EndArrival();
+    : RequestCall(environment, queue, method->number, method->operation->rpc()), method_(*method) {
+  Ref();  // OnFinished
 }
 
 absl::Status UnaryCall::Accept() {
+  BASEBAND_RETURN_IF_ERROR(request_->Enter(static_cast<int64_t>(message_.Length())));
   BASEBAND_ASSIGN_OR_RETURN(wire_request_,
                             ReadRequest(message_, method_.operation->description().payload_field));
   message_.Clear();  // the request has its payload still
@@ -88,9 +71,9 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply
       WatchForStall(environment_.max_stall +
                     absl::Seconds(static_cast<double>(response_bytes_) / (1 << 20)));
     }
-    responder_.Finish(reply, grpc::Status::OK, &finished_);
+    stream_.WriteAndFinish(reply, grpc::WriteOptions(), grpc::Status::OK, &finished_);
   } else {
-    responder_.FinishWithError(ToGrpcStatus(status), &finished_);
+    stream_.Finish(ToGrpcStatus(status), &finished_);
   }
 }
 
@@ -101,9 +84,7 @@ void UnaryCall::OnFinished(bool) {
 }
 
 void UnaryCall::Destroy() {
-  if (request_.has_value()) {
-    request_->End(request_->status(), response_bytes_, [this] { return RequestId(); });
-  }
+  request_->End(request_->status(), response_bytes_, [this] { return RequestId(); });
   delete this;
 }
 

@@ -9,14 +9,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <memory>
-#include <optional>
 
-#include "server/calls/grpc_call.h"
+#include "server/calls/request_call.h"
 
 namespace baseband::server {
 
 // Deletes itself once gRPC is through with it.
-class UnaryCall final : public GrpcCall {
+class UnaryCall final : public RequestCall {
  public:
   // Waits for the next call of `method` on `queue`; when it comes, waits for another. `method`
   // outlives the calls.
@@ -29,26 +28,22 @@ class UnaryCall final : public GrpcCall {
   UnaryCall(const CallEnvironment* environment, const OperationMethod* method,
             grpc::ServerCompletionQueue* queue);
 
-  void OnArrived(bool ok);
+  void ListenForNext() override { Listen(&environment_, &method_, queue_); }
+  // Makes a job of the request and submits it, or says why not.
+  absl::Status Accept() override;
+  void Refuse(const absl::Status& status) override;
   void OnFinished(bool ok);
   void Destroy() override;
 
-  // Makes a job of the request and submits it, or says why not.
-  absl::Status Accept();
   absl::Status Submit(JobPtr job);
   // The job's completion, on any thread.
   void Answer(absl::Status status, JobPtr job);
-  void Refuse(const absl::Status& status);
   void Finish(const absl::Status& status, const grpc::ByteBuffer& reply);
 
   const OperationMethod& method_;
-  grpc::ByteBuffer message_;
-  grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
-  Event arrived_{this, &UnaryCall::OnArrived};
   Event finished_{this, &UnaryCall::OnFinished};
 
-  std::optional<RequestContext> request_;  // once it has arrived
-  Request wire_request_;                   // until its payload is where devices want it
+  Request wire_request_;  // until its payload is where devices want it
   std::unique_ptr<Preparation> preparation_;
   int64_t response_bytes_ = 0;
 };

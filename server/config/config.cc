@@ -105,19 +105,24 @@ absl::Status UnknownArgument(const std::string& argument) {
   std::vector<std::string> known = {"--help", "--version", "--check-config"};
   for (const std::string& name : KnownNames()) known.push_back(FlagName(name));
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown flag ", flag, "; did you mean ", NearestName(flag, known), "?"));
+      absl::StrCat("unknown flag ", flag, DidYouMean(NearName(flag, known))));
 }
 
 absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
-  CLI::App app("basebandd: encodes and decodes the code blocks of base stations, by gRPC.\n",
-               "basebandd");
+  CLI::App app(
+      "basebandd: a gRPC server for LDPC codes, carrier recovery, down-conversion and searches for "
+      "a\n"
+      "minimum, on GPUs or the CPU.\n",
+      "basebandd");
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer(kFooter);
   app.set_version_flag("--version", absl::StrCat("basebandd ", std::string(Version())));
   app.allow_extras();
   Flags flags;
-  app.add_flag("--check-config", flags.check_config,
-               "Print the configuration these flags, environment and file amount to, and exit");
+  app.add_flag(
+      "--check-config", flags.check_config,
+      "Print the configuration these flags, environment and file amount to, and exit: with 1\n"
+      "if they, or the files of certificates and tokens that they name, are wrong");
   CLI::Option* const config =
       app.add_option("--config", flags.config_file, "A file of settings: INI or TOML");
   config->type_name("FILE");
@@ -162,9 +167,10 @@ absl::StatusOr<Given> ReadEnvironment(const char* const* environment) {
     if (IsFromKubernetes(parts.first)) continue;
     const std::string name = absl::AsciiStrToLower(parts.first);
     if (!IsKnown(name) || parts.first != absl::AsciiStrToUpper(name)) {
+      const std::string near = NearName(name, KnownNames());
       return absl::InvalidArgumentError(
           absl::StrCat("unknown environment variable ", kEnvironmentPrefix, parts.first,
-                       "; did you mean ", EnvironmentName(NearestName(name, KnownNames())), "?"));
+                       DidYouMean(near.empty() ? near : EnvironmentName(near))));
     }
     given[name] = {std::string(parts.second)};
   }
@@ -178,6 +184,19 @@ absl::StatusOr<Given> ReadEnvironment(const char* const* environment) {
 }
 
 // --------------------------------------------------------------------------------------- file
+
+absl::Status UnknownKey(const std::string& key, const std::string& path) {
+  // A line without `=` is a key as a whole to CLI11.
+  const size_t end = key.find_first_of(": \t");
+  if (end != std::string::npos && IsKnown(key.substr(0, end))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("line '", key, "' in ", path, " has no =: a setting is written NAME = VALUE"));
+  }
+  std::vector<std::string> known;  // not config: a file names no other
+  for (const Setting& setting : Settings()) known.push_back(setting.name);
+  return absl::InvalidArgumentError(
+      absl::StrCat("unknown key ", key, " in ", path, DidYouMean(NearName(key, known))));
+}
 
 absl::StatusOr<Given> ReadFile(const std::string& path) {
   Given given;
@@ -200,11 +219,7 @@ absl::StatusOr<Given> ReadFile(const std::string& path) {
           absl::StrCat("section [", absl::StrJoin(item.parents, "."), "] in ", path,
                        ": sections are not known here; every key stands by itself, key = value"));
     }
-    if (key == "config" || !IsKnown(key)) {
-      return absl::InvalidArgumentError(absl::StrCat("unknown key ", key, " in ", path,
-                                                     "; did you mean ",
-                                                     NearestName(key, KnownNames()), "?"));
-    }
+    if (key == "config" || !IsKnown(key)) return UnknownKey(key, path);
     std::vector<std::string>& values = given[key];
     values.insert(values.end(), item.inputs.begin(), item.inputs.end());
   }
@@ -281,7 +296,7 @@ absl::StatusOr<Command> ParseCommandLine(int argc, const char* const* argv,
   BASEBAND_RETURN_IF_ERROR(CheckTogether(config));
   command.effective = Print(config, places);
   if (flags.check_config) {
-    command.action = Command::Action::kPrint;
+    command.action = Command::Action::kCheck;
     command.output = command.effective;
   }
   return command;

@@ -108,7 +108,8 @@ inline constexpr int64_t MibToBytes(int mib) { return int64_t{mib} * 1024 * 1024
 struct Command {
   enum class Action {
     kServe,
-    kPrint,  // --help, --version, --check-config: print `output` and exit with 0
+    kPrint,  // --help, --version: print `output` and exit with 0
+    kCheck,  // --check-config: the same if the files that `config` names serve
   };
   Action action = Action::kServe;
   Config config;

@@ -1,26 +1,44 @@
 #include "server/config/setting_kinds.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::server {
+namespace {
 
-absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max) {
-  int value = 0;
-  if (!absl::SimpleAtoi(text, &value) || value < min || value > max) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, " ", text, " is not in [", min, ", ", max, "]"));
+// What a number is, by its setting's name; people write the unit again behind it.
+std::string KindOf(absl::string_view setting) {
+  for (const auto& [suffix, unit] : {std::pair<const char*, const char*>{"_s", "seconds"},
+                                     {"_ms", "milliseconds"},
+                                     {"_us", "microseconds"},
+                                     {"_mib", "MiB"}}) {
+    if (absl::EndsWith(setting, suffix)) return absl::StrCat("whole ", unit, ", without a unit");
   }
-  return value;
+  return "a whole number";
+}
+
+}  // namespace
+
+absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max,
+                             absl::string_view kind) {
+  int value = 0;
+  if (absl::SimpleAtoi(text, &value) && value >= min && value <= max) return value;
+  const bool is_whole = text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) ==
+                        std::string::npos;  // too large for an int, perhaps
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " ", text, " is not in [", min, ", ", max, "]",
+                   is_whole && !text.empty() ? "" : absl::StrCat(": it takes ", kind)));
 }
 
 Setting Number(std::string name, int min, int max, int Config::*member, std::string help) {
   Setting setting;
   setting.name = std::move(name);
+  const std::string kind = KindOf(setting.name);
   setting.value = absl::StrCat(min, "..", max);
   setting.help = std::move(help);
   setting.set = [=](absl::string_view title, const Values& values, Config* config) -> absl::Status {
-    BASEBAND_ASSIGN_OR_RETURN(config->*member, ParseInt(title, values[0], min, max));
+    BASEBAND_ASSIGN_OR_RETURN(config->*member, ParseInt(title, values[0], min, max, kind));
     return absl::OkStatus();
   };
   setting.get = [=](const Config& config) { return Values{absl::StrCat(config.*member)}; };
@@ -29,9 +47,10 @@ Setting Number(std::string name, int min, int max, int Config::*member, std::str
 
 Setting Span(std::string name, int min, int max, absl::Duration unit,
              absl::Duration Config::*member, std::string help) {
+  const std::string kind = KindOf(name);
   Setting setting = Number(std::move(name), min, max, nullptr, std::move(help));
   setting.set = [=](absl::string_view title, const Values& values, Config* config) -> absl::Status {
-    BASEBAND_ASSIGN_OR_RETURN(const int count, ParseInt(title, values[0], min, max));
+    BASEBAND_ASSIGN_OR_RETURN(const int count, ParseInt(title, values[0], min, max, kind));
     config->*member = count * unit;
     return absl::OkStatus();
   };

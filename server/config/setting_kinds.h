@@ -18,8 +18,10 @@ namespace baseband::server {
 
 using Values = std::vector<std::string>;
 
-// InvalidArgument names the setting, the text and the range.
-absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max);
+// InvalidArgument names the setting, the text and the range, and of a text that is no number what
+// `kind` it takes ("whole seconds, without a unit").
+absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max,
+                             absl::string_view kind);
 
 // Text without `set` and `get`, which the caller adds.
 Setting Text(std::string name, std::string value, std::string help);

@@ -72,9 +72,8 @@ Setting DeviceSetting() {
 }
 
 Setting ListenSetting() {
-  Setting setting =
-      Text("listen", "HOST:PORT|unix:PATH",
-           "Where to serve gRPC; repeatable. Without --tls-cert loopback only (see below)");
+  Setting setting = Text("listen", "HOST:PORT|unix:PATH",
+                         "Where to serve gRPC; repeatable. Other hosts only with --tls-cert");
   setting.repeats = true;
   setting.set = [](absl::string_view name, const Values& values, Config* config) {
     for (const std::string& value : values) {
@@ -132,9 +131,10 @@ Setting ClientShareSetting() {
         return absl::InvalidArgumentError(
             absl::StrCat(name, " ", value, ": expected CLIENT=WEIGHT"));
       }
-      BASEBAND_ASSIGN_OR_RETURN(config->client_share[value.substr(0, equals)],
-                                ParseInt(absl::StrCat(name, " ", value, ": weight"),
-                                         value.substr(equals + 1), 1, kMaxWeight));
+      BASEBAND_ASSIGN_OR_RETURN(
+          config->client_share[value.substr(0, equals)],
+          ParseInt(absl::StrCat(name, " ", value, ": weight"), value.substr(equals + 1), 1,
+                   kMaxWeight, "a whole number"));
     }
     return absl::OkStatus();
   };

@@ -1,5 +1,6 @@
 #include "server/grpc/grpc_log.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <spdlog/spdlog.h>
 
@@ -27,8 +28,14 @@ void Log(gpr_log_func_args* args) {
               *suppressed > 0 ? absl::StrCat(" (and ", *suppressed, " more)") : "");
 }
 
+// Protobuf complains of what clients send; they are told themselves.
+void IgnoreProtobuf(google::protobuf::LogLevel, const char*, int, const std::string&) {}
+
 }  // namespace
 
-void RouteGrpcLog() { gpr_set_log_function(&Log); }
+void RouteGrpcLog() {
+  gpr_set_log_function(&Log);
+  google::protobuf::SetLogHandler(&IgnoreProtobuf);
+}
 
 }  // namespace baseband::server

@@ -6,27 +6,11 @@
 #include "absl/strings/str_cat.h"
 
 namespace baseband::server {
-namespace {
-
-grpc::internal::RpcMethod::RpcType TypeOf(RawService::Kind kind) {
-  switch (kind) {
-    case RawService::Kind::kUnary:
-      return grpc::internal::RpcMethod::NORMAL_RPC;
-    case RawService::Kind::kServerStream:
-      return grpc::internal::RpcMethod::SERVER_STREAMING;
-    case RawService::Kind::kBidiStream:
-      break;
-  }
-  return grpc::internal::RpcMethod::BIDI_STREAMING;
-}
-
-}  // namespace
-
-int RawService::Add(absl::string_view method, Kind kind) {
+int RawService::Add(absl::string_view method) {
   paths_.push_back(absl::StrCat("/", service_, "/", method));
   const auto number = static_cast<int>(paths_.size()) - 1;
-  AddMethod(new grpc::internal::RpcServiceMethod(paths_.back().c_str(), TypeOf(kind),
-                                                 /*handler=*/nullptr));
+  AddMethod(new grpc::internal::RpcServiceMethod(
+      paths_.back().c_str(), grpc::internal::RpcMethod::BIDI_STREAMING, /*handler=*/nullptr));
   MarkMethodRaw(number);
   return number;
 }
@@ -35,7 +19,7 @@ void RawService::AddSync(absl::string_view method, const Answer& answer) {
   using Handler = grpc::internal::RpcMethodHandler<RawService, grpc::ByteBuffer, grpc::ByteBuffer>;
   paths_.push_back(absl::StrCat("/", service_, "/", method));
   AddMethod(new grpc::internal::RpcServiceMethod(
-      paths_.back().c_str(), TypeOf(Kind::kUnary),
+      paths_.back().c_str(), grpc::internal::RpcMethod::NORMAL_RPC,
       new Handler(
           [answer](RawService*, grpc::ServerContext* context, const grpc::ByteBuffer* request,
                    grpc::ByteBuffer* response) { return answer(*context, *request, response); },

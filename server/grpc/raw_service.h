@@ -6,7 +6,6 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/support/async_stream.h>
-#include <grpcpp/support/async_unary_call.h>
 
 #include <deque>
 #include <functional>
@@ -18,34 +17,22 @@ namespace baseband::server {
 
 class RawService final : public grpc::Service {
  public:
-  enum class Kind { kUnary, kServerStream, kBidiStream };
-
   // Of a service called "baseband.v1.Baseband", say.
   explicit RawService(absl::string_view service) : service_(service) {}
 
-  // Before the server is built: a method of that name. Returns its number.
-  int Add(absl::string_view method, Kind kind);
-  // The same of a unary method that gRPC's own threads answer, by `answer`.
+  // Before the server is built: a method of that name, whose calls are there once their headers
+  // are. Returns its number. To gRPC it is a stream both ways, whatever it is to its clients.
+  int Add(absl::string_view method);
+  // A unary method that gRPC's own threads answer, by `answer`.
   using Answer =
       std::function<grpc::Status(const grpc::ServerContext& context,
                                  const grpc::ByteBuffer& request, grpc::ByteBuffer* response)>;
   void AddSync(absl::string_view method, const Answer& answer);
 
-  // Waits on `queue` for the next call of method number `method`, of the kind that the function's
-  // name says; `tag` comes out once it is there.
-  void ListenUnary(int method, grpc::ServerContext* context, grpc::ByteBuffer* request,
-                   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>* responder,
-                   grpc::ServerCompletionQueue* queue, void* tag) {
-    RequestAsyncUnary(method, context, request, responder, queue, queue, tag);
-  }
-  void ListenServerStream(int method, grpc::ServerContext* context, grpc::ByteBuffer* request,
-                          grpc::ServerAsyncWriter<grpc::ByteBuffer>* writer,
-                          grpc::ServerCompletionQueue* queue, void* tag) {
-    RequestAsyncServerStreaming(method, context, request, writer, queue, queue, tag);
-  }
-  void ListenBidiStream(int method, grpc::ServerContext* context,
-                        grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>* stream,
-                        grpc::ServerCompletionQueue* queue, void* tag) {
+  // Waits on `queue` for the next call of method number `method`; `tag` comes out once it is there.
+  void Listen(int method, grpc::ServerContext* context,
+              grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>* stream,
+              grpc::ServerCompletionQueue* queue, void* tag) {
     RequestAsyncBidiStreaming(method, context, stream, queue, queue, tag);
   }
 

@@ -29,6 +29,11 @@ void AppendTag(int number, size_t bytes, std::string* text) {
   out.WriteVarint32(static_cast<uint32_t>(bytes));
 }
 
+absl::Status TooLong() {
+  return absl::InvalidArgumentError(absl::StrCat("the fields besides the payload take more than ",
+                                                 kMaxHeaderBytes, " bytes: split the request"));
+}
+
 }  // namespace
 
 absl::Status Malformed() {
@@ -46,6 +51,43 @@ absl::StatusOr<uint32_t> ReadTag(CodedInputStream& in) {
   return tag;
 }
 
+absl::Status PassField(CodedInputStream& in, uint32_t tag, CodedOutputStream* out, int depth) {
+  switch (WireFormatLite::GetTagWireType(tag)) {
+    case WireFormatLite::WIRETYPE_LENGTH_DELIMITED: {
+      int bytes = 0;
+      if (!in.ReadVarintSizeAsInt(&bytes)) return Malformed();
+      if (out == nullptr) return in.Skip(bytes) ? absl::OkStatus() : Malformed();
+      // Not copied before it is known to be there, and to fit.
+      if (bytes > kMaxHeaderBytes) return in.Skip(bytes) ? TooLong() : Malformed();
+      std::string content;
+      if (!in.ReadString(&content, bytes)) return Malformed();
+      out->WriteTag(tag);
+      out->WriteVarint32(static_cast<uint32_t>(bytes));
+      out->WriteString(content);
+      return absl::OkStatus();
+    }
+    case WireFormatLite::WIRETYPE_START_GROUP: {
+      if (depth >= CodedInputStream::GetDefaultRecursionLimit()) return Malformed();
+      const uint32_t end = WireFormatLite::MakeTag(WireFormatLite::GetTagFieldNumber(tag),
+                                                   WireFormatLite::WIRETYPE_END_GROUP);
+      if (out != nullptr) out->WriteTag(tag);
+      for (;;) {
+        BASEBAND_ASSIGN_OR_RETURN(const uint32_t inner, ReadTag(in));
+        if (inner == 0) return Malformed();
+        if (inner == end) break;
+        BASEBAND_RETURN_IF_ERROR(PassField(in, inner, out, depth + 1));
+      }
+      if (out != nullptr) out->WriteTag(end);
+      return absl::OkStatus();
+    }
+    default:
+      break;
+  }
+  const bool is_passed = out == nullptr ? WireFormatLite::SkipField(&in, tag)
+                                        : WireFormatLite::SkipField(&in, tag, out);
+  return is_passed ? absl::OkStatus() : Malformed();
+}
+
 absl::Status MessageSplit::Merge(CodedInputStream& in, int payload_field) {
   const auto bytes_before = static_cast<int64_t>(header.size());
   StringOutputStream header_stream(&header);  // appends
@@ -58,24 +100,19 @@ absl::Status MessageSplit::Merge(CodedInputStream& in, int payload_field) {
       break;
     }
     if (tag == payload_tag) {
-      uint32_t bytes = 0;
-      if (!in.ReadVarint32(&bytes)) {
+      int bytes = 0;
+      if (!in.ReadVarintSizeAsInt(&bytes)) {
         return Malformed();
       }
       payload_begin = in.CurrentPosition();
       payload_bytes = bytes;
-      if (bytes > static_cast<uint32_t>(INT32_MAX) || !in.Skip(static_cast<int>(bytes))) {
+      if (!in.Skip(bytes)) {
         return Malformed();
       }
     } else {
-      // Copies the field, and by that also checks it.
-      if (!WireFormatLite::SkipField(&in, tag, &out)) {
-        return Malformed();
-      }
+      BASEBAND_RETURN_IF_ERROR(PassField(in, tag, &out));
       if (bytes_before + out.ByteCount() > kMaxHeaderBytes) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the fields besides the payload take more than ", kMaxHeaderBytes,
-                         " bytes: split the request"));
+        return TooLong();
       }
     }
   }

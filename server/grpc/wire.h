@@ -23,6 +23,12 @@ absl::Status Malformed();
 // than protobuf has it, or of field 0, which no message has: whoever looks a field up may say 0 for
 // none.
 absl::StatusOr<uint32_t> ReadTag(google::protobuf::io::CodedInputStream& in);
+// Passes the field whose `tag` was just read, in groups `depth` deep, and copies both to `out`
+// unless it is null. InvalidArgument where protobuf's own parser would refuse it (its SkipField
+// drops the upper bits of a length, and goes on in the middle), and for more than kMaxHeaderBytes
+// to copy.
+absl::Status PassField(google::protobuf::io::CodedInputStream& in, uint32_t tag,
+                       google::protobuf::io::CodedOutputStream* out, int depth = 0);
 
 // A message split at its top level: one field is the payload, all others are the header.
 struct MessageSplit {

@@ -1,5 +1,7 @@
 #include "server/limits/slow_path_executor.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -116,6 +118,7 @@ bool SlowPathExecutor::HasNewsForIdle() const {
 }
 
 void SlowPathExecutor::Run() {
+  pthread_setname_np(pthread_self(), "slow-path");
   for (;;) {
     Client* client = nullptr;
     Piece piece;

@@ -8,6 +8,7 @@ void Metrics::RegisterAccess() {
   open_connections_ = AddGauge(*registry_, metric::kOpenConnections);
   max_connections_ = AddGauge(*registry_, metric::kMaxConnections);
   connections_refused_ = AddCounter(*registry_, metric::kConnectionsRefused);
+  strangers_ended_ = AddCounter(*registry_, metric::kStrangersEnded);
   certificate_expiry_ = AddGauge(*registry_, metric::kCertificateExpiry);
   reload_failures_ = AddCounter(*registry_, metric::kReloadFailures);
 }
@@ -21,6 +22,10 @@ void Metrics::SetMaxConnections(int64_t connections) {
 }
 
 void Metrics::CountRefusedConnection() { connections_refused_->Increment(); }
+
+void Metrics::CountEndedStrangers(int64_t count) {
+  strangers_ended_->Increment(static_cast<double>(count));
+}
 
 void Metrics::SetCertificateExpiry(absl::Time expiry) {
   certificate_expiry_->Set(static_cast<double>(absl::ToUnixSeconds(expiry)));

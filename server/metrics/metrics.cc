@@ -95,7 +95,7 @@ Metrics::Metrics(absl::string_view version, absl::Span<const CountedOperation> o
       RegisterDeadlines(operation.stream_rpc);
     }
   }
-  for (const Rpc rpc : {kSubmitRpc, kGetCapabilitiesRpc, kAdminRpc, kHealthRpc}) {
+  for (const Rpc rpc : {kSubmitRpc, kGetCapabilitiesRpc, kAdminRpc, kHealthRpc, kReflectionRpc}) {
     RegisterRequests(rpc);
   }
   RegisterSchedule();

@@ -114,6 +114,7 @@ class Metrics {
   // What an operation counts of its results: what it made, of its own type.
   OperationMetrics& ResultsOf(Rpc rpc) { return *Of(rpc).results; }
   void CountRefusedConnection();
+  void CountEndedStrangers(int64_t count);
   // A certificate or the tokens could not be read anew; the old ones still hold.
   void CountReloadFailure();
   // `device` from AddDevice, `lane` below its num_lanes.
@@ -196,6 +197,7 @@ class Metrics {
   prometheus::Gauge* open_connections_ = nullptr;
   prometheus::Gauge* max_connections_ = nullptr;
   prometheus::Counter* connections_refused_ = nullptr;
+  prometheus::Counter* strangers_ended_ = nullptr;
   prometheus::Gauge* certificate_expiry_ = nullptr;
   prometheus::Counter* reload_failures_ = nullptr;
 };

@@ -1,67 +1,46 @@
 #include "server/metrics/metrics_server.h"
 
+#include <fcntl.h>
 #include <spdlog/spdlog.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
+#include <cerrno>
 #include <chrono>
 #include <list>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/config/address.h"
 #include "server/config/log_limit.h"
+#include "server/metrics/http_session.h"
 
 namespace baseband::server {
 namespace {
 
 namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = beast::http;
+namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr size_t kMaxHeadBytes = 8 << 10;  // of a request
 // Without descriptors there is nothing to do but wait.
 constexpr auto kPause = std::chrono::milliseconds(100);
 
 constexpr int kGzipWindow = 15 + 16;  // the largest, with gzip's header
 constexpr int kGzipMemory = 8;        // zlib's default
 
-constexpr char kText[] = "text/plain; charset=utf-8";
 constexpr char kMetricsText[] = "text/plain; version=0.0.4; charset=utf-8";
-
-using HttpRequest = http::request<http::empty_body>;
-using HttpResponse = http::response<http::string_body>;
-
-absl::string_view View(boost::string_view text) { return {text.data(), text.size()}; }
-
-absl::optional<std::string> PasswordOf(const HttpRequest& request) {
-  absl::string_view credentials = View(request[http::field::authorization]);
-  std::string pair;
-  if (!absl::ConsumePrefix(&credentials, "Basic ") || !absl::Base64Unescape(credentials, &pair)) {
-    return absl::nullopt;
-  }
-  const size_t colon = pair.find(':');
-  if (colon == std::string::npos) return absl::nullopt;
-  return pair.substr(colon + 1);
-}
 
 // Empty if zlib has no memory for it.
 std::string Gzip(absl::string_view text) {
@@ -81,94 +60,15 @@ std::string Gzip(absl::string_view text) {
   return packed;
 }
 
-// A page as it was at one moment.
-struct Page {
-  std::string text;
-  std::string packed;  // empty: nobody takes it so
-};
-
-HttpResponse MakeAnswer(http::status status, std::string body, const char* type = kText) {
-  HttpResponse response(status, 11, std::move(body));
-  if (!response.body().empty()) response.set(http::field::content_type, type);
-  return response;
+HttpAnswer ProbeAnswer(const std::string& why_not) {
+  return why_not.empty() ? TextAnswer(http::status::ok, "ok\n")
+                         : TextAnswer(http::status::service_unavailable, why_not + "\n");
 }
 
-HttpResponse AnswerOf(const std::string& why_not) {
-  return why_not.empty() ? MakeAnswer(http::status::ok, "ok\n")
-                         : MakeAnswer(http::status::service_unavailable, why_not + "\n");
-}
+using SessionPtr = std::shared_ptr<HttpSession>;
 
-// Whether somebody spoke, but not HTTP, or too much of it.
-bool IsMalformed(error_code error) {
-  return error.category() == http::make_error_code(http::error::bad_target).category() &&
-         error != http::error::end_of_stream && error != http::error::partial_message;
-}
-
-// A connection: its request is read, answered, and that is all. Used on the thread that answers.
-class Session : public std::enable_shared_from_this<Session> {
- public:
-  explicit Session(tcp::socket socket) : stream_(std::move(socket)), buffer_(kMaxHeadBytes) {
-    parser_.header_limit(kMaxHeadBytes);
-  }
-
-  // `on_request` is called if there is one. Until Close, or `on_end`, it is there.
-  void Start(std::function<void()> on_request, std::function<void()> on_end) {
-    on_end_ = std::move(on_end);
-    SetTime();
-    http::async_read_header(
-        stream_, buffer_, parser_,
-        [self = shared_from_this(), call = std::move(on_request)](error_code error, size_t) {
-          if (!error) return call();
-          if (IsMalformed(error)) {
-            return self->Reply(MakeAnswer(http::status::bad_request, "this is no HTTP request\n"));
-          }
-          self->Close();
-        });
-  }
-
-  const HttpRequest& request() const { return parser_.get(); }
-  bool takes_gzip() const {
-    return absl::StrContains(View(request()[http::field::accept_encoding]), "gzip");
-  }
-
-  void Reply(HttpResponse response) {
-    response.set(http::field::cache_control, "no-store");
-    response.keep_alive(false);
-    response.content_length(response.body().size());
-    if (request().method() == http::verb::head) response.body().clear();
-    response_ = std::move(response);
-    SetTime();
-    http::async_write(stream_, response_, [self = shared_from_this()](error_code error, size_t) {
-      error_code ignored;
-      if (!error) self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-      error ? self->Close() : self->AwaitEnd();
-    });
-  }
-
-  void Close() {
-    stream_.close();
-    if (on_end_ != nullptr) std::exchange(on_end_, nullptr)();
-  }
-
- private:
-  void SetTime() { stream_.expires_after(absl::ToChronoMilliseconds(MetricsServer::kPatience)); }
-
-  // A connection that is closed while something is still to be read is reset, and its answer lost.
-  void AwaitEnd() {
-    buffer_.clear();
-    stream_.async_read_some(buffer_.prepare(kMaxHeadBytes),
-                            [self = shared_from_this()](error_code error, size_t) {
-                              error ? self->Close() : self->AwaitEnd();
-                            });
-  }
-
-  beast::tcp_stream stream_;
-  beast::flat_buffer buffer_;
-  http::request_parser<http::empty_body> parser_;
-  HttpResponse response_;
-  std::function<void()> on_end_;
-};
-using SessionPtr = std::shared_ptr<Session>;
+// Nobody who execs has a use for our sockets. Asio sets no such flag.
+void CloseOnExec(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
 
 }  // namespace
 
@@ -187,78 +87,122 @@ class MetricsServer::Impl {
     }
   }
 
+  // At all that the address means: a name may have one of each family.
   absl::Status Listen(const Address& address) {
     error_code error;
     tcp::resolver resolver(io_);
     const auto found =
         resolver.resolve(address.host, absl::StrCat(address.port), tcp::resolver::passive, error);
     if (error) return absl::UnavailableError(error.message());
-    const tcp::endpoint endpoint = found.begin()->endpoint();
-    acceptor_.open(endpoint.protocol(), error);
-    if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
-    if (!error) acceptor_.bind(endpoint, error);
-    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
-    return error ? absl::UnavailableError(error.message()) : absl::OkStatus();
+    auto port = static_cast<uint16_t>(address.port);
+    for (const auto& entry : found) {
+      error = ListenAt({entry.endpoint().address(), port});
+      const bool has_no_such_family =
+          error == asio::error::address_family_not_supported || error.value() == EADDRNOTAVAIL;
+      if (error && has_no_such_family && found.size() > 1) continue;
+      if (error) return absl::UnavailableError(error.message());
+      port = acceptors_.back().local_endpoint(error).port();
+    }
+    return acceptors_.empty() ? absl::UnavailableError(error.message()) : absl::OkStatus();
   }
 
   void Start() {
-    Accept();
+    for (tcp::acceptor& acceptor : acceptors_) Accept(acceptor);
     answers_ = std::thread([this] { io_.run(); });
     renders_ = std::thread([this] { Render(); });
   }
 
   int port() const {
     error_code error;
-    return acceptor_.local_endpoint(error).port();
+    return acceptors_.front().local_endpoint(error).port();
   }
 
  private:
-  void Accept() {
-    acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+  error_code ListenAt(const tcp::endpoint& endpoint) {
+    error_code error;
+    tcp::acceptor acceptor(io_);
+    acceptor.open(endpoint.protocol(), error);
+    if (error) return error;
+    CloseOnExec(acceptor.native_handle());
+    acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error) acceptor.bind(endpoint, error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    if (!error) acceptors_.push_back(std::move(acceptor));
+    return error;
+  }
+
+  void Accept(tcp::acceptor& acceptor) {
+    acceptor.async_accept([this, &acceptor](error_code error, tcp::socket socket) {
       if (!error) {
         Serve(std::move(socket));
-        return Accept();
+        return Accept(acceptor);
       }
-      pause_.expires_after(kPause);
-      pause_.async_wait([this](error_code) { Accept(); });
+      if (const auto others = cannot_accept_.Pass(SteadyNow()); others.has_value()) {
+        spdlog::warn(
+            "metrics_listen: cannot accept connections, they wait: {} ({} times more"
+            " before)",
+            error.message(), *others);
+      }
+      const auto pause = std::make_shared<asio::steady_timer>(io_, kPause);
+      pause->async_wait([this, &acceptor, pause](error_code) { Accept(acceptor); });
     });
   }
 
   void Serve(tcp::socket socket) {
-    const auto session = std::make_shared<Session>(std::move(socket));
+    CloseOnExec(socket.native_handle());
+    const auto session = std::make_shared<HttpSession>(std::move(socket), kPatience);
     const auto place = sessions_.insert(sessions_.end(), session);
-    session->Start([this, session] { Answer(session); }, [this, place] { sessions_.erase(place); });
+    session->Start([this, session] { AnswerTo(session); }, [this, place] { Forget(place); });
     if (sessions_.size() <= kMaxConnections) return;
-    SessionPtr(sessions_.front())->Close();
+    Slowest()->Close();
     if (const auto others = too_many_.Pass(SteadyNow()); others.has_value()) {
-      spdlog::warn("metrics_listen: closed the oldest of more than {} connections ({} more before)",
-                   kMaxConnections, *others);
+      spdlog::warn(
+          "metrics_listen: closed the slowest of more than {} connections ({} more before)",
+          kMaxConnections, *others);
     }
   }
 
-  void Answer(const SessionPtr& session) {
-    const HttpRequest& request = session->request();
-    const absl::string_view target = View(request.target());
-    const absl::string_view path = target.substr(0, target.find('?'));
+  void Forget(std::list<SessionPtr>::iterator place) {
+    {
+      absl::MutexLock lock(&mutex_);
+      waiting_.remove(*place);
+    }
+    sessions_.erase(place);
+  }
+
+  // The oldest of those that are over, else of those who ask or of those who are answered,
+  // whichever are more: neither who says nothing nor who reads nothing drives out who does.
+  SessionPtr Slowest() const {
+    using State = HttpSession::State;
+    const auto count = [this](State state) {
+      return std::count_if(sessions_.begin(), sessions_.end(), [state](const SessionPtr& session) {
+        return session->state() == state;
+      });
+    };
+    const State state = count(State::kIsOver) > 0                         ? State::kIsOver
+                        : count(State::kAsks) > count(State::kIsAnswered) ? State::kAsks
+                                                                          : State::kIsAnswered;
+    return *std::find_if(sessions_.begin(), sessions_.end(),
+                         [state](const SessionPtr& session) { return session->state() == state; });
+  }
+
+  void AnswerTo(const SessionPtr& session) {
+    const absl::string_view path = session->path();
     const Probe* const probe = path == "/livez"    ? &probes_.live
                                : path == "/readyz" ? &probes_.ready
                                                    : nullptr;
     if (probe == nullptr && path != "/metrics") {
       return session->Reply(
-          MakeAnswer(http::status::not_found, "/metrics, /livez and /readyz are here\n"));
+          TextAnswer(http::status::not_found, "/metrics, /livez and /readyz are here\n"));
     }
-    if (request.method() != http::verb::get && request.method() != http::verb::head) {
-      HttpResponse response = MakeAnswer(http::status::method_not_allowed, "");
-      response.set(http::field::allow, "GET, HEAD");
-      return session->Reply(std::move(response));
+    if (session->method() != http::verb::get && session->method() != http::verb::head) {
+      return session->Reply(TextAnswer(http::status::method_not_allowed, ""));
     }
-    if (probe != nullptr) return session->Reply(AnswerOf(*probe == nullptr ? "" : (*probe)()));
+    if (probe != nullptr) return session->Reply(ProbeAnswer(*probe == nullptr ? "" : (*probe)()));
     if (admit_ != nullptr) {
-      const absl::optional<std::string> password = PasswordOf(request);
+      const absl::optional<std::string> password = session->password();
       if (!password.has_value() || !admit_(*password)) {
-        HttpResponse response = MakeAnswer(http::status::unauthorized, "");
-        response.set(http::field::www_authenticate, "Basic realm=\"basebandd\"");
-        return session->Reply(std::move(response));
+        return session->Reply(TextAnswer(http::status::unauthorized, ""));
       }
     }
     absl::MutexLock lock(&mutex_);
@@ -268,7 +212,7 @@ class MetricsServer::Impl {
   // Makes pages while there is somebody who wants one.
   void Render() {
     for (;;) {
-      std::vector<SessionPtr> sessions;
+      std::list<SessionPtr> sessions;
       {
         absl::MutexLock lock(&mutex_);
         mutex_.Await(absl::Condition(
@@ -279,18 +223,18 @@ class MetricsServer::Impl {
         if (stops_) return;
         sessions.swap(waiting_);
       }
-      Page page;
-      page.text = metrics_.Render();
-      for (const SessionPtr& session : sessions) {
-        if (session->takes_gzip() && page.packed.empty()) page.packed = Gzip(page.text);
+      HttpAnswer plain = TextAnswer(http::status::ok, metrics_.Render());
+      plain.type = kMetricsText;
+      HttpAnswer packed = plain;
+      if (std::any_of(sessions.begin(), sessions.end(),
+                      [](const SessionPtr& session) { return session->takes_gzip(); })) {
+        std::string bytes = Gzip(*plain.body);
+        packed.is_packed = !bytes.empty();
+        if (packed.is_packed) packed.body = std::make_shared<const std::string>(std::move(bytes));
       }
-      asio::post(io_, [sessions = std::move(sessions), page = std::move(page)] {
+      asio::post(io_, [=, sessions = std::move(sessions)] {
         for (const SessionPtr& session : sessions) {
-          const bool packed = session->takes_gzip() && !page.packed.empty();
-          HttpResponse response =
-              MakeAnswer(http::status::ok, packed ? page.packed : page.text, kMetricsText);
-          if (packed) response.set(http::field::content_encoding, "gzip");
-          session->Reply(std::move(response));
+          session->Reply(session->takes_gzip() ? packed : plain);
         }
       });
     }
@@ -300,13 +244,13 @@ class MetricsServer::Impl {
   const Admit admit_;
   const Probes probes_;
   asio::io_context io_{1};
-  tcp::acceptor acceptor_{io_};
+  std::list<tcp::acceptor> acceptors_;
   std::list<SessionPtr> sessions_;  // the oldest first
-  asio::steady_timer pause_{io_};
+  LogLimit cannot_accept_;
   LogLimit too_many_;
 
   absl::Mutex mutex_;
-  std::vector<SessionPtr> waiting_ ABSL_GUARDED_BY(mutex_);  // for the page
+  std::list<SessionPtr> waiting_ ABSL_GUARDED_BY(mutex_);  // for the page, none of them closed
   bool stops_ ABSL_GUARDED_BY(mutex_) = false;
 
   std::thread answers_;

@@ -19,8 +19,9 @@ namespace baseband::server {
 //
 // One thread reads and writes for all, and makes no page: another does, one for all who ask while
 // it is at work, so that nobody who scrapes keeps a probe waiting. Of more than kMaxConnections the
-// oldest, that is the slowest, is closed; none lives longer than kPatience for its request, and
-// again for reading its answer.
+// slowest is closed: the oldest of those that have had their answer; if there is none, of those
+// that have not asked yet or of those that have, whichever are more. None lives longer than
+// kPatience for its request, and again for reading its answer.
 class MetricsServer {
  public:
   static constexpr size_t kMaxConnections = 64;

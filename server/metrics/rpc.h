@@ -19,8 +19,9 @@ inline constexpr Rpc kSubmitRpc = {0, "Submit"};  // whole streams: their reques
 inline constexpr Rpc kGetCapabilitiesRpc = {1, "GetCapabilities"};
 inline constexpr Rpc kAdminRpc = {2, "Admin"};    // all of baseband.v1.Admin
 inline constexpr Rpc kHealthRpc = {3, "Health"};  // grpc.health.v1.Health, where it asks who calls
+inline constexpr Rpc kReflectionRpc = {4, "Reflection"};  // grpc.reflection, of each version
 
-inline constexpr size_t kFirstOperationRow = 4;
+inline constexpr size_t kFirstOperationRow = 5;
 inline constexpr size_t kMaxOperations = 16;
 inline constexpr size_t kMaxRpcRows = kFirstOperationRow + 2 * kMaxOperations;
 

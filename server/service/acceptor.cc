@@ -1,6 +1,5 @@
 #include "server/service/acceptor.h"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -8,30 +7,27 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/service/shared_socket.h"
 
 namespace baseband::server {
 namespace {
 
-constexpr int kBacklog = 4096;  // the kernel takes no more than net.core.somaxconn of it
 // Without descriptors there is nothing to do but wait.
 constexpr int kPauseMs = 100;
-
-absl::Status CannotListen(const char* why) {
-  return absl::UnavailableError(
-      absl::StrCat(why, errno == EADDRINUSE ? ": is another server running there?" : ""));
-}
+// Connections that wait because of where they come from: see StrangerWatch.
+constexpr size_t kMaxWaiting = 256;
+// Accepted in a row, before others are looked after.
+constexpr int kMaxAccepts = 64;
 
 int64_t RoomFor(int64_t max_connections) {
   rlimit files{};
@@ -47,56 +43,13 @@ int64_t RoomFor(int64_t max_connections) {
   return std::clamp<int64_t>(room, 1, max_connections);
 }
 
-// Whether somebody accepts at `address`.
-bool IsAlive(const sockaddr_un& address) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  const int result = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  const bool alive = result == 0 || errno == EAGAIN || errno == EACCES;
-  close(fd);
-  return alive;
-}
-
-int PortOf(int fd) {
-  sockaddr_storage address{};
-  socklen_t size = sizeof(address);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size);
-  return ntohs(address.ss_family == AF_INET6
-                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
-                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
-}
-
-// A socket that listens at `info`, with `port` in place of its own; -1 and errno if there is none.
-int ListenAt(const addrinfo& info, int port) {
-  const int fd =
-      socket(info.ai_family, info.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, info.ai_protocol);
-  if (fd < 0) return -1;
-  sockaddr_storage address{};
-  std::memcpy(&address, info.ai_addr, info.ai_addrlen);
-  const auto net_port = htons(static_cast<uint16_t>(port));
-  const int on = 1;
-  const int off = 0;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (info.ai_family == AF_INET6) {
-    reinterpret_cast<sockaddr_in6*>(&address)->sin6_port = net_port;
-    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));  // [::] is IPv4's, too
-  } else {
-    reinterpret_cast<sockaddr_in*>(&address)->sin_port = net_port;
-  }
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&address), info.ai_addrlen) == 0 &&
-      listen(fd, kBacklog) == 0) {
-    return fd;
-  }
-  const int error = errno;
-  close(fd);
-  errno = error;
-  return -1;
-}
-
 }  // namespace
 
-Acceptor::Acceptor(int64_t max_connections, absl::Duration patience, Metrics* metrics)
+Acceptor::Acceptor(int64_t max_connections, absl::Duration patience, Strangers* strangers,
+                   Metrics* metrics)
     : metrics_(metrics),
       connections_(RoomFor(max_connections), patience),
+      watch_(strangers),
       stop_fd_(eventfd(0, EFD_CLOEXEC)) {}
 
 Acceptor::~Acceptor() {
@@ -105,60 +58,14 @@ Acceptor::~Acceptor() {
 }
 
 absl::StatusOr<int> Acceptor::Listen(const Address& address, int socket_mode, HandOver hand_over) {
-  return address.is_unix() ? ListenUnix(address.unix_path, socket_mode, std::move(hand_over))
-                           : ListenTcp(address, std::move(hand_over));
-}
-
-absl::StatusOr<int> Acceptor::ListenUnix(const std::string& path, int mode, HandOver hand_over) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::copy(path.begin(), path.end(), address.sun_path);
-  struct stat file {};
-  if (lstat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode) && !IsAlive(address)) {
-    unlink(path.c_str());
-  }
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  // The file never has more permissions than `mode`; afterwards it has those that umask took.
-  if (fd < 0 || fchmod(fd, static_cast<mode_t>(mode)) != 0 ||
-      bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
-      chmod(path.c_str(), static_cast<mode_t>(mode)) != 0 || listen(fd, kBacklog) != 0) {
-    const absl::Status status = CannotListen(std::strerror(errno));
-    close(fd);
-    return status;
-  }
-  lstat(path.c_str(), &file);
-  listeners_.push_back({fd, path, file.st_ino, std::move(hand_over)});
-  return 0;
-}
-
-absl::StatusOr<int> Acceptor::ListenTcp(const Address& address, HandOver hand_over) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int error =
-      getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found);
-  if (error != 0) return CannotListen(gai_strerror(error));
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> infos(found, &freeaddrinfo);
-  int port = address.port;
-  absl::Status status;
-  bool any = false;
-  for (const addrinfo* info = infos.get(); info != nullptr; info = info->ai_next) {
-    const int fd = ListenAt(*info, port);
-    // A host without IPv6 has names with an IPv6 address all the same.
-    if (fd < 0 && (errno == EADDRNOTAVAIL || errno == EAFNOSUPPORT) &&
-        (any || info->ai_next != nullptr)) {
-      continue;
-    }
-    if (fd < 0) return CannotListen(std::strerror(errno));
-    port = PortOf(fd);
-    listeners_.push_back({fd, "", 0, hand_over});
-    any = true;
-  }
-  return port;
+  BASEBAND_ASSIGN_OR_RETURN(const std::vector<ListeningSocket> sockets,
+                            ListenAt(address, socket_mode));
+  for (const ListeningSocket& socket : sockets) listeners_.push_back({socket, hand_over});
+  return address.is_unix() ? 0 : PortOf(sockets.back());
 }
 
 void Acceptor::Start() {
+  hand_over_threads_.Start();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -169,39 +76,56 @@ void Acceptor::Stop() {
     static_cast<void>(written);  // it cannot fail: nobody has written before
     thread_.join();
   }
-  for (const Listener& listener : listeners_) {
-    close(listener.fd);
-    struct stat file {};
-    if (!listener.unix_path.empty() && lstat(listener.unix_path.c_str(), &file) == 0 &&
-        file.st_ino == listener.inode) {
-      unlink(listener.unix_path.c_str());
-    }
-  }
+  for (const Listener& listener : listeners_) CloseListening(listener.socket);
   listeners_.clear();
 }
 
 void Acceptor::Run() {
-  std::vector<pollfd> polled = {{stop_fd_, POLLIN, 0}};
-  for (const Listener& listener : listeners_) polled.push_back({listener.fd, POLLIN, 0});
-  ResetDead(SteadyNow());
-  bool pause = false;
-  for (;;) {
-    const auto left = absl::ToInt64Milliseconds(
-        absl::Ceil(std::max(connections_.NextLook() - SteadyNow(), absl::ZeroDuration()),
-                   absl::Milliseconds(1)));
-    // During a pause only the order to stop is waited for.
-    const int events = poll(polled.data(), pause ? 1 : polled.size(),
-                            static_cast<int>(pause ? std::min<int64_t>(kPauseMs, left) : left));
-    if (events > 0 && polled[0].revents != 0) return;
-    if (const absl::Time now = SteadyNow(); now >= connections_.NextLook()) ResetDead(now);
-    pause = false;
-    for (const Listener& listener : listeners_) pause |= !AcceptAll(listener);
+  AcceptUntilStopped();
+  for (const auto& waiting : waiting_) close(waiting.second.second);
+  waiting_.clear();
+  hand_over_threads_.Finish();
+  while (!hand_over_threads_.GetInWork().empty()) {
+    absl::SleepFor(StrangerWatch::kInterval);
+    ResetKept(SteadyNow(), absl::ZeroDuration());
   }
 }
 
-bool Acceptor::AcceptAll(const Listener& listener) {
+void Acceptor::AcceptUntilStopped() {
+  std::vector<pollfd> polled = {{stop_fd_, POLLIN, 0}, {watch_.fd(), POLLIN, 0}};
+  for (const Listener& listener : listeners_) polled.push_back({listener.socket.fd, POLLIN, 0});
+  ResetDead(SteadyNow());
+  bool pause = false;
   for (;;) {
-    const int fd = accept4(listener.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const auto left = absl::ToInt64Milliseconds(absl::Ceil(
+        std::max(NextLook() - SteadyNow(), absl::ZeroDuration()), absl::Milliseconds(1)));
+    // During a pause nobody is accepted.
+    constexpr int kOthers = 2;  // the order to stop, and strangers
+    const int events = poll(polled.data(), pause ? kOthers : polled.size(),
+                            static_cast<int>(pause ? std::min<int64_t>(kPauseMs, left) : left));
+    if (events > 0 && polled[0].revents != 0) return;
+    const absl::Time now = SteadyNow();
+    if (now >= connections_.NextLook()) ResetDead(now);
+    ResetKept(now, kMaxHandOver);
+    ResetGreedy(now);
+    HandOverWaiting(now);
+    pause = false;
+    for (const Listener& listener : listeners_) pause |= !AcceptSome(listener);
+  }
+}
+
+absl::Time Acceptor::NextLook() const {
+  absl::Time next = std::min(connections_.NextLook(), watch_.NextLook());
+  if (!waiting_.empty()) next = std::min(next, waiting_.begin()->first);
+  for (const HandOverThreads::InWork& one : hand_over_threads_.GetInWork()) {
+    next = std::min(next, one.since + kMaxHandOver);
+  }
+  return next;
+}
+
+bool Acceptor::AcceptSome(const Listener& listener) {
+  for (int i = 0; i < kMaxAccepts; ++i) {
+    const int fd = accept4(listener.socket.fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EAGAIN) return true;
       if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -215,7 +139,8 @@ bool Acceptor::AcceptAll(const Listener& listener) {
       }
       continue;  // the other side has gone already
     }
-    if (!connections_.Admit(fd, SteadyNow())) {
+    const absl::Time now = SteadyNow();
+    if (!connections_.Admit(fd, now) && !MakeRoom(fd, now)) {
       metrics_->CountRefusedConnection();
       close(fd);
       if (const auto others = no_room_.Pass(SteadyNow()); others.has_value()) {
@@ -224,9 +149,83 @@ bool Acceptor::AcceptAll(const Listener& listener) {
       }
       continue;
     }
-    const int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // a Unix socket does not mind
-    listener.hand_over(listener.fd, fd);
+    const absl::Duration wait = watch_.Admit(fd, now);
+    if (wait == absl::ZeroDuration()) {
+      HandOverTo(listener, fd);
+    } else if (waiting_.size() < kMaxWaiting) {
+      waiting_.emplace(now + wait, std::make_pair(&listener, fd));
+    } else {
+      RefuseGreedy(fd);
+    }
+  }
+  return true;
+}
+
+bool Acceptor::MakeRoom(int fd, absl::Time now) {
+  const int oldest = watch_.ResetOldest();
+  if (oldest < 0) return false;
+  metrics_->CountEndedStrangers(1);
+  connections_.Forget(oldest);  // gRPC closes it soon
+  return connections_.Admit(fd, now);
+}
+
+void Acceptor::HandOverTo(const Listener& listener, int fd) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // a Unix socket does not mind
+  hand_over_threads_.Add(fd, [&listener](size_t thread, int connection) {
+    char first = 0;
+    if (recv(connection, &first, 1, MSG_PEEK) == 0) {  // gone already
+      close(connection);
+    } else {
+      listener.hand_over(thread, listener.socket.fd, connection);
+    }
+  });
+}
+
+void Acceptor::HandOverWaiting(absl::Time now) {
+  while (!waiting_.empty() && waiting_.begin()->first <= now) {
+    const auto [listener, fd] = waiting_.begin()->second;
+    waiting_.erase(waiting_.begin());
+    if (watch_.Pass(fd, now)) {
+      HandOverTo(*listener, fd);
+    } else {
+      RefuseGreedy(fd);
+    }
+  }
+}
+
+void Acceptor::RefuseGreedy(int fd) {
+  metrics_->CountEndedStrangers(1);
+  close(fd);
+  if (const auto others = returning_.Pass(SteadyNow()); others.has_value()) {
+    spdlog::warn("closed a connection from where too much was sent before ({} more before)",
+                 *others);
+  }
+}
+
+void Acceptor::ResetGreedy(absl::Time now) {
+  std::vector<int> kept;
+  for (const HandOverThreads::InWork& one : hand_over_threads_.GetInWork()) kept.push_back(one.fd);
+  const int64_t greedy = watch_.Look(now, kept);
+  if (greedy == 0) return;
+  metrics_->CountEndedStrangers(greedy);
+  if (const auto others = greedy_.Pass(now); others.has_value()) {
+    spdlog::warn(
+        "closed {} connections that sent more than {} bytes before anybody there had shown"
+        " that he may call ({} times before)",
+        greedy, StrangerWatch::kBytes, *others);
+  }
+}
+
+void Acceptor::ResetKept(absl::Time now, absl::Duration time) {
+  for (const HandOverThreads::InWork& one : hand_over_threads_.GetInWork()) {
+    if (now - one.since < time) continue;
+    if (ResetSocket(one.fd, one.inode) != ResetOutcome::kReset) continue;
+    metrics_->CountEndedStrangers(1);
+    if (const auto others = kept_.Pass(now); others.has_value()) {
+      spdlog::warn("closed a connection that began with bytes without end ({} more before)",
+                   *others);
+    }
   }
 }
 

@@ -5,10 +5,10 @@
 #ifndef BASEBAND_SERVER_SERVICE_ACCEPTOR_H_
 #define BASEBAND_SERVER_SERVICE_ACCEPTOR_H_
 
-#include <sys/types.h>
-
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,31 +20,41 @@
 #include "server/config/log_limit.h"
 #include "server/metrics/metrics.h"
 #include "server/service/connection_table.h"
+#include "server/service/hand_over_threads.h"
+#include "server/service/listening_socket.h"
+#include "server/service/stranger_watch.h"
 
 namespace baseband::server {
 
 class Acceptor {
  public:
-  // Owns `fd`, a connected socket that does not block; `listener_fd` is where it came from.
-  using HandOver = std::function<void(int listener_fd, int fd)>;
+  // Owns `fd`, a connected socket that does not block; `listener_fd` is where it came from, and
+  // `thread` the one it is called on, of HandOverThreads.
+  using HandOver = std::function<void(size_t thread, int listener_fd, int fd)>;
 
-  // At most `max_connections` are open at a time, and no more than leave kSpareDescriptors. Those
+  // At most `max_connections` are open at a time, and no more than leave kSpareDescriptors; where
+  // there is no room for one more, the connection that has been a stranger for longest ends. Those
   // of clients that take nothing of what waits for them for `patience` are reset.
   static constexpr int64_t kSpareDescriptors = 128;
-  Acceptor(int64_t max_connections, absl::Duration patience, Metrics* metrics);
+  // Those of `strangers` are watched: see StrangerWatch. Whoever is still being handed over after
+  // kMaxHandOver, stranger or not, is reset: see HandOverThreads.
+  static constexpr absl::Duration kMaxHandOver = absl::Seconds(5);
+  Acceptor(int64_t max_connections, absl::Duration patience, Strangers* strangers,
+           Metrics* metrics);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // Before Start. Binds every address that `address` resolves to, or the Unix socket, with exactly
-  // the permissions `socket_mode`; a socket file on which nobody listens any more is replaced.
-  // Returns the port taken, 0 for a Unix socket. Unavailable says why the address cannot be had.
+  // Before Start: as ListenAt. Returns the port taken, 0 for a Unix socket.
   absl::StatusOr<int> Listen(const Address& address, int socket_mode, HandOver hand_over);
 
   // Accepts from now on, on a thread of its own.
   void Start();
-  // Accepts no more, and removes the socket files. Connections stay.
+  // Accepts no more, and removes the socket files. Connections that gRPC has stay.
   void Stop();
+
+  // After Stop: ends the connections that are left, whatever they do.
+  void ResetAll() { connections_.ResetAll(); }
 
   int64_t CountOpen() { return connections_.Count(); }
   // How many may be.
@@ -52,26 +62,37 @@ class Acceptor {
 
  private:
   struct Listener {
-    int fd = -1;
-    std::string unix_path;
-    ino_t inode = 0;  // of unix_path
+    ListeningSocket socket;
     HandOver hand_over;
   };
 
-  absl::StatusOr<int> ListenUnix(const std::string& path, int mode, HandOver hand_over);
-  absl::StatusOr<int> ListenTcp(const Address& address, HandOver hand_over);
   void Run();
-  // Accepts all that wait at `listener`. False when it should be left alone for a while.
-  bool AcceptAll(const Listener& listener);
+  void AcceptUntilStopped();
+  // Accepts some of those that wait at `listener`. False when it should be left alone for a while.
+  bool AcceptSome(const Listener& listener);
+  bool MakeRoom(int fd, absl::Time now);
+  void HandOverTo(const Listener& listener, int fd);
+  void HandOverWaiting(absl::Time now);
   void ResetDead(absl::Time now);
+  void ResetGreedy(absl::Time now);
+  // Resets those that have been handed over for longer than `time`.
+  void ResetKept(absl::Time now, absl::Duration time);
+  absl::Time NextLook() const;
+  void RefuseGreedy(int fd);
 
   Metrics* const metrics_;
   ConnectionTable connections_;
+  StrangerWatch watch_;
   std::vector<Listener> listeners_;
   int stop_fd_ = -1;
   LogLimit no_descriptor_;
   LogLimit no_room_;
   LogLimit dead_;
+  LogLimit greedy_;
+  LogLimit kept_;
+  LogLimit returning_;
+  std::multimap<absl::Time, std::pair<const Listener*, int>> waiting_;  // sockets, and until when
+  HandOverThreads hand_over_threads_;
   std::thread thread_;
 };
 

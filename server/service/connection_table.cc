@@ -1,13 +1,11 @@
 #include "server/service/connection_table.h"
 
-#include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
+
+#include "server/service/shared_socket.h"
 
 namespace baseband::server {
 namespace {
@@ -15,30 +13,10 @@ namespace {
 // A full house looks again who has left no more often than this.
 constexpr absl::Duration kSweepInterval = absl::Milliseconds(100);
 
-ino_t InodeOf(int fd) {
-  struct stat status {};
-  return fstat(fd, &status) == 0 ? status.st_ino : 0;
-}
-
 // Bytes sent that the other side has not taken, over TCP or a Unix socket.
 int UnreadOf(int fd) {
   int bytes = 0;
   return ioctl(fd, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
-}
-
-// By a descriptor of its own: that of the owner may be another socket's at any moment. The owner
-// finds its connection at an end, and closes it; the kernel then drops what waits in it.
-bool Reset(int fd, ino_t inode) {
-  const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (own < 0) return false;  // closed meanwhile; without descriptors, the next look does it
-  const bool is_it = InodeOf(own) == inode;
-  if (is_it) {
-    const linger at_once = {1, 0};
-    setsockopt(own, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
-    shutdown(own, SHUT_RDWR);
-  }
-  close(own);
-  return is_it;
 }
 
 }  // namespace
@@ -58,6 +36,18 @@ bool ConnectionTable::Admit(int fd, absl::Time now) {
   connection.inode = InodeOf(fd);
   open_.push_back(connection);
   return true;
+}
+
+void ConnectionTable::Forget(int fd) {
+  absl::MutexLock lock(&mutex_);
+  open_.erase(std::remove_if(open_.begin(), open_.end(),
+                             [fd](const Connection& connection) { return connection.fd == fd; }),
+              open_.end());
+}
+
+void ConnectionTable::ResetAll() {
+  absl::MutexLock lock(&mutex_);
+  for (const Connection& connection : open_) ResetSocket(connection.fd, connection.inode);
 }
 
 void ConnectionTable::Sweep() {
@@ -90,8 +80,10 @@ int64_t ConnectionTable::ResetDead(absl::Time now) {
       connection.unread = unread;
       connection.since = now;
     } else if (now - connection.since >= patience_) {
-      dead += Reset(connection.fd, connection.inode) ? 1 : 0;
-      connection.since = absl::InfiniteFuture();  // once is enough
+      const ResetOutcome outcome = ResetSocket(connection.fd, connection.inode);
+      dead += outcome == ResetOutcome::kReset ? 1 : 0;
+      // Once is enough.
+      if (outcome != ResetOutcome::kNotYet) connection.since = absl::InfiniteFuture();
     }
     if (unread > 0) next_look_ = std::min(next_look_, now + patience_ / kLooks);
   }

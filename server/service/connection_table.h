@@ -34,6 +34,10 @@ class ConnectionTable {
   // Whether there is room for one more; then it is counted.
   bool Admit(int fd, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   int64_t Count() ABSL_LOCKS_EXCLUDED(mutex_);
+  // The connection is about to end, and its place is free.
+  void Forget(int fd) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends all that there are.
+  void ResetAll() ABSL_LOCKS_EXCLUDED(mutex_);
   // Looks, resets the connections of the dead, and returns how many.
   int64_t ResetDead(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // When to look again after that.

@@ -13,6 +13,11 @@
 namespace baseband::server {
 namespace {
 
+// What a client may send beside its requests.
+constexpr int kMaxMetadataBytes = 8 << 10;
+constexpr int kMinPingIntervalMs = 10000;
+constexpr int kMaxPingStrikes = 3;
+
 // "host:0" becomes "host:<port>".
 std::string WithPort(const std::string& address, int port) {
   if (absl::StartsWith(address, "unix:")) {
@@ -27,8 +32,9 @@ absl::Status Listener::Listen(const std::vector<std::string>& addresses, int soc
   for (const std::string& text : addresses) {
     BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
     const absl::StatusOr<int> port = acceptor_.Listen(
-        address, socket_mode, [this, is_unix = address.is_unix()](int listener_fd, int fd) {
-          is_unix ? HandOverUnix(fd) : HandOverTcp(listener_fd, fd);
+        address, socket_mode,
+        [this, is_unix = address.is_unix()](size_t thread, int listener_fd, int fd) {
+          is_unix ? HandOverUnix(fd) : HandOverTcp(thread, listener_fd, fd);
         });
     if (!port.ok()) {
       return absl::UnavailableError(
@@ -40,9 +46,20 @@ absl::Status Listener::Listen(const std::vector<std::string>& addresses, int soc
 }
 
 void Listener::AddTo(grpc::ServerBuilder& builder) {
-  tcp_ = builder.experimental().AddExternalConnectionAcceptor(
-      grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
-      security_->credentials());
+  for (auto& tcp : tcp_) {
+    tcp = builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        security_->credentials());
+  }
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+                             kMinPingIntervalMs);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, kMaxPingStrikes);
+  // What is packed is refused as UNIMPLEMENTED: of 1 MB it could make a gigabyte, whoever sent it.
+  for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) {
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  }
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
 }
 
 void Listener::Start(grpc::Server* server) {
@@ -50,11 +67,11 @@ void Listener::Start(grpc::Server* server) {
   acceptor_.Start();
 }
 
-void Listener::HandOverTcp(int listener_fd, int fd) {
+void Listener::HandOverTcp(size_t thread, int listener_fd, int fd) {
   grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
   connection.listener_fd = listener_fd;
   connection.fd = fd;
-  tcp_->HandleNewConnection(&connection);
+  tcp_[thread]->HandleNewConnection(&connection);
 }
 
 void Listener::HandOverUnix(int fd) {

@@ -5,6 +5,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,15 +27,19 @@ class Listener {
   // At most `max_connections`; who has been silent for `keepalive` is asked whether he lives.
   // `security` and `metrics` outlive it.
   Listener(int max_connections, absl::Duration keepalive, Security* security, Metrics* metrics)
-      : security_(security), acceptor_(max_connections, keepalive + kKeepaliveTimeout, metrics) {}
+      : security_(security),
+        acceptor_(max_connections, keepalive + kKeepaliveTimeout, &security->access().strangers(),
+                  metrics) {}
 
   // Listens at every one of `addresses`. Unavailable names one that cannot be had, and why.
   absl::Status Listen(const std::vector<std::string>& addresses, int socket_mode);
-  // What the server must be built with.
+  // What the server must be built with, and what any client of it may send.
   void AddTo(grpc::ServerBuilder& builder);
   // Connections go to `server` from now on, until Stop, which must come before its Shutdown.
   void Start(grpc::Server* server);
   void Stop() { acceptor_.Stop(); }
+  // After Stop: ends the connections that are left, whatever they do.
+  void ResetAll() { acceptor_.ResetAll(); }
 
   // The addresses with the ports that were taken, "127.0.0.1:50151".
   const std::vector<std::string>& addresses() const { return addresses_; }
@@ -41,13 +47,16 @@ class Listener {
   int64_t max_open() const { return acceptor_.max_open(); }
 
  private:
-  void HandOverTcp(int listener_fd, int fd);
+  void HandOverTcp(size_t thread, int listener_fd, int fd);
   void HandOverUnix(int fd);
 
   Security* const security_;
   std::vector<std::string> addresses_;
   grpc::Server* server_ = nullptr;
-  std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> tcp_;
+  // By thread: gRPC locks one for as long as it reads on the thread that brings a connection.
+  std::array<std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor>,
+             HandOverThreads::kThreads>
+      tcp_;
   Acceptor acceptor_;  // last: its thread uses all of the above
 };
 

@@ -1,6 +1,5 @@
 #include "server/service/server.h"
 
-#include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/health_check_service_interface.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/grpc/grpc_time.h"
+#include "kernels/base/periodic_thread.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/calls/submit_call.h"
@@ -17,6 +17,7 @@
 #include "server/grpc/status.h"
 #include "server/operations/downconvert/downconvert_operation.h"
 #include "server/service/capabilities.h"
+#include "server/service/reflection.h"
 
 namespace baseband::server {
 namespace {
@@ -38,14 +39,11 @@ int NumThreads(const Config& config) {
 }
 
 // The end of a drain: no request for kQuiet, or kMaxLinger; then kGoodbye for streams to be told.
+// Connections that gRPC has not ended kPatience after that are reset.
 constexpr absl::Duration kQuiet = absl::Milliseconds(100);
 constexpr absl::Duration kMaxLinger = absl::Seconds(1);
 constexpr absl::Duration kGoodbye = absl::Milliseconds(100);
-
-// What a client may send before its request, and who is there no more.
-constexpr int kMaxMetadataBytes = 8 << 10;
-constexpr int kMinPingIntervalMs = 10000;
-constexpr int kMaxPingStrikes = 3;
+constexpr absl::Duration kPatience = absl::Milliseconds(500);
 
 int ToMs(absl::Duration duration) {
   return static_cast<int>(std::min<int64_t>(absl::ToInt64Milliseconds(duration), INT_MAX));
@@ -58,14 +56,10 @@ void Limit(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetMaxSendMessageSize(-1);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ToMs(config.handshake));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, ToMs(config.keepalive));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, ToMs(Listener::kKeepaliveTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-                             kMinPingIntervalMs);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, kMaxPingStrikes);
   if (config.max_connection_age > absl::ZeroDuration()) {
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, ToMs(config.max_connection_age));
   }
@@ -79,19 +73,16 @@ void Server::AddMethods(const Config& config) {
   for (const auto& operation : environment_.operations->all()) {
     const Operation::Description& description = operation->description();
     if (description.method == Operation::Method::kUnary) {
-      unary_methods_.push_back(
-          {service_.Add(description.name, RawService::Kind::kUnary), operation.get()});
+      unary_methods_.push_back({service_.Add(description.name), operation.get()});
     } else {
-      search_methods_.push_back(
-          {service_.Add(description.name, RawService::Kind::kServerStream), operation.get()});
+      search_methods_.push_back({service_.Add(description.name), operation.get()});
     }
     if (*description.stream_name != '\0') {
-      stream_methods_.push_back(
-          {service_.Add(description.stream_name, RawService::Kind::kBidiStream), operation.get()});
+      stream_methods_.push_back({service_.Add(description.stream_name), operation.get()});
     }
   }
-  submit_ = service_.Add("Submit", RawService::Kind::kBidiStream);
-  get_capabilities_.number = service_.Add("GetCapabilities", RawService::Kind::kUnary);
+  submit_ = service_.Add("Submit");
+  get_capabilities_.number = service_.Add("GetCapabilities");
   get_capabilities_.rpc = kGetCapabilitiesRpc;
   get_capabilities_.answer =
       [this, fixed = DescribeServer(config)](
@@ -105,6 +96,20 @@ void Server::AddMethods(const Config& config) {
         const bool done, AddPoints(message, *environment_.caches.models, may_continue, &response));
     return done ? absl::make_optional(response.SerializeAsString()) : absl::nullopt;
   };
+}
+
+void Server::AddReflection() {
+  // Who asks by the older version's name, as its messages are, is told of those that are described.
+  const std::vector<std::string> services = {"grpc.reflection.v1.ServerReflection", kServiceName,
+                                             "grpc.health.v1.Health"};
+  for (const char* const name :
+       {"grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"}) {
+    RawService& service = reflection_services_.emplace_back(name);
+    reflection_.push_back({&service, service.Add("ServerReflectionInfo"), kReflectionRpc,
+                           &reflections_, [services](const grpc::ByteBuffer& question) {
+                             return AnswerReflection(services, question);
+                           }});
+  }
 }
 
 void Server::ListenForCalls(grpc::ServerCompletionQueue* queue) {
@@ -121,28 +126,25 @@ void Server::ListenForCalls(grpc::ServerCompletionQueue* queue) {
     SubmitCall::Listen(&environment_, submit_, queue);
   }
   QueryCall::Listen(&environment_, &get_capabilities_, queue);
+  for (const QuestionCall::Method& method : reflection_) {
+    QuestionCall::Listen(&environment_, &method, queue);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Security& security,
                                                       CallEnvironment environment,
                                                       std::vector<Device*> devices) {
-  // Health and reflection are gRPC's own; both must be asked for before the server is built. They
-  // ask nobody who calls: reflection is for servers that serve everybody.
+  // Health is gRPC's own, if it need not ask who calls; which must be said before the server is
+  // built.
   const bool open_health = config.open_health || !config.access_is_limited();
   grpc::EnableDefaultHealthCheckService(open_health);
-  if (!config.access_is_limited()) {
-    static const bool reflection = [] {
-      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
-      return true;
-    }();
-    (void)reflection;
-  }
 
   std::unique_ptr<Server> self(new Server());
   self->environment_ = std::move(environment);
   self->environment_.devices = std::move(devices);
   self->environment_.service = &self->service_;
   self->AddMethods(config);
+  self->AddReflection();
   self->environment_.gate = &self->gate_;
   self->environment_.calls = &self->calls_;
   self->environment_.timer = &self->timer_;
@@ -173,6 +175,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   BASEBAND_RETURN_IF_ERROR(self->listener_->Listen(config.listen, config.socket_mode));
   grpc::ServerBuilder builder;
   builder.RegisterService(&self->service_);
+  for (RawService& service : self->reflection_services_) builder.RegisterService(&service);
   if (self->authenticated_health_ != nullptr) {
     builder.RegisterService(self->authenticated_health_->service());
   }
@@ -236,8 +239,12 @@ void Server::Shutdown(absl::Duration timeout) {
   // first, and goes elsewhere, is spared that.
   gate_.WaitUntilQuiet(kQuiet, std::min(deadline, SteadyNow() + kMaxLinger));
   listener_->Stop();
-  // What is left now are streams without end: the watchers of health.
-  server_->Shutdown(ToGrpcTime(std::min(deadline, SteadyNow() + kGoodbye)));
+  {
+    // gRPC waits for connections that never stop sending.
+    const PeriodicThread reset(kPatience, [this] { listener_->ResetAll(); });
+    // What is left now are streams without end: the watchers of health.
+    server_->Shutdown(ToGrpcTime(std::min(deadline, SteadyNow() + kGoodbye)));
+  }
   slow_path_->Finish();  // whoever is there goes on to the dispatcher
   environment_.dispatcher->WaitUntilIdle();
   // Until then a call that is over for its client may still start something on its queue.

@@ -2,6 +2,7 @@
 #ifndef BASEBAND_SERVER_SERVICE_SERVER_H_
 #define BASEBAND_SERVER_SERVICE_SERVER_H_
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "absl/time/time.h"
 #include "server/auth/security.h"
 #include "server/calls/query_call.h"
+#include "server/calls/question_call.h"
 #include "server/calls/search_call.h"
 #include "server/calls/stream_call.h"
 #include "server/calls/unary_call.h"
@@ -47,6 +49,7 @@ class Server {
   Server();
   // One method of the service for each operation, and the others.
   void AddMethods(const Config& config);
+  void AddReflection();
   // Waits for calls of all of them on `queue`.
   void ListenForCalls(grpc::ServerCompletionQueue* queue);
   void Poll(grpc::ServerCompletionQueue* queue);
@@ -58,6 +61,7 @@ class Server {
   std::unique_ptr<ClientQuotas> quotas_;
   std::unique_ptr<StreamLimit> streams_;
   std::unique_ptr<StreamLimit> searches_;
+  StreamLimit reflections_{"streams of reflection", 64};
   std::unique_ptr<ByteLimit> search_memory_;
   std::unique_ptr<SlowPathExecutor> slow_path_;
   CallEnvironment environment_;
@@ -66,6 +70,8 @@ class Server {
   std::vector<OperationMethod> search_methods_;
   std::vector<OperationMethod> stream_methods_;
   QueryCall::Method get_capabilities_;
+  std::deque<RawService> reflection_services_;  // of each version of the protocol
+  std::deque<QuestionCall::Method> reflection_;
   int submit_ = 0;  // its number
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
   std::unique_ptr<AuthenticatedHealthService> authenticated_health_;  // null: gRPC's own answers

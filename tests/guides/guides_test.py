@@ -124,6 +124,25 @@ class GuidesTest(unittest.TestCase):
                 if block.language == "console":
                     self.assertTrue(markdown.commands(block))
 
+    def test_a_reader_sees_how_its_server_is_started(self):
+        for guide in self.guides.values():
+            if flags := guide.server_flags():
+                self.assertTrue(any(command.split()[1:] == flags for command in our_commands(guide)),
+                                f"{guide.name}: in which line does `basebandd {' '.join(flags)}` stand?")
+
+    def test_commands_that_are_run_need_no_folder_of_the_host(self):
+        for where, block in self.each_block():
+            if markdown.is_run(block):
+                with self.subTest(where):
+                    self.assertIsNone(re.search(r"(?<![\w.])/(?:etc|opt|run|srv|usr|var)/", "\n".join(block.lines)))
+
+    def test_what_is_configured_needs_no_more_packages_than_are_installed(self):
+        for where, block in self.each_block():
+            text = "\n".join(block.lines)
+            if "cmake -S" in text and "packages.sh test" not in text:
+                with self.subTest(where):
+                    self.assertIn("-DBASEBAND_TESTS=OFF", text)
+
     def test_output_stands_behind_a_python_block(self):
         for guide in self.guides.values():
             for before, block in zip([None, *guide.blocks], guide.blocks):

@@ -17,7 +17,6 @@ from markdown import PROJECT
 
 _ADDRESS = re.compile(r"\b(127\.0\.0\.1|0\.0\.0\.0):(\d{4,5})\b")
 _DEFAULT = "127.0.0.1:50151"
-_RUN_FOLDER = "/run/basebandd"
 # Below what the kernel hands out by itself (/proc/sys/net/ipv4/ip_local_port_range): between the look
 # whether a port is free and its use by a server no other test gets it.
 _PORTS = range(20000, 32000)
@@ -26,18 +25,15 @@ PYTHON = "/usr/bin/python3"  # which has grpcio and protobuf, as Debian packages
 
 
 class Addresses:
-    """Ports of a guide's text, and free ones of loopback in their places; /run/basebandd likewise."""
+    """Ports of a guide's text, and free ones of loopback in their places."""
 
-    def __init__(self, folder):
-        self._folder = str(folder)
+    def __init__(self):
         self._ports = {}
 
     def to_real(self, text):
-        text = text.replace(_RUN_FOLDER, self._folder)
         return _ADDRESS.sub(lambda m: f"127.0.0.1:{self._real_port(m[2])}", text)
 
     def to_text(self, text):
-        text = text.replace(self._folder, _RUN_FOLDER)
         back = {real: shown for shown, real in self._ports.items()}
         return _ADDRESS.sub(lambda m: f"{m[1]}:{back.get(m[2], m[2])}", text)
 
@@ -78,13 +74,12 @@ class Session:
 
     def _start_all(self):
         top = pathlib.Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="guide")))
-        self.folder, run = top / "work", top / "run"
+        self.folder = top / "work"
         self.folder.mkdir()
-        run.mkdir()
         for entry in PROJECT.iterdir():  # what guides name by its path in the repository
             if not entry.name.startswith(".") and entry.name != "build":
                 (self.folder / entry.name).symlink_to(entry)
-        self.addresses = Addresses(run)
+        self.addresses = Addresses()
         self._environment = environment(self._build, self.addresses.to_real(_DEFAULT))
         self._log = top / "basebandd.log"
         if self._server_flags is not None:

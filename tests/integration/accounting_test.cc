@@ -1,4 +1,8 @@
 // Each request is counted once: with the bytes of its messages, and as what it ended with.
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/downconvert_traffic.h"
+#include "tests/support/raw_http2.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_files.h"
@@ -17,6 +22,9 @@
 
 namespace baseband::testing {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Label(const std::string& name, const std::string& value) {
   return absl::StrCat(name, "=\"", value, "\"");
@@ -224,6 +232,84 @@ TEST_F(AccountingTest, WhatWaitsForRoomInsideTheServerIsNoRefusal) {
 
   EXPECT_EQ(Ended("Minimize", "OK"), 1);
   EXPECT_EQ(server_->Metric("baseband_requests_unserved_total"), 0);
+}
+
+// A call whose message never comes: how it ends is `end`'s, which gets it once it has begun.
+grpc::Status CallWithoutMessage(
+    const std::string& target, grpc::ClientContext& context,
+    const std::function<void(grpc::GenericClientAsyncReaderWriter&)>& end) {
+  grpc::GenericStub stub(grpc::CreateChannel(target, grpc::InsecureChannelCredentials()));
+  grpc::CompletionQueue queue;
+  void* tag = nullptr;
+  bool ok = false;
+  const auto call = stub.PrepareCall(&context, "/baseband.v1.Baseband/Encode", &queue);
+  call->StartCall(&queue);
+  EXPECT_TRUE(queue.Next(&tag, &ok) && ok);
+  end(*call);
+  grpc::Status status;
+  call->Finish(&status, &status);
+  while (queue.Next(&tag, &ok) && tag != &status) {
+  }
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+  return status;
+}
+
+TEST_F(AccountingTest, ACallWithoutAMessageEndsAsItsClientHears) {
+  Start();
+  grpc::ClientContext closed;
+  EXPECT_EQ(
+      CallWithoutMessage(server_->target(), closed, [](auto& call) { call.WritesDone(nullptr); })
+          .error_code(),
+      grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_EQ(Ended("Encode", "INVALID_ARGUMENT"), 1);
+
+  grpc::ClientContext cancelled;
+  EXPECT_EQ(CallWithoutMessage(server_->target(), cancelled, [&](auto&) { cancelled.TryCancel(); })
+                .error_code(),
+            grpc::StatusCode::CANCELLED);
+  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_total",
+                                     {Label("rpc", "Encode"), Label("code", "CANCELLED")}, 1));
+
+  grpc::ClientContext late;
+  late.set_deadline(absl::ToChronoTime(absl::Now() + absl::Milliseconds(300)));
+  EXPECT_EQ(CallWithoutMessage(server_->target(), late, [](auto&) {}).error_code(),
+            grpc::StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_total", {Label("rpc", "Encode")}, 3));
+  EXPECT_EQ(Ended("Encode", "INVALID_ARGUMENT"), 1);
+}
+
+TEST_F(AccountingTest, HeadersAloneTakeNoPlaceOfASearch) {
+  Start();
+  const HeadersAlone searches(server_->target(), "/baseband.v1.Baseband/Minimize", 200);
+  const HeadersAlone questions(server_->target(),
+                               "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", 200);
+  EXPECT_TRUE(
+      server_->WaitForMetric("baseband_requests_in_flight", {Label("rpc", "Reflection")}, 64));
+  grpc::ClientContext context;
+  const auto search = stub_->Minimize(&context, SearchOf(100, "x"));
+  v1::MinimizeResponse response;
+  EXPECT_TRUE(search->Read(&response));
+  EXPECT_TRUE(search->Finish().ok());
+  grpc::ClientContext stream_context;
+  const auto stream = stub_->DownconvertStream(&stream_context);
+  stream->WritesDone();
+  EXPECT_TRUE(stream->Finish().ok());
+}
+
+TEST_F(AccountingTest, ADrainEndsThoughAClientNeverStopsSending) {
+  Start({"--drain-s=4"});
+  std::vector<std::thread> floods;
+  for (int i = 0; i < 16; ++i) {
+    floods.emplace_back(
+        [&] { IsEndedAfterFlood(server_->target(), Flood::kSettings, absl::Seconds(60)); });
+  }
+  absl::SleepFor(absl::Seconds(1));  // the call of each is let in by now, and its bytes come
+  EXPECT_EQ(server_->Terminate(), 0);
+  for (std::thread& flood : floods) flood.join();
+  EXPECT_THAT(server_->process().Output(), Not(HasSubstr("work in hand")));
+  server_.reset();
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/ctl_test.h"
 #include "tests/support/fake_baseband.h"
 #include "tests/support/server_process.h"
 #include "tests/support/test_files.h"
@@ -26,7 +28,7 @@ class WithoutAMessageTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(WithoutAMessageTest, AnErrorSaysWhatItMeans) {
   // 32 blocks of information, 2 of LLRs.
-  const std::string file = FolderOfTests() + "/file";
+  const std::string file = FolderOfTests() + "/file.cf32";
   WriteAll(file, std::string(4608, 'x'));
   const auto refuse = [](auto*, const auto&, auto*) {
     return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "");
@@ -48,6 +50,7 @@ TEST_P(WithoutAMessageTest, AnErrorSaysWhatItMeans) {
   ChildProcess client(ProgramPath("basebandctl"), arguments);
   EXPECT_EQ(client.Wait(absl::Seconds(60)), 3) << client.Output();
   EXPECT_THAT(client.Output(), HasSubstr("the server has no such call: it is of another version"));
+  EXPECT_THAT(client.Output(), HasSubstr("--admin-listen"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -58,12 +61,80 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"demo", {"demo", "FILE"}},
                       Case{"ber", {"ber", "--nr-bg=1", "--ebn0=1:1:2"}},
                       Case{"recover", {"recover", "FILE", "--constellation=QPSK"}},
-                      Case{"downconvert",
-                           {"downconvert", "FILE", "--format=ci16", "--rate=1M", "--channel=0:8",
-                            "-o", "/dev/null"}},
+                      Case{
+                          "downconvert",
+                          {"downconvert", "FILE", "--rate=1M", "--channel=0:8", "-o", "/dev/null"}},
                       Case{"minimize", {"minimize", "x^2", "--axis=x=-1:0.1:1"}},
                       Case{"load", {"load", "decode"}}, Case{"admin", {"admin", "config"}}),
     [](const auto& test) { return test.param.name; });
+
+// Before anything is sent: what is wrong, by the name it was given under.
+struct Refused {
+  const char* name;
+  std::vector<std::string> arguments;
+  int exit_code;
+  const char* message;
+};
+
+class RefusedTest : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(RefusedTest, TheMessageNamesWhatIsWrong) {
+  const std::string folder = FolderOfTests();
+  WriteAll(folder + "/tokens", "bbu8 user 0123\nbbu9 user 4567\n");
+  WriteAll(folder + "/umlaut", "caf\xc3\xa9\n");
+  std::vector<std::string> arguments = GetParam().arguments;
+  for (std::string& argument : arguments) {
+    absl::StrReplaceAll({{"DIR", folder}}, &argument);
+  }
+  ChildProcess client(ProgramPath("basebandctl"), arguments);
+  EXPECT_EQ(client.Wait(absl::Seconds(60)), GetParam().exit_code) << client.Output();
+  EXPECT_THAT(client.Output(), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    CommandLine, RefusedTest,
+    ::testing::Values(
+        Refused{"scheme", {"--target=http://127.0.0.1:50151", "info"}, 1, "takes no http://, but"},
+        Refused{"port", {"--target=127.0.0.1:99999", "info"}, 1, "port 99999 is not in [1, 65535]"},
+        Refused{"port_of_several",
+                {"--target=127.0.0.1:1,127.0.0.1:0", "info"},
+                1,
+                "port 0 is not in [1, 65535]"},
+        // No fault of the target's form: nobody is there.
+        Refused{"ipv6", {"--target=[::1]:1", "info"}, 2, "cannot connect to [::1]:1"},
+        Refused{"unix", {"--target=unix:DIR/99999", "info"}, 2, "No such file"},
+        Refused{"tokens",
+                {"--token-file=DIR/tokens", "info"},
+                1,
+                "tokens holds more than one word: it has to be the token alone"},
+        Refused{"umlaut",
+                {"--token-file=DIR/umlaut", "info"},
+                1,
+                "has a byte that is not printable ASCII, number 4"},
+        Refused{"cert", {"--tls-cert=DIR/tokens", "info"}, 1, "--tls-cert needs --tls-key"},
+        Refused{"key", {"--tls-key=DIR/tokens", "info"}, 1, "--tls-key needs --tls-cert"},
+        Refused{"help", {"help"}, 1, "'help' is no command; the commands are info, health, top,"},
+        Refused{"beginning", {"dem"}, 1, "'dem' is no command; did you mean demo?"},
+        Refused{"letters", {"minimise"}, 1, "did you mean minimize?"},
+        Refused{"flag", {"--colour"}, 1, "'--colour' is not known here"}),
+    [](const auto& test) { return test.param.name; });
+
+// At a server's other addresses.
+class OtherAddressTest : public CtlTest {};
+
+TEST_F(OtherAddressTest, AWebPageIsCalledOne) {
+  const Outcome outcome = RunAt(server_->metrics_address(), {"--timeout=10s", "info"});
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("what answers there is a web page"));
+}
+
+TEST_F(OtherAddressTest, AFileThatHoldsNoKnownAnswersIsSaidToBeNoneOnce) {
+  WriteAll(Path("LICENSE"), "a\n\nb\nc\n");
+  const Outcome outcome = Run({"verify", Path("LICENSE")});
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("is no file of known answers: none of its 4 lines"));
+  EXPECT_THAT(outcome.output, HasSubstr("0 passed, 1 failed"));
+}
 
 }  // namespace
 }  // namespace baseband::testing

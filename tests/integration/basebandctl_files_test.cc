@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -99,7 +101,7 @@ class BasebandctlFilesTest : public ::testing::Test {
     Write("points.txt", "1 0\n-1 0\n");
     Write("r.sigmf-data", std::string(64 * 8, '\0'));
     Write("r.sigmf-meta", "{\"global\": {\"core:datatype\": \"cf32_le\"}, \"captures\": []}");
-    Write("plan.0.cf32", "[{\"frequency\": \"1k\"}] ");
+    Write("plan.0.cf32", "[{\"frequency\": \"1k\"}]   ");  // three samples
     Write("scenario.json", "{\"mix\": [{\"operation\": \"encode\"}]}");
     Write("table.csv",
           "device,points,method,client_ms,server_ms,points_per_s,error_hz,minimum,paper_gpu_ms,"
@@ -165,8 +167,8 @@ TEST_F(BasebandctlFilesTest, NoCommandOverwritesWhatItReads) {
 
 TEST_F(BasebandctlFilesTest, ThePrefixOfChannelsIsHeldAgainstTheInputToo) {
   const std::string before = ReadAll(Path("plan.0.cf32"));
-  const Outcome outcome = Run({"downconvert", "DIR/plan.0.cf32", "--rate=1M", "--channel=1k:1",
-                               "-o", "DIR/plan", "--format=ci8"});
+  const Outcome outcome =
+      Run({"downconvert", "DIR/plan.0.cf32", "--rate=1M", "--channel=1k:1", "-o", "DIR/plan"});
   EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("plan.0.cf32, which is read"));
   EXPECT_EQ(ReadAll(Path("plan.0.cf32")), before);
@@ -190,20 +192,72 @@ TEST_F(BasebandctlFilesTest, TwoOutputsAreNotOneFile) {
   }
 }
 
-TEST_F(BasebandctlFilesTest, APictureIsNotNamedAsWhatItIsNot) {
+TEST_F(BasebandctlFilesTest, NothingIsNamedAsWhatItIsNot) {
+  const std::map<std::string, std::pair<const char*, const char*>> kWrong = {
+      {"--plot", {"new.PNG", "what is drawn is SVG, not .png: name a .svg"}},
+      {"--map", {"new.bin", "what is drawn is SVG, not .bin: name a .svg or .csv"}},
+      {"--csv", {"new.svg", "what is written is a table, not .svg: name a .csv or .txt"}},
+      {"--html", {"new.csv", "what is written is a page, not .csv: name a .html or .htm"}},
+      {"", {"new.txt", "what is written is JSON, not .txt: name a .json"}}};
+  int tried = 0;
   for (const Writer& writer : Writers()) {
-    if (writer.output != "--plot" && writer.output != "--map") continue;
-    const Outcome outcome = Run(With(writer, Path("new.PNG")));
+    const auto wrong = kWrong.find(writer.output);
+    if (wrong == kWrong.end()) continue;
+    ++tried;
+    const auto& [name, message] = wrong->second;
+    const Outcome outcome = Run(With(writer, Path(name)));
     EXPECT_EQ(outcome.exit_code, 1) << writer.command[0] << ": " << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr("what is drawn is SVG, not .png: name a .svg"));
+    EXPECT_THAT(outcome.output, HasSubstr(message)) << writer.command[0];
+  }
+  EXPECT_GE(tried, 16);
+}
+
+// Recordings: by the name of the input, and of what is written.
+TEST_F(BasebandctlFilesTest, ARecordingIsReadAndWrittenAsItsNameSays) {
+  Write("LICENSE", std::string(64, '\0'));
+  Write("x.dat", std::string(64, '\0'));
+  Write("x.wav", std::string(64, '\0'));
+  const Words recover = {"--constellation=QPSK"};
+  const Words downconvert = {"--rate=1M", "--channel=1k:1", "-o", "DIR/out"};
+  for (const auto& [command, rest] :
+       {std::pair("recover", recover), std::pair("downconvert", downconvert)}) {
+    const auto run = [this, command = command, rest = rest](const Words& more) {
+      Words words = {command};
+      words.insert(words.end(), more.begin(), more.end());
+      words.insert(words.end(), rest.begin(), rest.end());
+      return Run(words);
+    };
+    for (const auto& [words, message] : std::vector<std::pair<Words, const char*>>{
+             {{"DIR/x.cf32", "--format=ci16"}, "--format ci16 contradicts "},
+             {{"DIR/x.dat"}, "x.dat does not say what its samples are: end its name in ."},
+             {{"DIR/LICENSE"}, "or say it by --format"},
+             {{"DIR/x.wav", "--format=ci16"}, "what ends in .wav is no file of raw samples"}}) {
+      const Outcome outcome = run(words);
+      EXPECT_EQ(outcome.exit_code, 1) << command << ": " << outcome.output;
+      EXPECT_THAT(outcome.output, HasSubstr(message)) << command;
+    }
+    for (const Words& words : {Words{"DIR/x.dat", "--format=ci16"}, Words{"DIR/x.cf32"},
+                               Words{"DIR/x.cf32", "--format=fc32"}}) {
+      EXPECT_EQ(run(words).exit_code, 2) << command << ": the connection fails";
+    }
+  }
+  for (const Words& words : {Words{"recover", "DIR/x.cf32", "--constellation=QPSK"},
+                             Words{"carrier-signal"}, Words{"wideband-signal", "--samples=10"}}) {
+    Words more = words;
+    more.insert(more.end(), {"-o", "DIR/c"});
+    const Outcome outcome = Run(more);
+    EXPECT_EQ(outcome.exit_code, 1) << words[0] << ": " << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("c does not say what its samples are: end its name in ."))
+        << words[0];
   }
 }
 
 TEST_F(BasebandctlFilesTest, AMissingFolderIsToldBeforeTheWork) {
   const std::vector<std::string> before = Names();
   for (const Writer& writer : Writers()) {
-    Words words = With(writer, Path("nowhere/new"));
-    if (writer.command[0] == "carrier-signal") words.push_back("--known-out=DIR/known");
+    const bool wideband = writer.command[0] == "wideband-signal";
+    Words words = With(writer, Path(wideband ? "nowhere/new.ci16" : "nowhere/new"));
+    if (writer.command[0] == "carrier-signal") words.push_back("--known-out=DIR/known.cf32");
     const Outcome outcome = Run(words);
     EXPECT_EQ(outcome.exit_code, 1) << writer.command[0] << ": " << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr("there is no such folder; make it first"))
@@ -216,30 +270,32 @@ TEST_F(BasebandctlFilesTest, AMissingFolderIsToldBeforeTheWork) {
 TEST_F(BasebandctlFilesTest, AFailedRunLeavesTheOldFileAndNoOther) {
   for (const Writer& writer : Writers()) {
     if (writer.command[0] == "wideband-signal") continue;  // which needs no server
-    Write("old", "old");
+    const bool samples = writer.command[0] == "recover" || writer.command[0] == "carrier-signal";
+    const std::string name = samples && writer.output == "-o" ? "old.cf32" : "old";
+    Write(name, "old");
     const std::vector<std::string> before = Names();
-    Words words = With(writer, Path("old"));
-    if (writer.command[0] == "carrier-signal") words.push_back("--known-out=DIR/known");
+    Words words = With(writer, Path(name));
+    if (writer.command[0] == "carrier-signal") words.push_back("--known-out=DIR/known.cf32");
     const Outcome outcome = Run(words);
     EXPECT_EQ(outcome.exit_code, 2) << writer.command[0] << ": " << outcome.output;
-    EXPECT_EQ(ReadAll(Path("old")), "old") << writer.command[0];
+    EXPECT_EQ(ReadAll(Path(name)), "old") << writer.command[0];
     EXPECT_EQ(Names(), before) << writer.command[0];
   }
 }
 
 TEST_F(BasebandctlFilesTest, EndedByASignalItLeavesTheOldFileAndNoOther) {
-  Write("old", "old");
+  Write("old.ci16", "old");
   const std::vector<std::string> before = Names();
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     ChildProcess process(ProgramPath("basebandctl"),
-                         {"wideband-signal", "--samples=1G", "-o", Path("old")});
+                         {"wideband-signal", "--samples=1G", "-o", Path("old.ci16")});
     while (Names() == before && process.IsRunning()) {
       absl::SleepFor(absl::Milliseconds(5));
     }
     EXPECT_TRUE(process.IsRunning()) << process.Output();
     process.Signal(signal);
     EXPECT_EQ(process.Wait(absl::Seconds(60)).value_or(-1), 128 + signal);
-    EXPECT_EQ(ReadAll(Path("old")), "old");
+    EXPECT_EQ(ReadAll(Path("old.ci16")), "old");
     EXPECT_EQ(Names(), before);
   }
 }

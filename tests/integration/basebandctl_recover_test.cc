@@ -34,9 +34,7 @@ std::string XmlError(const std::string& text) {
       continue;
     }
     const size_t end = text.find('>', at);
-    if (end == std::string::npos) {
-      return "a tag without an end";
-    }
+    if (end == std::string::npos) return "a tag without an end";
     const std::string tag = text.substr(at + 1, end - at - 1);
     if (tag.empty() || std::count(tag.begin(), tag.end(), '"') % 2 != 0) {
       return absl::StrCat("a broken tag <", tag, ">");

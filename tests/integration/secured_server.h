@@ -92,6 +92,7 @@ class SecurityTest : public ::testing::Test {
   }
 
   // Starts a server that must refuse its flags; what it wrote.
+  // What a server with `flags` says before it ends.
   std::string Refusal(std::vector<std::string> flags) {
     flags.insert(flags.end(), {"--device=cpu", "--metrics-listen=off",
                                absl::StrCat("--listen=127.0.0.1:", FreePort())});

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
@@ -103,7 +104,7 @@ TEST_F(SecurityTest, SecretsAreNowhereToBeRead) {
                                 Not(HasSubstr(kUserDigest)), Not(HasSubstr("PRIVATE KEY"))));
 }
 
-TEST_F(SecurityTest, FilesThatDoNotServeAreRefusedAtTheStart) {
+TEST_F(SecurityTest, FilesThatDoNotServeAreRefusedAtTheStartAndByCheckConfig) {
   files_.MakeAuthority("other");
   files_.Make("expired", "IP:127.0.0.1", "ca", -1);
   files_.Write("nonsense", "no PEM");
@@ -111,18 +112,33 @@ TEST_F(SecurityTest, FilesThatDoNotServeAreRefusedAtTheStart) {
     return std::vector<std::string>{"--tls-cert=" + files_.Path(cert),
                                     "--tls-key=" + files_.Path(key)};
   };
-  EXPECT_THAT(Refusal(tls("nowhere.pem", "server.key")),
+  // A start says that, and so does --check-config, last.
+  const auto refusals = [&](std::vector<std::string> flags) {
+    const std::string start = Refusal(flags);
+    flags.push_back("--check-config");
+    ChildProcess check(ProgramPath("basebandd"), flags);
+    EXPECT_EQ(check.Wait(absl::Seconds(60)), 1);
+    const std::string output = check.Output();
+    const size_t said = output.find("basebandd: ");
+    EXPECT_NE(said, std::string::npos) << output;
+    if (said == std::string::npos) return output;
+    EXPECT_THAT(output, HasSubstr("# Effective configuration"));
+    const std::string reason(absl::StripTrailingAsciiWhitespace(output.substr(said + 11)));
+    EXPECT_THAT(start, HasSubstr(reason));
+    return reason;
+  };
+  EXPECT_THAT(refusals(tls("nowhere.pem", "server.key")),
               AllOf(HasSubstr("tls_cert "), HasSubstr("cannot be read: No such file")));
-  EXPECT_THAT(Refusal(tls("server.pem", "nowhere.key")), HasSubstr("tls_key "));
-  EXPECT_THAT(Refusal(tls("nonsense", "server.key")), HasSubstr("has no PEM certificate"));
-  EXPECT_THAT(Refusal(tls("server.pem", "nonsense")), HasSubstr("has no PEM private key"));
-  EXPECT_THAT(Refusal(tls("server.pem", "bbu.key")), HasSubstr("is not the key of tls_cert"));
-  EXPECT_THAT(Refusal(tls("expired.pem", "expired.key")), HasSubstr("not now"));
-  EXPECT_THAT(Refusal({"--tokens-file=" + files_.Path("nonsense")}), HasSubstr("line 1 has 2"));
+  EXPECT_THAT(refusals(tls("server.pem", "nowhere.key")), HasSubstr("tls_key "));
+  EXPECT_THAT(refusals(tls("nonsense", "server.key")), HasSubstr("has no PEM certificate"));
+  EXPECT_THAT(refusals(tls("server.pem", "nonsense")), HasSubstr("has no PEM private key"));
+  EXPECT_THAT(refusals(tls("server.pem", "bbu.key")), HasSubstr("is not the key of tls_cert"));
+  EXPECT_THAT(refusals(tls("expired.pem", "expired.key")), HasSubstr("not now"));
+  EXPECT_THAT(refusals({"--tokens-file=" + files_.Path("nonsense")}), HasSubstr("line 1 has 2"));
   std::vector<std::string> flags = tls("server.pem", "server.key");
   flags.push_back("--tls-client-ca=" + files_.Path("nonsense"));
   flags.push_back("--allow=user=*");
-  EXPECT_THAT(Refusal(flags), HasSubstr("tls_client_ca "));
+  EXPECT_THAT(refusals(flags), HasSubstr("tls_client_ca "));
 }
 
 TEST_F(SecurityTest, BasebandctlSaysWhichOfItsFilesIsBrokenAndWhy) {

@@ -138,6 +138,8 @@ TEST_F(SecurityTest, ASocketFileIsTakenOverFromTheDeadOnly) {
   (*first)->process().Wait(absl::Seconds(10));
   EXPECT_THAT(ServerProcess::Start({listen}), IsOk());
 
+  EXPECT_THAT(Refusal({"--listen=unix:" + files_.Path("nowhere/socket")}),
+              HasSubstr("there is no folder " + files_.Path("nowhere") + ": make it first"));
   files_.Write("plain", "a file of somebody's");
   EXPECT_THAT(Refusal({"--listen=unix:" + files_.Path("plain")}), HasSubstr("cannot listen at"));
   EXPECT_EQ(files_.Read("plain"), "a file of somebody's");

@@ -195,6 +195,17 @@ TEST_F(ServiceTest, ASecondServerOnTheSamePortFailsLoudly) {
   EXPECT_THAT(same_metrics.Output(), HasSubstr("metrics_listen " + server_->metrics_address()));
 }
 
+TEST_F(ServiceTest, AnAddressThatCannotBeHadIsToldOfBeforeAnybodyIsServed) {
+  for (const std::string& address : {server_->target(), std::string("unix:/nonexistent/sock")}) {
+    ChildProcess server(ProgramPath("basebandd"),
+                        {"--device=cpu", "--listen=127.0.0.1:0", "--metrics-listen=off",
+                         "--admin-listen=" + address});
+    EXPECT_EQ(server.Wait(absl::Seconds(60)), 2);
+    EXPECT_THAT(server.Output(), HasSubstr("cannot listen at " + address));
+    EXPECT_THAT(server.Output(), Not(HasSubstr("serving at")));
+  }
+}
+
 TEST(CommandLineTest, WrongSettingsEndTheProcessBeforeItServes) {
   for (const auto& [flag, message] :
        {std::pair<const char*, const char*>{"--lane=4",

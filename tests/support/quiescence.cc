@@ -14,7 +14,8 @@ namespace baseband::testing {
 namespace {
 
 // gRPC starts and ends threads as it needs them, and opens descriptors to wake them. Its pools grow
-// up to the number of cores, and stay so for a while.
+// up to the number of cores, and stay so for a while. Among them are those of the slow path, which
+// starts one when it has more to do than threads.
 constexpr int64_t kMoreThreadsOfGrpc = 16;
 constexpr int64_t kMoreDescriptors = 2;
 
@@ -24,7 +25,7 @@ int64_t CountEntries(const std::string& folder) {
                        std::filesystem::directory_iterator());
 }
 
-// Those of the program's own: only gRPC gives its threads names.
+// Those of the program's own but the slow path's: only it and gRPC give their threads names.
 int64_t CountOwnThreads(pid_t pid) {
   std::error_code error;
   int64_t count = 0;

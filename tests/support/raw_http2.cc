@@ -5,12 +5,22 @@
 
 #include <algorithm>
 
+#include "absl/time/clock.h"
 #include "tests/support/loopback.h"
 
 namespace baseband::testing {
 namespace {
 
-enum FrameType : char { kData = 0, kHeaders = 1, kSettings = 4, kPing = 6, kWindowUpdate = 8 };
+enum FrameType : char {
+  kData = 0,
+  kHeaders = 1,
+  kReset = 3,
+  kSettings = 4,
+  kPing = 6,
+  kWindowUpdate = 8,
+  kContinuation = 9
+};
+const std::string kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 constexpr char kEndStream = 1;
 constexpr char kAck = 1;
 constexpr char kEndHeaders = 4;
@@ -36,6 +46,12 @@ std::string Header(const std::string& name, const std::string& value) {
          static_cast<char>(value.size()) + value;
 }
 
+std::string HeadersOf(const std::string& method) {
+  return Header(":method", "POST") + Header(":scheme", "http") + Header(":path", method) +
+         Header(":authority", "test") + Header("te", "trailers") +
+         Header("content-type", "application/grpc");
+}
+
 bool ReadAll(int fd, std::string* bytes) {
   for (size_t at = 0; at < bytes->size();) {
     const ssize_t n = recv(fd, bytes->data() + at, bytes->size() - at, 0);
@@ -45,20 +61,52 @@ bool ReadAll(int fd, std::string* bytes) {
   return true;
 }
 
+// A hundred or so of what `flood` sends; `stream` is the next one's number.
+std::string FramesOf(Flood flood, size_t* stream) {
+  constexpr int kFrames = 100;
+  const std::string headers = HeadersOf("/baseband.v1.Baseband/Encode");
+  const bool is_first = *stream == 1;
+  std::string bytes;
+  if (is_first && flood == Flood::kSettings) {
+    bytes += Frame(kHeaders, kEndHeaders, 1, HeadersOf("/baseband.v1.Baseband/GetCapabilities"));
+    bytes += Frame(kData, kEndStream, 1, BigEndian(0, 5));
+  }
+  if (is_first && flood == Flood::kEmptyData) bytes += Frame(kHeaders, kEndHeaders, 1, headers);
+  if (is_first && flood == Flood::kEndlessHeader) {
+    bytes += Frame(kHeaders, 0, 1, headers + std::string("\0\1x\x7f\xff\xff\xff\x07", 8));
+  }
+  for (int i = 0; i < kFrames; ++i) {
+    switch (flood) {
+      case Flood::kSettings:
+        bytes += Frame(kSettings, 0, 0, BigEndian(4, 2) + BigEndian(kFirstWindow, 4));
+        break;
+      case Flood::kEmptyData:
+        bytes += Frame(kData, 0, 1, "");
+        break;
+      case Flood::kResets:
+        bytes += Frame(kHeaders, kEndHeaders, *stream, headers);
+        bytes += Frame(kReset, 0, *stream, BigEndian(8, 4));  // CANCEL
+        break;
+      case Flood::kEndlessHeader:
+        bytes += Frame(kContinuation, 0, 1, "x");
+        break;
+    }
+    *stream += 2;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 RawCall::RawCall(const std::string& target, const std::string& method, const std::string& request,
                  Manner manner)
     : fd_(ConnectTo(target)) {
-  std::string bytes = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  std::string bytes = kPreface;
   const bool reads = manner == Manner::kOpensNoWindow;
   // The first window of streams, and what is added to the connection's.
   bytes += Frame(kSettings, 0, 0, BigEndian(4, 2) + BigEndian(reads ? 0 : kMaxWindow, 4));
   if (!reads) bytes += Frame(kWindowUpdate, 0, 0, BigEndian(kMaxWindow - kFirstWindow, 4));
-  bytes += Frame(kHeaders, kEndHeaders, 1,
-                 Header(":method", "POST") + Header(":scheme", "http") + Header(":path", method) +
-                     Header(":authority", "test") + Header("te", "trailers") +
-                     Header("content-type", "application/grpc"));
+  bytes += Frame(kHeaders, kEndHeaders, 1, HeadersOf(method));
   const std::string message = BigEndian(request.size(), 5) + request;  // not compressed
   for (size_t at = 0; at < message.size(); at += kMaxFrame) {
     const bool last = at + kMaxFrame >= message.size();
@@ -72,6 +120,34 @@ RawCall::~RawCall() {
   shutdown(fd_, SHUT_RDWR);
   if (thread_.joinable()) thread_.join();
   close(fd_);
+}
+
+HeadersAlone::HeadersAlone(const std::string& target, const std::string& method, int calls)
+    : fd_(ConnectTo(target)) {
+  std::string bytes = kPreface + Frame(kSettings, 0, 0, "");
+  for (int i = 0; i < calls; ++i) {
+    bytes += Frame(kHeaders, kEndHeaders, static_cast<size_t>(2 * i + 1), HeadersOf(method));
+  }
+  send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+}
+
+HeadersAlone::~HeadersAlone() { close(fd_); }
+
+bool IsEndedAfterFlood(const std::string& target, Flood flood, absl::Duration patience) {
+  const int fd = ConnectTo(target);
+  std::string bytes = kPreface + Frame(kSettings, 0, 0, "");
+  const absl::Time end = absl::Now() + patience;
+  std::string heard(1 << 16, '\0');
+  bool is_ended = false;
+  for (size_t stream = 1; !is_ended && absl::Now() < end;) {
+    bytes += FramesOf(flood, &stream);
+    is_ended = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0;
+    bytes.clear();
+    while (recv(fd, heard.data(), heard.size(), MSG_DONTWAIT) > 0) {
+    }
+  }
+  close(fd);
+  return is_ended;
 }
 
 void RawCall::AnswerPings() const {

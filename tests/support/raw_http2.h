@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "absl/time/time.h"
+
 namespace baseband::testing {
 
 // Sends one request whose response it never reads.
@@ -28,6 +30,29 @@ class RawCall {
   int fd_ = -1;
   std::thread thread_;
 };
+
+// Calls whose headers come and whose messages never do, all on one connection.
+class HeadersAlone {
+ public:
+  HeadersAlone(const std::string& target, const std::string& method, int calls);
+  ~HeadersAlone();
+  HeadersAlone(const HeadersAlone&) = delete;
+  HeadersAlone& operator=(const HeadersAlone&) = delete;
+
+ private:
+  const int fd_;
+};
+
+// What means nothing, sent again and again.
+enum class Flood {
+  kSettings,       // after a call
+  kEmptyData,      // of a call
+  kResets,         // of calls that were begun for that
+  kEndlessHeader,  // a byte a frame
+};
+// Floods `target` without credentials until it ends the connection, which is true, or for
+// `patience`.
+bool IsEndedAfterFlood(const std::string& target, Flood flood, absl::Duration patience);
 
 }  // namespace baseband::testing
 

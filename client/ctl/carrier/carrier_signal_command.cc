@@ -36,7 +36,9 @@ class CarrierSignalCommand final : public Command {
                      "file to write: .cf32, .cf16, .ci16; .sigmf-meta makes a SigMF recording")
         ->required()
         ->type_name("FILE");
-    command->add_option("--format", format_, "cf32, cf16 or ci16 (by the name, else cf32)")
+    command
+        ->add_option("--format", format_,
+                     "cf32, cf16 or ci16 (by the name; to standard output cf32)")
         ->type_name("NAME");
     AddNumber(command, "--frame-symbols", "N", &frame_symbols_, Between(16, 1 << 20),
               "symbols of a frame (those of 64800 bits)");

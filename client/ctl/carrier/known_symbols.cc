@@ -16,7 +16,7 @@ constexpr int64_t kData = 1440;  // 16 slots of 90
 constexpr int64_t kPilots = 36;
 
 absl::StatusOr<v1::KnownSymbols> ReadValues(const std::string& file) {
-  const absl::StatusOr<SymbolFile> samples = ReadSymbols(file, "");
+  const absl::StatusOr<SymbolFile> samples = ReadSymbols(file, "", /*can_ask=*/false);
   if (!samples.ok()) {
     return samples.status();
   }

@@ -44,8 +44,10 @@ class RecoverCommand final : public Command {
         ->required();
     AddConstellationFlags(command, &carrier_);
     command
-        ->add_option("--format", format_,
-                     "cf32, cf16 or ci16 (by the name: .cf32, .cf16, .ci16, .cs16, ..; else cf32)")
+        ->add_option(
+            "--format", format_,
+            "cf32, cf16 or ci16 (by the name: .cf32, .cf16, .ci16, .cs16, ..; of standard input"
+            " cf32)")
         ->type_name("NAME");
     AddNumber(command, "--frame-symbols", "N", &frame_symbols_, Between(1, kMaxFrameSymbols),
               "cut the file into frames of so many (the whole file is one)");
@@ -64,7 +66,7 @@ class RecoverCommand final : public Command {
     command
         ->add_option("--out,-o", out_,
                      "write the corrected symbols, in the format that the name tells (.cf32, .cf16,"
-                     " .ci16; else the input's)")
+                     " .ci16; - for standard output, in the input's)")
         ->type_name("FILE")
         ->group(output);
     command->add_option("--plot", plot_, "draw a frame before and after, and the curve, as SVG")

@@ -12,11 +12,24 @@
 namespace baseband::ctl {
 namespace {
 
-// By the end of its name; float32 if that says nothing. InvalidArgument for other samples.
-absl::StatusOr<v1::SampleFormat> FormatOfName(const std::string& path) {
-  const std::string said = SampleFormatOfFileName(path);
-  return said.empty() ? v1::SAMPLE_FORMAT_FLOAT32
-                      : ParseSampleFormat(absl::StrCat(path, " without --format: its"), said);
+// Of a raw file: what --format says, or the end of its name; float32 of standard input and devices.
+absl::StatusOr<v1::SampleFormat> FormatToRead(const std::string& path, absl::string_view format,
+                                              bool can_ask) {
+  SampleNameToRead name = {path, "", "", {"cf32", "cf16", "ci16"}, can_ask};
+  absl::StatusOr<v1::SampleFormat> found = v1::SAMPLE_FORMAT_FLOAT32;
+  if (const std::string said = SampleFormatOfFileName(path); !said.empty()) {
+    found = ParseSampleFormat(absl::StrCat(path, ": its"), said);
+    name.said = found.ok() ? NameOfFormat(*found) : said;
+  }
+  if (!format.empty()) {
+    found = ParseSampleFormat("--format", format);
+    name.asked = found.ok() ? NameOfFormat(*found) : "";
+  }
+  if (!found.ok()) {
+    return found;
+  }
+  const absl::Status status = CheckNameToRead(name);
+  return status.ok() ? found : status;
 }
 
 // Fills in what the metadata tells; the status says what is wrong with it, without the path.
@@ -49,7 +62,8 @@ absl::Status CheckWhole(const std::string& path, const SymbolFile& file) {
 
 }  // namespace
 
-absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format) {
+absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format,
+                                       bool can_ask) {
   SymbolFile file;
   std::string base;
   const bool sigmf = SplitSigmfPath(path, &base);
@@ -62,9 +76,13 @@ absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_vie
       return absl::InvalidArgumentError(absl::StrCat(base, kSigmfMeta, ": ", status.message()));
     }
   }
+  absl::StatusOr<std::string> bytes = ReadFile(sigmf ? base + kSigmfData : path);
+  if (!bytes.ok()) {
+    return bytes.status();
+  }
   if (!format.empty() || !sigmf) {
     const absl::StatusOr<v1::SampleFormat> wanted =
-        format.empty() ? FormatOfName(path) : ParseSampleFormat("--format", format);
+        sigmf ? ParseSampleFormat("--format", format) : FormatToRead(path, format, can_ask);
     if (!wanted.ok()) {
       return wanted.status();
     }
@@ -74,10 +92,6 @@ absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_vie
                                                      NameOfFormat(file.format)));
     }
     file.format = *wanted;
-  }
-  absl::StatusOr<std::string> bytes = ReadFile(sigmf ? base + kSigmfData : path);
-  if (!bytes.ok()) {
-    return bytes.status();
   }
   file.bytes = *std::move(bytes);
   if (absl::Status status = CheckWhole(sigmf ? base + kSigmfData : path, file); !status.ok()) {

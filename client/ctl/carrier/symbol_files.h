@@ -21,11 +21,14 @@ struct SymbolFile {
 // Reads raw samples ("-": standard input), or a SigMF recording when `path` ends in .sigmf-meta or
 // .sigmf-data: then the pair is read, and its metadata says the format and perhaps the rate.
 //
-// `format` is "cf32", "cf16", "ci16" or another name of theirs (symbols.h); empty: what the
-// metadata says, else what the name's end says, else cf32. InvalidArgument: a name that says other
-// samples, no samples, not a whole number of them, a SigMF datatype other than cf32_le and ci16_le
-// or one that `format` contradicts, more than one channel, header bytes. NotFound as ReadFile.
-absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format);
+// `format` is "cf32", "cf16", "ci16" or another name of theirs (symbols.h), which `can_ask` says
+// that the user may give; empty: what the metadata says, or what the name's end says, or cf32 for
+// standard input and devices. InvalidArgument: a name that says other samples or contradicts
+// `format`, or says nothing without one; no samples, not a whole number of them, a SigMF datatype
+// other than cf32_le and ci16_le or one that `format` contradicts, more than one channel, header
+// bytes. NotFound as ReadFile.
+absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format,
+                                       bool can_ask = true);
 
 // What is written to `path`, which `flag` has named: `format`, that of --format, if it is not
 // empty, else what the name's end says, else `otherwise`. InvalidArgument: as FormatToWrite of

@@ -35,6 +35,8 @@ constexpr Known kKnown[] = {
      "Leave --tls, --tls-ca, --tls-cert and --tls-key out, or name its TLS address by --target."},
     {"certificate required", "the server wants a certificate of this client",
      "Name it by --tls-cert=FILE and --tls-key=FILE."},
+    {"http1.x", "what answers there is a web page, such as a server's metrics",
+     "Name the server's --listen by --target."},
     {"Connection reset", nullptr, nullptr},
     {"Socket closed", "the connection was closed at once", nullptr},
     {"DNS", "the host name is not known", nullptr},

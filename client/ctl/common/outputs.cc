@@ -3,11 +3,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/ctl/common/file_table.h"
 #include "client/ctl/common/interrupt.h"
 
@@ -29,16 +34,35 @@ std::string Resolve(fs::path path) {
   return error ? "" : (folder / path.filename()).string();
 }
 
-// Ours are SVG, whatever their name: viewers go by the name, and would call them broken.
-absl::Status CheckPicture(absl::string_view name) {
-  for (const char* other : {".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp",
-                            ".pdf", ".eps", ".ps", ".html"}) {
-    if (absl::EndsWithIgnoreCase(name, other)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, ": what is drawn is SVG, not ", other, ": name a .svg"));
+// What a flag writes, and how the name of such a file may end; without an ending it may be any.
+struct Kind {
+  absl::string_view flag;
+  const char* what;
+  const char* endings;  // separated by blanks
+};
+constexpr Kind kKinds[] = {{"--plot", "what is drawn is SVG", ".svg"},
+                           {"--map", "what is drawn is SVG", ".svg .csv"},
+                           {"--csv", "what is written is a table", ".csv .txt"},
+                           {"--html", "what is written is a page", ".html .htm"},
+                           {"trace", "what is written is JSON", ".json"}};
+
+// Viewers and people go by the name, and would call the file broken.
+absl::Status CheckEnding(absl::string_view flag, absl::string_view path, absl::string_view name) {
+  const std::string ending =
+      absl::AsciiStrToLower(fs::path(std::string(path)).extension().string());
+  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                 [&](const Kind& known) { return known.flag == flag; });
+  if (kind == std::end(kKinds) || ending.empty() || ending == ".") {
+    return absl::OkStatus();
+  }
+  const std::vector<std::string> endings = absl::StrSplit(kind->endings, ' ');
+  for (const std::string& allowed : endings) {
+    if (ending == allowed) {
+      return absl::OkStatus();
     }
   }
-  return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, ": ", kind->what, ", not ", ending,
+                                                 ": name a ", absl::StrJoin(endings, " or ")));
 }
 
 mode_t NewFileMode() {
@@ -136,9 +160,7 @@ OutputFile* Outputs::Open(absl::string_view flag, const std::string& path) {
   file->name_ = name;
   file->status_ = &status_;
   status_ = file->Open(path);
-  if (status_.ok() && (flag == "--plot" || flag == "--map")) {
-    status_ = CheckPicture(name);
-  }
+  status_.Update(CheckEnding(flag, path, name));
   if (!status_.ok()) {
     return nullptr;
   }

@@ -53,10 +53,10 @@ class Outputs {
   Outputs() = default;
 
   // Opens `path`, "-" for standard output, which `flag` has named. Null if the path is empty, or if
-  // something is wrong: status() says so. A picture (--plot, --map) whose name says that it is none
-  // of SVG, a file that this process reads, also by another name, a link or a hard link, and one
-  // that is open here already are InvalidArgument; one that cannot be written, and a folder that
-  // does not exist, NotFound. A link is followed; devices and pipes are written in place.
+  // something is wrong: status() says so. A name whose ending is not that of what `flag` writes, a
+  // file that this process reads, also by another name, a link or a hard link, and one that is open
+  // here already are InvalidArgument; one that cannot be written, and a folder that does not exist,
+  // NotFound. A link is followed; devices and pipes are written in place.
   OutputFile* Open(absl::string_view flag, const std::string& path);
 
   // The first thing that went wrong.

@@ -34,6 +34,11 @@ absl::string_view Ending(absl::string_view path) {
   return dot == absl::string_view::npos || dot == 0 ? "" : path.substr(dot + 1);
 }
 
+// Standard input or output, or what is no file of its own: its name says nothing.
+bool IsDevice(absl::string_view path) {
+  return path == "-" || absl::StartsWith(path, "/dev/") || absl::StartsWith(path, "/proc/");
+}
+
 bool IsContainer(absl::string_view ending) {
   return std::any_of(std::begin(kContainers), std::end(kContainers), [&](const char* container) {
     return absl::EqualsIgnoreCase(ending, container);
@@ -64,8 +69,7 @@ absl::StatusOr<std::string> FormatToWrite(const SampleNameToWrite& name) {
   const std::string otherwise = name.asked.empty() ? name.otherwise : name.asked;
   const absl::string_view ending = Ending(name.path);
   std::string base;
-  if (ending.empty() || absl::StartsWith(name.path, "/dev/") ||
-      absl::StartsWith(name.path, "/proc/") || SplitSigmfPath(name.path, &base)) {
+  if (name.path.empty() || IsDevice(name.path) || SplitSigmfPath(name.path, &base)) {
     return otherwise;
   }
   const std::string said = SampleFormatNamed(ending);
@@ -73,10 +77,11 @@ absl::StatusOr<std::string> FormatToWrite(const SampleNameToWrite& name) {
     if (!name.asked.empty() && !IsContainer(ending)) {
       return otherwise;
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat(name.flag, " ", name.path, ": what ends in .", ending,
-                     " is no file of samples: end its name in .",
-                     absl::StrJoin(name.writable, ", ."), " or .sigmf-meta"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        name.flag, " ", name.path,
+        ending.empty() ? " does not say what its samples are"
+                       : absl::StrCat(": what ends in .", ending, " is no file of samples"),
+        ": end its name in .", absl::StrJoin(name.writable, ", ."), " or .sigmf-meta"));
   }
   if (std::find(name.writable.begin(), name.writable.end(), said) == name.writable.end()) {
     return absl::InvalidArgumentError(absl::StrCat(name.flag, " ", name.path, ": the format ", said,
@@ -89,6 +94,26 @@ absl::StatusOr<std::string> FormatToWrite(const SampleNameToWrite& name) {
                                                    said));
   }
   return said;
+}
+
+absl::Status CheckNameToRead(const SampleNameToRead& name) {
+  if (!name.said.empty()) {
+    return name.asked.empty() || name.asked == name.said
+               ? absl::OkStatus()
+               : absl::InvalidArgumentError(absl::StrCat("--format ", name.asked, " contradicts ",
+                                                         name.path, ", which says ", name.said));
+  }
+  const absl::string_view ending = Ending(name.path);
+  if (IsDevice(name.path) || (!name.asked.empty() && !IsContainer(ending))) {
+    return absl::OkStatus();
+  }
+  const std::string formats = absl::StrJoin(name.readable, ", .");
+  return absl::InvalidArgumentError(absl::StrCat(
+      name.path,
+      IsContainer(ending) ? absl::StrCat(": what ends in .", ending, " is no file of raw samples")
+                          : " does not say what its samples are",
+      ": end its name in .", formats, " or .sigmf-meta",
+      name.can_ask && !IsContainer(ending) ? ", or say it by --format" : ""));
 }
 
 }  // namespace baseband::ctl

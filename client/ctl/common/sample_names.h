@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -20,9 +21,10 @@ std::string SampleFormatNamed(absl::string_view name);
 std::string SampleFormatOfFileName(absl::string_view path);
 
 // The format of a file of samples that is to be written. `asked` is what --format says, `otherwise`
-// what it is if neither that nor the name tells: standard output, devices, SigMF and names without
-// an ending. InvalidArgument: the name's ending is not known and nothing is asked, or it is one of
-// another kind of file (.wav), of a format that is not `writable`, or not the one that is asked.
+// what it is if neither that nor the name tells: standard output, devices and SigMF.
+// InvalidArgument: the name has no ending, or none that is known, and nothing is asked, or its
+// ending is one of another kind of file (.wav), of a format that is not `writable`, or not the one
+// that is asked.
 struct SampleNameToWrite {
   absl::string_view flag;             // "--out"
   absl::string_view path;             // empty: `otherwise`
@@ -31,6 +33,18 @@ struct SampleNameToWrite {
   std::vector<std::string> writable;  // of the vocabulary
 };
 absl::StatusOr<std::string> FormatToWrite(const SampleNameToWrite& name);
+
+// The same rule for one that is read, raw, not SigMF. `asked` is what --format says, `said` what
+// the name's end says (SampleFormatOfFileName), both as the command has its formats; or empty. OK
+// without either for standard input and devices.
+struct SampleNameToRead {
+  absl::string_view path;
+  std::string asked;
+  std::string said;
+  std::vector<std::string> readable;
+  bool can_ask = true;  // there is a --format for it
+};
+absl::Status CheckNameToRead(const SampleNameToRead& name);
 
 }  // namespace baseband::ctl
 

@@ -7,8 +7,10 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "client/ctl/common/connect_errors.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/flag_names.h"
@@ -17,7 +19,34 @@
 namespace baseband::ctl {
 namespace {
 
+constexpr char kAdminListen[] = "--admin-listen";
+
+// Of one address; gRPC would take any scheme for a name, and a port modulo 65536.
+absl::Status CheckAddress(absl::string_view address) {
+  const absl::string_view scheme = address.substr(0, address.find("://"));
+  if (scheme.size() < address.size() && scheme != "dns" && scheme != "unix") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target '", address, "': it takes no ", scheme, "://, but HOST:PORT"));
+  }
+  int64_t port = 0;
+  const size_t colon = address.rfind(':');
+  const absl::string_view digits =
+      colon == absl::string_view::npos ? "" : address.substr(colon + 1);
+  if (!absl::StartsWith(address, "unix") && !digits.empty() &&
+      std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) &&
+      (!absl::SimpleAtoi(digits, &port) || port < 1 || port > 65535)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--target '", address, "': port ", digits, " is not in [1, 65535]"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckTarget(const std::string& target) {
+  for (const absl::string_view address : absl::StrSplit(target, ',')) {
+    if (absl::Status status = CheckAddress(address); !status.ok()) {
+      return status;
+    }
+  }
   const size_t colon = target.rfind(':');
   if (absl::StartsWith(target, "unix:") ? target.size() > 5
                                         : colon != std::string::npos && colon + 1 < target.size()) {
@@ -35,6 +64,10 @@ absl::Status CheckTlsFiles(const GlobalFlags& flags, const client::TlsOptions& t
                : absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " ", status.message()));
   };
   absl::Status status;
+  if (flags.tls_cert.empty() != flags.tls_key.empty()) {
+    return absl::InvalidArgumentError(flags.tls_key.empty() ? "--tls-cert needs --tls-key"
+                                                            : "--tls-key needs --tls-cert");
+  }
   if (!flags.tls_ca.empty()) {
     status.Update(refuse("--tls-ca", flags.tls_ca, CheckCertificates(tls.ca).status()));
   }
@@ -46,6 +79,25 @@ absl::Status CheckTlsFiles(const GlobalFlags& flags, const client::TlsOptions& t
                     CheckKey(tls.key, tls.cert, absl::StrCat("--tls-cert ", flags.tls_cert)));
   }
   return status;
+}
+
+// What is wrong with the token, by where it came from and without a word of it.
+absl::Status CheckToken(const GlobalFlags& flags, absl::string_view token) {
+  const auto refuse = [&](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        flags.token_file.empty() ? "BASEBAND_TOKEN" : "--token-file " + flags.token_file, " ",
+        why));
+  };
+  const auto bad =
+      std::find_if_not(token.begin(), token.end(), [](char c) { return absl::ascii_isgraph(c); });
+  if (bad == token.end()) {
+    return token.empty() && !flags.token_file.empty() ? refuse("is empty") : absl::OkStatus();
+  }
+  return refuse(absl::ascii_isspace(*bad)
+                    ? "holds more than one word: it has to be the token alone, not a server's"
+                      " --tokens-file, whose lines are NAME ROLE SHA256"
+                    : absl::StrCat("has a byte that is not printable ASCII, number ",
+                                   bad - token.begin() + 1));
 }
 
 }  // namespace
@@ -85,6 +137,9 @@ absl::StatusOr<client::ClientOptions> ToClientOptions(const GlobalFlags& flags) 
     *contents = *std::move(read);
   }
   absl::StripAsciiWhitespace(&options.token);  // the end of the file's line
+  if (absl::Status status = CheckToken(flags, options.token); !status.ok()) {
+    return status;
+  }
   if (absl::Status status = CheckTlsFiles(flags, tls); !status.ok()) {
     return status;
   }
@@ -188,9 +243,13 @@ int FailRpc(const absl::Status& status) {
     return kRpcFailed;
   }
   const bool bad_arguments = absl::IsInvalidArgument(status);
-  absl::FPrintF(stderr, "basebandctl: the server answered %s: %s\n",
+  absl::FPrintF(stderr, "basebandctl: the server answered %s: %s%s\n",
                 absl::StatusCodeToString(status.code()),
-                bad_arguments ? WithFlagName(status.message()) : std::string(status.message()));
+                bad_arguments ? WithFlagName(status.message()) : std::string(status.message()),
+                absl::IsUnimplemented(status) && !absl::StrContains(status.message(), kAdminListen)
+                    ? absl::StrCat("\nIf --target is the server's ", kAdminListen,
+                                   ": only `basebandctl admin` goes there.")
+                    : "");
   return bad_arguments ? kBadArguments : kRpcFailed;
 }
 

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/sample_names.h"
 #include "client/ctl/common/sigmf.h"
 
 namespace baseband::ctl {
@@ -20,25 +22,40 @@ absl::StatusOr<WidebandFile> WidebandFile::Open(const std::string& path, absl::s
       return status;
     }
     file.path_ = base + kSigmfData;
-  } else if (!format.empty()) {
-    const auto named = FindWidebandFormat(format);
-    if (!named.ok()) {
-      return named.status();
-    }
-    file.format_ = *named;
-  } else {
-    file.format_ = FormatOfFileName(path);
-    if (file.format_ == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file.path_,
-                       " does not say what its samples are: add --format=ci16 (complex"
-                       " int16), or ci8, cu8, cf32, i8, u8, i16, f32"));
-    }
+  } else if (absl::Status status = file.ChooseFormat(path, format); !status.ok()) {
+    return status;
   }
   if (absl::Status status = file.OpenData(path == "-" ? path : file.path_); !status.ok()) {
     return status;
   }
   return file;
+}
+
+absl::Status WidebandFile::ChooseFormat(const std::string& path, absl::string_view format) {
+  SampleNameToRead name = {path, "", SampleFormatOfFileName(path), {}};
+  for (const WidebandFormat& known : WidebandFormats()) {
+    name.readable.emplace_back(known.name);
+  }
+  format_ = FormatOfFileName(path);
+  if (!format.empty()) {
+    const auto asked = FindWidebandFormat(format);
+    if (!asked.ok()) {
+      return asked.status();
+    }
+    format_ = *asked;
+    name.asked = format_->name;
+  }
+  if (absl::Status status = CheckNameToRead(name); !status.ok()) {
+    return status;
+  }
+  if (format_ != nullptr) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      path_,
+      name.said.empty() ? " does not say what its samples are: say it by --format, one of "
+                        : absl::StrCat(": the format ", name.said, " of its name is not one of "),
+      absl::StrJoin(name.readable, ", ")));
 }
 
 absl::Status WidebandFile::ReadMeta(const std::string& base, absl::string_view format) {

@@ -42,6 +42,8 @@ class WidebandFile {
     int64_t index = 0;
   };
   WidebandFile() = default;
+  // Of a raw file.
+  absl::Status ChooseFormat(const std::string& path, absl::string_view format);
   absl::Status ReadMeta(const std::string& base, absl::string_view format);
   absl::Status OpenData(const std::string& path);
 

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -70,16 +72,27 @@ void ReadCases(const std::string& file, absl::string_view text, std::vector<Repl
     lines.pop_back();  // what follows the last line's end
   }
   OrderCheck order;
+  const size_t before = cases->size();
+  bool any_json = false;
   for (size_t i = 0; i < lines.size(); ++i) {
     ReplayCase replay;
     replay.where = absl::StrCat(file, ":", i + 1);
     absl::StatusOr<KnownAnswer> answer = ParseKnownAnswer(lines[i]);
     replay.status = answer.status();
+    any_json |= absl::StartsWith(absl::StripLeadingAsciiWhitespace(lines[i]), "{");
     if (answer.ok()) {
       replay.status.Update(order.Add(*answer));
       replay.answer = *std::move(answer);
     }
     cases->push_back(std::move(replay));
+  }
+  if (!any_json && lines.size() > 1) {
+    cases->resize(before);
+    ReplayCase other;
+    other.where = file;
+    other.status = absl::InvalidArgumentError(absl::StrCat(
+        "is no file of known answers: none of its ", lines.size(), " lines is a JSON object"));
+    cases->push_back(std::move(other));
   }
 }
 

@@ -32,6 +32,7 @@ constexpr double kKneePrecision = 0.05;
 constexpr double kKneeFirstRate = 100;
 constexpr char kMostMissed[] = "missed=0.1%";
 constexpr int kKindsOfServers = 4;
+constexpr size_t kMostNotHeld = 5;  // measurements at rates that probes have borne
 
 // Progress on standard error: a line that is overwritten on a terminal, else a JSON object a line.
 class Progress {
@@ -87,8 +88,14 @@ class LoadCommand final : public Command {
         " the intended time of sending: a server that stalls is not spared the calls that would"
         " have come. Every answer is compared with what it must be, those of the warm-up and"
         " those before it, too; what is right is known without the server. Exit code 4 when a"
-        " limit of --fail-above is exceeded, an answer is wrong, or --find-knee finds no rate"
-        " that is borne.");
+        " limit of --fail-above is exceeded, no call is answered in time, an answer is wrong, or"
+        " --find-knee finds no rate that is borne.\n"
+        "While it runs, standard error has a line that is overwritten, or, where that is no"
+        " terminal, one JSON object a second, less often in long measurements: elapsed_s and"
+        " covered_s (since its begin, and what the object covers, seconds), due, good, late, "
+        "expired, refused, wrong,"
+        " skipped (calls), blocks (count, failed, bler; null where none is decoded), p50_s, p99_s"
+        " (seconds, or null).");
     AddLoadFlags(app_, &load_);
     app_->footer(
         "Examples:\n"
@@ -242,7 +249,7 @@ class LoadCommand final : public Command {
     return result.status();
   }
 
-  // The highest rate within the bounds; then that rate for as long as any other load.
+  // The highest rate within the bounds, by probes; then by whole measurements.
   absl::Status Search(load::LoadSpec spec, const std::vector<load::Workload>& workloads,
                       Progress* progress, LoadReport* report) const {
     const absl::Duration duration = spec.duration;
@@ -273,11 +280,34 @@ class LoadCommand final : public Command {
       report->result = report->probes.back().result;
       return absl::OkStatus();
     }
-    spec.pace.rate = knee->low;
-    spec.duration = duration;
+    spec.duration = std::max(duration, ProbeDuration(load_.knee_probe, knee->low));
     spec.least_answered = 0;
-    progress->set_prefix(absl::StrFormat("%.0f calls/s, the highest borne: ", knee->low));
-    return Measure(spec, workloads, progress, report);
+    return MeasureKnee(spec, workloads, progress, report);
+  }
+
+  // At the highest rate that the probes bore: it counts only if a whole measurement is within the
+  // bounds as well. Else lower ones are measured, a few times.
+  static absl::Status MeasureKnee(load::LoadSpec spec, const std::vector<load::Workload>& workloads,
+                                  Progress* progress, LoadReport* report) {
+    for (spec.pace.rate = report->knee.low;; spec.pace.rate = RateBelow(report->result)) {
+      ++spec.seed;
+      progress->set_prefix(absl::StrFormat("%.0f calls/s, the highest borne: ", spec.pace.rate));
+      absl::Status status = Measure(spec, workloads, progress, report);
+      if (!status.ok() || progress->interrupted()) {
+        return status;
+      }
+      KneeProbe measured = ToProbe(report->result, report->bounds);
+      const bool borne = measured.borne();
+      report->knee.low = borne ? spec.pace.rate : 0;
+      if (borne) {
+        return absl::OkStatus();
+      }
+      report->knee.high = spec.pace.rate;
+      report->not_held.push_back(std::move(measured));
+      if (report->not_held.size() == kMostNotHeld) {
+        return absl::OkStatus();
+      }
+    }
   }
 
   int Finish(const GlobalFlags& flags, const LoadReport& report, bool interrupted) {

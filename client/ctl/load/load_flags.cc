@@ -103,8 +103,9 @@ void AddReportFlags(CLI::App* app, LoadFlags* flags) {
       ->group(group);
   app->add_flag(
          "--find-knee", flags->find_knee,
-         "look for the highest rate within --knee-bound, from --rate (100) on; 18 loads, more"
-         " where they disagree")
+         "look for the highest rate within --knee-bound, from --rate (100) on: 20 to 40 loads as a"
+         " rule, 80 at most, where they disagree, each of --knee-probe after --warmup; then for"
+         " --duration, and where that breaks the bound, lower, up to 5 times")
       ->group(group);
   app->add_option(
          "--knee-bound", flags->knee_bound,
@@ -113,11 +114,12 @@ void AddReportFlags(CLI::App* app, LoadFlags* flags) {
       ->type_name("LIMIT")
       ->group(group);
   AddTime(app, "--knee-probe", &flags->knee_probe, {absl::Milliseconds(10), absl::Hours(24)},
-          "how long each rate is tried, at least; until 20 calls are due (3s)")
+          "how long each rate is tried, at least; until 20 calls are due. Let it be many times the"
+          " time of the bound: what piles up takes as long to show (3s)")
       ->group(group);
   app->add_option("--fail-above", flags->fail_above,
                   "exit code 4 above a limit: p99=2ms, p99.9, mean, max, lag; missed=1%, late,"
-                  " expired, refused, wrong, skipped; bler=1%; repeatable")
+                  " expired, refused, wrong, skipped; bler=1%; a share has its %; repeatable")
       ->type_name("LIMIT")
       ->expected(1)
       ->take_all()

@@ -65,10 +65,11 @@ std::string Head(const LoadReport& report) {
   if (report.IsNegative() || !report.limits.empty()) {
     verdict = absl::StrFormat("<span class=\"verdict\" style=\"background:var(--%s)\">%s</span>",
                               report.IsNegative() ? "bad" : "good",
-                              wrong                     ? "wrong answers"
-                              : broken > 0              ? "over its limits"
-                              : report.NothingIsBorne() ? "no rate is borne"
-                                                        : "within its limits");
+                              wrong                      ? "wrong answers"
+                              : broken > 0               ? "over its limits"
+                              : report.NothingIsBorne()  ? "no rate is borne"
+                              : report.NothingIsServed() ? "nothing was served"
+                                                         : "within its limits");
   }
   return absl::StrFormat(
       "<header><div><h1>Load report</h1><p>%s<br>%s &middot; %s to %s &middot; %s of measurement, "
@@ -160,9 +161,9 @@ std::string ToHtml(const LoadReport& report) {
     html += Card("To be noted", list + "</ul>\n");
   }
   if (!report.probes.empty()) {
-    html += Card(
-        "Latency over the rate, and the highest rate borne",
-        absl::StrCat("<p>", EscapeHtml(KneeSentence(report.knee)), "</p>\n", KneeChart(report)));
+    html +=
+        Card("Latency over the rate, and the highest rate borne",
+             absl::StrCat("<p>", EscapeHtml(KneeSentence(report)), "</p>\n", KneeChart(report)));
   }
   absl::StrAppend(&html, "<div class=\"grid2\">\n",
                   Card("Latency by percentile", PercentileChart(result)),

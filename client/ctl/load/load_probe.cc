@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_join.h"
+
 namespace baseband::ctl {
 namespace {
 
 constexpr int kLeastCalls = 20;
+constexpr double kStepDown = 0.9;
 constexpr absl::Duration kLongest = absl::Minutes(1);
 
 }  // namespace
@@ -19,6 +22,18 @@ KneeProbe ToProbe(load::LoadResult result, const std::vector<load::Threshold>& b
   probe.kept_up = result.Offered() > 0 && result.Throughput() >= kAnsweredShare * result.Offered();
   probe.result = std::move(result);
   return probe;
+}
+
+std::string KneeProbe::Verdict() const {
+  std::vector<std::string> parts;
+  if (!kept_up) parts.emplace_back("behind");
+  for (const load::Threshold& bound : broken) parts.push_back(load::ToText(bound, result));
+  return absl::StrJoin(parts, ", ");
+}
+
+double RateBelow(const load::LoadResult& result) {
+  const double rate = kStepDown * result.spec.pace.rate;
+  return result.Throughput() > 0 ? std::min(rate, kAnsweredShare * result.Throughput()) : rate;
 }
 
 absl::Duration ProbeDuration(absl::Duration probe, double rate) {

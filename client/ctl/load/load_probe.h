@@ -2,6 +2,7 @@
 #ifndef BASEBAND_CLIENT_CTL_LOAD_LOAD_PROBE_H_
 #define BASEBAND_CLIENT_CTL_LOAD_LOAD_PROBE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/time/time.h"
@@ -20,9 +21,15 @@ struct KneeProbe {
   bool kept_up = true;  // nearly all calls were answered in the time they came in; some were due
 
   bool borne() const { return broken.empty() && kept_up; }
+  // What is not borne about it: "behind, p99=5ms: 7.5 ms"; empty if it is.
+  std::string Verdict() const;
 };
 
 KneeProbe ToProbe(load::LoadResult result, const std::vector<load::Threshold>& bounds);
+
+// The next rate to try for a whole measurement, where `result`, the last one, broke a bound: a
+// tenth less, or just below what was answered, if that is less still.
+double RateBelow(const load::LoadResult& result);
 
 // `probe`, or longer: until some twenty calls are due, for fewer tell nothing of a rate.
 absl::Duration ProbeDuration(absl::Duration probe, double rate);

@@ -49,10 +49,13 @@ std::string LatencyText(const LoadResult& result) {
     add(result.workloads[i], result.totals.tallies[i]);
   }
   if (result.workloads.size() > 1) add("all", result.totals.All());
-  return Section(result.spec.pace.kind == load::Pace::Kind::kClosed
-                     ? "latency, from sending"
-                     : "latency, from the intended time of sending",
-                 table);
+  const bool expired = result.totals.All().outcomes[Outcome::kExpired] > 0;
+  return Section(
+      absl::StrCat(result.spec.pace.kind == load::Pace::Kind::kClosed
+                       ? "latency, from sending"
+                       : "latency, from the intended time of sending",
+                   expired ? "; of those that expired, how long they were waited for" : ""),
+      table);
 }
 
 std::string StagesText(const LoadResult& result) {
@@ -75,17 +78,13 @@ std::string KneeText(const LoadReport& report) {
   TextTable table({{"calls/s"}, {"goodput"}, {"p50"}, {"p99"}, {"missed"}, {"", false}});
   for (const KneeProbe& probe : report.probes) {
     const load::Tally all = probe.result.totals.All();
-    std::string verdict = probe.borne() ? "borne" : "too much:";
-    if (!probe.kept_up) absl::StrAppend(&verdict, " behind");
-    for (const load::Threshold& bound : probe.broken) {
-      absl::StrAppend(&verdict, " ", load::ToText(bound, probe.result));
-    }
+    const std::string verdict = probe.borne() ? "borne" : "too much: " + probe.Verdict();
     table.Add({RateText(probe.result.spec.pace.rate),
                absl::StrFormat("%.0f", probe.result.Goodput()), QuantileText(all.latency, 0.5),
                QuantileText(all.latency, 0.99), MissedText(all.outcomes), verdict});
   }
   return absl::StrFormat("%s\n%s; what follows was measured %s\n\n", table.ToText(),
-                         KneeSentence(report.knee),
+                         KneeSentence(report),
                          report.NothingIsBorne() ? "by the last one" : "there");
 }
 
@@ -125,7 +124,8 @@ std::vector<load::Threshold> LoadReport::BrokenLimits() const {
   return broken;
 }
 
-std::string KneeSentence(const load::Knee& knee) {
+std::string KneeSentence(const LoadReport& report) {
+  const load::Knee& knee = report.knee;
   std::string text = "no rate is borne";
   if (knee.low > 0) {
     text = absl::StrCat("highest rate borne: ", RateText(knee.low), " calls/s");
@@ -135,7 +135,16 @@ std::string KneeSentence(const load::Knee& knee) {
                           RateText(knee.high));
   }
   absl::StrAppend(&text, ", by ", Plural(knee.loads, "load"));
-  return knee.is_sure ? text : text + ", which do not agree";
+  if (!knee.is_sure) absl::StrAppend(&text, ", which do not agree");
+  if (!report.not_held.empty()) {
+    absl::StrAppend(&text, ", and ",
+                    Plural(static_cast<int>(report.not_held.size()), "whole measurement"));
+  }
+  return text;
+}
+
+bool LoadReport::NothingIsServed() const {
+  return result.totals.All().outcomes[Outcome::kGood] == 0;
 }
 
 load::WrongAnswers LoadReport::AllWrongAnswers() const {
@@ -145,18 +154,31 @@ load::WrongAnswers LoadReport::AllWrongAnswers() const {
             one.totals.wrong_example);
   };
   for (const KneeProbe& probe : probes) add(probe.result);
+  for (const KneeProbe& measurement : not_held) add(measurement.result);
   if (!NothingIsBorne()) add(result);  // else it is one of them
   return all;
 }
 
 bool LoadReport::IsNegative() const {
-  return AllWrongAnswers().count > 0 || !BrokenLimits().empty() || NothingIsBorne();
+  return AllWrongAnswers().count > 0 || !BrokenLimits().empty() || NothingIsBorne() ||
+         NothingIsServed();
 }
 
 std::vector<std::string> Remarks(const LoadReport& report) {
   std::vector<std::string> remarks;
   for (const load::Threshold& limit : report.BrokenLimits()) {
     remarks.push_back("over the limit " + load::ToText(limit, report.result));
+  }
+  if (report.NothingIsServed()) {
+    remarks.emplace_back("no call was answered rightly and in time");
+  }
+  for (const KneeProbe& measurement : report.not_held) {
+    const LoadResult& result = measurement.result;
+    remarks.push_back(absl::StrFormat(
+        "%s calls/s were too much for a measurement of %s, though short loads bore as many: %s;"
+        " %.0f of %.0f calls/s answered",
+        RateText(result.spec.pace.rate), absl::FormatDuration(result.measured),
+        measurement.Verdict(), result.Throughput(), result.Offered()));
   }
   if (const load::WrongAnswers wrong = report.AllWrongAnswers(); wrong.count > 0) {
     remarks.push_back(absl::StrCat(Plural(static_cast<int>(wrong.count), "wrong answer"), ", ",

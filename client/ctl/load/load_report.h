@@ -23,14 +23,19 @@ struct LoadReport {
   std::vector<load::Threshold> bounds;  // of the knee
   load::WrongAnswers wrong_before;      // the load: of what was asked to know what is right
   std::vector<KneeProbe> probes;        // in the order they were run; empty: no knee was sought
-  load::Knee knee;                      // of them
+  load::Knee knee;                      // of them, and of the measurements that followed
+  // The whole measurements that broke a bound at a rate that the probes had borne: from the highest
+  // on, each at a lower one. `result` is what came after them; the last of them, if none did.
+  std::vector<KneeProbe> not_held;
 
-  // A knee was sought, and there is none.
+  // A knee was sought, and there is none: no load was borne, or no whole measurement.
   bool NothingIsBorne() const { return !probes.empty() && knee.low == 0; }
+  // No call of the measurement came to a right answer by its deadline.
+  bool NothingIsServed() const;
   std::vector<load::Threshold> BrokenLimits() const;
   // Before, in the warm-up and in the measurement, of all loads.
   load::WrongAnswers AllWrongAnswers() const;
-  // What exit code 4 stands for: any of the three.
+  // What exit code 4 stands for: any of the four.
   bool IsNegative() const;
 };
 
@@ -45,8 +50,8 @@ std::string MissedText(const load::Outcomes& outcomes);
 // "1e-05"; empty without blocks.
 std::string BlerText(const load::Blocks& blocks);
 // "highest rate borne: 1200 calls/s (1260 are too much), by 17 loads"; "no rate is borne, not even
-// 0.5 calls/s, by 18 loads".
-std::string KneeSentence(const load::Knee& knee);
+// 0.5 calls/s, by 18 loads". Where whole measurements broke the bounds, how many did.
+std::string KneeSentence(const LoadReport& report);
 
 // What is not right about the figures or the server, a sentence each.
 std::vector<std::string> Remarks(const LoadReport& report);

@@ -154,7 +154,11 @@ ordered_json ToJson(const LoadReport& report) {
     json["knee"] = {{"low_per_s", low},
                     {"high_per_s", report.knee.high},
                     {"loads", report.knee.loads},
-                    {"is_sure", report.knee.is_sure}};
+                    {"is_sure", report.knee.is_sure},
+                    {"not_held_per_s", ordered_json::array()}};
+    for (const KneeProbe& measurement : report.not_held) {
+      json["knee"]["not_held_per_s"].push_back(measurement.result.spec.pace.rate);
+    }
     for (const KneeProbe& probe : report.probes) {
       const load::Tally all = probe.result.totals.All();
       json["probes"].push_back({{"rate", probe.result.spec.pace.rate},

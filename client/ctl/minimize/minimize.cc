@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/interrupt.h"
 #include "client/ctl/common/outputs.h"
+#include "client/ctl/common/step_range.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/minimize/minimize_flags.h"
 #include "client/ctl/minimize/minimize_map.h"
@@ -75,10 +77,12 @@ class MinimizeCommand final : public Command {
       return FailArguments(
           absl::InvalidArgumentError("--plot and --csv show a profile: --profile NAME"));
     }
-    const auto request = ToMinimizeRequest(flags_);
+    std::vector<std::string> notes;
+    const auto request = ToMinimizeRequest(flags_, &notes);
     if (!request.ok()) {
       return FailArguments(request.status());
     }
+    PrintNotes(notes);
     if (const absl::Status status = CheckMap(*request); !map_.empty() && !status.ok()) {
       return FailArguments(status);
     }
@@ -136,7 +140,7 @@ class MinimizeCommand final : public Command {
       plot_file_->Write(ProfileSvg(request, answer));
     }
     if (map_file_ != nullptr) {
-      map_file_->Write(absl::EndsWith(map_, ".csv") ? MapCsv(request, found.map)
+      map_file_->Write(absl::EndsWithIgnoreCase(map_, ".csv") ? MapCsv(request, found.map)
                                                     : MapSvg(request, found));
     }
     if (const absl::Status written = outputs_.Commit(); !written.ok()) {

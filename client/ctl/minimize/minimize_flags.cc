@@ -1,7 +1,6 @@
 #include "client/ctl/minimize/minimize_flags.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/si_number.h"
+#include "client/ctl/common/step_range.h"
 #include "client/ctl/minimize/number_files.h"
 
 namespace baseband::ctl {
@@ -212,8 +212,8 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
   const char* grid = "Grid";
   command
       ->add_option("--axis", flags->axes,
-                   "NAME=BEGIN:STEP:END, the points of a variable, both ends included, or"
-                   " NAME=BEGIN:STEP*COUNT; 1 to 4 axes; numbers take k, M, G")
+                   "NAME=BEGIN:STEP:END, the points of a variable: END, too, if whole steps lead"
+                   " there; or NAME=BEGIN:STEP*COUNT; 1 to 4 axes; numbers take k, M, G")
       ->required()
       ->type_name("AXIS")
       ->group(grid);
@@ -255,7 +255,7 @@ void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags) {
       ->group(search);
 }
 
-absl::StatusOr<v1::GridAxis> ParseAxis(absl::string_view text) {
+absl::StatusOr<v1::GridAxis> ParseAxis(absl::string_view text, std::vector<std::string>* notes) {
   const auto wrong = [&](absl::string_view why) {
     return absl::InvalidArgumentError(absl::StrCat("--axis '", text, "': ", why));
   };
@@ -270,12 +270,17 @@ absl::StatusOr<v1::GridAxis> ParseAxis(absl::string_view text) {
     if (!number.ok()) return wrong(number.status().message());
     numbers[k] = *number;
   }
-  // A last point that misses END by rounding is one.
-  const double count =
-      counted ? numbers[2] : std::floor((numbers[2] - numbers[0]) / numbers[1] + 1e-9) + 1.0;
+  double count = numbers[2];
+  if (!counted) {
+    const absl::StatusOr<StepRange> range = ToStepRange(numbers[0], numbers[1], numbers[2]);
+    if (!range.ok()) return wrong(range.status().message());
+    count = range->count;
+    if (notes != nullptr && !range->reaches_end) {
+      notes->push_back(absl::StrCat("--axis ", named->first, " ", range->Note()));
+    }
+  }
   if (!(count >= 1 && count <= kMaxCount)) {
-    return wrong(counted ? "COUNT is not in [1, 2^40]"
-                         : "no step of STEP leads from BEGIN to END, or more than 2^40");
+    return wrong(counted ? "COUNT is not in [1, 2^40]" : "more than 2^40 points");
   }
   v1::GridAxis axis;
   axis.set_name(named->first);
@@ -285,10 +290,11 @@ absl::StatusOr<v1::GridAxis> ParseAxis(absl::string_view text) {
   return axis;
 }
 
-absl::StatusOr<v1::MinimizeRequest> ToMinimizeRequest(const MinimizeFlags& flags) {
+absl::StatusOr<v1::MinimizeRequest> ToMinimizeRequest(const MinimizeFlags& flags,
+                                                      std::vector<std::string>* notes) {
   v1::MinimizeRequest request;
   for (const std::string& text : flags.axes) {
-    absl::StatusOr<v1::GridAxis> axis = ParseAxis(text);
+    absl::StatusOr<v1::GridAxis> axis = ParseAxis(text, notes);
     if (!axis.ok()) return axis.status();
     *request.add_axes() = *std::move(axis);
   }

@@ -39,10 +39,13 @@ struct MinimizeFlags {
 void AddMinimizeFlags(CLI::App* command, MinimizeFlags* flags);
 
 // [NAME=]BEGIN:STEP:END, all points from BEGIN to END, both included if END is one; or
-// [NAME=]BEGIN:STEP*COUNT. Numbers take k, M, G. InvalidArgument quotes what is wrong.
-absl::StatusOr<v1::GridAxis> ParseAxis(absl::string_view text);
+// [NAME=]BEGIN:STEP*COUNT. Numbers take k, M, G. InvalidArgument quotes what is wrong. `notes`, if
+// there are any to be taken, get a line for an axis that ends before its END.
+absl::StatusOr<v1::GridAxis> ParseAxis(absl::string_view text,
+                                       std::vector<std::string>* notes = nullptr);
 
-absl::StatusOr<v1::MinimizeRequest> ToMinimizeRequest(const MinimizeFlags& flags);
+absl::StatusOr<v1::MinimizeRequest> ToMinimizeRequest(const MinimizeFlags& flags,
+                                                      std::vector<std::string>* notes = nullptr);
 
 }  // namespace baseband::ctl
 

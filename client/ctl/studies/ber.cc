@@ -14,6 +14,7 @@
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
 #include "client/ctl/common/si_number.h"
+#include "client/ctl/common/step_range.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/code_flags.h"
 #include "client/ctl/plot/plot.h"
@@ -125,11 +126,13 @@ class BerCommand final : public Command {
     if (!code_.any()) {
       code_.wimax_rate = "1/2";
     }
+    std::vector<std::string> notes;
     const absl::StatusOr<v1::LdpcCode> code = ToLdpcCode(code_);
-    absl::StatusOr<std::vector<double>> list = ParseDecibels("--ebn0", ebn0_);
+    absl::StatusOr<std::vector<double>> list = ParseDecibels("--ebn0", ebn0_, &notes);
     if (!code.ok() || !list.ok()) {
       return code.ok() ? list.status() : code.status();
     }
+    PrintNotes(notes);
     *ebn0_db = *std::move(list);
     const int sent = client::ShapeOf(*code)->sent();
     if (decode_.llr_count > sent || (decode_.llr_count > 0 && decode_.llr_count <= code_.filler)) {

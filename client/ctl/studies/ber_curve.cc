@@ -13,6 +13,7 @@
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/random.h"
 #include "client/ctl/common/si_number.h"
+#include "client/ctl/common/step_range.h"
 #include "client/ctl/ldpc/awgn.h"
 #include "client/ctl/ldpc/bits.h"
 
@@ -220,7 +221,8 @@ absl::StatusOr<ErrorRate> MeasurePoint(client::Client* client, const GlobalFlags
   return collector.Result();
 }
 
-absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::string_view text) {
+absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::string_view text,
+                                                  std::vector<std::string>* notes) {
   constexpr size_t kMaxPoints = 1000;
   std::vector<double> values;
   for (const absl::string_view item : absl::StrSplit(text, ',')) {
@@ -242,8 +244,15 @@ absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::
       return absl::InvalidArgumentError(
           absl::StrCat(flag, ": '", item, "' is not BEGIN:STEP:END with a step above zero"));
     }
-    const int steps = static_cast<int>(std::floor((range[2] - range[0]) / range[1] + 1e-9));
-    for (int i = 0; i <= steps; ++i) {
+    const absl::StatusOr<StepRange> points = ToStepRange(range[0], range[1], range[2]);
+    if (!points.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flag, ": '", item, "': ", points.status().message()));
+    }
+    if (notes != nullptr && !points->reaches_end) {
+      notes->push_back(absl::StrCat(flag, " ", item, " ", points->Note()));
+    }
+    for (int i = 0; i < static_cast<int>(points->count); ++i) {
       values.push_back(std::round((range[0] + i * range[1]) * 1e6) / 1e6);
     }
   }

@@ -39,8 +39,10 @@ absl::StatusOr<ErrorRate> MeasurePoint(client::Client* client, const GlobalFlags
                                        const std::function<void(const ErrorRate&)>& progress);
 
 // What `flag` gives: "1,1.5,2" and "0:0.25:3" (begin:step:end, both ends included), joined by
-// commas. Sorted, without doubles, at most 1000.
-absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::string_view text);
+// commas. Sorted, without doubles, at most 1000. `notes`, if there are any to be taken, get a line
+// for a range that ends before its end.
+absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::string_view text,
+                                                  std::vector<std::string>* notes = nullptr);
 
 }  // namespace baseband::ctl
 

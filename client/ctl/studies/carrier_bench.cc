@@ -12,6 +12,7 @@
 #include "client/ctl/common/named_value.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
+#include "client/ctl/common/step_range.h"
 #include "client/ctl/studies/ber_curve.h"
 #include "nlohmann/json.hpp"
 
@@ -74,10 +75,12 @@ class CarrierBenchCommand final : public Command {
       return FailArguments(experiment.status());
     }
     if (!snr_.empty()) {
-      auto list = ParseDecibels("--snr", snr_);
+      std::vector<std::string> notes;
+      auto list = ParseDecibels("--snr", snr_, &notes);
       if (!list.ok()) {
         return FailArguments(list.status());
       }
+      PrintNotes(notes);
       settings_.snr_db = *std::move(list);
     }
     OutputFile* const csv = outputs_.Open("--csv", csv_);

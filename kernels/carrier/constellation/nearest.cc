@@ -8,6 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "kernels/base/status_macros.h"
+
 namespace baseband::carrier {
 namespace {
 
@@ -21,6 +23,9 @@ constexpr double kCellsPerPoint = 32.0;
 // How far the grid reaches beyond the outermost coordinate, in units of the rms radius.
 constexpr double kRim = 0.3;
 constexpr size_t kInCell = 3;  // points that a cell's word names
+// Of one cell's points each is held against each other up to so many; of a named constellation's
+// there are 51 at most. Longer lists take longer to look through, and find the same point.
+constexpr size_t kMaxRivals = 64;
 constexpr int kMinSide = 8;
 constexpr int kMaxSide = 128;
 
@@ -122,6 +127,7 @@ std::vector<int> PointsOf(const Region& region, const std::vector<SearchPoint>& 
       rivals.push_back(k);
     }
   }
+  if (rivals.size() > kMaxRivals) return rivals;
   std::vector<int> kept;
   std::copy_if(rivals.begin(), rivals.end(), std::back_inserter(kept), [&](int k) {
     return std::all_of(rivals.begin(), rivals.end(), [&](int rival) {
@@ -191,12 +197,19 @@ NearestGrid::NearestGrid(const Constellation& constellation)
   shape_.side = std::clamp(
       static_cast<int>(std::ceil(std::sqrt(kCellsPerPoint * static_cast<double>(points_.size())))),
       kMinSide, kMaxSide);
-  while (!Fill()) {
-    shape_.side /= 2;  // at the latest a single cell fits, of all points
+}
+
+absl::StatusOr<NearestGrid> NearestGrid::Create(const Constellation& constellation,
+                                                const ContinueCheck& may_continue) {
+  NearestGrid grid(constellation);
+  while (true) {
+    BASEBAND_ASSIGN_OR_RETURN(const bool filled, grid.Fill(may_continue));
+    if (filled) return grid;
+    grid.shape_.side /= 2;  // at the latest a single cell fits, of all points
   }
 }
 
-bool NearestGrid::Fill() {
+absl::StatusOr<bool> NearestGrid::Fill(const ContinueCheck& may_continue) {
   double extent = 0.0;
   for (const SearchPoint& point : points_) {
     extent = std::max(
@@ -212,6 +225,7 @@ bool NearestGrid::Fill() {
   std::map<std::vector<int>, uint16_t> begins;  // of equal lists one is kept
   for (int row = 0; row < shape_.side; ++row) {
     for (int column = 0; column < shape_.side; ++column) {
+      BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
       std::vector<int> listed = PointsOf(RegionOf(shape_, column, row), points_);
       cells_.push_back(CellWord(listed));
       more_begin_.push_back(0);

@@ -21,6 +21,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "kernels/base/continue_check.h"
 #include "kernels/base/host_device.h"
 #include "kernels/carrier/constellation.h"
 
@@ -76,14 +78,18 @@ BASEBAND_HOST_DEVICE inline bool IsInOctant(const SearchPoint& point) {
 // The arrays of a view, on the host.
 class NearestGrid {
  public:
-  explicit NearestGrid(const Constellation& constellation);
+  // Points that hardly differ are many in a cell, which takes milliseconds then: `may_continue` is
+  // asked before each.
+  static absl::StatusOr<NearestGrid> Create(const Constellation& constellation,
+                                            const ContinueCheck& may_continue = {});
   NearestView view() const;
   // Bytes of all arrays, for those who copy them.
   int64_t bytes() const;
 
  private:
+  explicit NearestGrid(const Constellation& constellation);
   // Lists every cell's points; false if they are too many for 16-bit places in more_.
-  bool Fill();
+  absl::StatusOr<bool> Fill(const ContinueCheck& may_continue);
 
   NearestView shape_;
   std::vector<uint32_t> cells_;

@@ -62,6 +62,7 @@ absl::StatusOr<ModelPtr> Model::Create(ConstellationPtr constellation, Amplitude
   if (power == 0) {
     BASEBAND_ASSIGN_OR_RETURN(power, ChoosePower(*constellation, rings, amplitude, may_continue));
   } else {
+    BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
     BASEBAND_RETURN_IF_ERROR(CheckPower(*constellation, rings, amplitude, power));
   }
   std::shared_ptr<Model> model(new Model);
@@ -71,7 +72,9 @@ absl::StatusOr<ModelPtr> Model::Create(ConstellationPtr constellation, Amplitude
   model->amplitude_ = amplitude;
   model->has_line_ = power != 0;
   model->power_ = std::max(power, 1);
-  model->nearest_ = std::make_unique<NearestGrid>(*model->constellation_);
+  BASEBAND_ASSIGN_OR_RETURN(NearestGrid nearest,
+                            NearestGrid::Create(*model->constellation_, may_continue));
+  model->nearest_ = std::make_unique<NearestGrid>(std::move(nearest));
   BASEBAND_RETURN_IF_ERROR(model->MakeTables(rings, may_continue));
   return model;
 }

@@ -153,6 +153,7 @@ absl::Status SnrTableMaker::MakeSoft(SnrTables* tables, const ContinueCheck& may
     SumPoints(constellation_.points(), facts->noise, places, row, tables->soft.data() + at,
               hard_.data() + at);
   }
+  BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
   Places radial;
   radial.count = kRadialNodes;
   radial.step = extent * std::sqrt(2.0F) / (kRadialNodes - 2);
@@ -162,6 +163,7 @@ absl::Status SnrTableMaker::MakeSoft(SnrTables* tables, const ContinueCheck& may
   const double noise = facts->noise;
   const auto edge = [&](int k) { return k == side_ - 1 || k == 0 ? 0.5 : 1.0; };
   for (int row = 0; row < side_; ++row) {
+    BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
     const float q = places.at(row);
     for (int column = 0; column < side_; ++column) {
       const float i = places.at(column);
@@ -216,7 +218,9 @@ absl::StatusOr<SnrTables> SnrTableMaker::Make(double snr_db, const ContinueCheck
   tables.facts.snr_db = static_cast<float>(snr_db);
   tables.facts.noise = NoiseOfSnr(snr_db);
   BASEBAND_RETURN_IF_ERROR(MakeSoft(&tables, may_continue));
+  BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
   MakeAmplitudes(&tables);
+  BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
   tables.weight.resize(kWeightNodes);
   const Radial radial = RadialOf(rings_, harmonics_, power_, tables.facts.noise, weight_places_);
   tables.facts.line =

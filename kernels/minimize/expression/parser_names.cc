@@ -109,8 +109,10 @@ Parser::ValueOr Parser::UnknownName(const Token& name) const {
   for (const auto& [each, named] : named_) known.push_back(each);
   std::sort(known.begin(), known.end());
   for (std::string& reserved : ReservedNames()) known.push_back(std::move(reserved));
-  return ErrorAt(name.column, absl::StrCat("unknown name '", name.text, "'; did you mean '",
-                                           NearestName(name.text, known), "'?"));
+  const std::string near = NearName(name.text, known);
+  return ErrorAt(name.column,
+                 absl::StrCat("unknown name '", name.text, "'",
+                              DidYouMean(near.empty() ? near : absl::StrCat("'", near, "'"))));
 }
 
 absl::StatusOr<int> Parser::ParseRealArgument(absl::string_view what) {

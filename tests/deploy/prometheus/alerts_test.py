@@ -12,7 +12,7 @@ import provocations
 import rules
 from certificates import Certificates
 from gpu_page import GpuPage
-from processes import Basebandd, wait_for
+from processes import Basebandd, free_port, wait_for
 from prometheus import Prometheus
 
 MAX_CONNECTIONS = 8
@@ -43,6 +43,8 @@ class AlertsTest(unittest.TestCase):
         failing = self.server("failing")
         radio = self.server("radio")
         crowded = self.server("crowded", f"--max-connections={MAX_CONNECTIONS}")
+        port = free_port()
+        flooded = self.server("flooded", f"--listen=127.0.0.1:{port}")
         door = self.server(
             *("door", "--listen=127.0.0.1:0"),
             *(f"--tls-cert={files.certificate}", f"--tls-key={files.key}"),
@@ -65,6 +67,7 @@ class AlertsTest(unittest.TestCase):
             expected |= provocations.failures(going_on, prometheus, failing)
             expected |= provocations.bad_radio(going_on, radio)
             expected |= provocations.crowd(going_on, crowded, MAX_CONNECTIONS)
+            expected |= provocations.strangers(going_on, flooded, port)
             expected |= provocations.no_memory(going_on, prometheus, door)
             expected |= provocations.gpu_trouble(prometheus, gpu)
             expected |= provocations.certificates(prometheus, door, files)

@@ -4,6 +4,7 @@ Each function does it to its servers and returns the (alert, instance) that must
 go on meanwhile runs in the background, until the stack is closed.
 """
 
+import contextlib
 import pathlib
 import signal
 import socket
@@ -115,6 +116,21 @@ def crowd(stack, server, max_connections):
         connect()
     stack.enter_context(Repeat(connect, every_s=1))
     return of(server, "ConnectionsNearMax", "ConnectionsRefused")
+
+
+def strangers(stack, server, port):
+    """Frames that mean nothing, without end and again, from somebody who makes no call."""
+    settings = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+    greeting = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings
+
+    def flood():
+        with socket.create_connection(("127.0.0.1", port)) as one, contextlib.suppress(OSError):
+            one.sendall(greeting)
+            while True:
+                one.sendall(settings * 1000)
+
+    stack.enter_context(Repeat(flood, every_s=0.1))
+    return of(server, "Strangers")
 
 
 def no_memory(stack, prometheus, server):

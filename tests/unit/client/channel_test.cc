@@ -122,8 +122,17 @@ TEST(EbN0ListTest, TakesListsAndRanges) {
               ElementsAre(-1, 0, 0.1, 0.2, 0.3, 5));
 }
 
+TEST(EbN0ListTest, AnEndThatIsNoPointIsTold) {
+  std::vector<std::string> notes;
+  EXPECT_THAT(ParseDecibels("--ebn0", "0:0.1:0.3,0:1:2.5", &notes).value(),
+              ElementsAre(0, 0.1, 0.2, 0.3, 1, 2));
+  EXPECT_THAT(notes, ElementsAre("--ebn0 0:1:2.5 ends at 2: END 2.5 is no whole number of steps of"
+                                 " 1 away from BEGIN 0"));
+}
+
 TEST(EbN0ListTest, RefusesWhatIsNeither) {
-  for (const char* text : {"", "a", "1:2", "0:0:1", "2:1:1", "0:1e-9:1", "1,,2", "nan"}) {
+  for (const char* text :
+       {"", "a", "1:2", "0:0:1", "2:1:1", "0:1e-9:1", "1,,2", "nan", "0:3:0.5", "-5:5:0.1"}) {
     EXPECT_THAT(ParseDecibels("--ebn0", text), StatusIs(absl::StatusCode::kInvalidArgument, _))
         << text;
   }

@@ -178,22 +178,25 @@ TEST(LoadThresholdTest, EachFigureIsComparedWithItsLimit) {
   EXPECT_TRUE(exceeded("mean=2.9ms"));
   EXPECT_FALSE(exceeded("mean=3ms"));
   EXPECT_FALSE(exceeded("missed=2%"));
-  EXPECT_TRUE(exceeded("missed=0.019"));
+  EXPECT_TRUE(exceeded("missed=1.9%"));
   EXPECT_TRUE(exceeded("wrong=0"));
   EXPECT_FALSE(exceeded("refused=0"));
   EXPECT_TRUE(exceeded("late=0.9%"));
   EXPECT_FALSE(exceeded("bler=2%"));
-  EXPECT_TRUE(exceeded("bler=0.019"));
+  EXPECT_TRUE(exceeded("bler=1.9%"));
 }
 
 // A server that died in the warm-up was within all limits: its times and shares were 0 of nothing.
 TEST(LoadThresholdTest, AFigureOfNothingExceedsEveryLimit) {
   const LoadResult none = ResultOf({Call(Outcome::kGood, 500, 501)});  // of the warm-up
   const LoadResult refused = ResultOf({Call(Outcome::kRefused, 1500, 1501)});
+  // What is known of calls that expired is how long they were waited for.
+  const LoadResult expired = ResultOf({Call(Outcome::kExpired, 1500, 1501)});
   for (const char* text : {"p99=10h", "mean=10h", "max=10h", "lag=10h", "bler=100%"}) {
     const auto threshold = ParseThreshold(text);
     ASSERT_THAT(threshold, IsOk());
-    for (const LoadResult* result : {&none, &refused}) {
+    for (const LoadResult* result : {&none, &refused, &expired}) {
+      if (result == &expired && *text == 'l') continue;  // it was sent
       EXPECT_TRUE(IsExceeded(*threshold, *result)) << text;
       EXPECT_EQ(ToText(*threshold, *result), absl::StrCat(text, ": nothing to take it from"));
     }
@@ -205,10 +208,13 @@ TEST(LoadThresholdTest, AFigureOfNothingExceedsEveryLimit) {
 }
 
 TEST(LoadThresholdTest, WhatIsNoLimitIsRefused) {
-  for (const char* text : {"p99", "p0=1ms", "p100=1ms", "p99=2", "p99=-1ms", "speed=1",
-                           "missed=2ms", "missed=101%", "=1ms"}) {
+  for (const char* text :
+       {"p99", "p0=1ms", "p100=1ms", "p99=2", "p99=-1ms", "speed=1", "missed=2ms", "missed=101%",
+        "=1ms", "missed=1", "bler=0.5", "late=50"}) {
     EXPECT_THAT(ParseThreshold(text), IsInvalid(absl::StrCat("'", text, "'")));
   }
+  EXPECT_THAT(ParseThreshold("missed=1"),
+              IsInvalid("'1' is not a share in [0%, 100%] with its %, such as 1%"));
 }
 
 TEST(MetricsPageTest, SeriesAreReadWithTheirLabelsAndCountersSubtracted) {

@@ -16,12 +16,12 @@ using load::Outcome;
 
 constexpr int64_t kMs = 1000000;
 
-// A second in which `good` calls were answered after a millisecond, and `refused` were not.
-load::LoadResult ResultOf(int good, int refused) {
+// A second in which `good` calls were answered after a millisecond, and others came to nothing.
+load::LoadResult ResultOf(int good, int others, Outcome outcome = Outcome::kRefused) {
   load::Recorder recorder(load::Window{0, 1000 * kMs, 1000 * kMs}, 1);
-  for (int i = 0; i < good + refused; ++i) {
+  for (int i = 0; i < good + others; ++i) {
     load::Ended call;
-    call.outcome = i < good ? Outcome::kGood : Outcome::kRefused;
+    call.outcome = i < good ? Outcome::kGood : outcome;
     call.due_ns = i * kMs;
     call.end_ns = (i + 1) * kMs;
     recorder.OnEnd(call);
@@ -73,6 +73,61 @@ TEST(LoadReportTest, WhereNothingIsBorneTheProbesAndTheirWrongAnswersAreTold) {
   EXPECT_THAT(text, HasSubstr("too much: p99=1ns: 1 ms"));
   EXPECT_TRUE(ToJson(report)["probes"].is_array());
   EXPECT_EQ(ToJson(report).dump().find("\"knee_per_s\":0"), std::string::npos);
+}
+
+TEST(KneeProbeTest, TheNextRateIsBelowTheLastAndBelowWhatWasAnswered) {
+  load::LoadResult result = ResultOf(20, 0);
+  result.spec.pace.rate = 20;
+  EXPECT_DOUBLE_EQ(RateBelow(result), 18);
+  result.spec.pace.rate = 100;
+  EXPECT_DOUBLE_EQ(RateBelow(result), 19);
+  result = ResultOf(0, 20);
+  result.spec.pace.rate = 20;
+  EXPECT_DOUBLE_EQ(RateBelow(result), 18);
+}
+
+// A rate was "the highest borne" whose own measurement, below, broke the bound.
+TEST(LoadReportTest, ARateThatTheWholeMeasurementDoesNotHoldIsNotTheHighestBorne) {
+  LoadReport report;
+  const std::vector<load::Threshold> bounds = {*load::ParseThreshold("p99=10ms")};
+  load::LoadResult behind = ResultOf(10, 20);
+  behind.spec.pace.rate = 30;
+  load::LoadResult held = ResultOf(20, 0);
+  held.spec.pace.rate = 20;
+  report.probes = {ToProbe(held, bounds)};
+  report.knee.low = 20;
+  report.knee.high = 30;
+  report.knee.loads = 7;
+  report.knee.is_sure = true;
+  report.not_held = {ToProbe(behind, bounds)};
+  report.result = held;
+  EXPECT_FALSE(report.IsNegative());
+  EXPECT_THAT(
+      ToText(report),
+      AllOf(
+          HasSubstr("highest rate borne: 20 calls/s (30 are too much), by 7 loads,"
+                    " and 1 whole measurement"),
+          HasSubstr("! 30 calls/s were too much for a measurement of 1s, though short loads bore"),
+          HasSubstr("as many: behind; 10 of\n  30 calls/s answered")));
+  EXPECT_EQ(ToJson(report)["knee"]["not_held_per_s"].dump(), "[30.0]");
+
+  report.result = behind;
+  report.knee.low = 0;
+  EXPECT_TRUE(report.IsNegative());
+  EXPECT_THAT(ToText(report), HasSubstr("no rate is borne, not even 30 calls/s"));
+}
+
+TEST(LoadReportTest, WhereNoCallIsAnsweredInTimeTheResultIsNegative) {
+  for (const Outcome outcome : {Outcome::kExpired, Outcome::kLate, Outcome::kRefused}) {
+    LoadReport report;
+    report.result = ResultOf(0, 20, outcome);
+    report.limits = {*load::ParseThreshold("p99=1h")};
+    EXPECT_TRUE(report.IsNegative());
+    EXPECT_EQ(report.BrokenLimits().empty(), outcome == Outcome::kLate);
+    EXPECT_THAT(ToText(report), HasSubstr("! no call was answered rightly and in time"));
+    report.result = ResultOf(1, 20, outcome);
+    EXPECT_FALSE(report.IsNegative());
+  }
 }
 
 TEST(LoadReportTest, TimesOfNothingAreNotZero) {

@@ -35,6 +35,25 @@ TEST(ParseAxisTest, BothEndsBelongToIt) {
   EXPECT_EQ(AxisText("x=5:1:5"), "x 5 1 1");
 }
 
+TEST(ParseAxisTest, AnEndThatIsNoPointIsTold) {
+  std::vector<std::string> notes;
+  for (const char* text : {"x=0:0.1:1", "x=5:1:5", "x=-500:1e-7:500", "x=0:3*2"}) {
+    EXPECT_TRUE(ParseAxis(text, &notes).ok());
+    EXPECT_THAT(notes, IsEmpty()) << text;
+  }
+  EXPECT_EQ(AxisText("x=-500:1e-7:500"), "x -500 1e-07 10000000001");
+  EXPECT_TRUE(ParseAxis("x=0:0.3:1", &notes).ok());
+  EXPECT_THAT(notes, ElementsAre("--axis x ends at 0.9: END 1 is no whole number of steps of 0.3"
+                                 " away from BEGIN 0"));
+}
+
+// x=BEGIN:END:STEP had two points, or one, and no word about it.
+TEST(ParseAxisTest, EndAndStepInTheOtherOrderAreRefused) {
+  for (const char* text : {"x=-5:5:0.1", "x=0:3:0.5", "x=-10:10:1", "x=10:20:1"}) {
+    EXPECT_THAT(AxisText(text), HasSubstr("the order is BEGIN:STEP:END")) << text;
+  }
+}
+
 TEST(ParseAxisTest, OrItsPointsAreCounted) {
   EXPECT_EQ(AxisText("t=-1:0.5*1M"), "t -1 0.5 1000000");
   EXPECT_EQ(AxisText("t=7:0*1"), "t 7 0 1");
@@ -44,8 +63,9 @@ TEST(ParseAxisTest, WhatIsWrongIsQuoted) {
   EXPECT_THAT(AxisText("0:1:2"), HasSubstr("'0:1:2' is not NAME=.."));
   EXPECT_THAT(AxisText("x=0:1"), HasSubstr("not BEGIN:STEP:END"));
   EXPECT_THAT(AxisText("x=0:one:2"), HasSubstr("'one'"));
-  EXPECT_THAT(AxisText("x=0:1:-2"), HasSubstr("no step of STEP leads from BEGIN to END"));
+  EXPECT_THAT(AxisText("x=0:1:-2"), HasSubstr("no step of STEP 1 leads from BEGIN 0 to END -2"));
   EXPECT_THAT(AxisText("x=0:0:2"), HasSubstr("no step of STEP"));
+  EXPECT_THAT(AxisText("x=0:1e-9:1e4"), HasSubstr("more than 2^40 points"));
   EXPECT_THAT(AxisText("x=0:1*0"), HasSubstr("COUNT is not in"));
 }
 

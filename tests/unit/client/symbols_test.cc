@@ -56,16 +56,21 @@ TEST(SymbolsTest, Int16HasItsScaleAndSaturates) {
               ElementsAre(Complex(16384, -32768), Complex(8192, 32767)));
 }
 
-TEST(SymbolFilesTest, TheNameTellsTheFormatUnlessAFlagDoes) {
+TEST(SymbolFilesTest, TheNameTellsTheFormatAndAFlagDoesNotContradictIt) {
   const std::string bytes(16, '\0');
   EXPECT_EQ(ReadSymbols(FileOfTest("x.cs16", bytes), "")->format, v1::SAMPLE_FORMAT_INT16);
   EXPECT_EQ(ReadSymbols(FileOfTest("x.cf16", bytes), "")->format, v1::SAMPLE_FORMAT_FLOAT16);
-  EXPECT_EQ(ReadSymbols(FileOfTest("x.iq", bytes), "")->format, v1::SAMPLE_FORMAT_FLOAT32);
-  EXPECT_EQ(ReadSymbols(PathOfTest("x.cs16"), "f32")->format, v1::SAMPLE_FORMAT_FLOAT32);
+  EXPECT_EQ(ReadSymbols(FileOfTest("x.iq", bytes), "f32")->format, v1::SAMPLE_FORMAT_FLOAT32);
+  EXPECT_EQ(ReadSymbols(FileOfTest("x.f32", bytes), "f32")->format, v1::SAMPLE_FORMAT_FLOAT32);
+  EXPECT_THAT(ReadSymbols(PathOfTest("x.cs16"), "f32"),
+              Refusal("--format cf32 contradicts " + PathOfTest("x.cs16") + ", which says ci16"));
+  EXPECT_THAT(ReadSymbols(PathOfTest("x.iq"), ""),
+              Refusal("x.iq does not say what its samples are: end its name in .cf32, .cf16, .ci16"
+                      " or .sigmf-meta, or say it by --format"));
   EXPECT_EQ(ReadSymbols(PathOfTest("x.cs16"), "sc16")->format, v1::SAMPLE_FORMAT_INT16);
   EXPECT_THAT(ReadSymbols(PathOfTest("x.cs16"), "u8"), Refusal("is not one of cf32, cf16, ci16"));
   EXPECT_THAT(ReadSymbols(FileOfTest("x.cs8", bytes), ""),
-              Refusal("without --format: its 'ci8' is not one of cf32, cf16, ci16"));
+              Refusal("x.cs8: its 'ci8' is not one of cf32, cf16, ci16"));
 }
 
 TEST(SymbolFilesTest, WhatIsWrittenIsWhatItsNameSays) {
@@ -76,7 +81,11 @@ TEST(SymbolFilesTest, WhatIsWrittenIsWhatItsNameSays) {
   EXPECT_EQ(format("a.b/c.CF32", "").value(), v1::SAMPLE_FORMAT_FLOAT32);
   EXPECT_EQ(format("a.ci16", "sc16").value(), v1::SAMPLE_FORMAT_INT16);
   EXPECT_EQ(format("a.iq", "i16").value(), v1::SAMPLE_FORMAT_INT16);
-  for (const char* path : {"-", "", "a.b/c", "/dev/fd/63", ".cf"}) {
+  for (const char* path : {"a.b/c", ".cf"}) {
+    EXPECT_EQ(format(path, "cf32").value(), v1::SAMPLE_FORMAT_FLOAT32) << path;
+    EXPECT_THAT(format(path, ""), Refusal("does not say what its samples are")) << path;
+  }
+  for (const char* path : {"-", "", "/dev/fd/63"}) {
     EXPECT_EQ(format(path, "").value(), v1::SAMPLE_FORMAT_FLOAT16) << path;
     EXPECT_EQ(format(path, "cf32").value(), v1::SAMPLE_FORMAT_FLOAT32) << path;
   }
@@ -103,9 +112,9 @@ TEST(SymbolFilesTest, IntegersAreWrittenAtAThirdOfFullScale) {
 }
 
 TEST(SymbolFilesTest, PartOfASampleIsRefused) {
-  EXPECT_THAT(ReadSymbols(FileOfTest("odd", std::string(12, 'x')), ""),
+  EXPECT_THAT(ReadSymbols(FileOfTest("odd.cf32", std::string(12, 'x')), ""),
               Refusal("has 12 bytes, not a multiple of the 8 of a sample (format cf32)"));
-  EXPECT_THAT(ReadSymbols(FileOfTest("empty", ""), ""), Refusal("is empty"));
+  EXPECT_THAT(ReadSymbols(FileOfTest("empty.cf32", ""), ""), Refusal("is empty"));
   EXPECT_THAT(ReadSymbols(PathOfTest("missing"), ""),
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing")));
 }

@@ -163,7 +163,7 @@ TEST(WidebandFileTest, WhatCannotBeReadIsRefusedByName) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("missing.ci16")));
   WriteAll(PathOfTest("a.bin"), "abc");
   EXPECT_THAT(WidebandFile::Open(PathOfTest("a.bin"), ""),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--format=ci16")));
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("or say it by --format")));
   EXPECT_THAT(WidebandFile::Open(PathOfTest("a.bin"), "ci16"),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("has 3 bytes, not a multiple of the 4")));

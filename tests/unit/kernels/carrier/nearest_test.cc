@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "kernels/carrier/model.h"
 #include "tests/support/channel.h"
 
 namespace baseband::carrier {
@@ -47,7 +48,7 @@ void ExpectNearest(const Constellation& constellation, const NearestView& view, 
 
 // Symbols as received at several SNRs, `count` in all.
 void ExpectNearestOfNoisySymbols(const Constellation& constellation, int count) {
-  const NearestGrid grid(constellation);
+  const NearestGrid grid = *NearestGrid::Create(constellation);
   const NearestView view = grid.view();
   Random random(5);
   for (const double relative_db : {-20.0, -4.0, 0.0, 6.0, 15.0}) {
@@ -67,7 +68,7 @@ void ExpectNearestOfNoisySymbols(const Constellation& constellation, int count) 
 
 // Where it is hardest: cell borders, bisectors of two points, the axes, and far or tiny places.
 void ExpectNearestInHardPlaces(const Constellation& constellation, int count) {
-  const NearestGrid grid(constellation);
+  const NearestGrid grid = *NearestGrid::Create(constellation);
   const NearestView view = grid.view();
   Random random(6);
   const auto border = [&] {
@@ -191,7 +192,7 @@ TEST(NearestTest, SlicingASquareQamFindsAPointAsNearToWithinRounding) {
   for (const std::string name : {"QPSK", "16QAM", "64QAM", "256QAM", "1024QAM"}) {
     SCOPED_TRACE(name);
     const ConstellationPtr constellation = *Constellation::FromName(name);
-    const NearestGrid grid(*constellation);
+    const NearestGrid grid = *NearestGrid::Create(*constellation);
     const NearestView view = grid.view();
     ASSERT_EQ(view.slices, constellation->qam_side() / 2);
     ASSERT_EQ(view.num_points, view.slices * view.slices);
@@ -217,7 +218,7 @@ TEST(NearestTest, NaNAndInfinityFindSomePoint) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   for (const std::string name : {"BPSK", "64QAM", "128APSK 135/180"}) {
-    const NearestGrid grid(**Constellation::FromName(name));
+    const NearestGrid grid = *NearestGrid::Create(**Constellation::FromName(name));
     const NearestView view = grid.view();
     for (const Iq& place : std::vector<Iq>{{kNan, 0.0F},
                                            {0.5F, kNan},
@@ -236,7 +237,7 @@ TEST(NearestTest, NaNAndInfinityFindSomePoint) {
 
 TEST(NearestTest, FoldedPointsAreThoseOfTheFirstQuadrantWithTheirRadii) {
   const ConstellationPtr constellation = *Constellation::FromName("32APSK 3/4");
-  const NearestGrid grid(*constellation);
+  const NearestGrid grid = *NearestGrid::Create(*constellation);
   const NearestView view = grid.view();
   EXPECT_EQ(view.folded, 1);
   EXPECT_EQ(view.num_points, 9);  // 1 + 3 + 5: the outer ring has points on the axes
@@ -250,7 +251,7 @@ TEST(NearestTest, FoldedPointsAreThoseOfTheFirstQuadrantWithTheirRadii) {
 // So small that a block of threads may hold it in shared memory.
 TEST(NearestTest, AnOctantHasHalfOfThePointsThatMirrorAboutTheDiagonal) {
   const auto octant_points = [](const Constellation& constellation) {
-    return NearestGrid(constellation).view().octant_points;
+    return NearestGrid::Create(constellation)->view().octant_points;
   };
   EXPECT_EQ(octant_points(**Constellation::FromName("QPSK")), 1);
   EXPECT_EQ(octant_points(**Constellation::FromName("16APSK 3/4")), 3);  // 4 + 12
@@ -264,7 +265,36 @@ TEST(NearestTest, AnOctantHasHalfOfThePointsThatMirrorAboutTheDiagonal) {
 
 TEST(NearestTest, NamedGridsTakeLessThan64Kilobytes) {
   for (const std::string& name : ConstellationNames()) {
-    EXPECT_LT(NearestGrid(**Constellation::FromName(name)).bytes(), 64 * 1024) << name;
+    EXPECT_LT(NearestGrid::Create(**Constellation::FromName(name))->bytes(), 64 * 1024) << name;
+  }
+}
+
+// Points a float's last places apart: every one of them may be the nearest of every cell. Held
+// against each other, which took 18 s once, they would be no fewer.
+TEST(NearestTest, PointsThatHardlyDifferAreFoundAllTheSameAndGiveWay) {
+  std::vector<Iq> points;
+  for (int k = 0; k < 512; ++k) {
+    points.push_back({1.0F + 1.2e-7F * static_cast<float>(k % 32),
+                      1.0F + 1.2e-7F * static_cast<float>(k / 32)});
+  }
+  const ConstellationPtr constellation = *Constellation::FromPoints(points);
+  int asked = 0;
+  const auto end_soon = [&asked] {
+    return ++asked < 100 ? absl::OkStatus() : absl::CancelledError("enough");
+  };
+  EXPECT_EQ(NearestGrid::Create(*constellation, end_soon).status(),
+            absl::CancelledError("enough"));
+  EXPECT_EQ(asked, 100);
+  asked = 0;
+  EXPECT_EQ(Model::Create(constellation, Amplitude::kWeighted, 1, end_soon).status(),
+            absl::CancelledError("enough"));
+  EXPECT_EQ(asked, 100);
+  const NearestGrid grid = *NearestGrid::Create(*constellation);
+  const float place = constellation->points()[0].i;
+  for (int k = 0; k < 1000; ++k) {
+    const float i = place * (1.0F + 1e-8F * static_cast<float>(k));
+    ExpectNearest(*constellation, grid.view(), i, place);
+    ExpectNearest(*constellation, grid.view(), -i, 3.0F * i);
   }
 }
 

@@ -88,6 +88,25 @@ TEST(ConfigTest, UnknownNamesAreRefusedWithTheNearestKnownOne) {
   EXPECT_THAT(Refusal({section.flag()}), HasSubstr("section [server] in "));
 }
 
+TEST(ConfigTest, AnUnknownNameThatIsNearNoneIsRefusedWithoutAGuess) {
+  const TemporaryFile file("colour = 9\n");
+  const TemporaryFile config("config = other\n");
+
+  EXPECT_EQ(Refusal({"--port=5"}), "unknown flag --port");
+  EXPECT_EQ(Refusal({"-p"}), "unknown flag -p");
+  EXPECT_EQ(Refusal({}, {"BASEBANDD_COLOUR=2"}), "unknown environment variable BASEBANDD_COLOUR");
+  EXPECT_EQ(Refusal({file.flag()}), "unknown key colour in " + file.path());
+  EXPECT_EQ(Refusal({config.flag()}), "unknown key config in " + config.path());
+}
+
+TEST(ConfigTest, ALineWithoutAnEqualsSignIsToldHowASettingIsWritten) {
+  for (const char* line : {"lanes: 8", "lanes 8"}) {
+    const TemporaryFile file(std::string(line) + "\n");
+    EXPECT_EQ(Refusal({file.flag()}), "line '" + std::string(line) + "' in " + file.path() +
+                                          " has no =: a setting is written NAME = VALUE");
+  }
+}
+
 TEST(ConfigTest, OthersEnvironmentIsLeftAlone) {
   EXPECT_EQ(Refusal({}, {"PATH=/bin", "BASEBAND_REQUIRE_GPU=1", "BASEBANDD_SERVICE_HOST=10.0.0.1",
                          "BASEBANDD_PORT=tcp://10.0.0.1:50151",
@@ -155,7 +174,7 @@ TEST(ConfigTest, CheckConfigPrintsAFileThatRepeatsTheConfiguration) {
              "--tls-cert=c", "--tls-key=k", "--allow=user=uid:1", "--allow=admin=gid:2",
              "--metrics-listen=", "--lanes=7", "--max-queue-delay-us=250", "--log-format=json"});
   ASSERT_TRUE(first.ok()) << first.status();
-  EXPECT_EQ(first->action, Command::Action::kPrint);
+  EXPECT_EQ(first->action, Command::Action::kCheck);
   EXPECT_THAT(first->output, HasSubstr("# from flag --lanes\nlanes = 7\n"));
 
   const TemporaryFile file(first->output);

@@ -50,14 +50,27 @@ TEST(ConfigTest, NumbersOutsideTheirRangeAreRefusedByPlaceValueAndRange) {
 
   EXPECT_EQ(Refusal({"--lanes=0"}), "--lanes 0 is not in [1, 32]");
   EXPECT_EQ(Refusal({"--lanes", "33"}), "--lanes 33 is not in [1, 32]");
-  EXPECT_EQ(Refusal({"--lanes=four"}), "--lanes four is not in [1, 32]");
-  EXPECT_EQ(Refusal({"--lanes=4.5"}), "--lanes 4.5 is not in [1, 32]");
+  EXPECT_EQ(Refusal({"--lanes=four"}), "--lanes four is not in [1, 32]: it takes a whole number");
+  EXPECT_EQ(Refusal({"--lanes=4.5"}), "--lanes 4.5 is not in [1, 32]: it takes a whole number");
   EXPECT_EQ(Refusal({"--lanes=99999999999999999999"}),
             "--lanes 99999999999999999999 is not in [1, 32]");
   EXPECT_EQ(Refusal({}, {"BASEBANDD_LANES=-1"}), "BASEBANDD_LANES -1 is not in [1, 32]");
   EXPECT_EQ(Refusal({file.flag()}), file.path() + ": lanes 99 is not in [1, 32]");
   EXPECT_EQ(Refusal({"--max-queue-delay-us=1000001"}),
             "--max-queue-delay-us 1000001 is not in [0, 1000000]");
+}
+
+TEST(ConfigTest, AUnitBehindANumberIsRefusedWithTheOneThatTheSettingIsIn) {
+  const TemporaryFile file("slow_ms = 5s\n");
+
+  EXPECT_EQ(Refusal({"--watchdog-s=500ms"}),
+            "--watchdog-s 500ms is not in [0, 86400]: it takes whole seconds, without a unit");
+  EXPECT_EQ(Refusal({"--staging-mib=50k"}),
+            "--staging-mib 50k is not in [1, 65536]: it takes whole MiB, without a unit");
+  EXPECT_EQ(Refusal({}, {"BASEBANDD_MAX_QUEUE_DELAY_US="}),
+            "BASEBANDD_MAX_QUEUE_DELAY_US  is not in [0, 1000000]: it takes whole microseconds, "
+            "without a unit");
+  EXPECT_THAT(Refusal({file.flag()}), HasSubstr("it takes whole milliseconds, without a unit"));
 }
 
 TEST(ConfigTest, EveryNumberRefusesTheValuesBesideItsRange) {

@@ -96,6 +96,39 @@ TEST(ReadRequestTest, APayloadLongerThanTheMessageIsRefused) {
   }
 }
 
+// 12 is no field of the request. Of the length, 32 bits are 0.
+TEST(ReadRequestTest, AnUnknownFieldLongerThanTheMessageIsRefused) {
+  const std::string tag = "\x62";
+  for (const std::string length :
+       {"\x7f", "\xff\xff\xff\xff\x07", "\x80\x80\x80\x80\x10", "\x80\x80\x80\x80\x80\x2f"}) {
+    for (const int payload_field : {kPayload, 0}) {
+      EXPECT_THAT(ReadRequest(InSlices(tag + length + "\x08\x01", 2), payload_field),
+                  IsInvalid("well-formed"))
+          << length.size();
+    }
+  }
+}
+
+TEST(ReadRequestTest, AGroupIsPassedWhereProtobufPassesIt) {
+  const std::string begin_98 = "\x93\x06";
+  const std::string end_98 = "\x94\x06";
+  const auto deep = [&](int depth, const std::string& inside) {
+    std::string bytes = inside;
+    for (int i = 0; i < depth; ++i) bytes = begin_98 + bytes + end_98;
+    return bytes;
+  };
+  for (const std::string& bytes :
+       {deep(1, ""), deep(1, "\x08\x01\x62\x02zz"), deep(3, "\x62\x01z"), deep(99, ""),
+        deep(1, "\x62\x80\x80\x80\x80\x10\x08\x01"), deep(1, "\x9c\x06"), deep(150, ""),
+        deep(3000, ""), begin_98, begin_98 + "\x08\x01"}) {
+    const auto read = ReadRequest(InSlices(bytes, 3), kPayload);
+    EXPECT_EQ(read.ok(), v1::DecodeRequest().ParseFromString(bytes)) << bytes.size();
+    if (read.ok()) {
+      EXPECT_EQ(read->header, bytes);
+    }
+  }
+}
+
 TEST(ReadRequestTest, TheEndOfAGroupThatNeverBeganIsRefused) {
   const std::string end_group_98 = "\x94\x06";
   for (const std::string& bytes : {end_group_98, Sent().SerializeAsString() + end_group_98}) {

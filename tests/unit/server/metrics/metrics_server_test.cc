@@ -23,6 +23,7 @@ namespace baseband::server {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // A connection to loopback that has sent `bytes`.
@@ -40,6 +41,16 @@ class Caller {
   ~Caller() { close(fd_); }
   Caller(const Caller&) = delete;
   Caller& operator=(const Caller&) = delete;
+
+  // Sends without end, until the server hears no more. Bytes sent.
+  size_t SendOn() {
+    const std::string more(1 << 16, 'x');
+    size_t sent = 0;
+    for (ssize_t n = 0; (n = send(fd_, more.data(), more.size(), MSG_NOSIGNAL)) > 0;) {
+      sent += static_cast<size_t>(n);
+    }
+    return sent;
+  }
 
   // All that comes until the server has said all.
   std::string Hear() {
@@ -65,10 +76,37 @@ std::string StatusLine(int port, const std::string& header) {
   return reply.substr(0, reply.find('\r'));
 }
 
+std::string HeadOf(const std::string& reply) { return reply.substr(0, reply.find("\r\n\r\n")); }
+
 std::string BodyOf(const std::string& reply) {
   const size_t body = reply.find("\r\n\r\n");
   return body == std::string::npos ? "no end of headers" : reply.substr(body + 4);
 }
+
+// A server whose pages are not made before Release.
+class HeldPages {
+ public:
+  HeldPages() {
+    metrics_.BeforeScrape([this](Metrics&) {
+      ++count_;
+      go_.WaitForNotification();
+    });
+    server_ = MetricsServer::Start("127.0.0.1:0", metrics_);
+    EXPECT_THAT(server_, IsOk());
+  }
+  int port() const { return (*server_)->port(); }
+  int count() const { return count_; }  // that were begun
+  void AwaitFirst() const {
+    while (count_ == 0) absl::SleepFor(absl::Milliseconds(1));
+  }
+  void Release() { go_.Notify(); }
+
+ private:
+  absl::Notification go_;
+  std::atomic<int> count_{0};
+  Metrics metrics_{"1", TestOperations().counted()};
+  absl::StatusOr<std::unique_ptr<MetricsServer>> server_;  // last: ends before what it serves
+};
 
 TEST(MetricsServerTest, ProbesSayOkOrWhyNotToEverybody) {
   Metrics metrics("1", TestOperations().counted());
@@ -105,6 +143,17 @@ TEST(MetricsServerTest, ThePageIsGzippedForWhoTakesThat) {
   EXPECT_THAT(packed, HasSubstr("Content-Encoding: gzip\r\n"));
   EXPECT_THAT(BodyOf(packed), StartsWith("\x1f\x8b"));
   EXPECT_LT(packed.size(), plain.size() / 4);
+  for (const char* no :
+       {"gzip;q=0", "identity, gzip; q=0.0", "xgzip", "deflate", "gzip;q=much", ""}) {
+    EXPECT_THAT(HeadOf(Ask(port, "GET /metrics", std::string("Accept-Encoding: ") + no + "\r\n")),
+                Not(HasSubstr("Content-Encoding")))
+        << no;
+  }
+  for (const char* yes : {"deflate, GZIP;q=0.5", "deflate\r\nAccept-Encoding: gzip"}) {
+    EXPECT_THAT(HeadOf(Ask(port, "GET /metrics", std::string("Accept-Encoding: ") + yes + "\r\n")),
+                HasSubstr("Content-Encoding"))
+        << yes;
+  }
 }
 
 TEST(MetricsServerTest, APasswordLetsInWhereOneIsAskedFor) {
@@ -121,6 +170,8 @@ TEST(MetricsServerTest, APasswordLetsInWhereOneIsAskedFor) {
             "HTTP/1.1 401 Unauthorized");
   EXPECT_EQ(StatusLine((*closed)->port(), "Authorization: Basic YW55Ym9keTpzZWNyZXQ=\r\n"),
             "HTTP/1.1 200 OK");
+  EXPECT_EQ(StatusLine((*closed)->port(), "authorization: basic YW55Ym9keTpzZWNyZXQ=\r\n"),
+            "HTTP/1.1 200 OK");
 }
 
 TEST(MetricsServerTest, WhatIsNoRequestIsToldSo) {
@@ -134,6 +185,8 @@ TEST(MetricsServerTest, WhatIsNoRequestIsToldSo) {
   EXPECT_THAT(Ask(port, "GET /livez", "X: " + std::string(10000, 'x') + "\r\n"),
               StartsWith("HTTP/1.1 400 Bad Request\r\n"));
   EXPECT_THAT(Ask(port, "POST /livez", "Content-Length: 3\r\n\r\nabc"),
+              StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"));
+  EXPECT_THAT(Ask(port, "POST /livez", "Content-Length: 3000000\r\n"),
               StartsWith("HTTP/1.1 405 Method Not Allowed\r\n"));
   EXPECT_THAT(Ask(port, "GET /livez?verbose"), StartsWith("HTTP/1.1 200 OK\r\n"));
 }
@@ -157,30 +210,61 @@ TEST(MetricsServerTest, WhoStandsStillKeepsNobodyWaitingAndTheOldestGoFirst) {
   EXPECT_EQ(callers.back()->Hear(), "") << "nobody stays for good";
 }
 
-TEST(MetricsServerTest, APageIsMadeForAllWhoWaitAndProbesDoNotWaitForIt) {
+TEST(MetricsServerTest, WhoNeverStopsSendingIsCutOff) {
   Metrics metrics("1", TestOperations().counted());
-  absl::Notification go;
-  std::atomic<int> pages{0};
-  metrics.BeforeScrape([&](Metrics&) {
-    ++pages;
-    go.WaitForNotification();
-  });
   const auto server = MetricsServer::Start("127.0.0.1:0", metrics);
   ASSERT_THAT(server, IsOk());
-  const int port = (*server)->port();
+  Caller caller((*server)->port(), "GET /livez HTTP/1.1\r\n\r\n");
+  // What it does not read waits in the kernel's buffers.
+  EXPECT_LT(caller.SendOn(), size_t{64} << 20);
+}
+
+TEST(MetricsServerTest, SilentConnectionsDriveOutNobodyWhoWaitsForAPage) {
+  HeldPages held;
+  const int port = held.port();
+
+  Caller scraper(port, "GET /metrics HTTP/1.1\r\n\r\n");
+  held.AwaitFirst();
+  std::vector<std::unique_ptr<Caller>> callers;
+  for (size_t i = 0; i < 2 * MetricsServer::kMaxConnections; ++i) {
+    callers.push_back(std::make_unique<Caller>(port, ""));
+  }
+  EXPECT_EQ(callers.front()->Hear(), "") << "that it went says that they have been accepted";
+  EXPECT_EQ(BodyOf(Ask(port, "GET /livez")), "ok\n");
+  held.Release();
+  EXPECT_THAT(scraper.Hear(), HasSubstr("baseband_build_info"));
+}
+
+TEST(MetricsServerTest, OfThoseWhoWaitForAPageTheOldestGoAndTheOthersHaveIt) {
+  HeldPages held;
+  const int port = held.port();
+
+  std::vector<std::unique_ptr<Caller>> callers;
+  for (size_t i = 0; i < 3 * MetricsServer::kMaxConnections; ++i) {
+    callers.push_back(std::make_unique<Caller>(port, "GET /metrics HTTP/1.1\r\n\r\n"));
+  }
+  EXPECT_EQ(BodyOf(Ask(port, "GET /livez")), "ok\n");
+  EXPECT_EQ(callers.front()->Hear(), "");
+  held.Release();
+  EXPECT_THAT(callers.back()->Hear(), HasSubstr("baseband_build_info"));
+}
+
+TEST(MetricsServerTest, APageIsMadeForAllWhoWaitAndProbesDoNotWaitForIt) {
+  HeldPages held;
+  const int port = held.port();
 
   const std::string request = "GET /metrics HTTP/1.1\r\n\r\n";
   Caller first(port, request);
-  while (pages == 0) absl::SleepFor(absl::Milliseconds(1));
+  held.AwaitFirst();
   std::vector<std::unique_ptr<Caller>> others;
   for (int i = 0; i < 20; ++i) others.push_back(std::make_unique<Caller>(port, request));
   EXPECT_EQ(BodyOf(Ask(port, "GET /livez")), "ok\n");  // those before it have been read, too
-  go.Notify();
+  held.Release();
   EXPECT_THAT(first.Hear(), HasSubstr("baseband_build_info"));
   for (const auto& caller : others) {
     EXPECT_THAT(caller->Hear(), HasSubstr("baseband_build_info"));
   }
-  EXPECT_EQ(pages, 2) << "one for the first, and one for all who came while it was made";
+  EXPECT_EQ(held.count(), 2) << "one for the first, and one for all who came while it was made";
 }
 
 TEST(MetricsServerTest, ItEndsWhileSomebodyWaits) {

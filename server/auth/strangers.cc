@@ -1,0 +1,67 @@
+#include "server/auth/strangers.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/auth/identity.h"
+
+namespace baseband::server {
+
+std::string KeyOfPeer(absl::string_view grpc_peer) {
+  if (!absl::StartsWith(grpc_peer, "ipv4:") && !absl::StartsWith(grpc_peer, "ipv6:")) return "";
+  const std::string host = HostOfPeer(grpc_peer);
+  return absl::StrCat(host.substr(0, host.find('%')), grpc_peer.substr(grpc_peer.rfind(':')));
+}
+
+std::string KeyOfSocket(int fd) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof(address);
+  if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
+  char host[INET6_ADDRSTRLEN] = {};
+  if (address.ss_family == AF_INET) {
+    const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(address);
+    inet_ntop(AF_INET, &ipv4.sin_addr, host, sizeof(host));
+    return absl::StrCat(host, ":", ntohs(ipv4.sin_port));
+  }
+  if (address.ss_family != AF_INET6) return "";
+  const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(address);
+  if (IN6_IS_ADDR_V4MAPPED(&ipv6.sin6_addr)) {  // as gRPC writes it
+    inet_ntop(AF_INET, &ipv6.sin6_addr.s6_addr[12], host, sizeof(host));
+  } else {
+    inet_ntop(AF_INET6, &ipv6.sin6_addr, host, sizeof(host));
+  }
+  return absl::StrCat(host, ":", ntohs(ipv6.sin6_port));
+}
+
+uint64_t Strangers::Add(const std::string& key) {
+  if (key.empty()) return 0;
+  absl::MutexLock lock(&mutex_);
+  connections_.emplace(key, ++last_id_);
+  count_.store(connections_.size(), std::memory_order_release);
+  return last_id_;
+}
+
+void Strangers::Remove(const std::string& key, uint64_t id) {
+  absl::MutexLock lock(&mutex_);
+  connections_.erase(std::make_pair(key, id));
+  count_.store(connections_.size(), std::memory_order_release);
+}
+
+void Strangers::LetIn(const std::string& key) {
+  absl::MutexLock lock(&mutex_);
+  auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
+  while (it != connections_.end() && it->first == key) it = connections_.erase(it);
+  count_.store(connections_.size(), std::memory_order_release);
+}
+
+bool Strangers::Has(const std::string& key, uint64_t id) const {
+  absl::MutexLock lock(&mutex_);
+  return connections_.count(std::make_pair(key, id)) > 0;
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,24 @@
+// Sockets that are gRPC's, which closes them whenever it is through with them.
+#ifndef BASEBAND_SERVER_SERVICE_SHARED_SOCKET_H_
+#define BASEBAND_SERVER_SERVICE_SHARED_SOCKET_H_
+
+#include <sys/types.h>
+
+namespace baseband::server {
+
+// Tells a socket from a later one with the same descriptor; 0 if there is none.
+ino_t InodeOf(int fd);
+
+enum class ResetOutcome {
+  kReset,
+  kGone,    // closed before
+  kNotYet,  // the process is out of descriptors: to be tried again
+};
+
+// Ends the connection, if it is still that socket's. The owner finds it at an end, and closes it;
+// the kernel then drops what waits in it.
+ResetOutcome ResetSocket(int fd, ino_t inode);
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_SERVICE_SHARED_SOCKET_H_

@@ -1,0 +1,106 @@
+// What may be sent on a connection before anybody has shown there that he may call.
+//
+// gRPC 1.51 takes from everybody, and without end: frames that mean nothing, headers of calls that
+// are taken back at once, a header that never ends. What a stranger needs, a handshake and the
+// headers of a call or of a probe now and then, is little.
+#ifndef BASEBAND_SERVER_SERVICE_STRANGER_WATCH_H_
+#define BASEBAND_SERVER_SERVICE_STRANGER_WATCH_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "server/auth/strangers.h"
+
+namespace baseband::server {
+
+// Knows sockets that are gRPC's, and may be closed at any moment. Not thread-safe. Times are
+// SteadyNow()'s.
+class StrangerWatch {
+ public:
+  // What one connection may bring: so much at once, so much more in every second, and so much at
+  // all.
+  static constexpr int64_t kBytes = 256 << 10;
+  static constexpr int64_t kBytesPerSecond = 16 << 10;
+  static constexpr int64_t kBytesAtMost = 2 << 20;
+  // On a busy host a call's client is let in a while after its bytes came: who has brought too
+  // much, but not kBytesAtMost, has so long to be no stranger any more. Less if it comes from an
+  // offender's address, one of whose connections was reset within kGrudge; least if it keeps the
+  // thread that gave it to gRPC, on which others wait.
+  static constexpr absl::Duration kGrace = absl::Seconds(2);
+  static constexpr absl::Duration kOffendersGrace = absl::Milliseconds(500);
+  static constexpr absl::Duration kKeepersGrace = absl::Milliseconds(100);
+  static constexpr absl::Duration kGrudge = absl::Minutes(1);
+  // A connection from an offender's address waits so long before gRPC gets it, and gRPC does not
+  // get it if more than kBytesWaiting have come meanwhile: clients have little to say before the
+  // server speaks. From an address that has more than kResetsPerSecond they wait longer, but not
+  // beyond kMaxWait: a client there is served late, and a flood of connections has little of the
+  // server's time.
+  static constexpr absl::Duration kWait = absl::Milliseconds(50);
+  static constexpr absl::Duration kMaxWait = absl::Seconds(1);
+  static constexpr int64_t kBytesWaiting = 32 << 10;
+  static constexpr int kResetsPerSecond = 10;
+  // One connection is looked at no more often than this.
+  static constexpr absl::Duration kInterval = absl::Milliseconds(20);
+
+  // `strangers` outlives it.
+  explicit StrangerWatch(Strangers* strangers);
+  ~StrangerWatch();
+  StrangerWatch(const StrangerWatch&) = delete;
+  StrangerWatch& operator=(const StrangerWatch&) = delete;
+
+  // A socket has come: how long it has to wait until gRPC may get it, if Pass then says so.
+  absl::Duration Admit(int fd, absl::Time now);
+  // Whether gRPC may get the socket, which has waited. If not, it is to be closed.
+  bool Pass(int fd, absl::Time now);
+  // To be polled for reading; then, or at NextLook, Look resets those that have brought too much,
+  // and says how many. Sockets `kept` keep the thread that gave them to gRPC.
+  int fd() const { return epoll_fd_; }
+  int64_t Look(absl::Time now, const std::vector<int>& kept);
+  absl::Time NextLook() const;
+  // Resets the connection that has been a stranger for longest and does not wait for Pass, to make
+  // room for another; its socket, or -1: there is none.
+  int ResetOldest();
+
+ private:
+  struct Connection {
+    ino_t inode = 0;  // tells it from a later socket with the same descriptor
+    std::string key;
+    uint64_t id = 0;  // of `strangers_`
+    absl::Time since;
+    bool waits = false;                            // for Pass
+    absl::Time exceeded = absl::InfiniteFuture();  // when it was seen to have brought too much
+  };
+  struct Offender {
+    absl::Time last;           // when one was reset
+    double resets_left = 0.0;  // at `counted`; negative: there were more than may be
+    absl::Time counted;
+    double ResetsLeft(absl::Time now) const;
+  };
+  enum class Verdict { kHarmless, kExceeds, kReset };
+
+  void Watch(int fd, int operation);
+  void Forget(int fd);
+  Verdict Judge(int fd, Connection& connection, bool is_kept, absl::Time now) const;
+  // Nothing of an address without an offence in the last minute.
+  const Offender* FindOffender(const std::string& key, absl::Time now) const;
+  Offender& Remember(const std::string& key, absl::Time now);
+
+  Strangers* const strangers_;
+  const int epoll_fd_;
+  std::unordered_map<int, Connection> connections_;
+  std::map<uint64_t, int> by_age_;  // of connections_, by id
+  std::vector<int> active_;  // to be looked at next; those that sent are not watched until then
+  absl::Time next_look_ = absl::InfiniteFuture();
+  absl::Time next_sweep_ = absl::InfinitePast();
+  std::unordered_map<std::string, Offender> offenders_;  // by AddressOf a key
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_SERVICE_STRANGER_WATCH_H_
