@@ -119,6 +119,17 @@ inline constexpr Metric kPrograms = {
     "baseband_minimize_programs_total", "cache",
     "Searches, by whether the code of their functional was there (hit) or was compiled (miss)."};
 
+// ---------------------------------------------------------------------------------------- memory
+inline constexpr Metric kMemoryLimit = {
+    "baseband_memory_limit_bytes", "",
+    "What the process, or its control group, may take; 0: nobody says."};
+inline constexpr Metric kMemoryUsed = {"baseband_memory_used_bytes", "",
+                                       "What of it is taken, as the limit counts."};
+inline constexpr Metric kMemoryStep = {
+    "baseband_memory_step", "",
+    "What the server does about scarce memory: 0 nothing, 1 drops caches, 2 refuses requests of"
+    " priority low, 3 refuses all and accepts no connections."};
+
 // ---------------------------------------------------------------------------------------- access
 inline constexpr Metric kOpenConnections = {"baseband_open_connections", "",
                                             "Connections that are open."};

@@ -3,7 +3,6 @@
 // Exit codes: 0 drained after SIGTERM or SIGINT; 1 the configuration is wrong; 2 could not start;
 // 3 no device is left: all were lost, none comes back by itself, and a new process may find them
 // well again; 130 a second signal cut the drain short.
-#include <malloc.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -22,7 +21,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "kernels/base/periodic_thread.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/base/steady_time.h"
 #include "server/admin/admin_server.h"
 #include "server/auth/security.h"
 #include "server/batching/dispatcher.h"
@@ -40,6 +41,7 @@
 #include "server/part_options.h"
 #include "server/process/device_supervisor.h"
 #include "server/process/lifecycle.h"
+#include "server/process/memory_watch.h"
 #include "server/process/systemd.h"
 #include "server/service/server.h"
 
@@ -59,13 +61,6 @@ constexpr absl::Duration kLastDrain = absl::Seconds(3);
 constexpr absl::Duration kDriverPatience = absl::Seconds(1);
 // So much later than the end of a drain the process ends, whatever still runs on a device.
 constexpr absl::Duration kGrace = absl::Seconds(2);
-
-// Large messages come and go: without this every one of them is mapped, faulted in page by page,
-// and unmapped again, which halves the throughput (DESIGN).
-void TuneMalloc() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 2047 << 20);
-}
 
 // A connection is a descriptor; the usual 1024 of a shell are few.
 void AllowManyDescriptors() {
@@ -274,6 +269,10 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.limits.max_search = absl::Seconds(config.max_search_s);
   environment.submit_window = {config.submit_requests, MibToBytes(config.submit_mib)};
   environment.max_stall = config.stall;
+  const std::shared_ptr<MemorySteps> memory = MakeMemorySteps(config, metrics);
+  environment.memory = memory;
+  MemoryWatch memory_watch(ToMemoryWatchOptions(config, caches, *staging, *reply), *memory);
+  const PeriodicThread look(MemoryWatch::kInterval, [&] { memory_watch.Look(SteadyNow()); });
   // Before the server: an address that cannot be had is told of before anybody is served.
   std::unique_ptr<AdminServer> admin;
   if (!config.admin_listen.empty()) {
@@ -321,7 +320,7 @@ int main(int argc, char** argv) {
   sigaddset(&signals, kNoDeviceSignal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
-  TuneMalloc();
+  KeepFreedMemory();
   AllowManyDescriptors();
 
   const absl::StatusOr<Command> command = ParseCommandLine(argc, argv, environ);

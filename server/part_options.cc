@@ -1,5 +1,7 @@
 #include "server/part_options.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cstdint>
 
@@ -41,6 +43,33 @@ DispatcherOptions ToDispatcherOptions(const Config& config, const OperationTable
   options.queue_requests = config.queue_requests;
   options.queue_bytes = MibToBytes(config.queue_mib);
   options.watchdog = config.watchdog;
+  return options;
+}
+
+std::shared_ptr<MemorySteps> MakeMemorySteps(const Config& config, Metrics& metrics) {
+  const int64_t limit = MibToBytes(config.memory_mib);
+  const MemoryUse use = ReadMemoryUse(limit);
+  auto steps = std::make_shared<MemorySteps>(use.limit, use.used);
+  metrics.BeforeScrape([steps, limit](Metrics& sampled) {
+    sampled.SetMemory(steps->limit(), ReadMemoryUse(limit).used, static_cast<int>(steps->step()));
+  });
+  return steps;
+}
+
+MemoryWatch::Options ToMemoryWatchOptions(const Config& config, const OperationCaches& caches,
+                                          HostPool& staging, HostPool& reply) {
+  MemoryWatch::Options options;
+  options.used = [limit = MibToBytes(config.memory_mib)] { return ReadMemoryUse(limit).used; };
+  options.free = &FreeMallocBytes;
+  options.drop_caches = [caches, &staging, &reply] {
+    caches.codes->DropUnused();
+    caches.models->DropUnused();
+    caches.filters->DropUnused();
+    staging.GiveBack();
+    reply.GiveBack();
+  };
+  options.give_back = &TrimMalloc;
+  options.warn = [](const std::string& line) { spdlog::warn("{}", line); };
   return options;
 }
 

@@ -2,10 +2,15 @@
 #ifndef BASEBAND_SERVER_PART_OPTIONS_H_
 #define BASEBAND_SERVER_PART_OPTIONS_H_
 
+#include <memory>
+
 #include "server/batching/dispatcher.h"
 #include "server/config/config.h"
 #include "server/device/create_devices.h"
+#include "server/device/host_pool.h"
+#include "server/limits/memory_steps.h"
 #include "server/operations/operations.h"
+#include "server/process/memory_watch.h"
 
 namespace baseband::server {
 
@@ -15,6 +20,13 @@ DeviceOptions ToDeviceOptions(const Config& config, const OperationTable& operat
 // `operations` outlives the dispatcher; `lane` is what the devices were created with.
 DispatcherOptions ToDispatcherOptions(const Config& config, const OperationTable& operations,
                                       const LaneCapacity& lane);
+
+// By what is in use now; said with every scrape.
+std::shared_ptr<MemorySteps> MakeMemorySteps(const Config& config, Metrics& metrics);
+
+// The pools outlive the watch.
+MemoryWatch::Options ToMemoryWatchOptions(const Config& config, const OperationCaches& caches,
+                                          HostPool& staging, HostPool& reply);
 
 }  // namespace baseband::server
 

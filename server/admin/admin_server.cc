@@ -13,8 +13,8 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/admin/admin_messages.h"
+#include "server/admin/message_method.h"
 #include "server/config/logging.h"
-#include "server/service/message_method.h"
 
 namespace baseband::server {
 namespace {

@@ -26,10 +26,20 @@ absl::StatusOr<std::unique_ptr<Access>> Access::Create(const Config& config) {
 absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
                                        absl::optional<Role> role) {
   const Proof proof = ReadProof(context, unix_peers_);
+  const std::string stranger = strangers_.empty() ? "" : KeyOfPeer(proof.peer);
+  if (proof.token.has_value() && !strangers_.MayShowToken(stranger, SteadyNow())) {
+    return Because(
+        UnservedReason::kBadToken,
+        absl::UnauthenticatedError(absl::StrCat(
+            "tokens that are not this server's have been shown on this connection: until "
+            "one is right, another is looked at every ",
+            1.0 / Strangers::kGuessesPerSecond, " s only")));
+  }
   Identity identity = Identify(proof, rules_, *tokens_);
+  if (identity.bad_token) strangers_.CountGuess(stranger, SteadyNow());
   const bool may = role.has_value() ? identity.roles.Has(*role) : !identity.roles.empty();
   if (limited_ && !may) return Deny(identity, role);
-  if (!strangers_.empty()) strangers_.LetIn(KeyOfPeer(proof.peer));
+  if (!stranger.empty()) strangers_.LetIn(stranger);
   return identity;
 }
 

@@ -29,7 +29,8 @@ class Access {
 
   // Who calls, if it has `role` (nothing: any of them), or if access is not limited.
   // Unauthenticated: it proves nothing, or brings a token that nobody holds. PermissionDenied: it
-  // is known, and has another role or none. To be asked once for a call, before anything of its
+  // is known, and has another role or none; not looked at is the token of a stranger who has shown
+  // wrong ones: see Strangers. To be asked once for a call, before anything of its
   // request is read.
   absl::StatusOr<Identity> Admit(const grpc::ServerContextBase& context, absl::optional<Role> role);
 

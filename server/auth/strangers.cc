@@ -4,7 +4,9 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -41,7 +43,7 @@ std::string KeyOfSocket(int fd) {
 uint64_t Strangers::Add(const std::string& key) {
   if (key.empty()) return 0;
   absl::MutexLock lock(&mutex_);
-  connections_.emplace(key, ++last_id_);
+  connections_.emplace(std::make_pair(key, ++last_id_), Guesses());
   count_.store(connections_.size(), std::memory_order_release);
   return last_id_;
 }
@@ -55,13 +57,49 @@ void Strangers::Remove(const std::string& key, uint64_t id) {
 void Strangers::LetIn(const std::string& key) {
   absl::MutexLock lock(&mutex_);
   auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
-  while (it != connections_.end() && it->first == key) it = connections_.erase(it);
+  while (it != connections_.end() && it->first.first == key) it = connections_.erase(it);
   count_.store(connections_.size(), std::memory_order_release);
 }
 
 bool Strangers::Has(const std::string& key, uint64_t id) const {
   absl::MutexLock lock(&mutex_);
   return connections_.count(std::make_pair(key, id)) > 0;
+}
+
+bool Strangers::HasAny(const std::string& key) const {
+  absl::MutexLock lock(&mutex_);
+  const auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
+  return it != connections_.end() && it->first.first == key;
+}
+
+double Strangers::Guesses::Left(absl::Time now) const {
+  const double more = absl::ToDoubleSeconds(now - counted) * kGuessesPerSecond;
+  return std::min<double>(kGuesses, left + more);
+}
+
+bool Strangers::MayShowToken(const std::string& key, absl::Time now) const {
+  absl::MutexLock lock(&mutex_);
+  auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
+  for (; it != connections_.end() && it->first.first == key; ++it) {
+    if (it->second.Left(now) < 1.0) return false;
+  }
+  return true;
+}
+
+void Strangers::CountGuess(const std::string& key, absl::Time now) {
+  absl::MutexLock lock(&mutex_);
+  auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
+  for (; it != connections_.end() && it->first.first == key; ++it) {
+    Guesses& guesses = it->second;
+    guesses.left = guesses.Left(now) - 1.0;
+    guesses.counted = now;
+    if (guesses.left < 1.0 && !std::exchange(guesses.is_guesser, true)) guessers_.push_back(key);
+  }
+}
+
+std::vector<std::string> Strangers::TakeGuessers() {
+  absl::MutexLock lock(&mutex_);
+  return std::exchange(guessers_, {});
 }
 
 }  // namespace baseband::server

@@ -19,6 +19,7 @@
 #include "server/limits/flow_control_window.h"
 #include "server/limits/in_flight_gate.h"
 #include "server/limits/live_count.h"
+#include "server/limits/memory_steps.h"
 #include "server/limits/slow_path_executor.h"
 #include "server/limits/stream_limit.h"
 #include "server/metrics/metrics.h"
@@ -42,6 +43,7 @@ struct CallEnvironment {
   StreamLimit* streams = nullptr;
   StreamLimit* searches = nullptr;
   ByteLimit* search_memory = nullptr;
+  std::shared_ptr<const MemorySteps> memory = std::make_shared<MemorySteps>(0, 0);  // never scarce
   std::vector<Device*> devices;
   SlowPathExecutor* slow_path = nullptr;
   std::shared_ptr<HostPool> staging;

@@ -14,7 +14,7 @@ absl::Status GrpcCall::Identify() {
   BASEBAND_ASSIGN_OR_RETURN(Identity identity, environment_.access->Admit(context_, Role::kUser));
   requester_.caller.client = std::move(identity.name);
   BASEBAND_ASSIGN_OR_RETURN(requester_.caller.priority, PriorityOf(context_));
-  return absl::OkStatus();
+  return environment_.memory->Admit(requester_.caller.priority);
 }
 
 absl::Status GrpcCall::EnterStream(StreamLimit& limit) {

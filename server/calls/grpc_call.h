@@ -62,7 +62,7 @@ class GrpcCall {
 
   // The call has come, with `requester_` to be filled in: who makes it, in which class, until when.
   // To be called once, before anything of the request is read. Unauthenticated, PermissionDenied:
-  // who may not; InvalidArgument: wrong metadata.
+  // who may not; InvalidArgument: wrong metadata; ResourceExhausted: memory is scarce.
   absl::Status Identify();
   // The same of a stream, of whose requests each enters on its own.
   absl::Status EnterStream(StreamLimit& limit);

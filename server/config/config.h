@@ -66,6 +66,8 @@ struct Config {
   int lane_output_mib = 64;
   int staging_mib = 512;
   int reply_mib = 512;
+  int grpc_mib = 1024;
+  int memory_mib = 0;  // of the process; 0: what its control group may take
   Completion completion = Completion::kSpin;
 
   int max_request_mib = 64;

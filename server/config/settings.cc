@@ -193,6 +193,12 @@ std::vector<Setting> MakeSettings() {
              "Host memory for payloads that wait or are on their way, MiB"),
       Number("reply_mib", 1, 65536, &Config::reply_mib,
              "Host memory for replies not yet sent, MiB"),
+      Number(
+          "grpc_mib", 16, 65536, &Config::grpc_mib,
+          "Host memory for messages that gRPC is receiving, MiB; beyond it some calls are ended"),
+      Number("memory_mib", 0, 1 << 24, &Config::memory_mib,
+             "Memory the process may take, MiB, before it refuses work; 0: what its control group "
+             "may"),
       Choice<Completion>("completion", {{"spin", Completion::kSpin}, {"block", Completion::kBlock}},
                          &Config::completion,
                          "How a lane waits for its GPU: spin (fastest) or block (frees the core)"),

@@ -87,6 +87,12 @@ class BoundedCache {
     (void)MakeRoom(0);
   }
 
+  // Lets go of all that nobody uses.
+  void DropUnused() {
+    absl::MutexLock lock(&mutex_);
+    (void)MakeRoom(max_bytes_);
+  }
+
   int64_t bytes() const {
     absl::MutexLock lock(&mutex_);
     return bytes_;

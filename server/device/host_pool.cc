@@ -1,6 +1,9 @@
 #include "server/device/host_pool.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -10,6 +13,8 @@ namespace baseband::server {
 namespace {
 
 // An empty lease has an address of its own too.
+constexpr uintptr_t kPage = 4096;  // or a part of one, where they are larger
+
 int64_t UnitsOf(int64_t size) { return std::max<int64_t>(size - 1, 0) / HostPool::kAlignment + 1; }
 
 }  // namespace
@@ -72,6 +77,17 @@ absl::StatusOr<HostLease> HostPool::Lease(int64_t size, int stream) {
 void HostPool::Return(uint32_t block) {
   absl::MutexLock lock(&mutex_);
   fit_.Return(block);
+}
+
+void HostPool::GiveBack() {
+  if (region_.is_page_locked) return;
+  absl::MutexLock lock(&mutex_);
+  fit_.ForEachFree([this](int64_t begin, int64_t size) {
+    const auto first = reinterpret_cast<uintptr_t>(region_.base + begin * kAlignment);
+    const uintptr_t page = (first + kPage - 1) / kPage * kPage;
+    const uintptr_t end = (first + static_cast<uintptr_t>(size * kAlignment)) / kPage * kPage;
+    if (page < end) madvise(reinterpret_cast<void*>(page), end - page, MADV_DONTNEED);
+  });
 }
 
 int64_t HostPool::used() const {

@@ -68,6 +68,10 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   absl::StatusOr<HostLease> Lease(int64_t size) { return Lease(size, /*stream=*/0); }
   virtual absl::StatusOr<HostLease> Lease(int64_t size, int stream);
 
+  // What is free goes back to the system, if it can: page-locked memory stays. It is had again,
+  // a page at a time, when it is leased.
+  virtual void GiveBack();
+
   virtual int64_t used() const;
   int64_t capacity() const { return region_.bytes; }
   const MemoryRegion& region() const { return region_; }

@@ -39,6 +39,16 @@ class SegregatedFit {
   // touches little memory, and the same.
   void Return(uint32_t block);
 
+  // Calls `visit` with the begin and the size of every free block.
+  template <typename Visit>
+  void ForEachFree(const Visit& visit) const {
+    // The first block is that at the beginning; others may be unused entries.
+    for (uint32_t block = blocks_.empty() ? kNone : 0; block != kNone;
+         block = blocks_[block].after) {
+      if (blocks_[block].is_free) visit(blocks_[block].begin, blocks_[block].size);
+    }
+  }
+
   int64_t used() const { return used_; }
   int64_t capacity() const { return capacity_; }
 

@@ -69,6 +69,7 @@ class FaultInjector::FaultyPool final : public HostPool {
     }
     return pool_->Lease(size, stream);
   }
+  void GiveBack() override { pool_->GiveBack(); }
   int64_t used() const override { return pool_->used(); }
 
  private:

@@ -1,16 +1,25 @@
-// Connections, certificates and tokens.
+// Connections, certificates, tokens, and memory.
 #include "server/metrics/metrics.h"
 #include "server/metrics/series.h"
 
 namespace baseband::server {
 
 void Metrics::RegisterAccess() {
+  memory_limit_ = AddGauge(*registry_, metric::kMemoryLimit);
+  memory_used_ = AddGauge(*registry_, metric::kMemoryUsed);
+  memory_step_ = AddGauge(*registry_, metric::kMemoryStep);
   open_connections_ = AddGauge(*registry_, metric::kOpenConnections);
   max_connections_ = AddGauge(*registry_, metric::kMaxConnections);
   connections_refused_ = AddCounter(*registry_, metric::kConnectionsRefused);
   strangers_ended_ = AddCounter(*registry_, metric::kStrangersEnded);
   certificate_expiry_ = AddGauge(*registry_, metric::kCertificateExpiry);
   reload_failures_ = AddCounter(*registry_, metric::kReloadFailures);
+}
+
+void Metrics::SetMemory(int64_t limit, int64_t used, int step) {
+  memory_limit_->Set(static_cast<double>(limit));
+  memory_used_->Set(static_cast<double>(used));
+  memory_step_->Set(step);
 }
 
 void Metrics::SetOpenConnections(int64_t connections) {

@@ -133,6 +133,8 @@ class Metrics {
                         const std::array<int64_t, kObjectLossNames.size()>& dropped);
   void SetPoolUsed(int pool, int64_t bytes);
   void SetOpenConnections(int64_t connections);
+  // `step`: kMemoryStep says which.
+  void SetMemory(int64_t limit, int64_t used, int step);
   void SetCertificateExpiry(absl::Time expiry);
   // Where whoever asks the driver writes what it says of the GPUs.
   std::shared_ptr<GpuReadings> gpu_readings() const { return gpu_readings_; }
@@ -194,6 +196,9 @@ class Metrics {
   prometheus::Gauge* quarantined_ = nullptr;
   prometheus::Gauge* queue_capacity_requests_ = nullptr;
   prometheus::Gauge* queue_capacity_bytes_ = nullptr;
+  prometheus::Gauge* memory_limit_ = nullptr;
+  prometheus::Gauge* memory_used_ = nullptr;
+  prometheus::Gauge* memory_step_ = nullptr;
   prometheus::Gauge* open_connections_ = nullptr;
   prometheus::Gauge* max_connections_ = nullptr;
   prometheus::Counter* connections_refused_ = nullptr;

@@ -17,8 +17,8 @@ struct Rpc {
 // streams (Operation::rpc, stream_rpc).
 inline constexpr Rpc kSubmitRpc = {0, "Submit"};  // whole streams: their requests are operations'
 inline constexpr Rpc kGetCapabilitiesRpc = {1, "GetCapabilities"};
-inline constexpr Rpc kAdminRpc = {2, "Admin"};    // all of baseband.v1.Admin
-inline constexpr Rpc kHealthRpc = {3, "Health"};  // grpc.health.v1.Health, where it asks who calls
+inline constexpr Rpc kAdminRpc = {2, "Admin"};            // all of baseband.v1.Admin
+inline constexpr Rpc kHealthRpc = {3, "Health"};          // grpc.health.v1.Health
 inline constexpr Rpc kReflectionRpc = {4, "Reflection"};  // grpc.reflection, of each version
 
 inline constexpr size_t kFirstOperationRow = 5;

@@ -31,6 +31,7 @@ enum class UnservedReason {
   kStagingPool,          // no memory for its payload,
   kReplyPool,            // for its answer,
   kSearchMemory,         // or for its search
+  kMemory,               // memory is scarce in the process as a whole
   kPreparation,          // too much waits for what takes long to prepare, or it took too long
   kDeadlineUnreachable,  // its deadline is too early for any server,
   kBacklog,              // or for this one, with what goes before it
@@ -42,12 +43,13 @@ enum class UnservedReason {
   kQuarantine,           // its like ran on a device when that faulted
   kFailed                // an error of the server's own
 };
-inline constexpr std::array<const char*, 23> kUnservedReasonNames = {
-    "invalid_request", "no_credentials",  "bad_token",     "not_allowed",    "client_requests",
-    "client_bytes",    "client_streams",  "stream_limit",  "queue_requests", "queue_bytes",
-    "staging_pool",    "reply_pool",      "search_memory", "preparation",    "deadline_unreachable",
-    "backlog",         "deadline_passed", "cancelled",     "draining",       "no_device",
-    "device_lost",     "quarantine",      "failed"};
+inline constexpr std::array<const char*, 24> kUnservedReasonNames = {
+    "invalid_request", "no_credentials",  "bad_token",      "not_allowed",
+    "client_requests", "client_bytes",    "client_streams", "stream_limit",
+    "queue_requests",  "queue_bytes",     "staging_pool",   "reply_pool",
+    "search_memory",   "memory",          "preparation",    "deadline_unreachable",
+    "backlog",         "deadline_passed", "cancelled",      "draining",
+    "no_device",       "device_lost",     "quarantine",     "failed"};
 
 // `status`, which is not OK, with its reason; the last one given counts.
 absl::Status Because(UnservedReason reason, absl::Status status);

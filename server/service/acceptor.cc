@@ -22,10 +22,8 @@
 namespace baseband::server {
 namespace {
 
-// Without descriptors there is nothing to do but wait.
+// Without descriptors or memory there is nothing to do but wait.
 constexpr int kPauseMs = 100;
-// Connections that wait because of where they come from: see StrangerWatch.
-constexpr size_t kMaxWaiting = 256;
 // Accepted in a row, before others are looked after.
 constexpr int kMaxAccepts = 64;
 
@@ -109,7 +107,8 @@ void Acceptor::AcceptUntilStopped() {
     ResetKept(now, kMaxHandOver);
     ResetGreedy(now);
     HandOverWaiting(now);
-    pause = false;
+    pause = !may_connect_();
+    if (pause) continue;
     for (const Listener& listener : listeners_) pause |= !AcceptSome(listener);
   }
 }
@@ -149,13 +148,13 @@ bool Acceptor::AcceptSome(const Listener& listener) {
       }
       continue;
     }
-    const absl::Duration wait = watch_.Admit(fd, now);
-    if (wait == absl::ZeroDuration()) {
-      HandOverTo(listener, fd);
-    } else if (waiting_.size() < kMaxWaiting) {
-      waiting_.emplace(now + wait, std::make_pair(&listener, fd));
-    } else {
+    const absl::optional<absl::Duration> wait = watch_.Admit(fd, now);
+    if (!wait.has_value()) {
       RefuseGreedy(fd);
+    } else if (*wait == absl::ZeroDuration()) {
+      HandOverTo(listener, fd);
+    } else {
+      waiting_.emplace(now + *wait, std::make_pair(&listener, fd));
     }
   }
   return true;

@@ -41,6 +41,8 @@ class Acceptor {
   static constexpr absl::Duration kMaxHandOver = absl::Seconds(5);
   Acceptor(int64_t max_connections, absl::Duration patience, Strangers* strangers,
            Metrics* metrics);
+  // Before Start: while `may_connect` says no, those who connect wait.
+  void OnlyWhile(std::function<bool()> may_connect) { may_connect_ = std::move(may_connect); }
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -84,6 +86,7 @@ class Acceptor {
   ConnectionTable connections_;
   StrangerWatch watch_;
   std::vector<Listener> listeners_;
+  std::function<bool()> may_connect_ = [] { return true; };
   int stop_fd_ = -1;
   LogLimit no_descriptor_;
   LogLimit no_room_;

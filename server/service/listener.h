@@ -7,8 +7,10 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -35,6 +37,8 @@ class Listener {
   absl::Status Listen(const std::vector<std::string>& addresses, int socket_mode);
   // What the server must be built with, and what any client of it may send.
   void AddTo(grpc::ServerBuilder& builder);
+  // Before Start, see Acceptor.
+  void OnlyWhile(std::function<bool()> may_connect) { acceptor_.OnlyWhile(std::move(may_connect)); }
   // Connections go to `server` from now on, until Stop, which must come before its Shutdown.
   void Start(grpc::Server* server);
   void Stop() { acceptor_.Stop(); }

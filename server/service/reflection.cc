@@ -3,13 +3,13 @@
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "grpc/reflection/v1/reflection.pb.h"
-#include "server/grpc/wire.h"
+#include "kernels/base/status_macros.h"
+#include "server/grpc/parse_message.h"
 
 namespace baseband::server {
 namespace {
@@ -79,15 +79,8 @@ ServerReflectionResponse Answer(const std::vector<std::string>& services,
 
 absl::StatusOr<std::string> AnswerReflection(const std::vector<std::string>& services,
                                              const grpc::ByteBuffer& request) {
-  if (request.Length() > kMaxRequestBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the request has ", request.Length(), " bytes, more than ", kMaxRequestBytes));
-  }
-  grpc::ByteBuffer buffer(request);  // reading consumes it
-  ServerReflectionRequest question;
-  if (!grpc::SerializationTraits<ServerReflectionRequest>::Deserialize(&buffer, &question).ok()) {
-    return Malformed();
-  }
+  BASEBAND_ASSIGN_OR_RETURN(const auto question,
+                            ParseMessage<ServerReflectionRequest>(request, kMaxRequestBytes));
   return Answer(services, question).SerializeAsString();
 }
 

@@ -1,6 +1,6 @@
 #include "server/service/server.h"
 
-#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
 
 #include <algorithm>
 #include <climits>
@@ -30,7 +30,7 @@ constexpr int kThreadsPerQueue = 4;
 // Calls that may arrive at once on a completion queue before a thread is back.
 constexpr int kListenersPerQueue = 64;
 // In flight on one connection; clients queue the rest themselves.
-constexpr int kMaxStreamsPerConnection = 1024;
+constexpr int kMaxStreamsPerConnection = 128;
 
 int NumThreads(const Config& config) {
   return config.grpc_threads > 0
@@ -54,6 +54,11 @@ void Limit(const Config& config, grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(
       static_cast<int>(MibToBytes(config.max_request_mib) + kMaxHeaderBytes));
   builder.SetMaxSendMessageSize(-1);
+  // Who may call may also send a half of many messages: where all of that takes more, gRPC ends
+  // some of those calls as RESOURCE_EXHAUSTED.
+  grpc::ResourceQuota memory("basebandd");
+  memory.Resize(static_cast<size_t>(MibToBytes(config.grpc_mib)));
+  builder.SetResourceQuota(memory);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreamsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ToMs(config.handshake));
@@ -112,6 +117,19 @@ void Server::AddReflection() {
   }
 }
 
+void Server::AddHealth(bool is_open) {
+  Strangers& strangers = environment_.access->strangers();
+  health_ = std::make_unique<Health>(kServiceName, [&strangers](const std::string& peer) {
+    return strangers.HasAny(KeyOfPeer(peer));
+  });
+  health_methods_.push_back(
+      {&health_service_, health_service_.Add("Check"), /*is_watch=*/false, is_open, health_.get()});
+  // gRPC's clients show nothing when they watch, and take UNIMPLEMENTED for "always serving".
+  if (!is_open) return;
+  health_methods_.push_back(
+      {&health_service_, health_service_.Add("Watch"), /*is_watch=*/true, is_open, health_.get()});
+}
+
 void Server::ListenForCalls(grpc::ServerCompletionQueue* queue) {
   for (int i = 0; i < kListenersPerQueue; ++i) {
     for (const OperationMethod& method : unary_methods_) {
@@ -129,16 +147,14 @@ void Server::ListenForCalls(grpc::ServerCompletionQueue* queue) {
   for (const QuestionCall::Method& method : reflection_) {
     QuestionCall::Listen(&environment_, &method, queue);
   }
+  for (const HealthCall::Method& method : health_methods_) {
+    HealthCall::Listen(&environment_, &method, queue);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Security& security,
                                                       CallEnvironment environment,
                                                       std::vector<Device*> devices) {
-  // Health is gRPC's own, if it need not ask who calls; which must be said before the server is
-  // built.
-  const bool open_health = config.open_health || !config.access_is_limited();
-  grpc::EnableDefaultHealthCheckService(open_health);
-
   std::unique_ptr<Server> self(new Server());
   self->environment_ = std::move(environment);
   self->environment_.devices = std::move(devices);
@@ -162,23 +178,20 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   self->environment_.slow_path = self->slow_path_.get();
 
   self->environment_.access = &security.access();
-  if (!open_health) {
-    self->authenticated_health_ = std::make_unique<AuthenticatedHealthService>(
-        kServiceName, &security.access(), self->environment_.metrics);
-  }
+  self->AddHealth(config.open_health || !config.access_is_limited());
   self->listener_ = std::make_shared<Listener>(config.max_connections, config.keepalive, &security,
                                                self->environment_.metrics);
   self->environment_.metrics->SetMaxConnections(self->listener_->max_open());
   self->environment_.metrics->BeforeScrape([listener = self->listener_](Metrics& metrics) {
     metrics.SetOpenConnections(listener->CountOpen());
   });
+  self->listener_->OnlyWhile(
+      [memory = self->environment_.memory] { return memory->may_connect(); });
   BASEBAND_RETURN_IF_ERROR(self->listener_->Listen(config.listen, config.socket_mode));
   grpc::ServerBuilder builder;
   builder.RegisterService(&self->service_);
   for (RawService& service : self->reflection_services_) builder.RegisterService(&service);
-  if (self->authenticated_health_ != nullptr) {
-    builder.RegisterService(self->authenticated_health_->service());
-  }
+  builder.RegisterService(&self->health_service_);
   Limit(config, builder);
   self->listener_->AddTo(builder);
   const int num_threads = NumThreads(config);
@@ -190,7 +203,6 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   if (self->server_ == nullptr) {
     return absl::InternalError("gRPC does not start a server");
   }
-  // gRPC says SERVING of "" from its first moment on: the server starts when it is ready to serve.
   self->SetServing(true);
   for (const auto& queue : self->queues_) self->ListenForCalls(queue.get());
   for (int i = 0; i < num_threads; ++i) {
@@ -203,21 +215,6 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
 
 Server::~Server() { Shutdown(absl::ZeroDuration()); }
 
-void Server::SetServing(bool serving) {
-  absl::MutexLock lock(&health_mutex_);
-  if (!shuts_down_) SayServing(serving);
-}
-
-void Server::SayServing(bool serving) {
-  if (authenticated_health_ != nullptr) {
-    authenticated_health_->SetServing(serving);
-    return;
-  }
-  grpc::HealthCheckServiceInterface& health = *server_->GetHealthCheckService();
-  health.SetServingStatus(serving);  // all that are known, and ""
-  health.SetServingStatus(kServiceName, serving);
-}
-
 void Server::Shutdown(absl::Duration timeout) {
   if (server_ == nullptr) {
     for (const auto& queue : queues_) {  // the server never started: end its queues by the book
@@ -227,11 +224,7 @@ void Server::Shutdown(absl::Duration timeout) {
     queues_.clear();
     return;
   }
-  {
-    absl::MutexLock lock(&health_mutex_);
-    SayServing(false);
-    shuts_down_ = true;
-  }
+  health_->Drain();
   const absl::Time deadline = SteadyNow() + timeout;
   gate_.Close();
   gate_.WaitUntilEmpty(deadline);
@@ -239,10 +232,11 @@ void Server::Shutdown(absl::Duration timeout) {
   // first, and goes elsewhere, is spared that.
   gate_.WaitUntilQuiet(kQuiet, std::min(deadline, SteadyNow() + kMaxLinger));
   listener_->Stop();
+  health_->EndAll();
   {
     // gRPC waits for connections that never stop sending.
     const PeriodicThread reset(kPatience, [this] { listener_->ResetAll(); });
-    // What is left now are streams without end: the watchers of health.
+    // What is left now are streams without end: the questions of reflection.
     server_->Shutdown(ToGrpcTime(std::min(deadline, SteadyNow() + kGoodbye)));
   }
   slow_path_->Finish();  // whoever is there goes on to the dispatcher

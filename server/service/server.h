@@ -11,13 +11,14 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "server/auth/security.h"
+#include "server/calls/health.h"
+#include "server/calls/health_call.h"
 #include "server/calls/query_call.h"
 #include "server/calls/question_call.h"
 #include "server/calls/search_call.h"
 #include "server/calls/stream_call.h"
 #include "server/calls/unary_call.h"
 #include "server/config/config.h"
-#include "server/service/authenticated_health_service.h"
 #include "server/service/listener.h"
 
 namespace baseband::server {
@@ -26,8 +27,8 @@ class Server {
  public:
   // Listens at every address of `config.listen` and serves who may call. `environment.service` and
   // `access` are set by the server; all else in it, `security` and `devices` outlive it.
-  // Unavailable names an address that cannot be had. Health says SERVING from the first moment on,
-  // for that is what gRPC makes of "": the devices must have passed their self-tests before.
+  // Unavailable names an address that cannot be had. Health says SERVING from the first moment on:
+  // the devices must have passed their self-tests before.
   static absl::StatusOr<std::unique_ptr<Server>> Start(const Config& config, Security& security,
                                                        CallEnvironment environment,
                                                        std::vector<Device*> devices);
@@ -36,7 +37,7 @@ class Server {
 
   // What the health service says of "" and of baseband.v1.Baseband; NOT_SERVING for good once it
   // shuts down. Thread-safe.
-  void SetServing(bool serving) ABSL_LOCKS_EXCLUDED(health_mutex_);
+  void SetServing(bool serving) { health_->SetServing(serving); }
 
   // Health turns NOT_SERVING, new calls are refused as Unavailable, accepted ones get their
   // answers; calls still unanswered after `timeout` are cancelled. Returns when all have ended.
@@ -50,10 +51,10 @@ class Server {
   // One method of the service for each operation, and the others.
   void AddMethods(const Config& config);
   void AddReflection();
+  void AddHealth(bool is_open);
   // Waits for calls of all of them on `queue`.
   void ListenForCalls(grpc::ServerCompletionQueue* queue);
   void Poll(grpc::ServerCompletionQueue* queue);
-  void SayServing(bool serving) ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_);
 
   InFlightGate gate_;
   LiveCount calls_;
@@ -74,10 +75,10 @@ class Server {
   std::deque<QuestionCall::Method> reflection_;
   int submit_ = 0;  // its number
   std::vector<std::unique_ptr<grpc::ServerCompletionQueue>> queues_;
-  std::unique_ptr<AuthenticatedHealthService> authenticated_health_;  // null: gRPC's own answers
+  std::unique_ptr<Health> health_;
+  RawService health_service_{"grpc.health.v1.Health"};
+  std::deque<HealthCall::Method> health_methods_;
   std::unique_ptr<grpc::Server> server_;
-  absl::Mutex health_mutex_;
-  bool shuts_down_ ABSL_GUARDED_BY(health_mutex_) = false;
   std::shared_ptr<Listener> listener_;  // a scrape may still ask it
   std::vector<std::thread> pollers_;    // last: use all of the above
 };

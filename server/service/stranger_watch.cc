@@ -67,13 +67,16 @@ void StrangerWatch::Watch(int fd, int operation) {
   epoll_ctl(epoll_fd_, operation, fd, &event);
 }
 
-absl::Duration StrangerWatch::Admit(int fd, absl::Time now) {
+absl::optional<absl::Duration> StrangerWatch::Admit(int fd, absl::Time now) {
   std::string key = KeyOfSocket(fd);
   if (key.empty()) return absl::ZeroDuration();
   Forget(fd);  // whose descriptor this was before
   absl::Duration wait;
-  if (const Offender* const offender = FindOffender(key, now); offender != nullptr) {
-    const double resets_over = -offender->ResetsLeft(now);
+  if (FindOffender(key, now) != nullptr) {
+    Offender& offender = offenders_[AddressOf(key)];
+    if (offender.waiting >= kMaxWaiting) return absl::nullopt;
+    ++offender.waiting;
+    const double resets_over = -offender.ResetsLeft(now);
     wait = std::clamp(absl::Seconds(resets_over / kResetsPerSecond), kWait, kMaxWait);
   }
   Connection connection;
@@ -92,7 +95,7 @@ bool StrangerWatch::Pass(int fd, absl::Time now) {
   const auto found = connections_.find(fd);
   if (found == connections_.end()) return true;  // let in, by a call of the same key
   Connection& connection = found->second;
-  connection.waits = false;
+  WaitsNoMore(connection);
   if (UnreadOf(fd) <= kBytesWaiting) {
     Watch(fd, EPOLL_CTL_ADD);
     return true;
@@ -105,9 +108,17 @@ bool StrangerWatch::Pass(int fd, absl::Time now) {
 void StrangerWatch::Forget(int fd) {
   const auto found = connections_.find(fd);
   if (found == connections_.end()) return;
+  WaitsNoMore(found->second);
   strangers_->Remove(found->second.key, found->second.id);
   by_age_.erase(found->second.id);
   connections_.erase(found);
+}
+
+void StrangerWatch::WaitsNoMore(Connection& connection) {
+  if (!std::exchange(connection.waits, false)) return;
+  const auto offender = offenders_.find(AddressOf(connection.key));
+  // Another of that address may have been forgotten and come back since.
+  if (offender != offenders_.end() && offender->second.waiting > 0) --offender->second.waiting;
 }
 
 const StrangerWatch::Offender* StrangerWatch::FindOffender(const std::string& key,
@@ -145,6 +156,7 @@ StrangerWatch::Verdict StrangerWatch::Judge(int fd, Connection& connection, bool
 }
 
 int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
+  for (const std::string& key : strangers_->TakeGuessers()) Remember(key, now).resets_left -= 1.0;
   std::array<epoll_event, 64> events{};
   const int count = epoll_wait(epoll_fd_, events.data(), events.size(), 0);
   for (int i = 0; i < count; ++i) active_.push_back(events[static_cast<size_t>(i)].data.fd);

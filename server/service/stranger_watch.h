@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "server/auth/strangers.h"
 
 namespace baseband::server {
@@ -45,6 +46,9 @@ class StrangerWatch {
   static constexpr absl::Duration kMaxWait = absl::Seconds(1);
   static constexpr int64_t kBytesWaiting = 32 << 10;
   static constexpr int kResetsPerSecond = 10;
+  // So many of an address wait at a time. One on which wrong tokens were shown counts as one that
+  // was reset.
+  static constexpr int kMaxWaiting = 32;
   // One connection is looked at no more often than this.
   static constexpr absl::Duration kInterval = absl::Milliseconds(20);
 
@@ -55,7 +59,8 @@ class StrangerWatch {
   StrangerWatch& operator=(const StrangerWatch&) = delete;
 
   // A socket has come: how long it has to wait until gRPC may get it, if Pass then says so.
-  absl::Duration Admit(int fd, absl::Time now);
+  // Nothing: it is to be closed.
+  absl::optional<absl::Duration> Admit(int fd, absl::Time now);
   // Whether gRPC may get the socket, which has waited. If not, it is to be closed.
   bool Pass(int fd, absl::Time now);
   // To be polled for reading; then, or at NextLook, Look resets those that have brought too much,
@@ -80,6 +85,7 @@ class StrangerWatch {
     absl::Time last;           // when one was reset
     double resets_left = 0.0;  // at `counted`; negative: there were more than may be
     absl::Time counted;
+    int waiting = 0;
     double ResetsLeft(absl::Time now) const;
   };
   enum class Verdict { kHarmless, kExceeds, kReset };
@@ -89,6 +95,7 @@ class StrangerWatch {
   Verdict Judge(int fd, Connection& connection, bool is_kept, absl::Time now) const;
   // Nothing of an address without an offence in the last minute.
   const Offender* FindOffender(const std::string& key, absl::Time now) const;
+  void WaitsNoMore(Connection& connection);
   Offender& Remember(const std::string& key, absl::Time now);
 
   Strangers* const strangers_;

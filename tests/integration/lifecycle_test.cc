@@ -105,8 +105,49 @@ TEST(LifecycleTest, HealthWatchersSeeServingTurnIntoNotServing) {
   HealthResponse last;
   while (watch->Read(&response)) last = response;
   EXPECT_EQ(last.status(), HealthResponse::NOT_SERVING);
+  EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
   // A stream without end does not hold the drain up.
   EXPECT_EQ(server.process().Wait(absl::Seconds(120)), 0) << server.process().Output();
+}
+
+TEST(LifecycleTest, NobodyHearsThatTheServerCancelledWhatItsEndCutsOff) {
+  auto started = ServerProcess::Start({"--drain-s=300"});
+  ASSERT_TRUE(started.ok()) << started.status();
+  ServerProcess& server = **started;
+  const auto stub = Connect(server.target());
+  grpc::ClientContext submit_context;
+  const auto submit = stub->Submit(&submit_context);
+  grpc::ClientContext stream_context;
+  const auto stream = stub->DownconvertStream(&stream_context);
+  EXPECT_TRUE(server.WaitForMetric("baseband_requests_in_flight", {"rpc=\"Submit\""}, 1));
+
+  // At any moment some are on their way in.
+  v1::EncodeRequest request;
+  request.set_payload(std::string(8 << 20, 'x'));
+  std::atomic<int> refused{0};
+  std::vector<std::thread> uploads;
+  for (int i = 0; i < 6; ++i) {
+    uploads.emplace_back([&] {
+      const auto own = Connect(server.target());
+      grpc::Status status;
+      for (;; ++refused) {
+        v1::EncodeResponse response;
+        status = Call(*own, request, &response, absl::Seconds(280));
+        if (status.error_code() != grpc::StatusCode::INVALID_ARGUMENT) break;  // it has no code
+      }
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+    });
+  }
+  while (refused < 30) absl::SleepFor(absl::Milliseconds(5));
+  const absl::optional<int> exit_code = server.Terminate(absl::Seconds(280));
+  for (std::thread& upload : uploads) upload.join();
+  EXPECT_EQ(exit_code, 0) << server.process().Output();
+  for (v1::SubmitResponse one; submit->Read(&one);) {
+  }
+  EXPECT_EQ(submit->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+  for (v1::DownconvertResponse one; stream->Read(&one);) {
+  }
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
 TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {

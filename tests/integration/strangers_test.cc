@@ -231,5 +231,50 @@ TEST_F(StrangersTest, ReflectionCountsWhomItRefuses) {
                                      {"rpc=\"Reflection\"", "reason=\"bad_token\""}, 1));
 }
 
+TEST_F(StrangersTest, HealthCallsWithoutEndTakeLittleAndDisturbNoProbe) {
+  const auto user = client::Client::Create(PlainClient(kUserToken)).value();
+  ASSERT_THAT(user->GetCapabilities(), IsOk());
+  const int64_t before = PeakBytes(*server_);
+  constexpr int kConnections = 30;
+  constexpr int kHealthCalls = 128;
+  std::vector<std::unique_ptr<HeadersAlone>> strangers;
+  for (int i = 0; i < kConnections; ++i) {
+    for (const char* const method : {"Check", "Watch"}) {
+      strangers.push_back(std::make_unique<HeadersAlone>(
+          server_->target(), absl::StrCat("/grpc.health.v1.Health/", method), kHealthCalls));
+    }
+    const auto prober = client::Client::Create(PlainClient("")).value();
+    EXPECT_EQ(prober->CheckHealth("").value(), client::Health::kServing);
+  }
+  // All but those that have places were turned away.
+  const double ended = 2 * kConnections * kHealthCalls - 1100;
+  const absl::Time deadline = absl::Now() + absl::Seconds(120);
+  while (server_->Metric("baseband_requests_unserved_total",
+                         {"rpc=\"Health\"", "reason=\"stream_limit\""}) < ended) {
+    ASSERT_LT(absl::Now(), deadline);
+    absl::SleepFor(absl::Milliseconds(20));
+  }
+  EXPECT_LT(PeakBytes(*server_) - before, 64 * kMiB);
+  EXPECT_THAT(user->GetCapabilities(), IsOk());
+}
+
+TEST_F(StrangersTest, GuessingTokensIsSlowAndHindersNobodyElse) {
+  const auto guesser = client::Client::Create(PlainClient("wrong")).value();
+  const absl::Time begin = absl::Now();
+  constexpr int kGuesses = 300;
+  int looked_at = 0;
+  for (int i = 0; i < kGuesses; ++i) {
+    const absl::Status refused = guesser->GetCapabilities().status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kUnauthenticated);
+    looked_at += absl::StrContains(refused.message(), "not one of this server's") ? 1 : 0;
+  }
+  EXPECT_GE(looked_at, 4);
+  EXPECT_LE(looked_at, 4 + 1 + absl::ToDoubleSeconds(absl::Now() - begin));
+  const auto user = client::Client::Create(PlainClient(kUserToken)).value();
+  EXPECT_THAT(user->GetCapabilities(), IsOk());
+  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_unserved_total", {"reason=\"bad_token\""},
+                                     kGuesses));
+}
+
 }  // namespace
 }  // namespace baseband::testing

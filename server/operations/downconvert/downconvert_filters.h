@@ -58,6 +58,9 @@ class DownconvertFilters {
       const v1::ChannelFilter& message, double sample_rate_hz, const ContinueCheck* may_continue,
       absl::Span<const downconvert::FilterPtr> own = {});
 
+  // Lets go of what no request uses; designs that were left off stay.
+  void DropUnused() { recent_.DropUnused(); }
+
  private:
   static constexpr int64_t kMaxFilterBytes = 64 << 20;
   static constexpr size_t kMaxUnfinished = 16;

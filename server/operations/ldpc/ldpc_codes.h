@@ -28,6 +28,9 @@ class LdpcCodes {
   absl::Status FindEncodePlan(const v1::LdpcCode& message, const ldpc::Code& code,
                               const ContinueCheck& may_continue);
 
+  // Lets go of what no request uses.
+  void DropUnused() { custom_.DropUnused(); }
+
  private:
   static constexpr int64_t kMaxCustomBytes = 64 << 20;
 

@@ -29,6 +29,12 @@ class CarrierModels {
   absl::StatusOr<carrier::ConstellationPtr> PointsOf(const v1::Constellation& message,
                                                      const ContinueCheck* may_continue);
 
+  // Lets go of what no request uses.
+  void DropUnused() {
+    constellations_.DropUnused();
+    models_.DropUnused();
+  }
+
  private:
   static constexpr int64_t kMaxConstellationBytes = 16 << 20;
   static constexpr int64_t kMaxModelBytes = 256 << 20;  // all that have a name take about half

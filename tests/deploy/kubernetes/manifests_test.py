@@ -133,7 +133,7 @@ MUTATIONS = (
     (ENVOY, "address: 127.0.0.1", "address: 0.0.0.0", "Envoy's administration is at"),
     (ENVOY, "bypass_overload_manager: true", "bypass_overload_manager: false", "answers no probe"),
     (ENVOY, "max_request_headers_kb: 6", "max_request_headers_kb: 8", "bytes of headers, more"),
-    (ENVOY, "max_concurrent_streams: 256", "max_concurrent_streams: 2048", "streams a connection, more"),
+    (ENVOY, "max_concurrent_streams: 64", "max_concurrent_streams: 2048", "streams a connection, more"),
     (ENVOY, "_connections: 256", "_connections: 8192", "Envoy takes 8192 connections"),
     (ENVOY, "idle_timeout: 5s", "idle_timeout: 50s", "clients who come and go use up"),
     (ENVOY, "max_requests: 65536", "max_requests: 1024", "than it hands on"),

@@ -3,7 +3,7 @@ import re
 
 CONFIG_FOLDER = "/etc/basebandd"
 MIB = 1 << 20
-RESERVE_MIB = 768   # CUDA's context, gRPC's buffers, the program
+RESERVE_MIB = 512   # CUDA's context, the program
 END_SECONDS = 10    # from the end of a drain to the end of the process, generously
 UNITS = {"": 1, "Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30}
 
@@ -119,7 +119,7 @@ def _check_resources(pod, container, settings):
     cores = settings["cpu_threads"] if on_cpu else spinning + settings["grpc_threads"]
     if cores > int(limits["cpu"]) or settings["grpc_threads"] == 0 or (on_cpu and settings["cpu_threads"] == 0):
         yield f"cpu {limits['cpu']} is less than {cores}, the threads that are always busy, or they go by the host's cores"
-    needed = (settings["staging_mib"] + settings["reply_mib"] + settings["search_memory_mib"] +
+    needed = (settings["staging_mib"] + settings["reply_mib"] + settings["search_memory_mib"] + settings["grpc_mib"] +
               (lanes + background) * (settings["lane_input_mib"] + settings["lane_output_mib"]))
     if to_bytes(limits["memory"]) < (needed + RESERVE_MIB) * MIB:
         yield f"memory {limits['memory']} is less than {needed} MiB, which the settings take, and {RESERVE_MIB} of reserve"

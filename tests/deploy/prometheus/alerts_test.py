@@ -50,6 +50,9 @@ class AlertsTest(unittest.TestCase):
             *(f"--tls-cert={files.certificate}", f"--tls-key={files.key}"),
         )
         mortal = self.server("mortal", "--stall-s=3600")
+        (self.folder / "tokens").write_text(f"somebody user {'0' * 64}\n", encoding="ascii")
+        guarded = self.server("guarded", f"--tokens-file={self.folder}/tokens")
+        tight = self.server("tight", "--watchdog-s=0", "--memory-mib=100", "--drain-s=1")
         gpu = stack.enter_context(GpuPage(self.folder))
 
         instances = [server.instance for server in self.servers] + [gpu.instance]
@@ -68,6 +71,8 @@ class AlertsTest(unittest.TestCase):
             expected |= provocations.bad_radio(going_on, radio)
             expected |= provocations.crowd(going_on, crowded, MAX_CONNECTIONS)
             expected |= provocations.strangers(going_on, flooded, port)
+            expected |= provocations.guesses(going_on, guarded)
+            expected |= provocations.scarce_memory(going_on, prometheus, tight)
             expected |= provocations.no_memory(going_on, prometheus, door)
             expected |= provocations.gpu_trouble(prometheus, gpu)
             expected |= provocations.certificates(prometheus, door, files)

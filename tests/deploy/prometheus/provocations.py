@@ -133,6 +133,24 @@ def strangers(stack, server, port):
     return of(server, "Strangers")
 
 
+def guesses(stack, server):
+    """Tokens that nobody has, one after the other."""
+    wrong = server.folder / "wrong-token"
+    wrong.write_text("nobody-has-this-one\n", encoding="ascii")
+    guess = (f"--token-file={wrong}", "info")
+    stack.enter_context(Repeat(lambda: server.ctl(*guess, expected=3), every_s=0.1))
+    return of(server, "TokensGuessed")
+
+
+def scarce_memory(stack, prometheus, server):
+    """Payloads that take all that the process may take wait behind stalled lanes."""
+    load = ("load", "decode", "--nr-bg=1", "--zc=384", "--blocks=100", "--rate=20", "--duration=1h")
+    stack.enter_context(server.background(*load))
+    wait_for_traffic(prometheus, server, "Decode")
+    server.inject("stall", "--stall=10m", "--count=1000")
+    return of(server, "MemoryScarce", "MemoryRefusesLow", "MemoryRefusesAll", "Refusals")
+
+
 def no_memory(stack, prometheus, server):
     """Host memory for requests cannot be had."""
     load = ("load", "encode", "--nr-bg=2", "--zc=64", "--rate=20", "--duration=1h")

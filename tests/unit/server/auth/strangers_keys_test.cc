@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "server/auth/strangers.h"
 
@@ -98,6 +99,35 @@ TEST(StrangersKeysTest, TheEndOfAConnectionIsNotThatOfTheNextOneFromThere) {
   EXPECT_TRUE(strangers.empty());
   EXPECT_EQ(strangers.Add(""), 0u);
   EXPECT_TRUE(strangers.empty());
+}
+
+TEST(StrangersKeysTest, WrongTokensAreLookedAtAFewTimesAndThenOnceASecond) {
+  const absl::Time start = absl::UnixEpoch() + absl::Hours(1);
+  const std::string key = "192.0.2.7:50000";
+  Strangers strangers;
+  strangers.Add(key);
+  strangers.Add("192.0.2.7:50001");
+  for (int i = 0; i < Strangers::kGuesses; ++i) {
+    EXPECT_TRUE(strangers.MayShowToken(key, start)) << i;
+    strangers.CountGuess(key, start);
+  }
+  EXPECT_FALSE(strangers.MayShowToken(key, start));
+  EXPECT_TRUE(strangers.MayShowToken("192.0.2.7:50001", start));
+  EXPECT_TRUE(strangers.MayShowToken("192.0.2.8:50000", start)) << "who is no stranger";
+  EXPECT_EQ(strangers.TakeGuessers(), std::vector<std::string>{key});
+  int guesses = 0;
+  for (int ms = 0; ms < 60000; ms += 10) {
+    const absl::Time now = start + absl::Milliseconds(ms);
+    if (!strangers.MayShowToken(key, now)) continue;
+    strangers.CountGuess(key, now);
+    ++guesses;
+  }
+  EXPECT_NEAR(guesses, 60 * Strangers::kGuessesPerSecond, 2);
+  EXPECT_EQ(strangers.TakeGuessers(), std::vector<std::string>());
+  EXPECT_TRUE(strangers.MayShowToken(key, start + absl::Seconds(62)));
+  strangers.LetIn(key);
+  for (int i = 0; i < 100; ++i) strangers.CountGuess(key, start + absl::Seconds(62));
+  EXPECT_TRUE(strangers.MayShowToken(key, start + absl::Seconds(62)));
 }
 
 }  // namespace

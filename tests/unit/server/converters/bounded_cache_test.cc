@@ -131,5 +131,16 @@ TEST_F(BoundedCacheTest, ThreadsTogetherNeverHoldMoreThanTheBound) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(BoundedCacheTest, WhatNobodyUsesIsDroppedIfThatIsAsked) {
+  const auto used = *cache_.Insert("u", std::make_shared<int>(1), 100);
+  ASSERT_TRUE(Insert("a", 2, 1000));
+  ASSERT_TRUE(Insert("b", 3, 1000));
+  cache_.DropUnused();
+  EXPECT_TRUE(Has("u"));
+  EXPECT_FALSE(Has("a"));
+  EXPECT_FALSE(Has("b"));
+  EXPECT_EQ(cache_.bytes(), 100 + overhead_);
+}
+
 }  // namespace
 }  // namespace baseband::server

@@ -1,5 +1,8 @@
 #include "server/device/host_pool.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <random>
 #include <utility>
 #include <vector>
@@ -91,6 +94,37 @@ TEST(HostPoolTest, RandomLeasesNeverOverlapAndAllMemoryComesBack) {
   leases.clear();
   EXPECT_EQ(pool->used(), 0);
   EXPECT_THAT(pool->Lease(64 << 10), IsOk());  // in one piece
+}
+
+// Pages of the pool that are there.
+int64_t ResidentPages(const HostPool& pool) {
+  constexpr int64_t kPage = 4096;
+  std::vector<unsigned char> there(static_cast<size_t>(pool.capacity() / kPage));
+  EXPECT_EQ(mincore(pool.region().base, static_cast<size_t>(pool.capacity()), there.data()), 0);
+  return std::count_if(there.begin(), there.end(), [](unsigned char page) { return page & 1; });
+}
+
+TEST(HostPoolTest, WhatIsFreeIsGivenBackAndWhatIsLeasedIsNot) {
+  constexpr int64_t kBytes = 1 << 20;
+  const auto pool = Pool(64 * kBytes);
+  std::vector<HostLease> leases;
+  for (int i = 0; i < 60; ++i) {
+    leases.push_back(*pool->Lease(kBytes - 100, i));
+    std::fill_n(leases.back().data(), leases.back().size(), static_cast<uint8_t>(i + 1));
+  }
+  for (size_t i = 0; i < leases.size(); ++i) {
+    if (i % 3 != 0) leases[i].Reset();
+  }
+  pool->GiveBack();
+  for (size_t i = 0; i < leases.size(); i += 3) {
+    EXPECT_TRUE(std::all_of(leases[i].span().begin(), leases[i].span().end(), [i](uint8_t byte) {
+      return byte == i + 1;
+    })) << i;
+  }
+  EXPECT_LE(ResidentPages(*pool), 20 * 257);
+  const HostLease again = *pool->Lease(kBytes);  // is there again where it is needed
+  std::fill_n(again.data(), again.size(), uint8_t{7});
+  EXPECT_EQ(again.data()[kBytes - 1], 7);
 }
 
 }  // namespace

@@ -199,6 +199,34 @@ TEST_F(StrangerWatchTest, WhereThatHappensAgainAndAgainOneWaitsLonger) {
   EXPECT_EQ(watch_.Admit(later->fd(), kStart + absl::Seconds(5)), StrangerWatch::kWait);
 }
 
+TEST_F(StrangerWatchTest, WhereTokensAreGuessedOneWaitsToo) {
+  const auto guesser = Connect();
+  watch_.Admit(guesser->fd(), kStart);
+  for (int i = 0; i < 2 * Strangers::kGuesses; ++i) {
+    strangers_.CountGuess("127.0.0.1:" + std::to_string(guesser->port()), kStart);
+  }
+  EXPECT_EQ(Look(kStart), 0);
+  EXPECT_FALSE(guesser->IsReset()) << "who has a wrong token hears so";
+  const auto next = Connect();
+  EXPECT_EQ(watch_.Admit(next->fd(), kStart), StrangerWatch::kWait);
+}
+
+TEST_F(StrangerWatchTest, OfOneAddressOnlySomeWait) {
+  Offend(kStart);
+  std::vector<std::unique_ptr<Connection>> waiting;
+  for (int i = 0; i < StrangerWatch::kMaxWaiting; ++i) {
+    waiting.push_back(Connect());
+    EXPECT_EQ(watch_.Admit(waiting.back()->fd(), kStart), StrangerWatch::kWait) << i;
+  }
+  const auto one_more = Connect();
+  EXPECT_EQ(watch_.Admit(one_more->fd(), kStart), absl::nullopt);
+  const auto other = Connect("127.0.0.2");
+  EXPECT_EQ(watch_.Admit(other->fd(), kStart), absl::ZeroDuration());
+  EXPECT_TRUE(watch_.Pass(waiting[0]->fd(), kStart + StrangerWatch::kWait));
+  const auto next = Connect();
+  EXPECT_EQ(watch_.Admit(next->fd(), kStart), StrangerWatch::kWait);
+}
+
 TEST_F(StrangerWatchTest, WhoLeavesWhileHeWaitsIsForgottenAndWhoIsLetInPasses) {
   Offend(kStart);
   auto gone = Connect();

@@ -1,17 +1,15 @@
 // A unary method of parsed messages, for services that are asked seldom: who may call is asked
 // before anything is parsed, and every call is counted.
-#ifndef BASEBAND_SERVER_SERVICE_MESSAGE_METHOD_H_
-#define BASEBAND_SERVER_SERVICE_MESSAGE_METHOD_H_
-
-#include <grpcpp/impl/codegen/proto_utils.h>
+#ifndef BASEBAND_SERVER_ADMIN_MESSAGE_METHOD_H_
+#define BASEBAND_SERVER_ADMIN_MESSAGE_METHOD_H_
 
 #include <functional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "kernels/base/status_macros.h"
 #include "server/auth/access.h"
+#include "server/grpc/parse_message.h"
 #include "server/grpc/raw_service.h"
 #include "server/grpc/status.h"
 #include "server/metrics/metrics.h"
@@ -39,12 +37,7 @@ void AddMessageMethod(
     Response response;
     const auto serve = [&]() -> absl::Status {
       BASEBAND_ASSIGN_OR_RETURN(const Identity caller, of.access->Admit(context, of.role));
-      Message request;
-      grpc::ByteBuffer buffer(bytes);  // reading consumes it
-      if (!grpc::SerializationTraits<Message>::Deserialize(&buffer, &request).ok()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("the request is not a well-formed ", Message::descriptor()->name()));
-      }
+      BASEBAND_ASSIGN_OR_RETURN(const auto request, ParseMessage<Message>(bytes));
       return work(caller, request, response);
     };
     const absl::Status status = serve();
@@ -58,4 +51,4 @@ void AddMessageMethod(
 
 }  // namespace baseband::server
 
-#endif  // BASEBAND_SERVER_SERVICE_MESSAGE_METHOD_H_
+#endif  // BASEBAND_SERVER_ADMIN_MESSAGE_METHOD_H_

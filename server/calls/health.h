@@ -1,0 +1,87 @@
+// What the standard health service (grpc.health.v1) says, and who is being told.
+#ifndef BASEBAND_SERVER_CALLS_HEALTH_H_
+#define BASEBAND_SERVER_CALLS_HEALTH_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/optional.h"
+
+namespace baseband::server {
+
+// A call of the service, as far as it is told something. Both may be called on any thread, more
+// than once, and call nothing of Health but IsServing.
+class HealthListener {
+ public:
+  virtual ~HealthListener() = default;
+  // Health is another than before.
+  virtual void OnChange() = 0;
+  // It is to end with that: after the last change was told, or at once, whatever its client takes.
+  enum class Manner { kInOrder, kAtOnce };
+  virtual void EndWith(const absl::Status& status, Manner manner) = 0;
+};
+
+// Everybody may ask after health, unless the server was told otherwise. So the calls of those who
+// have not shown that they may call anything else have a bounded number of places: where there is
+// none left, the one that came first ends. A check is over long before that happens to it, and a
+// watcher is no stranger for long: the first call on its connection lets it in.
+//
+// Thread-safe.
+class Health {
+ public:
+  static constexpr size_t kMaxStrangers = 1024;
+
+  // Whether whoever calls from `peer`, a ServerContext::peer(), is still a stranger.
+  using IsStranger = std::function<bool(const std::string& peer)>;
+  Health(std::string service, IsStranger is_stranger)
+      : service_(std::move(service)), is_stranger_(std::move(is_stranger)) {}
+
+  // What is said of "" and of the service, until Drain.
+  void SetServing(bool serving) ABSL_LOCKS_EXCLUDED(mutex_);
+  // NOT_SERVING for good.
+  void Drain() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Nothing: there is no such service.
+  absl::optional<bool> IsServing(const std::string& service) const;
+
+  // A call has come: its number. Unavailable: the server is about to end, and it is told nothing.
+  absl::StatusOr<uint64_t> Enter(HealthListener* call, const std::string& peer)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // After that nothing more is told to the call of that number.
+  void Leave(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
+
+  // After Drain: ends all that are there, and all that come, as Unavailable.
+  void EndAll() ABSL_LOCKS_EXCLUDED(mutex_);
+
+ private:
+  struct Caller {
+    HealthListener* call = nullptr;
+    std::string peer;
+  };
+
+  void Say(bool serving) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndOldestStrangers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  const std::string service_;
+  const IsStranger is_stranger_;
+  std::atomic<bool> serving_{false};  // listeners that are told ask for it
+  absl::Mutex mutex_;
+  bool is_draining_ ABSL_GUARDED_BY(mutex_) = false;
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
+  // By number, that is by arrival. Who was a stranger when he came, and is none any more, is found
+  // out where room is made.
+  std::map<uint64_t, Caller> strangers_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, Caller> others_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_CALLS_HEALTH_H_

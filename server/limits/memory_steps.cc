@@ -1,0 +1,31 @@
+#include "server/limits/memory_steps.h"
+
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "server/metrics/unserved.h"
+
+namespace baseband::server {
+
+MemoryStep MemorySteps::Update(int64_t used) {
+  used_.store(used, std::memory_order_relaxed);
+  if (limit_ <= held_) return MemoryStep::kNone;
+  const double part = static_cast<double>(used - held_) / static_cast<double>(limit_ - held_);
+  const auto before = static_cast<size_t>(step());
+  size_t now = 0;
+  while (now < kBegins.size() && part >= kBegins[now] - (now < before ? kSlack : 0.0)) ++now;
+  step_.store(static_cast<MemoryStep>(now), std::memory_order_relaxed);
+  return static_cast<MemoryStep>(now);
+}
+
+absl::Status MemorySteps::Refuse() const {
+  constexpr int64_t kMib = 1 << 20;
+  return Because(
+      UnservedReason::kMemory,
+      absl::ResourceExhaustedError(absl::StrCat(
+          "memory is scarce: ", used_.load(std::memory_order_relaxed) / kMib, " of ", limit_ / kMib,
+          " MiB are in use; ",
+          step() < MemoryStep::kRefuseAll ? "priority low has to wait" : "everybody has to wait")));
+}
+
+}  // namespace baseband::server

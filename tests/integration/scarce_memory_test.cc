@@ -1,0 +1,125 @@
+// A server whose memory becomes scarce refuses, and serves again when it is not.
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "tests/support/proxy.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/traffic.h"
+
+namespace baseband::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::vector<std::string> kSmall = {"--cpu-threads=1", "--staging-mib=256", "--reply-mib=64"};
+
+// What such a server has when nobody has called yet.
+int CalmMib() {
+  const auto server = ServerProcess::Start(kSmall);
+  EXPECT_THAT(server, IsOk());
+  return static_cast<int>((*server)->Metric("process_resident_memory_bytes") / (1 << 20));
+}
+
+TEST(ScarceMemoryTest, AllAreRefusedWhileItIsAndServedAfterwards) {
+  std::vector<std::string> flags = kSmall;
+  flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 64));
+  auto started = ServerProcess::Start(flags);
+  ASSERT_THAT(started, IsOk());
+  ServerProcess& server = **started;
+  const auto stub = Connect(server.target());
+  const v1::EncodeRequest small = EncodeOf(NrCode(1, 384), 1);
+  v1::EncodeResponse answer;
+  ASSERT_TRUE(Call(*stub, small, &answer).ok());
+  EXPECT_EQ(server.Metric("baseband_memory_step"), 0);
+
+  // 5 MB each, at work for long, until some are refused for want of memory.
+  v1::DecodeRequest large = DecodeOfZeros(NrCode(1, 384), 200);
+  large.mutable_groups(0)->set_max_iterations(100);
+  large.mutable_groups(0)->set_fixed_iterations(true);
+  constexpr int kMost = 40;
+  std::vector<grpc::ClientContext> contexts(kMost);
+  std::atomic<int> refused{0};
+  std::vector<std::thread> clients;
+  for (grpc::ClientContext& context : contexts) {
+    if (refused > 0) break;
+    clients.emplace_back([&] {
+      v1::DecodeResponse response;
+      const grpc::Status status = stub->Decode(&context, large, &response);
+      if (absl::StrContains(status.error_message(), "memory is scarce")) {
+        EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+        ++refused;
+      }
+    });
+    absl::SleepFor(absl::Milliseconds(50));
+  }
+  const absl::Time deadline = absl::Now() + absl::Seconds(120);
+  while (refused == 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(10));
+  EXPECT_GT(refused, 0);
+  EXPECT_GE(server.Metric("baseband_requests_unserved_total", {"reason=\"memory\""}), 1);
+  EXPECT_GE(server.Metric("baseband_memory_step"), 1);
+
+  for (grpc::ClientContext& context : contexts) context.TryCancel();
+  for (std::thread& client : clients) client.join();
+  EXPECT_TRUE(server.WaitForMetric("baseband_memory_step", {}, 0)) << server.process().Output();
+  EXPECT_TRUE(Call(*stub, small, &answer).ok());
+  EXPECT_THAT(server.process().Output(), HasSubstr("every new request is refused"));
+}
+
+TEST(ScarceMemoryTest, HalfMessagesTakeNoMoreThanTheirMemory) {
+  constexpr int64_t kMib = 1 << 20;
+  std::vector<std::string> flags = kSmall;
+  flags.push_back("--grpc-mib=64");
+  auto started = ServerProcess::Start(flags);
+  ASSERT_THAT(started, IsOk());
+  ServerProcess& server = **started;
+  const double calm = server.Metric("process_resident_memory_bytes");
+  Plan plan;
+  plan.up.stall_after = 70 * kMib;
+  Proxy proxy(server.target(), plan);
+  v1::EncodeRequest request;
+  request.set_payload(std::string(20 * kMib, 'x'));
+  std::atomic<int> ended{0};  // by the server
+  std::vector<std::unique_ptr<grpc::ClientContext>> contexts;
+  std::vector<std::thread> calls;
+  constexpr int kConnections = 4;
+  for (int i = 0; i < kConnections; ++i) {
+    const std::shared_ptr<v1::Baseband::Stub> stub = Connect(proxy.target());
+    for (int k = 0; k < 4; ++k) {
+      contexts.push_back(std::make_unique<grpc::ClientContext>());
+      calls.emplace_back([&request, &ended, stub, context = contexts.back().get()] {
+        v1::EncodeResponse response;
+        const grpc::StatusCode code = stub->Encode(context, request, &response).error_code();
+        ended += code == grpc::StatusCode::RESOURCE_EXHAUSTED ? 1 : 0;
+      });
+    }
+  }
+  const absl::Time deadline = absl::Now() + absl::Seconds(120);
+  double most = 0;
+  const auto look = [&] {
+    most = std::max(most, server.Metric("process_resident_memory_bytes"));
+    absl::SleepFor(absl::Milliseconds(20));
+  };
+  while (ended == 0 && proxy.stalled() < kConnections && absl::Now() < deadline) look();
+  for (int i = 0; i < 50; ++i) look();
+  EXPECT_GT(ended, 0);
+  EXPECT_LT(most - calm, 160 * kMib);  // of 280
+  v1::EncodeResponse answer;
+  EXPECT_TRUE(Call(*Connect(server.target()), EncodeOf(NrCode(1, 384), 1), &answer).ok());
+  for (const auto& context : contexts) context->TryCancel();
+  for (std::thread& call : calls) call.join();
+}
+
+}  // namespace
+}  // namespace baseband::testing
