@@ -67,16 +67,20 @@ void Health::Leave(uint64_t number) {
   absl::MutexLock lock(&mutex_);
   strangers_.erase(number);
   others_.erase(number);
+  left_.NotifyAll();
 }
 
-void Health::EndAll() {
+void Health::EndAll(absl::Time deadline) {
   absl::MutexLock lock(&mutex_);
   has_ended_ = true;
   for (auto* const callers : {&strangers_, &others_}) {
-    for (const auto& caller : *callers)
+    for (const auto& caller : *callers) {
       caller.second.call->EndWith(Ending(), HealthListener::Manner::kInOrder);
-    callers->clear();
+    }
   }
+  left_.AwaitUntil(mutex_, deadline, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return strangers_.empty() && others_.empty();
+  });
 }
 
 }  // namespace baseband::server

@@ -13,7 +13,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "kernels/base/steady_condition.h"
 
 namespace baseband::server {
 
@@ -57,8 +59,9 @@ class Health {
   // After that nothing more is told to the call of that number.
   void Leave(uint64_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  // After Drain: ends all that are there, and all that come, as Unavailable.
-  void EndAll() ABSL_LOCKS_EXCLUDED(mutex_);
+  // After Drain: ends all that are there, and all that come, as Unavailable. Returns once they have
+  // left, at the latest at `deadline`, a SteadyNow().
+  void EndAll(absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
   struct Caller {
@@ -73,6 +76,7 @@ class Health {
   const IsStranger is_stranger_;
   std::atomic<bool> serving_{false};  // listeners that are told ask for it
   absl::Mutex mutex_;
+  SteadyCondition left_;
   bool is_draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;

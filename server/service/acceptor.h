@@ -55,7 +55,9 @@ class Acceptor {
   // Accepts no more, and removes the socket files. Connections that gRPC has stay.
   void Stop();
 
-  // After Stop: ends the connections that are left, whatever they do.
+  // After Stop: ends the connections that are left, after what has been written to them; then,
+  // whatever they do.
+  void EndWriting() { connections_.EndWriting(); }
   void ResetAll() { connections_.ResetAll(); }
 
   int64_t CountOpen() { return connections_.Count(); }

@@ -45,6 +45,13 @@ void ConnectionTable::Forget(int fd) {
               open_.end());
 }
 
+void ConnectionTable::EndWriting() {
+  absl::MutexLock lock(&mutex_);
+  for (const Connection& connection : open_) {
+    server::EndWriting(connection.fd, connection.inode);
+  }
+}
+
 void ConnectionTable::ResetAll() {
   absl::MutexLock lock(&mutex_);
   for (const Connection& connection : open_) ResetSocket(connection.fd, connection.inode);

@@ -36,7 +36,9 @@ class ConnectionTable {
   int64_t Count() ABSL_LOCKS_EXCLUDED(mutex_);
   // The connection is about to end, and its place is free.
   void Forget(int fd) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends all that there are.
+  // Ends all that there are, after what has been written to them.
+  void EndWriting() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Ends all that there are, at once.
   void ResetAll() ABSL_LOCKS_EXCLUDED(mutex_);
   // Looks, resets the connections of the dead, and returns how many.
   int64_t ResetDead(absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);

@@ -42,7 +42,8 @@ class Listener {
   // Connections go to `server` from now on, until Stop, which must come before its Shutdown.
   void Start(grpc::Server* server);
   void Stop() { acceptor_.Stop(); }
-  // After Stop: ends the connections that are left, whatever they do.
+  // After Stop: see Acceptor.
+  void EndWriting() { acceptor_.EndWriting(); }
   void ResetAll() { acceptor_.ResetAll(); }
 
   // The addresses with the ports that were taken, "127.0.0.1:50151".

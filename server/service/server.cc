@@ -38,11 +38,13 @@ int NumThreads(const Config& config) {
              : std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 2, 8);
 }
 
-// The end of a drain: no request for kQuiet, or kMaxLinger; then kGoodbye for streams to be told.
-// Connections that gRPC has not ended kPatience after that are reset.
+// The end of a drain: no request for kQuiet, or kMaxLinger; then kGoodbye for watchers to be told,
+// and as long again for clients to hang up. Connections that gRPC has not ended kPatience after
+// that are reset.
 constexpr absl::Duration kQuiet = absl::Milliseconds(100);
 constexpr absl::Duration kMaxLinger = absl::Seconds(1);
 constexpr absl::Duration kGoodbye = absl::Milliseconds(100);
+constexpr absl::Duration kLook = absl::Milliseconds(1);
 constexpr absl::Duration kPatience = absl::Milliseconds(500);
 
 int ToMs(absl::Duration duration) {
@@ -232,11 +234,15 @@ void Server::Shutdown(absl::Duration timeout) {
   // first, and goes elsewhere, is spared that.
   gate_.WaitUntilQuiet(kQuiet, std::min(deadline, SteadyNow() + kMaxLinger));
   listener_->Stop();
-  health_->EndAll();
+  health_->EndAll(std::min(deadline, SteadyNow() + kGoodbye));
+  // gRPC also cancels what comes while it shuts down. A client that hears the end of its connection
+  // instead takes its calls for Unavailable.
+  listener_->EndWriting();
+  const absl::Time hung_up = std::min(deadline, SteadyNow() + kGoodbye);
+  while (listener_->CountOpen() > 0 && SteadyNow() < hung_up) absl::SleepFor(kLook);
   {
     // gRPC waits for connections that never stop sending.
     const PeriodicThread reset(kPatience, [this] { listener_->ResetAll(); });
-    // What is left now are streams without end: the questions of reflection.
     server_->Shutdown(ToGrpcTime(std::min(deadline, SteadyNow() + kGoodbye)));
   }
   slow_path_->Finish();  // whoever is there goes on to the dispatcher

@@ -14,7 +14,14 @@ ino_t InodeOf(int fd) {
   return fstat(fd, &status) == 0 ? status.st_ino : 0;
 }
 
-// By a descriptor of its own: that of the owner may be another socket's at any moment.
+// Both by a descriptor of their own: that of the owner may be another socket's at any moment.
+void EndWriting(int fd, ino_t inode) {
+  const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) return;
+  if (InodeOf(own) == inode) shutdown(own, SHUT_WR);
+  close(own);
+}
+
 ResetOutcome ResetSocket(int fd, ino_t inode) {
   const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (own < 0) return errno == EMFILE ? ResetOutcome::kNotYet : ResetOutcome::kGone;

@@ -15,6 +15,10 @@ enum class ResetOutcome {
   kNotYet,  // the process is out of descriptors: to be tried again
 };
 
+// What has been written is the last that the other side gets, and then the end, if `fd` is still
+// that socket. What it goes on sending is still read.
+void EndWriting(int fd, ino_t inode);
+
 // Ends the connection, if it is still that socket's. The owner finds it at an end, and closes it;
 // the kernel then drops what waits in it.
 ResetOutcome ResetSocket(int fd, ino_t inode);

@@ -150,6 +150,36 @@ TEST(LifecycleTest, NobodyHearsThatTheServerCancelledWhatItsEndCutsOff) {
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
+// gRPC itself cancels what comes while it shuts down.
+TEST(LifecycleTest, WhoCallsUntilTheEndHearsUnavailableAndNothingElse) {
+  auto started = ServerProcess::Start({});
+  ASSERT_TRUE(started.ok()) << started.status();
+  ServerProcess& server = **started;
+  std::vector<std::thread> clients;
+  std::atomic<int> watching{0};
+  for (int i = 0; i < 8; ++i) {
+    clients.emplace_back([&] {
+      const auto channel = OwnChannel(server.target());
+      const auto health = grpc::health::v1::Health::NewStub(channel);
+      const auto stub = v1::Baseband::NewStub(channel);
+      grpc::ClientContext context;
+      const auto watch = health->Watch(&context, grpc::health::v1::HealthCheckRequest());
+      for (HealthResponse response; watch->Read(&response); ++watching) {
+      }
+      EXPECT_EQ(watch->Finish().error_code(), grpc::StatusCode::UNAVAILABLE);
+      for (int call = 0; call < 30; ++call) {
+        v1::DecodeResponse response;
+        grpc::ClientContext own;
+        const grpc::Status status = stub->Decode(&own, DecodeOfZeros(NrCode(1, 384), 1), &response);
+        EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE) << status.error_message();
+      }
+    });
+  }
+  while (watching < 8) absl::SleepFor(absl::Milliseconds(5));
+  EXPECT_EQ(server.Terminate(absl::Seconds(280)), 0) << server.process().Output();
+  for (std::thread& client : clients) client.join();
+}
+
 TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {
   auto started = ServerProcess::Start({"--cpu-threads=1", "--drain-s=600"});
   ASSERT_TRUE(started.ok()) << started.status();

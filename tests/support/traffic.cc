@@ -153,14 +153,17 @@ v1::DecodeRequest DecodeOf(const v1::EncodeRequest& request, const v1::EncodeRes
   return decode;
 }
 
-std::unique_ptr<v1::Baseband::Stub> Connect(const std::string& target) {
+std::shared_ptr<grpc::Channel> OwnChannel(const std::string& target) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(-1);
   arguments.SetMaxSendMessageSize(-1);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // a test wants to see what the server says
-  return v1::Baseband::NewStub(
-      grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+std::unique_ptr<v1::Baseband::Stub> Connect(const std::string& target) {
+  return v1::Baseband::NewStub(OwnChannel(target));
 }
 
 grpc::Status Call(v1::Baseband::Stub& stub, const v1::EncodeRequest& request,

@@ -29,6 +29,7 @@ v1::EncodeRequest RandomEncode(std::mt19937* random);
 v1::DecodeRequest DecodeOf(const v1::EncodeRequest& request, const v1::EncodeResponse& words);
 
 // A connection of its own to `target`, for messages of any size.
+std::shared_ptr<grpc::Channel> OwnChannel(const std::string& target);
 std::unique_ptr<v1::Baseband::Stub> Connect(const std::string& target);
 
 // Calls and waits.

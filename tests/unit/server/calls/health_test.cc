@@ -1,10 +1,13 @@
 #include "server/calls/health.h"
 
+#include <atomic>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
@@ -68,10 +71,26 @@ TEST_F(HealthTest, WhoDrainsServesNoMoreAndInTheEndEverybodyIsTurnedAway) {
   EXPECT_EQ(health_.IsServing(""), false);
   EXPECT_EQ(call.changes, 1);
   EXPECT_EQ(call.end, absl::nullopt);
-  health_.EndAll();
+  health_.EndAll(absl::InfinitePast());
   EXPECT_THAT(*call.end, StatusIs(absl::StatusCode::kUnavailable, _));
   Call late;
   EXPECT_THAT(health_.Enter(&late, "a").status(), StatusIs(absl::StatusCode::kUnavailable, _));
+}
+
+TEST_F(HealthTest, TheEndWaitsForThoseWhoAreThere) {
+  Call call;
+  const absl::StatusOr<uint64_t> number = health_.Enter(&call, "a");
+  ASSERT_THAT(number, IsOk());
+  health_.Drain();
+  std::atomic<bool> has_left{false};
+  std::thread leaves([&] {
+    absl::SleepFor(absl::Milliseconds(20));
+    has_left = true;
+    health_.Leave(*number);
+  });
+  health_.EndAll(absl::InfiniteFuture());
+  EXPECT_TRUE(has_left);
+  leaves.join();
 }
 
 TEST_F(HealthTest, OfStrangersTheFirstGoesWhereThereAreTooMany) {

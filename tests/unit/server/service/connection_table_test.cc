@@ -42,6 +42,17 @@ class Pair {
     std::string text(kText.size(), '\0');
     return recv(ends_[1], text.data(), text.size(), 0) > 0;
   }
+  // Everything that the server wrote, to the end.
+  std::string ReadAll() const {
+    std::string text;
+    for (char byte; recv(ends_[1], &byte, 1, 0) == 1;) text += byte;
+    return text;
+  }
+  bool HasEnded() const {
+    char byte;
+    return recv(ends_[1], &byte, 1, 0) == 0;
+  }
+  bool Answer() const { return send(ends_[1], "x", 1, MSG_NOSIGNAL) == 1; }
   bool IsReset() const { return !Write() && errno == EPIPE; }
 
  private:
@@ -60,6 +71,22 @@ TEST(ConnectionTableTest, ThereIsRoomForSoManyAndForWhoComesAfterOneThatLeft) {
   second.reset();
   EXPECT_TRUE(table.Admit(third.server(), kStart + absl::Seconds(1)));
   EXPECT_EQ(table.Count(), 2);
+}
+
+TEST(ConnectionTableTest, AtTheEndWhatHasBeenWrittenIsReadAndMayBeAnswered) {
+  ConnectionTable table(2, kPatience);
+  const Pair first;
+  const Pair second;
+  for (const Pair* pair : {&first, &second}) ASSERT_TRUE(table.Admit(pair->server(), kStart));
+  EXPECT_TRUE(first.Write());
+  EXPECT_FALSE(second.HasEnded());
+  table.EndWriting();
+  EXPECT_FALSE(first.Write());
+  EXPECT_EQ(first.ReadAll(), std::string(1000, 'x'));
+  for (const Pair* pair : {&first, &second}) {
+    EXPECT_TRUE(pair->HasEnded());
+    EXPECT_TRUE(pair->Answer());
+  }
 }
 
 TEST(ConnectionTableTest, WhoReadsNothingIsResetOnceWhoReadsALittleOrHasNothingToReadIsNot) {
