@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <grpcpp/version_info.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,6 +50,23 @@ absl::Status Put(const std::string& text, int64_t stamp, int* fd) {
 
 std::string PathOf(int fd) { return fd < 0 ? "" : absl::StrCat("/proc/self/fd/", fd); }
 
+// What a server shows, and with `has_roots` by whom clients are signed, is `provider`'s.
+absl::StatusOr<grpc::experimental::TlsServerCredentialsOptions> OptionsOf(
+    const std::shared_ptr<grpc::experimental::CertificateProviderInterface>& provider,
+    bool has_roots) {
+  using Options = grpc::experimental::TlsServerCredentialsOptions;
+#if GRPC_CPP_VERSION_MAJOR > 1 || GRPC_CPP_VERSION_MINOR >= 80  // which deprecates the other form
+  absl::StatusOr<Options> options = Options::Create(provider);
+  if (options.ok() && has_roots) options->set_root_certificate_provider(provider);
+  return options;
+#else
+  Options options(provider);
+  options.watch_identity_key_cert_pairs();
+  if (has_roots) options.watch_root_certs();
+  return options;
+#endif
+}
+
 }  // namespace
 
 absl::StatusOr<TlsMaterial> ReadTlsFiles(const Config& config) {
@@ -87,10 +105,9 @@ absl::StatusOr<std::unique_ptr<Tls>> Tls::Create(const Config& config) {
   const std::string identity = PathOf(self->identity_fd_);
   const auto provider = std::make_shared<tls::FileWatcherCertificateProvider>(
       identity, identity, PathOf(self->client_ca_fd_), kWatchIntervalS);
-  tls::TlsServerCredentialsOptions options(provider);
-  options.watch_identity_key_cert_pairs();
+  BASEBAND_ASSIGN_OR_RETURN(tls::TlsServerCredentialsOptions options,
+                            OptionsOf(provider, /*has_roots=*/!config.tls_client_ca.empty()));
   if (!config.tls_client_ca.empty()) {
-    options.watch_root_certs();
     options.set_cert_request_type(config.require_client_cert
                                       ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
                                       : GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
