@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "kernels/base/hex.h"
 #include "kernels/base/status_macros.h"
 #include "server/auth/small_file.h"
 
@@ -34,7 +34,7 @@ bool ReadDigest(absl::string_view hex, Sha256* digest) {
   for (const char c : hex) {
     if (!absl::ascii_isxdigit(static_cast<unsigned char>(c))) return false;
   }
-  const std::string bytes = absl::HexStringToBytes(hex);
+  const std::string bytes = BytesOfHex(hex);
   std::copy(bytes.begin(), bytes.end(), digest->begin());
   return true;
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "gtest/gtest.h"
+#include "kernels/base/hex.h"
 #include "kernels/ldpc/code.h"
 #include "nlohmann/json.hpp"
 
@@ -24,7 +24,7 @@ inline std::string TestDataPath(const std::string& file) {
 }
 
 inline std::vector<uint8_t> FromHex(const std::string& hex) {
-  const std::string bytes = absl::HexStringToBytes(hex);
+  const std::string bytes = BytesOfHex(hex);
   return std::vector<uint8_t>(bytes.begin(), bytes.end());
 }
 

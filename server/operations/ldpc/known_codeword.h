@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/escaping.h"
+#include "kernels/base/hex.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ldpc/code.h"
 
@@ -25,11 +25,11 @@ struct KnownCodeword {
   }
 
   // kCount times, one after the other.
-  std::string Info() const { return Repeat(absl::HexStringToBytes(kInfo)); }
-  std::string Codeword() const { return Repeat(absl::HexStringToBytes(kCodeword)); }
+  std::string Info() const { return Repeat(BytesOfHex(kInfo)); }
+  std::string Codeword() const { return Repeat(BytesOfHex(kCodeword)); }
   // The received values of the sent bits, sure but for every 16th, which is wrong.
   std::string NoisyLlr() const {
-    const std::string codeword = absl::HexStringToBytes(kCodeword);
+    const std::string codeword = BytesOfHex(kCodeword);
     std::string llr;
     for (int bit = code->n() - code->num_sent(); bit < code->n(); ++bit) {
       const bool one = codeword[static_cast<size_t>(bit / 8)] >> (7 - bit % 8) & 1;

@@ -11,6 +11,7 @@
 #include "client/ctl/ldpc/published_llrs.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/base/hex.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/status_matchers.h"
 
@@ -56,7 +57,7 @@ TEST(KnownAnswerTest, ReadsAnEncodeCase) {
   ASSERT_THAT(answer, IsOk());
   EXPECT_EQ(answer->kind, KnownAnswer::Kind::kEncode);
   EXPECT_EQ(answer->code.nr().base_graph(), 2);
-  EXPECT_EQ(answer->info, absl::HexStringToBytes("123450"));
+  EXPECT_EQ(answer->info, BytesOfHex("123450"));
   EXPECT_EQ(answer->codeword.size(), 13);
 }
 
