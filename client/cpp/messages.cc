@@ -21,7 +21,7 @@ absl::StatusOr<grpc::ByteBuffer> Serialize(const google::protobuf::MessageLite& 
   }
   grpc::Slice slice(static_cast<size_t>(message.GetCachedSize()));
   // The slice is ours alone until it is sent.
-  message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
+  static_cast<void>(message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin())));
   return grpc::ByteBuffer(&slice, 1);
 }
 

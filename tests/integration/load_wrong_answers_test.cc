@@ -155,12 +155,12 @@ TEST_P(LoadOperationTest, AnswersThatAreWrongAlikeEachTimeEndTheLoadBeforeItBegi
     // The highest bit of the payload's last byte: the top one of an exponent, or of information.
     if (method == "RecoverCarrier") {
       v1::RecoverCarrierResponse response;
-      response.ParseFromString(*reply);
+      ASSERT_TRUE(response.ParseFromString(*reply));
       response.mutable_frames(1)->set_frequency(-response.frames(1).frequency());
       *reply = response.SerializeAsString();
     } else if (method == "Minimize") {
       v1::MinimizeResponse response;
-      response.ParseFromString(*reply);
+      ASSERT_TRUE(response.ParseFromString(*reply));
       response.mutable_answer()->set_point(1, response.answer().point(1) + 1);
       *reply = response.SerializeAsString();
     } else {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "tests/support/status_matchers.h"
 
@@ -36,7 +37,7 @@ inline std::string WrongInPath(const google::protobuf::Descriptor& message, std:
     const google::protobuf::FieldDescriptor* const field = at->FindFieldByName(name);
     if (field == nullptr) {
       const bool is_oneof = is_last && !has_index && at->FindOneofByName(name) != nullptr;
-      return is_oneof ? "" : at->name() + " has no field '" + name + "'";
+      return is_oneof ? "" : absl::StrCat(at->name(), " has no field '", name, "'");
     }
     if (has_index && !field->is_repeated()) return name + " is not repeated";
     if (is_last) return "";
@@ -48,7 +49,7 @@ inline std::string WrongInPath(const google::protobuf::Descriptor& message, std:
 }
 
 // INVALID_ARGUMENT, naming a field of the message that `descriptor` is of.
-MATCHER_P(RefusesFieldOf, descriptor, "refuses a field of " + descriptor->name()) {
+MATCHER_P(RefusesFieldOf, descriptor, absl::StrCat("refuses a field of ", descriptor->name())) {
   const absl::Status& status = AsStatus(arg);
   if (status.code() != absl::StatusCode::kInvalidArgument) {
     *result_listener << status.ToString();

@@ -96,7 +96,11 @@ class InfoCommand final : public Command {
     }
     google::protobuf::util::JsonPrintOptions options;
     options.add_whitespace = true;
+#if GOOGLE_PROTOBUF_VERSION >= 5026000  // 26 gave it another name
+    options.always_print_fields_with_no_presence = true;
+#else
     options.always_print_primitive_fields = true;
+#endif
     options.preserve_proto_field_names = true;
     std::string json;
     if (!google::protobuf::util::MessageToJsonString(session.capabilities(), &json, options).ok()) {

@@ -28,7 +28,7 @@ void Note(const Message& message, Seen* seen) {
   const auto& reflection = *message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* const field = message.GetDescriptor()->field(i);
-    std::set<std::string>& values = (*seen)[field->full_name()];
+    std::set<std::string>& values = (*seen)[std::string(field->full_name())];
     if (field->is_repeated()) {
       const int size = reflection.FieldSize(message, field);
       values.insert(size > 0 ? "set" : "");
@@ -36,7 +36,7 @@ void Note(const Message& message, Seen* seen) {
         Note(reflection.GetRepeatedMessage(message, field, j), seen);
       }
     } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
-      values.insert(reflection.GetEnum(message, field)->name());
+      values.emplace(reflection.GetEnum(message, field)->name());
     } else {
       values.insert(reflection.HasField(message, field) ? "set" : "");
       if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE &&
@@ -57,7 +57,7 @@ void ExpectAllSeen(const Message& message, const Seen& seen) {
       continue;
     }
     for (int v = 0; v < field->enum_type()->value_count(); ++v) {
-      const std::string value = field->enum_type()->value(v)->name();
+      const std::string value(field->enum_type()->value(v)->name());
       if (value == "RATE_UNSPECIFIED") continue;  // of a code: refused
       EXPECT_EQ(values.count(value), 1U) << name << " = " << value;
     }
