@@ -15,7 +15,8 @@ namespace baseband::bench {
 // The arguments are EchoServer's. Ends the process in the destructor.
 class EchoProcess {
  public:
-  EchoProcess(int64_t reply_bytes, int num_queues, int threads_per_queue);
+  EchoProcess(int64_t reply_bytes, int num_queues, int threads_per_queue,
+              int max_request_bytes = -1);
   EchoProcess(const EchoProcess&) = delete;
   EchoProcess& operator=(const EchoProcess&) = delete;
   ~EchoProcess();

@@ -22,8 +22,10 @@ namespace baseband::bench {
 class EchoServer {
  public:
   // Every reply is one bulk field that makes `reply_bytes` together with its head; negative: every
-  // call is refused as invalid, with a message of so many bytes.
-  EchoServer(int64_t reply_bytes, int num_queues, int threads_per_queue) {
+  // call is refused as invalid, with a message of so many bytes. Requests have at most
+  // `max_request_bytes`; -1: any.
+  EchoServer(int64_t reply_bytes, int num_queues, int threads_per_queue,
+             int max_request_bytes = -1) {
     const std::string reply(static_cast<size_t>(std::abs(reply_bytes)), 'x');
     if (reply_bytes < 0) refusal_ = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, reply);
     const grpc::Slice slice(reply);
@@ -31,7 +33,7 @@ class EchoServer {
     grpc::ServerBuilder builder;
     int port = 0;
     builder.RegisterService(&service_);
-    builder.SetMaxReceiveMessageSize(-1);
+    builder.SetMaxReceiveMessageSize(max_request_bytes);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
