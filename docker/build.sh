@@ -3,8 +3,8 @@
 #
 #   docker/build.sh IMAGE      the new root
 #
-# With nvcc in /usr/local/cuda the GPU is built in. BUILD_TYPE, CUDA_ARCHITECTURES and SOURCE_DATE_EPOCH:
-# see the Dockerfile. If the base image has ccache, it is used.
+# With nvcc in /usr/local/cuda the GPU is built in. BUILD_TYPE, CUDA_ARCHITECTURES, GRPC_PREFIX and
+# SOURCE_DATE_EPOCH: see the Dockerfile. If the base image has ccache, it is used.
 set -euo pipefail
 usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
 case ${1:-} in -h|--help) usage; exit 0 ;; -*) usage >&2; exit 2 ;; esac
@@ -18,6 +18,11 @@ cuda=OFF
 [ ! -x /usr/local/cuda/bin/nvcc ] || cuda=ON
 options=(-DBASEBAND_TESTS=OFF "-DBASEBAND_CUDA=$cuda" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE:-Release}")
 [ -z "${CUDA_ARCHITECTURES:-}" ] || options+=("-DCMAKE_CUDA_ARCHITECTURES=$CUDA_ARCHITECTURES")
+if [ -n "${GRPC_PREFIX:-}" ]; then
+  # Misspelt, it would be the packaged one that is built in.
+  [ -d "$top/$GRPC_PREFIX/include/grpcpp" ] || { echo "build.sh: there is no gRPC in '$GRPC_PREFIX'" >&2; exit 1; }
+  options+=("-DCMAKE_PREFIX_PATH=$top/$GRPC_PREFIX")
+fi
 "$top/deploy/build.sh" build "$build" "${options[@]}" -- basebandd basebandctl
 
 # Programs with all libraries but glibc, as in the .tar.gz package.

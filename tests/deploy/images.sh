@@ -9,7 +9,7 @@
 # lock       makes docker/packages.lock anew
 # WORK (default ~/.cache/basebandd-images) keeps the images, the folder of CCACHE_DIR what was compiled. The
 # CUDA base image is the Debian one with the toolkit that is in /usr/local/cuda. BUILD_TYPE (default
-# Release) is handed on.
+# Release) and GRPC_PREFIX (a folder in the sources; default none) are handed on.
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
@@ -62,7 +62,8 @@ build() {  # NAME [BUILD_ARGUMENT ..]
   local name=$1; shift
   say "building $name"
   buildah bud -q --isolation chroot --pull-never --format docker --volume "$ccache:/root/.cache/ccache" \
-    --build-arg BUILD_TYPE="${BUILD_TYPE:-Release}" --build-arg REVISION="$(git -C "$top" rev-parse HEAD)" \
+    --build-arg BUILD_TYPE="${BUILD_TYPE:-Release}" --build-arg GRPC_PREFIX="${GRPC_PREFIX:-}" \
+    --build-arg REVISION="$(git -C "$top" rev-parse HEAD)" \
     --build-arg SOURCE_DATE_EPOCH="$(git -C "$top" log -1 --format=%ct)" "$@" \
     -f "$top/docker/Dockerfile" -t "$name" "$top"
 }
