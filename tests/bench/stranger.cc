@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "kernels/base/steady_time.h"
 #include "tests/support/loopback.h"
@@ -92,15 +93,18 @@ bool Stranger::Send(uint32_t stream, size_t bytes, absl::Time end) {
   return bytes == 0;
 }
 
-void Stranger::SendSettingsUntil(absl::Time end) {
+int64_t Stranger::SendSettingsUntil(absl::Time end) {
+  constexpr int kAtOnce = 100;
+  int64_t sent = 0;
   std::string many;
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < kAtOnce; ++i) {
     many += Frame(kSettings, 0, 0, BigEndian(kInitialWindow, 2) + BigEndian(65535, 4));
   }
-  while (is_open_ && SteadyNow() < end) {
+  for (; is_open_ && SteadyNow() < end; sent += kAtOnce) {
     Write(many);
     Read(absl::ZeroDuration());
   }
+  return sent;
 }
 
 void Stranger::ReadUntil(absl::Time end) {

@@ -25,8 +25,8 @@ class Stranger {
   void Claim(uint32_t stream, uint32_t bytes);
   // That many bytes, or as many as the windows allow until `end`. False: fewer.
   bool Send(uint32_t stream, size_t bytes, absl::Time end);
-  // SETTINGS that change nothing, again and again.
-  void SendSettingsUntil(absl::Time end);
+  // SETTINGS that change nothing, again and again. Returns how many.
+  int64_t SendSettingsUntil(absl::Time end);
   // Reads what comes until `end`, or until the connection has ended.
   void ReadUntil(absl::Time end);
   bool is_open() const { return is_open_; }

@@ -122,7 +122,8 @@ bool Watches(const std::string& target, absl::Duration time) {
 bool Settings(const std::string& target, absl::Duration time) {
   Stranger stranger(target);
   stranger.Claim(stranger.Open("/grpc.health.v1.Health/Watch"), 0);
-  stranger.SendSettingsUntil(SteadyNow() + time);
+  std::printf("[%lld frames] ",
+              static_cast<long long>(stranger.SendSettingsUntil(SteadyNow() + time)));
   return stranger.is_open();
 }
 
@@ -139,9 +140,8 @@ void Measure(const char* server, const Attack& attack, const std::string& target
   const absl::Time start = SteadyNow();
   const bool open = attack.run(target, time);
   const double seconds = absl::ToDoubleSeconds(SteadyNow() - start);
-  std::printf("%s, %s: %.0f MiB, %.2f cores, %s after %.1f s\n", server, attack.name,
-              StatusMib(pid, "VmHWM:") - calm, (CpuOf(pid) - cpu) / seconds,
-              open ? "open" : "ended", seconds);
+  std::printf("%s, %s: %.0f MiB, %.2f s of CPU, %s after %.1f s\n", server, attack.name,
+              StatusMib(pid, "VmHWM:") - calm, CpuOf(pid) - cpu, open ? "open" : "ended", seconds);
   std::fflush(stdout);
 }
 
