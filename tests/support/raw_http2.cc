@@ -6,51 +6,13 @@
 #include <algorithm>
 
 #include "absl/time/clock.h"
+#include "tests/support/http2_frames.h"
 #include "tests/support/loopback.h"
 
 namespace baseband::testing {
 namespace {
 
-enum FrameType : char {
-  kData = 0,
-  kHeaders = 1,
-  kReset = 3,
-  kSettings = 4,
-  kPing = 6,
-  kWindowUpdate = 8,
-  kContinuation = 9
-};
-const std::string kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-constexpr char kEndStream = 1;
-constexpr char kAck = 1;
-constexpr char kEndHeaders = 4;
-constexpr size_t kMaxFrame = 16384;
-constexpr size_t kMaxWindow = 0x7fffffff;
-constexpr size_t kFirstWindow = 65535;  // of a connection
-
-std::string BigEndian(size_t value, int bytes) {
-  std::string text;
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
-    text.push_back(static_cast<char>(value >> shift & 0xff));
-  }
-  return text;
-}
-
-std::string Frame(FrameType type, char flags, size_t stream, const std::string& payload) {
-  return BigEndian(payload.size(), 3) + std::string{type, flags} + BigEndian(stream, 4) + payload;
-}
-
-// HPACK's plainest form: a literal with a name of its own, in no table.
-std::string Header(const std::string& name, const std::string& value) {
-  return std::string(1, '\0') + static_cast<char>(name.size()) + name +
-         static_cast<char>(value.size()) + value;
-}
-
-std::string HeadersOf(const std::string& method) {
-  return Header(":method", "POST") + Header(":scheme", "http") + Header(":path", method) +
-         Header(":authority", "test") + Header("te", "trailers") +
-         Header("content-type", "application/grpc");
-}
+using namespace http2;
 
 bool ReadAll(int fd, std::string* bytes) {
   for (size_t at = 0; at < bytes->size();) {
@@ -69,7 +31,7 @@ std::string FramesOf(Flood flood, size_t* stream) {
   std::string bytes;
   if (is_first && flood == Flood::kSettings) {
     bytes += Frame(kHeaders, kEndHeaders, 1, HeadersOf("/baseband.v1.Baseband/GetCapabilities"));
-    bytes += Frame(kData, kEndStream, 1, BigEndian(0, 5));
+    bytes += Frame(kData, kEndStream, 1, GrpcMessage(""));
   }
   if (is_first && flood == Flood::kEmptyData) bytes += Frame(kHeaders, kEndHeaders, 1, headers);
   if (is_first && flood == Flood::kEndlessHeader) {
@@ -101,13 +63,13 @@ std::string FramesOf(Flood flood, size_t* stream) {
 RawCall::RawCall(const std::string& target, const std::string& method, const std::string& request,
                  Manner manner)
     : fd_(ConnectTo(target)) {
-  std::string bytes = kPreface;
+  std::string bytes = Preface();
   const bool reads = manner == Manner::kOpensNoWindow;
   // The first window of streams, and what is added to the connection's.
   bytes += Frame(kSettings, 0, 0, BigEndian(4, 2) + BigEndian(reads ? 0 : kMaxWindow, 4));
   if (!reads) bytes += Frame(kWindowUpdate, 0, 0, BigEndian(kMaxWindow - kFirstWindow, 4));
   bytes += Frame(kHeaders, kEndHeaders, 1, HeadersOf(method));
-  const std::string message = BigEndian(request.size(), 5) + request;  // not compressed
+  const std::string message = GrpcMessage(request);
   for (size_t at = 0; at < message.size(); at += kMaxFrame) {
     const bool last = at + kMaxFrame >= message.size();
     bytes += Frame(kData, last ? kEndStream : 0, 1, message.substr(at, kMaxFrame));
@@ -124,7 +86,7 @@ RawCall::~RawCall() {
 
 HeadersAlone::HeadersAlone(const std::string& target, const std::string& method, int calls)
     : fd_(ConnectTo(target)) {
-  std::string bytes = kPreface + Frame(kSettings, 0, 0, "");
+  std::string bytes = Preface() + Frame(kSettings, 0, 0, "");
   for (int i = 0; i < calls; ++i) {
     bytes += Frame(kHeaders, kEndHeaders, static_cast<size_t>(2 * i + 1), HeadersOf(method));
   }
@@ -135,7 +97,7 @@ HeadersAlone::~HeadersAlone() { close(fd_); }
 
 bool IsEndedAfterFlood(const std::string& target, Flood flood, absl::Duration patience) {
   const int fd = ConnectTo(target);
-  std::string bytes = kPreface + Frame(kSettings, 0, 0, "");
+  std::string bytes = Preface() + Frame(kSettings, 0, 0, "");
   const absl::Time end = absl::Now() + patience;
   std::string heard(1 << 16, '\0');
   bool is_ended = false;
