@@ -29,12 +29,15 @@
 namespace baseband::server {
 namespace {
 
+// gRPC quotes what clients send, header by header, however long.
+constexpr size_t kMaxMessage = 1024;
+
 void Log(spdlog::level::level_enum level, absl::string_view message, absl::string_view path,
          int line) {
   static auto& limit = *new LogLimit;  // never destroyed: gRPC's threads may outlive main()
   const absl::optional<int64_t> suppressed = limit.Pass(SteadyNow());
   if (!suppressed.has_value()) return;
-  spdlog::log(level, "gRPC: {} ({}:{}){}", std::string(message),
+  spdlog::log(level, "gRPC: {} ({}:{}){}", std::string(message.substr(0, kMaxMessage)),
               std::string(path.substr(path.rfind('/') + 1)), line,
               *suppressed > 0 ? absl::StrCat(" (and ", *suppressed, " more)") : "");
 }

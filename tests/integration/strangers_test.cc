@@ -17,6 +17,8 @@
 #include "baseband/v1/baseband.grpc.pb.h"
 #include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "tests/integration/secured_server.h"
+#include "tests/support/http2_frames.h"
+#include "tests/support/idle_connection.h"
 #include "tests/support/quiescence.h"
 #include "tests/support/raw_http2.h"
 
@@ -26,6 +28,9 @@ namespace {
 using grpc::reflection::v1::ServerReflection;
 using grpc::reflection::v1::ServerReflectionRequest;
 using grpc::reflection::v1::ServerReflectionResponse;
+using http2::Frame;
+using http2::Header;
+using http2::HeadersOf;
 using ::testing::HasSubstr;
 
 constexpr int64_t kMiB = 1 << 20;
@@ -167,6 +172,15 @@ TEST_F(StrangersTest, WhatIsPackedIsRefusedOfEverybodyAndNotUnpacked) {
     }
   }
   EXPECT_LT(PeakBytes(*server_) - before, 16 * kMiB);
+}
+
+TEST_F(StrangersTest, OfALongHeaderLittleIsLogged) {
+  const std::string headers = HeadersOf("/") + Header("te", std::string(16000, 'x'));
+  const IdleConnection stranger(
+      server_->target(), LeastHello() + Frame(http2::kHeaders, http2::kEndHeaders, 1, headers));
+  const std::string log = server_->process().OutputWith("Error parsing metadata");
+  EXPECT_THAT(log, HasSubstr("key=te"));
+  EXPECT_LT(log.size(), 8000);
 }
 
 TEST_F(StrangersTest, AFloodIsEndedAndDisturbsNobody) {
