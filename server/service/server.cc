@@ -13,6 +13,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/calls/submit_call.h"
+#include "server/calls/unknown_call.h"
 #include "server/converters/checks.h"
 #include "server/grpc/status.h"
 #include "server/operations/downconvert/downconvert_operation.h"
@@ -152,6 +153,7 @@ void Server::ListenForCalls(grpc::ServerCompletionQueue* queue) {
   for (const HealthCall::Method& method : health_methods_) {
     HealthCall::Listen(&environment_, &method, queue);
   }
+  UnknownCall::Listen(&calls_, &unknown_methods_, queue);
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Security& security,
@@ -194,6 +196,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   builder.RegisterService(&self->service_);
   for (RawService& service : self->reflection_services_) builder.RegisterService(&service);
   builder.RegisterService(&self->health_service_);
+  builder.RegisterAsyncGenericService(&self->unknown_methods_);
   Limit(config, builder);
   self->listener_->AddTo(builder);
   const int num_threads = NumThreads(config);

@@ -2,6 +2,9 @@
 #ifndef BASEBAND_SERVER_SERVICE_SERVER_H_
 #define BASEBAND_SERVER_SERVICE_SERVER_H_
 
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+
 #include <deque>
 #include <memory>
 #include <string>
@@ -78,6 +81,7 @@ class Server {
   std::unique_ptr<Health> health_;
   RawService health_service_{"grpc.health.v1.Health"};
   std::deque<HealthCall::Method> health_methods_;
+  grpc::AsyncGenericService unknown_methods_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<Listener> listener_;  // a scrape may still ask it
   std::vector<std::thread> pollers_;    // last: use all of the above

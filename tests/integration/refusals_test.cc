@@ -6,6 +6,8 @@
 
 #include <random>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/support/raw_call.h"
@@ -332,6 +334,19 @@ TEST_F(RawBytesTest, RandomBytesNeverMoveAnything) {
 
 TEST_F(RawBytesTest, MethodsNobodyServes) {
   EXPECT_EQ(Send("Modulate", "").error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  // Of many at once gRPC's own answers ended the process.
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.emplace_back([] {
+      const auto channel = OwnChannel(server_->target());
+      for (int call = 0; call < 1000; ++call) {
+        ASSERT_EQ(CallRaw(channel, "/baseband.v1.Baseband/Modulate", "").error_code(),
+                  grpc::StatusCode::UNIMPLEMENTED);
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(Send("Encode", "").error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
 }  // namespace
