@@ -17,7 +17,7 @@ import settings_table
 LONGEST = {"README.md": 150, "CONTRIBUTING.md": 100}
 RESULTS = markdown.PROJECT / "tests/bench/RESULTS.md"
 SOURCES = {".cc", ".cmake", ".conf", ".cu", ".h", ".json", ".proto", ".py", ".sh", ".txt", ".yaml", ".yml", ""}
-OF_DOCKER = {"--gpus", "--ulimit", "--tmpfs"}  # in front of an image's name
+OF_DOCKER = {"--build-arg", "--gpus", "--ulimit", "--tmpfs"}  # in front of an image's name
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
 # In spans of code: what names a file or folder of this repository, and what its sources call so.
@@ -26,7 +26,7 @@ _FILE = re.compile(r"(?<![\w/*.-])[\w-]+\.(?:cc|cu|h|md|proto|py|sh|yaml|yml)\b"
 _WORD = re.compile(r"(?<!\w)(?:-D)?([A-Za-z]+(?:_[a-zA-Z0-9]+)+|[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+)\b")
 NO_PATHS = {"nvidia.com/gpu", "baseband-offload/client", "deployment/basebandd"}  # Kubernetes' names
 NO_NAMES = {"UpperCamel", "snake_case", "RpcError", "ROW_REMAPPER"}  # of styles and of others' programs
-MADE = ("build/", "dist/")  # by the build
+MADE = ("build/", "BUILD/", "dist/")  # by the build
 
 
 def our_commands(guide):
@@ -61,6 +61,7 @@ def program_flags():
     commands = re.findall(r"^  ([a-z][a-z-]+)(?:  |$)", general.split("\nCommands:\n")[1], re.MULTILINE)
     told = [output(BUILD / "server/basebandd", "--help"), general]
     told += [output(ctl, command, "--help") for command in commands]
+    told.append(output(BUILD / "tests/fuzz/wire/wire_fuzz", "--help"))
     return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", "\n".join(told), re.MULTILINE))
 
 
