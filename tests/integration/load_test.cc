@@ -186,14 +186,21 @@ TEST(LoadTest, DeadlinesAreAnsweredInTimeAndCostNoDeviceTime) {
   });
   EXPECT_TRUE(server->WaitForMetric("baseband_requests_in_flight", {}, 1));
 
+  // Late when they arrived, late in the queue, or given up by the client in the queue: how soon it
+  // comes to that depends on the host.
   Complaints complaints;
-  InParallel(8, [&](int) {
+  std::atomic<bool> is_over{false};
+  const absl::Time over = absl::Now() + absl::Minutes(1);
+  InParallel(8, [&](int client) {
     const auto stub = Connect(server->target());
-    for (int i = 0; i < 10; ++i) {
+    for (int i = 0; i < 10 || !is_over; ++i) {
+      if (client == 0) {
+        is_over = absl::Now() > over || server->Metric("baseband_requests_unserved_total") > 0;
+      }
       v1::DecodeResponse response;
       const absl::Time start = absl::Now();
       const grpc::Status status =
-          Call(*stub, DecodeOfZeros(NrCode(2, 16), 1), &response, absl::Milliseconds(20));
+          Call(*stub, DecodeOfZeros(NrCode(2, 16), 1), &response, absl::Milliseconds(1 + i % 20));
       // Exhausted: what goes before it takes longer than that.
       if (!status.ok() && status.error_code() != grpc::StatusCode::DEADLINE_EXCEEDED &&
           status.error_code() != grpc::StatusCode::RESOURCE_EXHAUSTED) {
@@ -207,11 +214,7 @@ TEST(LoadTest, DeadlinesAreAnsweredInTimeAndCostNoDeviceTime) {
 
   EXPECT_THAT(complaints.Get(), ::testing::IsEmpty());
   ExpectNothingHeld(*server);
-#if !defined( \
-    __SANITIZE_THREAD__)  // under which 20 ms may pass before a request has left the client
-  // Late when they arrived, late in the queue, or given up by the client in the queue.
   EXPECT_GT(server->Metric("baseband_requests_unserved_total"), 0);
-#endif
   EXPECT_EQ(server->Terminate(), 0) << server->process().Output();
 }
 

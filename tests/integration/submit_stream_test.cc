@@ -49,7 +49,7 @@ class SubmitStreamTest : public ::testing::Test {
     return [this](const absl::StatusOr<v1::DecodeResponse>& response) {
       absl::MutexLock lock(&mutex_);
       codes_.push_back(response.status().code());
-      last_ = response.status();
+      if (!response.ok()) refused_.push_back(response.status());
     };
   }
   // Whether `count` answers have come, or come within a minute.
@@ -69,7 +69,7 @@ class SubmitStreamTest : public ::testing::Test {
   std::unique_ptr<SubmitStream> stream_;
   absl::Mutex mutex_;
   std::vector<absl::StatusCode> codes_;
-  absl::Status last_;
+  std::vector<absl::Status> refused_;
 };
 
 TEST_F(SubmitStreamTest, ManyThreadsSubmitAndEachRequestIsAnsweredOnceAndRight) {
@@ -138,11 +138,18 @@ TEST_F(SubmitStreamTest, ALargeRequestGoesAloneAndOthersWaitForIt) {
 
 TEST_F(SubmitStreamTest, ARefusalIsTheRequestsAloneAndSaysWhenToComeBack) {
   Start({"--cpu-threads=1", "--client-requests=1"});
-  EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), [](const auto&) {}), IsOk());
-  EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), Counted()), IsOk());
+  constexpr int kRequests = 20;  // on a host with other work each may come when one has ended
+  for (int i = 0; i < kRequests; ++i) {
+    EXPECT_THAT(stream_->Submit(Slow(), SubmitOptions(), Counted()), IsOk());
+  }
   EXPECT_THAT(stream_->Finish(), IsOk());
-  EXPECT_THAT(last_, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("client_requests")));
-  EXPECT_GT(RetryAfter(last_), absl::ZeroDuration());
+  EXPECT_GT(refused_.size(), 0u);
+  EXPECT_LT(refused_.size(), kRequests);
+  for (const absl::Status& status : refused_) {
+    EXPECT_THAT(status,
+                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("client_requests")));
+    EXPECT_GT(RetryAfter(status), absl::ZeroDuration());
+  }
 }
 
 TEST_F(SubmitStreamTest, ADeadlineIsTheRequestsAlone) {
