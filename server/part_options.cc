@@ -50,6 +50,14 @@ std::shared_ptr<MemorySteps> MakeMemorySteps(const Config& config, Metrics& metr
   const int64_t limit = MibToBytes(config.memory_mib);
   const MemoryUse use = ReadMemoryUse(limit);
   auto steps = std::make_shared<MemorySteps>(use.limit, use.used);
+  const int64_t needed = use.used + MibToBytes(config.grpc_mib);
+  if (use.limit > 0 && use.limit < needed) {
+    spdlog::warn("memory: {} of {} MiB are in use, and gRPC may take {} more (--grpc-mib): {}",
+                 use.used >> 20, use.limit >> 20, config.grpc_mib,
+                 use.limit <= use.used
+                     ? "nothing can be given up before the system ends this process"
+                     : "messages alone can make it scarce");
+  }
   metrics.BeforeScrape([steps, limit](Metrics& sampled) {
     sampled.SetMemory(steps->limit(), ReadMemoryUse(limit).used, static_cast<int>(steps->step()));
   });

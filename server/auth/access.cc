@@ -43,6 +43,14 @@ absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
   return identity;
 }
 
+bool Access::IsStranger(const std::string& grpc_peer) const {
+  if (!limited_) return strangers_.HasAny(KeyOfPeer(grpc_peer));
+  Proof proof;
+  proof.unix_peer = unix_peers_.Find(grpc_peer);
+  if (!proof.unix_peer.has_value()) return strangers_.HasAny(KeyOfPeer(grpc_peer));
+  return Identify(proof, rules_, *tokens_).roles.empty();
+}
+
 bool Access::AnyoneHas(Role role) const {
   return !limited_ || tokens_->AnyoneHas(role) ||
          std::any_of(rules_.begin(), rules_.end(),

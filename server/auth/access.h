@@ -40,6 +40,9 @@ class Access {
   bool is_limited() const { return limited_; }
   Tokens& tokens() { return *tokens_; }
   UnixPeers& unix_peers() { return unix_peers_; }
+  // Whether nobody on the connection of `grpc_peer`, a ServerContext::peer(), has shown a role yet;
+  // of a Unix socket, whether the process behind it has none.
+  bool IsStranger(const std::string& grpc_peer) const;
   // Who is let in is none of them any more.
   Strangers& strangers() { return strangers_; }
 

@@ -15,10 +15,6 @@ namespace baseband::server {
 
 class AdmissionTicket;
 
-// A ResourceExhausted status, and others, may say when to come back.
-void SetRetryAfter(absl::Status* status, absl::Duration delay);
-absl::Duration RetryAfter(const absl::Status& status, absl::Duration otherwise);
-
 // Counts what was admitted and has not left the queues. Thread-safe.
 class Admission {
  public:

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/batching/dispatcher.h"
+#include "server/limits/retry_after.h"
 
 namespace baseband::server {
 namespace {

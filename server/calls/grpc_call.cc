@@ -6,6 +6,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/calls/caller.h"
+#include "server/limits/retry_after.h"
 
 namespace baseband::server {
 

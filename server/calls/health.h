@@ -33,8 +33,8 @@ class HealthListener {
 
 // Everybody may ask after health, unless the server was told otherwise. So the calls of those who
 // have not shown that they may call anything else have a bounded number of places: where there is
-// none left, the one that came first ends. A check is over long before that happens to it, and a
-// watcher is no stranger for long: the first call on its connection lets it in.
+// none left, the first of those ends that are on the connection with the most. A watcher is no
+// stranger for long: the first call on its connection lets it in.
 //
 // Thread-safe.
 class Health {
@@ -64,13 +64,16 @@ class Health {
   void EndAll(absl::Time deadline) ABSL_LOCKS_EXCLUDED(mutex_);
 
  private:
-  struct Caller {
-    HealthListener* call = nullptr;
-    std::string peer;
-  };
+  using Calls = std::map<uint64_t, HealthListener*>;  // by number, that is by arrival
 
+  // Of all calls that are there.
+  template <typename Tell>
+  void ForEach(const Tell& tell) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Say(bool serving) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void EndOldestStrangers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The connection of strangers that has the most calls, of those the one whose first came first.
+  absl::optional<std::string> Greediest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Remove(uint64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string service_;
   const IsStranger is_stranger_;
@@ -80,10 +83,11 @@ class Health {
   bool is_draining_ ABSL_GUARDED_BY(mutex_) = false;
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t last_number_ ABSL_GUARDED_BY(mutex_) = 0;
-  // By number, that is by arrival. Who was a stranger when he came, and is none any more, is found
-  // out where room is made.
-  std::map<uint64_t, Caller> strangers_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, Caller> others_ ABSL_GUARDED_BY(mutex_);
+  // By connection. Who was a stranger when he came, and is none any more, is found out where room
+  // is made.
+  std::map<std::string, Calls> strangers_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::string> stranger_of_ ABSL_GUARDED_BY(mutex_);  // the keys of strangers_
+  Calls others_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace baseband::server

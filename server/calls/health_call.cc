@@ -18,6 +18,8 @@ using grpc::health::v1::HealthCheckRequest;
 using grpc::health::v1::HealthCheckResponse;
 
 constexpr size_t kMaxMessageBytes = 4 << 10;  // a name
+// For the message to come: a call that waits for it holds what came of it.
+constexpr absl::Duration kMaxArrival = absl::Seconds(2);
 
 grpc::ByteBuffer MessageOf(HealthCheckResponse::ServingStatus status) {
   HealthCheckResponse response;
@@ -52,6 +54,7 @@ void HealthCall::OnArrived(bool ok) {
     absl::MutexLock lock(&mutex_);
     if (!is_finished_) {  // room may have been made already, for the next
       Ref();              // OnRead
+      WatchForStall(kMaxArrival);
       stream_.Read(&message_, &read_);
     }
   } else {
@@ -70,12 +73,14 @@ absl::Status HealthCall::Admit() {
 }
 
 void HealthCall::OnRead(bool ok) {
+  EndWatching();
   const auto ask = [&]() -> absl::Status {
     if (!ok) return absl::InvalidArgumentError("the call has ended without a request message");
     environment_.metrics->AddRequestBytes(kHealthRpc, static_cast<int64_t>(message_.Length()));
     BASEBAND_ASSIGN_OR_RETURN(const auto message,
                               ParseMessage<HealthCheckRequest>(message_, kMaxMessageBytes));
     service_ = message.service();
+    message_.Clear();  // a watcher would keep all of what came with it
     if (!method_.is_watch && !method_.health->IsServing(service_).has_value()) {
       return absl::NotFoundError("there is no such service");
     }
@@ -94,6 +99,7 @@ void HealthCall::OnRead(bool ok) {
 
 void HealthCall::OnChange() {
   absl::MutexLock lock(&mutex_);
+  if (is_asked_ && !method_.health->IsServing(service_).has_value()) return;
   has_news_ = true;
   Advance();
 }

@@ -127,7 +127,6 @@ absl::Status RequestContext::EnterQuota(int64_t bytes) {
 }
 
 absl::Status RequestContext::Enter(int64_t bytes) {
-  BASEBAND_RETURN_IF_ERROR(environment_.memory->Admit(requester_.caller.priority));
   BASEBAND_RETURN_IF_ERROR(EnterGate());
   BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(bytes));
   return EnterQuota(bytes);

@@ -91,8 +91,7 @@ class RequestContext {
   absl::Status EnterQuota(int64_t bytes);
   // Gives it back, if it has it, before its end.
   void LeaveQuota() { hold_ = ClientHold(); }
-  // Both, if there is room in the queues for `bytes` and memory is not scarce: ResourceExhausted
-  // if not.
+  // Both, if there is room in the queues for `bytes`: ResourceExhausted if not.
   absl::Status Enter(int64_t bytes);
 
   // Hands the job made of `request` over, as SubmitJob; a job without a fingerprint gets one. OK:

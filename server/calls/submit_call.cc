@@ -116,6 +116,7 @@ absl::Status SubmitCall::Begin(const InFlightPtr& request, int32_t priority) {
     BASEBAND_RETURN_IF_ERROR(CheckRange("priority", priority, v1::Priority_MIN, v1::Priority_MAX));
     context.requester().caller.priority = static_cast<Priority>(priority - v1::PRIORITY_HIGH);
   }
+  BASEBAND_RETURN_IF_ERROR(environment_.memory->Admit(context.requester().caller.priority));
   if (const absl::Status entered = context.Enter(request->bytes); !entered.ok()) {
     if (absl::IsUnavailable(entered)) {  // the gate is closed
       absl::MutexLock lock(&mutex_);

@@ -6,6 +6,7 @@
 #include "server/calls/submit_call.h"
 #include "server/calls/submit_in_flight.h"
 #include "server/grpc/status.h"
+#include "server/limits/retry_after.h"
 
 namespace baseband::server {
 

@@ -306,6 +306,8 @@ absl::Status CheckTogether(const Config& config) {
   BASEBAND_RETURN_IF_ERROR(CheckFits("lane_output_mib", config.lane_output_mib, "reply_mib",
                                      config.reply_mib,
                                      "memory for replies has to hold those of one batch"));
+  BASEBAND_RETURN_IF_ERROR(CheckFits("max_request_mib", config.max_request_mib, "grpc_mib",
+                                     config.grpc_mib, "gRPC has to hold a request it receives"));
   BASEBAND_RETURN_IF_ERROR(CheckSecurity(config));
   return CheckAddresses(config);
 }

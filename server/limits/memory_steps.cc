@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "server/limits/retry_after.h"
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {
@@ -20,12 +21,16 @@ MemoryStep MemorySteps::Update(int64_t used) {
 
 absl::Status MemorySteps::Refuse() const {
   constexpr int64_t kMib = 1 << 20;
-  return Because(
+  absl::Status status = Because(
       UnservedReason::kMemory,
       absl::ResourceExhaustedError(absl::StrCat(
           "memory is scarce: ", used_.load(std::memory_order_relaxed) / kMib, " of ", limit_ / kMib,
           " MiB are in use; ",
           step() < MemoryStep::kRefuseAll ? "priority low has to wait" : "everybody has to wait")));
+  // Not all at once: what comes then takes memory again.
+  const uint32_t number = refused_.fetch_add(1, std::memory_order_relaxed);
+  SetRetryAfter(&status, kRetryAfter * (0.5 + (number % 64) / 64.0));
+  return status;
 }
 
 }  // namespace baseband::server

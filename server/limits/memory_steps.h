@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "server/metrics/metrics.h"
 
 namespace baseband::server {
@@ -27,6 +28,8 @@ class MemorySteps {
   // holds from its start on says nothing. It ends kSlack below.
   static constexpr std::array<double, 3> kBegins = {0.80, 0.87, 0.94};
   static constexpr double kSlack = 0.05;
+  // Who is refused is to come again after so long, half of it less or more.
+  static constexpr absl::Duration kRetryAfter = absl::Seconds(1);
 
   // Of `limit` bytes `held` are in use at the start. A limit that leaves nothing free: no steps.
   MemorySteps(int64_t limit, int64_t held) : limit_(limit), held_(held) {}
@@ -35,7 +38,8 @@ class MemorySteps {
   MemoryStep Update(int64_t used);
   MemoryStep step() const { return step_.load(std::memory_order_relaxed); }
 
-  // Before a request's message is received, and before it is worked on. ResourceExhausted.
+  // Before a call's message is received, and, where a stream brings them, before each request is
+  // worked on; what was admitted is not asked again. ResourceExhausted.
   absl::Status Admit(Priority priority) const {
     const MemoryStep now = step();
     const MemoryStep refuses =
@@ -53,6 +57,7 @@ class MemorySteps {
   const int64_t held_;
   std::atomic<int64_t> used_{0};
   std::atomic<MemoryStep> step_{MemoryStep::kNone};
+  mutable std::atomic<uint32_t> refused_{0};
 };
 
 }  // namespace baseband::server

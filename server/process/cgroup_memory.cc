@@ -1,6 +1,7 @@
 #include "server/process/cgroup_memory.h"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <vector>
 
@@ -36,15 +37,23 @@ int64_t ReadStat(const std::string& path, absl::string_view name) {
   return 0;
 }
 
+CgroupMemory Both(const CgroupMemory& a, const CgroupMemory& b) {
+  const int64_t limit = std::min(a.limit, b.limit);
+  return {limit, limit - std::min(a.limit - a.used, b.limit - b.used)};
+}
+
 struct Names {
   const char* folder;
   const char* limit;
   const char* used;
-  const char* inactive;  // a name in memory.stat
+  std::array<const char*, 2> files;  // names in memory.stat: what the kernel gives back when needed
 };
-constexpr Names kVersion1 = {"sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                             "memory.usage_in_bytes", "total_inactive_file "};
-constexpr Names kVersion2 = {"sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "};
+constexpr Names kVersion1 = {"sys/fs/cgroup/memory",
+                             "memory.limit_in_bytes",
+                             "memory.usage_in_bytes",
+                             {"total_inactive_file ", "total_active_file "}};
+constexpr Names kVersion2 = {
+    "sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file ", "active_file "}};
 
 // What is known of `path`, which begins with '/'.
 absl::optional<CgroupMemory> ReadGroup(const std::string& root, const Names& names,
@@ -53,13 +62,15 @@ absl::optional<CgroupMemory> ReadGroup(const std::string& root, const Names& nam
   const auto limit = ReadNumber(folder + names.limit);
   const auto used = ReadNumber(folder + names.used);
   if (!limit.has_value() || !used.has_value() || *limit >= kNoLimit) return absl::nullopt;
-  return CgroupMemory{*limit, *used - ReadStat(folder + "memory.stat", names.inactive)};
+  int64_t held = *used;
+  for (const char* const name : names.files) held -= ReadStat(folder + "memory.stat", name);
+  return CgroupMemory{*limit, held};
 }
 
 }  // namespace
 
 absl::optional<CgroupMemory> ReadCgroupMemory(const std::string& root) {
-  absl::optional<CgroupMemory> tightest;
+  absl::optional<CgroupMemory> all;
   std::ifstream groups(root + "proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {  // NUMBER:CONTROLLERS:PATH
     const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
@@ -72,14 +83,12 @@ absl::optional<CgroupMemory> ReadCgroupMemory(const std::string& root) {
     std::string path = parts[2] == "/" ? "" : parts[2];
     for (;;) {
       const auto group = ReadGroup(root, is_version_1 ? kVersion1 : kVersion2, path);
-      if (group.has_value() && (!tightest.has_value() || group->limit < tightest->limit)) {
-        tightest = group;
-      }
+      if (group.has_value()) all = all.has_value() ? Both(*all, *group) : *group;
       if (path.empty()) break;
       path.resize(path.rfind('/'));
     }
   }
-  return tightest;
+  return all;
 }
 
 }  // namespace baseband::server

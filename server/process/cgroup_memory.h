@@ -9,16 +9,15 @@
 
 namespace baseband::server {
 
-// Of a control group, version 1 or 2.
+// Of the control groups, version 1 or 2, that a process is in.
 struct CgroupMemory {
-  int64_t limit = 0;
-  // What the group has that the system cannot take back at once: without files' pages that nobody
-  // has used for long, as Kubernetes counts it.
+  int64_t limit = 0;  // the smallest
+  // So much that `limit` less this is what is left in the group that has least. Pages of files do
+  // not count, for the system takes them back before it ends a process.
   int64_t used = 0;
 };
 
-// Of the group of this process or the tightest of those it is in; nothing: none has a limit, or it
-// cannot be read. `root` is "/" but in tests.
+// Of this process; nothing: no group has a limit, or none can be read. `root` is "/" but in tests.
 absl::optional<CgroupMemory> ReadCgroupMemory(const std::string& root = "/");
 
 }  // namespace baseband::server

@@ -48,22 +48,22 @@ void MemoryWatch::Look(absl::Time now) {
                                steps_.limit() >> 20, " MiB)"));
   }
   if (step >= MemoryStep::kGiveBack) {
-    if (now < next_give_back_) return;
+    const bool is_urgent = step >= MemoryStep::kRefuseLow && HasSpare(used);
+    if (now < last_give_back_ + (is_urgent ? kShortPause : kPause)) return;
     options_.drop_caches();
     GiveBack(now);
     return;
   }
   if (now < next_sample_) return;
   next_sample_ = now + kSampleInterval;
-  const bool is_idle = used > used_then_ + kSpare && options_.free() > kSpare;
-  idle_since_ = is_idle ? std::min(idle_since_, now) : absl::InfiniteFuture();
+  idle_since_ = HasSpare(used) ? std::min(idle_since_, now) : absl::InfiniteFuture();
   if (now - idle_since_ >= kIdle) GiveBack(now);
 }
 
 void MemoryWatch::GiveBack(absl::Time now) {
   options_.give_back();
   used_then_ = options_.used();
-  next_give_back_ = now + kPause;
+  last_give_back_ = now;
   idle_since_ = absl::InfiniteFuture();
 }
 

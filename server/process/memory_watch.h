@@ -24,8 +24,9 @@ class MemoryWatch {
  public:
   static constexpr absl::Duration kInterval = absl::Milliseconds(100);
   // Memory is given back no more often than this: that takes a while, and what is needed again has
-  // to be had again.
+  // to be had again. Where requests are refused, and more than kSpare is free, after kShortPause.
   static constexpr absl::Duration kPause = absl::Seconds(2);
+  static constexpr absl::Duration kShortPause = absl::Milliseconds(200);
   // What malloc has kept free for kIdle, and is more than kSpare, goes back in calm times too:
   // large messages leave it behind.
   static constexpr absl::Duration kIdle = absl::Seconds(20);
@@ -46,11 +47,15 @@ class MemoryWatch {
 
  private:
   void GiveBack(absl::Time now);
+  // What malloc has free, and did not have free already when memory was given back last.
+  bool HasSpare(int64_t used) const {
+    return used > used_then_ + kSpare && options_.free() > kSpare;
+  }
 
   const Options options_;
   MemorySteps& steps_;
   MemoryStep step_ = MemoryStep::kNone;
-  absl::Time next_give_back_ = absl::InfinitePast();
+  absl::Time last_give_back_ = absl::InfinitePast();
   absl::Time next_sample_ = absl::InfinitePast();
   absl::Time idle_since_ = absl::InfiniteFuture();  // since when more than kSpare were free
   int64_t used_then_ = 0;  // after memory was given back: malloc calls it free still

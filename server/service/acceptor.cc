@@ -171,9 +171,10 @@ bool Acceptor::MakeRoom(int fd, absl::Time now) {
 void Acceptor::HandOverTo(const Listener& listener, int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));  // a Unix socket does not mind
-  hand_over_threads_.Add(fd, [&listener](size_t thread, int connection) {
+  hand_over_threads_.Add(fd, [this, &listener](size_t thread, int connection) {
     char first = 0;
     if (recv(connection, &first, 1, MSG_PEEK) == 0) {  // gone already
+      connections_.Forget(connection);
       close(connection);
     } else {
       listener.hand_over(thread, listener.socket.fd, connection);
@@ -195,6 +196,7 @@ void Acceptor::HandOverWaiting(absl::Time now) {
 
 void Acceptor::RefuseGreedy(int fd) {
   metrics_->CountEndedStrangers(1);
+  connections_.Forget(fd);
   close(fd);
   if (const auto others = returning_.Pass(SteadyNow()); others.has_value()) {
     spdlog::warn("closed a connection from where too much was sent before ({} more before)",

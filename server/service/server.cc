@@ -121,10 +121,9 @@ void Server::AddReflection() {
 }
 
 void Server::AddHealth(bool is_open) {
-  Strangers& strangers = environment_.access->strangers();
-  health_ = std::make_unique<Health>(kServiceName, [&strangers](const std::string& peer) {
-    return strangers.HasAny(KeyOfPeer(peer));
-  });
+  health_ = std::make_unique<Health>(
+      kServiceName,
+      [access = environment_.access](const std::string& peer) { return access->IsStranger(peer); });
   health_methods_.push_back(
       {&health_service_, health_service_.Add("Check"), /*is_watch=*/false, is_open, health_.get()});
   // gRPC's clients show nothing when they watch, and take UNIMPLEMENTED for "always serving".

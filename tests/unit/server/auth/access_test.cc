@@ -1,4 +1,6 @@
 // Rules, tokens and what they make of a caller.
+#include "server/auth/access.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -180,6 +182,31 @@ TEST(LogLimitTest, ALineASecondSaysHowManyWereLeftOut) {
   EXPECT_EQ(limit.Pass(start + absl::Milliseconds(999)), absl::nullopt);
   EXPECT_EQ(limit.Pass(start + absl::Seconds(1)), 2);
   EXPECT_EQ(limit.Pass(start + absl::Seconds(3)), 0);
+}
+
+TEST(AccessTest, AUnixSocketsProcessWithoutARoleIsAStranger) {
+  Config config;
+  config.allow = {"user=uid:7", "admin=gid:8"};
+  const auto access = Access::Create(config);
+  ASSERT_THAT(access, IsOk());
+  UnixPeers& peers = (*access)->unix_peers();
+  peers.Add(3, {7, {}});
+  peers.Add(4, {9, {8}});
+  peers.Add(5, {9, {7}});
+  EXPECT_FALSE((*access)->IsStranger("fd:3"));
+  EXPECT_FALSE((*access)->IsStranger("fd:4"));
+  EXPECT_TRUE((*access)->IsStranger("fd:5"));
+}
+
+TEST(AccessTest, WhereEverybodyMayCallAStrangerIsWhoHasNotYet) {
+  const auto access = Access::Create(Config());
+  ASSERT_THAT(access, IsOk());
+  (*access)->unix_peers().Add(5, {9, {7}});
+  EXPECT_FALSE((*access)->IsStranger("fd:5"));
+  (*access)->strangers().Add("192.0.2.7:50000");
+  EXPECT_TRUE((*access)->IsStranger("ipv4:192.0.2.7:50000"));
+  (*access)->strangers().LetIn("192.0.2.7:50000");
+  EXPECT_FALSE((*access)->IsStranger("ipv4:192.0.2.7:50000"));
 }
 
 }  // namespace

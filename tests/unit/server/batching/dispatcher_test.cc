@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/ldpc/code.h"
+#include "server/limits/retry_after.h"
 #include "server/operations/decode/decode.h"
 #include "tests/support/matchers.h"
 #include "tests/support/puppet_device.h"

@@ -93,8 +93,8 @@ TEST_F(HealthTest, TheEndWaitsForThoseWhoAreThere) {
   leaves.join();
 }
 
-TEST_F(HealthTest, OfStrangersTheFirstGoesWhereThereAreTooMany) {
-  strangers_ = {"stranger", "let in later"};
+TEST_F(HealthTest, WhereStrangersHaveTooManyTheFirstOfTheGreediestGoes) {
+  strangers_ = {"greedy", "modest", "let in later"};
   std::vector<std::unique_ptr<Call>> calls;
   const auto enter = [&](const std::string& peer) {
     calls.push_back(std::make_unique<Call>());
@@ -102,19 +102,23 @@ TEST_F(HealthTest, OfStrangersTheFirstGoesWhereThereAreTooMany) {
     return calls.back().get();
   };
   const Call* const known = enter("known");
+  const Call* const modest = enter("modest");
   const Call* const let_in = enter("let in later");
-  const Call* const first = enter("stranger");
-  const Call* const second = enter("stranger");
+  for (int i = 0; i < 600; ++i) enter("let in later");
+  const Call* const first = enter("greedy");
+  const Call* const second = enter("greedy");
   strangers_.erase("let in later");
-  while (first->end == absl::nullopt && calls.size() < 2 * Health::kMaxStrangers) enter("stranger");
-  EXPECT_EQ(calls.size(), Health::kMaxStrangers + 3);  // the other two count no more
+  const size_t others = 1 + 601;
+  while (first->end == absl::nullopt && calls.size() < 3 * Health::kMaxStrangers) enter("greedy");
+  EXPECT_EQ(calls.size(), others + Health::kMaxStrangers + 1);
   EXPECT_THAT(*first->end, StatusIs(absl::StatusCode::kResourceExhausted, _));
   EXPECT_EQ(first->manner, HealthListener::Manner::kAtOnce);
   EXPECT_EQ(second->end, absl::nullopt);
   for (size_t i = 0; i < 3 * Health::kMaxStrangers; ++i) enter("known");
   EXPECT_EQ(second->end, absl::nullopt);
-  EXPECT_EQ(let_in->end, absl::nullopt);
-  EXPECT_EQ(known->end, absl::nullopt);
+  for (size_t i = 0; i < Health::kMaxStrangers; ++i) enter("greedy");
+  EXPECT_THAT(*second->end, StatusIs(absl::StatusCode::kResourceExhausted, _));
+  for (const Call* const call : {known, modest, let_in}) EXPECT_EQ(call->end, absl::nullopt);
 }
 
 }  // namespace

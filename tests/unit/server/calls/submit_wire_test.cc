@@ -9,6 +9,7 @@
 
 #include "client/cpp/submit_stream.h"
 #include "client/cpp/submit_wire.h"
+#include "server/limits/retry_after.h"
 #include "tests/support/matchers.h"
 #include "tests/support/test_operations.h"
 

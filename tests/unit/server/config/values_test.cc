@@ -178,6 +178,8 @@ TEST(ConfigTest, LimitsHaveToFitIntoEachOther) {
               HasSubstr("lane_input_mib 128 is larger than staging_mib 64"));
   EXPECT_THAT(Refusal({"--reply-mib=63"}),
               HasSubstr("lane_output_mib 64 is larger than reply_mib 63"));
+  EXPECT_THAT(Refusal({"--grpc-mib=63"}),
+              HasSubstr("max_request_mib 64 is larger than grpc_mib 63"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/limits/retry_after.h"
 #include "server/metrics/unserved.h"
 #include "tests/support/status_matchers.h"
 
@@ -31,6 +32,10 @@ TEST(MemoryStepsTest, OneStepAfterTheOther) {
   EXPECT_THAT(refused,
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1380 of 1500 MiB")));
   EXPECT_EQ(ReasonOf(refused), UnservedReason::kMemory);
+  EXPECT_GE(RetryAfter(refused, absl::ZeroDuration()), MemorySteps::kRetryAfter / 2);
+  EXPECT_LE(RetryAfter(refused, absl::InfiniteDuration()), MemorySteps::kRetryAfter * 1.5);
+  EXPECT_NE(RetryAfter(refused, absl::ZeroDuration()),
+            RetryAfter(steps.Admit(Priority::kLow), absl::ZeroDuration()));
   EXPECT_TRUE(steps.may_connect());
   EXPECT_EQ(steps.Update(At(95)), MemoryStep::kRefuseAll);
   EXPECT_THAT(steps.Admit(Priority::kHigh),

@@ -45,7 +45,17 @@ TEST_F(CgroupMemoryTest, TheTightestOfVersion2Counts) {
   const auto memory = ReadCgroupMemory(root_);
   ASSERT_TRUE(memory.has_value());
   EXPECT_EQ(memory->limit, 4000);
-  EXPECT_EQ(memory->used, 1600);
+  EXPECT_EQ(memory->used, 1593);
+}
+
+TEST_F(CgroupMemoryTest, WhatIsLeftIsThatOfTheFullestWhichOthersMayHaveFilled) {
+  Write("proc/self/cgroup", "0::/pod/container\n");
+  WriteGroup2("/pod/container", "4000", "1007", "0");
+  WriteGroup2("/pod", "8000", "7907", "0");
+  const auto memory = ReadCgroupMemory(root_);
+  ASSERT_TRUE(memory.has_value());
+  EXPECT_EQ(memory->limit, 4000);
+  EXPECT_EQ(memory->used, 3900);
 }
 
 TEST_F(CgroupMemoryTest, AContainersOwnGroupIsThatOfTheMount) {
@@ -63,7 +73,8 @@ TEST_F(CgroupMemoryTest, Version1IsReadToo) {
   Write(folder + "memory.usage_in_bytes", "5000\n");
   EXPECT_FALSE(ReadCgroupMemory(root_).has_value());
   Write(folder + "memory.limit_in_bytes", "8000\n");
-  Write(folder + "memory.stat", "inactive_file 1\ntotal_inactive_file 2000\n");
+  Write(folder + "memory.stat",
+        "inactive_file 1\ntotal_inactive_file 1500\ntotal_active_file 500\n");
   const auto memory = ReadCgroupMemory(root_);
   ASSERT_TRUE(memory.has_value());
   EXPECT_EQ(memory->limit, 8000);

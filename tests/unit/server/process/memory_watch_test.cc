@@ -66,6 +66,19 @@ TEST_F(MemoryWatchTest, ScarceMemoryIsToldOfAndGivenBackAtOnceAndNowAndThen) {
   EXPECT_THAT(log_.back(), HasSubstr("no longer scarce"));
 }
 
+TEST_F(MemoryWatchTest, WhereRequestsAreRefusedWhatIsFreeGoesBackSoon) {
+  used_ = 960 * kMib;
+  LookFor(absl::Milliseconds(500));
+  EXPECT_EQ(given_back_, 1);
+  free_ = 300 * kMib;  // as the last of those that took it ends
+  used_ = 1100 * kMib;
+  to_give_ = 500 * kMib;
+  LookFor(MemoryWatch::kShortPause);
+  EXPECT_EQ(given_back_, 2);
+  LookFor(MemoryWatch::kInterval);
+  EXPECT_EQ(steps_.step(), MemoryStep::kNone);
+}
+
 TEST_F(MemoryWatchTest, WhatNobodyNeedsForAWhileIsGivenBackOnce) {
   free_ = 300 * kMib;  // malloc says so afterwards too
   used_ = 500 * kMib;
