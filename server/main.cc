@@ -32,6 +32,7 @@
 #include "server/config/logging.h"
 #include "server/device/create_devices.h"
 #include "server/device/gpu_monitor.h"
+#include "server/grpc/grpc_experiments.h"
 #include "server/grpc/grpc_log.h"
 #include "server/jobs/fault_injector.h"
 #include "server/jobs/self_test.h"
@@ -322,6 +323,7 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   KeepFreedMemory();
   AllowManyDescriptors();
+  ChooseGrpcExperiments();
 
   const absl::StatusOr<Command> command = ParseCommandLine(argc, argv, environ);
   if (!command.ok()) {
