@@ -31,6 +31,7 @@ using grpc::reflection::v1::ServerReflectionResponse;
 using http2::Frame;
 using http2::Header;
 using http2::HeadersOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 constexpr int64_t kMiB = 1 << 20;
@@ -178,8 +179,8 @@ TEST_F(StrangersTest, OfALongHeaderLittleIsLogged) {
   const std::string headers = HeadersOf("/") + Header("te", std::string(16000, 'x'));
   const IdleConnection stranger(
       server_->target(), LeastHello() + Frame(http2::kHeaders, http2::kEndHeaders, 1, headers));
-  const std::string log = server_->process().OutputWith("Error parsing metadata");
-  EXPECT_THAT(log, HasSubstr("key=te"));
+  const std::string log = server_->process().OutputWith("Error parsing");
+  EXPECT_THAT(log, AnyOf(HasSubstr("key=te"), HasSubstr("'te'")));  // 1.51, 1.83
   EXPECT_LT(log.size(), 8000);
 }
 
