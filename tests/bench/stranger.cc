@@ -8,32 +8,16 @@
 #include <cerrno>
 
 #include "kernels/base/steady_time.h"
+#include "tests/support/http2_frames.h"
 #include "tests/support/loopback.h"
 
 namespace baseband::bench {
 namespace {
 
-enum FrameType {
-  kData = 0,
-  kHeaders = 1,
-  kSettings = 4,
-  kPing = 6,
-  kGoAway = 7,
-  kWindowUpdate = 8
-};
-constexpr int kAck = 1;
-constexpr int kEndHeaders = 4;
+using namespace testing::http2;  // NOLINT
+
 constexpr int kInitialWindow = 4;  // the setting
 constexpr size_t kHead = 9;
-constexpr size_t kMaxFrame = 16384;
-
-std::string BigEndian(uint64_t value, int bytes) {
-  std::string text;
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) {
-    text.push_back(static_cast<char>(value >> shift & 0xff));
-  }
-  return text;
-}
 
 uint32_t Number(const std::string& bytes, size_t at, size_t size) {
   uint32_t value = 0;
@@ -41,33 +25,21 @@ uint32_t Number(const std::string& bytes, size_t at, size_t size) {
   return value;
 }
 
-std::string Frame(int type, int flags, uint32_t stream, const std::string& payload) {
-  return BigEndian(payload.size(), 3) + static_cast<char>(type) + static_cast<char>(flags) +
-         BigEndian(stream, 4) + payload;
-}
-
-// HPACK's plainest form: a literal with a name of its own, in no table.
-std::string Header(const std::string& name, const std::string& value) {
-  return std::string(1, '\0') + static_cast<char>(name.size()) + name +
-         static_cast<char>(value.size()) + value;
-}
-
 }  // namespace
 
 Stranger::Stranger(const std::string& target) : fd_(testing::ConnectTo(target)) {
-  Write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, ""));
+  Write(Preface() + Frame(kSettings, 0, 0, ""));
 }
 
 Stranger::~Stranger() { close(fd_); }
 
-uint32_t Stranger::Open(const std::string& method) {
+uint32_t Stranger::Open(const std::string& method) { return Begin(HeadersOf(method)); }
+
+uint32_t Stranger::Begin(const std::string& headers) {
   const uint32_t stream = next_stream_;
   next_stream_ += 2;
   windows_[stream] = first_window_;
-  Write(Frame(kHeaders, kEndHeaders, stream,
-              Header(":method", "POST") + Header(":scheme", "http") + Header(":path", method) +
-                  Header(":authority", "bench") + Header("te", "trailers") +
-                  Header("content-type", "application/grpc")));
+  Write(Frame(kHeaders, kEndHeaders, stream, headers));
   return stream;
 }
 
@@ -93,15 +65,11 @@ bool Stranger::Send(uint32_t stream, size_t bytes, absl::Time end) {
   return bytes == 0;
 }
 
-int64_t Stranger::SendSettingsUntil(absl::Time end) {
-  constexpr int kAtOnce = 100;
+int64_t Stranger::SendUntil(absl::Time end, const std::function<std::string()>& next) {
   int64_t sent = 0;
-  std::string many;
-  for (int i = 0; i < kAtOnce; ++i) {
-    many += Frame(kSettings, 0, 0, BigEndian(kInitialWindow, 2) + BigEndian(65535, 4));
-  }
-  for (; is_open_ && SteadyNow() < end; sent += kAtOnce) {
-    Write(many);
+  while (is_open_ && SteadyNow() < end) {
+    Write(unsent_.empty() ? next() : "");
+    if (unsent_.empty()) ++sent;
     Read(absl::ZeroDuration());
   }
   return sent;
@@ -112,17 +80,21 @@ void Stranger::ReadUntil(absl::Time end) {
 }
 
 void Stranger::Write(const std::string& bytes) {
-  for (size_t at = 0; at < bytes.size() && is_open_;) {
-    const ssize_t n = send(fd_, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL | MSG_DONTWAIT);
+  unsent_ += bytes;
+  size_t at = 0;
+  while (at < unsent_.size() && is_open_) {
+    const ssize_t n =
+        send(fd_, unsent_.data() + at, unsent_.size() - at, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
       at += static_cast<size_t>(n);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       pollfd writable{fd_, POLLOUT, 0};
-      if (poll(&writable, 1, 1000) == 0) return;  // who does not read for so long is left alone
+      if (poll(&writable, 1, 100) == 0) break;  // who does not read gets the rest later
     } else {
       is_open_ = false;
     }
   }
+  unsent_.erase(0, at);
 }
 
 void Stranger::Read(absl::Duration wait) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -21,12 +22,14 @@ class Stranger {
 
   // Begins a call of `method`, "/package.Service/Method", and returns its stream.
   uint32_t Open(const std::string& method);
+  // The same with these headers, as HPACK.
+  uint32_t Begin(const std::string& headers);
   // The head of a message that is said to have so many bytes.
   void Claim(uint32_t stream, uint32_t bytes);
   // That many bytes, or as many as the windows allow until `end`. False: fewer.
   bool Send(uint32_t stream, size_t bytes, absl::Time end);
-  // SETTINGS that change nothing, again and again. Returns how many.
-  int64_t SendSettingsUntil(absl::Time end);
+  // What `next` returns, frames, again and again. Returns how often.
+  int64_t SendUntil(absl::Time end, const std::function<std::string()>& next);
   // Reads what comes until `end`, or until the connection has ended.
   void ReadUntil(absl::Time end);
   bool is_open() const { return is_open_; }
@@ -41,6 +44,7 @@ class Stranger {
   bool is_open_ = true;
   uint32_t next_stream_ = 1;
   std::string unread_;
+  std::string unsent_;
   int64_t first_window_ = 65535;
   int64_t window_ = 65535;
   std::map<uint32_t, int64_t> windows_;  // of streams

@@ -1,6 +1,8 @@
 // What one without credentials can take of a server: memory and time, for each attack a new server.
 //
-//   strangers_bench [SECONDS]
+//   strangers_bench [SECONDS [ATTACK]]
+//
+// Of ATTACK, a part of a name, those alone.
 //
 // The servers: a bare one of the gRPC that this was built with, which takes messages of 64 MiB, and
 // basebandd with --tokens-file. Memory is the most that was resident beyond the calm server.
@@ -12,24 +14,30 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/clock.h"
 #include "kernels/base/steady_time.h"
 #include "tests/bench/echo_process.h"
 #include "tests/bench/must.h"
 #include "tests/bench/stranger.h"
+#include "tests/support/http2_frames.h"
 #include "tests/support/server_process.h"
 #include "tests/support/test_files.h"
 
 namespace baseband::bench {
 namespace {
+
+using namespace testing::http2;  // NOLINT
 
 constexpr char kEncode[] = "/baseband.v1.Baseband/Encode";
 constexpr size_t kMiB = 1 << 20;
@@ -119,12 +127,95 @@ bool Watches(const std::string& target, absl::Duration time) {
   return stranger.is_open();
 }
 
+// kAtOnce of what `frame` returns, again and again.
+bool Flood(Stranger& stranger, absl::Duration time, const std::function<std::string()>& frame) {
+  constexpr int kAtOnce = 100;
+  const int64_t sent = stranger.SendUntil(SteadyNow() + time, [&] {
+    std::string frames;
+    for (int i = 0; i < kAtOnce; ++i) frames += frame();
+    return frames;
+  });
+  std::printf("[%lld times] ", static_cast<long long>(sent * kAtOnce));
+  return stranger.is_open();
+}
+
 bool Settings(const std::string& target, absl::Duration time) {
   Stranger stranger(target);
   stranger.Claim(stranger.Open("/grpc.health.v1.Health/Watch"), 0);
-  std::printf("[%lld frames] ",
-              static_cast<long long>(stranger.SendSettingsUntil(SteadyNow() + time)));
+  return Flood(stranger, time,
+               [] { return Frame(kSettings, 0, 0, BigEndian(4, 2) + BigEndian(kFirstWindow, 4)); });
+}
+
+bool Resets(const std::string& target, absl::Duration time) {
+  Stranger stranger(target);
+  size_t number = 1;
+  return Flood(stranger, time, [&] {
+    const size_t stream = std::exchange(number, number + 2);
+    return Frame(kHeaders, kEndHeaders, stream, HeadersOf(kEncode)) +
+           Frame(kReset, 0, stream, BigEndian(8, 4));  // CANCEL
+  });
+}
+
+bool EmptyData(const std::string& target, absl::Duration time) {
+  Stranger stranger(target);
+  const uint32_t stream = stranger.Open(kEncode);
+  return Flood(stranger, time, [&] { return Frame(kData, 0, stream, ""); });
+}
+
+// By then the server's SETTINGS have come, and an answer would be in the way no more; its limit of
+// headers holds from that answer on.
+constexpr absl::Duration kSettled = absl::Milliseconds(500);
+
+// Headers that begin with `block` and go on with frames of `bytes` bytes, which never end them.
+bool EndlessHeader(const std::string& target, absl::Duration time, const std::string& block,
+                   size_t bytes) {
+  Stranger stranger(target);
+  stranger.ReadUntil(SteadyNow() + kSettled);
+  bool is_first = true;
+  return Flood(stranger, time, [&] {
+    return std::exchange(is_first, false) ? Frame(kHeaders, 0, 1, HeadersOf(kEncode) + block)
+                                          : Frame(kContinuation, 0, 1, std::string(bytes, '\x80'));
+  });
+}
+const std::string& LongValue() {  // that is to have 4 GiB
+  static const auto* const block =
+      new std::string(std::string("\0\1x", 3) + HpackInteger(4294967295, 7, 0));
+  return *block;
+}
+bool LongHeader(const std::string& target, absl::Duration time) {
+  return EndlessHeader(target, time, LongValue(), kMaxFrame);
+}
+bool LongHeaderInBytes(const std::string& target, absl::Duration time) {
+  return EndlessHeader(target, time, LongValue(), 1);
+}
+bool LongNumber(const std::string& target, absl::Duration time) {  // zeroes that mean nothing
+  return EndlessHeader(target, time, std::string("\0\1x\x7f", 4), kMaxFrame);
+}
+
+// Whether a connection is open after a call with these headers.
+bool StaysOpenAfter(const std::string& target, const std::string& headers) {
+  Stranger stranger(target);
+  stranger.ReadUntil(SteadyNow() + kSettled);
+  stranger.Begin(headers);
+  stranger.ReadUntil(SteadyNow() + kSettled);
   return stranger.is_open();
+}
+
+bool AbortingHeaders(const std::string& target, absl::Duration /*time*/) {
+  const std::string headers = HeadersOf(kEncode);
+  const std::string more = Header("x", std::string(9000, 'x'));
+  bool stays_open = true;
+  for (const std::string& first :
+       {absl::StrReplaceAll(headers, {{Header("te", "trailers"), Header("te", "x")}}),
+        absl::StrReplaceAll(headers, {{Header(":scheme", "http"), Header(":scheme", "x")}}),
+        headers + Header("grpclb_client_stats", "x")}) {
+    stays_open = StaysOpenAfter(target, first + more) && stays_open;
+  }
+  return stays_open;
+}
+
+bool WrongBase64(const std::string& target, absl::Duration /*time*/) {
+  return StaysOpenAfter(target, HeadersOf(kEncode) + Header("x-bin", "!!!"));
 }
 
 struct Attack {
@@ -140,19 +231,27 @@ void Measure(const char* server, const Attack& attack, const std::string& target
   const absl::Time start = SteadyNow();
   const bool open = attack.run(target, time);
   const double seconds = absl::ToDoubleSeconds(SteadyNow() - start);
-  std::printf("%s, %s: %.0f MiB, %.2f s of CPU, %s after %.1f s\n", server, attack.name,
-              StatusMib(pid, "VmHWM:") - calm, CpuOf(pid) - cpu, open ? "open" : "ended", seconds);
+  const double peak = StatusMib(pid, "VmHWM:");  // 0: the server has ended
+  std::printf("%s, %s: %.0f MiB, %.2f s of CPU, %s after %.1f s%s\n", server, attack.name,
+              peak - calm, CpuOf(pid) - cpu, open ? "open" : "ended", seconds,
+              peak > 0 ? "" : ", and so has the server");
   std::fflush(stdout);
 }
 
-void Run(absl::Duration time) {
+void Run(absl::Duration time, const std::string& only) {
   const testing::TemporaryFolder folder;
   const std::string tokens = folder.path() + "/tokens";
   std::ofstream(tokens) << "somebody user " << std::string(64, 'a') << "\n";
   for (const Attack& attack :
        {Attack{"256 MiB packed by gzip", &Gzip}, Attack{"claims 4 GiB", &Claims4Gib},
         Attack{"32 half messages", &HalfMessages}, Attack{"1000 health watches", &Watches},
-        Attack{"SETTINGS", &Settings}}) {
+        Attack{"SETTINGS", &Settings}, Attack{"calls begun and reset", &Resets},
+        Attack{"empty DATA", &EmptyData}, Attack{"a header of 4 GiB", &LongHeader},
+        Attack{"a header of 4 GiB, a byte a frame", &LongHeaderInBytes},
+        Attack{"a header's length without end", &LongNumber},
+        Attack{"headers of CVE-2023-1428", &AbortingHeaders},
+        Attack{"a -bin that is not base64", &WrongBase64}}) {
+    if (!absl::StrContains(attack.name, only)) continue;
     {
       const EchoProcess bare(1000, /*num_queues=*/1, /*threads_per_queue=*/2, kMaxRequestMib << 20);
       Measure("bare", attack, bare.address(), bare.pid(), time);
@@ -171,6 +270,6 @@ int main(int argc, char** argv) {
   grpc::EnableDefaultHealthCheckService(true);
   if (RunAsEchoProcess(argc, argv)) return 0;
   std::printf("gRPC %s\n", GRPC_CPP_VERSION_STRING);
-  Run(absl::Seconds(argc > 1 ? std::atof(argv[1]) : 5));
+  Run(absl::Seconds(argc > 1 ? std::atof(argv[1]) : 5), argc > 2 ? argv[2] : "");
   return 0;
 }
