@@ -70,7 +70,7 @@ void AddServicesOf(const google::protobuf::FileDescriptor* file, Random& random,
       const google::protobuf::MethodDescriptor& method = *service.method(j);
       Method added = {absl::StrCat("/", service.full_name(), "/", method.name()), {""}};
       for (int k = 0; k < kRequests; ++k) {
-        std::string request = RandomRequest(method.input_type()->name(), random);
+        std::string request = RandomRequest(std::string(method.input_type()->name()), random);
         if (request.size() < kMaxRequestBytes) added.requests.push_back(std::move(request));
       }
       methods->push_back(std::move(added));

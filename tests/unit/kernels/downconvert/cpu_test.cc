@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "hwy/targets.h"
 #include "kernels/downconvert/downconvert.h"
 #include "kernels/downconvert/reference.h"

@@ -54,7 +54,7 @@ TEST(ReflectionTest, ListsTheServices) {
 }
 
 TEST(ReflectionTest, FilesComeByTheirNameAndByWhatTheyHaveEachOnce) {
-  v1::EncodeRequest::descriptor();  // linked
+  ASSERT_NE(v1::EncodeRequest::descriptor(), nullptr);  // linked
   ServerReflectionRequest request;
   request.set_file_by_filename("baseband/v1/baseband.proto");
   const std::vector<std::string> files = FilesOf(Ask(request));
