@@ -272,7 +272,8 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.max_stall = config.stall;
   const std::shared_ptr<MemorySteps> memory = MakeMemorySteps(config, metrics);
   environment.memory = memory;
-  MemoryWatch memory_watch(ToMemoryWatchOptions(config, caches, *staging, *reply), *memory);
+  MemoryWatch memory_watch(
+      ToMemoryWatchOptions(config, caches, *staging, *reply, environment.awaited), *memory);
   const PeriodicThread look(MemoryWatch::kInterval, [&] { memory_watch.Look(SteadyNow()); });
   // Before the server: an address that cannot be had is told of before anybody is served.
   std::unique_ptr<AdminServer> admin;

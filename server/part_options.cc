@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace baseband::server {
 
@@ -65,7 +66,8 @@ std::shared_ptr<MemorySteps> MakeMemorySteps(const Config& config, Metrics& metr
 }
 
 MemoryWatch::Options ToMemoryWatchOptions(const Config& config, const OperationCaches& caches,
-                                          HostPool& staging, HostPool& reply) {
+                                          HostPool& staging, HostPool& reply,
+                                          std::shared_ptr<AwaitedMessages> awaited) {
   MemoryWatch::Options options;
   options.used = [limit = MibToBytes(config.memory_mib)] { return ReadMemoryUse(limit).used; };
   options.free = &FreeMallocBytes;
@@ -75,6 +77,9 @@ MemoryWatch::Options ToMemoryWatchOptions(const Config& config, const OperationC
     caches.filters->DropUnused();
     staging.GiveBack();
     reply.GiveBack();
+  };
+  options.end_late = [awaited = std::move(awaited), stall = config.stall](absl::Time now) {
+    awaited->EndLate(now - stall);
   };
   options.give_back = &TrimMalloc;
   options.warn = [](const std::string& line) { spdlog::warn("{}", line); };

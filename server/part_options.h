@@ -8,6 +8,7 @@
 #include "server/config/config.h"
 #include "server/device/create_devices.h"
 #include "server/device/host_pool.h"
+#include "server/limits/awaited_messages.h"
 #include "server/limits/memory_steps.h"
 #include "server/operations/operations.h"
 #include "server/process/memory_watch.h"
@@ -26,7 +27,8 @@ std::shared_ptr<MemorySteps> MakeMemorySteps(const Config& config, Metrics& metr
 
 // The pools outlive the watch.
 MemoryWatch::Options ToMemoryWatchOptions(const Config& config, const OperationCaches& caches,
-                                          HostPool& staging, HostPool& reply);
+                                          HostPool& staging, HostPool& reply,
+                                          std::shared_ptr<AwaitedMessages> awaited);
 
 }  // namespace baseband::server
 

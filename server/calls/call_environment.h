@@ -14,6 +14,7 @@
 #include "server/device/host_pool.h"
 #include "server/grpc/raw_service.h"
 #include "server/jobs/operation.h"
+#include "server/limits/awaited_messages.h"
 #include "server/limits/byte_limit.h"
 #include "server/limits/client_quotas.h"
 #include "server/limits/flow_control_window.h"
@@ -44,6 +45,7 @@ struct CallEnvironment {
   StreamLimit* searches = nullptr;
   ByteLimit* search_memory = nullptr;
   std::shared_ptr<const MemorySteps> memory = std::make_shared<MemorySteps>(0, 0);  // never scarce
+  std::shared_ptr<AwaitedMessages> awaited = std::make_shared<AwaitedMessages>();
   std::vector<Device*> devices;
   SlowPathExecutor* slow_path = nullptr;
   std::shared_ptr<HostPool> staging;

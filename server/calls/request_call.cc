@@ -1,6 +1,9 @@
 #include "server/calls/request_call.h"
 
+#include "absl/strings/str_cat.h"
 #include "kernels/base/steady_time.h"
+#include "server/limits/retry_after.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
@@ -21,17 +24,22 @@ void RequestCall::OnArrived(bool ok) {
   arrival_ = SteadyNow();
   const absl::Status status = AdmitByHeaders();
   if (status.ok()) {
+    environment_.awaited->Begin(this, arrival_);
     stream_.Read(&message_, &read_);  // has arrived when that has
     return;
   }
-  Start();
+  Start(0);
   Refuse(status);
   EndArrival();
 }
 
 void RequestCall::OnRead(bool ok) {
+  if (!environment_.awaited->End(this)) {  // it was refused meanwhile
+    EndArrival();
+    return;
+  }
   arrival_ = SteadyNow();
-  Start();
+  Start(static_cast<int64_t>(message_.Length()));
   if (!ok) request_->HasNoMessage();
   const absl::Status status =
       ok ? Accept() : absl::InvalidArgumentError("the call has ended without a request message");
@@ -39,9 +47,21 @@ void RequestCall::OnRead(bool ok) {
   EndArrival();
 }
 
-void RequestCall::Start() {
+void RequestCall::OnLate() {
+  absl::Status status =
+      Because(UnservedReason::kMemory,
+              absl::ResourceExhaustedError(
+                  absl::StrCat("memory is scarce, and this request's message has not come within ",
+                               absl::FormatDuration(SteadyNow() - arrival_), " of its headers")));
+  SetRetryAfter(&status, MemorySteps::kRetryAfter);
+  Start(0);
+  request_->HasNoMessage();
+  Refuse(status);
+}
+
+void RequestCall::Start(int64_t bytes) {
   request_.emplace(environment_, rpc_, arrival_);
-  request_->Start(static_cast<int64_t>(message_.Length()));
+  request_->Start(bytes);
   request_->requester() = requester_;
 }
 

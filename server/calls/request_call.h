@@ -14,7 +14,7 @@ namespace baseband::server {
 
 // gRPC reads the message of a unary method before it says that there is a call; so these are
 // streams to it, whose first message is the request and whose last one the answer.
-class RequestCall : public GrpcCall {
+class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
  protected:
   // `number` is RawService's.
   RequestCall(const CallEnvironment* environment, grpc::ServerCompletionQueue* queue, int number,
@@ -38,8 +38,10 @@ class RequestCall : public GrpcCall {
 
   void OnArrived(bool ok);
   void OnRead(bool ok);
-  // The request counts from now on.
-  void Start();
+  // Refuses the request, whose message has not come while memory is scarce.
+  void OnLate() override;
+  // The request, with a message of `bytes`, counts from now on.
+  void Start(int64_t bytes);
 
   const int number_;
   const Rpc rpc_;

@@ -47,6 +47,7 @@ void MemoryWatch::Look(absl::Time now) {
     options_.warn(absl::StrCat(kDoings[static_cast<size_t>(step)], " (", used >> 20, " of ",
                                steps_.limit() >> 20, " MiB)"));
   }
+  if (step >= MemoryStep::kRefuseLow) options_.end_late(now);
   if (step >= MemoryStep::kGiveBack) {
     const bool is_urgent = step >= MemoryStep::kRefuseLow && HasSpare(used);
     if (now < last_give_back_ + (is_urgent ? kShortPause : kPause)) return;

@@ -37,6 +37,7 @@ class MemoryWatch {
     std::function<int64_t()> free;                 // of malloc's, now
     std::function<void()> give_back;               // what is free, to the system
     std::function<void()> drop_caches;             // before that, where memory is scarce
+    std::function<void(absl::Time)> end_late;      // now, requests whose message does not come
     std::function<void(const std::string&)> warn;  // a line of the log
   };
   // `steps` outlives it.

@@ -121,5 +121,37 @@ TEST(ScarceMemoryTest, HalfMessagesTakeNoMoreThanTheirMemory) {
   for (std::thread& call : calls) call.join();
 }
 
+TEST(ScarceMemoryTest, WhoDoesNotSendOnIsRefusedAndKeepsNobodyOut) {
+  std::vector<std::string> flags = kSmall;
+  flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 100));
+  flags.push_back("--stall-s=1");
+  auto started = ServerProcess::Start(flags);
+  ASSERT_THAT(started, IsOk());
+  ServerProcess& server = **started;
+  EXPECT_THAT(server.process().Output(), HasSubstr("messages alone can make it scarce"));
+  Plan plan;
+  plan.up.stall_after = 120 << 20;
+  Proxy proxy(server.target(), plan);
+  const std::shared_ptr<v1::Baseband::Stub> stub = Connect(proxy.target());
+  v1::EncodeRequest request;
+  request.set_payload(std::string(60 << 20, 'x'));
+  std::vector<std::thread> calls;
+  for (int i = 0; i < 3; ++i) {
+    calls.emplace_back([&request, stub] {
+      v1::EncodeResponse response;
+      grpc::ClientContext context;
+      const grpc::Status status = stub->Encode(&context, request, &response);
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+      EXPECT_THAT(status.error_message(), HasSubstr("memory is scarce"));
+    });
+  }
+  EXPECT_TRUE(server.WaitForMetric("baseband_memory_step", {}, 3)) << server.process().Output();
+  EXPECT_TRUE(server.WaitForMetric("baseband_memory_step", {}, 0)) << server.process().Output();
+  EXPECT_GE(server.Metric("baseband_requests_unserved_total", {"reason=\"memory\""}), 1);
+  v1::EncodeResponse answer;
+  EXPECT_TRUE(Call(*Connect(server.target()), EncodeOf(NrCode(1, 384), 1), &answer).ok());
+  for (std::thread& call : calls) call.join();
+}
+
 }  // namespace
 }  // namespace baseband::testing

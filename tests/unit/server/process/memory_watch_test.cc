@@ -24,6 +24,7 @@ class MemoryWatchTest : public ::testing::Test {
     options.used = [this] { return used_; };
     options.free = [this] { return free_; };
     options.drop_caches = [this] { ++drops_; };
+    options.end_late = [this](absl::Time) { ++ends_; };
     options.give_back = [this] {
       ++given_back_;
       used_ -= to_give_;
@@ -44,6 +45,7 @@ class MemoryWatchTest : public ::testing::Test {
   int64_t free_ = 0;     // of malloc's
   int64_t to_give_ = 0;  // of used_
   int drops_ = 0;
+  int ends_ = 0;
   int given_back_ = 0;
   std::vector<std::string> log_;
   absl::Time now_ = kStart;
@@ -59,6 +61,7 @@ TEST_F(MemoryWatchTest, ScarceMemoryIsToldOfAndGivenBackAtOnceAndNowAndThen) {
   EXPECT_EQ(drops_, 1);
   EXPECT_THAT(log_, ElementsAre(HasSubstr("caches are dropped (850 of 1000 MiB)")));
   LookFor(10 * MemoryWatch::kPause);
+  EXPECT_EQ(ends_, 0);
   EXPECT_GE(given_back_, 9);
   EXPECT_LE(given_back_, 12);
   used_ = 200 * kMib;
@@ -70,7 +73,8 @@ TEST_F(MemoryWatchTest, WhereRequestsAreRefusedWhatIsFreeGoesBackSoon) {
   used_ = 960 * kMib;
   LookFor(absl::Milliseconds(500));
   EXPECT_EQ(given_back_, 1);
-  free_ = 300 * kMib;  // as the last of those that took it ends
+  EXPECT_EQ(ends_, 5);  // messages that do not come are looked for each time
+  free_ = 300 * kMib;   // as the last of those that took it ends
   used_ = 1100 * kMib;
   to_give_ = 500 * kMib;
   LookFor(MemoryWatch::kShortPause);
