@@ -97,7 +97,7 @@ void GrpcCall::OnStallCheck(bool expired) {
       if (!is_stalled) SetStallAlarm();
     }
   }
-  if (is_stalled) context_.TryCancel();
+  if (is_stalled) OnStalled();
   Unref();
 }
 

@@ -78,6 +78,8 @@ class GrpcCall {
   // The client cancelled, is gone, or gRPC has its deadline passed; requester_.cancellation knows.
   // Not before EndArrival, and on any thread.
   virtual void OnCancelled() {}
+  // What was handed over was not read in time, or what WatchForStall was called for.
+  virtual void OnStalled() { context_.TryCancel(); }
   // Deletes the call. Nothing else happens to it any more.
   virtual void Destroy() { delete this; }
 

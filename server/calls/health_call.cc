@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/optional.h"
 #include "grpc/health/v1/health.pb.h"
 #include "kernels/base/status_macros.h"
@@ -95,6 +96,12 @@ void HealthCall::OnRead(bool ok) {
     EndWith(status, Manner::kAtOnce);
   }
   Unref();
+}
+
+void HealthCall::OnStalled() {
+  EndWith(absl::DeadlineExceededError(absl::StrCat("the call's message did not come within ",
+                                                   absl::FormatDuration(kMaxArrival))),
+          Manner::kAtOnce);
 }
 
 void HealthCall::OnChange() {

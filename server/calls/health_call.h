@@ -46,6 +46,7 @@ class HealthCall final : public GrpcCall, private HealthListener {
   void OnCancelled() override {
     EndWith(absl::CancelledError("the client cancelled"), Manner::kAtOnce);
   }
+  void OnStalled() override;
   void OnChange() override ABSL_LOCKS_EXCLUDED(mutex_);
   void EndWith(const absl::Status& status, Manner manner) override ABSL_LOCKS_EXCLUDED(mutex_);
   void Destroy() override;

@@ -38,8 +38,8 @@ class MemorySteps {
   MemoryStep Update(int64_t used);
   MemoryStep step() const { return step_.load(std::memory_order_relaxed); }
 
-  // Before a call's message is received, and, where a stream brings them, before each request is
-  // worked on; what was admitted is not asked again. ResourceExhausted.
+  // Before a call's message is received, and before each request of a Submit stream is worked on.
+  // What was admitted is not asked again, nor are other streams' messages. ResourceExhausted.
   absl::Status Admit(Priority priority) const {
     const MemoryStep now = step();
     const MemoryStep refuses =

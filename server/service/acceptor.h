@@ -55,9 +55,10 @@ class Acceptor {
   // Accepts no more, and removes the socket files. Connections that gRPC has stay.
   void Stop();
 
-  // After Stop: ends the connections that are left, after what has been written to them; then,
-  // whatever they do.
-  void EndWriting() { connections_.EndWriting(); }
+  // After Stop: ends the connections that are left, see ConnectionTable; then, whatever they do.
+  int64_t EndTaken(absl::Time now, absl::Duration patience) {
+    return connections_.EndTaken(now, patience);
+  }
   void ResetAll() { connections_.ResetAll(); }
 
   int64_t CountOpen() { return connections_.Count(); }

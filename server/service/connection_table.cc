@@ -45,11 +45,24 @@ void ConnectionTable::Forget(int fd) {
               open_.end());
 }
 
-void ConnectionTable::EndWriting() {
+int64_t ConnectionTable::EndTaken(absl::Time now, absl::Duration patience) {
   absl::MutexLock lock(&mutex_);
-  for (const Connection& connection : open_) {
-    server::EndWriting(connection.fd, connection.inode);
+  int64_t left = 0;
+  for (Connection& connection : open_) {
+    if (connection.is_ended) continue;
+    const int unread = UnreadOf(connection.fd);
+    if (unread != connection.unread || connection.since > now) {
+      connection.unread = unread;
+      connection.since = now;
+    }
+    if (unread == 0 || now - connection.since >= patience) {
+      EndWriting(connection.fd, connection.inode);
+      connection.is_ended = true;
+    } else {
+      ++left;
+    }
   }
+  return left;
 }
 
 void ConnectionTable::ResetAll() {

@@ -36,8 +36,9 @@ class ConnectionTable {
   int64_t Count() ABSL_LOCKS_EXCLUDED(mutex_);
   // The connection is about to end, and its place is free.
   void Forget(int fd) ABSL_LOCKS_EXCLUDED(mutex_);
-  // Ends all that there are, after what has been written to them.
-  void EndWriting() ABSL_LOCKS_EXCLUDED(mutex_);
+  // Nothing more is written. Ends the connections whose clients have taken everything, and those
+  // that have taken nothing of it for `patience`; returns how many are left.
+  int64_t EndTaken(absl::Time now, absl::Duration patience) ABSL_LOCKS_EXCLUDED(mutex_);
   // Ends all that there are, at once.
   void ResetAll() ABSL_LOCKS_EXCLUDED(mutex_);
   // Looks, resets the connections of the dead, and returns how many.
@@ -54,6 +55,7 @@ class ConnectionTable {
     ino_t inode = 0;  // tells it from a later socket with the same descriptor
     int unread = 0;   // bytes, at the last look
     absl::Time since = absl::InfiniteFuture();  // when that was seen first
+    bool is_ended = false;                      // by EndTaken
   };
 
   // Forgets what has been closed.

@@ -43,7 +43,9 @@ class Listener {
   void Start(grpc::Server* server);
   void Stop() { acceptor_.Stop(); }
   // After Stop: see Acceptor.
-  void EndWriting() { acceptor_.EndWriting(); }
+  int64_t EndTaken(absl::Time now, absl::Duration patience) {
+    return acceptor_.EndTaken(now, patience);
+  }
   void ResetAll() { acceptor_.ResetAll(); }
 
   // The addresses with the ports that were taken, "127.0.0.1:50151".

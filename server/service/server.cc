@@ -46,6 +46,8 @@ constexpr absl::Duration kQuiet = absl::Milliseconds(100);
 constexpr absl::Duration kMaxLinger = absl::Seconds(1);
 constexpr absl::Duration kGoodbye = absl::Milliseconds(100);
 constexpr absl::Duration kLook = absl::Milliseconds(1);
+// A client that takes nothing for so long does not get the rest of what waits for it.
+constexpr absl::Duration kMaxUntaken = absl::Seconds(2);
 constexpr absl::Duration kPatience = absl::Milliseconds(500);
 
 int ToMs(absl::Duration duration) {
@@ -237,9 +239,13 @@ void Server::Shutdown(absl::Duration timeout) {
   gate_.WaitUntilQuiet(kQuiet, std::min(deadline, SteadyNow() + kMaxLinger));
   listener_->Stop();
   health_->EndAll(std::min(deadline, SteadyNow() + kGoodbye));
-  // gRPC also cancels what comes while it shuts down. A client that hears the end of its connection
-  // instead takes its calls for Unavailable.
-  listener_->EndWriting();
+  // An answer is sent, to gRPC, once the system has it: clients may be far from having it, and what
+  // they have not when a connection is closed may be lost. gRPC also cancels what comes while it
+  // shuts down: a client that hears the end of its connection instead takes its calls for
+  // Unavailable.
+  while (listener_->EndTaken(SteadyNow(), kMaxUntaken) > 0 && SteadyNow() < deadline) {
+    absl::SleepFor(kLook);
+  }
   const absl::Time hung_up = std::min(deadline, SteadyNow() + kGoodbye);
   while (listener_->CountOpen() > 0 && SteadyNow() < hung_up) absl::SleepFor(kLook);
   {

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "tests/support/proxy.h"
 #include "tests/support/server_process.h"
 #include "tests/support/traffic.h"
 
@@ -178,6 +179,28 @@ TEST(LifecycleTest, WhoCallsUntilTheEndHearsUnavailableAndNothingElse) {
   while (watching < 8) absl::SleepFor(absl::Milliseconds(5));
   EXPECT_EQ(server.Terminate(absl::Seconds(280)), 0) << server.process().Output();
   for (std::thread& client : clients) client.join();
+}
+
+// gRPC says that an answer is sent once the system has it.
+TEST(LifecycleTest, AnAnswerOnASlowNetworkArrivesBeforeTheEnd) {
+  auto started = ServerProcess::Start({"--drain-s=300"});
+  ASSERT_TRUE(started.ok()) << started.status();
+  ServerProcess& server = **started;
+  Plan plan;
+  plan.down.bytes_per_ms = 4000;
+  Proxy proxy(server.target(), plan);
+  const auto stub = Connect(proxy.target());
+  const v1::EncodeRequest request = EncodeOf(NrCode(1, 384), 4000);  // 12 MB of code words
+  v1::EncodeResponse response;
+  std::thread call([&] {
+    const grpc::Status status = Call(*stub, request, &response, absl::Seconds(280));
+    EXPECT_TRUE(status.ok()) << status.error_message();
+  });
+  EXPECT_TRUE(
+      server.WaitForMetric("baseband_requests_total", {"rpc=\"Encode\"", "code=\"OK\""}, 1));
+  EXPECT_EQ(server.Terminate(absl::Seconds(280)), 0) << server.process().Output();
+  call.join();
+  EXPECT_GT(response.payload().size(), 10u << 20);
 }
 
 TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {

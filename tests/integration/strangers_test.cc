@@ -35,6 +35,11 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 constexpr int64_t kMiB = 1 << 20;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr int64_t kPeakMiB = 8 << 20;  // its own memory comes on top
+#else
+constexpr int64_t kPeakMiB = 1 << 20;
+#endif
 
 // The most that the process ever had resident.
 int64_t PeakBytes(ServerProcess& server) {
@@ -152,7 +157,7 @@ TEST_F(StrangersTest, OfARefusedCallNothingIsReceived) {
     });
   }
   for (std::thread& caller : callers) caller.join();
-  EXPECT_LT(PeakBytes(*server_) - before, 32 * kMiB);
+  EXPECT_LT(PeakBytes(*server_) - before, 32 * kPeakMiB);
 }
 
 TEST_F(StrangersTest, WhatIsPackedIsRefusedOfEverybodyAndNotUnpacked) {
@@ -172,7 +177,7 @@ TEST_F(StrangersTest, WhatIsPackedIsRefusedOfEverybodyAndNotUnpacked) {
                   HasSubstr(algorithm == GRPC_COMPRESS_GZIP ? "gzip" : "deflate"));
     }
   }
-  EXPECT_LT(PeakBytes(*server_) - before, 16 * kMiB);
+  EXPECT_LT(PeakBytes(*server_) - before, 16 * kPeakMiB);
 }
 
 TEST_F(StrangersTest, OfALongHeaderLittleIsLogged) {
@@ -259,6 +264,8 @@ TEST_F(StrangersTest, HealthCallsWithoutEndTakeLittleAndDisturbNoProbe) {
       strangers.push_back(std::make_unique<HeadersAlone>(
           server_->target(), absl::StrCat("/grpc.health.v1.Health/", method), kHealthCalls));
     }
+  }
+  for (int i = 0; i < kConnections; ++i) {
     const auto prober = client::Client::Create(PlainClient("")).value();
     EXPECT_EQ(prober->CheckHealth("").value(), client::Health::kServing);
   }
@@ -269,7 +276,7 @@ TEST_F(StrangersTest, HealthCallsWithoutEndTakeLittleAndDisturbNoProbe) {
                             {"rpc=\"Health\"", "reason=\"stream_limit\""}),
             0);
   EXPECT_EQ(server_->Metric("baseband_requests_in_flight", {"rpc=\"Health\""}), 0);
-  EXPECT_LT(PeakBytes(*server_) - before, 64 * kMiB);
+  EXPECT_LT(PeakBytes(*server_) - before, 64 * kPeakMiB);
   EXPECT_THAT(user->GetCapabilities(), IsOk());
 }
 

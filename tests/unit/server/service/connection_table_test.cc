@@ -73,20 +73,29 @@ TEST(ConnectionTableTest, ThereIsRoomForSoManyAndForWhoComesAfterOneThatLeft) {
   EXPECT_EQ(table.Count(), 2);
 }
 
-TEST(ConnectionTableTest, AtTheEndWhatHasBeenWrittenIsReadAndMayBeAnswered) {
-  ConnectionTable table(2, kPatience);
-  const Pair first;
-  const Pair second;
-  for (const Pair* pair : {&first, &second}) ASSERT_TRUE(table.Admit(pair->server(), kStart));
-  EXPECT_TRUE(first.Write());
-  EXPECT_FALSE(second.HasEnded());
-  table.EndWriting();
-  EXPECT_FALSE(first.Write());
-  EXPECT_EQ(first.ReadAll(), std::string(1000, 'x'));
-  for (const Pair* pair : {&first, &second}) {
-    EXPECT_TRUE(pair->HasEnded());
-    EXPECT_TRUE(pair->Answer());
+TEST(ConnectionTableTest, AtTheEndWhoHasTakenEverythingHearsItAndOthersWhenTheyHave) {
+  constexpr absl::Duration kEnough = absl::Seconds(2);
+  ConnectionTable table(3, kPatience);
+  const Pair idle;
+  const Pair slow;
+  const Pair dead;
+  for (const Pair* pair : {&idle, &slow, &dead}) ASSERT_TRUE(table.Admit(pair->server(), kStart));
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(slow.Write());
+  EXPECT_TRUE(dead.Write());
+  absl::Time now = kStart;
+  EXPECT_EQ(table.EndTaken(now, kEnough), 2);
+  EXPECT_TRUE(idle.HasEnded());
+  EXPECT_TRUE(idle.Answer());
+  for (int i = 0; i < 3; ++i) {
+    now += absl::Seconds(1);
+    EXPECT_TRUE(slow.Read());
+    EXPECT_EQ(table.EndTaken(now, kEnough), i == 0 ? 2 : 1);
   }
+  EXPECT_TRUE(dead.IsReset());  // it may not be written to, and what was is still there
+  EXPECT_EQ(dead.ReadAll(), std::string(1000, 'x'));
+  EXPECT_TRUE(slow.Read());
+  EXPECT_EQ(table.EndTaken(now, kEnough), 0);
+  EXPECT_TRUE(slow.HasEnded());
 }
 
 TEST(ConnectionTableTest, WhoReadsNothingIsResetOnceWhoReadsALittleOrHasNothingToReadIsNot) {
