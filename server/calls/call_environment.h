@@ -38,7 +38,8 @@ struct CallEnvironment {
   FlightRecorder* recorder = nullptr;
   Access* access = nullptr;
   InFlightGate* gate = nullptr;
-  LiveCount* calls = nullptr;  // each of them, also while it waits for a client
+  LiveCount* calls = nullptr;        // each of them, also while it waits for a client
+  LiveCount* calls_there = nullptr;  // those that have come, with their message, and are not over
   SteadyTimer* timer = nullptr;
   ClientQuotas* quotas = nullptr;
   StreamLimit* streams = nullptr;

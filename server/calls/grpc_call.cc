@@ -47,6 +47,7 @@ void GrpcCall::OnNotified(bool) {
 }
 
 void GrpcCall::EndArrival() {
+  there_.emplace(environment_.calls_there);
   if ((state_.fetch_or(kArrived) & kCancelled) != 0) OnCancelled();
   Unref();
 }

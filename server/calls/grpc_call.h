@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "server/calls/call_environment.h"
 #include "server/calls/request_context.h"
 
@@ -105,6 +106,7 @@ class GrpcCall {
   }
 
   const LiveCount::One alive_;  // first: destroyed last
+  absl::optional<LiveCount::One> there_;
   const CallEnvironment& environment_;
   grpc::ServerCompletionQueue* const queue_;
   grpc::ServerContext context_;

@@ -29,6 +29,10 @@ class LiveCount {
     LiveCount& count_;
   };
 
+  int64_t count() const {
+    absl::MutexLock lock(&mutex_);
+    return live_;
+  }
   // Returns once there is none.
   void WaitUntilNone() {
     absl::MutexLock lock(&mutex_);
@@ -42,7 +46,7 @@ class LiveCount {
     live_ += change;
   }
 
-  absl::Mutex mutex_;
+  mutable absl::Mutex mutex_;
   int64_t live_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

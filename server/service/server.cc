@@ -39,8 +39,8 @@ int NumThreads(const Config& config) {
              : std::clamp(static_cast<int>(std::thread::hardware_concurrency()) / 2, 2, 8);
 }
 
-// The end of a drain: no request for kQuiet, or kMaxLinger; then kGoodbye for watchers to be told,
-// and as long again for clients to hang up. Connections that gRPC has not ended kPatience after
+// The end of a drain: no request for kQuiet, or kMaxLinger; then as long for streams to be told,
+// and kGoodbye for clients to hang up. Connections that gRPC has not ended kPatience after
 // that are reset.
 constexpr absl::Duration kQuiet = absl::Milliseconds(100);
 constexpr absl::Duration kMaxLinger = absl::Seconds(1);
@@ -168,6 +168,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   self->AddReflection();
   self->environment_.gate = &self->gate_;
   self->environment_.calls = &self->calls_;
+  self->environment_.calls_there = &self->calls_there_;
   self->environment_.timer = &self->timer_;
   self->quotas_ = std::make_unique<ClientQuotas>(ClientQuotas::Limits{
       config.client_requests, MibToBytes(config.client_mib), config.client_streams});
@@ -238,7 +239,10 @@ void Server::Shutdown(absl::Duration timeout) {
   // first, and goes elsewhere, is spared that.
   gate_.WaitUntilQuiet(kQuiet, std::min(deadline, SteadyNow() + kMaxLinger));
   listener_->Stop();
-  health_->EndAll(std::min(deadline, SteadyNow() + kGoodbye));
+  const absl::Time told = std::min(deadline, SteadyNow() + kMaxLinger);
+  health_->EndAll(told);
+  // What streams end with is nobody's in the gate.
+  while (calls_there_.count() > 0 && SteadyNow() < told) absl::SleepFor(kLook);
   // An answer is sent, to gRPC, once the system has it: clients may be far from having it, and what
   // they have not when a connection is closed may be lost. gRPC also cancels what comes while it
   // shuts down: a client that hears the end of its connection instead takes its calls for

@@ -61,6 +61,7 @@ class Server {
 
   InFlightGate gate_;
   LiveCount calls_;
+  LiveCount calls_there_;
   SteadyTimer timer_;
   std::unique_ptr<ClientQuotas> quotas_;
   std::unique_ptr<StreamLimit> streams_;
