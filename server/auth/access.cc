@@ -27,7 +27,11 @@ absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
                                        absl::optional<Role> role) {
   const Proof proof = ReadProof(context, unix_peers_);
   const std::string stranger = strangers_.empty() ? "" : KeyOfPeer(proof.peer);
-  if (proof.token.has_value() && !strangers_.MayShowToken(stranger, SteadyNow())) {
+  // Whoever has a proxy on this host has its Unix socket in common with others.
+  const bool is_guess =
+      proof.token.has_value() && !stranger.empty() && !proof.unix_peer.has_value();
+  if (is_guess && !strangers_.MayShowToken(stranger, SteadyNow())) {
+    strangers_.CountCall(stranger, SteadyNow());
     return Because(
         UnservedReason::kBadToken,
         absl::UnauthenticatedError(absl::StrCat(
@@ -36,19 +40,26 @@ absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
             1.0 / Strangers::kGuessesPerSecond, " s only")));
   }
   Identity identity = Identify(proof, rules_, *tokens_);
-  if (identity.bad_token) strangers_.CountGuess(stranger, SteadyNow());
+  if (is_guess && identity.bad_token) strangers_.CountGuess(stranger, SteadyNow());
   const bool may = role.has_value() ? identity.roles.Has(*role) : !identity.roles.empty();
-  if (limited_ && !may) return Deny(identity, role);
+  if (limited_ && !may) {
+    if (!stranger.empty()) strangers_.CountCall(stranger, SteadyNow());
+    return Deny(identity, role);
+  }
   if (!stranger.empty()) strangers_.LetIn(stranger);
   return identity;
 }
 
 bool Access::IsStranger(const std::string& grpc_peer) const {
-  if (!limited_) return strangers_.HasAny(KeyOfPeer(grpc_peer));
+  if (!strangers_.HasAny(KeyOfPeer(grpc_peer))) return false;
   Proof proof;
   proof.unix_peer = unix_peers_.Find(grpc_peer);
-  if (!proof.unix_peer.has_value()) return strangers_.HasAny(KeyOfPeer(grpc_peer));
-  return Identify(proof, rules_, *tokens_).roles.empty();
+  return !proof.unix_peer.has_value() || Identify(proof, rules_, *tokens_).roles.empty();
+}
+
+void Access::CountOpenCall(const std::string& grpc_peer) {
+  if (!limited_ || strangers_.empty()) return;
+  strangers_.CountCall(KeyOfPeer(grpc_peer), SteadyNow());
 }
 
 bool Access::AnyoneHas(Role role) const {

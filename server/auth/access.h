@@ -41,14 +41,16 @@ class Access {
   Tokens& tokens() { return *tokens_; }
   UnixPeers& unix_peers() { return unix_peers_; }
   // Whether nobody on the connection of `grpc_peer`, a ServerContext::peer(), has shown a role yet;
-  // of a Unix socket, whether the process behind it has none.
+  // of a Unix socket, also whether the process behind it has none.
   bool IsStranger(const std::string& grpc_peer) const;
+  // A call of `grpc_peer` that anybody may make: who may make no other may not make many.
+  void CountOpenCall(const std::string& grpc_peer);
   // Who is let in is none of them any more.
   Strangers& strangers() { return strangers_; }
 
  private:
   Access(bool limited, std::unique_ptr<Tokens> tokens)
-      : limited_(limited), tokens_(std::move(tokens)) {}
+      : limited_(limited), tokens_(std::move(tokens)), strangers_(limited) {}
   absl::Status Deny(const Identity& identity, absl::optional<Role> role);
 
   const bool limited_;

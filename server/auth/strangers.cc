@@ -15,6 +15,7 @@
 namespace baseband::server {
 
 std::string KeyOfPeer(absl::string_view grpc_peer) {
+  if (absl::StartsWith(grpc_peer, "fd:")) return std::string(grpc_peer);
   if (!absl::StartsWith(grpc_peer, "ipv4:") && !absl::StartsWith(grpc_peer, "ipv6:")) return "";
   const std::string host = HostOfPeer(grpc_peer);
   return absl::StrCat(host.substr(0, host.find('%')), grpc_peer.substr(grpc_peer.rfind(':')));
@@ -30,6 +31,7 @@ std::string KeyOfSocket(int fd) {
     inet_ntop(AF_INET, &ipv4.sin_addr, host, sizeof(host));
     return absl::StrCat(host, ":", ntohs(ipv4.sin_port));
   }
+  if (address.ss_family == AF_UNIX) return absl::StrCat("fd:", fd);
   if (address.ss_family != AF_INET6) return "";
   const auto& ipv6 = reinterpret_cast<const sockaddr_in6&>(address);
   if (IN6_IS_ADDR_V4MAPPED(&ipv6.sin6_addr)) {  // as gRPC writes it
@@ -40,10 +42,17 @@ std::string KeyOfSocket(int fd) {
   return absl::StrCat(host, ":", ntohs(ipv6.sin6_port));
 }
 
-uint64_t Strangers::Add(const std::string& key) {
+template <typename What>
+void Strangers::ForEach(const std::string& key, const What& what) {
+  auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
+  for (; it != connections_.end() && it->first.first == key; ++it)
+    what(it->second, it->first.second);
+}
+
+uint64_t Strangers::Add(const std::string& key, Watcher* watcher) {
   if (key.empty()) return 0;
   absl::MutexLock lock(&mutex_);
-  connections_.emplace(std::make_pair(key, ++last_id_), Guesses());
+  connections_[std::make_pair(key, ++last_id_)].watcher = watcher;
   count_.store(connections_.size(), std::memory_order_release);
   return last_id_;
 }
@@ -56,6 +65,9 @@ void Strangers::Remove(const std::string& key, uint64_t id) {
 
 void Strangers::LetIn(const std::string& key) {
   absl::MutexLock lock(&mutex_);
+  ForEach(key, [](Connection& one, uint64_t id) {
+    if (one.watcher != nullptr) one.watcher->OnLetIn(id);
+  });
   auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
   while (it != connections_.end() && it->first.first == key) it = connections_.erase(it);
   count_.store(connections_.size(), std::memory_order_release);
@@ -72,34 +84,29 @@ bool Strangers::HasAny(const std::string& key) const {
   return it != connections_.end() && it->first.first == key;
 }
 
-double Strangers::Guesses::Left(absl::Time now) const {
-  const double more = absl::ToDoubleSeconds(now - counted) * kGuessesPerSecond;
-  return std::min<double>(kGuesses, left + more);
-}
-
-bool Strangers::MayShowToken(const std::string& key, absl::Time now) const {
+bool Strangers::MayShowToken(const std::string& key, absl::Time now) {
   absl::MutexLock lock(&mutex_);
-  auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
-  for (; it != connections_.end() && it->first.first == key; ++it) {
-    if (it->second.Left(now) < 1.0) return false;
-  }
-  return true;
+  bool may = true;
+  ForEach(key, [&](Connection& one, uint64_t) { may &= one.guesses.Left(now) >= 1.0; });
+  return may;
 }
 
 void Strangers::CountGuess(const std::string& key, absl::Time now) {
   absl::MutexLock lock(&mutex_);
-  auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
-  for (; it != connections_.end() && it->first.first == key; ++it) {
-    Guesses& guesses = it->second;
-    guesses.left = guesses.Left(now) - 1.0;
-    guesses.counted = now;
-    if (guesses.left < 1.0 && !std::exchange(guesses.is_guesser, true)) guessers_.push_back(key);
-  }
+  ForEach(key, [&](Connection& one, uint64_t id) {
+    one.guesses.Take(now);
+    if (one.guesses.Left(now) >= 1.0 || one.watcher == nullptr) return;
+    if (!std::exchange(one.has_guessed, true)) one.watcher->OnManyGuesses(id);
+  });
 }
 
-std::vector<std::string> Strangers::TakeGuessers() {
+void Strangers::CountCall(const std::string& key, absl::Time now) {
   absl::MutexLock lock(&mutex_);
-  return std::exchange(guessers_, {});
+  ForEach(key, [&](Connection& one, uint64_t id) {
+    one.calls.Take(now);
+    if (one.calls.Left(now) >= 0.0 || one.watcher == nullptr) return;
+    if (!std::exchange(one.has_called, true)) one.watcher->OnManyCalls(id);
+  });
 }
 
 }  // namespace baseband::server

@@ -1,4 +1,4 @@
-// The TCP connections on which nobody has shown yet that he may call.
+// The connections on which nobody has shown yet that he may call.
 #ifndef BASEBAND_SERVER_AUTH_STRANGERS_H_
 #define BASEBAND_SERVER_AUTH_STRANGERS_H_
 
@@ -8,27 +8,45 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "server/auth/allowance.h"
 
 namespace baseband::server {
 
-// "192.0.2.7:50000", "2001:db8::7:50000" of a ServerContext::peer(), and of a connected socket.
-// Without an IPv6 address's link, which gRPC and the system write differently. Empty: a Unix
-// socket.
+// "192.0.2.7:50000", "2001:db8::7:50000", "fd:7" of a ServerContext::peer(), and of a connected
+// socket. Without an IPv6 address's link, which gRPC and the system write differently. Of a Unix
+// socket it is the descriptor: see UnixPeers.
 std::string KeyOfPeer(absl::string_view grpc_peer);
 std::string KeyOfSocket(int fd);
 
 // Thread-safe.
 class Strangers {
  public:
+  // Who watches a connection: told once of each that was added with it. On any thread, under a
+  // lock: it calls nothing of Strangers.
+  class Watcher {
+   public:
+    virtual ~Watcher() = default;
+    // The connection `id` is no stranger's any more.
+    virtual void OnLetIn(uint64_t id) = 0;
+    // No token of it is looked at for now.
+    virtual void OnManyGuesses(uint64_t id) = 0;
+    // It has brought so many calls that it is to be ended, and what is unread of it dropped.
+    virtual void OnManyCalls(uint64_t id) = 0;
+  };
+
+  // `is_limited`: not everybody may call.
+  explicit Strangers(bool is_limited = false) : is_limited_(is_limited) {}
+  bool is_limited() const { return is_limited_; }
+
   // A connection has come: what it is called besides its key, which it may share with one that is
   // over, or that came to another address of this host. 0: none is kept, for the key is empty.
-  uint64_t Add(const std::string& key) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `watcher`, if any, is told of it until Remove or LetIn.
+  uint64_t Add(const std::string& key, Watcher* watcher = nullptr) ABSL_LOCKS_EXCLUDED(mutex_);
   // It is gone.
   void Remove(const std::string& key, uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whoever calls from there may: none of that key is a stranger any more.
@@ -40,28 +58,36 @@ class Strangers {
   // every second, for a guess is to cost more than a call. True of whoever is no stranger.
   static constexpr int kGuesses = 4;
   static constexpr double kGuessesPerSecond = 1.0;
-  bool MayShowToken(const std::string& key, absl::Time now) const ABSL_LOCKS_EXCLUDED(mutex_);
+  bool MayShowToken(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // It was looked at, and nobody's.
   void CountGuess(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  // The keys of those who may show none since this was asked last, each of them once.
-  std::vector<std::string> TakeGuessers() ABSL_LOCKS_EXCLUDED(mutex_);
+  // A call came from there that let nobody in. gRPC 1.51 begins as many as come for who does not
+  // acknowledge its SETTINGS, 20 KB for 15 bytes; so there may be kCalls at once, and so many more
+  // in every second.
+  static constexpr int kCalls = 512;
+  static constexpr double kCallsPerSecond = 64.0;
+  void CountCall(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether there are none, without the lock: asked with every call. A connection that was added is
   // seen by its own calls, for gRPC gets it later.
   bool empty() const { return count_.load(std::memory_order_acquire) == 0; }
 
  private:
-  struct Guesses {
-    double left = kGuesses;  // at `counted`
-    absl::Time counted = absl::InfinitePast();
-    bool is_guesser = false;  // and was said to be one
-    double Left(absl::Time now) const;
+  struct Connection {
+    Watcher* watcher = nullptr;
+    Allowance guesses{kGuesses, kGuessesPerSecond};
+    Allowance calls{kCalls, kCallsPerSecond};
+    bool has_guessed = false;  // too often, and its watcher was told
+    bool has_called = false;   // the same
   };
-  using Connections = std::map<std::pair<std::string, uint64_t>, Guesses>;
+  using Connections = std::map<std::pair<std::string, uint64_t>, Connection>;
+  // Calls `what` with each connection of `key`, and its id.
+  template <typename What>
+  void ForEach(const std::string& key, const What& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
+  const bool is_limited_;
   mutable absl::Mutex mutex_;
   Connections connections_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::string> guessers_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> count_{0};  // of connections_
 };

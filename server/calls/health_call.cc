@@ -66,7 +66,9 @@ void HealthCall::OnArrived(bool ok) {
 
 absl::Status HealthCall::Admit() {
   requester_.deadline = DeadlineOf(context_);
-  if (!method_.is_open) {
+  if (method_.is_open) {
+    environment_.access->CountOpenCall(context_.peer());
+  } else {
     BASEBAND_RETURN_IF_ERROR(environment_.access->Admit(context_, absl::nullopt).status());
   }
   BASEBAND_ASSIGN_OR_RETURN(number_, method_.health->Enter(this, context_.peer()));

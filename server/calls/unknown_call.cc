@@ -2,9 +2,9 @@
 
 namespace baseband::server {
 
-void UnknownCall::Listen(LiveCount* calls, grpc::AsyncGenericService* service,
+void UnknownCall::Listen(LiveCount* calls, Access* access, grpc::AsyncGenericService* service,
                          grpc::ServerCompletionQueue* queue) {
-  auto* const call = new UnknownCall(calls, service, queue);
+  auto* const call = new UnknownCall(calls, access, service, queue);
   service->RequestCall(&call->context_, &call->stream_, queue, queue, &call->arrived_);
 }
 
@@ -13,7 +13,8 @@ void UnknownCall::OnArrived(bool ok) {
     delete this;
     return;
   }
-  Listen(&calls_, &service_, queue_);
+  Listen(&calls_, &access_, &service_, queue_);
+  access_.CountOpenCall(context_.peer());
   stream_.Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "there is no such method"),
                  &finished_);
 }

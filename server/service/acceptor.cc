@@ -82,6 +82,7 @@ void Acceptor::Run() {
   AcceptUntilStopped();
   for (const auto& waiting : waiting_) close(waiting.second.second);
   waiting_.clear();
+  watch_.ForgetAll();
   hand_over_threads_.Finish();
   while (!hand_over_threads_.GetInWork().empty()) {
     absl::SleepFor(StrangerWatch::kInterval);

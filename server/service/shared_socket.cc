@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdint>
 
 namespace baseband::server {
 
@@ -22,7 +24,41 @@ void EndWriting(int fd, ino_t inode) {
   close(own);
 }
 
-ResetOutcome ResetSocket(int fd, ino_t inode) {
+void WakeReader(int fd, ino_t inode) {
+  const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (own < 0) return;
+  int family = 0;
+  socklen_t size = sizeof(family);
+  if (InodeOf(own) == inode && getsockopt(own, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0) {
+    // Both change nothing, but are events to the kernel: for TCP the first, for Unix the second,
+    // of which it says twice what it was told.
+    const int one = 1;
+    int buffer = 0;
+    if (family != AF_UNIX) {
+      setsockopt(own, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+    } else if (getsockopt(own, SOL_SOCKET, SO_SNDBUF, &buffer, &size) == 0) {
+      buffer /= 2;
+      setsockopt(own, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+    }
+  }
+  close(own);
+}
+
+namespace {
+
+// More than a socket can hold; what ends it is that nothing more comes.
+constexpr int64_t kMaxUnread = 64 << 20;
+
+void TakeUnread(int fd) {
+  std::array<char, 64 << 10> bytes;
+  for (int64_t taken = 0; taken < kMaxUnread;) {
+    const ssize_t n = recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
+    if (n <= 0) return;
+    taken += n;
+  }
+}
+
+ResetOutcome End(int fd, ino_t inode, bool drop) {
   const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (own < 0) return errno == EMFILE ? ResetOutcome::kNotYet : ResetOutcome::kGone;
   const bool is_it = InodeOf(own) == inode;
@@ -30,9 +66,16 @@ ResetOutcome ResetSocket(int fd, ino_t inode) {
     const linger at_once = {1, 0};
     setsockopt(own, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     shutdown(own, SHUT_RDWR);
+    if (drop) TakeUnread(own);
   }
   close(own);
   return is_it ? ResetOutcome::kReset : ResetOutcome::kGone;
 }
+
+}  // namespace
+
+ResetOutcome ResetSocket(int fd, ino_t inode) { return End(fd, inode, /*drop=*/false); }
+
+ResetOutcome DropSocket(int fd, ino_t inode) { return End(fd, inode, /*drop=*/true); }
 
 }  // namespace baseband::server

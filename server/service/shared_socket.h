@@ -9,6 +9,9 @@ namespace baseband::server {
 // Tells a socket from a later one with the same descriptor; 0 if there is none.
 ino_t InodeOf(int fd);
 
+// Whoever waits by epoll for something to read there looks again, if `fd` is still that socket.
+void WakeReader(int fd, ino_t inode);
+
 enum class ResetOutcome {
   kReset,
   kGone,    // closed before
@@ -22,6 +25,9 @@ void EndWriting(int fd, ino_t inode);
 // Ends the connection, if it is still that socket's. The owner finds it at an end, and closes it;
 // the kernel then drops what waits in it.
 ResetOutcome ResetSocket(int fd, ino_t inode);
+// The same, and what waits in it is read by nobody: not for a connection that others share, for the
+// owner may take a later byte for what follows the last that he has read.
+ResetOutcome DropSocket(int fd, ino_t inode);
 
 }  // namespace baseband::server
 

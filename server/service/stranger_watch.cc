@@ -5,6 +5,7 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,6 +15,10 @@
 #include <cstddef>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "server/auth/unix_peers.h"
+#include "server/service/read_brake.h"
 #include "server/service/shared_socket.h"
 
 namespace baseband::server {
@@ -40,8 +45,13 @@ int64_t TakenFrom(int fd) {
   return is_known ? static_cast<int64_t>(info.tcpi_bytes_received) - UnreadOf(fd) : 0;
 }
 
-// The address of a connection; of IPv6 the network of 64 bits, all of which is one host's.
-std::string AddressOf(const std::string& key) {
+// The address of a connection; of IPv6 the network of 64 bits, all of which is one host's; of a
+// Unix socket the user.
+std::string OriginOf(int fd, const std::string& key) {
+  if (absl::StartsWith(key, "fd:")) {
+    const absl::optional<UnixPeer> peer = PeerOf(fd);
+    return peer.has_value() ? absl::StrCat("uid:", peer->uid) : key;
+  }
   std::string address = key.substr(0, key.rfind(':'));
   in6_addr ipv6{};
   if (inet_pton(AF_INET6, address.c_str(), &ipv6) != 1) return address;
@@ -50,15 +60,30 @@ std::string AddressOf(const std::string& key) {
 
 }  // namespace
 
-double StrangerWatch::Offender::ResetsLeft(absl::Time now) const {
-  const double more = absl::ToDoubleSeconds(now - counted) * kResetsPerSecond;
-  return std::min<double>(kResetsPerSecond, resets_left + more);
+StrangerWatch::StrangerWatch(Strangers* strangers)
+    : strangers_(strangers),
+      epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
+      told_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = told_fd_;
+  epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, told_fd_, &event);
 }
 
-StrangerWatch::StrangerWatch(Strangers* strangers)
-    : strangers_(strangers), epoll_fd_(epoll_create1(EPOLL_CLOEXEC)) {}
+StrangerWatch::~StrangerWatch() {
+  close(told_fd_);
+  close(epoll_fd_);
+}
 
-StrangerWatch::~StrangerWatch() { close(epoll_fd_); }
+void StrangerWatch::ForgetAll() {
+  while (!connections_.empty()) Forget(connections_.begin()->first);
+}
+
+void StrangerWatch::Tell(uint64_t id, News news) {
+  absl::MutexLock lock(&told_mutex_);
+  told_.emplace_back(id, news);
+  eventfd_write(told_fd_, 1);
+}
 
 void StrangerWatch::Watch(int fd, int operation) {
   epoll_event event{};
@@ -71,19 +96,22 @@ absl::optional<absl::Duration> StrangerWatch::Admit(int fd, absl::Time now) {
   std::string key = KeyOfSocket(fd);
   if (key.empty()) return absl::ZeroDuration();
   Forget(fd);  // whose descriptor this was before
+  std::string from = OriginOf(fd, key);
   absl::Duration wait;
-  if (FindOffender(key, now) != nullptr) {
-    Offender& offender = offenders_[AddressOf(key)];
+  if (FindOffender(from, now) != nullptr) {
+    Offender& offender = offenders_.at(from);
     if (offender.waiting >= kMaxWaiting) return absl::nullopt;
     ++offender.waiting;
-    const double resets_over = -offender.ResetsLeft(now);
+    const double resets_over = -offender.resets.Left(now);
     wait = std::clamp(absl::Seconds(resets_over / kResetsPerSecond), kWait, kMaxWait);
   }
   Connection connection;
   connection.inode = InodeOf(fd);
-  connection.id = strangers_->Add(key);
+  connection.id = strangers_->Add(key, this);
   connection.key = std::move(key);
-  connection.since = now;
+  connection.from = std::move(from);
+  connection.since = connection.braked_since = now;
+  if (strangers_->is_limited()) read_brake::Set(fd, kFirstBytes);
   connection.waits = wait > absl::ZeroDuration();
   by_age_.emplace(connection.id, fd);
   connections_.emplace(fd, std::move(connection));
@@ -100,7 +128,7 @@ bool StrangerWatch::Pass(int fd, absl::Time now) {
     Watch(fd, EPOLL_CTL_ADD);
     return true;
   }
-  Remember(connection.key, now);  // for longer; it took nothing of the server's time
+  Remember(connection.from, now);  // for longer; it took nothing of the server's time
   Forget(fd);
   return false;
 }
@@ -110,34 +138,32 @@ void StrangerWatch::Forget(int fd) {
   if (found == connections_.end()) return;
   WaitsNoMore(found->second);
   strangers_->Remove(found->second.key, found->second.id);
+  read_brake::Release(fd);
   by_age_.erase(found->second.id);
   connections_.erase(found);
 }
 
 void StrangerWatch::WaitsNoMore(Connection& connection) {
   if (!std::exchange(connection.waits, false)) return;
-  const auto offender = offenders_.find(AddressOf(connection.key));
+  const auto offender = offenders_.find(connection.from);
   // Another of that address may have been forgotten and come back since.
   if (offender != offenders_.end() && offender->second.waiting > 0) --offender->second.waiting;
 }
 
-const StrangerWatch::Offender* StrangerWatch::FindOffender(const std::string& key,
+const StrangerWatch::Offender* StrangerWatch::FindOffender(const std::string& from,
                                                            absl::Time now) const {
-  const auto found = offenders_.find(AddressOf(key));
+  const auto found = offenders_.find(from);
   return found != offenders_.end() && now - found->second.last <= kGrudge ? &found->second
                                                                           : nullptr;
 }
 
-StrangerWatch::Offender& StrangerWatch::Remember(const std::string& key, absl::Time now) {
-  const std::string address = AddressOf(key);
-  if (offenders_.size() >= kMaxOffenders && offenders_.count(address) == 0) {
+StrangerWatch::Offender& StrangerWatch::Remember(const std::string& from, absl::Time now) {
+  if (offenders_.size() >= kMaxOffenders && offenders_.count(from) == 0) {
     offenders_.erase(std::min_element(
         offenders_.begin(), offenders_.end(),
         [](const auto& a, const auto& b) { return a.second.last < b.second.last; }));
   }
-  Offender& offender = offenders_[address];
-  offender.resets_left = offender.ResetsLeft(now);
-  offender.counted = now;
+  Offender& offender = offenders_[from];
   offender.last = now;
   return offender;
 }
@@ -148,18 +174,76 @@ StrangerWatch::Verdict StrangerWatch::Judge(int fd, Connection& connection, bool
   const int64_t allowed = kBytes + static_cast<int64_t>(seconds * kBytesPerSecond);
   const int64_t taken = TakenFrom(fd);
   if (taken > kBytesAtMost) return Verdict::kReset;
-  if (taken <= allowed) return Verdict::kHarmless;
+  if (taken <= allowed && !(read_brake::IsHeld(fd) && UnreadOf(fd) > 0)) {
+    connection.exceeded = absl::InfiniteFuture();
+    return Verdict::kHarmless;
+  }
   connection.exceeded = std::min(connection.exceeded, now);
-  const bool is_offender = FindOffender(connection.key, now) != nullptr;
+  const bool is_offender = FindOffender(connection.from, now) != nullptr;
   const absl::Duration grace = is_kept ? kKeepersGrace : is_offender ? kOffendersGrace : kGrace;
   return now - connection.exceeded < grace ? Verdict::kExceeds : Verdict::kReset;
 }
 
+void StrangerWatch::AllowMore(int fd, Connection& connection, absl::Time now) {
+  const double seconds = absl::ToDoubleSeconds(now - std::exchange(connection.braked_since, now));
+  const int64_t per_second = FindOffender(connection.from, now) != nullptr
+                                 ? kOffendersBytesPerSecond
+                                 : kBrakedBytesPerSecond;
+  read_brake::Allow(fd, static_cast<int64_t>(seconds * static_cast<double>(per_second)),
+                    kFirstBytes);
+}
+
+bool StrangerWatch::EndGreedy(int fd, absl::Time now, int64_t* reset) {
+  const Connection& connection = connections_.at(fd);
+  const ResetOutcome outcome = DropSocket(fd, connection.inode);
+  if (outcome == ResetOutcome::kNotYet) return false;
+  if (outcome == ResetOutcome::kReset) {
+    ++*reset;
+    Remember(connection.from, now).resets.Take(now);
+  }
+  Forget(fd);
+  return true;
+}
+
+int64_t StrangerWatch::TakeTold(absl::Time now) {
+  std::vector<std::pair<uint64_t, News>> told;
+  {
+    absl::MutexLock lock(&told_mutex_);
+    told.swap(told_);
+  }
+  int64_t reset = 0;
+  for (const auto& [id, news] : told) {
+    const auto found = by_age_.find(id);
+    if (found == by_age_.end()) continue;
+    switch (news) {
+      case News::kLetIn:
+        Forget(found->second);
+        break;
+      case News::kManyGuesses:
+        Remember(connections_.at(found->second).from, now).resets.Take(now);
+        break;
+      case News::kManyCalls:
+        if (!EndGreedy(found->second, now, &reset)) Tell(id, news);
+        break;
+    }
+  }
+  return reset;
+}
+
 int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
-  for (const std::string& key : strangers_->TakeGuessers()) Remember(key, now).resets_left -= 1.0;
   std::array<epoll_event, 64> events{};
+  int64_t reset = 0;
   const int count = epoll_wait(epoll_fd_, events.data(), events.size(), 0);
-  for (int i = 0; i < count; ++i) active_.push_back(events[static_cast<size_t>(i)].data.fd);
+  for (int i = 0; i < count; ++i) {
+    const int fd = events[static_cast<size_t>(i)].data.fd;
+    if (fd != told_fd_) {
+      active_.push_back(fd);
+      continue;
+    }
+    eventfd_t times = 0;
+    eventfd_read(fd, &times);
+    reset += TakeTold(now);
+  }
   if (!active_.empty()) next_look_ = std::min(next_look_, now + kInterval);
   if (now >= next_sweep_) {
     next_sweep_ = now + kSweepInterval;
@@ -167,9 +251,8 @@ int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
     active_.clear();
     for (const auto& connection : connections_) active_.push_back(connection.first);
   }
-  if (now < next_look_) return 0;
+  if (now < next_look_) return reset;
   next_look_ = absl::InfiniteFuture();
-  int64_t reset = 0;
   const auto look_again = [&](int fd) {
     active_.push_back(fd);
     next_look_ = now + kInterval;
@@ -183,26 +266,18 @@ int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
       continue;
     }
     const bool is_kept = std::find(kept.begin(), kept.end(), fd) != kept.end();
-    switch (Judge(fd, connection, is_kept, now)) {
+    const Verdict verdict = Judge(fd, connection, is_kept, now);
+    AllowMore(fd, connection, now);
+    switch (verdict) {
       case Verdict::kHarmless:
         Watch(fd, EPOLL_CTL_MOD);
         break;
       case Verdict::kExceeds:
         look_again(fd);
         break;
-      case Verdict::kReset: {
-        const ResetOutcome outcome = ResetSocket(fd, connection.inode);
-        if (outcome == ResetOutcome::kNotYet) {
-          look_again(fd);
-          break;
-        }
-        if (outcome == ResetOutcome::kReset) {
-          ++reset;
-          Remember(connection.key, now).resets_left -= 1.0;
-        }
-        Forget(fd);
+      case Verdict::kReset:
+        if (!EndGreedy(fd, now, &reset)) look_again(fd);
         break;
-      }
     }
   }
   return reset;

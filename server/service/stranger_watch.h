@@ -12,23 +12,33 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "server/auth/allowance.h"
 #include "server/auth/strangers.h"
 
 namespace baseband::server {
 
 // Knows sockets that are gRPC's, and may be closed at any moment. Not thread-safe. Times are
-// SteadyNow()'s.
-class StrangerWatch {
+// SteadyNow()'s. Of a Unix socket's bytes nothing is known, but of its calls.
+class StrangerWatch final : private Strangers::Watcher {
  public:
   // What one connection may bring: so much at once, so much more in every second, and so much at
   // all.
   static constexpr int64_t kBytes = 256 << 10;
   static constexpr int64_t kBytesPerSecond = 16 << 10;
   static constexpr int64_t kBytesAtMost = 2 << 20;
+  // Where not everybody may call, gRPC gets kFirstBytes of a connection, of which it could make 550
+  // calls, and kBrakedBytesPerSecond, or less of where an offender came from, but no more than
+  // kFirstBytes at a time. What waits beyond that is too much as well.
+  static constexpr int64_t kFirstBytes = 8 << 10;
+  static constexpr int64_t kBrakedBytesPerSecond = 256 << 10;
+  static constexpr int64_t kOffendersBytesPerSecond = 32 << 10;
   // On a busy host a call's client is let in a while after its bytes came: who has brought too
   // much, but not kBytesAtMost, has so long to be no stranger any more. Less if it comes from an
   // offender's address, one of whose connections was reset within kGrudge; least if it keeps the
@@ -52,9 +62,9 @@ class StrangerWatch {
   // One connection is looked at no more often than this.
   static constexpr absl::Duration kInterval = absl::Milliseconds(20);
 
-  // `strangers` outlives it.
+  // `strangers` stays until ForgetAll.
   explicit StrangerWatch(Strangers* strangers);
-  ~StrangerWatch();
+  ~StrangerWatch() override;
   StrangerWatch(const StrangerWatch&) = delete;
   StrangerWatch& operator=(const StrangerWatch&) = delete;
 
@@ -64,10 +74,12 @@ class StrangerWatch {
   // Whether gRPC may get the socket, which has waited. If not, it is to be closed.
   bool Pass(int fd, absl::Time now);
   // To be polled for reading; then, or at NextLook, Look resets those that have brought too much,
-  // and says how many. Sockets `kept` keep the thread that gave them to gRPC.
+  // or too many calls, and says how many. Sockets `kept` keep the thread that gave them to gRPC.
   int fd() const { return epoll_fd_; }
   int64_t Look(absl::Time now, const std::vector<int>& kept);
   absl::Time NextLook() const;
+  // Knows none any more, and is told of none: `strangers` may go. gRPC gets the rest of them.
+  void ForgetAll();
   // Resets the connection that has been a stranger for longest and does not wait for Pass, to make
   // room for another; its socket, or -1: there is none.
   int ResetOldest();
@@ -76,27 +88,37 @@ class StrangerWatch {
   struct Connection {
     ino_t inode = 0;  // tells it from a later socket with the same descriptor
     std::string key;
-    uint64_t id = 0;  // of `strangers_`
+    std::string from;  // in `offenders_`
+    uint64_t id = 0;   // of `strangers_`
     absl::Time since;
     bool waits = false;                            // for Pass
+    absl::Time braked_since;                       // its bytes up to then were allowed
     absl::Time exceeded = absl::InfiniteFuture();  // when it was seen to have brought too much
   };
   struct Offender {
-    absl::Time last;           // when one was reset
-    double resets_left = 0.0;  // at `counted`; negative: there were more than may be
-    absl::Time counted;
+    absl::Time last;  // when one was reset
+    Allowance resets{kResetsPerSecond, kResetsPerSecond};
     int waiting = 0;
-    double ResetsLeft(absl::Time now) const;
   };
   enum class Verdict { kHarmless, kExceeds, kReset };
 
+  enum class News { kLetIn, kManyGuesses, kManyCalls };
+  void OnLetIn(uint64_t id) override { Tell(id, News::kLetIn); }
+  void OnManyGuesses(uint64_t id) override { Tell(id, News::kManyGuesses); }
+  void OnManyCalls(uint64_t id) override { Tell(id, News::kManyCalls); }
+  void Tell(uint64_t id, News news) ABSL_LOCKS_EXCLUDED(told_mutex_);
   void Watch(int fd, int operation);
   void Forget(int fd);
   Verdict Judge(int fd, Connection& connection, bool is_kept, absl::Time now) const;
-  // Nothing of an address without an offence in the last minute.
-  const Offender* FindOffender(const std::string& key, absl::Time now) const;
+  void AllowMore(int fd, Connection& connection, absl::Time now);
+  // Ends a connection for what it did; false: it cannot be done yet. `*reset` counts it.
+  bool EndGreedy(int fd, absl::Time now, int64_t* reset);
+  // Does what follows from what was told, and says how many were reset.
+  int64_t TakeTold(absl::Time now) ABSL_LOCKS_EXCLUDED(told_mutex_);
+  // Nothing of where there was no offence in the last minute.
+  const Offender* FindOffender(const std::string& from, absl::Time now) const;
   void WaitsNoMore(Connection& connection);
-  Offender& Remember(const std::string& key, absl::Time now);
+  Offender& Remember(const std::string& from, absl::Time now);
 
   Strangers* const strangers_;
   const int epoll_fd_;
@@ -105,7 +127,10 @@ class StrangerWatch {
   std::vector<int> active_;  // to be looked at next; those that sent are not watched until then
   absl::Time next_look_ = absl::InfiniteFuture();
   absl::Time next_sweep_ = absl::InfinitePast();
-  std::unordered_map<std::string, Offender> offenders_;  // by AddressOf a key
+  std::unordered_map<std::string, Offender> offenders_;  // by where they come from
+  const int told_fd_;                                    // readable: there is something in told_
+  absl::Mutex told_mutex_;
+  std::vector<std::pair<uint64_t, News>> told_ ABSL_GUARDED_BY(told_mutex_);  // of ids
 };
 
 }  // namespace baseband::server

@@ -27,7 +27,8 @@ uint32_t Number(const std::string& bytes, size_t at, size_t size) {
 
 }  // namespace
 
-Stranger::Stranger(const std::string& target) : fd_(testing::ConnectTo(target)) {
+Stranger::Stranger(const std::string& target, Manner manner)
+    : fd_(testing::ConnectTo(target)), manner_(manner) {
   Write(Preface() + Frame(kSettings, 0, 0, ""));
 }
 
@@ -127,7 +128,7 @@ void Stranger::OnFrame(int type, int flags, uint32_t stream, const std::string& 
       first_window_ += more;
       for (auto& [number, window] : windows_) window += more;
     }
-    Write(Frame(kSettings, kAck, 0, ""));
+    if (manner_ == Manner::kPolite) Write(Frame(kSettings, kAck, 0, ""));
   }
 }
 

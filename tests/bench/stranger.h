@@ -12,10 +12,12 @@
 
 namespace baseband::bench {
 
-// One connection. Answers SETTINGS and PING, and keeps to the windows that it was given.
+// One connection. Answers PING and, unless told otherwise, SETTINGS, and keeps to the windows that
+// it was given.
 class Stranger {
  public:
-  explicit Stranger(const std::string& target);
+  enum class Manner { kPolite, kNeverAcknowledges };
+  explicit Stranger(const std::string& target, Manner manner = Manner::kPolite);
   ~Stranger();
   Stranger(const Stranger&) = delete;
   Stranger& operator=(const Stranger&) = delete;
@@ -41,6 +43,7 @@ class Stranger {
   void OnFrame(int type, int flags, uint32_t stream, const std::string& payload);
 
   const int fd_;
+  const Manner manner_;
   bool is_open_ = true;
   uint32_t next_stream_ = 1;
   std::string unread_;

@@ -156,6 +156,16 @@ bool Resets(const std::string& target, absl::Duration time) {
   });
 }
 
+bool Calls(const std::string& target, absl::Duration time) {
+  Stranger stranger(target, Stranger::Manner::kNeverAcknowledges);
+  size_t number = 1;
+  return Flood(stranger, time, [&] {
+    const size_t stream = std::exchange(number, number + 2);
+    return Frame(kHeaders, kEndHeaders | kEndStream, stream,
+                 stream == 1 ? RememberedHeadersOf(kEncode) : RecalledHeaders());
+  });
+}
+
 bool EmptyData(const std::string& target, absl::Duration time) {
   Stranger stranger(target);
   const uint32_t stream = stranger.Open(kEncode);
@@ -246,6 +256,7 @@ void Run(absl::Duration time, const std::string& only) {
        {Attack{"256 MiB packed by gzip", &Gzip}, Attack{"claims 4 GiB", &Claims4Gib},
         Attack{"32 half messages", &HalfMessages}, Attack{"1000 health watches", &Watches},
         Attack{"SETTINGS", &Settings}, Attack{"calls begun and reset", &Resets},
+        Attack{"calls beyond a limit that is not acknowledged", &Calls},
         Attack{"empty DATA", &EmptyData}, Attack{"a header of 4 GiB", &LongHeader},
         Attack{"a header of 4 GiB, a byte a frame", &LongHeaderInBytes},
         Attack{"a header's length without end", &LongNumber},

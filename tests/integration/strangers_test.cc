@@ -201,6 +201,27 @@ TEST_F(StrangersTest, AFloodIsEndedAndDisturbsNobody) {
   EXPECT_GE(server_->Metric("baseband_strangers_ended_total"), 4);
 }
 
+TEST_F(StrangersTest, CallsBeyondWhatAConnectionMayHaveTakeLittle) {
+  const std::string socket = "unix:" + files_.Path("socket");
+  auto started =
+      ServerProcess::Start({"--tokens-file=" + files_.Path("tokens"), "--listen=" + socket});
+  ASSERT_THAT(started, IsOk());
+  const auto user = client::Client::Create(PlainClient(kUserToken)).value();
+  for (ServerProcess* const server : {server_.get(), started->get()}) {
+    const int64_t before = PeakBytes(*server);
+    for (const Flood flood : {Flood::kCalls, Flood::kHealthCalls, Flood::kUnknownCalls}) {
+      std::vector<std::thread> floods;
+      for (int i = 0; i < 4; ++i) {
+        floods.emplace_back(
+            [&] { EXPECT_TRUE(IsEndedAfterFlood(server->target(), flood, absl::Seconds(20))); });
+      }
+      for (std::thread& one : floods) one.join();
+      EXPECT_LT(PeakBytes(*server) - before, 64 * kPeakMiB) << static_cast<int>(flood);
+    }
+  }
+  EXPECT_THAT(user->GetCapabilities(), IsOk());
+}
+
 TEST_F(StrangersTest, DuringFloodsOthersComeFromTheSameAddress) {
   std::atomic<bool> stop{false};
   std::atomic<int> ended{0};

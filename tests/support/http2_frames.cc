@@ -1,5 +1,8 @@
 #include "tests/support/http2_frames.h"
 
+#include <utility>
+#include <vector>
+
 namespace baseband::testing::http2 {
 
 std::string Preface() { return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"; }
@@ -37,10 +40,39 @@ std::string Header(const std::string& name, const std::string& value) {
          HpackInteger(value.size(), 7, 0) + value;
 }
 
+namespace {
+
+using Fields = std::vector<std::pair<std::string, std::string>>;
+
+Fields FieldsOf(const std::string& method) {
+  return {{":method", "POST"},    {":scheme", "http"}, {":path", method},
+          {":authority", "test"}, {"te", "trailers"},  {"content-type", "application/grpc"}};
+}
+
+}  // namespace
+
 std::string HeadersOf(const std::string& method) {
-  return Header(":method", "POST") + Header(":scheme", "http") + Header(":path", method) +
-         Header(":authority", "test") + Header("te", "trailers") +
-         Header("content-type", "application/grpc");
+  std::string headers;
+  for (const auto& [name, value] : FieldsOf(method)) headers += Header(name, value);
+  return headers;
+}
+
+std::string RememberedHeadersOf(const std::string& method) {
+  std::string headers;
+  for (const auto& [name, value] : FieldsOf(method)) {
+    std::string field = Header(name, value);
+    field[0] = 0x40;
+    headers += field;
+  }
+  return headers;
+}
+
+std::string RecalledHeaders() {
+  constexpr size_t kLastRemembered = 62;
+  std::string headers;
+  for (size_t i = FieldsOf("").size(); i-- > 0;)
+    headers += HpackInteger(kLastRemembered + i, 7, 0x80);
+  return headers;
 }
 
 std::string GrpcMessage(const std::string& message) {

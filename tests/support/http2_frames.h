@@ -50,6 +50,10 @@ std::string HpackInteger(uint64_t value, int prefix_bits, uint8_t pattern);
 std::string Header(const std::string& name, const std::string& value);
 // The headers that a gRPC call of `method`, "/package.Service/Method", needs.
 std::string HeadersOf(const std::string& method);
+// The same, with the demand to remember them; and, when they were the last such ones, the six bytes
+// that stand for them from then on.
+std::string RememberedHeadersOf(const std::string& method);
+std::string RecalledHeaders();
 
 // A gRPC message that is not compressed.
 std::string GrpcMessage(const std::string& message);

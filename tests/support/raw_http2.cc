@@ -37,8 +37,17 @@ std::string FramesOf(Flood flood, size_t* stream) {
   if (is_first && flood == Flood::kEndlessHeader) {
     bytes += Frame(kHeaders, 0, 1, headers + std::string("\0\1x\x7f\xff\xff\xff\x07", 8));
   }
+  const char* const method = flood == Flood::kHealthCalls    ? "/grpc.health.v1.Health/Check"
+                             : flood == Flood::kUnknownCalls ? "/nothing.of/the.kind"
+                                                             : "/baseband.v1.Baseband/Encode";
   for (int i = 0; i < kFrames; ++i) {
     switch (flood) {
+      case Flood::kCalls:
+      case Flood::kHealthCalls:
+      case Flood::kUnknownCalls:
+        bytes += Frame(kHeaders, kEndHeaders | kEndStream, *stream,
+                       *stream == 1 ? RememberedHeadersOf(method) : RecalledHeaders());
+        break;
       case Flood::kSettings:
         bytes += Frame(kSettings, 0, 0, BigEndian(4, 2) + BigEndian(kFirstWindow, 4));
         break;

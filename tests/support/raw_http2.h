@@ -48,6 +48,9 @@ enum class Flood {
   kSettings,       // after a call
   kEmptyData,      // of a call
   kResets,         // of calls that were begun for that
+  kCalls,          // more than the server's SETTINGS allow, which are not acknowledged
+  kHealthCalls,    // the same
+  kUnknownCalls,   // the same
   kEndlessHeader,  // a byte a frame
 };
 // Floods `target` without credentials until it ends the connection, which is true, or for

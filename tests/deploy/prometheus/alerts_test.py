@@ -69,7 +69,7 @@ class AlertsTest(unittest.TestCase):
             expected |= provocations.lateness(going_on, prometheus, late)
             expected |= provocations.failures(going_on, prometheus, failing)
             expected |= provocations.bad_radio(going_on, radio)
-            expected |= provocations.crowd(going_on, crowded, MAX_CONNECTIONS)
+            expected |= provocations.crowd(going_on, prometheus, crowded, MAX_CONNECTIONS)
             expected |= provocations.strangers(going_on, flooded, port)
             expected |= provocations.guesses(going_on, guarded)
             expected |= provocations.scarce_memory(going_on, prometheus, tight)

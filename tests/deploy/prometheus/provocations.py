@@ -104,16 +104,16 @@ def bad_radio(stack, server):
     return of(server, "BlockErrors", "LockLost")
 
 
-def crowd(stack, server, max_connections):
-    """As many connections as may be, and more that try."""
+def crowd(stack, prometheus, server, max_connections):
+    """As many connections with calls as may be, and more that try."""
 
     def connect():
-        # Kept: whoever found no room is closed by the server, and the next has a try.
         one = stack.enter_context(socket.socket(socket.AF_UNIX))
         one.connect(server.target.removeprefix("unix:"))
 
-    for _ in range(max_connections):
-        connect()
+    load = ("load", "encode", "--nr-bg=2", "--zc=64", "--rate=20", "--duration=1h")
+    stack.enter_context(server.background(f"--connections={max_connections}", *load))
+    wait_for_traffic(prometheus, server, "Encode")
     stack.enter_context(Repeat(connect, every_s=1))
     return of(server, "ConnectionsNearMax", "ConnectionsRefused")
 

@@ -193,9 +193,12 @@ TEST(AccessTest, AUnixSocketsProcessWithoutARoleIsAStranger) {
   peers.Add(3, {7, {}});
   peers.Add(4, {9, {8}});
   peers.Add(5, {9, {7}});
+  for (const char* const one : {"fd:3", "fd:4", "fd:5"}) (*access)->strangers().Add(one);
   EXPECT_FALSE((*access)->IsStranger("fd:3"));
   EXPECT_FALSE((*access)->IsStranger("fd:4"));
   EXPECT_TRUE((*access)->IsStranger("fd:5"));
+  (*access)->strangers().LetIn("fd:5");  // with a token
+  EXPECT_FALSE((*access)->IsStranger("fd:5"));
 }
 
 TEST(AccessTest, WhereEverybodyMayCallAStrangerIsWhoHasNotYet) {

@@ -19,7 +19,7 @@ TEST(StrangersKeysTest, AKeyIsTheSameOfGrpcsPeer) {
   EXPECT_EQ(KeyOfPeer("ipv6:%5B2001:db8::7%5D:50000"), "2001:db8::7:50000");
   EXPECT_EQ(KeyOfPeer("ipv6:[2001:db8::7]:50000"), "2001:db8::7:50000");
   EXPECT_EQ(KeyOfPeer("ipv6:%5Bfe80::1%25eth0%5D:50000"), "fe80::1:50000");
-  EXPECT_EQ(KeyOfPeer("fd:7"), "");
+  EXPECT_EQ(KeyOfPeer("fd:7"), "fd:7");
   EXPECT_EQ(KeyOfPeer("unix:"), "");
   EXPECT_EQ(KeyOfPeer(""), "");
 }
@@ -68,7 +68,7 @@ TEST(StrangersKeysTest, AKeyIsTheSameOfTheSocket) {
 
   int pair[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-  EXPECT_EQ(KeyOfSocket(pair[0]), "");
+  EXPECT_EQ(KeyOfSocket(pair[0]), "fd:" + std::to_string(pair[0]));
   close(pair[0]);
   close(pair[1]);
 }
@@ -101,12 +101,44 @@ TEST(StrangersKeysTest, TheEndOfAConnectionIsNotThatOfTheNextOneFromThere) {
   EXPECT_TRUE(strangers.empty());
 }
 
+// What a watcher was told.
+struct Listener final : Strangers::Watcher {
+  void OnLetIn(uint64_t id) override { let_in.push_back(id); }
+  void OnManyGuesses(uint64_t id) override { guessers.push_back(id); }
+  void OnManyCalls(uint64_t id) override { callers.push_back(id); }
+  std::vector<uint64_t> let_in;
+  std::vector<uint64_t> guessers;
+  std::vector<uint64_t> callers;
+};
+
+TEST(StrangersKeysTest, WhoMakesManyCallsIsTold) {
+  const absl::Time start = absl::UnixEpoch() + absl::Hours(1);
+  const std::string key = "fd:7";
+  Strangers strangers;
+  Listener listener;
+  const uint64_t id = strangers.Add(key, &listener);
+  const uint64_t other = strangers.Add("fd:8", &listener);
+  for (int i = 0; i < Strangers::kCalls; ++i) strangers.CountCall(key, start);
+  // As many as may be, for a minute.
+  for (int i = 0; i < 60 * static_cast<int>(Strangers::kCallsPerSecond); ++i) {
+    strangers.CountCall(key, start + absl::Seconds((i + 1) / Strangers::kCallsPerSecond));
+  }
+  EXPECT_TRUE(listener.callers.empty());
+  for (int i = 0; i < 10; ++i) strangers.CountCall(key, start + absl::Seconds(60));
+  EXPECT_EQ(listener.callers, std::vector<uint64_t>{id}) << "once";
+  strangers.LetIn("fd:8");
+  EXPECT_EQ(listener.let_in, std::vector<uint64_t>{other});
+  for (int i = 0; i < 2 * Strangers::kCalls; ++i) strangers.CountCall("fd:8", start);
+  EXPECT_EQ(listener.callers.size(), 1u) << "who was let in may";
+}
+
 TEST(StrangersKeysTest, WrongTokensAreLookedAtAFewTimesAndThenOnceASecond) {
   const absl::Time start = absl::UnixEpoch() + absl::Hours(1);
   const std::string key = "192.0.2.7:50000";
   Strangers strangers;
-  strangers.Add(key);
-  strangers.Add("192.0.2.7:50001");
+  Listener listener;
+  const uint64_t id = strangers.Add(key, &listener);
+  strangers.Add("192.0.2.7:50001", &listener);
   for (int i = 0; i < Strangers::kGuesses; ++i) {
     EXPECT_TRUE(strangers.MayShowToken(key, start)) << i;
     strangers.CountGuess(key, start);
@@ -114,7 +146,7 @@ TEST(StrangersKeysTest, WrongTokensAreLookedAtAFewTimesAndThenOnceASecond) {
   EXPECT_FALSE(strangers.MayShowToken(key, start));
   EXPECT_TRUE(strangers.MayShowToken("192.0.2.7:50001", start));
   EXPECT_TRUE(strangers.MayShowToken("192.0.2.8:50000", start)) << "who is no stranger";
-  EXPECT_EQ(strangers.TakeGuessers(), std::vector<std::string>{key});
+  EXPECT_EQ(listener.guessers, std::vector<uint64_t>{id});
   int guesses = 0;
   for (int ms = 0; ms < 60000; ms += 10) {
     const absl::Time now = start + absl::Milliseconds(ms);
@@ -123,7 +155,7 @@ TEST(StrangersKeysTest, WrongTokensAreLookedAtAFewTimesAndThenOnceASecond) {
     ++guesses;
   }
   EXPECT_NEAR(guesses, 60 * Strangers::kGuessesPerSecond, 2);
-  EXPECT_EQ(strangers.TakeGuessers(), std::vector<std::string>());
+  EXPECT_EQ(listener.guessers.size(), 1u) << "told once";
   EXPECT_TRUE(strangers.MayShowToken(key, start + absl::Seconds(62)));
   strangers.LetIn(key);
   for (int i = 0; i < 100; ++i) strangers.CountGuess(key, start + absl::Seconds(62));

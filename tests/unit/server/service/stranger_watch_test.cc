@@ -123,6 +123,77 @@ class StrangerWatchTest : public ::testing::Test {
   StrangerWatch watch_{&strangers_};
 };
 
+// Where not everybody may call.
+class LimitedWatchTest : public StrangerWatchTest {
+ protected:
+  // As gRPC does: how much there is.
+  static int64_t ReadAll(const Connection& connection) {
+    std::string bytes(1 << 20, '\0');
+    iovec place = {bytes.data(), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &place;
+    message.msg_iovlen = 1;
+    int64_t read = 0;
+    for (;;) {
+      const ssize_t n = recvmsg(connection.fd(), &message, MSG_DONTWAIT);
+      if (n <= 0) return read;
+      read += n;
+    }
+  }
+
+  Strangers limited_{/*is_limited=*/true};
+  StrangerWatch limited_watch_{&limited_};
+};
+
+TEST_F(LimitedWatchTest, OfAStrangerLittleIsReadUntilHeIsLetIn) {
+  const auto one = Connect();
+  EXPECT_EQ(limited_watch_.Admit(one->fd(), kStart), absl::ZeroDuration());
+  one->Send(60 << 10);
+  EXPECT_EQ(ReadAll(*one), StrangerWatch::kFirstBytes);
+  EXPECT_EQ(limited_watch_.Look(kStart, {}), 0);
+  absl::Time now = kStart + kLook;
+  EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+  EXPECT_EQ(ReadAll(*one),
+            absl::ToInt64Milliseconds(kLook) * StrangerWatch::kBrakedBytesPerSecond / 1000);
+  limited_.LetIn("127.0.0.1:" + std::to_string(one->port()));
+  EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+  EXPECT_GT(ReadAll(*one), 40 << 10);
+  EXPECT_FALSE(one->IsReset());
+}
+
+TEST_F(LimitedWatchTest, WhoseBytesWaitForLongIsReset) {
+  const auto one = Connect();
+  const auto patient = Connect("127.0.0.2");
+  for (const auto* const each : {&one, &patient}) limited_watch_.Admit((*each)->fd(), kStart);
+  one->Send(1 << 20);
+  int64_t reset = 0;
+  absl::Time now = kStart;
+  for (; reset == 0 && now < kStart + absl::Minutes(1); now += kLook) {
+    patient->Send(100);
+    ReadAll(*one);
+    ReadAll(*patient);
+    reset = limited_watch_.Look(now, {});
+  }
+  EXPECT_EQ(reset, 1);
+  EXPECT_GE(now - kStart, StrangerWatch::kGrace);
+  EXPECT_LE(now - kStart, StrangerWatch::kGrace + 5 * kLook);
+  EXPECT_TRUE(one->IsReset());
+  EXPECT_FALSE(patient->IsReset());
+}
+
+TEST_F(LimitedWatchTest, WhoMakesManyCallsIsResetAtOnceAndWhatIsUnreadIsGone) {
+  const auto one = Connect();
+  limited_watch_.Admit(one->fd(), kStart);
+  one->Send(60 << 10);
+  for (int i = 0; i < 2 * Strangers::kCalls; ++i) {
+    limited_.CountCall("127.0.0.1:" + std::to_string(one->port()), kStart);
+  }
+  EXPECT_EQ(limited_watch_.Look(kStart, {}), 1);
+  EXPECT_EQ(ReadAll(*one), 0);
+  const auto next = Connect();
+  EXPECT_EQ(limited_watch_.Admit(next->fd(), kStart), StrangerWatch::kWait);
+}
+
 TEST_F(StrangerWatchTest, WhoSendsLittleStays) {
   const auto one = Connect();
   EXPECT_EQ(watch_.Admit(one->fd(), kStart), absl::ZeroDuration());

@@ -1,0 +1,35 @@
+// So much at once, and so much more in every second.
+#ifndef BASEBAND_SERVER_AUTH_ALLOWANCE_H_
+#define BASEBAND_SERVER_AUTH_ALLOWANCE_H_
+
+#include <algorithm>
+
+#include "absl/time/time.h"
+
+namespace baseband::server {
+
+// Not thread-safe.
+class Allowance {
+ public:
+  Allowance(double most, double per_second) : most_(most), per_second_(per_second), left_(most) {}
+
+  // Negative: more was taken than there was.
+  double Left(absl::Time now) const {
+    return std::min(most_, left_ + absl::ToDoubleSeconds(now - counted_) * per_second_);
+  }
+  // One, whether there is one or not.
+  void Take(absl::Time now) {
+    left_ = Left(now) - 1.0;
+    counted_ = now;
+  }
+
+ private:
+  double most_;
+  double per_second_;
+  double left_;  // at `counted_`
+  absl::Time counted_ = absl::InfinitePast();
+};
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_AUTH_ALLOWANCE_H_

@@ -1,0 +1,150 @@
+#include "server/service/read_brake.h"
+
+#include <dlfcn.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/service/shared_socket.h"
+
+namespace baseband::server::read_brake {
+namespace {
+
+struct Brake {
+  ino_t inode = 0;  // tells the socket from a later one with the same descriptor
+  int64_t left = 0;
+  bool is_held = false;  // its reader was told that nothing is there
+};
+
+class Brakes {
+ public:
+  // Of who is not braked this is all that a read costs.
+  static bool Has(int fd) {
+    return fd >= 0 && fd < kMaxDescriptor &&
+           is_braked_[static_cast<size_t>(fd)].load(std::memory_order_relaxed);
+  }
+
+  void Set(int fd, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+    if (fd < 0 || fd >= kMaxDescriptor) return;
+    absl::MutexLock lock(&mutex_);
+    brakes_[fd] = {InodeOf(fd), bytes, false};
+    is_braked_[static_cast<size_t>(fd)] = true;
+  }
+
+  void Allow(int fd, int64_t bytes, int64_t most) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = brakes_.find(fd);
+    if (found == brakes_.end()) return;
+    Brake& brake = found->second;
+    brake.left = std::min(brake.left + bytes, most);
+    if (brake.left > 0 && std::exchange(brake.is_held, false)) WakeReader(fd, brake.inode);
+  }
+
+  void Release(int fd) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = brakes_.find(fd);
+    if (found == brakes_.end()) return;
+    const Brake brake = found->second;
+    is_braked_[static_cast<size_t>(fd)] = false;
+    brakes_.erase(found);
+    if (brake.is_held) WakeReader(fd, brake.inode);
+  }
+
+  bool IsHeld(int fd) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = brakes_.find(fd);
+    return found != brakes_.end() && found->second.is_held;
+  }
+
+  // What of `wanted` bytes may be read now; all, if the socket is another one.
+  int64_t Take(int fd, int64_t wanted) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = brakes_.find(fd);
+    if (found == brakes_.end() || InodeOf(fd) != found->second.inode) return wanted;
+    Brake& brake = found->second;
+    brake.is_held = brake.left == 0;
+    const int64_t taken = std::min(wanted, brake.left);
+    brake.left -= taken;
+    return taken;
+  }
+
+  void GiveBack(int fd, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const auto found = brakes_.find(fd);
+    if (found != brakes_.end()) found->second.left += bytes;
+  }
+
+ private:
+  static std::array<std::atomic<bool>, kMaxDescriptor> is_braked_;  // of brakes_
+  absl::Mutex mutex_;
+  std::unordered_map<int, Brake> brakes_ ABSL_GUARDED_BY(mutex_);
+};
+
+std::array<std::atomic<bool>, kMaxDescriptor> Brakes::is_braked_{};
+
+Brakes& All() {
+  static Brakes* const all = new Brakes();  // read until the process ends
+  return *all;
+}
+
+using Recvmsg = ssize_t (*)(int, msghdr*, int);
+
+ssize_t SystemRecvmsg(int fd, msghdr* message, int flags) {
+  static const auto next = reinterpret_cast<Recvmsg>(dlsym(RTLD_NEXT, "recvmsg"));
+  return next(fd, message, flags);
+}
+
+ssize_t BrakedRecvmsg(int fd, msghdr* message, int flags) {
+  int64_t wanted = 0;
+  for (size_t i = 0; i < message->msg_iovlen; ++i) {
+    wanted += static_cast<int64_t>(message->msg_iov[i].iov_len);
+  }
+  const int64_t may = All().Take(fd, wanted);
+  if (may == 0 && wanted > 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  std::vector<iovec> pieces;
+  for (int64_t left = may; left > 0;) {
+    iovec piece = message->msg_iov[pieces.size()];
+    piece.iov_len = std::min(piece.iov_len, static_cast<size_t>(left));
+    left -= static_cast<int64_t>(piece.iov_len);
+    pieces.push_back(piece);
+  }
+  msghdr less = *message;
+  less.msg_iov = pieces.data();
+  less.msg_iovlen = pieces.size();
+  const ssize_t read = SystemRecvmsg(fd, &less, flags);
+  const int error = errno;
+  All().GiveBack(fd, may - std::max<int64_t>(read, 0));
+  less.msg_iov = message->msg_iov;
+  less.msg_iovlen = message->msg_iovlen;
+  *message = less;
+  errno = error;
+  return read;
+}
+
+}  // namespace
+
+void Set(int fd, int64_t bytes) { All().Set(fd, bytes); }
+void Allow(int fd, int64_t bytes, int64_t most) { All().Allow(fd, bytes, most); }
+bool IsHeld(int fd) { return All().IsHeld(fd); }
+void Release(int fd) { All().Release(fd); }
+
+}  // namespace baseband::server::read_brake
+
+// The dynamic linker finds it before the C library's.
+extern "C" ssize_t recvmsg(int fd, msghdr* message, int flags) {
+  using namespace baseband::server::read_brake;
+  return Brakes::Has(fd) ? BrakedRecvmsg(fd, message, flags) : SystemRecvmsg(fd, message, flags);
+}

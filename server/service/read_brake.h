@@ -1,0 +1,31 @@
+// What gRPC gets to read of a connection, and when.
+//
+// gRPC reads on for as long as something is there, on threads that its calls need as well, and 1.51
+// makes 20 KB of 15 bytes: a stranger who does nothing but begin calls has a gigabyte of the server
+// before the first of them is seen. Neither gRPC nor the kernel lets anybody slow one connection
+// down. So the program has a recvmsg of its own, which gRPC calls like any other's: of a braked
+// socket it gives no more than may be read, and then says that nothing is there (EAGAIN).
+#ifndef BASEBAND_SERVER_SERVICE_READ_BRAKE_H_
+#define BASEBAND_SERVER_SERVICE_READ_BRAKE_H_
+
+#include <cstdint>
+
+// Of this process; thread-safe. Where a descriptor is another's by now, its reads are not braked.
+namespace baseband::server::read_brake {
+
+// Sockets with larger descriptors are not braked. Each costs a byte of what was never touched.
+inline constexpr int kMaxDescriptor = 1 << 20;
+
+// `bytes` of this socket may be read from now on; before its reader gets it.
+void Set(int fd, int64_t bytes);
+// So many more, but no more than `most` in all; its reader hears of it where it was told that
+// nothing is there.
+void Allow(int fd, int64_t bytes, int64_t most);
+// Whether its reader was told so since.
+bool IsHeld(int fd);
+// The socket is braked no more, or it is gone.
+void Release(int fd);
+
+}  // namespace baseband::server::read_brake
+
+#endif  // BASEBAND_SERVER_SERVICE_READ_BRAKE_H_
