@@ -8,6 +8,8 @@ if(BASEBAND_WERROR)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   list(APPEND _host_warnings -Wthread-safety)
+elseif(BASEBAND_SANITIZE)
+  list(APPEND _host_warnings -Wno-maybe-uninitialized)  # GCC's sanitizers hide who initialises
 endif()
 target_compile_options(baseband_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${_host_warnings}>")
 if(BASEBAND_WERROR)
