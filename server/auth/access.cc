@@ -51,10 +51,13 @@ absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
 }
 
 bool Access::IsStranger(const std::string& grpc_peer) const {
-  if (!strangers_.HasAny(KeyOfPeer(grpc_peer))) return false;
+  return strangers_.HasAny(KeyOfPeer(grpc_peer)) && !HasRole(unix_peers_.Find(grpc_peer));
+}
+
+bool Access::HasRole(const absl::optional<UnixPeer>& peer) const {
   Proof proof;
-  proof.unix_peer = unix_peers_.Find(grpc_peer);
-  return !proof.unix_peer.has_value() || Identify(proof, rules_, *tokens_).roles.empty();
+  proof.unix_peer = peer;
+  return peer.has_value() && !Identify(proof, rules_, *tokens_).roles.empty();
 }
 
 void Access::CountOpenCall(const std::string& grpc_peer) {

@@ -50,7 +50,11 @@ class Access {
 
  private:
   Access(bool limited, std::unique_ptr<Tokens> tokens)
-      : limited_(limited), tokens_(std::move(tokens)), strangers_(limited) {}
+      : limited_(limited),
+        tokens_(std::move(tokens)),
+        strangers_(limited, [this](int fd) { return HasRole(PeerOf(fd)); }) {}
+  // Whether the process behind a Unix socket has any by its ids.
+  bool HasRole(const absl::optional<UnixPeer>& peer) const;
   absl::Status Deny(const Identity& identity, absl::optional<Role> role);
 
   const bool limited_;

@@ -65,11 +65,11 @@ void Strangers::Remove(const std::string& key, uint64_t id) {
 
 void Strangers::LetIn(const std::string& key) {
   absl::MutexLock lock(&mutex_);
-  ForEach(key, [](Connection& one, uint64_t id) {
-    if (one.watcher != nullptr) one.watcher->OnLetIn(id);
-  });
   auto it = connections_.lower_bound(std::make_pair(key, uint64_t{0}));
-  while (it != connections_.end() && it->first.first == key) it = connections_.erase(it);
+  while (it != connections_.end() && it->first.first == key) {
+    if (it->second.watcher != nullptr) it->second.watcher->OnLetIn(it->first.second);
+    it = connections_.erase(it);
+  }
   count_.store(connections_.size(), std::memory_order_release);
 }
 
@@ -107,6 +107,12 @@ void Strangers::CountCall(const std::string& key, absl::Time now) {
     if (one.calls.Left(now) >= 0.0 || one.watcher == nullptr) return;
     if (!std::exchange(one.has_called, true)) one.watcher->OnManyCalls(id);
   });
+}
+
+double Strangers::RecentCalls(const std::string& key, uint64_t id, absl::Time now) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = connections_.find(std::make_pair(key, id));
+  return found != connections_.end() ? kCalls - found->second.calls.Left(now) : 0.0;
 }
 
 }  // namespace baseband::server

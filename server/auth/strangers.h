@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -39,9 +40,12 @@ class Strangers {
     virtual void OnManyCalls(uint64_t id) = 0;
   };
 
-  // `is_limited`: not everybody may call.
-  explicit Strangers(bool is_limited = false) : is_limited_(is_limited) {}
+  // `is_limited`: not everybody may call; but who is at a socket of which `is_known` says so may.
+  using IsKnownSocket = std::function<bool(int fd)>;
+  explicit Strangers(bool is_limited = false, IsKnownSocket is_known = nullptr)
+      : is_limited_(is_limited), is_known_(std::move(is_known)) {}
   bool is_limited() const { return is_limited_; }
+  bool IsKnown(int fd) const { return is_known_ != nullptr && is_known_(fd); }
 
   // A connection has come: what it is called besides its key, which it may share with one that is
   // over, or that came to another address of this host. 0: none is kept, for the key is empty.
@@ -67,6 +71,9 @@ class Strangers {
   static constexpr int kCalls = 512;
   static constexpr double kCallsPerSecond = 64.0;
   void CountCall(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
+  // How many of kCalls are used up; 0 of whoever is no stranger.
+  double RecentCalls(const std::string& key, uint64_t id, absl::Time now) const
+      ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether there are none, without the lock: asked with every call. A connection that was added is
   // seen by its own calls, for gRPC gets it later.
@@ -86,6 +93,7 @@ class Strangers {
   void ForEach(const std::string& key, const What& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const bool is_limited_;
+  const IsKnownSocket is_known_;
   mutable absl::Mutex mutex_;
   Connections connections_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/service/read_brake.h"
 #include "server/service/shared_socket.h"
 
 namespace baseband::server {
@@ -63,6 +64,11 @@ absl::StatusOr<int> Acceptor::Listen(const Address& address, int socket_mode, Ha
 }
 
 void Acceptor::Start() {
+  if (!read_brake::IsInPlace()) {
+    spdlog::error(
+        "this program was linked so that gRPC's reads are not braked: strangers can take"
+        " gigabytes");
+  }
   hand_over_threads_.Start();
   thread_ = std::thread([this] { Run(); });
 }
@@ -213,9 +219,9 @@ void Acceptor::ResetGreedy(absl::Time now) {
   metrics_->CountEndedStrangers(greedy);
   if (const auto others = greedy_.Pass(now); others.has_value()) {
     spdlog::warn(
-        "closed {} connections that sent more than {} bytes before anybody there had shown"
-        " that he may call ({} times before)",
-        greedy, StrangerWatch::kBytes, *others);
+        "closed {} connections that sent too much, or too many calls, before anybody there had"
+        " shown that he may call ({} times before)",
+        greedy, *others);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "server/service/listener.h"
 
 #include <grpcpp/server_posix.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <utility>
@@ -9,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/address.h"
+#include "server/grpc/first_settings.h"
 
 namespace baseband::server {
 namespace {
@@ -46,6 +48,11 @@ absl::Status Listener::Listen(const std::vector<std::string>& addresses, int soc
 }
 
 void Listener::AddTo(grpc::ServerBuilder& builder) {
+  static_assert(kMaxMetadataBytes != kFirstMetadataBytes);
+  if (!LimitFirstSettings()) {
+    spdlog::warn(
+        "of this gRPC the calls of a client that does not acknowledge SETTINGS are not limited");
+  }
   for (auto& tcp : tcp_) {
     tcp = builder.experimental().AddExternalConnectionAcceptor(
         grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,

@@ -23,6 +23,7 @@ namespace {
 struct Brake {
   ino_t inode = 0;  // tells the socket from a later one with the same descriptor
   int64_t left = 0;
+  int64_t taken = 0;
   bool is_held = false;  // its reader was told that nothing is there
 };
 
@@ -34,57 +35,70 @@ class Brakes {
            is_braked_[static_cast<size_t>(fd)].load(std::memory_order_relaxed);
   }
 
-  void Set(int fd, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Set(int fd, ino_t inode, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
     if (fd < 0 || fd >= kMaxDescriptor) return;
     absl::MutexLock lock(&mutex_);
-    brakes_[fd] = {InodeOf(fd), bytes, false};
+    brakes_[fd] = {inode, bytes, 0, false};
     is_braked_[static_cast<size_t>(fd)] = true;
   }
 
-  void Allow(int fd, int64_t bytes, int64_t most) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Allow(int fd, ino_t inode, int64_t bytes, int64_t most) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    const auto found = brakes_.find(fd);
-    if (found == brakes_.end()) return;
-    Brake& brake = found->second;
-    brake.left = std::min(brake.left + bytes, most);
-    if (brake.left > 0 && std::exchange(brake.is_held, false)) WakeReader(fd, brake.inode);
+    Brake* const brake = Find(fd, inode);
+    if (brake == nullptr) return;
+    brake->left = std::min(brake->left + bytes, most);
+    if (brake->left > 0 && std::exchange(brake->is_held, false)) WakeReader(fd, inode);
   }
 
-  void Release(int fd) ABSL_LOCKS_EXCLUDED(mutex_) {
+  void Release(int fd, ino_t inode) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    const auto found = brakes_.find(fd);
-    if (found == brakes_.end()) return;
-    const Brake brake = found->second;
+    const Brake* const brake = Find(fd, inode);
+    if (brake == nullptr) return;
+    const bool is_held = brake->is_held;
     is_braked_[static_cast<size_t>(fd)] = false;
-    brakes_.erase(found);
-    if (brake.is_held) WakeReader(fd, brake.inode);
+    brakes_.erase(fd);
+    if (is_held) WakeReader(fd, inode);
   }
 
-  bool IsHeld(int fd) ABSL_LOCKS_EXCLUDED(mutex_) {
+  int64_t TakenFrom(int fd, ino_t inode) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    const auto found = brakes_.find(fd);
-    return found != brakes_.end() && found->second.is_held;
+    const Brake* const brake = Find(fd, inode);
+    return brake != nullptr ? brake->taken : 0;
   }
 
-  // What of `wanted` bytes may be read now; all, if the socket is another one.
+  bool IsHeld(int fd, ino_t inode) ABSL_LOCKS_EXCLUDED(mutex_) {
+    absl::MutexLock lock(&mutex_);
+    const Brake* const brake = Find(fd, inode);
+    return brake != nullptr && brake->is_held;
+  }
+
+  // What of `wanted` bytes, at least one, may be read now; all, if the socket is another one.
   int64_t Take(int fd, int64_t wanted) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    const auto found = brakes_.find(fd);
-    if (found == brakes_.end() || InodeOf(fd) != found->second.inode) return wanted;
-    Brake& brake = found->second;
-    brake.is_held = brake.left == 0;
-    const int64_t taken = std::min(wanted, brake.left);
-    brake.left -= taken;
+    Brake* const brake = Find(fd, InodeOf(fd));
+    if (brake == nullptr) return wanted;
+    brake->is_held = brake->left == 0;
+    const int64_t taken = std::min(wanted, brake->left);
+    brake->left -= taken;
+    brake->taken += taken;
     return taken;
   }
 
+  // Of what was taken and not read. What was allowed meanwhile comes on top, until it is next.
   void GiveBack(int fd, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     const auto found = brakes_.find(fd);
-    if (found != brakes_.end()) found->second.left += bytes;
+    if (found == brakes_.end()) return;
+    found->second.left += bytes;
+    found->second.taken -= bytes;
   }
 
  private:
+  Brake* Find(int fd, ino_t inode) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto found = brakes_.find(fd);
+    return found != brakes_.end() && found->second.inode == inode ? &found->second : nullptr;
+  }
+
   static std::array<std::atomic<bool>, kMaxDescriptor> is_braked_;  // of brakes_
   absl::Mutex mutex_;
   std::unordered_map<int, Brake> brakes_ ABSL_GUARDED_BY(mutex_);
@@ -109,8 +123,10 @@ ssize_t BrakedRecvmsg(int fd, msghdr* message, int flags) {
   for (size_t i = 0; i < message->msg_iovlen; ++i) {
     wanted += static_cast<int64_t>(message->msg_iov[i].iov_len);
   }
+  // gRPC also asks for errors, which bring no bytes.
+  if (wanted == 0 || (flags & MSG_ERRQUEUE) != 0) return SystemRecvmsg(fd, message, flags);
   const int64_t may = All().Take(fd, wanted);
-  if (may == 0 && wanted > 0) {
+  if (may == 0) {
     errno = EAGAIN;
     return -1;
   }
@@ -136,10 +152,15 @@ ssize_t BrakedRecvmsg(int fd, msghdr* message, int flags) {
 
 }  // namespace
 
-void Set(int fd, int64_t bytes) { All().Set(fd, bytes); }
-void Allow(int fd, int64_t bytes, int64_t most) { All().Allow(fd, bytes, most); }
-bool IsHeld(int fd) { return All().IsHeld(fd); }
-void Release(int fd) { All().Release(fd); }
+bool IsInPlace() { return dlsym(RTLD_DEFAULT, "recvmsg") == reinterpret_cast<void*>(&::recvmsg); }
+
+void Set(int fd, ino_t inode, int64_t bytes) { All().Set(fd, inode, bytes); }
+void Allow(int fd, ino_t inode, int64_t bytes, int64_t most) {
+  All().Allow(fd, inode, bytes, most);
+}
+int64_t TakenFrom(int fd, ino_t inode) { return All().TakenFrom(fd, inode); }
+bool IsHeld(int fd, ino_t inode) { return All().IsHeld(fd, inode); }
+void Release(int fd, ino_t inode) { All().Release(fd, inode); }
 
 }  // namespace baseband::server::read_brake
 

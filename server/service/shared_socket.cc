@@ -1,6 +1,7 @@
 #include "server/service/shared_socket.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@ ino_t InodeOf(int fd) {
   return fstat(fd, &status) == 0 ? status.st_ino : 0;
 }
 
-// Both by a descriptor of their own: that of the owner may be another socket's at any moment.
+// All by a descriptor of their own: that of the owner may be another socket's at any moment.
 void EndWriting(int fd, ino_t inode) {
   const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (own < 0) return;
@@ -26,22 +27,26 @@ void EndWriting(int fd, ino_t inode) {
 
 void WakeReader(int fd, ino_t inode) {
   const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (own < 0) return;
+  // What follows changes nothing but is an event to the kernel; so where there is no descriptor
+  // left, and the owner's might be another's, no harm is done.
+  const int at = own >= 0 ? own : fd;
   int family = 0;
   socklen_t size = sizeof(family);
-  if (InodeOf(own) == inode && getsockopt(own, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0) {
-    // Both change nothing, but are events to the kernel: for TCP the first, for Unix the second,
-    // of which it says twice what it was told.
+  if (InodeOf(at) == inode && getsockopt(at, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0) {
     const int one = 1;
     int buffer = 0;
-    if (family != AF_UNIX) {
-      setsockopt(own, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
-    } else if (getsockopt(own, SOL_SOCKET, SO_SNDBUF, &buffer, &size) == 0) {
-      buffer /= 2;
-      setsockopt(own, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+    pollfd end = {at, POLLRDHUP, 0};
+    if (poll(&end, 1, 0) == 1) {  // nothing more can come
+      shutdown(at, SHUT_RD);
+    } else if (family != AF_UNIX) {
+      setsockopt(at, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one));
+    } else if (getsockopt(at, SOL_SOCKET, SO_SNDBUF, &buffer, &size) == 0) {
+      // An event where it may be written to; where not, it is one as soon as the other side reads.
+      buffer /= 2;  // the kernel says twice what it was told
+      setsockopt(at, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
     }
   }
-  close(own);
+  if (own >= 0) close(own);
 }
 
 namespace {

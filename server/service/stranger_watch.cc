@@ -45,10 +45,12 @@ int64_t TakenFrom(int fd) {
   return is_known ? static_cast<int64_t>(info.tcpi_bytes_received) - UnreadOf(fd) : 0;
 }
 
+bool IsOfUnix(const std::string& key) { return absl::StartsWith(key, "fd:"); }
+
 // The address of a connection; of IPv6 the network of 64 bits, all of which is one host's; of a
 // Unix socket the user.
 std::string OriginOf(int fd, const std::string& key) {
-  if (absl::StartsWith(key, "fd:")) {
+  if (IsOfUnix(key)) {
     const absl::optional<UnixPeer> peer = PeerOf(fd);
     return peer.has_value() ? absl::StrCat("uid:", peer->uid) : key;
   }
@@ -76,7 +78,14 @@ StrangerWatch::~StrangerWatch() {
 }
 
 void StrangerWatch::ForgetAll() {
-  while (!connections_.empty()) Forget(connections_.begin()->first);
+  for (auto& [fd, connection] : connections_) {
+    // Who was let in just now is not braked; of others gRPC gets no more than it has.
+    if (!strangers_->Has(connection.key, connection.id)) read_brake::Release(fd, connection.inode);
+    strangers_->Remove(connection.key, connection.id);
+    WaitsNoMore(connection);
+  }
+  connections_.clear();
+  by_age_.clear();
 }
 
 void StrangerWatch::Tell(uint64_t id, News news) {
@@ -94,13 +103,13 @@ void StrangerWatch::Watch(int fd, int operation) {
 
 absl::optional<absl::Duration> StrangerWatch::Admit(int fd, absl::Time now) {
   std::string key = KeyOfSocket(fd);
-  if (key.empty()) return absl::ZeroDuration();
   Forget(fd);  // whose descriptor this was before
+  if (key.empty() || strangers_->IsKnown(fd)) return absl::ZeroDuration();
   std::string from = OriginOf(fd, key);
   absl::Duration wait;
   if (FindOffender(from, now) != nullptr) {
     Offender& offender = offenders_.at(from);
-    if (offender.waiting >= kMaxWaiting) return absl::nullopt;
+    if (offender.waiting >= kMaxWaiting && !IsOfUnix(key)) return absl::nullopt;
     ++offender.waiting;
     const double resets_over = -offender.resets.Left(now);
     wait = std::clamp(absl::Seconds(resets_over / kResetsPerSecond), kWait, kMaxWait);
@@ -111,7 +120,7 @@ absl::optional<absl::Duration> StrangerWatch::Admit(int fd, absl::Time now) {
   connection.key = std::move(key);
   connection.from = std::move(from);
   connection.since = connection.braked_since = now;
-  if (strangers_->is_limited()) read_brake::Set(fd, kFirstBytes);
+  if (strangers_->is_limited()) read_brake::Set(fd, connection.inode, kFirstBytes);
   connection.waits = wait > absl::ZeroDuration();
   by_age_.emplace(connection.id, fd);
   connections_.emplace(fd, std::move(connection));
@@ -138,7 +147,7 @@ void StrangerWatch::Forget(int fd) {
   if (found == connections_.end()) return;
   WaitsNoMore(found->second);
   strangers_->Remove(found->second.key, found->second.id);
-  read_brake::Release(fd);
+  read_brake::Release(fd, found->second.inode);
   by_age_.erase(found->second.id);
   connections_.erase(found);
 }
@@ -172,9 +181,9 @@ StrangerWatch::Verdict StrangerWatch::Judge(int fd, Connection& connection, bool
                                             absl::Time now) const {
   const double seconds = absl::ToDoubleSeconds(now - connection.since);
   const int64_t allowed = kBytes + static_cast<int64_t>(seconds * kBytesPerSecond);
-  const int64_t taken = TakenFrom(fd);
-  if (taken > kBytesAtMost) return Verdict::kReset;
-  if (taken <= allowed && !(read_brake::IsHeld(fd) && UnreadOf(fd) > 0)) {
+  const int64_t taken = std::max(TakenFrom(fd), read_brake::TakenFrom(fd, connection.inode));
+  if (taken > kBytesAtMost || connection.has_called) return Verdict::kReset;
+  if (taken <= allowed && !(read_brake::IsHeld(fd, connection.inode) && UnreadOf(fd) > 0)) {
     connection.exceeded = absl::InfiniteFuture();
     return Verdict::kHarmless;
   }
@@ -189,8 +198,8 @@ void StrangerWatch::AllowMore(int fd, Connection& connection, absl::Time now) {
   const int64_t per_second = FindOffender(connection.from, now) != nullptr
                                  ? kOffendersBytesPerSecond
                                  : kBrakedBytesPerSecond;
-  read_brake::Allow(fd, static_cast<int64_t>(seconds * static_cast<double>(per_second)),
-                    kFirstBytes);
+  read_brake::Allow(fd, connection.inode,
+                    static_cast<int64_t>(seconds * static_cast<double>(per_second)), kFirstBytes);
 }
 
 bool StrangerWatch::EndGreedy(int fd, absl::Time now, int64_t* reset) {
@@ -205,13 +214,12 @@ bool StrangerWatch::EndGreedy(int fd, absl::Time now, int64_t* reset) {
   return true;
 }
 
-int64_t StrangerWatch::TakeTold(absl::Time now) {
+void StrangerWatch::TakeTold(absl::Time now) {
   std::vector<std::pair<uint64_t, News>> told;
   {
     absl::MutexLock lock(&told_mutex_);
     told.swap(told_);
   }
-  int64_t reset = 0;
   for (const auto& [id, news] : told) {
     const auto found = by_age_.find(id);
     if (found == by_age_.end()) continue;
@@ -223,16 +231,16 @@ int64_t StrangerWatch::TakeTold(absl::Time now) {
         Remember(connections_.at(found->second).from, now).resets.Take(now);
         break;
       case News::kManyCalls:
-        if (!EndGreedy(found->second, now, &reset)) Tell(id, news);
+        connections_.at(found->second).has_called = true;
+        active_.push_back(found->second);
+        next_look_ = now;
         break;
     }
   }
-  return reset;
 }
 
 int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
   std::array<epoll_event, 64> events{};
-  int64_t reset = 0;
   const int count = epoll_wait(epoll_fd_, events.data(), events.size(), 0);
   for (int i = 0; i < count; ++i) {
     const int fd = events[static_cast<size_t>(i)].data.fd;
@@ -242,7 +250,7 @@ int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
     }
     eventfd_t times = 0;
     eventfd_read(fd, &times);
-    reset += TakeTold(now);
+    TakeTold(now);
   }
   if (!active_.empty()) next_look_ = std::min(next_look_, now + kInterval);
   if (now >= next_sweep_) {
@@ -251,8 +259,9 @@ int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
     active_.clear();
     for (const auto& connection : connections_) active_.push_back(connection.first);
   }
-  if (now < next_look_) return reset;
+  if (now < next_look_) return 0;
   next_look_ = absl::InfiniteFuture();
+  int64_t reset = 0;
   const auto look_again = [&](int fd) {
     active_.push_back(fd);
     next_look_ = now + kInterval;
@@ -262,17 +271,19 @@ int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
     if (found == connections_.end()) continue;
     Connection& connection = found->second;
     if (InodeOf(fd) != connection.inode || !strangers_->Has(connection.key, connection.id)) {
+      const double calls = strangers_->RecentCalls(connection.key, connection.id, now);
+      if (calls > kCallsInPassing) Remember(connection.from, now).resets.Take(now);
       Forget(fd);
       continue;
     }
     const bool is_kept = std::find(kept.begin(), kept.end(), fd) != kept.end();
-    const Verdict verdict = Judge(fd, connection, is_kept, now);
-    AllowMore(fd, connection, now);
-    switch (verdict) {
+    switch (Judge(fd, connection, is_kept, now)) {
       case Verdict::kHarmless:
+        AllowMore(fd, connection, now);
         Watch(fd, EPOLL_CTL_MOD);
         break;
       case Verdict::kExceeds:
+        AllowMore(fd, connection, now);
         look_again(fd);
         break;
       case Verdict::kReset:
@@ -290,7 +301,7 @@ int StrangerWatch::ResetOldest() {
     if (connection.waits) continue;
     const bool is_stranger = strangers_->Has(connection.key, connection.id);
     const ResetOutcome outcome =
-        is_stranger ? ResetSocket(fd, connection.inode) : ResetOutcome::kGone;
+        is_stranger ? DropSocket(fd, connection.inode) : ResetOutcome::kGone;
     if (outcome == ResetOutcome::kNotYet) break;
     Forget(fd);
     if (outcome == ResetOutcome::kReset) return fd;

@@ -25,7 +25,7 @@
 namespace baseband::server {
 
 // Knows sockets that are gRPC's, and may be closed at any moment. Not thread-safe. Times are
-// SteadyNow()'s. Of a Unix socket's bytes nothing is known, but of its calls.
+// SteadyNow()'s. Of a Unix socket that is not braked no bytes are known.
 class StrangerWatch final : private Strangers::Watcher {
  public:
   // What one connection may bring: so much at once, so much more in every second, and so much at
@@ -33,12 +33,15 @@ class StrangerWatch final : private Strangers::Watcher {
   static constexpr int64_t kBytes = 256 << 10;
   static constexpr int64_t kBytesPerSecond = 16 << 10;
   static constexpr int64_t kBytesAtMost = 2 << 20;
-  // Where not everybody may call, gRPC gets kFirstBytes of a connection, of which it could make 550
-  // calls, and kBrakedBytesPerSecond, or less of where an offender came from, but no more than
-  // kFirstBytes at a time. What waits beyond that is too much as well.
-  static constexpr int64_t kFirstBytes = 8 << 10;
+  // Where not everybody may call, gRPC gets kFirstBytes of a connection, as much as HTTP/2 and TLS
+  // let a client say before it hears anything, and kBrakedBytesPerSecond, or less of where an
+  // offender came from, but no more than kFirstBytes at a time. What waits beyond that is too much
+  // as well.
+  static constexpr int64_t kFirstBytes = 72 << 10;
   static constexpr int64_t kBrakedBytesPerSecond = 256 << 10;
   static constexpr int64_t kOffendersBytesPerSecond = 32 << 10;
+  // Who goes after so many calls in a short time that let nobody in is an offender, too.
+  static constexpr double kCallsInPassing = 128;
   // On a busy host a call's client is let in a while after its bytes came: who has brought too
   // much, but not kBytesAtMost, has so long to be no stranger any more. Less if it comes from an
   // offender's address, one of whose connections was reset within kGrudge; least if it keeps the
@@ -56,8 +59,8 @@ class StrangerWatch final : private Strangers::Watcher {
   static constexpr absl::Duration kMaxWait = absl::Seconds(1);
   static constexpr int64_t kBytesWaiting = 32 << 10;
   static constexpr int kResetsPerSecond = 10;
-  // So many of an address wait at a time. One on which wrong tokens were shown counts as one that
-  // was reset.
+  // So many of an address wait at a time; of a user of Unix sockets, which may be a proxy, any. One
+  // on which wrong tokens were shown counts as one that was reset.
   static constexpr int kMaxWaiting = 32;
   // One connection is looked at no more often than this.
   static constexpr absl::Duration kInterval = absl::Milliseconds(20);
@@ -78,7 +81,7 @@ class StrangerWatch final : private Strangers::Watcher {
   int fd() const { return epoll_fd_; }
   int64_t Look(absl::Time now, const std::vector<int>& kept);
   absl::Time NextLook() const;
-  // Knows none any more, and is told of none: `strangers` may go. gRPC gets the rest of them.
+  // Knows none any more, and is told of none: `strangers` may go. gRPC gets no more of strangers.
   void ForgetAll();
   // Resets the connection that has been a stranger for longest and does not wait for Pass, to make
   // room for another; its socket, or -1: there is none.
@@ -92,6 +95,7 @@ class StrangerWatch final : private Strangers::Watcher {
     uint64_t id = 0;   // of `strangers_`
     absl::Time since;
     bool waits = false;                            // for Pass
+    bool has_called = false;                       // too often
     absl::Time braked_since;                       // its bytes up to then were allowed
     absl::Time exceeded = absl::InfiniteFuture();  // when it was seen to have brought too much
   };
@@ -113,8 +117,8 @@ class StrangerWatch final : private Strangers::Watcher {
   void AllowMore(int fd, Connection& connection, absl::Time now);
   // Ends a connection for what it did; false: it cannot be done yet. `*reset` counts it.
   bool EndGreedy(int fd, absl::Time now, int64_t* reset);
-  // Does what follows from what was told, and says how many were reset.
-  int64_t TakeTold(absl::Time now) ABSL_LOCKS_EXCLUDED(told_mutex_);
+  // Does what follows from what was told.
+  void TakeTold(absl::Time now) ABSL_LOCKS_EXCLUDED(told_mutex_);
   // Nothing of where there was no offence in the last minute.
   const Offender* FindOffender(const std::string& from, absl::Time now) const;
   void WaitsNoMore(Connection& connection);

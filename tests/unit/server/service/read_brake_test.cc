@@ -3,14 +3,18 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <utility>
+
+#include "server/service/shared_socket.h"
 
 namespace baseband::server {
 namespace {
@@ -57,6 +61,11 @@ class Connection {
     EXPECT_EQ(send(client_, text.data(), text.size(), 0), static_cast<ssize_t>(text.size()));
   }
   void HangUp() { close(std::exchange(client_, -1)); }
+  void Reset() {
+    const linger at_once = {1, 0};
+    setsockopt(client_, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    HangUp();
+  }
   // In pieces of 4, 4 and `last` bytes; "EAGAIN" if nothing is there.
   std::string Read(size_t last = 100) const {
     std::array<std::string, 3> pieces = {std::string(4, 0), std::string(4, 0),
@@ -87,7 +96,10 @@ class ReadBrakeTest : public ::testing::TestWithParam<Family> {
  protected:
   Connection connection_{GetParam()};
   const int fd_ = connection_.fd();
+  const ino_t inode_ = InodeOf(fd_);
 };
+
+TEST_P(ReadBrakeTest, ItIsInPlace) { EXPECT_TRUE(read_brake::IsInPlace()); }
 
 TEST_P(ReadBrakeTest, WhoIsNotBrakedReadsAll) {
   connection_.Send("0123456789");
@@ -97,58 +109,117 @@ TEST_P(ReadBrakeTest, WhoIsNotBrakedReadsAll) {
 }
 
 TEST_P(ReadBrakeTest, OfABrakedSocketSoMuchIsReadAndTheRestWhenItMay) {
-  read_brake::Set(fd_, 10);
+  read_brake::Set(fd_, inode_, 10);
   connection_.Send("0123456789abcdefghij");
   EXPECT_TRUE(connection_.HasNews(1000));
   EXPECT_EQ(connection_.Read(0), "01234567");
-  EXPECT_FALSE(read_brake::IsHeld(fd_));
+  EXPECT_FALSE(read_brake::IsHeld(fd_, inode_));
   EXPECT_EQ(connection_.Read(), "89");
   EXPECT_EQ(connection_.Read(), "EAGAIN");
-  EXPECT_TRUE(read_brake::IsHeld(fd_));
+  EXPECT_TRUE(read_brake::IsHeld(fd_, inode_));
   EXPECT_FALSE(connection_.HasNews(0));
-  read_brake::Allow(fd_, 3, 100);
-  EXPECT_FALSE(read_brake::IsHeld(fd_));
+  read_brake::Allow(fd_, inode_, 3, 100);
+  EXPECT_FALSE(read_brake::IsHeld(fd_, inode_));
   EXPECT_TRUE(connection_.HasNews(1000));
   EXPECT_EQ(connection_.Read(), "abc");
   EXPECT_EQ(connection_.Read(), "EAGAIN");
-  read_brake::Release(fd_);
+  read_brake::Release(fd_, inode_);
   EXPECT_TRUE(connection_.HasNews(1000));
   EXPECT_EQ(connection_.Read(), "defghij");
 }
 
 TEST_P(ReadBrakeTest, WhatIsNotUsedIsKeptUpToTheMost) {
-  read_brake::Set(fd_, 4);
+  read_brake::Set(fd_, inode_, 4);
   connection_.Send("01");
   EXPECT_EQ(connection_.Read(), "01");
   EXPECT_EQ(connection_.Read(), "EAGAIN");
-  EXPECT_FALSE(read_brake::IsHeld(fd_)) << "there was nothing";
-  read_brake::Allow(fd_, 100, 6);
+  EXPECT_FALSE(read_brake::IsHeld(fd_, inode_)) << "there was nothing";
+  read_brake::Allow(fd_, inode_, 100, 6);
   connection_.Send("0123456789");
   EXPECT_EQ(connection_.Read(), "012345");
-  read_brake::Release(fd_);
+  read_brake::Release(fd_, inode_);
 }
 
 TEST_P(ReadBrakeTest, TheEndIsHeardOnceItMayBe) {
-  read_brake::Set(fd_, 1);
+  read_brake::Set(fd_, inode_, 1);
   connection_.Send("01");
   connection_.HangUp();
   EXPECT_EQ(connection_.Read(), "0");
   EXPECT_EQ(connection_.Read(), "EAGAIN");
   connection_.HasNews(0);
-  read_brake::Allow(fd_, 100, 100);
+  read_brake::Allow(fd_, inode_, 100, 100);
   EXPECT_TRUE(connection_.HasNews(1000));
   EXPECT_EQ(connection_.Read(), "1");
   EXPECT_EQ(connection_.Read(), "");
-  read_brake::Release(fd_);
+  read_brake::Release(fd_, inode_);
 }
 
-TEST_P(ReadBrakeTest, ALaterSocketWithTheSameDescriptorIsNotBraked) {
-  read_brake::Set(fd_, 0);
+TEST_P(ReadBrakeTest, AnEndAfterAllThatMayBeReadIsHeard) {
+  read_brake::Set(fd_, inode_, 4);
+  connection_.Send("0123");
+  EXPECT_EQ(connection_.Read(), "0123");
+  connection_.Reset();
+  EXPECT_EQ(connection_.Read(), "EAGAIN");
+  connection_.HasNews(0);
+  read_brake::Allow(fd_, inode_, 4, 4);
+  EXPECT_TRUE(connection_.HasNews(1000));
+  EXPECT_NE(connection_.Read(), "EAGAIN");
+  read_brake::Release(fd_, inode_);
+}
+
+TEST_P(ReadBrakeTest, ADroppedSocketsReaderHearsTheEnd) {
+  read_brake::Set(fd_, inode_, 4);
+  connection_.Send("0123456789");
+  EXPECT_EQ(connection_.Read(), "0123");
+  EXPECT_EQ(connection_.Read(), "EAGAIN");
+  EXPECT_EQ(DropSocket(fd_, inode_), ResetOutcome::kReset);
+  EXPECT_EQ(connection_.Read(), "EAGAIN");
+  connection_.HasNews(0);
+  read_brake::Release(fd_, inode_);
+  EXPECT_TRUE(connection_.HasNews(1000));
+  EXPECT_EQ(connection_.Read(), "");
+}
+
+TEST_P(ReadBrakeTest, ALaterSocketWithTheSameDescriptorIsAnotherOne) {
+  read_brake::Set(fd_, inode_, 0);
   Connection other(GetParam());
   ASSERT_EQ(dup2(other.fd(), fd_), fd_);  // closes what was there
   other.Send("0123");
-  EXPECT_EQ(connection_.Read(), "0123");
-  read_brake::Release(fd_);
+  EXPECT_EQ(connection_.Read(), "0123") << "it is not braked";
+  const ino_t inode = InodeOf(fd_);
+  read_brake::Set(fd_, inode, 2);
+  read_brake::Release(fd_, inode_);
+  other.Send("0123");
+  EXPECT_EQ(connection_.Read(), "01") << "nor let go for the first";
+  read_brake::Release(fd_, inode);
+}
+
+TEST_P(ReadBrakeTest, WhatElseIsReadIsReadAsItIs) {
+  const int on = 1;
+  setsockopt(fd_, IPPROTO_TCP, TCP_INQ, &on, sizeof(on));
+  read_brake::Set(fd_, inode_, 4);
+  connection_.Send("0123456789");
+  std::array<char, 64> bytes{};
+  std::array<char, 64> control{};
+  iovec place = {bytes.data(), bytes.size()};
+  msghdr message{};
+  message.msg_iov = &place;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const bool is_tcp = GetParam() == Family::kTcp;
+  EXPECT_TRUE(!is_tcp || recvmsg(fd_, &message, MSG_ERRQUEUE) == -1) << "there are no errors";
+  EXPECT_FALSE(read_brake::IsHeld(fd_, inode_));
+  message.msg_controllen = control.size();
+  EXPECT_EQ(recvmsg(fd_, &message, 0), 4);
+  const cmsghdr* const more = CMSG_FIRSTHDR(&message);
+  EXPECT_EQ(more != nullptr, is_tcp);
+  if (more != nullptr) {
+    int unread = 0;
+    std::memcpy(&unread, CMSG_DATA(more), sizeof(unread));
+    EXPECT_EQ(unread, 6);
+  }
+  read_brake::Release(fd_, inode_);
 }
 
 INSTANTIATE_TEST_SUITE_P(, ReadBrakeTest, ::testing::Values(Family::kTcp, Family::kUnix),

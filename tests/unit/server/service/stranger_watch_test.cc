@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace baseband::server {
@@ -148,7 +149,7 @@ class LimitedWatchTest : public StrangerWatchTest {
 TEST_F(LimitedWatchTest, OfAStrangerLittleIsReadUntilHeIsLetIn) {
   const auto one = Connect();
   EXPECT_EQ(limited_watch_.Admit(one->fd(), kStart), absl::ZeroDuration());
-  one->Send(60 << 10);
+  one->Send(3 * StrangerWatch::kFirstBytes);
   EXPECT_EQ(ReadAll(*one), StrangerWatch::kFirstBytes);
   EXPECT_EQ(limited_watch_.Look(kStart, {}), 0);
   absl::Time now = kStart + kLook;
@@ -157,7 +158,7 @@ TEST_F(LimitedWatchTest, OfAStrangerLittleIsReadUntilHeIsLetIn) {
             absl::ToInt64Milliseconds(kLook) * StrangerWatch::kBrakedBytesPerSecond / 1000);
   limited_.LetIn("127.0.0.1:" + std::to_string(one->port()));
   EXPECT_EQ(limited_watch_.Look(now, {}), 0);
-  EXPECT_GT(ReadAll(*one), 40 << 10);
+  EXPECT_GT(ReadAll(*one), StrangerWatch::kFirstBytes);
   EXPECT_FALSE(one->IsReset());
 }
 
@@ -179,6 +180,53 @@ TEST_F(LimitedWatchTest, WhoseBytesWaitForLongIsReset) {
   EXPECT_LE(now - kStart, StrangerWatch::kGrace + 5 * kLook);
   EXPECT_TRUE(one->IsReset());
   EXPECT_FALSE(patient->IsReset());
+}
+
+TEST_F(LimitedWatchTest, WhoGoesAfterManyCallsIsAnOffenderAndWhoMadeAFewIsNot) {
+  for (const auto& [from, calls] : {std::pair("127.0.0.1", 200), std::pair("127.0.0.2", 100)}) {
+    auto one = Connect(from);
+    limited_watch_.Admit(one->fd(), kStart);
+    const std::string key = std::string(from) + ":" + std::to_string(one->port());
+    for (int i = 0; i < calls; ++i) limited_.CountCall(key, kStart);
+    one.reset();
+    limited_watch_.Look(kStart + StrangerWatch::kInterval, {});
+    limited_watch_.Look(kStart + 2 * StrangerWatch::kInterval, {});
+    const auto next = Connect(from);
+    EXPECT_EQ(limited_watch_.Admit(next->fd(), kStart + absl::Seconds(1)),
+              calls > StrangerWatch::kCallsInPassing ? StrangerWatch::kWait : absl::ZeroDuration());
+  }
+}
+
+TEST_F(LimitedWatchTest, AUnixSocketsBytesAreCountedToo) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  limited_watch_.Admit(ends[0], kStart);
+  absl::Time now = kStart;
+  std::string bytes(4 << 10, 'x');
+  int64_t reset = 0;
+  // Less than gRPC may get, but for long.
+  for (; reset == 0 && now < kStart + absl::Minutes(1); now += kLook) {
+    EXPECT_GT(send(ends[1], bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+    iovec place = {bytes.data(), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &place;
+    message.msg_iovlen = 1;
+    recvmsg(ends[0], &message, MSG_DONTWAIT);
+    reset = limited_watch_.Look(now, {});
+  }
+  EXPECT_EQ(reset, 1);
+  EXPECT_LT(now - kStart, absl::Seconds(5));
+  for (const int fd : ends) close(fd);
+}
+
+TEST_F(LimitedWatchTest, WhoIsKnownByHisSocketIsNoStranger) {
+  Strangers strangers(/*is_limited=*/true, [](int) { return true; });
+  StrangerWatch watch(&strangers);
+  const auto one = Connect();
+  EXPECT_EQ(watch.Admit(one->fd(), kStart), absl::ZeroDuration());
+  EXPECT_TRUE(strangers.empty());
+  one->Send(3 * StrangerWatch::kFirstBytes);
+  EXPECT_GT(ReadAll(*one), 2 * StrangerWatch::kFirstBytes);
 }
 
 TEST_F(LimitedWatchTest, WhoMakesManyCallsIsResetAtOnceAndWhatIsUnreadIsGone) {
