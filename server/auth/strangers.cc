@@ -14,8 +14,10 @@
 
 namespace baseband::server {
 
+bool IsKeyOfUnix(absl::string_view key) { return absl::StartsWith(key, "fd:"); }
+
 std::string KeyOfPeer(absl::string_view grpc_peer) {
-  if (absl::StartsWith(grpc_peer, "fd:")) return std::string(grpc_peer);
+  if (IsKeyOfUnix(grpc_peer)) return std::string(grpc_peer);
   if (!absl::StartsWith(grpc_peer, "ipv4:") && !absl::StartsWith(grpc_peer, "ipv6:")) return "";
   const std::string host = HostOfPeer(grpc_peer);
   return absl::StrCat(host.substr(0, host.find('%')), grpc_peer.substr(grpc_peer.rfind(':')));

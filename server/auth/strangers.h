@@ -23,6 +23,7 @@ namespace baseband::server {
 // socket it is the descriptor: see UnixPeers.
 std::string KeyOfPeer(absl::string_view grpc_peer);
 std::string KeyOfSocket(int fd);
+bool IsKeyOfUnix(absl::string_view key);
 
 // Thread-safe.
 class Strangers {
@@ -65,9 +66,8 @@ class Strangers {
   bool MayShowToken(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // It was looked at, and nobody's.
   void CountGuess(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  // A call came from there that let nobody in. gRPC 1.51 begins as many as come for who does not
-  // acknowledge its SETTINGS, 20 KB for 15 bytes; so there may be kCalls at once, and so many more
-  // in every second.
+  // A call came from there that let nobody in: there may be kCalls at once, and so many more in
+  // every second, for 15 bytes can make one.
   static constexpr int kCalls = 512;
   static constexpr double kCallsPerSecond = 64.0;
   void CountCall(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);

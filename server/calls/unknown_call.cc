@@ -2,9 +2,9 @@
 
 namespace baseband::server {
 
-void UnknownCall::Listen(LiveCount* calls, Access* access, grpc::AsyncGenericService* service,
+void UnknownCall::Listen(const CallEnvironment* environment, grpc::AsyncGenericService* service,
                          grpc::ServerCompletionQueue* queue) {
-  auto* const call = new UnknownCall(calls, access, service, queue);
+  auto* const call = new UnknownCall(environment, service, queue);
   service->RequestCall(&call->context_, &call->stream_, queue, queue, &call->arrived_);
 }
 
@@ -13,8 +13,8 @@ void UnknownCall::OnArrived(bool ok) {
     delete this;
     return;
   }
-  Listen(&calls_, &access_, &service_, queue_);
-  access_.CountOpenCall(context_.peer());
+  Listen(&environment_, &service_, queue_);
+  environment_.access->CountOpenCall(context_.peer());
   stream_.Finish(grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "there is no such method"),
                  &finished_);
 }

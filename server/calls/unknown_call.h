@@ -7,7 +7,7 @@
 
 #include <grpcpp/generic/async_generic_service.h>
 
-#include "server/auth/access.h"
+#include "server/calls/call_environment.h"
 #include "server/calls/grpc_call.h"
 #include "server/limits/live_count.h"
 
@@ -16,23 +16,22 @@ namespace baseband::server {
 // Deletes itself once gRPC is through with it.
 class UnknownCall final {
  public:
-  // Waits for the next such call on `queue`; when it comes, waits for another. `calls` counts it.
-  static void Listen(LiveCount* calls, Access* access, grpc::AsyncGenericService* service,
+  // Waits for the next such call on `queue`; when it comes, waits for another.
+  static void Listen(const CallEnvironment* environment, grpc::AsyncGenericService* service,
                      grpc::ServerCompletionQueue* queue);
 
  private:
   using Event = MemberEvent<UnknownCall>;
 
-  UnknownCall(LiveCount* calls, Access* access, grpc::AsyncGenericService* service,
+  UnknownCall(const CallEnvironment* environment, grpc::AsyncGenericService* service,
               grpc::ServerCompletionQueue* queue)
-      : calls_(*calls), alive_(calls), access_(*access), service_(*service), queue_(queue) {}
+      : alive_(environment->calls), environment_(*environment), service_(*service), queue_(queue) {}
 
   void OnArrived(bool ok);
   void OnFinished(bool) { delete this; }
 
-  LiveCount& calls_;
-  const LiveCount::One alive_;
-  Access& access_;
+  const LiveCount::One alive_;  // first: destroyed last
+  const CallEnvironment& environment_;
   grpc::AsyncGenericService& service_;
   grpc::ServerCompletionQueue* const queue_;
   grpc::GenericServerContext context_;

@@ -42,22 +42,24 @@ class Brakes {
     is_braked_[static_cast<size_t>(fd)] = true;
   }
 
-  void Allow(int fd, ino_t inode, int64_t bytes, int64_t most) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // Whether the reader is to be woken.
+  bool Allow(int fd, ino_t inode, int64_t bytes, int64_t most) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     Brake* const brake = Find(fd, inode);
-    if (brake == nullptr) return;
+    if (brake == nullptr) return false;
     brake->left = std::min(brake->left + bytes, most);
-    if (brake->left > 0 && std::exchange(brake->is_held, false)) WakeReader(fd, inode);
+    return brake->left > 0 && std::exchange(brake->is_held, false);
   }
 
-  void Release(int fd, ino_t inode) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // The same.
+  bool Release(int fd, ino_t inode) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
     const Brake* const brake = Find(fd, inode);
-    if (brake == nullptr) return;
+    if (brake == nullptr) return false;
     const bool is_held = brake->is_held;
     is_braked_[static_cast<size_t>(fd)] = false;
     brakes_.erase(fd);
-    if (is_held) WakeReader(fd, inode);
+    return is_held;
   }
 
   int64_t TakenFrom(int fd, ino_t inode) ABSL_LOCKS_EXCLUDED(mutex_) {
@@ -73,9 +75,9 @@ class Brakes {
   }
 
   // What of `wanted` bytes, at least one, may be read now; all, if the socket is another one.
-  int64_t Take(int fd, int64_t wanted) ABSL_LOCKS_EXCLUDED(mutex_) {
+  int64_t Take(int fd, ino_t inode, int64_t wanted) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    Brake* const brake = Find(fd, InodeOf(fd));
+    Brake* const brake = Find(fd, inode);
     if (brake == nullptr) return wanted;
     brake->is_held = brake->left == 0;
     const int64_t taken = std::min(wanted, brake->left);
@@ -84,13 +86,14 @@ class Brakes {
     return taken;
   }
 
-  // Of what was taken and not read. What was allowed meanwhile comes on top, until it is next.
-  void GiveBack(int fd, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
+  // What was taken and not read. With what was allowed meanwhile it may be more than the most,
+  // until more is allowed.
+  void GiveBack(int fd, ino_t inode, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_) {
     absl::MutexLock lock(&mutex_);
-    const auto found = brakes_.find(fd);
-    if (found == brakes_.end()) return;
-    found->second.left += bytes;
-    found->second.taken -= bytes;
+    Brake* const brake = Find(fd, inode);
+    if (brake == nullptr) return;
+    brake->left += bytes;
+    brake->taken -= bytes;
   }
 
  private:
@@ -125,7 +128,8 @@ ssize_t BrakedRecvmsg(int fd, msghdr* message, int flags) {
   }
   // gRPC also asks for errors, which bring no bytes.
   if (wanted == 0 || (flags & MSG_ERRQUEUE) != 0) return SystemRecvmsg(fd, message, flags);
-  const int64_t may = All().Take(fd, wanted);
+  const ino_t inode = InodeOf(fd);
+  const int64_t may = All().Take(fd, inode, wanted);
   if (may == 0) {
     errno = EAGAIN;
     return -1;
@@ -142,7 +146,7 @@ ssize_t BrakedRecvmsg(int fd, msghdr* message, int flags) {
   less.msg_iovlen = pieces.size();
   const ssize_t read = SystemRecvmsg(fd, &less, flags);
   const int error = errno;
-  All().GiveBack(fd, may - std::max<int64_t>(read, 0));
+  All().GiveBack(fd, inode, may - std::max<int64_t>(read, 0));
   less.msg_iov = message->msg_iov;
   less.msg_iovlen = message->msg_iovlen;
   *message = less;
@@ -156,11 +160,13 @@ bool IsInPlace() { return dlsym(RTLD_DEFAULT, "recvmsg") == reinterpret_cast<voi
 
 void Set(int fd, ino_t inode, int64_t bytes) { All().Set(fd, inode, bytes); }
 void Allow(int fd, ino_t inode, int64_t bytes, int64_t most) {
-  All().Allow(fd, inode, bytes, most);
+  if (All().Allow(fd, inode, bytes, most)) WakeReader(fd, inode);
 }
 int64_t TakenFrom(int fd, ino_t inode) { return All().TakenFrom(fd, inode); }
 bool IsHeld(int fd, ino_t inode) { return All().IsHeld(fd, inode); }
-void Release(int fd, ino_t inode) { All().Release(fd, inode); }
+void Release(int fd, ino_t inode) {
+  if (All().Release(fd, inode)) WakeReader(fd, inode);
+}
 
 }  // namespace baseband::server::read_brake
 

@@ -1,10 +1,10 @@
 // What gRPC gets to read of a connection, and when.
 //
 // gRPC reads on for as long as something is there, on threads that its calls need as well, and 1.51
-// makes 20 KB of 15 bytes: a stranger who does nothing but begin calls has a gigabyte of the server
-// before the first of them is seen. Neither gRPC nor the kernel lets anybody slow one connection
-// down. So the program has a recvmsg of its own, which gRPC calls like any other's: of a braked
-// socket it gives no more than may be read, and then says that nothing is there (EAGAIN).
+// makes 20 KB of 15 bytes: what a stranger sends is work and memory before the first of his calls
+// is seen. Neither gRPC nor the kernel lets anybody slow one connection down. So the program has a
+// recvmsg of its own, which gRPC calls like any other's: of a braked socket it gives no more than
+// may be read, and then says that nothing is there (EAGAIN).
 #ifndef BASEBAND_SERVER_SERVICE_READ_BRAKE_H_
 #define BASEBAND_SERVER_SERVICE_READ_BRAKE_H_
 

@@ -154,7 +154,7 @@ void Server::ListenForCalls(grpc::ServerCompletionQueue* queue) {
   for (const HealthCall::Method& method : health_methods_) {
     HealthCall::Listen(&environment_, &method, queue);
   }
-  UnknownCall::Listen(&calls_, environment_.access, &unknown_methods_, queue);
+  UnknownCall::Listen(&environment_, &unknown_methods_, queue);
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Security& security,

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "server/auth/unix_peers.h"
 #include "server/service/read_brake.h"
@@ -45,12 +44,10 @@ int64_t TakenFrom(int fd) {
   return is_known ? static_cast<int64_t>(info.tcpi_bytes_received) - UnreadOf(fd) : 0;
 }
 
-bool IsOfUnix(const std::string& key) { return absl::StartsWith(key, "fd:"); }
-
 // The address of a connection; of IPv6 the network of 64 bits, all of which is one host's; of a
 // Unix socket the user.
 std::string OriginOf(int fd, const std::string& key) {
-  if (IsOfUnix(key)) {
+  if (IsKeyOfUnix(key)) {
     const absl::optional<UnixPeer> peer = PeerOf(fd);
     return peer.has_value() ? absl::StrCat("uid:", peer->uid) : key;
   }
@@ -109,7 +106,7 @@ absl::optional<absl::Duration> StrangerWatch::Admit(int fd, absl::Time now) {
   absl::Duration wait;
   if (FindOffender(from, now) != nullptr) {
     Offender& offender = offenders_.at(from);
-    if (offender.waiting >= kMaxWaiting && !IsOfUnix(key)) return absl::nullopt;
+    if (offender.waiting >= kMaxWaiting && !IsKeyOfUnix(key)) return absl::nullopt;
     ++offender.waiting;
     const double resets_over = -offender.resets.Left(now);
     wait = std::clamp(absl::Seconds(resets_over / kResetsPerSecond), kWait, kMaxWait);

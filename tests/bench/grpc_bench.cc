@@ -26,6 +26,7 @@
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/process_tuning.h"
 #include "kernels/base/steady_time.h"
+#include "tests/bench/closed_loop.h"
 #include "tests/bench/echo_process.h"
 #include "tests/bench/frame_relay.h"
 #include "tests/bench/must.h"
@@ -54,39 +55,20 @@ struct Turn {
 
 // Calls of `request_bytes`, `in_flight` at a time, for `seconds`.
 Turn Call(client::ChannelPool& channels, size_t request_bytes, int in_flight, double seconds) {
-  struct Attempt {
-    absl::Time start = SteadyNow();
-    grpc::ClientContext context;
-    grpc::ByteBuffer reply;
-    grpc::Status status;
-    std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-  };
   const grpc::Slice slice(std::string(request_bytes, 'm'));
   const grpc::ByteBuffer request(&slice, 1);
-  grpc::CompletionQueue queue;
-  const auto send = [&] {
-    auto* const attempt = new Attempt();
-    attempt->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-    attempt->reader =
-        channels.Pick().stub->PrepareUnaryCall(&attempt->context, kMethod, request, &queue);
-    attempt->reader->StartCall();
-    attempt->reader->Finish(&attempt->reply, &attempt->status, attempt);
-  };
   std::vector<double> times;
   const absl::Time start = SteadyNow();
-  int running = in_flight;
-  for (int i = 0; i < in_flight; ++i) send();
-  void* tag = nullptr;
-  for (bool ok = false; running > 0 && queue.Next(&tag, &ok);) {
-    const std::unique_ptr<Attempt> attempt(static_cast<Attempt*>(tag));
-    if (!attempt->status.ok()) Fail("the echo: " + attempt->status.error_message());
-    times.push_back(absl::ToDoubleMicroseconds(SteadyNow() - attempt->start));
-    if (SteadyNow() < start + absl::Seconds(seconds)) {
-      send();
-    } else {
-      --running;
-    }
-  }
+  RunClosedLoop(
+      in_flight, start + absl::Seconds(seconds),
+      [&](grpc::ClientContext& context, grpc::CompletionQueue& queue) {
+        context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+        return channels.Pick().stub->PrepareUnaryCall(&context, kMethod, request, &queue);
+      },
+      [&](const LoopCall& call) {
+        if (!call.status.ok()) Fail("the echo: " + call.status.error_message());
+        times.push_back(absl::ToDoubleMicroseconds(SteadyNow() - call.start));
+      });
   const double took = absl::ToDoubleSeconds(SteadyNow() - start);
   std::sort(times.begin(), times.end());
   return {static_cast<double>(times.size()) / took, times[times.size() / 2],

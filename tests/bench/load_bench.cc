@@ -16,6 +16,7 @@
 #include "client/load/histogram.h"
 #include "client/load/run.h"
 #include "kernels/base/steady_time.h"
+#include "tests/bench/closed_loop.h"
 #include "tests/bench/cpu_seconds.h"
 #include "tests/bench/echo_process.h"
 
@@ -43,43 +44,22 @@ std::vector<load::Workload> Workloads() {
 
 // Microseconds of CPU a call.
 double BareLoop(const std::string& address, double seconds) {
-  struct Call {
-    grpc::ClientContext context;
-    grpc::ByteBuffer reply;
-    grpc::Status status;
-    std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-  };
   client::ClientOptions options;
   options.target = address;
   options.connections = 1;
   options.max_attempts = 1;
   client::ChannelPool channels(options);
-  grpc::CompletionQueue queue;
   const std::vector<load::Workload> workloads = Workloads();
-  const auto send = [&] {
-    auto* const call = new Call();
-    call->context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-    call->reader = channels.Pick().stub->PrepareUnaryCall(&call->context, kMethod,
-                                                          workloads[0].requests[0].message, &queue);
-    call->reader->StartCall();
-    call->reader->Finish(&call->reply, &call->status, call);
-  };
   const double cpu = CpuSeconds();
-  const absl::Time end = SteadyNow() + absl::Seconds(seconds);
   int64_t calls = 0;
-  int running = kInFlight;
-  for (int i = 0; i < kInFlight; ++i) send();
-  void* tag = nullptr;
-  bool ok = false;
-  while (running > 0 && queue.Next(&tag, &ok)) {
-    const std::unique_ptr<Call> call(static_cast<Call*>(tag));
-    ++calls;
-    if (SteadyNow() < end) {
-      send();
-    } else {
-      --running;
-    }
-  }
+  RunClosedLoop(
+      kInFlight, SteadyNow() + absl::Seconds(seconds),
+      [&](grpc::ClientContext& context, grpc::CompletionQueue& queue) {
+        context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+        return channels.Pick().stub->PrepareUnaryCall(&context, kMethod,
+                                                      workloads[0].requests[0].message, &queue);
+      },
+      [&](const LoopCall&) { ++calls; });
   return 1e6 * (CpuSeconds() - cpu) / static_cast<double>(calls);
 }
 

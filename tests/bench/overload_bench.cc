@@ -23,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/load/run.h"
 #include "kernels/base/steady_time.h"
+#include "tests/bench/closed_loop.h"
 #include "tests/bench/must.h"
 #include "tests/bench/zeros_load.h"
 #include "tests/support/server_process.h"
@@ -218,53 +219,26 @@ void MeasureFairness(const Bench& bench) {
   unlink(path.c_str());
 }
 
-// One small call after another on a connection, kInFlight at a time.
-class SmallCalls {
- public:
-  SmallCalls(const std::string& target, std::string method, std::string priority)
-      : stub_(grpc::CreateChannel(target, grpc::InsecureChannelCredentials())),
-        method_("/baseband.v1.Baseband/" + std::move(method)),
-        priority_(std::move(priority)) {
-    const grpc::Slice request(DecodeOfZeros(NrCode(2, 16), 1).SerializeAsString());
-    request_ = grpc::ByteBuffer(&request, 1);
-  }
-  // Returns how many there were, all of which ended with `code`.
-  int64_t Run(absl::Duration time, grpc::StatusCode code) {
-    constexpr int kInFlight = 64;
-    const absl::Time end = SteadyNow() + time;
-    for (int i = 0; i < kInFlight; ++i) Start();
-    int64_t calls = 0;
-    void* tag = nullptr;
-    bool ok = false;
-    for (int left = kInFlight; left > 0 && queue_.Next(&tag, &ok); ++calls) {
-      const std::unique_ptr<Call> call(static_cast<Call*>(tag));
-      if (call->status.error_code() != code) Fail(call->status.error_message());
-      SteadyNow() < end ? Start() : static_cast<void>(--left);
-    }
-    return calls;
-  }
-
- private:
-  struct Call {
-    grpc::ClientContext context;
-    grpc::ByteBuffer reply;
-    grpc::Status status;
-    std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-  };
-  void Start() {
-    auto* const call = new Call();
-    call->context.AddMetadata("baseband-priority", priority_);
-    call->reader = stub_.PrepareUnaryCall(&call->context, method_, request_, &queue_);
-    call->reader->StartCall();
-    call->reader->Finish(&call->reply, &call->status, call);
-  }
-
-  grpc::GenericStub stub_;
-  const std::string method_;
-  const std::string priority_;
-  grpc::ByteBuffer request_;
-  grpc::CompletionQueue queue_;
-};
+// Small calls one after another for `time`, all of which end with `code`; returns how many.
+int64_t CallUntil(const std::shared_ptr<grpc::Channel>& channel, const std::string& method,
+                  const std::string& priority, absl::Duration time, grpc::StatusCode code) {
+  constexpr int kInFlight = 64;
+  grpc::GenericStub stub(channel);
+  const grpc::Slice slice(DecodeOfZeros(NrCode(2, 16), 1).SerializeAsString());
+  const grpc::ByteBuffer request(&slice, 1);
+  int64_t calls = 0;
+  RunClosedLoop(
+      kInFlight, SteadyNow() + time,
+      [&](grpc::ClientContext& context, grpc::CompletionQueue& queue) {
+        context.AddMetadata("baseband-priority", priority);
+        return stub.PrepareUnaryCall(&context, "/baseband.v1.Baseband/" + method, request, &queue);
+      },
+      [&](const LoopCall& call) {
+        if (call.status.error_code() != code) Fail(call.status.error_message());
+        ++calls;
+      });
+  return calls;
+}
 
 // Calls that are refused when they arrive, unread, for a priority that there is not. Beside them
 // those of a method that there is not: no more is done there than gRPC does for any refusal.
@@ -273,12 +247,12 @@ void MeasureRefusals(const Bench& bench) {
                                      std::pair("Decode", grpc::StatusCode::INVALID_ARGUMENT)}) {
     for (int i = 0; i < 2; ++i) {
       const auto server = bench.StartServer();
-      // On a connection that both have, for whoever only calls what there is not is a stranger.
-      SmallCalls served(server->target(), "Decode", "normal");
-      served.Run(absl::ZeroDuration(), grpc::StatusCode::OK);
-      SmallCalls calls(server->target(), method, "none");
+      const auto channel =
+          grpc::CreateChannel(server->target(), grpc::InsecureChannelCredentials());
+      // Whoever only calls what there is not is a stranger.
+      CallUntil(channel, "Decode", "normal", absl::ZeroDuration(), grpc::StatusCode::OK);
       const double before = server->Metric("process_cpu_seconds_total");
-      const int64_t refused = calls.Run(kWindow, code);
+      const int64_t refused = CallUntil(channel, method, "none", kWindow, code);
       const double used = server->Metric("process_cpu_seconds_total") - before;
       std::printf("%s refused: %.1f us of server CPU each, of %ld\n", method,
                   1e6 * used / static_cast<double>(refused), static_cast<long>(refused));

@@ -30,6 +30,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "kernels/base/steady_time.h"
+#include "tests/bench/closed_loop.h"
 #include "tests/bench/contention.h"
 #include "tests/bench/echo_process.h"
 #include "tests/bench/workloads.h"
@@ -124,12 +125,6 @@ void MeasureLatency(const Flags& flags) {
 // Calls a second with all connections busy.
 double CallsPerSecond(const std::string& target, const Workload& workload, const Flags& flags,
                       bool is_echo) {
-  struct Call {
-    grpc::ClientContext context;
-    grpc::ByteBuffer reply;
-    grpc::Status status;
-    std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader;
-  };
   std::vector<std::thread> threads;
   std::vector<int64_t> ended(static_cast<size_t>(flags.connections));
   const absl::Time begin = SteadyNow() + absl::Milliseconds(500);  // warm by then
@@ -137,34 +132,21 @@ double CallsPerSecond(const std::string& target, const Workload& workload, const
   for (int c = 0; c < flags.connections; ++c) {
     threads.emplace_back([&, c] {
       grpc::GenericStub stub(Connect(target));
-      grpc::CompletionQueue queue;
-      const auto start = [&] {
-        auto* const call = new Call();
-        call->context.set_wait_for_ready(true);
-        call->reader =
-            stub.PrepareUnaryCall(&call->context, is_echo ? workload.echo_method : workload.method,
-                                  workload.request, &queue);
-        call->reader->StartCall();
-        call->reader->Finish(&call->reply, &call->status, call);
-      };
       int64_t answers = 0;
-      int running = flags.in_flight;
-      for (int i = 0; i < flags.in_flight; ++i) start();
-      void* tag = nullptr;
-      bool ok = false;
-      while (running > 0 && queue.Next(&tag, &ok)) {
-        const std::unique_ptr<Call> call(static_cast<Call*>(tag));
-        if (!call->status.ok()) Fail(call->status.error_message());
-        const bool compared = !is_echo && answers++ % kCallsPerComparison == 0;
-        if (compared && !workload.is_right(call->reply)) Fail("a reply is wrong");
-        const absl::Time now = SteadyNow();
-        ended[static_cast<size_t>(c)] += now >= begin && now < end;
-        if (now < end) {
-          start();
-        } else {
-          --running;
-        }
-      }
+      RunClosedLoop(
+          flags.in_flight, end,
+          [&](grpc::ClientContext& context, grpc::CompletionQueue& queue) {
+            context.set_wait_for_ready(true);
+            return stub.PrepareUnaryCall(&context, is_echo ? workload.echo_method : workload.method,
+                                         workload.request, &queue);
+          },
+          [&](const LoopCall& call) {
+            if (!call.status.ok()) Fail(call.status.error_message());
+            const bool compared = !is_echo && answers++ % kCallsPerComparison == 0;
+            if (compared && !workload.is_right(call.reply)) Fail("a reply is wrong");
+            const absl::Time now = SteadyNow();
+            ended[static_cast<size_t>(c)] += now >= begin && now < end;
+          });
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -1,0 +1,126 @@
+// The watch where not everybody may call: of strangers gRPC reads little.
+#include <sys/uio.h>
+
+#include <string>
+#include <utility>
+
+#include "tests/unit/server/service/stranger_watch_fixture.h"
+
+namespace baseband::server {
+namespace {
+
+class LimitedWatchTest : public StrangerWatchTest {
+ protected:
+  // As gRPC does: how much there is.
+  static int64_t ReadAll(int fd) {
+    std::string bytes(1 << 20, '\0');
+    iovec place = {bytes.data(), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &place;
+    message.msg_iovlen = 1;
+    int64_t read = 0;
+    for (;;) {
+      const ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT);
+      if (n <= 0) return read;
+      read += n;
+    }
+  }
+
+  Strangers limited_{/*is_limited=*/true};
+  StrangerWatch limited_watch_{&limited_};
+};
+
+TEST_F(LimitedWatchTest, OfAStrangerLittleIsReadUntilHeIsLetIn) {
+  const auto one = Connect();
+  EXPECT_EQ(limited_watch_.Admit(one->fd(), kStart), absl::ZeroDuration());
+  one->Send(3 * StrangerWatch::kFirstBytes);
+  EXPECT_EQ(ReadAll(one->fd()), StrangerWatch::kFirstBytes);
+  EXPECT_EQ(limited_watch_.Look(kStart, {}), 0);
+  absl::Time now = kStart + kLook;
+  EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+  EXPECT_EQ(ReadAll(one->fd()),
+            absl::ToInt64Milliseconds(kLook) * StrangerWatch::kBrakedBytesPerSecond / 1000);
+  limited_.LetIn("127.0.0.1:" + std::to_string(one->port()));
+  EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+  EXPECT_GT(ReadAll(one->fd()), StrangerWatch::kFirstBytes);
+  EXPECT_FALSE(one->IsReset());
+}
+
+TEST_F(LimitedWatchTest, WhoseBytesWaitForLongIsReset) {
+  const auto one = Connect();
+  const auto patient = Connect("127.0.0.2");
+  for (const auto* const each : {&one, &patient}) limited_watch_.Admit((*each)->fd(), kStart);
+  one->Send(1 << 20);
+  int64_t reset = 0;
+  absl::Time now = kStart;
+  for (; reset == 0 && now < kStart + absl::Minutes(1); now += kLook) {
+    patient->Send(100);
+    ReadAll(one->fd());
+    ReadAll(patient->fd());
+    reset = limited_watch_.Look(now, {});
+  }
+  EXPECT_EQ(reset, 1);
+  EXPECT_GE(now - kStart, StrangerWatch::kGrace);
+  EXPECT_LE(now - kStart, StrangerWatch::kGrace + 5 * kLook);
+  EXPECT_TRUE(one->IsReset());
+  EXPECT_FALSE(patient->IsReset());
+}
+
+TEST_F(LimitedWatchTest, WhoGoesAfterManyCallsIsAnOffenderAndWhoMadeAFewIsNot) {
+  for (const auto& [from, calls] : {std::pair("127.0.0.1", 200), std::pair("127.0.0.2", 100)}) {
+    auto one = Connect(from);
+    limited_watch_.Admit(one->fd(), kStart);
+    const std::string key = std::string(from) + ":" + std::to_string(one->port());
+    for (int i = 0; i < calls; ++i) limited_.CountCall(key, kStart);
+    one.reset();
+    limited_watch_.Look(kStart + StrangerWatch::kInterval, {});
+    limited_watch_.Look(kStart + 2 * StrangerWatch::kInterval, {});
+    const auto next = Connect(from);
+    EXPECT_EQ(limited_watch_.Admit(next->fd(), kStart + absl::Seconds(1)),
+              calls > StrangerWatch::kCallsInPassing ? StrangerWatch::kWait : absl::ZeroDuration());
+  }
+}
+
+TEST_F(LimitedWatchTest, AUnixSocketsBytesAreCountedToo) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  limited_watch_.Admit(ends[0], kStart);
+  absl::Time now = kStart;
+  const std::string bytes(4 << 10, 'x');
+  int64_t reset = 0;
+  // Less than gRPC may get, but for long.
+  for (; reset == 0 && now < kStart + absl::Minutes(1); now += kLook) {
+    EXPECT_GT(send(ends[1], bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+    ReadAll(ends[0]);
+    reset = limited_watch_.Look(now, {});
+  }
+  EXPECT_EQ(reset, 1);
+  EXPECT_LT(now - kStart, absl::Seconds(5));
+  for (const int fd : ends) close(fd);
+}
+
+TEST_F(LimitedWatchTest, WhoIsKnownByHisSocketIsNoStranger) {
+  Strangers strangers(/*is_limited=*/true, [](int) { return true; });
+  StrangerWatch watch(&strangers);
+  const auto one = Connect();
+  EXPECT_EQ(watch.Admit(one->fd(), kStart), absl::ZeroDuration());
+  EXPECT_TRUE(strangers.empty());
+  one->Send(3 * StrangerWatch::kFirstBytes);
+  EXPECT_GT(ReadAll(one->fd()), 2 * StrangerWatch::kFirstBytes);
+}
+
+TEST_F(LimitedWatchTest, WhoMakesManyCallsIsResetAtOnceAndWhatIsUnreadIsGone) {
+  const auto one = Connect();
+  limited_watch_.Admit(one->fd(), kStart);
+  one->Send(60 << 10);
+  for (int i = 0; i < 2 * Strangers::kCalls; ++i) {
+    limited_.CountCall("127.0.0.1:" + std::to_string(one->port()), kStart);
+  }
+  EXPECT_EQ(limited_watch_.Look(kStart, {}), 1);
+  EXPECT_EQ(ReadAll(one->fd()), 0);
+  const auto next = Connect();
+  EXPECT_EQ(limited_watch_.Admit(next->fd(), kStart), StrangerWatch::kWait);
+}
+
+}  // namespace
+}  // namespace baseband::server
