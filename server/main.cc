@@ -5,7 +5,6 @@
 // well again; 130 a second signal cut the drain short.
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +42,7 @@
 #include "server/process/device_supervisor.h"
 #include "server/process/lifecycle.h"
 #include "server/process/memory_watch.h"
+#include "server/process/process_tuning.h"
 #include "server/process/systemd.h"
 #include "server/service/server.h"
 
@@ -62,15 +62,6 @@ constexpr absl::Duration kLastDrain = absl::Seconds(3);
 constexpr absl::Duration kDriverPatience = absl::Seconds(1);
 // So much later than the end of a drain the process ends, whatever still runs on a device.
 constexpr absl::Duration kGrace = absl::Seconds(2);
-
-// A connection is a descriptor; the usual 1024 of a shell are few.
-void AllowManyDescriptors() {
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
-}
 
 // Who tells tokens from each other lets nobody else read the page from other hosts.
 MetricsServer::Admit MetricsDoor(const Config& config, Security& security) {
@@ -324,6 +315,7 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   KeepFreedMemory();
   AllowManyDescriptors();
+  LockWithoutChecks();
   ChooseGrpcExperiments();
 
   const absl::StatusOr<Command> command = ParseCommandLine(argc, argv, environ);

@@ -55,6 +55,7 @@ v1::DecodeRequest MakeDecodeRequest(const std::string& code_words) {
 
 int main(int argc, char** argv) {
   client::ApplyMallocTuning();
+  client::LockWithoutChecks();
   client::ClientOptions options;
   if (argc > 1) {
     options.target = argv[1];

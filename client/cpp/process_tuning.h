@@ -10,6 +10,11 @@ namespace baseband::client {
 // first limit changed, when this C library has no such settings.
 bool ApplyMallocTuning();
 
+// Abseil as Debian and Ubuntu compile it looks with every lock for a deadlock, under one lock of
+// the whole process, in this library and in gRPC too. From now on it does not. Once, first thing in
+// main().
+void LockWithoutChecks();
+
 // Keeps gRPC's own lines off standard error, unless the environment variable GRPC_VERBOSITY asks
 // for them: what a caller needs to know is in the statuses. Once, before anything of gRPC.
 void QuietGrpcLog();

@@ -4,6 +4,7 @@
 
 int main(int argc, char** argv) {
   baseband::client::ApplyMallocTuning();
+  baseband::client::LockWithoutChecks();
   baseband::client::QuietGrpcLog();
   return baseband::ctl::CommandLine(BASEBAND_VERSION).Run(argc, argv);
 }

@@ -31,11 +31,6 @@ MemoryUse ReadMemoryUse(int64_t limit) {
   return {group->limit, std::max(group->used, resident)};
 }
 
-void KeepFreedMemory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 2047 << 20);
-}
-
 int64_t FreeMallocBytes() { return static_cast<int64_t>(mallinfo2().fordblks); }
 
 void TrimMalloc() { malloc_trim(0); }

@@ -62,9 +62,6 @@ class MemoryWatch {
   int64_t used_then_ = 0;  // after memory was given back: malloc calls it free still
 };
 
-// At start. Large messages come and go: without this every one of them is mapped, faulted in page
-// by page, and unmapped again, which halves the throughput (DESIGN).
-void KeepFreedMemory();
 // What malloc has kept, and to give it back.
 int64_t FreeMallocBytes();
 void TrimMalloc();

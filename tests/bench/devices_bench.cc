@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/process_tuning.h"
 #include "client/load/run.h"
 #include "tests/bench/must.h"
 #include "tests/bench/zeros_load.h"
@@ -72,4 +73,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace baseband::bench
 
-int main(int argc, char** argv) { return baseband::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  baseband::client::LockWithoutChecks();
+  return baseband::bench::Main(argc, argv);
+}

@@ -33,7 +33,7 @@ class EchoProcess {
 };
 
 // What main() calls before anything else: serves, and returns true, if this process is an
-// EchoProcess.
+// EchoProcess. In either, locks are not checked for deadlocks from then on.
 bool RunAsEchoProcess(int argc, char** argv);
 
 }  // namespace baseband::bench

@@ -21,6 +21,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/process_tuning.h"
 #include "client/load/run.h"
 #include "kernels/base/steady_time.h"
 #include "tests/bench/closed_loop.h"
@@ -265,6 +266,7 @@ void MeasureRefusals(const Bench& bench) {
 
 int main(int argc, char** argv) {
   using namespace baseband::bench;  // NOLINT
+  baseband::client::LockWithoutChecks();
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Bench bench;
   bench.flags.assign(argv + 1, argv + argc);

@@ -16,6 +16,7 @@
 #include "absl/strings/strip.h"
 #include "absl/synchronization/blocking_counter.h"
 #include "client/cpp/client.h"
+#include "client/cpp/process_tuning.h"
 #include "kernels/base/steady_time.h"
 #include "tests/bench/cpu_seconds.h"
 #include "tests/bench/must.h"
@@ -107,6 +108,7 @@ void Run(const std::string& target, double seconds, int blocks) {
 
 int main(int argc, char** argv) {
   using baseband::bench::Fail;
+  baseband::client::LockWithoutChecks();
   std::string target = "127.0.0.1:50151";
   double seconds = 3;
   int blocks = 1;
