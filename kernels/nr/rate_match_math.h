@@ -2,8 +2,8 @@
 // device share: which bit of the circular buffer is sent when, and back.
 //
 // The buffer holds d_0 .. d_{N_cb-1}. It is read from k_0 on, around and around, without the
-// fillers, until E bits e_0 .. e_{E-1} are taken. These are interleaved: bit j of row i, of Q_m rows
-// of E / Q_m bits, is sent as f_{i + j Q_m} (5.4.2.2).
+// fillers, until E bits e_0 .. e_{E-1} are taken. These are interleaved: bit j of row i, of Q_m
+// rows of E / Q_m bits, is sent as f_{i + j Q_m} (5.4.2.2).
 //
 //   d   [ 0 ....... filler_begin  (fillers)  filler_end ..... k_0 ........ N_cb )
 //   e                                                          0 1 2 ..   then on from d_0

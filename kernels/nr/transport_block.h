@@ -33,15 +33,16 @@ struct TransportBlock {
   int qm = 2;            // bits a symbol: 1, 2, 4, 6, 8 or 10
   int num_layers = 1;    // N_L: 1 .. kMaxLayers
   int64_t g = 0;         // coded bits: 1 .. kMaxCodedBits, a multiple of num_layers * qm
-  int64_t tbs_lbrm = 0;  // TBS_LBRM of 5.4.2.1, bits: 1 .. kMaxTbsLbrm; 0: the buffer is not limited
+  int64_t tbs_lbrm =
+      0;  // TBS_LBRM of 5.4.2.1, bits: 1 .. kMaxTbsLbrm; 0: the buffer is not limited
 };
 
 // Clauses 6.2.2 and 7.2.2: 1 or 2. `code_rate` is that of the first transmission, (0, 1).
 int ChooseBaseGraph(int64_t tb_bits, double code_rate);
 
 struct TransportBlockPlan {
-  int64_t tb_bits = 0;     // A
-  int tb_crc_bits = 0;     // 24: CRC24A, 16: CRC16
+  int64_t tb_bits = 0;  // A
+  int tb_crc_bits = 0;  // 24: CRC24A, 16: CRC16
   int base_graph = 0;
   int zc = 0;
   int num_blocks = 0;      // C
@@ -51,7 +52,7 @@ struct TransportBlockPlan {
   int num_short = 0;       // blocks 0 .. num_short - 1 send e_short bits, the others e_long
   int e_short = 0;
   int e_long = 0;
-  RateMatch of_short;      // of the blocks that send e_short bits, and of the others
+  RateMatch of_short;  // of the blocks that send e_short bits, and of the others
   RateMatch of_long;
 
   int num_filler() const { return k - k_prime; }
@@ -74,7 +75,8 @@ struct TransportBlockPlan {
 };
 
 // InvalidArgument names the field, its value and its range, or the rule: A + CRCs that do not
-// divide into C blocks of whole bits, G that is no multiple of N_L Q_m, a block that sends no bit.
+// divide into C blocks of whole bits, G that is no multiple of N_L Q_m, a block that sends no bit,
+// a TBS_LBRM that leaves no bit of the buffer.
 absl::StatusOr<TransportBlockPlan> MakePlan(const TransportBlock& block);
 
 // One code block alone, in the terms of DPDK's bbdev.
@@ -82,15 +84,17 @@ struct CodeBlock {
   int base_graph = 1;  // 1 or 2
   int zc = 0;          // one of the 51 lifting sizes
   int num_filler = 0;  // 0 .. k - 2 zc - 1
-  int n_cb = 0;        // 2 zc + 1 .. N = 66 zc or 50 zc; 0: N
+  int n_cb = 0;        // 1 .. N = 66 zc or 50 zc; 0: N
   int rv = 0;
   int qm = 2;
-  int64_t e = 0;       // 1 .. kMaxCodedBits, a multiple of qm
+  int64_t e = 0;  // 1 .. kMaxCodedBits, a multiple of qm
 };
-// InvalidArgument as above; also if no bit of the buffer is other than a filler.
+// InvalidArgument as above. The buffer's first bit is never a filler, so that one can be sent.
 absl::StatusOr<RateMatch> MakeRateMatch(const CodeBlock& block);
-// As TransportBlockPlan::num_rows.
+// As TransportBlockPlan::num_rows, of one block.
 int RowsNeeded(int base_graph, int zc, const RateMatch& rate_match);
+// The rows that d_0 .. d_{num_bits-1} can use; num_bits 1 .. N.
+int RowsForBits(int base_graph, int zc, int64_t num_bits);
 
 }  // namespace baseband::nr
 
