@@ -1,0 +1,79 @@
+// LLRs as they come, made the int8 LLRs of the decoder, to the bit the same on both devices.
+#ifndef BASEBAND_KERNELS_NR_LLR_FORMAT_MATH_H_
+#define BASEBAND_KERNELS_NR_LLR_FORMAT_MATH_H_
+
+#include <cstdint>
+
+#include "kernels/base/host_device.h"
+#include "kernels/nr/float_math.h"
+
+namespace baseband::nr {
+
+// value * scale, rounded, held to +-127; `scale` is finite and positive. Infinities are +-127, a
+// NaN is 0: IsNan finds it.
+BASEBAND_HOST_DEVICE inline bool IsNan(float value) { return value != value; }
+BASEBAND_HOST_DEVICE inline int8_t ScaledLlr(float value, float scale) {
+  if (IsNan(value)) return 0;
+  return static_cast<int8_t>(
+      static_cast<int>(RoundRn(Clamp(MulRn(value, scale), -127.0f, 127.0f))));
+}
+
+BASEBAND_HOST_DEVICE inline int8_t LlrOfInt8(int8_t value) {
+  return value < -127 ? static_cast<int8_t>(-127) : value;
+}
+
+// LLR `index` of a packed row, two to an octet, the first in the upper nibble: -8 .. 7.
+BASEBAND_HOST_DEVICE inline int UnpackInt4(const uint8_t* packed, uint64_t index) {
+  const int nibble = packed[index / 2] >> (index % 2 != 0 ? 0 : 4) & 0xf;
+  return (nibble ^ 8) - 8;
+}
+
+// Four to three octets, the first in the most significant bits: -32 .. 31. Reads only octets that
+// hold bits of it.
+BASEBAND_HOST_DEVICE inline int UnpackInt6(const uint8_t* packed, uint64_t index) {
+  const uint8_t* const octet = packed + index / 4 * 3 + index % 4 * 3 / 4;
+  int six = 0;
+  switch (index % 4) {
+    case 0:
+      six = octet[0] >> 2;
+      break;
+    case 1:
+      six = (octet[0] << 4 | octet[1] >> 4) & 0x3f;
+      break;
+    case 2:
+      six = (octet[0] << 2 | octet[1] >> 6) & 0x3f;
+      break;
+    default:
+      six = octet[0] & 0x3f;
+      break;
+  }
+  return (six ^ 32) - 32;
+}
+
+// The magnitudes of int16 LLRs that are not zero: what a scale is chosen by. -32768 counts 32768.
+struct LlrMagnitudes {
+  uint64_t sum = 0;
+  uint64_t count = 0;
+};
+
+// The mean magnitude that a chosen scale makes of a block; see llr_format.h.
+BASEBAND_HOST_DEVICE constexpr float MeanLlrFor(int qm) {
+  return qm <= 2 ? 16.0f : qm == 4 ? 24.0f : qm == 6 ? 40.0f : qm == 8 ? 80.0f : 120.0f;
+}
+
+// The scale for a block; 1 if all its LLRs are zero.
+BASEBAND_HOST_DEVICE inline float ChosenScale(const LlrMagnitudes& magnitudes, int qm) {
+  if (magnitudes.sum == 0) return 1.0f;
+#ifdef __CUDA_ARCH__
+  const float count = __ull2float_rn(magnitudes.count);
+  const float sum = __ull2float_rn(magnitudes.sum);
+#else
+  const auto count = static_cast<float>(magnitudes.count);
+  const auto sum = static_cast<float>(magnitudes.sum);
+#endif
+  return DivRn(MulRn(MeanLlrFor(qm), count), sum);
+}
+
+}  // namespace baseband::nr
+
+#endif  // BASEBAND_KERNELS_NR_LLR_FORMAT_MATH_H_
