@@ -1,0 +1,54 @@
+// LLRs as clients have them, made the int8 LLRs of kernels/ldpc/decode.h. Positive means 0.
+#ifndef BASEBAND_KERNELS_NR_LLR_FORMAT_H_
+#define BASEBAND_KERNELS_NR_LLR_FORMAT_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "kernels/nr/llr_format_math.h"
+
+namespace baseband::nr {
+
+enum class LlrFormat : uint8_t {
+  kInt8,     // -128 counts as -127; the scale is not read
+  kInt16,    // little endian
+  kFloat16,  // IEEE binary16, little endian; an infinity is +-127, a NaN is 0 and is counted
+  kPacked6,  // two's complement, four in three octets, the first in the most significant bits
+  kPacked4,  // two's complement, two in an octet, the first in the upper half
+};
+
+// The bytes of LLRs 0 .. count - 1 of a row.
+constexpr int64_t LlrBytes(LlrFormat format, int64_t count) {
+  switch (format) {
+    case LlrFormat::kInt8:
+      return count;
+    case LlrFormat::kInt16:
+    case LlrFormat::kFloat16:
+      return 2 * count;
+    case LlrFormat::kPacked6:
+      return (6 * count + 7) / 8;
+    case LlrFormat::kPacked4:
+      return (count + 1) / 2;
+  }
+  return 0;
+}
+
+inline constexpr float kMinLlrFormatScale = 1e-6f;
+inline constexpr float kMaxLlrFormatScale = 1e6f;
+
+// Makes int8 LLRs of LLRs first, first + 1, .. of `row`, as many as `llr` takes:
+//   llr = round(value * scale), held to +-127, ties to even.
+// `scale` is kMinLlrFormatScale .. kMaxLlrFormatScale: the decoder's LLRs for one unit of the
+// row's; for natural LLRs (kFloat16) that is its llr_scale. `row` holds LlrBytes bytes, of any
+// alignment. Returns how many were NaN. To the bit the same on every processor and device. SIMD,
+// chosen for this processor at run time. Allocates nothing. Thread-safe.
+int64_t ToInt8LlrsOnCpu(LlrFormat format, float scale, absl::Span<const uint8_t> row, int64_t first,
+                        absl::Span<int8_t> llr);
+
+// What ChosenScale chooses by, of `count` int16 LLRs from `first` on. Of parts of a block, it is
+// added up. As above.
+LlrMagnitudes MagnitudesOnCpu(absl::Span<const uint8_t> row, int64_t first, int64_t count);
+
+}  // namespace baseband::nr
+
+#endif  // BASEBAND_KERNELS_NR_LLR_FORMAT_H_
