@@ -1,6 +1,6 @@
 // From what was received to the LLRs of the LDPC decoder, and from its bits to transport blocks, on
 // a GPU. Host header, no device code; CUDA builds only. What is computed: transport_block.h,
-// rate_match_math.h, scrambling_math.h, demap_math.h, llr_format_math.h.
+// rate_match_math.h, scrambling.h, llr_format.h, demap.h.
 //
 //   LaunchRateDematch   received LLRs or symbols -> soft bits [n_cb] of every code block
 //   ldpc::LaunchDecode  once for each code and set of parameters: reads these soft bits
@@ -16,22 +16,13 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "kernels/nr/demap_math.h"
+#include "kernels/nr/demap.h"
+#include "kernels/nr/llr_format.h"
 #include "kernels/nr/symbols.h"
 #include "kernels/nr/transmit_gpu.h"
 #include "kernels/nr/transport_block.h"
 
 namespace baseband::nr {
-
-// What is received of a transport block.
-enum class ReceivedFormat : uint8_t {
-  kInt8,   // LLRs of the decoder's scale, clipped to +-127
-  kInt16,  // little-endian; times `llr_scale`, or a scale chosen from each code block if that is 0
-  kFloat16,  // IEEE binary16, times `llr_scale`
-  kInt6,     // four to three bytes, the first in the most significant bits; times `llr_scale`
-  kInt4,     // two to a byte, the first in the upper half; times `llr_scale`
-  kSymbols,  // equalised symbols as `layout` has them
-};
 
 // One transport block of a launch, or one code block alone. MakeReceiveTb fills in the shape; all
 // before it is the caller's. Copied to the device as it is.
@@ -40,15 +31,17 @@ struct alignas(16) ReceiveTb {
   // memory, or page-locked memory of the host. Any alignment; readable from the multiple of 4
   // before them on (they are read in whole words) and up to 16 bytes past their end.
   const uint8_t* received = nullptr;
-  // Of symbols: their noise variances, float32, in the places of the symbols, aligned to 4 bytes;
-  // null: n0 for all. Those that are no variance give LLRs of 0.
-  const float* n0_of_symbol = nullptr;
-  float n0 = 1.0f;
-  float llr_scale = 1.0f;  // finite, > 0; 0: see kInt16
-  DemapScale demap;        // of symbols
-  SymbolLayout layout;     // of symbols
-  ReceivedFormat format = ReceivedFormat::kInt8;
-  uint8_t log_sum = 0;              // of symbols: 1: the exact sum, 0: max-log
+  const uint8_t* noise = nullptr;  // of symbols, as `noise_format` says; any alignment, as above
+  uint32_t as_symbols = 0;         // 1: symbols as `layout` has them, 0: LLRs
+  LlrFormat llr_format = LlrFormat::kInt8;
+  NoiseFormat noise_format = NoiseFormat::kOne;
+  uint8_t log_sum = 0;  // of symbols: 1: the sums, 0: max-log, as DemapParameters::log_sum
+  // Of LLRs: kMinLlrFormatScale .. kMaxLlrFormatScale; not read for kInt8. 0 for kInt16: that of
+  // ChosenScale, from each code block's own LLRs.
+  float llr_format_scale = 1.0f;
+  float noise_variance = 1.0f;      // of symbols, for NoiseFormat::kOne
+  DemapScale demap;                 // of symbols: MakeDemapScale
+  SymbolLayout layout;              // of symbols
   uint32_t c_init = kNoScrambling;  // or 0 .. kMaxScramblingInit
 
   // The shape.
@@ -62,14 +55,19 @@ ReceiveTb MakeReceiveTb(const RateMatch& rate_match);  // one code block alone
 
 // What a thread block works on.
 struct alignas(16) DematchBlock {
-  // Soft bits so far, [n_cb], null if there are none. Any alignment; may be `soft` itself.
+  // Soft bits so far, [soft_count], null if there are none. Any alignment, readable as `received`;
+  // may be `soft` itself.
   const int8_t* old_soft = nullptr;
-  // [n_cb], filled up with zeros to a multiple of 16; aligned to 16 bytes, memory of the device.
-  // 0 where nothing was ever received, and for fillers. It is DecodeBlock::llr of this code block,
-  // llr_count being the smaller of n_cb and code.num_sent().
+  // [soft_count], filled up with zeros to a multiple of 16; aligned to 16 bytes, memory of the
+  // device. 0 where nothing was ever received, and for fillers. It is DecodeBlock::llr of this code
+  // block, llr_count being the smaller of soft_count and code.num_sent().
   int8_t* soft = nullptr;
   uint32_t tb = 0;  // of `tbs`
   uint32_t r = 0;   // its code block
+  // Soft bits that are wanted: d_0 .. d_{soft_count-1}, n_cb or fewer. What is received of others
+  // is dropped; a launch is the faster for it. num_sent() of the decoder's code is enough where no
+  // retransmission follows.
+  uint32_t soft_count = 0;
 };
 
 // All pointers are memory of the device, or page-locked memory of the host that it can read;
@@ -79,14 +77,18 @@ struct DematchBatch {
   const DematchBlock* blocks = nullptr;  // [num_blocks], any code blocks in any order
   int num_blocks = 0;                    // 1 .. 2^20
   int shared_bytes = 0;                  // the largest DematchSharedBytes() of any of them
+  // [num_blocks], memory of the device; may be null: of each block how many float16 LLRs are NaN,
+  // or how many symbols cannot be used (DemapOnCpu says which). These count as LLRs of 0.
+  uint32_t* unusable = nullptr;
 };
 
 // Shared memory that a block needs.
-int DematchSharedBytes(const RateMatch& rate_match);
+int DematchSharedBytes(const RateMatch& rate_match, uint32_t soft_count);
 inline constexpr int kMaxDematchSharedBytes = 128 << 10;
 
 // Enqueues it on `stream` and returns without waiting:
-//   soft[p] = clip(old_soft[p] + the sum of all LLRs received of d_p),   -128 in old_soft is -127
+//   soft[p] = clip(old_soft[p] + the sum of all LLRs received of d_p),
+// to the bit as RateDematchOnCpu; -128 is read as -127.
 // InvalidArgument, with nothing enqueued, for a broken range above that the host can see; Internal
 // when CUDA refuses the launch. Deterministic: a block's soft bits depend on its own LLRs alone.
 // Allocates nothing. Thread-safe for calls on different streams.
