@@ -83,6 +83,12 @@ inline constexpr Metric kCodeBlocks = {"baseband_code_blocks_total", "rpc family
 inline constexpr Metric kInformationBytes = {
     "baseband_information_bytes_total", "rpc",
     "Bytes of information encoded, and of code blocks that decoded; fillers not counted."};
+inline constexpr Metric kTransportBlocks = {
+    "baseband_transport_blocks_total", "rpc",
+    "Blocks of 5G shared channels that were encoded or decoded."};
+inline constexpr Metric kTransportBlockCrcFailures = {
+    "baseband_transport_block_crc_failures_total", "",
+    "Decoded blocks of 5G shared channels whose CRC does not hold."};
 inline constexpr Metric kDecodeIterations = {"baseband_decode_iterations", "",
                                              "Iterations that a decoded code block took."};
 inline constexpr Metric kDecodeParityFailures = {

@@ -20,6 +20,7 @@ namespace baseband::server {
 struct GroupSize {
   int64_t count = 0;        // of blocks or frames, at least 1
   int64_t block_bytes = 0;  // of the payload, for each
+  int64_t blocks = 0;       // what counts against the limit of blocks; 0: `count`
 };
 
 // `Traits` is moved along, and what it points to outlives it:
@@ -71,7 +72,7 @@ class GroupConversion final : public Preparation {
     for (int i = 0; i < message_.groups_size(); ++i) {
       const absl::StatusOr<GroupSize> size = traits_.SizeOf(i, message_.groups(i), limits);
       if (!size.ok()) return InGroup(i, size.status());
-      blocks += size->count;
+      blocks += size->blocks != 0 ? size->blocks : size->count;
       bytes += size->count * size->block_bytes;
     }
     return CheckTotals(Traits::kBlocks, blocks, bytes, request, limits);

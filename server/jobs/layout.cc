@@ -89,6 +89,12 @@ int64_t OutputLayout::Add(int64_t bytes, uint8_t* direct_target) {
   return offset;
 }
 
+int64_t OutputLayout::Reserve(int64_t bytes) {
+  const int64_t offset = size_;
+  size_ += AlignUp(bytes);
+  return offset;
+}
+
 std::vector<CopyRun> OutputLayout::Runs(uint8_t* output_staging) const {
   std::vector<CopyRun> runs;
   runs.reserve(pieces_.size());

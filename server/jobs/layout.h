@@ -58,6 +58,8 @@ class OutputLayout {
  public:
   // Reserves `bytes` for the next job and returns their offset, a multiple of kLaneAlignment.
   int64_t Add(int64_t bytes, uint8_t* direct_target);
+  // The same for what stays on the device: scratch.
+  int64_t Reserve(int64_t bytes);
   // Copies for a lane whose output staging memory is at `output_staging`.
   std::vector<CopyRun> Runs(uint8_t* output_staging) const;
   int64_t size() const { return size_; }

@@ -18,8 +18,8 @@ const Buckets& IterationBuckets() {
 
 }  // namespace
 
-DecodeMetrics::DecodeMetrics(prometheus::Registry& registry)
-    : LdpcMetrics("Decode", registry),
+DecodeMetrics::DecodeMetrics(const std::string& rpc, prometheus::Registry& registry)
+    : LdpcMetrics(rpc, registry),
       iterations_(AddHistogram(registry, metric::kDecodeIterations, IterationBuckets())),
       parity_failures_(AddCounter(registry, metric::kDecodeParityFailures)) {}
 

@@ -1,6 +1,8 @@
-// What Decode counts of its blocks.
+// What Decode, and what else decodes, counts of code blocks.
 #ifndef BASEBAND_SERVER_OPERATIONS_DECODE_DECODE_METRICS_H_
 #define BASEBAND_SERVER_OPERATIONS_DECODE_DECODE_METRICS_H_
+
+#include <string>
 
 #include "absl/types/span.h"
 #include "kernels/ldpc/decode.h"
@@ -12,9 +14,10 @@ class Histogram;
 
 namespace baseband::server {
 
-class DecodeMetrics final : public LdpcMetrics {
+class DecodeMetrics : public LdpcMetrics {
  public:
-  explicit DecodeMetrics(prometheus::Registry& registry);
+  // Of the RPC called `rpc`; iterations and failures are counted together with those of others.
+  DecodeMetrics(const std::string& rpc, prometheus::Registry& registry);
   // One batch's or job's at a time: a histogram costs a lock.
   void Observe(absl::Span<const ldpc::DecodeResult> results);
 

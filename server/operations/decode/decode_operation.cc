@@ -137,7 +137,7 @@ class DecodeOperation final : public Operation {
   }
 
   std::unique_ptr<OperationMetrics> MakeMetrics(prometheus::Registry& registry) const override {
-    return std::make_unique<DecodeMetrics>(registry);
+    return std::make_unique<DecodeMetrics>(name(), registry);
   }
   void CountResults(const Job& base, OperationMetrics& metrics) const override {
     const auto& job = static_cast<const DecodeJob&>(base);

@@ -1,0 +1,188 @@
+#include "server/operations/shared_channel/decode_shared_channel.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/nr/scrambling.h"
+#include "server/operations/ldpc/ldpc_work.h"
+#include "server/operations/shared_channel/decode_shared_channel_batch.h"
+
+namespace baseband::server {
+namespace {
+
+// What descriptors take on a GPU, at most (checked where that is known): of a block, of a code
+// block; and results and scratch of a code block besides its soft and its decided bits.
+constexpr int64_t kBlockDescriptorBytes = 288;
+constexpr int64_t kCodeBlockDescriptorBytes = 80;
+constexpr int64_t kCodeBlockResultBytes = 12;
+// An edge in one iteration, on one core.
+constexpr double kGuessedEdgeS = 1e-10;
+
+}  // namespace
+
+CodeBlockResult ResultOf(const SharedChannelBlock& block, const ldpc::DecodeResult& decode,
+                         bool crc_holds) {
+  const bool has_crc = block.plan.tb_crc_bits + block.plan.block_crc_bits > 0;
+  return {decode, has_crc ? crc_holds : decode.parity_ok != 0};
+}
+
+bool IsRight(absl::Span<const CodeBlockResult> code_blocks, bool tb_crc_holds) {
+  return tb_crc_holds && std::all_of(code_blocks.begin(), code_blocks.end(),
+                                     [](const CodeBlockResult& one) { return one.crc_ok; });
+}
+
+DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
+                                               std::vector<DecodeSharedChannelGroup> groups)
+    : Job(operation), groups_(std::move(groups)) {
+  work.guessed_unit_s = kGuessedEdgeS;
+  int64_t blocks = 0;
+  for (const DecodeSharedChannelGroup& group : groups_) {
+    const nr::TransportBlockPlan& plan = group.block.plan;
+    const int64_t code_blocks = group.count * plan.num_blocks;
+    blocks += group.count;
+    footprint.blocks += code_blocks;
+    payload_bytes += group.count * AlignUp(group.payload_bytes(), sizeof(uint32_t));
+    bits_bytes_ += group.count * group.block.payload_bytes();
+    soft_bytes_ += group.count * group.soft_out_bytes();
+    work.units +=
+        static_cast<double>(code_blocks) * EdgesOf(*group.code) * group.parameters.max_iterations;
+    work.shape = ShapeOf(*group.code) + kNumShapes / 2;
+    footprint.output_bytes += group.count * AlignUp(group.block.payload_bytes(), 4) +
+                              code_blocks * (group.soft_stride() + group.decided_bytes());
+  }
+  reply_bytes = soft_bytes_ > 0 ? soft_offset() + soft_bytes_ : bits_bytes_;
+  code_blocks.resize(static_cast<size_t>(footprint.blocks));
+  crc_ok.resize(static_cast<size_t>(blocks));
+  footprint.input_bytes = AlignUp(payload_bytes);
+  footprint.output_bytes = AlignUp(footprint.output_bytes) +
+                           AlignUp(footprint.blocks * kCodeBlockResultBytes) + 6 * kLaneAlignment;
+  footprint.control_bytes =
+      AlignUp(blocks * kBlockDescriptorBytes + footprint.blocks * kCodeBlockDescriptorBytes) +
+      5 * kLaneAlignment;
+}
+
+int64_t DecodeSharedChannelJob::soft_offset() const { return AlignUp(bits_bytes_); }
+
+std::unique_ptr<Batch> MakeDecodeSharedChannelBatch(std::vector<JobPtr> jobs) {
+  return std::make_unique<DecodeSharedChannelBatch>(std::move(jobs));
+}
+
+DecodeSharedChannelBatch::DecodeSharedChannelBatch(std::vector<JobPtr> jobs)
+    : Batch(std::move(jobs)) {
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    int64_t payload_offset = 0;
+    uint8_t* bits = job(i).reply.data();
+    auto* soft = reinterpret_cast<int8_t*>(bits + job(i).soft_offset());
+    CodeBlockResult* results = job(i).code_blocks.data();
+    uint8_t* crc_ok = job(i).crc_ok.data();
+    for (const DecodeSharedChannelGroup& group : job(i).groups()) {
+      const int num_blocks = group.block.plan.num_blocks;
+      for (int64_t b = 0; b < group.count; ++b) {
+        auto block = std::make_unique<Block>();
+        block->group = &group;
+        block->job = static_cast<uint32_t>(i);
+        block->payload_offset = payload_offset;
+        block->bits = bits;
+        block->soft = group.soft_out ? soft : nullptr;
+        block->results = results;
+        block->crc_ok = crc_ok++;
+        block->first_piece = pieces_.size();
+        block->code_blocks.resize(static_cast<size_t>(num_blocks));
+        block->left = num_blocks;
+        for (int r = 0; r < num_blocks; ++r) {
+          pieces_.push_back({static_cast<uint32_t>(blocks_.size()), r});
+        }
+        blocks_.push_back(std::move(block));
+        payload_offset += AlignUp(group.payload_bytes(), sizeof(uint32_t));
+        bits += group.block.payload_bytes();
+        soft += group.soft_out_bytes();
+        results += num_blocks;
+      }
+    }
+    job(i).pieces = job(i).footprint.blocks;
+  }
+}
+
+absl::Span<const int8_t> DecodeSharedChannelBatch::ReceivedLlrs(const Block& block, int r) const {
+  thread_local std::vector<int8_t> llr;
+  const DecodeSharedChannelGroup& group = *block.group;
+  const nr::TransportBlockPlan& plan = group.block.plan;
+  const int64_t first = plan.e_begin(r);
+  const int64_t count = plan.e(r);
+  const uint8_t* const payload = job(block.job).input.data() + block.payload_offset;
+  const absl::Span<const uint8_t> received(payload + group.received_offset(),
+                                           static_cast<size_t>(group.received_bytes()));
+  if (group.is_int8_as_it_is()) {
+    return {reinterpret_cast<const int8_t*>(received.data()) + first, static_cast<size_t>(count)};
+  }
+  llr.resize(std::max(llr.size(), static_cast<size_t>(count)));
+  const absl::Span<int8_t> wanted(llr.data(), static_cast<size_t>(count));
+  if (group.is_symbols) {
+    const int64_t qm = group.block.qm();
+    nr::DemapOnCpu(group.demap, received,
+                   {payload + group.noise_offset(), static_cast<size_t>(group.noise_bytes())},
+                   first / qm, count / qm, wanted);
+  } else {
+    float scale = group.llr_scale;
+    if (scale == 0.0F) {
+      scale = nr::ChosenScale(nr::MagnitudesOnCpu(received, first, count), group.block.qm());
+    }
+    nr::ToInt8LlrsOnCpu(group.llr_format, scale, received, first, wanted);
+  }
+  if (group.block.c_init.has_value()) nr::DescrambleLlrs(*group.block.c_init, first, wanted);
+  return wanted;
+}
+
+void DecodeSharedChannelBatch::RunPiece(int piece) {
+  thread_local std::vector<int8_t> scratch;
+  const Piece& place = pieces_[static_cast<size_t>(piece)];
+  Block& block = *blocks_[place.block];
+  const DecodeSharedChannelGroup& group = *block.group;
+  Job& owner = job(block.job);
+  RunIfWanted(owner, [&] {
+    const auto n_cb = static_cast<size_t>(group.block.n_cb());
+    const int64_t soft_at = place.r * static_cast<int64_t>(n_cb);
+    if (block.soft == nullptr) scratch.resize(std::max(scratch.size(), n_cb));
+    const absl::Span<int8_t> soft(block.soft != nullptr ? block.soft + soft_at : scratch.data(),
+                                  n_cb);
+    if (group.soft_in) {
+      std::memcpy(soft.data(), owner.input.data() + block.payload_offset + soft_at, n_cb);
+    }
+    nr::BlockResult& result = block.code_blocks[static_cast<size_t>(place.r)];
+    result = nr::DecodeBlockOnCpu(group.block.plan, *group.code, group.parameters, place.r,
+                                  ReceivedLlrs(block, place.r), group.soft_in, soft,
+                                  {block.bits, static_cast<size_t>(group.block.payload_bytes())});
+    block.results[place.r] = ResultOf(group.block, result.decode, result.crc_ok);
+  });
+  if (block.left.fetch_sub(1) == 1) RunIfWanted(owner, [&] { FinishBlock(block); });
+}
+
+void DecodeSharedChannelBatch::FinishBlock(Block& block) {
+  const SharedChannelBlock& shape = block.group->block;
+  const bool tb_crc_holds = nr::JoinTransportBlock(
+      shape.plan, block.code_blocks, {block.bits, static_cast<size_t>(shape.payload_bytes())});
+  *block.crc_ok = IsRight({block.results, block.code_blocks.size()}, tb_crc_holds);
+}
+
+std::vector<uint32_t> DecodeSharedChannelBatch::GroupByShape() {
+  std::vector<uint32_t> order(pieces_.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<uint32_t>(i);
+  const auto group_of = [this](uint32_t i) -> const DecodeSharedChannelGroup& {
+    return *blocks_[pieces_[i].block]->group;
+  };
+  const auto less = [&](uint32_t a, uint32_t b) {
+    const DecodeSharedChannelGroup& x = group_of(a);
+    const DecodeSharedChannelGroup& y = group_of(b);
+    return x.code != y.code ? std::less<>()(x.code.get(), y.code.get())
+                            : x.parameters < y.parameters;
+  };
+  std::stable_sort(order.begin(), order.end(), less);
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || less(order[i - 1], order[i])) launches_.push_back({&group_of(order[i]), i, 0});
+    ++launches_.back().count;
+  }
+  return order;
+}
+
+}  // namespace baseband::server

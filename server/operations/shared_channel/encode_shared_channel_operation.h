@@ -1,0 +1,15 @@
+// EncodeSharedChannel as the server knows it.
+#ifndef BASEBAND_SERVER_OPERATIONS_SHARED_CHANNEL_ENCODE_SHARED_CHANNEL_OPERATION_H_
+#define BASEBAND_SERVER_OPERATIONS_SHARED_CHANNEL_ENCODE_SHARED_CHANNEL_OPERATION_H_
+
+#include <memory>
+
+#include "server/jobs/operation.h"
+
+namespace baseband::server {
+
+std::unique_ptr<Operation> MakeEncodeSharedChannelOperation();
+
+}  // namespace baseband::server
+
+#endif  // BASEBAND_SERVER_OPERATIONS_SHARED_CHANNEL_ENCODE_SHARED_CHANNEL_OPERATION_H_
