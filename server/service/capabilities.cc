@@ -10,12 +10,52 @@
 #include "kernels/ldpc/decode.h"
 #include "kernels/minimize/expression.h"
 #include "kernels/minimize/grid.h"
+#include "kernels/nr/transport_block.h"
 #include "server/converters/checks.h"
 
 namespace baseband::server {
 namespace {
 
 constexpr int kMaxPointsOf = 256;
+
+v1::SharedChannelCapabilities DescribeSharedChannel() {
+  v1::SharedChannelCapabilities channel;
+  channel.set_llr_size(8);
+  channel.set_llr_decimals(2);  // the recommended scale of LLRs, 4
+  for (const int mode :
+       {v1::SharedChannelBlock::kTransportBlock, v1::SharedChannelBlock::kCodeBlock}) {
+    channel.add_modes(v1::SharedChannelBlock::descriptor()->FindFieldByNumber(mode)->name());
+  }
+  for (const auto crc : {v1::CODE_BLOCK_CRC_24A, v1::CODE_BLOCK_CRC_24B, v1::CODE_BLOCK_CRC_16}) {
+    channel.add_code_block_crcs(crc);
+  }
+  for (const uint32_t qm : {1U, 2U, 4U, 6U, 8U, 10U}) {
+    channel.add_qm(qm);
+  }
+  channel.set_max_layers(nr::kMaxLayers);
+  channel.set_max_tb_bytes(nr::kMaxTransportBlockBytes);
+  channel.set_max_coded_bits(nr::kMaxCodedBits);
+  channel.set_max_tbs_lbrm(nr::kMaxTbsLbrm);
+  channel.set_max_iterations(ldpc::kMaxIterations);
+  for (int input = v1::SHARED_CHANNEL_INPUT_LLR_INT8; input <= v1::SharedChannelInput_MAX;
+       ++input) {
+    channel.add_inputs(static_cast<v1::SharedChannelInput>(input));
+  }
+  for (int output = v1::SHARED_CHANNEL_OUTPUT_BITS; output <= v1::SharedChannelOutput_MAX;
+       ++output) {
+    channel.add_outputs(static_cast<v1::SharedChannelOutput>(output));
+  }
+  for (const char* flag : {"INTERLEAVER_BYPASS", "RATE_MATCH", "CRC_24A_ATTACH", "CRC_24B_ATTACH",
+                           "CRC_16_ATTACH", "ENC_CONCATENATION"}) {
+    channel.add_encode_flags(flag);
+  }
+  for (const char* flag : {"CRC_TYPE_24A_CHECK", "CRC_TYPE_24B_CHECK", "CRC_TYPE_24B_DROP",
+                           "CRC_TYPE_16_CHECK", "DEINTERLEAVER_BYPASS", "HQ_COMBINE_IN_ENABLE",
+                           "HQ_COMBINE_OUT_ENABLE", "ITERATION_STOP_ENABLE", "LLR_COMPRESSION"}) {
+    channel.add_decode_flags(flag);
+  }
+  return channel;
+}
 
 }  // namespace
 
@@ -69,6 +109,7 @@ v1::GetCapabilitiesResponse DescribeServer(const Config& config) {
   searches.set_max_points(minimize::kMaxPoints);
   searches.set_max_array_elements(minimize::kMaxArrayElements);
   searches.set_max_searches(static_cast<uint32_t>(config.max_searches));
+  *response.mutable_shared_channel() = DescribeSharedChannel();
   return response;
 }
 

@@ -1,0 +1,62 @@
+// What GetCapabilities says of 5G shared channels: all that the contract has, in the words of
+// bbdev.
+#include "server/service/capabilities.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace baseband::server {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class SharedChannelCapabilitiesTest : public ::testing::Test {
+ protected:
+  const v1::GetCapabilitiesResponse response_ = DescribeServer(Config{});
+  const v1::SharedChannelCapabilities& channel_ = response_.shared_channel();
+};
+
+TEST_F(SharedChannelCapabilitiesTest, LimitsAreThoseOfTheContract) {
+  EXPECT_THAT(channel_.qm(), ElementsAre(1, 2, 4, 6, 8, 10));
+  EXPECT_EQ(channel_.max_layers(), 8);
+  EXPECT_EQ(channel_.max_tb_bytes(), 262144);
+  EXPECT_EQ(channel_.max_coded_bits(), 8388608);
+  EXPECT_EQ(channel_.max_tbs_lbrm(), 16777216);
+  EXPECT_EQ(channel_.max_iterations(), response_.ldpc().max_iterations());
+}
+
+TEST_F(SharedChannelCapabilitiesTest, LlrsAreThoseOfTheDecoder) {
+  EXPECT_EQ(channel_.llr_size(), response_.ldpc().llr_bits());
+  EXPECT_EQ(std::exp2(channel_.llr_decimals()), response_.ldpc().recommended_llr_scale());
+}
+
+TEST_F(SharedChannelCapabilitiesTest, EveryModeCrcAndFormatIsNamedOnce) {
+  EXPECT_THAT(channel_.modes(), ElementsAre("transport_block", "code_block"));
+  EXPECT_THAT(channel_.code_block_crcs(),
+              ElementsAre(v1::CODE_BLOCK_CRC_24A, v1::CODE_BLOCK_CRC_24B, v1::CODE_BLOCK_CRC_16));
+  // All but the value that stands for one of the others.
+  EXPECT_EQ(channel_.inputs_size(), v1::SharedChannelInput_descriptor()->value_count() - 1);
+  EXPECT_EQ(channel_.outputs_size(), v1::SharedChannelOutput_descriptor()->value_count() - 1);
+  for (const int input : channel_.inputs()) EXPECT_TRUE(v1::SharedChannelInput_IsValid(input));
+  for (const int output : channel_.outputs()) EXPECT_TRUE(v1::SharedChannelOutput_IsValid(output));
+  EXPECT_THAT(channel_.inputs(), Each(Not(v1::SHARED_CHANNEL_INPUT_UNSPECIFIED)));
+  EXPECT_THAT(channel_.outputs(), Each(Not(v1::SHARED_CHANNEL_OUTPUT_UNSPECIFIED)));
+}
+
+TEST_F(SharedChannelCapabilitiesTest, FlagsAreBbdevsWithoutTheirPrefix) {
+  EXPECT_THAT(channel_.encode_flags(), AllOf(Contains("RATE_MATCH"), Contains("CRC_24B_ATTACH"),
+                                             Each(Not(StartsWith("RTE_")))));
+  EXPECT_THAT(channel_.decode_flags(),
+              AllOf(Contains("CRC_TYPE_24B_DROP"), Contains("ITERATION_STOP_ENABLE"),
+                    Contains("HQ_COMBINE_IN_ENABLE"), Each(Not(StartsWith("RTE_")))));
+}
+
+}  // namespace
+}  // namespace baseband::server
