@@ -72,7 +72,9 @@ void JoinCodedBits(const TransportBlockPlan& plan, absl::Span<const EdgeBits> ed
 // What became of one code block.
 struct BlockResult {
   ldpc::DecodeResult decode;  // iterations, and whether all parity checks hold
-  // Whether its CRC is right: CRC24B, or that of the transport block if it is the only one.
+  // Whether its CRC is right: CRC24B, or that of the transport block if it is the only one. Zeros
+  // have a right CRC, and are what is decided where nothing is known; so a block of nothing but
+  // zeros is only right if all parity checks hold, too, and a soft bit is not 0.
   bool crc_ok = false;
   EdgeBits edges;       // for JoinTransportBlock, as is
   uint32_t tb_crc = 0;  // the transport block's kind of CRC over its part of b_0 .. b_{B-1}
@@ -90,7 +92,7 @@ BlockResult DecodeBlockOnCpu(const TransportBlockPlan& plan, const ldpc::Code& c
                              absl::Span<uint8_t> tb);
 
 // Writes the bytes of `tb` that blocks share and says whether the CRC of the transport block is
-// right. `blocks` [num_blocks] as DecodeBlockOnCpu returned them.
+// right, and that of every block. `blocks` [num_blocks] as DecodeBlockOnCpu returned them.
 bool JoinTransportBlock(const TransportBlockPlan& plan, absl::Span<const BlockResult> blocks,
                         absl::Span<uint8_t> tb);
 

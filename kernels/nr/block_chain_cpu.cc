@@ -69,6 +69,13 @@ void GatherInfo(const TransportBlockPlan& plan, absl::Span<const uint8_t> tb, ui
   }
 }
 
+bool IsAnyNotZero(absl::Span<const uint8_t> bytes) {
+  return std::any_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte != 0; });
+}
+bool IsAnyNotZero(absl::Span<const int8_t> soft) {
+  return std::any_of(soft.begin(), soft.end(), [](int8_t value) { return value != 0; });
+}
+
 }  // namespace
 
 void EncodeCodeBlockOnCpu(const ldpc::Code& code, const RateMatch& rate_match, int num_filler,
@@ -118,18 +125,21 @@ BlockResult DecodeBlockOnCpu(const TransportBlockPlan& plan, const ldpc::Code& c
                              const ldpc::DecodeParameters& parameters, int r,
                              absl::Span<const int8_t> llr, bool combine, absl::Span<int8_t> soft,
                              absl::Span<uint8_t> tb) {
-  uint8_t* const bits = ChainArena::OfThisThread().info;
+  const auto bits = absl::MakeSpan(ChainArena::OfThisThread().info,
+                                   static_cast<size_t>(BytesForBits(plan.k_prime)));
   BlockResult result;
-  result.decode = DecodeCodeBlockOnCpu(
-      code, plan.rate_match(r), parameters, plan.num_filler(), llr, combine, soft,
-      absl::MakeSpan(bits, static_cast<size_t>(BytesForBits(plan.k_prime))));
-  result.tb_crc = CrcOfBits(TbCrcOf(plan), bits, 0, plan.info_bits());
-  result.crc_ok = plan.block_crc_bits == 0 ? result.tb_crc == 0
-                                           : CrcOfBits(Crc::kCrc24B, bits, 0, plan.k_prime) == 0;
+  result.decode = DecodeCodeBlockOnCpu(code, plan.rate_match(r), parameters, plan.num_filler(), llr,
+                                       combine, soft, bits);
+  result.tb_crc = CrcOfBits(TbCrcOf(plan), bits.data(), 0, plan.info_bits());
+  const uint32_t crc = plan.block_crc_bits == 0
+                           ? result.tb_crc
+                           : CrcOfBits(Crc::kCrc24B, bits.data(), 0, plan.k_prime);
+  result.crc_ok =
+      crc == 0 && (IsAnyNotZero(bits) || (result.decode.parity_ok != 0 && IsAnyNotZero(soft)));
   const int64_t begin = plan.info_begin(r);
   const int64_t end = PayloadEnd(plan, r);
   BitRun run(tb.data(), begin, end);
-  run.Put(begin, bits, 0, end - begin);
+  run.Put(begin, bits.data(), 0, end - begin);
   result.edges = run.edges();
   return result;
 }
@@ -139,12 +149,14 @@ bool JoinTransportBlock(const TransportBlockPlan& plan, absl::Span<const BlockRe
   const CrcPolynomial p = PolynomialOf(TbCrcOf(plan));
   const uint32_t power = CrcPowerOfX(p, plan.info_bits());
   uint32_t crc = 0;
+  bool blocks_ok = true;
   for (int r = 0; r < plan.num_blocks; ++r) {
-    crc = CrcCombine(p, crc, blocks[static_cast<size_t>(r)].tb_crc, power);
-    PutEdges(tb.data(), plan.info_begin(r), PayloadEnd(plan, r),
-             blocks[static_cast<size_t>(r)].edges);
+    const BlockResult& block = blocks[static_cast<size_t>(r)];
+    blocks_ok = blocks_ok && block.crc_ok;
+    crc = CrcCombine(p, crc, block.tb_crc, power);
+    PutEdges(tb.data(), plan.info_begin(r), PayloadEnd(plan, r), block.edges);
   }
-  return crc == 0;
+  return blocks_ok && crc == 0;
 }
 
 }  // namespace baseband::nr

@@ -23,6 +23,11 @@ std::vector<int> PowersOf(Crc crc) {
 
 void Append(const Bits& more, Bits* bits) { bits->insert(bits->end(), more.begin(), more.end()); }
 
+template <typename T>
+bool AllZero(const std::vector<T>& values) {
+  return std::count(values.begin(), values.end(), T{0}) == static_cast<ptrdiff_t>(values.size());
+}
+
 int64_t LengthOf(int base_graph, int zc) { return int64_t{base_graph == 1 ? 66 : 50} * zc; }
 int InfoColumns(int base_graph) { return base_graph == 1 ? 22 : 10; }
 
@@ -208,16 +213,15 @@ ReferenceReceived ReferenceReceive(const TransportBlock& tb,
                                            absl::MakeConstSpan(out.soft[r]).first(count),
                                            absl::MakeSpan(packed), {}));
     Bits bits = ldpc::UnpackBits(packed, k_prime);
-    if (parts.blocks.size() > 1) {
-      const Bits rest = ReferenceCrc(Crc::kCrc24B, bits);
-      out.block_crc_ok.push_back(std::count(rest.begin(), rest.end(), 1) == 0);
-      bits.resize(bits.size() - 24);
-    }
+    const bool split = parts.blocks.size() > 1;
+    bool crc_ok = AllZero(ReferenceCrc(split ? Crc::kCrc24B : parts.segments.tb_crc, bits));
+    if (AllZero(bits)) crc_ok = out.decode[r].parity_ok != 0 && !AllZero(out.soft[r]);
+    out.block_crc_ok.push_back(crc_ok);
+    if (split) bits.resize(bits.size() - 24);
     Append(bits, &b);
   }
-  const Bits rest = ReferenceCrc(parts.segments.tb_crc, b);
-  out.tb_crc_ok = std::count(rest.begin(), rest.end(), 1) == 0;
-  if (parts.blocks.size() == 1) out.block_crc_ok = {out.tb_crc_ok};
+  out.tb_crc_ok = AllZero(ReferenceCrc(parts.segments.tb_crc, b)) &&
+                  std::count(out.block_crc_ok.begin(), out.block_crc_ok.end(), false) == 0;
   out.payload.assign(b.begin(), b.begin() + static_cast<ptrdiff_t>(payload_bits));
   return out;
 }
