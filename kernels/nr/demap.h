@@ -25,7 +25,8 @@ struct DemapParameters {
   SymbolLayout layout;
   NoiseFormat noise_format = NoiseFormat::kOne;
   float noise_variance = 1.0f;  // read only for kOne
-  float llr_scale = 4.0f;       // kMinLlrScale .. kMaxLlrScale
+  // kMinLlrScale .. kMaxLlrScale. Min-sum loses least with about 8 (see llr_format.h).
+  float llr_scale = 8.0f;
   // false: max-log, that is, of either sum of the LLR the largest term: exactly that, for every
   // bit. true: the sums.
   bool log_sum = false;

@@ -79,6 +79,10 @@ HWY_INLINE VF LogsOf(VF x) {
 // AxisLogSums of demap_math.h.
 template <int kH>
 HWY_INLINE void LogSumsOf(VF t, VF g, VF* llrs) {
+  if constexpr (kH == 1) {
+    llrs[0] = hn::Mul(hn::Mul(t, hn::Set(df, 4.0f)), g);
+    return;
+  }
   const auto j = SegmentOf<(1 << kH)>(hn::Abs(t));
   const auto nearest = hn::CopySign(hn::Add(hn::Mul(hn::Set(df, 2.0f), j), hn::Set(df, 1.0f)), t);
   const auto from = hn::Sub(hn::Add(t, t), nearest);

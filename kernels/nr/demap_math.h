@@ -124,6 +124,10 @@ BASEBAND_HOST_DEVICE inline float LogOf(float x) {
 template <int kH>
 BASEBAND_HOST_DEVICE inline void AxisLogSums(float t, float g, float* llrs) {
   constexpr int kLevels = 1 << kH;
+  if constexpr (kH == 1) {  // of one term
+    llrs[0] = MulRn(MulRn(t, 4.0f), g);
+    return;
+  }
   // Terms relative to that of the nearest level: (t - l)^2 - (t - n)^2 = (n - l) (2 t - n - l).
   const float magnitude = Magnitude(t);
   const float nearest = WithSignOf(AddRn(MulRn(2.0f, Segment<kLevels>(magnitude)), 1.0f), t);

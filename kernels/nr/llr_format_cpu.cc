@@ -229,6 +229,23 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace baseband::nr {
 
+// Ten times the mean natural |LLR| at the rates 0.2, 0.35, .. 0.95.
+constexpr int kNumRates = 6;
+constexpr float kMeanLlrs[5][kNumRates] = {
+    {13, 21, 30, 42, 62, 122},     // QPSK, and BPSK
+    {12, 21, 34, 55, 88, 196},     // 16QAM
+    {11, 24, 44, 81, 154, 380},    // 64QAM
+    {11, 28, 65, 138, 311, 917},   // 256QAM
+    {12, 37, 107, 284, 734, 2313}  // 1024QAM
+};
+
+float MeanLlrFor(int qm, double code_rate) {
+  const double place = (std::clamp(code_rate, 0.2, 0.95) - 0.2) / 0.15;
+  const int i = std::min(static_cast<int>(place), kNumRates - 2);
+  const float* const means = kMeanLlrs[qm <= 2 ? 0 : qm / 2 - 1];
+  return static_cast<float>(means[i] + (means[i + 1] - means[i]) * (place - i));
+}
+
 HWY_EXPORT(ToInt8);
 HWY_EXPORT(Magnitudes);
 

@@ -56,13 +56,9 @@ struct LlrMagnitudes {
   uint64_t count = 0;
 };
 
-// The mean magnitude that a chosen scale makes of a block; see llr_format.h.
-BASEBAND_HOST_DEVICE constexpr float MeanLlrFor(int qm) {
-  return qm <= 2 ? 16.0f : qm == 4 ? 24.0f : qm == 6 ? 40.0f : qm == 8 ? 80.0f : 120.0f;
-}
-
-// The scale for a block; 1 if all its LLRs are zero.
-BASEBAND_HOST_DEVICE inline float ChosenScale(const LlrMagnitudes& magnitudes, int qm) {
+// The scale that makes `mean_llr` (MeanLlrFor) of the mean magnitude of a block's LLRs; 1 if all of
+// them are zero.
+BASEBAND_HOST_DEVICE inline float ChosenScale(const LlrMagnitudes& magnitudes, float mean_llr) {
   if (magnitudes.sum == 0) return 1.0f;
 #ifdef __CUDA_ARCH__
   const float count = __ull2float_rn(magnitudes.count);
@@ -71,7 +67,7 @@ BASEBAND_HOST_DEVICE inline float ChosenScale(const LlrMagnitudes& magnitudes, i
   const auto count = static_cast<float>(magnitudes.count);
   const auto sum = static_cast<float>(magnitudes.sum);
 #endif
-  return DivRn(MulRn(MeanLlrFor(qm), count), sum);
+  return DivRn(MulRn(mean_llr, count), sum);
 }
 
 }  // namespace baseband::nr
