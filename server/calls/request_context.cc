@@ -35,6 +35,7 @@ absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requ
   job->deadline = requester.deadline;
   job->cancelled = Cancellation::FlagOf(requester.cancellation);
   job->times.arrived = arrived;
+  BASEBAND_RETURN_IF_ERROR(job->Bind(environment.devices));
   BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket, environment.dispatcher->Admit(job.get()));
   BASEBAND_RETURN_IF_ERROR(PlaceInput(environment, payload, job.get()));
   if (job->reply_bytes > 0) {

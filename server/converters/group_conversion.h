@@ -34,7 +34,7 @@ struct GroupSize {
 //                                      group's mistake is found after another's work
 //   absl::StatusOr<absl::optional<Group>> MakeGroup(int index, group message, const ContinueCheck*)
 //                                      nothing: it takes long, and there is no check to ask
-//   JobPtr MakeJob(std::vector<Group>)
+//   JobPtr MakeJob(const Message&, std::vector<Group>)             or absl::StatusOr of one
 template <typename Traits>
 class GroupConversion final : public Preparation {
  public:
@@ -48,7 +48,7 @@ class GroupConversion final : public Preparation {
     BASEBAND_ASSIGN_OR_RETURN(const bool is_done, conversion.MakeGroups(nullptr));
     Conversion result;
     if (is_done) {
-      result.job = conversion.traits_.MakeJob(std::move(conversion.groups_));
+      BASEBAND_ASSIGN_OR_RETURN(result.job, conversion.MakeJob());
     } else {
       result.preparation = std::make_unique<GroupConversion>(std::move(conversion));
     }
@@ -57,7 +57,7 @@ class GroupConversion final : public Preparation {
 
   absl::StatusOr<JobPtr> Finish(const ContinueCheck& may_continue) override {
     BASEBAND_RETURN_IF_ERROR(MakeGroups(&may_continue).status());
-    return traits_.MakeJob(std::move(groups_));
+    return MakeJob();
   }
 
   GroupConversion(GroupConversion&&) = default;
@@ -85,6 +85,8 @@ class GroupConversion final : public Preparation {
     }
     return absl::OkStatus();
   }
+
+  absl::StatusOr<JobPtr> MakeJob() { return traits_.MakeJob(message_, std::move(groups_)); }
 
   // Whether all are made.
   absl::StatusOr<bool> MakeGroups(const ContinueCheck* may_continue) {

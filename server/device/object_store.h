@@ -52,6 +52,9 @@ class DeviceObject {
   // For the device's kernels and copies; on a GPU the host must not touch it.
   uint8_t* data() const { return memory_.data(); }
   int64_t bytes() const { return memory_.size(); }
+  // A note of its user's on what is in it; 0 at first.
+  uint64_t mark() const { return mark_.load(std::memory_order_acquire); }
+  void set_mark(uint64_t mark) const { mark_.store(mark, std::memory_order_release); }
   // Its device was lost since. After a reset its address may be something else's: nothing that
   // starts then may use it.
   bool is_lost() const { return is_lost_.load(std::memory_order_acquire); }
@@ -60,6 +63,7 @@ class DeviceObject {
   friend class ObjectStore;
   const HostLease memory_;
   std::atomic<bool> is_lost_{false};
+  mutable std::atomic<uint64_t> mark_{0};
 };
 // Whoever has one uses the object: it stays until the last pin is gone or the device is lost. A job
 // keeps those of what it uses (Job::objects).

@@ -96,6 +96,12 @@ class Job {
   Device* device = nullptr;
   // What it uses on the device that it runs on.
   std::vector<ObjectPin> objects;
+  // Finds what the job uses on one of `devices`, and binds it to that one. Called when `caller` is
+  // known, before the job is admitted; again each time that is tried anew.
+  virtual absl::Status Bind(absl::Span<Device* const> devices) {
+    (void)devices;
+    return absl::OkStatus();
+  }
   // Bytes that go before `input` on the device, and come from there.
   int64_t resident_bytes = 0;
   // A part of work that takes long, or long itself. It goes to lanes for background work, see

@@ -102,7 +102,7 @@ struct DecodeTraits {
     return absl::make_optional(std::move(of_groups[static_cast<size_t>(index)]));
   }
 
-  JobPtr MakeJob(std::vector<DecodeGroup> groups) const {
+  JobPtr MakeJob(const Message&, std::vector<DecodeGroup> groups) const {
     return std::make_unique<DecodeJob>(*operation, std::move(groups));
   }
 

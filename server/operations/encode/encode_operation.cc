@@ -72,7 +72,7 @@ struct EncodeTraits {
     return absl::make_optional(std::move(group));
   }
 
-  JobPtr MakeJob(std::vector<EncodeGroup> groups) const {
+  JobPtr MakeJob(const Message&, std::vector<EncodeGroup> groups) const {
     return std::make_unique<EncodeJob>(*operation, std::move(groups));
   }
 

@@ -77,7 +77,7 @@ struct RecoverCarrierTraits {
     return absl::make_optional(std::move(group));
   }
 
-  JobPtr MakeJob(std::vector<RecoverCarrierGroup> groups) const {
+  JobPtr MakeJob(const Message&, std::vector<RecoverCarrierGroup> groups) const {
     return std::make_unique<RecoverCarrierJob>(*operation, std::move(groups));
   }
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <utility>
 
+#include "kernels/base/status_macros.h"
 #include "kernels/nr/scrambling.h"
 #include "server/operations/ldpc/ldpc_work.h"
 #include "server/operations/shared_channel/decode_shared_channel_batch.h"
@@ -15,7 +18,7 @@ namespace {
 // block; and results and scratch of a code block besides its soft and its decided bits.
 constexpr int64_t kBlockDescriptorBytes = 288;
 constexpr int64_t kCodeBlockDescriptorBytes = 80;
-constexpr int64_t kCodeBlockResultBytes = 12;
+constexpr int64_t kCodeBlockResultBytes = 16;
 // An edge in one iteration, on one core.
 constexpr double kGuessedEdgeS = 1e-10;
 
@@ -33,8 +36,12 @@ bool IsRight(absl::Span<const CodeBlockResult> code_blocks, bool tb_crc_holds) {
 }
 
 DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
-                                               std::vector<DecodeSharedChannelGroup> groups)
-    : Job(operation), groups_(std::move(groups)) {
+                                               std::vector<DecodeSharedChannelGroup> groups,
+                                               std::vector<std::string> free_keys)
+    : Job(operation),
+      groups_(std::move(groups)),
+      free_keys_(std::move(free_keys)),
+      held_(groups_.size()) {
   work.guessed_unit_s = kGuessedEdgeS;
   int64_t blocks = 0;
   for (const DecodeSharedChannelGroup& group : groups_) {
@@ -54,12 +61,37 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
   reply_bytes = soft_bytes_ > 0 ? soft_offset() + soft_bytes_ : bits_bytes_;
   code_blocks.resize(static_cast<size_t>(footprint.blocks));
   crc_ok.resize(static_cast<size_t>(blocks));
+  unusable.resize(static_cast<size_t>(blocks));
   footprint.input_bytes = AlignUp(payload_bytes);
   footprint.output_bytes = AlignUp(footprint.output_bytes) +
-                           AlignUp(footprint.blocks * kCodeBlockResultBytes) + 6 * kLaneAlignment;
+                           AlignUp(footprint.blocks * kCodeBlockResultBytes) + 7 * kLaneAlignment;
   footprint.control_bytes =
       AlignUp(blocks * kBlockDescriptorBytes + footprint.blocks * kCodeBlockDescriptorBytes) +
       5 * kLaneAlignment;
+}
+
+absl::Status DecodeSharedChannelJob::Bind(absl::Span<Device* const> devices) {
+  const bool holds = std::any_of(groups_.begin(), groups_.end(),
+                                 [](const auto& group) { return !group.harq_key.empty(); });
+  if (!holds && free_keys_.empty()) return absl::OkStatus();
+  device = nullptr;
+  objects.clear();
+  held_.assign(groups_.size(), {});
+  Device* const home = HarqDeviceOf(caller.client, devices);
+  if (home == nullptr) return absl::UnavailableError("no device is healthy");
+  for (const std::string& key : free_keys_) FreeSoftBits(caller.client, key, *home);
+  if (!holds) return absl::OkStatus();
+  device = home;
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    const DecodeSharedChannelGroup& group = groups_[i];
+    if (group.harq_key.empty()) continue;
+    const int64_t bytes = group.block.plan.num_blocks * group.soft_stride();
+    BASEBAND_ASSIGN_OR_RETURN(
+        held_[i],
+        HoldSoftBits(caller.client, group.harq_key, group.transmission, group.block, bytes, *home));
+    if (held_[i].object != nullptr) objects.push_back(held_[i].object);
+  }
+  return absl::OkStatus();
 }
 
 int64_t DecodeSharedChannelJob::soft_offset() const { return AlignUp(bits_bytes_); }
@@ -76,7 +108,11 @@ DecodeSharedChannelBatch::DecodeSharedChannelBatch(std::vector<JobPtr> jobs)
     auto* soft = reinterpret_cast<int8_t*>(bits + job(i).soft_offset());
     CodeBlockResult* results = job(i).code_blocks.data();
     uint8_t* crc_ok = job(i).crc_ok.data();
-    for (const DecodeSharedChannelGroup& group : job(i).groups()) {
+    uint32_t* unusable = job(i).unusable.data();
+    for (size_t g = 0; g < job(i).groups().size(); ++g) {
+      const DecodeSharedChannelGroup& group = job(i).groups()[g];
+      const HeldSoftBits& held = job(i).held(g);
+      if (held.object != nullptr) held.object->set_mark(0);  // until it is done
       const int num_blocks = group.block.plan.num_blocks;
       for (int64_t b = 0; b < group.count; ++b) {
         auto block = std::make_unique<Block>();
@@ -86,9 +122,12 @@ DecodeSharedChannelBatch::DecodeSharedChannelBatch(std::vector<JobPtr> jobs)
         block->bits = bits;
         block->soft = group.soft_out ? soft : nullptr;
         block->results = results;
+        if (held.object != nullptr) block->held = &held;
         block->crc_ok = crc_ok++;
+        block->unusable = unusable++;
         block->first_piece = pieces_.size();
         block->code_blocks.resize(static_cast<size_t>(num_blocks));
+        block->code_blocks_unusable.resize(static_cast<size_t>(num_blocks));
         block->left = num_blocks;
         for (int r = 0; r < num_blocks; ++r) {
           pieces_.push_back({static_cast<uint32_t>(blocks_.size()), r});
@@ -104,56 +143,75 @@ DecodeSharedChannelBatch::DecodeSharedChannelBatch(std::vector<JobPtr> jobs)
   }
 }
 
-absl::Span<const int8_t> DecodeSharedChannelBatch::ReceivedLlrs(const Block& block, int r) const {
+absl::Span<const int8_t> DecodeSharedChannelBatch::ReceivedLlrs(const Block& block, int r,
+                                                                int64_t* unusable) const {
   thread_local std::vector<int8_t> llr;
   const DecodeSharedChannelGroup& group = *block.group;
   const nr::TransportBlockPlan& plan = group.block.plan;
   const int64_t first = plan.e_begin(r);
-  const int64_t count = plan.e(r);
+  const auto count = static_cast<size_t>(plan.e(r));
+  *unusable = 0;
+  llr.resize(std::max(llr.size(), count));
+  const absl::Span<int8_t> wanted(llr.data(), count);
+  if (block.repeats()) {  // what is held has it already
+    std::fill(wanted.begin(), wanted.end(), int8_t{0});
+    return wanted;
+  }
   const uint8_t* const payload = job(block.job).input.data() + block.payload_offset;
   const absl::Span<const uint8_t> received(payload + group.received_offset(),
                                            static_cast<size_t>(group.received_bytes()));
   if (group.is_int8_as_it_is()) {
-    return {reinterpret_cast<const int8_t*>(received.data()) + first, static_cast<size_t>(count)};
+    return {reinterpret_cast<const int8_t*>(received.data()) + first, count};
   }
-  llr.resize(std::max(llr.size(), static_cast<size_t>(count)));
-  const absl::Span<int8_t> wanted(llr.data(), static_cast<size_t>(count));
   if (group.is_symbols) {
     const int64_t qm = group.block.qm();
-    nr::DemapOnCpu(group.demap, received,
-                   {payload + group.noise_offset(), static_cast<size_t>(group.noise_bytes())},
-                   first / qm, count / qm, wanted);
+    *unusable =
+        nr::DemapOnCpu(group.demap, received,
+                       {payload + group.noise_offset(), static_cast<size_t>(group.noise_bytes())},
+                       first / qm, plan.e(r) / qm, wanted);
   } else {
     float scale = group.llr_scale;
     if (scale == 0.0F) {
-      scale = nr::ChosenScale(nr::MagnitudesOnCpu(received, first, count), group.block.qm());
+      scale = nr::ChosenScale(nr::MagnitudesOnCpu(received, first, plan.e(r)), group.block.qm());
     }
-    nr::ToInt8LlrsOnCpu(group.llr_format, scale, received, first, wanted);
+    *unusable = nr::ToInt8LlrsOnCpu(group.llr_format, scale, received, first, wanted);
   }
   if (group.block.c_init.has_value()) nr::DescrambleLlrs(*group.block.c_init, first, wanted);
   return wanted;
 }
 
-void DecodeSharedChannelBatch::RunPiece(int piece) {
+absl::Span<int8_t> DecodeSharedChannelBatch::SoftBits(const Block& block, int r) const {
   thread_local std::vector<int8_t> scratch;
+  const DecodeSharedChannelGroup& group = *block.group;
+  const auto n_cb = static_cast<size_t>(group.block.n_cb());
+  if (block.held != nullptr) {
+    auto* const held = reinterpret_cast<int8_t*>(block.held->object->data());
+    return {held + r * group.soft_stride(), n_cb};
+  }
+  const int64_t soft_at = r * static_cast<int64_t>(n_cb);
+  if (block.soft == nullptr) scratch.resize(std::max(scratch.size(), n_cb));
+  int8_t* const soft = block.soft != nullptr ? block.soft + soft_at : scratch.data();
+  if (group.soft_in) {
+    std::memcpy(soft, job(block.job).input.data() + block.payload_offset + soft_at, n_cb);
+  }
+  return {soft, n_cb};
+}
+
+void DecodeSharedChannelBatch::RunPiece(int piece) {
   const Piece& place = pieces_[static_cast<size_t>(piece)];
   Block& block = *blocks_[place.block];
   const DecodeSharedChannelGroup& group = *block.group;
   Job& owner = job(block.job);
   RunIfWanted(owner, [&] {
-    const auto n_cb = static_cast<size_t>(group.block.n_cb());
-    const int64_t soft_at = place.r * static_cast<int64_t>(n_cb);
-    if (block.soft == nullptr) scratch.resize(std::max(scratch.size(), n_cb));
-    const absl::Span<int8_t> soft(block.soft != nullptr ? block.soft + soft_at : scratch.data(),
-                                  n_cb);
-    if (group.soft_in) {
-      std::memcpy(soft.data(), owner.input.data() + block.payload_offset + soft_at, n_cb);
-    }
-    nr::BlockResult& result = block.code_blocks[static_cast<size_t>(place.r)];
-    result = nr::DecodeBlockOnCpu(group.block.plan, *group.code, group.parameters, place.r,
-                                  ReceivedLlrs(block, place.r), group.soft_in, soft,
+    const auto r = static_cast<size_t>(place.r);
+    const absl::Span<const int8_t> llr =
+        ReceivedLlrs(block, place.r, &block.code_blocks_unusable[r]);
+    const bool combine = group.soft_in || block.combines() || block.repeats();
+    nr::BlockResult& result = block.code_blocks[r];
+    result = nr::DecodeBlockOnCpu(group.block.plan, *group.code, group.parameters, place.r, llr,
+                                  combine, SoftBits(block, place.r),
                                   {block.bits, static_cast<size_t>(group.block.payload_bytes())});
-    block.results[place.r] = ResultOf(group.block, result.decode, result.crc_ok);
+    block.results[r] = ResultOf(group.block, result.decode, result.crc_ok);
   });
   if (block.left.fetch_sub(1) == 1) RunIfWanted(owner, [&] { FinishBlock(block); });
 }
@@ -163,6 +221,17 @@ void DecodeSharedChannelBatch::FinishBlock(Block& block) {
   const bool tb_crc_holds = nr::JoinTransportBlock(
       shape.plan, block.code_blocks, {block.bits, static_cast<size_t>(shape.payload_bytes())});
   *block.crc_ok = IsRight({block.results, block.code_blocks.size()}, tb_crc_holds);
+  *block.unusable = static_cast<uint32_t>(std::accumulate(
+      block.code_blocks_unusable.begin(), block.code_blocks_unusable.end(), int64_t{0}));
+}
+
+absl::Status DecodeSharedChannelBatch::Finish() {
+  if (output_staging_ != nullptr) CudaFinish();
+  for (const auto& block : blocks_) {
+    if (block->held == nullptr || job(block->job).is_cut()) continue;
+    block->held->object->set_mark(SoftBitsMark(block->group->block, block->group->transmission));
+  }
+  return absl::OkStatus();
 }
 
 std::vector<uint32_t> DecodeSharedChannelBatch::GroupByShape() {

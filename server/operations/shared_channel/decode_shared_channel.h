@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -12,6 +14,7 @@
 #include "kernels/nr/demap.h"
 #include "kernels/nr/llr_format.h"
 #include "server/jobs/layout.h"
+#include "server/operations/shared_channel/held_soft_bits.h"
 #include "server/operations/shared_channel/shared_channel_block.h"
 
 namespace baseband::server {
@@ -30,6 +33,8 @@ struct DecodeSharedChannelGroup {
   nr::DemapParameters demap;  // of symbols
   bool soft_in = false;
   bool soft_out = false;
+  std::string harq_key;  // empty: the server holds nothing
+  int transmission = 0;
 
   // What is received needs no work before it goes to its places.
   bool is_int8_as_it_is() const {
@@ -45,8 +50,11 @@ struct DecodeSharedChannelGroup {
     return is_symbols ? block.num_symbols() * nr::BytesPerVariance(demap.noise_format) : 0;
   }
   int64_t payload_bytes() const { return noise_offset() + noise_bytes(); }
+  // Whether a receiver may have more than this transmission.
+  bool may_combine() const { return soft_in || transmission > 0; }
   int64_t soft_out_bytes() const { return soft_out ? block.soft_bytes() : 0; }
-  // What a code block's soft bits and decided bits take on a GPU.
+  // What a code block's soft bits take where the server holds them, and on a GPU; and its decided
+  // bits there.
   int64_t soft_stride() const { return AlignUp(block.n_cb(), 16); }
   int64_t decided_bytes() const { return AlignUp((block.plan.k_prime + 7) / 8, sizeof(uint32_t)); }
 };
@@ -65,9 +73,16 @@ bool IsRight(absl::Span<const CodeBlockResult> code_blocks, bool tb_crc_holds);
 class DecodeSharedChannelJob final : public Job {
  public:
   // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
-  DecodeSharedChannelJob(const Operation& operation, std::vector<DecodeSharedChannelGroup> groups);
+  // Soft bits of `free_keys` go when the job is bound.
+  DecodeSharedChannelJob(const Operation& operation, std::vector<DecodeSharedChannelGroup> groups,
+                         std::vector<std::string> free_keys = {});
+
+  // To the device that holds its client's soft bits, if it has to do with such.
+  absl::Status Bind(absl::Span<Device* const> devices) override;
 
   absl::Span<const DecodeSharedChannelGroup> groups() const { return groups_; }
+  // Of group i.
+  const HeldSoftBits& held(size_t i) const { return held_[i]; }
 
   // `reply` holds the payloads of all blocks, then from soft_offset() on their soft bits.
   int64_t bits_bytes() const { return bits_bytes_; }
@@ -76,9 +91,12 @@ class DecodeSharedChannelJob final : public Job {
 
   std::vector<CodeBlockResult> code_blocks;  // of all blocks, in order
   std::vector<uint8_t> crc_ok;               // by block: 1 or 0
+  std::vector<uint32_t> unusable;            // by block: see v1::SharedChannelResult
 
  private:
   const std::vector<DecodeSharedChannelGroup> groups_;
+  const std::vector<std::string> free_keys_;
+  std::vector<HeldSoftBits> held_;  // by group
   int64_t bits_bytes_ = 0;
   int64_t soft_bytes_ = 0;
 };

@@ -36,19 +36,26 @@ class DecodeSharedChannelBatch final : public Batch {
     uint32_t job = 0;
     int64_t payload_offset = 0;  // in its job's payload
     uint8_t* bits = nullptr;
-    int8_t* soft = nullptr;  // null: not wanted
+    int8_t* soft = nullptr;              // null: not wanted
+    const HeldSoftBits* held = nullptr;  // null: the server holds none
     CodeBlockResult* results = nullptr;
     uint8_t* crc_ok = nullptr;
+    uint32_t* unusable = nullptr;
     size_t first_piece = 0;
 
     // CPU only.
     std::vector<nr::BlockResult> code_blocks;
+    std::vector<int64_t> code_blocks_unusable;
     std::atomic<int> left{0};  // code blocks that are not done
 
     // GPU only: where things are in output memory.
     int64_t bits_offset = 0;
     int64_t soft_offset = 0;  // of code block 0; soft_stride() apart
     bool is_staged = false;
+    size_t first_dematch = 0;  // of its descriptors for the dematcher, if it has some
+
+    bool repeats() const { return held != nullptr && held->repeats(); }
+    bool combines() const { return held != nullptr && held->combines(); }
   };
   struct Piece {
     uint32_t block = 0;
@@ -64,11 +71,17 @@ class DecodeSharedChannelBatch final : public Batch {
   DecodeSharedChannelJob& job(size_t i) const {
     return static_cast<DecodeSharedChannelJob&>(*jobs_[i]);
   }
-  // The LLRs of code block r, descrambled, in memory of the thread or where they came.
-  absl::Span<const int8_t> ReceivedLlrs(const Block& block, int r) const;
+  // The LLRs of code block r, descrambled, in memory of the thread or where they came; and how many
+  // could not be used.
+  absl::Span<const int8_t> ReceivedLlrs(const Block& block, int r, int64_t* unusable) const;
+  // Where its soft bits go, with those of earlier transmissions in place; memory of the thread
+  // where nobody wants them afterwards.
+  absl::Span<int8_t> SoftBits(const Block& block, int r) const;
   void FinishBlock(Block& block);
 
-  // GPU: what CudaCopyIn is made of.
+  // GPU: brings results to where replies want them.
+  void CudaFinish();
+  // What CudaCopyIn is made of.
   void PlaceOutputs();
   void Describe(const CudaLaneView& lane);
   std::vector<uint32_t> GroupByShape();
@@ -81,6 +94,7 @@ class DecodeSharedChannelBatch final : public Batch {
   OutputLayout output_;
   std::vector<Launch> launches_;
   int shared_bytes_ = 0;
+  int num_dematch_ = 0;
   struct Offsets {
     int64_t dematch_blocks = 0;  // in control memory, after the ReceiveTbs
     int64_t decode_blocks = 0;
@@ -89,6 +103,7 @@ class DecodeSharedChannelBatch final : public Batch {
     int64_t control_end = 0;
     int64_t decode_results = 0;  // in output memory
     int64_t check_results = 0;
+    int64_t unusable = 0;
     int64_t decided_bits = 0;
   } offsets_;
   const uint8_t* output_staging_ = nullptr;

@@ -14,37 +14,23 @@ namespace {
 static_assert(sizeof(nr::ReceiveTb) + sizeof(nr::CheckTb) <= 288 &&
                   sizeof(nr::DematchBlock) + sizeof(ldpc::DecodeBlock) + sizeof(nr::CheckBlock) <=
                       80 &&
-                  sizeof(ldpc::DecodeResult) + sizeof(nr::CheckResult) <= 12,
+                  sizeof(ldpc::DecodeResult) + sizeof(nr::CheckResult) + sizeof(uint32_t) <= 16,
               "DecodeSharedChannelJob's footprint counts so many bytes a block and a code block");
-
-nr::ReceivedFormat FormatOf(const DecodeSharedChannelGroup& group) {
-  if (group.is_symbols) return nr::ReceivedFormat::kSymbols;
-  switch (group.llr_format) {
-    case nr::LlrFormat::kInt8:
-      return nr::ReceivedFormat::kInt8;
-    case nr::LlrFormat::kInt16:
-      return nr::ReceivedFormat::kInt16;
-    case nr::LlrFormat::kFloat16:
-      return nr::ReceivedFormat::kFloat16;
-    case nr::LlrFormat::kPacked6:
-      return nr::ReceivedFormat::kInt6;
-    case nr::LlrFormat::kPacked4:
-      return nr::ReceivedFormat::kInt4;
-  }
-  return nr::ReceivedFormat::kInt8;
-}
 
 // All but where it lies.
 nr::ReceiveTb ReceiveTbOf(const DecodeSharedChannelGroup& group) {
   nr::ReceiveTb tb = nr::MakeReceiveTb(group.block.plan);
-  tb.format = FormatOf(group);
-  tb.llr_scale = group.llr_scale;
   if (group.block.c_init.has_value()) tb.c_init = *group.block.c_init;
   if (group.is_symbols) {
-    tb.n0 = group.demap.noise_variance;
+    tb.as_symbols = 1;
+    tb.noise_format = group.demap.noise_format;
+    tb.noise_variance = group.demap.noise_variance;
+    tb.log_sum = group.demap.log_sum ? 1 : 0;
     tb.demap = nr::MakeDemapScale(group.demap);
     tb.layout = group.demap.layout;
-    tb.log_sum = group.demap.log_sum ? 1 : 0;
+  } else {
+    tb.llr_format = group.llr_format;
+    tb.llr_format_scale = group.llr_scale;
   }
   return tb;
 }
@@ -89,6 +75,7 @@ void DecodeSharedChannelBatch::PlaceOutputs() {
       output_.Add(count * static_cast<int64_t>(sizeof(ldpc::DecodeResult)), nullptr);
   offsets_.check_results =
       output_.Add(count * static_cast<int64_t>(sizeof(nr::CheckResult)), nullptr);
+  offsets_.unusable = output_.Add(count * static_cast<int64_t>(sizeof(uint32_t)), nullptr);
   // What stays on the device.
   int64_t decided_bytes = 0;
   int64_t kept_bytes = 0;
@@ -96,7 +83,7 @@ void DecodeSharedChannelBatch::PlaceOutputs() {
     const DecodeSharedChannelGroup& group = *block->group;
     const int num_blocks = group.block.plan.num_blocks;
     decided_bytes += num_blocks * group.decided_bytes();
-    if (!group.soft_out) {
+    if (!group.soft_out && block->held == nullptr) {
       block->soft_offset = kept_bytes;
       kept_bytes += num_blocks * group.soft_stride();
     }
@@ -104,7 +91,7 @@ void DecodeSharedChannelBatch::PlaceOutputs() {
   offsets_.decided_bits = output_.Reserve(decided_bytes);
   const int64_t kept_at = output_.Reserve(kept_bytes);
   for (const auto& block : blocks_) {
-    if (!block->group->soft_out) block->soft_offset += kept_at;
+    if (!block->group->soft_out && block->held == nullptr) block->soft_offset += kept_at;
   }
 }
 
@@ -124,7 +111,7 @@ void DecodeSharedChannelBatch::Describe(const CudaLaneView& lane) {
   offsets_.control_end = end;
 
   auto* const receive = reinterpret_cast<nr::ReceiveTb*>(control);
-  auto* dematch = reinterpret_cast<nr::DematchBlock*>(control + offsets_.dematch_blocks);
+  auto* const dematch = reinterpret_cast<nr::DematchBlock*>(control + offsets_.dematch_blocks);
   auto* const check = reinterpret_cast<nr::CheckTb*>(control + offsets_.check_tbs);
   auto* check_block = reinterpret_cast<nr::CheckBlock*>(control + offsets_.check_blocks);
   std::vector<ldpc::DecodeBlock> decode;
@@ -134,43 +121,58 @@ void DecodeSharedChannelBatch::Describe(const CudaLaneView& lane) {
   nr::CheckTb check_tb;
   int64_t decided_offset = offsets_.decided_bits;
   for (uint32_t b = 0; b < blocks_.size(); ++b) {
-    const Block& block = *blocks_[b];
+    Block& block = *blocks_[b];
     if (block.group != group) {
       group = block.group;
       receive_tb = ReceiveTbOf(*group);
       check_tb = nr::MakeCheckTb(group->block.plan);
-      shared_bytes_ = std::max({shared_bytes_, nr::DematchSharedBytes(group->block.plan.of_short),
-                                nr::DematchSharedBytes(group->block.plan.of_long)});
     }
     const uint8_t* const payload =
         lane.input_device + input_.device_offset(block.job) + block.payload_offset;
     receive[b] = receive_tb;
     receive[b].received = payload + group->received_offset();
-    if (group->noise_bytes() > 0) {
-      receive[b].n0_of_symbol = reinterpret_cast<const float*>(payload + group->noise_offset());
-    }
+    if (group->noise_bytes() > 0) receive[b].noise = payload + group->noise_offset();
     check[b] = check_tb;
     check[b].payload = lane.output_device + block.bits_offset;
+
     const auto n_cb = static_cast<uint32_t>(group->block.n_cb());
+    const uint32_t decoded = std::min(n_cb, static_cast<uint32_t>(group->code->num_sent()));
+    const uint32_t wanted = group->soft_out || block.held != nullptr ? n_cb : decoded;
+    for (const nr::RateMatch* shape : {&group->block.plan.of_short, &group->block.plan.of_long}) {
+      shared_bytes_ = std::max(shared_bytes_, nr::DematchSharedBytes(*shape, wanted));
+    }
+    auto* soft =
+        reinterpret_cast<int8_t*>(block.held != nullptr ? block.held->object->data()
+                                                        : lane.output_device + block.soft_offset);
+    block.first_dematch = static_cast<size_t>(num_dematch_);
     for (uint32_t r = 0; r < static_cast<uint32_t>(group->block.plan.num_blocks); ++r) {
-      dematch->tb = check_block->tb = b;
-      dematch->r = check_block->r = r;
-      dematch->old_soft =
-          group->soft_in ? reinterpret_cast<const int8_t*>(payload) + r * n_cb : nullptr;
-      dematch->soft = reinterpret_cast<int8_t*>(lane.output_device + block.soft_offset +
-                                                r * group->soft_stride());
-      check_block->bits = lane.output_device + decided_offset;
+      if (!block.repeats()) {
+        nr::DematchBlock& descriptor = dematch[num_dematch_++];
+        descriptor.tb = b;
+        descriptor.r = r;
+        descriptor.soft = soft;
+        descriptor.soft_count = wanted;
+        descriptor.old_soft = nullptr;
+        if (group->soft_in) {
+          descriptor.old_soft = reinterpret_cast<const int8_t*>(payload) + int64_t{r} * n_cb;
+        } else if (block.combines()) {
+          descriptor.old_soft = soft;
+        }
+      }
       ldpc::DecodeBlock descriptor;
-      descriptor.llr = dematch->soft;
-      descriptor.llr_count = std::min(n_cb, static_cast<uint32_t>(group->code->num_sent()));
+      descriptor.llr = soft;
+      descriptor.llr_count = decoded;
       descriptor.bits_offset = static_cast<uint32_t>(decided_offset);
       descriptor.num_filler = static_cast<uint32_t>(group->block.plan.num_filler());
       descriptor.soft_offset = ldpc::kNoSoft;
       descriptor.result_index = static_cast<uint32_t>(decode.size());
       decode.push_back(descriptor);
-      decided_offset += group->decided_bytes();
-      ++dematch;
+      check_block->tb = b;
+      check_block->r = r;
+      check_block->bits = lane.output_device + decided_offset;
       ++check_block;
+      decided_offset += group->decided_bytes();
+      soft += group->soft_stride();
     }
   }
   auto* sorted = reinterpret_cast<ldpc::DecodeBlock*>(control + offsets_.decode_blocks);
@@ -191,9 +193,12 @@ absl::Status DecodeSharedChannelBatch::CudaRun(const CudaLaneView& lane) {
   nr::DematchBatch dematch;
   dematch.tbs = reinterpret_cast<const nr::ReceiveTb*>(control);
   dematch.blocks = reinterpret_cast<const nr::DematchBlock*>(control + offsets_.dematch_blocks);
-  dematch.num_blocks = num_pieces();
+  dematch.num_blocks = num_dematch_;
   dematch.shared_bytes = shared_bytes_;
-  BASEBAND_RETURN_IF_ERROR(nr::LaunchRateDematch(dematch, lane.stream));
+  dematch.unusable = reinterpret_cast<uint32_t*>(output + offsets_.unusable);
+  if (num_dematch_ > 0) {
+    BASEBAND_RETURN_IF_ERROR(nr::LaunchRateDematch(dematch, lane.stream));
+  }
   for (const Launch& shape : launches_) {
     ldpc::DecodeBatch decode;
     decode.code = shape.group->code.get();
@@ -218,32 +223,35 @@ absl::Status DecodeSharedChannelBatch::CudaCopyOut(const CudaLaneView& lane) {
   return CopyFromDevice(output_.Runs(lane.output_staging_host), lane);
 }
 
-absl::Status DecodeSharedChannelBatch::Finish() {
-  if (output_staging_ == nullptr) return absl::OkStatus();  // the CPU ran
+void DecodeSharedChannelBatch::CudaFinish() {
   const auto* decoded =
       reinterpret_cast<const ldpc::DecodeResult*>(output_staging_ + offsets_.decode_results);
   const auto* checked =
       reinterpret_cast<const nr::CheckResult*>(output_staging_ + offsets_.check_results);
+  const auto* unusable = reinterpret_cast<const uint32_t*>(output_staging_ + offsets_.unusable);
   for (const auto& block : blocks_) {
     const DecodeSharedChannelGroup& group = *block->group;
-    const int num_blocks = group.block.plan.num_blocks;
+    const auto num_blocks = static_cast<size_t>(group.block.plan.num_blocks);
     if (block->is_staged) {
       std::memcpy(block->bits, output_staging_ + block->bits_offset,
                   static_cast<size_t>(group.block.payload_bytes()));
     }
-    for (int r = 0; r < num_blocks; ++r) {
-      const size_t i = block->first_piece + static_cast<size_t>(r);
+    *block->unusable = 0;
+    for (size_t r = 0; r < num_blocks; ++r) {
+      const size_t i = block->first_piece + r;
       block->results[r] = ResultOf(group.block, decoded[i], checked[i].crc_ok != 0);
+      if (!block->repeats()) *block->unusable += unusable[block->first_dematch + r];
       if (block->soft == nullptr) continue;
-      const int n_cb = group.block.n_cb();
-      std::memcpy(block->soft + int64_t{r} * n_cb,
-                  output_staging_ + block->soft_offset + r * group.soft_stride(),
-                  static_cast<size_t>(n_cb));
+      const auto n_cb = static_cast<size_t>(group.block.n_cb());
+      std::memcpy(
+          block->soft + r * n_cb,
+          output_staging_ + block->soft_offset + static_cast<int64_t>(r) * group.soft_stride(),
+          n_cb);
     }
-    *block->crc_ok = IsRight({block->results, static_cast<size_t>(num_blocks)},
-                             nr::TbCrcHolds(checked + block->first_piece, num_blocks));
+    *block->crc_ok =
+        IsRight({block->results, num_blocks},
+                nr::TbCrcHolds(checked + block->first_piece, static_cast<int>(num_blocks)));
   }
-  return absl::OkStatus();
 }
 
 }  // namespace baseband::server

@@ -1,6 +1,8 @@
 #include "server/operations/shared_channel/decode_shared_channel_operation.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -94,6 +96,30 @@ absl::Status ScalesFromProto(const v1::DecodeSharedChannelGroup& message,
   return absl::OkStatus();
 }
 
+absl::Status HarqFromProto(const v1::Harq& message, DecodeSharedChannelGroup* group) {
+  if (message.key().empty()) {
+    if (message.transmission() == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat("transmission ", message.transmission(), " is set without a key"));
+  }
+  if (message.key().size() > kMaxHarqKeyBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("key has ", message.key().size(), " bytes, not 1 to ", kMaxHarqKeyBytes));
+  }
+  if (group->soft_in || group->soft_out) {
+    return absl::InvalidArgumentError(
+        "key is set beside soft_in or soft_out: soft bits are held, or they travel");
+  }
+  if (group->count != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("key is set for ", group->count, " blocks: it names those of 1"));
+  }
+  BASEBAND_RETURN_IF_ERROR(CheckRange("transmission", message.transmission(), 0, kMaxTransmission));
+  group->harq_key = message.key();
+  group->transmission = static_cast<int>(message.transmission());
+  return absl::OkStatus();
+}
+
 absl::Status ParametersFromProto(const v1::DecodeSharedChannelGroup& message,
                                  DecodeSharedChannelGroup* group) {
   BASEBAND_RETURN_IF_ERROR(
@@ -111,8 +137,9 @@ absl::Status ParametersFromProto(const v1::DecodeSharedChannelGroup& message,
 // buffer has.
 absl::StatusOr<ldpc::CodePtr> CodeOf(const DecodeSharedChannelGroup& group) {
   const nr::TransportBlockPlan& plan = group.block.plan;
-  const int rows =
-      group.soft_in ? nr::RowsForBits(plan.base_graph, plan.zc, group.block.n_cb()) : plan.num_rows;
+  const int rows = group.may_combine()
+                       ? nr::RowsForBits(plan.base_graph, plan.zc, group.block.n_cb())
+                       : plan.num_rows;
   return ldpc::NrCode(plan.base_graph, plan.zc, rows);
 }
 
@@ -134,6 +161,10 @@ struct DecodeSharedChannelTraits {
     group.count = message.count();
     group.soft_in = message.harq().soft_in();
     group.soft_out = message.harq().soft_out();
+    BASEBAND_RETURN_IF_ERROR(Within("harq.", HarqFromProto(message.harq(), &group)));
+    if (!group.harq_key.empty() && !keys.insert(group.harq_key).second) {
+      return absl::InvalidArgumentError("harq.key is that of a block before it");
+    }
     of_groups.push_back(group);
     const int64_t num_blocks = group.block.plan.num_blocks;
     return GroupSize{group.count, AlignUp(group.payload_bytes(), sizeof(uint32_t)),
@@ -151,12 +182,20 @@ struct DecodeSharedChannelTraits {
     return absl::make_optional(std::move(group));
   }
 
-  JobPtr MakeJob(std::vector<DecodeSharedChannelGroup> groups) const {
-    return std::make_unique<DecodeSharedChannelJob>(*operation, std::move(groups));
+  absl::StatusOr<JobPtr> MakeJob(const Message& message,
+                                 std::vector<DecodeSharedChannelGroup> groups) const {
+    std::vector<std::string> free_keys(message.free_keys().begin(), message.free_keys().end());
+    if (free_keys.size() > kMaxFreeKeys) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "free_keys has ", free_keys.size(), " keys: at most ", kMaxFreeKeys, " go at once"));
+    }
+    return std::make_unique<DecodeSharedChannelJob>(*operation, std::move(groups),
+                                                    std::move(free_keys));
   }
 
   const Operation* operation;
   std::vector<DecodeSharedChannelGroup> of_groups;  // as far as their sizes go
+  std::set<std::string> keys;
 };
 
 class DecodeSharedChannelOperation final : public Operation {
@@ -164,7 +203,7 @@ class DecodeSharedChannelOperation final : public Operation {
   DecodeSharedChannelOperation() : Operation(Describe()) {}
 
   absl::StatusOr<Conversion> Convert(const Request& request, const RequestLimits& limits) override {
-    return GroupConversion<DecodeSharedChannelTraits>::Convert(request, limits, {this, {}});
+    return GroupConversion<DecodeSharedChannelTraits>::Convert(request, limits, {this, {}, {}});
   }
 
   absl::StatusOr<Reply> ToReply(Job& base) override {
@@ -181,10 +220,15 @@ class DecodeSharedChannelOperation final : public Operation {
       header.add_iterations(result.decode.iterations);
     }
     auto crc_ok = job.crc_ok.begin();
-    for (const DecodeSharedChannelGroup& group : job.groups()) {
+    auto unusable = job.unusable.begin();
+    for (size_t i = 0; i < job.groups().size(); ++i) {
+      const DecodeSharedChannelGroup& group = job.groups()[i];
       for (int64_t b = 0; b < group.count; ++b) {
         v1::SharedChannelResult& block = *header.add_blocks();
         block.set_crc_ok(*crc_ok++ != 0);
+        block.set_unusable(*unusable++);
+        block.set_harq(job.held(i).outcome);
+        block.set_harq_message(job.held(i).why);
         block.set_code_blocks(static_cast<uint32_t>(group.block.plan.num_blocks));
       }
     }

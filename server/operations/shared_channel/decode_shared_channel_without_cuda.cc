@@ -8,6 +8,6 @@ absl::Status PrepareDecodeSharedChannelCuda() { return NotBuilt(); }
 absl::Status DecodeSharedChannelBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
 absl::Status DecodeSharedChannelBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
 absl::Status DecodeSharedChannelBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
-absl::Status DecodeSharedChannelBatch::Finish() { return absl::OkStatus(); }
+void DecodeSharedChannelBatch::CudaFinish() {}
 
 }  // namespace baseband::server

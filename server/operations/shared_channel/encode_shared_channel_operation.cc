@@ -79,7 +79,7 @@ struct EncodeSharedChannelTraits {
     return absl::make_optional(std::move(group));
   }
 
-  JobPtr MakeJob(std::vector<EncodeSharedChannelGroup> groups) const {
+  JobPtr MakeJob(const Message&, std::vector<EncodeSharedChannelGroup> groups) const {
     return std::make_unique<EncodeSharedChannelJob>(*operation, std::move(groups));
   }
 
