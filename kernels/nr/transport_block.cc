@@ -164,6 +164,40 @@ absl::StatusOr<RateMatch> MakeRateMatch(const CodeBlock& block) {
                      block.rv, block.qm, block.e);
 }
 
+absl::StatusOr<TransportBlockPlan> MakePlan(const CodeBlock& block) {
+  TransportBlockPlan plan;
+  BASEBAND_ASSIGN_OR_RETURN(plan.of_long, MakeRateMatch(block));
+  plan.of_short = plan.of_long;
+  plan.base_graph = block.base_graph;
+  plan.zc = block.zc;
+  plan.num_blocks = 1;
+  plan.num_short = 1;
+  plan.e_short = plan.e_long = static_cast<int>(block.e);
+  plan.k = GraphOf(block.base_graph).columns * block.zc;
+  plan.k_prime = plan.k - block.num_filler;
+  plan.num_rows = RowsNeeded(block.base_graph, block.zc, plan.of_long);
+  switch (block.crc) {
+    case CodeBlockCrc::kNone:
+      break;
+    case CodeBlockCrc::k24A:
+      plan.tb_crc_bits = 24;
+      break;
+    case CodeBlockCrc::k24B:
+      plan.block_crc_bits = kBlockCrcBits;
+      break;
+    case CodeBlockCrc::k16:
+      plan.tb_crc_bits = 16;
+      break;
+  }
+  plan.tb_bits = plan.k_prime - plan.block_crc_bits - plan.tb_crc_bits;
+  if (plan.tb_bits <= 0) {
+    return absl::InvalidArgumentError(absl::StrCat("crc takes all of the ", plan.k_prime,
+                                                   " bits that zc ", block.zc, " and num_filler ",
+                                                   block.num_filler, " leave"));
+  }
+  return plan;
+}
+
 int RowsForBits(int base_graph, int zc, int64_t num_bits) {
   const int columns = kPuncturedColumns + static_cast<int>(CeilOf(num_bits, zc));
   return std::max(columns - GraphOf(base_graph).columns, kMinRows);

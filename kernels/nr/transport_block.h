@@ -41,11 +41,11 @@ int ChooseBaseGraph(int64_t tb_bits, double code_rate);
 
 struct TransportBlockPlan {
   int64_t tb_bits = 0;  // A
-  int tb_crc_bits = 0;  // 24: CRC24A, 16: CRC16
+  int tb_crc_bits = 0;  // 24: CRC24A, 16: CRC16, 0: none (a code block alone)
   int base_graph = 0;
   int zc = 0;
   int num_blocks = 0;      // C
-  int block_crc_bits = 0;  // 24: CRC24B, 0: there is one block
+  int block_crc_bits = 0;  // 24: CRC24B, 0: none
   int k = 0;               // 22 or 10 times zc
   int k_prime = 0;         // K': block r's information and CRC; k - k_prime fillers follow
   int num_short = 0;       // blocks 0 .. num_short - 1 send e_short bits, the others e_long
@@ -78,6 +78,9 @@ struct TransportBlockPlan {
 // a TBS_LBRM that leaves no bit of the buffer.
 absl::StatusOr<TransportBlockPlan> MakePlan(const TransportBlock& block);
 
+// The CRC that is the last of a code block's bits, if it has one.
+enum class CodeBlockCrc : uint8_t { kNone, k24A, k24B, k16 };
+
 // One code block alone, in the terms of DPDK's bbdev.
 struct CodeBlock {
   int base_graph = 1;  // 1 or 2
@@ -87,9 +90,14 @@ struct CodeBlock {
   int rv = 0;
   int qm = 2;
   int64_t e = 0;  // 1 .. kMaxCodedBits, a multiple of qm
+  CodeBlockCrc crc = CodeBlockCrc::kNone;
 };
 // InvalidArgument as above. The buffer's first bit is never a filler, so that one can be sent.
 absl::StatusOr<RateMatch> MakeRateMatch(const CodeBlock& block);
+// As a transport block of one code block, whose payload need not end on a byte: CRC24A and CRC16
+// stand as the transport block's, CRC24B as the code block's. InvalidArgument also where fillers
+// and CRC leave no bit of payload.
+absl::StatusOr<TransportBlockPlan> MakePlan(const CodeBlock& block);
 // As TransportBlockPlan::num_rows, of one block.
 int RowsNeeded(int base_graph, int zc, const RateMatch& rate_match);
 // The rows that d_0 .. d_{num_bits-1} can use; num_bits 1 .. N.

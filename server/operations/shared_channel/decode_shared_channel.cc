@@ -172,7 +172,7 @@ absl::Span<const int8_t> DecodeSharedChannelBatch::ReceivedLlrs(const Block& blo
   } else {
     float scale = group.llr_scale;
     if (scale == 0.0F) {
-      scale = nr::ChosenScale(nr::MagnitudesOnCpu(received, first, plan.e(r)), group.block.qm());
+      scale = nr::ChosenScale(nr::MagnitudesOnCpu(received, first, plan.e(r)), group.mean_llr);
     }
     *unusable = nr::ToInt8LlrsOnCpu(group.llr_format, scale, received, first, wanted);
   }
@@ -218,6 +218,8 @@ void DecodeSharedChannelBatch::RunPiece(int piece) {
 
 void DecodeSharedChannelBatch::FinishBlock(Block& block) {
   const SharedChannelBlock& shape = block.group->block;
+  // What fills up the last byte is nobody's bits.
+  if (shape.plan.tb_bits % 8 != 0) block.bits[shape.plan.tb_bits / 8] = 0;
   const bool tb_crc_holds = nr::JoinTransportBlock(
       shape.plan, block.code_blocks, {block.bits, static_cast<size_t>(shape.payload_bytes())});
   *block.crc_ok = IsRight({block.results, block.code_blocks.size()}, tb_crc_holds);

@@ -30,6 +30,7 @@ struct DecodeSharedChannelGroup {
   bool is_symbols = false;
   nr::LlrFormat llr_format = nr::LlrFormat::kInt8;
   float llr_scale = 1.0F;     // 0, of kInt16 only: chosen from each code block
+  float mean_llr = 0.0F;      // what that makes of the mean magnitude
   nr::DemapParameters demap;  // of symbols
   bool soft_in = false;
   bool soft_out = false;

@@ -18,8 +18,8 @@ namespace baseband::server {
 namespace {
 
 constexpr int kDefaultIterations = 10;
-// The decoder's own for natural LLRs.
-constexpr float kDefaultLlrScale = 4.0F;
+// Of natural LLRs: see nr::MeanLlrFor.
+constexpr float kDefaultLlrScale = 8.0F;
 constexpr double kMinNoiseVariance = 1e-9;
 constexpr double kMaxNoiseVariance = 1e9;
 
@@ -72,6 +72,9 @@ absl::Status ScalesFromProto(const v1::DecodeSharedChannelGroup& message,
   } else {
     group->llr_scale = group->llr_format == nr::LlrFormat::kInt16 ? 0.0F : kDefaultLlrScale;
   }
+  const nr::TransportBlockPlan& plan = group->block.plan;
+  group->mean_llr = nr::MeanLlrFor(
+      group->block.qm(), static_cast<float>(plan.k_prime) / static_cast<float>(plan.e_short));
   if (!group->is_symbols) {
     for (const auto& [field, is_set] : {std::pair("symbol_scale", message.symbol_scale() != 0.0F),
                                         std::pair("noise_variance", message.has_noise_variance()),
