@@ -46,17 +46,17 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
   int64_t blocks = 0;
   for (const DecodeSharedChannelGroup& group : groups_) {
     const nr::TransportBlockPlan& plan = group.block.plan;
-    const int64_t code_blocks = group.count * plan.num_blocks;
+    const int64_t num_code_blocks = group.count * plan.num_blocks;
     blocks += group.count;
-    footprint.blocks += code_blocks;
+    footprint.blocks += num_code_blocks;
     payload_bytes += group.count * AlignUp(group.payload_bytes(), sizeof(uint32_t));
     bits_bytes_ += group.count * group.block.payload_bytes();
     soft_bytes_ += group.count * group.soft_out_bytes();
-    work.units +=
-        static_cast<double>(code_blocks) * EdgesOf(*group.code) * group.parameters.max_iterations;
+    work.units += static_cast<double>(num_code_blocks) * EdgesOf(*group.code) *
+                  group.parameters.max_iterations;
     work.shape = ShapeOf(*group.code) + kNumShapes / 2;
     footprint.output_bytes += group.count * AlignUp(group.block.payload_bytes(), 4) +
-                              code_blocks * (group.soft_stride() + group.decided_bytes());
+                              num_code_blocks * (group.soft_stride() + group.decided_bytes());
   }
   reply_bytes = soft_bytes_ > 0 ? soft_offset() + soft_bytes_ : bits_bytes_;
   code_blocks.resize(static_cast<size_t>(footprint.blocks));
