@@ -55,8 +55,8 @@ ReceiveTb MakeReceiveTb(const RateMatch& rate_match);  // one code block alone
 
 // What a thread block works on.
 struct alignas(16) DematchBlock {
-  // Soft bits so far, [soft_count], null if there are none. Any alignment, readable as `received`;
-  // may be `soft` itself.
+  // Soft bits so far, [soft_count], null if there are none. Any alignment; readable from the
+  // multiple of 4 before them on and up to 32 bytes past their end; may be `soft` itself.
   const int8_t* old_soft = nullptr;
   // [soft_count], filled up with zeros to a multiple of 16; aligned to 16 bytes, memory of the
   // device. 0 where nothing was ever received, and for fillers. It is DecodeBlock::llr of this code

@@ -80,7 +80,7 @@ struct TransmitBatch {
 
 // Shared memory that a block of `code` needs.
 int TransmitSharedBytes(const ldpc::Code& code);
-inline constexpr int kMaxTransmitSharedBytes = 64 << 10;
+inline constexpr int kMaxTransmitSharedBytes = 48 << 10;
 constexpr int64_t TransmitWorkspaceBytes(int num_blocks) { return int64_t{8} * num_blocks; }
 
 // Loads the kernels on the current device and raises their limits, so that no later launch does.

@@ -1,0 +1,225 @@
+// The CRCs of LaunchTransmit, and LaunchCheckCrc. Both take tiles of 16 code blocks.
+#include <cstdint>
+
+#include "kernels/base/status_macros.h"
+#include "kernels/cuda/load_kernel.h"
+#include "kernels/cuda/status.h"
+#include "kernels/nr/crc_tile.cuh"
+#include "kernels/nr/gpu_launch.h"
+#include "kernels/nr/receive_gpu.h"
+#include "kernels/nr/receive_math.h"
+#include "kernels/nr/transmit_math.h"
+
+namespace baseband::nr {
+namespace {
+
+using device::AddCrcs;
+using device::CrcSums;
+using device::kAllLanes;
+using device::kCrcRows;
+using device::kCrcWarps;
+using device::kWarp;
+using device::WantedCrcs;
+
+// A warp more than multiplies finds meanwhile what the products are multiplied by.
+constexpr uint32_t kThreads = (kCrcWarps + 1) * kWarp;
+
+__device__ __forceinline__ void ClearSums(CrcSums* sums) {
+  static_assert(sizeof(CrcSums) <= 4 * kThreads, "a word a thread");
+  if (threadIdx.x < sizeof(CrcSums) / 4) reinterpret_cast<uint32_t*>(sums)[threadIdx.x] = 0;
+}
+
+// Adds up the CRCs of the tile's messages; by the first kCrcWarps warps. `message_of(block, tb)` is
+// one block's message.
+template <typename Tb, typename Block, typename MessageOf>
+__device__ __forceinline__ void AddTile(const Tb* tbs, const Block* blocks, uint32_t num_blocks,
+                                        const MessageOf& message_of, CrcSums* sums) {
+  CrcMessage messages[2];
+  WantedCrcs wanted = {};
+#pragma unroll
+  for (uint32_t half = 0; half < 2; ++half) {
+    const uint32_t index = blockIdx.x * kCrcRows + threadIdx.x % kWarp / 4 + 8 * half;
+    if (index >= num_blocks) continue;
+    const Block block = blocks[index];
+    const Tb& tb = tbs[block.tb];
+    wanted.of_24b |= tb.block_crc_bits != 0;
+    wanted.of_24a |= tb.tb_crc_bits == 24;
+    wanted.of_16 |= tb.tb_crc_bits == 16;
+    if (tb.block_crc_bits != 0 || tb.tb_crc_bits != 0) messages[half] = message_of(block, tb);
+  }
+  wanted.of_24b = __any_sync(kAllLanes, wanted.of_24b);
+  wanted.of_24a = __any_sync(kAllLanes, wanted.of_24a);
+  wanted.of_16 = __any_sync(kAllLanes, wanted.of_16);
+  AddCrcs(messages[0], messages[1], wanted, threadIdx.x / kWarp, sums);
+}
+
+// A block's part of the CRC of its transport block; `power` from CrcPower24A of what follows it.
+// CRC16 is for transport blocks of one code block.
+template <typename Tb>
+__device__ __forceinline__ uint32_t TbPart(const Tb& tb, const CrcSums& sums, uint32_t row,
+                                           uint32_t power) {
+  if (tb.tb_crc_bits == 0) return 0;
+  if (tb.tb_crc_bits == 16) return sums.of_16[row];
+  return CrcMultiply(PolynomialOf(Crc::kCrc24A), sums.of_24a[row], power);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    TransmitCrcsKernel(const TransmitTb* __restrict__ tbs, const TransmitBlock* __restrict__ blocks,
+                       uint32_t num_blocks, BlockCrcs* __restrict__ crcs) {
+  cudaTriggerProgrammaticLaunchCompletion();
+  __shared__ CrcSums sums;
+  ClearSums(&sums);
+  __syncthreads();
+  // One of the last warp's lanes for each row.
+  const uint32_t row = threadIdx.x - kCrcWarps * kWarp;
+  const uint32_t index = blockIdx.x * kCrcRows + row;
+  const bool ends_row = row < kCrcRows && index < num_blocks;
+  uint32_t power = 1;
+  if (threadIdx.x < kCrcWarps * kWarp) {
+    const auto message_of = [](const TransmitBlock& block, const TransmitTb& tb) {
+      const PayloadSlice slice = SliceOf(tb.payload_bits, tb.info_bits, block.r);
+      const WordsBefore words = WordsOf(tb.payload);
+      return CrcMessage{words.words, words.skip + slice.first, slice.bits};
+    };
+    AddTile(tbs, blocks, num_blocks, message_of, &sums);
+  } else if (ends_row) {
+    const TransmitBlock block = blocks[index];
+    const TransmitTb& tb = tbs[block.tb];
+    const PayloadSlice slice = SliceOf(tb.payload_bits, tb.info_bits, block.r);
+    power = device::CrcPower24A(tb.payload_bits - slice.first - slice.bits);
+    const uint32_t begin = CodedBegin(tb, block.r);
+    if (tb.as_symbols == 0 && begin % 32 != 0) {
+      reinterpret_cast<uint32_t*>(tb.out)[begin / 32] = 0;
+    }
+  }
+  __syncthreads();
+  if (ends_row) {
+    crcs[index] = {TbPart(tbs[blocks[index].tb], sums, row, power), sums.of_24b[row]};
+  }
+}
+
+// Writes the words of the payload that begin in code block blocks[index].
+__device__ __forceinline__ void CopyPayload(const CheckTb& tb, const CheckBlock* blocks,
+                                            uint32_t index) {
+  const CheckBlock block = blocks[index];
+  const bool is_last = block.r + 1 == tb.num_blocks;
+  const PayloadReader reader(tb.info_bits + tb.block_crc_bits,
+                             SliceOf(tb.payload_bits, tb.info_bits, block.r));
+  const auto own = [&](uint32_t w) {
+    return __ldg(reinterpret_cast<const uint32_t*>(block.bits) + w);
+  };
+  // Of the last block nothing more is wanted than there is.
+  const auto* const next_words =
+      reinterpret_cast<const uint32_t*>(is_last ? block.bits : blocks[index + 1].bits);
+  const auto next = [&](uint32_t w) { return __ldg(next_words + w); };
+  for (uint32_t w = reader.first_word() + threadIdx.x; w < reader.end_word(); w += kThreads) {
+    const uint32_t word = reader.Word(w, own, next);
+    const uint32_t left = tb.payload_bits - 32 * w;
+    if (left >= 32) {
+      reinterpret_cast<uint32_t*>(tb.payload)[w] = SwapWord(word);
+    } else {
+      const uint32_t kept = FirstBits(word, left);
+      for (uint32_t i = 0; 8 * i < left; ++i) {
+        tb.payload[4 * w + i] = static_cast<uint8_t>(kept >> (24 - 8 * i));
+      }
+    }
+  }
+}
+
+// Thread blocks that share a tile: the first makes its CRCs, each of the others copies four code
+// blocks' payload.
+constexpr uint32_t kCopiedBlocks = 4;
+constexpr uint32_t kCheckPieces = 1 + kCrcRows / kCopiedBlocks;
+
+__global__ void __launch_bounds__(kThreads)
+    CheckCrcKernel(const CheckTb* __restrict__ tbs, const CheckBlock* __restrict__ blocks,
+                   uint32_t num_blocks, CheckResult* __restrict__ results) {
+  if (blockIdx.y > 0) {
+    const uint32_t first = blockIdx.x * kCrcRows + (blockIdx.y - 1) * kCopiedBlocks;
+    for (uint32_t index = first; index < min(first + kCopiedBlocks, num_blocks); ++index) {
+      const CheckTb& tb = tbs[blocks[index].tb];
+      if (tb.payload != nullptr) CopyPayload(tb, blocks, index);
+    }
+    return;
+  }
+  __shared__ CrcSums sums;
+  ClearSums(&sums);
+  __syncthreads();
+  const uint32_t row = threadIdx.x - kCrcWarps * kWarp;
+  const uint32_t index = blockIdx.x * kCrcRows + row;
+  const bool ends_row = row < kCrcRows && index < num_blocks;
+  uint32_t power = 1;
+  uint32_t sent_24b = 0;
+  if (threadIdx.x < kCrcWarps * kWarp) {
+    const auto message_of = [](const CheckBlock& block, const CheckTb& tb) {
+      return CrcMessage{reinterpret_cast<const uint32_t*>(block.bits), 0, tb.info_bits};
+    };
+    AddTile(tbs, blocks, num_blocks, message_of, &sums);
+  } else if (ends_row) {
+    const CheckBlock block = blocks[index];
+    const CheckTb& tb = tbs[block.tb];
+    power = device::CrcPower24A((tb.num_blocks - 1 - block.r) * tb.info_bits);
+    if (tb.block_crc_bits != 0) {
+      const CrcMessage crc{reinterpret_cast<const uint32_t*>(block.bits), tb.info_bits, 24};
+      sent_24b = CrcMessageWord(crc, 0, kCrcStepWords - 1,
+                                [&](uint32_t w) { return __ldg(crc.words + w); });
+    }
+  }
+  __syncthreads();
+  if (ends_row) {
+    const CheckTb& tb = tbs[blocks[index].tb];
+    CheckResult result;
+    result.tb_crc_part = TbPart(tb, sums, row, power);
+    result.crc_ok = tb.block_crc_bits != 0 ? sums.of_24b[row] == sent_24b
+                                           : tb.num_blocks > 1 || result.tb_crc_part == 0;
+    results[index] = result;
+  }
+}
+
+uint32_t TilesOf(int num_blocks) {
+  return (static_cast<uint32_t>(num_blocks) + kCrcRows - 1) / kCrcRows;
+}
+
+}  // namespace
+
+absl::Status LaunchTransmitCrcs(const TransmitBatch& batch, BlockCrcs* crcs, cudaStream_t stream) {
+  return LaunchKernel("TransmitCrcsKernel", {TilesOf(batch.num_blocks), kThreads, 0, stream, false},
+                      TransmitCrcsKernel, batch.tbs, batch.blocks,
+                      static_cast<uint32_t>(batch.num_blocks), crcs);
+}
+
+absl::Status PrepareTransmitCrcs() { return cuda::LoadKernel(TransmitCrcsKernel); }
+
+CheckTb MakeCheckTb(const TransportBlockPlan& plan) {
+  CheckTb tb;
+  tb.payload_bits = static_cast<uint32_t>(plan.tb_bits);
+  tb.tb_crc_bits = static_cast<uint32_t>(plan.tb_crc_bits);
+  tb.block_crc_bits = static_cast<uint32_t>(plan.block_crc_bits);
+  tb.num_blocks = static_cast<uint32_t>(plan.num_blocks);
+  tb.info_bits = static_cast<uint32_t>(plan.info_bits());
+  return tb;
+}
+
+CheckTb MakeCheckTb(int info_bits, bool with_crc) {
+  CheckTb tb;
+  tb.block_crc_bits = with_crc ? 24 : 0;
+  tb.info_bits = static_cast<uint32_t>(info_bits) - tb.block_crc_bits;
+  tb.payload_bits = tb.info_bits;
+  tb.num_blocks = 1;
+  return tb;
+}
+
+absl::Status LaunchCheckCrc(const CheckBatch& batch, cudaStream_t stream) {
+  BASEBAND_RETURN_IF_ERROR(CheckNumBlocks(batch.num_blocks));
+  BASEBAND_RETURN_IF_ERROR(CheckPointer("tbs", batch.tbs));
+  BASEBAND_RETURN_IF_ERROR(CheckPointer("blocks", batch.blocks));
+  BASEBAND_RETURN_IF_ERROR(CheckPointer("results", batch.results));
+  return LaunchKernel("CheckCrcKernel",
+                      {dim3(TilesOf(batch.num_blocks), kCheckPieces), kThreads, 0, stream, false},
+                      CheckCrcKernel, batch.tbs, batch.blocks,
+                      static_cast<uint32_t>(batch.num_blocks), batch.results);
+}
+
+absl::Status PrepareCheckCrc() { return cuda::LoadKernel(CheckCrcKernel); }
+
+}  // namespace baseband::nr

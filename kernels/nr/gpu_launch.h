@@ -1,0 +1,80 @@
+// What the launchers of this folder share: checks, the launch itself, and what their files say to
+// each other. CUDA builds only.
+#ifndef BASEBAND_KERNELS_NR_GPU_LAUNCH_H_
+#define BASEBAND_KERNELS_NR_GPU_LAUNCH_H_
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "kernels/cuda/status.h"
+#include "kernels/nr/transmit_gpu.h"
+
+namespace baseband::nr {
+
+// What the first kernel of LaunchTransmit leaves to the second of each code block.
+struct alignas(8) BlockCrcs {
+  // The part of its slice of the payload in the transport block's CRC; these are to be added up.
+  uint32_t tb_part;
+  // CRC24B of its slice of the payload, without what follows that.
+  uint32_t slice_24b;
+};
+static_assert(TransmitWorkspaceBytes(1) == sizeof(BlockCrcs), "as the header says");
+
+// The first kernel: makes `crcs`, and clears the words of `out` in which code blocks meet.
+absl::Status LaunchTransmitCrcs(const TransmitBatch& batch, BlockCrcs* crcs, cudaStream_t stream);
+absl::Status PrepareTransmitCrcs();
+// Of LaunchCheckCrc.
+absl::Status PrepareCheckCrc();
+
+inline constexpr int kMaxNrBlocksPerLaunch = 1 << 20;
+
+inline absl::Status CheckNumBlocks(int num_blocks) {
+  if (num_blocks >= 1 && num_blocks <= kMaxNrBlocksPerLaunch) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("num_blocks ", num_blocks, " is not in [1, ", kMaxNrBlocksPerLaunch, "]"));
+}
+inline absl::Status CheckSharedBytes(int shared_bytes, int most) {
+  if (shared_bytes >= 1 && shared_bytes <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("shared_bytes ", shared_bytes, " is not in [1, ", most, "]"));
+}
+inline absl::Status CheckPointer(const char* field, const void* pointer) {
+  if (pointer != nullptr && reinterpret_cast<uintptr_t>(pointer) % 16 == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(field, " is null or not aligned to 16 bytes"));
+}
+
+struct LaunchShape {
+  dim3 grid;
+  uint32_t threads = 0;
+  size_t shared_bytes = 0;
+  cudaStream_t stream = nullptr;
+  // Whether it may begin before the kernel in front of it has ended. It waits for that by
+  // cudaGridDependencySynchronize.
+  bool begins_early = false;
+};
+
+template <typename... Parameters, typename... Arguments>
+absl::Status LaunchKernel(const char* name, const LaunchShape& shape, void (*kernel)(Parameters...),
+                          Arguments... arguments) {
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = shape.grid;
+  config.blockDim = dim3(shape.threads);
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = shape.stream;
+  config.attrs = &early;
+  config.numAttrs = shape.begins_early ? 1 : 0;
+  return cuda::ToStatus(cudaLaunchKernelEx(&config, kernel, arguments...), name);
+}
+
+}  // namespace baseband::nr
+
+#endif  // BASEBAND_KERNELS_NR_GPU_LAUNCH_H_

@@ -1,0 +1,128 @@
+// Sending, for host and device: which bits a code block consists of, and how those that are kept in
+// its circular buffer are read 32 at a time, from the information and the parity as they lie.
+#ifndef BASEBAND_KERNELS_NR_TRANSMIT_MATH_H_
+#define BASEBAND_KERNELS_NR_TRANSMIT_MATH_H_
+
+#include <cstdint>
+
+#include "kernels/base/host_device.h"
+#include "kernels/nr/packed_words_math.h"
+#include "kernels/nr/rate_match_math.h"
+#include "kernels/nr/symbols.h"
+
+// A call on the device, so that it costs others no registers.
+#ifdef __CUDACC__
+#define BASEBAND_SELDOM_CALLED __noinline__
+#else
+#define BASEBAND_SELDOM_CALLED
+#endif
+
+namespace baseband::nr {
+
+// The part of the payload that code block r carries: bits [first, first + bits).
+struct PayloadSlice {
+  uint32_t first;
+  uint32_t bits;
+};
+BASEBAND_HOST_DEVICE inline PayloadSlice SliceOf(uint32_t payload_bits, uint32_t info_bits,
+                                                 uint32_t r) {
+  const uint32_t first = r * info_bits;
+  if (first >= payload_bits) return {payload_bits, 0};
+  const uint32_t left = payload_bits - first;
+  return {first, left < info_bits ? left : info_bits};
+}
+
+// Of a transport block (TransmitTb, ReceiveTb): how block r is rate-matched, and where its coded
+// bits begin.
+template <typename Tb>
+BASEBAND_HOST_DEVICE inline const RateMatch& RateMatchOf(const Tb& tb, uint32_t r) {
+  return r < tb.num_short ? tb.of_short : tb.of_long;
+}
+template <typename Tb>
+BASEBAND_HOST_DEVICE inline uint32_t CodedBegin(const Tb& tb, uint32_t r) {
+  return r < tb.num_short ? r * tb.of_short.e
+                          : tb.num_short * tb.of_short.e + (r - tb.num_short) * tb.of_long.e;
+}
+
+// CRCs that follow the payload in a code block, at the top, zeros behind them.
+BASEBAND_HOST_DEVICE inline uint64_t CrcTail(uint32_t tb_crc, uint32_t tb_crc_bits,
+                                             uint32_t block_crc, uint32_t block_crc_bits) {
+  uint64_t tail = 0;
+  if (tb_crc_bits > 0) tail = static_cast<uint64_t>(tb_crc) << (64 - tb_crc_bits);
+  if (block_crc_bits > 0) {
+    tail |= static_cast<uint64_t>(block_crc) << (64 - tb_crc_bits - block_crc_bits);
+  }
+  return tail;
+}
+
+// Bits [at, at + 32) of a code block as far as they are of the tail, which begins at bit `begin`.
+BASEBAND_HOST_DEVICE inline uint32_t TailBits(uint64_t tail, uint32_t begin, uint32_t at) {
+  if (at >= begin) {
+    return at - begin < 64 ? static_cast<uint32_t>(tail << (at - begin) >> 32) : 0;
+  }
+  return begin - at < 32 ? static_cast<uint32_t>(tail >> 32) >> (begin - at) : 0;
+}
+
+// Where symbol `index` of the code word lies, as PlaceOfSymbol; 32-bit divisions only.
+BASEBAND_HOST_DEVICE inline uint64_t PlaceOf(const SymbolLayout& layout, uint32_t index) {
+  if (!layout.by_layer || layout.num_layers == 1) return index;
+  const auto layers = static_cast<uint32_t>(layout.num_layers);
+  return static_cast<uint64_t>(index % layers) * static_cast<uint64_t>(layout.symbols_per_layer) +
+         index / layers;
+}
+
+// The bits of the circular buffer that are no fillers, in order: information from bit 2 zc on, then
+// parity. Both are packed bits among the same words.
+struct KeptBits {
+  uint32_t info_at;    // bits from the first word on to d_0
+  uint32_t parity_at;  // and to the first parity bit
+  uint32_t info;       // how many of the kept bits are information: RateMatch::filler_begin
+  uint32_t kept;       // how many there are
+};
+
+// The second part of KeptWord, which is seldom needed.
+template <typename Load>
+BASEBAND_SELDOM_CALLED BASEBAND_HOST_DEVICE uint32_t KeptWordAcross(const KeptBits& bits,
+                                                                    uint32_t rank,
+                                                                    const Load& load) {
+  uint32_t word = 0;
+  for (uint32_t filled = 0; filled < 32;) {
+    const bool is_info = rank < bits.info;
+    const uint32_t left = (is_info ? bits.info : bits.kept) - rank;
+    const uint32_t at = rank + (is_info ? bits.info_at : bits.parity_at - bits.info);
+    // No word is read that holds none of the bits that are left.
+    uint32_t part = SwapWord(load(at >> 5)) << (at & 31);
+    if ((at & 31) + left > 32) {
+      part = FunnelLeft(SwapWord(load(at >> 5)), SwapWord(load((at >> 5) + 1)), at);
+    }
+    word |= FirstBits(part, left) >> filled;
+    filled += left;
+    rank = rank + left == bits.kept ? 0 : rank + left;
+  }
+  return word;
+}
+
+// Kept bits rank, rank + 1, .., around and around; rank < kept. `load(i)` reads word i.
+template <typename Load>
+BASEBAND_HOST_DEVICE inline uint32_t KeptWord(const KeptBits& bits, uint32_t rank,
+                                              const Load& load) {
+  const bool is_info = rank < bits.info;
+  const uint32_t end = is_info ? bits.info : bits.kept;
+  if (end - rank < 32) return KeptWordAcross(bits, rank, load);
+  const uint32_t at = rank + (is_info ? bits.info_at : bits.parity_at - bits.info);
+  return FunnelLeft(SwapWord(load(at >> 5)), SwapWord(load((at >> 5) + 1)), at);
+}
+
+// A rank that was counted on past the end. `more` is any number.
+BASEBAND_HOST_DEVICE inline uint32_t AdvanceRank(uint32_t kept, uint32_t rank, uint32_t more) {
+  rank += more;
+  if (rank >= kept) {
+    rank -= kept;
+    if (rank >= kept) rank %= kept;
+  }
+  return rank;
+}
+
+}  // namespace baseband::nr
+
+#endif  // BASEBAND_KERNELS_NR_TRANSMIT_MATH_H_
