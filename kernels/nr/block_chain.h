@@ -72,9 +72,8 @@ void JoinCodedBits(const TransportBlockPlan& plan, absl::Span<const EdgeBits> ed
 // What became of one code block.
 struct BlockResult {
   ldpc::DecodeResult decode;  // iterations, and whether all parity checks hold
-  // Whether its CRC is right: CRC24B, or that of the transport block if it is the only one. Zeros
-  // have a right CRC, and are what is decided where nothing is known; so a block of nothing but
-  // zeros is only right if all parity checks hold, too, and a soft bit is not 0.
+  // Whether its CRC is right: CRC24B, or that of the transport block if it is the only one; for
+  // zeros there is more to it (IsBlockRight).
   bool crc_ok = false;
   EdgeBits edges;       // for JoinTransportBlock, as is
   uint32_t tb_crc = 0;  // the transport block's kind of CRC over its part of b_0 .. b_{B-1}

@@ -131,11 +131,15 @@ BlockResult DecodeBlockOnCpu(const TransportBlockPlan& plan, const ldpc::Code& c
   result.decode = DecodeCodeBlockOnCpu(code, plan.rate_match(r), parameters, plan.num_filler(), llr,
                                        combine, soft, bits);
   result.tb_crc = CrcOfBits(TbCrcOf(plan), bits.data(), 0, plan.info_bits());
-  const uint32_t crc = plan.block_crc_bits == 0
-                           ? result.tb_crc
-                           : CrcOfBits(Crc::kCrc24B, bits.data(), 0, plan.k_prime);
-  result.crc_ok =
-      crc == 0 && (IsAnyNotZero(bits) || (result.decode.parity_ok != 0 && IsAnyNotZero(soft)));
+  uint32_t crc = 0;
+  if (plan.block_crc_bits != 0) {
+    crc = CrcOfBits(Crc::kCrc24B, bits.data(), 0, plan.k_prime);
+  } else if (plan.tb_crc_bits != 0) {
+    crc = result.tb_crc;
+  }
+  const bool any_bit = IsAnyNotZero(bits);
+  result.crc_ok = IsBlockRight(crc, any_bit, result.decode.parity_ok != 0,
+                               any_bit || IsAnyNotZero(absl::MakeConstSpan(soft)));
   const int64_t begin = plan.info_begin(r);
   const int64_t end = PayloadEnd(plan, r);
   BitRun run(tb.data(), begin, end);
@@ -146,6 +150,8 @@ BlockResult DecodeBlockOnCpu(const TransportBlockPlan& plan, const ldpc::Code& c
 
 bool JoinTransportBlock(const TransportBlockPlan& plan, absl::Span<const BlockResult> blocks,
                         absl::Span<uint8_t> tb) {
+  // A code block alone may have none; then there is nothing that its parts make up.
+  const bool has_tb_crc = plan.tb_crc_bits != 0;
   const CrcPolynomial p = PolynomialOf(TbCrcOf(plan));
   const uint32_t power = CrcPowerOfX(p, plan.info_bits());
   uint32_t crc = 0;
@@ -156,7 +162,7 @@ bool JoinTransportBlock(const TransportBlockPlan& plan, absl::Span<const BlockRe
     crc = CrcCombine(p, crc, block.tb_crc, power);
     PutEdges(tb.data(), plan.info_begin(r), PayloadEnd(plan, r), block.edges);
   }
-  return blocks_ok && crc == 0;
+  return blocks_ok && (crc == 0 || !has_tb_crc);
 }
 
 }  // namespace baseband::nr

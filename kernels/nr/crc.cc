@@ -1,7 +1,9 @@
 #include "kernels/nr/crc.h"
 
-#include <array>
 #include <cstring>
+#include <initializer_list>
+
+#include "kernels/nr/crc_fold_cpu.h"
 
 namespace baseband::nr {
 namespace {
@@ -29,6 +31,14 @@ constexpr Tables MakeTables() {
 }
 
 alignas(64) constexpr Tables kTables = MakeTables();
+
+constexpr FoldPowers PowersOf(Crc crc) {
+  const CrcPolynomial p = PolynomialOf(crc);
+  return {CrcPowerOfX(p, 512), CrcPowerOfX(p, 576), CrcPowerOfX(p, 128), CrcPowerOfX(p, 192)};
+}
+constexpr FoldPowers kFoldPowers[3] = {PowersOf(Crc::kCrc16), PowersOf(Crc::kCrc24A),
+                                       PowersOf(Crc::kCrc24B)};
+constexpr int64_t kLeastFoldedBits = 1024;  // below, tables are as fast
 
 // 64 message bits more.
 uint32_t Advance(const CrcTable& table, uint32_t r, uint64_t word) {
@@ -66,10 +76,18 @@ uint32_t CrcOfBits(Crc crc, const uint8_t* bits, int64_t first_bit, int64_t coun
 
   const uint8_t* in = bits + (first_bit + left_over) / 8;
   const auto shift = static_cast<int>((first_bit + left_over) % 8);
-  for (int64_t words = count / 64; words > 0; --words, in += 8) {
+  const bool folds = count >= kLeastFoldedBits && FoldsOnCpu();
+  const int64_t by_tables = folds ? count % kFoldBits : count;
+  for (int64_t words = by_tables / 64; words > 0; --words, in += 8) {
     uint64_t word = LoadWord(in);
     if (shift != 0) word = word << shift | in[8] >> (8 - shift);
     r = Advance(table, r, word);
+  }
+  if (folds) {
+    // The register counts as the first bits of what follows.
+    const Folded rest = FoldOnCpu(kFoldPowers[static_cast<int>(crc)], uint64_t{r} << 32, in, shift,
+                                  count / kFoldBits);
+    r = Advance(table, Advance(table, 0, rest.high), rest.low);
   }
   return r >> (32 - PolynomialOf(crc).bits);
 }

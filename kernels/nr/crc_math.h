@@ -72,6 +72,14 @@ BASEBAND_HOST_DEVICE constexpr uint32_t CrcOfWord(CrcPolynomial p, uint32_t word
   return r;
 }
 
+// Whether a decoded block is right: `crc` is that of all its bits, its own CRC's included. Zeros
+// have a right CRC, and are what a decoder decides where nothing is known; so a block of nothing
+// but zeros is right only if all its parity checks hold, too, and some soft bit of it is not 0.
+BASEBAND_HOST_DEVICE constexpr bool IsBlockRight(uint32_t crc, bool any_bit, bool parity_ok,
+                                                 bool any_soft) {
+  return crc == 0 && (any_bit || (parity_ok && any_soft));
+}
+
 }  // namespace baseband::nr
 
 #endif  // BASEBAND_KERNELS_NR_CRC_MATH_H_
