@@ -20,19 +20,21 @@ enum class NoiseFormat : uint8_t {
   kFloat16,
 };
 
+inline constexpr float kMinLlrScale = 1.0f / 1024.0f;
+inline constexpr float kMaxLlrScale = 1024.0f;
+// With which layered min-sum loses least, of all modulations and code rates: see MeanLlrFor.
+inline constexpr float kGoodLlrScale = 10.0f;
+
 struct DemapParameters {
   int qm = 2;  // 1, 2, 4, 6, 8 or 10
   SymbolLayout layout;
   NoiseFormat noise_format = NoiseFormat::kOne;
-  float noise_variance = 1.0f;  // read only for kOne
-  // kMinLlrScale .. kMaxLlrScale. Min-sum loses least with about 8 (see llr_format.h).
-  float llr_scale = 8.0f;
+  float noise_variance = 1.0f;      // read only for kOne
+  float llr_scale = kGoodLlrScale;  // kMinLlrScale .. kMaxLlrScale
   // false: max-log, that is, of either sum of the LLR the largest term: exactly that, for every
   // bit. true: the sums.
   bool log_sum = false;
 };
-inline constexpr float kMinLlrScale = 1.0f / 1024.0f;
-inline constexpr float kMaxLlrScale = 1024.0f;
 
 constexpr int BytesPerVariance(NoiseFormat format) {
   return format == NoiseFormat::kFloat32 ? 4 : format == NoiseFormat::kFloat16 ? 2 : 0;
@@ -52,10 +54,11 @@ DemapScale MakeDemapScale(const DemapParameters& parameters);
 // refuses the code word when any were found. A variance as small as there are is none of them: it
 // makes LLRs +-127.
 //
-// To the bit the same on every processor and device: demap_math.h says what is computed. Max-log
-// LLRs before rounding are those of the formula within 2^-20 of their size and of the gain
-// 4 llr_scale unit^2 (M / 2) |t| / N0 of the noise-free bound; log-sum within 1e-4 llr_scale too,
-// and equal to max-log where that is beyond 80 / llr_scale.
+// To the bit the same on every processor and device: demap_math.h says what is computed. Before it
+// is rounded, an LLR is the formula's within
+//   2^-20 (4 llr_scale unit^2 / N0) (M / 2) (|t| + M),
+// t being its part of y in units, M the levels of an axis; with log_sum within 1e-4 llr_scale
+// more, and where max-log is beyond 80 llr_scale, it is that.
 // SIMD, chosen for this processor at run time. Allocates nothing. Thread-safe.
 int64_t DemapOnCpu(const DemapParameters& parameters, absl::Span<const uint8_t> symbols,
                    absl::Span<const uint8_t> noise, int64_t first, int64_t count,

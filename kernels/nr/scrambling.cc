@@ -46,12 +46,11 @@ class Words {
   Words(uint32_t c_init, uint64_t first, bool packed) {
     GoldState state = GoldAt(c_init, first);
     for (size_t i = 0; i < kPast; ++i) {
-      const GoldState next = Next32(state);
-      const uint32_t x1 = state.x1 | next.x1 << 31;
-      const uint32_t x2 = state.x2 | next.x2 << 31;
+      const auto x1 = static_cast<uint32_t>(ExtendX1(state.x1));
+      const auto x2 = static_cast<uint32_t>(ExtendX2(state.x2));
       x1_[i] = packed ? ReverseBitsOfBytes(x1) : x1;
       x2_[i] = packed ? ReverseBitsOfBytes(x2) : x2;
-      state = next;
+      state = Next32(state);
     }
   }
 
