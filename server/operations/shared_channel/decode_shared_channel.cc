@@ -212,8 +212,8 @@ void DecodeSharedChannelBatch::RunPiece(int piece) {
                                   combine, SoftBits(block, place.r),
                                   {block.bits, static_cast<size_t>(group.block.payload_bytes())});
     block.results[r] = ResultOf(group.block, result.decode, result.crc_ok);
+    if (block.left.fetch_sub(1) == 1) FinishBlock(block);  // of a job that is cut, it never is
   });
-  if (block.left.fetch_sub(1) == 1) RunIfWanted(owner, [&] { FinishBlock(block); });
 }
 
 void DecodeSharedChannelBatch::FinishBlock(Block& block) {

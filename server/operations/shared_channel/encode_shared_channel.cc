@@ -105,8 +105,8 @@ void EncodeSharedChannelBatch::RunPiece(int piece) {
     const uint32_t tb_crc = has_tb_crc ? nr::TransportBlockCrcOnCpu(plan, payload) : 0;
     block.edges[static_cast<size_t>(place.r)] =
         nr::EncodeBlockOnCpu(plan, *group.code, payload, tb_crc, place.r, CodedBits(block));
+    if (block.left.fetch_sub(1) == 1) FinishBlock(block);  // of a job that is cut, it never is
   });
-  if (block.left.fetch_sub(1) == 1) RunIfWanted(owner, [&] { FinishBlock(block); });
 }
 
 void EncodeSharedChannelBatch::FinishBlock(Block& block) {

@@ -1,12 +1,22 @@
 #include "server/operations/shared_channel/shared_channel_block.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/ldpc/code.h"
 #include "kernels/nr/scrambling_math.h"
 #include "server/converters/checks.h"
 
 namespace baseband::server {
 namespace {
+
+absl::Status CheckQm(uint32_t qm) {
+  for (const uint32_t known : {1U, 2U, 4U, 6U, 8U, 10U}) {
+    if (qm == known) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("qm ", qm, " is not 1, 2, 4, 6, 8 or 10"));
+}
 
 absl::StatusOr<int> BaseGraphFromProto(const v1::TransportBlock& message) {
   if (message.base_graph() != 0) {
@@ -15,7 +25,8 @@ absl::StatusOr<int> BaseGraphFromProto(const v1::TransportBlock& message) {
           absl::StrCat("code_rate ", message.code_rate(), " is set beside base_graph ",
                        message.base_graph(), ": one of them says which graph it is"));
     }
-    return static_cast<int>(message.base_graph());  // checked with the others
+    BASEBAND_RETURN_IF_ERROR(CheckRange("base_graph", message.base_graph(), 1, 2));
+    return static_cast<int>(message.base_graph());
   }
   if (!(message.code_rate() > 0.0F && message.code_rate() < 1.0F)) {
     return absl::InvalidArgumentError(absl::StrCat("code_rate ", message.code_rate(),
@@ -54,12 +65,23 @@ absl::StatusOr<nr::CodeBlockCrc> CrcFromProto(v1::CodeBlockCrc crc) {
   }
 }
 
-absl::StatusOr<nr::TransportBlockPlan> PlanOf(const v1::CodeBlock& message, int rv, int qm,
-                                              int num_layers) {
-  if (num_layers != 1) {
+// Ranges by the contract's names and as they were sent; all else is the plan's.
+absl::Status CheckRanges(const v1::CodeBlock& message) {
+  BASEBAND_RETURN_IF_ERROR(CheckRange("base_graph", message.base_graph(), 1, 2));
+  const absl::Span<const int> sizes = ldpc::NrLiftingSizes();
+  const int64_t zc = message.zc();
+  if (!std::binary_search(sizes.begin(), sizes.end(), zc)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("layers ", num_layers, ": a code block alone has 1"));
+        absl::StrCat("zc ", zc, " is not a lifting size of 38.212 table 5.3.2-1 (2 .. 384)"));
   }
+  const bool is_first = message.base_graph() == 1;
+  BASEBAND_RETURN_IF_ERROR(
+      CheckRange("n_filler", message.n_filler(), 0, (is_first ? 20 : 8) * zc - 1));
+  return CheckRange("n_cb", message.n_cb(), 0, (is_first ? 66 : 50) * zc);
+}
+
+absl::StatusOr<nr::TransportBlockPlan> PlanOf(const v1::CodeBlock& message, int rv, int qm) {
+  BASEBAND_RETURN_IF_ERROR(CheckRanges(message));
   nr::CodeBlock block;
   block.base_graph = static_cast<int>(message.base_graph());
   block.zc = static_cast<int>(message.zc());
@@ -76,7 +98,7 @@ absl::StatusOr<nr::TransportBlockPlan> PlanOf(const v1::CodeBlock& message, int 
 
 absl::StatusOr<SharedChannelBlock> BlockFromProto(const v1::SharedChannelBlock& message) {
   BASEBAND_RETURN_IF_ERROR(CheckRange("rv", message.rv(), 0, 3));
-  BASEBAND_RETURN_IF_ERROR(CheckRange("qm", message.qm(), 1, nr::kMaxQm));
+  BASEBAND_RETURN_IF_ERROR(CheckQm(message.qm()));
   BASEBAND_RETURN_IF_ERROR(CheckRange("layers", message.layers(), 0, nr::kMaxLayers));
   const auto rv = static_cast<int>(message.rv());
   const auto qm = static_cast<int>(message.qm());
@@ -94,8 +116,12 @@ absl::StatusOr<SharedChannelBlock> BlockFromProto(const v1::SharedChannelBlock& 
       return block;
     }
     case v1::SharedChannelBlock::kCodeBlock: {
-      BASEBAND_ASSIGN_OR_RETURN(block.plan, Within("code_block.", PlanOf(message.code_block(), rv,
-                                                                         qm, block.num_layers)));
+      if (block.num_layers != 1) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("layers ", block.num_layers, ": a code block alone has 1"));
+      }
+      BASEBAND_ASSIGN_OR_RETURN(block.plan,
+                                Within("code_block.", PlanOf(message.code_block(), rv, qm)));
       return block;
     }
     case v1::SharedChannelBlock::MODE_NOT_SET:
