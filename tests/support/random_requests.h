@@ -17,6 +17,10 @@ namespace baseband::testing {
 v1::EncodeRequest RandomEncodeRequest(Random& random);
 // Code words with noise that decoders like, that they do not, and noise alone.
 v1::DecodeRequest RandomDecodeRequest(Random& random);
+// Transport blocks and code blocks of every shape and output.
+v1::EncodeSharedChannelRequest RandomEncodeSharedChannelRequest(Random& random);
+// Of the like what was received: in every form, with noise as above, and nonsense.
+v1::DecodeSharedChannelRequest RandomDecodeSharedChannelRequest(Random& random);
 // Frames around the operating point, and now and then noise, zeros or another constellation.
 v1::RecoverCarrierRequest RandomRecoverCarrierRequest(Random& random);
 v1::DownconvertRequest RandomDownconvertRequest(Random& random);

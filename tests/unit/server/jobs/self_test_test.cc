@@ -70,6 +70,8 @@ TEST_F(SelfTestTest, AWrongAnswerIsFoundAndNamed) {
   const std::pair<const char*, std::string> kBroken[] = {
       {"Encode", "gave a wrong answer"},
       {"Decode", "gave a wrong answer"},
+      {"EncodeSharedChannel", "gave a wrong answer"},
+      {"DecodeSharedChannel", "a known transport block was not decoded"},
       {"RecoverCarrier", "found frame 2 no_peak at 0.0123 cycles a symbol"},
       {"Downconvert", "has in channel 4"},
       {"Minimize", "of an expression found"}};

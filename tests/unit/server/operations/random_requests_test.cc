@@ -92,6 +92,14 @@ TEST(RandomRequestsTest, DecodeRequestsAreAcceptedAndUseEveryOption) {
   ExpectAccepted("Decode", RandomDecodeRequest);
 }
 
+TEST(RandomRequestsTest, EncodeSharedChannelRequestsAreAcceptedAndUseEveryOption) {
+  ExpectAccepted("EncodeSharedChannel", RandomEncodeSharedChannelRequest);
+}
+
+TEST(RandomRequestsTest, DecodeSharedChannelRequestsAreAcceptedAndUseEveryOption) {
+  ExpectAccepted("DecodeSharedChannel", RandomDecodeSharedChannelRequest);
+}
+
 TEST(RandomRequestsTest, RecoverCarrierRequestsAreAcceptedAndUseEveryOption) {
   ExpectAccepted("RecoverCarrier", RandomRecoverCarrierRequest);
 }

@@ -173,6 +173,56 @@ TEST_F(RefusalsTest, Decode) {
   }
 }
 
+// A transport block, or a code block alone, of 100 bits that are sent.
+v1::SharedChannelBlock SharedChannelBlock(bool is_code_block) {
+  v1::SharedChannelBlock block;
+  block.set_qm(2);
+  block.set_c_init(7);
+  if (is_code_block) {
+    block.mutable_code_block()->set_base_graph(2);
+    block.mutable_code_block()->set_zc(8);
+    block.mutable_code_block()->set_e(100);
+    block.mutable_code_block()->set_crc(v1::CODE_BLOCK_CRC_16);
+  } else {
+    block.mutable_transport_block()->set_tb_bytes(8);
+    block.mutable_transport_block()->set_base_graph(2);
+    block.mutable_transport_block()->set_g(100);
+  }
+  return block;
+}
+
+TEST_F(RefusalsTest, EncodeSharedChannel) {
+  for (const bool is_code_block : {false, true}) {
+    v1::EncodeSharedChannelRequest request;
+    v1::EncodeSharedChannelGroup& group = *request.add_groups();
+    *group.mutable_block() = SharedChannelBlock(is_code_block);
+    group.set_count(1);
+    group.set_output(v1::SHARED_CHANNEL_OUTPUT_INT16);
+    request.set_payload(std::string(8, '\0'));
+    TryExtremes("EncodeSharedChannel", request);
+  }
+}
+
+TEST_F(RefusalsTest, DecodeSharedChannel) {
+  for (const bool is_code_block : {false, true}) {
+    v1::DecodeSharedChannelRequest request;
+    v1::DecodeSharedChannelGroup& group = *request.add_groups();
+    *group.mutable_block() = SharedChannelBlock(is_code_block);
+    group.set_count(1);
+    group.set_input(v1::SHARED_CHANNEL_INPUT_SYMBOLS_INT8);
+    group.set_noise_variance(0.1F);
+    request.set_payload(std::string(100, '\0'));
+    TryExtremes("DecodeSharedChannel", request);
+
+    group.clear_noise_variance();
+    group.set_input(v1::SHARED_CHANNEL_INPUT_LLR_INT8);
+    group.mutable_harq()->set_key("key");
+    group.mutable_harq()->set_transmission(1);
+    request.add_free_keys("key");
+    TryExtremes("DecodeSharedChannel", request);
+  }
+}
+
 TEST_F(RefusalsTest, RecoverCarrier) {
   v1::RecoverCarrierRequest request;
   v1::CarrierGroup& group = *request.add_groups();
