@@ -51,10 +51,10 @@ void Strangers::ForEach(const std::string& key, const What& what) {
     what(it->second, it->first.second);
 }
 
-uint64_t Strangers::Add(const std::string& key, Watcher* watcher) {
+uint64_t Strangers::Add(const std::string& key, Watcher* watcher, int calls) {
   if (key.empty()) return 0;
   absl::MutexLock lock(&mutex_);
-  connections_[std::make_pair(key, ++last_id_)].watcher = watcher;
+  connections_.try_emplace(std::make_pair(key, ++last_id_), watcher, calls);
   count_.store(connections_.size(), std::memory_order_release);
   return last_id_;
 }
@@ -114,7 +114,8 @@ void Strangers::CountCall(const std::string& key, absl::Time now) {
 double Strangers::RecentCalls(const std::string& key, uint64_t id, absl::Time now) const {
   absl::MutexLock lock(&mutex_);
   const auto found = connections_.find(std::make_pair(key, id));
-  return found != connections_.end() ? kCalls - found->second.calls.Left(now) : 0.0;
+  if (found == connections_.end()) return 0.0;
+  return found->second.may_call - found->second.calls.Left(now);
 }
 
 }  // namespace baseband::server

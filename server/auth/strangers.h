@@ -51,7 +51,10 @@ class Strangers {
   // A connection has come: what it is called besides its key, which it may share with one that is
   // over, or that came to another address of this host. 0: none is kept, for the key is empty.
   // `watcher`, if any, is told of it until Remove or LetIn.
-  uint64_t Add(const std::string& key, Watcher* watcher = nullptr) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `calls` of its calls may let nobody in at once: see CountCall.
+  static constexpr int kCalls = 512;
+  uint64_t Add(const std::string& key, Watcher* watcher = nullptr, int calls = kCalls)
+      ABSL_LOCKS_EXCLUDED(mutex_);
   // It is gone.
   void Remove(const std::string& key, uint64_t id) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whoever calls from there may: none of that key is a stranger any more.
@@ -66,12 +69,11 @@ class Strangers {
   bool MayShowToken(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
   // It was looked at, and nobody's.
   void CountGuess(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  // A call came from there that let nobody in: there may be kCalls at once, and so many more in
-  // every second, for 15 bytes can make one.
-  static constexpr int kCalls = 512;
+  // A call came from there that let nobody in: there may be as many at once as Add was told, and so
+  // many more in every second, for 15 bytes can make one.
   static constexpr double kCallsPerSecond = 64.0;
   void CountCall(const std::string& key, absl::Time now) ABSL_LOCKS_EXCLUDED(mutex_);
-  // How many of kCalls are used up; 0 of whoever is no stranger.
+  // How many of those are used up; 0 of whoever is no stranger.
   double RecentCalls(const std::string& key, uint64_t id, absl::Time now) const
       ABSL_LOCKS_EXCLUDED(mutex_);
 
@@ -81,9 +83,13 @@ class Strangers {
 
  private:
   struct Connection {
-    Watcher* watcher = nullptr;
+    Connection(Watcher* who, int forgiven)
+        : watcher(who), may_call(forgiven), calls(forgiven, kCallsPerSecond) {}
+
+    Watcher* watcher;
+    int may_call;
     Allowance guesses{kGuesses, kGuessesPerSecond};
-    Allowance calls{kCalls, kCallsPerSecond};
+    Allowance calls;
     bool has_guessed = false;  // too often, and its watcher was told
     bool has_called = false;   // the same
   };

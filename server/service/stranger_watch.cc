@@ -113,11 +113,16 @@ absl::optional<absl::Duration> StrangerWatch::Admit(int fd, absl::Time now) {
   }
   Connection connection;
   connection.inode = InodeOf(fd);
-  connection.id = strangers_->Add(key, this);
+  connection.is_suspect = wait > absl::ZeroDuration() || resets_.Left(now) < 1.0;
+  connection.id =
+      strangers_->Add(key, this, connection.is_suspect ? kSuspectsCalls : Strangers::kCalls);
   connection.key = std::move(key);
   connection.from = std::move(from);
   connection.since = connection.braked_since = now;
-  if (strangers_->is_limited()) read_brake::Set(fd, connection.inode, kFirstBytes);
+  if (strangers_->is_limited()) {
+    read_brake::Set(fd, connection.inode,
+                    connection.is_suspect ? kSuspectsFirstBytes : kFirstBytes);
+  }
   connection.waits = wait > absl::ZeroDuration();
   by_age_.emplace(connection.id, fd);
   connections_.emplace(fd, std::move(connection));
@@ -174,6 +179,11 @@ StrangerWatch::Offender& StrangerWatch::Remember(const std::string& from, absl::
   return offender;
 }
 
+void StrangerWatch::CountReset(const std::string& from, absl::Time now) {
+  Remember(from, now).resets.Take(now);
+  resets_.Take(now);
+}
+
 StrangerWatch::Verdict StrangerWatch::Judge(int fd, Connection& connection, bool is_kept,
                                             absl::Time now) const {
   const double seconds = absl::ToDoubleSeconds(now - connection.since);
@@ -190,13 +200,20 @@ StrangerWatch::Verdict StrangerWatch::Judge(int fd, Connection& connection, bool
   return now - connection.exceeded < grace ? Verdict::kExceeds : Verdict::kReset;
 }
 
+int64_t StrangerWatch::MostBytes(const Connection& connection, absl::Time now) const {
+  if (!connection.is_suspect) return kFirstBytes;
+  const bool has_called = strangers_->RecentCalls(connection.key, connection.id, now) > 0.0;
+  return has_called ? kSuspectsBytesAfterCalls : kSuspectsBytesALook;
+}
+
 void StrangerWatch::AllowMore(int fd, Connection& connection, absl::Time now) {
   const double seconds = absl::ToDoubleSeconds(now - std::exchange(connection.braked_since, now));
   const int64_t per_second = FindOffender(connection.from, now) != nullptr
                                  ? kOffendersBytesPerSecond
                                  : kBrakedBytesPerSecond;
   read_brake::Allow(fd, connection.inode,
-                    static_cast<int64_t>(seconds * static_cast<double>(per_second)), kFirstBytes);
+                    static_cast<int64_t>(seconds * static_cast<double>(per_second)),
+                    MostBytes(connection, now));
 }
 
 bool StrangerWatch::EndGreedy(int fd, absl::Time now, int64_t* reset) {
@@ -205,7 +222,7 @@ bool StrangerWatch::EndGreedy(int fd, absl::Time now, int64_t* reset) {
   if (outcome == ResetOutcome::kNotYet) return false;
   if (outcome == ResetOutcome::kReset) {
     ++*reset;
-    Remember(connection.from, now).resets.Take(now);
+    CountReset(connection.from, now);
   }
   Forget(fd);
   return true;
@@ -225,7 +242,7 @@ void StrangerWatch::TakeTold(absl::Time now) {
         Forget(found->second);
         break;
       case News::kManyGuesses:
-        Remember(connections_.at(found->second).from, now).resets.Take(now);
+        CountReset(connections_.at(found->second).from, now);
         break;
       case News::kManyCalls:
         connections_.at(found->second).has_called = true;
@@ -269,7 +286,8 @@ int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
     Connection& connection = found->second;
     if (InodeOf(fd) != connection.inode || !strangers_->Has(connection.key, connection.id)) {
       const double calls = strangers_->RecentCalls(connection.key, connection.id, now);
-      if (calls > kCallsInPassing) Remember(connection.from, now).resets.Take(now);
+      const double in_passing = connection.is_suspect ? kSuspectsCallsInPassing : kCallsInPassing;
+      if (calls > in_passing) CountReset(connection.from, now);
       Forget(fd);
       continue;
     }

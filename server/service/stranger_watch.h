@@ -39,9 +39,20 @@ class StrangerWatch final : private Strangers::Watcher {
   // as well.
   static constexpr int64_t kFirstBytes = 72 << 10;
   static constexpr int64_t kBrakedBytesPerSecond = 256 << 10;
-  static constexpr int64_t kOffendersBytesPerSecond = 32 << 10;
+  static constexpr int64_t kOffendersBytesPerSecond = 64 << 10;
+  // Who comes from an offender's address is suspect; so is everybody while connections are reset
+  // faster than kAllResetsPerSecond, for a flood may come from ever new addresses. Of them gRPC
+  // gets less than one call's headers have, and little more with each look, for it serves nobody
+  // else until the calls in what it has read are made; a few of those once one call was not let in;
+  // and few calls of theirs may let nobody in.
+  static constexpr int64_t kSuspectsFirstBytes = 256;
+  static constexpr int64_t kSuspectsBytesALook = 1 << 10;
+  static constexpr int64_t kSuspectsBytesAfterCalls = 64;
+  static constexpr int kSuspectsCalls = 16;
+  static constexpr int kAllResetsPerSecond = 16;
   // Who goes after so many calls in a short time that let nobody in is an offender, too.
   static constexpr double kCallsInPassing = 128;
+  static constexpr double kSuspectsCallsInPassing = 8;
   // On a busy host a call's client is let in a while after its bytes came: who has brought too
   // much, but not kBytesAtMost, has so long to be no stranger any more. Less if it comes from an
   // offender's address, one of whose connections was reset within kGrudge; least if it keeps the
@@ -94,7 +105,8 @@ class StrangerWatch final : private Strangers::Watcher {
     std::string from;  // in `offenders_`
     uint64_t id = 0;   // of `strangers_`
     absl::Time since;
-    bool waits = false;                            // for Pass
+    bool waits = false;  // for Pass
+    bool is_suspect = false;
     bool has_called = false;                       // too often
     absl::Time braked_since;                       // its bytes up to then were allowed
     absl::Time exceeded = absl::InfiniteFuture();  // when it was seen to have brought too much
@@ -114,6 +126,8 @@ class StrangerWatch final : private Strangers::Watcher {
   void Watch(int fd, int operation);
   void Forget(int fd);
   Verdict Judge(int fd, Connection& connection, bool is_kept, absl::Time now) const;
+  // The bytes that gRPC gets at a time.
+  int64_t MostBytes(const Connection& connection, absl::Time now) const;
   void AllowMore(int fd, Connection& connection, absl::Time now);
   // Ends a connection for what it did; false: it cannot be done yet. `*reset` counts it.
   bool EndGreedy(int fd, absl::Time now, int64_t* reset);
@@ -123,6 +137,8 @@ class StrangerWatch final : private Strangers::Watcher {
   const Offender* FindOffender(const std::string& from, absl::Time now) const;
   void WaitsNoMore(Connection& connection);
   Offender& Remember(const std::string& from, absl::Time now);
+  // A connection from there did what it is reset for.
+  void CountReset(const std::string& from, absl::Time now);
 
   Strangers* const strangers_;
   const int epoll_fd_;
@@ -131,8 +147,9 @@ class StrangerWatch final : private Strangers::Watcher {
   std::vector<int> active_;  // to be looked at next; those that sent are not watched until then
   absl::Time next_look_ = absl::InfiniteFuture();
   absl::Time next_sweep_ = absl::InfinitePast();
-  std::unordered_map<std::string, Offender> offenders_;  // by where they come from
-  const int told_fd_;                                    // readable: there is something in told_
+  std::unordered_map<std::string, Offender> offenders_;         // by where they come from
+  Allowance resets_{kAllResetsPerSecond, kAllResetsPerSecond};  // of everybody
+  const int told_fd_;  // readable: there is something in told_
   absl::Mutex told_mutex_;
   std::vector<std::pair<uint64_t, News>> told_ ABSL_GUARDED_BY(told_mutex_);  // of ids
 };

@@ -26,6 +26,11 @@ class LimitedWatchTest : public StrangerWatchTest {
     }
   }
 
+  // So many calls that let nobody in.
+  void Call(const Connection& connection, int calls, absl::Time now) {
+    for (int i = 0; i < calls; ++i) limited_.CountCall(KeyOfSocket(connection.fd()), now);
+  }
+
   Strangers limited_{/*is_limited=*/true};
   StrangerWatch limited_watch_{&limited_};
 };
@@ -70,8 +75,7 @@ TEST_F(LimitedWatchTest, WhoGoesAfterManyCallsIsAnOffenderAndWhoMadeAFewIsNot) {
   for (const auto& [from, calls] : {std::pair("127.0.0.1", 200), std::pair("127.0.0.2", 100)}) {
     auto one = Connect(from);
     limited_watch_.Admit(one->fd(), kStart);
-    const std::string key = std::string(from) + ":" + std::to_string(one->port());
-    for (int i = 0; i < calls; ++i) limited_.CountCall(key, kStart);
+    Call(*one, calls, kStart);
     one.reset();
     limited_watch_.Look(kStart + StrangerWatch::kInterval, {});
     limited_watch_.Look(kStart + 2 * StrangerWatch::kInterval, {});
@@ -79,6 +83,51 @@ TEST_F(LimitedWatchTest, WhoGoesAfterManyCallsIsAnOffenderAndWhoMadeAFewIsNot) {
     EXPECT_EQ(limited_watch_.Admit(next->fd(), kStart + absl::Seconds(1)),
               calls > StrangerWatch::kCallsInPassing ? StrangerWatch::kWait : absl::ZeroDuration());
   }
+}
+
+TEST_F(LimitedWatchTest, OfASuspectLessIsReadAtATimeAndFewCallsAreForgiven) {
+  const auto offender = Connect();
+  limited_watch_.Admit(offender->fd(), kStart);
+  Call(*offender, 2 * Strangers::kCalls, kStart);
+  EXPECT_EQ(limited_watch_.Look(kStart, {}), 1);
+
+  const auto next = Connect();
+  EXPECT_EQ(limited_watch_.Admit(next->fd(), kStart), StrangerWatch::kWait);
+  absl::Time now = kStart + StrangerWatch::kWait;
+  EXPECT_TRUE(limited_watch_.Pass(next->fd(), now));
+  next->Send(10 * StrangerWatch::kSuspectsBytesALook);
+  EXPECT_EQ(ReadAll(next->fd()), StrangerWatch::kSuspectsFirstBytes);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+    now += kLook;
+    EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+    EXPECT_EQ(ReadAll(next->fd()), StrangerWatch::kSuspectsBytesALook);
+  }
+  Call(*next, StrangerWatch::kSuspectsCalls, now);
+  EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+  now += kLook;
+  EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+  EXPECT_EQ(ReadAll(next->fd()), StrangerWatch::kSuspectsBytesAfterCalls);
+  Call(*next, StrangerWatch::kSuspectsCalls, now);
+  EXPECT_EQ(limited_watch_.Look(now + kLook, {}), 1);
+}
+
+TEST_F(LimitedWatchTest, WhileManyAreResetEverybodyIsSuspectAndNobodyWaitsForIt) {
+  const auto first_bytes = [&](const std::string& from, absl::Time now) {
+    const auto one = Connect(from.c_str());
+    EXPECT_EQ(limited_watch_.Admit(one->fd(), now), absl::ZeroDuration());
+    one->Send(3 * StrangerWatch::kFirstBytes);
+    return ReadAll(one->fd());
+  };
+  for (int i = 0; i < StrangerWatch::kAllResetsPerSecond; ++i) {
+    EXPECT_EQ(first_bytes("127.0.1.1", kStart), StrangerWatch::kFirstBytes);
+    const auto offender = Connect(("127.0.0." + std::to_string(10 + i)).c_str());
+    limited_watch_.Admit(offender->fd(), kStart);
+    Call(*offender, 2 * Strangers::kCalls, kStart);
+    EXPECT_EQ(limited_watch_.Look(kStart, {}), 1);
+  }
+  EXPECT_EQ(first_bytes("127.0.1.1", kStart), StrangerWatch::kSuspectsFirstBytes);
+  EXPECT_EQ(first_bytes("127.0.1.1", kStart + absl::Seconds(1)), StrangerWatch::kFirstBytes);
 }
 
 TEST_F(LimitedWatchTest, AUnixSocketsBytesAreCountedToo) {
@@ -113,9 +162,7 @@ TEST_F(LimitedWatchTest, WhoMakesManyCallsIsResetAtOnceAndWhatIsUnreadIsGone) {
   const auto one = Connect();
   limited_watch_.Admit(one->fd(), kStart);
   one->Send(60 << 10);
-  for (int i = 0; i < 2 * Strangers::kCalls; ++i) {
-    limited_.CountCall("127.0.0.1:" + std::to_string(one->port()), kStart);
-  }
+  Call(*one, 2 * Strangers::kCalls, kStart);
   EXPECT_EQ(limited_watch_.Look(kStart, {}), 1);
   EXPECT_EQ(ReadAll(one->fd()), 0);
   const auto next = Connect();
