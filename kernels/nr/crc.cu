@@ -45,7 +45,7 @@ __device__ __forceinline__ void AddTile(const Tb* tbs, const Block* blocks, uint
     wanted.of_24b |= tb.block_crc_bits != 0;
     wanted.of_24a |= tb.tb_crc_bits == 24;
     wanted.of_16 |= tb.tb_crc_bits == 16;
-    if (tb.block_crc_bits != 0 || tb.tb_crc_bits != 0) messages[half] = message_of(block, tb);
+    messages[half] = message_of(block, tb);
   }
   wanted.of_24b = __any_sync(kAllLanes, wanted.of_24b);
   wanted.of_24a = __any_sync(kAllLanes, wanted.of_24a);
@@ -131,9 +131,53 @@ __device__ __forceinline__ void CopyPayload(const CheckTb& tb, const CheckBlock*
 constexpr uint32_t kCopiedBlocks = 4;
 constexpr uint32_t kCheckPieces = 1 + kCrcRows / kCopiedBlocks;
 
+// Whether any soft bit of a code block is not 0; by all threads of the thread block.
+__device__ __forceinline__ bool IsAnySoft(const CheckTb& tb, uint32_t r) {
+  if (tb.soft == nullptr) return true;
+  const auto* const soft = reinterpret_cast<const uint4*>(tb.soft + size_t{r} * tb.soft_stride);
+  uint32_t any = 0;
+  for (uint32_t i = threadIdx.x; 16 * i < tb.soft_count; i += kThreads) {
+    const uint4 sixteen = __ldg(soft + i);
+    any |= sixteen.x | sixteen.y | sixteen.z | sixteen.w;
+  }
+  return __syncthreads_or(any != 0 ? 1 : 0) != 0;
+}
+
+// What a row's lane keeps of it.
+struct Row {
+  uint32_t power = 1;
+  uint32_t sent_24b = 0;
+  CheckResult result;
+  bool is_doubtful = false;  // all bits are 0, and nothing else speaks against them
+};
+
+__device__ __forceinline__ void StartRow(const CheckTb& tb, const CheckBlock& block, Row* row) {
+  row->power = device::CrcPower24A((tb.num_blocks - 1 - block.r) * tb.info_bits);
+  if (tb.block_crc_bits != 0) {
+    const CrcMessage crc{reinterpret_cast<const uint32_t*>(block.bits), tb.info_bits, 24};
+    row->sent_24b =
+        CrcMessageWord(crc, 0, kCrcStepWords - 1, [&](uint32_t w) { return __ldg(crc.words + w); });
+  }
+}
+
+__device__ __forceinline__ void EndRow(const CheckTb& tb, const CrcSums& sums, uint32_t index,
+                                       bool parity_ok, Row* row) {
+  row->result.tb_crc_part = TbPart(tb, sums, index, row->power);
+  uint32_t crc = 0;
+  if (tb.block_crc_bits != 0) {
+    crc = sums.of_24b[index] ^ row->sent_24b;
+  } else if (tb.num_blocks == 1) {
+    crc = row->result.tb_crc_part;
+  }
+  const bool any_bit = sums.any[index] != 0;
+  row->result.crc_ok = IsBlockRight(crc, any_bit, parity_ok, true) ? 1 : 0;
+  row->is_doubtful = row->result.crc_ok != 0 && !any_bit;
+}
+
 __global__ void __launch_bounds__(kThreads)
     CheckCrcKernel(const CheckTb* __restrict__ tbs, const CheckBlock* __restrict__ blocks,
-                   uint32_t num_blocks, CheckResult* __restrict__ results) {
+                   uint32_t num_blocks, const ldpc::DecodeResult* __restrict__ decode_results,
+                   CheckResult* __restrict__ results) {
   if (blockIdx.y > 0) {
     const uint32_t first = blockIdx.x * kCrcRows + (blockIdx.y - 1) * kCopiedBlocks;
     for (uint32_t index = first; index < min(first + kCopiedBlocks, num_blocks); ++index) {
@@ -143,37 +187,36 @@ __global__ void __launch_bounds__(kThreads)
     return;
   }
   __shared__ CrcSums sums;
+  __shared__ uint32_t doubtful;  // a bit for each row
   ClearSums(&sums);
+  if (threadIdx.x == 0) doubtful = 0;
   __syncthreads();
-  const uint32_t row = threadIdx.x - kCrcWarps * kWarp;
-  const uint32_t index = blockIdx.x * kCrcRows + row;
-  const bool ends_row = row < kCrcRows && index < num_blocks;
-  uint32_t power = 1;
-  uint32_t sent_24b = 0;
+  const uint32_t in_tile = threadIdx.x - kCrcWarps * kWarp;
+  const uint32_t index = blockIdx.x * kCrcRows + in_tile;
+  const bool ends_row = in_tile < kCrcRows && index < num_blocks;
+  Row row;
   if (threadIdx.x < kCrcWarps * kWarp) {
     const auto message_of = [](const CheckBlock& block, const CheckTb& tb) {
       return CrcMessage{reinterpret_cast<const uint32_t*>(block.bits), 0, tb.info_bits};
     };
     AddTile(tbs, blocks, num_blocks, message_of, &sums);
   } else if (ends_row) {
-    const CheckBlock block = blocks[index];
-    const CheckTb& tb = tbs[block.tb];
-    power = device::CrcPower24A((tb.num_blocks - 1 - block.r) * tb.info_bits);
-    if (tb.block_crc_bits != 0) {
-      const CrcMessage crc{reinterpret_cast<const uint32_t*>(block.bits), tb.info_bits, 24};
-      sent_24b = CrcMessageWord(crc, 0, kCrcStepWords - 1,
-                                [&](uint32_t w) { return __ldg(crc.words + w); });
-    }
+    StartRow(tbs[blocks[index].tb], blocks[index], &row);
   }
   __syncthreads();
   if (ends_row) {
-    const CheckTb& tb = tbs[blocks[index].tb];
-    CheckResult result;
-    result.tb_crc_part = TbPart(tb, sums, row, power);
-    result.crc_ok = tb.block_crc_bits != 0 ? sums.of_24b[row] == sent_24b
-                                           : tb.num_blocks > 1 || result.tb_crc_part == 0;
-    results[index] = result;
+    const bool parity_ok = decode_results == nullptr || decode_results[index].parity_ok != 0;
+    EndRow(tbs[blocks[index].tb], sums, in_tile, parity_ok, &row);
+    if (row.is_doubtful) atomicOr(&doubtful, 1u << in_tile);
   }
+  __syncthreads();
+  for (uint32_t left = doubtful; left != 0; left &= left - 1) {
+    const uint32_t one = static_cast<uint32_t>(__ffs(static_cast<int>(left))) - 1;
+    const CheckBlock block = blocks[blockIdx.x * kCrcRows + one];
+    const bool any_soft = IsAnySoft(tbs[block.tb], block.r);
+    if (in_tile == one && !any_soft) row.result.crc_ok = 0;
+  }
+  if (ends_row) results[index] = row.result;
 }
 
 uint32_t TilesOf(int num_blocks) {
@@ -200,15 +243,6 @@ CheckTb MakeCheckTb(const TransportBlockPlan& plan) {
   return tb;
 }
 
-CheckTb MakeCheckTb(int info_bits, bool with_crc) {
-  CheckTb tb;
-  tb.block_crc_bits = with_crc ? 24 : 0;
-  tb.info_bits = static_cast<uint32_t>(info_bits) - tb.block_crc_bits;
-  tb.payload_bits = tb.info_bits;
-  tb.num_blocks = 1;
-  return tb;
-}
-
 absl::Status LaunchCheckCrc(const CheckBatch& batch, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(CheckNumBlocks(batch.num_blocks));
   BASEBAND_RETURN_IF_ERROR(CheckPointer("tbs", batch.tbs));
@@ -217,7 +251,7 @@ absl::Status LaunchCheckCrc(const CheckBatch& batch, cudaStream_t stream) {
   return LaunchKernel("CheckCrcKernel",
                       {dim3(TilesOf(batch.num_blocks), kCheckPieces), kThreads, 0, stream, false},
                       CheckCrcKernel, batch.tbs, batch.blocks,
-                      static_cast<uint32_t>(batch.num_blocks), batch.results);
+                      static_cast<uint32_t>(batch.num_blocks), batch.decode_results, batch.results);
 }
 
 absl::Status PrepareCheckCrc() { return cuda::LoadKernel(CheckCrcKernel); }

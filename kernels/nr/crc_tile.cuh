@@ -49,11 +49,12 @@ __device__ __forceinline__ uint32_t CrcPower24A(uint32_t n) {
   return CrcMultiply(p, CrcMultiply(p, low, middle), high);
 }
 
-// The CRCs of a tile's messages, in shared memory.
+// The CRCs of a tile's messages, in shared memory, and whether any bit of them is not 0.
 struct CrcSums {
   uint32_t of_24b[kCrcRows];
   uint32_t of_24a[kCrcRows];
   uint32_t of_16[kCrcRows];
+  uint32_t any[kCrcRows];
 };
 
 // counts += 16 messages' words times 8 columns: of every message and column, the number of places
@@ -112,6 +113,14 @@ __device__ __forceinline__ void AddCrcs(const CrcMessage& first, const CrcMessag
     message[i][2] = CrcMessageWord(first, step, q + 4, of_first);
     message[i][3] = CrcMessageWord(second, step, q + 4, of_second);
   }
+  uint32_t any[2] = {};
+#pragma unroll
+  for (uint32_t i = 0; i < kStepsOfWarp; ++i) {
+    any[0] |= message[i][0] | message[i][2];
+    any[1] |= message[i][1] | message[i][3];
+  }
+  if (any[0] != 0) sums->any[lane / 4] = 1;  // whoever writes this writes the same
+  if (any[1] != 0) sums->any[lane / 4 + 8] = 1;
   int counts[kCrcTiles][4] = {};
 #pragma unroll
   for (uint32_t i = 0; i < kStepsOfWarp; ++i) {

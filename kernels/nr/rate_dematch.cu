@@ -35,7 +35,7 @@ __device__ float ScaleOf(const ReceiveTb& tb, uint32_t begin, uint32_t columns, 
   LlrMagnitudes magnitudes;
   magnitudes.sum = totals->magnitudes[0];
   magnitudes.count = totals->magnitudes[1];
-  return ChosenScale(magnitudes, kQm);
+  return ChosenScale(magnitudes, tb.mean_llr);
 }
 
 template <int kQm>
@@ -119,14 +119,6 @@ ReceiveTb MakeReceiveTb(const TransportBlockPlan& plan) {
   return tb;
 }
 
-ReceiveTb MakeReceiveTb(const RateMatch& rate_match) {
-  ReceiveTb tb;
-  tb.num_short = 1;
-  tb.of_short = rate_match;
-  tb.of_long = rate_match;
-  return tb;
-}
-
 int DematchSharedBytes(const RateMatch& rate_match, uint32_t soft_count) {
   return static_cast<int>(4 * DematchShared(rate_match, soft_count).words);
 }
@@ -135,8 +127,8 @@ absl::Status PrepareReceiveKernels() {
   BASEBAND_RETURN_IF_ERROR(PrepareCheckCrc());
   BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(RateDematchKernel));
   return cuda::ToStatus(
-      cudaFuncSetAttribute(RateDematchKernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           kMaxDematchSharedBytes),
+      cudaFuncSetAttribute(reinterpret_cast<const void*>(RateDematchKernel),
+                           cudaFuncAttributeMaxDynamicSharedMemorySize, kMaxDematchSharedBytes),
       "cudaFuncSetAttribute");
 }
 

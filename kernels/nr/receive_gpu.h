@@ -16,6 +16,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "kernels/ldpc/decode.h"
 #include "kernels/nr/demap.h"
 #include "kernels/nr/llr_format.h"
 #include "kernels/nr/symbols.h"
@@ -36,9 +37,10 @@ struct alignas(16) ReceiveTb {
   LlrFormat llr_format = LlrFormat::kInt8;
   NoiseFormat noise_format = NoiseFormat::kOne;
   uint8_t log_sum = 0;  // of symbols: 1: the sums, 0: max-log, as DemapParameters::log_sum
-  // Of LLRs: kMinLlrFormatScale .. kMaxLlrFormatScale; not read for kInt8. 0 for kInt16: that of
-  // ChosenScale, from each code block's own LLRs.
+  // Of LLRs: kMinLlrFormatScale .. kMaxLlrFormatScale; not read for kInt8. 0 for kInt16: what
+  // ChosenScale makes of each code block's own LLRs and of `mean_llr`.
   float llr_format_scale = 1.0f;
+  float mean_llr = 0.0f;
   float noise_variance = 1.0f;      // of symbols, for NoiseFormat::kOne
   DemapScale demap;                 // of symbols: MakeDemapScale
   SymbolLayout layout;              // of symbols
@@ -51,7 +53,6 @@ struct alignas(16) ReceiveTb {
 };
 
 ReceiveTb MakeReceiveTb(const TransportBlockPlan& plan);
-ReceiveTb MakeReceiveTb(const RateMatch& rate_match);  // one code block alone
 
 // What a thread block works on.
 struct alignas(16) DematchBlock {
@@ -94,18 +95,27 @@ inline constexpr int kMaxDematchSharedBytes = 128 << 10;
 // Allocates nothing. Thread-safe for calls on different streams.
 absl::Status LaunchRateDematch(const DematchBatch& batch, cudaStream_t stream);
 
-// A transport block as it is put together, or one code block alone.
+// A transport block as it is put together, or one code block alone. MakeCheckTb fills in the shape;
+// all before it is the caller's.
 struct alignas(16) CheckTb {
-  uint8_t* payload = nullptr;  // receives ceil(payload_bits / 8) bytes and no more; aligned to 4
-                               // bytes; memory of the device. Null: not wanted
-  uint32_t payload_bits = 0;   // as in TransmitTb
+  // Receives ceil(payload_bits / 8) bytes and no more, the last filled up with zero bits; memory of
+  // the device, aligned to 4 bytes. Null: not wanted.
+  uint8_t* payload = nullptr;
+  // The soft bits that were decoded, as LaunchRateDematch wrote them: of code block r soft_count
+  // of them at soft + r soft_stride, both multiples of 16. For IsBlockRight, which asks for them
+  // only where all bits are 0. Null: as if some were not 0.
+  const int8_t* soft = nullptr;
+  uint32_t soft_stride = 0;
+  uint32_t soft_count = 0;
+
+  // The shape, as in TransmitTb.
+  uint32_t payload_bits = 0;
   uint32_t tb_crc_bits = 0;
   uint32_t block_crc_bits = 0;
   uint32_t num_blocks = 0;
   uint32_t info_bits = 0;
 };
 CheckTb MakeCheckTb(const TransportBlockPlan& plan);
-CheckTb MakeCheckTb(int info_bits, bool with_crc);  // as MakeTransmitTb
 
 struct alignas(16) CheckBlock {
   const uint8_t* bits = nullptr;  // K' decided bits in whole words, as LaunchDecode writes them
@@ -118,7 +128,8 @@ struct CheckResult {
   // Its part of the CRC of the transport block. Their exclusive or over all blocks is 0 if that
   // CRC holds: TbCrcHolds.
   uint32_t tb_crc_part = 0;
-  // Its own CRC, or the transport block's if that is its only one. 1: holds, or there is none.
+  // 1 if it is right (IsBlockRight): by its own CRC, or the transport block's if that is its only
+  // one; a block without any has CRC 0.
   uint32_t crc_ok = 0;
 };
 
@@ -127,7 +138,9 @@ struct CheckBatch {
   // [num_blocks]: all code blocks of all transport blocks, those of one transport block one after
   // the other, r = 0, 1, ..
   const CheckBlock* blocks = nullptr;
-  int num_blocks = 0;              // 1 .. 2^20
+  int num_blocks = 0;  // 1 .. 2^20
+  // [num_blocks], of the same blocks: whether their parity checks hold. Null: as if they did.
+  const ldpc::DecodeResult* decode_results = nullptr;
   CheckResult* results = nullptr;  // [num_blocks], memory of the device
 };
 
@@ -135,7 +148,8 @@ struct CheckBatch {
 // or not. Statuses and promises as of LaunchRateDematch.
 absl::Status LaunchCheckCrc(const CheckBatch& batch, cudaStream_t stream);
 
-// Whether the CRC of a transport block holds, from the results of all its blocks.
+// Whether the CRC of a transport block holds, from the results of all its blocks. It is right if
+// these are, too.
 inline bool TbCrcHolds(const CheckResult* results, int num_blocks) {
   uint32_t crc = 0;
   for (int r = 0; r < num_blocks; ++r) crc ^= results[r].tb_crc_part;

@@ -125,18 +125,6 @@ TransmitTb MakeTransmitTb(const TransportBlockPlan& plan) {
   return tb;
 }
 
-TransmitTb MakeTransmitTb(const RateMatch& rate_match, int info_bits, bool with_crc) {
-  TransmitTb tb;
-  tb.block_crc_bits = with_crc ? 24 : 0;
-  tb.info_bits = static_cast<uint32_t>(info_bits) - tb.block_crc_bits;
-  tb.payload_bits = tb.info_bits;
-  tb.num_blocks = 1;
-  tb.num_short = 1;
-  tb.of_short = rate_match;
-  tb.of_long = rate_match;
-  return tb;
-}
-
 int TransmitSharedBytes(const ldpc::Code& code) {
   const absl::Span<const uint32_t> table = (*code.encode_plan())->table();
   const TransmitShared layout(*reinterpret_cast<const ldpc::EncodeTableHeader*>(table.data()));

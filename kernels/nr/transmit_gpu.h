@@ -50,9 +50,6 @@ struct alignas(16) TransmitTb {
 };
 
 TransmitTb MakeTransmitTb(const TransportBlockPlan& plan);
-// One code block alone: `info_bits` (K') bits of information, its own CRC being the last 24 of them
-// if `with_crc` says that it is to be appended here.
-TransmitTb MakeTransmitTb(const RateMatch& rate_match, int info_bits, bool with_crc);
 
 // What a thread block works on.
 struct TransmitBlock {

@@ -69,8 +69,10 @@ RateMatch MakeChecked(int base_graph, int zc, int num_filler, int64_t n_cb, int 
 }  // namespace
 
 int ChooseBaseGraph(int64_t tb_bits, double code_rate) {
+  // As floats, as which clients send it: their 0.67 is above that of a double.
+  const auto rate = static_cast<float>(code_rate);
   const bool second =
-      tb_bits <= 292 || (tb_bits <= kLargestWithCrc16 && code_rate <= 0.67) || code_rate <= 0.25;
+      tb_bits <= 292 || (tb_bits <= kLargestWithCrc16 && rate <= 0.67F) || rate <= 0.25F;
   return second ? 2 : 1;
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kMaxPointsOf = 256;
 
-v1::SharedChannelCapabilities DescribeSharedChannel() {
+v1::SharedChannelCapabilities DescribeSharedChannel(const Config& config) {
   v1::SharedChannelCapabilities channel;
   channel.set_llr_size(8);
   channel.set_llr_decimals(3);  // natural LLRs are taken times 8
@@ -53,6 +53,13 @@ v1::SharedChannelCapabilities DescribeSharedChannel() {
                            "CRC_TYPE_16_CHECK", "DEINTERLEAVER_BYPASS", "HQ_COMBINE_IN_ENABLE",
                            "HQ_COMBINE_OUT_ENABLE", "ITERATION_STOP_ENABLE", "LLR_COMPRESSION"}) {
     channel.add_decode_flags(flag);
+  }
+  channel.set_harq_memory_bytes(static_cast<uint64_t>(MibToBytes(config.object_mib)));
+  if (config.object_mib > 0) {
+    for (const char* flag : {"INTERNAL_HARQ_MEMORY_IN_ENABLE", "INTERNAL_HARQ_MEMORY_OUT_ENABLE",
+                             "INTERNAL_HARQ_MEMORY_FILLERS"}) {
+      channel.add_decode_flags(flag);
+    }
   }
   return channel;
 }
@@ -109,7 +116,7 @@ v1::GetCapabilitiesResponse DescribeServer(const Config& config) {
   searches.set_max_points(minimize::kMaxPoints);
   searches.set_max_array_elements(minimize::kMaxArrayElements);
   searches.set_max_searches(static_cast<uint32_t>(config.max_searches));
-  *response.mutable_shared_channel() = DescribeSharedChannel();
+  *response.mutable_shared_channel() = DescribeSharedChannel(config);
   return response;
 }
 

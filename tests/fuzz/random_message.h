@@ -97,6 +97,12 @@ server::Request Distorted(Message message, Random& random) {
 inline server::Request RandomRequest(const std::string& operation, Random& random) {
   if (operation == "Encode") return Distorted(RandomEncodeRequest(random), random);
   if (operation == "Decode") return Distorted(RandomDecodeRequest(random), random);
+  if (operation == "EncodeSharedChannel") {
+    return Distorted(RandomEncodeSharedChannelRequest(random), random);
+  }
+  if (operation == "DecodeSharedChannel") {
+    return Distorted(RandomDecodeSharedChannelRequest(random), random);
+  }
   if (operation == "RecoverCarrier") return Distorted(RandomRecoverCarrierRequest(random), random);
   if (operation == "Downconvert") return Distorted(RandomDownconvertRequest(random), random);
   return Distorted(RandomMinimizeRequest(random), random);

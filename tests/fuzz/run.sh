@@ -17,6 +17,7 @@ cd "$top"
 seconds=$1; shift
 fuzzers=("$@")
 [ $# -gt 0 ] || fuzzers=(encode_request_fuzzer decode_request_fuzzer
+                             encode_shared_channel_request_fuzzer decode_shared_channel_request_fuzzer
                              recover_carrier_request_fuzzer downconvert_request_fuzzer
                              minimize_request_fuzzer downconvert_stream_fuzzer submit_stream_fuzzer
                              base_matrix_fuzzer config_file_fuzzer expression_fuzzer
@@ -32,6 +33,10 @@ for seed in tests/fuzz/seeds/*.textproto; do
   name=$(basename "$seed" .textproto)
   message=baseband.v1
   case $name in
+    encode_shared_channel_*)
+      message+=.EncodeSharedChannelRequest fuzzer=encode_shared_channel_request_fuzzer ;;
+    decode_shared_channel_*)
+      message+=.DecodeSharedChannelRequest fuzzer=decode_shared_channel_request_fuzzer ;;
     encode_*) message+=.EncodeRequest fuzzer=encode_request_fuzzer ;;
     decode_*) message+=.DecodeRequest fuzzer=decode_request_fuzzer ;;
     recover_carrier_*) message+=.RecoverCarrierRequest fuzzer=recover_carrier_request_fuzzer ;;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/carrier/recover.h"
 #include "server/operations/ldpc/ldpc_codes.h"
+#include "server/operations/shared_channel/shared_channel_block.h"
 #include "tests/support/carrier_frames.h"
 #include "tests/support/downconvert_signals.h"
 #include "tests/support/random_requests.h"
@@ -167,6 +168,68 @@ std::string CompareDecode(const v1::DecodeRequest& request, const v1::DecodeResp
     }
   }
   return "";
+}
+
+std::string CompareEncodeSharedChannel(const v1::EncodeSharedChannelRequest& request,
+                                       const v1::EncodeSharedChannelResponse& gpu,
+                                       const v1::EncodeSharedChannelResponse& cpu) {
+  if (gpu.payload() == cpu.payload()) return "";
+  if (gpu.payload().size() != cpu.payload().size()) return "sizes differ";
+  size_t at = 0;
+  while (gpu.payload()[at] == cpu.payload()[at]) ++at;
+  size_t end = 0;
+  for (const v1::EncodeSharedChannelGroup& group : request.groups()) {
+    const SharedChannelBlock block = *BlockFromProto(group.block());
+    size_t bytes = static_cast<size_t>(block.coded_bytes());
+    if (group.output() == v1::SHARED_CHANNEL_OUTPUT_FLOAT32) {
+      bytes = static_cast<size_t>(8 * block.num_symbols());
+    } else if (group.output() >= v1::SHARED_CHANNEL_OUTPUT_FLOAT16) {
+      bytes = static_cast<size_t>(4 * block.num_symbols());
+    }
+    for (uint32_t b = 0; b < group.count(); ++b) {
+      end += bytes;
+      if (at >= end) continue;
+      return absl::StrCat("block ", b, " differs from byte ", at + bytes - end, " on; group ",
+                          group.ShortDebugString());
+    }
+  }
+  return "a byte of no block differs";
+}
+
+std::string CompareDecodeSharedChannel(const v1::DecodeSharedChannelRequest& request,
+                                       const v1::DecodeSharedChannelResponse& gpu,
+                                       const v1::DecodeSharedChannelResponse& cpu) {
+  if (gpu.SerializeAsString() == cpu.SerializeAsString()) return "";
+  if (gpu.payload().size() != cpu.payload().size() || gpu.soft().size() != cpu.soft().size() ||
+      gpu.blocks_size() != cpu.blocks_size() || gpu.crc_ok_size() != cpu.crc_ok_size() ||
+      gpu.parity_ok_size() != cpu.parity_ok_size() ||
+      gpu.iterations_size() != cpu.iterations_size()) {
+    return "sizes differ";
+  }
+  int n = 0;           // blocks
+  int code_block = 0;  // of all blocks
+  size_t bits = 0;
+  size_t soft = 0;
+  for (const v1::DecodeSharedChannelGroup& group : request.groups()) {
+    const SharedChannelBlock block = *BlockFromProto(group.block());
+    const auto of_bits = static_cast<size_t>(block.payload_bytes());
+    const auto of_soft =
+        group.harq().soft_out() ? static_cast<size_t>(block.soft_bytes()) : size_t{0};
+    for (uint32_t b = 0; b < group.count(); ++b, ++n, bits += of_bits, soft += of_soft) {
+      std::string what;
+      if (gpu.soft().compare(soft, of_soft, cpu.soft(), soft, of_soft) != 0) what += " soft bits";
+      for (int r = 0; r < block.plan.num_blocks; ++r, ++code_block) {
+        if (gpu.iterations(code_block) != cpu.iterations(code_block)) what += " iterations";
+        if (gpu.parity_ok(code_block) != cpu.parity_ok(code_block)) what += " parity";
+        if (gpu.crc_ok(code_block) != cpu.crc_ok(code_block)) what += " CRC";
+      }
+      if (gpu.payload().compare(bits, of_bits, cpu.payload(), bits, of_bits) != 0) what += " bits";
+      if (gpu.blocks(n).SerializeAsString() != cpu.blocks(n).SerializeAsString()) what += " result";
+      if (what.empty()) continue;
+      return absl::StrCat("block ", b, " differs in", what, "; group ", group.ShortDebugString());
+    }
+  }
+  return "what belongs to no block differs";
 }
 
 std::string CompareRecoverCarrier(const v1::RecoverCarrierRequest& request,

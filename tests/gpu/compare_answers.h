@@ -13,6 +13,13 @@ namespace baseband::server {
 
 std::string CompareDecode(const v1::DecodeRequest& request, const v1::DecodeResponse& gpu,
                           const v1::DecodeResponse& cpu);
+// Every bit is the CPU's.
+std::string CompareEncodeSharedChannel(const v1::EncodeSharedChannelRequest& request,
+                                       const v1::EncodeSharedChannelResponse& gpu,
+                                       const v1::EncodeSharedChannelResponse& cpu);
+std::string CompareDecodeSharedChannel(const v1::DecodeSharedChannelRequest& request,
+                                       const v1::DecodeSharedChannelResponse& gpu,
+                                       const v1::DecodeSharedChannelResponse& cpu);
 // Carrier recovery goes by thresholds: whether a step was the last, whether another hypothesis was
 // close, whether the symbols fit. What lies within rounding of one may come out on either side of
 // it, and from there on the answers are different ones, each as good. Where rounding decides, it

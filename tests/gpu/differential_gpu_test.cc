@@ -153,6 +153,26 @@ class DifferentialGpuTest : public ::baseband::testing::GpuTest {
                                            ResponseOf<v1::DecodeResponse>(operation, cpu));
                     });
   }
+  Outcome EncodeSharedChannel(Random& random, int lane) {
+    Operation& operation = TestOperation("EncodeSharedChannel");
+    return RunBatch(operation, testing::RandomEncodeSharedChannelRequest, random, lane,
+                    [&](const v1::EncodeSharedChannelRequest& request, Job& gpu, Job& cpu) {
+                      using Response = v1::EncodeSharedChannelResponse;
+                      return CompareEncodeSharedChannel(request,
+                                                        ResponseOf<Response>(operation, gpu),
+                                                        ResponseOf<Response>(operation, cpu));
+                    });
+  }
+  Outcome DecodeSharedChannel(Random& random, int lane) {
+    Operation& operation = TestOperation("DecodeSharedChannel");
+    return RunBatch(operation, testing::RandomDecodeSharedChannelRequest, random, lane,
+                    [&](const v1::DecodeSharedChannelRequest& request, Job& gpu, Job& cpu) {
+                      using Response = v1::DecodeSharedChannelResponse;
+                      return CompareDecodeSharedChannel(request,
+                                                        ResponseOf<Response>(operation, gpu),
+                                                        ResponseOf<Response>(operation, cpu));
+                    });
+  }
   Outcome RecoverCarrier(Random& random, int lane) {
     Operation& operation = TestOperation("RecoverCarrier");
     return RunBatch(operation, testing::RandomRecoverCarrierRequest, random, lane,
@@ -185,8 +205,10 @@ class DifferentialGpuTest : public ::baseband::testing::GpuTest {
 
   void Work(int lane);
 
-  std::array<Kind, 5> kinds_{Kind{"Encode", &DifferentialGpuTest::Encode},
+  std::array<Kind, 7> kinds_{Kind{"Encode", &DifferentialGpuTest::Encode},
                              Kind{"Decode", &DifferentialGpuTest::Decode},
+                             Kind{"EncodeSharedChannel", &DifferentialGpuTest::EncodeSharedChannel},
+                             Kind{"DecodeSharedChannel", &DifferentialGpuTest::DecodeSharedChannel},
                              Kind{"RecoverCarrier", &DifferentialGpuTest::RecoverCarrier},
                              Kind{"Downconvert", &DifferentialGpuTest::Downconvert},
                              Kind{"Minimize", &DifferentialGpuTest::Minimize}};
@@ -273,7 +295,7 @@ TEST_F(DifferentialGpuTest, RandomRequestsGiveWhatTheCpuGives) {
   for (std::thread& thread : threads) thread.join();
   for (const Kind& kind : kinds_) {
     RecordProperty(kind.name, absl::StrCat(kind.jobs.load()));
-    std::printf("%-15s %8ld requests, %ld differ\n", kind.name, static_cast<long>(kind.jobs),
+    std::printf("%-19s %8ld requests, %ld differ\n", kind.name, static_cast<long>(kind.jobs),
                 static_cast<long>(kind.differences));
     if (end_ > next_ + 1000) {
       EXPECT_GT(kind.jobs, 0) << kind.name;

@@ -66,12 +66,14 @@ absl::Status ScalesFromProto(const v1::DecodeSharedChannelGroup& message,
                              DecodeSharedChannelGroup* group) {
   const double lowest = group->is_symbols ? nr::kMinLlrScale : nr::kMinLlrFormatScale;
   const double highest = group->is_symbols ? nr::kMaxLlrScale : nr::kMaxLlrFormatScale;
+  group->llr_scale = group->demap.llr_scale = kDefaultLlrScale;
   if (message.llr_scale() != 0.0F) {
     BASEBAND_RETURN_IF_ERROR(CheckReal("llr_scale", message.llr_scale(), lowest, highest));
     group->llr_scale = group->demap.llr_scale = message.llr_scale();
-  } else {
-    group->llr_scale = group->llr_format == nr::LlrFormat::kInt16 ? 0.0F : kDefaultLlrScale;
+  } else if (group->llr_format == nr::LlrFormat::kInt16) {
+    group->llr_scale = 0.0F;
   }
+  group->demap.qm = group->block.qm();
   const nr::TransportBlockPlan& plan = group->block.plan;
   group->mean_llr = nr::MeanLlrFor(
       group->block.qm(), static_cast<float>(plan.k_prime) / static_cast<float>(plan.e_short));

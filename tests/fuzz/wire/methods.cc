@@ -21,7 +21,7 @@ constexpr size_t kMaxRequestBytes = 24000;  // they fit into the first window
 v1::SubmitRequest RandomSubmitRequest(Random& random) {
   v1::SubmitRequest request;
   request.set_id(random.Next());
-  switch (random.Below(4)) {
+  switch (random.Below(6)) {
     case 0:
       *request.mutable_encode() = RandomEncodeRequest(random);
       break;
@@ -29,6 +29,12 @@ v1::SubmitRequest RandomSubmitRequest(Random& random) {
       *request.mutable_decode() = RandomDecodeRequest(random);
       break;
     case 2:
+      *request.mutable_encode_shared_channel() = RandomEncodeSharedChannelRequest(random);
+      break;
+    case 3:
+      *request.mutable_decode_shared_channel() = RandomDecodeSharedChannelRequest(random);
+      break;
+    case 4:
       *request.mutable_recover_carrier() = RandomRecoverCarrierRequest(random);
       break;
     default:
@@ -50,6 +56,10 @@ std::string RandomRequest(const std::string& message, Random& random) {
   static const auto& makers = *new std::map<std::string, Maker>{
       {"EncodeRequest", [](Random& r) { return RandomEncodeRequest(r).SerializeAsString(); }},
       {"DecodeRequest", [](Random& r) { return RandomDecodeRequest(r).SerializeAsString(); }},
+      {"EncodeSharedChannelRequest",
+       [](Random& r) { return RandomEncodeSharedChannelRequest(r).SerializeAsString(); }},
+      {"DecodeSharedChannelRequest",
+       [](Random& r) { return RandomDecodeSharedChannelRequest(r).SerializeAsString(); }},
       {"RecoverCarrierRequest",
        [](Random& r) { return RandomRecoverCarrierRequest(r).SerializeAsString(); }},
       {"DownconvertRequest",

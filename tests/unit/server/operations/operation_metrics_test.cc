@@ -11,6 +11,8 @@
 #include "server/operations/decode/decode.h"
 #include "server/operations/encode/encode.h"
 #include "server/operations/recover_carrier/recover_carrier.h"
+#include "server/operations/shared_channel/decode_shared_channel.h"
+#include "server/operations/shared_channel/encode_shared_channel.h"
 #include "tests/support/test_operations.h"
 
 namespace baseband::server {
@@ -75,6 +77,54 @@ TEST_F(OperationMetricsTest, DecodeObservesTheIterationsOfEachBlock) {
   EXPECT_EQ(Value("baseband_decode_iterations_sum"), 1 + 1 + 2 + 9 + 10 + 100);
   EXPECT_EQ(Value("baseband_decode_parity_failures_total"), 1);
   EXPECT_EQ(Value(R"(baseband_code_blocks_total{family="nr",rpc="Decode"})"), 6);
+}
+
+// Of 57 bytes, one code block, or of 1125, two.
+nr::TransportBlockPlan PlanOf(int64_t tb_bytes) {
+  nr::TransportBlock block;
+  block.tb_bytes = tb_bytes;
+  block.g = 16 * tb_bytes;
+  return *nr::MakePlan(block);
+}
+
+TEST_F(OperationMetricsTest, SharedChannelsCountTransportBlocksAndTheCodeBlocksInThem) {
+  EncodeSharedChannelGroup group;
+  group.block.plan = PlanOf(1125);
+  group.code = *ldpc::NrCode(1, group.block.plan.zc);
+  group.count = 3;
+  Count(EncodeSharedChannelJob(TestOperation("EncodeSharedChannel"), {group}));
+
+  EXPECT_EQ(Value(R"(baseband_transport_blocks_total{rpc="EncodeSharedChannel"})"), 3);
+  EXPECT_EQ(Value(R"(baseband_transport_blocks_total{rpc="DecodeSharedChannel"})"), 0);
+  EXPECT_EQ(Value(R"(baseband_code_blocks_total{family="nr",rpc="EncodeSharedChannel"})"), 6);
+  EXPECT_EQ(Value(R"(baseband_information_bytes_total{rpc="EncodeSharedChannel"})"), 3 * 1125);
+  EXPECT_EQ(Value("baseband_transport_block_crc_failures_total"), 0);
+}
+
+TEST_F(OperationMetricsTest, OnlyTransportBlocksThatAreRightAreInformation) {
+  DecodeSharedChannelGroup small;
+  small.block.plan = PlanOf(57);
+  small.code = *ldpc::NrCode(1, small.block.plan.zc);
+  small.count = 2;
+  DecodeSharedChannelGroup large;
+  large.block.plan = PlanOf(1125);
+  large.code = *ldpc::NrCode(1, large.block.plan.zc);
+  large.count = 1;
+  DecodeSharedChannelJob job(TestOperation("DecodeSharedChannel"), {small, large});
+  ASSERT_EQ(job.code_blocks.size(), 4U);
+  for (CodeBlockResult& result : job.code_blocks) result.decode = {/*iterations=*/3, 1};
+  job.code_blocks[3].decode.parity_ok = 0;
+  job.crc_ok = {1, 0, 0};
+  Count(job);
+
+  EXPECT_EQ(Value(R"(baseband_transport_blocks_total{rpc="DecodeSharedChannel"})"), 3);
+  EXPECT_EQ(Value("baseband_transport_block_crc_failures_total"), 2);
+  EXPECT_EQ(Value(R"(baseband_information_bytes_total{rpc="DecodeSharedChannel"})"), 57);
+  EXPECT_EQ(Value(R"(baseband_code_blocks_total{family="nr",rpc="DecodeSharedChannel"})"), 4);
+  // Together with those of Decode.
+  EXPECT_EQ(Value("baseband_decode_iterations_count"), 4);
+  EXPECT_EQ(Value("baseband_decode_iterations_sum"), 12);
+  EXPECT_EQ(Value("baseband_decode_parity_failures_total"), 1);
 }
 
 TEST_F(OperationMetricsTest, OnlyLockedFramesHaveAnEvm) {

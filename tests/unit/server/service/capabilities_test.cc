@@ -56,5 +56,17 @@ TEST_F(SharedChannelCapabilitiesTest, FlagsAreBbdevsWithoutTheirPrefix) {
                     Contains("HQ_COMBINE_IN_ENABLE"), Each(Not(StartsWith("RTE_")))));
 }
 
+TEST(SharedChannelHarqTest, MemoryForSoftBitsIsToldAsItIsSet) {
+  Config config;
+  config.object_mib = 3;
+  v1::SharedChannelCapabilities channel = DescribeServer(config).shared_channel();
+  EXPECT_EQ(channel.harq_memory_bytes(), 3 << 20);
+  EXPECT_THAT(channel.decode_flags(), Contains("INTERNAL_HARQ_MEMORY_OUT_ENABLE"));
+  config.object_mib = 0;
+  channel = DescribeServer(config).shared_channel();
+  EXPECT_EQ(channel.harq_memory_bytes(), 0);
+  EXPECT_THAT(channel.decode_flags(), Each(Not(StartsWith("INTERNAL_HARQ"))));
+}
+
 }  // namespace
 }  // namespace baseband::server

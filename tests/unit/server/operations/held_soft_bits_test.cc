@@ -1,0 +1,309 @@
+// HARQ of DecodeSharedChannel: soft bits that travel and soft bits that the server holds are the
+// same, and what is not there any more is told.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/device/cpu_device.h"
+#include "server/operations/operations.h"
+#include "server/operations/shared_channel/decode_shared_channel.h"
+#include "tests/support/convert_request.h"
+#include "tests/support/matchers.h"
+#include "tests/support/run_on_cpu.h"
+
+namespace baseband::server {
+namespace {
+
+using ::baseband::testing::IsOk;
+using ::baseband::testing::RunOnCpu;
+using ::baseband::testing::StatusIs;
+using ::testing::HasSubstr;
+
+constexpr int kVersions[] = {0, 2, 3, 1};  // in the order in which they are sent
+
+v1::SharedChannelBlock BlockOf(int transmission) {
+  v1::SharedChannelBlock block;
+  v1::TransportBlock& tb = *block.mutable_transport_block();
+  tb.set_tb_bytes(1125);  // two code blocks
+  tb.set_base_graph(1);
+  tb.set_g(11000);
+  block.set_rv(static_cast<uint32_t>(kVersions[transmission % 4]));
+  block.set_qm(2);
+  block.set_c_init(12345);
+  return block;
+}
+
+class HeldSoftBitsTest : public ::testing::Test {
+ protected:
+  HeldSoftBitsTest() { Serve(/*max_mib=*/8, /*client_mib=*/4); }
+
+  void Serve(int64_t max_mib, int64_t client_mib) {
+    ObjectLimits limits;
+    limits.max_bytes = max_mib << 20;
+    limits.max_bytes_per_owner = client_mib << 20;
+    limits.time_to_live = absl::Seconds(60);
+    limits.clock = [this] { return now_; };
+    device_ = std::make_unique<CpuDevice>(1, /*standby=*/false, limits);
+    device_->set_healthy(true);
+  }
+
+  // What is received of `payload` in a transmission, with noise.
+  std::string Received(const std::string& payload, int transmission, double sigma, unsigned seed) {
+    v1::EncodeSharedChannelRequest request;
+    v1::EncodeSharedChannelGroup& group = *request.add_groups();
+    *group.mutable_block() = BlockOf(transmission);
+    group.set_count(1);
+    request.set_payload(payload);
+    const Request wire = RequestOf(request);
+    JobPtr job = *ConvertRequest(*operations_.Find("EncodeSharedChannel"), wire);
+    job = RunOnCpu(std::move(job), wire.payload);
+    std::mt19937 random(seed);
+    std::normal_distribution<double> noise(0.0, sigma);
+    std::string llr;
+    for (int bit = 0; bit < 11000; ++bit) {
+      const bool one = job->reply.data()[bit / 8] >> (7 - bit % 8) & 1;
+      const double y = (one ? -1.0 : 1.0) + noise(random);
+      llr.push_back(
+          static_cast<char>(std::clamp(std::lround(4.0 * 2.0 * y / (sigma * sigma)), -127L, 127L)));
+    }
+    return llr;
+  }
+
+  static v1::DecodeSharedChannelRequest RequestFor(const std::string& llr, int transmission) {
+    v1::DecodeSharedChannelRequest request;
+    v1::DecodeSharedChannelGroup& group = *request.add_groups();
+    *group.mutable_block() = BlockOf(transmission);
+    group.set_count(1);
+    request.set_payload(llr);
+    return request;
+  }
+  v1::DecodeSharedChannelRequest Held(const std::string& key, int transmission) const {
+    v1::DecodeSharedChannelRequest request = RequestFor(llr_, transmission);
+    v1::Harq& harq = *request.mutable_groups(0)->mutable_harq();
+    harq.set_key(key);
+    harq.set_transmission(static_cast<uint32_t>(transmission));
+    return request;
+  }
+
+  absl::StatusOr<JobPtr> Bound(const v1::DecodeSharedChannelRequest& request,
+                               const std::string& client = "cell 1") {
+    BASEBAND_ASSIGN_OR_RETURN(
+        JobPtr job, ConvertRequest(*operations_.Find("DecodeSharedChannel"), RequestOf(request)));
+    job->caller.client = client;
+    Device* const device = device_.get();
+    BASEBAND_RETURN_IF_ERROR(job->Bind({&device, 1}));
+    return job;
+  }
+  // The response, with its bulk fields.
+  absl::StatusOr<v1::DecodeSharedChannelResponse> Call(
+      const v1::DecodeSharedChannelRequest& request, const std::string& client = "cell 1") {
+    BASEBAND_ASSIGN_OR_RETURN(JobPtr job, Bound(request, client));
+    return Run(std::move(job), request);
+  }
+  absl::StatusOr<v1::DecodeSharedChannelResponse> Run(
+      JobPtr job, const v1::DecodeSharedChannelRequest& request) {
+    job = RunOnCpu(std::move(job), RequestOf(request).payload);
+    BASEBAND_ASSIGN_OR_RETURN(const Reply reply,
+                              operations_.Find("DecodeSharedChannel")->ToReply(*job));
+    v1::DecodeSharedChannelResponse response;
+    response.ParseFromString(reply.header);
+    for (const BulkField& field : reply.fields) {
+      const std::string bytes(reinterpret_cast<const char*>(reply.memory.data()) + field.offset,
+                              static_cast<size_t>(field.bytes));
+      const bool is_soft = field.number == v1::DecodeSharedChannelResponse::kSoftFieldNumber;
+      *(is_soft ? response.mutable_soft() : response.mutable_payload()) = bytes;
+    }
+    return response;
+  }
+  v1::HarqOutcome OutcomeOf(const v1::DecodeSharedChannelRequest& request,
+                            std::string* why = nullptr) {
+    const auto response = Call(request);
+    EXPECT_THAT(response, IsOk());
+    if (!response.ok()) return v1::HARQ_OUTCOME_UNSPECIFIED;
+    if (why != nullptr) *why = response->blocks(0).harq_message();
+    return response->blocks(0).harq();
+  }
+
+  absl::Time now_ = absl::UnixEpoch();
+  OperationTable operations_ = MakeOperations();
+  std::unique_ptr<CpuDevice> device_;
+  const std::string llr_ = std::string(11000, '\x03');
+};
+
+TEST_F(HeldSoftBitsTest, WhatTheServerHoldsDecodesAsWhatTravels) {
+  std::string payload;
+  std::mt19937 random(1);
+  for (int i = 0; i < 1125; ++i) payload.push_back(static_cast<char>(random()));
+  std::string soft;
+  bool was_right = false;
+  int first_right = -1;
+  for (int transmission = 0; transmission < 4; ++transmission) {
+    const std::string llr =
+        Received(payload, transmission, /*sigma=*/1.35, static_cast<unsigned>(transmission));
+    v1::DecodeSharedChannelRequest held = RequestFor(llr, transmission);
+    held.mutable_groups(0)->mutable_harq()->set_key("ue 7 process 3");
+    held.mutable_groups(0)->mutable_harq()->set_transmission(static_cast<uint32_t>(transmission));
+    v1::DecodeSharedChannelRequest travelling = RequestFor(soft + llr, transmission);
+    travelling.mutable_groups(0)->mutable_harq()->set_soft_in(transmission > 0);
+    travelling.mutable_groups(0)->mutable_harq()->set_soft_out(true);
+    const auto a = Call(held);
+    const auto b = Call(travelling);
+    ASSERT_THAT(a, IsOk());
+    ASSERT_THAT(b, IsOk());
+    soft = b->soft();
+    EXPECT_EQ(a->payload(), b->payload());
+    EXPECT_EQ(a->blocks(0).crc_ok(), b->blocks(0).crc_ok());
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(a->iterations(i), b->iterations(i));
+    EXPECT_EQ(a->blocks(0).harq(),
+              transmission == 0 ? v1::HARQ_OUTCOME_FIRST : v1::HARQ_OUTCOME_COMBINED);
+    const bool is_right = a->blocks(0).crc_ok();
+    EXPECT_EQ(is_right, a->payload() == payload);
+    EXPECT_TRUE(is_right || !was_right) << "more transmissions decode less";
+    if (is_right && first_right < 0) first_right = transmission;
+    was_right = is_right;
+  }
+  EXPECT_TRUE(was_right);
+  EXPECT_GT(first_right, 0) << "nothing is shown where the first transmission decodes alone";
+}
+
+TEST_F(HeldSoftBitsTest, ATransmissionThatComesAgainAddsNothing) {
+  const auto first = Call(Held("a", 0));
+  const auto second = Call(Held("a", 1));
+  const auto again = Call(Held("a", 1));
+  const auto third = Call(Held("a", 2));
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(again->blocks(0).harq(), v1::HARQ_OUTCOME_REPEATED);
+  EXPECT_EQ(again->payload(), second->payload());
+  EXPECT_EQ(again->iterations(0), second->iterations(0));
+  EXPECT_EQ(third->blocks(0).harq(), v1::HARQ_OUTCOME_COMBINED);
+  EXPECT_THAT(Call(Held("a", 1)).status(), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                    HasSubstr("transmission 1 comes after")));
+}
+
+TEST_F(HeldSoftBitsTest, WhatIsNotThereIsToldWithItsReason) {
+  std::string why;
+  EXPECT_EQ(OutcomeOf(Held("never", 1), &why), v1::HARQ_OUTCOME_LOST);
+  EXPECT_THAT(why, HasSubstr("is not there"));
+  EXPECT_EQ(OutcomeOf(Held("never", 2)), v1::HARQ_OUTCOME_COMBINED) << "it is held from then on";
+
+  EXPECT_EQ(OutcomeOf(Held("old", 0)), v1::HARQ_OUTCOME_FIRST);
+  now_ += absl::Seconds(61);
+  EXPECT_EQ(OutcomeOf(Held("old", 1), &why), v1::HARQ_OUTCOME_LOST);
+  EXPECT_THAT(why, HasSubstr("nobody used it for too long"));
+
+  EXPECT_EQ(OutcomeOf(Held("freed", 0)), v1::HARQ_OUTCOME_FIRST);
+  v1::DecodeSharedChannelRequest other = Held("other", 0);
+  other.add_free_keys("freed");
+  EXPECT_EQ(OutcomeOf(other), v1::HARQ_OUTCOME_FIRST);
+  EXPECT_EQ(OutcomeOf(Held("freed", 1)), v1::HARQ_OUTCOME_LOST);
+
+  for (int i = 0; i < 200; ++i) OutcomeOf(Held("many " + std::to_string(i), 0));
+  EXPECT_EQ(OutcomeOf(Held("many 0", 1), &why), v1::HARQ_OUTCOME_LOST);
+  EXPECT_THAT(why, HasSubstr("more than they may"));
+  EXPECT_EQ(OutcomeOf(Held("many 199", 1)), v1::HARQ_OUTCOME_COMBINED);
+
+  EXPECT_EQ(OutcomeOf(Held("device", 0)), v1::HARQ_OUTCOME_FIRST);
+  device_->objects()->Lose();
+  EXPECT_THAT(Bound(Held("device", 1)), StatusIs(absl::StatusCode::kUnavailable));
+}
+
+TEST_F(HeldSoftBitsTest, AnotherClientsKeyIsAnotherOne) {
+  EXPECT_EQ(OutcomeOf(Held("a", 0)), v1::HARQ_OUTCOME_FIRST);
+  const auto other = Call(Held("a", 1), "cell 2");
+  ASSERT_THAT(other, IsOk());
+  EXPECT_EQ(other->blocks(0).harq(), v1::HARQ_OUTCOME_LOST);
+}
+
+TEST_F(HeldSoftBitsTest, AnotherBlockUnderAKeyIsNotAddedToIt) {
+  EXPECT_EQ(OutcomeOf(Held("a", 0)), v1::HARQ_OUTCOME_FIRST);
+  v1::DecodeSharedChannelRequest request = Held("a", 1);
+  request.mutable_groups(0)->mutable_block()->mutable_transport_block()->set_tb_bytes(1101);
+  EXPECT_EQ(OutcomeOf(request), v1::HARQ_OUTCOME_OTHER_BLOCK);
+}
+
+TEST_F(HeldSoftBitsTest, OneTransmissionOfABlockIsInFlightAtATime) {
+  EXPECT_EQ(OutcomeOf(Held("a", 0)), v1::HARQ_OUTCOME_FIRST);
+  absl::StatusOr<JobPtr> in_flight = Bound(Held("a", 1));
+  ASSERT_THAT(in_flight, IsOk());
+  EXPECT_THAT(Bound(Held("a", 2)).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in use")));
+  Device* const device = device_.get();
+  EXPECT_THAT((*in_flight)->Bind({&device, 1}), IsOk()) << "admission is tried again";
+}
+
+TEST_F(HeldSoftBitsTest, WhatWasNotDecodedToItsEndIsLost) {
+  EXPECT_EQ(OutcomeOf(Held("a", 0)), v1::HARQ_OUTCOME_FIRST);
+  {
+    absl::StatusOr<JobPtr> job = Bound(Held("a", 1));
+    ASSERT_THAT(job, IsOk());
+    (*job)->cancelled = std::make_shared<std::atomic<bool>>(true);
+    (void)RunOnCpu(*std::move(job), RequestOf(Held("a", 1)).payload);
+  }
+  std::string why;
+  EXPECT_EQ(OutcomeOf(Held("a", 1), &why), v1::HARQ_OUTCOME_LOST);
+  EXPECT_THAT(why, HasSubstr("not decoded to its end"));
+  // A first transmission that was refused after it was given memory holds nothing either.
+  { ASSERT_THAT(Bound(Held("b", 0)), IsOk()); }
+  EXPECT_EQ(OutcomeOf(Held("b", 1)), v1::HARQ_OUTCOME_LOST);
+}
+
+TEST_F(HeldSoftBitsTest, WhereThereIsNoRoomABlockIsDecodedAlone) {
+  Serve(/*max_mib=*/0, /*client_mib=*/4);
+  std::string why;
+  EXPECT_EQ(OutcomeOf(Held("a", 0), &why), v1::HARQ_OUTCOME_NOT_HELD);
+  EXPECT_THAT(why, HasSubstr("object_mib"));
+  Serve(/*max_mib=*/1, /*client_mib=*/1);
+  v1::DecodeSharedChannelRequest large = Held("a", 0);
+  v1::TransportBlock& tb = *large.mutable_groups(0)->mutable_block()->mutable_transport_block();
+  tb.set_tb_bytes(159749);  // 1,277,992 bits: 152 code blocks
+  tb.set_g(152 * 40);
+  large.set_payload(std::string(152 * 40, '\x03'));
+  EXPECT_EQ(OutcomeOf(large, &why), v1::HARQ_OUTCOME_NOT_HELD);
+  EXPECT_THAT(why, HasSubstr("bytes"));
+}
+
+TEST_F(HeldSoftBitsTest, NothingIsLeftOfManyProcesses) {
+  for (int i = 0; i < 2000; ++i) {
+    v1::DecodeSharedChannelRequest request = Held("process " + std::to_string(i), 0);
+    if (i > 0) request.add_free_keys("process " + std::to_string(i - 1));
+    const auto job = Bound(request);
+    ASSERT_THAT(job, IsOk());
+  }
+  EXPECT_EQ(device_->objects()->usage().objects, 1);
+}
+
+TEST_F(HeldSoftBitsTest, ARefusalNamesWhatIsWrong) {
+  const auto refused = [&](const v1::DecodeSharedChannelRequest& request) {
+    return std::string(Bound(request).status().message());
+  };
+  v1::DecodeSharedChannelRequest request = Held("a", 0);
+  request.mutable_groups(0)->mutable_harq()->set_key(std::string(65, 'k'));
+  EXPECT_THAT(refused(request), HasSubstr("groups[0].harq.key has 65 bytes, not 1 to 64"));
+  request = Held("a", 0);
+  request.mutable_groups(0)->mutable_harq()->set_transmission(256);
+  EXPECT_THAT(refused(request), HasSubstr("harq.transmission 256 is not in [0, 255]"));
+  request = Held("a", 0);
+  request.mutable_groups(0)->mutable_harq()->clear_key();
+  request.mutable_groups(0)->mutable_harq()->set_transmission(1);
+  EXPECT_THAT(refused(request), HasSubstr("harq.transmission 1 is set without a key"));
+  request = Held("a", 0);
+  request.mutable_groups(0)->set_count(2);
+  EXPECT_THAT(refused(request), HasSubstr("harq.key is set for 2 blocks"));
+  request = Held("a", 0);
+  request.mutable_groups(0)->mutable_harq()->set_soft_out(true);
+  EXPECT_THAT(refused(request), HasSubstr("harq.key is set beside soft_in or soft_out"));
+  request = Held("a", 0);
+  *request.add_groups() = request.groups(0);
+  request.set_payload(llr_ + llr_);
+  EXPECT_THAT(refused(request), HasSubstr("groups[1].harq.key is that of a block before it"));
+  request = Held("a", 0);
+  for (int i = 0; i < 4097; ++i) request.add_free_keys("k");
+  EXPECT_THAT(refused(request), HasSubstr("free_keys has 4097 keys"));
+}
+
+}  // namespace
+}  // namespace baseband::server

@@ -1,0 +1,125 @@
+// Options of the shared channels' requests that are refused: by the field, its value and its range.
+#include <functional>
+#include <limits>
+#include <string>
+
+#include "tests/support/field_path.h"
+#include "tests/support/matchers.h"
+#include "tests/unit/server/operations/shared_channel_requests.h"
+
+namespace baseband::server {
+namespace {
+
+using ::baseband::testing::RefusesFieldOf;
+
+TEST(SharedChannelOptionsTest, EncodesOptionsAreRefusedByName) {
+  const auto expect = [](const std::function<void(v1::EncodeSharedChannelGroup*)>& change,
+                         const std::string& message) {
+    v1::EncodeSharedChannelRequest request = EncodeOf(TransportBlock(), 100);
+    change(request.mutable_groups(0));
+    EXPECT_THAT(Convert(request), IsInvalid("groups[0]." + message));
+  };
+  const auto scale = [](float value) {
+    return [value](v1::EncodeSharedChannelGroup* group) {
+      group->set_output(v1::SHARED_CHANNEL_OUTPUT_INT16);
+      group->set_scale(value);
+    };
+  };
+  expect([](auto* group) { group->set_count(0); }, "count 0 is not in [1, ");
+  expect([](auto* group) { group->set_output(static_cast<v1::SharedChannelOutput>(5)); },
+         "output 5 is not in [0, 4]");
+  expect(scale(-1.0F), "scale -1 is not in [1e-09, 1e+09]");
+  expect(scale(2e9F), "scale 2e+09 is not in ");
+  expect(scale(std::numeric_limits<float>::quiet_NaN()), "scale nan is not in ");
+  EXPECT_THAT(Convert(EncodeOf(TransportBlock(), 99)),
+              IsInvalid("payload has 99 bytes, the groups describe 100"));
+  EXPECT_THAT(Convert(v1::EncodeSharedChannelRequest()), IsInvalid("groups is empty"));
+}
+
+TEST(SharedChannelOptionsTest, DecodesOptionsAreRefusedByName) {
+  using Group = v1::DecodeSharedChannelGroup;
+  const auto expect = [](const std::function<void(Group*)>& change, const std::string& message) {
+    v1::DecodeSharedChannelRequest request = DecodeOf(TransportBlock(), 1600);
+    change(request.mutable_groups(0));
+    EXPECT_THAT(Convert(request), IsInvalid("groups[0]." + message));
+    EXPECT_THAT(Convert(request), RefusesFieldOf(v1::DecodeSharedChannelRequest::descriptor()));
+  };
+  const auto symbols = [](const std::function<void(Group*)>& change) {
+    return [change](Group* group) {
+      group->set_input(v1::SHARED_CHANNEL_INPUT_SYMBOLS_INT16);
+      change(group);
+    };
+  };
+  const auto llrs = [](const std::function<void(Group*)>& change) {
+    return [change](Group* group) {
+      group->set_input(v1::SHARED_CHANNEL_INPUT_LLR_FLOAT16);
+      change(group);
+    };
+  };
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  expect([](Group* group) { group->set_count(0); }, "count 0 is not in [1, ");
+  expect([](Group* group) { group->set_input(static_cast<v1::SharedChannelInput>(10)); },
+         "input 10 is not in [0, 9]");
+  expect(llrs([](Group* group) { group->set_llr_scale(2e6F); }),
+         "llr_scale 2e+06 is not in [1e-06");
+  expect(llrs([](Group* group) { group->set_llr_scale(-1.0F); }), "llr_scale -1 is not in ");
+  expect(llrs([](Group* group) { group->set_llr_scale(kNan); }), "llr_scale nan is not in ");
+  expect(symbols([](Group* group) { group->set_llr_scale(1025.0F); }),
+         "llr_scale 1025 is not in [0.000976562, 1024]");
+  expect([](Group* group) { group->set_symbol_scale(2.0F); }, "symbol_scale is set");
+  expect([](Group* group) { group->set_noise_variance(1.0F); }, "noise_variance is set");
+  expect([](Group* group) { group->set_log_sum(true); }, "log_sum is set");
+  expect(symbols([](Group* group) { group->set_symbol_scale(kInfinity); }),
+         "symbol_scale inf is not in [1e-09, 1e+09]");
+  expect(symbols([](Group* group) { group->set_noise_variance(0.0F); }),
+         "noise_variance 0 is not in [1e-09, 1e+09]");
+  expect(symbols([](Group* group) { group->set_noise_variance(kNan); }),
+         "noise_variance nan is not");
+  expect([](Group* group) { group->set_max_iterations(101); },
+         "max_iterations 101 is not in [0, 100]");
+  expect([](Group* group) { group->set_scale_factor(1.5F); }, "scale_factor 1.5 is not in (0, 1]");
+  expect([](Group* group) { group->set_scale_factor(-0.5F); }, "scale_factor -0.5 is not in ");
+}
+
+TEST(SharedChannelOptionsTest, KeysOfHeldSoftBitsAreRefusedByName) {
+  const auto expect = [](const std::function<void(v1::DecodeSharedChannelRequest*)>& change,
+                         const std::string& message) {
+    v1::DecodeSharedChannelRequest request = DecodeOf(TransportBlock(), 2 * 1600);
+    request.mutable_groups(0)->mutable_harq()->set_key("a");
+    *request.add_groups() = request.groups(0);
+    request.mutable_groups(1)->mutable_harq()->set_key("b");
+    ASSERT_THAT(Convert(request), IsOk());
+    change(&request);
+    EXPECT_THAT(Convert(request), IsInvalid(message));
+    EXPECT_THAT(Convert(request), RefusesFieldOf(v1::DecodeSharedChannelRequest::descriptor()));
+  };
+  const auto harq = [](auto set) {
+    return [set](v1::DecodeSharedChannelRequest* request) {
+      set(request->mutable_groups(1)->mutable_harq());
+    };
+  };
+  using Harq = v1::Harq;
+  expect(harq([](Harq* m) { m->set_key(std::string(65, 'k')); }),
+         "groups[1].harq.key has 65 bytes, not 1 to 64");
+  expect(harq([](Harq* m) { m->set_key("a"); }), "groups[1].harq.key is that of ");
+  expect(harq([](Harq* m) { m->set_soft_in(true); }), "groups[1].harq.key is set beside soft_in");
+  expect(harq([](Harq* m) { m->set_soft_out(true); }), "groups[1].harq.key is set beside soft_in");
+  expect(harq([](Harq* m) { m->set_transmission(256); }),
+         "groups[1].harq.transmission 256 is not in [0, 255]");
+  expect(harq([](Harq* m) {
+           m->clear_key();
+           m->set_transmission(1);
+         }),
+         "groups[1].harq.transmission 1 is set without a key");
+  expect([](auto* request) { request->mutable_groups(1)->set_count(2); },
+         "groups[1].harq.key is set for 2 blocks");
+  expect(
+      [](auto* request) {
+        for (int i = 0; i <= 4096; ++i) request->add_free_keys("x");
+      },
+      "free_keys has 4097 keys");
+}
+
+}  // namespace
+}  // namespace baseband::server
