@@ -19,6 +19,8 @@ namespace {
 
 constexpr char kEncode[] = "/baseband.v1.Baseband/Encode";
 constexpr char kDecode[] = "/baseband.v1.Baseband/Decode";
+constexpr char kEncodeSharedChannel[] = "/baseband.v1.Baseband/EncodeSharedChannel";
+constexpr char kDecodeSharedChannel[] = "/baseband.v1.Baseband/DecodeSharedChannel";
 constexpr char kRecoverCarrier[] = "/baseband.v1.Baseband/RecoverCarrier";
 constexpr char kDownconvert[] = "/baseband.v1.Baseband/Downconvert";
 constexpr char kDownconvertStream[] = "/baseband.v1.Baseband/DownconvertStream";
@@ -110,6 +112,20 @@ CallHandle Client::Decode(v1::DecodeRequest request, const CallOptions& options,
   return CallHandle(impl_->Start<v1::DecodeResponse>(kDecode, request, options, std::move(done)));
 }
 
+CallHandle Client::EncodeSharedChannel(v1::EncodeSharedChannelRequest request,
+                                       const CallOptions& options,
+                                       Callback<v1::EncodeSharedChannelResponse> done) {
+  return CallHandle(impl_->Start<v1::EncodeSharedChannelResponse>(kEncodeSharedChannel, request,
+                                                                  options, std::move(done)));
+}
+
+CallHandle Client::DecodeSharedChannel(v1::DecodeSharedChannelRequest request,
+                                       const CallOptions& options,
+                                       Callback<v1::DecodeSharedChannelResponse> done) {
+  return CallHandle(impl_->Start<v1::DecodeSharedChannelResponse>(kDecodeSharedChannel, request,
+                                                                  options, std::move(done)));
+}
+
 CallHandle Client::RecoverCarrier(v1::RecoverCarrierRequest request, const CallOptions& options,
                                   Callback<v1::RecoverCarrierResponse> done) {
   return CallHandle(
@@ -150,6 +166,20 @@ absl::StatusOr<v1::DecodeResponse> Client::Decode(v1::DecodeRequest request,
                                                   const CallOptions& options) {
   return Wait<v1::DecodeResponse>([&](Callback<v1::DecodeResponse> done) {
     Decode(std::move(request), options, std::move(done));
+  });
+}
+
+absl::StatusOr<v1::EncodeSharedChannelResponse> Client::EncodeSharedChannel(
+    v1::EncodeSharedChannelRequest request, const CallOptions& options) {
+  return Wait<v1::EncodeSharedChannelResponse>([&](Callback<v1::EncodeSharedChannelResponse> done) {
+    EncodeSharedChannel(std::move(request), options, std::move(done));
+  });
+}
+
+absl::StatusOr<v1::DecodeSharedChannelResponse> Client::DecodeSharedChannel(
+    v1::DecodeSharedChannelRequest request, const CallOptions& options) {
+  return Wait<v1::DecodeSharedChannelResponse>([&](Callback<v1::DecodeSharedChannelResponse> done) {
+    DecodeSharedChannel(std::move(request), options, std::move(done));
   });
 }
 

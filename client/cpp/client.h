@@ -132,6 +132,10 @@ class Client {
                     Callback<v1::EncodeResponse> done);
   CallHandle Decode(v1::DecodeRequest request, const CallOptions& options,
                     Callback<v1::DecodeResponse> done);
+  CallHandle EncodeSharedChannel(v1::EncodeSharedChannelRequest request, const CallOptions& options,
+                                 Callback<v1::EncodeSharedChannelResponse> done);
+  CallHandle DecodeSharedChannel(v1::DecodeSharedChannelRequest request, const CallOptions& options,
+                                 Callback<v1::DecodeSharedChannelResponse> done);
   CallHandle RecoverCarrier(v1::RecoverCarrierRequest request, const CallOptions& options,
                             Callback<v1::RecoverCarrierResponse> done);
   // One piece of a signal; the request says where it is, and brings the history again.
@@ -148,6 +152,10 @@ class Client {
                                             const CallOptions& options = CallOptions());
   absl::StatusOr<v1::DecodeResponse> Decode(v1::DecodeRequest request,
                                             const CallOptions& options = CallOptions());
+  absl::StatusOr<v1::EncodeSharedChannelResponse> EncodeSharedChannel(
+      v1::EncodeSharedChannelRequest request, const CallOptions& options = CallOptions());
+  absl::StatusOr<v1::DecodeSharedChannelResponse> DecodeSharedChannel(
+      v1::DecodeSharedChannelRequest request, const CallOptions& options = CallOptions());
   absl::StatusOr<v1::RecoverCarrierResponse> RecoverCarrier(
       v1::RecoverCarrierRequest request, const CallOptions& options = CallOptions());
   absl::StatusOr<v1::DownconvertResponse> Downconvert(v1::DownconvertRequest request,

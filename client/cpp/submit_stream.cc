@@ -66,6 +66,18 @@ absl::Status SubmitStream::Submit(const v1::DecodeRequest& request, const Submit
   return SubmitTo(*session_, kSubmitDecode, request, options, std::move(done));
 }
 
+absl::Status SubmitStream::Submit(const v1::EncodeSharedChannelRequest& request,
+                                  const SubmitOptions& options,
+                                  Callback<v1::EncodeSharedChannelResponse> done) {
+  return SubmitTo(*session_, kSubmitEncodeSharedChannel, request, options, std::move(done));
+}
+
+absl::Status SubmitStream::Submit(const v1::DecodeSharedChannelRequest& request,
+                                  const SubmitOptions& options,
+                                  Callback<v1::DecodeSharedChannelResponse> done) {
+  return SubmitTo(*session_, kSubmitDecodeSharedChannel, request, options, std::move(done));
+}
+
 absl::Status SubmitStream::Submit(const v1::RecoverCarrierRequest& request,
                                   const SubmitOptions& options,
                                   Callback<v1::RecoverCarrierResponse> done) {

@@ -72,6 +72,10 @@ class SubmitStream {
                       Callback<v1::EncodeResponse> done);
   absl::Status Submit(const v1::DecodeRequest& request, const SubmitOptions& options,
                       Callback<v1::DecodeResponse> done);
+  absl::Status Submit(const v1::EncodeSharedChannelRequest& request, const SubmitOptions& options,
+                      Callback<v1::EncodeSharedChannelResponse> done);
+  absl::Status Submit(const v1::DecodeSharedChannelRequest& request, const SubmitOptions& options,
+                      Callback<v1::DecodeSharedChannelResponse> done);
   absl::Status Submit(const v1::RecoverCarrierRequest& request, const SubmitOptions& options,
                       Callback<v1::RecoverCarrierResponse> done);
   absl::Status Submit(const v1::DownconvertRequest& request, const SubmitOptions& options,

@@ -30,6 +30,8 @@ struct Operation {
 constexpr Operation kOperations[] = {
     {"/baseband.v1.Baseband/Encode", kSubmitEncode},
     {"/baseband.v1.Baseband/Decode", kSubmitDecode},
+    {"/baseband.v1.Baseband/EncodeSharedChannel", kSubmitEncodeSharedChannel},
+    {"/baseband.v1.Baseband/DecodeSharedChannel", kSubmitDecodeSharedChannel},
     {"/baseband.v1.Baseband/RecoverCarrier", kSubmitRecoverCarrier},
     {"/baseband.v1.Baseband/Downconvert", kSubmitDownconvert}};
 

@@ -24,6 +24,12 @@ inline constexpr SubmitFields kSubmitEncode = {v1::SubmitRequest::kEncodeFieldNu
                                                v1::SubmitResponse::kEncodeFieldNumber};
 inline constexpr SubmitFields kSubmitDecode = {v1::SubmitRequest::kDecodeFieldNumber,
                                                v1::SubmitResponse::kDecodeFieldNumber};
+inline constexpr SubmitFields kSubmitEncodeSharedChannel = {
+    v1::SubmitRequest::kEncodeSharedChannelFieldNumber,
+    v1::SubmitResponse::kEncodeSharedChannelFieldNumber};
+inline constexpr SubmitFields kSubmitDecodeSharedChannel = {
+    v1::SubmitRequest::kDecodeSharedChannelFieldNumber,
+    v1::SubmitResponse::kDecodeSharedChannelFieldNumber};
 inline constexpr SubmitFields kSubmitRecoverCarrier = {
     v1::SubmitRequest::kRecoverCarrierFieldNumber, v1::SubmitResponse::kRecoverCarrierFieldNumber};
 inline constexpr SubmitFields kSubmitDownconvert = {v1::SubmitRequest::kDownconvertFieldNumber,

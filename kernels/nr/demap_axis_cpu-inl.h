@@ -182,6 +182,51 @@ void BpskLlrs(const DemapScale& scale, const DemapChunk& chunk, bool begins_odd,
   }
 }
 
+#if HWY_TARGET == HWY_EMU128
+// Processors without vectors take symbol by symbol: vectors of Highway's emulation are slower, and
+// so many take compilers minutes.
+template <int kQm, bool kLogSum>
+void PlainLlrs(const DemapScale& scale, const DemapChunk& chunk, bool begins_odd, int8_t* llr) {
+  for (size_t i = 0; i < kDemapChunk; ++i) {
+    DemapSymbol<kQm, kLogSum>(scale, chunk.levels[2 * i], chunk.levels[2 * i + 1],
+                              chunk.gains[2 * i], i + (begins_odd ? 1 : 0), llr + i * kQm);
+  }
+}
+#endif
+
+using ToLlrs = void (*)(const DemapScale&, const DemapChunk&, bool begins_odd, int8_t* llr);
+
+template <int kQm, bool kLogSum>
+constexpr ToLlrs LlrsOf() {
+#if HWY_TARGET == HWY_EMU128
+  return PlainLlrs<kQm, kLogSum>;
+#else
+  if constexpr (kQm == 1) {
+    return BpskLlrs<kLogSum>;
+  } else {
+    return QamLlrs<kQm / 2, kLogSum>;
+  }
+#endif
+}
+
+template <bool kLogSum>
+ToLlrs LlrsOf(int qm) {
+  switch (qm) {
+    case 1:
+      return LlrsOf<1, kLogSum>();
+    case 2:
+      return LlrsOf<2, kLogSum>();
+    case 4:
+      return LlrsOf<4, kLogSum>();
+    case 6:
+      return LlrsOf<6, kLogSum>();
+    case 8:
+      return LlrsOf<8, kLogSum>();
+    default:
+      return LlrsOf<10, kLogSum>();
+  }
+}
+
 }  // namespace
 }  // namespace baseband::nr::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

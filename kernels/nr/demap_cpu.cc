@@ -153,30 +153,12 @@ int64_t ClearUnusable(const DemapParameters& parameters, const uint8_t* symbols,
   return unusable;
 }
 
-using ToLlrs = void (*)(const DemapScale&, const DemapChunk&, bool, int8_t*);
-
-ToLlrs Choose(int qm, bool log_sum) {
-  switch (qm) {
-    case 1:
-      return log_sum ? BpskLlrs<true> : BpskLlrs<false>;
-    case 2:
-      return log_sum ? QamLlrs<1, true> : QamLlrs<1, false>;
-    case 4:
-      return log_sum ? QamLlrs<2, true> : QamLlrs<2, false>;
-    case 6:
-      return log_sum ? QamLlrs<3, true> : QamLlrs<3, false>;
-    case 8:
-      return log_sum ? QamLlrs<4, true> : QamLlrs<4, false>;
-    default:
-      return log_sum ? QamLlrs<5, true> : QamLlrs<5, false>;
-  }
-}
-
 int64_t Demap(const DemapParameters& parameters, const uint8_t* symbols, const uint8_t* noise,
               int64_t first, int64_t count, int8_t* llr) {
   const SymbolLayout& layout = parameters.layout;
   const DemapScale scale = MakeDemapScale(parameters);
-  const ToLlrs to_llrs = Choose(parameters.qm, parameters.log_sum);
+  const ToLlrs to_llrs =
+      parameters.log_sum ? LlrsOf<true>(parameters.qm) : LlrsOf<false>(parameters.qm);
   const auto symbol_bytes = static_cast<size_t>(BytesPerSymbol(layout.format));
   const auto variance_bytes = static_cast<size_t>(BytesPerVariance(parameters.noise_format));
   const auto qm = static_cast<size_t>(parameters.qm);

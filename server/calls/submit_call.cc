@@ -110,7 +110,8 @@ absl::Status SubmitCall::Begin(const InFlightPtr& request, int32_t priority) {
   context.Start(request->bytes);
   if (request->operation == nullptr) {
     return absl::InvalidArgumentError(
-        "operation is not set, or is none of encode, decode, recover_carrier, downconvert");
+        "operation is not set, or is none of encode, decode, recover_carrier, downconvert, "
+        "encode_shared_channel, decode_shared_channel");
   }
   if (priority != v1::PRIORITY_UNSPECIFIED) {
     BASEBAND_RETURN_IF_ERROR(CheckRange("priority", priority, v1::Priority_MIN, v1::Priority_MAX));

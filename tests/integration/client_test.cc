@@ -136,6 +136,42 @@ TEST(ClientTest, FramesTravelToRecoverCarrierAndTheirResultsBack) {
   EXPECT_EQ(response->payload(), request.payload());
 }
 
+TEST(ClientTest, TransportBlocksTravelToTheSharedChannelsAndBack) {
+  FakeBaseband server;
+  server.on_encode_shared_channel = [](grpc::ServerContext*,
+                                       const v1::EncodeSharedChannelRequest& request,
+                                       v1::EncodeSharedChannelResponse* response) {
+    response->set_payload(request.payload() + "coded");
+    return grpc::Status::OK;
+  };
+  server.on_decode_shared_channel = [](grpc::ServerContext*,
+                                       const v1::DecodeSharedChannelRequest& request,
+                                       v1::DecodeSharedChannelResponse* response) {
+    response->add_blocks()->set_code_blocks(request.groups(0).count());
+    response->set_soft("soft");
+    response->set_payload(request.payload() + "decoded");
+    return grpc::Status::OK;
+  };
+  server.Start();
+  const auto client = Connect(server.target());
+  v1::EncodeSharedChannelRequest encode;
+  encode.add_groups()->set_count(1);
+  encode.set_payload("bits");
+  const auto encoded = client->EncodeSharedChannel(encode);
+  ASSERT_THAT(encoded, IsOk());
+  EXPECT_EQ(encoded->payload(), "bitscoded");
+
+  v1::DecodeSharedChannelRequest decode;
+  decode.add_groups()->set_count(7);
+  decode.set_payload("llrs");
+  const auto decoded = client->DecodeSharedChannel(decode);
+  ASSERT_THAT(decoded, IsOk());
+  EXPECT_THAT(decoded->blocks(), SizeIs(1));
+  EXPECT_EQ(decoded->blocks(0).code_blocks(), 7);
+  EXPECT_EQ(decoded->soft(), "soft");
+  EXPECT_EQ(decoded->payload(), "llrsdecoded");
+}
+
 TEST(ClientTest, CapabilitiesCanBeAskedForByName) {
   FakeBaseband server;
   server.on_capabilities = [](grpc::ServerContext*, const v1::GetCapabilitiesRequest& request,

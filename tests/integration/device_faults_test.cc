@@ -11,6 +11,7 @@
 #include "tests/support/carrier_traffic.h"
 #include "tests/support/downconvert_traffic.h"
 #include "tests/support/faults_test.h"
+#include "tests/support/shared_channel_traffic.h"
 
 namespace baseband::testing {
 namespace {
@@ -161,6 +162,10 @@ TEST_F(DeviceFaultsTest, OfEveryOperationTheLikeIsRefusedThroughEachOfItsCalls) 
         return code(request.encode(), v1::EncodeResponse());
       case v1::SubmitRequest::kDecode:
         return code(request.decode(), v1::DecodeResponse());
+      case v1::SubmitRequest::kEncodeSharedChannel:
+        return code(request.encode_shared_channel(), v1::EncodeSharedChannelResponse());
+      case v1::SubmitRequest::kDecodeSharedChannel:
+        return code(request.decode_shared_channel(), v1::DecodeSharedChannelResponse());
       case v1::SubmitRequest::kRecoverCarrier:
         return code(request.recover_carrier(), v1::RecoverCarrierResponse());
       default:
@@ -191,7 +196,7 @@ TEST_F(DeviceFaultsTest, OfEveryOperationTheLikeIsRefusedThroughEachOfItsCalls) 
     v1::SubmitRequest like;   // other payload
     v1::SubmitRequest other;  // other fields
   };
-  std::vector<Case> cases(4);
+  std::vector<Case> cases(6);
   *cases[0].deadly.mutable_encode() = EncodeOf(NrCode(2, 16), 2);
   cases[0].like = cases[0].deadly;
   cases[0].like.mutable_encode()->mutable_payload()->front() ^= 1;
@@ -214,6 +219,17 @@ TEST_F(DeviceFaultsTest, OfEveryOperationTheLikeIsRefusedThroughEachOfItsCalls) 
   cases[3].like.mutable_downconvert()->set_payload(std::string(4 * 900, '\2'));
   *cases[3].other.mutable_downconvert() = channels;
   *cases[3].other.mutable_downconvert()->mutable_setup() = ChannelsOf(1, 64, 4);
+  v1::EncodeSharedChannelRequest& slot = *cases[4].deadly.mutable_encode_shared_channel();
+  slot = RandomSlot(&random);
+  cases[4].like = cases[4].deadly;
+  cases[4].like.mutable_encode_shared_channel()->mutable_payload()->front() ^= 1;
+  *cases[4].other.mutable_encode_shared_channel() = RandomSlot(&random);
+  v1::EncodeSharedChannelResponse bits;
+  ASSERT_TRUE(Call(*stub_, slot, &bits).ok());
+  *cases[5].deadly.mutable_decode_shared_channel() = DecodeOf(slot, bits);
+  cases[5].like = cases[5].other = cases[5].deadly;
+  cases[5].like.mutable_decode_shared_channel()->mutable_payload()->front() ^= 1;
+  cases[5].other.mutable_decode_shared_channel()->mutable_groups(0)->set_max_iterations(3);
   for (const Case& c : cases) {
     SCOPED_TRACE(c.deadly.operation_case());
     inject();

@@ -51,7 +51,8 @@ class ManyServersTest : public ::testing::Test {
   // Requests of the operations that this process of the server has answered.
   double Answered(int server) {
     double sum = 0;
-    for (const char* rpc : {"Encode", "Decode", "RecoverCarrier", "Downconvert"}) {
+    for (const char* rpc : {"Encode", "Decode", "EncodeSharedChannel", "DecodeSharedChannel",
+                            "RecoverCarrier", "Downconvert"}) {
       sum += fleet_[server]->Metric("baseband_requests_total", {absl::StrCat("rpc=\"", rpc, "\"")});
     }
     return sum;

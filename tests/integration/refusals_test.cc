@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "tests/support/raw_call.h"
 #include "tests/support/server_test.h"
+#include "tests/support/shared_channel_traffic.h"
 #include "tests/support/test_files.h"
 #include "tests/support/traffic.h"
 
@@ -266,6 +267,28 @@ TEST_F(RefusalsTest, RepliesThatFitNoLane) {
   batches_before_ += 1;
 }
 
+// Three bytes that are to be sent eight million times.
+TEST_F(RefusalsTest, RepliesThatNobodySends) {
+  v1::EncodeSharedChannelRequest request;
+  v1::EncodeSharedChannelGroup& group = *request.add_groups();
+  group.set_count(1);
+  group.mutable_block()->set_qm(1);
+  group.mutable_block()->mutable_transport_block()->set_tb_bytes(3);
+  group.mutable_block()->mutable_transport_block()->set_base_graph(2);
+  group.mutable_block()->mutable_transport_block()->set_g(8388608);
+  request.set_payload("abc");
+  v1::EncodeSharedChannelResponse response;
+  EXPECT_TRUE(Call(*stub_, request, &response).ok()) << "1 MiB of bits";
+  batches_before_ += 1;
+  EXPECT_EQ(response.payload().size(), size_t{1} << 20);
+  group.set_output(v1::SHARED_CHANNEL_OUTPUT_FLOAT32);
+  EXPECT_THAT(Call(*stub_, request, &response), Invalid("the reply would have 67108864 bytes"));
+  group.set_output(v1::SHARED_CHANNEL_OUTPUT_BITS);
+  group.set_count(5);
+  request.set_payload("abcdefghijklmno");
+  EXPECT_THAT(Call(*stub_, request, &response), Invalid("split the request"));
+}
+
 // The same RPCs with bytes of our own.
 class RawBytesTest : public RefusalsTest {
  protected:
@@ -297,8 +320,8 @@ TEST_F(RawBytesTest, LengthsThatPromiseMoreThanCame) {
 
 TEST_F(RawBytesTest, EveryMethodSaysThatBytesAreNoMessage) {
   const std::string broken = "\x0a\xff\xff\xff\xff\x07";
-  for (const char* method :
-       {"Encode", "Decode", "RecoverCarrier", "Downconvert", "GetCapabilities"}) {
+  for (const char* method : {"Encode", "Decode", "EncodeSharedChannel", "DecodeSharedChannel",
+                             "RecoverCarrier", "Downconvert", "GetCapabilities"}) {
     EXPECT_THAT(Send(method, broken), Invalid("not a well-formed")) << method;
   }
   const auto admin = grpc::CreateChannel(Admin(), grpc::InsecureChannelCredentials());

@@ -106,6 +106,58 @@ TEST_F(SubmitStreamTest, ManyThreadsSubmitAndEachRequestIsAnsweredOnceAndRight) 
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("has ended")));
 }
 
+TEST_F(SubmitStreamTest, TransportBlocksGoThereAndComeBack) {
+  Start({});
+  v1::SharedChannelBlock block;
+  block.mutable_transport_block()->set_tb_bytes(100);
+  block.mutable_transport_block()->set_base_graph(2);
+  block.mutable_transport_block()->set_g(2000);
+  block.set_qm(2);
+  block.set_c_init(5);
+  v1::EncodeSharedChannelRequest encode;
+  *encode.add_groups()->mutable_block() = block;
+  encode.mutable_groups(0)->set_count(1);
+  encode.set_payload(std::string(100, 'b'));
+  absl::Mutex mutex;
+  v1::EncodeSharedChannelResponse encoded;
+  v1::DecodeSharedChannelResponse decoded;
+  bool ended = false;
+  ASSERT_THAT(stream_->Submit(encode, SubmitOptions(),
+                              [&](absl::StatusOr<v1::EncodeSharedChannelResponse> response) {
+                                absl::MutexLock lock(&mutex);
+                                EXPECT_THAT(response, IsOk());
+                                encoded = response.value_or(encoded);
+                                ended = true;
+                              }),
+              IsOk());
+  mutex.LockWhen(absl::Condition(&ended));
+  ended = false;
+  mutex.Unlock();
+  ASSERT_EQ(encoded.payload().size(), 250u);
+
+  v1::DecodeSharedChannelRequest decode;
+  *decode.add_groups()->mutable_block() = block;
+  decode.mutable_groups(0)->set_count(1);
+  for (const char byte : encoded.payload()) {
+    for (int bit = 7; bit >= 0; --bit) {
+      decode.mutable_payload()->push_back((byte >> bit & 1) != 0 ? -20 : 20);
+    }
+  }
+  ASSERT_THAT(stream_->Submit(decode, SubmitOptions(),
+                              [&](absl::StatusOr<v1::DecodeSharedChannelResponse> response) {
+                                absl::MutexLock lock(&mutex);
+                                EXPECT_THAT(response, IsOk());
+                                decoded = response.value_or(decoded);
+                                ended = true;
+                              }),
+              IsOk());
+  EXPECT_THAT(stream_->Finish(), IsOk());
+  absl::MutexLock lock(&mutex);
+  EXPECT_EQ(decoded.payload(), encode.payload());
+  ASSERT_EQ(decoded.blocks_size(), 1);
+  EXPECT_TRUE(decoded.blocks(0).crc_ok());
+}
+
 TEST_F(SubmitStreamTest, WithoutCreditsItRefusesOrWaitsAsTheCallerWants) {
   Start({"--cpu-threads=1", "--submit-requests=2"});
   const SubmitOptions waiting;

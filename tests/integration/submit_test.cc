@@ -7,11 +7,14 @@
 #include "tests/integration/raw_submit_stream.h"
 #include "tests/support/carrier_traffic.h"
 #include "tests/support/downconvert_traffic.h"
+#include "tests/support/shared_channel_traffic.h"
 
 namespace baseband::testing {
 namespace {
 
 using ::testing::HasSubstr;
+
+constexpr int kOperations = 6;
 
 // A request of any operation, and what the unary call answers it with.
 void FillRandom(int i, v1::Baseband::Stub& stub, std::mt19937* random, v1::SubmitRequest* request,
@@ -21,7 +24,7 @@ void FillRandom(int i, v1::Baseband::Stub& stub, std::mt19937* random, v1::Submi
     EXPECT_TRUE(status.ok()) << status.error_message();
     response->clear_timing();
   };
-  switch (i % 4) {
+  switch (i % kOperations) {
     case 0:
       *request->mutable_encode() = RandomEncode(random);
       ask(request->encode(), expected->mutable_encode());
@@ -35,6 +38,19 @@ void FillRandom(int i, v1::Baseband::Stub& stub, std::mt19937* random, v1::Submi
       break;
     }
     case 2:
+      *request->mutable_encode_shared_channel() = RandomSlot(random);
+      ask(request->encode_shared_channel(), expected->mutable_encode_shared_channel());
+      break;
+    case 3: {
+      const v1::EncodeSharedChannelRequest slot = RandomSlot(random);
+      v1::EncodeSharedChannelResponse bits;
+      ask(slot, &bits);
+      *request->mutable_decode_shared_channel() = DecodeOf(slot, bits);
+      ask(request->decode_shared_channel(), expected->mutable_decode_shared_channel());
+      EXPECT_EQ(expected->decode_shared_channel().payload(), slot.payload());
+      break;
+    }
+    case 4:
       *request->mutable_recover_carrier() = RandomCarriers(random).message;
       ask(request->recover_carrier(), expected->mutable_recover_carrier());
       break;
@@ -49,6 +65,12 @@ void FillRandom(int i, v1::Baseband::Stub& stub, std::mt19937* random, v1::Submi
 void ClearTiming(v1::SubmitResponse* response) {
   if (response->has_encode()) response->mutable_encode()->clear_timing();
   if (response->has_decode()) response->mutable_decode()->clear_timing();
+  if (response->has_encode_shared_channel()) {
+    response->mutable_encode_shared_channel()->clear_timing();
+  }
+  if (response->has_decode_shared_channel()) {
+    response->mutable_decode_shared_channel()->clear_timing();
+  }
   if (response->has_recover_carrier()) response->mutable_recover_carrier()->clear_timing();
   if (response->has_downconvert()) response->mutable_downconvert()->clear_timing();
 }
@@ -89,7 +111,7 @@ TEST_F(SubmitTest, EveryOperationAnswersAsItsUnaryCallToTheBitAndCountsInItsMetr
   EXPECT_TRUE(expected.empty());
   EXPECT_TRUE(stream.Finish().ok());
   EXPECT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {}, 0));
-  EXPECT_EQ(answered(), before + kRequests / 4);
+  EXPECT_EQ(answered(), before + kRequests / kOperations);
   EXPECT_EQ(server_->Metric("baseband_requests_total", {"rpc=\"Submit\"", "code=\"OK\""}), 1);
   EXPECT_EQ(
       server_->Metric("baseband_stage_duration_seconds_count", {"rpc=\"Encode\"", "\"kernel\""}),

@@ -62,6 +62,22 @@ grpc::Status FakeBaseband::Decode(grpc::ServerContext* context, const v1::Decode
   return on_decode ? on_decode(context, *request, response) : kNoHandler;
 }
 
+grpc::Status FakeBaseband::EncodeSharedChannel(grpc::ServerContext* context,
+                                               const v1::EncodeSharedChannelRequest* request,
+                                               v1::EncodeSharedChannelResponse* response) {
+  Note(*context);
+  return on_encode_shared_channel ? on_encode_shared_channel(context, *request, response)
+                                  : kNoHandler;
+}
+
+grpc::Status FakeBaseband::DecodeSharedChannel(grpc::ServerContext* context,
+                                               const v1::DecodeSharedChannelRequest* request,
+                                               v1::DecodeSharedChannelResponse* response) {
+  Note(*context);
+  return on_decode_shared_channel ? on_decode_shared_channel(context, *request, response)
+                                  : kNoHandler;
+}
+
 grpc::Status FakeBaseband::RecoverCarrier(grpc::ServerContext* context,
                                           const v1::RecoverCarrierRequest* request,
                                           v1::RecoverCarrierResponse* response) {

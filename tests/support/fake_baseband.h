@@ -32,6 +32,8 @@ class FakeBaseband final : public v1::Baseband::Service {
 
   Handler<v1::EncodeRequest, v1::EncodeResponse> on_encode;
   Handler<v1::DecodeRequest, v1::DecodeResponse> on_decode;
+  Handler<v1::EncodeSharedChannelRequest, v1::EncodeSharedChannelResponse> on_encode_shared_channel;
+  Handler<v1::DecodeSharedChannelRequest, v1::DecodeSharedChannelResponse> on_decode_shared_channel;
   Handler<v1::RecoverCarrierRequest, v1::RecoverCarrierResponse> on_recover_carrier;
   Handler<v1::DownconvertRequest, v1::DownconvertResponse> on_downconvert;
   Handler<v1::GetCapabilitiesRequest, v1::GetCapabilitiesResponse> on_capabilities;
@@ -49,6 +51,12 @@ class FakeBaseband final : public v1::Baseband::Service {
                       v1::EncodeResponse* response) override;
   grpc::Status Decode(grpc::ServerContext* context, const v1::DecodeRequest* request,
                       v1::DecodeResponse* response) override;
+  grpc::Status EncodeSharedChannel(grpc::ServerContext* context,
+                                   const v1::EncodeSharedChannelRequest* request,
+                                   v1::EncodeSharedChannelResponse* response) override;
+  grpc::Status DecodeSharedChannel(grpc::ServerContext* context,
+                                   const v1::DecodeSharedChannelRequest* request,
+                                   v1::DecodeSharedChannelResponse* response) override;
   grpc::Status RecoverCarrier(grpc::ServerContext* context,
                               const v1::RecoverCarrierRequest* request,
                               v1::RecoverCarrierResponse* response) override;

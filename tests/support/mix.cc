@@ -7,6 +7,7 @@
 #include "kernels/base/status_macros.h"
 #include "tests/support/carrier_traffic.h"
 #include "tests/support/downconvert_traffic.h"
+#include "tests/support/shared_channel_traffic.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -39,6 +40,16 @@ client::CallHandle Start(client::Client& client, const v1::DecodeRequest& reques
                          client::Client::Callback<v1::DecodeResponse> done) {
   return client.Decode(request, options, std::move(done));
 }
+client::CallHandle Start(client::Client& client, const v1::EncodeSharedChannelRequest& request,
+                         const client::CallOptions& options,
+                         client::Client::Callback<v1::EncodeSharedChannelResponse> done) {
+  return client.EncodeSharedChannel(request, options, std::move(done));
+}
+client::CallHandle Start(client::Client& client, const v1::DecodeSharedChannelRequest& request,
+                         const client::CallOptions& options,
+                         client::Client::Callback<v1::DecodeSharedChannelResponse> done) {
+  return client.DecodeSharedChannel(request, options, std::move(done));
+}
 client::CallHandle Start(client::Client& client, const v1::RecoverCarrierRequest& request,
                          const client::CallOptions& options,
                          client::Client::Callback<v1::RecoverCarrierResponse> done) {
@@ -69,6 +80,7 @@ std::string Essence(const v1::MinimizeAnswer& answer) {
 absl::StatusOr<Mix> Mix::Learn(client::Client& client) {
   Mix mix;
   BASEBAND_RETURN_IF_ERROR(mix.LearnCodes(client));
+  BASEBAND_RETURN_IF_ERROR(mix.LearnSlots(client));
   BASEBAND_RETURN_IF_ERROR(mix.LearnSignals(client));
   BASEBAND_RETURN_IF_ERROR(mix.LearnStream(client));
   BASEBAND_RETURN_IF_ERROR(mix.LearnSearch(client));
@@ -89,6 +101,24 @@ absl::Status Mix::LearnCodes(client::Client& client) {
     if (decoded.payload() != words.payload()) return absl::DataLossError("decoded wrong");
     requests_.push_back(
         Known<v1::DecodeRequest, v1::DecodeResponse>{received, WithoutTiming(decoded)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Mix::LearnSlots(client::Client& client) {
+  std::mt19937 random(2026);
+  for (int i = 0; i < 3; ++i) {
+    const v1::EncodeSharedChannelRequest slot = RandomSlot(&random);
+    BASEBAND_ASSIGN_OR_RETURN(const v1::EncodeSharedChannelResponse bits,
+                              client.EncodeSharedChannel(slot, Patient()));
+    requests_.push_back(Known<v1::EncodeSharedChannelRequest, v1::EncodeSharedChannelResponse>{
+        slot, WithoutTiming(bits)});
+    const v1::DecodeSharedChannelRequest received = DecodeOf(slot, bits);
+    BASEBAND_ASSIGN_OR_RETURN(const v1::DecodeSharedChannelResponse decoded,
+                              client.DecodeSharedChannel(received, Patient()));
+    if (decoded.payload() != slot.payload()) return absl::DataLossError("decoded wrong");
+    requests_.push_back(Known<v1::DecodeSharedChannelRequest, v1::DecodeSharedChannelResponse>{
+        received, WithoutTiming(decoded)});
   }
   return absl::OkStatus();
 }

@@ -23,7 +23,7 @@ class Mix {
   // sent, for the server answers the same bits beside any others.
   static absl::StatusOr<Mix> Learn(client::Client& client);
 
-  // Of Encode, Decode, RecoverCarrier and Downconvert.
+  // Of Encode, Decode, both of shared channels, RecoverCarrier and Downconvert.
   int size() const { return static_cast<int>(requests_.size()); }
   // `done` runs as the client library says.
   client::CallHandle Call(client::Client& client, int which, const client::CallOptions& options,
@@ -48,11 +48,14 @@ class Mix {
   };
   using Any = std::variant<Known<v1::EncodeRequest, v1::EncodeResponse>,
                            Known<v1::DecodeRequest, v1::DecodeResponse>,
+                           Known<v1::EncodeSharedChannelRequest, v1::EncodeSharedChannelResponse>,
+                           Known<v1::DecodeSharedChannelRequest, v1::DecodeSharedChannelResponse>,
                            Known<v1::RecoverCarrierRequest, v1::RecoverCarrierResponse>,
                            Known<v1::DownconvertRequest, v1::DownconvertResponse>>;
 
   Mix() = default;
   absl::Status LearnCodes(client::Client& client);
+  absl::Status LearnSlots(client::Client& client);
   absl::Status LearnSignals(client::Client& client);
   absl::Status LearnStream(client::Client& client);
   absl::Status LearnSearch(client::Client& client);

@@ -31,6 +31,7 @@ nr::ReceiveTb ReceiveTbOf(const DecodeSharedChannelGroup& group) {
   } else {
     tb.llr_format = group.llr_format;
     tb.llr_format_scale = group.llr_scale;
+    tb.mean_llr = group.mean_llr;
   }
   return tb;
 }
@@ -144,6 +145,9 @@ void DecodeSharedChannelBatch::Describe(const CudaLaneView& lane) {
     auto* soft =
         reinterpret_cast<int8_t*>(block.held != nullptr ? block.held->object->data()
                                                         : lane.output_device + block.soft_offset);
+    check[b].soft = soft;
+    check[b].soft_stride = static_cast<uint32_t>(group->soft_stride());
+    check[b].soft_count = decoded;
     block.first_dematch = static_cast<size_t>(num_dematch_);
     for (uint32_t r = 0; r < static_cast<uint32_t>(group->block.plan.num_blocks); ++r) {
       if (!block.repeats()) {
@@ -214,6 +218,8 @@ absl::Status DecodeSharedChannelBatch::CudaRun(const CudaLaneView& lane) {
   check.tbs = reinterpret_cast<const nr::CheckTb*>(control + offsets_.check_tbs);
   check.blocks = reinterpret_cast<const nr::CheckBlock*>(control + offsets_.check_blocks);
   check.num_blocks = num_pieces();
+  check.decode_results =
+      reinterpret_cast<const ldpc::DecodeResult*>(output + offsets_.decode_results);
   check.results = reinterpret_cast<nr::CheckResult*>(output + offsets_.check_results);
   return nr::LaunchCheckCrc(check, lane.stream);
 }

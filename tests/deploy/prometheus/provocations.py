@@ -90,18 +90,20 @@ def failures(stack, prometheus, server):
 
 
 def bad_radio(stack, server):
-    """Code blocks and frames that are hardly more than noise."""
+    """Code blocks, transport blocks and frames that are hardly more than noise."""
     noise = server.folder / "noise.cf32"
     frames = ("--frame-symbols=1000", "--constellation=QPSK")
     server.ctl("carrier-signal", *frames, "--snr=-20", "--frames=4", f"--out={noise}")
     ber = ("--ebn0=-6", "--frames=20", "--frames-per-request=10", "--nr-bg=2", "--zc=64")
+    bler = ("--snr=-20", "--mcs=10", "--prbs=10", "--blocks=20")
 
     def receive():
         server.ctl("ber", *ber)
+        server.ctl("bler", *bler)
         server.ctl("recover", str(noise), *frames, expected=4)  # no lock
 
     stack.enter_context(Repeat(receive, every_s=1))
-    return of(server, "BlockErrors", "LockLost")
+    return of(server, "BlockErrors", "TransportBlockErrors", "LockLost")
 
 
 def crowd(stack, prometheus, server, max_connections):

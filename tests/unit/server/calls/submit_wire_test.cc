@@ -54,7 +54,7 @@ v1::SubmitRequest RandomRequest(std::mt19937* random) {
   if ((*random)() % 2 == 0) request.set_timeout_us((*random)());
   if ((*random)() % 2 == 0) request.set_priority(static_cast<v1::Priority>((*random)() % 4));
   const std::string payload = RandomBytes((*random)() % 400, random);
-  switch ((*random)() % 5) {
+  switch ((*random)() % 7) {
     case 0:
       request.mutable_encode()->add_groups()->set_count(static_cast<uint32_t>((*random)()));
       request.mutable_encode()->set_payload(payload);
@@ -71,6 +71,16 @@ v1::SubmitRequest RandomRequest(std::mt19937* random) {
     case 3:
       request.mutable_downconvert()->set_first_sample((*random)());
       request.mutable_downconvert()->set_payload(payload);
+      break;
+    case 4:
+      request.mutable_encode_shared_channel()->add_groups()->mutable_block()->set_rv(
+          static_cast<uint32_t>((*random)()));
+      request.mutable_encode_shared_channel()->set_payload(payload);
+      break;
+    case 5:
+      request.mutable_decode_shared_channel()->add_groups()->mutable_harq()->set_key(
+          RandomBytes(2, random));
+      request.mutable_decode_shared_channel()->set_payload(payload);
       break;
     default:
       break;  // no operation
@@ -104,6 +114,12 @@ v1::SubmitRequest ToMessage(SubmitView& view) {
       break;
     case v1::SubmitRequest::kDownconvertFieldNumber:
       fill(message.mutable_downconvert());
+      break;
+    case v1::SubmitRequest::kEncodeSharedChannelFieldNumber:
+      fill(message.mutable_encode_shared_channel());
+      break;
+    case v1::SubmitRequest::kDecodeSharedChannelFieldNumber:
+      fill(message.mutable_decode_shared_channel());
       break;
     default:
       break;

@@ -15,9 +15,15 @@ using ::testing::ElementsAre;
 using ::testing::Not;
 using ::testing::StartsWith;
 
+v1::GetCapabilitiesResponse Describe(int object_mib) {
+  Config config;
+  config.object_mib = object_mib;
+  return DescribeServer(config);
+}
+
 class SharedChannelCapabilitiesTest : public ::testing::Test {
  protected:
-  const v1::GetCapabilitiesResponse response_ = DescribeServer(Config{});
+  const v1::GetCapabilitiesResponse response_ = Describe(/*object_mib=*/256);
   const v1::SharedChannelCapabilities& channel_ = response_.shared_channel();
 };
 
@@ -57,13 +63,10 @@ TEST_F(SharedChannelCapabilitiesTest, FlagsAreBbdevsWithoutTheirPrefix) {
 }
 
 TEST(SharedChannelHarqTest, MemoryForSoftBitsIsToldAsItIsSet) {
-  Config config;
-  config.object_mib = 3;
-  v1::SharedChannelCapabilities channel = DescribeServer(config).shared_channel();
+  v1::SharedChannelCapabilities channel = Describe(3).shared_channel();
   EXPECT_EQ(channel.harq_memory_bytes(), 3 << 20);
   EXPECT_THAT(channel.decode_flags(), Contains("INTERNAL_HARQ_MEMORY_OUT_ENABLE"));
-  config.object_mib = 0;
-  channel = DescribeServer(config).shared_channel();
+  channel = Describe(0).shared_channel();
   EXPECT_EQ(channel.harq_memory_bytes(), 0);
   EXPECT_THAT(channel.decode_flags(), Each(Not(StartsWith("INTERNAL_HARQ"))));
 }
