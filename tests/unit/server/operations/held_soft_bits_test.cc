@@ -208,7 +208,7 @@ TEST_F(HeldSoftBitsTest, WhatIsNotThereIsToldWithItsReason) {
 
   EXPECT_EQ(OutcomeOf(Held("device", 0)), v1::HARQ_OUTCOME_FIRST);
   device_->objects()->Lose();
-  EXPECT_THAT(Bound(Held("device", 1)), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_EQ(Bound(Held("device", 1)).status().code(), absl::StatusCode::kUnavailable);
 }
 
 TEST_F(HeldSoftBitsTest, AnotherClientsKeyIsAnotherOne) {
