@@ -76,18 +76,11 @@ class GoldWords {
     Extend();
   }
 
-  // Makes word 0 what word size - kGoldStart was, and waits for all words.
+  // Makes word 0 what word size - kGoldStart was, and waits for all words. size >= 2 kGoldStart.
   __device__ void GoOn() {
-    uint32_t last1 = 0;
-    uint32_t last2 = 0;
     if (threadIdx.x < kGoldStart) {
-      last1 = x1_[size_ - kGoldStart + threadIdx.x];
-      last2 = x2_[size_ - kGoldStart + threadIdx.x];
-    }
-    __syncthreads();
-    if (threadIdx.x < kGoldStart) {
-      x1_[threadIdx.x] = last1;
-      x2_[threadIdx.x] = last2;
+      x1_[threadIdx.x] = x1_[size_ - kGoldStart + threadIdx.x];
+      x2_[threadIdx.x] = x2_[size_ - kGoldStart + threadIdx.x];
     }
     __syncthreads();
     Extend();

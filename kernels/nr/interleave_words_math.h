@@ -94,6 +94,26 @@ BASEBAND_HOST_DEVICE inline void ColumnsOfEight(uint32_t (&r)[8]) {
   }
 }
 
+// The nibbles of 32 columns of four rows, eight to a word.
+BASEBAND_HOST_DEVICE inline void ColumnsOfFour(uint32_t (&r)[4]) {
+  for (int i = 0; i < 2; ++i) ExchangeBits(r[i], r[i + 2], 2, 0x33333333u);
+  for (int i = 0; i < 4; i += 2) ExchangeBits(r[i], r[i + 1], 1, 0x55555555u);
+  // Nibble m of row k is column 4 m + k now. Pairs of them: of even m, and of odd m.
+  constexpr uint32_t kUpper = 0xf0f0f0f0;
+  const uint32_t even01 = (r[0] & kUpper) | (r[1] >> 4 & ~kUpper);
+  const uint32_t odd01 = (r[0] << 4 & kUpper) | (r[1] & ~kUpper);
+  const uint32_t even23 = (r[2] & kUpper) | (r[3] >> 4 & ~kUpper);
+  const uint32_t odd23 = (r[2] << 4 & kUpper) | (r[3] & ~kUpper);
+  const uint32_t upper_even = PickBytes(even01, even23, 0x7362);
+  const uint32_t upper_odd = PickBytes(odd01, odd23, 0x7362);
+  const uint32_t lower_even = PickBytes(even01, even23, 0x5140);
+  const uint32_t lower_odd = PickBytes(odd01, odd23, 0x5140);
+  r[0] = PickBytes(upper_even, upper_odd, 0x7632);
+  r[1] = PickBytes(upper_even, upper_odd, 0x5410);
+  r[2] = PickBytes(lower_even, lower_odd, 0x7632);
+  r[3] = PickBytes(lower_even, lower_odd, 0x5410);
+}
+
 // The upper six bits of four bytes, at the top of a word.
 BASEBAND_HOST_DEVICE inline uint32_t PackSixes(uint32_t bytes) {
   const uint32_t pairs = (bytes & 0xfc00fc00u) | (bytes & 0x00fc00fcu) << 2;
@@ -108,11 +128,7 @@ BASEBAND_HOST_DEVICE inline void InterleaveWords(uint32_t (&rows)[kQm]) {
   if constexpr (kQm == 2) {
     internal::InterleaveTwo(rows[0], rows[1]);
   } else if constexpr (kQm == 4) {
-    // a c a c .. and b d b d .., and these in turns.
-    internal::InterleaveTwo(rows[0], rows[2]);
-    internal::InterleaveTwo(rows[1], rows[3]);
-    internal::InterleaveTwo(rows[0], rows[1]);
-    internal::InterleaveTwo(rows[2], rows[3]);
+    internal::ColumnsOfFour(rows);
   } else if constexpr (kQm == 6) {
     uint32_t r[8] = {rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], 0, 0};
     internal::ColumnsOfEight(r);

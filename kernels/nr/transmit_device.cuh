@@ -275,7 +275,7 @@ __device__ __forceinline__ void SendCoded(const TransmitTb& tb, uint32_t r, cons
                   reinterpret_cast<uint32_t*>(tb.out));
     }
     if (group + num_groups < groups) {
-      __syncthreads();
+      // Nobody but this thread reads it.
       if (threadIdx.x == 0) coded[-1] = coded[piece_words - 1];
       if (is_scrambled) gold.GoOn();
       __syncthreads();

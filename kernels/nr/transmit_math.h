@@ -82,9 +82,8 @@ struct KeptBits {
 
 // The second part of KeptWord, which is seldom needed.
 template <typename Load>
-BASEBAND_SELDOM_CALLED BASEBAND_HOST_DEVICE uint32_t KeptWordAcross(const KeptBits& bits,
-                                                                    uint32_t rank,
-                                                                    const Load& load) {
+BASEBAND_SELDOM_CALLED BASEBAND_HOST_DEVICE uint32_t KeptWordAcross(KeptBits bits, uint32_t rank,
+                                                                    Load load) {
   uint32_t word = 0;
   for (uint32_t filled = 0; filled < 32;) {
     const bool is_info = rank < bits.info;

@@ -69,7 +69,8 @@ class InProcessServer {
   OperationCaches caches_;
   OperationTable operations_;
   Metrics metrics_{"fuzzer", operations_.counted()};
-  CpuDevice device_{2};
+  // Soft bits of few blocks have room.
+  CpuDevice device_{2, /*standby=*/false, {/*max_bytes=*/kMiB, /*max_bytes_per_owner=*/kMiB / 4}};
   const std::array<Device*, 1> devices_ = {&device_};
   FlightRecorder recorder_{absl::ZeroDuration()};
   InFlightGate gate_;

@@ -89,11 +89,11 @@ TEST_F(NrTransmitGpuTest, EveryLiftingSizeEqualsTheCpu) {
   }
 }
 
-// Blocks that end anywhere in a word, or send fewer bits than one holds.
+// Blocks that end anywhere in a word, or send fewer bits than one holds, or more than a piece.
 TEST_F(NrTransmitGpuTest, BlocksThatShareWordsEqualTheCpu) {
   Random random(21);
   std::vector<SendJob> jobs;
-  for (const int64_t symbols : {4, 5, 7, 31, 32, 33, 63, 64, 65, 127, 1000, 4321}) {
+  for (const int64_t symbols : {4, 5, 7, 31, 32, 33, 63, 64, 65, 127, 1000, 4321, 170002}) {
     for (const int qm : {1, 2, 6, 10}) {
       TransportBlock block;
       block.tb_bytes = 3849;  // four blocks of base graph 1
@@ -127,11 +127,11 @@ TEST_F(NrTransmitGpuTest, ManyRepetitionsEqualTheCpu) {
       SendJob job;
       job.shape = MakeShape(block);
       job.payload = RandomBytes(random, static_cast<size_t>(job.shape.plan.k_prime + 7) / 8);
+      jobs.push_back(job);
       job.c_init = static_cast<uint32_t>(random.Next()) & kMaxScramblingInit;
-      if (random.Below(2) == 0) {
-        job.as_symbols = true;
-        job.layout = RandomLayout(random, SymbolFormat::kInt8, block.e / qm);
-      }
+      jobs.push_back(job);
+      job.as_symbols = true;
+      job.layout = RandomLayout(random, SymbolFormat::kInt8, block.e / qm);
       jobs.push_back(job);
     }
   }
