@@ -72,8 +72,13 @@ void GatherInfo(const TransportBlockPlan& plan, absl::Span<const uint8_t> tb, ui
 bool IsAnyNotZero(absl::Span<const uint8_t> bytes) {
   return std::any_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte != 0; });
 }
-bool IsAnyNotZero(absl::Span<const int8_t> soft) {
-  return std::any_of(soft.begin(), soft.end(), [](int8_t value) { return value != 0; });
+SoftSigns SignsOf(absl::Span<const int8_t> soft) {
+  SoftSigns signs;
+  for (const int8_t value : soft) {
+    signs.known += value != 0 ? 1U : 0U;
+    signs.ones += value < 0 ? 1U : 0U;
+  }
+  return signs;
 }
 
 }  // namespace
@@ -138,8 +143,9 @@ BlockResult DecodeBlockOnCpu(const TransportBlockPlan& plan, const ldpc::Code& c
     crc = result.tb_crc;
   }
   const bool any_bit = IsAnyNotZero(bits);
+  // Only zeros have to be looked at more closely.
   result.crc_ok = IsBlockRight(crc, any_bit, result.decode.parity_ok != 0,
-                               any_bit || IsAnyNotZero(absl::MakeConstSpan(soft)));
+                               any_bit ? SoftSigns() : SignsOf(soft));
   const int64_t begin = plan.info_begin(r);
   const int64_t end = PayloadEnd(plan, r);
   BitRun run(tb.data(), begin, end);

@@ -131,16 +131,25 @@ __device__ __forceinline__ void CopyPayload(const CheckTb& tb, const CheckBlock*
 constexpr uint32_t kCopiedBlocks = 4;
 constexpr uint32_t kCheckPieces = 1 + kCrcRows / kCopiedBlocks;
 
-// Whether any soft bit of a code block is not 0; by all threads of the thread block.
-__device__ __forceinline__ bool IsAnySoft(const CheckTb& tb, uint32_t r) {
-  if (tb.soft == nullptr) return true;
+// The soft bits of a code block; by all threads of the thread block, whose `shared` it is.
+__device__ __forceinline__ SoftSigns SignsOf(const CheckTb& tb, uint32_t r, uint32_t (*shared)[2]) {
+  if (tb.soft == nullptr) return {1, 0};
+  __syncthreads();  // nobody reads the last ones any more
+  if (threadIdx.x < 2) (*shared)[threadIdx.x] = 0;
+  __syncthreads();
   const auto* const soft = reinterpret_cast<const uint4*>(tb.soft + size_t{r} * tb.soft_stride);
-  uint32_t any = 0;
+  SoftSigns own;
   for (uint32_t i = threadIdx.x; 16 * i < tb.soft_count; i += kThreads) {
     const uint4 sixteen = __ldg(soft + i);
-    any |= sixteen.x | sixteen.y | sixteen.z | sixteen.w;
+    for (const uint32_t four : {sixteen.x, sixteen.y, sixteen.z, sixteen.w}) {
+      own.known += __popc(__vcmpne4(four, 0) & 0x01010101);
+      own.ones += __popc(four & 0x80808080);
+    }
   }
-  return __syncthreads_or(any != 0 ? 1 : 0) != 0;
+  atomicAdd(&(*shared)[0], own.known);
+  atomicAdd(&(*shared)[1], own.ones);
+  __syncthreads();
+  return {(*shared)[0], (*shared)[1]};
 }
 
 // What a row's lane keeps of it.
@@ -148,7 +157,8 @@ struct Row {
   uint32_t power = 1;
   uint32_t sent_24b = 0;
   CheckResult result;
-  bool is_doubtful = false;  // all bits are 0, and nothing else speaks against them
+  bool parity_ok = false;
+  bool is_doubtful = false;  // all bits are 0
 };
 
 __device__ __forceinline__ void StartRow(const CheckTb& tb, const CheckBlock& block, Row* row) {
@@ -170,8 +180,9 @@ __device__ __forceinline__ void EndRow(const CheckTb& tb, const CrcSums& sums, u
     crc = row->result.tb_crc_part;
   }
   const bool any_bit = sums.any[index] != 0;
-  row->result.crc_ok = IsBlockRight(crc, any_bit, parity_ok, true) ? 1 : 0;
-  row->is_doubtful = row->result.crc_ok != 0 && !any_bit;
+  row->result.crc_ok = crc == 0 ? 1 : 0;
+  row->parity_ok = parity_ok;
+  row->is_doubtful = crc == 0 && !any_bit;
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -188,6 +199,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   __shared__ CrcSums sums;
   __shared__ uint32_t doubtful;  // a bit for each row
+  __shared__ uint32_t signs[2];
   ClearSums(&sums);
   if (threadIdx.x == 0) doubtful = 0;
   __syncthreads();
@@ -213,8 +225,10 @@ __global__ void __launch_bounds__(kThreads)
   for (uint32_t left = doubtful; left != 0; left &= left - 1) {
     const uint32_t one = static_cast<uint32_t>(__ffs(static_cast<int>(left))) - 1;
     const CheckBlock block = blocks[blockIdx.x * kCrcRows + one];
-    const bool any_soft = IsAnySoft(tbs[block.tb], block.r);
-    if (in_tile == one && !any_soft) row.result.crc_ok = 0;
+    const SoftSigns soft = SignsOf(tbs[block.tb], block.r, &signs);
+    if (in_tile == one) {
+      row.result.crc_ok = IsBlockRight(0, /*any_bit=*/false, row.parity_ok, soft) ? 1 : 0;
+    }
   }
   if (ends_row) results[index] = row.result;
 }

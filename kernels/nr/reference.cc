@@ -215,7 +215,15 @@ ReferenceReceived ReferenceReceive(const TransportBlock& tb,
     Bits bits = ldpc::UnpackBits(packed, k_prime);
     const bool split = parts.blocks.size() > 1;
     bool crc_ok = AllZero(ReferenceCrc(split ? Crc::kCrc24B : parts.segments.tb_crc, bits));
-    if (AllZero(bits)) crc_ok = out.decode[r].parity_ok != 0 && !AllZero(out.soft[r]);
+    if (crc_ok && AllZero(bits)) {
+      int known = 0;
+      int ones = 0;
+      for (const int value : out.soft[r]) {
+        if (value != 0) ++known;
+        if (value < 0) ++ones;
+      }
+      crc_ok = known > 0 && (out.decode[r].parity_ok != 0 || 3 * ones < known);
+    }
     out.block_crc_ok.push_back(crc_ok);
     if (split) bits.resize(bits.size() - 24);
     Append(bits, &b);

@@ -21,7 +21,7 @@ constexpr int kMaxPointsOf = 256;
 v1::SharedChannelCapabilities DescribeSharedChannel(const Config& config) {
   v1::SharedChannelCapabilities channel;
   channel.set_llr_size(8);
-  channel.set_llr_decimals(3);  // natural LLRs are taken times 8
+  channel.set_llr_decimals(2);  // natural LLRs are best taken times 4 to 7
   for (const int mode :
        {v1::SharedChannelBlock::kTransportBlock, v1::SharedChannelBlock::kCodeBlock}) {
     channel.add_modes(v1::SharedChannelBlock::descriptor()->FindFieldByNumber(mode)->name());

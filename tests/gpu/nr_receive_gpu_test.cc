@@ -248,6 +248,13 @@ TEST_F(NrCheckCrcGpuTest, BlocksOfNothingButZerosEqualTheCpu) {
       if (random.Below(2) == 0) {
         job.soft.back()[static_cast<size_t>(random.Below(static_cast<int>(soft_count)))] = -1;
       }
+      // Some ones among what is known: more or fewer than a third.
+      if (random.Below(2) == 0) {
+        const int of_six = random.Below(7);
+        for (int8_t& value : job.soft.back()) {
+          value = static_cast<int8_t>(random.Below(6) < of_six ? -5 : 7);
+        }
+      }
     }
     jobs.push_back(job);
   }

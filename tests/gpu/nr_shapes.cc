@@ -352,8 +352,15 @@ Checked CheckedByCpu(const CheckJob& job) {
     if (plan.block_crc_bits != 0) {
       crc = CrcOfBits(Crc::kCrc24B, job.blocks[r].data(), 0, plan.k_prime);
     }
-    out.block_ok.push_back(IsBlockRight(crc, is_any(job.blocks[r]), job.parity_ok[r],
-                                        job.soft.empty() || is_any(job.soft[r])));
+    SoftSigns soft = {1, 0};
+    if (!job.soft.empty()) {
+      soft = SoftSigns();
+      for (const int8_t value : job.soft[r]) {
+        soft.known += value != 0 ? 1U : 0U;
+        soft.ones += value < 0 ? 1U : 0U;
+      }
+    }
+    out.block_ok.push_back(IsBlockRight(crc, is_any(job.blocks[r]), job.parity_ok[r], soft));
   }
   out.tb_ok = tb_crc == 0;
   out.payload.assign(BytesOf(plan.tb_bits), 0);

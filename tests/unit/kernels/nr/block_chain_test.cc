@@ -214,6 +214,15 @@ TEST(NrBlockChainTest, ZerosOfWhichNothingIsKnownAreNoRightBlock) {
   }
 }
 
+TEST(NrBlockChainTest, ZerosAreRightWhereMostSoftBitsSaySoAlsoWithoutTheParityChecks) {
+  EXPECT_TRUE(IsBlockRight(0, /*any_bit=*/false, /*parity_ok=*/true, {1, 1}));
+  EXPECT_FALSE(IsBlockRight(0, /*any_bit=*/false, /*parity_ok=*/true, {0, 0}));
+  EXPECT_TRUE(IsBlockRight(0, /*any_bit=*/false, /*parity_ok=*/false, {100, 33}));
+  EXPECT_FALSE(IsBlockRight(0, /*any_bit=*/false, /*parity_ok=*/false, {99, 33}));
+  EXPECT_TRUE(IsBlockRight(0, /*any_bit=*/true, /*parity_ok=*/false, {0, 0}));
+  EXPECT_FALSE(IsBlockRight(1, /*any_bit=*/false, /*parity_ok=*/true, {100, 0}));
+}
+
 TEST(NrBlockChainTest, ACodeBlockAloneIsSentAndReceived) {
   std::mt19937 random(9);
   const std::vector<testing::NrRateMatchVector> vectors = testing::ReadNrRateMatchVectors();

@@ -38,7 +38,7 @@ TEST_F(SharedChannelCapabilitiesTest, LimitsAreThoseOfTheContract) {
 
 TEST_F(SharedChannelCapabilitiesTest, LlrsAreThoseOfTheDecoder) {
   EXPECT_EQ(channel_.llr_size(), response_.ldpc().llr_bits());
-  EXPECT_EQ(channel_.llr_decimals(), 3) << "natural LLRs are taken times 8 where nobody says more";
+  EXPECT_EQ(channel_.llr_decimals(), 2) << "natural LLRs are best taken times 4 to 7";
 }
 
 TEST_F(SharedChannelCapabilitiesTest, EveryModeCrcAndFormatIsNamedOnce) {
