@@ -1,4 +1,5 @@
-// So much at once, and so much more in every second.
+// So much at once, and so much more in every second. Who takes more than there is owes it, but
+// never more than so much: what is over is forgiven soon after its end.
 #ifndef BASEBAND_SERVER_AUTH_ALLOWANCE_H_
 #define BASEBAND_SERVER_AUTH_ALLOWANCE_H_
 
@@ -17,9 +18,10 @@ class Allowance {
   double Left(absl::Time now) const {
     return std::min(most_, left_ + absl::ToDoubleSeconds(now - counted_) * per_second_);
   }
+  double Used(absl::Time now) const { return most_ - Left(now); }
   // One, whether there is one or not.
   void Take(absl::Time now) {
-    left_ = Left(now) - 1.0;
+    left_ = std::max(Left(now) - 1.0, -most_);
     counted_ = now;
   }
 

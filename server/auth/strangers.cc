@@ -104,6 +104,7 @@ void Strangers::CountGuess(const std::string& key, absl::Time now) {
 
 void Strangers::CountCall(const std::string& key, absl::Time now) {
   absl::MutexLock lock(&mutex_);
+  all_calls_.Take(now);
   ForEach(key, [&](Connection& one, uint64_t id) {
     one.calls.Take(now);
     if (one.calls.Left(now) >= 0.0 || one.watcher == nullptr) return;
@@ -115,7 +116,12 @@ double Strangers::RecentCalls(const std::string& key, uint64_t id, absl::Time no
   absl::MutexLock lock(&mutex_);
   const auto found = connections_.find(std::make_pair(key, id));
   if (found == connections_.end()) return 0.0;
-  return found->second.may_call - found->second.calls.Left(now);
+  return found->second.calls.Used(now);
+}
+
+bool Strangers::AreManyCalls(absl::Time now) const {
+  absl::MutexLock lock(&mutex_);
+  return all_calls_.Left(now) < 0.0;
 }
 
 }  // namespace baseband::server

@@ -48,11 +48,12 @@ class Strangers {
   bool is_limited() const { return is_limited_; }
   bool IsKnown(int fd) const { return is_known_ != nullptr && is_known_(fd); }
 
+  // Of a connection's calls so many may let nobody in, as a rule.
+  static constexpr int kCalls = 512;
   // A connection has come: what it is called besides its key, which it may share with one that is
   // over, or that came to another address of this host. 0: none is kept, for the key is empty.
   // `watcher`, if any, is told of it until Remove or LetIn.
   // `calls` of its calls may let nobody in at once: see CountCall.
-  static constexpr int kCalls = 512;
   uint64_t Add(const std::string& key, Watcher* watcher = nullptr, int calls = kCalls)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // It is gone.
@@ -76,6 +77,10 @@ class Strangers {
   // How many of those are used up; 0 of whoever is no stranger.
   double RecentCalls(const std::string& key, uint64_t id, absl::Time now) const
       ABSL_LOCKS_EXCLUDED(mutex_);
+  // Whether all strangers together have lately brought more calls that let nobody in than
+  // kAllCalls, and as many more in every second: each costs 20 to 100 us, whoever makes it.
+  static constexpr int kAllCalls = 1024;
+  bool AreManyCalls(absl::Time now) const ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Whether there are none, without the lock: asked with every call. A connection that was added is
   // seen by its own calls, for gRPC gets it later.
@@ -83,11 +88,9 @@ class Strangers {
 
  private:
   struct Connection {
-    Connection(Watcher* who, int forgiven)
-        : watcher(who), may_call(forgiven), calls(forgiven, kCallsPerSecond) {}
+    Connection(Watcher* who, int forgiven) : watcher(who), calls(forgiven, kCallsPerSecond) {}
 
     Watcher* watcher;
-    int may_call;
     Allowance guesses{kGuesses, kGuessesPerSecond};
     Allowance calls;
     bool has_guessed = false;  // too often, and its watcher was told
@@ -102,6 +105,7 @@ class Strangers {
   const IsKnownSocket is_known_;
   mutable absl::Mutex mutex_;
   Connections connections_ ABSL_GUARDED_BY(mutex_);
+  Allowance all_calls_ ABSL_GUARDED_BY(mutex_){kAllCalls, kAllCalls};
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> count_{0};  // of connections_
 };

@@ -168,7 +168,7 @@ bool Acceptor::AcceptSome(const Listener& listener) {
 }
 
 bool Acceptor::MakeRoom(int fd, absl::Time now) {
-  const int oldest = watch_.ResetOldest();
+  const int oldest = watch_.ResetOldest(now);
   if (oldest < 0) return false;
   metrics_->CountEndedStrangers(1);
   connections_.Forget(oldest);  // gRPC closes it soon

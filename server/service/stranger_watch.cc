@@ -100,7 +100,7 @@ void StrangerWatch::Watch(int fd, int operation) {
 
 absl::optional<absl::Duration> StrangerWatch::Admit(int fd, absl::Time now) {
   std::string key = KeyOfSocket(fd);
-  Forget(fd);  // whose descriptor this was before
+  ForgetGone(fd, now);  // whose descriptor this was before
   if (key.empty() || strangers_->IsKnown(fd)) return absl::ZeroDuration();
   std::string from = OriginOf(fd, key);
   absl::Duration wait;
@@ -113,7 +113,9 @@ absl::optional<absl::Duration> StrangerWatch::Admit(int fd, absl::Time now) {
   }
   Connection connection;
   connection.inode = InodeOf(fd);
-  connection.is_suspect = wait > absl::ZeroDuration() || resets_.Left(now) < 1.0;
+  connection.is_unix = IsKeyOfUnix(key);
+  connection.is_suspect =
+      strangers_->is_limited() && !connection.is_unix && IsSuspicious(from, now);
   connection.id =
       strangers_->Add(key, this, connection.is_suspect ? kSuspectsCalls : Strangers::kCalls);
   connection.key = std::move(key);
@@ -154,6 +156,21 @@ void StrangerWatch::Forget(int fd) {
   connections_.erase(found);
 }
 
+void StrangerWatch::ForgetGone(int fd, absl::Time now) {
+  const auto found = connections_.find(fd);
+  if (found == connections_.end()) return;
+  const Connection& connection = found->second;
+  const double calls = strangers_->RecentCalls(connection.key, connection.id, now);
+  const double in_passing = connection.is_suspect ? kSuspectsCallsInPassing : kCallsInPassing;
+  if (calls > in_passing) CountOffence(connection.from, now);
+  Forget(fd);
+}
+
+bool StrangerWatch::IsSuspicious(const std::string& from, absl::Time now) const {
+  return FindOffender(from, now) != nullptr || new_offenders_.Left(now) < 1.0 ||
+         strangers_->AreManyCalls(now);
+}
+
 void StrangerWatch::WaitsNoMore(Connection& connection) {
   if (!std::exchange(connection.waits, false)) return;
   const auto offender = offenders_.find(connection.from);
@@ -179,9 +196,10 @@ StrangerWatch::Offender& StrangerWatch::Remember(const std::string& from, absl::
   return offender;
 }
 
-void StrangerWatch::CountReset(const std::string& from, absl::Time now) {
+void StrangerWatch::CountOffence(const std::string& from, absl::Time now) {
+  // Those of who is known for it wait, and are suspect, without everybody being so.
+  if (FindOffender(from, now) == nullptr) new_offenders_.Take(now);
   Remember(from, now).resets.Take(now);
-  resets_.Take(now);
 }
 
 StrangerWatch::Verdict StrangerWatch::Judge(int fd, Connection& connection, bool is_kept,
@@ -196,12 +214,16 @@ StrangerWatch::Verdict StrangerWatch::Judge(int fd, Connection& connection, bool
   }
   connection.exceeded = std::min(connection.exceeded, now);
   const bool is_offender = FindOffender(connection.from, now) != nullptr;
-  const absl::Duration grace = is_kept ? kKeepersGrace : is_offender ? kOffendersGrace : kGrace;
+  const absl::Duration grace = is_kept                                 ? kKeepersGrace
+                               : is_offender && !connection.is_suspect ? kOffendersGrace
+                                                                       : kGrace;
   return now - connection.exceeded < grace ? Verdict::kExceeds : Verdict::kReset;
 }
 
 int64_t StrangerWatch::MostBytes(const Connection& connection, absl::Time now) const {
-  if (!connection.is_suspect) return kFirstBytes;
+  const bool is_suspect =
+      connection.is_suspect || (!connection.is_unix && IsSuspicious(connection.from, now));
+  if (!is_suspect) return kFirstBytes;
   const bool has_called = strangers_->RecentCalls(connection.key, connection.id, now) > 0.0;
   return has_called ? kSuspectsBytesAfterCalls : kSuspectsBytesALook;
 }
@@ -222,13 +244,15 @@ bool StrangerWatch::EndGreedy(int fd, absl::Time now, int64_t* reset) {
   if (outcome == ResetOutcome::kNotYet) return false;
   if (outcome == ResetOutcome::kReset) {
     ++*reset;
-    CountReset(connection.from, now);
+    CountOffence(connection.from, now);
+    Forget(fd);
+  } else {
+    ForgetGone(fd, now);
   }
-  Forget(fd);
   return true;
 }
 
-void StrangerWatch::TakeTold(absl::Time now) {
+void StrangerWatch::TakeTold(absl::Time now, int64_t* reset) {
   std::vector<std::pair<uint64_t, News>> told;
   {
     absl::MutexLock lock(&told_mutex_);
@@ -241,19 +265,24 @@ void StrangerWatch::TakeTold(absl::Time now) {
       case News::kLetIn:
         Forget(found->second);
         break;
-      case News::kManyGuesses:
-        CountReset(connections_.at(found->second).from, now);
+      case News::kManyGuesses:  // the next ones from there wait; nobody else is in danger
+        Remember(connections_.at(found->second).from, now).resets.Take(now);
         break;
-      case News::kManyCalls:
-        connections_.at(found->second).has_called = true;
-        active_.push_back(found->second);
-        next_look_ = now;
+      case News::kManyCalls: {
+        const int fd = found->second;
+        Connection& connection = connections_.at(fd);
+        connection.has_called = true;
+        const bool is_there =
+            InodeOf(fd) == connection.inode && strangers_->Has(connection.key, connection.id);
+        if (!is_there || !EndGreedy(fd, now, reset)) active_.push_back(fd);
         break;
+      }
     }
   }
 }
 
 int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
+  int64_t reset = 0;
   std::array<epoll_event, 64> events{};
   const int count = epoll_wait(epoll_fd_, events.data(), events.size(), 0);
   for (int i = 0; i < count; ++i) {
@@ -264,7 +293,7 @@ int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
     }
     eventfd_t times = 0;
     eventfd_read(fd, &times);
-    TakeTold(now);
+    TakeTold(now, &reset);
   }
   if (!active_.empty()) next_look_ = std::min(next_look_, now + kInterval);
   if (now >= next_sweep_) {
@@ -273,22 +302,23 @@ int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
     active_.clear();
     for (const auto& connection : connections_) active_.push_back(connection.first);
   }
-  if (now < next_look_) return 0;
+  if (now < next_look_) return reset;
   next_look_ = absl::InfiniteFuture();
-  int64_t reset = 0;
   const auto look_again = [&](int fd) {
     active_.push_back(fd);
     next_look_ = now + kInterval;
   };
-  for (const int fd : std::exchange(active_, {})) {
+  // Twice, where a descriptor is another socket's by now: whoever is looked at twice at a time is
+  // never seen to wait.
+  std::vector<int> looked_at = std::exchange(active_, {});
+  std::sort(looked_at.begin(), looked_at.end());
+  looked_at.erase(std::unique(looked_at.begin(), looked_at.end()), looked_at.end());
+  for (const int fd : looked_at) {
     const auto found = connections_.find(fd);
     if (found == connections_.end()) continue;
     Connection& connection = found->second;
     if (InodeOf(fd) != connection.inode || !strangers_->Has(connection.key, connection.id)) {
-      const double calls = strangers_->RecentCalls(connection.key, connection.id, now);
-      const double in_passing = connection.is_suspect ? kSuspectsCallsInPassing : kCallsInPassing;
-      if (calls > in_passing) CountReset(connection.from, now);
-      Forget(fd);
+      ForgetGone(fd, now);
       continue;
     }
     const bool is_kept = std::find(kept.begin(), kept.end(), fd) != kept.end();
@@ -309,7 +339,7 @@ int64_t StrangerWatch::Look(absl::Time now, const std::vector<int>& kept) {
   return reset;
 }
 
-int StrangerWatch::ResetOldest() {
+int StrangerWatch::ResetOldest(absl::Time now) {
   for (auto it = by_age_.begin(); it != by_age_.end();) {
     const int fd = (it++)->second;
     const Connection& connection = connections_.at(fd);
@@ -318,8 +348,12 @@ int StrangerWatch::ResetOldest() {
     const ResetOutcome outcome =
         is_stranger ? DropSocket(fd, connection.inode) : ResetOutcome::kGone;
     if (outcome == ResetOutcome::kNotYet) break;
+    if (outcome == ResetOutcome::kGone) {
+      ForgetGone(fd, now);
+      continue;
+    }
     Forget(fd);
-    if (outcome == ResetOutcome::kReset) return fd;
+    return fd;
   }
   return -1;
 }

@@ -33,30 +33,32 @@ class StrangerWatch final : private Strangers::Watcher {
   static constexpr int64_t kBytes = 256 << 10;
   static constexpr int64_t kBytesPerSecond = 16 << 10;
   static constexpr int64_t kBytesAtMost = 2 << 20;
-  // Where not everybody may call, gRPC gets kFirstBytes of a connection, as much as HTTP/2 and TLS
-  // let a client say before it hears anything, and kBrakedBytesPerSecond, or less of where an
-  // offender came from, but no more than kFirstBytes at a time. What waits beyond that is too much
-  // as well.
-  static constexpr int64_t kFirstBytes = 72 << 10;
+  // Where not everybody may call, gRPC gets kFirstBytes of a connection, handshake, preface and the
+  // longest headers that a call may have, and kBrakedBytesPerSecond, or less of where an offender
+  // came from, but no more than kFirstBytes at a time. What waits beyond that is too much as well.
+  static constexpr int64_t kFirstBytes = 16 << 10;
   static constexpr int64_t kBrakedBytesPerSecond = 256 << 10;
   static constexpr int64_t kOffendersBytesPerSecond = 64 << 10;
-  // Who comes from an offender's address is suspect; so is everybody while connections are reset
-  // faster than kAllResetsPerSecond, for a flood may come from ever new addresses. Of them gRPC
-  // gets less than one call's headers have, and little more with each look, for it serves nobody
-  // else until the calls in what it has read are made; a few of those once one call was not let in;
-  // and few calls of theirs may let nobody in.
+  // Who comes from an offender's address is suspect; so is everybody while kNewOffendersPerSecond
+  // addresses become one, or strangers make very many calls (Strangers::AreManyCalls), for a flood
+  // may come from ever new addresses. Of suspects gRPC gets little at a time, for it serves nobody
+  // else until the calls in what it has read are made: a small call, then kSuspectsBytesALook with
+  // each look, that is, a handshake of 6 KB in 0.12 s; a few calls for as long as the last one that
+  // was not let in is not forgiven. And few calls of theirs may let nobody in. Nobody at a Unix
+  // socket is, for a proxy's clients share its connections.
   static constexpr int64_t kSuspectsFirstBytes = 256;
   static constexpr int64_t kSuspectsBytesALook = 1 << 10;
   static constexpr int64_t kSuspectsBytesAfterCalls = 64;
   static constexpr int kSuspectsCalls = 16;
-  static constexpr int kAllResetsPerSecond = 16;
-  // Who goes after so many calls in a short time that let nobody in is an offender, too.
+  static constexpr int kNewOffendersPerSecond = 16;
+  // Who goes after so many calls in a short time that let nobody in is an offender, too: a quarter
+  // of what he may make, of a suspect a half.
   static constexpr double kCallsInPassing = 128;
   static constexpr double kSuspectsCallsInPassing = 8;
   // On a busy host a call's client is let in a while after its bytes came: who has brought too
   // much, but not kBytesAtMost, has so long to be no stranger any more. Less if it comes from an
-  // offender's address, one of whose connections was reset within kGrudge; least if it keeps the
-  // thread that gave it to gRPC, on which others wait.
+  // offender's address, one of whose connections was reset within kGrudge, unless it is read slowly
+  // for that already; least if it keeps the thread that gave it to gRPC, on which others wait.
   static constexpr absl::Duration kGrace = absl::Seconds(2);
   static constexpr absl::Duration kOffendersGrace = absl::Milliseconds(500);
   static constexpr absl::Duration kKeepersGrace = absl::Milliseconds(100);
@@ -96,7 +98,7 @@ class StrangerWatch final : private Strangers::Watcher {
   void ForgetAll();
   // Resets the connection that has been a stranger for longest and does not wait for Pass, to make
   // room for another; its socket, or -1: there is none.
-  int ResetOldest();
+  int ResetOldest(absl::Time now);
 
  private:
   struct Connection {
@@ -106,7 +108,8 @@ class StrangerWatch final : private Strangers::Watcher {
     uint64_t id = 0;   // of `strangers_`
     absl::Time since;
     bool waits = false;  // for Pass
-    bool is_suspect = false;
+    bool is_unix = false;
+    bool is_suspect = false;                       // since it came
     bool has_called = false;                       // too often
     absl::Time braked_since;                       // its bytes up to then were allowed
     absl::Time exceeded = absl::InfiniteFuture();  // when it was seen to have brought too much
@@ -125,20 +128,24 @@ class StrangerWatch final : private Strangers::Watcher {
   void Tell(uint64_t id, News news) ABSL_LOCKS_EXCLUDED(told_mutex_);
   void Watch(int fd, int operation);
   void Forget(int fd);
+  // The same where it is gone by itself, or another socket has its descriptor: its calls count.
+  void ForgetGone(int fd, absl::Time now);
+  // Whether all of its address, or all that are new, are suspect now.
+  bool IsSuspicious(const std::string& from, absl::Time now) const;
   Verdict Judge(int fd, Connection& connection, bool is_kept, absl::Time now) const;
   // The bytes that gRPC gets at a time.
   int64_t MostBytes(const Connection& connection, absl::Time now) const;
   void AllowMore(int fd, Connection& connection, absl::Time now);
   // Ends a connection for what it did; false: it cannot be done yet. `*reset` counts it.
   bool EndGreedy(int fd, absl::Time now, int64_t* reset);
-  // Does what follows from what was told.
-  void TakeTold(absl::Time now) ABSL_LOCKS_EXCLUDED(told_mutex_);
+  // Does what follows from what was told. `*reset` as above.
+  void TakeTold(absl::Time now, int64_t* reset) ABSL_LOCKS_EXCLUDED(told_mutex_);
   // Nothing of where there was no offence in the last minute.
   const Offender* FindOffender(const std::string& from, absl::Time now) const;
   void WaitsNoMore(Connection& connection);
   Offender& Remember(const std::string& from, absl::Time now);
-  // A connection from there did what it is reset for.
-  void CountReset(const std::string& from, absl::Time now);
+  // A connection from there did what it is reset for, or as good as that.
+  void CountOffence(const std::string& from, absl::Time now);
 
   Strangers* const strangers_;
   const int epoll_fd_;
@@ -147,8 +154,8 @@ class StrangerWatch final : private Strangers::Watcher {
   std::vector<int> active_;  // to be looked at next; those that sent are not watched until then
   absl::Time next_look_ = absl::InfiniteFuture();
   absl::Time next_sweep_ = absl::InfinitePast();
-  std::unordered_map<std::string, Offender> offenders_;         // by where they come from
-  Allowance resets_{kAllResetsPerSecond, kAllResetsPerSecond};  // of everybody
+  std::unordered_map<std::string, Offender> offenders_;  // by where they come from
+  Allowance new_offenders_{kNewOffendersPerSecond, kNewOffendersPerSecond};
   const int told_fd_;  // readable: there is something in told_
   absl::Mutex told_mutex_;
   std::vector<std::pair<uint64_t, News>> told_ ABSL_GUARDED_BY(told_mutex_);  // of ids

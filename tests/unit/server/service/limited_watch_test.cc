@@ -1,8 +1,10 @@
 // The watch where not everybody may call: of strangers gRPC reads little.
 #include <sys/uio.h>
 
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/unit/server/service/stranger_watch_fixture.h"
 
@@ -29,6 +31,28 @@ class LimitedWatchTest : public StrangerWatchTest {
   // So many calls that let nobody in.
   void Call(const Connection& connection, int calls, absl::Time now) {
     for (int i = 0; i < calls; ++i) limited_.CountCall(KeyOfSocket(connection.fd()), now);
+  }
+
+  // A connection from there says more than gRPC gets of it, for too long: until `now`.
+  void Offend(const std::string& from, absl::Time now) {
+    const absl::Time begin = now - StrangerWatch::kGrace - 5 * kLook;
+    const auto one = Connect(from.c_str());
+    ASSERT_TRUE(limited_watch_.Admit(one->fd(), begin).has_value());
+    EXPECT_TRUE(limited_watch_.Pass(one->fd(), begin));
+    one->Send(1 << 20);
+    int64_t reset = 0;
+    for (absl::Time t = begin; reset == 0 && t <= now; t += kLook) {
+      ReadAll(one->fd());
+      reset = limited_watch_.Look(t, {});
+    }
+    EXPECT_EQ(reset, 1);
+  }
+  // What gRPC gets of a new connection from there.
+  int64_t FirstBytes(const std::string& from, absl::Time now) {
+    const auto one = Connect(from.c_str());
+    EXPECT_EQ(limited_watch_.Admit(one->fd(), now), absl::ZeroDuration());
+    one->Send(3 * StrangerWatch::kFirstBytes);
+    return ReadAll(one->fd());
   }
 
   Strangers limited_{/*is_limited=*/true};
@@ -112,22 +136,95 @@ TEST_F(LimitedWatchTest, OfASuspectLessIsReadAtATimeAndFewCallsAreForgiven) {
   EXPECT_EQ(limited_watch_.Look(now + kLook, {}), 1);
 }
 
-TEST_F(LimitedWatchTest, WhileManyAreResetEverybodyIsSuspectAndNobodyWaitsForIt) {
-  const auto first_bytes = [&](const std::string& from, absl::Time now) {
-    const auto one = Connect(from.c_str());
-    EXPECT_EQ(limited_watch_.Admit(one->fd(), now), absl::ZeroDuration());
-    one->Send(3 * StrangerWatch::kFirstBytes);
-    return ReadAll(one->fd());
-  };
-  for (int i = 0; i < StrangerWatch::kAllResetsPerSecond; ++i) {
-    EXPECT_EQ(first_bytes("127.0.1.1", kStart), StrangerWatch::kFirstBytes);
-    const auto offender = Connect(("127.0.0." + std::to_string(10 + i)).c_str());
-    limited_watch_.Admit(offender->fd(), kStart);
-    Call(*offender, 2 * Strangers::kCalls, kStart);
-    EXPECT_EQ(limited_watch_.Look(kStart, {}), 1);
+TEST_F(LimitedWatchTest, OfWhoWasThereBeforeHisAddressOffendedLessIsReadToo) {
+  const auto patient = Connect();
+  limited_watch_.Admit(patient->fd(), kStart);
+  ReadAll(patient->fd());
+  absl::Time now = kStart + 3 * StrangerWatch::kGrace;
+  Offend("127.0.0.1", now);
+  patient->Send(StrangerWatch::kFirstBytes / 2);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+    now += kLook;
+    EXPECT_EQ(limited_watch_.Look(now, {}), 0);
+    EXPECT_EQ(ReadAll(patient->fd()), StrangerWatch::kSuspectsBytesALook);
   }
-  EXPECT_EQ(first_bytes("127.0.1.1", kStart), StrangerWatch::kSuspectsFirstBytes);
-  EXPECT_EQ(first_bytes("127.0.1.1", kStart + absl::Seconds(1)), StrangerWatch::kFirstBytes);
+}
+
+TEST_F(LimitedWatchTest, WhileManyAddressesBecomeOffendersEverybodyIsSuspectAndNobodyWaitsForIt) {
+  for (int i = 0; i < 2 * StrangerWatch::kNewOffendersPerSecond; ++i) {
+    if (i < StrangerWatch::kNewOffendersPerSecond) {
+      EXPECT_EQ(FirstBytes("127.0.1.1", kStart), StrangerWatch::kFirstBytes) << i;
+    }
+    Offend("127.0.0." + std::to_string(10 + i), kStart);
+  }
+  EXPECT_EQ(FirstBytes("127.0.1.1", kStart), StrangerWatch::kSuspectsFirstBytes);
+  EXPECT_EQ(FirstBytes("127.0.1.1", kStart + absl::Seconds(2)), StrangerWatch::kFirstBytes);
+}
+
+TEST_F(LimitedWatchTest, HoweverManyTheyWereItIsForgottenWithinSeconds) {
+  for (int i = 0; i < 10 * StrangerWatch::kNewOffendersPerSecond; ++i) {
+    Offend("127.0.0." + std::to_string(10 + i), kStart);
+  }
+  EXPECT_EQ(FirstBytes("127.0.1.1", kStart + absl::Milliseconds(500)),
+            StrangerWatch::kSuspectsFirstBytes);
+  EXPECT_EQ(FirstBytes("127.0.1.1", kStart + absl::Seconds(3)), StrangerWatch::kFirstBytes);
+}
+
+TEST_F(LimitedWatchTest, OneAddressMakesNobodyElseSuspectNorDoGuessers) {
+  absl::Time now = kStart;
+  for (int i = 0; i < 5 * StrangerWatch::kNewOffendersPerSecond; ++i, now += kLook) {
+    Offend("127.0.0.1", now);
+    const auto guesser = Connect(("127.0.2." + std::to_string(1 + i)).c_str());
+    limited_watch_.Admit(guesser->fd(), now);
+    for (int guess = 0; guess < 2 * Strangers::kGuesses; ++guess) {
+      limited_.CountGuess(KeyOfSocket(guesser->fd()), now);
+    }
+    limited_watch_.Look(now, {});
+  }
+  EXPECT_EQ(FirstBytes("127.0.1.1", now), StrangerWatch::kFirstBytes);
+}
+
+TEST_F(LimitedWatchTest, WhileStrangersMakeVeryManyCallsNewOnesAreSuspect) {
+  std::vector<std::unique_ptr<Connection>> callers;
+  for (int i = 0; i < 11; ++i) {
+    callers.push_back(Connect(("127.0.0." + std::to_string(10 + i)).c_str()));
+    limited_watch_.Admit(callers.back()->fd(), kStart);
+    EXPECT_EQ(FirstBytes("127.0.1.1", kStart), StrangerWatch::kFirstBytes) << i;
+    Call(*callers.back(), 100, kStart);  // too few for an offence
+  }
+  EXPECT_EQ(FirstBytes("127.0.1.1", kStart), StrangerWatch::kSuspectsFirstBytes);
+  EXPECT_EQ(FirstBytes("127.0.1.1", kStart + absl::Seconds(1)), StrangerWatch::kFirstBytes);
+}
+
+TEST_F(LimitedWatchTest, WhoGoesIsCountedAlsoWhereTheNextOneHasHisDescriptor) {
+  auto one = Connect();
+  const int fd = one->fd();
+  limited_watch_.Admit(fd, kStart);
+  Call(*one, 200, kStart);
+  one.reset();
+  const auto next = Connect();
+  ASSERT_EQ(next->fd(), fd);
+  EXPECT_EQ(limited_watch_.Admit(fd, kStart), StrangerWatch::kWait);
+}
+
+TEST_F(LimitedWatchTest, NobodyAtAUnixSocketIsSuspect) {
+  for (int i = 0; i < 2; ++i) {
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    const auto wait = limited_watch_.Admit(ends[0], kStart);
+    ASSERT_TRUE(wait.has_value());
+    EXPECT_EQ(*wait > absl::ZeroDuration(), i > 0);
+    EXPECT_TRUE(limited_watch_.Pass(ends[0], kStart));
+    const std::string bytes(30 << 10, 'x');
+    EXPECT_GT(send(ends[1], bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+    EXPECT_EQ(ReadAll(ends[0]), StrangerWatch::kFirstBytes);
+    for (int call = 0; call < 2 * Strangers::kCalls; ++call) {
+      limited_.CountCall(KeyOfSocket(ends[0]), kStart);
+    }
+    EXPECT_EQ(limited_watch_.Look(kStart, {}), 1);
+    for (const int fd : ends) close(fd);
+  }
 }
 
 TEST_F(LimitedWatchTest, AUnixSocketsBytesAreCountedToo) {

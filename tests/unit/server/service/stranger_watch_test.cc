@@ -150,10 +150,10 @@ TEST_F(StrangerWatchTest, RoomIsMadeByTheOldestStranger) {
     watch_.Admit((*one)->fd(), kStart);
   }
   strangers_.LetIn("127.0.0.1:" + std::to_string(let_in->port()));
-  EXPECT_EQ(watch_.ResetOldest(), oldest->fd());
+  EXPECT_EQ(watch_.ResetOldest(kStart), oldest->fd());
   EXPECT_TRUE(oldest->IsReset());
-  EXPECT_EQ(watch_.ResetOldest(), youngest->fd());
-  EXPECT_EQ(watch_.ResetOldest(), -1);
+  EXPECT_EQ(watch_.ResetOldest(kStart), youngest->fd());
+  EXPECT_EQ(watch_.ResetOldest(kStart), -1);
   EXPECT_FALSE(let_in->IsReset());
 }
 
