@@ -44,6 +44,7 @@ client/ctl/plot
 client/ctl/minimize
 client/ctl/ldpc
 client/ctl/carrier
+client/ctl/shared_channel
 client/ctl/demo
 client/ctl/downconvert
 client/ctl/studies
