@@ -86,9 +86,9 @@ CommandLine::CommandLine(const std::string& version)
   for (const auto make :
        {&MakeInfoCommand, &MakeHealthCommand, &MakeTopCommand, &MakeAdminCommand,
         &MakeEncodeCommand, &MakeDecodeCommand, &MakeDemoCommand, &MakeVerifyCommand,
-        &MakeBerCommand, &MakeRecoverCommand, &MakeCarrierSignalCommand, &MakeCarrierBenchCommand,
-        &MakeDownconvertCommand, &MakeWidebandSignalCommand, &MakeMinimizeCommand,
-        &MakeMinimizeBenchCommand, &MakeLoadCommand}) {
+        &MakeBerCommand, &MakeBlerCommand, &MakeRecoverCommand, &MakeCarrierSignalCommand,
+        &MakeCarrierBenchCommand, &MakeDownconvertCommand, &MakeWidebandSignalCommand,
+        &MakeMinimizeCommand, &MakeMinimizeBenchCommand, &MakeLoadCommand}) {
     commands_.push_back(make());
     apps_.push_back(commands_.back()->AddTo(&app_));
     apps_.back()->fallthrough();

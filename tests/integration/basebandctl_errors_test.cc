@@ -37,6 +37,8 @@ TEST_P(WithoutAMessageTest, AnErrorSaysWhatItMeans) {
   server.on_capabilities = refuse;
   server.on_encode = refuse;
   server.on_decode = refuse;
+  server.on_encode_shared_channel = refuse;
+  server.on_decode_shared_channel = refuse;
   server.on_recover_carrier = refuse;
   server.on_downconvert = refuse;
   server.on_downconvert_stream = [](auto*, auto*) {
@@ -59,7 +61,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"encode", {"encode", "FILE", "--wimax=1/2", "-o", "/dev/null"}},
                       Case{"decode", {"decode", "FILE", "--wimax=1/2", "-o", "/dev/null"}},
                       Case{"demo", {"demo", "FILE"}},
+                      Case{"demo_nr", {"demo", "FILE", "--nr", "--prbs=10"}},
                       Case{"ber", {"ber", "--nr-bg=1", "--ebn0=1:1:2"}},
+                      Case{"bler", {"bler", "--prbs=2", "--snr=10"}},
                       Case{"recover", {"recover", "FILE", "--constellation=QPSK"}},
                       Case{
                           "downconvert",

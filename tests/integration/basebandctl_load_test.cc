@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -36,8 +37,8 @@ class BasebandctlLoadOperationTest : public BasebandctlLoadTest,
 
 TEST_P(BasebandctlLoadOperationTest, EveryAnswerIsRight) {
   const Outcome outcome =
-      Load({GetParam(), "--in-flight=2", "--json", "--blocks=2", "--zc=32", "--nr-bg=1",
-            "--frame-symbols=2000", "--samples=4096", "--points=1000"});
+      Load({GetParam(), "--in-flight=2", "--json", "--blocks=2", "--zc=32", "--nr-bg=1", "--mcs=20",
+            "--prbs=8", "--frame-symbols=2000", "--samples=4096", "--points=1000"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   const nlohmann::json report = Report(outcome);
   EXPECT_GT(report["outcomes"]["good"], 0);
@@ -47,9 +48,27 @@ TEST_P(BasebandctlLoadOperationTest, EveryAnswerIsRight) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Operations, BasebandctlLoadOperationTest,
-                         ::testing::Values("encode", "decode", "recover", "downconvert",
+                         ::testing::Values("encode", "decode", "encode-shared-channel",
+                                           "decode-shared-channel", "recover", "downconvert",
                                            "minimize"),
-                         [](const auto& test) { return std::string(test.param); });
+                         [](const auto& test) {
+                           return absl::StrReplaceAll(test.param, {{"-", "_"}});
+                         });
+
+// Slots of cells, with the soft bits of first transmissions in some of them.
+TEST_F(BasebandctlLoadTest, SlotsOfTransportBlocksGoThroughStreamsAndEveryAnswerIsRight) {
+  WriteAll(Path("slots.json"), R"({"cells": 2, "slot": "50ms", "mix": [
+      {"operation": "decode-shared-channel", "name": "uplink", "mcs": 20, "prbs": 10, "layers": 2,
+       "blocks": 3, "harq": 0.3},
+      {"operation": "encode-shared-channel", "qm": 4, "code_rate": 0.5, "prbs": 20, "blocks": 2,
+       "tbs_lbrm": 20000}]})");
+  const Outcome outcome = Load({"--scenario=" + Path("slots.json"), "--stream", "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json report = Report(outcome);
+  EXPECT_GT(report["outcomes"]["good"], 0);
+  EXPECT_EQ(report["wrong_answers"]["count"], 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("uplink, 2nd transmission"));
+}
 
 TEST_F(BasebandctlLoadTest, AMixGoesThroughStreamsAndEveryAnswerIsRight) {
   WriteAll(Path("mix.json"), R"({"mix": [

@@ -1,11 +1,13 @@
 // `basebandctl load` notices one wrong bit wherever it comes from: in the first answer, in the
 // warm-up, in the middle, in what it asks the server to know what is right.
+#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "baseband/v1/baseband.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -44,9 +46,18 @@ struct Operation {
 const Operation kOperations[] = {
     {"encode", "Encode", &Essence<v1::EncodeResponse>},
     {"decode", "Decode", &Essence<v1::DecodeResponse>},
+    {"encode-shared-channel", "EncodeSharedChannel", &Essence<v1::EncodeSharedChannelResponse>},
+    {"decode-shared-channel", "DecodeSharedChannel", &Essence<v1::DecodeSharedChannelResponse>},
     {"recover", "RecoverCarrier", &Essence<v1::RecoverCarrierResponse>},
     {"downconvert", "Downconvert", &Essence<v1::DownconvertResponse>},
     {"minimize", "Minimize", &Essence<v1::MinimizeResponse>}};
+
+constexpr int kNumOperations = std::size(kOperations);
+
+// Of the operation, for the name of a test.
+std::string TestName(int operation) {
+  return absl::StrReplaceAll(kOperations[operation].name, {{"-", "_"}});
+}
 
 void FlipBit(size_t bit, std::string* bytes) {
   (*bytes)[bit / 8] = static_cast<char>((*bytes)[bit / 8] ^ (1 << bit % 8));
@@ -79,8 +90,8 @@ class LoadWrongAnswersTest : public CtlTest {
   static Outcome Load(const std::string& target, const std::string& operation) {
     return RunAt(target, {"load", operation, "--rate=50", "--arrivals=constant", "--warmup=400ms",
                           "--duration=800ms", "--variants=2", "--blocks=2", "--zc=32", "--nr-bg=1",
-                          "--frame-symbols=2000", "--samples=4096", "--channels=2", "--points=1000",
-                          "--json"});
+                          "--mcs=4", "--prbs=3", "--frame-symbols=2000", "--samples=4096",
+                          "--channels=2", "--points=1000", "--json"});
   }
   static nlohmann::json Report(const Outcome& outcome) {
     const size_t begin = outcome.output.find("{\n");
@@ -117,22 +128,22 @@ TEST_P(OneWrongBitTest, IsOneWrongAnswerWhereItCame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, OneWrongBitTest,
-                         ::testing::Combine(::testing::Range(0, 5),
+                         ::testing::Combine(::testing::Range(0, kNumOperations),
                                             ::testing::Values(Place::kFirst, Place::kThird,
                                                               Place::kLastBefore,
                                                               Place::kWarmUpsFirst,
                                                               Place::kLateInWarmUp, Place::kMiddle),
                                             ::testing::Values(1U)),
                          [](const auto& test) {
-                           return absl::StrCat(kOperations[std::get<0>(test.param)].name, "_reply_",
+                           return absl::StrCat(TestName(std::get<0>(test.param)), "_reply_",
                                                kReplies[static_cast<int>(std::get<1>(test.param))]);
                          });
 INSTANTIATE_TEST_SUITE_P(Bits, OneWrongBitTest,
-                         ::testing::Combine(::testing::Range(0, 5),
+                         ::testing::Combine(::testing::Range(0, kNumOperations),
                                             ::testing::Values(Place::kMiddle),
                                             ::testing::Values(2U, 3U)),
                          [](const auto& test) {
-                           return absl::StrCat(kOperations[std::get<0>(test.param)].name, "_seed_",
+                           return absl::StrCat(TestName(std::get<0>(test.param)), "_seed_",
                                                std::get<2>(test.param));
                          });
 
@@ -172,10 +183,8 @@ TEST_P(LoadOperationTest, AnswersThatAreWrongAlikeEachTimeEndTheLoadBeforeItBegi
   EXPECT_THAT(outcome.output, HasSubstr("wrong answers: "));
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, LoadOperationTest, ::testing::Range(0, 5),
-                         [](const auto& test) {
-                           return std::string(kOperations[test.param].name);
-                         });
+INSTANTIATE_TEST_SUITE_P(Operations, LoadOperationTest, ::testing::Range(0, kNumOperations),
+                         [](const auto& test) { return TestName(test.param); });
 
 // What the server is asked for to make RecoverCarrier's frames: the third answer of GetCapabilities
 // has the points for the first time, the fifth and seventh again.

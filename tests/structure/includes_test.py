@@ -21,6 +21,7 @@ kernels/ldpc
 kernels/carrier
 kernels/downconvert
 kernels/minimize
+kernels/nr
 server/config
 server/metrics
 server/limits
@@ -43,6 +44,8 @@ client/ctl/plot
 client/ctl/minimize
 client/ctl/ldpc
 client/ctl/carrier
+client/ctl/shared_channel
+client/ctl/demo
 client/ctl/downconvert
 client/ctl/studies
 client/ctl/load

@@ -10,6 +10,18 @@ constexpr double kZ = 1.959963984540054;  // the normal quantile of 95 %, two-si
 
 }  // namespace
 
+Interval WilsonInterval(int64_t part, int64_t whole) {
+  if (whole == 0) {
+    return {};
+  }
+  const double n = static_cast<double>(whole);
+  const double p = static_cast<double>(part) / n;
+  const double centre = (p + kZ * kZ / (2 * n)) / (1 + kZ * kZ / n);
+  const double half = kZ / (1 + kZ * kZ / n) * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
+  return {part == 0 ? 0 : std::max(0.0, centre - half),
+          part == whole ? 1 : std::min(1.0, centre + half)};
+}
+
 void ErrorRate::AddFrame(int64_t bits, int64_t bit_errors, int64_t iterations, bool parity_ok) {
   ++frames_;
   bits_ += bits;
@@ -25,17 +37,7 @@ void ErrorRate::AddChannel(int64_t bits, int64_t bit_errors) {
   channel_errors_ += bit_errors;
 }
 
-Interval ErrorRate::FerInterval() const {
-  if (frames_ == 0) {
-    return {};
-  }
-  const double n = static_cast<double>(frames_);
-  const double p = fer();
-  const double centre = (p + kZ * kZ / (2 * n)) / (1 + kZ * kZ / n);
-  const double half = kZ / (1 + kZ * kZ / n) * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
-  return {frame_errors_ == 0 ? 0 : std::max(0.0, centre - half),
-          frame_errors_ == frames_ ? 1 : std::min(1.0, centre + half)};
-}
+Interval ErrorRate::FerInterval() const { return WilsonInterval(frame_errors_, frames_); }
 
 Interval ErrorRate::BerInterval() const {
   if (frames_ == 0 || bit_errors_ == 0) {

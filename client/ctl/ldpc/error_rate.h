@@ -11,6 +11,9 @@ struct Interval {
   double high = 1;
 };
 
+// Wilson's score interval of a share, 95 % confidence.
+Interval WilsonInterval(int64_t part, int64_t whole);
+
 // Counts of one point of an error-rate curve.
 class ErrorRate {
  public:

@@ -1,112 +1,21 @@
 #include "client/ctl/ldpc/known_answer.h"
 
 #include <cmath>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/ctl/ldpc/answer_fields.h"
 #include "client/ctl/ldpc/awgn.h"
 #include "client/ctl/ldpc/bits.h"
 #include "client/ctl/ldpc/code_flags.h"
+#include "client/ctl/ldpc/known_answer_nr.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr int kLlrScale = 4;
-
-// The fields of one line. The first that is wrong decides the status; reading goes on with zeros.
-class Fields {
- public:
-  explicit Fields(const Json& json) : json_(json) {}
-
-  bool Has(const char* name) const { return json_.contains(name); }
-
-  int Int(const char* name) {
-    const Json* field = Find(name);
-    if (field == nullptr || !field->is_number_integer() || field->get<int64_t>() < 0 ||
-        field->get<int64_t>() > INT32_MAX) {
-      Refuse(absl::StrCat(name, " is not a whole number"));
-      return 0;
-    }
-    return field->get<int>();
-  }
-
-  double Number(const char* name) {
-    const Json* field = Find(name);
-    if (field == nullptr || !field->is_number()) {
-      Refuse(absl::StrCat(name, " is not a number"));
-      return 0;
-    }
-    return field->get<double>();
-  }
-
-  std::string Text(const char* name) {
-    const Json* field = Find(name);
-    if (field == nullptr || !field->is_string()) {
-      Refuse(absl::StrCat(name, " is not a string"));
-      return "";
-    }
-    return field->get<std::string>();
-  }
-
-  std::string Bytes(const char* name, int64_t size) {
-    absl::StatusOr<std::string> bytes = FromHex(Text(name));
-    if (!bytes.ok()) {
-      Refuse(absl::StrCat(name, ": ", bytes.status().message()));
-    } else if (static_cast<int64_t>(bytes->size()) != size) {
-      Refuse(absl::StrCat(name, " has ", bytes->size(), " bytes instead of ", size));
-    } else {
-      return *std::move(bytes);
-    }
-    return std::string(size, '\0');
-  }
-
-  std::string Bits(const char* name, int64_t bits) {
-    std::string bytes = Bytes(name, client::PackedBytes(bits));
-    if (!PaddingIsZero(bytes, bits)) {
-      Refuse(absl::StrCat(name, " has ones after its ", bits, " bits"));
-    }
-    return bytes;
-  }
-
-  // A field whose value the others decide.
-  void Expect(const char* name, int64_t expected) {
-    if (const int value = Int(name); value != expected) {
-      Refuse(absl::StrCat(name, " is ", value, " and should be ", expected));
-    }
-  }
-
-  void Refuse(absl::string_view message) { status_.Update(absl::InvalidArgumentError(message)); }
-
-  // The status so far; also refuses fields that nobody asked for.
-  absl::Status Finish() {
-    for (const auto& [name, value] : json_.items()) {
-      if (used_.count(name) == 0) {
-        Refuse(absl::StrCat("field '", name, "' is unknown"));
-      }
-    }
-    return status_;
-  }
-
- private:
-  const Json* Find(const char* name) {
-    used_.insert(name);
-    const auto field = json_.find(name);
-    if (field == json_.end()) {
-      Refuse(absl::StrCat("field '", name, "' is missing"));
-      return nullptr;
-    }
-    return &*field;
-  }
-
-  const Json& json_;
-  std::set<std::string> used_;
-  absl::Status status_;
-};
 
 // Set index of TS 38.212 table 5.3.2-1: which a in a * 2^j.
 int LiftingSet(int zc) {
@@ -122,12 +31,12 @@ int LiftingSet(int zc) {
   return -1;
 }
 
-void ReadNrCode(Fields* fields, KnownAnswer* answer) {
+void ReadNrCode(AnswerFields* fields, KnownAnswer* answer) {
   answer->code.mutable_nr()->set_base_graph(fields->Int("bg"));
   answer->code.mutable_nr()->set_zc(fields->Int("zc"));
 }
 
-void ReadIeeeCode(Fields* fields, KnownAnswer* answer) {
+void ReadIeeeCode(AnswerFields* fields, KnownAnswer* answer) {
   const std::string standard = fields->Text("standard");
   const std::string rate = fields->Text("rate");
   const int n = fields->Int("n");
@@ -150,7 +59,7 @@ void ReadIeeeCode(Fields* fields, KnownAnswer* answer) {
   }
 }
 
-void ReadEncodeCase(Fields* fields, KnownAnswer* answer) {
+void ReadEncodeCase(AnswerFields* fields, KnownAnswer* answer) {
   if (answer->code.has_nr()) {
     fields->Expect("ils", LiftingSet(answer->shape.zc));
     fields->Expect("n_full", answer->shape.full());
@@ -161,7 +70,7 @@ void ReadEncodeCase(Fields* fields, KnownAnswer* answer) {
   answer->codeword = fields->Bits("codeword", answer->shape.full());
 }
 
-void ReadDecodeCase(Fields* fields, KnownAnswer* answer) {
+void ReadDecodeCase(AnswerFields* fields, KnownAnswer* answer) {
   const int llr_count = fields->Int("llr_count");
   int coded_bits = llr_count;  // that carry something: without fillers
   if (answer->code.has_nr()) {
@@ -203,15 +112,19 @@ void ReadDecodeCase(Fields* fields, KnownAnswer* answer) {
 }  // namespace
 
 absl::StatusOr<KnownAnswer> ParseKnownAnswer(absl::string_view line) {
-  const Json json = Json::parse(line.begin(), line.end(), nullptr, /*allow_exceptions=*/false);
+  const auto json = nlohmann::json::parse(line.begin(), line.end(), nullptr,
+                                          /*allow_exceptions=*/false);
   if (!json.is_object()) {
     return absl::InvalidArgumentError("not a JSON object");
   }
-  Fields fields(json);
+  if (json.contains("out") || json.contains("tx")) {
+    return ParseNrAnswer(json);
+  }
+  AnswerFields fields(json);
   KnownAnswer answer;
   if (fields.Has("codeword") == fields.Has("llr")) {
     return absl::InvalidArgumentError(
-        "neither an Encode case (field codeword) nor a Decode case (field llr)");
+        "no case of Encode (field codeword), Decode (llr) or a shared channel (out, tx)");
   }
   answer.kind = fields.Has("codeword") ? KnownAnswer::Kind::kEncode : KnownAnswer::Kind::kDecode;
   answer.number = fields.Int("case");
@@ -234,30 +147,37 @@ absl::StatusOr<KnownAnswer> ParseKnownAnswer(absl::string_view line) {
   return answer;
 }
 
-absl::Status CheckLlrs(const KnownAnswer& answer, absl::string_view codeword) {
+absl::Status CheckLlr(int index, int llr, bool bit, double sigma2) {
   constexpr double kDeviations = 6.5;
+  if (llr == -128) {
+    return absl::InvalidArgumentError(absl::StrCat("llr ", index, " is -128, below the range"));
+  }
+  const double mean = kLlrScale * 2 / sigma2;
+  const double reach = kDeviations * kLlrScale * 2 / std::sqrt(sigma2) + 0.5;
+  const double right = bit ? -llr : llr;  // positive: speaks for the true bit
+  const bool clipped = right == 127;
+  return right > mean + reach || (right < mean - reach && !clipped)
+             ? absl::InvalidArgumentError(absl::StrFormat(
+                   "llr %d is %d, which sigma2 %g and its bit make impossible", index, llr, sigma2))
+             : absl::OkStatus();
+}
+
+absl::Status CheckLlrs(const KnownAnswer& answer, absl::string_view codeword) {
   const int punctured = answer.shape.full() - answer.shape.sent();
   const int first_filler = answer.shape.k() - answer.filler - punctured;
   const int after_fillers = answer.shape.k() - punctured;
-  const double mean = kLlrScale * 2 / answer.sigma2;
-  const double reach = kDeviations * kLlrScale * 2 / std::sqrt(answer.sigma2) + 0.5;
   for (int i = 0; i < static_cast<int>(answer.llr.size()); ++i) {
     const int llr = static_cast<int8_t>(answer.llr[i]);
-    if (llr == -128) {
-      return absl::InvalidArgumentError(absl::StrCat("llr ", i, " is -128, below the range"));
+    const bool is_filler = i >= first_filler && i < after_fillers;
+    if (is_filler && llr != 127) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("llr ", i, " is ", llr, "; it is a filler's and should be 127"));
     }
-    if (i >= first_filler && i < after_fillers) {
-      if (llr != 127) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("llr ", i, " is ", llr, "; it is a filler's and should be 127"));
-      }
+    if (is_filler) {
       continue;
     }
-    const double right = GetBit(codeword, i) ? -llr : llr;  // positive: speaks for the true bit
-    const bool clipped = right == 127;
-    if (right > mean + reach || (right < mean - reach && !clipped)) {
-      return absl::InvalidArgumentError(absl::StrFormat(
-          "llr %d is %d, which sigma2 %g and its bit make impossible", i, llr, answer.sigma2));
+    if (absl::Status status = CheckLlr(i, llr, GetBit(codeword, i), answer.sigma2); !status.ok()) {
+      return status;
     }
   }
   return absl::OkStatus();

@@ -1,37 +1,21 @@
 #include "client/ctl/ldpc/replay.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "client/ctl/ldpc/bits.h"
 #include "client/ctl/ldpc/published_llrs.h"
-#include "client/ctl/ldpc/transfer.h"
+#include "client/ctl/ldpc/replay_calls.h"
 
 namespace baseband::ctl {
 namespace {
 
 using client::PackedBytes;
-using Cases = absl::Span<ReplayCase* const>;
-using Done = std::function<void(absl::Status)>;
-
-absl::Status Mismatch(absl::string_view what, int64_t bit, int64_t differences) {
-  return absl::DataLossError(absl::StrCat(what, " differs at bit ", bit, ", in ", differences,
-                                          differences == 1 ? " bit" : " bits", " altogether"));
-}
-
-absl::Status CompareBits(absl::string_view what, absl::string_view expected, absl::string_view got,
-                         int64_t bits) {
-  const int64_t bit = FirstDifferingBit(expected, got, bits);
-  if (bit >= 0) {
-    return Mismatch(what, bit, CountBitDifferences(expected, got, bits));
-  }
-  return PaddingIsZero(got, bits)
-             ? absl::OkStatus()
-             : absl::DataLossError(absl::StrCat(what, " is not filled up with zeros"));
-}
+using replay_internal::Cases;
+using replay_internal::CompareBits;
+using replay_internal::Done;
+using replay_internal::RunChunks;
 
 // Bits of the code word that Encode is asked for.
 int EncodedBits(const KnownAnswer& answer) {
@@ -110,46 +94,12 @@ void JudgeDecodeResponse(Cases cases, const v1::DecodeResponse& response) {
   }
 }
 
-// Sends `cases` as one request with `call`, which judges the answer. When a request of several
-// cases is refused, sends them one by one, so that only the culprit fails.
-using Call = std::function<void(Cases, Done)>;
-
-void RunChunks(const GlobalFlags& flags, const RequestLimits& limits, int64_t case_bytes,
-               const Call& call, Cases cases) {
-  const int64_t chunk =
-      std::clamp<int64_t>(limits.bytes / case_bytes, 1, std::min<int64_t>(limits.blocks, 64));
-  const int64_t total = static_cast<int64_t>(cases.size());
-  std::vector<absl::Status> statuses(total);
-  ForEachChunk(total, chunk, flags.in_flight, [&](int64_t first, int64_t count, const Done& done) {
-    call(cases.subspan(first, count), [&statuses, first, done](absl::Status status) {
-      statuses[first] = std::move(status);
-      done(absl::OkStatus());  // a refused request does not stop the others
-    });
-  }).IgnoreError();
-  for (int64_t first = 0; first < total; first += chunk) {
-    if (statuses[first].ok()) {
-      continue;
-    }
-    const Cases refused = cases.subspan(first, chunk);
-    ForEachChunk(static_cast<int64_t>(refused.size()), 1, flags.in_flight,
-                 [&](int64_t index, int64_t, const Done& done) {
-                   call(refused.subspan(index, 1),
-                        [&refused, index, done](const absl::Status& status) {
-                          if (!status.ok()) {
-                            refused[index]->status = status;
-                          }
-                          done(absl::OkStatus());
-                        });
-                 })
-        .IgnoreError();
-  }
-}
-
-// The cases that still pass, of one kind or of both.
+// The cases of LDPC codes that still pass, of one kind or of both.
 std::vector<ReplayCase*> Passing(std::vector<ReplayCase>* cases, bool decode_only) {
   std::vector<ReplayCase*> result;
   for (ReplayCase& replay : *cases) {
-    if (replay.status.ok() && (!decode_only || replay.answer.kind == KnownAnswer::Kind::kDecode)) {
+    if (replay.status.ok() && !replay.answer.is_shared() &&
+        (!decode_only || replay.answer.kind == KnownAnswer::Kind::kDecode)) {
       result.push_back(&replay);
     }
   }
@@ -195,6 +145,7 @@ void ReplayAll(client::Client* client, const GlobalFlags& flags, const RequestLi
                        });
       },
       to_decode);
+  ReplayNr(client, flags, limits, decode, cases);
 }
 
 }  // namespace baseband::ctl

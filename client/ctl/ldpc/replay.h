@@ -21,7 +21,9 @@ struct ReplayCase {
 // Replays all cases whose status is OK and writes what went wrong into it. Encode cases: the whole
 // code word is compared. Decode cases: the information bits and the parity status; `decode` says
 // with which decoder (its code, count and filler are ignored). Besides, the LLRs are compared with
-// the code word that the server's Encode makes of the information bits.
+// the code word that the server's Encode makes of the information bits. Cases of shared channels
+// likewise, through EncodeSharedChannel and DecodeSharedChannel, of whose decoder `decode` says how
+// many iterations and which scale factor.
 void ReplayAll(client::Client* client, const GlobalFlags& flags, const RequestLimits& limits,
                const v1::DecodeGroup& decode, std::vector<ReplayCase>* cases);
 

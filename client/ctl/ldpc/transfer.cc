@@ -11,12 +11,17 @@
 #include "absl/synchronization/mutex.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/symbols.h"
-#include "kernels/base/steady_time.h"
+#include "client/ctl/ldpc/transfer_calls.h"
 
 namespace baseband::ctl {
 namespace {
 
 using client::PackedBytes;
+using transfer_internal::BlocksPerRequest;
+using transfer_internal::CopyPayload;
+using transfer_internal::MakeRequest;
+using transfer_internal::Transfer;
+using transfer_internal::WrongSize;
 
 // The state of one ForEachChunk().
 class Window {
@@ -59,94 +64,6 @@ class Window {
   absl::Status error_ ABSL_GUARDED_BY(mutex_);
 };
 
-void Add(const v1::Timing& timing, TransferTimes* times) {
-  ++times->requests;
-  times->receive_us += timing.receive_us();
-  times->queue_us += timing.queue_us();
-  times->copy_in_us += timing.copy_in_us();
-  times->h2d_us += timing.h2d_us();
-  times->kernel_us += timing.kernel_us();
-  times->d2h_us += timing.d2h_us();
-  times->batch_blocks += timing.batch_blocks();
-  times->batch_requests += timing.batch_requests();
-}
-
-// From sums to means.
-void Finish(absl::Duration wall, TransferTimes* times) {
-  times->wall = wall;
-  const double n = static_cast<double>(std::max<int64_t>(times->requests, 1));
-  for (double* sum :
-       {&times->receive_us, &times->queue_us, &times->copy_in_us, &times->h2d_us, &times->kernel_us,
-        &times->d2h_us, &times->batch_blocks, &times->batch_requests}) {
-    *sum /= n;
-  }
-}
-
-// Enough requests to keep all of them in flight twice over, but none below 64 KiB for that.
-int64_t BlocksPerRequest(const Session& session, int64_t blocks, int64_t block_bytes) {
-  constexpr int64_t kWorthARequest = 64 << 10;
-  const RequestLimits limits = session.limits();
-  const int64_t most = std::clamp<int64_t>(limits.bytes / block_bytes, 1, limits.blocks);
-  return std::clamp<int64_t>(blocks / (2 * session.flags().in_flight),
-                             std::min(most, kWorthARequest / block_bytes + 1), most);
-}
-
-absl::Status WrongSize(absl::string_view field, size_t got, int64_t expected) {
-  return absl::InternalError(
-      absl::StrCat("the server's ", field, " has ", got, " bytes instead of ", expected));
-}
-
-// Sends all `blocks` as requests of at most `chunk`. make(first, count) is a request; call(request,
-// done) sends it; take(first, count, answer) checks the answer and keeps what is in it.
-template <typename Response, typename Make, typename Call, typename Take>
-absl::StatusOr<TransferTimes> Transfer(const Session& session, int64_t blocks, int64_t chunk,
-                                       const Make& make, const Call& call, const Take& take,
-                                       const OnProgress& progress) {
-  TransferTimes times;
-  absl::Mutex mutex;  // guards `times`
-  const absl::Time begin = SteadyNow();
-  const absl::Status status = ForEachChunk(
-      blocks, chunk, session.flags().in_flight,
-      [&](int64_t first, int64_t count, std::function<void(absl::Status)> done) {
-        call(make(first, count), [&, first, count, done](absl::StatusOr<Response> response) {
-          const absl::Status taken =
-              response.ok() ? take(first, count, &*response) : response.status();
-          if (taken.ok()) {
-            absl::MutexLock lock(&mutex);
-            Add(response->timing(), &times);
-          }
-          done(taken);
-        });
-      },
-      progress);
-  if (!status.ok()) {
-    return status;
-  }
-  Finish(SteadyNow() - begin, &times);
-  return times;
-}
-
-// A request of `count` of the group's blocks, which take `bytes` each, from number `first` on.
-template <typename Request, typename Group>
-Request MakeRequest(const Group& group, absl::string_view payload, int64_t bytes, int64_t first,
-                    int64_t count) {
-  Request request;
-  *request.add_groups() = group;
-  request.mutable_groups(0)->set_count(static_cast<uint32_t>(count));
-  request.set_payload(payload.data() + first * bytes, count * bytes);
-  return request;
-}
-
-// Copies what an answer has of `count` blocks of `bytes` to its place in `all`.
-absl::Status CopyPayload(absl::string_view rpc, const std::string& payload, int64_t bytes,
-                         int64_t first, int64_t count, std::string* all) {
-  if (static_cast<int64_t>(payload.size()) != count * bytes) {
-    return WrongSize(absl::StrCat(rpc, " payload"), payload.size(), count * bytes);
-  }
-  std::memcpy(&(*all)[first * bytes], payload.data(), payload.size());
-  return absl::OkStatus();
-}
-
 // What is wrong with the answer to `request`, whose group has `count` frames.
 absl::Status CheckAnswer(const v1::CarrierGroup& group, int64_t count,
                          const v1::RecoverCarrierResponse& response) {
@@ -164,6 +81,69 @@ absl::Status CheckAnswer(const v1::CarrierGroup& group, int64_t count,
 }
 
 }  // namespace
+
+void TransferTimes::Append(const TransferTimes& next) {
+  wall += next.wall;
+  requests += next.requests;
+  const double share =
+      requests == 0 ? 0 : static_cast<double>(next.requests) / static_cast<double>(requests);
+  for (double TransferTimes::*mean :
+       {&TransferTimes::receive_us, &TransferTimes::queue_us, &TransferTimes::copy_in_us,
+        &TransferTimes::h2d_us, &TransferTimes::kernel_us, &TransferTimes::d2h_us,
+        &TransferTimes::batch_blocks, &TransferTimes::batch_requests}) {
+    this->*mean += share * (next.*mean - this->*mean);
+  }
+}
+
+namespace transfer_internal {
+
+void Add(const v1::Timing& timing, TransferTimes* times) {
+  ++times->requests;
+  times->receive_us += timing.receive_us();
+  times->queue_us += timing.queue_us();
+  times->copy_in_us += timing.copy_in_us();
+  times->h2d_us += timing.h2d_us();
+  times->kernel_us += timing.kernel_us();
+  times->d2h_us += timing.d2h_us();
+  times->batch_blocks += timing.batch_blocks();
+  times->batch_requests += timing.batch_requests();
+}
+
+void Finish(absl::Duration wall, TransferTimes* times) {
+  times->wall = wall;
+  const double n = static_cast<double>(std::max<int64_t>(times->requests, 1));
+  for (double* sum :
+       {&times->receive_us, &times->queue_us, &times->copy_in_us, &times->h2d_us, &times->kernel_us,
+        &times->d2h_us, &times->batch_blocks, &times->batch_requests}) {
+    *sum /= n;
+  }
+}
+
+int64_t BlocksPerRequest(const Session& session, int64_t blocks, int64_t block_bytes,
+                         int64_t most_blocks) {
+  constexpr int64_t kWorthARequest = 64 << 10;
+  const RequestLimits limits = session.limits();
+  const int64_t most =
+      std::clamp<int64_t>(limits.bytes / block_bytes, 1, std::min(limits.blocks, most_blocks));
+  return std::clamp<int64_t>(blocks / (2 * session.flags().in_flight),
+                             std::min(most, kWorthARequest / block_bytes + 1), most);
+}
+
+absl::Status WrongSize(absl::string_view field, size_t got, int64_t expected) {
+  return absl::InternalError(
+      absl::StrCat("the server's ", field, " has ", got, " bytes instead of ", expected));
+}
+
+absl::Status CopyPayload(absl::string_view rpc, const std::string& payload, int64_t bytes,
+                         int64_t first, int64_t count, std::string* all) {
+  if (static_cast<int64_t>(payload.size()) != count * bytes) {
+    return WrongSize(absl::StrCat(rpc, " payload"), payload.size(), count * bytes);
+  }
+  std::memcpy(&(*all)[first * bytes], payload.data(), payload.size());
+  return absl::OkStatus();
+}
+
+}  // namespace transfer_internal
 
 absl::Status ForEachChunk(int64_t total, int64_t chunk, int in_flight,
                           const std::function<void(int64_t first, int64_t count,

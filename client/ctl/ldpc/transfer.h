@@ -27,6 +27,9 @@ struct TransferTimes {
   double d2h_us = 0;
   double batch_blocks = 0;
   double batch_requests = 0;
+
+  // Those of what was done after this.
+  void Append(const TransferTimes& next);
 };
 
 struct Encoded {

@@ -103,9 +103,11 @@ class VerifyCommand final : public Command {
         "verify",
         "Replays known answers against the server.\n"
         "Each line of a FILE is one case in JSON, with information bits and the code word that"
-        " Encode must give, or with LLRs and the bits that Decode must find. Every bit is"
-        " compared, and so is every field that follows from others; a line that cannot be read is"
-        " a failed case. Exit code 0 only if there was a case and all passed, else 4.\n"
+        " Encode must give, or with LLRs and the bits that Decode must find; or of 5G NR a code"
+        " block or transport block and what EncodeSharedChannel must send of it, or its"
+        " transmissions, which DecodeSharedChannel must combine. Every bit is compared, and so is"
+        " every field that follows from others; a line that cannot be read is a failed case. Exit"
+        " code 0 only if there was a case and all passed, else 4.\n"
         "The noise in LLRs has no redundancy: a changed LLR is found if it becomes improbable, if"
         " the case is one of those published with the project, or if the file's folder holds"
         " SHA256SUMS with the file in it.");
@@ -120,6 +122,7 @@ class VerifyCommand final : public Command {
     command->footer(
         "Examples:\n"
         "  basebandctl verify tests/vectors/ldpc/*.jsonl\n"
+        "  basebandctl verify nr_tb_chain.jsonl nr_tb_decode.jsonl\n"
         "  basebandctl verify noisy_decode.jsonl --algorithm=sum-product");
     return command;
   }

@@ -65,7 +65,7 @@ void AddTrafficFlags(CLI::App* app, TrafficSpec* traffic) {
       ->type_name("NAME")
       ->group(group);
   AddNumber(app, "--blocks", "N", &traffic->blocks, Between(1, 65536),
-            "code blocks, or frames, in a call (8)")
+            "code blocks, transport blocks or frames in a call (8)")
       ->group(group);
   AddNumber(app, "--variants", "N", &traffic->variants, Between(1, 64),
             "different requests, in turn (4)")
@@ -77,8 +77,14 @@ void AddTrafficFlags(CLI::App* app, TrafficSpec* traffic) {
             "decode: LLRs in a block (all)")
       ->group(group);
   AddNumber(app, "--harq", "SHARE", &traffic->harq, Between(0, 1),
-            "decode: share of calls that are second transmissions, with redundancy version 2"
-            " combined (0)")
+            "decode, decode-shared-channel: share of calls that are second transmissions, with"
+            " redundancy version 2 combined (0)")
+      ->group(group);
+  AddNumber(app, "--snr", "DB", &traffic->snr_db, Between(-50, 80),
+            "decode-shared-channel: Es/N0 (where all blocks decode)")
+      ->group(group);
+  AddNumber(app, "--mcs", "N", &traffic->mcs, Between(0, 28),
+            "shared channels: modulation and coding scheme (16)")
       ->group(group);
   app->add_option("--constellation", traffic->constellation, "recover (QPSK)")
       ->type_name("NAME")
@@ -134,7 +140,8 @@ void AddReportFlags(CLI::App* app, LoadFlags* flags) {
 
 void AddLoadFlags(CLI::App* app, LoadFlags* flags) {
   app->add_option("OPERATION", flags->operation,
-                  "encode, decode, recover, downconvert or minimize");
+                  "encode, decode, encode-shared-channel, decode-shared-channel, recover,"
+                  " downconvert or minimize");
   app->add_option("--scenario", flags->scenario_file,
                   "a JSON file with a mix of calls, in place of OPERATION; what it does not say,"
                   " flags say")
@@ -142,6 +149,7 @@ void AddLoadFlags(CLI::App* app, LoadFlags* flags) {
   AddPaceFlags(app, flags);
   AddTrafficFlags(app, &flags->traffic);
   AddReportFlags(app, flags);
+  AddFormatFlags(app, &flags->traffic.format, flags->traffic.format.prbs);
   AddCodeFlags(app, &flags->traffic.code);
   AddDecodeFlags(app, &flags->traffic.decode);
 }

@@ -29,6 +29,13 @@ const std::vector<JsonKey<PaceSettings>>& PaceKeys() {
   return *keys;
 }
 
+absl::Status SetBits(const Json& json, int64_t* value) {
+  int number = 0;
+  const absl::Status status = SetInteger(json, &number);
+  *value = number;
+  return status;
+}
+
 absl::Status SetFloat(const Json& json, float* value) {
   double number = 0;
   const absl::Status status = SetNumber(json, &number);
@@ -66,6 +73,14 @@ const std::vector<JsonKey<Spec>>& TrafficKeys() {
       {"blocks", [](const Json& j, Spec* s) { return SetInteger(j, &s->blocks); }},
       {"ebn0", [](const Json& j, Spec* s) { return SetNumber(j, &s->ebn0_db.emplace()); }},
       {"harq", [](const Json& j, Spec* s) { return SetNumber(j, &s->harq); }},
+      {"mcs", [](const Json& j, Spec* s) { return SetInteger(j, &s->mcs.emplace()); }},
+      {"mcs_table", [](const Json& j, Spec* s) { return SetInteger(j, &s->format.table); }},
+      {"qm", [](const Json& j, Spec* s) { return SetInteger(j, &s->format.qm); }},
+      {"code_rate", [](const Json& j, Spec* s) { return SetNumber(j, &s->format.code_rate); }},
+      {"layers", [](const Json& j, Spec* s) { return SetInteger(j, &s->format.layers); }},
+      {"prbs", [](const Json& j, Spec* s) { return SetInteger(j, &s->format.prbs); }},
+      {"tbs_lbrm", [](const Json& j, Spec* s) { return SetBits(j, &s->format.tbs_lbrm); }},
+      {"snr", [](const Json& j, Spec* s) { return SetNumber(j, &s->snr_db.emplace()); }},
       {"constellation", [](const Json& j, Spec* s) { return SetText(j, &s->constellation); }},
       {"frames", [](const Json& j, Spec* s) { return SetInteger(j, &s->blocks); }},
       {"frame_symbols", [](const Json& j, Spec* s) { return SetInteger(j, &s->frame_symbols); }},
@@ -88,6 +103,11 @@ absl::StatusOr<TrafficSpec> ParseItem(const Json& json, size_t index, const Traf
     if (json.contains(family)) {
       spec.code = CodeFlags();
     }
+  }
+  if (json.contains("mcs") || json.contains("qm")) {
+    spec.mcs.reset();
+    spec.format.table = spec.format.qm = 0;
+    spec.format.code_rate = 0;
   }
   if (absl::Status status = SetKeys(json, TrafficKeys(), &spec); !status.ok()) {
     return at(status.message());

@@ -47,6 +47,11 @@ absl::StatusOr<load::Request> EncodeRequest(const TrafficSpec& spec, int kinds_o
 // `second`: a second transmission, see TrafficSpec::harq.
 absl::StatusOr<load::Request> DecodeRequest(const TrafficSpec& spec, bool second,
                                             int kinds_of_devices, Random* random);
+absl::StatusOr<load::Request> EncodeSharedRequest(const TrafficSpec& spec, int kinds_of_devices,
+                                                  Random* random);
+// `second` as above.
+absl::StatusOr<load::Request> DecodeSharedRequest(const TrafficSpec& spec, bool second,
+                                                  int kinds_of_devices, Random* random);
 absl::StatusOr<load::Request> CarrierRequest(const NamedPoints& constellation,
                                              const TrafficSpec& spec, int kinds_of_devices,
                                              Random* random);

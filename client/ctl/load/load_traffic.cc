@@ -14,20 +14,38 @@
 namespace baseband::ctl {
 namespace {
 
-constexpr NamedValue<Operation> kOperations[] = {{"encode", Operation::kEncode},
-                                                 {"decode", Operation::kDecode},
-                                                 {"recover", Operation::kRecover},
-                                                 {"downconvert", Operation::kDownconvert},
-                                                 {"minimize", Operation::kMinimize}};
+constexpr NamedValue<Operation> kOperations[] = {
+    {"encode", Operation::kEncode},
+    {"decode", Operation::kDecode},
+    {"encode-shared-channel", Operation::kEncodeSharedChannel},
+    {"decode-shared-channel", Operation::kDecodeSharedChannel},
+    {"recover", Operation::kRecover},
+    {"downconvert", Operation::kDownconvert},
+    {"minimize", Operation::kMinimize}};
 constexpr NamedValue<const char*> kMethods[] = {
     {"encode", "/baseband.v1.Baseband/Encode"},
     {"decode", "/baseband.v1.Baseband/Decode"},
+    {"encode-shared-channel", "/baseband.v1.Baseband/EncodeSharedChannel"},
+    {"decode-shared-channel", "/baseband.v1.Baseband/DecodeSharedChannel"},
     {"recover", "/baseband.v1.Baseband/RecoverCarrier"},
     {"downconvert", "/baseband.v1.Baseband/Downconvert"},
     {"minimize", "/baseband.v1.Baseband/Minimize"}};
 
+// Of a request that fits into a message.
+constexpr int64_t kMostRequestBytes = int64_t{1} << 30;
+constexpr int64_t kBytesPerSymbol = 4;
+
 bool IsCoding(const TrafficSpec& spec) {
   return spec.operation == Operation::kEncode || spec.operation == Operation::kDecode;
+}
+
+bool IsSharedChannel(const TrafficSpec& spec) {
+  return spec.operation == Operation::kEncodeSharedChannel ||
+         spec.operation == Operation::kDecodeSharedChannel;
+}
+
+bool IsDecoding(const TrafficSpec& spec) {
+  return spec.operation == Operation::kDecode || spec.operation == Operation::kDecodeSharedChannel;
 }
 
 absl::Status CheckRange(const char* field, double value, double low, double high) {
@@ -54,6 +72,24 @@ absl::Status CheckCoding(const TrafficSpec& spec) {
   return status;
 }
 
+absl::Status CheckSharedChannel(const TrafficSpec& spec) {
+  const absl::StatusOr<TransportFormat> format = ToTransportFormat(spec.format, spec.mcs);
+  if (!format.ok()) {
+    return format.status();
+  }
+  absl::Status status = CheckRange("harq", spec.harq, 0, 1);
+  if (spec.harq > 0 && !IsDecoding(spec)) {
+    status.Update(absl::InvalidArgumentError("harq goes with decoding only"));
+  }
+  if (spec.snr_db.has_value()) {
+    status.Update(CheckRange("snr", *spec.snr_db, -50, 80));
+  }
+  const int64_t most =
+      kMostRequestBytes / (format->soft_bytes() + kBytesPerSymbol * format->num_symbols());
+  status.Update(CheckRange("blocks", spec.blocks, 1, static_cast<double>(most)));
+  return status;
+}
+
 std::string NameOf(const TrafficSpec& spec) {
   const std::string operation = NameOfOperation(spec.operation);
   if (!spec.name.empty()) {
@@ -63,6 +99,12 @@ std::string NameOf(const TrafficSpec& spec) {
     case Operation::kEncode:
     case Operation::kDecode:
       return absl::StrCat(operation, " ", spec.blocks, " x ", Describe(*CodeOf(spec)));
+    case Operation::kEncodeSharedChannel:
+    case Operation::kDecodeSharedChannel: {
+      const TransportFormat format = *ToTransportFormat(spec.format, spec.mcs);
+      return absl::StrCat(operation, " ", spec.blocks, " x ", format.Name(), ": ",
+                          format.Describe());
+    }
     case Operation::kRecover:
       return absl::StrCat(operation, " ", spec.blocks, " x ", spec.constellation);
     case Operation::kDownconvert:
@@ -132,6 +174,10 @@ absl::StatusOr<load::Request> MakeRequest(const TrafficSpec& spec, bool second,
       return EncodeRequest(spec, kinds_of_devices, random);
     case Operation::kDecode:
       return DecodeRequest(spec, second, kinds_of_devices, random);
+    case Operation::kEncodeSharedChannel:
+      return EncodeSharedRequest(spec, kinds_of_devices, random);
+    case Operation::kDecodeSharedChannel:
+      return DecodeSharedRequest(spec, second, kinds_of_devices, random);
     case Operation::kRecover:
       return CarrierRequest(points, spec, kinds_of_devices, random);
     case Operation::kDownconvert:
@@ -158,11 +204,16 @@ absl::StatusOr<load::Workload> MakeWorkload(const TrafficSpec& spec, bool second
     const int bits = client::ShapeOf(*CodeOf(spec))->k() - spec.code.filler;
     workload.info_bits = static_cast<double>(bits) * spec.blocks;
   }
-  if (spec.operation == Operation::kDecode) {
+  if (IsSharedChannel(spec)) {
+    const TransportFormat format = *ToTransportFormat(spec.format, spec.mcs);
+    workload.info_bits = static_cast<double>(format.plan.tb_bits) * spec.blocks;
+  }
+  if (IsDecoding(spec)) {
     workload.blocks = spec.blocks;
-    if (!spec.ebn0_db.has_value()) {
-      workload.if_all_fail =
-          absl::StrCat(workload.name, ": no block decodes: say another ebn0, or more iterations");
+    const bool is_shared = IsSharedChannel(spec);
+    if (!(is_shared ? spec.snr_db : spec.ebn0_db).has_value()) {
+      workload.if_all_fail = absl::StrCat(workload.name, ": no block decodes: say another ",
+                                          is_shared ? "snr" : "ebn0", ", or more iterations");
     }
   }
   for (int i = 0; i < spec.variants; ++i) {
@@ -204,6 +255,9 @@ absl::Status Check(const TrafficSpec& spec) {
   }
   if (IsCoding(spec)) {
     status.Update(CheckCoding(spec));
+  }
+  if (IsSharedChannel(spec)) {
+    status.Update(CheckSharedChannel(spec));
   }
   return status;
 }

@@ -14,16 +14,32 @@
 #include "client/cpp/client.h"
 #include "client/ctl/common/session.h"
 #include "client/ctl/ldpc/code_flags.h"
+#include "client/ctl/shared_channel/transport_format.h"
 #include "client/load/confirm.h"
 #include "client/load/workload.h"
 
 namespace baseband::ctl {
 
-enum class Operation { kEncode, kDecode, kRecover, kDownconvert, kMinimize };
+enum class Operation {
+  kEncode,
+  kDecode,
+  kEncodeSharedChannel,
+  kDecodeSharedChannel,
+  kRecover,
+  kDownconvert,
+  kMinimize
+};
 
-// "encode", "decode", "recover", "downconvert", "minimize".
+// "encode", "decode", "encode-shared-channel", "decode-shared-channel", "recover", "downconvert",
+// "minimize".
 absl::StatusOr<Operation> ParseOperation(absl::string_view name);
 std::string NameOfOperation(Operation operation);
+
+inline FormatFlags EighthOfACarrier() {
+  FormatFlags flags;
+  flags.prbs = 34;  // of 273
+  return flags;
+}
 
 // One kind of call in a mix.
 struct TrafficSpec {
@@ -37,12 +53,18 @@ struct TrafficSpec {
   // Encode, Decode. Without a code: 5G NR BG1 Zc=384 at rate 1/2.
   CodeFlags code;
   DecodeFlags decode;
-  int blocks = 8;                  // code blocks, or frames, in a request
+  int blocks = 8;                  // code blocks, transport blocks or frames in a request
   absl::optional<double> ebn0_db;  // of the LLRs; empty: where all blocks decode
   // NR codes: the share of calls, 0 .. 1, that are second transmissions. The server gets what a
   // receiver has then: redundancy versions 0 and 2 (38.212, table 5.4.2.1-2), combined into one
   // soft buffer, so that more parity rows count.
   double harq = 0;
+
+  // EncodeSharedChannel, DecodeSharedChannel: a request is a slot with `blocks` users, each with
+  // the PRBs of the format. `harq` as above: soft bits of version 0 come with version 2.
+  FormatFlags format = EighthOfACarrier();
+  absl::optional<int> mcs;
+  absl::optional<double> snr_db;  // Es/N0 of the symbols; empty: where all blocks decode
 
   std::string constellation = "QPSK";  // RecoverCarrier
   int frame_symbols = 0;               // 0: of 64800 bits
@@ -61,7 +83,7 @@ struct Traffic {
   load::WrongAnswers wrong;               // of those that its making took
 };
 
-// What is right is known without the server. Encode's and Decode's code words are made here;
+// What is right is known without the server. Code words and transport blocks are made here;
 // carriers, tones and the lowest points of paraboloids are told as they were sent. Of the server
 // are only the points of RecoverCarrier's constellations: asked for three times, they are what two
 // answers agree on, and what a constellation is. What the rest of an answer has to be, several of

@@ -1,12 +1,15 @@
 // `info`: what the server says it can do.
 #include <cstdio>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "client/ctl/carrier/constellations.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/terminal.h"
@@ -14,6 +17,39 @@
 
 namespace baseband::ctl {
 namespace {
+
+using Row = std::function<void(const char* name, const std::string& value)>;
+
+// "int8 int16": names of the contract without what they all begin with.
+template <typename Enums, typename Name>
+std::string ShortNames(const Enums& values, absl::string_view prefix, const Name& name) {
+  return absl::StrJoin(values, " ", [&](std::string* out, int value) {
+    const std::string whole = name(value);
+    absl::StrAppend(out, absl::AsciiStrToLower(absl::StripPrefix(whole, prefix)));
+  });
+}
+
+void PrintSharedChannel(const v1::SharedChannelCapabilities& shared, const Row& row) {
+  if (shared.max_tb_bytes() == 0) {
+    return;  // an older server
+  }
+  row("5G blocks",
+      absl::StrCat("up to ", shared.max_tb_bytes(), " bytes and ", shared.max_coded_bits(),
+                   " coded bits, ", Plural(shared.max_layers(), "layer"), ", ",
+                   absl::StrJoin(shared.qm(), " "), " bits a symbol"));
+  const auto input = [](int value) {
+    return v1::SharedChannelInput_Name(static_cast<v1::SharedChannelInput>(value));
+  };
+  const auto output = [](int value) {
+    return v1::SharedChannelOutput_Name(static_cast<v1::SharedChannelOutput>(value));
+  };
+  row("received", ShortNames(shared.inputs(), "SHARED_CHANNEL_INPUT_", input));
+  row("sent", ShortNames(shared.outputs(), "SHARED_CHANNEL_OUTPUT_", output));
+  row("HARQ", shared.harq_memory_bytes() == 0
+                  ? "soft bits travel with the requests"
+                  : absl::StrCat("soft bits travel with the requests, or the server holds up to ",
+                                 HumanBytes(static_cast<double>(shared.harq_memory_bytes()))));
+}
 
 void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& response) {
   const auto row = [](const char* name, const std::string& value) {
@@ -49,6 +85,7 @@ void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& re
   row("LLR", absl::StrFormat("%d bits signed, recommended scale %g", ldpc.llr_bits(),
                              ldpc.recommended_llr_scale()));
   row("iterations", absl::StrCat("at most ", ldpc.max_iterations()));
+  PrintSharedChannel(response.shared_channel(), row);
   const v1::CarrierCapabilities& carrier = response.carrier();
   if (carrier.constellations_size() == 0) {
     return;

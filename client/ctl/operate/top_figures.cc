@@ -25,8 +25,9 @@ bool IsWork(const std::string& rpc) {
 
 // Whose requests come and go; Submit and DownconvertStream live as long as their clients want.
 const std::vector<std::string>& Operations() {
-  static const auto& names = *new std::vector<std::string>{"Encode", "Decode", "RecoverCarrier",
-                                                           "Downconvert", "Minimize"};
+  static const auto& names = *new std::vector<std::string>{
+      "Encode",      "Decode",  "EncodeSharedChannel", "DecodeSharedChannel", "RecoverCarrier",
+      "Downconvert", "Minimize"};
   return names;
 }
 
@@ -101,17 +102,37 @@ constexpr double kBitsPerByte = 8;
 constexpr Work kWork[] = {
     {"Encode", metric::kInformationBytes.name, "rpc=\"Encode\"", "b/s", kBitsPerByte},
     {"Decode", metric::kInformationBytes.name, "rpc=\"Decode\"", "b/s", kBitsPerByte},
+    {"EncodeSharedChannel", metric::kInformationBytes.name, "rpc=\"EncodeSharedChannel\"", "b/s",
+     kBitsPerByte},
+    {"DecodeSharedChannel", metric::kInformationBytes.name, "rpc=\"DecodeSharedChannel\"", "b/s",
+     kBitsPerByte},
     {"RecoverCarrier", metric::kCarrierSymbols.name, "", "symbols/s"},
     {"Downconvert", metric::kDownconvertSamples.name, "direction=\"in\"", "samples/s"},
     {"Minimize", metric::kSearchedPoints.name, "", "points/s"},
 };
 
+// Share of the code blocks given to Decode and DecodeSharedChannel that did not decode.
 Figure BlerOf(const MetricsPage& page) {
-  return Ratio(Total(page, metric::kDecodeParityFailures.name),
-               Total(page, metric::kCodeBlocks.name, {Label("rpc", "Decode")}));
+  double blocks = 0;
+  for (const char* rpc : {"Decode", "DecodeSharedChannel"}) {
+    blocks += Total(page, metric::kCodeBlocks.name, {Label("rpc", rpc)}).value_or(0);
+  }
+  return Ratio(Total(page, metric::kDecodeParityFailures.name), Figure(blocks));
 }
 
 bool IsPositive(const Figure& figure) { return figure.value_or(0) > 0; }
+
+// The same of one RPC: of Decode where all code blocks are its own, for the metric tells no RPC; of
+// DecodeSharedChannel by transport blocks.
+Figure BlerOf(const MetricsPage& page, const std::string& rpc) {
+  if (rpc == "DecodeSharedChannel") {
+    return Ratio(Total(page, metric::kTransportBlockCrcFailures.name),
+                 Total(page, metric::kTransportBlocks.name, {Label("rpc", rpc)}));
+  }
+  const bool is_alone =
+      !IsPositive(Total(page, metric::kCodeBlocks.name, {Label("rpc", "DecodeSharedChannel")}));
+  return rpc == "Decode" && is_alone ? BlerOf(page) : Figure();
+}
 
 }  // namespace
 
@@ -241,9 +262,7 @@ std::vector<RpcFigures> ToRpcFigures(const PageRates& rates) {
     figures.batch_requests =
         Ratio(Total(page, absl::StrCat(metric::kBatchRequests.name, "_sum"), {label}),
               Total(page, absl::StrCat(metric::kBatchRequests.name, "_count"), {label}));
-    if (rpc == "Decode") {
-      figures.bler = BlerOf(page);
-    }
+    figures.bler = BlerOf(page, rpc);
     for (const Work& work : kWork) {
       if (rpc == work.rpc) {
         figures.work = Times(Total(page, work.metric, {work.label}), work.each);

@@ -48,7 +48,7 @@ struct NamedFigure {
 struct ServerFigures {
   Figure requests, p50, p99, deadlines_missed, unserved;
   Figure information_bits;      // encoded, and of code blocks that decoded
-  Figure bler;                  // share of the code blocks given to Decode that did not
+  Figure bler;                  // share of the code blocks given to be decoded that did not
   std::string unserved_reason;  // that of most of them
   Figure queue_requests, oldest_age, batch_requests;
   Figure lanes_busy, lanes;  // how many on average, of how many
@@ -61,7 +61,7 @@ ServerFigures ToServerFigures(const PageRates& rates);
 struct RpcFigures {
   std::string rpc;
   Figure requests, unserved, p50, p99, batch_requests, in_flight;
-  Figure bler;                  // of Decode
+  Figure bler;                  // of Decode; of DecodeSharedChannel by transport blocks
   std::string unserved_reason;  // that of most of them
   Figure work;                  // bits, symbols, samples or points, as `unit` says
   std::string unit;

@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <thread>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/synchronization/mutex.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/random.h"
 #include "client/ctl/common/si_number.h"
 #include "client/ctl/common/step_range.h"
 #include "client/ctl/ldpc/awgn.h"
 #include "client/ctl/ldpc/bits.h"
+#include "client/ctl/studies/in_order.h"
 
 namespace baseband::ctl {
 namespace {
@@ -32,66 +29,6 @@ struct Batch {
   std::vector<int64_t> bit_errors;  // per frame, like the others
   std::vector<uint32_t> iterations;
   std::vector<bool> parity_ok;
-};
-
-// Puts batches back in order and decides when there are enough. Thread-safe.
-class Collector {
- public:
-  Collector(const PointSpec& spec, int info_bits, int llr_count,
-            const std::function<void(const ErrorRate&)>& progress)
-      : spec_(spec), info_bits_(info_bits), llr_count_(llr_count), progress_(progress) {}
-
-  // The number of the next batch, or -1 when there are enough.
-  int64_t Take() {
-    absl::MutexLock lock(&mutex_);
-    return finished_ ? -1 : next_to_take_++;
-  }
-
-  void Add(int64_t number, absl::StatusOr<Batch> batch) {
-    absl::MutexLock lock(&mutex_);
-    waiting_.emplace(number, std::move(batch));
-    while (!finished_ && !waiting_.empty() && waiting_.begin()->first == next_to_count_) {
-      Count(waiting_.begin()->second);
-      waiting_.erase(waiting_.begin());
-      ++next_to_count_;
-    }
-  }
-
-  absl::StatusOr<ErrorRate> Result() {
-    absl::MutexLock lock(&mutex_);
-    return error_.ok() ? absl::StatusOr<ErrorRate>(total_) : error_;
-  }
-
- private:
-  void Count(const absl::StatusOr<Batch>& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (!batch.ok()) {
-      error_ = batch.status();
-      finished_ = true;
-      return;
-    }
-    const int64_t frames = static_cast<int64_t>(batch->bit_errors.size());
-    total_.AddChannel(frames * llr_count_, batch->channel_errors);
-    for (int64_t i = 0; i < frames; ++i) {
-      total_.AddFrame(info_bits_, batch->bit_errors[i], batch->iterations[i], batch->parity_ok[i]);
-    }
-    finished_ =
-        total_.frame_errors() >= spec_.min_frame_errors || total_.frames() >= spec_.max_frames;
-    if (progress_) {
-      progress_(total_);
-    }
-  }
-
-  const PointSpec& spec_;
-  const int info_bits_;
-  const int llr_count_;
-  const std::function<void(const ErrorRate&)>& progress_;
-  absl::Mutex mutex_;
-  int64_t next_to_take_ ABSL_GUARDED_BY(mutex_) = 0;
-  int64_t next_to_count_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::map<int64_t, absl::StatusOr<Batch>> waiting_ ABSL_GUARDED_BY(mutex_);
-  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
-  absl::Status error_ ABSL_GUARDED_BY(mutex_);
-  ErrorRate total_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Makes batches; one object serves all threads.
@@ -205,20 +142,23 @@ absl::StatusOr<ErrorRate> MeasurePoint(client::Client* client, const GlobalFlags
     return shape.status();
   }
   const Simulator simulator(client, flags, spec, *shape);
-  Collector collector(spec, shape->k() - static_cast<int>(spec.decode.n_filler()),
-                      LlrCount(spec.decode, *shape), progress);
-  std::vector<std::thread> threads;
-  for (int i = 0; i < flags.in_flight; ++i) {
-    threads.emplace_back([&] {
-      for (int64_t number; (number = collector.Take()) >= 0;) {
-        collector.Add(number, simulator.Run(number));
-      }
-    });
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
-  }
-  return collector.Result();
+  const int info_bits = shape->k() - static_cast<int>(spec.decode.n_filler());
+  const int llr_count = LlrCount(spec.decode, *shape);
+  ErrorRate total;
+  const auto count = [&](const Batch& batch) {
+    const int64_t frames = static_cast<int64_t>(batch.bit_errors.size());
+    total.AddChannel(frames * llr_count, batch.channel_errors);
+    for (int64_t i = 0; i < frames; ++i) {
+      total.AddFrame(info_bits, batch.bit_errors[i], batch.iterations[i], batch.parity_ok[i]);
+    }
+    if (progress) {
+      progress(total);
+    }
+    return total.frame_errors() >= spec.min_frame_errors || total.frames() >= spec.max_frames;
+  };
+  const absl::Status status = InOrder<Batch>(count).Run(
+      flags.in_flight, [&](int64_t number) { return simulator.Run(number); });
+  return status.ok() ? absl::StatusOr<ErrorRate>(total) : status;
 }
 
 absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::string_view text,

@@ -103,7 +103,7 @@ TEST(KnownAnswerTest, BadHexWrongLengthAndPaddingAreRefused) {
   ExpectRefused(absl::StrReplaceAll(line, {{"123450", "123451"}}), "ones after its 20 bits");
   ExpectRefused("", "not a JSON object");
   ExpectRefused("[1]", "not a JSON object");
-  ExpectRefused("{}", "neither");
+  ExpectRefused("{}", "no case of Encode");
 }
 
 TEST(KnownAnswerTest, EveryFlippedBitOfAnEncodeLineIsRefusedOrChangesWhatIsCompared) {

@@ -48,6 +48,24 @@ TEST(LoadScenarioTest, AFileSaysTheMixAndItsPace) {
   EXPECT_EQ(scenario->mix[2].frame_symbols, 1000);
 }
 
+TEST(LoadScenarioTest, SlotsOfTransportBlocksSayPrbsMcsAndLayers) {
+  TrafficSpec common;
+  common.mcs = 5;
+  common.format.prbs = 11;
+  const auto scenario = ParseScenario(R"({"cells": 1, "mix": [
+      {"operation": "decode-shared-channel", "layers": 2, "snr": 12.5},
+      {"operation": "encode-shared-channel", "qm": 6, "code_rate": 0.7, "prbs": 20}]})",
+                                      common);
+  ASSERT_THAT(scenario, IsOk());
+  EXPECT_EQ(scenario->mix[0].mcs, 5);
+  EXPECT_EQ(scenario->mix[0].format.layers, 2);
+  EXPECT_EQ(scenario->mix[0].format.prbs, 11);
+  EXPECT_EQ(scenario->mix[0].snr_db, 12.5);
+  EXPECT_FALSE(scenario->mix[1].mcs.has_value()) << "a modulation of its own replaces the MCS";
+  EXPECT_EQ(scenario->mix[1].format.qm, 6);
+  EXPECT_EQ(scenario->mix[1].format.prbs, 20);
+}
+
 TEST(LoadScenarioTest, WhatIsWrongInAFileIsNamedByItsPlace) {
   const auto refusal = [](const std::string& text, const std::string& message) {
     EXPECT_THAT(ParseScenario(text, TrafficSpec()), IsInvalid(message)) << text;
@@ -74,6 +92,14 @@ TEST(LoadScenarioTest, WhatIsWrongInAFileIsNamedByItsPlace) {
   refusal(item(R"("harq": 1.5)"), "mix[1]: harq 1.5 is not in [0, 1]");
   refusal(item(R"("harq": 0.1, "wifi": "1/2")"), "harq goes with decode of an NR code only");
   refusal(item(R"("nr_bg": 1, "zc": 17)"), "mix[1]: ");
+  const auto shared = [](const std::string& keys) {
+    return R"({"mix": [{"operation": "encode-shared-channel", )" + keys + "}]}";
+  };
+  refusal(shared(R"("mcs": 28)"), "mix[0]: mcs 28 is not in [0, 27] of MCS table 2");
+  refusal(shared(R"("prbs": 276)"), "mix[0]: prbs 276 is not in [1, 275]");
+  refusal(shared(R"("layers": 0)"), "mix[0]: layers 0 is not in [1, 4]");
+  refusal(shared(R"("harq": 0.1)"), "mix[0]: harq goes with decoding only");
+  refusal(shared(R"("prbs": 273, "blocks": 65536)"), "mix[0]: blocks 65536 is not in [1, ");
 }
 
 PaceSettings WithRate(double rate) {

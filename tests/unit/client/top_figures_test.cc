@@ -159,7 +159,7 @@ TEST(TopFiguresTest, OfAServer) {
   EXPECT_EQ(figures.pools[0].value, 0.25);
 }
 
-TEST(TopFiguresTest, TheBlockErrorRateIsOfWhatDecodeWasGiven) {
+TEST(TopFiguresTest, TheBlockErrorRateIsOfWhatWasGivenToBeDecoded) {
   const PageRates rates = Rates(
       "baseband_code_blocks_total{rpc=\"Decode\",family=\"nr\"} 60\n"
       "baseband_code_blocks_total{rpc=\"Decode\",family=\"wifi\"} 40\n"
@@ -177,6 +177,32 @@ TEST(TopFiguresTest, TheBlockErrorRateIsOfWhatDecodeWasGiven) {
                   .bler,
               Eq(absl::nullopt))
       << "nothing was decoded";
+}
+
+TEST(TopFiguresTest, TransportBlocksHaveABlockErrorRateOfTheirOwn) {
+  const std::string shared =
+      "baseband_code_blocks_total{rpc=\"DecodeSharedChannel\",family=\"nr\"} 300\n"
+      "baseband_transport_blocks_total{rpc=\"DecodeSharedChannel\"} 20\n"
+      "baseband_transport_block_crc_failures_total 5\n"
+      "baseband_decode_parity_failures_total 8\n"
+      "baseband_information_bytes_total{rpc=\"DecodeSharedChannel\"} 1000\n"
+      "baseband_requests_in_flight{rpc=\"DecodeSharedChannel\"} 1\n";
+  const std::vector<RpcFigures> alone = ToRpcFigures(Rates(shared));
+  ASSERT_THAT(alone, SizeIs(1));
+  EXPECT_THAT(alone[0].bler, Optional(0.25));
+  EXPECT_THAT(alone[0].work, Optional(4000));
+  EXPECT_EQ(alone[0].unit, "b/s");
+
+  // Whose code blocks failed, nobody knows.
+  const PageRates both = Rates(shared +
+                               "baseband_code_blocks_total{rpc=\"Decode\",family=\"nr\"} 100\n"
+                               "baseband_requests_in_flight{rpc=\"Decode\"} 1\n");
+  EXPECT_THAT(ToServerFigures(both).bler, Optional(0.02));
+  const std::vector<RpcFigures> rpcs = ToRpcFigures(both);
+  ASSERT_THAT(rpcs, SizeIs(2));
+  EXPECT_EQ(rpcs[0].rpc, "Decode");
+  EXPECT_THAT(rpcs[0].bler, Eq(absl::nullopt));
+  EXPECT_THAT(rpcs[1].bler, Optional(0.25));
 }
 
 TEST(TopFiguresTest, AnRpcIsThereWhileItHasWork) {
