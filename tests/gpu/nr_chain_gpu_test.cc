@@ -191,9 +191,13 @@ TEST_F(NrChainGpuTest, KnownTransmissionsDecodeWithHarq) {
       ExpectEqual(decoded, DecodeOnCpu(job));
       soft = decoded.soft;
       const bool is_last = t + 1 == vector.transmissions.size();
-      if (t == 0) EXPECT_EQ(decoded.checked.tb_ok, is_last || vector.decodes_after_first);
-      if (is_last) EXPECT_TRUE(decoded.checked.tb_ok);
-      if (is_last) EXPECT_EQ(decoded.checked.payload, vector.plan.tb);
+      if (t == 0) {
+        EXPECT_EQ(decoded.checked.tb_ok, is_last || vector.decodes_after_first);
+      }
+      if (is_last) {
+        EXPECT_TRUE(decoded.checked.tb_ok);
+        EXPECT_EQ(decoded.checked.payload, vector.plan.tb);
+      }
     }
   }
 }
