@@ -12,6 +12,14 @@
 #include "hwy/foreach_target.h"  // Compiles this file once for each target.
 #include "hwy/highway.h"
 
+#ifndef BASEBAND_KERNELS_NR_CRC_FOLD_CPU_TABLES_
+#define BASEBAND_KERNELS_NR_CRC_FOLD_CPU_TABLES_
+namespace baseband::nr {
+alignas(16) constexpr uint8_t kBackwards[16] = {15, 14, 13, 12, 11, 10, 9, 8,
+                                                7,  6,  5,  4,  3,  2,  1, 0};
+}  // namespace baseband::nr
+#endif  // BASEBAND_KERNELS_NR_CRC_FOLD_CPU_TABLES_
+
 HWY_BEFORE_NAMESPACE();
 namespace baseband::nr::HWY_NAMESPACE {
 namespace {
@@ -23,10 +31,8 @@ using V = hn::Vec<D64>;
 
 // 128 bits as a number: the first byte in memory is the highest of the upper lane.
 HWY_INLINE V LoadNumber(const uint8_t* from) {
-  alignas(16) static constexpr uint8_t kOrder[16] = {15, 14, 13, 12, 11, 10, 9, 8,
-                                                     7,  6,  5,  4,  3,  2,  1, 0};
   const hn::Full128<uint8_t> d8;
-  return hn::BitCast(D64(), hn::TableLookupBytes(hn::LoadU(d8, from), hn::Load(d8, kOrder)));
+  return hn::BitCast(D64(), hn::TableLookupBytes(hn::LoadU(d8, from), hn::Load(d8, kBackwards)));
 }
 
 HWY_INLINE V LoadBits(const uint8_t* from, int shift) {

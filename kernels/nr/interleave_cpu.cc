@@ -29,6 +29,17 @@ namespace baseband::nr {
 
 constexpr int kLanes = 16;
 
+// Half a byte with a zero behind every bit.
+alignas(kLanes) constexpr uint8_t kSpread[kLanes] = {
+    0x00, 0x02, 0x08, 0x0a, 0x20, 0x22, 0x28, 0x2a, 0x80, 0x82, 0x88, 0x8a, 0xa0, 0xa2, 0xa8, 0xaa};
+// Orders of bytes: those of each half backwards; the highest 6, or 5, of each half so, then zeros.
+alignas(kLanes) constexpr uint8_t kReversed[kLanes] = {7,  6,  5,  4,  3,  2,  1, 0,
+                                                       15, 14, 13, 12, 11, 10, 9, 8};
+alignas(kLanes) constexpr uint8_t kFirst6[kLanes] = {7,  6,  5,  4,  3,    2,    15,   14,
+                                                     13, 12, 11, 10, 0x80, 0x80, 0x80, 0x80};
+alignas(kLanes) constexpr uint8_t kFirst5[kLanes] = {7,  6,  5,    4,    3,    15,   14,   13,
+                                                     12, 11, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+
 // Row i of 16 columns of kQm LLRs is gathered from the kQm vectors they lie in: of each the bytes
 // that [i][vector] names, where it names one.
 template <int kQm>
@@ -90,10 +101,6 @@ struct Pair {
 // The bits of two rows in turn.
 HWY_INLINE Pair Join(V8 a, V8 b) {
   const D8 d;
-  // Half a byte with a zero behind every bit.
-  alignas(16) static constexpr uint8_t kSpread[16] = {0x00, 0x02, 0x08, 0x0a, 0x20, 0x22,
-                                                      0x28, 0x2a, 0x80, 0x82, 0x88, 0x8a,
-                                                      0xa0, 0xa2, 0xa8, 0xaa};
   const V8 spread = hn::Load(d, kSpread);
   const V8 spread_behind = hn::ShiftRight<1>(spread);
   const V8 low = hn::Set(d, uint8_t{0x0f});
@@ -142,15 +149,11 @@ HWY_INLINE V64 Mask(uint64_t mask) { return hn::Set(D64(), mask); }
 
 // Lanes as big-endian numbers: the first byte in memory is the highest of its lane.
 HWY_INLINE V64 ToNumbers(V8 v) {
-  alignas(16) static constexpr uint8_t kOrder[16] = {7,  6,  5,  4,  3,  2,  1, 0,
-                                                     15, 14, 13, 12, 11, 10, 9, 8};
-  return hn::BitCast(D64(), hn::TableLookupBytes(v, hn::Load(D8(), kOrder)));
+  return hn::BitCast(D64(), hn::TableLookupBytes(v, hn::Load(D8(), kReversed)));
 }
 
 // 16 columns of 6 bits in bytes, as 12 bytes and zeros.
 HWY_INLINE V8 Squeeze6(V8 columns) {
-  alignas(16) static constexpr uint8_t kOrder[16] = {7,  6,  5,  4,  3,    2,    15,   14,
-                                                     13, 12, 11, 10, 0x80, 0x80, 0x80, 0x80};
   V64 v = ToNumbers(columns);
   v = hn::Or(hn::And(v, Mask(0xfc00fc00fc00fc00)),
              hn::ShiftLeft<2>(hn::And(v, Mask(0x00fc00fc00fc00fc))));
@@ -158,19 +161,17 @@ HWY_INLINE V8 Squeeze6(V8 columns) {
              hn::ShiftLeft<4>(hn::And(v, Mask(0x0000fff00000fff0))));
   v = hn::Or(hn::And(v, Mask(0xffffff0000000000)),
              hn::ShiftLeft<8>(hn::And(v, Mask(0x00000000ffffff00))));
-  return hn::TableLookupBytesOr0(hn::BitCast(D8(), v), hn::Load(D8(), kOrder));
+  return hn::TableLookupBytesOr0(hn::BitCast(D8(), v), hn::Load(D8(), kFirst6));
 }
 
 // 8 columns of 10 bits in pairs of bytes, as 10 bytes and zeros.
 HWY_INLINE V8 Squeeze10(V8 columns) {
-  alignas(16) static constexpr uint8_t kOrder[16] = {7,  6,  5,    4,    3,    15,   14,   13,
-                                                     12, 11, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
   V64 v = ToNumbers(columns);
   v = hn::Or(hn::And(v, Mask(0xffc00000ffc00000)),
              hn::ShiftLeft<6>(hn::And(v, Mask(0x0000ffc00000ffc0))));
   v = hn::Or(hn::And(v, Mask(0xfffff00000000000)),
              hn::ShiftLeft<12>(hn::And(v, Mask(0x00000000fffff000))));
-  return hn::TableLookupBytesOr0(hn::BitCast(D8(), v), hn::Load(D8(), kOrder));
+  return hn::TableLookupBytesOr0(hn::BitCast(D8(), v), hn::Load(D8(), kFirst5));
 }
 
 template <int kQm>
@@ -180,7 +181,7 @@ void Interleave(const uint8_t* bits, const int64_t* row_begin, int columns, uint
     V8 row[kQm];
     for (int i = 0; i < kQm; ++i) row[i] = LoadBits(bits, row_begin[i] + column);
     V8 joined[8];
-    JoinRows<(kQm < 8 ? kQm : 8)>(row, joined);
+    JoinRows<std::min(kQm, 8)>(row, joined);
     if constexpr (kQm == 6) {
       for (int i = 0; i < 8; ++i) hn::StoreU(Squeeze6(joined[i]), d, out + 12 * i);
     } else if constexpr (kQm == 10) {
@@ -223,7 +224,7 @@ void Deinterleave(const uint8_t* llr, int columns, uint8_t* rows) {
   }
   if (column < columns) {
     uint8_t last[kQm * kLanes] = {};
-    std::memcpy(last, llr + column * kQm, static_cast<size_t>((columns - column) * kQm));
+    std::memcpy(last, llr + column * kQm, size_t{kQm} * static_cast<size_t>(columns - column));
     GatherRows<kQm>(last, rows + column);
   }
 }

@@ -122,6 +122,29 @@ __device__ __forceinline__ bool DemapOne(const ReceiveTb& tb, uint32_t index, in
   return true;
 }
 
+// LLRs first, .., first + kQm - 1 of a packed row, of kBits bits each.
+template <int kBits, int kQm>
+__device__ __forceinline__ void LoadPacked(const uint8_t* row, float scale, uint32_t first,
+                                           int8_t (&llr)[kQm]) {
+  static_assert(kBits * kQm <= 64, "in two words");
+  const WordsBefore before = WordsOf(row);
+  const uint32_t bit = before.skip + kBits * first;
+  const uint32_t* const at = before.words + bit / 32;
+  const uint32_t middle = SwapWord(__ldg(at + 1));
+  const uint32_t upper = FunnelLeft(SwapWord(__ldg(at)), middle, bit);
+  uint32_t lower = 0;
+  if constexpr (kBits * kQm > 32) lower = FunnelLeft(middle, SwapWord(__ldg(at + 2)), bit);
+#pragma unroll
+  for (int i = 0; i < kQm; ++i) {
+    const int place = kBits * i;
+    const uint32_t from = place >= 32 ? lower << (place - 32)
+                          : place + kBits <= 32
+                              ? upper << place
+                              : FunnelLeft(upper, lower, static_cast<uint32_t>(place));
+    llr[i] = ScaledLlr(static_cast<float>(static_cast<int32_t>(from) >> (32 - kBits)), scale);
+  }
+}
+
 // LLRs first, .., first + kQm - 1 of the transport block. Returns how many are NaN.
 template <int kQm>
 __device__ __forceinline__ uint32_t LoadLlrs(const ReceiveTb& tb, float scale, uint32_t first,
@@ -158,16 +181,10 @@ __device__ __forceinline__ uint32_t LoadLlrs(const ReceiveTb& tb, float scale, u
       break;
     }
     case LlrFormat::kPacked6:
-#pragma unroll
-      for (int i = 0; i < kQm; ++i) {
-        llr[i] = ScaledLlr(static_cast<float>(UnpackInt6(tb.received, first + i)), scale);
-      }
+      LoadPacked<6, kQm>(tb.received, scale, first, llr);
       break;
     case LlrFormat::kPacked4:
-#pragma unroll
-      for (int i = 0; i < kQm; ++i) {
-        llr[i] = ScaledLlr(static_cast<float>(UnpackInt4(tb.received, first + i)), scale);
-      }
+      LoadPacked<4, kQm>(tb.received, scale, first, llr);
       break;
   }
   return nans;

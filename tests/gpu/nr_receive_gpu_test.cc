@@ -245,8 +245,15 @@ TEST_F(NrCheckCrcGpuTest, BlocksOfNothingButZerosEqualTheCpu) {
       job.parity_ok[r] = random.Below(3) != 0;
       if (i % 3 == 0) continue;
       job.soft.emplace_back(soft_count, int8_t{0});
-      if (random.Below(2) == 0) {
-        job.soft.back()[static_cast<size_t>(random.Below(static_cast<int>(soft_count)))] = -1;
+      // Nothing known, one bit, or many of which any part speaks for ones.
+      const int kind = random.Below(4);
+      const int ones = random.Below(100);
+      for (int8_t& value : job.soft.back()) {
+        if (kind > 1) value = static_cast<int8_t>(random.Below(100) < ones ? -1 : random.Below(3));
+      }
+      if (kind == 1) {
+        job.soft.back()[static_cast<size_t>(random.Below(static_cast<int>(soft_count)))] =
+            static_cast<int8_t>(random.Below(2) == 0 ? -127 : 1);
       }
       // Some ones among what is known: more or fewer than a third.
       if (random.Below(2) == 0) {

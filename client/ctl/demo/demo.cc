@@ -144,7 +144,7 @@ class DemoCommand final : public Command {
     SharedDecodeFlags decode;
     decode.iterations = decode_.iterations;
     decode.scale_factor = decode_.scale_factor;
-    decode.llr_scale = decode_.llr_scale;
+    decode.llr_scale = command_->count("--llr-scale") > 0 ? decode_.llr_scale : 0;
     decode.log_sum = log_sum_;
     const HarqLink link(*format, decode, ParseSymbolType(symbols_),
                         snr_db_.value_or(ThresholdSnrDb(format->mcs) + kAboveThresholdDb),

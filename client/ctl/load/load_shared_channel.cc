@@ -15,7 +15,7 @@ namespace {
 // How far above its threshold all blocks decode, and below it two transmissions together do.
 constexpr double kComfortableDb = 1.5;
 constexpr double kSecondDb = -1;
-constexpr float kLlrScale = 4;
+constexpr float kLlrScale = 6;  // of soft bits that are made here, too
 constexpr int kSecondVersion = 2;
 
 absl::Status Wrong(absl::string_view what) { return absl::DataLossError(what); }

@@ -16,12 +16,11 @@
 
 namespace baseband::ctl {
 
-// Of the decoder.
+// Of the decoder. Zero: the server's choice.
 struct SharedDecodeFlags {
   int iterations = 10;
-  float scale_factor = 0;  // 0: the server's choice
-  // Sums of several transmissions clip less than with the 8 that suits a single one best.
-  float llr_scale = 4;
+  float scale_factor = 0;
+  float llr_scale = 0;
   bool log_sum = false;
 };
 

@@ -127,7 +127,7 @@ class BlerCommand final : public Command {
               "of normalised min-sum (the server's choice)")
         ->group(group);
     AddNumber(command, "--llr-scale", "SCALE", &decode_.llr_scale, Between(0.001, 1024),
-              "LLR units per natural LLR that symbols are demapped to (4)")
+              "LLR units per natural LLR that symbols are demapped to (the server's choice)")
         ->group(group);
     command
         ->add_flag("--log-sum", decode_.log_sum, "demap by sums, not by the largest term of each")
