@@ -78,7 +78,9 @@ void AddFormatFlags(CLI::App* app, FormatFlags* flags, int default_prbs) {
   AddNumber(app, "--code-rate", "R", &flags->code_rate, UpTo(kMostCodeRate),
             "information bits per coded bit")
       ->group(group);
-  AddNumber(app, "--layers", "N", &flags->layers, Between(1, kMostLayers), "(1)")->group(group);
+  AddNumber(app, "--layers", "N", &flags->layers, Between(1, kMostLayers),
+            "layers that a block is sent on (1)")
+      ->group(group);
   AddNumber(app, "--prbs", "N", &flags->prbs, Between(1, kMostPrbs),
             absl::StrCat("physical resource blocks, of ", nr::kMostResourceElements,
                          " resource elements each (", default_prbs, ")"))
