@@ -43,6 +43,7 @@ absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requ
         job->reply, Because(UnservedReason::kReplyPool,
                             environment.reply->Lease(job->reply_bytes, job->operation().index())));
   }
+  BASEBAND_RETURN_IF_ERROR(job->Hold(environment.devices));
   job->done = std::move(done);
   return environment.dispatcher->Submit(job, std::move(ticket));
 }
@@ -74,6 +75,7 @@ absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requ
   if (!status.ok()) {  // what waits to be tried again holds no memory
     job->DropInput();
     job->reply.Reset();
+    job->LetGo();
   }
   return status;
 }

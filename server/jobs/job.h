@@ -96,12 +96,19 @@ class Job {
   Device* device = nullptr;
   // What it uses on the device that it runs on.
   std::vector<ObjectPin> objects;
-  // Finds what the job uses on one of `devices`, and binds it to that one. Called when `caller` is
-  // known, before the job is admitted; again each time that is tried anew.
+  // Binds the job to that of `devices` where what it uses is, if that is one. Called when `caller`
+  // is known, before the job is admitted; again each time that is tried anew.
   virtual absl::Status Bind(absl::Span<Device* const> devices) {
     (void)devices;
     return absl::OkStatus();
   }
+  // Finds or makes what it uses there. Called when it is admitted, last before it is submitted.
+  virtual absl::Status Hold(absl::Span<Device* const> devices) {
+    (void)devices;
+    return absl::OkStatus();
+  }
+  // It was not submitted after all, or is answered: others may use what it held.
+  virtual void LetGo() {}
   // Bytes that go before `input` on the device, and come from there.
   int64_t resident_bytes = 0;
   // A part of work that takes long, or long itself. It goes to lanes for background work, see

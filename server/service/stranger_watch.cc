@@ -167,8 +167,10 @@ void StrangerWatch::ForgetGone(int fd, absl::Time now) {
 }
 
 bool StrangerWatch::IsSuspicious(const std::string& from, absl::Time now) const {
-  return FindOffender(from, now) != nullptr || new_offenders_.Left(now) < 1.0 ||
-         strangers_->AreManyCalls(now);
+  const Offender* const offender = FindOffender(from, now);
+  // Where tokens were guessed one waits, and is read as everybody is.
+  return (offender != nullptr && now - offender->last_flood <= kGrudge) ||
+         new_offenders_.Left(now) < 1.0 || strangers_->AreManyCalls(now);
 }
 
 void StrangerWatch::WaitsNoMore(Connection& connection) {
@@ -199,7 +201,9 @@ StrangerWatch::Offender& StrangerWatch::Remember(const std::string& from, absl::
 void StrangerWatch::CountOffence(const std::string& from, absl::Time now) {
   // Those of who is known for it wait, and are suspect, without everybody being so.
   if (FindOffender(from, now) == nullptr) new_offenders_.Take(now);
-  Remember(from, now).resets.Take(now);
+  Offender& offender = Remember(from, now);
+  offender.resets.Take(now);
+  offender.last_flood = now;
 }
 
 StrangerWatch::Verdict StrangerWatch::Judge(int fd, Connection& connection, bool is_kept,

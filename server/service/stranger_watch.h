@@ -39,7 +39,7 @@ class StrangerWatch final : private Strangers::Watcher {
   static constexpr int64_t kFirstBytes = 16 << 10;
   static constexpr int64_t kBrakedBytesPerSecond = 256 << 10;
   static constexpr int64_t kOffendersBytesPerSecond = 64 << 10;
-  // Who comes from an offender's address is suspect; so is everybody while kNewOffendersPerSecond
+  // Who comes from where one was reset is suspect; so is everybody while kNewOffendersPerSecond
   // addresses become one, or strangers make very many calls (Strangers::AreManyCalls), for a flood
   // may come from ever new addresses. Of suspects gRPC gets little at a time, for it serves nobody
   // else until the calls in what it has read are made: a small call, then kSuspectsBytesALook with
@@ -115,7 +115,8 @@ class StrangerWatch final : private Strangers::Watcher {
     absl::Time exceeded = absl::InfiniteFuture();  // when it was seen to have brought too much
   };
   struct Offender {
-    absl::Time last;  // when one was reset
+    absl::Time last;                               // when one was reset, or guessed
+    absl::Time last_flood = absl::InfinitePast();  // when one was reset
     Allowance resets{kResetsPerSecond, kResetsPerSecond};
     int waiting = 0;
   };

@@ -21,6 +21,14 @@ constexpr int64_t kCodeBlockDescriptorBytes = 80;
 constexpr int64_t kCodeBlockResultBytes = 16;
 // An edge in one iteration, on one core.
 constexpr double kGuessedEdgeS = 1e-10;
+// What else takes as long as so many edges: a launch, and what is done with an LLR before it is one
+// of the decoder's; of a sum of exponentials, for each level of an axis.
+constexpr double kUnitsOfLaunch = 5e4;
+double UnitsPerLlr(const DecodeSharedChannelGroup& group) {
+  if (!group.is_symbols) return 2.0;
+  const int levels = 1 << (group.block.qm() + 1) / 2;
+  return group.demap.log_sum ? 2.0 + 4.0 * levels : 6.0;
+}
 
 }  // namespace
 
@@ -43,6 +51,8 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
       free_keys_(std::move(free_keys)),
       held_(groups_.size()) {
   work.guessed_unit_s = kGuessedEdgeS;
+  double most_units = 0.0;
+  const DecodeSharedChannelGroup* last = nullptr;
   int64_t blocks = 0;
   for (const DecodeSharedChannelGroup& group : groups_) {
     const nr::TransportBlockPlan& plan = group.block.plan;
@@ -52,9 +62,18 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
     payload_bytes += group.count * AlignUp(group.payload_bytes(), sizeof(uint32_t));
     bits_bytes_ += group.count * group.block.payload_bytes();
     soft_bytes_ += group.count * group.soft_out_bytes();
-    work.units += static_cast<double>(num_code_blocks) * EdgesOf(*group.code) *
-                  group.parameters.max_iterations;
-    work.shape = ShapeOf(*group.code) + kNumShapes / 2;
+    const double units =
+        static_cast<double>(num_code_blocks) * EdgesOf(*group.code) *
+            group.parameters.max_iterations +
+        static_cast<double>(group.count) * static_cast<double>(plan.g()) * UnitsPerLlr(group);
+    if (units > most_units) work.shape = ShapeOf(*group.code) + kNumShapes / 2;
+    most_units = std::max(most_units, units);
+    work.units += units;
+    // Another code, or other parameters, are another launch of the decoder.
+    if (last == nullptr || last->code != group.code || !(last->parameters == group.parameters)) {
+      work.units += kUnitsOfLaunch;
+    }
+    last = &group;
     footprint.output_bytes += group.count * AlignUp(group.block.payload_bytes(), 4) +
                               num_code_blocks * (group.soft_stride() + group.decided_bytes());
   }
@@ -73,25 +92,36 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
 absl::Status DecodeSharedChannelJob::Bind(absl::Span<Device* const> devices) {
   const bool holds = std::any_of(groups_.begin(), groups_.end(),
                                  [](const auto& group) { return !group.harq_key.empty(); });
-  if (!holds && free_keys_.empty()) return absl::OkStatus();
-  device = nullptr;
-  objects.clear();
-  held_.assign(groups_.size(), {});
-  Device* const home = HarqDeviceOf(caller.client, devices);
-  if (home == nullptr) return absl::UnavailableError("no device is healthy");
-  for (const std::string& key : free_keys_) FreeSoftBits(caller.client, key, *home);
-  if (!holds) return absl::OkStatus();
-  device = home;
+  device = holds ? HarqDeviceOf(caller.client, devices) : nullptr;
+  return holds && device == nullptr ? absl::UnavailableError("no device is healthy")
+                                    : absl::OkStatus();
+}
+
+absl::Status DecodeSharedChannelJob::Hold(absl::Span<Device* const> devices) {
+  LetGo();
+  for (const std::string& key : free_keys_) {
+    for (Device* const one : devices) FreeSoftBits(caller.client, key, *one);
+  }
   for (size_t i = 0; i < groups_.size(); ++i) {
     const DecodeSharedChannelGroup& group = groups_[i];
     if (group.harq_key.empty()) continue;
     const int64_t bytes = group.block.plan.num_blocks * group.soft_stride();
     BASEBAND_ASSIGN_OR_RETURN(
-        held_[i],
-        HoldSoftBits(caller.client, group.harq_key, group.transmission, group.block, bytes, *home));
+        held_[i], HoldSoftBits(caller.client, group.harq_key, group.transmission, group.block,
+                               bytes, *device));
     if (held_[i].object != nullptr) objects.push_back(held_[i].object);
+    if (held_[i].combines() || held_[i].repeats()) continue;
+    // What is left of another time, when the client's device was another one.
+    for (Device* const one : devices) {
+      if (one != device) FreeSoftBits(caller.client, group.harq_key, *one);
+    }
   }
   return absl::OkStatus();
+}
+
+void DecodeSharedChannelJob::LetGo() {
+  objects.clear();
+  for (HeldSoftBits& held : held_) held.object.reset();
 }
 
 int64_t DecodeSharedChannelJob::soft_offset() const { return AlignUp(bits_bytes_); }
@@ -112,7 +142,8 @@ DecodeSharedChannelBatch::DecodeSharedChannelBatch(std::vector<JobPtr> jobs)
     for (size_t g = 0; g < job(i).groups().size(); ++g) {
       const DecodeSharedChannelGroup& group = job(i).groups()[g];
       const HeldSoftBits& held = job(i).held(g);
-      if (held.object != nullptr) held.object->set_mark(0);  // until it is done
+      // Until it is done; what a repeated transmission leaves is what it finds.
+      if (held.object != nullptr && !held.repeats()) held.object->set_mark(0);
       const int num_blocks = group.block.plan.num_blocks;
       for (int64_t b = 0; b < group.count; ++b) {
         auto block = std::make_unique<Block>();
@@ -222,7 +253,8 @@ void DecodeSharedChannelBatch::FinishBlock(Block& block) {
   if (shape.plan.tb_bits % 8 != 0) block.bits[shape.plan.tb_bits / 8] = 0;
   const bool tb_crc_holds = nr::JoinTransportBlock(
       shape.plan, block.code_blocks, {block.bits, static_cast<size_t>(shape.payload_bytes())});
-  *block.crc_ok = IsRight({block.results, block.code_blocks.size()}, tb_crc_holds);
+  const bool has_crc = shape.plan.tb_crc_bits + shape.plan.block_crc_bits > 0;
+  *block.crc_ok = IsRight({block.results, block.code_blocks.size()}, tb_crc_holds || !has_crc);
   *block.unusable = static_cast<uint32_t>(std::accumulate(
       block.code_blocks_unusable.begin(), block.code_blocks_unusable.end(), int64_t{0}));
 }

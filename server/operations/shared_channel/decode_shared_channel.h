@@ -78,8 +78,11 @@ class DecodeSharedChannelJob final : public Job {
   DecodeSharedChannelJob(const Operation& operation, std::vector<DecodeSharedChannelGroup> groups,
                          std::vector<std::string> free_keys = {});
 
-  // To the device that holds its client's soft bits, if it has to do with such.
+  // To the device that holds its client's soft bits, if it has to do with such; and what it holds
+  // of them, until LetGo.
   absl::Status Bind(absl::Span<Device* const> devices) override;
+  absl::Status Hold(absl::Span<Device* const> devices) override;
+  void LetGo() override;
 
   absl::Span<const DecodeSharedChannelGroup> groups() const { return groups_; }
   // Of group i.

@@ -238,6 +238,7 @@ class DecodeSharedChannelOperation final : public Operation {
         block.set_code_blocks(static_cast<uint32_t>(group.block.plan.num_blocks));
       }
     }
+    job.LetGo();  // the next transmission may use them, as soon as this one is answered
     return Reply{
         header.SerializeAsString(),
         {{v1::DecodeSharedChannelResponse::kSoftFieldNumber, job.soft_offset(), job.soft_bytes()},

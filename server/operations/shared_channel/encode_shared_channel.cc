@@ -29,6 +29,7 @@ EncodeSharedChannelJob::EncodeSharedChannelJob(const Operation& operation,
                                                std::vector<EncodeSharedChannelGroup> groups)
     : Job(operation), groups_(std::move(groups)) {
   work.guessed_unit_s = kGuessedEdgeS;
+  double most_units = 0.0;
   std::set<const ldpc::Code*> codes;
   int64_t blocks = 0;
   int64_t output_bytes = 0;
@@ -39,9 +40,12 @@ EncodeSharedChannelJob::EncodeSharedChannelJob(const Operation& operation,
     payload_bytes += group.count * group.block.payload_bytes();
     reply_bytes += group.count * group.output_bytes();
     output_bytes += group.count * AlignUp(group.output_bytes(), sizeof(uint64_t));
-    work.units += static_cast<double>(group.count) *
-                  (plan.num_blocks * EdgesOf(*group.code) + static_cast<double>(plan.g()));
-    work.shape = ShapeOf(*group.code);
+    const double units = static_cast<double>(group.count) *
+                         (plan.num_blocks * EdgesOf(*group.code) + static_cast<double>(plan.g()) +
+                          static_cast<double>(group.output_bytes()));
+    if (units > most_units) work.shape = ShapeOf(*group.code);
+    most_units = std::max(most_units, units);
+    work.units += units;
     if (codes.insert(group.code.get()).second) {
       const auto& encode_plan = *group.code->encode_plan();
       footprint.control_bytes += AlignUp(static_cast<int64_t>(encode_plan->table().size()) * 4);

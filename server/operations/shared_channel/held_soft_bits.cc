@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/hash/hash.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 
@@ -25,6 +26,9 @@ uint64_t ShapeOf(const SharedChannelBlock& block) {
   return (static_cast<uint64_t>(hash) & ~kTransmissionMask) | (kTransmissionMask + 1);
 }
 
+// What a status says, as a field of text holds it: keys are any bytes.
+std::string Told(const absl::Status& status) { return absl::Utf8SafeCHexEscape(status.message()); }
+
 // A new object for `held`, or why there is none.
 absl::Status Make(const ObjectKey& key, int64_t bytes, ObjectStore& store, HeldSoftBits* held) {
   absl::StatusOr<ObjectPin> made = store.Create(key, bytes);
@@ -36,7 +40,7 @@ absl::Status Make(const ObjectKey& key, int64_t bytes, ObjectStore& store, HeldS
     return made.status();
   }
   held->outcome = v1::HARQ_OUTCOME_NOT_HELD;
-  held->why = std::string(made.status().message());
+  held->why = Told(made.status());
   return absl::OkStatus();
 }
 
@@ -77,13 +81,13 @@ absl::StatusOr<HeldSoftBits> HoldSoftBits(const std::string& client, const std::
   absl::StatusOr<ObjectPin> found = store->Use(object_key);
   if (absl::IsNotFound(found.status())) {
     held.outcome = v1::HARQ_OUTCOME_LOST;
-    held.why = std::string(found.status().message());
+    held.why = Told(found.status());
   } else if (!found.ok()) {
     return found.status();
   } else if (const uint64_t mark = (*found)->mark(); mark == 0) {
     held.outcome = v1::HARQ_OUTCOME_LOST;
     held.why = "the transmission before this one was not decoded to its end";
-  } else if ((mark & ~kTransmissionMask) != ShapeOf(block)) {
+  } else if ((*found)->bytes() != bytes || (mark & ~kTransmissionMask) != ShapeOf(block)) {
     held.outcome = v1::HARQ_OUTCOME_OTHER_BLOCK;
   } else {
     const auto last = static_cast<int>(mark & kTransmissionMask);

@@ -96,6 +96,7 @@ class HeldSoftBitsTest : public ::testing::Test {
     job->caller.client = client;
     Device* const device = device_.get();
     BASEBAND_RETURN_IF_ERROR(job->Bind({&device, 1}));
+    BASEBAND_RETURN_IF_ERROR(job->Hold({&device, 1}));
     return job;
   }
   // The response, with its bulk fields.
@@ -211,6 +212,23 @@ TEST_F(HeldSoftBitsTest, WhatIsNotThereIsToldWithItsReason) {
   EXPECT_EQ(Bound(Held("device", 1)).status().code(), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(HeldSoftBitsTest, AKeyIsAnyBytesAndAnAnswerIsText) {
+  const auto response = Call(Held(std::string("\x01\xff\x80", 3), 1));
+  ASSERT_THAT(response, IsOk());
+  EXPECT_EQ(response->blocks(0).harq(), v1::HARQ_OUTCOME_LOST);
+  EXPECT_THAT(response->blocks(0).harq_message(), HasSubstr("\\xff"));
+}
+
+TEST_F(HeldSoftBitsTest, ARepeatedTransmissionThatIsCancelledLosesNothing) {
+  EXPECT_EQ(OutcomeOf(Held("a", 0)), v1::HARQ_OUTCOME_FIRST);
+  EXPECT_EQ(OutcomeOf(Held("a", 1)), v1::HARQ_OUTCOME_COMBINED);
+  absl::StatusOr<JobPtr> job = Bound(Held("a", 1));
+  ASSERT_THAT(job, IsOk());
+  (*job)->cancelled = std::make_shared<std::atomic<bool>>(true);
+  (void)RunOnCpu(*std::move(job), RequestOf(Held("a", 1)).payload);
+  EXPECT_EQ(OutcomeOf(Held("a", 2)), v1::HARQ_OUTCOME_COMBINED);
+}
+
 TEST_F(HeldSoftBitsTest, AnotherClientsKeyIsAnotherOne) {
   EXPECT_EQ(OutcomeOf(Held("a", 0)), v1::HARQ_OUTCOME_FIRST);
   const auto other = Call(Held("a", 1), "cell 2");
@@ -232,7 +250,9 @@ TEST_F(HeldSoftBitsTest, OneTransmissionOfABlockIsInFlightAtATime) {
   EXPECT_THAT(Bound(Held("a", 2)).status(),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("in use")));
   Device* const device = device_.get();
-  EXPECT_THAT((*in_flight)->Bind({&device, 1}), IsOk()) << "admission is tried again";
+  EXPECT_THAT((*in_flight)->Hold({&device, 1}), IsOk()) << "admission is tried again";
+  (*in_flight)->LetGo();
+  EXPECT_THAT(Bound(Held("a", 2)), IsOk()) << "it was refused";
 }
 
 TEST_F(HeldSoftBitsTest, WhatWasNotDecodedToItsEndIsLost) {

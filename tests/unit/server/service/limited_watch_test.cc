@@ -185,6 +185,24 @@ TEST_F(LimitedWatchTest, OneAddressMakesNobodyElseSuspectNorDoGuessers) {
   EXPECT_EQ(FirstBytes("127.0.1.1", now), StrangerWatch::kFirstBytes);
 }
 
+TEST_F(LimitedWatchTest, OfWhoGuessesOrComesFromThereAsMuchIsReadAsOfAnybody) {
+  const auto guesser = Connect();
+  limited_watch_.Admit(guesser->fd(), kStart);
+  ReadAll(guesser->fd());
+  for (int guess = 0; guess < 2 * Strangers::kGuesses; ++guess) {
+    limited_.CountGuess(KeyOfSocket(guesser->fd()), kStart);
+  }
+  guesser->Send(StrangerWatch::kFirstBytes / 2);
+  EXPECT_EQ(limited_watch_.Look(kStart, {}), 0);
+  EXPECT_EQ(limited_watch_.Look(kStart + kLook, {}), 0);
+  EXPECT_EQ(ReadAll(guesser->fd()), StrangerWatch::kFirstBytes / 2);
+  const auto next = Connect();
+  EXPECT_EQ(limited_watch_.Admit(next->fd(), kStart + kLook), StrangerWatch::kWait);
+  EXPECT_TRUE(limited_watch_.Pass(next->fd(), kStart + kLook));
+  next->Send(StrangerWatch::kFirstBytes / 2);
+  EXPECT_GT(ReadAll(next->fd()), StrangerWatch::kFirstBytes / 2);
+}
+
 TEST_F(LimitedWatchTest, WhileStrangersMakeVeryManyCallsNewOnesAreSuspect) {
   std::vector<std::unique_ptr<Connection>> callers;
   for (int i = 0; i < 11; ++i) {
