@@ -27,7 +27,7 @@ uint64_t ShapeOf(const SharedChannelBlock& block) {
 }
 
 // What a status says, as a field of text holds it: keys are any bytes.
-std::string Told(const absl::Status& status) { return absl::Utf8SafeCHexEscape(status.message()); }
+std::string Told(const absl::Status& status) { return absl::CHexEscape(status.message()); }
 
 // A new object for `held`, or why there is none.
 absl::Status Make(const ObjectKey& key, int64_t bytes, ObjectStore& store, HeldSoftBits* held) {
