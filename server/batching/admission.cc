@@ -17,7 +17,7 @@ absl::Status Admission::CheckLocked(int64_t bytes) const {
     return Because(UnservedReason::kQueueBytes,
                    absl::ResourceExhaustedError(
                        absl::StrCat("the queue is full: ", usage_.bytes, " of ", max_bytes_,
-                                    " payload bytes are waiting, no room for ", bytes, " more")));
+                                    " bytes are waiting, no room for ", bytes, " more")));
   }
   return absl::OkStatus();
 }

@@ -93,7 +93,7 @@ class Dispatcher {
   // ResourceExhausted as of Admit.
   absl::Status CheckRoom(int64_t payload_bytes) const { return admission_.Check(payload_bytes); }
 
-  // Room for `job`, whose caller, deadline, fingerprint, work and payload_bytes are set.
+  // Room for `job`, whose caller, deadline, fingerprint, work and bytes of both sides are set.
   // ResourceExhausted, which may know when to come back (RetryAfter): the queues are full, or its
   // deadline would pass while others go first; DeadlineExceeded: even an idle server could not make
   // it; FailedPrecondition: its like is in quarantine.

@@ -137,6 +137,8 @@ absl::Status RequestContext::Enter(int64_t bytes) {
 
 absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Done done) {
   if (job->fingerprint == 0) job->fingerprint = FingerprintOf(job->operation(), request.header);
+  // What a request asks for may be more than what it brings, by orders of magnitude.
+  BASEBAND_RETURN_IF_ERROR(hold_.GrowTo(job->reply_bytes));
   return SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done));
 }
 
@@ -180,7 +182,7 @@ void RequestContext::End(const absl::Status& status, int64_t response_bytes,
 }
 
 void RequestContext::Release() {
-  LeaveQuota();
+  hold_ = ClientHold();
   if (std::exchange(is_inside_, false)) environment_.gate->Leave();
 }
 

@@ -228,14 +228,18 @@ std::vector<Setting> MakeSettings() {
       ClientShareSetting(),
       Number("client_requests", 0, 1 << 20, &Config::client_requests,
              "Most requests of one client in flight, of streams those in work; 0: no quota"),
-      Number("client_mib", 0, 65536, &Config::client_mib,
-             "Most bytes of those requests, MiB; a larger one goes alone; 0: no quota"),
+      Number(
+          "client_mib", 0, 65536, &Config::client_mib,
+          "Most bytes of those requests, or of their replies where those are larger, MiB; one that "
+          "is larger still goes alone; 0: no quota"),
       Number("client_streams", 0, 65536, &Config::client_streams,
              "Most streams and searches of one client at a time; 0: no quota"),
       Number("queue_requests", 1, 1 << 20, &Config::queue_requests,
              "Most requests waiting; more are refused with a retry hint"),
-      Number("queue_mib", 1, 65536, &Config::queue_mib,
-             "Most payload waiting, MiB; more is refused with a retry hint"),
+      Number(
+          "queue_mib", 1, 65536, &Config::queue_mib,
+          "Most bytes waiting, of requests or of their replies where those are larger, MiB; more "
+          "is refused with a retry hint"),
       Number("max_batch_blocks", 1, 1 << 20, &Config::max_batch_blocks,
              "Most code blocks, frames or channels in a batch"),
       Number("max_batch_requests", 1, 65536, &Config::max_batch_requests,

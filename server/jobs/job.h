@@ -87,6 +87,9 @@ class Job {
   absl::Span<const uint8_t> prefix;
   int64_t reply_bytes = 0;  // of the reply's payload; the size of `reply`
 
+  // What it keeps of the host's memory from its admission on: the larger of its two sides.
+  int64_t host_bytes() const { return std::max(payload_bytes, reply_bytes); }
+
   // What it asks for, whatever its payload (fingerprint.h); 0: not known. By it the like of a
   // request that was there when a device faulted is told (quarantine.h).
   uint64_t fingerprint = 0;

@@ -1,6 +1,7 @@
 #include "server/limits/client_quotas.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {
@@ -14,12 +15,7 @@ absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const std::string& client,
                        "client_requests: ", usage.requests,
                        " requests of this client are in flight, of ", limits_.requests)));
   }
-  if (limits_.bytes > 0 && usage.bytes > 0 && usage.bytes + bytes > limits_.bytes) {
-    return Because(UnservedReason::kClientBytes,
-                   absl::ResourceExhaustedError(absl::StrCat(
-                       "client_mib: ", usage.bytes, " bytes of this client are in flight, of ",
-                       limits_.bytes, ": no room for ", bytes, " more")));
-  }
+  BASEBAND_RETURN_IF_ERROR(CheckBytes(usage.bytes, bytes));
   ++usage.requests;
   usage.bytes += bytes;
   return ClientHold(this, client, {1, bytes, 0});
@@ -38,6 +34,22 @@ absl::StatusOr<ClientHold> ClientQuotas::EnterStream(const std::string& client) 
   return ClientHold(this, client, {0, 0, 1});
 }
 
+absl::Status ClientQuotas::CheckBytes(int64_t others, int64_t bytes) const {
+  if (limits_.bytes == 0 || others == 0 || others + bytes <= limits_.bytes) return absl::OkStatus();
+  return Because(UnservedReason::kClientBytes,
+                 absl::ResourceExhaustedError(absl::StrCat(
+                     "client_mib: ", others, " bytes of this client are in flight, of ",
+                     limits_.bytes, ": no room for ", bytes, " more")));
+}
+
+absl::Status ClientQuotas::Grow(const std::string& client, int64_t held, int64_t bytes) {
+  absl::MutexLock lock(&mutex_);
+  Usage& usage = clients_.find(client)->second;
+  BASEBAND_RETURN_IF_ERROR(CheckBytes(usage.bytes - held, bytes));
+  usage.bytes += bytes - held;
+  return absl::OkStatus();
+}
+
 void ClientQuotas::Leave(const std::string& client, const Usage& usage) {
   absl::MutexLock lock(&mutex_);
   const auto found = clients_.find(client);
@@ -46,6 +58,22 @@ void ClientQuotas::Leave(const std::string& client, const Usage& usage) {
   left.bytes -= usage.bytes;
   left.streams -= usage.streams;
   if (left.requests == 0 && left.bytes == 0 && left.streams == 0) clients_.erase(found);
+}
+
+absl::Status ClientHold::GrowTo(int64_t bytes) {
+  if (quotas_ == nullptr || bytes <= usage_.bytes) return absl::OkStatus();
+  BASEBAND_RETURN_IF_ERROR(quotas_->Grow(client_, usage_.bytes, bytes));
+  usage_.bytes = bytes;
+  return absl::OkStatus();
+}
+
+void ClientHold::KeepBytes(int64_t bytes) {
+  if (bytes == 0 || quotas_ == nullptr) {
+    *this = ClientHold();
+    return;
+  }
+  quotas_->Leave(client_, {usage_.requests, usage_.bytes - bytes, usage_.streams});
+  usage_ = {0, bytes, 0};
 }
 
 }  // namespace baseband::server

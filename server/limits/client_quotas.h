@@ -22,7 +22,7 @@ class ClientQuotas {
  public:
   struct Limits {  // 0: none
     int64_t requests = 0;
-    int64_t bytes = 0;    // of their messages
+    int64_t bytes = 0;    // of their messages or, where those are larger, of their replies
     int64_t streams = 0;  // and searches
   };
   explicit ClientQuotas(const Limits& limits) : limits_(limits) {}
@@ -40,7 +40,9 @@ class ClientQuotas {
     int64_t bytes = 0;
     int64_t streams = 0;
   };
+  absl::Status Grow(const std::string& client, int64_t held, int64_t bytes);
   void Leave(const std::string& client, const Usage& usage);
+  absl::Status CheckBytes(int64_t others, int64_t bytes) const;
 
   const Limits limits_;
   absl::Mutex mutex_;
@@ -61,6 +63,12 @@ class ClientHold {
   ~ClientHold() {
     if (quotas_ != nullptr) quotas_->Leave(client_, usage_);
   }
+
+  // At least `bytes` count from here on. ResourceExhausted: there is no room for as many beside
+  // what else the client has in flight, and nothing has changed.
+  absl::Status GrowTo(int64_t bytes);
+  // It counts as no request any more, and as `bytes`, no more than it had.
+  void KeepBytes(int64_t bytes);
 
  private:
   friend class ClientQuotas;

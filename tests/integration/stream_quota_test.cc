@@ -9,10 +9,12 @@
 #include "gmock/gmock.h"
 #include "tests/support/downconvert_traffic.h"
 #include "tests/support/faults_test.h"
+#include "tests/support/shared_channel_traffic.h"
 
 namespace baseband::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 const std::vector<std::string> kDecode = {R"(rpc="Decode")"};
@@ -95,6 +97,28 @@ TEST_F(StreamQuotaTest, AMessageInWorkCountsWhereAUnaryCallOfTheClientWould) {
               HasSubstr("client_requests: 3 requests of this client are in flight, of 3"));
   encode_context.TryCancel();
   encode.join();
+}
+
+TEST_F(StreamQuotaTest, AReplyThatIsLargerThanItsRequestCountsInItsPlace) {
+  StartBehindDecode("--client-mib=1", /*batches=*/1, kForever);
+  v1::EncodeSharedChannelRequest request;
+  v1::EncodeSharedChannelGroup& group = *request.add_groups();
+  group.set_count(1);
+  group.set_output(v1::SHARED_CHANNEL_OUTPUT_FLOAT32);
+  group.mutable_block()->set_qm(2);
+  v1::TransportBlock& block = *group.mutable_block()->mutable_transport_block();
+  block.set_tb_bytes(3);
+  block.set_base_graph(2);
+  block.set_g(144'000);
+  request.set_payload(std::string(3, 'x'));
+  v1::EncodeSharedChannelResponse response;
+  const grpc::Status refused = Call(*stub_, request, &response);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(refused.error_message(),
+              AllOf(HasSubstr("client_mib: "), HasSubstr("no room for 576000 more")));
+  block.set_g(14'400);
+  EXPECT_TRUE(Call(*stub_, request, &response).ok());
+  EXPECT_EQ(response.payload().size(), 57'600U);
 }
 
 TEST_F(StreamQuotaTest, AStreamThatFailsLetsGoOfTheMessageThatWaitsBehind) {

@@ -49,6 +49,41 @@ TEST(ClientQuotasTest, BytesTooManyAreRefusedButALargeRequestMayComeAlone) {
               StatusIs(kExhausted, HasSubstr("100 bytes of this client are in flight, of 100")));
 }
 
+TEST(ClientQuotasTest, ARequestThatGrowsIsHeldAgainstWhatElseIsInFlight) {
+  ClientQuotas quotas({0, 100, 0});
+  {
+    auto request = *quotas.EnterRequest("a", 10);
+    auto other = *quotas.EnterRequest("a", 40);
+    EXPECT_THAT(request.GrowTo(61), StatusIs(kExhausted, HasSubstr("client_mib: 40 bytes of this "
+                                                                   "client are in flight, of 100: "
+                                                                   "no room for 61 more")));
+    EXPECT_THAT(request.GrowTo(60), IsOk());
+    EXPECT_THAT(request.GrowTo(20), IsOk());  // as large already
+    EXPECT_THAT(quotas.EnterRequest("a", 1).status(),
+                StatusIs(kExhausted, HasSubstr("client_mib")));
+    EXPECT_THAT(quotas.EnterRequest("b", 1).status(), IsOk());
+    { const ClientHold ended = std::move(other); }
+    EXPECT_THAT(request.GrowTo(1000), IsOk());  // alone
+    EXPECT_THAT(quotas.EnterRequest("a", 1).status(),
+                StatusIs(kExhausted, HasSubstr("client_mib")));
+  }
+  EXPECT_THAT(quotas.EnterRequest("a", 100).status(), IsOk());
+}
+
+TEST(ClientQuotasTest, WhatIsKeptOfARequestCountsInBytesOnly) {
+  ClientQuotas quotas({1, 100, 0});
+  {
+    auto request = *quotas.EnterRequest("a", 90);
+    request.KeepBytes(60);
+    EXPECT_THAT(quotas.EnterRequest("a", 41).status(),
+                StatusIs(kExhausted, HasSubstr("client_mib")));
+    EXPECT_THAT(quotas.EnterRequest("a", 40).status(), IsOk());
+  }
+  auto request = *quotas.EnterRequest("a", 100);
+  request.KeepBytes(0);
+  EXPECT_THAT(quotas.EnterRequest("a", 100).status(), IsOk());
+}
+
 TEST(ClientQuotasTest, StreamsTooManyAreRefused) {
   ClientQuotas quotas({0, 0, 1});
   const auto stream = quotas.EnterStream("a");
