@@ -243,6 +243,9 @@ class Receiver {
   void Decode(cudaStream_t stream) const { Check(LaunchDecode(decode_, stream)); }
   void CheckCrc(cudaStream_t stream) const { Check(LaunchCheckCrc(check_, stream)); }
   double dematch_bytes() const { return dematch_bytes_; }
+  // What is received, and what becomes of it; on the device.
+  const DeviceBuffer<uint8_t>& received() const { return received_; }
+  const DeviceBuffer<uint8_t>& payload() const { return payload_; }
 
   // That all payloads came.
   void CheckResults() const {

@@ -56,7 +56,10 @@ class NrAwgnBlock {
   }
 
   const ldpc::Code& code() const { return *code_; }
-  const std::vector<uint8_t>& info() const { return info_; }  // of the last Send, packed
+  int qm() const { return qm_; }
+  // Of the last Send: the information bits, packed, and what was received.
+  const std::vector<uint8_t>& info() const { return info_; }
+  const std::vector<std::complex<double>>& symbols() const { return symbols_; }
 
   // A random block through the channel: natural LLRs in the order of the circular buffer.
   const std::vector<double>& Send(double snr_db, Random& random) {
@@ -66,6 +69,7 @@ class NrAwgnBlock {
     const double unit = nr::AxisUnit(qm_);
     const int punctured = code_->punctured_columns() * code_->zc();
     llr_.assign(static_cast<size_t>(columns_ * qm_), 0.0);
+    symbols_.clear();
     for (int j = 0; j < columns_; ++j) {
       uint32_t label = 0;  // bit i of a symbol is bit j of row i: TS 38.212 clause 5.4.2.2
       for (int i = 0; i < qm_; ++i) label = 2 * label + word[punctured + i * columns_ + j];
@@ -73,8 +77,8 @@ class NrAwgnBlock {
       const double real = random.Normal();
       const std::complex<double> noise(real, random.Normal());
       double llr[nr::kMaxQm];
-      NaturalLlrs(qm_, unit * std::complex<double>(point.i, point.q) + std::sqrt(n0 / 2) * noise,
-                  n0, llr);
+      symbols_.push_back(unit * std::complex<double>(point.i, point.q) + std::sqrt(n0 / 2) * noise);
+      NaturalLlrs(qm_, symbols_.back(), n0, llr);
       for (int i = 0; i < qm_; ++i) llr_[static_cast<size_t>(i * columns_ + j)] = llr[i];
     }
     return llr_;
@@ -95,6 +99,7 @@ class NrAwgnBlock {
   int columns_ = 0;
   std::vector<uint8_t> info_;
   std::vector<double> llr_;
+  std::vector<std::complex<double>> symbols_;
 };
 
 }  // namespace baseband::testing
