@@ -92,9 +92,12 @@ TEST_F(SharedChannelCommandsTest, DemoRecoversAFileOverSeveralTransmissions) {
 TEST_F(SharedChannelCommandsTest, DemoTakesEveryModulationTypeOfSymbolsAndSize) {
   WriteAll(Path("in"), std::string(3000, 'y'));
   for (const std::vector<std::string>& flags : std::vector<std::vector<std::string>>{
-           {"--qm=1", "--code-rate=0.3", "--prbs=3", "--symbols=float16", "--snr=6"},
-           {"--mcs=2", "--prbs=1", "--symbols=float32"},
-           {"--mcs=10", "--prbs=7", "--layers=2", "--symbols=int8"},
+           {"--qm=1", "--code-rate=0.3", "--prbs=3", "--input=float16", "--snr=6"},
+           {"--mcs=2", "--prbs=1", "--input=float32"},
+           {"--mcs=10", "--prbs=7", "--layers=2", "--input=int8"},
+           {"--mcs=10", "--prbs=7", "--input=llr-int8"},
+           {"--mcs=22", "--prbs=7", "--layers=2", "--input=llr-int6", "--snr=26"},
+           {"--mcs=4", "--prbs=7", "--input=llr-int4"},
            {"--mcs=27", "--prbs=30", "--layers=4", "--snr=30", "--transmissions=1"},
            {"--mcs-table=4", "--mcs=26", "--prbs=20", "--snr=38", "--log-sum"},
            {"--mcs-table=3", "--mcs=0", "--prbs=10"},
@@ -114,12 +117,15 @@ TEST_F(SharedChannelCommandsTest, AFlagThatWouldHaveNoEffectIsRefused) {
       {{"demo", Path("in"), "--nr", "--algorithm=hard"}, "--algorithm does not go with --nr"},
       {{"demo", Path("in"), "--nr", "--mcs=28"}, "mcs (--mcs) 28 is not in [0, 27] of MCS table 2"},
       {{"demo", Path("in"), "--nr", "--qm=4"}, "--qm needs --code-rate"},
-      {{"demo", Path("in"), "--nr", "--tbs-lbrm=1"}, "tbs_lbrm (--tbs-lbrm) 1 leaves no bit"},
+      {{"demo", Path("in"), "--nr", "--tbs-lbrm=1"}, "tbs_lbrm (--tbs-lbrm) 1 is below"},
       {{"bler", "--blocks=10", "--max-blocks=20"}, "--max-blocks does not go with --blocks"},
       {{"bler", "--mcs=3:1"}, "'3:1' is not BEGIN:STEP:END"},
       {{"bler", "--mcs=x"}, "'x' is not a whole number in [0, 28]"},
       {{"bler", "--snr=loud"}, "--snr: 'loud' is not a number of dB"},
-      {{"bler", "--symbols=int4"}, "int4 not in {int8,int16,float16,float32}"}};
+      {{"bler", "--input=int4"}, "int4 not in {int8,int16,float16,float32,"},
+      {{"bler", "--input=llr-int8", "--log-sum"}, "--log-sum says how symbols are demapped"},
+      {{"demo", Path("in"), "--nr", "--input=llr-int4", "--llr-scale=4"},
+       "--llr-scale says how symbols are demapped"}};
   for (const auto& [arguments, why] : cases) {
     const Outcome outcome = Run(arguments);
     EXPECT_EQ(outcome.exit_code, 1) << outcome.output;

@@ -51,12 +51,13 @@ class DemoCommand final : public Command {
     Note(&of_nr_, [&] {
       const char* group = "With --nr";
       AddNumber(command, "--snr", "DB", &snr_db_, Between(-50, 80),
-                "Es/N0 of the channel (near that at which a transmission suffices)")
+                "Es/N0 of the channel (where about half of the blocks need a second transmission)")
           ->group(group);
       command
-          ->add_option("--symbols", symbols_,
-                       "numbers that symbols are made of: int8, int16, float16, float32 (int16)")
-          ->check(CLI::IsMember({"int8", "int16", "float16", "float32"}))
+          ->add_option("--input", input_,
+                       "what is decoded: symbols of int8, int16, float16 or float32, or llr-int8, "
+                       "llr-int6, llr-int4 (int16)")
+          ->check(CLI::IsMember(NamesOfReceivedTypes()))
           ->type_name("TYPE")
           ->group(group);
       AddNumber(command, "--transmissions", "N", &transmissions_, Between(1, kMaxTransmissions),
@@ -146,7 +147,11 @@ class DemoCommand final : public Command {
     decode.scale_factor = decode_.scale_factor;
     decode.llr_scale = command_->count("--llr-scale") > 0 ? decode_.llr_scale : 0;
     decode.log_sum = log_sum_;
-    const HarqLink link(*format, decode, ParseSymbolType(symbols_),
+    status.Update(CheckDemapping(ParseReceivedType(input_), decode));
+    if (!status.ok()) {
+      return FailArguments(status);
+    }
+    const HarqLink link(*format, decode, ParseReceivedType(input_),
                         snr_db_.value_or(ThresholdSnrDb(format->mcs) + kAboveThresholdDb),
                         transmissions_, seed_);
     return Finish(flags, [&](const Session& session) { return RunNrDemo(session, input, link); });
@@ -183,7 +188,7 @@ class DemoCommand final : public Command {
   DecodeFlags decode_;
   bool nr_ = false;
   absl::optional<double> snr_db_;
-  std::string symbols_ = "int16";
+  std::string input_ = "int16";
   int transmissions_ = kMaxTransmissions;
   bool log_sum_ = false;
   absl::optional<int> mcs_;

@@ -131,7 +131,7 @@ std::string ToText(const Story& story, const DemoInput& input, const HarqLink& l
                         HumanDuration(story.encode.wall), RateText(info_bits, story.encode.wall));
   text += ServerText(story.encode);
   absl::StrAppendFormat(&text, "channel    %s as %s, SNR %.2f dB, %s\n",
-                        NameOfModulation(format.mcs.qm), NameOfSymbolType(link.type()),
+                        NameOfModulation(format.mcs.qm), NameOfReceivedType(link.type()),
                         link.snr_db(), HumanDuration(story.channel_time));
   absl::StrAppendFormat(&text, "decode     %s symbols -> %s bits in %s, %s\n", HumanCount(symbols),
                         HumanCount(static_cast<double>(info_bits)),
@@ -156,7 +156,7 @@ nlohmann::ordered_json ToJson(const Story& story, const DemoInput& input, const 
   json["file_bytes"] = story.file_bytes;
   json["format"] = ToJson(format);
   json["snr_db"] = link.snr_db();
-  json["symbols"] = NameOfSymbolType(link.type());
+  json["input"] = NameOfReceivedType(link.type());
   json["blocks"] = story.blocks;
   json["encode"] = ToJson(story.encode);
   json["channel"]["seconds"] = absl::ToDoubleSeconds(story.channel_time);

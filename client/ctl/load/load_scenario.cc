@@ -81,6 +81,7 @@ const std::vector<JsonKey<Spec>>& TrafficKeys() {
       {"prbs", [](const Json& j, Spec* s) { return SetInteger(j, &s->format.prbs); }},
       {"tbs_lbrm", [](const Json& j, Spec* s) { return SetBits(j, &s->format.tbs_lbrm); }},
       {"snr", [](const Json& j, Spec* s) { return SetNumber(j, &s->snr_db.emplace()); }},
+      {"input", [](const Json& j, Spec* s) { return SetText(j, &s->input); }},
       {"constellation", [](const Json& j, Spec* s) { return SetText(j, &s->constellation); }},
       {"frames", [](const Json& j, Spec* s) { return SetInteger(j, &s->blocks); }},
       {"frame_symbols", [](const Json& j, Spec* s) { return SetInteger(j, &s->frame_symbols); }},

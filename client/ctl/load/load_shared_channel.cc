@@ -108,14 +108,16 @@ absl::StatusOr<load::Request> DecodeSharedRequest(const TrafficSpec& spec, bool 
                                                   int kinds_of_devices, Random* random) {
   const TransportFormat format = *ToTransportFormat(spec.format, spec.mcs);
   const SymbolChannel channel(
-      SymbolType::kInt16,
+      ParseReceivedType(spec.input), format.mcs.qm,
       spec.snr_db.value_or(ThresholdSnrDb(format.mcs) + (second ? kSecondDb : kComfortableDb)));
   v1::DecodeSharedChannelRequest request;
   v1::DecodeSharedChannelGroup& group = *request.add_groups();
   *group.mutable_block() = format.block;
   group.set_count(static_cast<uint32_t>(spec.blocks));
   channel.Tell(&group);
-  group.set_llr_scale(kLlrScale);
+  if (!IsLlr(ParseReceivedType(spec.input))) {
+    group.set_llr_scale(kLlrScale);
+  }
   group.set_max_iterations(static_cast<uint32_t>(spec.decode.iterations));
   group.set_scale_factor(spec.decode.scale_factor);
   const int rv = second ? kSecondVersion : 0;

@@ -7,9 +7,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/named_value.h"
 #include "client/ctl/load/load_signals.h"
+#include "client/ctl/shared_channel/symbol_channel.h"
 
 namespace baseband::ctl {
 namespace {
@@ -33,7 +35,6 @@ constexpr NamedValue<const char*> kMethods[] = {
 
 // Of a request that fits into a message.
 constexpr int64_t kMostRequestBytes = int64_t{1} << 30;
-constexpr int64_t kBytesPerSymbol = 4;
 
 bool IsCoding(const TrafficSpec& spec) {
   return spec.operation == Operation::kEncode || spec.operation == Operation::kDecode;
@@ -84,8 +85,18 @@ absl::Status CheckSharedChannel(const TrafficSpec& spec) {
   if (spec.snr_db.has_value()) {
     status.Update(CheckRange("snr", *spec.snr_db, -50, 80));
   }
-  const int64_t most =
-      kMostRequestBytes / (format->soft_bytes() + kBytesPerSymbol * format->num_symbols());
+  const std::vector<std::string> inputs = NamesOfReceivedTypes();
+  if (std::find(inputs.begin(), inputs.end(), spec.input) == inputs.end()) {
+    status.Update(absl::InvalidArgumentError(
+        absl::StrCat("input '", spec.input, "' is none of ", absl::StrJoin(inputs, ", "))));
+  }
+  if (!status.ok()) {
+    return status;
+  }
+  const SymbolChannel channel(ParseReceivedType(spec.input), format->mcs.qm, /*snr_db=*/0);
+  const int64_t most = kMostRequestBytes / (format->soft_bytes() +
+                                            std::max(channel.SentBytes(format->num_symbols()),
+                                                     channel.ReceivedBytes(format->num_symbols())));
   status.Update(CheckRange("blocks", spec.blocks, 1, static_cast<double>(most)));
   return status;
 }

@@ -65,6 +65,7 @@ struct TrafficSpec {
   FormatFlags format = EighthOfACarrier();
   absl::optional<int> mcs;
   absl::optional<double> snr_db;  // Es/N0 of the symbols; empty: where all blocks decode
+  std::string input = "int16";    // what is decoded: see ReceivedType
 
   std::string constellation = "QPSK";  // RecoverCarrier
   int frame_symbols = 0;               // 0: of 64800 bits

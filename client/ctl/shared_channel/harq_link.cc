@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "client/ctl/common/random.h"
 
 namespace baseband::ctl {
@@ -14,13 +15,22 @@ int64_t AlignUp(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * 
 
 }  // namespace
 
-HarqLink::HarqLink(TransportFormat format, const SharedDecodeFlags& decode, SymbolType type,
+absl::Status CheckDemapping(ReceivedType type, const SharedDecodeFlags& decode) {
+  if (!IsLlr(type) || (decode.llr_scale == 0 && !decode.log_sum)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      decode.log_sum ? "--log-sum" : "--llr-scale",
+      " says how symbols are demapped: ", "--input=", NameOfReceivedType(type), " has none"));
+}
+
+HarqLink::HarqLink(TransportFormat format, const SharedDecodeFlags& decode, ReceivedType type,
                    double snr_db, int transmissions, uint64_t seed)
     : format_(std::move(format)),
       decode_(decode),
       type_(type),
       snr_db_(snr_db),
-      channel_(type, snr_db),
+      channel_(type, format_.mcs.qm, snr_db),
       transmissions_(transmissions),
       seed_(seed) {}
 
@@ -39,8 +49,10 @@ v1::DecodeSharedChannelGroup HarqLink::DecodeGroup(int transmission) const {
   channel_.Tell(&group);
   group.set_max_iterations(static_cast<uint32_t>(decode_.iterations));
   group.set_scale_factor(decode_.scale_factor);
-  group.set_llr_scale(decode_.llr_scale);
-  group.set_log_sum(decode_.log_sum);
+  if (!IsLlr(type_)) {
+    group.set_llr_scale(decode_.llr_scale);
+    group.set_log_sum(decode_.log_sum);
+  }
   group.mutable_harq()->set_soft_in(transmission > 0);
   group.mutable_harq()->set_soft_out(transmission + 1 < transmissions_);
   return group;

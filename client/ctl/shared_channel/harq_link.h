@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "CLI/App.hpp"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "client/ctl/shared_channel/shared_transfer.h"
 #include "client/ctl/shared_channel/symbol_channel.h"
@@ -23,6 +24,9 @@ struct SharedDecodeFlags {
   float llr_scale = 0;
   bool log_sum = false;
 };
+
+// InvalidArgument: `decode` says how symbols are demapped, and `type` has LLRs.
+absl::Status CheckDemapping(ReceivedType type, const SharedDecodeFlags& decode);
 
 // One transport block.
 struct HarqBlock {
@@ -40,11 +44,11 @@ using HarqBlocks = std::vector<HarqBlock*>;
 // Thread-safe.
 class HarqLink {
  public:
-  HarqLink(TransportFormat format, const SharedDecodeFlags& decode, SymbolType type, double snr_db,
-           int transmissions, uint64_t seed);
+  HarqLink(TransportFormat format, const SharedDecodeFlags& decode, ReceivedType type,
+           double snr_db, int transmissions, uint64_t seed);
 
   const TransportFormat& format() const { return format_; }
-  SymbolType type() const { return type_; }
+  ReceivedType type() const { return type_; }
   double snr_db() const { return snr_db_; }
   int transmissions() const { return transmissions_; }
 
@@ -68,7 +72,7 @@ class HarqLink {
  private:
   const TransportFormat format_;
   const SharedDecodeFlags decode_;
-  const SymbolType type_;
+  const ReceivedType type_;
   const double snr_db_;
   const SymbolChannel channel_;
   const int transmissions_;

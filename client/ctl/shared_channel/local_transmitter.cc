@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/optional.h"
 #include "absl/types/span.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/ldpc/bits.h"
@@ -10,6 +11,7 @@
 #include "kernels/ldpc/code.h"
 #include "kernels/ldpc/encode.h"
 #include "kernels/nr/demap.h"
+#include "kernels/nr/llr_format.h"
 #include "kernels/nr/modulation.h"
 #include "kernels/nr/rate_match.h"
 #include "kernels/nr/scrambling.h"
@@ -32,6 +34,32 @@ nr::TransportBlockPlan PlanOf(const TransportFormat& format, int rv) {
   nr::TransportBlock block = format.parameters;
   block.rv = rv;
   return *nr::MakePlan(block);
+}
+
+absl::optional<nr::LlrFormat> LlrFormatOf(v1::SharedChannelInput input) {
+  switch (input) {
+    case v1::SHARED_CHANNEL_INPUT_LLR_INT8:
+      return nr::LlrFormat::kInt8;
+    case v1::SHARED_CHANNEL_INPUT_LLR_INT6:
+      return nr::LlrFormat::kPacked6;
+    case v1::SHARED_CHANNEL_INPUT_LLR_INT4:
+      return nr::LlrFormat::kPacked4;
+    default:
+      return absl::nullopt;
+  }
+}
+
+nr::SymbolFormat SymbolFormatOf(v1::SharedChannelInput input) {
+  switch (input) {
+    case v1::SHARED_CHANNEL_INPUT_SYMBOLS_INT8:
+      return nr::SymbolFormat::kInt8;
+    case v1::SHARED_CHANNEL_INPUT_SYMBOLS_INT16:
+      return nr::SymbolFormat::kInt16;
+    case v1::SHARED_CHANNEL_INPUT_SYMBOLS_FLOAT16:
+      return nr::SymbolFormat::kFloat16;
+    default:
+      return nr::SymbolFormat::kFloat32;
+  }
 }
 
 // d_0, d_1, .. of a code block with these k_prime bits; fillers are zeros.
@@ -79,14 +107,17 @@ std::string SymbolsHere(const TransportFormat& format, absl::string_view coded_b
 
 std::string SoftBitsHere(const TransportFormat& format, int rv,
                          const v1::DecodeSharedChannelGroup& group, absl::string_view received) {
-  nr::DemapParameters parameters;
-  parameters.qm = format.mcs.qm;
-  parameters.layout.format = nr::SymbolFormat::kInt16;
-  parameters.layout.scale = group.symbol_scale();
-  parameters.noise_variance = group.noise_variance();
-  parameters.llr_scale = group.llr_scale();
   std::vector<int8_t> llr(static_cast<size_t>(format.plan.g()));
-  nr::DemapOnCpu(parameters, Bytes(received), {}, 0, format.num_symbols(), absl::MakeSpan(llr));
+  if (const absl::optional<nr::LlrFormat> llrs = LlrFormatOf(group.input())) {
+    nr::ToInt8LlrsOnCpu(*llrs, group.llr_scale(), Bytes(received), 0, absl::MakeSpan(llr));
+  } else {
+    nr::DemapParameters parameters;
+    parameters.qm = format.mcs.qm;
+    parameters.layout = {SymbolFormatOf(group.input()), group.symbol_scale()};
+    parameters.noise_variance = group.noise_variance();
+    parameters.llr_scale = group.llr_scale();
+    nr::DemapOnCpu(parameters, Bytes(received), {}, 0, format.num_symbols(), absl::MakeSpan(llr));
+  }
   nr::DescrambleLlrs(format.block.c_init(), 0, absl::MakeSpan(llr));
   const nr::TransportBlockPlan plan = PlanOf(format, rv);
   std::string soft(static_cast<size_t>(format.soft_bytes()), '\0');

@@ -19,8 +19,8 @@ absl::StatusOr<std::string> CodedBitsHere(const TransportFormat& format, int rv,
 // The symbols of these bits as EncodeSharedChannel has them with output INT16.
 std::string SymbolsHere(const TransportFormat& format, absl::string_view coded_bits);
 
-// The soft bits that a receiver has after one transmission of version `rv`: of symbols as int16,
-// scales and noise as `group` says them all.
+// The soft bits that a receiver has after one transmission of version `rv`: of symbols with a noise
+// variance for all of them, or of LLRs of 8, 6 or 4 bits, with all scales as `group` says them.
 std::string SoftBitsHere(const TransportFormat& format, int rv,
                          const v1::DecodeSharedChannelGroup& group, absl::string_view received);
 

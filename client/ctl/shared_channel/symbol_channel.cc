@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "client/ctl/carrier/carrier_signal.h"
 #include "client/ctl/common/symbols.h"
+#include "kernels/nr/demap.h"
 
 namespace baseband::ctl {
 namespace {
@@ -16,7 +20,7 @@ struct Type {
   v1::SharedChannelOutput sent;
   v1::SampleFormat sent_format;
   v1::SharedChannelInput received;
-  v1::SampleFormat received_format;  // not read of int8
+  v1::SampleFormat received_format;  // not read of int8 and LLRs
 };
 constexpr Type kTypes[] = {{"int8", v1::SHARED_CHANNEL_OUTPUT_INT16, v1::SAMPLE_FORMAT_INT16,
                             v1::SHARED_CHANNEL_INPUT_SYMBOLS_INT8, v1::SAMPLE_FORMAT_UNSPECIFIED},
@@ -25,9 +29,15 @@ constexpr Type kTypes[] = {{"int8", v1::SHARED_CHANNEL_OUTPUT_INT16, v1::SAMPLE_
                            {"float16", v1::SHARED_CHANNEL_OUTPUT_FLOAT16, v1::SAMPLE_FORMAT_FLOAT16,
                             v1::SHARED_CHANNEL_INPUT_SYMBOLS_FLOAT16, v1::SAMPLE_FORMAT_FLOAT16},
                            {"float32", v1::SHARED_CHANNEL_OUTPUT_FLOAT32, v1::SAMPLE_FORMAT_FLOAT32,
-                            v1::SHARED_CHANNEL_INPUT_SYMBOLS_FLOAT32, v1::SAMPLE_FORMAT_FLOAT32}};
+                            v1::SHARED_CHANNEL_INPUT_SYMBOLS_FLOAT32, v1::SAMPLE_FORMAT_FLOAT32},
+                           {"llr-int8", v1::SHARED_CHANNEL_OUTPUT_INT16, v1::SAMPLE_FORMAT_INT16,
+                            v1::SHARED_CHANNEL_INPUT_LLR_INT8, v1::SAMPLE_FORMAT_UNSPECIFIED},
+                           {"llr-int6", v1::SHARED_CHANNEL_OUTPUT_INT16, v1::SAMPLE_FORMAT_INT16,
+                            v1::SHARED_CHANNEL_INPUT_LLR_INT6, v1::SAMPLE_FORMAT_UNSPECIFIED},
+                           {"llr-int4", v1::SHARED_CHANNEL_OUTPUT_INT16, v1::SAMPLE_FORMAT_INT16,
+                            v1::SHARED_CHANNEL_INPUT_LLR_INT4, v1::SAMPLE_FORMAT_UNSPECIFIED}};
 
-const Type& Of(SymbolType type) { return kTypes[static_cast<int>(type)]; }
+const Type& Of(ReceivedType type) { return kTypes[static_cast<int>(type)]; }
 
 constexpr float kSentScale = 8192;  // of int16, as Encode has it
 // Beyond any point of any constellation, I or Q.
@@ -36,6 +46,18 @@ constexpr double kPeak = 1.25;
 // finer steps.
 constexpr double kDeviationsOfInt8 = 3.5;
 constexpr double kDeviationsOfInt16 = 6;
+
+// LLRs of 8, 6 and 4 bits: so many units are a natural LLR of 1, and so many of the decoder's.
+constexpr float kDecodersScale = 6;
+struct LlrForm {
+  int bits;
+  float scale;
+};
+LlrForm LlrFormOf(ReceivedType type) {
+  return type == ReceivedType::kLlrInt8   ? LlrForm{8, kDecodersScale}
+         : type == ReceivedType::kLlrInt6 ? LlrForm{6, 2}
+                                          : LlrForm{4, 0.7F};
+}
 
 float ScaleFor(double most, double deviations, double noise_variance) {
   return static_cast<float>(most / (kPeak + deviations * std::sqrt(noise_variance / 2)));
@@ -52,19 +74,24 @@ void AppendInt8(const std::vector<Complex>& symbols, float scale, std::string* b
 
 }  // namespace
 
-SymbolType ParseSymbolType(absl::string_view name) {
-  for (const SymbolType type : {SymbolType::kInt8, SymbolType::kInt16, SymbolType::kFloat16}) {
-    if (name == Of(type).name) return type;
-  }
-  return SymbolType::kFloat32;
+std::vector<std::string> NamesOfReceivedTypes() {
+  std::vector<std::string> names;
+  for (const Type& type : kTypes) names.emplace_back(type.name);
+  return names;
 }
 
-std::string NameOfSymbolType(SymbolType type) { return Of(type).name; }
+ReceivedType ParseReceivedType(absl::string_view name) {
+  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                         [&](const Type& type) { return name == type.name; });
+  return static_cast<ReceivedType>(found - std::begin(kTypes));
+}
 
-SymbolChannel::SymbolChannel(SymbolType type, double snr_db)
-    : type_(type), noise_variance_(std::pow(10, -snr_db / 10)) {
-  if (type == SymbolType::kInt8) scale_ = ScaleFor(127, kDeviationsOfInt8, noise_variance_);
-  if (type == SymbolType::kInt16) scale_ = ScaleFor(32767, kDeviationsOfInt16, noise_variance_);
+std::string NameOfReceivedType(ReceivedType type) { return Of(type).name; }
+
+SymbolChannel::SymbolChannel(ReceivedType type, int qm, double snr_db)
+    : type_(type), qm_(qm), noise_variance_(std::pow(10, -snr_db / 10)) {
+  if (type == ReceivedType::kInt8) scale_ = ScaleFor(127, kDeviationsOfInt8, noise_variance_);
+  if (type == ReceivedType::kInt16) scale_ = ScaleFor(32767, kDeviationsOfInt16, noise_variance_);
 }
 
 void SymbolChannel::Ask(v1::EncodeSharedChannelGroup* group) const {
@@ -73,6 +100,12 @@ void SymbolChannel::Ask(v1::EncodeSharedChannelGroup* group) const {
 
 void SymbolChannel::Tell(v1::DecodeSharedChannelGroup* group) const {
   group->set_input(Of(type_).received);
+  if (IsLlr(type_)) {
+    // int8 are the decoder's own.
+    const LlrForm form = LlrFormOf(type_);
+    if (form.bits != 8) group->set_llr_scale(kDecodersScale / form.scale);
+    return;
+  }
   group->set_symbol_scale(scale_);
   group->set_noise_variance(static_cast<float>(noise_variance_));
 }
@@ -82,8 +115,9 @@ int64_t SymbolChannel::SentBytes(int64_t symbols) const {
 }
 
 int64_t SymbolChannel::ReceivedBytes(int64_t symbols) const {
-  return type_ == SymbolType::kInt8 ? 2 * symbols
-                                    : symbols * BytesPerSample(Of(type_).received_format);
+  if (IsLlr(type_)) return (symbols * qm_ * LlrFormOf(type_).bits + 7) / 8;
+  return type_ == ReceivedType::kInt8 ? 2 * symbols
+                                      : symbols * BytesPerSample(Of(type_).received_format);
 }
 
 void SymbolChannel::Transmit(absl::string_view sent, Random* random, std::string* received) const {
@@ -95,11 +129,39 @@ void SymbolChannel::Transmit(absl::string_view sent, Random* random, std::string
   for (Complex& symbol : symbols) {
     symbol += deviation * Normal(random);
   }
-  if (type_ == SymbolType::kInt8) {
+  if (IsLlr(type_)) {
+    AppendLlrs(symbols, received);
+  } else if (type_ == ReceivedType::kInt8) {
     AppendInt8(symbols, scale_, received);
   } else {
     received->append(FromComplex(symbols, type.received_format, 1 / scale_));
   }
+}
+
+void SymbolChannel::AppendLlrs(const std::vector<Complex>& symbols, std::string* bytes) const {
+  const LlrForm form = LlrFormOf(type_);
+  nr::DemapParameters parameters;
+  parameters.qm = qm_;
+  parameters.layout.format = nr::SymbolFormat::kFloat32;
+  parameters.noise_variance = static_cast<float>(noise_variance_);
+  parameters.llr_scale = form.scale;
+  const std::string plain = FromComplex(symbols, v1::SAMPLE_FORMAT_FLOAT32, 1);
+  const auto count = static_cast<int64_t>(symbols.size());
+  std::vector<int8_t> llrs(static_cast<size_t>(count * qm_));
+  nr::DemapOnCpu(parameters, {reinterpret_cast<const uint8_t*>(plain.data()), plain.size()}, {}, 0,
+                 count, absl::MakeSpan(llrs));
+  // The first in the upper bits.
+  const int most = (1 << (form.bits - 1)) - 1;
+  uint32_t held = 0;
+  int num_held = 0;
+  for (const int8_t llr : llrs) {
+    const int value = std::clamp<int>(llr, -most, most);
+    held = held << form.bits | (static_cast<uint32_t>(value) & ((1U << form.bits) - 1));
+    for (num_held += form.bits; num_held >= 8; num_held -= 8) {
+      bytes->push_back(static_cast<char>(held >> (num_held - 8)));
+    }
+  }
+  if (num_held > 0) bytes->push_back(static_cast<char>(held << (8 - num_held)));
 }
 
 }  // namespace baseband::ctl

@@ -101,7 +101,7 @@ class BlerCommand final : public Command {
     }
     if (flags.json) {
       nlohmann::ordered_json json;
-      json["symbols"] = symbols_;
+      json["input"] = input_;
       json["curves"] = nlohmann::ordered_json::array();
       for (const BlerCurves& curves : all) {
         json["curves"].push_back(ToJson(curves));
@@ -115,9 +115,10 @@ class BlerCommand final : public Command {
   void AddReceiverFlags(CLI::App* command) {
     const char* group = "Receiver";
     command
-        ->add_option("--symbols", symbols_,
-                     "numbers that symbols are made of: int8, int16, float16, float32 (int16)")
-        ->check(CLI::IsMember({"int8", "int16", "float16", "float32"}))
+        ->add_option("--input", input_,
+                     "what is decoded: symbols of int8, int16, float16 or float32, or llr-int8, "
+                     "llr-int6, llr-int4 (int16)")
+        ->check(CLI::IsMember(NamesOfReceivedTypes()))
         ->type_name("TYPE")
         ->group(group);
     AddNumber(command, "--iterations", "N", &decode_.iterations, Between(1, 100),
@@ -144,6 +145,9 @@ class BlerCommand final : public Command {
     if (blocks_ > 0) {
       spec_.max_blocks = blocks_;
       spec_.min_block_errors = INT64_MAX;
+    }
+    if (absl::Status status = CheckDemapping(ParseReceivedType(input_), decode_); !status.ok()) {
+      return status;
     }
     absl::StatusOr<std::vector<absl::optional<int>>> indices = ParseIndices();
     if (!indices.ok()) {
@@ -212,7 +216,7 @@ class BlerCommand final : public Command {
   absl::Status Measure(const Session& session, BlerCurves* curves) const {
     const GlobalFlags& flags = session.flags();
     const TransportFormat& format = curves->format;
-    const SymbolType type = ParseSymbolType(symbols_);
+    const ReceivedType type = ParseReceivedType(input_);
     const std::vector<double> points = PointsOf(format);
     const double share = 1.0 / static_cast<double>(points.size());
     BlerSpec spec = spec_;
@@ -266,9 +270,9 @@ class BlerCommand final : public Command {
 
   std::string Subtitle() const {
     return absl::StrFormat(
-        "AWGN, symbols as %s, at most %d iterations; HARQ with rv 0, 2, 3, 1; bars: 95 %% "
+        "AWGN, input %s, at most %d iterations; HARQ with rv 0, 2, 3, 1; bars: 95 %% "
         "confidence",
-        symbols_, decode_.iterations);
+        input_, decode_.iterations);
   }
 
   CLI::App* command_ = nullptr;
@@ -282,7 +286,7 @@ class BlerCommand final : public Command {
   BlerSpec spec_;
   std::string csv_;
   std::string plot_;
-  std::string symbols_ = "int16";
+  std::string input_ = "int16";
   FormatFlags format_;
   SharedDecodeFlags decode_;
   mutable bool is_first_ = true;

@@ -49,7 +49,7 @@ std::vector<uint8_t> ReferenceBits(const TransportFormat& format, int rv, const 
 }
 
 const Case kCases[] = {{2, 0, 1, 1, 0, 0},  {2, 10, 3, 2, 0, 2},      {2, 27, 12, 1, 0, 0},
-                       {1, 17, 7, 3, 0, 3}, {2, 20, 20, 1, 15000, 1}, {4, 26, 8, 1, 0, 2},
+                       {1, 17, 7, 3, 0, 3}, {2, 20, 20, 1, 20000, 1}, {4, 26, 8, 1, 0, 2},
                        {3, 0, 60, 4, 0, 0}};
 
 TEST(LocalTransmitterTest, CodedBitsAndSymbolsAreThoseOfTheReference) {
@@ -76,7 +76,7 @@ TEST(LocalTransmitterTest, SoftBitsAreThoseOfTheReference) {
   for (const Case& of : kCases) {
     const TransportFormat format = FormatOf(of);
     const std::string tb = Random(4).Bytes(format.tb_bytes());
-    const SymbolChannel channel(SymbolType::kInt16, 8);
+    const SymbolChannel channel(ReceivedType::kInt16, format.mcs.qm, 8);
     v1::DecodeSharedChannelGroup group;
     channel.Tell(&group);
     group.set_llr_scale(4);

@@ -1,8 +1,10 @@
 // Transport blocks over a noisy channel, without a server: formats, symbols, requests, counts.
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "client/ctl/common/symbols.h"
@@ -84,34 +86,35 @@ TEST(TransportFormatTest, WhatDoesNotGoTogetherIsRefused) {
   EXPECT_THAT(ToTransportFormat(flags, 3).status(), IsInvalid("layers 5 is not in [1, 4]"));
   flags.layers = 1;
   flags.tbs_lbrm = 1;
-  EXPECT_THAT(ToTransportFormat(flags, 27).status(), IsInvalid("tbs_lbrm 1 leaves no bit"));
+  EXPECT_THAT(ToTransportFormat(flags, 27).status(),
+              IsInvalid("tbs_lbrm 1 is below the transport block's own "));
 }
 
 // Symbols of QPSK, as Encode would send them.
-std::string Sent(SymbolType type, int count) {
+std::string Sent(ReceivedType type, int count) {
   std::vector<Complex> symbols;
   for (int i = 0; i < count; ++i) {
     symbols.emplace_back(i % 2 == 0 ? std::sqrt(0.5F) : -std::sqrt(0.5F), std::sqrt(0.5F));
   }
   switch (type) {
-    case SymbolType::kFloat32:
+    case ReceivedType::kFloat32:
       return FromComplex(symbols, v1::SAMPLE_FORMAT_FLOAT32, 1);
-    case SymbolType::kFloat16:
+    case ReceivedType::kFloat16:
       return FromComplex(symbols, v1::SAMPLE_FORMAT_FLOAT16, 1);
     default:
       return FromComplex(symbols, v1::SAMPLE_FORMAT_INT16, 1.0F / 8192);
   }
 }
 
-std::vector<Complex> Received(SymbolType type, const std::string& bytes, float scale) {
+std::vector<Complex> Received(ReceivedType type, const std::string& bytes, float scale) {
   switch (type) {
-    case SymbolType::kFloat32:
+    case ReceivedType::kFloat32:
       return ToComplex(bytes, v1::SAMPLE_FORMAT_FLOAT32, 1 / scale);
-    case SymbolType::kFloat16:
+    case ReceivedType::kFloat16:
       return ToComplex(bytes, v1::SAMPLE_FORMAT_FLOAT16, 1 / scale);
-    case SymbolType::kInt16:
+    case ReceivedType::kInt16:
       return ToComplex(bytes, v1::SAMPLE_FORMAT_INT16, 1 / scale);
-    case SymbolType::kInt8:
+    default:
       break;
   }
   std::vector<Complex> symbols;
@@ -122,14 +125,14 @@ std::vector<Complex> Received(SymbolType type, const std::string& bytes, float s
   return symbols;
 }
 
-class SymbolChannelTest : public ::testing::TestWithParam<SymbolType> {};
+class SymbolChannelTest : public ::testing::TestWithParam<ReceivedType> {};
 
 TEST_P(SymbolChannelTest, NoiseHasTheVarianceThatDecodeIsTold) {
   constexpr int kSymbols = 200000;
-  const SymbolType type = GetParam();
-  EXPECT_EQ(ParseSymbolType(NameOfSymbolType(type)), type);
+  const ReceivedType type = GetParam();
+  EXPECT_EQ(ParseReceivedType(NameOfReceivedType(type)), type);
   for (const double snr_db : {-5.0, 10.0, 30.0}) {
-    const SymbolChannel channel(type, snr_db);
+    const SymbolChannel channel(type, 2, snr_db);
     const std::string sent = Sent(type, kSymbols);
     EXPECT_EQ(static_cast<int64_t>(sent.size()), channel.SentBytes(kSymbols));
     Random random(1);
@@ -153,8 +156,8 @@ TEST_P(SymbolChannelTest, NoiseHasTheVarianceThatDecodeIsTold) {
     // Five standard deviations of the estimate; steps of integers; what 8 bits cut off.
     const double step = 1 / static_cast<double>(group.symbol_scale());
     const double steps =
-        type == SymbolType::kInt8 || type == SymbolType::kInt16 ? 2 * step * step / 12 : 2e-6;
-    const double cut = type == SymbolType::kInt8 ? 0.01 * n0 : 0;
+        type == ReceivedType::kInt8 || type == ReceivedType::kInt16 ? 2 * step * step / 12 : 2e-6;
+    const double cut = type == ReceivedType::kInt8 ? 0.01 * n0 : 0;
     EXPECT_THAT(square / kSymbols,
                 DoubleNear(n0 + steps, 5 * n0 / std::sqrt(kSymbols) + cut + 0.1 * steps))
         << snr_db;
@@ -164,17 +167,57 @@ TEST_P(SymbolChannelTest, NoiseHasTheVarianceThatDecodeIsTold) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, SymbolChannelTest,
-                         ::testing::Values(SymbolType::kInt8, SymbolType::kInt16,
-                                           SymbolType::kFloat16, SymbolType::kFloat32),
-                         [](const auto& test) { return NameOfSymbolType(test.param); });
+                         ::testing::Values(ReceivedType::kInt8, ReceivedType::kInt16,
+                                           ReceivedType::kFloat16, ReceivedType::kFloat32),
+                         [](const auto& test) { return NameOfReceivedType(test.param); });
 
-HarqLink LinkOf(int prbs, int mcs, SymbolType type, int transmissions) {
+// LLRs of 6 and 4 bits are those of 8, in other steps: packed from the upper bits on.
+TEST(SymbolChannelTest, PackedLlrsAreThoseThatDecodeIsTold) {
+  constexpr int kSymbols = 999;
+  constexpr double kSnrDb = 3;
+  const auto llrs = [&](ReceivedType type, int bits) {
+    const SymbolChannel channel(type, 2, kSnrDb);
+    std::string received;
+    Random random(3);
+    channel.Transmit(Sent(type, kSymbols), &random, &received);
+    EXPECT_EQ(static_cast<int64_t>(received.size()), channel.ReceivedBytes(kSymbols));
+    v1::DecodeSharedChannelGroup group;
+    channel.Tell(&group);
+    EXPECT_FALSE(group.has_noise_variance());
+    std::vector<double> values;
+    for (int i = 0; i < 2 * kSymbols; ++i) {
+      int value = 0;
+      for (int b = i * bits; b < (i + 1) * bits; ++b) {
+        value = 2 * value + (received[static_cast<size_t>(b / 8)] >> (7 - b % 8) & 1);
+      }
+      value -= value >> (bits - 1) << bits;
+      values.push_back(value * static_cast<double>(bits == 8 ? 1.0F : group.llr_scale()));
+    }
+    return values;
+  };
+  const std::vector<double> of8 = llrs(ReceivedType::kLlrInt8, 8);
+  // The mean of a natural LLR of QPSK is 4 / N0 times 1/2 times 2 sqrt(1/2).
+  double mean = 0;
+  for (size_t i = 0; i < of8.size(); ++i) mean += (i % 4 == 0 ? of8[i] : 0) / (of8.size() / 4);
+  EXPECT_NEAR(mean, 6 * 2 * std::pow(10, kSnrDb / 10), 3);
+  for (const auto& [type, bits] :
+       {std::pair(ReceivedType::kLlrInt6, 6), std::pair(ReceivedType::kLlrInt4, 4)}) {
+    const std::vector<double> of_few = llrs(type, bits);
+    const double step = bits == 6 ? 3 : 6 / 0.7;
+    const double most = step * ((1 << (bits - 1)) - 1);
+    for (size_t i = 0; i < of8.size(); ++i) {
+      EXPECT_NEAR(of_few[i], std::clamp(of8[i], -most, most), 0.5 * step + 0.51) << i;
+    }
+  }
+}
+
+HarqLink LinkOf(int prbs, int mcs, ReceivedType type, int transmissions) {
   return HarqLink(*ToTransportFormat(Prbs(prbs), mcs), SharedDecodeFlags(), type, 10, transmissions,
                   1);
 }
 
 TEST(HarqLinkTest, RequestsSayWhatEachTransmissionIs) {
-  const HarqLink link = LinkOf(3, 10, SymbolType::kInt16, 4);
+  const HarqLink link = LinkOf(3, 10, ReceivedType::kInt16, 4);
   constexpr uint32_t kVersions[] = {0, 2, 3, 1};
   for (int t = 0; t < 4; ++t) {
     EXPECT_EQ(link.EncodeGroup(t).block().rv(), kVersions[t]);
@@ -185,12 +228,12 @@ TEST(HarqLinkTest, RequestsSayWhatEachTransmissionIs) {
     EXPECT_EQ(group.input(), v1::SHARED_CHANNEL_INPUT_SYMBOLS_INT16);
     EXPECT_EQ(link.DecodeSizes(t).soft_bytes, t < 3 ? link.format().soft_bytes() : 0);
   }
-  EXPECT_FALSE(LinkOf(3, 10, SymbolType::kInt16, 1).DecodeGroup(0).harq().soft_out());
+  EXPECT_FALSE(LinkOf(3, 10, ReceivedType::kInt16, 1).DecodeGroup(0).harq().soft_out());
 }
 
 // Soft bits, then what was received, filled up to a multiple of 4 bytes.
 TEST(HarqLinkTest, ABlocksPartOfTheRequestIsLaidOutAsTheContractHasIt) {
-  const HarqLink link = LinkOf(1, 0, SymbolType::kInt8, 2);
+  const HarqLink link = LinkOf(1, 0, ReceivedType::kInt8, 2);
   const TransportFormat& format = link.format();
   HarqBlock first;
   HarqBlock second;
@@ -220,7 +263,7 @@ TEST(HarqLinkTest, ABlocksPartOfTheRequestIsLaidOutAsTheContractHasIt) {
 }
 
 TEST(HarqLinkTest, WhatFailedKeepsItsSoftBitsAndIsSentAgain) {
-  const HarqLink link = LinkOf(1, 0, SymbolType::kInt16, 2);
+  const HarqLink link = LinkOf(1, 0, ReceivedType::kInt16, 2);
   HarqBlock right;
   HarqBlock wrong;
   HarqBlock undetected;
