@@ -89,6 +89,9 @@ inline constexpr Metric kTransportBlocks = {
 inline constexpr Metric kTransportBlockCrcFailures = {
     "baseband_transport_block_crc_failures_total", "",
     "Decoded blocks of 5G shared channels whose CRC does not hold."};
+inline constexpr Metric kHarqTransmissions = {
+    "baseband_harq_transmissions_total", "outcome",
+    "Decoded transmissions whose soft bits the server was to hold, by what came of that."};
 inline constexpr Metric kDecodeIterations = {"baseband_decode_iterations", "",
                                              "Iterations that a decoded code block took."};
 inline constexpr Metric kDecodeParityFailures = {

@@ -134,6 +134,14 @@ Figure BlerOf(const MetricsPage& page, const std::string& rpc) {
   return rpc == "Decode" && is_alone ? BlerOf(page) : Figure();
 }
 
+Figure HarqLostOf(const MetricsPage& page) {
+  double lost = 0;
+  for (const char* outcome : {"lost", "other_block", "not_held"}) {
+    lost += Total(page, metric::kHarqTransmissions.name, {Label("outcome", outcome)}).value_or(0);
+  }
+  return Ratio(Figure(lost), Total(page, metric::kHarqTransmissions.name));
+}
+
 }  // namespace
 
 PageRates RatesBetween(const MetricsPage* before, const MetricsPage& now, absl::Duration passed) {
@@ -263,6 +271,9 @@ std::vector<RpcFigures> ToRpcFigures(const PageRates& rates) {
         Ratio(Total(page, absl::StrCat(metric::kBatchRequests.name, "_sum"), {label}),
               Total(page, absl::StrCat(metric::kBatchRequests.name, "_count"), {label}));
     figures.bler = BlerOf(page, rpc);
+    if (rpc == "DecodeSharedChannel") {
+      figures.harq_lost = HarqLostOf(page);
+    }
     for (const Work& work : kWork) {
       if (rpc == work.rpc) {
         figures.work = Times(Total(page, work.metric, {work.label}), work.each);

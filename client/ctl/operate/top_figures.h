@@ -61,7 +61,10 @@ ServerFigures ToServerFigures(const PageRates& rates);
 struct RpcFigures {
   std::string rpc;
   Figure requests, unserved, p50, p99, batch_requests, in_flight;
-  Figure bler;                  // of Decode; of DecodeSharedChannel by transport blocks
+  Figure bler;  // of Decode; of DecodeSharedChannel by transport blocks
+  // Share of the transmissions whose soft bits the server was to hold that found none of those
+  // before, or for which there was no room.
+  Figure harq_lost;
   std::string unserved_reason;  // that of most of them
   Figure work;                  // bits, symbols, samples or points, as `unit` says
   std::string unit;

@@ -28,6 +28,7 @@ Json ToJson(const RpcFigures& rpc) {
           {"batch_requests", OrNull(rpc.batch_requests)},
           {"in_flight", OrNull(rpc.in_flight)},
           {"bler", OrNull(rpc.bler)},
+          {"harq_lost", OrNull(rpc.harq_lost)},
           {"work", OrNull(rpc.work)},
           {"work_unit", rpc.unit}};
 }

@@ -205,6 +205,20 @@ TEST(TopFiguresTest, TransportBlocksHaveABlockErrorRateOfTheirOwn) {
   EXPECT_THAT(rpcs[1].bler, Optional(0.25));
 }
 
+TEST(TopFiguresTest, SoftBitsThatWereNotThereAreAShareOfThoseToBeHeld) {
+  const std::string decodes = "baseband_requests_in_flight{rpc=\"DecodeSharedChannel\"} 1\n";
+  EXPECT_THAT(ToRpcFigures(Rates(decodes))[0].harq_lost, Eq(absl::nullopt)) << "nobody asked";
+  const std::vector<RpcFigures> rpcs = ToRpcFigures(
+      Rates(decodes + "baseband_requests_in_flight{rpc=\"Encode\"} 1\n"
+                      "baseband_harq_transmissions_total{outcome=\"first\"} 60\n"
+                      "baseband_harq_transmissions_total{outcome=\"combined\"} 33\n"
+                      "baseband_harq_transmissions_total{outcome=\"lost\"} 4\n"
+                      "baseband_harq_transmissions_total{outcome=\"not_held\"} 2\n"
+                      "baseband_harq_transmissions_total{outcome=\"other_block\"} 1\n"));
+  EXPECT_THAT(rpcs[0].harq_lost, Optional(0.07));
+  EXPECT_THAT(rpcs[1].harq_lost, Eq(absl::nullopt));
+}
+
 TEST(TopFiguresTest, AnRpcIsThereWhileItHasWork) {
   const std::vector<RpcFigures> rpcs =
       ToRpcFigures(Rates("baseband_requests_in_flight{rpc=\"Decode\"} 0\n"

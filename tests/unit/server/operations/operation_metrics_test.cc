@@ -121,6 +121,7 @@ TEST_F(OperationMetricsTest, OnlyTransportBlocksThatAreRightAreInformation) {
   EXPECT_EQ(Value("baseband_transport_block_crc_failures_total"), 2);
   EXPECT_EQ(Value(R"(baseband_information_bytes_total{rpc="DecodeSharedChannel"})"), 57);
   EXPECT_EQ(Value(R"(baseband_code_blocks_total{family="nr",rpc="DecodeSharedChannel"})"), 4);
+  EXPECT_EQ(Value(R"(baseband_harq_transmissions_total{outcome="first"})"), 0);  // no keys
   // Together with those of Decode.
   EXPECT_EQ(Value("baseband_decode_iterations_count"), 4);
   EXPECT_EQ(Value("baseband_decode_iterations_sum"), 12);
