@@ -88,7 +88,7 @@ absl::StatusOr<TransportBlockPlan> MakePlan(const TransportBlock& block) {
   const int granularity = block.num_layers * block.qm;
   if (block.g % granularity != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("g ", block.g, " is not a multiple of num_layers * qm = ", granularity));
+        absl::StrCat("g ", block.g, " is not a multiple of layers * qm = ", granularity));
   }
 
   const BaseGraph& graph = GraphOf(block.base_graph);
@@ -127,12 +127,12 @@ absl::StatusOr<TransportBlockPlan> MakePlan(const TransportBlock& block) {
   const int64_t n = int64_t{graph.sent} * plan.zc;
   int64_t n_cb = n;
   if (block.tbs_lbrm != 0) {
-    n_cb = std::min(n, 3 * block.tbs_lbrm / (2 * c));  // 5.4.2.1, R_LBRM = 2/3
-    if (n_cb == 0) {
-      return absl::InvalidArgumentError(absl::StrCat("tbs_lbrm ", block.tbs_lbrm,
-                                                     " leaves no bit of the buffer of each of ", c,
-                                                     " code blocks"));
+    if (block.tbs_lbrm < plan.tb_bits) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tbs_lbrm ", block.tbs_lbrm, " is below the transport block's own ",
+                       plan.tb_bits, " bits: it is the size of the largest one, in bits"));
     }
+    n_cb = std::min(n, 3 * block.tbs_lbrm / (2 * c));  // 5.4.2.1, R_LBRM = 2/3
   }
   plan.of_short = MakeChecked(block.base_graph, plan.zc, plan.num_filler(), n_cb, block.rv,
                               block.qm, plan.e_short);

@@ -33,7 +33,7 @@ struct TransportBlock {
   int qm = 2;            // bits a symbol: 1, 2, 4, 6, 8 or 10
   int num_layers = 1;    // N_L: 1 .. kMaxLayers
   int64_t g = 0;         // coded bits: 1 .. kMaxCodedBits, a multiple of num_layers * qm
-  int64_t tbs_lbrm = 0;  // TBS_LBRM of 5.4.2.1, bits: 1 .. kMaxTbsLbrm; 0: no limited buffer
+  int64_t tbs_lbrm = 0;  // TBS_LBRM of 5.4.2.1, bits: A .. kMaxTbsLbrm; 0: no limited buffer
 };
 
 // Clauses 6.2.2 and 7.2.2: 1 or 2. `code_rate` is that of the first transmission, (0, 1).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 
@@ -13,7 +14,7 @@ ObjectStore::ObjectStore(const ObjectLimits& limits, std::shared_ptr<HostPool> m
 
 absl::Status ObjectStore::InUse(const ObjectKey& key) const {
   return absl::FailedPreconditionError(
-      absl::StrCat("object '", key.name, "' is in use by another request"));
+      absl::StrCat("object '", absl::CHexEscape(key.name), "' is in use by another request"));
 }
 
 absl::StatusOr<ObjectPin> ObjectStore::Create(const ObjectKey& key, int64_t bytes) {
@@ -24,9 +25,9 @@ absl::StatusOr<ObjectPin> ObjectStore::Create(const ObjectKey& key, int64_t byte
   const int64_t most = std::min(limits_.max_bytes_per_owner, limits_.max_bytes);
   const int64_t counted = std::max(bytes, kMinBytes);
   if (counted > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("object '", key.name, "' has ", bytes, " bytes, more than the ", most,
-                     " that a client's objects may take of a device"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "object '", absl::CHexEscape(key.name), "' has ", bytes, " bytes, more than the ", most,
+        " that a client's objects may take of a device"));
   }
   const absl::Time now = limits_.clock();
   absl::MutexLock lock(&mutex_);
@@ -35,12 +36,18 @@ absl::StatusOr<ObjectPin> ObjectStore::Create(const ObjectKey& key, int64_t byte
     if (found->second.is_in_use()) return InUse(key);
     Erase(found);
   }
-  GiveBackWhatHasLeft();
   DropExpired(now);
+  // Looked for where it is needed only: there may be thousands.
+  const auto own = owners_.find(key.owner);
+  const int64_t of_owner = own == owners_.end() ? 0 : own->second.bytes;
+  if (of_owner + counted > limits_.max_bytes_per_owner ||
+      usage_.bytes + counted > limits_.max_bytes) {
+    GiveBackWhatHasLeft();
+  }
   const auto no_room = [&key, bytes](absl::string_view whose) {
-    return absl::ResourceExhaustedError(absl::StrCat("no room for the ", bytes,
-                                                     " bytes of object '", key.name, "': ", whose,
-                                                     " that are in use leave too little"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no room for the ", bytes, " bytes of object '", absl::CHexEscape(key.name),
+                     "': ", whose, " that are in use leave too little"));
   };
   for (auto owner = owners_.find(key.owner);
        owner != owners_.end() && owner->second.bytes + counted > limits_.max_bytes_per_owner;
@@ -88,13 +95,15 @@ absl::StatusOr<ObjectPin> ObjectStore::Find(const ObjectKey& key, bool share) {
   }
   const auto gone = gone_.find(key);
   if (gone == gone_.end()) {
-    return absl::NotFoundError(absl::StrCat("object '", key.name, "' is not there"));
+    return absl::NotFoundError(
+        absl::StrCat("object '", absl::CHexEscape(key.name), "' is not there"));
   }
   static constexpr std::array<const char*, kObjectLossNames.size()> kWhy = {
       "its client's objects took more than they may", "others needed the room",
       "nobody used it for too long", "its device was lost"};
-  return absl::NotFoundError(absl::StrCat("object '", key.name, "' is not there any more: ",
-                                          kWhy[static_cast<size_t>(gone->second.first)]));
+  return absl::NotFoundError(
+      absl::StrCat("object '", absl::CHexEscape(key.name),
+                   "' is not there any more: ", kWhy[static_cast<size_t>(gone->second.first)]));
 }
 
 void ObjectStore::Remove(const ObjectKey& key) {

@@ -48,7 +48,8 @@ void SetTransportBlock(int granularity, Random& random, v1::TransportBlock* mess
       static_cast<int>(std::ceil(std::min(bits / rate, kMaxCodedBits) / granularity));
   message->set_g(static_cast<uint32_t>(granularity * std::max(symbols, blocks)));
   if (OneIn(4, random)) {
-    message->set_tbs_lbrm(static_cast<uint32_t>(2 * bits * LogBetween(0.3, 2.0, random)));
+    message->set_tbs_lbrm(
+        static_cast<uint32_t>(std::ceil(8.0 * message->tb_bytes() * LogBetween(1.0, 4.0, random))));
   }
 }
 
@@ -126,6 +127,11 @@ void SetOptions(Random& random, v1::DecodeSharedChannelGroup* group) {
   } else {
     harq.set_soft_in(OneIn(3, random));
     harq.set_soft_out(OneIn(3, random));
+  }
+  const bool has_harq = harq.soft_in() || harq.soft_out() || !harq.key().empty();
+  if (has_harq && group->input() == v1::SHARED_CHANNEL_INPUT_LLR_INT16 &&
+      group->llr_scale() == 0.0F) {
+    group->set_llr_scale(0.25F);  // none is chosen
   }
 }
 

@@ -106,9 +106,14 @@ absl::Status DecodeSharedChannelJob::Hold(absl::Span<Device* const> devices) {
     const DecodeSharedChannelGroup& group = groups_[i];
     if (group.harq_key.empty()) continue;
     const int64_t bytes = group.block.plan.num_blocks * group.soft_stride();
-    BASEBAND_ASSIGN_OR_RETURN(
-        held_[i], HoldSoftBits(caller.client, group.harq_key, group.transmission, group.block,
-                               bytes, *device));
+    absl::StatusOr<HeldSoftBits> held =
+        HoldSoftBits(caller.client, group.harq_key, group.transmission, group.block,
+                     group.harq_block, bytes, *device);
+    if (!held.ok()) {
+      return absl::Status(held.status().code(),
+                          absl::StrCat("groups[", i, "].harq: ", held.status().message()));
+    }
+    held_[i] = *std::move(held);
     if (held_[i].object != nullptr) objects.push_back(held_[i].object);
     if (held_[i].combines() || held_[i].repeats()) continue;
     // What is left of another time, when the client's device was another one.
@@ -263,7 +268,8 @@ absl::Status DecodeSharedChannelBatch::Finish() {
   if (output_staging_ != nullptr) CudaFinish();
   for (const auto& block : blocks_) {
     if (block->held == nullptr || job(block->job).is_cut()) continue;
-    block->held->object->set_mark(SoftBitsMark(block->group->block, block->group->transmission));
+    block->held->object->set_mark(
+        SoftBitsMark(block->group->block, block->group->harq_block, block->group->transmission));
   }
   return absl::OkStatus();
 }

@@ -35,6 +35,7 @@ struct DecodeSharedChannelGroup {
   bool soft_in = false;
   bool soft_out = false;
   std::string harq_key;  // empty: the server holds nothing
+  uint32_t harq_block = 0;
   int transmission = 0;
 
   // What is received needs no work before it goes to its places.

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/converters/group_conversion.h"
+#include "server/jobs/fingerprint.h"
 #include "server/jobs/self_test.h"
 #include "server/operations/shared_channel/decode_shared_channel.h"
 #include "server/operations/shared_channel/known_block.h"
@@ -21,8 +22,8 @@ constexpr int kDefaultIterations = 10;
 // Of natural LLRs. 4 loses up to 0.08 dB at low code rates; from 8 on LLRs that are 127 hold up
 // parity checks on good channels, and blocks that are right take all iterations.
 constexpr float kDefaultLlrScale = 6.0F;
-constexpr double kMinNoiseVariance = 1e-9;
-constexpr double kMaxNoiseVariance = 1e9;
+constexpr double kMinNoiseVariance = 1e-9F;  // as the field has it
+constexpr double kMaxNoiseVariance = 1e9F;
 
 // Fills in what is received, in what format.
 absl::Status InputFromProto(v1::SharedChannelInput input, DecodeSharedChannelGroup* group) {
@@ -69,6 +70,9 @@ absl::Status ScalesFromProto(const v1::DecodeSharedChannelGroup& message,
   const double highest = group->is_symbols ? nr::kMaxLlrScale : nr::kMaxLlrFormatScale;
   group->llr_scale = group->demap.llr_scale = kDefaultLlrScale;
   if (message.llr_scale() != 0.0F) {
+    if (!group->is_symbols && group->llr_format == nr::LlrFormat::kInt8) {
+      return absl::InvalidArgumentError("llr_scale is set: LLR_INT8 are the decoder's own");
+    }
     BASEBAND_RETURN_IF_ERROR(CheckReal("llr_scale", message.llr_scale(), lowest, highest));
     group->llr_scale = group->demap.llr_scale = message.llr_scale();
   } else if (group->llr_format == nr::LlrFormat::kInt16) {
@@ -102,16 +106,32 @@ absl::Status ScalesFromProto(const v1::DecodeSharedChannelGroup& message,
   return absl::OkStatus();
 }
 
+absl::Status CheckKey(absl::string_view field, absl::string_view key) {
+  if (!key.empty() && key.size() <= kMaxHarqKeyBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " has ", key.size(), " bytes, not 1 to ", kMaxHarqKeyBytes));
+}
+
+// The scale that is chosen of a block says nothing of another transmission: noise alone would weigh
+// as much as what was received well.
+absl::Status CheckScaleForHarq(const v1::Harq& message, const DecodeSharedChannelGroup& group) {
+  const bool has_harq = message.soft_in() || message.soft_out() || !message.key().empty();
+  if (!has_harq || group.is_symbols || group.llr_scale != 0.0F) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "llr_scale is 0, to be chosen from each block: with harq it has to be set, for transmissions "
+      "are added up in one unit");
+}
+
 absl::Status HarqFromProto(const v1::Harq& message, DecodeSharedChannelGroup* group) {
   if (message.key().empty()) {
-    if (message.transmission() == 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat("transmission ", message.transmission(), " is set without a key"));
+    for (const auto& [field, value] :
+         {std::pair("transmission", message.transmission()), std::pair("block", message.block())}) {
+      if (value == 0) continue;
+      return absl::InvalidArgumentError(absl::StrCat(field, " ", value, " is set without a key"));
+    }
+    return absl::OkStatus();
   }
-  if (message.key().size() > kMaxHarqKeyBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("key has ", message.key().size(), " bytes, not 1 to ", kMaxHarqKeyBytes));
-  }
+  BASEBAND_RETURN_IF_ERROR(CheckKey("key", message.key()));
   if (group->soft_in || group->soft_out) {
     return absl::InvalidArgumentError(
         "key is set beside soft_in or soft_out: soft bits are held, or they travel");
@@ -122,6 +142,7 @@ absl::Status HarqFromProto(const v1::Harq& message, DecodeSharedChannelGroup* gr
   }
   BASEBAND_RETURN_IF_ERROR(CheckRange("transmission", message.transmission(), 0, kMaxTransmission));
   group->harq_key = message.key();
+  group->harq_block = message.block();
   group->transmission = static_cast<int>(message.transmission());
   return absl::OkStatus();
 }
@@ -149,6 +170,18 @@ absl::StatusOr<ldpc::CodePtr> CodeOf(const DecodeSharedChannelGroup& group) {
   return ldpc::NrCode(plan.base_graph, plan.zc, rows);
 }
 
+// What it asks for, by whatever name soft bits are held: its like has others.
+v1::DecodeSharedChannelRequest Nameless(v1::DecodeSharedChannelRequest message) {
+  message.clear_free_keys();
+  for (v1::DecodeSharedChannelGroup& group : *message.mutable_groups()) {
+    if (!group.has_harq()) continue;
+    group.mutable_harq()->clear_key();
+    group.mutable_harq()->clear_transmission();
+    group.mutable_harq()->clear_block();
+  }
+  return message;
+}
+
 // How a request becomes a DecodeSharedChannelJob.
 struct DecodeSharedChannelTraits {
   using Message = v1::DecodeSharedChannelRequest;
@@ -167,6 +200,7 @@ struct DecodeSharedChannelTraits {
     group.count = message.count();
     group.soft_in = message.harq().soft_in();
     group.soft_out = message.harq().soft_out();
+    BASEBAND_RETURN_IF_ERROR(CheckScaleForHarq(message.harq(), group));
     BASEBAND_RETURN_IF_ERROR(Within("harq.", HarqFromProto(message.harq(), &group)));
     if (!group.harq_key.empty() && !keys.insert(group.harq_key).second) {
       return absl::InvalidArgumentError("harq.key is that of a block before it");
@@ -195,8 +229,15 @@ struct DecodeSharedChannelTraits {
       return absl::InvalidArgumentError(absl::StrCat(
           "free_keys has ", free_keys.size(), " keys: at most ", kMaxFreeKeys, " go at once"));
     }
-    return std::make_unique<DecodeSharedChannelJob>(*operation, std::move(groups),
-                                                    std::move(free_keys));
+    for (size_t i = 0; i < free_keys.size(); ++i) {
+      BASEBAND_RETURN_IF_ERROR(CheckKey(absl::StrCat("free_keys[", i, "]"), free_keys[i]));
+    }
+    auto job = std::make_unique<DecodeSharedChannelJob>(*operation, std::move(groups),
+                                                        std::move(free_keys));
+    if (!keys.empty() || message.free_keys_size() > 0) {
+      job->fingerprint = FingerprintOf(*operation, Nameless(message).SerializeAsString());
+    }
+    return job;
   }
 
   const Operation* operation;
@@ -257,7 +298,9 @@ class DecodeSharedChannelOperation final : public Operation {
     for (const CodeBlockResult& result : job.code_blocks) decoded.push_back(result.decode);
     counted.Observe(decoded);
     auto block = job.crc_ok.begin();
-    for (const DecodeSharedChannelGroup& group : job.groups()) {
+    for (size_t i = 0; i < job.groups().size(); ++i) {
+      const DecodeSharedChannelGroup& group = job.groups()[i];
+      counted.CountHarq(job.held(i).outcome);
       const auto end = block + group.count;
       const auto right = std::count(block, end, uint8_t{1});
       counted.CountBlocks(ldpc::Family::kNr, group.count * group.block.plan.num_blocks,

@@ -22,6 +22,9 @@ absl::StatusOr<absl::optional<nr::SymbolLayout>> SymbolsFromProto(
   switch (message.output()) {
     case v1::SHARED_CHANNEL_OUTPUT_UNSPECIFIED:
     case v1::SHARED_CHANNEL_OUTPUT_BITS:
+      if (message.scale() != 0.0F) {
+        return absl::InvalidArgumentError("scale is set: output has bits");
+      }
       return absl::optional<nr::SymbolLayout>();
     case v1::SHARED_CHANNEL_OUTPUT_FLOAT32:
       layout.format = nr::SymbolFormat::kFloat32;

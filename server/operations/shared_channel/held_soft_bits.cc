@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/hash/hash.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 
@@ -19,15 +18,12 @@ ObjectKey KeyOf(const std::string& client, const std::string& key) {
 }
 
 // What has to be the same in all transmissions of a block; its lowest bits are 0, and it is not.
-uint64_t ShapeOf(const SharedChannelBlock& block) {
+uint64_t ShapeOf(const SharedChannelBlock& block, uint32_t number) {
   const nr::TransportBlockPlan& plan = block.plan;
   const size_t hash = absl::HashOf(plan.base_graph, plan.zc, plan.num_blocks, plan.k_prime,
-                                   block.n_cb(), plan.tb_bits);
+                                   block.n_cb(), plan.tb_bits, number);
   return (static_cast<uint64_t>(hash) & ~kTransmissionMask) | (kTransmissionMask + 1);
 }
-
-// What a status says, as a field of text holds it: keys are any bytes.
-std::string Told(const absl::Status& status) { return absl::CHexEscape(status.message()); }
 
 // A new object for `held`, or why there is none.
 absl::Status Make(const ObjectKey& key, int64_t bytes, ObjectStore& store, HeldSoftBits* held) {
@@ -40,7 +36,7 @@ absl::Status Make(const ObjectKey& key, int64_t bytes, ObjectStore& store, HeldS
     return made.status();
   }
   held->outcome = v1::HARQ_OUTCOME_NOT_HELD;
-  held->why = Told(made.status());
+  held->why = std::string(made.status().message());
   return absl::OkStatus();
 }
 
@@ -58,13 +54,13 @@ Device* HarqDeviceOf(absl::string_view client, absl::Span<Device* const> devices
   return best;
 }
 
-uint64_t SoftBitsMark(const SharedChannelBlock& block, int transmission) {
-  return ShapeOf(block) | static_cast<uint64_t>(transmission);
+uint64_t SoftBitsMark(const SharedChannelBlock& block, uint32_t number, int transmission) {
+  return ShapeOf(block, number) | static_cast<uint64_t>(transmission);
 }
 
 absl::StatusOr<HeldSoftBits> HoldSoftBits(const std::string& client, const std::string& key,
                                           int transmission, const SharedChannelBlock& block,
-                                          int64_t bytes, Device& device) {
+                                          uint32_t number, int64_t bytes, Device& device) {
   HeldSoftBits held;
   ObjectStore* const store = device.objects();
   if (store == nullptr) {
@@ -81,13 +77,13 @@ absl::StatusOr<HeldSoftBits> HoldSoftBits(const std::string& client, const std::
   absl::StatusOr<ObjectPin> found = store->Use(object_key);
   if (absl::IsNotFound(found.status())) {
     held.outcome = v1::HARQ_OUTCOME_LOST;
-    held.why = Told(found.status());
+    held.why = std::string(found.status().message());
   } else if (!found.ok()) {
     return found.status();
   } else if (const uint64_t mark = (*found)->mark(); mark == 0) {
     held.outcome = v1::HARQ_OUTCOME_LOST;
     held.why = "the transmission before this one was not decoded to its end";
-  } else if ((*found)->bytes() != bytes || (mark & ~kTransmissionMask) != ShapeOf(block)) {
+  } else if ((*found)->bytes() != bytes || (mark & ~kTransmissionMask) != ShapeOf(block, number)) {
     held.outcome = v1::HARQ_OUTCOME_OTHER_BLOCK;
   } else {
     const auto last = static_cast<int>(mark & kTransmissionMask);

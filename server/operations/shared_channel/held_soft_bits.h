@@ -40,17 +40,18 @@ struct HeldSoftBits {
   bool repeats() const { return outcome == v1::HARQ_OUTCOME_REPEATED; }
 };
 
-// Finds or makes those of `client` under `key` on `device`, `bytes` long. FailedPrecondition:
+// Finds or makes those of `client` under `key` on `device`, `bytes` long, of the block that the
+// client calls `number`. FailedPrecondition:
 // another request uses them. Unavailable: the device was lost. InvalidArgument: an earlier
 // transmission than what is held.
 absl::StatusOr<HeldSoftBits> HoldSoftBits(const std::string& client, const std::string& key,
                                           int transmission, const SharedChannelBlock& block,
-                                          int64_t bytes, Device& device);
+                                          uint32_t number, int64_t bytes, Device& device);
 // They are not wanted any more.
 void FreeSoftBits(const std::string& client, const std::string& key, Device& device);
 
 // The mark of an object that holds `block` up to `transmission`; never 0.
-uint64_t SoftBitsMark(const SharedChannelBlock& block, int transmission);
+uint64_t SoftBitsMark(const SharedChannelBlock& block, uint32_t number, int transmission);
 
 }  // namespace baseband::server
 

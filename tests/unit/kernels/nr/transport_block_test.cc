@@ -97,7 +97,7 @@ TEST(NrPlanTest, EveryPlanAgreesWithTheFormulas) {
     tb.qm = qms[random() % 6];
     tb.num_layers = 1 + static_cast<int>(random() % 8);
     tb.g = int64_t{tb.num_layers} * tb.qm * (1 + random() % 20000);
-    tb.tbs_lbrm = random() % 2 == 0 ? 0 : 1 + random() % 100000;
+    tb.tbs_lbrm = random() % 2 == 0 ? 0 : 8 * tb.tb_bytes + random() % 100000;
     const auto plan = MakePlan(tb);
     if (!plan.ok()) continue;  // most often: does not divide into blocks
     ++num_planned;
@@ -204,7 +204,7 @@ TEST(NrPlanTest, EveryBrokenFieldOfATransportBlockIsRefusedByNameValueAndRange) 
   EXPECT_THAT(with([](auto& tb) { tb.g = 8388616; }),
               IsInvalid("g 8388616 is not in [1, 8388608]"));
   EXPECT_THAT(with([](auto& tb) { tb.g = 16372; }),
-              IsInvalid("g 16372 is not a multiple of num_layers * qm = 8"));
+              IsInvalid("g 16372 is not a multiple of layers * qm = 8"));
   EXPECT_THAT(with([](auto& tb) { tb.g = 8; }),
               IsInvalid("g 8: a code block sends no bit; 2 code blocks need at least 16"));
   EXPECT_THAT(with([](auto& tb) { tb.g = 16; }), IsOk());
@@ -212,9 +212,9 @@ TEST(NrPlanTest, EveryBrokenFieldOfATransportBlockIsRefusedByNameValueAndRange) 
               IsInvalid("tbs_lbrm -1 is not in [0, 16777216]"));
   EXPECT_THAT(with([](auto& tb) { tb.tbs_lbrm = 16777217; }),
               IsInvalid("tbs_lbrm 16777217 is not in [0, 16777216]"));
-  EXPECT_THAT(with([](auto& tb) { tb.tbs_lbrm = 1; }),
-              IsInvalid("tbs_lbrm 1 leaves no bit of the buffer of each of 2 code blocks"));
-  EXPECT_THAT(with([](auto& tb) { tb.tbs_lbrm = 2; }), IsOk());
+  EXPECT_THAT(with([](auto& tb) { tb.tbs_lbrm = 8 * tb.tb_bytes - 1; }),
+              IsInvalid("is below the transport block's own "));
+  EXPECT_THAT(with([](auto& tb) { tb.tbs_lbrm = 8 * tb.tb_bytes; }), IsOk());
   EXPECT_THAT(with([](auto& tb) { tb.tb_bytes = 2104; }),  // 16856 bits, in three blocks
               IsInvalid("tb_bytes 2104: its 16856 bits with their CRC do not divide into 3 equal"));
 }

@@ -155,7 +155,6 @@ TEST(DecodeSharedChannelTest, AScaleThatIsChosenDoesNotDependOnTheUnit) {
   Group group;
   *group.mutable_block() = BlockOf(4, false);
   group.set_input(v1::SHARED_CHANNEL_INPUT_LLR_INT16);
-  group.mutable_harq()->set_soft_out(true);
   const auto block = server::BlockFromProto(group.block());
   const std::string payload = RandomBytes(block->payload_bytes(), random);
   std::string received =

@@ -243,6 +243,19 @@ TEST_F(HeldSoftBitsTest, AnotherBlockUnderAKeyIsNotAddedToIt) {
   EXPECT_EQ(OutcomeOf(request), v1::HARQ_OUTCOME_OTHER_BLOCK);
 }
 
+TEST_F(HeldSoftBitsTest, ABlockThatItsClientNumbersIsNotAddedToAnotherOfItsSize) {
+  const auto numbered = [&](int transmission, uint32_t block) {
+    v1::DecodeSharedChannelRequest request = Held("a", transmission);
+    request.mutable_groups(0)->mutable_harq()->set_block(block);
+    return OutcomeOf(request);
+  };
+  EXPECT_EQ(numbered(0, 7), v1::HARQ_OUTCOME_FIRST);
+  EXPECT_EQ(numbered(1, 7), v1::HARQ_OUTCOME_COMBINED);
+  // Whose first transmission was refused.
+  EXPECT_EQ(numbered(1, 8), v1::HARQ_OUTCOME_OTHER_BLOCK);
+  EXPECT_EQ(numbered(2, 8), v1::HARQ_OUTCOME_COMBINED);
+}
+
 TEST_F(HeldSoftBitsTest, OneTransmissionOfABlockIsInFlightAtATime) {
   EXPECT_EQ(OutcomeOf(Held("a", 0)), v1::HARQ_OUTCOME_FIRST);
   absl::StatusOr<JobPtr> in_flight = Bound(Held("a", 1));
@@ -294,6 +307,32 @@ TEST_F(HeldSoftBitsTest, NothingIsLeftOfManyProcesses) {
     ASSERT_THAT(job, IsOk());
   }
   EXPECT_EQ(device_->objects()->usage().objects, 1);
+}
+
+TEST_F(HeldSoftBitsTest, NothingIsLeftOfAMillionProcesses) {
+  Serve(/*max_mib=*/2, /*client_mib=*/1);
+  const SharedChannelBlock block = *BlockFromProto(BlockOf(0));
+  std::mt19937 random(1);
+  int64_t lost = 0;
+  for (int i = 0; i < 1'000'000; ++i, now_ += absl::Microseconds(100)) {
+    const std::string client = i % 3 == 0 ? "cell 1" : "cell 2";
+    const std::string key = std::to_string(i);
+    const auto first = HoldSoftBits(client, key, 0, block, 0, 25'344, *device_);
+    ASSERT_THAT(first, IsOk());
+    ASSERT_NE(first->object, nullptr);
+    if (random() % 4 == 0) continue;  // its client forgets it
+    if (random() % 4 == 0) {          // one of a while ago is sent again
+      const auto late = HoldSoftBits(client, std::to_string(i - 30), 1, block, 0, 25'344, *device_);
+      ASSERT_THAT(late, IsOk());
+      lost += late->outcome == v1::HARQ_OUTCOME_LOST ? 1 : 0;
+    }
+    FreeSoftBits(client, key, *device_);
+  }
+  EXPECT_GT(lost, 100'000);  // none of them was decoded to its end
+  now_ += absl::Seconds(61);
+  const ObjectStore::Usage left = device_->objects()->usage();
+  EXPECT_EQ(left.objects, 0);
+  EXPECT_EQ(left.bytes, 0);
 }
 
 TEST_F(HeldSoftBitsTest, ARefusalNamesWhatIsWrong) {

@@ -88,7 +88,7 @@ TEST(SharedChannelConverterTest, ATransportBlockIsRefusedByTheFieldThatIsWrong) 
           m->set_tb_bytes(1125);
           m->set_tbs_lbrm(1);
         }),
-        "transport_block.tbs_lbrm 1 leaves no bit"}});
+        "transport_block.tbs_lbrm 1 is below the transport block's own 9000 bits"}});
 }
 
 TEST(SharedChannelConverterTest, ACodeBlockIsRefusedByTheFieldThatIsWrong) {

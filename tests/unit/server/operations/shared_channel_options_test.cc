@@ -2,6 +2,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "tests/support/field_path.h"
 #include "tests/support/matchers.h"
@@ -31,6 +32,7 @@ TEST(SharedChannelOptionsTest, EncodesOptionsAreRefusedByName) {
   expect(scale(-1.0F), "scale -1 is not in [1e-09, 1e+09]");
   expect(scale(2e9F), "scale 2e+09 is not in ");
   expect(scale(std::numeric_limits<float>::quiet_NaN()), "scale nan is not in ");
+  expect([](auto* group) { group->set_scale(2.0F); }, "scale is set: output has bits");
   EXPECT_THAT(Convert(EncodeOf(TransportBlock(), 99)),
               IsInvalid("payload has 99 bytes, the groups describe 100"));
   EXPECT_THAT(Convert(v1::EncodeSharedChannelRequest()), IsInvalid("groups is empty"));
@@ -56,6 +58,18 @@ TEST(SharedChannelOptionsTest, DecodesOptionsAreRefusedByName) {
       change(group);
     };
   };
+  // A scale that is chosen of each transmission would make noise weigh as much as all else.
+  for (const auto& set :
+       std::vector<std::function<void(v1::Harq*)>>{[](v1::Harq* harq) { harq->set_soft_in(true); },
+                                                   [](v1::Harq* harq) { harq->set_soft_out(true); },
+                                                   [](v1::Harq* harq) { harq->set_key("a"); }}) {
+    expect(
+        [set](Group* group) {
+          group->set_input(v1::SHARED_CHANNEL_INPUT_LLR_INT16);
+          set(group->mutable_harq());
+        },
+        "llr_scale is 0, to be chosen from each block");
+  }
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   expect([](Group* group) { group->set_count(0); }, "count 0 is not in [1, ");
@@ -67,6 +81,7 @@ TEST(SharedChannelOptionsTest, DecodesOptionsAreRefusedByName) {
   expect(llrs([](Group* group) { group->set_llr_scale(kNan); }), "llr_scale nan is not in ");
   expect(symbols([](Group* group) { group->set_llr_scale(1025.0F); }),
          "llr_scale 1025 is not in [0.000976562, 1024]");
+  expect([](Group* group) { group->set_llr_scale(2.0F); }, "llr_scale is set: LLR_INT8 are ");
   expect([](Group* group) { group->set_symbol_scale(2.0F); }, "symbol_scale is set");
   expect([](Group* group) { group->set_noise_variance(1.0F); }, "noise_variance is set");
   expect([](Group* group) { group->set_log_sum(true); }, "log_sum is set");
@@ -74,6 +89,12 @@ TEST(SharedChannelOptionsTest, DecodesOptionsAreRefusedByName) {
          "symbol_scale inf is not in [1e-09, 1e+09]");
   expect(symbols([](Group* group) { group->set_noise_variance(0.0F); }),
          "noise_variance 0 is not in [1e-09, 1e+09]");
+  v1::DecodeSharedChannelRequest least = DecodeOf(TransportBlock(), 1600);
+  symbols([](Group* group) { group->set_noise_variance(1e-9F); })(least.mutable_groups(0));
+  least.set_payload(std::string(static_cast<size_t>(least.groups(0).block().transport_block().g() /
+                                                    least.groups(0).block().qm() * 4),
+                                'x'));
+  EXPECT_THAT(Convert(least), IsOk()) << "the bound itself";
   expect(symbols([](Group* group) { group->set_noise_variance(kNan); }),
          "noise_variance nan is not");
   expect([](Group* group) { group->set_max_iterations(101); },
@@ -114,11 +135,39 @@ TEST(SharedChannelOptionsTest, KeysOfHeldSoftBitsAreRefusedByName) {
          "groups[1].harq.transmission 1 is set without a key");
   expect([](auto* request) { request->mutable_groups(1)->set_count(2); },
          "groups[1].harq.key is set for 2 blocks");
+  expect(harq([](Harq* m) {
+           m->clear_key();
+           m->set_block(4);
+         }),
+         "groups[1].harq.block 4 is set without a key");
+  expect([](auto* request) { request->add_free_keys(""); },
+         "free_keys[0] has 0 bytes, not 1 to 64");
+  expect(
+      [](auto* request) {
+        request->add_free_keys("a");
+        request->add_free_keys(std::string(65, 'k'));
+      },
+      "free_keys[1] has 65 bytes, not 1 to 64");
   expect(
       [](auto* request) {
         for (int i = 0; i <= 4096; ++i) request->add_free_keys("x");
       },
       "free_keys has 4097 keys");
+}
+
+// A client whose block brought a device down does not get by its quarantine with another name.
+TEST(SharedChannelOptionsTest, NamesOfSoftBitsAreNoPartOfWhatARequestAsksFor) {
+  v1::DecodeSharedChannelRequest request = DecodeOf(TransportBlock(), 1600);
+  request.mutable_groups(0)->mutable_harq()->set_key("a");
+  const uint64_t fingerprint = (*Convert(request))->fingerprint;
+  EXPECT_NE(fingerprint, 0U);
+  v1::DecodeSharedChannelRequest like = request;
+  like.mutable_groups(0)->mutable_harq()->set_key("b");
+  like.mutable_groups(0)->mutable_harq()->set_transmission(3);
+  like.add_free_keys("a");
+  EXPECT_EQ((*Convert(like))->fingerprint, fingerprint);
+  like.mutable_groups(0)->set_max_iterations(7);
+  EXPECT_NE((*Convert(like))->fingerprint, fingerprint);
 }
 
 }  // namespace
