@@ -30,7 +30,7 @@ namespace {
 constexpr int kZc = 96;
 constexpr int kIterations = 12;
 constexpr double kLlrScale = 6.0;                                      // the server's default
-constexpr std::array<double, 5> kSteps4 = {0.35, 0.5, 0.7, 1.0, 1.4};  // 4 bits: LLRs times these
+constexpr std::array<double, 5> kSteps4 = {0.5, 0.7, 1.0, 1.4, 2.0};  // 4 bits: LLRs times these
 
 struct Point {
   int qm;

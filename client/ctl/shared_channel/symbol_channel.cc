@@ -56,7 +56,7 @@ struct LlrForm {
 LlrForm LlrFormOf(ReceivedType type) {
   return type == ReceivedType::kLlrInt8   ? LlrForm{8, kDecodersScale}
          : type == ReceivedType::kLlrInt6 ? LlrForm{6, 2}
-                                          : LlrForm{4, 0.7F};
+                                          : LlrForm{4, 1};
 }
 
 float ScaleFor(double most, double deviations, double noise_variance) {

@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(Types, SymbolChannelTest,
                          [](const auto& test) { return NameOfReceivedType(test.param); });
 
 // LLRs of 6 and 4 bits are those of 8, in other steps: packed from the upper bits on.
-TEST(SymbolChannelTest, PackedLlrsAreThoseThatDecodeIsTold) {
+TEST(LlrChannelTest, PackedLlrsAreThoseThatDecodeIsTold) {
   constexpr int kSymbols = 999;
   constexpr double kSnrDb = 3;
   const auto llrs = [&](ReceivedType type, int bits) {
@@ -198,12 +198,13 @@ TEST(SymbolChannelTest, PackedLlrsAreThoseThatDecodeIsTold) {
   const std::vector<double> of8 = llrs(ReceivedType::kLlrInt8, 8);
   // The mean of a natural LLR of QPSK is 4 / N0 times 1/2 times 2 sqrt(1/2).
   double mean = 0;
-  for (size_t i = 0; i < of8.size(); ++i) mean += (i % 4 == 0 ? of8[i] : 0) / (of8.size() / 4);
+  for (size_t i = 0; i < of8.size(); i += 4) mean += of8[i];
+  mean /= static_cast<double>(of8.size()) / 4;
   EXPECT_NEAR(mean, 6 * 2 * std::pow(10, kSnrDb / 10), 3);
   for (const auto& [type, bits] :
        {std::pair(ReceivedType::kLlrInt6, 6), std::pair(ReceivedType::kLlrInt4, 4)}) {
     const std::vector<double> of_few = llrs(type, bits);
-    const double step = bits == 6 ? 3 : 6 / 0.7;
+    const double step = bits == 6 ? 3 : 6;
     const double most = step * ((1 << (bits - 1)) - 1);
     for (size_t i = 0; i < of8.size(); ++i) {
       EXPECT_NEAR(of_few[i], std::clamp(of8[i], -most, most), 0.5 * step + 0.51) << i;
