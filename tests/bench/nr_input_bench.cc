@@ -5,10 +5,11 @@
 //
 // The first of all is layered min-sum in double from natural LLRs that were never rounded. Then the
 // server's integer decoder from what a client may send: float16 LLRs (times 6), int16 LLRs (times
-// 256, and with the scale that is chosen from each block), 6 and 4 bits (natural LLRs times 2 and
-// times the best of a few, which is told), symbols of float32, int16 and int8 with their usual
-// scales. A loss is what the ratio of failures is worth on the slope of the error rate of floating
-// point, measured over 0.2 dB around the SNR where a tenth of the blocks fails.
+// 64, and with the scale that is chosen from each block), 6 and 4 bits (natural LLRs times 2 and
+// times the best of a few, which is told), symbols of float32, int16 (times 8192) and int8 (as
+// large as noise lets them be). A loss is what the ratio of failures is worth on the slope of the
+// error rate of floating point, measured over 0.2 dB around the SNR where a tenth of the blocks
+// fails.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,7 +30,8 @@ namespace {
 
 constexpr int kZc = 96;
 constexpr int kIterations = 12;
-constexpr double kLlrScale = 6.0;                                      // the server's default
+constexpr double kLlrScale = 6.0;    // the server's default
+constexpr double kInt16Step = 64.0;  // natural LLRs up to 512, of which 1024QAM has some hundred
 constexpr std::array<double, 5> kSteps4 = {0.5, 0.7, 1.0, 1.4, 2.0};  // 4 bits: LLRs times these
 
 struct Point {
@@ -67,7 +69,7 @@ std::vector<int8_t> FromChosenScale(const std::vector<double>& llr, const Point&
   nr::LlrMagnitudes magnitudes;
   std::vector<double> sent;
   for (const double value : llr) {
-    sent.push_back(Held(value * 256, 32767));
+    sent.push_back(Held(value * kInt16Step, 32767));
     magnitudes.sum += static_cast<uint64_t>(std::abs(sent.back()));
     magnitudes.count += sent.back() != 0.0 ? 1 : 0;
   }
@@ -108,6 +110,9 @@ std::vector<int8_t> FromSymbols(const testing::NrAwgnBlock& block, nr::SymbolFor
   return llr;
 }
 
+// Points and 3.5 standard deviations of noise beyond them fit.
+float Int8Scale(double n0) { return static_cast<float>(127 / (1.25 + 3.5 * std::sqrt(n0 / 2))); }
+
 bool FailsInDouble(const testing::NrAwgnBlock& block, const std::vector<double>& sent) {
   const ldpc::Code& code = block.code();
   const int punctured = code.punctured_columns() * code.zc();
@@ -135,7 +140,7 @@ Failures Count(testing::NrAwgnBlock& block, const Point& point, double snr_db, i
       failures[static_cast<size_t>(form)] += block.Fails(received) ? 1 : 0;
     };
     count(kFloat16, testing::QuantiseLlr(llr, kLlrScale));  // half precision is finer than that
-    count(kInt16, FromIntegers(llr, 256, 16));
+    count(kInt16, FromIntegers(llr, kInt16Step, 16));
     count(kInt16Chosen, FromChosenScale(llr, point));
     count(kPacked6, FromIntegers(llr, 2, 6));
     for (size_t i = 0; i < kSteps4.size(); ++i) {
@@ -143,7 +148,7 @@ Failures Count(testing::NrAwgnBlock& block, const Point& point, double snr_db, i
     }
     count(kSymbolsFloat32, FromSymbols(block, nr::SymbolFormat::kFloat32, 1.0F, n0));
     count(kSymbolsInt16, FromSymbols(block, nr::SymbolFormat::kInt16, 8192.0F, n0));
-    count(kSymbolsInt8, FromSymbols(block, nr::SymbolFormat::kInt8, 64.0F, n0));
+    count(kSymbolsInt8, FromSymbols(block, nr::SymbolFormat::kInt8, Int8Scale(n0), n0));
   }
   return failures;
 }
