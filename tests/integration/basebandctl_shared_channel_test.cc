@@ -101,7 +101,7 @@ TEST_F(SharedChannelCommandsTest, DemoTakesEveryModulationTypeOfSymbolsAndSize) 
            {"--mcs=27", "--prbs=30", "--layers=4", "--snr=30", "--transmissions=1"},
            {"--mcs-table=4", "--mcs=26", "--prbs=20", "--snr=38", "--log-sum"},
            {"--mcs-table=3", "--mcs=0", "--prbs=10"},
-           {"--mcs=20", "--prbs=50", "--tbs-lbrm=40000", "--iterations=20", "--snr=22"}}) {
+           {"--mcs=20", "--prbs=50", "--tbs-lbrm=50000", "--iterations=20", "--snr=22"}}) {
     const Outcome outcome = Run(Demo(flags));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   }

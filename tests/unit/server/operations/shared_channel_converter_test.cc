@@ -239,6 +239,7 @@ TEST(SharedChannelConverterTest, ADecodersPayloadIsFilledUpToWords) {
     v1::DecodeSharedChannelGroup& group = *request.mutable_groups(0);
     group.set_count(3);
     group.set_input(c.input);
+    if (c.input == v1::SHARED_CHANNEL_INPUT_LLR_INT16) group.set_llr_scale(1);
     group.mutable_harq()->set_soft_in(c.soft_in);
     group.mutable_harq()->set_soft_out(true);
     if (c.has_variance) group.set_noise_variance(0.5F);
