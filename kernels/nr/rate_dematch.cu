@@ -20,22 +20,19 @@ constexpr int kMinBlocksPerSm = 2;  // 64 registers a thread
 
 // What all threads of a thread block add to, in shared memory.
 struct Totals {
-  unsigned long long magnitudes[2];
+  device::MagnitudeSums magnitudes;
   uint32_t unusable;
 };
 
 // The scale for this code block's LLRs.
-template <int kQm>
-__device__ float ScaleOf(const ReceiveTb& tb, uint32_t begin, uint32_t columns, Totals* totals) {
+__device__ __forceinline__ float ScaleOf(const ReceiveTb& tb, uint32_t begin, uint32_t e,
+                                         Totals* totals) {
   if (tb.as_symbols != 0 || tb.llr_format != LlrFormat::kInt16 || tb.llr_format_scale != 0.0f) {
     return tb.llr_format_scale;
   }
-  device::AddMagnitudes<kQm>(tb, begin, columns, totals->magnitudes);
+  device::AddMagnitudes(tb.received + 2 * size_t{begin}, e, &totals->magnitudes);
   __syncthreads();
-  LlrMagnitudes magnitudes;
-  magnitudes.sum = totals->magnitudes[0];
-  magnitudes.count = totals->magnitudes[1];
-  return ChosenScale(magnitudes, tb.mean_llr);
+  return ChosenScale(totals->magnitudes.Total(), tb.mean_llr);
 }
 
 template <int kQm>
@@ -44,7 +41,7 @@ __device__ __forceinline__ void Receive(const ReceiveTb& tb, uint32_t r,
                                         uint32_t* gold_words, Totals* totals) {
   const uint32_t begin = CodedBegin(tb, r);
   const uint32_t columns = rate_match.columns;
-  const float scale = ScaleOf<kQm>(tb, begin, columns, totals);
+  const float scale = ScaleOf(tb, begin, rate_match.e, totals);
   uint32_t unusable = 0;
   if (tb.c_init == kNoScrambling) {
     unusable = device::PlaceLlrs<kQm>(tb, rate_match, scale, begin, 0, columns, nullptr, 0, target);

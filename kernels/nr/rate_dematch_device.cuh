@@ -190,26 +190,47 @@ __device__ __forceinline__ uint32_t LoadLlrs(const ReceiveTb& tb, float scale, u
   return nans;
 }
 
-// Adds the magnitudes of a code block's int16 LLRs to `total`, in shared memory.
-template <int kQm>
-__device__ __forceinline__ void AddMagnitudes(const ReceiveTb& tb, uint32_t begin, uint32_t columns,
-                                              unsigned long long (&total)[2]) {
-  unsigned long long sum = 0;
-  uint32_t count = 0;
-  for (uint32_t column = threadIdx.x; column < columns; column += kDematchThreads) {
-    uint32_t words[(kQm + 1) / 2];
-    LoadBytes<2 * kQm>(tb.received + 2 * size_t{begin + column * kQm}, words);
-    uint32_t here = 0;
-#pragma unroll
-    for (int i = 0; i < kQm; ++i) {
-      const int value = static_cast<int16_t>(HalfWord(words, i));
-      here += static_cast<uint32_t>(value < 0 ? -value : value);
-      count += value != 0 ? 1 : 0;
-    }
-    sum += here;
+// Sums of magnitudes in shared memory, in 32-bit words: those of 64 bits are added by trying again
+// and again, one thread at a time.
+struct MagnitudeSums {
+  uint32_t low;   // of the lower halves of the threads' sums
+  uint32_t high;  // of the upper halves
+  uint32_t count;
+
+  __device__ LlrMagnitudes Total() const {
+    LlrMagnitudes total;
+    total.sum = (uint64_t{high} << 16) + low;
+    total.count = count;
+    return total;
   }
-  atomicAdd(&total[0], sum);
-  atomicAdd(&total[1], static_cast<unsigned long long>(count));
+};
+
+// Adds the magnitudes of the `count` int16 LLRs of a code block, 2^23 at most, to `sums`. In which
+// order does not matter, so that threads take words of two one after the other.
+__device__ __forceinline__ void AddMagnitudes(const uint8_t* llrs, uint32_t count,
+                                              MagnitudeSums* sums) {
+  uint32_t sum = 0;  // 2^14 + 1 LLRs at most
+  uint32_t nonzero = 0;
+#pragma unroll 4
+  for (uint32_t first = 2 * threadIdx.x; first < count; first += 2 * kDematchThreads) {
+    uint32_t word[1];
+    LoadBytes<4>(llrs + 2 * first, word);
+    if (first + 1 == count) word[0] &= 0xffff;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int value = static_cast<int16_t>(HalfWord(word, i));
+      sum += static_cast<uint32_t>(value < 0 ? -value : value);
+      nonzero += value != 0 ? 1 : 0;
+    }
+  }
+  const uint32_t low = __reduce_add_sync(0xffffffff, sum & 0xffff);
+  const uint32_t high = __reduce_add_sync(0xffffffff, sum >> 16);
+  nonzero = __reduce_add_sync(0xffffffff, nonzero);
+  if (threadIdx.x % 32 == 0) {
+    atomicAdd(&sums->low, low);
+    atomicAdd(&sums->high, high);
+    atomicAdd(&sums->count, nonzero);
+  }
 }
 
 // Where the LLRs of a code block go.
