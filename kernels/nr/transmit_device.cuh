@@ -147,11 +147,19 @@ __device__ __forceinline__ void SendCoded(const TransmitTb& tb, uint32_t r, cons
   const uint32_t end_group = (end_column + 31) / 32;
   uint32_t group = first_column / 32;
 
+  // As few pieces as there is room for, and these of one size.
+  const uint32_t groups = end_group - group;
   const uint32_t copies = (is_scrambled ? 2 : 0) + (as_symbols ? 1 : 0);
-  const uint32_t room = region - kBehind - (is_scrambled ? 2 * kGoldStart : 0);
-  const uint32_t groups_of_piece = copies == 0 ? end_group - group : room / (copies * kQm);
+  uint32_t groups_of_piece = groups;
+  if (copies != 0) {
+    const uint32_t room =
+        region - kBehind - (is_scrambled ? GoldWords::SharedWords(kGoldStart) + 8 : 0);
+    const uint32_t most = room / (copies * kQm);
+    const uint32_t pieces = (groups + most - 1) / most;
+    groups_of_piece = (groups + pieces - 1) / pieces;
+  }
   const uint32_t gold_size = groups_of_piece * kQm + kGoldStart;
-  GoldWords gold(shared + region - 2 * gold_size, gold_size);
+  GoldWords gold(shared + region - GoldWords::SharedWords(gold_size), gold_size);
   if (is_scrambled) gold.Begin(tb.c_init, 32 * kQm * group);
 
   const auto load = [shared](uint32_t w) { return shared[w]; };
@@ -162,10 +170,7 @@ __device__ __forceinline__ void SendCoded(const TransmitTb& tb, uint32_t r, cons
       KeptRows<kQm>(rate_match, kept, static_cast<int32_t>(32 * g - first_column), load, words);
       InterleaveWords<kQm>(words);
       const uint32_t in_piece = (g - group) * kQm;
-      if (is_scrambled) {
-#pragma unroll
-        for (int i = 0; i < kQm; ++i) words[i] ^= gold[in_piece + i];
-      }
+      if (is_scrambled) gold.Scramble<kQm>(in_piece, words);
       if (as_symbols) {
         StoreWords<kQm>(shared + in_piece, words);
       } else {
