@@ -149,22 +149,27 @@ __device__ __forceinline__ void LoadWholeWords(const Task& task, const InfoReade
   }
 }
 
-// Fills the information groups of any other code: all information is staged first, so that the
-// words of the groups can be put together from anywhere.
-__device__ __forceinline__ void LoadAnyBits(const Task& task, const InfoReader& info) {
+// Fills the information groups of any other code from the staging.
+__device__ __forceinline__ void GroupStaged(const Task& task) {
   const EncodeTableHeader& header = task.header;
   const uint32_t zc = header.zc;
   const uint32_t extended_words = header.extended_words;
-  for (uint32_t i = threadIdx.x; 32 * i < header.k; i += kEncodeThreads) {
-    task.staging[i] = info.Word(i);
-  }
-  __syncthreads();
   const uint32_t num_items = header.k / zc * extended_words;
   for (uint32_t i = threadIdx.x; i < num_items; i += kEncodeThreads) {
     const uint32_t group = Quotient(i, header.extended_magic);
     const uint32_t start = __ldg(task.table + kStartsAt + i - group * extended_words);
     task.groups[i + extended_words] = ReadCyclic(task.staging, group * zc, zc, start);
   }
+}
+
+// The same: all information is staged first, so that the words of the groups can be put together
+// from anywhere.
+__device__ __forceinline__ void LoadAnyBits(const Task& task, const InfoReader& info) {
+  for (uint32_t i = threadIdx.x; 32 * i < task.header.k; i += kEncodeThreads) {
+    task.staging[i] = info.Word(i);
+  }
+  __syncthreads();
+  GroupStaged(task);
 }
 
 // Words w and w + `apart` of a sum. `word_w` is word w of group 0.
@@ -204,20 +209,29 @@ __device__ __forceinline__ uint32_t SumAtBit(const Program& program, const Encod
   return total;
 }
 
-template <bool kWholeWords>
-__device__ __forceinline__ void WriteParity(const Task& task, uint32_t* parity, uint32_t at,
+// Parity as packed bits in memory.
+struct PackedParity {
+  uint32_t* words;
+
+  __device__ __forceinline__ void Put(uint32_t at, uint32_t value) const {
+    words[at] = SwapBytes(value);
+  }
+};
+
+template <bool kWholeWords, typename Parity>
+__device__ __forceinline__ void WriteParity(const Task& task, const Parity& parity, uint32_t at,
                                             uint32_t value) {
   if (kWholeWords) {
-    parity[at] = SwapBytes(value);
+    parity.Put(at, value);
   } else {
     task.staging[at] = value;
   }
 }
 
 // A phase of sums that others need: kept and extended, a word for each thread.
-template <bool kWholeWords, typename Program>
+template <bool kWholeWords, typename Program, typename Parity>
 __device__ __forceinline__ void RunKeptPhase(const Task& task, const Program& program,
-                                             const EncodePhase& phase, uint32_t* parity) {
+                                             const EncodePhase& phase, const Parity& parity) {
   for (uint32_t item = threadIdx.x; item < phase.num_items; item += kEncodeThreads) {
     const uint32_t index = Quotient(item, phase.magic);
     const uint32_t word = item - index * (phase.items_per_sum & kPhaseItems);
@@ -238,9 +252,9 @@ __device__ __forceinline__ void RunKeptPhase(const Task& task, const Program& pr
 }
 
 // A phase of parity that no other sum needs: two words for each thread.
-template <bool kWholeWords, typename Program>
+template <bool kWholeWords, typename Program, typename Parity>
 __device__ __forceinline__ void RunFinalPhase(const Task& task, const Program& program,
-                                              const EncodePhase& phase, uint32_t* parity) {
+                                              const EncodePhase& phase, const Parity& parity) {
   const uint32_t apart = phase.items_per_sum & kPhaseItems;
   for (uint32_t item = threadIdx.x; item < phase.num_items; item += kEncodeThreads) {
     const uint32_t index = Quotient(item, phase.magic);
@@ -257,6 +271,23 @@ __device__ __forceinline__ void RunFinalPhase(const Task& task, const Program& p
   }
 }
 
+// From the groups to parity; without kWholeWords, to the staging.
+template <bool kWholeWords, typename Program, typename Parity>
+__device__ __forceinline__ void RunPhases(const Task& task, const Program& program,
+                                          const Parity& parity) {
+  for (uint32_t i = 0; i < task.header.num_phases; ++i) {
+    const EncodePhase phase = program.Phase(i);
+    if ((phase.items_per_sum & kPhaseBarrier) != 0) {
+      __syncthreads();
+    }
+    if ((phase.items_per_sum & kPhaseKeeps) != 0) {
+      RunKeptPhase<kWholeWords>(task, program, phase, parity);
+    } else {
+      RunFinalPhase<kWholeWords>(task, program, phase, parity);
+    }
+  }
+}
+
 template <bool kWholeWords, typename Program>
 __device__ __forceinline__ void Encode(const Task& task, const Program& program,
                                        const InfoReader& info, uint32_t* parity) {
@@ -268,17 +299,7 @@ __device__ __forceinline__ void Encode(const Task& task, const Program& program,
     LoadAnyBits(task, info);
   }
   __syncthreads();
-  for (uint32_t i = 0; i < header.num_phases; ++i) {
-    const EncodePhase phase = program.Phase(i);
-    if ((phase.items_per_sum & kPhaseBarrier) != 0) {
-      __syncthreads();
-    }
-    if ((phase.items_per_sum & kPhaseKeeps) != 0) {
-      RunKeptPhase<kWholeWords>(task, program, phase, parity);
-    } else {
-      RunFinalPhase<kWholeWords>(task, program, phase, parity);
-    }
-  }
+  RunPhases<kWholeWords>(task, program, PackedParity{parity});
   if (!kWholeWords) {
     __syncthreads();
     const uint32_t parity_bits = header.parity_bits;

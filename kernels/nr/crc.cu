@@ -23,6 +23,7 @@ using device::WantedCrcs;
 
 // A warp more than multiplies finds meanwhile what the products are multiplied by.
 constexpr uint32_t kThreads = (kCrcWarps + 1) * kWarp;
+constexpr int kMinTilesPerSm = 3;  // 56 registers a thread
 
 __device__ __forceinline__ void ClearSums(CrcSums* sums) {
   static_assert(sizeof(CrcSums) <= 4 * kThreads, "a word a thread");
@@ -30,8 +31,8 @@ __device__ __forceinline__ void ClearSums(CrcSums* sums) {
 }
 
 // Adds up the CRCs of the tile's messages; by the first kCrcWarps warps. `message_of(block, tb)` is
-// one block's message.
-template <typename Tb, typename Block, typename MessageOf>
+// one block's message; `kOf24B`: the CRCs of code blocks are wanted, too.
+template <bool kOf24B, typename Tb, typename Block, typename MessageOf>
 __device__ __forceinline__ void AddTile(const Tb* tbs, const Block* blocks, uint32_t num_blocks,
                                         const MessageOf& message_of, CrcSums* sums) {
   CrcMessage messages[2];
@@ -42,7 +43,7 @@ __device__ __forceinline__ void AddTile(const Tb* tbs, const Block* blocks, uint
     if (index >= num_blocks) continue;
     const Block block = blocks[index];
     const Tb& tb = tbs[block.tb];
-    wanted.of_24b |= tb.block_crc_bits != 0;
+    wanted.of_24b |= kOf24B && tb.block_crc_bits != 0;
     wanted.of_24a |= tb.tb_crc_bits == 24;
     wanted.of_16 |= tb.tb_crc_bits == 16;
     messages[half] = message_of(block, tb);
@@ -63,9 +64,9 @@ __device__ __forceinline__ uint32_t TbPart(const Tb& tb, const CrcSums& sums, ui
   return CrcMultiply(PolynomialOf(Crc::kCrc24A), sums.of_24a[row], power);
 }
 
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, kMinTilesPerSm)
     TransmitCrcsKernel(const TransmitTb* __restrict__ tbs, const TransmitBlock* __restrict__ blocks,
-                       uint32_t num_blocks, BlockCrcs* __restrict__ crcs) {
+                       uint32_t num_blocks, uint32_t* __restrict__ tb_parts) {
   cudaTriggerProgrammaticLaunchCompletion();
   __shared__ CrcSums sums;
   ClearSums(&sums);
@@ -81,7 +82,7 @@ __global__ void __launch_bounds__(kThreads)
       const WordsBefore words = WordsOf(tb.payload);
       return CrcMessage{words.words, words.skip + slice.first, slice.bits};
     };
-    AddTile(tbs, blocks, num_blocks, message_of, &sums);
+    AddTile<false>(tbs, blocks, num_blocks, message_of, &sums);
   } else if (ends_row) {
     const TransmitBlock block = blocks[index];
     const TransmitTb& tb = tbs[block.tb];
@@ -93,9 +94,7 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
   __syncthreads();
-  if (ends_row) {
-    crcs[index] = {TbPart(tbs[blocks[index].tb], sums, row, power), sums.of_24b[row]};
-  }
+  if (ends_row) tb_parts[index] = TbPart(tbs[blocks[index].tb], sums, row, power);
 }
 
 // Writes the words of the payload that begin in code block blocks[index].
@@ -211,7 +210,7 @@ __global__ void __launch_bounds__(kThreads)
     const auto message_of = [](const CheckBlock& block, const CheckTb& tb) {
       return CrcMessage{reinterpret_cast<const uint32_t*>(block.bits), 0, tb.info_bits};
     };
-    AddTile(tbs, blocks, num_blocks, message_of, &sums);
+    AddTile<true>(tbs, blocks, num_blocks, message_of, &sums);
   } else if (ends_row) {
     StartRow(tbs[blocks[index].tb], blocks[index], &row);
   }
@@ -239,10 +238,11 @@ uint32_t TilesOf(int num_blocks) {
 
 }  // namespace
 
-absl::Status LaunchTransmitCrcs(const TransmitBatch& batch, BlockCrcs* crcs, cudaStream_t stream) {
+absl::Status LaunchTransmitCrcs(const TransmitBatch& batch, cudaStream_t stream) {
   return LaunchKernel("TransmitCrcsKernel", {TilesOf(batch.num_blocks), kThreads, 0, stream, false},
                       TransmitCrcsKernel, batch.tbs, batch.blocks,
-                      static_cast<uint32_t>(batch.num_blocks), crcs);
+                      static_cast<uint32_t>(batch.num_blocks),
+                      static_cast<uint32_t*>(batch.workspace));
 }
 
 absl::Status PrepareTransmitCrcs() { return cuda::LoadKernel(TransmitCrcsKernel); }

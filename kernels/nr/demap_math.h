@@ -52,10 +52,10 @@ BASEBAND_HOST_DEVICE inline float Magnitude(float value) {
 BASEBAND_HOST_DEVICE inline float WithSignOf(float magnitude, float sign) {
   return FloatOfBits(BitsOf(magnitude) | (BitsOf(sign) & 0x80000000u));
 }
-// Rounded down. |value| at most kMaxLevel, value >= 0.
+// Rounded down. 0 <= value <= 2^22.
 BASEBAND_HOST_DEVICE inline float Floor(float value) {
 #ifdef __CUDA_ARCH__
-  return floorf(value);
+  return __fadd_rn(__fadd_rd(value, 8388608.0f), -8388608.0f);  // as RoundToInt
 #else
   return std::floor(value);
 #endif
@@ -64,8 +64,7 @@ BASEBAND_HOST_DEVICE inline float Floor(float value) {
 // j above.
 template <int kLevels>
 BASEBAND_HOST_DEVICE inline float Segment(float magnitude) {
-  const float j = Floor(MulRn(magnitude, 0.5f));
-  return j < kLevels / 2 - 1 ? j : static_cast<float>(kLevels / 2 - 1);
+  return Floor(Clamp(MulRn(magnitude, 0.5f), 0.0f, static_cast<float>(kLevels / 2 - 1)));
 }
 
 // L_0 / 4 g of kLevels levels.
@@ -88,7 +87,7 @@ BASEBAND_HOST_DEVICE inline void AxisMetrics(float t, float* metrics) {
 
 // A natural or scaled LLR in the output's format. Not NaN.
 BASEBAND_HOST_DEVICE inline int8_t ToLlr(float llr) {
-  return static_cast<int8_t>(static_cast<int>(RoundRn(Clamp(llr, -127.0f, 127.0f))));
+  return static_cast<int8_t>(RoundToInt(Clamp(llr, -127.0f, 127.0f)));
 }
 
 // exp(x) for x <= 0, zero below -87; within 4e-6 of it, relatively.

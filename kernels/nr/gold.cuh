@@ -4,6 +4,7 @@
 #define BASEBAND_KERNELS_NR_GOLD_CUH_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/nr/scrambling_math.h"
 
@@ -41,13 +42,39 @@ __device__ __forceinline__ uint32_t JumpOfWarp(uint64_t bits, uint32_t jump) {
 // All threads of the thread block take part in what changes them, of which there are 64 or more.
 class GoldWords {
  public:
-  // 2 * size words at `words`; size >= kGoldStart.
+  // Takes SharedWords(size) words at `words`; size >= kGoldStart.
   __device__ GoldWords(uint32_t* words, uint32_t size)
-      : x1_(words), x2_(words + size), size_(size) {}
+      : x1_(words), x2_(words + SharedWords(size) / 2), size_(size) {}
+  // So that both begin where a uint4 may.
+  BASEBAND_HOST_DEVICE static constexpr uint32_t SharedWords(uint32_t size) {
+    return 2 * ((size + 3) / 4 * 4);
+  }
 
   // 32 bits of the scrambling sequence, the first one at the top.
   __device__ __forceinline__ uint32_t operator[](uint32_t i) const {
     return __brev(x1_[i] ^ x2_[i]);
+  }
+
+  // Scrambles `words`, which are words i, .. of the piece, by as few loads as may be: `i` is a
+  // multiple of kCount, and `words` given to this are aligned to 16 bytes.
+  template <int kCount>
+  __device__ __forceinline__ void Scramble(uint32_t i, uint32_t (&words)[kCount]) const {
+    using Part = std::conditional_t<kCount % 4 == 0, uint4,
+                                    std::conditional_t<kCount % 2 == 0, uint2, uint32_t>>;
+    constexpr int kOfPart = sizeof(Part) / 4;
+#pragma unroll
+    for (int part = 0; part < kCount / kOfPart; ++part) {
+      union {
+        Part all;
+        uint32_t each[kOfPart];
+      } x1, x2;
+      x1.all = reinterpret_cast<const Part*>(x1_ + i)[part];
+      x2.all = reinterpret_cast<const Part*>(x2_ + i)[part];
+#pragma unroll
+      for (int w = 0; w < kOfPart; ++w) {
+        words[part * kOfPart + w] ^= __brev(x1.each[w] ^ x2.each[w]);
+      }
+    }
   }
 
   // Makes word 0 begin with c(first_bit), and waits for all words. first_bit < 2^23.

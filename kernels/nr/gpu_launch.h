@@ -15,17 +15,10 @@
 
 namespace baseband::nr {
 
-// What the first kernel of LaunchTransmit leaves to the second of each code block.
-struct alignas(8) BlockCrcs {
-  // The part of its slice of the payload in the transport block's CRC; these are to be added up.
-  uint32_t tb_part;
-  // CRC24B of its slice of the payload, without what follows that.
-  uint32_t slice_24b;
-};
-static_assert(TransmitWorkspaceBytes(1) == sizeof(BlockCrcs), "as the header says");
-
-// The first kernel: makes `crcs`, and clears the words of `out` in which code blocks meet.
-absl::Status LaunchTransmitCrcs(const TransmitBatch& batch, BlockCrcs* crcs, cudaStream_t stream);
+// The first kernel of LaunchTransmit. Makes, in the workspace, each code block's part of its
+// transport block's CRC; these are to be added up. Clears the words of `out` in which code blocks
+// meet.
+absl::Status LaunchTransmitCrcs(const TransmitBatch& batch, cudaStream_t stream);
 absl::Status PrepareTransmitCrcs();
 // Of LaunchCheckCrc.
 absl::Status PrepareCheckCrc();

@@ -14,8 +14,7 @@ namespace baseband::nr {
 BASEBAND_HOST_DEVICE inline bool IsNan(float value) { return value != value; }
 BASEBAND_HOST_DEVICE inline int8_t ScaledLlr(float value, float scale) {
   if (IsNan(value)) return 0;
-  return static_cast<int8_t>(
-      static_cast<int>(RoundRn(Clamp(MulRn(value, scale), -127.0f, 127.0f))));
+  return static_cast<int8_t>(RoundToInt(Clamp(MulRn(value, scale), -127.0f, 127.0f)));
 }
 
 BASEBAND_HOST_DEVICE inline int8_t LlrOfInt8(int8_t value) {

@@ -34,9 +34,10 @@ BASEBAND_HOST_DEVICE constexpr int PamLevel(int h, uint32_t bits) {
 // Every other of the 2 h lowest bits of `symbol`: bits 2 h - 2, .., 0. The bits of Q if bit 0 is
 // the symbol's last; those of I of symbol >> 1.
 BASEBAND_HOST_DEVICE constexpr uint32_t AxisBits(int h, uint32_t symbol) {
-  uint32_t bits = 0;
-  for (int i = 0; i < h; ++i) bits |= (symbol >> (2 * i) & 1) << i;
-  return bits;
+  uint32_t bits = symbol & 0x155 & ((1u << 2 * h) - 1);
+  bits = (bits | bits >> 1) & 0x133;
+  bits = (bits | bits >> 2) & 0x10f;
+  return (bits | bits >> 4) & 0x1f;
 }
 
 // In units. `symbol` holds the qm bits, the first the most significant; `index` is the symbol's

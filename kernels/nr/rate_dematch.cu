@@ -16,26 +16,23 @@ using device::GoldWords;
 using device::kDematchThreads;
 using device::SoftTarget;
 
-constexpr int kMinBlocksPerSm = 2;  // 64 registers a thread
+constexpr int kMinBlocksPerSm = 3;  // 42 registers a thread
 
 // What all threads of a thread block add to, in shared memory.
 struct Totals {
-  unsigned long long magnitudes[2];
+  device::MagnitudeSums magnitudes;
   uint32_t unusable;
 };
 
 // The scale for this code block's LLRs.
-template <int kQm>
-__device__ float ScaleOf(const ReceiveTb& tb, uint32_t begin, uint32_t columns, Totals* totals) {
+__device__ __forceinline__ float ScaleOf(const ReceiveTb& tb, uint32_t begin, uint32_t e,
+                                         Totals* totals) {
   if (tb.as_symbols != 0 || tb.llr_format != LlrFormat::kInt16 || tb.llr_format_scale != 0.0f) {
     return tb.llr_format_scale;
   }
-  device::AddMagnitudes<kQm>(tb, begin, columns, totals->magnitudes);
+  device::AddMagnitudes(tb.received + 2 * size_t{begin}, e, &totals->magnitudes);
   __syncthreads();
-  LlrMagnitudes magnitudes;
-  magnitudes.sum = totals->magnitudes[0];
-  magnitudes.count = totals->magnitudes[1];
-  return ChosenScale(magnitudes, tb.mean_llr);
+  return ChosenScale(totals->magnitudes.Total(), tb.mean_llr);
 }
 
 template <int kQm>
@@ -44,13 +41,14 @@ __device__ __forceinline__ void Receive(const ReceiveTb& tb, uint32_t r,
                                         uint32_t* gold_words, Totals* totals) {
   const uint32_t begin = CodedBegin(tb, r);
   const uint32_t columns = rate_match.columns;
-  const float scale = ScaleOf<kQm>(tb, begin, columns, totals);
+  device::Prefetch(tb, begin, rate_match.e);
+  const float scale = ScaleOf(tb, begin, rate_match.e, totals);
   uint32_t unusable = 0;
   if (tb.c_init == kNoScrambling) {
     unusable = device::PlaceLlrs<kQm>(tb, rate_match, scale, begin, 0, columns, nullptr, 0, target);
   } else {
     constexpr uint32_t kPieceBits = 32 * device::kGoldPiece;
-    GoldWords gold(gold_words, device::kGoldPiece + device::kGoldStart);
+    GoldWords gold(gold_words, min(device::kGoldPiece, rate_match.e / 32 + 2) + device::kGoldStart);
     gold.Begin(tb.c_init, begin);
     for (uint32_t first = 0; first < rate_match.e; first += kPieceBits) {
       if (first > 0) gold.GoOn();
@@ -74,15 +72,17 @@ __global__ void __launch_bounds__(kDematchThreads, kMinBlocksPerSm)
   const RateMatch rate_match = RateMatchOf(tb, block.r);
   const DematchShared layout(rate_match, block.soft_count);
   if (threadIdx.x == 0) totals = {};
-  for (uint32_t i = threadIdx.x; i < layout.gold_at / 4; i += kDematchThreads) {
-    shared[i] = make_uint4(0, 0, 0, 0);
+  if (!layout.sends_once) {
+    for (uint32_t i = threadIdx.x; i < layout.gold_at / 4; i += kDematchThreads) {
+      shared[i] = make_uint4(0, 0, 0, 0);
+    }
   }
   __syncthreads();
 
   auto* const words = reinterpret_cast<uint32_t*>(shared);
-  const SoftTarget target{layout.sends_once ? reinterpret_cast<int8_t*>(words) : nullptr,
+  const SoftTarget target{layout.sends_once ? words : nullptr,
                           layout.sends_once ? nullptr : reinterpret_cast<int32_t*>(words),
-                          block.soft_count};
+                          layout.row_stride, block.soft_count};
   uint32_t* const gold = words + layout.gold_at;
   switch (rate_match.qm) {
     case 1:

@@ -1,231 +1,45 @@
 // Receiving one code block by a thread block. Threads take symbols: they read or make the LLRs of
-// one, turn their signs by the scrambling sequence, and bring each to its place in the soft bits,
-// which lie in shared memory until all are there. Where a bit is sent several times, 32-bit sums
-// lie there instead. Device code.
+// one and turn their signs by the scrambling sequence. Until all are there, LLRs lie in shared
+// memory: row by row of the interleaver, from where soft bits are put together sixteen at a time,
+// for places that follow each other in the circular buffer do so in a row:
+//
+//   rows    aaaaaaaaaaaa.... bbbbbbbbbbbb.... cccccccccccc....     each from a multiple of 16 on
+//   soft    aaaaaaaa aaaabbbb bbbbbbbb cccccccc cccc0000 ..
+//
+// Where a bit is sent several times, 32-bit sums lie there instead, each in its place. Device code.
 #ifndef BASEBAND_KERNELS_NR_RATE_DEMATCH_DEVICE_CUH_
 #define BASEBAND_KERNELS_NR_RATE_DEMATCH_DEVICE_CUH_
 
 #include <cstdint>
 
 #include "kernels/nr/gold.cuh"
-#include "kernels/nr/receive_gpu.h"
-#include "kernels/nr/receive_math.h"
-#include "kernels/nr/transmit_math.h"
+#include "kernels/nr/received_llrs.cuh"
 
 namespace baseband::nr::device {
 
-inline constexpr uint32_t kDematchThreads = 512;
 // Words of the scrambling sequence that are made at a time, beside those that it starts from.
 inline constexpr uint32_t kGoldPiece = 512;
 
 // Of shared memory, in words.
 struct DematchShared {
-  bool sends_once;  // every bit at most once: soft bits, else sums
-  uint32_t gold_at;
+  bool sends_once;      // every bit at most once: rows, else sums
+  uint32_t row_stride;  // bytes
+  uint32_t gold_at;     // rows may be read up to 16 bytes further
   uint32_t words;
 
   BASEBAND_HOST_DEVICE DematchShared(const RateMatch& rate_match, uint32_t soft_count)
       : sends_once(rate_match.e <= rate_match.kept),
-        gold_at((soft_count + 15) / 16 * (sends_once ? 4 : 16)),
-        words(gold_at + 2 * (kGoldPiece + kGoldStart)) {}
+        row_stride((rate_match.columns + 15) / 16 * 16),
+        gold_at(sends_once ? row_stride * rate_match.qm / 4 : (soft_count + 15) / 16 * 16),
+        words(gold_at + GoldWords::SharedWords(kGoldPiece + kGoldStart)) {}
 };
-
-// Reads kBytes bytes from any address on, the first in the lowest byte of the first word.
-template <int kBytes>
-__device__ __forceinline__ void LoadBytes(const uint8_t* from,
-                                          uint32_t (&words)[(kBytes + 3) / 4]) {
-  constexpr int kWords = (kBytes + 3) / 4;
-  const WordsBefore before = WordsOf(from);
-  uint32_t low = __ldg(before.words);
-#pragma unroll
-  for (int i = 0; i < kWords; ++i) {
-    const uint32_t high = __ldg(before.words + i + 1);
-    words[i] = FunnelRight(high, low, before.skip);
-    low = high;
-  }
-}
-
-__device__ __forceinline__ uint16_t HalfWord(const uint32_t* words, int i) {
-  return static_cast<uint16_t>(words[i / 2] >> 16 * (i % 2));
-}
-
-// The values of a symbol as floats.
-struct SymbolValues {
-  float i;
-  float q;
-};
-__device__ __forceinline__ SymbolValues LoadSymbol(const SymbolLayout& layout,
-                                                   const uint8_t* symbols, uint64_t place) {
-  const uint8_t* const at = symbols + place * static_cast<uint32_t>(BytesPerSymbol(layout.format));
-  uint32_t words[2];
-  if (layout.format == SymbolFormat::kFloat32) {
-    LoadBytes<8>(at, words);
-    return {FloatOfBits(words[0]), FloatOfBits(words[1])};
-  }
-  uint32_t word[1];
-  LoadBytes<4>(at, word);
-  switch (layout.format) {
-    case SymbolFormat::kFloat16:
-      return {FloatOfHalf(HalfWord(word, 0)), FloatOfHalf(HalfWord(word, 1))};
-    case SymbolFormat::kInt16:
-      return {static_cast<float>(static_cast<int16_t>(HalfWord(word, 0))),
-              static_cast<float>(static_cast<int16_t>(HalfWord(word, 1)))};
-    default:
-      return {static_cast<float>(static_cast<int8_t>(word[0] & 0xff)),
-              static_cast<float>(static_cast<int8_t>(word[0] >> 8 & 0xff))};
-  }
-}
-
-__device__ __forceinline__ float LoadVariance(const ReceiveTb& tb, uint64_t place) {
-  uint32_t word[1];
-  switch (tb.noise_format) {
-    case NoiseFormat::kFloat32:
-      LoadBytes<4>(tb.noise + 4 * place, word);
-      return FloatOfBits(word[0]);
-    case NoiseFormat::kFloat16:
-      LoadBytes<2>(tb.noise + 2 * place, word);
-      return FloatOfHalf(HalfWord(word, 0));
-    default:
-      return tb.noise_variance;
-  }
-}
-
-// The exact sums are many instructions, and seldom asked for.
-template <int kQm>
-__device__ __noinline__ void DemapByLogSums(DemapScale scale, float t_i, float t_q, float gain,
-                                            uint32_t index, int8_t* llr) {
-  DemapSymbol<kQm, true>(scale, t_i, t_q, gain, index, llr);
-}
-
-// The LLRs of symbol `index` of the code word. Returns whether it can be used; else they are 0.
-template <int kQm>
-__device__ __forceinline__ bool DemapOne(const ReceiveTb& tb, uint32_t index, int8_t (&llr)[kQm]) {
-  const uint64_t place = PlaceOf(tb.layout, index);
-  const SymbolValues values = LoadSymbol(tb.layout, tb.received, place);
-  const float n0 = LoadVariance(tb, place);
-  if (!IsFinite(values.i) || !IsFinite(values.q) || !IsVariance(n0)) {
-#pragma unroll
-    for (int i = 0; i < kQm; ++i) llr[i] = 0;
-    return false;
-  }
-  const float t_i = ToLevel(tb.demap, values.i);
-  const float t_q = ToLevel(tb.demap, values.q);
-  const float gain = GainOf(tb.demap, n0);
-  if (tb.log_sum != 0) {
-    int8_t sums[kQm];
-    DemapByLogSums<kQm>(tb.demap, t_i, t_q, gain, index, sums);
-#pragma unroll
-    for (int i = 0; i < kQm; ++i) llr[i] = sums[i];
-  } else {
-    DemapSymbol<kQm, false>(tb.demap, t_i, t_q, gain, index, llr);
-  }
-  return true;
-}
-
-// LLRs first, .., first + kQm - 1 of a packed row, of kBits bits each.
-template <int kBits, int kQm>
-__device__ __forceinline__ void LoadPacked(const uint8_t* row, float scale, uint32_t first,
-                                           int8_t (&llr)[kQm]) {
-  static_assert(kBits * kQm <= 64, "in two words");
-  const WordsBefore before = WordsOf(row);
-  const uint32_t bit = before.skip + kBits * first;
-  const uint32_t* const at = before.words + bit / 32;
-  const uint32_t middle = SwapWord(__ldg(at + 1));
-  const uint32_t upper = FunnelLeft(SwapWord(__ldg(at)), middle, bit);
-  uint32_t lower = 0;
-  if constexpr (kBits * kQm > 32) lower = FunnelLeft(middle, SwapWord(__ldg(at + 2)), bit);
-#pragma unroll
-  for (int i = 0; i < kQm; ++i) {
-    const int place = kBits * i;
-    const uint32_t from = place >= 32 ? lower << (place - 32)
-                          : place + kBits <= 32
-                              ? upper << place
-                              : FunnelLeft(upper, lower, static_cast<uint32_t>(place));
-    llr[i] = ScaledLlr(static_cast<float>(static_cast<int32_t>(from) >> (32 - kBits)), scale);
-  }
-}
-
-// LLRs first, .., first + kQm - 1 of the transport block. Returns how many are NaN.
-template <int kQm>
-__device__ __forceinline__ uint32_t LoadLlrs(const ReceiveTb& tb, float scale, uint32_t first,
-                                             int8_t (&llr)[kQm]) {
-  uint32_t nans = 0;
-  switch (tb.llr_format) {
-    case LlrFormat::kInt8: {
-      uint32_t words[(kQm + 3) / 4];
-      LoadBytes<kQm>(tb.received + first, words);
-#pragma unroll
-      for (int i = 0; i < kQm; ++i) {
-        llr[i] = LlrOfInt8(static_cast<int8_t>(words[i / 4] >> 8 * (i % 4) & 0xff));
-      }
-      break;
-    }
-    case LlrFormat::kInt16: {
-      uint32_t words[(kQm + 1) / 2];
-      LoadBytes<2 * kQm>(tb.received + 2 * size_t{first}, words);
-#pragma unroll
-      for (int i = 0; i < kQm; ++i) {
-        llr[i] = ScaledLlr(static_cast<float>(static_cast<int16_t>(HalfWord(words, i))), scale);
-      }
-      break;
-    }
-    case LlrFormat::kFloat16: {
-      uint32_t words[(kQm + 1) / 2];
-      LoadBytes<2 * kQm>(tb.received + 2 * size_t{first}, words);
-#pragma unroll
-      for (int i = 0; i < kQm; ++i) {
-        const float value = FloatOfHalf(HalfWord(words, i));
-        nans += IsNan(value) ? 1 : 0;
-        llr[i] = ScaledLlr(value, scale);
-      }
-      break;
-    }
-    case LlrFormat::kPacked6:
-      LoadPacked<6, kQm>(tb.received, scale, first, llr);
-      break;
-    case LlrFormat::kPacked4:
-      LoadPacked<4, kQm>(tb.received, scale, first, llr);
-      break;
-  }
-  return nans;
-}
-
-// Adds the magnitudes of a code block's int16 LLRs to `total`, in shared memory.
-template <int kQm>
-__device__ __forceinline__ void AddMagnitudes(const ReceiveTb& tb, uint32_t begin, uint32_t columns,
-                                              unsigned long long (&total)[2]) {
-  unsigned long long sum = 0;
-  uint32_t count = 0;
-  for (uint32_t column = threadIdx.x; column < columns; column += kDematchThreads) {
-    uint32_t words[(kQm + 1) / 2];
-    LoadBytes<2 * kQm>(tb.received + 2 * size_t{begin + column * kQm}, words);
-    uint32_t here = 0;
-#pragma unroll
-    for (int i = 0; i < kQm; ++i) {
-      const int value = static_cast<int16_t>(HalfWord(words, i));
-      here += static_cast<uint32_t>(value < 0 ? -value : value);
-      count += value != 0 ? 1 : 0;
-    }
-    sum += here;
-  }
-  atomicAdd(&total[0], sum);
-  atomicAdd(&total[1], static_cast<unsigned long long>(count));
-}
 
 // Where the LLRs of a code block go.
 struct SoftTarget {
-  int8_t* soft;   // one of these
-  int32_t* sums;  // is null
-  uint32_t count;
-
-  __device__ __forceinline__ void Add(uint32_t place, int8_t llr) const {
-    if (place >= count) return;
-    if (sums == nullptr) {
-      soft[place] = llr;
-    } else {
-      atomicAdd(sums + place, static_cast<int32_t>(llr));
-    }
-  }
+  uint32_t* rows;  // one of these
+  int32_t* sums;   // is null
+  uint32_t row_stride;
+  uint32_t count;  // of places that are wanted
 };
 
 // Brings the LLRs of columns [first, end) of a code block to their places. `gold`, unless null,
@@ -246,22 +60,113 @@ __device__ __forceinline__ uint32_t PlaceLlrs(const ReceiveTb& tb, const RateMat
     } else {
       unusable += LoadLlrs<kQm>(tb, scale, begin + bit, llr);
     }
-    uint32_t signs = 0;
     if (gold != nullptr) {
       const uint32_t at = bit - gold_begin;
-      signs = FunnelLeft((*gold)[at / 32], (*gold)[at / 32 + 1], at);
-    }
-    uint32_t rank = AdvanceRank(rate_match.kept, first_rank, column);
+      const uint32_t signs = FunnelLeft((*gold)[at / 32], (*gold)[at / 32 + 1], at);
 #pragma unroll
-    for (int i = 0; i < kQm; ++i) {
-      const bool is_turned = (signs >> (31 - i) & 1) != 0;
-      target.Add(PlaceOfRank(rate_match, rank), static_cast<int8_t>(is_turned ? -llr[i] : llr[i]));
-      rank += row_step;
-      if (rank >= rate_match.kept) rank -= rate_match.kept;
+      for (int i = 0; i < kQm; ++i) {
+        const bool is_turned = (signs >> (31 - i) & 1) != 0;
+        llr[i] = static_cast<int8_t>(is_turned ? -llr[i] : llr[i]);
+      }
+    }
+    if (target.rows != nullptr) {
+      auto* to = reinterpret_cast<int8_t*>(target.rows) + column;
+#pragma unroll
+      for (int i = 0; i < kQm; ++i, to += target.row_stride) *to = llr[i];
+    } else {
+      uint32_t rank = AdvanceRank(rate_match.kept, first_rank, column);
+#pragma unroll
+      for (int i = 0; i < kQm; ++i) {
+        const uint32_t place = PlaceOfRank(rate_match, rank);
+        if (place < target.count) atomicAdd(target.sums + place, static_cast<int32_t>(llr[i]));
+        rank += row_step;
+        if (rank >= rate_match.kept) rank -= rate_match.kept;
+      }
     }
   }
   return unusable;
 }
+
+// Soft bits as they are read from the rows.
+class RowReader {
+ public:
+  __device__ RowReader(const RateMatch& rate_match, const SoftTarget& target)
+      : rate_match_(rate_match),
+        target_(target),
+        per_column_(((1u << 30) + rate_match.columns - 1) / rate_match.columns) {}
+
+  // Those of places 16 i .. 16 i + 15, by a warp, each thread for an `i` of its own.
+  __device__ __forceinline__ uint4 Read(uint32_t i) const {
+    const Stretch stretch = StretchFrom(16 * i);
+    uint4 soft = make_uint4(0, 0, 0, 0);
+    if (stretch.places >= 16 && stretch.is_sent) {
+      const uint32_t* const words = target_.rows + stretch.at / 4;
+      const uint32_t by = 8 * (stretch.at % 4);
+      soft = make_uint4(FunnelRight(words[1], words[0], by), FunnelRight(words[2], words[1], by),
+                        FunnelRight(words[3], words[2], by), FunnelRight(words[4], words[3], by));
+    }
+    // Where rows meet, half of the warp takes a place each.
+    const uint32_t lane = threadIdx.x % 32;
+    const bool is_mixed = stretch.places < 16 && 16 * i < target_.count;
+    for (uint32_t left = __ballot_sync(kAll, is_mixed); left != 0; left &= left - 1) {
+      const int one = __ffs(static_cast<int>(left)) - 1;
+      const uint32_t place = 16 * __shfl_sync(kAll, i, one) + lane % 16;
+      const Stretch of_place = StretchFrom(place);
+      uint32_t byte = 0;
+      if (place < target_.count && of_place.is_sent) {
+        byte = reinterpret_cast<const uint8_t*>(target_.rows)[of_place.at];
+      }
+      byte <<= 8 * (lane % 4);
+      const auto word = [&](uint32_t w) {
+        return __reduce_or_sync(kAll, lane % 16 / 4 == w ? byte : 0);
+      };
+      const uint4 bytes = make_uint4(word(0), word(1), word(2), word(3));
+      if (static_cast<int>(lane) == one) soft = bytes;
+    }
+    return soft;
+  }
+
+ private:
+  static constexpr uint32_t kAll = 0xffffffff;
+
+  // Places that follow each other and are treated alike.
+  struct Stretch {
+    uint32_t places;  // how many
+    bool is_sent;     // then they lie
+    uint32_t at;      // from this byte of the rows on
+  };
+  __device__ __forceinline__ Stretch StretchFrom(uint32_t place) const {
+    const RateMatch& r = rate_match_;
+    Stretch stretch{target_.count - place, false, 0};
+    const auto limit = [&stretch](uint32_t places) {
+      stretch.places = min(stretch.places, places);
+    };
+    uint32_t rank = place;
+    if (place < r.filler_begin) {
+      limit(r.filler_begin - place);
+    } else if (place < r.filler_end) {
+      limit(r.filler_end - place);
+      return stretch;
+    } else {
+      rank -= r.filler_end - r.filler_begin;
+    }
+    const bool is_behind = rank >= r.kept_before_k0;
+    limit((is_behind ? r.kept : r.kept_before_k0) - rank);
+    const uint32_t sent = rank - r.kept_before_k0 + (is_behind ? 0 : r.kept);
+    if (sent >= r.e) return stretch;
+    // sent / columns: both are less than 2^15, and so is what is lost.
+    const uint32_t row = __umulhi(4 * sent, per_column_);
+    const uint32_t column = sent - row * r.columns;
+    limit(r.columns - column);
+    stretch.is_sent = true;
+    stretch.at = row * target_.row_stride + column;
+    return stretch;
+  }
+
+  const RateMatch& rate_match_;
+  const SoftTarget& target_;
+  uint32_t per_column_;  // 2^30 / columns
+};
 
 // Sixteen soft bits from any address on. An aligned sixteen is read alone: it may be the one that
 // this thread is about to write.
@@ -292,30 +197,33 @@ __device__ __forceinline__ uint32_t ClipSums(const int32_t* sums, uint32_t old) 
 // Adds what was there before, and writes the soft bits.
 __device__ __forceinline__ void WriteSoft(const DematchBlock& block, const RateMatch& rate_match,
                                           const SoftTarget& target) {
-  for (uint32_t i = threadIdx.x; 16 * i < block.soft_count; i += kDematchThreads) {
-    uint32_t words[4] = {};
-    if (block.old_soft != nullptr) {
-      LoadOldSoft(block.old_soft + 16 * i, words);
+  const RowReader rows(rate_match, target);
+  for (uint32_t first = 0; 16 * first < block.soft_count; first += kDematchThreads) {
+    const uint32_t i = first + threadIdx.x;
+    uint4 soft = make_uint4(0, 0, 0, 0);
+    if (target.rows != nullptr) soft = rows.Read(i);
+    if (16 * i >= block.soft_count) continue;
+    if (block.old_soft != nullptr || target.rows == nullptr) {
+      uint32_t words[4] = {};
+      if (block.old_soft != nullptr) {
+        LoadOldSoft(block.old_soft + 16 * i, words);
 #pragma unroll
-      for (uint32_t w = 0; w < 4; ++w) {
-        const uint32_t place = 16 * i + 4 * w;
-        words[w] &= BytesWithin(place, 0, block.soft_count) &
-                    ~BytesWithin(place, rate_match.filler_begin, rate_match.filler_end);
+        for (uint32_t w = 0; w < 4; ++w) {
+          const uint32_t place = 16 * i + 4 * w;
+          words[w] &= BytesWithin(place, 0, block.soft_count) &
+                      ~BytesWithin(place, rate_match.filler_begin, rate_match.filler_end);
+        }
+      }
+      if (target.rows != nullptr) {
+        soft = make_uint4(AddSoft(words[0], soft.x), AddSoft(words[1], soft.y),
+                          AddSoft(words[2], soft.z), AddSoft(words[3], soft.w));
+      } else {
+        const int32_t* const sums = target.sums + 16 * i;
+        soft = make_uint4(ClipSums(sums, words[0]), ClipSums(sums + 4, words[1]),
+                          ClipSums(sums + 8, words[2]), ClipSums(sums + 12, words[3]));
       }
     }
-    if (target.sums == nullptr) {
-      const uint4 sums = reinterpret_cast<const uint4*>(target.soft)[i];
-      words[0] = AddSoft(words[0], sums.x);
-      words[1] = AddSoft(words[1], sums.y);
-      words[2] = AddSoft(words[2], sums.z);
-      words[3] = AddSoft(words[3], sums.w);
-    } else {
-#pragma unroll
-      for (uint32_t w = 0; w < 4; ++w) {
-        words[w] = ClipSums(target.sums + 16 * i + 4 * w, words[w]);
-      }
-    }
-    reinterpret_cast<uint4*>(block.soft)[i] = make_uint4(words[0], words[1], words[2], words[3]);
+    reinterpret_cast<uint4*>(block.soft)[i] = soft;
   }
 }
 

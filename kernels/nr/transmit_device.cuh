@@ -1,243 +1,133 @@
-// Sending one code block by a thread block, from its payload to coded bits or symbols; all between
-// stays in shared memory:
+// The second half of sending one code block by a thread block: from the bits of its circular
+// buffer, which transmit_encode.cuh leaves behind in shared memory, to coded bits or symbols.
+// Threads take groups of 32 columns of the interleaver, which are kQm whole words of what is sent.
+// Columns are counted in the transport block, so that words begin where those in memory do:
 //
-//   words   | region                        | info           | parity
-//   first   | table, staging and groups of  | c_0 .. packed  | packed
-//           | ldpc::device::Encode          |                |
-//   then    | a piece of coded bits, and    |                |
-//           | its scrambling sequence       |                |
+//   code blocks   aaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbcccc..
+//   groups        |   0   |   1   |   2   |   3   |         2 is made of a, and again of b
 //
-// Device code.
+// The region of shared memory that the encoder needs no more has a piece of the scrambling sequence
+// and, if they are to be symbols, of coded bits. Device code.
 #ifndef BASEBAND_KERNELS_NR_TRANSMIT_DEVICE_CUH_
 #define BASEBAND_KERNELS_NR_TRANSMIT_DEVICE_CUH_
 
 #include <cstdint>
 
-#include "kernels/base/host_device.h"
 #include "kernels/nr/gold.cuh"
 #include "kernels/nr/interleave_words_math.h"
 #include "kernels/nr/modulation_math.h"
+#include "kernels/nr/transmit_encode.cuh"
 #include "kernels/nr/transmit_gpu.h"
 #include "kernels/nr/transmit_math.h"
 
-// encode_math.h has a macro of this name of its own.
-#pragma push_macro("BASEBAND_HOST_DEVICE")
-#undef BASEBAND_HOST_DEVICE
-#include "kernels/ldpc/encode_device.cuh"
-#undef BASEBAND_HOST_DEVICE
-#pragma pop_macro("BASEBAND_HOST_DEVICE")
-
 namespace baseband::nr::device {
 
-inline constexpr uint32_t kTransmitThreads = ldpc::device::kEncodeThreads;
-
-// Of shared memory, in words.
-struct TransmitShared {
-  static constexpr uint32_t kLeastRegion = 1024;
-  uint32_t region;
-  uint32_t info_at;
-  uint32_t parity_at;
-  uint32_t words;
-
-  // Reading 32 bits may touch a word behind the last; whole columns of 32 that are not all sent,
-  // 31 bits more.
-  BASEBAND_HOST_DEVICE explicit TransmitShared(const ldpc::EncodeTableHeader& header)
-      : region(header.shared_bytes / 4 < kLeastRegion ? kLeastRegion
-                                                      : (header.shared_bytes + 15) / 16 * 4),
-        info_at(region),
-        parity_at(info_at + (header.k + 31) / 32 + 1),
-        words(parity_at + (header.parity_bits + 31) / 32 + 3) {}
+// The coded bits of a code block among those of its transport block.
+struct CodedRange {
+  uint32_t begin;
+  uint32_t end;
+  bool is_last;  // nothing follows in the last word
 };
 
-// The code block's bits: its slice of the payload, and the CRCs behind it.
-struct InfoBits {
-  const uint32_t* words;
-  uint32_t first;  // bits from there to the slice
-  uint32_t slice_bits;
-  uint64_t tail;
-
-  // c_at .. c_{at+31}; fillers are 0.
-  __device__ __forceinline__ uint32_t Word(uint32_t at) const {
-    uint32_t word = TailBits(tail, slice_bits, at);
-    if (at < slice_bits) {
-      const auto load = [this](uint32_t w) { return __ldg(words + w); };
-      word |= FirstBits(PackedBitsAt(load, first + at), slice_bits - at);
-    }
-    return word;
-  }
-};
-
-// Encodes: `info` and `parity` receive packed bits, `task.groups` what Encode needs of them. Ends
-// with a barrier.
-template <bool kWholeWords>
-__device__ __forceinline__ void EncodeBits(const ldpc::device::Task& task,
-                                           const ldpc::device::Program<true>& program,
-                                           const InfoBits& bits, uint32_t* info, uint32_t* parity) {
-  const ldpc::EncodeTableHeader& header = task.header;
-  ldpc::device::ClearGroup(task);
-#pragma unroll 4
-  for (uint32_t i = threadIdx.x; 32 * i < header.k; i += kTransmitThreads) {
-    const uint32_t word = bits.Word(32 * i);
-    info[i] = SwapWord(word);
-    if constexpr (kWholeWords) {
-      const uint32_t group = ldpc::Quotient(i, header.group_magic);
-      ldpc::device::KeepWord(task, task.groups + (group + 1) * header.extended_words,
-                             i - group * header.group_words, word);
-    } else {
-      task.staging[i] = word;
-    }
-  }
-  if constexpr (!kWholeWords) {
-    __syncthreads();
-    const uint32_t num_items = header.k / header.zc * header.extended_words;
-    for (uint32_t i = threadIdx.x; i < num_items; i += kTransmitThreads) {
-      const uint32_t group = ldpc::Quotient(i, header.extended_magic);
-      const uint32_t start =
-          __ldg(task.table + ldpc::kStartsAt + i - group * header.extended_words);
-      task.groups[i + header.extended_words] =
-          ldpc::ReadCyclic(task.staging, group * header.zc, header.zc, start);
-    }
-  }
-  __syncthreads();
-  for (uint32_t i = 0; i < header.num_phases; ++i) {
-    const ldpc::EncodePhase phase = program.Phase(i);
-    if ((phase.items_per_sum & ldpc::kPhaseBarrier) != 0) __syncthreads();
-    if ((phase.items_per_sum & ldpc::kPhaseKeeps) != 0) {
-      ldpc::device::RunKeptPhase<kWholeWords>(task, program, phase, parity);
-    } else {
-      ldpc::device::RunFinalPhase<kWholeWords>(task, program, phase, parity);
-    }
-  }
-  __syncthreads();
-  if constexpr (!kWholeWords) {
-    for (uint32_t i = threadIdx.x; 32 * i < header.parity_bits; i += kTransmitThreads) {
-      parity[i] = SwapWord(ldpc::ReadPacked(task.staging, header.group_words, header.zc, 32 * i,
-                                            header.parity_bits));
-    }
-    __syncthreads();
-  }
-}
-
-// The words of 32 columns, side by side in as few stores as their alignment allows.
+// The words of a group, side by side in as few stores as their alignment allows.
 template <int kQm>
 __device__ __forceinline__ void StoreWords(uint32_t* to, const uint32_t (&words)[kQm]) {
-  if constexpr (kQm % 4 == 0) {
+  const auto address = reinterpret_cast<uintptr_t>(to);
+  if (kQm % 4 == 0 && address % 16 == 0) {
 #pragma unroll
-    for (int i = 0; i < kQm; i += 4) {
+    for (int i = 0; i + 3 < kQm; i += 4) {
       *reinterpret_cast<uint4*>(to + i) =
           make_uint4(words[i], words[i + 1], words[i + 2], words[i + 3]);
     }
-  } else if constexpr (kQm % 2 == 0) {
+  } else if (kQm % 2 == 0 && address % 8 == 0) {
 #pragma unroll
-    for (int i = 0; i < kQm; i += 2) {
+    for (int i = 0; i + 1 < kQm; i += 2) {
       *reinterpret_cast<uint2*>(to + i) = make_uint2(words[i], words[i + 1]);
     }
   } else {
-    to[0] = words[0];
+#pragma unroll
+    for (int i = 0; i < kQm; ++i) to[i] = words[i];
   }
 }
 
-// Makes the coded bits of columns 32 first_group .. of a code block: kQm words each group, to
-// `coded`, aligned to 16 bytes. `gold`, unless null, begins with the same bit.
+// Writes the words of a group to packed bits, as far as they are the code block's. A word that code
+// blocks share was cleared before, and receives each one's bits.
 template <int kQm>
-__device__ __forceinline__ void MakeCoded(const RateMatch& rate_match, const KeptBits& kept,
-                                          const uint32_t* shared, uint32_t first_group,
-                                          uint32_t num_groups, const GoldWords* gold,
-                                          uint32_t* coded) {
-  const auto load = [shared](uint32_t w) { return shared[w]; };
-  const uint32_t first_rank = AdvanceRank(kept.kept, 0, rate_match.kept_before_k0);
-  const uint32_t row_step = AdvanceRank(kept.kept, 0, rate_match.columns);
-  for (uint32_t group = threadIdx.x; group < num_groups; group += kTransmitThreads) {
-    const uint32_t column = 32 * (first_group + group);
-    uint32_t row_rank = first_rank;
-    uint32_t words[kQm];
+__device__ __forceinline__ void StorePacked(const CodedRange& range, uint32_t group,
+                                            uint32_t (&words)[kQm], uint32_t* out) {
 #pragma unroll
-    for (int i = 0; i < kQm; ++i) {
-      words[i] = KeptWord(kept, AdvanceRank(kept.kept, row_rank, column), load);
-      row_rank += row_step;
-      if (row_rank >= kept.kept) row_rank -= kept.kept;
-    }
-    InterleaveWords<kQm>(words);
-    if (gold != nullptr) {
+  for (int i = 0; i < kQm; ++i) words[i] = SwapWord(words[i]);
+  uint32_t bit = 32 * kQm * group;
+  out += kQm * group;
+  if (bit >= range.begin && bit + 32 * kQm <= range.end) return StoreWords<kQm>(out, words);
 #pragma unroll
-      for (int i = 0; i < kQm; ++i) words[i] ^= (*gold)[group * kQm + i];
-    }
-    StoreWords<kQm>(coded + group * kQm, words);
-  }
-}
-
-// Writes a piece of a code block's coded bits to the packed bits of its transport block:
-//
-//   out words    |........|....0000|11112222|2222....|     the piece's words 0, 1, 2
-//                          begin                           a shift between both
-//
-//   coded  the piece's words; coded[-1] is the one before them, 0 at the code block's begin
-//   begin  of the code block among the coded bits of the transport block
-//   first  of the piece among the bits of the code block, a multiple of 32
-//   end    of the piece likewise; a multiple of 32 if others follow
-// A word that code blocks share was cleared before, and receives each one's bits.
-__device__ __forceinline__ void WritePacked(const uint32_t* coded, uint32_t begin, uint32_t first,
-                                            uint32_t end, uint32_t e, bool is_last_block,
-                                            uint32_t* out) {
-  const uint32_t shift = begin % 32;
-  uint32_t* const to = out + begin / 32 + first / 32;
-  const bool ends = end == e;
-  const uint32_t bits = end - first;
-  const uint32_t num_words = ends ? (bits + shift + 31) / 32 : bits / 32;
-#pragma unroll 4
-  for (uint32_t i = threadIdx.x; i < num_words; i += kTransmitThreads) {
-    const uint32_t* const at = coded + i;
-    uint32_t word = shift == 0 ? at[0] : FunnelRight(at[-1], at[0], shift);
-    bool is_shared = i == 0 && first == 0 && shift != 0;
-    if (ends && i == num_words - 1) {
-      const uint32_t used = bits + shift - 32 * i;  // of this word, from its top on
-      word = FirstBits(word, used);
-      is_shared |= used < 32 && !is_last_block;
-    }
-    if (is_shared) {
-      atomicOr(to + i, SwapWord(word));
+  for (int i = 0; i < kQm; ++i, bit += 32) {
+    if (bit + 32 <= range.begin || bit >= range.end) continue;
+    const uint32_t before = range.begin > bit ? range.begin - bit : 0;
+    const uint32_t used = min(range.end - bit, 32);
+    const uint32_t own = FirstBits(0xffffffff >> before, used);
+    const uint32_t word = words[i] & SwapWord(own);
+    if (before != 0 || (used < 32 && !range.is_last)) {
+      atomicOr(out + i, word);
     } else {
-      to[i] = SwapWord(word);
+      out[i] = word;
     }
   }
 }
 
-__device__ __forceinline__ void StoreSymbol(const SymbolLayout& layout, float i, float q,
-                                            uint8_t* out, uint32_t index) {
-  uint8_t* const at = out + PlaceOf(layout, index) * BytesPerSymbol(layout.format);
-  const auto pair = [](uint16_t first, uint16_t second) {
-    return static_cast<uint32_t>(second) << 16 | first;
-  };
+// An amplitude as a buffer has it, in the lowest bits.
+__device__ __forceinline__ uint32_t BufferValue(const SymbolLayout& layout, float amplitude) {
   switch (layout.format) {
     case SymbolFormat::kFloat32:
-      *reinterpret_cast<float2*>(at) = make_float2(MulRn(i, layout.scale), MulRn(q, layout.scale));
+      return BitsOf(MulRn(amplitude, layout.scale));
+    case SymbolFormat::kFloat16:
+      return HalfOfFloat(MulRn(amplitude, layout.scale));
+    case SymbolFormat::kInt16:
+      return static_cast<uint16_t>(ToInt16(amplitude, layout.scale));
+    default:
+      return static_cast<uint8_t>(ToInt8(amplitude, layout.scale));
+  }
+}
+
+__device__ __forceinline__ void StoreSymbol(const SymbolLayout& layout, uint32_t i, uint32_t q,
+                                            uint8_t* out, uint32_t index) {
+  uint8_t* const at = out + PlaceOf(layout, index) * BytesPerSymbol(layout.format);
+  switch (layout.format) {
+    case SymbolFormat::kFloat32:
+      *reinterpret_cast<uint2*>(at) = make_uint2(i, q);
       break;
     case SymbolFormat::kFloat16:
-      *reinterpret_cast<uint32_t*>(at) =
-          pair(HalfOfFloat(MulRn(i, layout.scale)), HalfOfFloat(MulRn(q, layout.scale)));
-      break;
     case SymbolFormat::kInt16:
-      *reinterpret_cast<uint32_t*>(at) = pair(static_cast<uint16_t>(ToInt16(i, layout.scale)),
-                                              static_cast<uint16_t>(ToInt16(q, layout.scale)));
+      *reinterpret_cast<uint32_t*>(at) = q << 16 | i;
       break;
     case SymbolFormat::kInt8:
-      *reinterpret_cast<uint16_t*>(at) =
-          static_cast<uint16_t>(static_cast<uint8_t>(ToInt8(i, layout.scale)) |
-                                static_cast<uint8_t>(ToInt8(q, layout.scale)) << 8);
+      *reinterpret_cast<uint16_t*>(at) = static_cast<uint16_t>(q << 8 | i);
       break;
   }
 }
 
-// Maps a piece of coded bits to `count` symbols, the first being symbol `index` of the code word.
+// Maps coded bits to symbols first .. end - 1 of the code word. `coded` begins with symbol 32
+// first_group. An axis has at most 32 levels: each lane has one as it is written.
 template <int kQm>
 __device__ __forceinline__ void WriteSymbols(const uint32_t* coded, const SymbolLayout& layout,
-                                             uint32_t index, uint32_t count, uint8_t* out) {
+                                             uint32_t first_group, uint32_t first, uint32_t end,
+                                             uint8_t* out) {
+  constexpr int kBits = kQm == 1 ? 1 : kQm / 2;
   constexpr auto kUnit = static_cast<float>(AxisUnit(kQm));
-  for (uint32_t i = threadIdx.x; i < count; i += kTransmitThreads) {
-    const uint32_t bit = i * kQm;
+  const uint32_t lane = threadIdx.x % 32;
+  const int level = PamLevel(kBits, lane & ((1 << kBits) - 1));
+  const uint32_t own_value = BufferValue(layout, Amplitude(level, kUnit));
+#pragma unroll 2
+  for (uint32_t begin = first; begin < end; begin += kTransmitThreads) {
+    const uint32_t index = min(begin + threadIdx.x, end - 1);
+    const uint32_t bit = (index - 32 * first_group) * kQm;
     const uint32_t symbol = FunnelLeft(coded[bit / 32], coded[bit / 32 + 1], bit) >> (32 - kQm);
-    const PointLevels levels = LevelsOf(kQm, symbol, index + i);
-    StoreSymbol(layout, Amplitude(levels.i, kUnit), Amplitude(levels.q, kUnit), out, index + i);
+    // pi/2-BPSK turns every other symbol by a quarter.
+    const uint32_t i_bits = kQm == 1 ? symbol ^ (index & 1) : AxisBits(kBits, symbol >> 1);
+    const uint32_t q_bits = kQm == 1 ? symbol : AxisBits(kBits, symbol);
+    const uint32_t i = __shfl_sync(0xffffffff, own_value, static_cast<int>(i_bits));
+    const uint32_t q = __shfl_sync(0xffffffff, own_value, static_cast<int>(q_bits));
+    if (begin + threadIdx.x < end) StoreSymbol(layout, i, q, out, index);
   }
 }
 
@@ -246,40 +136,56 @@ __device__ __forceinline__ void WriteSymbols(const uint32_t* coded, const Symbol
 template <int kQm>
 __device__ __forceinline__ void SendCoded(const TransmitTb& tb, uint32_t r, const KeptBits& kept,
                                           uint32_t* shared, uint32_t region) {
-  // A piece: four words, of which the last is the one before the piece's words; these; one that may
-  // be read behind them.
-  constexpr uint32_t kBefore = 4;
-  constexpr uint32_t kBehind = 4;
+  constexpr uint32_t kBehind = 4;  // a word behind those of a piece may be read
   const RateMatch rate_match = RateMatchOf(tb, r);
   const bool is_scrambled = tb.c_init != kNoScrambling;
-  const uint32_t room = region - kBefore - kBehind;
-  const uint32_t groups_of_piece = (is_scrambled ? (room - 2 * kGoldStart) / 3 : room) / kQm;
-  const uint32_t piece_words = groups_of_piece * kQm;
-  const uint32_t groups = (rate_match.columns + 31) / 32;
+  const bool as_symbols = tb.as_symbols != 0;
   const uint32_t begin = CodedBegin(tb, r);
-  uint32_t* const coded = shared + kBefore;
-  GoldWords gold(shared + region - 2 * (piece_words + kGoldStart), piece_words + kGoldStart);
-  if (is_scrambled) gold.Begin(tb.c_init, begin);
-  for (uint32_t group = 0; group < groups; group += groups_of_piece) {
-    const uint32_t num_groups = min(groups_of_piece, groups - group);
-    MakeCoded<kQm>(rate_match, kept, shared, group, num_groups, is_scrambled ? &gold : nullptr,
-                   coded);
-    if (group == 0 && threadIdx.x == 0) coded[-1] = 0;
-    __syncthreads();
-    const uint32_t first = 32 * kQm * group;
-    const uint32_t end = min(first + 32 * kQm * num_groups, rate_match.e);
-    if (tb.as_symbols != 0) {
-      WriteSymbols<kQm>(coded, tb.layout, (begin + first) / kQm, (end - first) / kQm, tb.out);
-    } else {
-      WritePacked(coded, begin, first, end, rate_match.e, r + 1 == tb.num_blocks,
-                  reinterpret_cast<uint32_t*>(tb.out));
+  const CodedRange range{begin, begin + rate_match.e, r + 1 == tb.num_blocks};
+  const uint32_t first_column = begin / kQm;
+  const uint32_t end_column = first_column + rate_match.columns;
+  const uint32_t end_group = (end_column + 31) / 32;
+  uint32_t group = first_column / 32;
+
+  // As few pieces as there is room for, and these of one size.
+  const uint32_t groups = end_group - group;
+  const uint32_t copies = (is_scrambled ? 2 : 0) + (as_symbols ? 1 : 0);
+  uint32_t groups_of_piece = groups;
+  if (copies != 0) {
+    const uint32_t room =
+        region - kBehind - (is_scrambled ? GoldWords::SharedWords(kGoldStart) + 8 : 0);
+    const uint32_t most = room / (copies * kQm);
+    const uint32_t pieces = (groups + most - 1) / most;
+    groups_of_piece = (groups + pieces - 1) / pieces;
+  }
+  const uint32_t gold_size = groups_of_piece * kQm + kGoldStart;
+  GoldWords gold(shared + region - GoldWords::SharedWords(gold_size), gold_size);
+  if (is_scrambled) gold.Begin(tb.c_init, 32 * kQm * group);
+
+  const auto load = [shared](uint32_t w) { return shared[w]; };
+  for (;;) {
+    const uint32_t piece_end = min(group + groups_of_piece, end_group);
+    for (uint32_t g = group + threadIdx.x; g < piece_end; g += kTransmitThreads) {
+      uint32_t words[kQm];
+      KeptRows<kQm>(rate_match, kept, static_cast<int32_t>(32 * g - first_column), load, words);
+      InterleaveWords<kQm>(words);
+      const uint32_t in_piece = (g - group) * kQm;
+      if (is_scrambled) gold.Scramble<kQm>(in_piece, words);
+      if (as_symbols) {
+        StoreWords<kQm>(shared + in_piece, words);
+      } else {
+        StorePacked<kQm>(range, g, words, reinterpret_cast<uint32_t*>(tb.out));
+      }
     }
-    if (group + num_groups < groups) {
-      // Nobody but this thread reads it.
-      if (threadIdx.x == 0) coded[-1] = coded[piece_words - 1];
-      if (is_scrambled) gold.GoOn();
+    if (as_symbols) {
       __syncthreads();
+      WriteSymbols<kQm>(shared, tb.layout, group, max(first_column, 32 * group),
+                        min(end_column, 32 * piece_end), tb.out);
     }
+    if (piece_end == end_group) break;
+    group = piece_end;
+    __syncthreads();
+    if (is_scrambled) gold.GoOn();
   }
 }
 

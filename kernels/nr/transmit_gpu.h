@@ -4,8 +4,9 @@
 // scrambling_math.h, modulation_math.h.
 //
 // A launch takes the transport blocks of many users, each of its own shape. Code blocks never leave
-// the chip between the steps: one kernel makes all CRCs, and another, a thread block a code block,
-// does the rest, so that memory sees the payload twice and what is sent once.
+// the chip between the steps: one kernel makes the CRCs of transport blocks, and another, a thread
+// block a code block, does the rest, so that memory sees the payload twice and what is sent once.
+// Only code blocks that carry a transport block's CRC wait for the first.
 #ifndef BASEBAND_KERNELS_NR_TRANSMIT_GPU_H_
 #define BASEBAND_KERNELS_NR_TRANSMIT_GPU_H_
 
@@ -78,7 +79,7 @@ struct TransmitBatch {
 // Shared memory that a block of `code` needs.
 int TransmitSharedBytes(const ldpc::Code& code);
 inline constexpr int kMaxTransmitSharedBytes = 48 << 10;
-constexpr int64_t TransmitWorkspaceBytes(int num_blocks) { return int64_t{8} * num_blocks; }
+constexpr int64_t TransmitWorkspaceBytes(int num_blocks) { return int64_t{4} * num_blocks; }
 
 // Loads the kernels on the current device and raises their limits, so that no later launch does.
 // Once per device, before the first launch.

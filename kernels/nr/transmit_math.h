@@ -1,5 +1,5 @@
 // Sending, for host and device: which bits a code block consists of, and how those that are kept in
-// its circular buffer are read 32 at a time, from the information and the parity as they lie.
+// its circular buffer are read 32 at a time.
 #ifndef BASEBAND_KERNELS_NR_TRANSMIT_MATH_H_
 #define BASEBAND_KERNELS_NR_TRANSMIT_MATH_H_
 
@@ -71,47 +71,6 @@ BASEBAND_HOST_DEVICE inline uint64_t PlaceOf(const SymbolLayout& layout, uint32_
          index / layers;
 }
 
-// The bits of the circular buffer that are no fillers, in order: information from bit 2 zc on, then
-// parity. Both are packed bits among the same words.
-struct KeptBits {
-  uint32_t info_at;    // bits from the first word on to d_0
-  uint32_t parity_at;  // and to the first parity bit
-  uint32_t info;       // how many of the kept bits are information: RateMatch::filler_begin
-  uint32_t kept;       // how many there are
-};
-
-// The second part of KeptWord, which is seldom needed.
-template <typename Load>
-BASEBAND_SELDOM_CALLED BASEBAND_HOST_DEVICE uint32_t KeptWordAcross(KeptBits bits, uint32_t rank,
-                                                                    Load load) {
-  uint32_t word = 0;
-  for (uint32_t filled = 0; filled < 32;) {
-    const bool is_info = rank < bits.info;
-    const uint32_t left = (is_info ? bits.info : bits.kept) - rank;
-    const uint32_t at = rank + (is_info ? bits.info_at : bits.parity_at - bits.info);
-    // No word is read that holds none of the bits that are left.
-    uint32_t part = SwapWord(load(at >> 5)) << (at & 31);
-    if ((at & 31) + left > 32) {
-      part = FunnelLeft(SwapWord(load(at >> 5)), SwapWord(load((at >> 5) + 1)), at);
-    }
-    word |= FirstBits(part, left) >> filled;
-    filled += left;
-    rank = rank + left == bits.kept ? 0 : rank + left;
-  }
-  return word;
-}
-
-// Kept bits rank, rank + 1, .., around and around; rank < kept. `load(i)` reads word i.
-template <typename Load>
-BASEBAND_HOST_DEVICE inline uint32_t KeptWord(const KeptBits& bits, uint32_t rank,
-                                              const Load& load) {
-  const bool is_info = rank < bits.info;
-  const uint32_t end = is_info ? bits.info : bits.kept;
-  if (end - rank < 32) return KeptWordAcross(bits, rank, load);
-  const uint32_t at = rank + (is_info ? bits.info_at : bits.parity_at - bits.info);
-  return FunnelLeft(SwapWord(load(at >> 5)), SwapWord(load((at >> 5) + 1)), at);
-}
-
 // A rank that was counted on past the end. `more` is any number.
 BASEBAND_HOST_DEVICE inline uint32_t AdvanceRank(uint32_t kept, uint32_t rank, uint32_t more) {
   rank += more;
@@ -120,6 +79,60 @@ BASEBAND_HOST_DEVICE inline uint32_t AdvanceRank(uint32_t kept, uint32_t rank, u
     if (rank >= kept) rank %= kept;
   }
   return rank;
+}
+
+// The bits of the circular buffer that are no fillers lie one after the other, 32 to a word, the
+// first at the top: information from bit 2 zc on, then parity.
+struct KeptBits {
+  uint32_t begin;  // bits from the first word on to d_0
+  uint32_t kept;   // how many there are: RateMatch::kept
+};
+
+// Kept bits rank, rank + 1, .., around and around; rank < kept. `load(i)` reads word i. Seldom
+// needed.
+template <typename Load>
+BASEBAND_SELDOM_CALLED BASEBAND_HOST_DEVICE uint32_t KeptWordAround(KeptBits bits, uint32_t rank,
+                                                                    Load load) {
+  uint32_t word = 0;
+  for (uint32_t filled = 0; filled < 32;) {
+    const uint32_t left = bits.kept - rank;
+    const uint32_t at = bits.begin + rank;
+    word |= FirstBits(FunnelLeft(load(at >> 5), load((at >> 5) + 1), at), left) >> filled;
+    filled += left;
+    rank = rank + left == bits.kept ? 0 : rank + left;
+  }
+  return word;
+}
+
+// Rows of the interleaver: e_k from column `column` on, 32 of each row. Of columns that there are
+// not, column < 0 or >= columns, the bits are any. -32 < column < columns. The words in front of
+// d_0 and behind the last kept bit are read, too.
+template <int kQm, typename Load>
+BASEBAND_HOST_DEVICE inline void KeptRows(const RateMatch& r, const KeptBits& bits, int32_t column,
+                                          const Load& load, uint32_t (&rows)[kQm]) {
+  const auto kept = static_cast<int32_t>(bits.kept);
+  const auto step = static_cast<int32_t>(AdvanceRank(bits.kept, 0, r.columns));
+  const auto behind = [kept](int32_t rank) { return rank >= kept ? rank - kept : rank; };
+  int32_t rank = behind(static_cast<int32_t>(AdvanceRank(bits.kept, 0, r.kept_before_k0)) + column);
+  if (rank >= kept) rank %= kept;  // where bits are sent again
+  int32_t ranks[kQm];
+  bool is_straight = true;  // no row comes to the end
+  for (int i = 0; i < kQm; ++i) {
+    ranks[i] = rank;
+    is_straight &= rank + 32 <= kept;
+    rank = behind(rank + step);
+  }
+  if (is_straight) {
+    for (int i = 0; i < kQm; ++i) {
+      const uint32_t at = bits.begin + static_cast<uint32_t>(ranks[i]);
+      rows[i] = FunnelLeft(load(at >> 5), load((at >> 5) + 1), at);
+    }
+  } else {
+    for (int i = 0; i < kQm; ++i) {
+      const int32_t positive = ranks[i] < 0 ? (ranks[i] + 32 * kept) % kept : ranks[i];
+      rows[i] = KeptWordAround(bits, static_cast<uint32_t>(positive), load);
+    }
+  }
 }
 
 }  // namespace baseband::nr

@@ -132,8 +132,9 @@ TEST(NrTransmitMathTest, TheTailFollowsThePayload) {
   }
 }
 
-// All of a block's bits that are kept, from any rank on: against the walk around the buffer.
-TEST(NrTransmitMathTest, KeptWordsAreTheBitsThatAreSent) {
+// All of a block's bits that are sent, from any column on: against the walk around the buffer.
+TEST(NrTransmitMathTest, KeptRowsAreTheBitsThatAreSent) {
+  constexpr int kQm = 4;
   Random random(4);
   for (int repeat = 0; repeat < 300; ++repeat) {
     CodeBlock block;
@@ -144,22 +145,23 @@ TEST(NrTransmitMathTest, KeptWordsAreTheBitsThatAreSent) {
     block.num_filler = random.Below(2) * random.Below(systematic);
     block.n_cb = random.Below(2) == 0 ? n : 1 + random.Below(n);
     block.rv = random.Below(4);
-    block.e = 2 * (1 + random.Below(n));
+    block.qm = kQm;
+    block.e = kQm * (1 + random.Below(n));
     const RateMatch r = *MakeRateMatch(block);
-    // Information, c_0 on, and parity somewhere behind it.
-    const auto k = static_cast<uint32_t>(systematic + 2 * block.zc);
-    const uint32_t parity_at = 32 * (2 + (k + 31) / 32);
-    const PackedBits words(random, parity_at + static_cast<uint32_t>(n) + 64);
-    const KeptBits kept{static_cast<uint32_t>(2 * block.zc), parity_at, r.filler_begin, r.kept};
-    for (uint32_t first = 0; first < r.e; first += 1 + static_cast<uint32_t>(random.Below(40))) {
-      const uint32_t rank = AdvanceRank(r.kept, 0, r.kept_before_k0 + first);
-      const uint32_t word = KeptWord(kept, rank, words.load());
-      for (uint32_t i = 0; i < 32 && first + i < r.e; ++i) {
-        const uint32_t place = PlaceOfSent(r, first + i);
-        const auto sent = static_cast<uint32_t>(systematic);
-        const uint32_t at =
-            place < sent ? place + 2 * static_cast<uint32_t>(block.zc) : parity_at + place - sent;
-        ASSERT_EQ(BitOf(word, i), words[at]) << "e_" << first + i;
+    const KeptBits kept{32 + static_cast<uint32_t>(random.Below(32)), r.kept};
+    const PackedBits words(random, kept.begin + r.kept + 64);
+    const auto load = [&](uint32_t w) { return SwapWord(words.load()(w)); };
+    const auto columns = static_cast<int32_t>(r.columns);
+    for (int32_t first = -31; first < columns; first += 1 + random.Below(40)) {
+      uint32_t rows[kQm];
+      KeptRows<kQm>(r, kept, first, load, rows);
+      for (int32_t i = std::max(first, 0); i < std::min(first + 32, columns); ++i) {
+        for (int row = 0; row < kQm; ++row) {
+          const auto sent = static_cast<uint32_t>(row * columns + i);
+          const uint32_t rank = KeptBefore(r, PlaceOfSent(r, sent));
+          ASSERT_EQ(BitOf(rows[row], static_cast<uint32_t>(i - first)), words[kept.begin + rank])
+              << "e_" << sent;
+        }
       }
     }
   }
