@@ -58,12 +58,13 @@ inline constexpr Metric kQueueAge = {
     "waits."};
 inline constexpr Metric kQueueRequests = {"baseband_queue_requests", "rpc",
                                           "Requests that wait for a lane."};
-inline constexpr Metric kQueueBytes = {"baseband_queue_bytes", "",
-                                       "Bytes of the payloads that wait for a lane."};
+inline constexpr Metric kQueueBytes = {
+    "baseband_queue_bytes", "",
+    "Bytes that wait for a lane, of requests or of their larger replies."};
 inline constexpr Metric kQueueCapacityRequests = {"baseband_queue_capacity_requests", "",
                                                   "Most requests that may wait for a lane."};
 inline constexpr Metric kQueueCapacityBytes = {"baseband_queue_capacity_bytes", "",
-                                               "Most bytes of payloads that may wait for a lane."};
+                                               "Most of those bytes that may wait for a lane."};
 inline constexpr Metric kPrediction = {
     "baseband_prediction_ratio", "priority",
     "Time from a request's acceptance to the end of its work, over what was predicted then."};

@@ -47,7 +47,7 @@ int64_t ToInt8LlrsOnCpu(LlrFormat format, float scale, absl::Span<const uint8_t>
 
 // Where the scale of int16 LLRs is not known, it is chosen from a block's own LLRs:
 //   ChosenScale(MagnitudesOnCpu(row, first, count), MeanLlrFor(qm, code_rate))
-// and the next transmissions of the block use the same, so that they can be added up.
+// Transmissions that are added up need one scale for all: they name it.
 //
 // Min-sum itself knows no scale, but integers lose weak LLRs below a half, and all that sets strong
 // ones apart above 127. Of a natural LLR of 1, layered min-sum in this library makes best use as

@@ -1,4 +1,4 @@
-// The bound of everything that waits: requests and their host_bytes(), over all operations.
+// The bound of everything that waits: requests and their queued_bytes(), over all operations.
 #ifndef BASEBAND_SERVER_BATCHING_ADMISSION_H_
 #define BASEBAND_SERVER_BATCHING_ADMISSION_H_
 

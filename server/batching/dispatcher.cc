@@ -101,7 +101,7 @@ Dispatcher::Start Dispatcher::Next(bool background,
         scheduler_.Take(background, clock.lanes(background), now, PlaceOf(*lane));
     for (const auto* jobs : {&taken.batch, &taken.late, &taken.cancelled}) {
       for (const JobPtr& job : *jobs) {
-        admission_.Leave(job->host_bytes());
+        admission_.Leave(job->queued_bytes());
         job->times.started = now;
       }
     }

@@ -89,9 +89,9 @@ class Dispatcher {
   // any more. Where HasStuckLane, that may never be: end the process without it.
   ~Dispatcher();
 
-  // Whether there is room for a request of `payload_bytes` now, for little more than a lock:
+  // Whether there is room for a request of `bytes` now, for little more than a lock:
   // ResourceExhausted as of Admit.
-  absl::Status CheckRoom(int64_t payload_bytes) const { return admission_.Check(payload_bytes); }
+  absl::Status CheckRoom(int64_t bytes) const { return admission_.Check(bytes); }
 
   // Room for `job`, whose caller, deadline, fingerprint, work and bytes of both sides are set.
   // ResourceExhausted, which may know when to come back (RetryAfter): the queues are full, or its

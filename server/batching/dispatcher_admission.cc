@@ -57,7 +57,7 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
       return status;
     }
   }
-  return admission_.Enter(job->host_bytes());
+  return admission_.Enter(job->queued_bytes());
 }
 
 absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket) {

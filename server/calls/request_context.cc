@@ -13,6 +13,10 @@
 namespace baseband::server {
 namespace {
 
+int64_t MostReplyBytes(const CallEnvironment& environment) {
+  return environment.reply->capacity() / 2;
+}
+
 // Brings `payload`, after the job's prefix, to where devices read it.
 absl::Status PlaceInput(const CallEnvironment& environment, const Payload& payload, Job* job) {
   if (job->input_bytes() == payload.bytes() && payload.is_contiguous() &&
@@ -63,10 +67,10 @@ absl::Time Cancellation::given_up() const {
 
 absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requester,
                        absl::Time arrived, const Payload& payload, JobPtr& job, Job::Done done) {
-  if (job->reply_bytes > environment.reply->capacity() / 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the reply would have ", job->reply_bytes, " bytes; this server sends at most ",
-        environment.reply->capacity() / 2, ": split the request"));
+  if (const int64_t most = MostReplyBytes(environment); job->reply_bytes > most) {
+    return absl::InvalidArgumentError(absl::StrCat("the reply would have ", job->reply_bytes,
+                                                   " bytes; this server sends at most ", most,
+                                                   ": split the request"));
   }
   if (requester.deadline <= arrived) {
     return absl::DeadlineExceededError("the deadline had passed when the request arrived");
@@ -129,6 +133,13 @@ absl::Status RequestContext::EnterQuota(int64_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status RequestContext::GrowQuota(const Job& job) {
+  // What a request asks for may be more than what it brings, by orders of magnitude. What it can
+  // never have is told so when it is submitted.
+  return job.reply_bytes > MostReplyBytes(environment_) ? absl::OkStatus()
+                                                        : hold_.GrowTo(job.reply_bytes);
+}
+
 absl::Status RequestContext::Enter(int64_t bytes) {
   BASEBAND_RETURN_IF_ERROR(EnterGate());
   BASEBAND_RETURN_IF_ERROR(environment_.dispatcher->CheckRoom(bytes));
@@ -137,8 +148,6 @@ absl::Status RequestContext::Enter(int64_t bytes) {
 
 absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Done done) {
   if (job->fingerprint == 0) job->fingerprint = FingerprintOf(job->operation(), request.header);
-  // What a request asks for may be more than what it brings, by orders of magnitude.
-  BASEBAND_RETURN_IF_ERROR(hold_.GrowTo(job->reply_bytes));
   return SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done));
 }
 

@@ -89,14 +89,17 @@ class RequestContext {
   // Takes what a request of `bytes` is of its client's quota. ResourceExhausted: there is not that
   // much left.
   absl::Status EnterQuota(int64_t bytes);
-  // Gives that back before its end, but for the bytes of the reply that `job` has, if it has one.
-  void LeaveQuota(const Job* job) { hold_.KeepBytes(job == nullptr ? 0 : job->reply_bytes); }
+  // Its reply, of `job`, counts in its message's place where it is larger. ResourceExhausted: there
+  // is not that much left. Not for what waits for room, which would hold its message's part
+  // meanwhile.
+  absl::Status GrowQuota(const Job& job);
+  // Gives it back, if it has it, before its end.
+  void LeaveQuota() { hold_ = ClientHold(); }
   // Both, if there is room in the queues for `bytes`: ResourceExhausted if not.
   absl::Status Enter(int64_t bytes);
 
   // Hands the job made of `request` over, as SubmitJob; a job without a fingerprint gets one. OK:
-  // it is accepted. Of its client's quota it has its reply's bytes from here on, if those are more
-  // than its message's.
+  // it is accepted.
   absl::Status Submit(const Request& request, JobPtr& job, Job::Done done);
   // It is over, or to be refused for that, before its message has come. If it was cancelled, by its
   // client or by gRPC, which takes no message that is too large or packed, nobody hears the answer.

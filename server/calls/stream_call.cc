@@ -178,7 +178,7 @@ void StreamCall::OnRoom(bool) {
 void StreamCall::Done(Message& message, absl::Status status, JobPtr job) {
   if (job != nullptr) message.context.Ended(job->times);
   message.request = Request();
-  message.context.LeaveQuota(job.get());
+  message.context.LeaveQuota();
   {
     absl::MutexLock lock(&mutex_);
     message.status = std::move(status);

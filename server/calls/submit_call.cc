@@ -139,6 +139,7 @@ absl::Status SubmitCall::Begin(const InFlightPtr& request, int32_t priority) {
 }
 
 absl::Status SubmitCall::Submit(const InFlightPtr& request, JobPtr job) {
+  BASEBAND_RETURN_IF_ERROR(request->context.GrowQuota(*job));
   const Request wire_request = std::exchange(request->wire_request, Request());
   return request->context.Submit(wire_request, job,
                                  [this, request](absl::Status status, JobPtr done) {

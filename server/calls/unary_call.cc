@@ -39,6 +39,7 @@ absl::Status UnaryCall::Accept() {
 }
 
 absl::Status UnaryCall::Submit(JobPtr job) {
+  BASEBAND_RETURN_IF_ERROR(request_->GrowQuota(*job));
   const Request request = std::exchange(wire_request_, Request());
   return request_->Submit(request, job, [this](absl::Status status, JobPtr done) {
     Answer(std::move(status), std::move(done));

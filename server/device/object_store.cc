@@ -57,9 +57,14 @@ absl::StatusOr<ObjectPin> ObjectStore::Create(const ObjectKey& key, int64_t byte
     }
   }
   absl::StatusOr<HostLease> memory = absl::ResourceExhaustedError("");
+  bool has_looked = false;  // for what has left
   for (;;) {
     if (usage_.bytes + counted <= limits_.max_bytes) memory = memory_->Lease(bytes);
     if (memory.ok()) break;
+    if (!std::exchange(has_looked, true)) {  // in pieces there may be less than in sum
+      GiveBackWhatHasLeft();
+      continue;
+    }
     if (!DropFirst(order_, ObjectLoss::kRoom)) return no_room("those");
   }
   gone_.erase(key);

@@ -15,7 +15,8 @@ namespace baseband::server {
 // serialized as they came: equal bytes have equal fingerprints, in every server of one build, and
 // others do not, but for one pair in 2^64 that nobody looked for. Never 0, which stands for none.
 // An operation whose requests are parts of something longer takes what all parts have in common:
-// Downconvert its setup, whether it comes with a stream's first message or with each.
+// Downconvert its setup, whether it comes with a stream's first message or with each;
+// DecodeSharedChannel leaves out the names of what is held.
 //
 //   job->fingerprint = FingerprintOf(job->operation(), request.header);
 inline uint64_t FingerprintOf(const Operation& operation, absl::string_view header) {

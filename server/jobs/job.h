@@ -87,8 +87,11 @@ class Job {
   absl::Span<const uint8_t> prefix;
   int64_t reply_bytes = 0;  // of the reply's payload; the size of `reply`
 
-  // What it keeps of the host's memory from its admission on: the larger of its two sides.
-  int64_t host_bytes() const { return std::max(payload_bytes, reply_bytes); }
+  // What it counts for in the queues: the larger of its two sides. A piece of a search brings
+  // nothing, and has its memory of the search's.
+  int64_t queued_bytes() const {
+    return payload_bytes == 0 ? 0 : std::max(payload_bytes, reply_bytes);
+  }
 
   // What it asks for, whatever its payload (fingerprint.h); 0: not known. By it the like of a
   // request that was there when a device faulted is told (quarantine.h).

@@ -67,13 +67,4 @@ absl::Status ClientHold::GrowTo(int64_t bytes) {
   return absl::OkStatus();
 }
 
-void ClientHold::KeepBytes(int64_t bytes) {
-  if (bytes == 0 || quotas_ == nullptr) {
-    *this = ClientHold();
-    return;
-  }
-  quotas_->Leave(client_, {usage_.requests, usage_.bytes - bytes, usage_.streams});
-  usage_ = {0, bytes, 0};
-}
-
 }  // namespace baseband::server

@@ -67,8 +67,6 @@ class ClientHold {
   // At least `bytes` count from here on. ResourceExhausted: there is no room for as many beside
   // what else the client has in flight, and nothing has changed.
   absl::Status GrowTo(int64_t bytes);
-  // It counts as no request any more, and as `bytes`, no more than it had.
-  void KeepBytes(int64_t bytes);
 
  private:
   friend class ClientQuotas;

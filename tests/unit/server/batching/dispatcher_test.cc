@@ -42,6 +42,7 @@ class DispatcherTest : public ::testing::Test {
     JobPtr job =
         std::make_unique<DecodeJob>(TestOperation("Decode"), std::vector<DecodeGroup>{group});
     job->SetInput(*pool_->Lease(job->payload_bytes));
+    if (reply_bytes_ > 0) job->reply_bytes = reply_bytes_;
     job->reply = *pool_->Lease(job->reply_bytes);
     job->deadline = deadline;
     job->background = background;
@@ -63,6 +64,7 @@ class DispatcherTest : public ::testing::Test {
 
   const std::shared_ptr<HostPool> pool_ = *HostPool::CreatePageable(1 << 20);
   std::string client_ = "client";  // of the next job
+  int64_t reply_bytes_ = 0;        // of the next job; 0: those that it has
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   std::map<int, std::vector<absl::Status>> answers_;
   std::function<void(int id)> on_answer_;
@@ -86,6 +88,27 @@ TEST_F(DispatcherTest, BackgroundJobsKeepToTheirLaneAndOthersToTheirs) {
   EXPECT_EQ(device_.num_blocks(2), 2);
   while (device_.num_running() > 0) device_.End();
   for (int id = 1; id <= 6; ++id) EXPECT_EQ(answers_[id].size(), 1U) << id;
+}
+
+TEST_F(DispatcherTest, AReplyThatIsLargerThanItsRequestCountsInTheQueueUntilItLeaves) {
+  constexpr int64_t kMost = 100'000;
+  DispatcherOptions options = PuppetOptions();
+  options.queue_bytes = kMost;
+  Make(options);
+  for (int turn = 0; turn < 3; ++turn) {  // however it leaves, all of it is given back
+    const int id = 10 * turn;
+    reply_bytes_ = 0;
+    for (int i = 0; i < 2; ++i) ASSERT_THAT(Submit(id + i), IsOk());  // both lanes are busy
+    reply_bytes_ = kMost - 10;
+    ASSERT_THAT(Submit(id + 2, now_ + absl::Seconds(1)), IsOk());
+    EXPECT_THAT(dispatcher_->CheckRoom(10), IsOk());
+    EXPECT_THAT(dispatcher_->CheckRoom(11),
+                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("99990 of 100000 bytes")));
+    if (turn == 1) cancelled_[id + 2]->store(true);
+    if (turn == 2) now_ += absl::Seconds(2);  // it is late
+    while (device_.num_running() > 0) device_.End();
+    EXPECT_EQ(answers_[id + 2].size(), 1U);
+  }
 }
 
 TEST_F(DispatcherTest, AJobStartsAtOnceOnAFreeLane) {

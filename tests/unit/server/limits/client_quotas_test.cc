@@ -70,20 +70,6 @@ TEST(ClientQuotasTest, ARequestThatGrowsIsHeldAgainstWhatElseIsInFlight) {
   EXPECT_THAT(quotas.EnterRequest("a", 100).status(), IsOk());
 }
 
-TEST(ClientQuotasTest, WhatIsKeptOfARequestCountsInBytesOnly) {
-  ClientQuotas quotas({1, 100, 0});
-  {
-    auto request = *quotas.EnterRequest("a", 90);
-    request.KeepBytes(60);
-    EXPECT_THAT(quotas.EnterRequest("a", 41).status(),
-                StatusIs(kExhausted, HasSubstr("client_mib")));
-    EXPECT_THAT(quotas.EnterRequest("a", 40).status(), IsOk());
-  }
-  auto request = *quotas.EnterRequest("a", 100);
-  request.KeepBytes(0);
-  EXPECT_THAT(quotas.EnterRequest("a", 100).status(), IsOk());
-}
-
 TEST(ClientQuotasTest, StreamsTooManyAreRefused) {
   ClientQuotas quotas({0, 0, 1});
   const auto stream = quotas.EnterStream("a");

@@ -164,6 +164,7 @@ TEST(SharedChannelOptionsTest, NamesOfSoftBitsAreNoPartOfWhatARequestAsksFor) {
   v1::DecodeSharedChannelRequest like = request;
   like.mutable_groups(0)->mutable_harq()->set_key("b");
   like.mutable_groups(0)->mutable_harq()->set_transmission(3);
+  like.mutable_groups(0)->mutable_harq()->set_block(4);
   like.add_free_keys("a");
   EXPECT_EQ((*Convert(like))->fingerprint, fingerprint);
   like.mutable_groups(0)->set_max_iterations(7);
