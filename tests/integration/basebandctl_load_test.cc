@@ -60,8 +60,15 @@ TEST_F(BasebandctlLoadTest, SlotsOfTransportBlocksGoThroughStreamsAndEveryAnswer
   WriteAll(Path("slots.json"), R"({"cells": 2, "slot": "50ms", "mix": [
       {"operation": "decode-shared-channel", "name": "uplink", "mcs": 20, "prbs": 10, "layers": 2,
        "blocks": 3, "harq": 0.3},
-      {"operation": "decode-shared-channel", "mcs": 10, "prbs": 10, "input": "llr-int4",
+      {"operation": "decode-shared-channel", "mcs": 10, "prbs": 4, "input": "llr-int4",
        "blocks": 2, "harq": 0.3},
+      {"operation": "decode-shared-channel", "mcs": 5, "prbs": 4, "input": "llr-int6", "blocks": 1},
+      {"operation": "decode-shared-channel", "mcs": 5, "prbs": 4, "input": "llr-int8",
+       "blocks": 1, "harq": 0.5},
+      {"operation": "decode-shared-channel", "mcs": 5, "prbs": 4, "input": "int8", "blocks": 1},
+      {"operation": "decode-shared-channel", "mcs": 5, "prbs": 4, "input": "float16",
+       "blocks": 1, "harq": 0.5},
+      {"operation": "decode-shared-channel", "mcs": 5, "prbs": 4, "input": "float32", "blocks": 1},
       {"operation": "encode-shared-channel", "qm": 4, "code_rate": 0.5, "prbs": 20, "blocks": 2,
        "tbs_lbrm": 20000}]})");
   const Outcome outcome = Load({"--scenario=" + Path("slots.json"), "--stream", "--json"});

@@ -50,8 +50,9 @@ class DemoCommand final : public Command {
     command->add_flag("--nr", nr_, "transport blocks, symbols and HARQ");
     Note(&of_nr_, [&] {
       const char* group = "With --nr";
-      AddNumber(command, "--snr", "DB", &snr_db_, Between(-50, 80),
-                "Es/N0 of the channel (where about half of the blocks need a second transmission)")
+      AddNumber(
+          command, "--snr", "DB", &snr_db_, Between(-50, 80),
+          "Es/N0 of the channel (where some blocks need a second transmission, large ones often)")
           ->group(group);
       command
           ->add_option("--input", input_,

@@ -129,11 +129,13 @@ absl::StatusOr<load::Request> DecodeSharedRequest(const TrafficSpec& spec, bool 
   expected.code_blocks = static_cast<uint32_t>(format.plan.num_blocks);
   expected.most_iterations = group.max_iterations();
   std::string& payload = *request.mutable_payload();
+  v1::EncodeSharedChannelGroup asked;
+  channel.Ask(&asked);
   const auto receive = [&](const std::string& block, int version,
                            std::string* received) -> absl::Status {
     const absl::StatusOr<std::string> bits = CodedBitsHere(format, version, block);
     if (bits.ok()) {
-      channel.Transmit(SymbolsHere(format, *bits), random, received);
+      channel.Transmit(SymbolsHere(format, *bits, asked.output()), random, received);
     }
     return bits.status();
   };

@@ -85,6 +85,9 @@ absl::Status CheckSharedChannel(const TrafficSpec& spec) {
   if (spec.snr_db.has_value()) {
     status.Update(CheckRange("snr", *spec.snr_db, -50, 80));
   }
+  if (!IsDecoding(spec) && spec.input != TrafficSpec().input) {
+    status.Update(absl::InvalidArgumentError("input goes with decoding only"));
+  }
   const std::vector<std::string> inputs = NamesOfReceivedTypes();
   if (std::find(inputs.begin(), inputs.end(), spec.input) == inputs.end()) {
     status.Update(absl::InvalidArgumentError(

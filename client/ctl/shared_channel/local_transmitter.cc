@@ -94,10 +94,13 @@ absl::StatusOr<std::string> CodedBitsHere(const TransportFormat& format, int rv,
   return bits;
 }
 
-std::string SymbolsHere(const TransportFormat& format, absl::string_view coded_bits) {
+std::string SymbolsHere(const TransportFormat& format, absl::string_view coded_bits,
+                        v1::SharedChannelOutput output) {
   nr::SymbolLayout layout;
-  layout.format = nr::SymbolFormat::kInt16;
-  layout.scale = kInt16Scale;
+  layout.format = output == v1::SHARED_CHANNEL_OUTPUT_FLOAT32   ? nr::SymbolFormat::kFloat32
+                  : output == v1::SHARED_CHANNEL_OUTPUT_FLOAT16 ? nr::SymbolFormat::kFloat16
+                                                                : nr::SymbolFormat::kInt16;
+  if (layout.format == nr::SymbolFormat::kInt16) layout.scale = kInt16Scale;
   std::string symbols(static_cast<size_t>(format.num_symbols() * nr::BytesPerSymbol(layout.format)),
                       '\0');
   nr::ModulateOnCpu(format.mcs.qm, Bytes(coded_bits), 0, 0, format.num_symbols(), layout,

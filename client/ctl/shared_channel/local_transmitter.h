@@ -16,8 +16,9 @@ namespace baseband::ctl {
 absl::StatusOr<std::string> CodedBitsHere(const TransportFormat& format, int rv,
                                           const std::string& tb);
 
-// The symbols of these bits as EncodeSharedChannel has them with output INT16.
-std::string SymbolsHere(const TransportFormat& format, absl::string_view coded_bits);
+// The symbols of these bits as EncodeSharedChannel has them with that output, of symbols.
+std::string SymbolsHere(const TransportFormat& format, absl::string_view coded_bits,
+                        v1::SharedChannelOutput output = v1::SHARED_CHANNEL_OUTPUT_INT16);
 
 // The soft bits that a receiver has after one transmission of version `rv`: of symbols with a noise
 // variance for all of them, or of LLRs of 8, 6 or 4 bits, with all scales as `group` says them.

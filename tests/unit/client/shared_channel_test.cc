@@ -196,7 +196,8 @@ TEST(LlrChannelTest, PackedLlrsAreThoseThatDecodeIsTold) {
     return values;
   };
   const std::vector<double> of8 = llrs(ReceivedType::kLlrInt8, 8);
-  // The mean of a natural LLR of QPSK is 4 / N0 times 1/2 times 2 sqrt(1/2).
+  // The mean of a natural LLR of QPSK is 2 / N0; that of 500 varies by a fifth of its own
+  // deviation, 6 sqrt(4 / N0), in 20: three of those.
   double mean = 0;
   for (size_t i = 0; i < of8.size(); i += 4) mean += of8[i];
   mean /= static_cast<double>(of8.size()) / 4;
