@@ -5,6 +5,7 @@
 //
 // Each of `streams` (4) brings what is received of 1024 code blocks, decodes them, 10 fixed
 // iterations, and fetches their payloads, again and again; results are checked first.
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -35,8 +36,9 @@ struct Lane {
           "cudaMemcpy");
   }
   void CopyIn() const {
-    cudaMemcpyAsync(receiver.received().data(), in.data(), in.size(), cudaMemcpyHostToDevice,
-                    stream.get());
+    Check(cudaMemcpyAsync(receiver.received().data(), in.data(), in.size(), cudaMemcpyHostToDevice,
+                          stream.get()) == cudaSuccess,
+          "cudaMemcpyAsync");
   }
   void Work() const {
     receiver.Dematch(stream.get());
@@ -44,8 +46,9 @@ struct Lane {
     receiver.CheckCrc(stream.get());
   }
   void CopyOut() {
-    cudaMemcpyAsync(out.data(), receiver.payload().data(), out.size(), cudaMemcpyDeviceToHost,
-                    stream.get());
+    Check(cudaMemcpyAsync(out.data(), receiver.payload().data(), out.size(), cudaMemcpyDeviceToHost,
+                          stream.get()) == cudaSuccess,
+          "cudaMemcpyAsync");
   }
 
   cuda::Stream stream;
@@ -81,7 +84,8 @@ void Bench(const char* name, int e, const Input& input, int num_lanes) {
   };
   for (const auto& lane : lanes) {
     // What comes is what is decoded.
-    Check(cudaMemset(lane->receiver.received().data(), 0, lane->in.size()) == cudaSuccess,
+    Check(cudaMemset(lane->receiver.received().data(), 0, lane->in.size()) == cudaSuccess &&
+              cudaDeviceSynchronize() == cudaSuccess,
           "cudaMemset");
     all(*lane);
     lane->receiver.CheckResults();

@@ -21,6 +21,7 @@ def program(name):
         "basebandd": "server/basebandd",
         "basebandctl": "client/ctl/basebandctl",
         "gpu_monitor_page": "tests/support/gpu_monitor_page",
+        "harq_sender": "tests/support/harq_sender",
     }[name]
     if not path.exists():
         raise FileNotFoundError(f"{path}: build it first")
@@ -136,4 +137,10 @@ class Basebandd:
         return Process(
             [program("basebandctl"), f"--target={self.target}", *arguments],
             self.folder / f"{self.name}.client.log",
+        )
+
+    def harq(self):
+        """A client whose soft bits the server has to hold; for a `with` or an ExitStack."""
+        return Process(
+            [program("harq_sender"), self.target], self.folder / f"{self.name}.harq.log"
         )

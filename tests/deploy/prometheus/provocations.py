@@ -106,6 +106,12 @@ def bad_radio(stack, server):
     return of(server, "BlockErrors", "TransportBlockErrors", "LockLost")
 
 
+def forgotten_soft_bits(stack, server):
+    """A server that has no memory for what its clients want it to hold."""
+    stack.enter_context(server.harq())
+    return of(server, "HarqLost")
+
+
 def crowd(stack, prometheus, server, max_connections):
     """As many connections with calls as may be, and more that try."""
 

@@ -30,6 +30,7 @@ class QueriesTest(unittest.TestCase):
         # All operations, by calls that have a deadline; a light load that outlives the test.
         load = ("--rate=60", "--deadline=5s", "--duration=1h")
         stack.enter_context(server.background("load", f"--scenario={MIX}", *load))
+        stack.enter_context(server.harq())
 
     def expressions(self):
         """What must have data, by who asks it."""
