@@ -24,11 +24,7 @@
 
 #include <cstdint>
 
-#ifdef __CUDACC__
-#define BASEBAND_HOST_DEVICE __host__ __device__ __forceinline__
-#else
-#define BASEBAND_HOST_DEVICE inline
-#endif
+#include "kernels/base/host_device.h"
 
 namespace baseband::ldpc {
 
@@ -85,10 +81,12 @@ inline constexpr int kStartsAt = sizeof(EncodeTableHeader) / 4;
 // i / n by a multiplication, for n <= 64 and i < 8192 with i * n < 2^18; magic is
 // QuotientMagic(n).
 constexpr uint32_t QuotientMagic(uint32_t n) { return ((1u << 18) + n - 1) / n; }
-BASEBAND_HOST_DEVICE uint32_t Quotient(uint32_t i, uint32_t magic) { return (i * magic) >> 18; }
+BASEBAND_HOST_DEVICE_INLINE uint32_t Quotient(uint32_t i, uint32_t magic) {
+  return (i * magic) >> 18;
+}
 
 // 32 bits from `position` on.
-BASEBAND_HOST_DEVICE uint32_t ReadBits(const uint32_t* words, uint32_t position) {
+BASEBAND_HOST_DEVICE_INLINE uint32_t ReadBits(const uint32_t* words, uint32_t position) {
   const uint32_t* at = words + (position >> 5);
 #ifdef __CUDA_ARCH__
   return __funnelshift_l(at[1], at[0], position);
@@ -99,8 +97,8 @@ BASEBAND_HOST_DEVICE uint32_t ReadBits(const uint32_t* words, uint32_t position)
 }
 
 // 32 bits of the group of zc bits at bit `base`, from its bit `start` on, cyclically.
-BASEBAND_HOST_DEVICE uint32_t ReadCyclic(const uint32_t* words, uint32_t base, uint32_t zc,
-                                         uint32_t start) {
+BASEBAND_HOST_DEVICE_INLINE uint32_t ReadCyclic(const uint32_t* words, uint32_t base, uint32_t zc,
+                                                uint32_t start) {
   uint32_t out = 0;
   for (uint32_t filled = 0; filled < 32;) {
     const uint32_t rest = zc - start;  // bits up to the group's end
@@ -117,8 +115,8 @@ BASEBAND_HOST_DEVICE uint32_t ReadCyclic(const uint32_t* words, uint32_t base, u
 
 // 32 bits from `position` on of groups of zc bits, group g beginning at word g * group_words;
 // zero from bit `end` on.
-BASEBAND_HOST_DEVICE uint32_t ReadPacked(const uint32_t* words, uint32_t group_words, uint32_t zc,
-                                         uint32_t position, uint32_t end) {
+BASEBAND_HOST_DEVICE_INLINE uint32_t ReadPacked(const uint32_t* words, uint32_t group_words,
+                                                uint32_t zc, uint32_t position, uint32_t end) {
   uint32_t group = position / zc;
   uint32_t start = position - group * zc;
   uint32_t out = 0;

@@ -13,15 +13,9 @@
 #include <cstdint>
 
 #include "kernels/base/host_device.h"
+#include "kernels/ldpc/encode_device.cuh"
 #include "kernels/nr/crc_block.cuh"
 #include "kernels/nr/transmit_math.h"
-
-// encode_math.h has a macro of this name of its own.
-#pragma push_macro("BASEBAND_HOST_DEVICE")
-#undef BASEBAND_HOST_DEVICE
-#include "kernels/ldpc/encode_device.cuh"
-#undef BASEBAND_HOST_DEVICE
-#pragma pop_macro("BASEBAND_HOST_DEVICE")
 
 namespace baseband::nr::device {
 
