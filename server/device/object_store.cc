@@ -37,35 +37,30 @@ absl::StatusOr<ObjectPin> ObjectStore::Create(const ObjectKey& key, int64_t byte
     Erase(found);
   }
   DropExpired(now);
-  // Looked for where it is needed only: there may be thousands.
-  const auto own = owners_.find(key.owner);
-  const int64_t of_owner = own == owners_.end() ? 0 : own->second.bytes;
-  if (of_owner + counted > limits_.max_bytes_per_owner ||
-      usage_.bytes + counted > limits_.max_bytes) {
-    GiveBackWhatHasLeft();
-  }
   const auto no_room = [&key, bytes](absl::string_view whose) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no room for the ", bytes, " bytes of object '", absl::CHexEscape(key.name),
                      "': ", whose, " that are in use leave too little"));
   };
+  bool has_looked = false;  // for what has left: only where it is needed, there may be thousands
   for (auto owner = owners_.find(key.owner);
        owner != owners_.end() && owner->second.bytes + counted > limits_.max_bytes_per_owner;
        owner = owners_.find(key.owner)) {
-    if (!DropFirst(owner->second.order, ObjectLoss::kOwnerQuota)) {
+    if (!std::exchange(has_looked, true)) {
+      GiveBackWhatHasLeft();
+    } else if (!DropFirst(owner->second.order, ObjectLoss::kOwnerQuota)) {
       return no_room("those of its client");
     }
   }
   absl::StatusOr<HostLease> memory = absl::ResourceExhaustedError("");
-  bool has_looked = false;  // for what has left
   for (;;) {
     if (usage_.bytes + counted <= limits_.max_bytes) memory = memory_->Lease(bytes);
     if (memory.ok()) break;
     if (!std::exchange(has_looked, true)) {  // in pieces there may be less than in sum
       GiveBackWhatHasLeft();
-      continue;
+    } else if (!DropFirst(order_, ObjectLoss::kRoom)) {
+      return no_room("those");
     }
-    if (!DropFirst(order_, ObjectLoss::kRoom)) return no_room("those");
   }
   gone_.erase(key);
   Entry entry;

@@ -54,13 +54,7 @@ class DemoCommand final : public Command {
           command, "--snr", "DB", &snr_db_, Between(-50, 80),
           "Es/N0 of the channel (where some blocks need a second transmission, large ones often)")
           ->group(group);
-      command
-          ->add_option("--input", input_,
-                       "what is decoded: symbols of int8, int16, float16 or float32, or llr-int8, "
-                       "llr-int6, llr-int4 (int16)")
-          ->check(CLI::IsMember(NamesOfReceivedTypes()))
-          ->type_name("TYPE")
-          ->group(group);
+      AddInputFlag(command, &input_)->group(group);
       AddNumber(command, "--transmissions", "N", &transmissions_, Between(1, kMaxTransmissions),
                 "most of a block (4)")
           ->group(group);

@@ -84,12 +84,7 @@ void AddTrafficFlags(CLI::App* app, TrafficSpec* traffic) {
   AddNumber(app, "--snr", "DB", &traffic->snr_db, Between(-50, 80),
             "decode-shared-channel: Es/N0 (where all blocks decode)")
       ->group(group);
-  app->add_option("--input", traffic->input,
-                  "decode-shared-channel: symbols of int8, int16, float16 or float32, or llr-int8, "
-                  "llr-int6, llr-int4 (int16)")
-      ->check(CLI::IsMember(NamesOfReceivedTypes()))
-      ->type_name("TYPE")
-      ->group(group);
+  AddInputFlag(app, &traffic->input, "decode-shared-channel: ")->group(group);
   AddNumber(app, "--mcs", "N", &traffic->mcs, Between(0, 28),
             "shared channels: modulation and coding scheme (16)")
       ->group(group);

@@ -88,6 +88,15 @@ ReceivedType ParseReceivedType(absl::string_view name) {
 
 std::string NameOfReceivedType(ReceivedType type) { return Of(type).name; }
 
+CLI::Option* AddInputFlag(CLI::App* app, std::string* name, const std::string& of) {
+  return app
+      ->add_option("--input", *name,
+                   of + "what is decoded: symbols of int8, int16, float16 or float32, or llr-int8, "
+                        "llr-int6, llr-int4 (int16)")
+      ->check(CLI::IsMember(NamesOfReceivedTypes()))
+      ->type_name("TYPE");
+}
+
 SymbolChannel::SymbolChannel(ReceivedType type, int qm, double snr_db)
     : type_(type), qm_(qm), noise_variance_(std::pow(10, -snr_db / 10)) {
   if (type == ReceivedType::kInt8) scale_ = ScaleFor(127, kDeviationsOfInt8, noise_variance_);

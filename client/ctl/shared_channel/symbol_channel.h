@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "CLI/App.hpp"
 #include "absl/strings/string_view.h"
 #include "baseband/v1/baseband.pb.h"
 #include "client/ctl/common/random.h"
@@ -24,6 +25,8 @@ constexpr bool IsLlr(ReceivedType type) { return type >= ReceivedType::kLlrInt8;
 std::vector<std::string> NamesOfReceivedTypes();
 ReceivedType ParseReceivedType(absl::string_view name);  // one of them
 std::string NameOfReceivedType(ReceivedType type);
+// --input, which takes those names; its help begins with `of`.
+CLI::Option* AddInputFlag(CLI::App* app, std::string* name, const std::string& of = "");
 
 // Thread-safe.
 class SymbolChannel {

@@ -114,13 +114,7 @@ class BlerCommand final : public Command {
  private:
   void AddReceiverFlags(CLI::App* command) {
     const char* group = "Receiver";
-    command
-        ->add_option("--input", input_,
-                     "what is decoded: symbols of int8, int16, float16 or float32, or llr-int8, "
-                     "llr-int6, llr-int4 (int16)")
-        ->check(CLI::IsMember(NamesOfReceivedTypes()))
-        ->type_name("TYPE")
-        ->group(group);
+    AddInputFlag(command, &input_)->group(group);
     AddNumber(command, "--iterations", "N", &decode_.iterations, Between(1, 100),
               "most iterations of a code block (10)")
         ->group(group);
