@@ -41,6 +41,13 @@ inline constexpr Metric kRequestBytes = {"baseband_request_bytes_total", "rpc",
 inline constexpr Metric kResponseBytes = {
     "baseband_response_bytes_total", "rpc",
     "Bytes of the response messages that were handed over to gRPC."};
+// direction: in, of requests; out, of responses
+inline constexpr Metric kSharedMemoryBytes = {
+    "baseband_shared_memory_bytes_total", "direction",
+    "Bytes of payload that lay in memory shared with clients, in place of messages."};
+inline constexpr Metric kSharedMemoryRegions = {
+    "baseband_shared_memory_regions", "",
+    "Regions of memory shared with clients, also those that were freed and are still used."};
 inline constexpr Metric kDeadlines = {
     "baseband_deadlines_total", "rpc outcome",
     "Accepted requests that had a deadline; met if their result was handed over before it."};

@@ -45,6 +45,7 @@
 #include "server/process/process_tuning.h"
 #include "server/process/systemd.h"
 #include "server/service/server.h"
+#include "server/shm/region_server.h"
 
 namespace baseband::server {
 namespace {
@@ -224,7 +225,11 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
     devices.push_back(device.get());
   }
 
+  // Before whatever uses the memory.
+  BASEBAND_ASSIGN_OR_RETURN(const SharedRegions regions,
+                            StartRegions(config, &security->access(), devices, &metrics));
   CallEnvironment environment;
+  environment.regions = regions.table.get();
   environment.staging = staging;
   environment.reply = reply;
   DispatcherOptions dispatcher_options =

@@ -96,6 +96,7 @@ ChannelPool::ChannelPool(const ClientOptions& options)
     : authorization_(options.token.empty() ? "" : absl::StrCat("Bearer ", options.token)) {
   const std::shared_ptr<grpc::ChannelCredentials> credentials = ToCredentials(options);
   const Target target = *ParseTarget(options.target);
+  is_one_server_ = !target.balanced;
   const grpc::ChannelArguments arguments = ToChannelArguments(options, target);
   for (int i = 0; i < options.connections; ++i) {
     auto pooled = std::make_unique<PooledChannel>();

@@ -46,6 +46,9 @@ class ChannelPool {
 
   SteadyTimer* timer() { return &timer_; }
 
+  // Whether the target does not say that it stands for several.
+  bool is_one_server() const { return is_one_server_; }
+
   // Whether every channel is, to one server at least; those that are not try to be from now on.
   bool IsConnected() const;
 
@@ -55,6 +58,7 @@ class ChannelPool {
 
  private:
   const std::string authorization_;  // "Bearer TOKEN"; empty: none
+  bool is_one_server_ = false;
   std::vector<std::unique_ptr<PooledChannel>> channels_;
   std::atomic<unsigned> turn_{0};
   SteadyTimer timer_;

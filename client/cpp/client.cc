@@ -3,13 +3,17 @@
 #include <future>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/types/optional.h"
 #include "baseband/v1/baseband.grpc.pb.h"
 #include "client/cpp/attempt.h"
 #include "client/cpp/call_runner.h"
 #include "client/cpp/client_options.h"
 #include "client/cpp/messages.h"
+#include "client/cpp/shared_arena.h"
+#include "client/cpp/shared_bulk.h"
 #include "grpc/health/v1/health.pb.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "kernels/base/steady_time.h"
@@ -59,13 +63,63 @@ absl::StatusOr<Response> Wait(Start start) {
 
 }  // namespace
 
-class Client::Impl : public CallRunner {
+class Client::Impl {
  public:
-  using CallRunner::CallRunner;
+  explicit Impl(const ClientOptions& options) : runner_(options) {}
+
+  CallRunner& runner() { return runner_; }
+
+  // Null: there is none, or none any more.
+  std::shared_ptr<SharedArena> LiveArena() {
+    const absl::MutexLock lock(&arena_mutex_);
+    if (arena_ != nullptr && !arena_->IsAlive()) arena_ = nullptr;
+    return arena_;
+  }
+  void SetArena(std::shared_ptr<SharedArena> arena) {
+    const absl::MutexLock lock(&arena_mutex_);
+    arena_ = std::move(arena);
+  }
+
+  // A call whose payload goes through shared memory where there is some.
+  template <typename Response, typename Request>
+  std::weak_ptr<AsyncCall> StartBulk(const char* method, Request request,
+                                     const CallOptions& options, Callback<Response> done) {
+    const std::shared_ptr<SharedBulk> bulk = SharedBulk::Create(
+        request.has_payload_at() || request.has_reply_at() ? nullptr : LiveArena(),
+        *SubmitFieldsOf(method), request.payload());
+    if (bulk == nullptr) return Start<Response>(method, request, options, std::move(done));
+    bulk->NameIn(&request);
+    CallSpec spec = SpecOf(method, request, options);
+    spec.before_retry = [bulk] { bulk->TryAgain(); };
+    const auto kept = std::make_shared<Request>(std::move(request));
+    return runner_.StartUnary(
+        std::move(spec), [this, method, rest = CallOptions(options), kept, bulk,
+                          deadline = SteadyNow() + options.timeout,
+                          done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> bytes) mutable {
+          if (SharedBulk::MayBeWhy(bytes.status())) {
+            bulk->Undo(kept.get());
+            rest.timeout = deadline - SteadyNow();
+            Start<Response>(method, *kept, rest, std::move(done));
+            return;
+          }
+          absl::StatusOr<Response> response = Parse<Response>(bulk->BringHome(std::move(bytes)));
+          bulk->End(response.status());
+          done(std::move(response));
+        });
+  }
 
   template <typename Response>
   std::weak_ptr<AsyncCall> Start(const char* method, const google::protobuf::MessageLite& request,
                                  const CallOptions& options, Callback<Response> done) {
+    return runner_.StartUnary(SpecOf(method, request, options),
+                              [done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
+                                done(Parse<Response>(std::move(response)));
+                              });
+  }
+
+ private:
+  static CallSpec SpecOf(const char* method, const google::protobuf::MessageLite& request,
+                         const CallOptions& options) {
     CallSpec spec;
     spec.method = method;
     spec.header = HeaderOf(options);
@@ -75,11 +129,12 @@ class Client::Impl : public CallRunner {
     } else {
       spec.failure = std::move(bytes).status();
     }
-    return StartUnary(std::move(spec),
-                      [done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
-                        done(Parse<Response>(std::move(response)));
-                      });
+    return spec;
   }
+
+  absl::Mutex arena_mutex_;
+  std::shared_ptr<SharedArena> arena_ ABSL_GUARDED_BY(arena_mutex_);
+  CallRunner runner_;  // last: callbacks use the rest
 };
 
 void CallHandle::Cancel() const {
@@ -99,43 +154,68 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Create(const ClientOptions& opti
 }
 
 absl::Status Client::Connect(absl::Duration timeout, bool keep_trying) {
-  return impl_->channels().Connect(timeout, keep_trying);
+  return impl_->runner().channels().Connect(timeout, keep_trying);
+}
+
+absl::Status Client::ShareMemory(const CallOptions& options, int64_t least_bytes) {
+  if (!impl_->runner().channels().is_one_server()) {
+    return absl::FailedPreconditionError(
+        "the target may stand for several servers: they share no memory with one client");
+  }
+  const absl::StatusOr<v1::GetCapabilitiesResponse> capabilities = GetCapabilities(options);
+  if (!capabilities.ok()) return capabilities.status();
+  absl::StatusOr<std::shared_ptr<SharedArena>> arena =
+      SharedArena::Connect(capabilities->shared_memory(), least_bytes);
+  if (!arena.ok()) return arena.status();
+  impl_->SetArena(*std::move(arena));
+  return absl::OkStatus();
+}
+
+Buffer Client::Loan(int64_t bytes) {
+  const std::shared_ptr<SharedArena> arena = impl_->LiveArena();
+  if (arena != nullptr && bytes > 0) {
+    absl::StatusOr<Buffer> buffer = arena->Loan(bytes);
+    if (buffer.ok()) return *std::move(buffer);
+  }
+  return Buffer(bytes);
 }
 
 CallHandle Client::Encode(v1::EncodeRequest request, const CallOptions& options,
                           Callback<v1::EncodeResponse> done) {
-  return CallHandle(impl_->Start<v1::EncodeResponse>(kEncode, request, options, std::move(done)));
+  return CallHandle(
+      impl_->StartBulk<v1::EncodeResponse>(kEncode, std::move(request), options, std::move(done)));
 }
 
 CallHandle Client::Decode(v1::DecodeRequest request, const CallOptions& options,
                           Callback<v1::DecodeResponse> done) {
-  return CallHandle(impl_->Start<v1::DecodeResponse>(kDecode, request, options, std::move(done)));
+  return CallHandle(
+      impl_->StartBulk<v1::DecodeResponse>(kDecode, std::move(request), options, std::move(done)));
 }
 
 CallHandle Client::EncodeSharedChannel(v1::EncodeSharedChannelRequest request,
                                        const CallOptions& options,
                                        Callback<v1::EncodeSharedChannelResponse> done) {
-  return CallHandle(impl_->Start<v1::EncodeSharedChannelResponse>(kEncodeSharedChannel, request,
-                                                                  options, std::move(done)));
+  return CallHandle(impl_->StartBulk<v1::EncodeSharedChannelResponse>(
+      kEncodeSharedChannel, std::move(request), options, std::move(done)));
 }
 
 CallHandle Client::DecodeSharedChannel(v1::DecodeSharedChannelRequest request,
                                        const CallOptions& options,
                                        Callback<v1::DecodeSharedChannelResponse> done) {
-  return CallHandle(impl_->Start<v1::DecodeSharedChannelResponse>(kDecodeSharedChannel, request,
-                                                                  options, std::move(done)));
+  return CallHandle(impl_->StartBulk<v1::DecodeSharedChannelResponse>(
+      kDecodeSharedChannel, std::move(request), options, std::move(done)));
 }
 
 CallHandle Client::RecoverCarrier(v1::RecoverCarrierRequest request, const CallOptions& options,
                                   Callback<v1::RecoverCarrierResponse> done) {
-  return CallHandle(
-      impl_->Start<v1::RecoverCarrierResponse>(kRecoverCarrier, request, options, std::move(done)));
+  return CallHandle(impl_->StartBulk<v1::RecoverCarrierResponse>(
+      kRecoverCarrier, std::move(request), options, std::move(done)));
 }
 
 CallHandle Client::Downconvert(v1::DownconvertRequest request, const CallOptions& options,
                                Callback<v1::DownconvertResponse> done) {
-  return CallHandle(
-      impl_->Start<v1::DownconvertResponse>(kDownconvert, request, options, std::move(done)));
+  return CallHandle(impl_->StartBulk<v1::DownconvertResponse>(kDownconvert, std::move(request),
+                                                              options, std::move(done)));
 }
 
 CallHandle Client::GetCapabilities(v1::GetCapabilitiesRequest request, const CallOptions& options,
@@ -220,7 +300,7 @@ absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
   if (absl::Status status = CheckSize(request); !status.ok()) {
     return status;
   }
-  Attempt attempt(HeaderOf(options), &impl_->channels());
+  Attempt attempt(HeaderOf(options), &impl_->runner().channels());
   const auto stub = v1::Baseband::NewStub(attempt.channel().channel);
   const auto reader = stub->Minimize(attempt.context(), request);
   absl::optional<v1::MinimizeAnswer> answer;
@@ -257,7 +337,7 @@ absl::StatusOr<std::unique_ptr<DownconvertStream>> Client::OpenDownconvertStream
   StreamSpec spec;
   spec.method = kDownconvertStream;
   spec.options = options;
-  return std::make_unique<DownconvertStream>(impl_->StartStream(spec));
+  return std::make_unique<DownconvertStream>(impl_->runner().StartStream(spec));
 }
 
 absl::StatusOr<std::unique_ptr<SubmitStream>> Client::OpenSubmitStream(
@@ -266,7 +346,8 @@ absl::StatusOr<std::unique_ptr<SubmitStream>> Client::OpenSubmitStream(
     return absl::InvalidArgumentError(absl::StrCat(
         "response_timeout ", absl::FormatDuration(options.response_timeout), " is not > 0"));
   }
-  return std::make_unique<SubmitStream>(impl_->StartSession(options));
+  return std::make_unique<SubmitStream>(impl_->runner().StartSession(options),
+                                        [impl = impl_.get()] { return impl->LiveArena(); });
 }
 
 }  // namespace baseband::client

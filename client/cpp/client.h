@@ -14,6 +14,7 @@
 #ifndef BASEBAND_CLIENT_CPP_CLIENT_H_
 #define BASEBAND_CLIENT_CPP_CLIENT_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,7 @@
 #include "baseband/v1/baseband.pb.h"
 #include "client/cpp/downconvert_stream.h"
 #include "client/cpp/priority.h"
+#include "client/cpp/shared_memory.h"
 #include "client/cpp/submit_stream.h"
 
 namespace baseband::client {
@@ -127,6 +129,18 @@ class Client {
   // Connects the whole pool and waits for it. Optional: calls connect by themselves.
   // Unavailable as soon as a connection is refused, unless `keep_trying`; else DeadlineExceeded.
   absl::Status Connect(absl::Duration timeout, bool keep_trying = false);
+
+  // Asks the server for shared memory. From then on payloads of calls and of Submit streams that
+  // have `least_bytes` are copied there instead of through a socket, and Loan() lends it.
+  // FailedPrecondition: the server shares none, or the target may stand for several servers; else
+  // the errors of GetCapabilities, and Unavailable if the server's socket is not to be reached from
+  // here. When the server has been started anew, calls go through the socket again, until this is
+  // called once more. Not from a callback.
+  absl::Status ShareMemory(const CallOptions& options = CallOptions(),
+                           int64_t least_bytes = 32 << 10);
+  // Memory for a payload or an answer: shared, if ShareMemory() was OK and the server has some,
+  // else the process's own. `bytes` >= 0.
+  Buffer Loan(int64_t bytes);
 
   CallHandle Encode(v1::EncodeRequest request, const CallOptions& options,
                     Callback<v1::EncodeResponse> done);

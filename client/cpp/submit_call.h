@@ -32,6 +32,7 @@ struct SubmitItem {
   grpc::ByteBuffer request;
   absl::Time deadline = absl::InfiniteFuture();  // of SteadyNow()
   absl::optional<Priority> priority;
+  std::function<void()> before_retry;  // if set, called before it is sent again
   Done done;
 };
 

@@ -103,6 +103,7 @@ void SubmitSession::OnAnswer(const SentPtr& sent, const CallPtr& call,
     return;
   }
   const int tried = sent->attempts++;
+  if (sent->item.before_retry != nullptr) sent->item.before_retry();
   absl::Duration pause = RetryAfter(answer.status());
   if (pause == absl::ZeroDuration()) {
     // It may have gone. One that drains refuses each request, too, before it ends the stream.

@@ -52,7 +52,10 @@ class SubmitStream {
   template <typename Response>
   using Callback = std::function<void(absl::StatusOr<Response>)>;
 
-  explicit SubmitStream(std::shared_ptr<class SubmitSession> session);
+  // `arena` says which memory is shared with the server now, null: none; as long as the client
+  // lives.
+  SubmitStream(std::shared_ptr<class SubmitSession> session,
+               std::function<std::shared_ptr<class SharedArena>()> arena);
   // Cancels what is not over; does not wait.
   ~SubmitStream();
   SubmitStream(const SubmitStream&) = delete;
@@ -92,6 +95,7 @@ class SubmitStream {
 
  private:
   const std::shared_ptr<class SubmitSession> session_;
+  const std::function<std::shared_ptr<class SharedArena>()> arena_;
 };
 
 }  // namespace baseband::client

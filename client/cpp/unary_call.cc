@@ -114,6 +114,7 @@ void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
       attempt_->End();
       const absl::Duration delay = RetryDelay();
       if (delay != absl::InfiniteDuration()) {
+        if (spec_.before_retry != nullptr) spec_.before_retry();
         Pause(delay);
         return;
       }

@@ -27,6 +27,8 @@ struct CallSpec {
   RetryOptions retry;
   // Not OK: nothing is sent, and the call ends with this.
   absl::Status failure;
+  // If set, called before each attempt but the first.
+  std::function<void()> before_retry;
 };
 
 // Tried again are UNAVAILABLE, and RESOURCE_EXHAUSTED when the server says when to come back

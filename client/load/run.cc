@@ -91,6 +91,7 @@ WorkerSpec ToWorkerSpec(const LoadSpec& spec, int part, const Window& window) {
   worker.window = window;
   worker.seed = spec.seed;
   worker.stream = spec.stream;
+  worker.arena = spec.arena;
   worker.can_cancel = spec.least_answered > 0;
   worker.client = spec.client;
   worker.client.connections = Share(spec.client.connections, part, spec.workers);

@@ -30,6 +30,9 @@ struct LoadSpec {
   // One Submit stream a connection in place of unary calls; credits that are used up make requests
   // wait, and their latency with them.
   bool stream = false;
+  // Payloads go through this memory, and large answers; null: through the calls' sockets. The
+  // copies to it count.
+  std::shared_ptr<client::SharedArena> arena;
   // Open loops: most calls in flight. A call that finds no room waits, and its latency with it.
   int max_in_flight = 4096;
   // Open loops: of the calls due, the share that must be answered rightly by the end of the

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/types/optional.h"
+#include "client/cpp/shared_bulk.h"
 #include "client/cpp/unary_call.h"
 #include "kernels/base/steady_time.h"
 
@@ -47,6 +48,7 @@ void RaiseTo(double value, std::atomic<double>* most) {
 }  // namespace
 
 struct Worker::Call {
+  std::shared_ptr<client::SharedBulk> bulk;  // null: all is in the messages
   grpc::ByteBuffer reply;
   absl::Status status;
   const Request* request = nullptr;
@@ -191,11 +193,27 @@ void Worker::Send(size_t index, int64_t due_ns) {
                : SendUnary(std::move(call), deadline_ns);
 }
 
+grpc::ByteBuffer Worker::Message(Call* call) const {
+  const auto fields = client::SubmitFieldsOf(workloads_[call->workload].method);
+  if (fields.has_value()) {
+    call->bulk = client::SharedBulk::Create(spec_.arena, *fields, call->request->payload);
+  }
+  if (call->bulk == nullptr) return call->request->message;
+  v1::DecodeRequest names;  // the same fields in all requests
+  call->bulk->NameIn(&names);
+  const grpc::Slice slices[] = {grpc::Slice(call->request->header),
+                                grpc::Slice(names.SerializeAsString())};
+  return grpc::ByteBuffer(slices, 2);
+}
+
 void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   const Workload& workload = workloads_[sent->workload];
   client::CallSpec spec;
   spec.method = workload.method;
-  spec.request = sent->request->message;
+  spec.request = Message(sent.get());
+  spec.before_retry = [bulk = sent->bulk] {
+    if (bulk != nullptr) bulk->TryAgain();
+  };
   spec.header.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
   spec.header.priority = PriorityOf(workload.priority).value_or(client::Priority::kNormal);
   spec.retry = retry_;
@@ -218,12 +236,14 @@ void Worker::Track(const std::shared_ptr<client::AsyncCall>& call) {
 std::function<void(absl::StatusOr<grpc::ByteBuffer>)> Worker::WhenDone(std::unique_ptr<Call> sent) {
   return [this,
           call = std::shared_ptr<Call>(std::move(sent))](absl::StatusOr<grpc::ByteBuffer> reply) {
+    if (call->bulk != nullptr) reply = call->bulk->BringHome(std::move(reply));
     if (reply.ok()) {
       call->reply = *std::move(reply);
     } else {
       call->status = std::move(reply).status();
     }
     OnEnd(*call);
+    if (call->bulk != nullptr) call->bulk->End(call->status);
   };
 }
 
@@ -231,7 +251,7 @@ void Worker::SendOnStream(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   const Workload& workload = workloads_[sent->workload];
   client::SubmitItem item;
   item.fields = *client::SubmitFieldsOf(workload.method);
-  item.request = sent->request->message;
+  item.request = Message(sent.get());
   item.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
   item.priority = PriorityOf(workload.priority);
   item.done = WhenDone(std::move(sent));

@@ -20,6 +20,7 @@
 #include "client/cpp/async_call.h"
 #include "client/cpp/attempt.h"
 #include "client/cpp/channel_pool.h"
+#include "client/cpp/shared_arena.h"
 #include "client/cpp/submit_call.h"
 #include "client/load/arrivals.h"
 #include "client/load/recorder.h"
@@ -39,7 +40,8 @@ struct WorkerSpec {
   uint64_t seed = 1;
   client::ClientOptions client;  // of this worker's connections
   bool stream = false;           // a Submit stream on each of them, in place of unary calls
-  bool can_cancel = false;       // an open loop whose Cancel() may be called
+  std::shared_ptr<client::SharedArena> arena;  // as LoadSpec has it
+  bool can_cancel = false;                     // an open loop whose Cancel() may be called
 };
 
 class Worker {
@@ -78,6 +80,8 @@ class Worker {
   bool SleepUntil(int64_t due_ns) const;
   bool WaitForRoom(int64_t give_up_ns);
   void Send(size_t workload, int64_t due_ns);
+  // The message that brings the call's request, whose payload may go another way.
+  grpc::ByteBuffer Message(Call* call) const;
   void SendUnary(std::unique_ptr<Call> call, int64_t deadline_ns);
   // Remembers it for Cancel().
   void Track(const std::shared_ptr<client::AsyncCall>& call);

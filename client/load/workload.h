@@ -19,6 +19,9 @@ namespace baseband::load {
 // One request, sent over and over.
 struct Request {
   grpc::ByteBuffer message;  // its slices are shared by all calls
+  // The same in two parts, where payloads go through shared memory.
+  std::string header;
+  std::string payload;
   // Judges a whole answer by what is known of it without the server: how many of its code blocks
   // did not decode; an error says what is wrong with it. Thread-safe.
   std::function<absl::StatusOr<int64_t>(const grpc::ByteBuffer& reply)> check;
@@ -42,6 +45,9 @@ struct Workload {
   std::string if_all_fail;        // why no answer may have failed blocks only; empty: it may
   std::vector<Request> requests;  // one or more; calls take them in turn
 };
+
+// Fills in the requests' `header` and `payload`, of the field of that name.
+void SplitPayloads(std::vector<Workload>* workloads);
 
 // What an answer is found to be.
 struct Judgement {

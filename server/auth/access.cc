@@ -50,6 +50,14 @@ absl::StatusOr<Identity> Access::Admit(const grpc::ServerContextBase& context,
   return identity;
 }
 
+absl::StatusOr<Identity> Access::Admit(const UnixPeer& peer, Role role) {
+  Proof proof;
+  proof.unix_peer = peer;
+  Identity identity = Identify(proof, rules_, *tokens_);
+  if (limited_ && !identity.roles.Has(role)) return Deny(identity, role);
+  return identity;
+}
+
 bool Access::IsStranger(const std::string& grpc_peer) const {
   return strangers_.HasAny(KeyOfPeer(grpc_peer)) && !HasRole(unix_peers_.Find(grpc_peer));
 }

@@ -34,6 +34,10 @@ class Access {
   // request is read.
   absl::StatusOr<Identity> Admit(const grpc::ServerContextBase& context, absl::optional<Role> role);
 
+  // The same of a process at the other end of a Unix socket that is not gRPC's, which has nothing to
+  // show but its ids.
+  absl::StatusOr<Identity> Admit(const UnixPeer& peer, Role role);
+
   // By a rule or with a token; everybody, if access is not limited.
   bool AnyoneHas(Role role) const;
 

@@ -133,6 +133,9 @@ void Dispatcher::StartBatch(Start start) {
   const absl::Time started = options_.clock();
   // The lane borrows the batch; EndBatch takes it back.
   Lane* const lane = start.lane;
+  if (!lane->device().copies_payloads()) {
+    for (const JobPtr& job : start.jobs) job->KeepInput();
+  }
   Batch* const batch = options_.make_batch(std::move(start.jobs), lane->device()).release();
   lane->Start(batch, [this, lane, batch, started](absl::Status status, const StageTimes& stages) {
     EndBatch(lane, std::unique_ptr<Batch>(batch), std::move(status), stages, started);

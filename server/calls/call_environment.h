@@ -25,6 +25,7 @@
 #include "server/limits/stream_limit.h"
 #include "server/metrics/metrics.h"
 #include "server/operations/operations.h"
+#include "server/shm/region_table.h"
 
 namespace baseband::server {
 
@@ -51,6 +52,7 @@ struct CallEnvironment {
   SlowPathExecutor* slow_path = nullptr;
   std::shared_ptr<HostPool> staging;
   std::shared_ptr<HostPool> reply;
+  const RegionTable* regions = nullptr;  // null: this server shares no memory
   RequestLimits limits;
   SubmitWindow submit_window;
   // A client that takes longer to read a message holds memory that others need: its call is ended.

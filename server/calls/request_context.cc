@@ -42,7 +42,11 @@ absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requ
   BASEBAND_RETURN_IF_ERROR(job->Bind(environment.devices));
   BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket, environment.dispatcher->Admit(job.get()));
   BASEBAND_RETURN_IF_ERROR(PlaceInput(environment, payload, job.get()));
-  if (job->reply_bytes > 0) {
+  if (job->reply_place.Holds(job->reply_bytes)) {
+    const ReplyPlace& place = job->reply_place;
+    job->reply =
+        HostLease({place.data, static_cast<size_t>(job->reply_bytes)}, place.region, place.owner);
+  } else if (job->reply_bytes > 0) {
     BASEBAND_ASSIGN_OR_RETURN(
         job->reply, Because(UnservedReason::kReplyPool,
                             environment.reply->Lease(job->reply_bytes, job->operation().index())));
@@ -67,7 +71,8 @@ absl::Time Cancellation::given_up() const {
 
 absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requester,
                        absl::Time arrived, const Payload& payload, JobPtr& job, Job::Done done) {
-  if (const int64_t most = MostReplyBytes(environment); job->reply_bytes > most) {
+  const int64_t most = MostReplyBytes(environment);
+  if (job->reply_bytes > most && !job->reply_place.Holds(job->reply_bytes)) {
     return absl::InvalidArgumentError(absl::StrCat("the reply would have ", job->reply_bytes,
                                                    " bytes; this server sends at most ", most,
                                                    ": split the request"));
@@ -82,6 +87,16 @@ absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requ
     job->LetGo();
   }
   return status;
+}
+
+absl::Status LookUpSharedMemory(const CallEnvironment& environment, Request* request) {
+  if (!request->payload_at.has_value() && !request->reply_at.has_value()) return absl::OkStatus();
+  if (environment.regions == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(request->payload_at.has_value() ? "payload_at" : "reply_at",
+                     " is set, but this server shares no memory (--shm-listen)"));
+  }
+  return environment.regions->LookUp(request);
 }
 
 ContinueCheck SlowPathCheck(const Requester& requester, ContinueCheck turn) {
@@ -133,7 +148,8 @@ absl::Status RequestContext::EnterQuota(int64_t bytes) {
   return absl::OkStatus();
 }
 
-absl::Status RequestContext::GrowQuota(const Job& job) {
+absl::Status RequestContext::GrowQuota(const Request& request, const Job& job) {
+  if (request.reply_place.Holds(job.reply_bytes)) return absl::OkStatus();
   // What a request asks for may be more than what it brings, by orders of magnitude. What it can
   // never have is told so when it is submitted.
   return job.reply_bytes > MostReplyBytes(environment_) ? absl::OkStatus()
@@ -148,7 +164,13 @@ absl::Status RequestContext::Enter(int64_t bytes) {
 
 absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Done done) {
   if (job->fingerprint == 0) job->fingerprint = FingerprintOf(job->operation(), request.header);
-  return SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done));
+  job->reply_place = request.reply_place;
+  const int64_t shared_in = request.payload_at.has_value() ? request.payload.bytes() : 0;
+  const int64_t shared_out = job->reply_place.Holds(job->reply_bytes) ? job->reply_bytes : 0;
+  BASEBAND_RETURN_IF_ERROR(
+      SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done)));
+  environment_.metrics->AddSharedBytes(shared_in, shared_out);
+  return absl::OkStatus();
 }
 
 void RequestContext::Answer(const absl::Status& status) {

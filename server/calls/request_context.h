@@ -61,6 +61,10 @@ struct Requester {
 absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requester,
                        absl::Time arrived, const Payload& payload, JobPtr& job, Job::Done done);
 
+// Finds the memory that `request` shares with its client, if it names some. InvalidArgument, and
+// FailedPrecondition if there is none of that name; see RegionTable.
+absl::Status LookUpSharedMemory(const CallEnvironment& environment, Request* request);
+
 // On the slow path: `turn`, until the request is cancelled, its deadline has passed, or it has
 // worked there for kMaxSlowPathTime. The last is ResourceExhausted: what was made by then is kept,
 // and the same request gets further the next time.
@@ -89,10 +93,10 @@ class RequestContext {
   // Takes what a request of `bytes` is of its client's quota. ResourceExhausted: there is not that
   // much left.
   absl::Status EnterQuota(int64_t bytes);
-  // Its reply, of `job`, counts in its message's place where it is larger. ResourceExhausted: there
-  // is not that much left. Not for what waits for room, which would hold its message's part
-  // meanwhile.
-  absl::Status GrowQuota(const Job& job);
+  // Its reply, of `job`, counts in its message's place where it is larger and takes the server's
+  // memory. ResourceExhausted: there is not that much left. Not for what waits for room, which
+  // would hold its message's part meanwhile.
+  absl::Status GrowQuota(const Request& request, const Job& job);
   // Gives it back, if it has it, before its end.
   void LeaveQuota() { hold_ = ClientHold(); }
   // Both, if there is room in the queues for `bytes`: ResourceExhausted if not.

@@ -125,6 +125,7 @@ absl::Status SubmitCall::Begin(const InFlightPtr& request, int32_t priority) {
     }
     return entered;
   }
+  BASEBAND_RETURN_IF_ERROR(LookUpSharedMemory(environment_, &request->wire_request));
   BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, request->operation->Convert(
                                                        request->wire_request, environment_.limits));
   if (conversion.job != nullptr) return Submit(request, std::move(conversion.job));
@@ -139,7 +140,7 @@ absl::Status SubmitCall::Begin(const InFlightPtr& request, int32_t priority) {
 }
 
 absl::Status SubmitCall::Submit(const InFlightPtr& request, JobPtr job) {
-  BASEBAND_RETURN_IF_ERROR(request->context.GrowQuota(*job));
+  BASEBAND_RETURN_IF_ERROR(request->context.GrowQuota(request->wire_request, *job));
   const Request wire_request = std::exchange(request->wire_request, Request());
   return request->context.Submit(wire_request, job,
                                  [this, request](absl::Status status, JobPtr done) {

@@ -44,9 +44,7 @@ absl::StatusOr<SubmitView> SubmitView::Read(const grpc::ByteBuffer& message,
     CodedInputStream in(&reader);
     BASEBAND_RETURN_IF_ERROR(view.Parse(in, operations));
   }
-  BASEBAND_ASSIGN_OR_RETURN(view.request_.payload, PayloadOf(message, view.split_.payload_begin,
-                                                             view.split_.payload_bytes));
-  view.request_.header = std::move(view.split_.header);
+  BASEBAND_ASSIGN_OR_RETURN(view.request_, std::move(view.split_).ToRequest(message));
   return view;
 }
 

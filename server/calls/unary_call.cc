@@ -26,6 +26,7 @@ absl::Status UnaryCall::Accept() {
   BASEBAND_ASSIGN_OR_RETURN(wire_request_,
                             ReadRequest(message_, method_.operation->description().payload_field));
   message_.Clear();  // the request has its payload still
+  BASEBAND_RETURN_IF_ERROR(LookUpSharedMemory(environment_, &wire_request_));
   BASEBAND_ASSIGN_OR_RETURN(Conversion conversion,
                             method_.operation->Convert(wire_request_, environment_.limits));
   if (conversion.job != nullptr) return Submit(std::move(conversion.job));
@@ -39,7 +40,7 @@ absl::Status UnaryCall::Accept() {
 }
 
 absl::Status UnaryCall::Submit(JobPtr job) {
-  BASEBAND_RETURN_IF_ERROR(request_->GrowQuota(*job));
+  BASEBAND_RETURN_IF_ERROR(request_->GrowQuota(wire_request_, *job));
   const Request request = std::exchange(wire_request_, Request());
   return request_->Submit(request, job, [this](absl::Status status, JobPtr done) {
     Answer(std::move(status), std::move(done));

@@ -43,6 +43,7 @@ struct Config {
   std::vector<std::string> listen = {"127.0.0.1:50151"};  // HOST:PORT or unix:PATH
   std::string admin_listen;                               // HOST:PORT or unix:PATH; empty: off
   std::string metrics_listen = "127.0.0.1:9151";          // HOST:PORT; empty: no such pages
+  std::string shm_listen;                                 // unix:PATH; empty: off
   bool allow_plaintext_network = false;
 
   std::string tls_cert, tls_key, tls_client_ca;  // PEM files; empty: none
@@ -78,6 +79,8 @@ struct Config {
   int max_searches = 64;  // at a time
   int max_search_s = 600;
   int search_memory_mib = 1024;
+  int shm_mib = 1024;  // of all regions of memory that clients share
+  int client_shm_mib = 512;
   int object_mib = 256;  // of each device, for what lives on it between requests
   int client_object_mib = 64;
   absl::Duration object_lifetime = absl::Seconds(60);  // without use

@@ -84,6 +84,30 @@ Setting AdminListenSetting() {
   return setting;
 }
 
+Setting ShmListenSetting() {
+  Setting setting =
+      Text("shm_listen", "unix:PATH|off",
+           "Where to grant clients of this host memory that they share with the server");
+  setting.set = [](absl::string_view name, const Values& values, Config* config) -> absl::Status {
+    config->shm_listen = values[0] == kOff ? "" : values[0];
+    if (config->shm_listen.empty()) return absl::OkStatus();
+    const absl::StatusOr<Address> address = ParseAddress(values[0]);
+    if (!address.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " ", values[0], " ", address.status().message()));
+    }
+    if (!address->is_unix()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, " ", values[0], " is no Unix socket: expected unix:PATH"));
+    }
+    return absl::OkStatus();
+  };
+  setting.get = [](const Config& config) {
+    return Values{config.shm_listen.empty() ? kOff : config.shm_listen};
+  };
+  return setting;
+}
+
 Setting SocketModeSetting() {
   Setting setting =
       Text("socket_mode", "0600|0660|OCTAL",

@@ -14,6 +14,7 @@ namespace baseband::server {
 Setting FileSetting(std::string name, std::string Config::*member, std::string help);
 Setting AllowSetting();
 Setting AdminListenSetting();
+Setting ShmListenSetting();
 Setting SocketModeSetting();
 
 // A certificate without its key, rules that nobody can meet, tokens in clear text on a network.

@@ -181,6 +181,7 @@ std::vector<Setting> MakeSettings() {
       Span("stall_s", 1, 3600, absl::Seconds(1), &Config::stall,
            "Cut off who takes longer to read a response; of an answer, a second a MiB more"),
       AdminListenSetting(),
+      ShmListenSetting(),
       MetricsListenSetting(),
       Number("lanes", 1, 32, &Config::lanes, "Batches in flight on each GPU"),
       Number("cpu_threads", 0, 1024, &Config::cpu_threads,
@@ -217,6 +218,10 @@ std::vector<Setting> MakeSettings() {
              "Longest Minimize search taken, by its estimate, seconds"),
       Number("search_memory_mib", 1, 65536, &Config::search_memory_mib,
              "Host memory for all Minimize searches together, MiB; more are refused"),
+      Number("shm_mib", 1, 1 << 20, &Config::shm_mib,
+             "Memory that clients share with the server, by --shm-listen, MiB; more is refused"),
+      Number("client_shm_mib", 1, 1 << 20, &Config::client_shm_mib,
+             "Most of that for one client, MiB"),
       Number("object_mib", 0, 65536, &Config::object_mib,
              "Memory of each device for what stays there between requests, MiB; 0: nothing does"),
       Number("client_object_mib", 1, 65536, &Config::client_object_mib,
@@ -276,13 +281,17 @@ absl::Status CheckFits(absl::string_view small, int small_value, absl::string_vi
 absl::Status CheckAddresses(const Config& config) {
   std::set<std::string> seen;
   if (!config.metrics_listen.empty()) seen.insert(config.metrics_listen);
-  if (!config.admin_listen.empty()) seen.insert(config.admin_listen);
+  for (const std::string& text : {config.admin_listen, config.shm_listen}) {
+    if (!text.empty() && !seen.insert(text).second) {
+      return absl::InvalidArgumentError(absl::StrCat(text, " is named twice"));
+    }
+  }
   for (const std::string& text : config.listen) {
     BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
     const bool any_free_port = !address.is_unix() && address.port == 0;
     if (!any_free_port && !seen.insert(text).second) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "listen ", text, " is taken by another listen, admin_listen or metrics_listen"));
+          "listen ", text, " is taken by another listen, admin_listen, shm_listen or metrics_listen"));
     }
   }
   return absl::OkStatus();

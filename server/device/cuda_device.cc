@@ -91,9 +91,9 @@ absl::Status CudaDevice::Reset(const Alone& alone) {
     TearDown();
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaSetDevice(options_.ordinal), "cudaSetDevice"));
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(cudaFree(nullptr), "the first call after the reset"));
-    return PinnedMemory::RegisterAgain();
+    return PageLock::RegisterAgain();
   };
-  const bool others_feel_it = PinnedMemory::HasRegistrar(options_.ordinal) && alone != nullptr;
+  const bool others_feel_it = PageLock::HasRegistrar(options_.ordinal) && alone != nullptr;
   BASEBAND_RETURN_IF_ERROR(others_feel_it ? alone(renew) : renew());
   return SetUp();
 }

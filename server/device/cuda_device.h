@@ -43,6 +43,7 @@ class CudaDevice final : public Device {
   int64_t memory_bytes() const override { return memory_bytes_; }
   std::string pci_bus_id() const override { return pci_bus_id_; }
   absl::Span<const std::unique_ptr<Lane>> lanes() const override { return lanes_; }
+  bool copies_payloads() const override { return true; }
   int pieces_at_once() const override { return 1; }
   absl::Status OnDevice(const std::function<absl::Status()>& f) override;
   // Destroys the context, which is what an error that stays asks for, and makes another. `alone` is

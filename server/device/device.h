@@ -90,6 +90,9 @@ class Device {
   virtual std::string pci_bus_id() const { return ""; }
   // Some of them for background work.
   virtual absl::Span<const std::unique_ptr<Lane>> lanes() const = 0;
+  // Whether tasks read a payload once, by a copy, and see it as it was then. Otherwise they read it
+  // where it lies, as often as they like.
+  virtual bool copies_payloads() const { return false; }
   // Of a task: how many run at the same time.
   virtual int pieces_at_once() const = 0;
   // Calls `f` on this thread with the device current, for what is not a lane's work. A reset waits

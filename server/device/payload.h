@@ -24,6 +24,8 @@ struct MemoryRegion {
   // Every GPU of this process may read and write it where it lies, by the same addresses. Without
   // a GPU: false, and nobody asks.
   bool is_page_locked = false;
+  // Others may write to it at any time: what is read twice may differ.
+  bool is_shared = false;
 };
 
 // A part of a region; of no region, null, if it is memory that no device knows.
@@ -70,6 +72,14 @@ class Payload {
       if (piece.region == nullptr) return false;
     }
     return true;
+  }
+
+  // Whether others may change any of it.
+  bool is_shared() const {
+    for (const PayloadPiece& piece : pieces_) {
+      if (piece.region != nullptr && piece.region->is_shared) return true;
+    }
+    return false;
   }
 
   // To `target`, bytes() long, past the caches: this processor will not read them again.

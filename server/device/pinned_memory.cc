@@ -21,7 +21,7 @@ constexpr int64_t kHugePage = 2 << 20;
 // All that exist.
 struct Everything {
   absl::Mutex mutex;
-  std::vector<PinnedMemory*> all ABSL_GUARDED_BY(mutex);
+  std::vector<PageLock*> all ABSL_GUARDED_BY(mutex);
 };
 Everything& All() {
   static auto& everything = *new Everything;
@@ -35,41 +35,30 @@ uint8_t* AlignUp(void* pointer) {
 
 }  // namespace
 
-PinnedMemory::PinnedMemory(void* mapping, int64_t mapped_bytes, int64_t bytes)
-    : mapping_(mapping), mapped_bytes_(mapped_bytes), data_(AlignUp(mapping)), bytes_(bytes) {
+PageLock::PageLock(void* data, int64_t bytes) : data_(data), bytes_(bytes) {
   const absl::MutexLock lock(&All().mutex);
   All().all.push_back(this);
 }
 
-absl::StatusOr<std::unique_ptr<PinnedMemory>> PinnedMemory::Create(int64_t bytes) {
-  const int64_t mapped_bytes = bytes + kHugePage;
-  void* const mapping = mmap(nullptr, static_cast<size_t>(mapped_bytes), PROT_READ | PROT_WRITE,
-                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED) {
-    return absl::ResourceExhaustedError(absl::StrCat("no ", bytes, " bytes of host memory"));
-  }
-  std::unique_ptr<PinnedMemory> memory(new PinnedMemory(mapping, mapped_bytes, bytes));
-  (void)madvise(memory->data_, static_cast<size_t>(bytes), MADV_HUGEPAGE);  // if it can be had
+absl::StatusOr<std::unique_ptr<PageLock>> PageLock::Create(void* data, int64_t bytes) {
+  std::unique_ptr<PageLock> page_lock(new PageLock(data, bytes));
   absl::Status registered;
   {
     const absl::MutexLock lock(&All().mutex);
-    registered = memory->Register();
+    registered = page_lock->Register();
   }
   BASEBAND_RETURN_IF_ERROR(registered);
-  return memory;
+  return page_lock;
 }
 
-PinnedMemory::~PinnedMemory() {
-  {
-    const absl::MutexLock lock(&All().mutex);
-    auto& all = All().all;
-    all.erase(std::find(all.begin(), all.end(), this));
-    if (is_registered_) life_.IfNotOver([this] { (void)cudaHostUnregister(data_); });
-  }
-  munmap(mapping_, static_cast<size_t>(mapped_bytes_));
+PageLock::~PageLock() {
+  const absl::MutexLock lock(&All().mutex);
+  auto& all = All().all;
+  all.erase(std::find(all.begin(), all.end(), this));
+  if (is_registered_) life_.IfNotOver([this] { (void)cudaHostUnregister(data_); });
 }
 
-absl::Status PinnedMemory::Register() {
+absl::Status PageLock::Register() {
   is_registered_ = false;
   life_ = cuda::DeviceLife::Current();
   BASEBAND_RETURN_IF_ERROR(
@@ -79,19 +68,40 @@ absl::Status PinnedMemory::Register() {
   return absl::OkStatus();
 }
 
-bool PinnedMemory::HasRegistrar(int device) {
+bool PageLock::HasRegistrar(int device) {
   const absl::MutexLock lock(&All().mutex);
-  return std::any_of(All().all.begin(), All().all.end(), [device](const PinnedMemory* memory) {
-    return memory->is_registered_ && memory->life_.device() == device;
+  return std::any_of(All().all.begin(), All().all.end(), [device](const PageLock* page_lock) {
+    return page_lock->is_registered_ && page_lock->life_.device() == device;
   });
 }
 
-absl::Status PinnedMemory::RegisterAgain() {
+absl::Status PageLock::RegisterAgain() {
   const absl::MutexLock lock(&All().mutex);
-  for (PinnedMemory* const memory : All().all) {
-    if (memory->life_.is_over()) BASEBAND_RETURN_IF_ERROR(memory->Register());
+  for (PageLock* const page_lock : All().all) {
+    if (page_lock->life_.is_over()) BASEBAND_RETURN_IF_ERROR(page_lock->Register());
   }
   return absl::OkStatus();
+}
+
+PinnedMemory::PinnedMemory(void* mapping, int64_t mapped_bytes)
+    : mapping_(mapping), mapped_bytes_(mapped_bytes), data_(AlignUp(mapping)) {}
+
+absl::StatusOr<std::unique_ptr<PinnedMemory>> PinnedMemory::Create(int64_t bytes) {
+  const int64_t mapped_bytes = bytes + kHugePage;
+  void* const mapping = mmap(nullptr, static_cast<size_t>(mapped_bytes), PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) {
+    return absl::ResourceExhaustedError(absl::StrCat("no ", bytes, " bytes of host memory"));
+  }
+  std::unique_ptr<PinnedMemory> memory(new PinnedMemory(mapping, mapped_bytes));
+  (void)madvise(memory->data_, static_cast<size_t>(bytes), MADV_HUGEPAGE);  // if it can be had
+  BASEBAND_ASSIGN_OR_RETURN(memory->lock_, PageLock::Create(memory->data_, bytes));
+  return memory;
+}
+
+PinnedMemory::~PinnedMemory() {
+  lock_.reset();
+  munmap(mapping_, static_cast<size_t>(mapped_bytes_));
 }
 
 }  // namespace baseband::server

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "baseband/v1/baseband.pb.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::server {
@@ -20,6 +21,12 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
 using google::protobuf::io::StringOutputStream;
+
+constexpr uint32_t LengthDelimited(int field) {
+  return WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+}
+constexpr uint32_t kPayloadAtTag = LengthDelimited(kPayloadAtField);
+constexpr uint32_t kReplyAtTag = LengthDelimited(kReplyAtField);
 
 // The beginning of a length-delimited field.
 void AppendTag(int number, size_t bytes, std::string* text) {
@@ -32,6 +39,66 @@ void AppendTag(int number, size_t bytes, std::string* text) {
 absl::Status TooLong() {
   return absl::InvalidArgumentError(absl::StrCat("the fields besides the payload take more than ",
                                                  kMaxHeaderBytes, " bytes: split the request"));
+}
+
+// The part of `message` as a payload that keeps its slices. InvalidArgument if they cannot be read.
+absl::StatusOr<Payload> PayloadOf(const grpc::ByteBuffer& message, int64_t begin, int64_t bytes) {
+  auto slices = std::make_shared<std::vector<grpc::Slice>>();
+  if (!message.Dump(slices.get()).ok()) {
+    return Malformed();
+  }
+  Payload::Pieces pieces;
+  int64_t skip = begin;
+  int64_t left = bytes;
+  for (const grpc::Slice& slice : *slices) {
+    const auto size = static_cast<int64_t>(slice.size());
+    if (skip >= size) {
+      skip -= size;
+      continue;
+    }
+    if (left == 0) {
+      break;
+    }
+    const int64_t taken = std::min(size - skip, left);
+    pieces.push_back({slice.begin() + skip, taken, nullptr});
+    left -= taken;
+    skip = 0;
+  }
+  return Payload(pieces, std::move(slices));
+}
+
+// Adds what a field of type MemoryRange brings: of a message that comes twice the parts merge.
+absl::Status MergeRange(CodedInputStream& in, absl::optional<std::string>* range) {
+  constexpr size_t kMaxRangeBytes = 1024;
+  int bytes = 0;
+  std::string part;
+  if (!in.ReadVarintSizeAsInt(&bytes)) return Malformed();
+  if (static_cast<size_t>(bytes) > kMaxRangeBytes) return in.Skip(bytes) ? TooLong() : Malformed();
+  if (!in.ReadString(&part, bytes)) return Malformed();
+  if (!range->has_value()) range->emplace();
+  (*range)->append(part);
+  return (*range)->size() <= kMaxRangeBytes ? absl::OkStatus() : TooLong();
+}
+
+absl::StatusOr<absl::optional<MemoryRange>> ToRange(const absl::optional<std::string>& bytes) {
+  if (!bytes.has_value()) return absl::nullopt;
+  v1::MemoryRange range;
+  if (!range.ParseFromString(*bytes)) return Malformed();
+  return MemoryRange{range.region(), range.offset(), range.bytes()};
+}
+
+// The field of a response that says where those of `reply` lie.
+void AppendPlaces(const Reply& reply, std::string* text) {
+  const int64_t begin = reply.memory.data() - reply.memory.region()->base;
+  for (const BulkField& field : reply.fields) {
+    if (field.bytes == 0) continue;
+    v1::PlacedField place;
+    place.set_field(static_cast<uint32_t>(field.number));
+    place.set_offset(static_cast<uint64_t>(begin + field.offset));
+    place.set_bytes(static_cast<uint64_t>(field.bytes));
+    AppendTag(kPlacedField, place.ByteSizeLong(), text);
+    place.AppendToString(text);
+  }
 }
 
 }  // namespace
@@ -99,7 +166,9 @@ absl::Status MessageSplit::Merge(CodedInputStream& in, int payload_field) {
     if (tag == 0) {
       break;
     }
-    if (tag == payload_tag) {
+    if (tag == kPayloadAtTag || tag == kReplyAtTag) {
+      BASEBAND_RETURN_IF_ERROR(MergeRange(in, tag == kPayloadAtTag ? &payload_at : &reply_at));
+    } else if (tag == payload_tag) {
       int bytes = 0;
       if (!in.ReadVarintSizeAsInt(&bytes)) {
         return Malformed();
@@ -119,35 +188,18 @@ absl::Status MessageSplit::Merge(CodedInputStream& in, int payload_field) {
   return in.ConsumedEntireMessage() ? absl::OkStatus() : Malformed();
 }
 
-absl::StatusOr<Payload> PayloadOf(const grpc::ByteBuffer& message, int64_t begin, int64_t bytes) {
-  auto slices = std::make_shared<std::vector<grpc::Slice>>();
-  if (!message.Dump(slices.get()).ok()) {
-    return Malformed();
-  }
-  Payload::Pieces pieces;
-  int64_t skip = begin;
-  int64_t left = bytes;
-  for (const grpc::Slice& slice : *slices) {
-    const auto size = static_cast<int64_t>(slice.size());
-    if (skip >= size) {
-      skip -= size;
-      continue;
-    }
-    if (left == 0) {
-      break;
-    }
-    const int64_t taken = std::min(size - skip, left);
-    pieces.push_back({slice.begin() + skip, taken, nullptr});
-    left -= taken;
-    skip = 0;
-  }
-  return Payload(pieces, std::move(slices));
+absl::StatusOr<Request> MessageSplit::ToRequest(const grpc::ByteBuffer& message) && {
+  Request request;
+  BASEBAND_ASSIGN_OR_RETURN(request.payload, PayloadOf(message, payload_begin, payload_bytes));
+  BASEBAND_ASSIGN_OR_RETURN(request.payload_at, ToRange(payload_at));
+  BASEBAND_ASSIGN_OR_RETURN(request.reply_at, ToRange(reply_at));
+  request.header = std::move(header);
+  return request;
 }
 
 absl::StatusOr<Request> ReadRequest(const grpc::ByteBuffer& message, int payload_field) {
-  Request request;
   if (!message.Valid()) {
-    return request;  // gRPC's way of saying: zero bytes
+    return Request();  // gRPC's way of saying: zero bytes
   }
   // The reader takes the buffer by pointer for historical reasons and only reads it.
   grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&message));
@@ -159,14 +211,15 @@ absl::StatusOr<Request> ReadRequest(const grpc::ByteBuffer& message, int payload
     CodedInputStream in(&reader);
     BASEBAND_RETURN_IF_ERROR(split.Merge(in, payload_field));
   }
-  BASEBAND_ASSIGN_OR_RETURN(request.payload,
-                            PayloadOf(message, split.payload_begin, split.payload_bytes));
-  request.header = std::move(split.header);
-  return request;
+  return std::move(split).ToRequest(message);
 }
 
 grpc::ByteBuffer ToByteBuffer(Reply reply) {
   std::vector<grpc::Slice> slices;
+  if (reply.is_placed()) {
+    AppendPlaces(reply, &reply.header);
+    reply.fields.clear();
+  }
   const auto shared = std::make_shared<HostLease>(std::move(reply.memory));
   std::string text = std::move(reply.header);
   for (const BulkField& field : reply.fields) {

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
 #include "server/jobs/request.h"
 
 namespace baseband::server {
@@ -30,25 +31,35 @@ absl::StatusOr<uint32_t> ReadTag(google::protobuf::io::CodedInputStream& in);
 absl::Status PassField(google::protobuf::io::CodedInputStream& in, uint32_t tag,
                        google::protobuf::io::CodedOutputStream* out, int depth = 0);
 
-// A message split at its top level: one field is the payload, all others are the header.
+// Fields of every request that may name shared memory, and of its response.
+inline constexpr int kPayloadAtField = 100;
+inline constexpr int kReplyAtField = 101;
+inline constexpr int kPlacedField = 100;
+
+// A message split at its top level: one field is the payload, two may say where it and the reply's
+// bulk lie instead, all others are the header.
 struct MessageSplit {
   std::string header;
   int64_t payload_begin = 0;  // in the bytes that are read
   int64_t payload_bytes = 0;
+  // Serialized MemoryRanges.
+  absl::optional<std::string> payload_at;
+  absl::optional<std::string> reply_at;
 
   // Adds what `in` has up to its end or its limit, as a message with those fields is merged: a
   // payload that comes twice counts the last time. InvalidArgument when the bytes are no protobuf
   // message, or when the header is longer than kMaxHeaderBytes.
   absl::Status Merge(google::protobuf::io::CodedInputStream& in, int payload_field);
+  // The request, whose `payload` is that part of `message`. InvalidArgument if the bytes cannot be
+  // read.
+  absl::StatusOr<Request> ToRequest(const grpc::ByteBuffer& message) &&;
 };
-
-// The part of `message` as a payload that keeps its slices. InvalidArgument if they cannot be read.
-absl::StatusOr<Payload> PayloadOf(const grpc::ByteBuffer& message, int64_t begin, int64_t bytes);
 
 // The request that `message` is. InvalidArgument as of MessageSplit.
 absl::StatusOr<Request> ReadRequest(const grpc::ByteBuffer& message, int payload_field);
 
-// The message of `reply`, whose memory goes back to its pool once gRPC has sent it.
+// The message of `reply`, whose memory goes back to its pool once gRPC has sent it; at once if it
+// is placed, for the message then only says where the bulk is.
 grpc::ByteBuffer ToByteBuffer(Reply reply);
 
 // The message that has the fields of `header` and after them `nested`, a message, as its field

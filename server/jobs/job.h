@@ -17,6 +17,7 @@
 #include "server/device/object_store.h"
 #include "server/device/payload.h"
 #include "server/jobs/caller.h"
+#include "server/jobs/request.h"
 #include "server/metrics/metrics.h"
 
 namespace baseband::server {
@@ -128,8 +129,9 @@ class Job {
 
   // The zeros, `prefix`, then the payload as it was on the wire, in memory that devices know.
   Payload input;
-  HostLease staging;  // what `input` lies in, where it was gathered
-  HostLease reply;    // the reply's payload, as it will be on the wire
+  HostLease staging;       // what `input` lies in, where it was gathered
+  HostLease reply;         // the reply's payload, as it will be on the wire
+  ReplyPlace reply_place;  // where the client wants it
 
   // `lease`, whose bytes are in place, is the input.
   void SetInput(HostLease lease) {
@@ -140,6 +142,9 @@ class Job {
     input = Payload();
     staging.Reset();
   }
+
+  // Takes a copy of input that others may change, if they may.
+  void KeepInput();
 
   int64_t input_bytes() const {
     return prefix_zeros + static_cast<int64_t>(prefix.size()) + payload_bytes;

@@ -2,13 +2,24 @@
 
 #include <algorithm>
 #include <cassert>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/jobs/stream_session.h"
 
 namespace baseband::server {
+
+void Job::KeepInput() {
+  if (!input.is_shared()) return;
+  constexpr int64_t kReadAhead = 64;  // kernels may read a little past the end
+  const auto copy =
+      std::make_shared<std::vector<uint8_t>>(static_cast<size_t>(input.bytes() + kReadAhead));
+  input.CopyTo(copy->data());
+  input = Payload({{copy->data(), input.bytes(), nullptr}}, copy);
+}
 
 std::unique_ptr<Batch> MakeBatch(std::vector<JobPtr> jobs) {
   const Operation& operation = jobs.front()->operation();

@@ -4,9 +4,11 @@
 #define BASEBAND_SERVER_JOBS_REQUEST_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/types/optional.h"
 #include "server/device/host_pool.h"
 #include "server/device/payload.h"
 
@@ -15,11 +17,33 @@ namespace baseband::server {
 // The fields of a request besides its payload may take this many bytes together.
 inline constexpr int64_t kMaxHeaderBytes = 4 << 20;
 
+// A part of a region that a request names in place of bytes. Nothing of it is checked.
+struct MemoryRange {
+  std::string region;  // its name
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+// Memory of the client's for the bulk of a reply; none: it has no bytes.
+struct ReplyPlace {
+  uint8_t* data = nullptr;  // aligned as a HostLease is, and so is its end
+  int64_t bytes = 0;
+  const MemoryRegion* region = nullptr;
+  std::shared_ptr<const void> owner;
+
+  // Devices write whole steps of a lease's alignment.
+  bool Holds(int64_t reply_bytes) const { return reply_bytes > 0 && reply_bytes <= bytes; }
+};
+
 struct Request {
   // All fields but the payload: parse it as the operation's message. Nobody changes it any more,
   // also where the payload lies in memory that a client may write.
   std::string header;
   Payload payload;
+  // Until they were looked up: what `payload` and `reply_place` come of.
+  absl::optional<MemoryRange> payload_at;
+  absl::optional<MemoryRange> reply_at;
+  ReplyPlace reply_place;
 
   int64_t bytes() const { return static_cast<int64_t>(header.size()) + payload.bytes(); }
 };
@@ -35,6 +59,9 @@ struct Reply {
   std::string header;  // all other fields, serialized
   absl::InlinedVector<BulkField, 2> fields;
   HostLease memory;  // goes back to its pool once the reply is sent
+
+  // The client finds the bulk in memory that it shares: only where is told.
+  bool is_placed() const { return memory.region() != nullptr && memory.region()->is_shared; }
 
   int64_t bulk_bytes() const {
     int64_t bytes = 0;

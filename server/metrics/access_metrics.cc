@@ -1,4 +1,4 @@
-// Connections, certificates, tokens, and memory.
+// Connections, certificates, tokens, and memory, also that of clients.
 #include "server/metrics/metrics.h"
 #include "server/metrics/series.h"
 
@@ -14,6 +14,9 @@ void Metrics::RegisterAccess() {
   strangers_ended_ = AddCounter(*registry_, metric::kStrangersEnded);
   certificate_expiry_ = AddGauge(*registry_, metric::kCertificateExpiry);
   reload_failures_ = AddCounter(*registry_, metric::kReloadFailures);
+  shared_bytes_in_ = AddCounter(*registry_, metric::kSharedMemoryBytes, {{"direction", "in"}});
+  shared_bytes_out_ = AddCounter(*registry_, metric::kSharedMemoryBytes, {{"direction", "out"}});
+  shared_regions_ = AddGauge(*registry_, metric::kSharedMemoryRegions);
 }
 
 void Metrics::SetMemory(int64_t limit, int64_t used, int step) {
@@ -28,6 +31,15 @@ void Metrics::SetOpenConnections(int64_t connections) {
 
 void Metrics::SetMaxConnections(int64_t connections) {
   max_connections_->Set(static_cast<double>(connections));
+}
+
+void Metrics::AddSharedBytes(int64_t request_bytes, int64_t reply_bytes) {
+  if (request_bytes > 0) shared_bytes_in_->Increment(static_cast<double>(request_bytes));
+  if (reply_bytes > 0) shared_bytes_out_->Increment(static_cast<double>(reply_bytes));
+}
+
+void Metrics::SetSharedRegions(int64_t regions) {
+  shared_regions_->Set(static_cast<double>(regions));
 }
 
 void Metrics::CountRefusedConnection() { connections_refused_->Increment(); }

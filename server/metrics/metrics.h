@@ -112,6 +112,8 @@ class Metrics {
   // Of a job whose end was predicted: the time it took over the time it was to take.
   void ObservePrediction(Priority priority, double ratio);
   // What an operation counts of its results: what it made, of its own type.
+  // Payload that a request and its reply have in memory shared with the client.
+  void AddSharedBytes(int64_t request_bytes, int64_t reply_bytes);
   OperationMetrics& ResultsOf(Rpc rpc) { return *Of(rpc).results; }
   void CountRefusedConnection();
   void CountEndedStrangers(int64_t count);
@@ -133,6 +135,7 @@ class Metrics {
                         const std::array<int64_t, kObjectLossNames.size()>& dropped);
   void SetPoolUsed(int pool, int64_t bytes);
   void SetOpenConnections(int64_t connections);
+  void SetSharedRegions(int64_t regions);
   // `step`: kMemoryStep says which.
   void SetMemory(int64_t limit, int64_t used, int step);
   void SetCertificateExpiry(absl::Time expiry);
@@ -202,6 +205,9 @@ class Metrics {
   prometheus::Gauge* open_connections_ = nullptr;
   prometheus::Gauge* max_connections_ = nullptr;
   prometheus::Counter* connections_refused_ = nullptr;
+  prometheus::Counter* shared_bytes_in_ = nullptr;
+  prometheus::Counter* shared_bytes_out_ = nullptr;
+  prometheus::Gauge* shared_regions_ = nullptr;
   prometheus::Counter* strangers_ended_ = nullptr;
   prometheus::Gauge* certificate_expiry_ = nullptr;
   prometheus::Counter* reload_failures_ = nullptr;

@@ -21,7 +21,7 @@
 #include "server/metrics/metrics.h"
 #include "server/service/connection_table.h"
 #include "server/service/hand_over_threads.h"
-#include "server/service/listening_socket.h"
+#include "server/process/listening_socket.h"
 #include "server/service/stranger_watch.h"
 
 namespace baseband::server {

@@ -149,6 +149,14 @@ absl::StatusOr<bool> AddPoints(const v1::GetCapabilitiesRequest& request, Carrie
   return true;
 }
 
+void AddSharedMemory(const Config& config, const RegionTable& regions,
+                     v1::GetCapabilitiesResponse* response) {
+  v1::SharedMemoryCapabilities& shared = *response->mutable_shared_memory();
+  shared.set_listen(config.shm_listen);
+  shared.set_server_id(regions.server_id());
+  shared.set_max_bytes(static_cast<uint64_t>(regions.limits().client_bytes));
+}
+
 void AddDevices(absl::Span<Device* const> devices, v1::GetCapabilitiesResponse* response) {
   for (const Device* device : devices) {
     v1::DeviceCapabilities& entry = *response->add_devices();

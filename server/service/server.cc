@@ -94,8 +94,10 @@ void Server::AddMethods(const Config& config) {
   submit_ = service_.Add("Submit");
   get_capabilities_.number = service_.Add("GetCapabilities");
   get_capabilities_.rpc = kGetCapabilitiesRpc;
+  v1::GetCapabilitiesResponse fixed = DescribeServer(config);
+  if (environment_.regions != nullptr) AddSharedMemory(config, *environment_.regions, &fixed);
   get_capabilities_.answer =
-      [this, fixed = DescribeServer(config)](
+      [this, fixed = std::move(fixed)](
           const Request& request,
           const ContinueCheck* may_continue) -> absl::StatusOr<absl::optional<std::string>> {
     BASEBAND_ASSIGN_OR_RETURN(const auto message, ParseHeader<v1::GetCapabilitiesRequest>(

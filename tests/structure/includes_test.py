@@ -33,6 +33,7 @@ server/batching
 server/grpc
 server/auth
 server/process
+server/shm
 server/calls
 server/service
 server/admin

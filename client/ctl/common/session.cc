@@ -203,6 +203,10 @@ int Session::Start(const Outputs& outputs) {
     return FailRpc(capabilities.status());
   }
   capabilities_ = *std::move(capabilities);
+  if (flags_.shared_memory) {
+    const absl::Status shared = client_->ShareMemory(flags_.call(), /*least_bytes=*/1);
+    if (!shared.ok()) return FailConnect(shared);
+  }
   return kOk;
 }
 

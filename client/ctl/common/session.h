@@ -33,6 +33,7 @@ struct GlobalFlags {
   std::string priority = "normal";  // high, normal or low
   bool wait = false;
   bool json = false;
+  bool shared_memory = false;  // payloads go through memory that the server shares
   bool tls = false;  // with the system's authorities, if tls_ca is empty
   std::string tls_ca, tls_cert, tls_key, token_file;  // paths; empty: none
   std::string tls_server_name;                        // empty: the target's

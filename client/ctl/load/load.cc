@@ -133,12 +133,20 @@ class LoadCommand final : public Command {
         return FailRpc(capabilities.status());
       }
       report.server = Describe(*capabilities);
+      if (flags.shared_memory) {
+        auto arena = client::SharedArena::Connect(capabilities->shared_memory(), 1);
+        if (!arena.ok()) {
+          return FailConnect(arena.status());
+        }
+        spec.arena = *std::move(arena);
+      }
       auto traffic = MakeTraffic(client->get(), flags, scenario->mix,
                                  KindsOfDevices(*capabilities, flags.target), load_.seed);
       if (!traffic.ok()) {
         return FailPreparation(traffic.status());
       }
       workloads = std::move(traffic->workloads);
+      if (spec.arena != nullptr) load::SplitPayloads(&workloads);
       report.wrong_before = traffic->wrong;
     }
     const absl::StatusOr<load::WrongAnswers> wrong =

@@ -28,6 +28,11 @@ void Note(const Message& message, Seen* seen) {
   const auto& reflection = *message.GetReflection();
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* const field = message.GetDescriptor()->field(i);
+    // How the payload comes is no option of the operation.
+    if (field->type() == FieldDescriptor::TYPE_MESSAGE &&
+        field->message_type()->name() == "MemoryRange") {
+      continue;
+    }
     std::set<std::string>& values = (*seen)[std::string(field->full_name())];
     if (field->is_repeated()) {
       const int size = reflection.FieldSize(message, field);

@@ -1,4 +1,4 @@
-#include "server/service/listening_socket.h"
+#include "server/process/listening_socket.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::server {
 namespace {
@@ -28,7 +30,8 @@ absl::Status CannotListen(absl::string_view why) {
 bool IsAlive(const sockaddr_un& address) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int result = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  const bool alive = result == 0 || errno == EAGAIN || errno == EACCES;
+  // Somebody who wants packets is one, too.
+  const bool alive = result == 0 || errno == EAGAIN || errno == EACCES || errno == EPROTOTYPE;
   close(fd);
   return alive;
 }
@@ -79,7 +82,7 @@ int ListenAtOne(const addrinfo& info, int port) {
   return -1;
 }
 
-absl::StatusOr<std::vector<ListeningSocket>> ListenUnix(const std::string& path, int mode) {
+absl::StatusOr<ListeningSocket> ListenUnix(const std::string& path, int type, int mode) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::copy(path.begin(), path.end(), address.sun_path);
@@ -87,7 +90,7 @@ absl::StatusOr<std::vector<ListeningSocket>> ListenUnix(const std::string& path,
   if (lstat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode) && !IsAlive(address)) {
     unlink(path.c_str());
   }
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   // The file never has more permissions than `mode`; afterwards it has those that umask took.
   if (fd < 0 || fchmod(fd, static_cast<mode_t>(mode)) != 0 ||
       bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
@@ -97,7 +100,7 @@ absl::StatusOr<std::vector<ListeningSocket>> ListenUnix(const std::string& path,
     return status;
   }
   lstat(path.c_str(), &file);
-  return std::vector<ListeningSocket>{{fd, path, file.st_ino}};
+  return ListeningSocket{fd, path, file.st_ino};
 }
 
 absl::StatusOr<std::vector<ListeningSocket>> ListenTcp(const Address& address) {
@@ -132,7 +135,14 @@ absl::StatusOr<std::vector<ListeningSocket>> ListenTcp(const Address& address) {
 }  // namespace
 
 absl::StatusOr<std::vector<ListeningSocket>> ListenAt(const Address& address, int socket_mode) {
-  return address.is_unix() ? ListenUnix(address.unix_path, socket_mode) : ListenTcp(address);
+  if (!address.is_unix()) return ListenTcp(address);
+  BASEBAND_ASSIGN_OR_RETURN(ListeningSocket socket,
+                            ListenUnix(address.unix_path, SOCK_STREAM, socket_mode));
+  return std::vector<ListeningSocket>{std::move(socket)};
+}
+
+absl::StatusOr<ListeningSocket> ListenForPackets(const std::string& unix_path, int socket_mode) {
+  return ListenUnix(unix_path, SOCK_SEQPACKET, socket_mode);
 }
 
 int PortOf(const ListeningSocket& socket) { return PortOfSocket(socket.fd); }

@@ -23,6 +23,8 @@ struct ListeningSocket {
 // `socket_mode`; a socket file on which nobody listens any more is replaced. Unavailable says why
 // the address cannot be had.
 absl::StatusOr<std::vector<ListeningSocket>> ListenAt(const Address& address, int socket_mode);
+// The same of a Unix socket whose messages are packets (SOCK_SEQPACKET).
+absl::StatusOr<ListeningSocket> ListenForPackets(const std::string& unix_path, int socket_mode);
 
 // Of a network's socket; of a Unix socket it means nothing.
 int PortOf(const ListeningSocket& socket);

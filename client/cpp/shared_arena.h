@@ -1,0 +1,76 @@
+// Regions that a server has granted this client, lent in pieces. Internal to the client library.
+#ifndef BASEBAND_CLIENT_CPP_SHARED_ARENA_H_
+#define BASEBAND_CLIENT_CPP_SHARED_ARENA_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "baseband/v1/baseband.pb.h"
+#include "client/cpp/shared_memory.h"
+#include "common/shm/region_messages.h"
+
+namespace baseband::client {
+
+// Thread-safe. What is said to the server: common/shm/region_messages.h.
+class SharedArena : public std::enable_shared_from_this<SharedArena> {
+ public:
+  // Of the server that says this of itself. FailedPrecondition: it shares no memory; Unavailable:
+  // its socket cannot be reached from here, or is another server's. `least_bytes`: smaller payloads
+  // go through the socket of the call.
+  static absl::StatusOr<std::shared_ptr<SharedArena>> Connect(
+      const v1::SharedMemoryCapabilities& shared, int64_t least_bytes);
+  ~SharedArena();
+  SharedArena(const SharedArena&) = delete;
+  SharedArena& operator=(const SharedArena&) = delete;
+
+  // Memory of `bytes` > 0. Asks the server for more if it has to, which takes milliseconds. Errors:
+  // the server's; Unavailable: it is gone.
+  absl::StatusOr<Buffer> Loan(int64_t bytes);
+  int64_t least_bytes() const { return least_bytes_; }
+
+  // Room for the answer of a call with `payload_bytes`, by what came of others of its kind, which
+  // has any number.
+  int64_t RoomFor(int kind, int64_t payload_bytes);
+  void LearnRoom(int kind, int64_t payload_bytes, int64_t reply_bytes);
+  // Whether the server is still there; a new one knows none of these regions.
+  bool IsAlive();
+
+ private:
+  friend class Buffer;
+  struct Region {
+    uint8_t* base = nullptr;
+    int64_t bytes = 0;
+    std::map<int64_t, int64_t> free;  // bytes, by offset
+    int64_t lent = 0;
+    int64_t lost = 0;         // that a server may still use
+    bool is_leaving = false;  // nothing more of it is lent
+  };
+
+  SharedArena(int fd, int64_t max_bytes, int64_t least_bytes)
+      : fd_(fd), max_bytes_(max_bytes), least_bytes_(least_bytes) {}
+
+  // The server's answer; `granted`, if not null, receives the descriptor.
+  absl::StatusOr<shm::RegionAnswer> Ask(const shm::RegionRequest& request, int* granted)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Grow(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Return(const std::string& region, int64_t offset, int64_t bytes, bool in_doubt);
+  static void GiveBack(Region* region, int64_t offset, int64_t bytes);
+
+  const int fd_;
+  const int64_t max_bytes_;
+  const int64_t least_bytes_;
+  absl::Mutex mutex_;
+  std::map<int, double> replies_ ABSL_GUARDED_BY(mutex_);  // the largest over its payload, by kind
+  bool is_dead_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, Region> regions_ ABSL_GUARDED_BY(mutex_);  // by name
+};
+
+}  // namespace baseband::client
+
+#endif  // BASEBAND_CLIENT_CPP_SHARED_ARENA_H_

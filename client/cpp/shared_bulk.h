@@ -1,0 +1,89 @@
+// What of a call goes through shared memory by itself: its payload, and room for its answer's bulk.
+// Internal to the client libraries.
+//
+//   auto bulk = SharedBulk::Create(arena, payload);    // null: as ever
+//   bulk->NameIn(&request);
+//   ...
+//   reply = bulk->BringHome(std::move(reply));         // parse or compare it, then
+//   bulk->End(reply.status());
+#ifndef BASEBAND_CLIENT_CPP_SHARED_BULK_H_
+#define BASEBAND_CLIENT_CPP_SHARED_BULK_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "client/cpp/shared_arena.h"
+#include "client/cpp/shared_memory.h"
+#include "client/cpp/submit_wire.h"
+#include "google/protobuf/field_mask.pb.h"
+#include "google/protobuf/util/field_mask_util.h"
+#include "grpcpp/support/byte_buffer.h"
+
+namespace baseband::client {
+
+// Of one call, whose attempts all name the same memory. One thread at a time, but for TryAgain().
+class SharedBulk {
+ public:
+  // Copies `payload` to `arena`; of the call of an operation that Submit streams know by `fields`.
+  // Null: there is no arena, the payload is too small for it, or there is no room.
+  static std::shared_ptr<SharedBulk> Create(const std::shared_ptr<SharedArena>& arena,
+                                            const SubmitFields& fields, absl::string_view payload);
+
+  // Names the memory in `request`, which has no payload.
+  template <typename Request>
+  void NameIn(Request* request) const {
+    SetPayload(payload_, payload_.size(), request);
+    SetReply(reply_, request);
+  }
+  // The request as it would be without shared memory.
+  template <typename Request>
+  void Undo(Request* request) const {
+    request->set_payload(payload_.data(), static_cast<size_t>(payload_.size()));
+    request->clear_payload_at();
+    request->clear_reply_at();
+  }
+
+  // An attempt has failed, and another comes: the server may still be at the first.
+  void TryAgain() { in_doubt_.store(true); }
+  // Whether the memory may be what a server refused: another one's, or that of one that is gone.
+  static bool MayBeWhy(const absl::Status& status) { return absl::IsFailedPrecondition(status); }
+
+  // A response as it would be without shared memory. Its bulk stays where it is until End().
+  // Internal if it is none.
+  absl::StatusOr<grpc::ByteBuffer> BringHome(absl::StatusOr<grpc::ByteBuffer> response) const;
+  // The call has ended with `status`, and nobody looks at its response any more.
+  void End(const absl::Status& status);
+
+ private:
+  std::shared_ptr<SharedArena> arena_;
+  int kind_ = 0;
+  Buffer payload_;
+  Buffer reply_;
+  std::atomic<bool> in_doubt_{false};
+};
+
+// All of `request` but its payload, which is not copied.
+template <typename Request>
+Request WithoutPayload(const Request& request) {
+  using google::protobuf::util::FieldMaskUtil;
+  static const auto& others = *new google::protobuf::FieldMask([] {
+    google::protobuf::FieldMask mask;
+    const auto* const type = Request::descriptor();
+    for (int i = 0; i < type->field_count(); ++i) {
+      if (type->field(i)->number() == Request::kPayloadFieldNumber) continue;
+      mask.add_paths(std::string(type->field(i)->name()));
+    }
+    return mask;
+  }());
+  Request result;
+  FieldMaskUtil::MergeMessageTo(request, others, FieldMaskUtil::MergeOptions(), &result);
+  return result;
+}
+
+}  // namespace baseband::client
+
+#endif  // BASEBAND_CLIENT_CPP_SHARED_BULK_H_

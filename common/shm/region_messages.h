@@ -1,0 +1,54 @@
+// What is said over the socket of --shm-listen, by which a client of the same host is granted
+// memory that it shares with the server. client/shm/README.md states the same for other languages.
+//
+// A Unix socket of type SOCK_SEQPACKET: each message is one packet, numbers as this host has them.
+// The client sends a RegionRequest, and reads a RegionAnswer before it sends another. Regions are
+// the connection's: with its end they are freed, once nothing that is under way uses them.
+#ifndef BASEBAND_COMMON_SHM_REGION_MESSAGES_H_
+#define BASEBAND_COMMON_SHM_REGION_MESSAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace baseband::shm {
+
+inline constexpr uint32_t kRegionVersion = 1;
+inline constexpr size_t kRegionNameBytes = 16;
+
+// Ranges in a region begin, and those for replies end, at multiples of this.
+inline constexpr int64_t kRegionAlignment = 64;
+// Regions are granted in multiples of this.
+inline constexpr int64_t kRegionPage = 4096;
+
+enum class RegionKind : uint32_t {
+  kHello = 0,  // who is there: nothing but `server_id` is answered
+  // `bytes` of memory, 1 ..: the answer brings its name, its size, which may be larger, and as
+  // ancillary data (SCM_RIGHTS) the descriptor to map, MAP_SHARED, from offset 0 on.
+  kGrant = 1,
+  kFree = 2,  // the region `name` of this connection
+};
+
+struct RegionRequest {
+  uint32_t version = kRegionVersion;
+  RegionKind kind = RegionKind::kHello;
+  uint64_t bytes = 0;
+  uint8_t name[kRegionNameBytes] = {};
+};
+static_assert(sizeof(RegionRequest) == 32);
+
+struct RegionAnswer {
+  uint32_t version = kRegionVersion;
+  // 0, or a canonical code of gRPC: 3 INVALID_ARGUMENT, 5 NOT_FOUND, 7 PERMISSION_DENIED, 8
+  // RESOURCE_EXHAUSTED, 14 UNAVAILABLE, 16 UNAUTHENTICATED.
+  uint32_t code = 0;
+  uint64_t bytes = 0;
+  uint8_t name[kRegionNameBytes] = {};
+  // Of this process of the server, as SharedMemoryCapabilities.server_id has it.
+  uint8_t server_id[kRegionNameBytes] = {};
+  char message[208] = {};  // what is wrong, ends with a zero
+};
+static_assert(sizeof(RegionAnswer) == 256);
+
+}  // namespace baseband::shm
+
+#endif  // BASEBAND_COMMON_SHM_REGION_MESSAGES_H_

@@ -1,0 +1,195 @@
+#include "server/shm/region_table.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/shm/region_messages.h"
+#include "kernels/base/status_macros.h"
+
+namespace baseband::server {
+namespace {
+
+using shm::kRegionAlignment;
+using shm::kRegionNameBytes;
+using shm::kRegionPage;
+
+// Of the kernel's randomness: whoever has seen many of them can tell no other.
+std::string MakeName() {
+  std::string name(kRegionNameBytes, '\0');
+  // So few bytes come whole or not at all.
+  if (getrandom(name.data(), name.size(), 0) != static_cast<ssize_t>(name.size())) std::abort();
+  return name;
+}
+
+absl::Status CheckMultiple(const char* field, const char* part, uint64_t value) {
+  return value % kRegionAlignment == 0
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat(field, ".", part, " ", value,
+                                                       " is not a multiple of ", kRegionAlignment));
+}
+
+// Where `range` lies in `region`.
+absl::StatusOr<uint8_t*> Within(const MemoryRegion& region, const char* field,
+                                const MemoryRange& range) {
+  BASEBAND_RETURN_IF_ERROR(CheckMultiple(field, "offset", range.offset));
+  const auto size = static_cast<uint64_t>(region.bytes);
+  if (range.offset > size || range.bytes > size - range.offset) {
+    return absl::InvalidArgumentError(absl::StrCat(field, ": ", range.bytes, " bytes from offset ",
+                                                   range.offset, " on are not within a region of ",
+                                                   size));
+  }
+  return region.base + range.offset;
+}
+
+bool Overlap(const Request& request) {
+  const std::less<const uint8_t*> before;
+  const uint8_t* const in = request.payload.data();
+  const uint8_t* const out = request.reply_place.data;
+  return before(in, out + request.reply_place.bytes) && before(out, in + request.payload.bytes());
+}
+
+}  // namespace
+
+RegionTable::RegionTable(const Limits& limits, Make make)
+    : limits_(limits), make_(std::move(make)), server_id_(MakeName()) {}
+
+absl::Status RegionTable::Reserve(const std::string& client, int64_t bytes) {
+  if (bytes <= 0 || bytes > limits_.client_bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bytes ", bytes, " is not in [1, ", limits_.client_bytes, "]"));
+  }
+  const absl::MutexLock lock(&mutex_);
+  const auto found = holdings_.find(client);
+  const Holding holding = found == holdings_.end() ? Holding() : found->second;
+  if (holding.regions >= limits_.client_regions) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        client, " has ", holding.regions, " regions, which is all that a client may have"));
+  }
+  if (bytes > limits_.client_bytes - holding.bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(client, " has ", holding.bytes,
+                                                     " bytes of shared memory, and may have ",
+                                                     limits_.client_bytes));
+  }
+  if (bytes > limits_.bytes - bytes_) {
+    return absl::ResourceExhaustedError(absl::StrCat("clients have ", bytes_, " of ", limits_.bytes,
+                                                     " bytes of shared memory (--shm-mib)"));
+  }
+  Holding& grown = holdings_[client];
+  grown.bytes += bytes;
+  ++grown.regions;
+  bytes_ += bytes;
+  return absl::OkStatus();
+}
+
+void RegionTable::Release(const Region& region) {
+  bytes_ -= region.bytes;
+  const auto holding = holdings_.find(region.client);
+  holding->second.bytes -= region.bytes;
+  if (--holding->second.regions == 0) holdings_.erase(holding);
+}
+
+absl::StatusOr<RegionTable::Grant> RegionTable::Add(const std::string& client, int64_t bytes) {
+  // Not rounded before it is known to be small.
+  const int64_t whole = bytes <= 0 || bytes > limits_.client_bytes
+                            ? bytes
+                            : (bytes + kRegionPage - 1) / kRegionPage * kRegionPage;
+  BASEBAND_RETURN_IF_ERROR(Reserve(client, whole));
+  Region region{client, whole, nullptr};
+  absl::StatusOr<std::unique_ptr<SharedMemory>> memory = make_(whole);
+  const absl::MutexLock lock(&mutex_);
+  if (!memory.ok()) {
+    Release(region);
+    return memory.status();
+  }
+  region.memory = *std::move(memory);
+  Grant grant{MakeName(), region.memory};
+  regions_.emplace(grant.name, std::move(region));
+  return grant;
+}
+
+void RegionTable::Remove(const std::string& name) {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = regions_.find(name);
+  if (found == regions_.end()) return;
+  leaving_.push_back(std::move(found->second));
+  regions_.erase(found);
+}
+
+bool RegionTable::Reap() {
+  std::vector<Region> unused;
+  bool is_used = false;
+  {
+    const absl::MutexLock lock(&mutex_);
+    // Nobody finds them any more: who is alone with one stays so.
+    const auto used = std::partition(leaving_.begin(), leaving_.end(), [](const Region& region) {
+      return region.memory.use_count() > 1;
+    });
+    std::move(used, leaving_.end(), std::back_inserter(unused));
+    leaving_.erase(used, leaving_.end());
+    is_used = !leaving_.empty();
+  }
+  for (Region& region : unused) {
+    region.memory.reset();
+    const absl::MutexLock lock(&mutex_);
+    Release(region);
+  }
+  return is_used;
+}
+
+std::shared_ptr<const SharedMemory> RegionTable::Find(absl::string_view name) const {
+  const absl::MutexLock lock(&mutex_);
+  const auto found = regions_.find(name);
+  return found == regions_.end() ? nullptr : found->second.memory;
+}
+
+absl::Status RegionTable::LookUp(Request* request) const {
+  const auto find =
+      [this](const char* field,
+             const MemoryRange& range) -> absl::StatusOr<std::shared_ptr<const SharedMemory>> {
+    if (range.region.size() != kRegionNameBytes) {
+      return absl::InvalidArgumentError(absl::StrCat(field, ".region has ", range.region.size(),
+                                                     " bytes: a name has ", kRegionNameBytes));
+    }
+    std::shared_ptr<const SharedMemory> memory = Find(range.region);
+    if (memory == nullptr) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          field, ".region is none that this server has granted, or it was freed: ask for another"));
+    }
+    return memory;
+  };
+  if (request->payload_at.has_value()) {
+    constexpr char kField[] = "payload_at";
+    const MemoryRange& range = *request->payload_at;
+    if (request->payload.bytes() > 0) {
+      return absl::InvalidArgumentError("payload and payload_at are both set: only one may be");
+    }
+    BASEBAND_ASSIGN_OR_RETURN(const auto memory, find(kField, range));
+    BASEBAND_ASSIGN_OR_RETURN(uint8_t* const data, Within(memory->region(), kField, range));
+    request->payload =
+        Payload({{data, static_cast<int64_t>(range.bytes), &memory->region()}}, memory);
+  }
+  if (request->reply_at.has_value()) {
+    constexpr char kField[] = "reply_at";
+    const MemoryRange& range = *request->reply_at;
+    BASEBAND_RETURN_IF_ERROR(CheckMultiple(kField, "bytes", range.bytes));
+    BASEBAND_ASSIGN_OR_RETURN(const auto memory, find(kField, range));
+    BASEBAND_ASSIGN_OR_RETURN(uint8_t* const data, Within(memory->region(), kField, range));
+    request->reply_place = {data, static_cast<int64_t>(range.bytes), &memory->region(), memory};
+    if (request->payload_at.has_value() && Overlap(*request)) {
+      return absl::InvalidArgumentError("payload_at and reply_at overlap");
+    }
+  }
+  return absl::OkStatus();
+}
+
+RegionTable::Usage RegionTable::usage() const {
+  const absl::MutexLock lock(&mutex_);
+  return {bytes_, static_cast<int64_t>(regions_.size() + leaving_.size())};
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,208 @@
+// Clients of --shm-listen that break its rules: each is refused by name or cut off, and nobody else
+// notices.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/raw_regions.h"
+#include "tests/support/server_process.h"
+#include "tests/support/status_matchers.h"
+#include "tests/support/traffic.h"
+
+namespace baseband::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint32_t kInvalidArgument = 3;
+constexpr uint32_t kNotFound = 5;
+constexpr uint32_t kPermissionDenied = 7;
+constexpr uint32_t kResourceExhausted = 8;
+
+class HostileSharedMemoryTest : public ::testing::Test {
+ protected:
+  void Serve(std::vector<std::string> flags = {}) {
+    flags.push_back("--shm-listen=unix:" + socket_);
+    auto server = ServerProcess::Start(std::move(flags));
+    ASSERT_THAT(server, IsOk());
+    server_ = *std::move(server);
+    stub_ = Connect(server_->target());
+  }
+  void ExpectThatOthersAreServed() {
+    std::mt19937 random(1);
+    EXPECT_EQ(RoundTrip(*stub_, &random), "");
+    RawRegions other(socket_);
+    const RawRegions::Answer granted = other.Grant(1);
+    EXPECT_EQ(granted.code, 0U) << granted.message;
+    close(granted.fd);
+  }
+  bool WaitUntilNothingIsShared() const {
+    return server_->WaitForMetric("baseband_pool_used_bytes", {"pool=\"shared\""}, 0);
+  }
+
+  const std::string socket_ = absl::StrCat(::testing::TempDir(), "/shm", getpid(), ".sock");
+  std::unique_ptr<ServerProcess> server_;
+  std::unique_ptr<v1::Baseband::Stub> stub_;
+};
+
+TEST_F(HostileSharedMemoryTest, WhatIsNoRequestIsRefusedByName) {
+  Serve();
+  RawRegions raw(socket_);
+  const std::string bytes(4096, 'x');
+  for (const size_t size : {size_t{1}, size_t{31}, size_t{33}, size_t{4096}}) {
+    ASSERT_TRUE(raw.Send(bytes.data(), size));
+    const RawRegions::Answer answer = raw.Receive();
+    EXPECT_EQ(answer.code, kInvalidArgument);
+    EXPECT_EQ(answer.message, absl::StrCat("a message has 32 bytes, not ", size));
+  }
+  shm::RegionRequest request;
+  request.version = 2;
+  EXPECT_EQ(raw.Ask(request).message, "version 2 is not 1");
+  request.version = 1;
+  request.kind = static_cast<shm::RegionKind>(3);
+  EXPECT_EQ(raw.Ask(request).message, "kind 3 is not in [0, 2]");
+  EXPECT_EQ(raw.Ask(shm::RegionRequest()).code, 0U) << "after all that";
+  ExpectThatOthersAreServed();
+}
+
+TEST_F(HostileSharedMemoryTest, SizesAndQuotasAreKept) {
+  Serve({"--shm-mib=3", "--client-shm-mib=2"});
+  RawRegions raw(socket_);
+  for (const uint64_t bytes : {uint64_t{0}, (uint64_t{2} << 20) + 1, uint64_t{1} << 62,
+                               (uint64_t{1} << 63), ~uint64_t{0}}) {
+    const RawRegions::Answer answer = raw.Grant(bytes);
+    EXPECT_EQ(answer.code, kInvalidArgument) << bytes;
+    EXPECT_THAT(answer.message, HasSubstr("is not in [1, 2097152]"));
+    EXPECT_EQ(answer.fd, -1);
+  }
+  const RawRegions::Answer granted = raw.Grant(2 << 20);
+  EXPECT_EQ(granted.code, 0U) << granted.message;
+  EXPECT_EQ(granted.bytes, 2U << 20);
+  EXPECT_EQ(raw.Grant(1).code, kResourceExhausted);
+  // The same client, by its ids, on another connection.
+  RawRegions again(socket_);
+  EXPECT_EQ(again.Grant(1).code, kResourceExhausted);
+  EXPECT_EQ(again.Free(granted.name).code, kNotFound) << "the other connection's";
+  EXPECT_EQ(raw.Free(granted.name).code, 0U);
+  EXPECT_EQ(raw.Free(granted.name).code, kNotFound);
+  EXPECT_TRUE(WaitUntilNothingIsShared());
+  EXPECT_EQ(again.Grant(1).code, 0U);
+  close(granted.fd);
+}
+
+TEST_F(HostileSharedMemoryTest, WhoAsksTooOftenIsToldSo) {
+  Serve();
+  RawRegions raw(socket_);
+  RawRegions::Answer answer;
+  int granted = 0;
+  for (; granted < 1000; ++granted) {
+    answer = raw.Grant(4096);
+    if (answer.code != 0) break;
+    close(answer.fd);
+    raw.Free(answer.name);
+  }
+  EXPECT_GE(granted, 64);
+  EXPECT_LT(granted, 1000);
+  EXPECT_EQ(answer.code, kResourceExhausted);
+  EXPECT_THAT(answer.message, HasSubstr("too often"));
+}
+
+TEST_F(HostileSharedMemoryTest, OnlyWhoMayCallIsGrantedAny) {
+  Serve({"--allow=user=uid:4294967294", "--listen=unix:" + socket_ + ".grpc"});
+  RawRegions raw(socket_);
+  const RawRegions::Answer answer = raw.Grant(4096);
+  EXPECT_EQ(answer.code, kPermissionDenied);
+  EXPECT_THAT(answer.message, HasSubstr("does not have role user"));
+}
+
+TEST_F(HostileSharedMemoryTest, TheMemoryCannotBeMadeSmallerUnderTheServer) {
+  Serve();
+  RawRegions raw(socket_);
+  const v1::DecodeRequest decode = DecodeOfZeros(NrCode(1, 384), 4);
+  const RawRegions::Answer granted = raw.Grant(decode.payload().size());
+  ASSERT_EQ(granted.code, 0U) << granted.message;
+  EXPECT_NE(ftruncate(granted.fd, 0), 0);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_NE(ftruncate(granted.fd, 1 << 30), 0);
+  EXPECT_NE(fcntl(granted.fd, F_ADD_SEALS, F_SEAL_WRITE), 0);
+  v1::DecodeRequest request = decode;
+  request.clear_payload();
+  request.mutable_payload_at()->set_region(granted.name);
+  request.mutable_payload_at()->set_bytes(decode.payload().size());
+  v1::DecodeResponse response;
+  // Its pages taken out of it are zeros to whoever looks, LLRs that say nothing.
+  EXPECT_EQ(fallocate(granted.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1 << 20), 0);
+  EXPECT_TRUE(Call(*stub_, request, &response).ok());
+  close(granted.fd);
+  ExpectThatOthersAreServed();
+}
+
+TEST_F(HostileSharedMemoryTest, ManyConnectionsOfOneClientLeaveRoomAndGoWithIt) {
+  Serve();
+  std::vector<std::unique_ptr<RawRegions>> many;
+  int served = 0;
+  for (int i = 0; i < 100; ++i) {
+    many.push_back(std::make_unique<RawRegions>(socket_));
+    served += many.back()->is_connected() && !many.back()->Ask(shm::RegionRequest()).is_over;
+  }
+  EXPECT_EQ(served, 64);
+  many.clear();
+  ExpectThatOthersAreServed();
+}
+
+TEST_F(HostileSharedMemoryTest, WhoIsKilledAtAnyMomentLeavesNothing) {
+  Serve();
+  std::mt19937 random(2);
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      RawRegions raw(socket_);
+      for (;;) {
+        const RawRegions::Answer granted = raw.Grant(1 << 20);
+        void* const memory = granted.fd < 0 ? MAP_FAILED
+                                            : mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE,
+                                                   MAP_SHARED, granted.fd, 0);
+        if (memory != MAP_FAILED) std::memset(memory, 1, 1 << 20);
+        if (granted.is_over) _exit(1);
+      }
+    }
+    usleep(static_cast<useconds_t>(random() % 20'000));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+  }
+  EXPECT_TRUE(WaitUntilNothingIsShared());
+  EXPECT_EQ(server_->Terminate(), 0);
+  EXPECT_NE(access(socket_.c_str(), F_OK), 0) << "the socket's file is gone";
+}
+
+TEST_F(HostileSharedMemoryTest, RandomBytesEndNobodyElse) {
+  Serve();
+  std::mt19937 random(3);
+  for (int i = 0; i < 200; ++i) {
+    RawRegions raw(socket_);
+    if (!raw.is_connected()) continue;
+    for (int j = 0; j < 10; ++j) {
+      shm::RegionRequest request;
+      auto* const bytes = reinterpret_cast<uint8_t*>(&request);
+      for (size_t k = 0; k < sizeof(request); ++k) bytes[k] = static_cast<uint8_t>(random());
+      if (random() % 2 != 0) request.version = 1;
+      if (random() % 2 != 0) request.kind = static_cast<shm::RegionKind>(random() % 3);
+      const RawRegions::Answer answer = raw.Ask(request);
+      if (answer.fd >= 0) close(answer.fd);
+    }
+  }
+  EXPECT_TRUE(WaitUntilNothingIsShared());
+}
+
+}  // namespace
+}  // namespace baseband::testing

@@ -1,0 +1,156 @@
+#include "server/shm/region_table.h"
+
+#include <limits>
+#include <utility>
+
+#include "tests/support/status_matchers.h"
+
+namespace baseband::server {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsInvalid;
+using testing::IsOk;
+using testing::StatusIs;
+
+constexpr int64_t kPage = 4096;
+
+absl::StatusOr<std::unique_ptr<SharedMemory>> MakeOnHost(int64_t bytes) {
+  return SharedMemory::Create(bytes, {});
+}
+
+class RegionTableTest : public ::testing::Test {
+ protected:
+  RegionTable::Grant Grant(int64_t bytes, const std::string& client = "uid:1") {
+    auto grant = table_.Add(client, bytes);
+    EXPECT_THAT(grant, IsOk());
+    return *std::move(grant);
+  }
+  // The status of a request with these ranges, and the request.
+  absl::Status LookUp(absl::optional<MemoryRange> payload_at,
+                      absl::optional<MemoryRange> reply_at = absl::nullopt) {
+    request_ = Request();
+    request_.payload_at = std::move(payload_at);
+    request_.reply_at = std::move(reply_at);
+    return table_.LookUp(&request_);
+  }
+
+  RegionTable table_{{10 * kPage, 6 * kPage, 3}, MakeOnHost};
+  Request request_;
+};
+
+TEST_F(RegionTableTest, GrantsWholePagesOfZerosUnderNamesThatDiffer) {
+  const RegionTable::Grant a = Grant(1);
+  const RegionTable::Grant b = Grant(kPage + 1);
+  EXPECT_EQ(a.memory->region().bytes, kPage);
+  EXPECT_EQ(b.memory->region().bytes, 2 * kPage);
+  EXPECT_EQ(a.name.size(), 16U);
+  EXPECT_NE(a.name, b.name);
+  EXPECT_NE(a.name, table_.server_id());
+  for (int64_t i = 0; i < kPage; ++i) ASSERT_EQ(a.memory->region().base[i], 0);
+  EXPECT_EQ(table_.usage().bytes, 3 * kPage);
+  EXPECT_EQ(table_.usage().regions, 2);
+}
+
+TEST_F(RegionTableTest, EachBoundIsRefusedWithItsNumber) {
+  EXPECT_THAT(table_.Add("a", 0), IsInvalid("bytes 0 is not in [1, 24576]"));
+  EXPECT_THAT(table_.Add("a", -1), IsInvalid("bytes -1 is not in"));
+  EXPECT_THAT(table_.Add("a", 6 * kPage + 1), IsInvalid("is not in [1, 24576]"));
+  EXPECT_THAT(table_.Add("a", std::numeric_limits<int64_t>::max()), IsInvalid("is not in"));
+  const RegionTable::Grant first = Grant(5 * kPage, "a");
+  EXPECT_THAT(table_.Add("a", 2 * kPage),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a has 20480 bytes")));
+  const RegionTable::Grant second = Grant(5 * kPage, "b");
+  EXPECT_THAT(table_.Add("c", kPage),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("40960 of 40960")));
+}
+
+TEST_F(RegionTableTest, AClientHasSoManyRegions) {
+  for (int i = 0; i < 3; ++i) Grant(kPage, "a");
+  EXPECT_THAT(table_.Add("a", kPage),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a has 3 regions")));
+  EXPECT_THAT(table_.Add("b", kPage), IsOk());
+}
+
+TEST_F(RegionTableTest, MemoryThatCannotBeMadeCountsForNobody) {
+  RegionTable table({kPage, kPage, 1},
+                    [](int64_t) -> absl::StatusOr<std::unique_ptr<SharedMemory>> {
+                      return absl::ResourceExhaustedError("none");
+                    });
+  EXPECT_THAT(table.Add("a", kPage),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("none")));
+  EXPECT_EQ(table.usage().bytes, 0);
+  EXPECT_EQ(table.usage().regions, 0);
+}
+
+TEST_F(RegionTableTest, WhatIsRemovedIsNotFoundAndCountsUntilNobodyUsesIt) {
+  RegionTable::Grant grant = Grant(kPage);
+  ASSERT_THAT(LookUp(MemoryRange{grant.name, 0, 64}), IsOk());
+  table_.Remove(grant.name);
+  EXPECT_EQ(table_.Find(grant.name), nullptr);
+  grant.memory.reset();
+  EXPECT_TRUE(table_.Reap()) << "the request uses it";
+  EXPECT_EQ(table_.usage().bytes, kPage);
+  const Request used = std::exchange(request_, Request());
+  EXPECT_EQ(used.payload.data()[63], 0) << "it is mapped still";
+  {
+    const Request last = used;
+    EXPECT_TRUE(table_.Reap());
+  }
+  const_cast<Request&>(used) = Request();
+  EXPECT_FALSE(table_.Reap());
+  EXPECT_EQ(table_.usage().bytes, 0);
+  EXPECT_EQ(table_.usage().regions, 0);
+  EXPECT_THAT(LookUp(MemoryRange{grant.name, 0, 64}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("payload_at.region")));
+}
+
+TEST_F(RegionTableTest, ARangeBecomesThatPartOfTheRegion) {
+  const RegionTable::Grant grant = Grant(kPage);
+  ASSERT_THAT(LookUp(MemoryRange{grant.name, 128, 1001}, MemoryRange{grant.name, 2048, 2048}),
+              IsOk());
+  const MemoryRegion& region = grant.memory->region();
+  EXPECT_EQ(request_.payload.data(), region.base + 128);
+  EXPECT_EQ(request_.payload.bytes(), 1001);
+  EXPECT_TRUE(request_.payload.is_shared());
+  EXPECT_EQ(request_.reply_place.data, region.base + 2048);
+  EXPECT_TRUE(request_.reply_place.Holds(2048));
+  EXPECT_FALSE(request_.reply_place.Holds(2049));
+  EXPECT_FALSE(request_.reply_place.Holds(0));
+}
+
+TEST_F(RegionTableTest, EveryRangeThatIsNotWithinIsRefusedByName) {
+  const std::string name = Grant(kPage).name;
+  constexpr auto kMost = std::numeric_limits<uint64_t>::max();
+  EXPECT_THAT(LookUp(MemoryRange{"", 0, 64}), IsInvalid("payload_at.region has 0 bytes"));
+  EXPECT_THAT(LookUp(MemoryRange{name + "x", 0, 64}), IsInvalid("payload_at.region has 17"));
+  EXPECT_THAT(LookUp(MemoryRange{std::string(16, 'x'), 0, 64}),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("none that this server")));
+  EXPECT_THAT(LookUp(MemoryRange{name, 1, 64}), IsInvalid("payload_at.offset 1 is not a multiple"));
+  for (const auto& [offset, bytes] : std::vector<std::pair<uint64_t, uint64_t>>{{0, kPage + 1},
+                                                                                {64, kPage},
+                                                                                {kPage, 1},
+                                                                                {kPage + 64, 0},
+                                                                                {kMost - 63, 64},
+                                                                                {kMost - 63, kMost},
+                                                                                {64, kMost},
+                                                                                {64, kMost - 63}}) {
+    EXPECT_THAT(LookUp(MemoryRange{name, offset, bytes}), IsInvalid("are not within a region"))
+        << offset << " " << bytes;
+  }
+  EXPECT_THAT(LookUp(absl::nullopt, MemoryRange{name, 0, 65}),
+              IsInvalid("reply_at.bytes 65 is not a multiple of 64"));
+  EXPECT_THAT(LookUp(absl::nullopt, MemoryRange{name, 64, kPage}),
+              IsInvalid("reply_at: 4096 bytes"));
+  EXPECT_THAT(LookUp(MemoryRange{name, 0, 65}, MemoryRange{name, 64, 64}), IsInvalid("overlap"));
+  EXPECT_THAT(LookUp(MemoryRange{name, 64, 65}, MemoryRange{name, 0, 128}), IsInvalid("overlap"));
+  EXPECT_THAT(LookUp(MemoryRange{name, 0, 64}, MemoryRange{name, 64, 64}), IsOk());
+  EXPECT_THAT(LookUp(MemoryRange{name, kPage, 0}), IsOk()) << "of nothing";
+  Request both;
+  both.payload = Payload({{reinterpret_cast<const uint8_t*>("x"), 1, nullptr}});
+  both.payload_at = MemoryRange{name, 0, 64};
+  EXPECT_THAT(table_.LookUp(&both), IsInvalid("payload and payload_at are both set"));
+}
+
+}  // namespace
+}  // namespace baseband::server
