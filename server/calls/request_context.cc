@@ -165,11 +165,12 @@ absl::Status RequestContext::Enter(int64_t bytes) {
 absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Done done) {
   if (job->fingerprint == 0) job->fingerprint = FingerprintOf(job->operation(), request.header);
   job->reply_place = request.reply_place;
+  Metrics* const metrics = environment_.metrics;  // once it is accepted, this may be gone
   const int64_t shared_in = request.payload_at.has_value() ? request.payload.bytes() : 0;
   const int64_t shared_out = job->reply_place.Holds(job->reply_bytes) ? job->reply_bytes : 0;
   BASEBAND_RETURN_IF_ERROR(
       SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done)));
-  environment_.metrics->AddSharedBytes(shared_in, shared_out);
+  metrics->AddSharedBytes(shared_in, shared_out);
   return absl::OkStatus();
 }
 
