@@ -84,6 +84,13 @@ absl::Status CheckTotals(absl::string_view blocks_name, int64_t blocks, int64_t 
   return absl::OkStatus();
 }
 
+absl::Status NotFoundAgain(absl::string_view what, const Payload& payload) {
+  return payload.is_shared()
+             ? absl::InvalidArgumentError(absl::StrCat(
+                   "payload_at: there was ", what, ", and what lies there has changed since"))
+             : absl::InternalError(absl::StrCat(what, " was met, and is not found"));
+}
+
 void SetTiming(const JobTimes& times, v1::Timing* timing) {
   const auto us = [](absl::Duration duration) {
     return static_cast<uint32_t>(

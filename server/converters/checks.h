@@ -54,6 +54,10 @@ absl::Status CheckNumGroups(int num_groups);
 absl::Status CheckTotals(absl::string_view blocks_name, int64_t blocks, int64_t expected_bytes,
                          const Request& request, const RequestLimits& limits);
 
+// The work has met `what` in the payload, and who looks for it there finds none: the client has
+// changed memory that it shares, or the device was wrong.
+absl::Status NotFoundAgain(absl::string_view what, const Payload& payload);
+
 void SetTiming(const JobTimes& times, v1::Timing* timing);
 
 }  // namespace baseband::server

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "client/cpp/shared_arena.h"
 #include "client/cpp/target.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/interrupt.h"

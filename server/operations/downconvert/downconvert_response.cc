@@ -15,7 +15,7 @@ absl::Status CheckFinite(const DownconvertJob& job) {
   input.num_samples -= resident;
   const int64_t found = downconvert::FindNonFinite(input, job.input.span());
   if (found == input.num_samples) {
-    return absl::InternalError("a sample that is not finite was met, and is not found");
+    return NotFoundAgain("a sample that is not finite", job.input);
   }
   const int64_t bad = resident + found;
   return absl::InvalidArgumentError(absl::StrCat("payload: sample ", bad - job.past_samples(),

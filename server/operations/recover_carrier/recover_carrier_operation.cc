@@ -139,7 +139,8 @@ void ResultToProto(const carrier::Result& result, double symbol_rate_hz,
 }
 
 // Names the first symbol of a frame that is none.
-absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, const uint8_t* symbols) {
+absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, const uint8_t* symbols,
+                       const Payload& payload) {
   for (int n = 0; n < group.frame_symbols; ++n) {
     const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, symbols, n);
     if (!(std::hypot(symbol.i, symbol.q) <= carrier::kMaxMagnitude)) {
@@ -148,7 +149,7 @@ absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, const ui
                                                      carrier::kMaxMagnitude));
     }
   }
-  return absl::InternalError(absl::StrCat("frame ", frame, " has a bad symbol that is not found"));
+  return NotFoundAgain(absl::StrCat("a bad symbol of frame ", frame), payload);
 }
 
 void CurveToProto(const RecoverCarrierGroup& group, const carrier::Result& result,
@@ -182,7 +183,7 @@ class RecoverCarrierOperation final : public Operation {
       for (int64_t f = 0; f < group.count; ++f, ++frame, symbols += group.frame_bytes()) {
         const carrier::Result& result = job.results[static_cast<size_t>(frame)];
         if (result.bad_symbols != 0) {
-          return BadSymbol(group, frame, symbols);
+          return BadSymbol(group, frame, symbols, job.input);
         }
         ResultToProto(result, group.symbol_rate_hz, header.add_frames());
         if (group.curve.num_points > 0) CurveToProto(group, result, header.add_curves());

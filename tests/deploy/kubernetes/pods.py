@@ -120,6 +120,7 @@ def _check_resources(pod, container, settings):
     if cores > int(limits["cpu"]) or settings["grpc_threads"] == 0 or (on_cpu and settings["cpu_threads"] == 0):
         yield f"cpu {limits['cpu']} is less than {cores}, the threads that are always busy, or they go by the host's cores"
     needed = (settings["staging_mib"] + settings["reply_mib"] + settings["search_memory_mib"] + settings["grpc_mib"] +
+              (settings["shm_mib"] if settings["shm_listen"] != "off" else 0) +
               (lanes + background) * (settings["lane_input_mib"] + settings["lane_output_mib"]))
     if to_bytes(limits["memory"]) < (needed + RESERVE_MIB) * MIB:
         yield f"memory {limits['memory']} is less than {needed} MiB, which the settings take, and {RESERVE_MIB} of reserve"
