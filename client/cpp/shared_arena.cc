@@ -75,6 +75,8 @@ absl::StatusOr<std::shared_ptr<SharedArena>> SharedArena::Connect(
       std::string(reinterpret_cast<const char*>(hello->server_id), sizeof(hello->server_id))) {
     return Unreachable(path, "another server is there");
   }
+  // The first call is not to wait for it.
+  if (absl::Status grown = arena->Grow(1); !grown.ok()) return grown;
   return arena;
 }
 
@@ -146,6 +148,7 @@ absl::StatusOr<Buffer> SharedArena::Loan(int64_t bytes) {
   for (bool has_grown = false;; has_grown = true) {
     for (auto& [name, region] : regions_) {
       if (region.is_leaving) continue;
+      TakeReleased(&region);
       for (auto piece = region.free.begin(); piece != region.free.end(); ++piece) {
         const auto [offset, size] = *piece;
         if (size < taken) continue;
@@ -198,16 +201,35 @@ void SharedArena::GiveBack(Region* region, int64_t offset, int64_t bytes) {
   region->free.emplace(offset, bytes);
 }
 
-void SharedArena::Return(const std::string& name, int64_t offset, int64_t bytes, bool in_doubt) {
+void SharedArena::TakeReleased(Region* region) {
+  const auto is_released = [region](const auto& piece) {
+    const auto* const flag = reinterpret_cast<const uint64_t*>(region->base + piece.first);
+    return __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0;
+  };
+  for (auto piece = region->awaited.begin(); piece != region->awaited.end();) {
+    if (!is_released(*piece)) {
+      ++piece;
+      continue;
+    }
+    region->lost -= piece->second;
+    GiveBack(region, piece->first, piece->second);
+    piece = region->awaited.erase(piece);
+  }
+}
+
+void SharedArena::Return(const std::string& name, int64_t offset, int64_t bytes,
+                         Buffer::Fate fate) {
   const absl::MutexLock lock(&mutex_);
   const auto found = regions_.find(name);
   Region& region = found->second;
   region.lent -= bytes;
-  if (in_doubt) {
-    region.lost += bytes;
-    region.is_leaving |= 2 * region.lost > region.bytes;
-  } else {
+  if (fate == Buffer::Fate::kFree) {
     GiveBack(&region, offset, bytes);
+  } else {
+    region.lost += bytes;
+    if (fate == Buffer::Fate::kReleased) region.awaited.emplace(offset, bytes);
+    TakeReleased(&region);
+    region.is_leaving |= 2 * region.lost > region.bytes;
   }
   if (!region.is_leaving || region.lent > 0) return;
   // The server keeps it as long as it uses it.
@@ -234,7 +256,7 @@ Buffer::Buffer(std::shared_ptr<SharedArena> arena, std::string region, uint64_t 
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this != &other) {
-    Return(/*in_doubt=*/false);
+    Return(Fate::kFree);
     arena_ = std::move(other.arena_);
     region_ = std::move(other.region_);
     offset_ = other.offset_;
@@ -246,9 +268,9 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
-void Buffer::Return(bool in_doubt) {
+void Buffer::Return(Fate fate) {
   if (arena_ != nullptr) {
-    arena_->Return(region_, static_cast<int64_t>(offset_), taken_, in_doubt);
+    arena_->Return(region_, static_cast<int64_t>(offset_), taken_, fate);
     arena_.reset();
   }
   own_.reset();

@@ -20,9 +20,9 @@ namespace baseband::client {
 // Thread-safe. What is said to the server: common/shm/region_messages.h.
 class SharedArena : public std::enable_shared_from_this<SharedArena> {
  public:
-  // Of the server that says this of itself. FailedPrecondition: it shares no memory; Unavailable:
-  // its socket cannot be reached from here, or is another server's. `least_bytes`: smaller payloads
-  // go through the socket of the call.
+  // Of the server that says this of itself, with a first region. FailedPrecondition: it shares no
+  // memory; Unavailable: its socket cannot be reached from here, or is another server's.
+  // `least_bytes`: smaller payloads go through the socket of the call.
   static absl::StatusOr<std::shared_ptr<SharedArena>> Connect(
       const v1::SharedMemoryCapabilities& shared, int64_t least_bytes);
   ~SharedArena();
@@ -48,8 +48,9 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
     int64_t bytes = 0;
     std::map<int64_t, int64_t> free;  // bytes, by offset
     int64_t lent = 0;
-    int64_t lost = 0;         // that a server may still use
-    bool is_leaving = false;  // nothing more of it is lent
+    int64_t lost = 0;                    // that a server may still use
+    std::map<int64_t, int64_t> awaited;  // of that, what it will release; bytes, by offset
+    bool is_leaving = false;             // nothing more of it is lent
   };
 
   SharedArena(int fd, int64_t max_bytes, int64_t least_bytes)
@@ -59,7 +60,8 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   absl::StatusOr<shm::RegionAnswer> Ask(const shm::RegionRequest& request, int* granted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Grow(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Return(const std::string& region, int64_t offset, int64_t bytes, bool in_doubt);
+  void Return(const std::string& region, int64_t offset, int64_t bytes, Buffer::Fate fate);
+  static void TakeReleased(Region* region);
   static void GiveBack(Region* region, int64_t offset, int64_t bytes);
 
   const int fd_;

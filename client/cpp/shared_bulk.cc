@@ -60,17 +60,27 @@ std::shared_ptr<SharedBulk> SharedBulk::Create(const std::shared_ptr<SharedArena
                                                absl::string_view payload) {
   const auto bytes = static_cast<int64_t>(payload.size());
   if (arena == nullptr || bytes == 0 || bytes < arena->least_bytes()) return nullptr;
-  absl::StatusOr<Buffer> in = arena->Loan(bytes);
-  if (!in.ok()) return nullptr;
+  const int64_t reply = kPayload + (bytes + shm::kRegionAlignment - 1) / shm::kRegionAlignment *
+                                       shm::kRegionAlignment;
+  // An answer that does not fit comes in its message.
+  absl::StatusOr<Buffer> memory = arena->Loan(reply + arena->RoomFor(fields.request, bytes));
+  if (!memory.ok()) memory = arena->Loan(reply);
+  if (!memory.ok()) return nullptr;
   auto bulk = std::make_shared<SharedBulk>();
   bulk->arena_ = arena;
   bulk->kind_ = fields.request;
-  bulk->payload_ = *std::move(in);
-  std::memcpy(bulk->payload_.data(), payload.data(), payload.size());
-  // What does not fit comes in the message.
-  absl::StatusOr<Buffer> out = arena->Loan(arena->RoomFor(fields.request, bytes));
-  if (out.ok()) bulk->reply_ = *std::move(out);
+  bulk->memory_ = *std::move(memory);
+  bulk->payload_bytes_ = bytes;
+  bulk->reply_ = reply;
+  std::memset(bulk->memory_.data(), 0, sizeof(uint64_t));
+  std::memcpy(bulk->memory_.data() + kPayload, payload.data(), payload.size());
   return bulk;
+}
+
+void SharedBulk::Name(int64_t begin, int64_t bytes, v1::MemoryRange* range) const {
+  range->set_region(memory_.region());
+  range->set_offset(memory_.offset() + static_cast<uint64_t>(begin));
+  range->set_bytes(static_cast<uint64_t>(bytes));
 }
 
 absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
@@ -86,21 +96,21 @@ absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
     }
   }
   if (places.empty()) {
-    arena_->LearnRoom(kind_, payload_.size(), static_cast<int64_t>(response->Length()));
+    arena_->LearnRoom(kind_, payload_bytes_, static_cast<int64_t>(response->Length()));
     return response;
   }
   std::vector<grpc::Slice> slices;
   for (const v1::PlacedField& place : places) {
-    const uint64_t begin = place.offset() - reply_.offset();
-    const auto size = static_cast<uint64_t>(reply_.size());
-    if (place.offset() < reply_.offset() || begin > size || place.bytes() > size - begin ||
+    const uint64_t begin = place.offset() - memory_.offset();
+    const auto size = static_cast<uint64_t>(memory_.size());
+    if (place.offset() < memory_.offset() || begin > size || place.bytes() > size - begin ||
         place.bytes() > INT32_MAX) {
       return absl::InternalError("the server's answer lies outside of the memory it was given");
     }
     others += Prefix(place);
     slices.emplace_back(others);
     others.clear();
-    slices.emplace_back(reply_.data() + begin, static_cast<size_t>(place.bytes()),
+    slices.emplace_back(memory_.data() + begin, static_cast<size_t>(place.bytes()),
                         grpc::Slice::STATIC_SLICE);
   }
   return grpc::ByteBuffer(slices.data(), slices.size());
@@ -111,13 +121,10 @@ void SharedBulk::End(const absl::Status& status) {
   const bool is_answered = !absl::IsCancelled(status) && !absl::IsDeadlineExceeded(status) &&
                            !absl::IsUnavailable(status) && !absl::IsInternal(status) &&
                            !absl::IsUnknown(status);
-  if (is_answered && !in_doubt_.load()) {
-    payload_ = Buffer();
-    reply_ = Buffer();
-  } else {
-    payload_.Abandon();
-    reply_.Abandon();
-  }
+  // Of several attempts the first to be released would say so for all.
+  memory_.Return(in_doubt_.load() ? Buffer::Fate::kLost
+                 : is_answered    ? Buffer::Fate::kFree
+                                  : Buffer::Fate::kReleased);
 }
 
 }  // namespace baseband::client

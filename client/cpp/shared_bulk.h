@@ -36,15 +36,17 @@ class SharedBulk {
   // Names the memory in `request`, which has no payload.
   template <typename Request>
   void NameIn(Request* request) const {
-    SetPayload(payload_, payload_.size(), request);
-    SetReply(reply_, request);
+    Name(kPayload, payload_bytes_, request->mutable_payload_at());
+    if (reply_bytes() > 0) Name(reply_, reply_bytes(), request->mutable_reply_at());
+    Name(0, sizeof(uint64_t), request->mutable_released_at());
   }
   // The request as it would be without shared memory.
   template <typename Request>
   void Undo(Request* request) const {
-    request->set_payload(payload_.data(), static_cast<size_t>(payload_.size()));
+    request->set_payload(memory_.data() + kPayload, static_cast<size_t>(payload_bytes_));
     request->clear_payload_at();
     request->clear_reply_at();
+    request->clear_released_at();
   }
 
   // An attempt has failed, and another comes: the server may still be at the first.
@@ -59,10 +61,19 @@ class SharedBulk {
   void End(const absl::Status& status);
 
  private:
+  // In `memory_`: where the server says that it is released, the payload, the reply.
+  static constexpr int64_t kPayload = shm::kRegionAlignment;
+
+  int64_t reply_bytes() const {
+    return (memory_.size() - reply_) / shm::kRegionAlignment * shm::kRegionAlignment;
+  }
+  void Name(int64_t begin, int64_t bytes, v1::MemoryRange* range) const;
+
   std::shared_ptr<SharedArena> arena_;
   int kind_ = 0;
-  Buffer payload_;
-  Buffer reply_;
+  Buffer memory_;
+  int64_t payload_bytes_ = 0;
+  int64_t reply_ = 0;  // where it begins
   std::atomic<bool> in_doubt_{false};
 };
 

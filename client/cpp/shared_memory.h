@@ -31,7 +31,7 @@ class Buffer {
   Buffer() = default;
   Buffer(Buffer&& other) noexcept { *this = std::move(other); }
   Buffer& operator=(Buffer&& other) noexcept;
-  ~Buffer() { Return(/*in_doubt=*/false); }
+  ~Buffer() { Return(Fate::kFree); }
 
   uint8_t* data() const { return data_; }
   int64_t size() const { return size_; }
@@ -41,7 +41,7 @@ class Buffer {
   // Gives back what a server may still read or write, for a call with it has ended without its
   // answer: Cancelled, DeadlineExceeded, Unavailable, Internal. It is not lent again; its region
   // goes when half of it is so.
-  void Abandon() { Return(/*in_doubt=*/true); }
+  void Abandon() { Return(Fate::kLost); }
 
   // Where it lies; of a shared one.
   const std::string& region() const { return region_; }
@@ -49,12 +49,15 @@ class Buffer {
 
  private:
   friend class SharedArena;
+  friend class SharedBulk;
   friend class Client;
+  // kReleased: the server sets its first 8 bytes, zeros now, when it is free.
+  enum class Fate { kFree, kLost, kReleased };
   // Memory of the process itself.
   explicit Buffer(int64_t size);
   Buffer(std::shared_ptr<SharedArena> arena, std::string region, uint64_t offset, uint8_t* data,
          int64_t size, int64_t taken);
-  void Return(bool in_doubt);
+  void Return(Fate fate);
 
   std::shared_ptr<SharedArena> arena_;
   std::string region_;

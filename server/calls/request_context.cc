@@ -90,10 +90,12 @@ absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requ
 }
 
 absl::Status LookUpSharedMemory(const CallEnvironment& environment, Request* request) {
-  if (!request->payload_at.has_value() && !request->reply_at.has_value()) return absl::OkStatus();
+  if (!request->names_memory()) return absl::OkStatus();
   if (environment.regions == nullptr) {
     return absl::FailedPreconditionError(
-        absl::StrCat(request->payload_at.has_value() ? "payload_at" : "reply_at",
+        absl::StrCat(request->payload_at.has_value() ? "payload_at"
+                     : request->reply_at.has_value() ? "reply_at"
+                                                     : "released_at",
                      " is set, but this server shares no memory (--shm-listen)"));
   }
   return environment.regions->LookUp(request);

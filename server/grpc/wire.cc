@@ -27,6 +27,7 @@ constexpr uint32_t LengthDelimited(int field) {
 }
 constexpr uint32_t kPayloadAtTag = LengthDelimited(kPayloadAtField);
 constexpr uint32_t kReplyAtTag = LengthDelimited(kReplyAtField);
+constexpr uint32_t kReleasedAtTag = LengthDelimited(kReleasedAtField);
 
 // The beginning of a length-delimited field.
 void AppendTag(int number, size_t bytes, std::string* text) {
@@ -166,8 +167,12 @@ absl::Status MessageSplit::Merge(CodedInputStream& in, int payload_field) {
     if (tag == 0) {
       break;
     }
-    if (tag == kPayloadAtTag || tag == kReplyAtTag) {
-      BASEBAND_RETURN_IF_ERROR(MergeRange(in, tag == kPayloadAtTag ? &payload_at : &reply_at));
+    absl::optional<std::string>* const range = tag == kPayloadAtTag    ? &payload_at
+                                               : tag == kReplyAtTag    ? &reply_at
+                                               : tag == kReleasedAtTag ? &released_at
+                                                                       : nullptr;
+    if (range != nullptr) {
+      BASEBAND_RETURN_IF_ERROR(MergeRange(in, range));
     } else if (tag == payload_tag) {
       int bytes = 0;
       if (!in.ReadVarintSizeAsInt(&bytes)) {
@@ -193,6 +198,7 @@ absl::StatusOr<Request> MessageSplit::ToRequest(const grpc::ByteBuffer& message)
   BASEBAND_ASSIGN_OR_RETURN(request.payload, PayloadOf(message, payload_begin, payload_bytes));
   BASEBAND_ASSIGN_OR_RETURN(request.payload_at, ToRange(payload_at));
   BASEBAND_ASSIGN_OR_RETURN(request.reply_at, ToRange(reply_at));
+  BASEBAND_ASSIGN_OR_RETURN(request.released_at, ToRange(released_at));
   request.header = std::move(header);
   return request;
 }

@@ -43,6 +43,10 @@ struct Request {
   // Until they were looked up: what `payload` and `reply_place` come of.
   absl::optional<MemoryRange> payload_at;
   absl::optional<MemoryRange> reply_at;
+  absl::optional<MemoryRange> released_at;
+  bool names_memory() const {
+    return payload_at.has_value() || reply_at.has_value() || released_at.has_value();
+  }
   ReplyPlace reply_place;
 
   int64_t bytes() const { return static_cast<int64_t>(header.size()) + payload.bytes(); }

@@ -147,44 +147,56 @@ std::shared_ptr<const SharedMemory> RegionTable::Find(absl::string_view name) co
   return found == regions_.end() ? nullptr : found->second.memory;
 }
 
+absl::StatusOr<RegionTable::Place> RegionTable::PlaceOf(const char* field,
+                                                        const MemoryRange& range) const {
+  if (range.region.size() != kRegionNameBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(field, ".region has ", range.region.size(),
+                                                   " bytes: a name has ", kRegionNameBytes));
+  }
+  Place place;
+  place.memory = Find(range.region);
+  if (place.memory == nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        field, ".region is none that this server has granted, or it was freed: ask for another"));
+  }
+  BASEBAND_ASSIGN_OR_RETURN(place.data, Within(place.memory->region(), field, range));
+  place.bytes = static_cast<int64_t>(range.bytes);
+  return place;
+}
+
 absl::Status RegionTable::LookUp(Request* request) const {
-  const auto find =
-      [this](const char* field,
-             const MemoryRange& range) -> absl::StatusOr<std::shared_ptr<const SharedMemory>> {
-    if (range.region.size() != kRegionNameBytes) {
-      return absl::InvalidArgumentError(absl::StrCat(field, ".region has ", range.region.size(),
-                                                     " bytes: a name has ", kRegionNameBytes));
+  const auto use = std::make_shared<Use>();
+  if (request->released_at.has_value()) {
+    BASEBAND_ASSIGN_OR_RETURN(use->released, PlaceOf("released_at", *request->released_at));
+    if (use->released.bytes < static_cast<int64_t>(sizeof(uint64_t))) {
+      use->released = Place();
+      return absl::InvalidArgumentError(absl::StrCat(
+          "released_at.bytes ", request->released_at->bytes, " is less than ", sizeof(uint64_t)));
     }
-    std::shared_ptr<const SharedMemory> memory = Find(range.region);
-    if (memory == nullptr) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          field, ".region is none that this server has granted, or it was freed: ask for another"));
-    }
-    return memory;
-  };
+  }
   if (request->payload_at.has_value()) {
-    constexpr char kField[] = "payload_at";
-    const MemoryRange& range = *request->payload_at;
     if (request->payload.bytes() > 0) {
       return absl::InvalidArgumentError("payload and payload_at are both set: only one may be");
     }
-    BASEBAND_ASSIGN_OR_RETURN(const auto memory, find(kField, range));
-    BASEBAND_ASSIGN_OR_RETURN(uint8_t* const data, Within(memory->region(), kField, range));
+    BASEBAND_ASSIGN_OR_RETURN(use->payload, PlaceOf("payload_at", *request->payload_at));
     request->payload =
-        Payload({{data, static_cast<int64_t>(range.bytes), &memory->region()}}, memory);
+        Payload({{use->payload.data, use->payload.bytes, &use->payload.memory->region()}}, use);
   }
   if (request->reply_at.has_value()) {
-    constexpr char kField[] = "reply_at";
-    const MemoryRange& range = *request->reply_at;
-    BASEBAND_RETURN_IF_ERROR(CheckMultiple(kField, "bytes", range.bytes));
-    BASEBAND_ASSIGN_OR_RETURN(const auto memory, find(kField, range));
-    BASEBAND_ASSIGN_OR_RETURN(uint8_t* const data, Within(memory->region(), kField, range));
-    request->reply_place = {data, static_cast<int64_t>(range.bytes), &memory->region(), memory};
+    BASEBAND_RETURN_IF_ERROR(CheckMultiple("reply_at", "bytes", request->reply_at->bytes));
+    BASEBAND_ASSIGN_OR_RETURN(use->reply, PlaceOf("reply_at", *request->reply_at));
+    request->reply_place = {use->reply.data, use->reply.bytes, &use->reply.memory->region(), use};
     if (request->payload_at.has_value() && Overlap(*request)) {
       return absl::InvalidArgumentError("payload_at and reply_at overlap");
     }
   }
   return absl::OkStatus();
+}
+
+RegionTable::Use::~Use() {
+  if (released.data == nullptr) return;
+  // All that was read and written of the others has been, for whoever sees this.
+  __atomic_store_n(reinterpret_cast<uint64_t*>(released.data), uint64_t{1}, __ATOMIC_RELEASE);
 }
 
 RegionTable::Usage RegionTable::usage() const {

@@ -56,8 +56,8 @@ class RegionTable {
   std::shared_ptr<const SharedMemory> Find(absl::string_view name) const;
 
   // Puts in the place of `payload_at` and `reply_at`, if the request has them, the memory that they
-  // stand for. InvalidArgument names the field and its range; FailedPrecondition: there is no such
-  // region.
+  // stand for, and sees to it that `released_at` is set once nobody has either any more.
+  // InvalidArgument names the field and its range; FailedPrecondition: there is no such region.
   absl::Status LookUp(Request* request) const;
 
   Usage usage() const;
@@ -76,6 +76,25 @@ class RegionTable {
     int regions = 0;
   };
 
+  // A range that was found.
+  struct Place {
+    std::shared_ptr<const SharedMemory> memory;
+    uint8_t* data = nullptr;
+    int64_t bytes = 0;
+  };
+  // What a request has of the regions, as long as anybody has a part of it.
+  struct Use {
+    Place payload;
+    Place reply;
+    Place released;
+
+    Use() = default;
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+  };
+
+  absl::StatusOr<Place> PlaceOf(const char* field, const MemoryRange& range) const;
   absl::Status Reserve(const std::string& client, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
   void Release(const Region& region) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

@@ -119,6 +119,35 @@ TEST_F(RegionTableTest, ARangeBecomesThatPartOfTheRegion) {
   EXPECT_FALSE(request_.reply_place.Holds(0));
 }
 
+TEST_F(RegionTableTest, WhoeverHasTheLastPartSaysThatItIsReleased) {
+  const RegionTable::Grant grant = Grant(kPage);
+  auto* const released = reinterpret_cast<uint64_t*>(grant.memory->region().base + 1024);
+  Request request;
+  request.payload_at = MemoryRange{grant.name, 0, 64};
+  request.reply_at = MemoryRange{grant.name, 128, 64};
+  request.released_at = MemoryRange{grant.name, 1024, 8};
+  ASSERT_THAT(table_.LookUp(&request), IsOk());
+  Payload payload = request.payload;
+  ReplyPlace place = request.reply_place;
+  request = Request();
+  EXPECT_EQ(*released, 0U);
+  payload = Payload();
+  EXPECT_EQ(*released, 0U);
+  place = ReplyPlace();
+  EXPECT_EQ(*released, 1U);
+  // A request that is refused as well.
+  *released = 0;
+  request.payload_at = MemoryRange{grant.name, 1, 64};
+  request.released_at = MemoryRange{grant.name, 1024, 8};
+  EXPECT_FALSE(table_.LookUp(&request).ok());
+  EXPECT_EQ(*released, 1U);
+  request = Request();
+  request.released_at = MemoryRange{grant.name, 1024, 7};
+  EXPECT_THAT(table_.LookUp(&request), IsInvalid("released_at.bytes 7 is less than 8"));
+  request.released_at = MemoryRange{grant.name, kPage, 8};
+  EXPECT_THAT(table_.LookUp(&request), IsInvalid("released_at: 8 bytes from offset 4096"));
+}
+
 TEST_F(RegionTableTest, EveryRangeThatIsNotWithinIsRefusedByName) {
   const std::string name = Grant(kPage).name;
   constexpr auto kMost = std::numeric_limits<uint64_t>::max();
