@@ -1,5 +1,3 @@
-#include "server/service/capabilities.h"
-
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +10,7 @@
 #include "kernels/minimize/grid.h"
 #include "kernels/nr/transport_block.h"
 #include "server/converters/checks.h"
+#include "server/service/capabilities.h"
 
 namespace baseband::server {
 namespace {
@@ -44,6 +43,9 @@ v1::SharedChannelCapabilities DescribeSharedChannel(const Config& config) {
   for (int output = v1::SHARED_CHANNEL_OUTPUT_BITS; output <= v1::SharedChannelOutput_MAX;
        ++output) {
     channel.add_outputs(static_cast<v1::SharedChannelOutput>(output));
+  }
+  for (int stop = v1::EARLY_STOP_PARITY; stop <= v1::EarlyStop_MAX; ++stop) {
+    channel.add_early_stops(static_cast<v1::EarlyStop>(stop));
   }
   for (const char* flag : {"INTERLEAVER_BYPASS", "RATE_MATCH", "CRC_24A_ATTACH", "CRC_24B_ATTACH",
                            "CRC_16_ATTACH", "ENC_CONCATENATION"}) {

@@ -99,8 +99,29 @@ TEST(SharedChannelOptionsTest, DecodesOptionsAreRefusedByName) {
          "noise_variance nan is not");
   expect([](Group* group) { group->set_max_iterations(101); },
          "max_iterations 101 is not in [0, 100]");
+  expect([](Group* group) { group->set_early_stop(static_cast<v1::EarlyStop>(4)); },
+         "early_stop 4 is not in [0, 3]");
   expect([](Group* group) { group->set_scale_factor(1.5F); }, "scale_factor 1.5 is not in (0, 1]");
   expect([](Group* group) { group->set_scale_factor(-0.5F); }, "scale_factor -0.5 is not in ");
+}
+
+TEST(SharedChannelOptionsTest, ACodeBlockWithoutCrcHasNoneThatStopsIt) {
+  v1::DecodeSharedChannelRequest request = DecodeOf(CodeBlock(), 400);
+  for (int stop = 0; stop <= v1::EarlyStop_MAX; ++stop) {
+    request.mutable_groups(0)->set_early_stop(static_cast<v1::EarlyStop>(stop));
+    if (stop != v1::EARLY_STOP_CRC) {
+      EXPECT_THAT(Convert(request), IsOk());
+      continue;
+    }
+    EXPECT_THAT(Convert(request), IsInvalid("groups[0].early_stop is EARLY_STOP_CRC: the code "
+                                            "block has no crc"));
+    EXPECT_THAT(Convert(request), RefusesFieldOf(v1::DecodeSharedChannelRequest::descriptor()));
+  }
+  request.mutable_groups(0)->set_early_stop(v1::EARLY_STOP_CRC);
+  for (const auto crc : {v1::CODE_BLOCK_CRC_24A, v1::CODE_BLOCK_CRC_24B, v1::CODE_BLOCK_CRC_16}) {
+    request.mutable_groups(0)->mutable_block()->mutable_code_block()->set_crc(crc);
+    EXPECT_THAT(Convert(request), IsOk());
+  }
 }
 
 TEST(SharedChannelOptionsTest, KeysOfHeldSoftBitsAreRefusedByName) {

@@ -48,6 +48,8 @@ TEST_F(SharedChannelCapabilitiesTest, EveryModeCrcAndFormatIsNamedOnce) {
   // All but the value that stands for one of the others.
   EXPECT_EQ(channel_.inputs_size(), v1::SharedChannelInput_descriptor()->value_count() - 1);
   EXPECT_EQ(channel_.outputs_size(), v1::SharedChannelOutput_descriptor()->value_count() - 1);
+  EXPECT_THAT(channel_.early_stops(),
+              ElementsAre(v1::EARLY_STOP_PARITY, v1::EARLY_STOP_CRC, v1::EARLY_STOP_NONE));
   for (const int input : channel_.inputs()) EXPECT_TRUE(v1::SharedChannelInput_IsValid(input));
   for (const int output : channel_.outputs()) EXPECT_TRUE(v1::SharedChannelOutput_IsValid(output));
   EXPECT_THAT(channel_.inputs(), Each(Not(v1::SHARED_CHANNEL_INPUT_UNSPECIFIED)));
