@@ -1,3 +1,5 @@
+#include "server/service/capabilities.h"
+
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -10,7 +12,6 @@
 #include "kernels/minimize/grid.h"
 #include "kernels/nr/transport_block.h"
 #include "server/converters/checks.h"
-#include "server/service/capabilities.h"
 
 namespace baseband::server {
 namespace {
@@ -58,9 +59,13 @@ v1::SharedChannelCapabilities DescribeSharedChannel(const Config& config) {
   }
   channel.set_harq_memory_bytes(static_cast<uint64_t>(MibToBytes(config.object_mib)));
   if (config.object_mib > 0) {
-    for (const char* flag : {"INTERNAL_HARQ_MEMORY_IN_ENABLE", "INTERNAL_HARQ_MEMORY_OUT_ENABLE",
-                             "INTERNAL_HARQ_MEMORY_FILLERS"}) {
+    for (const char* flag :
+         {"INTERNAL_HARQ_MEMORY_IN_ENABLE", "INTERNAL_HARQ_MEMORY_OUT_ENABLE",
+          "INTERNAL_HARQ_MEMORY_FILLERS", "HARQ_6BIT_COMPRESSION", "HARQ_4BIT_COMPRESSION"}) {
       channel.add_decode_flags(flag);
+    }
+    for (const uint32_t size : {8U, 6U, 4U}) {
+      channel.add_harq_llr_sizes(size);
     }
   }
   return channel;

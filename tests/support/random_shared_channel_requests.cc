@@ -131,6 +131,7 @@ void SetOptions(Random& random, v1::DecodeSharedChannelGroup* group) {
   if (OneIn(10, random)) {
     harq.set_key(std::string(1, static_cast<char>('a' + random.Below(4))));
     harq.set_transmission(static_cast<uint32_t>(random.Below(3)));
+    harq.set_llr_size(static_cast<uint32_t>(OneOf({0, 8, 6, 4}, random)));
     if (OneIn(3, random)) harq.set_block(static_cast<uint32_t>(random.Below(3)));
     group->set_count(1);
   } else {

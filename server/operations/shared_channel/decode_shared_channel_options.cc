@@ -1,9 +1,10 @@
+#include "server/operations/shared_channel/decode_shared_channel_options.h"
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "server/converters/checks.h"
-#include "server/operations/shared_channel/decode_shared_channel_options.h"
 
 namespace baseband::server {
 namespace {
@@ -109,7 +110,8 @@ absl::Status CheckScaleForHarq(const v1::Harq& message, const DecodeSharedChanne
 absl::Status HarqFromProto(const v1::Harq& message, DecodeSharedChannelGroup* group) {
   if (message.key().empty()) {
     for (const auto& [field, value] :
-         {std::pair("transmission", message.transmission()), std::pair("block", message.block())}) {
+         {std::pair("transmission", message.transmission()), std::pair("block", message.block()),
+          std::pair("llr_size", message.llr_size())}) {
       if (value == 0) continue;
       return absl::InvalidArgumentError(absl::StrCat(field, " ", value, " is set without a key"));
     }
@@ -125,6 +127,13 @@ absl::Status HarqFromProto(const v1::Harq& message, DecodeSharedChannelGroup* gr
         absl::StrCat("key is set for ", group->count, " blocks: it names those of 1"));
   }
   BASEBAND_RETURN_IF_ERROR(CheckRange("transmission", message.transmission(), 0, kMaxTransmission));
+  if (message.llr_size() != 0) {
+    if (message.llr_size() != 8 && message.llr_size() != 6 && message.llr_size() != 4) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("llr_size ", message.llr_size(), " is not 8, 6 or 4"));
+    }
+    group->held_llr_size = static_cast<int>(message.llr_size());
+  }
   group->harq_key = message.key();
   group->harq_block = message.block();
   group->transmission = static_cast<int>(message.transmission());

@@ -147,6 +147,12 @@ TEST(SharedChannelOptionsTest, KeysOfHeldSoftBitsAreRefusedByName) {
   expect(harq([](Harq* m) { m->set_key("a"); }), "groups[1].harq.key is that of ");
   expect(harq([](Harq* m) { m->set_soft_in(true); }), "groups[1].harq.key is set beside soft_in");
   expect(harq([](Harq* m) { m->set_soft_out(true); }), "groups[1].harq.key is set beside soft_in");
+  expect(harq([](Harq* m) { m->set_llr_size(5); }), "groups[1].harq.llr_size 5 is not 8, 6 or 4");
+  expect(harq([](Harq* m) {
+           m->clear_key();
+           m->set_llr_size(4);
+         }),
+         "groups[1].harq.llr_size 4 is set without a key");
   expect(harq([](Harq* m) { m->set_transmission(256); }),
          "groups[1].harq.transmission 256 is not in [0, 255]");
   expect(harq([](Harq* m) {

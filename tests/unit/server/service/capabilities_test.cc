@@ -67,10 +67,15 @@ TEST_F(SharedChannelCapabilitiesTest, FlagsAreBbdevsWithoutTheirPrefix) {
 TEST(SharedChannelHarqTest, MemoryForSoftBitsIsToldAsItIsSet) {
   v1::SharedChannelCapabilities channel = Describe(3).shared_channel();
   EXPECT_EQ(channel.harq_memory_bytes(), 3 << 20);
-  EXPECT_THAT(channel.decode_flags(), Contains("INTERNAL_HARQ_MEMORY_OUT_ENABLE"));
+  EXPECT_THAT(channel.decode_flags(),
+              AllOf(Contains("INTERNAL_HARQ_MEMORY_OUT_ENABLE"), Contains("HARQ_6BIT_COMPRESSION"),
+                    Contains("HARQ_4BIT_COMPRESSION")));
+  EXPECT_THAT(channel.harq_llr_sizes(), ElementsAre(8, 6, 4));
   channel = Describe(0).shared_channel();
   EXPECT_EQ(channel.harq_memory_bytes(), 0);
   EXPECT_THAT(channel.decode_flags(), Each(Not(StartsWith("INTERNAL_HARQ"))));
+  EXPECT_THAT(channel.decode_flags(), Each(Not(StartsWith("HARQ_"))));
+  EXPECT_THAT(channel.harq_llr_sizes(), ElementsAre());
 }
 
 }  // namespace
