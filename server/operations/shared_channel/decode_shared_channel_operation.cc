@@ -149,7 +149,15 @@ class DecodeSharedChannelOperation final : public Operation {
     auto& counted = static_cast<DecodeSharedChannelMetrics&>(metrics);
     std::vector<ldpc::DecodeResult> decoded;
     decoded.reserve(job.code_blocks.size());
-    for (const CodeBlockResult& result : job.code_blocks) decoded.push_back(result.decode);
+    for (const DecodeSharedChannelGroup& group : job.groups()) {
+      const bool by_crc = group.parameters.stop_crc.has_value();
+      for (int64_t i = group.count * group.block.plan.num_blocks; i > 0; --i) {
+        const CodeBlockResult& result = job.code_blocks[decoded.size()];
+        decoded.push_back(result.decode);
+        // What stopped by its CRC did not fail, whatever its parity checks say.
+        if (by_crc && result.crc_ok) decoded.back().parity_ok = 1;
+      }
+    }
     counted.Observe(decoded);
     auto block = job.crc_ok.begin();
     for (size_t i = 0; i < job.groups().size(); ++i) {
