@@ -58,9 +58,7 @@ class DecodeSharedChannelBatch final : public Batch {
     bool combines() const { return held != nullptr && held->combines(); }
     bool is_packed() const { return held != nullptr && group->is_packed(); }
     // Where its soft bits are held, of code block r.
-    uint8_t* held_soft(int r) const {
-      return held->object->data() + r * group->held_stride();
-    }
+    uint8_t* held_soft(int r) const { return held->object->data() + r * group->held_stride(); }
   };
   struct Piece {
     uint32_t block = 0;
