@@ -104,7 +104,9 @@ inline constexpr Metric kDecodeIterations = {"baseband_decode_iterations", "",
                                              "Iterations that a decoded code block took."};
 inline constexpr Metric kDecodeParityFailures = {
     "baseband_decode_parity_failures_total", "",
-    "Decoded code blocks whose decisions fail a parity check."};
+    "Decoded code blocks whose decisions fail a parity check, but for right ones that their CRC "
+    "may "
+    "stop."};
 
 // --------------------------------------------------------------------------------------- carrier
 inline constexpr Metric kCarrierFrames = {

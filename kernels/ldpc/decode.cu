@@ -13,7 +13,11 @@ namespace {
 constexpr int kMaxBlocksPerLaunch = 1 << 20;
 constexpr int kNr1Kb = 22;
 
-enum class KernelFamily { kNr1, kNr2, kWimax12, kLayered, kGeneral };
+enum class KernelFamily { kNr1, kNr2, kNrCrc1, kNrCrc2, kWimax12, kLayered, kGeneral };
+
+bool StopsByCrc(const DecodeParameters& parameters) {
+  return parameters.early_termination && parameters.stop_crc.has_value();
+}
 
 // The integer engine's layered schedule has fast kernels; everything else is general.
 KernelFamily FamilyFor(const Code& code, const DecodeParameters& parameters) {
@@ -22,7 +26,9 @@ KernelFamily FamilyFor(const Code& code, const DecodeParameters& parameters) {
     return KernelFamily::kGeneral;
   }
   if (code.family() == Family::kNr) {
-    return code.kb() == kNr1Kb ? KernelFamily::kNr1 : KernelFamily::kNr2;
+    const bool is_first = code.kb() == kNr1Kb;
+    if (StopsByCrc(parameters)) return is_first ? KernelFamily::kNrCrc1 : KernelFamily::kNrCrc2;
+    return is_first ? KernelFamily::kNr1 : KernelFamily::kNr2;
   }
   if (IsWimax12(code)) return KernelFamily::kWimax12;
   return LayeredFits(code) ? KernelFamily::kLayered : KernelFamily::kGeneral;
@@ -52,6 +58,17 @@ absl::Status Check(const DecodeBatch& batch) {
   }
   if (!(parameters.scale_factor >= 0.0f && parameters.scale_factor <= 1.0f)) {
     return OutOfRange("scale_factor", parameters.scale_factor, "[0, 1]");
+  }
+  if (StopsByCrc(parameters)) {
+    const KernelFamily family = FamilyFor(*batch.code, parameters);
+    if (family != KernelFamily::kNrCrc1 && family != KernelFamily::kNrCrc2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("stop_crc is set for ", batch.code->name(),
+                       ": only NR codes under layered min-sum or bit flipping have it"));
+    }
+    if (batch.soft != nullptr) {
+      return absl::InvalidArgumentError("stop_crc is set beside soft");
+    }
   }
   if (parameters.algorithm == Algorithm::kSumProduct &&
       !(parameters.llr_scale > 0.0f && parameters.llr_scale < INFINITY)) {
@@ -87,6 +104,8 @@ int64_t DecodeWorkspaceBytes(const Code& code, const DecodeParameters& parameter
 absl::Status PrepareDecodeKernels() {
   BASEBAND_RETURN_IF_ERROR(PrepareNr1());
   BASEBAND_RETURN_IF_ERROR(PrepareNr2());
+  BASEBAND_RETURN_IF_ERROR(PrepareNrCrc1());
+  BASEBAND_RETURN_IF_ERROR(PrepareNrCrc2());
   BASEBAND_RETURN_IF_ERROR(PrepareWimax12());
   BASEBAND_RETURN_IF_ERROR(PrepareLayered());
   return PrepareGeneral();
@@ -100,6 +119,10 @@ absl::Status LaunchDecode(const DecodeBatch& batch, cudaStream_t stream) {
       return LaunchNr1(batch, engine, stream);
     case KernelFamily::kNr2:
       return LaunchNr2(batch, engine, stream);
+    case KernelFamily::kNrCrc1:
+      return LaunchNrCrc1(batch, engine, stream);
+    case KernelFamily::kNrCrc2:
+      return LaunchNrCrc2(batch, engine, stream);
     case KernelFamily::kWimax12:
       return LaunchWimax12(batch, engine, stream);
     case KernelFamily::kLayered:

@@ -20,6 +20,13 @@
 // A bit is 1 iff app < 0. After each iteration the parity checks of all rows are evaluated on the
 // bits if `early_termination`, and the block stops when all hold; otherwise only after the last.
 //
+// With `stop_crc` such a block stops also when its information bits, fillers left out, end in the
+// right CRC of those before, although a parity check does not hold: LLRs that are too large hold up
+// the checks of columns that no other check corrects, while the information bits are long right.
+// Zeros alone end in a right CRC, and are what is decided where nothing is known: they do not stop.
+// A CRC of b bits that is looked at n times lets a wrong word pass with a probability of up to
+// n 2^-b.
+//
 // Sum-product: the same schedules in float32 natural LLRs, ch = llr / llr_scale,
 //   r_e' = 2 atanh( product over i != e of tanh(q_i / 2) ),
 // |q| and |r| limited to kSumProductLimit.
@@ -33,7 +40,9 @@
 #include <memory>
 #include <tuple>
 
+#include "absl/types/optional.h"
 #include "absl/types/span.h"
+#include "kernels/crc/crc_math.h"
 #include "kernels/ldpc/code.h"
 
 namespace baseband::ldpc {
@@ -51,6 +60,7 @@ struct DecodeParameters {
   Schedule schedule = Schedule::kLayered;
   int max_iterations = 10;        // 1 .. kMaxIterations
   bool early_termination = true;  // false: exactly max_iterations
+  absl::optional<Crc> stop_crc;   // looked at with early_termination only
   float scale_factor = 0.0f;      // normalised min-sum: (0, 1]; 0: DefaultScaleFactor(code)
   float llr_scale = 4.0f;         // sum-product only; > 0
 
@@ -62,8 +72,9 @@ struct DecodeParameters {
   }
 
  private:
-  std::tuple<Algorithm, Schedule, int, bool, float, float> Tie() const {
-    return {algorithm, schedule, max_iterations, early_termination, scale_factor, llr_scale};
+  std::tuple<Algorithm, Schedule, int, bool, absl::optional<Crc>, float, float> Tie() const {
+    return {algorithm, schedule,     max_iterations, early_termination,
+            stop_crc,  scale_factor, llr_scale};
   }
 };
 

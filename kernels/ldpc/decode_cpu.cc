@@ -2,6 +2,7 @@
 #include <cstring>
 #include <memory>
 
+#include "kernels/crc/crc.h"
 #include "kernels/ldpc/decode.h"
 #include "kernels/ldpc/decode_math.h"
 #include "kernels/ldpc/decode_workspace_cpu.h"
@@ -17,6 +18,11 @@ const DecodePlan& DecodeWorkspace::PlanOf(const Code& code) {
   DecodePlan& plan = plans_[code.fingerprint() % kPlans];
   if (!plan.IsFor(code)) plan.Assign(code);
   return plan;
+}
+
+bool StopsByCrc(const DecodeTask& task) {
+  return std::any_of(task.bits.begin(), task.bits.end(), [](uint8_t byte) { return byte != 0; }) &&
+         CrcOfBits(*task.parameters->stop_crc, task.bits.data(), 0, task.num_bits) == 0;
 }
 
 namespace {

@@ -18,6 +18,7 @@ struct DecodeIo {
   uint8_t* bits;
   int8_t* soft;
   DecodeResult* results;
+  const uint32_t* crc_powers;  // [k]: see decode_crc.cuh; null if no CRC stops code words
   int num_blocks;
 };
 
@@ -228,17 +229,24 @@ __device__ __forceinline__ void InitProgress(const DecodeIo& io, const DecodeSha
   }
 }
 
+// In the place of a CrcStop (decode_crc.cuh): parity checks alone stop code words.
+struct NoCrcStop {
+  static constexpr bool kIsThere = false;
+};
+
 // After iteration `iteration`: evaluates the parity checks, settles what is finished, and says
 // whether every code word of the thread block is. A code word is settled once: what is written is
 // its state at that iteration, whatever its neighbours still do. All threads of the block call it.
 //   check_first(), check_others(): this thread's checks in the first row, and in all others; the
 //                                  sign bit of a half set if one of them does not hold
 //   write(): writes the code words in state kFinished
-template <class CheckFirst, class CheckOthers, class Write>
+//   crc: cleared for all code words before the first call, which leaves it so
+template <class CheckFirst, class CheckOthers, class Write, class Crc>
 __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& shape,
                                        const Progress& progress, uint32_t iteration,
                                        const CheckFirst& check_first,
-                                       const CheckOthers& check_others, const Write& write) {
+                                       const CheckOthers& check_others, const Write& write,
+                                       const Crc& crc) {
   const uint32_t pair = threadIdx.x / shape.zc;
   const auto note = [&](uint32_t failed) {
     if (failed != 0) atomicOr(&progress.fail[pair], (failed >> 15 & 1) | (failed >> 30 & 2));
@@ -257,12 +265,23 @@ __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& sh
 
   const uint32_t words = 2 * shape.pairs;
   const bool last = iteration == shape.max_iterations;
+  if constexpr (Crc::kIsThere) {
+    const uint32_t fail = progress.fail[pair];
+    const bool looks = !last && ((progress.state[2 * pair] == kRunning && (fail & 1) != 0) ||
+                                 (progress.state[2 * pair + 1] == kRunning && (fail & 2) != 0));
+    if (__syncthreads_or(looks)) {
+      if (looks) crc.Add(pair);
+      __syncthreads();
+    }
+  }
   bool running = false;
   bool finished = false;
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) {
     if (progress.state[i] != kRunning) continue;
     const bool holds = (progress.fail[i / 2] >> (i % 2) & 1) == 0;
-    if (holds || last) {
+    bool stops = holds || last;
+    if constexpr (Crc::kIsThere) stops = stops || crc.Stops(i);
+    if (stops) {
       progress.state[i] = kFinished;
       DecodeResult result;
       result.iterations = static_cast<uint16_t>(iteration);
@@ -278,6 +297,7 @@ __device__ __forceinline__ bool Settle(const DecodeIo& io, const DecodeShape& sh
   for (uint32_t i = threadIdx.x; i < words; i += blockDim.x) {
     if (progress.state[i] == kFinished) progress.state[i] = kWritten;
     if (i < shape.pairs) progress.fail[i] = 0;
+    if constexpr (Crc::kIsThere) crc.Clear(i);
   }
   return all_settled;  // the barrier before the next evaluation orders the stores above
 }

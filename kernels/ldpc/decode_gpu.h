@@ -28,6 +28,8 @@ inline constexpr uint32_t kNoSoft = 0xffffffff;
 // 16-byte aligned, and must live until `stream` has passed the launch.
 struct DecodeBatch {
   const Code* code = nullptr;  // read on the host before LaunchDecode returns
+  // A CRC stops blocks of NR codes under the layered schedules of integers only, and none that give
+  // soft values.
   DecodeParameters parameters;
   const DecodeBlock* blocks = nullptr;  // [num_blocks], device memory
   int num_blocks = 0;                   // 1 .. 2^20

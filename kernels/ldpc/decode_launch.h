@@ -37,6 +37,11 @@ absl::Status LaunchNr1(const DecodeBatch& batch, const Engine& engine, cudaStrea
 absl::Status PrepareNr1();
 absl::Status LaunchNr2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
 absl::Status PrepareNr2();
+// Of those whose code words a CRC may stop.
+absl::Status LaunchNrCrc1(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status PrepareNrCrc1();
+absl::Status LaunchNrCrc2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);
+absl::Status PrepareNrCrc2();
 
 bool IsWimax12(const Code& code);
 absl::Status LaunchWimax12(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream);

@@ -64,7 +64,7 @@ class LayeredDecoder {
       const bool settle = p_.shape.early_termination || iteration == p_.shape.max_iterations;
       if (settle && Settle(
                         p_.io, p_.shape, progress_, iteration, [&] { return Check(0, 1); },
-                        [&] { return Check(1, p_.shape.rows); }, [&] { Write(); })) {
+                        [&] { return Check(1, p_.shape.rows); }, [&] { Write(); }, NoCrcStop())) {
         return;
       }
     }

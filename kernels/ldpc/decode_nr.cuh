@@ -18,10 +18,11 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <utility>
 
+#include "kernels/ldpc/decode_crc.cuh"
 #include "kernels/ldpc/decode_device.cuh"
 #include "kernels/ldpc/decode_nr_graph.cuh"
+#include "kernels/ldpc/unroll.cuh"
 
 namespace baseband::ldpc::device {
 
@@ -36,27 +37,19 @@ struct NrParameters {
   uint32_t shift4[kNrMaxEdges];  // shift * 4
 };
 
-// f(0), f(1), .. f(kCount - 1), each argument a compile-time constant.
-template <int kValue>
-struct Constant {
-  BASEBAND_HOST_DEVICE constexpr operator int() const { return kValue; }
-};
-template <class F, int... kIs>
-__device__ __forceinline__ void ForEach(std::integer_sequence<int, kIs...>, F&& f) {
-  (f(Constant<kIs>{}), ...);
-}
-template <int kCount, class F>
-__device__ __forceinline__ void Unroll(F&& f) {
-  ForEach(std::make_integer_sequence<int, kCount>{}, f);
-}
+// What a kernel does beside decoding: nothing, for that is the fastest; soft output; or stopping by
+// a CRC.
+enum class NrExtra { kNone, kSoft, kCrc };
 
-template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, bool kSoft>
+template <class Graph, int kMaxRows, int kRegisterWords, bool kSidewise, NrExtra kExtra>
 class NrDecoder {
   using L = Layout<Graph>;
   static constexpr int kStride = Graph::kMaxZc;  // words a column
   static constexpr int kWords = L::template kWordBegin<kMaxRows>;
   static constexpr int kShareds = kWords > kRegisterWords ? kWords - kRegisterWords : 0;
   static constexpr int kExtensions = kMaxRows - Graph::kDenseRows;
+  static constexpr bool kSoft = kExtra == NrExtra::kSoft;
+  static constexpr bool kCrc = kExtra == NrExtra::kCrc;
   static constexpr int kTracks = kExtensions > 0 ? (kExtensions + 15) / 16 : 1;
 
  public:
@@ -67,7 +60,9 @@ class NrDecoder {
   static constexpr int kStaged =
       kStride * StagedLlr::Words(2 * (Graph::kCoreColumns + kExtensions));
   static constexpr int kProgressBegin = kMessagesBegin + std::max(kShareds * kStride, kStaged);
-  static constexpr int SharedWords(int pairs) { return kProgressBegin + 3 * pairs; }
+  static constexpr int SharedWords(int pairs) {
+    return kProgressBegin + (3 + (kCrc ? static_cast<int>(CrcStop::kWordsPerPair) : 0)) * pairs;
+  }
 
   __device__ __forceinline__ NrDecoder(const NrParameters& p, uint32_t* shared)
       : p_(p),
@@ -83,6 +78,9 @@ class NrDecoder {
 
   __device__ __forceinline__ void Run() {
     InitProgress(p_.io, p_.shape, progress_);
+    if constexpr (kCrc) {
+      for (uint32_t i = threadIdx.x; i < 2 * p_.shape.pairs; i += blockDim.x) StopByCrc().Clear(i);
+    }
     Load();
     for (uint32_t iteration = 1;; ++iteration) {
       settle_ = p_.shape.early_termination || iteration == p_.shape.max_iterations;
@@ -95,7 +93,7 @@ class NrDecoder {
       row4_ = Opaque(row4_);
       if (settle_ && Settle(
                          p_.io, p_.shape, progress_, iteration, [&] { return Check<0, 1>(); },
-                         [&] { return Check<1, kMaxRows>(); }, [&] { Write(); })) {
+                         [&] { return Check<1, kMaxRows>(); }, [&] { Write(); }, StopByCrc())) {
         return;
       }
     }
@@ -299,6 +297,14 @@ class NrDecoder {
     return failed & kSigns;
   }
 
+  __device__ __forceinline__ auto StopByCrc() const {
+    if constexpr (kCrc) {
+      return CrcStop(p_.io, p_.shape, progress_.fail + p_.shape.pairs, app_, kStride);
+    } else {
+      return NoCrcStop();
+    }
+  }
+
   __device__ __forceinline__ void Write() {
     WriteBits(p_.io, p_.shape, app_, kStride, progress_.state);
     if constexpr (kSoft) {
@@ -320,11 +326,12 @@ class NrDecoder {
   bool settle_;              // the checks are evaluated after this iteration
 };
 
-template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise, bool kSoft>
+template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks, bool kSidewise,
+          NrExtra kExtra>
 __global__ void __launch_bounds__(Graph::kMaxZc, kBlocks)
     DecodeNrKernel(const __grid_constant__ NrParameters parameters) {
   extern __shared__ uint32_t shared[];
-  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kSoft> decoder(parameters, shared);
+  NrDecoder<Graph, kMaxRows, kRegisterWords, kSidewise, kExtra> decoder(parameters, shared);
   decoder.Run();
 }
 

@@ -2,23 +2,11 @@
 #include "kernels/ldpc/decode_nr_launch.cuh"
 
 namespace baseband::ldpc {
-namespace {
-
-using FewRows = NrVariant<device::BaseGraph2, 8, 0, 2>;
-using AllRows = NrVariant<device::BaseGraph2, 42, 100, 1>;
-
-}  // namespace
 
 absl::Status LaunchNr2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
-  if (!limits.ok()) return limits.status();
-  if (FewRows::Takes(*batch.code)) return FewRows::Launch(batch, engine, *limits, stream);
-  return AllRows::Launch(batch, engine, *limits, stream);
+  return LaunchNrPlain<Nr2FewRows, Nr2AllRows>(batch, engine, stream);
 }
 
-absl::Status PrepareNr2() {
-  BASEBAND_RETURN_IF_ERROR(FewRows::Prepare());
-  return AllRows::Prepare();
-}
+absl::Status PrepareNr2() { return PrepareNrPlain<Nr2FewRows, Nr2AllRows>(); }
 
 }  // namespace baseband::ldpc

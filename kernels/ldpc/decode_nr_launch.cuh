@@ -2,6 +2,7 @@
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_NR_LAUNCH_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_NR_LAUNCH_CUH_
 
+#include "kernels/ldpc/crc_powers.h"
 #include "kernels/ldpc/decode_launch.h"
 #include "kernels/ldpc/decode_nr.cuh"
 #include "kernels/ldpc/decode_parameters.cuh"
@@ -43,37 +44,93 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
 // multiprocessor; kRegisterWords of the messages stay in registers.
 template <class Graph, int kMaxRows, int kRegisterWords, int kBlocks>
 struct NrVariant {
-  template <bool kSidewise, bool kSoft>
+  template <bool kSidewise, device::NrExtra kExtra>
   static constexpr auto Kernel() {
-    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise, kSoft>;
+    return device::DecodeNrKernel<Graph, kMaxRows, kRegisterWords, kBlocks, kSidewise, kExtra>;
   }
+  template <device::NrExtra kExtra>
   static constexpr int SharedBytes(int pairs) {
-    return 4 * device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, false>::SharedWords(pairs);
+    return 4 *
+           device::NrDecoder<Graph, kMaxRows, kRegisterWords, false, kExtra>::SharedWords(pairs);
   }
-  static_assert(kBlocks * (SharedBytes(Graph::kMaxZc / 2) + 1024) <= 228 * 1024);
+  static constexpr int kMostPairs = Graph::kMaxZc / 2;  // zc = 2 has the most
+  static_assert(kBlocks * (SharedBytes<device::NrExtra::kCrc>(kMostPairs) + 1024) <= 228 * 1024);
 
   static bool Takes(const Code& code) { return code.rows() <= kMaxRows; }
 
+  template <device::NrExtra kExtra>
   static absl::Status Prepare() {
-    constexpr int kBytes = SharedBytes(Graph::kMaxZc / 2);  // zc = 2 has the most pairs
-    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, false>(), kBytes));
-    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, true>(), kBytes));
-    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<true, false>(), kBytes));
-    return PrepareKernel(Kernel<true, true>(), kBytes);
+    constexpr int kBytes = SharedBytes<kExtra>(kMostPairs);
+    BASEBAND_RETURN_IF_ERROR(PrepareKernel(Kernel<false, kExtra>(), kBytes));
+    return PrepareKernel(Kernel<true, kExtra>(), kBytes);
+  }
+  // Those of LaunchPlain.
+  static absl::Status PreparePlain() {
+    BASEBAND_RETURN_IF_ERROR(Prepare<device::NrExtra::kNone>());
+    return Prepare<device::NrExtra::kSoft>();
   }
 
+  // `crc_powers`: of kCrc, see device::DecodeIo.
+  template <device::NrExtra kExtra>
   static absl::Status Launch(const DecodeBatch& batch, const Engine& engine,
-                             const DeviceLimits& limits, cudaStream_t stream) {
+                             const DeviceLimits& limits, const uint32_t* crc_powers,
+                             cudaStream_t stream) {
     const int zc = batch.code->zc();
     const int num_pairs = (batch.num_blocks + 1) / 2;
     const int pairs = PairsPerBlock(zc, num_pairs, Graph::kMaxZc, limits);
     device::NrParameters p = MakeNrParameters<Graph>(batch, engine, pairs);
-    const auto kernel = pairs > 1 ? (batch.soft ? Kernel<true, true>() : Kernel<true, false>())
-                                  : (batch.soft ? Kernel<false, true>() : Kernel<false, false>());
-    return LaunchKernel(kernel, (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes(pairs), p,
+    p.io.crc_powers = crc_powers;
+    return LaunchKernel(pairs > 1 ? Kernel<true, kExtra>() : Kernel<false, kExtra>(),
+                        (num_pairs + pairs - 1) / pairs, pairs * zc, SharedBytes<kExtra>(pairs), p,
                         stream);
   }
+  // Of a batch that no CRC stops.
+  static absl::Status LaunchPlain(const DecodeBatch& batch, const Engine& engine,
+                                  const DeviceLimits& limits, cudaStream_t stream) {
+    return batch.soft != nullptr
+               ? Launch<device::NrExtra::kSoft>(batch, engine, limits, nullptr, stream)
+               : Launch<device::NrExtra::kNone>(batch, engine, limits, nullptr, stream);
+  }
 };
+
+// Of the base graphs: codes of few rows, of which more thread blocks share a multiprocessor, and
+// those of any.
+using Nr1FewRows = NrVariant<device::BaseGraph1, 4, 8, 2>;
+using Nr1AllRows = NrVariant<device::BaseGraph1, 46, 94, 1>;
+using Nr2FewRows = NrVariant<device::BaseGraph2, 8, 0, 2>;
+using Nr2AllRows = NrVariant<device::BaseGraph2, 42, 100, 1>;
+
+// Their launches and what prepares them, by variant.
+template <class FewRows, class AllRows>
+absl::Status LaunchNrPlain(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
+  const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
+  if (!limits.ok()) return limits.status();
+  if (FewRows::Takes(*batch.code)) return FewRows::LaunchPlain(batch, engine, *limits, stream);
+  return AllRows::LaunchPlain(batch, engine, *limits, stream);
+}
+template <class FewRows, class AllRows>
+absl::Status PrepareNrPlain() {
+  BASEBAND_RETURN_IF_ERROR(FewRows::PreparePlain());
+  return AllRows::PreparePlain();
+}
+template <class FewRows, class AllRows>
+absl::Status LaunchNrCrc(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
+  constexpr auto kCrc = device::NrExtra::kCrc;
+  const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
+  if (!limits.ok()) return limits.status();
+  const absl::StatusOr<const uint32_t*> powers = CrcPowersOnDevice(*batch.parameters.stop_crc);
+  if (!powers.ok()) return powers.status();
+  if (FewRows::Takes(*batch.code)) {
+    return FewRows::template Launch<kCrc>(batch, engine, *limits, *powers, stream);
+  }
+  return AllRows::template Launch<kCrc>(batch, engine, *limits, *powers, stream);
+}
+template <class FewRows, class AllRows>
+absl::Status PrepareNrCrc() {
+  BASEBAND_RETURN_IF_ERROR(CrcPowersOnDevice(Crc::kCrc24B).status());
+  BASEBAND_RETURN_IF_ERROR(FewRows::template Prepare<device::NrExtra::kCrc>());
+  return AllRows::template Prepare<device::NrExtra::kCrc>();
+}
 
 }  // namespace baseband::ldpc
 

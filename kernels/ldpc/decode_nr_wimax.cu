@@ -14,9 +14,9 @@ bool IsWimax12(const Code& code) { return MatchesGraph<device::Wimax12>(code); }
 absl::Status LaunchWimax12(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
-  return Variant::Launch(batch, engine, *limits, stream);
+  return Variant::LaunchPlain(batch, engine, *limits, stream);
 }
 
-absl::Status PrepareWimax12() { return Variant::Prepare(); }
+absl::Status PrepareWimax12() { return Variant::PreparePlain(); }
 
 }  // namespace baseband::ldpc

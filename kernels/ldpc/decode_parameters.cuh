@@ -14,6 +14,7 @@ inline device::DecodeIo MakeIo(const DecodeBatch& batch) {
   io.bits = batch.bits;
   io.soft = batch.soft;
   io.results = batch.results;
+  io.crc_powers = nullptr;
   io.num_blocks = batch.num_blocks;
   return io;
 }

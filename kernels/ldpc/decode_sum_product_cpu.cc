@@ -274,13 +274,18 @@ DecodeResult DecodeFloats(const DecodeTask& task) {
   }
   DecodeResult result;
   bool parity_holds = false;
+  bool crc_stops = false;
   do {
     Iterate(frame, task.parameters->schedule);
     ++result.iterations;
     const bool last = result.iterations == task.parameters->max_iterations;
     if (last || task.parameters->early_termination) parity_holds = ParityHolds(frame);
     if (last) break;
-  } while (!parity_holds);
+    if (!parity_holds && LooksAtCrc(task)) {
+      StoreResult(task, frame);
+      crc_stops = StopsByCrc(task);
+    }
+  } while (!parity_holds && !crc_stops);
   result.parity_ok = parity_holds ? 1 : 0;
   StoreResult(task, frame);
   return result;

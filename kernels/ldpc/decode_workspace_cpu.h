@@ -49,6 +49,13 @@ struct DecodeTask {
 };
 inline constexpr size_t kLlrPadding = 128;
 
+// Whether a block stops without its parity checks: by the CRC of task.bits, which are decided.
+bool StopsByCrc(const DecodeTask& task);
+// Whether they are worth being decided for that after an iteration that is not the last.
+inline bool LooksAtCrc(const DecodeTask& task) {
+  return task.parameters->early_termination && task.parameters->stop_crc.has_value();
+}
+
 // The engines, each compiled for several instruction sets; the best one is chosen at run time.
 DecodeResult DecodeMinSum(const DecodeTask& task);
 DecodeResult DecodeSumProduct(const DecodeTask& task);

@@ -38,10 +38,28 @@ bool ParityHolds(const std::vector<Check<T>>& checks, const std::vector<T>& app)
   return true;
 }
 
+// Whether the first `count` bits, not all zeros, are a multiple of the CRC's polynomial: by
+// division.
+template <typename T>
+bool CrcHolds(Crc crc, int count, const std::vector<T>& app) {
+  const CrcPolynomial p = PolynomialOf(crc);
+  const uint32_t whole = uint32_t{1} << p.bits | p.generator;
+  uint32_t remainder = 0;
+  bool any = false;
+  for (int i = 0; i < count; ++i) {
+    const bool bit = app[static_cast<size_t>(i)] < 0;
+    any = any || bit;
+    remainder = remainder << 1 | (bit ? 1 : 0);
+    if ((remainder >> p.bits & 1) != 0) remainder ^= whole;
+  }
+  return any && remainder == 0;
+}
+
 // Runs the schedule. `rule(q)` turns the incoming messages of a check into the outgoing ones.
 template <typename T, typename Rule>
-DecodeResult Iterate(const DecodeParameters& parameters, std::vector<Check<T>>& checks,
-                     const std::vector<T>& channel, std::vector<T>& app, const Rule& rule) {
+DecodeResult Iterate(const DecodeParameters& parameters, int num_bits,
+                     std::vector<Check<T>>& checks, const std::vector<T>& channel,
+                     std::vector<T>& app, const Rule& rule) {
   app = channel;
   DecodeResult result;
   for (int iteration = 1; iteration <= parameters.max_iterations; ++iteration) {
@@ -70,7 +88,9 @@ DecodeResult Iterate(const DecodeParameters& parameters, std::vector<Check<T>>& 
       }
     }
     result.iterations = static_cast<uint16_t>(iteration);
-    if (parameters.early_termination && ParityHolds(checks, app)) break;
+    if (!parameters.early_termination) continue;
+    if (ParityHolds(checks, app)) break;
+    if (parameters.stop_crc.has_value() && CrcHolds(*parameters.stop_crc, num_bits, app)) break;
   }
   result.parity_ok = ParityHolds(checks, app) ? 1 : 0;
   return result;
@@ -153,6 +173,7 @@ void Finish(const Code& code, int num_filler, double soft_scale, const std::vect
 Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_filler,
                absl::Span<const int8_t> llr) {
   const std::vector<int> received = Received(code, llr);
+  const int num_bits = code.k() - num_filler;
   Decoded out;
   if (parameters.algorithm == Algorithm::kSumProduct) {
     std::vector<double> channel;
@@ -162,7 +183,7 @@ Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_fil
     }
     std::vector<Check<double>> checks = ChecksOf<double>(code);
     std::vector<double> app;
-    out.result = Iterate(parameters, checks, channel, app, SumProductRule);
+    out.result = Iterate(parameters, num_bits, checks, channel, app, SumProductRule);
     Finish(code, num_filler, static_cast<double>(parameters.llr_scale), app, out);
     return out;
   }
@@ -175,7 +196,7 @@ Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_fil
   }
   std::vector<Check<int>> checks = ChecksOf<int>(code);
   std::vector<int> app;
-  out.result = Iterate(parameters, checks, channel, app,
+  out.result = Iterate(parameters, num_bits, checks, channel, app,
                        [&engine](const std::vector<int>& q) { return MinSumRule(q, engine); });
   Finish(code, num_filler, 1.0, app, out);
   return out;

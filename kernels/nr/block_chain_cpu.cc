@@ -2,9 +2,10 @@
 #include <memory>
 
 #include "kernels/base/bits.h"
+#include "kernels/crc/crc.h"
 #include "kernels/ldpc/encode.h"
 #include "kernels/nr/block_chain.h"
-#include "kernels/nr/crc.h"
+#include "kernels/nr/crc_math.h"
 
 namespace baseband::nr {
 namespace {

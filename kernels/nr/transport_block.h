@@ -13,6 +13,8 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "absl/types/optional.h"
+#include "kernels/crc/crc_math.h"
 #include "kernels/nr/rate_match_math.h"
 
 namespace baseband::nr {
@@ -57,6 +59,13 @@ struct TransportBlockPlan {
   int num_filler() const { return k - k_prime; }
   int e(int r) const { return r < num_short ? e_short : e_long; }
   const RateMatch& rate_match(int r) const { return r < num_short ? of_short : of_long; }
+  // The CRC in which the K' bits of a code block end, if they do: its own, or that of the transport
+  // block of which it is the only one.
+  absl::optional<Crc> last_crc() const {
+    if (block_crc_bits != 0) return Crc::kCrc24B;
+    if (tb_crc_bits == 0) return absl::nullopt;
+    return tb_crc_bits == 24 ? Crc::kCrc24A : Crc::kCrc16;
+  }
   // Block r carries bits [info_begin(r), info_begin(r) + info_bits()) of the transport block with
   // its CRC (b_0 .. b_{B-1}), and then its own CRC.
   int info_bits() const { return k_prime - block_crc_bits; }

@@ -45,6 +45,9 @@ v1::SharedChannelCapabilities DescribeSharedChannel(const Config& config) {
        ++output) {
     channel.add_outputs(static_cast<v1::SharedChannelOutput>(output));
   }
+  for (int stop = v1::EARLY_STOP_PARITY; stop <= v1::EarlyStop_MAX; ++stop) {
+    channel.add_early_stops(static_cast<v1::EarlyStop>(stop));
+  }
   for (const char* flag : {"INTERLEAVER_BYPASS", "RATE_MATCH", "CRC_24A_ATTACH", "CRC_24B_ATTACH",
                            "CRC_16_ATTACH", "ENC_CONCATENATION"}) {
     channel.add_encode_flags(flag);
@@ -56,9 +59,13 @@ v1::SharedChannelCapabilities DescribeSharedChannel(const Config& config) {
   }
   channel.set_harq_memory_bytes(static_cast<uint64_t>(MibToBytes(config.object_mib)));
   if (config.object_mib > 0) {
-    for (const char* flag : {"INTERNAL_HARQ_MEMORY_IN_ENABLE", "INTERNAL_HARQ_MEMORY_OUT_ENABLE",
-                             "INTERNAL_HARQ_MEMORY_FILLERS"}) {
+    for (const char* flag :
+         {"INTERNAL_HARQ_MEMORY_IN_ENABLE", "INTERNAL_HARQ_MEMORY_OUT_ENABLE",
+          "INTERNAL_HARQ_MEMORY_FILLERS", "HARQ_6BIT_COMPRESSION", "HARQ_4BIT_COMPRESSION"}) {
       channel.add_decode_flags(flag);
+    }
+    for (const uint32_t size : {8U, 6U, 4U}) {
+      channel.add_harq_llr_sizes(size);
     }
   }
   return channel;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "kernels/base/bits.h"
+#include "kernels/crc/crc.h"
 #include "kernels/ldpc/encode.h"
 #include "kernels/nr/block_chain.h"
-#include "kernels/nr/crc.h"
 #include "kernels/nr/reference.h"
 
 namespace {

@@ -167,7 +167,8 @@ inline Decoded ExpectedOf(const Code& code, const DecodeParameters& parameters, 
 inline std::string Describe(const Code& code, const DecodeParameters& p) {
   return code.name() + ", algorithm " + std::to_string(int(p.algorithm)) + ", schedule " +
          std::to_string(int(p.schedule)) + ", " + std::to_string(p.max_iterations) +
-         " iterations, early termination " + std::to_string(p.early_termination);
+         " iterations, early termination " + std::to_string(p.early_termination) + ", CRC " +
+         std::to_string(p.stop_crc.has_value() ? int(*p.stop_crc) : -1);
 }
 
 inline void ExpectEqualToCpu(const Code& code, const DecodeParameters& parameters,

@@ -5,8 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/bits.h"
+#include "kernels/crc/crc.h"
 #include "kernels/nr/block_chain.h"
-#include "kernels/nr/crc.h"
+#include "kernels/nr/crc_math.h"
 #include "kernels/nr/modulation.h"
 #include "kernels/nr/rate_match.h"
 #include "kernels/nr/scrambling.h"

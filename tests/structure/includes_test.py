@@ -17,6 +17,7 @@ common
 common/tls
 common/grpc
 kernels/cuda
+kernels/crc
 kernels/ldpc
 kernels/carrier
 kernels/downconvert

@@ -25,17 +25,24 @@ inline std::vector<uint8_t> PackBits(absl::Span<const uint8_t> bits) {
   return packed;
 }
 
-// A random word of `code`, [n], one byte a bit; its last `num_filler` information bits are zero.
-// The code must have an encoding plan.
-inline std::vector<uint8_t> RandomWord(const ldpc::Code& code, int num_filler, Random& random) {
+// The word of `code`, [n], one byte a bit, of these information bits; its last `num_filler` ones
+// are zero. The code must have an encoding plan.
+inline std::vector<uint8_t> WordOf(const ldpc::Code& code, int num_filler,
+                                   absl::Span<const uint8_t> message) {
   std::vector<uint8_t> word(static_cast<size_t>(code.n()), 0);
   const int info_bits = code.k() - num_filler;
-  for (int i = 0; i < info_bits; ++i) word[i] = static_cast<uint8_t>(random.Next() >> 63);
+  for (int i = 0; i < info_bits; ++i) word[i] = message[i];
   const std::vector<uint8_t> info = PackBits(absl::MakeSpan(word).subspan(0, info_bits));
   std::vector<uint8_t> parity(static_cast<size_t>(code.parity_bits() + 7) / 8);
   ldpc::EncodeOnCpu(code, info, info_bits, absl::MakeSpan(parity));
   for (int i = 0; i < code.parity_bits(); ++i) word[code.k() + i] = BitAt(parity, i) ? 1 : 0;
   return word;
+}
+// A random one.
+inline std::vector<uint8_t> RandomWord(const ldpc::Code& code, int num_filler, Random& random) {
+  std::vector<uint8_t> message(static_cast<size_t>(code.k() - num_filler));
+  for (uint8_t& bit : message) bit = static_cast<uint8_t>(random.Next() >> 63);
+  return WordOf(code, num_filler, message);
 }
 
 // The bits of `word` that are transmitted.

@@ -119,10 +119,19 @@ void SetOptions(Random& random, v1::DecodeSharedChannelGroup* group) {
                                                   : OneIn(20, random) ? 100
                                                                       : 1 + random.Below(12)));
   if (OneIn(4, random)) group->set_scale_factor(static_cast<float>(random.Uniform()));
+  const v1::SharedChannelBlock& block = group->block();
+  const bool has_crc =
+      !block.has_code_block() || block.code_block().crc() != v1::CODE_BLOCK_CRC_UNSPECIFIED;
+  if (OneIn(2, random)) {
+    group->set_early_stop(has_crc ? v1::EARLY_STOP_CRC : v1::EARLY_STOP_PARITY);
+  } else if (OneIn(8, random)) {
+    group->set_early_stop(v1::EARLY_STOP_NONE);
+  }
   v1::Harq& harq = *group->mutable_harq();
   if (OneIn(10, random)) {
     harq.set_key(std::string(1, static_cast<char>('a' + random.Below(4))));
     harq.set_transmission(static_cast<uint32_t>(random.Below(3)));
+    harq.set_llr_size(static_cast<uint32_t>(OneOf({0, 8, 6, 4}, random)));
     if (OneIn(3, random)) harq.set_block(static_cast<uint32_t>(random.Below(3)));
     group->set_count(1);
   } else {

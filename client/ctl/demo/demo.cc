@@ -60,6 +60,7 @@ class DemoCommand final : public Command {
           ->group(group);
       command->add_flag("--log-sum", log_sum_, "demap by sums, not by the largest term of each")
           ->group(group);
+      AddEarlyStopFlag(command, &early_stop_)->group(group);
       AddNumber(command, "--mcs", "N", &mcs_, Between(0, 28), "modulation and coding scheme (16)")
           ->group(group);
       AddFormatFlags(command, &format_, kDefaultPrbs);
@@ -142,6 +143,7 @@ class DemoCommand final : public Command {
     decode.scale_factor = decode_.scale_factor;
     decode.llr_scale = command_->count("--llr-scale") > 0 ? decode_.llr_scale : 0;
     decode.log_sum = log_sum_;
+    decode.early_stop = early_stop_;
     status.Update(CheckDemapping(ParseReceivedType(input_), decode));
     if (!status.ok()) {
       return FailArguments(status);
@@ -186,6 +188,7 @@ class DemoCommand final : public Command {
   std::string input_ = "int16";
   int transmissions_ = kMaxTransmissions;
   bool log_sum_ = false;
+  std::string early_stop_ = kParityStop;
   absl::optional<int> mcs_;
   FormatFlags format_;
   std::vector<std::string> of_ldpc_;  // options that go without --nr only

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/options.h"
+#include "client/ctl/shared_channel/early_stop.h"
 #include "client/ctl/shared_channel/symbol_channel.h"
 
 namespace baseband::ctl {
@@ -85,6 +86,7 @@ void AddTrafficFlags(CLI::App* app, TrafficSpec* traffic) {
             "decode-shared-channel: Es/N0 (where all blocks decode)")
       ->group(group);
   AddInputFlag(app, &traffic->input, "decode-shared-channel: ")->group(group);
+  AddEarlyStopFlag(app, &traffic->early_stop, "decode-shared-channel: ")->group(group);
   AddNumber(app, "--mcs", "N", &traffic->mcs, Between(0, 28),
             "shared channels: modulation and coding scheme (16)")
       ->group(group);

@@ -82,6 +82,7 @@ const std::vector<JsonKey<Spec>>& TrafficKeys() {
       {"tbs_lbrm", [](const Json& j, Spec* s) { return SetBits(j, &s->format.tbs_lbrm); }},
       {"snr", [](const Json& j, Spec* s) { return SetNumber(j, &s->snr_db.emplace()); }},
       {"input", [](const Json& j, Spec* s) { return SetText(j, &s->input); }},
+      {"early_stop", [](const Json& j, Spec* s) { return SetText(j, &s->early_stop); }},
       {"constellation", [](const Json& j, Spec* s) { return SetText(j, &s->constellation); }},
       {"frames", [](const Json& j, Spec* s) { return SetInteger(j, &s->blocks); }},
       {"frame_symbols", [](const Json& j, Spec* s) { return SetInteger(j, &s->frame_symbols); }},

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/load/load_signals.h"
+#include "client/ctl/shared_channel/early_stop.h"
 #include "client/ctl/shared_channel/local_transmitter.h"
 #include "client/ctl/shared_channel/symbol_channel.h"
 #include "client/ctl/shared_channel/transport_format.h"
@@ -120,6 +121,7 @@ absl::StatusOr<load::Request> DecodeSharedRequest(const TrafficSpec& spec, bool 
   }
   group.set_max_iterations(static_cast<uint32_t>(spec.decode.iterations));
   group.set_scale_factor(spec.decode.scale_factor);
+  group.set_early_stop(ParseEarlyStop(spec.early_stop));
   const int rv = second ? kSecondVersion : 0;
   group.mutable_block()->set_rv(static_cast<uint32_t>(rv));
   group.mutable_harq()->set_soft_in(second);

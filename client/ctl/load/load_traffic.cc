@@ -11,6 +11,7 @@
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/named_value.h"
 #include "client/ctl/load/load_signals.h"
+#include "client/ctl/shared_channel/early_stop.h"
 #include "client/ctl/shared_channel/symbol_channel.h"
 
 namespace baseband::ctl {
@@ -87,6 +88,14 @@ absl::Status CheckSharedChannel(const TrafficSpec& spec) {
   }
   if (!IsDecoding(spec) && spec.input != TrafficSpec().input) {
     status.Update(absl::InvalidArgumentError("input goes with decoding only"));
+  }
+  if (!IsDecoding(spec) && spec.early_stop != kParityStop) {
+    status.Update(absl::InvalidArgumentError("early_stop goes with decoding only"));
+  }
+  const std::vector<std::string> stops = NamesOfEarlyStops();
+  if (std::find(stops.begin(), stops.end(), spec.early_stop) == stops.end()) {
+    status.Update(absl::InvalidArgumentError(absl::StrCat(
+        "early_stop '", spec.early_stop, "' is none of ", absl::StrJoin(stops, ", "))));
   }
   const std::vector<std::string> inputs = NamesOfReceivedTypes();
   if (std::find(inputs.begin(), inputs.end(), spec.input) == inputs.end()) {

@@ -14,6 +14,7 @@
 #include "client/cpp/client.h"
 #include "client/ctl/common/session.h"
 #include "client/ctl/ldpc/code_flags.h"
+#include "client/ctl/shared_channel/early_stop.h"
 #include "client/ctl/shared_channel/transport_format.h"
 #include "client/load/confirm.h"
 #include "client/load/workload.h"
@@ -66,6 +67,7 @@ struct TrafficSpec {
   absl::optional<int> mcs;
   absl::optional<double> snr_db;  // Es/N0 of the symbols; empty: where all blocks decode
   std::string input = "int16";    // what is decoded: see ReceivedType
+  std::string early_stop = kParityStop;
 
   std::string constellation = "QPSK";  // RecoverCarrier
   int frame_symbols = 0;               // 0: of 64800 bits

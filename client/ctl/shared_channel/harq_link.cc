@@ -49,6 +49,7 @@ v1::DecodeSharedChannelGroup HarqLink::DecodeGroup(int transmission) const {
   channel_.Tell(&group);
   group.set_max_iterations(static_cast<uint32_t>(decode_.iterations));
   group.set_scale_factor(decode_.scale_factor);
+  group.set_early_stop(ParseEarlyStop(decode_.early_stop));
   if (!IsLlr(type_)) {
     group.set_llr_scale(decode_.llr_scale);
     group.set_log_sum(decode_.log_sum);

@@ -11,6 +11,7 @@
 #include "CLI/App.hpp"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "client/ctl/shared_channel/early_stop.h"
 #include "client/ctl/shared_channel/shared_transfer.h"
 #include "client/ctl/shared_channel/symbol_channel.h"
 #include "client/ctl/shared_channel/transport_format.h"
@@ -23,6 +24,7 @@ struct SharedDecodeFlags {
   float scale_factor = 0;
   float llr_scale = 0;
   bool log_sum = false;
+  std::string early_stop = kParityStop;
 };
 
 // InvalidArgument: `decode` says how symbols are demapped, and `type` has LLRs.

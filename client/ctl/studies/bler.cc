@@ -127,6 +127,7 @@ class BlerCommand final : public Command {
     command
         ->add_flag("--log-sum", decode_.log_sum, "demap by sums, not by the largest term of each")
         ->group(group);
+    AddEarlyStopFlag(command, &decode_.early_stop)->group(group);
   }
 
   absl::Status Prepare(std::vector<BlerCurves>* all) {

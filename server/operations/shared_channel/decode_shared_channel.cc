@@ -17,7 +17,7 @@ namespace {
 // What descriptors take on a GPU, at most (checked where that is known): of a block, of a code
 // block; and results and scratch of a code block besides its soft and its decided bits.
 constexpr int64_t kBlockDescriptorBytes = 288;
-constexpr int64_t kCodeBlockDescriptorBytes = 80;
+constexpr int64_t kCodeBlockDescriptorBytes = 112;
 constexpr int64_t kCodeBlockResultBytes = 16;
 // An edge in one iteration, on one core.
 constexpr double kGuessedEdgeS = 1e-10;
@@ -86,7 +86,7 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
                            AlignUp(footprint.blocks * kCodeBlockResultBytes) + 7 * kLaneAlignment;
   footprint.control_bytes =
       AlignUp(blocks * kBlockDescriptorBytes + footprint.blocks * kCodeBlockDescriptorBytes) +
-      5 * kLaneAlignment;
+      6 * kLaneAlignment;
 }
 
 absl::Status DecodeSharedChannelJob::Bind(absl::Span<Device* const> devices) {
@@ -105,10 +105,10 @@ absl::Status DecodeSharedChannelJob::Hold(absl::Span<Device* const> devices) {
   for (size_t i = 0; i < groups_.size(); ++i) {
     const DecodeSharedChannelGroup& group = groups_[i];
     if (group.harq_key.empty()) continue;
-    const int64_t bytes = group.block.plan.num_blocks * group.soft_stride();
+    const int64_t bytes = group.block.plan.num_blocks * group.held_stride();
     absl::StatusOr<HeldSoftBits> held =
         HoldSoftBits(caller.client, group.harq_key, group.transmission, group.block,
-                     group.harq_block, bytes, *device);
+                     {group.harq_block, group.held_llr_size, bytes}, *device);
     if (!held.ok()) {
       return absl::Status(held.status().code(),
                           absl::StrCat("groups[", i, "].harq: ", held.status().message()));
@@ -220,17 +220,25 @@ absl::Span<int8_t> DecodeSharedChannelBatch::SoftBits(const Block& block, int r)
   thread_local std::vector<int8_t> scratch;
   const DecodeSharedChannelGroup& group = *block.group;
   const auto n_cb = static_cast<size_t>(group.block.n_cb());
-  if (block.held != nullptr) {
-    auto* const held = reinterpret_cast<int8_t*>(block.held->object->data());
-    return {held + r * group.soft_stride(), n_cb};
+  if (block.held != nullptr && !block.is_packed()) {
+    return {reinterpret_cast<int8_t*>(block.held_soft(r)), n_cb};
   }
   const int64_t soft_at = r * static_cast<int64_t>(n_cb);
   if (block.soft == nullptr) scratch.resize(std::max(scratch.size(), n_cb));
   int8_t* const soft = block.soft != nullptr ? block.soft + soft_at : scratch.data();
+  if (block.combines() || block.repeats()) {
+    nr::UnpackSoftOnCpu(group.held_llr_size, block.held_soft(r), {soft, n_cb});
+  }
   if (group.soft_in) {
     std::memcpy(soft, job(block.job).input.data() + block.payload_offset + soft_at, n_cb);
   }
   return {soft, n_cb};
+}
+
+void DecodeSharedChannelBatch::HoldPacked(const Block& block, int r,
+                                          absl::Span<const int8_t> soft) {
+  if (!block.is_packed() || block.repeats()) return;
+  nr::PackSoftOnCpu(block.group->held_llr_size, soft, block.held_soft(r));
 }
 
 void DecodeSharedChannelBatch::RunPiece(int piece) {
@@ -243,10 +251,12 @@ void DecodeSharedChannelBatch::RunPiece(int piece) {
     const absl::Span<const int8_t> llr =
         ReceivedLlrs(block, place.r, &block.code_blocks_unusable[r]);
     const bool combine = group.soft_in || block.combines() || block.repeats();
+    const absl::Span<int8_t> soft = SoftBits(block, place.r);
     nr::BlockResult& result = block.code_blocks[r];
-    result = nr::DecodeBlockOnCpu(group.block.plan, *group.code, group.parameters, place.r, llr,
-                                  combine, SoftBits(block, place.r),
-                                  {block.bits, static_cast<size_t>(group.block.payload_bytes())});
+    result =
+        nr::DecodeBlockOnCpu(group.block.plan, *group.code, group.parameters, place.r, llr, combine,
+                             soft, {block.bits, static_cast<size_t>(group.block.payload_bytes())});
+    HoldPacked(block, place.r, soft);
     block.results[r] = ResultOf(group.block, result.decode, result.crc_ok);
     if (block.left.fetch_sub(1) == 1) FinishBlock(block);  // of a job that is cut, it never is
   });
@@ -268,8 +278,9 @@ absl::Status DecodeSharedChannelBatch::Finish() {
   if (output_staging_ != nullptr) CudaFinish();
   for (const auto& block : blocks_) {
     if (block->held == nullptr || job(block->job).is_cut()) continue;
+    const DecodeSharedChannelGroup& group = *block->group;
     block->held->object->set_mark(
-        SoftBitsMark(block->group->block, block->group->harq_block, block->group->transmission));
+        SoftBitsMark(group.block, {group.harq_block, group.held_llr_size}, group.transmission));
   }
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "kernels/ldpc/decode.h"
 #include "kernels/nr/demap.h"
 #include "kernels/nr/llr_format.h"
+#include "kernels/nr/soft_pack.h"
 #include "server/jobs/layout.h"
 #include "server/operations/shared_channel/held_soft_bits.h"
 #include "server/operations/shared_channel/shared_channel_block.h"
@@ -37,6 +38,7 @@ struct DecodeSharedChannelGroup {
   std::string harq_key;  // empty: the server holds nothing
   uint32_t harq_block = 0;
   int transmission = 0;
+  int held_llr_size = 8;  // bits of a soft bit that the server holds: 8, 6 or 4
 
   // What is received needs no work before it goes to its places.
   bool is_int8_as_it_is() const {
@@ -55,8 +57,11 @@ struct DecodeSharedChannelGroup {
   // Whether a receiver may have more than this transmission.
   bool may_combine() const { return soft_in || transmission > 0; }
   int64_t soft_out_bytes() const { return soft_out ? block.soft_bytes() : 0; }
-  // What a code block's soft bits take where the server holds them, and on a GPU; and its decided
-  // bits there.
+  // Whether the server holds them in fewer bits than they are decoded from.
+  bool is_packed() const { return !harq_key.empty() && held_llr_size != 8; }
+  // What a code block's soft bits take where the server holds them; on a GPU, where they are
+  // decoded; and its decided bits there.
+  int64_t held_stride() const { return nr::HeldSoftBytes(held_llr_size, block.n_cb()); }
   int64_t soft_stride() const { return AlignUp(block.n_cb(), 16); }
   int64_t decided_bytes() const { return AlignUp((block.plan.k_prime + 7) / 8, sizeof(uint32_t)); }
 };

@@ -56,6 +56,9 @@ class DecodeSharedChannelBatch final : public Batch {
 
     bool repeats() const { return held != nullptr && held->repeats(); }
     bool combines() const { return held != nullptr && held->combines(); }
+    bool is_packed() const { return held != nullptr && group->is_packed(); }
+    // Where its soft bits are held, of code block r.
+    uint8_t* held_soft(int r) const { return held->object->data() + r * group->held_stride(); }
   };
   struct Piece {
     uint32_t block = 0;
@@ -77,6 +80,8 @@ class DecodeSharedChannelBatch final : public Batch {
   // Where its soft bits go, with those of earlier transmissions in place; memory of the thread
   // where nobody wants them afterwards.
   absl::Span<int8_t> SoftBits(const Block& block, int r) const;
+  // Holds them, decoded, if they are held otherwise than they are decoded from.
+  static void HoldPacked(const Block& block, int r, absl::Span<const int8_t> soft);
   void FinishBlock(Block& block);
 
   // GPU: brings results to where replies want them.
@@ -84,6 +89,7 @@ class DecodeSharedChannelBatch final : public Batch {
   // What CudaCopyIn is made of.
   void PlaceOutputs();
   void Describe(const CudaLaneView& lane);
+  void DescribePacked(const CudaLaneView& lane);
   std::vector<uint32_t> GroupByShape();
 
   std::vector<std::unique_ptr<Block>> blocks_;  // of all jobs, in order
@@ -95,11 +101,17 @@ class DecodeSharedChannelBatch final : public Batch {
   std::vector<Launch> launches_;
   int shared_bytes_ = 0;
   int num_dematch_ = 0;
+  // Of those that are held in fewer bits: first those that are only unpacked, for their
+  // transmission is in them already, then those that are added to, then those that begin.
+  int num_repeated_ = 0;
+  int num_combined_ = 0;
+  int num_begun_ = 0;
   struct Offsets {
     int64_t dematch_blocks = 0;  // in control memory, after the ReceiveTbs
     int64_t decode_blocks = 0;
     int64_t check_tbs = 0;
     int64_t check_blocks = 0;
+    int64_t pack_blocks = 0;
     int64_t control_end = 0;
     int64_t decode_results = 0;  // in output memory
     int64_t check_results = 0;

@@ -5,6 +5,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/ldpc/decode_gpu.h"
 #include "kernels/nr/receive_gpu.h"
+#include "kernels/nr/soft_pack_gpu.h"
 #include "server/jobs/cuda_copies.h"
 #include "server/operations/shared_channel/decode_shared_channel_batch.h"
 
@@ -12,8 +13,9 @@ namespace baseband::server {
 namespace {
 
 static_assert(sizeof(nr::ReceiveTb) + sizeof(nr::CheckTb) <= 288 &&
-                  sizeof(nr::DematchBlock) + sizeof(ldpc::DecodeBlock) + sizeof(nr::CheckBlock) <=
-                      80 &&
+                  sizeof(nr::DematchBlock) + sizeof(ldpc::DecodeBlock) + sizeof(nr::CheckBlock) +
+                          sizeof(nr::SoftPackBlock) <=
+                      112 &&
                   sizeof(ldpc::DecodeResult) + sizeof(nr::CheckResult) + sizeof(uint32_t) <= 16,
               "DecodeSharedChannelJob's footprint counts so many bytes a block and a code block");
 
@@ -40,6 +42,7 @@ nr::ReceiveTb ReceiveTbOf(const DecodeSharedChannelGroup& group) {
 
 absl::Status PrepareDecodeSharedChannelCuda() {
   BASEBAND_RETURN_IF_ERROR(ldpc::PrepareDecodeKernels());
+  BASEBAND_RETURN_IF_ERROR(nr::PrepareSoftPackKernels());
   return nr::PrepareReceiveKernels();
 }
 
@@ -84,7 +87,7 @@ void DecodeSharedChannelBatch::PlaceOutputs() {
     const DecodeSharedChannelGroup& group = *block->group;
     const int num_blocks = group.block.plan.num_blocks;
     decided_bytes += num_blocks * group.decided_bytes();
-    if (!group.soft_out && block->held == nullptr) {
+    if (!group.soft_out && (block->held == nullptr || block->is_packed())) {
       block->soft_offset = kept_bytes;
       kept_bytes += num_blocks * group.soft_stride();
     }
@@ -92,7 +95,9 @@ void DecodeSharedChannelBatch::PlaceOutputs() {
   offsets_.decided_bits = output_.Reserve(decided_bytes);
   const int64_t kept_at = output_.Reserve(kept_bytes);
   for (const auto& block : blocks_) {
-    if (!block->group->soft_out && block->held == nullptr) block->soft_offset += kept_at;
+    if (!block->group->soft_out && (block->held == nullptr || block->is_packed())) {
+      block->soft_offset += kept_at;
+    }
   }
 }
 
@@ -109,6 +114,7 @@ void DecodeSharedChannelBatch::Describe(const CudaLaneView& lane) {
   offsets_.decode_blocks = place(pieces_.size(), sizeof(ldpc::DecodeBlock));
   offsets_.check_tbs = place(blocks_.size(), sizeof(nr::CheckTb));
   offsets_.check_blocks = place(pieces_.size(), sizeof(nr::CheckBlock));
+  offsets_.pack_blocks = place(pieces_.size(), sizeof(nr::SoftPackBlock));
   offsets_.control_end = end;
 
   auto* const receive = reinterpret_cast<nr::ReceiveTb*>(control);
@@ -142,9 +148,9 @@ void DecodeSharedChannelBatch::Describe(const CudaLaneView& lane) {
     for (const nr::RateMatch* shape : {&group->block.plan.of_short, &group->block.plan.of_long}) {
       shared_bytes_ = std::max(shared_bytes_, nr::DematchSharedBytes(*shape, wanted));
     }
-    auto* soft =
-        reinterpret_cast<int8_t*>(block.held != nullptr ? block.held->object->data()
-                                                        : lane.output_device + block.soft_offset);
+    const bool is_in_place = block.held != nullptr && !block.is_packed();
+    auto* soft = reinterpret_cast<int8_t*>(is_in_place ? block.held_soft(0)
+                                                       : lane.output_device + block.soft_offset);
     check[b].soft = soft;
     check[b].soft_stride = static_cast<uint32_t>(group->soft_stride());
     check[b].soft_count = decoded;
@@ -179,8 +185,29 @@ void DecodeSharedChannelBatch::Describe(const CudaLaneView& lane) {
       soft += group->soft_stride();
     }
   }
+  DescribePacked(lane);
   auto* sorted = reinterpret_cast<ldpc::DecodeBlock*>(control + offsets_.decode_blocks);
   for (const uint32_t i : GroupByShape()) *sorted++ = decode[i];
+}
+
+void DecodeSharedChannelBatch::DescribePacked(const CudaLaneView& lane) {
+  auto* pack = reinterpret_cast<nr::SoftPackBlock*>(lane.control_host + offsets_.pack_blocks);
+  const auto describe = [&](int* count, const auto& is_of) {
+    for (const auto& block : blocks_) {
+      if (!block->is_packed() || !is_of(*block)) continue;
+      const DecodeSharedChannelGroup& group = *block->group;
+      for (int r = 0; r < group.block.plan.num_blocks; ++r, ++*count, ++pack) {
+        pack->soft = reinterpret_cast<int8_t*>(lane.output_device + block->soft_offset) +
+                     r * group.soft_stride();
+        pack->packed = block->held_soft(r);
+        pack->count = static_cast<uint32_t>(group.block.n_cb());
+        pack->size = static_cast<uint32_t>(group.held_llr_size);
+      }
+    }
+  };
+  describe(&num_repeated_, [](const Block& block) { return block.repeats(); });
+  describe(&num_combined_, [](const Block& block) { return block.combines(); });
+  describe(&num_begun_, [](const Block& block) { return !block.repeats() && !block.combines(); });
 }
 
 absl::Status DecodeSharedChannelBatch::CudaCopyIn(const CudaLaneView& lane) {
@@ -200,8 +227,18 @@ absl::Status DecodeSharedChannelBatch::CudaRun(const CudaLaneView& lane) {
   dematch.num_blocks = num_dematch_;
   dematch.shared_bytes = shared_bytes_;
   dematch.unusable = reinterpret_cast<uint32_t*>(output + offsets_.unusable);
+  const auto* const pack =
+      reinterpret_cast<const nr::SoftPackBlock*>(control + offsets_.pack_blocks);
+  if (num_repeated_ + num_combined_ > 0) {
+    BASEBAND_RETURN_IF_ERROR(
+        nr::LaunchUnpackSoft(pack, num_repeated_ + num_combined_, lane.stream));
+  }
   if (num_dematch_ > 0) {
     BASEBAND_RETURN_IF_ERROR(nr::LaunchRateDematch(dematch, lane.stream));
+  }
+  if (num_combined_ + num_begun_ > 0) {
+    BASEBAND_RETURN_IF_ERROR(
+        nr::LaunchPackSoft(pack + num_repeated_, num_combined_ + num_begun_, lane.stream));
   }
   for (const Launch& shape : launches_) {
     ldpc::DecodeBatch decode;

@@ -18,11 +18,23 @@ ObjectKey KeyOf(const std::string& client, const std::string& key) {
 }
 
 // What has to be the same in all transmissions of a block; its lowest bits are 0, and it is not.
-uint64_t ShapeOf(const SharedChannelBlock& block, uint32_t number) {
+uint64_t ShapeOf(const SharedChannelBlock& block, uint32_t number, int llr_size) {
   const nr::TransportBlockPlan& plan = block.plan;
   const size_t hash = absl::HashOf(plan.base_graph, plan.zc, plan.num_blocks, plan.k_prime,
-                                   block.n_cb(), plan.tb_bits, number);
+                                   block.n_cb(), plan.tb_bits, number, llr_size);
   return (static_cast<uint64_t>(hash) & ~kTransmissionMask) | (kTransmissionMask + 1);
+}
+
+// InvalidArgument: what is held under `mark` is that block in another size.
+absl::Status CheckSize(uint64_t mark, const SharedChannelBlock& block, const HeldAs& as) {
+  for (const int size : {8, 6, 4}) {
+    if (size == as.llr_size || (mark & ~kTransmissionMask) != ShapeOf(block, as.number, size)) {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "llr_size ", as.llr_size, " is not that of what is held of the block, which is ", size));
+  }
+  return absl::OkStatus();
 }
 
 // A new object for `held`, or why there is none.
@@ -54,13 +66,13 @@ Device* HarqDeviceOf(absl::string_view client, absl::Span<Device* const> devices
   return best;
 }
 
-uint64_t SoftBitsMark(const SharedChannelBlock& block, uint32_t number, int transmission) {
-  return ShapeOf(block, number) | static_cast<uint64_t>(transmission);
+uint64_t SoftBitsMark(const SharedChannelBlock& block, const HeldAs& as, int transmission) {
+  return ShapeOf(block, as.number, as.llr_size) | static_cast<uint64_t>(transmission);
 }
 
 absl::StatusOr<HeldSoftBits> HoldSoftBits(const std::string& client, const std::string& key,
                                           int transmission, const SharedChannelBlock& block,
-                                          uint32_t number, int64_t bytes, Device& device) {
+                                          const HeldAs& as, Device& device) {
   HeldSoftBits held;
   ObjectStore* const store = device.objects();
   if (store == nullptr) {
@@ -71,7 +83,7 @@ absl::StatusOr<HeldSoftBits> HoldSoftBits(const std::string& client, const std::
   const ObjectKey object_key = KeyOf(client, key);
   if (transmission == 0) {
     held.outcome = v1::HARQ_OUTCOME_FIRST;
-    BASEBAND_RETURN_IF_ERROR(Make(object_key, bytes, *store, &held));
+    BASEBAND_RETURN_IF_ERROR(Make(object_key, as.bytes, *store, &held));
     return held;
   }
   absl::StatusOr<ObjectPin> found = store->Use(object_key);
@@ -83,7 +95,9 @@ absl::StatusOr<HeldSoftBits> HoldSoftBits(const std::string& client, const std::
   } else if (const uint64_t mark = (*found)->mark(); mark == 0) {
     held.outcome = v1::HARQ_OUTCOME_LOST;
     held.why = "the transmission before this one was not decoded to its end";
-  } else if ((*found)->bytes() != bytes || (mark & ~kTransmissionMask) != ShapeOf(block, number)) {
+  } else if ((*found)->bytes() != as.bytes ||
+             (mark & ~kTransmissionMask) != ShapeOf(block, as.number, as.llr_size)) {
+    BASEBAND_RETURN_IF_ERROR(CheckSize(mark, block, as));
     held.outcome = v1::HARQ_OUTCOME_OTHER_BLOCK;
   } else {
     const auto last = static_cast<int>(mark & kTransmissionMask);
@@ -96,7 +110,7 @@ absl::StatusOr<HeldSoftBits> HoldSoftBits(const std::string& client, const std::
     return held;
   }
   if (found.ok()) found->reset();  // a new one takes its place
-  BASEBAND_RETURN_IF_ERROR(Make(object_key, bytes, *store, &held));
+  BASEBAND_RETURN_IF_ERROR(Make(object_key, as.bytes, *store, &held));
   return held;
 }
 

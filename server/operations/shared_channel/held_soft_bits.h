@@ -40,18 +40,24 @@ struct HeldSoftBits {
   bool repeats() const { return outcome == v1::HARQ_OUTCOME_REPEATED; }
 };
 
-// Finds or makes those of `client` under `key` on `device`, `bytes` long, of the block that the
-// client calls `number`. FailedPrecondition:
-// another request uses them. Unavailable: the device was lost. InvalidArgument: an earlier
-// transmission than what is held.
+// How those of a block are held.
+struct HeldAs {
+  uint32_t number = 0;  // what the client calls the block
+  int llr_size = 8;     // bits of each: 8, 6 or 4
+  int64_t bytes = 0;    // of all; not part of the mark
+};
+
+// Finds or makes those of `client` under `key` on `device`. FailedPrecondition: another request
+// uses them. Unavailable: the device was lost. InvalidArgument: an earlier transmission than what
+// is held, or what is held of the block has another llr_size.
 absl::StatusOr<HeldSoftBits> HoldSoftBits(const std::string& client, const std::string& key,
                                           int transmission, const SharedChannelBlock& block,
-                                          uint32_t number, int64_t bytes, Device& device);
+                                          const HeldAs& as, Device& device);
 // They are not wanted any more.
 void FreeSoftBits(const std::string& client, const std::string& key, Device& device);
 
 // The mark of an object that holds `block` up to `transmission`; never 0.
-uint64_t SoftBitsMark(const SharedChannelBlock& block, uint32_t number, int transmission);
+uint64_t SoftBitsMark(const SharedChannelBlock& block, const HeldAs& as, int transmission);
 
 }  // namespace baseband::server
 

@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "kernels/base/bits.h"
-#include "kernels/nr/crc.h"
+#include "kernels/crc/crc.h"
 #include "kernels/nr/crc_matrix_math.h"
 #include "kernels/nr/interleave_words_math.h"
 #include "kernels/nr/modulation_math.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/base/bits.h"
-#include "kernels/nr/crc.h"
+#include "kernels/crc/crc.h"
 #include "kernels/nr/float_math.h"
 #include "kernels/nr/symbols_reference.h"
 #include "tests/support/matchers.h"
@@ -100,11 +100,11 @@ TEST(EncodeSharedChannelTest, ACodeBlocksCrcFollowsItsBits) {
   constexpr int kBits = 147;
   const struct {
     v1::CodeBlockCrc crc;
-    nr::Crc polynomial;
+    Crc polynomial;
     int bits;
-  } kCases[] = {{v1::CODE_BLOCK_CRC_24A, nr::Crc::kCrc24A, 24},
-                {v1::CODE_BLOCK_CRC_24B, nr::Crc::kCrc24B, 24},
-                {v1::CODE_BLOCK_CRC_16, nr::Crc::kCrc16, 16}};
+  } kCases[] = {{v1::CODE_BLOCK_CRC_24A, Crc::kCrc24A, 24},
+                {v1::CODE_BLOCK_CRC_24B, Crc::kCrc24B, 24},
+                {v1::CODE_BLOCK_CRC_16, Crc::kCrc16, 16}};
   Random random(1);
   for (const auto& [crc, polynomial, bits] : kCases) {
     const int payload_bits = kBits - bits;
@@ -113,7 +113,7 @@ TEST(EncodeSharedChannelTest, ACodeBlocksCrcFollowsItsBits) {
 
     payload.resize(19);
     auto* const all = reinterpret_cast<uint8_t*>(payload.data());
-    const uint32_t value = nr::CrcOfBits(polynomial, all, 0, payload_bits);
+    const uint32_t value = CrcOfBits(polynomial, all, 0, payload_bits);
     for (int i = 0; i < bits; ++i) {
       const int bit = payload_bits + i;
       const auto mask = static_cast<uint8_t>(0x80 >> bit % 8);

@@ -1,19 +1,10 @@
 // HARQ of DecodeSharedChannel: soft bits that travel and soft bits that the server holds are the
 // same, and what is not there any more is told.
-#include <algorithm>
-#include <cmath>
-#include <memory>
 #include <random>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "server/device/cpu_device.h"
-#include "server/operations/operations.h"
-#include "server/operations/shared_channel/decode_shared_channel.h"
-#include "tests/support/convert_request.h"
-#include "tests/support/matchers.h"
-#include "tests/support/run_on_cpu.h"
+#include "tests/unit/server/operations/held_soft_bits_fixture.h"
 
 namespace baseband::server {
 namespace {
@@ -22,118 +13,6 @@ using ::baseband::testing::IsOk;
 using ::baseband::testing::RunOnCpu;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
-
-constexpr int kVersions[] = {0, 2, 3, 1};  // in the order in which they are sent
-
-v1::SharedChannelBlock BlockOf(int transmission) {
-  v1::SharedChannelBlock block;
-  v1::TransportBlock& tb = *block.mutable_transport_block();
-  tb.set_tb_bytes(1125);  // two code blocks
-  tb.set_base_graph(1);
-  tb.set_g(11000);
-  block.set_rv(static_cast<uint32_t>(kVersions[transmission % 4]));
-  block.set_qm(2);
-  block.set_c_init(12345);
-  return block;
-}
-
-class HeldSoftBitsTest : public ::testing::Test {
- protected:
-  HeldSoftBitsTest() { Serve(/*max_mib=*/8, /*client_mib=*/4); }
-
-  void Serve(int64_t max_mib, int64_t client_mib) {
-    ObjectLimits limits;
-    limits.max_bytes = max_mib << 20;
-    limits.max_bytes_per_owner = client_mib << 20;
-    limits.time_to_live = absl::Seconds(60);
-    limits.clock = [this] { return now_; };
-    device_ = std::make_unique<CpuDevice>(1, /*standby=*/false, limits);
-    device_->set_healthy(true);
-  }
-
-  // What is received of `payload` in a transmission, with noise.
-  std::string Received(const std::string& payload, int transmission, double sigma, unsigned seed) {
-    v1::EncodeSharedChannelRequest request;
-    v1::EncodeSharedChannelGroup& group = *request.add_groups();
-    *group.mutable_block() = BlockOf(transmission);
-    group.set_count(1);
-    request.set_payload(payload);
-    const Request wire = RequestOf(request);
-    JobPtr job = *ConvertRequest(*operations_.Find("EncodeSharedChannel"), wire);
-    job = RunOnCpu(std::move(job), wire.payload);
-    std::mt19937 random(seed);
-    std::normal_distribution<double> noise(0.0, sigma);
-    std::string llr;
-    for (int bit = 0; bit < 11000; ++bit) {
-      const bool one = job->reply.data()[bit / 8] >> (7 - bit % 8) & 1;
-      const double y = (one ? -1.0 : 1.0) + noise(random);
-      llr.push_back(
-          static_cast<char>(std::clamp(std::lround(4.0 * 2.0 * y / (sigma * sigma)), -127L, 127L)));
-    }
-    return llr;
-  }
-
-  static v1::DecodeSharedChannelRequest RequestFor(const std::string& llr, int transmission) {
-    v1::DecodeSharedChannelRequest request;
-    v1::DecodeSharedChannelGroup& group = *request.add_groups();
-    *group.mutable_block() = BlockOf(transmission);
-    group.set_count(1);
-    request.set_payload(llr);
-    return request;
-  }
-  v1::DecodeSharedChannelRequest Held(const std::string& key, int transmission) const {
-    v1::DecodeSharedChannelRequest request = RequestFor(llr_, transmission);
-    v1::Harq& harq = *request.mutable_groups(0)->mutable_harq();
-    harq.set_key(key);
-    harq.set_transmission(static_cast<uint32_t>(transmission));
-    return request;
-  }
-
-  absl::StatusOr<JobPtr> Bound(const v1::DecodeSharedChannelRequest& request,
-                               const std::string& client = "cell 1") {
-    BASEBAND_ASSIGN_OR_RETURN(
-        JobPtr job, ConvertRequest(*operations_.Find("DecodeSharedChannel"), RequestOf(request)));
-    job->caller.client = client;
-    Device* const device = device_.get();
-    BASEBAND_RETURN_IF_ERROR(job->Bind({&device, 1}));
-    BASEBAND_RETURN_IF_ERROR(job->Hold({&device, 1}));
-    return job;
-  }
-  // The response, with its bulk fields.
-  absl::StatusOr<v1::DecodeSharedChannelResponse> Call(
-      const v1::DecodeSharedChannelRequest& request, const std::string& client = "cell 1") {
-    BASEBAND_ASSIGN_OR_RETURN(JobPtr job, Bound(request, client));
-    return Run(std::move(job), request);
-  }
-  absl::StatusOr<v1::DecodeSharedChannelResponse> Run(
-      JobPtr job, const v1::DecodeSharedChannelRequest& request) {
-    job = RunOnCpu(std::move(job), RequestOf(request).payload);
-    BASEBAND_ASSIGN_OR_RETURN(const Reply reply,
-                              operations_.Find("DecodeSharedChannel")->ToReply(*job));
-    v1::DecodeSharedChannelResponse response;
-    response.ParseFromString(reply.header);
-    for (const BulkField& field : reply.fields) {
-      const std::string bytes(reinterpret_cast<const char*>(reply.memory.data()) + field.offset,
-                              static_cast<size_t>(field.bytes));
-      const bool is_soft = field.number == v1::DecodeSharedChannelResponse::kSoftFieldNumber;
-      *(is_soft ? response.mutable_soft() : response.mutable_payload()) = bytes;
-    }
-    return response;
-  }
-  v1::HarqOutcome OutcomeOf(const v1::DecodeSharedChannelRequest& request,
-                            std::string* why = nullptr) {
-    const auto response = Call(request);
-    EXPECT_THAT(response, IsOk());
-    if (!response.ok()) return v1::HARQ_OUTCOME_UNSPECIFIED;
-    if (why != nullptr) *why = response->blocks(0).harq_message();
-    return response->blocks(0).harq();
-  }
-
-  absl::Time now_ = absl::UnixEpoch();
-  OperationTable operations_ = MakeOperations();
-  std::unique_ptr<CpuDevice> device_;
-  const std::string llr_ = std::string(11000, '\x03');
-};
 
 TEST_F(HeldSoftBitsTest, WhatTheServerHoldsDecodesAsWhatTravels) {
   std::string payload;
@@ -312,18 +191,20 @@ TEST_F(HeldSoftBitsTest, NothingIsLeftOfManyProcesses) {
 TEST_F(HeldSoftBitsTest, NothingIsLeftOfAMillionProcesses) {
   Serve(/*max_mib=*/2, /*client_mib=*/1);
   const SharedChannelBlock block = *BlockFromProto(BlockOf(0));
+  HeldAs as;
+  as.bytes = 25'344;
   std::mt19937 random(1);
   int64_t lost = 0;
   for (int i = 0; i < 1'000'000; ++i, now_ += absl::Microseconds(100)) {
     const std::string client = i % 3 == 0 ? "cell 1" : "cell 2";
     const std::string key = std::to_string(i);
-    const auto first = HoldSoftBits(client, key, 0, block, 0, 25'344, *device_);
+    const auto first = HoldSoftBits(client, key, 0, block, as, *device_);
     ASSERT_THAT(first, IsOk());
     ASSERT_NE(first->object, nullptr);
-    first->object->set_mark(SoftBitsMark(block, 0, 0));
+    first->object->set_mark(SoftBitsMark(block, as, 0));
     if (random() % 4 == 0) continue;  // its client forgets it
     if (random() % 4 == 0) {          // one of a while ago is sent again
-      const auto late = HoldSoftBits(client, std::to_string(i - 30), 1, block, 0, 25'344, *device_);
+      const auto late = HoldSoftBits(client, std::to_string(i - 30), 1, block, as, *device_);
       ASSERT_THAT(late, IsOk());
       lost += late->outcome == v1::HARQ_OUTCOME_LOST ? 1 : 0;
     }

@@ -128,6 +128,26 @@ TEST_F(OperationMetricsTest, OnlyTransportBlocksThatAreRightAreInformation) {
   EXPECT_EQ(Value("baseband_decode_parity_failures_total"), 1);
 }
 
+TEST_F(OperationMetricsTest, WhatStopsByItsCrcDidNotFail) {
+  DecodeSharedChannelGroup by_parity;
+  by_parity.block.plan = PlanOf(1125);
+  by_parity.code = *ldpc::NrCode(1, by_parity.block.plan.zc);
+  by_parity.count = 1;
+  DecodeSharedChannelGroup by_crc = by_parity;
+  by_crc.parameters.stop_crc = by_crc.block.plan.last_crc();
+  DecodeSharedChannelJob job(TestOperation("DecodeSharedChannel"), {by_parity, by_crc});
+  ASSERT_EQ(job.code_blocks.size(), 4U);
+  for (CodeBlockResult& result : job.code_blocks) {
+    result.decode = {/*iterations=*/3, /*parity_ok=*/0};
+    result.crc_ok = true;
+  }
+  job.code_blocks[3].crc_ok = false;
+  job.crc_ok = {1, 0};
+  Count(job);
+  EXPECT_EQ(Value("baseband_decode_iterations_count"), 4);
+  EXPECT_EQ(Value("baseband_decode_parity_failures_total"), 3);
+}
+
 TEST_F(OperationMetricsTest, OnlyLockedFramesHaveAnEvm) {
   RecoverCarrierGroup group;
   group.model =

@@ -99,8 +99,29 @@ TEST(SharedChannelOptionsTest, DecodesOptionsAreRefusedByName) {
          "noise_variance nan is not");
   expect([](Group* group) { group->set_max_iterations(101); },
          "max_iterations 101 is not in [0, 100]");
+  expect([](Group* group) { group->set_early_stop(static_cast<v1::EarlyStop>(4)); },
+         "early_stop 4 is not in [0, 3]");
   expect([](Group* group) { group->set_scale_factor(1.5F); }, "scale_factor 1.5 is not in (0, 1]");
   expect([](Group* group) { group->set_scale_factor(-0.5F); }, "scale_factor -0.5 is not in ");
+}
+
+TEST(SharedChannelOptionsTest, ACodeBlockWithoutCrcHasNoneThatStopsIt) {
+  v1::DecodeSharedChannelRequest request = DecodeOf(CodeBlock(), 400);
+  for (int stop = 0; stop <= v1::EarlyStop_MAX; ++stop) {
+    request.mutable_groups(0)->set_early_stop(static_cast<v1::EarlyStop>(stop));
+    if (stop != v1::EARLY_STOP_CRC) {
+      EXPECT_THAT(Convert(request), IsOk());
+      continue;
+    }
+    EXPECT_THAT(Convert(request), IsInvalid("groups[0].early_stop is EARLY_STOP_CRC: the code "
+                                            "block has no crc"));
+    EXPECT_THAT(Convert(request), RefusesFieldOf(v1::DecodeSharedChannelRequest::descriptor()));
+  }
+  request.mutable_groups(0)->set_early_stop(v1::EARLY_STOP_CRC);
+  for (const auto crc : {v1::CODE_BLOCK_CRC_24A, v1::CODE_BLOCK_CRC_24B, v1::CODE_BLOCK_CRC_16}) {
+    request.mutable_groups(0)->mutable_block()->mutable_code_block()->set_crc(crc);
+    EXPECT_THAT(Convert(request), IsOk());
+  }
 }
 
 TEST(SharedChannelOptionsTest, KeysOfHeldSoftBitsAreRefusedByName) {
@@ -126,6 +147,12 @@ TEST(SharedChannelOptionsTest, KeysOfHeldSoftBitsAreRefusedByName) {
   expect(harq([](Harq* m) { m->set_key("a"); }), "groups[1].harq.key is that of ");
   expect(harq([](Harq* m) { m->set_soft_in(true); }), "groups[1].harq.key is set beside soft_in");
   expect(harq([](Harq* m) { m->set_soft_out(true); }), "groups[1].harq.key is set beside soft_in");
+  expect(harq([](Harq* m) { m->set_llr_size(5); }), "groups[1].harq.llr_size 5 is not 8, 6 or 4");
+  expect(harq([](Harq* m) {
+           m->clear_key();
+           m->set_llr_size(4);
+         }),
+         "groups[1].harq.llr_size 4 is set without a key");
   expect(harq([](Harq* m) { m->set_transmission(256); }),
          "groups[1].harq.transmission 256 is not in [0, 255]");
   expect(harq([](Harq* m) {

@@ -48,6 +48,8 @@ TEST_F(SharedChannelCapabilitiesTest, EveryModeCrcAndFormatIsNamedOnce) {
   // All but the value that stands for one of the others.
   EXPECT_EQ(channel_.inputs_size(), v1::SharedChannelInput_descriptor()->value_count() - 1);
   EXPECT_EQ(channel_.outputs_size(), v1::SharedChannelOutput_descriptor()->value_count() - 1);
+  EXPECT_THAT(channel_.early_stops(),
+              ElementsAre(v1::EARLY_STOP_PARITY, v1::EARLY_STOP_CRC, v1::EARLY_STOP_NONE));
   for (const int input : channel_.inputs()) EXPECT_TRUE(v1::SharedChannelInput_IsValid(input));
   for (const int output : channel_.outputs()) EXPECT_TRUE(v1::SharedChannelOutput_IsValid(output));
   EXPECT_THAT(channel_.inputs(), Each(Not(v1::SHARED_CHANNEL_INPUT_UNSPECIFIED)));
@@ -65,10 +67,15 @@ TEST_F(SharedChannelCapabilitiesTest, FlagsAreBbdevsWithoutTheirPrefix) {
 TEST(SharedChannelHarqTest, MemoryForSoftBitsIsToldAsItIsSet) {
   v1::SharedChannelCapabilities channel = Describe(3).shared_channel();
   EXPECT_EQ(channel.harq_memory_bytes(), 3 << 20);
-  EXPECT_THAT(channel.decode_flags(), Contains("INTERNAL_HARQ_MEMORY_OUT_ENABLE"));
+  EXPECT_THAT(channel.decode_flags(),
+              AllOf(Contains("INTERNAL_HARQ_MEMORY_OUT_ENABLE"), Contains("HARQ_6BIT_COMPRESSION"),
+                    Contains("HARQ_4BIT_COMPRESSION")));
+  EXPECT_THAT(channel.harq_llr_sizes(), ElementsAre(8, 6, 4));
   channel = Describe(0).shared_channel();
   EXPECT_EQ(channel.harq_memory_bytes(), 0);
   EXPECT_THAT(channel.decode_flags(), Each(Not(StartsWith("INTERNAL_HARQ"))));
+  EXPECT_THAT(channel.decode_flags(), Each(Not(StartsWith("HARQ_"))));
+  EXPECT_THAT(channel.harq_llr_sizes(), ElementsAre());
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Long messages made short for a CRC by carry-less multiplication. SIMD, chosen for this processor
 // at run time.
-#ifndef BASEBAND_KERNELS_NR_CRC_FOLD_CPU_H_
-#define BASEBAND_KERNELS_NR_CRC_FOLD_CPU_H_
+#ifndef BASEBAND_KERNELS_CRC_CRC_FOLD_CPU_H_
+#define BASEBAND_KERNELS_CRC_CRC_FOLD_CPU_H_
 
 #include <cstdint>
 
-namespace baseband::nr {
+namespace baseband {
 
 inline constexpr int kFoldBits = 512;  // of a step
 
@@ -32,6 +32,6 @@ bool FoldsOnCpu();
 Folded FoldOnCpu(const FoldPowers& powers, uint64_t first, const uint8_t* bytes, int shift,
                  int64_t steps);
 
-}  // namespace baseband::nr
+}  // namespace baseband
 
-#endif  // BASEBAND_KERNELS_NR_CRC_FOLD_CPU_H_
+#endif  // BASEBAND_KERNELS_CRC_CRC_FOLD_CPU_H_

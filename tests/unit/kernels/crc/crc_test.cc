@@ -1,5 +1,5 @@
 // CRCs by tables and as polynomials, against the standard's check values and long division.
-#include "kernels/nr/crc.h"
+#include "kernels/crc/crc.h"
 
 #include <cstring>
 #include <memory>

@@ -3,25 +3,25 @@
 // which has 128 bits again. Four such sums go side by side, 512 bits apart, and are added up at the
 // end. (V. Gopal et al., "Fast CRC Computation for Generic Polynomials Using PCLMULQDQ", Intel,
 // 2009.)
-#include "kernels/nr/crc_fold_cpu.h"
+#include "kernels/crc/crc_fold_cpu.h"
 
 #include "kernels/base/simd_targets.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/nr/crc_fold_cpu.cc"
+#define HWY_TARGET_INCLUDE "kernels/crc/crc_fold_cpu.cc"
 #include "hwy/foreach_target.h"  // Compiles this file once for each target.
 #include "hwy/highway.h"
 
-#ifndef BASEBAND_KERNELS_NR_CRC_FOLD_CPU_TABLES_
-#define BASEBAND_KERNELS_NR_CRC_FOLD_CPU_TABLES_
-namespace baseband::nr {
+#ifndef BASEBAND_KERNELS_CRC_CRC_FOLD_CPU_TABLES_
+#define BASEBAND_KERNELS_CRC_CRC_FOLD_CPU_TABLES_
+namespace baseband {
 alignas(16) constexpr uint8_t kBackwards[16] = {15, 14, 13, 12, 11, 10, 9, 8,
                                                 7,  6,  5,  4,  3,  2,  1, 0};
-}  // namespace baseband::nr
-#endif  // BASEBAND_KERNELS_NR_CRC_FOLD_CPU_TABLES_
+}  // namespace baseband
+#endif  // BASEBAND_KERNELS_CRC_CRC_FOLD_CPU_TABLES_
 
 HWY_BEFORE_NAMESPACE();
-namespace baseband::nr::HWY_NAMESPACE {
+namespace baseband::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
@@ -78,11 +78,11 @@ Folded Fold(const FoldPowers& powers, uint64_t first, const uint8_t* bytes, int 
 bool IsNative() { return HWY_TARGET != HWY_EMU128; }
 
 }  // namespace
-}  // namespace baseband::nr::HWY_NAMESPACE
+}  // namespace baseband::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace baseband::nr {
+namespace baseband {
 
 HWY_EXPORT(Fold);
 HWY_EXPORT(IsNative);
@@ -94,5 +94,5 @@ Folded FoldOnCpu(const FoldPowers& powers, uint64_t first, const uint8_t* bytes,
   return HWY_DYNAMIC_DISPATCH(Fold)(powers, first, bytes, shift, steps);
 }
 
-}  // namespace baseband::nr
+}  // namespace baseband
 #endif  // HWY_ONCE

@@ -1,11 +1,11 @@
-#include "kernels/nr/crc.h"
+#include "kernels/crc/crc.h"
 
 #include <cstring>
 #include <initializer_list>
 
-#include "kernels/nr/crc_fold_cpu.h"
+#include "kernels/crc/crc_fold_cpu.h"
 
-namespace baseband::nr {
+namespace baseband {
 namespace {
 
 struct Tables {
@@ -92,4 +92,4 @@ uint32_t CrcOfBits(Crc crc, const uint8_t* bits, int64_t first_bit, int64_t coun
   return r >> (32 - PolynomialOf(crc).bits);
 }
 
-}  // namespace baseband::nr
+}  // namespace baseband

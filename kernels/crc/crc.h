@@ -1,12 +1,12 @@
 // CRCs of packed bits on a CPU, TS 38.212 clause 5.1; crc_math.h has them as polynomials.
-#ifndef BASEBAND_KERNELS_NR_CRC_H_
-#define BASEBAND_KERNELS_NR_CRC_H_
+#ifndef BASEBAND_KERNELS_CRC_CRC_H_
+#define BASEBAND_KERNELS_CRC_CRC_H_
 
 #include <cstdint>
 
-#include "kernels/nr/crc_math.h"
+#include "kernels/crc/crc_math.h"
 
-namespace baseband::nr {
+namespace baseband {
 
 // The CRC of bits [first_bit, first_bit + count) of `bits`, most significant first in each byte;
 // count 0 or more. Its highest bit is the one to send first. Reads no byte that holds none of the
@@ -20,6 +20,6 @@ inline constexpr int kCrcTableSlices = 8;
 using CrcTable = uint32_t[kCrcTableSlices][256];
 const CrcTable& CrcTableOf(Crc crc);
 
-}  // namespace baseband::nr
+}  // namespace baseband
 
-#endif  // BASEBAND_KERNELS_NR_CRC_H_
+#endif  // BASEBAND_KERNELS_CRC_CRC_H_
