@@ -1,9 +1,10 @@
-// The CRCs of LaunchTransmit, and LaunchCheckCrc. Both take tiles of 16 code blocks.
+// LaunchCheckCrc: CRCs of tiles of 16 code blocks.
 #include <cstdint>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/cuda/load_kernel.h"
 #include "kernels/cuda/status.h"
+#include "kernels/nr/crc_powers.cuh"
 #include "kernels/nr/crc_tile.cuh"
 #include "kernels/nr/gpu_launch.h"
 #include "kernels/nr/receive_gpu.h"
@@ -23,7 +24,6 @@ using device::WantedCrcs;
 
 // A warp more than multiplies finds meanwhile what the products are multiplied by.
 constexpr uint32_t kThreads = (kCrcWarps + 1) * kWarp;
-constexpr int kMinTilesPerSm = 3;  // 56 registers a thread
 
 __device__ __forceinline__ void ClearSums(CrcSums* sums) {
   static_assert(sizeof(CrcSums) <= 4 * kThreads, "a word a thread");
@@ -31,8 +31,8 @@ __device__ __forceinline__ void ClearSums(CrcSums* sums) {
 }
 
 // Adds up the CRCs of the tile's messages; by the first kCrcWarps warps. `message_of(block, tb)` is
-// one block's message; `kOf24B`: the CRCs of code blocks are wanted, too.
-template <bool kOf24B, typename Tb, typename Block, typename MessageOf>
+// one block's message.
+template <typename Tb, typename Block, typename MessageOf>
 __device__ __forceinline__ void AddTile(const Tb* tbs, const Block* blocks, uint32_t num_blocks,
                                         const MessageOf& message_of, CrcSums* sums) {
   CrcMessage messages[2];
@@ -43,7 +43,7 @@ __device__ __forceinline__ void AddTile(const Tb* tbs, const Block* blocks, uint
     if (index >= num_blocks) continue;
     const Block block = blocks[index];
     const Tb& tb = tbs[block.tb];
-    wanted.of_24b |= kOf24B && tb.block_crc_bits != 0;
+    wanted.of_24b |= tb.block_crc_bits != 0;
     wanted.of_24a |= tb.tb_crc_bits == 24;
     wanted.of_16 |= tb.tb_crc_bits == 16;
     messages[half] = message_of(block, tb);
@@ -62,39 +62,6 @@ __device__ __forceinline__ uint32_t TbPart(const Tb& tb, const CrcSums& sums, ui
   if (tb.tb_crc_bits == 0) return 0;
   if (tb.tb_crc_bits == 16) return sums.of_16[row];
   return CrcMultiply(PolynomialOf(Crc::kCrc24A), sums.of_24a[row], power);
-}
-
-__global__ void __launch_bounds__(kThreads, kMinTilesPerSm)
-    TransmitCrcsKernel(const TransmitTb* __restrict__ tbs, const TransmitBlock* __restrict__ blocks,
-                       uint32_t num_blocks, uint32_t* __restrict__ tb_parts) {
-  cudaTriggerProgrammaticLaunchCompletion();
-  __shared__ CrcSums sums;
-  ClearSums(&sums);
-  __syncthreads();
-  // One of the last warp's lanes for each row.
-  const uint32_t row = threadIdx.x - kCrcWarps * kWarp;
-  const uint32_t index = blockIdx.x * kCrcRows + row;
-  const bool ends_row = row < kCrcRows && index < num_blocks;
-  uint32_t power = 1;
-  if (threadIdx.x < kCrcWarps * kWarp) {
-    const auto message_of = [](const TransmitBlock& block, const TransmitTb& tb) {
-      const PayloadSlice slice = SliceOf(tb.payload_bits, tb.info_bits, block.r);
-      const WordsBefore words = WordsOf(tb.payload);
-      return CrcMessage{words.words, words.skip + slice.first, slice.bits};
-    };
-    AddTile<false>(tbs, blocks, num_blocks, message_of, &sums);
-  } else if (ends_row) {
-    const TransmitBlock block = blocks[index];
-    const TransmitTb& tb = tbs[block.tb];
-    const PayloadSlice slice = SliceOf(tb.payload_bits, tb.info_bits, block.r);
-    power = device::CrcPower24A(tb.payload_bits - slice.first - slice.bits);
-    const uint32_t begin = CodedBegin(tb, block.r);
-    if (tb.as_symbols == 0 && begin % 32 != 0) {
-      reinterpret_cast<uint32_t*>(tb.out)[begin / 32] = 0;
-    }
-  }
-  __syncthreads();
-  if (ends_row) tb_parts[index] = TbPart(tbs[blocks[index].tb], sums, row, power);
 }
 
 // Writes the words of the payload that begin in code block blocks[index].
@@ -210,7 +177,7 @@ __global__ void __launch_bounds__(kThreads)
     const auto message_of = [](const CheckBlock& block, const CheckTb& tb) {
       return CrcMessage{reinterpret_cast<const uint32_t*>(block.bits), 0, tb.info_bits};
     };
-    AddTile<true>(tbs, blocks, num_blocks, message_of, &sums);
+    AddTile(tbs, blocks, num_blocks, message_of, &sums);
   } else if (ends_row) {
     StartRow(tbs[blocks[index].tb], blocks[index], &row);
   }
@@ -238,15 +205,6 @@ uint32_t TilesOf(int num_blocks) {
 
 }  // namespace
 
-absl::Status LaunchTransmitCrcs(const TransmitBatch& batch, cudaStream_t stream) {
-  return LaunchKernel("TransmitCrcsKernel", {TilesOf(batch.num_blocks), kThreads, 0, stream, false},
-                      TransmitCrcsKernel, batch.tbs, batch.blocks,
-                      static_cast<uint32_t>(batch.num_blocks),
-                      static_cast<uint32_t*>(batch.workspace));
-}
-
-absl::Status PrepareTransmitCrcs() { return cuda::LoadKernel(TransmitCrcsKernel); }
-
 CheckTb MakeCheckTb(const TransportBlockPlan& plan) {
   CheckTb tb;
   tb.payload_bits = static_cast<uint32_t>(plan.tb_bits);
@@ -263,7 +221,7 @@ absl::Status LaunchCheckCrc(const CheckBatch& batch, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(CheckPointer("blocks", batch.blocks));
   BASEBAND_RETURN_IF_ERROR(CheckPointer("results", batch.results));
   return LaunchKernel("CheckCrcKernel",
-                      {dim3(TilesOf(batch.num_blocks), kCheckPieces), kThreads, 0, stream, false},
+                      {dim3(TilesOf(batch.num_blocks), kCheckPieces), kThreads, 0, stream},
                       CheckCrcKernel, batch.tbs, batch.blocks,
                       static_cast<uint32_t>(batch.num_blocks), batch.decode_results, batch.results);
 }

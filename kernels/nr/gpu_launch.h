@@ -15,11 +15,6 @@
 
 namespace baseband::nr {
 
-// The first kernel of LaunchTransmit. Makes, in the workspace, each code block's part of its
-// transport block's CRC; these are to be added up. Clears the words of `out` in which code blocks
-// meet.
-absl::Status LaunchTransmitCrcs(const TransmitBatch& batch, cudaStream_t stream);
-absl::Status PrepareTransmitCrcs();
 // Of LaunchCheckCrc.
 absl::Status PrepareCheckCrc();
 
@@ -47,24 +42,16 @@ struct LaunchShape {
   uint32_t threads = 0;
   size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
-  // Whether it may begin before the kernel in front of it has ended. It waits for that by
-  // cudaGridDependencySynchronize.
-  bool begins_early = false;
 };
 
 template <typename... Parameters, typename... Arguments>
 absl::Status LaunchKernel(const char* name, const LaunchShape& shape, void (*kernel)(Parameters...),
                           Arguments... arguments) {
-  cudaLaunchAttribute early = {};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config = {};
   config.gridDim = shape.grid;
   config.blockDim = dim3(shape.threads);
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = shape.stream;
-  config.attrs = &early;
-  config.numAttrs = shape.begins_early ? 1 : 0;
   return cuda::ToStatus(cudaLaunchKernelEx(&config, kernel, arguments...), name);
 }
 

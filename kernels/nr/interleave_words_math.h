@@ -34,11 +34,12 @@ BASEBAND_HOST_DEVICE inline uint32_t PickBytes(uint32_t high, uint32_t low, uint
 #endif
 }
 
-// Exchanges the bits of `a` that `mask` names with those of `b`, `shift` places above it.
+// Exchanges the bits of `a` that `mask` names with those of `b`, `shift` places above it, which are
+// all that it does not name.
 BASEBAND_HOST_DEVICE inline void ExchangeBits(uint32_t& a, uint32_t& b, int shift, uint32_t mask) {
-  const uint32_t difference = (a ^ b >> shift) & mask;
-  a ^= difference;
-  b ^= difference << shift;
+  const uint32_t lower = (a & ~mask) | (b >> shift & mask);
+  b = (a << shift & ~mask) | (b & mask);
+  a = lower;
 }
 
 // a's and b's bits in turns: the first halves in `a`, the others in `b`.

@@ -139,7 +139,7 @@ absl::Status LaunchRateDematch(const DematchBatch& batch, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(CheckPointer("blocks", batch.blocks));
   return LaunchKernel("RateDematchKernel",
                       {static_cast<unsigned>(batch.num_blocks), kDematchThreads,
-                       static_cast<size_t>(batch.shared_bytes), stream, false},
+                       static_cast<size_t>(batch.shared_bytes), stream},
                       RateDematchKernel, batch.tbs, batch.blocks, batch.unusable);
 }
 

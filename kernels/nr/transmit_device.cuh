@@ -1,5 +1,5 @@
-// The second half of sending one code block by a thread block: from the bits of its circular
-// buffer, which transmit_encode.cuh leaves behind in shared memory, to coded bits or symbols.
+// The second half of sending the code blocks of one thread block: from the bits of their circular
+// buffers in shared memory (transmit_info.cuh) to coded bits or symbols.
 // Threads take groups of 32 columns of the interleaver, which are kQm whole words of what is sent.
 // Columns are counted in the transport block, so that words begin where those in memory do:
 //
@@ -16,18 +16,68 @@
 #include "kernels/nr/gold.cuh"
 #include "kernels/nr/interleave_words_math.h"
 #include "kernels/nr/modulation_math.h"
-#include "kernels/nr/transmit_encode.cuh"
 #include "kernels/nr/transmit_gpu.h"
+#include "kernels/nr/transmit_info.cuh"
 #include "kernels/nr/transmit_math.h"
 
 namespace baseband::nr::device {
 
-// The coded bits of a code block among those of its transport block.
-struct CodedRange {
-  uint32_t begin;
+// A code block among those of its transport block.
+struct alignas(16) Coded {
+  uint32_t begin;  // its coded bits
   uint32_t end;
-  bool is_last;  // nothing follows in the last word
+  uint32_t first_column;
+  uint32_t columns;
+  uint32_t first_sent;  // where the bits that are sent begin in shared memory, in bits
+  uint32_t first_group;
+  uint32_t end_group;
+  uint16_t is_straight;
+  uint16_t r;
+
+  __device__ __forceinline__ uint32_t end_column() const { return first_column + columns; }
 };
+
+// Of code block r; `kept` is where its kept bits begin in shared memory.
+__device__ __forceinline__ Coded MakeCoded(const TransmitTb& tb, uint32_t r, uint32_t kept) {
+  const uint32_t qm = tb.of_short.qm;
+  const bool is_long = r >= tb.num_short;
+  const uint32_t columns_of_short = tb.of_short.columns;
+  const uint32_t columns_of_long = tb.of_long.columns;
+  Coded coded;
+  coded.first_column = is_long
+                           ? tb.num_short * columns_of_short + (r - tb.num_short) * columns_of_long
+                           : r * columns_of_short;
+  coded.columns = r >= tb.num_blocks ? 0 : is_long ? columns_of_long : columns_of_short;
+  coded.begin = qm * coded.first_column;
+  coded.end = coded.begin + qm * coded.columns;
+  coded.first_sent = kept + tb.of_long.kept_before_k0;
+  coded.first_group = coded.first_column / 32;
+  coded.end_group = coded.columns == 0 ? coded.first_group : (coded.end_column() + 31) / 32;
+  coded.is_straight = IsStraight(tb.of_long) ? 1 : 0;
+  coded.r = static_cast<uint16_t>(r);
+  return coded;
+}
+
+// Some bits of word `word` of packed bits: `bits`, as memory has them, are all that code block r
+// has of it, `count` of them. `edges` is that of code block 0; whoever has the last bits writes the
+// word, and leaves 0 behind.
+__device__ __noinline__ void JoinWord(const TransmitTb& tb, uint32_t r, unsigned long long* edges,
+                                      uint32_t word, uint32_t bits, uint32_t count) {
+  const uint32_t first = 32 * word;
+  const uint32_t end = CodedBegin(tb, tb.num_blocks);
+  const uint32_t wanted = min(end - first, 32);
+  auto* const out = reinterpret_cast<uint32_t*>(tb.out) + word;
+  if (count == wanted) {
+    *out = bits;
+    return;
+  }
+  while (CodedBegin(tb, r) > first) --r;  // to the code block that has the first bit
+  const auto own = static_cast<unsigned long long>(count) << 32 | bits;
+  const unsigned long long joined = atomicAdd(edges + r, own) + own;
+  if (joined >> 32 != wanted) return;
+  *out = static_cast<uint32_t>(joined);
+  edges[r] = 0;
+}
 
 // The words of a group, side by side in as few stores as their alignment allows.
 template <int kQm>
@@ -50,28 +100,39 @@ __device__ __forceinline__ void StoreWords(uint32_t* to, const uint32_t (&words)
   }
 }
 
-// Writes the words of a group to packed bits, as far as they are the code block's. A word that code
-// blocks share was cleared before, and receives each one's bits.
+// Writes the words of a group to packed bits, as far as they are the code block's.
 template <int kQm>
-__device__ __forceinline__ void StorePacked(const CodedRange& range, uint32_t group,
-                                            uint32_t (&words)[kQm], uint32_t* out) {
+__device__ __forceinline__ void StorePacked(const TransmitTb& tb, const Coded& coded,
+                                            unsigned long long* edges, uint32_t group,
+                                            uint32_t (&words)[kQm]) {
 #pragma unroll
   for (int i = 0; i < kQm; ++i) words[i] = SwapWord(words[i]);
-  uint32_t bit = 32 * kQm * group;
-  out += kQm * group;
-  if (bit >= range.begin && bit + 32 * kQm <= range.end) return StoreWords<kQm>(out, words);
+  auto* const out = reinterpret_cast<uint32_t*>(tb.out);
+  const uint32_t first = kQm * group;
+  if (32 * first >= coded.begin && 32 * (first + kQm) <= coded.end) {
+    return StoreWords<kQm>(out + first, words);
+  }
+  // Whole words, and those in which the code block begins and ends.
+  const uint32_t edge_words[2] = {coded.begin / 32, coded.end / 32};
+  uint32_t edge_bits[2] = {0, 0};
 #pragma unroll
-  for (int i = 0; i < kQm; ++i, bit += 32) {
-    if (bit + 32 <= range.begin || bit >= range.end) continue;
-    const uint32_t before = range.begin > bit ? range.begin - bit : 0;
-    const uint32_t used = min(range.end - bit, 32);
+  for (uint32_t i = 0; i < kQm; ++i) {
+    const uint32_t word = first + i;
+    if (32 * word >= coded.begin && 32 * (word + 1) <= coded.end) out[word] = words[i];
+    if (word == edge_words[0]) edge_bits[0] = words[i];
+    if (word == edge_words[1]) edge_bits[1] = words[i];
+  }
+#pragma unroll
+  for (int edge = 0; edge < 2; ++edge) {
+    const uint32_t word = edge_words[edge];
+    const bool is_in_group = word >= first && word < first + kQm;
+    const bool is_whole = (edge == 0 ? coded.begin : coded.end) % 32 == 0;
+    if (!is_in_group || is_whole) continue;
+    const uint32_t before = word == edge_words[0] ? coded.begin % 32 : 0;
+    if (edge == 1 && before != 0) continue;  // that was both
+    const uint32_t used = min(coded.end - 32 * word, 32);
     const uint32_t own = FirstBits(0xffffffff >> before, used);
-    const uint32_t word = words[i] & SwapWord(own);
-    if (before != 0 || (used < 32 && !range.is_last)) {
-      atomicOr(out + i, word);
-    } else {
-      out[i] = word;
-    }
+    JoinWord(tb, coded.r, edges, word, edge_bits[edge] & SwapWord(own), used - before);
   }
 }
 
@@ -131,29 +192,72 @@ __device__ __forceinline__ void WriteSymbols(const uint32_t* coded, const Symbol
   }
 }
 
-// All that follows the encoding of code block r: `kept` are bits among the words of `shared`, of
-// which the first `region` are free.
+// Groups first .. end - 1 of a code block, a piece of them, in shared memory from group `at` on.
+struct PieceGroups {
+  uint32_t first;
+  uint32_t count;
+
+  __device__ PieceGroups(const Coded& coded, uint32_t piece_begin, uint32_t piece_end)
+      : first(max(coded.first_group, piece_begin)), count(0) {
+    const uint32_t end = min(coded.end_group, piece_end);
+    if (end > first) count = end - first;
+  }
+};
+
+// The words of group `group` of a code block, before they are scrambled.
 template <int kQm>
-__device__ __forceinline__ void SendCoded(const TransmitTb& tb, uint32_t r, const KeptBits& kept,
-                                          uint32_t* shared, uint32_t region) {
+__device__ __forceinline__ void MakeWords(const TransmitTb& tb, const Coded& coded,
+                                          const uint32_t* shared, uint32_t group,
+                                          uint32_t (&words)[kQm]) {
+  const auto load = [shared](uint32_t w) { return shared[w]; };
+  const auto column = static_cast<int32_t>(32 * group - coded.first_column);
+  if (coded.is_straight != 0) {
+    StraightRows<kQm>(coded.first_sent, coded.columns, column, load, words);
+  } else {
+    RateMatch rate_match = tb.of_long;
+    rate_match.columns = coded.columns;
+    KeptRows<kQm>(rate_match, {coded.first_sent - rate_match.kept_before_k0, rate_match.kept},
+                  column, load, words);
+  }
+  InterleaveWords<kQm>(words);
+}
+
+// All that follows the encoding of two code blocks, of which the second may have no columns, if
+// they are to be packed bits and not scrambled. `coded` lies in shared memory; `edges` is that of
+// code block 0.
+template <int kQm>
+__device__ __forceinline__ void SendPlain(const TransmitTb& tb, const Coded* coded,
+                                          const uint32_t* shared, unsigned long long* edges) {
+  const uint32_t of_first = coded[0].end_group - coded[0].first_group;
+  const uint32_t of_second = coded[1].end_group - coded[1].first_group;
+  for (uint32_t item = threadIdx.x; item < of_first + of_second; item += kTransmitThreads) {
+    const bool is_second = item >= of_first;
+    const Coded& own = coded[is_second ? 1 : 0];
+    const uint32_t group = own.first_group + item - (is_second ? of_first : 0);
+    uint32_t words[kQm];
+    MakeWords<kQm>(tb, own, shared, group, words);
+    StorePacked<kQm>(tb, own, edges, group, words);
+  }
+}
+
+// The same of all others. The first `region` words of `shared` are free.
+template <int kQm>
+__device__ __forceinline__ void SendPieces(const TransmitTb& tb, const Coded* coded,
+                                           uint32_t* shared, uint32_t region,
+                                           unsigned long long* edges) {
   constexpr uint32_t kBehind = 4;  // a word behind those of a piece may be read
-  const RateMatch rate_match = RateMatchOf(tb, r);
   const bool is_scrambled = tb.c_init != kNoScrambling;
   const bool as_symbols = tb.as_symbols != 0;
-  const uint32_t begin = CodedBegin(tb, r);
-  const CodedRange range{begin, begin + rate_match.e, r + 1 == tb.num_blocks};
-  const uint32_t first_column = begin / kQm;
-  const uint32_t end_column = first_column + rate_match.columns;
-  const uint32_t end_group = (end_column + 31) / 32;
-  uint32_t group = first_column / 32;
 
   // As few pieces as there is room for, and these of one size.
+  const uint32_t end_group = max(coded[0].end_group, coded[1].end_group);
+  uint32_t group = coded[0].first_group;
   const uint32_t groups = end_group - group;
   const uint32_t copies = (is_scrambled ? 2 : 0) + (as_symbols ? 1 : 0);
   uint32_t groups_of_piece = groups;
   if (copies != 0) {
-    const uint32_t room =
-        region - kBehind - (is_scrambled ? GoldWords::SharedWords(kGoldStart) + 8 : 0);
+    const uint32_t room = region - kBehind - (as_symbols ? kQm : 0) -
+                          (is_scrambled ? GoldWords::SharedWords(kGoldStart) + 8 : 0);
     const uint32_t most = room / (copies * kQm);
     const uint32_t pieces = (groups + most - 1) / most;
     groups_of_piece = (groups + pieces - 1) / pieces;
@@ -162,25 +266,37 @@ __device__ __forceinline__ void SendCoded(const TransmitTb& tb, uint32_t r, cons
   GoldWords gold(shared + region - GoldWords::SharedWords(gold_size), gold_size);
   if (is_scrambled) gold.Begin(tb.c_init, 32 * kQm * group);
 
-  const auto load = [shared](uint32_t w) { return shared[w]; };
   for (;;) {
     const uint32_t piece_end = min(group + groups_of_piece, end_group);
-    for (uint32_t g = group + threadIdx.x; g < piece_end; g += kTransmitThreads) {
+    const PieceGroups of_first(coded[0], group, piece_end);
+    const PieceGroups of_second(coded[1], group, piece_end);
+    for (uint32_t item = threadIdx.x; item < of_first.count + of_second.count;
+         item += kTransmitThreads) {
+      const bool is_second = item >= of_first.count;
+      const Coded& own = coded[is_second ? 1 : 0];
+      const uint32_t g =
+          is_second ? of_second.first + item - of_first.count : of_first.first + item;
       uint32_t words[kQm];
-      KeptRows<kQm>(rate_match, kept, static_cast<int32_t>(32 * g - first_column), load, words);
-      InterleaveWords<kQm>(words);
-      const uint32_t in_piece = (g - group) * kQm;
-      if (is_scrambled) gold.Scramble<kQm>(in_piece, words);
+      MakeWords<kQm>(tb, own, shared, g, words);
+      if (is_scrambled) gold.Scramble<kQm>((g - group) * kQm, words);
       if (as_symbols) {
-        StoreWords<kQm>(shared + in_piece, words);
+        StoreWords<kQm>(shared + item * kQm, words);
       } else {
-        StorePacked<kQm>(range, g, words, reinterpret_cast<uint32_t*>(tb.out));
+        StorePacked<kQm>(tb, own, edges, g, words);
       }
     }
     if (as_symbols) {
       __syncthreads();
-      WriteSymbols<kQm>(shared, tb.layout, group, max(first_column, 32 * group),
-                        min(end_column, 32 * piece_end), tb.out);
+#pragma unroll 1
+      for (uint32_t b = 0; b < kTransmitBlocks; ++b) {
+        const PieceGroups groups_of_block = b == 0 ? of_first : of_second;
+        if (groups_of_block.count == 0) continue;
+        WriteSymbols<kQm>(
+            shared + (b == 0 ? 0 : of_first.count * kQm), tb.layout, groups_of_block.first,
+            max(coded[b].first_column, 32 * groups_of_block.first),
+            min(coded[b].end_column(), 32 * (groups_of_block.first + groups_of_block.count)),
+            tb.out);
+      }
     }
     if (piece_end == end_group) break;
     group = piece_end;

@@ -1,158 +1,172 @@
-// The first half of sending one code block by a thread block: from its payload to the bits of its
-// circular buffer, in shared memory:
-//
-//   words   | region                        | information    | parity
-//   first   | table, staging and groups of  | right up to    | from a word's
-//           | ldpc::device::Encode          | the parity     | first bit on
-//   then    | what transmit_device.cuh says |  kept bits, one after the other
-//
-// Device code.
+// The first half of sending the code blocks of one thread block: from their information, which
+// transmit_info.cuh puts in groups, to parity. As ldpc::device::Encode does it, for two code blocks
+// at once. Device code.
 #ifndef BASEBAND_KERNELS_NR_TRANSMIT_ENCODE_CUH_
 #define BASEBAND_KERNELS_NR_TRANSMIT_ENCODE_CUH_
 
 #include <cstdint>
 
-#include "kernels/base/host_device.h"
 #include "kernels/ldpc/encode_device.cuh"
-#include "kernels/nr/crc_block.cuh"
-#include "kernels/nr/transmit_math.h"
+#include "kernels/nr/transmit_info.cuh"
 
 namespace baseband::nr::device {
 
-inline constexpr uint32_t kTransmitThreads = ldpc::device::kEncodeThreads;
-static_assert(kTransmitThreads == 32 * kBlockCrcWarps, "as BlockCrcPart() has it");
+// Adds the words of both code blocks that a source names to `total`; `at` is where its group's word
+// w lies, of group 0.
+__device__ __forceinline__ void AddSource(const char* at, uint32_t source, uint2* total) {
+  const auto* const words = reinterpret_cast<const uint2*>(at + (source >> 15));
+  const uint2 first = words[0];
+  const uint2 second = words[1];
+  total->x ^= __funnelshift_l(second.x, first.x, source);  // by source mod 32
+  total->y ^= __funnelshift_l(second.y, first.y, source);
+}
 
-// Of shared memory, in words.
-struct TransmitShared {
-  static constexpr uint32_t kLeastRegion = 1024;
-  uint32_t region;
-  uint32_t parity_at;
-  uint32_t words;
-
-  // A word in front of the information may be read, and two behind the parity.
-  BASEBAND_HOST_DEVICE explicit TransmitShared(const ldpc::EncodeTableHeader& header)
-      : region(header.shared_bytes / 4 < kLeastRegion ? kLeastRegion
-                                                      : (header.shared_bytes + 15) / 16 * 4),
-        parity_at(region + (header.k - 2 * header.zc + 31) / 32 + 1),
-        words(parity_at + (header.parity_bits + 31) / 32 + 3) {}
-};
-
-// Parity as kept bits have it.
-struct KeptParity {
-  uint32_t* words;
-
-  __device__ __forceinline__ void Put(uint32_t at, uint32_t value) const { words[at] = value; }
-};
-
-// The code block's bits: its slice of the payload, and the CRCs behind it.
-struct InfoBits {
-  const uint32_t* words;
-  uint32_t first;  // bits from there to the slice
-  uint32_t slice_bits;
-  uint64_t tail;
-
-  // c_at .. c_{at+31}; fillers are 0. The word behind these bits is read, too.
-  __device__ __forceinline__ uint32_t Word(uint32_t at) const {
-    const auto load = [this](uint32_t w) { return __ldg(words + w); };
-    const uint32_t bit = first + at;
-    if (at + 32 <= slice_bits) {
-      return FunnelLeft(SwapWord(load(bit >> 5)), SwapWord(load((bit >> 5) + 1)), bit);
-    }
-    uint32_t word = TailBits(tail, slice_bits, at);
-    if (at < slice_bits) word |= FirstBits(PackedBitsAt(load, bit), slice_bits - at);
-    return word;
-  }
-  // The 32 bits before c_end; zeros before c_0.
-  __device__ __forceinline__ uint32_t WordBefore(uint32_t end) const {
-    return end >= 32 ? Word(end - 32) : Word(0) >> (32 - end);
-  }
-};
-
-// Keeps word `i` of the information for the encoder: in its group, or else in the staging.
-template <bool kWholeWords>
-__device__ __forceinline__ void KeepInfo(const ldpc::device::Task& task, uint32_t i,
-                                         uint32_t word) {
-  if constexpr (kWholeWords) {
-    const uint32_t group = ldpc::Quotient(i, task.header.group_magic);
-    ldpc::device::KeepWord(task, task.groups + (group + 1) * task.header.extended_words,
-                           i - group * task.header.group_words, word);
-  } else {
-    task.staging[i] = word;
+// Words w .. of a sum, `apart` words from each other, as far as pairs first_pair, first_pair +
+// step,
+// .. make them. `word_w` is word w of group 0.
+template <int kCount>
+__device__ __forceinline__ void SumWords(const ldpc::device::Program<true>& program,
+                                         const ldpc::EncodeTableSum& sum, uint32_t first_pair,
+                                         uint32_t step, const uint2* word_w, uint32_t apart,
+                                         uint2 (&totals)[kCount]) {
+  for (int j = 0; j < kCount; ++j) totals[j] = make_uint2(0, 0);
+  const auto* const at = reinterpret_cast<const char*>(word_w);
+  const auto* const at_second = reinterpret_cast<const char*>(word_w + apart);
+#pragma unroll 2
+  for (uint32_t i = first_pair; i < sum.num_pairs; i += step) {
+    const uint2 pair = program.Pair(sum.first_pair + i);
+    AddSource(at, pair.x, &totals[0]);
+    if constexpr (kCount > 1) AddSource(at_second, pair.x, &totals[1]);
+    AddSource(at, pair.y, &totals[0]);
+    if constexpr (kCount > 1) AddSource(at_second, pair.y, &totals[1]);
   }
 }
 
-// Brings the information to the encoder, and what is sent of it to where it ends at `info_end`.
-// Words are taken as they lie from the block's end on, which are the encoder's own if K' is a
-// multiple of 32. `bits` has zeros in the place of the CRC of the code block, which is found on the
-// way if there is to be one. `crc_parts`: kBlockCrcWarps words of shared memory. Barriers lie
-// within, but none at the end.
-template <bool kWholeWords>
-__device__ __forceinline__ void LoadInfo(const ldpc::device::Task& task, InfoBits bits,
-                                         uint32_t k_prime, bool has_crc, uint32_t* crc_parts,
-                                         uint32_t* info_end) {
-  const uint32_t kept = k_prime - 2 * task.header.zc;
-  const bool is_aligned = k_prime % 32 == 0;
-  uint32_t message[4];
+// The same from bit `start` of a sum on.
+__device__ __forceinline__ uint2 SumBits(const ldpc::device::Program<true>& program,
+                                         const ldpc::EncodeTableSum& sum, const uint2* groups,
+                                         uint32_t start) {
+  uint2 total = make_uint2(0, 0);
+  const auto add = [groups, start, &total](uint32_t source) {
+    const uint32_t position = (source >> 16) * 8 + (source & 31) + start;
+    const uint2 first = groups[position / 32];
+    const uint2 second = groups[position / 32 + 1];
+    total.x ^= __funnelshift_l(second.x, first.x, position);
+    total.y ^= __funnelshift_l(second.y, first.y, position);
+  };
+  for (uint32_t i = 0; i < sum.num_pairs; ++i) {
+    const uint2 pair = program.Pair(sum.first_pair + i);
+    add(pair.x);
+    add(pair.y);
+  }
+  return total;
+}
+
+__device__ __forceinline__ void PutParity(const Encoding& encoding, uint32_t at, uint2 value) {
+  encoding.parity[at] = value.x;
+  encoding.parity[encoding.stride + at] = value.y;
+}
+
+// A phase of sums that others need: several threads to a word, each with a part of the sum, for few
+// such sums there are, and others wait for them.
+__device__ __forceinline__ void RunKeptPhase(const Encoding& encoding,
+                                             const ldpc::device::Program<true>& program,
+                                             const ldpc::EncodePhase& phase, uint32_t group_words) {
+  constexpr uint32_t kParts = 2;
+  const uint32_t part = threadIdx.x % kParts;
+  const uint32_t all_parts = ((1u << kParts) - 1) << (threadIdx.x % 32 - part);
+  for (uint32_t item = threadIdx.x / kParts; item < phase.num_items;
+       item += kTransmitThreads / kParts) {
+    const uint32_t index = ldpc::Quotient(item, phase.magic);
+    const uint32_t word = item - index * group_words;
+    const ldpc::EncodeTableSum sum = program.Sum(phase.first_sum + index);
+    uint2 total[1];
+    SumWords<1>(program, sum, part, kParts, encoding.groups + word, 0, total);
 #pragma unroll
-  for (uint32_t j = 0; j < 4; ++j) {
-    const uint32_t before = 32 * BlockCrcWord(j);
-    message[j] = before < k_prime ? bits.WordBefore(k_prime - before) : 0;
-  }
-#pragma unroll
-  for (uint32_t j = 0; j < 4; ++j) {
-    const uint32_t word = BlockCrcWord(j);
-    if (32 * word < kept) info_end[-1 - static_cast<int>(word)] = message[j];
-    if (is_aligned && 32 * word < k_prime) {
-      KeepInfo<kWholeWords>(task, k_prime / 32 - 1 - word, message[j]);
+    for (int other = 1; other < static_cast<int>(kParts); other *= 2) {
+      total[0].x ^= __shfl_xor_sync(all_parts, total[0].x, other);
+      total[0].y ^= __shfl_xor_sync(all_parts, total[0].y, other);
     }
-  }
-  uint32_t crc = 0;
-  if (has_crc) {
-    const uint32_t part = BlockCrcPart(message);
-    if (threadIdx.x % 32 == 0) crc_parts[threadIdx.x / 32] = part;
-    __syncthreads();
-    for (uint32_t warp = 0; warp < kBlockCrcWarps; ++warp) crc ^= crc_parts[warp];
-    if (threadIdx.x == 31) {  // it has the last word
-      info_end[-1] = message[3] | crc;
-      if (is_aligned) KeepInfo<kWholeWords>(task, k_prime / 32 - 1, message[3] | crc);
-    }
-  }
-  if (is_aligned) {
-    for (uint32_t i = k_prime / 32 + threadIdx.x; 32 * i < task.header.k; i += kTransmitThreads) {
-      KeepInfo<kWholeWords>(task, i, 0);
-    }
-  } else {
-    if (has_crc) bits.tail |= CrcTail(0, k_prime - bits.slice_bits - 24, crc, 24);
-#pragma unroll 4
-    for (uint32_t i = threadIdx.x; 32 * i < task.header.k; i += kTransmitThreads) {
-      KeepInfo<kWholeWords>(task, i, bits.Word(32 * i));
+    if (part == 0) {
+      uint2* const to = encoding.groups + sum.keep_at + word;
+      to[0] = total[0];
+      to[group_words] = total[0];
+    } else if (part == 1 && sum.parity != ldpc::kNoDestination) {
+      PutParity(encoding, sum.parity * group_words + word, total[0]);
     }
   }
 }
 
-// Makes the kept bits. Arguments as of LoadInfo; `parity` is the same place as `info_end`. Ends
-// with a barrier.
-template <bool kWholeWords>
-__device__ __forceinline__ void EncodeBits(const ldpc::device::Task& task,
-                                           const ldpc::device::Program<true>& program,
-                                           const InfoBits& bits, uint32_t k_prime, bool has_crc,
-                                           uint32_t* crc_parts, uint32_t* parity) {
-  const ldpc::EncodeTableHeader& header = task.header;
-  ldpc::device::ClearGroup(task);
-  LoadInfo<kWholeWords>(task, bits, k_prime, has_crc, crc_parts, parity);
-  if constexpr (!kWholeWords) {
-    __syncthreads();
-    ldpc::device::GroupStaged(task);
+// A phase of parity that no other sum needs: two words for each thread.
+__device__ __forceinline__ void RunFinalPhase(const Encoding& encoding,
+                                              const ldpc::device::Program<true>& program,
+                                              const ldpc::EncodePhase& phase,
+                                              uint32_t group_words) {
+  const uint32_t apart = phase.items_per_sum & ldpc::kPhaseItems;
+  for (uint32_t item = threadIdx.x; item < phase.num_items; item += kTransmitThreads) {
+    const uint32_t index = ldpc::Quotient(item, phase.magic);
+    const uint32_t word = item - index * apart;
+    const ldpc::EncodeTableSum sum = program.Sum(phase.first_sum + index);
+    // Of an odd number of words the last stands alone: what lies behind the group may be in change.
+    const bool has_second = word + apart < group_words;
+    uint2 totals[2];
+    SumWords<2>(program, sum, 0, 1, encoding.groups + word, has_second ? apart : 0, totals);
+    const uint32_t at = sum.parity * group_words + word;
+    PutParity(encoding, at, totals[0]);
+    if (has_second) PutParity(encoding, at + apart, totals[1]);
+  }
+}
+
+// From the groups to parity, of a code whose groups are whole words.
+__device__ __forceinline__ void RunWholeWords(const Encoding& encoding,
+                                              const ldpc::device::Program<true>& program) {
+  const uint32_t group_words = encoding.header->group_words;
+  const uint32_t num_phases = encoding.header->num_phases;
+  for (uint32_t i = 0; i < num_phases; ++i) {
+    const ldpc::EncodePhase phase = program.Phase(i);
+    if ((phase.items_per_sum & ldpc::kPhaseBarrier) != 0) __syncthreads();
+    if ((phase.items_per_sum & ldpc::kPhaseKeeps) != 0) {
+      RunKeptPhase(encoding, program, phase, group_words);
+    } else {
+      RunFinalPhase(encoding, program, phase, group_words);
+    }
+  }
+}
+
+// The same of any code, by way of the staging.
+__device__ __forceinline__ void RunAnyBits(const Encoding& encoding,
+                                           const ldpc::device::Program<true>& program) {
+  const ldpc::EncodeTableHeader& header = *encoding.header;
+  for (uint32_t i = 0; i < header.num_phases; ++i) {
+    const ldpc::EncodePhase phase = program.Phase(i);
+    if ((phase.items_per_sum & ldpc::kPhaseBarrier) != 0) __syncthreads();
+    const uint32_t given = phase.items_per_sum & ldpc::kPhaseItems;
+    const bool keeps = (phase.items_per_sum & ldpc::kPhaseKeeps) != 0;
+    const uint32_t items_per_sum = keeps ? given : header.group_words;
+    const uint32_t magic = keeps ? phase.magic : header.group_magic;
+    const uint32_t num_items = ldpc::Quotient(phase.num_items, phase.magic) * items_per_sum;
+    for (uint32_t item = threadIdx.x; item < num_items; item += kTransmitThreads) {
+      const uint32_t index = ldpc::Quotient(item, magic);
+      const uint32_t word = item - index * items_per_sum;
+      const ldpc::EncodeTableSum sum = program.Sum(phase.first_sum + index);
+      const uint32_t start = __ldg(encoding.table + ldpc::kStartsAt + word);
+      const uint2 total = SumBits(program, sum, encoding.groups, start);
+      if (keeps) encoding.groups[sum.keep_at + word] = total;
+      if (sum.parity != ldpc::kNoDestination && word < header.group_words) {
+        uint32_t* const to = encoding.staging + sum.parity * header.group_words + word;
+        to[0] = total.x;
+        to[header.staging_words] = total.y;
+      }
+    }
   }
   __syncthreads();
-  ldpc::device::RunPhases<kWholeWords>(task, program, KeptParity{parity});
-  __syncthreads();
-  if constexpr (!kWholeWords) {
-    for (uint32_t i = threadIdx.x; 32 * i < header.parity_bits; i += kTransmitThreads) {
-      parity[i] =
-          ldpc::ReadPacked(task.staging, header.group_words, header.zc, 32 * i, header.parity_bits);
-    }
-    __syncthreads();
+  for (uint32_t i = threadIdx.x; 32 * i < header.parity_bits; i += kTransmitThreads) {
+    const uint32_t* const staging = encoding.staging;
+    const auto parity_word = [&](const uint32_t* words) {
+      return ldpc::ReadPacked(words, header.group_words, header.zc, 32 * i, header.parity_bits);
+    };
+    PutParity(encoding, i,
+              make_uint2(parity_word(staging), parity_word(staging + header.staging_words)));
   }
 }
 

@@ -4,9 +4,10 @@
 // scrambling_math.h, modulation_math.h.
 //
 // A launch takes the transport blocks of many users, each of its own shape. Code blocks never leave
-// the chip between the steps: one kernel makes the CRCs of transport blocks, and another, a thread
-// block a code block, does the rest, so that memory sees the payload twice and what is sent once.
-// Only code blocks that carry a transport block's CRC wait for the first.
+// the chip between the steps: one kernel does all, so that memory sees the payload once and what is
+// sent once. A thread block takes two code blocks of a transport block, and all of them tell its
+// last one, in memory, what they add to its CRC. That one waits for them: those that come before in
+// the grid, which have begun by then.
 #ifndef BASEBAND_KERNELS_NR_TRANSMIT_GPU_H_
 #define BASEBAND_KERNELS_NR_TRANSMIT_GPU_H_
 
@@ -52,10 +53,11 @@ struct alignas(16) TransmitTb {
 
 TransmitTb MakeTransmitTb(const TransportBlockPlan& plan);
 
-// What a thread block works on.
+// What a thread block works on: code blocks r and, if there is one, r + 1 of a transport block.
+inline constexpr int kTransmitBlocks = 2;
 struct TransmitBlock {
   uint32_t tb = 0;  // of `tbs`
-  uint32_t r = 0;   // its code block
+  uint32_t r = 0;   // even
 };
 
 // All pointers are memory of the device, or page-locked memory of the host that it can read, but
@@ -63,23 +65,25 @@ struct TransmitBlock {
 // until `stream` has passed the launch.
 struct TransmitBatch {
   const TransmitTb* tbs = nullptr;
-  // [num_blocks]: all code blocks of all transport blocks, those of one transport block one after
-  // the other, r = 0, 1, ..
+  // [num_blocks]: all of all transport blocks, those of one transport block one after the other,
+  // r = 0, 2, ..
   const TransmitBlock* blocks = nullptr;
   int num_blocks = 0;  // 1 .. 2^20
   // ldpc::EncodePlan::table() of every code, which is ldpc::NrCode(base_graph, zc, num_rows) of a
   // plan, or has more rows.
   const uint8_t* tables = nullptr;
   int shared_bytes = 0;  // the largest TransmitSharedBytes() of any code in the launch
-  // TransmitWorkspaceBytes(num_blocks) of it. Not shared between launches that may run at the same
-  // time.
+  // TransmitWorkspaceBytes(num_blocks) of it, all zeros; a launch leaves zeros behind. Not shared
+  // between launches that may run at the same time.
   void* workspace = nullptr;
 };
 
 // Shared memory that a block of `code` needs.
 int TransmitSharedBytes(const ldpc::Code& code);
 inline constexpr int kMaxTransmitSharedBytes = 48 << 10;
-constexpr int64_t TransmitWorkspaceBytes(int num_blocks) { return int64_t{4} * num_blocks; }
+constexpr int64_t TransmitWorkspaceBytes(int num_blocks) {
+  return int64_t{(8 + 4) * kTransmitBlocks} * num_blocks;
+}
 
 // Loads the kernels on the current device and raises their limits, so that no later launch does.
 // Once per device, before the first launch.

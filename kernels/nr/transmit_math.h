@@ -44,25 +44,6 @@ BASEBAND_HOST_DEVICE inline uint32_t CodedBegin(const Tb& tb, uint32_t r) {
                           : tb.num_short * tb.of_short.e + (r - tb.num_short) * tb.of_long.e;
 }
 
-// CRCs that follow the payload in a code block, at the top, zeros behind them.
-BASEBAND_HOST_DEVICE inline uint64_t CrcTail(uint32_t tb_crc, uint32_t tb_crc_bits,
-                                             uint32_t block_crc, uint32_t block_crc_bits) {
-  uint64_t tail = 0;
-  if (tb_crc_bits > 0) tail = static_cast<uint64_t>(tb_crc) << (64 - tb_crc_bits);
-  if (block_crc_bits > 0) {
-    tail |= static_cast<uint64_t>(block_crc) << (64 - tb_crc_bits - block_crc_bits);
-  }
-  return tail;
-}
-
-// Bits [at, at + 32) of a code block as far as they are of the tail, which begins at bit `begin`.
-BASEBAND_HOST_DEVICE inline uint32_t TailBits(uint64_t tail, uint32_t begin, uint32_t at) {
-  if (at >= begin) {
-    return at - begin < 64 ? static_cast<uint32_t>(tail << (at - begin) >> 32) : 0;
-  }
-  return begin - at < 32 ? static_cast<uint32_t>(tail >> 32) >> (begin - at) : 0;
-}
-
 // Where symbol `index` of the code word lies, as PlaceOfSymbol; 32-bit divisions only.
 BASEBAND_HOST_DEVICE inline uint64_t PlaceOf(const SymbolLayout& layout, uint32_t index) {
   if (!layout.by_layer || layout.num_layers == 1) return index;
@@ -132,6 +113,21 @@ BASEBAND_HOST_DEVICE inline void KeptRows(const RateMatch& r, const KeptBits& bi
       const int32_t positive = ranks[i] < 0 ? (ranks[i] + 32 * kept) % kept : ranks[i];
       rows[i] = KeptWordAround(bits, static_cast<uint32_t>(positive), load);
     }
+  }
+}
+
+// Whether no bit is sent twice, and none from in front of k_0.
+BASEBAND_HOST_DEVICE inline bool IsStraight(const RateMatch& r) {
+  return r.kept_before_k0 + r.e <= r.kept;
+}
+
+// KeptRows of a block that IsStraight, whose first row begins at bit `begin` and has `columns`.
+template <int kQm, typename Load>
+BASEBAND_HOST_DEVICE inline void StraightRows(uint32_t begin, uint32_t columns, int32_t column,
+                                              const Load& load, uint32_t (&rows)[kQm]) {
+  uint32_t at = begin + static_cast<uint32_t>(column);
+  for (int i = 0; i < kQm; ++i, at += columns) {
+    rows[i] = FunnelLeft(load(at >> 5), load((at >> 5) + 1), at);
   }
 }
 

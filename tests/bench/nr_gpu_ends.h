@@ -27,10 +27,7 @@ struct Output {
 
 class Sender {
  public:
-  Sender(const Slot& slot, const Output& output)
-      : tables_(Upload(Tables(slot))),
-        workspace_(Value(cuda::CreateDeviceBuffer<uint8_t>(
-            static_cast<size_t>(TransmitWorkspaceBytes(slot.num_blocks()))))) {
+  Sender(const Slot& slot, const Output& output) : tables_(Upload(Tables(slot))) {
     const size_t symbol_bytes =
         output.as_symbols ? static_cast<size_t>(BytesPerSymbol(output.format)) : 0;
     std::vector<TransmitTb> tbs;
@@ -44,7 +41,9 @@ class Sender {
       tb.c_init = output.is_scrambled ? kCInit : kNoScrambling;
       tb.as_symbols = output.as_symbols ? 1 : 0;
       tb.layout.format = output.format;
-      for (uint32_t r = 0; r < tb.num_blocks; ++r) blocks.push_back({static_cast<uint32_t>(i), r});
+      for (uint32_t r = 0; r < tb.num_blocks; r += kTransmitBlocks) {
+        blocks.push_back({static_cast<uint32_t>(i), r});
+      }
       tbs.push_back(tb);
       offsets.push_back(output.as_symbols ? bytes : slot.coded_at(i));
       bytes += RoundUp(static_cast<size_t>(plan.g()) / plan.of_short.qm * symbol_bytes, 16);
@@ -56,9 +55,11 @@ class Sender {
     for (size_t i = 0; i < tbs.size(); ++i) tbs[i].out = out_.data() + offsets[i];
     tbs_ = Upload(tbs);
     blocks_ = Upload(blocks);
+    workspace_ = Upload(
+        Bytes(static_cast<size_t>(TransmitWorkspaceBytes(static_cast<int>(blocks.size()))), 0));
     batch_.tbs = tbs_.data();
     batch_.blocks = blocks_.data();
-    batch_.num_blocks = slot.num_blocks();
+    batch_.num_blocks = static_cast<int>(blocks.size());
     batch_.tables = reinterpret_cast<const uint8_t*>(tables_.data());
     batch_.shared_bytes = TransmitSharedBytes(slot.code());
     batch_.workspace = workspace_.data();

@@ -61,7 +61,7 @@ TransmitLaunch::TransmitLaunch(const std::vector<SendJob>& jobs, size_t first_by
     tb.layout = job.layout;
     payload_offsets.push_back(payload.size());
     payload.insert(payload.end(), job.payload.begin(), job.payload.end());
-    for (int r = 0; r < shape.plan.num_blocks; ++r) {
+    for (int r = 0; r < shape.plan.num_blocks; r += kTransmitBlocks) {
       blocks.push_back({static_cast<uint32_t>(tbs.size()), static_cast<uint32_t>(r)});
     }
     const auto g = static_cast<size_t>(shape.plan.g());
@@ -83,7 +83,7 @@ TransmitLaunch::TransmitLaunch(const std::vector<SendJob>& jobs, size_t first_by
   tbs_ = ToDevice(tbs);
   blocks_ = ToDevice(blocks);
   workspace_ = ToDevice(
-      Bytes(static_cast<size_t>(TransmitWorkspaceBytes(static_cast<int>(blocks.size()))), kGuard));
+      Bytes(static_cast<size_t>(TransmitWorkspaceBytes(static_cast<int>(blocks.size()))), 0));
   batch_.tbs = tbs_.data();
   batch_.blocks = blocks_.data();
   batch_.num_blocks = static_cast<int>(blocks.size());
@@ -97,6 +97,7 @@ std::vector<Bytes> TransmitLaunch::Run() {
 }
 
 std::vector<Bytes> TransmitLaunch::Read() {
+  EXPECT_THAT(ToHost(workspace_), Each(0)) << "the workspace is not left behind as it was";
   const Bytes out = ToHost(out_);
   std::vector<Bytes> sent;
   size_t end = 0;

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kBlockDescriptorBytes = 192;
 constexpr int64_t kCodeBlockDescriptorBytes = 8;
 // And of scratch, for each code block.
-constexpr int64_t kWorkspaceBytes = 8;
+constexpr int64_t kWorkspaceBytes = 24;
 // An edge encoded, on one core; a coded bit and a symbol cost as much as some of these.
 constexpr double kGuessedEdgeS = 1e-11;
 

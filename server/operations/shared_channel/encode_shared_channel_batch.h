@@ -66,6 +66,7 @@ class EncodeSharedChannelBatch final : public Batch {
   int64_t blocks_offset_ = 0;  // in control memory
   int64_t tables_offset_ = 0;
   int64_t workspace_offset_ = 0;  // in output memory
+  int num_launched_ = 0;          // thread blocks
   int shared_bytes_ = 0;
   std::vector<Staged> staged_;
   const uint8_t* output_staging_ = nullptr;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/status.h"
 #include "kernels/ldpc/encode.h"
 #include "kernels/nr/transmit_gpu.h"
 #include "server/jobs/cuda_copies.h"
@@ -12,8 +13,9 @@
 namespace baseband::server {
 namespace {
 
-static_assert(sizeof(nr::TransmitTb) <= 192 && sizeof(nr::TransmitBlock) <= 8,
-              "EncodeSharedChannelJob's footprint counts 192 bytes a block, 8 a code block");
+static_assert(sizeof(nr::TransmitTb) <= 192 && sizeof(nr::TransmitBlock) <= 8 &&
+                  nr::TransmitWorkspaceBytes(1) <= 24,
+              "EncodeSharedChannelJob's footprint counts 192 bytes a block, 8 and 24 a code block");
 
 // The kernels write whole words, and symbols at multiples of 8 bytes: blocks that end there are
 // already what the client gets.
@@ -64,17 +66,18 @@ absl::Status EncodeSharedChannelBatch::CudaCopyIn(const CudaLaneView& lane) {
         tb.payload = lane.input_device + input_.device_offset(i) + block.payload_offset;
         tb.out = lane.output_device + offset;
         tbs[next] = tb;
-        for (int r = 0; r < group.block.plan.num_blocks; ++r) {
+        for (int r = 0; r < group.block.plan.num_blocks; r += nr::kTransmitBlocks) {
           piece->tb = static_cast<uint32_t>(next);
           piece->r = static_cast<uint32_t>(r);
           ++piece;
+          ++num_launched_;
         }
         if (!direct) staged_.push_back({&block, offset});
         offset += AlignUp(group.output_bytes(), sizeof(uint64_t));
       }
     }
   }
-  workspace_offset_ = output_.Reserve(nr::TransmitWorkspaceBytes(num_pieces()));
+  workspace_offset_ = output_.Reserve(nr::TransmitWorkspaceBytes(num_launched_));
   BASEBAND_RETURN_IF_ERROR(CopyControl(control_end, lane));
   return CopyToDevice(input_.runs(), lane);
 }
@@ -83,10 +86,14 @@ absl::Status EncodeSharedChannelBatch::CudaRun(const CudaLaneView& lane) {
   nr::TransmitBatch launch;
   launch.tbs = reinterpret_cast<const nr::TransmitTb*>(lane.control_device);
   launch.blocks = reinterpret_cast<const nr::TransmitBlock*>(lane.control_device + blocks_offset_);
-  launch.num_blocks = num_pieces();
+  launch.num_blocks = num_launched_;
   launch.tables = lane.control_device + tables_offset_;
   launch.shared_bytes = shared_bytes_;
   launch.workspace = lane.output_device + workspace_offset_;
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
+      cudaMemsetAsync(launch.workspace, 0,
+                      static_cast<size_t>(nr::TransmitWorkspaceBytes(num_launched_)), lane.stream),
+      "cudaMemsetAsync"));
   return nr::LaunchTransmit(launch, lane.stream);
 }
 

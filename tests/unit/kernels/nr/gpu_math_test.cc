@@ -114,24 +114,6 @@ TEST(NrCrcMatrixTest, ProductsAreTheCrcsOfMessagesOfEveryLength) {
   }
 }
 
-TEST(NrTransmitMathTest, TheTailFollowsThePayload) {
-  const uint64_t tail = CrcTail(0xabcdef, 24, 0x123456, 24);
-  EXPECT_EQ(tail, 0xabcdef1234560000u);
-  EXPECT_EQ(CrcTail(0xbeef, 16, 0, 0), 0xbeef000000000000u);
-  EXPECT_EQ(CrcTail(0, 0, 0x123456, 24), 0x1234560000000000u);
-  EXPECT_EQ(CrcTail(0, 0, 0, 0), 0u);
-  for (uint32_t begin = 0; begin < 200; begin += 7) {
-    for (uint32_t at = 0; at < 320; at += 32) {
-      const uint32_t word = TailBits(tail, begin, at);
-      for (uint32_t i = 0; i < 32; ++i) {
-        const uint32_t bit = at + i;
-        const bool is_tail = bit >= begin && bit < begin + 64;
-        EXPECT_EQ(BitOf(word, i), is_tail ? static_cast<int>(tail >> (63 - (bit - begin)) & 1) : 0);
-      }
-    }
-  }
-}
-
 // All of a block's bits that are sent, from any column on: against the walk around the buffer.
 TEST(NrTransmitMathTest, KeptRowsAreTheBitsThatAreSent) {
   constexpr int kQm = 4;
@@ -154,7 +136,11 @@ TEST(NrTransmitMathTest, KeptRowsAreTheBitsThatAreSent) {
     const auto columns = static_cast<int32_t>(r.columns);
     for (int32_t first = -31; first < columns; first += 1 + random.Below(40)) {
       uint32_t rows[kQm];
-      KeptRows<kQm>(r, kept, first, load, rows);
+      if (IsStraight(r)) {
+        StraightRows<kQm>(kept.begin + r.kept_before_k0, r.columns, first, load, rows);
+      } else {
+        KeptRows<kQm>(r, kept, first, load, rows);
+      }
       for (int32_t i = std::max(first, 0); i < std::min(first + 32, columns); ++i) {
         for (int row = 0; row < kQm; ++row) {
           const auto sent = static_cast<uint32_t>(row * columns + i);
