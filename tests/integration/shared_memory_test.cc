@@ -226,6 +226,25 @@ TEST_F(SharedMemoryTest, AfterARestartCallsGoThroughTheSocketAgain) {
   EXPECT_GT(SharedBytes("in"), 0);
 }
 
+TEST_F(SharedMemoryTest, WhatTimedOutIsLentAgainOnceTheServerHasReleasedIt) {
+  Serve({"--cpu-threads=1"});
+  const std::unique_ptr<Client> sharing = NewSharingClient();
+  v1::DecodeRequest late = DecodeOfZeros(NrCode(1, 384), 100);  // 2.5 MB of the 64 MiB of a region
+  late.mutable_groups(0)->set_fixed_iterations(true);
+  late.mutable_groups(0)->set_max_iterations(50);
+  client::CallOptions hurried;
+  hurried.timeout = absl::Milliseconds(20);
+  for (int i = 0; i < 60; ++i) {
+    EXPECT_THAT(sharing->Decode(late, hurried),
+                StatusIs(absl::StatusCode::kDeadlineExceeded, ::testing::_));
+  }
+  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {"rpc=\"Decode\""}, 0));
+  EXPECT_LE(server_->Metric("baseband_shared_memory_regions"), 3);
+  const double before = SharedBytes("in");
+  EXPECT_THAT(sharing->Encode(EncodeOf(NrCode(1, 384), 4)), IsOk());
+  EXPECT_GT(SharedBytes("in"), before);
+}
+
 TEST_F(SharedMemoryTest, WhatIsScribbledWhileItIsReadSpoilsItsOwnAnswerOnly) {
   Serve();
   const std::unique_ptr<Client> sharing = NewSharingClient();

@@ -75,6 +75,11 @@ void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& re
   row("queue",
       absl::StrCat("at most ", Plural(response.queue_capacity_requests(), "request"), " and ",
                    HumanBytes(static_cast<double>(response.queue_capacity_bytes()))));
+  const v1::SharedMemoryCapabilities& shared = response.shared_memory();
+  row("memory", shared.listen().empty()
+                    ? "none is shared with clients of its host"
+                    : absl::StrCat("up to ", HumanBytes(static_cast<double>(shared.max_bytes())),
+                                   " shared with a client of its host, at ", shared.listen()));
   const v1::LdpcCapabilities& ldpc = response.ldpc();
   row("5G NR", absl::StrCat("base graphs 1 and 2, ", ldpc.nr_lifting_sizes_size(),
                             " lifting sizes: ", absl::StrJoin(ldpc.nr_lifting_sizes(), " ")));
