@@ -203,22 +203,22 @@ void SharedArena::GiveBack(Region* region, int64_t offset, int64_t bytes) {
 
 void SharedArena::TakeReleased(Region* region) {
   const auto is_released = [region](const auto& piece) {
-    const auto* const flag = reinterpret_cast<const uint64_t*>(region->base + piece.first);
-    return __atomic_load_n(flag, __ATOMIC_ACQUIRE) != 0;
+    const auto* const word = reinterpret_cast<const uint64_t*>(region->base + piece.first);
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE) == piece.second.hold + shm::kReleased;
   };
   for (auto piece = region->awaited.begin(); piece != region->awaited.end();) {
     if (!is_released(*piece)) {
       ++piece;
       continue;
     }
-    region->lost -= piece->second;
-    GiveBack(region, piece->first, piece->second);
+    region->lost -= piece->second.bytes;
+    GiveBack(region, piece->first, piece->second.bytes);
     piece = region->awaited.erase(piece);
   }
 }
 
-void SharedArena::Return(const std::string& name, int64_t offset, int64_t bytes,
-                         Buffer::Fate fate) {
+void SharedArena::Return(const std::string& name, int64_t offset, int64_t bytes, Buffer::Fate fate,
+                         uint64_t hold) {
   const absl::MutexLock lock(&mutex_);
   const auto found = regions_.find(name);
   Region& region = found->second;
@@ -227,7 +227,7 @@ void SharedArena::Return(const std::string& name, int64_t offset, int64_t bytes,
     GiveBack(&region, offset, bytes);
   } else {
     region.lost += bytes;
-    if (fate == Buffer::Fate::kReleased) region.awaited.emplace(offset, bytes);
+    if (fate == Buffer::Fate::kAwaited) region.awaited.emplace(offset, Awaited{bytes, hold});
     TakeReleased(&region);
     region.is_leaving |= 2 * region.lost > region.bytes;
   }
@@ -263,6 +263,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
     taken_ = other.taken_;
+    hold_ = other.hold_;
     own_ = std::move(other.own_);
   }
   return *this;
@@ -270,7 +271,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 void Buffer::Return(Fate fate) {
   if (arena_ != nullptr) {
-    arena_->Return(region_, static_cast<int64_t>(offset_), taken_, fate);
+    arena_->Return(region_, static_cast<int64_t>(offset_), taken_, fate, hold_);
     arena_.reset();
   }
   own_.reset();

@@ -2,6 +2,7 @@
 #ifndef BASEBAND_CLIENT_CPP_SHARED_ARENA_H_
 #define BASEBAND_CLIENT_CPP_SHARED_ARENA_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -38,18 +39,24 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   // has any number.
   int64_t RoomFor(int kind, int64_t payload_bytes);
   void LearnRoom(int kind, int64_t payload_bytes, int64_t reply_bytes);
+  // A number of a hold that no other has.
+  uint64_t NextHold() { return shm::kHoldStates * holds_.fetch_add(1, std::memory_order_relaxed); }
   // Whether the server is still there; a new one knows none of these regions.
   bool IsAlive();
 
  private:
   friend class Buffer;
+  struct Awaited {
+    int64_t bytes = 0;
+    uint64_t hold = 0;
+  };
   struct Region {
     uint8_t* base = nullptr;
     int64_t bytes = 0;
     std::map<int64_t, int64_t> free;  // bytes, by offset
     int64_t lent = 0;
     int64_t lost = 0;                    // that a server may still use
-    std::map<int64_t, int64_t> awaited;  // of that, what it will release; bytes, by offset
+    std::map<int64_t, Awaited> awaited;  // of that, what it will release; by offset
     bool is_leaving = false;             // nothing more of it is lent
   };
 
@@ -60,13 +67,15 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   absl::StatusOr<shm::RegionAnswer> Ask(const shm::RegionRequest& request, int* granted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Grow(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Return(const std::string& region, int64_t offset, int64_t bytes, Buffer::Fate fate);
+  void Return(const std::string& region, int64_t offset, int64_t bytes, Buffer::Fate fate,
+              uint64_t hold);
   static void TakeReleased(Region* region);
   static void GiveBack(Region* region, int64_t offset, int64_t bytes);
 
   const int fd_;
   const int64_t max_bytes_;
   const int64_t least_bytes_;
+  std::atomic<uint64_t> holds_{1};
   absl::Mutex mutex_;
   std::map<int, double> replies_ ABSL_GUARDED_BY(mutex_);  // the largest over its payload, by kind
   bool is_dead_ ABSL_GUARDED_BY(mutex_) = false;

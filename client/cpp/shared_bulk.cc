@@ -72,7 +72,9 @@ std::shared_ptr<SharedBulk> SharedBulk::Create(const std::shared_ptr<SharedArena
   bulk->memory_ = *std::move(memory);
   bulk->payload_bytes_ = bytes;
   bulk->reply_ = reply;
-  std::memset(bulk->memory_.data(), 0, sizeof(uint64_t));
+  bulk->memory_.hold_ = arena->NextHold();
+  __atomic_store_n(reinterpret_cast<uint64_t*>(bulk->memory_.data()), bulk->memory_.hold_,
+                   __ATOMIC_RELEASE);
   std::memcpy(bulk->memory_.data() + kPayload, payload.data(), payload.size());
   return bulk;
 }
@@ -121,10 +123,20 @@ void SharedBulk::End(const absl::Status& status) {
   const bool is_answered = !absl::IsCancelled(status) && !absl::IsDeadlineExceeded(status) &&
                            !absl::IsUnavailable(status) && !absl::IsInternal(status) &&
                            !absl::IsUnknown(status);
-  // Of several attempts the first to be released would say so for all.
-  memory_.Return(in_doubt_.load() ? Buffer::Fate::kLost
-                 : is_answered    ? Buffer::Fate::kFree
-                                  : Buffer::Fate::kReleased);
+  const uint64_t hold = memory_.hold_;
+  const bool is_free = is_answered || Change(hold, hold + shm::kWithdrawn) ||
+                       Change(hold + shm::kReleased, hold + shm::kWithdrawn);
+  memory_.Return(is_free ? Buffer::Fate::kFree : Buffer::Fate::kAwaited);
+}
+
+void SharedBulk::TryAgain() {
+  // What the first attempt has left.
+  Change(memory_.hold_ + shm::kReleased, memory_.hold_);
+}
+
+bool SharedBulk::Change(uint64_t from, uint64_t to) {
+  return __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(memory_.data()), &from, to,
+                                     /*weak=*/false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 }  // namespace baseband::client

@@ -9,7 +9,6 @@
 #ifndef BASEBAND_CLIENT_CPP_SHARED_BULK_H_
 #define BASEBAND_CLIENT_CPP_SHARED_BULK_H_
 
-#include <atomic>
 #include <memory>
 #include <string>
 
@@ -25,7 +24,7 @@
 
 namespace baseband::client {
 
-// Of one call, whose attempts all name the same memory. One thread at a time, but for TryAgain().
+// Of one call, whose attempts all name the same memory. One thread at a time.
 class SharedBulk {
  public:
   // Copies `payload` to `arena`; of the call of an operation that Submit streams know by `fields`.
@@ -33,12 +32,15 @@ class SharedBulk {
   static std::shared_ptr<SharedBulk> Create(const std::shared_ptr<SharedArena>& arena,
                                             const SubmitFields& fields, absl::string_view payload);
 
-  // Names the memory in `request`, which has no payload.
+  // Names the memory in `request`, in place of its payload.
   template <typename Request>
   void NameIn(Request* request) const {
+    request->clear_payload();
     Name(kPayload, payload_bytes_, request->mutable_payload_at());
     if (reply_bytes() > 0) Name(reply_, reply_bytes(), request->mutable_reply_at());
-    Name(0, sizeof(uint64_t), request->mutable_released_at());
+    request->mutable_hold()->set_region(memory_.region());
+    request->mutable_hold()->set_offset(memory_.offset());
+    request->mutable_hold()->set_number(memory_.hold_);
   }
   // The request as it would be without shared memory.
   template <typename Request>
@@ -46,11 +48,12 @@ class SharedBulk {
     request->set_payload(memory_.data() + kPayload, static_cast<size_t>(payload_bytes_));
     request->clear_payload_at();
     request->clear_reply_at();
-    request->clear_released_at();
+    request->clear_hold();
   }
 
-  // An attempt has failed, and another comes: the server may still be at the first.
-  void TryAgain() { in_doubt_.store(true); }
+  // An attempt has failed, and another comes. If the server is still at the first it refuses it,
+  // and MayBeWhy() says so.
+  void TryAgain();
   // Whether the memory may be what a server refused: another one's, or that of one that is gone.
   static bool MayBeWhy(const absl::Status& status) { return absl::IsFailedPrecondition(status); }
 
@@ -61,20 +64,21 @@ class SharedBulk {
   void End(const absl::Status& status);
 
  private:
-  // In `memory_`: where the server says that it is released, the payload, the reply.
+  // In `memory_`: the hold, the payload, the reply.
   static constexpr int64_t kPayload = shm::kRegionAlignment;
 
   int64_t reply_bytes() const {
     return (memory_.size() - reply_) / shm::kRegionAlignment * shm::kRegionAlignment;
   }
   void Name(int64_t begin, int64_t bytes, v1::MemoryRange* range) const;
+  // Makes the hold's `from` `to`; false: it is something else.
+  bool Change(uint64_t from, uint64_t to);
 
   std::shared_ptr<SharedArena> arena_;
   int kind_ = 0;
   Buffer memory_;
   int64_t payload_bytes_ = 0;
   int64_t reply_ = 0;  // where it begins
-  std::atomic<bool> in_doubt_{false};
 };
 
 // All of `request` but its payload, which is not copied.

@@ -51,8 +51,8 @@ class Buffer {
   friend class SharedArena;
   friend class SharedBulk;
   friend class Client;
-  // kReleased: the server sets its first 8 bytes, zeros now, when it is free.
-  enum class Fate { kFree, kLost, kReleased };
+  // kAwaited: free once its first 8 bytes say so, which are a hold of `hold_`.
+  enum class Fate { kFree, kLost, kAwaited };
   // Memory of the process itself.
   explicit Buffer(int64_t size);
   Buffer(std::shared_ptr<SharedArena> arena, std::string region, uint64_t offset, uint8_t* data,
@@ -65,6 +65,7 @@ class Buffer {
   uint8_t* data_ = nullptr;
   int64_t size_ = 0;
   int64_t taken_ = 0;  // of the region
+  uint64_t hold_ = 0;
   std::unique_ptr<uint8_t[]> own_;
 };
 

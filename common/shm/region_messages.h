@@ -20,6 +20,12 @@ inline constexpr int64_t kRegionAlignment = 64;
 // Regions are granted in multiples of this.
 inline constexpr int64_t kRegionPage = 4096;
 
+// What is added to MemoryHold.number, by whom; numbers are multiples of kHoldStates.
+inline constexpr uint64_t kTaken = 1;      // the server, for it has the request
+inline constexpr uint64_t kReleased = 2;   // the server, for it uses the memory no more
+inline constexpr uint64_t kWithdrawn = 3;  // the client, before the server has it
+inline constexpr uint64_t kHoldStates = 4;
+
 enum class RegionKind : uint32_t {
   kHello = 0,  // who is there: nothing but `server_id` is answered
   // `bytes` of memory, 1 ..: the answer brings its name, its size, which may be larger, and as

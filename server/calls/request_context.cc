@@ -95,7 +95,7 @@ absl::Status LookUpSharedMemory(const CallEnvironment& environment, Request* req
     return absl::FailedPreconditionError(
         absl::StrCat(request->payload_at.has_value() ? "payload_at"
                      : request->reply_at.has_value() ? "reply_at"
-                                                     : "released_at",
+                                                     : "hold",
                      " is set, but this server shares no memory (--shm-listen)"));
   }
   return environment.regions->LookUp(request);

@@ -27,7 +27,7 @@ constexpr uint32_t LengthDelimited(int field) {
 }
 constexpr uint32_t kPayloadAtTag = LengthDelimited(kPayloadAtField);
 constexpr uint32_t kReplyAtTag = LengthDelimited(kReplyAtField);
-constexpr uint32_t kReleasedAtTag = LengthDelimited(kReleasedAtField);
+constexpr uint32_t kHoldTag = LengthDelimited(kHoldField);
 
 // The beginning of a length-delimited field.
 void AppendTag(int number, size_t bytes, std::string* text) {
@@ -68,7 +68,7 @@ absl::StatusOr<Payload> PayloadOf(const grpc::ByteBuffer& message, int64_t begin
   return Payload(pieces, std::move(slices));
 }
 
-// Adds what a field of type MemoryRange brings: of a message that comes twice the parts merge.
+// Adds what a field that names memory brings: of a message that comes twice the parts merge.
 absl::Status MergeRange(CodedInputStream& in, absl::optional<std::string>* range) {
   constexpr size_t kMaxRangeBytes = 1024;
   int bytes = 0;
@@ -167,10 +167,10 @@ absl::Status MessageSplit::Merge(CodedInputStream& in, int payload_field) {
     if (tag == 0) {
       break;
     }
-    absl::optional<std::string>* const range = tag == kPayloadAtTag    ? &payload_at
-                                               : tag == kReplyAtTag    ? &reply_at
-                                               : tag == kReleasedAtTag ? &released_at
-                                                                       : nullptr;
+    absl::optional<std::string>* const range = tag == kPayloadAtTag ? &payload_at
+                                               : tag == kReplyAtTag ? &reply_at
+                                               : tag == kHoldTag    ? &hold
+                                                                    : nullptr;
     if (range != nullptr) {
       BASEBAND_RETURN_IF_ERROR(MergeRange(in, range));
     } else if (tag == payload_tag) {
@@ -198,7 +198,11 @@ absl::StatusOr<Request> MessageSplit::ToRequest(const grpc::ByteBuffer& message)
   BASEBAND_ASSIGN_OR_RETURN(request.payload, PayloadOf(message, payload_begin, payload_bytes));
   BASEBAND_ASSIGN_OR_RETURN(request.payload_at, ToRange(payload_at));
   BASEBAND_ASSIGN_OR_RETURN(request.reply_at, ToRange(reply_at));
-  BASEBAND_ASSIGN_OR_RETURN(request.released_at, ToRange(released_at));
+  if (hold.has_value()) {
+    v1::MemoryHold message;
+    if (!message.ParseFromString(*hold)) return Malformed();
+    request.hold = MemoryHold{message.region(), message.offset(), message.number()};
+  }
   request.header = std::move(header);
   return request;
 }

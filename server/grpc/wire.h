@@ -34,7 +34,7 @@ absl::Status PassField(google::protobuf::io::CodedInputStream& in, uint32_t tag,
 // Fields of every request that may name shared memory, and of its response.
 inline constexpr int kPayloadAtField = 100;
 inline constexpr int kReplyAtField = 101;
-inline constexpr int kReleasedAtField = 102;
+inline constexpr int kHoldField = 102;
 inline constexpr int kPlacedField = 100;
 
 // A message split at its top level: one field is the payload, three may name shared memory,
@@ -43,10 +43,10 @@ struct MessageSplit {
   std::string header;
   int64_t payload_begin = 0;  // in the bytes that are read
   int64_t payload_bytes = 0;
-  // Serialized MemoryRanges.
+  // Serialized.
   absl::optional<std::string> payload_at;
   absl::optional<std::string> reply_at;
-  absl::optional<std::string> released_at;
+  absl::optional<std::string> hold;
 
   // Adds what `in` has up to its end or its limit, as a message with those fields is merged: a
   // payload that comes twice counts the last time. InvalidArgument when the bytes are no protobuf

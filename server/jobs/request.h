@@ -24,6 +24,13 @@ struct MemoryRange {
   uint64_t bytes = 0;
 };
 
+// Where client and server agree on who has those ranges; see MemoryHold of the contract.
+struct MemoryHold {
+  std::string region;
+  uint64_t offset = 0;
+  uint64_t number = 0;
+};
+
 // Memory of the client's for the bulk of a reply; none: it has no bytes.
 struct ReplyPlace {
   uint8_t* data = nullptr;  // aligned as a HostLease is, and so is its end
@@ -43,9 +50,9 @@ struct Request {
   // Until they were looked up: what `payload` and `reply_place` come of.
   absl::optional<MemoryRange> payload_at;
   absl::optional<MemoryRange> reply_at;
-  absl::optional<MemoryRange> released_at;
+  absl::optional<MemoryHold> hold;
   bool names_memory() const {
-    return payload_at.has_value() || reply_at.has_value() || released_at.has_value();
+    return payload_at.has_value() || reply_at.has_value() || hold.has_value();
   }
   ReplyPlace reply_place;
 

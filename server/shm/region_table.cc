@@ -14,9 +14,12 @@
 namespace baseband::server {
 namespace {
 
+using shm::kHoldStates;
 using shm::kRegionAlignment;
 using shm::kRegionNameBytes;
 using shm::kRegionPage;
+using shm::kReleased;
+using shm::kTaken;
 
 // Of the kernel's randomness: whoever has seen many of them can tell no other.
 std::string MakeName() {
@@ -166,12 +169,17 @@ absl::StatusOr<RegionTable::Place> RegionTable::PlaceOf(const char* field,
 
 absl::Status RegionTable::LookUp(Request* request) const {
   const auto use = std::make_shared<Use>();
-  if (request->released_at.has_value()) {
-    BASEBAND_ASSIGN_OR_RETURN(use->released, PlaceOf("released_at", *request->released_at));
-    if (use->released.bytes < static_cast<int64_t>(sizeof(uint64_t))) {
-      use->released = Place();
-      return absl::InvalidArgumentError(absl::StrCat(
-          "released_at.bytes ", request->released_at->bytes, " is less than ", sizeof(uint64_t)));
+  if (request->hold.has_value()) {
+    const MemoryHold& hold = *request->hold;
+    if (hold.number % kHoldStates != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("hold.number ", hold.number, " is not a multiple of ", kHoldStates));
+    }
+    BASEBAND_ASSIGN_OR_RETURN(const Place place,
+                              PlaceOf("hold", {hold.region, hold.offset, sizeof(uint64_t)}));
+    if (!use->hold.Take(place, hold.number)) {
+      return absl::FailedPreconditionError(
+          "hold.number is not what lies there: the request was withdrawn, or has come before");
     }
   }
   if (request->payload_at.has_value()) {
@@ -193,10 +201,24 @@ absl::Status RegionTable::LookUp(Request* request) const {
   return absl::OkStatus();
 }
 
-RegionTable::Use::~Use() {
-  if (released.data == nullptr) return;
-  // All that was read and written of the others has been, for whoever sees this.
-  __atomic_store_n(reinterpret_cast<uint64_t*>(released.data), uint64_t{1}, __ATOMIC_RELEASE);
+bool RegionTable::Hold::Take(const Place& place, uint64_t number) {
+  uint64_t there = number;
+  auto* const word = reinterpret_cast<uint64_t*>(place.data);
+  if (!__atomic_compare_exchange_n(word, &there, number + kTaken, /*weak=*/false, __ATOMIC_ACQUIRE,
+                                   __ATOMIC_RELAXED)) {
+    return false;
+  }
+  place_ = place;
+  number_ = number;
+  return true;
+}
+
+RegionTable::Hold::~Hold() {
+  if (place_.data == nullptr) return;
+  // Unless the client, who has its answer, has stored another number by now.
+  uint64_t there = number_ + kTaken;
+  __atomic_compare_exchange_n(reinterpret_cast<uint64_t*>(place_.data), &there, number_ + kReleased,
+                              /*weak=*/false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 RegionTable::Usage RegionTable::usage() const {

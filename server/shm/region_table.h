@@ -56,8 +56,8 @@ class RegionTable {
   std::shared_ptr<const SharedMemory> Find(absl::string_view name) const;
 
   // Puts in the place of `payload_at` and `reply_at`, if the request has them, the memory that they
-  // stand for, and sees to it that `released_at` is set once nobody has either any more.
-  // InvalidArgument names the field and its range; FailedPrecondition: there is no such region.
+  // stand for, and takes its `hold`, until nobody has either any more. InvalidArgument names the
+  // field and its range; FailedPrecondition: there is no such region, or the hold is not to be had.
   absl::Status LookUp(Request* request) const;
 
   Usage usage() const;
@@ -82,16 +82,25 @@ class RegionTable {
     uint8_t* data = nullptr;
     int64_t bytes = 0;
   };
+  // The server's side of MemoryHold.
+  class Hold {
+   public:
+    Hold() = default;
+    ~Hold();
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    // False: something else is there.
+    bool Take(const Place& place, uint64_t number);
+
+   private:
+    Place place_;
+    uint64_t number_ = 0;
+  };
   // What a request has of the regions, as long as anybody has a part of it.
   struct Use {
+    Hold hold;  // first: released last
     Place payload;
     Place reply;
-    Place released;
-
-    Use() = default;
-    ~Use();
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
   };
 
   absl::StatusOr<Place> PlaceOf(const char* field, const MemoryRange& range) const;

@@ -30,7 +30,8 @@ void Note(const Message& message, Seen* seen) {
     const FieldDescriptor* const field = message.GetDescriptor()->field(i);
     // How the payload comes is no option of the operation.
     if (field->type() == FieldDescriptor::TYPE_MESSAGE &&
-        field->message_type()->name() == "MemoryRange") {
+        (field->message_type()->name() == "MemoryRange" ||
+         field->message_type()->name() == "MemoryHold")) {
       continue;
     }
     std::set<std::string>& values = (*seen)[std::string(field->full_name())];

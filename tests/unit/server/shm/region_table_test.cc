@@ -119,33 +119,50 @@ TEST_F(RegionTableTest, ARangeBecomesThatPartOfTheRegion) {
   EXPECT_FALSE(request_.reply_place.Holds(0));
 }
 
-TEST_F(RegionTableTest, WhoeverHasTheLastPartSaysThatItIsReleased) {
+TEST_F(RegionTableTest, AHoldIsTakenOnceAndReleasedByWhoeverHasTheLastPart) {
   const RegionTable::Grant grant = Grant(kPage);
-  auto* const released = reinterpret_cast<uint64_t*>(grant.memory->region().base + 1024);
-  Request request;
-  request.payload_at = MemoryRange{grant.name, 0, 64};
-  request.reply_at = MemoryRange{grant.name, 128, 64};
-  request.released_at = MemoryRange{grant.name, 1024, 8};
-  ASSERT_THAT(table_.LookUp(&request), IsOk());
-  Payload payload = request.payload;
-  ReplyPlace place = request.reply_place;
-  request = Request();
-  EXPECT_EQ(*released, 0U);
+  auto* const word = reinterpret_cast<uint64_t*>(grant.memory->region().base + 1024);
+  const auto look_up = [&](uint64_t payload_offset, uint64_t number) {
+    request_ = Request();
+    request_.payload_at = MemoryRange{grant.name, payload_offset, 64};
+    request_.reply_at = MemoryRange{grant.name, 128, 64};
+    request_.hold = MemoryHold{grant.name, 1024, number};
+    return table_.LookUp(&request_);
+  };
+  const auto is_refused = StatusIs(absl::StatusCode::kFailedPrecondition,
+                                   HasSubstr("was withdrawn, or has come before"));
+  *word = 40;
+  ASSERT_THAT(look_up(0, 40), IsOk());
+  EXPECT_EQ(*word, 41U);
+  Payload payload = request_.payload;
+  ReplyPlace place = request_.reply_place;
+  EXPECT_THAT(look_up(0, 40), is_refused) << "the same again";
+  EXPECT_EQ(*word, 41U);
   payload = Payload();
-  EXPECT_EQ(*released, 0U);
+  EXPECT_EQ(*word, 41U);
   place = ReplyPlace();
-  EXPECT_EQ(*released, 1U);
-  // A request that is refused as well.
-  *released = 0;
-  request.payload_at = MemoryRange{grant.name, 1, 64};
-  request.released_at = MemoryRange{grant.name, 1024, 8};
-  EXPECT_FALSE(table_.LookUp(&request).ok());
-  EXPECT_EQ(*released, 1U);
-  request = Request();
-  request.released_at = MemoryRange{grant.name, 1024, 7};
-  EXPECT_THAT(table_.LookUp(&request), IsInvalid("released_at.bytes 7 is less than 8"));
-  request.released_at = MemoryRange{grant.name, kPage, 8};
-  EXPECT_THAT(table_.LookUp(&request), IsInvalid("released_at: 8 bytes from offset 4096"));
+  EXPECT_EQ(*word, 42U);
+  EXPECT_THAT(look_up(0, 40), is_refused) << "afterwards";
+  // Withdrawn, and meanwhile another's.
+  for (const uint64_t there : {43U, 44U, 0U}) {
+    *word = there;
+    EXPECT_THAT(look_up(0, 40), is_refused);
+    EXPECT_EQ(*word, there);
+  }
+  // A request that is refused for something else has it no more.
+  *word = 44;
+  EXPECT_THAT(look_up(1, 44), IsInvalid("payload_at.offset 1"));
+  EXPECT_EQ(*word, 46U);
+  // Who has the answer may go on before the server has let go.
+  *word = 48;
+  ASSERT_THAT(look_up(0, 48), IsOk());
+  *word = 52;
+  request_ = Request();
+  EXPECT_EQ(*word, 52U);
+  EXPECT_THAT(look_up(0, 50), IsInvalid("hold.number 50 is not a multiple of 4"));
+  request_ = Request();
+  request_.hold = MemoryHold{grant.name, kPage, 4};
+  EXPECT_THAT(table_.LookUp(&request_), IsInvalid("hold: 8 bytes from offset 4096"));
 }
 
 TEST_F(RegionTableTest, EveryRangeThatIsNotWithinIsRefusedByName) {
