@@ -85,12 +85,12 @@ CommandLine::CommandLine(const std::string& version)
   app_.require_subcommand(1);
   app_.fallthrough();
   AddGlobalFlags(&app_, &flags_);
-  for (const auto make :
-       {&MakeInfoCommand, &MakeHealthCommand, &MakeTopCommand, &MakeAdminCommand,
-        &MakeEncodeCommand, &MakeDecodeCommand, &MakeDemoCommand, &MakeVerifyCommand,
-        &MakeBerCommand, &MakeBlerCommand, &MakeRecoverCommand, &MakeCarrierSignalCommand,
-        &MakeCarrierBenchCommand, &MakeDownconvertCommand, &MakeWidebandSignalCommand,
-        &MakeMinimizeCommand, &MakeMinimizeBenchCommand, &MakeLoadCommand}) {
+  for (const auto make : {&MakeInfoCommand, &MakeHealthCommand, &MakeTopCommand, &MakeAdminCommand,
+                          &MakeEncodeCommand, &MakeDecodeCommand, &MakeDemoCommand,
+                          &MakeVerifyCommand, &MakeBerCommand, &MakeBlerCommand, &MakeTbsCommand,
+                          &MakeRecoverCommand, &MakeCarrierSignalCommand, &MakeCarrierBenchCommand,
+                          &MakeDownconvertCommand, &MakeWidebandSignalCommand, &MakeMinimizeCommand,
+                          &MakeMinimizeBenchCommand, &MakeLoadCommand}) {
     commands_.push_back(make());
     apps_.push_back(commands_.back()->AddTo(&app_));
     apps_.back()->fallthrough();

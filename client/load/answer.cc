@@ -53,14 +53,15 @@ std::string ReplyView::Rest() const {
   return rest.substr(skipped_);
 }
 
-Answer* Answers::Add(const std::string& bytes, int64_t failed_blocks, Answer::State state) {
+Answer* Answers::Add(const std::string& bytes, int64_t failed_blocks, Answer::State state,
+                     const Iterations& iterations) {
   absl::MutexLock lock(&mutex_);
   if (Answer* const known = Find([&](const std::string& other) { return other == bytes; })) {
     return known;
   }
   const size_t place = count_.load(std::memory_order_relaxed);
   if (right_ >= kinds_ || place == kMost) return nullptr;
-  answers_[place] = std::make_unique<Answer>(bytes, failed_blocks);
+  answers_[place] = std::make_unique<Answer>(bytes, failed_blocks, iterations);
   Answer* const answer = answers_[place].get();
   if (state == Answer::State::kRight) MakeRight(answer);
   count_.store(place + 1, std::memory_order_release);

@@ -44,11 +44,14 @@ struct Answer {
 
   const std::string bytes;
   const int64_t failed_blocks;  // code blocks that did not decode
+  const Iterations iterations;
   std::atomic<State> state{State::kDoubtful};
   std::vector<Ended> calls;  // those with this answer, while it is doubtful; under Answers' mutex
 
-  Answer(std::string its_bytes, int64_t its_failed_blocks)
-      : bytes(std::move(its_bytes)), failed_blocks(its_failed_blocks) {}
+  Answer(std::string its_bytes, int64_t its_failed_blocks, Iterations its_iterations)
+      : bytes(std::move(its_bytes)),
+        failed_blocks(its_failed_blocks),
+        iterations(std::move(its_iterations)) {}
 };
 
 // The answers to one request that nothing known of it speaks against. A server answers a request
@@ -73,7 +76,8 @@ class Answers {
   }
   // Adds a doubtful one, or one that is known to be right; null: there are right ones of all kinds
   // already, or too many. If somebody else added it meanwhile, that one.
-  Answer* Add(const std::string& bytes, int64_t failed_blocks, Answer::State state);
+  Answer* Add(const std::string& bytes, int64_t failed_blocks, Answer::State state,
+              const Iterations& iterations = {});
   // A call had the doubtful `answer`.
   void Note(Answer* answer, const Ended& call);
   // `agreement` calls with the same answer are enough from now on for those that were noted.

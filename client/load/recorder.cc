@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -21,9 +22,17 @@ bool HasLatency(Outcome outcome) {
 
 bool IsRight(Outcome outcome) { return outcome == Outcome::kGood || outcome == Outcome::kLate; }
 
-std::array<uint32_t, kStages> StagesOf(const v1::Timing& timing) {
-  return {timing.receive_us(), timing.queue_us(),  timing.copy_in_us(),
-          timing.h2d_us(),     timing.kernel_us(), timing.d2h_us()};
+// In the order of kStageNames, nanoseconds. Of an answered call with a Timing.
+std::array<int64_t, kStages> StagesOf(const Ended& call) {
+  constexpr int64_t kUs = 1000;
+  const v1::Timing& timing = *call.timing;
+  std::array<int64_t, kStages> stages = {call.sent_ns - call.due_ns, kUs * timing.receive_us(),
+                                         kUs * timing.queue_us(),    kUs * timing.copy_in_us(),
+                                         kUs * timing.h2d_us(),      kUs * timing.kernel_us(),
+                                         kUs * timing.d2h_us(),      0};
+  const int64_t known = std::accumulate(stages.begin(), stages.end(), int64_t{0});
+  stages.back() = std::max<int64_t>(0, call.end_ns - call.due_ns - known);
+  return stages;
 }
 
 }  // namespace
@@ -61,18 +70,18 @@ void Recorder::OnEnd(const Ended& ended) {
     ++tally.outcomes[ended.outcome];
     if (HasLatency(ended.outcome)) tally.latency.Record(latency);
     if (answered && ended.timing != nullptr) {
-      const std::array<uint32_t, kStages> stages = StagesOf(*ended.timing);
-      for (size_t i = 0; i < stages.size(); ++i) {
-        totals_.stages[i].Record(int64_t{1000} * stages[i]);
-      }
-      totals_.batch_requests += ended.timing->batch_requests();
+      const std::array<int64_t, kStages> stages = StagesOf(ended);
+      for (size_t i = 0; i < stages.size(); ++i) tally.stages[i].Record(stages[i]);
     }
     if (ended.outcome == Outcome::kRefused) {
       const bool full = totals_.refusals.size() >= kMaxCauses;
       const bool known = totals_.refusals.count(ended.explanation) > 0;
       ++totals_.refusals[full && !known ? "others" : ended.explanation];
     }
-    if (IsRight(ended.outcome)) tally.blocks.Merge(ended.blocks);
+    if (IsRight(ended.outcome)) {
+      tally.blocks.Merge(ended.blocks);
+      if (ended.iterations != nullptr) tally.iterations.Merge(*ended.iterations);
+    }
   }
   if (ended.outcome == Outcome::kWrong) {
     if (totals_.wrong_example.empty()) totals_.wrong_example = ended.explanation;
@@ -99,6 +108,7 @@ void Recorder::Reject(const Ended& ended) {
     --tally.outcomes[ended.outcome];
     ++tally.outcomes[Outcome::kWrong];
     tally.blocks.Merge(blocks);
+    if (ended.iterations != nullptr) tally.iterations.Merge(*ended.iterations, -1);
   }
   if (window_.Contains(ended.end_ns)) {
     const auto place = static_cast<size_t>((ended.end_ns - window_.begin_ns) / window_.interval_ns);

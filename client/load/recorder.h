@@ -27,10 +27,12 @@ struct Ended {
   size_t workload = 0;
   Outcome outcome = Outcome::kGood;
   int64_t due_ns = 0;  // when it was to be sent
+  int64_t sent_ns = 0;
   int64_t end_ns = 0;
   const v1::Timing* timing = nullptr;  // if known
   double info_bits = 0;                // of blocks that decoded
   Blocks blocks;
+  const Iterations* iterations = nullptr;  // of its code blocks, if known; of a Request's answers
   double message_bytes = 0;
   std::string explanation;  // the cause of a refusal, what was wrong
 };

@@ -101,6 +101,12 @@ WorkerSpec ToWorkerSpec(const LoadSpec& spec, int part, const Window& window) {
 
 using WorkerList = std::vector<std::unique_ptr<Worker>>;
 
+LatencyBudget BudgetOf(const Workload& workload, const Pace& pace) {
+  const bool by_slot =
+      workload.deadline == absl::InfiniteDuration() && pace.kind == Pace::Kind::kSlots;
+  return {by_slot ? pace.slot : workload.deadline, by_slot};
+}
+
 // Intervals number begin .. end - 1 of all workers.
 Interval MergedIntervals(const WorkerList& workers, size_t begin, size_t end) {
   Interval merged;
@@ -152,7 +158,10 @@ absl::StatusOr<LoadResult> RunLoad(const LoadSpec& spec, const std::vector<Workl
   result.cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   result.spec.workers = Workers(spec, result.cores);
   result.interval = NiceInterval(spec.duration);
-  for (const Workload& workload : workloads) result.workloads.push_back(workload.name);
+  for (const Workload& workload : workloads) {
+    result.workloads.push_back(workload.name);
+    result.budgets.push_back(BudgetOf(workload, spec.pace));
+  }
   Window window;
   window.begin_ns = absl::ToInt64Nanoseconds(spec.warm_up);
   window.end_ns = absl::ToInt64Nanoseconds(spec.warm_up + spec.duration);

@@ -43,12 +43,20 @@ struct LoadSpec {
   std::string metrics_url;  // empty: none
 };
 
+// What a call may take from when it was due.
+struct LatencyBudget {
+  absl::Duration time = absl::InfiniteDuration();  // infinite: nothing says
+  bool is_slot = false;                            // else a deadline
+};
+
 struct LoadResult {
   LoadSpec spec;            // with the number of workers used
   absl::Time begin;         // by the host's clock
   absl::Duration measured;  // spec.duration, unless it was interrupted
   absl::Duration interval;  // of totals.series
   std::vector<std::string> workloads;
+  // Of each workload: its deadline, or, of cells that have none, the slot.
+  std::vector<LatencyBudget> budgets;
   Totals totals{0, 0};
 
   double client_cpu_seconds = 0;  // in the measurement, of this whole process

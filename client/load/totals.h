@@ -28,10 +28,12 @@ inline constexpr int kOutcomes = 6;
 inline constexpr const char* kOutcomeNames[kOutcomes] = {"good",    "late",  "expired",
                                                          "refused", "wrong", "skipped"};
 
-// Stages of the server's Timing, in order.
-inline constexpr int kStages = 6;
-inline constexpr const char* kStageNames[kStages] = {"receive", "queue",  "copy_in",
-                                                     "h2d",     "kernel", "d2h"};
+// Where the time of an answered call went, from when it was due: behind that time when it was sent,
+// in the stages of the server's Timing, in order, and all else between sending and answer. That is
+// network and gRPC, both ways: the clocks of two hosts do not tell one from the other.
+inline constexpr int kStages = 8;
+inline constexpr const char* kStageNames[kStages] = {"send_lag", "receive", "queue", "copy_in",
+                                                     "h2d",      "kernel",  "d2h",   "transport"};
 
 struct Outcomes {
   std::array<int64_t, kOutcomes> counts{};
@@ -63,6 +65,23 @@ struct Blocks {
   }
 };
 
+// Iterations that the decoder ran on code blocks of right answers.
+class Iterations {
+ public:
+  void Add(uint32_t iterations);  // of one code block
+  // Adds what `other` has counted; with `times` -1 takes it away again.
+  void Merge(const Iterations& other, int64_t times = 1);
+
+  int64_t count() const { return count_; }  // code blocks
+  double mean() const;                      // 0 if nothing was recorded, as those below
+  // The least number that a share `quantile` in (0, 1] of all does not exceed; 1: the highest.
+  int Quantile(double quantile) const;
+
+ private:
+  std::vector<int64_t> blocks_;  // [iterations]
+  int64_t count_ = 0;
+};
+
 // Calls that ended in one interval of the measurement.
 struct Interval {
   int64_t due = 0;  // intended in it, whenever they ended
@@ -80,8 +99,13 @@ struct Interval {
 struct Tally {
   Outcomes outcomes;
   Blocks blocks;
+  Iterations iterations;
   Histogram latency{3};
+  // Nanoseconds, of answers with a Timing.
+  std::array<Histogram, kStages> stages{Histogram(2), Histogram(2), Histogram(2), Histogram(2),
+                                        Histogram(2), Histogram(2), Histogram(2), Histogram(2)};
 
+  bool has_stages() const { return stages[0].count() > 0; }
   void Merge(const Tally& other);
 };
 
@@ -94,12 +118,9 @@ struct Totals {
   std::map<std::string, int64_t> refusals;  // by code and message, digits as #
   std::string wrong_example;                // what the first wrong answer was
   int64_t wrong_in_warm_up = 0;             // calls that were due before the measurement
-  std::array<Histogram, kStages> stages{Histogram(2), Histogram(2), Histogram(2),
-                                        Histogram(2), Histogram(2), Histogram(2)};  // nanoseconds
-  double batch_requests = 0;  // summed over answers with a Timing, as their stages
-  Histogram send_lag{2};      // of open loops: behind the intended time, while there was room
-  int64_t late_sends = 0;     // those over kLateSendNs
-  int64_t cap_hits = 0;       // calls sent late for want of room, their own or that of one before
+  Histogram send_lag{2};   // of open loops: behind the intended time, while there was room
+  int64_t late_sends = 0;  // those over kLateSendNs
+  int64_t cap_hits = 0;    // calls sent late for want of room, their own or that of one before
 
   static constexpr int64_t kLateSendNs = 1000000;
 

@@ -54,6 +54,7 @@ struct Worker::Call {
   const Request* request = nullptr;
   size_t workload = 0;
   int64_t due_ns = 0;
+  int64_t sent_ns = 0;
 };
 
 Worker::Worker(const WorkerSpec& spec, const std::vector<Workload>* workloads)
@@ -188,6 +189,7 @@ void Worker::Send(size_t index, int64_t due_ns) {
   call->workload = index;
   call->request = &workload.requests[turns_[index]++ % workload.requests.size()];
   call->due_ns = due_ns;
+  call->sent_ns = NowNs();
   const int64_t deadline_ns = Deadline(workload, due_ns);
   spec_.stream ? SendOnStream(std::move(call), deadline_ns)
                : SendUnary(std::move(call), deadline_ns);
@@ -322,6 +324,7 @@ void Worker::Count(const Call& call) {
   Ended ended;
   ended.workload = call.workload;
   ended.due_ns = call.due_ns;
+  ended.sent_ns = call.sent_ns;
   ended.end_ns = NowNs();
   const int64_t overdue = ended.end_ns - Deadline(workload, call.due_ns);
   Judgement judgement;
@@ -333,6 +336,7 @@ void Worker::Count(const Call& call) {
                                           : Outcome::kGood;
     ended.explanation = std::string(judgement.right.message());
     ended.blocks = {workload.blocks, judgement.failed_blocks};
+    ended.iterations = judgement.iterations;
     ended.info_bits = workload.info_bits * (1 - ended.blocks.Bler());
     ended.message_bytes = static_cast<double>(call.request->message.Length() + call.reply.Length());
   } else if ((absl::IsDeadlineExceeded(call.status) && overdue > -kDeadlineSlackNs) ||

@@ -64,14 +64,16 @@ Judgement Judge(const Workload& workload, const Request& request, const grpc::By
     const absl::StatusOr<int64_t> failed = request.check(reply);
     judgement.right = essence.ok() ? failed.status() : essence.status();
     if (!judgement.right.ok()) return judgement;
-    answer = request.answers->Add(workload.essence != nullptr ? *essence : view.Rest(), *failed,
-                                  Answer::State::kDoubtful);
+    answer = request.answers->Add(
+        workload.essence != nullptr ? *essence : view.Rest(), *failed, Answer::State::kDoubtful,
+        workload.iterations != nullptr ? workload.iterations(reply) : Iterations());
   }
   if (answer == nullptr || answer->state == Answer::State::kWrong) {
     judgement.right = absl::DataLossError(workload.name + ": " + kDiffers);
     return judgement;
   }
   judgement.failed_blocks = answer->failed_blocks;
+  judgement.iterations = &answer->iterations;
   if (answer->state == Answer::State::kDoubtful) judgement.doubtful = answer;
   return judgement;
 }

@@ -36,6 +36,9 @@ struct Workload {
   // What of an answer depends on the request alone; Internal if it cannot be read. Null: all but
   // its field 1, which is its Timing. Thread-safe.
   std::function<absl::StatusOr<std::string>(const grpc::ByteBuffer& reply)> essence;
+  // What the decoder ran on the code blocks of an answer that nothing known speaks against. Null:
+  // it decodes none. Thread-safe.
+  std::function<Iterations(const grpc::ByteBuffer& reply)> iterations;
   double weight = 1;  // share of the calls among all workloads': > 0
   // An answer later than this after the intended time is a miss; the server is told it, too.
   absl::Duration deadline = absl::InfiniteDuration();
@@ -53,6 +56,7 @@ void SplitPayloads(std::vector<Workload>* workloads);
 struct Judgement {
   absl::Status right;
   int64_t failed_blocks = 0;
+  const Iterations* iterations = nullptr;  // of the request's answers; null if it is not right
   bool has_timing = false;
   v1::Timing timing;
   Answer* doubtful = nullptr;  // to be noted with the call

@@ -115,11 +115,19 @@ TEST_F(BasebandctlLoadTest, AScenarioOfSlotsIsMeasuredByWorkloadWithTheServersFi
   EXPECT_EQ(report["outcomes"]["due"], 100) << "2 cells in 50 slots";
   EXPECT_EQ(report["outcomes"]["wrong"], 0);
   EXPECT_GT(report["stages"]["kernel"]["mean_s"], 0);
+  const nlohmann::json& uplink = report["workloads"][0];
+  EXPECT_EQ(uplink["iterations"]["code_blocks"], uplink["blocks"]["count"]);
+  EXPECT_GE(uplink["iterations"]["mean"], 1);
+  EXPECT_EQ(uplink["budget"]["time_s"], 1) << "its deadline";
+  EXPECT_EQ(report["workloads"][2]["iterations"], nullptr);
+  EXPECT_EQ(report["workloads"][2]["budget"]["time_s"], 0.02) << "the slot";
+  EXPECT_GT(report["workloads"][2]["stages"]["transport"]["p99_s"], 0);
   EXPECT_GT(report["server"]["cpu_s_per_gbit"], 0);
   EXPECT_GT(report["server"]["metrics"]["baseband_batches_total{rpc=\"Decode\"}"], 10);
   EXPECT_THAT(outcome.output, HasSubstr("{\"elapsed_s\":")) << "progress, a JSON object a line";
   EXPECT_THAT(ReadAll(Path("load.csv")),
-              AllOf(HasSubstr("pace,workload,seconds"), HasSubstr("downlink"), HasSubstr("all")));
+              AllOf(HasSubstr("pace,workload,seconds"), HasSubstr("iterations_mean"),
+                    HasSubstr("left_p99_ms"), HasSubstr("downlink"), HasSubstr("all")));
 }
 
 // At an Eb/N0 where blocks fail, what failed is no goodput, in whatever form the report is.
@@ -146,7 +154,10 @@ TEST_F(BasebandctlLoadTest, BlocksThatFailedMakeTheBlockErrorRateAndAreNoGoodput
   EXPECT_NEAR(report["info_bits_per_s"].get<double>(),
               (1 - bler) * bits_a_call * report["goodput_per_s"].get<double>(),
               0.1 * bits_a_call * report["goodput_per_s"].get<double>() * bler);
-  EXPECT_THAT(ReadAll(Path("bler.html")), HasSubstr("BLER, "));
+  EXPECT_GT(report["iterations"]["max"], 1) << outcome.output;
+  EXPECT_THAT(ReadAll(Path("bler.html")),
+              AllOf(HasSubstr("BLER, "), HasSubstr("iterations a code block"),
+                    HasSubstr("Latency budget")));
   EXPECT_THAT(ReadAll(Path("bler.csv")), HasSubstr("blocks_failed"));
 
   const Outcome text = Load(arguments);

@@ -33,6 +33,20 @@ TEST_F(SharedChannelCommandsTest, VerifyPassesTheKnownAnswers) {
   EXPECT_THAT(outcome.output, HasSubstr("70 passed, 0 failed\n"));
 }
 
+// Without a server, and with the sizes that one takes.
+TEST_F(SharedChannelCommandsTest, TbsTellsWhatAFormatAmountsTo) {
+  const Outcome text = Run({"tbs", "--mcs=27", "--prbs=273", "--layers=4"});
+  EXPECT_EQ(text.exit_code, 0) << text.output;
+  EXPECT_THAT(text.output, HasSubstr("1277992 bits, 159749 bytes; CRC24A\n"));
+  const Outcome json = Run({"tbs", "--mcs=5", "--prbs=4", "--json"});
+  ASSERT_EQ(json.exit_code, 0) << json.output;
+  const auto figures = nlohmann::json::parse(json.output);
+  EXPECT_EQ(figures["received_bytes"]["llr-int8"], figures["coded_bits"]);
+  const Outcome refused = Run({"tbs", "--mcs=27", "--mcs-table=4"});
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.output, HasSubstr("mcs 27 is not in [0, 26] of MCS table 4"));
+}
+
 // One that is not among the published ones: told by the bits that the server sends.
 TEST_F(SharedChannelCommandsTest, VerifyFailsWhereWhatIsComparedIsNotRight) {
   const auto first_line = [](const std::string& file) -> std::string {

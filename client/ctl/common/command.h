@@ -28,6 +28,7 @@ std::unique_ptr<Command> MakeDemoCommand();
 std::unique_ptr<Command> MakeVerifyCommand();
 std::unique_ptr<Command> MakeBerCommand();
 std::unique_ptr<Command> MakeBlerCommand();
+std::unique_ptr<Command> MakeTbsCommand();
 std::unique_ptr<Command> MakeRecoverCommand();
 std::unique_ptr<Command> MakeCarrierSignalCommand();
 std::unique_ptr<Command> MakeCarrierBenchCommand();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/terminal.h"
+#include "client/ctl/load/load_budget.h"
 #include "client/ctl/load/load_charts.h"
 #include "client/ctl/load/load_plots.h"
 
@@ -97,6 +98,11 @@ std::string Tiles(const LoadReport& report) {
     html += Tile(BlerText(all.blocks),
                  absl::StrFormat("BLER, %d of %d blocks", all.blocks.failed, all.blocks.count));
   }
+  if (all.iterations.count() > 0) {
+    html += Tile(MeanText(all.iterations),
+                 absl::StrFormat("iterations a code block, p99 %d, at most %d",
+                                 all.iterations.Quantile(0.99), all.iterations.Quantile(1)));
+  }
   return html + "</div>\n";
 }
 
@@ -105,21 +111,36 @@ std::string LatencyTable(const LoadResult& result) {
   for (const auto& [name, quantile] : ReportedQuantiles()) {
     absl::StrAppend(&html, "<th>", name, "</th>");
   }
-  html += "<th>max</th><th>missed</th><th>BLER</th></tr>\n";
+  html += "<th>max</th><th>missed</th><th>BLER</th><th>iterations</th></tr>\n";
   const auto add = [&](const std::string& name, const load::Tally& tally) {
     absl::StrAppend(&html, "<tr><td>", EscapeHtml(name), "</td><td>", tally.outcomes.due(),
                     "</td><td>", MeanText(tally.latency), "</td>");
     for (const auto& [label, quantile] : ReportedQuantiles()) {
       absl::StrAppend(&html, "<td>", QuantileText(tally.latency, quantile), "</td>");
     }
-    absl::StrAppendFormat(&html, "<td>%s</td><td>%s</td><td>%s</td></tr>\n",
+    absl::StrAppendFormat(&html, "<td>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>\n",
                           QuantileText(tally.latency, 1), MissedText(tally.outcomes),
-                          BlerText(tally.blocks));
+                          BlerText(tally.blocks), MeanText(tally.iterations));
   };
   for (size_t i = 0; i < result.workloads.size(); ++i) {
     add(result.workloads[i], result.totals.tallies[i]);
   }
   if (result.workloads.size() > 1) add("all", result.totals.All());
+  return html + "</table></div>\n";
+}
+
+std::string RowHtml(const std::vector<std::string>& cells, const char* tag) {
+  std::string html = "<tr>";
+  for (const std::string& cell : cells) {
+    absl::StrAppend(&html, "<", tag, ">", EscapeHtml(cell), "</", tag, ">");
+  }
+  return html + "</tr>\n";
+}
+
+std::string BudgetHtml(const LoadResult& result) {
+  const BudgetTable table = ToBudgetTable(result);
+  std::string html = "<div class=\"wide\"><table>" + RowHtml(table.heads, "th");
+  for (const std::vector<std::string>& row : table.rows) html += RowHtml(row, "td");
   return html + "</table></div>\n";
 }
 
@@ -171,8 +192,9 @@ std::string ToHtml(const LoadReport& report) {
                   Card("Calls a second over time", ThroughputChart(result)),
                   Card("What became of the calls", OutcomeBars(result)), "</div>\n");
   html += Card("Latency", LatencyTable(result));
-  if (result.totals.stages[0].count() > 0) {
+  if (result.totals.All().has_stages()) {
     html += Card("Where the time went", StageBars(result));
+    html += Card("Latency budget", BudgetHtml(result));
   }
   html += Card("Client and server", FiguresTable(result));
   return html + "</main></body></html>\n";

@@ -179,12 +179,7 @@ std::string StageBars(const LoadResult& result) {
   bar.name = "mean call";
   std::vector<std::string> colours;
   std::vector<std::pair<std::string, std::string>> legend;
-  double outside = 0;
-  for (size_t i = 0; i < result.workloads.size(); ++i) {
-    outside += result.totals.tallies[i].latency.mean() *
-               static_cast<double>(result.totals.tallies[i].latency.count());
-  }
-  outside /= static_cast<double>(std::max<int64_t>(1, result.totals.All().latency.count()));
+  const load::Tally all = result.totals.All();
   const auto add = [&](const std::string& name, double ns, const std::string& colour) {
     bar.parts.push_back(ns);
     bar.labels.push_back(absl::StrCat(name, ": ", Time(ns)));
@@ -192,11 +187,10 @@ std::string StageBars(const LoadResult& result) {
     legend.emplace_back(bar.labels.back(), colour);
   };
   for (size_t i = 0; i < load::kStages; ++i) {
-    const double mean = result.totals.stages[i].mean();
-    if (mean > 0) add(load::kStageNames[i], mean, svg::Colour(i));
-    outside -= mean;
+    const double mean = all.stages[i].mean();
+    if (mean <= 0) continue;
+    add(load::kStageNames[i], mean, i + 1 < load::kStages ? svg::Colour(i) : "#b4bcc6");
   }
-  add("network, gRPC and client", std::max(0.0, outside), "#b4bcc6");
   return RenderLegend(legend) + RenderBars({bar}, colours);
 }
 

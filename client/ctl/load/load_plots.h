@@ -17,7 +17,7 @@ std::string LatencyChart(const load::LoadResult& result);
 std::string ThroughputChart(const load::LoadResult& result);
 // Shares of the outcomes of each workload and of all.
 std::string OutcomeBars(const load::LoadResult& result);
-// Where the mean call's time went: in the server's stages, and outside them.
+// Where the mean call's time went, stage by stage.
 std::string StageBars(const load::LoadResult& result);
 // Latency at each rate that was tried. Of a report with a knee.
 std::string KneeChart(const LoadReport& report);

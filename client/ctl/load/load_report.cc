@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/common/text_table.h"
+#include "client/ctl/load/load_budget.h"
 #include "common/metric_names.h"
 
 namespace baseband::ctl {
@@ -32,7 +33,7 @@ std::string LatencyText(const LoadResult& result) {
   columns.push_back({"max"});
   columns.push_back({"missed"});
   const bool decodes = result.totals.All().blocks.count > 0;
-  if (decodes) columns.push_back({"BLER"});
+  if (decodes) columns.insert(columns.end(), {{"BLER"}, {"iterations"}});
   TextTable table(columns);
   const auto add = [&](const std::string& name, const load::Tally& tally) {
     std::vector<std::string> row = {name, absl::StrCat(tally.outcomes.due()),
@@ -42,7 +43,10 @@ std::string LatencyText(const LoadResult& result) {
     }
     row.push_back(QuantileText(tally.latency, 1));
     row.push_back(MissedText(tally.outcomes));
-    if (decodes) row.push_back(BlerText(tally.blocks));
+    if (decodes) {
+      row.push_back(BlerText(tally.blocks));
+      row.push_back(MeanText(tally.iterations));
+    }
     table.Add(std::move(row));
   };
   for (size_t i = 0; i < result.workloads.size(); ++i) {
@@ -59,19 +63,13 @@ std::string LatencyText(const LoadResult& result) {
 }
 
 std::string StagesText(const LoadResult& result) {
-  std::vector<TextTable::Column> columns = {{"", false}};
-  std::vector<std::string> mean = {"mean"};
-  std::vector<std::string> p99 = {"p99"};
-  for (int i = 0; i < load::kStages; ++i) {
-    const load::Histogram& stage = result.totals.stages[static_cast<size_t>(i)];
-    columns.push_back({load::kStageNames[i]});
-    mean.push_back(MeanText(stage));
-    p99.push_back(QuantileText(stage, 0.99));
-  }
+  const BudgetTable budget = ToBudgetTable(result);
+  if (budget.rows.empty()) return "";
+  std::vector<TextTable::Column> columns;
+  for (const std::string& head : budget.heads) columns.push_back({head, !head.empty()});
   TextTable table(columns);
-  table.Add(std::move(mean));
-  table.Add(std::move(p99));
-  return Section("in the server, by the answers' Timing", table);
+  for (const std::vector<std::string>& row : budget.rows) table.Add(row);
+  return Section("latency budget: where the time went, by the answers' Timing", table);
 }
 
 std::string KneeText(const LoadReport& report) {
@@ -100,6 +98,10 @@ std::string QuantileText(const load::Histogram& times, double quantile) {
 
 std::string MeanText(const load::Histogram& times) {
   return times.count() == 0 ? "-" : Nanoseconds(times.mean());
+}
+
+std::string MeanText(const load::Iterations& iterations) {
+  return iterations.count() == 0 ? "" : absl::StrFormat("%.2f", iterations.mean());
 }
 
 std::string MissedText(const load::Outcomes& outcomes) {
@@ -231,6 +233,10 @@ std::string ToText(const LoadReport& report) {
   if (const load::Blocks blocks = result.totals.All().blocks; blocks.count > 0) {
     absl::StrAppend(&text, "BLER        ", BlocksText(blocks), "\n");
   }
+  if (const load::Iterations iterations = result.totals.All().iterations; iterations.count() > 0) {
+    absl::StrAppendFormat(&text, "iterations  %s a code block, p99 %d, at most %d\n",
+                          MeanText(iterations), iterations.Quantile(0.99), iterations.Quantile(1));
+  }
   const load::Outcomes outcomes = result.totals.All().outcomes;
   absl::StrAppend(&text, "outcomes    ");
   for (int i = 0; i < load::kOutcomes; ++i) {
@@ -246,7 +252,7 @@ std::string ToText(const LoadReport& report) {
                     " by over 1 ms");
   }
   absl::StrAppend(&text, "\n", LatencyText(result));
-  if (result.totals.stages[0].count() > 0) absl::StrAppend(&text, StagesText(result));
+  absl::StrAppend(&text, StagesText(result));
   const auto figures = ServerFigures(result);
   if (!figures.empty()) {
     absl::StrAppend(&text, "\nthe server's metrics\n");

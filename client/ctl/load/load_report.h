@@ -45,6 +45,8 @@ const std::vector<std::pair<const char*, double>>& ReportedQuantiles();
 // "1.2 ms"; "-" if nothing was recorded.
 std::string QuantileText(const load::Histogram& times, double quantile);
 std::string MeanText(const load::Histogram& times);
+// "3.21"; empty if nothing was decoded.
+std::string MeanText(const load::Iterations& iterations);
 // "0.1 %"; "-" if no call was due.
 std::string MissedText(const load::Outcomes& outcomes);
 // "1e-05"; empty without blocks.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/table.h"
+#include "client/ctl/load/load_budget.h"
 #include "client/ctl/load/load_report.h"
 #include "common/metric_names.h"
 #include "nlohmann/json.hpp"
@@ -47,6 +48,14 @@ ordered_json BlocksJson(const load::Blocks& blocks) {
   return {{"count", blocks.count}, {"failed", blocks.failed}, {"bler", blocks.Bler()}};
 }
 
+ordered_json IterationsJson(const load::Iterations& iterations) {
+  if (iterations.count() == 0) return nullptr;
+  return {{"code_blocks", iterations.count()},
+          {"mean", iterations.mean()},
+          {"p99", iterations.Quantile(0.99)},
+          {"max", iterations.Quantile(1)}};
+}
+
 ordered_json ResultJson(const LoadResult& result) {
   ordered_json json;
   json["target"] = result.spec.client.target;
@@ -61,23 +70,26 @@ ordered_json ResultJson(const LoadResult& result) {
   json["goodput_per_s"] = result.Goodput();
   json["info_bits_per_s"] = result.InfoBitRate();
   json["message_bytes_per_s"] = result.MessageByteRate();
-  json["blocks"] = BlocksJson(result.totals.All().blocks);
-  json["outcomes"] = OutcomesJson(result.totals.All().outcomes);
-  json["latency"] = LatencyJson(result.totals.All().latency);
+  const load::Tally all = result.totals.All();
+  json["blocks"] = BlocksJson(all.blocks);
+  json["iterations"] = IterationsJson(all.iterations);
+  json["outcomes"] = OutcomesJson(all.outcomes);
+  json["latency"] = LatencyJson(all.latency);
   for (size_t i = 0; i < result.workloads.size(); ++i) {
     ordered_json workload;
     workload["name"] = result.workloads[i];
-    workload["blocks"] = BlocksJson(result.totals.tallies[i].blocks);
-    workload["outcomes"] = OutcomesJson(result.totals.tallies[i].outcomes);
-    workload["latency"] = LatencyJson(result.totals.tallies[i].latency);
+    const load::Tally& tally = result.totals.tallies[i];
+    workload["blocks"] = BlocksJson(tally.blocks);
+    workload["iterations"] = IterationsJson(tally.iterations);
+    workload["outcomes"] = OutcomesJson(tally.outcomes);
+    workload["latency"] = LatencyJson(tally.latency);
+    workload["stages"] = StagesJson(tally);
+    workload["budget"] = BudgetJson(result.budgets[i], tally);
     json["workloads"].push_back(std::move(workload));
   }
   json["refusals"] = result.totals.refusals;
-  for (int i = 0; i < load::kStages; ++i) {
-    const load::Histogram& stage = result.totals.stages[static_cast<size_t>(i)];
-    json["stages"][load::kStageNames[i]] = {{"mean_s", Mean(stage)},
-                                            {"p99_s", Quantile(stage, 0.99)}};
-  }
+  json["stages"] = StagesJson(all);
+  json["budget"] = BudgetJson(BudgetOfAll(result), all);
   json["client"] = {{"cpu_s", result.client_cpu_seconds},
                     {"cpu_s_per_gbit", result.ClientCpuPerGbit()},
                     {"busiest_thread", result.client_busy},
@@ -106,8 +118,24 @@ ordered_json ResultJson(const LoadResult& result) {
   return json;
 }
 
+void AddBudget(const load::LatencyBudget& budget, const load::Tally& tally, Table::Row* row) {
+  constexpr std::pair<const char*, double> kQuantiles[] = {{"p50", 0.5}, {"p99", 0.99}};
+  for (size_t i = 0; i < load::kStages; ++i) {
+    for (const auto& [name, quantile] : kQuantiles) {
+      row->emplace_back(absl::StrCat(load::kStageNames[i], "_", name, "_ms"),
+                        1e3 * Quantile(tally.stages[i], quantile));
+    }
+  }
+  const bool is_known = budget.time != absl::InfiniteDuration();
+  row->emplace_back("budget_ms", is_known ? absl::ToDoubleMilliseconds(budget.time) : double{NAN});
+  for (const auto& [name, quantile] : kQuantiles) {
+    row->emplace_back(absl::StrCat("left_", name, "_ms"),
+                      1e-6 * LeftOf(budget, tally, quantile).value_or(NAN));
+  }
+}
+
 Table::Row CsvRow(const LoadResult& result, const std::string& workload, const load::Tally& tally,
-                  bool all) {
+                  const load::LatencyBudget& budget, bool all) {
   const double seconds = absl::ToDoubleSeconds(result.measured);
   Table::Row row = {
       {"pace", result.spec.pace.ToText()},
@@ -123,11 +151,17 @@ Table::Row CsvRow(const LoadResult& result, const std::string& workload, const l
   }
   row.emplace_back("blocks", static_cast<double>(tally.blocks.count));
   row.emplace_back("blocks_failed", static_cast<double>(tally.blocks.failed));
+  const load::Iterations& iterations = tally.iterations;
+  const double if_decoded = iterations.count() > 0 ? 1 : NAN;
+  row.emplace_back("iterations_mean", if_decoded * iterations.mean());
+  row.emplace_back("iterations_p99", if_decoded * iterations.Quantile(0.99));
+  row.emplace_back("iterations_max", if_decoded * iterations.Quantile(1));
   row.emplace_back("mean_ms", 1e3 * Mean(tally.latency));
   for (const auto& [name, quantile] : ReportedQuantiles()) {
     row.emplace_back(absl::StrCat(name, "_ms"), 1e3 * Quantile(tally.latency, quantile));
   }
   row.emplace_back("max_ms", 1e3 * Quantile(tally.latency, 1));
+  AddBudget(budget, tally, &row);
   return row;
 }
 
@@ -175,12 +209,16 @@ std::string ToCsv(const LoadReport& report) {
   Table table;
   const LoadResult& result = report.result;
   for (const KneeProbe& probe : report.probes) {
-    table.Add(CsvRow(probe.result, "all", probe.result.totals.All(), true));
+    table.Add(
+        CsvRow(probe.result, "all", probe.result.totals.All(), BudgetOfAll(probe.result), true));
   }
   for (size_t i = 0; report.probes.empty() && i < result.workloads.size(); ++i) {
-    table.Add(CsvRow(result, result.workloads[i], result.totals.tallies[i], false));
+    table.Add(
+        CsvRow(result, result.workloads[i], result.totals.tallies[i], result.budgets[i], false));
   }
-  if (report.probes.empty()) table.Add(CsvRow(result, "all", result.totals.All(), true));
+  if (report.probes.empty()) {
+    table.Add(CsvRow(result, "all", result.totals.All(), BudgetOfAll(result), true));
+  }
   return table.ToCsv();
 }
 

@@ -41,6 +41,18 @@ absl::StatusOr<load::Request> ToRequest(const google::protobuf::MessageLite& mes
   return request;
 }
 
+// What the decoder ran, by an answer's own field. Of a Response that has one.
+template <typename Response>
+load::Iterations IterationsOf(const grpc::ByteBuffer& reply) {
+  grpc::ByteBuffer copy = reply;
+  Response response;
+  load::Iterations iterations;
+  if (client::ParseInto(&copy, &response).ok()) {
+    for (const uint32_t of_block : response.iterations()) iterations.Add(of_block);
+  }
+  return iterations;
+}
+
 // One request each of `spec`, with data from `random`. InvalidArgument: the code cannot be encoded.
 absl::StatusOr<load::Request> EncodeRequest(const TrafficSpec& spec, int kinds_of_devices,
                                             Random* random);

@@ -234,6 +234,8 @@ absl::StatusOr<load::Workload> MakeWorkload(const TrafficSpec& spec, bool second
   if (IsDecoding(spec)) {
     workload.blocks = spec.blocks;
     const bool is_shared = IsSharedChannel(spec);
+    workload.iterations = is_shared ? IterationsOf<v1::DecodeSharedChannelResponse>
+                                    : IterationsOf<v1::DecodeResponse>;
     if (!(is_shared ? spec.snr_db : spec.ebn0_db).has_value()) {
       workload.if_all_fail = absl::StrCat(workload.name, ": no block decodes: say another ",
                                           is_shared ? "snr" : "ebn0", ", or more iterations");

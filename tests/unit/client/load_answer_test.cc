@@ -116,6 +116,23 @@ TEST_F(JudgeTest, ThreeEqualAnswersAreRightAndNeedNoCheckAnyMore) {
   EXPECT_THAT(answers().Reject(), IsEmpty());
 }
 
+TEST_F(JudgeTest, IterationsAreReadOnceOfEachAnswer) {
+  int reads = 0;
+  workload_.iterations = [&reads](const grpc::ByteBuffer&) {
+    ++reads;
+    Iterations iterations;
+    iterations.Add(5);
+    return iterations;
+  };
+  for (size_t i = 0; i < 10; ++i) {
+    const Judgement judgement = Get("rrr", i);
+    ASSERT_NE(judgement.iterations, nullptr);
+    EXPECT_EQ(judgement.iterations->mean(), 5);
+  }
+  EXPECT_EQ(reads, 1);
+  EXPECT_EQ(Get("wrong").iterations, nullptr);
+}
+
 TEST_F(JudgeTest, AfterwardsAnyOtherAnswerIsWrongHoweverOftenItComes) {
   for (int i = 0; i < 3; ++i) Get("rrr");
   for (int i = 0; i < 10; ++i) {

@@ -1,0 +1,38 @@
+// Where the time of a call of `load` went, stage by stage, and what was left of its budget.
+#ifndef BASEBAND_CLIENT_CTL_LOAD_LOAD_BUDGET_H_
+#define BASEBAND_CLIENT_CTL_LOAD_LOAD_BUDGET_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/types/optional.h"
+#include "client/load/run.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace baseband::ctl {
+
+// The median and the 99th percentile over calls, of each workload and of all: of each stage by
+// itself, so that those of a line do not add up.
+struct BudgetTable {
+  std::vector<std::string> heads;
+  std::vector<std::vector<std::string>> rows;  // as many cells as heads
+};
+// Without rows if no answer had a Timing. Where nothing is known of a column its cells are empty.
+BudgetTable ToBudgetTable(const load::LoadResult& result);
+
+// Of all workloads together: theirs if they have the same.
+load::LatencyBudget BudgetOfAll(const load::LoadResult& result);
+
+// Nanoseconds of the budget that a share `quantile` of the calls left at least; negative: they were
+// over it. Empty without a budget or a latency.
+absl::optional<double> LeftOf(const load::LatencyBudget& budget, const load::Tally& tally,
+                              double quantile);
+
+// {"send_lag": {"mean_s": .., "p50_s": .., "p99_s": ..}, ..}
+nlohmann::ordered_json StagesJson(const load::Tally& tally);
+// {"time_s": .., "is_slot": .., "left_p50_s": .., "left_p99_s": ..}; null without a budget.
+nlohmann::ordered_json BudgetJson(const load::LatencyBudget& budget, const load::Tally& tally);
+
+}  // namespace baseband::ctl
+
+#endif  // BASEBAND_CLIENT_CTL_LOAD_LOAD_BUDGET_H_

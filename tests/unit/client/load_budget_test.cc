@@ -1,0 +1,165 @@
+// Where the report of a load says that time went, and what the decoder did.
+#include "client/ctl/load/load_budget.h"
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "client/ctl/load/load_report.h"
+#include "client/load/recorder.h"
+#include "nlohmann/json.hpp"
+#include "tests/support/matchers.h"
+
+namespace baseband::ctl {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int64_t kUs = 1000;
+constexpr int64_t kMs = 1000 * kUs;
+
+v1::Timing TimingOf(uint32_t kernel_us) {
+  v1::Timing timing;
+  timing.set_receive_us(10);
+  timing.set_queue_us(20);
+  timing.set_copy_in_us(30);
+  timing.set_h2d_us(40);
+  timing.set_kernel_us(kernel_us);
+  timing.set_d2h_us(50);
+  return timing;
+}
+
+// Of workload 0, slots of cells: calls sent 15 us late that the kernels worked on for 100 us, but
+// one in a hundred that took 500 us more. Of workload 1, with a deadline of 1 ms, one without a
+// Timing.
+load::LoadResult ResultOfSlots() {
+  load::Recorder recorder({0, 10 * kMs, 10 * kMs}, 2);
+  load::Iterations iterations;
+  for (const uint32_t of_block : {3, 3, 4, 8}) iterations.Add(of_block);
+  for (int i = 0; i < 100; ++i) {
+    const uint32_t kernel_us = i < 98 ? 100 : 600;
+    const v1::Timing timing = TimingOf(kernel_us);
+    load::Ended call;
+    call.due_ns = kMs;
+    call.sent_ns = kMs + 15 * kUs;
+    call.end_ns = kMs + (15 + 150 + kernel_us + 85) * kUs;
+    call.timing = &timing;
+    call.blocks = {4, 0};
+    call.iterations = &iterations;
+    recorder.OnEnd(call);
+  }
+  load::Ended other;
+  other.workload = 1;
+  other.due_ns = kMs;
+  other.end_ns = 2 * kMs + 500 * kUs;
+  recorder.OnEnd(other);
+  load::LoadResult result;
+  result.totals = recorder.Take();
+  result.spec.client.target = "127.0.0.1:1";
+  result.spec.pace.kind = load::Pace::Kind::kSlots;
+  result.measured = absl::Milliseconds(10);
+  result.interval = result.measured;
+  result.workloads = {"uplink", "downlink"};
+  result.budgets = {{absl::Microseconds(500), true}, {absl::Milliseconds(1), false}};
+  return result;
+}
+
+TEST(LoadBudgetTest, TheStagesOfACallAddUpToItsLatency) {
+  const load::Tally tally = ResultOfSlots().totals.tallies[0];
+  double sum = 0;
+  for (const load::Histogram& stage : tally.stages) sum += stage.mean();
+  EXPECT_NEAR(sum, tally.latency.mean(), 0.01 * sum) << "to the two digits of histograms";
+  EXPECT_NEAR(tally.stages.back().mean(), 85 * kUs, kUs) << "what nobody has told of";
+}
+
+TEST(LoadBudgetTest, AServerThatClaimsMoreTimeThanPassedLeavesNoneForTheTransport) {
+  load::Recorder recorder({0, kMs, kMs}, 1);
+  const v1::Timing timing = TimingOf(5000);
+  load::Ended call;
+  call.end_ns = kMs;
+  call.timing = &timing;
+  recorder.OnEnd(call);
+  EXPECT_EQ(recorder.Take().tallies[0].stages.back().max(), 0);
+}
+
+TEST(LoadBudgetTest, WhatIsLeftOfASlotIsNegativeWhereTheAnswerCameAfterIt) {
+  const BudgetTable table = ToBudgetTable(ResultOfSlots());
+  EXPECT_THAT(table.heads, ElementsAre("", "", "send_lag", "receive", "queue", "copy_in", "h2d",
+                                       "kernel", "d2h", "transport", "budget", "left"));
+  ASSERT_EQ(table.rows.size(), 4) << "the second workload has no Timing";
+  EXPECT_THAT(table.rows[0],
+              ElementsAre("uplink", "p50", "15 us", "10 us", "20 us", "30 us", "40 us", "100 us",
+                          "50 us", "85 us", "500us slot", "150 us"));
+  EXPECT_THAT(table.rows[1], ElementsAre("", "p99", "15 us", "10 us", "20 us", "30 us", "40 us",
+                                         HasSubstr("us"), "50 us", "85 us", "", "-350 us"));
+  EXPECT_EQ(table.rows[2][0], "all");
+  EXPECT_EQ(table.rows[2].back(), "") << "budgets that differ are not one";
+}
+
+TEST(LoadBudgetTest, AClosedLoopIsNeverBehindItsTime) {
+  load::LoadResult result = ResultOfSlots();
+  result.spec.pace.kind = load::Pace::Kind::kClosed;
+  for (const std::vector<std::string>& row : ToBudgetTable(result).rows) EXPECT_EQ(row[2], "");
+}
+
+TEST(LoadBudgetTest, WithoutATimingThereIsNoTable) {
+  load::LoadResult result = ResultOfSlots();
+  result.totals.tallies[0] = load::Tally();
+  EXPECT_TRUE(ToBudgetTable(result).rows.empty());
+}
+
+TEST(LoadBudgetTest, EveryFormOfTheReportHasBudgetAndIterations) {
+  LoadReport report;
+  report.result = ResultOfSlots();
+  EXPECT_THAT(ToText(report), AllOf(HasSubstr("iterations  4.50 a code block, p99 8, at most 8\n"),
+                                    HasSubstr("latency budget"), HasSubstr("500us slot")));
+  const nlohmann::json json = ToJson(report);
+  EXPECT_EQ(json["iterations"]["code_blocks"], 400);
+  EXPECT_EQ(json["iterations"]["mean"], 4.5);
+  EXPECT_EQ(json["workloads"][1]["iterations"], nullptr);
+  EXPECT_EQ(json["budget"], nullptr);
+  EXPECT_NEAR(json["workloads"][0]["budget"]["left_p50_s"], 150e-6, 1e-6);
+  EXPECT_NEAR(json["workloads"][0]["stages"]["kernel"]["p50_s"], 100e-6, 1e-6);
+  EXPECT_TRUE(json["workloads"][0]["budget"]["is_slot"]);
+  const std::string csv = ToCsv(report);
+  EXPECT_THAT(csv, AllOf(HasSubstr(",iterations_mean,iterations_p99,iterations_max,"),
+                         HasSubstr(",transport_p50_ms,transport_p99_ms,"),
+                         HasSubstr(",budget_ms,left_p50_ms,left_p99_ms"), Not(HasSubstr("nan"))));
+}
+
+TEST(LoadIterationsTest, AreCountedByCodeBlockAndTakenAwayAgain) {
+  load::Iterations some;
+  EXPECT_EQ(some.mean(), 0);
+  EXPECT_EQ(some.Quantile(0.99), 0);
+  for (int i = 0; i < 99; ++i) some.Add(2);
+  load::Iterations more;
+  more.Add(100);
+  some.Merge(more);
+  EXPECT_EQ(some.count(), 100);
+  EXPECT_EQ(some.Quantile(0.5), 2);
+  EXPECT_EQ(some.Quantile(0.99), 2);
+  EXPECT_EQ(some.Quantile(1), 100);
+  EXPECT_DOUBLE_EQ(some.mean(), 2.98);
+  some.Merge(more, -1);
+  EXPECT_EQ(some.Quantile(1), 2);
+  EXPECT_EQ(some.mean(), 2);
+}
+
+TEST(LoadIterationsTest, OfAnAnswerThatIsRejectedLaterDoNotCount) {
+  load::Recorder recorder({0, kMs, kMs}, 1);
+  load::Iterations iterations;
+  iterations.Add(7);
+  load::Ended call;
+  call.end_ns = 10 * kUs;
+  call.iterations = &iterations;
+  recorder.OnEnd(call);
+  recorder.Reject(call);
+  EXPECT_EQ(recorder.Take().All().iterations.count(), 0);
+}
+
+}  // namespace
+}  // namespace baseband::ctl
