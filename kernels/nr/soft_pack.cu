@@ -68,7 +68,7 @@ absl::Status Launch(const char* name, const SoftPackBlock* blocks, int num_block
                     cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(CheckNumBlocks(num_blocks));
   BASEBAND_RETURN_IF_ERROR(CheckPointer("blocks", blocks));
-  return LaunchKernel(name, {static_cast<unsigned>(num_blocks), kThreads, 0, stream, false},
+  return LaunchKernel(name, {static_cast<unsigned>(num_blocks), kThreads, 0, stream},
                       SoftPackKernel<kPack>, blocks);
 }
 

@@ -199,9 +199,9 @@ absl::StatusOr<Request> MessageSplit::ToRequest(const grpc::ByteBuffer& message)
   BASEBAND_ASSIGN_OR_RETURN(request.payload_at, ToRange(payload_at));
   BASEBAND_ASSIGN_OR_RETURN(request.reply_at, ToRange(reply_at));
   if (hold.has_value()) {
-    v1::MemoryHold message;
-    if (!message.ParseFromString(*hold)) return Malformed();
-    request.hold = MemoryHold{message.region(), message.offset(), message.number()};
+    v1::MemoryHold parsed;
+    if (!parsed.ParseFromString(*hold)) return Malformed();
+    request.hold = MemoryHold{parsed.region(), parsed.offset(), parsed.number()};
   }
   request.header = std::move(header);
   return request;
