@@ -18,6 +18,8 @@ namespace {
 
 using namespace baseband::nr;  // NOLINT: a program of one file
 using baseband::BytesForBits;
+using baseband::Crc;
+using baseband::CrcOfBits;
 
 constexpr int kRepeats = 25;
 constexpr double kSecondsPerRepeat = 0.004;
