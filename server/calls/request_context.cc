@@ -17,10 +17,17 @@ int64_t MostReplyBytes(const CallEnvironment& environment) {
   return environment.reply->capacity() / 2;
 }
 
+// Whether devices may read `payload` where it lies, as often as they do.
+bool StaysWhereItIs(const CallEnvironment& environment, const Payload& payload) {
+  const auto copies = [](const Device* device) { return device->copies_payloads(); };
+  return payload.is_contiguous() && payload.is_known_to_devices() &&
+         (!payload.is_shared() ||
+          std::any_of(environment.devices.begin(), environment.devices.end(), copies));
+}
+
 // Brings `payload`, after the job's prefix, to where devices read it.
 absl::Status PlaceInput(const CallEnvironment& environment, const Payload& payload, Job* job) {
-  if (job->input_bytes() == payload.bytes() && payload.is_contiguous() &&
-      payload.is_known_to_devices()) {
+  if (job->input_bytes() == payload.bytes() && StaysWhereItIs(environment, payload)) {
     job->input = payload;
     return absl::OkStatus();
   }

@@ -143,7 +143,8 @@ class Job {
     staging.Reset();
   }
 
-  // Takes a copy of input that others may change, if they may.
+  // Takes a copy of input that others may change, if they may: for a device on standby, which reads
+  // it as often as it likes. Who has no other gathers it before.
   void KeepInput();
 
   int64_t input_bytes() const {

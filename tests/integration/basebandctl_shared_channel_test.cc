@@ -44,7 +44,7 @@ TEST_F(SharedChannelCommandsTest, TbsTellsWhatAFormatAmountsTo) {
   EXPECT_EQ(figures["received_bytes"]["llr-int8"], figures["coded_bits"]);
   const Outcome refused = Run({"tbs", "--mcs=27", "--mcs-table=4"});
   EXPECT_EQ(refused.exit_code, 1);
-  EXPECT_THAT(refused.output, HasSubstr("mcs 27 is not in [0, 26] of MCS table 4"));
+  EXPECT_THAT(refused.output, HasSubstr("mcs (--mcs) 27 is not in [0, 26] of MCS table 4"));
 }
 
 // One that is not among the published ones: told by the bits that the server sends.

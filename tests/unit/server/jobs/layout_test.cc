@@ -1,5 +1,6 @@
 #include "server/jobs/layout.h"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -144,9 +145,29 @@ TEST(InputLayoutTest, OnlySmallBatchesOfOnePageLockedPieceEachStayInPlace) {
   EXPECT_TRUE(FitsInPlace(jobs));
   jobs[0]->input = Payload({{data, 50, &locked}, {data + 50, 50, &locked}});
   EXPECT_FALSE(FitsInPlace(jobs));
+  MemoryRegion shared = locked;
+  shared.is_shared = true;
+  jobs[0]->input = Payload({{data, 100, &shared}});
+  EXPECT_FALSE(FitsInPlace(jobs)) << "a kernel may read twice, and see two things";
   jobs[0]->input = Payload({{data, 100, &locked}});
   jobs[0]->footprint.output_bytes = 11;
   EXPECT_FALSE(FitsInPlace(jobs));
+}
+
+TEST(JobTest, InputThatOthersMayChangeIsKeptAsItIs) {
+  std::vector<uint8_t> memory(200, 1);
+  MemoryRegion region = {memory.data(), 200, /*is_page_locked=*/false};
+  TestJob job;
+  job.input = Payload({{memory.data(), 100, &region}});
+  job.KeepInput();
+  EXPECT_EQ(job.input.data(), memory.data()) << "nobody else writes to it";
+  region.is_shared = true;
+  job.input = Payload({{memory.data(), 100, &region}, {memory.data() + 100, 50, &region}});
+  job.KeepInput();
+  std::fill(memory.begin(), memory.end(), 2);
+  ASSERT_EQ(job.input.bytes(), 150);
+  ASSERT_TRUE(job.input.is_contiguous());
+  for (const uint8_t byte : job.input.span()) EXPECT_EQ(byte, 1);
 }
 
 TEST(OutputLayoutTest, DirectPiecesGoToTheirRepliesAndTheRestLands) {
