@@ -98,6 +98,7 @@ class Client::Impl {
                           done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> bytes) mutable {
           if (SharedBulk::MayBeWhy(bytes.status())) {
             bulk->Undo(kept.get());
+            bulk->End(bytes.status());
             rest.timeout = deadline - SteadyNow();
             Start<Response>(method, *kept, rest, std::move(done));
             return;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <random>
 #include <string>
 
 #include "absl/base/thread_annotations.h"
@@ -75,7 +76,8 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   const int fd_;
   const int64_t max_bytes_;
   const int64_t least_bytes_;
-  std::atomic<uint64_t> holds_{1};
+  // What lies in memory by chance is none of them.
+  std::atomic<uint64_t> holds_{uint64_t{std::random_device()()} << 30 ^ std::random_device()()};
   absl::Mutex mutex_;
   std::map<int, double> replies_ ABSL_GUARDED_BY(mutex_);  // the largest over its payload, by kind
   bool is_dead_ ABSL_GUARDED_BY(mutex_) = false;

@@ -119,12 +119,10 @@ absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
 }
 
 void SharedBulk::End(const absl::Status& status) {
-  // These may be a client's own, or come of a device that is lost and not yet still.
-  const bool is_answered = !absl::IsCancelled(status) && !absl::IsDeadlineExceeded(status) &&
-                           !absl::IsUnavailable(status) && !absl::IsInternal(status) &&
-                           !absl::IsUnknown(status);
+  // An error says nothing of an earlier attempt, and may be a stream's or gRPC's own: the word
+  // does.
   const uint64_t hold = memory_.hold_;
-  const bool is_free = is_answered || Change(hold, hold + shm::kWithdrawn) ||
+  const bool is_free = status.ok() || Change(hold, hold + shm::kWithdrawn) ||
                        Change(hold + shm::kReleased, hold + shm::kWithdrawn);
   memory_.Return(is_free ? Buffer::Fate::kFree : Buffer::Fate::kAwaited);
 }

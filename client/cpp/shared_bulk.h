@@ -1,7 +1,7 @@
 // What of a call goes through shared memory by itself: its payload, and room for its answer's bulk.
 // Internal to the client libraries.
 //
-//   auto bulk = SharedBulk::Create(arena, payload);    // null: as ever
+//   auto bulk = SharedBulk::Create(arena, fields, payload);    // null: as ever
 //   bulk->NameIn(&request);
 //   ...
 //   reply = bulk->BringHome(std::move(reply));         // parse or compare it, then

@@ -2,13 +2,13 @@
 // Client::ShareMemory(), after which calls use it by themselves. Who wants no copy either fills and
 // reads it in place:
 //
-//   absl::StatusOr<Buffer> llrs = client->Loan(bytes);        // shared, or else the process's own
-//   absl::StatusOr<Buffer> bits = client->Loan(bytes / 8);
-//   Fill(llrs->data());
-//   SetPayload(*llrs, bytes, &request);
-//   SetReply(*bits, &request);
+//   Buffer llrs = client->Loan(bytes);        // shared, or else the process's own
+//   Buffer bits = client->Loan(bytes / 8);
+//   Fill(llrs.data());
+//   SetPayload(llrs, bytes, &request);
+//   SetReply(bits, &request);
 //   absl::StatusOr<v1::DecodeResponse> response = client->Decode(request);
-//   absl::string_view decoded = PayloadOf(*response, *bits);
+//   absl::string_view decoded = PayloadOf(*response, bits);
 #ifndef BASEBAND_CLIENT_CPP_SHARED_MEMORY_H_
 #define BASEBAND_CLIENT_CPP_SHARED_MEMORY_H_
 

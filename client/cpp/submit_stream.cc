@@ -57,10 +57,14 @@ absl::Status SendShared(const std::shared_ptr<SubmitSession>& session, const Sub
                deadline = item.deadline](absl::StatusOr<grpc::ByteBuffer> answer) {
     if (SharedBulk::MayBeWhy(answer.status())) {
       bulk->Undo(kept.get());
+      bulk->End(answer.status());
       SubmitOptions rest = options;
       rest.timeout = deadline - SteadyNow();
       rest.wait_for_credits = false;  // this thread brings those
-      if (SendTo<Request, Response>(*session, fields, *kept, rest, done).ok()) return;
+      if (!SendTo<Request, Response>(*session, fields, *kept, rest, done).ok()) {
+        done(answer.status());
+      }
+      return;
     }
     absl::StatusOr<Response> response = Parse<Response>(bulk->BringHome(std::move(answer)));
     bulk->End(response.status());

@@ -8,6 +8,7 @@
 #include "kernels/base/steady_time.h"
 #include "server/calls/deadline_outcome.h"
 #include "server/jobs/fingerprint.h"
+#include "server/jobs/layout.h"
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {
@@ -49,11 +50,7 @@ absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requ
   BASEBAND_RETURN_IF_ERROR(job->Bind(environment.devices));
   BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket, environment.dispatcher->Admit(job.get()));
   BASEBAND_RETURN_IF_ERROR(PlaceInput(environment, payload, job.get()));
-  if (job->reply_place.Holds(job->reply_bytes)) {
-    const ReplyPlace& place = job->reply_place;
-    job->reply =
-        HostLease({place.data, static_cast<size_t>(job->reply_bytes)}, place.region, place.owner);
-  } else if (job->reply_bytes > 0) {
+  if (job->reply_bytes > 0) {
     BASEBAND_ASSIGN_OR_RETURN(
         job->reply, Because(UnservedReason::kReplyPool,
                             environment.reply->Lease(job->reply_bytes, job->operation().index())));
@@ -79,7 +76,7 @@ absl::Time Cancellation::given_up() const {
 absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requester,
                        absl::Time arrived, const Payload& payload, JobPtr& job, Job::Done done) {
   const int64_t most = MostReplyBytes(environment);
-  if (job->reply_bytes > most && !job->reply_place.Holds(job->reply_bytes)) {
+  if (job->reply_bytes > most) {
     return absl::InvalidArgumentError(absl::StrCat("the reply would have ", job->reply_bytes,
                                                    " bytes; this server sends at most ", most,
                                                    ": split the request"));
@@ -104,6 +101,11 @@ absl::Status LookUpSharedMemory(const CallEnvironment& environment, Request* req
                      : request->reply_at.has_value() ? "reply_at"
                                                      : "hold",
                      " is set, but this server shares no memory (--shm-listen)"));
+  }
+  if (const int64_t most = environment.limits.max_input_bytes;
+      request->payload_at.has_value() && request->payload_at->bytes > static_cast<uint64_t>(most)) {
+    return absl::InvalidArgumentError(absl::StrCat("payload_at.bytes ", request->payload_at->bytes,
+                                                   " is not in [0, ", most, "]"));
   }
   return environment.regions->LookUp(request);
 }
@@ -158,11 +160,10 @@ absl::Status RequestContext::EnterQuota(int64_t bytes) {
 }
 
 absl::Status RequestContext::GrowQuota(const Request& request, const Job& job) {
-  if (request.reply_place.Holds(job.reply_bytes)) return absl::OkStatus();
-  // What a request asks for may be more than what it brings, by orders of magnitude. What it can
-  // never have is told so when it is submitted.
-  return job.reply_bytes > MostReplyBytes(environment_) ? absl::OkStatus()
-                                                        : hold_.GrowTo(job.reply_bytes);
+  // What a request asks for, or names in shared memory, may be more than what it brings, by orders
+  // of magnitude. What it can never have is told so when it is submitted.
+  if (job.reply_bytes > MostReplyBytes(environment_)) return absl::OkStatus();
+  return hold_.GrowTo(std::max(job.reply_bytes, request.payload.bytes()));
 }
 
 absl::Status RequestContext::Enter(int64_t bytes) {
@@ -175,12 +176,27 @@ absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Do
   if (job->fingerprint == 0) job->fingerprint = FingerprintOf(job->operation(), request.header);
   job->reply_place = request.reply_place;
   Metrics* const metrics = environment_.metrics;  // once it is accepted, this may be gone
-  const int64_t shared_in = request.payload_at.has_value() ? request.payload.bytes() : 0;
-  const int64_t shared_out = job->reply_place.Holds(job->reply_bytes) ? job->reply_bytes : 0;
+  const int64_t shared = request.payload_at.has_value() ? request.payload.bytes() : 0;
   BASEBAND_RETURN_IF_ERROR(
       SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done)));
-  metrics->AddSharedBytes(shared_in, shared_out);
+  metrics->AddSharedBytes(shared, 0);
   return absl::OkStatus();
+}
+
+Reply RequestContext::Place(const Job& job, Reply reply) const {
+  const ReplyPlace& place = job.reply_place;
+  int64_t bytes = 0;
+  for (const BulkField& field : reply.fields) bytes += AlignUp(field.bytes);
+  if (!place.Holds(bytes)) return reply;
+  int64_t at = 0;
+  for (BulkField& field : reply.fields) {
+    std::copy_n(reply.memory.data() + field.offset, field.bytes, place.data + at);
+    field.offset = at;
+    at += AlignUp(field.bytes);
+  }
+  reply.memory = HostLease({place.data, static_cast<size_t>(bytes)}, place.region, place.owner);
+  environment_.metrics->AddSharedBytes(0, bytes);
+  return reply;
 }
 
 void RequestContext::Answer(const absl::Status& status) {

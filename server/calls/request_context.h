@@ -93,8 +93,8 @@ class RequestContext {
   // Takes what a request of `bytes` is of its client's quota. ResourceExhausted: there is not that
   // much left.
   absl::Status EnterQuota(int64_t bytes);
-  // Its reply, of `job`, counts in its message's place where it is larger and takes the server's
-  // memory. ResourceExhausted: there is not that much left. Not for what waits for room, which
+  // Its reply, of `job`, or the payload that it shares count in its message's place where one is
+  // larger. ResourceExhausted: there is not that much left. Not for what waits for room, which
   // would hold its message's part meanwhile.
   absl::Status GrowQuota(const Request& request, const Job& job);
   // Gives it back, if it has it, before its end.
@@ -105,6 +105,9 @@ class RequestContext {
   // Hands the job made of `request` over, as SubmitJob; a job without a fingerprint gets one. OK:
   // it is accepted.
   absl::Status Submit(const Request& request, JobPtr& job, Job::Done done);
+  // `reply` of `job`, its bulk copied to where the client wants it, if it fits there. No device
+  // writes there: it would leave more than the fields, of whatever else its memory has.
+  Reply Place(const Job& job, Reply reply) const;
   // It is over, or to be refused for that, before its message has come. If it was cancelled, by its
   // client or by gRPC, which takes no message that is too large or packed, nobody hears the answer.
   void HasNoMessage() { has_message_ = false; }

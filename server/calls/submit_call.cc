@@ -166,7 +166,7 @@ void SubmitCall::Answer(const InFlightPtr& request, absl::Status status, JobPtr 
             grpc::ByteBuffer());
     return;
   }
-  Respond(request, absl::OkStatus(), ToByteBuffer(*std::move(reply)));
+  Respond(request, absl::OkStatus(), ToByteBuffer(context.Place(*job, *std::move(reply))));
 }
 
 void SubmitCall::OnCancelled() { End(absl::CancelledError("the client cancelled")); }

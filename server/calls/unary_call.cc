@@ -59,7 +59,7 @@ void UnaryCall::Answer(absl::Status status, JobPtr job) {
   job->DropInput();
   ObserveStages(request_->rpc(), job->times, *environment_.metrics);
   method_.operation->CountResults(*job, environment_.metrics->ResultsOf(request_->rpc()));
-  Finish(absl::OkStatus(), ToByteBuffer(*std::move(reply)));
+  Finish(absl::OkStatus(), ToByteBuffer(request_->Place(*job, *std::move(reply))));
 }
 
 void UnaryCall::Refuse(const absl::Status& status) { Finish(status, grpc::ByteBuffer()); }

@@ -52,9 +52,11 @@ absl::StatusOr<std::unique_ptr<PageLock>> PageLock::Create(void* data, int64_t b
 }
 
 PageLock::~PageLock() {
-  const absl::MutexLock lock(&All().mutex);
-  auto& all = All().all;
-  all.erase(std::find(all.begin(), all.end(), this));
+  {
+    const absl::MutexLock lock(&All().mutex);
+    auto& all = All().all;
+    all.erase(std::find(all.begin(), all.end(), this));
+  }
   if (is_registered_) life_.IfNotOver([this] { (void)cudaHostUnregister(data_); });
 }
 

@@ -31,7 +31,7 @@ absl::Status NoMemory(int64_t bytes) {
 absl::Status SharedMemory::LockPages(absl::Span<Device* const> devices) {
   absl::Status status;
   for (Device* const device : devices) {
-    if (device->kind() != "cuda") continue;
+    if (device->kind() != "cuda" || !device->healthy()) continue;
     status = device->OnDevice([this]() -> absl::Status {
       BASEBAND_ASSIGN_OR_RETURN(page_lock_,
                                 PageLock::Create(region_.base, region_.bytes + kRegionPage));

@@ -49,11 +49,9 @@ absl::StatusOr<uint8_t*> Within(const MemoryRegion& region, const char* field,
   return region.base + range.offset;
 }
 
-bool Overlap(const Request& request) {
+bool Overlap(const uint8_t* a, int64_t a_bytes, const uint8_t* b, int64_t b_bytes) {
   const std::less<const uint8_t*> before;
-  const uint8_t* const in = request.payload.data();
-  const uint8_t* const out = request.reply_place.data;
-  return before(in, out + request.reply_place.bytes) && before(out, in + request.payload.bytes());
+  return a != nullptr && b != nullptr && before(a, b + b_bytes) && before(b, a + a_bytes);
 }
 
 }  // namespace
@@ -194,9 +192,16 @@ absl::Status RegionTable::LookUp(Request* request) const {
     BASEBAND_RETURN_IF_ERROR(CheckMultiple("reply_at", "bytes", request->reply_at->bytes));
     BASEBAND_ASSIGN_OR_RETURN(use->reply, PlaceOf("reply_at", *request->reply_at));
     request->reply_place = {use->reply.data, use->reply.bytes, &use->reply.memory->region(), use};
-    if (request->payload_at.has_value() && Overlap(*request)) {
-      return absl::InvalidArgumentError("payload_at and reply_at overlap");
-    }
+  }
+  const Place& in = use->payload;
+  const Place& out = use->reply;
+  if (Overlap(in.data, in.bytes, out.data, out.bytes)) {
+    return absl::InvalidArgumentError("payload_at and reply_at overlap");
+  }
+  const uint8_t* const word = use->hold.word();
+  if (Overlap(word, sizeof(uint64_t), in.data, in.bytes) ||
+      Overlap(word, sizeof(uint64_t), out.data, out.bytes)) {
+    return absl::InvalidArgumentError("hold lies in payload_at or reply_at");
   }
   return absl::OkStatus();
 }

@@ -91,6 +91,8 @@ class RegionTable {
     Hold& operator=(const Hold&) = delete;
     // False: something else is there.
     bool Take(const Place& place, uint64_t number);
+    // Null: nothing is held.
+    const uint8_t* word() const { return place_.data; }
 
    private:
     Place place_;
