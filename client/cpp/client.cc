@@ -91,22 +91,15 @@ class Client::Impl {
     bulk->NameIn(&request);
     CallSpec spec = SpecOf(method, request, options);
     spec.before_retry = [bulk] { bulk->TryAgain(); };
-    const auto kept = std::make_shared<Request>(std::move(request));
+    const auto again = [this, method, options, deadline = SteadyNow() + options.timeout](
+                           const Request& whole, const absl::Status& /*refusal*/,
+                           const Callback<Response>& whole_done) {
+      CallOptions rest = options;
+      rest.timeout = deadline - SteadyNow();
+      Start<Response>(method, whole, rest, whole_done);
+    };
     return runner_.StartUnary(
-        std::move(spec), [this, method, rest = CallOptions(options), kept, bulk,
-                          deadline = SteadyNow() + options.timeout,
-                          done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> bytes) mutable {
-          if (SharedBulk::MayBeWhy(bytes.status())) {
-            bulk->Undo(kept.get());
-            bulk->End(bytes.status());
-            rest.timeout = deadline - SteadyNow();
-            Start<Response>(method, *kept, rest, std::move(done));
-            return;
-          }
-          absl::StatusOr<Response> response = Parse<Response>(bulk->BringHome(std::move(bytes)));
-          bulk->End(response.status());
-          done(std::move(response));
-        });
+        std::move(spec), WhenShared<Response>(bulk, std::move(request), again, std::move(done)));
   }
 
   template <typename Response>

@@ -25,10 +25,6 @@ using shm::RegionRequest;
 constexpr int64_t kUsualRegion = 64 << 20;
 constexpr timeval kPatience = {5, 0};
 
-int64_t WholePages(int64_t bytes) {
-  return (bytes + shm::kRegionPage - 1) / shm::kRegionPage * shm::kRegionPage;
-}
-
 absl::Status Unreachable(const std::string& path, absl::string_view why) {
   return absl::UnavailableError(absl::StrCat("unix:", path, ": ", why));
 }
@@ -114,8 +110,8 @@ absl::Status SharedArena::Grow(int64_t bytes) {
   RegionRequest request;
   request.kind = RegionKind::kGrant;
   // Several regions, of which one may be leaving.
-  request.bytes =
-      static_cast<uint64_t>(std::max(WholePages(bytes), std::min(kUsualRegion, max_bytes_ / 4)));
+  request.bytes = static_cast<uint64_t>(
+      std::max(shm::RoundUp(bytes, shm::kRegionPage), std::min(kUsualRegion, max_bytes_ / 4)));
   int fd = -1;
   absl::StatusOr<RegionAnswer> answer = Ask(request, &fd);
   if (!answer.ok()) {
@@ -143,7 +139,7 @@ absl::StatusOr<Buffer> SharedArena::Loan(int64_t bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("bytes ", bytes, " is not in [1, ", max_bytes_, "]"));
   }
-  const int64_t taken = WholePages(bytes);
+  const int64_t taken = shm::RoundUp(bytes, shm::kRegionPage);
   const absl::MutexLock lock(&mutex_);
   for (bool has_grown = false;; has_grown = true) {
     for (auto& [name, region] : regions_) {

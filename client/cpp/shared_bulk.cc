@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "baseband/v1/baseband.pb.h"
+#include "client/cpp/message_split.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/slice.h"
 
@@ -34,25 +35,6 @@ std::string Prefix(const v1::PlacedField& placed) {
   return text;
 }
 
-// The places that `in`, a response, names; all else goes to `others`. False: it is no message.
-bool SplitPlaces(CodedInputStream& in, std::vector<v1::PlacedField>* places, std::string* others) {
-  StringOutputStream stream(others);
-  CodedOutputStream out(&stream);
-  for (uint32_t tag = in.ReadTag(); tag != 0; tag = in.ReadTag()) {
-    if (tag != WireFormatLite::MakeTag(kPlacedField, WireFormatLite::WIRETYPE_LENGTH_DELIMITED)) {
-      if (!WireFormatLite::SkipField(&in, tag, &out)) return false;
-      continue;
-    }
-    uint32_t bytes = 0;
-    std::string place;
-    if (!in.ReadVarint32(&bytes) || !in.ReadString(&place, static_cast<int>(bytes)) ||
-        !places->emplace_back().ParseFromString(place)) {
-      return false;
-    }
-  }
-  return in.ConsumedEntireMessage();
-}
-
 }  // namespace
 
 std::shared_ptr<SharedBulk> SharedBulk::Create(const std::shared_ptr<SharedArena>& arena,
@@ -60,8 +42,7 @@ std::shared_ptr<SharedBulk> SharedBulk::Create(const std::shared_ptr<SharedArena
                                                absl::string_view payload) {
   const auto bytes = static_cast<int64_t>(payload.size());
   if (arena == nullptr || bytes == 0 || bytes < arena->least_bytes()) return nullptr;
-  const int64_t reply = kPayload + (bytes + shm::kRegionAlignment - 1) / shm::kRegionAlignment *
-                                       shm::kRegionAlignment;
+  const int64_t reply = kPayload + shm::RoundUp(bytes, shm::kRegionAlignment);
   // An answer that does not fit comes in its message.
   absl::StatusOr<Buffer> memory = arena->Loan(reply + arena->RoomFor(fields.request, bytes));
   if (!memory.ok()) memory = arena->Loan(reply);
@@ -93,7 +74,12 @@ absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
   {
     grpc::ProtoBufferReader reader(&*response);
     CodedInputStream in(&reader);
-    if (!reader.status().ok() || !SplitPlaces(in, &places, &others)) {
+    const auto is_placed = [](int number) { return number == kPlacedField; };
+    const auto take = [&](int, int bytes) {
+      std::string place;
+      return in.ReadString(&place, bytes) && places.emplace_back().ParseFromString(place);
+    };
+    if (!reader.status().ok() || !SplitMessage(in, is_placed, take, &others)) {
       return absl::InternalError("the server's answer cannot be parsed");
     }
   }

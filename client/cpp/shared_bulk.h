@@ -11,10 +11,12 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "client/cpp/messages.h"
 #include "client/cpp/shared_arena.h"
 #include "client/cpp/shared_memory.h"
 #include "client/cpp/submit_wire.h"
@@ -80,6 +82,26 @@ class SharedBulk {
   int64_t payload_bytes_ = 0;
   int64_t reply_ = 0;  // where it begins
 };
+
+// What becomes of the answer to `request`, whose payload is in `bulk`. Where the memory may be why
+// it was refused, `again` starts the call anew: again(request as it would be without, the refusal,
+// done).
+template <typename Response, typename Request, typename Again, typename Done>
+auto WhenShared(std::shared_ptr<SharedBulk> bulk, Request request, Again again, Done done) {
+  return
+      [bulk = std::move(bulk), kept = std::make_shared<Request>(std::move(request)),
+       again = std::move(again), done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> answer) {
+        if (SharedBulk::MayBeWhy(answer.status())) {
+          bulk->Undo(kept.get());
+          bulk->End(answer.status());
+          again(*kept, answer.status(), done);
+          return;
+        }
+        absl::StatusOr<Response> response = Parse<Response>(bulk->BringHome(std::move(answer)));
+        bulk->End(response.status());
+        done(std::move(response));
+      };
+}
 
 // All of `request` but its payload, which is not copied.
 template <typename Request>

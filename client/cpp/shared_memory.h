@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "common/shm/region_messages.h"
 
 namespace baseband::client {
 
@@ -87,11 +88,11 @@ void SetPayload(const Buffer& buffer, int64_t bytes, Request* request) {
 // Asks for the bulk of the answer in `buffer`, if that is shared and large enough for all of it.
 template <typename Request>
 void SetReply(const Buffer& buffer, Request* request) {
-  constexpr int64_t kStep = 64;
   if (!buffer.is_shared()) return;
   request->mutable_reply_at()->set_region(buffer.region());
   request->mutable_reply_at()->set_offset(buffer.offset());
-  request->mutable_reply_at()->set_bytes(static_cast<uint64_t>(buffer.size() / kStep * kStep));
+  request->mutable_reply_at()->set_bytes(
+      static_cast<uint64_t>(buffer.size() / shm::kRegionAlignment * shm::kRegionAlignment));
 }
 
 // The bytes field `number` of a response: in `reply`, if SetReply() asked for it there and it is,

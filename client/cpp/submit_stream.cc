@@ -53,23 +53,17 @@ absl::Status SendShared(const std::shared_ptr<SubmitSession>& session, const Sub
   }
   SubmitItem item = ItemOf(fields, *std::move(bytes), options);
   item.before_retry = [bulk] { bulk->TryAgain(); };
-  item.done = [=, kept = std::make_shared<Request>(std::move(request)),
-               deadline = item.deadline](absl::StatusOr<grpc::ByteBuffer> answer) {
-    if (SharedBulk::MayBeWhy(answer.status())) {
-      bulk->Undo(kept.get());
-      bulk->End(answer.status());
-      SubmitOptions rest = options;
-      rest.timeout = deadline - SteadyNow();
-      rest.wait_for_credits = false;  // this thread brings those
-      if (!SendTo<Request, Response>(*session, fields, *kept, rest, done).ok()) {
-        done(answer.status());
-      }
-      return;
+  const auto again = [session, fields, options, deadline = item.deadline](
+                         const Request& whole, const absl::Status& refusal,
+                         const SubmitStream::Callback<Response>& whole_done) {
+    SubmitOptions rest = options;
+    rest.timeout = deadline - SteadyNow();
+    rest.wait_for_credits = false;  // this thread brings those
+    if (!SendTo<Request, Response>(*session, fields, whole, rest, whole_done).ok()) {
+      whole_done(refusal);
     }
-    absl::StatusOr<Response> response = Parse<Response>(bulk->BringHome(std::move(answer)));
-    bulk->End(response.status());
-    done(std::move(response));
   };
+  item.done = WhenShared<Response>(bulk, std::move(request), again, std::move(done));
   return session->Submit(std::move(item), options.wait_for_credits);
 }
 

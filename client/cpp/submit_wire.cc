@@ -7,6 +7,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "client/cpp/message_split.h"
 #include "client/cpp/submit_stream.h"
 #include "client/cpp/to_status.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -56,25 +57,14 @@ grpc::ByteBuffer Part(const std::vector<grpc::Slice>& slices, size_t begin, size
 // Fills `header` with all but the result, and tells where that is.
 bool Split(CodedInputStream& in, v1::SubmitResponse* header, int* field, size_t* begin,
            size_t* size) {
+  const auto take = [&](int number, int bytes) {
+    *field = number;
+    *begin = static_cast<size_t>(in.CurrentPosition());
+    *size = static_cast<size_t>(bytes);
+    return in.Skip(bytes);
+  };
   std::string text;
-  {
-    StringOutputStream stream(&text);
-    CodedOutputStream out(&stream);
-    while (const uint32_t tag = in.ReadTag()) {
-      const int number = WireFormatLite::GetTagFieldNumber(tag);
-      if (!IsResult(number)) {
-        if (!WireFormatLite::SkipField(&in, tag, &out)) return false;
-        continue;
-      }
-      int bytes = 0;
-      if (!in.ReadVarintSizeAsInt(&bytes)) return false;
-      *field = number;
-      *begin = static_cast<size_t>(in.CurrentPosition());
-      *size = static_cast<size_t>(bytes);
-      if (!in.Skip(bytes)) return false;
-    }
-  }
-  return in.ConsumedEntireMessage() && header->ParseFromString(text);
+  return SplitMessage(in, IsResult, take, &text) && header->ParseFromString(text);
 }
 
 }  // namespace

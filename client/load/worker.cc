@@ -200,12 +200,7 @@ grpc::ByteBuffer Worker::Message(Call* call) const {
   if (fields.has_value()) {
     call->bulk = client::SharedBulk::Create(spec_.arena, *fields, call->request->payload);
   }
-  if (call->bulk == nullptr) return call->request->message;
-  v1::DecodeRequest names;  // the same fields in all requests
-  call->bulk->NameIn(&names);
-  const grpc::Slice slices[] = {grpc::Slice(call->request->header),
-                                grpc::Slice(names.SerializeAsString())};
-  return grpc::ByteBuffer(slices, 2);
+  return call->bulk == nullptr ? call->request->message : Naming(*call->bulk, *call->request);
 }
 
 void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
@@ -213,9 +208,7 @@ void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   client::CallSpec spec;
   spec.method = workload.method;
   spec.request = Message(sent.get());
-  spec.before_retry = [bulk = sent->bulk] {
-    if (bulk != nullptr) bulk->TryAgain();
-  };
+  if (sent->bulk != nullptr) spec.before_retry = [bulk = sent->bulk] { bulk->TryAgain(); };
   spec.header.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
   spec.header.priority = PriorityOf(workload.priority).value_or(client::Priority::kNormal);
   spec.retry = retry_;

@@ -1,13 +1,11 @@
 #include "client/load/workload.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/wire_format_lite.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <utility>
 
 #include "baseband/v1/baseband.pb.h"
+#include "client/cpp/message_split.h"
 
 namespace baseband::load {
 namespace {
@@ -16,22 +14,13 @@ constexpr char kDiffers[] = "differs from what the server answered to the same r
 
 // Of `message`, a request, the bytes of its payload; all else goes to `header`.
 std::string TakePayload(const grpc::ByteBuffer& message, std::string* header) {
-  using google::protobuf::internal::WireFormatLite;
-  constexpr int kPayload = v1::DecodeRequest::kPayloadFieldNumber;  // the same in all requests
   grpc::ProtoBufferReader reader(const_cast<grpc::ByteBuffer*>(&message));  // only reads it
   google::protobuf::io::CodedInputStream in(&reader);
-  google::protobuf::io::StringOutputStream header_stream(header);
-  google::protobuf::io::CodedOutputStream out(&header_stream);
   std::string payload;
-  for (uint32_t tag = in.ReadTag(); tag != 0; tag = in.ReadTag()) {
-    uint32_t bytes = 0;
-    const bool is_payload =
-        tag == WireFormatLite::MakeTag(kPayload, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-    const bool ok =
-        is_payload ? in.ReadVarint32(&bytes) && in.ReadString(&payload, static_cast<int>(bytes))
-                   : WireFormatLite::SkipField(&in, tag, &out);
-    if (!ok) break;  // no message: the server will say so
-  }
+  // The same number in all requests. Of what is no message the server will say so.
+  (void)client::SplitMessage(
+      in, [](int number) { return number == v1::DecodeRequest::kPayloadFieldNumber; },
+      [&](int, int bytes) { return in.ReadString(&payload, bytes); }, header);
   return payload;
 }
 
@@ -43,6 +32,14 @@ void SplitPayloads(std::vector<Workload>* workloads) {
       request.payload = TakePayload(request.message, &request.header);
     }
   }
+}
+
+grpc::ByteBuffer Naming(const client::SharedBulk& bulk, const Request& request) {
+  v1::DecodeRequest names;  // the same fields in all requests
+  bulk.NameIn(&names);
+  const grpc::Slice slices[] = {grpc::Slice(request.header),
+                                grpc::Slice(names.SerializeAsString())};
+  return grpc::ByteBuffer(slices, 2);
 }
 
 Judgement Judge(const Workload& workload, const Request& request, const grpc::ByteBuffer& reply) {

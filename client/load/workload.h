@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/cpp/shared_bulk.h"
 #include "client/load/answer.h"
 #include "grpcpp/support/byte_buffer.h"
 
@@ -51,6 +52,9 @@ struct Workload {
 
 // Fills in the requests' `header` and `payload`, of the field of that name.
 void SplitPayloads(std::vector<Workload>* workloads);
+
+// The message of a request that was split, whose payload is in `bulk`.
+grpc::ByteBuffer Naming(const client::SharedBulk& bulk, const Request& request);
 
 // What an answer is found to be.
 struct Judgement {

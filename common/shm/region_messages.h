@@ -20,6 +20,8 @@ inline constexpr int64_t kRegionAlignment = 64;
 // Regions are granted in multiples of this.
 inline constexpr int64_t kRegionPage = 4096;
 
+constexpr int64_t RoundUp(int64_t bytes, int64_t step) { return (bytes + step - 1) / step * step; }
+
 // What is added to MemoryHold.number, by whom; numbers are multiples of kHoldStates.
 inline constexpr uint64_t kTaken = 1;      // the server, for it has the request
 inline constexpr uint64_t kReleased = 2;   // the server, for it uses the memory no more

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/shm/region_messages.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/calls/deadline_outcome.h"
@@ -75,8 +76,7 @@ absl::Time Cancellation::given_up() const {
 
 absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requester,
                        absl::Time arrived, const Payload& payload, JobPtr& job, Job::Done done) {
-  const int64_t most = MostReplyBytes(environment);
-  if (job->reply_bytes > most) {
+  if (const int64_t most = MostReplyBytes(environment); job->reply_bytes > most) {
     return absl::InvalidArgumentError(absl::StrCat("the reply would have ", job->reply_bytes,
                                                    " bytes; this server sends at most ", most,
                                                    ": split the request"));
@@ -185,17 +185,21 @@ absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Do
 
 Reply RequestContext::Place(const Job& job, Reply reply) const {
   const ReplyPlace& place = job.reply_place;
+  const auto step = [](const BulkField& field) {
+    return AlignUp(field.bytes, shm::kRegionAlignment);
+  };
   int64_t bytes = 0;
-  for (const BulkField& field : reply.fields) bytes += AlignUp(field.bytes);
-  if (!place.Holds(bytes)) return reply;
+  for (const BulkField& field : reply.fields) bytes += step(field);
+  if (bytes == 0 || bytes > place.bytes) return reply;
   int64_t at = 0;
   for (BulkField& field : reply.fields) {
     std::copy_n(reply.memory.data() + field.offset, field.bytes, place.data + at);
     field.offset = at;
-    at += AlignUp(field.bytes);
+    at += step(field);
   }
-  reply.memory = HostLease({place.data, static_cast<size_t>(bytes)}, place.region, place.owner);
-  environment_.metrics->AddSharedBytes(0, bytes);
+  reply.memory.Reset();
+  reply.placed_at = place.offset;
+  environment_.metrics->AddSharedBytes(0, reply.bulk_bytes());
   return reply;
 }
 

@@ -67,47 +67,6 @@ Setting AllowSetting() {
   return setting;
 }
 
-Setting AdminListenSetting() {
-  Setting setting = Text("admin_listen", "HOST:PORT|unix:PATH|off",
-                         "Where to serve administration, to role admin");
-  setting.set = [](absl::string_view name, const Values& values, Config* config) {
-    config->admin_listen = values[0] == kOff ? "" : values[0];
-    if (config->admin_listen.empty()) return absl::OkStatus();
-    const absl::Status status = ParseAddress(values[0]).status();
-    return status.ok() ? status
-                       : absl::InvalidArgumentError(
-                             absl::StrCat(name, " ", values[0], " ", status.message()));
-  };
-  setting.get = [](const Config& config) {
-    return Values{config.admin_listen.empty() ? kOff : config.admin_listen};
-  };
-  return setting;
-}
-
-Setting ShmListenSetting() {
-  Setting setting =
-      Text("shm_listen", "unix:PATH|off",
-           "Where to grant clients of this host memory that they share with the server");
-  setting.set = [](absl::string_view name, const Values& values, Config* config) -> absl::Status {
-    config->shm_listen = values[0] == kOff ? "" : values[0];
-    if (config->shm_listen.empty()) return absl::OkStatus();
-    const absl::StatusOr<Address> address = ParseAddress(values[0]);
-    if (!address.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " ", values[0], " ", address.status().message()));
-    }
-    if (!address->is_unix()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " ", values[0], " is no Unix socket: expected unix:PATH"));
-    }
-    return absl::OkStatus();
-  };
-  setting.get = [](const Config& config) {
-    return Values{config.shm_listen.empty() ? kOff : config.shm_listen};
-  };
-  return setting;
-}
-
 Setting SocketModeSetting() {
   Setting setting =
       Text("socket_mode", "0600|0660|OCTAL",

@@ -13,8 +13,6 @@ namespace baseband::server {
 // The path of a file, or off.
 Setting FileSetting(std::string name, std::string Config::*member, std::string help);
 Setting AllowSetting();
-Setting AdminListenSetting();
-Setting ShmListenSetting();
 Setting SocketModeSetting();
 
 // A certificate without its key, rules that nobody can meet, tokens in clear text on a network.

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "kernels/base/status_macros.h"
+#include "server/config/address.h"
 
 namespace baseband::server {
 namespace {
@@ -74,6 +75,40 @@ Choices<std::string> Words(const Values& words) {
   Choices<std::string> choices;
   for (const std::string& word : words) choices.emplace_back(word, word);
   return choices;
+}
+
+Setting AddressOrOff(std::string name, AddressKind kind, std::string Config::*member,
+                     std::string help) {
+  constexpr char kOff[] = "off";
+  Setting setting = Text(std::move(name),
+                         absl::StrCat(kind == AddressKind::kTcp    ? "HOST:PORT"
+                                      : kind == AddressKind::kUnix ? "unix:PATH"
+                                                                   : "HOST:PORT|unix:PATH",
+                                      "|", kOff),
+                         std::move(help));
+  setting.set = [=](absl::string_view title, const Values& values, Config* config) -> absl::Status {
+    const auto refuse = [&](absl::string_view why) {
+      return absl::InvalidArgumentError(absl::StrCat(title, " ", values[0], " ", why));
+    };
+    if (values[0].empty() || values[0] == kOff) {
+      (config->*member).clear();
+      return absl::OkStatus();
+    }
+    const absl::StatusOr<Address> address = ParseAddress(values[0]);
+    if (!address.ok()) return refuse(address.status().message());
+    if (kind == AddressKind::kTcp && address->is_unix()) {
+      return refuse("is a Unix socket: expected HOST:PORT");
+    }
+    if (kind == AddressKind::kUnix && !address->is_unix()) {
+      return refuse("is no Unix socket: expected unix:PATH");
+    }
+    config->*member = values[0];
+    return absl::OkStatus();
+  };
+  setting.get = [=](const Config& config) {
+    return Values{(config.*member).empty() ? kOff : config.*member};
+  };
+  return setting;
 }
 
 Setting Switch(std::string name, bool Config::*member, std::string help) {

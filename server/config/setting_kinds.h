@@ -30,6 +30,10 @@ Setting Number(std::string name, int min, int max, int Config::*member, std::str
 // The same in steps of `unit`, kept as a duration.
 Setting Span(std::string name, int min, int max, absl::Duration unit,
              absl::Duration Config::*member, std::string help);
+// An address of that kind; off or nothing: none.
+enum class AddressKind { kAny, kTcp, kUnix };
+Setting AddressOrOff(std::string name, AddressKind kind, std::string Config::*member,
+                     std::string help);
 // true or false; the name alone means true.
 Setting Switch(std::string name, bool Config::*member, std::string help);
 

@@ -88,32 +88,6 @@ Setting ListenSetting() {
   return setting;
 }
 
-Setting MetricsListenSetting() {
-  Setting setting = Text("metrics_listen", "HOST:PORT|off",
-                         "Where to serve /metrics, /livez and /readyz; off or empty: nowhere");
-  setting.set = [](absl::string_view name, const Values& values, Config* config) -> absl::Status {
-    if (values[0].empty() || values[0] == "off") {
-      config->metrics_listen.clear();
-      return absl::OkStatus();
-    }
-    const absl::StatusOr<Address> address = ParseAddress(values[0]);
-    if (!address.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " ", values[0], " ", address.status().message()));
-    }
-    if (address->is_unix()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, " ", values[0], " is a Unix socket: expected HOST:PORT"));
-    }
-    config->metrics_listen = values[0];
-    return absl::OkStatus();
-  };
-  setting.get = [](const Config& config) {
-    return Values{config.metrics_listen.empty() ? "off" : config.metrics_listen};
-  };
-  return setting;
-}
-
 // Repeatable, CLIENT=WEIGHT; a client's name may have = in it.
 Setting ClientShareSetting() {
   constexpr int kMaxWeight = 1000;
@@ -180,9 +154,12 @@ std::vector<Setting> MakeSettings() {
           "Ask silent connections whether they live after so long; the dead are closed 20 s later"),
       Span("stall_s", 1, 3600, absl::Seconds(1), &Config::stall,
            "Cut off who takes longer to read a response; of an answer, a second a MiB more"),
-      AdminListenSetting(),
-      ShmListenSetting(),
-      MetricsListenSetting(),
+      AddressOrOff("admin_listen", AddressKind::kAny, &Config::admin_listen,
+                   "Where to serve administration, to role admin"),
+      AddressOrOff("shm_listen", AddressKind::kUnix, &Config::shm_listen,
+                   "Where to grant clients of this host memory that they share with the server"),
+      AddressOrOff("metrics_listen", AddressKind::kTcp, &Config::metrics_listen,
+                   "Where to serve /metrics, /livez and /readyz; off or empty: nowhere"),
       Number("lanes", 1, 32, &Config::lanes, "Batches in flight on each GPU"),
       Number("cpu_threads", 0, 1024, &Config::cpu_threads,
              "Threads of the CPU device; 0: one for each core"),
@@ -290,8 +267,9 @@ absl::Status CheckAddresses(const Config& config) {
     BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
     const bool any_free_port = !address.is_unix() && address.port == 0;
     if (!any_free_port && !seen.insert(text).second) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "listen ", text, " is taken by another listen, admin_listen, shm_listen or metrics_listen"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("listen ", text,
+                       " is taken by another listen, admin_listen, shm_listen or metrics_listen"));
     }
   }
   return absl::OkStatus();

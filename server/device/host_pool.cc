@@ -26,8 +26,6 @@ HostLease& HostLease::operator=(HostLease&& other) noexcept {
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
     block_ = other.block_;
-    region_ = std::exchange(other.region_, nullptr);
-    owner_ = std::move(other.owner_);
   }
   return *this;
 }
@@ -36,10 +34,8 @@ void HostLease::Reset() {
   if (data_ != nullptr) {
     data_ = nullptr;
     size_ = 0;
-    region_ = nullptr;
-    if (pool_ != nullptr) pool_->Return(block_);
+    pool_->Return(block_);
     pool_.reset();
-    owner_.reset();
   }
 }
 

@@ -23,13 +23,6 @@ class HostPool;
 class HostLease {
  public:
   HostLease() = default;
-  // A part of `region`, which is of no pool, and is kept by `owner`.
-  HostLease(absl::Span<uint8_t> memory, const MemoryRegion* region,
-            std::shared_ptr<const void> owner)
-      : data_(memory.data()),
-        size_(static_cast<int64_t>(memory.size())),
-        region_(region),
-        owner_(std::move(owner)) {}
   HostLease(HostLease&& other) noexcept { *this = std::move(other); }
   HostLease& operator=(HostLease&& other) noexcept;
   ~HostLease() { Reset(); }
@@ -37,20 +30,19 @@ class HostLease {
   uint8_t* data() const { return data_; }
   int64_t size() const { return size_; }
   absl::Span<uint8_t> span() const { return {data_, static_cast<size_t>(size_)}; }
-  // That it lies in.
-  const MemoryRegion* region() const { return region_; }
+  // Its pool's; null: it is of none.
+  const MemoryRegion* region() const;
   void Reset();
 
  private:
   friend class HostPool;
-  HostLease(std::shared_ptr<HostPool> pool, uint8_t* data, int64_t size, uint32_t block);
+  HostLease(std::shared_ptr<HostPool> pool, uint8_t* data, int64_t size, uint32_t block)
+      : pool_(std::move(pool)), data_(data), size_(size), block_(block) {}
 
   std::shared_ptr<HostPool> pool_;
   uint8_t* data_ = nullptr;
   int64_t size_ = 0;
   uint32_t block_ = 0;  // of its pool
-  const MemoryRegion* region_ = nullptr;
-  std::shared_ptr<const void> owner_;  // of what is of no pool
 };
 
 // Leases of one block of memory, in a few instructions however many there are: segregated_fit.h.
@@ -98,9 +90,9 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   SegregatedFit fit_ ABSL_GUARDED_BY(mutex_);  // in units of kAlignment
 };
 
-inline HostLease::HostLease(std::shared_ptr<HostPool> pool, uint8_t* data, int64_t size,
-                            uint32_t block)
-    : pool_(std::move(pool)), data_(data), size_(size), block_(block), region_(&pool_->region()) {}
+inline const MemoryRegion* HostLease::region() const {
+  return pool_ == nullptr ? nullptr : &pool_->region();
+}
 
 }  // namespace baseband::server
 

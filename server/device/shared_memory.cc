@@ -52,8 +52,7 @@ SharedMemory::SharedMemory(int fd, MemoryRegion region) : fd_(fd), region_(regio
 
 absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::Create(
     int64_t bytes, absl::Span<Device* const> devices) {
-  const int64_t granted = (bytes + kRegionPage - 1) / kRegionPage * kRegionPage;
-  const auto mapped = static_cast<size_t>(granted + kRegionPage);
+  const auto mapped = static_cast<size_t>(bytes + kRegionPage);
   const int fd = memfd_create("baseband", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return NoMemory(bytes);
   void* mapping = MAP_FAILED;
@@ -69,7 +68,7 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::Create(
   (void)madvise(mapping, mapped, MADV_HUGEPAGE);  // if the host gives them to shared memory
   (void)madvise(mapping, mapped, MADV_DONTFORK);
   std::unique_ptr<SharedMemory> memory(new SharedMemory(
-      fd, {static_cast<uint8_t*>(mapping), granted, /*is_page_locked=*/false, /*is_shared=*/true}));
+      fd, {static_cast<uint8_t*>(mapping), bytes, /*is_page_locked=*/false, /*is_shared=*/true}));
   BASEBAND_RETURN_IF_ERROR(memory->LockPages(devices));
   return memory;
 }

@@ -14,13 +14,14 @@
 namespace baseband::server {
 
 // What is in it is whatever others write, at any moment: who looks at something twice may see two
-// things. Whoever has the descriptor can neither shrink nor grow it, so that no access of the
-// server's ends in SIGBUS. Ordinary pages: those of a hugetlbfs could be punched out of the file,
-// and none be left when the server touches them.
+// things. Whoever has the descriptor can neither shrink nor grow it: that an access of the server's
+// ends in SIGBUS takes a host that has no page left and overcommits nothing. Ordinary pages: those
+// of a hugetlbfs could be punched out of the file, and none be left when the server touches them.
 class SharedMemory {
  public:
-  // `bytes` > 0, rounded up to whole pages; zeros. Page-locked for all GPUs by one of `devices`, if
-  // any of them is a GPU. ResourceExhausted: there is no memory; Unavailable: no GPU locks it.
+  // `bytes`: whole pages, of shm::kRegionPage, one or more; zeros. Page-locked for all GPUs by one
+  // of `devices`, if any of them is a GPU. ResourceExhausted: there is no memory; Unavailable: no
+  // GPU locks it.
   static absl::StatusOr<std::unique_ptr<SharedMemory>> Create(int64_t bytes,
                                                               absl::Span<Device* const> devices);
   ~SharedMemory();

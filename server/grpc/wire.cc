@@ -90,12 +90,11 @@ absl::StatusOr<absl::optional<MemoryRange>> ToRange(const absl::optional<std::st
 
 // The field of a response that says where those of `reply` lie.
 void AppendPlaces(const Reply& reply, std::string* text) {
-  const int64_t begin = reply.memory.data() - reply.memory.region()->base;
   for (const BulkField& field : reply.fields) {
     if (field.bytes == 0) continue;
     v1::PlacedField place;
     place.set_field(static_cast<uint32_t>(field.number));
-    place.set_offset(static_cast<uint64_t>(begin + field.offset));
+    place.set_offset(static_cast<uint64_t>(*reply.placed_at + field.offset));
     place.set_bytes(static_cast<uint64_t>(field.bytes));
     AppendTag(kPlacedField, place.ByteSizeLong(), text);
     place.AppendToString(text);
@@ -226,7 +225,7 @@ absl::StatusOr<Request> ReadRequest(const grpc::ByteBuffer& message, int payload
 
 grpc::ByteBuffer ToByteBuffer(Reply reply) {
   std::vector<grpc::Slice> slices;
-  if (reply.is_placed()) {
+  if (reply.placed_at.has_value()) {
     AppendPlaces(reply, &reply.header);
     reply.fields.clear();
   }

@@ -60,8 +60,8 @@ struct MessageSplit {
 // The request that `message` is. InvalidArgument as of MessageSplit.
 absl::StatusOr<Request> ReadRequest(const grpc::ByteBuffer& message, int payload_field);
 
-// The message of `reply`, whose memory goes back to its pool once gRPC has sent it; at once if it
-// is placed, for the message then only says where the bulk is.
+// The message of `reply`, whose memory goes back to its pool once gRPC has sent it. Of one that is
+// placed it only says where the bulk is.
 grpc::ByteBuffer ToByteBuffer(Reply reply);
 
 // The message that has the fields of `header` and after them `nested`, a message, as its field

@@ -33,13 +33,10 @@ struct MemoryHold {
 
 // Memory of the client's for the bulk of a reply; none: it has no bytes.
 struct ReplyPlace {
-  uint8_t* data = nullptr;  // aligned as a HostLease is, and so is its end
+  uint8_t* data = nullptr;
   int64_t bytes = 0;
-  const MemoryRegion* region = nullptr;
+  int64_t offset = 0;  // of `data` in its region
   std::shared_ptr<const void> owner;
-
-  // Devices write whole steps of a lease's alignment.
-  bool Holds(int64_t reply_bytes) const { return reply_bytes > 0 && reply_bytes <= bytes; }
 };
 
 struct Request {
@@ -70,9 +67,8 @@ struct Reply {
   std::string header;  // all other fields, serialized
   absl::InlinedVector<BulkField, 2> fields;
   HostLease memory;  // goes back to its pool once the reply is sent
-
-  // The client finds the bulk in memory that it shares: only where is told.
-  bool is_placed() const { return memory.region() != nullptr && memory.region()->is_shared; }
+  // In place of `memory`: the bulk lies in a region of the client's, from this byte of it on.
+  absl::optional<int64_t> placed_at = absl::nullopt;
 
   int64_t bulk_bytes() const {
     int64_t bytes = 0;

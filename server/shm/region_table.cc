@@ -6,10 +6,10 @@
 #include <cstdlib>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/shm/region_messages.h"
 #include "kernels/base/status_macros.h"
+#include "server/jobs/layout.h"
 
 namespace baseband::server {
 namespace {
@@ -96,9 +96,8 @@ void RegionTable::Release(const Region& region) {
 
 absl::StatusOr<RegionTable::Grant> RegionTable::Add(const std::string& client, int64_t bytes) {
   // Not rounded before it is known to be small.
-  const int64_t whole = bytes <= 0 || bytes > limits_.client_bytes
-                            ? bytes
-                            : (bytes + kRegionPage - 1) / kRegionPage * kRegionPage;
+  const int64_t whole =
+      bytes <= 0 || bytes > limits_.client_bytes ? bytes : AlignUp(bytes, kRegionPage);
   BASEBAND_RETURN_IF_ERROR(Reserve(client, whole));
   Region region{client, whole, nullptr};
   absl::StatusOr<std::unique_ptr<SharedMemory>> memory = make_(whole);
@@ -191,7 +190,8 @@ absl::Status RegionTable::LookUp(Request* request) const {
   if (request->reply_at.has_value()) {
     BASEBAND_RETURN_IF_ERROR(CheckMultiple("reply_at", "bytes", request->reply_at->bytes));
     BASEBAND_ASSIGN_OR_RETURN(use->reply, PlaceOf("reply_at", *request->reply_at));
-    request->reply_place = {use->reply.data, use->reply.bytes, &use->reply.memory->region(), use};
+    request->reply_place = {use->reply.data, use->reply.bytes,
+                            static_cast<int64_t>(request->reply_at->offset), use};
   }
   const Place& in = use->payload;
   const Place& out = use->reply;

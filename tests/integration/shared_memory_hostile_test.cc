@@ -15,8 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/raw_regions.h"
-#include "tests/support/server_process.h"
-#include "tests/support/status_matchers.h"
+#include "tests/support/sharing_server.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -29,30 +28,16 @@ constexpr uint32_t kNotFound = 5;
 constexpr uint32_t kPermissionDenied = 7;
 constexpr uint32_t kResourceExhausted = 8;
 
-class HostileSharedMemoryTest : public ::testing::Test {
+class HostileSharedMemoryTest : public SharingServerTest {
  protected:
-  void Serve(std::vector<std::string> flags = {}) {
-    flags.push_back("--shm-listen=unix:" + socket_);
-    auto server = ServerProcess::Start(std::move(flags));
-    ASSERT_THAT(server, IsOk());
-    server_ = *std::move(server);
-    stub_ = Connect(server_->target());
-  }
   void ExpectThatOthersAreServed() {
     std::mt19937 random(1);
-    EXPECT_EQ(RoundTrip(*stub_, &random), "");
+    EXPECT_EQ(RoundTrip(*Connect(server_->target()), &random), "");
     RawRegions other(socket_);
     const RawRegions::Answer granted = other.Grant(1);
     EXPECT_EQ(granted.code, 0U) << granted.message;
     close(granted.fd);
   }
-  bool WaitUntilNothingIsShared() const {
-    return server_->WaitForMetric("baseband_pool_used_bytes", {"pool=\"shared\""}, 0);
-  }
-
-  const std::string socket_ = absl::StrCat(::testing::TempDir(), "/shm", getpid(), ".sock");
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<v1::Baseband::Stub> stub_;
 };
 
 TEST_F(HostileSharedMemoryTest, WhatIsNoRequestIsRefusedByName) {
@@ -142,7 +127,7 @@ TEST_F(HostileSharedMemoryTest, TheMemoryCannotBeMadeSmallerUnderTheServer) {
   v1::DecodeResponse response;
   // Its pages taken out of it are zeros to whoever looks, LLRs that say nothing.
   EXPECT_EQ(fallocate(granted.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1 << 20), 0);
-  EXPECT_TRUE(Call(*stub_, request, &response).ok());
+  EXPECT_TRUE(Call(*Connect(server_->target()), request, &response).ok());
   close(granted.fd);
   ExpectThatOthersAreServed();
 }

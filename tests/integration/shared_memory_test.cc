@@ -18,6 +18,7 @@
 #include "tests/support/raw_regions.h"
 #include "tests/support/server_process.h"
 #include "tests/support/shared_channel_traffic.h"
+#include "tests/support/sharing_server.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/traffic.h"
 
@@ -27,17 +28,8 @@ namespace {
 using client::Buffer;
 using client::Client;
 
-constexpr char kUsed[] = "baseband_pool_used_bytes";
-constexpr char kSharedPool[] = "pool=\"shared\"";
-
-class SharedMemoryTest : public ::testing::Test {
+class SharedMemoryTest : public SharingServerTest {
  protected:
-  void Serve(std::vector<std::string> flags = {}) {
-    flags.push_back("--shm-listen=unix:" + socket_);
-    auto server = ServerProcess::Start(std::move(flags));
-    ASSERT_THAT(server, IsOk());
-    server_ = *std::move(server);
-  }
   std::unique_ptr<Client> NewClient() const {
     client::ClientOptions options;
     options.target = target_.empty() ? server_->target() : target_;
@@ -52,14 +44,8 @@ class SharedMemoryTest : public ::testing::Test {
     return server_->Metric("baseband_shared_memory_bytes_total",
                            {absl::StrCat("direction=\"", direction, "\"")});
   }
-  bool WaitUntilNothingIsShared() const {
-    return server_->WaitForMetric(kUsed, {kSharedPool}, 0) &&
-           server_->WaitForMetric("baseband_shared_memory_regions", {}, 0);
-  }
 
   std::string target_;  // empty: the server's own
-  const std::string socket_ = absl::StrCat(::testing::TempDir(), "/shm", getpid(), ".sock");
-  std::unique_ptr<ServerProcess> server_;
 };
 
 template <typename Message>
@@ -300,7 +286,7 @@ TEST_F(SharedMemoryTest, WhoGoesLeavesNothingBehind) {
     RawRegions raw(socket_);
     const RawRegions::Answer granted = raw.Grant(1 << 20);
     EXPECT_EQ(granted.code, 0U) << granted.message;
-    EXPECT_EQ(server_->Metric(kUsed, {kSharedPool}), 1 << 20);
+    EXPECT_EQ(SharedNow(), 1 << 20);
     return granted;
   }();
   EXPECT_TRUE(WaitUntilNothingIsShared());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/terminal.h"
@@ -14,7 +13,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::pair<const char*, double> kQuantiles[] = {{"p50", 0.5}, {"p99", 0.99}};
 constexpr size_t kSendLag = 0;  // among the stages
 
 std::string SignedTime(double ns) {
@@ -57,7 +55,7 @@ BudgetTable ToBudgetTable(const load::LoadResult& result) {
   const bool is_closed = result.spec.pace.kind == load::Pace::Kind::kClosed;
   const auto add = [&](const std::string& name, const load::Tally& tally,
                        const load::LatencyBudget& budget) {
-    for (const auto& [label, quantile] : kQuantiles) {
+    for (const auto& [label, quantile] : kBudgetQuantiles) {
       const bool is_first = quantile == 0.5;
       std::vector<std::string> row = {is_first ? name : "", label};
       for (size_t i = 0; i < load::kStages; ++i) {
@@ -86,7 +84,7 @@ ordered_json StagesJson(const load::Tally& tally) {
     const load::Histogram& stage = tally.stages[i];
     ordered_json& row = json[load::kStageNames[i]];
     row["mean_s"] = Seconds(stage.mean(), stage.count() > 0);
-    for (const auto& [label, quantile] : kQuantiles) {
+    for (const auto& [label, quantile] : kBudgetQuantiles) {
       row[absl::StrCat(label, "_s")] =
           Seconds(static_cast<double>(stage.Quantile(quantile)), stage.count() > 0);
     }
@@ -99,7 +97,7 @@ ordered_json BudgetJson(const load::LatencyBudget& budget, const load::Tally& ta
     return nullptr;
   }
   ordered_json json = {{"time_s", absl::ToDoubleSeconds(budget.time)}, {"is_slot", budget.is_slot}};
-  for (const auto& [label, quantile] : kQuantiles) {
+  for (const auto& [label, quantile] : kBudgetQuantiles) {
     const absl::optional<double> left = LeftOf(budget, tally, quantile);
     json[absl::StrCat("left_", label, "_s")] = Seconds(left.value_or(0), left.has_value());
   }

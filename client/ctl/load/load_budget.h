@@ -3,6 +3,7 @@
 #define BASEBAND_CLIENT_CTL_LOAD_LOAD_BUDGET_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/types/optional.h"
@@ -10,6 +11,9 @@
 #include "nlohmann/json_fwd.hpp"
 
 namespace baseband::ctl {
+
+// What of a stage and of what is left is told, by its name in JSON and CSV.
+inline constexpr std::pair<const char*, double> kBudgetQuantiles[] = {{"p50", 0.5}, {"p99", 0.99}};
 
 // The median and the 99th percentile over calls, of each workload and of all: of each stage by
 // itself, so that those of a line do not add up.

@@ -119,16 +119,15 @@ ordered_json ResultJson(const LoadResult& result) {
 }
 
 void AddBudget(const load::LatencyBudget& budget, const load::Tally& tally, Table::Row* row) {
-  constexpr std::pair<const char*, double> kQuantiles[] = {{"p50", 0.5}, {"p99", 0.99}};
   for (size_t i = 0; i < load::kStages; ++i) {
-    for (const auto& [name, quantile] : kQuantiles) {
+    for (const auto& [name, quantile] : kBudgetQuantiles) {
       row->emplace_back(absl::StrCat(load::kStageNames[i], "_", name, "_ms"),
                         1e3 * Quantile(tally.stages[i], quantile));
     }
   }
   const bool is_known = budget.time != absl::InfiniteDuration();
   row->emplace_back("budget_ms", is_known ? absl::ToDoubleMilliseconds(budget.time) : double{NAN});
-  for (const auto& [name, quantile] : kQuantiles) {
+  for (const auto& [name, quantile] : kBudgetQuantiles) {
     row->emplace_back(absl::StrCat("left_", name, "_ms"),
                       1e-6 * LeftOf(budget, tally, quantile).value_or(NAN));
   }

@@ -46,8 +46,9 @@ void PrintSharedChannel(const v1::SharedChannelCapabilities& shared, const Row& 
   row("received", ShortNames(shared.inputs(), "SHARED_CHANNEL_INPUT_", input));
   row("sent", ShortNames(shared.outputs(), "SHARED_CHANNEL_OUTPUT_", output));
   const auto stop = [](int value) { return v1::EarlyStop_Name(static_cast<v1::EarlyStop>(value)); };
-  if (shared.early_stops_size() > 0)
+  if (shared.early_stops_size() > 0) {
     row("early stop", ShortNames(shared.early_stops(), "EARLY_STOP_", stop));
+  }
   row("HARQ", shared.harq_memory_bytes() == 0
                   ? "soft bits travel with the requests"
                   : absl::StrCat("soft bits travel with the requests, or the server holds up to ",

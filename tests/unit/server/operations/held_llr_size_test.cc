@@ -42,14 +42,9 @@ TEST_F(HeldLlrSizeTest, WhatIsHeldDecodesAsWhatTravelsInThatSize) {
     for (int transmission = 0; transmission < 4; ++transmission) {
       const std::string llr =
           Received(payload, transmission, /*sigma=*/1.25, static_cast<unsigned>(transmission));
-      v1::DecodeSharedChannelRequest held = Sized(RequestFor(llr, transmission), size);
-      held.mutable_groups(0)->mutable_harq()->set_key("ue 7 process 3");
-      held.mutable_groups(0)->mutable_harq()->set_transmission(static_cast<uint32_t>(transmission));
-      v1::DecodeSharedChannelRequest travelling = RequestFor(soft + llr, transmission);
-      travelling.mutable_groups(0)->mutable_harq()->set_soft_in(transmission > 0);
-      travelling.mutable_groups(0)->mutable_harq()->set_soft_out(true);
+      const auto held = Sized(Held("ue 7 process 3", transmission, llr), size);
       const auto a = Call(held);
-      const auto b = Call(travelling);
+      const auto b = Call(Travelling(soft, transmission, llr));
       ASSERT_THAT(a, IsOk());
       ASSERT_THAT(b, IsOk());
       soft = AsHeld(size, b->soft());

@@ -78,10 +78,22 @@ class HeldSoftBitsTest : public ::testing::Test {
     return request;
   }
   v1::DecodeSharedChannelRequest Held(const std::string& key, int transmission) const {
-    v1::DecodeSharedChannelRequest request = RequestFor(llr_, transmission);
+    return Held(key, transmission, llr_);
+  }
+  static v1::DecodeSharedChannelRequest Held(const std::string& key, int transmission,
+                                             const std::string& llr) {
+    v1::DecodeSharedChannelRequest request = RequestFor(llr, transmission);
     v1::Harq& harq = *request.mutable_groups(0)->mutable_harq();
     harq.set_key(key);
     harq.set_transmission(static_cast<uint32_t>(transmission));
+    return request;
+  }
+  // The soft bits of earlier transmissions go along, and come back.
+  static v1::DecodeSharedChannelRequest Travelling(const std::string& soft, int transmission,
+                                                   const std::string& llr) {
+    v1::DecodeSharedChannelRequest request = RequestFor(soft + llr, transmission);
+    request.mutable_groups(0)->mutable_harq()->set_soft_in(transmission > 0);
+    request.mutable_groups(0)->mutable_harq()->set_soft_out(true);
     return request;
   }
 

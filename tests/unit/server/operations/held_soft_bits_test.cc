@@ -24,14 +24,8 @@ TEST_F(HeldSoftBitsTest, WhatTheServerHoldsDecodesAsWhatTravels) {
   for (int transmission = 0; transmission < 4; ++transmission) {
     const std::string llr =
         Received(payload, transmission, /*sigma=*/1.35, static_cast<unsigned>(transmission));
-    v1::DecodeSharedChannelRequest held = RequestFor(llr, transmission);
-    held.mutable_groups(0)->mutable_harq()->set_key("ue 7 process 3");
-    held.mutable_groups(0)->mutable_harq()->set_transmission(static_cast<uint32_t>(transmission));
-    v1::DecodeSharedChannelRequest travelling = RequestFor(soft + llr, transmission);
-    travelling.mutable_groups(0)->mutable_harq()->set_soft_in(transmission > 0);
-    travelling.mutable_groups(0)->mutable_harq()->set_soft_out(true);
-    const auto a = Call(held);
-    const auto b = Call(travelling);
+    const auto a = Call(Held("ue 7 process 3", transmission, llr));
+    const auto b = Call(Travelling(soft, transmission, llr));
     ASSERT_THAT(a, IsOk());
     ASSERT_THAT(b, IsOk());
     soft = b->soft();
