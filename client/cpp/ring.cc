@@ -75,7 +75,13 @@ absl::StatusOr<std::unique_ptr<Ring>> Ring::Connect(const v1::SharedMemoryCapabi
   if (const int error = basebandd_open(shared.listen().c_str(), &raw, &connection); error != 0) {
     return FromErrno(error);
   }
-  return std::unique_ptr<Ring>(new Ring(connection));
+  std::unique_ptr<Ring> ring(new Ring(connection));
+  std::string id(16, '\0');
+  basebandd_server_id(connection, reinterpret_cast<uint8_t*>(id.data()));
+  if (id != shared.server_id()) {
+    return absl::UnavailableError(absl::StrCat(shared.listen(), ": another server is there"));
+  }
+  return ring;
 }
 
 Ring::Ring(basebandd_connection* connection)

@@ -9,16 +9,16 @@
  *
  * Each array has one writer and one reader, and each of these knows by itself how many entries it
  * has written or read, from 0 on: entry k lies in place k modulo `entries`, and is there once its
- * `sequence` is k + 1, modulo 2^32. Neither looks at a counter of the other's, so that there is none
- * that could be wrong. A client has at most `entries` requests that it has not read the completion
- * of; then no place is written before it was read. Who submits more overwrites its own.
+ * `sequence` is k + 1, modulo 2^32. Neither looks at a counter of the other's, so that there is
+ * none that could be wrong. A client has at most `entries` requests that it has not read the
+ * completion of; then no place is written before it was read. Who submits more overwrites its own.
  *
- * Memory ordering: the writer stores `sequence` last and with release semantics; the reader loads it
- * with acquire semantics, then copies the entry, and looks at the copy alone. Who wants to sleep
- * stores 1 to its `waits`, looks once more whether an entry is there, and sleeps if none is; who has
- * written one looks at the other's `waits`, and wakes it if that was 1. These four accesses (both
- * `sequence`, both `waits`) are sequentially consistent: of "sleeps" and "does not wake" at most one
- * happens. */
+ * Memory ordering: the writer stores `sequence` last and with release semantics; the reader loads
+ * it with acquire semantics, then copies the entry, and looks at the copy alone. Who wants to sleep
+ * stores 1 to its `waits`, looks once more whether an entry is there, and sleeps if none is; who
+ * has written one looks at the other's `waits`, and wakes it if that was 1. These four accesses
+ * (both `sequence`, both `waits`) are sequentially consistent: of "sleeps" and "does not wake" at
+ * most one happens. */
 #ifndef BASEBAND_COMMON_SHM_RING_H_
 #define BASEBAND_COMMON_SHM_RING_H_
 
@@ -58,21 +58,21 @@ typedef struct {
   uint64_t header_offset; /* of the operation's request, serialized, without its payload */
   uint64_t payload_offset;
   uint64_t reply_offset;
-  uint32_t header_bytes; /* 0 if `job` says what to do */
-  uint32_t payload_bytes;
-  uint32_t reply_bytes; /* a multiple of 64; see BasebandCompletion */
-  uint32_t job;         /* a number that REGISTER gave; 0: none */
-  uint8_t kind;         /* BasebandRingKind */
-  uint8_t operation;    /* its field in baseband.v1.SubmitRequest; with a header only */
-  uint8_t priority;     /* baseband.v1.Priority */
-  uint8_t reserved;     /* 0 */
+  uint32_t header_bytes;  /* 0 if `job` says what to do */
+  uint32_t payload_bytes; /* of REGISTER: those of each submission; there is no payload yet */
+  uint32_t reply_bytes;   /* a multiple of 64; see BasebandCompletion */
+  uint32_t job;           /* a number that REGISTER gave; 0: none */
+  uint8_t kind;           /* BasebandRingKind */
+  uint8_t operation;      /* its field in baseband.v1.SubmitRequest; with a header only */
+  uint8_t priority;       /* baseband.v1.Priority */
+  uint8_t reserved;       /* 0 */
   uint32_t sequence;
 } BasebandSubmission;
 BASEBAND_RING_ASSERT(sizeof(BasebandSubmission) == 64, "a cache line");
 
-/* An answer lies in the reply's range: first the response's bytes fields, each from a multiple of 64
- * on, then the response without them, serialized; it says in `placed` where each of them is. Of a
- * request that was refused, the header is a text that says why, cut to what there is room for. */
+/* An answer lies in the reply's range: first the response's bytes fields, each from a multiple of
+ * 64 on, then the response without them, serialized; it says in `placed` where each of them is. Of
+ * a request that was refused, the header is a text that says why, cut to what there is room for. */
 typedef struct {
   uint64_t id;
   uint64_t payload_offset; /* of the first bytes field of the response */

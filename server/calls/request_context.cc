@@ -59,7 +59,7 @@ absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requ
   }
   BASEBAND_RETURN_IF_ERROR(job->Hold(environment.devices));
   job->done = std::move(done);
-  return environment.dispatcher->Submit(job, std::move(ticket));
+  return environment.dispatcher->Submit(job, std::move(ticket), requester.gathers);
 }
 
 }  // namespace

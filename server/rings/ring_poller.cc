@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "kernels/base/steady_time.h"
 
@@ -32,8 +33,9 @@ void Pause() {
 
 }  // namespace
 
-RingPoller::RingPoller(absl::Duration spin)
+RingPoller::RingPoller(absl::Duration spin, std::function<void()> dispatch)
     : spin_(spin),
+      dispatch_(std::move(dispatch)),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
       wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   Watch(epoll_fd_, wake_fd_);
@@ -99,6 +101,7 @@ void RingPoller::Run() {
     }
     bool any = false;
     for (const auto& session : sessions) any |= session->Take();
+    if (any) dispatch_();
     if (any || SteadyNow() - last < spin_) {
       if (any) last = SteadyNow();
       Pause();

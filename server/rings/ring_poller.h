@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -18,8 +19,9 @@ namespace baseband::server {
 
 class RingPoller {
  public:
-  // Looks on for `spin` after the last submission before it sleeps.
-  explicit RingPoller(absl::Duration spin);
+  // Looks on for `spin` after the last submission before it sleeps. `dispatch` starts what was
+  // taken: what comes at a time leaves together.
+  RingPoller(absl::Duration spin, std::function<void()> dispatch);
   // No ring is looked after any more.
   ~RingPoller();
   RingPoller(const RingPoller&) = delete;
@@ -40,6 +42,7 @@ class RingPoller {
   void Wake() const;
 
   const absl::Duration spin_;
+  const std::function<void()> dispatch_;
   const int epoll_fd_;
   const int wake_fd_;
   mutable absl::Mutex mutex_;

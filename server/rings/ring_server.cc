@@ -40,7 +40,8 @@ RingServer::RingServer(const Options& options, const CallEnvironment& environmen
                        RegionServer* regions)
     : environment_(environment), regions_(regions), rings_(std::make_shared<LiveCount>()) {
   for (int i = 0; i < options.threads; ++i) {
-    pollers_.push_back(std::make_unique<RingPoller>(options.spin));
+    pollers_.push_back(std::make_unique<RingPoller>(
+        options.spin, [this] { environment_.dispatcher->Dispatch(); }));
   }
   environment_.metrics->BeforeScrape(
       [rings = rings_](Metrics& metrics) { metrics.SetRings(rings->count()); });

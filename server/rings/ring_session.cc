@@ -24,7 +24,7 @@ namespace {
 // What a response says beside its bulk, at most, of itself and of each block.
 constexpr int64_t kMaxFieldBytes = 256;
 constexpr int64_t kMaxBlockFieldBytes = 192;
-constexpr int64_t kMaxBulkFields = 2;
+constexpr int64_t kMaxBulkFields = 2;  // each aligned
 
 absl::Time DeadlineOf(const BasebandSubmission& submission, absl::Time now) {
   if (submission.deadline_ns == 0 || submission.deadline_ns > INT64_MAX) {
@@ -87,6 +87,7 @@ RingSession::RingSession(const CallEnvironment& environment, const std::string& 
     : environment_(environment), memory_(std::move(memory)), ring_(ring) {
   requester_.caller.client = client;
   requester_.cancellation = std::make_shared<Cancellation>();
+  requester_.gathers = true;
 }
 
 absl::StatusOr<std::shared_ptr<RingSession>> RingSession::Open(
@@ -246,9 +247,12 @@ absl::Status RingSession::ReadRequest(const InFlightPtr& request) const {
   }
   BASEBAND_ASSIGN_OR_RETURN(const absl::Span<uint8_t> header,
                             Range("header", submission.header_offset, submission.header_bytes));
-  BASEBAND_ASSIGN_OR_RETURN(const absl::Span<uint8_t> payload,
-                            Range("payload", submission.payload_offset, submission.payload_bytes));
-  if (Overlap(payload, request->reply)) {
+  // Of a job that is to be registered only the size is known yet.
+  const bool is_registered = submission.kind == BASEBAND_RING_REGISTER;
+  BASEBAND_ASSIGN_OR_RETURN(
+      const absl::Span<uint8_t> payload,
+      Range("payload", is_registered ? 0 : submission.payload_offset, submission.payload_bytes));
+  if (!is_registered && Overlap(payload, request->reply)) {
     return absl::InvalidArgumentError("payload and reply overlap");
   }
   // A copy, for the client may write there while it is parsed.
@@ -274,6 +278,7 @@ absl::Status RingSession::Convert(const InFlightPtr& request) {
         request->preparation.reset();
         const absl::Status status = job.ok() ? UseJob(request, *std::move(job)) : job.status();
         if (!status.ok()) Refuse(request, status);
+        environment_.dispatcher->Dispatch();
       });
 }
 

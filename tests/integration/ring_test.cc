@@ -241,7 +241,8 @@ TEST_F(RingTest, WhatCannotBeMadeIsNotRegistered) {
   Serve();
   RawRing ring(socket_);
   ring.Open();
-  v1::EncodeRequest request = EncodeOf(NrCode(1, 383), 1);
+  v1::EncodeRequest request = EncodeOf(NrCode(1, 384), 1);
+  request.mutable_groups(0)->mutable_code()->mutable_nr()->set_zc(383);
   BasebandSubmission submission = Put(&ring, request);
   submission.kind = BASEBAND_RING_REGISTER;
   const BasebandCompletion refused = ring.Do(submission);
@@ -309,7 +310,8 @@ TEST_F(RingTest, WhoHasTooLittleRoomForTheAnswerIsToldHowMuchItTakes) {
   submission.reply_bytes = 64;
   const BasebandCompletion refused = ring.Do(submission);
   EXPECT_EQ(refused.code, kOutOfRange);
-  EXPECT_EQ(ring.Text(refused).size(), 64U) << "cut to what there is room for";
+  EXPECT_EQ(ring.Text(refused),
+            absl::StrCat("reply_bytes 64 is less than the answer may take, ", refused.value));
   submission.reply_bytes = 0;
   EXPECT_EQ(ring.Do(submission).header_bytes, 0U);
   EXPECT_EQ(server_->Metric("baseband_batches_total"), 0) << "nothing was done";
@@ -322,9 +324,11 @@ TEST_F(RingTest, QuotasHoldAndSayWhenToComeBack) {
   Serve({"--client-requests=1", "--client-streams=2"});
   RawRing ring(socket_);
   ring.Open();
-  // The first is under way for milliseconds.
-  ring.Submit(Put(&ring, ring.free_offset(), 1 << 20, DecodeOfZeros(NrCode(1, 384), 40)));
-  ring.Submit(Put(&ring, 6 << 20, 1 << 20, EncodeOf(NrCode(1, 384), 1)));
+  const BasebandSubmission first =
+      Put(&ring, ring.free_offset(), 1 << 20, DecodeOfZeros(NrCode(1, 384), 40));
+  const BasebandSubmission second = Put(&ring, 6 << 20, 1 << 20, EncodeOf(NrCode(1, 384), 1));
+  ring.Submit(first);  // is under way for milliseconds
+  ring.Submit(second);
   int refused = 0;
   for (int i = 0; i < 2; ++i) {
     const absl::optional<BasebandCompletion> completion = ring.Next();
@@ -369,7 +373,7 @@ TEST_F(RingTest, ADrainAnswersEveryRequest) {
   int sent = 0;
   const auto submit = [&] {
     BasebandSubmission submission =
-        Put(&ring, ring.free_offset() + 300'000U * static_cast<unsigned>(sent % 16), 65536, decode);
+        Put(&ring, ring.free_offset() + 320'000U * static_cast<unsigned>(sent % 16), 65536, decode);
     submission.id = static_cast<uint64_t>(sent++);
     ring.Submit(submission);
   };

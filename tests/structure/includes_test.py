@@ -36,6 +36,7 @@ server/auth
 server/process
 server/shm
 server/calls
+server/rings
 server/service
 server/admin
 server
