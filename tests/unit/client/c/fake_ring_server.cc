@@ -34,7 +34,6 @@ FakeRingServer::FakeRingServer(FakeRingFaults faults)
 
 FakeRingServer::~FakeRingServer() {
   shutdown(listening_, SHUT_RDWR);
-  if (thread_.joinable()) thread_.join();
   Leave();
   close(listening_);
   if (bell_ >= 0) close(bell_);
@@ -119,8 +118,12 @@ BasebandRing FakeRingServer::ring() const {
   return baseband_ring_at(region_, reinterpret_cast<const BasebandRingHeader*>(region_)->entries);
 }
 
+void FakeRingServer::Settle() {
+  if (thread_.joinable()) thread_.join();
+}
+
 bool FakeRingServer::Take(BasebandSubmission* submission) {
-  if (thread_.joinable()) thread_.join();  // what it has written is seen here
+  Settle();  // what it has written is seen here
   const BasebandRing here = ring();
   if (baseband_ring_take(&here, taken_, submission) == 0) return false;
   ++taken_;
@@ -150,7 +153,7 @@ uint64_t FakeRingServer::BellCount() {
 }
 
 void FakeRingServer::StartAt(uint64_t k) {
-  if (thread_.joinable()) thread_.join();
+  Settle();
   const BasebandRing here = ring();
   for (uint64_t i = k; i < k + here.entries; ++i) {
     const uint32_t before = baseband_ring_sequence(i - here.entries);
@@ -161,7 +164,7 @@ void FakeRingServer::StartAt(uint64_t k) {
 }
 
 void FakeRingServer::Leave() {
-  if (thread_.joinable()) thread_.join();
+  Settle();
   if (connection_ >= 0) close(std::exchange(connection_, -1));
 }
 

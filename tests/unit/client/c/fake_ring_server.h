@@ -42,6 +42,8 @@ class FakeRingServer {
   FakeRingServer& operator=(const FakeRingServer&) = delete;
 
   const std::string& path() const { return path_; }
+  // Waits until all that a client asks while it opens has been answered, or it is gone.
+  void Settle();
   // Valid once the client is open. Where its region lies here.
   uint8_t* region() const { return region_; }
   uint64_t region_bytes() const { return region_bytes_; }

@@ -41,18 +41,19 @@ int OpenDescriptors() {
 
 // The error, which leaves nothing open but what is the server's.
 int OpenFails(const std::string& path, basebandd_options options = basebandd_options(),
-              int of_server = 1) {
+              FakeRingServer* server = nullptr, int of_server = 0) {
   const int before = OpenDescriptors();
   basebandd_connection* connection = reinterpret_cast<basebandd_connection*>(1);
   const int error = basebandd_open(path.c_str(), &options, &connection);
   EXPECT_EQ(connection, nullptr);
-  EXPECT_LE(OpenDescriptors(), before + of_server);
+  if (server != nullptr) server->Settle();
+  EXPECT_EQ(OpenDescriptors(), before + of_server);
   return error;
 }
 
-int OpenFails(const FakeRingFaults& faults) {
-  const FakeRingServer server(faults);
-  return OpenFails(server.path());
+int OpenFails(const FakeRingFaults& faults, int of_server = 0) {
+  FakeRingServer server(faults);
+  return OpenFails(server.path(), basebandd_options(), &server, of_server);
 }
 
 TEST(OpenTest, WithDefaultsLendsSixteenMebibytes) {
@@ -159,8 +160,7 @@ TEST(OpenTest, MemoryThatMightFaultIsRefused) {
 TEST(OpenTest, ABellThatMightRaiseASignalIsRefused) {
   FakeRingFaults faults;
   faults.has_pipe_for_bell = true;
-  const FakeRingServer server(faults);
-  EXPECT_EQ(OpenFails(server.path(), basebandd_options(), 2), -EPROTO);
+  EXPECT_EQ(OpenFails(faults, 2), -EPROTO);  // its connection and its bell
 }
 
 TEST(OpenTest, MoreDescriptorsThanOneAreClosed) {
@@ -195,9 +195,10 @@ TEST(OpenTest, DescriptorsAreClosedByExec) {
 }
 
 TEST(OpenTest, AForkedChildHasNeitherConnectionNorMemory) {
-  const FakeRingServer server;
+  FakeRingServer server;
   basebandd_connection* connection = nullptr;
   ASSERT_EQ(basebandd_open(server.path().c_str(), nullptr, &connection), 0);
+  server.Settle();
   void* const loan = basebandd_loan(connection, 64);
   const pid_t child = fork();
   if (child == 0) {

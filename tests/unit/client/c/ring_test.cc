@@ -354,8 +354,7 @@ TEST_F(RingTest, ASleeperIsWokenByEachOfManyAnswers) {
     while (!is_over) {
       BasebandSubmission submission;
       if (!server_.Take(&submission)) continue;
-      for (uint64_t turns = random() % 2000; turns > 0; --turns)
-        std::atomic_thread_fence(std::memory_order_seq_cst);
+      for (volatile uint64_t turns = random() % 2000; turns > 0;) turns = turns - 1;
       server_.Echo(submission);
     }
   });
