@@ -325,13 +325,15 @@ static int call_for_job(basebandd_connection* connection, basebandd_request* req
 }
 
 int basebandd_register(basebandd_connection* connection, uint8_t operation, const void* header,
-                       size_t header_bytes, int64_t timeout_ns, uint32_t* job) {
+                       size_t header_bytes, size_t payload_bytes, int64_t timeout_ns,
+                       uint32_t* job) {
   basebandd_request request = {0};
   uint64_t value = 0;
   request.kind = BASEBANDD_REGISTER;
   request.operation = operation;
   request.header = header;
   request.header_bytes = header_bytes;
+  request.payload_bytes = payload_bytes;
   const int error = call_for_job(connection, &request, timeout_ns, &value);
   *job = (uint32_t)value;
   return error;

@@ -70,6 +70,9 @@ typedef struct basebandd_options {
 BASEBANDD_API int basebandd_open(const char* path, const basebandd_options* options,
                                  basebandd_connection** connection);
 
+/* The server's process, as GetCapabilities says it in shared_memory.server_id: 16 bytes. */
+BASEBANDD_API void basebandd_server_id(const basebandd_connection* connection, uint8_t id[16]);
+
 /* The memory is gone, loans and answers with it; requests that are in flight are dropped. Null is
  * no connection and is left alone. */
 BASEBANDD_API void basebandd_close(basebandd_connection* connection);
@@ -109,6 +112,11 @@ enum basebandd_kind {
   BASEBANDD_FORGET = 2    /* the number `job` is free */
 };
 
+/* Enough for an answer whose bytes fields have `bulk_bytes` together, of `blocks` blocks, frames or
+ * channels. */
+#define BASEBANDD_REPLY_BYTES(bulk_bytes, blocks) \
+  (((uint64_t)(bulk_bytes) + 384U + 192U * (uint64_t)(blocks) + 63U) / 64U * 64U)
+
 /* Zeros where nothing else is said. What to do is either a header with its operation, or a job. */
 typedef struct basebandd_request {
   uint64_t id; /* the caller's, given back with the answer */
@@ -118,13 +126,12 @@ typedef struct basebandd_request {
   const void* header;
   size_t header_bytes;
   /* In the region, from a multiple of 64 on: the server's to read until the answer. Also 4 GiB - 1.
-   */
+   * Of BASEBANDD_REGISTER: only how many bytes each submission will have; the pointer is null. */
   const void* payload;
   size_t payload_bytes;
   /* Where the answer goes: in the region, and a multiple of 64 bytes; the server's to write until
-   * the answer. It takes each bytes field of the response, rounded up to 64, and then the rest of
-   * it, which is 128 bytes and up to 32 for each block; half a kilobyte for the text of an error.
-   */
+   * the answer. BASEBANDD_REPLY_BYTES says how much is enough; with less, the answer is code 11,
+   * OUT_OF_RANGE, and nothing was done. */
   void* reply;
   size_t reply_bytes;
   /* When the answer is of no use any more: nanoseconds of CLOCK_MONOTONIC; 0: never. */
@@ -206,14 +213,15 @@ BASEBANDD_API int basebandd_call(basebandd_connection* connection, const baseban
 
 /* ---------------------------------------------------------------------------- registered jobs */
 
-/* Gives a request, a header of `operation` as in basebandd_request, a number, so that nothing of it
- * is sent and parsed again. Payload, reply, deadline and priority are each submission's. Numbers
+/* Gives a request, a header of `operation` as in basebandd_request, with payloads of
+ * `payload_bytes`, a number, so that nothing of it is sent and parsed again. The payload itself,
+ * reply, deadline and priority are each submission's. Numbers
  * are the connection's and end with it. The errors of basebandd_call; -EINVAL and others as of
  * basebandd_open: what the server says. After -ETIMEDOUT the server may have a number that nobody
  * knows. */
 BASEBANDD_API int basebandd_register(basebandd_connection* connection, uint8_t operation,
-                                     const void* header, size_t header_bytes, int64_t timeout_ns,
-                                     uint32_t* job);
+                                     const void* header, size_t header_bytes, size_t payload_bytes,
+                                     int64_t timeout_ns, uint32_t* job);
 /* Requests that were submitted before still run. */
 BASEBANDD_API int basebandd_forget(basebandd_connection* connection, uint32_t job,
                                    int64_t timeout_ns);

@@ -165,6 +165,7 @@ static int get_region(basebandd_connection* connection, uint64_t bytes, uint8_t 
   error = map_region(connection, fd, answer.bytes, bytes);
   close(fd);
   memcpy(name, answer.name, sizeof(answer.name));
+  memcpy(connection->server_id, answer.server_id, sizeof(connection->server_id));
   return error;
 }
 
@@ -261,6 +262,10 @@ int basebandd_open(const char* path, const basebandd_options* options,
   }
   *connection = opened;
   return 0;
+}
+
+void basebandd_server_id(const basebandd_connection* connection, uint8_t id[16]) {
+  memcpy(id, connection->server_id, sizeof(connection->server_id));
 }
 
 void basebandd_close(basebandd_connection* connection) {

@@ -30,6 +30,7 @@ struct basebandd_connection {
   /* Set up by open. */
   int socket;
   int bell;
+  uint8_t server_id[16];
   uint8_t* region;
   size_t region_bytes;
   uint64_t heap_offset; /* in the region */

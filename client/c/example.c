@@ -7,7 +7,12 @@
 
 #include "basebandd.h"
 
-enum { kZc = 384, kPayload = 22 * kZc / 8, kParity = 46 * kZc / 8, kReply = 2368 };
+enum {
+  kZc = 384,
+  kPayload = 22 * kZc / 8,
+  kParity = 46 * kZc / 8,
+  kReply = BASEBANDD_REPLY_BYTES(kParity, 1)
+};
 
 static int fail(const char* what) {
   fprintf(stderr, "%s: %s\n", what, basebandd_error());
@@ -30,7 +35,7 @@ int main(int argc, char** argv) {
   const int header_bytes = basebandd_describe_encode(&group, 1, header, sizeof(header));
   uint32_t job;
   if (header_bytes < 0 || basebandd_register(server, BASEBANDD_ENCODE, header, (size_t)header_bytes,
-                                             1000000000, &job) < 0) {
+                                             kPayload, 1000000000, &job) < 0) {
     return fail("register");
   }
 

@@ -11,15 +11,15 @@ int basebandd_check_ended(basebandd_connection* connection) {
   return ended == 0 ? 0 : basebandd_fail(-ended, "%s", connection->ended_text);
 }
 
-/* Where a range of the caller's lies in the region; `bytes` of 0 lie at 0. */
+/* Where a range of the caller's lies in the region; `bytes` of 0, or without memory, lie at 0. */
 static int place(const basebandd_connection* connection, const char* field, const void* memory,
-                 size_t bytes, uint64_t* offset) {
+                 size_t bytes, int is_size_alone, uint64_t* offset) {
   *offset = 0;
-  if (bytes == 0) return 0;
-  const uintptr_t begin = (uintptr_t)memory - (uintptr_t)connection->region;
   if (bytes > UINT32_MAX) {
     return basebandd_fail(-EINVAL, "%s_bytes %zu is not in [0, %u]", field, bytes, UINT32_MAX);
   }
+  if (bytes == 0 || is_size_alone) return 0;
+  const uintptr_t begin = (uintptr_t)memory - (uintptr_t)connection->region;
   if (begin < connection->heap_offset || begin > connection->region_bytes ||
       bytes > connection->region_bytes - begin) {
     return basebandd_fail(-EINVAL, "%s, %zu bytes, is not in the memory that is lent", field,
@@ -76,7 +76,7 @@ static int place_header(basebandd_connection* connection, const basebandd_reques
   const uintptr_t begin = (uintptr_t)request->header - (uintptr_t)connection->region;
   if (begin >= connection->heap_offset && begin < connection->region_bytes &&
       begin % BASEBANDD_ALIGNMENT == 0) {
-    return place(connection, "header", request->header, request->header_bytes, offset);
+    return place(connection, "header", request->header, request->header_bytes, 0, offset);
   }
   *copy = basebandd_loan(connection, request->header_bytes);
   if (*copy == NULL) return -ENOMEM;
@@ -97,11 +97,11 @@ int basebandd_put(basebandd_connection* connection, const basebandd_request* req
   int error = check_fields(request);
   if (error == 0) {
     error = place(connection, "payload", request->payload, request->payload_bytes,
-                  &submission.payload_offset);
+                  request->kind == BASEBANDD_REGISTER, &submission.payload_offset);
   }
   if (error == 0) {
-    error =
-        place(connection, "reply", request->reply, request->reply_bytes, &submission.reply_offset);
+    error = place(connection, "reply", request->reply, request->reply_bytes, 0,
+                  &submission.reply_offset);
   }
   if (error == 0) {
     error = place_header(connection, request, &submission.header_offset, &header_copy);

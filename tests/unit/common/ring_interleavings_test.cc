@@ -55,7 +55,7 @@ TEST_P(RingInterleavingsTest, SleepersMayWakeByThemselves) {
 }
 
 TEST_P(RingInterleavingsTest, OneThreadMaySubmitWhileAnotherPolls) {
-  RingRun run = RingOf(2, 3, GetParam());
+  RingRun run = RingOf(2, 4, GetParam());
   run.has_two_threads = true;
   ExpectNoMistake(run);
 }

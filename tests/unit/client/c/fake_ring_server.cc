@@ -60,6 +60,7 @@ bool FakeRingServer::Answer(int connection) {
   if (recv(connection, &request, sizeof(request), 0) != sizeof(request)) return false;
   shm::RegionAnswer answer;
   answer.version = faults_.version;
+  std::fill(std::begin(answer.server_id), std::end(answer.server_id), uint8_t{9});
   if (static_cast<uint32_t>(request.kind) == faults_.refused_kind) {
     answer.code = faults_.code;
     faults_.message.copy(answer.message, sizeof(answer.message));

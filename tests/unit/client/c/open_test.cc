@@ -16,6 +16,7 @@
 namespace baseband::testing {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 static_assert(sizeof(basebandd_region_request) == sizeof(shm::RegionRequest));
@@ -70,6 +71,9 @@ TEST(OpenTest, WithDefaultsLendsSixteenMebibytes) {
   EXPECT_EQ(basebandd_give_back(connection, all), -EINVAL);
   EXPECT_EQ(basebandd_give_back(connection, nullptr), 0);
   EXPECT_EQ(basebandd_in_flight(connection), 0U);
+  uint8_t server_id[16];
+  basebandd_server_id(connection, server_id);
+  EXPECT_THAT(server_id, Each(9));
   basebandd_close(connection);
 }
 
@@ -209,7 +213,7 @@ TEST(OpenTest, AForkedChildHasNeitherConnectionNorMemory) {
                          basebandd_poll(connection, &answer, 1) == -EBADF &&
                          basebandd_wait(connection, -1) == -EBADF &&
                          basebandd_call(connection, &request, &answer, -1) == -EBADF &&
-                         basebandd_register(connection, 11, &job, 4, -1, &job) == -EBADF &&
+                         basebandd_register(connection, 11, &job, 4, 1056, -1, &job) == -EBADF &&
                          basebandd_loan(connection, 64) == nullptr &&
                          basebandd_give_back(connection, loan) == -EBADF;
     // Where the region was something else may lie now.

@@ -291,6 +291,8 @@ TEST_F(RingTest, AJobIsRegisteredWhileOtherAnswersComeAndForgotten) {
     server_.Echo(first);
     EXPECT_EQ(second.kind, BASEBAND_RING_REGISTER);
     EXPECT_EQ(second.operation, 12);
+    EXPECT_EQ(second.payload_bytes, 1056U);
+    EXPECT_EQ(second.payload_offset, 0U);
     EXPECT_EQ(server_.region()[second.header_offset + 2], 'c');
     BasebandCompletion completion{};
     completion.id = second.id;
@@ -308,7 +310,7 @@ TEST_F(RingTest, AJobIsRegisteredWhileOtherAnswersComeAndForgotten) {
     server_.Complete(completion);
   });
   uint32_t job = 0;
-  ASSERT_EQ(basebandd_register(client_, BASEBANDD_DECODE, "abcd", 4, -1, &job), 0);
+  ASSERT_EQ(basebandd_register(client_, BASEBANDD_DECODE, "abcd", 4, 1056, -1, &job), 0);
   EXPECT_EQ(job, 77U);
   EXPECT_EQ(basebandd_in_flight(client_), 1U);  // whose answer is kept
   EXPECT_EQ(basebandd_wait(client_, -1), 1);
@@ -326,7 +328,7 @@ TEST_F(RingTest, AJobIsRegisteredWhileOtherAnswersComeAndForgotten) {
 TEST_F(RingTest, AnAnswerThatComesTooLateForItsCallIsDroppedOrPolled) {
   Open(4);
   uint32_t job = 0;
-  EXPECT_EQ(basebandd_register(client_, BASEBANDD_DECODE, "abcd", 4, 1000, &job), -ETIMEDOUT);
+  EXPECT_EQ(basebandd_register(client_, BASEBANDD_DECODE, "abcd", 4, 1056, 1000, &job), -ETIMEDOUT);
   const basebandd_request request = Request(9);
   basebandd_answer answer;
   EXPECT_EQ(basebandd_call(client_, &request, &answer, 0), -ETIMEDOUT);
@@ -459,7 +461,7 @@ TEST_F(RingTest, WhatAServerHasDoneBeforeItLeftIsPolledAndTheRestIsLost) {
   EXPECT_EQ(basebandd_submit(client_, &request), -EPIPE);
   EXPECT_EQ(basebandd_in_flight(client_), 0U);
   uint32_t job = 0;
-  EXPECT_EQ(basebandd_register(client_, BASEBANDD_DECODE, "abcd", 4, -1, &job), -EPIPE);
+  EXPECT_EQ(basebandd_register(client_, BASEBANDD_DECODE, "abcd", 4, 1056, -1, &job), -EPIPE);
 }
 
 TEST_F(RingTest, ASleeperSeesThatTheServerLeft) {
