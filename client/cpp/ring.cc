@@ -155,15 +155,19 @@ void Ring::Learn(const InFlight& like) {
 }
 
 absl::Status Ring::Start(Request request, Done done) {
-  const absl::MutexLock lock(&mutex_);
   auto sent = std::make_unique<InFlight>();
-  sent->known = Find(request);
-  BASEBAND_RETURN_IF_ERROR(Place(request.payload,
-                                 sent->known != nullptr ? sent->known->reply_bytes : kUsualReply,
-                                 sent.get()));
+  size_t reply_bytes = kUsualReply;
+  {
+    const absl::MutexLock lock(&mutex_);
+    sent->known = Find(request);
+    if (sent->known != nullptr) reply_bytes = sent->known->reply_bytes;
+  }
+  // Not under the lock: answers do not wait for a payload to be copied.
+  BASEBAND_RETURN_IF_ERROR(Place(request.payload, reply_bytes, sent.get()));
   request.payload = {};
   sent->request = std::move(request);
   sent->done = std::move(done);
+  const absl::MutexLock lock(&mutex_);
   Learn(*sent);
   const absl::Status status = Submit(sent);
   if (!status.ok()) basebandd_give_back(connection_, sent->memory);

@@ -5,9 +5,10 @@
 //
 // First one job at a time, that a client which never sleeps submits: an Encode of one block (BG1,
 // Zc 384, 46 rows) and a Decode of one (4 rows, without noise), microseconds by quantiles, with all
-// of the job's description sent, and with its number only. Then as many small jobs as the server
-// takes (BG2, Zc 16) of so many clients, a thread each, and what they cost the server. Every answer
-// is compared with what the CPU kernels make of the same bits.
+// of the job's description sent, and with its number only; and what the server says of where that
+// went: means of whole microseconds, to which half of one was added. Then as many small jobs as the
+// server takes (BG2, Zc 16) of so many clients, a thread each, and what they cost the server. Every
+// answer is compared with what the CPU kernels make of the same bits.
 #include <time.h>
 #include <unistd.h>
 
@@ -25,6 +26,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "baseband/v1/baseband.pb.h"
 #include "client/c/basebandd.h"
 #include "kernels/ldpc/code.h"
 #include "kernels/ldpc/encode.h"
@@ -177,11 +179,48 @@ class Client {
   basebandd_connection* connection_ = nullptr;
 };
 
+// Sums of what answers say of their stages.
+class Stages {
+ public:
+  void Add(const basebandd_answer& answer) {
+    // Field 1 of all responses.
+    v1::EncodeResponse response;
+    if (!response.ParseFromArray(answer.header, static_cast<int>(answer.header_bytes))) {
+      Fail("an answer's header cannot be parsed");
+    }
+    const v1::Timing& timing = response.timing();
+    const uint32_t us[] = {timing.receive_us(), timing.queue_us(),  timing.copy_in_us(),
+                           timing.h2d_us(),     timing.kernel_us(), timing.d2h_us()};
+    for (size_t i = 0; i < kStages; ++i) sums_[i] += us[i] + 0.5;
+    ++count_;
+  }
+  void Print(double mean_us) const {
+    static constexpr const char* kNames[kStages] = {"receive", "queue",  "describe, enqueue",
+                                                    "h2d",     "kernel", "d2h"};
+    std::printf("  mean %.1f us:", mean_us);
+    double rest = mean_us;
+    for (size_t i = 0; i < kStages; ++i) {
+      const double mean = sums_[i] / static_cast<double>(count_);
+      std::printf(" %s %.1f,", kNames[i], mean);
+      // What has no time at all is half a microsecond of rounding.
+      if (mean > 0.51) rest -= mean;
+    }
+    std::printf(" all else %.1f\n", rest);
+  }
+
+ private:
+  static constexpr size_t kStages = 6;
+  double sums_[kStages] = {};
+  int64_t count_ = 0;
+};
+
 void OneAtATime(const Flags& flags, const Task& task, bool registers) {
   Client client(flags, 16);
   const uint32_t job = registers ? client.Register(task) : 0;
   const std::vector<basebandd_request> requests = {client.Make(task, job)};
   std::vector<double> us;
+  Stages stages;
+  double sum = 0;
   const int64_t begin = NowNs();
   const int64_t warm = begin + 500000000;
   const int64_t end = warm + flags.seconds * int64_t{1000000000};
@@ -193,8 +232,11 @@ void OneAtATime(const Flags& flags, const Task& task, bool registers) {
     while (client.Poll(&answer, 1) == 0) {
     }
     const int64_t done = NowNs();
-    if (sent >= warm) us.push_back(static_cast<double>(done - sent) / 1000);
     Client::Check(task, answer);
+    if (sent < warm) continue;
+    us.push_back(static_cast<double>(done - sent) / 1000);
+    sum += us.back();
+    stages.Add(answer);
   }
   std::sort(us.begin(), us.end());
   const auto quantile = [&us](double q) {
@@ -203,6 +245,7 @@ void OneAtATime(const Flags& flags, const Task& task, bool registers) {
   std::printf("%-28s %-10s p50 %7.1f  p90 %7.1f  p99 %7.1f  p99.9 %7.1f us  p99/p50 %.2f  of %zu\n",
               task.name, registers ? "by number" : "described", quantile(0.5), quantile(0.9),
               quantile(0.99), quantile(0.999), quantile(0.99) / quantile(0.5), us.size());
+  stages.Print(sum / static_cast<double>(us.size()));
 }
 
 // Of all threads of process `pid`; 0 if there is none.
