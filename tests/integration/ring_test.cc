@@ -324,11 +324,11 @@ TEST_F(RingTest, QuotasHoldAndSayWhenToComeBack) {
   Serve({"--client-requests=1", "--client-streams=2"});
   RawRing ring(socket_);
   ring.Open();
-  const BasebandSubmission first =
+  const BasebandSubmission long_one =
       Put(&ring, ring.free_offset(), 1 << 20, DecodeOfZeros(NrCode(1, 384), 40));
-  const BasebandSubmission second = Put(&ring, 6 << 20, 1 << 20, EncodeOf(NrCode(1, 384), 1));
-  ring.Submit(first);  // is under way for milliseconds
-  ring.Submit(second);
+  const BasebandSubmission short_one = Put(&ring, 6 << 20, 1 << 20, EncodeOf(NrCode(1, 384), 1));
+  ring.Submit(long_one);  // is under way for milliseconds
+  ring.Submit(short_one);
   int refused = 0;
   for (int i = 0; i < 2; ++i) {
     const absl::optional<BasebandCompletion> completion = ring.Next();
