@@ -44,8 +44,8 @@ std::shared_ptr<SharedBulk> SharedBulk::Create(const std::shared_ptr<SharedArena
   if (arena == nullptr || bytes == 0 || bytes < arena->least_bytes()) return nullptr;
   const int64_t reply = kPayload + shm::RoundUp(bytes, shm::kRegionAlignment);
   // An answer that does not fit comes in its message.
-  absl::StatusOr<Buffer> memory = arena->Loan(reply + arena->RoomFor(fields.request, bytes));
-  if (!memory.ok()) memory = arena->Loan(reply);
+  absl::StatusOr<Buffer> memory = arena->LoanAtOnce(reply + arena->RoomFor(fields.request, bytes));
+  if (!memory.ok()) memory = arena->LoanAtOnce(reply);
   if (!memory.ok()) return nullptr;
   auto bulk = std::make_shared<SharedBulk>();
   bulk->arena_ = arena;
@@ -88,6 +88,7 @@ absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
     return response;
   }
   std::vector<grpc::Slice> slices;
+  int64_t placed = 0;
   for (const v1::PlacedField& place : places) {
     const uint64_t begin = place.offset() - memory_.offset();
     const auto size = static_cast<uint64_t>(memory_.size());
@@ -95,12 +96,14 @@ absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
         place.bytes() > INT32_MAX) {
       return absl::InternalError("the server's answer lies outside of the memory it was given");
     }
+    placed += shm::RoundUp(static_cast<int64_t>(place.bytes()), shm::kRegionAlignment);
     others += Prefix(place);
     slices.emplace_back(others);
     others.clear();
     slices.emplace_back(memory_.data() + begin, static_cast<size_t>(place.bytes()),
                         grpc::Slice::STATIC_SLICE);
   }
+  arena_->LearnRoom(kind_, payload_bytes_, placed);
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
