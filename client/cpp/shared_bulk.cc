@@ -68,7 +68,7 @@ void SharedBulk::Name(int64_t begin, int64_t bytes, v1::MemoryRange* range) cons
 
 absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
     absl::StatusOr<grpc::ByteBuffer> response) const {
-  if (!response.ok()) return response;
+  if (!response.ok() || is_over()) return response;
   std::vector<v1::PlacedField> places;
   std::string others;
   {
@@ -108,6 +108,7 @@ absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
 }
 
 void SharedBulk::End(const absl::Status& status) {
+  if (is_over()) return;
   // An error says nothing of an earlier attempt, and may be a stream's or gRPC's own: the word
   // does.
   const uint64_t hold = memory_.hold_;
@@ -117,6 +118,7 @@ void SharedBulk::End(const absl::Status& status) {
 }
 
 void SharedBulk::TryAgain() {
+  if (is_over()) return;
   // What the first attempt has left.
   Change(memory_.hold_ + shm::kReleased, memory_.hold_);
 }

@@ -13,6 +13,7 @@
 #include "absl/synchronization/notification.h"
 #include "client/cpp/reply_room.h"
 #include "client/cpp/shared_arena.h"
+#include "client/cpp/shared_bulk.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "kernels/base/steady_time.h"
@@ -190,6 +191,148 @@ TEST(ReplyRoomTest, WhatIsLearnedIsForgottenAfterAWhile) {
   room.Learn(kKind, 0.5, after(2.2));
   EXPECT_EQ(room.Ratio(kKind, after(2.3)), 0.5);
   EXPECT_EQ(room.Ratio(kKind, after(10)), 1) << "all of it";
+}
+
+class SharedBulkTest : public SharedArenaTest {
+ protected:
+  std::shared_ptr<SharedBulk> Create(const v1::EncodeRequest &request) {
+    auto bulk = BulkOf(arena_, kSubmitEncode, request);
+    if (bulk == nullptr) return bulk;
+    named_ = request;
+    bulk->NameIn(&named_);
+    return bulk;
+  }
+  // The hold's, as a server sees it.
+  uint64_t &Word() const {
+    return *reinterpret_cast<uint64_t *>(
+        regions_.Memory(named_.hold().region(), named_.hold().offset()));
+  }
+  // Whether the memory of `named_` can be lent.
+  bool IsFree() const {
+    const absl::StatusOr<Buffer> other = arena_->Loan(4 * kKib);
+    return other->region() == named_.hold().region() && other->offset() == named_.hold().offset();
+  }
+  static v1::EncodeRequest RequestOf(size_t bytes) {
+    v1::EncodeRequest request;
+    request.add_groups()->set_count(7);
+    for (size_t i = 0; i < bytes; ++i) request.mutable_payload()->push_back(static_cast<char>(i));
+    return request;
+  }
+
+  const std::shared_ptr<SharedArena> arena_ = Connect();
+  v1::EncodeRequest named_;
+};
+
+TEST_F(SharedBulkTest, NamesWhatHoldsTheSameBytesAndCanUndoIt) {
+  const v1::EncodeRequest request = RequestOf(5000);
+  const auto bulk = Create(request);
+  ASSERT_NE(bulk, nullptr);
+  EXPECT_TRUE(named_.payload().empty());
+  const v1::MemoryRange &payload = named_.payload_at();
+  EXPECT_EQ(std::string(
+                reinterpret_cast<const char *>(regions_.Memory(payload.region(), payload.offset())),
+                payload.bytes()),
+            request.payload());
+  EXPECT_GE(named_.reply_at().bytes(), 5000U);
+  EXPECT_EQ(named_.reply_at().bytes() % 64, 0U);
+  EXPECT_NE(named_.hold().number(), 0U);
+  EXPECT_EQ(named_.hold().number() % 4, 0U);
+  EXPECT_EQ(Word(), named_.hold().number());
+  v1::EncodeRequest again = named_;
+  bulk->Undo(&again);
+  EXPECT_EQ(again.SerializeAsString(), request.SerializeAsString());
+}
+
+TEST_F(SharedBulkTest, ThereIsNoneForWhatNamesMemoryItselfOrIsTooLarge) {
+  EXPECT_EQ(Create(RequestOf(0)), nullptr);
+  EXPECT_EQ(Create(RequestOf(2 << 20)), nullptr);
+  v1::EncodeRequest request = RequestOf(100);
+  request.mutable_hold();
+  EXPECT_EQ(Create(request), nullptr);
+}
+
+TEST_F(SharedBulkTest, TheWordSaysWhatBecomesOfTheMemory) {
+  const absl::Status lost = absl::UnavailableError("");
+  {
+    Create(RequestOf(100))->End(absl::OkStatus());
+    EXPECT_TRUE(IsFree());
+  }
+  {  // The server never had it: if it comes after all, it is refused.
+    Create(RequestOf(100))->End(lost);
+    EXPECT_EQ(Word(), named_.hold().number() + shm::kWithdrawn);
+    EXPECT_TRUE(IsFree());
+  }
+  {
+    const auto bulk = Create(RequestOf(100));
+    Word() += shm::kReleased;
+    bulk->End(lost);
+    EXPECT_TRUE(IsFree());
+  }
+  {
+    const auto bulk = Create(RequestOf(100));
+    Word() += shm::kTaken;
+    bulk->TryAgain();
+    EXPECT_EQ(Word(), named_.hold().number() + shm::kTaken) << "it has it still";
+    bulk->End(lost);
+    EXPECT_FALSE(IsFree());
+    Word() = named_.hold().number() + shm::kReleased;
+    EXPECT_TRUE(IsFree());
+  }
+  {
+    const auto bulk = Create(RequestOf(100));
+    Word() += shm::kReleased;
+    bulk->TryAgain();
+    EXPECT_EQ(Word(), named_.hold().number());
+    bulk->End(absl::OkStatus());
+    EXPECT_TRUE(IsFree());
+  }
+}
+
+TEST_F(SharedBulkTest, WhatIsPlacedIsPutInAndWhatLiesOutsideIsRefused) {
+  const auto bulk = Create(RequestOf(100));
+  const v1::MemoryRange &reply = named_.reply_at();
+  std::copy_n("answer", 6, regions_.Memory(reply.region(), reply.offset()));
+  const auto bring = [&](uint64_t offset, uint64_t bytes) {
+    v1::EncodeResponse response;
+    v1::PlacedField &placed = *response.add_placed();
+    placed.set_field(v1::EncodeResponse::kPayloadFieldNumber);
+    placed.set_offset(offset);
+    placed.set_bytes(bytes);
+    return Parse<v1::EncodeResponse>(bulk->BringHome(Serialize(response)));
+  };
+  const auto response = bring(reply.offset(), 6);
+  ASSERT_THAT(response, IsOk());
+  EXPECT_EQ(response->payload(), "answer");
+  EXPECT_EQ(response->placed_size(), 0);
+  const auto is_outside = StatusIs(absl::StatusCode::kInternal, HasSubstr("lies outside"));
+  EXPECT_THAT(bring(reply.offset() + reply.bytes() + 4096, 1), is_outside);
+  EXPECT_THAT(bring(reply.offset(), uint64_t{1} << 40), is_outside);
+  EXPECT_THAT(bring(~uint64_t{0} - 63, 64), is_outside);
+  EXPECT_THAT(bring(reply.offset(), ~uint64_t{0}), is_outside);
+  const grpc::Slice none("\x7f\xff");
+  EXPECT_THAT(bulk->BringHome(grpc::ByteBuffer(&none, 1)).status(),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("cannot be parsed")));
+  EXPECT_THAT(bulk->BringHome(absl::AbortedError("x")).status(),
+              StatusIs(absl::StatusCode::kAborted, "x"));
+}
+
+TEST_F(SharedBulkTest, WhatIsRefusedForItsMemoryIsSentOnceWithout) {
+  const v1::EncodeRequest request = RequestOf(5000);
+  const auto bulk = Create(request);
+  Repetition repetition = RepetitionOf(bulk, WithoutPayload(request));
+  EXPECT_FALSE(repetition.instead(absl::UnavailableError("")).has_value());
+  const absl::Status refusal = absl::FailedPreconditionError("no such region");
+  absl::optional<grpc::ByteBuffer> instead = repetition.instead(refusal);
+  ASSERT_TRUE(instead.has_value());
+  EXPECT_EQ(Parse<v1::EncodeRequest>(*instead)->SerializeAsString(), request.SerializeAsString());
+  EXPECT_TRUE(bulk->is_over());
+  EXPECT_TRUE(IsFree());
+  EXPECT_FALSE(repetition.instead(refusal).has_value()) << "it was without";
+  repetition.before();
+  v1::EncodeResponse response;
+  response.set_payload("x");
+  EXPECT_THAT(bulk->BringHome(Serialize(response)), IsOk());
+  bulk->End(absl::OkStatus());
 }
 
 }  // namespace
