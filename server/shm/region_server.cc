@@ -1,5 +1,6 @@
 #include "server/shm/region_server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -34,6 +35,8 @@ void Signal(int event_fd) {
   const uint64_t one = 1;
   (void)!write(event_fd, &one, sizeof(one));
 }
+
+absl::Status NotTheirs() { return absl::NotFoundError("name is no region of this connection"); }
 
 // With a descriptor, unless it is -1.
 bool Send(int fd, const RegionAnswer& answer, int granted_fd) {
@@ -110,12 +113,8 @@ RegionServer::RegionServer(ListeningSocket listening, Options options, Access* a
 RegionServer::~RegionServer() {
   Signal(stop_fd_);
   thread_.join();
+  while (!connections_.empty()) Close(connections_.begin()->first);
   grants_.reset();
-  while (!connections_.empty()) {
-    for (const std::string& name : connections_.begin()->second.regions) table_->Remove(name);
-    close(connections_.begin()->first);
-    connections_.erase(connections_.begin());
-  }
   CloseListening(listening_);
   close(made_fd_);
   close(stop_fd_);
@@ -195,28 +194,32 @@ bool RegionServer::Serve(int fd, Connection* connection) {
   const ssize_t size = recv(fd, &request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
   if (size < 0) return errno == EAGAIN || errno == EINTR;
   if (size == 0) return false;
+  Given given;
   const absl::Status status = size == sizeof(request)
-                                  ? Do(request, fd, connection)
+                                  ? Do(request, fd, connection, &given)
                                   : absl::InvalidArgumentError(absl::StrCat(
                                         "a message has ", sizeof(request), " bytes, not ", size));
-  return connection->order != 0 || Answer(fd, status);
+  const bool is_well = connection->order != 0 || Answer(fd, status, given);
+  if (given.bell_fd >= 0) close(given.bell_fd);
+  return is_well;
 }
 
-bool RegionServer::Answer(int fd, const absl::Status& status,
-                          const RegionTable::Grant& granted) const {
+bool RegionServer::Answer(int fd, const absl::Status& status, const Given& given) const {
   RegionAnswer answer;
   answer.code = static_cast<uint32_t>(status.code());
   std::memcpy(answer.server_id, table_->server_id().data(), sizeof(answer.server_id));
   const absl::string_view message = status.message().substr(0, sizeof(answer.message) - 1);
   std::copy(message.begin(), message.end(), answer.message);
-  if (granted.memory != nullptr) {
-    answer.bytes = static_cast<uint64_t>(granted.memory->region().bytes);
-    std::memcpy(answer.name, granted.name.data(), sizeof(answer.name));
+  if (given.region.memory != nullptr) {
+    answer.bytes = static_cast<uint64_t>(given.region.memory->region().bytes);
+    std::memcpy(answer.name, given.region.name.data(), sizeof(answer.name));
   }
-  return Send(fd, answer, granted.memory == nullptr ? -1 : granted.memory->fd());
+  return Send(fd, answer,
+              given.region.memory != nullptr ? given.region.memory->fd() : given.bell_fd);
 }
 
-absl::Status RegionServer::Do(const RegionRequest& request, int fd, Connection* connection) {
+absl::Status RegionServer::Do(const RegionRequest& request, int fd, Connection* connection,
+                              Given* given) {
   BASEBAND_RETURN_IF_ERROR(connection->refusal);
   if (request.version != shm::kRegionVersion) {
     return absl::InvalidArgumentError(
@@ -230,16 +233,49 @@ absl::Status RegionServer::Do(const RegionRequest& request, int fd, Connection* 
                    connection);
     case RegionKind::kFree: {
       const std::string name = NameOf(request);
-      if (connection->regions.erase(name) == 0) {
-        return absl::NotFoundError("name is no region of this connection");
-      }
-      table_->Remove(name);
-      grants_->Reap();
+      if (connection->regions.erase(name) == 0) return NotTheirs();
+      Remove(name);
       return absl::OkStatus();
     }
+    case RegionKind::kRing:
+      return OpenRingIn(request, *connection, given);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("kind ", static_cast<uint32_t>(request.kind), " is not in [0, 2]"));
+      absl::StrCat("kind ", static_cast<uint32_t>(request.kind), " is not in [0, 3]"));
+}
+
+absl::Status RegionServer::OpenRingIn(const RegionRequest& request, const Connection& connection,
+                                      Given* given) {
+  const std::string name = NameOf(request);
+  if (connection.regions.count(name) == 0) return NotTheirs();
+  const absl::MutexLock lock(&rings_mutex_);
+  if (ring_host_ == nullptr) {
+    return absl::UnavailableError("this server takes no rings: it starts, or shuts down");
+  }
+  BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<OpenRing> ring,
+                            ring_host_->Open(connection.client, table_->Find(name), request.bytes));
+  // Before the answer is sent, SetRingHost() may end the ring.
+  given->bell_fd = fcntl(ring->bell_fd(), F_DUPFD_CLOEXEC, 0);
+  if (given->bell_fd < 0) {
+    return absl::ResourceExhaustedError("there is no descriptor for another ring");
+  }
+  rings_.emplace(name, std::move(ring));
+  return absl::OkStatus();
+}
+
+void RegionServer::SetRingHost(RingHost* host) {
+  const absl::MutexLock lock(&rings_mutex_);
+  ring_host_ = host;
+  if (host == nullptr) rings_.clear();
+}
+
+void RegionServer::Remove(const std::string& region) {
+  table_->Remove(region);
+  {
+    const absl::MutexLock lock(&rings_mutex_);
+    rings_.erase(region);
+  }
+  grants_->Reap();
 }
 
 absl::Status RegionServer::Order(int64_t bytes, int fd, Connection* connection) {
@@ -283,11 +319,12 @@ void RegionServer::AnswerGrants() {
       continue;
     }
     found->second.order = 0;
-    if (made.grant.ok()) found->second.regions.insert(made.grant->name);
-    if (!Answer(made.order.fd, made.grant.status(),
-                made.grant.ok() ? *made.grant : RegionTable::Grant())) {
-      Close(made.order.fd);
+    Given given;
+    if (made.grant.ok()) {
+      found->second.regions.insert(made.grant->name);
+      given.region = *made.grant;
     }
+    if (!Answer(made.order.fd, made.grant.status(), given)) Close(made.order.fd);
   }
   std::vector<int> late;
   for (const auto& [fd, connection] : connections_) {
@@ -298,17 +335,16 @@ void RegionServer::AnswerGrants() {
       ": the driver of the GPUs keeps the server waiting, maybe for a reset; ask again later"));
   for (const int fd : late) {
     connections_.at(fd).order = 0;
-    if (!Answer(fd, status)) Close(fd);
+    if (!Answer(fd, status, Given())) Close(fd);
   }
 }
 
 void RegionServer::Close(int fd) {
   const auto found = connections_.find(fd);
-  for (const std::string& name : found->second.regions) table_->Remove(name);
+  for (const std::string& name : found->second.regions) Remove(name);
   --clients_.at(found->second.client).connections;
   connections_.erase(found);
   close(fd);
-  grants_->Reap();
 }
 
 void RegionServer::ForgetClients() {

@@ -11,7 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/shm/region_messages.h"
 #include "server/auth/access.h"
@@ -22,6 +24,7 @@
 #include "server/process/listening_socket.h"
 #include "server/shm/grant_thread.h"
 #include "server/shm/region_table.h"
+#include "server/shm/ring_host.h"
 
 namespace baseband::server {
 
@@ -59,6 +62,9 @@ class RegionServer {
   RegionServer(const RegionServer&) = delete;
   RegionServer& operator=(const RegionServer&) = delete;
 
+  // From now on, who serves rings; null: nobody, and those that there are have ended.
+  void SetRingHost(RingHost* host) ABSL_LOCKS_EXCLUDED(rings_mutex_);
+
  private:
   struct Connection {
     std::string client;
@@ -80,16 +86,25 @@ class RegionServer {
   // Reads a message of the connection `fd`, and answers it unless it waits for a grant. False: it
   // is over.
   bool Serve(int fd, Connection* connection);
+  // What is passed on with an answer.
+  struct Given {
+    RegionTable::Grant region;
+    int bell_fd = -1;  // a copy, to be closed
+  };
   // False: the client does not read.
-  bool Answer(int fd, const absl::Status& status, const RegionTable::Grant& granted = {}) const;
+  bool Answer(int fd, const absl::Status& status, const Given& given) const;
   // A grant is OK, too, and answered when it is made.
-  absl::Status Do(const shm::RegionRequest& request, int fd, Connection* connection);
+  absl::Status Do(const shm::RegionRequest& request, int fd, Connection* connection, Given* given);
   absl::Status Order(int64_t bytes, int fd, Connection* connection);
+  absl::Status OpenRingIn(const shm::RegionRequest& request, const Connection& connection,
+                          Given* given) ABSL_LOCKS_EXCLUDED(rings_mutex_);
   // What was made goes to who waits for it; who has waited for too long is told so.
   void AnswerGrants();
   // How long to wait for anything, as poll() takes it.
   int WaitMs() const;
   Client& ClientOf(const std::string& name);
+  // With the rings in it.
+  void Remove(const std::string& region) ABSL_LOCKS_EXCLUDED(rings_mutex_);
   void Close(int fd);
   // Forgets clients who have nothing here and have not asked for anything lately.
   void ForgetClients();
@@ -100,6 +115,10 @@ class RegionServer {
   RegionTable* const table_;
   const int stop_fd_;
   const int made_fd_;
+  absl::Mutex rings_mutex_;
+  RingHost* ring_host_ ABSL_GUARDED_BY(rings_mutex_) = nullptr;
+  std::multimap<std::string, std::unique_ptr<OpenRing>> rings_
+      ABSL_GUARDED_BY(rings_mutex_);  // by region
   // The thread's:
   std::map<int, Connection> connections_;  // by descriptor
   std::map<std::string, Client> clients_;

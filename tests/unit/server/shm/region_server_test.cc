@@ -1,6 +1,11 @@
 // What the thread that serves --shm-listen waits for, and what it refuses.
 #include "server/shm/region_server.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -25,6 +30,47 @@ using testing::RawRegions;
 constexpr int64_t kMib = 1 << 20;
 constexpr uint32_t kResourceExhausted = 8;
 constexpr uint32_t kUnavailable = 14;
+
+// Of rings that nobody serves, each at the beginning of its region.
+class FakeRings final : public RingHost {
+ public:
+  absl::StatusOr<std::unique_ptr<OpenRing>> Open(const std::string&,
+                                                 std::shared_ptr<const SharedMemory> memory,
+                                                 uint64_t offset) override {
+    if (offset > 0) return absl::InvalidArgumentError("no ring is there");
+    return std::make_unique<Ring>(std::move(memory), &open_);
+  }
+  int open() const { return open_; }
+
+ private:
+  class Ring final : public OpenRing {
+   public:
+    Ring(std::shared_ptr<const SharedMemory> memory, std::atomic<int>* open)
+        : memory_(std::move(memory)), open_(open) {
+      ++*open_;
+    }
+    ~Ring() override {
+      close(bell_fd_);
+      --*open_;
+    }
+    int bell_fd() const override { return bell_fd_; }
+
+   private:
+    const std::shared_ptr<const SharedMemory> memory_;
+    std::atomic<int>* const open_;
+    const int bell_fd_ = eventfd(0, EFD_CLOEXEC);
+  };
+
+  std::atomic<int> open_{0};
+};
+
+shm::RegionRequest RequestOf(shm::RegionKind kind, uint64_t bytes, const std::string& name = "") {
+  shm::RegionRequest request;
+  request.kind = kind;
+  request.bytes = bytes;
+  std::copy(name.begin(), name.end(), request.name);
+  return request;
+}
 
 class RegionServerTest : public ::testing::Test {
  protected:
@@ -104,9 +150,7 @@ TEST_F(RegionServerTest, WhoGoesWhileItsRegionIsMadeLeavesNothing) {
   SetStuck(true);
   {
     RawRegions gone(path_);
-    shm::RegionRequest request;
-    request.kind = shm::RegionKind::kGrant;
-    request.bytes = kMib;
+    const auto request = RequestOf(shm::RegionKind::kGrant, kMib);
     ASSERT_TRUE(gone.Send(&request, sizeof(request)));
     AwaitMade(1);
   }
@@ -122,9 +166,7 @@ TEST_F(RegionServerTest, WhatIsBeingMadeWhenTheServerEndsIsFreed) {
   Serve();
   SetStuck(true);
   RawRegions raw(path_);
-  shm::RegionRequest request;
-  request.kind = shm::RegionKind::kGrant;
-  request.bytes = kMib;
+  const auto request = RequestOf(shm::RegionKind::kGrant, kMib);
   ASSERT_TRUE(raw.Send(&request, sizeof(request)));
   AwaitMade(1);
   std::thread end([&] { server_.reset(); });
@@ -132,6 +174,74 @@ TEST_F(RegionServerTest, WhatIsBeingMadeWhenTheServerEndsIsFreed) {
   end.join();
   EXPECT_EQ(table_.usage().regions, 0);
   EXPECT_EQ(table_.usage().bytes, 0);
+}
+
+TEST_F(RegionServerTest,
+       RingsAreOpenedWhileADriverHangsButNotBeforeTheirConnectionsGrantIsAnswered) {
+  FakeRings rings;
+  RegionServer::Options options;
+  options.patience = absl::Minutes(1);
+  Serve(options);
+  RawRegions first(path_);
+  RawRegions second(path_);
+  const RawRegions::Answer granted = first.Grant(kMib);
+  const RawRegions::Answer other = second.Grant(kMib);
+  ASSERT_EQ(other.code, 0U) << other.message;
+  close(granted.fd);
+  close(other.fd);
+  const shm::RegionRequest ring = RequestOf(shm::RegionKind::kRing, 0, granted.name);
+  EXPECT_EQ(first.Ask(ring).code, kUnavailable) << "nobody serves rings yet";
+  server_->SetRingHost(&rings);
+  EXPECT_EQ(first.Ask(RequestOf(shm::RegionKind::kRing, 64, granted.name)).message,
+            "no ring is there");
+  SetStuck(true);
+  const shm::RegionRequest more = RequestOf(shm::RegionKind::kGrant, 2 * kMib);
+  ASSERT_TRUE(first.Send(&more, sizeof(more)));
+  ASSERT_TRUE(first.Send(&ring, sizeof(ring)));
+  AwaitMade(3);
+  const RawRegions::Answer of_second = second.Ask(RequestOf(shm::RegionKind::kRing, 0, other.name));
+  EXPECT_EQ(of_second.code, 0U) << of_second.message;
+  EXPECT_GE(of_second.fd, 0);
+  close(of_second.fd);
+  EXPECT_EQ(rings.open(), 1);
+  SetStuck(false);
+  const RawRegions::Answer made = first.Receive();
+  EXPECT_EQ(made.bytes, static_cast<uint64_t>(2 * kMib)) << made.message;
+  close(made.fd);
+  const RawRegions::Answer opened = first.Receive();
+  EXPECT_EQ(opened.code, 0U) << opened.message;
+  EXPECT_EQ(opened.bytes, 0U);
+  uint64_t rung = 1;
+  EXPECT_EQ(write(opened.fd, &rung, sizeof(rung)), static_cast<ssize_t>(sizeof(rung)));
+  close(opened.fd);
+  EXPECT_EQ(rings.open(), 2);
+
+  EXPECT_EQ(second.Free(other.name).code, 0U);
+  EXPECT_EQ(rings.open(), 1) << "it ends with its region";
+  EXPECT_EQ(second.Ask(RequestOf(shm::RegionKind::kRing, 0, granted.name)).message,
+            "name is no region of this connection");
+  server_->SetRingHost(nullptr);
+  EXPECT_EQ(rings.open(), 0);
+  EXPECT_EQ(first.Ask(ring).code, kUnavailable) << "nobody serves rings any more";
+  EXPECT_EQ(first.Free(granted.name).code, 0U) << "regions go on";
+}
+
+TEST_F(RegionServerTest, ARingEndsWithItsConnectionAndItsMemoryGoesThen) {
+  FakeRings rings;
+  Serve();
+  server_->SetRingHost(&rings);
+  {
+    RawRegions raw(path_);
+    const RawRegions::Answer granted = raw.Grant(kMib);
+    close(granted.fd);
+    const RawRegions::Answer opened = raw.Ask(RequestOf(shm::RegionKind::kRing, 0, granted.name));
+    EXPECT_EQ(opened.code, 0U) << opened.message;
+    close(opened.fd);
+    EXPECT_EQ(rings.open(), 1);
+  }
+  AwaitNothingShared();
+  EXPECT_EQ(rings.open(), 0);
+  server_->SetRingHost(nullptr);
 }
 
 TEST_F(RegionServerTest, WhoIsGrantedTooMuchMemoryASecondIsToldSo) {
