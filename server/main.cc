@@ -226,9 +226,10 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
     devices.push_back(device.get());
   }
 
+  const std::shared_ptr<MemorySteps> memory = MakeMemorySteps(config, metrics);
   // Before whatever uses the memory.
   BASEBAND_ASSIGN_OR_RETURN(const SharedRegions regions,
-                            StartRegions(config, &security->access(), devices, &metrics));
+                            StartRegions(config, &security->access(), devices, &metrics, memory));
   CallEnvironment environment;
   environment.regions = regions.table.get();
   environment.staging = staging;
@@ -267,7 +268,6 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.limits.max_search = absl::Seconds(config.max_search_s);
   environment.submit_window = {config.submit_requests, MibToBytes(config.submit_mib)};
   environment.max_stall = config.stall;
-  const std::shared_ptr<MemorySteps> memory = MakeMemorySteps(config, metrics);
   environment.memory = memory;
   MemoryWatch memory_watch(
       ToMemoryWatchOptions(config, caches, *staging, *reply, environment.awaited), *memory);

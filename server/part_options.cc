@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace baseband::server {
 
@@ -51,13 +54,18 @@ std::shared_ptr<MemorySteps> MakeMemorySteps(const Config& config, Metrics& metr
   const int64_t limit = MibToBytes(config.memory_mib);
   const MemoryUse use = ReadMemoryUse(limit);
   auto steps = std::make_shared<MemorySteps>(use.limit, use.used);
-  const int64_t needed = use.used + MibToBytes(config.grpc_mib);
+  const int shared_mib = config.shm_listen.empty() ? 0 : config.shm_mib;
+  const int64_t needed = use.used + MibToBytes(config.grpc_mib) + MibToBytes(shared_mib);
   if (use.limit > 0 && use.limit < needed) {
-    spdlog::warn("memory: {} of {} MiB are in use, and gRPC may take {} more (--grpc-mib): {}",
-                 use.used >> 20, use.limit >> 20, config.grpc_mib,
+    const std::string shared =
+        shared_mib == 0 ? ""
+                        : absl::StrCat(", clients that share memory ", shared_mib, " (--shm-mib)");
+    spdlog::warn("memory: {} of {} MiB are in use, and gRPC may take {} more (--grpc-mib){}: {}",
+                 use.used >> 20, use.limit >> 20, config.grpc_mib, shared,
                  use.limit <= use.used
                      ? "nothing can be given up before the system ends this process"
-                     : "messages alone can make it scarce");
+                 : shared_mib == 0 ? "messages alone can make it scarce"
+                                   : "messages and shared memory can make it scarce");
   }
   metrics.BeforeScrape([steps, limit](Metrics& sampled) {
     sampled.SetMemory(steps->limit(), ReadMemoryUse(limit).used, static_cast<int>(steps->step()));

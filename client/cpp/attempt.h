@@ -4,14 +4,17 @@
 #define BASEBAND_CLIENT_CPP_ATTEMPT_H_
 
 #include <atomic>
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/priority.h"
 #include "common/grpc/steady_alarm.h"
 #include "grpcpp/client_context.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/status.h"
 
 namespace baseband::client {
@@ -54,6 +57,18 @@ class Attempt final : private SteadyTimer::Task {
   grpc::ClientContext context_;
   bool ended_ = false;
   std::atomic<bool> expired_{false};
+};
+
+// What a request asks of who sends it again.
+struct Repetition {
+  // If set, called before it is tried again.
+  std::function<void()> before;
+  // If set, asked when it has failed: what to send in place of it, which is no further attempt;
+  // empty: nothing.
+  std::function<absl::optional<grpc::ByteBuffer>(const absl::Status& failure)> instead;
+  // Tried again only if a server has answered, and says when to come back: where an attempt's end
+  // is not known, it may go on in what is the caller's once another has succeeded.
+  bool only_when_told = false;
 };
 
 // How often who is to try again looks whether there is a connection by now.

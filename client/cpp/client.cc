@@ -93,34 +93,35 @@ class Client::Impl {
   std::weak_ptr<AsyncCall> StartBulk(const char* method, Request request,
                                      const CallOptions& options, Callback<Response> done) {
     if (StartOnRing<Response>(method, &request, options, done)) return {};
-    const std::shared_ptr<SharedBulk> bulk = SharedBulk::Create(
-        request.has_payload_at() || request.has_reply_at() ? nullptr : LiveArena(),
-        *SubmitFieldsOf(method), request.payload());
-    if (bulk == nullptr) return Start<Response>(method, request, options, std::move(done));
+    const std::shared_ptr<SharedBulk> bulk = BulkOf(LiveArena(), *SubmitFieldsOf(method), request);
+    if (bulk == nullptr) {
+      CallSpec spec = SpecOf(method, request, options);
+      spec.repetition = RepetitionOf(request);
+      return Start<Response>(std::move(spec), std::move(done));
+    }
+    request.clear_payload();
+    Repetition repetition = RepetitionOf(bulk, request);
     bulk->NameIn(&request);
     CallSpec spec = SpecOf(method, request, options);
-    spec.before_retry = [bulk] { bulk->TryAgain(); };
-    const auto again = [this, method, options, deadline = SteadyNow() + options.timeout](
-                           const Request& whole, const absl::Status& /*refusal*/,
-                           const Callback<Response>& whole_done) {
-      CallOptions rest = options;
-      rest.timeout = deadline - SteadyNow();
-      Start<Response>(method, whole, rest, whole_done);
-    };
-    return runner_.StartUnary(
-        std::move(spec), WhenShared<Response>(bulk, std::move(request), again, std::move(done)));
+    spec.repetition = std::move(repetition);
+    return runner_.StartUnary(std::move(spec), WhenShared<Response>(bulk, std::move(done)));
   }
 
   template <typename Response>
   std::weak_ptr<AsyncCall> Start(const char* method, const google::protobuf::MessageLite& request,
                                  const CallOptions& options, Callback<Response> done) {
-    return runner_.StartUnary(SpecOf(method, request, options),
+    return Start<Response>(SpecOf(method, request, options), std::move(done));
+  }
+
+ private:
+  template <typename Response>
+  std::weak_ptr<AsyncCall> Start(CallSpec spec, Callback<Response> done) {
+    return runner_.StartUnary(std::move(spec),
                               [done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> response) {
                                 done(Parse<Response>(std::move(response)));
                               });
   }
 
- private:
   // Null: there is none, or none any more.
   std::shared_ptr<Ring> LiveRing() {
     const absl::MutexLock lock(&arena_mutex_);
@@ -131,7 +132,7 @@ class Client::Impl {
   template <typename Response, typename Request>
   bool StartOnRing(const char* method, Request* request, const CallOptions& options,
                    const Callback<Response>& done) {
-    if (request->has_payload_at() || request->has_reply_at()) return false;
+    if (request->has_payload_at() || request->has_reply_at() || request->has_hold()) return false;
     const std::shared_ptr<Ring> ring = LiveRing();
     if (ring == nullptr) return false;
     auto kept = std::make_shared<Request>(std::move(*request));

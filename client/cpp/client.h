@@ -58,7 +58,8 @@ struct ClientOptions {
 
   // Attempts per call, the first one included, 1 .. 5; 1 turns retries off. Tried again are
   // UNAVAILABLE (also a call that the server cancels), and RESOURCE_EXHAUSTED when the server says
-  // when to come back; nothing else, not INTERNAL either. Any call may be repeated without harm.
+  // when to come back; nothing else, not INTERNAL either. Any call may be repeated without harm,
+  // but those that SetReply() has told where to write: see there.
   int max_attempts = 4;
   // The second attempt is made at once, for another server may be there; the third after
   // initial_backoff, > 0, each further one after twice the pause before, at most max_backoff. An
@@ -135,8 +136,9 @@ class Client {
   // have `least_bytes` are copied there instead of through a socket, and Loan() lends it.
   // FailedPrecondition: the server shares none, or the target may stand for several servers; else
   // the errors of GetCapabilities, and Unavailable if the server's socket is not to be reached from
-  // here. When the server has been started anew, calls go through the socket again, until this is
-  // called once more. Not from a callback.
+  // here. Where the server refuses a request for its memory, it is sent once more without, as the
+  // same call and for no attempt. When the server has been started anew, calls go through the
+  // socket again, until this is called once more. Not from a callback.
   absl::Status ShareMemory(const CallOptions& options = CallOptions(),
                            int64_t least_bytes = 32 << 10);
   // Opens a ring in memory that the server shares. From then on calls of all operations but

@@ -14,8 +14,8 @@ std::shared_ptr<SharedBulk> SharedBulk::Create(const std::shared_ptr<SharedArena
   if (arena == nullptr || bytes == 0 || bytes < arena->least_bytes()) return nullptr;
   const int64_t reply = kPayload + shm::RoundUp(bytes, shm::kRegionAlignment);
   // An answer that does not fit comes in its message.
-  absl::StatusOr<Buffer> memory = arena->Loan(reply + arena->RoomFor(fields.request, bytes));
-  if (!memory.ok()) memory = arena->Loan(reply);
+  absl::StatusOr<Buffer> memory = arena->LoanAtOnce(reply + arena->RoomFor(fields.request, bytes));
+  if (!memory.ok()) memory = arena->LoanAtOnce(reply);
   if (!memory.ok()) return nullptr;
   auto bulk = std::make_shared<SharedBulk>();
   bulk->arena_ = arena;
@@ -38,17 +38,18 @@ void SharedBulk::Name(int64_t begin, int64_t bytes, v1::MemoryRange* range) cons
 
 absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
     absl::StatusOr<grpc::ByteBuffer> response) const {
-  if (!response.ok()) return response;
+  if (!response.ok() || is_over()) return response;
   absl::StatusOr<absl::optional<grpc::ByteBuffer>> whole =
       WholeResponse(*response, reinterpret_cast<const char*>(memory_.data()),
                     static_cast<size_t>(memory_.size()), memory_.offset());
   if (!whole.ok()) return whole.status();
-  if (whole->has_value()) return **std::move(whole);
+  if (whole->has_value()) response = **std::move(whole);
   arena_->LearnRoom(kind_, payload_bytes_, static_cast<int64_t>(response->Length()));
   return response;
 }
 
 void SharedBulk::End(const absl::Status& status) {
+  if (is_over()) return;
   // An error says nothing of an earlier attempt, and may be a stream's or gRPC's own: the word
   // does.
   const uint64_t hold = memory_.hold_;
@@ -58,6 +59,7 @@ void SharedBulk::End(const absl::Status& status) {
 }
 
 void SharedBulk::TryAgain() {
+  if (is_over()) return;
   // What the first attempt has left.
   Change(memory_.hold_ + shm::kReleased, memory_.hold_);
 }

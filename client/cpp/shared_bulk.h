@@ -16,6 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "client/cpp/attempt.h"
 #include "client/cpp/messages.h"
 #include "client/cpp/shared_arena.h"
 #include "client/cpp/shared_memory.h"
@@ -30,7 +32,8 @@ namespace baseband::client {
 class SharedBulk {
  public:
   // Copies `payload` to `arena`; of the call of an operation that Submit streams know by `fields`.
-  // Null: there is no arena, the payload is too small for it, or there is no room.
+  // Null: there is no arena, the payload is too small for it, or there is no room now: the server
+  // has refused more lately, or another thread asks it for more.
   static std::shared_ptr<SharedBulk> Create(const std::shared_ptr<SharedArena>& arena,
                                             const SubmitFields& fields, absl::string_view payload);
 
@@ -59,11 +62,14 @@ class SharedBulk {
   // Whether the memory may be what a server refused: another one's, or that of one that is gone.
   static bool MayBeWhy(const absl::Status& status) { return absl::IsFailedPrecondition(status); }
 
-  // A response as it would be without shared memory. Its bulk stays where it is until End().
-  // Internal if it is none.
+  // A response as it would be without shared memory. Its bulk stays where it is until End(). What
+  // comes after End(), to a request without shared memory, is left as it is. Internal if it is
+  // none.
   absl::StatusOr<grpc::ByteBuffer> BringHome(absl::StatusOr<grpc::ByteBuffer> response) const;
-  // The call has ended with `status`, and nobody looks at its response any more.
+  // The call, or what of it named the memory, has ended with `status`, and nobody looks at its
+  // response any more. The first time counts.
   void End(const absl::Status& status);
+  bool is_over() const { return memory_.data() == nullptr; }
 
  private:
   // In `memory_`: the hold, the payload, the reply.
@@ -83,24 +89,52 @@ class SharedBulk {
   int64_t reply_ = 0;  // where it begins
 };
 
-// What becomes of the answer to `request`, whose payload is in `bulk`. Where the memory may be why
-// it was refused, `again` starts the call anew: again(request as it would be without, the refusal,
-// done).
-template <typename Response, typename Request, typename Again, typename Done>
-auto WhenShared(std::shared_ptr<SharedBulk> bulk, Request request, Again again, Done done) {
-  return
-      [bulk = std::move(bulk), kept = std::make_shared<Request>(std::move(request)),
-       again = std::move(again), done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> answer) {
-        if (SharedBulk::MayBeWhy(answer.status())) {
-          bulk->Undo(kept.get());
-          bulk->End(answer.status());
-          again(*kept, answer.status(), done);
-          return;
-        }
-        absl::StatusOr<Response> response = Parse<Response>(bulk->BringHome(std::move(answer)));
-        bulk->End(response.status());
-        done(std::move(response));
-      };
+// Of a request that names no memory itself.
+template <typename Request>
+std::shared_ptr<SharedBulk> BulkOf(const std::shared_ptr<SharedArena>& arena,
+                                   const SubmitFields& fields, const Request& request) {
+  return request.has_payload_at() || request.has_reply_at() || request.has_hold()
+             ? nullptr
+             : SharedBulk::Create(arena, fields, request.payload());
+}
+
+// Of a request whose payload is in `bulk`, all else in `request`: where the memory may be why it
+// was refused, it is sent without.
+template <typename Request>
+Repetition RepetitionOf(const std::shared_ptr<SharedBulk>& bulk, Request request) {
+  Repetition repetition;
+  repetition.before = [bulk] { bulk->TryAgain(); };
+  repetition.instead =
+      [bulk, request = std::move(request)](
+          const absl::Status& refusal) mutable -> absl::optional<grpc::ByteBuffer> {
+    if (bulk->is_over() || !SharedBulk::MayBeWhy(refusal)) return absl::nullopt;
+    bulk->Undo(&request);
+    bulk->End(refusal);
+    absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
+    request.Clear();
+    if (!bytes.ok()) return absl::nullopt;
+    return *std::move(bytes);
+  };
+  return repetition;
+}
+
+// Of a request as its caller made it. Without a hold nothing tells whether a lost attempt still
+// writes to `reply_at`.
+template <typename Request>
+Repetition RepetitionOf(const Request& request) {
+  Repetition repetition;
+  repetition.only_when_told = request.has_reply_at() && !request.has_hold();
+  return repetition;
+}
+
+// What becomes of the answer to a request whose payload is in `bulk`.
+template <typename Response, typename Done>
+auto WhenShared(std::shared_ptr<SharedBulk> bulk, Done done) {
+  return [bulk = std::move(bulk), done = std::move(done)](absl::StatusOr<grpc::ByteBuffer> answer) {
+    absl::StatusOr<Response> response = Parse<Response>(bulk->BringHome(std::move(answer)));
+    bulk->End(response.status());
+    done(std::move(response));
+  };
 }
 
 // All of `request` but its payload, which is not copied.

@@ -41,7 +41,8 @@ class Buffer {
 
   // Gives back what a server may still read or write, for a call with it has ended without its
   // answer: Cancelled, DeadlineExceeded, Unavailable, Internal. It is not lent again; its region
-  // goes when half of it is so.
+  // goes when half of it is so. Whoever destroys it instead, or fills it again, may find an answer
+  // in what he has put there: unlike what calls copy by themselves, it has no hold.
   void Abandon() { Return(Fate::kLost); }
 
   // Where it lies; of a shared one.
@@ -86,6 +87,10 @@ void SetPayload(const Buffer& buffer, int64_t bytes, Request* request) {
 }
 
 // Asks for the bulk of the answer in `buffer`, if that is shared and large enough for all of it.
+// Nobody else is to have any of it before the call has ended. Such a request is tried again only
+// where a server has answered, and says when to come back, so that no attempt writes there after
+// the call: a lost connection is Unavailable at once. `hold` of the request, which the library
+// leaves to its caller, lifts that.
 template <typename Request>
 void SetReply(const Buffer& buffer, Request* request) {
   if (!buffer.is_shared()) return;

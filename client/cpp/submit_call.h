@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "client/cpp/attempt.h"
 #include "client/cpp/bidi_call.h"
 #include "client/cpp/priority.h"
 #include "client/cpp/submit_stream.h"
@@ -32,7 +33,7 @@ struct SubmitItem {
   grpc::ByteBuffer request;
   absl::Time deadline = absl::InfiniteFuture();  // of SteadyNow()
   absl::optional<Priority> priority;
-  std::function<void()> before_retry;  // if set, called before it is sent again
+  Repetition repetition;  // a SubmitSession heeds it
   Done done;
 };
 

@@ -96,14 +96,31 @@ bool SubmitSession::PauseAfter(int attempts, absl::Time deadline) {
   }) && !cancelled_;
 }
 
+bool SubmitSession::SendInstead(const SentPtr& sent, const absl::Status& status) {
+  if (status.ok() || sent->item.repetition.instead == nullptr) return false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (cancelled_) return false;
+  }
+  absl::optional<grpc::ByteBuffer> instead = sent->item.repetition.instead(status);
+  if (!instead.has_value()) return false;
+  sent->item.request = *std::move(instead);
+  SendAgain(sent);
+  return true;
+}
+
 void SubmitSession::OnAnswer(const SentPtr& sent, const CallPtr& call,
                              absl::StatusOr<grpc::ByteBuffer> answer) {
-  if (!absl::IsUnavailable(answer.status()) || !MayTryAgain(*sent)) {
+  if (SendInstead(sent, answer.status())) return;
+  const Repetition& repetition = sent->item.repetition;
+  const bool is_told = RetryAfter(answer.status()) > absl::ZeroDuration();
+  if (!absl::IsUnavailable(answer.status()) || !MayTryAgain(*sent) ||
+      (repetition.only_when_told && !is_told)) {
     Answer(sent, std::move(answer));
     return;
   }
   const int tried = sent->attempts++;
-  if (sent->item.before_retry != nullptr) sent->item.before_retry();
+  if (repetition.before != nullptr) repetition.before();
   absl::Duration pause = RetryAfter(answer.status());
   if (pause == absl::ZeroDuration()) {
     // It may have gone. One that drains refuses each request, too, before it ends the stream.

@@ -58,6 +58,9 @@ class SubmitSession : public std::enable_shared_from_this<SubmitSession> {
   // Waits as long as a request is not tried again that was tried so often; false: cancelled, or
   // there is not so much time.
   bool PauseAfter(int attempts, absl::Time deadline);
+  // What is sent in place of what failed with `status` goes where that has gone, whatever credits
+  // there are. False: nothing is.
+  bool SendInstead(const SentPtr& sent, const absl::Status& status);
   void OnAnswer(const SentPtr& sent, const CallPtr& call, absl::StatusOr<grpc::ByteBuffer> answer);
   void SendAgain(const SentPtr& sent);
   void Answer(const SentPtr& sent, absl::StatusOr<grpc::ByteBuffer> answer);

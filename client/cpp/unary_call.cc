@@ -34,6 +34,7 @@ UnaryCall::UnaryCall(CallSpec spec, ChannelPool* channels, grpc::CompletionQueue
       channels_(channels),
       queue_(queue),
       done_(std::move(done)),
+      request_(spec_.request),
       alarm_(channels->timer()) {}
 
 void UnaryCall::Start() {
@@ -57,8 +58,8 @@ void UnaryCall::StartAttempt() {
   attempt_ = std::make_unique<Attempt>(spec_.header, channels_);
   response_.Clear();
   status_ = grpc::Status();
-  reader_ = attempt_->channel().stub->PrepareUnaryCall(attempt_->context(), spec_.method,
-                                                       spec_.request, queue_);
+  reader_ = attempt_->channel().stub->PrepareUnaryCall(attempt_->context(), spec_.method, request_,
+                                                       queue_);
   reader_->StartCall();
   reader_->Finish(&response_, &status_, new CallTag{shared_from_this()});
   if (cancelled_) {
@@ -86,7 +87,7 @@ absl::Duration UnaryCall::RetryDelay() {
   }
   absl::optional<absl::Duration> delay = Pushback(*attempt_->context());
   patience_ = absl::InfinitePast();
-  if (!delay.has_value() && exhausted) {
+  if (!delay.has_value() && (exhausted || spec_.repetition.only_when_told)) {
     return absl::InfiniteDuration();
   }
   if (!delay.has_value()) {
@@ -94,6 +95,16 @@ absl::Duration UnaryCall::RetryDelay() {
     patience_ = SteadyNow() + 2 * *delay;
   }
   return SteadyNow() + *delay < spec_.header.deadline ? *delay : absl::InfiniteDuration();
+}
+
+bool UnaryCall::StartInstead(const absl::Status& status) {
+  if (cancelled_ || status.ok() || spec_.repetition.instead == nullptr) return false;
+  absl::optional<grpc::ByteBuffer> instead = spec_.repetition.instead(status);
+  if (!instead.has_value()) return false;
+  request_ = *std::move(instead);
+  --attempts_;
+  StartAttempt();
+  return true;
 }
 
 void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
@@ -112,13 +123,14 @@ void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
     }
     if (!pausing_) {
       attempt_->End();
+      const absl::Status status = attempt_->Outcome(status_, cancelled_);
+      if (StartInstead(status)) return;
       const absl::Duration delay = RetryDelay();
       if (delay != absl::InfiniteDuration()) {
-        if (spec_.before_retry != nullptr) spec_.before_retry();
+        if (spec_.repetition.before != nullptr) spec_.repetition.before();
         Pause(delay);
         return;
       }
-      const absl::Status status = attempt_->Outcome(status_, cancelled_);
       if (status.ok()) {
         result = std::move(response_);
       } else {

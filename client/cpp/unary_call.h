@@ -27,8 +27,7 @@ struct CallSpec {
   RetryOptions retry;
   // Not OK: nothing is sent, and the call ends with this.
   absl::Status failure;
-  // If set, called before each attempt but the first.
-  std::function<void()> before_retry;
+  Repetition repetition;
 };
 
 // Tried again are UNAVAILABLE, and RESOURCE_EXHAUSTED when the server says when to come back
@@ -53,6 +52,8 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
   void StartAttempt() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next event is that of `alarm_`.
   void Pause(absl::Duration pause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The last attempt ended with `status`: whether another request has been started in its place.
+  bool StartInstead(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // How long to wait before another attempt; InfiniteDuration: there must be none.
   absl::Duration RetryDelay() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
@@ -66,6 +67,7 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
   bool pausing_ ABSL_GUARDED_BY(mutex_) = false;  // the outstanding event is `alarm_`'s
   absl::Time patience_ ABSL_GUARDED_BY(mutex_);   // until then it waits for a connection
   int attempts_ ABSL_GUARDED_BY(mutex_) = 0;
+  grpc::ByteBuffer request_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<Attempt> attempt_ ABSL_GUARDED_BY(mutex_);
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_ ABSL_GUARDED_BY(mutex_);
   SteadyAlarm alarm_ ABSL_GUARDED_BY(mutex_);

@@ -255,7 +255,7 @@ void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   client::CallSpec spec;
   spec.method = workload.method;
   spec.request = Message(sent.get());
-  if (sent->bulk != nullptr) spec.before_retry = [bulk = sent->bulk] { bulk->TryAgain(); };
+  if (sent->bulk != nullptr) spec.repetition.before = [bulk = sent->bulk] { bulk->TryAgain(); };
   spec.header.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
   spec.header.priority = PriorityOf(workload.priority).value_or(client::Priority::kNormal);
   spec.retry = retry_;

@@ -22,7 +22,8 @@ inline constexpr int64_t kRegionPage = 4096;
 
 constexpr int64_t RoundUp(int64_t bytes, int64_t step) { return (bytes + step - 1) / step * step; }
 
-// What is added to MemoryHold.number, by whom; numbers are multiples of kHoldStates.
+// What is added to MemoryHold.number, by whom; numbers are multiples of kHoldStates, but not 0,
+// which lies in memory that is new.
 inline constexpr uint64_t kTaken = 1;      // the server, for it has the request
 inline constexpr uint64_t kReleased = 2;   // the server, for it uses the memory no more
 inline constexpr uint64_t kWithdrawn = 3;  // the client, before the server has it

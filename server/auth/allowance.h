@@ -19,9 +19,9 @@ class Allowance {
     return std::min(most_, left_ + absl::ToDoubleSeconds(now - counted_) * per_second_);
   }
   double Used(absl::Time now) const { return most_ - Left(now); }
-  // One, whether there is one or not.
-  void Take(absl::Time now) {
-    left_ = std::max(Left(now) - 1.0, -most_);
+  // Whether there is so much or not.
+  void Take(absl::Time now, double amount = 1.0) {
+    left_ = std::max(Left(now) - amount, -most_);
     counted_ = now;
   }
 

@@ -1,7 +1,12 @@
 #include "server/config/settings.h"
 
+#include <filesystem>
+#include <map>
 #include <set>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
@@ -259,21 +264,33 @@ absl::Status CheckFits(absl::string_view small, int small_value, absl::string_vi
                                                  " ", large_value, ": ", why));
 }
 
-absl::Status CheckAddresses(const Config& config) {
-  std::set<std::string> seen;
-  if (!config.metrics_listen.empty()) seen.insert(config.metrics_listen);
-  for (const std::string& text : {config.admin_listen, config.shm_listen}) {
-    if (!text.empty() && !seen.insert(text).second) {
-      return absl::InvalidArgumentError(absl::StrCat(text, " is named twice"));
-    }
+// What two ways to write one address have in common; empty: whatever port is free.
+absl::StatusOr<std::string> KeyOf(const std::string& text) {
+  BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
+  if (address.is_unix()) {
+    std::error_code error;  // without a folder of its own a process has its path as it is
+    const auto whole = std::filesystem::absolute(address.unix_path, error);
+    return "unix:" +
+           (error ? std::filesystem::path(address.unix_path) : whole).lexically_normal().string();
   }
-  for (const std::string& text : config.listen) {
-    BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(text));
-    const bool any_free_port = !address.is_unix() && address.port == 0;
-    if (!any_free_port && !seen.insert(text).second) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("listen ", text,
-                       " is taken by another listen, admin_listen, shm_listen or metrics_listen"));
+  return address.port == 0 ? "" : text;
+}
+
+absl::Status CheckAddresses(const Config& config) {
+  std::vector<std::pair<std::string, std::string>> all = {{"metrics_listen", config.metrics_listen},
+                                                          {"admin_listen", config.admin_listen},
+                                                          {"shm_listen", config.shm_listen}};
+  for (const std::string& text : config.listen) all.emplace_back("listen", text);
+  std::map<std::string, std::string> taken;  // the setting, by the address
+  for (const auto& [setting, text] : all) {
+    if (text.empty()) continue;
+    BASEBAND_ASSIGN_OR_RETURN(const std::string key, KeyOf(text));
+    if (key.empty()) continue;
+    const auto [other, is_new] = taken.emplace(key, setting);
+    if (!is_new) {
+      return absl::InvalidArgumentError(absl::StrCat(setting, " ", text, " is taken by ",
+                                                     other->second,
+                                                     ": each of them needs an address of its own"));
     }
   }
   return absl::OkStatus();

@@ -7,6 +7,11 @@
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {
+namespace {
+
+constexpr int64_t kMib = 1 << 20;
+
+}  // namespace
 
 MemoryStep MemorySteps::Update(int64_t used) {
   used_.store(used, std::memory_order_relaxed);
@@ -19,8 +24,22 @@ MemoryStep MemorySteps::Update(int64_t used) {
   return static_cast<MemoryStep>(now);
 }
 
+absl::Status MemorySteps::AdmitBytes(int64_t bytes) const {
+  if (limit_ <= held_) return absl::OkStatus();
+  const int64_t used = used_.load(std::memory_order_relaxed);
+  const double most =
+      static_cast<double>(held_) + kBegins[static_cast<size_t>(MemoryStep::kRefuseLow) - 1] *
+                                       static_cast<double>(limit_ - held_);
+  if (step() < MemoryStep::kRefuseLow &&
+      static_cast<double>(used) + static_cast<double>(bytes) < most) {
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "bytes ", bytes, ": memory is scarce: ", used / kMib, " of ", limit_ / kMib,
+      " MiB are in use, and no more than ", static_cast<int64_t>(most) / kMib, " are given away"));
+}
+
 absl::Status MemorySteps::Refuse() const {
-  constexpr int64_t kMib = 1 << 20;
   absl::Status status = Because(
       UnservedReason::kMemory,
       absl::ResourceExhaustedError(absl::StrCat(

@@ -46,6 +46,9 @@ class MemorySteps {
         priority == Priority::kLow ? MemoryStep::kRefuseLow : MemoryStep::kRefuseAll;
     return now < refuses ? absl::OkStatus() : Refuse();
   }
+  // Before memory is given away for longer than a request: ResourceExhausted, if priority low would
+  // be refused with so many bytes more in use.
+  absl::Status AdmitBytes(int64_t bytes) const;
   bool may_connect() const { return step() < MemoryStep::kRefuseAll; }
 
   int64_t limit() const { return limit_; }

@@ -1,5 +1,6 @@
 #include "server/shm/region_server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
@@ -23,11 +24,16 @@ using shm::RegionAnswer;
 using shm::RegionKind;
 using shm::RegionRequest;
 
-// While freed memory is still used, or there is no descriptor for who wants to connect.
+// While there is no descriptor for who wants to connect.
 constexpr int kLookMs = 20;
 
 std::string NameOf(const RegionRequest& request) {
   return {reinterpret_cast<const char*>(request.name), sizeof(request.name)};
+}
+
+void Signal(int event_fd) {
+  const uint64_t one = 1;
+  (void)!write(event_fd, &one, sizeof(one));
 }
 
 absl::Status NotTheirs() { return absl::NotFoundError("name is no region of this connection"); }
@@ -54,14 +60,16 @@ bool Send(int fd, const RegionAnswer& answer, int granted_fd) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RegionServer>> RegionServer::Start(const std::string& path,
-                                                                  int socket_mode, Access* access,
+                                                                  Options options, Access* access,
                                                                   RegionTable* table) {
-  BASEBAND_ASSIGN_OR_RETURN(ListeningSocket listening, ListenForPackets(path, socket_mode));
-  return std::unique_ptr<RegionServer>(new RegionServer(std::move(listening), access, table));
+  BASEBAND_ASSIGN_OR_RETURN(ListeningSocket listening, ListenForPackets(path, options.socket_mode));
+  return std::unique_ptr<RegionServer>(
+      new RegionServer(std::move(listening), std::move(options), access, table));
 }
 
 absl::StatusOr<SharedRegions> StartRegions(const Config& config, Access* access,
-                                           const std::vector<Device*>& devices, Metrics* metrics) {
+                                           const std::vector<Device*>& devices, Metrics* metrics,
+                                           std::shared_ptr<const MemorySteps> memory) {
   SharedRegions regions;
   if (config.shm_listen.empty()) return regions;
   RegionTable::Limits limits;
@@ -70,9 +78,17 @@ absl::StatusOr<SharedRegions> StartRegions(const Config& config, Access* access,
   regions.table = std::make_unique<RegionTable>(
       limits, [devices](int64_t bytes) { return SharedMemory::Create(bytes, devices); });
   BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(config.shm_listen));
-  BASEBAND_ASSIGN_OR_RETURN(
-      regions.server,
-      RegionServer::Start(address.unix_path, config.socket_mode, access, regions.table.get()));
+  RegionServer::Options options;
+  options.socket_mode = config.socket_mode;
+  options.memory = std::move(memory);
+  auto server =
+      RegionServer::Start(address.unix_path, std::move(options), access, regions.table.get());
+  if (!server.ok()) {
+    return absl::Status(server.status().code(),
+                        absl::StrCat("cannot listen at shm_listen ", config.shm_listen, ": ",
+                                     server.status().message()));
+  }
+  regions.server = *std::move(server);
   const int pool = metrics->AddPool("shared", limits.bytes);
   metrics->BeforeScrape([table = regions.table.get(), pool](Metrics& sampled) {
     const RegionTable::Usage usage = table->usage();
@@ -83,35 +99,56 @@ absl::StatusOr<SharedRegions> StartRegions(const Config& config, Access* access,
   return regions;
 }
 
-RegionServer::RegionServer(ListeningSocket listening, Access* access, RegionTable* table)
+RegionServer::RegionServer(ListeningSocket listening, Options options, Access* access,
+                           RegionTable* table)
     : listening_(std::move(listening)),
+      options_(std::move(options)),
       access_(access),
       table_(table),
       stop_fd_(eventfd(0, EFD_CLOEXEC)),
+      made_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      grants_(std::make_unique<GrantThread>(table, [fd = made_fd_] { Signal(fd); })),
       thread_([this] { Run(); }) {}
 
 RegionServer::~RegionServer() {
-  const uint64_t one = 1;
-  (void)!write(stop_fd_, &one, sizeof(one));
+  Signal(stop_fd_);
   thread_.join();
   while (!connections_.empty()) Close(connections_.begin()->first);
+  grants_.reset();
   CloseListening(listening_);
+  close(made_fd_);
   close(stop_fd_);
   table_->Reap();
 }
 
+int RegionServer::WaitMs() const {
+  absl::Time due = absl::InfiniteFuture();
+  for (const auto& [fd, connection] : connections_) {
+    if (connection.order != 0) due = std::min(due, connection.due);
+  }
+  if (due == absl::InfiniteFuture()) return -1;
+  return static_cast<int>(std::max<int64_t>(absl::ToInt64Milliseconds(due - SteadyNow()), 0)) + 1;
+}
+
 void RegionServer::Run() {
   for (;;) {
-    const bool is_used = table_->Reap();
     ForgetClients();
-    std::vector<pollfd> polled = {{stop_fd_, POLLIN, 0}, {listening_.fd, POLLIN, 0}};
-    for (const auto& [fd, connection] : connections_) polled.push_back({fd, POLLIN, 0});
-    if (poll(polled.data(), polled.size(), is_used ? kLookMs : -1) < 0) continue;
-    if (polled[0].revents != 0) return;
-    for (size_t i = 2; i < polled.size(); ++i) {
-      const int fd = polled[i].fd;
-      if (polled[i].revents != 0 && !Serve(fd, &connections_.at(fd))) Close(fd);
+    std::vector<pollfd> polled = {
+        {stop_fd_, POLLIN, 0}, {listening_.fd, POLLIN, 0}, {made_fd_, POLLIN, 0}};
+    const size_t first = polled.size();
+    for (const auto& [fd, connection] : connections_) {
+      // Who waits for a grant is heard once it is there.
+      polled.push_back({fd, static_cast<short>(connection.order == 0 ? POLLIN : 0), 0});
     }
+    if (poll(polled.data(), polled.size(), WaitMs()) < 0) continue;
+    if (polled[0].revents != 0) return;
+    for (size_t i = first; i < polled.size(); ++i) {
+      const int fd = polled[i].fd;
+      if (polled[i].revents == 0) continue;
+      const bool has_said = (polled[i].revents & POLLIN) != 0;
+      if (!has_said || !Serve(fd, &connections_.at(fd))) Close(fd);
+    }
+    AnswerGrants();
     if (polled[1].revents != 0) Accept();
   }
 }
@@ -135,7 +172,7 @@ void RegionServer::Accept() {
   const absl::StatusOr<Identity> identity = access_->Admit(*peer, Role::kUser);
   connection.refusal = identity.status();
   connection.client = identity.ok() ? identity->name : absl::StrCat("uid:", peer->uid);
-  Client& client = clients_[connection.client];
+  Client& client = ClientOf(connection.client);
   if (client.connections >= kMaxClientConnections) {
     close(fd);
     return;
@@ -144,17 +181,31 @@ void RegionServer::Accept() {
   connections_.emplace(fd, std::move(connection));
 }
 
+RegionServer::Client& RegionServer::ClientOf(const std::string& name) {
+  const auto most = 2 * static_cast<double>(table_->limits().client_bytes);
+  return clients_
+      .try_emplace(
+          name, Client{0, {kMostGrants, kGrantsPerSecond}, Allowance(most, kGrantedBytesPerSecond)})
+      .first->second;
+}
+
 bool RegionServer::Serve(int fd, Connection* connection) {
   RegionRequest request;
   const ssize_t size = recv(fd, &request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
   if (size < 0) return errno == EAGAIN || errno == EINTR;
   if (size == 0) return false;
-  RegionAnswer answer;
   Given given;
   const absl::Status status = size == sizeof(request)
-                                  ? Do(request, connection, &given)
+                                  ? Do(request, fd, connection, &given)
                                   : absl::InvalidArgumentError(absl::StrCat(
                                         "a message has ", sizeof(request), " bytes, not ", size));
+  const bool is_well = connection->order != 0 || Answer(fd, status, given);
+  if (given.bell_fd >= 0) close(given.bell_fd);
+  return is_well;
+}
+
+bool RegionServer::Answer(int fd, const absl::Status& status, const Given& given) const {
+  RegionAnswer answer;
   answer.code = static_cast<uint32_t>(status.code());
   std::memcpy(answer.server_id, table_->server_id().data(), sizeof(answer.server_id));
   const absl::string_view message = status.message().substr(0, sizeof(answer.message) - 1);
@@ -163,10 +214,12 @@ bool RegionServer::Serve(int fd, Connection* connection) {
     answer.bytes = static_cast<uint64_t>(given.region.memory->region().bytes);
     std::memcpy(answer.name, given.region.name.data(), sizeof(answer.name));
   }
-  return Send(fd, answer, given.fd);
+  return Send(fd, answer,
+              given.region.memory != nullptr ? given.region.memory->fd() : given.bell_fd);
 }
 
-absl::Status RegionServer::Do(const RegionRequest& request, Connection* connection, Given* given) {
+absl::Status RegionServer::Do(const RegionRequest& request, int fd, Connection* connection,
+                              Given* given) {
   BASEBAND_RETURN_IF_ERROR(connection->refusal);
   if (request.version != shm::kRegionVersion) {
     return absl::InvalidArgumentError(
@@ -176,7 +229,8 @@ absl::Status RegionServer::Do(const RegionRequest& request, Connection* connecti
     case RegionKind::kHello:
       return absl::OkStatus();
     case RegionKind::kGrant:
-      return Grant(request, connection, given);
+      return Order(static_cast<int64_t>(std::min<uint64_t>(request.bytes, INT64_MAX)), fd,
+                   connection);
     case RegionKind::kFree: {
       const std::string name = NameOf(request);
       if (connection->regions.erase(name) == 0) return NotTheirs();
@@ -190,23 +244,6 @@ absl::Status RegionServer::Do(const RegionRequest& request, Connection* connecti
       absl::StrCat("kind ", static_cast<uint32_t>(request.kind), " is not in [0, 3]"));
 }
 
-absl::Status RegionServer::Grant(const RegionRequest& request, Connection* connection,
-                                 Given* given) {
-  const absl::Time now = SteadyNow();
-  Allowance& grants = clients_.at(connection->client).grants;
-  if (grants.Left(now) < 1.0) {
-    return absl::ResourceExhaustedError(absl::StrCat(connection->client,
-                                                     " asks for regions too often: more than ",
-                                                     kGrantsPerSecond, " a second"));
-  }
-  grants.Take(now);
-  const auto bytes = static_cast<int64_t>(std::min<uint64_t>(request.bytes, INT64_MAX));
-  BASEBAND_ASSIGN_OR_RETURN(given->region, table_->Add(connection->client, bytes));
-  given->fd = given->region.memory->fd();
-  connection->regions.insert(given->region.name);
-  return absl::OkStatus();
-}
-
 absl::Status RegionServer::OpenRingIn(const RegionRequest& request, const Connection& connection,
                                       Given* given) {
   const std::string name = NameOf(request);
@@ -217,7 +254,11 @@ absl::Status RegionServer::OpenRingIn(const RegionRequest& request, const Connec
   }
   BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<OpenRing> ring,
                             ring_host_->Open(connection.client, table_->Find(name), request.bytes));
-  given->fd = ring->bell_fd();
+  // Before the answer is sent, SetRingHost() may end the ring.
+  given->bell_fd = fcntl(ring->bell_fd(), F_DUPFD_CLOEXEC, 0);
+  if (given->bell_fd < 0) {
+    return absl::ResourceExhaustedError("there is no descriptor for another ring");
+  }
   rings_.emplace(name, std::move(ring));
   return absl::OkStatus();
 }
@@ -230,8 +271,72 @@ void RegionServer::SetRingHost(RingHost* host) {
 
 void RegionServer::Remove(const std::string& region) {
   table_->Remove(region);
-  const absl::MutexLock lock(&rings_mutex_);
-  rings_.erase(region);
+  {
+    const absl::MutexLock lock(&rings_mutex_);
+    rings_.erase(region);
+  }
+  grants_->Reap();
+}
+
+absl::Status RegionServer::Order(int64_t bytes, int fd, Connection* connection) {
+  const absl::Time now = SteadyNow();
+  Client& client = ClientOf(connection->client);
+  if (client.grants.Left(now) < 1.0) {
+    return absl::ResourceExhaustedError(absl::StrCat(connection->client,
+                                                     " asks for regions too often: more than ",
+                                                     kGrantsPerSecond, " a second"));
+  }
+  client.grants.Take(now);
+  // What is more than a client may have is refused for that.
+  const int64_t wanted = std::min(bytes, table_->limits().client_bytes);
+  if (client.bytes.Left(now) < static_cast<double>(wanted)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "bytes ", bytes, ": ", connection->client, " asks for memory too often: more than ",
+        static_cast<int64_t>(kGrantedBytesPerSecond), " bytes a second"));
+  }
+  BASEBAND_RETURN_IF_ERROR(options_.memory->AdmitBytes(wanted));
+  connection->order = ++last_order_;
+  connection->due = now + options_.patience;
+  grants_->Add({connection->order, fd, connection->client, bytes, connection->due});
+  return absl::OkStatus();
+}
+
+void RegionServer::AnswerGrants() {
+  uint64_t many = 0;
+  (void)!read(made_fd_, &many, sizeof(many));
+  const absl::Time now = SteadyNow();
+  for (GrantThread::Made& made : grants_->TakeMade()) {
+    // Whoever waits for it or not: it has kept the driver.
+    if (made.grant.ok()) {
+      ClientOf(made.order.client)
+          .bytes.Take(now, static_cast<double>(made.grant->memory->region().bytes));
+    }
+    const auto found = connections_.find(made.order.fd);
+    if (found == connections_.end() || found->second.order != made.order.id) {
+      if (made.grant.ok()) table_->Remove(made.grant->name);
+      made.grant = absl::CancelledError();
+      grants_->Reap();
+      continue;
+    }
+    found->second.order = 0;
+    Given given;
+    if (made.grant.ok()) {
+      found->second.regions.insert(made.grant->name);
+      given.region = *made.grant;
+    }
+    if (!Answer(made.order.fd, made.grant.status(), given)) Close(made.order.fd);
+  }
+  std::vector<int> late;
+  for (const auto& [fd, connection] : connections_) {
+    if (connection.order != 0 && connection.due <= now) late.push_back(fd);
+  }
+  const absl::Status status = absl::UnavailableError(absl::StrCat(
+      "no region within ", absl::FormatDuration(options_.patience),
+      ": the driver of the GPUs keeps the server waiting, maybe for a reset; ask again later"));
+  for (const int fd : late) {
+    connections_.at(fd).order = 0;
+    if (!Answer(fd, status, Given())) Close(fd);
+  }
 }
 
 void RegionServer::Close(int fd) {
@@ -245,8 +350,9 @@ void RegionServer::Close(int fd) {
 void RegionServer::ForgetClients() {
   const absl::Time now = SteadyNow();
   for (auto client = clients_.begin(); client != clients_.end();) {
-    const bool is_forgotten =
-        client->second.connections == 0 && client->second.grants.Left(now) >= kMostGrants;
+    const bool is_forgotten = client->second.connections == 0 &&
+                              client->second.grants.Used(now) <= 0 &&
+                              client->second.bytes.Used(now) <= 0;
     client = is_forgotten ? clients_.erase(client) : std::next(client);
   }
 }

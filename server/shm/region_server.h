@@ -14,19 +14,23 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "common/shm/region_messages.h"
 #include "server/auth/access.h"
 #include "server/auth/allowance.h"
 #include "server/config/config.h"
+#include "server/limits/memory_steps.h"
 #include "server/metrics/metrics.h"
 #include "server/process/listening_socket.h"
+#include "server/shm/grant_thread.h"
 #include "server/shm/region_table.h"
 #include "server/shm/ring_host.h"
 
 namespace baseband::server {
 
-// One thread looks after all connections, one message of each in turn. Who asks for more than a
-// table's limits, or too often, is refused by name; who does not read his answer is cut off.
+// One thread looks after all connections, one message of each in turn, and waits for nothing else:
+// another one makes the memory. Who asks for more than a table's limits, too often, or while memory
+// is scarce, is refused by name; who does not read his answer is cut off.
 class RegionServer {
  public:
   // Connections at a time, of all and of one client.
@@ -36,11 +40,22 @@ class RegionServer {
   // driver of the GPUs for milliseconds.
   static constexpr double kMostGrants = 64;
   static constexpr double kGrantsPerSecond = 8;
+  // Bytes granted to one client: twice what it may have at once, and so many a second. Page-locking
+  // a GiB keeps the driver for 30 ms.
+  static constexpr double kGrantedBytesPerSecond = 512 << 20;
+
+  struct Options {
+    int socket_mode = 0600;
+    // A grant takes no longer; then it is Unavailable. Clients wait for an answer for 5 s.
+    absl::Duration patience = absl::Seconds(2);
+    // Says whether there is memory to give away.
+    std::shared_ptr<const MemorySteps> memory = std::make_shared<MemorySteps>(0, 0);
+  };
 
   // Listens at the Unix socket `path`. `access` and `table` outlive it. Unavailable says why the
   // address cannot be had.
   static absl::StatusOr<std::unique_ptr<RegionServer>> Start(const std::string& path,
-                                                             int socket_mode, Access* access,
+                                                             Options options, Access* access,
                                                              RegionTable* table);
   // All regions are freed; those that are still used stay in the table until Reap().
   ~RegionServer();
@@ -55,27 +70,39 @@ class RegionServer {
     std::string client;
     absl::Status refusal;  // not OK: the answer to whatever it asks
     std::set<std::string> regions;
+    uint64_t order = 0;  // of the grant that it waits for; 0: none
+    absl::Time due;      // of that
   };
   struct Client {
     int connections = 0;
     Allowance grants{kMostGrants, kGrantsPerSecond};
+    Allowance bytes;
   };
 
-  RegionServer(ListeningSocket listening, Access* access, RegionTable* table);
+  RegionServer(ListeningSocket listening, Options options, Access* access, RegionTable* table);
 
   void Run();
   void Accept();
-  // Reads a message of the connection `fd` and answers it. False: it is over.
+  // Reads a message of the connection `fd`, and answers it unless it waits for a grant. False: it
+  // is over.
   bool Serve(int fd, Connection* connection);
-  // What is to be passed on with the answer.
+  // What is passed on with an answer.
   struct Given {
     RegionTable::Grant region;
-    int fd = -1;
+    int bell_fd = -1;  // a copy, to be closed
   };
-  absl::Status Do(const shm::RegionRequest& request, Connection* connection, Given* given);
-  absl::Status Grant(const shm::RegionRequest& request, Connection* connection, Given* given);
+  // False: the client does not read.
+  bool Answer(int fd, const absl::Status& status, const Given& given) const;
+  // A grant is OK, too, and answered when it is made.
+  absl::Status Do(const shm::RegionRequest& request, int fd, Connection* connection, Given* given);
+  absl::Status Order(int64_t bytes, int fd, Connection* connection);
   absl::Status OpenRingIn(const shm::RegionRequest& request, const Connection& connection,
                           Given* given) ABSL_LOCKS_EXCLUDED(rings_mutex_);
+  // What was made goes to who waits for it; who has waited for too long is told so.
+  void AnswerGrants();
+  // How long to wait for anything, as poll() takes it.
+  int WaitMs() const;
+  Client& ClientOf(const std::string& name);
   // With the rings in it.
   void Remove(const std::string& region) ABSL_LOCKS_EXCLUDED(rings_mutex_);
   void Close(int fd);
@@ -83,9 +110,11 @@ class RegionServer {
   void ForgetClients();
 
   const ListeningSocket listening_;
+  const Options options_;
   Access* const access_;
   RegionTable* const table_;
   const int stop_fd_;
+  const int made_fd_;
   absl::Mutex rings_mutex_;
   RingHost* ring_host_ ABSL_GUARDED_BY(rings_mutex_) = nullptr;
   std::multimap<std::string, std::unique_ptr<OpenRing>> rings_
@@ -93,6 +122,8 @@ class RegionServer {
   // The thread's:
   std::map<int, Connection> connections_;  // by descriptor
   std::map<std::string, Client> clients_;
+  uint64_t last_order_ = 0;
+  std::unique_ptr<GrantThread> grants_;
   std::thread thread_;
 };
 
@@ -102,10 +133,11 @@ struct SharedRegions {
   std::unique_ptr<RegionServer> server;
 };
 
-// As `config` says: empty, if it shares none. `access`, `devices` and `metrics`, on whose page is
-// how much is shared, outlive them; the page does not.
+// As `config` says: empty, if it shares none. None is granted while `memory` is scarce. `access`,
+// `devices` and `metrics`, on whose page is how much is shared, outlive them; the page does not.
 absl::StatusOr<SharedRegions> StartRegions(const Config& config, Access* access,
-                                           const std::vector<Device*>& devices, Metrics* metrics);
+                                           const std::vector<Device*>& devices, Metrics* metrics,
+                                           std::shared_ptr<const MemorySteps> memory);
 
 }  // namespace baseband::server
 

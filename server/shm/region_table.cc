@@ -61,23 +61,26 @@ RegionTable::RegionTable(const Limits& limits, Make make)
 
 absl::Status RegionTable::Reserve(const std::string& client, int64_t bytes) {
   if (bytes <= 0 || bytes > limits_.client_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("bytes ", bytes, " is not in [1, ", limits_.client_bytes, "]"));
+    return absl::InvalidArgumentError(absl::StrCat("bytes ", bytes, " is not in [1, ",
+                                                   limits_.client_bytes,
+                                                   "] (--client-shm-mib, --shm-mib)"));
   }
   const absl::MutexLock lock(&mutex_);
   const auto found = holdings_.find(client);
   const Holding holding = found == holdings_.end() ? Holding() : found->second;
   if (holding.regions >= limits_.client_regions) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        client, " has ", holding.regions, " regions, which is all that a client may have"));
+    return absl::ResourceExhaustedError(absl::StrCat(client, " has ", holding.regions,
+                                                     " regions, and may have ",
+                                                     limits_.client_regions, " at a time"));
   }
   if (bytes > limits_.client_bytes - holding.bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(client, " has ", holding.bytes,
-                                                     " bytes of shared memory, and may have ",
-                                                     limits_.client_bytes));
+    return absl::ResourceExhaustedError(absl::StrCat("bytes ", bytes, ": ", client, " has ",
+                                                     holding.bytes, " of ", limits_.client_bytes,
+                                                     " bytes of shared memory (--client-shm-mib)"));
   }
   if (bytes > limits_.bytes - bytes_) {
-    return absl::ResourceExhaustedError(absl::StrCat("clients have ", bytes_, " of ", limits_.bytes,
+    return absl::ResourceExhaustedError(absl::StrCat("bytes ", bytes, ": clients have ", bytes_,
+                                                     " of ", limits_.bytes,
                                                      " bytes of shared memory (--shm-mib)"));
   }
   Holding& grown = holdings_[client];
@@ -168,9 +171,11 @@ absl::Status RegionTable::LookUp(Request* request) const {
   const auto use = std::make_shared<Use>();
   if (request->hold.has_value()) {
     const MemoryHold& hold = *request->hold;
-    if (hold.number % kHoldStates != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("hold.number ", hold.number, " is not a multiple of ", kHoldStates));
+    // 0 lies in memory that is new, or that somebody has taken out of its file: no client's number.
+    if (hold.number == 0 || hold.number % kHoldStates != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("hold.number ", hold.number,
+                                                     " is not a multiple of ", kHoldStates,
+                                                     " from ", kHoldStates, " on"));
     }
     BASEBAND_ASSIGN_OR_RETURN(const Place place,
                               PlaceOf("hold", {hold.region, hold.offset, sizeof(uint64_t)}));

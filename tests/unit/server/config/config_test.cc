@@ -154,6 +154,21 @@ TEST(ConfigTest, HelpSpellsFlagsWithDashesAndNamesNoKey) {
   }
 }
 
+TEST(ConfigTest, AnAddressThatTwoSettingsNameIsRefusedByBothNamesHoweverItIsWritten) {
+  const std::string why = ": each of them needs an address of its own";
+  EXPECT_EQ(Refusal({"--listen=unix:/a", "--shm-listen=unix:/a"}),
+            "listen unix:/a is taken by shm_listen" + why);
+  EXPECT_EQ(Refusal({"--admin-listen=unix:a", "--shm-listen=unix:./b/../a"}),
+            "shm_listen unix:./b/../a is taken by admin_listen" + why);
+  EXPECT_EQ(Refusal({"--listen=unix:/a", "--listen=unix:///a"}),
+            "listen unix:///a is taken by listen" + why);
+  EXPECT_EQ(Refusal({"--admin-listen=127.0.0.1:7", "--metrics-listen=127.0.0.1:7"}),
+            "admin_listen 127.0.0.1:7 is taken by metrics_listen" + why);
+  EXPECT_EQ(Refusal({"--admin-listen=127.0.0.1:0", "--metrics-listen=127.0.0.1:0",
+                     "--listen=127.0.0.1:0", "--listen=127.0.0.1:0"}),
+            "accepted");
+}
+
 TEST(ConfigTest, AFlagWithUnderscoresIsRefusedWithTheRightOne) {
   EXPECT_EQ(Refusal({"--drain_s=3"}), "unknown flag --drain_s; did you mean --drain-s?");
   const TemporaryFile file("drain-s = 3\n");

@@ -157,6 +157,90 @@ TEST(ReadRequestTest, AnOverlongHeaderIsRefused) {
               IsInvalid("split the request"));
 }
 
+// The fields that name shared memory.
+constexpr int kPayloadAt = v1::DecodeRequest::kPayloadAtFieldNumber;  // 100
+constexpr int kReplyAt = v1::DecodeRequest::kReplyAtFieldNumber;
+constexpr int kHold = v1::DecodeRequest::kHoldFieldNumber;  // 102
+
+// Numbers from 16 to 2047 have a tag of two bytes.
+std::string Tag(int field, int wire_type) {
+  const int tag = field << 3 | wire_type;
+  return {static_cast<char>((tag & 0x7f) | 0x80), static_cast<char>(tag >> 7)};
+}
+std::string LengthDelimited(int field, const std::string& content) {
+  std::string length;
+  size_t left = content.size();
+  for (; left > 0x7f; left >>= 7) length.push_back(static_cast<char>((left & 0x7f) | 0x80));
+  length.push_back(static_cast<char>(left));
+  return Tag(field, 2) + length + content;
+}
+
+TEST(ReadRequestTest, RangesThatComeTwiceMergeAsProtobufMergesThem) {
+  v1::DecodeRequest first = Sent();
+  first.clear_payload();
+  first.mutable_payload_at()->set_region("first");
+  first.mutable_payload_at()->set_offset(64);
+  first.mutable_hold()->set_number(4);
+  v1::DecodeRequest second;
+  second.mutable_payload_at()->set_region("second");
+  second.mutable_payload_at()->set_bytes(7);
+  second.mutable_reply_at()->set_offset(128);
+  second.mutable_hold()->set_offset(192);
+  const std::string bytes = first.SerializeAsString() + second.SerializeAsString();
+  v1::DecodeRequest expected;
+  ASSERT_TRUE(expected.ParseFromString(bytes));
+  for (const size_t size : {1, 3, 100000}) {
+    const auto read = ReadRequest(InSlices(bytes, size), kPayload);
+    ASSERT_THAT(read, IsOk());
+    ASSERT_TRUE(read->payload_at.has_value() && read->reply_at.has_value() &&
+                read->hold.has_value());
+    EXPECT_EQ(read->payload_at->region, expected.payload_at().region());
+    EXPECT_EQ(read->payload_at->offset, expected.payload_at().offset());
+    EXPECT_EQ(read->payload_at->bytes, expected.payload_at().bytes());
+    EXPECT_EQ(read->reply_at->offset, expected.reply_at().offset());
+    EXPECT_EQ(read->hold->number, expected.hold().number());
+    EXPECT_EQ(read->hold->offset, expected.hold().offset());
+    v1::DecodeRequest header;
+    ASSERT_TRUE(header.ParseFromString(read->header));
+    EXPECT_FALSE(header.has_payload_at() || header.has_reply_at() || header.has_hold());
+  }
+}
+
+TEST(ReadRequestTest, ARangeIsRefusedThatIsTooLongOrNoneAlsoInParts) {
+  const std::string unknown(1000, 'x');  // of a field that no range has
+  for (const int field : {kPayloadAt, kReplyAt, kHold}) {
+    const std::string part = LengthDelimited(field, LengthDelimited(16, unknown));
+    EXPECT_THAT(ReadRequest(InSlices(part, 7), kPayload), IsOk()) << "once";
+    EXPECT_THAT(ReadRequest(InSlices(part + part, 7), kPayload), IsInvalid("split the request"));
+    EXPECT_THAT(
+        ReadRequest(InSlices(LengthDelimited(field, std::string(1025, 'x')), 100), kPayload),
+        IsInvalid("split the request"));
+    for (const std::string& none : {std::string("\x0a\x05x"), std::string("\xff"),
+                                    std::string("\x10"), std::string("\0\1", 2)}) {
+      EXPECT_THAT(ReadRequest(InSlices(LengthDelimited(field, none), 2), kPayload),
+                  IsInvalid("well-formed"))
+          << field;
+    }
+    // Longer than the message.
+    EXPECT_THAT(ReadRequest(InSlices(Tag(field, 2) + "\x10" + "abc", 2), kPayload),
+                IsInvalid("well-formed"));
+  }
+}
+
+// Protobuf takes such a field for one it does not know.
+TEST(ReadRequestTest, ARangeOfAnotherWireTypeIsPassedAsAnUnknownField) {
+  for (const int field : {kPayloadAt, kReplyAt, kHold}) {
+    for (const std::string& bytes : {Tag(field, 0) + "\x05", Tag(field, 1) + "12345678",
+                                     Tag(field, 5) + "1234", Tag(field, 3) + Tag(field, 4)}) {
+      const auto read = ReadRequest(InSlices(bytes, 3), kPayload);
+      ASSERT_THAT(read, IsOk()) << field;
+      EXPECT_FALSE(read->names_memory());
+      EXPECT_EQ(read->header, bytes);
+      EXPECT_TRUE(v1::DecodeRequest().ParseFromString(read->header));
+    }
+  }
+}
+
 TEST(ToByteBufferTest, ReadsAsTheMessageItStandsForAndGivesTheLeaseBack) {
   const auto pool = *HostPool::CreatePageable(4096);
   HostLease lease = *pool->Lease(300);

@@ -53,6 +53,23 @@ TEST(MemoryStepsTest, AStepEndsALittleBelowWhereItBegins) {
   EXPECT_TRUE(steps.may_connect());
 }
 
+TEST(MemoryStepsTest, WhatIsGivenAwayLeavesAsMuchAsPriorityLowNeeds) {
+  MemorySteps steps(kLimit, kHeld);
+  steps.Update(At(50));
+  EXPECT_THAT(steps.AdmitBytes(At(86) - At(50)), IsOk());
+  EXPECT_THAT(
+      steps.AdmitBytes(At(88) - At(50)),
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1000 of 1500 MiB are in use")));
+  EXPECT_THAT(steps.AdmitBytes(INT64_MAX), StatusIs(absl::StatusCode::kResourceExhausted,
+                                                    HasSubstr("no more than 1370 are given away")));
+  steps.Update(At(88));
+  steps.Update(At(83));
+  EXPECT_THAT(steps.AdmitBytes(1),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("scarce")))
+      << "the step goes on";
+  EXPECT_THAT(MemorySteps(0, kHeld).AdmitBytes(INT64_MAX), IsOk());
+}
+
 TEST(MemoryStepsTest, WithoutALimitOrAnythingFreeThereAreNone) {
   MemorySteps none(0, kHeld);
   EXPECT_EQ(none.Update(1000 * kLimit), MemoryStep::kNone);

@@ -59,16 +59,20 @@ TEST_F(RegionTableTest, EachBoundIsRefusedWithItsNumber) {
   EXPECT_THAT(table_.Add("a", std::numeric_limits<int64_t>::max()), IsInvalid("is not in"));
   const RegionTable::Grant first = Grant(5 * kPage, "a");
   EXPECT_THAT(table_.Add("a", 2 * kPage),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a has 20480 bytes")));
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("bytes 8192: a has 20480 of 24576 bytes of shared memory "
+                                 "(--client-shm-mib)")));
   const RegionTable::Grant second = Grant(5 * kPage, "b");
   EXPECT_THAT(table_.Add("c", kPage),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("40960 of 40960")));
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("bytes 4096: clients have 40960 of 40960 bytes")));
 }
 
 TEST_F(RegionTableTest, AClientHasSoManyRegions) {
   for (int i = 0; i < 3; ++i) Grant(kPage, "a");
   EXPECT_THAT(table_.Add("a", kPage),
-              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a has 3 regions")));
+              StatusIs(absl::StatusCode::kResourceExhausted,
+                       HasSubstr("a has 3 regions, and may have 3 at a time")));
   EXPECT_THAT(table_.Add("b", kPage), IsOk());
 }
 
@@ -158,6 +162,10 @@ TEST_F(RegionTableTest, AHoldIsTakenOnceAndReleasedByWhoeverHasTheLastPart) {
   request_ = Request();
   EXPECT_EQ(*word, 52U);
   EXPECT_THAT(look_up(0, 50), IsInvalid("hold.number 50 is not a multiple of 4"));
+  // What lies in memory that nobody has written to.
+  *word = 0;
+  EXPECT_THAT(look_up(0, 0), IsInvalid("hold.number 0 is not a multiple of 4 from 4 on"));
+  EXPECT_EQ(*word, 0U);
   request_ = Request();
   request_.hold = MemoryHold{grant.name, kPage, 4};
   EXPECT_THAT(table_.LookUp(&request_), IsInvalid("hold: 8 bytes from offset 4096"));
