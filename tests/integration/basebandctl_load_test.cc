@@ -36,9 +36,9 @@ class BasebandctlLoadOperationTest : public BasebandctlLoadTest,
                                      public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(BasebandctlLoadOperationTest, EveryAnswerIsRight) {
-  const Outcome outcome =
-      Load({GetParam(), "--in-flight=2", "--json", "--blocks=2", "--zc=32", "--nr-bg=1", "--mcs=20",
-            "--prbs=8", "--frame-symbols=2000", "--samples=4096", "--points=1000"});
+  std::vector<std::string> arguments = SmallRequests(GetParam());
+  arguments.insert(arguments.end(), {GetParam(), "--in-flight=2", "--json"});
+  const Outcome outcome = Load(arguments);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   const nlohmann::json report = Report(outcome);
   EXPECT_GT(report["outcomes"]["good"], 0);
