@@ -200,6 +200,19 @@ absl::StatusOr<load::Request> MakeRequest(const TrafficSpec& spec, bool second,
   return MinimizeRequest(spec, kinds_of_devices, random);
 }
 
+load::Settings SettingsOf(const TrafficSpec& spec, bool second) {
+  switch (spec.operation) {
+    case Operation::kDecode:
+      return DecodeSettings(spec);
+    case Operation::kEncodeSharedChannel:
+      return EncodeSharedSettings();
+    case Operation::kDecodeSharedChannel:
+      return DecodeSharedSettings(spec, second);
+    default:
+      return {};
+  }
+}
+
 absl::StatusOr<load::Workload> MakeWorkload(const TrafficSpec& spec, bool second,
                                             int kinds_of_devices, const NamedPoints& points,
                                             Random* random) {
@@ -209,6 +222,7 @@ absl::StatusOr<load::Workload> MakeWorkload(const TrafficSpec& spec, bool second
   if (spec.operation == Operation::kMinimize) {
     workload.essence = MinimizeEssence;
   }
+  workload.settings = SettingsOf(spec, second);
   workload.weight = spec.weight * (second ? spec.harq : 1 - spec.harq);
   workload.deadline = spec.deadline;
   workload.priority = spec.priority;
