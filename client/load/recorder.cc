@@ -68,6 +68,7 @@ void Recorder::OnEnd(const Ended& ended) {
     due_ += ended.outcome == Outcome::kSkipped ? 1 : 0;
     Tally& tally = totals_.tallies[ended.workload];
     ++tally.outcomes[ended.outcome];
+    tally.by_shared_memory += ended.by_shared_memory ? 1 : 0;
     if (HasLatency(ended.outcome)) tally.latency.Record(latency);
     if (answered && ended.timing != nullptr) {
       const std::array<int64_t, kStages> stages = StagesOf(ended);

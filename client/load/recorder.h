@@ -33,6 +33,7 @@ struct Ended {
   double info_bits = 0;                // of blocks that decoded
   Blocks blocks;
   const Iterations* iterations = nullptr;  // of its code blocks, if known; of a Request's answers
+  bool by_shared_memory = false;           // its payload
   double message_bytes = 0;
   std::string explanation;  // the cause of a refusal, what was wrong
 };

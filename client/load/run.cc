@@ -165,6 +165,7 @@ absl::StatusOr<LoadResult> RunLoad(const LoadSpec& spec, const std::vector<Workl
   result.interval = NiceInterval(spec.duration);
   for (const Workload& workload : workloads) {
     result.workloads.push_back(workload.name);
+    result.settings.push_back(workload.settings);
     result.budgets.push_back(BudgetOf(workload, spec.pace));
   }
   Window window;
@@ -288,6 +289,14 @@ std::vector<std::string> LoadResult::Warnings() const {
     warnings.push_back(absl::StrFormat(
         "%d calls found %d others in flight, the most allowed (--max-in-flight), and had to wait",
         totals.cap_hits, spec.max_in_flight));
+  }
+  for (size_t i = 0; i < workloads.size() && workloads.size() > 1; ++i) {
+    const Outcomes& outcomes = totals.tallies[i].outcomes;
+    if (outcomes.due() > 0 && outcomes[Outcome::kGood] == 0) {
+      warnings.push_back(
+          absl::StrFormat("%s: none of its %d calls was answered rightly and in time", workloads[i],
+                          outcomes.due()));
+    }
   }
   return warnings;
 }

@@ -59,6 +59,7 @@ struct LoadResult {
   absl::Duration measured;  // spec.duration, unless it was interrupted
   absl::Duration interval;  // of totals.series
   std::vector<std::string> workloads;
+  std::vector<Settings> settings;  // of each workload
   // Of each workload: its deadline, or, of cells that have none, the slot.
   std::vector<LatencyBudget> budgets;
   Totals totals{0, 0};
@@ -81,7 +82,8 @@ struct LoadResult {
   // CPU seconds for 10^9 bits of messages, both ways; 0 where unknown.
   double ClientCpuPerGbit() const;
   double ServerCpuPerGbit() const;
-  // Why these figures may rather be the client's than the server's; one sentence each.
+  // Why these figures may rather be the client's than the server's, and which parts of a mix came
+  // to nothing; one sentence each.
   std::vector<std::string> Warnings() const;
 };
 

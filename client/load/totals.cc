@@ -64,6 +64,7 @@ void Tally::Merge(const Tally& other) {
   outcomes.Merge(other.outcomes);
   blocks.Merge(other.blocks);
   iterations.Merge(other.iterations);
+  by_shared_memory += other.by_shared_memory;
   latency.Merge(other.latency);
   for (size_t i = 0; i < stages.size(); ++i) stages[i].Merge(other.stages[i]);
 }

@@ -100,12 +100,15 @@ struct Tally {
   Outcomes outcomes;
   Blocks blocks;
   Iterations iterations;
+  int64_t by_shared_memory = 0;  // calls whose payloads went through it, whatever came of them
   Histogram latency{3};
   // Nanoseconds, of answers with a Timing.
   std::array<Histogram, kStages> stages{Histogram(2), Histogram(2), Histogram(2), Histogram(2),
                                         Histogram(2), Histogram(2), Histogram(2), Histogram(2)};
 
   bool has_stages() const { return stages[0].count() > 0; }
+  // Calls due that the stages know nothing of: expired, refused, skipped, or without a Timing.
+  int64_t untimed() const { return outcomes.due() - stages[0].count(); }
   void Merge(const Tally& other);
 };
 

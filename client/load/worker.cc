@@ -380,6 +380,7 @@ void Worker::Count(const Call& call) {
   ended.due_ns = call.due_ns;
   ended.sent_ns = call.sent_ns;
   ended.end_ns = NowNs();
+  ended.by_shared_memory = call.bulk != nullptr;
   const int64_t overdue = ended.end_ns - Deadline(workload, call.due_ns);
   Judgement judgement;
   if (call.status.ok()) {

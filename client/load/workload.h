@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/variant.h"
 #include "client/cpp/shared_bulk.h"
 #include "client/load/answer.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -30,10 +32,14 @@ struct Request {
   std::unique_ptr<Answers> answers = std::make_unique<Answers>();
 };
 
+// What requests ask for, in words and numbers, for who reads the report.
+using Settings = std::vector<std::pair<std::string, absl::variant<std::string, double>>>;
+
 // Calls of one kind, told apart in the report by their name.
 struct Workload {
   std::string name;
   std::string method;  // "/baseband.v1.Baseband/Decode"
+  Settings settings;   // that its name does not tell
   // What of an answer depends on the request alone; Internal if it cannot be read. Null: all but
   // its field 1, which is its Timing. Thread-safe.
   std::function<absl::StatusOr<std::string>(const grpc::ByteBuffer& reply)> essence;

@@ -9,7 +9,10 @@
 
 namespace baseband::nr {
 
-// What `count` soft bits of `size` bits, 8, 6 or 4, take: a multiple of 16 bytes.
+// Bits of a soft bit that is held.
+inline constexpr int kHeldSoftSizes[] = {8, 6, 4};
+
+// What `count` soft bits of `size` bits, one of those, take: a multiple of 16 bytes.
 inline int64_t HeldSoftBytes(int size, int64_t count) {
   return ((count + 15) / 16 * (2 * size) + 15) / 16 * 16;
 }

@@ -11,6 +11,7 @@
 #include "kernels/ldpc/decode.h"
 #include "kernels/minimize/expression.h"
 #include "kernels/minimize/grid.h"
+#include "kernels/nr/soft_pack.h"
 #include "kernels/nr/transport_block.h"
 #include "server/converters/checks.h"
 
@@ -65,8 +66,8 @@ v1::SharedChannelCapabilities DescribeSharedChannel(const Config& config) {
           "INTERNAL_HARQ_MEMORY_FILLERS", "HARQ_6BIT_COMPRESSION", "HARQ_4BIT_COMPRESSION"}) {
       channel.add_decode_flags(flag);
     }
-    for (const uint32_t size : {8U, 6U, 4U}) {
-      channel.add_harq_llr_sizes(size);
+    for (const int size : nr::kHeldSoftSizes) {
+      channel.add_harq_llr_sizes(static_cast<uint32_t>(size));
     }
   }
   return channel;

@@ -36,9 +36,9 @@ class BasebandctlLoadOperationTest : public BasebandctlLoadTest,
                                      public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(BasebandctlLoadOperationTest, EveryAnswerIsRight) {
-  const Outcome outcome =
-      Load({GetParam(), "--in-flight=2", "--json", "--blocks=2", "--zc=32", "--nr-bg=1", "--mcs=20",
-            "--prbs=8", "--frame-symbols=2000", "--samples=4096", "--points=1000"});
+  std::vector<std::string> arguments = SmallRequests(GetParam());
+  arguments.insert(arguments.end(), {GetParam(), "--in-flight=2", "--json"});
+  const Outcome outcome = Load(arguments);
   ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
   const nlohmann::json report = Report(outcome);
   EXPECT_GT(report["outcomes"]["good"], 0);
@@ -77,6 +77,34 @@ TEST_F(BasebandctlLoadTest, SlotsOfTransportBlocksGoThroughStreamsAndEveryAnswer
   EXPECT_GT(report["outcomes"]["good"], 0);
   EXPECT_EQ(report["wrong_answers"]["count"], 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("uplink, 2nd transmission"));
+  EXPECT_EQ(report["workloads"][0]["settings"]["input"], "int16");
+  EXPECT_EQ(report["workloads"][2]["settings"]["input"], "llr-int4");
+  for (const nlohmann::json& workload : report["workloads"]) {
+    if (workload["settings"].contains("output")) continue;
+    EXPECT_EQ(workload["settings"]["early_stop"], "parity");
+    EXPECT_GT(workload["settings"]["llr_scale"], 0);
+    EXPECT_EQ(workload["settings"]["iterations"], 10);
+  }
+  EXPECT_EQ(report["shared_memory"], false);
+}
+
+// Half of the mix cannot be done in time: the budget says so, and a remark.
+TEST_F(BasebandctlLoadTest, CallsThatAreAlwaysTooLateAreToldByTheBudgetAndARemark) {
+  WriteAll(Path("late.json"), R"({"cells": 1, "slot": "20ms", "mix": [
+      {"operation": "decode", "name": "hopeless", "nr_bg": 1, "zc": 384, "blocks": 64,
+       "deadline": "1us", "variants": 1},
+      {"operation": "encode", "name": "easy", "nr_bg": 2, "zc": 32, "blocks": 1}]})");
+  const Outcome outcome = Load({"--scenario=" + Path("late.json"), "--json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+  const nlohmann::json report = Report(outcome);
+  const nlohmann::json& hopeless = report["workloads"][0];
+  ASSERT_GT(hopeless["outcomes"]["due"], 0);
+  EXPECT_EQ(hopeless["outcomes"]["good"], 0);
+  EXPECT_EQ(hopeless["untimed"]["calls"].get<int>() + hopeless["outcomes"]["late"].get<int>(),
+            hopeless["outcomes"]["due"]);
+  EXPECT_EQ(report["untimed"]["calls"], hopeless["untimed"]["calls"]);
+  EXPECT_THAT(report["warnings"].dump(), HasSubstr("hopeless: none of its "));
+  EXPECT_THAT(report["warnings"].dump(), Not(HasSubstr("easy")));
 }
 
 TEST_F(BasebandctlLoadTest, AMixGoesThroughStreamsAndEveryAnswerIsRight) {

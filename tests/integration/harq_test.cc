@@ -1,31 +1,20 @@
 // Soft bits that the real server holds: what its clients are told of them, and what it counts.
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/support/server_process.h"
+#include "tests/support/faults_test.h"
 #include "tests/support/shared_channel_traffic.h"
-#include "tests/support/status_matchers.h"
-#include "tests/support/traffic.h"
 
 namespace baseband::testing {
 namespace {
 
 using ::testing::HasSubstr;
 
-class HarqTest : public ::testing::Test {
+class HarqTest : public FaultsTest {
  protected:
-  void Serve(const std::vector<std::string>& flags) {
-    auto server = ServerProcess::Start(flags);
-    ASSERT_THAT(server, IsOk());
-    server_ = *std::move(server);
-    stub_ = Connect(server_->target());
-  }
-
   // Decodes a transmission of a block of `tb_bytes` under `key`.
   v1::SharedChannelResult Send(const std::string& key, uint32_t transmission,
                                uint32_t tb_bytes = 1125) {
@@ -49,13 +38,10 @@ class HarqTest : public ::testing::Test {
     return server_->Metric("baseband_harq_transmissions_total",
                            {absl::StrCat("outcome=\"", outcome, "\"")});
   }
-
-  std::unique_ptr<ServerProcess> server_;
-  std::unique_ptr<v1::Baseband::Stub> stub_;
 };
 
 TEST_F(HarqTest, EachOutcomeIsToldAndCountedAndARestartIsALoss) {
-  Serve({});
+  StartServer({});
   EXPECT_EQ(Send("a", 0).harq(), v1::HARQ_OUTCOME_FIRST);
   EXPECT_EQ(Send("a", 1).harq(), v1::HARQ_OUTCOME_COMBINED);
   EXPECT_EQ(Send("a", 1).harq(), v1::HARQ_OUTCOME_REPEATED);
@@ -68,7 +54,7 @@ TEST_F(HarqTest, EachOutcomeIsToldAndCountedAndARestartIsALoss) {
   EXPECT_EQ(Counted("lost"), 0);
   EXPECT_EQ(server_->Terminate(), 0);
 
-  Serve({});
+  StartServer({});
   const v1::SharedChannelResult lost = Send("a", 1);
   EXPECT_EQ(lost.harq(), v1::HARQ_OUTCOME_LOST);
   EXPECT_THAT(lost.harq_message(), HasSubstr("is not there"));
@@ -76,8 +62,23 @@ TEST_F(HarqTest, EachOutcomeIsToldAndCountedAndARestartIsALoss) {
   EXPECT_EQ(Counted("lost"), 1);
 }
 
+TEST_F(HarqTest, ALostDeviceIsALossWithThatReasonAndHoldsAgainWhatComesAfter) {
+  StartServer({"--allow-fault-injection"});
+  EXPECT_EQ(Send("a", 0).harq(), v1::HARQ_OUTCOME_FIRST);
+  EXPECT_EQ(Send("a", 1).harq(), v1::HARQ_OUTCOME_COMBINED);
+  ASSERT_THAT(Inject(Fault::DEVICE_FAULT, 1, 0, Device()), IsOk());
+  EXPECT_EQ(Decode().error_code(), grpc::StatusCode::INTERNAL);
+  ASSERT_TRUE(server_->WaitForMetric("baseband_device_resets_total", {Device()}, 1));
+  ASSERT_TRUE(server_->WaitForMetric("baseband_device_healthy", {Device()}, 1));
+  const v1::SharedChannelResult lost = Send("a", 2);
+  EXPECT_EQ(lost.harq(), v1::HARQ_OUTCOME_LOST);
+  EXPECT_THAT(lost.harq_message(), HasSubstr("its device was lost"));
+  EXPECT_EQ(Send("a", 3).harq(), v1::HARQ_OUTCOME_COMBINED);
+  EXPECT_EQ(Counted("lost"), 1);
+}
+
 TEST_F(HarqTest, WhatNobodyUsesForTooLongIsLostWithThatReason) {
-  Serve({"--object-lifetime-s=1"});
+  StartServer({"--object-lifetime-s=1"});
   EXPECT_EQ(Send("a", 0).harq(), v1::HARQ_OUTCOME_FIRST);
   absl::SleepFor(absl::Milliseconds(1500));
   const v1::SharedChannelResult lost = Send("a", 1);
@@ -86,7 +87,7 @@ TEST_F(HarqTest, WhatNobodyUsesForTooLongIsLostWithThatReason) {
 }
 
 TEST_F(HarqTest, WhatAClientMayHoldIsTheLatestAndTheRestIsLostWithThatReason) {
-  Serve({"--client-object-mib=1"});
+  StartServer({"--client-object-mib=1"});
   // Each has two code blocks of 13,728 bits: a MiB has 38 of them.
   for (int key = 0; key < 60; ++key) {
     EXPECT_EQ(Send(absl::StrCat(key), 0).harq(), v1::HARQ_OUTCOME_FIRST);
@@ -99,7 +100,7 @@ TEST_F(HarqTest, WhatAClientMayHoldIsTheLatestAndTheRestIsLostWithThatReason) {
 }
 
 TEST_F(HarqTest, AServerThatHoldsNothingSaysSo) {
-  Serve({"--object-mib=0"});
+  StartServer({"--object-mib=0"});
   const v1::SharedChannelResult alone = Send("a", 0);
   EXPECT_EQ(alone.harq(), v1::HARQ_OUTCOME_NOT_HELD);
   EXPECT_THAT(alone.harq_message(), HasSubstr("object_mib is 0"));

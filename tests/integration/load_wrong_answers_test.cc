@@ -88,10 +88,11 @@ constexpr int64_t kReplies[] = {
 class LoadWrongAnswersTest : public CtlTest {
  protected:
   static Outcome Load(const std::string& target, const std::string& operation) {
-    return RunAt(target, {"load", operation, "--rate=50", "--arrivals=constant", "--warmup=400ms",
-                          "--duration=800ms", "--variants=2", "--blocks=2", "--zc=32", "--nr-bg=1",
-                          "--mcs=4", "--prbs=3", "--frame-symbols=2000", "--samples=4096",
-                          "--channels=2", "--points=1000", "--json"});
+    std::vector<std::string> arguments = SmallRequests(operation);
+    arguments.insert(arguments.begin(),
+                     {"load", operation, "--rate=50", "--arrivals=constant", "--warmup=400ms",
+                      "--duration=800ms", "--variants=2", "--json"});
+    return RunAt(target, arguments);
   }
   static nlohmann::json Report(const Outcome& outcome) {
     const size_t begin = outcome.output.find("{\n");

@@ -21,6 +21,17 @@ struct Outcome {
   std::string output;  // both streams
 };
 
+// Flags of `load` that make the requests of `operation` small.
+inline std::vector<std::string> SmallRequests(const std::string& operation) {
+  if (operation == "encode" || operation == "decode") {
+    return {"--blocks=2", "--zc=32", "--nr-bg=1"};
+  }
+  if (operation == "recover") return {"--blocks=2", "--frame-symbols=2000"};
+  if (operation == "downconvert") return {"--samples=4096", "--channels=2"};
+  if (operation == "minimize") return {"--points=1000"};
+  return {"--blocks=2", "--mcs=4", "--prbs=3"};
+}
+
 class CtlTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -50,12 +50,13 @@ struct JsonKey {
 
 // Sets all that `object` has. InvalidArgument ".down: .." for a wrong value, ": 'x' is not one of
 // .." for a key that is not among `keys`: to be put after the object's place in the file.
-template <typename T>
-absl::Status SetKeys(const Json& object, const std::vector<JsonKey<T>>& keys, T* target) {
+// `Key` is a JsonKey<T>, or more than that.
+template <typename Key, typename T>
+absl::Status SetKeys(const Json& object, const std::vector<Key>& keys, T* target) {
   for (const auto& [name, value] : object.items()) {
     std::string known;
-    const JsonKey<T>* found = nullptr;
-    for (const JsonKey<T>& key : keys) {
+    const Key* found = nullptr;
+    for (const Key& key : keys) {
       absl::StrAppend(&known, known.empty() ? "" : ", ", key.name);
       found = name == key.name ? &key : found;
     }

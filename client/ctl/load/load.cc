@@ -185,7 +185,7 @@ class LoadCommand final : public Command {
     if (app_->get_parent()->get_option("--in-flight")->count() > 0) {
       in_flight = flags.in_flight;
     }
-    absl::StatusOr<Scenario> scenario = ToScenario(load_, in_flight);
+    absl::StatusOr<Scenario> scenario = ToScenario(load_, *app_, in_flight);
     if (!scenario.ok()) {
       return scenario;
     }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/load/load_report.h"
 #include "nlohmann/json.hpp"
@@ -24,6 +25,19 @@ std::string BudgetText(const load::LatencyBudget& budget) {
              ? ""
              : absl::StrCat(absl::FormatDuration(budget.time),
                             budget.is_slot ? " slot" : " deadline");
+}
+
+double ShareOfUntimed(const load::Tally& tally) {
+  return tally.untimed() == 0
+             ? 0
+             : static_cast<double>(tally.untimed()) / static_cast<double>(tally.outcomes.due());
+}
+
+// "50 (12.5 %)".
+std::string UntimedText(const load::Tally& tally) {
+  return tally.untimed() == 0
+             ? "0"
+             : absl::StrFormat("%d (%.3g %%)", tally.untimed(), 100 * ShareOfUntimed(tally));
 }
 
 double Seconds(double ns, bool is_known) { return is_known ? 1e-9 * ns : NAN; }
@@ -51,7 +65,7 @@ BudgetTable ToBudgetTable(const load::LoadResult& result) {
   BudgetTable table;
   table.heads = {"", ""};
   table.heads.insert(table.heads.end(), std::begin(load::kStageNames), std::end(load::kStageNames));
-  table.heads.insert(table.heads.end(), {"budget", "left"});
+  table.heads.insert(table.heads.end(), {"budget", "left", "untimed"});
   const bool is_closed = result.spec.pace.kind == load::Pace::Kind::kClosed;
   const auto add = [&](const std::string& name, const load::Tally& tally,
                        const load::LatencyBudget& budget) {
@@ -64,15 +78,17 @@ BudgetTable ToBudgetTable(const load::LoadResult& result) {
       const absl::optional<double> left = LeftOf(budget, tally, quantile);
       row.push_back(is_first ? BudgetText(budget) : "");
       row.push_back(left.has_value() ? SignedTime(*left) : "");
+      row.push_back(is_first ? UntimedText(tally) : "");
       table.rows.push_back(std::move(row));
     }
   };
+  if (!result.totals.All().has_stages()) return table;
   for (size_t i = 0; i < result.workloads.size(); ++i) {
-    if (result.totals.tallies[i].has_stages()) {
+    if (result.totals.tallies[i].outcomes.due() > 0) {
       add(result.workloads[i], result.totals.tallies[i], result.budgets[i]);
     }
   }
-  if (result.workloads.size() > 1 && !table.rows.empty()) {
+  if (result.workloads.size() > 1) {
     add("all", result.totals.All(), BudgetOfAll(result));
   }
   return table;
@@ -90,6 +106,10 @@ ordered_json StagesJson(const load::Tally& tally) {
     }
   }
   return json;
+}
+
+ordered_json UntimedJson(const load::Tally& tally) {
+  return {{"calls", tally.untimed()}, {"share", ShareOfUntimed(tally)}};
 }
 
 ordered_json BudgetJson(const load::LatencyBudget& budget, const load::Tally& tally) {

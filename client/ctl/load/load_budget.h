@@ -16,7 +16,8 @@ namespace baseband::ctl {
 inline constexpr std::pair<const char*, double> kBudgetQuantiles[] = {{"p50", 0.5}, {"p99", 0.99}};
 
 // The median and the 99th percentile over calls, of each workload and of all: of each stage by
-// itself, so that those of a line do not add up.
+// itself, so that those of a line do not add up. Stages are those of answered calls; "untimed" are
+// the others, which look good in no quantile: how many, and which part of those due.
 struct BudgetTable {
   std::vector<std::string> heads;
   std::vector<std::vector<std::string>> rows;  // as many cells as heads
@@ -28,12 +29,15 @@ BudgetTable ToBudgetTable(const load::LoadResult& result);
 load::LatencyBudget BudgetOfAll(const load::LoadResult& result);
 
 // Nanoseconds of the budget that a share `quantile` of the calls left at least; negative: they were
-// over it. Empty without a budget or a latency.
+// over it. Calls that expired are among them, with the time they were waited for. Empty without a
+// budget or a latency.
 absl::optional<double> LeftOf(const load::LatencyBudget& budget, const load::Tally& tally,
                               double quantile);
 
 // {"send_lag": {"mean_s": .., "p50_s": .., "p99_s": ..}, ..}
 nlohmann::ordered_json StagesJson(const load::Tally& tally);
+// {"calls": .., "share": ..}: those due that the stages do not have.
+nlohmann::ordered_json UntimedJson(const load::Tally& tally);
 // {"time_s": .., "is_slot": .., "left_p50_s": .., "left_p99_s": ..}; null without a budget.
 nlohmann::ordered_json BudgetJson(const load::LatencyBudget& budget, const load::Tally& tally);
 

@@ -117,6 +117,19 @@ absl::StatusOr<v1::LdpcCode> CodeOf(const TrafficSpec& spec) {
   return ToLdpcCode(half);
 }
 
+load::Settings DecodeSettings(const TrafficSpec& spec) {
+  const DecodeFlags& decode = spec.decode;
+  load::Settings settings = {{"input", "llr-int8"},
+                             {"llr_scale", decode.llr_scale},
+                             {"early_stop", decode.fixed ? "none" : "parity"},
+                             {"iterations", static_cast<double>(decode.iterations)},
+                             {"algorithm", decode.algorithm},
+                             {"schedule", decode.schedule}};
+  if (decode.scale_factor != 0) settings.emplace_back("scale_factor", decode.scale_factor);
+  if (spec.ebn0_db.has_value()) settings.emplace_back("ebn0_db", *spec.ebn0_db);
+  return settings;
+}
+
 absl::StatusOr<load::Request> EncodeRequest(const TrafficSpec& spec, int kinds_of_devices,
                                             Random* random) {
   const v1::LdpcCode code = *CodeOf(spec);

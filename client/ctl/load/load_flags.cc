@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/options.h"
+#include "client/ctl/load/load_keys.h"
 #include "client/ctl/shared_channel/early_stop.h"
 #include "client/ctl/shared_channel/symbol_channel.h"
 
@@ -73,35 +74,32 @@ void AddTrafficFlags(CLI::App* app, TrafficSpec* traffic) {
             "different requests, in turn (4)")
       ->group(group);
   AddNumber(app, "--ebn0", "DB", &traffic->ebn0_db, Between(-100, 200),
-            "decode: Eb/N0 (where all blocks decode)")
+            "Eb/N0 (where all blocks decode)")
       ->group(group);
   AddNumber(app, "--llr-count", "N", &traffic->decode.llr_count, Between(1, 1 << 20),
-            "decode: LLRs in a block (all)")
+            "LLRs in a block (all)")
       ->group(group);
   AddNumber(app, "--harq", "SHARE", &traffic->harq, Between(0, 1),
-            "decode, decode-shared-channel: share of calls that are second transmissions, with"
-            " redundancy version 2 combined (0)")
+            "share of calls that are second transmissions, with redundancy version 2 combined (0)")
       ->group(group);
   AddNumber(app, "--snr", "DB", &traffic->snr_db, Between(-50, 80),
-            "decode-shared-channel: Es/N0 (where all blocks decode)")
+            "Es/N0 (where all blocks decode)")
       ->group(group);
-  AddInputFlag(app, &traffic->input, "decode-shared-channel: ")->group(group);
-  AddEarlyStopFlag(app, &traffic->early_stop, "decode-shared-channel: ")->group(group);
-  AddNumber(app, "--mcs", "N", &traffic->mcs, Between(0, 28),
-            "shared channels: modulation and coding scheme (16)")
+  AddInputFlag(app, &traffic->input)->group(group);
+  AddEarlyStopFlag(app, &traffic->early_stop)->group(group);
+  AddNumber(app, "--mcs", "N", &traffic->mcs, Between(0, 28), "modulation and coding scheme (16)")
       ->group(group);
-  app->add_option("--constellation", traffic->constellation, "recover (QPSK)")
+  app->add_option("--constellation", traffic->constellation, "of the frames (QPSK)")
       ->type_name("NAME")
       ->group(group);
   AddNumber(app, "--frame-symbols", "N", &traffic->frame_symbols, Between(16, 1 << 20),
-            "recover (of 64800 bits)")
+            "in a frame (of 64800 bits)")
       ->group(group);
-  AddNumber(app, "--samples", "N", &traffic->samples, Between(128, 1 << 24),
-            "downconvert: in a call (64Ki)")
+  AddNumber(app, "--samples", "N", &traffic->samples, Between(128, 1 << 24), "in a call (64Ki)")
       ->group(group);
-  AddNumber(app, "--channels", "N", &traffic->channels, Between(1, 1024), "downconvert (4)")
+  AddNumber(app, "--channels", "N", &traffic->channels, Between(1, 1024), "of 64 taps (4)")
       ->group(group);
-  AddNumber(app, "--points", "N", &traffic->points, Between(1, 1e9), "minimize: of the grid (1M)")
+  AddNumber(app, "--points", "N", &traffic->points, Between(1, 1e9), "of the grid (1M)")
       ->group(group);
 }
 
@@ -111,21 +109,23 @@ void AddReportFlags(CLI::App* app, LoadFlags* flags) {
                   "the server's metrics page, http://HOST:9151/metrics: looked at before and after")
       ->type_name("URL")
       ->group(group);
-  app->add_flag(
-         "--find-knee", flags->find_knee,
-         "look for the highest rate within --knee-bound, from --rate (100) on: 20 to 40 loads as a"
-         " rule, 80 at most, where they disagree, each of --knee-probe after --warmup; then for"
-         " --duration, and where that breaks the bound, lower, up to 5 times")
-      ->group(group);
+  CLI::Option* const knee = app->add_flag(
+      "--find-knee", flags->find_knee,
+      "look for the highest rate within --knee-bound, from --rate (100) on: 20 to 40 loads as a"
+      " rule, 80 at most, where they disagree, each of --knee-probe after --warmup; then for"
+      " --duration, and where that breaks the bound, lower, up to 5 times");
+  knee->group(group);
   app->add_option(
          "--knee-bound", flags->knee_bound,
          "as --fail-above (p99=5ms); besides, at most 0.1 % may come to nothing and 95 % of"
          " the rate must be answered")
       ->type_name("LIMIT")
+      ->needs(knee)
       ->group(group);
   AddTime(app, "--knee-probe", &flags->knee_probe, {absl::Milliseconds(10), absl::Hours(24)},
           "how long each rate is tried, at least; until 20 calls are due. Let it be many times the"
           " time of the bound: what piles up takes as long to show (3s)")
+      ->needs(knee)
       ->group(group);
   app->add_option("--fail-above", flags->fail_above,
                   "exit code 4 above a limit: p99=2ms, p99.9, mean, max, lag; missed=1%, late,"
@@ -156,9 +156,11 @@ void AddLoadFlags(CLI::App* app, LoadFlags* flags) {
   AddFormatFlags(app, &flags->traffic.format, flags->traffic.format.prbs);
   AddCodeFlags(app, &flags->traffic.code);
   AddDecodeFlags(app, &flags->traffic.decode);
+  TellOperations(app);
 }
 
-absl::StatusOr<Scenario> ToScenario(const LoadFlags& flags, absl::optional<int> in_flight) {
+absl::StatusOr<Scenario> ToScenario(const LoadFlags& flags, const CLI::App& app,
+                                    absl::optional<int> in_flight) {
   Scenario scenario;
   if (flags.operation.empty() == flags.scenario_file.empty()) {
     return absl::InvalidArgumentError("load needs an OPERATION or a --scenario, and not both");
@@ -174,6 +176,11 @@ absl::StatusOr<Scenario> ToScenario(const LoadFlags& flags, absl::optional<int> 
           absl::StrCat(flags.scenario_file, ": ", parsed.status().message()));
     }
     scenario = *std::move(parsed);
+    std::vector<Operation> operations;
+    for (const TrafficSpec& spec : scenario.mix) operations.push_back(spec.operation);
+    if (absl::Status status = CheckFlags(app, operations); !status.ok()) {
+      return status;
+    }
   } else {
     const absl::StatusOr<Operation> operation = ParseOperation(flags.operation);
     if (!operation.ok()) {
@@ -181,13 +188,21 @@ absl::StatusOr<Scenario> ToScenario(const LoadFlags& flags, absl::optional<int> 
     }
     scenario.mix = {flags.traffic};
     scenario.mix[0].operation = *operation;
-    if (absl::Status status = Check(scenario.mix[0]); !status.ok()) {
+    absl::Status status = CheckFlags(app, {*operation});
+    status.Update(Check(scenario.mix[0]));
+    if (!status.ok()) {
       return status;
     }
   }
   PaceSettings said = flags.pace;
   said.in_flight = in_flight;
   scenario.pace = Merge(said, scenario.pace);
+  const bool is_open =
+      scenario.pace.rate.has_value() || scenario.pace.cells.has_value() || flags.find_knee;
+  if (app.count("--max-in-flight") > 0 && !is_open) {
+    return absl::InvalidArgumentError(
+        "--max-in-flight goes with --rate and --cells: a closed loop has --in-flight");
+  }
   return scenario;
 }
 

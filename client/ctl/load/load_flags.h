@@ -34,9 +34,11 @@ struct LoadFlags {
 
 void AddLoadFlags(CLI::App* app, LoadFlags* flags);
 
-// The mix and its pace: the scenario file's where the flags say nothing else. `in_flight`: what
-// --in-flight says, if it is given. InvalidArgument, and NotFound for a missing file.
-absl::StatusOr<Scenario> ToScenario(const LoadFlags& flags, absl::optional<int> in_flight);
+// The mix and its pace: the scenario file's where the flags say nothing else. `app` is what they
+// were added to and has parsed: one that is for none of the operations is refused. `in_flight`:
+// what --in-flight says, if it is given. InvalidArgument, and NotFound for a missing file.
+absl::StatusOr<Scenario> ToScenario(const LoadFlags& flags, const CLI::App& app,
+                                    absl::optional<int> in_flight);
 
 }  // namespace baseband::ctl
 

@@ -73,11 +73,13 @@ std::string Head(const LoadReport& report) {
                                                          : "within its limits");
   }
   return absl::StrFormat(
-      "<header><div><h1>Load report</h1><p>%s<br>%s &middot; %s to %s &middot; %s of measurement, "
+      "<header><div><h1>Load report</h1><p>%s<br>%s &middot; %s to %s, %s &middot; %s of "
+      "measurement, "
       "%s</p></div>%s</header>\n",
       EscapeHtml(report.server), EscapeHtml(result.spec.pace.ToText()),
       Plural(result.spec.client.connections, result.spec.stream ? "stream" : "connection"),
-      EscapeHtml(result.spec.client.target), absl::FormatDuration(result.measured),
+      EscapeHtml(result.spec.client.target), PayloadsText(result),
+      absl::FormatDuration(result.measured),
       absl::FormatTime("%Y-%m-%d %H:%M UTC", result.begin, absl::UTCTimeZone()), verdict);
 }
 
@@ -144,6 +146,15 @@ std::string BudgetHtml(const LoadResult& result) {
   return html + "</table></div>\n";
 }
 
+std::string SettingsHtml(const LoadResult& result) {
+  std::string html = "<table>\n";
+  for (size_t i = 0; i < result.workloads.size(); ++i) {
+    if (result.settings[i].empty()) continue;
+    html += RowHtml({result.workloads[i], ToText(result.settings[i])}, "td");
+  }
+  return html + "</table>\n";
+}
+
 std::string FiguresTable(const LoadResult& result) {
   std::vector<std::pair<std::string, std::string>> rows = {
       {"client CPU",
@@ -191,9 +202,10 @@ std::string ToHtml(const LoadReport& report) {
                   Card("Latency over time", LatencyChart(result)),
                   Card("Calls a second over time", ThroughputChart(result)),
                   Card("What became of the calls", OutcomeBars(result)), "</div>\n");
+  if (!SettingNames(result).empty()) html += Card("Asked for", SettingsHtml(result));
   html += Card("Latency", LatencyTable(result));
   if (result.totals.All().has_stages()) {
-    html += Card("Where the time went", StageBars(result));
+    html += Card("Where the time of answered calls went", StageBars(result));
     html += Card("Latency budget", BudgetHtml(result));
   }
   html += Card("Client and server", FiguresTable(result));

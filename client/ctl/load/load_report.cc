@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/variant.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/common/text_table.h"
 #include "client/ctl/load/load_budget.h"
@@ -69,7 +71,18 @@ std::string StagesText(const LoadResult& result) {
   for (const std::string& head : budget.heads) columns.push_back({head, !head.empty()});
   TextTable table(columns);
   for (const std::vector<std::string>& row : budget.rows) table.Add(row);
-  return Section("latency budget: where the time went, by the answers' Timing", table);
+  return Section(
+      "latency budget: where the time of answered calls went, by their Timing; untimed: the others",
+      table);
+}
+
+std::string SettingsText(const LoadResult& result) {
+  if (SettingNames(result).empty()) return "";
+  TextTable table({{"", false}, {"", false}});
+  for (size_t i = 0; i < result.workloads.size(); ++i) {
+    if (!result.settings[i].empty()) table.Add({result.workloads[i], ToText(result.settings[i])});
+  }
+  return Section("asked for", table);
 }
 
 std::string KneeText(const LoadReport& report) {
@@ -166,6 +179,34 @@ bool LoadReport::IsNegative() const {
          NothingIsServed();
 }
 
+std::string PayloadsText(const LoadResult& result) {
+  const load::Tally all = result.totals.All();
+  if (all.by_shared_memory == 0) return "payloads in the messages";
+  const int64_t others = all.outcomes.due() - all.by_shared_memory;
+  return absl::StrCat(
+      "payloads",
+      others == 0 ? ""
+                  : absl::StrFormat(" of %d of %d calls", all.by_shared_memory, all.outcomes.due()),
+      " by shared memory");
+}
+
+std::string ToText(const load::Settings& settings) {
+  return absl::StrJoin(settings, ", ", [](std::string* out, const auto& setting) {
+    absl::StrAppend(out, setting.first, " ");
+    absl::visit([out](const auto& value) { absl::StrAppend(out, value); }, setting.second);
+  });
+}
+
+std::vector<std::string> SettingNames(const LoadResult& result) {
+  std::vector<std::string> names;
+  for (const load::Settings& settings : result.settings) {
+    for (const auto& [name, value] : settings) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  return names;
+}
+
 std::vector<std::string> Remarks(const LoadReport& report) {
   std::vector<std::string> remarks;
   for (const load::Threshold& limit : report.BrokenLimits()) {
@@ -222,8 +263,9 @@ std::string ToText(const LoadReport& report) {
   absl::StrAppend(
       &text, result.spec.pace.ToText(), "; ",
       Plural(result.spec.client.connections, result.spec.stream ? "stream" : "connection"), " to ",
-      result.spec.client.target, "; ", absl::FormatDuration(result.measured), " after ",
-      absl::FormatDuration(result.spec.warm_up), " of warm-up\n\n");
+      result.spec.client.target, ", ", PayloadsText(result), "; ",
+      absl::FormatDuration(result.measured), " after ", absl::FormatDuration(result.spec.warm_up),
+      " of warm-up\n\n");
   absl::StrAppendFormat(&text, "offered     %.1f calls/s\nthroughput  %.1f calls/s\n",
                         result.Offered(), result.Throughput());
   absl::StrAppendFormat(&text, "goodput     %.1f calls/s%s\n", result.Goodput(),
@@ -251,8 +293,7 @@ std::string ToText(const LoadReport& report) {
                     QuantileText(result.totals.send_lag, 0.99), ", ", result.totals.late_sends,
                     " by over 1 ms");
   }
-  absl::StrAppend(&text, "\n", LatencyText(result));
-  absl::StrAppend(&text, StagesText(result));
+  absl::StrAppend(&text, "\n", SettingsText(result), LatencyText(result), StagesText(result));
   const auto figures = ServerFigures(result);
   if (!figures.empty()) {
     absl::StrAppend(&text, "\nthe server's metrics\n");

@@ -55,6 +55,13 @@ std::string BlerText(const load::Blocks& blocks);
 // 0.5 calls/s, by 18 loads". Where whole measurements broke the bounds, how many did.
 std::string KneeSentence(const LoadReport& report);
 
+// "payloads in the messages", "payloads by shared memory", or how many of them.
+std::string PayloadsText(const load::LoadResult& result);
+// "input int16, llr_scale 6"; empty without any.
+std::string ToText(const load::Settings& settings);
+// Those of all workloads, in their order.
+std::vector<std::string> SettingNames(const load::LoadResult& result);
+
 // What is not right about the figures or the server, a sentence each.
 std::vector<std::string> Remarks(const LoadReport& report);
 // "cores", "lanes busy", .. of the server's metrics, and their values; empty without them.

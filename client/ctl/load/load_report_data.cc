@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "absl/types/variant.h"
 #include "client/ctl/common/table.h"
 #include "client/ctl/load/load_budget.h"
 #include "client/ctl/load/load_report.h"
@@ -56,12 +58,34 @@ ordered_json IterationsJson(const load::Iterations& iterations) {
           {"max", iterations.Quantile(1)}};
 }
 
+ordered_json SettingsJson(const load::Settings& settings) {
+  ordered_json json = ordered_json::object();
+  for (const auto& [name, value] : settings) {
+    absl::visit([&json, name = name](const auto& of_a_kind) { json[name] = of_a_kind; }, value);
+  }
+  return json;
+}
+
+// What all have that have one of that name; empty where they differ.
+Table::Cell CommonSetting(const std::vector<load::Settings>& all, const std::string& name) {
+  absl::optional<Table::Cell> common;
+  for (const load::Settings& settings : all) {
+    for (const auto& [other, value] : settings) {
+      if (other != name) continue;
+      if (common.has_value() && *common != value) return "";
+      common = value;
+    }
+  }
+  return common.value_or("");
+}
+
 ordered_json ResultJson(const LoadResult& result) {
   ordered_json json;
   json["target"] = result.spec.client.target;
   json["pace"] = result.spec.pace.ToText();
   json["connections"] = result.spec.client.connections;
   json["transport"] = result.spec.stream ? "stream" : "unary";
+  json["shared_memory"] = result.spec.arena != nullptr;
   json["threads"] = result.spec.workers;
   json["begin"] = absl::FormatTime(absl::RFC3339_sec, result.begin, absl::UTCTimeZone());
   json["seconds"] = absl::ToDoubleSeconds(result.measured);
@@ -71,6 +95,7 @@ ordered_json ResultJson(const LoadResult& result) {
   json["info_bits_per_s"] = result.InfoBitRate();
   json["message_bytes_per_s"] = result.MessageByteRate();
   const load::Tally all = result.totals.All();
+  json["shared_memory_calls"] = all.by_shared_memory;
   json["blocks"] = BlocksJson(all.blocks);
   json["iterations"] = IterationsJson(all.iterations);
   json["outcomes"] = OutcomesJson(all.outcomes);
@@ -79,16 +104,20 @@ ordered_json ResultJson(const LoadResult& result) {
     ordered_json workload;
     workload["name"] = result.workloads[i];
     const load::Tally& tally = result.totals.tallies[i];
+    workload["settings"] = SettingsJson(result.settings[i]);
+    workload["shared_memory_calls"] = tally.by_shared_memory;
     workload["blocks"] = BlocksJson(tally.blocks);
     workload["iterations"] = IterationsJson(tally.iterations);
     workload["outcomes"] = OutcomesJson(tally.outcomes);
     workload["latency"] = LatencyJson(tally.latency);
     workload["stages"] = StagesJson(tally);
+    workload["untimed"] = UntimedJson(tally);
     workload["budget"] = BudgetJson(result.budgets[i], tally);
     json["workloads"].push_back(std::move(workload));
   }
   json["refusals"] = result.totals.refusals;
   json["stages"] = StagesJson(all);
+  json["untimed"] = UntimedJson(all);
   json["budget"] = BudgetJson(BudgetOfAll(result), all);
   json["client"] = {{"cpu_s", result.client_cpu_seconds},
                     {"cpu_s_per_gbit", result.ClientCpuPerGbit()},
@@ -125,6 +154,7 @@ void AddBudget(const load::LatencyBudget& budget, const load::Tally& tally, Tabl
                         1e3 * Quantile(tally.stages[i], quantile));
     }
   }
+  row->emplace_back("untimed", static_cast<double>(tally.untimed()));
   const bool is_known = budget.time != absl::InfiniteDuration();
   row->emplace_back("budget_ms", is_known ? absl::ToDoubleMilliseconds(budget.time) : double{NAN});
   for (const auto& [name, quantile] : kBudgetQuantiles) {
@@ -133,12 +163,15 @@ void AddBudget(const load::LatencyBudget& budget, const load::Tally& tally, Tabl
   }
 }
 
-Table::Row CsvRow(const LoadResult& result, const std::string& workload, const load::Tally& tally,
-                  const load::LatencyBudget& budget, bool all) {
+// Of workload number `index`; of all without one.
+Table::Row CsvRow(const LoadResult& result, absl::optional<size_t> index = absl::nullopt) {
+  const bool all = !index.has_value();
+  const load::Tally tally = all ? result.totals.All() : result.totals.tallies[*index];
+  const load::LatencyBudget budget = all ? BudgetOfAll(result) : result.budgets[*index];
   const double seconds = absl::ToDoubleSeconds(result.measured);
   Table::Row row = {
       {"pace", result.spec.pace.ToText()},
-      {"workload", workload},
+      {"workload", all ? "all" : result.workloads[*index]},
       {"seconds", seconds},
       {"offered_per_s",
        all ? result.Offered() : static_cast<double>(tally.outcomes.due()) / seconds},
@@ -161,6 +194,11 @@ Table::Row CsvRow(const LoadResult& result, const std::string& workload, const l
   }
   row.emplace_back("max_ms", 1e3 * Quantile(tally.latency, 1));
   AddBudget(budget, tally, &row);
+  row.emplace_back("shared_memory_calls", static_cast<double>(tally.by_shared_memory));
+  for (const std::string& name : SettingNames(result)) {
+    row.emplace_back(name, all ? CommonSetting(result.settings, name)
+                               : CommonSetting({result.settings[*index]}, name));
+  }
   return row;
 }
 
@@ -207,16 +245,10 @@ ordered_json ToJson(const LoadReport& report) {
 std::string ToCsv(const LoadReport& report) {
   Table table;
   const LoadResult& result = report.result;
-  for (const KneeProbe& probe : report.probes) {
-    table.Add(
-        CsvRow(probe.result, "all", probe.result.totals.All(), BudgetOfAll(probe.result), true));
-  }
-  for (size_t i = 0; report.probes.empty() && i < result.workloads.size(); ++i) {
-    table.Add(
-        CsvRow(result, result.workloads[i], result.totals.tallies[i], result.budgets[i], false));
-  }
+  for (const KneeProbe& probe : report.probes) table.Add(CsvRow(probe.result));
   if (report.probes.empty()) {
-    table.Add(CsvRow(result, "all", result.totals.All(), BudgetOfAll(result), true));
+    for (size_t i = 0; i < result.workloads.size(); ++i) table.Add(CsvRow(result, i));
+    table.Add(CsvRow(result));
   }
   return table.ToCsv();
 }

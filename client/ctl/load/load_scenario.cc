@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/json_values.h"
+#include "client/ctl/load/load_keys.h"
 
 namespace baseband::ctl {
 namespace {
@@ -29,69 +30,6 @@ const std::vector<JsonKey<PaceSettings>>& PaceKeys() {
   return *keys;
 }
 
-absl::Status SetBits(const Json& json, int64_t* value) {
-  int number = 0;
-  const absl::Status status = SetInteger(json, &number);
-  *value = number;
-  return status;
-}
-
-absl::Status SetFloat(const Json& json, float* value) {
-  double number = 0;
-  const absl::Status status = SetNumber(json, &number);
-  *value = static_cast<float>(number);
-  return status;
-}
-
-using Spec = TrafficSpec;
-
-const std::vector<JsonKey<Spec>>& TrafficKeys() {
-  static const auto* const keys = new std::vector<JsonKey<Spec>>{
-      {"operation",
-       [](const Json& j, Spec* s) { return SetNamed(j, &ParseOperation, &s->operation); }},
-      {"name", [](const Json& j, Spec* s) { return SetText(j, &s->name); }},
-      {"weight", [](const Json& j, Spec* s) { return SetNumber(j, &s->weight); }},
-      {"deadline", [](const Json& j, Spec* s) { return SetDuration(j, &s->deadline); }},
-      {"priority", [](const Json& j, Spec* s) { return SetText(j, &s->priority); }},
-      {"variants", [](const Json& j, Spec* s) { return SetInteger(j, &s->variants); }},
-      {"nr_bg", [](const Json& j, Spec* s) { return SetInteger(j, &s->code.nr_bg); }},
-      {"wimax", [](const Json& j, Spec* s) { return SetText(j, &s->code.wimax_rate); }},
-      {"wifi", [](const Json& j, Spec* s) { return SetText(j, &s->code.wifi_rate); }},
-      {"matrix", [](const Json& j, Spec* s) { return SetText(j, &s->code.matrix_file); }},
-      {"zc", [](const Json& j, Spec* s) { return SetInteger(j, &s->code.zc); }},
-      {"n", [](const Json& j, Spec* s) { return SetInteger(j, &s->code.n); }},
-      {"rows", [](const Json& j, Spec* s) { return SetInteger(j, &s->code.rows); }},
-      {"punctured", [](const Json& j, Spec* s) { return SetInteger(j, &s->code.punctured); }},
-      {"filler", [](const Json& j, Spec* s) { return SetInteger(j, &s->code.filler); }},
-      {"algorithm", [](const Json& j, Spec* s) { return SetText(j, &s->decode.algorithm); }},
-      {"schedule", [](const Json& j, Spec* s) { return SetText(j, &s->decode.schedule); }},
-      {"iterations", [](const Json& j, Spec* s) { return SetInteger(j, &s->decode.iterations); }},
-      {"fixed", [](const Json& j, Spec* s) { return SetBool(j, &s->decode.fixed); }},
-      {"scale_factor", [](const Json& j, Spec* s) { return SetFloat(j, &s->decode.scale_factor); }},
-      {"llr_scale", [](const Json& j, Spec* s) { return SetFloat(j, &s->decode.llr_scale); }},
-      {"llr_count", [](const Json& j, Spec* s) { return SetInteger(j, &s->decode.llr_count); }},
-      {"blocks", [](const Json& j, Spec* s) { return SetInteger(j, &s->blocks); }},
-      {"ebn0", [](const Json& j, Spec* s) { return SetNumber(j, &s->ebn0_db.emplace()); }},
-      {"harq", [](const Json& j, Spec* s) { return SetNumber(j, &s->harq); }},
-      {"mcs", [](const Json& j, Spec* s) { return SetInteger(j, &s->mcs.emplace()); }},
-      {"mcs_table", [](const Json& j, Spec* s) { return SetInteger(j, &s->format.table); }},
-      {"qm", [](const Json& j, Spec* s) { return SetInteger(j, &s->format.qm); }},
-      {"code_rate", [](const Json& j, Spec* s) { return SetNumber(j, &s->format.code_rate); }},
-      {"layers", [](const Json& j, Spec* s) { return SetInteger(j, &s->format.layers); }},
-      {"prbs", [](const Json& j, Spec* s) { return SetInteger(j, &s->format.prbs); }},
-      {"tbs_lbrm", [](const Json& j, Spec* s) { return SetBits(j, &s->format.tbs_lbrm); }},
-      {"snr", [](const Json& j, Spec* s) { return SetNumber(j, &s->snr_db.emplace()); }},
-      {"input", [](const Json& j, Spec* s) { return SetText(j, &s->input); }},
-      {"early_stop", [](const Json& j, Spec* s) { return SetText(j, &s->early_stop); }},
-      {"constellation", [](const Json& j, Spec* s) { return SetText(j, &s->constellation); }},
-      {"frames", [](const Json& j, Spec* s) { return SetInteger(j, &s->blocks); }},
-      {"frame_symbols", [](const Json& j, Spec* s) { return SetInteger(j, &s->frame_symbols); }},
-      {"samples", [](const Json& j, Spec* s) { return SetInteger(j, &s->samples); }},
-      {"channels", [](const Json& j, Spec* s) { return SetInteger(j, &s->channels); }},
-      {"points", [](const Json& j, Spec* s) { return SetInteger(j, &s->points); }}};
-  return *keys;
-}
-
 // Of item number `index` of the mix.
 absl::StatusOr<TrafficSpec> ParseItem(const Json& json, size_t index, const TrafficSpec& common) {
   const auto at = [&](absl::string_view what) {
@@ -113,6 +51,14 @@ absl::StatusOr<TrafficSpec> ParseItem(const Json& json, size_t index, const Traf
   }
   if (absl::Status status = SetKeys(json, TrafficKeys(), &spec); !status.ok()) {
     return at(status.message());
+  }
+  for (const TrafficKey& key : TrafficKeys()) {
+    if (json.contains(key.name) && !key.IsFor(spec.operation)) {
+      return at(absl::StrCat(".", key.name, ": ", DoesNotGo(key, {spec.operation})));
+    }
+  }
+  if (!TakesHarq(spec.operation)) {
+    spec.harq = 0;  // the flag says it of others
   }
   if (absl::Status status = Check(spec); !status.ok()) {
     return at(absl::StrCat(": ", status.message()));
@@ -157,6 +103,8 @@ absl::StatusOr<load::Pace> ToPace(const PaceSettings& settings) {
   status.Update(refuse(settings.arrivals.has_value() && !rate, "arrivals go with a rate only"));
   status.Update(refuse((settings.slot.has_value() || settings.jitter.has_value()) && !cells,
                        "slot and jitter go with cells only"));
+  status.Update(refuse(settings.in_flight.has_value() && (rate || cells),
+                       "in_flight goes neither with a rate nor with cells"));
   status.Update(refuse(arrivals != "poisson" && arrivals != "constant",
                        absl::StrCat("arrivals '", arrivals, "' is not one of poisson, constant")));
   load::Pace pace;

@@ -40,7 +40,8 @@ struct Scenario {
 
 // A JSON object: "mix", a list of objects with an "operation" each, and keys of PaceSettings by
 // name ("warmup" for warm_up). What an item of the mix does not say is as in `common`; a code of
-// its own replaces that of `common` whole. InvalidArgument names the place, "mix[1].blocks: ..".
+// its own replaces that of `common` whole. InvalidArgument names the place, "mix[1].blocks: ..",
+// also of a key that is for other operations.
 //
 //   {"cells": 4, "slot": "500us", "mix": [
 //     {"operation": "decode", "nr_bg": 1, "zc": 384, "rows": 24, "deadline": "2ms", "weight": 3},

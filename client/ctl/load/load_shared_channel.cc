@@ -71,7 +71,48 @@ absl::StatusOr<int64_t> CheckDecoded(const v1::DecodeSharedChannelResponse& resp
   return failed;
 }
 
+double SnrDb(const TrafficSpec& spec, const TransportFormat& format, bool second) {
+  return spec.snr_db.value_or(ThresholdSnrDb(format.mcs) + (second ? kSecondDb : kComfortableDb));
+}
+
+SymbolChannel ChannelOf(const TrafficSpec& spec, const TransportFormat& format, bool second) {
+  return {ParseReceivedType(spec.input), format.mcs.qm, SnrDb(spec, format, second)};
+}
+
+// What is asked of the server, for all blocks of a request.
+v1::DecodeSharedChannelGroup GroupOf(const TrafficSpec& spec, const TransportFormat& format,
+                                     const SymbolChannel& channel, bool second) {
+  v1::DecodeSharedChannelGroup group;
+  *group.mutable_block() = format.block;
+  group.set_count(static_cast<uint32_t>(spec.blocks));
+  channel.Tell(&group);
+  if (!IsLlr(ParseReceivedType(spec.input))) {
+    group.set_llr_scale(kLlrScale);
+  }
+  group.set_max_iterations(static_cast<uint32_t>(spec.decode.iterations));
+  group.set_scale_factor(spec.decode.scale_factor);
+  group.set_early_stop(ParseEarlyStop(spec.early_stop));
+  group.mutable_block()->set_rv(second ? kSecondVersion : 0);
+  group.mutable_harq()->set_soft_in(second);
+  return group;
+}
+
 }  // namespace
+
+load::Settings EncodeSharedSettings() { return {{"output", "int16"}}; }
+
+load::Settings DecodeSharedSettings(const TrafficSpec& spec, bool second) {
+  const TransportFormat format = *ToTransportFormat(spec.format, spec.mcs);
+  const v1::DecodeSharedChannelGroup group =
+      GroupOf(spec, format, ChannelOf(spec, format, second), second);
+  load::Settings settings = {{"input", spec.input},
+                             {"llr_scale", group.llr_scale()},
+                             {"early_stop", spec.early_stop},
+                             {"iterations", static_cast<double>(group.max_iterations())},
+                             {"snr_db", SnrDb(spec, format, second)}};
+  if (group.scale_factor() != 0) settings.emplace_back("scale_factor", group.scale_factor());
+  return settings;
+}
 
 absl::StatusOr<load::Request> EncodeSharedRequest(const TrafficSpec& spec, int kinds_of_devices,
                                                   Random* random) {
@@ -108,23 +149,10 @@ absl::StatusOr<load::Request> EncodeSharedRequest(const TrafficSpec& spec, int k
 absl::StatusOr<load::Request> DecodeSharedRequest(const TrafficSpec& spec, bool second,
                                                   int kinds_of_devices, Random* random) {
   const TransportFormat format = *ToTransportFormat(spec.format, spec.mcs);
-  const SymbolChannel channel(
-      ParseReceivedType(spec.input), format.mcs.qm,
-      spec.snr_db.value_or(ThresholdSnrDb(format.mcs) + (second ? kSecondDb : kComfortableDb)));
+  const SymbolChannel channel = ChannelOf(spec, format, second);
   v1::DecodeSharedChannelRequest request;
   v1::DecodeSharedChannelGroup& group = *request.add_groups();
-  *group.mutable_block() = format.block;
-  group.set_count(static_cast<uint32_t>(spec.blocks));
-  channel.Tell(&group);
-  if (!IsLlr(ParseReceivedType(spec.input))) {
-    group.set_llr_scale(kLlrScale);
-  }
-  group.set_max_iterations(static_cast<uint32_t>(spec.decode.iterations));
-  group.set_scale_factor(spec.decode.scale_factor);
-  group.set_early_stop(ParseEarlyStop(spec.early_stop));
-  const int rv = second ? kSecondVersion : 0;
-  group.mutable_block()->set_rv(static_cast<uint32_t>(rv));
-  group.mutable_harq()->set_soft_in(second);
+  group = GroupOf(spec, format, channel, second);
 
   Expected expected;
   expected.blocks = RandomBlocks(format, spec.blocks, random);
@@ -147,7 +175,7 @@ absl::StatusOr<load::Request> DecodeSharedRequest(const TrafficSpec& spec, bool 
     if (second && status.ok()) {
       payload += SoftBitsHere(format, 0, group, first);
     }
-    status.Update(receive(block, rv, &payload));
+    status.Update(receive(block, static_cast<int>(group.block().rv()), &payload));
     if (!status.ok()) {
       return status;
     }

@@ -72,6 +72,11 @@ absl::StatusOr<load::Request> DownconvertRequest(const TrafficSpec& spec, int ki
 absl::StatusOr<load::Request> MinimizeRequest(const TrafficSpec& spec, int kinds_of_devices,
                                               Random* random);
 
+// What those of Decode, EncodeSharedChannel and DecodeSharedChannel ask for.
+load::Settings DecodeSettings(const TrafficSpec& spec);
+load::Settings EncodeSharedSettings();
+load::Settings DecodeSharedSettings(const TrafficSpec& spec, bool second);
+
 // What of a MinimizeResponse depends on the request alone: all but the times it took.
 absl::StatusOr<std::string> MinimizeEssence(const grpc::ByteBuffer& reply);
 

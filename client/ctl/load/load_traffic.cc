@@ -46,9 +46,7 @@ bool IsSharedChannel(const TrafficSpec& spec) {
          spec.operation == Operation::kDecodeSharedChannel;
 }
 
-bool IsDecoding(const TrafficSpec& spec) {
-  return spec.operation == Operation::kDecode || spec.operation == Operation::kDecodeSharedChannel;
-}
+bool IsDecoding(const TrafficSpec& spec) { return TakesHarq(spec.operation); }
 
 absl::Status CheckRange(const char* field, double value, double low, double high) {
   return value >= low && value <= high
@@ -64,7 +62,7 @@ absl::Status CheckCoding(const TrafficSpec& spec) {
   }
   absl::Status status = ToDecodeGroup(spec.decode).status();
   status.Update(CheckRange("harq", spec.harq, 0, 1));
-  if (spec.harq > 0 && (!code->has_nr() || spec.operation != Operation::kDecode)) {
+  if (spec.harq > 0 && !code->has_nr()) {
     status.Update(absl::InvalidArgumentError("harq goes with decode of an NR code only"));
   }
   const client::CodeShape shape = *client::ShapeOf(*code);
@@ -80,17 +78,8 @@ absl::Status CheckSharedChannel(const TrafficSpec& spec) {
     return format.status();
   }
   absl::Status status = CheckRange("harq", spec.harq, 0, 1);
-  if (spec.harq > 0 && !IsDecoding(spec)) {
-    status.Update(absl::InvalidArgumentError("harq goes with decoding only"));
-  }
   if (spec.snr_db.has_value()) {
     status.Update(CheckRange("snr", *spec.snr_db, -50, 80));
-  }
-  if (!IsDecoding(spec) && spec.input != TrafficSpec().input) {
-    status.Update(absl::InvalidArgumentError("input goes with decoding only"));
-  }
-  if (!IsDecoding(spec) && spec.early_stop != kParityStop) {
-    status.Update(absl::InvalidArgumentError("early_stop goes with decoding only"));
   }
   const std::vector<std::string> stops = NamesOfEarlyStops();
   if (std::find(stops.begin(), stops.end(), spec.early_stop) == stops.end()) {
@@ -211,6 +200,19 @@ absl::StatusOr<load::Request> MakeRequest(const TrafficSpec& spec, bool second,
   return MinimizeRequest(spec, kinds_of_devices, random);
 }
 
+load::Settings SettingsOf(const TrafficSpec& spec, bool second) {
+  switch (spec.operation) {
+    case Operation::kDecode:
+      return DecodeSettings(spec);
+    case Operation::kEncodeSharedChannel:
+      return EncodeSharedSettings();
+    case Operation::kDecodeSharedChannel:
+      return DecodeSharedSettings(spec, second);
+    default:
+      return {};
+  }
+}
+
 absl::StatusOr<load::Workload> MakeWorkload(const TrafficSpec& spec, bool second,
                                             int kinds_of_devices, const NamedPoints& points,
                                             Random* random) {
@@ -220,6 +222,7 @@ absl::StatusOr<load::Workload> MakeWorkload(const TrafficSpec& spec, bool second
   if (spec.operation == Operation::kMinimize) {
     workload.essence = MinimizeEssence;
   }
+  workload.settings = SettingsOf(spec, second);
   workload.weight = spec.weight * (second ? spec.harq : 1 - spec.harq);
   workload.deadline = spec.deadline;
   workload.priority = spec.priority;
@@ -258,6 +261,10 @@ absl::StatusOr<Operation> ParseOperation(absl::string_view name) {
 }
 
 std::string NameOfOperation(Operation operation) { return ctl::NameOf(kOperations, operation); }
+
+bool TakesHarq(Operation operation) {
+  return operation == Operation::kDecode || operation == Operation::kDecodeSharedChannel;
+}
 
 absl::Status Check(const TrafficSpec& spec) {
   absl::Status status = CheckRange("variants", spec.variants, 1, 64);

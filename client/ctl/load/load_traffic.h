@@ -35,6 +35,8 @@ enum class Operation {
 // "minimize".
 absl::StatusOr<Operation> ParseOperation(absl::string_view name);
 std::string NameOfOperation(Operation operation);
+// Whether second transmissions are anything to it.
+bool TakesHarq(Operation operation);
 
 inline FormatFlags EighthOfACarrier() {
   FormatFlags flags;
@@ -56,9 +58,9 @@ struct TrafficSpec {
   DecodeFlags decode;
   int blocks = 8;                  // code blocks, transport blocks or frames in a request
   absl::optional<double> ebn0_db;  // of the LLRs; empty: where all blocks decode
-  // NR codes: the share of calls, 0 .. 1, that are second transmissions. The server gets what a
-  // receiver has then: redundancy versions 0 and 2 (38.212, table 5.4.2.1-2), combined into one
-  // soft buffer, so that more parity rows count.
+  // Decode of NR codes: the share of calls, 0 .. 1, that are second transmissions. The server gets
+  // what a receiver has then: redundancy versions 0 and 2 (38.212, table 5.4.2.1-2), combined into
+  // one soft buffer, so that more parity rows count.
   double harq = 0;
 
   // EncodeSharedChannel, DecodeSharedChannel: a request is a slot with `blocks` users, each with

@@ -10,12 +10,11 @@ v1::EarlyStop ParseEarlyStop(absl::string_view name) {
                           : v1::EARLY_STOP_PARITY;
 }
 
-CLI::Option* AddEarlyStopFlag(CLI::App* app, std::string* name, const std::string& of) {
+CLI::Option* AddEarlyStopFlag(CLI::App* app, std::string* name) {
   return app
       ->add_option("--early-stop", *name,
-                   of +
-                       "a code block is done when its parity checks hold (parity), when they or its"
-                       " CRC do (crc), or after all iterations (none) (parity)")
+                   "a code block is done when its parity checks hold (parity), when they or its"
+                   " CRC do (crc), or after all iterations (none) (parity)")
       ->check(CLI::IsMember(NamesOfEarlyStops()))
       ->type_name("RULE");
 }

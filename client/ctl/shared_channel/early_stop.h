@@ -16,8 +16,8 @@ inline constexpr char kParityStop[] = "parity";  // what is meant where nothing 
 // "parity", "crc", "none".
 std::vector<std::string> NamesOfEarlyStops();
 v1::EarlyStop ParseEarlyStop(absl::string_view name);  // one of them
-// --early-stop, which takes those names; its help begins with `of`.
-CLI::Option* AddEarlyStopFlag(CLI::App* app, std::string* name, const std::string& of = "");
+// --early-stop, which takes those names.
+CLI::Option* AddEarlyStopFlag(CLI::App* app, std::string* name);
 
 }  // namespace baseband::ctl
 

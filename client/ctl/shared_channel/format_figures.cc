@@ -1,9 +1,12 @@
 #include "client/ctl/shared_channel/format_figures.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/ctl/common/text_table.h"
 #include "client/ctl/shared_channel/symbol_channel.h"
+#include "kernels/nr/soft_pack.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -11,6 +14,8 @@ namespace {
 
 // Columns of base graphs 1 and 2 without the two punctured ones.
 constexpr int kSentColumns[] = {66, 50};
+// What a server holds under a key has at least as many, see "Memory of HARQ" of kernels/nr.
+constexpr int64_t kLeastHeldBytes = 4096;
 
 std::string Bits(int64_t bits) { return absl::StrCat(bits, " bits"); }
 std::string Bytes(int64_t bytes) { return absl::StrCat(bytes, " bytes"); }
@@ -52,6 +57,16 @@ std::vector<std::pair<std::string, int64_t>> ReceivedSizes(const TransportFormat
   return sizes;
 }
 
+std::vector<std::pair<int, int64_t>> HeldSizes(const TransportFormat& format) {
+  std::vector<std::pair<int, int64_t>> sizes;
+  for (const int size : nr::kHeldSoftSizes) {
+    const int64_t bytes =
+        format.plan.num_blocks * nr::HeldSoftBytes(size, format.plan.of_long.n_cb);
+    sizes.emplace_back(size, std::max(bytes, kLeastHeldBytes));
+  }
+  return sizes;
+}
+
 std::string FiguresText(const TransportFormat& format) {
   const nr::TransportBlockPlan& plan = format.plan;
   TextTable table({{format.Name(), false}, {"", false}, {format.Describe(), false}});
@@ -87,7 +102,10 @@ std::string FiguresText(const TransportFormat& format) {
   for (const auto& [name, size] : ReceivedSizes(format)) {
     bytes.Add({"received, " + name, absl::StrCat(size)});
   }
-  bytes.Add({"soft bits of HARQ", absl::StrCat(format.soft_bytes())});
+  bytes.Add({"soft bits, sent", absl::StrCat(format.soft_bytes())});
+  for (const auto& [size, held] : HeldSizes(format)) {
+    bytes.Add({absl::StrCat("soft bits, held in ", size, " bits"), absl::StrCat(held)});
+  }
   bytes.Add({"decoded", absl::StrCat(format.tb_bytes())});
   return absl::StrCat(table.ToText(), "\n", bytes.ToText());
 }
@@ -113,6 +131,9 @@ nlohmann::ordered_json FiguresJson(const TransportFormat& format) {
     json["received_bytes"][name] = size;
   }
   json["soft_bytes"] = format.soft_bytes();
+  for (const auto& [size, held] : HeldSizes(format)) {
+    json["held_bytes"][absl::StrCat(size)] = held;
+  }
   return json;
 }
 

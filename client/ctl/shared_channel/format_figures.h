@@ -22,6 +22,9 @@ std::vector<std::pair<int, int>> CodedBlocks(const nr::TransportBlockPlan& plan)
 // (name of --input, bytes): what a request has of one transmission, for each that there is.
 std::vector<std::pair<std::string, int64_t>> ReceivedSizes(const TransportFormat& format);
 
+// (bits of a soft bit, bytes): what the server holds of the block for HARQ, in each size.
+std::vector<std::pair<int, int64_t>> HeldSizes(const TransportFormat& format);
+
 // A line for each figure, with its letter in 38.212 or 38.214.
 std::string FiguresText(const TransportFormat& format);
 // As ToJson(format), and the other figures.

@@ -88,11 +88,11 @@ ReceivedType ParseReceivedType(absl::string_view name) {
 
 std::string NameOfReceivedType(ReceivedType type) { return Of(type).name; }
 
-CLI::Option* AddInputFlag(CLI::App* app, std::string* name, const std::string& of) {
+CLI::Option* AddInputFlag(CLI::App* app, std::string* name) {
   return app
       ->add_option("--input", *name,
-                   of + "what is decoded: symbols of int8, int16, float16 or float32, or llr-int8, "
-                        "llr-int6, llr-int4 (int16)")
+                   "what is decoded: symbols of int8, int16, float16 or float32, or llr-int8, "
+                   "llr-int6, llr-int4 (int16)")
       ->check(CLI::IsMember(NamesOfReceivedTypes()))
       ->type_name("TYPE");
 }

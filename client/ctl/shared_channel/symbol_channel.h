@@ -25,8 +25,8 @@ constexpr bool IsLlr(ReceivedType type) { return type >= ReceivedType::kLlrInt8;
 std::vector<std::string> NamesOfReceivedTypes();
 ReceivedType ParseReceivedType(absl::string_view name);  // one of them
 std::string NameOfReceivedType(ReceivedType type);
-// --input, which takes those names; its help begins with `of`.
-CLI::Option* AddInputFlag(CLI::App* app, std::string* name, const std::string& of = "");
+// --input, which takes those names.
+CLI::Option* AddInputFlag(CLI::App* app, std::string* name);
 
 // Thread-safe.
 class SymbolChannel {

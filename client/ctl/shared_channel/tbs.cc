@@ -19,7 +19,7 @@ class TbsCommand final : public Command {
     CLI::App* const command = app->add_subcommand(
         "tbs",
         "Tells what MCS, PRBs and layers amount to: the transport block size of a slot, its code"
-        " blocks, and the bytes that requests have of it.\n"
+        " blocks, the bytes that requests have of it, and those that the server holds for HARQ.\n"
         "Sizes are those of 38.214, clause 5.1.3.2; code blocks, circular buffer and rate matching"
         " those of 38.212. No server is asked.");
     AddNumber(command, "--mcs", "N", &mcs_, Between(0, kMostMcs),

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kDefaultIterations = 10;
 // Of natural LLRs. 4 loses up to 0.08 dB at low code rates; from 8 on LLRs that are 127 hold up
-// parity checks on good channels, and blocks that are right take all iterations.
+// parity checks, so that right blocks of low and medium code rates take nearly all iterations some
+// dB above their threshold, too, where a few would do.
 constexpr float kDefaultLlrScale = 6.0F;
 constexpr double kMinNoiseVariance = 1e-9F;  // as the field has it
 constexpr double kMaxNoiseVariance = 1e9F;

@@ -43,6 +43,12 @@ TEST(FormatFiguresTest, OfAWholeCarrierAreThoseOfTheStandard) {
   EXPECT_EQ(json["received_bytes"]["int8"], 2 * 273 * 156 * 4);
   EXPECT_EQ(json["received_bytes"]["float32"], 8 * 273 * 156 * 4);
   EXPECT_EQ(json["soft_bytes"], 152 * 25344);
+  EXPECT_EQ(json["held_bytes"]["8"], 152 * 25344);
+  EXPECT_EQ(json["held_bytes"]["6"], 152 * 25344 * 6 / 8);
+  EXPECT_EQ(json["held_bytes"]["4"], 152 * 25344 * 4 / 8);
+  EXPECT_THAT(FiguresText(format), AllOf(HasSubstr("soft bits, held in 8 bits  3852288\n"),
+                                         HasSubstr("soft bits, held in 6 bits  2889216\n"),
+                                         HasSubstr("soft bits, held in 4 bits  1926144\n")));
 }
 
 TEST(FormatFiguresTest, ALimitedBufferIsShorterThanTheCodeWord) {
@@ -60,6 +66,7 @@ TEST(FormatFiguresTest, ASmallBlockIsOneCodeBlockWithoutACrcOfItsOwn) {
   EXPECT_THAT(FiguresText(format), AllOf(HasSubstr("QPSK"), HasSubstr("; CRC16\n"),
                                          HasSubstr("not limited\n"), HasSubstr("312 bits\n")));
   EXPECT_EQ(FiguresJson(format)["code_block_crc_bits"], 0);
+  EXPECT_EQ(FiguresJson(format)["held_bytes"]["4"], 4096) << "no key has less";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/ctl/load/load_html.h"
 #include "client/ctl/load/load_report.h"
 #include "client/load/recorder.h"
 #include "nlohmann/json.hpp"
@@ -64,7 +65,24 @@ load::LoadResult ResultOfSlots() {
   result.measured = absl::Milliseconds(10);
   result.interval = result.measured;
   result.workloads = {"uplink", "downlink"};
+  result.settings = {{{"input", "int16"}, {"llr_scale", 6.0}}, {}};
   result.budgets = {{absl::Microseconds(500), true}, {absl::Milliseconds(1), false}};
+  return result;
+}
+
+// The same, and as many calls of each workload again that expired.
+load::LoadResult WithExpiredCalls() {
+  load::Recorder recorder({0, 10 * kMs, 10 * kMs}, 2);
+  for (int i = 0; i < 101; ++i) {
+    load::Ended call;
+    call.workload = i < 100 ? 0 : 1;
+    call.outcome = load::Outcome::kExpired;
+    call.due_ns = kMs;
+    call.end_ns = 3 * kMs;
+    recorder.OnEnd(call);
+  }
+  load::LoadResult result = ResultOfSlots();
+  result.totals.Merge(recorder.Take());
   return result;
 }
 
@@ -89,15 +107,35 @@ TEST(LoadBudgetTest, AServerThatClaimsMoreTimeThanPassedLeavesNoneForTheTranspor
 TEST(LoadBudgetTest, WhatIsLeftOfASlotIsNegativeWhereTheAnswerCameAfterIt) {
   const BudgetTable table = ToBudgetTable(ResultOfSlots());
   EXPECT_THAT(table.heads, ElementsAre("", "", "send_lag", "receive", "queue", "copy_in", "h2d",
-                                       "kernel", "d2h", "transport", "budget", "left"));
-  ASSERT_EQ(table.rows.size(), 4) << "the second workload has no Timing";
+                                       "kernel", "d2h", "transport", "budget", "left", "untimed"));
+  ASSERT_EQ(table.rows.size(), 6);
   EXPECT_THAT(table.rows[0],
               ElementsAre("uplink", "p50", "15 us", "10 us", "20 us", "30 us", "40 us", "100 us",
-                          "50 us", "85 us", "500us slot", "150 us"));
+                          "50 us", "85 us", "500us slot", "150 us", "0"));
   EXPECT_THAT(table.rows[1], ElementsAre("", "p99", "15 us", "10 us", "20 us", "30 us", "40 us",
-                                         HasSubstr("us"), "50 us", "85 us", "", "-350 us"));
-  EXPECT_EQ(table.rows[2][0], "all");
-  EXPECT_EQ(table.rows[2].back(), "") << "budgets that differ are not one";
+                                         HasSubstr("us"), "50 us", "85 us", "", "-350 us", ""));
+  EXPECT_THAT(table.rows[2], ElementsAre("downlink", "p50", "-", "-", "-", "-", "-", "-", "-", "-",
+                                         "1ms deadline", "-500 us", "1 (100 %)"))
+      << "without a Timing";
+  EXPECT_EQ(table.rows[4][0], "all");
+  EXPECT_EQ(table.rows[4][11], "") << "budgets that differ are not one";
+}
+
+TEST(LoadBudgetTest, CallsThatExpiredDoNotVanishFromAnyFormOfTheBudget) {
+  LoadReport report;
+  report.result = WithExpiredCalls();
+  const BudgetTable table = ToBudgetTable(report.result);
+  ASSERT_EQ(table.rows.size(), 6);
+  EXPECT_EQ(table.rows[0].back(), "100 (50 %)");
+  EXPECT_EQ(table.rows[2].back(), "2 (100 %)") << "one that expired, one without a Timing";
+  EXPECT_EQ(table.rows[4].back(), "102 (50.5 %)");
+  EXPECT_THAT(ToText(report), AllOf(HasSubstr("  untimed\n"), HasSubstr("100 (50 %)\n")));
+  EXPECT_THAT(ToHtml(report), AllOf(HasSubstr("<th>untimed</th>"), HasSubstr("100 (50 %)")));
+  const nlohmann::json json = ToJson(report);
+  EXPECT_EQ(json["workloads"][0]["untimed"]["calls"], 100);
+  EXPECT_EQ(json["workloads"][0]["untimed"]["share"], 0.5);
+  EXPECT_EQ(json["untimed"]["calls"], 102);
+  EXPECT_THAT(ToCsv(report), HasSubstr(",untimed,budget_ms,"));
 }
 
 TEST(LoadBudgetTest, AClosedLoopIsNeverBehindItsTime) {
@@ -108,7 +146,7 @@ TEST(LoadBudgetTest, AClosedLoopIsNeverBehindItsTime) {
 
 TEST(LoadBudgetTest, WithoutATimingThereIsNoTable) {
   load::LoadResult result = ResultOfSlots();
-  result.totals.tallies[0] = load::Tally();
+  for (load::Histogram& stage : result.totals.tallies[0].stages) stage = load::Histogram(2);
   EXPECT_TRUE(ToBudgetTable(result).rows.empty());
 }
 
@@ -129,6 +167,58 @@ TEST(LoadBudgetTest, EveryFormOfTheReportHasBudgetAndIterations) {
   EXPECT_THAT(csv, AllOf(HasSubstr(",iterations_mean,iterations_p99,iterations_max,"),
                          HasSubstr(",transport_p50_ms,transport_p99_ms,"),
                          HasSubstr(",budget_ms,left_p50_ms,left_p99_ms"), Not(HasSubstr("nan"))));
+}
+
+TEST(LoadReportTest, EveryFormSaysWhatWasAskedForAndHowPayloadsCame) {
+  LoadReport report;
+  report.result = ResultOfSlots();
+  EXPECT_THAT(ToText(report), AllOf(HasSubstr("127.0.0.1:1, payloads in the messages; "),
+                                    HasSubstr("uplink  input int16, llr_scale 6\n")));
+  EXPECT_THAT(ToHtml(report), AllOf(HasSubstr("127.0.0.1:1, payloads in the messages"),
+                                    HasSubstr("<td>input int16, llr_scale 6</td>")));
+  nlohmann::json json = ToJson(report);
+  EXPECT_EQ(json["shared_memory"], false);
+  EXPECT_EQ(json["shared_memory_calls"], 0);
+  EXPECT_EQ(json["workloads"][0]["settings"],
+            nlohmann::json({{"input", "int16"}, {"llr_scale", 6}}));
+  EXPECT_EQ(json["workloads"][1]["settings"], nlohmann::json::object());
+  EXPECT_THAT(ToCsv(report), AllOf(HasSubstr(",shared_memory_calls,input,llr_scale\n"),
+                                   HasSubstr(",0,int16,6\n"), HasSubstr(",0,,\n")));
+
+  report.result.totals.tallies[0].by_shared_memory = 100;
+  EXPECT_THAT(ToText(report), HasSubstr(", payloads of 100 of 101 calls by shared memory; "));
+  report.result.totals.tallies[1].by_shared_memory = 1;
+  EXPECT_THAT(ToText(report), HasSubstr(", payloads by shared memory; "));
+  json = ToJson(report);
+  EXPECT_EQ(json["workloads"][0]["shared_memory_calls"], 100);
+  EXPECT_EQ(json["shared_memory_calls"], 101);
+}
+
+TEST(LoadReportTest, SettingsThatDifferHaveNoValueForAll) {
+  LoadReport report;
+  report.result = ResultOfSlots();
+  report.result.settings[1] = {{"input", "int16"}, {"llr_scale", 4.0}};
+  EXPECT_THAT(ToCsv(report), AllOf(HasSubstr(",0,int16,6\n"), HasSubstr(",0,int16,4\n"),
+                                   HasSubstr(",0,int16,\n")));
+}
+
+TEST(LoadReportTest, APartOfTheMixThatCameToNothingIsRemarked) {
+  LoadReport report;
+  report.result = ResultOfSlots();
+  EXPECT_THAT(report.result.Warnings(), IsEmpty());
+  load::Outcomes& outcomes = report.result.totals.tallies[1].outcomes;
+  outcomes = load::Outcomes();
+  outcomes[load::Outcome::kLate] = 3;
+  outcomes[load::Outcome::kExpired] = 2;
+  const std::string warning = "downlink: none of its 5 calls was answered rightly and in time";
+  EXPECT_THAT(Remarks(report), Contains(warning));
+  EXPECT_THAT(ToText(report), HasSubstr(warning));
+  EXPECT_THAT(ToHtml(report), HasSubstr(warning));
+  EXPECT_EQ(ToJson(report)["warnings"].dump(), "[\"" + warning + "\"]");
+  outcomes[load::Outcome::kGood] = 1;
+  EXPECT_THAT(Remarks(report), Not(Contains(warning)));
+  outcomes = load::Outcomes();
+  EXPECT_THAT(report.result.Warnings(), IsEmpty()) << "none was due";
 }
 
 TEST(LoadIterationsTest, AreCountedByCodeBlockAndTakenAwayAgain) {

@@ -31,6 +31,7 @@ load::LoadResult ResultOf(int good, int others, Outcome outcome = Outcome::kRefu
   result.measured = absl::Seconds(1);
   result.cores = 1;
   result.workloads = {"encode"};
+  result.settings.resize(1);
   result.budgets = {load::LatencyBudget()};
   return result;
 }

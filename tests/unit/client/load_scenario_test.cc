@@ -98,7 +98,10 @@ TEST(LoadScenarioTest, WhatIsWrongInAFileIsNamedByItsPlace) {
   refusal(shared(R"("mcs": 28)"), "mix[0]: mcs 28 is not in [0, 27] of MCS table 2");
   refusal(shared(R"("prbs": 276)"), "mix[0]: prbs 276 is not in [1, 275]");
   refusal(shared(R"("layers": 0)"), "mix[0]: layers 0 is not in [1, 4]");
-  refusal(shared(R"("harq": 0.1)"), "mix[0]: harq goes with decoding only");
+  refusal(shared(R"("harq": 0.1)"),
+          "mix[0].harq: goes with decode, decode-shared-channel, not with encode-shared-channel");
+  refusal(item(R"("early_stop": "crc")"),
+          "mix[1].early_stop: goes with decode-shared-channel, not with decode");
   refusal(shared(R"("prbs": 273, "blocks": 65536)"), "mix[0]: blocks 65536 is not in [1, ");
 }
 
@@ -135,6 +138,10 @@ TEST(LoadScenarioTest, WhatDoesNotGoTogetherIsRefused) {
   lone.jitter = absl::Microseconds(1);
   EXPECT_THAT(ToPace(lone),
               StatusIs(absl::StatusCode::kInvalidArgument, "slot and jitter go with cells only"));
+  for (PaceSettings open : {WithRate(5), WithCells(5)}) {
+    open.in_flight = 7;
+    EXPECT_THAT(ToPace(open), IsInvalid("in_flight goes neither with a rate nor with cells"));
+  }
   PaceSettings odd = WithRate(5);
   odd.arrivals = "weibull";
   EXPECT_THAT(ToPace(odd), StatusIs(absl::StatusCode::kInvalidArgument,
