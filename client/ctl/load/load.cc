@@ -21,9 +21,11 @@
 #include "client/ctl/load/load_html.h"
 #include "client/ctl/load/load_report.h"
 #include "client/ctl/load/load_scenario.h"
+#include "client/ctl/load/load_transports.h"
 #include "client/load/confirm.h"
 #include "client/load/knee.h"
 #include "client/load/run.h"
+#include "kernels/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -122,6 +124,7 @@ class LoadCommand final : public Command {
     }
     Progress progress;
     std::vector<load::Workload> workloads;
+    v1::SharedMemoryCapabilities shared;
     {
       GlobalFlags few = flags;
       few.connections = 1;
@@ -134,6 +137,7 @@ class LoadCommand final : public Command {
         return FailRpc(capabilities.status());
       }
       report.server = Describe(*capabilities);
+      shared = capabilities->shared_memory();
       if (flags.shared_memory) {
         auto arena = client::SharedArena::Connect(capabilities->shared_memory(), 1);
         if (!arena.ok()) {
@@ -141,14 +145,16 @@ class LoadCommand final : public Command {
         }
         spec.arena = *std::move(arena);
       }
-      if (flags.ring) spec.rings = capabilities->shared_memory();
+      if (flags.ring) spec.rings = shared;
       auto traffic = MakeTraffic(client->get(), flags, scenario->mix,
                                  KindsOfDevices(*capabilities, flags.target), load_.seed);
       if (!traffic.ok()) {
         return FailPreparation(traffic.status());
       }
       workloads = std::move(traffic->workloads);
-      if (spec.arena != nullptr || flags.ring) load::SplitPayloads(&workloads);
+      if (spec.arena != nullptr || flags.ring || !transports_.empty()) {
+        load::SplitPayloads(&workloads);
+      }
       report.wrong_before = traffic->wrong;
     }
     const absl::StatusOr<load::WrongAnswers> wrong =
@@ -158,6 +164,7 @@ class LoadCommand final : public Command {
       return progress.interrupted() ? kInterrupted : FailPreparation(wrong.status());
     }
     report.wrong_before.Add(wrong->count, wrong->example);
+    if (!transports_.empty()) return Compare(flags, shared, spec, workloads, &progress, report);
     const absl::Status status = load_.find_knee ? Search(spec, workloads, &progress, &report)
                                                 : Measure(spec, workloads, &progress, &report);
     if (!status.ok() && progress.interrupted()) {
@@ -180,7 +187,7 @@ class LoadCommand final : public Command {
 
  private:
   absl::StatusOr<Scenario> Prepare(const GlobalFlags& flags, load::LoadSpec* spec,
-                                   LoadReport* report) const {
+                                   LoadReport* report) {
     absl::optional<int> in_flight;
     if (app_->get_parent()->get_option("--in-flight")->count() > 0) {
       in_flight = flags.in_flight;
@@ -188,6 +195,15 @@ class LoadCommand final : public Command {
     absl::StatusOr<Scenario> scenario = ToScenario(load_, *app_, in_flight);
     if (!scenario.ok()) {
       return scenario;
+    }
+    if (!load_.transports.empty()) {
+      if (load_.find_knee || load_.stream || flags.shared_memory || flags.ring ||
+          !load_.csv.empty() || !load_.html.empty() || !load_.fail_above.empty()) {
+        return absl::InvalidArgumentError(
+            "--transports does not go with --find-knee, --stream, --shared-memory, --ring, --csv,"
+            " --html or --fail-above");
+      }
+      BASEBAND_ASSIGN_OR_RETURN(transports_, ParseTransports(load_.transports, flags.target));
     }
     if (load_.find_knee && !scenario->pace.rate.has_value()) {
       if (scenario->pace.cells.has_value()) {
@@ -320,6 +336,30 @@ class LoadCommand final : public Command {
     }
   }
 
+  // By one transport after the other.
+  int Compare(const GlobalFlags& flags, const v1::SharedMemoryCapabilities& shared,
+              const load::LoadSpec& spec, const std::vector<load::Workload>& workloads,
+              Progress* progress, LoadReport report) {
+    TransportResults results;
+    bool is_negative = report.IsNegative();
+    for (const Transport& transport : transports_) {
+      load::LoadSpec chosen = spec;
+      if (const absl::Status status = Choose(transport, shared, &chosen); !status.ok()) {
+        return FailConnect(status);
+      }
+      progress->set_prefix(absl::StrCat(transport.name, ": "));
+      const absl::Status status = Measure(chosen, workloads, progress, &report);
+      if (progress->interrupted()) return kInterrupted;
+      if (absl::IsInvalidArgument(status)) return FailArguments(status);
+      if (!status.ok()) return FailConnect(status);
+      is_negative |= report.IsNegative();
+      results.emplace_back(transport, report.result);
+    }
+    absl::FPrintF(outputs_.report(), "%s",
+                  flags.json ? ToJson(results).dump(2) + "\n" : ToText(results));
+    return is_negative ? kNegativeResult : kOk;
+  }
+
   int Finish(const GlobalFlags& flags, const LoadReport& report, bool interrupted) {
     const absl::Status status = outputs_.Commit();
     absl::FPrintF(outputs_.report(), "%s",
@@ -335,6 +375,7 @@ class LoadCommand final : public Command {
 
   CLI::App* app_ = nullptr;
   LoadFlags load_;
+  std::vector<Transport> transports_;  // empty: as flags say
   Outputs outputs_;
 };
 

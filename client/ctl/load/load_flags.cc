@@ -50,6 +50,11 @@ void AddPaceFlags(CLI::App* app, LoadFlags* flags) {
   app->add_flag("--stream", flags->stream,
                 "through one Submit stream a connection, in place of unary calls")
       ->group(group);
+  app->add_option("--transports", flags->transports,
+                  "the same load by each of tcp, uds, submit, shm, ring, and what they cost, a line"
+                  " each; NAME=TARGET: at another address")
+      ->type_name("NAME,..")
+      ->group(group);
   AddNumber(
       app, "--attempts", "N", &flags->attempts, Between(1, 5),
       "how often a call is tried, as by programs with the client library (1): UNAVAILABLE, and"

@@ -21,6 +21,7 @@ struct LoadFlags {
   int max_in_flight = 4096;
   int threads = 0;
   bool stream = false;
+  std::string transports;  // empty: one, as the other flags say
   int attempts = 1;
   uint64_t seed = 1;
   std::string metrics_url;
