@@ -327,8 +327,7 @@ TEST_F(RingTest, QuotasHoldAndSayWhenToComeBack) {
   const BasebandSubmission long_one =
       Put(&ring, ring.free_offset(), 1 << 20, DecodeOfZeros(NrCode(1, 384), 40));
   const BasebandSubmission short_one = Put(&ring, 6 << 20, 1 << 20, EncodeOf(NrCode(1, 384), 1));
-  ring.Submit(long_one);  // is under way for milliseconds
-  ring.Submit(short_one);
+  ring.Submit({long_one, short_one});
   int refused = 0;
   for (int i = 0; i < 2; ++i) {
     const absl::optional<BasebandCompletion> completion = ring.Next();

@@ -79,11 +79,11 @@ TEST_F(SharedMemoryEndsTest, ClientsKilledAtAnyMomentLeaveNothingBehind) {
 }
 
 TEST_F(SharedMemoryEndsTest, WhenAServerIsKilledItsClientsGoOnAndAreGivenMemoryByTheNext) {
-  const std::string listen = absl::StrCat("--listen=127.0.0.1:", FreePort());
+  client::ClientOptions options;
+  options.target = absl::StrCat("127.0.0.1:", FreePort());
+  const std::string listen = "--listen=" + options.target;
   Serve({listen});
   if (HasFatalFailure()) return;
-  client::ClientOptions options;
-  options.target = server_->target();
   const std::unique_ptr<Client> client = *Client::Create(options);
   CallOptions patient;
   patient.wait_for_ready = true;

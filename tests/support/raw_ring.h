@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -84,6 +85,14 @@ class RawRing {
 
   void Submit(const BasebandSubmission& submission) {
     if (baseband_ring_submit(&ring_, submitted_++, &submission) != 0) RingTheBell();
+  }
+  // All of them are there before the server is woken.
+  void Submit(std::initializer_list<BasebandSubmission> submissions) {
+    bool wakes = false;
+    for (const BasebandSubmission& submission : submissions) {
+      wakes |= baseband_ring_submit(&ring_, submitted_++, &submission) != 0;
+    }
+    if (wakes) RingTheBell();
   }
   void RingTheBell() const {
     const uint64_t one = 1;
