@@ -44,6 +44,7 @@
 #include "server/process/memory_watch.h"
 #include "server/process/process_tuning.h"
 #include "server/process/systemd.h"
+#include "server/rings/ring_server.h"
 #include "server/service/server.h"
 #include "server/shm/region_server.h"
 
@@ -278,6 +279,8 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   }
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                             Server::Start(config, *security, environment, devices));
+  const std::unique_ptr<RingServer> rings =
+      StartRings(config, server->environment(), regions.server.get());
   supervisor.Tell([&server](bool serves) { server->SetServing(serves); });
   const auto tell_no_more = absl::MakeCleanup([&] { supervisor.Tell(nullptr); });
   if (admin != nullptr) {

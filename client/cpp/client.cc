@@ -12,10 +12,12 @@
 #include "client/cpp/call_runner.h"
 #include "client/cpp/client_options.h"
 #include "client/cpp/messages.h"
+#include "client/cpp/ring.h"
 #include "client/cpp/shared_arena.h"
 #include "client/cpp/shared_bulk.h"
 #include "grpc/health/v1/health.pb.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::client {
@@ -80,10 +82,17 @@ class Client::Impl {
     arena_ = std::move(arena);
   }
 
-  // A call whose payload goes through shared memory where there is some.
+  void SetRing(std::shared_ptr<Ring> ring) {
+    const absl::MutexLock lock(&arena_mutex_);
+    ring_ = std::move(ring);
+  }
+
+  // A call that goes through the ring, or whose payload goes through shared memory, if there is one
+  // of them.
   template <typename Response, typename Request>
   std::weak_ptr<AsyncCall> StartBulk(const char* method, Request request,
                                      const CallOptions& options, Callback<Response> done) {
+    if (StartOnRing<Response>(method, &request, options, done)) return {};
     const std::shared_ptr<SharedBulk> bulk = SharedBulk::Create(
         request.has_payload_at() || request.has_reply_at() ? nullptr : LiveArena(),
         *SubmitFieldsOf(method), request.payload());
@@ -112,6 +121,41 @@ class Client::Impl {
   }
 
  private:
+  // Null: there is none, or none any more.
+  std::shared_ptr<Ring> LiveRing() {
+    const absl::MutexLock lock(&arena_mutex_);
+    return ring_ != nullptr && ring_->is_alive() ? ring_ : nullptr;
+  }
+
+  // False, with `request` as it was, if there is no ring, or no room in it.
+  template <typename Response, typename Request>
+  bool StartOnRing(const char* method, Request* request, const CallOptions& options,
+                   const Callback<Response>& done) {
+    if (request->has_payload_at() || request->has_reply_at()) return false;
+    const std::shared_ptr<Ring> ring = LiveRing();
+    if (ring == nullptr) return false;
+    auto kept = std::make_shared<Request>(std::move(*request));
+    Ring::Request sent;
+    sent.operation = SubmitFieldsOf(method)->request;
+    sent.header = WithoutPayload(*kept).SerializeAsString();
+    sent.payload = kept->payload();
+    sent.deadline = SteadyNow() + options.timeout;
+    sent.priority = options.priority;
+    const auto answered = [this, kept, method, options, done,
+                           deadline = sent.deadline](absl::StatusOr<grpc::ByteBuffer> answer) {
+      if (!absl::IsUnavailable(answer.status())) {
+        done(Parse<Response>(std::move(answer)));
+        return;
+      }
+      CallOptions rest = options;
+      rest.timeout = deadline - SteadyNow();
+      Start<Response>(method, *kept, rest, done);
+    };
+    if (ring->Start(std::move(sent), answered).ok()) return true;
+    *request = std::move(*kept);
+    return false;
+  }
+
   static CallSpec SpecOf(const char* method, const google::protobuf::MessageLite& request,
                          const CallOptions& options) {
     CallSpec spec;
@@ -128,7 +172,9 @@ class Client::Impl {
 
   absl::Mutex arena_mutex_;
   std::shared_ptr<SharedArena> arena_ ABSL_GUARDED_BY(arena_mutex_);
-  CallRunner runner_;  // last: callbacks use the rest
+  CallRunner runner_;  // callbacks use the rest
+  // Last: what ends with it goes on as a call.
+  std::shared_ptr<Ring> ring_ ABSL_GUARDED_BY(arena_mutex_);
 };
 
 void CallHandle::Cancel() const {
@@ -151,17 +197,27 @@ absl::Status Client::Connect(absl::Duration timeout, bool keep_trying) {
   return impl_->runner().channels().Connect(timeout, keep_trying);
 }
 
-absl::Status Client::ShareMemory(const CallOptions& options, int64_t least_bytes) {
+absl::StatusOr<v1::SharedMemoryCapabilities> Client::SharedMemoryOf(const CallOptions& options) {
   if (!impl_->runner().channels().is_one_server()) {
     return absl::FailedPreconditionError(
         "the target may stand for several servers: they share no memory with one client");
   }
-  const absl::StatusOr<v1::GetCapabilitiesResponse> capabilities = GetCapabilities(options);
-  if (!capabilities.ok()) return capabilities.status();
-  absl::StatusOr<std::shared_ptr<SharedArena>> arena =
-      SharedArena::Connect(capabilities->shared_memory(), least_bytes);
-  if (!arena.ok()) return arena.status();
-  impl_->SetArena(*std::move(arena));
+  BASEBAND_ASSIGN_OR_RETURN(v1::GetCapabilitiesResponse capabilities, GetCapabilities(options));
+  return std::move(*capabilities.mutable_shared_memory());
+}
+
+absl::Status Client::ShareMemory(const CallOptions& options, int64_t least_bytes) {
+  BASEBAND_ASSIGN_OR_RETURN(const v1::SharedMemoryCapabilities shared, SharedMemoryOf(options));
+  BASEBAND_ASSIGN_OR_RETURN(std::shared_ptr<SharedArena> arena,
+                            SharedArena::Connect(shared, least_bytes));
+  impl_->SetArena(std::move(arena));
+  return absl::OkStatus();
+}
+
+absl::Status Client::OpenRing(const RingOptions& options, const CallOptions& call) {
+  BASEBAND_ASSIGN_OR_RETURN(const v1::SharedMemoryCapabilities shared, SharedMemoryOf(call));
+  BASEBAND_ASSIGN_OR_RETURN(std::shared_ptr<Ring> ring, Ring::Connect(shared, options));
+  impl_->SetRing(std::move(ring));
   return absl::OkStatus();
 }
 

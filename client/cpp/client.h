@@ -26,6 +26,7 @@
 #include "baseband/v1/baseband.pb.h"
 #include "client/cpp/downconvert_stream.h"
 #include "client/cpp/priority.h"
+#include "client/cpp/ring_options.h"
 #include "client/cpp/shared_memory.h"
 #include "client/cpp/submit_stream.h"
 
@@ -138,6 +139,12 @@ class Client {
   // called once more. Not from a callback.
   absl::Status ShareMemory(const CallOptions& options = CallOptions(),
                            int64_t least_bytes = 32 << 10);
+  // Opens a ring in memory that the server shares. From then on calls of all operations but
+  // Minimize go that way while it has room, their payloads copied there; the callbacks of those run
+  // on the ring's one thread, and Cancel() does not reach them. Errors as ShareMemory(). When the
+  // server has gone, or been started anew, calls are calls again. Not from a callback.
+  absl::Status OpenRing(const RingOptions& ring = RingOptions(),
+                        const CallOptions& options = CallOptions());
   // Memory for a payload or an answer: shared, if ShareMemory() was OK and the server has some,
   // else the process's own. `bytes` >= 0.
   Buffer Loan(int64_t bytes);
@@ -206,6 +213,7 @@ class Client {
  private:
   class Impl;
   explicit Client(std::unique_ptr<Impl> impl);
+  absl::StatusOr<v1::SharedMemoryCapabilities> SharedMemoryOf(const CallOptions& options);
 
   const std::unique_ptr<Impl> impl_;
 };

@@ -1,41 +1,11 @@
 #include "client/cpp/shared_bulk.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-#include <google/protobuf/wire_format_lite.h>
-
 #include <cstring>
 #include <utility>
-#include <vector>
 
-#include "baseband/v1/baseband.pb.h"
-#include "client/cpp/message_split.h"
-#include "grpcpp/support/proto_buffer_reader.h"
-#include "grpcpp/support/slice.h"
+#include "client/cpp/placed_response.h"
 
 namespace baseband::client {
-namespace {
-
-using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedInputStream;
-using google::protobuf::io::CodedOutputStream;
-using google::protobuf::io::StringOutputStream;
-
-// The same number in all responses.
-constexpr int kPlacedField = v1::DecodeResponse::kPlacedFieldNumber;
-
-std::string Prefix(const v1::PlacedField& placed) {
-  std::string text;
-  StringOutputStream stream(&text);
-  CodedOutputStream out(&stream);
-  out.WriteTag(WireFormatLite::MakeTag(static_cast<int>(placed.field()),
-                                       WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-  out.WriteVarint64(placed.bytes());
-  out.Trim();
-  return text;
-}
-
-}  // namespace
 
 std::shared_ptr<SharedBulk> SharedBulk::Create(const std::shared_ptr<SharedArena>& arena,
                                                const SubmitFields& fields,
@@ -69,39 +39,13 @@ void SharedBulk::Name(int64_t begin, int64_t bytes, v1::MemoryRange* range) cons
 absl::StatusOr<grpc::ByteBuffer> SharedBulk::BringHome(
     absl::StatusOr<grpc::ByteBuffer> response) const {
   if (!response.ok()) return response;
-  std::vector<v1::PlacedField> places;
-  std::string others;
-  {
-    grpc::ProtoBufferReader reader(&*response);
-    CodedInputStream in(&reader);
-    const auto is_placed = [](int number) { return number == kPlacedField; };
-    const auto take = [&](int, int bytes) {
-      std::string place;
-      return in.ReadString(&place, bytes) && places.emplace_back().ParseFromString(place);
-    };
-    if (!reader.status().ok() || !SplitMessage(in, is_placed, take, &others)) {
-      return absl::InternalError("the server's answer cannot be parsed");
-    }
-  }
-  if (places.empty()) {
-    arena_->LearnRoom(kind_, payload_bytes_, static_cast<int64_t>(response->Length()));
-    return response;
-  }
-  std::vector<grpc::Slice> slices;
-  for (const v1::PlacedField& place : places) {
-    const uint64_t begin = place.offset() - memory_.offset();
-    const auto size = static_cast<uint64_t>(memory_.size());
-    if (place.offset() < memory_.offset() || begin > size || place.bytes() > size - begin ||
-        place.bytes() > INT32_MAX) {
-      return absl::InternalError("the server's answer lies outside of the memory it was given");
-    }
-    others += Prefix(place);
-    slices.emplace_back(others);
-    others.clear();
-    slices.emplace_back(memory_.data() + begin, static_cast<size_t>(place.bytes()),
-                        grpc::Slice::STATIC_SLICE);
-  }
-  return grpc::ByteBuffer(slices.data(), slices.size());
+  absl::StatusOr<absl::optional<grpc::ByteBuffer>> whole =
+      WholeResponse(*response, reinterpret_cast<const char*>(memory_.data()),
+                    static_cast<size_t>(memory_.size()), memory_.offset());
+  if (!whole.ok()) return whole.status();
+  if (whole->has_value()) return **std::move(whole);
+  arena_->LearnRoom(kind_, payload_bytes_, static_cast<int64_t>(response->Length()));
+  return response;
 }
 
 void SharedBulk::End(const absl::Status& status) {

@@ -58,6 +58,8 @@ void AddGlobalFlags(CLI::App* app, GlobalFlags* flags) {
       ->type_name("CLASS");
   app->add_flag("--shared-memory", flags->shared_memory,
                 "bring payloads through memory that a server of this host shares (--shm-listen)");
+  app->add_flag("--ring", flags->ring,
+                "send requests through a ring in such memory, without a call each");
   app->add_flag("--tls", flags->tls, "speak TLS, trusting the system's authorities");
   const auto add_file = [app](const char* name, std::string* path, const char* help) {
     app->add_option(name, *path, help)->type_name("FILE");

@@ -35,9 +35,10 @@ absl::Status Check(const LoadSpec& spec, const std::vector<Workload>& workloads)
   status.Update(in_range("threads", spec.workers, 0, kMaxWorkers));
   status.Update(in_range("max_in_flight", spec.max_in_flight, 1, 1 << 20));
   for (const Workload& workload : workloads) {
-    if (spec.stream && !client::SubmitFieldsOf(workload.method).has_value()) {
-      status.Update(absl::InvalidArgumentError(
-          absl::StrCat(workload.name, ": ", workload.method, " does not go through a stream")));
+    if ((spec.stream || spec.rings.has_value()) &&
+        !client::SubmitFieldsOf(workload.method).has_value()) {
+      status.Update(absl::InvalidArgumentError(absl::StrCat(
+          workload.name, ": ", workload.method, " does not go through a stream or a ring")));
     }
   }
   if (workloads.empty()) status.Update(absl::InvalidArgumentError("there is nothing to send"));
@@ -92,6 +93,10 @@ WorkerSpec ToWorkerSpec(const LoadSpec& spec, int part, const Window& window) {
   worker.seed = spec.seed;
   worker.stream = spec.stream;
   worker.arena = spec.arena;
+  worker.rings = spec.rings;
+  if (worker.rings.has_value()) {
+    worker.rings->set_max_bytes(worker.rings->max_bytes() / static_cast<uint64_t>(spec.workers));
+  }
   worker.can_cancel = spec.least_answered > 0;
   worker.client = spec.client;
   worker.client.connections = Share(spec.client.connections, part, spec.workers);

@@ -8,6 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "baseband/v1/baseband.pb.h"
 #include "client/cpp/client.h"
 #include "client/load/arrivals.h"
 #include "client/load/metrics_page.h"
@@ -33,6 +35,8 @@ struct LoadSpec {
   // Payloads go through this memory, and large answers; null: through the calls' sockets. The
   // copies to it count.
   std::shared_ptr<client::SharedArena> arena;
+  // Requests go through rings of a server that says this of itself, one of each worker's.
+  absl::optional<v1::SharedMemoryCapabilities> rings;
   // Open loops: most calls in flight. A call that finds no room waits, and its latency with it.
   int max_in_flight = 4096;
   // Open loops: of the calls due, the share that must be answered rightly by the end of the

@@ -10,6 +10,8 @@
 #include "absl/types/optional.h"
 #include "client/cpp/shared_bulk.h"
 #include "client/cpp/unary_call.h"
+#include "grpcpp/alarm.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::load {
@@ -17,6 +19,9 @@ namespace {
 
 constexpr int64_t kSecondNs = 1000000000;
 constexpr size_t kLeastTracked = 1024;
+// Of the memory of a ring: beside the payloads of a call and its answer, and for the ring itself.
+constexpr int64_t kLeastCallBytes = 16 << 10;
+constexpr int64_t kRingBytes = 1 << 20;
 // Clocks do not agree better on whose deadline passed first, the client's or the server's.
 constexpr int64_t kDeadlineSlackNs = 100000;
 
@@ -47,6 +52,26 @@ void RaiseTo(double value, std::atomic<double>* most) {
 
 }  // namespace
 
+// A call that failed before it was sent hears so later, on the queue's thread, as any other.
+class FailedCall final : public client::AsyncCall {
+ public:
+  using Done = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;
+
+  static void Start(const absl::Status& status, const Done& done, grpc::CompletionQueue* queue) {
+    const auto call = std::make_shared<FailedCall>(status, done);
+    call->alarm_.Set(queue, gpr_time_0(GPR_CLOCK_MONOTONIC), new client::CallTag{call, 0});
+  }
+  FailedCall(absl::Status status, Done done) : status_(std::move(status)), done_(std::move(done)) {}
+
+  void Cancel() override {}
+  void OnEvent(int, bool) override { done_(status_); }
+
+ private:
+  const absl::Status status_;
+  const Done done_;
+  grpc::Alarm alarm_;
+};
+
 struct Worker::Call {
   std::shared_ptr<client::SharedBulk> bulk;  // null: all is in the messages
   grpc::ByteBuffer reply;
@@ -67,6 +92,27 @@ Worker::Worker(const WorkerSpec& spec, const std::vector<Workload>* workloads)
       turns_(workloads->size(), 0) {
   const std::vector<double> weights = Weights(*workloads);
   draw_ = std::discrete_distribution<size_t>(weights.begin(), weights.end());
+}
+
+absl::Status Worker::Connect(absl::Duration timeout, bool keep_trying) {
+  BASEBAND_RETURN_IF_ERROR(channels_.Connect(timeout, keep_trying));
+  if (!spec_.rings.has_value()) return absl::OkStatus();
+  client::RingOptions options;
+  while (options.entries < spec_.rings->max_ring_entries() &&
+         static_cast<int>(options.entries) < spec_.in_flight) {
+    options.entries *= 2;
+  }
+  int64_t call_bytes = 0;  // of a payload and an answer, of those that are largest
+  for (const Workload& workload : workloads_) {
+    for (const Request& request : workload.requests) {
+      call_bytes =
+          std::max(call_bytes, kLeastCallBytes + 2 * static_cast<int64_t>(request.payload.size()));
+    }
+  }
+  options.memory_bytes = std::min(static_cast<int64_t>(spec_.rings->max_bytes()) - kRingBytes,
+                                  call_bytes * std::min<int64_t>(spec_.in_flight, options.entries));
+  BASEBAND_ASSIGN_OR_RETURN(ring_, client::Ring::Connect(*spec_.rings, options));
+  return absl::OkStatus();
 }
 
 void Worker::Start(Clock::time_point begin) {
@@ -191,8 +237,9 @@ void Worker::Send(size_t index, int64_t due_ns) {
   call->due_ns = due_ns;
   call->sent_ns = NowNs();
   const int64_t deadline_ns = Deadline(workload, due_ns);
-  spec_.stream ? SendOnStream(std::move(call), deadline_ns)
-               : SendUnary(std::move(call), deadline_ns);
+  ring_ != nullptr ? SendOnRing(std::move(call), deadline_ns)
+  : spec_.stream   ? SendOnStream(std::move(call), deadline_ns)
+                   : SendUnary(std::move(call), deadline_ns);
 }
 
 grpc::ByteBuffer Worker::Message(Call* call) const {
@@ -240,6 +287,20 @@ std::function<void(absl::StatusOr<grpc::ByteBuffer>)> Worker::WhenDone(std::uniq
     OnEnd(*call);
     if (call->bulk != nullptr) call->bulk->End(call->status);
   };
+}
+
+void Worker::SendOnRing(std::unique_ptr<Call> sent, int64_t deadline_ns) {
+  const Workload& workload = workloads_[sent->workload];
+  client::Ring::Request request;
+  request.operation = client::SubmitFieldsOf(workload.method)->request;
+  request.header = sent->request->header;
+  request.payload = sent->request->payload;
+  request.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
+  request.priority = PriorityOf(workload.priority);
+  const auto done = WhenDone(std::move(sent));
+  if (const absl::Status status = ring_->Start(std::move(request), done); !status.ok()) {
+    FailedCall::Start(status, done, &queue_);
+  }
 }
 
 void Worker::SendOnStream(std::unique_ptr<Call> sent, int64_t deadline_ns) {

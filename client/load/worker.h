@@ -17,9 +17,11 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "client/cpp/async_call.h"
 #include "client/cpp/attempt.h"
 #include "client/cpp/channel_pool.h"
+#include "client/cpp/ring.h"
 #include "client/cpp/shared_arena.h"
 #include "client/cpp/submit_call.h"
 #include "client/load/arrivals.h"
@@ -41,7 +43,9 @@ struct WorkerSpec {
   client::ClientOptions client;  // of this worker's connections
   bool stream = false;           // a Submit stream on each of them, in place of unary calls
   std::shared_ptr<client::SharedArena> arena;  // as LoadSpec has it
-  bool can_cancel = false;                     // an open loop whose Cancel() may be called
+  absl::optional<v1::SharedMemoryCapabilities>
+      rings;                // likewise, with this worker's part of memory
+  bool can_cancel = false;  // an open loop whose Cancel() may be called
 };
 
 class Worker {
@@ -51,10 +55,8 @@ class Worker {
   // `workloads` must outlive it.
   Worker(const WorkerSpec& spec, const std::vector<Workload>* workloads);
 
-  // Before Start(); as ChannelPool::Connect.
-  absl::Status Connect(absl::Duration timeout, bool keep_trying) {
-    return channels_.Connect(timeout, keep_trying);
-  }
+  // Before Start(); as ChannelPool::Connect, and Ring::Connect.
+  absl::Status Connect(absl::Duration timeout, bool keep_trying);
   // The load begins at `begin`; then Join() must be called.
   void Start(Clock::time_point begin);
   // Sends nothing more.
@@ -87,6 +89,7 @@ class Worker {
   void Track(const std::shared_ptr<client::AsyncCall>& call);
   // Takes the call's answer.
   std::function<void(absl::StatusOr<grpc::ByteBuffer>)> WhenDone(std::unique_ptr<Call> call);
+  void SendOnRing(std::unique_ptr<Call> call, int64_t deadline_ns);
   // Opens a stream anew that has ended.
   void SendOnStream(std::unique_ptr<Call> call, int64_t deadline_ns);
   std::shared_ptr<client::SubmitCall> NewStream();  // not started yet
@@ -125,6 +128,7 @@ class Worker {
   int open_streams_ ABSL_GUARDED_BY(mutex_) = 0;
   std::thread receiver_;
   std::thread sender_;
+  std::unique_ptr<client::Ring> ring_;  // null: without; its thread uses the rest
 };
 
 }  // namespace baseband::load

@@ -34,6 +34,11 @@ enum class RegionKind : uint32_t {
   // ancillary data (SCM_RIGHTS) the descriptor to map, MAP_SHARED, from offset 0 on.
   kGrant = 1,
   kFree = 2,  // the region `name` of this connection
+  // The ring that the client has made ready in the region `name` of this connection, from offset
+  // `bytes`, a multiple of kRegionAlignment, on: ring.h. The answer brings, as ancillary data, the
+  // server's bell: an eventfd, to which the client writes 1 when it has to be rung. The ring ends
+  // with the region, or the connection.
+  kRing = 3,
 };
 
 struct RegionRequest {

@@ -2,8 +2,10 @@
 
 add_library(baseband_warnings INTERFACE)
 add_library(baseband::warnings ALIAS baseband_warnings)
-set(_host_warnings -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor)
+set(_c_warnings -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
+set(_host_warnings ${_c_warnings} -Wnon-virtual-dtor)
 if(BASEBAND_WERROR)
+  list(APPEND _c_warnings -Werror)
   list(APPEND _host_warnings -Werror)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -11,18 +13,19 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 elseif(BASEBAND_SANITIZE)
   list(APPEND _host_warnings -Wno-maybe-uninitialized)  # GCC's sanitizers hide who initialises
 endif()
-target_compile_options(baseband_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${_host_warnings}>")
+target_compile_options(baseband_warnings INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${_host_warnings}>"
+  "$<$<COMPILE_LANGUAGE:C>:${_c_warnings}>")
 if(BASEBAND_WERROR)
   target_compile_options(baseband_warnings INTERFACE
     "$<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>")
 endif()
 
 if(BASEBAND_SANITIZE STREQUAL "address")
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined;-fno-sanitize-recover=undefined;-fno-omit-frame-pointer>")
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=address,undefined;-fno-sanitize-recover=undefined;-fno-omit-frame-pointer>")
   add_link_options(-fsanitize=address,undefined)
 elseif(BASEBAND_SANITIZE STREQUAL "thread")
   # -Wno-tsan: Boost.Asio has a fence, beside the lock that the sanitizer does see.
-  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=thread;-fno-omit-frame-pointer;-Wno-tsan>")
+  add_compile_options("$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=thread;-fno-omit-frame-pointer;-Wno-tsan>")
   add_link_options(-fsanitize=thread)
 elseif(BASEBAND_SANITIZE)
   message(FATAL_ERROR "BASEBAND_SANITIZE is '${BASEBAND_SANITIZE}'; it must be empty, address or thread")
@@ -30,6 +33,7 @@ endif()
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()

@@ -100,8 +100,12 @@ class Dispatcher {
   absl::StatusOr<AdmissionTicket> Admit(Job* job);
 
   // Takes `job`, whose payload is in place, and returns OK. Otherwise leaves it where it was:
-  // InvalidArgument when it is larger than any lane, Unavailable when no device is healthy.
-  absl::Status Submit(JobPtr& job, AdmissionTicket ticket);
+  // InvalidArgument when it is larger than any lane, Unavailable when no device is healthy. Who
+  // `gathers` has more at hand, that may leave with this one, and calls Dispatch() after the last.
+  absl::Status Submit(JobPtr& job, AdmissionTicket ticket, bool gathers = false)
+      ABSL_LOCKS_EXCLUDED(mutex_);
+  // Starts batches while there is a free lane and something to run on it.
+  void Dispatch() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // Returns once every accepted job was answered.
   void WaitUntilIdle();
@@ -147,8 +151,6 @@ class Dispatcher {
     int looks = 0;           // that saw no progress
   };
 
-  // Starts batches while there is a free lane and something to run on it.
-  void Dispatch() ABSL_LOCKS_EXCLUDED(mutex_);
   // The next batch and its lane, or no lane. Appends what is not to be launched to `dropped`.
   Start Next(bool background, std::vector<std::pair<absl::Status, JobPtr>>* dropped)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -60,7 +60,7 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
   return admission_.Enter(job->queued_bytes());
 }
 
-absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket) {
+absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket, bool gathers) {
   const Footprint& footprint = job->footprint;
   const LaneCapacity& lane = options_.limits.lane;
   if (footprint.input_bytes > lane.input_bytes) {
@@ -92,7 +92,7 @@ absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket) {
     scheduler_.Add(std::move(job), now);
     if (delay_thread_.joinable()) queue_changed_.NotifyAll();
   }
-  Dispatch();
+  if (!gathers) Dispatch();
   return absl::OkStatus();
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/calls/deadline_outcome.h"
+#include "server/converters/checks.h"
 #include "server/jobs/fingerprint.h"
 #include "server/jobs/layout.h"
 #include "server/metrics/unserved.h"
@@ -58,7 +59,7 @@ absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requ
   }
   BASEBAND_RETURN_IF_ERROR(job->Hold(environment.devices));
   job->done = std::move(done);
-  return environment.dispatcher->Submit(job, std::move(ticket));
+  return environment.dispatcher->Submit(job, std::move(ticket), requester.gathers);
 }
 
 }  // namespace
@@ -172,19 +173,47 @@ absl::Status RequestContext::Enter(int64_t bytes) {
   return EnterQuota(bytes);
 }
 
+absl::Status RequestContext::EnterNamed(const Operation* operation, int32_t priority,
+                                        int64_t bytes) {
+  if (operation == nullptr) {
+    return absl::InvalidArgumentError(
+        "operation is not set, or is none of encode, decode, recover_carrier, downconvert, "
+        "encode_shared_channel, decode_shared_channel");
+  }
+  if (priority != v1::PRIORITY_UNSPECIFIED) {
+    BASEBAND_RETURN_IF_ERROR(CheckRange("priority", priority, v1::Priority_MIN, v1::Priority_MAX));
+    requester_.caller.priority = static_cast<Priority>(priority - v1::PRIORITY_HIGH);
+  }
+  BASEBAND_RETURN_IF_ERROR(environment_.memory->Admit(requester_.caller.priority));
+  return Enter(bytes);
+}
+
 absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Done done) {
   if (job->fingerprint == 0) job->fingerprint = FingerprintOf(job->operation(), request.header);
   job->reply_place = request.reply_place;
   Metrics* const metrics = environment_.metrics;  // once it is accepted, this may be gone
-  const int64_t shared = request.payload_at.has_value() ? request.payload.bytes() : 0;
+  const int64_t shared = request.payload.is_shared() ? request.payload.bytes() : 0;
   BASEBAND_RETURN_IF_ERROR(
       SubmitJob(environment_, requester_, arrival_, request.payload, job, std::move(done)));
   metrics->AddSharedBytes(shared, 0);
   return absl::OkStatus();
 }
 
-Reply RequestContext::Place(const Job& job, Reply reply) const {
-  const ReplyPlace& place = job.reply_place;
+absl::StatusOr<Reply> RequestContext::ReplyOf(const absl::Status& status, Operation& operation,
+                                              JobPtr job) {
+  Ended(job->times);
+  BASEBAND_RETURN_IF_ERROR(status);
+  BASEBAND_ASSIGN_OR_RETURN(Reply reply, operation.ToReply(*job));
+  job->DropInput();
+  ObserveStages(rpc_, job->times, *environment_.metrics);
+  operation.CountResults(*job, environment_.metrics->ResultsOf(rpc_));
+  if (SteadyNow() > requester_.deadline) {
+    return absl::DeadlineExceededError("the deadline passed before the work was done");
+  }
+  return Place(job->reply_place, std::move(reply));
+}
+
+Reply RequestContext::Place(const ReplyPlace& place, Reply reply) const {
   const auto step = [](const BulkField& field) {
     return AlignUp(field.bytes, shm::kRegionAlignment);
   };

@@ -52,6 +52,7 @@ struct Requester {
   Caller caller;
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<Cancellation> cancellation;
+  bool gathers = false;  // calls Dispatcher::Dispatch() after its last job
 };
 
 // A piece of work for `requester` that arrived at `arrived`: takes room and memory for `job`, fills
@@ -101,19 +102,26 @@ class RequestContext {
   void LeaveQuota() { hold_ = ClientHold(); }
   // Both, if there is room in the queues for `bytes`: ResourceExhausted if not.
   absl::Status Enter(int64_t bytes);
+  // The same of a request that says by itself what it is: of `operation`, null if it names none,
+  // and of class `priority`, a v1::Priority or any other number; unspecified: as requester() has
+  // it.
+  absl::Status EnterNamed(const Operation* operation, int32_t priority, int64_t bytes);
 
   // Hands the job made of `request` over, as SubmitJob; a job without a fingerprint gets one. OK:
   // it is accepted.
   absl::Status Submit(const Request& request, JobPtr& job, Job::Done done);
-  // `reply` of `job`, its bulk copied to where the client wants it, if it fits there. No device
-  // writes there: it would leave more than the fields, of whatever else its memory has.
-  Reply Place(const Job& job, Reply reply) const;
+  // Its job, whose work has ended with `status`, is answered with this: its reply, placed where the
+  // client wants it, or why there is none. What became of the job is counted.
+  absl::StatusOr<Reply> ReplyOf(const absl::Status& status, Operation& operation, JobPtr job);
+  // `reply`, its bulk copied to `place`, if it fits there. No device writes there: it would leave
+  // more than the fields, of whatever else its memory has.
+  Reply Place(const ReplyPlace& place, Reply reply) const;
   // It is over, or to be refused for that, before its message has come. If it was cancelled, by its
   // client or by gRPC, which takes no message that is too large or packed, nobody hears the answer.
   void HasNoMessage() { has_message_ = false; }
   // It was accepted: from here on its deadline counts as met or missed.
   void Accepted() { is_accepted_ = true; }
-  // Its job, which was accepted, has ended with those times.
+  // Its work, which is no job of its own, has ended with those times.
   void Ended(const JobTimes& times) {
     Accepted();
     times_ = times;

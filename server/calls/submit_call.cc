@@ -7,7 +7,6 @@
 #include "kernels/base/steady_time.h"
 #include "server/calls/deadline_outcome.h"
 #include "server/calls/submit_in_flight.h"
-#include "server/converters/checks.h"
 #include "server/grpc/wire.h"
 
 namespace baseband::server {
@@ -108,17 +107,8 @@ absl::Status SubmitCall::Receive(const grpc::ByteBuffer& message) {
 absl::Status SubmitCall::Begin(const InFlightPtr& request, int32_t priority) {
   RequestContext& context = request->context;
   context.Start(request->bytes);
-  if (request->operation == nullptr) {
-    return absl::InvalidArgumentError(
-        "operation is not set, or is none of encode, decode, recover_carrier, downconvert, "
-        "encode_shared_channel, decode_shared_channel");
-  }
-  if (priority != v1::PRIORITY_UNSPECIFIED) {
-    BASEBAND_RETURN_IF_ERROR(CheckRange("priority", priority, v1::Priority_MIN, v1::Priority_MAX));
-    context.requester().caller.priority = static_cast<Priority>(priority - v1::PRIORITY_HIGH);
-  }
-  BASEBAND_RETURN_IF_ERROR(environment_.memory->Admit(context.requester().caller.priority));
-  if (const absl::Status entered = context.Enter(request->bytes); !entered.ok()) {
+  if (const absl::Status entered = context.EnterNamed(request->operation, priority, request->bytes);
+      !entered.ok()) {
     if (absl::IsUnavailable(entered)) {  // the gate is closed
       absl::MutexLock lock(&mutex_);
       draining_ = true;
@@ -143,30 +133,16 @@ absl::Status SubmitCall::Submit(const InFlightPtr& request, JobPtr job) {
   BASEBAND_RETURN_IF_ERROR(request->context.GrowQuota(request->wire_request, *job));
   const Request wire_request = std::exchange(request->wire_request, Request());
   return request->context.Submit(wire_request, job,
-                                 [this, request](absl::Status status, JobPtr done) {
-                                   Answer(request, std::move(status), std::move(done));
+                                 [this, request](const absl::Status& status, JobPtr done) {
+                                   Answer(request, status, std::move(done));
                                  });
 }
 
-void SubmitCall::Answer(const InFlightPtr& request, absl::Status status, JobPtr job) {
-  RequestContext& context = request->context;
-  context.Ended(job->times);
+void SubmitCall::Answer(const InFlightPtr& request, const absl::Status& status, JobPtr job) {
   absl::StatusOr<Reply> reply =
-      status.ok() ? request->operation->ToReply(*job) : absl::StatusOr<Reply>(status);
-  if (!reply.ok()) {
-    job.reset();
-    Respond(request, reply.status(), grpc::ByteBuffer());
-    return;
-  }
-  job->DropInput();
-  ObserveStages(context.rpc(), job->times, *environment_.metrics);
-  request->operation->CountResults(*job, environment_.metrics->ResultsOf(context.rpc()));
-  if (SteadyNow() > context.requester().deadline) {
-    Respond(request, absl::DeadlineExceededError("the deadline passed before the work was done"),
-            grpc::ByteBuffer());
-    return;
-  }
-  Respond(request, absl::OkStatus(), ToByteBuffer(context.Place(*job, *std::move(reply))));
+      request->context.ReplyOf(status, *request->operation, std::move(job));
+  Respond(request, reply.status(),
+          reply.ok() ? ToByteBuffer(*std::move(reply)) : grpc::ByteBuffer());
 }
 
 void SubmitCall::OnCancelled() { End(absl::CancelledError("the client cancelled")); }

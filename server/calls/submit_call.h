@@ -54,7 +54,7 @@ class SubmitCall final : public GrpcCall {
   absl::Status Begin(const InFlightPtr& request, int32_t priority);
   absl::Status Submit(const InFlightPtr& request, JobPtr job);
   // The job's completion, on any thread.
-  void Answer(const InFlightPtr& request, absl::Status status, JobPtr job);
+  void Answer(const InFlightPtr& request, const absl::Status& status, JobPtr job);
   void Respond(const InFlightPtr& request, const absl::Status& status,
                const grpc::ByteBuffer& result);
 

@@ -42,24 +42,14 @@ absl::Status UnaryCall::Accept() {
 absl::Status UnaryCall::Submit(JobPtr job) {
   BASEBAND_RETURN_IF_ERROR(request_->GrowQuota(wire_request_, *job));
   const Request request = std::exchange(wire_request_, Request());
-  return request_->Submit(request, job, [this](absl::Status status, JobPtr done) {
-    Answer(std::move(status), std::move(done));
+  return request_->Submit(request, job, [this](const absl::Status& status, JobPtr done) {
+    Answer(status, std::move(done));
   });
 }
 
-void UnaryCall::Answer(absl::Status status, JobPtr job) {
-  request_->Ended(job->times);
-  absl::StatusOr<Reply> reply =
-      status.ok() ? method_.operation->ToReply(*job) : absl::StatusOr<Reply>(status);
-  if (!reply.ok()) {
-    job.reset();
-    Finish(reply.status(), grpc::ByteBuffer());
-    return;
-  }
-  job->DropInput();
-  ObserveStages(request_->rpc(), job->times, *environment_.metrics);
-  method_.operation->CountResults(*job, environment_.metrics->ResultsOf(request_->rpc()));
-  Finish(absl::OkStatus(), ToByteBuffer(request_->Place(*job, *std::move(reply))));
+void UnaryCall::Answer(const absl::Status& status, JobPtr job) {
+  absl::StatusOr<Reply> reply = request_->ReplyOf(status, *method_.operation, std::move(job));
+  Finish(reply.status(), reply.ok() ? ToByteBuffer(*std::move(reply)) : grpc::ByteBuffer());
 }
 
 void UnaryCall::Refuse(const absl::Status& status) { Finish(status, grpc::ByteBuffer()); }

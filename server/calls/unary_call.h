@@ -37,7 +37,7 @@ class UnaryCall final : public RequestCall {
 
   absl::Status Submit(JobPtr job);
   // The job's completion, on any thread.
-  void Answer(absl::Status status, JobPtr job);
+  void Answer(const absl::Status& status, JobPtr job);
   void Finish(const absl::Status& status, const grpc::ByteBuffer& reply);
 
   const OperationMethod& method_;

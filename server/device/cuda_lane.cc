@@ -46,6 +46,9 @@ absl::Status CudaLane::SetUp() {
   for (cuda::Event& mark : marks_) {
     BASEBAND_ASSIGN_OR_RETURN(mark, cuda::Event::Create());
   }
+  if (device_->options_.spin && !background_) {
+    BASEBAND_ASSIGN_OR_RETURN(end_flag_, cuda::StreamFlag::Create());
+  }
   BASEBAND_ASSIGN_OR_RETURN(control_host_,
                             cuda::CreatePinnedBuffer<uint8_t>(capacity.control_bytes));
   BASEBAND_ASSIGN_OR_RETURN(output_staging_,
@@ -102,6 +105,7 @@ void CudaLane::TearDown() {
   gather_host_ = {};
   output_staging_ = {};
   control_host_ = {};
+  end_flag_ = {};
   for (cuda::Event& mark : marks_) mark = {};
   stream_ = {};
 }
@@ -118,11 +122,14 @@ absl::Status CudaLane::Enqueue(Task* task) {
   };
   BASEBAND_RETURN_IF_ERROR(mark(0));
   BASEBAND_RETURN_IF_ERROR(task->CudaCopyIn(view_));
-  BASEBAND_RETURN_IF_ERROR(mark(1));
+  const bool in_place = task->is_in_place();
+  if (!in_place) BASEBAND_RETURN_IF_ERROR(mark(1));
   BASEBAND_RETURN_IF_ERROR(task->CudaRun(view_));
-  BASEBAND_RETURN_IF_ERROR(mark(2));
+  if (!in_place) BASEBAND_RETURN_IF_ERROR(mark(2));
   BASEBAND_RETURN_IF_ERROR(task->CudaCopyOut(view_));
-  return mark(3);
+  BASEBAND_RETURN_IF_ERROR(mark(3));
+  if (end_flag_.is_available()) (void)end_flag_.Raise(stream_.get());
+  return absl::OkStatus();
 }
 
 void CudaLane::Start(Task* task, Done done) {
@@ -132,6 +139,7 @@ void CudaLane::Start(Task* task, Done done) {
   absl::MutexLock lock(&mutex_);
   enqueued_ = std::move(enqueued);
   copy_in_ = SteadyNow() - start;
+  in_place_ = task->is_in_place();
   done_ = std::move(done);
   busy_ = true;
 }
@@ -141,6 +149,7 @@ void CudaLane::WaitForTasks() {
   for (;;) {
     absl::Status status;
     StageTimes times;
+    bool in_place = false;
     Done done;
     if (Spins()) {
       SpinForTask();
@@ -157,6 +166,7 @@ void CudaLane::WaitForTasks() {
       }
       status = std::move(enqueued_);
       times.copy_in = copy_in_;
+      in_place = in_place_;
       done = std::move(done_);
       busy_ = false;
     }
@@ -166,7 +176,7 @@ void CudaLane::WaitForTasks() {
                     : cuda::ToStatus(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
     if (status.ok() && end.ok()) {
       const absl::Duration copy_in = times.copy_in;
-      times = ReadTimes();
+      times = ReadTimes(in_place);
       times.copy_in = copy_in;
     }
     if (!end.ok()) {  // an asynchronous error is sticky: the context is lost
@@ -194,8 +204,9 @@ absl::Status CudaLane::WaitForEnd() {
     const bool alone = device_->busy_lanes_.load(std::memory_order_relaxed) <= 1;
     const absl::Time give_up = SteadyNow() + (alone ? kMaxSpinAlone : kMaxSpinAmongOthers);
     do {
-      const cudaError_t error = cudaEventQuery(end);
-      if (error != cudaErrorNotReady) {
+      if (end_flag_.is_available()) {  // an error is the event's to tell: the flag stays down
+        if (end_flag_.is_up()) return absl::OkStatus();
+      } else if (const cudaError_t error = cudaEventQuery(end); error != cudaErrorNotReady) {
         return cuda::ToStatus(error, "cudaEventQuery");
       }
       for (int i = 0; i < kPauses; ++i) Pause();
@@ -204,8 +215,12 @@ absl::Status CudaLane::WaitForEnd() {
   return cuda::ToStatus(cudaEventSynchronize(end), "cudaEventSynchronize");
 }
 
-StageTimes CudaLane::ReadTimes() const {
+StageTimes CudaLane::ReadTimes(bool in_place) const {
   StageTimes times;
+  if (in_place) {
+    times.kernel = Between(marks_[0], marks_[kNumMarks - 1]);
+    return times;
+  }
   times.h2d = Between(marks_[0], marks_[1]);
   times.kernel = Between(marks_[1], marks_[2]);
   times.d2h = Between(marks_[2], marks_[3]);

@@ -12,6 +12,7 @@
 #include "absl/synchronization/mutex.h"
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/resources.h"
+#include "kernels/cuda/stream_flag.h"
 #include "server/device/cuda_device.h"
 #include "server/device/cuda_lane_view.h"
 
@@ -37,7 +38,8 @@ class CudaLane final : public Lane {
   void Start(Task* task, Done done) override;
 
  private:
-  // Between the stages: start, copied in, ran, copied out.
+  // Between the stages: start, copied in, ran, copied out. Of a task in place only the first and the
+  // last: each costs a microsecond.
   static constexpr int kNumMarks = 4;
 
   absl::Status Enqueue(Task* task);
@@ -47,13 +49,14 @@ class CudaLane final : public Lane {
   absl::Status WaitForEnd();
   // Whether its thread may spin: not for background work, whose tasks are long.
   bool Spins() const;
-  StageTimes ReadTimes() const;
+  StageTimes ReadTimes(bool in_place) const;
 
   CudaDevice* const device_;
   const int index_;
   const bool background_;
   cuda::Stream stream_;
   std::array<cuda::Event, kNumMarks> marks_;
+  cuda::StreamFlag end_flag_;  // goes up after the last mark
   cuda::PinnedBuffer<uint8_t> control_host_;
   cuda::PinnedBuffer<uint8_t> output_staging_;
   cuda::PinnedBuffer<cuda::GatherPiece> gather_host_;
@@ -68,6 +71,7 @@ class CudaLane final : public Lane {
   Done done_ ABSL_GUARDED_BY(mutex_);
   absl::Status enqueued_ ABSL_GUARDED_BY(mutex_);
   absl::Duration copy_in_ ABSL_GUARDED_BY(mutex_);
+  bool in_place_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread waiter_;  // last: ends first
 };
 

@@ -52,6 +52,8 @@ class Task {
   virtual absl::Status CudaCopyIn(const CudaLaneView& lane) = 0;
   virtual absl::Status CudaRun(const CudaLaneView& lane) = 0;
   virtual absl::Status CudaCopyOut(const CudaLaneView& lane) = 0;
+  // Known after CudaCopyIn: kernels read and write all where it lies, and nothing is copied.
+  virtual bool is_in_place() const { return false; }
 };
 
 class Device;

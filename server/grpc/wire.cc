@@ -88,19 +88,6 @@ absl::StatusOr<absl::optional<MemoryRange>> ToRange(const absl::optional<std::st
   return MemoryRange{range.region(), range.offset(), range.bytes()};
 }
 
-// The field of a response that says where those of `reply` lie.
-void AppendPlaces(const Reply& reply, std::string* text) {
-  for (const BulkField& field : reply.fields) {
-    if (field.bytes == 0) continue;
-    v1::PlacedField place;
-    place.set_field(static_cast<uint32_t>(field.number));
-    place.set_offset(static_cast<uint64_t>(*reply.placed_at + field.offset));
-    place.set_bytes(static_cast<uint64_t>(field.bytes));
-    AppendTag(kPlacedField, place.ByteSizeLong(), text);
-    place.AppendToString(text);
-  }
-}
-
 }  // namespace
 
 absl::Status Malformed() {
@@ -223,10 +210,24 @@ absl::StatusOr<Request> ReadRequest(const grpc::ByteBuffer& message, int payload
   return std::move(split).ToRequest(message);
 }
 
+std::string PlacedMessage(const Reply& reply) {
+  std::string message = reply.header;
+  for (const BulkField& field : reply.fields) {
+    if (field.bytes == 0) continue;
+    v1::PlacedField place;
+    place.set_field(static_cast<uint32_t>(field.number));
+    place.set_offset(static_cast<uint64_t>(*reply.placed_at + field.offset));
+    place.set_bytes(static_cast<uint64_t>(field.bytes));
+    AppendTag(kPlacedField, place.ByteSizeLong(), &message);
+    place.AppendToString(&message);
+  }
+  return message;
+}
+
 grpc::ByteBuffer ToByteBuffer(Reply reply) {
   std::vector<grpc::Slice> slices;
   if (reply.placed_at.has_value()) {
-    AppendPlaces(reply, &reply.header);
+    reply.header = PlacedMessage(reply);
     reply.fields.clear();
   }
   const auto shared = std::make_shared<HostLease>(std::move(reply.memory));

@@ -60,6 +60,9 @@ struct MessageSplit {
 // The request that `message` is. InvalidArgument as of MessageSplit.
 absl::StatusOr<Request> ReadRequest(const grpc::ByteBuffer& message, int payload_field);
 
+// The message of a reply that is placed: all but its bulk, and where that is.
+std::string PlacedMessage(const Reply& reply);
+
 // The message of `reply`, whose memory goes back to its pool once gRPC has sent it. Of one that is
 // placed it only says where the bulk is.
 grpc::ByteBuffer ToByteBuffer(Reply reply);

@@ -80,6 +80,10 @@ class Job {
 
   const Operation& operation() const { return operation_; }
 
+  // One that asks for the same and has not been submitted; of a job that has not been either. Null:
+  // it has to be made of its request again.
+  virtual std::unique_ptr<Job> Copy() const { return nullptr; }
+
   Footprint footprint;
   int64_t payload_bytes = 0;  // of the request
   // What goes before the payload in `input`: a stream's past. So many zeros, then memory of the

@@ -59,6 +59,7 @@ Operation* OperationTable::Find(absl::string_view name) const {
 }
 
 Operation* OperationTable::FindBySubmitField(int request_field) const {
+  if (request_field == 0) return nullptr;  // that of those who go through no stream
   for (const auto& operation : operations_) {
     if (operation->description().submit_request_field == request_field) return operation.get();
   }

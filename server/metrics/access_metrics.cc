@@ -17,6 +17,7 @@ void Metrics::RegisterAccess() {
   shared_bytes_in_ = AddCounter(*registry_, metric::kSharedMemoryBytes, {{"direction", "in"}});
   shared_bytes_out_ = AddCounter(*registry_, metric::kSharedMemoryBytes, {{"direction", "out"}});
   shared_regions_ = AddGauge(*registry_, metric::kSharedMemoryRegions);
+  rings_ = AddGauge(*registry_, metric::kRings);
 }
 
 void Metrics::SetMemory(int64_t limit, int64_t used, int step) {
@@ -41,6 +42,8 @@ void Metrics::AddSharedBytes(int64_t request_bytes, int64_t reply_bytes) {
 void Metrics::SetSharedRegions(int64_t regions) {
   shared_regions_->Set(static_cast<double>(regions));
 }
+
+void Metrics::SetRings(int64_t rings) { rings_->Set(static_cast<double>(rings)); }
 
 void Metrics::CountRefusedConnection() { connections_refused_->Increment(); }
 

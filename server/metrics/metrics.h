@@ -136,6 +136,7 @@ class Metrics {
   void SetPoolUsed(int pool, int64_t bytes);
   void SetOpenConnections(int64_t connections);
   void SetSharedRegions(int64_t regions);
+  void SetRings(int64_t rings);
   // `step`: kMemoryStep says which.
   void SetMemory(int64_t limit, int64_t used, int step);
   void SetCertificateExpiry(absl::Time expiry);
@@ -208,6 +209,7 @@ class Metrics {
   prometheus::Counter* shared_bytes_in_ = nullptr;
   prometheus::Counter* shared_bytes_out_ = nullptr;
   prometheus::Gauge* shared_regions_ = nullptr;
+  prometheus::Gauge* rings_ = nullptr;
   prometheus::Counter* strangers_ended_ = nullptr;
   prometheus::Gauge* certificate_expiry_ = nullptr;
   prometheus::Counter* reload_failures_ = nullptr;

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/shm/ring.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/carrier/recover.h"
 #include "kernels/downconvert/downconvert.h"
@@ -163,6 +164,7 @@ void AddSharedMemory(const Config& config, const RegionTable& regions,
   shared.set_listen(config.shm_listen);
   shared.set_server_id(regions.server_id());
   shared.set_max_bytes(static_cast<uint64_t>(regions.limits().client_bytes));
+  shared.set_max_ring_entries(BASEBAND_RING_MAX_ENTRIES);
 }
 
 void AddDevices(absl::Span<Device* const> devices, v1::GetCapabilitiesResponse* response) {

@@ -46,6 +46,9 @@ class Server {
   // answers; calls still unanswered after `timeout` are cancelled. Returns when all have ended.
   void Shutdown(absl::Duration timeout);
 
+  // What calls have of it, for those that come another way; all of them have to end before it.
+  const CallEnvironment& environment() const { return environment_; }
+
   // The addresses with the ports that were taken, "127.0.0.1:50151".
   const std::vector<std::string>& addresses() const { return listener_->addresses(); }
 

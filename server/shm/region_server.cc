@@ -30,6 +30,8 @@ std::string NameOf(const RegionRequest& request) {
   return {reinterpret_cast<const char*>(request.name), sizeof(request.name)};
 }
 
+absl::Status NotTheirs() { return absl::NotFoundError("name is no region of this connection"); }
+
 // With a descriptor, unless it is -1.
 bool Send(int fd, const RegionAnswer& answer, int granted_fd) {
   iovec part{const_cast<RegionAnswer*>(&answer), sizeof(answer)};
@@ -148,24 +150,23 @@ bool RegionServer::Serve(int fd, Connection* connection) {
   if (size < 0) return errno == EAGAIN || errno == EINTR;
   if (size == 0) return false;
   RegionAnswer answer;
-  RegionTable::Grant granted;
+  Given given;
   const absl::Status status = size == sizeof(request)
-                                  ? Do(request, connection, &granted)
+                                  ? Do(request, connection, &given)
                                   : absl::InvalidArgumentError(absl::StrCat(
                                         "a message has ", sizeof(request), " bytes, not ", size));
   answer.code = static_cast<uint32_t>(status.code());
   std::memcpy(answer.server_id, table_->server_id().data(), sizeof(answer.server_id));
   const absl::string_view message = status.message().substr(0, sizeof(answer.message) - 1);
   std::copy(message.begin(), message.end(), answer.message);
-  if (granted.memory != nullptr) {
-    answer.bytes = static_cast<uint64_t>(granted.memory->region().bytes);
-    std::memcpy(answer.name, granted.name.data(), sizeof(answer.name));
+  if (given.region.memory != nullptr) {
+    answer.bytes = static_cast<uint64_t>(given.region.memory->region().bytes);
+    std::memcpy(answer.name, given.region.name.data(), sizeof(answer.name));
   }
-  return Send(fd, answer, granted.memory == nullptr ? -1 : granted.memory->fd());
+  return Send(fd, answer, given.fd);
 }
 
-absl::Status RegionServer::Do(const RegionRequest& request, Connection* connection,
-                              RegionTable::Grant* granted) {
+absl::Status RegionServer::Do(const RegionRequest& request, Connection* connection, Given* given) {
   BASEBAND_RETURN_IF_ERROR(connection->refusal);
   if (request.version != shm::kRegionVersion) {
     return absl::InvalidArgumentError(
@@ -174,36 +175,68 @@ absl::Status RegionServer::Do(const RegionRequest& request, Connection* connecti
   switch (request.kind) {
     case RegionKind::kHello:
       return absl::OkStatus();
-    case RegionKind::kGrant: {
-      const absl::Time now = SteadyNow();
-      Allowance& grants = clients_.at(connection->client).grants;
-      if (grants.Left(now) < 1.0) {
-        return absl::ResourceExhaustedError(absl::StrCat(connection->client,
-                                                         " asks for regions too often: more than ",
-                                                         kGrantsPerSecond, " a second"));
-      }
-      grants.Take(now);
-      const auto bytes = static_cast<int64_t>(std::min<uint64_t>(request.bytes, INT64_MAX));
-      BASEBAND_ASSIGN_OR_RETURN(*granted, table_->Add(connection->client, bytes));
-      connection->regions.insert(granted->name);
-      return absl::OkStatus();
-    }
+    case RegionKind::kGrant:
+      return Grant(request, connection, given);
     case RegionKind::kFree: {
       const std::string name = NameOf(request);
-      if (connection->regions.erase(name) == 0) {
-        return absl::NotFoundError("name is no region of this connection");
-      }
-      table_->Remove(name);
+      if (connection->regions.erase(name) == 0) return NotTheirs();
+      Remove(name);
       return absl::OkStatus();
     }
+    case RegionKind::kRing:
+      return OpenRingIn(request, *connection, given);
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("kind ", static_cast<uint32_t>(request.kind), " is not in [0, 2]"));
+      absl::StrCat("kind ", static_cast<uint32_t>(request.kind), " is not in [0, 3]"));
+}
+
+absl::Status RegionServer::Grant(const RegionRequest& request, Connection* connection,
+                                 Given* given) {
+  const absl::Time now = SteadyNow();
+  Allowance& grants = clients_.at(connection->client).grants;
+  if (grants.Left(now) < 1.0) {
+    return absl::ResourceExhaustedError(absl::StrCat(connection->client,
+                                                     " asks for regions too often: more than ",
+                                                     kGrantsPerSecond, " a second"));
+  }
+  grants.Take(now);
+  const auto bytes = static_cast<int64_t>(std::min<uint64_t>(request.bytes, INT64_MAX));
+  BASEBAND_ASSIGN_OR_RETURN(given->region, table_->Add(connection->client, bytes));
+  given->fd = given->region.memory->fd();
+  connection->regions.insert(given->region.name);
+  return absl::OkStatus();
+}
+
+absl::Status RegionServer::OpenRingIn(const RegionRequest& request, const Connection& connection,
+                                      Given* given) {
+  const std::string name = NameOf(request);
+  if (connection.regions.count(name) == 0) return NotTheirs();
+  const absl::MutexLock lock(&rings_mutex_);
+  if (ring_host_ == nullptr) {
+    return absl::UnavailableError("this server takes no rings: it starts, or shuts down");
+  }
+  BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<OpenRing> ring,
+                            ring_host_->Open(connection.client, table_->Find(name), request.bytes));
+  given->fd = ring->bell_fd();
+  rings_.emplace(name, std::move(ring));
+  return absl::OkStatus();
+}
+
+void RegionServer::SetRingHost(RingHost* host) {
+  const absl::MutexLock lock(&rings_mutex_);
+  ring_host_ = host;
+  if (host == nullptr) rings_.clear();
+}
+
+void RegionServer::Remove(const std::string& region) {
+  table_->Remove(region);
+  const absl::MutexLock lock(&rings_mutex_);
+  rings_.erase(region);
 }
 
 void RegionServer::Close(int fd) {
   const auto found = connections_.find(fd);
-  for (const std::string& name : found->second.regions) table_->Remove(name);
+  for (const std::string& name : found->second.regions) Remove(name);
   --clients_.at(found->second.client).connections;
   connections_.erase(found);
   close(fd);

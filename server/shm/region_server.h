@@ -11,7 +11,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "common/shm/region_messages.h"
 #include "server/auth/access.h"
 #include "server/auth/allowance.h"
@@ -19,6 +21,7 @@
 #include "server/metrics/metrics.h"
 #include "server/process/listening_socket.h"
 #include "server/shm/region_table.h"
+#include "server/shm/ring_host.h"
 
 namespace baseband::server {
 
@@ -44,6 +47,9 @@ class RegionServer {
   RegionServer(const RegionServer&) = delete;
   RegionServer& operator=(const RegionServer&) = delete;
 
+  // From now on, who serves rings; null: nobody, and those that there are have ended.
+  void SetRingHost(RingHost* host) ABSL_LOCKS_EXCLUDED(rings_mutex_);
+
  private:
   struct Connection {
     std::string client;
@@ -61,9 +67,17 @@ class RegionServer {
   void Accept();
   // Reads a message of the connection `fd` and answers it. False: it is over.
   bool Serve(int fd, Connection* connection);
-  // What is to be granted goes to `granted`.
-  absl::Status Do(const shm::RegionRequest& request, Connection* connection,
-                  RegionTable::Grant* granted);
+  // What is to be passed on with the answer.
+  struct Given {
+    RegionTable::Grant region;
+    int fd = -1;
+  };
+  absl::Status Do(const shm::RegionRequest& request, Connection* connection, Given* given);
+  absl::Status Grant(const shm::RegionRequest& request, Connection* connection, Given* given);
+  absl::Status OpenRingIn(const shm::RegionRequest& request, const Connection& connection,
+                          Given* given) ABSL_LOCKS_EXCLUDED(rings_mutex_);
+  // With the rings in it.
+  void Remove(const std::string& region) ABSL_LOCKS_EXCLUDED(rings_mutex_);
   void Close(int fd);
   // Forgets clients who have nothing here and have not asked for anything lately.
   void ForgetClients();
@@ -72,6 +86,10 @@ class RegionServer {
   Access* const access_;
   RegionTable* const table_;
   const int stop_fd_;
+  absl::Mutex rings_mutex_;
+  RingHost* ring_host_ ABSL_GUARDED_BY(rings_mutex_) = nullptr;
+  std::multimap<std::string, std::unique_ptr<OpenRing>> rings_
+      ABSL_GUARDED_BY(rings_mutex_);  // by region
   // The thread's:
   std::map<int, Connection> connections_;  // by descriptor
   std::map<std::string, Client> clients_;

@@ -21,7 +21,8 @@ fuzzers=("$@")
                              recover_carrier_request_fuzzer downconvert_request_fuzzer
                              minimize_request_fuzzer downconvert_stream_fuzzer submit_stream_fuzzer
                              base_matrix_fuzzer config_file_fuzzer expression_fuzzer
-                             schedule_fuzzer device_loss_fuzzer region_table_fuzzer request_sequence_fuzzer)
+                             schedule_fuzzer device_loss_fuzzer region_table_fuzzer ring_fuzzer
+                             request_sequence_fuzzer)
 folder=${BUILD_DIR:-build/fuzz}
 
 deploy/build.sh fuzz "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_COMPILER=clang++-14 \

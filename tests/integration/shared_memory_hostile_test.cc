@@ -54,8 +54,8 @@ TEST_F(HostileSharedMemoryTest, WhatIsNoRequestIsRefusedByName) {
   request.version = 2;
   EXPECT_EQ(raw.Ask(request).message, "version 2 is not 1");
   request.version = 1;
-  request.kind = static_cast<shm::RegionKind>(3);
-  EXPECT_EQ(raw.Ask(request).message, "kind 3 is not in [0, 2]");
+  request.kind = static_cast<shm::RegionKind>(4);
+  EXPECT_EQ(raw.Ask(request).message, "kind 4 is not in [0, 3]");
   EXPECT_EQ(raw.Ask(shm::RegionRequest()).code, 0U) << "after all that";
   ExpectThatOthersAreServed();
 }

@@ -36,9 +36,11 @@ server/auth
 server/process
 server/shm
 server/calls
+server/rings
 server/service
 server/admin
 server
+client/c
 client/cpp
 client/load
 client/ctl/common
@@ -67,6 +69,9 @@ RESERVED = {
     "the server": (r'"server/', "server/ server"),
     "the client": (r'"client/', "client/"),
     "tests": (r'"tests/', ""),
+    # client/c is for programs that have none.
+    "C++": (r"<(?:c[a-z]+|memory|string|vector)>|\.hpp|\"absl/",
+            "common common/ kernels/ server server/ client/cpp client/load client/ctl client/ctl/"),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+("[^"]+"|<[^>]+>)', re.MULTILINE)
@@ -85,7 +90,7 @@ def room_of(path):
 def sources():
     for top in ("common", "kernels", "server", "client"):
         for path in sorted((TOP / top).rglob("*")):
-            if path.suffix in (".h", ".cc", ".cu", ".cuh"):
+            if path.suffix in (".h", ".c", ".cc", ".cu", ".cuh"):
                 yield path.relative_to(TOP), path.read_text(encoding="utf-8")
 
 

@@ -207,6 +207,10 @@ int Session::Start(const Outputs& outputs) {
     const absl::Status shared = client_->ShareMemory(flags_.call(), /*least_bytes=*/1);
     if (!shared.ok()) return FailConnect(shared);
   }
+  if (flags_.ring) {
+    const absl::Status opened = client_->OpenRing(client::RingOptions(), flags_.call());
+    if (!opened.ok()) return FailConnect(opened);
+  }
   return kOk;
 }
 

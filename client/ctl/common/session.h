@@ -34,6 +34,7 @@ struct GlobalFlags {
   bool wait = false;
   bool json = false;
   bool shared_memory = false;  // payloads go through memory that the server shares
+  bool ring = false;           // requests go through a ring in such memory
   bool tls = false;  // with the system's authorities, if tls_ca is empty
   std::string tls_ca, tls_cert, tls_key, token_file;  // paths; empty: none
   std::string tls_server_name;                        // empty: the target's

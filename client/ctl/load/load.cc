@@ -141,13 +141,14 @@ class LoadCommand final : public Command {
         }
         spec.arena = *std::move(arena);
       }
+      if (flags.ring) spec.rings = capabilities->shared_memory();
       auto traffic = MakeTraffic(client->get(), flags, scenario->mix,
                                  KindsOfDevices(*capabilities, flags.target), load_.seed);
       if (!traffic.ok()) {
         return FailPreparation(traffic.status());
       }
       workloads = std::move(traffic->workloads);
-      if (spec.arena != nullptr) load::SplitPayloads(&workloads);
+      if (spec.arena != nullptr || flags.ring) load::SplitPayloads(&workloads);
       report.wrong_before = traffic->wrong;
     }
     const absl::StatusOr<load::WrongAnswers> wrong =

@@ -80,7 +80,8 @@ void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& re
   row("memory", shared.listen().empty()
                     ? "none is shared with clients of its host"
                     : absl::StrCat("up to ", HumanBytes(static_cast<double>(shared.max_bytes())),
-                                   " shared with a client of its host, at ", shared.listen()));
+                                   " shared with a client of its host, at ", shared.listen(),
+                                   shared.max_ring_entries() == 0 ? "" : ", also for rings"));
   const v1::LdpcCapabilities& ldpc = response.ldpc();
   row("5G NR", absl::StrCat("base graphs 1 and 2, ", ldpc.nr_lifting_sizes_size(),
                             " lifting sizes: ", absl::StrJoin(ldpc.nr_lifting_sizes(), " ")));

@@ -237,6 +237,7 @@ ServerFigures ToServerFigures(const PageRates& rates) {
     figures.lanes = figures.lanes.value_or(0) + lanes;
   }
   figures.connections = Total(page, metric::kOpenConnections.name);
+  figures.rings = Total(page, metric::kRings.name);
   figures.memory_bytes = Total(page, metric::kProcessResident.name);
   for (const auto& [pool, used] : SumBy(page, metric::kPoolUsedBytes.name, "pool")) {
     const Figure full =

@@ -52,7 +52,7 @@ struct ServerFigures {
   std::string unserved_reason;  // that of most of them
   Figure queue_requests, oldest_age, batch_requests;
   Figure lanes_busy, lanes;  // how many on average, of how many
-  Figure connections, memory_bytes;
+  Figure connections, rings, memory_bytes;
   std::vector<NamedFigure> pools;  // how full, 0 to 1
 };
 ServerFigures ToServerFigures(const PageRates& rates);

@@ -65,6 +65,7 @@ void AddFigures(const PageRates& rates, Json* json) {
   to["lanes_busy"] = OrNull(figures.lanes_busy);
   to["lanes"] = OrNull(figures.lanes);
   to["connections"] = OrNull(figures.connections);
+  to["rings"] = OrNull(figures.rings);
   to["memory_bytes"] = OrNull(figures.memory_bytes);
   to["pools_used_ratio"] = ToJson(figures.pools);
   to["rpcs"] = Json::array();

@@ -88,6 +88,9 @@ std::string Of(const std::string& part, const std::string& whole) {
 std::string Because(const std::string& count, const std::string& cause) {
   return cause.empty() ? count : absl::StrCat(count, " ", cause);
 }
+std::string WithRings(const std::string& connections, const Figure& rings) {
+  return rings.value_or(0) > 0 ? absl::StrCat(connections, " +", Count(rings)) : connections;
+}
 std::string Bar(const Figure& figure) {
   return Show(figure, [](double ratio) {
     constexpr int kWidth = 12;
@@ -145,7 +148,7 @@ Row ServerRow(const std::string& name, const std::string& state, const Figure& u
                Time(figures.oldest_age),
                Count(figures.batch_requests),
                Of(Count(figures.lanes_busy), Count(figures.lanes)),
-               Count(figures.connections),
+               WithRings(Count(figures.connections), figures.rings),
                pool("staging"),
                pool("reply"),
                Bytes(figures.memory_bytes)};

@@ -24,6 +24,7 @@ class DecodeBatch final : public Batch {
   absl::Status CudaCopyIn(const CudaLaneView& lane) override;
   absl::Status CudaRun(const CudaLaneView& lane) override;
   absl::Status CudaCopyOut(const CudaLaneView& lane) override;
+  bool is_in_place() const override { return in_place_; }
   absl::Status Finish() override;
 
  private:

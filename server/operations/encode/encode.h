@@ -33,6 +33,8 @@ class EncodeJob final : public Job {
   // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
   EncodeJob(const Operation& operation, std::vector<EncodeGroup> groups);
 
+  JobPtr Copy() const override { return std::make_unique<EncodeJob>(operation(), groups_); }
+
   absl::Span<const EncodeGroup> groups() const { return groups_; }
 
  private:

@@ -90,6 +90,10 @@ class DecodeSharedChannelJob final : public Job {
   absl::Status Hold(absl::Span<Device* const> devices) override;
   void LetGo() override;
 
+  JobPtr Copy() const override {
+    return std::make_unique<DecodeSharedChannelJob>(operation(), groups_, free_keys_);
+  }
+
   absl::Span<const DecodeSharedChannelGroup> groups() const { return groups_; }
   // Of group i.
   const HeldSoftBits& held(size_t i) const { return held_[i]; }

@@ -1,0 +1,104 @@
+// A ring in memory that a server of this host shares: requests as bytes, without a call each.
+// Internal to the client libraries.
+#ifndef BASEBAND_CLIENT_CPP_RING_H_
+#define BASEBAND_CLIENT_CPP_RING_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/optional.h"
+#include "baseband/v1/baseband.pb.h"
+#include "client/c/basebandd.h"
+#include "client/cpp/priority.h"
+#include "client/cpp/ring_options.h"
+#include "grpcpp/support/byte_buffer.h"
+
+namespace baseband::client {
+
+// Thread-safe. A request that comes again gets a number of the server's, and is not parsed any
+// more.
+class Ring {
+ public:
+  // Called once, on the ring's thread; what it is given lasts until it returns.
+  using Done = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;
+  struct Request {
+    int operation = 0;          // SubmitFields::request
+    std::string header;         // the operation's request, serialized, without its payload
+    absl::string_view payload;  // until Start returns
+    absl::Time deadline = absl::InfiniteFuture();
+    absl::optional<Priority> priority;
+  };
+
+  // With the server that says this of itself. FailedPrecondition: it has no rings; Unavailable: its
+  // socket cannot be reached from here.
+  static absl::StatusOr<std::unique_ptr<Ring>> Connect(const v1::SharedMemoryCapabilities& shared,
+                                                       const RingOptions& options);
+  // What is in flight ends as Unavailable.
+  ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+
+  // OK: `done` will be called. Otherwise it will not: ResourceExhausted, as much is in flight as
+  // there are entries, or memory; Unavailable: the server is gone.
+  absl::Status Start(Request request, Done done) ABSL_LOCKS_EXCLUDED(mutex_);
+  // False once the server is gone.
+  bool is_alive() const { return is_alive_.load(); }
+
+ private:
+  // What was learned of requests with one header and one size of payload.
+  struct Known {
+    size_t reply_bytes = 4096;  // an answer takes, at most
+    int uses = 0;
+    uint32_t job = 0;  // 0: none yet
+  };
+  struct InFlight {
+    Request request;  // its payload is in `memory`
+    std::shared_ptr<Known> known;
+    uint8_t* memory = nullptr;  // a loan: the payload, then room for the answer
+    size_t payload_bytes = 0;
+    size_t reply_bytes = 0;
+    Done done;  // null: it gets its header a number, or nobody waits any more
+  };
+  using InFlightPtr = std::unique_ptr<InFlight>;
+
+  explicit Ring(basebandd_connection* connection);
+
+  // Null: it is not worth it.
+  std::shared_ptr<Known> Find(const Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // A loan for `payload` and `reply_bytes` in place of what the request had.
+  absl::Status Place(absl::string_view payload, size_t reply_bytes, InFlight* request);
+  // Takes `request` unless there is an error.
+  absl::Status Submit(InFlightPtr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Asks for a number for requests like it, if it comes often.
+  void Learn(const InFlight& like) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Receive();
+  void OnAnswer(const basebandd_answer& answer) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Those that the server should have answered by now hear that it has not.
+  void ExpireOverdue() ABSL_LOCKS_EXCLUDED(mutex_);
+  void EndAll() ABSL_LOCKS_EXCLUDED(mutex_);
+
+  basebandd_connection* const connection_;
+  std::atomic<bool> is_alive_{true};
+  std::atomic<bool> stops_{false};
+  absl::Mutex mutex_;
+  // By operation, bytes of payload, and header.
+  std::unordered_map<std::string, std::shared_ptr<Known>> known_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<uint64_t, InFlightPtr> in_flight_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::thread thread_;
+};
+
+}  // namespace baseband::client
+
+#endif  // BASEBAND_CLIENT_CPP_RING_H_

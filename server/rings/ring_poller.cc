@@ -1,0 +1,121 @@
+#include "server/rings/ring_poller.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "kernels/base/steady_time.h"
+
+namespace baseband::server {
+namespace {
+
+// Between two looks at a ring that is full.
+constexpr int kLookMs = 1;
+
+bool Watch(int epoll_fd, int fd) {
+  // By edges: each write tells, though nobody reads.
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void Pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+}  // namespace
+
+RingPoller::RingPoller(absl::Duration spin, std::function<void()> dispatch)
+    : spin_(spin),
+      dispatch_(std::move(dispatch)),
+      epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  Watch(epoll_fd_, wake_fd_);
+  thread_ = std::thread([this] { Run(); });
+}
+
+RingPoller::~RingPoller() {
+  stops_.store(true);
+  Wake();
+  thread_.join();
+  close(wake_fd_);
+  close(epoll_fd_);
+}
+
+bool RingPoller::Add(const std::shared_ptr<RingSession>& session, int bell_fd) {
+  if (!Watch(epoll_fd_, bell_fd)) return false;
+  {
+    const absl::MutexLock lock(&mutex_);
+    sessions_.push_back(session);
+    changes_.fetch_add(1);
+  }
+  Wake();
+  return true;
+}
+
+void RingPoller::Remove(const std::shared_ptr<RingSession>& session, int bell_fd) {
+  // Others may have the descriptor's file still: closing it does not end the watch.
+  epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, bell_fd, nullptr);
+  {
+    const absl::MutexLock lock(&mutex_);
+    sessions_.erase(std::remove(sessions_.begin(), sessions_.end(), session), sessions_.end());
+    changes_.fetch_add(1);
+  }
+  Wake();
+}
+
+size_t RingPoller::CountRings() const {
+  const absl::MutexLock lock(&mutex_);
+  return sessions_.size();
+}
+
+void RingPoller::Wake() const {
+  const uint64_t one = 1;
+  (void)!write(wake_fd_, &one, sizeof(one));
+}
+
+void RingPoller::Sleep(bool look_again) const {
+  std::array<epoll_event, 16> events;
+  epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), look_again ? kLookMs : -1);
+  uint64_t count = 0;
+  (void)!read(wake_fd_, &count, sizeof(count));
+}
+
+void RingPoller::Run() {
+  Sessions sessions;
+  uint64_t seen = 0;
+  absl::Time last = SteadyNow();
+  while (!stops_.load()) {
+    if (changes_.load() != seen) {
+      const absl::MutexLock lock(&mutex_);
+      seen = changes_.load();
+      sessions = sessions_;
+    }
+    bool any = false;
+    for (const auto& session : sessions) any |= session->Take();
+    if (any) dispatch_();
+    if (any || SteadyNow() - last < spin_) {
+      if (any) last = SteadyNow();
+      Pause();
+      continue;
+    }
+    const bool may_sleep = std::all_of(sessions.begin(), sessions.end(),
+                                       [](const auto& session) { return session->MaySleep(); });
+    if (may_sleep && changes_.load() == seen) {
+      Sleep(std::any_of(sessions.begin(), sessions.end(),
+                        [](const auto& session) { return session->is_full(); }));
+    }
+    for (const auto& session : sessions) session->Awake();
+    last = SteadyNow();
+  }
+}
+
+}  // namespace baseband::server

@@ -1,0 +1,236 @@
+// Opening a connection, and servers that are not as they should be while it opens.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <set>
+#include <string>
+
+#include "client/c/basebandd.h"
+#include "client/c/region_wire.h"
+#include "tests/unit/client/c/fake_ring_server.h"
+
+namespace baseband::testing {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+
+static_assert(sizeof(basebandd_region_request) == sizeof(shm::RegionRequest));
+static_assert(sizeof(basebandd_region_answer) == sizeof(shm::RegionAnswer));
+static_assert(offsetof(basebandd_region_request, name) == offsetof(shm::RegionRequest, name));
+static_assert(offsetof(basebandd_region_request, bytes) == offsetof(shm::RegionRequest, bytes));
+static_assert(offsetof(basebandd_region_answer, code) == offsetof(shm::RegionAnswer, code));
+static_assert(offsetof(basebandd_region_answer, bytes) == offsetof(shm::RegionAnswer, bytes));
+static_assert(offsetof(basebandd_region_answer, name) == offsetof(shm::RegionAnswer, name));
+static_assert(offsetof(basebandd_region_answer, message) == offsetof(shm::RegionAnswer, message));
+static_assert(BASEBANDD_REGION_VERSION == shm::kRegionVersion);
+static_assert(BASEBANDD_REGION_PAGE == shm::kRegionPage);
+static_assert(BASEBANDD_ALIGNMENT == shm::kRegionAlignment);
+static_assert(BASEBANDD_REGION_GRANT == static_cast<uint32_t>(shm::RegionKind::kGrant));
+static_assert(BASEBANDD_REGION_RING == static_cast<uint32_t>(shm::RegionKind::kRing));
+static_assert(BASEBANDD_MAX_ENTRIES == BASEBAND_RING_MAX_ENTRIES);
+
+int OpenDescriptors() {
+  int open = 0;
+  for (int fd = 0; fd < 256; ++fd) open += fcntl(fd, F_GETFD) >= 0;
+  return open;
+}
+
+// The error, which leaves nothing open but what is the server's.
+int OpenFails(const std::string& path, basebandd_options options = basebandd_options(),
+              FakeRingServer* server = nullptr, int of_server = 0) {
+  const int before = OpenDescriptors();
+  basebandd_connection* connection = reinterpret_cast<basebandd_connection*>(1);
+  const int error = basebandd_open(path.c_str(), &options, &connection);
+  EXPECT_EQ(connection, nullptr);
+  if (server != nullptr) server->Settle();
+  EXPECT_EQ(OpenDescriptors(), before + of_server);
+  return error;
+}
+
+int OpenFails(const FakeRingFaults& faults, int of_server = 0) {
+  FakeRingServer server(faults);
+  return OpenFails(server.path(), basebandd_options(), &server, of_server);
+}
+
+TEST(OpenTest, WithDefaultsLendsSixteenMebibytes) {
+  const FakeRingServer server;
+  basebandd_connection* connection = nullptr;
+  ASSERT_EQ(basebandd_open(("unix:" + server.path()).c_str(), nullptr, &connection), 0);
+  void* const all = basebandd_loan(connection, 16 << 20);
+  EXPECT_NE(all, nullptr);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(all) % 64, 0U);
+  EXPECT_EQ(basebandd_loan(connection, 4096), nullptr);
+  EXPECT_THAT(basebandd_error(), HasSubstr("bytes 4096"));
+  EXPECT_EQ(basebandd_give_back(connection, static_cast<char*>(all) + 64), -EINVAL);
+  EXPECT_EQ(basebandd_give_back(connection, all), 0);
+  EXPECT_EQ(basebandd_give_back(connection, all), -EINVAL);
+  EXPECT_EQ(basebandd_give_back(connection, nullptr), 0);
+  EXPECT_EQ(basebandd_in_flight(connection), 0U);
+  uint8_t server_id[16];
+  basebandd_server_id(connection, server_id);
+  EXPECT_THAT(server_id, Each(9));
+  basebandd_close(connection);
+}
+
+TEST(OpenTest, OptionsOutOfRangeAreNamed) {
+  basebandd_options options{};
+  for (const uint32_t entries : {3U, 8192U, 0xffffffffU}) {
+    options.entries = entries;
+    EXPECT_EQ(OpenFails("/nowhere", options), -EINVAL);
+    EXPECT_THAT(basebandd_error(), HasSubstr("entries " + std::to_string(entries)));
+  }
+  options = basebandd_options();
+  for (const uint64_t bytes : {uint64_t{1} << 36, UINT64_MAX, UINT64_MAX - 4096}) {
+    options.memory_bytes = bytes;
+    EXPECT_EQ(OpenFails("/nowhere", options), -EINVAL);
+    EXPECT_THAT(basebandd_error(), HasSubstr("memory_bytes"));
+  }
+  options = basebandd_options();
+  options.reserved_more[3] = 1;
+  EXPECT_EQ(OpenFails("/nowhere", options), -EINVAL);
+}
+
+TEST(OpenTest, APathWithoutServerIsRefused) {
+  EXPECT_EQ(OpenFails("/nowhere/shm.sock"), -ENOENT);
+  EXPECT_THAT(basebandd_error(), HasSubstr("/nowhere/shm.sock"));
+  EXPECT_EQ(OpenFails(""), -EINVAL);
+  EXPECT_EQ(OpenFails("unix:"), -EINVAL);
+  EXPECT_EQ(OpenFails(std::string(200, 'x')), -EINVAL);
+  EXPECT_THAT(basebandd_error(), HasSubstr("200"));
+}
+
+TEST(OpenTest, WhatTheServerSaysIsPassedOn) {
+  FakeRingFaults faults;
+  faults.refused_kind = 1;
+  faults.code = 8;
+  faults.message = "bytes are more than uid:1000 may have";
+  EXPECT_EQ(OpenFails(faults), -ENOMEM);
+  EXPECT_THAT(basebandd_error(), HasSubstr(faults.message));
+  faults.refused_kind = 3;
+  faults.code = 7;
+  EXPECT_EQ(OpenFails(faults), -EACCES);
+  faults.message = std::string(300, 'x');  // does not end
+  faults.code = 99;
+  EXPECT_EQ(OpenFails(faults), -EIO);
+  EXPECT_THAT(basebandd_error(), HasSubstr(std::string(208, 'x')));
+}
+
+TEST(OpenTest, AServerThatLeavesIsSeenAtEveryStep) {
+  FakeRingFaults faults;
+  for (faults.answers = 0; faults.answers < 2; ++faults.answers) {
+    const int error = OpenFails(faults);
+    EXPECT_TRUE(error == -EPIPE || error == -ECONNRESET) << error << basebandd_error();
+  }
+}
+
+TEST(OpenTest, AServerThatIsSilentIsLeftAfterTheTimeout) {
+  FakeRingServer server;
+  basebandd_connection* first = nullptr;
+  ASSERT_EQ(basebandd_open(server.path().c_str(), nullptr, &first), 0);
+  basebandd_options options{};
+  options.open_timeout_ns = 20000000;
+  EXPECT_EQ(OpenFails(server.path(), options), -ETIMEDOUT);  // nobody accepts a second one
+  basebandd_close(first);
+}
+
+TEST(OpenTest, AnswersThatAreNotOfTheProtocolAreRefused) {
+  FakeRingFaults faults;
+  faults.version = 2;
+  EXPECT_EQ(OpenFails(faults), -EPROTO);
+  faults = FakeRingFaults();
+  for (const size_t bytes : {1, 255, 257}) {
+    faults.answer_bytes = bytes;
+    EXPECT_EQ(OpenFails(faults), -EPROTO) << bytes;
+  }
+  faults = FakeRingFaults();
+  faults.sends_no_descriptor = true;
+  EXPECT_EQ(OpenFails(faults), -EPROTO);
+}
+
+TEST(OpenTest, MemoryThatMightFaultIsRefused) {
+  FakeRingFaults faults;
+  faults.is_not_sealed = true;
+  EXPECT_EQ(OpenFails(faults), -EPROTO);
+  faults = FakeRingFaults();
+  faults.missing_bytes = 4096;
+  EXPECT_EQ(OpenFails(faults), -EPROTO);
+}
+
+TEST(OpenTest, ABellThatMightRaiseASignalIsRefused) {
+  FakeRingFaults faults;
+  faults.has_pipe_for_bell = true;
+  EXPECT_EQ(OpenFails(faults, 2), -EPROTO);  // its connection and its bell
+}
+
+TEST(OpenTest, MoreDescriptorsThanOneAreClosed) {
+  FakeRingFaults faults;
+  faults.descriptors = 5;
+  const FakeRingServer server(faults);
+  const int before = OpenDescriptors();
+  basebandd_connection* connection = nullptr;
+  ASSERT_EQ(basebandd_open(server.path().c_str(), nullptr, &connection), 0);
+  EXPECT_EQ(OpenDescriptors(), before + 4);  // socket and bell, of both sides
+  basebandd_close(connection);
+  EXPECT_EQ(OpenDescriptors(), before + 2);
+}
+
+TEST(OpenTest, DescriptorsAreClosedByExec) {
+  const FakeRingServer server;
+  basebandd_connection* connection = nullptr;
+  std::set<int> before;
+  for (int fd = 0; fd < 256; ++fd) {
+    if (fcntl(fd, F_GETFD) >= 0) before.insert(fd);
+  }
+  ASSERT_EQ(basebandd_open(server.path().c_str(), nullptr, &connection), 0);
+  int fresh = 0;
+  for (int fd = 0; fd < 256; ++fd) {
+    const int flags = fcntl(fd, F_GETFD);
+    if (flags < 0 || before.count(fd) != 0) continue;
+    EXPECT_EQ(flags, FD_CLOEXEC) << fd;
+    ++fresh;
+  }
+  EXPECT_GE(fresh, 2);
+  basebandd_close(connection);
+}
+
+TEST(OpenTest, AForkedChildHasNeitherConnectionNorMemory) {
+  FakeRingServer server;
+  basebandd_connection* connection = nullptr;
+  ASSERT_EQ(basebandd_open(server.path().c_str(), nullptr, &connection), 0);
+  server.Settle();
+  void* const loan = basebandd_loan(connection, 64);
+  const pid_t child = fork();
+  if (child == 0) {
+    const basebandd_request request{};
+    basebandd_answer answer;
+    uint32_t job = 0;
+    const bool refuses = basebandd_submit(connection, &request) == -EBADF &&
+                         basebandd_poll(connection, &answer, 1) == -EBADF &&
+                         basebandd_wait(connection, -1) == -EBADF &&
+                         basebandd_call(connection, &request, &answer, -1) == -EBADF &&
+                         basebandd_register(connection, 11, &job, 4, 1056, -1, &job) == -EBADF &&
+                         basebandd_loan(connection, 64) == nullptr &&
+                         basebandd_give_back(connection, loan) == -EBADF;
+    // Where the region was something else may lie now.
+    const auto page = reinterpret_cast<uintptr_t>(loan) / 4096 * 4096;
+    void* const other = mmap(reinterpret_cast<void*>(page), 4096, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    basebandd_close(connection);
+    if (other != MAP_FAILED) *static_cast<volatile char*>(other) = 1;
+    _exit(refuses && other != MAP_FAILED ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  std::memset(loan, 1, 64);
+  EXPECT_EQ(basebandd_give_back(connection, loan), 0);
+  basebandd_close(connection);
+}
+
+}  // namespace
+}  // namespace baseband::testing
