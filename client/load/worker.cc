@@ -73,7 +73,8 @@ class FailedCall final : public client::AsyncCall {
 };
 
 struct Worker::Call {
-  std::shared_ptr<client::SharedBulk> bulk;  // null: all is in the messages
+  std::shared_ptr<client::SharedBulk> bulk;  // null: all is in the messages, or in a ring's memory
+  bool by_ring = false;
   grpc::ByteBuffer reply;
   absl::Status status;
   const Request* request = nullptr;
@@ -297,8 +298,11 @@ void Worker::SendOnRing(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   request.payload = sent->request->payload;
   request.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
   request.priority = PriorityOf(workload.priority);
+  Call* const call = sent.get();
+  call->by_ring = true;
   const auto done = WhenDone(std::move(sent));
   if (const absl::Status status = ring_->Start(std::move(request), done); !status.ok()) {
+    call->by_ring = false;
     FailedCall::Start(status, done, &queue_);
   }
 }
@@ -380,7 +384,7 @@ void Worker::Count(const Call& call) {
   ended.due_ns = call.due_ns;
   ended.sent_ns = call.sent_ns;
   ended.end_ns = NowNs();
-  ended.by_shared_memory = call.bulk != nullptr;
+  ended.by_shared_memory = call.by_ring || call.bulk != nullptr;
   const int64_t overdue = ended.end_ns - Deadline(workload, call.due_ns);
   Judgement judgement;
   if (call.status.ok()) {

@@ -9,6 +9,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/ctl_test.h"
+#include "tests/support/status_matchers.h"
 
 namespace baseband::testing {
 namespace {
@@ -124,6 +125,41 @@ TEST_F(BasebandctlLoadTest, AMixGoesThroughStreamsAndEveryAnswerIsRight) {
   }
   EXPECT_GE(server_->Metric("baseband_requests_total", {"rpc=\"Submit\"", "code=\"OK\""}), 4);
   EXPECT_EQ(Load({"minimize", "--stream"}).exit_code, 1);
+  for (const char* const other : {"--stream", "--shared-memory"}) {
+    const Outcome outcome = RunAt(server_->target(), {"--ring", "load", "encode", other});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.output, HasSubstr(absl::StrCat(other, " does not go with --ring")));
+  }
+  const Outcome attempts = Load({"encode", "--stream", "--attempts=2"});
+  EXPECT_EQ(attempts.exit_code, 1);
+  EXPECT_THAT(attempts.output, HasSubstr("--attempts goes with neither --stream nor --ring"));
+}
+
+TEST_F(BasebandctlLoadTest, AReportSaysWhetherPayloadsWentBySharedMemoryAndThroughRings) {
+  const auto server = ServerProcess::Start({"--shm-listen=unix:" + Path("shm.sock")});
+  ASSERT_THAT(server, IsOk());
+  const auto report = [&](const std::vector<std::string>& by) {
+    std::vector<std::string> arguments = {"load",        "decode",        "--duration=500ms",
+                                          "--warmup=0s", "--in-flight=2", "--nr-bg=1",
+                                          "--zc=384",    "--blocks=4",    "--json"};
+    arguments.insert(arguments.end(), by.begin(), by.end());
+    const Outcome outcome = RunAt((*server)->target(), arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    return Report(outcome);
+  };
+  nlohmann::json of = report({});
+  EXPECT_EQ(of["transport"], "unary");
+  EXPECT_EQ(of["shared_memory"], false);
+  EXPECT_EQ(of["shared_memory_calls"], 0);
+  of = report({"--shared-memory", "--stream"});
+  EXPECT_EQ(of["transport"], "stream");
+  EXPECT_EQ(of["shared_memory"], true);
+  EXPECT_GT(of["shared_memory_calls"], 0);
+  of = report({"--ring"});
+  EXPECT_EQ(of["transport"], "ring");
+  EXPECT_EQ(of["shared_memory"], true);
+  EXPECT_GT(of["outcomes"]["good"], 0);
+  EXPECT_EQ(of["shared_memory_calls"], of["outcomes"]["due"]);
 }
 
 TEST_F(BasebandctlLoadTest, AScenarioOfSlotsIsMeasuredByWorkloadWithTheServersFigures) {

@@ -192,6 +192,14 @@ class LoadCommand final : public Command {
     if (app_->get_parent()->get_option("--in-flight")->count() > 0) {
       in_flight = flags.in_flight;
     }
+    if (flags.ring && (load_.stream || flags.shared_memory)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(load_.stream ? "--stream" : "--shared-memory",
+                       " does not go with --ring, whose requests and payloads are in its memory"));
+    }
+    if (app_->count("--attempts") > 0 && (flags.ring || load_.stream)) {
+      return absl::InvalidArgumentError("--attempts goes with neither --stream nor --ring");
+    }
     absl::StatusOr<Scenario> scenario = ToScenario(load_, *app_, in_flight);
     if (!scenario.ok()) {
       return scenario;

@@ -73,13 +73,11 @@ std::string Head(const LoadReport& report) {
                                                          : "within its limits");
   }
   return absl::StrFormat(
-      "<header><div><h1>Load report</h1><p>%s<br>%s &middot; %s to %s, %s &middot; %s of "
+      "<header><div><h1>Load report</h1><p>%s<br>%s &middot; %s &middot; %s of "
       "measurement, "
       "%s</p></div>%s</header>\n",
       EscapeHtml(report.server), EscapeHtml(result.spec.pace.ToText()),
-      Plural(result.spec.client.connections, result.spec.stream ? "stream" : "connection"),
-      EscapeHtml(result.spec.client.target), PayloadsText(result),
-      absl::FormatDuration(result.measured),
+      EscapeHtml(ConnectionsText(result)), absl::FormatDuration(result.measured),
       absl::FormatTime("%Y-%m-%d %H:%M UTC", result.begin, absl::UTCTimeZone()), verdict);
 }
 

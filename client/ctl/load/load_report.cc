@@ -179,6 +179,19 @@ bool LoadReport::IsNegative() const {
          NothingIsServed();
 }
 
+std::string TransportOf(const load::LoadSpec& spec) {
+  if (spec.rings.has_value()) return "ring";
+  return spec.stream ? "stream" : "unary";
+}
+
+std::string ConnectionsText(const LoadResult& result) {
+  const load::LoadSpec& spec = result.spec;
+  const std::string lines = spec.rings.has_value() ? Plural(spec.workers, "ring")
+                                                   : Plural(spec.client.connections,
+                                                            spec.stream ? "stream" : "connection");
+  return absl::StrCat(lines, " to ", spec.client.target, ", ", PayloadsText(result));
+}
+
 std::string PayloadsText(const LoadResult& result) {
   const load::Tally all = result.totals.All();
   if (all.by_shared_memory == 0) return "payloads in the messages";
@@ -260,12 +273,9 @@ std::vector<std::pair<std::string, std::string>> ServerFigures(const LoadResult&
 std::string ToText(const LoadReport& report) {
   const LoadResult& result = report.result;
   std::string text = report.probes.empty() ? "" : KneeText(report);
-  absl::StrAppend(
-      &text, result.spec.pace.ToText(), "; ",
-      Plural(result.spec.client.connections, result.spec.stream ? "stream" : "connection"), " to ",
-      result.spec.client.target, ", ", PayloadsText(result), "; ",
-      absl::FormatDuration(result.measured), " after ", absl::FormatDuration(result.spec.warm_up),
-      " of warm-up\n\n");
+  absl::StrAppend(&text, result.spec.pace.ToText(), "; ", ConnectionsText(result), "; ",
+                  absl::FormatDuration(result.measured), " after ",
+                  absl::FormatDuration(result.spec.warm_up), " of warm-up\n\n");
   absl::StrAppendFormat(&text, "offered     %.1f calls/s\nthroughput  %.1f calls/s\n",
                         result.Offered(), result.Throughput());
   absl::StrAppendFormat(&text, "goodput     %.1f calls/s%s\n", result.Goodput(),

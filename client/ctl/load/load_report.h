@@ -55,6 +55,10 @@ std::string BlerText(const load::Blocks& blocks);
 // 0.5 calls/s, by 18 loads". Where whole measurements broke the bounds, how many did.
 std::string KneeSentence(const LoadReport& report);
 
+// "unary", "stream" or "ring".
+std::string TransportOf(const load::LoadSpec& spec);
+// "4 connections to 127.0.0.1:50051, payloads in the messages".
+std::string ConnectionsText(const load::LoadResult& result);
 // "payloads in the messages", "payloads by shared memory", or how many of them.
 std::string PayloadsText(const load::LoadResult& result);
 // "input int16, llr_scale 6"; empty without any.

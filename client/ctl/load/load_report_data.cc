@@ -84,8 +84,8 @@ ordered_json ResultJson(const LoadResult& result) {
   json["target"] = result.spec.client.target;
   json["pace"] = result.spec.pace.ToText();
   json["connections"] = result.spec.client.connections;
-  json["transport"] = result.spec.stream ? "stream" : "unary";
-  json["shared_memory"] = result.spec.arena != nullptr;
+  json["transport"] = TransportOf(result.spec);
+  json["shared_memory"] = result.spec.arena != nullptr || result.spec.rings.has_value();
   json["threads"] = result.spec.workers;
   json["begin"] = absl::FormatTime(absl::RFC3339_sec, result.begin, absl::UTCTimeZone());
   json["seconds"] = absl::ToDoubleSeconds(result.measured);
@@ -194,6 +194,7 @@ Table::Row CsvRow(const LoadResult& result, absl::optional<size_t> index = absl:
   }
   row.emplace_back("max_ms", 1e3 * Quantile(tally.latency, 1));
   AddBudget(budget, tally, &row);
+  row.emplace_back("transport", TransportOf(result.spec));
   row.emplace_back("shared_memory_calls", static_cast<double>(tally.by_shared_memory));
   for (const std::string& name : SettingNames(result)) {
     row.emplace_back(name, all ? CommonSetting(result.settings, name)

@@ -182,8 +182,8 @@ TEST(LoadReportTest, EveryFormSaysWhatWasAskedForAndHowPayloadsCame) {
   EXPECT_EQ(json["workloads"][0]["settings"],
             nlohmann::json({{"input", "int16"}, {"llr_scale", 6}}));
   EXPECT_EQ(json["workloads"][1]["settings"], nlohmann::json::object());
-  EXPECT_THAT(ToCsv(report), AllOf(HasSubstr(",shared_memory_calls,input,llr_scale\n"),
-                                   HasSubstr(",0,int16,6\n"), HasSubstr(",0,,\n")));
+  EXPECT_THAT(ToCsv(report), AllOf(HasSubstr(",transport,shared_memory_calls,input,llr_scale\n"),
+                                   HasSubstr(",unary,0,int16,6\n"), HasSubstr(",unary,0,,\n")));
 
   report.result.totals.tallies[0].by_shared_memory = 100;
   EXPECT_THAT(ToText(report), HasSubstr(", payloads of 100 of 101 calls by shared memory; "));
@@ -192,6 +192,22 @@ TEST(LoadReportTest, EveryFormSaysWhatWasAskedForAndHowPayloadsCame) {
   json = ToJson(report);
   EXPECT_EQ(json["workloads"][0]["shared_memory_calls"], 100);
   EXPECT_EQ(json["shared_memory_calls"], 101);
+}
+
+TEST(LoadReportTest, EveryFormSaysThatCallsWentThroughRings) {
+  LoadReport report;
+  report.result = ResultOfSlots();
+  report.result.spec.rings.emplace();
+  report.result.spec.workers = 2;
+  report.result.totals.tallies[0].by_shared_memory = 100;
+  report.result.totals.tallies[1].by_shared_memory = 1;
+  const std::string line = "2 rings to 127.0.0.1:1, payloads by shared memory";
+  EXPECT_THAT(ToText(report), HasSubstr("; " + line + "; "));
+  EXPECT_THAT(ToHtml(report), HasSubstr(line));
+  const nlohmann::json json = ToJson(report);
+  EXPECT_EQ(json["transport"], "ring");
+  EXPECT_EQ(json["shared_memory"], true);
+  EXPECT_THAT(ToCsv(report), HasSubstr(",ring,100,int16,6\n"));
 }
 
 TEST(LoadReportTest, SettingsThatDifferHaveNoValueForAll) {

@@ -49,7 +49,8 @@ std::string ValueFor(const std::string& flag) {
       {"--deadline", "5ms"},       {"--priority", "high"},    {"--wimax", "1/2"},
       {"--wifi", "1/2"},           {"--matrix", "none.txt"},  {"--algorithm", "spa"},
       {"--schedule", "flooding"},  {"--input", "int8"},       {"--early-stop", "crc"},
-      {"--constellation", "QPSK"}, {"--frame-symbols", "64"}, {"--samples", "1k"}};
+      {"--constellation", "QPSK"}, {"--frame-symbols", "64"}, {"--samples", "1k"},
+      {"--code-rate", "0.5"}};
   for (const auto& [name, value] : values) {
     if (name == flag) return value;
   }
