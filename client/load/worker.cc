@@ -19,9 +19,13 @@ namespace {
 
 constexpr int64_t kSecondNs = 1000000000;
 constexpr size_t kLeastTracked = 1024;
-// Of the memory of a ring: beside the payloads of a call and its answer, and for the ring itself.
+// Of the memory of a ring: beside the payloads of a call and its answer, which together are so much
+// larger than the former, at most, unless it is encoded at a very low rate; for the ring itself;
+// and in all, for what is in flight when it serves well.
 constexpr int64_t kLeastCallBytes = 16 << 10;
+constexpr int64_t kMostGrowth = 5;
 constexpr int64_t kRingBytes = 1 << 20;
+constexpr int64_t kMostRingBytes = 256 << 20;
 // Clocks do not agree better on whose deadline passed first, the client's or the server's.
 constexpr int64_t kDeadlineSlackNs = 100000;
 
@@ -103,15 +107,16 @@ absl::Status Worker::Connect(absl::Duration timeout, bool keep_trying) {
          static_cast<int>(options.entries) < spec_.in_flight) {
     options.entries *= 2;
   }
-  int64_t call_bytes = 0;  // of a payload and an answer, of those that are largest
+  int64_t payload_bytes = 0;  // the most of a request
   for (const Workload& workload : workloads_) {
     for (const Request& request : workload.requests) {
-      call_bytes =
-          std::max(call_bytes, kLeastCallBytes + 2 * static_cast<int64_t>(request.payload.size()));
+      payload_bytes = std::max(payload_bytes, static_cast<int64_t>(request.payload.size()));
     }
   }
-  options.memory_bytes = std::min(static_cast<int64_t>(spec_.rings->max_bytes()) - kRingBytes,
-                                  call_bytes * std::min<int64_t>(spec_.in_flight, options.entries));
+  const int64_t call_bytes = kLeastCallBytes + kMostGrowth * payload_bytes;
+  options.memory_bytes =
+      std::min({static_cast<int64_t>(spec_.rings->max_bytes()) - kRingBytes, kMostRingBytes,
+                call_bytes * std::min<int64_t>(spec_.in_flight, options.entries)});
   BASEBAND_ASSIGN_OR_RETURN(ring_, client::Ring::Connect(*spec_.rings, options));
   return absl::OkStatus();
 }

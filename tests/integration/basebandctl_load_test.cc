@@ -83,7 +83,8 @@ TEST_F(BasebandctlLoadTest, SlotsOfTransportBlocksGoThroughStreamsAndEveryAnswer
   for (const nlohmann::json& workload : report["workloads"]) {
     if (workload["settings"].contains("output")) continue;
     EXPECT_EQ(workload["settings"]["early_stop"], "parity");
-    EXPECT_GT(workload["settings"]["llr_scale"], 0);
+    const bool is_llr = workload["settings"]["input"] == "llr-int4";
+    EXPECT_EQ(workload["settings"].contains("llr_scale"), !is_llr);
     EXPECT_EQ(workload["settings"]["iterations"], 10);
   }
   EXPECT_EQ(report["shared_memory"], false);
@@ -304,7 +305,8 @@ TEST_F(BasebandctlLoadTest, WhatIsWrongIsSaidBeforeAnythingIsSent) {
   refusal({"encode", "--slot=soon"}, "'soon' is not a time such as 500us");
   refusal({"encode", "--fail-above=speed=1"}, "--fail-above 'speed=1': 'speed' is not");
   refusal({"encode", "--fail-above=missed=1"}, "'1' is not a share in [0%, 100%] with its %");
-  refusal({"encode", "--harq=0.5"}, "harq goes with decode of an NR code only");
+  refusal({"encode", "--harq=0.5"},
+          "--harq goes with decode, decode-shared-channel, not with encode");
   refusal({"encode", "--find-knee", "--rate=0.3"}, "looks at rates from 0.333 calls/s on");
   refusal({"encode", "--find-knee", "--cells=2"}, "does not go with cells");
   refusal({"--scenario=" + Path("nowhere.json")}, "nowhere.json");

@@ -349,7 +349,7 @@ class LoadCommand final : public Command {
               const load::LoadSpec& spec, const std::vector<load::Workload>& workloads,
               Progress* progress, LoadReport report) {
     TransportResults results;
-    bool is_negative = report.IsNegative();
+    bool is_negative = false;
     for (const Transport& transport : transports_) {
       load::LoadSpec chosen = spec;
       if (const absl::Status status = Choose(transport, shared, &chosen); !status.ok()) {

@@ -106,10 +106,11 @@ load::Settings DecodeSharedSettings(const TrafficSpec& spec, bool second) {
   const v1::DecodeSharedChannelGroup group =
       GroupOf(spec, format, ChannelOf(spec, format, second), second);
   load::Settings settings = {{"input", spec.input},
-                             {"llr_scale", group.llr_scale()},
                              {"early_stop", spec.early_stop},
                              {"iterations", static_cast<double>(group.max_iterations())},
                              {"snr_db", SnrDb(spec, format, second)}};
+  // 0: as the LLRs come, or as the server chooses.
+  if (group.llr_scale() != 0) settings.emplace_back("llr_scale", group.llr_scale());
   if (group.scale_factor() != 0) settings.emplace_back("scale_factor", group.scale_factor());
   return settings;
 }
