@@ -82,7 +82,7 @@ struct Config {
   int shm_mib = 1024;  // of all regions of memory that clients share
   int client_shm_mib = 512;
   int ring_threads = 1;  // that look after the rings in it
-  absl::Duration ring_spin = absl::Microseconds(50);
+  absl::Duration ring_spin = absl::Microseconds(200);
   int object_mib = 256;  // of each device, for what lives on it between requests
   int client_object_mib = 64;
   absl::Duration object_lifetime = absl::Seconds(60);  // without use

@@ -207,7 +207,7 @@ std::vector<Setting> MakeSettings() {
       Number("ring_threads", 1, 64, &Config::ring_threads,
              "Threads that look after the rings in shared memory"),
       Span("ring_spin_us", 0, 1000000, absl::Microseconds(1), &Config::ring_spin,
-           "A ring's thread looks for so long, after a request, before it sleeps"),
+           "A ring's thread looks for so long, after a request or an answer, before it sleeps"),
       Number("object_mib", 0, 65536, &Config::object_mib,
              "Memory of each device for what stays there between requests, MiB; 0: nothing does"),
       Number("client_object_mib", 1, 65536, &Config::client_object_mib,

@@ -92,6 +92,7 @@ void RingPoller::Sleep(bool look_again) const {
 void RingPoller::Run() {
   Sessions sessions;
   uint64_t seen = 0;
+  uint64_t answered = 0;
   absl::Time last = SteadyNow();
   while (!stops_.load()) {
     if (changes_.load() != seen) {
@@ -100,8 +101,13 @@ void RingPoller::Run() {
       sessions = sessions_;
     }
     bool any = false;
-    for (const auto& session : sessions) any |= session->Take();
+    uint64_t completed = 0;
+    for (const auto& session : sessions) {
+      any |= session->Take();
+      completed += session->completed();
+    }
     if (any) dispatch_();
+    any |= std::exchange(answered, completed) != completed;
     if (any || SteadyNow() - last < spin_) {
       if (any) last = SteadyNow();
       Pause();

@@ -19,8 +19,9 @@ namespace baseband::server {
 
 class RingPoller {
  public:
-  // Looks on for `spin` after the last submission before it sleeps. `dispatch` starts what was
-  // taken: what comes at a time leaves together.
+  // Looks on for `spin` after the last submission or completion before it sleeps: whoever is
+  // answered often sends the next one. `dispatch` starts what was taken: what comes at a time
+  // leaves together.
   RingPoller(absl::Duration spin, std::function<void()> dispatch);
   // No ring is looked after any more.
   ~RingPoller();

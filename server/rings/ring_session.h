@@ -49,6 +49,8 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   // As many requests are under way as there are entries: completions, for which no bell is rung,
   // have to come first.
   bool is_full() const { return taken_ - completed_.load() >= ring_.entries; }
+  // So far.
+  uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
 
   // ---- on any thread
 

@@ -83,8 +83,8 @@ TEST_F(BasebandctlLoadTest, SlotsOfTransportBlocksGoThroughStreamsAndEveryAnswer
   for (const nlohmann::json& workload : report["workloads"]) {
     if (workload["settings"].contains("output")) continue;
     EXPECT_EQ(workload["settings"]["early_stop"], "parity");
-    const bool is_llr = workload["settings"]["input"] == "llr-int4";
-    EXPECT_EQ(workload["settings"].contains("llr_scale"), !is_llr);
+    const bool is_taken_as_it_is = workload["settings"]["input"] == "llr-int8";
+    EXPECT_EQ(workload["settings"].contains("llr_scale"), !is_taken_as_it_is);
     EXPECT_EQ(workload["settings"]["iterations"], 10);
   }
   EXPECT_EQ(report["shared_memory"], false);

@@ -116,7 +116,7 @@ TEST(SharedChannelIdentityTest, HoldsForEachMcsAndNumberOfLayersOnAnyNumberOfRes
       ASSERT_NO_FATAL_FAILURE(ExpectIdentity(slot, (i + table) % 2 == 0, &seen));
     }
   }
-  EXPECT_GT(seen.sizes.size(), 300);
+  EXPECT_GT(seen.sizes.size(), 200);
   EXPECT_EQ(seen.modulations_and_layers.size(), 6 * 4);
 }
 
