@@ -51,7 +51,7 @@ TEST_F(RingCtlTest, EveryWayIsMeasuredInOneRun) {
   }
   EXPECT_THAT(names, ::testing::ElementsAre("tcp", "submit", "shm", "ring"));
   const Outcome text = Run({"load", "decode", "--blocks=2", "--zc=32", "--nr-bg=1",
-                            "--duration=100ms", "--warmup=0", "--transports=ring"});
+                            "--duration=100ms", "--warmup=0s", "--transports=ring"});
   EXPECT_EQ(text.exit_code, 0) << text.output;
   EXPECT_THAT(text.output, HasSubstr("transport"));
 }
