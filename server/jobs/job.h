@@ -81,7 +81,7 @@ class Job {
   const Operation& operation() const { return operation_; }
 
   // One that asks for the same and has not been submitted; of a job that has not been either. Null:
-  // it has to be made of its request again.
+  // it has to be made of its request again, for it holds what is large, or cannot be copied.
   virtual std::unique_ptr<Job> Copy() const { return nullptr; }
 
   Footprint footprint;

@@ -79,7 +79,8 @@ struct RingSession::InFlight {
 struct RingSession::RegisteredJob {
   Operation* operation = nullptr;
   std::string header;
-  JobPtr job;  // to be copied, or made again
+  int64_t payload_bytes = 0;
+  JobPtr job;  // to be copied; null: to be made again
 };
 
 RingSession::RingSession(const CallEnvironment& environment, const std::string& client,
@@ -134,11 +135,13 @@ void RingSession::End() {
 
 bool RingSession::Take() {
   int taken = 0;
+  uint64_t header_bytes = 0;
   BasebandSubmission submission;
-  while (taken < kTurn && !is_over_.load() && !is_full() &&
+  while (taken < kTurn && header_bytes < kMaxRingHeader && !is_over_.load() && !is_full() &&
          baseband_ring_take(&ring_, taken_, &submission) != 0) {
     ++taken_;
     ++taken;
+    header_bytes += submission.header_bytes;
     Begin(submission);
   }
   return taken > 0;
@@ -196,12 +199,10 @@ absl::Status RingSession::Accept(const InFlightPtr& request) {
   BASEBAND_RETURN_IF_ERROR(request->context.EnterNamed(request->operation, submission.priority,
                                                        submission.header_bytes));
   BASEBAND_RETURN_IF_ERROR(ReadRequest(request));
-  if (request->registered != nullptr) {
+  if (request->registered != nullptr && request->registered->job != nullptr) {
     JobPtr job = request->registered->job->Copy();
-    if (job != nullptr) {
-      job->fingerprint = request->registered->job->fingerprint;
-      return UseJob(request, std::move(job));
-    }
+    job->fingerprint = request->registered->job->fingerprint;
+    return UseJob(request, std::move(job));
   }
   return Convert(request);
 }
@@ -231,7 +232,7 @@ absl::Status RingSession::ReadRequest(const InFlightPtr& request) const {
                                                      " is not 0, and job ", submission.job,
                                                      " says what to do"));
     }
-    if (const int64_t bytes = request->registered->job->payload_bytes;
+    if (const int64_t bytes = request->registered->payload_bytes;
         submission.payload_bytes != bytes) {
       return absl::InvalidArgumentError(absl::StrCat("payload_bytes ", submission.payload_bytes,
                                                      " is not that of job ", submission.job, ", ",
@@ -303,10 +304,9 @@ absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
   auto registered = std::make_shared<RegisteredJob>();
   registered->operation = request->operation;
   registered->header = std::move(request->request.header);
-  if (job->fingerprint == 0) {
-    job->fingerprint = FingerprintOf(job->operation(), registered->header);
-  }
-  registered->job = std::move(job);
+  registered->payload_bytes = job->payload_bytes;
+  job->fingerprint = FingerprintOf(job->operation(), registered->header);
+  if (job->Copy() != nullptr) registered->job = std::move(job);
   {
     const absl::MutexLock lock(&mutex_);
     const auto bytes = static_cast<int64_t>(registered->header.size());

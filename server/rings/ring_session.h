@@ -26,11 +26,11 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
  public:
   // Submissions that are taken at a time, before the next ring's.
   static constexpr int kTurn = 16;
-  // Of a request's header: the thread that takes it serves others, too.
+  // Of a request's header, and of all that are taken at a time: the thread serves others, too.
   static constexpr uint32_t kMaxRingHeader = 64 << 10;
-  // Of the jobs that a ring has registered.
+  // Of the jobs that a ring has registered. What is made of a header takes some 30 times as much.
   static constexpr size_t kMaxJobs = 1024;
-  static constexpr int64_t kMaxJobBytes = 1 << 20;
+  static constexpr int64_t kMaxJobBytes = 256 << 10;
 
   // The ring of `client` at `offset` of its region `memory`. It counts among the streams of the
   // client and of all. `environment` outlives it. InvalidArgument: no ring lies there;

@@ -20,6 +20,16 @@ constexpr double kGuessedEdgeS = 1e-10;
 
 }  // namespace
 
+JobPtr DecodeJob::Copy() const {
+  // Whoever keeps a job for copies keeps its codes: a client's own, with their plans, take
+  // megabytes.
+  const auto is_custom = [](const DecodeGroup& group) {
+    return group.code->family() == ldpc::Family::kCustom;
+  };
+  if (std::any_of(groups_.begin(), groups_.end(), is_custom)) return nullptr;
+  return std::make_unique<DecodeJob>(operation(), groups_);
+}
+
 DecodeJob::DecodeJob(const Operation& operation, std::vector<DecodeGroup> groups)
     : Job(operation), groups_(std::move(groups)) {
   int64_t output_staging_bytes = 0;

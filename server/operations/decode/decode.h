@@ -32,7 +32,7 @@ class DecodeJob final : public Job {
   // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
   DecodeJob(const Operation& operation, std::vector<DecodeGroup> groups);
 
-  JobPtr Copy() const override { return std::make_unique<DecodeJob>(operation(), groups_); }
+  JobPtr Copy() const override;
 
   absl::Span<const DecodeGroup> groups() const { return groups_; }
 

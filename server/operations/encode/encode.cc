@@ -31,6 +31,16 @@ int64_t EncodeGroup::output_bits() const {
   return 0;
 }
 
+JobPtr EncodeJob::Copy() const {
+  // Whoever keeps a job for copies keeps its codes: a client's own, with their plans, take
+  // megabytes.
+  const auto is_custom = [](const EncodeGroup& group) {
+    return group.code->family() == ldpc::Family::kCustom;
+  };
+  if (std::any_of(groups_.begin(), groups_.end(), is_custom)) return nullptr;
+  return std::make_unique<EncodeJob>(operation(), groups_);
+}
+
 EncodeJob::EncodeJob(const Operation& operation, std::vector<EncodeGroup> groups)
     : Job(operation), groups_(std::move(groups)) {
   work.guessed_unit_s = kGuessedEdgeS;

@@ -33,7 +33,7 @@ class EncodeJob final : public Job {
   // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
   EncodeJob(const Operation& operation, std::vector<EncodeGroup> groups);
 
-  JobPtr Copy() const override { return std::make_unique<EncodeJob>(operation(), groups_); }
+  JobPtr Copy() const override;
 
   absl::Span<const EncodeGroup> groups() const { return groups_; }
 

@@ -43,8 +43,6 @@ class RecoverCarrierJob final : public Job {
   // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
   RecoverCarrierJob(const Operation& operation, std::vector<RecoverCarrierGroup> groups);
 
-  JobPtr Copy() const override { return std::make_unique<RecoverCarrierJob>(operation(), groups_); }
-
   absl::Span<const RecoverCarrierGroup> groups() const { return groups_; }
 
   // `reply` holds the corrected symbols of all frames, then from curves_offset() on their curves.
