@@ -3,7 +3,6 @@
 #include "client/ctl/load/load_keys.h"
 
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "client/ctl/load/load_flags.h"
 #include "tests/support/matchers.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_files.h"
 
 namespace baseband::ctl {
 namespace {
@@ -137,17 +137,12 @@ TEST(LoadKeysTest, TheHelpOfAFlagBeginsWithItsOperations) {
   EXPECT_THAT(line.app().get_option("--deadline")->get_description(), StartsWith("a later answer"));
 }
 
-class LoadKeysOfScenarioTest : public ::testing::Test {
- protected:
-  std::string File(const std::string& text) {
-    const std::string path = ::testing::TempDir() + "/load_keys_scenario.json";
-    std::ofstream(path) << text;
-    return "--scenario=" + path;
-  }
-};
+std::string ScenarioFlag(const std::string& text) {
+  return "--scenario=" + testing::FileOfTest("scenario.json", text);
+}
 
-TEST_F(LoadKeysOfScenarioTest, AFlagBesideAScenarioIsForThoseOfItsPartsThatTakeIt) {
-  const std::string mix = File(R"({"mix": [{"operation": "decode"}, {"operation": "encode"},
+TEST(LoadKeysOfScenarioTest, AFlagBesideAScenarioIsForThoseOfItsPartsThatTakeIt) {
+  const std::string mix = ScenarioFlag(R"({"mix": [{"operation": "decode"}, {"operation": "encode"},
                        {"operation": "recover"}, {"operation": "encode"}]})");
   const auto scenario = Line().Parse({mix, "--harq=0.25", "--iterations=7"});
   ASSERT_THAT(scenario, IsOk());
@@ -160,9 +155,9 @@ TEST_F(LoadKeysOfScenarioTest, AFlagBesideAScenarioIsForThoseOfItsPartsThatTakeI
       IsInvalid("--early-stop goes with decode-shared-channel, not with decode, encode, recover"));
 }
 
-TEST_F(LoadKeysOfScenarioTest, AKeyOfAnotherOperationIsRefusedByItsPlace) {
+TEST(LoadKeysOfScenarioTest, AKeyOfAnotherOperationIsRefusedByItsPlace) {
   EXPECT_THAT(
-      Line().Parse({File(R"({"mix": [{"operation": "recover", "mcs": 3}]})")}),
+      Line().Parse({ScenarioFlag(R"({"mix": [{"operation": "recover", "mcs": 3}]})")}),
       IsInvalid("mix[0].mcs: goes with encode-shared-channel, decode-shared-channel, not with "
                 "recover"));
 }
