@@ -1,4 +1,5 @@
 // The kernel of encode_device.cuh, and what a launch of it must be.
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@ namespace baseband::ldpc {
 namespace {
 
 using device::Encode;
+using device::FewBlocks;
 using device::InfoReader;
 using device::kEncodeThreads;
 using device::LoadBlock;
@@ -30,11 +32,13 @@ __device__ __noinline__ void EncodeLong(const uint32_t* table, uint32_t* words,
   Encode<false>(task, program, InfoReader(block), parity);
 }
 
+// `Blocks` is an array of descriptors or, for few, FewBlocks.
+template <typename Blocks>
 __global__ void __launch_bounds__(kEncodeThreads, kMinBlocksPerSm)
-    EncodeKernel(const EncodeBlock* __restrict__ blocks, const uint8_t* __restrict__ tables,
+    EncodeKernel(const __grid_constant__ Blocks blocks, const uint8_t* __restrict__ tables,
                  uint8_t* __restrict__ parity) {
   extern __shared__ uint4 shared[];
-  const EncodeBlock block = LoadBlock(blocks + blockIdx.x);
+  const EncodeBlock block = LoadBlock(blocks, blockIdx.x);
   const auto* const table = reinterpret_cast<const uint32_t*>(tables + block.table_offset);
   auto* const words = reinterpret_cast<uint32_t*>(shared);
   auto* const out = reinterpret_cast<uint32_t*>(parity + block.parity_offset);
@@ -86,9 +90,16 @@ int EncodeSharedBytes(const Code& code) {
 
 absl::Status LaunchEncode(const EncodeBatch& batch, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(Check(batch));
-  EncodeKernel<<<static_cast<unsigned>(batch.num_blocks), kEncodeThreads,
-                 static_cast<size_t>(batch.shared_bytes), stream>>>(batch.blocks, batch.tables,
-                                                                    batch.parity);
+  const auto grid = static_cast<unsigned>(batch.num_blocks);
+  const auto shared_bytes = static_cast<size_t>(batch.shared_bytes);
+  if (batch.blocks_host != nullptr && batch.num_blocks <= FewBlocks::kMost) {
+    FewBlocks few;
+    std::copy_n(batch.blocks_host, batch.num_blocks, few.blocks);
+    EncodeKernel<<<grid, kEncodeThreads, shared_bytes, stream>>>(few, batch.tables, batch.parity);
+  } else {
+    EncodeKernel<<<grid, kEncodeThreads, shared_bytes, stream>>>(batch.blocks, batch.tables,
+                                                                 batch.parity);
+  }
   return cuda::ToStatus(cudaGetLastError(), "EncodeKernel");
 }
 

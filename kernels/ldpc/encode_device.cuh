@@ -84,8 +84,19 @@ __device__ __forceinline__ EncodeTableHeader ReadHeader(const uint32_t* table) {
   return header;
 }
 
+// The descriptors of a launch of few, as an argument of the kernel.
+struct FewBlocks {
+  static constexpr int kMost = 16;
+  EncodeBlock blocks[kMost];
+};
+
+__device__ __forceinline__ EncodeBlock LoadBlock(const FewBlocks& few, uint32_t i) {
+  return few.blocks[i];
+}
+
 // The descriptor in two aligned loads.
-__device__ __forceinline__ EncodeBlock LoadBlock(const EncodeBlock* from) {
+__device__ __forceinline__ EncodeBlock LoadBlock(const EncodeBlock* blocks, uint32_t i) {
+  const EncodeBlock* const from = blocks + i;
   union {
     uint4 part;
     EncodeBlock block;

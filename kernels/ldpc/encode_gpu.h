@@ -14,9 +14,12 @@ namespace baseband::ldpc {
 // passed the launch.
 struct EncodeBatch {
   const EncodeBlock* blocks = nullptr;  // [num_blocks]
-  int num_blocks = 0;                   // 1 .. 2^20
-  const uint8_t* tables = nullptr;      // the tables of all codes in the launch
-  uint8_t* parity = nullptr;            // written in whole 32-bit words
+  // The same in the host's memory, or null: few of them then go along with the launch, and no
+  // kernel waits for their way over the bus. May change once LaunchEncode has returned.
+  const EncodeBlock* blocks_host = nullptr;
+  int num_blocks = 0;               // 1 .. 2^20
+  const uint8_t* tables = nullptr;  // the tables of all codes in the launch
+  uint8_t* parity = nullptr;        // written in whole 32-bit words
   // The largest EncodeSharedBytes() of any code in the launch.
   int shared_bytes = 0;
 };

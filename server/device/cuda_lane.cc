@@ -17,6 +17,8 @@ constexpr absl::Duration kMaxSpinAmongOthers = absl::Microseconds(30);
 constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
 // Between two looks; 40 to 140 cycles each.
 constexpr int kPauses = 4;
+// Of tables that stay: those of all codes of 5G NR are 0.3 MB.
+constexpr int64_t kTablesBytes = 512 << 10;
 
 // Leaves the core's units to its other thread, which may be the one that brings the next task.
 void Pause() {
@@ -59,6 +61,8 @@ absl::Status CudaLane::SetUp() {
                             cuda::CreatePinnedBuffer<cuda::GatherPiece>(gather_pieces));
   BASEBAND_ASSIGN_OR_RETURN(control_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.control_bytes));
+  BASEBAND_ASSIGN_OR_RETURN(tables_device_, cuda::CreateDeviceBuffer<uint8_t>(kTablesBytes));
+  lane_tables_ = LaneTables(tables_device_.data(), kTablesBytes, stream_.get());
   BASEBAND_ASSIGN_OR_RETURN(input_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.input_bytes + kReadAhead));
   BASEBAND_ASSIGN_OR_RETURN(output_device_,
@@ -67,6 +71,8 @@ absl::Status CudaLane::SetUp() {
   view_.stream = stream_.get();
   view_.control_host = control_host_.data();
   view_.control_device = control_device_.data();
+  view_.lane_tables = &lane_tables_;
+  view_.tables_device = tables_device_.data();
   view_.input_device = input_device_.data();
   view_.output_device = output_device_.data();
   view_.output_staging_host = output_staging_.data();
@@ -101,6 +107,8 @@ void CudaLane::TearDown() {
   view_ = {};
   output_device_ = {};
   input_device_ = {};
+  lane_tables_ = {};
+  tables_device_ = {};
   control_device_ = {};
   gather_host_ = {};
   output_staging_ = {};
@@ -114,32 +122,36 @@ Device& CudaLane::device() { return *device_; }
 
 bool CudaLane::Spins() const { return device_->options_.spin && !background_; }
 
-absl::Status CudaLane::Enqueue(Task* task) {
+absl::Status CudaLane::Enqueue(Task* task, bool has_marks) {
   BASEBAND_RETURN_IF_ERROR(
       cuda::ToStatus(cudaSetDevice(device_->options_.ordinal), "cudaSetDevice"));
   const auto mark = [this](int i) {
     return cuda::ToStatus(cudaEventRecord(marks_[i].get(), stream_.get()), "cudaEventRecord");
   };
-  BASEBAND_RETURN_IF_ERROR(mark(0));
+  lane_tables_.BeginTask();
+  if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(0));
   BASEBAND_RETURN_IF_ERROR(task->CudaCopyIn(view_));
-  const bool in_place = task->is_in_place();
-  if (!in_place) BASEBAND_RETURN_IF_ERROR(mark(1));
+  if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(1));
   BASEBAND_RETURN_IF_ERROR(task->CudaRun(view_));
-  if (!in_place) BASEBAND_RETURN_IF_ERROR(mark(2));
+  if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(2));
   BASEBAND_RETURN_IF_ERROR(task->CudaCopyOut(view_));
-  BASEBAND_RETURN_IF_ERROR(mark(3));
+  // With marks the flag tells that the last can be read, without them that nothing is left to do.
+  if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(kNumMarks - 1));
   if (end_flag_.is_available()) (void)end_flag_.Raise(stream_.get());
+  if (!has_marks) BASEBAND_RETURN_IF_ERROR(mark(kNumMarks - 1));
   return absl::OkStatus();
 }
 
 void CudaLane::Start(Task* task, Done done) {
   const absl::Time start = SteadyNow();
   if (!background_) device_->busy_lanes_.fetch_add(1, std::memory_order_relaxed);
-  absl::Status enqueued = Enqueue(task);
+  const bool has_marks = !task->is_in_place() || !end_flag_.is_available();
+  absl::Status enqueued = Enqueue(task, has_marks);
+  const absl::Time launched = SteadyNow();
   absl::MutexLock lock(&mutex_);
   enqueued_ = std::move(enqueued);
-  copy_in_ = SteadyNow() - start;
-  in_place_ = task->is_in_place();
+  copy_in_ = launched - start;
+  launched_ = has_marks ? absl::InfinitePast() : launched;
   done_ = std::move(done);
   busy_ = true;
 }
@@ -149,7 +161,7 @@ void CudaLane::WaitForTasks() {
   for (;;) {
     absl::Status status;
     StageTimes times;
-    bool in_place = false;
+    absl::Time launched;
     Done done;
     if (Spins()) {
       SpinForTask();
@@ -166,7 +178,7 @@ void CudaLane::WaitForTasks() {
       }
       status = std::move(enqueued_);
       times.copy_in = copy_in_;
-      in_place = in_place_;
+      launched = launched_;
       done = std::move(done_);
       busy_ = false;
     }
@@ -176,7 +188,11 @@ void CudaLane::WaitForTasks() {
                     : cuda::ToStatus(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
     if (status.ok() && end.ok()) {
       const absl::Duration copy_in = times.copy_in;
-      times = ReadTimes(in_place);
+      if (launched == absl::InfinitePast()) {
+        times = ReadTimes();
+      } else {
+        times.kernel = SteadyNow() - launched;
+      }
       times.copy_in = copy_in;
     }
     if (!end.ok()) {  // an asynchronous error is sticky: the context is lost
@@ -215,12 +231,8 @@ absl::Status CudaLane::WaitForEnd() {
   return cuda::ToStatus(cudaEventSynchronize(end), "cudaEventSynchronize");
 }
 
-StageTimes CudaLane::ReadTimes(bool in_place) const {
+StageTimes CudaLane::ReadTimes() const {
   StageTimes times;
-  if (in_place) {
-    times.kernel = Between(marks_[0], marks_[kNumMarks - 1]);
-    return times;
-  }
   times.h2d = Between(marks_[0], marks_[1]);
   times.kernel = Between(marks_[1], marks_[2]);
   times.d2h = Between(marks_[2], marks_[3]);

@@ -30,7 +30,8 @@ struct LaneCapacity {
   int64_t control_bytes = 0;  // descriptors and code tables
 };
 
-// How long the stages of a task took. On the CPU device all is kernel.
+// How long the stages of a task took. On the CPU device all is kernel; of a task in place, too,
+// with its launch, as the host's clock has it where the lane spins for its end.
 struct StageTimes {
   absl::Duration copy_in;  // host time to describe the batch and enqueue it
   absl::Duration h2d;
@@ -52,7 +53,7 @@ class Task {
   virtual absl::Status CudaCopyIn(const CudaLaneView& lane) = 0;
   virtual absl::Status CudaRun(const CudaLaneView& lane) = 0;
   virtual absl::Status CudaCopyOut(const CudaLaneView& lane) = 0;
-  // Known after CudaCopyIn: kernels read and write all where it lies, and nothing is copied.
+  // Known before CudaCopyIn: kernels read and write all where it lies, and nothing is copied.
   virtual bool is_in_place() const { return false; }
 };
 

@@ -87,6 +87,38 @@ TEST_F(GroupLaneGpuTest, MixedEncodeJobsGiveWhatTheCpuGives) {
   }
 }
 
+// More codes than have room there, one after the other and then all at a time.
+TEST_F(GroupLaneGpuTest, TablesThatStayOnALaneAreThoseOfTheirCodes) {
+  std::vector<EncodeGroup> all;
+  for (const int zc : ldpc::NrLiftingSizes()) {
+    for (const int rows : {46, 45, 44, 43}) {
+      EncodeGroup group;
+      group.code = *ldpc::NrCode(1, zc, rows);
+      group.output = EncodeOutput::kParity;
+      group.count = 1;
+      all.push_back(group);
+    }
+  }
+  const auto expect_same = [this](const std::vector<EncodeGroup>& groups) {
+    int64_t bytes = 0;
+    for (const EncodeGroup& group : groups) bytes += group.info_bytes();
+    const std::string payload = Random(bytes);
+    std::vector<JobPtr> cpu;
+    std::vector<JobPtr> gpu;
+    cpu.push_back(MakeJob<EncodeJob>(groups, payload));
+    gpu.push_back(MakeJob<EncodeJob>(groups, payload));
+    cpu = OnCpu(std::move(cpu));
+    gpu = OnGpu(std::move(gpu));
+    ASSERT_TRUE(cpu[0]->reply.span() == gpu[0]->reply.span())
+        << groups[0].code->name() << " and " << groups.size() - 1 << " more";
+  };
+  for (const int round : {1, 2}) {
+    SCOPED_TRACE(round);
+    for (const EncodeGroup& group : all) expect_same({group});
+    expect_same(all);
+  }
+}
+
 TEST_F(GroupLaneGpuTest, MixedDecodeJobsGiveWhatTheCpuGives) {
   for (int round = 0; round < 20; ++round) {
     std::vector<JobPtr> cpu;

@@ -75,12 +75,16 @@ Layout Lay(const std::vector<Block>& blocks, size_t first_byte) {
   return layout;
 }
 
+enum class Descriptors { kOnDevice, kAlsoOnHost };
+
 // The parity of each block, in whole words; checks that nothing between them was written.
-std::vector<Bytes> EncodeOnGpu(const std::vector<Block>& blocks, size_t first_byte = 0) {
+std::vector<Bytes> EncodeOnGpu(const std::vector<Block>& blocks, size_t first_byte = 0,
+                               Descriptors descriptors = Descriptors::kOnDevice) {
   const Layout layout = Lay(blocks, first_byte);
   const auto tables = ToDevice(layout.tables);
   const auto info = ToDevice(layout.info, 16);
-  const auto entries = ToDevice(layout.BlocksAt(info.data()));
+  std::vector<EncodeBlock> placed = layout.BlocksAt(info.data());
+  const auto entries = ToDevice(placed);
   const auto parity = ToDevice(Bytes(layout.parity_bytes, kGuard));
   EncodeBatch batch;
   batch.blocks = entries.data();
@@ -88,7 +92,9 @@ std::vector<Bytes> EncodeOnGpu(const std::vector<Block>& blocks, size_t first_by
   batch.tables = reinterpret_cast<const uint8_t*>(tables.data());
   batch.parity = parity.data();
   batch.shared_bytes = layout.shared_bytes;
+  if (descriptors == Descriptors::kAlsoOnHost) batch.blocks_host = placed.data();
   EXPECT_THAT(LaunchEncode(batch, cudaStreamPerThread), IsOk());
+  std::fill(placed.begin(), placed.end(), EncodeBlock());
 
   const Bytes all = ToHost(parity);
   std::vector<Bytes> parities;
@@ -224,6 +230,16 @@ TEST_F(LdpcEncodeGpuTest, PermutedBlocksHavePermutedParities) {
   const std::vector<Bytes> permuted_parities = EncodeOnGpu(permuted, 1);
   for (size_t i = 0; i < order.size(); ++i) {
     EXPECT_EQ(permuted_parities[i], parities[order[i]]);
+  }
+}
+
+TEST_F(LdpcEncodeGpuTest, DescriptorsOfTheHostAreReadBeforeTheLaunchReturns) {
+  std::mt19937 random(6);
+  std::vector<Block> blocks;
+  for (int i = 0; i < 18; ++i) {
+    const CodePtr code = *NrCode(1 + i % 2, NrLiftingSizes()[random() % NrLiftingSizes().size()]);
+    blocks.push_back(RandomBlock(code, 1 + static_cast<int>(random() % code->k()), &random));
+    ExpectEqualToCpu(blocks, EncodeOnGpu(blocks, i % 4, Descriptors::kAlsoOnHost));
   }
 }
 

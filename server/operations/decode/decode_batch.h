@@ -56,7 +56,7 @@ class DecodeBatch final : public Batch {
   std::vector<Block> blocks_;  // of all jobs, in order
 
   // GPU only.
-  bool in_place_ = false;
+  const bool in_place_ = FitsInPlace(jobs_);
   std::vector<Launch> launches_;
   InputLayout input_;
   OutputLayout output_;

@@ -24,7 +24,6 @@ absl::Status PrepareDecodeCuda() { return ldpc::PrepareDecodeKernels(); }
 int64_t DecodeCudaWorkspaceBytes() { return ldpc::kMaxDecodeWorkspaceBytes; }
 
 absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
-  in_place_ = FitsInPlace(jobs_);
   if (!in_place_) input_ = InputLayout(jobs_, lane.capacity.input_bytes);
   // Where each block's bits and soft values go, job by job: a direct job's lie as in its reply.
   std::vector<Staged> places;

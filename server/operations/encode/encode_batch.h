@@ -8,11 +8,12 @@
 
 #include "server/jobs/layout.h"
 #include "server/operations/encode/encode.h"
+#include "server/operations/ldpc/encode_tables.h"
 
 namespace baseband::server {
 
 // On the CPU every block is encoded straight into its reply. On a GPU, control memory holds one
-// descriptor a block, then the table of every code that occurs; only parity comes back.
+// descriptor a block, then tables that do not stay on the lane; only parity comes back.
 class EncodeBatch final : public Batch {
  public:
   explicit EncodeBatch(std::vector<JobPtr> jobs);
@@ -46,10 +47,10 @@ class EncodeBatch final : public Batch {
   std::vector<Block> blocks_;  // of all jobs, in order
 
   // GPU only.
-  bool in_place_ = false;
+  const bool in_place_ = FitsInPlace(jobs_);
   InputLayout input_;
   OutputLayout output_;
-  int64_t tables_offset_ = 0;  // in control memory
+  EncodeTables tables_;
   int shared_bytes_ = 0;
   std::vector<Staged> staged_;
   const uint8_t* output_staging_ = nullptr;

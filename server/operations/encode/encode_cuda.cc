@@ -1,7 +1,5 @@
 // The GPU's side of EncodeBatch. CUDA builds only.
 #include <algorithm>
-#include <cstring>
-#include <map>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/ldpc/encode_gpu.h"
@@ -21,13 +19,17 @@ bool IsDirect(const EncodeJob& job) {
 }  // namespace
 
 absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
-  in_place_ = FitsInPlace(jobs_);
   if (!in_place_) input_ = InputLayout(jobs_, lane.capacity.input_bytes);
   const auto descriptors =
       absl::MakeSpan(reinterpret_cast<ldpc::EncodeBlock*>(lane.control_host), blocks_.size());
-  tables_offset_ = AlignUp(static_cast<int64_t>(descriptors.size() * sizeof(ldpc::EncodeBlock)));
-  int64_t control_end = tables_offset_;
-  std::map<const ldpc::Code*, uint32_t> table_offsets;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    for (const EncodeGroup& group : job(i).groups()) {
+      BASEBAND_RETURN_IF_ERROR(tables_.Add(group.code, lane));
+      shared_bytes_ = std::max(shared_bytes_, ldpc::EncodeSharedBytes(*group.code));
+    }
+  }
+  auto control_end = AlignUp(static_cast<int64_t>(descriptors.size() * sizeof(ldpc::EncodeBlock)));
+  tables_.Place(lane, &control_end);
   size_t next = 0;
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const bool direct = !in_place_ && IsDirect(job(i));
@@ -36,18 +38,11 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
     int64_t parity_offset =
         output_.Add(job(i).footprint.output_bytes, direct ? job(i).reply.data() : nullptr);
     for (const EncodeGroup& group : job(i).groups()) {
-      const auto [table, is_new] = table_offsets.try_emplace(
-          group.code.get(), static_cast<uint32_t>(control_end - tables_offset_));
-      if (is_new) {
-        const absl::Span<const uint32_t> words = (*group.code->encode_plan())->table();
-        std::memcpy(lane.control_host + control_end, words.data(), words.size() * 4);
-        control_end += AlignUp(static_cast<int64_t>(words.size()) * 4);
-        shared_bytes_ = std::max(shared_bytes_, ldpc::EncodeSharedBytes(*group.code));
-      }
+      const uint32_t table_offset = tables_.At(*group.code);
       for (int64_t b = 0; b < group.count; ++b, ++next) {
         const Block& block = blocks_[next];
         ldpc::EncodeBlock& descriptor = descriptors[next];
-        descriptor.table_offset = table->second;
+        descriptor.table_offset = table_offset;
         descriptor.info = payload + (block.info - job(i).input.data());
         descriptor.info_bits = static_cast<uint32_t>(group.info_bits());
         descriptor.parity_offset = static_cast<uint32_t>(parity_offset);
@@ -66,11 +61,12 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
 }
 
 absl::Status EncodeBatch::CudaRun(const CudaLaneView& lane) {
-  const uint8_t* control = in_place_ ? lane.control_host : lane.control_device;
+  const uint8_t* const control = in_place_ ? lane.control_host : lane.control_device;
   ldpc::EncodeBatch launch;
   launch.blocks = reinterpret_cast<const ldpc::EncodeBlock*>(control);
+  launch.blocks_host = reinterpret_cast<const ldpc::EncodeBlock*>(lane.control_host);
   launch.num_blocks = static_cast<int>(blocks_.size());
-  launch.tables = control + tables_offset_;
+  launch.tables = tables_.memory(lane, control);
   launch.parity = in_place_ ? lane.output_staging_host : lane.output_device;
   launch.shared_bytes = shared_bytes_;
   return ldpc::LaunchEncode(launch, lane.stream);

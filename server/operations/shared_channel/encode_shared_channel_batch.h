@@ -10,13 +10,14 @@
 
 #include "kernels/nr/bit_run.h"
 #include "server/jobs/layout.h"
+#include "server/operations/ldpc/encode_tables.h"
 #include "server/operations/shared_channel/encode_shared_channel.h"
 
 namespace baseband::server {
 
 // On the CPU a piece is a code block; the last one of a block that is done scrambles it and maps it
 // to symbols. On a GPU, control memory holds the descriptors of all blocks and code blocks, then
-// the table of every code that occurs.
+// tables that do not stay on the lane.
 class EncodeSharedChannelBatch final : public Batch {
  public:
   explicit EncodeSharedChannelBatch(std::vector<JobPtr> jobs);
@@ -64,7 +65,7 @@ class EncodeSharedChannelBatch final : public Batch {
   InputLayout input_;
   OutputLayout output_;
   int64_t blocks_offset_ = 0;  // in control memory
-  int64_t tables_offset_ = 0;
+  EncodeTables tables_;
   int64_t workspace_offset_ = 0;  // in output memory
   int num_launched_ = 0;          // thread blocks
   int shared_bytes_ = 0;

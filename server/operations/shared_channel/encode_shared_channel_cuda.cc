@@ -1,7 +1,5 @@
 // The GPU's side of EncodeSharedChannelBatch. CUDA builds only.
 #include <algorithm>
-#include <cstring>
-#include <map>
 
 #include "kernels/base/status_macros.h"
 #include "kernels/cuda/status.h"
@@ -33,10 +31,15 @@ absl::Status EncodeSharedChannelBatch::CudaCopyIn(const CudaLaneView& lane) {
   auto* const tbs = reinterpret_cast<nr::TransmitTb*>(lane.control_host);
   blocks_offset_ = AlignUp(static_cast<int64_t>(blocks_.size() * sizeof(nr::TransmitTb)));
   auto* piece = reinterpret_cast<nr::TransmitBlock*>(lane.control_host + blocks_offset_);
-  tables_offset_ =
+  int64_t control_end =
       blocks_offset_ + AlignUp(static_cast<int64_t>(pieces_.size() * sizeof(nr::TransmitBlock)));
-  int64_t control_end = tables_offset_;
-  std::map<const ldpc::Code*, uint32_t> table_offsets;
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    for (const EncodeSharedChannelGroup& group : job(i).groups()) {
+      BASEBAND_RETURN_IF_ERROR(tables_.Add(group.code, lane));
+      shared_bytes_ = std::max(shared_bytes_, nr::TransmitSharedBytes(*group.code));
+    }
+  }
+  tables_.Place(lane, &control_end);
   size_t next = 0;
   for (size_t i = 0; i < jobs_.size(); ++i) {
     int64_t bytes = 0;
@@ -46,16 +49,8 @@ absl::Status EncodeSharedChannelBatch::CudaCopyIn(const CudaLaneView& lane) {
     const bool direct = IsDirect(job(i));
     int64_t offset = output_.Add(bytes, direct ? job(i).reply.data() : nullptr);
     for (const EncodeSharedChannelGroup& group : job(i).groups()) {
-      const auto [table, is_new] = table_offsets.try_emplace(
-          group.code.get(), static_cast<uint32_t>(control_end - tables_offset_));
-      if (is_new) {
-        const absl::Span<const uint32_t> words = (*group.code->encode_plan())->table();
-        std::memcpy(lane.control_host + control_end, words.data(), words.size() * 4);
-        control_end += AlignUp(static_cast<int64_t>(words.size()) * 4);
-        shared_bytes_ = std::max(shared_bytes_, nr::TransmitSharedBytes(*group.code));
-      }
       nr::TransmitTb tb = nr::MakeTransmitTb(group.block.plan);
-      tb.table_offset = table->second;
+      tb.table_offset = tables_.At(*group.code);
       if (group.block.c_init.has_value()) tb.c_init = *group.block.c_init;
       if (group.symbols.has_value()) {
         tb.as_symbols = 1;
@@ -87,7 +82,7 @@ absl::Status EncodeSharedChannelBatch::CudaRun(const CudaLaneView& lane) {
   launch.tbs = reinterpret_cast<const nr::TransmitTb*>(lane.control_device);
   launch.blocks = reinterpret_cast<const nr::TransmitBlock*>(lane.control_device + blocks_offset_);
   launch.num_blocks = num_launched_;
-  launch.tables = lane.control_device + tables_offset_;
+  launch.tables = tables_.memory(lane, lane.control_device);
   launch.shared_bytes = shared_bytes_;
   launch.workspace = lane.output_device + workspace_offset_;
   BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
