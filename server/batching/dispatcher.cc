@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace baseband::server {
 namespace {
@@ -63,12 +64,13 @@ Dispatcher::~Dispatcher() {
   }
 }
 
-void Dispatcher::Dispatch() {
+void Dispatcher::DispatchWhile(bool only_gathered) {
   for (;;) {
     std::vector<std::pair<absl::Status, JobPtr>> dropped;
     Start start;
     {
       absl::MutexLock lock(&mutex_);
+      if (only_gathered && gathered_ == 0) return;
       start = Next(/*background=*/false, &dropped);
       if (start.lane == nullptr && dropped.empty()) {
         start = Next(/*background=*/true, &dropped);
@@ -101,7 +103,7 @@ Dispatcher::Start Dispatcher::Next(bool background,
         scheduler_.Take(background, clock.lanes(background), now, PlaceOf(*lane));
     for (const auto* jobs : {&taken.batch, &taken.late, &taken.cancelled}) {
       for (const JobPtr& job : *jobs) {
-        admission_.Leave(job->queued_bytes());
+        Leave(*job);
         job->times.started = now;
       }
     }
@@ -127,6 +129,11 @@ Dispatcher::Start Dispatcher::Next(bool background,
     return {lane, std::move(taken.batch)};
   }
   return {};
+}
+
+void Dispatcher::Leave(Job& job) {
+  admission_.Leave(job.queued_bytes());
+  if (std::exchange(job.schedule.gathers, false)) --gathered_;
 }
 
 void Dispatcher::StartBatch(Start start) {

@@ -101,11 +101,15 @@ class Dispatcher {
 
   // Takes `job`, whose payload is in place, and returns OK. Otherwise leaves it where it was:
   // InvalidArgument when it is larger than any lane, Unavailable when no device is healthy. Who
-  // `gathers` has more at hand, that may leave with this one, and calls Dispatch() after the last.
+  // `gathers` has more at hand, that may leave with this one, and calls DispatchGathered() after
+  // the last.
   absl::Status Submit(JobPtr& job, AdmissionTicket ticket, bool gathers = false)
       ABSL_LOCKS_EXCLUDED(mutex_);
   // Starts batches while there is a free lane and something to run on it.
-  void Dispatch() ABSL_LOCKS_EXCLUDED(mutex_);
+  void Dispatch() ABSL_LOCKS_EXCLUDED(mutex_) { DispatchWhile(/*only_gathered=*/false); }
+  // The same, for as long as jobs wait that were gathered. Whoever brings many small jobs leaves to
+  // others, who see to it anyway, to describe their large ones.
+  void DispatchGathered() ABSL_LOCKS_EXCLUDED(mutex_) { DispatchWhile(/*only_gathered=*/true); }
 
   // Returns once every accepted job was answered.
   void WaitUntilIdle();
@@ -190,6 +194,9 @@ class Dispatcher {
   // Whether one that is not on standby is healthy.
   bool HasFirstDevice() const;
   // What waits and is wanted leaves, unlaunched.
+  void DispatchWhile(bool only_gathered) ABSL_LOCKS_EXCLUDED(mutex_);
+  // `job` does not wait any more.
+  void Leave(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<JobPtr> TakeWaiting(const std::function<bool(const Job&)>& wanted, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What waits and was cut for the devices that served leaves: others do from now on.
@@ -219,6 +226,7 @@ class Dispatcher {
   int pauses_ ABSL_GUARDED_BY(mutex_) = 0;  // no lane is started while there is one
   SteadyCondition lane_ended_;              // during a pause
   int64_t unanswered_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t gathered_ ABSL_GUARDED_BY(mutex_) = 0;  // jobs that wait for DispatchGathered
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   SteadyCondition queue_changed_;
   std::thread delay_thread_;                  // these two last: they end first

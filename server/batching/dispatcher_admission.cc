@@ -89,6 +89,8 @@ absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket, bool gather
     ticket.HandOn();
     job->times.submitted = now;
     ++unanswered_;
+    job->schedule.gathers = gathers;
+    gathered_ += gathers ? 1 : 0;
     scheduler_.Add(std::move(job), now);
     if (delay_thread_.joinable()) queue_changed_.NotifyAll();
   }

@@ -52,7 +52,7 @@ struct Requester {
   Caller caller;
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<Cancellation> cancellation;
-  bool gathers = false;  // calls Dispatcher::Dispatch() after its last job
+  bool gathers = false;  // calls DispatchGathered() after its last job
 };
 
 // A piece of work for `requester` that arrived at `arrived`: takes room and memory for `job`, fills

@@ -10,10 +10,14 @@ namespace {
 // To wake a sleeping thread takes tens of microseconds. Spin that long for the end of a task while
 // no other lane is busy ..
 constexpr absl::Duration kMaxSpinAlone = absl::Milliseconds(1);
-// .. and that long while cores have other work to do.
+// .. that long while cores have other work to do ..
 constexpr absl::Duration kMaxSpinAmongOthers = absl::Microseconds(30);
+// .. and that long for one in place, which is small: it ends soon once its turn has come.
+constexpr absl::Duration kMaxSpinInPlace = absl::Microseconds(200);
 // Spin that long for the task after the last one: one lane of the device does, that which was busy
-// last, for it is the next to get one. More would only take cores from those who bring the tasks.
+// last, for it is the next to get one. More would only take cores from those who bring the tasks,
+// but for kMaxSpinInPlace after a task in place, whose sender waits for its answer to send the
+// next.
 constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
 // Between two looks; 40 to 140 cycles each.
 constexpr int kPauses = 4;
@@ -158,13 +162,14 @@ void CudaLane::Start(Task* task, Done done) {
 
 void CudaLane::WaitForTasks() {
   (void)cudaSetDevice(device_->options_.ordinal);
+  bool was_in_place = false;
   for (;;) {
     absl::Status status;
     StageTimes times;
     absl::Time launched;
     Done done;
     if (Spins()) {
-      SpinForTask();
+      SpinForTask(was_in_place);
     }
     {
       absl::MutexLock lock(&mutex_);
@@ -182,16 +187,17 @@ void CudaLane::WaitForTasks() {
       done = std::move(done_);
       busy_ = false;
     }
+    was_in_place = launched != absl::InfinitePast();
     // What was enqueued before an error still runs and uses the task's memory: wait in any case.
     const absl::Status end =
-        status.ok() ? WaitForEnd()
+        status.ok() ? WaitForEnd(was_in_place)
                     : cuda::ToStatus(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
     if (status.ok() && end.ok()) {
       const absl::Duration copy_in = times.copy_in;
-      if (launched == absl::InfinitePast()) {
-        times = ReadTimes();
-      } else {
+      if (was_in_place) {
         times.kernel = SteadyNow() - launched;
+      } else {
+        times = ReadTimes();
       }
       times.copy_in = copy_in;
     }
@@ -204,21 +210,25 @@ void CudaLane::WaitForTasks() {
   }
 }
 
-void CudaLane::SpinForTask() const {
+void CudaLane::SpinForTask(bool was_in_place) const {
   std::atomic<uint64_t>& last = device_->last_spin_;
   const uint64_t own = last.fetch_add(1, std::memory_order_relaxed) + 1;
-  const absl::Time give_up = SteadyNow() + kMaxSpinForTask;
-  while (!busy_.load(std::memory_order_acquire) && last.load(std::memory_order_relaxed) == own &&
-         SteadyNow() < give_up) {
+  const absl::Time begin = SteadyNow();
+  while (!busy_.load(std::memory_order_acquire)) {
+    const absl::Duration spun = SteadyNow() - begin;
+    const bool is_last = last.load(std::memory_order_relaxed) == own;
+    if (!(is_last && spun < kMaxSpinForTask) && !(was_in_place && spun < kMaxSpinInPlace)) return;
     for (int i = 0; i < kPauses; ++i) Pause();
   }
 }
 
-absl::Status CudaLane::WaitForEnd() {
+absl::Status CudaLane::WaitForEnd(bool is_in_place) {
   const cudaEvent_t end = marks_[kNumMarks - 1].get();
   if (Spins()) {
     const bool alone = device_->busy_lanes_.load(std::memory_order_relaxed) <= 1;
-    const absl::Time give_up = SteadyNow() + (alone ? kMaxSpinAlone : kMaxSpinAmongOthers);
+    const absl::Time give_up = SteadyNow() + (alone         ? kMaxSpinAlone
+                                              : is_in_place ? kMaxSpinInPlace
+                                                            : kMaxSpinAmongOthers);
     do {
       if (end_flag_.is_available()) {  // an error is the event's to tell: the flag stays down
         if (end_flag_.is_up()) return absl::OkStatus();

@@ -47,8 +47,8 @@ class CudaLane final : public Lane {
   absl::Status Enqueue(Task* task, bool has_marks);
   void WaitForTasks();
   // Looks for a task for a while, without sleeping.
-  void SpinForTask() const;
-  absl::Status WaitForEnd();
+  void SpinForTask(bool was_in_place) const;
+  absl::Status WaitForEnd(bool is_in_place);
   // Whether its thread may spin: not for background work, whose tasks are long.
   bool Spins() const;
   // Of a task whose stages have marks.

@@ -54,6 +54,7 @@ struct JobSchedule {
   double finish_s = 0.0;  // from now on, with it; predicted
   bool trusted = false;   // these come of recent experience
   double device_s = 0.0;  // its part of what its batch took of a device, once that has ended
+  bool gathers = false;   // it waits, and who submitted it will call DispatchGathered
 };
 
 // When what happened, and with whom.

@@ -41,7 +41,7 @@ RingServer::RingServer(const Options& options, const CallEnvironment& environmen
     : environment_(environment), regions_(regions), rings_(std::make_shared<LiveCount>()) {
   for (int i = 0; i < options.threads; ++i) {
     pollers_.push_back(std::make_unique<RingPoller>(
-        options.spin, [this] { environment_.dispatcher->Dispatch(); }));
+        options.spin, [this] { environment_.dispatcher->DispatchGathered(); }));
   }
   environment_.metrics->BeforeScrape(
       [rings = rings_](Metrics& metrics) { metrics.SetRings(rings->count()); });

@@ -279,7 +279,7 @@ absl::Status RingSession::Convert(const InFlightPtr& request) {
         request->preparation.reset();
         const absl::Status status = job.ok() ? UseJob(request, *std::move(job)) : job.status();
         if (!status.ok()) Refuse(request, status);
-        environment_.dispatcher->Dispatch();
+        environment_.dispatcher->DispatchGathered();
       });
 }
 

@@ -41,7 +41,8 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
 
   // ---- on the one thread that looks after it
 
-  // Takes what is there, up to kTurn; false: nothing. Jobs start when the thread calls Dispatch().
+  // Takes what is there, up to kTurn; false: nothing. Jobs start when the thread calls
+  // DispatchGathered().
   bool Take();
   // Nothing can be taken, and the bell will be rung when that changes.
   bool MaySleep() { return is_full() || baseband_ring_server_may_sleep(&ring_, taken_) != 0; }

@@ -32,9 +32,13 @@ class DispatcherTest : public ::testing::Test {
     dispatcher_ = std::make_unique<Dispatcher>(options, absl::MakeConstSpan(&device, 1), &metrics_);
   }
 
+  absl::Status Gather(int id) {
+    return Submit(id, absl::InfiniteFuture(), /*background=*/false, Priority::kNormal,
+                  /*gathers=*/true);
+  }
   // Submits a job of one block; its answer goes to answers_[id].
   absl::Status Submit(int id, absl::Time deadline = absl::InfiniteFuture(), bool background = false,
-                      Priority priority = Priority::kNormal) {
+                      Priority priority = Priority::kNormal, bool gathers = false) {
     DecodeGroup group;
     group.code = *ldpc::NrCode(2, 2);
     group.count = 1;
@@ -57,7 +61,7 @@ class DispatcherTest : public ::testing::Test {
     if (!ticket.ok()) {
       return ticket.status();
     }
-    const absl::Status status = dispatcher_->Submit(job, *std::move(ticket));
+    const absl::Status status = dispatcher_->Submit(job, *std::move(ticket), gathers);
     EXPECT_EQ(job == nullptr, status.ok()) << "the dispatcher owns the job iff Submit was OK";
     return status;
   }
@@ -142,6 +146,41 @@ TEST_F(DispatcherTest, AFewAnswersDoNotWaitForTheNextBatchToStart) {
   EXPECT_EQ(device_.num_running(), 2);  // by now the one that waited, too
   device_.End();
   device_.End();
+}
+
+TEST_F(DispatcherTest, GatheredJobsWaitUntilTheyAreAskedForAndLeaveTogether) {
+  for (int id = 0; id < 3; ++id) ASSERT_THAT(Gather(id), IsOk());
+  EXPECT_EQ(device_.num_running(), 0);
+  dispatcher_->DispatchGathered();
+  ASSERT_EQ(device_.num_running(), 1);
+  EXPECT_EQ(device_.num_blocks(0), 3);
+  device_.End();
+  ASSERT_THAT(Gather(3), IsOk());
+  ASSERT_THAT(Submit(4), IsOk());  // which is asked for at once, and takes the other along
+  EXPECT_EQ(device_.num_blocks(0), 2);
+  device_.End();
+  for (int id = 0; id < 5; ++id) EXPECT_EQ(answers_[id].size(), 1U);
+}
+
+// While an answer is told, its lane is free and a job waits that the teller will start.
+TEST_F(DispatcherTest, WhoGathersStartsNoOthersJobs) {
+  for (int id = 0; id < 3; ++id) ASSERT_THAT(Submit(id), IsOk());
+  int without = -1;
+  int with = -1;
+  on_answer_ = [&](int id) {
+    if (id != 0) return;
+    dispatcher_->DispatchGathered();
+    without = device_.num_running();
+    ASSERT_THAT(Gather(3), IsOk());
+    dispatcher_->DispatchGathered();
+    with = device_.num_running();
+  };
+  device_.End();
+  EXPECT_EQ(without, 1);
+  EXPECT_EQ(with, 2);
+  device_.End();
+  device_.End();
+  for (int id = 0; id < 4; ++id) EXPECT_EQ(answers_[id].size(), 1U);
 }
 
 TEST_F(DispatcherTest, ALaneStartsItsNextBatchBeforeItAnswersMany) {
