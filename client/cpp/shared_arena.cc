@@ -207,7 +207,21 @@ absl::StatusOr<Buffer> SharedArena::Grow(int64_t bytes) {
       fd < 0 ? MAP_FAILED : mmap(nullptr, answer->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   const std::string why = fd < 0 ? "no descriptor came with it" : std::strerror(errno);
   if (fd >= 0) close(fd);
+  absl::Status mapped;
+  if (mapping != MAP_FAILED) {
+    request.kind = RegionKind::kMapped;
+    std::copy(name.begin(), name.end(), request.name);
+    mapped = Ask(request, nullptr).status();
+  }
   const absl::MutexLock lock(&mutex_);
+  if (!mapped.ok()) {
+    munmap(mapping, answer->bytes);
+    unneeded_.push_back(std::move(name));
+    refused_bytes_ = wanted;
+    refusal_ = mapped;
+    refused_until_ = SteadyNow() + kRefusedFor;
+    return refusal_;
+  }
   if (mapping == MAP_FAILED) {
     unneeded_.push_back(std::move(name));
     refused_bytes_ = wanted;

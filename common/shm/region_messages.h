@@ -35,10 +35,14 @@ enum class RegionKind : uint32_t {
   // ancillary data (SCM_RIGHTS) the descriptor to map, MAP_SHARED, from offset 0 on.
   kGrant = 1,
   kFree = 2,  // the region `name` of this connection
+  // The region `name` of this connection is mapped, and has to be before a request names it. From
+  // now on nobody maps it for writing any more, writes to its file, or takes pages out of it: the
+  // server, which touches it now, never waits for the client in that. It may be said again.
+  kMapped = 4,
   // The ring that the client has made ready in the region `name` of this connection, from offset
   // `bytes`, a multiple of kRegionAlignment, on: ring.h. The answer brings, as ancillary data, the
   // server's bell: an eventfd, to which the client writes 1 when it has to be rung. The ring ends
-  // with the region, or the connection.
+  // with the region, or the connection. Says kMapped, too.
   kRing = 3,
 };
 

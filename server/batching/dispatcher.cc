@@ -1,14 +1,22 @@
 #include "server/batching/dispatcher.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
 namespace baseband::server {
 namespace {
 
-// To answer so many takes no longer than to describe and enqueue a batch.
+// To answer so many takes no longer than to describe and enqueue a batch ..
 constexpr size_t kFewAnswers = 4;
+// .. and with so little in them much less: their device may be idle for so long.
+constexpr int64_t kSmallAnswers = 64 << 10;
+
+int64_t ReplyBytesOf(absl::Span<const JobPtr> jobs) {
+  return std::accumulate(jobs.begin(), jobs.end(), int64_t{0},
+                         [](int64_t sum, const JobPtr& job) { return sum + job->reply_bytes; });
+}
 
 }  // namespace
 
@@ -178,7 +186,8 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
     loss_ended = EndLoss(device);
     if (answered && !loss_ended) return;  // by Lose; from here on the dispatcher may be gone
     answer_first = jobs.size() <= kFewAnswers &&
-                   (clocks_[device].IsBusy(false) || clocks_[device].IsBusy(true));
+                   (clocks_[device].IsBusy(false) || clocks_[device].IsBusy(true) ||
+                    ReplyBytesOf(jobs) <= kSmallAnswers);
     if (!answered && answer_first) ++unanswered_;  // this call: its jobs may have been the last
   }
   if (loss_ended) TellLossEnd(device);

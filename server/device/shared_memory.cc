@@ -57,7 +57,7 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::Create(
   if (fd < 0) return NoMemory(bytes);
   void* mapping = MAP_FAILED;
   if (ftruncate(fd, static_cast<off_t>(mapped)) == 0 &&
-      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
+      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0) {
     mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   }
   if (mapping == MAP_FAILED) {
@@ -71,6 +71,11 @@ absl::StatusOr<std::unique_ptr<SharedMemory>> SharedMemory::Create(
       fd, {static_cast<uint8_t*>(mapping), bytes, /*is_page_locked=*/false, /*is_shared=*/true}));
   BASEBAND_RETURN_IF_ERROR(memory->LockPages(devices));
   return memory;
+}
+
+absl::Status SharedMemory::Seal() const {
+  if (fcntl(fd_, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError("the region's file has been sealed by somebody else");
 }
 
 SharedMemory::~SharedMemory() {

@@ -30,6 +30,10 @@ class SharedMemory {
 
   // To be passed on; remains the memory's.
   int fd() const { return fd_; }
+  // Whoever has mapped it keeps that; nobody else maps it for writing any more, writes to the file,
+  // or takes pages out of it: a thread of this process that touched it would wait as long as that
+  // takes. Itself waits for who does it now. FailedPrecondition: somebody sealed it otherwise.
+  absl::Status Seal() const;
   // A page of the server's follows it, which kernels that read ahead may touch.
   const MemoryRegion& region() const { return region_; }
 

@@ -82,6 +82,14 @@ int ListenAtOne(const addrinfo& info, int port) {
   return -1;
 }
 
+// Who connects to `fd` can pass on no descriptors, where the kernel (Linux 6.16) lets us say so:
+// nobody here takes any, and to drop the last one of a file is as much work as its owner likes.
+void TakeNoDescriptors(int fd) {
+  constexpr int kPassRights = 83;  // SO_PASSRIGHTS, which older headers do not have
+  const int off = 0;
+  (void)setsockopt(fd, SOL_SOCKET, kPassRights, &off, sizeof(off));
+}
+
 absl::StatusOr<ListeningSocket> ListenUnix(const std::string& path, int type, int mode) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -91,6 +99,7 @@ absl::StatusOr<ListeningSocket> ListenUnix(const std::string& path, int type, in
     unlink(path.c_str());
   }
   const int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  TakeNoDescriptors(fd);
   // The file never has more permissions than `mode`; afterwards it has those that umask took.
   if (fd < 0 || fchmod(fd, static_cast<mode_t>(mode)) != 0 ||
       bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||

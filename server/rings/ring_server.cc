@@ -27,6 +27,7 @@ class RingServer::Served final : public OpenRing {
   }
 
   int bell_fd() const override { return bell_fd_; }
+  uint64_t bytes() const override { return baseband_ring_bytes(session_->entries()); }
 
  private:
   const std::shared_ptr<RingSession> session_;

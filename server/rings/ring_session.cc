@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -27,7 +26,7 @@ constexpr int64_t kMaxBlockFieldBytes = 192;
 constexpr int64_t kMaxBulkFields = 2;  // each aligned
 
 absl::Time DeadlineOf(const BasebandSubmission& submission, absl::Time now) {
-  if (submission.deadline_ns == 0 || submission.deadline_ns > INT64_MAX) {
+  if (submission.deadline_ns == 0 || submission.deadline_ns > INT64_MAX) {  // refused later
     return absl::InfiniteFuture();
   }
   timespec clock{};
@@ -80,6 +79,7 @@ struct RingSession::RegisteredJob {
   Operation* operation = nullptr;
   std::string header;
   int64_t payload_bytes = 0;
+  int64_t reply_bytes = 0;
   JobPtr job;  // to be copied; null: to be made again
 };
 
@@ -135,20 +135,24 @@ void RingSession::End() {
 
 bool RingSession::Take() {
   int taken = 0;
-  uint64_t header_bytes = 0;
+  absl::Time begin;
   BasebandSubmission submission;
-  while (taken < kTurn && header_bytes < kMaxRingHeader && !is_over_.load() && !is_full() &&
+  while (taken < kTurn && !is_over_.load() && !is_full() &&
          baseband_ring_take(&ring_, taken_, &submission) != 0) {
+    const absl::Time now = SteadyNow();
+    if (taken == 0) {
+      begin = now;
+    } else if (now - begin > kTurnTime) {
+      break;  // it stays there
+    }
     ++taken_;
     ++taken;
-    header_bytes += submission.header_bytes;
-    Begin(submission);
+    Begin(submission, now);
   }
   return taken > 0;
 }
 
-void RingSession::Begin(const BasebandSubmission& submission) {
-  const absl::Time arrival = SteadyNow();
+void RingSession::Begin(const BasebandSubmission& submission, absl::Time arrival) {
   std::shared_ptr<const RegisteredJob> registered;
   if (submission.kind == BASEBAND_RING_RUN && submission.job != 0) {
     registered = FindJob(submission.job);
@@ -173,12 +177,22 @@ absl::Status RingSession::Accept(const InFlightPtr& request) {
     return absl::InvalidArgumentError(absl::StrCat(
         "reply_bytes ", submission.reply_bytes, " is not a multiple of ", shm::kRegionAlignment));
   }
+  if (submission.kind == BASEBAND_RING_RUN) {
+    request->context.Start(std::min(submission.header_bytes, kMaxRingHeader));
+  }
   if (submission.reserved != 0) {
     return absl::InvalidArgumentError(absl::StrCat("reserved ", submission.reserved, " is not 0"));
   }
+  if (submission.deadline_ns > INT64_MAX) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("deadline_ns ", submission.deadline_ns, " is not in [0, ", INT64_MAX, "]"));
+  }
+  if (submission.header_bytes > kMaxRingHeader) {
+    return absl::InvalidArgumentError(absl::StrCat("header_bytes ", submission.header_bytes,
+                                                   " is not in [0, ", kMaxRingHeader, "]"));
+  }
   switch (submission.kind) {
     case BASEBAND_RING_RUN:
-      request->context.Start(submission.header_bytes);
       break;
     case BASEBAND_RING_REGISTER:
       break;
@@ -199,6 +213,9 @@ absl::Status RingSession::Accept(const InFlightPtr& request) {
   BASEBAND_RETURN_IF_ERROR(request->context.EnterNamed(request->operation, submission.priority,
                                                        submission.header_bytes));
   BASEBAND_RETURN_IF_ERROR(ReadRequest(request));
+  if (request->registered != nullptr) {
+    BASEBAND_RETURN_IF_ERROR(CheckRoom(request, request->registered->reply_bytes));
+  }
   if (request->registered != nullptr && request->registered->job != nullptr) {
     JobPtr job = request->registered->job->Copy();
     job->fingerprint = request->registered->job->fingerprint;
@@ -238,9 +255,6 @@ absl::Status RingSession::ReadRequest(const InFlightPtr& request) const {
                                                      " is not that of job ", submission.job, ", ",
                                                      bytes));
     }
-  } else if (submission.header_bytes > kMaxRingHeader) {
-    return absl::InvalidArgumentError(absl::StrCat("header_bytes ", submission.header_bytes,
-                                                   " is not in [0, ", kMaxRingHeader, "]"));
   }
   if (const int64_t most = environment_.limits.max_input_bytes; submission.payload_bytes > most) {
     return absl::InvalidArgumentError(
@@ -283,15 +297,18 @@ absl::Status RingSession::Convert(const InFlightPtr& request) {
       });
 }
 
+absl::Status RingSession::CheckRoom(const InFlightPtr& request, int64_t bytes) {
+  if (static_cast<int64_t>(request->reply.size()) >= bytes) return absl::OkStatus();
+  request->value = static_cast<uint64_t>(bytes);
+  return absl::OutOfRangeError(absl::StrCat("reply_bytes ", request->reply.size(),
+                                            " is less than the answer may take, ", bytes));
+}
+
 absl::Status RingSession::UseJob(const InFlightPtr& request, JobPtr job) {
   if (request->submission.kind == BASEBAND_RING_REGISTER) {
     return Register(request, std::move(job));
   }
-  if (const int64_t bytes = ReplyBytes(*job); static_cast<int64_t>(request->reply.size()) < bytes) {
-    request->value = static_cast<uint64_t>(bytes);
-    return absl::OutOfRangeError(absl::StrCat("reply_bytes ", request->reply.size(),
-                                              " is less than the answer may take, ", bytes));
-  }
+  BASEBAND_RETURN_IF_ERROR(CheckRoom(request, ReplyBytes(*job)));
   BASEBAND_RETURN_IF_ERROR(request->context.GrowQuota(request->request, *job));
   const Request read = std::exchange(request->request, Request());
   return request->context.Submit(
@@ -305,6 +322,7 @@ absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
   registered->operation = request->operation;
   registered->header = std::move(request->request.header);
   registered->payload_bytes = job->payload_bytes;
+  registered->reply_bytes = ReplyBytes(*job);
   job->fingerprint = FingerprintOf(job->operation(), registered->header);
   if (job->Copy() != nullptr) registered->job = std::move(job);
   {
@@ -403,7 +421,7 @@ void RingSession::Complete(const InFlightPtr& request, const absl::Status& statu
     completed_.store(number + 1);
   }
   if (wakes) {
-    (void)syscall(SYS_futex, &ring_.header->client_waits, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    (void)syscall(SYS_futex, &ring_.header->client_waits, FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
   const bool is_heard = !is_over_.load();
   request->context.End(is_heard ? status : absl::CancelledError("the client is gone"),

@@ -24,13 +24,14 @@ namespace baseband::server {
 // checked. What it does to its own side of the protocol is its own loss.
 class RingSession : public std::enable_shared_from_this<RingSession> {
  public:
-  // Submissions that are taken at a time, before the next ring's.
+  // Submissions that are taken at a time, before the next ring's: none more after so long, for the
+  // thread serves others, too.
   static constexpr int kTurn = 16;
-  // Of a request's header, and of all that are taken at a time: the thread serves others, too.
+  static constexpr absl::Duration kTurnTime = absl::Microseconds(200);
   static constexpr uint32_t kMaxRingHeader = 64 << 10;
-  // Of the jobs that a ring has registered. What is made of a header takes some 30 times as much.
+  // Of the jobs that a ring has registered. What is made of a header takes some 6 times as much.
   static constexpr size_t kMaxJobs = 1024;
-  static constexpr int64_t kMaxJobBytes = 256 << 10;
+  static constexpr int64_t kMaxJobBytes = 64 << 10;
 
   // The ring of `client` at `offset` of its region `memory`. It counts among the streams of the
   // client and of all. `environment` outlives it. InvalidArgument: no ring lies there;
@@ -50,6 +51,7 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   // As many requests are under way as there are entries: completions, for which no bell is rung,
   // have to come first.
   bool is_full() const { return taken_ - completed_.load() >= ring_.entries; }
+  uint32_t entries() const { return ring_.entries; }
   // So far.
   uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
 
@@ -66,7 +68,7 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   RingSession(const CallEnvironment& environment, const std::string& client,
               std::shared_ptr<const SharedMemory> memory, const BasebandRing& ring);
 
-  void Begin(const BasebandSubmission& submission);
+  void Begin(const BasebandSubmission& submission, absl::Time arrival);
   // From here on an error is the request's answer.
   absl::Status Accept(const InFlightPtr& request);
   // Reads what the submission names in the region.
@@ -74,6 +76,8 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   absl::StatusOr<absl::Span<uint8_t>> Range(const char* field, uint64_t offset,
                                             uint64_t bytes) const;
   absl::Status Convert(const InFlightPtr& request);
+  // Whether the reply's range has room for an answer of so many bytes.
+  static absl::Status CheckRoom(const InFlightPtr& request, int64_t bytes);
   // The request's job is made.
   absl::Status UseJob(const InFlightPtr& request, JobPtr job);
   absl::Status Register(const InFlightPtr& request, JobPtr job) ABSL_LOCKS_EXCLUDED(mutex_);

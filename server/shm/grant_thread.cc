@@ -25,7 +25,7 @@ GrantThread::~GrantThread() {
   }
   thread_.join();
   for (Made& made : TakeMade()) {
-    if (made.grant.ok()) table_->Remove(made.grant->name);
+    if (made.grant.ok()) table_->Remove(made.grant->name);  // a seal's has none
   }
 }
 
@@ -37,6 +37,22 @@ void GrantThread::Add(Order order) {
                 orders_.end());
   orders_.push_back(std::move(order));
   changed_.NotifyAll();
+}
+
+void GrantThread::Seal(Order order) {
+  errands_.Run([this, order = std::move(order)]() mutable {
+    const absl::Status status = table_->Seal(order.region);
+    Tell({std::move(order),
+          status.ok() ? absl::StatusOr<RegionTable::Grant>(RegionTable::Grant()) : status});
+  });
+}
+
+void GrantThread::Tell(Made made) {
+  {
+    const absl::MutexLock lock(&mutex_);
+    made_.push_back(std::move(made));
+  }
+  made_signal_();
 }
 
 std::vector<GrantThread::Made> GrantThread::TakeMade() {
@@ -66,14 +82,10 @@ void GrantThread::Run() {
         orders_.pop_front();
       }
     }
-    is_used = table_->Reap();
+    is_used = table_->Reap([this](std::function<void()> end) { errands_.Run(std::move(end)); });
     if (!order.has_value() || SteadyNow() >= order->until) continue;
     absl::StatusOr<RegionTable::Grant> grant = table_->Add(order->client, order->bytes);
-    {
-      const absl::MutexLock lock(&mutex_);
-      made_.push_back({*std::move(order), std::move(grant)});
-    }
-    made_signal_();
+    Tell({*std::move(order), std::move(grant)});
   }
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,27 @@ bool Send(int fd, const RegionAnswer& answer, int granted_fd) {
     std::memcpy(CMSG_DATA(header), &granted_fd, sizeof(int));
   }
   return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(answer);
+}
+
+// Reads a message, and all the descriptors that come with it.
+ssize_t Receive(int fd, RegionRequest* request, std::vector<int>* passed) {
+  constexpr size_t kMostPassed = 253;  // SCM_MAX_FD: what did not fit would be closed here
+  iovec part{request, sizeof(*request)};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMostPassed * sizeof(int))];
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  const ssize_t size = recvmsg(fd, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+  if (size < 0) return size;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    passed->resize((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+    std::memcpy(passed->data(), CMSG_DATA(header), passed->size() * sizeof(int));
+  }
+  return size;
 }
 
 }  // namespace
@@ -133,14 +155,16 @@ int RegionServer::WaitMs() const {
 void RegionServer::Run() {
   for (;;) {
     ForgetClients();
-    std::vector<pollfd> polled = {
-        {stop_fd_, POLLIN, 0}, {listening_.fd, POLLIN, 0}, {made_fd_, POLLIN, 0}};
+    const bool is_open = closing_->load() < kMaxClosing;
+    std::vector<pollfd> polled = {{stop_fd_, POLLIN, 0},
+                                  {listening_.fd, static_cast<short>(is_open ? POLLIN : 0), 0},
+                                  {made_fd_, POLLIN, 0}};
     const size_t first = polled.size();
     for (const auto& [fd, connection] : connections_) {
       // Who waits for a grant is heard once it is there.
       polled.push_back({fd, static_cast<short>(connection.order == 0 ? POLLIN : 0), 0});
     }
-    if (poll(polled.data(), polled.size(), WaitMs()) < 0) continue;
+    if (poll(polled.data(), polled.size(), is_open ? WaitMs() : kLookMs) < 0) continue;
     if (polled[0].revents != 0) return;
     for (size_t i = first; i < polled.size(); ++i) {
       const int fd = polled[i].fd;
@@ -166,7 +190,7 @@ void RegionServer::Accept() {
   Connection connection;
   const absl::optional<UnixPeer> peer = PeerOf(fd);
   if (!peer.has_value() || connections_.size() >= kMaxConnections) {
-    close(fd);
+    CloseElsewhere({fd});
     return;
   }
   const absl::StatusOr<Identity> identity = access_->Admit(*peer, Role::kUser);
@@ -174,7 +198,7 @@ void RegionServer::Accept() {
   connection.client = identity.ok() ? identity->name : absl::StrCat("uid:", peer->uid);
   Client& client = ClientOf(connection.client);
   if (client.connections >= kMaxClientConnections) {
-    close(fd);
+    CloseElsewhere({fd});
     return;
   }
   ++client.connections;
@@ -191,8 +215,13 @@ RegionServer::Client& RegionServer::ClientOf(const std::string& name) {
 
 bool RegionServer::Serve(int fd, Connection* connection) {
   RegionRequest request;
-  const ssize_t size = recv(fd, &request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
+  std::vector<int> passed;
+  const ssize_t size = Receive(fd, &request, &passed);
   if (size < 0) return errno == EAGAIN || errno == EINTR;
+  if (!passed.empty()) {
+    CloseElsewhere(std::move(passed));
+    return false;
+  }
   if (size == 0) return false;
   Given given;
   const absl::Status status = size == sizeof(request)
@@ -238,28 +267,48 @@ absl::Status RegionServer::Do(const RegionRequest& request, int fd, Connection* 
       return absl::OkStatus();
     }
     case RegionKind::kRing:
-      return OpenRingIn(request, *connection, given);
+    case RegionKind::kMapped:
+      if (connection->regions.count(NameOf(request)) == 0) return NotTheirs();
+      if (!table_->IsSealed(NameOf(request))) return OrderSeal(request, fd, connection);
+      return request.kind == RegionKind::kRing ? OpenRingIn(request, *connection, given)
+                                               : absl::OkStatus();
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("kind ", static_cast<uint32_t>(request.kind), " is not in [0, 3]"));
+      absl::StrCat("kind ", static_cast<uint32_t>(request.kind), " is not in [0, 4]"));
 }
 
 absl::Status RegionServer::OpenRingIn(const RegionRequest& request, const Connection& connection,
                                       Given* given) {
   const std::string name = NameOf(request);
-  if (connection.regions.count(name) == 0) return NotTheirs();
   const absl::MutexLock lock(&rings_mutex_);
   if (ring_host_ == nullptr) {
     return absl::UnavailableError("this server takes no rings: it starts, or shuts down");
   }
+  const auto many = std::count_if(rings_.begin(), rings_.end(), [&](const auto& other) {
+    return other.second.client == connection.client;
+  });
+  if (many >= kMaxClientRings) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(connection.client, " has ", many, " rings, and may have no more at a time"));
+  }
   BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<OpenRing> ring,
                             ring_host_->Open(connection.client, table_->Find(name), request.bytes));
+  const auto [first, last] = rings_.equal_range(name);
+  for (auto other = first; other != last; ++other) {
+    const RingOf& there = other->second;
+    if (request.bytes < there.begin + there.ring->bytes() &&
+        there.begin < request.bytes + ring->bytes()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a ring of ", ring->bytes(), " bytes from offset ", request.bytes,
+                       " on overlaps the one from offset ", there.begin, " on"));
+    }
+  }
   // Before the answer is sent, SetRingHost() may end the ring.
   given->bell_fd = fcntl(ring->bell_fd(), F_DUPFD_CLOEXEC, 0);
   if (given->bell_fd < 0) {
     return absl::ResourceExhaustedError("there is no descriptor for another ring");
   }
-  rings_.emplace(name, std::move(ring));
+  rings_.emplace(name, RingOf{connection.client, request.bytes, std::move(ring)});
   return absl::OkStatus();
 }
 
@@ -297,8 +346,28 @@ absl::Status RegionServer::Order(int64_t bytes, int fd, Connection* connection) 
   BASEBAND_RETURN_IF_ERROR(options_.memory->AdmitBytes(wanted));
   connection->order = ++last_order_;
   connection->due = now + options_.patience;
-  grants_->Add({connection->order, fd, connection->client, bytes, connection->due});
+  grants_->Add({connection->order, fd, connection->client, bytes, "", connection->due});
   return absl::OkStatus();
+}
+
+absl::Status RegionServer::OrderSeal(const RegionRequest& request, int fd, Connection* connection) {
+  connection->order = ++last_order_;
+  connection->due = SteadyNow() + options_.patience;
+  connection->request = request;
+  grants_->Seal({connection->order, fd, connection->client, 0, NameOf(request), connection->due});
+  return absl::OkStatus();
+}
+
+bool RegionServer::AnswerSeal(int fd, Connection* connection, const absl::Status& sealed) {
+  connection->order = 0;
+  Given given;
+  absl::Status status = sealed;
+  if (status.ok() && connection->request.kind == RegionKind::kRing) {
+    status = OpenRingIn(connection->request, *connection, &given);
+  }
+  const bool is_well = Answer(fd, status, given);
+  if (given.bell_fd >= 0) close(given.bell_fd);
+  return is_well;
 }
 
 void RegionServer::AnswerGrants() {
@@ -306,6 +375,14 @@ void RegionServer::AnswerGrants() {
   (void)!read(made_fd_, &many, sizeof(many));
   const absl::Time now = SteadyNow();
   for (GrantThread::Made& made : grants_->TakeMade()) {
+    if (!made.order.region.empty()) {
+      const auto found = connections_.find(made.order.fd);
+      if (found != connections_.end() && found->second.order == made.order.id &&
+          !AnswerSeal(made.order.fd, &found->second, made.grant.status())) {
+        Close(made.order.fd);
+      }
+      continue;
+    }
     // Whoever waits for it or not: it has kept the driver.
     if (made.grant.ok()) {
       ClientOf(made.order.client)
@@ -330,9 +407,11 @@ void RegionServer::AnswerGrants() {
   for (const auto& [fd, connection] : connections_) {
     if (connection.order != 0 && connection.due <= now) late.push_back(fd);
   }
-  const absl::Status status = absl::UnavailableError(absl::StrCat(
-      "no region within ", absl::FormatDuration(options_.patience),
-      ": the driver of the GPUs keeps the server waiting, maybe for a reset; ask again later"));
+  const absl::Status status = absl::UnavailableError(
+      absl::StrCat("no region within ", absl::FormatDuration(options_.patience),
+                   ": the driver of the GPUs, maybe for a reset, or the region's file, which its "
+                   "client changes, "
+                   "keeps the server waiting; ask again later"));
   for (const int fd : late) {
     connections_.at(fd).order = 0;
     if (!Answer(fd, status, Given())) Close(fd);
@@ -344,7 +423,20 @@ void RegionServer::Close(int fd) {
   for (const std::string& name : found->second.regions) Remove(name);
   --clients_.at(found->second.client).connections;
   connections_.erase(found);
-  close(fd);
+  CloseElsewhere({fd});
+}
+
+void RegionServer::CloseElsewhere(std::vector<int> fds) {
+  closing_->fetch_add(1);
+  const auto close_all = [fds = std::move(fds), closing = closing_] {
+    for (const int fd : fds) close(fd);
+    closing->fetch_sub(1);
+  };
+  try {
+    std::thread(close_all).detach();
+  } catch (const std::system_error&) {  // there is no thread to be had
+    close_all();
+  }
 }
 
 void RegionServer::ForgetClients() {

@@ -3,6 +3,7 @@
 #ifndef BASEBAND_SERVER_SHM_REGION_SERVER_H_
 #define BASEBAND_SERVER_SHM_REGION_SERVER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,6 +37,9 @@ class RegionServer {
   // Connections at a time, of all and of one client.
   static constexpr int kMaxConnections = 1024;
   static constexpr int kMaxClientConnections = 64;
+  static constexpr int kMaxClientRings = 64;
+  // Descriptors' ends that keep threads waiting, before nobody else is let in.
+  static constexpr int kMaxClosing = 256;
   // Grants and refusals of one client: so many at once, and so many a second. Each may keep the
   // driver of the GPUs for milliseconds.
   static constexpr double kMostGrants = 64;
@@ -70,8 +74,9 @@ class RegionServer {
     std::string client;
     absl::Status refusal;  // not OK: the answer to whatever it asks
     std::set<std::string> regions;
-    uint64_t order = 0;  // of the grant that it waits for; 0: none
-    absl::Time due;      // of that
+    uint64_t order = 0;          // of the grant or seal that it waits for; 0: none
+    absl::Time due;              // of that
+    shm::RegionRequest request;  // which asked for it
   };
   struct Client {
     int connections = 0;
@@ -93,16 +98,24 @@ class RegionServer {
   };
   // False: the client does not read.
   bool Answer(int fd, const absl::Status& status, const Given& given) const;
-  // A grant is OK, too, and answered when it is made.
+  // A grant is OK, too, and answered when it is made, as what waits for a seal.
   absl::Status Do(const shm::RegionRequest& request, int fd, Connection* connection, Given* given);
   absl::Status Order(int64_t bytes, int fd, Connection* connection);
+  // The same of a region that `request` says is mapped.
+  absl::Status OrderSeal(const shm::RegionRequest& request, int fd, Connection* connection);
   absl::Status OpenRingIn(const shm::RegionRequest& request, const Connection& connection,
                           Given* given) ABSL_LOCKS_EXCLUDED(rings_mutex_);
   // What was made goes to who waits for it; who has waited for too long is told so.
   void AnswerGrants();
+  // False: the client does not read.
+  bool AnswerSeal(int fd, Connection* connection, const absl::Status& sealed);
   // How long to wait for anything, as poll() takes it.
   int WaitMs() const;
   Client& ClientOf(const std::string& name);
+  // On a thread that nobody waits for. The end of a connection drops what was passed on with
+  // messages that nobody has read, and the end of the last descriptor of a file takes as long as
+  // who made it likes.
+  void CloseElsewhere(std::vector<int> fds);
   // With the rings in it.
   void Remove(const std::string& region) ABSL_LOCKS_EXCLUDED(rings_mutex_);
   void Close(int fd);
@@ -117,12 +130,17 @@ class RegionServer {
   const int made_fd_;
   absl::Mutex rings_mutex_;
   RingHost* ring_host_ ABSL_GUARDED_BY(rings_mutex_) = nullptr;
-  std::multimap<std::string, std::unique_ptr<OpenRing>> rings_
-      ABSL_GUARDED_BY(rings_mutex_);  // by region
+  struct RingOf {
+    std::string client;
+    uint64_t begin = 0;  // in its region
+    std::unique_ptr<OpenRing> ring;
+  };
+  std::multimap<std::string, RingOf> rings_ ABSL_GUARDED_BY(rings_mutex_);  // by region
   // The thread's:
   std::map<int, Connection> connections_;  // by descriptor
   std::map<std::string, Client> clients_;
   uint64_t last_order_ = 0;
+  const std::shared_ptr<std::atomic<int>> closing_ = std::make_shared<std::atomic<int>>(0);
   std::unique_ptr<GrantThread> grants_;
   std::thread thread_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/shm/region_messages.h"
 #include "kernels/base/status_macros.h"
 #include "server/jobs/layout.h"
@@ -101,8 +102,10 @@ absl::StatusOr<RegionTable::Grant> RegionTable::Add(const std::string& client, i
   // Not rounded before it is known to be small.
   const int64_t whole =
       bytes <= 0 || bytes > limits_.client_bytes ? bytes : AlignUp(bytes, kRegionPage);
-  BASEBAND_RETURN_IF_ERROR(Reserve(client, whole));
-  Region region{client, whole, nullptr};
+  absl::Status reserved = Reserve(client, whole);
+  if (absl::IsResourceExhausted(reserved) && WaitForEnds()) reserved = Reserve(client, whole);
+  BASEBAND_RETURN_IF_ERROR(reserved);
+  Region region{client, whole, nullptr, /*is_sealed=*/false};
   absl::StatusOr<std::unique_ptr<SharedMemory>> memory = make_(whole);
   const absl::MutexLock lock(&mutex_);
   if (!memory.ok()) {
@@ -123,7 +126,7 @@ void RegionTable::Remove(const std::string& name) {
   regions_.erase(found);
 }
 
-bool RegionTable::Reap() {
+bool RegionTable::Reap(const Run& run) {
   std::vector<Region> unused;
   bool is_used = false;
   {
@@ -135,19 +138,60 @@ bool RegionTable::Reap() {
     std::move(used, leaving_.end(), std::back_inserter(unused));
     leaving_.erase(used, leaving_.end());
     is_used = !leaving_.empty();
+    ending_ += static_cast<int64_t>(unused.size());
   }
   for (Region& region : unused) {
-    region.memory.reset();
-    const absl::MutexLock lock(&mutex_);
-    Release(region);
+    std::function<void()> end = [this, region = std::move(region)]() mutable {
+      region.memory.reset();
+      const absl::MutexLock lock(&mutex_);
+      Release(region);
+      --ending_;
+    };
+    if (run != nullptr) {
+      run(std::move(end));
+    } else {
+      end();
+    }
   }
   return is_used;
 }
 
+bool RegionTable::WaitForEnds() const {
+  constexpr int kLooks = 20;
+  constexpr absl::Duration kLook = absl::Milliseconds(5);
+  for (int i = 0; i < kLooks; ++i) {
+    {
+      const absl::MutexLock lock(&mutex_);
+      if (ending_ == 0) return i > 0;
+    }
+    absl::SleepFor(kLook);
+  }
+  return true;
+}
+
+absl::Status RegionTable::Seal(const std::string& name) {
+  std::shared_ptr<const SharedMemory> memory;
+  {
+    const absl::MutexLock lock(&mutex_);
+    const auto found = regions_.find(name);
+    if (found == regions_.end()) return absl::NotFoundError("name is no region any more");
+    if (found->second.is_sealed) return absl::OkStatus();
+    memory = found->second.memory;
+  }
+  BASEBAND_RETURN_IF_ERROR(memory->Seal());
+  const absl::MutexLock lock(&mutex_);
+  const auto found = regions_.find(name);
+  if (found == regions_.end()) return absl::NotFoundError("name is no region any more");
+  found->second.is_sealed = true;
+  return absl::OkStatus();
+}
+
+bool RegionTable::IsSealed(const std::string& name) const { return Find(name) != nullptr; }
+
 std::shared_ptr<const SharedMemory> RegionTable::Find(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
   const auto found = regions_.find(name);
-  return found == regions_.end() ? nullptr : found->second.memory;
+  return found == regions_.end() || !found->second.is_sealed ? nullptr : found->second.memory;
 }
 
 absl::StatusOr<RegionTable::Place> RegionTable::PlaceOf(const char* field,
@@ -160,7 +204,9 @@ absl::StatusOr<RegionTable::Place> RegionTable::PlaceOf(const char* field,
   place.memory = Find(range.region);
   if (place.memory == nullptr) {
     return absl::FailedPreconditionError(absl::StrCat(
-        field, ".region is none that this server has granted, or it was freed: ask for another"));
+        field,
+        ".region is none that this server has granted, or it was freed: ask for another; or its "
+        "client has not said that it is mapped"));
   }
   BASEBAND_ASSIGN_OR_RETURN(place.data, Within(place.memory->region(), field, range));
   place.bytes = static_cast<int64_t>(range.bytes);
@@ -233,7 +279,7 @@ RegionTable::Hold::~Hold() {
 
 RegionTable::Usage RegionTable::usage() const {
   const absl::MutexLock lock(&mutex_);
-  return {bytes_, static_cast<int64_t>(regions_.size() + leaving_.size())};
+  return {bytes_, static_cast<int64_t>(regions_.size() + leaving_.size()) + ending_};
 }
 
 }  // namespace baseband::server

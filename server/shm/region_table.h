@@ -49,10 +49,17 @@ class RegionTable {
   absl::StatusOr<Grant> Add(const std::string& client, int64_t bytes);
   // Nobody finds it any more. What has found it keeps the memory.
   void Remove(const std::string& name);
-  // Unmaps what was removed and is used no more, which may take milliseconds. True if something is
-  // still used.
-  bool Reap();
-  // Null: there is none of that name.
+  // Unmaps what was removed and is used no more, which takes milliseconds, or as long as its client
+  // likes: by `run`, if there is one, which calls what it is given once. True if something is still
+  // used.
+  using Run = std::function<void(std::function<void()>)>;
+  bool Reap(const Run& run = nullptr);
+  // Its client has mapped it: from here on it can be used (SharedMemory::Seal). May take as long as
+  // the client likes. NotFound: there is none; FailedPrecondition: the client has seen to it that
+  // it cannot be.
+  absl::Status Seal(const std::string& name);
+  bool IsSealed(const std::string& name) const;
+  // Null: there is none of that name, or it is not sealed.
   std::shared_ptr<const SharedMemory> Find(absl::string_view name) const;
 
   // Puts in the place of `payload_at` and `reply_at`, if the request has them, the memory that they
@@ -70,6 +77,7 @@ class RegionTable {
     std::string client;
     int64_t bytes = 0;  // that count: also before there is memory
     std::shared_ptr<const SharedMemory> memory;
+    bool is_sealed = false;
   };
   struct Holding {
     int64_t bytes = 0;
@@ -107,6 +115,8 @@ class RegionTable {
 
   absl::StatusOr<Place> PlaceOf(const char* field, const MemoryRange& range) const;
   absl::Status Reserve(const std::string& client, int64_t bytes) ABSL_LOCKS_EXCLUDED(mutex_);
+  // For what was freed just now. False: there is nothing such.
+  bool WaitForEnds() const ABSL_LOCKS_EXCLUDED(mutex_);
   void Release(const Region& region) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Limits limits_;
@@ -117,6 +127,7 @@ class RegionTable {
   std::vector<Region> leaving_ ABSL_GUARDED_BY(mutex_);              // removed, and maybe in use
   std::map<std::string, Holding> holdings_ ABSL_GUARDED_BY(mutex_);  // by client
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t ending_ ABSL_GUARDED_BY(mutex_) = 0;  // regions that are being unmapped
 };
 
 }  // namespace baseband::server

@@ -19,6 +19,8 @@ class OpenRing {
   virtual ~OpenRing() = default;
   // The server's bell, to be passed on; remains the ring's.
   virtual int bell_fd() const = 0;
+  // Of its region, from where it was opened on.
+  virtual uint64_t bytes() const = 0;
 };
 
 // Thread-safe.

@@ -81,6 +81,14 @@ class Session {
     if (!grant.ok()) return;
     Check(bytes > 0 && grant->memory->region().bytes >= bytes);
     Check(grant->memory->region().bytes <= kLimits.client_bytes);
+    if (data_.ConsumeBool()) {
+      Check(table_.Seal(grant->name).ok());
+    } else {
+      Check(table_.Find(grant->name) == nullptr);
+      table_.Remove(grant->name);
+      gone_.push_back(grant->name);
+      return;
+    }
     granted_.push_back({grant->name, grant->memory->region().base, grant->memory->region().bytes});
   }
   void Remove() {

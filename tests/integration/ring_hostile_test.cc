@@ -104,6 +104,7 @@ TEST_F(HostileRingTest, EveryFieldThatIsWrongIsRefusedByName) {
   expect("payload_bytes 4294967295 is not in", [](auto* wrong) { wrong->payload_bytes = ~0U; });
   expect("header_bytes 4294967295 is not in", [](auto* wrong) { wrong->header_bytes = ~0U; });
   expect("header_bytes 65537 is not in", [](auto* wrong) { wrong->header_bytes = 65537; });
+  EXPECT_LT(server_->Metric("baseband_request_bytes_total", {"rpc=\"Encode\""}), 1 << 20);
   expect("priority 4 is not in", [](auto* wrong) { wrong->priority = 4; });
   expect("operation is not set", [](auto* wrong) { wrong->operation = 0; });
   expect("operation is not set", [](auto* wrong) { wrong->operation = 255; });

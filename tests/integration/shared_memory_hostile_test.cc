@@ -1,11 +1,14 @@
 // Clients of --shm-listen that break its rules: each is refused by name or cut off, and nobody else
 // notices.
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -125,11 +128,67 @@ TEST_F(HostileSharedMemoryTest, TheMemoryCannotBeMadeSmallerUnderTheServer) {
   request.mutable_payload_at()->set_region(granted.name);
   request.mutable_payload_at()->set_bytes(decode.payload().size());
   v1::DecodeResponse response;
-  // Its pages taken out of it are zeros to whoever looks, LLRs that say nothing.
+  void* const memory = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED, granted.fd, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  // Its pages taken out of it are zeros to whoever looks. Nobody does yet.
   EXPECT_EQ(fallocate(granted.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1 << 20), 0);
+  EXPECT_EQ(Call(*Connect(server_->target()), request, &response).error_code(),
+            grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(raw.Mapped("nobody's region..").code, kNotFound);
+  EXPECT_EQ(raw.Mapped(granted.name).code, 0U);
+  EXPECT_EQ(raw.Mapped(granted.name).code, 0U) << "again";
   EXPECT_TRUE(Call(*Connect(server_->target()), request, &response).ok());
+  // Whoever touches a page that is being taken out waits for it: that is over.
+  EXPECT_NE(fallocate(granted.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 1 << 20), 0);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_NE(madvise(memory, 1 << 16, MADV_REMOVE), 0);
+  EXPECT_EQ(mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED, granted.fd, 0), MAP_FAILED);
+  EXPECT_LT(pwrite(granted.fd, "x", 1, 0), 0);
+  std::memset(memory, 0, 1 << 16);  // what is mapped stays so
+  munmap(memory, 1 << 16);
   close(granted.fd);
   ExpectThatOthersAreServed();
+}
+
+TEST_F(HostileSharedMemoryTest, ARegionThatItsClientHasSealedItselfIsNeverUsed) {
+  Serve();
+  RawRegions raw(socket_);
+  const RawRegions::Answer granted = raw.Grant(1 << 16);
+  EXPECT_EQ(fcntl(granted.fd, F_ADD_SEALS, F_SEAL_SEAL), 0);
+  EXPECT_EQ(raw.Mapped(granted.name).code, 9U);
+  close(granted.fd);
+  ExpectThatOthersAreServed();
+}
+
+// To drop the last descriptor of such a socket takes as long as its owner has said.
+TEST_F(HostileSharedMemoryTest, WhoPassesOnDescriptorsKeepsNobodyWaiting) {
+  Serve();
+  for (int i = 0; i < 3; ++i) {
+    const int listening = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    ASSERT_EQ(bind(listening, reinterpret_cast<sockaddr*>(&address), size), 0);
+    ASSERT_EQ(listen(listening, 1), 0);
+    ASSERT_EQ(getsockname(listening, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    int full = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    const linger minutes = {1, 600};
+    setsockopt(full, SOL_SOCKET, SO_LINGER, &minutes, sizeof(minutes));
+    connect(full, reinterpret_cast<sockaddr*>(&address), size);
+    const std::string bytes(1 << 20, 'x');
+    for (int tries = 0; tries < 100; ++tries) {
+      if (send(full, bytes.data(), bytes.size(), MSG_NOSIGNAL) < 0) usleep(1000);
+    }
+    RawRegions raw(socket_);
+    const shm::RegionRequest hello;
+    // Refused by the kernel where it can, and by the server.
+    (void)raw.SendWith(&hello, i == 0 ? sizeof(hello) : 1, full);
+    if (i == 2) (void)raw.SendWith(&hello, sizeof(hello), full);
+    close(full);
+    ExpectThatOthersAreServed();
+    close(listening);
+  }
 }
 
 TEST_F(HostileSharedMemoryTest, ManyConnectionsOfOneClientLeaveRoomAndGoWithIt) {
@@ -181,7 +240,7 @@ TEST_F(HostileSharedMemoryTest, RandomBytesEndNobodyElse) {
       auto* const bytes = reinterpret_cast<uint8_t*>(&request);
       for (size_t k = 0; k < sizeof(request); ++k) bytes[k] = static_cast<uint8_t>(random());
       if (random() % 2 != 0) request.version = 1;
-      if (random() % 2 != 0) request.kind = static_cast<shm::RegionKind>(random() % 3);
+      if (random() % 2 != 0) request.kind = static_cast<shm::RegionKind>(random() % 5);
       const RawRegions::Answer answer = raw.Ask(request);
       if (answer.fd >= 0) close(answer.fd);
     }

@@ -305,6 +305,7 @@ TEST_F(SharedMemoryTest, MemoryInUseOutlivesItsClientAndGoesWithTheRequest) {
   {
     RawRegions raw(socket_);
     const RawRegions::Answer granted = raw.Grant(8 << 20);
+    EXPECT_EQ(raw.Mapped(granted.name).code, 0U);
     v1::DecodeRequest request = DecodeOfZeros(NrCode(1, 384), 100);
     request.mutable_groups(0)->set_fixed_iterations(true);
     request.mutable_groups(0)->set_max_iterations(50);

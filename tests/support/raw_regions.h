@@ -45,6 +45,22 @@ class RawRegions {
   bool Send(const void* bytes, size_t size) {
     return send(fd_, bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
   }
+  // With a descriptor passed on.
+  bool SendWith(const void* bytes, size_t size, int passed) {
+    iovec part{const_cast<void*>(bytes), size};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof(control);
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &passed, sizeof(int));
+    return sendmsg(fd_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
+  }
   Answer Receive() {
     shm::RegionAnswer message;
     iovec part{&message, sizeof(message)};
@@ -77,14 +93,17 @@ class RawRegions {
     request.bytes = bytes;
     return Ask(request);
   }
-  Answer Free(const std::string& name) {
+  Answer Mapped(const std::string& name) { return AskOf(shm::RegionKind::kMapped, name); }
+  Answer Free(const std::string& name) { return AskOf(shm::RegionKind::kFree, name); }
+
+ private:
+  Answer AskOf(shm::RegionKind kind, const std::string& name) {
     shm::RegionRequest request;
-    request.kind = shm::RegionKind::kFree;
+    request.kind = kind;
     std::copy_n(name.begin(), std::min(name.size(), sizeof(request.name)), request.name);
     return Ask(request);
   }
 
- private:
   const int fd_;
   bool is_connected_ = false;
 };

@@ -31,13 +31,13 @@ constexpr int64_t kMib = 1 << 20;
 constexpr uint32_t kResourceExhausted = 8;
 constexpr uint32_t kUnavailable = 14;
 
-// Of rings that nobody serves, each at the beginning of its region.
+// Of rings that nobody serves, of 4096 bytes each.
 class FakeRings final : public RingHost {
  public:
   absl::StatusOr<std::unique_ptr<OpenRing>> Open(const std::string&,
                                                  std::shared_ptr<const SharedMemory> memory,
                                                  uint64_t offset) override {
-    if (offset > 0) return absl::InvalidArgumentError("no ring is there");
+    if (offset % 4096 == 64) return absl::InvalidArgumentError("no ring is there");
     return std::make_unique<Ring>(std::move(memory), &open_);
   }
   int open() const { return open_; }
@@ -54,6 +54,7 @@ class FakeRings final : public RingHost {
       --*open_;
     }
     int bell_fd() const override { return bell_fd_; }
+    uint64_t bytes() const override { return 4096; }
 
    private:
     const std::shared_ptr<const SharedMemory> memory_;
@@ -224,6 +225,36 @@ TEST_F(RegionServerTest,
   EXPECT_EQ(rings.open(), 0);
   EXPECT_EQ(first.Ask(ring).code, kUnavailable) << "nobody serves rings any more";
   EXPECT_EQ(first.Free(granted.name).code, 0U) << "regions go on";
+}
+
+TEST_F(RegionServerTest, RingsOfAClientAreSoManyAndDoNotOverlap) {
+  FakeRings rings;
+  Serve();
+  server_->SetRingHost(&rings);
+  RawRegions raw(path_);
+  const RawRegions::Answer granted = raw.Grant(kMib);
+  close(granted.fd);
+  const auto open = [&](RawRegions* by, uint64_t offset, const std::string& region) {
+    const RawRegions::Answer opened = by->Ask(RequestOf(shm::RegionKind::kRing, offset, region));
+    if (opened.fd >= 0) close(opened.fd);
+    return opened;
+  };
+  EXPECT_EQ(open(&raw, 8192, granted.name).code, 0U);
+  for (const uint64_t offset : {8192, 8192 - 4096 + 128, 8192 + 128}) {
+    EXPECT_THAT(open(&raw, offset, granted.name).message,
+                HasSubstr("overlaps the one from offset 8192 on"));
+  }
+  EXPECT_EQ(rings.open(), 1);
+  for (int i = 1; i < RegionServer::kMaxClientRings; ++i) {
+    EXPECT_EQ(open(&raw, 8192 + static_cast<uint64_t>(i) * 4096, granted.name).code, 0U) << i;
+  }
+  RawRegions again(path_);
+  const RawRegions::Answer other = again.Grant(kMib);
+  close(other.fd);
+  EXPECT_THAT(open(&again, 0, other.name).message, HasSubstr("has 64 rings"));
+  EXPECT_EQ(raw.Free(granted.name).code, 0U);
+  EXPECT_EQ(open(&again, 0, other.name).code, 0U);
+  server_->SetRingHost(nullptr);
 }
 
 TEST_F(RegionServerTest, ARingEndsWithItsConnectionAndItsMemoryGoesThen) {

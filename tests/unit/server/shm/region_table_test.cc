@@ -1,8 +1,11 @@
 #include "server/shm/region_table.h"
 
+#include <functional>
 #include <limits>
+#include <thread>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "tests/support/status_matchers.h"
 
 namespace baseband::server {
@@ -24,6 +27,7 @@ class RegionTableTest : public ::testing::Test {
   RegionTable::Grant Grant(int64_t bytes, const std::string& client = "uid:1") {
     auto grant = table_.Add(client, bytes);
     EXPECT_THAT(grant, IsOk());
+    EXPECT_THAT(table_.Seal(grant->name), IsOk());
     return *std::move(grant);
   }
   // The status of a request with these ranges, and the request.
@@ -107,6 +111,40 @@ TEST_F(RegionTableTest, WhatIsRemovedIsNotFoundAndCountsUntilNobodyUsesIt) {
   EXPECT_EQ(table_.usage().regions, 0);
   EXPECT_THAT(LookUp(MemoryRange{grant.name, 0, 64}),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("payload_at.region")));
+}
+
+TEST_F(RegionTableTest, NothingIsFoundBeforeItIsSealed) {
+  const auto grant = table_.Add("a", kPage);
+  ASSERT_THAT(grant, IsOk());
+  EXPECT_EQ(table_.Find(grant->name), nullptr);
+  EXPECT_FALSE(table_.IsSealed(grant->name));
+  EXPECT_THAT(LookUp(MemoryRange{grant->name, 0, 64}),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("its client has not said that it is mapped")));
+  EXPECT_THAT(table_.Seal(grant->name), IsOk());
+  EXPECT_THAT(table_.Seal(grant->name), IsOk()) << "again";
+  EXPECT_THAT(LookUp(MemoryRange{grant->name, 0, 64}), IsOk());
+  table_.Remove(grant->name);
+  EXPECT_THAT(table_.Seal(grant->name), StatusIs(absl::StatusCode::kNotFound, HasSubstr("name")));
+}
+
+// Ends take their time where a client has the file, too: elsewhere, one after the other's freeing.
+TEST_F(RegionTableTest, WhatIsEndedElsewhereCountsUntilItHasEnded) {
+  RegionTable::Grant grant = Grant(6 * kPage, "a");
+  table_.Remove(grant.name);
+  grant.memory.reset();
+  std::function<void()> end;
+  EXPECT_FALSE(table_.Reap([&](std::function<void()> work) { end = std::move(work); }));
+  EXPECT_EQ(table_.usage().bytes, 6 * kPage);
+  EXPECT_EQ(table_.usage().regions, 1);
+  EXPECT_THAT(table_.Add("a", kPage),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("a has 24576 of 24576")));
+  std::thread later([&] {
+    absl::SleepFor(absl::Milliseconds(20));
+    end();
+  });
+  EXPECT_THAT(table_.Add("a", kPage), IsOk()) << "who has freed it gets it again";
+  later.join();
 }
 
 TEST_F(RegionTableTest, ARangeBecomesThatPartOfTheRegion) {
