@@ -18,7 +18,12 @@
 /* How long a sleeper, or one who spins, does not look for the server. */
 #define LOOK_NS 50000000U
 #define MAX_CODE 16U /* of gRPC's canonical ones */
+#define OUT_OF_RANGE 11U
 #define UNAVAILABLE 14U
+/* So often a wait lets itself be woken for nothing before it looks by itself, at this distance. A
+ * server's wake-ups may come late, but of each answer only once. */
+#define WAKES_FOR_NOTHING 64U
+#define NAP_NS 1000000U
 
 static void end(basebandd_connection* connection, int error, const char* text) {
   if (atomic_load_explicit(&connection->ended, memory_order_relaxed) != 0) return;
@@ -99,6 +104,8 @@ static basebandd_slot* check(basebandd_connection* connection, const BasebandCom
   } else if (slot->kind == BASEBANDD_REGISTER && completion->code == 0 &&
              (completion->value == 0 || completion->value > UINT32_MAX)) {
     end_broken(connection, "a job has no number", completion->value);
+  } else if (completion->code == OUT_OF_RANGE && completion->value > BASEBANDD_MAX_REGION) {
+    end_broken(connection, "in no memory is room for a reply of", completion->value);
   } else {
     answer->code = completion->code;
     answer->payload_bytes = (size_t)completion->payload_bytes;
@@ -122,12 +129,23 @@ static int is_readable(const basebandd_connection* connection) {
          atomic_load_explicit(&connection->ended, memory_order_relaxed) != EPROTO;
 }
 
+/* In the place of the next completion. */
+static uint32_t next_sequence(const basebandd_connection* connection) {
+  const uint64_t place = connection->completed & (connection->ring.entries - 1);
+  return BASEBAND_RING_LOAD(&connection->ring.completions[place].sequence);
+}
+
 /* The next answer that somebody wants, whose slot is not freed yet. 0: none is there. */
 static int next_answer(basebandd_connection* connection, basebandd_answer* answer,
                        uint32_t* number) {
   BasebandCompletion completion;
-  while (is_readable(connection) &&
-         baseband_ring_next(&connection->ring, connection->completed, &completion)) {
+  while (is_readable(connection)) {
+    if (!baseband_ring_next(&connection->ring, connection->completed, &completion)) {
+      if (connection->seen > connection->completed) {
+        end_broken(connection, "was there, and its place has sequence", next_sequence(connection));
+      }
+      break;
+    }
     basebandd_slot* const slot = check(connection, &completion, answer);
     if (slot == NULL) break;
     ++connection->completed;
@@ -172,10 +190,7 @@ int basebandd_poll(basebandd_connection* connection, basebandd_answer* answers, 
 /* ---- waiting */
 
 static int has_completion(const basebandd_connection* connection) {
-  const uint64_t n = connection->completed;
-  const uint32_t* const sequence =
-      &connection->ring.completions[n & (connection->ring.entries - 1)].sequence;
-  return BASEBAND_RING_LOAD(sequence) == baseband_ring_sequence(n);
+  return next_sequence(connection) == baseband_ring_sequence(connection->completed);
 }
 
 /* Before completion n is there its place has that of `entries` before, or, in the first round, 0.
@@ -183,8 +198,7 @@ static int has_completion(const basebandd_connection* connection) {
 static void check_sequence(basebandd_connection* connection) {
   const uint64_t n = connection->completed;
   const uint32_t entries = connection->ring.entries;
-  const uint32_t seen =
-      BASEBAND_RING_LOAD(&connection->ring.completions[n & (entries - 1)].sequence);
+  const uint32_t seen = next_sequence(connection);
   const uint32_t before = n < entries ? 0 : baseband_ring_sequence(n - entries);
   if (seen != before && seen != baseband_ring_sequence(n)) {
     end_broken(connection, "its place has sequence", seen);
@@ -202,11 +216,22 @@ static void look_for_server(basebandd_connection* connection, uint64_t now_ns) {
   check_sequence(connection);
 }
 
-/* Until the server wakes us, or `ns` have passed; or for no reason. */
-static void sleep_on(const basebandd_connection* connection, uint64_t ns) {
-  const struct timespec timeout = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
-  (void)syscall(SYS_futex, &connection->ring.header->client_waits, FUTEX_WAIT, 1, &timeout, NULL,
-                0);
+static struct timespec timespec_of(uint64_t ns) {
+  const struct timespec time = {(time_t)(ns / 1000000000U), (long)(ns % 1000000000U)};
+  return time;
+}
+
+/* Until the server wakes us: 1; or `ns` have passed, or for no reason. */
+static int sleep_on(const basebandd_connection* connection, uint64_t ns) {
+  const struct timespec timeout = timespec_of(ns);
+  return syscall(SYS_futex, &connection->ring.header->client_waits, FUTEX_WAIT, 1, &timeout, NULL,
+                 0) == 0 ||
+         errno == EAGAIN;
+}
+
+static void nap(uint64_t ns) {
+  const struct timespec time = timespec_of(ns < NAP_NS ? ns : NAP_NS);
+  (void)nanosleep(&time, NULL);
 }
 
 static void pause_briefly(void) {
@@ -219,8 +244,11 @@ static void pause_briefly(void) {
 
 /* 1: there is something in the ring, or lost; 0: nothing more ever is, for the connection has
  * ended; -1: not yet. */
-static int look(const basebandd_connection* connection) {
-  if (is_readable(connection) && has_completion(connection)) return 1;
+static int look(basebandd_connection* connection) {
+  if (is_readable(connection) && has_completion(connection)) {
+    connection->seen = connection->completed + 1;
+    return 1;
+  }
   if (atomic_load_explicit(&connection->ended, memory_order_relaxed) == 0) return -1;
   return basebandd_in_flight(connection) > connection->kept_end - connection->kept_begin;
 }
@@ -229,6 +257,7 @@ static int look(const basebandd_connection* connection) {
  */
 static int wait_for_more(basebandd_connection* connection, int64_t timeout_ns) {
   enum { kLooksBetweenClocks = 64 };
+  uint32_t woken = 0;
   int state = look(connection);
   if (state < 0 && timeout_ns == 0) {
     look_for_server(connection, basebandd_now_ns());
@@ -246,7 +275,11 @@ static int wait_for_more(basebandd_connection* connection, int64_t timeout_ns) {
       if (timeout_ns > 0 && (uint64_t)timeout_ns - waited < slice) {
         slice = (uint64_t)timeout_ns - waited;
       }
-      sleep_on(connection, slice);
+      if (woken < WAKES_FOR_NOTHING) {
+        woken += (uint32_t)sleep_on(connection, slice);
+      } else {
+        nap(slice);
+      }
       /* Nobody has to wake us now. If the server was about to, it does so in vain. */
       BASEBAND_RING_STORE(&connection->ring.header->client_waits, 0);
     }

@@ -66,7 +66,7 @@ typedef struct basebandd_options {
  * -EINVAL: an option, or the path, is out of range, or the server says so; -ENOENT, -ECONNREFUSED,
  * -EACCES: no server that lets us in; -ENOMEM: quotas or memory are exhausted; -EPIPE: the server
  * left; -ETIMEDOUT; -EPROTO: what answers is no server that has rings; -EIO: what else the server
- * says. */
+ * says. The process needs its /proc. */
 BASEBANDD_API int basebandd_open(const char* path, const basebandd_options* options,
                                  basebandd_connection** connection);
 
@@ -180,7 +180,8 @@ typedef struct basebandd_answer {
   size_t text_bytes;
   /* Of BASEBANDD_REGISTER: the job's number. Of code 8, RESOURCE_EXHAUSTED: after how many
    * microseconds to come back. Of code 11, OUT_OF_RANGE: how many bytes the reply has to have, for
-   * there were too few, and nothing was done. */
+   * there were too few, and nothing was done: at most 64 GiB, which may be more than this
+   * connection has. */
   uint64_t value;
   void* reply; /* as in the request, and where in the region that is */
   size_t reply_bytes;
@@ -197,7 +198,8 @@ BASEBANDD_API int basebandd_poll(basebandd_connection* connection, basebandd_ans
                                  size_t max);
 
 /* Waits until there is an answer to be polled: 1; or `timeout_ns` has passed: 0; below 0, it never
- * does. Looks for `spin_ns`, then sleeps. A time-out of 0 also looks whether the server is still
+ * does. Looks for `spin_ns`, then sleeps, also where the server wakes it over and over for nothing:
+ * then it looks every millisecond. A time-out of 0 also looks whether the server is still
  * there: who only polls does that now and then.
  *
  * -EPIPE: the server has left, which a sleeper sees within 50 ms, or -EPROTO: it has written what

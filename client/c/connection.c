@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
@@ -15,6 +15,7 @@
 
 #include "client/c/error.h"
 #include "client/c/region_wire.h"
+#include "common/shm/sealed_memory.h"
 
 enum { kOwnerBytes = 4096 };
 
@@ -139,12 +140,9 @@ static int connect_to(basebandd_connection* connection, const char* path, uint64
   return error < 0 ? unreachable(path) : 0;
 }
 
-/* Maps `fd`, which nobody can make smaller: no access to it is ever a fault. */
+/* Maps `fd`: no access to it is ever a fault. */
 static int map_region(basebandd_connection* connection, int fd, uint64_t granted, uint64_t wanted) {
-  struct stat status;
-  const int seals = fcntl(fd, F_GET_SEALS);
-  if (granted < wanted || granted > PTRDIFF_MAX || seals < 0 || !(seals & F_SEAL_SHRINK) ||
-      fstat(fd, &status) < 0 || (uint64_t)status.st_size < granted) {
+  if (granted < wanted || granted > PTRDIFF_MAX || !baseband_is_sealed_memory(fd, granted)) {
     return basebandd_fail(-EPROTO, "the region granted is no sealed memory of %llu bytes",
                           (unsigned long long)wanted);
   }
@@ -169,6 +167,29 @@ static int get_region(basebandd_connection* connection, uint64_t bytes, uint8_t 
   return error;
 }
 
+/* To anything else, a file, a terminal, a pipe, nothing must be written. What a link of an eventfd
+ * says no other descriptor's does: those of files begin with a slash. */
+static int is_eventfd(int fd) {
+  static const char eventfd[] = "anon_inode:[eventfd]";
+  char link[sizeof("/proc/thread-self/fd/") + 3 * sizeof(fd)];
+  char target[sizeof(eventfd)];
+  (void)snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
+  return readlink(link, target, sizeof(target)) == (ssize_t)sizeof(eventfd) - 1 &&
+         memcmp(target, eventfd, sizeof(eventfd) - 1) == 0;
+}
+
+/* An eventfd that is full, and not read any more, is not to stop who rings it. */
+static int check_bell(int fd) {
+  if (!is_eventfd(fd)) {
+    return basebandd_fail(-EPROTO, "the server's bell is no eventfd, as far as /proc says");
+  }
+  const int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+    return unreachable("the server's bell");
+  }
+  return 0;
+}
+
 /* The ring lies at the beginning of the region. */
 static int get_ring(basebandd_connection* connection, uint32_t entries, const uint8_t name[16]) {
   memset(connection->region, 0, (size_t)baseband_ring_bytes(entries));
@@ -179,13 +200,7 @@ static int get_ring(basebandd_connection* connection, uint32_t entries, const ui
   basebandd_region_answer answer;
   memcpy(request.name, name, sizeof(request.name));
   const int error = ask(connection->socket, &request, &answer, &connection->bell);
-  if (error < 0) return error;
-  struct stat status;
-  if (fstat(connection->bell, &status) < 0 || S_ISFIFO(status.st_mode) ||
-      S_ISSOCK(status.st_mode)) { /* writing there might raise SIGPIPE */
-    return basebandd_fail(-EPROTO, "the server's bell is no eventfd");
-  }
-  return 0;
+  return error < 0 ? error : check_bell(connection->bell);
 }
 
 static int make_tables(basebandd_connection* connection, uint32_t entries, uint64_t memory_bytes) {
@@ -216,12 +231,11 @@ static int set_up(basebandd_connection* connection, const char* path,
   if (options == NULL) options = &defaults;
   const uint32_t entries = options->entries == 0 ? 256 : options->entries;
   const uint64_t wanted = options->memory_bytes == 0 ? 16U << 20 : options->memory_bytes;
-  const uint64_t most = (uint64_t)1 << 36;
   if (!baseband_ring_is_size(entries)) {
     return basebandd_fail(-EINVAL, "entries %u is no power of two in [1, %u]", entries,
                           BASEBANDD_MAX_ENTRIES);
   }
-  if (wanted > most - 2 * BASEBANDD_REGION_PAGE - baseband_ring_bytes(entries)) {
+  if (wanted > BASEBANDD_MAX_REGION - 2 * BASEBANDD_REGION_PAGE - baseband_ring_bytes(entries)) {
     return basebandd_fail(-EINVAL, "memory_bytes %llu is not in [0, 64 GiB with the ring]",
                           (unsigned long long)wanted);
   }

@@ -26,6 +26,9 @@ typedef struct {
 #define BASEBANDD_TICKET_SLOT 4095U
 #define BASEBANDD_TICKET_SHIFT 12
 
+/* Bytes that the region of any connection has at most. */
+#define BASEBANDD_MAX_REGION ((uint64_t)1 << 36)
+
 struct basebandd_connection {
   /* Set up by open. */
   int socket;
@@ -53,6 +56,7 @@ struct basebandd_connection {
   /* Who polls: */
   _Alignas(64) _Atomic uint64_t freed;
   uint64_t completed; /* completions that were read from the ring */
+  uint64_t seen;      /* completions that were there once: `completed`, or one more */
   uint64_t kept_begin;
   uint64_t kept_end;
   uint64_t server_seen_ns; /* when it was looked for last */

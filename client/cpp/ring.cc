@@ -75,7 +75,7 @@ absl::StatusOr<std::unique_ptr<Ring>> Ring::Connect(const v1::SharedMemoryCapabi
   if (const int error = basebandd_open(shared.listen().c_str(), &raw, &connection); error != 0) {
     return FromErrno(error);
   }
-  std::unique_ptr<Ring> ring(new Ring(connection));
+  std::unique_ptr<Ring> ring(new Ring(connection, raw.memory_bytes));
   std::string id(16, '\0');
   basebandd_server_id(connection, reinterpret_cast<uint8_t*>(id.data()));
   if (id != shared.server_id()) {
@@ -84,8 +84,8 @@ absl::StatusOr<std::unique_ptr<Ring>> Ring::Connect(const v1::SharedMemoryCapabi
   return ring;
 }
 
-Ring::Ring(basebandd_connection* connection)
-    : connection_(connection), thread_([this] { Receive(); }) {}
+Ring::Ring(basebandd_connection* connection, size_t memory_bytes)
+    : connection_(connection), memory_bytes_(memory_bytes), thread_([this] { Receive(); }) {}
 
 Ring::~Ring() {
   stops_.store(true);
@@ -133,6 +133,21 @@ absl::Status Ring::Submit(InFlightPtr& request) {
   if (const int error = basebandd_submit(connection_, &raw); error != 0) return FromErrno(error);
   in_flight_.emplace(++last_id_, std::move(request));
   return absl::OkStatus();
+}
+
+absl::Status Ring::SubmitLarger(uint64_t reply_bytes, InFlightPtr& request) {
+  // A server knows at once what the answer takes.
+  if (std::exchange(request->has_grown, true)) {
+    return absl::InternalError("the server wants more room than it has said");
+  }
+  if (reply_bytes > memory_bytes_) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the ring has ", memory_bytes_, " bytes in all"));
+  }
+  const absl::string_view payload(reinterpret_cast<const char*>(request->memory),
+                                  request->payload_bytes);
+  BASEBAND_RETURN_IF_ERROR(Place(payload, reply_bytes, request.get()));
+  return Submit(request);
 }
 
 void Ring::Learn(const InFlight& like) {
@@ -192,6 +207,7 @@ void Ring::Receive() {
 
 void Ring::OnAnswer(const basebandd_answer& answer) {
   InFlightPtr request;
+  absl::Status failure;
   {
     const absl::MutexLock lock(&mutex_);
     const auto found = in_flight_.find(answer.id);
@@ -202,12 +218,20 @@ void Ring::OnAnswer(const basebandd_answer& answer) {
       if (answer.code == 0) request->known->job = static_cast<uint32_t>(answer.value);
       return;
     }
-    if (answer.code == static_cast<uint32_t>(absl::StatusCode::kOutOfRange) &&
-        request->done != nullptr && answer.value > request->reply_bytes) {
-      if (request->known != nullptr) request->known->reply_bytes = answer.value;
-      const absl::string_view payload(reinterpret_cast<const char*>(request->memory),
-                                      request->payload_bytes);
-      if (Place(payload, answer.value, request.get()).ok() && Submit(request).ok()) return;
+    if (answer.code == 0) {
+      if (request->has_grown && request->known != nullptr) {
+        request->known->reply_bytes = std::max(request->known->reply_bytes, request->reply_bytes);
+      }
+    } else {
+      // A copy, for the text lies in memory that may be lent to another before it is told.
+      failure = absl::Status(static_cast<absl::StatusCode>(answer.code),
+                             absl::string_view(answer.text, answer.text_bytes));
+    }
+    if (absl::IsOutOfRange(failure) && request->done != nullptr &&
+        answer.value > request->reply_bytes) {
+      const absl::Status again = SubmitLarger(answer.value, request);
+      if (again.ok()) return;
+      failure = absl::UnavailableError(absl::StrCat(failure.message(), ": ", again.message()));
     }
   }
   if (request->done != nullptr) {
@@ -219,8 +243,7 @@ void Ring::OnAnswer(const basebandd_answer& answer) {
       request->done(!whole.ok() ? absl::StatusOr<grpc::ByteBuffer>(whole.status())
                                 : whole->value_or(message));
     } else {
-      request->done(absl::Status(static_cast<absl::StatusCode>(answer.code),
-                                 absl::string_view(answer.text, answer.text_bytes)));
+      request->done(failure);
     }
   }
   basebandd_give_back(connection_, request->memory);

@@ -30,7 +30,9 @@ namespace baseband::client {
 // more.
 class Ring {
  public:
-  // Called once, on the ring's thread; what it is given lasts until it returns.
+  // Called once, on the ring's thread; what it is given lasts until it returns. Unavailable:
+  // nothing was done, or it is not known, and it may be done without the ring; so where the answer
+  // does not fit into the ring's memory.
   using Done = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;
   struct Request {
     int operation = 0;          // SubmitFields::request
@@ -58,7 +60,7 @@ class Ring {
  private:
   // What was learned of requests with one header and one size of payload.
   struct Known {
-    size_t reply_bytes = 4096;  // an answer takes, at most
+    size_t reply_bytes = 4096;  // enough for an answer, as one has shown
     int uses = 0;
     uint32_t job = 0;  // 0: none yet
   };
@@ -68,11 +70,12 @@ class Ring {
     uint8_t* memory = nullptr;  // a loan: the payload, then room for the answer
     size_t payload_bytes = 0;
     size_t reply_bytes = 0;
-    Done done;  // null: it gets its header a number, or nobody waits any more
+    bool has_grown = false;  // the server has said how much room the answer takes
+    Done done;               // null: it gets its header a number, or nobody waits any more
   };
   using InFlightPtr = std::unique_ptr<InFlight>;
 
-  explicit Ring(basebandd_connection* connection);
+  Ring(basebandd_connection* connection, size_t memory_bytes);
 
   // Null: it is not worth it.
   std::shared_ptr<Known> Find(const Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -80,6 +83,9 @@ class Ring {
   absl::Status Place(absl::string_view payload, size_t reply_bytes, InFlight* request);
   // Takes `request` unless there is an error.
   absl::Status Submit(InFlightPtr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The same once more, with room for an answer of `reply_bytes`, which is what the server says.
+  absl::Status SubmitLarger(uint64_t reply_bytes, InFlightPtr& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Asks for a number for requests like it, if it comes often.
   void Learn(const InFlight& like) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Receive();
@@ -89,6 +95,7 @@ class Ring {
   void EndAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
   basebandd_connection* const connection_;
+  const size_t memory_bytes_;
   std::atomic<bool> is_alive_{true};
   std::atomic<bool> stops_{false};
   absl::Mutex mutex_;

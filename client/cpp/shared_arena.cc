@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "common/shm/sealed_memory.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::client {
@@ -44,15 +45,24 @@ int ConnectTo(int fd, const sockaddr_un& address) {
   return result;
 }
 
-// The descriptor that came with `message`, -1 if there is none.
+// The first descriptor that came with `message`, -1 if there is none. There may be room for a
+// second one, for the kernel fills up what is aligned: that is closed.
 int DescriptorOf(msghdr* message) {
   cmsghdr* const header = CMSG_FIRSTHDR(message);
   if (header == nullptr || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) {
     return -1;
   }
-  int fd = -1;
-  std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-  return fd;
+  int first = -1;
+  for (size_t at = CMSG_LEN(0); at + sizeof(int) <= header->cmsg_len; at += sizeof(int)) {
+    int fd = -1;
+    std::memcpy(&fd, reinterpret_cast<const char*>(header) + at, sizeof(fd));
+    if (first < 0) {
+      first = fd;
+    } else {
+      close(fd);
+    }
+  }
+  return first;
 }
 
 }  // namespace
@@ -203,9 +213,16 @@ absl::StatusOr<Buffer> SharedArena::Grow(int64_t bytes) {
   std::string name(reinterpret_cast<const char*>(answer->name), sizeof(answer->name));
   Region region;
   region.bytes = static_cast<int64_t>(answer->bytes);
-  void* const mapping =
-      fd < 0 ? MAP_FAILED : mmap(nullptr, answer->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  const std::string why = fd < 0 ? "no descriptor came with it" : std::strerror(errno);
+  void* mapping = MAP_FAILED;
+  std::string why;
+  if (fd < 0) {
+    why = "no descriptor came with it";
+  } else if (baseband_is_sealed_memory(fd, answer->bytes) == 0) {
+    why = "it is no sealed memory of that size";
+  } else {
+    mapping = mmap(nullptr, answer->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (mapping == MAP_FAILED) why = std::strerror(errno);
+  }
   if (fd >= 0) close(fd);
   absl::Status mapped;
   if (mapping != MAP_FAILED) {

@@ -2,6 +2,7 @@
 #ifndef BASEBAND_TESTS_SUPPORT_FAKE_REGIONS_H_
 #define BASEBAND_TESTS_SUPPORT_FAKE_REGIONS_H_
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -30,7 +31,8 @@ class FakeRegions {
  public:
   struct Given {
     shm::RegionAnswer answer;
-    int fd = -1;  // goes with it, and is closed
+    int fd = -1;        // goes with it, and is closed
+    size_t copies = 1;  // of it that go: 1 or 2
   };
   // Runs on the thread. It may call Grant().
   using Handler = std::function<Given(const shm::RegionRequest&)>;
@@ -79,8 +81,9 @@ class FakeRegions {
     const std::string name = NameOf(static_cast<int>(regions_.size()) + 1);
     given.answer.bytes = request.bytes;
     std::copy(name.begin(), name.end(), given.answer.name);
-    given.fd = memfd_create("fake", MFD_CLOEXEC);
+    given.fd = memfd_create("fake", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     EXPECT_EQ(ftruncate(given.fd, static_cast<off_t>(request.bytes)), 0);
+    EXPECT_EQ(fcntl(given.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
     regions_[name] = {mmap(nullptr, request.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, given.fd, 0),
                       request.bytes};
     return given;
@@ -147,15 +150,16 @@ class FakeRegions {
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
     if (given.fd >= 0) {
       message.msg_control = control;
-      message.msg_controllen = sizeof(control);
+      message.msg_controllen = CMSG_SPACE(given.copies * sizeof(int));
       cmsghdr* const header = CMSG_FIRSTHDR(&message);
       header->cmsg_level = SOL_SOCKET;
       header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(header), &given.fd, sizeof(int));
+      header->cmsg_len = CMSG_LEN(given.copies * sizeof(int));
+      const int sent[2] = {given.fd, given.fd};
+      std::memcpy(CMSG_DATA(header), sent, given.copies * sizeof(int));
     }
     (void)!sendmsg(fd, &message, MSG_NOSIGNAL);
     if (given.fd >= 0) close(given.fd);

@@ -2,6 +2,8 @@
 // not do as it should.
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <csignal>
@@ -9,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "client/cpp/reply_room.h"
@@ -115,6 +118,53 @@ TEST_F(SharedArenaTest, MemoryThatCannotBeMappedGoesBackToTheServer) {
   AwaitCount(RegionKind::kFree, 2);
   EXPECT_THAT(regions_.freed(), ElementsAre(FakeRegions::NameOf(2), FakeRegions::NameOf(3)));
   EXPECT_TRUE(arena->IsAlive());
+}
+
+TEST_F(SharedArenaTest, MemoryThatMightFaultIsNotMapped) {
+  const auto refuses = [this](int fd) {
+    const std::shared_ptr<SharedArena> arena = Connect();
+    regions_.Handle([&](const auto &request) {
+      FakeRegions::Given given = regions_.Grant(request);
+      if (request.kind != RegionKind::kGrant) return given;
+      close(given.fd);
+      given.fd = fd;
+      return given;
+    });
+    EXPECT_THAT(arena->Loan(2 * kRegion), StatusIs(absl::StatusCode::kResourceExhausted,
+                                                   HasSubstr("cannot be mapped: it is no sealed")));
+    EXPECT_TRUE(arena->IsAlive());
+    regions_.Handle(nullptr);
+  };
+  const auto memory = [](unsigned flags, int64_t bytes, int seals) {
+    const int fd = memfd_create("fake", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags);
+    EXPECT_EQ(ftruncate(fd, bytes), 0);
+    EXPECT_EQ(fcntl(fd, F_ADD_SEALS, seals), 0);
+    return fd;
+  };
+  refuses(memory(0, 4 * kRegion, F_SEAL_GROW));
+  refuses(memory(0, kRegion, F_SEAL_SHRINK));
+  const int probe = memfd_create("probe", MFD_CLOEXEC | MFD_HUGETLB);
+  if (probe < 0) return;  // this kernel has none
+  close(probe);
+  refuses(memory(MFD_HUGETLB, 1 << 30, F_SEAL_SHRINK));
+}
+
+TEST_F(SharedArenaTest, MoreDescriptorsThanOneAreClosed) {
+  const auto count = [] {
+    int open = 0;
+    for (int fd = 0; fd < 256; ++fd) open += fcntl(fd, F_GETFD) >= 0;
+    return open;
+  };
+  const std::shared_ptr<SharedArena> arena = Connect();
+  regions_.Handle([&](const auto &request) {
+    FakeRegions::Given given = regions_.Grant(request);
+    given.copies = 2;
+    return given;
+  });
+  const int before = count();
+  std::vector<Buffer> lent;  // each in a region of its own
+  for (int i = 0; i < 4; ++i) lent.push_back(*arena->Loan(2 * kRegion));
+  EXPECT_LE(count(), before + 1) << "which the fake may be about to close";
 }
 
 TEST_F(SharedArenaTest, ARefusalCountsForAWhileAndForNoLonger) {

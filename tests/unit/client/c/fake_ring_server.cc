@@ -13,6 +13,8 @@
 namespace baseband::testing {
 namespace {
 
+constexpr uint64_t kHugeBytes = 1 << 30;  // a multiple of every usual size of huge pages
+
 std::string FreshPath() {
   std::string folder = "/tmp/baseband_ring_XXXXXX";
   EXPECT_NE(mkdtemp(folder.data()), nullptr);
@@ -69,7 +71,9 @@ bool FakeRingServer::Answer(int connection) {
   }
   if (request.kind == shm::RegionKind::kGrant) {
     region_bytes_ = request.bytes;
-    const int fd = memfd_create("fake", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    const int fd = memfd_create(
+        "fake", MFD_CLOEXEC | MFD_ALLOW_SEALING | (faults_.is_hugetlb ? unsigned{MFD_HUGETLB} : 0));
+    if (faults_.is_hugetlb) region_bytes_ = (region_bytes_ / kHugeBytes + 1) * kHugeBytes;
     EXPECT_EQ(ftruncate(fd, static_cast<off_t>(region_bytes_) - faults_.missing_bytes), 0);
     if (!faults_.is_not_sealed) fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
     region_ = static_cast<uint8_t*>(
@@ -85,12 +89,7 @@ bool FakeRingServer::Answer(int connection) {
   EXPECT_EQ(request.name[15], 7);
   EXPECT_EQ(ring().header->version, BASEBAND_RING_VERSION);
   bell_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  int pipe_ends[2] = {-1, -1};
-  if (faults_.has_pipe_for_bell && pipe(pipe_ends) != 0) return false;
-  Send(connection, answer, faults_.has_pipe_for_bell ? pipe_ends[1] : bell_, 1);
-  for (const int end : pipe_ends) {
-    if (end >= 0) close(end);
-  }
+  Send(connection, answer, faults_.bell >= 0 ? faults_.bell : bell_, 1);
   return true;
 }
 

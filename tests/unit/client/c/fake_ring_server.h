@@ -28,10 +28,11 @@ struct FakeRingFaults {
   bool sends_no_descriptor = false;
   int descriptors = 1;
   bool is_not_sealed = false;
+  bool is_hugetlb = false;
   int64_t missing_bytes = 0;  // of what was granted
   size_t answer_bytes = sizeof(shm::RegionAnswer);
   uint32_t version = shm::kRegionVersion;
-  bool has_pipe_for_bell = false;
+  int bell = -1;  // is passed for one, and stays the test's
 };
 
 class FakeRingServer {

@@ -2,10 +2,14 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdlib>
 #include <set>
 #include <string>
 
@@ -161,10 +165,92 @@ TEST(OpenTest, MemoryThatMightFaultIsRefused) {
   EXPECT_EQ(OpenFails(faults), -EPROTO);
 }
 
-TEST(OpenTest, ABellThatMightRaiseASignalIsRefused) {
+// In such pages a hole is a fault where no page is left.
+TEST(OpenTest, MemoryInHugePagesOfTheirOwnIsRefused) {
+  const int probe = memfd_create("probe", MFD_CLOEXEC | MFD_HUGETLB);
+  if (probe < 0) GTEST_SKIP() << "this kernel has no hugetlbfs";
+  close(probe);
   FakeRingFaults faults;
-  faults.has_pipe_for_bell = true;
-  EXPECT_EQ(OpenFails(faults, 2), -EPROTO);  // its connection and its bell
+  faults.is_hugetlb = true;
+  EXPECT_EQ(OpenFails(faults), -EPROTO);
+  EXPECT_THAT(basebandd_error(), HasSubstr("no sealed memory"));
+}
+
+class BellTest : public ::testing::Test {
+ protected:
+  ~BellTest() override { close(other_end_); }
+
+  // And leaves `bell` as it was; closes it.
+  void ExpectRefused(int bell) {
+    ASSERT_GE(bell, 0);
+    const int flags = fcntl(bell, F_GETFL);
+    FakeRingFaults faults;
+    faults.bell = bell;
+    EXPECT_EQ(OpenFails(faults, 2), -EPROTO);  // its connection and its own bell
+    EXPECT_THAT(basebandd_error(), HasSubstr("bell is no eventfd"));
+    EXPECT_EQ(fcntl(bell, F_GETFL), flags);
+    close(bell);
+  }
+
+  int other_end_ = -1;
+};
+
+TEST_F(BellTest, APipeIsNone) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  other_end_ = ends[0];
+  ExpectRefused(ends[1]);
+}
+
+TEST_F(BellTest, ASocketIsNone) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  other_end_ = ends[0];
+  ExpectRefused(ends[1]);
+}
+
+TEST_F(BellTest, AFileIsNoneWhateverItsName) {
+  std::string folder = ::testing::TempDir() + "/bell_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/anon_inode:[eventfd]";
+  ExpectRefused(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(lseek(file, 0, SEEK_END), 0) << "nothing was written";
+  close(file);
+  unlink(path.c_str());
+  rmdir(folder.c_str());
+}
+
+TEST_F(BellTest, ATerminalIsNone) {
+  other_end_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (other_end_ < 0 || grantpt(other_end_) != 0 || unlockpt(other_end_) != 0) {
+    GTEST_SKIP() << "there are no terminals here";
+  }
+  ExpectRefused(open(ptsname(other_end_), O_RDWR | O_NOCTTY | O_CLOEXEC));
+}
+
+TEST_F(BellTest, OtherDescriptorsWithoutFileAreNone) {
+  ExpectRefused(memfd_create("anon_inode:[eventfd]", MFD_CLOEXEC));
+  ExpectRefused(epoll_create1(EPOLL_CLOEXEC));
+}
+
+TEST_F(BellTest, WhoRingsOneThatIsFullDoesNotWait) {
+  const int bell = eventfd(0, EFD_CLOEXEC);  // which blocks
+  ASSERT_EQ(eventfd_write(bell, UINT64_MAX - 1), 0);
+  FakeRingFaults faults;
+  faults.bell = bell;
+  FakeRingServer server(faults);
+  basebandd_connection* connection = nullptr;
+  ASSERT_EQ(basebandd_open(server.path().c_str(), nullptr, &connection), 0);
+  server.Settle();
+  const BasebandRing ring = server.ring();
+  ASSERT_EQ(baseband_ring_server_may_sleep(&ring, 0), 1);
+  basebandd_request request{};
+  request.job = 1;
+  EXPECT_EQ(basebandd_submit(connection, &request), 0);
+  EXPECT_EQ(ring.header->server_waits, 0U) << "it was rung";
+  basebandd_close(connection);
+  close(bell);
 }
 
 TEST(OpenTest, MoreDescriptorsThanOneAreClosed) {

@@ -1,6 +1,9 @@
 // Requests and answers over the ring, with servers that are as they should be and others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -382,6 +385,31 @@ TEST_F(RingTest, WithoutAnAnswerAWaitEndsAfterItsTime) {
   EXPECT_EQ(server_.ring().header->client_waits, 0U);
 }
 
+TEST_F(RingTest, WhoIsWokenForNothingAllTheTimeSleepsAllTheSame) {
+  constexpr int64_t kMilliseconds = 100;
+  Open(2);
+  server_.Settle();
+  uint32_t* const waits = &server_.ring().header->client_waits;
+  std::atomic<bool> is_over{false};
+  int64_t wakes = 0;
+  std::thread waking([&] {
+    while (!is_over) {
+      if (baseband_ring_wakes(waits) == 0) continue;
+      syscall(SYS_futex, waits, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
+      ++wakes;
+    }
+  });
+  EXPECT_EQ(basebandd_wait(client_, kMilliseconds * 1000000), 0);
+  is_over = true;
+  waking.join();
+  EXPECT_LE(wakes, kMilliseconds + 100) << "a look each millisecond, after some at once";
+  // Nothing of it is left.
+  const basebandd_request request = Request(1);
+  ASSERT_EQ(basebandd_submit(client_, &request), 0);
+  server_.Echo(Take());
+  EXPECT_EQ(basebandd_wait(client_, kSecond), 1);
+}
+
 TEST_F(RingTest, OneThreadSubmitsWhileAnotherPolls) {
   Open(16, 20000);
   constexpr uint64_t kRequests = 20000;
@@ -606,6 +634,44 @@ TEST_F(BrokenRingTest, ASequenceThatJumpsEndsTheConnection) {
   Submitted();
   server_.ring().completions[0].sequence = 5;
   ExpectBroken("sequence 5");
+}
+
+TEST_F(BrokenRingTest, AnAnswerThatIsTakenBackEndsTheConnection) {
+  Open(4);
+  server_.Echo(Submitted());
+  EXPECT_EQ(basebandd_wait(client_, 0), 1);
+  server_.ring().completions[0].sequence = 0;
+  basebandd_answer answer;
+  ASSERT_EQ(basebandd_poll(client_, &answer, 1), 1);
+  EXPECT_EQ(answer.code, 14U);
+  EXPECT_EQ(basebandd_wait(client_, -1), -EPROTO);
+  EXPECT_THAT(basebandd_error(), HasSubstr("was there, and its place has sequence 0"));
+}
+
+TEST_F(BrokenRingTest, AReplyThatNoMemoryHasRoomForEndsTheConnection) {
+  for (const uint64_t value : {uint64_t{1} << 36, (uint64_t{1} << 36) + 1, UINT64_MAX - 63}) {
+    FakeRingServer server;
+    basebandd_connection* client = nullptr;
+    ASSERT_EQ(basebandd_open(server.path().c_str(), nullptr, &client), 0);
+    basebandd_request request{};
+    request.job = 1;
+    ASSERT_EQ(basebandd_submit(client, &request), 0);
+    BasebandSubmission seen;
+    ASSERT_TRUE(server.Take(&seen));
+    BasebandCompletion completion{};
+    completion.id = seen.id;
+    completion.code = 11;
+    completion.value = value;
+    server.Complete(completion);
+    basebandd_answer answer;
+    ASSERT_EQ(basebandd_poll(client, &answer, 1), 1);
+    // Another connection may have as much: an honest answer to a request that is too large here.
+    const bool is_honest = value == uint64_t{1} << 36;
+    EXPECT_EQ(answer.code, is_honest ? 11U : 14U);
+    EXPECT_EQ(answer.value, is_honest ? value : 0);
+    EXPECT_EQ(basebandd_poll(client, &answer, 1), is_honest ? 0 : -EPROTO);
+    basebandd_close(client);
+  }
 }
 
 TEST_F(BrokenRingTest, AJobWithoutNumberEndsTheConnection) {
