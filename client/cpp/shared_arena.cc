@@ -224,26 +224,21 @@ absl::StatusOr<Buffer> SharedArena::Grow(int64_t bytes) {
     if (mapping == MAP_FAILED) why = std::strerror(errno);
   }
   if (fd >= 0) close(fd);
-  absl::Status mapped;
-  if (mapping != MAP_FAILED) {
+  absl::Status usable;
+  if (mapping == MAP_FAILED) {
+    usable = absl::ResourceExhaustedError(
+        absl::StrCat("shared memory of ", answer->bytes, " bytes cannot be mapped: ", why));
+  } else {
     request.kind = RegionKind::kMapped;
     std::copy(name.begin(), name.end(), request.name);
-    mapped = Ask(request, nullptr).status();
+    usable = Ask(request, nullptr).status();
   }
   const absl::MutexLock lock(&mutex_);
-  if (!mapped.ok()) {
-    munmap(mapping, answer->bytes);
+  if (!usable.ok()) {
+    if (mapping != MAP_FAILED) munmap(mapping, answer->bytes);
     unneeded_.push_back(std::move(name));
     refused_bytes_ = wanted;
-    refusal_ = mapped;
-    refused_until_ = SteadyNow() + kRefusedFor;
-    return refusal_;
-  }
-  if (mapping == MAP_FAILED) {
-    unneeded_.push_back(std::move(name));
-    refused_bytes_ = wanted;
-    refusal_ = absl::ResourceExhaustedError(
-        absl::StrCat("shared memory of ", answer->bytes, " bytes cannot be mapped: ", why));
+    refusal_ = std::move(usable);
     refused_until_ = SteadyNow() + kRefusedFor;
     return refusal_;
   }
