@@ -159,7 +159,7 @@ DeviceSupervisorOptions ToSupervisorOptions(const Config& config, const Operatio
 // Waits for SIGTERM, SIGINT or the loss of the last device, then drains; a second signal ends the
 // process at once.
 void ServeUntilSignalled(const sigset_t& signals, const Config& config, Lifecycle& lifecycle,
-                         Systemd& systemd, Server& server) {
+                         Systemd& systemd, RegionServer* regions, Server& server) {
   int signal = 0;
   sigwait(&signals, &signal);
   const absl::Duration timeout =
@@ -179,7 +179,9 @@ void ServeUntilSignalled(const sigset_t& signals, const Config& config, Lifecycl
   }).detach();
   // A batch that is long, or stuck, holds what ends in order, and says nothing of either.
   EndProcessIn(timeout + kGrace, lifecycle.has_no_device() ? kExitNoDevice : 0);
-  server.Shutdown(timeout);
+  server.Shutdown(timeout, [regions] {
+    if (regions != nullptr) regions->SetRingHost(nullptr);
+  });
 }
 
 // Wraps the batches and the pools of a server that injects faults; null: it does not.
@@ -298,7 +300,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   lifecycle.SetServing();
   systemd.Ready(absl::StrCat("serving at ", absl::StrJoin(server->addresses(), ", ")),
                 [&] { return lifecycle.WhyNotLive().empty(); });
-  ServeUntilSignalled(signals, config, lifecycle, systemd, *server);
+  ServeUntilSignalled(signals, config, lifecycle, systemd, regions.server.get(), *server);
   spdlog::info("drained");
   admin.reset();
   if (lifecycle.has_no_device()) EndProcess(kExitNoDevice);

@@ -68,6 +68,9 @@ absl::StatusOr<Response> Wait(Start start) {
 class Client::Impl {
  public:
   explicit Impl(const ClientOptions& options) : runner_(options) {}
+  ~Impl() { SetRing(nullptr); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   CallRunner& runner() { return runner_; }
 
@@ -82,9 +85,14 @@ class Client::Impl {
     arena_ = std::move(arena);
   }
 
+  // The last one ends without the lock, and not by the last callback that has it: that waits for
+  // callbacks, which may send calls.
   void SetRing(std::shared_ptr<Ring> ring) {
-    const absl::MutexLock lock(&arena_mutex_);
-    ring_ = std::move(ring);
+    {
+      const absl::MutexLock lock(&arena_mutex_);
+      std::swap(ring, ring_);
+    }
+    if (ring != nullptr) ring->End();
   }
 
   // A call that goes through the ring, or whose payload goes through shared memory, if there is one
@@ -174,7 +182,7 @@ class Client::Impl {
   absl::Mutex arena_mutex_;
   std::shared_ptr<SharedArena> arena_ ABSL_GUARDED_BY(arena_mutex_);
   CallRunner runner_;  // callbacks use the rest
-  // Last: what ends with it goes on as a call.
+  // Ends first: what ends with it goes on as a call.
   std::shared_ptr<Ring> ring_ ABSL_GUARDED_BY(arena_mutex_);
 };
 

@@ -85,12 +85,14 @@ absl::StatusOr<std::unique_ptr<Ring>> Ring::Connect(const v1::SharedMemoryCapabi
 }
 
 Ring::Ring(basebandd_connection* connection, size_t memory_bytes)
-    : connection_(connection), memory_bytes_(memory_bytes), thread_([this] { Receive(); }) {}
+    : owned_(connection, &basebandd_close),
+      connection_(connection),
+      memory_bytes_(memory_bytes),
+      thread_([this] { Receive(); }) {}
 
-Ring::~Ring() {
+void Ring::End() {
   stops_.store(true);
-  thread_.join();
-  basebandd_close(connection_);
+  if (thread_.joinable()) thread_.join();
 }
 
 std::shared_ptr<Ring::Known> Ring::Find(const Request& request) {
@@ -183,8 +185,13 @@ absl::Status Ring::Start(Request request, Done done) {
   sent->request = std::move(request);
   sent->done = std::move(done);
   const absl::MutexLock lock(&mutex_);
-  Learn(*sent);
-  const absl::Status status = Submit(sent);
+  absl::Status status;
+  if (has_ended_) {
+    status = absl::UnavailableError("the ring has ended");
+  } else {
+    Learn(*sent);
+    status = Submit(sent);
+  }
   if (!status.ok()) basebandd_give_back(connection_, sent->memory);
   return status;
 }
@@ -270,6 +277,7 @@ void Ring::EndAll() {
   std::unordered_map<uint64_t, InFlightPtr> ended;
   {
     const absl::MutexLock lock(&mutex_);
+    has_ended_ = true;
     ended.swap(in_flight_);
   }
   for (auto& [id, request] : ended) {

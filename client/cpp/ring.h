@@ -46,10 +46,13 @@ class Ring {
   // socket cannot be reached from here.
   static absl::StatusOr<std::unique_ptr<Ring>> Connect(const v1::SharedMemoryCapabilities& shared,
                                                        const RingOptions& options);
-  // What is in flight ends as Unavailable.
-  ~Ring();
+  ~Ring() { End(); }
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
+
+  // What is in flight ends as Unavailable, and so does what is started from now on. Waits for
+  // callbacks: not from one, and not for whoever holds what they wait for. Once at a time.
+  void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
   // OK: `done` will be called. Otherwise it will not: ResourceExhausted, as much is in flight as
   // there are entries, or memory; Unavailable: the server is gone.
@@ -94,6 +97,7 @@ class Ring {
   void ExpireOverdue() ABSL_LOCKS_EXCLUDED(mutex_);
   void EndAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  const std::unique_ptr<basebandd_connection, void (*)(basebandd_connection*)> owned_;
   basebandd_connection* const connection_;
   const size_t memory_bytes_;
   std::atomic<bool> is_alive_{true};
@@ -103,6 +107,7 @@ class Ring {
   std::unordered_map<std::string, std::shared_ptr<Known>> known_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, InFlightPtr> in_flight_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;  // nobody receives any more
   std::thread thread_;
 };
 

@@ -25,9 +25,9 @@ class LaneTables {
 
   // Before each task: forgets all if the last one found no room.
   void BeginTask();
-  // Where in the memory `table`, which is `owner`'s only one, lies for what is enqueued on the
-  // stream until the next BeginTask; a multiple of 16. Enqueues its copy where it is not there.
-  // nullopt: it has no room. What dies does not stay: `owner` is not kept alive.
+  // Where in the memory `table`, which is `owner`'s only one (there is one), lies for what is
+  // enqueued on the stream until the next BeginTask; a multiple of 16. Enqueues its copy where it
+  // is not there. nullopt: it has no room. What dies does not stay: `owner` is not kept alive.
   absl::StatusOr<absl::optional<int64_t>> Place(const std::shared_ptr<const void>& owner,
                                                 absl::Span<const uint32_t> table);
 

@@ -103,22 +103,22 @@ void RingPoller::Run() {
     bool any = false;
     uint64_t completed = 0;
     for (const auto& session : sessions) {
-      any |= session->Take();
+      const bool took = session->Take();
+      if (took) dispatch_();  // before the next one's turn, while lanes may be idle
+      any |= took;
       completed += session->completed();
     }
-    if (any) dispatch_();
     any |= std::exchange(answered, completed) != completed;
     if (any || SteadyNow() - last < spin_) {
       if (any) last = SteadyNow();
       Pause();
       continue;
     }
-    const bool may_sleep = std::all_of(sessions.begin(), sessions.end(),
-                                       [](const auto& session) { return session->MaySleep(); });
-    if (may_sleep && changes_.load() == seen) {
-      Sleep(std::any_of(sessions.begin(), sessions.end(),
-                        [](const auto& session) { return session->is_full(); }));
-    }
+    bool look_again = false;
+    const bool may_sleep =
+        std::all_of(sessions.begin(), sessions.end(),
+                    [&look_again](const auto& session) { return session->MaySleep(&look_again); });
+    if (may_sleep && changes_.load() == seen) Sleep(look_again);
     for (const auto& session : sessions) session->Awake();
     last = SteadyNow();
   }

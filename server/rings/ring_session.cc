@@ -323,7 +323,10 @@ absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
   registered->header = std::move(request->request.header);
   registered->payload_bytes = job->payload_bytes;
   registered->reply_bytes = ReplyBytes(*job);
-  job->fingerprint = FingerprintOf(job->operation(), registered->header);
+  // An operation may have seen to it, and left out what differs between requests that are alike.
+  if (job->fingerprint == 0) {
+    job->fingerprint = FingerprintOf(job->operation(), registered->header);
+  }
   if (job->Copy() != nullptr) registered->job = std::move(job);
   {
     const absl::MutexLock lock(&mutex_);
@@ -399,7 +402,8 @@ void RingSession::Refuse(const InFlightPtr& request, const absl::Status& status)
   completion.header_offset = request->submission.reply_offset;
   completion.header_bytes = static_cast<uint32_t>(text.size());
   if (absl::IsResourceExhausted(status)) {
-    const absl::Duration delay = RetryAfter(status, environment_.dispatcher->RetryHint());
+    absl::Duration delay = RetryAfter(status, absl::InfiniteDuration());
+    if (delay == absl::InfiniteDuration()) delay = environment_.dispatcher->RetryHint();
     request->value = static_cast<uint64_t>(absl::ToInt64Microseconds(delay));
   }
   Complete(request, status, completion);

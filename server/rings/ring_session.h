@@ -45,11 +45,17 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   // Takes what is there, up to kTurn; false: nothing. Jobs start when the thread calls
   // DispatchGathered().
   bool Take();
-  // Nothing can be taken, and the bell will be rung when that changes.
-  bool MaySleep() { return is_full() || baseband_ring_server_may_sleep(&ring_, taken_) != 0; }
+  // Nothing can be taken. The bell will be rung when that changes; where it will not, for there is
+  // a submission already, and as many requests under way as there are entries, `look_again` becomes
+  // true.
+  bool MaySleep(bool* look_again) {
+    if (baseband_ring_server_may_sleep(&ring_, taken_) != 0) return true;
+    const bool is_full_now = is_full();  // once: a completion may come in between
+    *look_again |= is_full_now;
+    return is_full_now;
+  }
   void Awake() { BASEBAND_RING_STORE(&ring_.header->server_waits, 0); }
-  // As many requests are under way as there are entries: completions, for which no bell is rung,
-  // have to come first.
+  // As many requests are under way as there are entries: completions have to come first.
   bool is_full() const { return taken_ - completed_.load() >= ring_.entries; }
   uint32_t entries() const { return ring_.entries; }
   // So far.

@@ -224,7 +224,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
 
 Server::~Server() { Shutdown(absl::ZeroDuration()); }
 
-void Server::Shutdown(absl::Duration timeout) {
+void Server::Shutdown(absl::Duration timeout, const std::function<void()>& end_others) {
   if (server_ == nullptr) {
     for (const auto& queue : queues_) {  // the server never started: end its queues by the book
       queue->Shutdown();
@@ -259,6 +259,7 @@ void Server::Shutdown(absl::Duration timeout) {
     const PeriodicThread reset(kPatience, [this] { listener_->ResetAll(); });
     server_->Shutdown(ToGrpcTime(std::min(deadline, SteadyNow() + kGoodbye)));
   }
+  if (end_others != nullptr) end_others();
   slow_path_->Finish();  // whoever is there goes on to the dispatcher
   environment_.dispatcher->WaitUntilIdle();
   // Until then a call that is over for its client may still start something on its queue.

@@ -43,8 +43,9 @@ class Server {
   void SetServing(bool serving) { health_->SetServing(serving); }
 
   // Health turns NOT_SERVING, new calls are refused as Unavailable, accepted ones get their
-  // answers; calls still unanswered after `timeout` are cancelled. Returns when all have ended.
-  void Shutdown(absl::Duration timeout);
+  // answers; calls still unanswered after `timeout` are cancelled, and `end_others`, if there is
+  // one, has to cancel what came another way. Returns when all have ended.
+  void Shutdown(absl::Duration timeout, const std::function<void()>& end_others = nullptr);
 
   // What calls have of it, for those that come another way; all of them have to end before it.
   const CallEnvironment& environment() const { return environment_; }

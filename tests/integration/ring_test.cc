@@ -4,8 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <ctime>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -282,6 +284,42 @@ TEST_F(RingTest, ManyAreInFlightAndEachIsAnsweredOnce) {
     if (answered % 500 == 0) absl::SleepFor(absl::Milliseconds(5));
   }
   EXPECT_FALSE(ring.Next(absl::Milliseconds(20)).has_value()) << "one too many";
+}
+
+// Each job fills the ring, and lasts longer than the server looks on for: it goes to sleep with a
+// full ring, and a completion may come at any moment of that.
+TEST_F(RingTest, AFullRingIsNotForgotten) {
+  Serve({"--ring-spin-us=0"});
+  RawRing ring(socket_, /*entries=*/1);
+  ring.Open();
+  const BasebandSubmission submission = Put(&ring, EncodeOf(NrCode(2, 16), 1));
+  for (int i = 0; i < 20'000; ++i) ASSERT_EQ(ring.Do(submission).code, kOk) << i;
+}
+
+TEST_F(RingTest, CallbacksThatSendTheNextCallSurviveTheEndOfTheirRing) {
+  Serve();
+  std::unique_ptr<client::Client> client = NewClient();
+  ASSERT_THAT(client->OpenRing(), IsOk());
+  std::atomic<bool> goes_on{true};
+  std::atomic<int> wrong{0};
+  std::atomic<int> answered{0};
+  std::function<void()> send = [&, calls = client.get()] {
+    calls->Encode(EncodeOf(NrCode(2, 16), 1), client::CallOptions(),
+                  [&](const absl::StatusOr<v1::EncodeResponse>& response) {
+                    wrong += response.ok() || !goes_on.load() ? 0 : 1;
+                    ++answered;
+                    if (goes_on.load()) send();
+                  });
+  };
+  for (int i = 0; i < 8; ++i) send();
+  for (int i = 0; i < 5; ++i) {
+    const int before = answered.load();
+    while (answered.load() < before + 100) absl::SleepFor(absl::Milliseconds(1));
+    EXPECT_THAT(client->OpenRing(), IsOk());
+  }
+  goes_on.store(false);
+  client.reset();
+  EXPECT_EQ(wrong.load(), 0);
 }
 
 TEST_F(RingTest, WhatIsTooLateIsNotDone) {

@@ -57,8 +57,8 @@ TEST_F(HostileSharedMemoryTest, WhatIsNoRequestIsRefusedByName) {
   request.version = 2;
   EXPECT_EQ(raw.Ask(request).message, "version 2 is not 1");
   request.version = 1;
-  request.kind = static_cast<shm::RegionKind>(4);
-  EXPECT_EQ(raw.Ask(request).message, "kind 4 is not in [0, 3]");
+  request.kind = static_cast<shm::RegionKind>(5);
+  EXPECT_EQ(raw.Ask(request).message, "kind 5 is not in [0, 4]");
   EXPECT_EQ(raw.Ask(shm::RegionRequest()).code, 0U) << "after all that";
   ExpectThatOthersAreServed();
 }

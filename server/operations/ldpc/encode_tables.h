@@ -13,7 +13,8 @@ namespace baseband::server {
 
 struct CudaLaneView;
 
-// Of the codes that were added. They stay on the lane (lane_tables.h); where it has no room for
+// Of the codes that were added. Those of the standards stay on the lane (lane_tables.h); with a
+// client's own among them, and where it has no room for
 // all, all lie in control memory.
 class EncodeTables {
  public:

@@ -19,6 +19,11 @@ absl::Span<const uint32_t> TableOf(const ldpc::Code& code) {
 absl::Status EncodeTables::Add(const ldpc::CodePtr& code, const CudaLaneView& lane) {
   const auto [entry, is_new] = offsets_.try_emplace(code.get(), 0);
   if (!is_new || !are_kept_) return absl::OkStatus();
+  // Of a client's own codes there is no end: others' would not stay.
+  if (code->family() == ldpc::Family::kCustom) {
+    are_kept_ = false;
+    return absl::OkStatus();
+  }
   BASEBAND_ASSIGN_OR_RETURN(const absl::optional<int64_t> offset,
                             lane.lane_tables->Place(code, TableOf(*code)));
   are_kept_ = offset.has_value();
