@@ -363,8 +363,10 @@ TEST_F(RingTest, QuotasHoldAndSayWhenToComeBack) {
   Serve({"--client-requests=1", "--client-streams=2"});
   RawRing ring(socket_);
   ring.Open();
-  const BasebandSubmission long_one =
-      Put(&ring, ring.free_offset(), 1 << 20, DecodeOfZeros(NrCode(1, 384), 40));
+  v1::DecodeRequest decode = DecodeOfZeros(NrCode(1, 384), 40);
+  decode.mutable_groups(0)->set_fixed_iterations(true);
+  decode.mutable_groups(0)->set_max_iterations(50);
+  const BasebandSubmission long_one = Put(&ring, ring.free_offset(), 1 << 20, decode);
   const BasebandSubmission short_one = Put(&ring, 6 << 20, 1 << 20, EncodeOf(NrCode(1, 384), 1));
   ring.Submit({long_one, short_one});
   int refused = 0;
