@@ -183,8 +183,10 @@ TEST_F(HostileSharedMemoryTest, WhoPassesOnDescriptorsKeepsNobodyWaiting) {
     RawRegions raw(socket_);
     const shm::RegionRequest hello;
     // Refused by the kernel where it can, and by the server.
-    (void)raw.SendWith(&hello, i == 0 ? sizeof(hello) : 1, full);
-    if (i == 2) (void)raw.SendWith(&hello, sizeof(hello), full);
+    bool is_passed = raw.SendWith(&hello, i == 0 ? sizeof(hello) : 1, full);
+    if (i == 2) is_passed |= raw.SendWith(&hello, sizeof(hello), full);
+    const linger none = {1, 0};
+    if (!is_passed) setsockopt(full, SOL_SOCKET, SO_LINGER, &none, sizeof(none));  // we wait, too
     close(full);
     ExpectThatOthersAreServed();
     close(listening);
