@@ -46,7 +46,7 @@
 #include "server/process/systemd.h"
 #include "server/rings/ring_server.h"
 #include "server/service/server.h"
-#include "server/shm/region_server.h"
+#include "server/shm/shared_regions.h"
 
 namespace baseband::server {
 namespace {

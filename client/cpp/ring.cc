@@ -85,10 +85,12 @@ absl::StatusOr<std::unique_ptr<Ring>> Ring::Connect(const v1::SharedMemoryCapabi
 }
 
 Ring::Ring(basebandd_connection* connection, size_t memory_bytes)
-    : owned_(connection, &basebandd_close),
-      connection_(connection),
-      memory_bytes_(memory_bytes),
-      thread_([this] { Receive(); }) {}
+    : connection_(connection), memory_bytes_(memory_bytes), thread_([this] { Receive(); }) {}
+
+Ring::~Ring() {
+  End();
+  basebandd_close(connection_);
+}
 
 void Ring::End() {
   stops_.store(true);

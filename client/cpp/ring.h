@@ -46,7 +46,7 @@ class Ring {
   // socket cannot be reached from here.
   static absl::StatusOr<std::unique_ptr<Ring>> Connect(const v1::SharedMemoryCapabilities& shared,
                                                        const RingOptions& options);
-  ~Ring() { End(); }
+  ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
@@ -97,7 +97,6 @@ class Ring {
   void ExpireOverdue() ABSL_LOCKS_EXCLUDED(mutex_);
   void EndAll() ABSL_LOCKS_EXCLUDED(mutex_);
 
-  const std::unique_ptr<basebandd_connection, void (*)(basebandd_connection*)> owned_;
   basebandd_connection* const connection_;
   const size_t memory_bytes_;
   std::atomic<bool> is_alive_{true};

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "server/limits/retry_after.h"
+
 namespace baseband::server {
 namespace {
 
@@ -269,6 +271,11 @@ absl::Duration Dispatcher::RetryHint() const {
   absl::MutexLock lock(&mutex_);
   return std::clamp(scheduler_.Backlog(Load(options_.clock())), absl::Milliseconds(1),
                     absl::Seconds(1));
+}
+
+absl::Duration Dispatcher::RetryDelay(const absl::Status& refusal) const {
+  const absl::Duration said = RetryAfter(refusal, absl::InfiniteDuration());
+  return said == absl::InfiniteDuration() ? RetryHint() : said;  // which takes the lock
 }
 
 void Dispatcher::WaitForDelays() {

@@ -137,6 +137,8 @@ class Dispatcher {
   // How long a refused request should wait before it comes back, if its refusal does not say: until
   // what waits now, without background work, is done.
   absl::Duration RetryHint() const;
+  // The same of one that was refused with `refusal`, as that says it, if it does.
+  absl::Duration RetryDelay(const absl::Status& refusal) const;
 
   // Sets the gauges of queues and devices; for the moment before a scrape.
   void SampleGauges() const;

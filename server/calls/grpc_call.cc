@@ -6,7 +6,6 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/calls/caller.h"
-#include "server/limits/retry_after.h"
 
 namespace baseband::server {
 
@@ -104,7 +103,7 @@ void GrpcCall::OnStallCheck(bool expired) {
 
 void GrpcCall::AddRetryHint(const absl::Status& status) {
   if (!absl::IsResourceExhausted(status)) return;
-  const absl::Duration delay = RetryAfter(status, environment_.dispatcher->RetryHint());
+  const absl::Duration delay = environment_.dispatcher->RetryDelay(status);
   const int64_t delay_ms = absl::ToInt64Milliseconds(absl::Ceil(delay, absl::Milliseconds(1)));
   context_.AddTrailingMetadata("grpc-retry-pushback-ms", absl::StrCat(delay_ms));
 }

@@ -6,7 +6,6 @@
 #include "server/calls/submit_call.h"
 #include "server/calls/submit_in_flight.h"
 #include "server/grpc/status.h"
-#include "server/limits/retry_after.h"
 
 namespace baseband::server {
 
@@ -64,7 +63,7 @@ void SubmitCall::Advance() {
     outcome.status = request->status;
     outcome.requests = 1;
     if (absl::IsResourceExhausted(outcome.status)) {
-      outcome.retry_after = RetryAfter(outcome.status, environment_.dispatcher->RetryHint());
+      outcome.retry_after = environment_.dispatcher->RetryDelay(outcome.status);
     }
     const grpc::ByteBuffer response = MakeSubmitResponse(
         outcome, request->operation, std::exchange(request->result, grpc::ByteBuffer()));

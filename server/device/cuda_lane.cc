@@ -65,8 +65,7 @@ absl::Status CudaLane::SetUp() {
                             cuda::CreatePinnedBuffer<cuda::GatherPiece>(gather_pieces));
   BASEBAND_ASSIGN_OR_RETURN(control_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.control_bytes));
-  BASEBAND_ASSIGN_OR_RETURN(tables_device_, cuda::CreateDeviceBuffer<uint8_t>(kTablesBytes));
-  lane_tables_ = LaneTables(tables_device_.data(), kTablesBytes, stream_.get());
+  BASEBAND_ASSIGN_OR_RETURN(lane_tables_, LaneTables::Create(kTablesBytes, stream_.get()));
   BASEBAND_ASSIGN_OR_RETURN(input_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.input_bytes + kReadAhead));
   BASEBAND_ASSIGN_OR_RETURN(output_device_,
@@ -76,7 +75,6 @@ absl::Status CudaLane::SetUp() {
   view_.control_host = control_host_.data();
   view_.control_device = control_device_.data();
   view_.lane_tables = &lane_tables_;
-  view_.tables_device = tables_device_.data();
   view_.input_device = input_device_.data();
   view_.output_device = output_device_.data();
   view_.output_staging_host = output_staging_.data();
@@ -112,7 +110,6 @@ void CudaLane::TearDown() {
   output_device_ = {};
   input_device_ = {};
   lane_tables_ = {};
-  tables_device_ = {};
   control_device_ = {};
   gather_host_ = {};
   output_staging_ = {};

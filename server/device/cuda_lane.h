@@ -64,7 +64,6 @@ class CudaLane final : public Lane {
   cuda::PinnedBuffer<uint8_t> output_staging_;
   cuda::PinnedBuffer<cuda::GatherPiece> gather_host_;
   cuda::DeviceBuffer<uint8_t> control_device_;
-  cuda::DeviceBuffer<uint8_t> tables_device_;
   cuda::DeviceBuffer<uint8_t> input_device_;
   cuda::DeviceBuffer<uint8_t> output_device_;
   LaneTables lane_tables_;

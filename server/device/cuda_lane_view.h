@@ -19,8 +19,7 @@ struct CudaLaneView {
   cudaStream_t stream = nullptr;
   uint8_t* control_host = nullptr;    // page-locked, [capacity.control_bytes]
   uint8_t* control_device = nullptr;  // [capacity.control_bytes]
-  LaneTables* lane_tables = nullptr;  // what they keep lies in tables_device
-  const uint8_t* tables_device = nullptr;
+  LaneTables* lane_tables = nullptr;
   uint8_t* input_device = nullptr;           // [capacity.input_bytes] and 64 readable bytes more
   uint8_t* output_device = nullptr;          // [capacity.output_bytes]
   uint8_t* output_staging_host = nullptr;    // page-locked, [capacity.output_bytes]

@@ -93,8 +93,9 @@ class Device {
   virtual std::string pci_bus_id() const { return ""; }
   // Some of them for background work.
   virtual absl::Span<const std::unique_ptr<Lane>> lanes() const = 0;
-  // Whether tasks read a payload once, by a copy, and see it as it was then. Otherwise they read it
-  // where it lies, as often as they like.
+  // Whether tasks read a payload once, by a copy, and see it as it was then; but for tasks in
+  // place, which take no more of it than values, of any moment. Otherwise they read it where it
+  // lies, as often as they like.
   virtual bool copies_payloads() const { return false; }
   // Of a task: how many run at the same time.
   virtual int pieces_at_once() const = 0;

@@ -12,20 +12,22 @@
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
 #include "absl/types/span.h"
+#include "kernels/cuda/resources.h"
 
 namespace baseband::server {
 
 // One thread at a time.
 class LaneTables {
  public:
+  // Without memory.
   LaneTables() = default;
-  // In `memory`, [bytes] of the device, 16-byte aligned, which `stream` alone uses.
-  LaneTables(uint8_t* memory, int64_t bytes, cudaStream_t stream)
-      : memory_(memory), bytes_(bytes), stream_(stream) {}
+  // With `bytes` of the current device's, which `stream` alone uses.
+  static absl::StatusOr<LaneTables> Create(int64_t bytes, cudaStream_t stream);
 
+  const uint8_t* memory() const { return memory_.data(); }
   // Before each task: forgets all if the last one found no room.
   void BeginTask();
-  // Where in the memory `table`, which is `owner`'s only one (there is one), lies for what is
+  // Where in memory() `table`, which is `owner`'s only one (there is one), lies for what is
   // enqueued on the stream until the next BeginTask; a multiple of 16. Enqueues its copy where it
   // is not there. nullopt: it has no room. What dies does not stay: `owner` is not kept alive.
   absl::StatusOr<absl::optional<int64_t>> Place(const std::shared_ptr<const void>& owner,
@@ -37,8 +39,7 @@ class LaneTables {
     int64_t offset = 0;
   };
 
-  uint8_t* memory_ = nullptr;
-  int64_t bytes_ = 0;
+  cuda::DeviceBuffer<uint8_t> memory_;
   cudaStream_t stream_ = nullptr;
   int64_t end_ = 0;
   bool is_full_ = false;

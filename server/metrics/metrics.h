@@ -111,9 +111,9 @@ class Metrics {
   void AddClientTime(const std::string& client, double seconds);
   // Of a job whose end was predicted: the time it took over the time it was to take.
   void ObservePrediction(Priority priority, double ratio);
-  // What an operation counts of its results: what it made, of its own type.
   // Payload that a request and its reply have in memory shared with the client.
   void AddSharedBytes(int64_t request_bytes, int64_t reply_bytes);
+  // What an operation counts of its results: what it made, of its own type.
   OperationMetrics& ResultsOf(Rpc rpc) { return *Of(rpc).results; }
   void CountRefusedConnection();
   void CountEndedStrangers(int64_t count);

@@ -15,7 +15,6 @@
 #include "server/grpc/wire.h"
 #include "server/jobs/fingerprint.h"
 #include "server/jobs/layout.h"
-#include "server/limits/retry_after.h"
 
 namespace baseband::server {
 namespace {
@@ -191,18 +190,13 @@ absl::Status RingSession::Accept(const InFlightPtr& request) {
     return absl::InvalidArgumentError(absl::StrCat("header_bytes ", submission.header_bytes,
                                                    " is not in [0, ", kMaxRingHeader, "]"));
   }
-  switch (submission.kind) {
-    case BASEBAND_RING_RUN:
-      break;
-    case BASEBAND_RING_REGISTER:
-      break;
-    case BASEBAND_RING_FORGET:
-      BASEBAND_RETURN_IF_ERROR(Forget(submission.job));
-      Complete(request, absl::OkStatus(), BasebandCompletion());
-      return absl::OkStatus();
-    default:
-      return absl::InvalidArgumentError(
-          absl::StrCat("kind ", submission.kind, " is not in [0, 2]"));
+  if (submission.kind > BASEBAND_RING_FORGET) {
+    return absl::InvalidArgumentError(absl::StrCat("kind ", submission.kind, " is not in [0, 2]"));
+  }
+  if (submission.kind == BASEBAND_RING_FORGET) {
+    BASEBAND_RETURN_IF_ERROR(Forget(submission.job));
+    Complete(request, absl::OkStatus(), BasebandCompletion());
+    return absl::OkStatus();
   }
   if (submission.job != 0 && request->registered == nullptr) {
     return submission.kind == BASEBAND_RING_RUN
@@ -402,9 +396,8 @@ void RingSession::Refuse(const InFlightPtr& request, const absl::Status& status)
   completion.header_offset = request->submission.reply_offset;
   completion.header_bytes = static_cast<uint32_t>(text.size());
   if (absl::IsResourceExhausted(status)) {
-    absl::Duration delay = RetryAfter(status, absl::InfiniteDuration());
-    if (delay == absl::InfiniteDuration()) delay = environment_.dispatcher->RetryHint();
-    request->value = static_cast<uint64_t>(absl::ToInt64Microseconds(delay));
+    request->value = static_cast<uint64_t>(
+        absl::ToInt64Microseconds(environment_.dispatcher->RetryDelay(status)));
   }
   Complete(request, status, completion);
 }

@@ -9,6 +9,20 @@
 
 namespace baseband::server {
 
+void RunElsewhere(std::function<void()> work) {
+  // One for both: what the work holds must not stay with the thread that began it.
+  const auto kept = std::make_shared<std::function<void()>>(std::move(work));
+  const auto run = [kept] {
+    (*kept)();
+    *kept = nullptr;
+  };
+  try {
+    std::thread(run).detach();
+  } catch (const std::system_error&) {
+    run();
+  }
+}
+
 struct Errands::Count {
   absl::Mutex mutex;
   int running ABSL_GUARDED_BY(mutex) = 0;
@@ -31,17 +45,11 @@ Errands::~Errands() {
 void Errands::Run(std::function<void()> errand) {
   count_->Add(1);
   // The count outlives this, which may go as soon as it is 0.
-  const auto run = [errand = std::move(errand), count = count_]() mutable {
+  RunElsewhere([errand = std::move(errand), count = count_]() mutable {
     errand();
     errand = nullptr;
     count->Add(-1);
-  };
-  try {
-    std::thread(run).detach();
-  } catch (const std::system_error&) {
-    auto here = run;
-    here();
-  }
+  });
 }
 
 }  // namespace baseband::server

@@ -8,7 +8,11 @@
 
 namespace baseband::server {
 
-// Thread-safe.
+// Calls `work`, and lets go of it, on a thread that nobody waits for; on this one where there is no
+// other to be had. Who calls bounds how many there are.
+void RunElsewhere(std::function<void()> work);
+
+// The same for work that is waited for in the end. Thread-safe.
 class Errands {
  public:
   Errands();
@@ -17,7 +21,6 @@ class Errands {
   Errands(const Errands&) = delete;
   Errands& operator=(const Errands&) = delete;
 
-  // On the calling thread where there is no other to be had. Who calls bounds how many there are.
   void Run(std::function<void()> errand);
 
  private:

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,11 +9,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/shm/packet.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 
@@ -38,25 +37,6 @@ void Signal(int event_fd) {
 }
 
 absl::Status NotTheirs() { return absl::NotFoundError("name is no region of this connection"); }
-
-// With a descriptor, unless it is -1.
-bool Send(int fd, const RegionAnswer& answer, int granted_fd) {
-  iovec part{const_cast<RegionAnswer*>(&answer), sizeof(answer)};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  if (granted_fd >= 0) {
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &granted_fd, sizeof(int));
-  }
-  return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(answer);
-}
 
 // Reads a message, and all the descriptors that come with it.
 ssize_t Receive(int fd, RegionRequest* request, std::vector<int>* passed) {
@@ -87,38 +67,6 @@ absl::StatusOr<std::unique_ptr<RegionServer>> RegionServer::Start(const std::str
   BASEBAND_ASSIGN_OR_RETURN(ListeningSocket listening, ListenForPackets(path, options.socket_mode));
   return std::unique_ptr<RegionServer>(
       new RegionServer(std::move(listening), std::move(options), access, table));
-}
-
-absl::StatusOr<SharedRegions> StartRegions(const Config& config, Access* access,
-                                           const std::vector<Device*>& devices, Metrics* metrics,
-                                           std::shared_ptr<const MemorySteps> memory) {
-  SharedRegions regions;
-  if (config.shm_listen.empty()) return regions;
-  RegionTable::Limits limits;
-  limits.bytes = MibToBytes(config.shm_mib);
-  limits.client_bytes = MibToBytes(std::min(config.client_shm_mib, config.shm_mib));
-  regions.table = std::make_unique<RegionTable>(
-      limits, [devices](int64_t bytes) { return SharedMemory::Create(bytes, devices); });
-  BASEBAND_ASSIGN_OR_RETURN(const Address address, ParseAddress(config.shm_listen));
-  RegionServer::Options options;
-  options.socket_mode = config.socket_mode;
-  options.memory = std::move(memory);
-  auto server =
-      RegionServer::Start(address.unix_path, std::move(options), access, regions.table.get());
-  if (!server.ok()) {
-    return absl::Status(server.status().code(),
-                        absl::StrCat("cannot listen at shm_listen ", config.shm_listen, ": ",
-                                     server.status().message()));
-  }
-  regions.server = *std::move(server);
-  const int pool = metrics->AddPool("shared", limits.bytes);
-  metrics->BeforeScrape([table = regions.table.get(), pool](Metrics& sampled) {
-    const RegionTable::Usage usage = table->usage();
-    sampled.SetPoolUsed(pool, usage.bytes);
-    sampled.SetSharedRegions(usage.regions);
-  });
-  spdlog::info("sharing memory at {}", config.shm_listen);
-  return regions;
 }
 
 RegionServer::RegionServer(ListeningSocket listening, Options options, Access* access,
@@ -243,8 +191,9 @@ bool RegionServer::Answer(int fd, const absl::Status& status, const Given& given
     answer.bytes = static_cast<uint64_t>(given.region.memory->region().bytes);
     std::memcpy(answer.name, given.region.name.data(), sizeof(answer.name));
   }
-  return Send(fd, answer,
-              given.region.memory != nullptr ? given.region.memory->fd() : given.bell_fd);
+  const int passed = given.region.memory != nullptr ? given.region.memory->fd() : given.bell_fd;
+  return shm::SendPacket(fd, &answer, sizeof(answer),
+                         passed < 0 ? std::vector<int>() : std::vector<int>{passed}, MSG_DONTWAIT);
 }
 
 absl::Status RegionServer::Do(const RegionRequest& request, int fd, Connection* connection,
@@ -269,7 +218,7 @@ absl::Status RegionServer::Do(const RegionRequest& request, int fd, Connection* 
     case RegionKind::kRing:
     case RegionKind::kMapped:
       if (connection->regions.count(NameOf(request)) == 0) return NotTheirs();
-      if (!table_->IsSealed(NameOf(request))) return OrderSeal(request, fd, connection);
+      if (table_->Find(NameOf(request)) == nullptr) return OrderSeal(request, fd, connection);
       return request.kind == RegionKind::kRing ? OpenRingIn(request, *connection, given)
                                                : absl::OkStatus();
   }
@@ -428,15 +377,10 @@ void RegionServer::Close(int fd) {
 
 void RegionServer::CloseElsewhere(std::vector<int> fds) {
   closing_->fetch_add(1);
-  const auto close_all = [fds = std::move(fds), closing = closing_] {
+  RunElsewhere([fds = std::move(fds), closing = closing_] {
     for (const int fd : fds) close(fd);
     closing->fetch_sub(1);
-  };
-  try {
-    std::thread(close_all).detach();
-  } catch (const std::system_error&) {  // there is no thread to be had
-    close_all();
-  }
+  });
 }
 
 void RegionServer::ForgetClients() {

@@ -19,10 +19,9 @@
 #include "common/shm/region_messages.h"
 #include "server/auth/access.h"
 #include "server/auth/allowance.h"
-#include "server/config/config.h"
 #include "server/limits/memory_steps.h"
-#include "server/metrics/metrics.h"
 #include "server/process/listening_socket.h"
+#include "server/shm/errands.h"
 #include "server/shm/grant_thread.h"
 #include "server/shm/region_table.h"
 #include "server/shm/ring_host.h"
@@ -144,18 +143,6 @@ class RegionServer {
   std::unique_ptr<GrantThread> grants_;
   std::thread thread_;
 };
-
-// What a server that shares memory has of it.
-struct SharedRegions {
-  std::unique_ptr<RegionTable> table;
-  std::unique_ptr<RegionServer> server;
-};
-
-// As `config` says: empty, if it shares none. None is granted while `memory` is scarce. `access`,
-// `devices` and `metrics`, on whose page is how much is shared, outlive them; the page does not.
-absl::StatusOr<SharedRegions> StartRegions(const Config& config, Access* access,
-                                           const std::vector<Device*>& devices, Metrics* metrics,
-                                           std::shared_ptr<const MemorySteps> memory);
 
 }  // namespace baseband::server
 

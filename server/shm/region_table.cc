@@ -186,8 +186,6 @@ absl::Status RegionTable::Seal(const std::string& name) {
   return absl::OkStatus();
 }
 
-bool RegionTable::IsSealed(const std::string& name) const { return Find(name) != nullptr; }
-
 std::shared_ptr<const SharedMemory> RegionTable::Find(absl::string_view name) const {
   const absl::MutexLock lock(&mutex_);
   const auto found = regions_.find(name);

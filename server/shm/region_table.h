@@ -58,7 +58,6 @@ class RegionTable {
   // the client likes. NotFound: there is none; FailedPrecondition: the client has seen to it that
   // it cannot be.
   absl::Status Seal(const std::string& name);
-  bool IsSealed(const std::string& name) const;
   // Null: there is none of that name, or it is not sealed.
   std::shared_ptr<const SharedMemory> Find(absl::string_view name) const;
 

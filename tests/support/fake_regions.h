@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "baseband/v1/baseband.pb.h"
+#include "common/shm/packet.h"
 #include "common/shm/region_messages.h"
 #include "gtest/gtest.h"
 
@@ -146,22 +147,8 @@ class FakeRegions {
     }
   }
   static void Send(int fd, const Given& given) {
-    iovec part{const_cast<shm::RegionAnswer*>(&given.answer), sizeof(given.answer)};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))] = {};
-    if (given.fd >= 0) {
-      message.msg_control = control;
-      message.msg_controllen = CMSG_SPACE(given.copies * sizeof(int));
-      cmsghdr* const header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(given.copies * sizeof(int));
-      const int sent[2] = {given.fd, given.fd};
-      std::memcpy(CMSG_DATA(header), sent, given.copies * sizeof(int));
-    }
-    (void)!sendmsg(fd, &message, MSG_NOSIGNAL);
+    const std::vector<int> passed(given.fd >= 0 ? given.copies : 0, given.fd);
+    (void)shm::SendPacket(fd, &given.answer, sizeof(given.answer), passed);
     if (given.fd >= 0) close(given.fd);
   }
 

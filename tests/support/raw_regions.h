@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "common/shm/packet.h"
 #include "common/shm/region_messages.h"
 
 namespace baseband::testing {
@@ -42,24 +43,10 @@ class RawRegions {
 
   bool is_connected() const { return is_connected_; }
 
-  bool Send(const void* bytes, size_t size) {
-    return send(fd_, bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
-  }
+  bool Send(const void* bytes, size_t size) { return shm::SendPacket(fd_, bytes, size); }
   // With a descriptor passed on.
   bool SendWith(const void* bytes, size_t size, int passed) {
-    iovec part{const_cast<void*>(bytes), size};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &passed, sizeof(int));
-    return sendmsg(fd_, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
+    return shm::SendPacket(fd_, bytes, size, {passed});
   }
   Answer Receive() {
     shm::RegionAnswer message;

@@ -14,8 +14,7 @@ namespace baseband::server {
 struct CudaLaneView;
 
 // Of the codes that were added. Those of the standards stay on the lane (lane_tables.h); with a
-// client's own among them, and where it has no room for
-// all, all lie in control memory.
+// client's own among them, and where the lane has no room for all, all lie in control memory.
 class EncodeTables {
  public:
   // Every code of the task, as often as it occurs, before any At().

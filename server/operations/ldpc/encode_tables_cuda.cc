@@ -1,3 +1,4 @@
+// The GPU's side of EncodeTables. CUDA builds only.
 #include <cstring>
 
 #include "kernels/base/status_macros.h"
@@ -42,7 +43,7 @@ void EncodeTables::Place(const CudaLaneView& lane, int64_t* control_end) {
 }
 
 const uint8_t* EncodeTables::memory(const CudaLaneView& lane, const uint8_t* control) const {
-  return are_kept_ ? lane.tables_device : control;
+  return are_kept_ ? lane.lane_tables->memory() : control;
 }
 
 }  // namespace baseband::server

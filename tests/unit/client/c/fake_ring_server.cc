@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/shm/packet.h"
+
 namespace baseband::testing {
 namespace {
 
@@ -96,22 +98,9 @@ bool FakeRingServer::Answer(int connection) {
 void FakeRingServer::Send(int connection, const shm::RegionAnswer& answer, int fd, int times) {
   char bytes[sizeof(answer) + 8] = {};
   std::memcpy(bytes, &answer, sizeof(answer));
-  iovec part{bytes, faults_.answer_bytes};
-  msghdr message{};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  const std::vector<int> sent(static_cast<size_t>(times), fd);
-  std::vector<char> control(CMSG_SPACE(sent.size() * sizeof(int)));
-  if (fd >= 0 && !faults_.sends_no_descriptor) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sent.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(header), sent.data(), sent.size() * sizeof(int));
-  }
-  sendmsg(connection, &message, MSG_NOSIGNAL);
+  const bool has_descriptor = fd >= 0 && !faults_.sends_no_descriptor;
+  const std::vector<int> passed(has_descriptor ? static_cast<size_t>(times) : 0, fd);
+  (void)shm::SendPacket(connection, bytes, faults_.answer_bytes, passed);
 }
 
 BasebandRing FakeRingServer::ring() const {
