@@ -64,6 +64,7 @@ class Round {
     spec.method = question->workload->method;
     spec.request = question->request->message;
     spec.header.deadline = SteadyNow() + timeout_;
+    spec.header.priority = question->workload->priority;
     spec.retry = retry_;
     ++in_flight_;
     const auto call = std::make_shared<client::UnaryCall>(

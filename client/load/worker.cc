@@ -41,14 +41,6 @@ double ThreadCpuSeconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Empty: not said.
-absl::optional<client::Priority> PriorityOf(const std::string& name) {
-  if (name == "high") return client::Priority::kHigh;
-  if (name == "normal") return client::Priority::kNormal;
-  if (name == "low") return client::Priority::kLow;
-  return absl::nullopt;
-}
-
 void RaiseTo(double value, std::atomic<double>* most) {
   for (double seen = *most; seen < value && !most->compare_exchange_weak(seen, value);) {
   }
@@ -263,7 +255,7 @@ void Worker::SendUnary(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   spec.request = Message(sent.get());
   if (sent->bulk != nullptr) spec.repetition.before = [bulk = sent->bulk] { bulk->TryAgain(); };
   spec.header.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
-  spec.header.priority = PriorityOf(workload.priority).value_or(client::Priority::kNormal);
+  spec.header.priority = workload.priority;
   spec.retry = retry_;
   const auto call = std::make_shared<client::UnaryCall>(std::move(spec), &channels_, &queue_,
                                                         WhenDone(std::move(sent)));
@@ -302,7 +294,7 @@ void Worker::SendOnRing(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   request.header = sent->request->header;
   request.payload = sent->request->payload;
   request.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
-  request.priority = PriorityOf(workload.priority);
+  request.priority = workload.priority;
   Call* const call = sent.get();
   call->by_ring = true;
   const auto done = WhenDone(std::move(sent));
@@ -318,7 +310,7 @@ void Worker::SendOnStream(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   item.fields = *client::SubmitFieldsOf(workload.method);
   item.request = Message(sent.get());
   item.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
-  item.priority = PriorityOf(workload.priority);
+  item.priority = workload.priority;
   item.done = WhenDone(std::move(sent));
   auto& stream = streams_[next_stream_++ % streams_.size()];
   if (!stream->Enqueue(item).ok()) {

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/variant.h"
+#include "client/cpp/priority.h"
 #include "client/cpp/shared_bulk.h"
 #include "client/load/answer.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -49,7 +50,7 @@ struct Workload {
   double weight = 1;  // share of the calls among all workloads': > 0
   // An answer later than this after the intended time is a miss; the server is told it, too.
   absl::Duration deadline = absl::InfiniteDuration();
-  std::string priority;           // metadata `baseband-priority`; empty: not sent
+  client::Priority priority = client::Priority::kNormal;
   int64_t blocks = 0;             // code blocks of a request; 0: it is none of coding
   double info_bits = 0;           // information bits of all of them
   std::string if_all_fail;        // why no answer may have failed blocks only; empty: it may

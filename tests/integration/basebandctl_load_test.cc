@@ -136,6 +136,26 @@ TEST_F(BasebandctlLoadTest, AMixGoesThroughStreamsAndEveryAnswerIsRight) {
   EXPECT_THAT(attempts.output, HasSubstr("--attempts goes with neither --stream nor --ring"));
 }
 
+TEST_F(BasebandctlLoadTest, APriorityIsThatOfEveryPartThatNamesNone) {
+  WriteAll(Path("mix.json"), R"({"mix": [
+      {"operation": "decode", "nr_bg": 1, "zc": 32, "blocks": 2, "priority": "high"},
+      {"operation": "encode", "wifi": "1/2", "blocks": 2}]})");
+  const auto seconds_of = [this](const std::string& priority) {
+    return server_->Metric("baseband_device_seconds_total", {"priority=\"" + priority + "\""});
+  };
+  const double high = seconds_of("high");
+  const double normal = seconds_of("normal");
+  const double low = seconds_of("low");
+  const std::vector<std::string> at = {"--priority=low", "load", "--scenario=" + Path("mix.json"),
+                                       "--duration=500ms", "--warmup=0s"};
+  ASSERT_EQ(RunAt(server_->target(), at).exit_code, 0);
+  EXPECT_GT(seconds_of("high"), high);
+  EXPECT_EQ(seconds_of("normal"), normal);
+  EXPECT_GT(seconds_of("low"), low);
+  ASSERT_EQ(Load({"encode", "--priority=low"}).exit_code, 0);
+  EXPECT_EQ(seconds_of("normal"), normal);
+}
+
 TEST_F(BasebandctlLoadTest, AReportSaysWhetherPayloadsWentBySharedMemoryAndThroughRings) {
   const auto server = ServerProcess::Start({"--shm-listen=unix:" + Path("shm.sock")});
   ASSERT_THAT(server, IsOk());

@@ -164,7 +164,7 @@ TEST(LoadRunTest, MixConnectionsAndPriorityReachTheServer) {
   std::vector<Workload> workloads = Calls();
   workloads.push_back(std::move(Calls()[0]));
   workloads[1].name = "urgent";
-  workloads[1].priority = "high";
+  workloads[1].priority = client::Priority::kHigh;
   workloads[1].weight = 3;
   LoadSpec spec = SpecOf(server, Pace::Kind::kClosed, 0, absl::Minutes(2));
   spec.pace.in_flight = 32;

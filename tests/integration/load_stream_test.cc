@@ -30,7 +30,7 @@ std::vector<Workload> Mix() {
     Workload& workload = workloads[blocks == 1 ? 0 : 1];
     workload.name = "encode " + std::to_string(blocks);
     workload.method = "/baseband.v1.Baseband/Encode";
-    workload.priority = blocks == 1 ? "high" : "low";
+    workload.priority = blocks == 1 ? client::Priority::kHigh : client::Priority::kLow;
     const std::string text = EncodeOf(NrCode(2, 64), blocks).SerializeAsString();
     const grpc::Slice slice(text);
     Request request;

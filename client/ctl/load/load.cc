@@ -204,6 +204,9 @@ class LoadCommand final : public Command {
     if (!scenario.ok()) {
       return scenario;
     }
+    for (TrafficSpec& part : scenario->mix) {
+      if (part.priority.empty()) part.priority = flags.priority;
+    }
     if (!load_.transports.empty()) {
       if (load_.find_knee || load_.stream || flags.shared_memory || flags.ring ||
           !load_.csv.empty() || !load_.html.empty() || !load_.fail_above.empty()) {

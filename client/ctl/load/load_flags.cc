@@ -69,9 +69,6 @@ void AddTrafficFlags(CLI::App* app, TrafficSpec* traffic) {
           {absl::ZeroDuration(), absl::InfiniteDuration(), /*open=*/true},
           "a later answer is a miss (none)")
       ->group(group);
-  app->add_option("--priority", traffic->priority, "high, normal or low (not sent)")
-      ->type_name("NAME")
-      ->group(group);
   AddNumber(app, "--blocks", "N", &traffic->blocks, Between(1, 65536),
             "code blocks, transport blocks or frames in a call (8)")
       ->group(group);

@@ -34,6 +34,10 @@ constexpr NamedValue<const char*> kMethods[] = {
     {"downconvert", "/baseband.v1.Baseband/Downconvert"},
     {"minimize", "/baseband.v1.Baseband/Minimize"}};
 
+constexpr NamedValue<client::Priority> kPriorities[] = {{"high", client::Priority::kHigh},
+                                                        {"normal", client::Priority::kNormal},
+                                                        {"low", client::Priority::kLow}};
+
 // Of a request that fits into a message.
 constexpr int64_t kMostRequestBytes = int64_t{1} << 30;
 
@@ -225,7 +229,9 @@ absl::StatusOr<load::Workload> MakeWorkload(const TrafficSpec& spec, bool second
   workload.settings = SettingsOf(spec, second);
   workload.weight = spec.weight * (second ? spec.harq : 1 - spec.harq);
   workload.deadline = spec.deadline;
-  workload.priority = spec.priority;
+  if (!spec.priority.empty()) {
+    workload.priority = *FindValue(kPriorities, "priority", spec.priority);
+  }
   if (IsCoding(spec)) {
     const int bits = client::ShapeOf(*CodeOf(spec))->k() - spec.code.filler;
     workload.info_bits = static_cast<double>(bits) * spec.blocks;
@@ -281,7 +287,6 @@ absl::Status Check(const TrafficSpec& spec) {
   if (!(spec.deadline > absl::ZeroDuration())) {
     status.Update(absl::InvalidArgumentError("deadline is not > 0"));
   }
-  constexpr NamedValue<int> kPriorities[] = {{"high", 0}, {"normal", 1}, {"low", 2}};
   if (!spec.priority.empty()) {
     status.Update(FindValue(kPriorities, "priority", spec.priority).status());
   }

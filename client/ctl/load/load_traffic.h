@@ -50,7 +50,7 @@ struct TrafficSpec {
   std::string name;  // empty: described by what it is
   double weight = 1;
   absl::Duration deadline = absl::InfiniteDuration();
-  std::string priority;  // "high", "normal", "low"; empty: none is sent
+  std::string priority;  // "high", "normal", "low"; empty: not said, normal
   int variants = 4;      // different requests, taken in turn: 1 .. 64
 
   // Encode, Decode. Without a code: 5G NR BG1 Zc=384 at rate 1/2.
