@@ -1,6 +1,7 @@
 #include "server/batching/admission.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/spinning_lock.h"
 #include "kernels/base/status_macros.h"
 #include "server/metrics/unserved.h"
 
@@ -23,12 +24,12 @@ absl::Status Admission::CheckLocked(int64_t bytes) const {
 }
 
 absl::Status Admission::Check(int64_t bytes) const {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   return CheckLocked(bytes);
 }
 
 absl::StatusOr<AdmissionTicket> Admission::Enter(int64_t bytes) {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   BASEBAND_RETURN_IF_ERROR(CheckLocked(bytes));
   ++usage_.requests;
   usage_.bytes += bytes;
@@ -36,13 +37,13 @@ absl::StatusOr<AdmissionTicket> Admission::Enter(int64_t bytes) {
 }
 
 void Admission::Leave(int64_t bytes) {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   --usage_.requests;
   usage_.bytes -= bytes;
 }
 
 Admission::Usage Admission::usage() const {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   return usage_;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/base/spinning_lock.h"
 #include "server/limits/retry_after.h"
 
 namespace baseband::server {
@@ -33,7 +34,7 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, absl::Span<Device* cons
       lost_(devices.size()),
       loss_ended_(devices.size()) {
   metrics_->SetQueueCapacity(options.queue_requests, options.queue_bytes);
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   for (Device* device : devices_) {
     metrics_numbers_.push_back(metrics_->AddDevice(device->id(), device->kind(), device->name(),
                                                    static_cast<int>(device->lanes().size())));
@@ -60,7 +61,7 @@ Dispatcher::~Dispatcher() {
   WaitUntilIdle();
   watchdog_.reset();
   {
-    absl::MutexLock lock(&mutex_);
+    SpinningLock lock(&mutex_);
     mutex_.Await(absl::Condition(
         +[](Dispatcher* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
           return self->AreLanesIdle() && self->telling_ == 0;
@@ -79,7 +80,7 @@ void Dispatcher::DispatchWhile(bool only_gathered) {
     std::vector<std::pair<absl::Status, JobPtr>> dropped;
     Start start;
     {
-      absl::MutexLock lock(&mutex_);
+      SpinningLock lock(&mutex_);
       if (only_gathered && gathered_ == 0) return;
       start = Next(/*background=*/false, &dropped);
       if (start.lane == nullptr && dropped.empty()) {
@@ -175,7 +176,7 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   bool loss_ended = false;
   bool answer_first = false;
   {
-    absl::MutexLock lock(&mutex_);
+    SpinningLock lock(&mutex_);
     Flight& flight = FlightOn(*lane);
     answered = flight.jobs.empty();
     flight.is_running = false;
@@ -215,7 +216,7 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   }
   if (!answer_first) return;  // likewise
   Dispatch();
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   --unanswered_;
 }
 
@@ -233,12 +234,12 @@ void Dispatcher::ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s,
 void Dispatcher::Answer(absl::Status status, JobPtr job) {
   const Job::Done done = std::move(job->done);
   done(std::move(status), std::move(job));
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   --unanswered_;
 }
 
 void Dispatcher::WaitUntilIdle() {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   mutex_.Await(absl::Condition(
       +[](Dispatcher* self)
            ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) { return self->unanswered_ == 0; },
@@ -255,7 +256,7 @@ void Dispatcher::SampleGauges() const {
       metrics_->SetDeviceObjects(metrics_numbers_[i], usage.bytes, usage.objects, usage.dropped);
     }
   }
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   for (const auto& operation : options_.operations->all()) {
     metrics_->SetQueueRequests(operation->rpc(), scheduler_.Depth(operation->index()));
   }
@@ -268,7 +269,7 @@ void Dispatcher::SampleGauges() const {
 }
 
 absl::Duration Dispatcher::RetryHint() const {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   return std::clamp(scheduler_.Backlog(Load(options_.clock())), absl::Milliseconds(1),
                     absl::Seconds(1));
 }
@@ -279,7 +280,7 @@ absl::Duration Dispatcher::RetryDelay(const absl::Status& refusal) const {
 }
 
 void Dispatcher::WaitForDelays() {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   while (!stopping_) {
     const absl::Time now = options_.clock();
     absl::Time wake = absl::InfiniteFuture();

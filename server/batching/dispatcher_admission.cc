@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/spinning_lock.h"
 #include "kernels/base/status_macros.h"
 #include "server/batching/dispatcher.h"
 #include "server/limits/retry_after.h"
@@ -33,7 +34,7 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
   const absl::Time now = options_.clock();
   BASEBAND_RETURN_IF_ERROR(quarantine_.Check(*job, now));
   {
-    absl::MutexLock lock(&mutex_);
+    SpinningLock lock(&mutex_);
     scheduler_.Predict(job, Load(now, job->device), now);
   }
   const JobSchedule& schedule = job->schedule;
@@ -77,7 +78,7 @@ absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket, bool gather
   }
   const absl::Time now = options_.clock();
   {
-    absl::MutexLock lock(&mutex_);
+    SpinningLock lock(&mutex_);
     // Under the lock: Lose, which takes the lock after it is said, finds what was added before.
     if (job->device != nullptr && !job->device->healthy()) {
       return LostWith(*job->device, "it is not healthy");

@@ -1,4 +1,5 @@
 #include "server/device/host_pool.h"
+#include "kernels/base/spinning_lock.h"
 
 #include <sys/mman.h>
 
@@ -63,7 +64,7 @@ HostPool::~HostPool() { free_memory_(); }
 absl::StatusOr<HostLease> HostPool::Lease(int64_t size, int stream) {
   int64_t used = 0;
   {
-    absl::MutexLock lock(&mutex_);
+    SpinningLock lock(&mutex_);
     if (const auto piece = fit_.Take(UnitsOf(size), stream % kNumStreams)) {
       return HostLease(shared_from_this(), region_.base + piece->begin * kAlignment, size,
                        piece->block);
@@ -75,13 +76,13 @@ absl::StatusOr<HostLease> HostPool::Lease(int64_t size, int stream) {
 }
 
 void HostPool::Return(uint32_t block) {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   fit_.Return(block);
 }
 
 void HostPool::GiveBack() {
   if (region_.is_page_locked) return;
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   fit_.ForEachFree([this](int64_t begin, int64_t size) {
     const auto first = reinterpret_cast<uintptr_t>(region_.base + begin * kAlignment);
     const uintptr_t page = (first + kPage - 1) / kPage * kPage;
@@ -91,7 +92,7 @@ void HostPool::GiveBack() {
 }
 
 int64_t HostPool::used() const {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   return fit_.used() * kAlignment;
 }
 

@@ -1,13 +1,14 @@
 #include "server/limits/client_quotas.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/spinning_lock.h"
 #include "kernels/base/status_macros.h"
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {
 
 absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const std::string& client, int64_t bytes) {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   Usage& usage = clients_[client];
   if (limits_.requests > 0 && usage.requests >= limits_.requests) {
     return Because(UnservedReason::kClientRequests,
@@ -22,7 +23,7 @@ absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const std::string& client,
 }
 
 absl::StatusOr<ClientHold> ClientQuotas::EnterStream(const std::string& client) {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   Usage& usage = clients_[client];
   if (limits_.streams > 0 && usage.streams >= limits_.streams) {
     return Because(UnservedReason::kClientStreams,
@@ -43,7 +44,7 @@ absl::Status ClientQuotas::CheckBytes(int64_t others, int64_t bytes) const {
 }
 
 absl::Status ClientQuotas::Grow(const std::string& client, int64_t held, int64_t bytes) {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   Usage& usage = clients_.find(client)->second;
   BASEBAND_RETURN_IF_ERROR(CheckBytes(usage.bytes - held, bytes));
   usage.bytes += bytes - held;
@@ -51,7 +52,7 @@ absl::Status ClientQuotas::Grow(const std::string& client, int64_t held, int64_t
 }
 
 void ClientQuotas::Leave(const std::string& client, const Usage& usage) {
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   const auto found = clients_.find(client);
   Usage& left = found->second;
   left.requests -= usage.requests;

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/shm/region_messages.h"
+#include "kernels/base/spinning_lock.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/grpc/wire.h"
@@ -323,7 +324,7 @@ absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
   }
   if (job->Copy() != nullptr) registered->job = std::move(job);
   {
-    const absl::MutexLock lock(&mutex_);
+    const SpinningLock lock(&mutex_);
     const auto bytes = static_cast<int64_t>(registered->header.size());
     if (jobs_.size() >= kMaxJobs || bytes > kMaxJobBytes - job_bytes_) {
       return absl::ResourceExhaustedError(
@@ -342,7 +343,7 @@ absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
 }
 
 absl::Status RingSession::Forget(uint32_t number) {
-  const absl::MutexLock lock(&mutex_);
+  const SpinningLock lock(&mutex_);
   const auto found = jobs_.find(number);
   if (found == jobs_.end()) {
     return absl::NotFoundError(absl::StrCat("job ", number, " is none that this ring registered"));
@@ -353,7 +354,7 @@ absl::Status RingSession::Forget(uint32_t number) {
 }
 
 std::shared_ptr<const RingSession::RegisteredJob> RingSession::FindJob(uint32_t number) const {
-  const absl::MutexLock lock(&mutex_);
+  const SpinningLock lock(&mutex_);
   const auto found = jobs_.find(number);
   return found == jobs_.end() ? nullptr : found->second;
 }
@@ -412,7 +413,7 @@ void RingSession::Complete(const InFlightPtr& request, const absl::Status& statu
   request->context.LeaveQuota();
   bool wakes = false;
   {
-    const absl::MutexLock lock(&mutex_);
+    const SpinningLock lock(&mutex_);
     const uint64_t number = completed_.load();
     wakes = baseband_ring_complete(&ring_, number, &written) != 0;
     completed_.store(number + 1);
