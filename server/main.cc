@@ -326,6 +326,7 @@ int main(int argc, char** argv) {
   KeepFreedMemory();
   AllowManyDescriptors();
   LockWithoutChecks();
+  AskForDeviceQueues();
   ChooseGrpcExperiments();
 
   const absl::StatusOr<Command> command = ParseCommandLine(argc, argv, environ);

@@ -28,7 +28,8 @@ DeviceOptions ToDeviceOptions(const Config& config, const OperationTable& operat
   options.objects.max_bytes = MibToBytes(config.object_mib);
   options.objects.max_bytes_per_owner = MibToBytes(config.client_object_mib);
   options.objects.time_to_live = config.object_lifetime;
-  options.spin = config.completion == Completion::kSpin;
+  options.spin = config.completion != Completion::kBlock;
+  options.resident = config.completion == Completion::kResident;
   options.cuda_workspace_bytes = operations.cuda_workspace_bytes();
   options.prepare_cuda = [&operations] { return operations.PrepareCuda(); };
   return options;

@@ -1,9 +1,10 @@
-// The kernel of encode_device.cuh, and what a launch of it must be.
+// The kernels of encode_device.cuh, and what a launch of them must be.
 #include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/resident_device.cuh"
 #include "kernels/cuda/status.h"
 #include "kernels/ldpc/encode_device.cuh"
 #include "kernels/ldpc/encode_gpu.h"
@@ -11,26 +12,16 @@
 namespace baseband::ldpc {
 namespace {
 
-using device::Encode;
+using device::EncodeWhole;
 using device::FewBlocks;
 using device::InfoReader;
 using device::kEncodeThreads;
 using device::LoadBlock;
-using device::MakeTask;
-using device::Program;
-using device::Task;
 
 constexpr int kMinBlocksPerSm = 21;  // 32 registers a thread
 constexpr int kMaxBlocks = 1 << 20;
 constexpr int kMaxSharedBytes = 48 << 10;
-
-// Encode() for a code whose sums are not copied. A call, so that it costs other codes no registers.
-__device__ __noinline__ void EncodeLong(const uint32_t* table, uint32_t* words,
-                                        const EncodeBlock block, uint32_t* parity) {
-  const Task task = MakeTask(table, words);
-  const Program<false> program(table + task.header.phases_at, task.header);
-  Encode<false>(task, program, InfoReader(block), parity);
-}
+constexpr int kMaxResidentSharedBytes = 40 << 10;
 
 // `Blocks` is an array of descriptors or, for few, FewBlocks.
 template <typename Blocks>
@@ -38,26 +29,41 @@ __global__ void __launch_bounds__(kEncodeThreads, kMinBlocksPerSm)
     EncodeKernel(const __grid_constant__ Blocks blocks, const uint8_t* __restrict__ tables,
                  uint8_t* __restrict__ parity) {
   extern __shared__ uint4 shared[];
-  const EncodeBlock block = LoadBlock(blocks, blockIdx.x);
-  const auto* const table = reinterpret_cast<const uint32_t*>(tables + block.table_offset);
-  auto* const words = reinterpret_cast<uint32_t*>(shared);
-  auto* const out = reinterpret_cast<uint32_t*>(parity + block.parity_offset);
-  const Task task = MakeTask(table, words);
-  if (task.header.copied_words == 0) {
-    EncodeLong(table, words, block, out);
-    return;
-  }
-  const auto* const phases = reinterpret_cast<const uint4*>(table + task.header.phases_at);
-  for (uint32_t i = threadIdx.x; i < task.header.copied_words / 4; i += kEncodeThreads) {
-    shared[i] = __ldg(phases + i);
-  }
-  const Program<true> program(words, task.header);
-  const InfoReader reader(block);
-  if (task.header.whole_words != 0) {
-    Encode<true>(task, program, reader, out);
-  } else {
-    Encode<false>(task, program, reader, out);
-  }
+  EncodeWhole<InfoReader<>>(LoadBlock(blocks, blockIdx.x), tables, parity, shared);
+}
+
+// What is in a resident kernel's mailbox.
+struct ResidentTask {
+  const uint8_t* tables;
+  uint8_t* parity;
+  uint32_t num_blocks;
+  alignas(16) FewBlocks few;
+};
+static_assert(sizeof(ResidentTask) <= cuda::ResidentMailbox::kTaskBytes);
+
+__global__ void __launch_bounds__(kEncodeThreads)
+    ResidentEncodeKernel(cuda::ResidentMailbox* mailbox, uint64_t launch) {
+  extern __shared__ uint4 shared[];
+  __shared__ alignas(16) uint32_t copied[sizeof(ResidentTask) / sizeof(uint32_t)];
+  const auto& task = *reinterpret_cast<const ResidentTask*>(copied);
+  cuda::device::StayResident(mailbox, launch, [&] {
+    const auto* const from = reinterpret_cast<const uint32_t*>(mailbox->task);
+    for (uint32_t i = threadIdx.x; i < sizeof(task) / sizeof(uint32_t); i += kEncodeThreads) {
+      copied[i] = cuda::device::LoadAgain(from + i);
+    }
+    __syncthreads();
+    for (uint32_t i = blockIdx.x; i < task.num_blocks; i += gridDim.x) {
+      EncodeWhole<InfoReader<true>>(LoadBlock(task.few, i), task.tables, task.parity, shared);
+      __syncthreads();  // the next one's share the memory
+    }
+  });
+}
+
+absl::Status LaunchResident(cuda::ResidentMailbox* mailbox, uint64_t launch, int thread_blocks,
+                            int shared_bytes, cudaStream_t stream) {
+  ResidentEncodeKernel<<<static_cast<unsigned>(thread_blocks), kEncodeThreads,
+                         static_cast<size_t>(shared_bytes), stream>>>(mailbox, launch);
+  return cuda::ToStatus(cudaGetLastError(), "ResidentEncodeKernel");
 }
 
 absl::Status CheckPointer(const void* pointer, const char* field) {
@@ -101,6 +107,22 @@ absl::Status LaunchEncode(const EncodeBatch& batch, cudaStream_t stream) {
                                                                  batch.parity);
   }
   return cuda::ToStatus(cudaGetLastError(), "EncodeKernel");
+}
+
+bool FitsResident(const EncodeBatch& batch) {
+  return batch.blocks_host != nullptr && batch.num_blocks <= FewBlocks::kMost &&
+         batch.shared_bytes <= kMaxResidentSharedBytes;
+}
+
+absl::Status PostEncode(const EncodeBatch& batch, cuda::ResidentKernel* resident) {
+  BASEBAND_RETURN_IF_ERROR(Check(batch));
+  auto* const task = reinterpret_cast<ResidentTask*>(resident->task());
+  task->tables = batch.tables;
+  task->parity = batch.parity;
+  task->num_blocks = static_cast<uint32_t>(batch.num_blocks);
+  std::copy_n(batch.blocks_host, batch.num_blocks, task->few.blocks);
+  const int thread_blocks = std::min(batch.num_blocks, cuda::ResidentMailbox::kMaxThreadBlocks);
+  return resident->Post(batch.shared_bytes, thread_blocks, &LaunchResident);
 }
 
 }  // namespace baseband::ldpc

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/resident_device.cuh"
 #include "kernels/ldpc/encode_gpu.h"
 #include "kernels/ldpc/encode_math.h"
 
@@ -105,7 +106,9 @@ __device__ __forceinline__ EncodeBlock LoadBlock(const EncodeBlock* blocks, uint
   return read.block;
 }
 
-// Reads the information of one code block, which may begin at any byte.
+// Reads the information of one code block, which may begin at any byte. In kernels that outlast
+// it `kChanges`: then nothing of it may lie in a cache.
+template <bool kChanges = false>
 class InfoReader {
  public:
   __device__ explicit InfoReader(const EncodeBlock& block)
@@ -116,9 +119,9 @@ class InfoReader {
     if (32 * i >= num_bits_) {
       return 0;
     }
-    uint32_t word = SwapBytes(__ldg(words_ + i));
+    uint32_t word = SwapBytes(Read(words_ + i));
     if (shift_ != 0) {
-      word = __funnelshift_l(SwapBytes(__ldg(words_ + i + 1)), word, shift_);
+      word = __funnelshift_l(SwapBytes(Read(words_ + i + 1)), word, shift_);
     }
     const uint32_t rest = num_bits_ - 32 * i;
     return rest < 32 ? word & ~(0xffffffffu >> rest) : word;
@@ -129,6 +132,14 @@ class InfoReader {
       : words_(reinterpret_cast<const uint32_t*>(block.info - skip)),
         shift_(8 * skip),
         num_bits_(block.info_bits) {}
+
+  __device__ __forceinline__ static uint32_t Read(const uint32_t* at) {
+    if constexpr (kChanges) {
+      return cuda::device::LoadAgain(at);
+    } else {
+      return __ldg(at);
+    }
+  }
 
   const uint32_t* words_;
   uint32_t shift_;
@@ -150,7 +161,8 @@ __device__ __forceinline__ void KeepWord(const Task& task, uint32_t* group, uint
 }
 
 // Fills the information groups of a code whose groups are whole words.
-__device__ __forceinline__ void LoadWholeWords(const Task& task, const InfoReader& info) {
+template <typename Info>
+__device__ __forceinline__ void LoadWholeWords(const Task& task, const Info& info) {
   const uint32_t info_words = task.header.k / 32;
 #pragma unroll 4
   for (uint32_t i = threadIdx.x; i < info_words; i += kEncodeThreads) {
@@ -175,7 +187,8 @@ __device__ __forceinline__ void GroupStaged(const Task& task) {
 
 // The same: all information is staged first, so that the words of the groups can be put together
 // from anywhere.
-__device__ __forceinline__ void LoadAnyBits(const Task& task, const InfoReader& info) {
+template <typename Info>
+__device__ __forceinline__ void LoadAnyBits(const Task& task, const Info& info) {
   for (uint32_t i = threadIdx.x; 32 * i < task.header.k; i += kEncodeThreads) {
     task.staging[i] = info.Word(i);
   }
@@ -299,9 +312,9 @@ __device__ __forceinline__ void RunPhases(const Task& task, const Program& progr
   }
 }
 
-template <bool kWholeWords, typename Program>
-__device__ __forceinline__ void Encode(const Task& task, const Program& program,
-                                       const InfoReader& info, uint32_t* parity) {
+template <bool kWholeWords, typename Program, typename Info>
+__device__ __forceinline__ void Encode(const Task& task, const Program& program, const Info& info,
+                                       uint32_t* parity) {
   const EncodeTableHeader& header = task.header;
   ClearGroup(task);
   if constexpr (kWholeWords) {
@@ -329,6 +342,40 @@ __device__ __forceinline__ Task MakeTask(const uint32_t* table, uint32_t* words)
   task.staging = words + task.header.copied_words;
   task.groups = task.staging + task.header.staging_words;
   return task;
+}
+
+// Encode() for a code whose sums are not copied. A call, so that it costs other codes no registers.
+template <typename Info>
+__device__ __noinline__ void EncodeLong(const uint32_t* table, uint32_t* words,
+                                        const EncodeBlock block, uint32_t* parity) {
+  const Task task = MakeTask(table, words);
+  const Program<false> program(table + task.header.phases_at, task.header);
+  Encode<false>(task, program, Info(block), parity);
+}
+
+// All of a code block: its parity from its information, through the shared memory `shared`.
+template <typename Info>
+__device__ __forceinline__ void EncodeWhole(const EncodeBlock& block, const uint8_t* tables,
+                                            uint8_t* parity, uint4* shared) {
+  const auto* const table = reinterpret_cast<const uint32_t*>(tables + block.table_offset);
+  auto* const words = reinterpret_cast<uint32_t*>(shared);
+  auto* const out = reinterpret_cast<uint32_t*>(parity + block.parity_offset);
+  const Task task = MakeTask(table, words);
+  if (task.header.copied_words == 0) {
+    EncodeLong<Info>(table, words, block, out);
+    return;
+  }
+  const auto* const phases = reinterpret_cast<const uint4*>(table + task.header.phases_at);
+  for (uint32_t i = threadIdx.x; i < task.header.copied_words / 4; i += kEncodeThreads) {
+    shared[i] = __ldg(phases + i);
+  }
+  const Program<true> program(words, task.header);
+  const Info reader(block);
+  if (task.header.whole_words != 0) {
+    Encode<true>(task, program, reader, out);
+  } else {
+    Encode<false>(task, program, reader, out);
+  }
 }
 
 }  // namespace baseband::ldpc::device

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "absl/status/status.h"
+#include "kernels/cuda/resident.h"
 #include "kernels/ldpc/encode.h"
 
 namespace baseband::ldpc {
@@ -32,6 +33,13 @@ int EncodeSharedBytes(const Code& code);
 // Deterministic: a block's parity depends on its own information alone. Allocates nothing.
 // Thread-safe for calls on different streams.
 absl::Status LaunchEncode(const EncodeBatch& batch, cudaStream_t stream);
+
+// Whether PostEncode takes it: it has blocks_host, few of them, of no large code.
+bool FitsResident(const EncodeBatch& batch);
+// The same, with the same answer, by a kernel that stays on the device (resident.h): returns
+// without waiting, and `resident` tells when it is done. What `tables` point to must have been
+// there when that kernel was launched: Retire() it after a change.
+absl::Status PostEncode(const EncodeBatch& batch, cuda::ResidentKernel* resident);
 
 }  // namespace baseband::ldpc
 

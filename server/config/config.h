@@ -36,7 +36,8 @@ struct DeviceSelection {
 
 enum class LogFormat { kText, kJson };
 // How a lane learns that the GPU is done: kSpin is 8 us faster, kBlock leaves the core to others.
-enum class Completion { kSpin, kBlock };
+// kResident spins, too, and small encodes go to a kernel that stays on the GPU for them.
+enum class Completion { kSpin, kBlock, kResident };
 
 struct Config {
   DeviceSelection device;

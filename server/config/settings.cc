@@ -182,9 +182,13 @@ std::vector<Setting> MakeSettings() {
       Number("memory_mib", 0, 1 << 24, &Config::memory_mib,
              "Memory the process may take, MiB, before it refuses work; 0: what its control group "
              "may"),
-      Choice<Completion>("completion", {{"spin", Completion::kSpin}, {"block", Completion::kBlock}},
+      Choice<Completion>("completion",
+                         {{"spin", Completion::kSpin},
+                          {"block", Completion::kBlock},
+                          {"resident", Completion::kResident}},
                          &Config::completion,
-                         "How a lane waits for its GPU: spin (fastest) or block (frees the core)"),
+                         "How a lane waits for its GPU: spin (fast), block (frees the core), or "
+                         "resident (spins, and small encodes need no launch)"),
       Number("max_request_mib", 1, 1024, &Config::max_request_mib, "Largest request message, MiB"),
       Number("max_blocks_per_request", 1, 1 << 20, &Config::max_blocks_per_request,
              "Most code blocks or frames in a request"),

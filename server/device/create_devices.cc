@@ -41,6 +41,7 @@ absl::StatusOr<std::vector<std::unique_ptr<Device>>> CreateCudaDevices(
     cuda.workspace_bytes = options.cuda_workspace_bytes;
     cuda.objects = options.objects;
     cuda.spin = options.spin;
+    cuda.resident = options.resident;
     cuda.prepare = options.prepare_cuda;
     absl::StatusOr<std::unique_ptr<CudaDevice>> device = CudaDevice::Create(cuda);
     if (!device.ok()) {

@@ -25,6 +25,7 @@ struct DeviceOptions {
   int64_t cuda_workspace_bytes = 0;
   ObjectLimits objects;  // of each device
   bool spin = true;
+  bool resident = false;
   // Loads the kernels on a GPU, which is current when it is called.
   std::function<absl::Status()> prepare_cuda;
 };

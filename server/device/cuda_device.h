@@ -27,6 +27,8 @@ struct CudaDeviceOptions {
   // How a lane's thread waits, for the GPU and for the next task: spinning for a moment before it
   // sleeps answers tens of microseconds earlier while the device is little used.
   bool spin = true;
+  // With `spin`: a kernel for small tasks stays on each lane while they come (resident.h).
+  bool resident = false;
   // Loads what kernels will run on the device, which is current when it is called; may be empty.
   std::function<absl::Status()> prepare;
 };

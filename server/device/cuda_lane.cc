@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "kernels/base/pause.h"
+#include "kernels/base/spinning_lock.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::server {
@@ -19,19 +23,15 @@ constexpr absl::Duration kMaxSpinInPlace = absl::Microseconds(200);
 // but for kMaxSpinInPlace after a task in place, whose sender waits for its answer to send the
 // next.
 constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
+// Each has a stream of its own, and a GPU 32 queues for all of them (AskForDeviceQueues): what
+// shares one with a kernel that stays waits until that leaves.
+constexpr int kMaxResidentLanes = 8;
+// Between two looks at a resident kernel's task that takes longer.
+constexpr absl::Duration kNap = absl::Microseconds(50);
 // Between two looks; 40 to 140 cycles each.
 constexpr int kPauses = 4;
 // Of tables that stay: those of all codes of 5G NR are 0.3 MB.
 constexpr int64_t kTablesBytes = 512 << 10;
-
-// Leaves the core's units to its other thread, which may be the one that brings the next task.
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb");
-#endif
-}
 
 absl::Duration Between(const cuda::Event& begin, const cuda::Event& end) {
   float milliseconds = 0;
@@ -70,6 +70,10 @@ absl::Status CudaLane::SetUp() {
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.input_bytes + kReadAhead));
   BASEBAND_ASSIGN_OR_RETURN(output_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.output_bytes));
+  if (device_->options_.resident && end_flag_.is_available() && index_ < kMaxResidentLanes) {
+    BASEBAND_ASSIGN_OR_RETURN(resident_, cuda::ResidentKernel::Create());
+    view_.resident = &resident_;
+  }
   view_.device = device_;
   view_.stream = stream_.get();
   view_.control_host = control_host_.data();
@@ -94,13 +98,14 @@ CudaLane::~CudaLane() { TearDown(); }
 
 void CudaLane::Stop() {
   {
-    absl::MutexLock lock(&mutex_);
+    SpinningLock lock(&mutex_);
     stopping_ = true;
   }
   if (waiter_.joinable()) {
     waiter_.join();
+    if (resident_.is_available()) (void)resident_.Leave();
   }
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   stopping_ = false;
 }
 
@@ -114,6 +119,7 @@ void CudaLane::TearDown() {
   gather_host_ = {};
   output_staging_ = {};
   control_host_ = {};
+  resident_ = {};
   end_flag_ = {};
   for (cuda::Event& mark : marks_) mark = {};
   stream_ = {};
@@ -129,6 +135,8 @@ absl::Status CudaLane::Enqueue(Task* task, bool has_marks) {
   const auto mark = [this](int i) {
     return cuda::ToStatus(cudaEventRecord(marks_[i].get(), stream_.get()), "cudaEventRecord");
   };
+  // It has not read what was copied since.
+  if (view_.resident != nullptr && lane_tables_.has_copied()) resident_.Retire();
   lane_tables_.BeginTask();
   if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(0));
   BASEBAND_RETURN_IF_ERROR(task->CudaCopyIn(view_));
@@ -136,6 +144,7 @@ absl::Status CudaLane::Enqueue(Task* task, bool has_marks) {
   BASEBAND_RETURN_IF_ERROR(task->CudaRun(view_));
   if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(2));
   BASEBAND_RETURN_IF_ERROR(task->CudaCopyOut(view_));
+  if (resident_.has_task()) return absl::OkStatus();
   // With marks the flag tells that the last can be read, without them that nothing is left to do.
   if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(kNumMarks - 1));
   if (end_flag_.is_available()) (void)end_flag_.Raise(stream_.get());
@@ -149,7 +158,7 @@ void CudaLane::Start(Task* task, Done done) {
   const bool has_marks = !task->is_in_place() || !end_flag_.is_available();
   absl::Status enqueued = Enqueue(task, has_marks);
   const absl::Time launched = SteadyNow();
-  absl::MutexLock lock(&mutex_);
+  SpinningLock lock(&mutex_);
   enqueued_ = std::move(enqueued);
   copy_in_ = launched - start;
   launched_ = has_marks ? absl::InfinitePast() : launched;
@@ -169,7 +178,7 @@ void CudaLane::WaitForTasks() {
       SpinForTask(was_in_place);
     }
     {
-      absl::MutexLock lock(&mutex_);
+      SpinningLock lock(&mutex_);
       mutex_.Await(absl::Condition(
           +[](CudaLane* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
             return self->busy_ || self->stopping_;
@@ -186,9 +195,7 @@ void CudaLane::WaitForTasks() {
     }
     was_in_place = launched != absl::InfinitePast();
     // What was enqueued before an error still runs and uses the task's memory: wait in any case.
-    const absl::Status end =
-        status.ok() ? WaitForEnd(was_in_place)
-                    : cuda::ToStatus(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+    const absl::Status end = status.ok() ? WaitForEnd(was_in_place) : WaitForAll();
     if (status.ok() && end.ok()) {
       const absl::Duration copy_in = times.copy_in;
       if (was_in_place) {
@@ -220,6 +227,7 @@ void CudaLane::SpinForTask(bool was_in_place) const {
 }
 
 absl::Status CudaLane::WaitForEnd(bool is_in_place) {
+  if (resident_.has_task()) return WaitForResident();
   const cudaEvent_t end = marks_[kNumMarks - 1].get();
   if (Spins()) {
     const bool alone = device_->busy_lanes_.load(std::memory_order_relaxed) <= 1;
@@ -236,6 +244,29 @@ absl::Status CudaLane::WaitForEnd(bool is_in_place) {
     } while (SteadyNow() < give_up);
   }
   return cuda::ToStatus(cudaEventSynchronize(end), "cudaEventSynchronize");
+}
+
+absl::Status CudaLane::WaitForResident() {
+  const absl::Time give_up = SteadyNow() + kMaxSpinInPlace;
+  bool spins = true;
+  for (;;) {
+    BASEBAND_ASSIGN_OR_RETURN(const bool is_done, resident_.IsDone());
+    if (is_done) return absl::OkStatus();
+    if (spins) {
+      for (int i = 0; i < kPauses; ++i) Pause();
+      spins = SteadyNow() < give_up;
+    } else {
+      BASEBAND_RETURN_IF_ERROR(resident_.Check());
+      absl::SleepFor(kNap);
+    }
+  }
+}
+
+absl::Status CudaLane::WaitForAll() {
+  absl::Status status =
+      cuda::ToStatus(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
+  if (resident_.is_available()) status.Update(resident_.Leave());
+  return status;
 }
 
 StageTimes CudaLane::ReadTimes() const {

@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "kernels/cuda/gather.h"
+#include "kernels/cuda/resident.h"
 #include "kernels/cuda/resources.h"
 #include "kernels/cuda/stream_flag.h"
 #include "server/device/cuda_device.h"
@@ -49,6 +50,10 @@ class CudaLane final : public Lane {
   // Looks for a task for a while, without sleeping.
   void SpinForTask(bool was_in_place) const;
   absl::Status WaitForEnd(bool is_in_place);
+  // For all that was enqueued.
+  absl::Status WaitForAll();
+  // Of a task that the resident kernel has.
+  absl::Status WaitForResident();
   // Whether its thread may spin: not for background work, whose tasks are long.
   bool Spins() const;
   // Of a task whose stages have marks.
@@ -67,6 +72,7 @@ class CudaLane final : public Lane {
   cuda::DeviceBuffer<uint8_t> input_device_;
   cuda::DeviceBuffer<uint8_t> output_device_;
   LaneTables lane_tables_;
+  cuda::ResidentKernel resident_;  // the lane's thread's, once a task was handed to that
   CudaLaneView view_;
 
   absl::Mutex mutex_;

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "kernels/cuda/gather.h"
+#include "kernels/cuda/resident.h"
 #include "server/device/device.h"
 #include "server/device/lane_tables.h"
 
@@ -20,6 +21,9 @@ struct CudaLaneView {
   uint8_t* control_host = nullptr;    // page-locked, [capacity.control_bytes]
   uint8_t* control_device = nullptr;  // [capacity.control_bytes]
   LaneTables* lane_tables = nullptr;
+  // For a task in place, in CudaRun, in place of a launch on `stream`; null: none. What is in
+  // lane_tables it may read unless a table was copied in this task.
+  cuda::ResidentKernel* resident = nullptr;
   uint8_t* input_device = nullptr;           // [capacity.input_bytes] and 64 readable bytes more
   uint8_t* output_device = nullptr;          // [capacity.output_bytes]
   uint8_t* output_staging_host = nullptr;    // page-locked, [capacity.output_bytes]

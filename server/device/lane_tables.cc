@@ -13,6 +13,7 @@ absl::StatusOr<LaneTables> LaneTables::Create(int64_t bytes, cudaStream_t stream
 }
 
 void LaneTables::BeginTask() {
+  has_copied_ = false;
   if (!is_full_) return;
   kept_.clear();
   end_ = 0;
@@ -35,6 +36,7 @@ absl::StatusOr<absl::optional<int64_t>> LaneTables::Place(const std::shared_ptr<
       cudaMemcpyAsync(memory_.data() + end_, table.data(), static_cast<size_t>(table_bytes),
                       cudaMemcpyHostToDevice, stream_),
       "cudaMemcpyAsync"));
+  has_copied_ = true;
   kept = {owner, end_};
   end_ += (table_bytes + 15) / 16 * 16;
   return kept.offset;

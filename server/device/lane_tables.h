@@ -32,6 +32,8 @@ class LaneTables {
   // is not there. nullopt: it has no room. What dies does not stay: `owner` is not kept alive.
   absl::StatusOr<absl::optional<int64_t>> Place(const std::shared_ptr<const void>& owner,
                                                 absl::Span<const uint32_t> table);
+  // Whether a table's copy was enqueued since BeginTask.
+  bool has_copied() const { return has_copied_; }
 
  private:
   struct Kept {
@@ -43,6 +45,7 @@ class LaneTables {
   cudaStream_t stream_ = nullptr;
   int64_t end_ = 0;
   bool is_full_ = false;
+  bool has_copied_ = false;
   std::map<const void*, Kept> kept_;
 };
 

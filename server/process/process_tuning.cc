@@ -1,6 +1,7 @@
 #include "server/process/process_tuning.h"
 
 #include <malloc.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "absl/synchronization/mutex.h"
@@ -19,6 +20,8 @@ void AllowManyDescriptors() {
     setrlimit(RLIMIT_NOFILE, &files);
   }
 }
+
+void AskForDeviceQueues() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0); }
 
 void LockWithoutChecks() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
 

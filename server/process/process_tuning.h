@@ -16,6 +16,11 @@ void AllowManyDescriptors();
 // Tests keep it, and learn of locks taken in two orders.
 void LockWithoutChecks();
 
+// A GPU serves the streams of a process through 8 queues, and 32 if it is asked to, unless the
+// environment says already: of two streams in one queue, one waits for the other. Before anything
+// of CUDA.
+void AskForDeviceQueues();
+
 }  // namespace baseband::server
 
 #endif  // BASEBAND_SERVER_PROCESS_PROCESS_TUNING_H_

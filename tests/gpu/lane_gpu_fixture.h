@@ -22,12 +22,13 @@ class LaneGpuTest : public ::baseband::testing::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    auto device = CudaDevice::Create(OptionsOfLanes(kNumLanes));
+    auto device = CudaDevice::Create(Options());
     ASSERT_THAT(device, IsOk());
     device_ = *std::move(device);
     pool_ = *CreatePinnedPool(64 << 20);
   }
 
+  virtual CudaDeviceOptions Options() const { return OptionsOfLanes(kNumLanes); }
   JobPtr WithPayload(JobPtr job, const std::string& payload) {
     EXPECT_EQ(job->payload_bytes, static_cast<int64_t>(payload.size()));
     HostLease input = *pool_->Lease(job->input_bytes());

@@ -4,11 +4,14 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "server/jobs/self_test.h"
 #include "server/operations/decode/decode.h"
 #include "server/operations/encode/encode.h"
@@ -41,6 +44,21 @@ class GroupLaneGpuTest : public LaneGpuTest {
     return text;
   }
 
+  void ExpectEncodedAsOnCpu(const std::vector<EncodeGroup>& groups, int lane = 0) {
+    int64_t bytes = 0;
+    for (const EncodeGroup& group : groups) bytes += group.count * group.info_bytes();
+    const std::string payload = Random(bytes);
+    std::vector<JobPtr> cpu;
+    std::vector<JobPtr> gpu;
+    cpu.push_back(MakeJob<EncodeJob>(groups, payload));
+    gpu.push_back(MakeJob<EncodeJob>(groups, payload));
+    cpu = OnCpu(std::move(cpu));
+    gpu = OnGpu(std::move(gpu), lane);
+    ASSERT_TRUE(cpu[0]->reply.span() == gpu[0]->reply.span())
+        << groups[0].count << " of " << groups[0].code->name() << " and " << groups.size() - 1
+        << " more groups";
+  }
+
   std::mt19937 random_{5};
 };
 
@@ -48,6 +66,21 @@ std::vector<ldpc::CodePtr> Codes() {
   return {*ldpc::NrCode(1, 384),  *ldpc::NrCode(2, 3),           *ldpc::NrCode(2, 13, 7),
           *ldpc::NrCode(1, 20),   *ldpc::WimaxCode("3/4B", 672), *ldpc::WifiCode("5/6", 648),
           *ldpc::NrCode(1, 64, 4)};
+}
+
+// Than there is room for their tables on a lane.
+std::vector<EncodeGroup> MoreCodesThanStay() {
+  std::vector<EncodeGroup> groups;
+  for (const int zc : ldpc::NrLiftingSizes()) {
+    for (const int rows : {46, 45, 44, 43}) {
+      EncodeGroup group;
+      group.code = *ldpc::NrCode(1, zc, rows);
+      group.output = EncodeOutput::kParity;
+      group.count = 1;
+      groups.push_back(group);
+    }
+  }
+  return groups;
 }
 
 TEST_F(LaneGpuTest, PassesTheSelfTest) {
@@ -89,34 +122,73 @@ TEST_F(GroupLaneGpuTest, MixedEncodeJobsGiveWhatTheCpuGives) {
 
 // More codes than have room there, one after the other and then all at a time.
 TEST_F(GroupLaneGpuTest, TablesThatStayOnALaneAreThoseOfTheirCodes) {
-  std::vector<EncodeGroup> all;
-  for (const int zc : ldpc::NrLiftingSizes()) {
-    for (const int rows : {46, 45, 44, 43}) {
-      EncodeGroup group;
-      group.code = *ldpc::NrCode(1, zc, rows);
-      group.output = EncodeOutput::kParity;
-      group.count = 1;
-      all.push_back(group);
-    }
-  }
-  const auto expect_same = [this](const std::vector<EncodeGroup>& groups) {
-    int64_t bytes = 0;
-    for (const EncodeGroup& group : groups) bytes += group.info_bytes();
-    const std::string payload = Random(bytes);
-    std::vector<JobPtr> cpu;
-    std::vector<JobPtr> gpu;
-    cpu.push_back(MakeJob<EncodeJob>(groups, payload));
-    gpu.push_back(MakeJob<EncodeJob>(groups, payload));
-    cpu = OnCpu(std::move(cpu));
-    gpu = OnGpu(std::move(gpu));
-    ASSERT_TRUE(cpu[0]->reply.span() == gpu[0]->reply.span())
-        << groups[0].code->name() << " and " << groups.size() - 1 << " more";
-  };
+  const std::vector<EncodeGroup> all = MoreCodesThanStay();
   for (const int round : {1, 2}) {
     SCOPED_TRACE(round);
-    for (const EncodeGroup& group : all) expect_same({group});
-    expect_same(all);
+    for (const EncodeGroup& group : all) ExpectEncodedAsOnCpu({group});
+    ExpectEncodedAsOnCpu(all);
   }
+}
+
+// With a kernel that stays for small tasks.
+class ResidentLaneGpuTest : public GroupLaneGpuTest {
+ protected:
+  CudaDeviceOptions Options() const override {
+    CudaDeviceOptions options = OptionsOfLanes(kNumLanes);
+    options.resident = true;
+    return options;
+  }
+};
+
+TEST_F(ResidentLaneGpuTest, TablesThatStayAreThoseOfTheirCodes) {
+  const std::vector<EncodeGroup> all = MoreCodesThanStay();
+  for (const int round : {1, 2}) {
+    SCOPED_TRACE(round);
+    for (const EncodeGroup& group : all) {
+      for (int again = 0; again < 3; ++again) ExpectEncodedAsOnCpu({group});
+    }
+    ExpectEncodedAsOnCpu(all);
+  }
+}
+
+// Small tasks, larger ones, and those of other kernels, with pauses in which it leaves, and beside
+// calls into the driver that wait until no kernel runs.
+TEST_F(ResidentLaneGpuTest, ComesAndGoesBetweenOtherTasks) {
+  const absl::Time end = absl::Now() + absl::Seconds(4);
+  std::thread frees([&] {
+    while (absl::Now() < end) {
+      void* memory = nullptr;
+      EXPECT_EQ(cudaMalloc(&memory, 1 << 20), cudaSuccess);
+      EXPECT_EQ(cudaFree(memory), cudaSuccess);
+      absl::SleepFor(absl::Milliseconds(3));
+    }
+  });
+  for (int round = 0; absl::Now() < end; ++round) {
+    EncodeGroup group;
+    group.code = Codes()[random_() % Codes().size()];
+    group.count = random_() % 10 == 0 ? 300 : 1 + random_() % 20;
+    group.output = static_cast<EncodeOutput>(random_() % 3);
+    const int lane = static_cast<int>(random_() % kNumLanes);
+    ExpectEncodedAsOnCpu({group}, lane);
+    if (random_() % 20 == 0) {
+      EXPECT_THAT(RunSelfTest(*device_, TestOperations(), *pool_, *pool_), IsOk());
+    }
+    if (random_() % 10 == 0) absl::SleepFor(absl::Microseconds(random_() % 400));
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+  }
+  frees.join();
+}
+
+TEST_F(ResidentLaneGpuTest, AnotherTakesItsPlaceAfterAReset) {
+  EncodeGroup group;
+  group.code = *ldpc::NrCode(1, 384);
+  group.count = 1;
+  for (int i = 0; i < 3; ++i) ExpectEncodedAsOnCpu({group});
+  pool_.reset();
+  const absl::Status reset = device_->Reset([](const auto& f) { return f(); });
+  if (!reset.ok()) GTEST_SKIP() << reset;
+  pool_ = *CreatePinnedPool(64 << 20);
+  for (int i = 0; i < 3; ++i) ExpectEncodedAsOnCpu({group});
 }
 
 TEST_F(GroupLaneGpuTest, MixedDecodeJobsGiveWhatTheCpuGives) {

@@ -4,6 +4,9 @@
 #include <map>
 #include <numeric>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "kernels/cuda/resident.h"
 #include "kernels/ldpc/encode_gpu.h"
 #include "kernels/ldpc/encode_math.h"
 #include "kernels/ldpc/encode_program.h"
@@ -271,6 +274,73 @@ TEST_F(LdpcEncodeGpuTest, PinnedHostMemoryIsReadAndWrittenInPlace) {
     const uint8_t* const begin = parity->data() + layout.blocks[i].parity_offset;
     EXPECT_EQ(Bytes(begin, begin + 4 * ParityWords(*blocks[i].code)), Expected(blocks[i]));
   }
+}
+
+// Information, parity and tables change at their places, and the kernel goes and comes.
+TEST_F(LdpcEncodeGpuTest, AKernelThatStaysEncodesWhatIsThereNow) {
+  constexpr size_t kMost = 64 << 10;
+  const auto tables = ToDevice(std::vector<uint32_t>(kMost / 4));
+  auto info = cuda::CreatePinnedBuffer<uint8_t>(kMost);
+  auto parity = cuda::CreatePinnedBuffer<uint8_t>(kMost);
+  auto resident = cuda::ResidentKernel::Create();
+  ASSERT_THAT(info, IsOk());
+  ASSERT_THAT(parity, IsOk());
+  ASSERT_THAT(resident, IsOk());
+  std::mt19937 random(7);
+  std::vector<CodePtr> codes;
+  for (int round = 0; round < 2000; ++round) {
+    if (round % 100 == 0) {
+      codes.clear();
+      for (int i = 0; i < 2; ++i) {
+        const int zc = NrLiftingSizes()[random() % NrLiftingSizes().size()];
+        codes.push_back(*NrCode(1 + static_cast<int>(random() % 2), zc));
+      }
+    }
+    std::vector<Block> blocks;
+    for (const CodePtr& code : codes) blocks.push_back(RandomBlock(code, code->k(), &random));
+    for (size_t more = random() % 7; more > 0; --more) {
+      const CodePtr& code = codes[random() % codes.size()];
+      blocks.push_back(RandomBlock(code, 1 + static_cast<int>(random() % code->k()), &random));
+    }
+    const Layout layout = Lay(blocks, random() % 4);
+    ASSERT_LE(layout.info.size() + 16, kMost);
+    ASSERT_LE(layout.parity_bytes, kMost);
+    ASSERT_LE(layout.tables.size() * 4, kMost);
+    if (round % 100 == 0) {
+      resident->Retire();
+      ASSERT_EQ(cudaMemcpy(tables.data(), layout.tables.data(), layout.tables.size() * 4,
+                           cudaMemcpyHostToDevice),
+                cudaSuccess);
+    }
+    std::copy(layout.info.begin(), layout.info.end(), info->data());
+    std::fill_n(parity->data(), layout.parity_bytes, kGuard);
+    std::vector<EncodeBlock> placed = layout.BlocksAt(info->data());
+    EncodeBatch batch;
+    batch.blocks = placed.data();  // not read
+    batch.blocks_host = placed.data();
+    batch.num_blocks = static_cast<int>(blocks.size());
+    batch.tables = reinterpret_cast<const uint8_t*>(tables.data());
+    batch.parity = parity->data();
+    batch.shared_bytes = layout.shared_bytes;
+    ASSERT_TRUE(FitsResident(batch));
+    ASSERT_THAT(PostEncode(batch, &*resident), IsOk());
+    EXPECT_TRUE(resident->has_task());
+    placed.assign(placed.size(), EncodeBlock());
+    for (absl::StatusOr<bool> is_done = false; !*is_done;) {
+      is_done = resident->IsDone();
+      ASSERT_THAT(is_done, IsOk());
+      ASSERT_THAT(resident->Check(), IsOk());
+    }
+    EXPECT_FALSE(resident->has_task());
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const uint8_t* const begin = parity->data() + layout.blocks[i].parity_offset;
+      const uint8_t* const end = begin + 4 * ParityWords(*blocks[i].code);
+      ASSERT_EQ(Bytes(begin, end), Expected(blocks[i])) << "round " << round << ", block " << i;
+      ASSERT_TRUE(std::all_of(end, end + 4 * kGuardWords, [](uint8_t b) { return b == kGuard; }));
+    }
+    if (random() % 50 == 0) absl::SleepFor(absl::Microseconds(random() % 400));
+  }
+  EXPECT_THAT(resident->Leave(), IsOk());
 }
 
 // Needs no GPU: nothing is enqueued.

@@ -69,6 +69,10 @@ absl::Status EncodeBatch::CudaRun(const CudaLaneView& lane) {
   launch.tables = tables_.memory(lane, control);
   launch.parity = in_place_ ? lane.output_staging_host : lane.output_device;
   launch.shared_bytes = shared_bytes_;
+  if (in_place_ && lane.resident != nullptr && tables_.AreThere(lane) &&
+      ldpc::FitsResident(launch)) {
+    return ldpc::PostEncode(launch, lane.resident);
+  }
   return ldpc::LaunchEncode(launch, lane.stream);
 }
 

@@ -42,6 +42,10 @@ void EncodeTables::Place(const CudaLaneView& lane, int64_t* control_end) {
   }
 }
 
+bool EncodeTables::AreThere(const CudaLaneView& lane) const {
+  return are_kept_ && !lane.lane_tables->has_copied();
+}
+
 const uint8_t* EncodeTables::memory(const CudaLaneView& lane, const uint8_t* control) const {
   return are_kept_ ? lane.lane_tables->memory() : control;
 }
