@@ -3,7 +3,8 @@
 //
 //   ring_bench SOCKET [--seconds=3] [--clients=8] [--in-flight=64] [--pid=PID of basebandd]
 //
-// First one job at a time, that a client which never sleeps submits: an Encode of one block (BG1,
+// First what threads lose on this machine that do nothing but look at the clock: no tail is shorter.
+// Then one job at a time, that a client which never sleeps submits: an Encode of one block (BG1,
 // Zc 384, 46 rows) and a Decode of one (4 rows, without noise), microseconds by quantiles, with all
 // of the job's description sent, and with its number only; and what the server says of where that
 // went: means of whole microseconds, to which half of one was added. Then as many small jobs as the
@@ -248,6 +249,45 @@ void OneAtATime(const Flags& flags, const Task& task, bool registers) {
   stages.Print(sum / static_cast<double>(us.size()));
 }
 
+// What the machine itself takes: threads that only look at the clock, as many as a job passes.
+void OnlyLook(const Flags& flags) {
+  constexpr int kThreads = 3;
+  constexpr int64_t kGapNs = 10000;
+  struct Gaps {
+    int64_t count = 0;
+    int64_t ns = 0;
+    int64_t longest = 0;
+  };
+  std::vector<Gaps> gaps(kThreads);
+  std::vector<std::thread> threads;
+  for (Gaps& seen : gaps) {
+    threads.emplace_back([&flags, &seen] {
+      Gaps own;
+      const int64_t end = NowNs() + flags.seconds * int64_t{1000000000};
+      for (int64_t last = NowNs(); last < end;) {
+        const int64_t now = NowNs();
+        const int64_t gap = now - last;
+        if (gap > kGapNs) {
+          ++own.count;
+          own.ns += gap;
+          own.longest = std::max(own.longest, gap);
+        }
+        last = now;
+      }
+      seen = own;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::printf("threads that only look at the clock, and find that over 10 us are gone:");
+  for (const Gaps& seen : gaps) {
+    std::printf(" %.0f times a second, %.2f %% of it, %.0f us at most;",
+                static_cast<double>(seen.count) / flags.seconds,
+                static_cast<double>(seen.ns) / flags.seconds / 1e7,
+                static_cast<double>(seen.longest) / 1000);
+  }
+  std::printf("\n");
+}
+
 // Of all threads of process `pid`; 0 if there is none.
 double CpuSecondsOf(int pid) {
   std::ifstream file(absl::StrCat("/proc/", pid, "/stat"));
@@ -331,6 +371,7 @@ int Main(int argc, char** argv) {
   }
   const Task encode = EncodeTask("Encode BG1 Zc 384, 46 rows", 1, 384);
   const Task decode = DecodeTask("Decode BG1 Zc 384, 4 rows", 4);
+  OnlyLook(flags);
   for (const Task* task : {&encode, &decode}) {
     OneAtATime(flags, *task, /*registers=*/false);
     OneAtATime(flags, *task, /*registers=*/true);
