@@ -3,16 +3,17 @@
 #include <prometheus/collectable.h>
 #include <prometheus/counter.h>
 #include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "common/metric_names.h"
 #include "kernels/base/steady_time.h"
 #include "server/metrics/gpu_readings.h"
+#include "server/metrics/histogram.h"
 #include "server/metrics/process_sampler.h"
 #include "server/metrics/series.h"
 
@@ -21,30 +22,29 @@ namespace {
 
 using prometheus::Counter;
 using prometheus::Gauge;
-using prometheus::Histogram;
 using prometheus::Labels;
 using prometheus::Registry;
-using Buckets = Histogram::BucketBoundaries;
+using Edges = Histogram::Edges;
 
 // Edges on the slots of 5G NR: 125, 250, 500 us and 1 ms.
-const Buckets& SecondsBuckets() {
-  static const auto& buckets = *new Buckets{
+const Edges& SecondsBuckets() {
+  static const auto& buckets = *new Edges{
       10e-6,  25e-6,  50e-6, 100e-6, 125e-6, 175e-6, 250e-6, 350e-6, 500e-6, 750e-6, 1e-3,
       1.5e-3, 2.5e-3, 5e-3,  10e-3,  25e-3,  50e-3,  100e-3, 250e-3, 500e-3, 1.0,    5.0};
   return buckets;
 }
 
 // Fewer: there is one for each stage of each operation. The slots are among them, too.
-const Buckets& StageBuckets() {
-  static const auto& buckets = *new Buckets{10e-6,  25e-6, 50e-6, 125e-6, 250e-6, 500e-6, 1e-3,
-                                            2.5e-3, 5e-3,  10e-3, 25e-3,  100e-3, 1.0};
+const Edges& StageBuckets() {
+  static const auto& buckets = *new Edges{10e-6,  25e-6, 50e-6, 125e-6, 250e-6, 500e-6, 1e-3,
+                                          2.5e-3, 5e-3,  10e-3, 25e-3,  100e-3, 1.0};
   return buckets;
 }
 
 // 0.75 and 1.25 bound what is called a right prediction.
-const Buckets& RatioBuckets() {
+const Edges& RatioBuckets() {
   static const auto& buckets =
-      *new Buckets{0.125, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 8.0};
+      *new Edges{0.125, 0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0, 8.0};
   return buckets;
 }
 
@@ -70,9 +70,11 @@ class Metrics::Scrape : public prometheus::Collectable {
       for (const auto& sample : samples_) sample(*metrics_);
     }
     std::vector<prometheus::MetricFamily> families = metrics_->registry_->Collect();
-    for (prometheus::MetricFamily& family : metrics_->gpu_readings_->Collect(SteadyNow())) {
-      families.push_back(std::move(family));
-    }
+    const auto add = [&families](std::vector<prometheus::MetricFamily> more) {
+      std::move(more.begin(), more.end(), std::back_inserter(families));
+    };
+    add(metrics_->histograms_->Collect());
+    add(metrics_->gpu_readings_->Collect(SteadyNow()));
     return families;
   }
 
@@ -84,6 +86,7 @@ class Metrics::Scrape : public prometheus::Collectable {
 
 Metrics::Metrics(absl::string_view version, absl::Span<const CountedOperation> operations)
     : registry_(std::make_shared<Registry>()),
+      histograms_(std::make_unique<HistogramTable>()),
       gpu_readings_(std::make_shared<GpuReadings>()),
       scrape_(std::make_shared<Scrape>(this)) {
   for (const CountedOperation& operation : operations) {
@@ -134,15 +137,14 @@ void Metrics::RegisterJobs(const CountedOperation& operation) {
   const std::string name = operation.rpc.name;
   const Labels rpc = {{"rpc", name}};
   PerRpc& series = Of(operation.rpc);
-  series.duration = AddHistogram(*registry_, metric::kRequestDuration, SecondsBuckets(), rpc);
+  series.duration = histograms_->Add(metric::kRequestDuration, SecondsBuckets(), rpc);
   for (size_t stage = 0; stage < kStageNames.size(); ++stage) {
-    series.stages[stage] = AddHistogram(*registry_, metric::kStage, StageBuckets(),
-                                        {{"rpc", name}, {"stage", kStageNames[stage]}});
+    series.stages[stage] = histograms_->Add(metric::kStage, StageBuckets(),
+                                            {{"rpc", name}, {"stage", kStageNames[stage]}});
   }
   series.batches = AddCounter(*registry_, metric::kBatches, rpc);
-  series.batch_blocks = AddHistogram(*registry_, metric::kBatchBlocks, PowersOf(4, 1 << 16), rpc);
-  series.batch_requests =
-      AddHistogram(*registry_, metric::kBatchRequests, PowersOf(2, 1 << 10), rpc);
+  series.batch_blocks = histograms_->Add(metric::kBatchBlocks, PowersOf(4, 1 << 16), rpc);
+  series.batch_requests = histograms_->Add(metric::kBatchRequests, PowersOf(2, 1 << 10), rpc);
   series.queue_requests = AddGauge(*registry_, metric::kQueueRequests, rpc);
   if (operation.make_metrics) series.results = operation.make_metrics(*registry_);
 }
@@ -151,7 +153,7 @@ void Metrics::RegisterSchedule() {
   for (size_t i = 0; i < kPriorityNames.size(); ++i) {
     const Labels priority = {{"priority", kPriorityNames[i]}};
     device_seconds_[i] = AddCounter(*registry_, metric::kDeviceSeconds, priority);
-    predictions_[i] = AddHistogram(*registry_, metric::kPrediction, RatioBuckets(), priority);
+    predictions_[i] = histograms_->Add(metric::kPrediction, RatioBuckets(), priority);
     queue_ages_[i] = AddGauge(*registry_, metric::kQueueAge, priority);
   }
   other_clients_ = AddCounter(*registry_, metric::kClientDeviceSeconds, {{"client", "other"}});

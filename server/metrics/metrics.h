@@ -2,7 +2,7 @@
 // moved.
 //
 // Thread-safe. Every series is registered at construction (AddDevice and AddPool: at start), so
-// that a counter costs an atomic add and a histogram an uncontended lock, and nothing throws later;
+// that a counter costs an atomic add and a histogram two, and nothing throws later;
 // but those of clients, when they come, and of GPUs, with their readings. Knows no gRPC, no CUDA.
 #ifndef BASEBAND_SERVER_METRICS_METRICS_H_
 #define BASEBAND_SERVER_METRICS_METRICS_H_
@@ -28,7 +28,6 @@
 namespace prometheus {
 class Counter;
 class Gauge;
-class Histogram;
 class Registry;
 }  // namespace prometheus
 
@@ -66,6 +65,8 @@ enum class DeadlineOutcome { kMet, kMissed };
 inline constexpr std::array<const char*, 2> kDeadlineOutcomeNames = {"met", "missed"};
 
 class GpuReadings;
+class Histogram;
+class HistogramTable;
 
 class Metrics {
  public:
@@ -154,15 +155,15 @@ class Metrics {
   struct PerRpc {
     std::array<prometheus::Counter*, kNumCodes> requests{};
     std::array<prometheus::Counter*, kUnservedReasonNames.size()> unserved{};
-    prometheus::Histogram* duration = nullptr;
+    Histogram* duration = nullptr;
     prometheus::Gauge* in_flight = nullptr;
     prometheus::Counter* request_bytes = nullptr;
     prometheus::Counter* response_bytes = nullptr;
-    std::array<prometheus::Histogram*, kStageNames.size()> stages{};
+    std::array<Histogram*, kStageNames.size()> stages{};
     std::array<prometheus::Counter*, kDeadlineOutcomeNames.size()> deadlines{};
     prometheus::Counter* batches = nullptr;
-    prometheus::Histogram* batch_blocks = nullptr;
-    prometheus::Histogram* batch_requests = nullptr;
+    Histogram* batch_blocks = nullptr;
+    Histogram* batch_requests = nullptr;
     prometheus::Gauge* queue_requests = nullptr;
     std::unique_ptr<OperationMetrics> results;
   };
@@ -185,13 +186,14 @@ class Metrics {
   PerRpc& Of(Rpc rpc) { return rpcs_[rpc.row]; }
 
   std::shared_ptr<prometheus::Registry> registry_;
+  const std::unique_ptr<HistogramTable> histograms_;
   const std::shared_ptr<GpuReadings> gpu_readings_;
   std::shared_ptr<Scrape> scrape_;
   std::array<PerRpc, kMaxRpcRows> rpcs_;
   std::vector<PerDevice> devices_;
   std::vector<prometheus::Gauge*> pools_used_;
   std::array<prometheus::Counter*, kPriorityNames.size()> device_seconds_{};
-  std::array<prometheus::Histogram*, kPriorityNames.size()> predictions_{};
+  std::array<Histogram*, kPriorityNames.size()> predictions_{};
   std::array<prometheus::Gauge*, kPriorityNames.size()> queue_ages_{};
   absl::Mutex clients_mutex_;
   std::unordered_map<std::string, prometheus::Counter*> clients_ ABSL_GUARDED_BY(clients_mutex_);
