@@ -36,9 +36,9 @@ absl::StatusOr<AdmissionTicket> Admission::Enter(int64_t bytes) {
   return AdmissionTicket(this, bytes);
 }
 
-void Admission::Leave(int64_t bytes) {
+void Admission::Leave(int64_t requests, int64_t bytes) {
   SpinningLock lock(&mutex_);
-  --usage_.requests;
+  usage_.requests -= requests;
   usage_.bytes -= bytes;
 }
 

@@ -26,8 +26,8 @@ class Admission {
   absl::StatusOr<AdmissionTicket> Enter(int64_t bytes);
   // What Enter would say.
   absl::Status Check(int64_t bytes) const;
-  // Gives room back.
-  void Leave(int64_t bytes);
+  // Gives the room of so many requests, of `bytes` together, back.
+  void Leave(int64_t requests, int64_t bytes);
 
   struct Usage {
     int64_t requests = 0;
@@ -55,10 +55,10 @@ class AdmissionTicket {
   AdmissionTicket& operator=(AdmissionTicket&&) = delete;
   ~AdmissionTicket() {
     if (admission_ != nullptr) {
-      admission_->Leave(bytes_);
+      admission_->Leave(1, bytes_);
     }
   }
-  // From here on the caller owes Leave(bytes()).
+  // From here on the caller owes Leave(1, bytes()).
   void HandOn() { admission_ = nullptr; }
 
  private:

@@ -15,10 +15,11 @@ void BatchQueue::Add(JobPtr job, absl::Time now) {
   ++size_;
   blocks_ += job->footprint.blocks;
   input_bytes_ += job->footprint.input_bytes;
-  arrivals_.insert(now);
   const Key key(job->deadline, next_number_++);
   const Line line(job->schedule.account, job->device);
-  lines_[line].emplace(key, Waiting{std::move(job), now});
+  Waiting& added = lines_[line].emplace(key, Waiting{std::move(job), now, youngest_}).first->second;
+  (youngest_ != nullptr ? youngest_->after : oldest_) = &added;
+  youngest_ = &added;
 }
 
 BatchQueue::Rank BatchQueue::RankOf(const Jobs& jobs, double horizon) {
@@ -33,7 +34,10 @@ JobPtr BatchQueue::Remove(Jobs* jobs, Jobs::iterator place) {
   --size_;
   blocks_ -= job->footprint.blocks;
   input_bytes_ -= job->footprint.input_bytes;
-  arrivals_.erase(arrivals_.find(place->second.arrival));
+  Waiting* const before = place->second.before;
+  Waiting* const after = place->second.after;
+  (before != nullptr ? before->after : oldest_) = after;
+  (after != nullptr ? after->before : youngest_) = before;
   jobs->erase(place);
   return job;
 }
@@ -82,14 +86,15 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
     // time.
     BatchCost own = terms.cost;
     own.work_s = job.schedule.cost_s;
-    const bool hopeless =
-        job.schedule.trusted && job.deadline < now + absl::Seconds(own.alone_s() / 2);
+    const bool hopeless = job.schedule.trusted && job.deadline < absl::InfiniteFuture() &&
+                          job.deadline < now + absl::Seconds(own.alone_s() / 2);
     const bool late = job.deadline <= now || hopeless;
     if (!cancelled && !late) {
       const double more_s = job.schedule.cost_s;
       if (!taken.batch.empty()) {
         const auto makes_it = [&](const BatchCost& whole) {
-          return now + absl::Seconds(kCaution * whole.beside_s(terms.lanes)) <= earliest;
+          return earliest == absl::InfiniteFuture() ||
+                 now + absl::Seconds(kCaution * whole.beside_s(terms.lanes)) <= earliest;
         };
         BatchCost more = cost;
         more.work_s += more_s;
@@ -151,7 +156,7 @@ absl::Time BatchQueue::NextWake(const BatchPlace& place) const {
   if (limits_.max_queue_delay == absl::ZeroDuration() || IsFull()) {
     return absl::InfinitePast();
   }
-  return *arrivals_.begin() + limits_.max_queue_delay;
+  return OldestArrival() + limits_.max_queue_delay;
 }
 
 absl::optional<BatchQueue::Rank> BatchQueue::First(double horizon, const BatchPlace& place) const {

@@ -6,7 +6,6 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -90,9 +89,9 @@ class BatchQueue {
   // InfiniteFuture while nothing waits that may run there.
   absl::Time NextWake(const BatchPlace& place = BatchPlace()) const;
 
-  // Since when the job waits that came first; InfiniteFuture while the queue is empty.
+  // Since when the job waits that was added first; InfiniteFuture while the queue is empty.
   absl::Time OldestArrival() const {
-    return arrivals_.empty() ? absl::InfiniteFuture() : *arrivals_.begin();
+    return oldest_ == nullptr ? absl::InfiniteFuture() : oldest_->arrival;
   }
 
   // Of the job that leaves first for that place; none while nothing waits that may run there.
@@ -106,6 +105,8 @@ class BatchQueue {
   struct Waiting {
     JobPtr job;
     absl::Time arrival;
+    Waiting* before = nullptr;  // who was added last before it, and first after it, and waits too
+    Waiting* after = nullptr;
   };
   using Jobs = std::map<Key, Waiting>;
   // Of one client, and of those that are bound to the same device.
@@ -120,7 +121,9 @@ class BatchQueue {
   const BatchLimits limits_;
   uint64_t next_number_ = 0;
   std::map<Line, Jobs> lines_;  // none empty
-  std::multiset<absl::Time> arrivals_;
+  // The ends of the chain of all in lines_, by when they were added.
+  Waiting* oldest_ = nullptr;
+  Waiting* youngest_ = nullptr;
   int64_t size_ = 0;
   int64_t blocks_ = 0;
   int64_t input_bytes_ = 0;

@@ -27,6 +27,7 @@ int DeviceClock::CountRuns(bool background) const {
 }
 
 double DeviceClock::Remaining(bool background, absl::Time now) const {
+  if (!IsBusy(background)) return 0.0;
   const double since_s = std::max(0.0, absl::ToDoubleSeconds(now - at_)) * Rate(background);
   double remaining_s = 0.0;
   for (const Run& run : runs_) {

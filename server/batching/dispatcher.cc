@@ -100,6 +100,7 @@ void Dispatcher::DispatchWhile(bool only_gathered) {
 
 Dispatcher::Start Dispatcher::Next(bool background,
                                    std::vector<std::pair<absl::Status, JobPtr>>* dropped) {
+  if (!scheduler_.HasFor(background)) return {};
   const absl::Time now = options_.clock();
   const Lanes lanes = FreeLanes(background);
   if (lanes.empty() && !HasHealthyDevice()) {  // all were lost while these jobs waited
@@ -113,10 +114,8 @@ Dispatcher::Start Dispatcher::Next(bool background,
     BatchQueue::Taken taken =
         scheduler_.Take(background, clock.lanes(background), now, PlaceOf(*lane));
     for (const auto* jobs : {&taken.batch, &taken.late, &taken.cancelled}) {
-      for (const JobPtr& job : *jobs) {
-        Leave(*job);
-        job->times.started = now;
-      }
+      Leave(*jobs);
+      for (const JobPtr& job : *jobs) job->times.started = now;
     }
     for (JobPtr& job : taken.late) {
       dropped->emplace_back(
@@ -142,9 +141,14 @@ Dispatcher::Start Dispatcher::Next(bool background,
   return {};
 }
 
-void Dispatcher::Leave(Job& job) {
-  admission_.Leave(job.queued_bytes());
-  if (std::exchange(job.schedule.gathers, false)) --gathered_;
+void Dispatcher::Leave(absl::Span<const JobPtr> jobs) {
+  if (jobs.empty()) return;
+  int64_t bytes = 0;
+  for (const JobPtr& job : jobs) {
+    bytes += job->queued_bytes();
+    if (std::exchange(job->schedule.gathers, false)) --gathered_;
+  }
+  admission_.Leave(static_cast<int64_t>(jobs.size()), bytes);
 }
 
 void Dispatcher::StartBatch(Start start) {
@@ -191,7 +195,6 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
     answer_first = jobs.size() <= kFewAnswers &&
                    (clocks_[device].IsBusy(false) || clocks_[device].IsBusy(true) ||
                     ReplyBytesOf(jobs) <= kSmallAnswers);
-    if (!answered && answer_first) ++unanswered_;  // this call: its jobs may have been the last
   }
   if (loss_ended) TellLossEnd(device);
   if (answered) return;  // likewise
@@ -211,19 +214,25 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
     job->times.batch_blocks = blocks;
     job->times.batch_requests = requests;
     const bool is_cut = status.ok() && job->is_cut();
-    Answer(is_cut ? absl::CancelledError("the client cancelled before the end") : status,
-           std::move(job));
+    Tell(is_cut ? absl::CancelledError("the client cancelled before the end") : status,
+         std::move(job));
   }
-  if (!answer_first) return;  // likewise
-  Dispatch();
+  if (answer_first) Dispatch();
   SpinningLock lock(&mutex_);
-  --unanswered_;
+  unanswered_ -= requests;  // likewise
 }
 
 void Dispatcher::ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now) {
   metrics_->AddDeviceTime(jobs.front()->caller.priority, device_s);
+  for (auto job = jobs.begin(); job != jobs.end();) {  // mostly all of one client
+    const std::string& client = (*job)->caller.client;
+    double client_s = 0.0;
+    for (; job != jobs.end() && (*job)->caller.client == client; ++job) {
+      client_s += (*job)->schedule.device_s;
+    }
+    metrics_->AddClientTime(client, client_s);
+  }
   for (const JobPtr& job : jobs) {
-    metrics_->AddClientTime(job->caller.client, job->schedule.device_s);
     if (job->schedule.trusted) {
       const double seconds = absl::ToDoubleSeconds(now - job->times.submitted);
       metrics_->ObservePrediction(job->caller.priority, seconds / job->schedule.finish_s);
@@ -231,9 +240,13 @@ void Dispatcher::ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s,
   }
 }
 
-void Dispatcher::Answer(absl::Status status, JobPtr job) {
+void Dispatcher::Tell(absl::Status status, JobPtr job) {
   const Job::Done done = std::move(job->done);
   done(std::move(status), std::move(job));
+}
+
+void Dispatcher::Answer(absl::Status status, JobPtr job) {
+  Tell(std::move(status), std::move(job));
   SpinningLock lock(&mutex_);
   --unanswered_;
 }

@@ -182,6 +182,8 @@ class Dispatcher {
                 const StageTimes& stages, absl::Time started);
   // Of jobs of one class that have ended.
   void ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now);
+  // Calls its `done`; `unanswered_` still has it.
+  static void Tell(absl::Status status, JobPtr job);
   void Answer(absl::Status status, JobPtr job);
   // The answer to what is bound to it.
   static absl::Status LostWith(const Device& device, const std::string& why);
@@ -197,8 +199,8 @@ class Dispatcher {
   bool HasFirstDevice() const;
   // What waits and is wanted leaves, unlaunched.
   void DispatchWhile(bool only_gathered) ABSL_LOCKS_EXCLUDED(mutex_);
-  // `job` does not wait any more.
-  void Leave(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // They do not wait any more.
+  void Leave(absl::Span<const JobPtr> jobs) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<JobPtr> TakeWaiting(const std::function<bool(const Job&)>& wanted, absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // What waits and was cut for the devices that served leaves: others do from now on.

@@ -116,7 +116,7 @@ bool Dispatcher::HasFirstDevice() const {
 std::vector<JobPtr> Dispatcher::TakeWaiting(const std::function<bool(const Job&)>& wanted,
                                             absl::Time now) {
   std::vector<JobPtr> taken = scheduler_.TakeIf(wanted, now);
-  for (const JobPtr& job : taken) Leave(*job);
+  Leave(taken);
   return taken;
 }
 

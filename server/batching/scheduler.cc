@@ -107,6 +107,7 @@ BatchQueue::Taken Scheduler::Take(bool background_lane, int lanes, absl::Time no
 BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lanes, absl::Time now,
                                       const BatchPlace& place) {
   Pool& pool = pools_[index];
+  if (!pool.share.is_waiting()) return {};
   BatchTerms terms;
   terms.place = place;
   terms.budget_s = budget_s;
@@ -116,7 +117,7 @@ BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lane
   absl::optional<BatchQueue::Rank> first;
   size_t next = 0;
   for (size_t i = 0; i < pool.queues.size(); ++i) {
-    if (pool.queues[i].NextWake(place) > now) continue;
+    if (pool.queues[i].empty() || pool.queues[i].NextWake(place) > now) continue;
     const absl::optional<BatchQueue::Rank> rank = pool.queues[i].First(terms.horizon, place);
     if (rank.has_value() && (!first.has_value() || *rank < *first)) {
       first = rank;
@@ -140,6 +141,13 @@ BatchQueue::Taken Scheduler::TakeFrom(PoolIndex index, double budget_s, int lane
   return taken;
 }
 
+bool Scheduler::HasFor(bool background_lane) const {
+  const absl::Span<const PoolIndex> pools = PoolsFor(background_lane);
+  return IsLowOwed() || std::any_of(pools.begin(), pools.end(), [this](PoolIndex index) {
+           return pools_[index].share.is_waiting();
+         });
+}
+
 BatchCost Scheduler::CostOf(absl::Span<const JobPtr> batch) const {
   const Job& first = *batch.front();
   BatchCost cost = costs_.CostOf(IsBackground(first), first.operation().index(), Work());
@@ -158,6 +166,7 @@ void Scheduler::Ended(absl::Span<const JobPtr> batch, const DeviceClock::Taken& 
   const double device_s = taken.device_s;
   double jobs_s = 0.0;
   std::vector<Work> work;
+  work.reserve(batch.size());
   for (const JobPtr& job : batch) {
     jobs_s += job->schedule.cost_s;
     // What was cut short says what the pieces take that ran.

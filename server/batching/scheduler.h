@@ -59,6 +59,8 @@ class Scheduler {
   // All of one operation and class.
   BatchQueue::Taken Take(bool background_lane, int lanes, absl::Time now,
                          const BatchPlace& place = BatchPlace());
+  // Whether Take could have something for such a lane, wherever it is.
+  bool HasFor(bool background_lane) const;
   // What a batch should take.
   BatchCost CostOf(absl::Span<const JobPtr> batch) const;
   // A batch that Take gave has ended; unless it failed, what it took is learned from.

@@ -38,7 +38,7 @@ TEST(AdmissionTest, BytesTooManyAreRefusedButALargeRequestMayComeAlone) {
   handed_on->HandOn();
   EXPECT_THAT(admission.Check(41), StatusIs(kExhausted, HasSubstr("no room for 41 more")));
   EXPECT_THAT(admission.Check(40), IsOk());
-  admission.Leave(60);
+  admission.Leave(1, 60);
   EXPECT_EQ(admission.usage().requests, 0);
   EXPECT_EQ(admission.usage().bytes, 0);
 }

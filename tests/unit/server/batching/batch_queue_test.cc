@@ -55,6 +55,28 @@ TEST(BatchQueueTest, WhatWaitsLeavesTogetherInOrderOfArrival) {
   EXPECT_EQ(queue.NextWake(), absl::InfiniteFuture());
 }
 
+TEST(BatchQueueTest, TheOldestIsWhoCameFirstOfThoseWhoStillWait) {
+  BatchQueue queue(Limits());
+  for (int id = 1; id <= 4; ++id) queue.Add(MakeJob(id), kStart + absl::Seconds(id));
+  const auto take = [&queue](int id) {
+    EXPECT_EQ(
+        queue.TakeIf([id](const Job& job) { return static_cast<const TestJob&>(job).id == id; })
+            .size(),
+        1);
+  };
+  EXPECT_EQ(queue.OldestArrival(), kStart + absl::Seconds(1));
+  take(2);
+  EXPECT_EQ(queue.OldestArrival(), kStart + absl::Seconds(1));
+  take(1);
+  EXPECT_EQ(queue.OldestArrival(), kStart + absl::Seconds(3));
+  take(4);
+  queue.Add(MakeJob(5), kStart + absl::Seconds(5));
+  take(3);
+  EXPECT_EQ(queue.OldestArrival(), kStart + absl::Seconds(5));
+  take(5);
+  EXPECT_EQ(queue.OldestArrival(), absl::InfiniteFuture());
+}
+
 TEST(BatchQueueTest, EarlierDeadlinesLeaveFirst) {
   BatchQueue queue(Limits());
   queue.Add(MakeJob(1), kStart);
