@@ -29,12 +29,19 @@ constexpr uint32_t kPayloadAtTag = LengthDelimited(kPayloadAtField);
 constexpr uint32_t kReplyAtTag = LengthDelimited(kReplyAtField);
 constexpr uint32_t kHoldTag = LengthDelimited(kHoldField);
 
+constexpr size_t kMaxTagBytes = 5;
+constexpr size_t kMaxVarintBytes = 10;
+
+void Append(const uint8_t* begin, const uint8_t* end, std::string* text) {
+  text->append(reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin));
+}
+
 // The beginning of a length-delimited field.
 void AppendTag(int number, size_t bytes, std::string* text) {
-  StringOutputStream stream(text);
-  CodedOutputStream out(&stream);
-  out.WriteTag(WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-  out.WriteVarint32(static_cast<uint32_t>(bytes));
+  uint8_t tag[kMaxTagBytes + kMaxVarintBytes];
+  uint8_t* end = CodedOutputStream::WriteTagToArray(LengthDelimited(number), tag);
+  end = CodedOutputStream::WriteVarint32ToArray(static_cast<uint32_t>(bytes), end);
+  Append(tag, end, text);
 }
 
 absl::Status TooLong() {
@@ -211,15 +218,25 @@ absl::StatusOr<Request> ReadRequest(const grpc::ByteBuffer& message, int payload
 }
 
 std::string PlacedMessage(const Reply& reply) {
-  std::string message = reply.header;
+  // A PlacedField as protobuf writes it, which would make a message of it before.
+  constexpr size_t kMaxPlaceBytes = 3 * (kMaxTagBytes + kMaxVarintBytes);
+  std::string message;
+  message.reserve(reply.header.size() +
+                  reply.fields.size() * (kMaxTagBytes + kMaxVarintBytes + kMaxPlaceBytes));
+  message = reply.header;
   for (const BulkField& field : reply.fields) {
     if (field.bytes == 0) continue;
-    v1::PlacedField place;
-    place.set_field(static_cast<uint32_t>(field.number));
-    place.set_offset(static_cast<uint64_t>(*reply.placed_at + field.offset));
-    place.set_bytes(static_cast<uint64_t>(field.bytes));
-    AppendTag(kPlacedField, place.ByteSizeLong(), &message);
-    place.AppendToString(&message);
+    uint8_t place[kMaxPlaceBytes];
+    uint8_t* end = place;
+    const auto add = [&end](int number, int64_t value) {
+      if (value == 0) return;  // proto3 leaves it out
+      end = WireFormatLite::WriteUInt64ToArray(number, static_cast<uint64_t>(value), end);
+    };
+    add(v1::PlacedField::kFieldFieldNumber, field.number);
+    add(v1::PlacedField::kOffsetFieldNumber, *reply.placed_at + field.offset);
+    add(v1::PlacedField::kBytesFieldNumber, field.bytes);
+    AppendTag(kPlacedField, static_cast<size_t>(end - place), &message);
+    Append(place, end, &message);
   }
   return message;
 }
