@@ -34,12 +34,11 @@ absl::Status PlaceInput(const CallEnvironment& environment, const Payload& paylo
     job->input = payload;
     return absl::OkStatus();
   }
-  BASEBAND_ASSIGN_OR_RETURN(
-      HostLease lease,
-      Because(UnservedReason::kStagingPool,
-              environment.staging->Lease(job->input_bytes(), job->operation().index())));
-  payload.CopyTo(job->WritePrefix(lease.data()));
-  job->SetInput(std::move(lease));
+  absl::StatusOr<HostLease> lease =
+      environment.staging->Lease(job->input_bytes(), job->operation().index());
+  if (!lease.ok()) return Because(UnservedReason::kStagingPool, lease.status());
+  payload.CopyTo(job->WritePrefix(lease->data()));
+  job->SetInput(*std::move(lease));
   return absl::OkStatus();
 }
 
@@ -53,9 +52,10 @@ absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requ
   BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket, environment.dispatcher->Admit(job.get()));
   BASEBAND_RETURN_IF_ERROR(PlaceInput(environment, payload, job.get()));
   if (job->reply_bytes > 0) {
-    BASEBAND_ASSIGN_OR_RETURN(
-        job->reply, Because(UnservedReason::kReplyPool,
-                            environment.reply->Lease(job->reply_bytes, job->operation().index())));
+    absl::StatusOr<HostLease> lease =
+        environment.reply->Lease(job->reply_bytes, job->operation().index());
+    if (!lease.ok()) return Because(UnservedReason::kReplyPool, lease.status());
+    job->reply = *std::move(lease);
   }
   BASEBAND_RETURN_IF_ERROR(job->Hold(environment.devices));
   job->done = std::move(done);
@@ -155,8 +155,10 @@ absl::Status RequestContext::EnterGate() {
 }
 
 absl::Status RequestContext::EnterQuota(int64_t bytes) {
-  BASEBAND_ASSIGN_OR_RETURN(hold_,
-                            environment_.quotas->EnterRequest(requester_.caller.client, bytes));
+  BASEBAND_ASSIGN_OR_RETURN(
+      hold_, requester_.hold != nullptr
+                 ? environment_.quotas->EnterRequest(*requester_.hold, bytes)
+                 : environment_.quotas->EnterRequest(requester_.caller.client, bytes));
   return absl::OkStatus();
 }
 
@@ -203,23 +205,25 @@ absl::StatusOr<Reply> RequestContext::ReplyOf(const absl::Status& status, Operat
                                               JobPtr job) {
   Ended(job->times);
   BASEBAND_RETURN_IF_ERROR(status);
-  BASEBAND_ASSIGN_OR_RETURN(Reply reply, operation.ToReply(*job));
+  absl::StatusOr<Reply> reply = operation.ToReply(*job);
+  if (!reply.ok()) return reply;
   job->DropInput();
   ObserveStages(rpc_, job->times, *environment_.metrics);
   operation.CountResults(*job, environment_.metrics->ResultsOf(rpc_));
   if (SteadyNow() > requester_.deadline) {
     return absl::DeadlineExceededError("the deadline passed before the work was done");
   }
-  return Place(job->reply_place, std::move(reply));
+  Place(job->reply_place, *reply);
+  return reply;
 }
 
-Reply RequestContext::Place(const ReplyPlace& place, Reply reply) const {
+void RequestContext::Place(const ReplyPlace& place, Reply& reply) const {
   const auto step = [](const BulkField& field) {
     return AlignUp(field.bytes, shm::kRegionAlignment);
   };
   int64_t bytes = 0;
   for (const BulkField& field : reply.fields) bytes += step(field);
-  if (bytes == 0 || bytes > place.bytes) return reply;
+  if (bytes == 0 || bytes > place.bytes) return;
   int64_t at = 0;
   for (BulkField& field : reply.fields) {
     std::copy_n(reply.memory.data() + field.offset, field.bytes, place.data + at);
@@ -229,7 +233,6 @@ Reply RequestContext::Place(const ReplyPlace& place, Reply reply) const {
   reply.memory.Reset();
   reply.placed_at = place.offset;
   environment_.metrics->AddSharedBytes(0, reply.bulk_bytes());
-  return reply;
 }
 
 void RequestContext::Answer(const absl::Status& status) {

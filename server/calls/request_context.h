@@ -52,7 +52,8 @@ struct Requester {
   Caller caller;
   absl::Time deadline = absl::InfiniteFuture();
   std::shared_ptr<Cancellation> cancellation;
-  bool gathers = false;  // calls DispatchGathered() after its last job
+  const ClientHold* hold = nullptr;  // of the same client, for longer; null: none is known
+  bool gathers = false;              // calls DispatchGathered() after its last job
 };
 
 // A piece of work for `requester` that arrived at `arrived`: takes room and memory for `job`, fills
@@ -113,9 +114,9 @@ class RequestContext {
   // Its job, whose work has ended with `status`, is answered with this: its reply, placed where the
   // client wants it, or why there is none. What became of the job is counted.
   absl::StatusOr<Reply> ReplyOf(const absl::Status& status, Operation& operation, JobPtr job);
-  // `reply`, its bulk copied to `place`, if it fits there. No device writes there: it would leave
+  // Brings the bulk of `reply` to `place`, if it fits there. No device writes there: it would leave
   // more than the fields, of whatever else its memory has.
-  Reply Place(const ReplyPlace& place, Reply reply) const;
+  void Place(const ReplyPlace& place, Reply& reply) const;
   // It is over, or to be refused for that, before its message has come. If it was cancelled, by its
   // client or by gRPC, which takes no message that is too large or packed, nobody hears the answer.
   void HasNoMessage() { has_message_ = false; }

@@ -215,8 +215,8 @@ void StreamCall::Deliver() {
   }
   ObserveStages(message->ended_job->operation().rpc(), message->ended_job->times,
                 *environment_.metrics);
-  const grpc::ByteBuffer response =
-      ToByteBuffer(message->context.Place(message->ended_job->reply_place, *std::move(reply)));
+  message->context.Place(message->ended_job->reply_place, *reply);
+  const grpc::ByteBuffer response = ToByteBuffer(*std::move(reply));
   response_bytes_ += static_cast<int64_t>(response.Length());
   message->ended_job.reset();
   absl::MutexLock lock(&mutex_);

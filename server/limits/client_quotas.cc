@@ -9,7 +9,16 @@ namespace baseband::server {
 
 absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const std::string& client, int64_t bytes) {
   SpinningLock lock(&mutex_);
-  Usage& usage = clients_[client];
+  return EnterRequest(*clients_.try_emplace(client).first, bytes);
+}
+
+absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const ClientHold& other, int64_t bytes) {
+  SpinningLock lock(&mutex_);
+  return EnterRequest(*other.client_, bytes);
+}
+
+absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(Client& client, int64_t bytes) {
+  Usage& usage = client.second;
   if (limits_.requests > 0 && usage.requests >= limits_.requests) {
     return Because(UnservedReason::kClientRequests,
                    absl::ResourceExhaustedError(absl::StrCat(
@@ -19,12 +28,13 @@ absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const std::string& client,
   BASEBAND_RETURN_IF_ERROR(CheckBytes(usage.bytes, bytes));
   ++usage.requests;
   usage.bytes += bytes;
-  return ClientHold(this, client, {1, bytes, 0});
+  return ClientHold(this, &client, {1, bytes, 0});
 }
 
 absl::StatusOr<ClientHold> ClientQuotas::EnterStream(const std::string& client) {
   SpinningLock lock(&mutex_);
-  Usage& usage = clients_[client];
+  Client& entry = *clients_.try_emplace(client).first;
+  Usage& usage = entry.second;
   if (limits_.streams > 0 && usage.streams >= limits_.streams) {
     return Because(UnservedReason::kClientStreams,
                    absl::ResourceExhaustedError(absl::StrCat(
@@ -32,7 +42,7 @@ absl::StatusOr<ClientHold> ClientQuotas::EnterStream(const std::string& client) 
                        " streams and searches of this client are open, of ", limits_.streams)));
   }
   ++usage.streams;
-  return ClientHold(this, client, {0, 0, 1});
+  return ClientHold(this, &entry, {0, 0, 1});
 }
 
 absl::Status ClientQuotas::CheckBytes(int64_t others, int64_t bytes) const {
@@ -43,27 +53,28 @@ absl::Status ClientQuotas::CheckBytes(int64_t others, int64_t bytes) const {
                      limits_.bytes, ": no room for ", bytes, " more")));
 }
 
-absl::Status ClientQuotas::Grow(const std::string& client, int64_t held, int64_t bytes) {
+absl::Status ClientQuotas::Grow(Client& client, int64_t held, int64_t bytes) {
   SpinningLock lock(&mutex_);
-  Usage& usage = clients_.find(client)->second;
+  Usage& usage = client.second;
   BASEBAND_RETURN_IF_ERROR(CheckBytes(usage.bytes - held, bytes));
   usage.bytes += bytes - held;
   return absl::OkStatus();
 }
 
-void ClientQuotas::Leave(const std::string& client, const Usage& usage) {
+void ClientQuotas::Leave(Client& client, const Usage& usage) {
   SpinningLock lock(&mutex_);
-  const auto found = clients_.find(client);
-  Usage& left = found->second;
+  Usage& left = client.second;
   left.requests -= usage.requests;
   left.bytes -= usage.bytes;
   left.streams -= usage.streams;
-  if (left.requests == 0 && left.bytes == 0 && left.streams == 0) clients_.erase(found);
+  if (left.requests == 0 && left.bytes == 0 && left.streams == 0) {
+    clients_.erase(clients_.find(client.first));
+  }
 }
 
 absl::Status ClientHold::GrowTo(int64_t bytes) {
   if (quotas_ == nullptr || bytes <= usage_.bytes) return absl::OkStatus();
-  BASEBAND_RETURN_IF_ERROR(quotas_->Grow(client_, usage_.bytes, bytes));
+  BASEBAND_RETURN_IF_ERROR(quotas_->Grow(*client_, usage_.bytes, bytes));
   usage_.bytes = bytes;
   return absl::OkStatus();
 }

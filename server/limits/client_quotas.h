@@ -32,6 +32,8 @@ class ClientQuotas {
   // the bytes may come alone.
   absl::StatusOr<ClientHold> EnterRequest(const std::string& client, int64_t bytes);
   absl::StatusOr<ClientHold> EnterStream(const std::string& client);
+  // The same of the client of `other`, which holds something: nobody looks for it.
+  absl::StatusOr<ClientHold> EnterRequest(const ClientHold& other, int64_t bytes);
 
  private:
   friend class ClientHold;
@@ -40,13 +42,18 @@ class ClientQuotas {
     int64_t bytes = 0;
     int64_t streams = 0;
   };
-  absl::Status Grow(const std::string& client, int64_t held, int64_t bytes);
-  void Leave(const std::string& client, const Usage& usage);
+  using Clients = std::unordered_map<std::string, Usage>;
+  using Client = Clients::value_type;  // stays where it is while it has something in flight
+
+  absl::StatusOr<ClientHold> EnterRequest(Client& client, int64_t bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::Status Grow(Client& client, int64_t held, int64_t bytes);
+  void Leave(Client& client, const Usage& usage);
   absl::Status CheckBytes(int64_t others, int64_t bytes) const;
 
   const Limits limits_;
   absl::Mutex mutex_;
-  std::unordered_map<std::string, Usage> clients_ ABSL_GUARDED_BY(mutex_);
+  Clients clients_ ABSL_GUARDED_BY(mutex_);
 };
 
 // What a call holds of its client's quotas; goes back in the destructor. Move-only.
@@ -61,7 +68,7 @@ class ClientHold {
     return *this;
   }
   ~ClientHold() {
-    if (quotas_ != nullptr) quotas_->Leave(client_, usage_);
+    if (quotas_ != nullptr) quotas_->Leave(*client_, usage_);
   }
 
   // At least `bytes` count from here on. ResourceExhausted: there is no room for as many beside
@@ -70,11 +77,11 @@ class ClientHold {
 
  private:
   friend class ClientQuotas;
-  ClientHold(ClientQuotas* quotas, std::string client, const ClientQuotas::Usage& usage)
-      : quotas_(quotas), client_(std::move(client)), usage_(usage) {}
+  ClientHold(ClientQuotas* quotas, ClientQuotas::Client* client, const ClientQuotas::Usage& usage)
+      : quotas_(quotas), client_(client), usage_(usage) {}
 
   ClientQuotas* quotas_ = nullptr;
-  std::string client_;
+  ClientQuotas::Client* client_ = nullptr;
   ClientQuotas::Usage usage_;
 };
 

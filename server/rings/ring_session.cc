@@ -60,6 +60,7 @@ struct RingSession::InFlight {
         context(session->environment_, operation != nullptr ? operation->rpc() : kSubmitRpc,
                 arrival) {
     context.requester() = session->requester_;
+    context.requester().hold = &session->hold_;
     context.requester().deadline = DeadlineOf(taken, arrival);
   }
 
@@ -69,10 +70,11 @@ struct RingSession::InFlight {
   Operation* const operation;  // null: none is named, or none that is known
   std::shared_ptr<const RegisteredJob> registered;
   RequestContext context;
-  Request request;  // until its payload is where devices want it
+  Request request;  // its header until its payload is where devices want it
   absl::Span<uint8_t> reply;
   std::unique_ptr<Preparation> preparation;
   uint64_t value = 0;  // of its completion
+  InFlightPtr self;    // while the dispatcher has its job
 };
 
 struct RingSession::RegisteredJob {
@@ -305,11 +307,17 @@ absl::Status RingSession::UseJob(const InFlightPtr& request, JobPtr job) {
   }
   BASEBAND_RETURN_IF_ERROR(CheckRoom(request, ReplyBytes(*job)));
   BASEBAND_RETURN_IF_ERROR(request->context.GrowQuota(request->request, *job));
-  const Request read = std::exchange(request->request, Request());
-  return request->context.Submit(
-      read, job, [this, request](const absl::Status& status, JobPtr done) {
-        Answer(request, request->context.ReplyOf(status, *request->operation, std::move(done)));
+  request->self = request;
+  // What it captures needs no memory of its own, as a shared pointer would.
+  const absl::Status status = request->context.Submit(
+      request->request, job, [answered = request.get()](const absl::Status& end, JobPtr done) {
+        const InFlightPtr ended = std::move(answered->self);
+        ended->session->Answer(ended,
+                               ended->context.ReplyOf(end, *ended->operation, std::move(done)));
       });
+  if (!status.ok()) request->self.reset();
+  request->request.header = std::string();
+  return status;
 }
 
 absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
@@ -350,13 +358,18 @@ absl::Status RingSession::Forget(uint32_t number) {
   }
   job_bytes_ -= static_cast<int64_t>(found->second->header.size());
   jobs_.erase(found);
+  found_.reset();
   return absl::OkStatus();
 }
 
-std::shared_ptr<const RingSession::RegisteredJob> RingSession::FindJob(uint32_t number) const {
-  const SpinningLock lock(&mutex_);
-  const auto found = jobs_.find(number);
-  return found == jobs_.end() ? nullptr : found->second;
+std::shared_ptr<const RingSession::RegisteredJob> RingSession::FindJob(uint32_t number) {
+  if (found_ == nullptr || found_number_ != number) {
+    const SpinningLock lock(&mutex_);
+    const auto found = jobs_.find(number);
+    found_ = found == jobs_.end() ? nullptr : found->second;
+    found_number_ = number;
+  }
+  return found_;
 }
 
 void RingSession::Answer(const InFlightPtr& request, absl::StatusOr<Reply> reply) {

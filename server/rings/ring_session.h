@@ -88,7 +88,7 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   absl::Status UseJob(const InFlightPtr& request, JobPtr job);
   absl::Status Register(const InFlightPtr& request, JobPtr job) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Forget(uint32_t number) ABSL_LOCKS_EXCLUDED(mutex_);
-  std::shared_ptr<const RegisteredJob> FindJob(uint32_t number) const ABSL_LOCKS_EXCLUDED(mutex_);
+  std::shared_ptr<const RegisteredJob> FindJob(uint32_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
   void Answer(const InFlightPtr& request, absl::StatusOr<Reply> reply);
   void Refuse(const InFlightPtr& request, const absl::Status& status);
@@ -101,7 +101,10 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   Requester requester_;
   StreamPlace place_;
   ClientHold hold_;
-  uint64_t taken_ = 0;  // the thread's
+  // The thread's; nobody else forgets jobs.
+  uint64_t taken_ = 0;
+  uint32_t found_number_ = 0;
+  std::shared_ptr<const RegisteredJob> found_;  // last, by that number
   std::atomic<bool> is_over_{false};
 
   mutable absl::Mutex mutex_;

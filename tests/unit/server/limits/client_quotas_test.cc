@@ -49,6 +49,18 @@ TEST(ClientQuotasTest, BytesTooManyAreRefusedButALargeRequestMayComeAlone) {
               StatusIs(kExhausted, HasSubstr("100 bytes of this client are in flight, of 100")));
 }
 
+TEST(ClientQuotasTest, WhoHoldsSomethingEntersWithoutItsName) {
+  ClientQuotas quotas({1, 100, 1});
+  auto stream = *quotas.EnterStream("a");
+  {
+    auto request = *quotas.EnterRequest(stream, 60);
+    EXPECT_EQ(ReasonOf(quotas.EnterRequest(stream, 1).status()), UnservedReason::kClientRequests);
+    EXPECT_EQ(ReasonOf(quotas.EnterRequest("a", 1).status()), UnservedReason::kClientRequests);
+    EXPECT_THAT(quotas.EnterRequest("b", 1).status(), IsOk());
+  }
+  EXPECT_THAT(quotas.EnterRequest(stream, 101).status(), IsOk());
+}
+
 TEST(ClientQuotasTest, ARequestThatGrowsIsHeldAgainstWhatElseIsInFlight) {
   ClientQuotas quotas({0, 100, 0});
   {
