@@ -31,6 +31,7 @@ class RingPoller {
   // Thread-safe. `bell_fd` is an eventfd that whoever submits writes to if he is asked to; it is
   // never read, for whoever has it could keep a reader waiting. False: there is no memory for it.
   bool Add(const std::shared_ptr<RingSession>& session, int bell_fd);
+  // Also of a session that was not added: nothing.
   void Remove(const std::shared_ptr<RingSession>& session, int bell_fd);
   size_t CountRings() const;
 

@@ -26,6 +26,11 @@ class RingServer::Served final : public OpenRing {
     close(bell_fd_);
   }
 
+  absl::Status Serve() override {
+    return poller_.Add(session_, bell_fd_)
+               ? absl::OkStatus()
+               : absl::ResourceExhaustedError("there is no memory for another ring");
+  }
   int bell_fd() const override { return bell_fd_; }
   uint64_t bytes() const override { return baseband_ring_bytes(session_->entries()); }
 
@@ -60,10 +65,6 @@ absl::StatusOr<std::unique_ptr<OpenRing>> RingServer::Open(
   RingPoller& poller = **std::min_element(
       pollers_.begin(), pollers_.end(),
       [](const auto& a, const auto& b) { return a->CountRings() < b->CountRings(); });
-  if (!poller.Add(session, bell_fd)) {
-    close(bell_fd);
-    return absl::ResourceExhaustedError("there is no memory for another ring");
-  }
   return std::make_unique<Served>(std::move(session), bell_fd, &poller, rings_);
 }
 

@@ -257,6 +257,11 @@ absl::Status RegionServer::OpenRingIn(const RegionRequest& request, const Connec
   if (given->bell_fd < 0) {
     return absl::ResourceExhaustedError("there is no descriptor for another ring");
   }
+  // Last: nothing is taken from a ring that is refused.
+  if (absl::Status status = ring->Serve(); !status.ok()) {
+    close(std::exchange(given->bell_fd, -1));
+    return status;
+  }
   rings_.emplace(name, RingOf{connection.client, request.bytes, std::move(ring)});
   return absl::OkStatus();
 }

@@ -7,16 +7,19 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/device/shared_memory.h"
 
 namespace baseband::server {
 
-// A ring that is served until this goes. What was taken from it is cancelled then, and may use its
-// memory a little longer.
+// A ring that is served until this goes, once Serve() was called. What was taken from it is
+// cancelled then, and may use its memory a little longer.
 class OpenRing {
  public:
   virtual ~OpenRing() = default;
+  // From now on, if it is OK; called once. ResourceExhausted: there is no memory for it.
+  virtual absl::Status Serve() = 0;
   // The server's bell, to be passed on; remains the ring's.
   virtual int bell_fd() const = 0;
   // Of its region, from where it was opened on.
@@ -27,8 +30,9 @@ class OpenRing {
 class RingHost {
  public:
   virtual ~RingHost() = default;
-  // Of `client`, whose region `memory` has it from `offset` on. InvalidArgument: none is there;
-  // ResourceExhausted: the client, or all, have too many; Unavailable: the server ends.
+  // Of `client`, whose region `memory` has it from `offset` on; it is not served yet.
+  // InvalidArgument: none is there; ResourceExhausted: the client, or all, have too many;
+  // Unavailable: the server ends.
   virtual absl::StatusOr<std::unique_ptr<OpenRing>> Open(const std::string& client,
                                                          std::shared_ptr<const SharedMemory> memory,
                                                          uint64_t offset) = 0;

@@ -31,38 +31,47 @@ constexpr int64_t kMib = 1 << 20;
 constexpr uint32_t kResourceExhausted = 8;
 constexpr uint32_t kUnavailable = 14;
 
-// Of rings that nobody serves, of 4096 bytes each.
+// Of rings that nobody takes anything from, of 4096 bytes each.
 class FakeRings final : public RingHost {
  public:
   absl::StatusOr<std::unique_ptr<OpenRing>> Open(const std::string&,
                                                  std::shared_ptr<const SharedMemory> memory,
                                                  uint64_t offset) override {
     if (offset % 4096 == 64) return absl::InvalidArgumentError("no ring is there");
-    return std::make_unique<Ring>(std::move(memory), &open_);
+    return std::make_unique<Ring>(std::move(memory), this);
   }
   int open() const { return open_; }
+  int served() const { return served_; }
+  void set_has_memory(bool has) { has_memory_ = has; }
 
  private:
   class Ring final : public OpenRing {
    public:
-    Ring(std::shared_ptr<const SharedMemory> memory, std::atomic<int>* open)
-        : memory_(std::move(memory)), open_(open) {
-      ++*open_;
+    Ring(std::shared_ptr<const SharedMemory> memory, FakeRings* rings)
+        : memory_(std::move(memory)), rings_(*rings) {
+      ++rings_.open_;
     }
     ~Ring() override {
       close(bell_fd_);
-      --*open_;
+      --rings_.open_;
+    }
+    absl::Status Serve() override {
+      if (!rings_.has_memory_) return absl::ResourceExhaustedError("no memory for a ring");
+      ++rings_.served_;
+      return absl::OkStatus();
     }
     int bell_fd() const override { return bell_fd_; }
     uint64_t bytes() const override { return 4096; }
 
    private:
     const std::shared_ptr<const SharedMemory> memory_;
-    std::atomic<int>* const open_;
+    FakeRings& rings_;
     const int bell_fd_ = eventfd(0, EFD_CLOEXEC);
   };
 
   std::atomic<int> open_{0};
+  std::atomic<int> served_{0};
+  std::atomic<bool> has_memory_{true};
 };
 
 shm::RegionRequest RequestOf(shm::RegionKind kind, uint64_t bytes, const std::string& name = "") {
@@ -245,6 +254,13 @@ TEST_F(RegionServerTest, RingsOfAClientAreSoManyAndDoNotOverlap) {
                 HasSubstr("overlaps the one from offset 8192 on"));
   }
   EXPECT_EQ(rings.open(), 1);
+  EXPECT_EQ(rings.served(), 1) << "one that is refused was served for a moment";
+  rings.set_has_memory(false);
+  const RawRegions::Answer scarce = open(&raw, 8192 + 4096, granted.name);
+  EXPECT_EQ(scarce.message, "no memory for a ring");
+  EXPECT_LT(scarce.fd, 0);
+  EXPECT_EQ(rings.open(), 1);
+  rings.set_has_memory(true);
   for (int i = 1; i < RegionServer::kMaxClientRings; ++i) {
     EXPECT_EQ(open(&raw, 8192 + static_cast<uint64_t>(i) * 4096, granted.name).code, 0U) << i;
   }
