@@ -281,8 +281,8 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   }
   BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                             Server::Start(config, *security, environment, devices));
-  const std::unique_ptr<RingServer> rings =
-      StartRings(config, server->environment(), regions.server.get());
+  BASEBAND_ASSIGN_OR_RETURN(const std::unique_ptr<RingServer> rings,
+                            StartRings(config, server->environment(), regions.server.get()));
   supervisor.Tell([&server](bool serves) { server->SetServing(serves); });
   const auto tell_no_more = absl::MakeCleanup([&] { supervisor.Tell(nullptr); });
   if (admin != nullptr) {

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::server {
@@ -37,17 +40,25 @@ RingPoller::RingPoller(absl::Duration spin, std::function<void()> dispatch)
     : spin_(spin),
       dispatch_(std::move(dispatch)),
       epoll_fd_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  Watch(epoll_fd_, wake_fd_);
-  thread_ = std::thread([this] { Run(); });
+      wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+absl::StatusOr<std::unique_ptr<RingPoller>> RingPoller::Start(absl::Duration spin,
+                                                              std::function<void()> dispatch) {
+  std::unique_ptr<RingPoller> self(new RingPoller(spin, std::move(dispatch)));
+  if (self->epoll_fd_ < 0 || self->wake_fd_ < 0 || !Watch(self->epoll_fd_, self->wake_fd_)) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "a thread that looks after rings does not start (--ring-threads): ", std::strerror(errno)));
+  }
+  self->thread_ = std::thread([poller = self.get()] { poller->Run(); });
+  return self;
 }
 
 RingPoller::~RingPoller() {
   stops_.store(true);
   Wake();
-  thread_.join();
-  close(wake_fd_);
-  close(epoll_fd_);
+  if (thread_.joinable()) thread_.join();
+  if (wake_fd_ >= 0) close(wake_fd_);
+  if (epoll_fd_ >= 0) close(epoll_fd_);
 }
 
 bool RingPoller::Add(const std::shared_ptr<RingSession>& session, int bell_fd) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "server/rings/ring_session.h"
@@ -21,8 +22,9 @@ class RingPoller {
  public:
   // Looks on for `spin` after the last submission or completion before it sleeps: whoever is
   // answered often sends the next one. `dispatch` starts what was taken: what comes at a time
-  // leaves together.
-  RingPoller(absl::Duration spin, std::function<void()> dispatch);
+  // leaves together. ResourceExhausted: there is no descriptor for it.
+  static absl::StatusOr<std::unique_ptr<RingPoller>> Start(absl::Duration spin,
+                                                           std::function<void()> dispatch);
   // No ring is looked after any more.
   ~RingPoller();
   RingPoller(const RingPoller&) = delete;
@@ -38,6 +40,7 @@ class RingPoller {
  private:
   using Sessions = std::vector<std::shared_ptr<RingSession>>;
 
+  RingPoller(absl::Duration spin, std::function<void()> dispatch);
   void Run();
   // Until a bell is rung, or, if `look_again`, for a moment.
   void Sleep(bool look_again) const;
@@ -51,7 +54,7 @@ class RingPoller {
   Sessions sessions_ ABSL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> changes_{1};  // of sessions_
   std::atomic<bool> stops_{false};
-  std::thread thread_;
+  std::thread thread_;  // none, if it could not start
 };
 
 }  // namespace baseband::server

@@ -42,16 +42,25 @@ class RingServer::Served final : public OpenRing {
   const LiveCount::One counted_;
 };
 
-RingServer::RingServer(const Options& options, const CallEnvironment& environment,
-                       RegionServer* regions)
-    : environment_(environment), regions_(regions), rings_(std::make_shared<LiveCount>()) {
+RingServer::RingServer(const CallEnvironment& environment, RegionServer* regions)
+    : environment_(environment), regions_(regions), rings_(std::make_shared<LiveCount>()) {}
+
+absl::StatusOr<std::unique_ptr<RingServer>> RingServer::Start(const Options& options,
+                                                              const CallEnvironment& environment,
+                                                              RegionServer* regions) {
+  std::unique_ptr<RingServer> self(new RingServer(environment, regions));
   for (int i = 0; i < options.threads; ++i) {
-    pollers_.push_back(std::make_unique<RingPoller>(
-        options.spin, [this] { environment_.dispatcher->DispatchGathered(); }));
+    BASEBAND_ASSIGN_OR_RETURN(
+        std::unique_ptr<RingPoller> poller,
+        RingPoller::Start(options.spin, [dispatcher = environment.dispatcher] {
+          dispatcher->DispatchGathered();
+        }));
+    self->pollers_.push_back(std::move(poller));
   }
-  environment_.metrics->BeforeScrape(
-      [rings = rings_](Metrics& metrics) { metrics.SetRings(rings->count()); });
-  regions_->SetRingHost(this);
+  environment.metrics->BeforeScrape(
+      [rings = self->rings_](Metrics& metrics) { metrics.SetRings(rings->count()); });
+  regions->SetRingHost(self.get());
+  return self;
 }
 
 RingServer::~RingServer() { regions_->SetRingHost(nullptr); }
@@ -68,11 +77,11 @@ absl::StatusOr<std::unique_ptr<OpenRing>> RingServer::Open(
   return std::make_unique<Served>(std::move(session), bell_fd, &poller, rings_);
 }
 
-std::unique_ptr<RingServer> StartRings(const Config& config, const CallEnvironment& environment,
-                                       RegionServer* regions) {
+absl::StatusOr<std::unique_ptr<RingServer>> StartRings(const Config& config,
+                                                       const CallEnvironment& environment,
+                                                       RegionServer* regions) {
   if (regions == nullptr) return nullptr;
-  return std::make_unique<RingServer>(RingServer::Options{config.ring_threads, config.ring_spin},
-                                      environment, regions);
+  return RingServer::Start({config.ring_threads, config.ring_spin}, environment, regions);
 }
 
 }  // namespace baseband::server

@@ -26,8 +26,10 @@ class RingServer final : public RingHost {
   };
 
   // Serves rings in the regions of `regions`. Both outlive it; what it has taken has ended before
-  // it goes.
-  RingServer(const Options& options, const CallEnvironment& environment, RegionServer* regions);
+  // it goes. ResourceExhausted: there is no descriptor for a thread of it.
+  static absl::StatusOr<std::unique_ptr<RingServer>> Start(const Options& options,
+                                                           const CallEnvironment& environment,
+                                                           RegionServer* regions);
   ~RingServer() override;
 
   absl::StatusOr<std::unique_ptr<OpenRing>> Open(const std::string& client,
@@ -37,15 +39,18 @@ class RingServer final : public RingHost {
  private:
   class Served;
 
+  RingServer(const CallEnvironment& environment, RegionServer* regions);
+
   const CallEnvironment& environment_;
   RegionServer* const regions_;
   const std::shared_ptr<LiveCount> rings_;  // a scrape may still ask it
   std::vector<std::unique_ptr<RingPoller>> pollers_;
 };
 
-// As `config` says; null, if there are no regions.
-std::unique_ptr<RingServer> StartRings(const Config& config, const CallEnvironment& environment,
-                                       RegionServer* regions);
+// As `config` says; null, if there are no regions. Errors as of RingServer::Start.
+absl::StatusOr<std::unique_ptr<RingServer>> StartRings(const Config& config,
+                                                       const CallEnvironment& environment,
+                                                       RegionServer* regions);
 
 }  // namespace baseband::server
 
