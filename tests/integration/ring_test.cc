@@ -33,6 +33,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr uint32_t kOk = 0;
+constexpr uint32_t kCancelled = 1;
 constexpr uint32_t kInvalidArgument = 3;
 constexpr uint32_t kDeadlineExceeded = 4;
 constexpr uint32_t kNotFound = 5;
@@ -436,6 +437,34 @@ TEST_F(RingTest, ADrainAnswersEveryRequest) {
   }
   EXPECT_GE(served, 1);
   EXPECT_EQ(server_->process().Wait(absl::Seconds(30)), 0);
+  EXPECT_TRUE(ring.regions().Receive().is_over);
+}
+
+TEST_F(RingTest, WhatOutlastsADrainIsAnsweredAsCancelled) {
+  Serve({"--drain-s=1", "--queue-mib=1024"});
+  constexpr uint32_t kRequests = 64;
+  RawRing ring(socket_, kRequests);
+  ring.Open();
+  // Ten times what two threads do while it drains.
+  v1::DecodeRequest decode = DecodeOfZeros(NrCode(1, 384), 200);
+  decode.mutable_groups(0)->set_fixed_iterations(true);
+  decode.mutable_groups(0)->set_max_iterations(100);
+  BasebandSubmission submission = Put(&ring, ring.free_offset(), 1 << 20, decode);
+  for (submission.id = 0; submission.id < kRequests; ++submission.id) ring.Submit(submission);
+  ASSERT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {}, kRequests));
+  server_->process().Signal(SIGTERM);
+  std::set<uint64_t> answered;
+  std::map<uint32_t, int> codes;
+  while (answered.size() < kRequests) {
+    const absl::optional<BasebandCompletion> completion = ring.Next();
+    ASSERT_TRUE(completion.has_value()) << answered.size() << " were answered";
+    EXPECT_TRUE(answered.insert(completion->id).second);
+    ++codes[completion->code];
+  }
+  EXPECT_GE(codes[kCancelled], 1);
+  EXPECT_EQ(codes[kOk] + codes[kCancelled], static_cast<int>(kRequests));
+  EXPECT_EQ(server_->process().Wait(absl::Seconds(30)), 0);
+  EXPECT_THAT(server_->process().Output(), HasSubstr("drained")) << "nothing had to be cut off";
   EXPECT_TRUE(ring.regions().Receive().is_over);
 }
 
