@@ -19,6 +19,7 @@ namespace baseband::server {
 // Label values in the order of the enum.
 enum class UnservedReason {
   kInvalidRequest,       // wrong, or larger than this server takes, whatever its state
+  kReplyRange,           // of a ring: its range for the answer is too small; it is told how large
   kNoCredentials,        // the caller proves nothing,
   kBadToken,             // has a token that nobody has,
   kNotAllowed,           // or is known and has no such role
@@ -43,13 +44,33 @@ enum class UnservedReason {
   kQuarantine,           // its like ran on a device when that faulted
   kFailed                // an error of the server's own
 };
-inline constexpr std::array<const char*, 24> kUnservedReasonNames = {
-    "invalid_request", "no_credentials",  "bad_token",      "not_allowed",
-    "client_requests", "client_bytes",    "client_streams", "stream_limit",
-    "queue_requests",  "queue_bytes",     "staging_pool",   "reply_pool",
-    "search_memory",   "memory",          "preparation",    "deadline_unreachable",
-    "backlog",         "deadline_passed", "cancelled",      "draining",
-    "no_device",       "device_lost",     "quarantine",     "failed"};
+inline constexpr std::array<const char*, 25> kUnservedReasonNames = {
+    "invalid_request",
+    "reply_range",
+    "no_credentials",
+    "bad_token",
+    "not_allowed",
+    "client_requests",
+    "client_bytes",
+    "client_streams",
+    "stream_limit",
+    "queue_requests",
+    "queue_bytes",
+    "staging_pool",
+    "reply_pool",
+    "search_memory",
+    "memory",
+    "preparation",
+    "deadline_unreachable",
+    "backlog",
+    "deadline_passed",
+    "cancelled",
+    "draining",
+    "no_device",
+    "device_lost",
+    "quarantine",
+    "failed",
+};
 
 // `status`, which is not OK, with its reason; the last one given counts.
 absl::Status Because(UnservedReason reason, absl::Status status);

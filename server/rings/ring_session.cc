@@ -16,6 +16,7 @@
 #include "server/grpc/wire.h"
 #include "server/jobs/fingerprint.h"
 #include "server/jobs/layout.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
 namespace {
@@ -297,8 +298,9 @@ absl::Status RingSession::Convert(const InFlightPtr& request) {
 absl::Status RingSession::CheckRoom(const InFlightPtr& request, int64_t bytes) {
   if (static_cast<int64_t>(request->reply.size()) >= bytes) return absl::OkStatus();
   request->value = static_cast<uint64_t>(bytes);
-  return absl::OutOfRangeError(absl::StrCat("reply_bytes ", request->reply.size(),
-                                            " is less than the answer may take, ", bytes));
+  return Because(UnservedReason::kReplyRange,
+                 absl::OutOfRangeError(absl::StrCat("reply_bytes ", request->reply.size(),
+                                                    " is less than the answer may take, ", bytes)));
 }
 
 absl::Status RingSession::UseJob(const InFlightPtr& request, JobPtr job) {

@@ -355,6 +355,8 @@ TEST_F(RingTest, WhoHasTooLittleRoomForTheAnswerIsToldHowMuchItTakes) {
   submission.reply_bytes = 0;
   EXPECT_EQ(ring.Do(submission).header_bytes, 0U);
   EXPECT_EQ(server_->Metric("baseband_batches_total"), 0) << "nothing was done";
+  EXPECT_TRUE(server_->WaitForMetric("baseband_requests_unserved_total",
+                                     {"rpc=\"Encode\"", "reason=\"reply_range\""}, 2));
   submission.reply_bytes = static_cast<uint32_t>(refused.value);
   EXPECT_TRUE(Essence(Read<v1::EncodeResponse>(ring, ring.Do(submission))) ==
               Essence(plain->Encode(request)));
