@@ -238,6 +238,9 @@ ServerFigures ToServerFigures(const PageRates& rates) {
   }
   figures.connections = Total(page, metric::kOpenConnections.name);
   figures.rings = Total(page, metric::kRings.name);
+  figures.shared_regions = Total(page, metric::kSharedMemoryRegions.name);
+  figures.shared_in = Total(page, metric::kSharedMemoryBytes.name, {Label("direction", "in")});
+  figures.shared_out = Total(page, metric::kSharedMemoryBytes.name, {Label("direction", "out")});
   figures.memory_bytes = Total(page, metric::kProcessResident.name);
   for (const auto& [pool, used] : SumBy(page, metric::kPoolUsedBytes.name, "pool")) {
     const Figure full =

@@ -53,7 +53,8 @@ struct ServerFigures {
   Figure queue_requests, oldest_age, batch_requests;
   Figure lanes_busy, lanes;  // how many on average, of how many
   Figure connections, rings, memory_bytes;
-  std::vector<NamedFigure> pools;  // how full, 0 to 1
+  Figure shared_regions, shared_in, shared_out;  // how many; bytes a second by shared memory
+  std::vector<NamedFigure> pools;                // how full, 0 to 1
 };
 ServerFigures ToServerFigures(const PageRates& rates);
 

@@ -66,6 +66,9 @@ void AddFigures(const PageRates& rates, Json* json) {
   to["lanes"] = OrNull(figures.lanes);
   to["connections"] = OrNull(figures.connections);
   to["rings"] = OrNull(figures.rings);
+  to["shared_memory_regions"] = OrNull(figures.shared_regions);
+  to["shared_memory_in_bytes_per_s"] = OrNull(figures.shared_in);
+  to["shared_memory_out_bytes_per_s"] = OrNull(figures.shared_out);
   to["memory_bytes"] = OrNull(figures.memory_bytes);
   to["pools_used_ratio"] = ToJson(figures.pools);
   to["rpcs"] = Json::array();

@@ -88,9 +88,6 @@ std::string Of(const std::string& part, const std::string& whole) {
 std::string Because(const std::string& count, const std::string& cause) {
   return cause.empty() ? count : absl::StrCat(count, " ", cause);
 }
-std::string WithRings(const std::string& connections, const Figure& rings) {
-  return rings.value_or(0) > 0 ? absl::StrCat(connections, " +", Count(rings)) : connections;
-}
 std::string Bar(const Figure& figure) {
   return Show(figure, [](double ratio) {
     constexpr int kWidth = 12;
@@ -148,7 +145,7 @@ Row ServerRow(const std::string& name, const std::string& state, const Figure& u
                Time(figures.oldest_age),
                Count(figures.batch_requests),
                Of(Count(figures.lanes_busy), Count(figures.lanes)),
-               WithRings(Count(figures.connections), figures.rings),
+               Count(figures.connections),
                pool("staging"),
                pool("reply"),
                Bytes(figures.memory_bytes)};
@@ -224,6 +221,22 @@ std::vector<Line> DeviceLines(const TopModel& model, const TopView& view) {
               {"power", true, 0},
               {"throttled by", false, 0}},
              std::move(rows), view.columns);
+}
+
+// Rings have no count of their submissions: those are requests among the others.
+std::vector<Line> SharedMemoryLines(const PageRates& rates) {
+  const ServerFigures figures = ToServerFigures(rates);
+  if (figures.shared_regions.value_or(0) <= 0 && figures.rings.value_or(0) <= 0) {
+    return {};
+  }
+  std::string text = absl::StrCat(
+      " shared memory   ", Plural(std::llround(figures.shared_regions.value_or(0)), "region"), ", ",
+      Plural(std::llround(figures.rings.value_or(0)), "ring"));
+  if (figures.shared_in.has_value() && figures.shared_out.has_value()) {
+    absl::StrAppend(&text, "   in ", Bytes(figures.shared_in), "/s, out ",
+                    Bytes(figures.shared_out), "/s");
+  }
+  return {{std::move(text), LineStyle::kPlain}};
 }
 
 std::vector<Line> RpcLines(const PageRates& rates, const TopView& view) {
@@ -315,6 +328,7 @@ std::vector<Line> ToLines(const TopModel& model, const TopView& view) {
              LineStyle::kFaint}},
            &lines);
   }
+  Append(SharedMemoryLines(rates), &lines);
   Append(RpcLines(rates, view), &lines);
   Append(ClientLines(rates, view), &lines);
   return lines;

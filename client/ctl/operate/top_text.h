@@ -18,7 +18,8 @@ struct TopView {
   absl::Time steady;  // SteadyNow()
 };
 
-// Servers, their total, their devices, then requests and clients of the selected one or of all.
+// Servers, their total, their devices, then of the selected one or of all: memory shared with
+// clients and the rings in it, if there is any, requests, and clients.
 // What is not known is left empty, and a column of which nothing is known is left out.
 std::vector<Line> ToLines(const TopModel& model, const TopView& view);
 

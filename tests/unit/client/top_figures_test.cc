@@ -111,7 +111,8 @@ TEST(TopFiguresTest, WhatAPageDoesNotHaveIsUnknown) {
        {figures.requests, figures.information_bits, figures.bler, figures.p50, figures.p99,
         figures.deadlines_missed, figures.unserved, figures.queue_requests, figures.oldest_age,
         figures.batch_requests, figures.lanes_busy, figures.lanes, figures.connections,
-        figures.rings, figures.memory_bytes}) {
+        figures.rings, figures.shared_regions, figures.shared_in, figures.shared_out,
+        figures.memory_bytes}) {
     EXPECT_THAT(figure, Eq(absl::nullopt));
   }
   EXPECT_THAT(figures.pools, IsEmpty());
@@ -143,7 +144,9 @@ TEST(TopFiguresTest, OfAServer) {
             "baseband_lane_busy_seconds_total{device=\"cpu\",lane=\"2\"} 0\n"
             "baseband_pool_used_bytes{pool=\"staging\"} 25\n"
             "baseband_pool_capacity_bytes{pool=\"staging\"} 100\nbaseband_open_connections "
-            "5\nbaseband_rings 2\n"));
+            "5\nbaseband_rings 2\nbaseband_shared_memory_regions 3\n"
+            "baseband_shared_memory_bytes_total{direction=\"in\"} 4000\n"
+            "baseband_shared_memory_bytes_total{direction=\"out\"} 1000\n"));
   EXPECT_THAT(figures.requests, Optional(60)) << "who asks for these is not at work";
   EXPECT_THAT(figures.information_bits, Optional(2e6));
   EXPECT_THAT(figures.deadlines_missed, Optional(3));
@@ -156,6 +159,9 @@ TEST(TopFiguresTest, OfAServer) {
   EXPECT_THAT(figures.lanes, Optional(3));
   EXPECT_THAT(figures.connections, Optional(5));
   EXPECT_THAT(figures.rings, Optional(2));
+  EXPECT_THAT(figures.shared_regions, Optional(3));
+  EXPECT_THAT(figures.shared_in, Optional(2000));
+  EXPECT_THAT(figures.shared_out, Optional(500));
   ASSERT_THAT(figures.pools, SizeIs(1));
   EXPECT_EQ(figures.pools[0].name, "staging");
   EXPECT_EQ(figures.pools[0].value, 0.25);

@@ -177,6 +177,23 @@ TEST(TopTextTest, ANarrowFrameLeavesColumnsOutAndKeepsWhatMatters) {
   }
 }
 
+TEST(TopTextTest, SharedMemoryAndItsRingsAreALineWhereThereIsAny) {
+  TopModel model({"http://a:9151/metrics", "http://b:9151/metrics"});
+  for (const int n : {0, 1}) {
+    const absl::Time time = kStart + absl::Seconds(2 * n);
+    model.Add({Answer(time, absl::StrCat("baseband_rings 2\nbaseband_shared_memory_regions 1\n"
+                                         "baseband_shared_memory_bytes_total{direction=\"in\"} ",
+                                         4096 * n,
+                                         "\nbaseband_shared_memory_bytes_total{direction=\"out\"} ",
+                                         2048 * n, "\n")),
+               Answer(time, "baseband_rings 0\nbaseband_shared_memory_regions 0\n")});
+  }
+  const std::string line = " shared memory   1 region, 2 rings   in 2.00 KiB/s, out 1.00 KiB/s\n";
+  EXPECT_THAT(TextOf(model, 80), HasSubstr(line));
+  EXPECT_THAT(TextOf(model, 80, 0), HasSubstr(line));
+  EXPECT_THAT(TextOf(model, 80, 1), Not(HasSubstr("shared memory")));
+}
+
 TEST(TopTextTest, TheSelectedServersRequestsAreShown) {
   TopModel model({"http://a:9151/metrics", "http://b:9151/metrics"});
   const std::string in_flight = "\nbaseband_requests_in_flight{rpc=\"Decode\"} 0\n";
