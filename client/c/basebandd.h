@@ -52,10 +52,12 @@ typedef struct basebandd_connection basebandd_connection;
 
 /* All zeros: what stands after "0:". */
 typedef struct basebandd_options {
-  uint64_t memory_bytes; /* that can be on loan at a time: .. 64 GiB; 0: 16 MiB */
-  uint32_t entries;      /* most requests in flight: a power of two, 1 .. 4096; 0: 256 */
-  uint32_t reserved;     /* 0 */
-  uint64_t spin_ns;      /* how long a wait looks before it sleeps; UINT64_MAX: it never sleeps */
+  /* That can be on loan at a time: .. 64 GiB with the ring, and what the server grants
+   * (--client-shm-mib); 0: 16 MiB. */
+  uint64_t memory_bytes;
+  uint32_t entries;  /* most requests in flight: a power of two, 1 .. 4096; 0: 256 */
+  uint32_t reserved; /* 0 */
+  uint64_t spin_ns;  /* how long a wait looks before it sleeps; UINT64_MAX: it never sleeps */
   uint64_t open_timeout_ns;  /* for each answer of the server while it opens; 0: 10 s */
   uint64_t reserved_more[4]; /* 0 */
 } basebandd_options;
@@ -80,8 +82,9 @@ BASEBANDD_API void basebandd_close(basebandd_connection* connection);
 /* ------------------------------------------------------------------------------------ memory */
 
 /* `bytes` > 0 of the region, from a multiple of 64 on, and rounded up to one; what lies there is
- * anything. Null: no free piece is as large. Takes a time that does not depend on `bytes`, and on
- * the number of loans only where no piece is left that is larger by an eighth. */
+ * anything. Null: no free piece is as large, or none ever will be. Takes a time that does not
+ * depend on `bytes`, and on the number of loans only where no piece is left that is larger by an
+ * eighth. */
 BASEBANDD_API void* basebandd_loan(basebandd_connection* connection, size_t bytes);
 
 /* `memory` is what a loan began with, or null. -EINVAL: it is no loan. Not before the answers have

@@ -154,11 +154,22 @@ static int map_region(basebandd_connection* connection, int fd, uint64_t granted
   return 0;
 }
 
-static int get_region(basebandd_connection* connection, uint64_t bytes, uint8_t name[16]) {
+/* The server knows of regions only: what it says of one that it does not grant, that is, how large
+ * one may be, is told with what the caller knows. */
+static int not_granted(int error, uint64_t memory_bytes, uint64_t bytes) {
+  char said[400];
+  (void)snprintf(said, sizeof(said), "%s", basebandd_error());
+  return basebandd_fail(error, "memory_bytes %llu makes a region of %llu bytes with the ring; %s",
+                        (unsigned long long)memory_bytes, (unsigned long long)bytes, said);
+}
+
+static int get_region(basebandd_connection* connection, uint64_t memory_bytes, uint64_t bytes,
+                      uint8_t name[16]) {
   basebandd_region_request request = {BASEBANDD_REGION_VERSION, BASEBANDD_REGION_GRANT, bytes, {0}};
   basebandd_region_answer answer;
   int fd = -1;
   int error = ask(connection->socket, &request, &answer, &fd);
+  if (error == -EINVAL || error == -ENOMEM) return not_granted(error, memory_bytes, bytes);
   if (error < 0) return error;
   error = map_region(connection, fd, answer.bytes, bytes);
   close(fd);
@@ -235,9 +246,11 @@ static int set_up(basebandd_connection* connection, const char* path,
     return basebandd_fail(-EINVAL, "entries %u is no power of two in [1, %u]", entries,
                           BASEBANDD_MAX_ENTRIES);
   }
-  if (wanted > BASEBANDD_MAX_REGION - 2 * BASEBANDD_REGION_PAGE - baseband_ring_bytes(entries)) {
-    return basebandd_fail(-EINVAL, "memory_bytes %llu is not in [0, 64 GiB with the ring]",
-                          (unsigned long long)wanted);
+  const uint64_t most =
+      BASEBANDD_MAX_REGION - 2 * BASEBANDD_REGION_PAGE - baseband_ring_bytes(entries);
+  if (wanted > most) {
+    return basebandd_fail(-EINVAL, "memory_bytes %llu is not in [0, %llu]: 64 GiB with the ring",
+                          (unsigned long long)wanted, (unsigned long long)most);
   }
   for (size_t i = 0; i < sizeof(options->reserved_more) / sizeof(options->reserved_more[0]); ++i) {
     if (options->reserved != 0 || options->reserved_more[i] != 0) {
@@ -254,7 +267,7 @@ static int set_up(basebandd_connection* connection, const char* path,
     error = connect_to(connection, path,
                        options->open_timeout_ns == 0 ? 10000000000U : options->open_timeout_ns);
   }
-  if (error == 0) error = get_region(connection, bytes, name);
+  if (error == 0) error = get_region(connection, wanted, bytes, name);
   if (error == 0) error = get_ring(connection, entries, name);
   connection->freed = entries;
   connection->server_seen_ns = basebandd_now_ns();
@@ -303,7 +316,17 @@ void* basebandd_loan(basebandd_connection* connection, size_t bytes) {
   if (basebandd_check_owner(connection) < 0) return NULL;
   const uint64_t offset = basebandd_heap_take(connection->heap, bytes);
   if (offset == BASEBANDD_HEAP_NONE) {
-    basebandd_fail(-ENOMEM, "bytes %zu: no free piece of the region is as large", bytes);
+    const size_t most = connection->region_bytes - (size_t)connection->heap_offset;
+    if (bytes == 0 || bytes > most) {
+      basebandd_fail(-EINVAL, "bytes %zu is not in [1, %zu], what the connection has to lend",
+                     bytes, most);
+    } else {
+      basebandd_fail(
+          -ENOMEM,
+          "bytes %zu: no free piece is as large, of %zu that the connection has to lend; "
+          "give loans back, or open it with more memory_bytes",
+          bytes, most);
+    }
     return NULL;
   }
   return connection->region + connection->heap_offset + offset;

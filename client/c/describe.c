@@ -183,13 +183,17 @@ static void put_decode_shared_channel_group(writer* out, const void* message) {
 static int describe(const void* groups, size_t group_bytes, size_t count, put_message put, void* to,
                     size_t room) {
   writer out = {to, to == NULL ? 0 : room, 0};
-  if (groups == NULL || count == 0) return basebandd_fail(-EINVAL, "count 0 is not in [1, ..]");
+  if (groups == NULL) return basebandd_fail(-EINVAL, "groups is null");
+  if (count == 0) return basebandd_fail(-EINVAL, "count 0 is not in [1, ..]");
   for (size_t i = 0; i < count && out.used <= INT_MAX; ++i) {
     put_nested(&out, 1, put, (const char*)groups + i * group_bytes);
   }
   if (out.used > INT_MAX) return basebandd_fail(-EINVAL, "count %zu takes more than 2 GiB", count);
   if (to != NULL && out.used > room) {
-    return basebandd_fail(-ENOSPC, "room %zu is not in [%zu, ..]", room, out.used);
+    return basebandd_fail(-ENOSPC,
+                          "room %zu: the description of these groups (count %zu) has %zu bytes, "
+                          "which `to` needs room for",
+                          room, count, out.used);
   }
   return (int)out.used;
 }

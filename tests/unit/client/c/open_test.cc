@@ -69,7 +69,12 @@ TEST(OpenTest, WithDefaultsLendsSixteenMebibytes) {
   EXPECT_NE(all, nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(all) % 64, 0U);
   EXPECT_EQ(basebandd_loan(connection, 4096), nullptr);
-  EXPECT_THAT(basebandd_error(), HasSubstr("bytes 4096"));
+  EXPECT_THAT(basebandd_error(), HasSubstr("bytes 4096: no free piece is as large, of 16781120"));
+  for (const size_t bytes : {size_t{0}, size_t{17 << 20}, SIZE_MAX}) {
+    EXPECT_EQ(basebandd_loan(connection, bytes), nullptr);
+    EXPECT_THAT(basebandd_error(), HasSubstr("bytes " + std::to_string(bytes) +
+                                             " is not in [1, 16781120], what the connection"));
+  }
   EXPECT_EQ(basebandd_give_back(connection, static_cast<char*>(all) + 64), -EINVAL);
   EXPECT_EQ(basebandd_give_back(connection, all), 0);
   EXPECT_EQ(basebandd_give_back(connection, all), -EINVAL);
@@ -115,6 +120,7 @@ TEST(OpenTest, WhatTheServerSaysIsPassedOn) {
   faults.message = "bytes are more than uid:1000 may have";
   EXPECT_EQ(OpenFails(faults), -ENOMEM);
   EXPECT_THAT(basebandd_error(), HasSubstr(faults.message));
+  EXPECT_THAT(basebandd_error(), HasSubstr("memory_bytes 16777216 makes a region of 168"));
   faults.refused_kind = 3;
   faults.code = 7;
   EXPECT_EQ(OpenFails(faults), -EACCES);

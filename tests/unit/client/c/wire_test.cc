@@ -72,6 +72,10 @@ void ExpectDescribed(int (*describe)(const Group*, size_t, void*, size_t),
             static_cast<int>(bytes.size()));
   EXPECT_EQ(written, bytes + "\x55\x55\x55");
   ASSERT_EQ(describe(groups.data(), groups.size(), written.data(), bytes.size() - 1), -ENOSPC);
+  EXPECT_EQ(basebandd_error(),
+            "room " + std::to_string(bytes.size() - 1) +
+                ": the description of these groups (count " + std::to_string(groups.size()) +
+                ") has " + std::to_string(bytes.size()) + " bytes, which `to` needs room for");
   ASSERT_EQ(describe(groups.data(), 0, written.data(), written.size()), -EINVAL);
   Message parsed;
   ASSERT_TRUE(parsed.ParseFromString(bytes));
