@@ -1,5 +1,6 @@
 /* Baseband Offload for C: jobs to a basebandd of this host through memory that both map, without
- * gRPC, protobuf or C++. README.md has a program; example.c beside it is one that runs.
+ * gRPC, protobuf or C++. README.md has a program that encodes and decodes a block, and how bits and
+ * LLRs lie in a payload; example.c beside it has many requests in flight.
  *
  *   basebandd_open        one connection to --shm-listen, one region of memory, one ring in it
  *   basebandd_loan        memory of the region: payloads and replies have to lie there
@@ -115,10 +116,11 @@ enum basebandd_kind {
   BASEBANDD_FORGET = 2    /* the number `job` is free */
 };
 
-/* Enough for an answer whose bytes fields have `bulk_bytes` together, of `blocks` blocks, frames or
- * channels. */
+/* Enough for an answer whose bytes fields, two at most, have `bulk_bytes` together, of `blocks`
+ * code blocks, frames or channels: of a transport block all its code blocks count.
+ * basebandd_size_... knows both of Encode and Decode. */
 #define BASEBANDD_REPLY_BYTES(bulk_bytes, blocks) \
-  (((uint64_t)(bulk_bytes) + 384U + 192U * (uint64_t)(blocks) + 63U) / 64U * 64U)
+  (((uint64_t)(bulk_bytes) + 448U + 192U * (uint64_t)(blocks) + 63U) / 64U * 64U)
 
 /* Zeros where nothing else is said. What to do is either a header with its operation, or a job. */
 typedef struct basebandd_request {
@@ -233,9 +235,10 @@ BASEBANDD_API int basebandd_forget(basebandd_connection* connection, uint32_t jo
 
 /* -------------------------------------------------------------------------- describing requests */
 
-/* Fields are those of the message named, with its units, ranges and meanings of 0; the server
- * checks them. A basebandd_describe_... function writes the request of `count` groups to `to` and
- * returns its bytes, also when `to` is null and `room` 0. -ENOSPC: there are more than `room`. */
+/* Fields are those of the message named, with its units, ranges and meanings of 0, which README.md
+ * lists; the server checks them. A basebandd_describe_... function writes the request of `count`
+ * groups to `to` and returns its bytes, also when `to` is null and `room` 0. -ENOSPC: there are
+ * more than `room`. */
 
 /* NrCode, and LdpcCode.parity_rows. */
 typedef struct basebandd_nr_code {
@@ -329,6 +332,20 @@ BASEBANDD_API int basebandd_describe_encode_shared_channel(
     const basebandd_encode_shared_channel_group* groups, size_t count, void* to, size_t room);
 BASEBANDD_API int basebandd_describe_decode_shared_channel(
     const basebandd_decode_shared_channel_group* groups, size_t count, void* to, size_t room);
+
+/* What a request and its answer take. */
+typedef struct basebandd_sizes {
+  uint64_t payload_bytes; /* that the request's payload has, exactly */
+  uint64_t reply_bytes;   /* enough for `reply` */
+} basebandd_sizes;
+
+/* Of the request that basebandd_describe_encode or _decode describes. Returns 0; -EINVAL: a field
+ * is out of range. That zc is a lifting size, and whether the server takes as much, it says itself.
+ */
+BASEBANDD_API int basebandd_size_encode(const basebandd_encode_group* groups, size_t count,
+                                        basebandd_sizes* sizes);
+BASEBANDD_API int basebandd_size_decode(const basebandd_decode_group* groups, size_t count,
+                                        basebandd_sizes* sizes);
 
 /* ------------------------------------------------------------------------------ reading answers */
 

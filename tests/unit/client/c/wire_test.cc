@@ -90,6 +90,37 @@ basebandd_nr_code RandomCode(Random* random, v1::LdpcCode* message) {
   return code;
 }
 
+TEST(SizesTest, FieldsThatAreOutOfRangeAreNamed) {
+  basebandd_sizes sizes{};
+  basebandd_decode_group good{};
+  good.code = {2, 8, 4};
+  good.count = 1;
+  const auto refusal_of = [&](auto spoil) {
+    basebandd_decode_group groups[] = {good, good};
+    spoil(&groups[1]);
+    EXPECT_EQ(basebandd_size_decode(groups, 2, &sizes), -EINVAL);
+    return std::string(basebandd_error());
+  };
+  EXPECT_EQ(refusal_of([](auto* group) { group->code.base_graph = 3; }),
+            "groups[1].code.base_graph 3 is not in [1, 2]");
+  EXPECT_EQ(refusal_of([](auto* group) { group->code.zc = 385; }),
+            "groups[1].code.zc 385 is not in [2, 384]");
+  EXPECT_EQ(refusal_of([](auto* group) { group->code.parity_rows = 43; }),
+            "groups[1].code.parity_rows 43 is not in [4, 42]");
+  EXPECT_EQ(refusal_of([](auto* group) { group->count = 0; }),
+            "groups[1].count 0 is not in [1, 4294967295]");
+  EXPECT_EQ(refusal_of([](auto* group) { group->n_filler = 80; }),
+            "groups[1].n_filler 80 is not in [0, 79]");
+  EXPECT_EQ(refusal_of([](auto* group) { group->llr_count = 97; }),
+            "groups[1].llr_count 97 is not in [0, 96]");
+  const basebandd_encode_group encode = {{1, 8, 0}, 1, 0, 4};
+  EXPECT_EQ(basebandd_size_encode(&encode, 1, &sizes), -EINVAL);
+  EXPECT_STREQ(basebandd_error(), "groups[0].output 4 is not in [0, 3]");
+  EXPECT_EQ(basebandd_size_encode(&encode, 0, &sizes), -EINVAL);
+  EXPECT_EQ(basebandd_size_decode(nullptr, 1, &sizes), -EINVAL);
+  EXPECT_STREQ(basebandd_error(), "groups is null");
+}
+
 TEST(DescribeTest, EncodeIsWhatProtobufWrites) {
   for (uint32_t seed = 0; seed < 500; ++seed) {
     Random random(seed);
