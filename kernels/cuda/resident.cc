@@ -73,9 +73,10 @@ absl::Status ResidentKernel::Leave() {
 
 absl::Status ResidentKernel::LaunchIt() {
   Retire();  // some of the last one's thread blocks may be there still
+  BASEBAND_RETURN_IF_ERROR(launch_(mailbox_.data(), launch_number_,
+                                   ResidentMailbox::kMaxThreadBlocks, shape_, stream_.get()));
   is_launched_ = true;
-  return launch_(mailbox_.data(), launch_number_, ResidentMailbox::kMaxThreadBlocks, shape_,
-                 stream_.get());
+  return absl::OkStatus();
 }
 
 bool ResidentKernel::IsAway(int thread_block) const {

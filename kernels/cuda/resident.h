@@ -4,9 +4,9 @@
 //   resident.Post(shape, thread_blocks, launch);   // once the task is described in resident.task()
 //   while (!*resident.IsDone()) Pause();
 //
-// The device's side is resident_device.cuh. The kernel leaves when nothing has come for kIdle and,
-// between two tasks, after kLife, for some calls into the driver (to free memory, to page-lock it)
-// wait until no kernel runs. The task after that launches it again.
+// The device's side is resident_device.cuh. Some calls into the driver (to free memory, to
+// page-lock it) wait until no kernel runs: it leaves when nothing has come for kIdle and, between
+// two tasks, after kLife. The task after that launches it again.
 #ifndef BASEBAND_KERNELS_CUDA_RESIDENT_H_
 #define BASEBAND_KERNELS_CUDA_RESIDENT_H_
 
@@ -38,7 +38,8 @@ struct ResidentMailbox {
   uint64_t left[kMaxThreadBlocks];
 };
 
-// Move-only; one that was not created is not available. One thread at a time.
+// Move-only; one that was not created is not available. One thread at a time. Once something was
+// posted, Leave() comes before its end, and after each error.
 class ResidentKernel {
  public:
   static constexpr uint64_t kIdleNs = 200'000;
@@ -55,8 +56,9 @@ class ResidentKernel {
   bool is_available() const { return stream_.get() != nullptr; }
   // Where the next task is described, while none is under way.
   uint8_t* task() { return mailbox_.data()->task; }
-  // Hands task() to the first `thread_blocks` of the kernel of `launch`, which is launched if it is
-  // not there, or was for a smaller `shape` (its shared memory, say).
+  // Hands task() to the first `thread_blocks`, 1 .. kMaxThreadBlocks, of the kernel of `launch`,
+  // which is launched if it is not there, or was for a smaller `shape` (its shared memory, say).
+  // There is no task under way.
   absl::Status Post(int shape, int thread_blocks, Launch launch);
   // Whether a task was posted that IsDone() has not yet found done.
   bool has_task() const { return has_task_; }

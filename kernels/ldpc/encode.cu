@@ -1,13 +1,14 @@
-// The kernels of encode_device.cuh, and what a launch of them must be.
+// The kernels of encode_whole.cuh, and what a launch of them must be.
 #include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/load_kernel.h"
 #include "kernels/cuda/resident_device.cuh"
 #include "kernels/cuda/status.h"
-#include "kernels/ldpc/encode_device.cuh"
 #include "kernels/ldpc/encode_gpu.h"
+#include "kernels/ldpc/encode_whole.cuh"
 
 namespace baseband::ldpc {
 namespace {
@@ -94,6 +95,12 @@ int EncodeSharedBytes(const Code& code) {
   return static_cast<int>(reinterpret_cast<const EncodeTableHeader*>(table.data())->shared_bytes);
 }
 
+absl::Status PrepareEncodeKernels() {
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeKernel<const EncodeBlock*>));
+  BASEBAND_RETURN_IF_ERROR(cuda::LoadKernel(&EncodeKernel<FewBlocks>));
+  return cuda::LoadKernel(&ResidentEncodeKernel);
+}
+
 absl::Status LaunchEncode(const EncodeBatch& batch, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(Check(batch));
   const auto grid = static_cast<unsigned>(batch.num_blocks);
@@ -116,6 +123,12 @@ bool FitsResident(const EncodeBatch& batch) {
 
 absl::Status PostEncode(const EncodeBatch& batch, cuda::ResidentKernel* resident) {
   BASEBAND_RETURN_IF_ERROR(Check(batch));
+  if (!FitsResident(batch)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("blocks_host is null, num_blocks ", batch.num_blocks, " is not in [1, ",
+                     FewBlocks::kMost, "], or shared_bytes ", batch.shared_bytes, " is not in [1, ",
+                     kMaxResidentSharedBytes, "]"));
+  }
   auto* const task = reinterpret_cast<ResidentTask*>(resident->task());
   task->tables = batch.tables;
   task->parity = batch.parity;

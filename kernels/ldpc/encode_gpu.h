@@ -34,9 +34,12 @@ int EncodeSharedBytes(const Code& code);
 // Thread-safe for calls on different streams.
 absl::Status LaunchEncode(const EncodeBatch& batch, cudaStream_t stream);
 
+// Loads the kernels on the current device, which first launches would do otherwise.
+absl::Status PrepareEncodeKernels();
+
 // Whether PostEncode takes it: it has blocks_host, few of them, of no large code.
 bool FitsResident(const EncodeBatch& batch);
-// The same, with the same answer, by a kernel that stays on the device (resident.h): returns
+// As LaunchEncode, with the same parity, by a kernel that stays on the device (resident.h): returns
 // without waiting, and `resident` tells when it is done. What `tables` point to must have been
 // there when that kernel was launched: Retire() it after a change.
 absl::Status PostEncode(const EncodeBatch& batch, cuda::ResidentKernel* resident);

@@ -34,7 +34,7 @@ Dispatcher::Dispatcher(const DispatcherOptions& options, absl::Span<Device* cons
       lost_(devices.size()),
       loss_ended_(devices.size()) {
   metrics_->SetQueueCapacity(options.queue_requests, options.queue_bytes);
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   for (Device* device : devices_) {
     metrics_numbers_.push_back(metrics_->AddDevice(device->id(), device->kind(), device->name(),
                                                    static_cast<int>(device->lanes().size())));
@@ -61,7 +61,7 @@ Dispatcher::~Dispatcher() {
   WaitUntilIdle();
   watchdog_.reset();
   {
-    SpinningLock lock(&mutex_);
+    absl::MutexLock lock(&mutex_);
     mutex_.Await(absl::Condition(
         +[](Dispatcher* self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) {
           return self->AreLanesIdle() && self->telling_ == 0;
@@ -252,7 +252,7 @@ void Dispatcher::Answer(absl::Status status, JobPtr job) {
 }
 
 void Dispatcher::WaitUntilIdle() {
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   mutex_.Await(absl::Condition(
       +[](Dispatcher* self)
            ABSL_EXCLUSIVE_LOCKS_REQUIRED(self->mutex_) { return self->unanswered_ == 0; },
@@ -269,7 +269,7 @@ void Dispatcher::SampleGauges() const {
       metrics_->SetDeviceObjects(metrics_numbers_[i], usage.bytes, usage.objects, usage.dropped);
     }
   }
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   for (const auto& operation : options_.operations->all()) {
     metrics_->SetQueueRequests(operation->rpc(), scheduler_.Depth(operation->index()));
   }
@@ -293,7 +293,7 @@ absl::Duration Dispatcher::RetryDelay(const absl::Status& refusal) const {
 }
 
 void Dispatcher::WaitForDelays() {
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   while (!stopping_) {
     const absl::Time now = options_.clock();
     absl::Time wake = absl::InfiniteFuture();

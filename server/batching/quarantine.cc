@@ -42,7 +42,7 @@ bool Quarantine::IsKnownGood(uint64_t fingerprint) {
 
 std::string Quarantine::Accuse(const Job& job, const std::string& device, absl::Time now) {
   if (job.fingerprint == 0) return "it is not tried again by itself";
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   ForgetHarmless(now);
   if (suspects_.size() >= kMaxSuspects && suspects_.count(job.fingerprint) == 0) {
     suspects_.erase(std::min_element(
@@ -95,7 +95,7 @@ absl::Status Quarantine::Check(const Job& job, absl::Time now) {
 
 bool Quarantine::Refuses(const Job& job, absl::Time now) const {
   if (!has_suspects_.load(std::memory_order_acquire) || job.fingerprint == 0) return false;
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   const auto found = suspects_.find(job.fingerprint);
   return found != suspects_.end() && found->second.refused_until > now;
 }
@@ -112,7 +112,7 @@ void Quarantine::ForgetHarmless(absl::Time now) {
 
 std::vector<Quarantine::Suspect> Quarantine::List(absl::Time now) {
   std::vector<Suspect> list;
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   ForgetHarmless(now);
   for (const auto& [fingerprint, suspect] : suspects_) list.push_back(suspect);
   std::sort(list.begin(), list.end(), [](const Suspect& a, const Suspect& b) {
@@ -123,13 +123,13 @@ std::vector<Quarantine::Suspect> Quarantine::List(absl::Time now) {
 }
 
 int64_t Quarantine::CountRefused(absl::Time now) const {
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   return std::count_if(suspects_.begin(), suspects_.end(),
                        [&](const auto& entry) { return entry.second.refused_until > now; });
 }
 
 absl::Status Quarantine::Lift(uint64_t fingerprint) {
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   if (suspects_.erase(fingerprint) == 0) {
     return absl::NotFoundError(
         absl::StrCat("fingerprint ", FingerprintText(fingerprint), " is not in quarantine"));
@@ -139,7 +139,7 @@ absl::Status Quarantine::Lift(uint64_t fingerprint) {
 }
 
 int64_t Quarantine::LiftAll() {
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   const auto lifted = static_cast<int64_t>(suspects_.size());
   suspects_.clear();
   has_suspects_.store(false, std::memory_order_release);

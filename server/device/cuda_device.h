@@ -54,6 +54,8 @@ class CudaDevice final : public Device {
   absl::Status Reset(const Alone& alone) override;
 
   int ordinal() const { return options_.ordinal; }
+  // That were handed to resident kernels, so far.
+  int64_t resident_tasks() const { return resident_tasks_.load(std::memory_order_relaxed); }
 
  private:
   friend class CudaLane;
@@ -76,6 +78,7 @@ class CudaDevice final : public Device {
 
   std::atomic<int> busy_lanes_{0};      // without those for background work
   std::atomic<uint64_t> last_spin_{0};  // of the lane that spins for its next task
+  std::atomic<int64_t> resident_tasks_{0};
 
   absl::Mutex use_mutex_;  // shared by who is in OnDevice, held by a reset
 

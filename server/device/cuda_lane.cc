@@ -23,9 +23,9 @@ constexpr absl::Duration kMaxSpinInPlace = absl::Microseconds(200);
 // but for kMaxSpinInPlace after a task in place, whose sender waits for its answer to send the
 // next.
 constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
-// Each has a stream of its own, and a GPU 32 queues for all of them (AskForDeviceQueues): what
-// shares one with a kernel that stays waits until that leaves.
-constexpr int kMaxResidentLanes = 8;
+// Of a GPU, for the streams of all lanes and of resident kernels, one each (AskForDeviceQueues):
+// what shares one with a kernel that stays waits until that leaves.
+constexpr int kDeviceQueues = 32;
 // Between two looks at a resident kernel's task that takes longer.
 constexpr absl::Duration kNap = absl::Microseconds(50);
 // Between two looks; 40 to 140 cycles each.
@@ -70,9 +70,9 @@ absl::Status CudaLane::SetUp() {
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.input_bytes + kReadAhead));
   BASEBAND_ASSIGN_OR_RETURN(output_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.output_bytes));
-  if (device_->options_.resident && end_flag_.is_available() && index_ < kMaxResidentLanes) {
+  const int queues_left = kDeviceQueues - static_cast<int>(device_->lanes().size());
+  if (device_->options_.resident && end_flag_.is_available() && index_ < queues_left) {
     BASEBAND_ASSIGN_OR_RETURN(resident_, cuda::ResidentKernel::Create());
-    view_.resident = &resident_;
   }
   view_.device = device_;
   view_.stream = stream_.get();
@@ -136,7 +136,8 @@ absl::Status CudaLane::Enqueue(Task* task, bool has_marks) {
     return cuda::ToStatus(cudaEventRecord(marks_[i].get(), stream_.get()), "cudaEventRecord");
   };
   // It has not read what was copied since.
-  if (view_.resident != nullptr && lane_tables_.has_copied()) resident_.Retire();
+  if (resident_.is_available() && lane_tables_.has_copied()) resident_.Retire();
+  view_.resident = resident_.is_available() && !has_marks ? &resident_ : nullptr;
   lane_tables_.BeginTask();
   if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(0));
   BASEBAND_RETURN_IF_ERROR(task->CudaCopyIn(view_));
@@ -144,7 +145,10 @@ absl::Status CudaLane::Enqueue(Task* task, bool has_marks) {
   BASEBAND_RETURN_IF_ERROR(task->CudaRun(view_));
   if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(2));
   BASEBAND_RETURN_IF_ERROR(task->CudaCopyOut(view_));
-  if (resident_.has_task()) return absl::OkStatus();
+  if (resident_.has_task()) {
+    device_->resident_tasks_.fetch_add(1, std::memory_order_relaxed);
+    return absl::OkStatus();
+  }
   // With marks the flag tells that the last can be read, without them that nothing is left to do.
   if (has_marks) BASEBAND_RETURN_IF_ERROR(mark(kNumMarks - 1));
   if (end_flag_.is_available()) (void)end_flag_.Raise(stream_.get());
@@ -194,8 +198,14 @@ void CudaLane::WaitForTasks() {
       busy_ = false;
     }
     was_in_place = launched != absl::InfinitePast();
+    absl::Status end;
+    if (status.ok() && resident_.has_task()) {
+      status = WaitForResident();
+    } else if (status.ok()) {
+      end = WaitForEnd(was_in_place);
+    }
     // What was enqueued before an error still runs and uses the task's memory: wait in any case.
-    const absl::Status end = status.ok() ? WaitForEnd(was_in_place) : WaitForAll();
+    if (!status.ok()) end = WaitForAll();
     if (status.ok() && end.ok()) {
       const absl::Duration copy_in = times.copy_in;
       if (was_in_place) {
@@ -227,7 +237,6 @@ void CudaLane::SpinForTask(bool was_in_place) const {
 }
 
 absl::Status CudaLane::WaitForEnd(bool is_in_place) {
-  if (resident_.has_task()) return WaitForResident();
   const cudaEvent_t end = marks_[kNumMarks - 1].get();
   if (Spins()) {
     const bool alone = device_->busy_lanes_.load(std::memory_order_relaxed) <= 1;

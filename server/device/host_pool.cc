@@ -1,5 +1,4 @@
 #include "server/device/host_pool.h"
-#include "kernels/base/spinning_lock.h"
 
 #include <sys/mman.h>
 
@@ -64,7 +63,7 @@ HostPool::~HostPool() { free_memory_(); }
 absl::StatusOr<HostLease> HostPool::Lease(int64_t size, int stream) {
   int64_t used = 0;
   {
-    SpinningLock lock(&mutex_);
+    absl::MutexLock lock(&mutex_);
     if (const auto piece = fit_.Take(UnitsOf(size), stream % kNumStreams)) {
       return HostLease(shared_from_this(), region_.base + piece->begin * kAlignment, size,
                        piece->block);
@@ -76,13 +75,13 @@ absl::StatusOr<HostLease> HostPool::Lease(int64_t size, int stream) {
 }
 
 void HostPool::Return(uint32_t block) {
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   fit_.Return(block);
 }
 
 void HostPool::GiveBack() {
   if (region_.is_page_locked) return;
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   fit_.ForEachFree([this](int64_t begin, int64_t size) {
     const auto first = reinterpret_cast<uintptr_t>(region_.base + begin * kAlignment);
     const uintptr_t page = (first + kPage - 1) / kPage * kPage;
@@ -92,7 +91,7 @@ void HostPool::GiveBack() {
 }
 
 int64_t HostPool::used() const {
-  SpinningLock lock(&mutex_);
+  absl::MutexLock lock(&mutex_);
   return fit_.used() * kAlignment;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "absl/synchronization/mutex.h"
+#include "kernels/base/spinning_lock.h"
 
 namespace baseband::server {
 
@@ -23,6 +24,9 @@ void AllowManyDescriptors() {
 
 void AskForDeviceQueues() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0); }
 
-void LockWithoutChecks() { absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore); }
+void LockWithoutChecks() {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  SpinningLock::Allow();
+}
 
 }  // namespace baseband::server

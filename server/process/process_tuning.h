@@ -13,7 +13,8 @@ void AllowManyDescriptors();
 
 // Abseil as Debian compiles it, without NDEBUG, looks with every absl::Mutex for a deadlock, under
 // one lock of the whole process: 0.65 us where two threads take locks of their own, 15 ns without.
-// Tests keep it, and learn of locks taken in two orders.
+// Tests keep it, and learn of locks taken in two orders. Locks are looked at, too, before a thread
+// sleeps for one (spinning_lock.h).
 void LockWithoutChecks();
 
 // A GPU serves the streams of a process through 8 queues, and 32 if it is asked to, unless the

@@ -43,7 +43,7 @@ constexpr absl::Duration kWindow = absl::Seconds(6);
 
 struct Calls {
   v1::DecodeRequest request;  // of words without noise that are all zero
-  std::string priority = "normal";
+  client::Priority priority = client::Priority::kNormal;
   absl::Duration deadline = absl::InfiniteDuration();
 };
 
@@ -151,7 +151,7 @@ void MeasurePriorities(const Bench& bench) {
   const auto slots = [&] {  // a call every 20 ms
     Calls high;
     high.request = bench.Work(2);
-    high.priority = "high";
+    high.priority = client::Priority::kHigh;
     load::LoadSpec spec = bench.Load(*server, Pace::Kind::kConstant);
     spec.pace.rate = 50;
     spec.warm_up = absl::Seconds(2);
@@ -162,7 +162,7 @@ void MeasurePriorities(const Bench& bench) {
   std::thread low([&] {
     Calls calls;
     calls.request = bench.Work(8);
-    calls.priority = "low";
+    calls.priority = client::Priority::kLow;
     load::LoadSpec spec = bench.Load(*server, Pace::Kind::kClosed);
     spec.pace.in_flight = bench.in_flight();
     spec.duration = absl::Seconds(3) + kWindow;

@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "kernels/cuda/resident.h"
@@ -286,6 +287,7 @@ TEST_F(LdpcEncodeGpuTest, AKernelThatStaysEncodesWhatIsThereNow) {
   ASSERT_THAT(info, IsOk());
   ASSERT_THAT(parity, IsOk());
   ASSERT_THAT(resident, IsOk());
+  const absl::Cleanup leave = [&resident] { EXPECT_THAT(resident->Leave(), IsOk()); };
   std::mt19937 random(7);
   std::vector<CodePtr> codes;
   for (int round = 0; round < 2000; ++round) {
@@ -340,7 +342,6 @@ TEST_F(LdpcEncodeGpuTest, AKernelThatStaysEncodesWhatIsThereNow) {
     }
     if (random() % 50 == 0) absl::SleepFor(absl::Microseconds(random() % 400));
   }
-  EXPECT_THAT(resident->Leave(), IsOk());
 }
 
 // Needs no GPU: nothing is enqueued.
@@ -374,6 +375,21 @@ TEST(LdpcEncodeGpuRefusalTest, BrokenBatchesAreRefusedByName) {
   batch = good;
   batch.parity = nullptr;
   EXPECT_THAT(LaunchEncode(batch, nullptr), IsInvalid("parity is null"));
+
+  cuda::ResidentKernel none;
+  batch = good;
+  EXPECT_FALSE(FitsResident(batch));
+  EXPECT_THAT(PostEncode(batch, &none), IsInvalid("blocks_host is null, num_blocks 1"));
+  const EncodeBlock blocks[17] = {};
+  batch.blocks_host = blocks;
+  batch.num_blocks = 16;
+  batch.shared_bytes = 40 << 10;
+  EXPECT_TRUE(FitsResident(batch));
+  ++batch.num_blocks;
+  EXPECT_THAT(PostEncode(batch, &none), IsInvalid("num_blocks 17 is not in [1, 16]"));
+  batch.num_blocks = 16;
+  ++batch.shared_bytes;
+  EXPECT_THAT(PostEncode(batch, &none), IsInvalid("shared_bytes 40961 is not in [1, 40960]"));
 }
 
 }  // namespace

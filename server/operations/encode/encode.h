@@ -48,6 +48,9 @@ void JoinCodeword(const EncodeGroup& group, const uint8_t* info, const uint8_t* 
 
 std::unique_ptr<Batch> MakeEncodeBatch(std::vector<JobPtr> jobs);
 
+// Loads the kernels on the GPU that is current.
+absl::Status PrepareEncodeCuda();
+
 }  // namespace baseband::server
 
 #endif  // BASEBAND_SERVER_OPERATIONS_ENCODE_ENCODE_H_

@@ -18,6 +18,8 @@ bool IsDirect(const EncodeJob& job) {
 
 }  // namespace
 
+absl::Status PrepareEncodeCuda() { return ldpc::PrepareEncodeKernels(); }
+
 absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
   if (!in_place_) input_ = InputLayout(jobs_, lane.capacity.input_bytes);
   const auto descriptors =

@@ -111,6 +111,7 @@ class EncodeOperation final : public Operation {
   std::unique_ptr<Batch> MakeBatch(std::vector<JobPtr> jobs) const override {
     return MakeEncodeBatch(std::move(jobs));
   }
+  absl::Status PrepareCuda() const override { return PrepareEncodeCuda(); }
 
   // A code word of the standard's.
   absl::Status SelfTest(SelfTestBench& bench) const override {

@@ -4,6 +4,8 @@
 
 namespace baseband::server {
 
+absl::Status PrepareEncodeCuda() { return NotBuilt(); }
+
 absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView&) { return NotBuilt(); }
 absl::Status EncodeBatch::CudaRun(const CudaLaneView&) { return NotBuilt(); }
 absl::Status EncodeBatch::CudaCopyOut(const CudaLaneView&) { return NotBuilt(); }
