@@ -21,7 +21,6 @@ namespace {
 constexpr int64_t kSliceNs = 20000000;
 // A server refuses by itself what is late; who has not by then is not there.
 constexpr absl::Duration kGrace = absl::Milliseconds(100);
-constexpr size_t kMaxKnown = 512;
 constexpr int kUsesBeforeJob = 2;
 constexpr size_t kUsualReply = 4096;
 
@@ -100,11 +99,33 @@ void Ring::End() {
 std::shared_ptr<Ring::Known> Ring::Find(const Request& request) {
   std::string key =
       absl::StrCat(request.operation, " ", request.payload.size(), " ", request.header);
-  const auto found = known_.find(key);
-  if (found != known_.end()) return found->second;
-  // Headers that differ each time are not worth a number, and nothing is to be learned of them.
-  if (known_.size() >= kMaxKnown) return nullptr;
-  return known_.emplace(std::move(key), std::make_shared<Known>()).first->second;
+  auto found = known_.find(key);
+  if (found != known_.end()) {
+    recent_.splice(recent_.begin(), recent_, found->second.recent);
+    return found->second.known;
+  }
+  if (known_.size() >= kMaxKnown && !ForgetOldest()) return nullptr;
+  found = known_.emplace(std::move(key), Entry{std::make_shared<Known>(), {}}).first;
+  found->second.recent = recent_.insert(recent_.begin(), &found->first);
+  return found->second.known;
+}
+
+bool Ring::ForgetOldest() {
+  const auto oldest = known_.find(*recent_.back());
+  const Known& known = *oldest->second.known;
+  // A request that is under way may be sent again, by its number.
+  if (oldest->second.known.use_count() > 1) return false;
+  if (known.job != 0) {
+    basebandd_request raw{};
+    raw.id = last_id_ + 1;  // nobody waits for its answer
+    raw.kind = BASEBANDD_FORGET;
+    raw.job = known.job;
+    if (basebandd_submit(connection_, &raw) != 0) return false;
+    ++last_id_;
+  }
+  recent_.pop_back();
+  known_.erase(oldest);
+  return true;
 }
 
 absl::Status Ring::Place(absl::string_view payload, size_t reply_bytes, InFlight* request) {

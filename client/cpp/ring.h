@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <thread>
@@ -27,9 +28,12 @@
 namespace baseband::client {
 
 // Thread-safe. A request that comes again gets a number of the server's, and is not parsed any
-// more.
+// more, while it is among those that came last.
 class Ring {
  public:
+  // Of the requests, by operation, header and size of payload, that came last, as many are known.
+  static constexpr size_t kMaxKnown = 512;
+
   // Called once, on the ring's thread; what it is given lasts until it returns. Unavailable:
   // nothing was done, or it is not known, and it may be done without the ring; so where the answer
   // does not fit into the ring's memory.
@@ -80,8 +84,16 @@ class Ring {
 
   Ring(basebandd_connection* connection, size_t memory_bytes);
 
-  // Null: it is not worth it.
+  struct Entry {
+    std::shared_ptr<Known> known;
+    std::list<const std::string*>::iterator recent;
+  };
+
+  // What is known of it, from now on at least. Null: nothing, and nobody can be forgotten for it.
   std::shared_ptr<Known> Find(const Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Forgets the one that was used least recently, and so does the server. False: it is in use, or
+  // there is no room to tell the server.
+  bool ForgetOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // A loan for `payload` and `reply_bytes` in place of what the request had.
   absl::Status Place(absl::string_view payload, size_t reply_bytes, InFlight* request);
   // Takes `request` unless there is an error.
@@ -103,7 +115,9 @@ class Ring {
   std::atomic<bool> stops_{false};
   absl::Mutex mutex_;
   // By operation, bytes of payload, and header.
-  std::unordered_map<std::string, std::shared_ptr<Known>> known_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Entry> known_ ABSL_GUARDED_BY(mutex_);
+  // Keys of those, the one that was used last first.
+  std::list<const std::string*> recent_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<uint64_t, InFlightPtr> in_flight_ ABSL_GUARDED_BY(mutex_);
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   bool has_ended_ ABSL_GUARDED_BY(mutex_) = false;  // nobody receives any more

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
@@ -156,6 +157,76 @@ TEST_F(RingReplyTest, WhatCannotBeSentAgainBringsTheServersText) {
   WantRoom(Take(), 2 * kUsualReply + 1);  // no reply may have as much
   EXPECT_THAT(Await(call), StatusIs(kUnavailable, AllOf(HasSubstr("the server's text: "),
                                                         HasSubstr("reply_bytes 8193"))));
+}
+
+// The server's side of requests that a test sends one by one: all are answered, and each has the
+// number by which it came, 0: with its header.
+class RingMemoryTest : public RingReplyTest {
+ protected:
+  uint32_t NumberOf(const std::string& header) {
+    absl::Notification is_done;
+    Ring::Request request;
+    request.operation = 11;
+    request.header = header;
+    EXPECT_THAT(ring_->Start(std::move(request),
+                             [&is_done](const absl::StatusOr<grpc::ByteBuffer>& answer) {
+                               EXPECT_THAT(answer.status(), IsOk());
+                               is_done.Notify();
+                             }),
+                IsOk());
+    uint32_t number = 0;
+    for (bool has_run = false; !has_run;) {
+      BasebandSubmission submission{};
+      while (!server_.Take(&submission)) std::this_thread::yield();
+      BasebandCompletion completion{};
+      completion.id = submission.id;
+      if (submission.kind == BASEBAND_RING_REGISTER) {
+        completion.value = ++last_number_;
+      } else if (submission.kind == BASEBAND_RING_FORGET) {
+        forgotten_.push_back(submission.job);
+      } else {
+        number = submission.job;
+        has_run = true;
+      }
+      server_.Complete(completion);
+    }
+    is_done.WaitForNotification();
+    return number;
+  }
+  // Comes three times, the third by its number.
+  uint32_t NumberOfOneThatComesAgain(const std::string& header) {
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(NumberOf(header), 0U) << header;
+    return NumberOf(header);
+  }
+
+  uint32_t last_number_ = 0;
+  std::vector<uint32_t> forgotten_;
+};
+
+TEST_F(RingMemoryTest, WhatWasUsedLeastRecentlyIsForgottenForWhatIsNew) {
+  EXPECT_EQ(NumberOfOneThatComesAgain("often"), 1U);
+  EXPECT_EQ(NumberOfOneThatComesAgain("once"), 2U);
+  for (size_t i = 0; i < 2 * Ring::kMaxKnown; ++i) {
+    NumberOf("other " + std::to_string(i));
+    if (i % 100 == 0) {
+      EXPECT_EQ(NumberOf("often"), 1U) << i;
+    }
+  }
+  EXPECT_THAT(forgotten_, ::testing::ElementsAre(2U)) << "by the server, too";
+  EXPECT_EQ(NumberOfOneThatComesAgain("new"), 3U);
+  EXPECT_EQ(NumberOfOneThatComesAgain("once"), 4U);
+}
+
+TEST_F(RingMemoryTest, WhatIsUnderWayIsNotForgotten) {
+  const auto call = Start();
+  const BasebandSubmission under_way = Take();
+  for (size_t i = 0; i < 2 * Ring::kMaxKnown; ++i) NumberOf("other " + std::to_string(i));
+  WantRoom(under_way, 2 * kUsualReply);
+  const BasebandSubmission again = Take();
+  EXPECT_EQ(again.reply_bytes, 2 * kUsualReply);
+  Complete(again);
+  EXPECT_THAT(Await(call), IsOk());
+  EXPECT_EQ(NumberOf("another"), 0U);
 }
 
 }  // namespace
