@@ -83,9 +83,9 @@ TEST(LoadKeysTest, EveryFlagOfCallsIsAKeyOfScenariosAndTheOtherWayRound) {
     if (key != nullptr) keys_with_flags.emplace_back(key->name);
   }
   for (const TrafficKey& key : TrafficKeys()) {
-    EXPECT_NE(
-        ::testing::Value(keys_with_flags, ::testing::Contains(std::string(key.name))),
-        ::testing::Value(std::string(key.name), AnyOf("operation", "name", "weight", "frames")))
+    EXPECT_NE(::testing::Value(keys_with_flags, ::testing::Contains(std::string(key.name))),
+              ::testing::Value(std::string(key.name),
+                               AnyOf("operation", "name", "weight", "frames", "priority")))
         << key.name;
   }
 }
