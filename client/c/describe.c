@@ -183,8 +183,8 @@ static void put_decode_shared_channel_group(writer* out, const void* message) {
 static int describe(const void* groups, size_t group_bytes, size_t count, put_message put, void* to,
                     size_t room) {
   writer out = {to, to == NULL ? 0 : room, 0};
-  if (groups == NULL) return basebandd_fail(-EINVAL, "groups is null");
-  if (count == 0) return basebandd_fail(-EINVAL, "count 0 is not in [1, ..]");
+  const int error = basebandd_check_groups(groups, count);
+  if (error != 0) return error;
   for (size_t i = 0; i < count && out.used <= INT_MAX; ++i) {
     put_nested(&out, 1, put, (const char*)groups + i * group_bytes);
   }

@@ -1,5 +1,6 @@
 #include "client/c/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -20,6 +21,11 @@ int basebandd_fail(int error, const char* format, ...) {
 int basebandd_fail_fast(int error, const char* text) {
   last = text;
   return error;
+}
+
+int basebandd_check_groups(const void* groups, size_t count) {
+  if (groups == NULL) return basebandd_fail(-EINVAL, "groups is null");
+  return count == 0 ? basebandd_fail(-EINVAL, "count 0 is not in [1, ..]") : 0;
 }
 
 const char* basebandd_error(void) { return last; }

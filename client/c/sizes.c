@@ -49,11 +49,6 @@ static int shape_of(size_t group, const basebandd_nr_code* code, uint32_t count,
   return 0;
 }
 
-static int check_count(const void* groups, size_t count) {
-  if (groups == NULL) return basebandd_fail(-EINVAL, "groups is null");
-  return count == 0 ? basebandd_fail(-EINVAL, "count 0 is not in [1, ..]") : 0;
-}
-
 /* What groups take, group by group. */
 typedef struct {
   uint64_t payload;
@@ -87,7 +82,7 @@ static int add_encode(size_t i, const basebandd_encode_group* group, sums* all) 
 int basebandd_size_encode(const basebandd_encode_group* groups, size_t count,
                           basebandd_sizes* sizes) {
   sums all = {0, 0, 0};
-  int error = check_count(groups, count);
+  int error = basebandd_check_groups(groups, count);
   for (size_t i = 0; i < count && error == 0; ++i) error = add_encode(i, &groups[i], &all);
   return finish(error, &all, sizes);
 }
@@ -109,7 +104,7 @@ static int add_decode(size_t i, const basebandd_decode_group* group, sums* all) 
 int basebandd_size_decode(const basebandd_decode_group* groups, size_t count,
                           basebandd_sizes* sizes) {
   sums all = {0, 0, 0};
-  int error = check_count(groups, count);
+  int error = basebandd_check_groups(groups, count);
   for (size_t i = 0; i < count && error == 0; ++i) error = add_decode(i, &groups[i], &all);
   return finish(error, &all, sizes);
 }

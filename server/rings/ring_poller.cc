@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/pause.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::server {
@@ -24,14 +25,6 @@ bool Watch(int epoll_fd, int fd) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
-}
-
-void Pause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
 }
 
 }  // namespace

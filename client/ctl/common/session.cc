@@ -14,6 +14,7 @@
 #include "client/ctl/common/connect_errors.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/flag_names.h"
+#include "client/ctl/common/priority_names.h"
 #include "common/tls/pem.h"
 
 namespace baseband::ctl {
@@ -105,9 +106,8 @@ absl::Status CheckToken(const GlobalFlags& flags, absl::string_view token) {
 client::CallOptions GlobalFlags::call() const {
   client::CallOptions options;
   options.timeout = timeout;
-  options.priority = priority == "high"  ? client::Priority::kHigh
-                     : priority == "low" ? client::Priority::kLow
-                                         : client::Priority::kNormal;
+  options.priority =
+      FindValue(kPriorities, "--priority", priority).value_or(client::Priority::kNormal);
   return options;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/named_value.h"
+#include "client/ctl/common/priority_names.h"
 #include "client/ctl/load/load_signals.h"
 #include "client/ctl/shared_channel/early_stop.h"
 #include "client/ctl/shared_channel/symbol_channel.h"
@@ -33,10 +34,6 @@ constexpr NamedValue<const char*> kMethods[] = {
     {"recover", "/baseband.v1.Baseband/RecoverCarrier"},
     {"downconvert", "/baseband.v1.Baseband/Downconvert"},
     {"minimize", "/baseband.v1.Baseband/Minimize"}};
-
-constexpr NamedValue<client::Priority> kPriorities[] = {{"high", client::Priority::kHigh},
-                                                        {"normal", client::Priority::kNormal},
-                                                        {"low", client::Priority::kLow}};
 
 // Of a request that fits into a message.
 constexpr int64_t kMostRequestBytes = int64_t{1} << 30;
