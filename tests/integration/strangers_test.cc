@@ -299,13 +299,20 @@ TEST_F(StrangersTest, HealthCallsWithoutEndTakeLittleAndDisturbNoProbe) {
     ASSERT_THAT(health, IsOk());
     EXPECT_EQ(*health, client::Health::kServing);
   }
-  // Those that had no place were turned away, and the others' messages did not come. Some of them,
-  // more on a host that has nothing else to do, gRPC ends before they come to us.
+  // Those that had no place were turned away, and the others' messages did not come. What a fast
+  // host reads at once makes suspects of the strangers, some of whom are ended before all is read.
+  const double all = calls_before + kConnections * (2 * kHealthCalls + 1);
+  const auto came = [this] {
+    return server_->Metric("baseband_requests_total", {"rpc=\"Health\""});
+  };
+  const auto has_all = [&] {
+    return came() >= all - kHealthCalls * server_->Metric("baseband_strangers_ended_total");
+  };
+  const absl::Time end = absl::Now() + absl::Seconds(60);
+  while (!kTurnsAway && !has_all() && absl::Now() < end) absl::SleepFor(absl::Milliseconds(20));
+  EXPECT_TRUE(kTurnsAway || has_all());
+  EXPECT_TRUE(kTurnsAway || came() <= all);
   EXPECT_TRUE(server_->WaitForMetric("baseband_requests_in_flight", {"rpc=\"Health\""}, 0));
-  if (!kTurnsAway) {
-    EXPECT_GE(server_->Metric("baseband_requests_total", {"rpc=\"Health\""}),
-              calls_before + 0.75 * kConnections * (2 * kHealthCalls + 1));
-  }
   EXPECT_GT(server_->Metric("baseband_requests_unserved_total",
                             {"rpc=\"Health\"", "reason=\"stream_limit\""}),
             0);
