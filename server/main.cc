@@ -223,6 +223,9 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   if (!TestDevices(created.devices, operations, *staging, *reply)) {
     return absl::InternalError("no device passed its self-test");
   }
+  if (const std::string where = WhereNotResident(device_options, created); !where.empty()) {
+    spdlog::warn("--completion=resident has no effect on {}", where);
+  }
   std::vector<Device*> devices;
   for (const std::unique_ptr<Device>& device : created.devices) {
     devices.push_back(device.get());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "kernels/base/status_macros.h"
 #include "server/device/cpu_device.h"
 #if BASEBAND_HAS_CUDA
@@ -95,13 +96,27 @@ absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options) {
   return result;
 }
 
+std::string WhereNotResident(const DeviceOptions& options, const Devices& devices) {
+  if (!options.resident) return "";
+  if (!HasCuda(devices)) return "the CPU device";
+  std::vector<std::string> where;
+#if BASEBAND_HAS_CUDA
+  for (const std::unique_ptr<Device>& device : devices.devices) {
+    if (device->kind() != "cuda") continue;  // on standby
+    std::string lanes = static_cast<const CudaDevice&>(*device).WhereNotResident();
+    if (!lanes.empty()) where.push_back(std::move(lanes));
+  }
+#endif
+  return absl::StrJoin(where, ", ");
+}
+
 absl::StatusOr<std::shared_ptr<HostPool>> CreateHostPool(const Devices& devices, int64_t capacity) {
 #if BASEBAND_HAS_CUDA
   if (HasCuda(devices)) {
     return CreatePinnedPool(capacity);
   }
 #else
-  static_cast<void>(HasCuda(devices));
+  static_cast<void>(devices);
 #endif
   return HostPool::CreatePageable(capacity);
 }

@@ -40,6 +40,10 @@ struct Devices {
 // asked for is missing or fails.
 absl::StatusOr<Devices> CreateDevices(const DeviceOptions& options);
 
+// Where `resident` was asked for and has no effect, and why, as text; empty: nowhere. Known once
+// the lanes have worked.
+std::string WhereNotResident(const DeviceOptions& options, const Devices& devices);
+
 // Memory for payloads or replies: page-locked if `devices` holds a GPU.
 absl::StatusOr<std::shared_ptr<HostPool>> CreateHostPool(const Devices& devices, int64_t capacity);
 

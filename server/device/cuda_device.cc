@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/status.h"
 #include "server/device/cuda_lane.h"
@@ -78,6 +79,21 @@ void CudaDevice::TearDown() {
   if (objects() != nullptr) objects()->Renew(nullptr);
   absl::MutexLock lock(&workspace_mutex_);
   workspace_free_ = {};
+}
+
+std::string CudaDevice::WhereNotResident() const {
+  if (!options_.resident) return "";
+  int count = 0;
+  absl::string_view why;
+  for (int i = 0; i < options_.num_lanes; ++i) {
+    const auto& lane = static_cast<const CudaLane&>(*lanes_[static_cast<size_t>(i)]);
+    const absl::string_view why_not = lane.WhyNotResident();
+    if (why_not.empty()) continue;
+    ++count;
+    why = why_not;
+  }
+  if (count == 0) return "";
+  return absl::StrCat(count, " of the ", options_.num_lanes, " lanes of ", id_, " (", why, ")");
 }
 
 CudaDevice::~CudaDevice() { TearDown(); }

@@ -54,6 +54,9 @@ class CudaDevice final : public Device {
   absl::Status Reset(const Alone& alone) override;
 
   int ordinal() const { return options_.ordinal; }
+  // On how many of its lanes a resident kernel has no effect, and why; empty: it has on all, or
+  // none was asked for. Some drivers tell only a lane that has worked.
+  std::string WhereNotResident() const;
   // That were handed to resident kernels, so far.
   int64_t resident_tasks() const { return resident_tasks_.load(std::memory_order_relaxed); }
 

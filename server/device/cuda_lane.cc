@@ -70,8 +70,7 @@ absl::Status CudaLane::SetUp() {
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.input_bytes + kReadAhead));
   BASEBAND_ASSIGN_OR_RETURN(output_device_,
                             cuda::CreateDeviceBuffer<uint8_t>(capacity.output_bytes));
-  const int queues_left = kDeviceQueues - static_cast<int>(device_->lanes().size());
-  if (device_->options_.resident && end_flag_.is_available() && index_ < queues_left) {
+  if (device_->options_.resident && WhyNotResident().empty()) {
     BASEBAND_ASSIGN_OR_RETURN(resident_, cuda::ResidentKernel::Create());
   }
   view_.device = device_;
@@ -126,6 +125,13 @@ void CudaLane::TearDown() {
 }
 
 Device& CudaLane::device() { return *device_; }
+
+absl::string_view CudaLane::WhyNotResident() const {
+  if (!end_flag_.is_available()) return "its driver raises no flags for the host";
+  const int queues_left = kDeviceQueues - static_cast<int>(device_->lanes().size());
+  if (index_ >= queues_left) return "a GPU has no more queues for their kernels";
+  return "";
+}
 
 bool CudaLane::Spins() const { return device_->options_.spin && !background_; }
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "kernels/cuda/gather.h"
 #include "kernels/cuda/resident.h"
@@ -38,6 +39,8 @@ class CudaLane final : public Lane {
   bool background() const override { return background_; }
   // Enqueues all three stages on the calling thread; the lane's own thread waits for their end.
   void Start(Task* task, Done done) override;
+  // Why small tasks cannot stay resident here, though they were asked to; empty: they can.
+  absl::string_view WhyNotResident() const;
 
  private:
   // Between the stages: start, copied in, ran, copied out. A task in place whose end the thread

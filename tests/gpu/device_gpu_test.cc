@@ -39,10 +39,15 @@ class DeviceGpuTest : public ::baseband::testing::GpuTest {
   void SetUp() override {
     GpuTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
+    Make(/*num_lanes=*/2, /*resident=*/false);
+  }
+
+  void Make(int num_lanes, bool resident) {
     CudaDeviceOptions options;
-    options.num_lanes = 2;
+    options.num_lanes = num_lanes;
     options.lane = {kBytes, kBytes, kBytes};
     options.workspace_bytes = kBytes;
+    options.resident = resident;
     auto device = CudaDevice::Create(options);
     ASSERT_THAT(device, IsOk());
     device_ = *std::move(device);
@@ -98,6 +103,16 @@ TEST_F(DeviceGpuTest, TheWorkspaceIsHandedOnAfterWhatAFailedTaskHadEnqueued) {
   EXPECT_THAT(second(), IsOk());
   EXPECT_THAT(Start(reads, 0)(), IsOk());
   EXPECT_THAT(left, Each(2)) << "what the second one wrote was written over";
+}
+
+TEST_F(DeviceGpuTest, LanesForWhoseResidentKernelsThereIsNoQueueAreTold) {
+  EXPECT_EQ(device_->WhereNotResident(), "") << "it was not asked for";
+  Make(15, /*resident=*/true);
+  EXPECT_EQ(device_->WhereNotResident(), "") << "17 streams of lanes and 15 of kernels";
+  Make(20, /*resident=*/true);
+  EXPECT_THAT(device_->WhereNotResident(), HasSubstr("10 of the 20 lanes of cuda:0"));
+  Make(30, /*resident=*/true);
+  EXPECT_THAT(device_->WhereNotResident(), HasSubstr("30 of the 30 lanes of cuda:0"));
 }
 
 }  // namespace

@@ -228,6 +228,17 @@ TEST(CommandLineTest, CheckConfigAndHelpPrintAndEnd) {
   EXPECT_THAT(help.Output(), HasSubstr("--device=auto|cpu|cuda[:i,j]"));
 }
 
+TEST(CommandLineTest, ResidentKernelsWithoutAGpuAreToldAtTheStart) {
+  const char* warning = "--completion=resident has no effect on the CPU device";
+  const auto resident = ServerProcess::Start({"--completion=resident"});
+  ASSERT_TRUE(resident.ok()) << resident.status();
+  EXPECT_THAT((*resident)->process().OutputWith(warning), HasSubstr(warning));
+  const auto spin = ServerProcess::Start({"--completion=spin"});
+  ASSERT_TRUE(spin.ok()) << spin.status();
+  EXPECT_EQ((*spin)->Terminate(), 0);
+  EXPECT_THAT((*spin)->process().Output(), Not(HasSubstr("has no effect")));
+}
+
 TEST(UnixSocketTest, ServesThere) {
   const std::string address = absl::StrCat("unix:/tmp/baseband_test_", getpid(), ".sock");
   const auto server = ServerProcess::Start({"--listen=" + address});
