@@ -7,6 +7,7 @@
 #include "kernels/base/spinning_lock.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/device/device_queues.h"
 
 namespace baseband::server {
 namespace {
@@ -23,9 +24,6 @@ constexpr absl::Duration kMaxSpinInPlace = absl::Microseconds(200);
 // but for kMaxSpinInPlace after a task in place, whose sender waits for its answer to send the
 // next.
 constexpr absl::Duration kMaxSpinForTask = absl::Milliseconds(1);
-// Of a GPU, for the streams of all lanes and of resident kernels, one each (AskForDeviceQueues):
-// what shares one with a kernel that stays waits until that leaves.
-constexpr int kDeviceQueues = 32;
 // Between two looks at a resident kernel's task that takes longer.
 constexpr absl::Duration kNap = absl::Microseconds(50);
 // Between two looks; 40 to 140 cycles each.

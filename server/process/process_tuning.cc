@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include <string>
+
 #include "absl/synchronization/mutex.h"
 #include "kernels/base/spinning_lock.h"
+#include "server/device/device_queues.h"
 
 namespace baseband::server {
 
@@ -22,7 +25,9 @@ void AllowManyDescriptors() {
   }
 }
 
-void AskForDeviceQueues() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0); }
+void AskForDeviceQueues() {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(kDeviceQueues).c_str(), /*overwrite=*/0);
+}
 
 void LockWithoutChecks() {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

@@ -17,9 +17,9 @@ void AllowManyDescriptors();
 // sleeps for one (spinning_lock.h).
 void LockWithoutChecks();
 
-// A GPU serves the streams of a process through 8 queues, and 32 if it is asked to, unless the
-// environment says already: of two streams in one queue, one waits for the other. Before anything
-// of CUDA.
+// A GPU serves the streams of a process through 8 queues, and kDeviceQueues if it is asked to, but
+// as many as the environment says if that does: of two streams in one queue, one waits for the
+// other. Before anything of CUDA.
 void AskForDeviceQueues();
 
 }  // namespace baseband::server
