@@ -1,6 +1,5 @@
 #include "server/shm/region_server.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -26,10 +25,6 @@ using shm::RegionRequest;
 
 // While there is no descriptor for who wants to connect.
 constexpr int kLookMs = 20;
-
-std::string NameOf(const RegionRequest& request) {
-  return {reinterpret_cast<const char*>(request.name), sizeof(request.name)};
-}
 
 void Signal(int event_fd) {
   const uint64_t one = 1;
@@ -196,6 +191,10 @@ bool RegionServer::Answer(int fd, const absl::Status& status, const Given& given
                          passed < 0 ? std::vector<int>() : std::vector<int>{passed}, MSG_DONTWAIT);
 }
 
+std::string RegionServer::NameOf(const RegionRequest& request) {
+  return {reinterpret_cast<const char*>(request.name), sizeof(request.name)};
+}
+
 absl::Status RegionServer::Do(const RegionRequest& request, int fd, Connection* connection,
                               Given* given) {
   BASEBAND_RETURN_IF_ERROR(connection->refusal);
@@ -229,147 +228,15 @@ absl::Status RegionServer::Do(const RegionRequest& request, int fd, Connection* 
 absl::Status RegionServer::OpenRingIn(const RegionRequest& request, const Connection& connection,
                                       Given* given) {
   const std::string name = NameOf(request);
-  const absl::MutexLock lock(&rings_mutex_);
-  if (ring_host_ == nullptr) {
-    return absl::UnavailableError("this server takes no rings: it starts, or shuts down");
-  }
-  const auto many = std::count_if(rings_.begin(), rings_.end(), [&](const auto& other) {
-    return other.second.client == connection.client;
-  });
-  if (many >= kMaxClientRings) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(connection.client, " has ", many, " rings, and may have no more at a time"));
-  }
-  BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<OpenRing> ring,
-                            ring_host_->Open(connection.client, table_->Find(name), request.bytes));
-  const auto [first, last] = rings_.equal_range(name);
-  for (auto other = first; other != last; ++other) {
-    const RingOf& there = other->second;
-    if (request.bytes < there.begin + there.ring->bytes() &&
-        there.begin < request.bytes + ring->bytes()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a ring of ", ring->bytes(), " bytes from offset ", request.bytes,
-                       " on overlaps the one from offset ", there.begin, " on"));
-    }
-  }
-  // Before the answer is sent, SetRingHost() may end the ring.
-  given->bell_fd = fcntl(ring->bell_fd(), F_DUPFD_CLOEXEC, 0);
-  if (given->bell_fd < 0) {
-    return absl::ResourceExhaustedError("there is no descriptor for another ring");
-  }
-  // Last: nothing is taken from a ring that is refused.
-  if (absl::Status status = ring->Serve(); !status.ok()) {
-    close(std::exchange(given->bell_fd, -1));
-    return status;
-  }
-  rings_.emplace(name, RingOf{connection.client, request.bytes, std::move(ring)});
+  BASEBAND_ASSIGN_OR_RETURN(
+      given->bell_fd, rings_.Open(connection.client, name, table_->Find(name), request.bytes));
   return absl::OkStatus();
-}
-
-void RegionServer::SetRingHost(RingHost* host) {
-  const absl::MutexLock lock(&rings_mutex_);
-  ring_host_ = host;
-  if (host == nullptr) rings_.clear();
 }
 
 void RegionServer::Remove(const std::string& region) {
   table_->Remove(region);
-  {
-    const absl::MutexLock lock(&rings_mutex_);
-    rings_.erase(region);
-  }
+  rings_.Remove(region);
   grants_->Reap();
-}
-
-absl::Status RegionServer::Order(int64_t bytes, int fd, Connection* connection) {
-  const absl::Time now = SteadyNow();
-  Client& client = ClientOf(connection->client);
-  if (client.grants.Left(now) < 1.0) {
-    return absl::ResourceExhaustedError(absl::StrCat(connection->client,
-                                                     " asks for regions too often: more than ",
-                                                     kGrantsPerSecond, " a second"));
-  }
-  client.grants.Take(now);
-  // What is more than a client may have is refused for that.
-  const int64_t wanted = std::min(bytes, table_->limits().client_bytes);
-  if (client.bytes.Left(now) < static_cast<double>(wanted)) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "bytes ", bytes, ": ", connection->client, " asks for memory too often: more than ",
-        static_cast<int64_t>(kGrantedBytesPerSecond), " bytes a second"));
-  }
-  BASEBAND_RETURN_IF_ERROR(options_.memory->AdmitBytes(wanted));
-  connection->order = ++last_order_;
-  connection->due = now + options_.patience;
-  grants_->Add({connection->order, fd, connection->client, bytes, "", connection->due});
-  return absl::OkStatus();
-}
-
-absl::Status RegionServer::OrderSeal(const RegionRequest& request, int fd, Connection* connection) {
-  connection->order = ++last_order_;
-  connection->due = SteadyNow() + options_.patience;
-  connection->request = request;
-  grants_->Seal({connection->order, fd, connection->client, 0, NameOf(request), connection->due});
-  return absl::OkStatus();
-}
-
-bool RegionServer::AnswerSeal(int fd, Connection* connection, const absl::Status& sealed) {
-  connection->order = 0;
-  Given given;
-  absl::Status status = sealed;
-  if (status.ok() && connection->request.kind == RegionKind::kRing) {
-    status = OpenRingIn(connection->request, *connection, &given);
-  }
-  const bool is_well = Answer(fd, status, given);
-  if (given.bell_fd >= 0) close(given.bell_fd);
-  return is_well;
-}
-
-void RegionServer::AnswerGrants() {
-  uint64_t many = 0;
-  (void)!read(made_fd_, &many, sizeof(many));
-  const absl::Time now = SteadyNow();
-  for (GrantThread::Made& made : grants_->TakeMade()) {
-    if (!made.order.region.empty()) {
-      const auto found = connections_.find(made.order.fd);
-      if (found != connections_.end() && found->second.order == made.order.id &&
-          !AnswerSeal(made.order.fd, &found->second, made.grant.status())) {
-        Close(made.order.fd);
-      }
-      continue;
-    }
-    // Whoever waits for it or not: it has kept the driver.
-    if (made.grant.ok()) {
-      ClientOf(made.order.client)
-          .bytes.Take(now, static_cast<double>(made.grant->memory->region().bytes));
-    }
-    const auto found = connections_.find(made.order.fd);
-    if (found == connections_.end() || found->second.order != made.order.id) {
-      if (made.grant.ok()) table_->Remove(made.grant->name);
-      made.grant = absl::CancelledError();
-      grants_->Reap();
-      continue;
-    }
-    found->second.order = 0;
-    Given given;
-    if (made.grant.ok()) {
-      found->second.regions.insert(made.grant->name);
-      given.region = *made.grant;
-    }
-    if (!Answer(made.order.fd, made.grant.status(), given)) Close(made.order.fd);
-  }
-  std::vector<int> late;
-  for (const auto& [fd, connection] : connections_) {
-    if (connection.order != 0 && connection.due <= now) late.push_back(fd);
-  }
-  const absl::Status status = absl::UnavailableError(
-      absl::StrCat("no region within ", absl::FormatDuration(options_.patience),
-                   ": the driver of the GPUs, maybe for a reset, or the region's file, which its "
-                   "client changes, "
-                   "keeps the server waiting; ask again later"));
-  for (const int fd : late) {
-    connections_.at(fd).order = 0;
-    if (!Answer(fd, status, Given())) Close(fd);
-  }
 }
 
 void RegionServer::Close(int fd) {

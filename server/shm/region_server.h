@@ -12,9 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "common/shm/region_messages.h"
 #include "server/auth/access.h"
@@ -23,6 +21,7 @@
 #include "server/process/listening_socket.h"
 #include "server/shm/errands.h"
 #include "server/shm/grant_thread.h"
+#include "server/shm/region_rings.h"
 #include "server/shm/region_table.h"
 #include "server/shm/ring_host.h"
 
@@ -36,7 +35,6 @@ class RegionServer {
   // Connections at a time, of all and of one client.
   static constexpr int kMaxConnections = 1024;
   static constexpr int kMaxClientConnections = 64;
-  static constexpr int kMaxClientRings = 64;
   // Descriptors' ends that keep threads waiting, before nobody else is let in.
   static constexpr int kMaxClosing = 256;
   // Grants and refusals of one client: so many at once, and so many a second. Each may keep the
@@ -66,7 +64,7 @@ class RegionServer {
   RegionServer& operator=(const RegionServer&) = delete;
 
   // From now on, who serves rings; null: nobody, and those that there are have ended.
-  void SetRingHost(RingHost* host) ABSL_LOCKS_EXCLUDED(rings_mutex_);
+  void SetRingHost(RingHost* host) { rings_.SetHost(host); }
 
  private:
   struct Connection {
@@ -97,13 +95,15 @@ class RegionServer {
   };
   // False: the client does not read.
   bool Answer(int fd, const absl::Status& status, const Given& given) const;
+  // The region that it is about.
+  static std::string NameOf(const shm::RegionRequest& request);
   // A grant is OK, too, and answered when it is made, as what waits for a seal.
   absl::Status Do(const shm::RegionRequest& request, int fd, Connection* connection, Given* given);
   absl::Status Order(int64_t bytes, int fd, Connection* connection);
   // The same of a region that `request` says is mapped.
   absl::Status OrderSeal(const shm::RegionRequest& request, int fd, Connection* connection);
   absl::Status OpenRingIn(const shm::RegionRequest& request, const Connection& connection,
-                          Given* given) ABSL_LOCKS_EXCLUDED(rings_mutex_);
+                          Given* given);
   // What was made goes to who waits for it; who has waited for too long is told so.
   void AnswerGrants();
   // False: the client does not read.
@@ -116,7 +116,7 @@ class RegionServer {
   // who made it likes.
   void CloseElsewhere(std::vector<int> fds);
   // With the rings in it.
-  void Remove(const std::string& region) ABSL_LOCKS_EXCLUDED(rings_mutex_);
+  void Remove(const std::string& region);
   void Close(int fd);
   // Forgets clients who have nothing here and have not asked for anything lately.
   void ForgetClients();
@@ -127,14 +127,7 @@ class RegionServer {
   RegionTable* const table_;
   const int stop_fd_;
   const int made_fd_;
-  absl::Mutex rings_mutex_;
-  RingHost* ring_host_ ABSL_GUARDED_BY(rings_mutex_) = nullptr;
-  struct RingOf {
-    std::string client;
-    uint64_t begin = 0;  // in its region
-    std::unique_ptr<OpenRing> ring;
-  };
-  std::multimap<std::string, RingOf> rings_ ABSL_GUARDED_BY(rings_mutex_);  // by region
+  RegionRings rings_;
   // The thread's:
   std::map<int, Connection> connections_;  // by descriptor
   std::map<std::string, Client> clients_;

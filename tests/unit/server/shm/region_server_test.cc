@@ -261,7 +261,7 @@ TEST_F(RegionServerTest, RingsOfAClientAreSoManyAndDoNotOverlap) {
   EXPECT_LT(scarce.fd, 0);
   EXPECT_EQ(rings.open(), 1);
   rings.set_has_memory(true);
-  for (int i = 1; i < RegionServer::kMaxClientRings; ++i) {
+  for (int i = 1; i < RegionRings::kMaxClientRings; ++i) {
     EXPECT_EQ(open(&raw, 8192 + static_cast<uint64_t>(i) * 4096, granted.name).code, 0U) << i;
   }
   RawRegions again(path_);
