@@ -1,6 +1,8 @@
 /* From the ring to the caller's answers. What the server writes is believed after it was checked.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall, POLLRDHUP */
+#endif
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>

@@ -238,7 +238,7 @@ BASEBANDD_API int basebandd_forget(basebandd_connection* connection, uint32_t jo
 /* Fields are those of the message named, with its units, ranges and meanings of 0, which README.md
  * lists; the server checks them. A basebandd_describe_... function writes the request of `count`
  * groups to `to` and returns its bytes, also when `to` is null and `room` 0. -ENOSPC: there are
- * more than `room`. */
+ * more than `room`; -EINVAL: there are no groups, or there is no `harq_key` where it has bytes. */
 
 /* NrCode, and LdpcCode.parity_rows. */
 typedef struct basebandd_nr_code {
@@ -340,8 +340,8 @@ typedef struct basebandd_sizes {
 } basebandd_sizes;
 
 /* Of the request that basebandd_describe_encode or _decode describes. Returns 0; -EINVAL: a field
- * is out of range. That zc is a lifting size, and whether the server takes as much, it says itself.
- */
+ * is out of range, there are no groups, or blocks that 32 bits cannot count. That zc is a lifting
+ * size, and whether the server takes as much, it says itself. */
 BASEBANDD_API int basebandd_size_encode(const basebandd_encode_group* groups, size_t count,
                                         basebandd_sizes* sizes);
 BASEBANDD_API int basebandd_size_decode(const basebandd_decode_group* groups, size_t count,

@@ -1,4 +1,6 @@
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd seals, MADV_WIPEONFORK */
+#endif
 #include "client/c/connection.h"
 
 #include <errno.h>

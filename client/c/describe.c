@@ -215,5 +215,11 @@ int basebandd_describe_encode_shared_channel(const basebandd_encode_shared_chann
 
 int basebandd_describe_decode_shared_channel(const basebandd_decode_shared_channel_group* groups,
                                              size_t count, void* to, size_t room) {
+  for (size_t i = 0; groups != NULL && i < count; ++i) {
+    if (groups[i].has_harq && groups[i].harq_key_bytes != 0 && groups[i].harq_key == NULL) {
+      return basebandd_fail(-EINVAL, "groups[%zu].harq_key is null, harq_key_bytes %u", i,
+                            groups[i].harq_key_bytes);
+    }
+  }
   return describe(groups, sizeof(*groups), count, put_decode_shared_channel_group, to, room);
 }

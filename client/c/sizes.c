@@ -58,6 +58,10 @@ typedef struct {
 
 static int finish(int error, const sums* all, basebandd_sizes* sizes) {
   if (error != 0) return error;
+  if (all->blocks > UINT32_MAX) { /* of fewer no sum is too large */
+    return basebandd_fail(-EINVAL, "the groups' counts are together %llu, which is not in [1, %u]",
+                          (unsigned long long)all->blocks, UINT32_MAX);
+  }
   sizes->payload_bytes = all->payload;
   sizes->reply_bytes = BASEBANDD_REPLY_BYTES(all->output, all->blocks);
   return 0;

@@ -60,6 +60,9 @@ static int check_fields(const basebandd_request* request) {
     return basebandd_fail(-EINVAL, "header_bytes %zu is not in [0, %u]", request->header_bytes,
                           UINT32_MAX);
   }
+  if (request->header == NULL && has_header) {
+    return basebandd_fail(-EINVAL, "header is null, header_bytes %zu", request->header_bytes);
+  }
   if (request->reply_bytes % BASEBANDD_ALIGNMENT != 0) {
     return basebandd_fail(-EINVAL, "reply_bytes %zu is no multiple of %u", request->reply_bytes,
                           BASEBANDD_ALIGNMENT);

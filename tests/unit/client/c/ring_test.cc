@@ -233,6 +233,7 @@ TEST_F(RingTest, FieldsOutOfRangeAreNamedAndNothingIsSubmitted) {
   });
   expect("job 0", [](basebandd_request* r, char*) { r->kind = BASEBANDD_FORGET; });
   expect("header_bytes", [](basebandd_request* r, char*) { r->header_bytes = size_t{1} << 32; });
+  expect("header is null", [](basebandd_request* r, char*) { r->header = nullptr; });
   expect("reply_bytes 255", [](basebandd_request* r, char*) { r->reply_bytes = 255; });
   expect("payload_bytes", [](basebandd_request* r, char*) { r->payload_bytes = size_t{1} << 32; });
   expect("payload", [](basebandd_request* r, char* o) { r->payload = o; });

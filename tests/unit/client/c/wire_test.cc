@@ -121,6 +121,22 @@ TEST(SizesTest, FieldsThatAreOutOfRangeAreNamed) {
   EXPECT_STREQ(basebandd_error(), "groups is null");
 }
 
+TEST(SizesTest, OfBlocksWithoutNumberNoneIsWrong) {
+  basebandd_sizes sizes{};
+  basebandd_decode_group most{};
+  most.code = {1, 384, 0};
+  most.count = UINT32_MAX;
+  most.soft_output = 1;
+  ASSERT_EQ(basebandd_size_decode(&most, 1, &sizes), 0);
+  EXPECT_EQ(sizes.payload_bytes, uint64_t{UINT32_MAX} * 66 * 384);
+  EXPECT_EQ(sizes.reply_bytes,
+            BASEBANDD_REPLY_BYTES(uint64_t{UINT32_MAX} * (22 * 384 / 8 + 68 * 384), UINT32_MAX));
+  const std::vector<basebandd_decode_group> groups(2, most);
+  EXPECT_EQ(basebandd_size_decode(groups.data(), groups.size(), &sizes), -EINVAL);
+  EXPECT_STREQ(basebandd_error(),
+               "the groups' counts are together 8589934590, which is not in [1, 4294967295]");
+}
+
 TEST(DescribeTest, EncodeIsWhatProtobufWrites) {
   for (uint32_t seed = 0; seed < 500; ++seed) {
     Random random(seed);
@@ -241,6 +257,15 @@ TEST(DescribeTest, DecodeSharedChannelIsWhatProtobufWrites) {
     }
     ExpectDescribed(basebandd_describe_decode_shared_channel, groups, expected);
   }
+}
+
+TEST(DescribeTest, AKeyThatIsNotThereIsNamed) {
+  basebandd_decode_shared_channel_group groups[2] = {};
+  groups[1].harq_key_bytes = 4;
+  EXPECT_GT(basebandd_describe_decode_shared_channel(groups, 2, nullptr, 0), 0) << "has no harq";
+  groups[1].has_harq = 1;
+  EXPECT_EQ(basebandd_describe_decode_shared_channel(groups, 2, nullptr, 0), -EINVAL);
+  EXPECT_STREQ(basebandd_error(), "groups[1].harq_key is null, harq_key_bytes 4");
 }
 
 // ---- reading
