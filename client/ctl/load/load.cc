@@ -19,21 +19,18 @@
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/load/load_flags.h"
 #include "client/ctl/load/load_html.h"
+#include "client/ctl/load/load_plan.h"
 #include "client/ctl/load/load_report.h"
-#include "client/ctl/load/load_scenario.h"
 #include "client/ctl/load/load_transports.h"
 #include "client/load/confirm.h"
 #include "client/load/knee.h"
 #include "client/load/run.h"
-#include "kernels/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 namespace {
 
 constexpr double kKneePrecision = 0.05;
-constexpr double kKneeFirstRate = 100;
-constexpr char kMostMissed[] = "missed=0.1%";
 constexpr int kKindsOfServers = 4;
 constexpr size_t kMostNotHeld = 5;  // measurements at rates that probes have borne
 
@@ -111,12 +108,14 @@ class LoadCommand final : public Command {
   }
 
   int Run(const GlobalFlags& flags) override {
-    LoadReport report;
-    load::LoadSpec spec;
-    const absl::StatusOr<Scenario> scenario = Prepare(flags, &spec, &report);
-    if (!scenario.ok()) {
-      return FailArguments(scenario.status());
+    absl::StatusOr<LoadPlan> plan = ToPlan(load_, flags, *app_);
+    if (!plan.ok()) {
+      return FailArguments(plan.status());
     }
+    LoadReport report;
+    report.limits = plan->limits;
+    report.bounds = plan->bounds;
+    load::LoadSpec& spec = plan->spec;
     OutputFile* const csv = outputs_.Open("--csv", load_.csv);
     OutputFile* const html = outputs_.Open("--html", load_.html);
     if (!outputs_.status().ok()) {
@@ -146,13 +145,13 @@ class LoadCommand final : public Command {
         spec.arena = *std::move(arena);
       }
       if (flags.ring) spec.rings = shared;
-      auto traffic = MakeTraffic(client->get(), flags, scenario->mix,
+      auto traffic = MakeTraffic(client->get(), flags, plan->mix,
                                  KindsOfDevices(*capabilities, flags.target), load_.seed);
       if (!traffic.ok()) {
         return FailPreparation(traffic.status());
       }
       workloads = std::move(traffic->workloads);
-      if (spec.arena != nullptr || flags.ring || !transports_.empty()) {
+      if (spec.arena != nullptr || flags.ring || !plan->transports.empty()) {
         load::SplitPayloads(&workloads);
       }
       report.wrong_before = traffic->wrong;
@@ -164,7 +163,8 @@ class LoadCommand final : public Command {
       return progress.interrupted() ? kInterrupted : FailPreparation(wrong.status());
     }
     report.wrong_before.Add(wrong->count, wrong->example);
-    if (!transports_.empty()) return Compare(flags, shared, spec, workloads, &progress, report);
+    if (!plan->transports.empty())
+      return Compare(flags, shared, *plan, workloads, &progress, report);
     const absl::Status status = load_.find_knee ? Search(spec, workloads, &progress, &report)
                                                 : Measure(spec, workloads, &progress, &report);
     if (!status.ok() && progress.interrupted()) {
@@ -186,85 +186,6 @@ class LoadCommand final : public Command {
   }
 
  private:
-  absl::StatusOr<Scenario> Prepare(const GlobalFlags& flags, load::LoadSpec* spec,
-                                   LoadReport* report) {
-    absl::optional<int> in_flight;
-    if (app_->get_parent()->get_option("--in-flight")->count() > 0) {
-      in_flight = flags.in_flight;
-    }
-    if (flags.ring && (load_.stream || flags.shared_memory)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(load_.stream ? "--stream" : "--shared-memory",
-                       " does not go with --ring, whose requests and payloads are in its memory"));
-    }
-    if (app_->count("--attempts") > 0 && (flags.ring || load_.stream)) {
-      return absl::InvalidArgumentError("--attempts goes with neither --stream nor --ring");
-    }
-    absl::StatusOr<Scenario> scenario = ToScenario(load_, *app_, in_flight);
-    if (!scenario.ok()) {
-      return scenario;
-    }
-    for (TrafficSpec& part : scenario->mix) {
-      if (part.priority.empty()) part.priority = flags.priority;
-    }
-    if (!load_.transports.empty()) {
-      if (load_.find_knee || load_.stream || flags.shared_memory || flags.ring ||
-          !load_.csv.empty() || !load_.html.empty() || !load_.fail_above.empty()) {
-        return absl::InvalidArgumentError(
-            "--transports does not go with --find-knee, --stream, --shared-memory, --ring, --csv,"
-            " --html or --fail-above");
-      }
-      BASEBAND_ASSIGN_OR_RETURN(transports_, ParseTransports(load_.transports, flags.target));
-    }
-    if (load_.find_knee && !scenario->pace.rate.has_value()) {
-      if (scenario->pace.cells.has_value()) {
-        return absl::InvalidArgumentError(
-            "--find-knee looks for a rate, and does not go with cells");
-      }
-      scenario->pace.rate = kKneeFirstRate;
-    }
-    const absl::StatusOr<load::Pace> pace = ToPace(scenario->pace);
-    if (!pace.ok()) {
-      return pace.status();
-    }
-    if (const double least = LeastProbedRate(load_.knee_probe);
-        load_.find_knee && pace->rate < least) {
-      return absl::InvalidArgumentError(
-          absl::StrFormat("--find-knee looks at rates from %.3g calls/s on, and not from %.3g: at"
-                          " fewer a probe would last for minutes, or tell nothing",
-                          least, pace->rate));
-    }
-    for (const std::string& text : load_.fail_above) {
-      const absl::StatusOr<load::Threshold> limit = load::ParseThreshold(text);
-      if (!limit.ok()) {
-        return absl::InvalidArgumentError(absl::StrCat("--fail-above ", limit.status().message()));
-      }
-      report->limits.push_back(*limit);
-    }
-    const absl::StatusOr<load::Threshold> bound = load::ParseThreshold(load_.knee_bound);
-    if (!bound.ok()) {
-      return absl::InvalidArgumentError(absl::StrCat("--knee-bound ", bound.status().message()));
-    }
-    report->bounds = {*bound, *load::ParseThreshold(kMostMissed)};
-    absl::StatusOr<client::ClientOptions> options = ToClientOptions(flags);
-    if (!options.ok()) {
-      return options.status();
-    }
-    spec->client = *std::move(options);
-    spec->attempts = load_.attempts;
-    spec->workers = load_.threads;
-    spec->pace = *pace;
-    spec->warm_up = scenario->pace.warm_up.value_or(spec->warm_up);
-    spec->duration = scenario->pace.duration.value_or(spec->duration);
-    spec->timeout = flags.timeout;
-    spec->wait_for_server = flags.wait;
-    spec->max_in_flight = load_.max_in_flight;
-    spec->seed = load_.seed;
-    spec->stream = load_.stream;
-    spec->metrics_url = load_.metrics_url;
-    return scenario;
-  }
-
   // An answer that is wrong beyond doubt is what a load is to find, before it begins, too.
   static int FailPreparation(const absl::Status& status) {
     if (absl::IsDataLoss(status)) {
@@ -349,12 +270,12 @@ class LoadCommand final : public Command {
 
   // By one transport after the other.
   int Compare(const GlobalFlags& flags, const v1::SharedMemoryCapabilities& shared,
-              const load::LoadSpec& spec, const std::vector<load::Workload>& workloads,
+              const LoadPlan& plan, const std::vector<load::Workload>& workloads,
               Progress* progress, LoadReport report) {
     TransportResults results;
     bool is_negative = false;
-    for (const Transport& transport : transports_) {
-      load::LoadSpec chosen = spec;
+    for (const Transport& transport : plan.transports) {
+      load::LoadSpec chosen = plan.spec;
       if (const absl::Status status = Choose(transport, shared, &chosen); !status.ok()) {
         return FailConnect(status);
       }
@@ -386,7 +307,6 @@ class LoadCommand final : public Command {
 
   CLI::App* app_ = nullptr;
   LoadFlags load_;
-  std::vector<Transport> transports_;  // empty: as flags say
   Outputs outputs_;
 };
 
