@@ -128,13 +128,15 @@ bool Ring::ForgetOldest() {
   return true;
 }
 
-absl::Status Ring::Place(absl::string_view payload, size_t reply_bytes, InFlight* request) {
-  auto* const memory =
-      static_cast<uint8_t*>(basebandd_loan(connection_, Up(payload.size()) + reply_bytes));
+absl::Status Ring::Place(size_t reply_bytes, InFlight* request) {
+  absl::string_view& payload = request->request.payload;
+  const size_t copied = request->request.is_in_place ? 0 : payload.size();
+  auto* const memory = static_cast<uint8_t*>(basebandd_loan(connection_, Up(copied) + reply_bytes));
   if (memory == nullptr) return absl::ResourceExhaustedError("all of the ring's memory is in use");
-  std::copy(payload.begin(), payload.end(), memory);
+  std::copy_n(payload.begin(), copied, memory);
+  if (copied > 0) payload = {reinterpret_cast<const char*>(memory), copied};
   basebandd_give_back(connection_, std::exchange(request->memory, memory));
-  request->payload_bytes = payload.size();
+  request->reply = memory + Up(copied);
   request->reply_bytes = reply_bytes;
   return absl::OkStatus();
 }
@@ -142,9 +144,9 @@ absl::Status Ring::Place(absl::string_view payload, size_t reply_bytes, InFlight
 absl::Status Ring::Submit(InFlightPtr& request) {
   basebandd_request raw{};
   raw.id = last_id_ + 1;
-  raw.payload = request->memory;
-  raw.payload_bytes = request->payload_bytes;
-  raw.reply = request->memory + Up(request->payload_bytes);
+  raw.payload = request->request.payload.data();
+  raw.payload_bytes = request->request.payload.size();
+  raw.reply = request->reply;
   raw.reply_bytes = request->reply_bytes;
   raw.deadline_ns = MonotonicNs(request->request.deadline);
   raw.priority = ToC(request->request.priority);
@@ -169,9 +171,7 @@ absl::Status Ring::SubmitLarger(uint64_t reply_bytes, InFlightPtr& request) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the ring has ", memory_bytes_, " bytes in all"));
   }
-  const absl::string_view payload(reinterpret_cast<const char*>(request->memory),
-                                  request->payload_bytes);
-  BASEBAND_RETURN_IF_ERROR(Place(payload, reply_bytes, request.get()));
+  BASEBAND_RETURN_IF_ERROR(Place(reply_bytes, request.get()));
   return Submit(request);
 }
 
@@ -184,7 +184,7 @@ void Ring::Learn(const InFlight& like) {
   raw.operation = static_cast<uint8_t>(like.request.operation);
   raw.header = like.request.header.data();
   raw.header_bytes = like.request.header.size();
-  raw.payload_bytes = like.payload_bytes;
+  raw.payload_bytes = like.request.payload.size();
   if (basebandd_submit(connection_, &raw) != 0) {
     known->uses = 0;
     return;
@@ -202,10 +202,9 @@ absl::Status Ring::Start(Request request, Done done) {
     sent->known = Find(request);
     if (sent->known != nullptr) reply_bytes = sent->known->reply_bytes;
   }
-  // Not under the lock: answers do not wait for a payload to be copied.
-  BASEBAND_RETURN_IF_ERROR(Place(request.payload, reply_bytes, sent.get()));
-  request.payload = {};
   sent->request = std::move(request);
+  // Not under the lock: answers do not wait for a payload to be copied.
+  BASEBAND_RETURN_IF_ERROR(Place(reply_bytes, sent.get()));
   sent->done = std::move(done);
   const absl::MutexLock lock(&mutex_);
   absl::Status status;

@@ -41,7 +41,8 @@ class Ring {
   struct Request {
     int operation = 0;          // SubmitFields::request
     std::string header;         // the operation's request, serialized, without its payload
-    absl::string_view payload;  // until Start returns
+    absl::string_view payload;  // until Start returns; if it is in place, until `done`
+    bool is_in_place = false;   // the payload is in memory of Loan(), and is not copied
     absl::Time deadline = absl::InfiniteFuture();
     absl::optional<Priority> priority;
   };
@@ -58,6 +59,10 @@ class Ring {
   // callbacks: not from one, and not for whoever holds what they wait for. Once at a time.
   void End() ABSL_LOCKS_EXCLUDED(mutex_);
 
+  // Memory of the ring's for payloads in place, as long as there is the ring; null: there is no
+  // more.
+  uint8_t* Loan(size_t bytes) { return static_cast<uint8_t*>(basebandd_loan(connection_, bytes)); }
+
   // OK: `done` will be called. Otherwise it will not: ResourceExhausted, as much is in flight as
   // there are entries, or memory; Unavailable: the server is gone.
   absl::Status Start(Request request, Done done) ABSL_LOCKS_EXCLUDED(mutex_);
@@ -72,10 +77,10 @@ class Ring {
     uint32_t job = 0;  // 0: none yet
   };
   struct InFlight {
-    Request request;  // its payload is in `memory`
+    Request request;  // its payload is in the ring's memory
     std::shared_ptr<Known> known;
-    uint8_t* memory = nullptr;  // a loan: the payload, then room for the answer
-    size_t payload_bytes = 0;
+    uint8_t* memory = nullptr;  // a loan: the payload, unless it was in place, and `reply`
+    uint8_t* reply = nullptr;
     size_t reply_bytes = 0;
     bool has_grown = false;  // the server has said how much room the answer takes
     Done done;               // null: it gets its header a number, or nobody waits any more
@@ -94,8 +99,8 @@ class Ring {
   // Forgets the one that was used least recently, and so does the server. False: it is in use, or
   // there is no room to tell the server.
   bool ForgetOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // A loan for `payload` and `reply_bytes` in place of what the request had.
-  absl::Status Place(absl::string_view payload, size_t reply_bytes, InFlight* request);
+  // A loan for the payload, unless it is in place, and `reply_bytes`, for what the request had.
+  absl::Status Place(size_t reply_bytes, InFlight* request);
   // Takes `request` unless there is an error.
   absl::Status Submit(InFlightPtr& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The same once more, with room for an answer of `reply_bytes`, which is what the server says.

@@ -44,6 +44,7 @@ class SharedArena : public std::enable_shared_from_this<SharedArena> {
   // The same, but Unavailable where Loan() would wait for another thread that asks the server.
   absl::StatusOr<Buffer> LoanAtOnce(int64_t bytes);
   int64_t least_bytes() const { return least_bytes_; }
+  int64_t max_bytes() const { return max_bytes_; }  // of all regions together
 
   // Room for the answer of a call with `payload_bytes`, by what came of others of its kind, which
   // has any number.

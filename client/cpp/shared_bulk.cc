@@ -8,31 +8,55 @@
 namespace baseband::client {
 
 std::shared_ptr<SharedBulk> SharedBulk::Create(const std::shared_ptr<SharedArena>& arena,
-                                               const SubmitFields& fields,
-                                               absl::string_view payload) {
-  const auto bytes = static_cast<int64_t>(payload.size());
-  if (arena == nullptr || bytes == 0 || bytes < arena->least_bytes()) return nullptr;
-  const int64_t reply = kPayload + shm::RoundUp(bytes, shm::kRegionAlignment);
+                                               const SubmitFields& fields, int64_t payload_bytes,
+                                               int64_t copied_bytes) {
+  if (arena == nullptr || payload_bytes == 0 || payload_bytes < arena->least_bytes()) {
+    return nullptr;
+  }
+  const int64_t reply = kHold + shm::RoundUp(copied_bytes, shm::kRegionAlignment);
   // An answer that does not fit comes in its message.
-  absl::StatusOr<Buffer> memory = arena->LoanAtOnce(reply + arena->RoomFor(fields.request, bytes));
+  absl::StatusOr<Buffer> memory =
+      arena->LoanAtOnce(reply + arena->RoomFor(fields.request, payload_bytes));
   if (!memory.ok()) memory = arena->LoanAtOnce(reply);
   if (!memory.ok()) return nullptr;
   auto bulk = std::make_shared<SharedBulk>();
   bulk->arena_ = arena;
   bulk->kind_ = fields.request;
   bulk->memory_ = *std::move(memory);
-  bulk->payload_bytes_ = bytes;
+  bulk->payload_bytes_ = payload_bytes;
   bulk->reply_ = reply;
   bulk->memory_.hold_ = arena->NextHold();
   __atomic_store_n(reinterpret_cast<uint64_t*>(bulk->memory_.data()), bulk->memory_.hold_,
                    __ATOMIC_RELEASE);
-  std::memcpy(bulk->memory_.data() + kPayload, payload.data(), payload.size());
   return bulk;
 }
 
-void SharedBulk::Name(int64_t begin, int64_t bytes, v1::MemoryRange* range) const {
-  range->set_region(memory_.region());
-  range->set_offset(memory_.offset() + static_cast<uint64_t>(begin));
+std::shared_ptr<SharedBulk> SharedBulk::Create(const std::shared_ptr<SharedArena>& arena,
+                                               const SubmitFields& fields,
+                                               absl::string_view payload) {
+  const auto bytes = static_cast<int64_t>(payload.size());
+  auto bulk = Create(arena, fields, bytes, bytes);
+  if (bulk != nullptr) {
+    std::memcpy(bulk->memory_.data() + bulk->payload_, payload.data(), payload.size());
+  }
+  return bulk;
+}
+
+std::shared_ptr<SharedBulk> SharedBulk::CreateInPlace(const std::shared_ptr<SharedArena>& arena,
+                                                      const SubmitFields& fields,
+                                                      absl::string_view payload,
+                                                      const Buffer& buffer) {
+  auto bulk = Create(arena, fields, static_cast<int64_t>(payload.size()), 0);
+  if (bulk != nullptr) {
+    bulk->placed_ = &buffer;
+    bulk->payload_ = payload.data() - reinterpret_cast<const char*>(buffer.data());
+  }
+  return bulk;
+}
+
+void SharedBulk::Name(const Buffer& buffer, int64_t begin, int64_t bytes, v1::MemoryRange* range) {
+  range->set_region(buffer.region());
+  range->set_offset(buffer.offset() + static_cast<uint64_t>(begin));
   range->set_bytes(static_cast<uint64_t>(bytes));
 }
 

@@ -36,13 +36,18 @@ class SharedBulk {
   // has refused more lately, or another thread asks it for more.
   static std::shared_ptr<SharedBulk> Create(const std::shared_ptr<SharedArena>& arena,
                                             const SubmitFields& fields, absl::string_view payload);
+  // The same of a payload that lies in `buffer`, one of the arena's, which must outlive this, from
+  // a multiple of shm::kRegionAlignment on. It is not copied, nor held: it has to stay as it is.
+  static std::shared_ptr<SharedBulk> CreateInPlace(const std::shared_ptr<SharedArena>& arena,
+                                                   const SubmitFields& fields,
+                                                   absl::string_view payload, const Buffer& buffer);
 
   // Names the memory in `request`, in place of its payload.
   template <typename Request>
   void NameIn(Request* request) const {
     request->clear_payload();
-    Name(kPayload, payload_bytes_, request->mutable_payload_at());
-    if (reply_bytes() > 0) Name(reply_, reply_bytes(), request->mutable_reply_at());
+    Name(payload_in(), payload_, payload_bytes_, request->mutable_payload_at());
+    if (reply_bytes() > 0) Name(memory_, reply_, reply_bytes(), request->mutable_reply_at());
     request->mutable_hold()->set_region(memory_.region());
     request->mutable_hold()->set_offset(memory_.offset());
     request->mutable_hold()->set_number(memory_.hold_);
@@ -50,7 +55,7 @@ class SharedBulk {
   // The request as it would be without shared memory.
   template <typename Request>
   void Undo(Request* request) const {
-    request->set_payload(memory_.data() + kPayload, static_cast<size_t>(payload_bytes_));
+    request->set_payload(payload_in().data() + payload_, static_cast<size_t>(payload_bytes_));
     request->clear_payload_at();
     request->clear_reply_at();
     request->clear_hold();
@@ -72,19 +77,25 @@ class SharedBulk {
   bool is_over() const { return memory_.data() == nullptr; }
 
  private:
-  // In `memory_`: the hold, the payload, the reply.
-  static constexpr int64_t kPayload = shm::kRegionAlignment;
+  static constexpr int64_t kHold = shm::kRegionAlignment;
 
+  // Null: there is none.
+  static std::shared_ptr<SharedBulk> Create(const std::shared_ptr<SharedArena>& arena,
+                                            const SubmitFields& fields, int64_t payload_bytes,
+                                            int64_t copied_bytes);
+  const Buffer& payload_in() const { return placed_ != nullptr ? *placed_ : memory_; }
   int64_t reply_bytes() const {
     return (memory_.size() - reply_) / shm::kRegionAlignment * shm::kRegionAlignment;
   }
-  void Name(int64_t begin, int64_t bytes, v1::MemoryRange* range) const;
+  static void Name(const Buffer& buffer, int64_t begin, int64_t bytes, v1::MemoryRange* range);
   // Makes the hold's `from` `to`; false: it is something else.
   bool Change(uint64_t from, uint64_t to);
 
   std::shared_ptr<SharedArena> arena_;
   int kind_ = 0;
-  Buffer memory_;
+  Buffer memory_;                   // the hold, the payload unless it was in place, the reply
+  const Buffer* placed_ = nullptr;  // where the payload was in place
+  int64_t payload_ = kHold;         // where it begins
   int64_t payload_bytes_ = 0;
   int64_t reply_ = 0;  // where it begins
 };

@@ -46,12 +46,14 @@ class RingReplyTest : public ::testing::Test {
   }
 
   // Of one header and size, which is to be answered with its payload.
-  std::unique_ptr<Call> Start() {
+  std::unique_ptr<Call> Start() { return Start(payload_, false); }
+  std::unique_ptr<Call> Start(absl::string_view payload, bool is_in_place) {
     auto call = std::make_unique<Call>();
     Ring::Request request;
     request.operation = 11;
     request.header = "header";
-    request.payload = payload_;
+    request.payload = payload;
+    request.is_in_place = is_in_place;
     EXPECT_THAT(ring_->Start(std::move(request),
                              [call = call.get()](absl::StatusOr<grpc::ByteBuffer> answer) {
                                call->status = answer.status();
@@ -157,6 +159,30 @@ TEST_F(RingReplyTest, WhatCannotBeSentAgainBringsTheServersText) {
   WantRoom(Take(), 2 * kUsualReply + 1);  // no reply may have as much
   EXPECT_THAT(Await(call), StatusIs(kUnavailable, AllOf(HasSubstr("the server's text: "),
                                                         HasSubstr("reply_bytes 8193"))));
+}
+
+TEST_F(RingReplyTest, APayloadInPlaceStaysWhereItIsAndTakesNoOtherMemory) {
+  // Of which there would be no room for a copy.
+  auto* const memory = reinterpret_cast<char*>(ring_->Loan(kMemory - 4 * 2 * kUsualReply));
+  ASSERT_NE(memory, nullptr);
+  EXPECT_EQ(ring_->Loan(kMemory), nullptr);
+  payload_.copy(memory, payload_.size());
+  const absl::string_view placed(memory, payload_.size());
+  const auto first = Start(placed, true);
+  const auto second = Start(placed, true);
+  const BasebandSubmission of_first = Take();
+  const BasebandSubmission of_second = Take();
+  EXPECT_EQ(of_first.payload_offset, of_second.payload_offset);
+  EXPECT_NE(of_first.reply_offset, of_second.reply_offset);
+  WantRoom(of_first, 2 * kUsualReply);
+  const BasebandSubmission again = Take();
+  EXPECT_EQ(again.payload_offset, of_first.payload_offset);
+  EXPECT_EQ(again.reply_bytes, 2 * kUsualReply);
+  Complete(again);
+  Complete(of_second);
+  EXPECT_THAT(Await(first), IsOk());
+  EXPECT_THAT(Await(second), IsOk());
+  EXPECT_EQ(std::string(placed), payload_);
 }
 
 // The server's side of requests that a test sends one by one: all are answered, and each has the

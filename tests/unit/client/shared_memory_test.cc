@@ -293,6 +293,31 @@ TEST_F(SharedBulkTest, NamesWhatHoldsTheSameBytesAndCanUndoIt) {
   EXPECT_EQ(again.SerializeAsString(), request.SerializeAsString());
 }
 
+TEST_F(SharedBulkTest, APayloadInPlaceIsNamedWhereItLiesAndOnlyTheAnswersMemoryIsHeld) {
+  const v1::EncodeRequest request = RequestOf(5000);
+  const Buffer placed = *arena_->Loan(8 * kKib);
+  auto *const begin = reinterpret_cast<char *>(placed.data()) + 64;
+  request.payload().copy(begin, request.payload().size());
+  const auto bulk =
+      SharedBulk::CreateInPlace(arena_, kSubmitEncode, {begin, request.payload().size()}, placed);
+  ASSERT_NE(bulk, nullptr);
+  named_ = request;
+  bulk->NameIn(&named_);
+  EXPECT_TRUE(named_.payload().empty());
+  EXPECT_EQ(named_.payload_at().region(), placed.region());
+  EXPECT_EQ(named_.payload_at().offset(), placed.offset() + 64);
+  EXPECT_EQ(named_.payload_at().bytes(), 5000U);
+  EXPECT_GE(named_.reply_at().bytes(), 5000U);
+  EXPECT_EQ(named_.reply_at().offset(), named_.hold().offset() + 64);
+  EXPECT_EQ(Word(), named_.hold().number());
+  v1::EncodeRequest again = named_;
+  bulk->Undo(&again);
+  EXPECT_EQ(again.SerializeAsString(), request.SerializeAsString());
+  bulk->End(absl::OkStatus());
+  EXPECT_TRUE(IsFree());
+  EXPECT_EQ(absl::string_view(begin, 5000), request.payload());
+}
+
 TEST_F(SharedBulkTest, ThereIsNoneForWhatNamesMemoryItselfOrIsTooLarge) {
   EXPECT_EQ(Create(RequestOf(0)), nullptr);
   EXPECT_EQ(Create(RequestOf(2 << 20)), nullptr);
