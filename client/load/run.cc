@@ -34,11 +34,15 @@ absl::Status Check(const LoadSpec& spec, const std::vector<Workload>& workloads)
   absl::Status status = in_range("connections", spec.client.connections, 1, kMaxConnections);
   status.Update(in_range("threads", spec.workers, 0, kMaxWorkers));
   status.Update(in_range("max_in_flight", spec.max_in_flight, 1, 1 << 20));
+  if (spec.in_place && spec.arena == nullptr && !spec.rings.has_value()) {
+    status.Update(absl::InvalidArgumentError("payloads are in place in shared memory alone"));
+  }
   for (const Workload& workload : workloads) {
-    if ((spec.stream || spec.rings.has_value()) &&
+    if ((spec.stream || spec.rings.has_value() || spec.in_place) &&
         !client::SubmitFieldsOf(workload.method).has_value()) {
-      status.Update(absl::InvalidArgumentError(absl::StrCat(
-          workload.name, ": ", workload.method, " does not go through a stream or a ring")));
+      status.Update(absl::InvalidArgumentError(
+          absl::StrCat(workload.name, ": ", workload.method,
+                       " does not go through a stream or a ring, nor with payloads in place")));
     }
   }
   if (workloads.empty()) status.Update(absl::InvalidArgumentError("there is nothing to send"));
@@ -97,6 +101,7 @@ WorkerSpec ToWorkerSpec(const LoadSpec& spec, int part, const Window& window) {
   if (worker.rings.has_value()) {
     worker.rings->set_max_bytes(worker.rings->max_bytes() / static_cast<uint64_t>(spec.workers));
   }
+  worker.in_place = spec.in_place;
   worker.can_cancel = spec.least_answered > 0;
   worker.client = spec.client;
   worker.client.connections = Share(spec.client.connections, part, spec.workers);

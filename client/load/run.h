@@ -37,6 +37,9 @@ struct LoadSpec {
   std::shared_ptr<client::SharedArena> arena;
   // Requests go through rings of a server that says this of itself, one of each worker's.
   absl::optional<v1::SharedMemoryCapabilities> rings;
+  // With either: payloads lie in that memory before the load begins, and calls name them; no copy
+  // counts.
+  bool in_place = false;
   // Open loops: most calls in flight. A call that finds no room waits, and its latency with it.
   int max_in_flight = 4096;
   // Open loops: of the calls due, the share that must be answered rightly by the end of the

@@ -15,13 +15,13 @@ namespace baseband::load {
 namespace {
 
 constexpr int64_t kSecondNs = 1000000000;
-// Of the memory of a ring: beside the payloads of a call and its answer, which together are so much
-// larger than the former, at most, unless it is encoded at a very low rate; for the ring itself;
-// and in all, for what is in flight when it serves well.
+// Of shared memory: beside the payloads of a call and its answer, which together are so much larger
+// than the former, at most, unless it is encoded at a very low rate; for a ring itself; and in all,
+// for what is in flight when it serves well.
 constexpr int64_t kLeastCallBytes = 16 << 10;
 constexpr int64_t kMostGrowth = 5;
 constexpr int64_t kRingBytes = 1 << 20;
-constexpr int64_t kMostRingBytes = 256 << 20;
+constexpr int64_t kMostBytes = 256 << 20;
 // Clocks do not agree better on whose deadline passed first, the client's or the server's.
 constexpr int64_t kDeadlineSlackNs = 100000;
 
@@ -58,23 +58,48 @@ Worker::Worker(const WorkerSpec& spec, const std::vector<Workload>* workloads)
 
 absl::Status Worker::Connect(absl::Duration timeout, bool keep_trying) {
   BASEBAND_RETURN_IF_ERROR(channels_.Connect(timeout, keep_trying));
-  if (!spec_.rings.has_value()) return absl::OkStatus();
+  if (spec_.rings.has_value()) return ConnectRing();
+  return spec_.in_place ? PlaceInArena() : absl::OkStatus();
+}
+
+absl::Status Worker::ConnectRing() {
   client::RingOptions options;
   while (options.entries < spec_.rings->max_ring_entries() &&
          static_cast<int>(options.entries) < spec_.in_flight) {
     options.entries *= 2;
   }
+  const int64_t in_flight = std::min<int64_t>(spec_.in_flight, options.entries);
   int64_t payload_bytes = 0;  // the most of a request
   for (const Workload& workload : workloads_) {
     for (const Request& request : workload.requests) {
       payload_bytes = std::max(payload_bytes, static_cast<int64_t>(request.payload.size()));
     }
   }
-  const int64_t call_bytes = kLeastCallBytes + kMostGrowth * payload_bytes;
-  options.memory_bytes =
-      std::min({static_cast<int64_t>(spec_.rings->max_bytes()) - kRingBytes, kMostRingBytes,
-                call_bytes * std::min<int64_t>(spec_.in_flight, options.entries)});
+  const int64_t most_bytes =
+      std::min(static_cast<int64_t>(spec_.rings->max_bytes()) - kRingBytes, kMostBytes);
+  int64_t call_bytes = kLeastCallBytes + kMostGrowth * payload_bytes;
+  int64_t placed_bytes = 0;
+  if (spec_.in_place) {
+    BASEBAND_ASSIGN_OR_RETURN(
+        placed_, PlacedPayloads::Create(&workloads_, static_cast<int>(in_flight), most_bytes / 2));
+    call_bytes -= payload_bytes;
+    placed_bytes = placed_->bytes();
+  }
+  options.memory_bytes = std::min(most_bytes, placed_bytes + call_bytes * in_flight);
   BASEBAND_ASSIGN_OR_RETURN(ring_, client::Ring::Connect(*spec_.rings, options));
+  if (!spec_.in_place) return absl::OkStatus();
+  uint8_t* const memory = ring_->Loan(static_cast<size_t>(placed_bytes));
+  if (memory == nullptr) return absl::InternalError("a new ring has no memory for payloads");
+  placed_->Fill(memory);
+  return absl::OkStatus();
+}
+
+absl::Status Worker::PlaceInArena() {
+  const int64_t most_bytes = std::min(spec_.arena->max_bytes() / spec_.parts, kMostBytes);
+  BASEBAND_ASSIGN_OR_RETURN(placed_,
+                            PlacedPayloads::Create(&workloads_, spec_.in_flight, most_bytes / 2));
+  BASEBAND_ASSIGN_OR_RETURN(placed_in_, spec_.arena->Loan(placed_->bytes()));
+  placed_->Fill(placed_in_.data());
   return absl::OkStatus();
 }
 
@@ -196,7 +221,9 @@ void Worker::Send(size_t index, int64_t due_ns) {
   const Workload& workload = workloads_[index];
   auto call = std::make_unique<Call>();
   call->workload = index;
-  call->request = &workload.requests[turns_[index]++ % workload.requests.size()];
+  const size_t turn = turns_[index]++;
+  call->request = &workload.requests[turn % workload.requests.size()];
+  call->payload = placed_.has_value() ? placed_->At(index, turn) : call->request->payload;
   call->due_ns = due_ns;
   call->sent_ns = NowNs();
   const int64_t deadline_ns = Deadline(workload, due_ns);

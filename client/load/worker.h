@@ -23,8 +23,10 @@
 #include "client/cpp/channel_pool.h"
 #include "client/cpp/ring.h"
 #include "client/cpp/shared_arena.h"
+#include "client/cpp/shared_memory.h"
 #include "client/cpp/submit_call.h"
 #include "client/load/arrivals.h"
+#include "client/load/placed_payloads.h"
 #include "client/load/recorder.h"
 #include "client/load/workload.h"
 #include "grpcpp/grpcpp.h"
@@ -45,6 +47,7 @@ struct WorkerSpec {
   std::shared_ptr<client::SharedArena> arena;  // as LoadSpec has it
   absl::optional<v1::SharedMemoryCapabilities>
       rings;                // likewise, with this worker's part of memory
+  bool in_place = false;    // likewise
   bool can_cancel = false;  // an open loop whose Cancel() may be called
 };
 
@@ -76,6 +79,8 @@ class Worker {
  private:
   struct Call;
 
+  absl::Status ConnectRing();
+  absl::Status PlaceInArena();
   void SendAll();
   void ReceiveAll();
   // False once nothing more may be sent.
@@ -107,6 +112,8 @@ class Worker {
   const std::vector<Workload>& workloads_;
   Recorder recorder_;
   client::ChannelPool channels_;
+  client::Buffer placed_in_;  // empty: in the ring's memory
+  absl::optional<PlacedPayloads> placed_;
   const client::RetryOptions retry_;
   grpc::CompletionQueue queue_;
   Clock::time_point begin_;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "client/cpp/shared_bulk.h"
 #include "client/load/worker.h"
 #include "client/load/workload.h"
@@ -20,6 +21,7 @@ struct Worker::Call {
   grpc::ByteBuffer reply;
   absl::Status status;
   const Request* request = nullptr;
+  absl::string_view payload;  // of the request, maybe in place
   size_t workload = 0;
   int64_t due_ns = 0;
   int64_t sent_ns = 0;

@@ -40,7 +40,10 @@ class FailedCall final : public client::AsyncCall {
 grpc::ByteBuffer Worker::Message(Call* call) const {
   const auto fields = client::SubmitFieldsOf(workloads_[call->workload].method);
   if (fields.has_value()) {
-    call->bulk = client::SharedBulk::Create(spec_.arena, *fields, call->request->payload);
+    call->bulk =
+        placed_.has_value()
+            ? client::SharedBulk::CreateInPlace(spec_.arena, *fields, call->payload, placed_in_)
+            : client::SharedBulk::Create(spec_.arena, *fields, call->payload);
   }
   return call->bulk == nullptr ? call->request->message : Naming(*call->bulk, *call->request);
 }
@@ -89,7 +92,8 @@ void Worker::SendOnRing(std::unique_ptr<Call> sent, int64_t deadline_ns) {
   client::Ring::Request request;
   request.operation = client::SubmitFieldsOf(workload.method)->request;
   request.header = sent->request->header;
-  request.payload = sent->request->payload;
+  request.payload = sent->payload;
+  request.is_in_place = placed_.has_value();
   request.deadline = SteadyNow() + absl::Nanoseconds(deadline_ns - NowNs());
   request.priority = workload.priority;
   Call* const call = sent.get();

@@ -183,6 +183,52 @@ TEST_F(BasebandctlLoadTest, AReportSaysWhetherPayloadsWentBySharedMemoryAndThrou
   EXPECT_EQ(of["shared_memory_calls"], of["outcomes"]["due"]);
 }
 
+TEST_F(BasebandctlLoadTest, PayloadsInPlaceAreAnsweredRightlyByEveryWayThroughSharedMemory) {
+  const auto server =
+      ServerProcess::Start({"--shm-listen=unix:" + Path("shm.sock"), "--client-shm-mib=16"});
+  ASSERT_THAT(server, IsOk());
+  const auto run = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"load", "--in-place", "--duration=500ms", "--warmup=0s"});
+    return RunAt((*server)->target(), arguments);
+  };
+  WriteAll(Path("slots.json"), R"({"mix": [
+      {"operation": "decode", "nr_bg": 1, "zc": 384, "rows": 24, "harq": 0.3, "blocks": 2},
+      {"operation": "decode-shared-channel", "mcs": 5, "prbs": 4, "blocks": 1, "variants": 2},
+      {"operation": "encode", "wifi": "1/2", "blocks": 2}]})");
+  for (const std::vector<std::string>& by :
+       {std::vector<std::string>{"--ring"}, {"--shared-memory"}, {"--shared-memory", "--stream"}}) {
+    for (const std::string pace : {"--in-flight=3", "--cells=2"}) {
+      std::vector<std::string> arguments = {"--scenario=" + Path("slots.json"), pace, "--json"};
+      if (pace == "--cells=2") arguments.emplace_back("--slot=20ms");
+      arguments.insert(arguments.end(), by.begin(), by.end());
+      const Outcome outcome = run(arguments);
+      ASSERT_EQ(outcome.exit_code, 0) << outcome.output;
+      const nlohmann::json report = Report(outcome);
+      EXPECT_EQ(report["in_place"], true);
+      EXPECT_GT(report["outcomes"]["good"], 0);
+      // While one thread asks for memory for answers, those of others come in messages.
+      EXPECT_GT(report["shared_memory_calls"], 0);
+      if (report["transport"] == "ring") {
+        EXPECT_EQ(report["shared_memory_calls"], report["outcomes"]["due"]) << outcome.output;
+      }
+      EXPECT_EQ(report["wrong_answers"]["count"], 0) << outcome.output;
+    }
+  }
+  const auto refusal = [&](const std::vector<std::string>& arguments) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.output;
+    return outcome.output;
+  };
+  const std::string of_unary = "--in-place goes with --shared-memory or --ring";
+  EXPECT_THAT(refusal({"decode"}), HasSubstr(of_unary));
+  EXPECT_THAT(refusal({"decode", "--stream"}), HasSubstr(of_unary));
+  EXPECT_THAT(refusal({"decode", "--transports=ring,submit"}),
+              HasSubstr("--in-place does not go with --transports=submit"));
+  EXPECT_THAT(refusal({"minimize", "--shared-memory"}), HasSubstr("nor with payloads in place"));
+  EXPECT_THAT(refusal({"decode", "--nr-bg=1", "--zc=384", "--blocks=128", "--ring"}),
+              HasSubstr("of each sending thread's shared memory are for them"));
+}
+
 TEST_F(BasebandctlLoadTest, AScenarioOfSlotsIsMeasuredByWorkloadWithTheServersFigures) {
   WriteAll(Path("slots.json"), R"({"cells": 2, "slot": "20ms", "jitter": "1ms", "mix": [
       {"operation": "decode", "name": "uplink", "nr_bg": 1, "zc": 32, "rows": 24, "harq": 0.3,

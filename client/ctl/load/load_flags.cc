@@ -50,6 +50,10 @@ void AddPaceFlags(CLI::App* app, LoadFlags* flags) {
   app->add_flag("--stream", flags->stream,
                 "through one Submit stream a connection, in place of unary calls")
       ->group(group);
+  app->add_flag("--in-place", flags->in_place,
+                "with --shared-memory or --ring: payloads lie in that memory before the load"
+                " begins, as those of a demapper that writes its LLRs there, and no copy counts")
+      ->group(group);
   app->add_option("--transports", flags->transports,
                   "the same load by each of tcp, uds, submit, shm, ring, and what they cost, a line"
                   " each; NAME=TARGET: at another address")

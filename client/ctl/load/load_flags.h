@@ -21,6 +21,7 @@ struct LoadFlags {
   int max_in_flight = 4096;
   int threads = 0;
   bool stream = false;
+  bool in_place = false;
   std::string transports;  // empty: one, as the other flags say
   int attempts = 1;
   uint64_t seed = 1;

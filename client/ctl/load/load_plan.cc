@@ -32,6 +32,10 @@ absl::Status CheckWays(const LoadFlags& load, const GlobalFlags& flags, const CL
         "--transports does not go with --find-knee, --stream, --shared-memory, --ring, --csv,"
         " --html or --fail-above");
   }
+  if (load.in_place && load.transports.empty() && !flags.ring && !flags.shared_memory) {
+    return absl::InvalidArgumentError(
+        "--in-place goes with --shared-memory or --ring: payloads lie in such memory");
+  }
   return absl::OkStatus();
 }
 
@@ -82,6 +86,13 @@ absl::StatusOr<LoadPlan> ToPlan(const LoadFlags& load, const GlobalFlags& flags,
   if (!load.transports.empty()) {
     BASEBAND_ASSIGN_OR_RETURN(plan.transports, ParseTransports(load.transports, flags.target));
   }
+  for (const Transport& transport : plan.transports) {
+    if (load.in_place && !IsByMemory(transport)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--in-place does not go with --transports=", transport.name,
+                       ": of these, payloads lie in the memory of shm and ring"));
+    }
+  }
   BASEBAND_ASSIGN_OR_RETURN(plan.spec.pace, PaceOf(load, scenario.pace));
   for (const std::string& text : load.fail_above) {
     BASEBAND_ASSIGN_OR_RETURN(const load::Threshold limit, LimitOf("--fail-above", text));
@@ -99,6 +110,7 @@ absl::StatusOr<LoadPlan> ToPlan(const LoadFlags& load, const GlobalFlags& flags,
   plan.spec.max_in_flight = load.max_in_flight;
   plan.spec.seed = load.seed;
   plan.spec.stream = load.stream;
+  plan.spec.in_place = load.in_place;
   plan.spec.metrics_url = load.metrics_url;
   return plan;
 }

@@ -200,7 +200,7 @@ std::string PayloadsText(const LoadResult& result) {
       "payloads",
       others == 0 ? ""
                   : absl::StrFormat(" of %d of %d calls", all.by_shared_memory, all.outcomes.due()),
-      " by shared memory");
+      result.spec.in_place ? " in place in shared memory" : " by shared memory");
 }
 
 std::string ToText(const load::Settings& settings) {

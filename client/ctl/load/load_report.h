@@ -59,7 +59,8 @@ std::string KneeSentence(const LoadReport& report);
 std::string TransportOf(const load::LoadSpec& spec);
 // "4 connections to 127.0.0.1:50051, payloads in the messages".
 std::string ConnectionsText(const load::LoadResult& result);
-// "payloads in the messages", "payloads by shared memory", or how many of them.
+// "payloads in the messages", "payloads by shared memory", "payloads in place in shared memory", or
+// how many of them.
 std::string PayloadsText(const load::LoadResult& result);
 // "input int16, llr_scale 6"; empty without any.
 std::string ToText(const load::Settings& settings);

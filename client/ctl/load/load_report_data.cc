@@ -86,6 +86,7 @@ ordered_json ResultJson(const LoadResult& result) {
   json["connections"] = result.spec.client.connections;
   json["transport"] = TransportOf(result.spec);
   json["shared_memory"] = result.spec.arena != nullptr || result.spec.rings.has_value();
+  json["in_place"] = result.spec.in_place;
   json["threads"] = result.spec.workers;
   json["begin"] = absl::FormatTime(absl::RFC3339_sec, result.begin, absl::UTCTimeZone());
   json["seconds"] = absl::ToDoubleSeconds(result.measured);
@@ -196,6 +197,7 @@ Table::Row CsvRow(const LoadResult& result, absl::optional<size_t> index = absl:
   AddBudget(budget, tally, &row);
   row.emplace_back("transport", TransportOf(result.spec));
   row.emplace_back("shared_memory_calls", static_cast<double>(tally.by_shared_memory));
+  row.emplace_back("in_place", result.spec.in_place ? 1.0 : 0.0);
   for (const std::string& name : SettingNames(result)) {
     row.emplace_back(name, all ? CommonSetting(result.settings, name)
                                : CommonSetting({result.settings[*index]}, name));

@@ -66,6 +66,10 @@ absl::StatusOr<std::vector<Transport>> ParseTransports(const std::string& text,
   return transports;
 }
 
+bool IsByMemory(const Transport& transport) {
+  return transport.kind == TransportKind::kShm || transport.kind == TransportKind::kRing;
+}
+
 absl::Status Choose(const Transport& transport, const v1::SharedMemoryCapabilities& shared,
                     load::LoadSpec* spec) {
   spec->client.target = transport.target;
@@ -88,7 +92,8 @@ std::string ToText(const TransportResults& results) {
                    {"server s/Gbit"}});
   for (const auto& [transport, result] : results) {
     const load::Tally all = result.totals.All();
-    table.Add({transport.name, absl::StrFormat("%.1f", result.Goodput()), MissedText(all.outcomes),
+    table.Add({transport.name + (result.spec.in_place ? ", in place" : ""),
+               absl::StrFormat("%.1f", result.Goodput()), MissedText(all.outcomes),
                MeanText(all.latency), QuantileText(all.latency, 0.5),
                QuantileText(all.latency, 0.99), Seconds(result.ClientCpuPerGbit()),
                Seconds(result.ServerCpuPerGbit())});
@@ -105,6 +110,7 @@ nlohmann::ordered_json ToJson(const TransportResults& results) {
     };
     table.Add({{"transport", transport.name},
                {"target", transport.target},
+               {"payloads", result.spec.in_place ? "in place" : "copied"},
                {"good_per_s", result.Goodput()},
                {"wrong", static_cast<double>(all.outcomes[load::Outcome::kWrong])},
                {"missed_share", all.outcomes.MissShare()},

@@ -27,6 +27,9 @@ struct Transport {
 absl::StatusOr<std::vector<Transport>> ParseTransports(const std::string& text,
                                                        const std::string& target);
 
+// Payloads lie in memory that client and server share.
+bool IsByMemory(const Transport& transport);
+
 // Of `spec`, with a server that says this of itself. Errors: those of shared memory.
 absl::Status Choose(const Transport& transport, const v1::SharedMemoryCapabilities& shared,
                     load::LoadSpec* spec);

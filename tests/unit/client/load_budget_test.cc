@@ -7,6 +7,7 @@
 
 #include "client/ctl/load/load_html.h"
 #include "client/ctl/load/load_report.h"
+#include "client/ctl/load/load_transports.h"
 #include "client/load/recorder.h"
 #include "nlohmann/json.hpp"
 #include "tests/support/matchers.h"
@@ -182,8 +183,9 @@ TEST(LoadReportTest, EveryFormSaysWhatWasAskedForAndHowPayloadsCame) {
   EXPECT_EQ(json["workloads"][0]["settings"],
             nlohmann::json({{"input", "int16"}, {"llr_scale", 6}}));
   EXPECT_EQ(json["workloads"][1]["settings"], nlohmann::json::object());
-  EXPECT_THAT(ToCsv(report), AllOf(HasSubstr(",transport,shared_memory_calls,input,llr_scale\n"),
-                                   HasSubstr(",unary,0,int16,6\n"), HasSubstr(",unary,0,,\n")));
+  EXPECT_THAT(ToCsv(report),
+              AllOf(HasSubstr(",transport,shared_memory_calls,in_place,input,llr_scale\n"),
+                    HasSubstr(",unary,0,0,int16,6\n"), HasSubstr(",unary,0,0,,\n")));
 
   report.result.totals.tallies[0].by_shared_memory = 100;
   EXPECT_THAT(ToText(report), HasSubstr(", payloads of 100 of 101 calls by shared memory; "));
@@ -207,15 +209,35 @@ TEST(LoadReportTest, EveryFormSaysThatCallsWentThroughRings) {
   const nlohmann::json json = ToJson(report);
   EXPECT_EQ(json["transport"], "ring");
   EXPECT_EQ(json["shared_memory"], true);
-  EXPECT_THAT(ToCsv(report), HasSubstr(",ring,100,int16,6\n"));
+  EXPECT_THAT(ToCsv(report), HasSubstr(",ring,100,0,int16,6\n"));
+}
+
+TEST(LoadReportTest, EveryFormSaysThatPayloadsWereInPlace) {
+  LoadReport report;
+  report.result = ResultOfSlots();
+  report.result.spec.rings.emplace();
+  report.result.spec.workers = 1;
+  EXPECT_EQ(ToJson(report)["in_place"], false);
+  report.result.spec.in_place = true;
+  report.result.totals.tallies[0].by_shared_memory = 100;
+  EXPECT_THAT(ToText(report), HasSubstr(", payloads of 100 of 101 calls in place in shared "));
+  report.result.totals.tallies[1].by_shared_memory = 1;
+  const std::string line = "1 ring to 127.0.0.1:1, payloads in place in shared memory";
+  EXPECT_THAT(ToText(report), HasSubstr("; " + line + "; "));
+  EXPECT_THAT(ToHtml(report), HasSubstr(line));
+  EXPECT_EQ(ToJson(report)["in_place"], true);
+  EXPECT_THAT(ToCsv(report), HasSubstr(",ring,100,1,int16,6\n"));
+  const TransportResults results = {{Transport{TransportKind::kRing, "ring", ""}, report.result}};
+  EXPECT_THAT(ToText(results), HasSubstr("ring, in place"));
+  EXPECT_EQ(ToJson(results)["transports"][0]["payloads"], "in place");
 }
 
 TEST(LoadReportTest, SettingsThatDifferHaveNoValueForAll) {
   LoadReport report;
   report.result = ResultOfSlots();
   report.result.settings[1] = {{"input", "int16"}, {"llr_scale", 4.0}};
-  EXPECT_THAT(ToCsv(report), AllOf(HasSubstr(",0,int16,6\n"), HasSubstr(",0,int16,4\n"),
-                                   HasSubstr(",0,int16,\n")));
+  EXPECT_THAT(ToCsv(report), AllOf(HasSubstr(",0,0,int16,6\n"), HasSubstr(",0,0,int16,4\n"),
+                                   HasSubstr(",0,0,int16,\n")));
 }
 
 TEST(LoadReportTest, APartOfTheMixThatCameToNothingIsRemarked) {
