@@ -270,6 +270,8 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.caches = caches;
   environment.limits.max_blocks_per_request = config.max_blocks_per_request;
   environment.limits.max_input_bytes = MibToBytes(config.lane_input_mib);
+  environment.limits.max_joined_blocks =
+      std::min(config.max_batch_requests, config.max_batch_blocks);
   environment.limits.max_search = absl::Seconds(config.max_search_s);
   environment.submit_window = {config.submit_requests, MibToBytes(config.submit_mib)};
   environment.max_stall = config.stall;

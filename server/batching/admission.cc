@@ -6,8 +6,8 @@
 #include "server/metrics/unserved.h"
 
 namespace baseband::server {
-absl::Status Admission::CheckLocked(int64_t bytes) const {
-  if (usage_.requests >= max_requests_) {
+absl::Status Admission::CheckLocked(int64_t bytes, int64_t requests) const {
+  if (usage_.requests > max_requests_ - requests) {
     return Because(
         UnservedReason::kQueueRequests,
         absl::ResourceExhaustedError(absl::StrCat("the queue is full: ", usage_.requests, " of ",
@@ -25,15 +25,15 @@ absl::Status Admission::CheckLocked(int64_t bytes) const {
 
 absl::Status Admission::Check(int64_t bytes) const {
   SpinningLock lock(&mutex_);
-  return CheckLocked(bytes);
+  return CheckLocked(bytes, 1);
 }
 
-absl::StatusOr<AdmissionTicket> Admission::Enter(int64_t bytes) {
+absl::StatusOr<AdmissionTicket> Admission::Enter(int64_t bytes, int64_t requests) {
   SpinningLock lock(&mutex_);
-  BASEBAND_RETURN_IF_ERROR(CheckLocked(bytes));
-  ++usage_.requests;
+  BASEBAND_RETURN_IF_ERROR(CheckLocked(bytes, requests));
+  usage_.requests += requests;
   usage_.bytes += bytes;
-  return AdmissionTicket(this, bytes);
+  return AdmissionTicket(this, requests, bytes);
 }
 
 void Admission::Leave(int64_t requests, int64_t bytes) {

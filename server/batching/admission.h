@@ -21,10 +21,10 @@ class Admission {
   Admission(int64_t max_requests, int64_t max_bytes)
       : max_requests_(max_requests), max_bytes_(max_bytes) {}
 
-  // Room for a request of `bytes`, before any memory is taken for it. ResourceExhausted when there
-  // is none now.
-  absl::StatusOr<AdmissionTicket> Enter(int64_t bytes);
-  // What Enter would say.
+  // Room for so many requests, of `bytes` together, before any memory is taken for them.
+  // ResourceExhausted when there is none now.
+  absl::StatusOr<AdmissionTicket> Enter(int64_t bytes, int64_t requests = 1);
+  // What Enter would say of one.
   absl::Status Check(int64_t bytes) const;
   // Gives the room of so many requests, of `bytes` together, back.
   void Leave(int64_t requests, int64_t bytes);
@@ -38,7 +38,8 @@ class Admission {
   int64_t max_bytes() const { return max_bytes_; }
 
  private:
-  absl::Status CheckLocked(int64_t bytes) const ABSL_SHARED_LOCKS_REQUIRED(mutex_);
+  absl::Status CheckLocked(int64_t bytes, int64_t requests) const
+      ABSL_SHARED_LOCKS_REQUIRED(mutex_);
 
   const int64_t max_requests_;
   const int64_t max_bytes_;
@@ -49,20 +50,24 @@ class Admission {
 // Room that goes back in the destructor unless it was handed on. Move-only.
 class AdmissionTicket {
  public:
-  AdmissionTicket(Admission* admission, int64_t bytes) : admission_(admission), bytes_(bytes) {}
+  AdmissionTicket(Admission* admission, int64_t requests, int64_t bytes)
+      : admission_(admission), requests_(requests), bytes_(bytes) {}
   AdmissionTicket(AdmissionTicket&& other) noexcept
-      : admission_(std::exchange(other.admission_, nullptr)), bytes_(other.bytes_) {}
+      : admission_(std::exchange(other.admission_, nullptr)),
+        requests_(other.requests_),
+        bytes_(other.bytes_) {}
   AdmissionTicket& operator=(AdmissionTicket&&) = delete;
   ~AdmissionTicket() {
     if (admission_ != nullptr) {
-      admission_->Leave(1, bytes_);
+      admission_->Leave(requests_, bytes_);
     }
   }
-  // From here on the caller owes Leave(1, bytes()).
+  // From here on the caller owes that Leave.
   void HandOn() { admission_ = nullptr; }
 
  private:
   Admission* admission_;
+  int64_t requests_;
   int64_t bytes_;
 };
 

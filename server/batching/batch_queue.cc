@@ -12,7 +12,7 @@ constexpr double kCaution = 1.25;
 }  // namespace
 
 void BatchQueue::Add(JobPtr job, absl::Time now) {
-  ++size_;
+  requests_ += job->requests;
   blocks_ += job->footprint.blocks;
   input_bytes_ += job->footprint.input_bytes;
   const Key key(job->deadline, next_number_++);
@@ -31,7 +31,7 @@ BatchQueue::Rank BatchQueue::RankOf(const Jobs& jobs, double horizon) {
 
 JobPtr BatchQueue::Remove(Jobs* jobs, Jobs::iterator place) {
   JobPtr job = std::move(place->second.job);
-  --size_;
+  requests_ -= job->requests;
   blocks_ -= job->footprint.blocks;
   input_bytes_ -= job->footprint.input_bytes;
   Waiting* const before = place->second.before;
@@ -42,8 +42,9 @@ JobPtr BatchQueue::Remove(Jobs* jobs, Jobs::iterator place) {
   return job;
 }
 
-bool BatchQueue::Fits(const Footprint& sum, const Footprint& more, size_t jobs) const {
-  return static_cast<int64_t>(jobs) < limits_.max_requests &&
+bool BatchQueue::Fits(const Footprint& sum, int64_t requests, const Job& job) const {
+  const Footprint& more = job.footprint;
+  return requests + job.requests <= limits_.max_requests &&
          sum.blocks + more.blocks <= limits_.max_blocks &&
          sum.input_bytes + more.input_bytes <= limits_.lane.input_bytes &&
          sum.output_bytes + more.output_bytes <= limits_.lane.output_bytes &&
@@ -67,6 +68,7 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
     }
   }
   Footprint sum;
+  int64_t requests = 0;
   BatchCost cost = terms.cost;
   double most_work_s = terms.budget_s - cost.latency_s;
   absl::Time earliest = absl::InfiniteFuture();
@@ -99,12 +101,13 @@ BatchQueue::Taken BatchQueue::Take(absl::Time now, const BatchTerms& terms) {
         BatchCost more = cost;
         more.work_s += more_s;
         if ((rank.ahead && terms.is_contended) || more.work_s > most_work_s ||
-            (makes_it(cost) && !makes_it(more)) || !Fits(sum, job.footprint, taken.batch.size())) {
+            (makes_it(cost) && !makes_it(more)) || !Fits(sum, requests, job)) {
           break;
         }
       } else {
         most_work_s = std::min(most_work_s, terms.growth * std::max(terms.enough_s, more_s));
       }
+      requests += job.requests;
       sum.blocks += job.footprint.blocks;
       sum.input_bytes += job.footprint.input_bytes;
       sum.output_bytes += job.footprint.output_bytes;
@@ -140,7 +143,7 @@ std::vector<JobPtr> BatchQueue::TakeIf(const std::function<bool(const Job&)>& wa
 }
 
 bool BatchQueue::IsFull() const {
-  return size() >= limits_.max_requests || blocks_ >= limits_.max_blocks ||
+  return requests_ >= limits_.max_requests || blocks_ >= limits_.max_blocks ||
          input_bytes_ >= limits_.lane.input_bytes;
 }
 

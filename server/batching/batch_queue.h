@@ -18,7 +18,7 @@
 
 namespace baseband::server {
 
-// How large a batch may become. A single job may exceed `max_blocks`.
+// How large a batch may become. A single job may exceed `max_blocks` and `max_requests`.
 struct BatchLimits {
   LaneCapacity lane;
   int64_t max_blocks = 0;
@@ -97,8 +97,8 @@ class BatchQueue {
   // Of the job that leaves first for that place; none while nothing waits that may run there.
   absl::optional<Rank> First(double horizon, const BatchPlace& place = BatchPlace()) const;
 
-  bool empty() const { return size_ == 0; }
-  int64_t size() const { return size_; }
+  bool empty() const { return oldest_ == nullptr; }
+  int64_t requests() const { return requests_; }  // that wait
 
  private:
   using Key = std::pair<absl::Time, uint64_t>;  // deadline, order of arrival
@@ -114,7 +114,7 @@ class BatchQueue {
 
   bool IsFull() const;
   bool HasFor(const BatchPlace& place) const;
-  bool Fits(const Footprint& sum, const Footprint& more, size_t jobs) const;
+  bool Fits(const Footprint& sum, int64_t requests, const Job& job) const;
   static Rank RankOf(const Jobs& jobs, double horizon);
   JobPtr Remove(Jobs* jobs, Jobs::iterator job);
 
@@ -124,7 +124,7 @@ class BatchQueue {
   // The ends of the chain of all in lines_, by when they were added.
   Waiting* oldest_ = nullptr;
   Waiting* youngest_ = nullptr;
-  int64_t size_ = 0;
+  int64_t requests_ = 0;
   int64_t blocks_ = 0;
   int64_t input_bytes_ = 0;
 };

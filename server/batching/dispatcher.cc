@@ -12,13 +12,18 @@ namespace baseband::server {
 namespace {
 
 // To answer so many takes no longer than to describe and enqueue a batch ..
-constexpr size_t kFewAnswers = 4;
+constexpr int64_t kFewAnswers = 4;
 // .. and with so little in them much less: their device may be idle for so long.
 constexpr int64_t kSmallAnswers = 64 << 10;
 
 int64_t ReplyBytesOf(absl::Span<const JobPtr> jobs) {
   return std::accumulate(jobs.begin(), jobs.end(), int64_t{0},
                          [](int64_t sum, const JobPtr& job) { return sum + job->reply_bytes; });
+}
+
+int64_t CountRequests(absl::Span<const JobPtr> jobs) {
+  return std::accumulate(jobs.begin(), jobs.end(), int64_t{0},
+                         [](int64_t sum, const JobPtr& job) { return sum + job->requests; });
 }
 
 }  // namespace
@@ -148,7 +153,7 @@ void Dispatcher::Leave(absl::Span<const JobPtr> jobs) {
     bytes += job->queued_bytes();
     if (std::exchange(job->schedule.gathers, false)) --gathered_;
   }
-  admission_.Leave(static_cast<int64_t>(jobs.size()), bytes);
+  admission_.Leave(CountRequests(jobs), bytes);
 }
 
 void Dispatcher::StartBatch(Start start) {
@@ -173,6 +178,8 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   }
   std::vector<JobPtr> jobs = batch->TakeJobs();
   batch.reset();
+  const size_t count = jobs.size();
+  const int64_t requests = CountRequests(jobs);
   const absl::Time now = options_.clock();
   metrics_->AddLaneBusy(metrics_numbers_[device], lane->index(), now - started);
   DeviceClock::Taken taken;
@@ -192,9 +199,9 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
     if (pauses_ > 0) lane_ended_.NotifyAll();
     loss_ended = EndLoss(device);
     if (answered && !loss_ended) return;  // by Lose; from here on the dispatcher may be gone
-    answer_first = jobs.size() <= kFewAnswers &&
-                   (clocks_[device].IsBusy(false) || clocks_[device].IsBusy(true) ||
-                    ReplyBytesOf(jobs) <= kSmallAnswers);
+    answer_first =
+        requests <= kFewAnswers && (clocks_[device].IsBusy(false) || clocks_[device].IsBusy(true) ||
+                                    ReplyBytesOf(jobs) <= kSmallAnswers);
   }
   if (loss_ended) TellLossEnd(device);
   if (answered) return;  // likewise
@@ -204,7 +211,6 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   for (const JobPtr& job : jobs) {
     blocks += job->footprint.blocks;
   }
-  const auto requests = static_cast<int64_t>(jobs.size());
   metrics_->ObserveBatch(jobs.front()->operation().rpc(), static_cast<int>(blocks),
                          static_cast<int>(requests));
   for (JobPtr& job : jobs) {
@@ -219,7 +225,7 @@ void Dispatcher::EndBatch(Lane* lane, std::unique_ptr<Batch> batch, absl::Status
   }
   if (answer_first) Dispatch();
   SpinningLock lock(&mutex_);
-  unanswered_ -= requests;  // likewise
+  unanswered_ -= static_cast<int64_t>(count);  // likewise
 }
 
 void Dispatcher::ObserveSchedule(absl::Span<const JobPtr> jobs, double device_s, absl::Time now) {

@@ -58,7 +58,7 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
       return status;
     }
   }
-  return admission_.Enter(job->queued_bytes());
+  return admission_.Enter(job->queued_bytes(), job->requests);
 }
 
 absl::Status Dispatcher::Submit(JobPtr& job, AdmissionTicket ticket, bool gathers) {

@@ -231,7 +231,7 @@ absl::Time Scheduler::NextWake(bool background_lane, const BatchPlace& place) co
 
 int64_t Scheduler::Depth(int operation) const {
   int64_t depth = 0;
-  for (const Pool& pool : pools_) depth += pool.queues[static_cast<size_t>(operation)].size();
+  for (const Pool& pool : pools_) depth += pool.queues[static_cast<size_t>(operation)].requests();
   return depth;
 }
 

@@ -45,9 +45,11 @@ inline absl::optional<DeadlineOutcome> DeadlineOutcomeOf(const FlightEnd& end,
              : DeadlineOutcome::kMissed;
 }
 
-inline void CountDeadline(const FlightEnd& end, absl::Time given_up, Metrics& metrics) {
+// Of so many requests that went together.
+inline void CountDeadline(const FlightEnd& end, absl::Time given_up, int64_t count,
+                          Metrics& metrics) {
   const absl::optional<DeadlineOutcome> outcome = DeadlineOutcomeOf(end, given_up);
-  if (outcome.has_value()) metrics.CountDeadline(end.rpc, *outcome);
+  if (outcome.has_value()) metrics.CountDeadline(end.rpc, *outcome, count);
 }
 
 }  // namespace baseband::server

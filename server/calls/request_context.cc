@@ -134,22 +134,27 @@ ContinueCheck SlowPathCheck(const Requester& requester, ContinueCheck turn) {
   };
 }
 
-void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics) {
-  metrics.ObserveStage(rpc, Stage::kReceive, times.submitted - times.arrived);
-  metrics.ObserveStage(rpc, Stage::kQueue, times.started - times.submitted);
-  metrics.ObserveStage(rpc, Stage::kCopyIn, times.stages.copy_in);
-  metrics.ObserveStage(rpc, Stage::kH2d, times.stages.h2d);
-  metrics.ObserveStage(rpc, Stage::kKernel, times.stages.kernel);
-  metrics.ObserveStage(rpc, Stage::kD2h, times.stages.d2h);
+void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics, int64_t count) {
+  metrics.ObserveStage(rpc, Stage::kReceive, times.submitted - times.arrived, count);
+  metrics.ObserveStage(rpc, Stage::kQueue, times.started - times.submitted, count);
+  metrics.ObserveStage(rpc, Stage::kCopyIn, times.stages.copy_in, count);
+  metrics.ObserveStage(rpc, Stage::kH2d, times.stages.h2d, count);
+  metrics.ObserveStage(rpc, Stage::kKernel, times.stages.kernel, count);
+  metrics.ObserveStage(rpc, Stage::kD2h, times.stages.d2h, count);
 }
 
 void RequestContext::Start(int64_t bytes) {
   is_counted_ = true;
-  environment_.metrics->RequestStarted(rpc_, bytes);
+  environment_.metrics->RequestStarted(rpc_, bytes, count_);
+}
+
+void RequestContext::Withdraw() {
+  if (std::exchange(is_counted_, false)) environment_.metrics->RequestsWithdrawn(rpc_, count_);
+  Release();
 }
 
 absl::Status RequestContext::EnterGate() {
-  BASEBAND_RETURN_IF_ERROR(environment_.gate->Enter(arrival_));
+  BASEBAND_RETURN_IF_ERROR(environment_.gate->Enter(arrival_, count_));
   is_inside_ = true;
   return absl::OkStatus();
 }
@@ -157,7 +162,7 @@ absl::Status RequestContext::EnterGate() {
 absl::Status RequestContext::EnterQuota(int64_t bytes) {
   BASEBAND_ASSIGN_OR_RETURN(
       hold_, requester_.hold != nullptr
-                 ? environment_.quotas->EnterRequest(*requester_.hold, bytes)
+                 ? environment_.quotas->EnterRequest(*requester_.hold, bytes, count_)
                  : environment_.quotas->EnterRequest(requester_.caller.client, bytes));
   return absl::OkStatus();
 }
@@ -203,21 +208,30 @@ absl::Status RequestContext::Submit(const Request& request, JobPtr& job, Job::Do
 
 absl::StatusOr<Reply> RequestContext::ReplyOf(const absl::Status& status, Operation& operation,
                                               JobPtr job) {
+  const ReplyPlace place = std::move(job->reply_place);
+  BASEBAND_ASSIGN_OR_RETURN(std::vector<Reply> replies, RepliesOf(status, operation, std::move(job),
+                                                                  absl::MakeConstSpan(&place, 1)));
+  return std::move(replies.front());
+}
+
+absl::StatusOr<std::vector<Reply>> RequestContext::RepliesOf(const absl::Status& status,
+                                                             Operation& operation, JobPtr job,
+                                                             absl::Span<const ReplyPlace> places) {
   Ended(job->times);
   BASEBAND_RETURN_IF_ERROR(status);
-  absl::StatusOr<Reply> reply = operation.ToReply(*job);
-  if (!reply.ok()) return reply;
+  const uint8_t* const memory = job->reply.data();  // it stays there, whoever has the lease
+  BASEBAND_ASSIGN_OR_RETURN(std::vector<Reply> replies, operation.ToReplies(*job));
   job->DropInput();
-  ObserveStages(rpc_, job->times, *environment_.metrics);
+  ObserveStages(rpc_, job->times, *environment_.metrics, count_);
   operation.CountResults(*job, environment_.metrics->ResultsOf(rpc_));
   if (SteadyNow() > requester_.deadline) {
     return absl::DeadlineExceededError("the deadline passed before the work was done");
   }
-  Place(job->reply_place, *reply);
-  return reply;
+  for (size_t i = 0; i < replies.size(); ++i) Place(places[i], memory, replies[i]);
+  return replies;
 }
 
-void RequestContext::Place(const ReplyPlace& place, Reply& reply) const {
+void RequestContext::Place(const ReplyPlace& place, const uint8_t* memory, Reply& reply) const {
   const auto step = [](const BulkField& field) {
     return AlignUp(field.bytes, shm::kRegionAlignment);
   };
@@ -226,7 +240,7 @@ void RequestContext::Place(const ReplyPlace& place, Reply& reply) const {
   if (bytes == 0 || bytes > place.bytes) return;
   int64_t at = 0;
   for (BulkField& field : reply.fields) {
-    std::copy_n(reply.memory.data() + field.offset, field.bytes, place.data + at);
+    std::copy_n(memory + field.offset, field.bytes, place.data + at);
     field.offset = at;
     at += step(field);
   }
@@ -241,7 +255,7 @@ void RequestContext::Answer(const absl::Status& status) {
   status_ = status;
   if (!is_accepted_) return;
   CountDeadline({rpc_, status.code(), arrival_, requester_.deadline, answered_},
-                requester_.cancellation->given_up(), *environment_.metrics);
+                requester_.cancellation->given_up(), count_, *environment_.metrics);
 }
 
 void RequestContext::End(const absl::Status& status, int64_t response_bytes,
@@ -253,10 +267,10 @@ void RequestContext::End(const absl::Status& status, int64_t response_bytes,
       EndOf(is_heard ? status : absl::CancelledError(), arrival_, requester_.deadline, given_up);
   if (std::exchange(is_counted_, false)) {
     if (!absl::IsCancelled(heard)) {
-      environment_.metrics->ObserveStage(rpc_, Stage::kReply, sent_ - answered_);
+      environment_.metrics->ObserveStage(rpc_, Stage::kReply, sent_ - answered_, count_);
     }
-    environment_.metrics->RequestFinished(rpc_, heard, sent_ - arrival_,
-                                          heard.code() == status.code() ? response_bytes : 0);
+    environment_.metrics->RequestFinished(
+        rpc_, heard, sent_ - arrival_, heard.code() == status.code() ? response_bytes : 0, count_);
   }
   const FlightEnd end = {rpc_, heard.code(), arrival_, requester_.deadline, sent_};
   if (const absl::optional<FlightReason> reason = environment_.recorder->Wants(end)) {
@@ -276,7 +290,7 @@ void RequestContext::End(const absl::Status& status, int64_t response_bytes,
 
 void RequestContext::Release() {
   hold_ = ClientHold();
-  if (std::exchange(is_inside_, false)) environment_.gate->Leave();
+  if (std::exchange(is_inside_, false)) environment_.gate->Leave(count_);
 }
 
 }  // namespace baseband::server

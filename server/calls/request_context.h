@@ -7,6 +7,9 @@
 //   ...
 //   request.Answer(status);            // its answer is handed over
 //   request.End(sent, bytes, id);      // nothing more will happen to it
+//
+// Several that are alike, came together and are one job (Job::requests) are one as well, of that
+// `count`: each is counted.
 #ifndef BASEBAND_SERVER_CALLS_REQUEST_CONTEXT_H_
 #define BASEBAND_SERVER_CALLS_REQUEST_CONTEXT_H_
 
@@ -73,14 +76,14 @@ absl::Status LookUpSharedMemory(const CallEnvironment& environment, Request* req
 inline constexpr absl::Duration kMaxSlowPathTime = absl::Seconds(10);
 ContinueCheck SlowPathCheck(const Requester& requester, ContinueCheck turn);
 
-// Counts how long the stages of a job took.
-void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics);
+// Counts how long the stages of a job took, of each of its requests.
+void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics, int64_t count = 1);
 
 // One thread at a time but for what `requester.cancellation` has.
 class RequestContext {
  public:
-  RequestContext(const CallEnvironment& environment, Rpc rpc, absl::Time arrival)
-      : environment_(environment), rpc_(rpc), arrival_(arrival) {}
+  RequestContext(const CallEnvironment& environment, Rpc rpc, absl::Time arrival, int64_t count = 1)
+      : environment_(environment), rpc_(rpc), arrival_(arrival), count_(count) {}
   // Gives back what it holds.
   ~RequestContext() { Release(); }
   RequestContext(const RequestContext&) = delete;
@@ -89,6 +92,9 @@ class RequestContext {
   // It has come, with a message of `bytes`, and counts among the requests of its RPC from now on.
   // Not called for the messages of a stream that counts as one.
   void Start(int64_t bytes);
+  // It was refused, and is tried in another way: it counts as if it had not come, and holds
+  // nothing.
+  void Withdraw();
 
   // In at the gate. Unavailable: the server is shutting down.
   absl::Status EnterGate();
@@ -114,9 +120,14 @@ class RequestContext {
   // Its job, whose work has ended with `status`, is answered with this: its reply, placed where the
   // client wants it, or why there is none. What became of the job is counted.
   absl::StatusOr<Reply> ReplyOf(const absl::Status& status, Operation& operation, JobPtr job);
+  // The same of each of its count(), placed at `places`.
+  absl::StatusOr<std::vector<Reply>> RepliesOf(const absl::Status& status, Operation& operation,
+                                               JobPtr job, absl::Span<const ReplyPlace> places);
   // Brings the bulk of `reply` to `place`, if it fits there. No device writes there: it would leave
   // more than the fields, of whatever else its memory has.
-  void Place(const ReplyPlace& place, Reply& reply) const;
+  void Place(const ReplyPlace& place, Reply& reply) const {
+    Place(place, reply.memory.data(), reply);
+  }
   // It is over, or to be refused for that, before its message has come. If it was cancelled, by its
   // client or by gRPC, which takes no message that is too large or packed, nobody hears the answer.
   void HasNoMessage() { has_message_ = false; }
@@ -149,11 +160,13 @@ class RequestContext {
   const absl::Status& status() const { return status_; }
 
  private:
+  void Place(const ReplyPlace& place, const uint8_t* memory, Reply& reply) const;
   void Release();
 
   const CallEnvironment& environment_;
   const Rpc rpc_;
   const absl::Time arrival_;
+  const int64_t count_;
   Requester requester_;
   ClientHold hold_;
   bool is_counted_ = false;  // Start was called, End was not

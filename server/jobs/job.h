@@ -84,7 +84,15 @@ class Job {
   // One that asks for the same and has not been submitted; of a job that has not been either. Null:
   // it has to be made of its request again, for it holds what is large, or cannot be copied.
   virtual std::unique_ptr<Job> Copy() const { return nullptr; }
+  // One that asks for the same so many times: its payload is those of as many copies, one after the
+  // other, and Operation::ToReplies makes of it the replies of each. Null: there is none.
+  virtual std::unique_ptr<Job> CopyJoined(int64_t copies) const {
+    (void)copies;
+    return nullptr;
+  }
 
+  // That it does the work of: more than one if it was made by CopyJoined.
+  int64_t requests = 1;
   Footprint footprint;
   int64_t payload_bytes = 0;  // of the request
   // What goes before the payload in `input`: a stream's past. So many zeros, then memory of the
@@ -176,10 +184,11 @@ class Job {
   JobTimes times;
   JobSchedule schedule;
 
-  // A job of the same operation, fingerprint, caller, deadline, footprint and times, without
-  // `done`, memory and results.
+  // A job of the same operation, requests, fingerprint, caller, deadline, footprint and times,
+  // without `done`, memory and results.
   std::unique_ptr<Job> CloneMetadata() const {
     auto outline = std::make_unique<Job>(operation_);
+    outline->requests = requests;
     outline->footprint = footprint;
     outline->fingerprint = fingerprint;
     outline->caller = caller;

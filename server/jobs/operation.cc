@@ -34,6 +34,13 @@ absl::StatusOr<Reply> Operation::ToReply(Job&) {
   return absl::UnimplementedError(absl::StrCat(name(), " has no unary method"));
 }
 
+absl::StatusOr<std::vector<Reply>> Operation::ToReplies(Job& job) {
+  BASEBAND_ASSIGN_OR_RETURN(Reply reply, ToReply(job));
+  std::vector<Reply> replies;
+  replies.push_back(std::move(reply));
+  return replies;
+}
+
 std::unique_ptr<StreamSession> Operation::NewStream(const RequestLimits&, OperationMetrics&) {
   return nullptr;
 }

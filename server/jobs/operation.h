@@ -33,6 +33,8 @@ struct RequestLimits {
   int64_t max_blocks_per_request = 0;
   int64_t max_input_bytes = std::numeric_limits<int64_t>::max();  // of a job, on a device
   absl::Duration max_search = absl::InfiniteDuration();           // by the estimate of its cost
+  int64_t max_joined_blocks =
+      1;  // of a job that does several requests' work, of one block and more
 };
 
 // The rest of a conversion that takes long: models, plans or filters that have yet to be made.
@@ -98,6 +100,9 @@ class Operation {
   // The reply of a job that is done; takes the job's reply memory with it. InvalidArgument if the
   // work has shown that the payload is none.
   virtual absl::StatusOr<Reply> ToReply(Job& job);
+  // The replies of `job.requests` that went together. Of more than one each says where its bytes
+  // lie in job.reply, which stays the job's.
+  virtual absl::StatusOr<std::vector<Reply>> ToReplies(Job& job);
   // What a stream of requests remembers; only of an operation that has streams. The operation and
   // `metrics` outlive it.
   virtual std::unique_ptr<StreamSession> NewStream(const RequestLimits& limits,

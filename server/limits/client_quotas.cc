@@ -9,26 +9,28 @@ namespace baseband::server {
 
 absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const std::string& client, int64_t bytes) {
   SpinningLock lock(&mutex_);
-  return EnterRequest(*clients_.try_emplace(client).first, bytes);
+  return EnterRequest(*clients_.try_emplace(client).first, bytes, 1);
 }
 
-absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const ClientHold& other, int64_t bytes) {
+absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(const ClientHold& other, int64_t bytes,
+                                                      int64_t requests) {
   SpinningLock lock(&mutex_);
-  return EnterRequest(*other.client_, bytes);
+  return EnterRequest(*other.client_, bytes, requests);
 }
 
-absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(Client& client, int64_t bytes) {
+absl::StatusOr<ClientHold> ClientQuotas::EnterRequest(Client& client, int64_t bytes,
+                                                      int64_t requests) {
   Usage& usage = client.second;
-  if (limits_.requests > 0 && usage.requests >= limits_.requests) {
+  if (limits_.requests > 0 && usage.requests > limits_.requests - requests) {
     return Because(UnservedReason::kClientRequests,
                    absl::ResourceExhaustedError(absl::StrCat(
                        "client_requests: ", usage.requests,
                        " requests of this client are in flight, of ", limits_.requests)));
   }
   BASEBAND_RETURN_IF_ERROR(CheckBytes(usage.bytes, bytes));
-  ++usage.requests;
+  usage.requests += requests;
   usage.bytes += bytes;
-  return ClientHold(this, &client, {1, bytes, 0});
+  return ClientHold(this, &client, {requests, bytes, 0});
 }
 
 absl::StatusOr<ClientHold> ClientQuotas::EnterStream(const std::string& client) {

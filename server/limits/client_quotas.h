@@ -32,8 +32,10 @@ class ClientQuotas {
   // the bytes may come alone.
   absl::StatusOr<ClientHold> EnterRequest(const std::string& client, int64_t bytes);
   absl::StatusOr<ClientHold> EnterStream(const std::string& client);
-  // The same of the client of `other`, which holds something: nobody looks for it.
-  absl::StatusOr<ClientHold> EnterRequest(const ClientHold& other, int64_t bytes);
+  // The same of the client of `other`, which holds something: nobody looks for it. So many requests
+  // with `bytes` together come in or, where there is no room for all, none.
+  absl::StatusOr<ClientHold> EnterRequest(const ClientHold& other, int64_t bytes,
+                                          int64_t requests = 1);
 
  private:
   friend class ClientHold;
@@ -45,7 +47,7 @@ class ClientQuotas {
   using Clients = std::unordered_map<std::string, Usage>;
   using Client = Clients::value_type;  // stays where it is while it has something in flight
 
-  absl::StatusOr<ClientHold> EnterRequest(Client& client, int64_t bytes)
+  absl::StatusOr<ClientHold> EnterRequest(Client& client, int64_t bytes, int64_t requests)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   absl::Status Grow(Client& client, int64_t held, int64_t bytes);
   void Leave(Client& client, const Usage& usage);

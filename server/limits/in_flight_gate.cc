@@ -15,17 +15,18 @@ absl::Status InFlightGate::Come(absl::Time now) {
                  : absl::OkStatus();
 }
 
-absl::Status InFlightGate::Enter(absl::Time now) {
+absl::Status InFlightGate::Enter(absl::Time now, int64_t calls) {
   absl::MutexLock lock(&mutex_);
   absl::Status status = Come(now);
-  if (status.ok()) ++inside_;
+  if (status.ok()) inside_ += calls;
   return status;
 }
 
-void InFlightGate::Leave() {
+void InFlightGate::Leave(int64_t calls) {
   absl::MutexLock lock(&mutex_);
   // Under the lock: once it is given up, the gate may be gone.
-  if (--inside_ == 0) emptied_.NotifyAll();
+  inside_ -= calls;
+  if (inside_ == 0) emptied_.NotifyAll();
 }
 
 absl::Status InFlightGate::CheckOpen(absl::Time now) {

@@ -19,11 +19,11 @@ namespace baseband::server {
 // Times are SteadyNow()'s. Thread-safe.
 class InFlightGate {
  public:
-  // A call has come, at `now`. OK: it is inside, also for whoever closes the gate in this moment,
-  // and exactly one Leave must follow, once its answer is sent. Unavailable, and it is not inside,
-  // once the gate is closed.
-  absl::Status Enter(absl::Time now);
-  void Leave();
+  // So many calls have come together, at `now`. OK: they are inside, also for whoever closes the
+  // gate in this moment, and each must Leave, once its answer is sent. Unavailable, and none is
+  // inside, once the gate is closed.
+  absl::Status Enter(absl::Time now, int64_t calls = 1);
+  void Leave(int64_t calls = 1);
   // The same, of what stays outside all the same: a stream, whose requests enter one by one.
   absl::Status CheckOpen(absl::Time now);
 

@@ -5,12 +5,13 @@
 
 namespace baseband::server {
 
-void Histogram::Observe(double value) {
+void Histogram::Observe(double value, uint64_t count) {
   const auto first =
       std::find_if(edges_.begin(), edges_.end(), [value](double edge) { return value <= edge; });
-  counts_[static_cast<size_t>(first - edges_.begin())].fetch_add(1, std::memory_order_relaxed);
+  counts_[static_cast<size_t>(first - edges_.begin())].fetch_add(count, std::memory_order_relaxed);
+  const double more = value * static_cast<double>(count);
   double sum = sum_.load(std::memory_order_relaxed);
-  while (!sum_.compare_exchange_weak(sum, sum + value, std::memory_order_relaxed)) {
+  while (!sum_.compare_exchange_weak(sum, sum + more, std::memory_order_relaxed)) {
   }
 }
 

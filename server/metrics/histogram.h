@@ -24,8 +24,8 @@ class Histogram {
 
   explicit Histogram(Edges edges) : edges_(std::move(edges)), counts_(edges_.size() + 1) {}
 
-  // Thread-safe.
-  void Observe(double value);
+  // Thread-safe. So many observations of the same value.
+  void Observe(double value, uint64_t count = 1);
   // Observations made meanwhile may be in the buckets, and not in the sum yet.
   prometheus::ClientMetric::Histogram Read() const;
 

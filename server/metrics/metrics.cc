@@ -193,8 +193,8 @@ void Metrics::BeforeScrape(std::function<void(Metrics&)> sample) {
   scrape_->Add(std::move(sample));
 }
 
-void Metrics::RequestStarted(Rpc rpc, int64_t request_bytes) {
-  Of(rpc).in_flight->Increment();
+void Metrics::RequestStarted(Rpc rpc, int64_t request_bytes, int64_t count) {
+  Of(rpc).in_flight->Increment(static_cast<double>(count));
   Of(rpc).request_bytes->Increment(static_cast<double>(request_bytes));
 }
 
@@ -203,23 +203,30 @@ void Metrics::AddRequestBytes(Rpc rpc, int64_t request_bytes) {
 }
 
 void Metrics::RequestFinished(Rpc rpc, const absl::Status& status, absl::Duration duration,
-                              int64_t response_bytes) {
+                              int64_t response_bytes, int64_t count) {
   PerRpc& series = Of(rpc);
-  series.in_flight->Decrement();
-  series.requests[static_cast<size_t>(status.code())]->Increment();
-  if (!status.ok()) series.unserved[static_cast<size_t>(ReasonOf(status))]->Increment();
-  if (series.duration != nullptr) series.duration->Observe(absl::ToDoubleSeconds(duration));
+  const auto requests = static_cast<double>(count);
+  series.in_flight->Decrement(requests);
+  series.requests[static_cast<size_t>(status.code())]->Increment(requests);
+  if (!status.ok()) series.unserved[static_cast<size_t>(ReasonOf(status))]->Increment(requests);
+  if (series.duration != nullptr) {
+    series.duration->Observe(absl::ToDoubleSeconds(duration), static_cast<uint64_t>(count));
+  }
   series.response_bytes->Increment(static_cast<double>(response_bytes));
 }
 
-void Metrics::ObserveStage(Rpc rpc, Stage stage, absl::Duration duration) {
+void Metrics::RequestsWithdrawn(Rpc rpc, int64_t count) {
+  Of(rpc).in_flight->Decrement(static_cast<double>(count));
+}
+
+void Metrics::ObserveStage(Rpc rpc, Stage stage, absl::Duration duration, int64_t count) {
   if (Histogram* const histogram = Of(rpc).stages[static_cast<size_t>(stage)]) {
-    histogram->Observe(absl::ToDoubleSeconds(duration));
+    histogram->Observe(absl::ToDoubleSeconds(duration), static_cast<uint64_t>(count));
   }
 }
 
-void Metrics::CountDeadline(Rpc rpc, DeadlineOutcome outcome) {
-  Of(rpc).deadlines[static_cast<size_t>(outcome)]->Increment();
+void Metrics::CountDeadline(Rpc rpc, DeadlineOutcome outcome, int64_t count) {
+  Of(rpc).deadlines[static_cast<size_t>(outcome)]->Increment(static_cast<double>(count));
 }
 
 void Metrics::AddDeviceTime(Priority priority, double seconds) {

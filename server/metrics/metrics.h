@@ -94,16 +94,18 @@ class Metrics {
   // ----------------------------------------------------------------------------- hot path
   // Durations, stages, batches and queues belong to the RPCs that are jobs of a device; of all
   // others durations and stages are ignored, and the rest must not be called.
-  // A request has arrived; exactly one RequestFinished must follow. If `status` is not OK, it also
-  // counts as not served, by ReasonOf(status).
-  void RequestStarted(Rpc rpc, int64_t request_bytes);
+  // `count`: of so many requests that went together, each the same; bytes are those of all.
+  // Requests have arrived; RequestFinished must follow for each, or RequestsWithdrawn: they count
+  // as if they had not come. If `status` is not OK, each counts as not served, by ReasonOf(status).
+  void RequestStarted(Rpc rpc, int64_t request_bytes, int64_t count = 1);
   void RequestFinished(Rpc rpc, const absl::Status& status, absl::Duration duration,
-                       int64_t response_bytes);
+                       int64_t response_bytes, int64_t count = 1);
+  void RequestsWithdrawn(Rpc rpc, int64_t count);
   // A stream's requests come one by one: more bytes of what has started.
   void AddRequestBytes(Rpc rpc, int64_t request_bytes);
-  void ObserveStage(Rpc rpc, Stage stage, absl::Duration duration);
+  void ObserveStage(Rpc rpc, Stage stage, absl::Duration duration, int64_t count = 1);
   // Of an accepted request that had a deadline. For jobs, and streams of them.
-  void CountDeadline(Rpc rpc, DeadlineOutcome outcome);
+  void CountDeadline(Rpc rpc, DeadlineOutcome outcome, int64_t count = 1);
   void ObserveBatch(Rpc rpc, int blocks, int requests);
   // What a batch took of a device, see DeviceClock.
   void AddDeviceTime(Priority priority, double seconds);

@@ -8,14 +8,18 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "common/shm/ring.h"
 #include "server/calls/call_environment.h"
 #include "server/calls/request_context.h"
+#include "server/device/payload.h"
 #include "server/device/shared_memory.h"
 
 namespace baseband::server {
@@ -26,12 +30,18 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
  public:
   // Submissions that are taken at a time, before the next ring's: none more after so long, for the
   // thread serves others, too.
-  static constexpr int kTurn = 16;
+  static constexpr int kTurn = 64;
   static constexpr absl::Duration kTurnTime = absl::Microseconds(200);
   static constexpr uint32_t kMaxRingHeader = 64 << 10;
   // Of the jobs that a ring has registered. What is made of a header takes some 6 times as much.
   static constexpr size_t kMaxJobs = 1024;
   static constexpr int64_t kMaxJobBytes = 64 << 10;
+  // Small requests of one registered job that are taken in one turn go through the server as one
+  // job: what that costs for each is most of what they cost. They have so much together, of
+  // payload, replies and blocks, and deadlines that are as near: the earliest counts for all.
+  static constexpr int64_t kMaxJoinedBytes = 64 << 10;
+  static constexpr int64_t kMaxJoinedBlocks = 64;
+  static constexpr absl::Duration kJoinedDeadlines = absl::Microseconds(20);
 
   // The ring of `client` at `offset` of its region `memory`. It counts among the streams of the
   // client and of all. `environment` outlives it. InvalidArgument: no ring lies there;
@@ -74,11 +84,28 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   RingSession(const CallEnvironment& environment, const std::string& client,
               std::shared_ptr<const SharedMemory> memory, const BasebandRing& ring);
 
+  // Waits for more of its kind until the turn is over, or starts at once.
   void Begin(const BasebandSubmission& submission, absl::Time arrival);
+  // Those that wait.
+  void StartJoined();
+  // They are several, and accepted as one.
+  bool AreOneJob();
+  void Start(const BasebandSubmission& submission, std::shared_ptr<const RegisteredJob> registered,
+             absl::Time arrival);
+  // Whether it may be one of several, for nothing is wrong with it.
+  bool IsJoinable(const BasebandSubmission& submission, const RegisteredJob& job) const;
+  // Whether it may be one of those that wait.
+  bool IsLikeJoined(const BasebandSubmission& submission, const RegisteredJob& job) const;
+  // OK: all of `submissions` are accepted, as one job. Otherwise none is.
+  absl::Status AcceptJoined(const InFlightPtr& request,
+                            absl::Span<const BasebandSubmission> submissions);
   // From here on an error is the request's answer.
   absl::Status Accept(const InFlightPtr& request);
   // Reads what the submission names in the region.
   absl::Status ReadRequest(const InFlightPtr& request) const;
+  PayloadPiece PieceAt(absl::Span<const uint8_t> payload) const {
+    return {payload.data(), static_cast<int64_t>(payload.size()), &memory_->region()};
+  }
   absl::StatusOr<absl::Span<uint8_t>> Range(const char* field, uint64_t offset,
                                             uint64_t bytes) const;
   absl::Status Convert(const InFlightPtr& request);
@@ -86,14 +113,17 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   static absl::Status CheckRoom(const InFlightPtr& request, int64_t bytes);
   // The request's job is made.
   absl::Status UseJob(const InFlightPtr& request, JobPtr job);
+  static absl::Status Submit(const InFlightPtr& request, JobPtr job);
   absl::Status Register(const InFlightPtr& request, JobPtr job) ABSL_LOCKS_EXCLUDED(mutex_);
   absl::Status Forget(uint32_t number) ABSL_LOCKS_EXCLUDED(mutex_);
   std::shared_ptr<const RegisteredJob> FindJob(uint32_t number) ABSL_LOCKS_EXCLUDED(mutex_);
 
-  void Answer(const InFlightPtr& request, absl::StatusOr<Reply> reply);
+  void Answer(const InFlightPtr& request, const absl::Status& end, JobPtr job);
   void Refuse(const InFlightPtr& request, const absl::Status& status);
+  // `completions`, one of each asker, lack their names and values.
   void Complete(const InFlightPtr& request, const absl::Status& status,
-                const BasebandCompletion& completion) ABSL_LOCKS_EXCLUDED(mutex_);
+                absl::Span<BasebandCompletion> completions) ABSL_LOCKS_EXCLUDED(mutex_);
+  void CompleteWithout(const InFlightPtr& request);  // an answer
 
   const CallEnvironment& environment_;
   const std::shared_ptr<const SharedMemory> memory_;
@@ -105,6 +135,14 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   uint64_t taken_ = 0;
   uint32_t found_number_ = 0;
   std::shared_ptr<const RegisteredJob> found_;  // last, by that number
+  struct Joined {
+    std::shared_ptr<const RegisteredJob> job;
+    std::vector<BasebandSubmission> submissions;
+    uint64_t earliest_ns = 0;  // of their deadlines
+    uint64_t latest_ns = 0;
+    absl::Time arrival;  // of the first
+  };
+  Joined joined_;  // in this turn
   std::atomic<bool> is_over_{false};
 
   mutable absl::Mutex mutex_;

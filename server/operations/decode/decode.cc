@@ -20,14 +20,11 @@ constexpr double kGuessedEdgeS = 1e-10;
 
 }  // namespace
 
-JobPtr DecodeJob::Copy() const {
-  // Whoever keeps a job for copies keeps its codes: a client's own, with their plans, take
-  // megabytes.
-  const auto is_custom = [](const DecodeGroup& group) {
-    return group.code->family() == ldpc::Family::kCustom;
-  };
-  if (std::any_of(groups_.begin(), groups_.end(), is_custom)) return nullptr;
-  return std::make_unique<DecodeJob>(operation(), groups_);
+JobPtr DecodeJob::CopyJoined(int64_t copies) const {
+  if (HasCustomCode(groups_)) return nullptr;
+  auto joined = std::make_unique<DecodeJob>(operation(), Repeat(groups_, copies));
+  joined->requests = copies;
+  return joined;
 }
 
 DecodeJob::DecodeJob(const Operation& operation, std::vector<DecodeGroup> groups)

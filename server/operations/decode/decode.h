@@ -32,7 +32,8 @@ class DecodeJob final : public Job {
   // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
   DecodeJob(const Operation& operation, std::vector<DecodeGroup> groups);
 
-  JobPtr Copy() const override;
+  JobPtr Copy() const override { return CopyJoined(1); }
+  JobPtr CopyJoined(int64_t copies) const override;
 
   absl::Span<const DecodeGroup> groups() const { return groups_; }
 

@@ -121,19 +121,19 @@ class DecodeOperation final : public Operation {
   }
 
   absl::StatusOr<Reply> ToReply(Job& base) override {
-    auto& job = static_cast<DecodeJob&>(base);
-    v1::DecodeResponse header;
-    SetTiming(job.times, header.mutable_timing());
-    header.mutable_iterations()->Reserve(static_cast<int>(job.results.size()));
-    header.mutable_parity_ok()->Reserve(static_cast<int>(job.results.size()));
-    for (const ldpc::DecodeResult& result : job.results) {
-      header.add_iterations(result.iterations);
-      header.add_parity_ok(result.parity_ok != 0);
+    Reply reply = ReplyOf(static_cast<const DecodeJob&>(base), 0);
+    reply.memory = std::move(base.reply);
+    return reply;
+  }
+
+  absl::StatusOr<std::vector<Reply>> ToReplies(Job& base) override {
+    if (base.requests == 1) return Operation::ToReplies(base);
+    std::vector<Reply> replies;
+    replies.reserve(static_cast<size_t>(base.requests));
+    for (int64_t i = 0; i < base.requests; ++i) {
+      replies.push_back(ReplyOf(static_cast<const DecodeJob&>(base), i));
     }
-    return Reply{header.SerializeAsString(),
-                 {{v1::DecodeResponse::kSoftFieldNumber, job.soft_offset(), job.soft_bytes()},
-                  {v1::DecodeResponse::kPayloadFieldNumber, 0, job.bits_bytes()}},
-                 std::move(job.reply)};
+    return replies;
   }
 
   std::unique_ptr<OperationMetrics> MakeMetrics(prometheus::Registry& registry) const override {
@@ -170,6 +170,26 @@ class DecodeOperation final : public Operation {
   }
 
  private:
+  // Of the `i`-th of its requests, without the memory.
+  static Reply ReplyOf(const DecodeJob& job, int64_t i) {
+    v1::DecodeResponse header;
+    SetTiming(job.times, header.mutable_timing());
+    const size_t blocks = job.results.size() / static_cast<size_t>(job.requests);
+    header.mutable_iterations()->Reserve(static_cast<int>(blocks));
+    header.mutable_parity_ok()->Reserve(static_cast<int>(blocks));
+    for (const ldpc::DecodeResult& result :
+         absl::MakeSpan(job.results).subspan(static_cast<size_t>(i) * blocks, blocks)) {
+      header.add_iterations(result.iterations);
+      header.add_parity_ok(result.parity_ok != 0);
+    }
+    const int64_t bits = job.bits_bytes() / job.requests;
+    const int64_t soft = job.soft_bytes() / job.requests;
+    return {header.SerializeAsString(),
+            {{v1::DecodeResponse::kSoftFieldNumber, job.soft_offset() + i * soft, soft},
+             {v1::DecodeResponse::kPayloadFieldNumber, i * bits, bits}},
+            {}};
+  }
+
   static Description Describe() {
     Description description;
     description.name = "Decode";

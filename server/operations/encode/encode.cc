@@ -31,14 +31,11 @@ int64_t EncodeGroup::output_bits() const {
   return 0;
 }
 
-JobPtr EncodeJob::Copy() const {
-  // Whoever keeps a job for copies keeps its codes: a client's own, with their plans, take
-  // megabytes.
-  const auto is_custom = [](const EncodeGroup& group) {
-    return group.code->family() == ldpc::Family::kCustom;
-  };
-  if (std::any_of(groups_.begin(), groups_.end(), is_custom)) return nullptr;
-  return std::make_unique<EncodeJob>(operation(), groups_);
+JobPtr EncodeJob::CopyJoined(int64_t copies) const {
+  if (HasCustomCode(groups_)) return nullptr;
+  auto joined = std::make_unique<EncodeJob>(operation(), Repeat(groups_, copies));
+  joined->requests = copies;
+  return joined;
 }
 
 EncodeJob::EncodeJob(const Operation& operation, std::vector<EncodeGroup> groups)

@@ -33,7 +33,8 @@ class EncodeJob final : public Job {
   // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
   EncodeJob(const Operation& operation, std::vector<EncodeGroup> groups);
 
-  JobPtr Copy() const override;
+  JobPtr Copy() const override { return CopyJoined(1); }
+  JobPtr CopyJoined(int64_t copies) const override;
 
   absl::Span<const EncodeGroup> groups() const { return groups_; }
 

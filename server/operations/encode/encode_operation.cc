@@ -1,5 +1,6 @@
 #include "server/operations/encode/encode_operation.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -91,11 +92,22 @@ class EncodeOperation final : public Operation {
   }
 
   absl::StatusOr<Reply> ToReply(Job& job) override {
-    v1::EncodeResponse header;
-    SetTiming(job.times, header.mutable_timing());
-    return Reply{header.SerializeAsString(),
+    return Reply{HeaderOf(job),
                  {{v1::EncodeResponse::kPayloadFieldNumber, 0, job.reply_bytes}},
                  std::move(job.reply)};
+  }
+
+  absl::StatusOr<std::vector<Reply>> ToReplies(Job& job) override {
+    if (job.requests == 1) return Operation::ToReplies(job);
+    const std::string header = HeaderOf(job);
+    const int64_t bytes = job.reply_bytes / job.requests;
+    std::vector<Reply> replies;
+    replies.reserve(static_cast<size_t>(job.requests));
+    for (int64_t i = 0; i < job.requests; ++i) {
+      replies.push_back(
+          {header, {{v1::EncodeResponse::kPayloadFieldNumber, i * bytes, bytes}}, {}});
+    }
+    return replies;
   }
 
   std::unique_ptr<OperationMetrics> MakeMetrics(prometheus::Registry& registry) const override {
@@ -125,6 +137,12 @@ class EncodeOperation final : public Operation {
   }
 
  private:
+  static std::string HeaderOf(const Job& job) {
+    v1::EncodeResponse header;
+    SetTiming(job.times, header.mutable_timing());
+    return header.SerializeAsString();
+  }
+
   static Description Describe() {
     Description description;
     description.name = "Encode";

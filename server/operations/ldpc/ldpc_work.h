@@ -1,6 +1,11 @@
-// How much work code blocks are: Job::work of Encode and Decode.
+// What Encode and Decode have in common: how much work code blocks are (Job::work), and groups of
+// them.
 #ifndef BASEBAND_SERVER_OPERATIONS_LDPC_LDPC_WORK_H_
 #define BASEBAND_SERVER_OPERATIONS_LDPC_LDPC_WORK_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
 
 #include "kernels/ldpc/code.h"
 
@@ -16,6 +21,28 @@ inline int ShapeOf(const ldpc::Code& code) {
   int bits = 0;
   for (int zc = code.zc(); zc > 0; zc /= 2) ++bits;
   return bits;
+}
+
+// What asks for the same as `groups` so many times, one after the other.
+template <typename Group>
+std::vector<Group> Repeat(const std::vector<Group>& groups, int64_t times) {
+  std::vector<Group> repeated = groups;
+  if (groups.size() == 1) {
+    repeated.front().count *= times;
+    return repeated;
+  }
+  repeated.reserve(groups.size() * static_cast<size_t>(times));
+  for (int64_t i = 1; i < times; ++i) repeated.insert(repeated.end(), groups.begin(), groups.end());
+  return repeated;
+}
+
+// Whether a code of `groups` is a client's own. Whoever keeps a job for copies keeps its codes:
+// these, with their plans, take megabytes.
+template <typename Group>
+bool HasCustomCode(const std::vector<Group>& groups) {
+  return std::any_of(groups.begin(), groups.end(), [](const Group& group) {
+    return group.code->family() == ldpc::Family::kCustom;
+  });
 }
 
 }  // namespace baseband::server

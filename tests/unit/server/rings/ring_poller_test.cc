@@ -7,19 +7,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include "baseband/v1/baseband.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/rings/ring_session.h"
-#include "tests/support/no_batch.h"
-#include "tests/support/puppet_device.h"
-#include "tests/support/small_dispatcher.h"
 #include "tests/support/status_matchers.h"
+#include "tests/unit/server/rings/ring_session_fixture.h"
 
 namespace baseband::server {
 namespace {
@@ -28,92 +19,14 @@ using ::baseband::testing::IsOk;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
 
-constexpr uint64_t kHeader = 32 << 10;
-constexpr uint64_t kPayload = 36 << 10;
-constexpr uint64_t kReply = 40 << 10;
-
-// A ring of one entry, so that each request fills it, and the client's side of it.
-class RingSleepTest : public ::testing::Test {
+// A ring of one entry, so that each request fills it.
+class RingSleepTest : public RingSessionFixture {
  protected:
-  RingSleepTest() {
-    DispatcherOptions options = SmallDispatcher(/*queue_requests=*/10);
-    options.make_batch = [](std::vector<JobPtr> jobs, Device&) {
-      return std::make_unique<NoBatch>(std::move(jobs));
-    };
-    Device* const devices[] = {&device_};
-    dispatcher_ = std::make_unique<Dispatcher>(options, devices, &metrics_);
-    environment_.operations = &TestOperations();
-    environment_.dispatcher = dispatcher_.get();
-    environment_.metrics = &metrics_;
-    environment_.recorder = &recorder_;
-    environment_.gate = &gate_;
-    environment_.calls = &calls_;
-    environment_.quotas = &quotas_;
-    environment_.streams = &streams_;
-    environment_.slow_path = &slow_path_;
-    environment_.staging = *HostPool::CreatePageable(1 << 20);
-    environment_.reply = *HostPool::CreatePageable(1 << 20);
-    environment_.limits.max_blocks_per_request = 10;
-
-    memory_ = *SharedMemory::Create(64 << 10, {});
-    ring_ = baseband_ring_at(memory_->region().base, 1);
-    ring_.header->version = BASEBAND_RING_VERSION;
-    ring_.header->entries = 1;
-    session_ = *RingSession::Open(environment_, "client", memory_, 0);
-  }
-  ~RingSleepTest() override {
-    session_->End();
-    dispatcher_->DispatchGathered();
-    while (device_.num_running() > 0) device_.End();
-    session_.reset();
-    calls_.WaitUntilNone();
-  }
-
-  // The next one, whether or not the one before it was answered; true: the bell has to be rung.
-  bool Submit() {
-    v1::EncodeRequest request;
-    v1::EncodeGroup& group = *request.add_groups();
-    group.mutable_code()->mutable_nr()->set_base_graph(2);
-    group.mutable_code()->mutable_nr()->set_zc(8);
-    group.set_count(1);
-    const std::string header = request.SerializeAsString();
-    header.copy(reinterpret_cast<char*>(memory_->region().base) + kHeader, header.size());
-    BasebandSubmission submission{};
-    submission.id = submitted_;
-    submission.header_offset = kHeader;
-    submission.header_bytes = static_cast<uint32_t>(header.size());
-    submission.payload_offset = kPayload;
-    submission.payload_bytes = 10;
-    submission.reply_offset = kReply;
-    submission.reply_bytes = 4096;
-    submission.operation = v1::SubmitRequest::kEncodeFieldNumber;
-    return baseband_ring_submit(&ring_, submitted_++, &submission) != 0;
-  }
-  void ExpectAnswered(uint64_t id) {
-    BasebandCompletion completion;
-    ASSERT_EQ(baseband_ring_next(&ring_, id, &completion), 1);
-    EXPECT_EQ(completion.id, id);
-    EXPECT_EQ(completion.code, 0U);
-  }
+  RingSleepTest() : RingSessionFixture(/*entries=*/1) {}
   bool MaySleep() {
     look_again_ = false;
     return session_->MaySleep(&look_again_);
   }
-
-  PuppetDevice device_{1};
-  Metrics metrics_{"test", TestOperations().counted()};
-  FlightRecorder recorder_{absl::ZeroDuration()};
-  InFlightGate gate_;
-  LiveCount calls_;
-  ClientQuotas quotas_{ClientQuotas::Limits()};
-  StreamLimit streams_{"streams", 10};
-  SlowPathExecutor slow_path_{SlowPathExecutor::Options()};
-  std::unique_ptr<Dispatcher> dispatcher_;
-  CallEnvironment environment_;
-  std::shared_ptr<SharedMemory> memory_;
-  BasebandRing ring_{};
-  std::shared_ptr<RingSession> session_;
-  uint64_t submitted_ = 0;
   bool look_again_ = false;
 };
 

@@ -1,0 +1,183 @@
+// Small requests of one registered job that are taken together: they are one job, and each is
+// accepted, counted and answered as if it had come alone.
+#include <ctime>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/server/rings/ring_session_fixture.h"
+
+namespace baseband::server {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr uint32_t kResourceExhausted = 8;
+constexpr uint32_t kInvalidArgument = 3;
+
+uint64_t NowNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+class RingJoinedTest : public RingSessionFixture {
+ protected:
+  static constexpr uint32_t kEntries = 64;
+
+  explicit RingJoinedTest(const ClientQuotas::Limits& quotas = {})
+      : RingSessionFixture(kEntries, quotas) {}
+
+  uint32_t Register() {
+    BasebandSubmission submission = Described();
+    submission.kind = BASEBAND_RING_REGISTER;
+    Submit(submission);
+    EXPECT_TRUE(session_->Take());
+    const BasebandCompletion registered = Next();
+    EXPECT_EQ(registered.code, 0U);
+    return static_cast<uint32_t>(registered.value);
+  }
+  // With memory of its own.
+  BasebandSubmission Numbered(uint32_t job) const {
+    const uint64_t place = submitted_ % kEntries;
+    BasebandSubmission submission{};
+    submission.job = job;
+    submission.payload_offset = kPayload + 64 * place;
+    submission.payload_bytes = kPayloadBytes;
+    submission.reply_offset = kReply + kReplyBytes * place;
+    submission.reply_bytes = kReplyBytes;
+    return submission;
+  }
+  void TakeAll() {
+    while (session_->Take()) {
+    }
+    dispatcher_->DispatchGathered();
+  }
+  // Jobs that the device was given, in one batch.
+  int RunningJobs() const { return device_.num_running() == 0 ? 0 : device_.num_blocks(0); }
+  std::string Metric(const std::string& name) const {
+    const std::string page = metrics_.Render();
+    const size_t at = page.find(name + " ");
+    return at == std::string::npos ? "none" : page.substr(at, page.find('\n', at) - at);
+  }
+};
+
+TEST_F(RingJoinedTest, TheyAreOneJobAndEachIsCountedAndAnswered) {
+  const uint32_t job = Register();
+  for (int i = 0; i < 20; ++i) Submit(Numbered(job));
+  TakeAll();
+  EXPECT_EQ(RunningJobs(), 1);
+  EXPECT_EQ(Metric("baseband_requests_in_flight{rpc=\"Encode\"}"),
+            "baseband_requests_in_flight{rpc=\"Encode\"} 20");
+  EXPECT_FALSE(HasNext());
+  device_.End();
+  for (uint64_t i = 1; i <= 20; ++i) ExpectAnswered(i);
+  EXPECT_FALSE(HasNext());
+  EXPECT_EQ(Metric("baseband_requests_in_flight{rpc=\"Encode\"}"),
+            "baseband_requests_in_flight{rpc=\"Encode\"} 0");
+  EXPECT_EQ(Metric("baseband_requests_total{code=\"OK\",rpc=\"Encode\"}"),
+            "baseband_requests_total{code=\"OK\",rpc=\"Encode\"} 20");
+  EXPECT_THAT(metrics_.Render(), HasSubstr("baseband_batch_requests_sum{rpc=\"Encode\"} 20\n"));
+  EXPECT_THAT(metrics_.Render(),
+              HasSubstr("baseband_request_duration_seconds_count{rpc=\"Encode\"} 20\n"));
+}
+
+TEST_F(RingJoinedTest, WhatDiffersIsAnotherJob) {
+  const uint32_t job = Register();
+  const uint32_t other = Register();
+  const uint64_t now = NowNs();
+  const auto submit = [&](uint32_t number, uint8_t priority, uint64_t deadline_ns) {
+    BasebandSubmission submission = Numbered(number);
+    submission.priority = priority;
+    submission.deadline_ns = deadline_ns;
+    Submit(submission);
+    Submit(submission);
+  };
+  constexpr uint64_t kHour = 3'600'000'000'000;
+  submit(job, 0, 0);
+  submit(other, 0, 0);
+  submit(job, 0, now + kHour);
+  submit(job, 0, now + kHour + 19'000);  // with those before
+  submit(job, 0, now + kHour + 21'000);
+  submit(job, v1::PRIORITY_NORMAL, now + kHour + 21'000);
+  TakeAll();
+  const int jobs = RunningJobs();
+  EXPECT_EQ(jobs, 5);
+  while (device_.num_running() > 0) device_.End();
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(Next().code, 0U);
+}
+
+TEST_F(RingJoinedTest, AWrongOneAmongThemIsRefusedAlone) {
+  const uint32_t job = Register();
+  for (int i = 0; i < 9; ++i) {
+    BasebandSubmission submission = Numbered(job);
+    if (i == 4) submission.reply_offset += 1;
+    if (i == 5) submission.payload_bytes -= 1;
+    if (i == 6) submission.payload_offset = submission.reply_offset;
+    Submit(submission);
+  }
+  TakeAll();
+  EXPECT_EQ(RunningJobs(), 2) << "before and after";
+  for (uint64_t id = 6; id <= 8; ++id) {  // the first was 1
+    const BasebandCompletion refused = Next();
+    EXPECT_EQ(refused.code, kInvalidArgument);
+  }
+  while (device_.num_running() > 0) device_.End();
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(Next().code, 0U);
+  EXPECT_FALSE(HasNext());
+}
+
+TEST_F(RingJoinedTest, ADeviceThatFailsIsToldToEach) {
+  const uint32_t job = Register();
+  for (int i = 0; i < 7; ++i) Submit(Numbered(job));
+  TakeAll();
+  device_.End(absl::InternalError("a wire"));
+  for (int i = 0; i < 7; ++i) {
+    const BasebandCompletion failed = Next();
+    EXPECT_EQ(failed.code, static_cast<uint32_t>(absl::StatusCode::kInternal));
+    EXPECT_EQ(
+        std::string(reinterpret_cast<const char*>(memory_->region().base) + failed.header_offset,
+                    failed.header_bytes),
+        "a wire");
+  }
+}
+
+TEST_F(RingJoinedTest, ThoseOfAClientThatIsGoneAreLeftOut) {
+  const uint32_t job = Register();
+  Submit(Numbered(job));
+  TakeAll();
+  for (int i = 0; i < 7; ++i) Submit(Numbered(job));
+  TakeAll();
+  session_->End();
+  device_.End();
+  EXPECT_EQ(device_.num_running(), 0);
+  EXPECT_EQ(Metric("baseband_requests_in_flight{rpc=\"Encode\"}"),
+            "baseband_requests_in_flight{rpc=\"Encode\"} 0");
+}
+
+class RingJoinedQuotaTest : public RingJoinedTest {
+ protected:
+  RingJoinedQuotaTest() : RingJoinedTest({/*requests=*/5, 0, 0}) {}
+};
+
+TEST_F(RingJoinedQuotaTest, AsManyAreLetInAsIfTheyHadComeOneByOne) {
+  const uint32_t job = Register();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 8; ++i) Submit(Numbered(job));
+    TakeAll();
+    EXPECT_EQ(RunningJobs(), 5);
+    for (int i = 0; i < 3; ++i) {
+      const BasebandCompletion refused = Next();
+      EXPECT_EQ(refused.code, kResourceExhausted);
+      EXPECT_GT(refused.value, 0U) << "when to come back";
+    }
+    EXPECT_FALSE(HasNext());
+    device_.End();
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(Next().code, 0U);
+  }
+  EXPECT_EQ(Metric("baseband_requests_total{code=\"OK\",rpc=\"Encode\"}"),
+            "baseband_requests_total{code=\"OK\",rpc=\"Encode\"} 15");
+}
+
+}  // namespace
+}  // namespace baseband::server
