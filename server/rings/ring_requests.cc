@@ -80,6 +80,11 @@ absl::Status RingSession::Accept(const InFlightPtr& request) {
                      absl::StrCat("job ", submission.job, " is none that this ring registered"))
                : absl::InvalidArgumentError(absl::StrCat("job ", submission.job, " is not 0"));
   }
+  // Before anything is done for it: whoever sends more than this thread can look at is to have
+  // those served that are still of use, not all of them too late.
+  if (request->context.requester().deadline <= request->context.arrival()) {
+    return absl::DeadlineExceededError("the deadline had passed when the request arrived");
+  }
   BASEBAND_RETURN_IF_ERROR(request->context.EnterNamed(request->operation, submission.priority,
                                                        submission.header_bytes));
   BASEBAND_RETURN_IF_ERROR(ReadRequest(request));

@@ -93,14 +93,12 @@ void DecodeBatch::RunPiece(int piece) {
 std::vector<uint32_t> DecodeBatch::GroupByShape() {
   std::vector<uint32_t> order(blocks_.size());
   std::iota(order.begin(), order.end(), 0U);
-  const auto shape = [this](uint32_t i) {
-    const DecodeGroup& group = *blocks_[i].group;
-    return std::make_pair(group.code.get(), &group.parameters);
-  };
-  const auto less = [&](uint32_t a, uint32_t b) {
-    const auto [code_a, parameters_a] = shape(a);
-    const auto [code_b, parameters_b] = shape(b);
-    return code_a != code_b ? std::less<>()(code_a, code_b) : *parameters_a < *parameters_b;
+  const auto less = [this](uint32_t a, uint32_t b) {
+    const DecodeGroup& group_a = *blocks_[a].group;
+    const DecodeGroup& group_b = *blocks_[b].group;
+    if (group_a.code != group_b.code) return group_a.code < group_b.code;
+    if (group_a.soft_output != group_b.soft_output) return group_b.soft_output;
+    return group_a.parameters < group_b.parameters;
   };
   std::stable_sort(order.begin(), order.end(), less);
   for (size_t i = 0; i < order.size(); ++i) {

@@ -38,7 +38,7 @@ class DecodeBatch final : public Batch {
   };
   // Consecutive descriptors of one launch.
   struct Launch {
-    const DecodeGroup* group = nullptr;  // its code and parameters are the launch's
+    const DecodeGroup* group = nullptr;  // its code, parameters and soft output are the launch's
     size_t begin = 0;
     size_t count = 0;
   };

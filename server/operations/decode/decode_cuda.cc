@@ -87,7 +87,8 @@ absl::Status DecodeBatch::CudaRun(const CudaLaneView& lane) {
     launch.blocks = descriptors + shape.begin;
     launch.num_blocks = static_cast<int>(shape.count);
     launch.bits = output;
-    launch.soft = reinterpret_cast<int8_t*>(output);
+    // Null where nobody asks: kernels that could write them take up to three times as long.
+    if (shape.group->soft_output) launch.soft = reinterpret_cast<int8_t*>(output);
     launch.results = reinterpret_cast<ldpc::DecodeResult*>(output + results_offset_);
     if (ldpc::DecodeWorkspaceBytes(*launch.code, launch.parameters) == 0) {
       BASEBAND_RETURN_IF_ERROR(ldpc::LaunchDecode(launch, lane.stream));
