@@ -37,6 +37,7 @@ class InProcessServer {
     environment_.staging = Pool(0);
     environment_.reply = Pool(1);
     environment_.limits.max_blocks_per_request = kMaxBlocks;
+    environment_.limits.max_joined_blocks = 4;
     environment_.limits.max_input_bytes = kLane.input_bytes;
     environment_.limits.max_search = absl::Milliseconds(5);
     environment_.submit_window = {4, 4 * kMiB};

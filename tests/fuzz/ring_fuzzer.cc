@@ -93,7 +93,8 @@ class Client {
           Turn();
           break;
         default:
-          (void)session_->MaySleep();
+          bool look_again = false;
+          (void)session_->MaySleep(&look_again);
           session_->Awake();
       }
     }
@@ -138,7 +139,12 @@ class Client {
       const auto at = data_.ConsumeIntegralInRange<size_t>(0, sizeof(submission) - 8);
       std::memcpy(reinterpret_cast<char*>(&submission) + at, bytes.data(), bytes.size());
     }
-    baseband_ring_submit(&ring_, submitted_++, &submission);
+    // As often as several are taken as one, and some more.
+    for (int times = data_.ConsumeIntegralInRange(1, 6); times > 0; --times) {
+      baseband_ring_submit(&ring_, submitted_++, &submission);
+      submission.id = submitted_;
+      submission.reply_offset += 1024;
+    }
   }
 
   void Write() {
