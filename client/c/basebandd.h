@@ -222,8 +222,9 @@ BASEBANDD_API int basebandd_call(basebandd_connection* connection, const baseban
 
 /* Gives a request, a header of `operation` as in basebandd_request, with payloads of
  * `payload_bytes`, a number, so that nothing of it is sent and parsed again. The payload itself,
- * reply, deadline and priority are each submission's. Numbers
- * are the connection's and end with it. The errors of basebandd_call; -EINVAL and others as of
+ * reply, deadline and priority are each submission's. Small ones of one number that are submitted
+ * together cost the least: they go through the server as one, where their deadlines are within
+ * 20 us, of which the earliest counts. Numbers are the connection's and end with it. The errors of basebandd_call; -EINVAL and others as of
  * basebandd_open: what the server says. After -ETIMEDOUT the server may have a number that nobody
  * knows. */
 BASEBANDD_API int basebandd_register(basebandd_connection* connection, uint8_t operation,

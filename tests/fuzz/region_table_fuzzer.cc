@@ -201,8 +201,8 @@ class Session {
     }
     const absl::Status status = table_.LookUp(&request);
     if (request.hold.has_value()) {
-      const bool is_taken =
-          use.word != nullptr && there == use.number && use.number % shm::kHoldStates == 0;
+      const bool is_taken = use.word != nullptr && there == use.number && use.number != 0 &&
+                            use.number % shm::kHoldStates == 0;
       if (!is_taken) {
         Check(!status.ok() && (use.word == nullptr || Read(use.word) == there));
         return;

@@ -13,6 +13,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -297,6 +298,75 @@ TEST_F(RingTest, ManyAreInFlightAndEachIsAnsweredOnce) {
     if (answered % 500 == 0) absl::SleepFor(absl::Milliseconds(5));
   }
   EXPECT_FALSE(ring.Next(absl::Milliseconds(20)).has_value()) << "one too many";
+}
+
+// Which of them the server takes as one job is chance.
+TEST_F(RingTest, SmallOnesThatComeTogetherAreAnsweredAsEachAlone) {
+  Serve();
+  const std::unique_ptr<client::Client> plain = NewClient();
+  constexpr uint32_t kEntries = 256;
+  constexpr uint64_t kRoom = 16 << 10;
+  RawRing ring(socket_, kEntries);
+  ring.Open();
+  std::mt19937 random(11);
+  const auto bytes = [&random](size_t count) {
+    std::string text(count, 0);
+    for (char& byte : text) byte = static_cast<char>(random());
+    return text;
+  };
+  v1::EncodeRequest encode = EncodeOf(NrCode(2, 16), 2, 3);
+  *encode.add_groups() = EncodeOf(NrCode(1, 7), 1).groups(0);
+  encode.mutable_groups(1)->set_output(v1::ENCODE_OUTPUT_FULL_CODEWORD);
+  encode.set_payload(bytes(2 * 20 + 20));
+  v1::DecodeRequest decode = DecodeOfZeros(NrCode(2, 8), 3);
+  decode.mutable_groups(0)->set_soft_output(true);
+  const size_t llrs = decode.payload().size();
+  const auto number = [&ring](BasebandSubmission submission) {
+    submission.kind = BASEBAND_RING_REGISTER;
+    const BasebandCompletion registered = ring.Do(submission);
+    EXPECT_EQ(registered.code, kOk) << ring.Text(registered);
+    return static_cast<uint32_t>(registered.value);
+  };
+  const uint32_t encoder = number(Put(&ring, ring.free_offset(), kRoom, encode));
+  const uint32_t decoder = number(Put(&ring, ring.free_offset(), kRoom, decode));
+
+  std::vector<BasebandSubmission> submissions;
+  std::vector<std::string> expected;
+  const auto add = [&](uint32_t job, const auto& request, const std::string& essence) {
+    BasebandSubmission submission =
+        Put(&ring, ring.free_offset() + submissions.size() * kRoom, kRoom / 2, request);
+    submission.header_bytes = 0;
+    submission.operation = 0;
+    submission.job = job;
+    submission.id = submissions.size();
+    submissions.push_back(submission);
+    expected.push_back(essence);
+  };
+  while (submissions.size() < 200) {
+    const bool encodes = random() % 2 == 0;
+    for (uint32_t run = random() % 12; run > 0 && submissions.size() < 200; --run) {
+      if (encodes) {
+        encode.set_payload(bytes(encode.payload().size()));
+        add(encoder, encode, Essence(plain->Encode(encode)));
+      } else {
+        decode.set_payload(bytes(llrs));
+        add(decoder, decode, Essence(plain->Decode(decode)));
+      }
+    }
+  }
+  for (int round = 0; round < 5; ++round) {
+    ring.Submit(submissions);
+    std::set<uint64_t> ids;
+    while (ids.size() < submissions.size()) {
+      const absl::optional<BasebandCompletion> completion = ring.Next();
+      ASSERT_TRUE(completion.has_value());
+      ASSERT_TRUE(ids.insert(completion->id).second) << "answered twice";
+      const std::string essence = submissions[completion->id].job == encoder
+                                      ? Essence(Read<v1::EncodeResponse>(ring, *completion))
+                                      : Essence(Read<v1::DecodeResponse>(ring, *completion));
+      ASSERT_TRUE(essence == expected[completion->id]) << completion->id;
+    }
+  }
 }
 
 // Each job fills the ring, and lasts longer than the server looks on for: it goes to sleep with a

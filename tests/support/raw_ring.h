@@ -9,12 +9,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
+#include "absl/types/span.h"
 #include "common/shm/ring.h"
 #include "gtest/gtest.h"
 #include "kernels/base/steady_time.h"
@@ -87,7 +87,7 @@ class RawRing {
     if (baseband_ring_submit(&ring_, submitted_++, &submission) != 0) RingTheBell();
   }
   // All of them are there before the server is woken.
-  void Submit(std::initializer_list<BasebandSubmission> submissions) {
+  void Submit(absl::Span<const BasebandSubmission> submissions) {
     bool wakes = false;
     for (const BasebandSubmission& submission : submissions) {
       wakes |= baseband_ring_submit(&ring_, submitted_++, &submission) != 0;
