@@ -344,7 +344,7 @@ TEST_F(RingTest, SmallOnesThatComeTogetherAreAnsweredAsEachAlone) {
   };
   while (submissions.size() < 200) {
     const bool encodes = random() % 2 == 0;
-    for (uint32_t run = random() % 12; run > 0 && submissions.size() < 200; --run) {
+    for (auto run = random() % 12; run > 0 && submissions.size() < 200; --run) {
       if (encodes) {
         encode.set_payload(bytes(encode.payload().size()));
         add(encoder, encode, Essence(plain->Encode(encode)));
