@@ -18,8 +18,9 @@ ReplyView::ReplyView(const grpc::ByteBuffer& reply) : size_(reply.Length()) {
 
 bool ReplyView::ReadTiming(v1::Timing* timing) {
   if (size_ < 2 || slices_.empty()) return false;
-  if (slices_.front().size() < std::min(size_, 2 + kMaxTimingBytes) && slices_.size() > 1) {
-    std::string joined = Rest();  // the first slice is too short to hold it for sure
+  const grpc::Slice& front = slices_.front();
+  if (front.size() < 2 || front.size() < 2 + size_t{front.begin()[1]}) {
+    std::string joined = Rest();  // the first slice is too short to hold it
     slices_.assign(1, grpc::Slice(joined));
   }
   const grpc::Slice& first = slices_.front();
