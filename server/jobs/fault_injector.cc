@@ -29,6 +29,10 @@ class FaultInjector::FaultyBatch final : public Batch {
     return batch_->CudaRun(lane);
   }
   absl::Status CudaCopyOut(const CudaLaneView& lane) override { return batch_->CudaCopyOut(lane); }
+  // A stall goes before the batch on its stream, which a resident kernel does not wait for.
+  bool is_in_place() const override {
+    return stall_ == absl::ZeroDuration() && batch_->is_in_place();
+  }
 
   absl::Status Finish() override {
     BASEBAND_RETURN_IF_ERROR(batch_->Finish());
