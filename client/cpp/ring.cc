@@ -275,7 +275,10 @@ void Ring::OnAnswer(const basebandd_answer& answer) {
       request->done(failure);
     }
   }
-  basebandd_give_back(connection_, request->memory);
+  // A GPU that was lost may write there as long as there is the ring.
+  const bool is_lost =
+      (absl::IsUnavailable(failure) || absl::IsInternal(failure)) && answer.value != 0;
+  if (!is_lost) basebandd_give_back(connection_, request->memory);
 }
 
 void Ring::ExpireOverdue() {

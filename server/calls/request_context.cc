@@ -42,6 +42,27 @@ absl::Status PlaceInput(const CallEnvironment& environment, const Payload& paylo
   return absl::OkStatus();
 }
 
+// Replies from so many bytes on are written where the client wants them, by devices too: to copy
+// them there would take longer than one more transfer does.
+constexpr int64_t kMinWrittenThere = 32 << 10;
+
+// Brings the memory for the reply: the client's own, or some from where it is copied to there.
+absl::Status PlaceReply(const CallEnvironment& environment, Job* job) {
+  if (job->reply_bytes == 0) return absl::OkStatus();
+  const ReplyPlace& place = job->reply_place;
+  if (job->reply_bytes >= kMinWrittenThere && !job->reply_has_gaps &&
+      AlignUp(job->reply_bytes, shm::kRegionAlignment) <= place.bytes) {
+    job->reply =
+        HostLease(*place.region, {place.data, static_cast<size_t>(job->reply_bytes)}, place.owner);
+    return absl::OkStatus();
+  }
+  absl::StatusOr<HostLease> lease =
+      environment.reply->Lease(job->reply_bytes, job->operation().index());
+  if (!lease.ok()) return Because(UnservedReason::kReplyPool, lease.status());
+  job->reply = *std::move(lease);
+  return absl::OkStatus();
+}
+
 absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requester,
                        absl::Time arrived, const Payload& payload, JobPtr& job, Job::Done done) {
   job->caller = requester.caller;
@@ -51,12 +72,7 @@ absl::Status TrySubmit(const CallEnvironment& environment, const Requester& requ
   BASEBAND_RETURN_IF_ERROR(job->Bind(environment.devices));
   BASEBAND_ASSIGN_OR_RETURN(AdmissionTicket ticket, environment.dispatcher->Admit(job.get()));
   BASEBAND_RETURN_IF_ERROR(PlaceInput(environment, payload, job.get()));
-  if (job->reply_bytes > 0) {
-    absl::StatusOr<HostLease> lease =
-        environment.reply->Lease(job->reply_bytes, job->operation().index());
-    if (!lease.ok()) return Because(UnservedReason::kReplyPool, lease.status());
-    job->reply = *std::move(lease);
-  }
+  BASEBAND_RETURN_IF_ERROR(PlaceReply(environment, job.get()));
   BASEBAND_RETURN_IF_ERROR(job->Hold(environment.devices));
   job->done = std::move(done);
   return environment.dispatcher->Submit(job, std::move(ticket), requester.gathers);
@@ -83,7 +99,7 @@ absl::Status SubmitJob(const CallEnvironment& environment, const Requester& requ
                                                    ": split the request"));
   }
   if (requester.deadline <= arrived) {
-    return absl::DeadlineExceededError("the deadline had passed when the request arrived");
+    return LateOnArrival();
   }
   absl::Status status = TrySubmit(environment, requester, arrived, payload, job, std::move(done));
   if (!status.ok()) {  // what waits to be tried again holds no memory
@@ -240,7 +256,8 @@ void RequestContext::Place(const ReplyPlace& place, const uint8_t* memory, Reply
   if (bytes == 0 || bytes > place.bytes) return;
   int64_t at = 0;
   for (BulkField& field : reply.fields) {
-    std::copy_n(memory + field.offset, field.bytes, place.data + at);
+    // One that was written there begins there, and is alone.
+    if (memory != place.data) std::copy_n(memory + field.offset, field.bytes, place.data + at);
     field.offset = at;
     at += step(field);
   }

@@ -59,6 +59,11 @@ struct Requester {
   bool gathers = false;              // calls DispatchGathered() after its last job
 };
 
+// Of what has come too late for anything to be done for it.
+inline absl::Status LateOnArrival() {
+  return absl::DeadlineExceededError("the deadline had passed when the request arrived");
+}
+
 // A piece of work for `requester` that arrived at `arrived`: takes room and memory for `job`, fills
 // its input from `payload` and hands it to the dispatcher. OK: `done` will be called exactly once.
 // Otherwise `job` is as it was, and may be submitted again: ResourceExhausted if there is no room
@@ -123,8 +128,7 @@ class RequestContext {
   // The same of each of its count(), placed at `places`.
   absl::StatusOr<std::vector<Reply>> RepliesOf(const absl::Status& status, Operation& operation,
                                                JobPtr job, absl::Span<const ReplyPlace> places);
-  // Brings the bulk of `reply` to `place`, if it fits there. No device writes there: it would leave
-  // more than the fields, of whatever else its memory has.
+  // Brings the bulk of `reply` to `place`, if it fits there and has not been written there.
   void Place(const ReplyPlace& place, Reply& reply) const {
     Place(place, reply.memory.data(), reply);
   }

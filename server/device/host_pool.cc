@@ -19,24 +19,31 @@ int64_t UnitsOf(int64_t size) { return std::max<int64_t>(size - 1, 0) / HostPool
 
 }  // namespace
 
+HostLease::HostLease(std::shared_ptr<HostPool> pool, absl::Span<uint8_t> part, uint32_t block)
+    : HostLease(pool->region(), part, pool) {
+  pool_ = pool.get();
+  block_ = block;
+}
+
 HostLease& HostLease::operator=(HostLease&& other) noexcept {
   if (this != &other) {
     Reset();
-    pool_ = std::move(other.pool_);
+    owner_ = std::move(other.owner_);
+    region_ = std::exchange(other.region_, nullptr);
     data_ = std::exchange(other.data_, nullptr);
     size_ = std::exchange(other.size_, 0);
+    pool_ = std::exchange(other.pool_, nullptr);
     block_ = other.block_;
   }
   return *this;
 }
 
 void HostLease::Reset() {
-  if (data_ != nullptr) {
-    data_ = nullptr;
-    size_ = 0;
-    pool_->Return(block_);
-    pool_.reset();
-  }
+  data_ = nullptr;
+  size_ = 0;
+  region_ = nullptr;
+  if (HostPool* const pool = std::exchange(pool_, nullptr); pool != nullptr) pool->Return(block_);
+  owner_.reset();
 }
 
 std::shared_ptr<HostPool> HostPool::Create(MemoryRegion region, std::function<void()> free_memory) {
@@ -65,8 +72,8 @@ absl::StatusOr<HostLease> HostPool::Lease(int64_t size, int stream) {
   {
     absl::MutexLock lock(&mutex_);
     if (const auto piece = fit_.Take(UnitsOf(size), stream % kNumStreams)) {
-      return HostLease(shared_from_this(), region_.base + piece->begin * kAlignment, size,
-                       piece->block);
+      uint8_t* const data = region_.base + piece->begin * kAlignment;
+      return HostLease(shared_from_this(), {data, static_cast<size_t>(size)}, piece->block);
     }
     used = fit_.used() * kAlignment;
   }

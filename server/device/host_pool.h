@@ -19,10 +19,17 @@ namespace baseband::server {
 
 class HostPool;
 
-// A piece of a HostPool; goes back in the destructor. Move-only. Keeps its pool alive.
+// A piece of a HostPool, to which it goes back in the destructor, or of memory that is somebody
+// else's. Move-only. Keeps what it is of alive.
 class HostLease {
  public:
   HostLease() = default;
+  // `part` of `region`, which `owner` keeps.
+  HostLease(const MemoryRegion& region, absl::Span<uint8_t> part, std::shared_ptr<const void> owner)
+      : owner_(std::move(owner)),
+        region_(&region),
+        data_(part.data()),
+        size_(static_cast<int64_t>(part.size())) {}
   HostLease(HostLease&& other) noexcept { *this = std::move(other); }
   HostLease& operator=(HostLease&& other) noexcept;
   ~HostLease() { Reset(); }
@@ -30,19 +37,20 @@ class HostLease {
   uint8_t* data() const { return data_; }
   int64_t size() const { return size_; }
   absl::Span<uint8_t> span() const { return {data_, static_cast<size_t>(size_)}; }
-  // Its pool's; null: it is of none.
-  const MemoryRegion* region() const;
+  // That it is a piece of; null: it is none.
+  const MemoryRegion* region() const { return region_; }
   void Reset();
 
  private:
   friend class HostPool;
-  HostLease(std::shared_ptr<HostPool> pool, uint8_t* data, int64_t size, uint32_t block)
-      : pool_(std::move(pool)), data_(data), size_(size), block_(block) {}
+  HostLease(std::shared_ptr<HostPool> pool, absl::Span<uint8_t> part, uint32_t block);
 
-  std::shared_ptr<HostPool> pool_;
+  std::shared_ptr<const void> owner_;
+  const MemoryRegion* region_ = nullptr;
   uint8_t* data_ = nullptr;
   int64_t size_ = 0;
-  uint32_t block_ = 0;  // of its pool
+  HostPool* pool_ = nullptr;  // null: it goes back to none
+  uint32_t block_ = 0;        // of its pool
 };
 
 // Leases of one block of memory, in a few instructions however many there are: segregated_fit.h.
@@ -89,10 +97,6 @@ class HostPool : public std::enable_shared_from_this<HostPool> {
   mutable absl::Mutex mutex_;
   SegregatedFit fit_ ABSL_GUARDED_BY(mutex_);  // in units of kAlignment
 };
-
-inline const MemoryRegion* HostLease::region() const {
-  return pool_ == nullptr ? nullptr : &pool_->region();
-}
 
 }  // namespace baseband::server
 

@@ -100,6 +100,8 @@ class Job {
   int64_t prefix_zeros = 0;
   absl::Span<const uint8_t> prefix;
   int64_t reply_bytes = 0;  // of the reply's payload; the size of `reply`
+  // The reply has several fields: between them lies what nobody wrote.
+  bool reply_has_gaps = false;
 
   // What it counts for in the queues: the larger of its two sides. A piece of a search brings
   // nothing, and has its memory of the search's.
@@ -143,7 +145,8 @@ class Job {
   // The zeros, `prefix`, then the payload as it was on the wire, in memory that devices know.
   Payload input;
   HostLease staging;       // what `input` lies in, where it was gathered
-  HostLease reply;         // the reply's payload, as it will be on the wire
+  HostLease reply;         // the reply's payload, as it will be on the wire; write-only, for it may
+                           // be the client's memory
   ReplyPlace reply_place;  // where the client wants it
 
   // `lease`, whose bytes are in place, is the input.

@@ -15,6 +15,12 @@ const uint8_t* FirstByte(const JobPtr& job) {
 
 }  // namespace
 
+int64_t CountBlocks(absl::Span<const JobPtr> jobs) {
+  return std::accumulate(jobs.begin(), jobs.end(), int64_t{0}, [](int64_t sum, const JobPtr& job) {
+    return sum + job->footprint.blocks;
+  });
+}
+
 std::vector<CopyRun> JoinAdjacent(std::vector<CopyRun> runs) {
   std::vector<CopyRun> joined;
   for (const CopyRun& run : runs) {
@@ -82,9 +88,16 @@ bool FitsInPlace(absl::Span<const JobPtr> jobs) {
   return bytes <= kMaxInPlaceBytes;
 }
 
-int64_t OutputLayout::Add(int64_t bytes, uint8_t* direct_target) {
+int64_t OutputLayout::Add(int64_t bytes, const HostLease* direct) {
   const int64_t offset = size_;
-  pieces_.push_back({offset, AlignUp(bytes), direct_target});
+  if (direct == nullptr) {
+    pieces_.push_back({offset, AlignUp(bytes), nullptr});
+  } else {
+    const MemoryRegion* const region = direct->region();
+    const bool is_seen = region != nullptr && region->is_shared;
+    pieces_.push_back(
+        {offset, is_seen ? std::min(bytes, direct->size()) : AlignUp(bytes), direct->data()});
+  }
   size_ += AlignUp(bytes);
   return offset;
 }

@@ -23,6 +23,8 @@ struct CopyRun {
   int64_t bytes = 0;
 };
 
+int64_t CountBlocks(absl::Span<const JobPtr> jobs);
+
 // Joins runs that lie side by side, in the given order, on both sides.
 std::vector<CopyRun> JoinAdjacent(std::vector<CopyRun> runs);
 
@@ -57,8 +59,10 @@ bool FitsInPlace(absl::Span<const JobPtr> jobs);
 // offset they have on the device, and are brought into shape from there.
 class OutputLayout {
  public:
-  // Reserves `bytes` for the next job and returns their offset, a multiple of kLaneAlignment.
-  int64_t Add(int64_t bytes, uint8_t* direct_target);
+  // Reserves `bytes` for the next job and returns their offset, a multiple of kLaneAlignment. They
+  // are copied to `direct`, a reply, or land if it is null. Of the device's memory no more than the
+  // reply gets to where a client sees it.
+  int64_t Add(int64_t bytes, const HostLease* direct);
   // The same for what stays on the device: scratch.
   int64_t Reserve(int64_t bytes);
   // Copies for a lane whose output staging memory is at `output_staging`.

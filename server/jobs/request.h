@@ -36,7 +36,8 @@ struct ReplyPlace {
   uint8_t* data = nullptr;
   int64_t bytes = 0;
   int64_t offset = 0;  // of `data` in its region
-  std::shared_ptr<const void> owner;
+  const MemoryRegion* region = nullptr;
+  std::shared_ptr<const void> owner;  // keeps it
 };
 
 struct Request {

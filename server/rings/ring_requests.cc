@@ -83,7 +83,7 @@ absl::Status RingSession::Accept(const InFlightPtr& request) {
   // Before anything is done for it: whoever sends more than this thread can look at is to have
   // those served that are still of use, not all of them too late.
   if (request->context.requester().deadline <= request->context.arrival()) {
-    return absl::DeadlineExceededError("the deadline had passed when the request arrived");
+    return LateOnArrival();
   }
   BASEBAND_RETURN_IF_ERROR(request->context.EnterNamed(request->operation, submission.priority,
                                                        submission.header_bytes));
@@ -99,8 +99,8 @@ absl::Status RingSession::Accept(const InFlightPtr& request) {
   return Convert(request);
 }
 
-bool RingSession::IsJoinable(const BasebandSubmission& submission, const RegisteredJob& job) const {
-  if (job.most_joined < 2 || submission.reserved != 0 || submission.header_bytes != 0 ||
+bool RingSession::IsSound(const BasebandSubmission& submission, const RegisteredJob& job) const {
+  if (submission.reserved != 0 || submission.header_bytes != 0 ||
       submission.deadline_ns > INT64_MAX || submission.payload_bytes != job.payload_bytes ||
       submission.reply_bytes < job.reply_bytes ||
       submission.reply_bytes % shm::kRegionAlignment != 0) {
@@ -116,13 +116,10 @@ absl::Status RingSession::AcceptJoined(const InFlightPtr& request,
   uint8_t* const base = memory_->region().base;
   Payload::Pieces pieces;
   pieces.reserve(submissions.size());
-  request->askers.reserve(submissions.size());
   for (const BasebandSubmission& submission : submissions) {
     pieces.push_back(PieceAt({base + submission.payload_offset, submission.payload_bytes}));
-    request->askers.push_back({submission.id,
-                               submission.reply_offset,
-                               {base + submission.reply_offset, submission.reply_bytes}});
   }
+  AddAskers(submissions, request.get());
   request->context.Start(0);
   BASEBAND_RETURN_IF_ERROR(
       request->context.EnterNamed(request->operation, request->submission.priority, 0));
@@ -132,6 +129,17 @@ absl::Status RingSession::AcceptJoined(const InFlightPtr& request,
   job->fingerprint = registered.fingerprint;
   BASEBAND_RETURN_IF_ERROR(request->context.GrowQuota(request->request, *job));
   return Submit(request, std::move(job));
+}
+
+void RingSession::AddAskers(absl::Span<const BasebandSubmission> submissions,
+                            InFlight* request) const {
+  uint8_t* const base = memory_->region().base;
+  request->askers.reserve(submissions.size());
+  for (const BasebandSubmission& submission : submissions) {
+    request->askers.push_back({submission.id,
+                               submission.reply_offset,
+                               {base + submission.reply_offset, submission.reply_bytes}});
+  }
 }
 
 absl::StatusOr<absl::Span<uint8_t>> RingSession::Range(const char* field, uint64_t offset,
@@ -224,6 +232,13 @@ absl::Status RingSession::UseJob(const InFlightPtr& request, JobPtr job) {
 
 absl::Status RingSession::Submit(const InFlightPtr& request, JobPtr job) {
   request->self = request;
+  if (request->askers.size() == 1) {
+    const InFlight::Asker& asker = request->askers.front();
+    request->request.reply_place = {asker.reply.data(), static_cast<int64_t>(asker.reply.size()),
+                                    static_cast<int64_t>(asker.reply_offset),
+                                    &request->session->memory_->region(),
+                                    request->session->memory_};
+  }
   // What it captures needs no memory of its own, as a shared pointer would.
   const absl::Status status = request->context.Submit(
       request->request, job, [answered = request.get()](const absl::Status& end, JobPtr done) {

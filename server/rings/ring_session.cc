@@ -15,6 +15,7 @@
 #include "kernels/base/steady_time.h"
 #include "server/grpc/wire.h"
 #include "server/jobs/layout.h"
+#include "server/metrics/unserved.h"
 #include "server/rings/ring_request.h"
 
 namespace baseband::server {
@@ -99,6 +100,7 @@ bool RingSession::Take() {
     Begin(submission, now);
   }
   StartJoined();
+  TellRefused();
   return taken > 0;
 }
 
@@ -107,7 +109,9 @@ void RingSession::Begin(const BasebandSubmission& submission, absl::Time arrival
   if (submission.kind == BASEBAND_RING_RUN && submission.job != 0) {
     registered = FindJob(submission.job);
   }
-  if (registered == nullptr || !IsJoinable(submission, *registered)) {
+  const bool is_sound = registered != nullptr && IsSound(submission, *registered);
+  if (is_sound && IsRefused(submission, registered, arrival)) return;
+  if (!is_sound || registered->most_joined < 2) {
     StartJoined();
     Start(submission, std::move(registered), arrival);
     return;
@@ -142,6 +146,7 @@ void RingSession::StartJoined() {
   if (!AreOneJob()) {
     // One by one: some of them may have what is left of room and time.
     for (const BasebandSubmission& submission : joined_.submissions) {
+      if (IsRefused(submission, joined_.job, joined_.arrival)) continue;
       Start(submission, joined_.job, joined_.arrival);
     }
   }
@@ -172,7 +177,59 @@ void RingSession::Start(const BasebandSubmission& submission,
                                  DeadlineAt(submission.deadline_ns, arrival));
   request->registered = std::move(registered);
   request->askers.push_back({submission.id, submission.reply_offset, {}});
-  if (const absl::Status status = Accept(request); !status.ok()) Refuse(request, status);
+  if (const absl::Status status = Accept(request); !status.ok()) {
+    LetStand(*request, status);
+    Refuse(request, status);
+  }
+}
+
+bool RingSession::IsRefused(const BasebandSubmission& submission,
+                            const std::shared_ptr<const RegisteredJob>& registered,
+                            absl::Time arrival) {
+  const absl::Duration left = DeadlineAt(submission.deadline_ns, arrival) - arrival;
+  const absl::Duration since = arrival - refusal_.at;
+  absl::Status status;
+  if (left <= absl::ZeroDuration()) {
+    status = LateOnArrival();
+  } else if (refusal_.job == registered && refusal_.priority == submission.priority &&
+             since < std::min(refusal_.retry, kRefusalStands) &&
+             left <= refusal_.left + refusal_.retry - since) {
+    status = refusal_.status;
+  } else {
+    return false;
+  }
+  if (refused_.status != status) TellRefused();
+  if (refused_.submissions.empty()) {
+    refused_.status = std::move(status);
+    refused_.job = registered;
+    refused_.arrival = arrival;
+  }
+  refused_.submissions.push_back(submission);
+  return true;
+}
+
+void RingSession::LetStand(const InFlight& request, const absl::Status& status) {
+  if (request.registered == nullptr || ReasonOf(status) != UnservedReason::kBacklog) return;
+  const absl::Time arrival = request.context.arrival();
+  refusal_ = {request.registered,
+              request.submission.priority,
+              arrival,
+              request.context.requester().deadline - arrival,
+              environment_.dispatcher->RetryDelay(status),
+              status};
+}
+
+void RingSession::TellRefused() {
+  if (refused_.submissions.empty()) return;
+  const BasebandSubmission& first = refused_.submissions.front();
+  const auto request = std::make_shared<InFlight>(
+      shared_from_this(), first, static_cast<int64_t>(refused_.submissions.size()),
+      refused_.job->operation, refused_.arrival, DeadlineAt(first.deadline_ns, refused_.arrival));
+  AddAskers(refused_.submissions, request.get());
+  request->context.Start(0);
+  Refuse(request, refused_.status);
+  refused_.submissions.clear();
+  refused_.job.reset();
 }
 
 void RingSession::Answer(const InFlightPtr& request, const absl::Status& end, JobPtr job) {
@@ -180,7 +237,7 @@ void RingSession::Answer(const InFlightPtr& request, const absl::Status& end, Jo
   places.reserve(request->askers.size());
   for (const InFlight::Asker& asker : request->askers) {
     places.push_back({asker.reply.data(), static_cast<int64_t>(asker.reply.size()),
-                      static_cast<int64_t>(asker.reply_offset), nullptr});
+                      static_cast<int64_t>(asker.reply_offset), nullptr, nullptr});
   }
   const absl::StatusOr<std::vector<Reply>> replies =
       request->context.RepliesOf(end, *request->operation, std::move(job), places);
@@ -221,6 +278,8 @@ void RingSession::Refuse(const InFlightPtr& request, const absl::Status& status)
   if (absl::IsResourceExhausted(status)) {
     request->value = static_cast<uint64_t>(
         absl::ToInt64Microseconds(environment_.dispatcher->RetryDelay(status)));
+  } else if (ReasonOf(status) == UnservedReason::kDeviceLost) {
+    request->value = 1;  // what it may still write, nobody stops
   }
   std::vector<BasebandCompletion> completions(request->askers.size());
   for (size_t i = 0; i < completions.size(); ++i) {

@@ -42,6 +42,10 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   static constexpr int64_t kMaxJoinedBytes = 64 << 10;
   static constexpr int64_t kMaxJoinedBlocks = 64;
   static constexpr absl::Duration kJoinedDeadlines = absl::Microseconds(20);
+  // That there is no time for a request, with what goes before it, stands so long at most, for
+  // those of the same job that are to be done as soon: to look at one takes 6 us, and a thread that
+  // is sent ten times what there is time for has none for those that may be served.
+  static constexpr absl::Duration kRefusalStands = absl::Microseconds(50);
 
   // The ring of `client` at `offset` of its region `memory`. It counts among the streams of the
   // client and of all. `environment` outlives it. InvalidArgument: no ring lies there;
@@ -84,7 +88,8 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   RingSession(const CallEnvironment& environment, const std::string& client,
               std::shared_ptr<const SharedMemory> memory, const BasebandRing& ring);
 
-  // Waits for more of its kind until the turn is over, or starts at once.
+  // Starts at once, unless it waits for the turn's end: to go with more of its kind, or to be
+  // refused with others.
   void Begin(const BasebandSubmission& submission, absl::Time arrival);
   // Those that wait.
   void StartJoined();
@@ -92,13 +97,23 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   bool AreOneJob();
   void Start(const BasebandSubmission& submission, std::shared_ptr<const RegisteredJob> registered,
              absl::Time arrival);
-  // Whether it may be one of several, for nothing is wrong with it.
-  bool IsJoinable(const BasebandSubmission& submission, const RegisteredJob& job) const;
+  // Whether it is refused without a closer look, and waits for that: its deadline has passed, or
+  // the last refusal stands for it as well.
+  bool IsRefused(const BasebandSubmission& submission,
+                 const std::shared_ptr<const RegisteredJob>& registered, absl::Time arrival);
+  // Lets `status`, of `request`, stand for those like it.
+  void LetStand(const InFlight& request, const absl::Status& status);
+  // Those that wait for it.
+  void TellRefused();
+  // Nothing is wrong with it as such.
+  bool IsSound(const BasebandSubmission& submission, const RegisteredJob& job) const;
   // Whether it may be one of those that wait.
   bool IsLikeJoined(const BasebandSubmission& submission, const RegisteredJob& job) const;
   // OK: all of `submissions` are accepted, as one job. Otherwise none is.
   absl::Status AcceptJoined(const InFlightPtr& request,
                             absl::Span<const BasebandSubmission> submissions);
+  // Of sound ones.
+  void AddAskers(absl::Span<const BasebandSubmission> submissions, InFlight* request) const;
   // From here on an error is the request's answer.
   absl::Status Accept(const InFlightPtr& request);
   // Reads what the submission names in the region.
@@ -143,6 +158,23 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
     absl::Time arrival;  // of the first
   };
   Joined joined_;  // in this turn
+  // Was refused at `at`, when it had `left` until its deadline, and may come after `retry`.
+  struct Refusal {
+    std::shared_ptr<const RegisteredJob> job;  // null: there is none
+    uint16_t priority = 0;
+    absl::Time at;
+    absl::Duration left;
+    absl::Duration retry;
+    absl::Status status;
+  };
+  Refusal refusal_;  // the last
+  struct Refused {
+    absl::Status status;
+    std::shared_ptr<const RegisteredJob> job;  // of the first
+    std::vector<BasebandSubmission> submissions;
+    absl::Time arrival;
+  };
+  Refused refused_;  // in this turn
   std::atomic<bool> is_over_{false};
 
   mutable absl::Mutex mutex_;

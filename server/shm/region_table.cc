@@ -240,7 +240,8 @@ absl::Status RegionTable::LookUp(Request* request) const {
     BASEBAND_RETURN_IF_ERROR(CheckMultiple("reply_at", "bytes", request->reply_at->bytes));
     BASEBAND_ASSIGN_OR_RETURN(use->reply, PlaceOf("reply_at", *request->reply_at));
     request->reply_place = {use->reply.data, use->reply.bytes,
-                            static_cast<int64_t>(request->reply_at->offset), use};
+                            static_cast<int64_t>(request->reply_at->offset),
+                            &use->reply.memory->region(), use};
   }
   const Place& in = use->payload;
   const Place& out = use->reply;

@@ -43,6 +43,7 @@ DecodeJob::DecodeJob(const Operation& operation, std::vector<DecodeGroup> groups
                                            AlignUp(group.soft_bytes(), sizeof(uint32_t)));
   }
   reply_bytes = soft_bytes_ > 0 ? soft_offset() + soft_bytes_ : bits_bytes_;
+  reply_has_gaps = soft_bytes_ > 0;
   results.resize(static_cast<size_t>(footprint.blocks));
   const auto result_bytes = static_cast<int64_t>(sizeof(ldpc::DecodeResult));
   footprint.input_bytes = AlignUp(payload_bytes);

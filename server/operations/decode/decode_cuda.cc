@@ -38,7 +38,7 @@ absl::Status DecodeBatch::CudaCopyIn(const CudaLaneView& lane) {
       soft_bytes += group.count * AlignUp(group.soft_bytes(), sizeof(uint32_t));
     }
     const int64_t bytes = soft_bytes > 0 ? AlignUp(bits_bytes) + soft_bytes : bits_bytes;
-    int64_t bits_offset = output_.Add(bytes, direct ? job(i).reply.data() : nullptr);
+    int64_t bits_offset = output_.Add(bytes, direct ? &job(i).reply : nullptr);
     int64_t soft_offset = bits_offset + AlignUp(bits_bytes);
     for (const DecodeGroup& group : job(i).groups()) {
       for (int64_t b = 0; b < group.count; ++b, ++next) {

@@ -30,7 +30,7 @@ absl::Status DownconvertBatch::CudaCopyIn(const CudaLaneView& lane) {
     place.direct = owner.reply_bytes > 0 && owner.staging_offsets() == owner.reply_offsets();
     if (owner.staging_bytes() > 0) {
       place.output_offset =
-          output_.Add(owner.staging_bytes(), place.direct ? owner.reply.data() : nullptr);
+          output_.Add(owner.staging_bytes(), place.direct ? &owner.reply : nullptr);
     }
     place.results_offset = output_.Add(
         static_cast<int64_t>(owner.results.size() * sizeof(downconvert::ChannelResult)), nullptr);

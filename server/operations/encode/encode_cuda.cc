@@ -38,7 +38,7 @@ absl::Status EncodeBatch::CudaCopyIn(const CudaLaneView& lane) {
     const uint8_t* const payload =
         in_place_ ? job(i).input.data() : lane.input_device + input_.device_offset(i);
     int64_t parity_offset =
-        output_.Add(job(i).footprint.output_bytes, direct ? job(i).reply.data() : nullptr);
+        output_.Add(job(i).footprint.output_bytes, direct ? &job(i).reply : nullptr);
     for (const EncodeGroup& group : job(i).groups()) {
       const uint32_t table_offset = tables_.At(*group.code);
       for (int64_t b = 0; b < group.count; ++b, ++next) {

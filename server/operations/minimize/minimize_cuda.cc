@@ -112,9 +112,9 @@ absl::Status MinimizeBatch::CudaCopyIn(const CudaLaneView& lane) {
   places_.resize(jobs_.size());
   const bool in_place = WritesInPlace();
   for (size_t i = 0; i < jobs_.size(); ++i) {
-    places_[i].output =
-        in_place ? job(i).reply.data()
-                 : lane.output_device + output_.Add(job(i).reply_bytes, job(i).reply.data());
+    places_[i].output = in_place
+                            ? job(i).reply.data()
+                            : lane.output_device + output_.Add(job(i).reply_bytes, &job(i).reply);
   }
   int64_t scratch = AlignUp(output_.size());
   for (size_t i = 0; i < jobs_.size(); ++i) {

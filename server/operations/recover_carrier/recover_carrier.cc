@@ -40,6 +40,7 @@ RecoverCarrierJob::RecoverCarrierJob(const Operation& operation,
     known_bytes += AlignUp(static_cast<int64_t>(group.known.size() * sizeof(carrier::Iq)));
   }
   reply_bytes = curves_bytes_ > 0 ? curves_offset() + curves_bytes_ : corrected_bytes_;
+  reply_has_gaps = curves_bytes_ > 0;
   results.resize(static_cast<size_t>(footprint.blocks));
   const auto result_bytes = static_cast<int64_t>(sizeof(carrier::Result));
   footprint.input_bytes = AlignUp(payload_bytes);

@@ -33,7 +33,7 @@ absl::Status RecoverCarrierBatch::CudaCopyIn(const CudaLaneView& lane) {
   for (size_t i = 0; i < jobs_.size(); ++i) {
     reply_offsets.push_back(output_.size());
     if (job(i).reply_bytes > 0) {
-      output_.Add(job(i).reply_bytes, job(i).reply.data());
+      output_.Add(job(i).reply_bytes, &job(i).reply);
     }
   }
   results_offset_ =

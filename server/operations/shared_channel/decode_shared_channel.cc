@@ -78,6 +78,7 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
                               num_code_blocks * (group.soft_stride() + group.decided_bytes());
   }
   reply_bytes = soft_bytes_ > 0 ? soft_offset() + soft_bytes_ : bits_bytes_;
+  reply_has_gaps = soft_bytes_ > 0;
   code_blocks.resize(static_cast<size_t>(footprint.blocks));
   crc_ok.resize(static_cast<size_t>(blocks));
   unusable.resize(static_cast<size_t>(blocks));

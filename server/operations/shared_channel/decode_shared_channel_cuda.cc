@@ -66,7 +66,7 @@ void DecodeSharedChannelBatch::PlaceOutputs() {
         if (group.soft_out) soft_bytes += group.block.plan.num_blocks * group.soft_stride();
       }
     }
-    const int64_t bits_at = output_.Add(bits_bytes, direct ? job(i).reply.data() : nullptr);
+    const int64_t bits_at = output_.Add(bits_bytes, direct ? &job(i).reply : nullptr);
     const int64_t soft_at = soft_bytes > 0 ? output_.Add(soft_bytes, nullptr) : 0;
     for (size_t b = first; b < next; ++b) {
       blocks_[b]->bits_offset += bits_at;

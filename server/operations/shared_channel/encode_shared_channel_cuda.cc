@@ -47,7 +47,7 @@ absl::Status EncodeSharedChannelBatch::CudaCopyIn(const CudaLaneView& lane) {
       bytes += group.count * AlignUp(group.output_bytes(), sizeof(uint64_t));
     }
     const bool direct = IsDirect(job(i));
-    int64_t offset = output_.Add(bytes, direct ? job(i).reply.data() : nullptr);
+    int64_t offset = output_.Add(bytes, direct ? &job(i).reply : nullptr);
     for (const EncodeSharedChannelGroup& group : job(i).groups()) {
       nr::TransmitTb tb = nr::MakeTransmitTb(group.block.plan);
       tb.table_offset = tables_.At(*group.code);

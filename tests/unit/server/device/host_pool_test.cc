@@ -56,6 +56,22 @@ TEST(HostPoolTest, APoolThatIsAllFreeBeginsAnewWithTheSameMemory) {
   }
 }
 
+TEST(HostLeaseTest, OfOthersMemoryKeepsItsOwner) {
+  auto owner = std::make_shared<std::vector<uint8_t>>(100);
+  const MemoryRegion region = {owner->data(), 100};
+  const std::weak_ptr<const void> watched = owner;
+  HostLease lease(region, absl::MakeSpan(*owner).subspan(10, 50), owner);
+  owner.reset();
+  HostLease moved = std::move(lease);
+  EXPECT_FALSE(watched.expired());
+  EXPECT_EQ(moved.data(), region.base + 10);
+  EXPECT_EQ(moved.size(), 50);
+  EXPECT_EQ(moved.region(), &region);
+  moved.Reset();
+  EXPECT_TRUE(watched.expired());
+  EXPECT_EQ(moved.region(), nullptr);
+}
+
 TEST(HostPoolTest, AnEmptyLeaseIsALeaseToo) {
   const auto pool = Pool(1024);
   const HostLease lease = *pool->Lease(0);

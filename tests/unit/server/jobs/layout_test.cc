@@ -176,8 +176,8 @@ TEST(OutputLayoutTest, DirectPiecesGoToTheirRepliesAndTheRestLands) {
   const HostLease b = *pool->Lease(128);
   std::vector<uint8_t> output_staging(1024);
   OutputLayout layout;
-  EXPECT_EQ(layout.Add(128, a.data()), 0);
-  EXPECT_EQ(layout.Add(100, b.data()), 128);
+  EXPECT_EQ(layout.Add(128, &a), 0);
+  EXPECT_EQ(layout.Add(100, &b), 128);
   EXPECT_EQ(layout.Add(10, nullptr), 256);
   EXPECT_EQ(layout.Add(20, nullptr), 320);
   const std::vector<CopyRun> runs = layout.Runs(output_staging.data());
@@ -187,6 +187,22 @@ TEST(OutputLayoutTest, DirectPiecesGoToTheirRepliesAndTheRestLands) {
   EXPECT_EQ(runs[1].host, output_staging.data() + 256);
   EXPECT_EQ(runs[1].bytes, 128);
   EXPECT_EQ(layout.size(), 384);
+}
+
+TEST(OutputLayoutTest, WhereAClientSeesItNoMoreThanTheReplyIsWritten) {
+  std::vector<uint8_t> memory(256);
+  const MemoryRegion region = {memory.data(), 256, /*is_page_locked=*/true, /*is_shared=*/true};
+  const HostLease a(region, absl::MakeSpan(memory).subspan(0, 100), nullptr);
+  const HostLease b(region, absl::MakeSpan(memory).subspan(128, 70), nullptr);
+  OutputLayout layout;
+  EXPECT_EQ(layout.Add(104, &a), 0) << "as the kernels write it, in whole words";
+  EXPECT_EQ(layout.Add(70, &b), 128);
+  const std::vector<CopyRun> runs = layout.Runs(nullptr);
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[0].host, a.data());
+  EXPECT_EQ(runs[0].bytes, 100);
+  EXPECT_EQ(runs[1].host, b.data());
+  EXPECT_EQ(runs[1].bytes, 70);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Small requests of one registered job that are taken together: they are one job, and each is
 // accepted, counted and answered as if it had come alone.
-#include <ctime>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -15,51 +14,13 @@ using ::testing::HasSubstr;
 constexpr uint32_t kResourceExhausted = 8;
 constexpr uint32_t kInvalidArgument = 3;
 
-uint64_t NowNs() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 class RingJoinedTest : public RingSessionFixture {
  protected:
-  static constexpr uint32_t kEntries = 64;
-
   explicit RingJoinedTest(const ClientQuotas::Limits& quotas = {})
       : RingSessionFixture(kEntries, quotas) {}
 
-  uint32_t Register() {
-    BasebandSubmission submission = Described();
-    submission.kind = BASEBAND_RING_REGISTER;
-    Submit(submission);
-    EXPECT_TRUE(session_->Take());
-    const BasebandCompletion registered = Next();
-    EXPECT_EQ(registered.code, 0U);
-    return static_cast<uint32_t>(registered.value);
-  }
-  // With memory of its own.
-  BasebandSubmission Numbered(uint32_t job) const {
-    const uint64_t place = submitted_ % kEntries;
-    BasebandSubmission submission{};
-    submission.job = job;
-    submission.payload_offset = kPayload + 64 * place;
-    submission.payload_bytes = kPayloadBytes;
-    submission.reply_offset = kReply + kReplyBytes * place;
-    submission.reply_bytes = kReplyBytes;
-    return submission;
-  }
-  void TakeAll() {
-    while (session_->Take()) {
-    }
-    dispatcher_->DispatchGathered();
-  }
   // Jobs that the device was given, in one batch.
   int RunningJobs() const { return device_.num_running() == 0 ? 0 : device_.num_blocks(0); }
-  std::string Metric(const std::string& name) const {
-    const std::string page = metrics_.Render();
-    const size_t at = page.find(name + " ");
-    return at == std::string::npos ? "none" : page.substr(at, page.find('\n', at) - at);
-  }
 };
 
 TEST_F(RingJoinedTest, TheyAreOneJobAndEachIsCountedAndAnswered) {
@@ -135,10 +96,7 @@ TEST_F(RingJoinedTest, ADeviceThatFailsIsToldToEach) {
   for (int i = 0; i < 7; ++i) {
     const BasebandCompletion failed = Next();
     EXPECT_EQ(failed.code, static_cast<uint32_t>(absl::StatusCode::kInternal));
-    EXPECT_EQ(
-        std::string(reinterpret_cast<const char*>(memory_->region().base) + failed.header_offset,
-                    failed.header_bytes),
-        "a wire");
+    EXPECT_EQ(TextOf(failed), "a wire");
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef BASEBAND_TESTS_UNIT_SERVER_RINGS_RING_SESSION_FIXTURE_H_
 #define BASEBAND_TESTS_UNIT_SERVER_RINGS_RING_SESSION_FIXTURE_H_
 
+#include <ctime>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,6 +17,13 @@
 
 namespace baseband::server {
 
+// Of the clock of deadlines.
+inline uint64_t NowNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 class RingSessionFixture : public ::testing::Test {
  protected:
   static constexpr uint64_t kHeader = 16 << 10;
@@ -23,6 +31,7 @@ class RingSessionFixture : public ::testing::Test {
   static constexpr uint64_t kReply = 24 << 10;
   static constexpr uint64_t kReplyBytes = 1024;
   static constexpr uint64_t kPayloadBytes = 10;
+  static constexpr uint32_t kEntries = 64;
 
   explicit RingSessionFixture(uint32_t entries, const ClientQuotas::Limits& quotas = {})
       : quotas_(quotas) {
@@ -53,7 +62,7 @@ class RingSessionFixture : public ::testing::Test {
     session_ = *RingSession::Open(environment_, "client", memory_, 0);
   }
   ~RingSessionFixture() override {
-    session_->End();
+    if (session_ != nullptr) session_->End();
     dispatcher_->DispatchGathered();
     while (device_.num_running() > 0) device_.End();
     session_.reset();
@@ -100,6 +109,42 @@ class RingSessionFixture : public ::testing::Test {
     const BasebandCompletion completion = Next();
     EXPECT_EQ(completion.id, id);
     EXPECT_EQ(completion.code, 0U);
+  }
+
+  // `like`, Described(), as a job.
+  uint32_t Register(BasebandSubmission like) {
+    like.kind = BASEBAND_RING_REGISTER;
+    Submit(like);
+    EXPECT_TRUE(session_->Take());
+    const BasebandCompletion registered = Next();
+    EXPECT_EQ(registered.code, 0U);
+    return static_cast<uint32_t>(registered.value);
+  }
+  uint32_t Register() { return Register(Described()); }
+  // With memory of its own.
+  BasebandSubmission Numbered(uint32_t job) const {
+    const uint64_t place = submitted_ % kEntries;
+    BasebandSubmission submission{};
+    submission.job = job;
+    submission.payload_offset = kPayload + 64 * place;
+    submission.payload_bytes = kPayloadBytes;
+    submission.reply_offset = kReply + kReplyBytes * place;
+    submission.reply_bytes = kReplyBytes;
+    return submission;
+  }
+  void TakeAll() {
+    while (session_->Take()) {
+    }
+    dispatcher_->DispatchGathered();
+  }
+  std::string TextOf(const BasebandCompletion& refused) const {
+    return {reinterpret_cast<const char*>(memory_->region().base) + refused.header_offset,
+            refused.header_bytes};
+  }
+  std::string Metric(const std::string& name) const {
+    const std::string page = metrics_.Render();
+    const size_t at = page.find(name + " ");
+    return at == std::string::npos ? "none" : page.substr(at, page.find('\n', at) - at);
   }
 
   PuppetDevice device_{1};
