@@ -36,7 +36,6 @@ absl::Status CheckMemory(const DownconvertLaunch& launch) {
   BASEBAND_RETURN_IF_ERROR(CheckAligned("samples", launch.samples));
   BASEBAND_RETURN_IF_ERROR(CheckAligned("output", launch.output));
   BASEBAND_RETURN_IF_ERROR(CheckAligned("results", launch.results));
-  BASEBAND_RETURN_IF_ERROR(CheckAligned("plan_host", launch.plan_host));
   return CheckAligned("plan_device", launch.plan_device);
 }
 
@@ -77,15 +76,6 @@ absl::Status LaunchDownconvert(const DownconvertLaunch& launch, cudaStream_t str
   BASEBAND_RETURN_IF_ERROR(CheckMemory(launch));
   BASEBAND_RETURN_IF_ERROR(CheckPlan(launch));
   const gpu::GpuPlan& plan = *launch.plan;
-  plan.CopyTo(launch.plan_host);
-  BASEBAND_RETURN_IF_ERROR(
-      cuda::ToStatus(cudaMemcpyAsync(launch.plan_device, launch.plan_host, plan.layout().bytes,
-                                     cudaMemcpyHostToDevice, stream),
-                     "cudaMemcpyAsync"));
-  BASEBAND_RETURN_IF_ERROR(
-      cuda::ToStatus(cudaMemsetAsync(launch.results, 0,
-                                     plan.output_offsets().size() * sizeof(ChannelResult), stream),
-                     "cudaMemsetAsync"));
   gpu::Memory memory;
   memory.samples = launch.samples;
   memory.plan = launch.plan_device;

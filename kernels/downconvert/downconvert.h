@@ -77,6 +77,11 @@ struct Block {
   // channel's filter->history() and first_index > 0: refused. Samples before index 0 are zero.
   int64_t history = 0;
   int64_t num_samples = 0;  // history included
+
+  bool operator==(const Block& other) const {
+    return format == other.format && scale == other.scale && first_index == other.first_index &&
+           history == other.history && num_samples == other.num_samples;
+  }
 };
 
 // Outputs [first, first + count) of a channel: those whose newest input is in the block, past its

@@ -20,10 +20,9 @@ struct DownconvertLaunch {
   const gpu::GpuPlan* plan = nullptr;
   const uint8_t* samples = nullptr;  // block().num_samples
   uint8_t* output = nullptr;
-  ChannelResult* results = nullptr;  // by channel, written whole
-  // What is to be done is described in this memory: page-locked, and its copy on the device.
-  uint8_t* plan_host = nullptr;
-  uint8_t* plan_device = nullptr;
+  ChannelResult* results = nullptr;  // by channel; all bytes are zero before
+  // The plan's tables, as its CopyTo writes them.
+  const uint8_t* plan_device = nullptr;
   int64_t plan_bytes = 0;  // at least plan->layout().bytes
   // Scratch, not shared between launches that may run at the same time; null if it takes none.
   void* workspace = nullptr;
@@ -33,8 +32,7 @@ struct DownconvertLaunch {
 // Loads the kernels on the current device: once, before the first launch there.
 absl::Status PrepareDownconvert();
 
-// Enqueues the plan's copy and the conversion on `stream` and returns without waiting. Writes
-// plan_host: it may be used again once the stream has passed the launch. InvalidArgument, with
+// Enqueues the conversion on `stream` and returns without waiting. InvalidArgument, with
 // nothing enqueued, when a size above is broken; Internal when CUDA refuses. Channels do not depend
 // on each other, nor an output on the block that it is computed in; whether a sample is not finite,
 // results[0] says. Takes a few kernel launches, whatever the number of channels. Allocates nothing.

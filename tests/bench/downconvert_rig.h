@@ -147,11 +147,16 @@ class Rig {
     launch.samples = samples_.data();
     launch.output = output_.data();
     launch.results = results_.data();
-    launch.plan_host = plan_host_.data();
     launch.plan_device = plan_device_.data();
     launch.plan_bytes = static_cast<int64_t>(plan_host_.size());
     launch.workspace = workspace_.data();
     launch.workspace_bytes = static_cast<int64_t>(workspace_.size());
+    plan_.CopyTo(plan_host_.data());
+    CheckCuda(cudaMemcpyAsync(plan_device_.data(), plan_host_.data(), plan_.layout().bytes,
+                              cudaMemcpyHostToDevice, stream),
+              "cudaMemcpyAsync");
+    CheckCuda(cudaMemsetAsync(results_.data(), 0, channels_.size() * sizeof(ChannelResult), stream),
+              "cudaMemsetAsync");
     const absl::Status status = LaunchDownconvert(launch, stream);
     Check(status.ok(), status.ToString());
   }

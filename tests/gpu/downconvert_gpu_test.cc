@@ -167,7 +167,6 @@ TEST_F(DownconvertGpuTest, BrokenLaunchesAreRefusedAndNothingIsEnqueued) {
   expect_refused("samples is not aligned", [](DownconvertLaunch* l) { ++l->samples; });
   expect_refused("output is null", [](DownconvertLaunch* l) { l->output = nullptr; });
   expect_refused("results is null", [](DownconvertLaunch* l) { l->results = nullptr; });
-  expect_refused("plan_host is null", [](DownconvertLaunch* l) { l->plan_host = nullptr; });
   expect_refused("plan_device is null", [](DownconvertLaunch* l) { l->plan_device = nullptr; });
   expect_refused("workspace is null", [](DownconvertLaunch* l) { l->workspace = nullptr; });
   expect_refused("plan_bytes", [](DownconvertLaunch* l) { --l->plan_bytes; });

@@ -39,13 +39,13 @@ class DownconvertLauncher {
     launch_.plan = plan != nullptr ? plan : &plan_;
     const auto plan_bytes = static_cast<size_t>(launch_.plan->layout().bytes);
     const auto workspace_bytes = static_cast<size_t>(launch_.plan->workspace_bytes());
-    plan_host_ = *cuda::CreatePinnedBuffer<uint8_t>(plan_bytes + 1);
-    plan_device_ = *cuda::CreateDeviceBuffer<uint8_t>(plan_bytes + 1);
+    std::vector<uint8_t> tables(plan_bytes + 1);  // never null
+    launch_.plan->CopyTo(tables.data());
+    plan_device_ = ToDevice(tables);
     workspace_ = ToDevice(std::vector<uint8_t>(workspace_bytes, 0xff));
     launch_.samples = samples_.data();
     launch_.output = output_.data();
     launch_.results = results_.data();
-    launch_.plan_host = plan_host_.data();
     launch_.plan_device = plan_device_.data();
     launch_.plan_bytes = static_cast<int64_t>(plan_bytes);
     launch_.workspace = workspace_.data();
@@ -64,6 +64,10 @@ class DownconvertLauncher {
   }
   downconvert::DownconvertLaunch& launch() { return launch_; }
   absl::Status Launch() const {
+    EXPECT_EQ(
+        cudaMemsetAsync(results_.data(), 0, channels_.size() * sizeof(downconvert::ChannelResult),
+                        cudaStreamPerThread),
+        cudaSuccess);
     return downconvert::LaunchDownconvert(launch_, cudaStreamPerThread);
   }
 
@@ -102,7 +106,6 @@ class DownconvertLauncher {
   cuda::DeviceBuffer<uint8_t> samples_;
   cuda::DeviceBuffer<uint8_t> output_;
   cuda::DeviceBuffer<downconvert::ChannelResult> results_;
-  cuda::PinnedBuffer<uint8_t> plan_host_;
   cuda::DeviceBuffer<uint8_t> plan_device_;
   cuda::DeviceBuffer<uint8_t> workspace_;
   downconvert::DownconvertLaunch launch_;

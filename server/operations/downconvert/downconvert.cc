@@ -13,6 +13,9 @@ namespace {
 // Outputs of a piece on the CPU: enough to make the filters' set-up small, few enough that the
 // pieces of one channel spread over the cores.
 constexpr int64_t kOutputsPerPiece = 1 << 14;
+// A job with more of either fills a GPU by itself.
+constexpr int64_t kMaxLaneWorkspace = 256 << 10;
+constexpr int64_t kMaxOutputBesideIt = 4 << 20;
 // A product of tap and sample, on one core.
 constexpr double kGuessedProductS = 2e-10;
 
@@ -57,11 +60,19 @@ DownconvertJob::DownconvertJob(const Operation& operation, DownconvertChannels c
   footprint.output_bytes =
       AlignUp(staging_bytes_) +
       AlignUp(footprint.blocks * static_cast<int64_t>(sizeof(downconvert::ChannelResult)));
+  has_lane_workspace_ =
+      workspace_bytes() <= kMaxLaneWorkspace && footprint.output_bytes <= kMaxOutputBesideIt;
+  if (has_lane_workspace_) footprint.output_bytes += AlignUp(workspace_bytes());
   footprint.control_bytes =
       plan_ == nullptr ? 0 : AlignUp(static_cast<int64_t>(plan_->gpu.layout().bytes));
 }
 
 DownconvertJob::~DownconvertJob() { Remove(kept); }
+
+JobPtr DownconvertJob::Copy() const {
+  if (!past_.received.empty() || past_.resident > 0) return nullptr;
+  return std::make_unique<DownconvertJob>(operation(), channels_, block_, past_, plan_);
+}
 
 int64_t DownconvertJob::past_samples() const {
   return past_.resident + past_.zeros +

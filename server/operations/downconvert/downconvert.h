@@ -19,12 +19,13 @@ namespace baseband::server {
 
 using DownconvertChannels = std::shared_ptr<const std::vector<downconvert::Channel>>;
 
-// What a GPU is told to do: made for a job, and moved on to the next one of its stream.
+// What a GPU is told to do: made for a job, which shares it with its copies, and moved on to the
+// next one of its stream once that is done.
 struct DownconvertPlan {
   DownconvertChannels channels;  // that it is of
   downconvert::gpu::GpuPlan gpu;
 };
-using DownconvertPlanPtr = std::unique_ptr<DownconvertPlan>;
+using DownconvertPlanPtr = std::shared_ptr<DownconvertPlan>;
 
 // The first samples of a block, those that its request does not bring.
 struct DownconvertPast {
@@ -53,12 +54,15 @@ int64_t DownconvertInputBytes(const downconvert::Block& block);
 class DownconvertJob : public Job {
  public:
   // `block` has passed CheckBlock; what is not in `past` is the request's payload. Computes
-  // footprint, payload_bytes and reply_bytes. `plan`: that of the stream's last job; or null.
+  // footprint, payload_bytes and reply_bytes. `plan`: that of the stream's last job, which is done,
+  // or of one that asks for the same; or null.
   DownconvertJob(const Operation& operation, DownconvertChannels channels,
                  const downconvert::Block& block, DownconvertPast past,
                  DownconvertPlanPtr plan = nullptr);
   // What it has kept and nobody took goes.
   ~DownconvertJob() override;
+  // Null: of a stream.
+  JobPtr Copy() const override;
 
   absl::Span<const downconvert::Channel> channels() const { return *channels_; }
   const downconvert::Block& block() const { return block_; }
@@ -88,15 +92,22 @@ class DownconvertJob : public Job {
   const DownconvertPlan* plan() const { return plan_.get(); }
   // For the next job of the stream, once this one is done.
   DownconvertPlanPtr TakePlan() { return std::move(plan_); }
-  // Scratch that it takes of a GPU.
+  // Scratch that it takes of a GPU; and whether it is so little, and so little else is to be done,
+  // that it has its own, on its lane: jobs of other lanes run at the same time.
   int64_t workspace_bytes() const {
     return plan_ == nullptr ? 0 : static_cast<int64_t>(plan_->gpu.workspace_bytes());
   }
+  bool has_lane_workspace() const { return has_lane_workspace_; }
 
   // Once it is done, by channel.
   std::vector<downconvert::ChannelResult> results;
   // Whether a sample of the block is not finite: then the outputs are nothing to send.
   bool has_non_finite() const;
+
+ protected:
+  const DownconvertChannels& shared_channels() const { return channels_; }
+  const DownconvertPast& past() const { return past_; }
+  const DownconvertPlanPtr& shared_plan() const { return plan_; }
 
  private:
   const DownconvertChannels channels_;
@@ -110,6 +121,7 @@ class DownconvertJob : public Job {
   std::vector<int64_t> reply_offsets_;
   std::vector<int64_t> staging_offsets_;
   int64_t staging_bytes_ = 0;
+  bool has_lane_workspace_ = false;
 };
 
 std::unique_ptr<Batch> MakeDownconvertBatch(std::vector<JobPtr> jobs);
@@ -120,7 +132,7 @@ absl::Status TestDownconvert(const Operation& operation, SelfTestBench& bench);
 // Loads the kernels on the GPU that is current.
 absl::Status PrepareDownconvertCuda();
 
-// The plan of a block; `last` may be moved on to become it. Null without CUDA.
+// The plan of a block; `last` may be it, or be moved on to become it. Null without CUDA.
 DownconvertPlanPtr PlanDownconvert(DownconvertChannels channels, const downconvert::Block& block,
                                    absl::Span<const int64_t> output_offsets,
                                    DownconvertPlanPtr last);

@@ -12,7 +12,7 @@ namespace baseband::server {
 
 // On the CPU a piece is a part of one channel's outputs. On a GPU each job is a launch of all its
 // channels; output memory holds each job's channels, every one on a boundary of 16 bytes, then its
-// results.
+// results; and scratch, if that is little.
 class DownconvertBatch final : public Batch {
  public:
   explicit DownconvertBatch(std::vector<JobPtr> jobs);
@@ -38,6 +38,7 @@ class DownconvertBatch final : public Batch {
   struct Place {
     int64_t output_offset = 0;
     int64_t results_offset = 0;
+    int64_t workspace_offset = 0;  // if it has its own
     int64_t plan_offset = 0;
     bool direct = false;  // outputs are copied into the reply as they are
   };

@@ -1,5 +1,6 @@
 // The GPU's side of DownconvertBatch. CUDA builds only.
 #include "kernels/base/status_macros.h"
+#include "kernels/cuda/status.h"
 #include "kernels/downconvert/downconvert_gpu.h"
 #include "server/device/object_store.h"
 #include "server/jobs/cuda_copies.h"
@@ -12,7 +13,9 @@ absl::Status PrepareDownconvertCuda() { return downconvert::PrepareDownconvert()
 DownconvertPlanPtr PlanDownconvert(DownconvertChannels channels, const downconvert::Block& block,
                                    absl::Span<const int64_t> output_offsets,
                                    DownconvertPlanPtr last) {
-  if (last == nullptr) last = std::make_unique<DownconvertPlan>();
+  if (last == nullptr) last = std::make_shared<DownconvertPlan>();
+  // Others may have it as well.
+  if (last->channels == channels && last->gpu.block() == block) return last;
   // As long as the channels are the same ones, so are the offsets of blocks that a plan moves to.
   if (last->channels != channels || !last->gpu.MoveTo(block)) {
     last->gpu.Build(*channels, block, output_offsets);
@@ -32,12 +35,27 @@ absl::Status DownconvertBatch::CudaCopyIn(const CudaLaneView& lane) {
       place.output_offset =
           output_.Add(owner.staging_bytes(), place.direct ? &owner.reply : nullptr);
     }
-    place.results_offset = output_.Add(
-        static_cast<int64_t>(owner.results.size() * sizeof(downconvert::ChannelResult)), nullptr);
     place.plan_offset = plan_offset;
+    owner.plan()->gpu.CopyTo(lane.control_host + plan_offset);
     plan_offset += owner.footprint.control_bytes;
     places_.push_back(place);
   }
+  // Side by side: one fill, and one copy brings them all.
+  const int64_t results_begin = output_.size();
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    places_[i].results_offset = output_.Add(
+        static_cast<int64_t>(job(i).results.size() * sizeof(downconvert::ChannelResult)), nullptr);
+  }
+  BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
+      cudaMemsetAsync(lane.output_device + results_begin, 0,
+                      static_cast<size_t>(output_.size() - results_begin), lane.stream),
+      "cudaMemsetAsync"));
+  for (size_t i = 0; i < jobs_.size(); ++i) {
+    if (job(i).has_lane_workspace()) {
+      places_[i].workspace_offset = output_.Reserve(job(i).workspace_bytes());
+    }
+  }
+  BASEBAND_RETURN_IF_ERROR(CopyControl(plan_offset, lane));
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const DownconvertJob& owner = job(i);
     if (owner.resident_bytes == 0) continue;
@@ -78,12 +96,12 @@ absl::Status DownconvertBatch::CudaRun(const CudaLaneView& lane) {
     launch.output = lane.output_device + places_[i].output_offset;
     launch.results = reinterpret_cast<downconvert::ChannelResult*>(lane.output_device +
                                                                    places_[i].results_offset);
-    launch.plan_host = lane.control_host + places_[i].plan_offset;
     launch.plan_device = lane.control_device + places_[i].plan_offset;
     launch.plan_bytes = owner.footprint.control_bytes;
     launch.workspace_bytes = owner.workspace_bytes();
     const auto enqueue = [&] { return downconvert::LaunchDownconvert(launch, lane.stream); };
-    if (launch.workspace_bytes == 0) {
+    if (owner.has_lane_workspace()) {
+      launch.workspace = lane.output_device + places_[i].workspace_offset;
       BASEBAND_RETURN_IF_ERROR(enqueue());
     } else {
       launch.workspace = lane.workspace;

@@ -21,9 +21,14 @@ namespace {
 class DescribedJob final : public DownconvertJob {
  public:
   DescribedJob(const Operation& operation, DownconvertSetup setup, DownconvertChannels channels,
-               const downconvert::Block& block, DownconvertPast past)
-      : DownconvertJob(operation, std::move(channels), block, std::move(past)),
+               const downconvert::Block& block, DownconvertPast past,
+               DownconvertPlanPtr plan = nullptr)
+      : DownconvertJob(operation, std::move(channels), block, std::move(past), std::move(plan)),
         setup_(std::move(setup)) {}
+  JobPtr Copy() const override {
+    return std::make_unique<DescribedJob>(operation(), setup_, shared_channels(), block(), past(),
+                                          shared_plan());
+  }
   const DownconvertSetup& setup() const { return setup_; }
 
  private:
