@@ -162,8 +162,18 @@ absl::Status CudaLane::Enqueue(Task* task, bool has_marks) {
 
 void CudaLane::Start(Task* task, Done done) {
   const absl::Time start = SteadyNow();
-  if (!background_) device_->busy_lanes_.fetch_add(1, std::memory_order_relaxed);
-  const bool has_marks = !task->is_in_place() || !end_flag_.is_available();
+  const bool has_others =
+      !background_ && device_->busy_lanes_.fetch_add(1, std::memory_order_relaxed) > 0;
+  const bool is_in_place = task->is_in_place();
+  const bool has_marks = !is_in_place || !end_flag_.is_available();
+  if (!is_in_place && (has_others || spins_for_task_.load(std::memory_order_relaxed))) {
+    SpinningLock lock(&mutex_);
+    task_ = task;
+    launched_ = absl::InfinitePast();
+    done_ = std::move(done);
+    busy_ = true;
+    return;
+  }
   absl::Status enqueued = Enqueue(task, has_marks);
   const absl::Time launched = SteadyNow();
   SpinningLock lock(&mutex_);
@@ -181,9 +191,12 @@ void CudaLane::WaitForTasks() {
     absl::Status status;
     StageTimes times;
     absl::Time launched;
+    Task* task = nullptr;
     Done done;
     if (Spins()) {
+      spins_for_task_.store(true, std::memory_order_relaxed);
       SpinForTask(was_in_place);
+      spins_for_task_.store(false, std::memory_order_relaxed);
     }
     {
       SpinningLock lock(&mutex_);
@@ -198,8 +211,14 @@ void CudaLane::WaitForTasks() {
       status = std::move(enqueued_);
       times.copy_in = copy_in_;
       launched = launched_;
+      task = std::exchange(task_, nullptr);
       done = std::move(done_);
       busy_ = false;
+    }
+    if (task != nullptr) {
+      const absl::Time begin = SteadyNow();
+      status = Enqueue(task, /*has_marks=*/true);
+      times.copy_in = SteadyNow() - begin;
     }
     was_in_place = launched != absl::InfinitePast();
     absl::Status end;

@@ -37,7 +37,9 @@ class CudaLane final : public Lane {
   Device& device() override;
   int index() const override { return index_; }
   bool background() const override { return background_; }
-  // Enqueues all three stages on the calling thread; the lane's own thread waits for their end.
+  // Enqueues all three stages on the calling thread, or has the lane's own thread do it, which
+  // waits for their end: where that looks for a task now, or other lanes are busy, for as many may
+  // be started at once, and a large batch takes a hundred microseconds to describe.
   void Start(Task* task, Done done) override;
   // Why small tasks cannot stay resident here, though they were asked to; empty: they can.
   absl::string_view WhyNotResident() const;
@@ -80,8 +82,10 @@ class CudaLane final : public Lane {
 
   absl::Mutex mutex_;
   std::atomic<bool> busy_{false};  // written under the lock
+  std::atomic<bool> spins_for_task_{false};
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   Done done_ ABSL_GUARDED_BY(mutex_);
+  Task* task_ ABSL_GUARDED_BY(mutex_) = nullptr;  // not enqueued yet; null: it is
   absl::Status enqueued_ ABSL_GUARDED_BY(mutex_);
   absl::Duration copy_in_ ABSL_GUARDED_BY(mutex_);
   // When a task without marks was on its way; else in the infinite past.

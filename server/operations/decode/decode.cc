@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "server/operations/decode/decode_batch.h"
@@ -59,6 +58,7 @@ std::unique_ptr<Batch> MakeDecodeBatch(std::vector<JobPtr> jobs) {
 }
 
 DecodeBatch::DecodeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {
+  blocks_.reserve(static_cast<size_t>(CountBlocks(jobs_)));
   for (size_t i = 0; i < jobs_.size(); ++i) {
     int64_t llr_offset = 0;
     uint8_t* bits = job(i).reply.data();
@@ -92,21 +92,30 @@ void DecodeBatch::RunPiece(int piece) {
 }
 
 std::vector<uint32_t> DecodeBatch::GroupByShape() {
-  std::vector<uint32_t> order(blocks_.size());
-  std::iota(order.begin(), order.end(), 0U);
-  const auto less = [this](uint32_t a, uint32_t b) {
-    const DecodeGroup& group_a = *blocks_[a].group;
-    const DecodeGroup& group_b = *blocks_[b].group;
-    if (group_a.code != group_b.code) return group_a.code < group_b.code;
-    if (group_a.soft_output != group_b.soft_output) return group_b.soft_output;
-    return group_a.parameters < group_b.parameters;
+  // Blocks of a group stay together: there are few groups, and hundreds of blocks.
+  std::vector<Launch> groups;
+  for (size_t b = 0; b < blocks_.size(); ++b) {
+    if (b == 0 || blocks_[b].group != blocks_[b - 1].group)
+      groups.push_back({blocks_[b].group, b, 0});
+    ++groups.back().count;
+  }
+  const auto less = [](const Launch& launch_a, const Launch& launch_b) {
+    const DecodeGroup& a = *launch_a.group;
+    const DecodeGroup& b = *launch_b.group;
+    if (a.code != b.code) return a.code < b.code;
+    if (a.soft_output != b.soft_output) return b.soft_output;
+    return a.parameters < b.parameters;
   };
-  std::stable_sort(order.begin(), order.end(), less);
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || less(order[i - 1], order[i])) {
-      launches_.push_back({blocks_[order[i]].group, i, 0});
+  std::stable_sort(groups.begin(), groups.end(), less);
+  std::vector<uint32_t> order;
+  order.reserve(blocks_.size());
+  for (const Launch& group : groups) {
+    if (launches_.empty() || less(launches_.back(), group)) {
+      launches_.push_back({group.group, order.size(), 0});
     }
-    ++launches_.back().count;
+    launches_.back().count += group.count;
+    for (size_t b = 0; b < group.count; ++b)
+      order.push_back(static_cast<uint32_t>(group.begin + b));
   }
   return order;
 }

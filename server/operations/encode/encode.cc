@@ -79,6 +79,7 @@ std::unique_ptr<Batch> MakeEncodeBatch(std::vector<JobPtr> jobs) {
 }
 
 EncodeBatch::EncodeBatch(std::vector<JobPtr> jobs) : Batch(std::move(jobs)) {
+  blocks_.reserve(static_cast<size_t>(CountBlocks(jobs_)));
   for (size_t i = 0; i < jobs_.size(); ++i) {
     const uint8_t* info = job(i).input.data();
     uint8_t* reply = job(i).reply.data();
