@@ -186,9 +186,9 @@ typedef struct basebandd_answer {
   /* Of BASEBANDD_REGISTER: the job's number. Of code 8, RESOURCE_EXHAUSTED: after how many
    * microseconds to come back. Of code 11, OUT_OF_RANGE: how many bytes the reply has to have, for
    * there were too few, and nothing was done: at most 64 GiB, which may be more than this
-   * connection has. Of codes 13 and 14, INTERNAL and UNAVAILABLE: 1 if the GPU was lost that had
-   * the request, which may write to `reply` even now: nothing else can lie there until the
-   * connection is closed. */
+   * connection has. Of codes 13 and 14, INTERNAL and UNAVAILABLE: 1 if the device was lost that
+   * works on the request, which may write to `reply` even now: nothing else can lie there until
+   * the connection is closed. */
   uint64_t value;
   void* reply; /* as in the request, and where in the region that is */
   size_t reply_bytes;

@@ -276,8 +276,9 @@ void Ring::OnAnswer(const basebandd_answer& answer) {
     }
   }
   // A GPU that was lost may write there as long as there is the ring.
-  const bool is_lost =
-      (absl::IsUnavailable(failure) || absl::IsInternal(failure)) && answer.value != 0;
+  const auto code = static_cast<absl::StatusCode>(answer.code);
+  const bool is_lost = answer.value != 0 && (code == absl::StatusCode::kUnavailable ||
+                                             code == absl::StatusCode::kInternal);
   if (!is_lost) basebandd_give_back(connection_, request->memory);
 }
 

@@ -82,7 +82,8 @@ typedef struct {
   uint32_t code; /* 0, or a canonical code of gRPC */
   /* Of REGISTER: the number of the job, from 1 on. Of RESOURCE_EXHAUSTED: after how many
    * microseconds to try again. Of OUT_OF_RANGE: how many bytes the reply has to have, for which
-   * there were too few; nothing was done. */
+   * there were too few; nothing was done. Of UNAVAILABLE and INTERNAL: 1 if a device that was lost
+   * may still write to the reply. */
   uint64_t value;
   uint32_t reserved[3];
   uint32_t sequence;

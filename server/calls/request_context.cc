@@ -20,12 +20,18 @@ int64_t MostReplyBytes(const CallEnvironment& environment) {
   return environment.reply->capacity() / 2;
 }
 
+// Whether some device copies what it reads and writes, by itself.
+bool HasGpu(const CallEnvironment& environment) {
+  return std::any_of(environment.devices.begin(), environment.devices.end(),
+                     [](const Device* device) { return device->copies_payloads(); });
+}
+
 // Whether devices may read `payload` where it lies, as often as they do.
 bool StaysWhereItIs(const CallEnvironment& environment, const Payload& payload) {
-  const auto copies = [](const Device* device) { return device->copies_payloads(); };
-  return payload.is_contiguous() && payload.is_known_to_devices() &&
-         (!payload.is_shared() ||
-          std::any_of(environment.devices.begin(), environment.devices.end(), copies));
+  if (!payload.is_contiguous() || !payload.is_known_to_devices()) return false;
+  // Of a region that was granted while no GPU was there to lock it they copy nothing.
+  return !payload.is_shared() ||
+         (HasGpu(environment) && payload.pieces().front().region->is_page_locked);
 }
 
 // Brings `payload`, after the job's prefix, to where devices read it.
@@ -51,7 +57,9 @@ absl::Status PlaceReply(const CallEnvironment& environment, Job* job) {
   if (job->reply_bytes == 0) return absl::OkStatus();
   const ReplyPlace& place = job->reply_place;
   if (job->reply_bytes >= kMinWrittenThere && !job->reply_has_gaps &&
-      AlignUp(job->reply_bytes, shm::kRegionAlignment) <= place.bytes) {
+      AlignUp(job->reply_bytes, shm::kRegionAlignment) <= place.bytes &&
+      (place.region->is_page_locked || !HasGpu(environment))) {
+    job->reply_is_shared = true;
     job->reply =
         HostLease(*place.region, {place.data, static_cast<size_t>(job->reply_bytes)}, place.owner);
     return absl::OkStatus();

@@ -91,6 +91,12 @@ class Job {
     return nullptr;
   }
 
+  // What it takes of the host's memory, however little its request had, as long as it is kept to be
+  // copied: no less, and not much more.
+  virtual int64_t kept_bytes() const {
+    return 1024 + footprint.control_bytes + 64 * footprint.blocks;
+  }
+
   // That it does the work of: more than one if it was made by CopyJoined.
   int64_t requests = 1;
   Footprint footprint;
@@ -148,6 +154,7 @@ class Job {
   HostLease reply;         // the reply's payload, as it will be on the wire; write-only, for it may
                            // be the client's memory
   ReplyPlace reply_place;  // where the client wants it
+  bool reply_is_shared = false;  // `reply` is there
 
   // `lease`, whose bytes are in place, is the input.
   void SetInput(HostLease lease) {
@@ -197,6 +204,7 @@ class Job {
     outline->caller = caller;
     outline->deadline = deadline;
     outline->cancelled = cancelled;
+    outline->reply_is_shared = reply_is_shared;
     outline->times = times;
     return outline;
   }

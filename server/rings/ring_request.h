@@ -47,7 +47,9 @@ struct RingSession::InFlight {
   std::vector<Asker> askers;
   std::unique_ptr<Preparation> preparation;
   uint64_t value = 0;  // of each completion
-  InFlightPtr self;    // while the dispatcher has its job
+  // The device was lost that writes its reply to the region, and nobody stops it.
+  bool is_written_by_lost_device = false;
+  InFlightPtr self;  // while the dispatcher has its job
 };
 
 struct RingSession::RegisteredJob {
@@ -55,6 +57,7 @@ struct RingSession::RegisteredJob {
   std::string header;
   int64_t payload_bytes = 0;
   int64_t reply_bytes = 0;
+  int64_t kept_bytes = 0;  // of `job`
   JobPtr job;              // to be copied; null: to be made again
   size_t most_joined = 1;  // requests of it that may be one job
 };

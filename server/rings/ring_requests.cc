@@ -260,10 +260,7 @@ absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
   if (job->fingerprint == 0) {
     job->fingerprint = FingerprintOf(job->operation(), registered->header);
   }
-  if (job->Copy() != nullptr) {
-    registered->most_joined = MostJoined(*job, environment_.limits);
-    registered->job = std::move(job);
-  }
+  registered->kept_bytes = job->kept_bytes();
   {
     const SpinningLock lock(&mutex_);
     const auto bytes = static_cast<int64_t>(registered->header.size());
@@ -273,6 +270,11 @@ absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
                        " bytes: it may have ", kMaxJobs, " of ", kMaxJobBytes));
     }
     job_bytes_ += bytes;
+    if (registered->kept_bytes <= kMaxKeptBytes - kept_bytes_ && job->Copy() != nullptr) {
+      kept_bytes_ += registered->kept_bytes;
+      registered->most_joined = MostJoined(*job, environment_.limits);
+      registered->job = std::move(job);
+    }
     do {
       ++last_job_;
     } while (last_job_ == 0 || jobs_.count(last_job_) > 0);
@@ -290,6 +292,7 @@ absl::Status RingSession::Forget(uint32_t number) {
     return absl::NotFoundError(absl::StrCat("job ", number, " is none that this ring registered"));
   }
   job_bytes_ -= static_cast<int64_t>(found->second->header.size());
+  if (found->second->job != nullptr) kept_bytes_ -= found->second->kept_bytes;
   jobs_.erase(found);
   found_.reset();
   return absl::OkStatus();

@@ -21,13 +21,16 @@
 namespace baseband::server {
 namespace {
 
-absl::Time DeadlineAt(uint64_t deadline_ns, absl::Time now) {
+// Of a refusal whose reply's range a device may write to; kMaxFieldBytes are beside the reply.
+constexpr size_t kMaxLostText = 256;
+
+absl::Time DeadlineAt(uint64_t deadline_ns) {
   if (deadline_ns == 0 || deadline_ns > INT64_MAX) {  // refused later
     return absl::InfiniteFuture();
   }
   timespec clock{};
   clock_gettime(CLOCK_MONOTONIC, &clock);
-  return now + absl::Nanoseconds(static_cast<int64_t>(deadline_ns)) -
+  return SteadyNow() + absl::Nanoseconds(static_cast<int64_t>(deadline_ns)) -
          absl::DurationFromTimespec(clock);
 }
 
@@ -113,7 +116,7 @@ void RingSession::Begin(const BasebandSubmission& submission, absl::Time arrival
   if (is_sound && IsRefused(submission, registered, arrival)) return;
   if (!is_sound || registered->most_joined < 2) {
     StartJoined();
-    Start(submission, std::move(registered), arrival);
+    (void)Start(submission, std::move(registered), arrival);
     return;
   }
   if (!IsLikeJoined(submission, *registered)) StartJoined();
@@ -144,10 +147,15 @@ bool RingSession::IsLikeJoined(const BasebandSubmission& submission,
 void RingSession::StartJoined() {
   if (joined_.submissions.empty()) return;
   if (!AreOneJob()) {
-    // One by one: some of them may have what is left of room and time.
+    // One by one: some of them may have what is left of room and time. Once that is gone, it is for
+    // all that are left.
+    absl::Status refused;
     for (const BasebandSubmission& submission : joined_.submissions) {
-      if (IsRefused(submission, joined_.job, joined_.arrival)) continue;
-      Start(submission, joined_.job, joined_.arrival);
+      if (absl::IsResourceExhausted(refused)) {
+        RefuseLater(refused, submission, joined_.job, joined_.arrival);
+      } else if (!IsRefused(submission, joined_.job, joined_.arrival)) {
+        refused = Start(submission, joined_.job, joined_.arrival);
+      }
     }
   }
   joined_.submissions.clear();
@@ -159,34 +167,36 @@ bool RingSession::AreOneJob() {
   if (count == 1) return false;
   const auto request = std::make_shared<InFlight>(
       shared_from_this(), joined_.submissions.front(), static_cast<int64_t>(count),
-      joined_.job->operation, joined_.arrival, DeadlineAt(joined_.earliest_ns, joined_.arrival));
+      joined_.job->operation, joined_.arrival, DeadlineAt(joined_.earliest_ns));
   request->registered = joined_.job;
   if (AcceptJoined(request, joined_.submissions).ok()) return true;
   request->context.Withdraw();
   return false;
 }
 
-void RingSession::Start(const BasebandSubmission& submission,
-                        std::shared_ptr<const RegisteredJob> registered, absl::Time arrival) {
+absl::Status RingSession::Start(const BasebandSubmission& submission,
+                                std::shared_ptr<const RegisteredJob> registered,
+                                absl::Time arrival) {
   Operation* const operation =
       registered != nullptr ? registered->operation
       : submission.job != 0 ? nullptr
                             : environment_.operations->FindBySubmitField(submission.operation);
-  const auto request =
-      std::make_shared<InFlight>(shared_from_this(), submission, 1, operation, arrival,
-                                 DeadlineAt(submission.deadline_ns, arrival));
+  const auto request = std::make_shared<InFlight>(shared_from_this(), submission, 1, operation,
+                                                  arrival, DeadlineAt(submission.deadline_ns));
   request->registered = std::move(registered);
   request->askers.push_back({submission.id, submission.reply_offset, {}});
-  if (const absl::Status status = Accept(request); !status.ok()) {
+  absl::Status status = Accept(request);
+  if (!status.ok()) {
     LetStand(*request, status);
     Refuse(request, status);
   }
+  return status;
 }
 
 bool RingSession::IsRefused(const BasebandSubmission& submission,
                             const std::shared_ptr<const RegisteredJob>& registered,
                             absl::Time arrival) {
-  const absl::Duration left = DeadlineAt(submission.deadline_ns, arrival) - arrival;
+  const absl::Duration left = DeadlineAt(submission.deadline_ns) - arrival;
   const absl::Duration since = arrival - refusal_.at;
   absl::Status status;
   if (left <= absl::ZeroDuration()) {
@@ -198,14 +208,23 @@ bool RingSession::IsRefused(const BasebandSubmission& submission,
   } else {
     return false;
   }
-  if (refused_.status != status) TellRefused();
+  RefuseLater(status, submission, registered, arrival);
+  return true;
+}
+
+void RingSession::RefuseLater(const absl::Status& status, const BasebandSubmission& submission,
+                              const std::shared_ptr<const RegisteredJob>& registered,
+                              absl::Time arrival) {
+  if (!refused_.submissions.empty() &&
+      (refused_.job->operation != registered->operation || refused_.status != status)) {
+    TellRefused();
+  }
   if (refused_.submissions.empty()) {
-    refused_.status = std::move(status);
+    refused_.status = status;
     refused_.job = registered;
     refused_.arrival = arrival;
   }
   refused_.submissions.push_back(submission);
-  return true;
 }
 
 void RingSession::LetStand(const InFlight& request, const absl::Status& status) {
@@ -224,7 +243,7 @@ void RingSession::TellRefused() {
   const BasebandSubmission& first = refused_.submissions.front();
   const auto request = std::make_shared<InFlight>(
       shared_from_this(), first, static_cast<int64_t>(refused_.submissions.size()),
-      refused_.job->operation, refused_.arrival, DeadlineAt(first.deadline_ns, refused_.arrival));
+      refused_.job->operation, refused_.arrival, DeadlineAt(first.deadline_ns));
   AddAskers(refused_.submissions, request.get());
   request->context.Start(0);
   Refuse(request, refused_.status);
@@ -233,6 +252,11 @@ void RingSession::TellRefused() {
 }
 
 void RingSession::Answer(const InFlightPtr& request, const absl::Status& end, JobPtr job) {
+  if (!end.ok() && ReasonOf(end) == UnservedReason::kDeviceLost && job->reply_is_shared &&
+      job->times.lane != nullptr) {
+    request->is_written_by_lost_device = true;
+    request->value = 1;
+  }
   std::vector<ReplyPlace> places;
   places.reserve(request->askers.size());
   for (const InFlight::Asker& asker : request->askers) {
@@ -278,16 +302,19 @@ void RingSession::Refuse(const InFlightPtr& request, const absl::Status& status)
   if (absl::IsResourceExhausted(status)) {
     request->value = static_cast<uint64_t>(
         absl::ToInt64Microseconds(environment_.dispatcher->RetryDelay(status)));
-  } else if (ReasonOf(status) == UnservedReason::kDeviceLost) {
-    request->value = 1;  // what it may still write, nobody stops
   }
   std::vector<BasebandCompletion> completions(request->askers.size());
   for (size_t i = 0; i < completions.size(); ++i) {
     const InFlight::Asker& asker = request->askers[i];
-    const absl::string_view text = status.message().substr(0, asker.reply.size());
-    std::copy(text.begin(), text.end(), asker.reply.begin());
+    absl::string_view text = status.message().substr(0, asker.reply.size());
+    size_t at = 0;
+    if (request->is_written_by_lost_device) {  // but for the end, which has room beside the reply
+      text = text.substr(0, kMaxLostText);
+      at = asker.reply.size() - text.size();
+    }
+    std::copy(text.begin(), text.end(), asker.reply.begin() + static_cast<std::ptrdiff_t>(at));
     completions[i].code = static_cast<uint32_t>(status.code());
-    completions[i].header_offset = asker.reply_offset;
+    completions[i].header_offset = asker.reply_offset + at;
     completions[i].header_bytes = static_cast<uint32_t>(text.size());
   }
   Complete(request, status, absl::MakeSpan(completions));

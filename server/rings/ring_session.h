@@ -33,9 +33,11 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   static constexpr int kTurn = 64;
   static constexpr absl::Duration kTurnTime = absl::Microseconds(200);
   static constexpr uint32_t kMaxRingHeader = 64 << 10;
-  // Of the jobs that a ring has registered. What is made of a header takes some 6 times as much.
+  // Of the jobs that a ring has registered: of their headers, and of what is made of them once and
+  // kept, Job::kept_bytes(). Those beyond that are made anew for each request.
   static constexpr size_t kMaxJobs = 1024;
   static constexpr int64_t kMaxJobBytes = 64 << 10;
+  static constexpr int64_t kMaxKeptBytes = 4 << 20;
   // Small requests of one registered job that are taken in one turn go through the server as one
   // job: what that costs for each is most of what they cost. They have so much together, of
   // payload, replies and blocks, and deadlines that are as near: the earliest counts for all.
@@ -95,12 +97,15 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   void StartJoined();
   // They are several, and accepted as one.
   bool AreOneJob();
-  void Start(const BasebandSubmission& submission, std::shared_ptr<const RegisteredJob> registered,
-             absl::Time arrival);
+  // Not OK: it was refused, and is told so.
+  absl::Status Start(const BasebandSubmission& submission,
+                     std::shared_ptr<const RegisteredJob> registered, absl::Time arrival);
   // Whether it is refused without a closer look, and waits for that: its deadline has passed, or
   // the last refusal stands for it as well.
   bool IsRefused(const BasebandSubmission& submission,
                  const std::shared_ptr<const RegisteredJob>& registered, absl::Time arrival);
+  void RefuseLater(const absl::Status& status, const BasebandSubmission& submission,
+                   const std::shared_ptr<const RegisteredJob>& registered, absl::Time arrival);
   // Lets `status`, of `request`, stand for those like it.
   void LetStand(const InFlight& request, const absl::Status& status);
   // Those that wait for it.
@@ -181,6 +186,7 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   std::atomic<uint64_t> completed_{0};  // grows under the mutex
   std::unordered_map<uint32_t, std::shared_ptr<const RegisteredJob>> jobs_ ABSL_GUARDED_BY(mutex_);
   int64_t job_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint32_t last_job_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

@@ -74,6 +74,13 @@ JobPtr DownconvertJob::Copy() const {
   return std::make_unique<DownconvertJob>(operation(), channels_, block_, past_, plan_);
 }
 
+int64_t DownconvertJob::kept_bytes() const {
+  int64_t taps = 0;  // of filters that it alone may keep, as the CPU and as a GPU's plan has them
+  for (const downconvert::Channel& channel : *channels_) taps += channel.filter->history() + 1;
+  constexpr int64_t kTapBytes = 32;
+  return Job::kept_bytes() + kTapBytes * taps + prefix_zeros;
+}
+
 int64_t DownconvertJob::past_samples() const {
   return past_.resident + past_.zeros +
          static_cast<int64_t>(past_.received.size()) / downconvert::BytesPerSample(block_.format);

@@ -63,6 +63,7 @@ class DownconvertJob : public Job {
   ~DownconvertJob() override;
   // Null: of a stream.
   JobPtr Copy() const override;
+  int64_t kept_bytes() const override;
 
   absl::Span<const downconvert::Channel> channels() const { return *channels_; }
   const downconvert::Block& block() const { return block_; }

@@ -25,11 +25,12 @@ double SymbolsJudged(const RecoverCarrierGroup& group) {
 
 }  // namespace
 
-RecoverCarrierJob::RecoverCarrierJob(const Operation& operation, Groups groups)
+RecoverCarrierJob::RecoverCarrierJob(const Operation& operation,
+                                     std::vector<RecoverCarrierGroup> groups)
     : Job(operation), groups_(std::move(groups)) {
   work.guessed_unit_s = kGuessedSymbolS;
   int64_t known_bytes = 0;
-  for (const RecoverCarrierGroup& group : *groups_) {
+  for (const RecoverCarrierGroup& group : groups_) {
     footprint.blocks += group.count;
     payload_bytes += group.count * group.frame_bytes();
     corrected_bytes_ += group.count * group.corrected_bytes();

@@ -41,15 +41,9 @@ struct RecoverCarrierGroup {
 class RecoverCarrierJob final : public Job {
  public:
   // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
-  RecoverCarrierJob(const Operation& operation, std::vector<RecoverCarrierGroup> groups)
-      : RecoverCarrierJob(operation, std::make_shared<const std::vector<RecoverCarrierGroup>>(
-                                         std::move(groups))) {}
+  RecoverCarrierJob(const Operation& operation, std::vector<RecoverCarrierGroup> groups);
 
-  JobPtr Copy() const override {
-    return std::unique_ptr<Job>(new RecoverCarrierJob(operation(), groups_));
-  }
-
-  absl::Span<const RecoverCarrierGroup> groups() const { return *groups_; }
+  absl::Span<const RecoverCarrierGroup> groups() const { return groups_; }
 
   // `reply` holds the corrected symbols of all frames, then from curves_offset() on their curves.
   int64_t corrected_bytes() const { return corrected_bytes_; }
@@ -59,10 +53,7 @@ class RecoverCarrierJob final : public Job {
   std::vector<carrier::Result> results;  // by frame
 
  private:
-  using Groups = std::shared_ptr<const std::vector<RecoverCarrierGroup>>;
-  RecoverCarrierJob(const Operation& operation, Groups groups);
-
-  const Groups groups_;  // its copies', too: known symbols are many
+  const std::vector<RecoverCarrierGroup> groups_;
   int64_t corrected_bytes_ = 0;
   int64_t curves_bytes_ = 0;
 };

@@ -113,6 +113,36 @@ TEST_F(RingJoinedTest, ThoseOfAClientThatIsGoneAreLeftOut) {
             "baseband_requests_in_flight{rpc=\"Encode\"} 0");
 }
 
+// Of jobs that are not kept each request is one of its own.
+TEST_F(RingJoinedTest, WhatIsKeptOfRegisteredJobsIsBounded) {
+  environment_.limits.max_blocks_per_request = 100'000;
+  environment_.limits.max_input_bytes = 1 << 20;
+  BasebandSubmission large = Described(/*blocks=*/14'000);
+  large.payload_bytes = 14'000 * kPayloadBytes;
+  uint32_t last_large = 0;
+  for (int i = 0; i < 3; ++i) last_large = Register(large);
+  const auto are_joined = [&](uint32_t job) {
+    Submit(Numbered(job));
+    Submit(Numbered(job));
+    TakeAll();
+    const int jobs = RunningJobs();
+    while (device_.num_running() > 0) device_.End();
+    EXPECT_EQ(Next().code, 0U);
+    EXPECT_EQ(Next().code, 0U);
+    return jobs == 1;
+  };
+  EXPECT_TRUE(are_joined(Register()));
+  int registered = 0;
+  while (are_joined(Register())) ASSERT_LT(++registered, 500);
+  BasebandSubmission forget{};
+  forget.kind = BASEBAND_RING_FORGET;
+  forget.job = last_large;
+  Submit(forget);
+  TakeAll();
+  EXPECT_EQ(Next().code, 0U);
+  EXPECT_TRUE(are_joined(Register()));
+}
+
 class RingJoinedQuotaTest : public RingJoinedTest {
  protected:
   RingJoinedQuotaTest() : RingJoinedTest({/*requests=*/5, 0, 0}) {}

@@ -12,6 +12,7 @@ using ::testing::HasSubstr;
 constexpr uint32_t kDeadlineExceeded = 4;
 constexpr uint32_t kResourceExhausted = 8;
 constexpr uint64_t kMs = 1'000'000;
+constexpr uint64_t kLargePayload = 128 << 10;
 
 class RingRefusedTest : public RingSessionFixture {
  protected:
@@ -54,6 +55,36 @@ TEST_F(RingRefusedTest, WhatComesLateIsToldSoAndCounted) {
             "baseband_requests_total{code=\"DEADLINE_EXCEEDED\",rpc=\"Encode\"} 19");
   EXPECT_EQ(Metric("baseband_requests_in_flight{rpc=\"Encode\"}"),
             "baseband_requests_in_flight{rpc=\"Encode\"} 0");
+}
+
+TEST_F(RingRefusedTest, EachIsCountedWhereItBelongs) {
+  const uint32_t encode = Register();
+  v1::DecodeRequest request;
+  v1::DecodeGroup& group = *request.add_groups();
+  group.mutable_code()->mutable_nr()->set_base_graph(2);
+  group.mutable_code()->mutable_nr()->set_zc(8);
+  group.set_count(1);
+  const std::string header = request.SerializeAsString();
+  BasebandSubmission described = Described();
+  header.copy(reinterpret_cast<char*>(memory_->region().base) + kHeader, header.size());
+  described.header_bytes = static_cast<uint32_t>(header.size());
+  described.payload_bytes = 50 * 8;
+  described.operation = v1::SubmitRequest::kDecodeFieldNumber;
+  const uint32_t decode = Register(described);
+  for (int i = 0; i < 4; ++i) SubmitDue(encode, 1);
+  for (int i = 0; i < 3; ++i) {
+    BasebandSubmission submission = Numbered(decode);
+    submission.payload_bytes = 50 * 8;
+    submission.payload_offset = kLargePayload;
+    submission.deadline_ns = 1;
+    Submit(submission);
+  }
+  TakeAll();
+  for (int i = 0; i < 7; ++i) EXPECT_EQ(Next().code, kDeadlineExceeded);
+  EXPECT_EQ(Metric("baseband_requests_total{code=\"DEADLINE_EXCEEDED\",rpc=\"Encode\"}"),
+            "baseband_requests_total{code=\"DEADLINE_EXCEEDED\",rpc=\"Encode\"} 4");
+  EXPECT_EQ(Metric("baseband_requests_total{code=\"DEADLINE_EXCEEDED\",rpc=\"Decode\"}"),
+            "baseband_requests_total{code=\"DEADLINE_EXCEEDED\",rpc=\"Decode\"} 3");
 }
 
 TEST_F(RingRefusedTest, WhatALaterDeadlineHasTimeForIsTakenAllTheSame) {

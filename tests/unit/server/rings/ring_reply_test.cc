@@ -79,6 +79,9 @@ TEST_F(RingReplyTest, TheMemoryStaysForALostDeviceThatMayStillWriteThere) {
   const BasebandCompletion lost = Next();
   EXPECT_EQ(lost.code, static_cast<uint32_t>(absl::StatusCode::kUnavailable));
   EXPECT_EQ(lost.value, 1U);
+  // Where the device does not write.
+  EXPECT_THAT(TextOf(lost), ::testing::HasSubstr("a trial"));
+  EXPECT_GE(lost.header_offset, kLargeReply + static_cast<uint64_t>(Reply().size()));
   // Its client leaves, and its region with it.
   uint8_t* const there = Reply().data();
   const std::weak_ptr<SharedMemory> memory = memory_;
@@ -89,6 +92,21 @@ TEST_F(RingReplyTest, TheMemoryStaysForALostDeviceThatMayStillWriteThere) {
   there[0] = 1;
   device_.End();
   EXPECT_TRUE(memory.expired());
+}
+
+TEST_F(RingReplyTest, OfWhatALostDeviceHadNotBegunNothingIsWritten) {
+  Submit(Large(20));
+  TakeAll();
+  Submit(Large(2));
+  Submit(Large(20));  // waits
+  TakeAll();
+  ASSERT_TRUE(dispatcher_->LoseDevice("puppet", DeviceLoss::kInjected, "a trial").ok());
+  for (int i = 0; i < 3; ++i) {
+    const BasebandCompletion lost = Next();
+    EXPECT_NE(lost.code, 0U);
+    EXPECT_EQ(lost.value, lost.id == 0 ? 1U : 0U) << lost.id;
+  }
+  device_.End();
 }
 
 }  // namespace

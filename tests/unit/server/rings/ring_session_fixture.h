@@ -69,13 +69,13 @@ class RingSessionFixture : public ::testing::Test {
     calls_.WaitUntilNone();
   }
 
-  // A small Encode.
-  BasebandSubmission Described() const {
+  // A small Encode, unless there are many blocks.
+  BasebandSubmission Described(uint32_t blocks = 1) const {
     v1::EncodeRequest request;
     v1::EncodeGroup& group = *request.add_groups();
     group.mutable_code()->mutable_nr()->set_base_graph(2);
     group.mutable_code()->mutable_nr()->set_zc(8);
-    group.set_count(1);
+    group.set_count(blocks);
     const std::string header = request.SerializeAsString();
     header.copy(reinterpret_cast<char*>(memory_->region().base) + kHeader, header.size());
     BasebandSubmission submission{};
