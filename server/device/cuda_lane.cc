@@ -166,7 +166,7 @@ void CudaLane::Start(Task* task, Done done) {
       !background_ && device_->busy_lanes_.fetch_add(1, std::memory_order_relaxed) > 0;
   const bool is_in_place = task->is_in_place();
   const bool has_marks = !is_in_place || !end_flag_.is_available();
-  if (!is_in_place && (has_others || spins_for_task_.load(std::memory_order_relaxed))) {
+  if (!is_in_place && Spins() && (has_others || spins_for_task_.load(std::memory_order_relaxed))) {
     SpinningLock lock(&mutex_);
     task_ = task;
     launched_ = absl::InfinitePast();

@@ -150,10 +150,12 @@ class Job {
 
   // The zeros, `prefix`, then the payload as it was on the wire, in memory that devices know.
   Payload input;
-  HostLease staging;       // what `input` lies in, where it was gathered
-  HostLease reply;         // the reply's payload, as it will be on the wire; write-only, for it may
-                           // be the client's memory
-  ReplyPlace reply_place;  // where the client wants it
+  HostLease staging;  // what `input` lies in, where it was gathered
+  // The reply's payload, as it will be on the wire. It may lie in the client's memory, where that
+  // changes it at any time, unless reply_has_gaps: of what is read there nothing but its own bits
+  // may depend.
+  HostLease reply;
+  ReplyPlace reply_place;        // where the client wants it
   bool reply_is_shared = false;  // `reply` is there
 
   // `lease`, whose bytes are in place, is the input.

@@ -261,6 +261,9 @@ absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
     job->fingerprint = FingerprintOf(job->operation(), registered->header);
   }
   registered->kept_bytes = job->kept_bytes();
+  // Copies are made before the lock is taken, for which completions wait.
+  const bool is_kept = registered->kept_bytes <= kMaxKeptBytes && job->Copy() != nullptr;
+  const size_t most_joined = is_kept ? MostJoined(*job, environment_.limits) : 0;
   {
     const SpinningLock lock(&mutex_);
     const auto bytes = static_cast<int64_t>(registered->header.size());
@@ -270,9 +273,9 @@ absl::Status RingSession::Register(const InFlightPtr& request, JobPtr job) {
                        " bytes: it may have ", kMaxJobs, " of ", kMaxJobBytes));
     }
     job_bytes_ += bytes;
-    if (registered->kept_bytes <= kMaxKeptBytes - kept_bytes_ && job->Copy() != nullptr) {
+    if (most_joined > 0 && registered->kept_bytes <= kMaxKeptBytes - kept_bytes_) {
       kept_bytes_ += registered->kept_bytes;
-      registered->most_joined = MostJoined(*job, environment_.limits);
+      registered->most_joined = most_joined;
       registered->job = std::move(job);
     }
     do {

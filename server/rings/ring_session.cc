@@ -147,11 +147,15 @@ bool RingSession::IsLikeJoined(const BasebandSubmission& submission,
 void RingSession::StartJoined() {
   if (joined_.submissions.empty()) return;
   if (!AreOneJob()) {
-    // One by one: some of them may have what is left of room and time. Once that is gone, it is for
-    // all that are left.
+    // One by one: some of them may have what is left of room and time. Once there is no room, there
+    // is none for all that are left; for time see IsRefused, and for memory they are told apart.
     absl::Status refused;
+    const auto is_for_all = [&refused] {
+      return absl::IsResourceExhausted(refused) && ReasonOf(refused) != UnservedReason::kBacklog &&
+             ReasonOf(refused) != UnservedReason::kMemory;
+    };
     for (const BasebandSubmission& submission : joined_.submissions) {
-      if (absl::IsResourceExhausted(refused)) {
+      if (is_for_all()) {
         RefuseLater(refused, submission, joined_.job, joined_.arrival);
       } else if (!IsRefused(submission, joined_.job, joined_.arrival)) {
         refused = Start(submission, joined_.job, joined_.arrival);

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kOutputsPerPiece = 1 << 14;
 // A job with more of either fills a GPU by itself.
 constexpr int64_t kMaxLaneWorkspace = 256 << 10;
-constexpr int64_t kMaxOutputBesideIt = 4 << 20;
+constexpr int64_t kMaxOutputBesideIt = 512 << 10;
 // A product of tap and sample, on one core.
 constexpr double kGuessedProductS = 2e-10;
 

@@ -26,6 +26,7 @@ namespace {
 class MessageJob final : public DownconvertJob {
  public:
   using DownconvertJob::DownconvertJob;
+  JobPtr Copy() const override { return nullptr; }  // its plan is moved on
 
   int64_t gap = 0;  // samples that were missing before it
   bool describe = false;

@@ -3,6 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/fake_device.h"
 #include "tests/unit/server/rings/ring_session_fixture.h"
 
 namespace baseband::server {
@@ -107,6 +108,26 @@ TEST_F(RingReplyTest, OfWhatALostDeviceHadNotBegunNothingIsWritten) {
     EXPECT_EQ(lost.value, lost.id == 0 ? 1U : 0U) << lost.id;
   }
   device_.End();
+}
+
+class CopyingDevice final : public FakeDevice {
+ public:
+  CopyingDevice() : FakeDevice("fake", "gpu", /*standby=*/false) {}
+  bool copies_payloads() const override { return true; }
+};
+
+TEST_F(RingReplyTest, ARegionThatNoGpuHasLockedIsCopiedFromAndTo) {
+  CopyingDevice gpu;
+  environment_.devices = {&gpu};
+  Submit(Large(20));
+  TakeAll();
+  EXPECT_EQ(Reply().region(), &environment_.reply->region());
+  const Job& job = *static_cast<Batch*>(device_.task(0))->jobs().front();
+  EXPECT_EQ(job.input.pieces().front().region, &environment_.staging->region());
+  std::fill_n(Reply().data(), Reply().size(), uint8_t{7});
+  device_.End();
+  EXPECT_EQ(Next().code, 0U);
+  EXPECT_EQ(Base()[kLargeReply], 7);
 }
 
 }  // namespace
