@@ -95,7 +95,7 @@ bool RingSession::Take() {
     const absl::Time now = SteadyNow();
     if (taken == 0) {
       begin = now;
-    } else if (now - begin > kTurnTime) {
+    } else if (now - begin > turn_time_) {
       break;  // it stays there
     }
     ++taken_;

@@ -70,6 +70,8 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
     *look_again |= is_full_now;
     return is_full_now;
   }
+  // For a test that is not to depend on how fast its machine is.
+  void LengthenTurns() { turn_time_ = absl::InfiniteDuration(); }
   void Awake() { BASEBAND_RING_STORE(&ring_.header->server_waits, 0); }
   // As many requests are under way as there are entries: completions have to come first.
   bool is_full() const { return taken_ - completed_.load() >= ring_.entries; }
@@ -153,6 +155,7 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   ClientHold hold_;
   // The thread's; nobody else forgets jobs.
   uint64_t taken_ = 0;
+  absl::Duration turn_time_ = kTurnTime;
   uint32_t found_number_ = 0;
   std::shared_ptr<const RegisteredJob> found_;  // last, by that number
   struct Joined {

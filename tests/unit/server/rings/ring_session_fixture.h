@@ -60,6 +60,7 @@ class RingSessionFixture : public ::testing::Test {
     ring_.header->version = BASEBAND_RING_VERSION;
     ring_.header->entries = entries;
     session_ = *RingSession::Open(environment_, "client", memory_, 0);
+    session_->LengthenTurns();
   }
   ~RingSessionFixture() override {
     if (session_ != nullptr) session_->End();
