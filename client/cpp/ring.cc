@@ -275,7 +275,7 @@ void Ring::OnAnswer(const basebandd_answer& answer) {
       request->done(failure);
     }
   }
-  // A GPU that was lost may write there as long as there is the ring.
+  // A device that was lost may write there as long as there is the ring.
   const auto code = static_cast<absl::StatusCode>(answer.code);
   const bool is_lost = answer.value != 0 && (code == absl::StatusCode::kUnavailable ||
                                              code == absl::StatusCode::kInternal);

@@ -14,6 +14,12 @@
 
 namespace baseband::server {
 
+// What a response says beside its bulk of itself, at most.
+inline constexpr int64_t kMaxFieldBytes = 256;
+
+// Of a submission's `deadline_ns`; none: infinite, and so is one that will be refused.
+absl::Time DeadlineAt(uint64_t deadline_ns);
+
 // From its submission to its completion; of several that are one job, from theirs to theirs.
 struct RingSession::InFlight {
   // Where one of them wants its answer.

@@ -15,8 +15,7 @@
 namespace baseband::server {
 namespace {
 
-// What a response says beside its bulk, at most, of itself and of each block.
-constexpr int64_t kMaxFieldBytes = 256;
+// What a response says beside its bulk of each block, at most.
 constexpr int64_t kMaxBlockFieldBytes = 192;
 constexpr int64_t kMaxBulkFields = 2;  // each aligned
 

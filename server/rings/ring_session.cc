@@ -19,10 +19,6 @@
 #include "server/rings/ring_request.h"
 
 namespace baseband::server {
-namespace {
-
-// Of a refusal whose reply's range a device may write to; kMaxFieldBytes are beside the reply.
-constexpr size_t kMaxLostText = 256;
 
 absl::Time DeadlineAt(uint64_t deadline_ns) {
   if (deadline_ns == 0 || deadline_ns > INT64_MAX) {  // refused later
@@ -33,8 +29,6 @@ absl::Time DeadlineAt(uint64_t deadline_ns) {
   return SteadyNow() + absl::Nanoseconds(static_cast<int64_t>(deadline_ns)) -
          absl::DurationFromTimespec(clock);
 }
-
-}  // namespace
 
 RingSession::RingSession(const CallEnvironment& environment, const std::string& client,
                          std::shared_ptr<const SharedMemory> memory, const BasebandRing& ring)
@@ -197,64 +191,6 @@ absl::Status RingSession::Start(const BasebandSubmission& submission,
   return status;
 }
 
-bool RingSession::IsRefused(const BasebandSubmission& submission,
-                            const std::shared_ptr<const RegisteredJob>& registered,
-                            absl::Time arrival) {
-  const absl::Duration left = DeadlineAt(submission.deadline_ns) - arrival;
-  const absl::Duration since = arrival - refusal_.at;
-  absl::Status status;
-  if (left <= absl::ZeroDuration()) {
-    status = LateOnArrival();
-  } else if (refusal_.job == registered && refusal_.priority == submission.priority &&
-             since < std::min(refusal_.retry, kRefusalStands) &&
-             left <= refusal_.left + refusal_.retry - since) {
-    status = refusal_.status;
-  } else {
-    return false;
-  }
-  RefuseLater(status, submission, registered, arrival);
-  return true;
-}
-
-void RingSession::RefuseLater(const absl::Status& status, const BasebandSubmission& submission,
-                              const std::shared_ptr<const RegisteredJob>& registered,
-                              absl::Time arrival) {
-  if (!refused_.submissions.empty() &&
-      (refused_.job->operation != registered->operation || refused_.status != status)) {
-    TellRefused();
-  }
-  if (refused_.submissions.empty()) {
-    refused_.status = status;
-    refused_.job = registered;
-    refused_.arrival = arrival;
-  }
-  refused_.submissions.push_back(submission);
-}
-
-void RingSession::LetStand(const InFlight& request, const absl::Status& status) {
-  if (request.registered == nullptr || ReasonOf(status) != UnservedReason::kBacklog) return;
-  const absl::Time arrival = request.context.arrival();
-  refusal_ = {request.registered,
-              request.submission.priority,
-              arrival,
-              request.context.requester().deadline - arrival,
-              environment_.dispatcher->RetryDelay(status),
-              status};
-}
-
-void RingSession::TellRefused() {
-  if (refused_.submissions.empty()) return;
-  const BasebandSubmission& first = refused_.submissions.front();
-  const auto request = std::make_shared<InFlight>(
-      shared_from_this(), first, static_cast<int64_t>(refused_.submissions.size()),
-      refused_.job->operation, refused_.arrival, DeadlineAt(first.deadline_ns));
-  AddAskers(refused_.submissions, request.get());
-  request->context.Start(0);
-  Refuse(request, refused_.status);
-  refused_.submissions.clear();
-  refused_.job.reset();
-}
-
 void RingSession::Answer(const InFlightPtr& request, const absl::Status& end, JobPtr job) {
   if (!end.ok() && ReasonOf(end) == UnservedReason::kDeviceLost && job->reply_is_shared &&
       job->times.lane != nullptr) {
@@ -313,7 +249,7 @@ void RingSession::Refuse(const InFlightPtr& request, const absl::Status& status)
     absl::string_view text = status.message().substr(0, asker.reply.size());
     size_t at = 0;
     if (request->is_written_by_lost_device) {  // but for the end, which has room beside the reply
-      text = text.substr(0, kMaxLostText);
+      text = text.substr(0, kMaxFieldBytes);
       at = asker.reply.size() - text.size();
     }
     std::copy(text.begin(), text.end(), asker.reply.begin() + static_cast<std::ptrdiff_t>(at));

@@ -70,7 +70,6 @@ DownconvertJob::DownconvertJob(const Operation& operation, DownconvertChannels c
 DownconvertJob::~DownconvertJob() { Remove(kept); }
 
 JobPtr DownconvertJob::Copy() const {
-  if (!past_.received.empty() || past_.resident > 0) return nullptr;
   return std::make_unique<DownconvertJob>(operation(), channels_, block_, past_, plan_);
 }
 

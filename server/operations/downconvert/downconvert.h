@@ -61,7 +61,7 @@ class DownconvertJob : public Job {
                  DownconvertPlanPtr plan = nullptr);
   // What it has kept and nobody took goes.
   ~DownconvertJob() override;
-  // Null: of a stream.
+  // Null of a message of a stream.
   JobPtr Copy() const override;
   int64_t kept_bytes() const override;
 

@@ -15,6 +15,7 @@
 #include "server/operations/downconvert/downconvert_setup.h"
 #include "tests/support/convert_request.h"
 #include "tests/support/run_on_cpu.h"
+#include "tests/unit/server/operations/downconvert_operation_fixture.h"
 
 namespace baseband::testing {
 namespace {
@@ -23,98 +24,6 @@ using server::Conversion;
 using server::DownconvertJob;
 using server::JobPtr;
 using ::testing::HasSubstr;
-
-class DownconvertOperationTest : public ::testing::Test {
- protected:
-  // One channel of 64 taps that divides the rate by 8, and 1000 samples.
-  DownconvertOperationTest() {
-    v1::DownconvertSetup& setup = *request_.mutable_setup();
-    setup.set_sample_rate_hz(1e6);
-    AddChannel();
-    request_.set_payload(std::string(4000, '\1'));
-  }
-
-  v1::DownconvertChannel& AddChannel() {
-    v1::DownconvertChannel& channel = *request_.mutable_setup()->add_channels();
-    channel.mutable_frequency()->set_hz(1e5);
-    for (int k = 0; k < 64; ++k) channel.mutable_filter()->add_taps(1.0F / 64);
-    channel.mutable_filter()->set_down(8);
-    return channel;
-  }
-  v1::ChannelFilter& Filter() {
-    return *request_.mutable_setup()->mutable_channels(0)->mutable_filter();
-  }
-  void AddRetunes(int count, uint32_t channel, uint64_t first) {
-    for (int i = 0; i < count; ++i) {
-      v1::Retune& retune = *request_.add_retunes();
-      retune.set_channel(channel);
-      retune.set_index(first + static_cast<uint64_t>(i));
-    }
-  }
-
-  absl::StatusOr<Conversion> Convert() {
-    return operation_->Convert(server::RequestOf(request_), limits_);
-  }
-  absl::StatusOr<JobPtr> Make() {
-    BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, Convert());
-    if (conversion.job != nullptr) return std::move(conversion.job);
-    return conversion.preparation->Finish(may_continue_);
-  }
-  // Of the answer, once the job has run.
-  absl::Status Answer() {
-    auto job = Make();
-    EXPECT_THAT(job, IsOk());
-    const JobPtr done = RunOnCpu(*std::move(job), server::RequestOf(request_).payload);
-    return operation_->ToReply(*done).status();
-  }
-
-  v1::DownconvertRequest request_;
-  server::RequestLimits limits_;
-  ContinueCheck may_continue_;
-  std::unique_ptr<server::Operation> operation_ =
-      server::MakeDownconvertOperation(std::make_shared<server::DownconvertFilters>());
-};
-
-// -------------------------------------------------------------------------------------- copies
-
-// A ring's registered job is copied for each request.
-TEST_F(DownconvertOperationTest, ACopyAsksForTheSameAndAnswersTheSame) {
-  AddChannel().mutable_frequency()->set_hz(-2e5);
-  request_.set_first_sample(1000);
-  request_.set_zero_history(true);
-  for (const bool describe : {false, true}) {
-    request_.set_describe(describe);
-    JobPtr job = *Make();
-    JobPtr copy = job->Copy();
-    ASSERT_NE(copy, nullptr);
-    EXPECT_EQ(copy->payload_bytes, job->payload_bytes);
-    EXPECT_EQ(copy->prefix_zeros, job->prefix_zeros);
-    EXPECT_EQ(copy->reply_bytes, job->reply_bytes);
-    EXPECT_EQ(copy->footprint.input_bytes, job->footprint.input_bytes);
-    EXPECT_EQ(copy->footprint.output_bytes, job->footprint.output_bytes);
-    const server::Payload payload = server::RequestOf(request_).payload;
-    JobPtr first = RunOnCpu(std::move(job), payload);
-    JobPtr second = RunOnCpu(std::move(copy), payload);
-    const auto a = operation_->ToReply(*first);
-    const auto b = operation_->ToReply(*second);
-    ASSERT_THAT(a, IsOk());
-    ASSERT_THAT(b, IsOk());
-    EXPECT_EQ(
-        std::memcmp(a->memory.data(), b->memory.data(), static_cast<size_t>(a->memory.size())), 0);
-    v1::DownconvertResponse header;
-    ASSERT_TRUE(header.ParseFromString(b->header));
-    EXPECT_EQ(header.descriptions_size(), describe ? 2 : 0);
-    EXPECT_EQ(header.channels_size(), 2);
-  }
-}
-
-// What is kept to be copied counts by what it has, not by how it was asked for.
-TEST_F(DownconvertOperationTest, LongFiltersCountAmongWhatACopyKeeps) {
-  const int64_t few = (*Make())->kept_bytes();
-  for (int k = 0; k < 60'000; ++k) Filter().add_taps(1e-5F);
-  request_.set_zero_history(true);
-  EXPECT_GT((*Make())->kept_bytes(), few + 60'000 / 8 * 8);
-}
 
 // ------------------------------------------------------------------------------------- samples
 
