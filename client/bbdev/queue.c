@@ -1,0 +1,445 @@
+#include "client/bbdev/queue.h"
+
+#include <errno.h>
+#include <rte_cycles.h>
+#include <rte_spinlock.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "client/bbdev/checks.h"
+#include "client/bbdev/jobs.h"
+#include "client/bbdev/log.h"
+
+#define BATCH 64U         /* requests that are submitted together */
+#define ANSWERS 32U       /* taken at a time */
+#define SPARE_ENTRIES 64U /* for requests that register and forget jobs */
+#define OPEN_TIMEOUT_NS 1000000000U
+
+enum { kInvalidArgument = 3, kOutOfRange = 11, kInternal = 13, kUnavailable = 14 };
+
+/* What an answer is of, by its id; the rest of it is the slot, or the job's place. */
+#define OF_REGISTER (1ULL << 32)
+#define OF_FORGET (1ULL << 33)
+
+typedef struct bb_slot {
+  void* op; /* rte_bbdev_enc_op or rte_bbdev_dec_op */
+  void* payload;
+  void* reply;
+  int status;
+  bool is_decode;
+  bool is_done;
+  bb_shape shape; /* of no code blocks: the operation is so wrong that it has none */
+} bb_slot;
+
+struct bb_queue {
+  rte_spinlock_t lock;          /* of what changes */
+  basebandd_connection* server; /* null: away, or not opened yet */
+  bool is_opened;
+  bool is_stale; /* a lost device may write to replies until the connection is closed */
+  uint32_t head; /* slots head .. tail - 1 are taken, modulo size */
+  uint32_t tail;
+  bb_jobs jobs;
+  uint64_t next_complaint; /* by rte_get_timer_cycles */
+  uint32_t untold;         /* complaints since the last one */
+
+  bb_slot* slots;
+  uint32_t size; /* a power of two */
+  const bb_arguments* arguments;
+  bb_harq* harq;
+  uint16_t id;
+  uint8_t priority; /* basebandd_priority */
+};
+
+typedef struct bb_batch {
+  basebandd_request requests[BATCH];
+  uint32_t count;
+  uint64_t deadline_ns;
+} bb_batch;
+
+static bb_slot* slot_of(const bb_queue* queue, uint32_t index) {
+  return &queue->slots[index & (queue->size - 1)];
+}
+
+/* What went wrong with an operation: a line a second. */
+static void complain(bb_queue* queue, const char* text, size_t bytes) {
+  const uint64_t now = rte_get_timer_cycles();
+  if (now < queue->next_complaint) {
+    ++queue->untold;
+    return;
+  }
+  queue->next_complaint = now + rte_get_timer_hz();
+  BB_LOG(WARNING, "queue %u: %.*s (and %u that are not told)\n", queue->id, (int)bytes, text,
+         queue->untold);
+  queue->untold = 0;
+}
+
+static struct rte_bbdev_op_ldpc_dec* decode_of(const bb_slot* slot) {
+  return &((struct rte_bbdev_dec_op*)slot->op)->ldpc_dec;
+}
+
+static struct rte_bbdev_op_ldpc_enc* encode_of(const bb_slot* slot) {
+  return &((struct rte_bbdev_enc_op*)slot->op)->ldpc_enc;
+}
+
+/* The operation ends undone. Who reads no more of a status than the CRC's bit sees it there. */
+static void fail(bb_queue* queue, bb_slot* slot, int status) {
+  slot->status = status;
+  slot->is_done = true;
+  const bool has_shape = bb_code_blocks(&slot->shape) > 0;
+  if (slot->is_decode) {
+    slot->status |= 1 << RTE_BBDEV_CRC_ERROR;
+    if (has_shape) bb_decode_fail(decode_of(slot), &slot->shape, queue->harq);
+  } else if (has_shape) {
+    bb_encode_fail(encode_of(slot), &slot->shape);
+  }
+}
+
+static void fail_for(bb_queue* queue, bb_slot* slot, int status, const char* why) {
+  complain(queue, why, strlen(why));
+  fail(queue, slot, status);
+}
+
+/* ------------------------------------------------------------------------------- the connection */
+
+static int connect_to(const bb_queue* queue, basebandd_connection** server) {
+  const basebandd_options options = {.memory_bytes = (uint64_t)queue->arguments->memory_mib << 20,
+                                     .entries = rte_align32pow2(queue->size + SPARE_ENTRIES),
+                                     .open_timeout_ns = OPEN_TIMEOUT_NS};
+  return basebandd_open(queue->arguments->socket, &options, server);
+}
+
+/* The first time. What fails now is tried again by bb_queue_tend. */
+static void open_first(bb_queue* queue) {
+  queue->is_opened = true;
+  if (connect_to(queue, &queue->server) == 0) return;
+  queue->server = NULL;
+  BB_LOG(ERR, "queue %u: %s: %s; operations fail until it is there\n", queue->id,
+         queue->arguments->socket, basebandd_error());
+}
+
+/* The connection has ended: all that was on its way is done, for better or worse. */
+static void lose(bb_queue* queue, const char* why) {
+  BB_LOG(ERR, "queue %u: the server at %s is away: %s; operations fail until it is back\n",
+         queue->id, queue->arguments->socket, why);
+  basebandd_close(queue->server);
+  queue->server = NULL;
+  queue->is_stale = false;
+  memset(&queue->jobs, 0, sizeof(queue->jobs));
+  for (uint32_t i = queue->head; i != queue->tail; ++i) {
+    if (!slot_of(queue, i)->is_done) fail(queue, slot_of(queue, i), BB_DRIVER_ERROR);
+  }
+}
+
+void bb_queue_tend(bb_queue* queue) {
+  rte_spinlock_lock(&queue->lock);
+  if (queue->server != NULL) {
+    if (basebandd_wait(queue->server, 0) < 0) {
+      lose(queue, basebandd_error());
+    } else if (queue->is_stale && queue->head == queue->tail) {
+      lose(queue, "a device was lost, which may still write to the memory");
+    }
+  }
+  const bool is_away = queue->server == NULL && queue->is_opened;
+  rte_spinlock_unlock(&queue->lock);
+  basebandd_connection* server;
+  if (!is_away || connect_to(queue, &server) < 0) return;
+  rte_spinlock_lock(&queue->lock);
+  queue->server = server;
+  rte_spinlock_unlock(&queue->lock);
+  BB_LOG(NOTICE, "queue %u: the server is there again\n", queue->id);
+}
+
+/* ------------------------------------------------------------------------------------ enqueueing
+ */
+
+static void submit(bb_queue* queue, bb_batch* batch) {
+  if (batch->count == 0) return;
+  const int taken = basebandd_submit_many(queue->server, batch->requests, batch->count);
+  for (uint32_t i = taken < 0 ? 0 : (uint32_t)taken; i < batch->count; ++i) {
+    const basebandd_request* const request = &batch->requests[i];
+    if (request->id >= OF_REGISTER) continue;
+    bb_slot* const refused = &queue->slots[request->id];
+    (void)basebandd_give_back(queue->server, refused->payload);
+    (void)basebandd_give_back(queue->server, refused->reply);
+    fail_for(queue, refused, BB_DRIVER_ERROR, basebandd_error());
+  }
+  batch->count = 0;
+}
+
+/* A request's header, or the number that stands for it. `header` is memory of the server's. */
+static void name_shape(bb_queue* queue, const bb_shape* shape, void* header, bb_batch* batch,
+                       basebandd_request* request) {
+  uint32_t forgotten;
+  bb_job* const job = bb_find_job(&queue->jobs, shape, &forgotten);
+  if (job != NULL && job->state == BB_JOB_KNOWN) {
+    request->job = job->number;
+    return;
+  }
+  if (forgotten != 0) {
+    batch->requests[batch->count++] =
+        (basebandd_request){.id = OF_FORGET, .kind = BASEBANDD_FORGET, .job = forgotten};
+  }
+  request->operation = shape->operation;
+  request->header = header;
+  request->header_bytes = (size_t)bb_describe(shape, header, BB_HEADER_BYTES);
+  if (job == NULL || job->state > BB_JOB_SEEN) return;
+  if (job->state == BB_JOB_SEEN) {
+    uint8_t copy[BB_HEADER_BYTES]; /* the server's memory is the request's */
+    memcpy(copy, header, request->header_bytes);
+    const basebandd_request registers = {.id = OF_REGISTER | (uint64_t)(job - queue->jobs.jobs),
+                                         .header = copy,
+                                         .header_bytes = request->header_bytes,
+                                         .payload_bytes = request->payload_bytes,
+                                         .kind = BASEBANDD_REGISTER,
+                                         .operation = shape->operation};
+    if (basebandd_submit(queue->server, &registers) < 0) return;
+  }
+  ++job->state;
+}
+
+static const char* fill(const bb_queue* queue, const bb_slot* slot) {
+  return slot->is_decode ? bb_decode_fill(decode_of(slot), &slot->shape, queue->harq, slot->payload)
+                         : bb_encode_fill(encode_of(slot), &slot->shape, slot->payload);
+}
+
+/* Begins the operation in the free slot `index`, or ends it at once. False: there is no memory for
+ * it until others have ended. */
+static bool begin(bb_queue* queue, uint32_t index, bool is_decode, void* op, bb_batch* batch) {
+  bb_slot* const slot = slot_of(queue, index);
+  slot->op = op;
+  slot->is_decode = is_decode;
+  slot->is_done = false;
+  if (is_decode &&
+      bb_has(decode_of(slot)->op_flags, RTE_BBDEV_LDPC_INTERNAL_HARQ_MEMORY_LOOPBACK)) {
+    slot->status = bb_harq_loopback(decode_of(slot), queue->harq);
+    slot->is_done = true;
+    return true;
+  }
+  const char* wrong = is_decode ? bb_decode_shape(decode_of(slot), &slot->shape)
+                                : bb_encode_shape(encode_of(slot), &slot->shape);
+  if (wrong != NULL) {
+    slot->shape = (bb_shape){0};
+    fail_for(queue, slot, BB_DATA_ERROR, wrong);
+    return true;
+  }
+  if (queue->server == NULL) {
+    fail(queue, slot, BB_DRIVER_ERROR);
+    return true;
+  }
+  const uint64_t payload_bytes = bb_payload_bytes(&slot->shape);
+  const uint64_t header_at = RTE_ALIGN_CEIL(payload_bytes, (uint64_t)BASEBANDD_ALIGNMENT);
+  const uint64_t reply_bytes = bb_reply_bytes(&slot->shape);
+  slot->payload = basebandd_loan(queue->server, header_at + BB_HEADER_BYTES);
+  slot->reply = slot->payload == NULL ? NULL : basebandd_loan(queue->server, reply_bytes);
+  if (slot->reply == NULL) {
+    if (slot->payload != NULL) (void)basebandd_give_back(queue->server, slot->payload);
+    if (queue->head != index) return false;
+    fail_for(queue, slot, BB_DRIVER_ERROR,
+             "the operation does not fit into the queue's memory_mib");
+    return true;
+  }
+  wrong = fill(queue, slot);
+  if (wrong != NULL) {
+    (void)basebandd_give_back(queue->server, slot->payload);
+    (void)basebandd_give_back(queue->server, slot->reply);
+    fail_for(queue, slot, BB_DATA_ERROR, wrong);
+    return true;
+  }
+  if (batch->count + 2 > BATCH) submit(queue, batch);
+  basebandd_request request = {.id = index & (queue->size - 1),
+                               .payload = slot->payload,
+                               .payload_bytes = payload_bytes,
+                               .reply = slot->reply,
+                               .reply_bytes = reply_bytes,
+                               .deadline_ns = batch->deadline_ns,
+                               .priority = queue->priority};
+  name_shape(queue, &slot->shape, (uint8_t*)slot->payload + header_at, batch, &request);
+  batch->requests[batch->count++] = request;
+  return true;
+}
+
+static uint64_t deadline_of(const bb_queue* queue) {
+  if (queue->arguments->deadline_us == 0) return 0;
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec +
+         (uint64_t)queue->arguments->deadline_us * 1000U;
+}
+
+static uint16_t enqueue(struct rte_bbdev_queue_data* data, bool is_decode, void** ops,
+                        uint16_t count) {
+  bb_queue* const queue = data->queue_private;
+  rte_spinlock_lock(&queue->lock);
+  if (!queue->is_opened) open_first(queue);
+  bb_batch batch;
+  batch.count = 0;
+  batch.deadline_ns = deadline_of(queue);
+  uint16_t taken = 0;
+  data->enqueue_status = RTE_BBDEV_ENQ_STATUS_NONE;
+  for (; taken < count; ++taken, ++queue->tail) {
+    if (queue->tail - queue->head == queue->size) {
+      data->enqueue_status = RTE_BBDEV_ENQ_STATUS_QUEUE_FULL;
+      break;
+    }
+    if (!begin(queue, queue->tail, is_decode, ops[taken], &batch)) {
+      data->enqueue_status = RTE_BBDEV_ENQ_STATUS_RING_FULL;
+      break;
+    }
+  }
+  submit(queue, &batch);
+  rte_spinlock_unlock(&queue->lock);
+  data->queue_stats.enqueued_count += taken;
+  data->queue_stats.enqueue_err_count += count - taken;
+  if (taken < count) ++data->queue_stats.enqueue_status_count[data->enqueue_status];
+  return taken;
+}
+
+/* ------------------------------------------------------------------------------------ dequeueing
+ */
+
+/* The status of an operation whose answer has code 0. */
+static int read_answer(bb_queue* queue, const bb_slot* slot, const basebandd_answer* answer) {
+  return slot->is_decode ? bb_decode_finish(decode_of(slot), &slot->shape, queue->harq, answer)
+                         : bb_encode_finish(encode_of(slot), &slot->shape, answer);
+}
+
+static void finish(bb_queue* queue, bb_slot* slot, const basebandd_answer* answer) {
+  if (answer->code == 0) {
+    slot->is_done = true;
+    slot->status = read_answer(queue, slot, answer);
+    if (slot->status < 0) {
+      fail_for(queue, slot, BB_DRIVER_ERROR, "the server's answer is not one of the request");
+    } else if (slot->status & BB_DATA_ERROR) {
+      fail_for(queue, slot, slot->status, "an output has no mbuf, or no room in it");
+    }
+  } else {
+    complain(queue, answer->text, answer->text_bytes);
+    fail(queue, slot,
+         answer->code == kInvalidArgument || answer->code == kOutOfRange ? BB_DATA_ERROR
+                                                                         : BB_DRIVER_ERROR);
+  }
+  (void)basebandd_give_back(queue->server, slot->payload);
+  if ((answer->code == kInternal || answer->code == kUnavailable) && answer->value == 1) {
+    queue->is_stale = true; /* the reply is not lent again */
+  } else {
+    (void)basebandd_give_back(queue->server, slot->reply);
+  }
+}
+
+static void take_number(bb_queue* queue, bb_job* job, const basebandd_answer* answer) {
+  job->state = answer->code == 0 ? BB_JOB_KNOWN : BB_JOB_REFUSED;
+  job->number = (uint32_t)answer->value;
+  if (answer->code != 0) complain(queue, answer->text, answer->text_bytes);
+}
+
+/* Takes answers until the `count` oldest operations are done, as far as there are any. */
+static void take_answers(bb_queue* queue, uint16_t count) {
+  basebandd_answer answers[ANSWERS];
+  const uint32_t wanted = RTE_MIN((uint32_t)count, queue->tail - queue->head);
+  uint32_t done = 0;
+  for (;;) {
+    while (done < wanted && slot_of(queue, queue->head + done)->is_done) ++done;
+    if (done == wanted || queue->server == NULL) return;
+    const int polled =
+        basebandd_poll(queue->server, answers, RTE_MIN(wanted - done, (uint32_t)ANSWERS));
+    if (polled < 0) lose(queue, basebandd_error());
+    if (polled == 0) return;
+    for (int i = 0; i < polled; ++i) {
+      const uint64_t id = answers[i].id;
+      if (id & OF_REGISTER) {
+        take_number(queue, &queue->jobs.jobs[id & (BB_JOBS - 1)], &answers[i]);
+      } else if (id < queue->size) {
+        finish(queue, &queue->slots[id], &answers[i]);
+      }
+    }
+  }
+}
+
+static uint16_t dequeue(struct rte_bbdev_queue_data* data, bool is_decode, void** ops,
+                        uint16_t count) {
+  bb_queue* const queue = data->queue_private;
+  rte_spinlock_lock(&queue->lock);
+  take_answers(queue, count);
+  uint16_t taken = 0;
+  uint16_t errors = 0;
+  for (; taken < count && queue->head != queue->tail; ++taken, ++queue->head) {
+    const bb_slot* const oldest = slot_of(queue, queue->head);
+    if (!oldest->is_done || oldest->is_decode != is_decode) break;
+    ops[taken] = oldest->op;
+    if (is_decode) {
+      ((struct rte_bbdev_dec_op*)oldest->op)->status = oldest->status;
+    } else {
+      ((struct rte_bbdev_enc_op*)oldest->op)->status = oldest->status;
+    }
+    if (oldest->status & (BB_DRIVER_ERROR | BB_DATA_ERROR)) ++errors;
+  }
+  rte_spinlock_unlock(&queue->lock);
+  data->queue_stats.dequeued_count += taken;
+  data->queue_stats.dequeue_err_count += errors;
+  return taken;
+}
+
+uint16_t bb_enqueue_enc(struct rte_bbdev_queue_data* data, struct rte_bbdev_enc_op** ops,
+                        uint16_t count) {
+  return enqueue(data, false, (void**)ops, count);
+}
+
+uint16_t bb_enqueue_dec(struct rte_bbdev_queue_data* data, struct rte_bbdev_dec_op** ops,
+                        uint16_t count) {
+  return enqueue(data, true, (void**)ops, count);
+}
+
+uint16_t bb_dequeue_enc(struct rte_bbdev_queue_data* data, struct rte_bbdev_enc_op** ops,
+                        uint16_t count) {
+  return dequeue(data, false, (void**)ops, count);
+}
+
+uint16_t bb_dequeue_dec(struct rte_bbdev_queue_data* data, struct rte_bbdev_dec_op** ops,
+                        uint16_t count) {
+  return dequeue(data, true, (void**)ops, count);
+}
+
+/* ------------------------------------------------------------------------------ set up and gone */
+
+/* Each step of a queue's priority is a class lower than the device's, down to the lowest. */
+static uint8_t class_of(uint8_t device_class, uint8_t priority) {
+  static const uint8_t kClasses[] = {BASEBANDD_PRIORITY_HIGH, BASEBANDD_PRIORITY_NORMAL,
+                                     BASEBANDD_PRIORITY_LOW};
+  uint32_t step = 0;
+  while (kClasses[step] != device_class) ++step;
+  return kClasses[RTE_MIN(step + priority, (uint32_t)RTE_DIM(kClasses) - 1)];
+}
+
+int bb_queue_create(const struct rte_bbdev_queue_conf* conf, uint16_t id,
+                    const bb_arguments* arguments, bb_harq* harq, bb_queue** queue) {
+  bb_queue* const made = calloc(1, sizeof(*made));
+  bb_slot* const slots = calloc(conf->queue_size, sizeof(*slots));
+  if (made == NULL || slots == NULL) {
+    free(made);
+    free(slots);
+    return -ENOMEM;
+  }
+  rte_spinlock_init(&made->lock);
+  made->slots = slots;
+  made->size = conf->queue_size;
+  made->arguments = arguments;
+  made->harq = harq;
+  made->id = id;
+  made->priority = class_of(arguments->class, conf->priority);
+  *queue = made;
+  return 0;
+}
+
+void bb_queue_open(bb_queue* queue) {
+  rte_spinlock_lock(&queue->lock);
+  if (!queue->is_opened) open_first(queue);
+  rte_spinlock_unlock(&queue->lock);
+}
+
+void bb_queue_destroy(bb_queue* queue) {
+  if (queue == NULL) return;
+  basebandd_close(queue->server);
+  free(queue->slots);
+  free(queue);
+}
