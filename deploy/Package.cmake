@@ -2,9 +2,11 @@
 #
 #   cmake --install BUILD --prefix PREFIX        also the systemd unit and its files (see
 #                                                systemd/install.cmake), rules and dashboards
-#   cmake --build BUILD --target package         basebandd_VERSION_ARCHITECTURE.deb, and a .tar.gz that
+#   cmake --build BUILD --target package         NAME_VERSION_ARCHITECTURE.deb of basebandd, of
+#                                                libbasebandd-dev (client/c) and, where it is built,
+#                                                basebandd-bbdev (client/bbdev); and a .tar.gz that
 #                                                lies anywhere and needs glibc and the driver alone
-# The .deb needs dpkg-dev and file: group `packaging` of packages.sh.
+# A .deb needs dpkg-dev and file: group `packaging` of packages.sh.
 set(_systemd ${PROJECT_SOURCE_DIR}/deploy/systemd)
 install(SCRIPT ${_systemd}/install.cmake COMPONENT system)
 
@@ -37,23 +39,40 @@ set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
-set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/deploy/package_kinds.cmake)
 
 set(CPACK_PACKAGE_FILE_NAME basebandd-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_COMPONENT_PROGRAMS_GROUP basebandd)
+set(CPACK_COMPONENT_SYSTEM_GROUP basebandd)
+set(CPACK_COMPONENT_BBDEV_GROUP bbdev)
+set(CPACK_COMPONENT_C_GROUP c)
+set(CPACK_DEBIAN_BASEBANDD_PACKAGE_NAME basebandd)
+set(CPACK_DEBIAN_BASEBANDD_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_BBDEV_PACKAGE_NAME basebandd-bbdev)
+set(CPACK_DEBIAN_BBDEV_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_BBDEV_DESCRIPTION
+  "This driver is a bbdev device of DPDK: programs that drive an accelerator card have their LDPC code
+ blocks encoded and decoded by a basebandd of the same host.")
+set(CPACK_DEBIAN_C_PACKAGE_NAME libbasebandd-dev)
+set(CPACK_DEBIAN_C_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_C_DESCRIPTION
+  "This is the C library of its shared memory and rings: jobs for a basebandd of the same host, without
+ gRPC or C++. The shared and the static library, the header, the pkg-config file.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(_debian ${PROJECT_SOURCE_DIR}/deploy/debian)
-set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
+set(CPACK_DEBIAN_BASEBANDD_PACKAGE_CONTROL_EXTRA
   ${_debian}/conffiles ${_debian}/postinst ${_debian}/prerm ${_debian}/postrm)
 if(BASEBAND_HAS_CUDA)
   # Loaded by name when a GPU is there; without them the GPU is not used. NVIDIA's names of them.
   set(_cuda ${CUDAToolkit_VERSION_MAJOR}-${CUDAToolkit_VERSION_MINOR})
-  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libcufft-${_cuda}, cuda-nvrtc-${_cuda}")
+  set(CPACK_DEBIAN_BASEBANDD_PACKAGE_RECOMMENDS "libcufft-${_cuda}, cuda-nvrtc-${_cuda}")
   string(APPEND CPACK_PACKAGE_FILE_NAME -cuda${CUDAToolkit_VERSION_MAJOR})
+endif()
+if(BASEBAND_HAS_BBDEV)
+  set(CPACK_BASEBAND_BBDEV bbdev)  # for package_kinds.cmake
 endif()
 include(CPack)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing of the Debian packages this project needs (Debian 12, Ubuntu 24.04).
 #
-#   deploy/packages.sh build|test|lint|fuzz|browser|packaging ...     groups; `test` includes `build`
+#   deploy/packages.sh build|test|lint|fuzz|browser|packaging|bbdev ...     groups; `test` includes `build` and `bbdev`
 #   deploy/packages.sh --list GROUP ...             prints their names instead
 #
 # Uses apt-get, with sudo if it is not run by root. Installs nothing if nothing is missing.
@@ -15,6 +15,7 @@ build=(
   libboost-dev  # the metrics port: Asio, Beast
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
+bbdev=(libdpdk-dev dpdk-dev)  # the bbdev driver, DPDK's own test of one
 test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev
   prometheus python3-yaml python3-kubernetes  # tests/deploy; promtool comes with prometheus
   python3-grpcio python3-protobuf python3-numpy curl  # tests/guides: what the guides' examples use
@@ -34,8 +35,8 @@ if [ "${1:-}" = --list ]; then list=yes; shift; fi
 wanted=()
 for group in "$@"; do
   case $group in
-    build|test|lint|fuzz|browser|packaging) declare -n names=$group; wanted+=("${names[@]}") ;;
-    *) fail "unknown group '$group': it is build, test, lint, fuzz, browser or packaging" ;;
+    build|test|lint|fuzz|browser|packaging|bbdev) declare -n names=$group; wanted+=("${names[@]}") ;;
+    *) fail "unknown group '$group': it is build, test, lint, fuzz, browser, packaging or bbdev" ;;
   esac
 done
 if [ $list = yes ]; then printf '%s\n' "${wanted[@]}" | sort -u; exit 0; fi

@@ -39,7 +39,8 @@ static int parse_socket(const char* key, const char* text, void* to) {
            sizeof(arguments->socket) - 1);
     return -EINVAL;
   }
-  strcpy(arguments->socket, text);
+  /* Also as the server's flag has it. */
+  strcpy(arguments->socket, strncmp(text, "unix:", 5) == 0 ? text + 5 : text);
   return 0;
 }
 

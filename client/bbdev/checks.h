@@ -16,7 +16,7 @@ static inline const char* bb_check_code(const bb_shape* shape) {
     return "n_cb is not in [1, 66 z_c], of base graph 2 [1, 50 z_c]";
   }
   const uint32_t k = (shape->base_graph == 1 ? 22U : 10U) * shape->zc;
-  if (shape->n_filler + 24U >= k) return "n_filler leaves no bits";
+  if (shape->n_filler + bb_crc_bits((bb_crc)shape->crc) >= k) return "n_filler leaves no bits";
   return NULL;
 }
 

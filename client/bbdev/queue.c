@@ -110,12 +110,14 @@ static int connect_to(const bb_queue* queue, basebandd_connection** server) {
 }
 
 /* The first time. What fails now is tried again by bb_queue_tend. */
-static void open_first(bb_queue* queue) {
+static int open_first(bb_queue* queue) {
   queue->is_opened = true;
-  if (connect_to(queue, &queue->server) == 0) return;
+  const int error = connect_to(queue, &queue->server);
+  if (error == 0) return 0;
   queue->server = NULL;
   BB_LOG(ERR, "queue %u: %s: %s; operations fail until it is there\n", queue->id,
          queue->arguments->socket, basebandd_error());
+  return error;
 }
 
 /* The connection has ended: all that was on its way is done, for better or worse. */
@@ -271,7 +273,7 @@ static uint16_t enqueue(struct rte_bbdev_queue_data* data, bool is_decode, void*
                         uint16_t count) {
   bb_queue* const queue = data->queue_private;
   rte_spinlock_lock(&queue->lock);
-  if (!queue->is_opened) open_first(queue);
+  if (!queue->is_opened) (void)open_first(queue);
   bb_batch batch;
   batch.count = 0;
   batch.deadline_ns = deadline_of(queue);
@@ -431,10 +433,11 @@ int bb_queue_create(const struct rte_bbdev_queue_conf* conf, uint16_t id,
   return 0;
 }
 
-void bb_queue_open(bb_queue* queue) {
+int bb_queue_open(bb_queue* queue) {
   rte_spinlock_lock(&queue->lock);
-  if (!queue->is_opened) open_first(queue);
+  const int error = queue->is_opened ? 0 : open_first(queue);
   rte_spinlock_unlock(&queue->lock);
+  return error;
 }
 
 void bb_queue_destroy(bb_queue* queue) {

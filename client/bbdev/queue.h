@@ -25,8 +25,8 @@ typedef struct bb_queue bb_queue;
  * HARQ memory, outlive the queue. -ENOMEM. */
 int bb_queue_create(const struct rte_bbdev_queue_conf* conf, uint16_t id,
                     const bb_arguments* arguments, bb_harq* harq, bb_queue** queue);
-/* Connects now. */
-void bb_queue_open(bb_queue* queue);
+/* Connects now. A negative errno: it is tried again by bb_queue_tend, and the log says why. */
+int bb_queue_open(bb_queue* queue);
 /* What is on its way is dropped. */
 void bb_queue_destroy(bb_queue* queue);
 

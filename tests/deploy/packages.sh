@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the .deb and the .tar.gz and tries both on fresh minimal Debian systems: the .deb is installed
-# without and with systemd and its service runs under the unit file's settings; the .tar.gz runs from a
+# Builds the .debs and the .tar.gz and tries them on fresh minimal Debian systems: the server's .deb is
+# installed without and with systemd and its service runs under the unit file's settings, DPDK finds the
+# driver of another, pkg-config the C library of the third; the .tar.gz runs from a
 # folder of its own where none of our packages is. By hand, not in CI: root, ten minutes, 3 GB below WORK.
 #
 #   tests/deploy/packages.sh [CMAKE_OPTION ...]
@@ -24,8 +25,9 @@ command -v debootstrap >/dev/null || { apt-get -qq update; apt-get -qq install -
 
 say "building the packages in $build"
 rm -rf "$build/packages"
+"$top/deploy/packages.sh" bbdev
 "$top/deploy/build.sh" packaging "$build" -DBASEBAND_TESTS=OFF "$@" -- package
-deb=$(echo "$build"/packages/*.deb) archive=$(echo "$build"/packages/*.tar.gz)
+deb=$(echo "$build"/packages/basebandd_*.deb) archive=$(echo "$build"/packages/*.tar.gz)
 ls -l "$deb" "$archive" | awk '{printf "%.1f MB %s\n", $5 / 1e6, $9}'
 "$build/server/basebandd" --version
 
@@ -53,6 +55,14 @@ in_system apt-get -qq install -y --no-install-recommends /basebandd.deb >"$work/
   || { tail "$work/install.log" >&2; fail "the .deb does not install"; }
 in_system getent passwd basebandd || fail "no user basebandd"
 in_system basebandd --check-config --config=/etc/basebandd/basebandd.conf >/dev/null || fail "the settings are wrong"
+say "installing the driver for DPDK and the C library"
+cp "$build"/packages/basebandd-bbdev_*.deb "$work/deb/driver.deb"
+cp "$build"/packages/libbasebandd-dev_*.deb "$work/deb/library.deb"
+in_system apt-get -qq install -y --no-install-recommends /driver.deb /library.deb dpdk-dev pkg-config >>"$work/install.log" 2>&1 \
+  || { tail "$work/install.log" >&2; fail "the driver or the library does not install"; }
+in_system pkg-config --exists basebandd || fail "pkg-config does not find the C library"
+in_system dpdk-test-bbdev --no-huge --no-pci --no-telemetry -m 64 --vdev=baseband_offload0 -- -c validation 2>&1 \
+  | grep -q "no server at /run/basebandd/shm.sock" || fail "DPDK does not find the driver"
 say "removing it, installing systemd, and it again"
 in_system dpkg --purge basebandd >/dev/null 2>&1 || fail "the .deb does not purge"
 [ ! -e "$work/deb/etc/basebandd" ] || fail "/etc/basebandd is left after a purge"
