@@ -381,7 +381,7 @@ def decode_harq():
             data = {"input": llrs, **({"harq_input": form(before)} if step else {}), "output": block,
                     "harq_output": form(after)}
             for name, more in ((label, []), (f"{label}_internal", INTERNAL[0 if step else 1:])):
-                decode_one(f"bg1_z30_{name}_{step}", f"Transmission {step} of rv 0, 2, 3{about}; {snr_db} dB a bit",
+                decode_one(f"{name}_{step}", f"Transmission {step} of rv 0, 2, 3{about}; {snr_db} dB a bit",
                            case, block, llrs, bits, rv, flags + more, data=data, count=count,
                            status="OK" if good else "SYN")
 
