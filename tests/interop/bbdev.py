@@ -25,6 +25,7 @@ of them is wrong, as a comment in ours tells, at 30 dB no block may fail. The la
 """
 import argparse
 import contextlib
+import ctypes
 import fnmatch
 import os
 import pathlib
@@ -43,7 +44,13 @@ SUITES = {"Validation": "validation", "Latency": "latency", "Throughput": "throu
 START_S = 20
 CORES = sorted(os.sched_getaffinity(0))[:2]
 FAILURE = re.compile(r"^(TestCase \w+\(\) line \d+ failed.*|HARQ \w+.*|Couldn't .*|EAL: .*(?:[Ee]rror|[Cc]annot|[Ff]ailed).*|"
-                     r"Flag Mismatch|Too many .*|No suitable devices found!|.*BASEBAND.*)$", re.MULTILINE)
+                     r"Flag Mismatch|Too many .*|baseband_offload: .*|No suitable devices found!)$", re.MULTILINE)
+SANITIZER = re.compile(r"^.*(?:runtime error|Sanitizer).*$", re.MULTILINE)
+
+
+def die_with_parent():
+    """Of a process before it begins: whoever kills this one, ctest say, leaves none behind."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 class Server:
@@ -61,7 +68,7 @@ class Server:
         self._process = subprocess.Popen(
             [self._program, "--device=cpu", f"--listen=unix:{self._folder}/grpc.sock",
              f"--shm-listen=unix:{self.socket}", "--metrics-listen=off"],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment)
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, preexec_fn=die_with_parent)
         end = time.monotonic() + START_S
         while not is_listening(self.socket):
             if self._process.poll() is not None or time.monotonic() > end:
@@ -151,7 +158,8 @@ class Run:
         self._begin = time.monotonic()
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=self._file, stderr=subprocess.STDOUT,
-            start_new_session=True, env={**os.environ, **options.environment, "XDG_RUNTIME_DIR": str(server.socket.parent)})
+            preexec_fn=die_with_parent,
+            env={**os.environ, **options.environment, "XDG_RUNTIME_DIR": str(server.socket.parent)})
         self.is_late = False
 
     def is_running(self):
@@ -238,27 +246,41 @@ class Count:
 def run_vectors(options, server, count):
     for vector in options.vectors:
         cases = [case for case in vector.cases() if case in options.cases]
-        if not cases:
-            continue
-        for kind, device in vector.devices().items():
-            run = Run(options, server, vector, cases, device)
-            text, status = run.finish()
-            before, parts = suites(text)
-            keep(options, vector.name + kind.replace(" ", "_"), run.command, text)
-            told = []
-            for case in cases:
-                verdict, why = judge(case, vector, parts.get(case), status)
-                if not parts:
-                    why = failure_line(before) if status is not None and status >= 0 else ending(status)
-                count.add(verdict)
-                word = verdict if verdict != "passed" else "ok" if case != "bler" or vector.has_no_noise() else "ran"
-                told.append(f"{case} {word}{', ' + why if why else ''}")
-            print(f"{vector.name}{kind}: {'; '.join(told)}", flush=True)
+        for kind, device in vector.devices().items() if cases else ():
+            print(f"{vector.name}{kind}: {run_cases(options, server, vector, cases, kind, device, count)}",
+                  flush=True)
             if not server.lives():
                 count.add("failed")
                 print(f"{vector.name}{kind}: the server ended:\n{server.log()[-2000:]}")
                 server.stop()
                 server.start()
+
+
+def run_cases(options, server, vector, cases, kind, device, count):
+    """One process for all cases of a vector; a line on what became of each."""
+    run = Run(options, server, vector, cases, device)
+    text, status = run.finish()
+    keep(options, vector.name + kind.replace(" ", "_"), run.command, text)
+    before, parts = suites(text)
+    if not parts:  # it came to none
+        for _ in cases:
+            count.add("failed")
+        return f"failed, {ending(status) or failure_line(before)}"
+    told = []
+    failed_before = count.failed
+    for case in cases:
+        verdict, why = judge(case, vector, parts.get(case), status)
+        count.add(verdict)
+        if verdict == "passed":
+            verdict = "ok" if case != "bler" or vector.has_no_noise() else "ran"
+        told.append(f"{case} {verdict}{', ' + why if why else ''}")
+    if found := SANITIZER.search(text):
+        count.add("failed")
+        told.append(f"memory failed, {found[0]}")
+    elif status != 0 and count.failed == failed_before:
+        count.add("failed")
+        told.append(f"end failed, {ending(status) or f'exit status {status}'}")
+    return "; ".join(told)
 
 
 def keep(options, name, command, text):
