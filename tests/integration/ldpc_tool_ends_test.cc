@@ -86,6 +86,17 @@ TEST_F(LdpcToolEndsTest, WhenNobodyReadsItsOutputItSaysSoAndEnds) {
             " written\n");
 }
 
+TEST_F(LdpcToolEndsTest, WithoutAPipeItDoesNotTakeWhatElseHasItsNumber) {
+  for (const auto& [closed, why] : std::vector<std::pair<std::string, std::string>>{
+           {"<&-", "standard input is closed"}, {"</dev/null >&-", "standard output is closed"}}) {
+    PipedProcess shell(
+        "/bin/sh", {"-c", absl::StrCat("exec ", ProgramPath("basebandd-ldpc-tool"),
+                                       " --wifi=1/2 --target=", server_->target(), " ", closed)});
+    EXPECT_EQ(shell.Wait(), kBadArguments);
+    EXPECT_EQ(shell.Errors(), absl::StrCat("basebandd-ldpc-tool: ", why, "\n"));
+  }
+}
+
 TEST_F(LdpcToolEndsTest, AnswersThatComeInAnotherOrderAreWrittenInThatOfTheirFrames) {
   FakeBaseband server;
   std::atomic<int> calls{0};
