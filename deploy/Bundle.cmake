@@ -37,7 +37,7 @@ foreach(_program IN LISTS _bundled)
 endforeach()
 
 set(_programs)
-foreach(_program basebandd basebandctl)
+foreach(_program basebandd basebandctl basebandd-ldpc-tool)
   if(TARGET ${_program})
     list(APPEND _programs ${_program})
   endif()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds basebandd and basebandctl and lays out the image's file system. Part of docker/Dockerfile.
+# Builds basebandd and its clients' programs and lays out the image's file system. Part of docker/Dockerfile.
 #
 #   docker/build.sh IMAGE      the new root
 #
@@ -23,7 +23,7 @@ if [ -n "${GRPC_PREFIX:-}" ]; then
   [ -d "$top/$GRPC_PREFIX/include/grpcpp" ] || { echo "build.sh: there is no gRPC in '$GRPC_PREFIX'" >&2; exit 1; }
   options+=("-DCMAKE_PREFIX_PATH=$top/$GRPC_PREFIX")
 fi
-"$top/deploy/build.sh" build "$build" "${options[@]}" -- basebandd basebandctl
+"$top/deploy/build.sh" build "$build" "${options[@]}" -- basebandd basebandctl basebandd-ldpc-tool
 
 # Programs with all libraries but glibc, as in the .tar.gz package.
 mkdir -p "$image"

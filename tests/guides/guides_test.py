@@ -32,10 +32,10 @@ MADE = ("build/", "BUILD/", "dist/")  # by the build
 def our_commands(guide):
     """What is typed for our programs: spans of code in the prose, lines of blocks."""
     for _, line in guide.prose:
-        yield from re.findall(r"`((?:--|basebandd |basebandctl )[^`]*)`", line)
+        yield from re.findall(r"`((?:--|basebandd |basebandctl |basebandd-ldpc-tool )[^`]*)`", line)
     for block in guide.blocks:
         text = "\n".join(block.lines).replace("\\\n", " ")
-        yield from re.findall(r"(?m)(?:^|[$|;&(] ?)(baseband(?:d|ctl) .*)", text)
+        yield from re.findall(r"(?m)(?:^|[$|;&(] ?)(baseband(?:d|ctl|d-ldpc-tool) .*)", text)
 
 
 def spans(guide):
@@ -61,6 +61,7 @@ def program_flags():
     commands = re.findall(r"^  ([a-z][a-z-]+)(?:  |$)", general.split("\nCommands:\n")[1], re.MULTILINE)
     told = [output(BUILD / "server/basebandd", "--help"), general]
     told += [output(ctl, command, "--help") for command in commands]
+    told.append(output(BUILD / "client/ldpc_tool/basebandd-ldpc-tool", "--help"))
     told.append(output(BUILD / "tests/fuzz/wire/wire_fuzz", "--help"))
     return set(re.findall(r"^  (?:-\w,)?(--[a-z-]+)", "\n".join(told), re.MULTILINE))
 

@@ -48,7 +48,7 @@ class Addresses:
 def environment(build, target):
     """Of commands: nothing of ours from outside, the programs that were built first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BASEBAND")}
-    path = [str(build / folder) for folder in ("server", "client/ctl", "tests/integration", "tests/bench")]
+    path = [str(build / folder) for folder in ("server", "client/ctl", "client/ldpc_tool", "tests/integration", "tests/bench")]
     return {
         **kept,
         "PATH": os.pathsep.join([*path, "/usr/bin", kept.get("PATH", "")]),

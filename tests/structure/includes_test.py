@@ -55,6 +55,7 @@ client/ctl/studies
 client/ctl/load
 client/ctl/operate
 client/ctl
+client/ldpc_tool
 """.split()
 
 # Rooms that may include what matches; in all others it is an error. The client's three libraries
@@ -71,7 +72,8 @@ RESERVED = {
     "tests": (r'"tests/', ""),
     # client/c is for programs that have none.
     "C++": (r"<(?:c[a-z]+|memory|string|vector)>|\.hpp|\"absl/",
-            "common common/ kernels/ server server/ client/cpp client/load client/ctl client/ctl/"),
+            "common common/ kernels/ server server/ client/cpp client/load client/ctl client/ctl/ "
+            "client/ldpc_tool"),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+("[^"]+"|<[^>]+>)', re.MULTILINE)

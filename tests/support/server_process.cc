@@ -104,8 +104,10 @@ std::string ProgramPath(const std::string& name) {
     const std::string beside = path.substr(0, path.rfind('/') + 1) + name;
     if (access(beside.c_str(), X_OK) == 0) return beside;
   }
-  return absl::StrCat(name == "basebandd" ? BASEBAND_SERVER_FOLDER : BASEBAND_CTL_FOLDER, "/",
-                      name);
+  const char* const folder = name == "basebandd"             ? BASEBAND_SERVER_FOLDER
+                             : name == "basebandd-ldpc-tool" ? BASEBAND_LDPC_TOOL_FOLDER
+                                                             : BASEBAND_CTL_FOLDER;
+  return absl::StrCat(folder, "/", name);
 }
 
 ChildProcess::ChildProcess(const std::string& program, const std::vector<std::string>& arguments) {

@@ -70,6 +70,14 @@ std::string FlagOfPath(absl::string_view path, bool has_value) {
 
 void NoteCommand(const CLI::App* command) { noted_command = command; }
 
+std::string ProgramName() {
+  const CLI::App* app = noted_command;
+  while (app != nullptr && app->get_parent() != nullptr) {
+    app = app->get_parent();
+  }
+  return app != nullptr ? app->get_name() : "basebandctl";
+}
+
 std::string WithFlagName(absl::string_view message) {
   for (size_t at = 0; at < message.size();) {
     size_t end = at;

@@ -15,6 +15,9 @@ namespace baseband::ctl {
 // The command that runs, whose flags they are; it must outlive what comes. Not thread-safe.
 void NoteCommand(const CLI::App* command);
 
+// The program that it is a command of, for the beginning of messages: "basebandctl".
+std::string ProgramName();
+
 // "frame_symbols (--frame-symbols) 10 is not in [16, 1048576]": `message` with the command's flag
 // behind the first field that has one, if it does not name that anyway.
 std::string WithFlagName(absl::string_view message);

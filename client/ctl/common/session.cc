@@ -228,7 +228,7 @@ RequestLimits Session::limits() const {
 }
 
 int Fail(const absl::Status& status, ExitCode code) {
-  absl::FPrintF(stderr, "basebandctl: %s\n",
+  absl::FPrintF(stderr, "%s: %s\n", ProgramName(),
                 absl::IsInvalidArgument(status) ? WithFlagName(status.message())
                                                 : std::string(status.message()));
   return code;
@@ -240,18 +240,17 @@ int FailConnect(const absl::Status& status) {
 
 int FailRpc(const absl::Status& status) {
   if (absl::IsUnavailable(status)) {
-    absl::FPrintF(stderr,
-                  "basebandctl: the server went away or is stopping: %s; --wait waits for one\n",
-                  status.message());
+    absl::FPrintF(stderr, "%s: the server went away or is stopping: %s; --wait waits for one\n",
+                  ProgramName(), status.message());
     return kRpcFailed;
   }
   if (absl::IsDeadlineExceeded(status)) {
-    absl::FPrintF(stderr, "basebandctl: no answer in time (%s); --timeout gives more of it\n",
+    absl::FPrintF(stderr, "%s: no answer in time (%s); --timeout gives more of it\n", ProgramName(),
                   status.message());
     return kRpcFailed;
   }
   const bool bad_arguments = absl::IsInvalidArgument(status);
-  absl::FPrintF(stderr, "basebandctl: the server answered %s: %s%s\n",
+  absl::FPrintF(stderr, "%s: the server answered %s: %s%s\n", ProgramName(),
                 absl::StatusCodeToString(status.code()),
                 bad_arguments ? WithFlagName(status.message()) : std::string(status.message()),
                 absl::IsUnimplemented(status) && !absl::StrContains(status.message(), kAdminListen)
