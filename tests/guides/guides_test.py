@@ -16,7 +16,7 @@ import settings_table
 
 LONGEST = {"README.md": 150, "CONTRIBUTING.md": 100}
 RESULTS = markdown.PROJECT / "tests/bench/RESULTS.md"
-SOURCES = {".cc", ".cmake", ".conf", ".cu", ".h", ".json", ".proto", ".py", ".sh", ".txt", ".yaml", ".yml", ""}
+SOURCES = {".c", ".cc", ".cmake", ".conf", ".cu", ".h", ".json", ".proto", ".py", ".sh", ".txt", ".yaml", ".yml", ""}
 OF_DOCKER = {"--build-arg", "--gpus", "--ulimit", "--tmpfs"}  # in front of an image's name
 _FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?")
