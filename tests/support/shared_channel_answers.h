@@ -27,21 +27,26 @@ using SharedChannelAnswer =
     std::conditional_t<std::is_same_v<Request, v1::EncodeSharedChannelRequest>,
                        v1::EncodeSharedChannelResponse, v1::DecodeSharedChannelResponse>;
 
-// A job of `request`, which is right, with its payload in place and a reply full of garbage.
-template <typename Request>
-server::JobPtr SharedChannelJob(const Request& request) {
+// `job` with its payload in place and a reply full of garbage.
+inline server::JobPtr WithPayload(server::JobPtr job, const server::Payload& payload) {
   static const auto& pool =
       *new std::shared_ptr<server::HostPool>(*server::HostPool::CreatePageable(int64_t{64} << 20));
+  server::HostLease input = *pool->Lease(job->input_bytes());
+  payload.CopyTo(job->WritePrefix(input.data()));
+  job->SetInput(std::move(input));
+  job->reply = *pool->Lease(job->reply_bytes);
+  std::fill(job->reply.span().begin(), job->reply.span().end(), uint8_t{0xa5});
+  return job;
+}
+
+// A job of `request`, which is right.
+template <typename Request>
+server::JobPtr SharedChannelJob(const Request& request) {
   const server::Request wire = server::RequestOf(request);
   auto job = server::ConvertRequest(SharedChannelOperation<Request>(), wire);
   EXPECT_THAT(job, IsOk()) << request.ShortDebugString().substr(0, 500);
   if (!job.ok()) return nullptr;
-  server::HostLease input = *pool->Lease((*job)->input_bytes());
-  wire.payload.CopyTo((*job)->WritePrefix(input.data()));
-  (*job)->SetInput(std::move(input));
-  (*job)->reply = *pool->Lease((*job)->reply_bytes);
-  std::fill((*job)->reply.span().begin(), (*job)->reply.span().end(), uint8_t{0xa5});
-  return *std::move(job);
+  return WithPayload(*std::move(job), wire.payload);
 }
 
 // Runs a batch of them, its last piece first.
@@ -52,20 +57,24 @@ inline std::vector<server::JobPtr> RunSharedChannels(std::vector<server::JobPtr>
   return batch->TakeJobs();
 }
 
-// The message of a reply, without its timing.
+// The message of a reply whose bulk lies in `memory`, without its timing.
 template <typename Answer>
-Answer AnswerOf(const server::Reply& reply) {
+Answer AnswerIn(const server::Reply& reply, const uint8_t* memory) {
   Answer answer;
   EXPECT_TRUE(answer.ParseFromString(reply.header));
   for (const server::BulkField& field : reply.fields) {
     if (field.bytes == 0) continue;
     answer.GetReflection()->SetString(
         &answer, answer.GetDescriptor()->FindFieldByNumber(field.number),
-        std::string(reinterpret_cast<const char*>(reply.memory.data()) + field.offset,
+        std::string(reinterpret_cast<const char*>(memory) + field.offset,
                     static_cast<size_t>(field.bytes)));
   }
   answer.clear_timing();
   return answer;
+}
+template <typename Answer>
+Answer AnswerOf(const server::Reply& reply) {
+  return AnswerIn<Answer>(reply, reply.memory.data());
 }
 
 // The answers to all of `requests`, which are right.

@@ -11,6 +11,7 @@
 #include "server/operations/encode/encode.h"
 #include "server/operations/ldpc/known_codeword.h"
 #include "server/operations/ldpc/ldpc_metrics.h"
+#include "server/operations/ldpc/ldpc_work.h"
 
 namespace baseband::server {
 namespace {
@@ -99,15 +100,7 @@ class EncodeOperation final : public Operation {
 
   absl::StatusOr<std::vector<Reply>> ToReplies(Job& job) override {
     if (job.requests == 1) return Operation::ToReplies(job);
-    const std::string header = HeaderOf(job);
-    const int64_t bytes = job.reply_bytes / job.requests;
-    std::vector<Reply> replies;
-    replies.reserve(static_cast<size_t>(job.requests));
-    for (int64_t i = 0; i < job.requests; ++i) {
-      replies.push_back(
-          {header, {{v1::EncodeResponse::kPayloadFieldNumber, i * bytes, bytes}}, {}});
-    }
-    return replies;
+    return RepliesOf(job, HeaderOf(job), v1::EncodeResponse::kPayloadFieldNumber);
   }
 
   std::unique_ptr<OperationMetrics> MakeMetrics(prometheus::Registry& registry) const override {

@@ -1,13 +1,16 @@
-// What Encode and Decode have in common: how much work code blocks are (Job::work), and groups of
-// them.
+// What operations on code blocks have in common: how much work they are (Job::work), groups of
+// them, replies of jobs that were joined.
 #ifndef BASEBAND_SERVER_OPERATIONS_LDPC_LDPC_WORK_H_
 #define BASEBAND_SERVER_OPERATIONS_LDPC_LDPC_WORK_H_
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "kernels/ldpc/code.h"
+#include "server/jobs/job.h"
+#include "server/jobs/request.h"
 
 namespace baseband::server {
 
@@ -34,6 +37,18 @@ std::vector<Group> Repeat(const std::vector<Group>& groups, int64_t times) {
   repeated.reserve(groups.size() * static_cast<size_t>(times));
   for (int64_t i = 1; i < times; ++i) repeated.insert(repeated.end(), groups.begin(), groups.end());
   return repeated;
+}
+
+// Of a job that Repeat's groups were made for: the replies that have one field, alike in size, and
+// whose bytes lie in job.reply one after the other.
+inline std::vector<Reply> RepliesOf(const Job& job, const std::string& header, int field) {
+  const int64_t bytes = job.reply_bytes / job.requests;
+  std::vector<Reply> replies;
+  replies.reserve(static_cast<size_t>(job.requests));
+  for (int64_t i = 0; i < job.requests; ++i) {
+    replies.push_back({header, {{field, i * bytes, bytes}}, {}});
+  }
+  return replies;
 }
 
 // Whether a code of `groups` is a client's own. Whoever keeps a job for copies keeps its codes:

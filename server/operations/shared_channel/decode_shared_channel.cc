@@ -90,9 +90,20 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
       6 * kLaneAlignment;
 }
 
+JobPtr DecodeSharedChannelJob::CopyJoined(int64_t copies) const {
+  if (HoldsSoftBits() || !free_keys_.empty()) return nullptr;
+  auto joined = std::make_unique<DecodeSharedChannelJob>(operation(), Repeat(groups_, copies));
+  joined->requests = copies;
+  return joined;
+}
+
+bool DecodeSharedChannelJob::HoldsSoftBits() const {
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [](const auto& group) { return !group.harq_key.empty(); });
+}
+
 absl::Status DecodeSharedChannelJob::Bind(absl::Span<Device* const> devices) {
-  const bool holds = std::any_of(groups_.begin(), groups_.end(),
-                                 [](const auto& group) { return !group.harq_key.empty(); });
+  const bool holds = HoldsSoftBits();
   device = holds ? HarqDeviceOf(caller.client, devices) : nullptr;
   return holds && device == nullptr ? absl::UnavailableError("no device is healthy")
                                     : absl::OkStatus();

@@ -93,6 +93,8 @@ class DecodeSharedChannelJob final : public Job {
   JobPtr Copy() const override {
     return std::make_unique<DecodeSharedChannelJob>(operation(), groups_, free_keys_);
   }
+  // Null of those that have to do with soft bits that the server holds.
+  JobPtr CopyJoined(int64_t copies) const override;
 
   absl::Span<const DecodeSharedChannelGroup> groups() const { return groups_; }
   // Of group i.
@@ -108,6 +110,8 @@ class DecodeSharedChannelJob final : public Job {
   std::vector<uint32_t> unusable;            // by block: see v1::SharedChannelResult
 
  private:
+  bool HoldsSoftBits() const;
+
   const std::vector<DecodeSharedChannelGroup> groups_;
   const std::vector<std::string> free_keys_;
   std::vector<HeldSoftBits> held_;  // by group

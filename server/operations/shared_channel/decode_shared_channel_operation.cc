@@ -109,36 +109,20 @@ class DecodeSharedChannelOperation final : public Operation {
 
   absl::StatusOr<Reply> ToReply(Job& base) override {
     auto& job = static_cast<DecodeSharedChannelJob&>(base);
-    v1::DecodeSharedChannelResponse header;
-    SetTiming(job.times, header.mutable_timing());
-    const auto code_blocks = static_cast<int>(job.code_blocks.size());
-    header.mutable_crc_ok()->Reserve(code_blocks);
-    header.mutable_parity_ok()->Reserve(code_blocks);
-    header.mutable_iterations()->Reserve(code_blocks);
-    for (const CodeBlockResult& result : job.code_blocks) {
-      header.add_crc_ok(result.crc_ok);
-      header.add_parity_ok(result.decode.parity_ok != 0);
-      header.add_iterations(result.decode.iterations);
-    }
-    auto crc_ok = job.crc_ok.begin();
-    auto unusable = job.unusable.begin();
-    for (size_t i = 0; i < job.groups().size(); ++i) {
-      const DecodeSharedChannelGroup& group = job.groups()[i];
-      for (int64_t b = 0; b < group.count; ++b) {
-        v1::SharedChannelResult& block = *header.add_blocks();
-        block.set_crc_ok(*crc_ok++ != 0);
-        block.set_unusable(*unusable++);
-        block.set_harq(job.held(i).outcome);
-        block.set_harq_message(job.held(i).why);
-        block.set_code_blocks(static_cast<uint32_t>(group.block.plan.num_blocks));
-      }
-    }
+    Reply reply = ReplyOf(job, 0);
+    reply.memory = std::move(job.reply);
     job.LetGo();  // the next transmission may use them, as soon as this one is answered
-    return Reply{
-        header.SerializeAsString(),
-        {{v1::DecodeSharedChannelResponse::kSoftFieldNumber, job.soft_offset(), job.soft_bytes()},
-         {v1::DecodeSharedChannelResponse::kPayloadFieldNumber, 0, job.bits_bytes()}},
-        std::move(job.reply)};
+    return reply;
+  }
+
+  absl::StatusOr<std::vector<Reply>> ToReplies(Job& base) override {
+    if (base.requests == 1) return Operation::ToReplies(base);
+    std::vector<Reply> replies;
+    replies.reserve(static_cast<size_t>(base.requests));
+    for (int64_t i = 0; i < base.requests; ++i) {
+      replies.push_back(ReplyOf(static_cast<const DecodeSharedChannelJob&>(base), i));
+    }
+    return replies;
   }
 
   std::unique_ptr<OperationMetrics> MakeMetrics(prometheus::Registry& registry) const override {
@@ -196,6 +180,46 @@ class DecodeSharedChannelOperation final : public Operation {
   }
 
  private:
+  // Of the `i`-th of its requests, without the memory. They are repetitions: of all groups, or of
+  // the only one's count.
+  static Reply ReplyOf(const DecodeSharedChannelJob& job, int64_t i) {
+    v1::DecodeSharedChannelResponse header;
+    SetTiming(job.times, header.mutable_timing());
+    const auto requests = static_cast<size_t>(job.requests);
+    const size_t code_blocks = job.code_blocks.size() / requests;
+    header.mutable_crc_ok()->Reserve(static_cast<int>(code_blocks));
+    header.mutable_parity_ok()->Reserve(static_cast<int>(code_blocks));
+    header.mutable_iterations()->Reserve(static_cast<int>(code_blocks));
+    for (const CodeBlockResult& result :
+         absl::MakeSpan(job.code_blocks)
+             .subspan(static_cast<size_t>(i) * code_blocks, code_blocks)) {
+      header.add_crc_ok(result.crc_ok);
+      header.add_parity_ok(result.decode.parity_ok != 0);
+      header.add_iterations(result.decode.iterations);
+    }
+    const bool is_counted = job.groups().size() == 1;
+    const size_t groups = is_counted ? 1 : job.groups().size() / requests;
+    size_t block = job.crc_ok.size() / requests * static_cast<size_t>(i);
+    for (size_t g = 0; g < groups; ++g) {
+      const DecodeSharedChannelGroup& group = job.groups()[g];
+      for (int64_t left = is_counted ? group.count / job.requests : group.count; left > 0; --left) {
+        v1::SharedChannelResult& result = *header.add_blocks();
+        result.set_crc_ok(job.crc_ok[block] != 0);
+        result.set_unusable(job.unusable[block++]);
+        result.set_harq(job.held(g).outcome);
+        result.set_harq_message(job.held(g).why);
+        result.set_code_blocks(static_cast<uint32_t>(group.block.plan.num_blocks));
+      }
+    }
+    const int64_t bits = job.bits_bytes() / job.requests;
+    const int64_t soft = job.soft_bytes() / job.requests;
+    return {
+        header.SerializeAsString(),
+        {{v1::DecodeSharedChannelResponse::kSoftFieldNumber, job.soft_offset() + i * soft, soft},
+         {v1::DecodeSharedChannelResponse::kPayloadFieldNumber, i * bits, bits}},
+        {}};
+  }
+
   static Description Describe() {
     Description description;
     description.name = "DecodeSharedChannel";

@@ -25,6 +25,12 @@ constexpr double kGuessedEdgeS = 1e-11;
 
 }  // namespace
 
+JobPtr EncodeSharedChannelJob::CopyJoined(int64_t copies) const {
+  auto joined = std::make_unique<EncodeSharedChannelJob>(operation(), Repeat(groups_, copies));
+  joined->requests = copies;
+  return joined;
+}
+
 EncodeSharedChannelJob::EncodeSharedChannelJob(const Operation& operation,
                                                std::vector<EncodeSharedChannelGroup> groups)
     : Job(operation), groups_(std::move(groups)) {

@@ -33,9 +33,8 @@ class EncodeSharedChannelJob final : public Job {
   // Computes footprint, payload_bytes and reply_bytes. At least one group, each with count >= 1.
   EncodeSharedChannelJob(const Operation& operation, std::vector<EncodeSharedChannelGroup> groups);
 
-  JobPtr Copy() const override {
-    return std::make_unique<EncodeSharedChannelJob>(operation(), groups_);
-  }
+  JobPtr Copy() const override { return CopyJoined(1); }
+  JobPtr CopyJoined(int64_t copies) const override;
 
   absl::Span<const EncodeSharedChannelGroup> groups() const { return groups_; }
 

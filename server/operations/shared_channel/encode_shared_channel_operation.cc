@@ -1,5 +1,6 @@
 #include "server/operations/shared_channel/encode_shared_channel_operation.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "kernels/ldpc/encode.h"
 #include "server/converters/group_conversion.h"
 #include "server/jobs/self_test.h"
+#include "server/operations/ldpc/ldpc_work.h"
 #include "server/operations/shared_channel/encode_shared_channel.h"
 #include "server/operations/shared_channel/known_block.h"
 #include "server/operations/shared_channel/shared_channel_metrics.h"
@@ -99,11 +101,14 @@ class EncodeSharedChannelOperation final : public Operation {
   }
 
   absl::StatusOr<Reply> ToReply(Job& job) override {
-    v1::EncodeSharedChannelResponse header;
-    SetTiming(job.times, header.mutable_timing());
-    return Reply{header.SerializeAsString(),
+    return Reply{HeaderOf(job),
                  {{v1::EncodeSharedChannelResponse::kPayloadFieldNumber, 0, job.reply_bytes}},
                  std::move(job.reply)};
+  }
+
+  absl::StatusOr<std::vector<Reply>> ToReplies(Job& job) override {
+    if (job.requests == 1) return Operation::ToReplies(job);
+    return RepliesOf(job, HeaderOf(job), v1::EncodeSharedChannelResponse::kPayloadFieldNumber);
   }
 
   std::unique_ptr<OperationMetrics> MakeMetrics(prometheus::Registry& registry) const override {
@@ -136,6 +141,12 @@ class EncodeSharedChannelOperation final : public Operation {
   }
 
  private:
+  static std::string HeaderOf(const Job& job) {
+    v1::EncodeSharedChannelResponse header;
+    SetTiming(job.times, header.mutable_timing());
+    return header.SerializeAsString();
+  }
+
   static Description Describe() {
     Description description;
     description.name = "EncodeSharedChannel";

@@ -142,6 +142,65 @@ TYPED_TEST(SharedChannelBatchTest, AnAnswerDoesNotDependOnItsNeighboursInABatch)
   }
 }
 
+// By rings, small requests of one registered job are one: of one group and of several.
+TYPED_TEST(SharedChannelBatchTest, JoinedRequestsAreAnsweredAsEachAlone) {
+  using Joined = typename TypeParam::Answer;
+  auto groups = this->Groups(30, 11);
+  for (size_t i = 0; i + 3 <= groups.size(); i += 3) {
+    auto& several = groups[i];
+    *several.add_groups() = groups[i + 1].groups(0);
+    several.mutable_payload()->append(groups[i + 1].payload());
+  }
+  Random random(12);
+  for (const auto& request : groups) {
+    constexpr int kCopies = 3;
+    std::string payloads;
+    std::vector<Joined> expected;
+    for (int copy = 0; copy < kCopies; ++copy) {
+      auto alone = request;
+      for (char& byte : *alone.mutable_payload()) {
+        if (random.Below(4) == 0) byte = static_cast<char>(random.Below(256));
+      }
+      payloads += alone.payload();
+      expected.push_back(AnswerTo(alone));
+    }
+    std::vector<server::JobPtr> jobs;
+    jobs.push_back(SharedChannelJob(request)->CopyJoined(kCopies));
+    ASSERT_NE(jobs[0], nullptr);
+    ASSERT_EQ(jobs[0]->payload_bytes, static_cast<int64_t>(payloads.size()));
+    jobs[0] = WithPayload(std::move(jobs[0]),
+                          server::Payload({{reinterpret_cast<const uint8_t*>(payloads.data()),
+                                            static_cast<int64_t>(payloads.size()), nullptr}},
+                                          nullptr));
+
+    jobs = RunSharedChannels(std::move(jobs));
+    const auto replies = SharedChannelOperation<typename TypeParam::Request>().ToReplies(*jobs[0]);
+
+    ASSERT_THAT(replies, IsOk());
+    ASSERT_EQ(replies->size(), expected.size());
+    for (size_t copy = 0; copy < expected.size(); ++copy) {
+      EXPECT_EQ(AnswerIn<Joined>((*replies)[copy], jobs[0]->reply.data()).SerializeAsString(),
+                expected[copy].SerializeAsString())
+          << request.groups(0).ShortDebugString();
+    }
+  }
+}
+
+TEST(DecodeSharedChannelBatchTest, WhatHasToDoWithHeldSoftBitsIsNotJoined) {
+  Random random(13);
+  int held = 0;
+  while (held < 10) {
+    const v1::DecodeSharedChannelRequest request = RandomDecodeSharedChannelRequest(random);
+    const auto job =
+        server::ConvertRequest(SharedChannelOperation<v1::DecodeSharedChannelRequest>(), request);
+    if (!job.ok()) continue;
+    bool has_key = request.free_keys_size() > 0;
+    for (const auto& group : request.groups()) has_key |= !group.harq().key().empty();
+    EXPECT_EQ((*job)->CopyJoined(2) == nullptr, has_key) << request.ShortDebugString();
+    held += has_key;
+  }
+}
+
 TYPED_TEST(SharedChannelBatchTest, PiecesThatNobodyWaitsForAreLeftOutAndTheOthersAreNot) {
   const auto request = this->FourCodeBlocks();
   std::vector<server::JobPtr> jobs;
