@@ -8,8 +8,8 @@
 #include "client/bbdev/log.h"
 #include "client/c/basebandd.h"
 
-static const char* const kKeys[] = {"socket",      "queues", "memory_mib", "harq_mib",
-                                    "deadline_us", "class",  "wait_s",     NULL};
+static const char* const kKeys[] = {"socket",     "queues", "memory_mib", "harq_mib", "deadline_us",
+                                    "timeout_ms", "class",  "wait_s",     NULL};
 
 typedef struct number {
   uint32_t* value;
@@ -47,13 +47,13 @@ static int parse_socket(const char* key, const char* text, void* to) {
 static int parse_class(const char* key, const char* text, void* to) {
   static const struct {
     const char* name;
-    uint8_t class;
+    uint8_t priority;
   } kClasses[] = {{"high", BASEBANDD_PRIORITY_HIGH},
                   {"normal", BASEBANDD_PRIORITY_NORMAL},
                   {"low", BASEBANDD_PRIORITY_LOW}};
   for (size_t i = 0; i < RTE_DIM(kClasses); ++i) {
     if (text != NULL && strcmp(text, kClasses[i].name) == 0) {
-      ((bb_arguments*)to)->class = kClasses[i].class;
+      ((bb_arguments*)to)->first_class = kClasses[i].priority;
       return 0;
     }
   }
@@ -66,20 +66,20 @@ int bb_parse_arguments(const char* text, bb_arguments* arguments) {
                               .queues = 64,
                               .memory_mib = 16,
                               .harq_mib = 4096,
-                              .class = BASEBANDD_PRIORITY_NORMAL};
+                              .timeout_ms = 5000,
+                              .first_class = BASEBANDD_PRIORITY_NORMAL};
   if (text == NULL || *text == '\0') return 0;
   struct rte_kvargs* const list = rte_kvargs_parse(text, kKeys);
   if (list == NULL) {
     BB_LOG(ERR, "'%s' is not of " BB_ARGUMENTS "\n", text);
     return -EINVAL;
   }
-  number numbers[] = {{&arguments->queues, 1, BB_MAX_QUEUES},
-                      {&arguments->memory_mib, 1, 1024},
-                      {&arguments->harq_mib, 0, 4096},
-                      {&arguments->deadline_us, 0, UINT32_MAX},
-                      {&arguments->wait_s, 0, 3600}};
-  static const char* const kNumbers[] = {"queues", "memory_mib", "harq_mib", "deadline_us",
-                                         "wait_s"};
+  number numbers[] = {
+      {&arguments->queues, 1, BB_MAX_QUEUES}, {&arguments->memory_mib, 1, 1024},
+      {&arguments->harq_mib, 0, 4096},        {&arguments->deadline_us, 0, UINT32_MAX},
+      {&arguments->timeout_ms, 10, 600000},   {&arguments->wait_s, 0, 3600}};
+  static const char* const kNumbers[] = {"queues",      "memory_mib", "harq_mib",
+                                         "deadline_us", "timeout_ms", "wait_s"};
   int error = rte_kvargs_process(list, "socket", parse_socket, arguments);
   if (error == 0) error = rte_kvargs_process(list, "class", parse_class, arguments);
   for (size_t i = 0; i < RTE_DIM(kNumbers) && error == 0; ++i) {

@@ -20,15 +20,29 @@ static inline const char* bb_check_code(const bb_shape* shape) {
   return NULL;
 }
 
-/* The code blocks r .. c - 1 of a transport block of which the input has at least a beginning, as
- * cards count them: each takes `bytes_a`, from block cab on `bytes_b`. */
+/* The CRC that one of three flags names. False: more than one does. */
+static inline bool bb_one_crc(uint32_t flags, uint64_t flag_24a, uint64_t flag_24b,
+                              uint64_t flag_16, bb_crc* crc) {
+  const bool is_24a = bb_has(flags, flag_24a);
+  const bool is_24b = bb_has(flags, flag_24b);
+  const bool is_16 = bb_has(flags, flag_16);
+  *crc = is_24b ? BB_CRC_24B : is_24a ? BB_CRC_24A : is_16 ? BB_CRC_16 : BB_CRC_NONE;
+  return is_24a + is_24b + is_16 <= 1;
+}
+
+/* Counts the code blocks r .. c - 1 of a transport block of which the input has at least a
+ * beginning, as cards do: each takes `bytes_a`, from block cab on `bytes_b`. */
 static inline const char* bb_count_blocks(uint64_t length, uint64_t bytes_a, uint64_t bytes_b,
-                                          uint32_t r, uint32_t cab, uint32_t c, bb_shape* shape) {
+                                          uint32_t r, uint32_t cab, uint32_t c, bb_crc crc,
+                                          bb_shape* shape) {
   for (; r < c && length > 0; ++r) {
     length -= RTE_MIN(length, r < cab ? bytes_a : bytes_b);
     ++*(r < cab ? &shape->count_a : &shape->count_b);
   }
   if (bb_code_blocks(shape) == 0) return "input.length is 0, or r is not below c";
+  if (c > 1 && crc != BB_CRC_NONE && crc != BB_CRC_24B) {
+    return "CRC24A and CRC16 are of a transport block of one code block";
+  }
   if (shape->count_a == 0) shape->e_a = 0;
   if (shape->count_b == 0) shape->e_b = 0;
   return NULL;

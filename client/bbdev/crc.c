@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-/* kRemainders[crc][j][byte]: of byte times x^(8 j + 24), so that four bytes take four look-ups. The
+/* remainders[crc][j][byte]: of byte times x^(8 j + 24), so that four bytes take four look-ups. The
  * CRC of 16 bits is calculated as one of 24, by its polynomial times x^8. */
 static uint32_t remainders[4][4][256];
 

@@ -6,23 +6,20 @@
 #include "client/bbdev/mbuf.h"
 
 #define MAX_ITERATIONS 100U /* that the server takes */
-#define SOFT_FIELD 14U      /* DecodeSharedChannelResponse.soft */
+#define SOFT_FIELD 14U      /* of DecodeSharedChannelResponse */
+#define PAYLOAD_FIELD 15U
 #define MAX_CODE_BLOCKS 256U
 #define MAX_SOFT_BITS (66U * 384U)
 
-static bb_crc checked(uint32_t flags) {
-  return bb_has(flags, RTE_BBDEV_LDPC_CRC_TYPE_24B_CHECK)   ? BB_CRC_24B
-         : bb_has(flags, RTE_BBDEV_LDPC_CRC_TYPE_24A_CHECK) ? BB_CRC_24A
-         : bb_has(flags, RTE_BBDEV_LDPC_CRC_TYPE_16_CHECK)  ? BB_CRC_16
-                                                            : BB_CRC_NONE;
+/* That the operation wants checked. */
+static bool checked(uint32_t flags, bb_crc* crc) {
+  return bb_one_crc(flags, RTE_BBDEV_LDPC_CRC_TYPE_24A_CHECK, RTE_BBDEV_LDPC_CRC_TYPE_24B_CHECK,
+                    RTE_BBDEV_LDPC_CRC_TYPE_16_CHECK, crc);
 }
 
-/* Whether the CRC is not in the output: the server checks it then. One that stays there is the
- * driver's to check, for the server gives back none. */
-static bool is_dropped(uint32_t flags) {
-  return bb_has(flags, RTE_BBDEV_LDPC_CRC_TYPE_24B_CHECK) &&
-         bb_has(flags, RTE_BBDEV_LDPC_CRC_TYPE_24B_DROP);
-}
+/* The CRC is not in the output: then the server takes it off, and checks it. One that stays there
+ * is the driver's to check, for the server gives back none. */
+static bool is_dropped(uint32_t flags) { return bb_has(flags, RTE_BBDEV_LDPC_CRC_TYPE_24B_DROP); }
 
 static uint32_t llr_bytes(const bb_shape* shape, uint32_t e) {
   return shape->is_packed ? (uint32_t)bb_packed_bytes(e) : e;
@@ -48,6 +45,11 @@ const char* bb_decode_shape(const struct rte_bbdev_op_ldpc_dec* op, bb_shape* sh
   if (bb_has(flags, RTE_BBDEV_LDPC_SOFT_OUT_ENABLE | RTE_BBDEV_LDPC_DECODE_BYPASS)) {
     return "op_flags has SOFT_OUT_ENABLE or DECODE_BYPASS, which the device is not capable of";
   }
+  bb_crc crc;
+  if (!checked(flags, &crc)) return "op_flags checks more than one CRC";
+  if (is_dropped(flags) && crc != BB_CRC_NONE && crc != BB_CRC_24B) {
+    return "op_flags drops a CRC24B, and checks another CRC";
+  }
   if (op->iter_max == 0) return "iter_max is 0";
   const char* wrong = bb_check_code(shape);
   if (wrong != NULL) return wrong;
@@ -63,7 +65,7 @@ const char* bb_decode_shape(const struct rte_bbdev_op_ldpc_dec* op, bb_shape* sh
   shape->e_b = op->tb_params.eb;
   return bb_count_blocks(op->input.length, llr_bytes(shape, shape->e_a),
                          llr_bytes(shape, shape->e_b), op->tb_params.r, op->tb_params.cab,
-                         op->tb_params.c, shape);
+                         op->tb_params.c, crc, shape);
 }
 
 /* Soft bits of earlier transmissions, n_cb of them: zeros where there were none. */
@@ -72,7 +74,8 @@ static bool read_soft_bits(const struct rte_bbdev_op_ldpc_dec* op, const bb_shap
   const struct rte_bbdev_op_data* const data = &op->harq_combined_input;
   const bool is_packed = bb_has(op->op_flags, RTE_BBDEV_LDPC_HARQ_6BIT_COMPRESSION);
   uint8_t packed[MAX_SOFT_BITS * 3 / 4];
-  const uint32_t count = RTE_MIN(is_packed ? data->length / 3 * 4 : data->length, shape->n_cb);
+  const uint32_t count = (uint32_t)RTE_MIN(
+      is_packed ? (uint64_t)data->length * 4 / 3 : data->length, (uint64_t)shape->n_cb);
   const uint32_t bytes = is_packed ? (uint32_t)bb_packed_bytes(count) : count;
   void* const raw = is_packed ? packed : (void*)to;
   if (harq != NULL ? !bb_harq_read(harq, data->offset, raw, bytes)
@@ -121,7 +124,7 @@ static uint32_t soft_bits_reached(const struct rte_bbdev_op_ldpc_dec* op, const 
   uint64_t earlier = 0;
   if (shape->soft_in) {
     earlier = op->harq_combined_input.length;
-    if (bb_has(op->op_flags, RTE_BBDEV_LDPC_HARQ_6BIT_COMPRESSION)) earlier = earlier / 3 * 4;
+    if (bb_has(op->op_flags, RTE_BBDEV_LDPC_HARQ_6BIT_COMPRESSION)) earlier = earlier * 4 / 3;
   }
   return (uint32_t)RTE_MIN(RTE_ALIGN_CEIL(RTE_MAX(end, earlier), (uint64_t)64),
                            (uint64_t)shape->n_cb);
@@ -158,25 +161,32 @@ static int write_soft_bits(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* sha
 }
 
 /* Whether the CRCs hold that are left in the output, code block by code block. */
-static bool crcs_hold(const struct rte_bbdev_op_ldpc_dec* op, const bb_shape* shape,
-                      const uint8_t* bits) {
-  const bb_crc crc = is_dropped(op->op_flags) ? BB_CRC_NONE : checked(op->op_flags);
-  if (crc == BB_CRC_NONE) return true;
+static bool crcs_hold(bb_crc crc, const bb_shape* shape, const uint8_t* bits) {
   const uint32_t block_bits = bb_block_bits(shape);
   for (uint32_t block = 0; block < bb_code_blocks(shape); ++block) {
-    if (!bb_crc_holds(crc, bits + (size_t)block * ((block_bits + 7) / 8), block_bits)) return false;
+    if (!bb_crc_holds(crc, bits, block_bits)) return false;
+    bits += bb_block_bytes(shape);
   }
   return true;
 }
 
-void bb_decode_fail(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* shape, bb_harq* harq) {
-  op->iter_count = op->iter_max;
-  const uint32_t bytes = bb_code_blocks(shape) * ((bb_block_bits(shape) + 7) / 8);
-  uint8_t* const to = bb_mbuf_put(&op->hard_output, bytes);
-  if (to != NULL) {
+/* In place of `bytes` of decided bits: with zeros a CRC would hold, with a single one none does. */
+static void put_no_word(const bb_shape* shape, uint8_t* to) {
+  const uint32_t bytes = bb_block_bytes(shape);
+  for (uint32_t block = 0; block < bb_code_blocks(shape); ++block, to += bytes) {
     memset(to, 0, bytes);
-    to[0] = 0x80; /* a CRC of zeros would hold */
+    to[0] = 0x80;
   }
+}
+
+void bb_decode_fail(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* shape, bb_harq* harq) {
+  op->iter_count = (uint8_t)RTE_MIN(op->iter_max, MAX_ITERATIONS);
+  if (bb_code_blocks(shape) == 0) {
+    (void)bb_mbuf_put(&op->hard_output, 0);
+    return;
+  }
+  uint8_t* const to = bb_mbuf_put(&op->hard_output, bb_code_blocks(shape) * bb_block_bytes(shape));
+  if (to != NULL) put_no_word(shape, to);
   if (!shape->soft_out) return;
   int8_t soft[MAX_SOFT_BITS] = {0};
   if (shape->soft_in && !read_soft_bits(op, shape, harq, soft)) memset(soft, 0, sizeof(soft));
@@ -188,7 +198,7 @@ int bb_decode_finish(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* shape, bb
   basebandd_code_block_result results[MAX_CODE_BLOCKS];
   basebandd_block_result blocks[1];
   size_t count = 0;
-  const uint32_t bytes = bb_code_blocks(shape) * ((bb_block_bits(shape) + 7) / 8);
+  const uint32_t bytes = bb_code_blocks(shape) * bb_block_bytes(shape);
   if (basebandd_read_decode_shared_channel(answer, blocks, 1, results, MAX_CODE_BLOCKS, &count) <
           0 ||
       count != bb_code_blocks(shape)) {
@@ -196,32 +206,43 @@ int bb_decode_finish(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* shape, bb
   }
   const void* bits = NULL;
   size_t bits_bytes = 0;
-  if (basebandd_read_placed(answer, 15, &bits, &bits_bytes) < 0 || bits_bytes != bytes) return -1;
+  if (basebandd_read_placed(answer, PAYLOAD_FIELD, &bits, &bits_bytes) < 0 || bits_bytes != bytes) {
+    return -1;
+  }
+  const void* soft = NULL;
+  size_t soft_bytes = 0;
+  if (shape->soft_out && (basebandd_read_placed(answer, SOFT_FIELD, &soft, &soft_bytes) < 0 ||
+                          soft_bytes != shape->n_cb)) {
+    return -1;
+  }
 
-  int status = 0;
-  bool crc_ok = crcs_hold(op, shape, bits);
+  bb_crc crc;
+  (void)checked(op->op_flags, &crc);
+  bool is_parity_ok = true;
+  bool is_crc_ok = true;
+  bool is_nothing = false; /* LLRs of 0: all bits are decided as 0, and all checks hold */
   op->iter_count = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (!results[i].parity_ok) status |= 1 << RTE_BBDEV_SYNDROME_ERROR;
-    /* LLRs that are all 0 make no block right, though all its bits, and its CRC, are 0. */
-    if (shape->crc != BB_CRC_NONE || results[i].parity_ok) crc_ok = crc_ok && results[i].crc_ok;
+    is_parity_ok = is_parity_ok && results[i].parity_ok;
+    is_crc_ok = is_crc_ok && results[i].crc_ok;
+    if (shape->crc == BB_CRC_NONE && results[i].parity_ok && !results[i].crc_ok) is_nothing = true;
     op->iter_count = (uint8_t)RTE_MAX(op->iter_count, results[i].iterations);
   }
-  if (checked(op->op_flags) != BB_CRC_NONE && !crc_ok) status |= 1 << RTE_BBDEV_CRC_ERROR;
+  if (shape->crc == BB_CRC_NONE) {
+    is_crc_ok = !is_nothing && (crc == BB_CRC_NONE || crcs_hold(crc, shape, bits));
+  }
+  int status = 0;
+  if (!is_parity_ok || is_nothing) status |= 1 << RTE_BBDEV_SYNDROME_ERROR;
+  if (crc != BB_CRC_NONE && !is_crc_ok) status |= 1 << RTE_BBDEV_CRC_ERROR;
 
   uint8_t* const to = bb_mbuf_put(&op->hard_output, bytes);
   if (to == NULL) return status | BB_DATA_ERROR;
-  memcpy(to, bits, bytes);
-  if (shape->soft_out) {
-    const void* soft;
-    size_t soft_bytes;
-    if (basebandd_read_placed(answer, SOFT_FIELD, &soft, &soft_bytes) < 0 ||
-        soft_bytes != shape->n_cb) {
-      return -1;
-    }
-    status |= write_soft_bits(op, shape, harq, soft);
+  if (is_nothing) {
+    put_no_word(shape, to);
+  } else {
+    memcpy(to, bits, bytes);
   }
-  return status;
+  return shape->soft_out ? status | write_soft_bits(op, shape, harq, soft) : status;
 }
 
 int bb_harq_loopback(struct rte_bbdev_op_ldpc_dec* op, bb_harq* harq) {

@@ -22,7 +22,8 @@
 #define DRIVER_NAME baseband_offload
 #define PRIORITIES 3U
 #define ALIGNMENT 64U
-#define LOOK_NS 20000000 /* between two looks whether the server is there */
+#define ROUND_NS 10000000 /* between two rounds of the keeper */
+#define OPEN_AT_START 4U
 
 RTE_LOG_REGISTER(bb_log_type, pmd.baseband.offload, NOTICE)
 
@@ -33,7 +34,7 @@ typedef struct bb_device {
 
   pthread_mutex_t mutex; /* of the queues while they are tended, made or destroyed */
   bb_queue* queues[2 * BB_MAX_QUEUES];
-  pthread_t keeper; /* tends the queues */
+  pthread_t keeper;
   atomic_bool is_closing;
 } bb_device;
 
@@ -118,7 +119,6 @@ static int queue_setup(struct rte_bbdev* dev, uint16_t id,
     BB_LOG(ERR, "queue %u: op_type %d is not LDPC_ENC or LDPC_DEC\n", id, (int)conf->op_type);
     return -EINVAL;
   }
-  (void)queue_release(dev, id);
   (void)pthread_mutex_lock(&device->mutex);
   const int error =
       bb_queue_create(conf, id, &device->arguments, device->harq, &device->queues[id]);
@@ -127,28 +127,35 @@ static int queue_setup(struct rte_bbdev* dev, uint16_t id,
   return error;
 }
 
-/* Of each operation one queue is ready at once; few applications use more. */
+/* The first queues of each operation are ready at once; few applications use more. */
 static int start(struct rte_bbdev* dev) {
-  bool is_open[RTE_BBDEV_OP_TYPE_SIZE_MAX] = {false};
+  uint32_t opened[RTE_BBDEV_OP_TYPE_SIZE_MAX] = {0};
   for (uint16_t id = 0; id < dev->data->num_queues; ++id) {
     const struct rte_bbdev_queue_data* const data = &dev->data->queues[id];
-    if (data->queue_private == NULL || is_open[data->conf.op_type]) continue;
-    /* A server grants a client 8 regions a second after the first 64: they may be used up. */
-    if (bb_queue_open(data->queue_private) < 0) (void)sleep(1);
-    is_open[data->conf.op_type] = true;
+    if (data->queue_private == NULL || opened[data->conf.op_type]++ >= OPEN_AT_START) continue;
+    int error = bb_queue_open(data->queue_private);
+    if (error == -ENOMEM) { /* a server grants a client 8 regions a second after the first 64 */
+      (void)sleep(1);
+      error = bb_queue_open(data->queue_private);
+    }
+    if (error < 0) return error;
   }
   return 0;
 }
 
+/* Makes the connections that queues ask for. Where one attempt fails the others wait for the next
+ * round, for each may take seconds. */
 static void* keep(void* argument) {
   bb_device* const device = argument;
   while (!atomic_load(&device->is_closing)) {
-    (void)pthread_mutex_lock(&device->mutex);
-    for (size_t i = 0; i < RTE_DIM(device->queues); ++i) {
-      if (device->queues[i] != NULL) bb_queue_tend(device->queues[i]);
+    int error = 0;
+    for (size_t i = 0; i < RTE_DIM(device->queues) && error == 0; ++i) {
+      if (atomic_load(&device->is_closing)) return NULL;
+      (void)pthread_mutex_lock(&device->mutex);
+      if (device->queues[i] != NULL) error = bb_queue_tend(device->queues[i]);
+      (void)pthread_mutex_unlock(&device->mutex);
     }
-    (void)pthread_mutex_unlock(&device->mutex);
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    const struct timespec pause = {.tv_nsec = ROUND_NS};
     (void)nanosleep(&pause, NULL);
   }
   return NULL;

@@ -5,13 +5,6 @@
 #include "client/bbdev/checks.h"
 #include "client/bbdev/mbuf.h"
 
-static bb_crc attached(uint32_t flags) {
-  return bb_has(flags, RTE_BBDEV_LDPC_CRC_24B_ATTACH)   ? BB_CRC_24B
-         : bb_has(flags, RTE_BBDEV_LDPC_CRC_24A_ATTACH) ? BB_CRC_24A
-         : bb_has(flags, RTE_BBDEV_LDPC_CRC_16_ATTACH)  ? BB_CRC_16
-                                                        : BB_CRC_NONE;
-}
-
 const char* bb_encode_shape(const struct rte_bbdev_op_ldpc_enc* op, bb_shape* shape) {
   *shape = (bb_shape){
       .n_cb = op->n_cb,
@@ -21,28 +14,36 @@ const char* bb_encode_shape(const struct rte_bbdev_op_ldpc_enc* op, bb_shape* sh
       .base_graph = op->basegraph,
       .rv = op->rv_index,
       /* One bit a symbol: what is interleaved so stays as it is. */
-      .qm = bb_bits_a_symbol(op->q_m, !bb_has(op->op_flags, RTE_BBDEV_LDPC_INTERLEAVER_BYPASS)),
-      .crc = (uint8_t)attached(op->op_flags)};
+      .qm = bb_bits_a_symbol(op->q_m, !bb_has(op->op_flags, RTE_BBDEV_LDPC_INTERLEAVER_BYPASS))};
   if (!bb_has(op->op_flags, RTE_BBDEV_LDPC_RATE_MATCH)) return "op_flags lacks RATE_MATCH";
+  bb_crc crc;
+  if (!bb_one_crc(op->op_flags, RTE_BBDEV_LDPC_CRC_24A_ATTACH, RTE_BBDEV_LDPC_CRC_24B_ATTACH,
+                  RTE_BBDEV_LDPC_CRC_16_ATTACH, &crc)) {
+    return "op_flags attaches more than one CRC";
+  }
+  shape->crc = (uint8_t)crc;
   const char* wrong = bb_check_code(shape);
   if (wrong != NULL) return wrong;
-  const uint32_t bytes = (bb_block_bits(shape) + 7) / 8;
   if (op->code_block_mode == RTE_BBDEV_CODE_BLOCK) {
     shape->count_a = 1;
     shape->e_a = op->cb_params.e;
-    return NULL;
+  } else {
+    shape->e_a = op->tb_params.ea;
+    shape->e_b = op->tb_params.eb;
+    const uint32_t bytes = bb_block_bytes(shape);
+    wrong = bb_count_blocks(op->input.length, bytes, bytes, op->tb_params.r, op->tb_params.cab,
+                            op->tb_params.c, crc, shape);
+    if (wrong != NULL) return wrong;
   }
-  shape->e_a = op->tb_params.ea;
-  shape->e_b = op->tb_params.eb;
-  return bb_count_blocks(op->input.length, bytes, bytes, op->tb_params.r, op->tb_params.cab,
-                         op->tb_params.c, shape);
+  return op->input.length < bb_payload_bytes(shape) ? "input.length is less than the bits take"
+                                                    : NULL;
 }
 
 const char* bb_encode_fill(const struct rte_bbdev_op_ldpc_enc* op, const bb_shape* shape,
                            uint8_t* payload) {
   return bb_mbuf_read(&op->input, 0, payload, (uint32_t)bb_payload_bytes(shape))
              ? NULL
-             : "the input mbuf has fewer bytes than input.length";
+             : "input has no mbuf, or a chain that is shorter than input.length";
 }
 
 /* Appends `bits` bits, each block's own from a byte on, to the `at` bits that lie at `to`. */
@@ -70,9 +71,17 @@ static uint32_t output_bytes(const struct rte_bbdev_op_ldpc_enc* op, const bb_sh
 }
 
 void bb_encode_fail(struct rte_bbdev_op_ldpc_enc* op, const bb_shape* shape) {
-  const uint32_t bytes = output_bytes(op, shape);
+  const uint32_t bytes = bb_code_blocks(shape) > 0 ? output_bytes(op, shape) : 0;
   uint8_t* const to = bb_mbuf_put(&op->output, bytes);
-  if (to != NULL) memset(to, 0, bytes);
+  if (to == NULL) return;
+  /* xorshift (Marsaglia, 2003): a receiver's CRC does not hold with it, as it does with zeros. */
+  uint32_t state = 0x9e3779b9;
+  for (uint32_t i = 0; i < bytes; ++i) {
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    to[i] = (uint8_t)(state >> 24);
+  }
 }
 
 int bb_encode_finish(struct rte_bbdev_op_ldpc_enc* op, const bb_shape* shape,

@@ -6,7 +6,8 @@
 
 #include "client/bbdev/work.h"
 
-#define BB_JOBS 512U /* of 1024 that a ring may have; a power of two */
+#define BB_JOBS 512U     /* of 1024 that a ring may have; a power of two */
+#define BB_JOB_PLACES 4U /* where a shape may lie */
 
 typedef enum bb_job_state {
   BB_JOB_NONE,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <rte_cycles.h>
 #include <rte_spinlock.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,10 +12,16 @@
 #include "client/bbdev/jobs.h"
 #include "client/bbdev/log.h"
 
-#define BATCH 64U         /* requests that are submitted together */
-#define ANSWERS 32U       /* taken at a time */
-#define SPARE_ENTRIES 64U /* for requests that register and forget jobs */
-#define OPEN_TIMEOUT_NS 1000000000U
+#define BATCH 64U                   /* requests that are submitted together */
+#define ANSWERS 32U                 /* taken at a time */
+#define SPARE_ENTRIES 64U           /* for requests that register and forget jobs */
+#define OPEN_TIMEOUT_NS 3000000000U /* the server's own patience is shorter */
+#define LOOKS_A_SECOND 50U          /* of who waits for answers, whether the server is there */
+
+/* Between two attempts to connect: where nobody listens, and where somebody refuses. */
+#define ATTEMPT_NS 20000000U
+#define FIRST_REFUSAL_NS 250000000U
+#define LAST_REFUSAL_NS 4000000000U
 
 enum { kInvalidArgument = 3, kOutOfRange = 11, kInternal = 13, kUnavailable = 14 };
 
@@ -33,15 +40,24 @@ typedef struct bb_slot {
 } bb_slot;
 
 struct bb_queue {
-  rte_spinlock_t lock;          /* of what changes */
-  basebandd_connection* server; /* null: away, or not opened yet */
-  bool is_opened;
+  rte_spinlock_t lock;          /* of what changes, but for what the keeper has */
+  basebandd_connection* server; /* null: away, or not there yet */
   bool is_stale; /* a lost device may write to replies until the connection is closed */
   uint32_t head; /* slots head .. tail - 1 are taken, modulo size */
   uint32_t tail;
   bb_jobs jobs;
   uint64_t next_complaint; /* by rte_get_timer_cycles */
   uint32_t untold;         /* complaints since the last one */
+  uint64_t next_look;      /* for the server */
+  uint32_t watched_head;   /* the oldest operation .. */
+  uint64_t watched_since;  /* .. since then, or since the queue was empty */
+
+  /* What the threads of operations ask of the keeper, and it gives them: neither waits. */
+  atomic_bool is_wanted;
+  _Atomic(basebandd_connection*) offered;
+  uint64_t next_attempt_ns; /* the keeper's own */
+  uint64_t pause_ns;
+  int last_error;
 
   bb_slot* slots;
   uint32_t size; /* a power of two */
@@ -62,7 +78,7 @@ static bb_slot* slot_of(const bb_queue* queue, uint32_t index) {
 }
 
 /* What went wrong with an operation: a line a second. */
-static void complain(bb_queue* queue, const char* text, size_t bytes) {
+static void complain_of(bb_queue* queue, const char* text, size_t bytes) {
   const uint64_t now = rte_get_timer_cycles();
   if (now < queue->next_complaint) {
     ++queue->untold;
@@ -73,6 +89,8 @@ static void complain(bb_queue* queue, const char* text, size_t bytes) {
          queue->untold);
   queue->untold = 0;
 }
+
+static void complain(bb_queue* queue, const char* text) { complain_of(queue, text, strlen(text)); }
 
 static struct rte_bbdev_op_ldpc_dec* decode_of(const bb_slot* slot) {
   return &((struct rte_bbdev_dec_op*)slot->op)->ldpc_dec;
@@ -86,17 +104,16 @@ static struct rte_bbdev_op_ldpc_enc* encode_of(const bb_slot* slot) {
 static void fail(bb_queue* queue, bb_slot* slot, int status) {
   slot->status = status;
   slot->is_done = true;
-  const bool has_shape = bb_code_blocks(&slot->shape) > 0;
   if (slot->is_decode) {
     slot->status |= 1 << RTE_BBDEV_CRC_ERROR;
-    if (has_shape) bb_decode_fail(decode_of(slot), &slot->shape, queue->harq);
-  } else if (has_shape) {
+    bb_decode_fail(decode_of(slot), &slot->shape, queue->harq);
+  } else {
     bb_encode_fail(encode_of(slot), &slot->shape);
   }
 }
 
 static void fail_for(bb_queue* queue, bb_slot* slot, int status, const char* why) {
-  complain(queue, why, strlen(why));
+  complain(queue, why);
   fail(queue, slot, status);
 }
 
@@ -109,21 +126,10 @@ static int connect_to(const bb_queue* queue, basebandd_connection** server) {
   return basebandd_open(queue->arguments->socket, &options, server);
 }
 
-/* The first time. What fails now is tried again by bb_queue_tend. */
-static int open_first(bb_queue* queue) {
-  queue->is_opened = true;
-  const int error = connect_to(queue, &queue->server);
-  if (error == 0) return 0;
-  queue->server = NULL;
-  BB_LOG(ERR, "queue %u: %s: %s; operations fail until it is there\n", queue->id,
-         queue->arguments->socket, basebandd_error());
-  return error;
-}
-
-/* The connection has ended: all that was on its way is done, for better or worse. */
+/* The connection is closed: all that was on its way is done, for better or worse. */
 static void lose(bb_queue* queue, const char* why) {
-  BB_LOG(ERR, "queue %u: the server at %s is away: %s; operations fail until it is back\n",
-         queue->id, queue->arguments->socket, why);
+  BB_LOG(ERR, "queue %u: %s: %s; operations fail until there is another connection\n", queue->id,
+         queue->arguments->socket, why);
   basebandd_close(queue->server);
   queue->server = NULL;
   queue->is_stale = false;
@@ -133,23 +139,68 @@ static void lose(bb_queue* queue, const char* why) {
   }
 }
 
-void bb_queue_tend(bb_queue* queue) {
-  rte_spinlock_lock(&queue->lock);
-  if (queue->server != NULL) {
-    if (basebandd_wait(queue->server, 0) < 0) {
-      lose(queue, basebandd_error());
-    } else if (queue->is_stale && queue->head == queue->tail) {
-      lose(queue, "a device was lost, which may still write to the memory");
-    }
+/* Takes the connection that the keeper has made, or asks for one. */
+static void renew(bb_queue* queue) {
+  if (queue->is_stale && queue->head == queue->tail) {
+    lose(queue, "a device was lost that may still write to this memory");
   }
-  const bool is_away = queue->server == NULL && queue->is_opened;
-  rte_spinlock_unlock(&queue->lock);
+  if (queue->server != NULL) return;
+  queue->server = atomic_exchange(&queue->offered, NULL);
+  atomic_store_explicit(&queue->is_wanted, queue->server == NULL, memory_order_release);
+}
+
+/* Of who finds no answer, now and then: whether the server is there, and at work. */
+static void look(bb_queue* queue) {
+  const uint64_t now = rte_get_timer_cycles();
+  if (now < queue->next_look) return;
+  queue->next_look = now + rte_get_timer_hz() / LOOKS_A_SECOND;
+  if (basebandd_wait(queue->server, 0) < 0) {
+    lose(queue, basebandd_error());
+    return;
+  }
+  if (queue->head != queue->watched_head) {
+    queue->watched_head = queue->head;
+    queue->watched_since = now;
+  } else if (now - queue->watched_since >
+             rte_get_timer_hz() / 1000U * queue->arguments->timeout_ms) {
+    lose(queue, "no answer for timeout_ms");
+  }
+}
+
+static bool is_nobody_there(int error) {
+  return error == -ENOENT || error == -ECONNREFUSED || error == -EPIPE;
+}
+
+static uint64_t now_ns(void) {
+  struct timespec now;
+  (void)clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+int bb_queue_tend(bb_queue* queue) {
+  if (!atomic_load_explicit(&queue->is_wanted, memory_order_acquire) ||
+      atomic_load(&queue->offered) != NULL || now_ns() < queue->next_attempt_ns) {
+    return 0;
+  }
   basebandd_connection* server;
-  if (!is_away || connect_to(queue, &server) < 0) return;
-  rte_spinlock_lock(&queue->lock);
-  queue->server = server;
-  rte_spinlock_unlock(&queue->lock);
-  BB_LOG(NOTICE, "queue %u: the server is there again\n", queue->id);
+  const int error = connect_to(queue, &server);
+  if (error == 0) {
+    if (queue->last_error != 0) BB_LOG(NOTICE, "queue %u: the server is there\n", queue->id);
+    queue->last_error = 0;
+    queue->pause_ns = 0;
+    atomic_store(&queue->offered, server);
+    return 0;
+  }
+  if (error != queue->last_error) {
+    BB_LOG(ERR, "queue %u: %s: %s\n", queue->id, queue->arguments->socket, basebandd_error());
+  }
+  queue->last_error = error;
+  queue->pause_ns = is_nobody_there(error)
+                        ? ATTEMPT_NS
+                        : RTE_MIN(RTE_MAX(2 * queue->pause_ns, (uint64_t)FIRST_REFUSAL_NS),
+                                  (uint64_t)LAST_REFUSAL_NS);
+  queue->next_attempt_ns = now_ns() + queue->pause_ns;
+  return error;
 }
 
 /* ------------------------------------------------------------------------------------ enqueueing
@@ -216,8 +267,13 @@ static bool begin(bb_queue* queue, uint32_t index, bool is_decode, void* op, bb_
       bb_has(decode_of(slot)->op_flags, RTE_BBDEV_LDPC_INTERNAL_HARQ_MEMORY_LOOPBACK)) {
     slot->status = bb_harq_loopback(decode_of(slot), queue->harq);
     slot->is_done = true;
+    if (slot->status != 0) {
+      slot->status |= 1 << RTE_BBDEV_CRC_ERROR;
+      complain(queue, "loopback is not between an mbuf and HARQ memory that is there");
+    }
     return true;
   }
+  if (queue->is_stale) return false;
   const char* wrong = is_decode ? bb_decode_shape(decode_of(slot), &slot->shape)
                                 : bb_encode_shape(encode_of(slot), &slot->shape);
   if (wrong != NULL) {
@@ -262,21 +318,19 @@ static bool begin(bb_queue* queue, uint32_t index, bool is_decode, void* op, bb_
 }
 
 static uint64_t deadline_of(const bb_queue* queue) {
-  if (queue->arguments->deadline_us == 0) return 0;
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec +
-         (uint64_t)queue->arguments->deadline_us * 1000U;
+  const uint64_t deadline_us = queue->arguments->deadline_us;
+  return deadline_us == 0 ? 0 : now_ns() + deadline_us * 1000U;
 }
 
 static uint16_t enqueue(struct rte_bbdev_queue_data* data, bool is_decode, void** ops,
                         uint16_t count) {
   bb_queue* const queue = data->queue_private;
   rte_spinlock_lock(&queue->lock);
-  if (!queue->is_opened) (void)open_first(queue);
+  renew(queue);
   bb_batch batch;
   batch.count = 0;
   batch.deadline_ns = deadline_of(queue);
+  if (queue->head == queue->tail) queue->watched_since = rte_get_timer_cycles();
   uint16_t taken = 0;
   data->enqueue_status = RTE_BBDEV_ENQ_STATUS_NONE;
   for (; taken < count; ++taken, ++queue->tail) {
@@ -313,10 +367,11 @@ static void finish(bb_queue* queue, bb_slot* slot, const basebandd_answer* answe
     if (slot->status < 0) {
       fail_for(queue, slot, BB_DRIVER_ERROR, "the server's answer is not one of the request");
     } else if (slot->status & BB_DATA_ERROR) {
-      fail_for(queue, slot, slot->status, "an output has no mbuf, or no room in it");
+      if (slot->is_decode) slot->status |= 1 << RTE_BBDEV_CRC_ERROR;
+      complain(queue, "an output has no mbuf, no room in it, or an address beyond harq_mib");
     }
   } else {
-    complain(queue, answer->text, answer->text_bytes);
+    complain_of(queue, answer->text, answer->text_bytes);
     fail(queue, slot,
          answer->code == kInvalidArgument || answer->code == kOutOfRange ? BB_DATA_ERROR
                                                                          : BB_DRIVER_ERROR);
@@ -332,7 +387,7 @@ static void finish(bb_queue* queue, bb_slot* slot, const basebandd_answer* answe
 static void take_number(bb_queue* queue, bb_job* job, const basebandd_answer* answer) {
   job->state = answer->code == 0 ? BB_JOB_KNOWN : BB_JOB_REFUSED;
   job->number = (uint32_t)answer->value;
-  if (answer->code != 0) complain(queue, answer->text, answer->text_bytes);
+  if (answer->code != 0) complain_of(queue, answer->text, answer->text_bytes);
 }
 
 /* Takes answers until the `count` oldest operations are done, as far as there are any. */
@@ -346,7 +401,10 @@ static void take_answers(bb_queue* queue, uint16_t count) {
     const int polled =
         basebandd_poll(queue->server, answers, RTE_MIN(wanted - done, (uint32_t)ANSWERS));
     if (polled < 0) lose(queue, basebandd_error());
-    if (polled == 0) return;
+    if (polled == 0) {
+      look(queue);
+      if (queue->server != NULL) return;
+    }
     for (int i = 0; i < polled; ++i) {
       const uint64_t id = answers[i].id;
       if (id & OF_REGISTER) {
@@ -362,6 +420,7 @@ static uint16_t dequeue(struct rte_bbdev_queue_data* data, bool is_decode, void*
                         uint16_t count) {
   bb_queue* const queue = data->queue_private;
   rte_spinlock_lock(&queue->lock);
+  renew(queue);
   take_answers(queue, count);
   uint16_t taken = 0;
   uint16_t errors = 0;
@@ -428,21 +487,32 @@ int bb_queue_create(const struct rte_bbdev_queue_conf* conf, uint16_t id,
   made->arguments = arguments;
   made->harq = harq;
   made->id = id;
-  made->priority = class_of(arguments->class, conf->priority);
+  made->priority = class_of(arguments->first_class, conf->priority);
   *queue = made;
   return 0;
 }
 
 int bb_queue_open(bb_queue* queue) {
+  basebandd_connection* server;
+  const int error = connect_to(queue, &server);
+  if (error < 0) {
+    BB_LOG(ERR, "queue %u: %s: %s\n", queue->id, queue->arguments->socket, basebandd_error());
+    return error;
+  }
   rte_spinlock_lock(&queue->lock);
-  const int error = queue->is_opened ? 0 : open_first(queue);
+  if (queue->server == NULL) {
+    queue->server = server;
+    server = NULL;
+  }
   rte_spinlock_unlock(&queue->lock);
-  return error;
+  basebandd_close(server);
+  return 0;
 }
 
 void bb_queue_destroy(bb_queue* queue) {
   if (queue == NULL) return;
   basebandd_close(queue->server);
+  basebandd_close(atomic_load(&queue->offered));
   free(queue->slots);
   free(queue);
 }

@@ -3,9 +3,10 @@
  *
  * Operations leave in the order in which they came, each once. Those that are wrong, or that no
  * server takes, leave as well, with an error in their status: nobody who waits for them waits in
- * vain. One thread may enqueue while another dequeues; they take turns at a lock, as does the
- * device's own thread, which looks after the connection (bb_queue_tend). A queue takes operations
- * of either type; those of one type wait for the other's before them to be dequeued. */
+ * vain. One thread may enqueue while another dequeues: they take turns at a lock, under which
+ * nobody waits. Connections are made by the device's own thread, the keeper, by bb_queue_tend. A
+ * queue takes operations of either type; those of one type wait for the other's before them to be
+ * dequeued. */
 #ifndef BASEBAND_CLIENT_BBDEV_QUEUE_H_
 #define BASEBAND_CLIENT_BBDEV_QUEUE_H_
 
@@ -20,19 +21,20 @@
 
 typedef struct bb_queue bb_queue;
 
-/* Connects when the first operation is enqueued, which takes milliseconds then, for applications
- * set up more queues than they use. `arguments` and `harq`, which is null where the device has no
- * HARQ memory, outlive the queue. -ENOMEM. */
+/* Not connected: the first operation asks the keeper for that, for applications set up more queues
+ * than they use. `arguments` and `harq`, which is null where the device has no HARQ memory, outlive
+ * the queue. -ENOMEM. */
 int bb_queue_create(const struct rte_bbdev_queue_conf* conf, uint16_t id,
                     const bb_arguments* arguments, bb_harq* harq, bb_queue** queue);
-/* Connects now. A negative errno: it is tried again by bb_queue_tend, and the log says why. */
+/* Connects at once, which takes milliseconds. A negative errno: the log says why, and the first
+ * operation will ask again. */
 int bb_queue_open(bb_queue* queue);
 /* What is on its way is dropped. */
 void bb_queue_destroy(bb_queue* queue);
 
-/* Looks whether the server is still there, and connects again if it is not: may take as long as
- * that takes, without holding up the queue. Never while the queue is destroyed. */
-void bb_queue_tend(bb_queue* queue);
+/* The keeper's: makes the connection that operations ask for, if it is time for an attempt, which
+ * takes up to seconds where the server does not answer. A negative errno: it failed. */
+int bb_queue_tend(bb_queue* queue);
 
 /* bbdev's, of struct rte_bbdev. Neither waits for the server. */
 uint16_t bb_enqueue_enc(struct rte_bbdev_queue_data* data, struct rte_bbdev_enc_op** ops,

@@ -12,6 +12,8 @@ uint32_t bb_block_bits(const bb_shape* shape) {
          bb_crc_bits((bb_crc)shape->crc);
 }
 
+uint32_t bb_block_bytes(const bb_shape* shape) { return (bb_block_bits(shape) + 7) / 8; }
+
 uint32_t bb_code_blocks(const bb_shape* shape) { return shape->count_a + shape->count_b; }
 
 static uint64_t input_bytes(const bb_shape* shape, uint32_t e) {
@@ -21,7 +23,7 @@ static uint64_t input_bytes(const bb_shape* shape, uint32_t e) {
 
 uint64_t bb_payload_bytes(const bb_shape* shape) {
   if (shape->operation == BASEBANDD_ENCODE_SHARED_CHANNEL) {
-    return (uint64_t)bb_code_blocks(shape) * ((bb_block_bits(shape) + 7) / 8);
+    return (uint64_t)bb_code_blocks(shape) * bb_block_bytes(shape);
   }
   return shape->count_a * input_bytes(shape, shape->e_a) +
          shape->count_b * input_bytes(shape, shape->e_b);
@@ -37,7 +39,7 @@ uint64_t bb_reply_bytes(const bb_shape* shape) {
   const uint64_t bulk =
       shape->operation == BASEBANDD_ENCODE_SHARED_CHANNEL
           ? bb_encoded_bytes(shape)
-          : blocks * ((bb_block_bits(shape) + 7) / 8 + (shape->soft_out ? shape->n_cb : 0));
+          : blocks * (bb_block_bytes(shape) + (shape->soft_out ? shape->n_cb : 0));
   return BASEBANDD_REPLY_BYTES(bulk, blocks);
 }
 

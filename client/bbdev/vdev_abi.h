@@ -1,4 +1,4 @@
-/* What a driver of DPDK's virtual bus shares with the bus: four structures and two functions, which
+/* What a driver of DPDK's virtual bus shares with the bus: four structures and a function, which
  * the development packages of distributions leave out. As the ABI of DPDK 22.11 (DPDK_23) has them,
  * from its documentation and its release notes; CMakeLists.txt takes no other release. */
 #ifndef BASEBAND_CLIENT_BBDEV_VDEV_ABI_H_
@@ -46,6 +46,5 @@ struct rte_vdev_driver {
 };
 
 void rte_vdev_register(struct rte_vdev_driver* driver);
-void rte_vdev_unregister(struct rte_vdev_driver* driver);
 
 #endif /* BASEBAND_CLIENT_BBDEV_VDEV_ABI_H_ */

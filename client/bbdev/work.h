@@ -39,6 +39,7 @@ typedef struct bb_shape {
 
 /* Of one code block, bits: what goes in or comes out, without the CRC that the server makes. */
 uint32_t bb_block_bits(const bb_shape* shape);
+uint32_t bb_block_bytes(const bb_shape* shape);
 uint32_t bb_code_blocks(const bb_shape* shape);
 /* Of the request; a payload has soft bits and LLRs of each code block, filled up to 4 bytes. */
 uint64_t bb_payload_bytes(const bb_shape* shape);
@@ -73,8 +74,9 @@ int bb_decode_finish(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* shape, bb
                      const basebandd_answer* answer);
 
 /* What an operation has that was not done: outputs of the full length, lest what lay there before
- * be taken for its result. Of encoding zeros; of decoding bits with which no CRC holds, and soft
- * bits as they were before this transmission, so that the next one finds them. */
+ * be taken for its result. Of encoding bits that are no code word, for zeros are one; of decoding
+ * bits with which no code block's CRC holds, and soft bits as they were before this transmission,
+ * so that the next one finds them. Of a shape without code blocks, outputs of no length. */
 void bb_encode_fail(struct rte_bbdev_op_ldpc_enc* op, const bb_shape* shape);
 void bb_decode_fail(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* shape, bb_harq* harq);
 
