@@ -11,6 +11,7 @@ with soft bits in mbufs, in the cases that it knows: validation, latency, throug
   --cases LIST      of those cases, separated by commas
   --ops N           operations of a case [32]; throughput runs them 100 times on each core
   --burst N         of them enqueued at once [16]
+  --cores N         that test-bbdev keeps busy, each with a queue of its own [2]
   --strict          what test-bbdev skipped counts as failed
   --ends            not vectors: the server is killed, drained, away, and started again under test-bbdev
   --limit-s S       after which one run of test-bbdev has failed [120]
@@ -42,7 +43,6 @@ TOOL = "dpdk-test-bbdev"
 CASES = ["validation", "latency", "throughput", "bler"]
 SUITES = {"Validation": "validation", "Latency": "latency", "Throughput": "throughput", "BLER": "bler"}
 START_S = 20
-CORES = sorted(os.sched_getaffinity(0))[:2]
 FAILURE = re.compile(r"^(TestCase \w+\(\) line \d+ failed.*|HARQ \w+.*|Couldn't .*|EAL: .*(?:[Ee]rror|[Cc]annot|[Ff]ailed).*|"
                      r"Flag Mismatch|Too many .*|baseband_offload: .*|No suitable devices found!)$", re.MULTILINE)
 SANITIZER = re.compile(r"^.*(?:runtime error|Sanitizer).*$", re.MULTILINE)
@@ -146,7 +146,7 @@ class Run:
         ops, burst = ops or options.ops, burst or options.burst
         self._prefix = f"bbdev-{os.getpid()}"
         command = ["stdbuf", "-oL", TOOL, "--no-huge", "--no-pci", "--no-shconf", f"--file-prefix={self._prefix}",
-                   "--no-telemetry", "-m", "1024", "-l", ",".join(map(str, CORES)), "-d", options.driver,
+                   "--no-telemetry", "-m", "1024", "-l", options.cores, "-d", options.driver,
                    f"--vdev=baseband_offload0,socket={server.socket}{device}", "--",
                    "-n", str(ops), "-b", str(burst), "-v", str(vector.path), "-c", ",".join(cases),
                    "-s", "30"]
@@ -383,6 +383,7 @@ def parse():
     parser.add_argument("--cases", default=",".join(CASES), type=lambda text: text.split(","))
     parser.add_argument("--ops", type=int, default=32)
     parser.add_argument("--burst", type=int, default=16)
+    parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("--ends", action="store_true")
     parser.add_argument("--limit-s", type=float, default=120)
@@ -401,6 +402,7 @@ def parse():
         sys.exit(f"bbdev.py: {TOOL} is not there: package dpdk-dev")
     if unknown := set(options.cases) - set(CASES):
         sys.exit(f"bbdev.py: --cases: no {', '.join(sorted(unknown))}")
+    options.cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[:options.cores]))
     options.environment = {"LD_PRELOAD": str(options.preload)} if options.preload else {}
     options.vectors = vectors_of(options.vectors, options.match)
     return options
