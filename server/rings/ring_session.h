@@ -41,7 +41,7 @@ class RingSession : public std::enable_shared_from_this<RingSession> {
   // Small requests of one registered job that are taken in one turn go through the server as one
   // job: what that costs for each is most of what they cost. They have so much together, of
   // payload, replies and blocks, and deadlines that are as near: the earliest counts for all.
-  static constexpr int64_t kMaxJoinedBytes = 64 << 10;
+  static constexpr int64_t kMaxJoinedBytes = 512 << 10;
   static constexpr int64_t kMaxJoinedBlocks = 64;
   static constexpr absl::Duration kJoinedDeadlines = absl::Microseconds(20);
   // That there is no time for a request, with what goes before it, stands so long at most, for
