@@ -6,12 +6,14 @@
 #include "client/oai/client.h"
 #include "client/oai/clock.h"
 #include "client/oai/crc.h"
+#include "client/oai/llr_scale.h"
 
 #define INPUT_LLR_INT16 2U /* SharedChannelInput */
 #define EARLY_STOP_PARITY 1U
 #define EARLY_STOP_CRC 2U
 #define MOST_ITERATIONS 100U
 #define PAYLOAD_FIELD 15U
+#define SAMPLES 2048U    /* LLRs of a block that are looked at for its scale */
 #define GROUP_BYTES 128U /* more than a group's description takes */
 
 /* A slot that is on its way. */
@@ -47,13 +49,12 @@ static size_t padded(size_t llrs) { return (2 * llrs + 3) / 4 * 4; }
 
 /* What kind of group a segment is; its HARQ key apart. */
 static basebandd_decode_shared_channel_group group_of(const slot* slot,
-                                                      const bo_uplink_block* block, uint32_t e) {
-  const bo_settings* const settings = &slot->client->settings;
-  const float otherwise = settings->harq_on_host ? 0 : BO_LLR_SCALE;
+                                                      const bo_uplink_block* block, uint32_t e,
+                                                      float llr_scale) {
   basebandd_decode_shared_channel_group group = {
       .count = 1,
       .input = INPUT_LLR_INT16,
-      .llr_scale = settings->llr_scale > 0 ? settings->llr_scale : otherwise,
+      .llr_scale = llr_scale,
       .max_iterations =
           block->max_iterations < MOST_ITERATIONS ? block->max_iterations : MOST_ITERATIONS,
       /* 16 bits of CRC are looked at once. */
@@ -63,8 +64,28 @@ static basebandd_decode_shared_channel_group group_of(const slot* slot,
   return group;
 }
 
+/* Transmissions that the server adds up need one scale; that of a block is chosen by its first one.
+ * Of others it chooses itself (0), each code block's. */
+static float scale_of(const slot* slot, const bo_uplink_block* block,
+                      bo_transmission* transmission) {
+  const bo_settings* const settings = &slot->client->settings;
+  if (settings->llr_scale > 0) return settings->llr_scale;
+  if (settings->harq_on_host) return 0;
+  if (transmission->llr_scale > 0) return transmission->llr_scale;
+  bo_magnitudes magnitudes = {0};
+  for (uint32_t i = 0; i < block->count; ++i) {
+    bo_add_magnitudes(block->segments[i].llrs, block->segments[i].e, 1 + SAMPLES / block->count,
+                      &magnitudes);
+  }
+  const double information = block->code.k - block->code.n_filler;
+  transmission->llr_scale =
+      bo_llr_scale(&magnitudes, block->qm, information / block->segments[0].e);
+  return transmission->llr_scale;
+}
+
 static void add_block(slot* slot, uint32_t index) {
   bo_uplink_block* const block = &slot->blocks[index];
+  const float llr_scale = scale_of(slot, block, &slot->transmissions[index]);
   const bool is_keyed = !slot->client->settings.harq_on_host;
   for (uint32_t i = 0; i < block->count; ++i) {
     const uint32_t e = has_soft(slot, block) ? bo_soft_bits(&block->code) : block->segments[i].e;
@@ -72,7 +93,7 @@ static void add_block(slot* slot, uint32_t index) {
     if (!is_keyed && i > 0 && group[-1].block.e == e) {
       ++group[-1].count;
     } else {
-      *group = group_of(slot, block, e);
+      *group = group_of(slot, block, e, llr_scale);
       if (is_keyed) {
         uint8_t* const key = slot->keys[slot->group_count];
         bo_harq_key(&slot->client->harq, block->process, i, key);

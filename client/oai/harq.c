@@ -49,6 +49,7 @@ bo_transmission bo_harq_begin(bo_harq* harq, bo_process process, bool is_first, 
     next.is_alone = !has_server || entry->number == LAST_NUMBER;
     next.number = entry->number + 1;
     next.block = entry->block;
+    next.llr_scale = entry->llr_scale;
     if (entry->number == LAST_NUMBER) next.place = BO_AT_LIBRARY;
   } else { /* it began there, or before this library was loaded */
     next.place = BO_AT_LIBRARY;
@@ -64,6 +65,7 @@ void bo_harq_end(bo_harq* harq, bo_process process, bo_transmission transmission
   entry->place = place;
   entry->number = transmission.number;
   entry->block = transmission.block;
+  entry->llr_scale = transmission.llr_scale;
   pthread_mutex_unlock(&harq->lock);
 }
 

@@ -26,6 +26,7 @@ typedef struct bo_transmission {
   bool is_alone;   /* the library has none of the earlier soft bits */
   uint32_t number; /* Harq.transmission */
   uint32_t block;  /* Harq.block */
+  float llr_scale; /* the same in all transmissions of a block; of a first one 0 */
 } bo_transmission;
 
 typedef struct bo_harq_entry {
@@ -33,6 +34,7 @@ typedef struct bo_harq_entry {
   bo_place place;
   uint32_t number;
   uint32_t block;
+  float llr_scale;
 } bo_harq_entry;
 
 typedef struct bo_harq {

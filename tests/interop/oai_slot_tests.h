@@ -68,7 +68,7 @@ static void test_error_rate(const library* ours, const library* theirs, const sh
 
 /* Transmissions until a block is right, at most 4; blocks of two processes by turns. */
 static void test_again(const library* ours, const library* theirs, double snr_db, int n) {
-  static const shape kShape = {"again", 1, 384, 2, 8424, 4, 0, 10000, 1, 0};
+  static const shape kShape = {"again", 1, 384, 2, 8424, 2, 0, 10000, 1, 0};
   static const int kVersions[] = {0, 2, 3, 1};
   double sum[2] = {0, 0};
   int lost[2] = {0, 0};
