@@ -13,13 +13,13 @@
 
 static uint32_t k_of(uint32_t base_graph, uint32_t zc) { return (base_graph == 1 ? 22 : 10) * zc; }
 
-typedef struct call {
+typedef struct bo_word_call {
   basebandd_sizes sizes;
   basebandd_decode_group decode;
   basebandd_encode_group encode; /* of count 0: it is not one */
-} call;
+} bo_word_call;
 
-static bool reserve(const call* call, bo_session* session, char* why, size_t room) {
+static bool reserve(const bo_word_call* call, bo_session* session, char* why, size_t room) {
   if (bo_reserve_header(session, HEADER_BYTES) == 0 &&
       bo_reserve(session, call->sizes.payload_bytes, call->sizes.reply_bytes) == 0) {
     return true;
@@ -29,8 +29,8 @@ static bool reserve(const call* call, bo_session* session, char* why, size_t roo
 }
 
 /* With the payload in place: the answer's bits, or null. */
-static const uint8_t* run(const call* call, bo_session* session, uint64_t deadline_ns, size_t bytes,
-                          basebandd_answer* answer, char* why, size_t room) {
+static const uint8_t* run(const bo_word_call* call, bo_session* session, uint64_t deadline_ns,
+                          size_t bytes, basebandd_answer* answer, char* why, size_t room) {
   const bool is_encode = call->encode.count > 0;
   const int header_bytes =
       is_encode ? basebandd_describe_encode(&call->encode, 1, session->header, HEADER_BYTES)
@@ -53,10 +53,10 @@ static const uint8_t* run(const call* call, bo_session* session, uint64_t deadli
 }
 
 int bo_decode_word(bo_client* client, const bo_code_word* word, const int8_t* llrs, uint8_t* bits) {
-  call call = {.decode = {.code = {.base_graph = word->base_graph, .zc = word->zc},
-                          .count = 1,
-                          .llr_count = word->llr_count,
-                          .max_iterations = word->max_iterations}};
+  bo_word_call call = {.decode = {.code = {.base_graph = word->base_graph, .zc = word->zc},
+                                  .count = 1,
+                                  .llr_count = word->llr_count,
+                                  .max_iterations = word->max_iterations}};
   if (client->settings.is_flooding) { /* as OpenAirInterface's own: it counts from 0 on */
     call.decode.schedule = FLOODING;
     call.decode.scale_factor = 1;
@@ -91,9 +91,9 @@ int bo_decode_word(bo_client* client, const bo_code_word* word, const int8_t* ll
 
 bool bo_encode_words(bo_client* client, uint32_t base_graph, uint32_t zc,
                      const uint8_t* const* segments, uint32_t words, uint8_t* output) {
-  call call = {.encode = {.code = {.base_graph = base_graph, .zc = zc},
-                          .count = words,
-                          .output = BASEBANDD_OUTPUT_CODEWORD}};
+  bo_word_call call = {.encode = {.code = {.base_graph = base_graph, .zc = zc},
+                                  .count = words,
+                                  .output = BASEBANDD_OUTPUT_CODEWORD}};
   if (basebandd_size_encode(&call.encode, 1, &call.sizes) < 0) return false;
 
   char why[256] = "";

@@ -17,7 +17,7 @@
 #define GROUP_BYTES 128U /* more than a group's description takes */
 
 /* A slot that is on its way. */
-typedef struct slot {
+typedef struct bo_decoding {
   bo_client* client;
   bo_uplink_block* blocks;
   uint32_t count;
@@ -29,15 +29,15 @@ typedef struct slot {
   uint32_t segments;
   size_t payload_bytes;
   size_t bits_bytes;
-} slot;
+} bo_decoding;
 
-static bool is_asked(const slot* slot, uint32_t block) {
+static bool is_asked(const bo_decoding* slot, uint32_t block) {
   return slot->blocks[block].verdict == BO_DECODED;
 }
 
 /* Whether what is sent to the server is all of a block's soft bits: those that were kept in
  * OpenAirInterface's memory, with what was received now. */
-static bool has_soft(const slot* slot, const bo_uplink_block* block) {
+static bool has_soft(const bo_decoding* slot, const bo_uplink_block* block) {
   return slot->client->settings.harq_on_host && !block->is_first;
 }
 
@@ -48,7 +48,7 @@ static uint32_t bits_bytes(const bo_code* code) {
 static size_t padded(size_t llrs) { return (2 * llrs + 3) / 4 * 4; }
 
 /* What kind of group a segment is; its HARQ key apart. */
-static basebandd_decode_shared_channel_group group_of(const slot* slot,
+static basebandd_decode_shared_channel_group group_of(const bo_decoding* slot,
                                                       const bo_uplink_block* block, uint32_t e,
                                                       float llr_scale) {
   basebandd_decode_shared_channel_group group = {
@@ -66,7 +66,7 @@ static basebandd_decode_shared_channel_group group_of(const slot* slot,
 
 /* Transmissions that the server adds up need one scale; that of a block is chosen by its first one.
  * Of others it chooses itself (0), each code block's. */
-static float scale_of(const slot* slot, const bo_uplink_block* block,
+static float scale_of(const bo_decoding* slot, const bo_uplink_block* block,
                       bo_transmission* transmission) {
   const bo_settings* const settings = &slot->client->settings;
   if (settings->llr_scale > 0) return settings->llr_scale;
@@ -83,7 +83,7 @@ static float scale_of(const slot* slot, const bo_uplink_block* block,
   return transmission->llr_scale;
 }
 
-static void add_block(slot* slot, uint32_t index) {
+static void add_block(bo_decoding* slot, uint32_t index) {
   bo_uplink_block* const block = &slot->blocks[index];
   const float llr_scale = scale_of(slot, block, &slot->transmissions[index]);
   const bool is_keyed = !slot->client->settings.harq_on_host;
@@ -113,7 +113,7 @@ static void add_block(slot* slot, uint32_t index) {
 }
 
 /* Which blocks go to the server, and how. */
-static void plan(slot* slot) {
+static void plan(bo_decoding* slot) {
   for (uint32_t i = 0; i < slot->count; ++i) {
     bo_uplink_block* const block = &slot->blocks[i];
     bo_transmission* const next = &slot->transmissions[i];
@@ -138,7 +138,7 @@ static void fill_soft(const bo_uplink_block* block, const bo_received* segment, 
   bo_pack_soft(&block->code, soft, to);
 }
 
-static void fill(const slot* slot, uint8_t* payload) {
+static void fill(const bo_decoding* slot, uint8_t* payload) {
   for (uint32_t i = 0; i < slot->count; ++i) {
     const bo_uplink_block* const block = &slot->blocks[i];
     if (!is_asked(slot, i)) continue;
@@ -159,7 +159,7 @@ static void fill(const slot* slot, uint8_t* payload) {
 
 /* What the next transmission of a block needs, where OpenAirInterface's memory has it: nothing if
  * all segments are right. `sent` is the block's payload. */
-static void keep_soft(const slot* slot, bo_uplink_block* block, const uint8_t* sent) {
+static void keep_soft(const bo_decoding* slot, bo_uplink_block* block, const uint8_t* sent) {
   bool is_right = true;
   for (uint32_t i = 0; i < block->count; ++i) is_right = is_right && block->segments[i].is_right;
   if (is_right) return;
@@ -186,7 +186,7 @@ static void read_segment(const bo_code* code, const basebandd_code_block_result*
   bo_append_crc(code->crc, segment->bits, bytes); /* which holds: the server has looked */
 }
 
-static int read(slot* slot, const basebandd_answer* answer, const uint8_t* payload) {
+static int read(bo_decoding* slot, const basebandd_answer* answer, const uint8_t* payload) {
   const void* data = NULL;
   size_t bytes = 0;
   size_t count = 0;
@@ -213,7 +213,8 @@ static int read(slot* slot, const basebandd_answer* answer, const uint8_t* paylo
   return 0;
 }
 
-static int ask(slot* slot, bo_session* session, uint64_t deadline_ns, char* why, size_t room) {
+static int ask(bo_decoding* slot, bo_session* session, uint64_t deadline_ns, char* why,
+               size_t room) {
   const size_t reply_bytes = BASEBANDD_REPLY_BYTES(slot->bits_bytes, slot->segments);
   if (bo_reserve_header(session, slot->group_count * GROUP_BYTES) < 0 ||
       bo_reserve(session, slot->payload_bytes, reply_bytes) < 0) {
@@ -242,7 +243,7 @@ static int ask(slot* slot, bo_session* session, uint64_t deadline_ns, char* why,
 }
 
 /* Of a slot that the server has answered, or not. */
-static void note(slot* slot, bool is_answered) {
+static void note(bo_decoding* slot, bool is_answered) {
   for (uint32_t i = 0; i < slot->count; ++i) {
     bo_uplink_block* const block = &slot->blocks[i];
     bo_transmission* const done = &slot->transmissions[i];
@@ -259,7 +260,7 @@ static void note(slot* slot, bool is_answered) {
 }
 
 void bo_decode_slot(bo_client* client, bo_uplink_block* blocks, uint32_t count) {
-  slot slot;
+  bo_decoding slot;
   slot.client = client;
   slot.blocks = blocks;
   slot.count = count;

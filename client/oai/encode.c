@@ -11,7 +11,7 @@
 #define PAYLOAD_FIELD 15U
 #define GROUP_BYTES 96U /* more than a group's description takes */
 
-typedef struct slot {
+typedef struct bo_encoding {
   const bo_downlink_block* blocks;
   uint32_t count;
   basebandd_encode_shared_channel_group groups[BO_MAX_SEGMENTS];
@@ -19,12 +19,12 @@ typedef struct slot {
   uint32_t segments;
   size_t payload_bytes;
   size_t output_bytes;
-} slot;
+} bo_encoding;
 
 static size_t bits_bytes(const bo_code* code) { return (code->k - code->n_filler + 7) / 8; }
 
 /* Segments of a block that are as long are a group. */
-static bool add_block(slot* slot, const bo_downlink_block* block) {
+static bool add_block(bo_encoding* slot, const bo_downlink_block* block) {
   if (!bo_code_is_served(&block->code) || slot->segments + block->count > BO_MAX_SEGMENTS) {
     return false;
   }
@@ -49,7 +49,7 @@ static bool add_block(slot* slot, const bo_downlink_block* block) {
   return true;
 }
 
-static void fill(const slot* slot, uint8_t* payload) {
+static void fill(const bo_encoding* slot, uint8_t* payload) {
   for (uint32_t i = 0; i < slot->count; ++i) {
     const bo_downlink_block* const block = &slot->blocks[i];
     const size_t bytes = bits_bytes(&block->code);
@@ -59,7 +59,7 @@ static void fill(const slot* slot, uint8_t* payload) {
   }
 }
 
-static int read(const slot* slot, const basebandd_answer* answer) {
+static int read(const bo_encoding* slot, const basebandd_answer* answer) {
   const void* data = NULL;
   size_t bytes = 0;
   if (basebandd_read_placed(answer, PAYLOAD_FIELD, &data, &bytes) < 0 ||
@@ -79,7 +79,7 @@ static int read(const slot* slot, const basebandd_answer* answer) {
   return 0;
 }
 
-static int ask(const slot* slot, bo_session* session, uint64_t deadline_ns, char* why,
+static int ask(const bo_encoding* slot, bo_session* session, uint64_t deadline_ns, char* why,
                size_t room) {
   const size_t reply_bytes = BASEBANDD_REPLY_BYTES(slot->output_bytes, slot->segments);
   if (bo_reserve_header(session, slot->group_count * GROUP_BYTES) < 0 ||
@@ -109,7 +109,7 @@ static int ask(const slot* slot, bo_session* session, uint64_t deadline_ns, char
 }
 
 bool bo_encode_slot(bo_client* client, const bo_downlink_block* blocks, uint32_t count) {
-  slot slot;
+  bo_encoding slot;
   slot.blocks = blocks;
   slot.count = count;
   slot.group_count = 0;

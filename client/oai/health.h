@@ -16,9 +16,6 @@ typedef struct bo_health {
   uint64_t library_calls; /* since then */
 } bo_health;
 
-#define BO_HEALTH_INIT \
-  { .lock = PTHREAD_MUTEX_INITIALIZER }
-
 /* A call was answered by the server, or not. What is to be said of it. */
 bo_news bo_health_note(bo_health* health, bool is_answered, uint64_t now_ns);
 
