@@ -10,7 +10,10 @@ foreach(_header ${_interface} ${_segments})
   endif()
 endforeach()
 
-set(BO_OAI_INCLUDES)
+set(OAI_BUILD ${OAI_SRC}/cmake_targets/ran_build/build CACHE PATH
+  "Where OpenAirInterface's tree was built: some of its headers are made there")
+
+set(BO_OAI_INCLUDES ${OAI_BUILD} ${OAI_BUILD}/common/utils)
 foreach(_folder . common common/utils common/utils/T common/utils/LOG common/utils/threadPool
         common/utils/actor common/utils/barrier common/utils/collection common/platform openair1
         openair2 openair2/COMMON executables radio/COMMON nfapi/open-nFAPI/nfapi/public_inc
@@ -45,7 +48,8 @@ _bo_has(BO_OAI_HEADERS "")
 if(NOT BO_OAI_HEADERS)
   message(FATAL_ERROR "OAI_SRC: the headers of ${OAI_SRC} do not compile; "
     "${CMAKE_BINARY_DIR}/CMakeFiles/CMakeError.log has the compiler's words. "
-    "What OpenAirInterface needs has to be installed (libsimde-dev, for one)")
+    "What OpenAirInterface needs has to be installed (libsimde-dev, for one), and headers that its "
+    "build makes are looked for in OAI_BUILD, ${OAI_BUILD}")
 endif()
 
 # The parts of the interface that are the same in all generations, by their types.

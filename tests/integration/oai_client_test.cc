@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -41,7 +42,7 @@ class Block {
     output_.resize(segments * (e + qm) / 8 + 1);
   }
 
-  uint32_t LengthOf(size_t segment) const { return e_ + (segment % 2) * qm_; }
+  uint32_t LengthOf(size_t segment) const { return e_ + static_cast<uint32_t>(segment % 2) * qm_; }
 
   bool Encode(bo_client* client, uint32_t rv) {
     std::vector<bo_sent> segments;
