@@ -42,6 +42,7 @@ server/admin
 server
 client/c
 client/bbdev
+client/oai
 client/cpp
 client/load
 client/ctl/common

@@ -1,0 +1,52 @@
+/* A connection to the server that one thread uses at a time: memory for a request and its answer,
+ * and the descriptions that the server knows by number. */
+#ifndef BASEBAND_CLIENT_OAI_SESSION_H_
+#define BASEBAND_CLIENT_OAI_SESSION_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/c/basebandd.h"
+#include "client/oai/jobs.h"
+#include "client/oai/settings.h"
+
+typedef struct bo_session {
+  basebandd_connection* connection; /* null: there is none */
+  bo_jobs jobs;
+  void* payload; /* loans, which grow */
+  void* reply;
+  size_t payload_room;
+  size_t reply_room;
+  void* header; /* of the request that is being made */
+  size_t header_room;
+  /* Requests may still be in flight, or a device write to `reply`: it can only be closed. */
+  bool is_broken;
+  bool may_run_late; /* one that was given up may still be run */
+} bo_session;
+
+/* 0, or a negative errno. Blocks for `timeout_ns` for each answer of the server. */
+int bo_open_session(bo_session* session, const bo_settings* settings, uint64_t timeout_ns);
+void bo_close_session(bo_session* session);
+
+/* Memory for a payload and its reply, at session->payload and session->reply. -ENOMEM. */
+int bo_reserve(bo_session* session, size_t payload_bytes, size_t reply_bytes);
+
+/* `bytes` for a header, at session->header. -ENOMEM. */
+int bo_reserve_header(bo_session* session, size_t bytes);
+
+typedef struct bo_exchange {
+  uint8_t operation;
+  size_t header_bytes;
+  size_t payload_bytes;
+  size_t reply_bytes;
+  uint64_t deadline_ns; /* of CLOCK_MONOTONIC */
+} bo_exchange;
+
+/* Has the server do what session->header describes with session->payload, and waits for the answer,
+ * until shortly after the deadline. 0: `answer` is there, and its code is 0. Otherwise a negative
+ * errno, with the reason in `why`. */
+int bo_run(bo_session* session, const bo_exchange* exchange, basebandd_answer* answer, char* why,
+           size_t room);
+
+#endif /* BASEBAND_CLIENT_OAI_SESSION_H_ */
