@@ -7,16 +7,14 @@
 // messages r (check to bit) and a-posteriori values app are integers; app = ch + the sum of the
 // messages to the bit. For check row e's bits, with q_i = app_i - r_i:
 //   m_e   = min( min over i != e of |q_i|, magnitude_limit )
-//   r_e'  = product over i != e of sign(q_i) * max( 0, round( m_e * factor / 2048 ) - offset )
-// with sign(0) = +1, factor odd (so that no ties arise), offset 0 or 1, and
+//   r_e'  = product over i != e of sign(q_i) * round( m_e * factor / 2048 )
+// with sign(0) = +1, factor odd (so that no ties arise), and
 //   message_limit   = min(127, (1919 - 127) / max column degree)        (integer division)
-//   magnitude_limit = min(127, floor((message_limit + offset) * 2048 / factor))
+//   magnitude_limit = min(127, floor(message_limit * 2048 / factor))
 // so that |app| <= 1919 always, which is exact in int16 and in half precision.
-//   Normalised min-sum: ch = llr, factor and offset from the scale factor (MakeEngine). The offset
-//     takes off what a minimum overestimates by most, the messages of weak checks.
+//   Normalised min-sum: ch = llr, factor from the scale factor (MakeEngine).
 //   Bit flipping: Gallager's hard-decision decoding (algorithm E: one-bit messages with erasures):
-//     ch = sign of llr in {-1, 0, +1}, factor 2047, offset 0, magnitude_limit 1. LLR magnitudes
-//     play no part.
+//     ch = sign of llr in {-1, 0, +1}, factor 2047, magnitude_limit 1. LLR magnitudes play no part.
 // Layered schedule: rows in order, app updated after each row. Flooding: all rows from the same
 // app, then all app.
 // A bit is 1 iff app < 0. After each iteration the parity checks of all rows are evaluated on the
@@ -63,8 +61,7 @@ struct DecodeParameters {
   int max_iterations = 10;        // 1 .. kMaxIterations
   bool early_termination = true;  // false: exactly max_iterations
   absl::optional<Crc> stop_crc;   // looked at with early_termination only
-  float scale_factor = 0.0f;      // normalised min-sum: (0, 1]; 0: DefaultScaling(code)
-  int offset = 0;                 // beside a scale_factor: 0 or 1; factors up to 1/2 take 0
+  float scale_factor = 0.0f;      // normalised min-sum: (0, 1]; 0: DefaultScaleFactor(code)
   float llr_scale = 4.0f;         // sum-product only; > 0
 
   friend bool operator==(const DecodeParameters& a, const DecodeParameters& b) {
@@ -75,32 +72,25 @@ struct DecodeParameters {
   }
 
  private:
-  std::tuple<Algorithm, Schedule, int, bool, absl::optional<Crc>, float, int, float> Tie() const {
+  std::tuple<Algorithm, Schedule, int, bool, absl::optional<Crc>, float, float> Tie() const {
     return {algorithm, schedule,     max_iterations, early_termination,
-            stop_crc,  scale_factor, offset,         llr_scale};
+            stop_crc,  scale_factor, llr_scale};
   }
 };
 
 // The integers of the engine above.
 struct Engine {
   int factor = 2047;          // odd, 1 .. 2047: factor / 2048 is the scale factor
-  int offset = 0;             // 0; 1 only beside a factor above 1024
   int magnitude_limit = 127;  // 1 .. 127
   bool hard_input = false;    // ch = sign(llr)
 };
 
-// The scale factor nearest to the wanted one that is an odd multiple of 1 / 2048, the offset, and
-// the limits that belong to them. Not for sum-product.
+// The scale factor nearest to the wanted one that is an odd multiple of 1 / 2048, and the limits
+// that belong to it. Not for sum-product.
 Engine MakeEngine(const Code& code, const DecodeParameters& parameters);
 
-// What messages are multiplied by, and what is then taken off them.
-struct Scaling {
-  float factor;
-  int offset;
-};
-
-// A good one for `code` under `schedule`, tuned by simulation (tests/bench).
-Scaling DefaultScaling(const Code& code, Schedule schedule);
+// A good scale factor for `code` under `schedule`, tuned by simulation (tests/bench).
+float DefaultScaleFactor(const Code& code, Schedule schedule);
 
 // What became of one code block.
 struct DecodeResult {

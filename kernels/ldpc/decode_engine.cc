@@ -12,22 +12,17 @@ namespace {
 // 0.75 on, 5 from 0.70, 4 from 0.625).
 struct Step {
   int rows;
-  Scaling scaling;
+  float factor;
 };
 
-constexpr Step kBaseGraph1[] = {
-    {5, {0.77f, 0}}, {7, {0.74f, 0}}, {12, {0.83f, 1}}, {kMaxRows, {0.77f, 1}}};
-constexpr Step kBaseGraph2[] = {{4, {0.82f, 0}},
-                                {6, {0.78f, 0}},
-                                {12, {0.83f, 1}},
-                                {26, {0.80f, 1}},
-                                {kMaxRows, {0.77f, 1}}};
-constexpr Step kIeee[] = {{8, {0.77f, 0}}, {kMaxRows, {0.82f, 0}}};  // 12 rows: rate 1/2
-constexpr Scaling kCustom = {0.75f, 0};
+constexpr Step kBaseGraph1[] = {{5, 0.77f}, {10, 0.74f}, {27, 0.68f}, {kMaxRows, 0.62f}};
+constexpr Step kBaseGraph2[] = {{4, 0.82f}, {7, 0.78f}, {24, 0.73f}, {kMaxRows, 0.68f}};
+constexpr Step kIeee[] = {{8, 0.77f}, {kMaxRows, 0.82f}};  // 12 rows: rate 1/2
+constexpr float kCustom = 0.75f;
 
-Scaling Lookup(absl::Span<const Step> steps, int rows) {
+float Lookup(absl::Span<const Step> steps, int rows) {
   for (const Step& step : steps) {
-    if (rows <= step.rows) return step.scaling;
+    if (rows <= step.rows) return step.factor;
   }
   return kCustom;
 }
@@ -35,8 +30,8 @@ Scaling Lookup(absl::Span<const Step> steps, int rows) {
 }  // namespace
 
 // tests/bench/ldpc_quantisation_bench finds the same optimum for both schedules, as flat as 0.03 on
-// either side, of factors alone; ldpc_scaling_bench found those beside an offset, layered.
-Scaling DefaultScaling(const Code& code, Schedule /*schedule*/) {
+// either side.
+float DefaultScaleFactor(const Code& code, Schedule /*schedule*/) {
   switch (code.family()) {
     case Family::kNr:
       // The base graphs differ in kb: 22 and 10.
@@ -59,15 +54,13 @@ Engine MakeEngine(const Code& code, const DecodeParameters& parameters) {
     engine.hard_input = true;
     return engine;
   }
-  const Scaling scaling = parameters.scale_factor > 0.0f
-                              ? Scaling{parameters.scale_factor, parameters.offset}
-                              : DefaultScaling(code, parameters.schedule);
-  // The odd integer nearest to the factor times 2048.
-  const int half = static_cast<int>(std::floor(scaling.factor * 1024.0f));
+  const float scale = parameters.scale_factor > 0.0f
+                          ? parameters.scale_factor
+                          : DefaultScaleFactor(code, parameters.schedule);
+  // The odd integer nearest to scale * 2048.
+  const int half = static_cast<int>(std::floor(scale * 1024.0f));
   engine.factor = std::clamp(2 * half + 1, 1, 2047);
-  engine.offset = engine.factor > 1024 ? scaling.offset : 0;
-  engine.magnitude_limit =
-      MagnitudeLimit(MessageLimit(code.max_column_degree()), engine.factor, engine.offset);
+  engine.magnitude_limit = MagnitudeLimit(MessageLimit(code.max_column_degree()), engine.factor);
   return engine;
 }
 

@@ -64,8 +64,8 @@ struct IntegerArithmetic {
       }
       signs ^= q[e];
     }
-    const int scaled_least = ScaleMagnitude(least, p.engine.factor, p.engine.offset);
-    const int scaled_second = ScaleMagnitude(second, p.engine.factor, p.engine.offset);
+    const int scaled_least = ScaleMagnitude(least, p.engine.factor);
+    const int scaled_second = ScaleMagnitude(second, p.engine.factor);
     for (int e = 0; e < degree; ++e) {
       const int magnitude = e == place ? scaled_second : scaled_least;
       r[e] = (signs ^ q[e]) < 0 ? -magnitude : magnitude;

@@ -11,11 +11,6 @@
 //       y = fma(x, factor / 4, 1152) = 1152 + round(m * factor / 2048)
 //     rounded once, to the nearest integer; an odd factor has no ties. y's bit pattern is
 //     0x6400 + 128 + r, so its low byte is the new u.
-//   the offset takes two: s = sat(256 x + 1/2) is 1, 1/2 or 0 as x is positive, zero or negative,
-//   for
-//     |x| is at least 2^-9 or zero, and
-//       y = fma(s, -2 offset, fma(x, factor / 4, 1152 + offset))
-//     is 1152 + r: with a factor above 1/2 an m of 1 scales to 1, so that no maximum is needed.
 //   then app + 128 = q + (r + 128):  fma(y - 1024, 2^-9, q).
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_HALF_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_HALF_CUH_
@@ -32,8 +27,7 @@ BASEBAND_HOST_DEVICE constexpr uint32_t Both(uint32_t half_bits) {
 }
 
 inline constexpr uint32_t kHalfMinus1024 = Both(0xe400);
-inline constexpr uint32_t kHalf256 = Both(0x5c00);
-inline constexpr uint32_t kHalfHalf = Both(0x3800);
+inline constexpr uint32_t kHalf1152 = Both(0x6480);
 inline constexpr uint32_t kHalfMinus1152 = Both(0xe480);
 inline constexpr uint32_t kHalfTwoToMinus9 = Both(0x1800);
 inline constexpr uint32_t kHalfTwoTo9 = Both(0x6000);
@@ -46,13 +40,6 @@ inline constexpr uint32_t kNoMessages = 0x80808080;  // r = 0 four times
 __device__ __forceinline__ uint32_t Fma2(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t d;
   asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-  return d;
-}
-
-// Clamped to [0, 1].
-__device__ __forceinline__ uint32_t FmaSaturated2(uint32_t a, uint32_t b, uint32_t c) {
-  uint32_t d;
-  asm("fma.rn.sat.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
   return d;
 }
 
@@ -76,18 +63,6 @@ __device__ __forceinline__ uint32_t BoxPlus(uint32_t a, uint32_t b) {
   asm("min.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
   return d;
 }
-
-// What makes a message of x: numbers in both halves.
-struct MessageScale {
-  uint32_t factor;             // factor / 4
-  uint32_t middle;             // 1152 + offset
-  uint32_t minus_two_offsets;  // -2 offset
-
-  // y, that is, 1152 + r.
-  __device__ __forceinline__ uint32_t Of(uint32_t x) const {
-    return Fma2(FmaSaturated2(x, kHalf256, kHalfHalf), minus_two_offsets, Fma2(x, factor, middle));
-  }
-};
 
 // Messages 0 or 1 of a word (two edges of two code words) as denormals; and two edges' y packed.
 //   word = u(edge 0, first), u(edge 0, second), u(edge 1, first), u(edge 1, second)

@@ -29,7 +29,7 @@ struct alignas(8) LayeredEdge {  // read in one go
 struct LayeredParameters {
   DecodeIo io;
   DecodeShape shape;
-  MessageScale scale;
+  uint32_t factor;        // factor / 4 as halves
   uint32_t limit;         // magnitude limit * 2^-9 as halves
   uint32_t minus_zc4;     // -4 * zc
   uint32_t num_words;     // of messages, a thread
@@ -147,7 +147,7 @@ class LayeredDecoder {
     for (int e = 0; e < kDegree; ++e) {
       const uint32_t x = e == 0 ? backward[1] : BoxPlus(forward, backward[e + 1]);
       forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
-      y[e] = p_.scale.Of(x);
+      y[e] = Fma2(x, p_.factor, kHalf1152);
       App(address[e]) = Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]);
     }
 #pragma unroll

@@ -17,17 +17,15 @@ BASEBAND_HOST_DEVICE constexpr int MessageLimit(int max_column_degree) {
   return limit < 127 ? limit : 127;
 }
 
-// The largest magnitude that `factor` and `offset` turn into no more than `message_limit`.
-BASEBAND_HOST_DEVICE constexpr int MagnitudeLimit(int message_limit, int factor, int offset) {
-  const int limit = ((message_limit + offset) << kFactorBits) / factor;
+// The largest magnitude that `factor` scales to no more than `message_limit`.
+BASEBAND_HOST_DEVICE constexpr int MagnitudeLimit(int message_limit, int factor) {
+  const int limit = (message_limit << kFactorBits) / factor;
   return limit < 127 ? limit : 127;
 }
 
-// max(0, round(magnitude * factor / 2048) - offset); no ties for an odd factor and a magnitude
-// below 1024.
-BASEBAND_HOST_DEVICE constexpr int ScaleMagnitude(int magnitude, int factor, int offset) {
-  const int scaled = ((magnitude * factor + (1 << (kFactorBits - 1))) >> kFactorBits) - offset;
-  return scaled > 0 ? scaled : 0;
+// round(magnitude * factor / 2048); no ties for an odd factor and a magnitude below 1024.
+BASEBAND_HOST_DEVICE constexpr int ScaleMagnitude(int magnitude, int factor) {
+  return (magnitude * factor + (1 << (kFactorBits - 1))) >> kFactorBits;
 }
 
 // The channel value of one received LLR.

@@ -71,7 +71,6 @@ struct Frame {
   size_t groups;  // of G rows each; the last one may be partly empty: its lanes hold anything
   size_t stride;  // int16 elements a column takes, with its mirrored tail of G
   int16_t factor;
-  uint8_t offset;
   uint8_t magnitude_limit;
 
   int16_t* columns[kMaxColumns];    // app + 128
@@ -128,19 +127,19 @@ struct Answers {
   }
 };
 
-HWY_INLINE VU8 Scale(VU8 magnitude, V16 factor, VU8 offset) {
+HWY_INLINE VU8 Scale(VU8 magnitude, V16 factor) {
   const auto low = hn::MulFixedPoint15(WidenLow(magnitude), factor);
   const auto high = hn::MulFixedPoint15(WidenHigh(magnitude), factor);
-  return hn::SaturatedSub(hn::BitCast(du8, Narrow(low, high)), offset);
+  return hn::BitCast(du8, Narrow(low, high));
 }
 
-HWY_INLINE Answers AnswersOf(const Minima& minima, VU8 limit, V16 factor, VU8 offset) {
+HWY_INLINE Answers AnswersOf(const Minima& minima, VU8 limit, V16 factor) {
   const auto bias = hn::Set(du8, kBias);
   Answers answers;
   answers.least = minima.least;
   answers.signs = minima.signs;
-  answers.to_others = hn::Add(Scale(hn::Min(minima.least, limit), factor, offset), bias);
-  answers.to_least = hn::Add(Scale(hn::Min(minima.second, limit), factor, offset), bias);
+  answers.to_others = hn::Add(Scale(hn::Min(minima.least, limit), factor), bias);
+  answers.to_least = hn::Add(Scale(hn::Min(minima.second, limit), factor), bias);
   return answers;
 }
 
@@ -157,7 +156,6 @@ HWY_NOINLINE void UpdateRow(Frame& frame, const PlanRow& row) {
   const size_t num_private = row.private_count;
   const auto limit = hn::Set(du8, frame.magnitude_limit);
   const auto factor = hn::Set(d16, frame.factor);
-  const auto offset = hn::Set(du8, frame.offset);
   const auto bias = hn::Set(d16, kBias);
   uint8_t* messages = frame.messages + row.shared_begin * frame.groups * group;
   const size_t private_stride = frame.groups * group;
@@ -185,7 +183,7 @@ HWY_NOINLINE void UpdateRow(Frame& frame, const PlanRow& row) {
       minima.Add(hn::Load(d8, private_channel + j * private_stride));
     }
 
-    const Answers answers = AnswersOf(minima, limit, factor, offset);
+    const Answers answers = AnswersOf(minima, limit, factor);
 #pragma GCC unroll 32
     for (size_t j = 0; j < degree; ++j) {
       const auto message = hn::BitCast(du8, answers.To(q[j]));

@@ -31,7 +31,7 @@ inline constexpr int kNrMaxEdges = 316;
 struct NrParameters {
   DecodeIo io;
   DecodeShape shape;
-  MessageScale scale;
+  uint32_t factor;               // factor / 4 as halves
   uint32_t limit;                // magnitude limit * 2^-9 as halves
   uint32_t minus_zc4;            // -4 * zc
   uint32_t shift4[kNrMaxEdges];  // shift * 4
@@ -203,7 +203,7 @@ class NrDecoder {
       Unroll<kDegree>([&](auto e) {
         const uint32_t x = e == 0 ? backward[1] : BoxPlus(forward, backward[e + 1]);
         forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
-        y[e] = p_.scale.Of(x);
+        y[e] = Fma2(x, p_.factor, kHalf1152);
         App(g.address[kEdge + e], L::template kColumn<L::template kEdgeBegin<kRow> + e>) =
             Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]);
         if constexpr (e % 2 == 1) {
@@ -224,7 +224,7 @@ class NrDecoder {
   template <int kRow>
   __device__ __forceinline__ void TrackExtension(uint32_t x, uint32_t channel) {
     constexpr int kBit = (kRow - Graph::kDenseRows) % 16;
-    const uint32_t r = Add2(p_.scale.Of(x), kHalfMinus1152);
+    const uint32_t r = Add2(Fma2(x, p_.factor, kHalf1152), kHalfMinus1152);
     const uint32_t app = Fma2(r, kHalfTwoToMinus9, channel);
     track_[(kRow - Graph::kDenseRows) / 16] |= app >> (15 - kBit) & Both(1 << kBit);
     if constexpr (kSoft) WriteExtensionSoft(Graph::kCoreColumns + kRow - Graph::kDenseRows, app);

@@ -32,7 +32,7 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
   device::NrParameters p{};
   p.io = MakeIo(batch);
   p.shape = MakeShape(batch, engine, pairs);
-  p.scale = ScaleOf(engine);
+  p.factor = FactorHalves(engine);
   p.limit = LimitHalves(engine);
   p.minus_zc4 = 0 - 4 * p.shape.zc;
   const absl::Span<const Edge> edges = code.edges();

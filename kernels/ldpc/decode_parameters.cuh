@@ -41,10 +41,8 @@ inline uint32_t HalvesOf(float value) {
   const __half_raw raw = __float2half_rn(value);
   return device::Both(raw.x);
 }
-inline device::MessageScale ScaleOf(const Engine& engine) {
-  const auto offset = static_cast<float>(engine.offset);
-  return {HalvesOf(static_cast<float>(engine.factor) / 4.0f), HalvesOf(1152.0f + offset),
-          HalvesOf(-2.0f * offset)};
+inline uint32_t FactorHalves(const Engine& engine) {
+  return HalvesOf(static_cast<float>(engine.factor) / 4.0f);
 }
 inline uint32_t LimitHalves(const Engine& engine) {
   return HalvesOf(static_cast<float>(engine.magnitude_limit) / 512.0f);

@@ -109,8 +109,7 @@ std::vector<int> MinSumRule(const std::vector<int>& q, const Engine& engine) {
       magnitude = std::min(magnitude, std::abs(q[i]));
       sign *= Sign(q[i]);
     }
-    const int scaled = static_cast<int>(std::lround(magnitude * engine.factor / 2048.0));
-    out.push_back(sign * std::max(0, scaled - engine.offset));
+    out.push_back(sign * static_cast<int>(std::lround(magnitude * engine.factor / 2048.0)));
   }
   return out;
 }
@@ -203,9 +202,8 @@ Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_fil
   return out;
 }
 
-std::vector<uint8_t> DecodeFloatMinSum(const Code& code, double scale_factor, double offset,
-                                       int max_iterations, bool early_termination,
-                                       absl::Span<const double> llr) {
+std::vector<uint8_t> DecodeFloatMinSum(const Code& code, double scale_factor, int max_iterations,
+                                       bool early_termination, absl::Span<const double> llr) {
   // As above, but in flat arrays: simulations need many thousands of words.
   const int zc = code.zc();
   std::vector<double> app(llr.begin(), llr.end());
@@ -230,7 +228,7 @@ std::vector<uint8_t> DecodeFloatMinSum(const Code& code, double scale_factor, do
       }
       for (int e = 0; e < degree; ++e) {
         const double magnitude = std::fabs(q[e]) == least ? second : least;
-        const double message = sign * Sign(q[e]) * std::max(0.0, scale_factor * magnitude - offset);
+        const double message = sign * Sign(q[e]) * scale_factor * magnitude;
         row_messages[e * zc + i] = message;
         app[bit_of(row[e], i)] = q[e] + message;
       }

@@ -24,13 +24,11 @@ struct Decoded {
 Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_filler,
                absl::Span<const int8_t> llr);
 
-// Layered min-sum in double, without quantisation or limits: what the integer engine is measured
-// against. Messages have the magnitude max(0, scale_factor * minimum - offset). `llr` [n] are
-// natural LLRs of all code bits, in double, and `offset` is of their unit. Stops when the checks
+// Layered normalised min-sum in double, without quantisation or limits: what the integer engine is
+// measured against. `llr` [n] are natural LLRs of all code bits, in double. Stops when the checks
 // hold if `early_termination`. Returns hard decisions, [n], one byte a bit.
-std::vector<uint8_t> DecodeFloatMinSum(const Code& code, double scale_factor, double offset,
-                                       int max_iterations, bool early_termination,
-                                       absl::Span<const double> llr);
+std::vector<uint8_t> DecodeFloatMinSum(const Code& code, double scale_factor, int max_iterations,
+                                       bool early_termination, absl::Span<const double> llr);
 
 }  // namespace baseband::ldpc::reference
 

@@ -94,13 +94,12 @@ TEST_F(LdpcDecodeGpuTest, EqualsCpuAndReferenceForEveryOption) {
        {*NrCode(1, 64, 46), *NrCode(2, 7, 10), *WimaxCode("2/3B", 672), *WifiCode("5/6", 648)}) {
     for (const Algorithm algorithm : {Algorithm::kNormalizedMinSum, Algorithm::kBitFlipping}) {
       for (const Schedule schedule : {Schedule::kLayered, Schedule::kFlooding}) {
-        for (const Scaling scaling : testing::kScalings) {
+        for (const float scale_factor : {0.0f, 0.001f, 0.5f, 0.8f, 1.0f}) {
           for (const int iterations : {1, 2, 7, kMaxIterations}) {
             DecodeParameters parameters = Iterations(iterations, iterations != 2);
             parameters.algorithm = algorithm;
             parameters.schedule = schedule;
-            parameters.scale_factor = scaling.factor;
-            parameters.offset = scaling.offset;
+            parameters.scale_factor = scale_factor;
             const std::vector<Job> jobs = RandomJobs(*code, 3, random, true);
             ExpectEqualToCpu(*code, parameters, jobs);
             const reference::Decoded expected =

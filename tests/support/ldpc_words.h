@@ -7,7 +7,6 @@
 
 #include "absl/types/span.h"
 #include "kernels/ldpc/code.h"
-#include "kernels/ldpc/decode.h"
 #include "kernels/ldpc/encode.h"
 #include "tests/support/channel.h"
 
@@ -50,11 +49,6 @@ inline std::vector<uint8_t> RandomWord(const ldpc::Code& code, int num_filler, R
 inline absl::Span<const uint8_t> SentBits(const ldpc::Code& code, absl::Span<const uint8_t> word) {
   return word.subspan(static_cast<size_t>(code.punctured_columns() * code.zc()));
 }
-
-// The default and what a caller may ask for: the limits of the factor, alone and beside the offset.
-inline constexpr ldpc::Scaling kScalings[] = {{0.0f, 0}, {0.001f, 0},  {0.3f, 0}, {0.5f, 0},
-                                              {0.8f, 0}, {1.0f, 0},    {0.3f, 1}, {0.501f, 1},
-                                              {0.8f, 1}, {0.8333f, 1}, {1.0f, 1}};
 
 // Information bits a transmitted bit.
 inline double SentRate(const ldpc::Code& code) {

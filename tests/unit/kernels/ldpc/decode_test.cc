@@ -226,24 +226,18 @@ TEST(LdpcDecodeTest, TheEngineRoundsToTheNearestOddFactorAndBoundsMessages) {
   ASSERT_EQ(code->max_column_degree(), 30);
   DecodeParameters parameters;
   for (float scale_factor : {0.0001f, 0.25f, 0.5f, 0.6301f, 0.75f, 0.79f, 0.999f, 1.0f}) {
-    for (int offset : {0, 1}) {
-      parameters.scale_factor = scale_factor;
-      parameters.offset = offset;
-      const Engine engine = MakeEngine(*code, parameters);
-      EXPECT_EQ(engine.factor % 2, 1);
-      EXPECT_LE(std::abs(static_cast<float>(engine.factor) - scale_factor * 2048.0f), 1.0f);
-      EXPECT_EQ(engine.offset, engine.factor > 1024 ? offset : 0);
-      EXPECT_FALSE(engine.hard_input);
-      const int message_limit = 1792 / 30;
-      EXPECT_LE(std::lround(engine.magnitude_limit * engine.factor / 2048.0) - engine.offset,
-                message_limit);
-      EXPECT_TRUE(engine.magnitude_limit == 127 || (engine.magnitude_limit + 1) * engine.factor >
-                                                       (message_limit + engine.offset) * 2048);
-    }
+    parameters.scale_factor = scale_factor;
+    const Engine engine = MakeEngine(*code, parameters);
+    EXPECT_EQ(engine.factor % 2, 1);
+    EXPECT_LE(std::abs(static_cast<float>(engine.factor) - scale_factor * 2048.0f), 1.0f);
+    EXPECT_FALSE(engine.hard_input);
+    const int message_limit = 1792 / 30;
+    EXPECT_LE(std::lround(engine.magnitude_limit * engine.factor / 2048.0), message_limit);
+    EXPECT_TRUE(engine.magnitude_limit == 127 ||
+                (engine.magnitude_limit + 1) * engine.factor > message_limit * 2048);
   }
   parameters.algorithm = Algorithm::kBitFlipping;
   EXPECT_EQ(MakeEngine(*code, parameters).factor, 2047);
-  EXPECT_EQ(MakeEngine(*code, parameters).offset, 0);
   EXPECT_EQ(MakeEngine(*code, parameters).magnitude_limit, 1);
   EXPECT_TRUE(MakeEngine(*code, parameters).hard_input);
 }
