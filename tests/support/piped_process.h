@@ -46,6 +46,7 @@ class PipedProcess {
       dup2(in[0], STDIN_FILENO);
       dup2(out[1], STDOUT_FILENO);
       dup2(err[1], STDERR_FILENO);
+      signal(SIGPIPE, SIG_DFL);
       execv(program.c_str(), argv.data());
       _exit(127);
     }
