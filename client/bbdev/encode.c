@@ -15,7 +15,6 @@ const char* bb_encode_shape(const struct rte_bbdev_op_ldpc_enc* op, bb_shape* sh
       .rv = op->rv_index,
       /* One bit a symbol: what is interleaved so stays as it is. */
       .qm = bb_bits_a_symbol(op->q_m, !bb_has(op->op_flags, RTE_BBDEV_LDPC_INTERLEAVER_BYPASS))};
-  if (!bb_has(op->op_flags, RTE_BBDEV_LDPC_RATE_MATCH)) return "op_flags lacks RATE_MATCH";
   bb_crc crc;
   if (!bb_one_crc(op->op_flags, RTE_BBDEV_LDPC_CRC_24A_ATTACH, RTE_BBDEV_LDPC_CRC_24B_ATTACH,
                   RTE_BBDEV_LDPC_CRC_16_ATTACH, &crc)) {

@@ -15,7 +15,7 @@
 #define BATCH 64U                   /* requests that are submitted together */
 #define ANSWERS 32U                 /* taken at a time */
 #define SPARE_ENTRIES 64U           /* for requests that register and forget jobs */
-#define OPEN_TIMEOUT_NS 3000000000U /* the server's own patience is shorter */
+#define OPEN_TIMEOUT_NS 5000000000U /* the server's own patience is shorter */
 #define LOOKS_A_SECOND 50U          /* of who waits for answers, whether the server is there */
 
 /* Between two attempts to connect: where nobody listens, and where somebody refuses. */
@@ -387,7 +387,6 @@ static void finish(bb_queue* queue, bb_slot* slot, const basebandd_answer* answe
 static void take_number(bb_queue* queue, bb_job* job, const basebandd_answer* answer) {
   job->state = answer->code == 0 ? BB_JOB_KNOWN : BB_JOB_REFUSED;
   job->number = (uint32_t)answer->value;
-  if (answer->code != 0) complain_of(queue, answer->text, answer->text_bytes);
 }
 
 /* Takes answers until the `count` oldest operations are done, as far as there are any. */
