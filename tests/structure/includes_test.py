@@ -41,6 +41,7 @@ server/service
 server/admin
 server
 client/c
+client/oai
 client/cpp
 client/load
 client/ctl/common
