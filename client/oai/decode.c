@@ -16,10 +16,11 @@
 #define MOST_ITERATIONS 100U
 #define PAYLOAD_FIELD 15U
 #define MOST_CODED_BITS 8388608U
-#define HARQ_OUTCOME_LOST 4U /* this one and those above: there are no soft bits, or will be none \
-                              */
-#define SAMPLES 2048U        /* LLRs of a block that are looked at for its scale */
-#define GROUP_BYTES 128U     /* more than a group's description takes */
+#define HARQ_OUTCOME_LOST                                                                     \
+  4U                     /* this one and those above: there are no soft bits, or will be none \
+                          */
+#define SAMPLES 2048U    /* LLRs of a block that are looked at for its scale */
+#define GROUP_BYTES 128U /* more than a group's description takes */
 
 /* A slot that is on its way. */
 typedef struct bo_decoding {
