@@ -384,7 +384,7 @@ static void finish(bb_queue* queue, bb_slot* slot, const basebandd_answer* answe
   }
 }
 
-static void take_number(bb_queue* queue, bb_job* job, const basebandd_answer* answer) {
+static void take_number(bb_job* job, const basebandd_answer* answer) {
   job->state = answer->code == 0 ? BB_JOB_KNOWN : BB_JOB_REFUSED;
   job->number = (uint32_t)answer->value;
 }
@@ -407,7 +407,7 @@ static void take_answers(bb_queue* queue, uint16_t count) {
     for (int i = 0; i < polled; ++i) {
       const uint64_t id = answers[i].id;
       if (id & OF_REGISTER) {
-        take_number(queue, &queue->jobs.jobs[id & (BB_JOBS - 1)], &answers[i]);
+        take_number(&queue->jobs.jobs[id & (BB_JOBS - 1)], &answers[i]);
       } else if (id < queue->size) {
         finish(queue, &queue->slots[id], &answers[i]);
       }

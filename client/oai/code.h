@@ -2,10 +2,9 @@
 #ifndef BASEBAND_CLIENT_OAI_CODE_H_
 #define BASEBAND_CLIENT_OAI_CODE_H_
 
+#include <basebandd.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "client/c/basebandd.h"
 
 typedef struct bo_code {
   uint32_t base_graph;

@@ -1,5 +1,6 @@
 /* A slot's code blocks to the server and back. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,12 +8,17 @@
 #include "client/oai/clock.h"
 #include "client/oai/crc.h"
 #include "client/oai/llr_scale.h"
+#include "client/oai/log.h"
 
 #define INPUT_LLR_INT16 2U /* SharedChannelInput */
 #define EARLY_STOP_PARITY 1U
 #define EARLY_STOP_CRC 2U
 #define MOST_ITERATIONS 100U
 #define PAYLOAD_FIELD 15U
+#define MOST_CODED_BITS 8388608U
+#define HARQ_OUTCOME_LOST                                                                     \
+  4U                     /* this one and those above: there are no soft bits, or will be none \
+                          */
 #define SAMPLES 2048U    /* LLRs of a block that are looked at for its scale */
 #define GROUP_BYTES 128U /* more than a group's description takes */
 
@@ -24,6 +30,7 @@ typedef struct bo_decoding {
   bo_transmission transmissions[BO_MAX_BLOCKS];
   basebandd_decode_shared_channel_group groups[BO_MAX_SEGMENTS];
   uint8_t keys[BO_MAX_SEGMENTS][BO_KEY_BYTES];
+  basebandd_block_result outcomes[BO_MAX_SEGMENTS];
   basebandd_code_block_result results[BO_MAX_SEGMENTS];
   uint32_t group_count;
   uint32_t segments;
@@ -112,6 +119,19 @@ static void add_block(bo_decoding* slot, uint32_t index) {
   block->verdict = BO_DECODED;
 }
 
+/* Whether it can be looked at at all: the server says what else is wrong. */
+static bool is_served(const bo_decoding* slot, const bo_uplink_block* block) {
+  if (!bo_code_is_served(&block->code) || block->max_iterations == 0 || block->qm == 0 ||
+      slot->segments + block->count > BO_MAX_SEGMENTS) {
+    return false;
+  }
+  for (uint32_t i = 0; i < block->count; ++i) {
+    const uint32_t e = block->segments[i].e;
+    if (e == 0 || e > MOST_CODED_BITS || e % block->qm != 0) return false;
+  }
+  return true;
+}
+
 /* Which blocks go to the server, and how. */
 static void plan(bo_decoding* slot) {
   for (uint32_t i = 0; i < slot->count; ++i) {
@@ -119,12 +139,11 @@ static void plan(bo_decoding* slot) {
     bo_transmission* const next = &slot->transmissions[i];
     block->verdict = BO_LEFT;
     if (block->is_dropped) continue;
-    const bool is_served = bo_code_is_served(&block->code) && block->max_iterations > 0 &&
-                           slot->segments + block->count <= BO_MAX_SEGMENTS;
+    const bool has_server = is_served(slot, block);
     if (slot->client->settings.harq_on_host) {
-      next->place = is_served ? BO_AT_SERVER : BO_AT_LIBRARY;
+      next->place = has_server ? BO_AT_SERVER : BO_AT_LIBRARY;
     } else {
-      *next = bo_harq_begin(&slot->client->harq, block->process, block->is_first, is_served);
+      *next = bo_harq_begin(&slot->client->harq, block->process, block->is_first, has_server);
     }
     if (next->place == BO_AT_SERVER) add_block(slot, i);
   }
@@ -186,16 +205,28 @@ static void read_segment(const bo_code* code, const basebandd_code_block_result*
   bo_append_crc(code->crc, segment->bits, bytes); /* which holds: the server has looked */
 }
 
+/* Once: it is the server's metrics that count. */
+static void tell_of_lost(uint32_t outcome) {
+  static atomic_bool is_told;
+  if (atomic_exchange(&is_told, true)) return;
+  bo_log(
+      "the server does not hold all soft bits (HarqOutcome %u): its --client-object-mib, or "
+      "--object-lifetime-s, is too small, or BASEBAND_HARQ=host the better choice",
+      outcome);
+}
+
 static int read(bo_decoding* slot, const basebandd_answer* answer, const uint8_t* payload) {
   const void* data = NULL;
   size_t bytes = 0;
   size_t count = 0;
-  basebandd_block_result blocks[1];
-  if (basebandd_read_decode_shared_channel(answer, blocks, 1, slot->results, BO_MAX_SEGMENTS,
-                                           &count) < 0 ||
-      basebandd_read_placed(answer, PAYLOAD_FIELD, &data, &bytes) < 0 || count != slot->segments ||
-      bytes != slot->bits_bytes) {
+  const int outcomes = basebandd_read_decode_shared_channel(answer, slot->outcomes, BO_MAX_SEGMENTS,
+                                                            slot->results, BO_MAX_SEGMENTS, &count);
+  if (outcomes < 0 || basebandd_read_placed(answer, PAYLOAD_FIELD, &data, &bytes) < 0 ||
+      count != slot->segments || bytes != slot->bits_bytes) {
     return -EBADMSG;
+  }
+  for (int i = 0; i < outcomes && i < (int)BO_MAX_SEGMENTS; ++i) {
+    if (slot->outcomes[i].harq >= HARQ_OUTCOME_LOST) tell_of_lost(slot->outcomes[i].harq);
   }
   const uint8_t* from = data;
   const basebandd_code_block_result* result = slot->results;

@@ -9,6 +9,7 @@
 
 #define OUTPUT_BITS 1U /* SharedChannelOutput */
 #define PAYLOAD_FIELD 15U
+#define MOST_CODED_BITS 8388608U
 #define GROUP_BYTES 96U /* more than a group's description takes */
 
 typedef struct bo_encoding {
@@ -25,7 +26,8 @@ static size_t bits_bytes(const bo_code* code) { return (code->k - code->n_filler
 
 /* Segments of a block that are as long are a group. */
 static bool add_block(bo_encoding* slot, const bo_downlink_block* block) {
-  if (!bo_code_is_served(&block->code) || slot->segments + block->count > BO_MAX_SEGMENTS) {
+  if (!bo_code_is_served(&block->code) || block->qm == 0 ||
+      slot->segments + block->count > BO_MAX_SEGMENTS) {
     return false;
   }
   bo_code as_it_is = block->code; /* CRCs are among the bits already */
@@ -33,6 +35,7 @@ static bool add_block(bo_encoding* slot, const bo_downlink_block* block) {
   for (uint32_t i = 0; i < block->count; ++i) {
     basebandd_encode_shared_channel_group* const group = &slot->groups[slot->group_count];
     const uint32_t e = block->segments[i].e;
+    if (e == 0 || e > MOST_CODED_BITS) return false;
     if (i > 0 && group[-1].block.e == e) {
       ++group[-1].count;
     } else {

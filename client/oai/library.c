@@ -13,7 +13,12 @@
 
 /* This library's symbols have the names of those that are looked for, and OpenAirInterface makes
  * them global: the other library has to prefer its own. Sanitizers do not go with that. */
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(IS_SANITIZED)
 #define FLAGS (RTLD_LAZY | RTLD_LOCAL)
 #else
 #define FLAGS (RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND)

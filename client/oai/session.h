@@ -3,11 +3,11 @@
 #ifndef BASEBAND_CLIENT_OAI_SESSION_H_
 #define BASEBAND_CLIENT_OAI_SESSION_H_
 
+#include <basebandd.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/c/basebandd.h"
 #include "client/oai/jobs.h"
 #include "client/oai/settings.h"
 

@@ -84,7 +84,7 @@ curve() { # NAME VERSION ARGUMENTS..: ldpctest's output goes to NAME.txt
   [ $? -le 1 ] # 1: not all blocks were right at the last point
 }
 judge() { # TEXT THEIRS OURS equal|no_worse
-  python3 "$project/tests/interop/ldpctest_curves.py" "$2.txt" "$3.txt" "$4" >judged.txt
+  python3 "$project/tests/interop/error_rates.py" "$2.txt" "$3.txt" "$4" >judged.txt
   say $? "$1: $(cat judged.txt)"
 }
 while read -r begin arguments; do
@@ -190,8 +190,8 @@ simulate() { # PROGRAM ARGUMENTS..
   timeout 600 "$programs/$program" "$@" >theirs.txt 2>&1
   timeout 600 "$programs/$program" "$@" --loader.ldpc.shlibversion _baseband >ours.txt 2>&1
   local status=$?
-  python3 "$project/tests/interop/sim_results.py" theirs.txt ours.txt >judged.txt && [ $status -eq 0 ] &&
-    ! grep -q 'no answer from the server' ours.txt
+  python3 "$project/tests/interop/error_rates.py" theirs.txt ours.txt no_worse >judged.txt &&
+    [ $status -eq 0 ] && ! grep -q 'no answer from the server' ours.txt
   say $? "$program $*: $(cat judged.txt)"
 }
 simulate nr_ulsim -n100 -m9 -R106 -r106 -s6 -S6.1

@@ -150,6 +150,7 @@ typedef struct worker {
 static void* work(void* argument) {
   static const shape kShape = {"work", 1, 384, 6, 8424, 4, 0, 12000, 2, 0};
   worker* const worker = argument;
+  random_state += (uint64_t)worker->number;
   block block;
   make_block(&block, &kShape);
   unsigned char* const coded = malloc(block.g / 8 + 1);
@@ -184,7 +185,6 @@ static int run_for(const library* ours, const library* theirs, double seconds) {
   double sum = 0;
   for (int i = 0; i < kThreads; ++i) {
     workers[i] = (worker){.ours = ours, .theirs = theirs, .number = i, .seconds = seconds};
-    /* The sequence of random numbers is begun in turn: it has no lock. */
     pthread_create(&threads[i], NULL, work, &workers[i]);
   }
   for (int i = 0; i < kThreads; ++i) {

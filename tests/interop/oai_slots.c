@@ -35,7 +35,7 @@ static const shape kShapes[] = {
 };
 enum { kShapeCount = sizeof(kShapes) / sizeof(kShapes[0]) };
 
-static uint64_t random_state;
+static _Thread_local uint64_t random_state = 88172645463325252U;
 static uint64_t next_random(void) { /* xorshift64* */
   random_state ^= random_state >> 12;
   random_state ^= random_state << 25;
@@ -237,7 +237,6 @@ int main(int argc, char** argv) {
   library ours;
   library theirs;
   if (argc < 3 || !load(&ours, argv[1]) || !load(&theirs, argv[2])) return EXIT_FAILURE;
-  random_state = 88172645463325252U;
   const int failed = argc > 3 ? run_for(&ours, &theirs, atof(argv[3])) : run_tests(&ours, &theirs);
   ours.nrLDPC_coding_shutdown();
   return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two outputs of OpenAirInterface's ldpctest: ldpctest_curves.py THEIRS OURS equal|no_worse
+"""Two outputs of OpenAirInterface's ldpctest, nr_ulsim or nr_dlsim: error_rates.py THEIRS OURS equal|no_worse
 
 The block error rates at the SNRs that both have may differ by three standard deviations of the difference, and
 one block. Exit status 0: they do not differ by more, or, with no_worse, ours are not above theirs.
@@ -9,7 +9,8 @@ import math
 import re
 import sys
 
-_POINT = re.compile(r"SNR (-?[\d.]+), BLER [\d.]+ \((\d+)/(\d+)\)")
+# ldpctest: blocks; the simulators: first transmissions.
+_POINT = re.compile(r"SNR (-?[\d.]+)(?:, BLER [\d.]+|: n_errors) \((\d+)/(\d+)")
 
 
 def read_points(path):
