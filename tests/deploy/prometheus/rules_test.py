@@ -23,6 +23,7 @@ NO_METRICS = {
     *("baseband_no_such_total", "baseband_wrong_ms"),
     *("baseband_client_example", "baseband_client_stream_example"),  # programs
     *("baseband_c", "baseband_c_shared"),  # libraries
+    *("baseband_offload", "baseband_offload0"),  # a driver of DPDK, and its first device
     "baseband_is_sealed_memory",  # of common/shm/sealed_memory.h
 }
 # Functions in C, which knows no namespaces.
