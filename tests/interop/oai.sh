@@ -3,9 +3,9 @@
 #   tests/interop/oai.sh OAI_SRC [OAI_BUILD]
 # OAI_SRC is a tree of OpenAirInterface, OAI_BUILD where ldpctest, libldpc.so and libldpc_orig.so were
 # built (OAI_SRC/cmake_targets/ran_build/build unless said), and nr_ulschsim, nr_dlschsim, nr_ulsim and
-# nr_dlsim, if they are to be run. BASEBANDD names another server than build/release/server/basebandd, TRIALS how many blocks a
-# point of a curve has (100). The plug-in is built in a folder of its own. The last line is
-# `N passed, N failed`.
+# nr_dlsim, if they are to be run. BASEBANDD names another server than build/release/server/basebandd,
+# TRIALS how many blocks a point of a curve has (100). The plug-in is built in a folder of its own. The
+# last line is `N passed, N failed`.
 set -u
 if [ $# -lt 1 ] || [ "${1#-}" != "$1" ]; then
   sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
