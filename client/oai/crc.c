@@ -4,7 +4,7 @@
 
 #define STEP 8 /* bytes at a time */
 
-/* kTables[crc][n][byte]: what is left of the byte when n more have gone by; the CRC is the upper
+/* tables[crc][n][byte]: what is left of the byte when n more have gone by; the CRC is the upper
  * bits of 32. */
 static uint32_t tables[3][STEP][256];
 static pthread_once_t are_made = PTHREAD_ONCE_INIT;

@@ -176,12 +176,19 @@ static void fill(const bo_decoding* slot, uint8_t* payload) {
   }
 }
 
-/* What the next transmission of a block needs, where OpenAirInterface's memory has it: nothing if
- * all segments are right. `sent` is the block's payload. */
+/* What the next transmission of a block needs, where OpenAirInterface's memory has it. Where all
+ * segments are right at once it is nothing, and what is left of an older block goes: a UE counts
+ * the same block again, if its acknowledgement was lost, as no first one. `sent` is the block's
+ * payload. */
 static void keep_soft(const bo_decoding* slot, bo_uplink_block* block, const uint8_t* sent) {
   bool is_right = true;
   for (uint32_t i = 0; i < block->count; ++i) is_right = is_right && block->segments[i].is_right;
-  if (is_right) return;
+  if (is_right) {
+    for (uint32_t i = 0; i < block->count && block->is_first; ++i) {
+      memset(block->segments[i].soft, 0, block->code.n_cb * sizeof(*block->segments[i].soft));
+    }
+    return;
+  }
   for (uint32_t i = 0; i < block->count; ++i) {
     const bo_received* const segment = &block->segments[i];
     if (has_soft(slot, block)) {

@@ -60,7 +60,8 @@ bool bo_open_library(bo_library* library, bo_part part, const char* path) {
     dlclose(handle);
     return false;
   }
-  library->encodes_one = strstr(path, "_orig") != NULL;
+  const char* const name = strrchr(path, '/');
+  library->encodes_one = strstr(name == NULL ? path : name, "_orig") != NULL;
   snprintf(library->path, sizeof(library->path), "%s", path);
   return true; /* and stays open: who calls it may do so at any time */
 }

@@ -1,4 +1,5 @@
 /* LDPCdecoder and LDPCencoder: single segments, which OpenAirInterface's ldpctest calls. */
+#include <stdatomic.h>
 #include <string.h>
 
 #include "client/oai/plugin.h"
@@ -107,18 +108,19 @@ BO_EXPORTED uint32_t** LDPCencoder32(uint8_t** input, encoder_implemparams_t* pa
 }
 #endif
 
+static atomic_flag is_begun = ATOMIC_FLAG_INIT; /* ldpctest begins again with each block */
+
 BO_EXPORTED int32_t LDPCinit(void) {
-  static _Atomic bool is_begun; /* ldpctest begins again with each block */
   bo_start();
   const bo_library* const library = bo_segment_library();
-  if (is_begun || library == NULL || library->init == NULL) return 0;
-  is_begun = true;
+  if (library == NULL || library->init == NULL || atomic_flag_test_and_set(&is_begun)) return 0;
   return ((LDPC_initfunc_t*)library->init)();
 }
 
 BO_EXPORTED int32_t LDPCshutdown(void) {
   const bo_library* const library = bo_segment_library();
   bo_stop();
+  atomic_flag_clear(&is_begun);
   if (library == NULL || library->shutdown == NULL) return 0;
   return ((LDPC_shutdownfunc_t*)library->shutdown)();
 }
