@@ -1,81 +1,26 @@
-#include "client/bbdev/queue.h"
-
+/* Operations in and out of a queue. */
 #include <errno.h>
 #include <rte_cycles.h>
-#include <rte_spinlock.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "client/bbdev/checks.h"
-#include "client/bbdev/jobs.h"
 #include "client/bbdev/log.h"
+#include "client/bbdev/queue_state.h"
 
-#define BATCH 64U                   /* requests that are submitted together */
-#define ANSWERS 32U                 /* taken at a time */
-#define SPARE_ENTRIES 64U           /* for requests that register and forget jobs */
-#define OPEN_TIMEOUT_NS 5000000000U /* the server's own patience is shorter */
-#define LOOKS_A_SECOND 50U          /* of who waits for answers, whether the server is there */
-
-/* Between two attempts to connect: where nobody listens, and where somebody refuses. */
-#define ATTEMPT_NS 20000000U
-#define FIRST_REFUSAL_NS 250000000U
-#define LAST_REFUSAL_NS 4000000000U
-
+#define BATCH 64U   /* requests that are submitted together */
+#define ANSWERS 32U /* taken at a time */
 enum { kInvalidArgument = 3, kOutOfRange = 11, kInternal = 13, kUnavailable = 14 };
 
 /* What an answer is of, by its id; the rest of it is the slot, or the job's place. */
 #define OF_REGISTER (1ULL << 32)
 #define OF_FORGET (1ULL << 33)
 
-typedef struct bb_slot {
-  void* op; /* rte_bbdev_enc_op or rte_bbdev_dec_op */
-  void* payload;
-  void* reply;
-  int status;
-  bool is_decode;
-  bool is_done;
-  bb_shape shape; /* of no code blocks: the operation is so wrong that it has none */
-} bb_slot;
-
-struct bb_queue {
-  rte_spinlock_t lock;          /* of what changes, but for what the keeper has */
-  basebandd_connection* server; /* null: away, or not there yet */
-  bool is_stale; /* a lost device may write to replies until the connection is closed */
-  uint32_t head; /* slots head .. tail - 1 are taken, modulo size */
-  uint32_t tail;
-  bb_jobs jobs;
-  uint64_t next_complaint; /* by rte_get_timer_cycles */
-  uint32_t untold;         /* complaints since the last one */
-  uint64_t next_look;      /* for the server */
-  uint32_t watched_head;   /* the oldest operation .. */
-  uint64_t watched_since;  /* .. since then, or since the queue was empty */
-
-  /* What the threads of operations ask of the keeper, and it gives them: neither waits. */
-  atomic_bool is_wanted;
-  _Atomic(basebandd_connection*) offered;
-  uint64_t next_attempt_ns; /* the keeper's own */
-  uint64_t pause_ns;
-  int last_error;
-
-  bb_slot* slots;
-  uint32_t size; /* a power of two */
-  const bb_arguments* arguments;
-  bb_harq* harq;
-  uint16_t id;
-  uint8_t priority; /* basebandd_priority */
-};
-
 typedef struct bb_batch {
   basebandd_request requests[BATCH];
   uint32_t count;
   uint64_t deadline_ns;
 } bb_batch;
-
-static bb_slot* slot_of(const bb_queue* queue, uint32_t index) {
-  return &queue->slots[index & (queue->size - 1)];
-}
 
 /* What went wrong with an operation: a line a second. */
 static void complain_of(bb_queue* queue, const char* text, size_t bytes) {
@@ -100,8 +45,7 @@ static struct rte_bbdev_op_ldpc_enc* encode_of(const bb_slot* slot) {
   return &((struct rte_bbdev_enc_op*)slot->op)->ldpc_enc;
 }
 
-/* The operation ends undone. Who reads no more of a status than the CRC's bit sees it there. */
-static void fail(bb_queue* queue, bb_slot* slot, int status) {
+void bb_fail(bb_queue* queue, bb_slot* slot, int status) {
   slot->status = status;
   slot->is_done = true;
   if (slot->is_decode) {
@@ -114,93 +58,7 @@ static void fail(bb_queue* queue, bb_slot* slot, int status) {
 
 static void fail_for(bb_queue* queue, bb_slot* slot, int status, const char* why) {
   complain(queue, why);
-  fail(queue, slot, status);
-}
-
-/* ------------------------------------------------------------------------------- the connection */
-
-static int connect_to(const bb_queue* queue, basebandd_connection** server) {
-  const basebandd_options options = {.memory_bytes = (uint64_t)queue->arguments->memory_mib << 20,
-                                     .entries = rte_align32pow2(queue->size + SPARE_ENTRIES),
-                                     .open_timeout_ns = OPEN_TIMEOUT_NS};
-  return basebandd_open(queue->arguments->socket, &options, server);
-}
-
-/* The connection is closed: all that was on its way is done, for better or worse. */
-static void lose(bb_queue* queue, const char* why) {
-  BB_LOG(ERR, "queue %u: %s: %s; operations fail until there is another connection\n", queue->id,
-         queue->arguments->socket, why);
-  basebandd_close(queue->server);
-  queue->server = NULL;
-  queue->is_stale = false;
-  memset(&queue->jobs, 0, sizeof(queue->jobs));
-  for (uint32_t i = queue->head; i != queue->tail; ++i) {
-    if (!slot_of(queue, i)->is_done) fail(queue, slot_of(queue, i), BB_DRIVER_ERROR);
-  }
-}
-
-/* Takes the connection that the keeper has made, or asks for one. */
-static void renew(bb_queue* queue) {
-  if (queue->is_stale && queue->head == queue->tail) {
-    lose(queue, "a device was lost that may still write to this memory");
-  }
-  if (queue->server != NULL) return;
-  queue->server = atomic_exchange(&queue->offered, NULL);
-  atomic_store_explicit(&queue->is_wanted, queue->server == NULL, memory_order_release);
-}
-
-/* Of who finds no answer, now and then: whether the server is there, and at work. */
-static void look(bb_queue* queue) {
-  const uint64_t now = rte_get_timer_cycles();
-  if (now < queue->next_look) return;
-  queue->next_look = now + rte_get_timer_hz() / LOOKS_A_SECOND;
-  if (basebandd_wait(queue->server, 0) < 0) {
-    lose(queue, basebandd_error());
-    return;
-  }
-  if (queue->head != queue->watched_head) {
-    queue->watched_head = queue->head;
-    queue->watched_since = now;
-  } else if (now - queue->watched_since >
-             rte_get_timer_hz() / 1000U * queue->arguments->timeout_ms) {
-    lose(queue, "no answer for timeout_ms");
-  }
-}
-
-static bool is_nobody_there(int error) {
-  return error == -ENOENT || error == -ECONNREFUSED || error == -EPIPE;
-}
-
-static uint64_t now_ns(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
-}
-
-int bb_queue_tend(bb_queue* queue) {
-  if (!atomic_load_explicit(&queue->is_wanted, memory_order_acquire) ||
-      atomic_load(&queue->offered) != NULL || now_ns() < queue->next_attempt_ns) {
-    return 0;
-  }
-  basebandd_connection* server;
-  const int error = connect_to(queue, &server);
-  if (error == 0) {
-    if (queue->last_error != 0) BB_LOG(NOTICE, "queue %u: the server is there\n", queue->id);
-    queue->last_error = 0;
-    queue->pause_ns = 0;
-    atomic_store(&queue->offered, server);
-    return 0;
-  }
-  if (error != queue->last_error) {
-    BB_LOG(ERR, "queue %u: %s: %s\n", queue->id, queue->arguments->socket, basebandd_error());
-  }
-  queue->last_error = error;
-  queue->pause_ns = is_nobody_there(error)
-                        ? ATTEMPT_NS
-                        : RTE_MIN(RTE_MAX(2 * queue->pause_ns, (uint64_t)FIRST_REFUSAL_NS),
-                                  (uint64_t)LAST_REFUSAL_NS);
-  queue->next_attempt_ns = now_ns() + queue->pause_ns;
-  return error;
+  bb_fail(queue, slot, status);
 }
 
 /* ------------------------------------------------------------------------------------ enqueueing
@@ -259,7 +117,7 @@ static const char* fill(const bb_queue* queue, const bb_slot* slot) {
 /* Begins the operation in the free slot `index`, or ends it at once. False: there is no memory for
  * it until others have ended. */
 static bool begin(bb_queue* queue, uint32_t index, bool is_decode, void* op, bb_batch* batch) {
-  bb_slot* const slot = slot_of(queue, index);
+  bb_slot* const slot = bb_slot_of(queue, index);
   slot->op = op;
   slot->is_decode = is_decode;
   slot->is_done = false;
@@ -282,7 +140,7 @@ static bool begin(bb_queue* queue, uint32_t index, bool is_decode, void* op, bb_
     return true;
   }
   if (queue->server == NULL) {
-    fail(queue, slot, BB_DRIVER_ERROR);
+    bb_fail(queue, slot, BB_DRIVER_ERROR);
     return true;
   }
   const uint64_t payload_bytes = bb_payload_bytes(&slot->shape);
@@ -319,14 +177,14 @@ static bool begin(bb_queue* queue, uint32_t index, bool is_decode, void* op, bb_
 
 static uint64_t deadline_of(const bb_queue* queue) {
   const uint64_t deadline_us = queue->arguments->deadline_us;
-  return deadline_us == 0 ? 0 : now_ns() + deadline_us * 1000U;
+  return deadline_us == 0 ? 0 : bb_now_ns() + deadline_us * 1000U;
 }
 
 static uint16_t enqueue(struct rte_bbdev_queue_data* data, bool is_decode, void** ops,
                         uint16_t count) {
   bb_queue* const queue = data->queue_private;
   rte_spinlock_lock(&queue->lock);
-  renew(queue);
+  bb_renew(queue);
   bb_batch batch;
   batch.count = 0;
   batch.deadline_ns = deadline_of(queue);
@@ -372,9 +230,9 @@ static void finish(bb_queue* queue, bb_slot* slot, const basebandd_answer* answe
     }
   } else {
     complain_of(queue, answer->text, answer->text_bytes);
-    fail(queue, slot,
-         answer->code == kInvalidArgument || answer->code == kOutOfRange ? BB_DATA_ERROR
-                                                                         : BB_DRIVER_ERROR);
+    bb_fail(queue, slot,
+            answer->code == kInvalidArgument || answer->code == kOutOfRange ? BB_DATA_ERROR
+                                                                            : BB_DRIVER_ERROR);
   }
   (void)basebandd_give_back(queue->server, slot->payload);
   if ((answer->code == kInternal || answer->code == kUnavailable) && answer->value == 1) {
@@ -395,13 +253,13 @@ static void take_answers(bb_queue* queue, uint16_t count) {
   const uint32_t wanted = RTE_MIN((uint32_t)count, queue->tail - queue->head);
   uint32_t done = 0;
   for (;;) {
-    while (done < wanted && slot_of(queue, queue->head + done)->is_done) ++done;
+    while (done < wanted && bb_slot_of(queue, queue->head + done)->is_done) ++done;
     if (done == wanted || queue->server == NULL) return;
     const int polled =
         basebandd_poll(queue->server, answers, RTE_MIN(wanted - done, (uint32_t)ANSWERS));
-    if (polled < 0) lose(queue, basebandd_error());
+    if (polled < 0) bb_lose(queue, basebandd_error());
     if (polled == 0) {
-      look(queue);
+      bb_look(queue);
       if (queue->server != NULL) return;
     }
     for (int i = 0; i < polled; ++i) {
@@ -419,12 +277,12 @@ static uint16_t dequeue(struct rte_bbdev_queue_data* data, bool is_decode, void*
                         uint16_t count) {
   bb_queue* const queue = data->queue_private;
   rte_spinlock_lock(&queue->lock);
-  renew(queue);
+  bb_renew(queue);
   take_answers(queue, count);
   uint16_t taken = 0;
   uint16_t errors = 0;
   for (; taken < count && queue->head != queue->tail; ++taken, ++queue->head) {
-    const bb_slot* const oldest = slot_of(queue, queue->head);
+    const bb_slot* const oldest = bb_slot_of(queue, queue->head);
     if (!oldest->is_done || oldest->is_decode != is_decode) break;
     ops[taken] = oldest->op;
     if (is_decode) {
@@ -488,23 +346,6 @@ int bb_queue_create(const struct rte_bbdev_queue_conf* conf, uint16_t id,
   made->id = id;
   made->priority = class_of(arguments->first_class, conf->priority);
   *queue = made;
-  return 0;
-}
-
-int bb_queue_open(bb_queue* queue) {
-  basebandd_connection* server;
-  const int error = connect_to(queue, &server);
-  if (error < 0) {
-    BB_LOG(ERR, "queue %u: %s: %s\n", queue->id, queue->arguments->socket, basebandd_error());
-    return error;
-  }
-  rte_spinlock_lock(&queue->lock);
-  if (queue->server == NULL) {
-    queue->server = server;
-    server = NULL;
-  }
-  rte_spinlock_unlock(&queue->lock);
-  basebandd_close(server);
   return 0;
 }
 
