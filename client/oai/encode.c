@@ -84,24 +84,13 @@ static int read(const bo_encoding* slot, const basebandd_answer* answer) {
 
 static int ask(const bo_encoding* slot, bo_session* session, uint64_t deadline_ns, char* why,
                size_t room) {
-  const size_t reply_bytes = BASEBANDD_REPLY_BYTES(slot->output_bytes, slot->segments);
-  if (bo_reserve_header(session, slot->group_count * GROUP_BYTES) < 0 ||
-      bo_reserve(session, slot->payload_bytes, reply_bytes) < 0) {
-    snprintf(why, room, "BASEBAND_MEMORY_MIB has no room for %zu bytes",
-             slot->payload_bytes + reply_bytes);
-    return -ENOMEM;
-  }
-  const int header_bytes = basebandd_describe_encode_shared_channel(
+  bo_exchange exchange = {.operation = BASEBANDD_ENCODE_SHARED_CHANNEL,
+                          .payload_bytes = slot->payload_bytes,
+                          .reply_bytes = BASEBANDD_REPLY_BYTES(slot->output_bytes, slot->segments),
+                          .deadline_ns = deadline_ns};
+  if (!bo_reserve(session, &exchange, slot->group_count * GROUP_BYTES, why, room)) return -ENOMEM;
+  exchange.header_bytes = basebandd_describe_encode_shared_channel(
       slot->groups, slot->group_count, session->header, session->header_room);
-  if (header_bytes < 0) {
-    snprintf(why, room, "%s", basebandd_error());
-    return header_bytes;
-  }
-  const bo_exchange exchange = {.operation = BASEBANDD_ENCODE_SHARED_CHANNEL,
-                                .header_bytes = (size_t)header_bytes,
-                                .payload_bytes = slot->payload_bytes,
-                                .reply_bytes = reply_bytes,
-                                .deadline_ns = deadline_ns};
   fill(slot, session->payload);
   basebandd_answer answer;
   int error = bo_run(session, &exchange, &answer, why, room);

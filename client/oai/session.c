@@ -36,19 +36,25 @@ static int grow(bo_session* session, void** loan, size_t* room, size_t bytes) {
   return 0;
 }
 
-int bo_reserve(bo_session* session, size_t payload_bytes, size_t reply_bytes) {
-  const int error = grow(session, &session->payload, &session->payload_room, payload_bytes);
-  if (error < 0) return error;
-  return grow(session, &session->reply, &session->reply_room, reply_bytes);
-}
-
-int bo_reserve_header(bo_session* session, size_t bytes) {
+static int grow_header(bo_session* session, size_t bytes) {
   if (bytes <= session->header_room) return 0;
   void* const larger = realloc(session->header, bytes);
   if (larger == NULL) return -ENOMEM;
   session->header = larger;
   session->header_room = bytes;
   return 0;
+}
+
+bool bo_reserve(bo_session* session, const bo_exchange* exchange, size_t header_bytes, char* why,
+                size_t room) {
+  if (grow_header(session, header_bytes) == 0 &&
+      grow(session, &session->payload, &session->payload_room, exchange->payload_bytes) == 0 &&
+      grow(session, &session->reply, &session->reply_room, exchange->reply_bytes) == 0) {
+    return true;
+  }
+  snprintf(why, room, "BASEBAND_MEMORY_MIB has no room for %zu bytes",
+           exchange->payload_bytes + exchange->reply_bytes);
+  return false;
 }
 
 /* The server need not keep a number; nobody waits for its answer. */
@@ -107,11 +113,15 @@ static int await(bo_session* session, uint64_t until_ns, basebandd_answer* answe
 
 int bo_run(bo_session* session, const bo_exchange* exchange, basebandd_answer* answer, char* why,
            size_t room) {
+  if (exchange->header_bytes < 0) {
+    snprintf(why, room, "%s", basebandd_error());
+    return exchange->header_bytes;
+  }
+  const size_t header_bytes = (size_t)exchange->header_bytes;
   bool is_new;
   uint32_t forgotten;
-  bo_job* const job =
-      bo_find_job(&session->jobs, exchange->operation, session->header, exchange->header_bytes,
-                  exchange->payload_bytes, &is_new, &forgotten);
+  bo_job* const job = bo_find_job(&session->jobs, exchange->operation, session->header,
+                                  header_bytes, exchange->payload_bytes, &is_new, &forgotten);
   forget(session, forgotten);
   basebandd_request request = {.id = ID_OF_RUN,
                                .payload = session->payload,
@@ -124,7 +134,7 @@ int bo_run(bo_session* session, const bo_exchange* exchange, basebandd_answer* a
   } else {
     request.operation = exchange->operation;
     request.header = session->header;
-    request.header_bytes = exchange->header_bytes;
+    request.header_bytes = header_bytes;
   }
   int error = basebandd_submit(session->connection, &request);
   if (error < 0) return fail(session, error, why, room);

@@ -29,19 +29,18 @@ typedef struct bo_session {
 int bo_open_session(bo_session* session, const bo_settings* settings, uint64_t timeout_ns);
 void bo_close_session(bo_session* session);
 
-/* Memory for a payload and its reply, at session->payload and session->reply. -ENOMEM. */
-int bo_reserve(bo_session* session, size_t payload_bytes, size_t reply_bytes);
-
-/* `bytes` for a header, at session->header. -ENOMEM. */
-int bo_reserve_header(bo_session* session, size_t bytes);
-
 typedef struct bo_exchange {
   uint8_t operation;
-  size_t header_bytes;
+  int header_bytes; /* or the negative errno of describing it */
   size_t payload_bytes;
   size_t reply_bytes;
   uint64_t deadline_ns; /* of CLOCK_MONOTONIC */
 } bo_exchange;
+
+/* Memory for what goes and comes, at session->header, `header_bytes` of it, ->payload and ->reply.
+ * False: there is none; `why` says so. */
+bool bo_reserve(bo_session* session, const bo_exchange* exchange, size_t header_bytes, char* why,
+                size_t room);
 
 /* Has the server do what session->header describes with session->payload, and waits for the answer,
  * until shortly after the deadline. 0: `answer` is there, and its code is 0. Otherwise a negative
