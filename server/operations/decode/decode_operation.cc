@@ -12,6 +12,7 @@
 #include "server/operations/decode/decode.h"
 #include "server/operations/decode/decode_metrics.h"
 #include "server/operations/ldpc/known_codeword.h"
+#include "server/operations/ldpc/ldpc_work.h"
 
 namespace baseband::server {
 namespace {
@@ -128,12 +129,8 @@ class DecodeOperation final : public Operation {
 
   absl::StatusOr<std::vector<Reply>> ToReplies(Job& base) override {
     if (base.requests == 1) return Operation::ToReplies(base);
-    std::vector<Reply> replies;
-    replies.reserve(static_cast<size_t>(base.requests));
-    for (int64_t i = 0; i < base.requests; ++i) {
-      replies.push_back(ReplyOf(static_cast<const DecodeJob&>(base), i));
-    }
-    return replies;
+    const auto& job = static_cast<const DecodeJob&>(base);
+    return RepliesOf(job, [&job](int64_t i) { return ReplyOf(job, i); });
   }
 
   std::unique_ptr<OperationMetrics> MakeMetrics(prometheus::Registry& registry) const override {

@@ -39,16 +39,18 @@ std::vector<Group> Repeat(const std::vector<Group>& groups, int64_t times) {
   return repeated;
 }
 
-// Of a job that Repeat's groups were made for: the replies that have one field, alike in size, and
-// whose bytes lie in job.reply one after the other.
-inline std::vector<Reply> RepliesOf(const Job& job, const std::string& header, int field) {
-  const int64_t bytes = job.reply_bytes / job.requests;
+// The replies of a job that Repeat's groups were made for: `reply_of(i)` of its i-th request.
+template <typename ReplyOf>
+std::vector<Reply> RepliesOf(const Job& job, const ReplyOf& reply_of) {
   std::vector<Reply> replies;
   replies.reserve(static_cast<size_t>(job.requests));
-  for (int64_t i = 0; i < job.requests; ++i) {
-    replies.push_back({header, {{field, i * bytes, bytes}}, {}});
-  }
+  for (int64_t i = 0; i < job.requests; ++i) replies.push_back(reply_of(i));
   return replies;
+}
+// Those that have one field, alike in size, whose bytes lie in job.reply one after the other.
+inline std::vector<Reply> RepliesOf(const Job& job, const std::string& header, int field) {
+  const int64_t bytes = job.reply_bytes / job.requests;
+  return RepliesOf(job, [&](int64_t i) { return Reply{header, {{field, i * bytes, bytes}}, {}}; });
 }
 
 // Whether a code of `groups` is a client's own. Whoever keeps a job for copies keeps its codes:

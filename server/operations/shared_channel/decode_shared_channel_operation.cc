@@ -11,6 +11,7 @@
 #include "server/converters/group_conversion.h"
 #include "server/jobs/fingerprint.h"
 #include "server/jobs/self_test.h"
+#include "server/operations/ldpc/ldpc_work.h"
 #include "server/operations/shared_channel/decode_shared_channel.h"
 #include "server/operations/shared_channel/decode_shared_channel_options.h"
 #include "server/operations/shared_channel/known_block.h"
@@ -117,12 +118,8 @@ class DecodeSharedChannelOperation final : public Operation {
 
   absl::StatusOr<std::vector<Reply>> ToReplies(Job& base) override {
     if (base.requests == 1) return Operation::ToReplies(base);
-    std::vector<Reply> replies;
-    replies.reserve(static_cast<size_t>(base.requests));
-    for (int64_t i = 0; i < base.requests; ++i) {
-      replies.push_back(ReplyOf(static_cast<const DecodeSharedChannelJob&>(base), i));
-    }
-    return replies;
+    const auto& job = static_cast<const DecodeSharedChannelJob&>(base);
+    return RepliesOf(job, [&job](int64_t i) { return ReplyOf(job, i); });
   }
 
   std::unique_ptr<OperationMetrics> MakeMetrics(prometheus::Registry& registry) const override {
