@@ -141,7 +141,8 @@ class GuidesTest(unittest.TestCase):
     def test_what_is_configured_needs_no_more_packages_than_are_installed(self):
         for where, block in self.each_block():
             text = "\n".join(block.lines)
-            if "cmake -S ." in text and "packages.sh test" not in text:
+            # With OAI_SRC it is client/oai alone, which is a project of its own and has no tests.
+            if "cmake -S" in text and "packages.sh test" not in text and "-DOAI_SRC=" not in text:
                 with self.subTest(where):
                     self.assertIn("-DBASEBAND_TESTS=OFF", text)
 
