@@ -10,11 +10,12 @@
 #include "absl/time/time.h"
 #include "baseband/v1/admin.pb.h"
 #include "client/cpp/client.h"
+#include "client/cpp/visibility.h"
 
 namespace baseband::client {
 
 // Calls block, for `timeout` at most. Thread-safe. Errors as those of Client.
-class AdminClient {
+class BASEBAND_PUBLIC AdminClient {
  public:
   // InvalidArgument names the option out of range. Does not connect yet.
   static absl::StatusOr<std::unique_ptr<AdminClient>> Create(ClientOptions options);
@@ -35,7 +36,7 @@ class AdminClient {
                                           absl::Duration timeout);
 
  private:
-  class Impl;
+  class BASEBAND_PRIVATE Impl;
   explicit AdminClient(std::unique_ptr<Impl> impl);
 
   const std::unique_ptr<Impl> impl_;

@@ -13,6 +13,12 @@ namespace {
 // gRPC's own deadline goes first: it tells the server at the same time.
 constexpr absl::Duration kPrecedence = absl::Milliseconds(2);
 
+// As the server reads it: the metadata baseband-priority, nothing for normal.
+void SetPriority(Priority priority, grpc::ClientContext* context) {
+  if (priority == Priority::kNormal) return;
+  context->AddMetadata("baseband-priority", priority == Priority::kHigh ? "high" : "low");
+}
+
 }  // namespace
 
 Attempt::Attempt(const CallHeader& header, ChannelPool* channels)

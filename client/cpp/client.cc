@@ -15,7 +15,7 @@
 #include "client/cpp/ring.h"
 #include "client/cpp/shared_arena.h"
 #include "client/cpp/shared_bulk.h"
-#include "grpc/health/v1/health.pb.h"
+#include "google/protobuf/wrappers.pb.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
@@ -33,11 +33,16 @@ constexpr char kDownconvertStream[] = "/baseband.v1.Baseband/DownconvertStream";
 constexpr char kGetCapabilities[] = "/baseband.v1.Baseband/GetCapabilities";
 constexpr char kHealthCheck[] = "/grpc.health.v1.Health/Check";
 
-Health ToHealth(const grpc::health::v1::HealthCheckResponse& response) {
-  switch (response.status()) {
-    case grpc::health::v1::HealthCheckResponse::SERVING:
+// grpc.health.v1.HealthCheckRequest and -Response as they are on the wire: field 1, a string, and
+// field 1, an enum. Their own classes would clash with those of a program that has them as well.
+using HealthCheckRequest = google::protobuf::StringValue;
+using HealthCheckResponse = google::protobuf::Int32Value;
+
+Health ToHealth(const HealthCheckResponse& response) {
+  switch (response.value()) {
+    case 1:
       return Health::kServing;
-    case grpc::health::v1::HealthCheckResponse::NOT_SERVING:
+    case 2:
       return Health::kNotServing;
     default:
       return Health::kUnknown;
@@ -285,9 +290,9 @@ CallHandle Client::GetCapabilities(v1::GetCapabilitiesRequest request, const Cal
 
 CallHandle Client::CheckHealth(const std::string& service, const CallOptions& options,
                                Callback<Health> done) {
-  using Response = grpc::health::v1::HealthCheckResponse;
-  grpc::health::v1::HealthCheckRequest request;
-  request.set_service(service);
+  using Response = HealthCheckResponse;
+  HealthCheckRequest request;
+  request.set_value(service);
   return CallHandle(impl_->Start<Response>(
       kHealthCheck, request, options, [done = std::move(done)](absl::StatusOr<Response> response) {
         done(response.ok() ? absl::StatusOr<Health>(ToHealth(*response)) : response.status());

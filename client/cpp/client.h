@@ -29,6 +29,7 @@
 #include "client/cpp/ring_options.h"
 #include "client/cpp/shared_memory.h"
 #include "client/cpp/submit_stream.h"
+#include "client/cpp/visibility.h"
 
 namespace baseband::client {
 
@@ -94,7 +95,7 @@ struct CallOptions {
 };
 
 // Cancels a call that is in flight. Copyable; may outlive the call and the client. Thread-safe.
-class CallHandle {
+class BASEBAND_PUBLIC CallHandle {
  public:
   CallHandle() = default;
   // The call's callback then gets Cancelled, unless its answer was already there.
@@ -115,7 +116,7 @@ enum class Health { kUnknown, kServing, kNotServing };
 //
 // Callbacks: run exactly once, on a polling thread, never inside the call that passed them. They
 // must not block and must not destroy the client; they may start further calls.
-class Client {
+class BASEBAND_PUBLIC Client {
  public:
   template <typename Response>
   using Callback = std::function<void(absl::StatusOr<Response>)>;
@@ -213,7 +214,7 @@ class Client {
       const SubmitStreamOptions& options = SubmitStreamOptions());
 
  private:
-  class Impl;
+  class BASEBAND_PRIVATE Impl;
   explicit Client(std::unique_ptr<Impl> impl);
   absl::StatusOr<v1::SharedMemoryCapabilities> SharedMemoryOf(const CallOptions& options);
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "baseband/v1/baseband.pb.h"
+#include "client/cpp/visibility.h"
 
 namespace baseband::client {
 
@@ -28,10 +29,10 @@ constexpr int64_t PackedBytes(int64_t bits) { return (bits + 7) / 8; }
 // The shape of `code`, with its `parity_rows` rows if that field is set. InvalidArgument names the
 // field, its value and its range. The base matrix of a custom code is not looked into: the server
 // judges it.
-absl::StatusOr<CodeShape> ShapeOf(const v1::LdpcCode& code);
+BASEBAND_PUBLIC absl::StatusOr<CodeShape> ShapeOf(const v1::LdpcCode& code);
 
 // Bits per block that Encode returns for `output`.
-int OutputBits(const CodeShape& shape, v1::EncodeOutput output);
+BASEBAND_PUBLIC int OutputBits(const CodeShape& shape, v1::EncodeOutput output);
 
 }  // namespace baseband::client
 

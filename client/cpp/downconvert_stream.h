@@ -21,6 +21,7 @@
 #include "absl/time/time.h"
 #include "baseband/v1/baseband.pb.h"
 #include "client/cpp/priority.h"
+#include "client/cpp/visibility.h"
 
 namespace baseband::client {
 
@@ -39,7 +40,7 @@ struct StreamOptions {
 //
 // Responses are taken from the connection as they come, whether anybody reads them or not: a server
 // that waits for its client (and cuts it off after a while) never waits for a slow disk here.
-class DownconvertStream {
+class BASEBAND_PUBLIC DownconvertStream {
  public:
   explicit DownconvertStream(std::shared_ptr<class StreamCall> call);
   // Cancels what is not over; does not wait.

@@ -20,6 +20,8 @@
 namespace baseband::client {
 namespace {
 
+static_assert(kReplyAlignment == shm::kRegionAlignment);
+
 using shm::RegionAnswer;
 using shm::RegionKind;
 using shm::RegionRequest;

@@ -19,15 +19,18 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "common/shm/region_messages.h"
+#include "client/cpp/visibility.h"
 
 namespace baseband::client {
 
-class SharedArena;  // shared_arena.h
+class SharedArena;
+
+// The room for a reply in shared memory ends at a multiple of this.
+inline constexpr int64_t kReplyAlignment = 64;
 
 // Memory for a payload, or for what an answer brings. Goes back in the destructor. Move-only; may
 // outlive the client.
-class Buffer {
+class BASEBAND_PUBLIC Buffer {
  public:
   Buffer() = default;
   Buffer(Buffer&& other) noexcept { *this = std::move(other); }
@@ -97,7 +100,7 @@ void SetReply(const Buffer& buffer, Request* request) {
   request->mutable_reply_at()->set_region(buffer.region());
   request->mutable_reply_at()->set_offset(buffer.offset());
   request->mutable_reply_at()->set_bytes(
-      static_cast<uint64_t>(buffer.size() / shm::kRegionAlignment * shm::kRegionAlignment));
+      static_cast<uint64_t>(buffer.size() / kReplyAlignment * kReplyAlignment));
 }
 
 // The bytes field `number` of a response: in `reply`, if SetReply() asked for it there and it is,

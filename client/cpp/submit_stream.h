@@ -22,6 +22,7 @@
 #include "absl/types/optional.h"
 #include "baseband/v1/baseband.pb.h"
 #include "client/cpp/priority.h"
+#include "client/cpp/visibility.h"
 
 namespace baseband::client {
 
@@ -42,12 +43,10 @@ struct SubmitOptions {
 };
 
 // When the server says that a request it refused is worth another try; zero: it does not say.
-absl::Duration RetryAfter(const absl::Status& status);
-// What RetryAfter() will say of `status`. Internal to the client library.
-void SetRetryAfter(absl::Duration delay, absl::Status* status);
+BASEBAND_PUBLIC absl::Duration RetryAfter(const absl::Status& status);
 
 // Thread-safe; several threads may submit.
-class SubmitStream {
+class BASEBAND_PUBLIC SubmitStream {
  public:
   template <typename Response>
   using Callback = std::function<void(absl::StatusOr<Response>)>;

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "absl/types/optional.h"
 #include "baseband/v1/baseband.pb.h"
 #include "grpcpp/support/byte_buffer.h"
@@ -43,6 +44,9 @@ inline constexpr size_t kMaxSubmitHeaderBytes = 64;
 // `header` with `request`, of the operation at field `field`.
 grpc::ByteBuffer MakeSubmitRequest(const v1::SubmitRequest& header, int field,
                                    const grpc::ByteBuffer& request);
+
+// What RetryAfter() of submit_stream.h will say of `status`.
+void SetRetryAfter(absl::Duration delay, absl::Status* status);
 
 // A SubmitResponse.
 struct SubmitAnswer {
