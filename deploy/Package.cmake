@@ -3,9 +3,10 @@
 #   cmake --install BUILD --prefix PREFIX        also the systemd unit and its files (see
 #                                                systemd/install.cmake), rules and dashboards
 #   cmake --build BUILD --target package         NAME_VERSION_ARCHITECTURE.deb of basebandd, of
-#                                                libbasebandd-dev (client/c) and, where it is built,
-#                                                basebandd-bbdev (client/bbdev); and a .tar.gz that
-#                                                lies anywhere and needs glibc and the driver alone
+#                                                libbasebandd-dev (client/c), libbaseband-offload-dev
+#                                                (client/cpp) and, where it is built, basebandd-bbdev
+#                                                (client/bbdev); and a .tar.gz that lies anywhere and
+#                                                needs glibc and the driver alone
 # A .deb needs dpkg-dev and file: group `packaging` of packages.sh.
 set(_systemd ${PROJECT_SOURCE_DIR}/deploy/systemd)
 install(SCRIPT ${_systemd}/install.cmake COMPONENT system)
@@ -49,6 +50,7 @@ set(CPACK_COMPONENT_PROGRAMS_GROUP basebandd)
 set(CPACK_COMPONENT_SYSTEM_GROUP basebandd)
 set(CPACK_COMPONENT_BBDEV_GROUP bbdev)
 set(CPACK_COMPONENT_C_GROUP c)
+set(CPACK_COMPONENT_CPP_GROUP cpp)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_NAME basebandd)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_BBDEV_PACKAGE_NAME basebandd-bbdev)
@@ -61,6 +63,14 @@ set(CPACK_DEBIAN_C_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_C_DESCRIPTION
   "This is the C library of its shared memory and rings: jobs for a basebandd of the same host, without
  gRPC or C++. The shared and the static library, the header, the pkg-config file.")
+# What the headers include; who links the static library needs what is recommended.
+set(CPACK_DEBIAN_CPP_PACKAGE_NAME libbaseband-offload-dev)
+set(CPACK_DEBIAN_CPP_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_CPP_PACKAGE_DEPENDS "libprotobuf-dev, libabsl-dev")
+set(CPACK_DEBIAN_CPP_PACKAGE_RECOMMENDS "libgrpc++-dev, libssl-dev")
+set(CPACK_DEBIAN_CPP_DESCRIPTION
+  "This is its client library for C++: calls with deadlines and retries to one server or several, streams,
+ shared memory. The shared and the static library, the headers, CMake's and pkg-config's files.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(_debian ${PROJECT_SOURCE_DIR}/deploy/debian)

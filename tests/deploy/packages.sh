@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the .debs and the .tar.gz and tries them on fresh minimal Debian systems: the server's .deb is
 # installed without and with systemd and its service runs under the unit file's settings, DPDK finds the
-# driver of another, pkg-config the C library of the third; the .tar.gz runs from a
-# folder of its own where none of our packages is. By hand, not in CI: root, ten minutes, 3 GB below WORK.
+# driver of another, pkg-config the C library of the third, and a program is compiled with the C++ library
+# of the fourth; the .tar.gz runs from a folder of its own where none of our packages is. By hand, not in
+# CI: root, ten minutes, 4 GB below WORK.
 #
 #   tests/deploy/packages.sh [CMAKE_OPTION ...]
 #
@@ -63,6 +64,22 @@ in_system apt-get -qq install -y --no-install-recommends /driver.deb /library.de
 in_system pkg-config --exists basebandd || fail "pkg-config does not find the C library"
 in_system dpdk-test-bbdev --no-huge --no-pci --no-telemetry -m 64 --vdev=baseband_offload0 -- -c validation 2>&1 \
   | grep -q "no server at /run/basebandd/shm.sock" || fail "DPDK does not find the driver"
+say "compiling a program with the C++ library"
+cp "$build"/packages/libbaseband-offload-dev_*.deb "$work/deb/client.deb"
+cp -r "$top/tests/deploy/installed/outside" "$work/deb/outside"
+in_system apt-get -qq install -y --no-install-recommends /client.deb g++ make cmake >>"$work/install.log" 2>&1 \
+  || { tail "$work/install.log" >&2; fail "the C++ library does not install"; }
+[ ! -e "$work/deb/usr/include/grpcpp" ] || fail "gRPC's headers are there, which the C++ library must not need"
+in_system pkg-config --cflags --libs baseband-offload >/dev/null || fail "pkg-config does not find the C++ library"
+in_system cmake -S /outside -B /outside/build >>"$work/install.log" 2>&1 \
+  && in_system cmake --build /outside/build >>"$work/install.log" 2>&1 \
+  || { tail "$work/install.log" >&2; fail "no program is compiled with the C++ library"; }
+in_system basebandd --device=cpu --listen=unix:/server.sock --metrics-listen=off >>"$work/install.log" 2>&1 &
+server=$!
+in_system basebandctl --target=unix:/server.sock --wait --timeout=60s health >/dev/null || fail "no server"
+[ "$(in_system /outside/build/round_trip unix:/server.sock)" = "ten bytes!" ] || fail "the program does not run"
+kill "$server"
+wait "$server" || true
 say "removing it, installing systemd, and it again"
 in_system dpkg --purge basebandd >/dev/null 2>&1 || fail "the .deb does not purge"
 [ ! -e "$work/deb/etc/basebandd" ] || fail "/etc/basebandd is left after a purge"
