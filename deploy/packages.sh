@@ -22,7 +22,7 @@ test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmupars
   iproute2)                                   # hosts of their own for servers
 browser=(chromium)  # looks at the load tester's report in the tests, where there is such a package
 packaging=("${build[@]}" dpkg-dev file)  # cmake --build BUILD --target package
-lint=(clang-14 clang-tidy-14 clang-format-14)
+lint=(clang-14 clang-tidy-14 clang-format-14 doxygen)  # doxygen stands on clang's libraries
 fuzz=("${build[@]}" clang-14 libclang-rt-14-dev libgtest-dev libgmock-dev libmuparser-dev)
 
 usage() { sed -n '2,/^set /s/^# \{0,1\}//p' "$0"; }
