@@ -1,5 +1,6 @@
 #include "client/ctl/command_line.h"
 
+#include <algorithm>
 #include <iostream>
 #include <utility>
 
@@ -31,12 +32,53 @@ constexpr char kFooter[] =
     "  basebandctl minimize \"(x-1)^2 + sin(9*x)\" --axis x=-5:0.001:5\n"
     "  basebandctl load decode --rate=2k --deadline=5ms --html=report.html\n"
     "  basebandctl --target=unix:/run/basebandd.sock health\n"
-    "  basebandctl COMMAND --help";
+    "  basebandctl help COMMAND";
+
+constexpr char kHelpFooter[] =
+    "Examples:\n"
+    "  basebandctl help\n"
+    "  basebandctl help downconvert";
 
 // Whether `word` may be meant to be `name`: its beginning, or a letter or two from it.
 bool IsNear(absl::string_view word, absl::string_view name) {
   if (word.size() >= 2 && absl::StartsWith(name, word)) return true;
   return EditDistance(word, name) <= (name.size() > 4 ? 2U : 1U);
+}
+
+std::vector<const CLI::App*> CommandsOf(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+// What is said of a word where a command of `app` should be.
+std::string UnknownCommand(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  std::vector<std::string> near;
+  for (const CLI::App* const command : CommandsOf(app)) {
+    names.push_back(command->get_name());
+    if (IsNear(word, command->get_name())) near.push_back(command->get_name());
+  }
+  return absl::StrCat("'", word, "' is no command; ",
+                      near.empty()
+                          ? "the commands are " + absl::StrJoin(names, ", ")
+                          : absl::StrCat("did you mean ", absl::StrJoin(near, " or "), "?"));
+}
+
+// The same of a flag, of the command that was named last.
+std::string UnknownFlag(const CLI::App& root, const std::string& argument) {
+  std::vector<std::string> known;
+  for (const CLI::App* app = &root; app != nullptr;
+       app = app->get_subcommands().empty() ? nullptr : app->get_subcommands()[0]) {
+    for (const CLI::Option* const option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  const std::string flag = argument.substr(0, argument.find('='));
+  return absl::StrCat("unknown flag ", flag, DidYouMean(NearName(flag, known)));
+}
+
+void PointToHelp(const std::string& message) {
+  std::cerr << "basebandctl: " << message
+            << "\nbasebandctl help and basebandctl help COMMAND tell more.\n";
 }
 
 }  // namespace
@@ -63,22 +105,43 @@ CommandLine::CommandLine(const std::string& version)
     apps_.back()->fallthrough();
     apps_.back()->group("Commands");
   }
+  help_ = app_.add_subcommand("help", "Tells of a command, as its --help does.");
+  help_->add_option("command", help_about_, "the command; none: all of them")->type_name("COMMAND");
+  help_->footer(kHelpFooter);
+  help_->group("Commands");
 }
 
-std::string CommandLine::UnknownCommand(const std::string& word) const {
-  if (absl::StartsWith(word, "-")) {
-    return "'" + word + "' is not known here";
+std::string CommandLine::WhatIsWrong(const CLI::ParseError& error) const {
+  // CLI11 misses what is required before it minds what is unknown.
+  const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
+  const auto flag = std::find_if(unknown.begin(), unknown.end(), [](const std::string& argument) {
+    return absl::StartsWith(argument, "--");
+  });
+  if (flag != unknown.end()) return UnknownFlag(app_, *flag);
+  if (app_.get_subcommands().empty()) {
+    if (!unknown.empty()) return UnknownCommand(app_, unknown[0]);
+    if (error.get_name() == "RequiredError") return "a command is needed";
   }
-  std::vector<std::string> names;
-  std::vector<std::string> near;
-  for (const CLI::App* const app : apps_) {
-    names.push_back(app->get_name());
-    if (IsNear(word, app->get_name())) near.push_back(app->get_name());
+  return error.what();
+}
+
+int CommandLine::Help() const {
+  const CLI::App* app = &app_;
+  std::string name = app_.get_name();
+  if (!help_about_.empty()) {
+    const std::vector<const CLI::App*> commands = CommandsOf(app_);
+    const auto found = std::find_if(commands.begin(), commands.end(), [&](const CLI::App* command) {
+      return command->get_name() == help_about_;
+    });
+    if (found == commands.end()) {
+      PointToHelp(UnknownCommand(app_, help_about_));
+      return kBadArguments;
+    }
+    app = *found;
+    absl::StrAppend(&name, " ", app->get_name());
   }
-  return absl::StrCat("'", word, "' is no command; ",
-                      near.empty()
-                          ? "the commands are " + absl::StrJoin(names, ", ")
-                          : absl::StrCat("did you mean ", absl::StrJoin(near, " or "), "?"));
+  std::cout << app->get_formatter()->make_help(app, name, CLI::AppFormatMode::Normal);
+  return 0;
 }
 
 int CommandLine::Run(int argc, const char* const* argv) {
@@ -88,16 +151,10 @@ int CommandLine::Run(int argc, const char* const* argv) {
     if (error.get_exit_code() == 0) {
       return app_.exit(error, std::cout, std::cerr);  // --help, --version
     }
-    // CLI11 misses the command before it minds an unknown one.
-    const std::vector<std::string> unknown = app_.remaining();
-    const bool no_command = app_.get_subcommands().empty();
-    std::cerr << "basebandctl: "
-              << (no_command && !unknown.empty()                      ? UnknownCommand(unknown[0])
-                  : no_command && error.get_name() == "RequiredError" ? "a command is needed"
-                                                                      : error.what())
-              << "\nbasebandctl --help and basebandctl COMMAND --help tell more.\n";
+    PointToHelp(WhatIsWrong(error));
     return kBadArguments;
   }
+  if (help_->parsed()) return Help();
   for (size_t i = 0; i < commands_.size(); ++i) {
     if (apps_[i]->parsed()) {
       NoteCommand(apps_[i]);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "CLI/App.hpp"
+#include "CLI/Error.hpp"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/session.h"
 
@@ -24,11 +25,15 @@ class CommandLine {
   CLI::App& app() { return app_; }
 
  private:
-  // What is said of the first word where no command is.
-  std::string UnknownCommand(const std::string& word) const;
+  // What was wrong with the arguments that `error` is about.
+  std::string WhatIsWrong(const CLI::ParseError& error) const;
+  // basebandctl help [COMMAND]. The exit code.
+  int Help() const;
 
   CLI::App app_;
   GlobalFlags flags_;
+  CLI::App* help_ = nullptr;  // the command `help`, and what is behind it
+  std::string help_about_;
   std::vector<std::unique_ptr<Command>> commands_;
   std::vector<CLI::App*> apps_;  // of the commands
 };

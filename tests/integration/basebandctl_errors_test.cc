@@ -117,10 +117,17 @@ INSTANTIATE_TEST_SUITE_P(
                 "has a byte that is not printable ASCII, number 4"},
         Refused{"cert", {"--tls-cert=DIR/tokens", "info"}, 1, "--tls-cert needs --tls-key"},
         Refused{"key", {"--tls-key=DIR/tokens", "info"}, 1, "--tls-key needs --tls-cert"},
-        Refused{"help", {"help"}, 1, "'help' is no command; the commands are info, health, top,"},
+        Refused{"command", {"colour"}, 1, "'colour' is no command; the commands are info, health,"},
         Refused{"beginning", {"dem"}, 1, "'dem' is no command; did you mean demo?"},
         Refused{"letters", {"minimise"}, 1, "did you mean minimize?"},
-        Refused{"flag", {"--colour"}, 1, "'--colour' is not known here"}),
+        Refused{"help", {"help", "dem"}, 1, "'dem' is no command; did you mean demo?"},
+        Refused{"flag", {"--colour"}, 1, "unknown flag --colour\n"},
+        Refused{"flag_of_all", {"--taget=unix:a", "info"}, 1, "did you mean --target?"},
+        // CLI11 would rather tell that FILE and --constellation are required.
+        Refused{"flag_of_command",
+                {"recover", "--constelation=QPSK"},
+                1,
+                "unknown flag --constelation; did you mean --constellation?"}),
     [](const auto& test) { return test.param.name; });
 
 // At a server's other addresses.

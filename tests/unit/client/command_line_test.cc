@@ -154,6 +154,26 @@ TEST_F(CommandLineTest, EveryHelpFitsTheScreenAndHasAnExample) {
   });
 }
 
+// What `basebandctl ARGUMENTS` prints.
+std::string Printed(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "basebandctl");
+  CommandLine line("1.2.3");
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(line.Run(static_cast<int>(arguments.size()), arguments.data()), 0);
+  return ::testing::internal::GetCapturedStdout();
+}
+
+TEST_F(CommandLineTest, HelpOfACommandIsWhatItsFlagPrints) {
+  EXPECT_EQ(Printed({"help"}), Printed({"--help"}));
+  for (const CLI::App* const command :
+       line_.app().get_subcommands([](const CLI::App*) { return true; })) {
+    const char* const name = command->get_name().c_str();
+    const std::string help = Printed({"help", name});
+    EXPECT_EQ(help, Printed({name, "--help"}));
+    EXPECT_THAT(help, HasSubstr(absl::StrCat("basebandctl ", name))) << help;
+  }
+}
+
 TEST_F(CommandLineTest, EveryOptionIsExplained) {
   ForEachOption(line_.app(), [](const std::string& name, CLI::Option* option) {
     EXPECT_THAT(option->get_description().size(), ::testing::Ge(5u)) << name;
