@@ -13,6 +13,7 @@
 #include "client/ctl/common/flag_names.h"
 #include "client/ctl/common/help_formatter.h"
 #include "client/ctl/operate/health_flags.h"
+#include "common/manual/manual.h"
 #include "kernels/base/nearest.h"
 
 namespace baseband::ctl {
@@ -89,6 +90,7 @@ CommandLine::CommandLine(const std::string& version)
   app_.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app_.get_formatter()->label("Subcommands", "Commands");
   app_.set_version_flag("--version", "basebandctl " + version);
+  AddManualFlag(&app_, /*section=*/1, version);
   app_.footer(kFooter);
   app_.require_subcommand(1);
   app_.fallthrough();
@@ -147,6 +149,9 @@ int CommandLine::Help() const {
 int CommandLine::Run(int argc, const char* const* argv) {
   try {
     app_.parse(ToArguments(argc, argv));
+  } catch (const ManualWanted& manual) {
+    std::cout << manual.what();
+    return 0;
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return app_.exit(error, std::cout, std::cerr);  // --help, --version

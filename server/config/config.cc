@@ -16,6 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/manual/manual.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/settings.h"
@@ -79,7 +80,7 @@ struct Flags {
   Given given;
   std::string config_file;
   bool check_config = false;
-  std::string output;  // of --help and --version
+  std::string output;  // of --help, --version and --manual
 };
 
 // The arguments as CLI11 wants them: last one first, and with a value where ours need none. An
@@ -102,7 +103,7 @@ absl::Status UnknownArgument(const std::string& argument) {
         absl::StrCat("unexpected argument '", argument, "': basebandd takes flags only"));
   }
   const std::string flag = argument.substr(0, argument.find('='));
-  std::vector<std::string> known = {"--help", "--version", "--check-config"};
+  std::vector<std::string> known = {"--help", "--version", "--manual", "--check-config"};
   for (const std::string& name : KnownNames()) known.push_back(FlagName(name));
   return absl::InvalidArgumentError(
       absl::StrCat("unknown flag ", flag, DidYouMean(NearName(flag, known))));
@@ -117,6 +118,7 @@ absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer(kFooter);
   app.set_version_flag("--version", absl::StrCat("basebandd ", std::string(Version())));
+  AddManualFlag(&app, /*section=*/8, std::string(Version()));
   app.allow_extras();
   Flags flags;
   app.add_flag(
@@ -137,6 +139,8 @@ absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
     app.parse(Arguments(argc, argv));
   } catch (const CLI::CallForHelp&) {
     flags.output = app.help();
+  } catch (const ManualWanted& manual) {
+    flags.output = manual.what();
   } catch (const CLI::CallForVersion& version) {
     flags.output = absl::StrCat(version.what(), "\n");
   } catch (const CLI::Error& error) {

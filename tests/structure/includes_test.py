@@ -14,6 +14,7 @@ ROOMS = """
 proto
 kernels/base
 common
+common/manual
 common/tls
 common/grpc
 kernels/cuda
