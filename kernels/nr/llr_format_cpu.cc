@@ -229,11 +229,12 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace baseband::nr {
 
-// Ten times the mean natural |LLR| at the rates 0.2, 0.35, .. 0.95.
+// The mean natural |LLR| at the rates 0.2, 0.35, .. 0.95, times 5, 7.5, and from 64QAM on 10: coarse
+// enough that the decoder's offset of 1 counts, and fine enough for bits of unequal strength.
 constexpr int kNumRates = 6;
 constexpr float kMeanLlrs[5][kNumRates] = {
-    {13, 21, 30, 42, 62, 122},     // QPSK, and BPSK
-    {12, 21, 34, 55, 88, 196},     // 16QAM
+    {7, 11, 15, 21, 31, 61},       // QPSK, and BPSK
+    {9, 16, 26, 41, 66, 147},      // 16QAM
     {11, 24, 44, 81, 154, 380},    // 64QAM
     {11, 28, 65, 138, 311, 917},   // 256QAM
     {12, 37, 107, 284, 734, 2313}  // 1024QAM

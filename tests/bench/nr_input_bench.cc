@@ -118,9 +118,9 @@ bool FailsInDouble(const testing::NrAwgnBlock& block, const std::vector<double>&
   const int punctured = code.punctured_columns() * code.zc();
   std::vector<double> llr(static_cast<size_t>(code.n()), 0.0);
   std::copy(sent.begin(), sent.end(), llr.begin() + punctured);
-  const float factor = ldpc::DefaultScaleFactor(code, ldpc::Schedule::kLayered);
+  const ldpc::Scaling scaling = ldpc::DefaultScaling(code, ldpc::Schedule::kLayered);
   std::vector<uint8_t> bits = ldpc::reference::DecodeFloatMinSum(
-      code, static_cast<double>(factor), kIterations, /*early_termination=*/true, llr);
+      code, scaling, kLlrScale, kIterations, /*early_termination=*/true, llr);
   bits.resize(static_cast<size_t>(code.k()));
   return testing::PackBits(absl::MakeSpan(bits)) != block.info();
 }

@@ -3,10 +3,9 @@
 //
 //   nr_llr_scale_bench [frames] [means]
 //
-// Natural LLRs times 4 .. 20, and LLRs of an unknown scale taken times what ChosenScale chooses. A
+// Natural LLRs times 3 .. 16, and LLRs of an unknown scale taken times what ChosenScale chooses. A
 // loss is what the ratio of failures is worth on the slope of the error rate, measured over 0.1 dB.
-// With `means`, the table of MeanLlrFor instead: ten times the mean natural |LLR| where a fifth of
-// the blocks fail.
+// With `means`, the table of MeanLlrFor instead, from where a fifth of the blocks fail.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,7 +21,7 @@ namespace baseband {
 namespace {
 
 constexpr int kZc = 96;
-constexpr std::array<double, 7> kScales = {4, 6, 8, 10, 12, 16, 20};
+constexpr std::array<double, 7> kScales = {3, 4, 5, 6, 8, 10, 16};
 
 struct Point {
   int qm;
@@ -107,7 +106,7 @@ void PrintMeans() {
       testing::Random random(4);
       double mean = 0.0;
       for (int i = 0; i < 10; ++i) mean += MeanMagnitude(block.Send(snr_db, random)) / 10.0;
-      std::printf(" %.1f", 10.0 * mean);
+      std::printf(" %.1f", (qm == 2 ? 5.0 : qm == 4 ? 7.5 : 10.0) * mean);
     }
     std::printf("\n");
   }

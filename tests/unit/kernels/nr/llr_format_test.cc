@@ -220,7 +220,7 @@ TEST(NrLlrScaleTest, MeansGrowWithTheRateAndEndWithTheTable) {
     EXPECT_EQ(MeanLlrFor(qm, 0.01), MeanLlrFor(qm, 0.2));
     EXPECT_EQ(MeanLlrFor(qm, 2.0), MeanLlrFor(qm, 0.95));
   }
-  EXPECT_EQ(MeanLlrFor(2, 0.35), 21.0f);
+  EXPECT_EQ(MeanLlrFor(2, 0.35), 11.0f);
   EXPECT_EQ(MeanLlrFor(10, 0.95), 2313.0f);
 }
 
