@@ -13,6 +13,10 @@ void bo_add_magnitudes(const int16_t* llrs, size_t count, size_t samples,
   }
 }
 
+float bo_mean(const bo_magnitudes* magnitudes) {
+  return magnitudes->count == 0 ? 0 : (float)magnitudes->sum / (float)magnitudes->count;
+}
+
 /* The decoder's mean |LLR| where blocks begin to be decoded, at rates 0.2, 0.35, .. 0.95. The
  * server takes ten times the natural one for a code block by itself (MeanLlrFor of
  * kernels/nr/llr_format.h). Blocks that are sent again were received some dB worse, where that
