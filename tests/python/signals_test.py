@@ -1,7 +1,7 @@
 """RecoverCarrier, Downconvert and Minimize, against what the signals were made of."""
 
 import fractions
-import json
+import re
 import subprocess
 import unittest
 
@@ -149,7 +149,7 @@ class MinimizeTest(support.ServerTest):
 
     def test_arrays_and_profiles_of_a_formula(self):
         weights = np.array([3.0, 1.0, 2.0])
-        expression = bo.Expression("sum(j, 0, 3, weight[j] * (x - j)^2)", arrays={"weight": weights})
+        expression = bo.Expression("sum(j, 0, 2, weight[j] * (x - j)^2)", arrays={"weight": weights})
         found = self.client.minimize(expression, [bo.Axis(0, 0.01, 301)], profile_bins=3, top=2, separation=[50])
         self.assertAlmostEqual(found.point[0], round(5 / 6, 2))
         x = np.arange(301) * 0.01
@@ -158,7 +158,7 @@ class MinimizeTest(support.ServerTest):
         self.assertAlmostEqual(found.profile.min(), values.min())
         self.assertEqual((len(found.profile), len(found.top), found.top[0].index), (3, 2, int(values.argmin())))
 
-    def test_a_sum_over_j_ends_where_it_is_said_and_maxima_are_found(self):
+    def test_maxima_are_found(self):
         found = self.client.minimize("sin(x)", [bo.Axis.linspace(0, 3, 301)], goal="maximum", refinement="brent")
         self.assertAlmostEqual(found.point[0], np.pi / 2, places=5)
 
@@ -186,15 +186,16 @@ class MinimizeTest(support.ServerTest):
                 self.assertTrue((np.abs(found.point - truth) < 6 * found.deviation).all(), found)
 
     def test_the_answer_is_basebandctl_s(self):
-        command = [support.BUILD / "client/ctl/basebandctl", f"--target={self.server.target}", "minimize", "schwefel"]
-        command += ["--axis=x=-500:500:0.5", "--axis=y=-500:500:0.5", "--json"]
-        told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        self.assertEqual(told.returncode, 0, told.stderr)
-        found = self.client.minimize(bo.Schwefel(), [bo.Axis(-500, 0.5, 2001)] * 2)
-        self.assertEqual(json.loads(told.stdout)["value"], found.value)
+        command = [support.BUILD / "client/ctl/basebandctl", f"--target={self.server.target}", "minimize"]
+        command += ["--builtin=schwefel", "--axis=x=-500:2:500", "--axis=y=-500:2:500"]
+        told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+        value, x, y = map(float, re.search(r"Minimum (\S+) at x = (\S+), y = (\S+)", told).groups())
+        found = self.client.minimize(bo.Schwefel(), [bo.Axis(-500, 2, 501)] * 2)
+        self.assertAlmostEqual(found.value, value, places=9)
+        self.assertEqual(found.point.tolist(), [x, y])
 
     def test_progress_is_told_and_a_search_is_left(self):
-        axes = [bo.Axis.linspace(-500, 500, 2001)] * 3  # far longer than the test
+        axes = [bo.Axis.linspace(-500, 500, 1201)] * 3  # seconds
         told = []
 
         def progress(now):
@@ -204,7 +205,7 @@ class MinimizeTest(support.ServerTest):
         with self.assertRaises(bo.Cancelled):
             self.client.minimize(bo.Schwefel(), axes, progress=progress, progress_interval=0.01)
         self.assertEqual(len(told), 2)
-        self.assertEqual(told[0].total_points, 2001**3)
+        self.assertEqual(told[0].total_points, 1201**3)
         self.assertLessEqual(told[0].points, told[1].points)
         for now in self.client.search(bo.minimize_request(bo.Schwefel(), axes, progress_interval=0.01)):
             self.assertIsInstance(now, bo.Progress)
