@@ -12,7 +12,7 @@ import support
 
 CODE = bo.WifiCode("1/2", 648)
 LLRS = np.full((2, 648), 40, np.int8)
-PATIENT = {"max_attempts": 5, "initial_backoff": 0.5, "max_backoff": 10.0}
+PATIENT = {"max_attempts": 5, "initial_backoff": 2.0, "max_backoff": 10.0}
 
 
 def requests(count):

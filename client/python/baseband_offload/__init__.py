@@ -55,6 +55,7 @@ from .shared_channel import (
     decode_shared_channel_request,
     encode_shared_channel_request,
 )
+from .sigmf import Recording, read_sigmf
 from .submit import Answer, SubmitStream
 
 __version__ = "0.1.0"
@@ -93,6 +94,7 @@ __all__ = [
     "Piece",
     "Pll",
     "Progress",
+    "Recording",
     "Recovered",
     "Request",
     "ResourceExhausted",
@@ -117,5 +119,6 @@ __all__ = [
     "join",
     "minimize_request",
     "quantize",
+    "read_sigmf",
     "recover_carrier_request",
 ]
