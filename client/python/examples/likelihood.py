@@ -35,5 +35,5 @@ plt.axvline(found.point[0] / 1e3, color="C1", label=f"{found.point[0]:.1f} +- {f
 plt.axvline(truth / 1e3, color="k", linestyle=":", label=f"sent: {truth} Hz")
 plt.xlabel("frequency, kHz")
 plt.ylabel("|y - H a|^2")
-plt.legend()
+plt.legend(loc="lower left", fontsize=8)
 plt.savefig(sys.argv[2])
