@@ -3,7 +3,8 @@
 #   cmake --install BUILD --prefix PREFIX        also the systemd unit and its files (see
 #                                                systemd/install.cmake), rules and dashboards
 #   cmake --build BUILD --target package         NAME_VERSION_ARCHITECTURE.deb of basebandd, of
-#                                                libbasebandd-dev (client/c) and, where it is built,
+#                                                libbasebandd-dev (client/c), python3-baseband-offload
+#                                                (client/python) and, where it is built,
 #                                                basebandd-bbdev (client/bbdev); and a .tar.gz that
 #                                                lies anywhere and needs glibc and the driver alone
 # A .deb needs dpkg-dev and file: group `packaging` of packages.sh.
@@ -49,6 +50,7 @@ set(CPACK_COMPONENT_PROGRAMS_GROUP basebandd)
 set(CPACK_COMPONENT_SYSTEM_GROUP basebandd)
 set(CPACK_COMPONENT_BBDEV_GROUP bbdev)
 set(CPACK_COMPONENT_C_GROUP c)
+set(CPACK_COMPONENT_PYTHON_GROUP python)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_NAME basebandd)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_BBDEV_PACKAGE_NAME basebandd-bbdev)
@@ -61,6 +63,13 @@ set(CPACK_DEBIAN_C_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_C_DESCRIPTION
   "This is the C library of its shared memory and rings: jobs for a basebandd of the same host, without
  gRPC or C++. The shared and the static library, the header, the pkg-config file.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-baseband-offload)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, python3-grpcio, python3-numpy, python3-protobuf")
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION
+  "This is its client for Python programs: numpy arrays in, numpy arrays out.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(_debian ${PROJECT_SOURCE_DIR}/deploy/debian)

@@ -18,7 +18,8 @@ build=(
 bbdev=(libdpdk-dev dpdk-dev)  # the bbdev driver, DPDK's own test of one
 test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev
   prometheus python3-yaml python3-kubernetes  # tests/deploy; promtool comes with prometheus
-  python3-grpcio python3-protobuf python3-numpy curl  # tests/guides: what the guides' examples use
+  python3-grpcio python3-protobuf python3-numpy curl  # client/python, and what the guides' examples use
+  python3-matplotlib python3-pip python3-venv python3-setuptools python3-wheel mypy  # tests/python
   iproute2)                                   # hosts of their own for servers
 browser=(chromium)  # looks at the load tester's report in the tests, where there is such a package
 packaging=("${build[@]}" dpkg-dev file)  # cmake --build BUILD --target package
