@@ -62,14 +62,13 @@ double SnrOf(testing::NrAwgnBlock& block, double failing) {
 // LLRs whose scale nobody knows, as int16, and back with the scale that is chosen.
 std::vector<int8_t> Rescaled(const std::vector<double>& llr, const Point& point) {
   const double any = 1500.0 / MeanMagnitude(llr);
-  nr::LlrMagnitudes magnitudes;
+  uint64_t sum = 0;
   std::vector<double> received;
   for (const double value : llr) {
     received.push_back(std::clamp(std::round(value * any), -32768.0, 32767.0));
-    magnitudes.sum += static_cast<uint64_t>(std::abs(received.back()));
-    magnitudes.count += received.back() != 0.0 ? 1 : 0;
+    sum += static_cast<uint64_t>(std::abs(received.back()));
   }
-  const float scale = nr::ChosenScale(magnitudes, nr::MeanLlrFor(point.qm, point.code_rate));
+  const float scale = nr::ChosenScale(sum, llr.size(), nr::MeanLlrFor(point.qm, point.code_rate));
   return testing::QuantiseLlr(received, scale);
 }
 
