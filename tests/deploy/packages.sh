@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the .debs and the .tar.gz and tries them on fresh minimal Debian systems: the server's .deb is
 # installed without and with systemd and its service runs under the unit file's settings, DPDK finds the
-# driver of another, pkg-config the C library of the third; the .tar.gz runs from a
-# folder of its own where none of our packages is. By hand, not in CI: root, ten minutes, 3 GB below WORK.
+# driver of another, pkg-config the C library of the third, Python the package of the fourth; the .tar.gz
+# runs from a folder of its own where none of our packages is. By hand, not in CI: root, ten minutes, 3 GB below WORK.
 #
 #   tests/deploy/packages.sh [CMAKE_OPTION ...]
 #
@@ -66,6 +66,11 @@ found=$(unshare --mount bash -c 'mount -t proc proc "$1/proc" && mount -t sysfs 
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$1" dpdk-test-bbdev --no-huge --no-pci --no-telemetry -m 64 \
     --vdev=baseband_offload0 -- -c validation 2>&1' driver "$work/deb" || true)
 [[ $found == *"no server at /run/basebandd/shm.sock"* ]] || { echo "$found" >&2; fail "DPDK does not find the driver"; }
+say "installing the Python package"
+cp "$build"/packages/python3-baseband-offload_*.deb "$work/deb/python.deb"
+in_system apt-get -qq install -y --no-install-recommends /python.deb >>"$work/install.log" 2>&1 \
+  || { tail "$work/install.log" >&2; fail "the Python package does not install"; }
+in_system python3 -c "import baseband_offload as bo; assert bo.NrCode(1, 384).k == 8448" || fail "Python does not find it"
 say "removing it, installing systemd, and it again"
 in_system dpkg --purge basebandd >/dev/null 2>&1 || fail "the .deb does not purge"
 [ ! -e "$work/deb/etc/basebandd" ] || fail "/etc/basebandd is left after a purge"

@@ -49,13 +49,15 @@ class ArgumentsTest(unittest.TestCase):
 
     def test_parameters_are_named_with_their_range(self):
         refused = self.refused
-        refused(ValueError, "algorithm 'fast' is not one of normalized_min_sum, sum_product, bit_flipping", "decode", LLRS, CODE, algorithm="fast")
+        algorithms = "'fast' is not one of normalized_min_sum, sum_product, bit_flipping"
+        refused(ValueError, algorithms, "decode", LLRS, CODE, algorithm="fast")
         refused(ValueError, "max_iterations 101 is not in [1, 100]", "decode", LLRS, CODE, max_iterations=101)
         refused(ValueError, "n_filler 324 is not in [0, 323]", "decode", LLRS, CODE, n_filler=324)
         refused(TypeError, "code is str", "decode", LLRS, "wifi")
         refused(ValueError, "axes 5 is not in [1, 4]", "minimize", "x", [bo.Axis(0, 1, 2)] * 5)
         refused(ValueError, "y has shape (2, 4)", "minimize", bo.Sinusoids(np.zeros((2, 4)), 1.0), [bo.Axis(0, 1, 2)])
-        refused(ValueError, "known_positions has 1 places, not 2", "recover_carrier", np.zeros(20, np.complex64), "QPSK", known=np.ones(2, complex), known_positions=[1])
+        known = {"known": np.ones(2, complex), "known_positions": [1]}
+        refused(ValueError, "known_positions has 1 places, not 2", "recover_carrier", np.zeros(20, complex), "QPSK", **known)
 
     def test_codes_and_blocks_are_checked_when_they_are_made(self):
         for text, make in {

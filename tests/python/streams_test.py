@@ -102,6 +102,19 @@ class SubmitTest(support.ServerTest):
         with self.assertRaises(bo.FailedPrecondition):
             stream.submit(next(requests(1)))
 
+    def test_a_client_that_is_closed_cancels_all(self):
+        client = self.server.client()
+        stream = client.open_submit_stream()
+        stream.submit(bo.decode_request(LLRS, CODE)).result()
+        self.server.inject("stall", "--stall=1s")
+        future = stream.submit(bo.decode_request(LLRS, CODE))
+        client.close()
+        self.assertIsInstance(future.exception(timeout=60), bo.Cancelled)
+        for late in (lambda: client.decode(LLRS, CODE), lambda: stream.submit(bo.decode_request(LLRS, CODE))):
+            with self.assertRaises(bo.Cancelled):
+                late()
+        stream.finish()
+
     def test_a_search_is_no_request_of_a_stream(self):
         with self.client.open_submit_stream() as stream, self.assertRaises(ValueError):
             stream.submit(bo.minimize_request("x", [bo.Axis(0, 1, 2)]))

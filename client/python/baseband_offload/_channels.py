@@ -102,11 +102,17 @@ class Channels:
         target = parse_target(options.target)
         self._lock = threading.Lock()
         self._turn = itertools.count()
+        self.is_closed = False
         self._channels = [Channel(options, target) for _ in range(options.connections)]
 
     def acquire(self) -> Channel:
-        """The channel with the fewest calls in flight, the next in turn among equals; to be released."""
+        """The channel with the fewest calls in flight, the next in turn among equals; to be released.
+
+        Cancelled when they are closed.
+        """
         with self._lock:
+            if self.is_closed:
+                raise make_error("CANCELLED", "the client was closed")
             first = next(self._turn)
             count = len(self._channels)
             best = min((self._channels[(first + i) % count] for i in range(count)), key=lambda channel: channel.calls)
@@ -139,5 +145,7 @@ class Channels:
         self._channels[next(self._turn) % len(self._channels)].wait(timeout)
 
     def close(self) -> None:
+        with self._lock:
+            self.is_closed = True
         for channel in self._channels:
             channel.channel.close()

@@ -87,7 +87,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
         self.close()
 
     def close(self) -> None:
-        """Ends all connections; what is in flight is Unavailable or Cancelled."""
+        """Ends all connections; what is in flight is Cancelled."""
         self._calls.channels.close()
 
     def connect(self, timeout: float = 60.0) -> None:

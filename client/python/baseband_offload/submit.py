@@ -295,7 +295,8 @@ class SubmitStream:
         """Whether it will be sent once more, after a pause."""
         now = time.monotonic()
         is_told = error.retry_after is not None and 0 < error.retry_after < _FOREVER
-        if not isinstance(error, Unavailable) or self._closed or item.attempts >= self._client.max_attempts:
+        is_over = self._closed or self._channels.is_closed
+        if not isinstance(error, Unavailable) or is_over or item.attempts >= self._client.max_attempts:
             return False
         pause = error.retry_after if is_told else self._client.pause_after(item.attempts)
         if pause is None or now + pause >= item.deadline:
@@ -341,6 +342,8 @@ class SubmitStream:
     def _on_end(self, call: _Call, error: Optional[BasebandError]) -> None:
         if isinstance(error, Cancelled):
             lost: BasebandError = error
+        elif self._channels.is_closed:
+            lost = make_error("CANCELLED", "the client was closed")
         else:  # only where the server went, or said nothing any more, it may be tried elsewhere
             gone = error is None or isinstance(error, (DeadlineExceeded, Unavailable))
             code = "UNAVAILABLE" if gone or error is None else error.code
@@ -369,11 +372,14 @@ class SubmitStream:
             with self._changed:
                 if self._closed and not self._calls:
                     return
+                if self._channels.is_closed:
+                    break
                 late = self._take_late()
                 if not late and not self._send_again():
                     self._wake.wait(self._next_wake())
             for item in late:
                 self._resolve(item, make_error("DEADLINE_EXCEEDED", "no answer within the request's timeout"))
+        self._end(make_error("CANCELLED", "the client was closed"))
 
     def _take_late(self) -> list[_Item]:
         now = time.monotonic()

@@ -7,7 +7,6 @@
 import sys
 
 import matplotlib
-import numpy as np
 
 import baseband_offload as bo
 
