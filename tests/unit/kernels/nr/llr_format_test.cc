@@ -213,8 +213,9 @@ TEST(NrLlrScaleTest, MeansGrowWithTheRateAndEndWithTheTable) {
   EXPECT_EQ(MeanLlrFor(10, 0.95), 2313.0f);
 }
 
-// int16 LLRs of which nobody knows the scale, against natural LLRs times 10, on the same noise: of
-// blocks that fail by chance, hardly more do. tests/bench/nr_llr_scale_bench.cc has more of it.
+// int16 LLRs of which nobody knows the scale, against natural LLRs times what suits their
+// modulation, on the same noise: of blocks that fail by chance, hardly more do.
+// tests/bench/nr_llr_scale_bench.cc has more of it.
 TEST(NrLlrScaleTest, BlocksOfAChosenScaleDecodeLikeThoseOfTheTrueOne) {
   struct Point {
     int qm;
@@ -244,7 +245,8 @@ TEST(NrLlrScaleTest, BlocksOfAChosenScaleDecodeLikeThoseOfTheTrueOne) {
           ChosenScale(MagnitudeSumOnCpu(row, 0, count), static_cast<uint64_t>(count),
                       MeanLlrFor(point.qm, point.code_rate));
       const bool chosen = block.Fails(Convert(LlrFormat::kInt16, scale, row, 0, count).llr);
-      const bool known = block.Fails(testing::QuantiseLlr(llr, 10.0));
+      const double scale_of_qm = point.qm == 2 ? 5.0 : point.qm == 4 ? 7.5 : 10.0;
+      const bool known = block.Fails(testing::QuantiseLlr(llr, scale_of_qm));
       chosen_fails += chosen ? 1 : 0;
       known_fails += known ? 1 : 0;
       differ += chosen != known ? 1 : 0;
