@@ -1,5 +1,6 @@
 """What is refused, by whom, and in which words; what is tried again."""
 
+import asyncio
 import contextlib
 import hashlib
 import pathlib
@@ -152,6 +153,44 @@ class NoServerTest(unittest.TestCase):
                     client.decode(LLRS, CODE, options=bo.CallOptions(timeout=0.2, wait_for_ready=True))
 
 
+class ClosedClientTest(unittest.TestCase):
+    def test_what_is_in_flight_or_comes_later_is_cancelled(self):
+        for wait_for_ready in (False, True):
+            with self.subTest(wait_for_ready), support.FakeServer() as server:
+                client = bo.Client(server.target)
+                threading.Thread(target=lambda: (server.began.wait(60), client.close())).start()
+                with self.assertRaises(bo.Cancelled):
+                    client.decode(LLRS, CODE, options=bo.CallOptions(wait_for_ready=wait_for_ready))
+                for late in (
+                    client.get_capabilities,
+                    client.check_health,
+                    client.connect,
+                    client.open_submit_stream,
+                    lambda: client.minimize("x", [bo.Axis(0, 1, 2)]),
+                ):
+                    with self.assertRaises(bo.Cancelled):
+                        late()
+
+    def test_an_async_call_in_flight_or_later_is_cancelled(self):
+        async def main(target):
+            client = bo.AsyncClient(target)
+            call = asyncio.create_task(client.decode(LLRS, CODE))
+            await asyncio.to_thread(server.began.wait, 60)
+            await client.close()
+            for late in (call, client.decode(LLRS, CODE)):
+                with self.assertRaises(bo.Cancelled):
+                    await asyncio.wait_for(late, 60)
+
+        with support.FakeServer() as server:
+            asyncio.run(main(server.target))
+
+    def test_a_call_between_two_attempts_is_cancelled(self):
+        client = bo.Client("unix:/nowhere/at/all", initial_backoff=1.0)
+        threading.Timer(0.3, client.close).start()
+        with self.assertRaises(bo.Cancelled):
+            client.decode(LLRS, CODE)
+
+
 class ServerErrorsTest(support.ServerTest):
     FLAGS = ("--max-request-mib=1",)
 
@@ -201,6 +240,8 @@ class ServerErrorsTest(support.ServerTest):
     def test_an_unknown_service_has_no_health(self):
         with self.assertRaises(bo.NotFound):
             self.client.check_health("no.such.Service")
+        with self.assertRaises(bo.NotFound):
+            self.client.check_health("x" * 300)
         self.assertEqual(self.client.check_health("baseband.v1.Baseband"), "serving")
 
 

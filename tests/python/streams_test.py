@@ -1,6 +1,7 @@
 """Many requests at a time: Submit streams, AsyncClient, and servers that go in between."""
 
 import asyncio
+import dataclasses
 import threading
 import time
 import unittest
@@ -9,6 +10,7 @@ import numpy as np
 
 import baseband_offload as bo
 import support
+from baseband_offload import _messages
 
 CODE = bo.WifiCode("1/2", 648)
 LLRS = np.full((2, 648), 40, np.int8)
@@ -118,6 +120,89 @@ class SubmitTest(support.ServerTest):
     def test_a_search_is_no_request_of_a_stream(self):
         with self.client.open_submit_stream() as stream, self.assertRaises(ValueError):
             stream.submit(bo.minimize_request("x", [bo.Axis(0, 1, 2)]))
+
+
+class FakeServerTest(unittest.TestCase):
+    """What a good server does not do, or not at that moment."""
+
+    def open(self, answer, **options):
+        server = self.enterContext(support.FakeServer(answer))
+        client = self.enterContext(bo.Client(server.target, max_attempts=1))
+        return server, client, client.open_submit_stream(**options)
+
+    def assert_ends(self, stream):
+        finish = threading.Thread(target=stream.finish, daemon=True)
+        finish.start()
+        for thread in (finish, stream._keeper):
+            thread.join(30)
+            self.assertFalse(thread.is_alive(), thread.name)
+        self.assertEqual(stream.in_flight, 0)
+
+    def test_what_is_answered_is_not_kept_until_its_deadline(self):
+        _, _, stream = self.open(support.encoded)
+        for request in requests(300):
+            stream.submit(request, timeout=600).result(timeout=60)
+        self.assertLessEqual(len(stream._deadlines), 67)
+        for _, _, item in stream._deadlines:
+            self.assertEqual((item.request, item.parts), (None, []))
+        self.assert_ends(stream)
+
+    def test_an_answer_beside_its_deadline_is_the_only_one(self):
+        _, _, stream = self.open(support.encoded)
+        stream.submit(next(requests(1))).result(timeout=60)
+        is_late = threading.Event()
+
+        def read(_):  # the deadline passes meanwhile
+            is_late.wait(1)
+            return "answer"
+
+        slow = dataclasses.replace(next(requests(1)), read=read)
+        self.assertEqual(stream.submit(slow, timeout=0.5).result(timeout=60), "answer")
+        self.assert_ends(stream)
+
+    def test_an_answer_that_cannot_be_read_is_internal(self):
+        for answer in (b"\xff\xff\xff", b"\x08\xff", b"\x0d\x01\x00\x00\x00\x80", b"\x08" + b"\xff" * 11):
+            with self.subTest(answer):
+                _, _, stream = self.open(lambda _: answer)
+                futures = [stream.submit(request) for request in requests(3)]
+                for future in futures:
+                    self.assertIsInstance(future.exception(timeout=60), bo.Internal)
+                self.assert_ends(stream)
+
+    def test_an_error_of_who_reads_an_answer_is_its_future_s(self):
+        def read(_):
+            raise ZeroDivisionError
+
+        _, _, stream = self.open(support.encoded)
+        future = stream.submit(dataclasses.replace(next(requests(1)), read=read))
+        self.assertIsInstance(future.exception(timeout=60), ZeroDivisionError)
+        self.assertEqual(stream.submit(next(requests(1))).result(timeout=60).bits.shape, (648,))
+        self.assert_ends(stream)
+
+    def test_a_client_that_is_closed_ends_stream_and_threads(self):
+        for timeout in (None, 60):
+            with self.subTest(timeout):
+                server, client, stream = self.open(lambda _: None)
+                futures = [stream.submit(request, timeout=timeout) for request in requests(20)]
+                self.assertTrue(server.began.wait(60))
+                client.close()
+                for future in futures:
+                    self.assertIsInstance(future.exception(timeout=60), bo.Cancelled)
+                self.assert_ends(stream)
+
+    def test_a_client_that_is_closed_before_a_request_is_sent_again_cancels_it(self):
+        def refuse(request):
+            return _messages.message("SubmitResponse", id=request.id, code=14, retry_after_us=500000).SerializeToString()
+
+        server = self.enterContext(support.FakeServer(refuse))
+        client = self.enterContext(bo.Client(server.target, max_attempts=5))
+        stream = client.open_submit_stream()
+        future = stream.submit(next(requests(1)))
+        self.assertTrue(server.began.wait(60))
+        time.sleep(0.2)
+        client.close()
+        self.assertIsInstance(future.exception(timeout=60), bo.Cancelled)
+        self.assert_ends(stream)
 
 
 class RestartTest(unittest.TestCase):

@@ -1,5 +1,6 @@
 """Servers on the CPU device, and known answers, for the tests of client/python."""
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -8,11 +9,14 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import unittest
 
+import grpc
 import numpy as np
 
 import baseband_offload as bo
+from baseband_offload import _messages
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["BASEBAND_BUILD"])  # ctest tells where
@@ -82,6 +86,51 @@ class Server:
         client = bo.Client(self.target, **options)
         client.connect(120)
         return client
+
+
+class FakeServer(grpc.GenericRpcHandler):
+    """Answers of a Submit stream are `answer(request)`, of SubmitRequests and SubmitResponses; unary calls
+    have none until the server ends."""
+
+    def __init__(self, answer=None):
+        self._answer = answer
+        self._is_over = threading.Event()
+        self._server = grpc.server(concurrent.futures.ThreadPoolExecutor(16))
+        self._server.add_generic_rpc_handlers((self,))
+        self.target = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        self.began = threading.Event()  # a call came
+
+    def __enter__(self):
+        self._server.start()
+        return self
+
+    def __exit__(self, *_):
+        self._is_over.set()
+        self._server.stop(0).wait(60)
+
+    def service(self, details):
+        if details.method.endswith("/Submit"):
+            return grpc.stream_stream_rpc_method_handler(self._submit)
+        return grpc.unary_unary_rpc_method_handler(self._wait)
+
+    def _submit(self, messages, _):
+        yield _messages.message("SubmitResponse", credits={"requests": 10000, "bytes": 1 << 30}).SerializeToString()
+        for message in messages:
+            self.began.set()
+            answer = self._answer(_messages.message_class("SubmitRequest").FromString(message))
+            if answer is not None:
+                yield answer
+
+    def _wait(self, *_):
+        self.began.set()
+        self._is_over.wait(60)
+        return b""
+
+
+def encoded(request):
+    """The answer to a `request` of a Submit stream that wants a code word of 648 bits."""
+    answer = {"id": request.id, "credits": {"requests": 1, "bytes": 1000}, "encode": {"payload": bytes(81)}}
+    return _messages.message("SubmitResponse", **answer).SerializeToString()
 
 
 class ServerTest(unittest.TestCase):

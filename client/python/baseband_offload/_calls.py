@@ -9,7 +9,7 @@ import grpc
 
 from ._arrays import Bytes
 from ._channels import Channels
-from .errors import BasebandError, rpc_error
+from .errors import BasebandError
 from .options import CallOptions, ClientOptions
 
 
@@ -52,8 +52,8 @@ class Calls:
                     wait_for_ready=options.wait_for_ready,
                 ),
             )
-        except grpc.RpcError as error:
-            return rpc_error(error)
+        except (grpc.RpcError, ValueError) as error:
+            return self.channels.error(error)
         finally:
             self.channels.release(channel)
 

@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 
 from ._target import Target, parse_target
-from .errors import make_error
+from .errors import BasebandError, make_error, rpc_error
 from .options import CallOptions, ClientOptions
 
 SERVICE = "/baseband.v1.Baseband/"
@@ -133,16 +133,36 @@ class Channels:
             found.append(("x-request-id", options.request_id))
         return found
 
+    def error(self, failure: Exception, cancelled: bool = False) -> BasebandError:
+        """Of what gRPC raised, which is a ValueError where a channel was closed; raises what is none of its errors."""
+        is_rpc = isinstance(failure, grpc.RpcError)
+        if self.is_closed and (not is_rpc or failure.code() is grpc.StatusCode.CANCELLED):  # type: ignore[attr-defined]
+            return make_error("CANCELLED", "the client was closed")
+        if is_rpc:
+            return rpc_error(failure, cancelled)
+        if isinstance(failure, grpc.FutureCancelledError):
+            return make_error("UNAVAILABLE", "the server cancelled the call; it is probably stopping")
+        raise failure
+
     def connect(self, timeout: float) -> None:
         """Waits until every channel is connected; DeadlineExceeded after `timeout` seconds."""
         deadline = time.monotonic() + timeout
         for channel in self._channels:
-            if not channel.wait(max(0.0, deadline - time.monotonic())):
+            if not self._wait(channel, max(0.0, deadline - time.monotonic())):
                 raise make_error("DEADLINE_EXCEEDED", f"not connected within {timeout:g} s")
 
     def wait_for_any(self, timeout: float) -> None:
         """Before a call is tried again: at most so long, until there is a connection."""
-        self._channels[next(self._turn) % len(self._channels)].wait(timeout)
+        self._wait(self._channels[next(self._turn) % len(self._channels)], timeout)
+
+    def _wait(self, channel: Channel, timeout: float) -> bool:
+        try:
+            if not self.is_closed:
+                return channel.wait(timeout)
+        except ValueError:
+            if not self.is_closed:
+                raise
+        raise make_error("CANCELLED", "the client was closed")
 
     def close(self) -> None:
         with self._lock:

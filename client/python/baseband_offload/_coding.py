@@ -97,7 +97,7 @@ class CodingMethods:
         ----------
         llrs : ndarray of int8, (.., LLRs of a block)
             Of the first bits that are sent; positive means 0, zero unknown. `quantize` makes them.
-            Where they are fewer than ``code.sent``, the rest is unknown.
+            Where they are fewer than ``code.sent``, the rest is unknown. Hard decisions go as +-8, not +-1.
         code : NrCode, WimaxCode, WifiCode or CustomCode
         n_filler : int
             So many bits, the last of the k, are known zeros, and not in the result.

@@ -9,7 +9,7 @@ import grpc
 from ._calls import Calls
 from ._channels import SERVICE, Channels
 from ._request import Request
-from .errors import make_error, rpc_error
+from .errors import make_error
 from .minimize import Axis, Functional, Minimum, Progress, minimize_request
 from .options import CallOptions
 
@@ -25,12 +25,16 @@ class Search:
         self._channels, self._request = channels, request
         self._channel = channels.acquire()
         self._is_cancelled = False
-        self._call: Any = self._channel.method("unary_stream", SERVICE + "Minimize")(
-            b"".join(request.parts()),
-            timeout=options.timeout,
-            metadata=channels.metadata(options),
-            wait_for_ready=options.wait_for_ready,
-        )
+        try:
+            self._call: Any = self._channel.method("unary_stream", SERVICE + "Minimize")(
+                b"".join(request.parts()),
+                timeout=options.timeout,
+                metadata=channels.metadata(options),
+                wait_for_ready=options.wait_for_ready,
+            )
+        except ValueError as error:
+            channels.release(self._channel)
+            raise channels.error(error) from None
         self.results = self._read()
 
     def _read(self) -> Iterator[Union[Progress, Minimum]]:
@@ -38,7 +42,7 @@ class Search:
             for data in self._call:
                 yield self._request.result(data)
         except grpc.RpcError as error:
-            raise rpc_error(error, self._is_cancelled) from None
+            raise self._channels.error(error, self._is_cancelled) from None
 
     def next(self) -> Union[Progress, Minimum, None]:
         """The next of the results; None: that was the last one."""

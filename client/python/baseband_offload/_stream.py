@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterator, Optional
 import grpc
 
 from ._channels import SERVICE, Channel, Channels
-from .errors import BasebandError, rpc_error
+from .errors import BasebandError, make_error
 from .options import CallOptions
 
 
@@ -33,12 +33,16 @@ class Stream:
         self._outgoing: queue.SimpleQueue[Optional[bytes]] = queue.SimpleQueue()
         self._on_message, self._on_end = on_message, on_end
         self._cancelled: Optional[BasebandError] = None
-        self._call: Any = self._channel.method("stream_stream", SERVICE + rpc)(
-            self._messages(),
-            timeout=timeout,
-            metadata=channels.metadata(options),
-            wait_for_ready=options.wait_for_ready,
-        )
+        try:
+            self._call: Any = self._channel.method("stream_stream", SERVICE + rpc)(
+                self._messages(),
+                timeout=timeout,
+                metadata=channels.metadata(options),
+                wait_for_ready=options.wait_for_ready,
+            )
+        except ValueError as failure:
+            channels.release(self._channel)
+            raise channels.error(failure) from None
         self._reader = threading.Thread(target=self._read, name=f"baseband {rpc}", daemon=True)
 
     def start(self) -> None:
@@ -66,7 +70,11 @@ class Stream:
             for message in self._call:
                 self._on_message(message)
         except grpc.RpcError as failure:
-            error = self._cancelled or rpc_error(failure)
+            error = self._cancelled or self._channels.error(failure)
+        except Exception as failure:  # of a message that cannot be read
+            self._call.cancel()
+            unread = failure if isinstance(failure, BasebandError) else None
+            error = self._cancelled or unread or make_error("INTERNAL", f"the answer cannot be read: {failure!r}")
         self._outgoing.put(None)  # gRPC's thread for them ends
         self._channels.release(self._channel)
         self._on_end(error)

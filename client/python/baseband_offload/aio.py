@@ -18,7 +18,7 @@ from .carrier import Pll, Recovered, Sweep, recover_carrier_request
 from .client import Client
 from .codes import LdpcCode
 from .downconvert import Channel, Downconverted, Piece, Retune, downconvert_request
-from .errors import BasebandError, ResourceExhausted, make_error, rpc_error
+from .errors import BasebandError, ResourceExhausted, make_error
 from .ldpc import Decoded, Encoded, decode_request, encode_request
 from .minimize import Axis, Functional, Minimum, Progress, minimize_request
 from .options import CallOptions, Tls
@@ -136,8 +136,8 @@ class AsyncClient:
                 call.cancel()
                 raise
             return call.result()  # type: ignore[no-any-return]
-        except grpc.RpcError as error:
-            raise rpc_error(error) from None
+        except (grpc.RpcError, grpc.FutureCancelledError, ValueError) as error:
+            raise channels.error(error) from None
         finally:
             channels.release(channel)
 

@@ -13,7 +13,7 @@ from ._calls import Calls
 from ._channels import SERVICE
 from ._coding import CodingMethods
 from ._request import Answer as _Answer
-from ._request import Request
+from ._request import Request, field_head
 from ._searching import SearchMethods
 from ._signals import SignalMethods
 from .downconvert import Channel, Downconverted, Piece
@@ -28,9 +28,9 @@ _DEFAULT = CallOptions()
 class Client(CodingMethods, SignalMethods, SearchMethods):
     """A client of one server, or of several. Thread-safe.
 
-    It does not connect yet: calls do so by themselves. UNAVAILABLE, and RESOURCE_EXHAUSTED with a
-    pause, are tried again; every call may be repeated without harm. Errors of arguments are TypeError
-    and ValueError, all others a `BasebandError` with the server's code and text.
+    It does not connect yet: calls do so by themselves. UNAVAILABLE is tried again, and of unary calls
+    RESOURCE_EXHAUSTED with a pause, too; every call may be repeated without harm. Errors of arguments
+    are TypeError and ValueError, all others a `BasebandError` with the server's code and text.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
         self.close()
 
     def close(self) -> None:
-        """Ends all connections; what is in flight is Cancelled."""
+        """Ends all connections; what is in flight is Cancelled, and so is every call made afterwards."""
         self._calls.channels.close()
 
     def connect(self, timeout: float = 60.0) -> None:
@@ -249,7 +249,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
     def check_health(self, service: str = "", options: CallOptions = _DEFAULT) -> str:
         """"serving", "not_serving" or "unknown", of one service, or of the whole server."""
         name = service.encode()
-        request = b"\x0a" + bytes([len(name)]) + name if 0 < len(name) < 128 else b""
+        request = field_head(1, len(name)) + name if name else b""
         data = self._calls.unary("/grpc.health.v1.Health/Check", [request], options)
         return {b"\x08\x01": "serving", b"\x08\x02": "not_serving"}.get(bytes(data[:2]), "unknown")
 

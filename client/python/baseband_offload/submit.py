@@ -57,7 +57,8 @@ class Answer(Generic[T]):
 class _Item:
     """A request without an answer."""
 
-    request: Request[Any]
+    field: int  # of the operation
+    request: Optional[Request[Any]]  # None: it is answered
     parts: list[Bytes]
     size: int  # of the parts
     future: concurrent.futures.Future[Any]
@@ -65,6 +66,7 @@ class _Item:
     priority: int
     attempts: int = 1
     charged: int = 0  # bytes of the credits
+    is_taken: bool = False  # by whom its future has, or will have, its answer
 
     def message(self, number: int) -> bytes:
         head = b"\x08" + varint(number)
@@ -72,7 +74,7 @@ class _Item:
             head += b"\x10" + varint(max(1, int((self.deadline - time.monotonic()) * 1e6)))
         if self.priority:
             head += b"\x18" + varint(self.priority)
-        return b"".join([head, field_head(_FIELDS[self.request.rpc], self.size), *self.parts])
+        return b"".join([head, field_head(self.field, self.size), *self.parts])
 
 
 class _Call:
@@ -182,6 +184,7 @@ class SubmitStream:
             raise ValueError(f"a Submit stream takes no {request.rpc}")
         parts = request.parts()
         item = _Item(
+            _FIELDS[request.rpc],
             request,
             parts,
             sum(len(part) for part in parts),
@@ -196,6 +199,9 @@ class SubmitStream:
             self._await_credits(item, wait_for_credits)
             self._unanswered += 1
             if item.deadline < _FOREVER:
+                if len(self._deadlines) > 2 * self._unanswered + 64:  # mostly of what is answered
+                    self._deadlines = [entry for entry in self._deadlines if not entry[2].is_taken]
+                    heapq.heapify(self._deadlines)
                 heapq.heappush(self._deadlines, (item.deadline, next(self._order), item))
                 self._wake.notify()
             self._send(item)
@@ -277,16 +283,21 @@ class SubmitStream:
             self._call = None
             call.stream.half_close()
 
-    def _resolve(self, item: _Item, error: Optional[BasebandError], data: Optional[Bytes] = None) -> None:
-        """Its future has the answer; outside the lock, for callbacks run."""
+    def _take(self, item: _Item) -> bool:
+        """Whether the caller is the one who resolves it."""
+        is_first, item.is_taken = not item.is_taken, True
+        return is_first
+
+    def _resolve(self, item: _Item, error: Optional[Exception], data: Optional[Bytes] = None) -> None:
+        """Its future has the answer; by whom it was taken, outside the lock, for callbacks run."""
         result = None
-        if error is None:
+        request, item.request, item.parts = item.request, None, []  # _deadlines has the item yet
+        if error is None and request is not None:
             try:
-                result = item.request.result(data or b"")
-            except BasebandError as unreadable:
+                result = request.result(data or b"")
+            except Exception as unreadable:
                 error = unreadable
-        if not item.future.done():
-            item.future.set_exception(error) if error is not None else item.future.set_result(result)
+        item.future.set_exception(error) if error is not None else item.future.set_result(result)
         with self._changed:
             self._unanswered -= 1
             self._changed.notify_all()
@@ -335,9 +346,11 @@ class SubmitStream:
                 error = numbered_error(answer.code, answer.message, retry_after)
                 if self._try_again(item, error, call):
                     return
-            elif _FIELDS[item.request.rpc] not in results:
+            elif item.field not in results:
                 error = make_error("INTERNAL", "the server answered with another operation's response")
-        self._resolve(item, error, results.get(_FIELDS[item.request.rpc]))
+            if not self._take(item):
+                return
+        self._resolve(item, error, results.get(item.field))
 
     def _on_end(self, call: _Call, error: Optional[BasebandError]) -> None:
         if isinstance(error, Cancelled):
@@ -360,7 +373,7 @@ class SubmitStream:
                 items += [entry[2] for entry in self._again if entry[0] <= now]
                 self._again = [entry for entry in self._again if entry[0] > now]
                 heapq.heapify(self._again)
-            failed = [item for item in items if not self._try_again(item, lost, None)]
+            failed = [item for item in items if not self._try_again(item, lost, None) and self._take(item)]
             self._changed.notify_all()
             self._wake.notify()
         for item in failed:
@@ -375,8 +388,11 @@ class SubmitStream:
                 if self._channels.is_closed:
                     break
                 late = self._take_late()
-                if not late and not self._send_again():
-                    self._wake.wait(self._next_wake())
+                try:
+                    if not late and not self._send_again():
+                        self._wake.wait(self._next_wake())
+                except BasebandError:  # the client was closed
+                    break
             for item in late:
                 self._resolve(item, make_error("DEADLINE_EXCEEDED", "no answer within the request's timeout"))
         self._end(make_error("CANCELLED", "the client was closed"))
@@ -386,7 +402,7 @@ class SubmitStream:
         late = []
         while self._deadlines and self._deadlines[0][0] <= now:
             item = heapq.heappop(self._deadlines)[2]
-            if not item.future.done():
+            if self._take(item):
                 late.append(item)
         for item in late:
             self._again = [entry for entry in self._again if entry[2] is not item]
@@ -420,7 +436,7 @@ class SubmitStream:
         with self._changed:
             self._closed = True
             calls = list(self._calls)
-            waiting = [entry[2] for entry in self._again]
+            waiting = [entry[2] for entry in self._again if self._take(entry[2])]
             self._again.clear()
             is_idle = self._unanswered == 0
             self._changed.notify_all()
