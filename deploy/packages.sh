@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing of the Debian packages this project needs (Debian 12, Ubuntu 24.04).
 #
-#   deploy/packages.sh build|test|lint|fuzz|browser|packaging|bbdev ...     groups; `test` includes `build` and `bbdev`
+#   deploy/packages.sh build|test|lint|fuzz|browser|packaging|bbdev ...     groups; `test` includes `build`
 #   deploy/packages.sh --list GROUP ...             prints their names instead
 #
 # Uses apt-get, with sudo if it is not run by root. Installs nothing if nothing is missing.
