@@ -6,11 +6,12 @@
 #define WAYS 4U /* places in which a header may be */
 
 static uint64_t hash_of(const basebandd_request* request) { /* FNV-1a, by words */
-  const uint8_t* from = request->header;
+  const uint8_t* const header = request->header;
   uint64_t value = 14695981039346656037U ^ (request->payload_bytes * 64 + request->operation);
-  for (size_t left = request->header_bytes; left > 0; left -= left < 8 ? left : 8, from += 8) {
+  for (size_t at = 0; at < request->header_bytes; at += 8) {
+    const size_t left = request->header_bytes - at;
     uint64_t word = 0;
-    memcpy(&word, from, left < 8 ? left : 8);
+    memcpy(&word, header + at, left < 8 ? left : 8);
     value = (value ^ word) * 1099511628211U;
     value ^= value >> 29;
   }

@@ -102,32 +102,38 @@ using Nr2DenseRows = NrVariant<device::BaseGraph2, 4, 0, 2>;
 using Nr2FewRows = NrVariant<device::BaseGraph2, 8, 0, 2>;
 using Nr2AllRows = NrVariant<device::BaseGraph2, 42, 100, 1>;
 
-// Their launches and what prepares them. The first variant that takes the code decodes it; the last
-// one takes all.
-template <class Variant, class... Others>
-absl::Status LaunchNrPlain(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
+// launch(variant) of the first variant that takes `code`; the last one takes all.
+template <class Variant, class... Others, class Launch>
+absl::Status WithVariant(const Code& code, const Launch& launch) {
   if constexpr (sizeof...(Others) > 0) {
-    if (!Variant::Takes(*batch.code)) return LaunchNrPlain<Others...>(batch, engine, stream);
+    if (!Variant::Takes(code)) return WithVariant<Others...>(code, launch);
   }
+  return launch(Variant());
+}
+
+// Launches, and what prepares them.
+template <class... Variants>
+absl::Status LaunchNrPlain(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
-  return Variant::LaunchPlain(batch, engine, *limits, stream);
+  return WithVariant<Variants...>(*batch.code, [&](auto variant) {
+    return variant.LaunchPlain(batch, engine, *limits, stream);
+  });
 }
 template <class... Variants>
 absl::Status PrepareNrPlain() {
   for (const auto prepare : {&Variants::PreparePlain...}) BASEBAND_RETURN_IF_ERROR(prepare());
   return absl::OkStatus();
 }
-template <class Variant, class... Others>
+template <class... Variants>
 absl::Status LaunchNrCrc(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  if constexpr (sizeof...(Others) > 0) {
-    if (!Variant::Takes(*batch.code)) return LaunchNrCrc<Others...>(batch, engine, stream);
-  }
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
   const absl::StatusOr<const uint32_t*> powers = CrcPowersOnDevice(*batch.parameters.stop_crc);
   if (!powers.ok()) return powers.status();
-  return Variant::template Launch<device::NrExtra::kCrc>(batch, engine, *limits, *powers, stream);
+  return WithVariant<Variants...>(*batch.code, [&](auto variant) {
+    return variant.template Launch<device::NrExtra::kCrc>(batch, engine, *limits, *powers, stream);
+  });
 }
 template <class... Variants>
 absl::Status PrepareNrCrc() {

@@ -13,16 +13,14 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/crc/crc.h"
 #include "kernels/ldpc/code.h"
 #include "kernels/ldpc/decode.h"
 #include "tests/support/channel.h"
-#include "tests/support/ldpc_words.h"
+#include "tests/support/crc_words.h"
 
 namespace baseband::ldpc {
 namespace {
 
-constexpr int kCrcBits = 24;
 constexpr double kLlrLimit = 120.0;
 
 struct Candidate {
@@ -48,19 +46,6 @@ std::vector<Candidate> ReadCandidates(const char* at, int max_iterations) {
   return candidates;
 }
 
-std::vector<uint8_t> WordWithCrc(const Code& code, testing::Random& random) {
-  std::vector<uint8_t> message(static_cast<size_t>(code.k()));
-  for (int i = 0; i < code.k() - kCrcBits; ++i) {
-    message[i] = static_cast<uint8_t>(random.Next() >> 63);
-  }
-  const uint32_t crc =
-      CrcOfBits(Crc::kCrc24B, testing::PackBits(message).data(), 0, code.k() - kCrcBits);
-  for (int i = 0; i < kCrcBits; ++i) {
-    message[code.k() - kCrcBits + i] = static_cast<uint8_t>(crc >> (kCrcBits - 1 - i) & 1);
-  }
-  return testing::WordOf(code, 0, message);
-}
-
 int Main(int argc, char** argv) {
   if (argc < 9) {
     std::fprintf(stderr, "see the head of this program's source\n");
@@ -84,7 +69,7 @@ int Main(int argc, char** argv) {
   std::vector<uint8_t> bits(static_cast<size_t>(DecodedBytes(code, 0)));
   std::vector<int8_t> whole(static_cast<size_t>((base_graph == 1 ? 66 : 50) * code.zc()), 0);
   for (int w = 0; w < words; ++w) {
-    const std::vector<uint8_t> word = WordWithCrc(code, random);
+    const std::vector<uint8_t> word = testing::RandomCrcWord(code, 0, Crc::kCrc24B, random);
     const std::vector<double> llr =
         testing::SendOverAwgn(testing::SentBits(code, word), variance, random);
     for (size_t i = 0; i < llr.size(); ++i) {
