@@ -4,9 +4,10 @@
 #                                                systemd/install.cmake), rules and dashboards
 #   cmake --build BUILD --target package         NAME_VERSION_ARCHITECTURE.deb of basebandd, of
 #                                                libbasebandd-dev (client/c), libbaseband-offload-dev
-#                                                (client/cpp) and, where it is built, basebandd-bbdev
-#                                                (client/bbdev); and a .tar.gz that lies anywhere and
-#                                                needs glibc and the driver alone
+#                                                (client/cpp), python3-baseband-offload (client/python)
+#                                                and, where it is built, basebandd-bbdev (client/bbdev);
+#                                                and a .tar.gz that lies anywhere and needs glibc and the
+#                                                driver alone
 # A .deb needs dpkg-dev and file: group `packaging` of packages.sh.
 set(_systemd ${PROJECT_SOURCE_DIR}/deploy/systemd)
 install(SCRIPT ${_systemd}/install.cmake COMPONENT system)
@@ -50,6 +51,7 @@ set(CPACK_COMPONENT_PROGRAMS_GROUP basebandd)
 set(CPACK_COMPONENT_SYSTEM_GROUP basebandd)
 set(CPACK_COMPONENT_BBDEV_GROUP bbdev)
 set(CPACK_COMPONENT_C_GROUP c)
+set(CPACK_COMPONENT_PYTHON_GROUP python)
 set(CPACK_COMPONENT_CPP_GROUP cpp)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_NAME basebandd)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_SECTION net)
@@ -63,6 +65,13 @@ set(CPACK_DEBIAN_C_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_C_DESCRIPTION
   "This is the C library of its shared memory and rings: jobs for a basebandd of the same host, without
  gRPC or C++. The shared and the static library, the header, the pkg-config file.")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-baseband-offload)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, python3-grpcio, python3-numpy, python3-protobuf")
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION
+  "This is its client for Python programs: numpy arrays in, numpy arrays out.")
 # What the headers include; who links the static library needs what is recommended.
 set(CPACK_DEBIAN_CPP_PACKAGE_NAME libbaseband-offload-dev)
 set(CPACK_DEBIAN_CPP_PACKAGE_SECTION libdevel)

@@ -26,7 +26,7 @@ jobs=$(nproc)
 [ "$jobs" -ge 1 ] || jobs=1
 
 cmake -S "$top" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" --log-level=STATUS \
-  | grep -E '^-- (CUDA device|Configuring|Build files)|[Ww]arning|[Ee]rror' || true
+  | grep -E '^-- (CUDA device|The bbdev driver|Configuring|Build files)|[Ww]arning|[Ee]rror' || true
 [ -f "$folder/build.ninja" ] || { echo "build.sh: configuring failed; run cmake -S $top -B $folder" >&2; exit 1; }
 quiet=(--quiet); [ ! -t 1 ] || quiet=()  # a terminal shows which step it is at, in one line
 steps=$(cmake --build "$folder" --target "${targets[@]}" -- -n | sed -n '$s,^\[\([0-9]*\)/.*,\1,p')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing of the Debian packages this project needs (Debian 12, Ubuntu 24.04).
 #
-#   deploy/packages.sh build|test|lint|fuzz|browser|packaging|bbdev ...     groups; `test` includes `build` and `bbdev`
+#   deploy/packages.sh build|test|lint|fuzz|browser|packaging|bbdev ...     groups; `test` includes `build`, `bbdev`
 #   deploy/packages.sh --list GROUP ...             prints their names instead
 #
 # Uses apt-get, with sudo if it is not run by root. Installs nothing if nothing is missing.
@@ -16,9 +16,10 @@ build=(
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
 bbdev=(libdpdk-dev dpdk-dev)  # the bbdev driver, DPDK's own test of one
-test=("${build[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev
+test=("${build[@]}" "${bbdev[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev
   prometheus python3-yaml python3-kubernetes  # tests/deploy; promtool comes with prometheus
-  python3-grpcio python3-protobuf python3-numpy curl  # tests/guides: what the guides' examples use
+  python3-grpcio python3-protobuf python3-numpy curl  # client/python, and what the guides' examples use
+  python3-matplotlib python3-pip python3-venv python3-setuptools python3-wheel mypy  # tests/python
   man-db                                      # the programs' pages
   iproute2)                                   # hosts of their own for servers
 browser=(chromium)  # looks at the load tester's report in the tests, where there is such a package

@@ -130,22 +130,21 @@ static uint32_t soft_bits_reached(const struct rte_bbdev_op_ldpc_dec* op, const 
                            (uint64_t)shape->n_cb);
 }
 
+/* Of `soft`, in which the fillers are written first. */
 static int write_soft_bits(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* shape, bb_harq* harq,
-                           const int8_t* soft) {
+                           int8_t* soft) {
   struct rte_bbdev_op_data* const data = &op->harq_combined_output;
   const uint32_t count = soft_bits_reached(op, shape);
-  int8_t bits[MAX_SOFT_BITS];
-  memcpy(bits, soft, count);
   /* Fillers are known zeros, and no transmission has them. */
   const uint32_t fillers = (shape->base_graph == 1 ? 20U : 8U) * shape->zc - shape->n_filler;
   if (fillers < count) {
-    memset(bits + fillers, INT8_MAX, RTE_MIN((uint32_t)shape->n_filler, count - fillers));
+    memset(soft + fillers, INT8_MAX, RTE_MIN((uint32_t)shape->n_filler, count - fillers));
   }
   uint8_t packed[MAX_SOFT_BITS * 3 / 4];
-  const void* raw = bits;
+  const void* raw = soft;
   uint32_t bytes = count;
   if (bb_has(op->op_flags, RTE_BBDEV_LDPC_HARQ_6BIT_COMPRESSION)) {
-    bb_pack_llrs(bits, count, packed);
+    bb_pack_llrs(soft, count, packed);
     raw = packed;
     bytes = (uint32_t)bb_packed_bytes(count);
   }
@@ -164,7 +163,7 @@ static int write_soft_bits(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* sha
 static bool crcs_hold(bb_crc crc, const bb_shape* shape, const uint8_t* bits) {
   const uint32_t block_bits = bb_block_bits(shape);
   for (uint32_t block = 0; block < bb_code_blocks(shape); ++block) {
-    if (!bb_crc_holds(crc, bits, block_bits)) return false;
+    if (basebandd_crc(crc, bits, block_bits) != 0) return false;
     bits += bb_block_bytes(shape);
   }
   return true;
@@ -242,7 +241,9 @@ int bb_decode_finish(struct rte_bbdev_op_ldpc_dec* op, const bb_shape* shape, bb
   } else {
     memcpy(to, bits, bytes);
   }
-  return shape->soft_out ? status | write_soft_bits(op, shape, harq, soft) : status;
+  /* In the reply, which is the queue's until it is given back. */
+  int8_t* const soft_bits = (int8_t*)(uintptr_t)soft;
+  return shape->soft_out ? status | write_soft_bits(op, shape, harq, soft_bits) : status;
 }
 
 int bb_harq_loopback(struct rte_bbdev_op_ldpc_dec* op, bb_harq* harq) {

@@ -29,7 +29,6 @@ void bb_lose(bb_queue* queue, const char* why) {
   basebandd_close(queue->server);
   queue->server = NULL;
   queue->is_stale = false;
-  memset(&queue->jobs, 0, sizeof(queue->jobs));
   for (uint32_t i = queue->head; i != queue->tail; ++i) {
     if (!bb_slot_of(queue, i)->is_done) bb_fail(queue, bb_slot_of(queue, i), BB_DRIVER_ERROR);
   }

@@ -12,10 +12,6 @@
 #define ANSWERS 32U /* taken at a time */
 enum { kInvalidArgument = 3, kOutOfRange = 11, kInternal = 13, kUnavailable = 14 };
 
-/* What an answer is of, by its id; the rest of it is the slot, or the job's place. */
-#define OF_REGISTER (1ULL << 32)
-#define OF_FORGET (1ULL << 33)
-
 typedef struct bb_batch {
   basebandd_request requests[BATCH];
   uint32_t count;
@@ -68,45 +64,12 @@ static void submit(bb_queue* queue, bb_batch* batch) {
   if (batch->count == 0) return;
   const int taken = basebandd_submit_many(queue->server, batch->requests, batch->count);
   for (uint32_t i = taken < 0 ? 0 : (uint32_t)taken; i < batch->count; ++i) {
-    const basebandd_request* const request = &batch->requests[i];
-    if (request->id >= OF_REGISTER) continue;
-    bb_slot* const refused = &queue->slots[request->id];
+    bb_slot* const refused = &queue->slots[batch->requests[i].id];
     (void)basebandd_give_back(queue->server, refused->payload);
     (void)basebandd_give_back(queue->server, refused->reply);
     fail_for(queue, refused, BB_DRIVER_ERROR, basebandd_error());
   }
   batch->count = 0;
-}
-
-/* A request's header, or the number that stands for it. `header` is memory of the server's. */
-static void name_shape(bb_queue* queue, const bb_shape* shape, void* header, bb_batch* batch,
-                       basebandd_request* request) {
-  uint32_t forgotten;
-  bb_job* const job = bb_find_job(&queue->jobs, shape, &forgotten);
-  if (job != NULL && job->state == BB_JOB_KNOWN) {
-    request->job = job->number;
-    return;
-  }
-  if (forgotten != 0) {
-    batch->requests[batch->count++] =
-        (basebandd_request){.id = OF_FORGET, .kind = BASEBANDD_FORGET, .job = forgotten};
-  }
-  request->operation = shape->operation;
-  request->header = header;
-  request->header_bytes = (size_t)bb_describe(shape, header, BB_HEADER_BYTES);
-  if (job == NULL || job->state > BB_JOB_SEEN) return;
-  if (job->state == BB_JOB_SEEN) {
-    uint8_t copy[BB_HEADER_BYTES]; /* the server's memory is the request's */
-    memcpy(copy, header, request->header_bytes);
-    const basebandd_request registers = {.id = OF_REGISTER | (uint64_t)(job - queue->jobs.jobs),
-                                         .header = copy,
-                                         .header_bytes = request->header_bytes,
-                                         .payload_bytes = request->payload_bytes,
-                                         .kind = BASEBANDD_REGISTER,
-                                         .operation = shape->operation};
-    if (basebandd_submit(queue->server, &registers) < 0) return;
-  }
-  ++job->state;
 }
 
 static const char* fill(const bb_queue* queue, const bb_slot* slot) {
@@ -162,16 +125,20 @@ static bool begin(bb_queue* queue, uint32_t index, bool is_decode, void* op, bb_
     fail_for(queue, slot, BB_DATA_ERROR, wrong);
     return true;
   }
-  if (batch->count + 2 > BATCH) submit(queue, batch);
-  basebandd_request request = {.id = index & (queue->size - 1),
-                               .payload = slot->payload,
-                               .payload_bytes = payload_bytes,
-                               .reply = slot->reply,
-                               .reply_bytes = reply_bytes,
-                               .deadline_ns = batch->deadline_ns,
-                               .priority = queue->priority};
-  name_shape(queue, &slot->shape, (uint8_t*)slot->payload + header_at, batch, &request);
-  batch->requests[batch->count++] = request;
+  void* const header = (uint8_t*)slot->payload + header_at;
+  const int header_bytes = bb_describe(&slot->shape, header, BB_HEADER_BYTES);
+  batch->requests[batch->count++] = (basebandd_request){.id = index & (queue->size - 1),
+                                                        .header = header,
+                                                        .header_bytes = (size_t)header_bytes,
+                                                        .payload = slot->payload,
+                                                        .payload_bytes = payload_bytes,
+                                                        .reply = slot->reply,
+                                                        .reply_bytes = reply_bytes,
+                                                        .deadline_ns = batch->deadline_ns,
+                                                        .operation = slot->shape.operation,
+                                                        .priority = queue->priority,
+                                                        .repeats = 1};
+  if (batch->count == BATCH) submit(queue, batch);
   return true;
 }
 
@@ -242,11 +209,6 @@ static void finish(bb_queue* queue, bb_slot* slot, const basebandd_answer* answe
   }
 }
 
-static void take_number(bb_job* job, const basebandd_answer* answer) {
-  job->state = answer->code == 0 ? BB_JOB_KNOWN : BB_JOB_REFUSED;
-  job->number = (uint32_t)answer->value;
-}
-
 /* Takes answers until the `count` oldest operations are done, as far as there are any. */
 static void take_answers(bb_queue* queue, uint16_t count) {
   basebandd_answer answers[ANSWERS];
@@ -263,12 +225,7 @@ static void take_answers(bb_queue* queue, uint16_t count) {
       if (queue->server != NULL) return;
     }
     for (int i = 0; i < polled; ++i) {
-      const uint64_t id = answers[i].id;
-      if (id & OF_REGISTER) {
-        take_number(&queue->jobs.jobs[id & (BB_JOBS - 1)], &answers[i]);
-      } else if (id < queue->size) {
-        finish(queue, &queue->slots[id], &answers[i]);
-      }
+      finish(queue, &queue->slots[answers[i].id], &answers[i]);
     }
   }
 }

@@ -7,8 +7,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "client/bbdev/jobs.h"
 #include "client/bbdev/queue.h"
+#include "client/bbdev/work.h"
 
 typedef struct bb_slot {
   void* op; /* rte_bbdev_enc_op or rte_bbdev_dec_op */
@@ -26,7 +26,6 @@ struct bb_queue {
   bool is_stale; /* a lost device may write to replies until the connection is closed */
   uint32_t head; /* slots head .. tail - 1 are taken, modulo size */
   uint32_t tail;
-  bb_jobs jobs;
   uint64_t next_complaint; /* by rte_get_timer_cycles */
   uint32_t untold;         /* complaints since the last one */
   uint64_t next_look;      /* for the server */

@@ -7,15 +7,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "client/bbdev/crc.h"
 #include "client/bbdev/harq.h"
 #include "client/c/basebandd.h"
 
 /* Room for what bb_describe writes. */
 #define BB_HEADER_BYTES 256U
 
-/* All that a request's header says; operations of one shape are one job of the server. Without
- * padding, so that two of them are compared as bytes. */
+/* CodeBlockCrc of baseband.proto. */
+typedef enum bb_crc {
+  BB_CRC_NONE = 0,
+  BB_CRC_24A = BASEBANDD_CRC_24A,
+  BB_CRC_24B = BASEBANDD_CRC_24B,
+  BB_CRC_16 = BASEBANDD_CRC_16
+} bb_crc;
+
+static inline uint32_t bb_crc_bits(bb_crc crc) {
+  return crc == BB_CRC_NONE ? 0 : crc == BB_CRC_16 ? 16 : 24;
+}
+
+/* All that a request's header says. */
 typedef struct bb_shape {
   uint32_t count_a; /* code blocks of e_a bits, then of e_b */
   uint32_t e_a;
@@ -34,7 +44,6 @@ typedef struct bb_shape {
   uint8_t is_packed; /* LLRs have 6 bits */
   uint8_t soft_in;
   uint8_t soft_out;
-  uint8_t zeros[2];
 } bb_shape;
 
 /* Of one code block, bits: what goes in or comes out, without the CRC that the server makes. */

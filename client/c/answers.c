@@ -52,8 +52,14 @@ static void free_slot(basebandd_connection* connection, uint32_t number) {
 
 /* The request is answered: its ticket is worth nothing any more, and what the library has lent it
  * goes back. 0: nobody wants the answer. */
-static int take_answer(basebandd_connection* connection, basebandd_slot* slot) {
+static int take_answer(basebandd_connection* connection, basebandd_slot* slot,
+                       const basebandd_answer* answer) {
   atomic_store_explicit(&slot->ticket, 0, memory_order_relaxed);
+  if (slot->registers != NULL) {
+    atomic_store_explicit(&slot->registers->number,
+                          answer->code == 0 ? (uint32_t)answer->value : BASEBANDD_NO_NUMBER,
+                          memory_order_release);
+  }
   if (slot->header_copy != NULL) (void)basebandd_give_back(connection, slot->header_copy);
   if (!slot->is_abandoned) return 1;
   (void)basebandd_give_back(connection, slot->reply);
@@ -152,7 +158,7 @@ static int next_answer(basebandd_connection* connection, basebandd_answer* answe
     if (slot == NULL) break;
     ++connection->completed;
     *number = (uint32_t)(slot - connection->slots);
-    if (take_answer(connection, slot)) return 1;
+    if (take_answer(connection, slot, answer)) return 1;
     free_slot(connection, *number);
   }
   if (atomic_load_explicit(&connection->ended, memory_order_relaxed) == 0) return 0;
@@ -166,7 +172,7 @@ static int next_answer(basebandd_connection* connection, basebandd_answer* answe
     answer->code = UNAVAILABLE;
     answer->text = connection->ended_text;
     answer->text_bytes = strlen(connection->ended_text);
-    if (take_answer(connection, slot)) return 1;
+    if (take_answer(connection, slot, answer)) return 1;
     free_slot(connection, *number);
   }
   return 0;

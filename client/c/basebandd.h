@@ -145,7 +145,12 @@ typedef struct basebandd_request {
   uint8_t kind;      /* basebandd_kind */
   uint8_t operation; /* basebandd_operation; of a header only */
   uint8_t priority;  /* basebandd_priority */
-  uint8_t reserved;  /* 0 */
+  /* 1, of a header that is run: it comes again and again, with a payload as large. From the second
+   * time on the library has it registered, by a request of its own for which half of `entries` have
+   * to be free, and submits its number as soon as there is one. Those that have not come for the
+   * longest time are forgotten. basebandd_in_flight counts the library's requests, too, and
+   * basebandd_wait may return 1 for one, so that there is nothing to poll. */
+  uint8_t repeats;
 } basebandd_request;
 
 /* Gives the server a request; what it points to, but a header that is copied, belongs to the server
@@ -226,9 +231,9 @@ BASEBANDD_API int basebandd_call(basebandd_connection* connection, const baseban
  * `payload_bytes`, a number, so that nothing of it is sent and parsed again. The payload itself,
  * reply, deadline and priority are each submission's. Small ones of one number that are submitted
  * together cost the least: they go through the server as one, where their deadlines are within
- * 20 us, of which the earliest counts. Numbers are the connection's and end with it. The errors of basebandd_call; -EINVAL and others as of
- * basebandd_open: what the server says. After -ETIMEDOUT the server may have a number that nobody
- * knows. */
+ * 20 us, of which the earliest counts. Numbers are the connection's and end with it. The errors of
+ * basebandd_call; -EINVAL and others as of basebandd_open: what the server says. After -ETIMEDOUT
+ * the server may have a number that nobody knows. */
 BASEBANDD_API int basebandd_register(basebandd_connection* connection, uint8_t operation,
                                      const void* header, size_t header_bytes, size_t payload_bytes,
                                      int64_t timeout_ns, uint32_t* job);
@@ -335,6 +340,13 @@ BASEBANDD_API int basebandd_describe_encode_shared_channel(
     const basebandd_encode_shared_channel_group* groups, size_t count, void* to, size_t room);
 BASEBANDD_API int basebandd_describe_decode_shared_channel(
     const basebandd_decode_shared_channel_group* groups, size_t count, void* to, size_t room);
+
+/* CodeBlockCrc. */
+enum basebandd_crc_kind { BASEBANDD_CRC_24A = 1, BASEBANDD_CRC_24B = 2, BASEBANDD_CRC_16 = 3 };
+
+/* The CRC of 38.212, clause 5.1, of `bits` bits, of which the first is the uppermost of a byte:
+ * what is attached to them. 0 of bits whose last ones are their CRC. */
+BASEBANDD_API uint32_t basebandd_crc(uint32_t crc, const void* data, size_t bits);
 
 /* What a request and its answer take. */
 typedef struct basebandd_sizes {

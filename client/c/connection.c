@@ -311,6 +311,7 @@ void basebandd_close(basebandd_connection* connection) {
   free(connection->free_slots);
   free(connection->kept);
   free(connection->kept_slots);
+  basebandd_free_repeats(connection->repeats);
   free(connection);
 }
 

@@ -7,6 +7,7 @@
 
 #include "client/c/basebandd.h"
 #include "client/c/heap.h"
+#include "client/c/repeats.h"
 #include "common/shm/ring.h"
 
 /* A request that is in flight: written by who submits, until `ticket` is stored; then by who polls,
@@ -19,7 +20,8 @@ typedef struct {
   size_t reply_bytes;
   void* header_copy; /* a loan, or null */
   uint8_t kind;
-  uint8_t is_abandoned; /* nobody wants the answer; the reply is the library's loan */
+  uint8_t is_abandoned; /* nobody wants the answer; the reply is the library's loan, or null */
+  basebandd_repeat* registers; /* whose number the answer is, or null */
 } basebandd_slot;
 
 /* Bits of a ticket that are the slot's number: BASEBANDD_MAX_ENTRIES - 1. */
@@ -53,6 +55,7 @@ struct basebandd_connection {
 
   /* Who submits: */
   _Alignas(64) _Atomic uint64_t submitted;
+  basebandd_repeats* repeats; /* null: nothing has been said to repeat */
   /* Who polls: */
   _Alignas(64) _Atomic uint64_t freed;
   uint64_t completed; /* completions that were read from the ring */

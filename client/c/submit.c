@@ -1,5 +1,6 @@
 /* From the caller's requests to the ring. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -40,7 +41,9 @@ static int check_fields(const basebandd_request* request) {
   if (request->priority > BASEBANDD_PRIORITY_LOW) {
     return basebandd_fail(-EINVAL, "priority %u is not in [0, 3]", request->priority);
   }
-  if (request->reserved != 0) return basebandd_fail(-EINVAL, "reserved is not 0");
+  if (request->repeats > 1) {
+    return basebandd_fail(-EINVAL, "repeats %u is not in [0, 1]", request->repeats);
+  }
   const int has_header = request->header_bytes != 0;
   const int has_job = request->job != 0;
   if (request->kind == BASEBANDD_RUN ? has_header == has_job
@@ -55,6 +58,9 @@ static int check_fields(const basebandd_request* request) {
   if ((request->operation != 0) != has_header) {
     return basebandd_fail(-EINVAL, "operation %u: it is set with a header, and only then",
                           request->operation);
+  }
+  if (request->repeats && (request->kind != BASEBANDD_RUN || !has_header)) {
+    return basebandd_fail(-EINVAL, "repeats 1 is of a header that is run");
   }
   if (request->header_bytes > UINT32_MAX) {
     return basebandd_fail(-EINVAL, "header_bytes %zu is not in [0, %u]", request->header_bytes,
@@ -88,8 +94,9 @@ static int place_header(basebandd_connection* connection, const basebandd_reques
   return 0;
 }
 
-int basebandd_put(basebandd_connection* connection, const basebandd_request* request,
-                  basebandd_slot** slot, int* wakes) {
+/* Nobody wants the answer where the library asks for itself: `registers` then gets its number. */
+static int put(basebandd_connection* connection, const basebandd_request* request, int is_own,
+               basebandd_repeat* registers, basebandd_slot** slot, int* wakes) {
   const uint64_t k = atomic_load_explicit(&connection->submitted, memory_order_relaxed);
   /* Slots are taken in the order in which they were freed: the k-th that was is for request k. */
   if (atomic_load_explicit(&connection->freed, memory_order_acquire) == k) {
@@ -118,7 +125,8 @@ int basebandd_put(basebandd_connection* connection, const basebandd_request* req
   taken->reply_bytes = request->reply_bytes;
   taken->header_copy = header_copy;
   taken->kind = request->kind;
-  taken->is_abandoned = 0;
+  taken->is_abandoned = (uint8_t)is_own;
+  taken->registers = registers;
   submission.id = (k + 1) << BASEBANDD_TICKET_SHIFT | number;
   submission.deadline_ns = request->deadline_ns;
   submission.header_bytes = (uint32_t)request->header_bytes;
@@ -134,6 +142,52 @@ int basebandd_put(basebandd_connection* connection, const basebandd_request* req
   *slot = taken;
   *wakes |= baseband_ring_submit(&connection->ring, k, &submission);
   return 0;
+}
+
+/* By its number, if its header has one. */
+static int put_repeated(basebandd_connection* connection, const basebandd_request* request,
+                        basebandd_slot** slot, int* wakes) {
+  const uint32_t entries = connection->ring.entries;
+  basebandd_repeats* const repeats = connection->repeats;
+  basebandd_slot* own;
+  basebandd_repeat* registered;
+  uint32_t forgotten;
+  int error = check_fields(request);
+  if (error < 0) return error;
+  basebandd_request sent = *request;
+  sent.repeats = 0;
+  sent.job = basebandd_find_repeat(repeats, request, basebandd_in_flight(connection) < entries / 2,
+                                   &registered, &forgotten);
+  if (sent.job != 0) {
+    sent.header_bytes = 0;
+    sent.operation = 0;
+  }
+  error = put(connection, &sent, 0, NULL, slot, wakes);
+  if (registered != NULL) {
+    const basebandd_request registers = {.header = registered->header,
+                                         .header_bytes = registered->header_bytes,
+                                         .payload_bytes = registered->payload_bytes,
+                                         .kind = BASEBANDD_REGISTER,
+                                         .operation = registered->operation};
+    if (error < 0 || put(connection, &registers, 1, registered, &own, wakes) < 0) {
+      (void)basebandd_drop_repeat(repeats, registered);
+    }
+  }
+  if (forgotten != 0) {
+    const basebandd_request forgets = {.job = forgotten, .kind = BASEBANDD_FORGET};
+    (void)put(connection, &forgets, 1, NULL, &own, wakes);
+  }
+  return error;
+}
+
+int basebandd_put(basebandd_connection* connection, const basebandd_request* request,
+                  basebandd_slot** slot, int* wakes) {
+  if (request->repeats && connection->repeats == NULL) {
+    connection->repeats = calloc(1, sizeof(*connection->repeats));
+  }
+  return request->repeats && connection->repeats != NULL
+             ? put_repeated(connection, request, slot, wakes)
+             : put(connection, request, 0, NULL, slot, wakes);
 }
 
 void basebandd_ring_bell(const basebandd_connection* connection) {

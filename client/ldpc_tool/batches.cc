@@ -42,7 +42,6 @@ void Batches::Add(v1::DecodeRequest request, int64_t frames) {
   if (patience_ > absl::ZeroDuration()) {
     batch->request = request;
   }
-  batch->until = SteadyNow() + patience_;
   {
     absl::MutexLock lock(&mutex_);
     batches_.push_back(batch);
@@ -64,12 +63,13 @@ void Batches::Close() {
   is_closed_ = true;
 }
 
-bool Batches::IsLost(const Batch& batch) {
+bool Batches::IsLost(const Batch& batch, absl::Time until) {
   return batch.is_answered && absl::IsUnavailable(batch.answer.status()) &&
-         SteadyNow() + kPause < batch.until;
+         SteadyNow() + kPause < until;
 }
 
 std::unique_ptr<Batches::Answered> Batches::Next() {
+  const absl::Time until = SteadyNow() + patience_;
   for (;;) {
     std::vector<BatchPtr> lost;
     {
@@ -81,11 +81,11 @@ std::unique_ptr<Batches::Answered> Batches::Next() {
       if (is_stopped_ || batches_.empty()) {
         return nullptr;
       }
-      if (Batch& first = *batches_.front(); !IsLost(first)) {
+      if (Batch& first = *batches_.front(); !IsLost(first, until)) {
         return std::make_unique<Answered>(Answered{first.frames, std::move(first.answer)});
       }
       for (const BatchPtr& batch : batches_) {
-        if (IsLost(*batch)) {
+        if (IsLost(*batch, until)) {
           batch->is_answered = false;
           lost.push_back(batch);
         }

@@ -28,8 +28,8 @@ class Batches : public std::enable_shared_from_this<Batches> {
     absl::StatusOr<v1::DecodeResponse> answer;
   };
 
-  // `limit` > 0 of them at a time. One that is Unavailable is sent again until `patience` has
-  // passed since it was added.
+  // `limit` > 0 of them at a time. One that is Unavailable is sent again until Next() has waited
+  // for the first one for `patience`.
   Batches(int limit, absl::Duration patience, Send send);
   ~Batches();
 
@@ -57,7 +57,6 @@ class Batches : public std::enable_shared_from_this<Batches> {
   struct Batch {
     v1::DecodeRequest request;  // kept with patience alone
     int64_t frames = 0;
-    absl::Time until;  // it is sent again
     bool is_answered = false;
     absl::StatusOr<v1::DecodeResponse> answer = absl::UnknownError("no answer yet");
   };
@@ -65,7 +64,7 @@ class Batches : public std::enable_shared_from_this<Batches> {
 
   void SendBatch(const BatchPtr& batch, v1::DecodeRequest request) ABSL_LOCKS_EXCLUDED(mutex_);
   // Whether it is to be sent again.
-  static bool IsLost(const Batch& batch);
+  static bool IsLost(const Batch& batch, absl::Time until);
   void TellOfChange() const;
 
   const size_t limit_;

@@ -13,8 +13,9 @@
 #include "client/oai/pool.h"
 #include "client/oai/settings.h"
 
-#define BO_MAX_BLOCKS 64U    /* transport blocks of a call; of more it is the library's */
-#define BO_MAX_SEGMENTS 512U /* code blocks of a call: so, too */
+/* Of a call: of more a slot is decoded in parts, and encoded by the library. */
+#define BO_MAX_BLOCKS 64U    /* transport blocks */
+#define BO_MAX_SEGMENTS 512U /* code blocks */
 
 typedef struct bo_client {
   bo_settings settings;
@@ -58,7 +59,8 @@ typedef struct bo_uplink_block {
   bo_verdict verdict; /* answer */
 } bo_uplink_block;
 
-/* A slot, in one request. Never fails: what could not be decoded is left to the library. */
+/* A slot, in one request; if that is refused, each block in one of its own. Never fails: what could
+ * not be decoded is left to the library. */
 void bo_decode_slot(bo_client* client, bo_uplink_block* blocks, uint32_t count);
 
 /* ---- encode.c */

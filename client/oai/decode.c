@@ -6,7 +6,6 @@
 
 #include "client/oai/client.h"
 #include "client/oai/clock.h"
-#include "client/oai/crc.h"
 #include "client/oai/llr_scale.h"
 #include "client/oai/log.h"
 
@@ -16,11 +15,13 @@
 #define MOST_ITERATIONS 100U
 #define PAYLOAD_FIELD 15U
 #define MOST_CODED_BITS 8388608U
-#define HARQ_OUTCOME_LOST                                                                     \
-  4U                     /* this one and those above: there are no soft bits, or will be none \
-                          */
-#define SAMPLES 2048U    /* LLRs of a block that are looked at for its scale */
-#define GROUP_BYTES 128U /* more than a group's description takes */
+#define HARQ_OUTCOME_LOST 4U     /* and above: there are no soft bits, .. */
+#define HARQ_OUTCOME_NOT_HELD 6U /* .. nor will there be */
+#define SAMPLES 2048U            /* LLRs of a block that are looked at for its scale */
+#define GROUP_BYTES 128U         /* more than a group's description takes */
+/* Times an earlier transmission's mean |LLR|: that was noise, and is worth less than its scale
+ * costs. */
+#define NOISE_MARGIN 8
 
 /* A slot that is on its way. */
 typedef struct bo_decoding {
@@ -71,19 +72,25 @@ static basebandd_decode_shared_channel_group group_of(const bo_decoding* slot,
   return group;
 }
 
-/* Transmissions that the server adds up need one scale; that of a block is chosen by its first one.
- * Of others it chooses itself (0), each code block's. */
+/* Transmissions that the server adds up need one scale; that of a block is chosen by its first one,
+ * or by the first that was no noise, with which the block begins anew. Of others it chooses itself
+ * (0), each code block's. */
 static float scale_of(const bo_decoding* slot, const bo_uplink_block* block,
                       bo_transmission* transmission) {
   const bo_settings* const settings = &slot->client->settings;
   if (settings->llr_scale > 0) return settings->llr_scale;
   if (settings->harq_on_host) return 0;
-  if (transmission->llr_scale > 0) return transmission->llr_scale;
   bo_magnitudes magnitudes = {0};
   for (uint32_t i = 0; i < block->count; ++i) {
     bo_add_magnitudes(block->segments[i].llrs, block->segments[i].e, 1 + SAMPLES / block->count,
                       &magnitudes);
   }
+  const float mean = bo_mean(&magnitudes);
+  if (transmission->number > 0 && mean <= NOISE_MARGIN * transmission->llr_mean) {
+    return transmission->llr_scale;
+  }
+  transmission->number = 0;
+  transmission->llr_mean = mean;
   const double information = block->code.k - block->code.n_filler;
   transmission->llr_scale =
       bo_llr_scale(&magnitudes, block->qm, information / block->segments[0].e);
@@ -176,7 +183,8 @@ static void fill(const bo_decoding* slot, uint8_t* payload) {
   }
 }
 
-/* What the next transmission of a block needs, where OpenAirInterface's memory has it. Where all
+/* What the next transmission of a block needs, where OpenAirInterface's memory has it; also where
+ * the server has no room for it, and the next one is the library's. Where all
  * segments are right at once it is nothing, and what is left of an older block goes: a UE counts
  * the same block again, if its acknowledgement was lost, as no first one. `sent` is the block's
  * payload. */
@@ -202,6 +210,12 @@ static void keep_soft(const bo_decoding* slot, bo_uplink_block* block, const uin
   block->verdict = BO_DECODED_SOFT;
 }
 
+static void append_crc(const bo_code* code, uint8_t* bits, size_t bytes) {
+  const uint32_t crc = basebandd_crc(code->crc, bits, 8 * bytes);
+  for (uint32_t left = code->crc_bits; left > 0; left -= 8)
+    bits[bytes++] = (uint8_t)(crc >> (left - 8));
+}
+
 static void read_segment(const bo_code* code, const basebandd_code_block_result* result,
                          const uint8_t* from, bo_received* segment) {
   const size_t bytes = bits_bytes(code);
@@ -209,7 +223,15 @@ static void read_segment(const bo_code* code, const basebandd_code_block_result*
   memset(segment->bits, 0, code->k / 8);
   if (!segment->is_right) return;
   memcpy(segment->bits, from, bytes);
-  bo_append_crc(code->crc, segment->bits, bytes); /* which holds: the server has looked */
+  append_crc(code, segment->bits, bytes); /* which holds: the server has looked */
+}
+
+/* Whether the server holds the soft bits of a block, whose segments are those from `first` on. */
+static bool is_held(const bo_decoding* slot, const bo_uplink_block* block, uint32_t first) {
+  for (uint32_t i = 0; i < block->count; ++i) {
+    if (slot->outcomes[first + i].harq == HARQ_OUTCOME_NOT_HELD) return false;
+  }
+  return true;
 }
 
 /* Once: it is the server's metrics that count. */
@@ -236,17 +258,19 @@ static int read(bo_decoding* slot, const basebandd_answer* answer, const uint8_t
     if (slot->outcomes[i].harq >= HARQ_OUTCOME_LOST) tell_of_lost(slot->outcomes[i].harq);
   }
   const uint8_t* from = data;
-  const basebandd_code_block_result* result = slot->results;
+  const bool is_on_host = slot->client->settings.harq_on_host;
+  uint32_t done = 0;
   for (uint32_t i = 0; i < slot->count; ++i) {
     bo_uplink_block* const block = &slot->blocks[i];
     if (!is_asked(slot, i)) continue;
     const uint8_t* const sent = payload;
     for (uint32_t j = 0; j < block->count; ++j) {
-      read_segment(&block->code, result++, from, &block->segments[j]);
+      read_segment(&block->code, &slot->results[done + j], from, &block->segments[j]);
       from += bits_bytes(&block->code);
       payload += padded(has_soft(slot, block) ? bo_soft_bits(&block->code) : block->segments[j].e);
     }
-    if (slot->client->settings.harq_on_host) keep_soft(slot, block, sent);
+    if (is_on_host || !is_held(slot, block, done)) keep_soft(slot, block, sent);
+    done += block->count;
   }
   return 0;
 }
@@ -280,13 +304,15 @@ static void note(bo_decoding* slot, bool is_answered) {
       done->is_alone = !slot->client->settings.harq_on_host && !block->is_first;
     }
     if (slot->client->settings.harq_on_host) continue;
-    const bool is_held = block->verdict != BO_LEFT;
-    if (!is_held && done->is_alone) block->verdict = BO_LEFT_ALONE;
-    bo_harq_end(&slot->client->harq, block->process, *done, is_held ? BO_AT_SERVER : BO_AT_LIBRARY);
+    const bo_place place = block->verdict == BO_DECODED ? BO_AT_SERVER : BO_AT_LIBRARY;
+    if (block->verdict == BO_LEFT && done->is_alone) block->verdict = BO_LEFT_ALONE;
+    bo_harq_end(&slot->client->harq, block->process, *done, place);
   }
 }
 
-void bo_decode_slot(bo_client* client, bo_uplink_block* blocks, uint32_t count) {
+/* False: the request was refused as it is; blocks alone may not be. */
+static bool decode(bo_client* client, bo_uplink_block* blocks, uint32_t count,
+                   uint64_t deadline_ns) {
   bo_decoding slot;
   slot.client = client;
   slot.blocks = blocks;
@@ -296,17 +322,24 @@ void bo_decode_slot(bo_client* client, bo_uplink_block* blocks, uint32_t count) 
   slot.payload_bytes = 0;
   slot.bits_bytes = 0;
   plan(&slot);
-  bool is_answered = false;
+  int error = -ENOTCONN;
   if (slot.segments > 0) {
     char why[256] = "";
-    const uint64_t deadline_ns = bo_now_ns() + client->settings.deadline_ns;
     bo_session* const session = bo_take(&client->pool, deadline_ns, why, sizeof(why));
     if (session != NULL) {
-      is_answered = ask(&slot, session, deadline_ns, why, sizeof(why)) == 0;
+      error = ask(&slot, session, deadline_ns, why, sizeof(why));
       if (session->may_run_late) bo_harq_give_up(&client->harq);
       bo_give_back(&client->pool, session);
     }
-    bo_health_tell(&client->health, is_answered, why);
+    if ((error == -EINVAL || error == -ENOMEM) && count > 1) return false;
+    bo_health_tell(&client->health, error == 0, why);
   }
-  note(&slot, is_answered);
+  note(&slot, error == 0);
+  return true;
+}
+
+void bo_decode_slot(bo_client* client, bo_uplink_block* blocks, uint32_t count) {
+  const uint64_t deadline_ns = bo_now_ns() + client->settings.deadline_ns;
+  if (decode(client, blocks, count, deadline_ns)) return;
+  for (uint32_t i = 0; i < count; ++i) decode(client, &blocks[i], 1, deadline_ns);
 }

@@ -24,7 +24,7 @@ static bool is_same(const bo_harq_entry* entry, bo_process process) {
 }
 
 /* Where the process is, or else may be put: if there is no place, another loses its own, whose next
- * transmission is the library's. */
+ * transmission is as a first one. */
 static bo_harq_entry* find(bo_harq* harq, bo_process process) {
   uint64_t hash = ((uint64_t)(uintptr_t)process.memory ^ process.number) * 0x9e3779b97f4a7c15U;
   hash >>= 40;
@@ -43,15 +43,17 @@ bo_transmission bo_harq_begin(bo_harq* harq, bo_process process, bool is_first, 
   bo_transmission next = {.place = has_server ? BO_AT_SERVER : BO_AT_LIBRARY};
   pthread_mutex_lock(&harq->lock);
   const bo_harq_entry* const entry = find(harq, process);
-  if (is_first) {
+  if (is_first || entry->place == BO_NOWHERE) {
+    next.is_alone = !is_first && !has_server; /* what the library has may be another block's */
     next.block = harq->block;
   } else if (entry->place == BO_AT_SERVER) {
     next.is_alone = !has_server || entry->number == LAST_NUMBER;
     next.number = entry->number + 1;
     next.block = entry->block;
     next.llr_scale = entry->llr_scale;
+    next.llr_mean = entry->llr_mean;
     if (entry->number == LAST_NUMBER) next.place = BO_AT_LIBRARY;
-  } else { /* it began there, or before this library was loaded */
+  } else { /* it began there */
     next.place = BO_AT_LIBRARY;
   }
   pthread_mutex_unlock(&harq->lock);
@@ -66,6 +68,7 @@ void bo_harq_end(bo_harq* harq, bo_process process, bo_transmission transmission
   entry->number = transmission.number;
   entry->block = transmission.block;
   entry->llr_scale = transmission.llr_scale;
+  entry->llr_mean = transmission.llr_mean;
   pthread_mutex_unlock(&harq->lock);
 }
 

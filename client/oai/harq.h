@@ -1,7 +1,8 @@
 /* Where the soft bits are of the blocks that OpenAirInterface sends again, and what a transmission
  * is called towards the server. OpenAirInterface names a process and says when a block is new; a
  * block's soft bits stay where its first transmission was decoded: with the server, or with the
- * library, in OpenAirInterface's memory. Thread-safe. */
+ * library, in OpenAirInterface's memory. A process of which nothing is known begins with whatever
+ * transmission comes. Thread-safe. */
 #ifndef BASEBAND_CLIENT_OAI_HARQ_H_
 #define BASEBAND_CLIENT_OAI_HARQ_H_
 
@@ -26,7 +27,8 @@ typedef struct bo_transmission {
   bool is_alone;   /* the library has none of the earlier soft bits */
   uint32_t number; /* Harq.transmission */
   uint32_t block;  /* Harq.block */
-  float llr_scale; /* the same in all transmissions of a block; of a first one 0 */
+  float llr_scale; /* the same in all transmissions that are combined; of a first one 0 */
+  float llr_mean;  /* of those that it was chosen by */
 } bo_transmission;
 
 typedef struct bo_harq_entry {
@@ -35,6 +37,7 @@ typedef struct bo_harq_entry {
   uint32_t number;
   uint32_t block;
   float llr_scale;
+  float llr_mean;
 } bo_harq_entry;
 
 typedef struct bo_harq {

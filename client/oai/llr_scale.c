@@ -13,11 +13,14 @@ void bo_add_magnitudes(const int16_t* llrs, size_t count, size_t samples,
   }
 }
 
-/* The decoder's mean |LLR| where blocks begin to be decoded, at rates 0.2, 0.35, .. 0.95. The
- * server takes ten times the natural one for a code block by itself (MeanLlrFor of
- * kernels/nr/llr_format.h). Blocks that are sent again were received some dB worse, where that
- * would be twenty times and more, and their sums are held to 127: so they get a part of it, the
- * less the more they lose by that. High rates lose the least by small LLRs. */
+float bo_mean(const bo_magnitudes* magnitudes) {
+  return magnitudes->count == 0 ? 0 : (float)magnitudes->sum / (float)magnitudes->count;
+}
+
+/* The decoder's mean |LLR| where blocks begin to be decoded, at rates 0.2, 0.35, .. 0.95: a part of
+ * ten times the natural one. Blocks that are sent again were received some dB worse, where that
+ * would be twenty times and more, and their sums are held to 127: so the part is the less, the more
+ * they lose by that. High rates lose the least by small LLRs. */
 static double mean_for(uint32_t qm, double code_rate) {
   enum { kRates = 6 };
   static const double kMeans[5][kRates] = {{13, 21, 30, 42, 62, 122},

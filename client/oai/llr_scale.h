@@ -11,6 +11,9 @@ typedef struct bo_magnitudes {
   uint32_t count; /* without zeros */
 } bo_magnitudes;
 
+/* The mean |LLR|. */
+float bo_mean(const bo_magnitudes* magnitudes);
+
 /* Looks at about `samples` of `count` LLRs. */
 void bo_add_magnitudes(const int16_t* llrs, size_t count, size_t samples,
                        bo_magnitudes* magnitudes);

@@ -8,6 +8,7 @@
 
 #define RETRY_NS 1000000000U
 #define OPEN_TIMEOUT_NS 1000000000U
+#define LATE_NS 100000000U /* so much later an answer may be before the connection is given up */
 
 static struct timespec at(uint64_t time_ns) {
   return (struct timespec){.tv_sec = (time_t)(time_ns / 1000000000U),
@@ -43,6 +44,15 @@ static void close_one(bo_pool* pool, int index) {
   pool->states[index] = BO_CLOSED;
 }
 
+static void settle_one(bo_pool* pool, int index) {
+  bo_session* const session = &pool->sessions[index];
+  pthread_mutex_unlock(&pool->lock);
+  bo_settle(session, bo_now_ns() + LATE_NS);
+  pthread_mutex_lock(&pool->lock);
+  pool->states[index] = session->is_broken ? BO_BROKEN : BO_IDLE;
+  pthread_cond_broadcast(&pool->given_back);
+}
+
 /* A connection that nobody uses does not see that the server has left. */
 static void look_at_idle(bo_pool* pool) {
   for (uint32_t i = 0; i < pool->count; ++i) {
@@ -59,6 +69,11 @@ static void* keep(void* argument) {
     const int broken = find(pool, BO_BROKEN, BO_SESSIONS);
     if (broken >= 0) {
       close_one(pool, broken);
+      continue;
+    }
+    const int late = find(pool, BO_LATE, BO_SESSIONS);
+    if (late >= 0) {
+      settle_one(pool, late);
       continue;
     }
     uint64_t now = bo_now_ns();
@@ -125,6 +140,7 @@ void bo_stop_pool(bo_pool* pool) {
 
 bo_session* bo_take(bo_pool* pool, uint64_t until_ns, char* why, size_t room) {
   bo_session* session = NULL;
+  snprintf(why, room, "the connections are being closed");
   pthread_mutex_lock(&pool->lock);
   while (!pool->is_stopping) {
     const int idle = find(pool, BO_IDLE, BO_SESSIONS);
@@ -134,7 +150,10 @@ bo_session* bo_take(bo_pool* pool, uint64_t until_ns, char* why, size_t room) {
       break;
     }
     if (find(pool, BO_BUSY, BO_SESSIONS) < 0) {
-      snprintf(why, room, "%s", pool->why[0] != '\0' ? pool->why : "the connection was lost");
+      snprintf(why, room, "%s",
+               find(pool, BO_LATE, BO_SESSIONS) >= 0 ? "its last answer is late"
+               : pool->why[0] != '\0'                ? pool->why
+                                                     : "the connection was lost");
       break;
     }
     if (pool->count < BO_SESSIONS && find(pool, BO_CLOSED, pool->count) < 0) {
@@ -153,8 +172,10 @@ bo_session* bo_take(bo_pool* pool, uint64_t until_ns, char* why, size_t room) {
 
 void bo_give_back(bo_pool* pool, bo_session* session) {
   pthread_mutex_lock(&pool->lock);
-  pool->states[session - pool->sessions] = session->is_broken ? BO_BROKEN : BO_IDLE;
-  if (session->is_broken) pthread_cond_signal(&pool->wanted);
+  pool->states[session - pool->sessions] = session->is_broken ? BO_BROKEN
+                                           : session->is_late ? BO_LATE
+                                                              : BO_IDLE;
+  if (session->is_broken || session->is_late) pthread_cond_signal(&pool->wanted);
   pthread_cond_broadcast(&pool->given_back);
   pthread_mutex_unlock(&pool->lock);
 }

@@ -1,6 +1,6 @@
 /* The connections to the server. A thread of the pool's opens them, again and again where that
- * fails, at most once a second, and closes those that are broken; who wants one never waits for
- * that. */
+ * fails, at most once a second, closes those that are broken, and takes answers that come late; who
+ * wants one never waits for that. */
 #ifndef BASEBAND_CLIENT_OAI_POOL_H_
 #define BASEBAND_CLIENT_OAI_POOL_H_
 
@@ -13,7 +13,8 @@
 
 #define BO_SESSIONS 4U /* as many calls at a time; two to begin with: one up, one down */
 
-typedef enum bo_slot_state { BO_CLOSED, BO_IDLE, BO_BUSY, BO_BROKEN } bo_slot_state;
+/* BO_LATE: an answer is to come for which nobody waits any more. */
+typedef enum bo_slot_state { BO_CLOSED, BO_IDLE, BO_BUSY, BO_LATE, BO_BROKEN } bo_slot_state;
 
 typedef struct bo_pool {
   const bo_settings* settings;

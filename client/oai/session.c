@@ -7,9 +7,7 @@
 
 #include "client/oai/clock.h"
 
-#define GRACE_NS 10000000U /* for the answer that says that it is too late */
-#define ID_OF_RUN 0U
-#define ID_OF_FORGET UINT64_MAX /* those in between ask for the number of a job */
+#define INVALID_ARGUMENT 3U /* of gRPC's codes */
 
 int bo_open_session(bo_session* session, const bo_settings* settings, uint64_t timeout_ns) {
   const basebandd_options options = {.memory_bytes = settings->memory_bytes,
@@ -21,7 +19,6 @@ int bo_open_session(bo_session* session, const bo_settings* settings, uint64_t t
 
 void bo_close_session(bo_session* session) {
   basebandd_close(session->connection);
-  bo_clear_jobs(&session->jobs);
   free(session->header);
   memset(session, 0, sizeof(*session));
 }
@@ -57,28 +54,6 @@ bool bo_reserve(bo_session* session, const bo_exchange* exchange, size_t header_
   return false;
 }
 
-/* The server need not keep a number; nobody waits for its answer. */
-static void forget(bo_session* session, uint32_t number) {
-  if (number == 0) return;
-  const basebandd_request request = {.id = ID_OF_FORGET, .kind = BASEBANDD_FORGET, .job = number};
-  basebandd_submit(session->connection, &request);
-}
-
-/* Of a description that has come again; the number will come with a later answer. */
-static void ask_number(bo_session* session, bo_job* job) {
-  uint32_t forgotten;
-  const bool is_asked = bo_ask_job(&session->jobs, job, &forgotten);
-  forget(session, forgotten);
-  if (!is_asked) return;
-  const basebandd_request request = {.id = 1 + (uint64_t)(job - session->jobs.jobs),
-                                     .kind = BASEBANDD_REGISTER,
-                                     .operation = job->operation,
-                                     .header = job->header,
-                                     .header_bytes = job->header_bytes,
-                                     .payload_bytes = job->payload_bytes};
-  if (basebandd_submit(session->connection, &request) < 0) bo_answer_job(&session->jobs, job, 0);
-}
-
 static int fail(bo_session* session, int error, char* why, size_t room) {
   snprintf(why, room, "%s", basebandd_error());
   session->is_broken = true;
@@ -86,23 +61,17 @@ static int fail(bo_session* session, int error, char* why, size_t room) {
   return error;
 }
 
-/* The answer to the run that is in flight; those to other requests are noted. */
+/* The answer to the run that is in flight. */
 static int await(bo_session* session, uint64_t until_ns, basebandd_answer* answer, char* why,
                  size_t room) {
   for (;;) {
     const int count = basebandd_poll(session->connection, answer, 1);
     if (count < 0) return fail(session, count, why, room);
-    if (count > 0) {
-      if (answer->id == ID_OF_RUN) return 0;
-      if (answer->id == ID_OF_FORGET) continue;
-      bo_answer_job(&session->jobs, &session->jobs.jobs[answer->id - 1],
-                    answer->code == 0 ? (uint32_t)answer->value : 0);
-      continue;
-    }
+    if (count > 0) return 0;
     const uint64_t now = bo_now_ns();
     if (now >= until_ns) {
       snprintf(why, room, "it does not answer within BASEBAND_DEADLINE_US");
-      session->is_broken = true;
+      session->is_late = true;
       session->may_run_late = true;
       return -ETIMEDOUT;
     }
@@ -111,41 +80,47 @@ static int await(bo_session* session, uint64_t until_ns, basebandd_answer* answe
   }
 }
 
+/* A device that was lost may write to the reply: nothing else can lie there. */
+static bool is_of_lost_device(const basebandd_answer* answer) {
+  return (answer->code == 13 || answer->code == 14) && answer->value == 1;
+}
+
+void bo_settle(bo_session* session, uint64_t until_ns) {
+  basebandd_answer answer;
+  char why[256];
+  session->is_broken =
+      await(session, until_ns, &answer, why, sizeof(why)) < 0 || is_of_lost_device(&answer);
+  session->is_late = false;
+  session->may_run_late = false;
+}
+
 int bo_run(bo_session* session, const bo_exchange* exchange, basebandd_answer* answer, char* why,
            size_t room) {
   if (exchange->header_bytes < 0) {
     snprintf(why, room, "%s", basebandd_error());
     return exchange->header_bytes;
   }
-  const size_t header_bytes = (size_t)exchange->header_bytes;
-  bool is_new;
-  uint32_t forgotten;
-  bo_job* const job = bo_find_job(&session->jobs, exchange->operation, session->header,
-                                  header_bytes, exchange->payload_bytes, &is_new, &forgotten);
-  forget(session, forgotten);
-  basebandd_request request = {.id = ID_OF_RUN,
-                               .payload = session->payload,
-                               .payload_bytes = exchange->payload_bytes,
-                               .reply = session->reply,
-                               .reply_bytes = exchange->reply_bytes,
-                               .deadline_ns = exchange->deadline_ns};
-  if (job != NULL && job->state == BO_JOB_KNOWN) {
-    request.job = job->number;
-  } else {
-    request.operation = exchange->operation;
-    request.header = session->header;
-    request.header_bytes = header_bytes;
-  }
+  const basebandd_request request = {.header = session->header,
+                                     .header_bytes = (size_t)exchange->header_bytes,
+                                     .payload = session->payload,
+                                     .payload_bytes = exchange->payload_bytes,
+                                     .reply = session->reply,
+                                     .reply_bytes = exchange->reply_bytes,
+                                     .deadline_ns = exchange->deadline_ns,
+                                     .operation = exchange->operation,
+                                     .repeats = 1};
   int error = basebandd_submit(session->connection, &request);
+  if (error == -EINVAL || error == -EAGAIN || error == -ENOMEM) { /* nothing is on its way */
+    snprintf(why, room, "%s", basebandd_error());
+    return error;
+  }
   if (error < 0) return fail(session, error, why, room);
-  error = await(session, exchange->deadline_ns + GRACE_NS, answer, why, room);
+  error = await(session, exchange->deadline_ns, answer, why, room);
   if (error < 0) return error;
   if (answer->code != 0) {
     snprintf(why, room, "code %u: %.*s", answer->code, (int)answer->text_bytes, answer->text);
-    /* A lost device may write to the reply: nothing else can lie there. */
-    if ((answer->code == 13 || answer->code == 14) && answer->value == 1) session->is_broken = true;
-    return -EIO;
+    session->is_broken = is_of_lost_device(answer);
+    return answer->code == INVALID_ARGUMENT ? -EINVAL : -EIO;
   }
-  if (job != NULL && job->state == BO_JOB_SEEN && !is_new) ask_number(session, job);
   return 0;
 }

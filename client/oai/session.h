@@ -1,5 +1,5 @@
-/* A connection to the server that one thread uses at a time: memory for a request and its answer,
- * and the descriptions that the server knows by number. */
+/* A connection to the server that one thread uses at a time, with memory for a request and its
+ * answer. */
 #ifndef BASEBAND_CLIENT_OAI_SESSION_H_
 #define BASEBAND_CLIENT_OAI_SESSION_H_
 
@@ -8,21 +8,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "client/oai/jobs.h"
 #include "client/oai/settings.h"
 
 typedef struct bo_session {
   basebandd_connection* connection; /* null: there is none */
-  bo_jobs jobs;
-  void* payload; /* loans, which grow */
+  void* payload;                    /* loans, which grow */
   void* reply;
   size_t payload_room;
   size_t reply_room;
   void* header; /* of the request that is being made */
   size_t header_room;
-  /* Requests may still be in flight, or a device write to `reply`: it can only be closed. */
+  /* The connection has ended, or a device may write to `reply`: it can only be closed. */
   bool is_broken;
-  bool may_run_late; /* one that was given up may still be run */
+  bool is_late;      /* a run was given up whose answer is to come: bo_settle is the next call */
+  bool may_run_late; /* one that was given up may still be run, or has been */
 } bo_session;
 
 /* 0, or a negative errno. Blocks for `timeout_ns` for each answer of the server. */
@@ -43,9 +42,12 @@ bool bo_reserve(bo_session* session, const bo_exchange* exchange, size_t header_
                 size_t room);
 
 /* Has the server do what session->header describes with session->payload, and waits for the answer,
- * until shortly after the deadline. 0: `answer` is there, and its code is 0. Otherwise a negative
- * errno, with the reason in `why`. */
+ * until the deadline. 0: `answer` is there, and its code is 0. Otherwise a negative errno, with the
+ * reason in `why`; -EINVAL: what is described is wrong. */
 int bo_run(bo_session* session, const bo_exchange* exchange, basebandd_answer* answer, char* why,
            size_t room);
+
+/* Waits for the answer to a run that was given up. If none comes by then the session is broken. */
+void bo_settle(bo_session* session, uint64_t until_ns);
 
 #endif /* BASEBAND_CLIENT_OAI_SESSION_H_ */

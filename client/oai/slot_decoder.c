@@ -71,18 +71,11 @@ static uint32_t describe(nrLDPC_TB_decoding_parameters_t* block, bo_received* se
   return block->C;
 }
 
-BO_EXPORTED int32_t nrLDPC_coding_decoder(nrLDPC_slot_decoding_parameters_t* slot) {
+static int32_t decode(bo_client* client, nrLDPC_slot_decoding_parameters_t* slot) {
   bo_received segments[BO_MAX_SEGMENTS];
   bo_uplink_block blocks[BO_MAX_BLOCKS];
   uint32_t count = 0;
-  for (int i = 0; i < slot->nb_TBs; ++i) count += slot->TBs[i].C;
-  bo_client* const client = bo_start();
-  if (client == NULL || count > BO_MAX_SEGMENTS || slot->nb_TBs > (int)BO_MAX_BLOCKS) {
-    return bo_library_decodes(slot);
-  }
-  count = 0;
   for (int i = 0; i < slot->nb_TBs; ++i) {
-    if (slot->TBs[i].C == 0) return bo_library_decodes(slot);
     count += describe(&slot->TBs[i], segments + count, &blocks[i]);
   }
   for (int i = 0; i < slot->nb_TBs; ++i) start_timer(&slot->TBs[i]);
@@ -101,6 +94,32 @@ BO_EXPORTED int32_t nrLDPC_coding_decoder(nrLDPC_slot_decoding_parameters_t* slo
     uint32_t right = 0;
     for (uint32_t j = 0; j < slot->TBs[i].C; ++j) right += is_right(&slot->TBs[i], j);
     *slot->TBs[i].processedSegments = right;
+  }
+  return result;
+}
+
+/* As many blocks from `begin` on as are a request; none: no request takes the first one. */
+static int count_for_request(const nrLDPC_slot_decoding_parameters_t* slot, int begin) {
+  uint32_t segments = 0;
+  int end = begin;
+  while (end < slot->nb_TBs && end - begin < (int)BO_MAX_BLOCKS && slot->TBs[end].C > 0 &&
+         slot->TBs[end].C <= BO_MAX_SEGMENTS - segments) {
+    segments += slot->TBs[end++].C;
+  }
+  return end - begin;
+}
+
+BO_EXPORTED int32_t nrLDPC_coding_decoder(nrLDPC_slot_decoding_parameters_t* slot) {
+  bo_client* const client = bo_start();
+  if (client == NULL) return bo_library_decodes(slot);
+  nrLDPC_slot_decoding_parameters_t part = *slot;
+  int32_t result = 0;
+  for (int i = 0; i < slot->nb_TBs; i += part.nb_TBs) {
+    const int count = count_for_request(slot, i);
+    part.TBs = &slot->TBs[i];
+    part.nb_TBs = count > 0 ? count : 1;
+    const int32_t of_part = count > 0 ? decode(client, &part) : bo_library_decodes(&part);
+    if (result == 0) result = of_part;
   }
   return result;
 }

@@ -56,8 +56,8 @@ absl::Status Check(const DecodeBatch& batch) {
   if (parameters.max_iterations < 1 || parameters.max_iterations > kMaxIterations) {
     return OutOfRange("max_iterations", parameters.max_iterations, "[1, 100]");
   }
-  if (!(parameters.scale_factor >= 0.0f && parameters.scale_factor <= 1.0f)) {
-    return OutOfRange("scale_factor", parameters.scale_factor, "[0, 1]");
+  for (const float factor : {parameters.scaling.factor, parameters.scaling.heavy_factor}) {
+    if (!(factor >= 0.0f && factor <= 1.0f)) return OutOfRange("scale_factor", factor, "[0, 1]");
   }
   if (StopsByCrc(parameters)) {
     const KernelFamily family = FamilyFor(*batch.code, parameters);

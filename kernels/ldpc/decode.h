@@ -7,14 +7,18 @@
 // messages r (check to bit) and a-posteriori values app are integers; app = ch + the sum of the
 // messages to the bit. For check row e's bits, with q_i = app_i - r_i:
 //   m_e   = min( min over i != e of |q_i|, magnitude_limit )
-//   r_e'  = product over i != e of sign(q_i) * round( m_e * factor / 2048 )
-// with sign(0) = +1, factor odd (so that no ties arise), and
+//   r_e'  = product over i != e of sign(q_i) * max( 0, round( m_e * factor / 2048 ) - offset )
+// with sign(0) = +1, factor odd (so that no ties arise), offset 0 or 1. A heavy check, one of
+// kHeavyDegree bits or more, may have a factor of its own; only heavy checks have an offset.
 //   message_limit   = min(127, (1919 - 127) / max column degree)        (integer division)
-//   magnitude_limit = min(127, floor(message_limit * 2048 / factor))
+//   magnitude_limit = min(127, floor((message_limit + offset) * 2048 / factor)), the least
 // so that |app| <= 1919 always, which is exact in int16 and in half precision.
-//   Normalised min-sum: ch = llr, factor from the scale factor (MakeEngine).
+//   Normalised min-sum: ch = llr, factors and offset from the scaling (MakeEngine). A minimum
+//     overestimates the more, the more bits it is taken over and the weaker they are: the offset
+//     takes that off.
 //   Bit flipping: Gallager's hard-decision decoding (algorithm E: one-bit messages with erasures):
-//     ch = sign of llr in {-1, 0, +1}, factor 2047, magnitude_limit 1. LLR magnitudes play no part.
+//     ch = sign of llr in {-1, 0, +1}, factor 2047, offset 0, magnitude_limit 1. LLR magnitudes
+//     play no part.
 // Layered schedule: rows in order, app updated after each row. Flooding: all rows from the same
 // app, then all app.
 // A bit is 1 iff app < 0. After each iteration the parity checks of all rows are evaluated on the
@@ -55,13 +59,27 @@ inline constexpr int kLlrMax = 127;
 inline constexpr int kAppMax = 1919;
 inline constexpr float kSumProductLimit = 30.0f;
 
+// What the minima of normalised min-sum are multiplied by, and what is then taken off.
+struct Scaling {
+  float factor = 0.0f;  // (0, 1]; 0: DefaultScaling(code)
+  // Of heavy checks, for NR codes of more than 4 rows:
+  float heavy_factor = 0.0f;  // (0, 1]; 0: the same
+  int offset = 0;             // 0 or 1; a heavy_factor up to 1/2 takes 0
+
+  friend bool operator==(const Scaling& a, const Scaling& b) { return a.Tie() == b.Tie(); }
+  friend bool operator<(const Scaling& a, const Scaling& b) { return a.Tie() < b.Tie(); }
+
+ private:
+  std::tuple<float, float, int> Tie() const { return {factor, heavy_factor, offset}; }
+};
+
 struct DecodeParameters {
   Algorithm algorithm = Algorithm::kNormalizedMinSum;
   Schedule schedule = Schedule::kLayered;
   int max_iterations = 10;        // 1 .. kMaxIterations
   bool early_termination = true;  // false: exactly max_iterations
   absl::optional<Crc> stop_crc;   // looked at with early_termination only
-  float scale_factor = 0.0f;      // normalised min-sum: (0, 1]; 0: DefaultScaleFactor(code)
+  Scaling scaling;                // normalised min-sum only
   float llr_scale = 4.0f;         // sum-product only; > 0
 
   friend bool operator==(const DecodeParameters& a, const DecodeParameters& b) {
@@ -72,25 +90,26 @@ struct DecodeParameters {
   }
 
  private:
-  std::tuple<Algorithm, Schedule, int, bool, absl::optional<Crc>, float, float> Tie() const {
-    return {algorithm, schedule,     max_iterations, early_termination,
-            stop_crc,  scale_factor, llr_scale};
+  std::tuple<Algorithm, Schedule, int, bool, absl::optional<Crc>, Scaling, float> Tie() const {
+    return {algorithm, schedule, max_iterations, early_termination, stop_crc, scaling, llr_scale};
   }
 };
 
 // The integers of the engine above.
 struct Engine {
-  int factor = 2047;          // odd, 1 .. 2047: factor / 2048 is the scale factor
+  int factor = 2047;          // odd, 1 .. 2047
+  int heavy_factor = 2047;    // likewise
+  int offset = 0;             // of heavy checks: 0; 1 only beside a heavy_factor above 1024
   int magnitude_limit = 127;  // 1 .. 127
   bool hard_input = false;    // ch = sign(llr)
 };
 
-// The scale factor nearest to the wanted one that is an odd multiple of 1 / 2048, and the limits
-// that belong to it. Not for sum-product.
+// The factors nearest to the wanted ones that are odd multiples of 1 / 2048, the offset, and the
+// limit that belongs to them. Not for sum-product.
 Engine MakeEngine(const Code& code, const DecodeParameters& parameters);
 
-// A good scale factor for `code` under `schedule`, tuned by simulation (tests/bench).
-float DefaultScaleFactor(const Code& code, Schedule schedule);
+// A good one for `code` under `schedule`, tuned by simulation (tests/bench).
+Scaling DefaultScaling(const Code& code, Schedule schedule);
 
 // What became of one code block.
 struct DecodeResult {

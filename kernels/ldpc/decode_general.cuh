@@ -64,8 +64,11 @@ struct IntegerArithmetic {
       }
       signs ^= q[e];
     }
-    const int scaled_least = ScaleMagnitude(least, p.engine.factor);
-    const int scaled_second = ScaleMagnitude(second, p.engine.factor);
+    const bool heavy = degree >= kHeavyDegree;
+    const int factor = heavy ? p.engine.heavy_factor : p.engine.factor;
+    const int offset = heavy ? p.engine.offset : 0;
+    const int scaled_least = ScaleMagnitude(least, factor, offset);
+    const int scaled_second = ScaleMagnitude(second, factor, offset);
     for (int e = 0; e < degree; ++e) {
       const int magnitude = e == place ? scaled_second : scaled_least;
       r[e] = (signs ^ q[e]) < 0 ? -magnitude : magnitude;

@@ -11,6 +11,9 @@
 //       y = fma(x, factor / 4, 1152) = 1152 + round(m * factor / 2048)
 //     rounded once, to the nearest integer; an odd factor has no ties. y's bit pattern is
 //     0x6400 + 128 + r, so its low byte is the new u.
+//   an offset takes two more, for x cut to one unit is the sign or, if x is zero, zero:
+//       y = fma(BoxPlus(x, 2^-9), -512 offset, y)
+//     With a factor above 1/2 an m of 1 scales to 1, so that no maximum is needed.
 //   then app + 128 = q + (r + 128):  fma(y - 1024, 2^-9, q).
 #ifndef BASEBAND_KERNELS_LDPC_DECODE_HALF_CUH_
 #define BASEBAND_KERNELS_LDPC_DECODE_HALF_CUH_
@@ -63,6 +66,17 @@ __device__ __forceinline__ uint32_t BoxPlus(uint32_t a, uint32_t b) {
   asm("min.xorsign.abs.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
   return d;
 }
+
+// What makes a message of a heavy check's x: numbers in both halves.
+struct HeavyScale {
+  uint32_t factor;  // heavy_factor / 4
+  uint32_t minus_512_offsets;
+
+  // y, that is, 1152 + r.
+  __device__ __forceinline__ uint32_t Of(uint32_t x) const {
+    return Fma2(BoxPlus(x, kHalfTwoToMinus9), minus_512_offsets, Fma2(x, factor, kHalf1152));
+  }
+};
 
 // Messages 0 or 1 of a word (two edges of two code words) as denormals; and two edges' y packed.
 //   word = u(edge 0, first), u(edge 0, second), u(edge 1, first), u(edge 1, second)

@@ -163,6 +163,8 @@ size_t LayOut(const DecodeTask& task, uint8_t* base, Frame& frame) {
   frame.groups = (frame.zc + group - 1) / group;
   frame.stride = (frame.groups + 1) * group;
   frame.factor = static_cast<int16_t>(task.engine.factor << (15 - kFactorBits));
+  frame.heavy_factor = static_cast<int16_t>(task.engine.heavy_factor << (15 - kFactorBits));
+  frame.offset = static_cast<uint8_t>(task.engine.offset);
   frame.magnitude_limit = static_cast<uint8_t>(task.engine.magnitude_limit);
 
   MemoryCutter cut(base);

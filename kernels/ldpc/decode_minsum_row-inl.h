@@ -71,6 +71,8 @@ struct Frame {
   size_t groups;  // of G rows each; the last one may be partly empty: its lanes hold anything
   size_t stride;  // int16 elements a column takes, with its mirrored tail of G
   int16_t factor;
+  int16_t heavy_factor;
+  uint8_t offset;
   uint8_t magnitude_limit;
 
   int16_t* columns[kMaxColumns];    // app + 128
@@ -127,19 +129,19 @@ struct Answers {
   }
 };
 
-HWY_INLINE VU8 Scale(VU8 magnitude, V16 factor) {
+HWY_INLINE VU8 Scale(VU8 magnitude, V16 factor, VU8 offset) {
   const auto low = hn::MulFixedPoint15(WidenLow(magnitude), factor);
   const auto high = hn::MulFixedPoint15(WidenHigh(magnitude), factor);
-  return hn::BitCast(du8, Narrow(low, high));
+  return hn::SaturatedSub(hn::BitCast(du8, Narrow(low, high)), offset);
 }
 
-HWY_INLINE Answers AnswersOf(const Minima& minima, VU8 limit, V16 factor) {
+HWY_INLINE Answers AnswersOf(const Minima& minima, VU8 limit, V16 factor, VU8 offset) {
   const auto bias = hn::Set(du8, kBias);
   Answers answers;
   answers.least = minima.least;
   answers.signs = minima.signs;
-  answers.to_others = hn::Add(Scale(hn::Min(minima.least, limit), factor), bias);
-  answers.to_least = hn::Add(Scale(hn::Min(minima.second, limit), factor), bias);
+  answers.to_others = hn::Add(Scale(hn::Min(minima.least, limit), factor, offset), bias);
+  answers.to_least = hn::Add(Scale(hn::Min(minima.second, limit), factor, offset), bias);
   return answers;
 }
 
@@ -155,7 +157,9 @@ HWY_NOINLINE void UpdateRow(Frame& frame, const PlanRow& row) {
   const size_t degree = kDegree == 0 ? row.shared_count : kDegree;
   const size_t num_private = row.private_count;
   const auto limit = hn::Set(du8, frame.magnitude_limit);
-  const auto factor = hn::Set(d16, frame.factor);
+  const bool heavy = degree + num_private >= kHeavyDegree;
+  const auto factor = hn::Set(d16, heavy ? frame.heavy_factor : frame.factor);
+  const auto offset = hn::Set(du8, heavy ? frame.offset : uint8_t{0});
   const auto bias = hn::Set(d16, kBias);
   uint8_t* messages = frame.messages + row.shared_begin * frame.groups * group;
   const size_t private_stride = frame.groups * group;
@@ -183,7 +187,7 @@ HWY_NOINLINE void UpdateRow(Frame& frame, const PlanRow& row) {
       minima.Add(hn::Load(d8, private_channel + j * private_stride));
     }
 
-    const Answers answers = AnswersOf(minima, limit, factor);
+    const Answers answers = AnswersOf(minima, limit, factor, offset);
 #pragma GCC unroll 32
     for (size_t j = 0; j < degree; ++j) {
       const auto message = hn::BitCast(du8, answers.To(q[j]));

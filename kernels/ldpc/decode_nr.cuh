@@ -31,6 +31,7 @@ inline constexpr int kNrMaxEdges = 316;
 struct NrParameters {
   DecodeIo io;
   DecodeShape shape;
+  HeavyScale heavy;
   uint32_t factor;               // factor / 4 as halves
   uint32_t limit;                // magnitude limit * 2^-9 as halves
   uint32_t minus_zc4;            // -4 * zc
@@ -50,6 +51,8 @@ class NrDecoder {
   static constexpr int kExtensions = kMaxRows - Graph::kDenseRows;
   static constexpr bool kSoft = kExtra == NrExtra::kSoft;
   static constexpr bool kCrc = kExtra == NrExtra::kCrc;
+  // Codes of the dense rows alone scale all checks alike.
+  static constexpr bool kHasHeavy = kMaxRows > Graph::kDenseRows;
   static constexpr int kTracks = kExtensions > 0 ? (kExtensions + 15) / 16 : 1;
 
  public:
@@ -168,6 +171,13 @@ class NrDecoder {
     Unroll<G::kNumWords>([&](auto w) { g.word[w] = LoadWord<G::kFirstWord + w>(); });
   }
 
+  // A row's y: 1152 + r for x.
+  template <int kRow>
+  __device__ __forceinline__ uint32_t Message(uint32_t x) const {
+    if constexpr (kHasHeavy && Graph::kDegree[kRow] >= kHeavyDegree) return p_.heavy.Of(x);
+    return Fma2(x, p_.factor, kHalf1152);
+  }
+
   // The checks of rows kFirst .. kLast - 1.
   template <int kFirst, int kLast>
   __device__ __forceinline__ void Process(Group<kFirst, kLast>& g) {
@@ -203,7 +213,7 @@ class NrDecoder {
       Unroll<kDegree>([&](auto e) {
         const uint32_t x = e == 0 ? backward[1] : BoxPlus(forward, backward[e + 1]);
         forward = e == 0 ? q[0] : BoxPlus(forward, q[e]);
-        y[e] = Fma2(x, p_.factor, kHalf1152);
+        y[e] = Message<kRow>(x);
         App(g.address[kEdge + e], L::template kColumn<L::template kEdgeBegin<kRow> + e>) =
             Fma2(Add2(y[e], kHalfMinus1024), kHalfTwoToMinus9, q[e]);
         if constexpr (e % 2 == 1) {
@@ -224,7 +234,7 @@ class NrDecoder {
   template <int kRow>
   __device__ __forceinline__ void TrackExtension(uint32_t x, uint32_t channel) {
     constexpr int kBit = (kRow - Graph::kDenseRows) % 16;
-    const uint32_t r = Add2(Fma2(x, p_.factor, kHalf1152), kHalfMinus1152);
+    const uint32_t r = Add2(Message<kRow>(x), kHalfMinus1152);
     const uint32_t app = Fma2(r, kHalfTwoToMinus9, channel);
     track_[(kRow - Graph::kDenseRows) / 16] |= app >> (15 - kBit) & Both(1 << kBit);
     if constexpr (kSoft) WriteExtensionSoft(Graph::kCoreColumns + kRow - Graph::kDenseRows, app);

@@ -5,9 +5,9 @@
 namespace baseband::ldpc {
 
 absl::Status LaunchNrCrc2(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  return LaunchNrCrc<Nr2FewRows, Nr2AllRows>(batch, engine, stream);
+  return LaunchNrCrc<Nr2DenseRows, Nr2FewRows, Nr2AllRows>(batch, engine, stream);
 }
 
-absl::Status PrepareNrCrc2() { return PrepareNrCrc<Nr2FewRows, Nr2AllRows>(); }
+absl::Status PrepareNrCrc2() { return PrepareNrCrc<Nr2DenseRows, Nr2FewRows, Nr2AllRows>(); }
 
 }  // namespace baseband::ldpc

@@ -32,7 +32,8 @@ device::NrParameters MakeNrParameters(const DecodeBatch& batch, const Engine& en
   device::NrParameters p{};
   p.io = MakeIo(batch);
   p.shape = MakeShape(batch, engine, pairs);
-  p.factor = FactorHalves(engine);
+  p.heavy = HeavyScaleOf(engine);
+  p.factor = FactorHalves(engine.factor);
   p.limit = LimitHalves(engine);
   p.minus_zc4 = 0 - 4 * p.shape.zc;
   const absl::Span<const Edge> edges = code.edges();
@@ -95,41 +96,52 @@ struct NrVariant {
 
 // Of the base graphs: codes of few rows, of which more thread blocks share a multiprocessor, and
 // those of any.
-using Nr1FewRows = NrVariant<device::BaseGraph1, 4, 8, 2>;
+using Nr1DenseRows = NrVariant<device::BaseGraph1, 4, 8, 2>;
 using Nr1AllRows = NrVariant<device::BaseGraph1, 46, 94, 1>;
+using Nr2DenseRows = NrVariant<device::BaseGraph2, 4, 0, 2>;
 using Nr2FewRows = NrVariant<device::BaseGraph2, 8, 0, 2>;
 using Nr2AllRows = NrVariant<device::BaseGraph2, 42, 100, 1>;
 
-// Their launches and what prepares them, by variant.
-template <class FewRows, class AllRows>
+// launch(variant) of the first variant that takes `code`; the last one takes all.
+template <class Variant, class... Others, class Launch>
+absl::Status WithVariant(const Code& code, const Launch& launch) {
+  if constexpr (sizeof...(Others) > 0) {
+    if (!Variant::Takes(code)) return WithVariant<Others...>(code, launch);
+  }
+  return launch(Variant());
+}
+
+// Launches, and what prepares them.
+template <class... Variants>
 absl::Status LaunchNrPlain(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
-  if (FewRows::Takes(*batch.code)) return FewRows::LaunchPlain(batch, engine, *limits, stream);
-  return AllRows::LaunchPlain(batch, engine, *limits, stream);
+  return WithVariant<Variants...>(*batch.code, [&](auto variant) {
+    return variant.LaunchPlain(batch, engine, *limits, stream);
+  });
 }
-template <class FewRows, class AllRows>
+template <class... Variants>
 absl::Status PrepareNrPlain() {
-  BASEBAND_RETURN_IF_ERROR(FewRows::PreparePlain());
-  return AllRows::PreparePlain();
+  for (const auto prepare : {&Variants::PreparePlain...}) BASEBAND_RETURN_IF_ERROR(prepare());
+  return absl::OkStatus();
 }
-template <class FewRows, class AllRows>
+template <class... Variants>
 absl::Status LaunchNrCrc(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  constexpr auto kCrc = device::NrExtra::kCrc;
   const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
   if (!limits.ok()) return limits.status();
   const absl::StatusOr<const uint32_t*> powers = CrcPowersOnDevice(*batch.parameters.stop_crc);
   if (!powers.ok()) return powers.status();
-  if (FewRows::Takes(*batch.code)) {
-    return FewRows::template Launch<kCrc>(batch, engine, *limits, *powers, stream);
-  }
-  return AllRows::template Launch<kCrc>(batch, engine, *limits, *powers, stream);
+  return WithVariant<Variants...>(*batch.code, [&](auto variant) {
+    return variant.template Launch<device::NrExtra::kCrc>(batch, engine, *limits, *powers, stream);
+  });
 }
-template <class FewRows, class AllRows>
+template <class... Variants>
 absl::Status PrepareNrCrc() {
   BASEBAND_RETURN_IF_ERROR(CrcPowersOnDevice(Crc::kCrc24B).status());
-  BASEBAND_RETURN_IF_ERROR(FewRows::template Prepare<device::NrExtra::kCrc>());
-  return AllRows::template Prepare<device::NrExtra::kCrc>();
+  for (const auto prepare : {&Variants::template Prepare<device::NrExtra::kCrc>...}) {
+    BASEBAND_RETURN_IF_ERROR(prepare());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace baseband::ldpc

@@ -12,11 +12,9 @@ using Variant = NrVariant<device::Wimax12, 12, 40, 9>;
 bool IsWimax12(const Code& code) { return MatchesGraph<device::Wimax12>(code); }
 
 absl::Status LaunchWimax12(const DecodeBatch& batch, const Engine& engine, cudaStream_t stream) {
-  const absl::StatusOr<DeviceLimits> limits = QueryDeviceLimits();
-  if (!limits.ok()) return limits.status();
-  return Variant::LaunchPlain(batch, engine, *limits, stream);
+  return LaunchNrPlain<Variant>(batch, engine, stream);
 }
 
-absl::Status PrepareWimax12() { return Variant::PreparePlain(); }
+absl::Status PrepareWimax12() { return PrepareNrPlain<Variant>(); }
 
 }  // namespace baseband::ldpc

@@ -41,8 +41,9 @@ inline uint32_t HalvesOf(float value) {
   const __half_raw raw = __float2half_rn(value);
   return device::Both(raw.x);
 }
-inline uint32_t FactorHalves(const Engine& engine) {
-  return HalvesOf(static_cast<float>(engine.factor) / 4.0f);
+inline uint32_t FactorHalves(int factor) { return HalvesOf(static_cast<float>(factor) / 4.0f); }
+inline device::HeavyScale HeavyScaleOf(const Engine& engine) {
+  return {FactorHalves(engine.heavy_factor), HalvesOf(-512.0f * static_cast<float>(engine.offset))};
 }
 inline uint32_t LimitHalves(const Engine& engine) {
   return HalvesOf(static_cast<float>(engine.magnitude_limit) / 512.0f);

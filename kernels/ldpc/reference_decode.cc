@@ -109,7 +109,10 @@ std::vector<int> MinSumRule(const std::vector<int>& q, const Engine& engine) {
       magnitude = std::min(magnitude, std::abs(q[i]));
       sign *= Sign(q[i]);
     }
-    out.push_back(sign * static_cast<int>(std::lround(magnitude * engine.factor / 2048.0)));
+    const bool heavy = q.size() >= 6;
+    const int factor = heavy ? engine.heavy_factor : engine.factor;
+    const int scaled = static_cast<int>(std::lround(magnitude * factor / 2048.0));
+    out.push_back(sign * std::max(0, scaled - (heavy ? engine.offset : 0)));
   }
   return out;
 }
@@ -202,18 +205,22 @@ Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_fil
   return out;
 }
 
-std::vector<uint8_t> DecodeFloatMinSum(const Code& code, double scale_factor, int max_iterations,
-                                       bool early_termination, absl::Span<const double> llr) {
+std::vector<uint8_t> DecodeFloatMinSum(const Code& code, const Scaling& scaling, double llr_scale,
+                                       int max_iterations, bool early_termination,
+                                       absl::Span<const double> llr) {
   // As above, but in flat arrays: simulations need many thousands of words.
   const int zc = code.zc();
   std::vector<double> app(llr.begin(), llr.end());
   std::vector<double> messages(code.edges().size() * static_cast<size_t>(zc), 0.0);
+  const float heavy_factor = scaling.heavy_factor > 0.0f ? scaling.heavy_factor : scaling.factor;
   const auto bit_of = [zc](const Edge& edge, int i) {
     const int j = i + edge.shift;
     return edge.column * zc + (j >= zc ? j - zc : j);
   };
   const auto update_row = [&](absl::Span<const Edge> row, double* row_messages) {
     const int degree = static_cast<int>(row.size());
+    const double factor = static_cast<double>(degree >= 6 ? heavy_factor : scaling.factor);
+    const double offset = degree >= 6 ? scaling.offset / llr_scale : 0.0;
     std::array<double, kMaxRowDegree> q;
     for (int i = 0; i < zc; ++i) {
       // The two smallest magnitudes serve all outgoing messages.
@@ -228,7 +235,7 @@ std::vector<uint8_t> DecodeFloatMinSum(const Code& code, double scale_factor, in
       }
       for (int e = 0; e < degree; ++e) {
         const double magnitude = std::fabs(q[e]) == least ? second : least;
-        const double message = sign * Sign(q[e]) * scale_factor * magnitude;
+        const double message = sign * Sign(q[e]) * std::max(0.0, factor * magnitude - offset);
         row_messages[e * zc + i] = message;
         app[bit_of(row[e], i)] = q[e] + message;
       }

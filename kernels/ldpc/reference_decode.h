@@ -24,11 +24,13 @@ struct Decoded {
 Decoded Decode(const Code& code, const DecodeParameters& parameters, int num_filler,
                absl::Span<const int8_t> llr);
 
-// Layered normalised min-sum in double, without quantisation or limits: what the integer engine is
-// measured against. `llr` [n] are natural LLRs of all code bits, in double. Stops when the checks
-// hold if `early_termination`. Returns hard decisions, [n], one byte a bit.
-std::vector<uint8_t> DecodeFloatMinSum(const Code& code, double scale_factor, int max_iterations,
-                                       bool early_termination, absl::Span<const double> llr);
+// Layered min-sum in double, without quantisation or limits: what the integer engine is measured
+// against. Messages have the magnitude max(0, factor * minimum - offset) of their check's weight,
+// the offset in units of 1 / llr_scale. `llr` [n] are natural LLRs of all code bits, in double.
+// Stops when the checks hold if `early_termination`. Returns hard decisions, [n], one byte a bit.
+std::vector<uint8_t> DecodeFloatMinSum(const Code& code, const Scaling& scaling, double llr_scale,
+                                       int max_iterations, bool early_termination,
+                                       absl::Span<const double> llr);
 
 }  // namespace baseband::ldpc::reference
 

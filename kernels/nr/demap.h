@@ -22,8 +22,8 @@ enum class NoiseFormat : uint8_t {
 
 inline constexpr float kMinLlrScale = 1.0f / 1024.0f;
 inline constexpr float kMaxLlrScale = 1024.0f;
-// With which layered min-sum loses least, of all modulations and code rates: see MeanLlrFor.
-inline constexpr float kGoodLlrScale = 10.0f;
+// With which layered min-sum loses least over all modulations and code rates, see MeanLlrFor.
+inline constexpr float kGoodLlrScale = 6.0f;
 
 struct DemapParameters {
   int qm = 2;  // 1, 2, 4, 6, 8 or 10

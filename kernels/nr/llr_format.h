@@ -46,23 +46,23 @@ int64_t ToInt8LlrsOnCpu(LlrFormat format, float scale, absl::Span<const uint8_t>
                         absl::Span<int8_t> llr);
 
 // Where the scale of int16 LLRs is not known, it is chosen from a block's own LLRs:
-//   ChosenScale(MagnitudesOnCpu(row, first, count), MeanLlrFor(qm, code_rate))
+//   ChosenScale(MagnitudeSumOnCpu(row, first, count), count, MeanLlrFor(qm, code_rate))
 // Transmissions that are added up need one scale for all: they name it.
 //
 // Min-sum itself knows no scale, but integers lose weak LLRs below a half, and all that sets strong
-// ones apart above 127. Of a natural LLR of 1, layered min-sum in this library makes best use as
-// anything from 8 to 16 (less than 0.02 dB lost, at all modulations and code rates; with 4 it is
-// 0.08, with 20 0.03). So ten times the mean natural |LLR| is aimed at that max-log gives on a
-// channel of white noise where blocks of that rate begin to be decoded, from simulations
-// (tests/bench/nr_llr_scale_bench.cc). A channel some dB better or worse stays in that range.
+// ones apart above 127, and the decoder's offset wants weak ones of a few units. Of a natural LLR
+// of 1, layered min-sum in this library makes best use as 5 with QPSK, 7.5 with 16QAM, and 10 where
+// bits differ more in strength (tests/bench/nr_llr_scale.csv). So as many times the mean natural
+// |LLR| is aimed at that max-log gives on a channel of white noise where blocks of that rate begin
+// to be decoded, from simulations. A channel some dB better or worse loses little.
 //
 // `qm` as ever; `code_rate`: information bits with CRC over bits sent, K' / E, of the first
 // transmission; held to 0.2 .. 0.95.
 float MeanLlrFor(int qm, double code_rate);
 
-// The magnitudes of `count` int16 LLRs from `first` on; of parts of a block they are added up. As
+// The sum of magnitudes of `count` int16 LLRs from `first` on; -32768 counts 32768. As
 // ToInt8LlrsOnCpu.
-LlrMagnitudes MagnitudesOnCpu(absl::Span<const uint8_t> row, int64_t first, int64_t count);
+uint64_t MagnitudeSumOnCpu(absl::Span<const uint8_t> row, int64_t first, int64_t count);
 
 }  // namespace baseband::nr
 

@@ -182,8 +182,8 @@ int64_t ToInt8(LlrFormat format, float scale, const uint8_t* row, int64_t first,
   return has_nan ? CountNans(row, first, count) : 0;
 }
 
-LlrMagnitudes Magnitudes(const uint8_t* row, int64_t first, int64_t count) {
-  LlrMagnitudes total;
+uint64_t MagnitudeSum(const uint8_t* row, int64_t first, int64_t count) {
+  uint64_t total = 0;
   const size_t lanes = hn::Lanes(di16);
   const auto low_half = hn::Set(du32, 0xffff);
   const uint8_t* from = row + 2 * first;
@@ -192,30 +192,22 @@ LlrMagnitudes Magnitudes(const uint8_t* row, int64_t first, int64_t count) {
     // Of so few vectors no lane's sum of magnitudes up to 2^15 overflows.
     const size_t here = std::min<size_t>(left, lanes * 4096);
     auto sums = hn::Zero(du32);
-    auto zeros = hn::Zero(di16);
     const auto add = [&](const uint8_t* at) HWY_ATTR {
       const auto values = hn::LoadU(di16, reinterpret_cast<const int16_t*>(at));
       const auto magnitudes = hn::BitCast(du32, hn::Abs(values));  // 2^15 stays 2^15, unsigned
       sums = hn::Add(sums, hn::And(magnitudes, low_half));
       sums = hn::Add(sums, hn::ShiftRight<16>(magnitudes));
-      zeros = hn::Add(zeros, hn::VecFromMask(di16, hn::Eq(values, hn::Zero(di16))));
     };
     size_t i = 0;
     for (; i + lanes <= here; i += lanes) add(from + 2 * i);
-    size_t padding = 0;
     if (i < here) {
       HWY_ALIGN uint8_t tail[HWY_MAX_BYTES] = {};
       std::memcpy(tail, from + 2 * i, 2 * (here - i));
       add(tail);
-      padding = lanes - (here - i);
     }
     HWY_ALIGN uint32_t lane_sums[HWY_MAX_BYTES / 4];
-    HWY_ALIGN int16_t lane_zeros[HWY_MAX_BYTES / 2];
     hn::Store(sums, du32, lane_sums);
-    hn::Store(zeros, di16, lane_zeros);
-    total.count += here + padding;
-    for (size_t l = 0; l < hn::Lanes(du32); ++l) total.sum += lane_sums[l];
-    for (size_t l = 0; l < lanes; ++l) total.count -= static_cast<uint64_t>(-lane_zeros[l]);
+    for (size_t l = 0; l < hn::Lanes(du32); ++l) total += lane_sums[l];
     from += 2 * here;
     left -= here;
   }
@@ -229,11 +221,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace baseband::nr {
 
-// Ten times the mean natural |LLR| at the rates 0.2, 0.35, .. 0.95.
+// The mean natural |LLR| at the rates 0.2, 0.35, .. 0.95, times 5, 7.5, and from 64QAM on 10:
+// coarse enough that the decoder's offset of 1 counts, and fine enough for bits of unequal
+// strength.
 constexpr int kNumRates = 6;
 constexpr float kMeanLlrs[5][kNumRates] = {
-    {13, 21, 30, 42, 62, 122},     // QPSK, and BPSK
-    {12, 21, 34, 55, 88, 196},     // 16QAM
+    {7, 11, 15, 21, 31, 61},       // QPSK, and BPSK
+    {9, 16, 26, 41, 66, 147},      // 16QAM
     {11, 24, 44, 81, 154, 380},    // 64QAM
     {11, 28, 65, 138, 311, 917},   // 256QAM
     {12, 37, 107, 284, 734, 2313}  // 1024QAM
@@ -247,7 +241,7 @@ float MeanLlrFor(int qm, double code_rate) {
 }
 
 HWY_EXPORT(ToInt8);
-HWY_EXPORT(Magnitudes);
+HWY_EXPORT(MagnitudeSum);
 
 int64_t ToInt8LlrsOnCpu(LlrFormat format, float scale, absl::Span<const uint8_t> row, int64_t first,
                         absl::Span<int8_t> llr) {
@@ -255,8 +249,8 @@ int64_t ToInt8LlrsOnCpu(LlrFormat format, float scale, absl::Span<const uint8_t>
                                       static_cast<int64_t>(llr.size()));
 }
 
-LlrMagnitudes MagnitudesOnCpu(absl::Span<const uint8_t> row, int64_t first, int64_t count) {
-  return HWY_DYNAMIC_DISPATCH(Magnitudes)(row.data(), first, count);
+uint64_t MagnitudeSumOnCpu(absl::Span<const uint8_t> row, int64_t first, int64_t count) {
+  return HWY_DYNAMIC_DISPATCH(MagnitudeSum)(row.data(), first, count);
 }
 
 }  // namespace baseband::nr

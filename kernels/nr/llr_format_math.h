@@ -49,24 +49,16 @@ BASEBAND_HOST_DEVICE inline int UnpackInt6(const uint8_t* packed, uint64_t index
   return (six ^ 32) - 32;
 }
 
-// The magnitudes of int16 LLRs that are not zero: what a scale is chosen by. -32768 counts 32768.
-struct LlrMagnitudes {
-  uint64_t sum = 0;
-  uint64_t count = 0;
-};
-
-// The scale that makes `mean_llr` (MeanLlrFor) of the mean magnitude of a block's LLRs; 1 if all of
-// them are zero.
-BASEBAND_HOST_DEVICE inline float ChosenScale(const LlrMagnitudes& magnitudes, float mean_llr) {
-  if (magnitudes.sum == 0) return 1.0f;
+// The scale that makes `mean_llr` (MeanLlrFor) of the mean magnitude of a block's `count` LLRs, of
+// which `sum` (MagnitudeSumOnCpu) is the sum of magnitudes; 1 if all of them are zero. Zeros count:
+// what was not received makes the code rate of the rest the higher, and its mean, too.
+BASEBAND_HOST_DEVICE inline float ChosenScale(uint64_t sum, uint64_t count, float mean_llr) {
+  if (sum == 0) return 1.0f;
 #ifdef __CUDA_ARCH__
-  const float count = __ull2float_rn(magnitudes.count);
-  const float sum = __ull2float_rn(magnitudes.sum);
+  return DivRn(MulRn(mean_llr, __ull2float_rn(count)), __ull2float_rn(sum));
 #else
-  const auto count = static_cast<float>(magnitudes.count);
-  const auto sum = static_cast<float>(magnitudes.sum);
+  return DivRn(MulRn(mean_llr, static_cast<float>(count)), static_cast<float>(sum));
 #endif
-  return DivRn(MulRn(mean_llr, count), sum);
 }
 
 }  // namespace baseband::nr

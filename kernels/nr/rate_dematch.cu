@@ -32,7 +32,7 @@ __device__ __forceinline__ float ScaleOf(const ReceiveTb& tb, uint32_t begin, ui
   }
   device::AddMagnitudes(tb.received + 2 * size_t{begin}, e, &totals->magnitudes);
   __syncthreads();
-  return ChosenScale(totals->magnitudes.Total(), tb.mean_llr);
+  return ChosenScale(totals->magnitudes.Total(), e, tb.mean_llr);
 }
 
 template <int kQm>

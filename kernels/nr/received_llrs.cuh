@@ -199,14 +199,8 @@ __device__ __forceinline__ uint32_t LoadLlrs(const ReceiveTb& tb, float scale, u
 struct MagnitudeSums {
   uint32_t low;   // of the lower halves of the threads' sums
   uint32_t high;  // of the upper halves
-  uint32_t count;
 
-  __device__ LlrMagnitudes Total() const {
-    LlrMagnitudes total;
-    total.sum = (uint64_t{high} << 16) + low;
-    total.count = count;
-    return total;
-  }
+  __device__ uint64_t Total() const { return (uint64_t{high} << 16) + low; }
 };
 
 // Adds the magnitudes of the `count` int16 LLRs of a code block, 2^23 at most, to `sums`. In which
@@ -214,7 +208,6 @@ struct MagnitudeSums {
 __device__ __forceinline__ void AddMagnitudes(const uint8_t* llrs, uint32_t count,
                                               MagnitudeSums* sums) {
   uint32_t sum = 0;  // 2^14 + 1 LLRs at most
-  uint32_t nonzero = 0;
 #pragma unroll 4
   for (uint32_t first = 2 * threadIdx.x; first < count; first += 2 * kDematchThreads) {
     uint32_t word[1];
@@ -224,16 +217,13 @@ __device__ __forceinline__ void AddMagnitudes(const uint8_t* llrs, uint32_t coun
     for (int i = 0; i < 2; ++i) {
       const int value = static_cast<int16_t>(HalfWord(word, i));
       sum += static_cast<uint32_t>(value < 0 ? -value : value);
-      nonzero += value != 0 ? 1 : 0;
     }
   }
   const uint32_t low = __reduce_add_sync(0xffffffff, sum & 0xffff);
   const uint32_t high = __reduce_add_sync(0xffffffff, sum >> 16);
-  nonzero = __reduce_add_sync(0xffffffff, nonzero);
   if (threadIdx.x % 32 == 0) {
     atomicAdd(&sums->low, low);
     atomicAdd(&sums->high, high);
-    atomicAdd(&sums->count, nonzero);
   }
 }
 

@@ -66,15 +66,14 @@ std::vector<int8_t> FromIntegers(const std::vector<double>& llr, double step, in
 }
 
 std::vector<int8_t> FromChosenScale(const std::vector<double>& llr, const Point& point) {
-  nr::LlrMagnitudes magnitudes;
+  uint64_t sum = 0;
   std::vector<double> sent;
   for (const double value : llr) {
     sent.push_back(Held(value * kInt16Step, 32767));
-    magnitudes.sum += static_cast<uint64_t>(std::abs(sent.back()));
-    magnitudes.count += sent.back() != 0.0 ? 1 : 0;
+    sum += static_cast<uint64_t>(std::abs(sent.back()));
   }
   return testing::QuantiseLlr(
-      sent, nr::ChosenScale(magnitudes, nr::MeanLlrFor(point.qm, point.code_rate)));
+      sent, nr::ChosenScale(sum, llr.size(), nr::MeanLlrFor(point.qm, point.code_rate)));
 }
 
 // Symbols as they are sent, demapped as on the server, in the order of the circular buffer.
@@ -118,9 +117,9 @@ bool FailsInDouble(const testing::NrAwgnBlock& block, const std::vector<double>&
   const int punctured = code.punctured_columns() * code.zc();
   std::vector<double> llr(static_cast<size_t>(code.n()), 0.0);
   std::copy(sent.begin(), sent.end(), llr.begin() + punctured);
-  const float factor = ldpc::DefaultScaleFactor(code, ldpc::Schedule::kLayered);
+  const ldpc::Scaling scaling = ldpc::DefaultScaling(code, ldpc::Schedule::kLayered);
   std::vector<uint8_t> bits = ldpc::reference::DecodeFloatMinSum(
-      code, static_cast<double>(factor), kIterations, /*early_termination=*/true, llr);
+      code, scaling, kLlrScale, kIterations, /*early_termination=*/true, llr);
   bits.resize(static_cast<size_t>(code.k()));
   return testing::PackBits(absl::MakeSpan(bits)) != block.info();
 }

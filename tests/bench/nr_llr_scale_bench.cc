@@ -3,10 +3,9 @@
 //
 //   nr_llr_scale_bench [frames] [means]
 //
-// Natural LLRs times 4 .. 20, and LLRs of an unknown scale taken times what ChosenScale chooses. A
+// Natural LLRs times 3 .. 16, and LLRs of an unknown scale taken times what ChosenScale chooses. A
 // loss is what the ratio of failures is worth on the slope of the error rate, measured over 0.1 dB.
-// With `means`, the table of MeanLlrFor instead: ten times the mean natural |LLR| where a fifth of
-// the blocks fail.
+// With `means`, the table of MeanLlrFor instead, from where a fifth of the blocks fail.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -22,7 +21,7 @@ namespace baseband {
 namespace {
 
 constexpr int kZc = 96;
-constexpr std::array<double, 7> kScales = {4, 6, 8, 10, 12, 16, 20};
+constexpr std::array<double, 7> kScales = {3, 4, 5, 6, 8, 10, 16};
 
 struct Point {
   int qm;
@@ -63,14 +62,13 @@ double SnrOf(testing::NrAwgnBlock& block, double failing) {
 // LLRs whose scale nobody knows, as int16, and back with the scale that is chosen.
 std::vector<int8_t> Rescaled(const std::vector<double>& llr, const Point& point) {
   const double any = 1500.0 / MeanMagnitude(llr);
-  nr::LlrMagnitudes magnitudes;
+  uint64_t sum = 0;
   std::vector<double> received;
   for (const double value : llr) {
     received.push_back(std::clamp(std::round(value * any), -32768.0, 32767.0));
-    magnitudes.sum += static_cast<uint64_t>(std::abs(received.back()));
-    magnitudes.count += received.back() != 0.0 ? 1 : 0;
+    sum += static_cast<uint64_t>(std::abs(received.back()));
   }
-  const float scale = nr::ChosenScale(magnitudes, nr::MeanLlrFor(point.qm, point.code_rate));
+  const float scale = nr::ChosenScale(sum, llr.size(), nr::MeanLlrFor(point.qm, point.code_rate));
   return testing::QuantiseLlr(received, scale);
 }
 
@@ -107,7 +105,7 @@ void PrintMeans() {
       testing::Random random(4);
       double mean = 0.0;
       for (int i = 0; i < 10; ++i) mean += MeanMagnitude(block.Send(snr_db, random)) / 10.0;
-      std::printf(" %.1f", 10.0 * mean);
+      std::printf(" %.1f", (qm == 2 ? 5.0 : qm == 4 ? 7.5 : 10.0) * mean);
     }
     std::printf("\n");
   }

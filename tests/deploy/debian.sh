@@ -16,7 +16,7 @@ mirror=$(awk '/^URIs:/ {print $2; exit}' "$sources")
 
 rm -rf --one-file-system "$folder"
 mkdir -p "$folder"
-debootstrap --variant=minbase --include="$(IFS=,; echo "$*")" "$release" "$folder" "$mirror" \
+debootstrap --variant=minbase ${1:+"--include=$(IFS=,; echo "$*")"} "$release" "$folder" "$mirror" \
   >"$folder.log" 2>&1 || { tail -n 5 "$folder.log" >&2; exit 1; }
 rm -f "$folder/etc/apt/sources.list" "$folder"/var/cache/apt/archives/*.deb "$folder"/etc/apt/apt.conf.d/99*
 cp "$sources" "$folder/etc/apt/sources.list.d/"

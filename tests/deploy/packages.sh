@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds the .debs and the .tar.gz and tries them on fresh minimal Debian systems: the server's .deb is
 # installed without and with systemd and its service runs under the unit file's settings, DPDK finds the
-# driver of another, pkg-config the C library of the third, and a program is compiled with the C++ library
-# of the fourth; the .tar.gz runs from a folder of its own where none of our packages is. By hand, not in
-# CI: root, ten minutes, 4 GB below WORK.
+# driver of another, pkg-config the C library of the third, a program is compiled with the C++ library of
+# the fourth, Python finds that of the fifth; the .tar.gz runs from a folder of its own where none of our
+# packages is. By hand, not in CI: root, ten minutes, 4 GB below WORK.
 #
 #   tests/deploy/packages.sh [CMAKE_OPTION ...]
 #
@@ -62,8 +62,11 @@ cp "$build"/packages/libbasebandd-dev_*.deb "$work/deb/library.deb"
 in_system apt-get -qq install -y --no-install-recommends /driver.deb /library.deb dpdk-dev pkg-config >>"$work/install.log" 2>&1 \
   || { tail "$work/install.log" >&2; fail "the driver or the library does not install"; }
 in_system pkg-config --exists basebandd || fail "pkg-config does not find the C library"
-in_system dpdk-test-bbdev --no-huge --no-pci --no-telemetry -m 64 --vdev=baseband_offload0 -- -c validation 2>&1 \
-  | grep -q "no server at /run/basebandd/shm.sock" || fail "DPDK does not find the driver"
+# DPDK looks for processors in /sys.
+found=$(unshare --mount bash -c 'mount -t proc proc "$1/proc" && mount -t sysfs -o ro sysfs "$1/sys" &&
+  env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot "$1" dpdk-test-bbdev --no-huge --no-pci --no-telemetry -m 64 \
+    --vdev=baseband_offload0 -- -c validation 2>&1' driver "$work/deb" || true)
+[[ $found == *"no server at /run/basebandd/shm.sock"* ]] || { echo "$found" >&2; fail "DPDK does not find the driver"; }
 say "compiling a program with the C++ library"
 cp "$build"/packages/libbaseband-offload-dev_*.deb "$work/deb/client.deb"
 cp -r "$top/tests/deploy/installed/outside" "$work/deb/outside"
@@ -80,6 +83,11 @@ in_system basebandctl --target=unix:/server.sock --wait --timeout=60s health >/d
 [ "$(in_system /outside/build/round_trip unix:/server.sock)" = "ten bytes!" ] || fail "the program does not run"
 kill "$server"
 wait "$server" || true
+say "installing the Python package"
+cp "$build"/packages/python3-baseband-offload_*.deb "$work/deb/python.deb"
+in_system apt-get -qq install -y --no-install-recommends /python.deb >>"$work/install.log" 2>&1 \
+  || { tail "$work/install.log" >&2; fail "the Python package does not install"; }
+in_system python3 -c "import baseband_offload as bo; assert bo.NrCode(1, 384).k == 8448" || fail "Python does not find it"
 say "removing it, installing systemd, and it again"
 in_system dpkg --purge basebandd >/dev/null 2>&1 || fail "the .deb does not purge"
 [ ! -e "$work/deb/etc/basebandd" ] || fail "/etc/basebandd is left after a purge"

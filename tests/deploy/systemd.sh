@@ -86,7 +86,7 @@ main=$(property MainPID)
 echo "== killed, it comes back"
 inside systemctl kill --kill-who=main --signal=KILL basebandd
 until_true 60 "started again" is_back "$main"
-inside basebandctl --timeout=10s --wait health
+inside basebandctl --timeout=60s --wait health
 [ "$(property NRestarts)" = 1 ] || fail "it was started again $(property NRestarts) times"
 
 echo "== stopped, it drains and ends with 0"

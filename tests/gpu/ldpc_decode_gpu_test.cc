@@ -94,12 +94,12 @@ TEST_F(LdpcDecodeGpuTest, EqualsCpuAndReferenceForEveryOption) {
        {*NrCode(1, 64, 46), *NrCode(2, 7, 10), *WimaxCode("2/3B", 672), *WifiCode("5/6", 648)}) {
     for (const Algorithm algorithm : {Algorithm::kNormalizedMinSum, Algorithm::kBitFlipping}) {
       for (const Schedule schedule : {Schedule::kLayered, Schedule::kFlooding}) {
-        for (const float scale_factor : {0.0f, 0.001f, 0.5f, 0.8f, 1.0f}) {
+        for (const Scaling scaling : testing::kScalings) {
           for (const int iterations : {1, 2, 7, kMaxIterations}) {
             DecodeParameters parameters = Iterations(iterations, iterations != 2);
             parameters.algorithm = algorithm;
             parameters.schedule = schedule;
-            parameters.scale_factor = scale_factor;
+            parameters.scaling = scaling;
             const std::vector<Job> jobs = RandomJobs(*code, 3, random, true);
             ExpectEqualToCpu(*code, parameters, jobs);
             const reference::Decoded expected =
@@ -212,8 +212,8 @@ TEST_F(LdpcDecodeGpuTest, RefusesWhatTheHeaderSaysAndWritesNothing) {
   expect_refused("num_blocks 1048577", [](DecodeBatch& b) { b.num_blocks = (1 << 20) + 1; });
   expect_refused("max_iterations 0", [](DecodeBatch& b) { b.parameters.max_iterations = 0; });
   expect_refused("max_iterations 101", [](DecodeBatch& b) { b.parameters.max_iterations = 101; });
-  expect_refused("scale_factor", [](DecodeBatch& b) { b.parameters.scale_factor = 1.5f; });
-  expect_refused("scale_factor", [](DecodeBatch& b) { b.parameters.scale_factor = NAN; });
+  expect_refused("scale_factor", [](DecodeBatch& b) { b.parameters.scaling.factor = 1.5f; });
+  expect_refused("scale_factor", [](DecodeBatch& b) { b.parameters.scaling.factor = NAN; });
   expect_refused("llr_scale", [](DecodeBatch& b) {
     b.parameters.algorithm = Algorithm::kSumProduct;
     b.parameters.llr_scale = 0.0f;

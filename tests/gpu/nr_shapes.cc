@@ -312,7 +312,8 @@ Received ReceivedByCpu(const ReceiveJob& job) {
     } else {
       float scale = job.llr_format_scale;
       if (job.llr_format == LlrFormat::kInt16 && scale == 0.0f) {
-        scale = ChosenScale(MagnitudesOnCpu(job.received, begin, rate_match.e), job.mean_llr);
+        scale = ChosenScale(MagnitudeSumOnCpu(job.received, begin, rate_match.e),
+                            static_cast<uint64_t>(rate_match.e), job.mean_llr);
       }
       unusable = ToInt8LlrsOnCpu(job.llr_format, scale, job.received, begin, absl::MakeSpan(llr));
     }

@@ -21,7 +21,7 @@ _DEFAULT = "127.0.0.1:50151"
 # whether a port is free and its use by a server no other test gets it.
 _PORTS = range(20000, 32000)
 _LIMIT_S = 240  # the longest, a search of 80 loads, takes half of it
-PYTHON = "/usr/bin/python3"  # which has grpcio and protobuf, as Debian packages them
+PYTHON = "/usr/bin/python3"  # which has what client/python needs, as Debian packages it
 
 
 class Addresses:
@@ -52,6 +52,7 @@ def environment(build, target):
     return {
         **kept,
         "PATH": os.pathsep.join([*path, "/usr/bin", kept.get("PATH", "")]),
+        "PYTHONPATH": str(build / "client/python"),
         "LC_ALL": "C.UTF-8",
         "BASEBAND_TARGET": target,
     }

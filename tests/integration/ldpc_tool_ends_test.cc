@@ -173,6 +173,42 @@ TEST_F(LdpcToolEndsTest, AServerThatIsStartedAnewLosesNoFrame) {
   EXPECT_EQ(tool->Wait(), 0) << tool->Errors();
 }
 
+TEST_F(LdpcToolEndsTest, WhileNobodyReadsItsOutputItsPatienceWithTheServerDoesNotEnd) {
+  constexpr size_t kMostThatAPipeHolds = 1 << 20;  // what begins behind that waits for a reader
+  const ToolCode code = WifiCode();
+  const std::string llr = Numbered(code, 6000);
+  FakeBaseband server;
+  std::atomic<bool> is_away{true};
+  std::atomic<int> refused{0};
+  server.on_capabilities = NoLimits;
+  server.on_decode = [&](grpc::ServerContext* context, const v1::DecodeRequest& request,
+                         v1::DecodeResponse* response) {
+    const std::string first = request.payload().substr(0, code.frame_bytes());
+    if (is_away && llr.find(first) > kMostThatAPipeHolds) {
+      ++refused;
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "away");
+    }
+    return Echo(context, request, response);
+  };
+  server.Start();
+  const auto tool = Start(server.target(), code, {"--wait", "--timeout=2s", "--batch-size=256"});
+  std::thread writer([&] {
+    tool->Write(llr);
+    tool->CloseInput();
+  });
+  for (int i = 0; i < 600 && refused == 0; ++i) absl::SleepFor(absl::Milliseconds(100));
+  EXPECT_GT(refused, 0);
+  absl::SleepFor(absl::Seconds(3));  // longer than --timeout
+  std::thread back([&] {
+    absl::SleepFor(absl::Milliseconds(500));
+    is_away = false;
+  });
+  EXPECT_TRUE(tool->ReadAll() == llr);
+  back.join();
+  writer.join();
+  EXPECT_EQ(tool->Wait(), 0) << tool->Errors();
+}
+
 TEST_F(LdpcToolEndsTest, AServerThatStaysAwayEndsItWithWhatWasDone) {
   const ToolCode code = WifiCode();
   auto server = ServerProcess::Start();

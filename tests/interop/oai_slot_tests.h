@@ -136,6 +136,37 @@ static void test_many_blocks(const library* ours, const library* theirs) {
   for (int i = 0; i < 4; ++i) free_block(&blocks[i]);
 }
 
+/* More segments than a request takes: what the server holds of a process that is in such a slot is
+ * of the block that is in it, and no other. */
+static void test_large_slot(const library* ours, const library* theirs) {
+  static const shape kShape = {"large", 2, 30, 80, 240, 2, 0, 300, 0, 0};
+  enum { kBlocks = 8, kProcess = 500 };
+  block blocks[kBlocks];
+  for (int i = 0; i < kBlocks; ++i) make_block(&blocks[i], &kShape);
+  encode(theirs, blocks, kBlocks, 0);
+  for (int i = 0; i < kBlocks; ++i) { /* other blocks, of which nothing is left to be used */
+    receive(&blocks[i], -20);
+    begin_process(&blocks[i]);
+    decode(ours, &blocks[i], 1, 0, kProcess + i);
+  }
+  int right[2] = {0, 0};
+  for (int i = 0; i < kBlocks; ++i) {
+    receive(&blocks[i], 3);
+    begin_process(&blocks[i]);
+  }
+  decode(ours, blocks, kBlocks, 0, kProcess);
+  for (int i = 0; i < kBlocks; ++i) {
+    right[0] += is_whole(&blocks[i]);
+    receive(&blocks[i], 5);
+    decode(ours, &blocks[i], 1, 0, kProcess + i);
+    right[1] += is_whole(&blocks[i]);
+    free_block(&blocks[i]);
+  }
+  char more[80];
+  snprintf(more, sizeof(more), "%d, then %d of %d right", right[0], right[1], kBlocks);
+  say(right[0] == 0 && right[1] == kBlocks, "a slot of 640 segments is combined", more);
+}
+
 /* ---- threads, time, and ends of the server */
 
 typedef struct worker {
@@ -202,6 +233,7 @@ static int run_tests(const library* ours, const library* theirs) {
   for (int i = 0; i < kShapeCount; ++i) test_shape(ours, theirs, &kShapes[i]);
   test_many_blocks(ours, theirs);
   test_noise(ours);
+  test_large_slot(ours, theirs);
   test_error_rate(ours, theirs, &kShapes[2], 4, 200);
   test_error_rate(ours, theirs, &kShapes[2], 4.5, 200);
   test_error_rate(ours, theirs, &kShapes[5], 0, 300);

@@ -103,8 +103,10 @@ compare_all() {  # lines of DRIVER SOFTWARE
 }
 
 # The same link by software and over the driver, at each SINR; a curve that does not fall between them shows nothing.
-curve() {  # NAME FLAGS SINR ..
-  local name=$1 flags=$2 points='' falls=false sinr at software over data by_software by_driver verdict; shift 2
+# PASSING is how many wrong blocks may pass at an SINR: a CRC of 16 bits that is looked at after each of 10
+# iterations lets one of 6554 pass, one of 24 bits none.
+curve() {  # NAME PASSING FLAGS SINR ..
+  local name=$1 passing=$2 flags=$3 points='' falls=false sinr at software over data passed_wrong by_software by_driver verdict; shift 3
   for sinr in "$@"; do
     at=$name-$sinr
     # shellcheck disable=SC2086
@@ -120,7 +122,8 @@ curve() {  # NAME FLAGS SINR ..
     verdict=$(compare "$over" "$software")
     check "$name at $sinr dB: BLER $over, $by_driver iterations; software $software, $by_software: $verdict" \
       agrees "$verdict"
-    check "$name at $sinr dB: no wrong block passes" [ "$over" = "$data" ]
+    passed_wrong=$(awk -v a="$over" -v b="$data" -v n="$slots" 'BEGIN { printf "%.0f", (b - a) * n }')
+    check "$name at $sinr dB: $passed_wrong wrong blocks pass, of at most $passing" [ "$passed_wrong" -le "$passing" ]
     check "$name at $sinr dB: no complaints" [ "$(grep -cE "Couldn't|Failed|queue [0-9]+:" "$out/$at-driver.txt")" = 0 ]
     points+="$over $software"$'\n'
     if awk -v p="$software" 'BEGIN { exit !(p > 0.03 && p < 0.97) }'; then falls=true; fi
@@ -129,9 +132,9 @@ curve() {  # NAME FLAGS SINR ..
   check "$name: all points together: $verdict" agrees "$verdict"
   check "$name: the curve falls between these SINRs" $falls
 }
-curve qpsk "-B 25 -M qam64 -m 4 -P 1" -1.4 -1.2 -1.0 -0.8
-curve 16qam "-B 51 -M qam64 -m 13 -P 1" 6.4 6.5 6.6 6.7
-curve 256qam "-B 106 -M qam256 -m 24 -P 1" 22.4 22.5 22.6 22.7
+curve qpsk 1 "-B 25 -M qam64 -m 4 -P 1" -1.4 -1.2 -1.0 -0.8
+curve 16qam 0 "-B 51 -M qam64 -m 13 -P 1" 6.4 6.5 6.6 6.7
+curve 256qam 0 "-B 106 -M qam256 -m 24 -P 1" 22.4 22.5 22.6 22.7
 
 # That it was the server that worked.
 served() { curl -fsS "http://$page/metrics" | awk -v rpc="$1" '$0 ~ "^baseband_requests_total.*code=\"OK\",rpc=\"" rpc "\"" { print $2 }'; }

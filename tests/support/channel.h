@@ -65,8 +65,11 @@ inline std::vector<double> SendOverAwgn(absl::Span<const uint8_t> bits, double v
   return llr;
 }
 
+// The recommended scale of decode.h.
+inline constexpr double kLlrScale = 4.0;
+
 // To int8, round(llr * scale), clipped to +-127.
-inline std::vector<int8_t> QuantiseLlr(absl::Span<const double> llr, double scale = 4.0) {
+inline std::vector<int8_t> QuantiseLlr(absl::Span<const double> llr, double scale = kLlrScale) {
   std::vector<int8_t> out;
   out.reserve(llr.size());
   for (double value : llr) {

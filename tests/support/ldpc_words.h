@@ -7,6 +7,7 @@
 
 #include "absl/types/span.h"
 #include "kernels/ldpc/code.h"
+#include "kernels/ldpc/decode.h"
 #include "kernels/ldpc/encode.h"
 #include "tests/support/channel.h"
 
@@ -49,6 +50,22 @@ inline std::vector<uint8_t> RandomWord(const ldpc::Code& code, int num_filler, R
 inline absl::Span<const uint8_t> SentBits(const ldpc::Code& code, absl::Span<const uint8_t> word) {
   return word.subspan(static_cast<size_t>(code.punctured_columns() * code.zc()));
 }
+
+// The default, and others at and between the limits.
+inline constexpr ldpc::Scaling kScalings[] = {
+    {},
+    {0.001f},
+    {0.3f},
+    {0.5f},
+    {0.8f},
+    {1.0f},
+    {0.7f, 0.3f, 1},
+    {0.501f, 0.501f, 1},
+    {0.001f, 0.8f, 1},
+    {1.0f, 0.8333f, 1},
+    {0.6f, 1.0f, 1},
+    {0.3f, 1.0f},
+};
 
 // Information bits a transmitted bit.
 inline double SentRate(const ldpc::Code& code) {

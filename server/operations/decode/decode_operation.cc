@@ -62,7 +62,7 @@ absl::StatusOr<ldpc::DecodeParameters> ParametersFromProto(const v1::DecodeGroup
                             PositiveOr("scale_factor", message.scale_factor(), 1.0, 0.0));
   const double llr_scale = message.llr_scale() != 0.0F ? message.llr_scale() : kDefaultLlrScale;
   BASEBAND_RETURN_IF_ERROR(CheckReal("llr_scale", llr_scale, kMinLlrScale, ldpc::kLlrMax));
-  parameters.scale_factor = static_cast<float>(scale_factor);
+  parameters.scaling.factor = static_cast<float>(scale_factor);
   parameters.llr_scale = static_cast<float>(llr_scale);
   return parameters;
 }

@@ -220,7 +220,8 @@ absl::Span<const int8_t> DecodeSharedChannelBatch::ReceivedLlrs(const Block& blo
   } else {
     float scale = group.llr_scale;
     if (scale == 0.0F) {
-      scale = nr::ChosenScale(nr::MagnitudesOnCpu(received, first, plan.e(r)), group.mean_llr);
+      scale = nr::ChosenScale(nr::MagnitudeSumOnCpu(received, first, plan.e(r)),
+                              static_cast<uint64_t>(plan.e(r)), group.mean_llr);
     }
     *unusable = nr::ToInt8LlrsOnCpu(group.llr_format, scale, received, first, wanted);
   }

@@ -4,8 +4,6 @@
 #include <rte_mbuf.h>
 
 extern "C" {
-#include "client/bbdev/crc.h"
-#include "client/bbdev/jobs.h"
 #include "client/bbdev/work.h"
 }
 
@@ -97,10 +95,10 @@ TEST(BbdevCrcTest, HoldsForTheCrcThatTheKernelsCalculateAndForNoOtherBits) {
             static_cast<uint8_t>(word[(bits + i) / 8] | bit << (7 - (bits + i) % 8));
       }
 
-      EXPECT_TRUE(bb_crc_holds(crc.crc, word.data(), bits + crc_bits)) << crc.crc << " " << bits;
+      EXPECT_EQ(basebandd_crc(crc.crc, word.data(), bits + crc_bits), 0u) << crc.crc << " " << bits;
       for (uint32_t i = 0; i < bits + crc_bits; ++i) {
         word[i / 8] = static_cast<uint8_t>(word[i / 8] ^ 0x80 >> i % 8);
-        ASSERT_FALSE(bb_crc_holds(crc.crc, word.data(), bits + crc_bits)) << i;
+        ASSERT_NE(basebandd_crc(crc.crc, word.data(), bits + crc_bits), 0u) << i;
         word[i / 8] = static_cast<uint8_t>(word[i / 8] ^ 0x80 >> i % 8);
       }
     }
@@ -242,7 +240,7 @@ TEST(BbdevDecodeTest, WhatWasNotDoneLeavesBitsWithoutACrcAndSoftBitsAsTheyWere) 
   const std::vector<uint8_t> bits = hard.content();
   ASSERT_EQ(bits.size(), 10u);
   for (const bb_crc crc : {BB_CRC_24A, BB_CRC_24B, BB_CRC_16}) {
-    EXPECT_FALSE(bb_crc_holds(crc, bits.data(), 80));
+    EXPECT_NE(basebandd_crc(crc, bits.data(), 80), 0u);
   }
   EXPECT_EQ(op.harq_combined_output.length, op.n_cb);
   std::vector<int8_t> kept(soft.size());
@@ -281,52 +279,6 @@ TEST(BbdevEncodeTest, AnOutputWithoutRoomIsADataErrorAndAnotherLengthNoAnswer) {
 
   answer.payload_bytes = 12;
   EXPECT_EQ(bb_encode_finish(&op, &shape, &answer), -1);
-}
-
-bb_shape ShapeOf(uint32_t e) {
-  bb_shape shape = {};
-  shape.count_a = 1;
-  shape.e_a = e;
-  return shape;
-}
-
-TEST(BbdevJobsTest, AShapeIsFoundAgainUntilOthersNeedItsPlaces) {
-  static bb_jobs jobs;
-  uint32_t forgotten = 0;
-  for (uint32_t e = 1; e <= 100; ++e) {
-    const bb_shape shape = ShapeOf(e);
-    bb_job* const job = bb_find_job(&jobs, &shape, &forgotten);
-    ASSERT_NE(job, nullptr);
-    job->state = BB_JOB_KNOWN;
-    job->number = e;
-  }
-  uint32_t found = 0;
-  for (uint32_t e = 1; e <= 100; ++e) {
-    const bb_shape shape = ShapeOf(e);
-    const bb_job* const job = bb_find_job(&jobs, &shape, &forgotten);
-    found += job->state == BB_JOB_KNOWN && job->number == e;
-  }
-  EXPECT_GE(found, 98u) << "of 100 in 512 places";
-}
-
-TEST(BbdevJobsTest, WhatHasANumberIsForgottenAndWhatWaitsForOneStays) {
-  static bb_jobs jobs;
-  for (const bb_job_state state : {BB_JOB_KNOWN, BB_JOB_ASKED}) {
-    memset(&jobs, 0, sizeof(jobs));
-    for (uint32_t i = 0; i < BB_JOBS; ++i) {
-      jobs.jobs[i].shape = ShapeOf(1'000'000 + i);
-      jobs.jobs[i].state = state;
-      jobs.jobs[i].number = i + 1;
-    }
-    const bb_shape shape = ShapeOf(5);
-    uint32_t forgotten = 0;
-
-    bb_job* const job = bb_find_job(&jobs, &shape, &forgotten);
-
-    EXPECT_EQ(job != nullptr, state == BB_JOB_KNOWN);
-    EXPECT_EQ(forgotten != 0, state == BB_JOB_KNOWN);
-    EXPECT_TRUE(job == nullptr || job->state == BB_JOB_NONE);
-  }
 }
 
 }  // namespace

@@ -222,7 +222,7 @@ TEST_F(RingTest, FieldsOutOfRangeAreNamedAndNothingIsSubmitted) {
   };
   expect("kind 3", [](basebandd_request* r, char*) { r->kind = 3; });
   expect("priority 4", [](basebandd_request* r, char*) { r->priority = 4; });
-  expect("reserved", [](basebandd_request* r, char*) { r->reserved = 1; });
+  expect("repeats", [](basebandd_request* r, char*) { r->repeats = 2; });
   expect("operation 0", [](basebandd_request* r, char*) { r->operation = 0; });
   expect("job 5", [](basebandd_request* r, char*) { r->job = 5; });
   expect("header_bytes 0", [](basebandd_request* r, char*) { r->header_bytes = 0; });

@@ -49,9 +49,14 @@ TEST_F(OaiHarqTest, ABlockThatBeganWithTheLibraryStaysThere) {
   EXPECT_EQ(Begin(true).place, BO_AT_SERVER);
 }
 
-TEST_F(OaiHarqTest, ABlockOfWhichNothingIsKnownIsTheLibrarys) {
-  EXPECT_EQ(Begin(false).place, BO_AT_LIBRARY);
-  EXPECT_FALSE(Begin(false).is_alone);
+TEST_F(OaiHarqTest, ABlockOfWhichNothingIsKnownBeginsWithWhateverTransmissionComes) {
+  bo_transmission next = Begin(false);
+  EXPECT_EQ(next.place, BO_AT_SERVER);
+  EXPECT_EQ(next.number, 0U);
+  EXPECT_EQ(next.block, Begin(true).block);
+  next = Begin(false, false);
+  EXPECT_EQ(next.place, BO_AT_LIBRARY);
+  EXPECT_TRUE(next.is_alone);  // what lies in its memory may be another block's
 }
 
 TEST_F(OaiHarqTest, WithoutTheServerWhatItHeldIsLost) {
@@ -84,7 +89,7 @@ TEST_F(OaiHarqTest, BlocksThatBeginAfterACallWasGivenUpHaveAnotherNumber) {
 TEST_F(OaiHarqTest, InstancesOfOneProgramAreTold) {
   End(Begin(true), BO_AT_SERVER);
   process_.memory = memory_ + 1;
-  EXPECT_EQ(Begin(false).place, BO_AT_LIBRARY);
+  EXPECT_EQ(Begin(false).number, 0U);
 }
 
 TEST_F(OaiHarqTest, KeysAreThoseOfAProgramAProcessAndASegment) {
@@ -108,11 +113,11 @@ TEST_F(OaiHarqTest, OfMoreProcessesThanThereIsRoomForSomeAreForgotten) {
   for (uint32_t i = 0; i < 2 * BO_PROCESSES; ++i) {
     process_.number = i;
     End(Begin(true), BO_AT_SERVER);
-    EXPECT_EQ(Begin(false).place, BO_AT_SERVER);
+    EXPECT_EQ(Begin(false).number, 1U);
   }
   for (uint32_t i = 0; i < 2 * BO_PROCESSES; ++i) {
     process_.number = i;
-    known += bo_harq_begin(harq_.get(), process_, false, true).place == BO_AT_SERVER;
+    known += bo_harq_begin(harq_.get(), process_, false, true).number == 1;
   }
   EXPECT_GT(known, 0);
   EXPECT_LE(known, static_cast<int>(BO_PROCESSES));

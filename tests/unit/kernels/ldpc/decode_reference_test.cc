@@ -48,6 +48,10 @@ DecodeParameters RandomParameters(Random& random) {
   parameters.schedule = random.Below(3) == 0 ? Schedule::kFlooding : Schedule::kLayered;
   parameters.early_termination = random.Below(2) == 0;
   parameters.max_iterations = 1 + random.Below(parameters.early_termination ? 6 : 3);
+  if (random.Below(2) == 0) {
+    const auto factor = [&random] { return static_cast<float>(0.501 + 0.499 * random.Uniform()); };
+    parameters.scaling = {factor(), random.Below(3) == 0 ? 0.0f : factor(), random.Below(2)};
+  }
   return parameters;
 }
 
@@ -91,14 +95,14 @@ TEST(LdpcDecodeTest, EqualsTheReferenceForEveryOption) {
     for (Algorithm algorithm : {Algorithm::kNormalizedMinSum, Algorithm::kBitFlipping}) {
       for (Schedule schedule : {Schedule::kLayered, Schedule::kFlooding}) {
         for (bool early_termination : {true, false}) {
-          for (float scale_factor : {0.0f, 0.001f, 0.5f, 0.8f, 1.0f}) {
+          for (const Scaling scaling : testing::kScalings) {
             for (int num_filler : {0, 5, code->k() - 1}) {
               DecodeParameters parameters;
               parameters.algorithm = algorithm;
               parameters.schedule = schedule;
               parameters.early_termination = early_termination;
               parameters.max_iterations = 4;
-              parameters.scale_factor = scale_factor;
+              parameters.scaling = scaling;
               ExpectEqualsReference(*code, parameters, num_filler, llr);
             }
           }
@@ -153,9 +157,9 @@ TEST(LdpcDecodeTest, AppStaysInRangeForTheStrongestInput) {
   for (const CodePtr& code : {*NrCode(1, 2), *NrCode(2, 2), *WimaxCode("1/2", 576)}) {
     std::vector<int8_t> llr(static_cast<size_t>(code->num_sent()), 127);
     for (int i = 0; i < 3; ++i) llr[static_cast<size_t>(random.Below(code->num_sent()))] = -127;
-    for (float scale_factor : {0.3f, 0.75f, 1.0f}) {
+    for (const Scaling scaling : testing::kScalings) {
       DecodeParameters parameters;
-      parameters.scale_factor = scale_factor;
+      parameters.scaling = scaling;
       parameters.early_termination = false;
       parameters.max_iterations = 30;
       const reference::Decoded decoded = reference::Decode(*code, parameters, 0, llr);

@@ -40,11 +40,11 @@ Outcome Simulate(const Code& code, const DecodeParameters& parameters, double eb
   return outcome;
 }
 
-// The same words and noise without quantisation, layered, at the same scale factor.
+// The same words and noise without quantisation, layered, under the same scaling.
 int FloatFailures(const Code& code, int iterations, double ebn0_db, int frames, uint64_t seed) {
   Random random(seed);
   const double variance = testing::NoiseVariance(ebn0_db, SentRate(code));
-  const double scale_factor = static_cast<double>(DefaultScaleFactor(code, Schedule::kLayered));
+  const Scaling scaling = DefaultScaling(code, Schedule::kLayered);
   int failures = 0;
   for (int frame = 0; frame < frames; ++frame) {
     const std::vector<uint8_t> word = RandomWord(code, 0, random);
@@ -53,7 +53,7 @@ int FloatFailures(const Code& code, int iterations, double ebn0_db, int frames, 
         testing::SendOverAwgn(testing::SentBits(code, word), variance, random);
     llr.insert(llr.end(), sent.begin(), sent.end());
     const std::vector<uint8_t> bits =
-        reference::DecodeFloatMinSum(code, scale_factor, iterations, true, llr);
+        reference::DecodeFloatMinSum(code, scaling, testing::kLlrScale, iterations, true, llr);
     failures += std::equal(word.begin(), word.begin() + code.k(), bits.begin()) ? 0 : 1;
   }
   return failures;
@@ -68,7 +68,7 @@ struct Waterfall {
 class LdpcDecodeWaterfallTest : public ::testing::TestWithParam<Waterfall> {};
 
 INSTANTIATE_TEST_SUITE_P(Codes, LdpcDecodeWaterfallTest,
-                         ::testing::Values(Waterfall{"Bg1Rate033", *NrCode(1, 32, 46), 1.5},
+                         ::testing::Values(Waterfall{"Bg1Rate033", *NrCode(1, 32, 46), 1.3},
                                            Waterfall{"Bg1Rate092", *NrCode(1, 32, 4), 4.9},
                                            Waterfall{"Bg2Rate020", *NrCode(2, 32, 42), 1.4},
                                            Waterfall{"Bg2Rate083", *NrCode(2, 32, 4), 4.1},

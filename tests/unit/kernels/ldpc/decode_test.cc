@@ -225,19 +225,37 @@ TEST(LdpcDecodeTest, TheEngineRoundsToTheNearestOddFactorAndBoundsMessages) {
   const CodePtr code = *NrCode(1, 2);
   ASSERT_EQ(code->max_column_degree(), 30);
   DecodeParameters parameters;
-  for (float scale_factor : {0.0001f, 0.25f, 0.5f, 0.6301f, 0.75f, 0.79f, 0.999f, 1.0f}) {
-    parameters.scale_factor = scale_factor;
-    const Engine engine = MakeEngine(*code, parameters);
-    EXPECT_EQ(engine.factor % 2, 1);
-    EXPECT_LE(std::abs(static_cast<float>(engine.factor) - scale_factor * 2048.0f), 1.0f);
-    EXPECT_FALSE(engine.hard_input);
-    const int message_limit = 1792 / 30;
-    EXPECT_LE(std::lround(engine.magnitude_limit * engine.factor / 2048.0), message_limit);
-    EXPECT_TRUE(engine.magnitude_limit == 127 ||
-                (engine.magnitude_limit + 1) * engine.factor > message_limit * 2048);
+  for (float factor : {0.0001f, 0.25f, 0.5f, 0.6301f, 0.75f, 0.79f, 0.999f, 1.0f}) {
+    for (float heavy_factor : {0.0f, 0.3f, 0.67f, 1.0f}) {
+      for (int offset : {0, 1}) {
+        parameters.scaling = {factor, heavy_factor, offset};
+        const Engine engine = MakeEngine(*code, parameters);
+        const float heavy = heavy_factor > 0.0f ? heavy_factor : factor;
+        EXPECT_EQ(engine.factor % 2, 1);
+        EXPECT_EQ(engine.heavy_factor % 2, 1);
+        EXPECT_LE(std::abs(static_cast<float>(engine.factor) - factor * 2048.0f), 1.0f);
+        EXPECT_LE(std::abs(static_cast<float>(engine.heavy_factor) - heavy * 2048.0f), 1.0f);
+        EXPECT_EQ(engine.offset, engine.heavy_factor > 1024 ? offset : 0);
+        EXPECT_FALSE(engine.hard_input);
+        const int limit = engine.magnitude_limit;
+        const int message_limit = 1792 / 30;
+        EXPECT_LE(std::lround(limit * engine.factor / 2048.0), message_limit);
+        EXPECT_LE(std::lround(limit * engine.heavy_factor / 2048.0) - engine.offset, message_limit);
+        EXPECT_TRUE(limit == 127 || (limit + 1) * engine.factor > message_limit * 2048 ||
+                    (limit + 1) * engine.heavy_factor > (message_limit + engine.offset) * 2048);
+      }
+    }
+  }
+  // Elsewhere all checks are scaled alike.
+  parameters.scaling = {0.8f, 0.6f, 1};
+  for (const CodePtr& other : {*WimaxCode("1/2", 576), *NrCode(1, 2, 4), *NrCode(2, 2, 4)}) {
+    EXPECT_EQ(MakeEngine(*other, parameters).heavy_factor, MakeEngine(*other, parameters).factor);
+    EXPECT_EQ(MakeEngine(*other, parameters).offset, 0);
   }
   parameters.algorithm = Algorithm::kBitFlipping;
   EXPECT_EQ(MakeEngine(*code, parameters).factor, 2047);
+  EXPECT_EQ(MakeEngine(*code, parameters).heavy_factor, 2047);
+  EXPECT_EQ(MakeEngine(*code, parameters).offset, 0);
   EXPECT_EQ(MakeEngine(*code, parameters).magnitude_limit, 1);
   EXPECT_TRUE(MakeEngine(*code, parameters).hard_input);
 }

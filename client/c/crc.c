@@ -1,13 +1,12 @@
-#include "client/oai/crc.h"
-
 #include <pthread.h>
+
+#include "client/c/basebandd.h"
 
 #define STEP 8 /* bytes at a time */
 
 /* tables[crc][n][byte]: what is left of the byte when n more have gone by; the CRC is the upper
  * bits of 32. */
 static uint32_t tables[3][STEP][256];
-static pthread_once_t are_made = PTHREAD_ONCE_INIT;
 
 static void make_tables(void) {
   static const uint32_t kPolynomials[3] = {0x864cfbU << 8, 0x800063U << 8, 0x1021U << 16};
@@ -28,11 +27,13 @@ static void make_tables(void) {
   }
 }
 
-size_t bo_append_crc(uint32_t crc, uint8_t* data, size_t bytes) {
-  pthread_once(&are_made, make_tables);
+uint32_t basebandd_crc(uint32_t crc, const void* data, size_t bits) {
+  static pthread_once_t are_made = PTHREAD_ONCE_INIT;
+  if (crc < BASEBANDD_CRC_24A || crc > BASEBANDD_CRC_16) return 0;
+  (void)pthread_once(&are_made, make_tables);
   uint32_t(*const table)[256] = tables[crc - 1];
   const uint8_t* from = data;
-  const uint8_t* const end = data + bytes;
+  const uint8_t* const end = from + bits / 8;
   uint32_t rest = 0;
   for (; end - from >= STEP; from += STEP) {
     const uint32_t first = rest ^ ((uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 |
@@ -42,7 +43,9 @@ size_t bo_append_crc(uint32_t crc, uint8_t* data, size_t bytes) {
            table[0][from[7]];
   }
   for (; from < end; ++from) rest = rest << 8 ^ table[0][rest >> 24 ^ *from];
-  const size_t length = crc == 3 ? 2 : 3;
-  for (size_t i = 0; i < length; ++i) data[bytes + i] = (uint8_t)(rest >> (24 - 8 * i));
-  return length;
+  for (uint32_t bit = 0; bit < bits % 8; ++bit) {
+    const uint32_t next = (uint32_t)*from >> (7 - bit) & 1;
+    rest = rest << 1 ^ ((rest >> 31 ^ next) != 0 ? table[0][1] : 0);
+  }
+  return rest >> (crc == BASEBANDD_CRC_16 ? 16 : 8);
 }

@@ -1,0 +1,449 @@
+"""The client of a Baseband Offload server for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any, AsyncIterable, AsyncIterator, Callable, Iterable, Optional, Sequence, TypeVar, Union
+
+import grpc
+import numpy as np
+import numpy.typing as npt
+
+from . import _messages
+from ._arrays import Array
+from ._channels import SERVICE
+from ._request import Request
+from .carrier import Pll, Recovered, Sweep, recover_carrier_request
+from .client import Client
+from .codes import LdpcCode
+from .downconvert import Channel, Downconverted, Piece, Retune, downconvert_request
+from .errors import BasebandError, ResourceExhausted, make_error
+from .ldpc import Decoded, Encoded, decode_request, encode_request
+from .minimize import Axis, Functional, Minimum, Progress, minimize_request
+from .options import CallOptions, Tls
+from .shared_channel import (
+    Block,
+    DecodedSharedChannel,
+    EncodedSharedChannel,
+    Harq,
+    decode_shared_channel_request,
+    encode_shared_channel_request,
+)
+from .signal_stream import SignalStream
+from .submit import Answer, SubmitStream, taken
+
+T = TypeVar("T")
+_DEFAULT = CallOptions()
+
+
+class AsyncClient:
+    """`Client` for asyncio: the same methods, awaited. Parameters and results are documented there.
+
+    A call whose task is cancelled is cancelled at the server, too.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> import numpy as np
+    >>> import baseband_offload as bo
+    >>> async def main():
+    ...     async with bo.AsyncClient(target) as client:
+    ...         llrs = np.full((4, 648), 40, np.int8)
+    ...         calls = [client.decode(llrs, bo.WifiCode("1/2", 648)) for _ in range(10)]
+    ...         return sum(int(decoded.parity_ok.sum()) for decoded in await asyncio.gather(*calls))
+    >>> asyncio.run(main())
+    40
+    """
+
+    def __init__(
+        self,
+        target: str = "127.0.0.1:50151",
+        *,
+        connections: int = 4,
+        max_attempts: int = 4,
+        initial_backoff: float = 0.2,
+        max_backoff: float = 2.0,
+        retry_buffer_bytes: int = 256 << 20,
+        tls: Optional[Tls] = None,
+        token: str = "",
+    ) -> None:
+        self._client = Client(
+            target,
+            connections=connections,
+            max_attempts=max_attempts,
+            initial_backoff=initial_backoff,
+            max_backoff=max_backoff,
+            retry_buffer_bytes=retry_buffer_bytes,
+            tls=tls,
+            token=token,
+        )
+        self._calls = self._client._calls
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: Any) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._client.close)
+
+    async def connect(self, timeout: float = 60.0) -> None:
+        await asyncio.to_thread(self._client.connect, timeout)
+
+    async def call(self, request: Request[T], options: CallOptions = _DEFAULT) -> T:
+        message = b"".join(request.parts())
+        deadline = time.monotonic() + options.timeout
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                return request.result(await self._attempt(SERVICE + request.rpc, message, deadline, options))
+            except BasebandError as failure:
+                delay = self._calls.delay(failure, attempts, deadline)
+                if delay is None:
+                    raise
+            await asyncio.sleep(delay)
+
+    async def _attempt(self, method: str, message: bytes, deadline: float, options: CallOptions) -> bytes:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+
+        def end() -> None:
+            if not done.done():
+                done.set_result(None)
+
+        def tell(_: Any) -> None:  # on a thread of gRPC's
+            try:
+                loop.call_soon_threadsafe(end)
+            except RuntimeError:
+                pass  # the loop is closed: nobody waits
+
+        channels = self._calls.channels
+        channel = channels.acquire()
+        try:
+            call = channel.method("unary_unary", method).future(
+                message,
+                timeout=max(0.0, deadline - time.monotonic()),
+                metadata=channels.metadata(options),
+                wait_for_ready=options.wait_for_ready,
+            )
+            call.add_done_callback(tell)
+            try:
+                await done
+            except asyncio.CancelledError:
+                call.cancel()
+                raise
+            return call.result()  # type: ignore[no-any-return]
+        except (grpc.RpcError, grpc.FutureCancelledError, ValueError) as error:
+            raise channels.error(error) from None
+        finally:
+            channels.release(channel)
+
+    # ---- operations
+
+    async def encode(
+        self,
+        bits: npt.NDArray[Any],
+        code: LdpcCode,
+        *,
+        n_filler: int = 0,
+        output: str = "parity",
+        packed: bool = False,
+        options: CallOptions = _DEFAULT,
+    ) -> Encoded:
+        return await self.call(encode_request(bits, code, n_filler=n_filler, output=output, packed=packed), options)
+
+    async def decode(
+        self,
+        llrs: npt.NDArray[np.int8],
+        code: LdpcCode,
+        *,
+        n_filler: int = 0,
+        algorithm: str = "normalized_min_sum",
+        schedule: str = "layered",
+        max_iterations: int = 10,
+        fixed_iterations: bool = False,
+        scale_factor: Optional[float] = None,
+        llr_scale: float = 4.0,
+        soft_output: bool = False,
+        packed: bool = False,
+        options: CallOptions = _DEFAULT,
+    ) -> Decoded:
+        request = decode_request(
+            llrs,
+            code,
+            n_filler=n_filler,
+            algorithm=algorithm,
+            schedule=schedule,
+            max_iterations=max_iterations,
+            fixed_iterations=fixed_iterations,
+            scale_factor=scale_factor,
+            llr_scale=llr_scale,
+            soft_output=soft_output,
+            packed=packed,
+        )
+        return await self.call(request, options)
+
+    async def encode_shared_channel(
+        self,
+        data: npt.NDArray[np.uint8],
+        block: Block,
+        *,
+        output: str = "bits",
+        scale: float = 0.0,
+        options: CallOptions = _DEFAULT,
+    ) -> EncodedSharedChannel:
+        return await self.call(encode_shared_channel_request(data, block, output=output, scale=scale), options)
+
+    async def decode_shared_channel(
+        self,
+        received: Array,
+        block: Block,
+        *,
+        llr_scale: float = 0.0,
+        symbol_scale: float = 0.0,
+        noise_variance: Optional[float] = None,
+        log_sum: bool = False,
+        harq: Optional[Harq] = None,
+        max_iterations: int = 10,
+        scale_factor: float = 0.0,
+        early_stop: str = "parity",
+        options: CallOptions = _DEFAULT,
+    ) -> DecodedSharedChannel:
+        request = decode_shared_channel_request(
+            received,
+            block,
+            llr_scale=llr_scale,
+            symbol_scale=symbol_scale,
+            noise_variance=noise_variance,
+            log_sum=log_sum,
+            harq=harq,
+            max_iterations=max_iterations,
+            scale_factor=scale_factor,
+            early_stop=early_stop,
+        )
+        return await self.call(request, options)
+
+    async def recover_carrier(
+        self,
+        symbols: Array,
+        constellation: Union[str, Array],
+        *,
+        symbol_rate_hz: float = 0.0,
+        scale: float = 0.0,
+        known: Optional[Array] = None,
+        known_positions: Optional[Sequence[int]] = None,
+        coarse: Optional[str] = None,
+        power: int = 0,
+        amplitude: str = "optimal",
+        max_frequency: float = 0.0,
+        expected_snr_db: Optional[float] = None,
+        fine: str = "remodulate",
+        sweep: Sweep = Sweep(),
+        pll: Pll = Pll(),
+        reference: str = "first",
+        corrected: bool = False,
+        curve: bool = False,
+        options: CallOptions = _DEFAULT,
+    ) -> Recovered:
+        request = recover_carrier_request(
+            symbols,
+            constellation,
+            symbol_rate_hz=symbol_rate_hz,
+            scale=scale,
+            known=known,
+            known_positions=known_positions,
+            coarse=coarse,
+            power=power,
+            amplitude=amplitude,
+            max_frequency=max_frequency,
+            expected_snr_db=expected_snr_db,
+            fine=fine,
+            sweep=sweep,
+            pll=pll,
+            reference=reference,
+            corrected=corrected,
+            curve=curve,
+        )
+        return await self.call(request, options)
+
+    async def downconvert(
+        self,
+        samples: Array,
+        sample_rate_hz: float,
+        channels: Sequence[Channel],
+        *,
+        scale: float = 0.0,
+        first_sample: int = 0,
+        history: int = 0,
+        zero_history: bool = False,
+        retunes: Sequence[Retune] = (),
+        options: CallOptions = _DEFAULT,
+    ) -> Downconverted:
+        request = downconvert_request(
+            samples,
+            sample_rate_hz,
+            channels,
+            scale=scale,
+            first_sample=first_sample,
+            history=history,
+            zero_history=zero_history,
+            retunes=retunes,
+        )
+        return await self.call(request, options)
+
+    async def downconvert_stream(
+        self,
+        pieces: Union[Iterable[Union[Array, Piece]], AsyncIterable[Union[Array, Piece]]],
+        sample_rate_hz: float,
+        channels: Sequence[Channel],
+        *,
+        scale: float = 0.0,
+        max_in_flight: int = 4,
+        timeout: Optional[float] = None,
+        response_timeout: float = 60.0,
+        priority: str = "normal",
+        wait_for_ready: bool = False,
+    ) -> AsyncIterator[Downconverted]:
+        call = CallOptions(wait_for_ready=wait_for_ready, priority=priority)
+        stream = SignalStream(
+            self._calls.channels, call, timeout, response_timeout, max_in_flight, sample_rate_hz, channels, scale
+        )
+        try:
+            async for piece in _each(pieces):
+                stream.write(piece)
+                if stream.in_flight >= max_in_flight:
+                    yield await asyncio.to_thread(stream.read)
+            while stream.in_flight:
+                yield await asyncio.to_thread(stream.read)
+            await asyncio.to_thread(stream.finish)
+        finally:
+            stream.cancel()
+
+    async def minimize(
+        self,
+        functional: Functional,
+        axes: Sequence[Axis],
+        *,
+        goal: str = "minimum",
+        precision: str = "float64",
+        method: str = "fast",
+        nan_policy: str = "skip",
+        top: int = 1,
+        separation: Sequence[int] = (),
+        profile_bins: int = 0,
+        profile_axis: int = 0,
+        refinement: str = "none",
+        zoom_levels: int = 0,
+        first_point: int = 0,
+        num_points: int = 0,
+        progress: Optional[Callable[[Progress], Optional[bool]]] = None,
+        progress_interval: float = 0.25,
+        options: CallOptions = _DEFAULT,
+    ) -> Minimum:
+        request = minimize_request(
+            functional,
+            axes,
+            goal=goal,
+            precision=precision,
+            method=method,
+            nan_policy=nan_policy,
+            top=top,
+            separation=separation,
+            profile_bins=profile_bins,
+            profile_axis=profile_axis,
+            refinement=refinement,
+            zoom_levels=zoom_levels,
+            first_point=first_point,
+            num_points=num_points,
+            progress_interval=0.0 if progress is None else progress_interval,
+        )
+        async for found in self.search(request, options):
+            if isinstance(found, Minimum):
+                return found
+            if progress is not None and progress(found) is False:
+                raise make_error("CANCELLED", "progress returned False")
+        raise make_error("INTERNAL", "the server ended the search without an answer")
+
+    async def search(
+        self, request: Request[Union[Progress, Minimum]], options: CallOptions = _DEFAULT
+    ) -> AsyncIterator[Union[Progress, Minimum]]:
+        steps = self._client._start_search(request, options)
+        try:
+            while (found := await asyncio.to_thread(steps.next)) is not None:
+                yield found
+        finally:
+            steps.cancel()
+
+    # ---- many in flight
+
+    async def submit(
+        self,
+        requests: Union[Iterable[Request[T]], AsyncIterable[Request[T]]],
+        *,
+        in_flight: int = 64,
+        timeout: Optional[float] = None,
+        priority: str = "normal",
+        response_timeout: float = 60.0,
+        wait_for_ready: bool = False,
+    ) -> AsyncIterator[Answer[T]]:
+        if in_flight < 1:
+            raise ValueError(f"in_flight {in_flight} is not >= 1")
+        stream = self._client.open_submit_stream(
+            response_timeout=response_timeout, wait_for_ready=wait_for_ready, priority=priority
+        )
+        done: asyncio.Queue[Any] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+        due = index = 0
+        try:
+            async for request in _each(requests):
+                while due >= in_flight or not done.empty():
+                    yield taken(*await done.get())
+                    due -= 1
+                try:
+                    future = await _submit(stream, request, timeout)
+                except BasebandError as error:
+                    yield Answer(index, error, None)
+                else:
+                    due += 1
+                    future.add_done_callback(
+                        lambda found, index=index: loop.call_soon_threadsafe(done.put_nowait, (index, found))
+                    )
+                index += 1
+            while due:
+                yield taken(*await done.get())
+                due -= 1
+            await asyncio.to_thread(stream.finish)
+        finally:
+            stream.cancel()
+
+    # ---- the server
+
+    async def get_capabilities(self, options: CallOptions = _DEFAULT) -> dict[str, Any]:
+        request = Request("GetCapabilities", b"", (), lambda answer: _messages.to_dict(answer.message))
+        return await self.call(request, options)
+
+    async def constellation(self, name: str, options: CallOptions = _DEFAULT) -> npt.NDArray[np.complex64]:
+        return await asyncio.to_thread(self._client.constellation, name, options)
+
+    async def check_health(self, service: str = "", options: CallOptions = _DEFAULT) -> str:
+        return await asyncio.to_thread(self._client.check_health, service, options)
+
+
+async def _each(items: Union[Iterable[T], AsyncIterable[T]]) -> AsyncIterator[T]:
+    if isinstance(items, AsyncIterable):
+        async for item in items:
+            yield item
+    else:
+        for item in items:
+            yield item
+
+
+async def _submit(stream: SubmitStream, request: Request[Any], timeout: Optional[float]) -> Any:
+    """Without a thread, unless credits have to be waited for."""
+    try:
+        return stream.submit(request, timeout=timeout, wait_for_credits=False)
+    except ResourceExhausted:
+        return await asyncio.to_thread(stream.submit, request, timeout=timeout)

@@ -1,0 +1,298 @@
+"""What is refused, by whom, and in which words; what is tried again."""
+
+import asyncio
+import contextlib
+import hashlib
+import pathlib
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import baseband_offload as bo
+import support
+
+CODE = bo.WifiCode("1/2", 648)
+LLRS = np.full(648, 40, np.int8)
+
+
+class ArgumentsTest(unittest.TestCase):
+    """Of a client that never connects."""
+
+    def setUp(self):
+        self.client = bo.Client("unix:/nowhere")
+        self.addCleanup(self.client.close)
+
+    def refused(self, error, text, method, *arguments, **options):
+        with self.assertRaises(error) as caught:
+            getattr(self.client, method)(*arguments, **options)
+        self.assertNotIsInstance(caught.exception, bo.BasebandError)
+        self.assertIn(text, str(caught.exception))
+
+    def test_arrays_are_named_with_their_dtype_and_shape(self):
+        refused = self.refused
+        refused(TypeError, "llrs has dtype float64, not int8", "decode", np.zeros(648), CODE)
+        refused(TypeError, "llrs is list, not a numpy array", "decode", [1] * 648, CODE)
+        refused(TypeError, "bits has dtype int64, not uint8 or bool", "encode", np.zeros(324, int), CODE)
+        refused(TypeError, "symbols has dtype complex256", "recover_carrier", np.zeros(20, np.clongdouble), "QPSK")
+        refused(TypeError, "samples has dtype >i2", "downconvert", np.zeros((8, 2), ">i2"), 1e6, [bo.Channel(0, taps=np.ones(1))])
+        refused(ValueError, "llrs has shape (2, 649): its last axis is more than 648", "decode", np.zeros((2, 649), np.int8), CODE)
+        refused(ValueError, "llrs has shape (0, 648): it is empty", "decode", np.zeros((0, 648), np.int8), CODE)
+        refused(ValueError, "bits has shape (3, 325): its last axis is not 324", "encode", np.zeros((3, 325), np.uint8), CODE)
+        refused(ValueError, "its last axis is not 41", "encode", np.zeros(324, np.uint8), CODE, packed=True)
+        refused(ValueError, "bits holds 2, which is no bit", "encode", np.full(324, 2, np.uint8), CODE)
+        refused(ValueError, "samples has shape (4, 3)", "downconvert", np.zeros((4, 3), np.int16), 1e6, [bo.Channel(0, taps=np.ones(1))])
+        refused(ValueError, "frame_symbols 15 is not in [16, 1048576]", "recover_carrier", np.zeros(15, np.complex64), "QPSK")
+
+    def test_parameters_are_named_with_their_range(self):
+        refused = self.refused
+        algorithms = "'fast' is not one of normalized_min_sum, sum_product, bit_flipping"
+        refused(ValueError, algorithms, "decode", LLRS, CODE, algorithm="fast")
+        refused(ValueError, "max_iterations 101 is not in [1, 100]", "decode", LLRS, CODE, max_iterations=101)
+        refused(ValueError, "n_filler 324 is not in [0, 323]", "decode", LLRS, CODE, n_filler=324)
+        refused(TypeError, "code is str", "decode", LLRS, "wifi")
+        refused(ValueError, "axes 5 is not in [1, 4]", "minimize", "x", [bo.Axis(0, 1, 2)] * 5)
+        refused(ValueError, "y has shape (2, 4)", "minimize", bo.Sinusoids(np.zeros((2, 4)), 1.0), [bo.Axis(0, 1, 2)])
+        known = {"known": np.ones(2, complex), "known_positions": [1]}
+        refused(ValueError, "known_positions has 1 places, not 2", "recover_carrier", np.zeros(20, complex), "QPSK", **known)
+
+    def test_codes_and_blocks_are_checked_when_they_are_made(self):
+        for text, make in {
+            "zc 17 is not a lifting size": lambda: bo.NrCode(1, 17),
+            "base_graph 3 is not in [1, 2]": lambda: bo.NrCode(3, 16),
+            "parity_rows 3 is not in [4, 42]": lambda: bo.NrCode(2, 16, parity_rows=3),
+            "n 577 is not one of": lambda: bo.WimaxCode("1/2", 577),
+            "rate '7/8' is not one of 1_2": lambda: bo.WifiCode("7/8", 648),
+            "columns 2 is not in [3, 128]": lambda: bo.CustomCode(np.zeros((2, 2), int), 8),
+            "g 101 is not a multiple": lambda: bo.TransportBlock(100, 101, 2),
+            "a channel needs either pass_edge_hz or taps": lambda: bo.Channel(0)._message(),
+        }.items():
+            with self.subTest(text), self.assertRaises(ValueError) as caught:
+                make()
+            self.assertIn(text, str(caught.exception))
+
+    def test_all_51_lifting_sizes_are_taken_and_no_other(self):
+        def is_taken(zc):
+            with contextlib.suppress(ValueError):
+                return bool(bo.NrCode(1, zc))
+            return False
+
+        sizes = {case["zc"] for case in support.vectors("nr_encode.jsonl")}
+        self.assertEqual(len(sizes), 51)
+        self.assertEqual({zc for zc in range(-1, 500) if is_taken(zc)}, sizes)
+
+    def test_options_are_checked_when_a_client_is_made(self):
+        for text, options in {
+            "target is empty": {"target": ""},
+            "connections 65 is not in [1, 64]": {"connections": 65},
+            "max_attempts 0 is not in [1, 5]": {"max_attempts": 0},
+            "initial_backoff must be > 0": {"initial_backoff": 0.0},
+            "in clear text": {"target": "example.org:50151", "token": "secret"},
+            "localhost:50151 in clear text": {"target": "localhost:50151", "token": "secret"},
+            "token has a byte": {"token": "two words"},
+            "is not a list of IPv4 addresses": {"target": "a:1,b:2"},
+            "needs server_name": {"target": "127.0.0.1:1,127.0.0.1:2", "tls": bo.Tls()},
+            "a Unix socket speaks none": {"target": "unix:/x", "tls": bo.Tls()},
+        }.items():
+            with self.subTest(text), self.assertRaises(ValueError) as caught:
+                bo.Client(**options)
+            self.assertIn(text, str(caught.exception))
+        for text, options in {
+            "tls needs cert and key": {"cert": b"x"},
+            "tls.ca holds no certificate": {"ca": b"path.pem"},
+            "tls.server_name has": {"server_name": "a b"},
+        }.items():
+            with self.subTest(text), self.assertRaises(ValueError) as caught:
+                bo.Tls(**options)
+            self.assertIn(text, str(caught.exception))
+        for options in ({"timeout": 0}, {"priority": "urgent"}, {"request_id": "a b"}):
+            with self.subTest(options), self.assertRaises(ValueError):
+                bo.CallOptions(**options)
+
+    def test_requests_of_several_operations_are_not_joined(self):
+        channel = bo.Channel(0, taps=np.ones(1))
+        encode = bo.encode_request(np.zeros(324, np.uint8), CODE)
+        downconvert = bo.downconvert_request(np.zeros(9, np.complex64), 1e6, [channel])
+        for requests in ([], [encode, bo.decode_request(LLRS, CODE)], [downconvert]):
+            with self.assertRaises(ValueError):
+                bo.join(requests)
+
+
+class NoServerTest(unittest.TestCase):
+    def test_a_server_that_is_not_there_is_unavailable_after_all_attempts(self):
+        with bo.Client("unix:/nowhere/at/all", initial_backoff=0.01, max_backoff=0.02) as client:
+            with self.assertRaises(bo.Unavailable) as caught:
+                client.decode(LLRS, CODE)
+        self.assertEqual(caught.exception.code, "UNAVAILABLE")
+        self.assertIsInstance(caught.exception, ConnectionError)
+
+    def test_it_is_waited_for_if_that_is_asked_for(self):
+        with support.Server() as server:
+            server.kill()
+            with bo.Client(server.target) as client:
+                threading.Timer(0.5, server.start).start()
+                decoded = client.decode(LLRS, CODE, options=bo.CallOptions(wait_for_ready=True, timeout=120))
+        self.assertTrue(decoded.parity_ok)
+
+    def test_who_connects_is_told_that_nobody_is_there(self):
+        with bo.Client("unix:/nowhere/at/all") as client, self.assertRaises(bo.DeadlineExceeded) as caught:
+            client.connect(0.1)
+        self.assertIn("not connected within 0.1 s", str(caught.exception))
+        self.assertIsInstance(caught.exception, TimeoutError)
+
+    def test_a_server_that_says_nothing_takes_no_longer_than_the_timeout(self):
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as silent:
+            silent.bind(f"{folder}/silent")
+            silent.listen()
+            with bo.Client(f"unix:{folder}/silent") as client:
+                with self.assertRaises((bo.DeadlineExceeded, bo.Unavailable)):
+                    client.decode(LLRS, CODE, options=bo.CallOptions(timeout=0.2, wait_for_ready=True))
+
+
+class ClosedClientTest(unittest.TestCase):
+    def test_what_is_in_flight_or_comes_later_is_cancelled(self):
+        for wait_for_ready in (False, True):
+            with self.subTest(wait_for_ready), support.FakeServer() as server:
+                client = bo.Client(server.target)
+                threading.Thread(target=lambda: (server.began.wait(60), client.close())).start()
+                with self.assertRaises(bo.Cancelled):
+                    client.decode(LLRS, CODE, options=bo.CallOptions(wait_for_ready=wait_for_ready))
+                for late in (
+                    client.get_capabilities,
+                    client.check_health,
+                    client.connect,
+                    client.open_submit_stream,
+                    lambda: client.minimize("x", [bo.Axis(0, 1, 2)]),
+                ):
+                    with self.assertRaises(bo.Cancelled):
+                        late()
+
+    def test_an_async_call_in_flight_or_later_is_cancelled(self):
+        async def main(target):
+            client = bo.AsyncClient(target)
+            call = asyncio.create_task(client.decode(LLRS, CODE))
+            await asyncio.to_thread(server.began.wait, 60)
+            await client.close()
+            for late in (call, client.decode(LLRS, CODE)):
+                with self.assertRaises(bo.Cancelled):
+                    await asyncio.wait_for(late, 60)
+
+        with support.FakeServer() as server:
+            asyncio.run(main(server.target))
+
+    def test_a_call_between_two_attempts_is_cancelled(self):
+        client = bo.Client("unix:/nowhere/at/all", initial_backoff=1.0)
+        threading.Timer(0.3, client.close).start()
+        with self.assertRaises(bo.Cancelled):
+            client.decode(LLRS, CODE)
+
+
+class ServerErrorsTest(support.ServerTest):
+    FLAGS = ("--max-request-mib=1",)
+
+    def test_the_server_s_text_names_field_value_and_range(self):
+        with self.assertRaises(bo.InvalidArgument) as caught:
+            self.client.decode(LLRS, CODE, scale_factor=2.0)
+        self.assertEqual(caught.exception.code, "INVALID_ARGUMENT")
+        self.assertIn("scale_factor 2 is not in (0, 1]", caught.exception.message)
+        self.assertIsInstance(caught.exception, ValueError)
+        self.assertIsNone(caught.exception.__cause__)
+        with self.assertRaises(bo.InvalidArgument) as caught:
+            self.client.recover_carrier(np.ones(20, np.complex64), "7PSK")
+        self.assertIn("7PSK", caught.exception.message)
+
+    def test_a_block_that_is_no_number_fails_a_search_that_wants_it(self):
+        with self.assertRaises(bo.OutOfRange):
+            self.client.minimize("sqrt(x)", [bo.Axis(-1, 1, 3)], nan_policy="fail")
+
+    def test_a_message_that_is_too_large_says_how_large_it_may_be(self):
+        with self.assertRaises((bo.InvalidArgument, bo.ResourceExhausted)) as caught:
+            self.client.decode(np.zeros((20000, 648), np.int8), CODE)
+        self.assertIsNone(caught.exception.retry_after)
+
+    def test_a_deadline_that_passes_is_told_as_one(self):
+        self.server.inject("stall", "--stall=2s")
+        began = time.monotonic()
+        with self.assertRaises(bo.DeadlineExceeded):
+            self.client.decode(LLRS, CODE, options=bo.CallOptions(timeout=0.3))
+        self.assertGreaterEqual(time.monotonic() - began, 0.3)
+        self.assertTrue(self.client.decode(LLRS, CODE).parity_ok)
+
+    def test_a_failed_batch_is_internal_and_not_tried_again(self):
+        self.server.inject("fail")
+        with self.assertRaises(bo.Internal):
+            self.client.decode(LLRS, CODE)
+        self.assertTrue(self.client.decode(LLRS, CODE).parity_ok)
+
+    def test_memory_that_was_missing_is_there_at_the_next_attempt(self):
+        self.server.inject("no-memory", "--count=1")
+        self.assertTrue(self.client.decode(LLRS, CODE).parity_ok)
+        self.server.inject("no-memory", "--count=1")
+        with bo.Client(self.server.target, max_attempts=1) as once:
+            with self.assertRaises(bo.ResourceExhausted) as caught:
+                once.decode(LLRS, CODE)
+        self.assertGreater(caught.exception.retry_after, 0)
+
+    def test_an_unknown_service_has_no_health(self):
+        with self.assertRaises(bo.NotFound):
+            self.client.check_health("no.such.Service")
+        with self.assertRaises(bo.NotFound):
+            self.client.check_health("x" * 300)
+        self.assertEqual(self.client.check_health("baseband.v1.Baseband"), "serving")
+
+
+class SecurityTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        command = "openssl req -x509 -nodes -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -days 2 -subj /CN=rack1 -addext".split()
+        command += ["subjectAltName=DNS:rack1.example", "-out", self.folder / "cert", "-keyout", self.folder / "key"]
+        subprocess.run(command, check=True, capture_output=True)
+        (self.folder / "tokens").write_text(f"me user {hashlib.sha256(b'the-token').hexdigest()}\n")
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            target = f"127.0.0.1:{probe.getsockname()[1]}"
+        flags = [f"--tls-cert={self.folder / 'cert'}", f"--tls-key={self.folder / 'key'}", f"--tokens-file={self.folder / 'tokens'}"]
+        self.server = self.enterContext(support.Server(*flags, target=target))
+        self.ca = (self.folder / "cert").read_bytes()
+
+    def client(self, **options):
+        client = bo.Client(self.server.target, connections=1, **options)
+        self.addCleanup(client.close)
+        return client
+
+    def test_only_who_knows_certificate_name_and_token_is_served(self):
+        tls = bo.Tls(ca=self.ca, server_name="rack1.example")
+        client = self.client(tls=tls, token="the-token")
+        client.connect(120)
+        self.assertTrue(client.decode(LLRS, CODE).parity_ok)
+        with self.assertRaises(bo.Unauthenticated):
+            self.client(tls=tls, token="another-token").decode(LLRS, CODE)
+        for wrong in ({"tls": bo.Tls(ca=self.ca, server_name="rack2.example")}, {"tls": bo.Tls(server_name="rack1.example")}, {}):
+            with self.subTest(wrong), self.assertRaises(bo.Unavailable):
+                self.client(**wrong, max_attempts=1).decode(LLRS, CODE)
+
+
+class SeveralServersTest(unittest.TestCase):
+    def test_calls_go_to_those_that_serve(self):
+        targets = []
+        for _ in range(2):
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                targets.append(f"127.0.0.1:{probe.getsockname()[1]}")
+        servers = [self.enterContext(support.Server(target=target)) for target in targets]
+        client = self.enterContext(bo.Client(",".join(targets)))
+        client.connect(120)
+        for number in range(60):
+            if number == 20:
+                servers[0].kill()
+            if number == 40:
+                servers[0].start()
+            self.assertTrue(client.decode(LLRS, CODE).parity_ok)
+
+
+if __name__ == "__main__":
+    unittest.main()
