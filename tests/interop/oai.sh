@@ -135,7 +135,7 @@ fi
 
 # ---- the server ends, comes back, stands still
 ends() { # TEXT STATUS ERRORS
-  [ "$2" -eq 0 ] && [ "$(grep -c 'no answer from the server' "$3")" -ge 2 ] &&
+  [ "$2" -eq 0 ] && [ "$(grep -c 'not served: ' "$3")" -ge 2 ] &&
     [ "$(grep -c 'the server is back' "$3")" -ge 2 ]
   say $? "$1: status $2, away $(grep -c 'no answer from' "$3") and back $(grep -c 'is back' "$3")"
 }
@@ -192,7 +192,7 @@ simulate() { # TRIALS PROGRAM ARGUMENTS..
   timeout 600 "$programs/$program" "-n$trials" "$@" --loader.ldpc.shlibversion _baseband >ours.txt 2>&1
   local status=$?
   python3 "$project/tests/interop/error_rates.py" theirs.txt ours.txt no_worse "$trials" >judged.txt &&
-    [ $status -le 1 ] && ! grep -q 'no answer from the server' ours.txt
+    [ $status -le 1 ] && ! grep -q 'not served: ' ours.txt
   say $? "$program $*: $(cat judged.txt)"
 }
 simulate 100 nr_ulschsim -s1 -S3 -R106 -m9
