@@ -65,6 +65,7 @@ def by_python(client, blocks, in_flight, is_stream, seconds):
 
 
 def main():
+    bo.apply_malloc_tuning()  # as basebandctl does
     rounds, seconds = (int(text) for text in (sys.argv[1:] + ["5", "4"][len(sys.argv) - 1 :])[:2])
     with support.Server() as server, server.client(connections=1) as client:
         for name, (*case, least) in CASES.items():
