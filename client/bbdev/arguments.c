@@ -74,6 +74,13 @@ int bb_parse_arguments(const char* text, bb_arguments* arguments) {
     BB_LOG(ERR, "'%s' is not of " BB_ARGUMENTS "\n", text);
     return -EINVAL;
   }
+  for (size_t i = 0; kKeys[i] != NULL; ++i) {
+    if (rte_kvargs_count(list, kKeys[i]) > 1) {
+      BB_LOG(ERR, "%s is there more than once\n", kKeys[i]);
+      rte_kvargs_free(list);
+      return -EINVAL;
+    }
+  }
   number numbers[] = {
       {&arguments->queues, 1, BB_MAX_QUEUES}, {&arguments->memory_mib, 1, 1024},
       {&arguments->harq_mib, 0, 4096},        {&arguments->deadline_us, 0, UINT32_MAX},

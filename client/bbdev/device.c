@@ -189,6 +189,16 @@ static int find_server(const bb_arguments* arguments) {
     const int error = errno;
     if (socket_fd >= 0) (void)close(socket_fd);
     if (is_there) return 0;
+    if (error == EPROTOTYPE) {
+      BB_LOG(ERR, "%s: that is the server's --listen: --shm-listen's is wanted\n",
+             arguments->socket);
+      return -error;
+    }
+    if (second >= arguments->wait_s && error == EACCES) {
+      BB_LOG(ERR, "%s: %s: see --socket-mode, and the folder's permissions\n", arguments->socket,
+             strerror(error));
+      return -error;
+    }
     if (second >= arguments->wait_s) {
       BB_LOG(ERR, "no server at %s: %s (basebandd --shm-listen=unix:%s)\n", arguments->socket,
              strerror(error), arguments->socket);

@@ -64,7 +64,27 @@ static bool is_nobody_there(int error) {
   return error == -ENOENT || error == -ECONNREFUSED || error == -EPIPE;
 }
 
+static void tell_of_connection(const bb_queue* queue, int error) {
+  if (error == -EINVAL || error == -ENOMEM) {
+    BB_LOG(ERR, "queue %u: %s: memory_mib %u: %s\n", queue->id, queue->arguments->socket,
+           queue->arguments->memory_mib, basebandd_error());
+  } else {
+    BB_LOG(ERR, "queue %u: %s: %s\n", queue->id, queue->arguments->socket, basebandd_error());
+  }
+}
+
+/* A line a second. */
+static void tell_of_refused(bb_queue* queue) {
+  if (atomic_load_explicit(&queue->refused, memory_order_relaxed) == 0) return;
+  const uint64_t now = bb_now_ns();
+  if (now < queue->next_refusal_ns) return;
+  queue->next_refusal_ns = now + 1000000000U;
+  atomic_store_explicit(&queue->refused, 0, memory_order_relaxed);
+  BB_LOG(WARNING, "queue %u: memory_mib %u is full\n", queue->id, queue->arguments->memory_mib);
+}
+
 int bb_queue_tend(bb_queue* queue) {
+  tell_of_refused(queue);
   if (!atomic_load_explicit(&queue->is_wanted, memory_order_acquire) ||
       atomic_load(&queue->offered) != NULL || bb_now_ns() < queue->next_attempt_ns) {
     return 0;
@@ -78,9 +98,7 @@ int bb_queue_tend(bb_queue* queue) {
     atomic_store(&queue->offered, server);
     return 0;
   }
-  if (error != queue->last_error) {
-    BB_LOG(ERR, "queue %u: %s: %s\n", queue->id, queue->arguments->socket, basebandd_error());
-  }
+  if (error != queue->last_error) tell_of_connection(queue, error);
   queue->last_error = error;
   queue->pause_ns = is_nobody_there(error)
                         ? ATTEMPT_NS
@@ -94,7 +112,7 @@ int bb_queue_open(bb_queue* queue) {
   basebandd_connection* server;
   const int error = connect_to(queue, &server);
   if (error < 0) {
-    BB_LOG(ERR, "queue %u: %s: %s\n", queue->id, queue->arguments->socket, basebandd_error());
+    tell_of_connection(queue, error);
     return error;
   }
   rte_spinlock_lock(&queue->lock);

@@ -10,7 +10,13 @@
 
 #define BATCH 64U   /* requests that are submitted together */
 #define ANSWERS 32U /* taken at a time */
-enum { kInvalidArgument = 3, kOutOfRange = 11, kInternal = 13, kUnavailable = 14 };
+enum {
+  kInvalidArgument = 3,
+  kDeadlineExceeded = 4,
+  kOutOfRange = 11,
+  kInternal = 13,
+  kUnavailable = 14
+};
 
 typedef struct bb_batch {
   basebandd_request requests[BATCH];
@@ -113,7 +119,10 @@ static bool begin(bb_queue* queue, uint32_t index, bool is_decode, void* op, bb_
   slot->reply = slot->payload == NULL ? NULL : basebandd_loan(queue->server, reply_bytes);
   if (slot->reply == NULL) {
     if (slot->payload != NULL) (void)basebandd_give_back(queue->server, slot->payload);
-    if (queue->head != index) return false;
+    if (queue->head != index) {
+      (void)atomic_fetch_add_explicit(&queue->refused, 1, memory_order_relaxed);
+      return false;
+    }
     fail_for(queue, slot, BB_DRIVER_ERROR,
              "the operation does not fit into the queue's memory_mib");
     return true;
@@ -196,7 +205,11 @@ static void finish(bb_queue* queue, bb_slot* slot, const basebandd_answer* answe
       complain(queue, "an output has no mbuf, no room in it, or an address beyond harq_mib");
     }
   } else {
-    complain_of(queue, answer->text, answer->text_bytes);
+    if (answer->code == kDeadlineExceeded) {
+      complain(queue, "later than deadline_us allows");
+    } else {
+      complain_of(queue, answer->text, answer->text_bytes);
+    }
     bb_fail(queue, slot,
             answer->code == kInvalidArgument || answer->code == kOutOfRange ? BB_DATA_ERROR
                                                                             : BB_DRIVER_ERROR);

@@ -34,9 +34,11 @@ struct bb_queue {
 
   /* What the threads of operations ask of the keeper, and it gives them: neither waits. */
   atomic_bool is_wanted;
+  atomic_uint refused; /* operations that memory_mib had no room for: the keeper tells */
   _Atomic(basebandd_connection*) offered;
   uint64_t next_attempt_ns; /* the keeper's own */
   uint64_t pause_ns;
+  uint64_t next_refusal_ns;
   int last_error;
 
   bb_slot* slots;

@@ -139,7 +139,17 @@ static int connect_to(basebandd_connection* connection, const char* path, uint64
   do {
     error = connect(connection->socket, (const struct sockaddr*)&address, sizeof(address));
   } while (error < 0 && errno == EINTR);
-  return error < 0 ? unreachable(path) : 0;
+  if (error == 0) return 0;
+  error = errno;
+  if (error == EPROTOTYPE) {
+    return basebandd_fail(-error, "%s: that is the server's --listen: --shm-listen's is wanted",
+                          path);
+  }
+  if (error == EACCES) {
+    return basebandd_fail(-error, "%s: %s: see --socket-mode, and the folder's permissions", path,
+                          strerror(error));
+  }
+  return unreachable(path);
 }
 
 /* Maps `fd`: no access to it is ever a fault. */

@@ -15,6 +15,7 @@ static bool run(void) {
     bo_read_settings(&the_client.settings);
     bo_harq_init(&the_client.harq);
     pthread_mutex_init(&the_client.health.lock, NULL);
+    the_client.health.server = the_client.settings.socket;
     bo_init_pool(&the_client.pool, &the_client.settings);
     is_made = true;
   }

@@ -14,6 +14,7 @@ typedef struct bo_health {
   bool is_said_away; /* what was said last */
   uint64_t said_ns;
   uint64_t library_calls; /* since then */
+  const char* server;     /* told with the first answer; then null */
 } bo_health;
 
 /* A call was answered by the server, or not. What is to be said of it. */

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +25,11 @@
 #define FLAGS (RTLD_LAZY | RTLD_LOCAL | RTLD_DEEPBIND)
 #endif
 
-static const char here; /* an address in this library */
+static const char here;                /* an address in this library */
+static _Thread_local char reason[256]; /* why the last one was not opened */
+static atomic_bool is_missing;
+
+bool bo_library_is_missing(void) { return atomic_load(&is_missing); }
 
 static bo_function find(void* handle, const char* name) {
   void* const symbol = dlsym(handle, name);
@@ -43,7 +48,11 @@ static bo_function find(void* handle, const char* name) {
 
 bool bo_open_library(bo_library* library, bo_part part, const char* path) {
   void* const handle = dlopen(path, FLAGS);
-  if (handle == NULL) return false;
+  if (handle == NULL) {
+    const char* const error = dlerror();
+    snprintf(reason, sizeof(reason), "%s", error == NULL ? "it cannot be opened" : error);
+    return false;
+  }
   memset(library, 0, sizeof(*library));
   library->slot_init = find(handle, "nrLDPC_coding_init");
   library->slot_shutdown = find(handle, "nrLDPC_coding_shutdown");
@@ -57,6 +66,7 @@ bool bo_open_library(bo_library* library, bo_part part, const char* path) {
                             ? library->slot_decoder != NULL && library->slot_encoder != NULL
                             : library->decoder != NULL && library->encoder != NULL;
   if (!has_part) {
+    snprintf(reason, sizeof(reason), "it lacks functions, or is this plug-in");
     dlclose(handle);
     return false;
   }
@@ -108,10 +118,17 @@ const bo_library* bo_library_for(bo_part part, const char* named) {
         named[0] != '\0' ? bo_open_library(library, part, named) : search(library, part);
     if (!is_found) {
       library->path[0] = '\0';
-      bo_log("%s%s: without a server there is nothing that %s",
-             named[0] != '\0' ? named : "libldpc.so",
-             named[0] != '\0' ? " cannot be used" : " is not found (BASEBAND_LIBRARY names it)",
-             part == BO_SLOTS ? "codes slots" : "codes segments");
+      atomic_store(&is_missing, true);
+      const char* const what = part == BO_SLOTS ? "codes slots" : "codes segments";
+      if (named[0] != '\0') {
+        bo_log("BASEBAND_LIBRARY=%s cannot be used (%s): without a server there is nothing that %s",
+               named, reason, what);
+      } else {
+        bo_log(
+            "libldpc.so is not found (BASEBAND_LIBRARY names it; %s): without a server there is "
+            "nothing that %s",
+            reason, what);
+      }
     }
   }
   pthread_mutex_unlock(&lock);

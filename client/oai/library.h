@@ -29,6 +29,9 @@ typedef enum bo_part { BO_SLOTS, BO_SEGMENTS } bo_part;
  * none, says so. It is looked for once; of all calls the same one is returned, or null. */
 const bo_library* bo_library_for(bo_part part, const char* named);
 
+/* One was looked for, and is not there. */
+bool bo_library_is_missing(void);
+
 /* Of bo_library_for: opens one library. False: it cannot be opened, or lacks the part. */
 bool bo_open_library(bo_library* library, bo_part part, const char* path);
 

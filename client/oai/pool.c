@@ -30,7 +30,9 @@ static bool open_one(bo_pool* pool, int index) {
   const int error = bo_open_session(session, pool->settings, OPEN_TIMEOUT_NS);
   const char* const why = error < 0 ? basebandd_error() : "";
   pthread_mutex_lock(&pool->lock);
-  snprintf(pool->why, sizeof(pool->why), "%s", why);
+  const bool is_nobody_there = error == -ENOENT || error == -ECONNREFUSED;
+  snprintf(pool->why, sizeof(pool->why), "%.180s%s", why,
+           is_nobody_there ? " (basebandd --shm-listen=.., BASEBAND_SOCKET)" : "");
   if (error < 0) return false;
   pool->states[index] = BO_IDLE;
   pthread_cond_broadcast(&pool->given_back);

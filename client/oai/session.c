@@ -8,12 +8,14 @@
 #include "client/oai/clock.h"
 
 #define INVALID_ARGUMENT 3U /* of gRPC's codes */
+#define DEADLINE_EXCEEDED 4U
 
 int bo_open_session(bo_session* session, const bo_settings* settings, uint64_t timeout_ns) {
   const basebandd_options options = {.memory_bytes = settings->memory_bytes,
                                      .entries = 64,
                                      .spin_ns = settings->spin_ns,
                                      .open_timeout_ns = timeout_ns};
+  session->deadline_us = settings->deadline_ns / 1000;
   return basebandd_open(settings->socket, &options, &session->connection);
 }
 
@@ -61,6 +63,11 @@ static int fail(bo_session* session, int error, char* why, size_t room) {
   return error;
 }
 
+static void tell_of_late(const bo_session* session, char* why, size_t room) {
+  snprintf(why, room, "its answer is late, after BASEBAND_DEADLINE_US=%llu",
+           (unsigned long long)session->deadline_us);
+}
+
 /* The answer to the run that is in flight. */
 static int await(bo_session* session, uint64_t until_ns, basebandd_answer* answer, char* why,
                  size_t room) {
@@ -70,7 +77,7 @@ static int await(bo_session* session, uint64_t until_ns, basebandd_answer* answe
     if (count > 0) return 0;
     const uint64_t now = bo_now_ns();
     if (now >= until_ns) {
-      snprintf(why, room, "it does not answer within BASEBAND_DEADLINE_US");
+      tell_of_late(session, why, room);
       session->is_late = true;
       session->may_run_late = true;
       return -ETIMEDOUT;
@@ -118,7 +125,11 @@ int bo_run(bo_session* session, const bo_exchange* exchange, basebandd_answer* a
   error = await(session, exchange->deadline_ns, answer, why, room);
   if (error < 0) return error;
   if (answer->code != 0) {
-    snprintf(why, room, "code %u: %.*s", answer->code, (int)answer->text_bytes, answer->text);
+    if (answer->code == DEADLINE_EXCEEDED) {
+      tell_of_late(session, why, room);
+    } else {
+      snprintf(why, room, "code %u: %.*s", answer->code, (int)answer->text_bytes, answer->text);
+    }
     session->is_broken = is_of_lost_device(answer);
     return answer->code == INVALID_ARGUMENT ? -EINVAL : -EIO;
   }

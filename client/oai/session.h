@@ -18,6 +18,7 @@ typedef struct bo_session {
   size_t reply_room;
   void* header; /* of the request that is being made */
   size_t header_room;
+  uint64_t deadline_us; /* BASEBAND_DEADLINE_US, to be told */
   /* The connection has ended, or a device may write to `reply`: it can only be closed. */
   bool is_broken;
   bool is_late;      /* a run was given up whose answer is to come: bo_settle is the next call */

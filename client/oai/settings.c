@@ -18,7 +18,11 @@ static double number_of(const char* name, double low, double high, double otherw
   errno = 0;
   const double number = strtod(value, &end);
   if (errno == 0 && *end == '\0' && number >= low && number <= high) return number;
-  bo_log("%s=%s is not in [%g, %g]: %g is taken", name, value, low, high, otherwise);
+  if (otherwise < low) {
+    bo_log("%s=%s is not in [%g, %g]: it is chosen", name, value, low, high);
+  } else {
+    bo_log("%s=%s is not in [%g, %g]: %g is taken", name, value, low, high, otherwise);
+  }
   return otherwise;
 }
 
@@ -34,8 +38,9 @@ static bool is_chosen(const char* name, const char* special, const char* usual) 
 static void text_of(const char* name, const char* otherwise, char* to, size_t room) {
   const char* value = value_of(name);
   if (value != NULL && strlen(value) >= room) {
-    bo_log("%s has %zu bytes, at most %zu are taken: it is left out", name, strlen(value),
-           room - 1);
+    bo_log("%s has %zu bytes, of which there may be %zu: %s%s", name, strlen(value), room - 1,
+           otherwise[0] == '\0' ? "it is looked for" : otherwise,
+           otherwise[0] == '\0' ? "" : " is taken");
     value = NULL;
   }
   strcpy(to, value == NULL ? otherwise : value);

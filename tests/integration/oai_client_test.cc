@@ -276,7 +276,8 @@ TEST_F(OaiClientTest, WithoutAServerAllIsLeftToTheLibraryAndThatIsSaidOnce) {
     EXPECT_EQ(block.Decode(client_, 0, false, 12), BO_LEFT);
   }
   const std::string said = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, ::testing::MatchesRegex("libldpc_baseband: no answer from the server, .*\n"));
+  EXPECT_THAT(said, ::testing::MatchesRegex(
+                        "libldpc_baseband: not served: .*shm-listen=.., BASEBAND_SOCKET.*\n"));
   EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 

@@ -220,7 +220,7 @@ class RestartTest(unittest.TestCase):
 
     def test_one_that_does_not_come_back_is_unavailable(self):
         with support.Server() as server, server.client(initial_backoff=0.01, max_backoff=0.02) as client:
-            answers = client.submit(requests(100), in_flight=8)
+            answers = client.submit(requests(12), in_flight=4)
             next(answers).result()
             server.kill()
             errors = [answer.error for answer in answers if answer.error]

@@ -57,6 +57,7 @@ from .shared_channel import (
 )
 from .sigmf import Recording, read_sigmf
 from .submit import Answer, SubmitStream
+from .tuning import apply_malloc_tuning
 
 __version__ = "0.1.0"
 __all__ = [
@@ -111,6 +112,7 @@ __all__ = [
     "Unimplemented",
     "WifiCode",
     "WimaxCode",
+    "apply_malloc_tuning",
     "decode_request",
     "decode_shared_channel_request",
     "downconvert_request",

@@ -113,9 +113,11 @@ class Channels:
         with self._lock:
             if self.is_closed:
                 raise make_error("CANCELLED", "the client was closed")
-            first = next(self._turn)
-            count = len(self._channels)
-            best = min((self._channels[(first + i) % count] for i in range(count)), key=lambda channel: channel.calls)
+            first = next(self._turn) % len(self._channels)
+            best = self._channels[first]
+            for channel in self._channels[first + 1 :] + self._channels[:first]:
+                if channel.calls < best.calls:
+                    best = channel
             best.calls += 1
             return best
 

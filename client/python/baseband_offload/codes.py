@@ -161,6 +161,9 @@ class CustomCode(_Shape):
         check_range("punctured_columns", self.punctured_columns, 0, columns - rows)
         if self.parity_rows:
             check_range("parity_rows", self.parity_rows, 1, rows)
+        kept = shifts.copy()  # nobody changes it: headers of requests are kept
+        kept.flags.writeable = False
+        object.__setattr__(self, "shifts", kept)
         self._set_shape(rows, columns, self.zc, self.punctured_columns, self.parity_rows)
 
     def _message(self) -> Any:

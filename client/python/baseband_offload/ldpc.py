@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any, Optional
 
@@ -84,6 +85,23 @@ def _check_code(code: LdpcCode, n_filler: int) -> int:
     return code.k - n_filler
 
 
+# Most of what small requests would cost to be made: their headers are alike.
+@functools.lru_cache(maxsize=256)
+def _encode_header(code: LdpcCode, count: int, n_filler: int, output: int) -> bytes:
+    fields = {"code": code._message(), "count": count, "n_filler": n_filler, "output": output}
+    return _header("EncodeRequest", "EncodeGroup", fields)
+
+
+@functools.lru_cache(maxsize=256)
+def _decode_header(code: LdpcCode, **fields: Any) -> bytes:
+    return _header("DecodeRequest", "DecodeGroup", {"code": code._message(), **fields})
+
+
+def _header(request: str, group: str, fields: dict[str, Any]) -> bytes:
+    groups = [_messages.message(group, **fields)]
+    return bytes(_messages.message(request, groups=groups).SerializeToString())
+
+
 def encode_request(
     bits: npt.NDArray[Any], code: LdpcCode, *, n_filler: int = 0, output: str = "parity", packed: bool = False
 ) -> Request[Encoded]:
@@ -99,15 +117,12 @@ def encode_request(
     number = _messages.enum_number("output", "EncodeOutput", output)
     size = {"parity": code.parity, "codeword": code.sent, "full_codeword": code.full}[output.lower()]
     blocks = bits.shape[:-1]
-    group = _messages.message(
-        "EncodeGroup", code=code._message(), count=math.prod(blocks), n_filler=n_filler, output=number
-    )
+    header = _encode_header(code, math.prod(blocks), n_filler, number)
 
     def read(answer: Answer) -> Encoded:
         words = answer.array(np.uint8, (*blocks, (size + 7) // 8))
         return Encoded(words if packed else unpack(words, size), answer.timing())
 
-    header = _messages.message("EncodeRequest", groups=[group]).SerializeToString()
     return Request("Encode", header, (payload,), read)
 
 
@@ -134,9 +149,8 @@ def decode_request(
     check_range("max_iterations", max_iterations, 1, 100)
     blocks = llrs.shape[:-1]
     count = math.prod(blocks)
-    group = _messages.message(
-        "DecodeGroup",
-        code=code._message(),
+    header = _decode_header(
+        code,
         count=count,
         n_filler=n_filler,
         llr_count=0 if llr_count == code.sent else llr_count,
@@ -148,7 +162,6 @@ def decode_request(
         llr_scale=llr_scale,
         soft_output=soft_output,
     )
-
     soft_shape = (*blocks, _columns_used(code, llr_count) * code._zc)
 
     def read(answer: Answer) -> Decoded:
@@ -161,7 +174,6 @@ def decode_request(
             answer.timing(),
         )
 
-    header = _messages.message("DecodeRequest", groups=[group]).SerializeToString()
     return Request("Decode", header, (as_bytes(llrs),), read)
 
 

@@ -53,13 +53,17 @@ TEST_F(OaiSettingsTest, AreWhatTheEnvironmentSays) {
 
 TEST_F(OaiSettingsTest, WhatCannotBeIsSaidAndTheDefaultTaken) {
   Set("BASEBAND_HARQ", "both");
+  Set("BASEBAND_LLR_SCALE", "x");
   Set("BASEBAND_DEADLINE_US", "99");
   Set("BASEBAND_SOCKET", std::string(200, 's').c_str());
   const std::string said = Read();
   EXPECT_NE(said.find("BASEBAND_HARQ=both is neither server nor host: server is taken"), said.npos);
   EXPECT_NE(said.find("BASEBAND_DEADLINE_US=99 is not in [100, 1e+07]: 100000 is taken"),
             said.npos);
-  EXPECT_NE(said.find("BASEBAND_SOCKET has 200 bytes, at most 107 are taken"), said.npos);
+  EXPECT_NE(said.find("BASEBAND_SOCKET has 200 bytes, of which there may be 107: "
+                      "/run/basebandd/shm.sock is taken"),
+            said.npos);
+  EXPECT_NE(said.find("BASEBAND_LLR_SCALE=x is not in [1e-06, 1e+06]: it is chosen"), said.npos);
   EXPECT_STREQ(settings_->socket, "/run/basebandd/shm.sock");
   EXPECT_EQ(settings_->deadline_ns, 100'000'000U);
 }
