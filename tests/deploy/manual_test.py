@@ -100,6 +100,13 @@ class ManualTest(unittest.TestCase):
                     self.assertEqual([c for c in commands if f"\n      '{c}:" not in body], [])
                     self.assertEqual([f for f in flags if not re.search(rf"'\*{f}[=\[]", body)], [])
 
+    def test_what_is_installed_is_what_the_programs_of_today_tell(self):
+        for program, section in (("basebandd", 8), ("basebandctl", 1)):
+            for kind, name in (("man", f"{program}.{section}"), ("bash", program), ("zsh", f"_{program}")):
+                with self.subTest(name):
+                    installed = (BUILD / "manual" / name).read_text(encoding="utf-8")
+                    self.assertEqual(installed, output(PROGRAMS[program], f"--manual={kind}"))
+
     def test_what_is_not_made_is_refused(self):
         for path in PROGRAMS.values():
             self.assertRaisesRegex(RuntimeError, "man,bash,zsh", output, path, "--manual=fish")
