@@ -3,11 +3,11 @@
 #   cmake --install BUILD --prefix PREFIX        also the systemd unit and its files (see
 #                                                systemd/install.cmake), rules and dashboards
 #   cmake --build BUILD --target package         NAME_VERSION_ARCHITECTURE.deb of basebandd, of
-#                                                libbasebandd-dev (client/c), libbaseband-offload-dev
-#                                                (client/cpp), python3-baseband-offload (client/python)
-#                                                and, where it is built, basebandd-bbdev (client/bbdev);
-#                                                and a .tar.gz that lies anywhere and needs glibc and the
-#                                                driver alone
+#                                                libbasebandd-dev (client/c), libbaseband-offload0.1
+#                                                and -dev (client/cpp), python3-baseband-offload
+#                                                (client/python) and, where it is built, basebandd-bbdev
+#                                                (client/bbdev); and a .tar.gz that lies anywhere and
+#                                                needs glibc and the driver alone
 # A .deb needs dpkg-dev and file: group `packaging` of packages.sh.
 set(_systemd ${PROJECT_SOURCE_DIR}/deploy/systemd)
 install(SCRIPT ${_systemd}/install.cmake COMPONENT system)
@@ -53,6 +53,7 @@ set(CPACK_COMPONENT_BBDEV_GROUP bbdev)
 set(CPACK_COMPONENT_C_GROUP c)
 set(CPACK_COMPONENT_PYTHON_GROUP python)
 set(CPACK_COMPONENT_CPP_GROUP cpp)
+set(CPACK_COMPONENT_CPP_RUNTIME_GROUP cpp_runtime)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_NAME basebandd)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_BBDEV_PACKAGE_NAME basebandd-bbdev)
@@ -72,14 +73,21 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3, python3-grpcio, python3-numpy, python3-protobuf")
 set(CPACK_DEBIAN_PYTHON_DESCRIPTION
   "This is its client for Python programs: numpy arrays in, numpy arrays out.")
+get_target_property(_abi baseband_offload SOVERSION)
+set(_library libbaseband-offload${_abi})
+set(CPACK_DEBIAN_CPP_RUNTIME_PACKAGE_NAME ${_library})
+set(CPACK_DEBIAN_CPP_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_CPP_RUNTIME_DESCRIPTION
+  "This is its client library for C++, as programs need it that are linked with it.")
 # What the headers include; who links the static library needs what is recommended.
 set(CPACK_DEBIAN_CPP_PACKAGE_NAME libbaseband-offload-dev)
 set(CPACK_DEBIAN_CPP_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_CPP_PACKAGE_DEPENDS "libprotobuf-dev, libabsl-dev")
+set(CPACK_DEBIAN_CPP_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_CPP_PACKAGE_DEPENDS "${_library} (= ${PROJECT_VERSION}), libprotobuf-dev, libabsl-dev")
 set(CPACK_DEBIAN_CPP_PACKAGE_RECOMMENDS "libgrpc++-dev, libssl-dev")
 set(CPACK_DEBIAN_CPP_DESCRIPTION
   "This is its client library for C++: calls with deadlines and retries to one server or several, streams,
- shared memory. The shared and the static library, the headers, CMake's and pkg-config's files.")
+ shared memory. The headers, the static library, CMake's and pkg-config's files.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(_debian ${PROJECT_SOURCE_DIR}/deploy/debian)

@@ -34,9 +34,11 @@ baseband_shared_library(baseband_offload ${_abi} ${PROJECT_VERSION}
   ${CMAKE_CURRENT_BINARY_DIR}/baseband-offload.map)
 target_link_options(baseband_offload PRIVATE LINKER:--as-needed)  # gRPC's CMake files name 100 libraries
 
-# As those of the C library: of what installs a development environment.
-install(TARGETS baseband_offload EXPORT baseband_offload_shared COMPONENT cpp EXCLUDE_FROM_ALL
-  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# As those of the C library, of what installs a development environment; `cpp_runtime` is what
+# programs need when they run.
+install(TARGETS baseband_offload EXPORT baseband_offload_shared
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT cpp_runtime NAMELINK_COMPONENT cpp
+  EXCLUDE_FROM_ALL)
 install(TARGETS baseband_offload_static EXPORT baseband_offload_static COMPONENT cpp EXCLUDE_FROM_ALL
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 foreach(_kind shared static)

@@ -68,9 +68,10 @@ found=$(unshare --mount bash -c 'mount -t proc proc "$1/proc" && mount -t sysfs 
     --vdev=baseband_offload0 -- -c validation 2>&1' driver "$work/deb" || true)
 [[ $found == *"no server at /run/basebandd/shm.sock"* ]] || { echo "$found" >&2; fail "DPDK does not find the driver"; }
 say "compiling a program with the C++ library"
-cp "$build"/packages/libbaseband-offload-dev_*.deb "$work/deb/client.deb"
+cp "$build"/packages/libbaseband-offload-dev_*.deb "$work/deb/client-dev.deb"
+cp "$build"/packages/libbaseband-offload[0-9]*_*.deb "$work/deb/client.deb"
 cp -r "$top/tests/deploy/installed/outside" "$work/deb/outside"
-in_system apt-get -qq install -y --no-install-recommends /client.deb g++ make cmake >>"$work/install.log" 2>&1 \
+in_system apt-get -qq install -y --no-install-recommends /client.deb /client-dev.deb g++ make cmake >>"$work/install.log" 2>&1 \
   || { tail "$work/install.log" >&2; fail "the C++ library does not install"; }
 [ ! -e "$work/deb/usr/include/grpcpp" ] || fail "gRPC's headers are there, which the C++ library must not need"
 in_system pkg-config --cflags --libs baseband-offload >/dev/null || fail "pkg-config does not find the C++ library"
@@ -81,6 +82,15 @@ in_system basebandd --device=cpu --listen=unix:/server.sock --metrics-listen=off
 server=$!
 in_system basebandctl --target=unix:/server.sock --wait --timeout=60s health >/dev/null || fail "no server"
 [ "$(in_system /outside/build/round_trip unix:/server.sock)" = "ten bytes!" ] || fail "the program does not run"
+say "running it where nothing but the C++ library is"
+fresh "$work/run"
+cp "$work/deb/client.deb" "$work/deb/outside/build/round_trip" "$work/run"
+ln "$work/deb/server.sock" "$work/run/server.sock"
+chroot "$work/run" apt-get -qq install -y --no-install-recommends /client.deb >>"$work/install.log" 2>&1 \
+  || { tail "$work/install.log" >&2; fail "the C++ library does not install alone"; }
+! compgen -G "$work/run/usr/lib/*/libgrpc++.so" >/dev/null || fail "it brings what only compilers need"
+[ "$(chroot "$work/run" /round_trip unix:/server.sock)" = "ten bytes!" ] || fail "the program does not run there"
+rm -rf --one-file-system "$work/run"
 kill "$server"
 wait "$server" || true
 say "installing the Python package"

@@ -57,7 +57,7 @@ class InstalledTest(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.top = pathlib.Path(folder.name)
         cls.prefix = cls.top / "prefix"
-        for component in ("c", "cpp"):
+        for component in ("c", "cpp", "cpp_runtime"):
             run(["cmake", "--install", BUILD, "--component", component, "--prefix", cls.prefix])
         further = [path for path in os.environ.get("BASEBAND_PREFIX_PATH", "").split(":") if path]
         folders = [cls.prefix, *map(pathlib.Path, further)]
@@ -94,19 +94,41 @@ class InstalledTest(unittest.TestCase):
         self.check_round_trip(folder / "round_trip")
         self.assertNotIn("libbaseband", run(["readelf", "-d", folder / "round_trip"]))
 
-    def test_find_package_takes_its_version_and_refuses_what_is_not_there(self):
+    def find_package(self, asked, expected, *options):
+        """What CMake prints, which ends with that status, and at the end which targets it knows."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.top))
+        (folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.22)\nproject(asks LANGUAGES C CXX)\n"
+            f"find_package(BasebandOffload {asked})\n"
+            "foreach(name client client_static)\n  if(TARGET BasebandOffload::${name})\n"
+            "    message(STATUS \"has ${name}.\")\n  endif()\nendforeach()\n")
+        return run(["cmake", "-S", folder, "-B", folder / "build", *options], expected, env=self.environment)
+
+    def test_find_package_takes_its_version_and_refuses_another(self):
         major, minor, _ = map(int, version_of_basebandd().split("."))
         following = f"0.{minor + 1}" if major == 0 else f"{major + 1}"
-        for asked, expected in ((version_of_basebandd(), 0), (f"{major}.{minor}", 0), (following, 1),
-                                ("COMPONENTS shared static", 0), ("COMPONENTS no_such", 1)):
+        for asked, expected in ((version_of_basebandd(), 0), (f"{major}.{minor}", 0), (following, 1)):
             with self.subTest(asked):
-                folder = self.top / f"asks for {asked}"
-                folder.mkdir()
-                (folder / "CMakeLists.txt").write_text(
-                    "cmake_minimum_required(VERSION 3.22)\nproject(asks LANGUAGES C CXX)\n"
-                    f"find_package(BasebandOffload {asked} REQUIRED)\n")
-                said = run(["cmake", "-S", folder, "-B", folder / "build"], expected, env=self.environment)
-                self.assertEqual("BasebandOffload" in said, expected != 0)
+                said = self.find_package(f"{asked} REQUIRED", expected)
+                self.assertEqual("has client." in said, expected == 0)
+
+    def test_find_package_brings_the_shared_library_and_what_is_asked_for(self):
+        self.assertNotIn("has client_static.", self.find_package("REQUIRED", 0))
+        for asked in ("COMPONENTS static", "COMPONENTS shared static", "OPTIONAL_COMPONENTS static no_such"):
+            with self.subTest(asked):
+                said = self.find_package(f"REQUIRED {asked}", 0)
+                self.assertIn("has client.", said)
+                self.assertIn("has client_static.", said)
+
+    def test_find_package_without_grpc_refuses_the_static_library_only(self):
+        no_grpc = "-DCMAKE_DISABLE_FIND_PACKAGE_gRPC=ON"
+        said = self.find_package("REQUIRED OPTIONAL_COMPONENTS static", 0, no_grpc)
+        self.assertIn("has client.", said)
+        self.assertNotIn("has client_static.", said)
+        said = " ".join(self.find_package("REQUIRED COMPONENTS static", 1, no_grpc).split())
+        self.assertIn("component static needs gRPC", said)
+        said = " ".join(self.find_package("REQUIRED COMPONENTS no_such", 1).split())
+        self.assertIn("there is no component no_such", said)
 
     def test_pkg_config_finds_both_libraries(self):
         object_file = self.top / "round_trip.o"
