@@ -4,8 +4,10 @@
 #define BASEBAND_COMMON_MANUAL_MANUAL_H_
 
 #include <string>
+#include <utility>
 
 #include "CLI/App.hpp"
+#include "CLI/Error.hpp"
 
 namespace baseband {
 
