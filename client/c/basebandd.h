@@ -147,8 +147,9 @@ typedef struct basebandd_request {
   uint8_t priority;  /* basebandd_priority */
   /* 1, of a header that is run: it comes again and again, with a payload as large. From the second
    * time on the library has it registered, by a request of its own for which half of `entries` have
-   * to be free, and submits its number as soon as there is one. Those that have not come for the
-   * longest time are forgotten. basebandd_in_flight counts the library's requests, too, and
+   * to be free, and submits its number as soon as there is one; one that the server does not register
+   * goes along each time. A connection keeps 512 of them, of 60 KiB together, the latest; what is
+   * over that goes along, too, until others have not come for a while. basebandd_in_flight counts the library's requests, too, and
    * basebandd_wait may return 1 for one, so that there is nothing to poll. */
   uint8_t repeats;
 } basebandd_request;
@@ -345,7 +346,7 @@ BASEBANDD_API int basebandd_describe_decode_shared_channel(
 enum basebandd_crc_kind { BASEBANDD_CRC_24A = 1, BASEBANDD_CRC_24B = 2, BASEBANDD_CRC_16 = 3 };
 
 /* The CRC of 38.212, clause 5.1, of `bits` bits, of which the first is the uppermost of a byte:
- * what is attached to them. 0 of bits whose last ones are their CRC. */
+ * what is attached to them. 0 of bits whose last ones are their CRC, and of a `crc` that is none of these. */
 BASEBANDD_API uint32_t basebandd_crc(uint32_t crc, const void* data, size_t bits);
 
 /* What a request and its answer take. */

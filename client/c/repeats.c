@@ -43,7 +43,8 @@ uint32_t basebandd_drop_repeat(basebandd_repeats* repeats, basebandd_repeat* pla
   return number == BASEBANDD_NO_NUMBER ? 0 : number;
 }
 
-/* Of what takes room, and waits for nothing. */
+/* Of what takes room, and waits for nothing; but what came lately stays, or those that are too many
+ * together would push each other out at each turn. */
 static uint32_t drop_oldest(basebandd_repeats* repeats) {
   basebandd_repeat* oldest = NULL;
   for (basebandd_repeat* place = repeats->places; place < repeats->places + BASEBANDD_REPEATS;
@@ -51,7 +52,8 @@ static uint32_t drop_oldest(basebandd_repeats* repeats) {
     if (place->header == NULL || number_of(place) == 0) continue;
     if (oldest == NULL || place->used < oldest->used) oldest = place;
   }
-  return oldest == NULL ? 0 : basebandd_drop_repeat(repeats, oldest);
+  if (oldest == NULL || repeats->clock - oldest->used < BASEBANDD_REPEATS) return 0;
+  return basebandd_drop_repeat(repeats, oldest);
 }
 
 /* It has come again. If there is no room for its header that is made, for the next time. */

@@ -1,4 +1,5 @@
 /* Single code blocks, for LDPCdecoder and LDPCencoder. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +70,7 @@ int bo_decode_word(bo_client* client, const bo_code_word* word, const int8_t* ll
     }
   }
   if (session != NULL) bo_give_back(&client->pool, session);
-  bo_health_tell(&client->health, iterations >= 0, why);
+  bo_health_tell(&client->health, iterations >= 0 ? 0 : -EIO, why);
   return iterations;
 }
 
@@ -99,6 +100,6 @@ bool bo_encode_words(bo_client* client, uint32_t base_graph, uint32_t zc,
     if (is_answered) bo_transpose_bits(coded, bytes, words, bits, output);
   }
   if (session != NULL) bo_give_back(&client->pool, session);
-  bo_health_tell(&client->health, is_answered, why);
+  bo_health_tell(&client->health, is_answered ? 0 : -EIO, why);
   return is_answered;
 }

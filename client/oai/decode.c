@@ -332,7 +332,7 @@ static bool decode(bo_client* client, bo_uplink_block* blocks, uint32_t count,
       bo_give_back(&client->pool, session);
     }
     if ((error == -EINVAL || error == -ENOMEM) && count > 1) return false;
-    bo_health_tell(&client->health, error == 0, why);
+    bo_health_tell(&client->health, error, why);
   }
   note(&slot, error == 0);
   return true;

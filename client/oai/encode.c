@@ -113,13 +113,13 @@ bool bo_encode_slot(bo_client* client, const bo_downlink_block* blocks, uint32_t
   }
   if (slot.segments == 0) return true;
   char why[256] = "";
-  bool is_answered = false;
+  int error = -ENOTCONN;
   const uint64_t deadline_ns = bo_now_ns() + client->settings.deadline_ns;
   bo_session* const session = bo_take(&client->pool, deadline_ns, why, sizeof(why));
   if (session != NULL) {
-    is_answered = ask(&slot, session, deadline_ns, why, sizeof(why)) == 0;
+    error = ask(&slot, session, deadline_ns, why, sizeof(why));
     bo_give_back(&client->pool, session);
   }
-  bo_health_tell(&client->health, is_answered, why);
-  return is_answered;
+  bo_health_tell(&client->health, error, why);
+  return error == 0;
 }

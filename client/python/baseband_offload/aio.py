@@ -104,7 +104,11 @@ class AsyncClient:
                 delay = self._calls.delay(failure, attempts, deadline)
                 if delay is None:
                     raise
+                may_be_away = bool(delay) and failure.retry_after is None
             await asyncio.sleep(delay)
+            if may_be_away:  # as long again while it is
+                left = min(delay, deadline - time.monotonic())
+                await asyncio.to_thread(self._calls.channels.wait_for_any, left)
 
     async def _attempt(self, method: str, message: bytes, deadline: float, options: CallOptions) -> bytes:
         loop = asyncio.get_running_loop()
@@ -360,11 +364,15 @@ class AsyncClient:
             num_points=num_points,
             progress_interval=0.0 if progress is None else progress_interval,
         )
-        async for found in self.search(request, options):
-            if isinstance(found, Minimum):
-                return found
-            if progress is not None and progress(found) is False:
-                raise make_error("CANCELLED", "progress returned False")
+        steps = self.search(request, options)
+        try:
+            async for found in steps:
+                if isinstance(found, Minimum):
+                    return found
+                if progress is not None and progress(found) is False:
+                    raise make_error("CANCELLED", "progress returned False")
+        finally:
+            await steps.aclose()  # type: ignore[attr-defined]
         raise make_error("INTERNAL", "the server ended the search without an answer")
 
     async def search(
