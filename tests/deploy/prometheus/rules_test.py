@@ -22,7 +22,7 @@ NO_METRICS = {
     *("baseband_gpu_healthy", "baseband_queue_age"),  # mistakes that a test has to find
     *("baseband_no_such_total", "baseband_wrong_ms"),
     *("baseband_client_example", "baseband_client_stream_example"),  # programs
-    *("baseband_bbdev", "baseband_c", "baseband_c_shared"),  # libraries
+    *("baseband_bbdev", "baseband_c", "baseband_c_shared", "baseband_offload_static"),  # libraries
     *("baseband_offload", "baseband_offload0"),  # a driver of DPDK, and its first device
     "baseband_is_sealed_memory",  # of common/shm/sealed_memory.h
 }
