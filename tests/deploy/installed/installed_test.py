@@ -62,6 +62,7 @@ class InstalledTest(unittest.TestCase):
         further = [path for path in os.environ.get("BASEBAND_PREFIX_PATH", "").split(":") if path]
         folders = [cls.prefix, *map(pathlib.Path, further)]
         cls.environment = {
+            "CMAKE_GENERATOR": "Ninja",  # what our own build needs; there may be no make
             **os.environ,
             "CMAKE_PREFIX_PATH": ":".join(map(str, folders)),
             "PKG_CONFIG_PATH": ":".join(f"{folder}/lib/pkgconfig" for folder in folders),
