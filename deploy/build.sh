@@ -25,6 +25,8 @@ jobs=$(nproc)
 [ "$jobs" -le "$memory" ] || jobs=$memory
 [ "$jobs" -ge 1 ] || jobs=1
 
+# What is built once is compiled by the roomful; a folder that is there stays as it was configured.
+[ -f "$folder/CMakeCache.txt" ] || options=(-DBASEBAND_UNITY=ON "${options[@]}")
 cmake -S "$top" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" --log-level=STATUS \
   | grep -E '^-- (CUDA device|The bbdev driver|Configuring|Build files)|[Ww]arning|[Ee]rror' || true
 [ -f "$folder/build.ninja" ] || { echo "build.sh: configuring failed; run cmake -S $top -B $folder" >&2; exit 1; }

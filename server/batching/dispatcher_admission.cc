@@ -19,7 +19,7 @@ absl::Status TooLarge(absl::string_view what, int64_t value, int64_t limit) {
 }
 
 // Waits count so much more than predicted when a deadline depends on them.
-constexpr double kCaution = 0.25;
+constexpr double kAdmissionCaution = 0.25;
 
 std::string Text(double seconds) {
   return absl::StrCat(std::max<int64_t>(1, std::llround(seconds * 1e6)), " us");
@@ -47,7 +47,8 @@ absl::StatusOr<AdmissionTicket> Dispatcher::Admit(Job* job) {
                                       " of an idle server; its deadline is in ", Text(left_s))));
     }
     // Whoever is let in just in time is late as often as not, and its time is lost to the others.
-    const double careful_s = schedule.finish_s + kCaution * (schedule.finish_s - schedule.alone_s);
+    const double careful_s =
+        schedule.finish_s + kAdmissionCaution * (schedule.finish_s - schedule.alone_s);
     if (careful_s > left_s) {
       absl::Status status =
           Because(UnservedReason::kBacklog,

@@ -9,13 +9,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "client/ctl/carrier/carrier_flags.h"
+#include "client/ctl/common/angles.h"
 #include "client/ctl/common/terminal.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 namespace {
-
-constexpr double kDegrees = 57.29577951308232;
 
 bool IsLocked(const v1::CarrierResult& result) { return result.lock() == v1::CARRIER_LOCK_LOCKED; }
 
@@ -80,7 +79,8 @@ void PrintOne(const CarrierReport& report, std::FILE* stream) {
         absl::StrCat(WithDeviation(result.frequency_hz(), result.frequency_stddev_hz(), 6), " Hz"));
   }
   row("phase",
-      absl::StrCat(WithDeviation(kDegrees * result.phase(), kDegrees * result.phase_stddev(), 5),
+      absl::StrCat(WithDeviation(kDegreesPerRadian * result.phase(),
+                                 kDegreesPerRadian * result.phase_stddev(), 5),
                    " degrees at ", Describe(report.group.reference()),
                    result.ambiguity() > 1 ? absl::StrCat(", modulo ", Modulo(result.ambiguity()))
                    : result.resolution() == v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS
@@ -133,7 +133,7 @@ void PrintTable(const CarrierReport& report, int64_t rows, std::FILE* stream) {
                                  {"EVM %", {}}, {"MER dB", {}},      {"peak", {}}};
   for (int64_t i = 0; i < rows; ++i) {
     const v1::CarrierResult& result = report.recovered->frames[i];
-    const double phase_deviation = kDegrees * result.phase_stddev();
+    const double phase_deviation = kDegreesPerRadian * result.phase_stddev();
     const std::string cells[] = {
         absl::StrCat(i),
         ShortReason(result.lock()),
@@ -141,7 +141,7 @@ void PrintTable(const CarrierReport& report, int64_t rows, std::FILE* stream) {
         absl::StrFormat("%.1e", result.frequency_stddev()),
         absl::StrFormat("%+.*f", Decimals(result.frequency_stddev_hz(), 3), result.frequency_hz()),
         absl::StrFormat("%.2g", result.frequency_stddev_hz()),
-        absl::StrFormat("%+.*f", Decimals(phase_deviation, 3), kDegrees * result.phase()),
+        absl::StrFormat("%+.*f", Decimals(phase_deviation, 3), kDegreesPerRadian * result.phase()),
         absl::StrFormat("%.2g", phase_deviation),
         absl::StrFormat("%.2f", result.snr_db()),
         absl::StrFormat("%.2f", 100 * result.evm()),

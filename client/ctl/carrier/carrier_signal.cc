@@ -2,12 +2,10 @@
 
 #include <cmath>
 
+#include "client/ctl/common/angles.h"
+
 namespace baseband::ctl {
-namespace {
-
-constexpr double kTwoPi = 6.283185307179586;
-
-}  // namespace
+namespace {}  // namespace
 
 // By Marsaglia's polar method.
 Complex Normal(Random* random) {

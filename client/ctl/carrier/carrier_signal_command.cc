@@ -10,6 +10,7 @@
 #include "client/ctl/carrier/constellations.h"
 #include "client/ctl/carrier/known_symbols.h"
 #include "client/ctl/carrier/symbol_files.h"
+#include "client/ctl/common/angles.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
@@ -19,8 +20,6 @@
 
 namespace baseband::ctl {
 namespace {
-
-constexpr double kDegrees = 57.29577951308232;
 
 class CarrierSignalCommand final : public Command {
  public:
@@ -95,7 +94,7 @@ class CarrierSignalCommand final : public Command {
     spec.points = constellation.points;
     spec.snr_db = std::isnan(snr_db_) ? constellation.operating_snr_db + 2 : snr_db_;
     spec.frequency = std::isnan(frequency_) ? 0.25 / constellation.power : frequency_;
-    spec.phase = phase_degrees_ / kDegrees;
+    spec.phase = phase_degrees_ / kDegreesPerRadian;
     spec.num_symbols = NumSymbols(constellation);
     const std::vector<uint32_t> positions =
         pilots_.empty() ? std::vector<uint32_t>() : DvbS2Positions(spec.num_symbols);

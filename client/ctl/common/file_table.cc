@@ -37,7 +37,7 @@ absl::Status Conflict(const File& file, const File& before) {
                    (file.is_output ? before : file).name, ", which is read: name another file"));
 }
 
-class Table {
+class FileTable {
  public:
   absl::Status Add(File file) {
     absl::MutexLock lock(&mutex_);
@@ -62,8 +62,8 @@ class Table {
   std::vector<File> files_ ABSL_GUARDED_BY(mutex_);
 };
 
-Table& TheTable() {
-  static auto& table = *new Table;
+FileTable& TheTable() {
+  static auto& table = *new FileTable;
   return table;
 }
 

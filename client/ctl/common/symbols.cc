@@ -11,9 +11,9 @@
 namespace baseband::ctl {
 namespace {
 
-constexpr NamedValue<v1::SampleFormat> kFormats[] = {{"cf32", v1::SAMPLE_FORMAT_FLOAT32},
-                                                     {"cf16", v1::SAMPLE_FORMAT_FLOAT16},
-                                                     {"ci16", v1::SAMPLE_FORMAT_INT16}};
+constexpr NamedValue<v1::SampleFormat> kSymbolFormats[] = {{"cf32", v1::SAMPLE_FORMAT_FLOAT32},
+                                                           {"cf16", v1::SAMPLE_FORMAT_FLOAT16},
+                                                           {"ci16", v1::SAMPLE_FORMAT_INT16}};
 
 uint32_t FloatBits(float value) {
   uint32_t bits = 0;
@@ -77,16 +77,16 @@ void WriteElements(absl::Span<const float> from, Convert convert, std::string* b
 
 absl::StatusOr<v1::SampleFormat> ParseSampleFormat(absl::string_view what, absl::string_view name) {
   for (const std::string& said : {SampleFormatNamed(name), absl::StrCat("c", name)}) {
-    for (const auto& known : kFormats) {
+    for (const auto& known : kSymbolFormats) {
       if (said == known.name) {
         return known.value;
       }
     }
   }
-  return FindValue(kFormats, what, name);  // which it is not
+  return FindValue(kSymbolFormats, what, name);  // which it is not
 }
 
-std::string NameOfFormat(v1::SampleFormat format) { return NameOf(kFormats, format); }
+std::string NameOfFormat(v1::SampleFormat format) { return NameOf(kSymbolFormats, format); }
 
 int BytesPerSample(v1::SampleFormat format) {
   return format == v1::SAMPLE_FORMAT_FLOAT16 || format == v1::SAMPLE_FORMAT_INT16 ? 4 : 8;

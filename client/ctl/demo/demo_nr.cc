@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kSoftBytes = 64 << 20;
 
 // What the demo found out.
-struct Story {
+struct NrStory {
   int64_t file_bytes = 0;
   int64_t blocks = 0;
   std::vector<int64_t> sent;   // blocks, by transmission
@@ -50,7 +50,7 @@ std::vector<HarqBlock> Divide(const std::string& data, int64_t tb_bytes) {
 
 // Sends `blocks` until all are right, or as often as the link may.
 absl::Status Send(const Session& session, const HarqLink& link, HarqBlocks blocks,
-                  const std::function<void()>& progress, Story* story) {
+                  const std::function<void()>& progress, NrStory* story) {
   for (int t = 0; t < link.transmissions() && !blocks.empty(); ++t) {
     const absl::StatusOr<Encoded> encoded = EncodeSharedBlocks(
         session, link.EncodeGroup(t), link.EncodeSizes(), HarqLink::EncodePayload(blocks));
@@ -80,20 +80,20 @@ absl::Status Send(const Session& session, const HarqLink& link, HarqBlocks block
   return absl::OkStatus();
 }
 
-double BitsPerSymbol(const Story& story, const TransportFormat& format) {
+double BitsPerSymbol(const NrStory& story, const TransportFormat& format) {
   int64_t right = 0;
   for (const int64_t blocks : story.right) right += blocks;
   return static_cast<double>(right * format.plan.tb_bits) /
          static_cast<double>(story.transmissions() * format.num_symbols());
 }
 
-double MeanIterations(const Story& story, const TransportFormat& format) {
+double MeanIterations(const NrStory& story, const TransportFormat& format) {
   return static_cast<double>(story.iterations) /
          static_cast<double>(story.transmissions() * format.plan.num_blocks);
 }
 
 // "right after 1 transmission: 40 of 47, after 2: 46".
-std::string HarqText(const Story& story) {
+std::string HarqText(const NrStory& story) {
   std::string text;
   int64_t right = 0;
   for (size_t t = 0; t < story.sent.size() && story.sent[t] > 0; ++t) {
@@ -108,13 +108,13 @@ std::string HarqText(const Story& story) {
   return text;
 }
 
-int64_t Wrong(const Story& story) {
+int64_t Wrong(const NrStory& story) {
   int64_t right = -story.undetected;
   for (const int64_t blocks : story.right) right += blocks;
   return story.blocks - right;
 }
 
-std::string ToText(const Story& story, const DemoInput& input, const HarqLink& link) {
+std::string ToText(const NrStory& story, const DemoInput& input, const HarqLink& link) {
   const TransportFormat& format = link.format();
   const nr::TransportBlockPlan& plan = format.plan;
   const int64_t info_bits = story.transmissions() * plan.tb_bits;
@@ -148,7 +148,7 @@ std::string ToText(const Story& story, const DemoInput& input, const HarqLink& l
   return text + Verdict(story.equal);
 }
 
-nlohmann::ordered_json ToJson(const Story& story, const DemoInput& input, const HarqLink& link) {
+nlohmann::ordered_json ToJson(const NrStory& story, const DemoInput& input, const HarqLink& link) {
   const TransportFormat& format = link.format();
   const nr::TransportBlockPlan& plan = format.plan;
   nlohmann::ordered_json json;
@@ -178,7 +178,7 @@ absl::StatusOr<DemoOutcome> RunNrDemo(const Session& session, const DemoInput& i
                                       const HarqLink& link) {
   const TransportFormat& format = link.format();
   std::vector<HarqBlock> blocks = Divide(input.data, format.tb_bytes());
-  Story story;
+  NrStory story;
   story.file_bytes = static_cast<int64_t>(input.data.size());
   story.blocks = static_cast<int64_t>(blocks.size());
   story.sent.resize(static_cast<size_t>(link.transmissions()));

@@ -274,4 +274,8 @@ absl::Status CheckReached(const std::vector<v1::Retune>& retunes, int64_t end) {
   return absl::OkStatus();
 }
 
+double OutputsPerInput(const v1::ChannelFilter& filter) {
+  return static_cast<double>(std::max(1U, filter.up())) / std::max(1U, filter.down());
+}
+
 }  // namespace baseband::ctl

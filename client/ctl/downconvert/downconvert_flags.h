@@ -73,6 +73,9 @@ absl::StatusOr<v1::SampleFormat> ParseOutputFormat(absl::string_view name);
 absl::StatusOr<v1::NcoMethod> ParseNcoMethod(absl::string_view name);
 std::string NameOfNcoMethod(v1::NcoMethod method);
 
+// Samples that the filter's channel has for each of the input.
+double OutputsPerInput(const v1::ChannelFilter& filter);
+
 }  // namespace baseband::ctl
 
 #endif  // BASEBAND_CLIENT_CTL_DOWNCONVERT_DOWNCONVERT_FLAGS_H_

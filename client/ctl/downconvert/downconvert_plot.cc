@@ -29,10 +29,6 @@ WidebandFormat SignedFormat(WidebandFormat format) {
   return format;
 }
 
-double OutputsPerInput(const v1::ChannelFilter& filter) {
-  return static_cast<double>(std::max(1U, filter.up())) / std::max(1U, filter.down());
-}
-
 struct Unit {
   double hz;
   const char* name;

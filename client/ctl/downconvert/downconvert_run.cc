@@ -21,10 +21,6 @@ namespace {
 // The study oscillators know the signal from its beginning only, so that it goes in one piece.
 constexpr int64_t kMaxStudySamples = int64_t{1} << 22;
 
-double OutputsPerInput(const v1::ChannelFilter& filter) {
-  return static_cast<double>(std::max(1U, filter.up())) / std::max(1U, filter.down());
-}
-
 double ToHertz(const v1::OscillatorFrequency& frequency, double sample_rate_hz) {
   return frequency.has_fraction()
              ? sample_rate_hz * static_cast<double>(frequency.fraction().num()) /

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "client/ctl/common/angles.h"
+
 namespace baseband::ctl {
 namespace {
 
-constexpr double kTwoPi = 6.283185307179586;
 constexpr double kNothing = -400;
 
 }  // namespace

@@ -6,12 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/carrier/carrier_signal.h"
+#include "client/ctl/common/angles.h"
 #include "client/ctl/common/si_number.h"
 
 namespace baseband::ctl {
 namespace {
-
-constexpr double kTwoPi = 6.283185307179586;
 
 double Turns(double cycles) { return cycles - std::floor(cycles); }
 

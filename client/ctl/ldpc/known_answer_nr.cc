@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kLlrScale = 4;
+constexpr int kNrLlrScale = 4;
 
 // Bits that each lifting size brings: K and N.
 int64_t InfoColumns(int base_graph) { return base_graph == 1 ? 22 : 10; }
@@ -145,7 +145,7 @@ void ReadTransmissions(AnswerFields* fields, KnownAnswer* answer) {
     fields->Refuse(plan.status().message());
     return;
   }
-  fields->Expect("llr_scale", kLlrScale);
+  fields->Expect("llr_scale", kNrLlrScale);
   answer->sigma2 = std::pow(10, -fields->Number("snr_db") / 10);
   if (!(answer->sigma2 > 1e-9 && answer->sigma2 < 1e9)) {
     fields->Refuse("snr_db is not in (-90, 90)");

@@ -186,7 +186,7 @@ class Round {
   std::map<const ReplayCase*, std::string>& soft_;  // of each case: answers come on several threads
 };
 
-int64_t LargestCase(Cases cases) {
+int64_t LargestNrCase(Cases cases) {
   int64_t bytes = 1;
   for (const ReplayCase* replay : cases) {
     bytes = std::max(bytes, replay->answer.coded_bits + replay->answer.soft_bytes);
@@ -215,7 +215,7 @@ void ReplayNr(client::Client* client, const GlobalFlags& flags, const RequestLim
       const Round round(client, flags, decode, transmission, &soft);
       const std::vector<ReplayCase*> passing = Passing(cases, transmission, is_decode);
       RunChunks(
-          flags, limits, LargestCase(passing),
+          flags, limits, LargestNrCase(passing),
           [&](Cases chunk, const Done& done) {
             is_decode ? round.Decode(chunk, done) : round.Encode(chunk, done);
           },

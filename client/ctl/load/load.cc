@@ -57,7 +57,7 @@ class Progress {
   std::string prefix_;
 };
 
-std::string Describe(const v1::GetCapabilitiesResponse& capabilities) {
+std::string DescribeServer(const v1::GetCapabilitiesResponse& capabilities) {
   std::vector<std::string> devices;
   for (const v1::DeviceCapabilities& device : capabilities.devices()) {
     devices.push_back(device.name());
@@ -135,7 +135,7 @@ class LoadCommand final : public Command {
       if (!capabilities.ok()) {
         return FailRpc(capabilities.status());
       }
-      report.server = Describe(*capabilities);
+      report.server = DescribeServer(*capabilities);
       shared = capabilities->shared_memory();
       if (flags.shared_memory) {
         auto arena = client::SharedArena::Connect(capabilities->shared_memory(), 1);

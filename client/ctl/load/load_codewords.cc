@@ -45,8 +45,6 @@ v1::EncodeRequest ToEncode(const v1::LdpcCode& code, const TrafficSpec& spec,
   return request;
 }
 
-absl::Status Wrong(absl::string_view what) { return absl::DataLossError(what); }
-
 // What a DecodeResponse has to be.
 struct Decoded {
   std::string info;

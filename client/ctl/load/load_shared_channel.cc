@@ -19,8 +19,6 @@ constexpr double kSecondDb = -1;
 constexpr float kLlrScale = 6;  // of soft bits that are made here, too
 constexpr int kSecondVersion = 2;
 
-absl::Status Wrong(absl::string_view what) { return absl::DataLossError(what); }
-
 std::vector<std::string> RandomBlocks(const TransportFormat& format, int count, Random* random) {
   std::vector<std::string> blocks;
   for (int i = 0; i < count; ++i) blocks.push_back(random->Bytes(format.tb_bytes()));

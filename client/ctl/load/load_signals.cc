@@ -9,12 +9,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/carrier/carrier_signal.h"
+#include "client/ctl/common/angles.h"
 #include "client/ctl/common/symbols.h"
 
 namespace baseband::ctl {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr double kStrayDeviations = 6;     // an estimate farther off is wrong
 constexpr double kLargestDeviation = 0.1;  // of a frequency that is locked to, in bins
 constexpr double kSnrToleranceDb = 3;
@@ -35,8 +35,6 @@ std::vector<float> HannTaps() {
 }
 
 using Verdict = absl::StatusOr<int64_t>;  // code blocks that did not decode: there are none here
-
-Verdict Wrong(absl::string_view what) { return absl::DataLossError(what); }
 
 // A frame as it was sent.
 struct SentFrame {
@@ -231,7 +229,7 @@ absl::StatusOr<std::string> MinimizeEssence(const grpc::ByteBuffer& reply) {
     return parsed;
   }
   if (!response.has_answer()) {
-    return Wrong("Minimize answered without an answer").status();
+    return Wrong("Minimize answered without an answer");
   }
   response.mutable_answer()->clear_timing();
   response.mutable_answer()->clear_elapsed_s();

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "client/cpp/client.h"
 #include "client/cpp/messages.h"
 #include "client/ctl/carrier/constellations.h"
@@ -17,6 +18,9 @@
 #include "client/load/workload.h"
 
 namespace baseband::ctl {
+
+// What a check of an answer says that is not the known one.
+inline absl::Status Wrong(absl::string_view what) { return absl::DataLossError(what); }
 
 // `message` as it is sent. `check` judges the parsed answer by what is known of it without the
 // server, and returns how many code blocks did not decode, or what is wrong.

@@ -21,11 +21,11 @@ struct Name {
   const char* name;
   TransportKind kind;
 };
-constexpr std::array<Name, 5> kNames = {{{"tcp", TransportKind::kTcp},
-                                         {"uds", TransportKind::kUds},
-                                         {"submit", TransportKind::kSubmit},
-                                         {"shm", TransportKind::kShm},
-                                         {"ring", TransportKind::kRing}}};
+constexpr std::array<Name, 5> kTransportNames = {{{"tcp", TransportKind::kTcp},
+                                                  {"uds", TransportKind::kUds},
+                                                  {"submit", TransportKind::kSubmit},
+                                                  {"shm", TransportKind::kShm},
+                                                  {"ring", TransportKind::kRing}}};
 
 absl::Status CheckTarget(const Transport& transport) {
   const bool is_unix = absl::StartsWith(transport.target, "unix:");
@@ -47,9 +47,10 @@ absl::StatusOr<std::vector<Transport>> ParseTransports(const std::string& text,
   std::vector<Transport> transports;
   for (const absl::string_view item : absl::StrSplit(text, ',')) {
     const std::pair<std::string, std::string> parts = absl::StrSplit(item, absl::MaxSplits('=', 1));
-    const auto* const found = std::find_if(
-        kNames.begin(), kNames.end(), [&](const Name& known) { return parts.first == known.name; });
-    if (found == kNames.end()) {
+    const auto* const found =
+        std::find_if(kTransportNames.begin(), kTransportNames.end(),
+                     [&](const Name& known) { return parts.first == known.name; });
+    if (found == kTransportNames.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--transports ", parts.first, " is none of tcp, uds, submit, shm, ring"));
     }

@@ -8,12 +8,12 @@ namespace baseband::ctl {
 namespace {
 
 // Empty if one of the moments never came, or nothing was measured.
-std::string Between(int64_t begin_ns, int64_t end_ns) {
+std::string Elapsed(int64_t begin_ns, int64_t end_ns) {
   if (begin_ns == 0 || end_ns == 0 || end_ns <= begin_ns) return "";
   return HumanDuration(absl::Nanoseconds(end_ns - begin_ns));
 }
 
-std::string Time(int64_t time_ns) { return Between(1, time_ns + 1); }
+std::string Time(int64_t time_ns) { return Elapsed(1, time_ns + 1); }
 
 }  // namespace
 
@@ -43,11 +43,11 @@ std::string ToTable(const v1::GetFlightRecordsResponse& records) {
                                 absl::UTCTimeZone()),
                record.rpc(), record.client(), record.priority(), record.request_id(),
                v1::FlightRecord::Reason_Name(record.reason()), record.code(),
-               Between(record.arrived_ns(), record.finished_ns()),
-               Between(record.received_ns(), record.submitted_ns()),
-               Between(record.submitted_ns(), left_ns), Time(record.copy_in_ns()),
+               Elapsed(record.arrived_ns(), record.finished_ns()),
+               Elapsed(record.received_ns(), record.submitted_ns()),
+               Elapsed(record.submitted_ns(), left_ns), Time(record.copy_in_ns()),
                Time(record.h2d_ns()), Time(record.kernel_ns()), Time(record.d2h_ns()),
-               Between(record.answered_ns(), record.finished_ns()),
+               Elapsed(record.answered_ns(), record.finished_ns()),
                record.device().empty() ? "" : absl::StrCat(record.device(), " ", record.lane()),
                record.batch_requests() > 0 ? absl::StrCat(record.batch_requests()) : "",
                record.message()});

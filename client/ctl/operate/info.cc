@@ -18,7 +18,7 @@
 namespace baseband::ctl {
 namespace {
 
-using Row = std::function<void(const char* name, const std::string& value)>;
+using AddRow = std::function<void(const char* name, const std::string& value)>;
 
 // "int8 int16": names of the contract without what they all begin with.
 template <typename Enums, typename Name>
@@ -29,7 +29,7 @@ std::string ShortNames(const Enums& values, absl::string_view prefix, const Name
   });
 }
 
-void PrintSharedChannel(const v1::SharedChannelCapabilities& shared, const Row& row) {
+void PrintSharedChannel(const v1::SharedChannelCapabilities& shared, const AddRow& row) {
   if (shared.max_tb_bytes() == 0) {
     return;  // an older server
   }

@@ -17,10 +17,10 @@ double Ratio(int64_t part, int64_t whole) {
 }
 
 // One request's blocks through all their transmissions.
-class Simulator {
+class BlockSimulator {
  public:
-  Simulator(client::Client* client, const GlobalFlags& flags, const HarqLink& link,
-            const BlerSpec& spec)
+  BlockSimulator(client::Client* client, const GlobalFlags& flags, const HarqLink& link,
+                 const BlerSpec& spec)
       : client_(client), flags_(flags), link_(link), spec_(spec) {}
 
   absl::StatusOr<BlerCounts> Run(int64_t number) const {
@@ -135,7 +135,7 @@ double BlerCounts::MeanIterations(int transmission, const TransportFormat& forma
 absl::StatusOr<BlerCounts> MeasureBler(client::Client* client, const GlobalFlags& flags,
                                        const HarqLink& link, const BlerSpec& spec,
                                        const std::function<void(const BlerCounts&)>& progress) {
-  const Simulator simulator(client, flags, link, spec);
+  const BlockSimulator simulator(client, flags, link, spec);
   BlerCounts total;
   const auto count = [&](const BlerCounts& batch) {
     total.Add(batch);

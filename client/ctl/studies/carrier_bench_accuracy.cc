@@ -8,14 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/ctl/common/angles.h"
 #include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/carrier_bench.h"
 #include "client/ctl/studies/carrier_bounds.h"
 
 namespace baseband::ctl {
 namespace {
-
-constexpr double kDegrees = 57.29577951308232;
 
 // One constellation at one SNR.
 struct Point {
@@ -166,7 +165,7 @@ std::string ToLine(const Point& point) {
       "%6.2f  %6d  %5d  %5d  %3d  %6d  %13.2e  %6.2f  %6.2f  %9.2f  %9.4f  %6.2f  %9.2f",
       point.snr_db, a.locked, a.right, a.locked_wrong, a.locked_off, a.locked_unsure,
       a.frequency_rms, point.FrequencyRatio(), a.frequency_rms / point.frequency_known,
-      point.FrequencyPrediction(), kDegrees * a.phase_rms, point.PhaseRatio(),
+      point.FrequencyPrediction(), kDegreesPerRadian * a.phase_rms, point.PhaseRatio(),
       point.PhasePrediction());
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/ctl/common/angles.h"
 #include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/carrier_bench.h"
 #include "client/ctl/studies/carrier_bounds.h"
@@ -14,7 +15,6 @@
 namespace baseband::ctl {
 namespace {
 
-constexpr double kPi = 3.141592653589793;
 constexpr int kSymbols = 32400;
 constexpr double kFrequency = 0.02;
 

@@ -4,12 +4,11 @@
 #include <thread>
 
 #include "absl/strings/str_format.h"
+#include "client/ctl/common/angles.h"
 #include "client/ctl/studies/carrier_bench.h"
 
 namespace baseband::ctl {
 namespace {
-
-constexpr double kTwoPi = 6.283185307179586;
 
 // FNV-1a, for a stream of each constellation's own.
 uint64_t Hash(absl::string_view text) {

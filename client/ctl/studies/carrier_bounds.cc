@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
+#include "client/ctl/common/angles.h"
+
 namespace baseband::ctl {
 namespace {
-
-constexpr double kPi = 3.141592653589793;
 
 // exp(-(x - x_k)^2 / s2) along one axis: [node][point], and where a point still counts.
 struct AxisTable {

@@ -18,9 +18,9 @@
 namespace baseband::ctl {
 namespace {
 
-enum class Experiment { kTable, kFigures };
-constexpr NamedValue<Experiment> kExperiments[] = {{"table", Experiment::kTable},
-                                                   {"figures", Experiment::kFigures}};
+enum class PaperPart { kTable, kFigures };
+constexpr NamedValue<PaperPart> kPaperParts[] = {{"table", PaperPart::kTable},
+                                                 {"figures", PaperPart::kFigures}};
 
 class MinimizeBenchCommand final : public Command {
  public:
@@ -60,7 +60,7 @@ class MinimizeBenchCommand final : public Command {
   }
 
   int Run(const GlobalFlags& flags) override {
-    const auto experiment = FindValue(kExperiments, "EXPERIMENT", experiment_);
+    const auto experiment = FindValue(kPaperParts, "EXPERIMENT", experiment_);
     std::vector<PaperTimings> tables;
     const absl::Status read = ReadTables(&tables);
     for (const absl::Status& status : {experiment.status(), CheckFlags(), read}) {
@@ -78,7 +78,7 @@ class MinimizeBenchCommand final : public Command {
       return session.exit_code();
     }
     absl::Status status;
-    if (*experiment == Experiment::kTable) {
+    if (*experiment == PaperPart::kTable) {
       status = MakeTable(session, &tables);
     }
     if (status.ok() && !out_.empty()) {

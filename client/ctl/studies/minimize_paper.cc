@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <vector>
 
+#include "client/ctl/common/angles.h"
+
 namespace baseband::ctl {
 namespace {
 
-constexpr double kPi = 3.141592653589793;
 constexpr double kIntervalS = 2e-7;
 constexpr unsigned kCode = 0xC44B;
 constexpr int kBits = 16;

@@ -13,9 +13,9 @@ namespace {
 
 // What a descriptor of a block takes on a GPU, at most (ldpc::DecodeBlock; checked where that is
 // known).
-constexpr int64_t kDescriptorBytes = 32;
+constexpr int64_t kDecodeDescriptorBytes = 32;
 // An edge in one iteration, on one core.
-constexpr double kGuessedEdgeS = 1e-10;
+constexpr double kGuessedDecodeEdgeS = 1e-10;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ JobPtr DecodeJob::CopyJoined(int64_t copies) const {
 DecodeJob::DecodeJob(const Operation& operation, std::vector<DecodeGroup> groups)
     : Job(operation), groups_(std::move(groups)) {
   int64_t output_staging_bytes = 0;
-  work.guessed_unit_s = kGuessedEdgeS;
+  work.guessed_unit_s = kGuessedDecodeEdgeS;
   for (const DecodeGroup& group : groups_) {
     footprint.blocks += group.count;
     payload_bytes += group.count * group.llr_count;
@@ -48,7 +48,7 @@ DecodeJob::DecodeJob(const Operation& operation, std::vector<DecodeGroup> groups
   footprint.input_bytes = AlignUp(payload_bytes);
   footprint.output_bytes =
       AlignUp(output_staging_bytes) + AlignUp(footprint.blocks * result_bytes) + 2 * kLaneAlignment;
-  footprint.control_bytes = AlignUp(footprint.blocks * kDescriptorBytes);
+  footprint.control_bytes = AlignUp(footprint.blocks * kDecodeDescriptorBytes);
 }
 
 int64_t DecodeJob::soft_offset() const { return AlignUp(bits_bytes_); }

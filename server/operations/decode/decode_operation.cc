@@ -48,7 +48,7 @@ absl::StatusOr<ldpc::Schedule> ScheduleFromProto(v1::DecodeSchedule schedule) {
   }
 }
 
-absl::StatusOr<ldpc::DecodeParameters> ParametersFromProto(const v1::DecodeGroup& message) {
+absl::StatusOr<ldpc::DecodeParameters> DecodeParametersFromProto(const v1::DecodeGroup& message) {
   ldpc::DecodeParameters parameters;
   BASEBAND_ASSIGN_OR_RETURN(parameters.algorithm, AlgorithmFromProto(message.algorithm()));
   BASEBAND_ASSIGN_OR_RETURN(parameters.schedule, ScheduleFromProto(message.schedule()));
@@ -91,7 +91,7 @@ struct DecodeTraits {
 
   absl::Status ReadGroup(int index, const v1::DecodeGroup& message) {
     DecodeGroup& group = of_groups[static_cast<size_t>(index)];
-    BASEBAND_ASSIGN_OR_RETURN(group.parameters, ParametersFromProto(message));
+    BASEBAND_ASSIGN_OR_RETURN(group.parameters, DecodeParametersFromProto(message));
     BASEBAND_RETURN_IF_ERROR(CheckRange("n_filler", message.n_filler(), 0, group.code->k() - 1));
     group.num_filler = static_cast<int>(message.n_filler());
     group.soft_output = message.soft_output();

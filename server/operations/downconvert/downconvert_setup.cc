@@ -14,7 +14,7 @@ namespace baseband::server {
 namespace {
 
 constexpr double kMaxSampleRateHz = 1e15;
-constexpr double kMaxScale = 1e15;
+constexpr double kMaxSetupScale = 1e15;
 constexpr int kDefaultStudySegment = 1024;
 constexpr int kMaxStudySegment = 1 << 22;
 
@@ -166,8 +166,9 @@ absl::StatusOr<absl::optional<DownconvertSetup>> SetupFromProto(const v1::Downco
     return Within("setup.", format.status());
   }
   setup.format = *format;
-  BASEBAND_ASSIGN_OR_RETURN(const double scale, PositiveOr("setup.scale", message.scale(),
-                                                           kMaxScale, DefaultScale(setup.format)));
+  BASEBAND_ASSIGN_OR_RETURN(
+      const double scale,
+      PositiveOr("setup.scale", message.scale(), kMaxSetupScale, DefaultScale(setup.format)));
   setup.scale = static_cast<float>(scale);
   if (message.channels_size() < 1 || message.channels_size() > downconvert::kMaxChannels) {
     return absl::InvalidArgumentError(absl::StrCat("setup.channels has ", message.channels_size(),

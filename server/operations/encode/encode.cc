@@ -15,7 +15,7 @@ namespace {
 // Blocks a CPU worker takes at a time: one costs about a microsecond.
 constexpr size_t kBlocksPerPiece = 16;
 // An edge encoded, on one core.
-constexpr double kGuessedEdgeS = 1e-11;
+constexpr double kGuessedEncodeEdgeS = 1e-11;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ JobPtr EncodeJob::CopyJoined(int64_t copies) const {
 
 EncodeJob::EncodeJob(const Operation& operation, std::vector<EncodeGroup> groups)
     : Job(operation), groups_(std::move(groups)) {
-  work.guessed_unit_s = kGuessedEdgeS;
+  work.guessed_unit_s = kGuessedEncodeEdgeS;
   std::set<const ldpc::Code*> codes;
   int64_t parity_bytes = 0;
   for (const EncodeGroup& group : groups_) {

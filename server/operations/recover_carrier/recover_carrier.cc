@@ -13,7 +13,7 @@ namespace baseband::server {
 namespace {
 
 // What a descriptor of a frame takes on a GPU (carrier::RecoverFrame; checked where that is known).
-constexpr int64_t kDescriptorBytes = 32;
+constexpr int64_t kFrameDescriptorBytes = 32;
 // A symbol, on one core.
 constexpr double kGuessedSymbolS = 2e-8;
 
@@ -46,7 +46,7 @@ RecoverCarrierJob::RecoverCarrierJob(const Operation& operation,
   footprint.input_bytes = AlignUp(payload_bytes);
   footprint.output_bytes =
       AlignUp(reply_bytes) + AlignUp(footprint.blocks * result_bytes) + kLaneAlignment;
-  footprint.control_bytes = AlignUp(footprint.blocks * kDescriptorBytes) + known_bytes;
+  footprint.control_bytes = AlignUp(footprint.blocks * kFrameDescriptorBytes) + known_bytes;
 }
 
 int64_t RecoverCarrierJob::curves_offset() const { return AlignUp(corrected_bytes_); }

@@ -16,11 +16,11 @@ namespace {
 
 // What descriptors take on a GPU, at most (checked where that is known): of a block, of a code
 // block; and results and scratch of a code block besides its soft and its decided bits.
-constexpr int64_t kBlockDescriptorBytes = 288;
-constexpr int64_t kCodeBlockDescriptorBytes = 112;
+constexpr int64_t kReceivedBlockBytes = 288;
+constexpr int64_t kReceivedCodeBlockBytes = 112;
 constexpr int64_t kCodeBlockResultBytes = 16;
 // An edge in one iteration, on one core.
-constexpr double kGuessedEdgeS = 1e-10;
+constexpr double kGuessedReceivedEdgeS = 1e-10;
 // What else takes as long as so many edges: a launch, and what is done with an LLR before it is one
 // of the decoder's; of a sum of exponentials, for each level of an axis.
 constexpr double kUnitsOfLaunch = 5e4;
@@ -50,7 +50,7 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
       groups_(std::move(groups)),
       free_keys_(std::move(free_keys)),
       held_(groups_.size()) {
-  work.guessed_unit_s = kGuessedEdgeS;
+  work.guessed_unit_s = kGuessedReceivedEdgeS;
   double most_units = 0.0;
   const DecodeSharedChannelGroup* last = nullptr;
   int64_t blocks = 0;
@@ -86,7 +86,7 @@ DecodeSharedChannelJob::DecodeSharedChannelJob(const Operation& operation,
   footprint.output_bytes = AlignUp(footprint.output_bytes) +
                            AlignUp(footprint.blocks * kCodeBlockResultBytes) + 7 * kLaneAlignment;
   footprint.control_bytes =
-      AlignUp(blocks * kBlockDescriptorBytes + footprint.blocks * kCodeBlockDescriptorBytes) +
+      AlignUp(blocks * kReceivedBlockBytes + footprint.blocks * kReceivedCodeBlockBytes) +
       6 * kLaneAlignment;
 }
 

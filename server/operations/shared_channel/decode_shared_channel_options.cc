@@ -9,11 +9,11 @@
 namespace baseband::server {
 namespace {
 
-constexpr int kDefaultIterations = 10;
+constexpr int kDefaultSharedIterations = 10;
 // Of natural LLRs. Min-sum loses least with it over all modulations; from 8 on LLRs that are 127
 // hold up parity checks, so that right blocks of low and medium code rates take nearly all
 // iterations some dB above their threshold, too, where a few would do.
-constexpr float kDefaultLlrScale = 6.0F;
+constexpr float kDefaultSharedLlrScale = 6.0F;
 constexpr double kMinNoiseVariance = 1e-9F;  // as the field has it
 constexpr double kMaxNoiseVariance = 1e9F;
 
@@ -60,7 +60,7 @@ absl::Status ScalesFromProto(const v1::DecodeSharedChannelGroup& message,
                              DecodeSharedChannelGroup* group) {
   const double lowest = group->is_symbols ? nr::kMinLlrScale : nr::kMinLlrFormatScale;
   const double highest = group->is_symbols ? nr::kMaxLlrScale : nr::kMaxLlrFormatScale;
-  group->llr_scale = group->demap.llr_scale = kDefaultLlrScale;
+  group->llr_scale = group->demap.llr_scale = kDefaultSharedLlrScale;
   if (message.llr_scale() != 0.0F) {
     if (!group->is_symbols && group->llr_format == nr::LlrFormat::kInt8) {
       return absl::InvalidArgumentError("llr_scale is set: LLR_INT8 are the decoder's own");
@@ -182,7 +182,7 @@ absl::Status ParametersFromProto(const v1::DecodeSharedChannelGroup& message,
       CheckRange("max_iterations", message.max_iterations(), 0, ldpc::kMaxIterations));
   group->parameters.max_iterations = message.max_iterations() != 0
                                          ? static_cast<int>(message.max_iterations())
-                                         : kDefaultIterations;
+                                         : kDefaultSharedIterations;
   BASEBAND_ASSIGN_OR_RETURN(const double scale_factor,
                             PositiveOr("scale_factor", message.scale_factor(), 1.0, 0.0));
   group->parameters.scaling.factor = static_cast<float>(scale_factor);

@@ -16,12 +16,12 @@ namespace {
 
 // What descriptors take on a GPU, at most (checked where that is known): of a block, of a code
 // block.
-constexpr int64_t kBlockDescriptorBytes = 192;
-constexpr int64_t kCodeBlockDescriptorBytes = 8;
+constexpr int64_t kSentBlockBytes = 192;
+constexpr int64_t kSentCodeBlockBytes = 8;
 // And of scratch, for each code block.
 constexpr int64_t kWorkspaceBytes = 24;
 // An edge encoded, on one core; a coded bit and a symbol cost as much as some of these.
-constexpr double kGuessedEdgeS = 1e-11;
+constexpr double kGuessedSentEdgeS = 1e-11;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ JobPtr EncodeSharedChannelJob::CopyJoined(int64_t copies) const {
 EncodeSharedChannelJob::EncodeSharedChannelJob(const Operation& operation,
                                                std::vector<EncodeSharedChannelGroup> groups)
     : Job(operation), groups_(std::move(groups)) {
-  work.guessed_unit_s = kGuessedEdgeS;
+  work.guessed_unit_s = kGuessedSentEdgeS;
   double most_units = 0.0;
   std::set<const ldpc::Code*> codes;
   int64_t blocks = 0;
@@ -59,8 +59,8 @@ EncodeSharedChannelJob::EncodeSharedChannelJob(const Operation& operation,
   }
   footprint.input_bytes = AlignUp(payload_bytes);
   footprint.output_bytes = AlignUp(output_bytes) + AlignUp(footprint.blocks * kWorkspaceBytes);
-  footprint.control_bytes += AlignUp(blocks * kBlockDescriptorBytes) +
-                             AlignUp(footprint.blocks * kCodeBlockDescriptorBytes);
+  footprint.control_bytes +=
+      AlignUp(blocks * kSentBlockBytes) + AlignUp(footprint.blocks * kSentCodeBlockBytes);
 }
 
 std::unique_ptr<Batch> MakeEncodeSharedChannelBatch(std::vector<JobPtr> jobs) {
