@@ -16,7 +16,7 @@ export LANG=C.UTF-8 CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=$top
 
 cuda=OFF
 [ ! -x /usr/local/cuda/bin/nvcc ] || cuda=ON
-options=(-DBASEBAND_TESTS=OFF "-DBASEBAND_CUDA=$cuda" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE:-Release}")
+options=(-DBASEBAND_TESTS=OFF -DBASEBAND_UNITY=ON "-DBASEBAND_CUDA=$cuda" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE:-Release}")
 [ -z "${CUDA_ARCHITECTURES:-}" ] || options+=("-DCMAKE_CUDA_ARCHITECTURES=$CUDA_ARCHITECTURES")
 if [ -n "${GRPC_PREFIX:-}" ]; then
   # Misspelt, it would be the packaged one that is built in.
