@@ -134,6 +134,58 @@ TEST_F(BasebandctlDownconvertTest, SigmfSaysRateAndFrequencyOfEachPart) {
   EXPECT_THAT(outcome.output, HasSubstr("1 retune"));
 }
 
+// A receiver whose I has a tenth too much and an offset, and which writes WAV, with its centre.
+TEST_F(BasebandctlDownconvertTest, WhatTheReceiverDidIsToldAndRemoved) {
+  std::string bytes = ReadAll(Path(kSignal));
+  std::vector<int16_t> numbers(bytes.size() / sizeof(int16_t));
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  for (size_t n = 0; n < numbers.size(); n += 2) {
+    numbers[n] = static_cast<int16_t>(std::lround(1.1 * numbers[n]) + 300);
+  }
+  std::memcpy(bytes.data(), numbers.data(), bytes.size());
+  const auto little = [](uint32_t number) {
+    return std::string(reinterpret_cast<const char*>(&number), sizeof(number));
+  };
+  WriteAll(Path("air.wav"), "RIFF" + little(0) + "WAVEfmt " + little(16) +
+                                std::string("\1\0\2\0", 4) + little(64000000) + little(256000000) +
+                                std::string("\4\0\x10\0", 4) + "auxi" + little(36) +
+                                std::string(32, '\0') + little(433000000) + "data" +
+                                little(static_cast<uint32_t>(bytes.size())) + bytes);
+  // The image of the tone at 9.1 MHz.
+  const auto image = [&](const std::vector<std::string>& flags, std::string* told) {
+    std::vector<std::string> arguments = {"downconvert", Path("air.wav"), "--channel=@423.9M:64",
+                                          "-o", Path("image")};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Outcome outcome = Run(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+    *told = outcome.output;
+    std::complex<double> sum;
+    const auto samples = ReadComplex(Path("image.0.cf32"));
+    for (const std::complex<float>& sample : samples) {
+      sum += std::complex<double>(sample);
+    }
+    return std::abs(sum) / static_cast<double>(samples.size());
+  };
+  std::string told;
+  EXPECT_NEAR(image({}, &told), 0.1 * 0.1 / 2, 0.0005);
+  EXPECT_THAT(told, AllOf(HasSubstr("200000 samples (ci16), 3.12 ms at 64 MHz"),
+                          HasSubstr("-9.1 MHz"), HasSubstr("front end: DC -"),
+                          HasSubstr("dB; image -26.4 dB (I/Q gain +0.83 dB, phase ")));
+  EXPECT_LT(image({"--remove-dc", "--correct-iq"}, &told), 0.0002);
+  EXPECT_THAT(told, AllOf(HasSubstr("dB, removed; image"), HasSubstr("degrees), removed")));
+
+  const Outcome beyond = Run({"downconvert", Path("air.wav"), "--channel=@500M:8"});
+  EXPECT_EQ(beyond.exit_code, 1);
+  EXPECT_THAT(beyond.output, HasSubstr("channel 0 frequency @500 MHz is beyond the band, which is"
+                                       " from 401 MHz to 465 MHz"));
+  WriteAll(Path("real.f32"), std::string(8192, '\1'));
+  EXPECT_THAT(
+      Run({"downconvert", Path("real.f32"), "--rate=1M", "--channel=0", "--correct-iq"}).output,
+      HasSubstr("--correct-iq"));
+  EXPECT_THAT(Run({"downconvert", Path("air.wav"), "--channel=0:8", "--cu8-centre=128"}).output,
+              HasSubstr("--cu8-centre is of unsigned bytes"));
+}
+
 TEST_F(BasebandctlDownconvertTest, GapsAreReportedAndBothFormsTakeThemAlike) {
   WriteAll(Path("in.sigmf-data"), ReadAll(Path(kSignal)));
   WriteAll(Path("in.sigmf-meta"),

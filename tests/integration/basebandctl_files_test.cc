@@ -234,7 +234,7 @@ TEST_F(BasebandctlFilesTest, ARecordingIsReadAndWrittenAsItsNameSays) {
              {{"DIR/x.cf32", "--format=ci16"}, "--format ci16 contradicts "},
              {{"DIR/x.dat"}, "x.dat does not say what its samples are: end its name in ."},
              {{"DIR/LICENSE"}, "or say it by --format"},
-             {{"DIR/x.wav", "--format=ci16"}, "what ends in .wav is no file of raw samples"}}) {
+             {{"DIR/x.wav"}, "x.wav is no WAV file: it does not begin with RIFF"}}) {
       const Outcome outcome = run(words);
       EXPECT_EQ(outcome.exit_code, 1) << command << ": " << outcome.output;
       EXPECT_THAT(outcome.output, HasSubstr(message)) << command;

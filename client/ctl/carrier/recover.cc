@@ -15,6 +15,7 @@
 #include "client/ctl/carrier/symbol_files.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/front_end_flags.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
 #include "client/ctl/common/symbols.h"
@@ -36,11 +37,13 @@ class RecoverCommand final : public Command {
         "recover",
         "Finds frequency and phase of received symbols, and corrects them.\n"
         "The file holds complex samples, one a symbol, I before Q, little endian, after the matched"
-        " filter and the timing recovery; or it is a SigMF recording (name either of its files)."
+        " filter and the timing recovery; or it is a SigMF recording (name either of its files), "
+        "or a"
+        " WAV file of two channels."
         " Exit code 4 when a frame is not locked; everything is written all the same.");
     command
         ->add_option("INPUT", input_,
-                     "file of symbols, - for standard input; .sigmf-meta for SigMF")
+                     "file of symbols, - for standard input; .sigmf-meta for SigMF, .wav for WAV")
         ->required();
     AddConstellationFlags(command, &carrier_);
     command
@@ -62,6 +65,7 @@ class RecoverCommand final : public Command {
                      " (they are the first of the frame)")
         ->type_name("LAYOUT");
     AddCarrierFlags(command, &carrier_);
+    AddFrontEndFlags(command, &wanted_);
     const char* output = "Output";
     command
         ->add_option("--out,-o", out_,
@@ -99,7 +103,7 @@ class RecoverCommand final : public Command {
     const SampleOutput out = OpenSamples("--out", out_, &outputs_);
     OutputFile* const plot = outputs_.Open("--plot", plot_);
     OutputFile* const csv = outputs_.Open("--csv", csv_);
-    const auto out_format = SymbolFormatToWrite("--out", out_, "", symbols.format);
+    const auto out_format = SymbolFormatToWrite("--out", out_, "", input_format_);
     if (outputs_.status().ok() && !out_format.ok()) {
       return FailArguments(out_format.status());
     }
@@ -143,9 +147,14 @@ class RecoverCommand final : public Command {
       return FailArguments(status);
     }
     if (flags.json) {
-      absl::FPrintF(outputs_.report(), "%s\n", ToJson(report).dump(2));
+      nlohmann::ordered_json json = ToJson(report);
+      json["front_end"] = ToJson(front_end_, wanted_);
+      absl::FPrintF(outputs_.report(), "%s\n", json.dump(2));
     } else {
       PrintReport(report, all_ ? INT64_MAX : kMaxRows, outputs_.report());
+      if (const std::string told = ToText(front_end_, wanted_); !told.empty()) {
+        absl::FPrintF(outputs_.report(), "front end: %s\n", told);
+      }
     }
     return report.locked() == static_cast<int64_t>(recovered->frames.size()) ? kOk
                                                                              : kNegativeResult;
@@ -163,6 +172,12 @@ class RecoverCommand final : public Command {
       return file.status();
     }
     *symbols = *std::move(file);
+    input_format_ = symbols->format;
+    absl::StatusOr<FrontEnd> front_end = CorrectFrontEnd(wanted_, symbols);
+    if (!front_end.ok()) {
+      return front_end.status();
+    }
+    front_end_ = *std::move(front_end);
     if (group->symbol_rate_hz() == 0) {
       group->set_symbol_rate_hz(symbols->sample_rate_hz);
     }
@@ -251,6 +266,9 @@ class RecoverCommand final : public Command {
   std::string known_;
   std::string pilots_;
   CarrierFlags carrier_;
+  WantedCorrection wanted_;
+  v1::SampleFormat input_format_ = v1::SAMPLE_FORMAT_UNSPECIFIED;
+  FrontEnd front_end_;
   std::string out_;
   std::string plot_;
   int64_t plot_frame_ = 0;

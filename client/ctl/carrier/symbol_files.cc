@@ -8,6 +8,9 @@
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/sample_names.h"
 #include "client/ctl/common/symbols.h"
+#include "client/ctl/common/wav.h"
+#include "client/ctl/common/wideband_file.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {
 namespace {
@@ -47,6 +50,39 @@ absl::Status ParseMeta(const std::string& text, SymbolFile* file) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<SymbolFile> ReadWav(const std::string& path, absl::string_view format) {
+  constexpr int64_t kPiece = 1 << 20;
+  BASEBAND_ASSIGN_OR_RETURN(WidebandFile wav, WidebandFile::Open(path, ""));
+  if (!wav.samples().is_complex) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " has one channel: symbols are I and Q, which take two"));
+  }
+  SymbolFile file;
+  file.sample_rate_hz = wav.sample_rate_hz();
+  for (;;) {
+    BASEBAND_ASSIGN_OR_RETURN(const WidebandFile::Piece piece, wav.Read(kPiece));
+    if (piece.bytes.empty()) {
+      break;
+    }
+    file.bytes += piece.bytes;
+  }
+  const WidebandFormat& wire = wav.wire_format();
+  file.format = wire.wire == v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32 ? v1::SAMPLE_FORMAT_FLOAT32
+                                                                 : v1::SAMPLE_FORMAT_INT16;
+  if (!format.empty()) {
+    BASEBAND_ASSIGN_OR_RETURN(const v1::SampleFormat asked, ParseSampleFormat("--format", format));
+    if (asked != file.format) {
+      return absl::InvalidArgumentError(absl::StrCat("--format ", format, " contradicts ", path,
+                                                     ", which says ", wav.samples().name()));
+    }
+  }
+  if (wire.wire == v1::WIDEBAND_FORMAT_COMPLEX_INT8) {
+    file.bytes =
+        FromComplex(WidebandToComplex(file.bytes, wire), file.format, DefaultScale(file.format));
+  }
+  return file;
+}
+
 absl::Status CheckWhole(const std::string& path, const SymbolFile& file) {
   const int size = BytesPerSample(file.format);
   if (file.bytes.empty()) {
@@ -64,6 +100,9 @@ absl::Status CheckWhole(const std::string& path, const SymbolFile& file) {
 
 absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format,
                                        bool can_ask) {
+  if (IsWavName(path)) {
+    return ReadWav(path, format);
+  }
   SymbolFile file;
   std::string base;
   const bool sigmf = SplitSigmfPath(path, &base);
@@ -98,6 +137,20 @@ absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_vie
     return status;
   }
   return file;
+}
+
+absl::StatusOr<FrontEnd> CorrectFrontEnd(const WantedCorrection& wanted, SymbolFile* file) {
+  std::vector<Complex> samples = ToComplex(file->bytes, file->format, DefaultScale(file->format));
+  FrontEndMeter meter;
+  meter.Add(samples);
+  FrontEnd found = meter.Result();
+  BASEBAND_ASSIGN_OR_RETURN(const IqCorrection correction, ToCorrection(found, wanted));
+  if (wanted.dc || wanted.iq) {
+    correction.Apply(&samples);
+    file->format = v1::SAMPLE_FORMAT_FLOAT32;
+    file->bytes = FromComplex(samples, file->format, DefaultScale(file->format));
+  }
+  return found;
 }
 
 absl::StatusOr<v1::SampleFormat> SymbolFormatToWrite(absl::string_view flag,

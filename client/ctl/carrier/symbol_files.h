@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "baseband/v1/baseband.pb.h"
+#include "client/ctl/common/front_end.h"
 #include "client/ctl/common/sigmf.h"
 
 namespace baseband::ctl {
@@ -19,7 +20,9 @@ struct SymbolFile {
 };
 
 // Reads raw samples ("-": standard input), or a SigMF recording when `path` ends in .sigmf-meta or
-// .sigmf-data: then the pair is read, and its metadata says the format and perhaps the rate.
+// .sigmf-data: then the pair is read, and its metadata says the format and perhaps the rate; or a
+// WAV file of two channels (wav.h): 8-bit samples become INT16, those that INT16 cannot hold
+// float32.
 //
 // `format` is "cf32", "cf16", "ci16" or another name of theirs (symbols.h), which `can_ask` says
 // that the user may give; empty: what the metadata says, or what the name's end says, or cf32 for
@@ -29,6 +32,10 @@ struct SymbolFile {
 // bytes. NotFound as ReadFile.
 absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format,
                                        bool can_ask = true);
+
+// Tells what the front end did (front_end.h), and undoes what is `wanted`, in float32. Statuses are
+// those of ToCorrection.
+absl::StatusOr<FrontEnd> CorrectFrontEnd(const WantedCorrection& wanted, SymbolFile* file);
 
 // What is written to `path`, which `flag` has named: `format`, that of --format, if it is not
 // empty, else what the name's end says, else `otherwise`. InvalidArgument: as FormatToWrite of

@@ -24,7 +24,7 @@ constexpr Names kNames[] = {
 };
 
 // Files that are more than their samples: raw ones under such a name mislead whoever opens them.
-constexpr const char* kContainers[] = {"wav", "sigmf", "flac", "mat", "npy", "npz",
+constexpr const char* kContainers[] = {"wav", "wave", "rf64", "bw64", "sigmf", "flac", "mat", "npy", "npz",
                                        "h5",  "hdf5",  "json", "csv", "txt", "svg"};
 
 // "cs16" of "a.b/air.cs16"; empty without one.

@@ -7,28 +7,59 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "client/ctl/common/files.h"
 #include "client/ctl/common/sample_names.h"
 #include "client/ctl/common/sigmf.h"
+#include "client/ctl/common/wav.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {
 
-absl::StatusOr<WidebandFile> WidebandFile::Open(const std::string& path, absl::string_view format) {
+absl::StatusOr<WidebandFile> WidebandFile::Open(const std::string& path, absl::string_view format,
+                                                absl::optional<double> zero) {
   WidebandFile file;
   file.path_ = path == "-" ? "standard input" : path;
   std::string base;
-  if (SplitSigmfPath(path, &base)) {
-    if (absl::Status status = file.ReadMeta(base, format); !status.ok()) {
-      return status;
+  if (IsWavName(path)) {
+    BASEBAND_ASSIGN_OR_RETURN(file.file_, OpenInput(path));
+    BASEBAND_RETURN_IF_ERROR(file.ReadWav(format));
+  } else {
+    if (SplitSigmfPath(path, &base)) {
+      BASEBAND_RETURN_IF_ERROR(file.ReadMeta(base, format));
+      file.path_ = base + kSigmfData;
+    } else {
+      BASEBAND_RETURN_IF_ERROR(file.ChooseFormat(path, format));
     }
-    file.path_ = base + kSigmfData;
-  } else if (absl::Status status = file.ChooseFormat(path, format); !status.ok()) {
-    return status;
+    BASEBAND_RETURN_IF_ERROR(file.OpenData(path == "-" ? path : file.path_));
   }
-  if (absl::Status status = file.OpenData(path == "-" ? path : file.path_); !status.ok()) {
-    return status;
-  }
+  file.samples_.zero = zero.value_or(file.samples_.zero);
+  file.wire_format_ = &WireFormatOf(file.samples_);
   return file;
+}
+
+absl::Status WidebandFile::CheckFormat(absl::string_view asked, absl::string_view file) const {
+  if (asked.empty()) {
+    return absl::OkStatus();
+  }
+  BASEBAND_ASSIGN_OR_RETURN(const WidebandFormat* const format, FindWidebandFormat(asked));
+  return format->name == samples_.name()
+             ? absl::OkStatus()
+             : absl::InvalidArgumentError(absl::StrCat("--format ", asked, " contradicts ", file,
+                                                       ", which says ", samples_.name()));
+}
+
+absl::Status WidebandFile::ReadWav(absl::string_view format) {
+  const absl::StatusOr<WavHead> head = ReadWavHead(file_.get());
+  if (!head.ok()) {
+    return absl::Status(head.status().code(), absl::StrCat(path_, " ", head.status().message()));
+  }
+  samples_ = head->samples;
+  sample_rate_hz_ = head->sample_rate_hz;
+  centre_hz_ = head->centre_hz;
+  begin_ = head->begin;
+  num_samples_ = head->count;
+  has_more_ = true;
+  BASEBAND_RETURN_IF_ERROR(CheckFormat(format, path_));
+  return fseeko(file_.get(), begin_, SEEK_SET) == 0 ? absl::OkStatus() : FileError("read", path_);
 }
 
 absl::Status WidebandFile::ChooseFormat(const std::string& path, absl::string_view format) {
@@ -36,19 +67,14 @@ absl::Status WidebandFile::ChooseFormat(const std::string& path, absl::string_vi
   for (const WidebandFormat& known : WidebandFormats()) {
     name.readable.emplace_back(known.name);
   }
-  format_ = FormatOfFileName(path);
+  const WidebandFormat* found = FormatOfFileName(path);
   if (!format.empty()) {
-    const auto asked = FindWidebandFormat(format);
-    if (!asked.ok()) {
-      return asked.status();
-    }
-    format_ = *asked;
-    name.asked = format_->name;
+    BASEBAND_ASSIGN_OR_RETURN(found, FindWidebandFormat(format));
+    name.asked = found->name;
   }
-  if (absl::Status status = CheckNameToRead(name); !status.ok()) {
-    return status;
-  }
-  if (format_ != nullptr) {
+  BASEBAND_RETURN_IF_ERROR(CheckNameToRead(name));
+  if (found != nullptr) {
+    samples_ = SamplesOf(*found);
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
@@ -59,14 +85,11 @@ absl::Status WidebandFile::ChooseFormat(const std::string& path, absl::string_vi
 }
 
 absl::Status WidebandFile::ReadMeta(const std::string& base, absl::string_view format) {
-  const absl::StatusOr<std::string> text = ReadFile(base + kSigmfMeta);
-  if (!text.ok()) {
-    return text.status();
-  }
+  BASEBAND_ASSIGN_OR_RETURN(const std::string text, ReadFile(base + kSigmfMeta));
   const auto refuse = [&](const absl::Status& status) {
     return absl::InvalidArgumentError(absl::StrCat(base, kSigmfMeta, ": ", status.message()));
   };
-  const absl::StatusOr<SigmfMeta> meta = ParseSigmf(*text);
+  const absl::StatusOr<SigmfMeta> meta = ParseSigmf(text);
   if (!meta.ok()) {
     return refuse(meta.status());
   }
@@ -74,16 +97,8 @@ absl::Status WidebandFile::ReadMeta(const std::string& base, absl::string_view f
   if (!known.ok()) {
     return refuse(known.status());
   }
-  format_ = *known;
-  const absl::StatusOr<const WidebandFormat*> asked =
-      format.empty() ? format_ : FindWidebandFormat(format);
-  if (!asked.ok()) {
-    return asked.status();
-  }
-  if (*asked != format_) {
-    return absl::InvalidArgumentError(absl::StrCat("--format ", format, " contradicts ", base,
-                                                   kSigmfMeta, ", which says ", format_->name));
-  }
+  samples_ = SamplesOf(**known);
+  BASEBAND_RETURN_IF_ERROR(CheckFormat(format, base + kSigmfMeta));
   sample_rate_hz_ = meta->sample_rate_hz;
   for (const SigmfCapture& capture : meta->captures) {
     const Part& last = parts_.back();
@@ -91,39 +106,42 @@ absl::Status WidebandFile::ReadMeta(const std::string& base, absl::string_view f
     const int64_t index = capture.global_index.value_or(expected);
     if (capture.sample_start == 0) {
       parts_ = {Part{0, index}};
-      centre_hz_ = capture.frequency_hz;
     } else if (index < expected) {
       return refuse(absl::InvalidArgumentError(
           absl::StrCat("core:global_index ", index, " was before: ", expected, " comes next")));
     } else if (index > expected) {
       parts_.push_back(Part{capture.sample_start, index});
     }
+    if (capture.frequency_hz.has_value()) {
+      has_several_centres_ |=
+          &capture != &meta->captures.front() && capture.frequency_hz != centre_hz_;
+      centre_hz_ = capture.frequency_hz;
+    }
+  }
+  if (has_several_centres_) {
+    centre_hz_.reset();
   }
   return absl::OkStatus();
 }
 
 absl::Status WidebandFile::OpenData(const std::string& path) {
-  absl::StatusOr<FilePointer> file = OpenInput(path);
-  if (!file.ok()) {
-    return file.status();
-  }
-  file_ = *std::move(file);
+  BASEBAND_ASSIGN_OR_RETURN(file_, OpenInput(path));
   struct stat info = {};
   if (fstat(fileno(file_.get()), &info) != 0 || !S_ISREG(info.st_mode)) {
     return absl::OkStatus();
   }
   // What comes before: standard input may have been read from.
-  const auto place = static_cast<int64_t>(std::ftell(file_.get()));
-  const int64_t bytes = static_cast<int64_t>(info.st_size) - std::max<int64_t>(place, 0);
+  begin_ = std::max<int64_t>(ftello(file_.get()), 0);
+  const int64_t bytes = static_cast<int64_t>(info.st_size) - begin_;
   if (bytes <= 0) {
     return absl::InvalidArgumentError(absl::StrCat(path_, " is empty"));
   }
-  if (bytes % format_->bytes != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(path_, " has ", bytes,
-                                                   " bytes, not a multiple of the ", format_->bytes,
-                                                   " of a sample (format ", format_->name, ")"));
+  if (bytes % samples_.bytes() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, " has ", bytes, " bytes, not a multiple of the ", samples_.bytes(),
+                     " of a sample (format ", samples_.name(), ")"));
   }
-  num_samples_ = bytes / format_->bytes;
+  num_samples_ = bytes / samples_.bytes();
   return absl::OkStatus();
 }
 
@@ -133,24 +151,72 @@ absl::optional<int64_t> WidebandFile::end() const {
                           : last.index + std::max<int64_t>(num_samples_ - last.start, 0);
 }
 
+absl::StatusOr<std::string> WidebandFile::ReadBytes(int64_t size) {
+  std::string bytes = ahead_.substr(0, size);
+  ahead_.erase(0, bytes.size());
+  const size_t had = bytes.size();
+  bytes.resize(size);
+  bytes.resize(had + std::fread(&bytes[had], 1, bytes.size() - had, file_.get()));
+  if (std::ferror(file_.get()) != 0) {
+    return FileError("read", path_);
+  }
+  if (bytes.size() % samples_.bytes() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path_, " ends within a sample (", samples_.name(), ")"));
+  }
+  return bytes;
+}
+
+absl::StatusOr<FrontEnd> WidebandFile::Measure() {
+  constexpr int64_t kPlaces = 64;
+  constexpr int64_t kAtOne = kMostFrontEndSamples / kPlaces;
+  FrontEndMeter meter(samples_.is_complex);
+  const auto add = [&](const std::string& bytes) {
+    meter.Add(WidebandToComplex(ToWire(bytes, samples_), WireFormatOf(samples_)));
+  };
+  if (num_samples_ < 0) {
+    BASEBAND_ASSIGN_OR_RETURN(ahead_, ReadBytes(kMostFrontEndSamples / 4 * samples_.bytes()));
+    add(ahead_);
+    return meter.Result();
+  }
+  const int64_t places = num_samples_ <= kMostFrontEndSamples ? 1 : kPlaces;
+  const int64_t at_one = places == 1 ? num_samples_ : kAtOne;
+  const int64_t step = (num_samples_ - at_one) / std::max<int64_t>(1, places - 1);
+  for (int64_t i = 0; i < places; ++i) {
+    if (fseeko(file_.get(), begin_ + i * step * samples_.bytes(), SEEK_SET) != 0) {
+      return FileError("read", path_);
+    }
+    BASEBAND_ASSIGN_OR_RETURN(const std::string bytes, ReadBytes(at_one * samples_.bytes()));
+    add(bytes);
+  }
+  return fseeko(file_.get(), begin_, SEEK_SET) == 0 ? absl::StatusOr<FrontEnd>(meter.Result())
+                                                    : FileError("read", path_);
+}
+
+void WidebandFile::Correct(const IqCorrection& correction) {
+  correction_ = correction;
+  wire_format_ = *FindWidebandFormat(samples_.is_complex ? "cf32" : "f32");
+}
+
 absl::StatusOr<WidebandFile::Piece> WidebandFile::Read(int64_t max_samples) {
   if (part_ + 1 < parts_.size() && parts_[part_ + 1].start == next_) {
     ++part_;
   }
-  const int64_t until = part_ + 1 < parts_.size() ? parts_[part_ + 1].start : INT64_MAX;
+  int64_t until = part_ + 1 < parts_.size() ? parts_[part_ + 1].start : INT64_MAX;
+  if (has_more_) {
+    until = std::min(until, num_samples_);
+  }
   Piece piece;
   piece.index = parts_[part_].index + next_ - parts_[part_].start;
-  piece.bytes.resize(std::min(max_samples, until - next_) * format_->bytes);
-  piece.bytes.resize(std::fread(&piece.bytes[0], 1, piece.bytes.size(), file_.get()));
-  if (std::ferror(file_.get()) != 0) {
-    return FileError("read", path_);
+  BASEBAND_ASSIGN_OR_RETURN(piece.bytes,
+                            ReadBytes(std::min(max_samples, until - next_) * samples_.bytes()));
+  next_ += static_cast<int64_t>(piece.bytes.size()) / samples_.bytes();
+  piece.bytes = ToWire(std::move(piece.bytes), samples_);
+  if (correction_.has_value()) {
+    std::vector<Complex> samples = WidebandToComplex(piece.bytes, WireFormatOf(samples_));
+    correction_->Apply(&samples);
+    piece.bytes = WidebandFromComplex(samples, *wire_format_);
   }
-  if (piece.bytes.size() % format_->bytes != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path_, " ends within a sample (", format_->name, ")"));
-  }
-  next_ += static_cast<int64_t>(piece.bytes.size()) / format_->bytes;
-  ToWire(*format_, &piece.bytes);
   return piece;
 }
 

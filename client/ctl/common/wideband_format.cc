@@ -4,22 +4,24 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "client/ctl/common/file_samples.h"
 #include "client/ctl/common/sample_names.h"
 
 namespace baseband::ctl {
 namespace {
 
 constexpr WidebandFormat kFormats[] = {
-    {"ci8", "ci8", v1::WIDEBAND_FORMAT_COMPLEX_INT8, 2, true, false, 128},
-    {"ci16", "ci16_le", v1::WIDEBAND_FORMAT_COMPLEX_INT16, 4, true, false, 32768},
-    {"cf32", "cf32_le", v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32, 8, true, false, 1},
-    {"cu8", "cu8", v1::WIDEBAND_FORMAT_COMPLEX_INT8, 2, true, true, 128},
-    {"i8", "ri8", v1::WIDEBAND_FORMAT_REAL_INT8, 1, false, false, 128},
-    {"i16", "ri16_le", v1::WIDEBAND_FORMAT_REAL_INT16, 2, false, false, 32768},
-    {"f32", "rf32_le", v1::WIDEBAND_FORMAT_REAL_FLOAT32, 4, false, false, 1},
-    {"u8", "ru8", v1::WIDEBAND_FORMAT_REAL_INT8, 1, false, true, 128},
+    {"ci8", "ci8", v1::WIDEBAND_FORMAT_COMPLEX_INT8, 2, true, 128},
+    {"ci16", "ci16_le", v1::WIDEBAND_FORMAT_COMPLEX_INT16, 4, true, 32768},
+    {"cf32", "cf32_le", v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32, 8, true, 1},
+    {"cu8", "cu8", v1::WIDEBAND_FORMAT_UNSPECIFIED, 2, true, 128},
+    {"i8", "ri8", v1::WIDEBAND_FORMAT_REAL_INT8, 1, false, 128},
+    {"i16", "ri16_le", v1::WIDEBAND_FORMAT_REAL_INT16, 2, false, 32768},
+    {"f32", "rf32_le", v1::WIDEBAND_FORMAT_REAL_FLOAT32, 4, false, 1},
+    {"u8", "ru8", v1::WIDEBAND_FORMAT_UNSPECIFIED, 1, false, 128},
 };
 
 template <typename Matches>
@@ -61,6 +63,9 @@ void Append(float value, const WidebandFormat& format, std::string* bytes) {
   T component;
   if constexpr (std::is_same_v<T, float>) {
     component = value;
+  } else if constexpr (std::is_unsigned_v<T>) {
+    component = static_cast<T>(
+        std::clamp(std::lround(value * format.full_scale + kZeroOfConverters), 0L, 255L));
   } else {
     component = static_cast<T>(std::clamp(std::lround(value * format.full_scale),
                                           -std::lround(format.full_scale),
@@ -104,14 +109,6 @@ const WidebandFormat* FormatOfFileName(absl::string_view path) {
   return FindWidebandFormat(SampleFormatOfFileName(path)).value_or(nullptr);
 }
 
-void ToWire(const WidebandFormat& format, std::string* bytes) {
-  if (format.is_unsigned) {
-    for (char& byte : *bytes) {
-      byte = static_cast<char>(byte ^ 0x80);
-    }
-  }
-}
-
 std::vector<Complex> WidebandToComplex(absl::string_view bytes, const WidebandFormat& format) {
   switch (ComponentBytes(format)) {
     case 1:
@@ -124,11 +121,16 @@ std::vector<Complex> WidebandToComplex(absl::string_view bytes, const WidebandFo
 }
 
 std::string WidebandFromComplex(absl::Span<const Complex> samples, const WidebandFormat& format) {
-  std::string bytes = ComponentBytes(format) == 1   ? ConvertBack<int8_t>(samples, format)
-                      : ComponentBytes(format) == 2 ? ConvertBack<int16_t>(samples, format)
-                                                    : ConvertBack<float>(samples, format);
-  ToWire(format, &bytes);  // its own inverse
-  return bytes;
+  switch (SamplesOf(format).encoding) {
+    case Encoding::kUnsigned8:
+      return ConvertBack<uint8_t>(samples, format);
+    case Encoding::kSigned8:
+      return ConvertBack<int8_t>(samples, format);
+    case Encoding::kSigned16:
+      return ConvertBack<int16_t>(samples, format);
+    default:
+      return ConvertBack<float>(samples, format);
+  }
 }
 
 }  // namespace baseband::ctl

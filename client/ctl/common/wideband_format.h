@@ -16,10 +16,10 @@ namespace baseband::ctl {
 struct WidebandFormat {
   const char* name;   // "ci16", of sample_names.h
   const char* sigmf;  // "ci16_le"
-  v1::WidebandFormat wire;
+  v1::WidebandFormat
+      wire;          // UNSPECIFIED: the wire has none such, file_samples.h says what holds it
   int bytes;         // of a sample
   bool is_complex;   // else real: Q is 0
-  bool is_unsigned;  // the wire has no such format: the top bits are flipped before sending
   float full_scale;  // this is 1.0
 };
 
@@ -33,12 +33,10 @@ absl::StatusOr<const WidebandFormat*> FormatOfSigmf(absl::string_view datatype);
 // By the end of a file's name; null if it says nothing.
 const WidebandFormat* FormatOfFileName(absl::string_view path);
 
-// Unsigned bytes to the signed ones that the wire wants; nothing for other formats.
-void ToWire(const WidebandFormat& format, std::string* bytes);
-
-// Whole samples as the wire has them, to numbers of which full scale is 1.
+// Whole samples in a format of the wire, to numbers of which full scale is 1.
 std::vector<Complex> WidebandToComplex(absl::string_view bytes, const WidebandFormat& format);
-// The inverse, in the file's format; integers are rounded and saturate.
+// The inverse, in any format; integers are rounded and saturate. The zero of unsigned bytes is
+// 127.5.
 std::string WidebandFromComplex(absl::Span<const Complex> samples, const WidebandFormat& format);
 
 }  // namespace baseband::ctl

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/json_values.h"
-#include "client/ctl/common/si_number.h"
 
 namespace baseband::ctl {
 namespace {
@@ -17,12 +16,13 @@ absl::StatusOr<bool> IsKaiser(absl::string_view name) {
   return name == "kaiser";
 }
 
-absl::Status SetFrequency(const Json& value, v1::OscillatorFrequency* frequency) {
+absl::Status SetFrequency(const Json& value, ChannelFrequency* frequency) {
   if (value.is_number()) {
-    frequency->set_hz(value.get<double>());
+    frequency->is_radio = false;
+    frequency->oscillator.set_hz(value.get<double>());
     return absl::OkStatus();
   }
-  return SetNamed(value, &ParseFrequency, frequency);
+  return SetNamed(value, &ParseChannelFrequency, frequency);
 }
 
 absl::Status SetTaps(const Json& value, std::vector<float>* taps) {

@@ -12,11 +12,13 @@
 #include "absl/time/clock.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
+#include "client/ctl/common/front_end_flags.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/wideband_file.h"
 #include "client/ctl/downconvert/downconvert_flags.h"
 #include "client/ctl/downconvert/downconvert_report.h"
 #include "client/ctl/downconvert/downconvert_run.h"
+#include "kernels/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -33,14 +35,18 @@ class DownconvertCommand final : public Command {
         "The file holds samples, little endian, complex ones as I before Q; or it is a SigMF"
         " recording (name either of its files). Each channel becomes a file of complex samples."
         " Numbers take k, M and G.");
-    command->add_option("FILE", run_.input,
-                        "recording, - for standard input; .sigmf-meta for SigMF");
+    command->add_option(
+        "FILE", run_.input,
+        "recording, - for standard input; .sigmf-meta for SigMF, .wav for WAV, RF64, BW64");
     command
         ->add_option("--format", run_.format,
                      "ci8, ci16, cf32, cu8 complex; i8, i16, f32, u8 real (by the name: .ci16,"
-                     " .cs16, .sc16, .cf32, .cfile, ..; SigMF: its own)")
+                     " .cs16, .sc16, .cf32, .cfile, ..; SigMF, WAV: its own)")
         ->type_name("NAME");
+    AddNumber(command, "--cu8-centre,--cu8-center", "BYTE", &cu8_centre_, Between(96, 160),
+              "what stands for zero in cu8 and u8 (127.5; of WAV 128)");
     AddDownconvertFlags(command, &downconvert_);
+    AddFrontEndFlags(command, &run_.wanted);
     AddOutputFlags(command);
     command->footer(
         "Examples:\n"
@@ -52,7 +58,8 @@ class DownconvertCommand final : public Command {
         "  basebandctl downconvert air.cs16 --rate 64M --channels plan.json \\\n"
         "    -o out --sigmf\n"
         "  rtl_sdr -f 100M -s 2.4M - | basebandctl downconvert - --format cu8 \\\n"
-        "    --rate 2.4M --channel 300k:10 -o - | my-demodulator");
+        "    --rate 2.4M --centre 100M --channel @100.3M:10 -o - | my-demodulator\n"
+        "  basebandctl downconvert hdsdr.wav --channel @7.1M:8 --remove-dc --correct-iq -o out");
     return command;
   }
 
@@ -64,20 +71,17 @@ class DownconvertCommand final : public Command {
           absl::InvalidArgumentError("no FILE is given; --describe alone needs none"));
     }
     if (!run_.input.empty()) {
-      auto opened = WidebandFile::Open(run_.input, run_.format);
-      if (!opened.ok()) {
-        return FailArguments(opened.status());
+      if (absl::Status status = Open(); !status.ok()) {
+        return FailArguments(status);
       }
-      run_.file = std::make_unique<WidebandFile>(*std::move(opened));
     }
-    auto plan =
-        ToDownconvertPlan(downconvert_, run_.file == nullptr ? 0 : run_.file->sample_rate_hz());
+    auto plan = ToDownconvertPlan(downconvert_, run_.file == nullptr ? Band() : BandOfFile());
     if (!plan.ok()) {
       return FailArguments(plan.status());
     }
     run_.plan = *std::move(plan);
     if (run_.file != nullptr) {
-      run_.plan.setup.set_format(run_.file->format().wire);
+      run_.plan.setup.set_format(run_.file->wire_format().wire);
       if (const auto end = run_.file->end(); end.has_value()) {
         const absl::Status reached = CheckReached(run_.plan.retunes, *end);
         if (!reached.ok()) {
@@ -101,6 +105,29 @@ class DownconvertCommand final : public Command {
   }
 
  private:
+  // The file; what its front end did is measured only if that is to be undone, since it takes
+  // reading ahead.
+  absl::Status Open() {
+    BASEBAND_ASSIGN_OR_RETURN(WidebandFile file,
+                              WidebandFile::Open(run_.input, run_.format, cu8_centre_));
+    if (cu8_centre_.has_value() && file.samples().encoding != Encoding::kUnsigned8) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--cu8-centre is of unsigned bytes: ", run_.input, " has ", file.samples().name()));
+    }
+    if (run_.wanted.dc || run_.wanted.iq) {
+      BASEBAND_ASSIGN_OR_RETURN(run_.front_end, file.Measure());
+      BASEBAND_ASSIGN_OR_RETURN(const IqCorrection correction,
+                                ToCorrection(*run_.front_end, run_.wanted));
+      file.Correct(correction);
+    }
+    run_.file = std::make_unique<WidebandFile>(std::move(file));
+    return absl::OkStatus();
+  }
+
+  Band BandOfFile() const {
+    return {run_.file->sample_rate_hz(), run_.file->centre_hz(), run_.file->has_several_centres()};
+  }
+
   void AddOutputFlags(CLI::App* command) {
     const char* output = "Output";
     command
@@ -188,6 +215,7 @@ class DownconvertCommand final : public Command {
 
   DownconvertFlags downconvert_;
   DownconvertRun run_;
+  absl::optional<double> cu8_centre_;
   std::string prefix_;  // of the channels' files; empty: none
   bool sigmf_ = false;
   std::string plot_;

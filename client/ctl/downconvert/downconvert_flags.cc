@@ -1,7 +1,6 @@
 #include "client/ctl/downconvert/downconvert_flags.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "client/ctl/common/si_number.h"
 #include "client/ctl/common/symbols.h"
 #include "client/ctl/downconvert/channels_json.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {
 namespace {
@@ -34,9 +34,9 @@ absl::Status Within(absl::string_view where, const absl::Status& status) {
   return status.ok() ? status : absl::Status(status.code(), absl::StrCat(where, status.message()));
 }
 
-absl::StatusOr<v1::DownconvertChannel> ToChannel(const ChannelSpec& spec, double sample_rate_hz) {
+absl::StatusOr<v1::DownconvertChannel> ToChannel(const ChannelSpec& spec, const Band& band) {
   v1::DownconvertChannel channel;
-  *channel.mutable_frequency() = spec.frequency;
+  BASEBAND_ASSIGN_OR_RETURN(*channel.mutable_frequency(), ToOscillator(spec.frequency, band));
   channel.set_phase(spec.phase_degrees * kRadians);
   channel.set_gain(static_cast<float>(spec.gain));
   channel.set_output(spec.output);
@@ -62,27 +62,13 @@ absl::StatusOr<v1::DownconvertChannel> ToChannel(const ChannelSpec& spec, double
     return channel;
   }
   v1::FilterMask& mask = *filter.mutable_mask();
-  const double least_rate = sample_rate_hz * std::min(1.0, static_cast<double>(up) / down);
+  const double least_rate = band.sample_rate_hz * std::min(1.0, static_cast<double>(up) / down);
   mask.set_pass_edge_hz(spec.pass_hz != 0 ? spec.pass_hz : 0.4 * least_rate);
   mask.set_stop_edge_hz(spec.stop_hz);
   mask.set_ripple_db(spec.ripple_db);
   mask.set_attenuation_db(spec.attenuation_db);
   mask.set_design(spec.kaiser ? v1::FILTER_DESIGN_KAISER : v1::FILTER_DESIGN_EQUIRIPPLE);
   return channel;
-}
-
-// What lies beyond half the sample rate is an alias of something else: nobody asks for that.
-absl::Status CheckInBand(const v1::OscillatorFrequency& frequency, double sample_rate_hz) {
-  const double cycles = frequency.has_fraction()
-                            ? static_cast<double>(frequency.fraction().num()) /
-                                  static_cast<double>(frequency.fraction().den())
-                            : frequency.hz() / sample_rate_hz;
-  if (std::abs(cycles) <= 0.5) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "frequency ", Hertz(cycles * sample_rate_hz), " is beyond the band, which ends at ",
-      Hertz(sample_rate_hz / 2), ", half the sample rate, either side"));
 }
 
 // All channels that the flags and their files name.
@@ -94,7 +80,8 @@ absl::StatusOr<std::vector<ChannelSpec>> FindChannels(const DownconvertFlags& fl
     for (const std::string& text : *texts) {
       ChannelSpec channel = flags.common;
       absl::Status status = ParseChannel(text, &channel);
-      if (status.ok() && texts == &flags.fractions && !channel.frequency.has_fraction()) {
+      if (status.ok() && texts == &flags.fractions &&
+          !channel.frequency.oscillator.has_fraction()) {
         status = absl::InvalidArgumentError(absl::StrCat("'", text, "' is not NUM/DEN[:DOWN]"));
       }
       if (!status.ok()) {
@@ -129,8 +116,7 @@ absl::StatusOr<std::vector<ChannelSpec>> FindChannels(const DownconvertFlags& fl
 
 absl::Status ParseChannel(absl::string_view text, ChannelSpec* channel) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
-  const absl::StatusOr<v1::OscillatorFrequency> frequency =
-      ParseFrequency(parts.empty() ? text : parts[0]);
+  const auto frequency = ParseChannelFrequency(parts.empty() ? text : parts[0]);
   if (!frequency.ok()) {
     return frequency.status();
   }
@@ -142,7 +128,7 @@ absl::Status ParseChannel(absl::string_view text, ChannelSpec* channel) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text) {
+absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text, const Band& band) {
   const std::pair<absl::string_view, absl::string_view> sides =
       absl::StrSplit(text, absl::MaxSplits('=', 1));
   const std::vector<absl::string_view> place = absl::StrSplit(sides.first, '@');
@@ -161,11 +147,15 @@ absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text) {
   }
   retune.set_channel(channel);
   retune.set_index(absl::SimpleAtoi(place[1], &whole) ? whole : static_cast<uint64_t>(*index));
-  const auto frequency = ParseFrequency(value[0]);
+  const auto frequency = ParseChannelFrequency(value[0]);
   if (!frequency.ok()) {
     return Within("--retune ", frequency.status());
   }
-  *retune.mutable_frequency() = *frequency;
+  const auto oscillator = ToOscillator(*frequency, band);
+  if (!oscillator.ok()) {
+    return Within(absl::StrCat("--retune ", text, " "), oscillator.status());
+  }
+  *retune.mutable_frequency() = *oscillator;
   const auto mode = FindValue(kModes, "--retune mode", value.size() == 2 ? value[1] : "continuous");
   if (!mode.ok()) {
     return mode.status();
@@ -211,7 +201,7 @@ absl::StatusOr<v1::NcoMethod> ParseNcoMethod(absl::string_view name) {
 }
 std::string NameOfNcoMethod(v1::NcoMethod method) { return NameOf(kNcoMethods, method); }
 
-absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, double file_rate_hz) {
+absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, Band band) {
   const auto output = ParseOutputFormat(flags.output);
   const auto nco = ParseNcoMethod(flags.nco);
   if (!output.ok() || !nco.ok()) {
@@ -226,37 +216,34 @@ absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, double
     }
     flags.common.taps = *std::move(taps);
   }
-  const absl::StatusOr<std::vector<ChannelSpec>> channels = FindChannels(flags, &file_rate_hz);
+  const absl::StatusOr<std::vector<ChannelSpec>> channels =
+      FindChannels(flags, &band.sample_rate_hz);
   if (!channels.ok()) {
     return channels.status();
   }
   DownconvertPlan plan;
-  plan.setup.set_sample_rate_hz(flags.sample_rate_hz != 0 ? flags.sample_rate_hz : file_rate_hz);
-  if (plan.setup.sample_rate_hz() == 0) {
+  if (flags.sample_rate_hz != 0) {
+    band.sample_rate_hz = flags.sample_rate_hz;
+  }
+  if (flags.centre_hz.has_value()) {
+    band.centre_hz = flags.centre_hz;
+  }
+  if (band.sample_rate_hz == 0) {
     return absl::InvalidArgumentError(
         "the sample rate is not known: add --rate=64M, or name a SigMF recording");
   }
+  plan.setup.set_sample_rate_hz(band.sample_rate_hz);
+  plan.centre_hz = band.centre_hz;
   for (const ChannelSpec& spec : *channels) {
-    const auto channel = ToChannel(spec, plan.setup.sample_rate_hz());
+    const auto channel = ToChannel(spec, band);
     if (!channel.ok()) {
       return Within(absl::StrCat("channel ", plan.setup.channels_size(), " "), channel.status());
-    }
-    const absl::Status in_band = CheckInBand(spec.frequency, plan.setup.sample_rate_hz());
-    if (!in_band.ok()) {
-      return Within(absl::StrCat("channel ", plan.setup.channels_size(), " "), in_band);
     }
     *plan.setup.add_channels() = *channel;
   }
   for (const std::string& text : flags.retunes) {
-    const absl::StatusOr<v1::Retune> retune = ParseRetune(text);
-    if (!retune.ok()) {
-      return retune.status();
-    }
-    const absl::Status in_band = CheckInBand(retune->frequency(), plan.setup.sample_rate_hz());
-    if (!in_band.ok()) {
-      return Within(absl::StrCat("--retune ", text, " "), in_band);
-    }
-    plan.retunes.push_back(*retune);
+    BASEBAND_ASSIGN_OR_RETURN(v1::Retune retune, ParseRetune(text, band));
+    plan.retunes.push_back(std::move(retune));
   }
   std::stable_sort(plan.retunes.begin(), plan.retunes.end(),
                    [](const v1::Retune& a, const v1::Retune& b) { return a.index() < b.index(); });

@@ -7,7 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
 #include "baseband/v1/baseband.pb.h"
+#include "client/ctl/downconvert/channel_frequency.h"
 
 namespace CLI {
 class App;
@@ -17,7 +19,7 @@ namespace baseband::ctl {
 
 // One channel; 0: not given, except in `frequency` and `phase_degrees`.
 struct ChannelSpec {
-  v1::OscillatorFrequency frequency;
+  ChannelFrequency frequency;
   double phase_degrees = 0;
   double gain = 0;
   int up = 0;
@@ -35,7 +37,8 @@ struct ChannelSpec {
 
 struct DownconvertFlags {
   double sample_rate_hz = 0;
-  std::vector<std::string> channels;   // "9.1M:8"
+  absl::optional<double> centre_hz;
+  std::vector<std::string> channels;   // "9.1M:8", "@433.92M:8"
   std::vector<std::string> fractions;  // "9123457/64000000:8"
   std::string channels_file;
   std::vector<std::string> retunes;  // "0@5000000=9.2M:coherent"
@@ -50,21 +53,22 @@ void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags);
 // What is asked for, but for the format of the samples.
 struct DownconvertPlan {
   v1::DownconvertSetup setup;
-  std::vector<v1::Retune> retunes;  // in the order of their samples
+  std::vector<v1::Retune> retunes;   // in the order of their samples
+  absl::optional<double> centre_hz;  // the radio frequency at zero of the input
 };
 
-// `file_rate_hz`: what the input says of its sample rate, 0 if nothing. InvalidArgument: no rate,
-// or none that agrees; no channel; a frequency beyond the band; what cannot be read, by its place.
-// NotFound for a missing file. Other ranges are the server's to judge.
-absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, double file_rate_hz);
+// `band`: what the input says of itself; flags come before it. InvalidArgument: no rate; no
+// channel; a frequency beyond the band, or by radio without a centre; what cannot be read, by its
+// place. NotFound for a missing file. Other ranges are the server's to judge.
+absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, Band band);
 
 // InvalidArgument for a retune at or behind `end`, the index behind the signal's last sample.
 absl::Status CheckReached(const std::vector<v1::Retune>& retunes, int64_t end);
 
-// "9.1M", "9.1M:8", "9123457/64000000:8".
+// "9.1M", "9.1M:8", "9123457/64000000:8", "@433.92M:8".
 absl::Status ParseChannel(absl::string_view text, ChannelSpec* channel);
-// "CHANNEL@SAMPLE=FREQUENCY[:continuous|:coherent]".
-absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text);
+// "CHANNEL@SAMPLE=FREQUENCY[:continuous|:coherent]", and its frequency in `band`.
+absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text, const Band& band);
 // Numbers, separated by blanks, commas or line ends, # for comments; or float32 (.f32).
 absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path);
 

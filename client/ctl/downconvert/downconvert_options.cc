@@ -20,13 +20,16 @@ CLI::Option* AddList(CLI::App* app, const char* name, std::vector<std::string>* 
 void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags) {
   const char* channels = "Channels";
   AddNumber(app, "--rate", "HZ", &flags->sample_rate_hz, UpTo(1e15),
-            "sample rate of the input (SigMF: its own)")
+            "sample rate of the input (SigMF, WAV: its own)")
+      ->group(channels);
+  AddNumber(app, "--centre,--center", "HZ", &flags->centre_hz, AtLeast(0),
+            "radio frequency at the middle of the input (SigMF, WAV: its own)")
       ->group(channels);
   AddList(
       app, "--channel", &flags->channels,
       "FREQ:DOWN, such as 9.1M:8: what is at FREQ goes to zero and is decimated by DOWN (or, left"
-      " out, as --down says). FREQ may be a fraction of the sample rate, 9123457/64000000."
-      " Repeatable",
+      " out, as --down says). FREQ may be a fraction of the sample rate, 9123457/64000000,"
+      " or, where the centre is known, a radio frequency, @433.92M. Repeatable",
       "FREQ", channels);
   AddList(app, "--fraction", &flags->fractions, "the same; FREQ must be a fraction", "NUM/DEN",
           channels);

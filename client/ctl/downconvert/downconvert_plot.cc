@@ -23,12 +23,6 @@ constexpr int kGround = 6;  // a dark grey of the styles: not a channel's
 // Segments of each piece that are looked at: enough for a smooth curve, and no more.
 constexpr int kSegments = 24;
 
-// The wire has no unsigned formats.
-WidebandFormat SignedFormat(WidebandFormat format) {
-  format.is_unsigned = false;
-  return format;
-}
-
 struct Unit {
   double hz;
   const char* name;
@@ -91,7 +85,7 @@ void SetPowerAxis(std::vector<PlotPanel>* panels) {
 
 DownconvertSpectra::DownconvertSpectra(const WidebandFormat& format, const DownconvertPlan& plan,
                                        int64_t num_samples)
-    : wire_format_(SignedFormat(format)),
+    : wire_format_(format),
       plan_(plan),
       input_(SpectrumSize(num_samples < 0 ? kLong : num_samples, kInputSize)) {
   for (int c = 0; c < std::min(kMaxPanels, plan.setup.channels_size()); ++c) {

@@ -16,7 +16,7 @@ namespace baseband::ctl {
 
 class DownconvertSpectra {
  public:
-  // `num_samples` of the input, -1 if nobody knows.
+  // `format` of the wire; `num_samples` of the input, -1 if nobody knows.
   DownconvertSpectra(const WidebandFormat& format, const DownconvertPlan& plan,
                      int64_t num_samples);
 

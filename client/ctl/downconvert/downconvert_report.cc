@@ -124,7 +124,11 @@ std::string ToText(const DownconvertReport& report, int max_rows) {
   }
   std::string text = absl::StrCat(report.input, ": ", totals.samples, " samples (", report.format,
                                   "), ", SignalTime(static_cast<double>(totals.samples), rate),
-                                  " at ", Hertz(rate), "\n", table.ToText());
+                                  " at ", Hertz(rate), "\n");
+  if (const std::string told = ToText(report.front_end, report.wanted); !told.empty()) {
+    absl::StrAppend(&text, "front end: ", told, "\n");
+  }
+  absl::StrAppend(&text, table.ToText());
   if (count > max_rows) {
     absl::StrAppend(&text, "(", Plural(count - max_rows, "channel"), " more: --all shows them)\n");
   }
@@ -169,6 +173,7 @@ nlohmann::ordered_json ToJson(const DownconvertReport& report) {
   json["missing_samples"] = totals.missing;
   json["seconds"] = absl::ToDoubleSeconds(totals.wall);
   json["kernel_seconds"] = 1e-6 * totals.kernel_us;
+  json["front_end"] = ToJson(report.front_end, report.wanted);
   json["channels"] = nlohmann::ordered_json::array();
   for (size_t c = 0; c < totals.descriptions.size(); ++c) {
     const v1::ChannelDescription& is = totals.descriptions[c];

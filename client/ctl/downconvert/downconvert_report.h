@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "client/ctl/common/front_end.h"
 #include "client/ctl/downconvert/downconvert_flags.h"
 #include "nlohmann/json_fwd.hpp"
 
@@ -34,9 +35,11 @@ struct DownconvertTotals {
 
 struct DownconvertReport {
   std::string input;
-  std::string format;  // of its samples, as --format names it
+  std::string format;  // of its samples: "ci16"
   DownconvertPlan plan;
   DownconvertTotals totals;
+  FrontEnd front_end;  // of the input, as it was
+  WantedCorrection wanted;
 };
 
 // The table of channels, at most `max_rows` of them, and the totals.

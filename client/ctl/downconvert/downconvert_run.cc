@@ -31,9 +31,13 @@ double ToHertz(const v1::OscillatorFrequency& frequency, double sample_rate_hz) 
 class Runner {
  public:
   Runner(const GlobalFlags& flags, DownconvertRun& run)
-      : run_(run), setup_(run.plan.setup), bar_(!flags.json) {
+      : run_(run),
+        setup_(run.plan.setup),
+        bar_(!flags.json),
+        front_end_(run.file->samples().is_complex) {
     report_.input = run.input == "-" ? "standard input" : run.input;
-    report_.format = run.file->format().name;
+    report_.format = run.file->samples().name();
+    report_.wanted = run.wanted;
     report_.plan = run.plan;
     report_.totals.channels.resize(setup_.channels_size());
     for (int c = 0; c < setup_.channels_size(); ++c) {
@@ -46,7 +50,7 @@ class Runner {
       }
     }
     if (run.plot != nullptr) {
-      spectra_.emplace(run.file->format(), run.plan, run.file->num_samples());
+      spectra_.emplace(run.file->wire_format(), run.plan, run.file->num_samples());
     }
   }
 
@@ -69,12 +73,17 @@ class Runner {
             absl::StrCat("--nco methods for study take a signal in one piece, at most ", chunk,
                          " samples; ", report_.input, " has more")));
       }
+      if (!run_.front_end.has_value() && report_.totals.samples < kMostFrontEndSamples) {
+        front_end_.Add(WidebandToComplex(piece->bytes, run_.file->wire_format()));
+      }
       if (spectra_.has_value()) {
         spectra_->AddInput(piece->bytes);
       }
+      const int64_t samples =
+          static_cast<int64_t>(piece->bytes.size()) / run_.file->wire_format().bytes;
       report_.totals.bytes += static_cast<int64_t>(piece->bytes.size());
-      report_.totals.end =
-          piece->index + static_cast<int64_t>(piece->bytes.size()) / run_.file->format().bytes;
+      report_.totals.samples += samples;
+      report_.totals.end = piece->index + samples;
       if (!Check(transfer->Send(piece->index, std::move(piece->bytes)))) {
         return false;
       }
@@ -91,7 +100,7 @@ class Runner {
     if (!Check(transfer->Finish())) {
       return false;
     }
-    report_.totals.samples = report_.totals.bytes / run_.file->format().bytes;
+    report_.front_end = run_.front_end.has_value() ? *run_.front_end : front_end_.Result();
     report_.totals.wall = SteadyNow() - begin;
     return true;
   }
@@ -158,7 +167,7 @@ class Runner {
   // For the metadata: where this output begins anew, and where its frequency changes.
   void NoteCaptures(int channel, const v1::ChannelOutput& output, bool anew) {
     const int64_t written = report_.totals.channels[channel].samples;
-    const double centre = run_.file->centre_hz().value_or(0);
+    const double centre = run_.plan.centre_hz.value_or(0);
     SigmfCapture capture;
     if (anew) {
       capture.sample_start = written;
@@ -193,7 +202,7 @@ class Runner {
 
   void ShowProgress(absl::Time begin) {
     const double done = static_cast<double>(report_.totals.bytes);
-    const int64_t all = run_.file->num_samples() * run_.file->format().bytes;
+    const int64_t all = run_.file->num_samples() * run_.file->wire_format().bytes;
     bar_.Show(all > 0 ? done / static_cast<double>(all) : -1,
               absl::StrFormat("%s, %.4g MB/s", HumanBytes(done),
                               1e-6 * done / absl::ToDoubleSeconds(SteadyNow() - begin)));
@@ -204,6 +213,7 @@ class Runner {
   const InterruptGuard guard_;
   ProgressBar bar_;
   DownconvertReport report_;
+  FrontEndMeter front_end_;
   absl::optional<DownconvertSpectra> spectra_;
   std::vector<std::deque<v1::Retune>> retunes_;     // by channel: those to come
   std::vector<absl::optional<double>> current_hz_;  // by channel, after a retune
@@ -234,7 +244,7 @@ DownconvertOutcome RunDownconvert(const Session& session, DownconvertRun* to_run
     return outcome;
   };
   const v1::DownconvertSetup& setup = run.plan.setup;
-  const int bytes_per_sample = run.file->format().bytes;
+  const int bytes_per_sample = run.file->wire_format().bytes;
   const bool study = std::any_of(
       setup.channels().begin(), setup.channels().end(),
       [](const v1::DownconvertChannel& channel) { return channel.nco() != v1::NCO_METHOD_EXACT; });

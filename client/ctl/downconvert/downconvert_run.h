@@ -7,6 +7,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/types/optional.h"
+#include "client/ctl/common/front_end.h"
 #include "client/ctl/common/outputs.h"
 #include "client/ctl/common/session.h"
 #include "client/ctl/common/wideband_file.h"
@@ -20,6 +22,8 @@ struct DownconvertRun {
   std::string input;
   std::string format;
   std::unique_ptr<WidebandFile> file;
+  WantedCorrection wanted;             // what `file` corrects
+  absl::optional<FrontEnd> front_end;  // measured for that; else it is as the samples pass
   DownconvertPlan plan;
   Outputs outputs;
   ChannelFiles files;

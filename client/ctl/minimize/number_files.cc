@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/sigmf.h"
+#include "client/ctl/common/wav.h"
 #include "client/ctl/common/wideband_file.h"
 
 namespace baseband::ctl {
@@ -51,8 +52,7 @@ absl::StatusOr<NumberFile> FromSamples(const std::string& path) {
   if (!samples.ok()) {
     return samples.status();
   }
-  WidebandFormat format = samples->format();
-  format.is_unsigned = false;  // Read() has seen to it
+  const WidebandFormat& format = samples->wire_format();
   NumberFile file;
   file.is_complex = format.is_complex;
   absl::optional<int64_t> next;
@@ -86,13 +86,13 @@ absl::StatusOr<NumberFile> ReadNumbers(const std::string& path) {
   if (!doubles && path != "-" && !absl::EndsWithIgnoreCase(path, ".txt") &&
       !absl::EndsWithIgnoreCase(path, ".csv")) {
     std::string base;
-    if (SplitSigmfPath(path, &base) || FormatOfFileName(path) != nullptr) {
+    if (SplitSigmfPath(path, &base) || IsWavName(path) || FormatOfFileName(path) != nullptr) {
       return FromSamples(path);
     }
     return absl::InvalidArgumentError(absl::StrCat(
         path,
         " does not say what its numbers are: name it .csv or .txt, .f64, .f32, .cf32, .ci16"
-        " or another format of samples, or .sigmf-meta"));
+        " or another format of samples, .sigmf-meta or .wav"));
   }
   const absl::StatusOr<std::string> contents = ReadFile(path);
   if (!contents.ok()) {

@@ -11,6 +11,7 @@ Examples
 ((8, 972), True)
 """
 
+from ._front_end import FrontEnd, front_end
 from ._request import Request, Timing, join
 from .aio import AsyncClient
 from .carrier import Pll, Recovered, Sweep, recover_carrier_request
@@ -46,6 +47,7 @@ from .minimize import (
     minimize_request,
 )
 from .options import CallOptions, Tls
+from .recordings import Recording, read_recording, read_sigmf, read_wav
 from .shared_channel import (
     CodeBlock,
     DecodedSharedChannel,
@@ -55,7 +57,6 @@ from .shared_channel import (
     decode_shared_channel_request,
     encode_shared_channel_request,
 )
-from .sigmf import Recording, read_sigmf
 from .submit import Answer, SubmitStream
 from .tuning import apply_malloc_tuning
 
@@ -82,6 +83,7 @@ __all__ = [
     "EncodedSharedChannel",
     "Expression",
     "FailedPrecondition",
+    "FrontEnd",
     "GridPoint",
     "Harq",
     "Internal",
@@ -118,9 +120,12 @@ __all__ = [
     "downconvert_request",
     "encode_request",
     "encode_shared_channel_request",
+    "front_end",
     "join",
     "minimize_request",
     "quantize",
+    "read_recording",
     "read_sigmf",
+    "read_wav",
     "recover_carrier_request",
 ]

@@ -24,13 +24,13 @@ DownconvertFlags OneChannel() {
 }
 
 std::string Refusal(const DownconvertFlags& flags) {
-  const auto plan = ToDownconvertPlan(flags, 0);
+  const auto plan = ToDownconvertPlan(flags, {});
   EXPECT_FALSE(plan.ok());
   return std::string(plan.status().message());
 }
 
 TEST(DownconvertFlagsTest, AChannelHasAMaskThatSuitsItsRate) {
-  const auto plan = ToDownconvertPlan(OneChannel(), 0);
+  const auto plan = ToDownconvertPlan(OneChannel(), {});
   ASSERT_THAT(plan, IsOk());
   EXPECT_EQ(plan->setup.sample_rate_hz(), 64e6);
   ASSERT_EQ(plan->setup.channels_size(), 1);
@@ -43,7 +43,7 @@ TEST(DownconvertFlagsTest, AChannelHasAMaskThatSuitsItsRate) {
 TEST(DownconvertFlagsTest, WithoutARateNothingIsFiltered) {
   DownconvertFlags flags = OneChannel();
   flags.channels = {"9.1M"};
-  const auto plan = ToDownconvertPlan(flags, 0);
+  const auto plan = ToDownconvertPlan(flags, {});
   ASSERT_THAT(plan, IsOk());
   EXPECT_THAT(plan->setup.channels(0).filter().taps(), ElementsAre(1));
 }
@@ -56,7 +56,7 @@ TEST(DownconvertFlagsTest, FlagsHoldForAllChannelsAndEachMayHaveItsOwnRate) {
   flags.common.phase_degrees = 180;
   flags.output = "ci16";
   flags.nco = "2sum";
-  const auto plan = ToDownconvertPlan(flags, 0);
+  const auto plan = ToDownconvertPlan(flags, {});
   ASSERT_THAT(plan, IsOk());
   ASSERT_EQ(plan->setup.channels_size(), 3);
   EXPECT_EQ(plan->setup.channels(0).filter().down(), 16U);
@@ -70,14 +70,14 @@ TEST(DownconvertFlagsTest, FlagsHoldForAllChannelsAndEachMayHaveItsOwnRate) {
 TEST(DownconvertFlagsTest, TheRateOfTheRecordingIsTakenUnlessAFlagSaysOtherwise) {
   DownconvertFlags flags = OneChannel();
   flags.sample_rate_hz = 0;
-  EXPECT_EQ(ToDownconvertPlan(flags, 20e6)->setup.sample_rate_hz(), 20e6);
+  EXPECT_EQ(ToDownconvertPlan(flags, {20e6, {}, false})->setup.sample_rate_hz(), 20e6);
   EXPECT_THAT(Refusal(flags), HasSubstr("--rate=64M"));
 }
 
 TEST(DownconvertFlagsTest, RetunesAreReadAndSorted) {
   DownconvertFlags flags = OneChannel();
   flags.retunes = {"0@5M=9.2M:coherent", "0@4611686018427387903=1/3", "0@1000=9M"};
-  const auto plan = ToDownconvertPlan(flags, 0);
+  const auto plan = ToDownconvertPlan(flags, {});
   ASSERT_THAT(plan, IsOk());
   ASSERT_EQ(plan->retunes.size(), 3U);
   EXPECT_EQ(plan->retunes[0].index(), 1000U);
@@ -93,7 +93,7 @@ TEST(DownconvertFlagsTest, AFrequencyBeyondTheBandIsRefused) {
   DownconvertFlags flags = OneChannel();
   for (const char* inside : {"32M:8", "-32M:8", "1/2:8", "-1/2:8", "0:8"}) {
     flags.channels = {inside};
-    EXPECT_THAT(ToDownconvertPlan(flags, 0), IsOk()) << inside;
+    EXPECT_THAT(ToDownconvertPlan(flags, {}), IsOk()) << inside;
   }
   for (const char* beyond : {"32000001:8", "-40M:8", "65M:8", "9.1G:8", "3/4:8", "-64/127:8"}) {
     flags.channels = {"1M:8", beyond};
@@ -107,10 +107,48 @@ TEST(DownconvertFlagsTest, AFrequencyBeyondTheBandIsRefused) {
   }
 }
 
+TEST(DownconvertFlagsTest, ARadioFrequencyIsTakenFromTheCentre) {
+  DownconvertFlags flags;
+  flags.channels = {"@433.92M:8", "@401M", "-1M:4"};
+  flags.retunes = {"0@5M=@434M:coherent"};
+  const auto plan = ToDownconvertPlan(flags, {64e6, 433e6, false});
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_EQ(plan->setup.channels(0).frequency().hz(), 0.92e6);
+  EXPECT_EQ(plan->setup.channels(0).filter().down(), 8U);
+  EXPECT_EQ(plan->setup.channels(1).frequency().hz(), -32e6);  // the last that there is
+  EXPECT_EQ(plan->setup.channels(2).frequency().hz(), -1e6);
+  EXPECT_EQ(plan->retunes[0].frequency().hz(), 1e6);
+  EXPECT_EQ(plan->centre_hz, 433e6);
+
+  flags.centre_hz = 434e6;  // a flag comes before the file
+  flags.channels.resize(1);
+  flags.retunes.clear();
+  EXPECT_EQ(ToDownconvertPlan(flags, {64e6, 440e6, false})->setup.channels(0).frequency().hz(),
+            -0.08e6);
+}
+
+TEST(DownconvertFlagsTest, ARadioFrequencyThatCannotBeIsNamed) {
+  DownconvertFlags flags;
+  const auto refusal = [&](const Band& band) {
+    return std::string(ToDownconvertPlan(flags, band).status().message());
+  };
+  flags.channels = {"1M", "@500M:8"};
+  EXPECT_EQ(refusal({64e6, 433e6, false}),
+            "channel 1 frequency @500 MHz is beyond the band, which is from 401 MHz to 465 MHz");
+  EXPECT_THAT(refusal({64e6, {}, false}), HasSubstr("does not say its centre: say it by --centre"));
+  EXPECT_THAT(refusal({64e6, {}, true}), HasSubstr("has several centres"));
+  flags.channels = {"1M"};
+  flags.retunes = {"0@5=@500M"};
+  EXPECT_THAT(refusal({64e6, 433e6, false}),
+              HasSubstr("--retune 0@5=@500M frequency @500 MHz is beyond the band"));
+  flags.channels = {"@1/4"};
+  EXPECT_THAT(refusal({64e6, 433e6, false}), HasSubstr("'@1/4' is a fraction"));
+}
+
 TEST(DownconvertFlagsTest, ARetuneThatIsNeverReachedIsNamed) {
   DownconvertFlags flags = OneChannel();
   flags.retunes = {"0@199999=9M", "0@200k=9.2M"};
-  const auto plan = ToDownconvertPlan(flags, 0);
+  const auto plan = ToDownconvertPlan(flags, {});
   ASSERT_THAT(plan, IsOk());
   EXPECT_THAT(CheckReached(plan->retunes, 200001), IsOk());
   EXPECT_THAT(CheckReached(plan->retunes, 200000),
@@ -171,20 +209,23 @@ TEST(ChannelsJsonTest, KeysOverrideWhatIsCommon) {
       R"({"sample_rate": "64M", "channels": [
           {"frequency": "9.1M", "down": 8, "pass": "3M", "design": "kaiser", "output": "ci16"},
           {"frequency": "1/3", "gain": 2, "phase": 90, "nco": "double", "segment": 512},
-          {"frequency": -5e6, "up": 3, "taps": [0.5, 0.5]}]})",
+          {"frequency": -5e6, "up": 3, "taps": [0.5, 0.5]},
+          {"frequency": "@433.92M"}]})",
       common);
   ASSERT_THAT(file, IsOk());
   EXPECT_EQ(file->sample_rate_hz, 64e6);
-  ASSERT_EQ(file->channels.size(), 3U);
+  ASSERT_EQ(file->channels.size(), 4U);
+  EXPECT_TRUE(file->channels[3].frequency.is_radio);
+  EXPECT_FALSE(file->channels[2].frequency.is_radio);
   EXPECT_EQ(file->channels[0].down, 8);
   EXPECT_EQ(file->channels[0].pass_hz, 3e6);
   EXPECT_EQ(file->channels[0].ripple_db, 0.5);
   EXPECT_TRUE(file->channels[0].kaiser);
   EXPECT_EQ(file->channels[0].output, v1::SAMPLE_FORMAT_INT16);
   EXPECT_EQ(file->channels[1].down, 16);
-  EXPECT_EQ(file->channels[1].frequency.fraction().den(), 3U);
+  EXPECT_EQ(file->channels[1].frequency.oscillator.fraction().den(), 3U);
   EXPECT_EQ(file->channels[1].segment, 512);
-  EXPECT_EQ(file->channels[2].frequency.hz(), -5e6);
+  EXPECT_EQ(file->channels[2].frequency.oscillator.hz(), -5e6);
   EXPECT_THAT(file->channels[2].taps, ElementsAre(0.5F, 0.5F));
   EXPECT_EQ(file->channels[2].ripple_db, 0);
 }
@@ -211,9 +252,9 @@ TEST(ChannelsJsonTest, WhatIsWrongIsNamedByItsPlace) {
 TEST(DownconvertRunTest, AMessageIsAboutAMebibyteOfWhicheverSideIsLarger) {
   DownconvertFlags flags = OneChannel();
   const RequestLimits limits;
-  EXPECT_EQ(DefaultChunk(ToDownconvertPlan(flags, 0)->setup, 4, limits), 1 << 18);
+  EXPECT_EQ(DefaultChunk(ToDownconvertPlan(flags, {})->setup, 4, limits), 1 << 18);
   flags.channels.assign(64, "1M:8");
-  EXPECT_EQ(DefaultChunk(ToDownconvertPlan(flags, 0)->setup, 4, limits), 1 << 14);
+  EXPECT_EQ(DefaultChunk(ToDownconvertPlan(flags, {})->setup, 4, limits), 1 << 14);
 }
 
 }  // namespace

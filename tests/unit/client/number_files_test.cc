@@ -43,7 +43,7 @@ TEST(ReadNumbersTest, TheNameSaysWhatTheBytesAre) {
   EXPECT_THAT(ReadNumbers(FileOfTest("a.ci16", Bytes<int16_t>({16384, -8192})))->numbers,
               ElementsAre(0.5, -0.25));
   EXPECT_THAT(ReadNumbers(FileOfTest("a.cu8", Bytes<uint8_t>({0x80, 0xc0})))->numbers,
-              ElementsAre(0, 0.5));
+              ElementsAre(0.5 / 128, 64.5 / 128));
 }
 
 TEST(ReadNumbersTest, ARecordingMayHaveNoGaps) {
@@ -64,10 +64,11 @@ TEST(ReadNumbersTest, ARecordingMayHaveNoGaps) {
 }
 
 TEST(ReadNumbersTest, WhatIsNotKnownIsRefusedByName) {
-  for (const char* name : {"a.dat", "a", "a.cf64", "a.wav"}) {
+  for (const char* name : {"a.dat", "a", "a.cf64"}) {
     EXPECT_THAT(ReadNumbers(FileOfTest(name, "1 2 3")),
                 IsInvalid(PathOfTest(name) + " does not say what its numbers are"));
   }
+  EXPECT_THAT(ReadNumbers(FileOfTest("a.wav", "1 2 3")), IsInvalid("a.wav ends within its head"));
   EXPECT_THAT(ReadNumbers(FileOfTest("a.f64", std::string(12, 'x'))),
               IsInvalid("has 12 bytes, not a multiple of the 8 of a number"));
   EXPECT_THAT(ReadNumbers(FileOfTest("a.cf32", std::string(12, 'x'))), IsInvalid("has 12 bytes"));

@@ -60,13 +60,20 @@ TEST(SiNumberTest, HertzHaveTheUnitThatSuitsThem) {
 TEST(WidebandFormatTest, SamplesSurviveTheWayThereAndBack) {
   const std::vector<Complex> samples = {{0.5F, -0.25F}, {-1, 0}, {0.984375F, 0.125F}};
   for (const WidebandFormat& format : WidebandFormats()) {
-    std::string bytes = WidebandFromComplex(samples, format);
+    const std::string bytes = WidebandFromComplex(samples, format);
     ASSERT_EQ(bytes.size(), 3U * static_cast<size_t>(format.bytes)) << format.name;
-    ToWire(format, &bytes);
-    const std::vector<Complex> back = WidebandToComplex(bytes, format);
+    const FileSamples in_file = SamplesOf(format);
+    EXPECT_EQ(in_file.name(), format.name);
+    EXPECT_EQ(in_file.bytes(), format.bytes);
+    const std::vector<Complex> back =
+        WidebandToComplex(ToWire(bytes, in_file), WireFormatOf(in_file));
+    // None of these lies on a step of bytes whose zero is between two of them.
+    const float half_a_step = in_file.encoding == Encoding::kUnsigned8 ? 0.5F / 128 : 0;
+    ASSERT_EQ(back.size(), samples.size());
     for (size_t i = 0; i < samples.size(); ++i) {
-      EXPECT_EQ(back[i].real(), samples[i].real()) << format.name;
-      EXPECT_EQ(back[i].imag(), format.is_complex ? samples[i].imag() : 0) << format.name;
+      EXPECT_NEAR(back[i].real(), samples[i].real(), half_a_step) << format.name;
+      EXPECT_NEAR(back[i].imag(), format.is_complex ? samples[i].imag() : 0, half_a_step)
+          << format.name;
     }
   }
 }
@@ -174,11 +181,42 @@ TEST(WidebandFileTest, WhatCannotBeReadIsRefusedByName) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("folder")));
 }
 
-TEST(WidebandFileTest, UnsignedBytesBecomeSigned) {
+// As many steps above as below.
+TEST(WidebandFileTest, UnsignedBytesAreAsFarAboveZeroAsBelow) {
   WriteAll(PathOfTest("a.cu8"), std::string("\x80\xff\x00\x7f", 4));
   auto file = WidebandFile::Open(PathOfTest("a.cu8"), "");
   ASSERT_THAT(file, IsOk());
+  EXPECT_EQ(file->samples().name(), "cu8");
+  EXPECT_EQ(file->num_samples(), 2);
+  EXPECT_THAT(WidebandToComplex(file->Read(2)->bytes, file->wire_format()),
+              ElementsAre(Complex(0.5F / 128, 127.5F / 128), Complex(-127.5F / 128, -0.5F / 128)));
+}
+
+TEST(WidebandFileTest, TheZeroOfUnsignedBytesMayBeSaid) {
+  WriteAll(PathOfTest("a.cu8"), std::string("\x80\xff\x00\x7f", 4));
+  auto file = WidebandFile::Open(PathOfTest("a.cu8"), "", 128);
+  EXPECT_STREQ(file->wire_format().name, "ci8");  // which holds them, in half the bytes
   EXPECT_EQ(file->Read(2)->bytes, std::string("\x00\x7f\x80\xff", 4));
+  file = WidebandFile::Open(PathOfTest("a.cu8"), "", 127.25);
+  EXPECT_THAT(WidebandToComplex(file->Read(1)->bytes, file->wire_format()),
+              ElementsAre(Complex(0.75F / 128, 127.75F / 128)));
+}
+
+TEST(WidebandFileTest, TheCentreIsThatOfAllPartsOrOfNone) {
+  WriteAll(PathOfTest("a.sigmf-data"), std::string("aabb"));
+  const auto open = [](const char* second) {
+    WriteAll(PathOfTest("a.sigmf-meta"),
+             absl::StrCat(R"({"global": {"core:datatype": "ci8"}, "captures": [
+                              {"core:sample_start": 0, "core:frequency": 5e6},
+                              {"core:sample_start": 1)",
+                          second, "}]}"));
+    return WidebandFile::Open(PathOfTest("a.sigmf-meta"), "");
+  };
+  EXPECT_EQ(open("")->centre_hz(), 5e6);
+  EXPECT_EQ(open(R"(, "core:frequency": 5e6)")->centre_hz(), 5e6);
+  const auto several = open(R"(, "core:frequency": 6e6)");
+  EXPECT_EQ(several->centre_hz(), absl::nullopt);
+  EXPECT_TRUE(several->has_several_centres());
 }
 
 TEST(SpectrumTest, AToneShowsItsPowerAtItsFrequencyAndNothingElsewhere) {
