@@ -43,7 +43,7 @@ class DownconvertCommand final : public Command {
                      "ci8, ci16, cf32, cu8 complex; i8, i16, f32, u8 real (by the name: .ci16,"
                      " .cs16, .sc16, .cf32, .cfile, ..; SigMF, WAV: its own)")
         ->type_name("NAME");
-    AddNumber(command, "--cu8-centre,--cu8-center", "BYTE", &cu8_centre_, Between(96, 160),
+    AddNumber(command, "--cu8-centre", "BYTE", &cu8_centre_, Between(96, 160),
               "what stands for zero in cu8 and u8 (127.5; of WAV 128)");
     AddDownconvertFlags(command, &downconvert_);
     AddFrontEndFlags(command, &run_.wanted);
