@@ -176,7 +176,7 @@ class FrontEndTest(unittest.TestCase):
             samples = self.received(0.95, -2, 0.01)
             samples.tofile(path)
             with support.Server() as server:
-                command = [support.BUILD / "client/ctl/basebandctl", f"--target={server.target}", "--wait=60s", "downconvert", path, "--json"]
+                command = [support.BUILD / "client/ctl/basebandctl", f"--target={server.target}", "--wait", "downconvert", path, "--json"]
                 told = subprocess.run(
                     [*command, "--rate=1M", "--channel=0:8", "--remove-dc", "--correct-iq"],
                     stdout=subprocess.PIPE, check=True, timeout=60,

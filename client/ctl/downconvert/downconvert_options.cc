@@ -22,7 +22,7 @@ void AddDownconvertFlags(CLI::App* app, DownconvertFlags* flags) {
   AddNumber(app, "--rate", "HZ", &flags->sample_rate_hz, UpTo(1e15),
             "sample rate of the input (SigMF, WAV: its own)")
       ->group(channels);
-  AddNumber(app, "--centre,--center", "HZ", &flags->centre_hz, AtLeast(0),
+  AddNumber(app, "--centre", "HZ", &flags->centre_hz, AtLeast(0),
             "radio frequency at the middle of the input (SigMF, WAV: its own)")
       ->group(channels);
   AddList(
