@@ -272,7 +272,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   environment.limits.max_input_bytes = MibToBytes(config.lane_input_mib);
   environment.limits.max_joined_blocks =
       std::min(config.max_batch_requests, config.max_batch_blocks);
-  environment.limits.max_search = absl::Seconds(config.max_search_s);
+  environment.limits.max_search = config.max_search;
   environment.submit_window = {config.submit_requests, MibToBytes(config.submit_mib)};
   environment.max_stall = config.stall;
   environment.memory = memory;

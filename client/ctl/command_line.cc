@@ -64,19 +64,6 @@ std::string UnknownCommand(const CLI::App& app, const std::string& word) {
                           : absl::StrCat("did you mean ", absl::StrJoin(near, " or "), "?"));
 }
 
-// The same of a flag, of the command that was named last.
-std::string UnknownFlag(const CLI::App& root, const std::string& argument) {
-  std::vector<std::string> known;
-  for (const CLI::App* app = &root; app != nullptr;
-       app = app->get_subcommands().empty() ? nullptr : app->get_subcommands()[0]) {
-    for (const CLI::Option* const option : app->get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    }
-  }
-  const std::string flag = argument.substr(0, argument.find('='));
-  return absl::StrCat("unknown flag ", flag, DidYouMean(NearName(flag, known)));
-}
-
 void PointToHelp(const std::string& message) {
   std::cerr << "basebandctl: " << message
             << "\nbasebandctl help and basebandctl help COMMAND tell more.\n";

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/numbers/numbers.h"
 
 namespace baseband::load {
 namespace {
@@ -26,13 +27,6 @@ bool ParseShare(absl::string_view text, double* share) {
   if (!absl::SimpleAtod(text, share) || (!percent && *share != 0)) return false;
   *share *= 0.01;
   return *share >= 0 && *share <= 1;
-}
-
-bool ParseTime(absl::string_view text, double* seconds) {
-  absl::Duration time;
-  if (!absl::ParseDuration(text, &time) || time < absl::ZeroDuration()) return false;
-  *seconds = absl::ToDoubleSeconds(time);
-  return true;
 }
 
 // "p99.9": 0.999.
@@ -66,11 +60,15 @@ absl::StatusOr<Threshold> ParseThreshold(absl::string_view text) {
                      "' is not pN with N in (0, 100), mean, max, lag, missed, late, expired,"
                      " refused, wrong, skipped or bler"));
   }
-  if (of_time ? !ParseTime(parts.second, &threshold.limit)
-              : !ParseShare(parts.second, &threshold.limit)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "': '", parts.second, "' is not a ",
-                     of_time ? "time such as 2ms" : "share in [0%, 100%] with its %, such as 1%"));
+  if (of_time) {
+    const absl::StatusOr<absl::Duration> limit = ParseDuration(parts.second);
+    if (!limit.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat("'", text, "': ", limit.status().message()));
+    }
+    threshold.limit = absl::ToDoubleSeconds(*limit);
+  } else if (!ParseShare(parts.second, &threshold.limit)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", text, "': '", parts.second, "' is not a share in [0%, 100%] with its %, such as 1%"));
   }
   return threshold;
 }

@@ -240,7 +240,7 @@ static void tell_of_lost(uint32_t outcome) {
   if (atomic_exchange(&is_told, true)) return;
   bo_log(
       "the server does not hold all soft bits (HarqOutcome %u): its --client-object-mib, or "
-      "--object-lifetime-s, is too small, or BASEBAND_HARQ=host the better choice",
+      "--object-lifetime, is too small, or BASEBAND_HARQ=host the better choice",
       outcome);
 }
 

@@ -30,6 +30,7 @@ constexpr char kFooter[] =
     "Each flag can also be set in the environment and in the file that --config names:\n"
     "--max-streams is BASEBANDD_MAX_STREAMS there and max_streams = VALUE here. Flags win over\n"
     "the environment, the environment over the file.\n"
+    "Numbers take k, M and G, or Ki, Mi and Gi; durations have a unit: 500us, 5ms, 30s, 10min.\n"
     "An address that other hosts can reach is refused without --tls-cert and --tls-key, unless\n"
     "--allow-plaintext-network says that the network is trusted.\n"
     "Exit codes: 0 drained, 1 wrong settings, 2 could not start, 3 no device is left (all were "

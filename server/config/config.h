@@ -54,10 +54,10 @@ struct Config {
   bool open_health = true;
   int socket_mode = 0600;
   int max_connections = 4096;
-  absl::Duration max_connection_age;             // --max-connection-age-s; zero: without end
-  absl::Duration handshake = absl::Seconds(20);  // --handshake-s
-  absl::Duration keepalive = absl::Seconds(60);  // --keepalive-s
-  absl::Duration stall = absl::Seconds(10);      // --stall-s
+  absl::Duration max_connection_age;             // --max-connection-age; zero: without end
+  absl::Duration handshake = absl::Seconds(20);  // --handshake
+  absl::Duration keepalive = absl::Seconds(60);  // --keepalive
+  absl::Duration stall = absl::Seconds(10);      // --stall
 
   // Whether a call needs a role. If not, whoever can connect may call.
   bool access_is_limited() const { return !allow.empty() || !tokens_file.empty(); }
@@ -78,7 +78,7 @@ struct Config {
   int submit_requests = 1024;  // in flight on one Submit stream
   int submit_mib = 64;
   int max_searches = 64;  // at a time
-  int max_search_s = 600;
+  absl::Duration max_search = absl::Seconds(600);
   int search_memory_mib = 1024;
   int shm_mib = 1024;  // of all regions of memory that clients share
   int client_shm_mib = 512;
@@ -96,15 +96,15 @@ struct Config {
   int queue_mib = 256;
   int max_batch_blocks = 16384;
   int max_batch_requests = 1024;
-  absl::Duration watchdog = absl::Seconds(10);  // --watchdog-s; zero: none
+  absl::Duration watchdog = absl::Seconds(10);  // --watchdog; zero: none
   int max_device_resets_per_hour = 4;           // of one device that has faulted
   bool standby_cpu = false;
   bool allow_fault_injection = false;
-  absl::Duration slow;             // --slow-ms; zero: the slowest of each minute
-  absl::Duration max_queue_delay;  // --max-queue-delay-us; zero: a batch never waits to grow
+  absl::Duration slow;             // --slow; zero: the slowest of each minute
+  absl::Duration max_queue_delay;  // --max-queue-delay; zero: a batch never waits to grow
 
   int grpc_threads = 0;                              // 0: by the number of cores
-  absl::Duration drain_timeout = absl::Seconds(30);  // --drain-s
+  absl::Duration drain_timeout = absl::Seconds(30);  // --drain
 
   std::string log_level = "info";  // trace, debug, info, warning, error or off
   LogFormat log_format = LogFormat::kText;

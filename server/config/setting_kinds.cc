@@ -1,64 +1,80 @@
 #include "server/config/setting_kinds.h"
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
+#include "common/numbers/numbers.h"
 #include "kernels/base/status_macros.h"
 #include "server/config/address.h"
 
 namespace baseband::server {
 namespace {
 
-// What a number is, by its setting's name; people write the unit again behind it.
-std::string KindOf(absl::string_view setting) {
-  for (const auto& [suffix, unit] : {std::pair<const char*, const char*>{"_s", "seconds"},
-                                     {"_ms", "milliseconds"},
-                                     {"_us", "microseconds"},
-                                     {"_mib", "MiB"}}) {
-    if (absl::EndsWith(setting, suffix)) return absl::StrCat("whole ", unit, ", without a unit");
-  }
-  return "a whole number";
+absl::Status OutOfRange(absl::string_view name, absl::string_view text, absl::string_view min,
+                        absl::string_view max, absl::string_view kind) {
+  return absl::InvalidArgumentError(absl::StrCat(name, " ", text, " is not in [", min, ", ", max,
+                                                 "]", kind.empty() ? "" : ": it takes ", kind));
+}
+
+bool IsDigits(absl::string_view text) {
+  absl::ConsumePrefix(&text, "-");
+  return !text.empty() && text.find_first_not_of("0123456789") == absl::string_view::npos;
+}
+
+// "20s" of whole seconds, "500us" of whole microseconds.
+std::string InSteps(absl::Duration duration, absl::Duration step) {
+  const char* const unit = step == absl::Seconds(1)        ? "s"
+                           : step == absl::Milliseconds(1) ? "ms"
+                                                           : "us";
+  return absl::StrCat(duration / step, unit);
 }
 
 }  // namespace
 
-absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max,
-                             absl::string_view kind) {
+absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max) {
   int value = 0;
-  if (absl::SimpleAtoi(text, &value) && value >= min && value <= max) return value;
-  const bool is_whole = text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) ==
-                        std::string::npos;  // too large for an int, perhaps
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, " ", text, " is not in [", min, ", ", max, "]",
-                   is_whole && !text.empty() ? "" : absl::StrCat(": it takes ", kind)));
+  if (ParseWholeIn(text, min, max, &value)) return value;
+  // Too large for any number, perhaps.
+  return OutOfRange(name, text, absl::StrCat(min), absl::StrCat(max),
+                    IsDigits(text) || ParseWhole(text).ok() ? "" : "a whole number");
 }
 
 Setting Number(std::string name, int min, int max, int Config::*member, std::string help) {
   Setting setting;
   setting.name = std::move(name);
-  const std::string kind = KindOf(setting.name);
+  const bool is_mib = absl::EndsWith(setting.name, "_mib");
   setting.value = absl::StrCat(min, "..", max);
   setting.help = std::move(help);
   setting.set = [=](absl::string_view title, const Values& values, Config* config) -> absl::Status {
-    BASEBAND_ASSIGN_OR_RETURN(config->*member, ParseInt(title, values[0], min, max, kind));
+    if (is_mib && !IsDigits(values[0])) {
+      return OutOfRange(title, values[0], absl::StrCat(min), absl::StrCat(max),
+                        "whole MiB, without a unit");
+    }
+    BASEBAND_ASSIGN_OR_RETURN(config->*member, ParseInt(title, values[0], min, max));
     return absl::OkStatus();
   };
   setting.get = [=](const Config& config) { return Values{absl::StrCat(config.*member)}; };
   return setting;
 }
 
-Setting Span(std::string name, int min, int max, absl::Duration unit,
+Setting Span(std::string name, int min, int max, absl::Duration step,
              absl::Duration Config::*member, std::string help) {
-  const std::string kind = KindOf(name);
-  Setting setting = Number(std::move(name), min, max, nullptr, std::move(help));
+  Setting setting =
+      Text(std::move(name), absl::StrCat(DurationText(min * step), "..", DurationText(max * step)),
+           std::move(help));
   setting.set = [=](absl::string_view title, const Values& values, Config* config) -> absl::Status {
-    BASEBAND_ASSIGN_OR_RETURN(const int count, ParseInt(title, values[0], min, max, kind));
-    config->*member = count * unit;
+    const absl::StatusOr<absl::Duration> duration = ParseDuration(values[0]);
+    if (!duration.ok()) {
+      return absl::InvalidArgumentError(absl::StrCat(title, " ", duration.status().message()));
+    }
+    const bool is_whole = *duration % step == absl::ZeroDuration();
+    if (*duration < min * step || *duration > max * step || !is_whole) {
+      return OutOfRange(title, values[0], DurationText(min * step), DurationText(max * step),
+                        is_whole ? "" : absl::StrCat("whole multiples of ", DurationText(step)));
+    }
+    config->*member = *duration;
     return absl::OkStatus();
   };
-  setting.get = [=](const Config& config) {
-    return Values{
-        absl::StrCat(absl::ToInt64Microseconds(config.*member) / absl::ToInt64Microseconds(unit))};
-  };
+  setting.get = [=](const Config& config) { return Values{InSteps(config.*member, step)}; };
   return setting;
 }
 

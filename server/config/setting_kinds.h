@@ -18,17 +18,17 @@ namespace baseband::server {
 
 using Values = std::vector<std::string>;
 
-// InvalidArgument names the setting, the text and the range, and of a text that is no number what
-// `kind` it takes ("whole seconds, without a unit").
-absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max,
-                             absl::string_view kind);
+// A whole number, as common/numbers reads it ("4k"). InvalidArgument names the setting, the text
+// and the range.
+absl::StatusOr<int> ParseInt(absl::string_view name, const std::string& text, int min, int max);
 
 // Text without `set` and `get`, which the caller adds.
 Setting Text(std::string name, std::string value, std::string help);
-// A whole number in [min, max], kept in `member`.
+// A whole number in [min, max], kept in `member`. Of one whose name ends in _mib, plain digits: a
+// suffix would be a second unit.
 Setting Number(std::string name, int min, int max, int Config::*member, std::string help);
-// The same in steps of `unit`, kept as a duration.
-Setting Span(std::string name, int min, int max, absl::Duration unit,
+// A duration of [min, max] whole `step`s, with its unit: "20s", "500us". Zero is "0s", too.
+Setting Span(std::string name, int min, int max, absl::Duration step,
              absl::Duration Config::*member, std::string help);
 // An address of that kind; off or nothing: none.
 enum class AddressKind { kAny, kTcp, kUnix };

@@ -20,7 +20,7 @@ import comments  # noqa: E402
 
 SYSTEMD = TOP / "deploy/systemd"
 DOCKER = TOP / "docker"
-GRACE_SECONDS = 2  # so long after --drain-s the process ends, whatever is stuck: server/main.cc
+GRACE_SECONDS = 2  # so long after --drain the process ends, whatever is stuck: server/main.cc
 
 SERVER = CTL = None  # the programs, from the command line
 
@@ -130,10 +130,10 @@ class Systemd(unittest.TestCase):
         self.assertEqual(directives(self.unit, "User"), users)
 
     def test_systemd_waits_for_a_drain_to_end(self):
-        self.assertGreater(self.number("TimeoutStopSec"), self.settings["drain_s"] + GRACE_SECONDS)
+        self.assertGreater(self.number("TimeoutStopSec"), seconds(self.settings["drain"]) + GRACE_SECONDS)
 
     def test_a_stuck_device_is_given_up_before_the_process_is(self):
-        self.assertGreater(self.number("WatchdogSec"), self.settings["watchdog_s"] * 5 / 4)
+        self.assertGreater(self.number("WatchdogSec"), seconds(self.settings["watchdog"]) * 5 / 4)
 
     def test_every_connection_may_have_a_descriptor(self):
         self.assertGreater(self.number("LimitNOFILE"), self.settings["max_connections"])
@@ -201,7 +201,7 @@ class Compose(unittest.TestCase):
                 self.assertRegex(port, "^127.0.0.1:", name)
 
     def test_docker_waits_for_a_drain_to_end(self):
-        self.assertGreater(seconds(self.server["stop_grace_period"]), self.settings["drain_s"] + GRACE_SECONDS)
+        self.assertGreater(seconds(self.server["stop_grace_period"]), seconds(self.settings["drain"]) + GRACE_SECONDS)
 
     def test_every_connection_may_have_a_descriptor(self):
         self.assertGreater(self.server["ulimits"]["nofile"], self.settings["max_connections"])

@@ -299,7 +299,7 @@ TEST_F(AccountingTest, HeadersAloneTakeNoPlaceOfASearch) {
 }
 
 TEST_F(AccountingTest, ADrainEndsThoughAClientNeverStopsSending) {
-  Start({"--drain-s=4"});
+  Start({"--drain=4s"});
   std::vector<std::thread> floods;
   for (int i = 0; i < 16; ++i) {
     floods.emplace_back(

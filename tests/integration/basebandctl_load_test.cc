@@ -368,7 +368,7 @@ TEST_F(BasebandctlLoadTest, WhatIsWrongIsSaidBeforeAnythingIsSent) {
   refusal({"sing"}, "operation 'sing' is not one of encode, decode");
   refusal({"encode", "--rate=5", "--cells=2"}, "cells and a rate do not go together");
   refusal({"encode", "--rate=0"}, "--rate 0 is not in (0, 10M]");
-  refusal({"encode", "--slot=soon"}, "'soon' is not a time such as 500us");
+  refusal({"encode", "--slot=soon"}, "'soon' is not a duration, such as 500us");
   refusal({"encode", "--fail-above=speed=1"}, "--fail-above 'speed=1': 'speed' is not");
   refusal({"encode", "--fail-above=missed=1"}, "'1' is not a share in [0%, 100%] with its %");
   refusal({"encode", "--harq=0.5"},

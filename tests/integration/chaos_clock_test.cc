@@ -170,7 +170,7 @@ class Crowd {
 };
 
 TEST_F(ChaosClockTest, UnderLoadEveryCallIsAnsweredWhateverTheClockDoesAndSoIsADrain) {
-  StartServer({"--max-queue-delay-us=2000", "--watchdog-s=20", "--drain-s=300"});
+  StartServer({"--max-queue-delay=2ms", "--watchdog=20s", "--drain=300s"});
   {
     Crowd crowd(server_->target(), client_.get());
     EXPECT_TRUE(crowd.AwaitAnswersOfEach(5));
@@ -188,7 +188,7 @@ TEST_F(ChaosClockTest, UnderLoadEveryCallIsAnsweredWhateverTheClockDoesAndSoIsAD
 }
 
 TEST_F(ChaosClockTest, AJobWhoseDelayIsRunningLeavesWhenTheClockIsSetBack) {
-  StartServer({"--max-queue-delay-us=1000000"});
+  StartServer({"--max-queue-delay=1s"});
   for (const absl::Duration ahead : {absl::Hours(-1), absl::Hours(1), absl::Hours(-2)}) {
     std::atomic<bool> answered{false};
     std::thread caller([&] {
@@ -236,7 +236,7 @@ TEST_F(ChaosClockTest, AStreamThatWaitsForRoomLooksAgainWhenTheClockIsSetBack) {
 }
 
 TEST_F(ChaosClockTest, SetOnItDoesNotCutADrainShort) {
-  StartServer({"--cpu-threads=1", "--drain-s=600"});
+  StartServer({"--cpu-threads=1", "--drain=600s"});
   std::vector<std::thread> callers;
   for (int i = 0; i < 3; ++i) {
     callers.emplace_back([&] {
@@ -254,7 +254,7 @@ TEST_F(ChaosClockTest, SetOnItDoesNotCutADrainShort) {
 }
 
 TEST_F(ChaosClockTest, SetBackItDoesNotProlongADrain) {
-  StartServer({"--max-search-s=86400", "--drain-s=2"});
+  StartServer({"--max-search=24h", "--drain=2s"});
   std::thread caller([&] {
     client::CallOptions options;
     options.timeout = absl::Hours(1);

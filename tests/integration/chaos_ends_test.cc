@@ -71,7 +71,7 @@ class ChaosEndsTest : public ::testing::Test {
 };
 
 TEST_F(ChaosEndsTest, SigtermAnswersWhatIsInAndTurnsTheRestAway) {
-  Start({"--drain-s=100"});
+  Start({"--drain=100s"});
   if (HasFatalFailure()) return;
   MixedLoadOptions options = LoadOf(target_);
   options.unary = 4;
@@ -199,7 +199,7 @@ TEST_F(ChaosEndsTest, AClientThatStoppedReadingDoesNotKeepAServerFromItsOrderlyE
   constexpr int kCalls = 128;
   for (int round = 0; round < 8; ++round) {
     const bool loses_its_device = round % 2 == 0;
-    auto started = StartAdministered({"--allow-fault-injection", "--stall-s=3600", "--drain-s=1"});
+    auto started = StartAdministered({"--allow-fault-injection", "--stall=1h", "--drain=1s"});
     ASSERT_THAT(started, IsOk());
     ServerProcess& server = *started->server;
     ChildProcess client(ProgramPath("basebandctl"),

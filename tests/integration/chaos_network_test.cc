@@ -80,7 +80,7 @@ class ChaosNetworkTest : public ::testing::Test {
 TEST_F(ChaosNetworkTest, WhoStallsInMidMessageOrNeverReadsIsDroppedAndOthersGoOn) {
   const Certificates folder;
   const std::string socket = "unix:" + folder.Path("socket");
-  Start({"--keepalive-s=1", "--listen=" + socket});
+  Start({"--keepalive=1s", "--listen=" + socket});
   if (HasFatalFailure()) return;
   Plan mute;  // the request never ends
   mute.up.stall_after = 300'000;
@@ -146,7 +146,7 @@ TEST_F(ChaosNetworkTest, WhoStallsInMidMessageOrNeverReadsIsDroppedAndOthersGoOn
 }
 
 TEST_F(ChaosNetworkTest, WhoLivesButDoesNotReadHisAnswerIsCutOff) {
-  Start({"--keepalive-s=1", "--stall-s=2"});
+  Start({"--keepalive=1s", "--stall=2s"});
   if (HasFatalFailure()) return;
   // 42 KB there, 130 KB back: it fits into no window, nor is it much.
   const RawCall call(server_->target(), "/baseband.v1.Baseband/Encode",
@@ -168,7 +168,7 @@ TEST_F(ChaosNetworkTest, WhoLivesButDoesNotReadHisAnswerIsCutOff) {
 TEST_F(ChaosNetworkTest, WhoStandsStillInMidAnswerIsDroppedOverTcpAndOverAUnixSocket) {
   const Certificates folder;
   const std::string socket = "unix:" + folder.Path("socket");
-  Start({"--keepalive-s=1", "--listen=" + socket});
+  Start({"--keepalive=1s", "--listen=" + socket});
   if (HasFatalFailure()) return;
   // 2 KB there, 6.5 MB back, for of each block but one bit is not a filler.
   v1::EncodeRequest request = EncodeOf(NrCode(1, 384), 2000);
@@ -243,7 +243,7 @@ void ExpectClosed(const Crowd& crowd, const std::string& what) {
 }
 
 TEST_F(ChaosNetworkTest, SilenceAndHalfAPrefaceAreDroppedInTimeAndBlockNobody) {
-  Start({"--handshake-s=1"});
+  Start({"--handshake=1s"});
   if (HasFatalFailure()) return;
   const auto load = StartLoad();
   std::vector<std::pair<std::string, Crowd>> crowds;
@@ -268,7 +268,7 @@ TEST(ChaosTlsTest, HalfAHandshakeIsDroppedInTimeAndBlocksNobody) {
   const Certificates files;
   files.Make("server", "IP:127.0.0.1");
   const client::TlsOptions tls = files.ClientTls("");
-  auto server = ServerProcess::Start({"--handshake-s=1", "--tls-cert=" + files.Path("server.pem"),
+  auto server = ServerProcess::Start({"--handshake=1s", "--tls-cert=" + files.Path("server.pem"),
                                       "--tls-key=" + files.Path("server.key")},
                                      grpc::SslCredentials({tls.ca, "", ""}));
   ASSERT_THAT(server, IsOk());

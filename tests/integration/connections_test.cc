@@ -94,7 +94,7 @@ TEST(ConnectionsTest, WithoutDescriptorsCallsGoOnAndLaterOthersComeIn) {
 }
 
 TEST(ConnectionsTest, OldConnectionsAreAskedToComeAnewWithoutAFailedCall) {
-  const auto server = ServerProcess::Start({"--max-connection-age-s=1"});
+  const auto server = ServerProcess::Start({"--max-connection-age=1s"});
   ASSERT_THAT(server, IsOk());
   const auto client = OneConnection((*server)->target());
   const absl::Time end = absl::Now() + absl::Seconds(4);

@@ -33,7 +33,7 @@ TEST_F(FaultsTest, WithoutTheFlagNothingIsInjected) {
 }
 
 TEST_F(FaultsTest, AStuckBatchIsAnsweredAndTheLastDevicesServerEndsWithItsOwnCode) {
-  StartServer({"--allow-fault-injection", "--watchdog-s=1"});
+  StartServer({"--allow-fault-injection", "--watchdog=1s"});
   const auto health = grpc::health::v1::Health::NewStub(
       grpc::CreateChannel(server_->target(), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
@@ -59,7 +59,7 @@ TEST_F(FaultsTest, AStuckBatchIsAnsweredAndTheLastDevicesServerEndsWithItsOwnCod
 
 // Its batch is one that lasts: no watchdog has called its lane stuck.
 TEST_F(FaultsTest, ADrainEndsTheProcessInTimeWhateverStillRunsOnADevice) {
-  StartServer({"--allow-fault-injection", "--watchdog-s=0", "--drain-s=1"});
+  StartServer({"--allow-fault-injection", "--watchdog=0s", "--drain=1s"});
   ASSERT_THAT(Inject(Fault::STALL, 1, kForever), IsOk());
   v1::DecodeResponse response;
   grpc::ClientContext context;
@@ -119,7 +119,7 @@ TEST_F(FaultsTest, TheDeviceOnStandbyTakesOverUnderLoadAndNoAnswerIsWrong) {
 }
 
 TEST_F(FaultsTest, AStuckLaneDoesNotKeepAServerThatHasAnotherDeviceFromItsEnd) {
-  StartServer({"--allow-fault-injection", "--standby-cpu", "--watchdog-s=1"});
+  StartServer({"--allow-fault-injection", "--standby-cpu", "--watchdog=1s"});
   ASSERT_THAT(Inject(Fault::STALL, 1, kForever, Device()), IsOk());
   EXPECT_EQ(Decode().error_code(), StatusCode::INTERNAL);
   v1::EncodeResponse other;
@@ -131,7 +131,7 @@ TEST_F(FaultsTest, AStuckLaneDoesNotKeepAServerThatHasAnotherDeviceFromItsEnd) {
 }
 
 TEST_F(FaultsTest, ASearchOnALostDeviceEndsAndTheNextIsForTheOneThatTookOver) {
-  StartServer({"--allow-fault-injection", "--standby-cpu", "--max-search-s=86400"});
+  StartServer({"--allow-fault-injection", "--standby-cpu", "--max-search=24h"});
   v1::MinimizeRequest search;
   search.mutable_expression()->set_text("sum(j, 1, 1000, sin(j * x))");
   search.set_progress_interval_ms(10);
@@ -194,7 +194,7 @@ TEST_F(FaultsTest, ACorruptReplyIsWrongInOneBitAndTheNextIsRight) {
 }
 
 TEST_F(FaultsTest, AFailedBatchIsRecordedWithItsStagesAndNoSecrets) {
-  StartServer({"--allow-fault-injection", "--slow-ms=3600000"});
+  StartServer({"--allow-fault-injection", "--slow=1h"});
   EXPECT_TRUE(Decode().ok());
   ASSERT_THAT(Inject(Fault::FAIL, 1, 0, Device()), IsOk());
   v1::DecodeResponse response;

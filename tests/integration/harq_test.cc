@@ -78,7 +78,7 @@ TEST_F(HarqTest, ALostDeviceIsALossWithThatReasonAndHoldsAgainWhatComesAfter) {
 }
 
 TEST_F(HarqTest, WhatNobodyUsesForTooLongIsLostWithThatReason) {
-  StartServer({"--object-lifetime-s=1"});
+  StartServer({"--object-lifetime=1s"});
   EXPECT_EQ(Send("a", 0).harq(), v1::HARQ_OUTCOME_FIRST);
   absl::SleepFor(absl::Milliseconds(1500));
   const v1::SharedChannelResult lost = Send("a", 1);

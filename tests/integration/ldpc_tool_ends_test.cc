@@ -257,6 +257,9 @@ TEST_F(LdpcToolEndsTest, WhatIsNoCodeOrNoNumberIsRefused) {
            {{}, "no code is given: use one of --nr-bg, --wimax, --wifi, --matrix"},
            {{"--wifi=1/2", "--rows=3"}, "--rows does not go with --wifi"},
            {{"--wifi=1/2", "--trials=101"}, "--trials 101 is not in [1, 100]"},
+           {{"--wifi=1/2", "--batch-sise=4"},
+            "unknown flag --batch-sise; did you mean --batch-size?"},
+           {{"--wifi=1/2", "--timeout=5"}, "--timeout 5: a duration needs a unit, as 5s or 5ms"},
            {{"--wifi=1/2", "--batch-size=0"}, "--batch-size 0 is not in [1, 4096]"},
            {{"--wifi=1/2", "--llr-count=1945"}, "--llr-count 1945 is not in [1, 1944]"},
            {{"--wifi=1/2", "FILE"}, "FILE"}}) {

@@ -23,7 +23,7 @@ namespace {
 using HealthResponse = grpc::health::v1::HealthCheckResponse;
 
 TEST(LifecycleTest, SigtermUnderLoadAnswersEveryAcceptedRequest) {
-  auto started = ServerProcess::Start({"--drain-s=300"});
+  auto started = ServerProcess::Start({"--drain=300s"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
 
@@ -70,7 +70,7 @@ TEST(LifecycleTest, SigtermUnderLoadAnswersEveryAcceptedRequest) {
 }
 
 TEST(LifecycleTest, RequestsInFlightAtSigtermAreAnsweredBeforeTheProcessEnds) {
-  auto started = ServerProcess::Start({"--cpu-threads=1", "--drain-s=300"});
+  auto started = ServerProcess::Start({"--cpu-threads=1", "--drain=300s"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   v1::DecodeRequest slow = DecodeOfZeros(NrCode(1, 384), 100);
@@ -97,7 +97,7 @@ TEST(LifecycleTest, RequestsInFlightAtSigtermAreAnsweredBeforeTheProcessEnds) {
 }
 
 TEST(LifecycleTest, HealthWatchersSeeServingTurnIntoNotServing) {
-  auto started = ServerProcess::Start({"--drain-s=600"});
+  auto started = ServerProcess::Start({"--drain=600s"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   const auto stub = grpc::health::v1::Health::NewStub(
@@ -119,7 +119,7 @@ TEST(LifecycleTest, HealthWatchersSeeServingTurnIntoNotServing) {
 }
 
 TEST(LifecycleTest, NobodyHearsThatTheServerCancelledWhatItsEndCutsOff) {
-  auto started = ServerProcess::Start({"--drain-s=300"});
+  auto started = ServerProcess::Start({"--drain=300s"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   const auto stub = Connect(server.target());
@@ -190,7 +190,7 @@ TEST(LifecycleTest, WhoCallsUntilTheEndHearsUnavailableAndNothingElse) {
 
 // gRPC says that an answer is sent once the system has it.
 TEST(LifecycleTest, AnAnswerOnASlowNetworkArrivesBeforeTheEnd) {
-  auto started = ServerProcess::Start({"--drain-s=300"});
+  auto started = ServerProcess::Start({"--drain=300s"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   Plan plan;
@@ -211,7 +211,7 @@ TEST(LifecycleTest, AnAnswerOnASlowNetworkArrivesBeforeTheEnd) {
 }
 
 TEST(LifecycleTest, ASecondSignalEndsTheDrainAtOnce) {
-  auto started = ServerProcess::Start({"--cpu-threads=1", "--drain-s=600"});
+  auto started = ServerProcess::Start({"--cpu-threads=1", "--drain=600s"});
   ASSERT_TRUE(started.ok()) << started.status();
   ServerProcess& server = **started;
   v1::DecodeRequest slow = DecodeOfZeros(NrCode(1, 384), 2000);

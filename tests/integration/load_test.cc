@@ -83,8 +83,8 @@ TEST(LoadTest, SixtyFourClientsWithMixedCodesAreAllAnsweredRight) {
 
 TEST(LoadTest, RequestsOfManyClientsShareBatches) {
   constexpr int kClients = 32;
-  const auto server = StartServer(
-      {"--max-queue-delay-us=1000000", absl::StrCat("--max-batch-requests=", kClients)});
+  const auto server =
+      StartServer({"--max-queue-delay=1s", absl::StrCat("--max-batch-requests=", kClients)});
   ASSERT_NE(server, nullptr);
   Complaints complaints;
   InParallel(kClients, [&](int) {

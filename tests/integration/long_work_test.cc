@@ -63,7 +63,7 @@ class LongWorkTest : public ::testing::Test {
 };
 
 TEST_F(LongWorkTest, WorkWithoutAClientEndsLongBeforeItWouldBeDone) {
-  Start({"--drain-s=600"});
+  Start({"--drain=600s"});
   const auto stub = Connect(server_->target());
   grpc::ClientContext context;
   std::thread client([&] {
@@ -79,7 +79,7 @@ TEST_F(LongWorkTest, WorkWithoutAClientEndsLongBeforeItWouldBeDone) {
 }
 
 TEST_F(LongWorkTest, LongRequestsOnAllLanesDoNotHoldAShortOneUp) {
-  Start({"--drain-s=600"});
+  Start({"--drain=600s"});
   std::vector<std::unique_ptr<v1::Baseband::Stub>> stubs;
   std::vector<grpc::ClientContext> contexts(3);
   std::vector<std::thread> clients;
@@ -104,7 +104,7 @@ TEST_F(LongWorkTest, LongRequestsOnAllLanesDoNotHoldAShortOneUp) {
 // One frame is one piece of work: a sweep over thousands of candidates, in seconds.
 TEST_F(LongWorkTest, APieceThatLastsManyTimesTheWatchdogIsNotTakenForAStuckDevice) {
   constexpr int kSymbols = 262144;
-  Start({"--watchdog-s=1", "--slow-ms=3600000"});
+  Start({"--watchdog=1s", "--slow=1h"});
   std::mt19937 random(2);
   v1::RecoverCarrierRequest request;
   v1::CarrierGroup& group = *request.add_groups();
@@ -131,7 +131,7 @@ TEST_F(LongWorkTest, APieceThatLastsManyTimesTheWatchdogIsNotTakenForAStuckDevic
 
 // A point that is a sum is one piece, too.
 TEST_F(LongWorkTest, AFmodOfFarApartNumbersIsNoMatterOfMinutes) {
-  Start({"--watchdog-s=1"});
+  Start({"--watchdog=1s"});
   v1::MinimizeRequest request;
   request.mutable_expression()->set_text("sum(j, 0, 200000, fmod(x*1e300 + j*1e299, 3e-300))");
   v1::GridAxis& axis = *request.add_axes();

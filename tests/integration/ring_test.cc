@@ -372,7 +372,7 @@ TEST_F(RingTest, SmallOnesThatComeTogetherAreAnsweredAsEachAlone) {
 // Each job fills the ring, and lasts longer than the server looks on for: it goes to sleep with a
 // full ring, and a completion may come at any moment of that.
 TEST_F(RingTest, AFullRingIsNotForgotten) {
-  Serve({"--ring-spin-us=0"});
+  Serve({"--ring-spin=0us"});
   RawRing ring(socket_, /*entries=*/1);
   ring.Open();
   const BasebandSubmission submission = Put(&ring, EncodeOf(NrCode(2, 16), 1));
@@ -527,7 +527,7 @@ TEST_F(RingTest, ADrainAnswersEveryRequest) {
 }
 
 TEST_F(RingTest, WhatOutlastsADrainIsAnsweredAsCancelled) {
-  Serve({"--drain-s=1", "--queue-mib=1024"});
+  Serve({"--drain=1s", "--queue-mib=1024"});
   constexpr uint32_t kRequests = 64;
   RawRing ring(socket_, kRequests);
   ring.Open();
@@ -555,7 +555,7 @@ TEST_F(RingTest, WhatOutlastsADrainIsAnsweredAsCancelled) {
 }
 
 TEST_F(RingTest, ThreadsAndSpinsAreChosen) {
-  for (const char* const spin : {"--ring-spin-us=0", "--ring-spin-us=100000"}) {
+  for (const char* const spin : {"--ring-spin=0us", "--ring-spin=100ms"}) {
     Serve({"--ring-threads=2", spin});
     RawRing first(socket_, 1);
     RawRing second(socket_, 1);

@@ -133,7 +133,7 @@ TEST_F(ScarceMemoryTest, HalfMessagesTakeNoMoreThanTheirMemory) {
 TEST_F(ScarceMemoryTest, WhoDoesNotSendOnIsRefusedAndKeepsNobodyOut) {
   std::vector<std::string> flags = kSmall;
   flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 100));
-  flags.push_back("--stall-s=1");
+  flags.push_back("--stall=1s");
   auto started = ServerProcess::Start(flags);
   ASSERT_THAT(started, IsOk());
   ServerProcess& server = **started;

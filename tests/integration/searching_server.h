@@ -15,7 +15,7 @@ namespace baseband::testing {
 class MinimizeTest : public ServerTest {
  protected:
   static void SetUpTestSuite() {
-    StartServer({"--max-search-s=3600", "--max-searches=8", "--search-memory-mib=32"});
+    StartServer({"--max-search=1h", "--max-searches=8", "--search-memory-mib=32"});
   }
 
   struct Outcome {

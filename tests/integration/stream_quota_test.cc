@@ -25,7 +25,7 @@ class StreamQuotaTest : public FaultsTest {
   // Starts a server with that quota. The first `batches` stall for `stall_ms`: one of them is a
   // Decode's, whose request has 760 KB, on one of the CPU device's two lanes.
   void StartBehindDecode(const std::string& quota, uint32_t batches, uint32_t stall_ms) {
-    StartServer({"--allow-fault-injection", "--watchdog-s=0", quota});
+    StartServer({"--allow-fault-injection", "--watchdog=0s", quota});
     ASSERT_THAT(Inject(Fault::STALL, batches, stall_ms), IsOk());
     decode_ = std::thread([this] {
       v1::DecodeResponse response;

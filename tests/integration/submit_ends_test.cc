@@ -121,7 +121,7 @@ TEST_F(SubmitTest, AClientThatDoesNotReadHoldsItsCreditsAndIsCutOff) {
 }
 
 TEST_F(SubmitTest, ADrainAnswersWhatIsInFlightRefusesWhatIsNewAndEndsTheStream) {
-  Start({"--device=cpu", "--cpu-threads=1", "--drain-s=300"});
+  Start({"--device=cpu", "--cpu-threads=1", "--drain=300s"});
   RawStream stream(*server_);
   stream.Open();
   ASSERT_TRUE(stream.Write(SlowOf(1, 400)));

@@ -106,7 +106,7 @@ TEST_F(WatchTest, WhileItStartsItLivesAndIsNotReady) {
 }
 
 TEST_F(WatchTest, WhileItDrainsItLivesAndIsNotReady) {
-  Start({"--watchdog-s=0", "--drain-s=300"});
+  Start({"--watchdog=0s", "--drain=300s"});
   EXPECT_EQ(Probe("/livez").status, 200);
   EXPECT_EQ(Probe("/readyz").status, 200);
   Stall(1, absl::Seconds(10));
@@ -160,7 +160,7 @@ TEST_F(WatchTest, SystemdHearsOfStartServiceAndEnd) {
   const NotifySocket systemd(FolderOfTests() + "/notify");
   setenv("NOTIFY_SOCKET", systemd.name().c_str(), 1);
   setenv("WATCHDOG_USEC", "100000", 1);
-  Start({"--drain-s=7"});
+  Start({"--drain=7s"});
   unsetenv("NOTIFY_SOCKET");
   unsetenv("WATCHDOG_USEC");
 
@@ -256,7 +256,7 @@ TEST_F(WatchTest, MessagesOfStreamsMeetTheirDeadlinesOneByOne) {
 }
 
 TEST_F(WatchTest, RequestsThatWaitTooLongMissTheirDeadlinesAndThoseGivenUpDoNotCount) {
-  Start({"--watchdog-s=0"});
+  Start({"--watchdog=0s"});
   v1::DecodeResponse response;
   const v1::DecodeRequest quick = DecodeOfZeros(NrCode(2, 16), 1);
   // Both lanes are held until after the deadline of who waits for one.

@@ -15,6 +15,7 @@ proto
 kernels/base
 common
 common/manual
+common/numbers
 common/tls
 common/grpc
 kernels/cuda

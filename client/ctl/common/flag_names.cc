@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "kernels/base/nearest.h"
 
 namespace baseband::ctl {
 namespace {
@@ -103,6 +104,18 @@ std::string WithFlagName(absl::string_view message) {
     at = end + 1;
   }
   return std::string(message);
+}
+
+std::string UnknownFlag(const CLI::App& root, absl::string_view argument) {
+  std::vector<std::string> known;
+  for (const CLI::App* app = &root; app != nullptr;
+       app = app->get_subcommands().empty() ? nullptr : app->get_subcommands()[0]) {
+    for (const CLI::Option* const option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+  }
+  const absl::string_view flag = argument.substr(0, argument.find('='));
+  return absl::StrCat("unknown flag ", flag, DidYouMean(NearName(flag, known)));
 }
 
 }  // namespace baseband::ctl

@@ -22,6 +22,10 @@ std::string ProgramName();
 // behind the first field that has one, if it does not name that anyway.
 std::string WithFlagName(absl::string_view message);
 
+// "unknown flag --rat; did you mean --rate?": of `argument`, among the flags of `app` and of the
+// commands below it that are being parsed.
+std::string UnknownFlag(const CLI::App& app, absl::string_view argument);
+
 }  // namespace baseband::ctl
 
 #endif  // BASEBAND_CLIENT_CTL_COMMON_FLAG_NAMES_H_

@@ -1,8 +1,8 @@
 #include "client/ctl/common/json_values.h"
+#include "common/numbers/numbers.h"
 
 #include <cmath>
 
-#include "client/ctl/common/si_number.h"
 
 namespace baseband::ctl {
 
@@ -24,7 +24,7 @@ absl::Status SetNumber(const Json& json, double* value) {
     return absl::OkStatus();
   }
   const absl::StatusOr<double> parsed =
-      json.is_string() ? ParseSiNumber(json.get<std::string>())
+      json.is_string() ? ParseNumber(json.get<std::string>())
                        : absl::InvalidArgumentError(absl::StrCat(json.dump(), " is not a number"));
   *value = parsed.value_or(0);
   return parsed.status();
@@ -60,7 +60,7 @@ absl::Status SetBool(const Json& json, bool* value) {
 
 absl::Status SetDuration(const Json& json, absl::Duration* value) {
   // A number has no unit, and is told so.
-  return json.is_number() ? ParseTime(json.dump()).status() : SetNamed(json, &ParseTime, value);
+  return json.is_number() ? ParseDuration(json.dump()).status() : SetNamed(json, &ParseDuration, value);
 }
 
 }  // namespace baseband::ctl

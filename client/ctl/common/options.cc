@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "client/ctl/common/si_number.h"
+#include "common/numbers/numbers.h"
 
 namespace baseband::ctl {
 namespace {
@@ -36,11 +36,6 @@ std::string RangeText(bool open, const std::string& low, const std::string& high
                       : absl::StrCat("in ", open ? "(" : "[", low, ", ", high, "]");
 }
 
-// absl writes no unit behind zero.
-std::string TimeText(absl::Duration time) {
-  return time == absl::ZeroDuration() ? "0s" : absl::FormatDuration(time);
-}
-
 // Reads `text` by `parse` into `value`, and holds it against the range.
 template <typename Value, typename AnyRange>
 absl::Status ReadBy(absl::StatusOr<Value> (*parse)(absl::string_view), absl::string_view text,
@@ -65,8 +60,8 @@ std::string ToText(const Range& range) {
 }
 
 std::string ToText(const TimeRange& range) {
-  return RangeText(range.open, TimeText(range.low),
-                   range.high < absl::InfiniteDuration() ? TimeText(range.high) : "");
+  return RangeText(range.open, DurationText(range.low),
+                   range.high < absl::InfiniteDuration() ? DurationText(range.high) : "");
 }
 
 namespace options_internal {
@@ -89,13 +84,13 @@ CLI::Option* Add(CLI::App* app, const std::string& name, const char* kind, const
 }
 
 absl::Status Read(absl::string_view text, const Range& range, double* value) {
-  return ReadBy(&ParseSiNumber, text, range, ToText(range), value);
+  return ReadBy(&ParseNumber, text, range, ToText(range), value);
 }
 absl::Status Read(absl::string_view text, const Range& range, int64_t* value) {
   return ReadBy(&ParseWhole, text, range, ToText(range), value);
 }
 absl::Status Read(absl::string_view text, const TimeRange& range, absl::Duration* value) {
-  return ReadBy(&ParseTime, text, range, ToText(range), value);
+  return ReadBy(&ParseDuration, text, range, ToText(range), value);
 }
 absl::Status Read(absl::string_view text, const TimeRange& range, double* seconds) {
   const Range limits = {absl::ToDoubleSeconds(range.low), absl::ToDoubleSeconds(range.high),

@@ -4,7 +4,7 @@
 //   AddTime(app, "--timeout", &timeout, {absl::Milliseconds(1), absl::Hours(24)},
 //           "for connecting and for each request (60s)");
 //
-// A number is written as si_number.h has it: 9.1M, 64Ki, 5e-7. A time has a unit: 5s, 500us. The
+// A number is written as common/numbers has it: 9.1M, 64Ki, 5e-7. A time has a unit: 5s, 500us. The
 // help tells the range, in front of the default in brackets at its end; the unit stands for the
 // value. Errors begin with the option's name and end with the range.
 #ifndef BASEBAND_CLIENT_CTL_COMMON_OPTIONS_H_

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/ctl/common/si_number.h"
+#include "client/ctl/common/frequency.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {

@@ -10,9 +10,9 @@
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/named_value.h"
-#include "client/ctl/common/si_number.h"
 #include "client/ctl/common/symbols.h"
 #include "client/ctl/downconvert/channels_json.h"
+#include "common/numbers/numbers.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {
@@ -136,7 +136,7 @@ absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text, const Band& band)
   v1::Retune retune;
   uint32_t channel = 0;
   const absl::StatusOr<double> index =
-      place.size() == 2 ? ParseSiNumber(place[1]) : absl::StatusOr<double>(-1.0);
+      place.size() == 2 ? ParseNumber(place[1]) : absl::StatusOr<double>(-1.0);
   uint64_t whole = 0;
   // Plain digits first: a double does not hold all of them.
   if (place.size() != 2 || value.empty() || value.size() > 2 ||

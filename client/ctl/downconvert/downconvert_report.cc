@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "client/ctl/common/si_number.h"
+#include "client/ctl/common/frequency.h"
 #include "client/ctl/common/symbols.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/common/text_table.h"

@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "client/ctl/carrier/carrier_signal.h"
 #include "client/ctl/common/angles.h"
-#include "client/ctl/common/si_number.h"
+#include "common/numbers/numbers.h"
 
 namespace baseband::ctl {
 namespace {
@@ -22,7 +22,7 @@ absl::Status ParseList(absl::string_view text, const std::vector<double*>& value
     return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not ", form));
   }
   for (size_t i = 0; i < parts.size(); ++i) {
-    const absl::StatusOr<double> number = ParseSiNumber(parts[i]);
+    const absl::StatusOr<double> number = ParseNumber(parts[i]);
     if (!number.ok()) {
       return absl::InvalidArgumentError(absl::StrCat(number.status().message(), ": it is ", form));
     }

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/options.h"
-#include "client/ctl/common/si_number.h"
 #include "client/ctl/common/step_range.h"
 #include "client/ctl/minimize/number_files.h"
+#include "common/numbers/numbers.h"
 
 namespace baseband::ctl {
 namespace {
@@ -39,7 +39,7 @@ absl::Status AddExpression(const MinimizeFlags& flags, v1::MinimizeRequest* requ
   for (const std::string& text : flags.scalars) {
     const auto parts = SplitName("--scalar", text);
     if (!parts.ok()) return parts.status();
-    const absl::StatusOr<double> value = ParseSiNumber(parts->second);
+    const absl::StatusOr<double> value = ParseNumber(parts->second);
     if (!value.ok()) {
       return absl::InvalidArgumentError(
           absl::StrCat("--scalar '", text, "': ", value.status().message()));
@@ -266,7 +266,7 @@ absl::StatusOr<v1::GridAxis> ParseAxis(absl::string_view text, std::vector<std::
   if (parts.size() != 3) return wrong("not BEGIN:STEP:END or BEGIN:STEP*COUNT");
   double numbers[3];
   for (size_t k = 0; k < 3; ++k) {
-    const absl::StatusOr<double> number = ParseSiNumber(parts[k]);
+    const absl::StatusOr<double> number = ParseNumber(parts[k]);
     if (!number.ok()) return wrong(number.status().message());
     numbers[k] = *number;
   }

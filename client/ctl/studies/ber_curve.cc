@@ -8,11 +8,11 @@
 #include "absl/strings/str_split.h"
 #include "client/cpp/code_shape.h"
 #include "client/ctl/common/random.h"
-#include "client/ctl/common/si_number.h"
 #include "client/ctl/common/step_range.h"
 #include "client/ctl/ldpc/awgn.h"
 #include "client/ctl/ldpc/bits.h"
 #include "client/ctl/studies/in_order.h"
+#include "common/numbers/numbers.h"
 
 namespace baseband::ctl {
 namespace {
@@ -168,7 +168,7 @@ absl::StatusOr<std::vector<double>> ParseDecibels(absl::string_view flag, absl::
   for (const absl::string_view item : absl::StrSplit(text, ',')) {
     std::vector<double> range;
     for (const absl::string_view part : absl::StrSplit(item, ':')) {
-      const double value = ParseSiNumber(part).value_or(NAN);
+      const double value = ParseNumber(part).value_or(NAN);
       if (!(std::abs(value) <= 100)) {
         return absl::InvalidArgumentError(
             absl::StrCat(flag, ": '", part, "' is not a number of dB in [-100, 100]"));

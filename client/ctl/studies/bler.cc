@@ -11,12 +11,12 @@
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
-#include "client/ctl/common/si_number.h"
 #include "client/ctl/common/step_range.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/plot/plot.h"
 #include "client/ctl/studies/ber_curve.h"
 #include "client/ctl/studies/bler_report.h"
+#include "common/numbers/numbers.h"
 #include "kernels/base/steady_time.h"
 #include "nlohmann/json.hpp"
 

@@ -224,7 +224,7 @@ def _check_limits(config, settings):
     if up["max_concurrent_streams"] < http2["max_concurrent_streams"] or \
             allowed["max_requests"] < connections * http2["max_concurrent_streams"]:
         yield f"Envoy takes more from clients than it hands on: {allowed}"
-    if common["max_connection_duration"] != f"{settings['max_connection_age_s']}s":
+    if common["max_connection_duration"] != settings["max_connection_age"]:
         yield "clients find new pods later than with basebandd itself"
     limit = [f["typed_config"] for f in manager["http_filters"] if f["name"] == "envoy.filters.http.local_ratelimit"][0]
     share = {"numerator": 100, "denominator": "HUNDRED"}

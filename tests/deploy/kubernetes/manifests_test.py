@@ -27,8 +27,8 @@ ENVOY = "components/envoy/envoy.yaml"
 MUTATIONS = (
     # The numbers and basebandd's settings.
     ("base/deployment.yaml", "terminationGracePeriodSeconds: 45", "terminationGracePeriodSeconds: 35", "cuts the drain short"),
-    ("base/basebandd.conf", "drain_s = 30", "drain_s = 60", "cuts the drain short"),
-    ("base/basebandd.conf", "drain_s = 30", "drain_secs = 30", "gpu-rack: Refused"),
+    ("base/basebandd.conf", 'drain = "30s"', 'drain = "60s"', "cuts the drain short"),
+    ("base/basebandd.conf", 'drain = "30s"', 'drains = "30s"', "gpu-rack: Refused"),
     ("base/basebandd.conf", "staging_mib = 512", "staging_mib = 2048", "memory 4Gi is less"),
     ("base/basebandd.conf", "lanes = 4", "lanes = 16", "memory 4Gi is less"),
     ("overlays/cpu-lab/deployment.yaml", "memory: 2Gi", "memory: 1536Mi", "cpu-lab: memory 1536Mi is less"),
@@ -40,7 +40,7 @@ MUTATIONS = (
     ("base/deployment.yaml", "containerPort: 9151", "containerPort: 9152", "the Service's ports are not"),
     ("base/deployment.yaml", "port: metrics", "port: grpc", "not /readyz at the metrics port"),
     ("base/deployment.yaml", "path: /livez", "path: /readyz", "not /livez at the metrics port"),
-    ("base/deployment.yaml", "failureThreshold: 6", "failureThreshold: 1", "watchdog_s 10 comes first"),
+    ("base/deployment.yaml", "failureThreshold: 6", "failureThreshold: 1", "watchdog 10s comes first"),
     ("base/basebandd.conf", "uid:65532", "uid:1000", "administer"),
     ("overlays/node-socket/pods.yaml", "runAsGroup: 2000", "runAsGroup: 3000", "the socket has the pod's group, 3000"),
     ("overlays/node-socket/basebandd.conf", "0660", "0600", "keeps out the group"),
@@ -49,9 +49,9 @@ MUTATIONS = (
     ("overlays/gpu-rack/deployment.yaml", '"--device=cuda"', '"--device=cpu"', "device is cpu"),
     ("base/kustomization.yaml", "newTag: 0.1.0", "newTag: 0.0.9", "the image is"),
     # Comments.
-    ("base/deployment.yaml", "  # --drain-s=30, and 15 s for the process to end", "", "a number without a comment"),
-    ("base/deployment.yaml", "--drain-s=30", "--drain_s=30", "no flag --drain_s"),
-    ("base/deployment.yaml", "--drain-s=30", "--drain-s=20", "--drain-s is 30, not 20"),
+    ("base/deployment.yaml", "  # --drain=30s, and 15 s for the process to end", "", "a number without a comment"),
+    ("base/deployment.yaml", "--drain=30s", "--drain_s=30", "no flag --drain_s"),
+    ("base/deployment.yaml", "--drain=30s", "--drain=20s", "--drain is 30s, not 20s"),
     ("base/service.yaml", "  # --listen", "  # the port", "the comment names no flag"),
     ("components/mig/slice.yaml", "# --device=cuda takes", "# takes", "the comment names no flag"),
     # The form of objects.
@@ -137,7 +137,7 @@ MUTATIONS = (
     (ENVOY, "_connections: 256", "_connections: 8192", "Envoy takes 8192 connections"),
     (ENVOY, "idle_timeout: 5s", "idle_timeout: 50s", "clients who come and go use up"),
     (ENVOY, "max_requests: 65536", "max_requests: 1024", "than it hands on"),
-    (ENVOY, "_duration: 600s  # --max-connection-age-s=600", "_duration: 9s  # no flag:", "find new pods later"),
+    (ENVOY, "_duration: 600s  # --max-connection-age=600s", "_duration: 9s  # no flag:", "find new pods later"),
     (ENVOY, "numerator: 100", "numerator: 1", "counted, not limited"),
     (ENVOY, "- key: masked_remote_address", "- key: remote_address", "share one bucket"),
     (ENVOY, "resource_exhausted: true", "resource_exhausted: false", "told to go elsewhere"),

@@ -29,9 +29,14 @@ def problems(workload, settings, version):
         yield "enableServiceLinks is not false: variables BASEBANDD_.. of Services end basebandd"
     if container["image"].partition(":")[2] != version:
         yield f"the image is {container['image']}, and basebandd is {version}"
-    if pod["terminationGracePeriodSeconds"] < settings["drain_s"] + END_SECONDS:
+    if pod["terminationGracePeriodSeconds"] < _seconds(settings["drain"]) + END_SECONDS:
         yield (f"terminationGracePeriodSeconds {pod['terminationGracePeriodSeconds']} cuts the drain short: "
-               f"drain_s is {settings['drain_s']}")
+               f"drain is {settings['drain']}")
+
+
+def _seconds(setting):
+    """Of a setting of whole seconds, as basebandd prints it."""
+    return int(setting.removesuffix("s"))
 
 
 def is_selected(workload, selector):
@@ -90,9 +95,9 @@ def _check_probes(pod, container, settings):
             yield f"{name} asks {container[name]['httpGet']}, not {path} at the metrics port"
     patience = {n: container[n]["periodSeconds"] * container[n]["failureThreshold"]
                 for n in ("startupProbe", "readinessProbe", "livenessProbe")}
-    if patience["livenessProbe"] < 3 * settings["watchdog_s"]:
-        yield f"livenessProbe ends the pod after {patience['livenessProbe']} s; watchdog_s {settings['watchdog_s']} comes first"
-    if patience["readinessProbe"] > settings["drain_s"]:
+    if patience["livenessProbe"] < 3 * _seconds(settings["watchdog"]):
+        yield f"livenessProbe ends the pod after {patience['livenessProbe']} s; watchdog {settings['watchdog']} comes first"
+    if patience["readinessProbe"] > _seconds(settings["drain"]):
         yield f"readinessProbe notices a drain after {patience['readinessProbe']} s, when it is over"
     if patience["startupProbe"] < 60:
         yield f"startupProbe gives a GPU {patience['startupProbe']} s to come up"

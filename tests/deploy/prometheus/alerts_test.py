@@ -38,7 +38,7 @@ class AlertsTest(unittest.TestCase):
         files.issue(days=90)
         # A stalled lane is no lost device here.
         small = ("--staging-mib=8", "--max-request-mib=4", "--lane-input-mib=8")
-        overloaded = self.server("overloaded", "--watchdog-s=0", *small)
+        overloaded = self.server("overloaded", "--watchdog=0s", *small)
         late = self.server("late")
         failing = self.server("failing")
         radio = self.server("radio")
@@ -50,10 +50,10 @@ class AlertsTest(unittest.TestCase):
             *("door", "--listen=127.0.0.1:0"),
             *(f"--tls-cert={files.certificate}", f"--tls-key={files.key}"),
         )
-        mortal = self.server("mortal", "--stall-s=3600")
+        mortal = self.server("mortal", "--stall=1h")
         (self.folder / "tokens").write_text(f"somebody user {'0' * 64}\n", encoding="ascii")
         guarded = self.server("guarded", f"--tokens-file={self.folder}/tokens")
-        tight = self.server("tight", "--watchdog-s=0", "--memory-mib=100", "--drain-s=1")
+        tight = self.server("tight", "--watchdog=0s", "--memory-mib=100", "--drain=1s")
         gpu = stack.enter_context(GpuPage(self.folder))
 
         instances = [server.instance for server in self.servers] + [gpu.instance]

@@ -63,8 +63,8 @@ std::vector<std::string> ServersFlags(const std::string& tokens_file) {
           "--max-request-mib=1", "--lane-input-mib=8", "--lane-output-mib=8", "--staging-mib=8",
           "--reply-mib=8", "--queue-mib=8", "--search-memory-mib=16", "--submit-mib=4",
           "--object-mib=8", "--client-object-mib=4", "--client-mib=8", "--client-streams=32",
-          "--max-search-s=1", "--max-connections=256", "--handshake-s=5", "--keepalive-s=5",
-          "--stall-s=2", "--drain-s=5"};
+          "--max-search=1s", "--max-connections=256", "--handshake=5s", "--keepalive=5s",
+          "--stall=2s", "--drain=5s"};
 }
 
 // By `printf %s TOKEN | sha256sum`.

@@ -130,11 +130,12 @@ TEST_F(CommandLineTest, EveryTimeWantsAUnitAndSaysItsRange) {
     EXPECT_EQ(Refusal(option, "1s"), "") << name;
     for (const char* value : {"5", "0", "0.5", "60"}) {
       EXPECT_THAT(Refusal(option, value),
-                  HasSubstr(absl::StrCat(" ", value, ": say ", value, "s or ", value, "ms")))
+                  HasSubstr(absl::StrCat(" ", value, ": a duration needs a unit, as ", value,
+                                         "s or ", value, "ms")))
           << name;
     }
     for (const char* value : {"soon", "-1s", "inf", "5 parsecs", ""}) {
-      EXPECT_THAT(Refusal(option, value), HasSubstr("is not a time such as 500us")) << name;
+      EXPECT_THAT(Refusal(option, value), HasSubstr("is not a duration, such as 500us")) << name;
     }
     EXPECT_THAT(option->get_description(),
                 ContainsRegex("in [[(][0-9.a-z]+, [0-9.a-z]+]|[>]=? [0-9]+s"))

@@ -84,9 +84,10 @@ TEST(LoadScenarioTest, WhatIsWrongInAFileIsNamedByItsPlace) {
   refusal(item(R"("blocks": 0)"), "mix[1]: blocks 0 is not in [1, 65536]");
   refusal(item(R"("blocks": 1.5)"), "mix[1].blocks: 1.5 is not a whole number");
   refusal(item(R"("colour": 1)"), "mix[1]: 'colour' is not one of operation, name");
-  refusal(item(R"("deadline": "soon")"), "mix[1].deadline: 'soon' is not a time such as 500us");
+  refusal(item(R"("deadline": "soon")"),
+          "mix[1].deadline: 'soon' is not a duration, such as 500us");
   refusal(item(R"("deadline": "0s")"), "mix[1]: deadline is not > 0");
-  refusal(item(R"("deadline": 5)"), "mix[1].deadline: 5: say 5s or 5ms");
+  refusal(item(R"("deadline": 5)"), "mix[1].deadline: 5: a duration needs a unit, as 5s or 5ms");
   refusal(item(R"("priority": "urgent")"), "mix[1]: priority 'urgent' is not one of high, normal");
   refusal(item(R"("weight": 0)"), "mix[1]: weight 0 is not > 0");
   refusal(item(R"("harq": 1.5)"), "mix[1]: harq 1.5 is not in [0, 1]");

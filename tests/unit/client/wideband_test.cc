@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "client/ctl/common/si_number.h"
+#include "client/ctl/common/frequency.h"
 #include "client/ctl/common/sigmf.h"
 #include "client/ctl/common/text_table.h"
 #include "client/ctl/common/wideband_file.h"
@@ -26,19 +26,7 @@ using ::testing::_;
 
 constexpr double kTwoPi = 6.283185307179586;
 
-TEST(SiNumberTest, SuffixesMoveTheDecimalPointAndNothingElse) {
-  EXPECT_EQ(*ParseSiNumber("9.1M"), 9100000.0);
-  EXPECT_EQ(*ParseSiNumber("-20k"), -20000.0);
-  EXPECT_EQ(*ParseSiNumber("1.1G"), 1100000000.0);
-  EXPECT_EQ(*ParseSiNumber("0.3M"), 300000.0);
-  EXPECT_EQ(*ParseSiNumber("9.1 MHz"), 9100000.0);
-  EXPECT_EQ(*ParseSiNumber("6.4e7"), 64e6);
-  for (const char* text : {"", "M", "9.1m", "9,1M", "1e3k", "nan", "inf", "0x10z", "9.1MM"}) {
-    EXPECT_THAT(ParseSiNumber(text), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)));
-  }
-}
-
-TEST(SiNumberTest, FrequenciesAreHertzOrFractions) {
+TEST(FrequencyTest, FrequenciesAreHertzOrFractions) {
   EXPECT_EQ(ParseFrequency("9.1M")->hz(), 9.1e6);
   EXPECT_EQ(ParseFrequency("-9123457/64000000")->fraction().num(), -9123457);
   EXPECT_EQ(ParseFrequency("1/9223372036854775808")->fraction().den(), uint64_t{1} << 63);
@@ -48,7 +36,7 @@ TEST(SiNumberTest, FrequenciesAreHertzOrFractions) {
   }
 }
 
-TEST(SiNumberTest, HertzHaveTheUnitThatSuitsThem) {
+TEST(FrequencyTest, HertzHaveTheUnitThatSuitsThem) {
   EXPECT_EQ(Hertz(9123457), "9.123457 MHz");
   EXPECT_EQ(Hertz(-20e6), "-20 MHz");
   EXPECT_EQ(Hertz(0), "0 Hz");

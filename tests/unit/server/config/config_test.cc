@@ -170,9 +170,9 @@ TEST(ConfigTest, AnAddressThatTwoSettingsNameIsRefusedByBothNamesHoweverItIsWrit
 }
 
 TEST(ConfigTest, AFlagWithUnderscoresIsRefusedWithTheRightOne) {
-  EXPECT_EQ(Refusal({"--drain_s=3"}), "unknown flag --drain_s; did you mean --drain-s?");
-  const TemporaryFile file("drain-s = 3\n");
-  EXPECT_THAT(Refusal({file.flag()}), HasSubstr("did you mean drain_s?"));
+  EXPECT_EQ(Refusal({"--object_mib=3"}), "unknown flag --object_mib; did you mean --object-mib?");
+  const TemporaryFile file("object-mib = 3\n");
+  EXPECT_THAT(Refusal({file.flag()}), HasSubstr("did you mean object_mib?"));
 }
 
 TEST(ConfigTest, VersionPrintsTheVersion) {
@@ -187,7 +187,7 @@ TEST(ConfigTest, CheckConfigPrintsAFileThatRepeatsTheConfiguration) {
   const auto first =
       Parse({"--check-config", "--device=cuda:1,0", "--listen=unix:/a", "--listen=127.0.0.1:1",
              "--tls-cert=c", "--tls-key=k", "--allow=user=uid:1", "--allow=admin=gid:2",
-             "--metrics-listen=", "--lanes=7", "--max-queue-delay-us=250", "--log-format=json"});
+             "--metrics-listen=", "--lanes=7", "--max-queue-delay=250us", "--log-format=json"});
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(first->action, Command::Action::kCheck);
   EXPECT_THAT(first->output, HasSubstr("# from flag --lanes\nlanes = 7\n"));

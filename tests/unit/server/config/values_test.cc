@@ -56,36 +56,73 @@ TEST(ConfigTest, NumbersOutsideTheirRangeAreRefusedByPlaceValueAndRange) {
             "--lanes 99999999999999999999 is not in [1, 32]");
   EXPECT_EQ(Refusal({}, {"BASEBANDD_LANES=-1"}), "BASEBANDD_LANES -1 is not in [1, 32]");
   EXPECT_EQ(Refusal({file.flag()}), file.path() + ": lanes 99 is not in [1, 32]");
-  EXPECT_EQ(Refusal({"--max-queue-delay-us=1000001"}),
-            "--max-queue-delay-us 1000001 is not in [0, 1000000]");
+  EXPECT_EQ(Refusal({"--queue-requests=2M"}), "--queue-requests 2M is not in [1, 1048576]");
 }
 
-TEST(ConfigTest, AUnitBehindANumberIsRefusedWithTheOneThatTheSettingIsIn) {
-  const TemporaryFile file("slow_ms = 5s\n");
+TEST(ConfigTest, NumbersTakeSuffixes) {
+  EXPECT_EQ(Parse({"--queue-requests=4k"})->config.queue_requests, 4000);
+  EXPECT_EQ(Parse({"--queue-requests=1Mi"})->config.queue_requests, 1 << 20);
+  EXPECT_EQ(Parse({}, {"BASEBANDD_CLIENT_SHARE=a=1k"})->config.client_share.at("a"), 1000);
+}
 
-  EXPECT_EQ(Refusal({"--watchdog-s=500ms"}),
-            "--watchdog-s 500ms is not in [0, 86400]: it takes whole seconds, without a unit");
+TEST(ConfigTest, DurationsHaveAUnit) {
+  EXPECT_EQ(Parse({"--drain=1min"})->config.drain_timeout, absl::Seconds(60));
+  EXPECT_EQ(Parse({"--drain=1m30s"})->config.drain_timeout, absl::Seconds(90));
+  EXPECT_EQ(Parse({"--watchdog=2000ms"})->config.watchdog, absl::Seconds(2));
+  EXPECT_EQ(Parse({"--slow=0.5s"})->config.slow, absl::Milliseconds(500));
+  EXPECT_EQ(Parse({}, {"BASEBANDD_MAX_QUEUE_DELAY=2ms"})->config.max_queue_delay,
+            absl::Milliseconds(2));
+  for (const char* const text : {"slow = 5s\n", "slow = \"5s\"\n"}) {
+    const TemporaryFile file(text);
+    EXPECT_EQ(Parse({file.flag()})->config.slow, absl::Seconds(5));
+  }
+
+  const TemporaryFile file("slow = 5\n");
+  EXPECT_EQ(Refusal({file.flag()}),
+            file.path() + ": slow 5: a duration needs a unit, as 5s or 5ms");
+  EXPECT_EQ(Refusal({"--watchdog=0"}), "--watchdog 0: a duration needs a unit, as 0s or 0ms");
+  EXPECT_EQ(Refusal({"--drain=soon"}), "--drain 'soon' is not a duration, such as 500us or 1.5s");
+  EXPECT_EQ(Refusal({}, {"BASEBANDD_DRAIN=-1s"}),
+            "BASEBANDD_DRAIN '-1s' is not a duration, such as 500us or 1.5s");
+  EXPECT_EQ(Refusal({"--max-queue-delay=1000001us"}),
+            "--max-queue-delay 1000001us is not in [0s, 1s]");
+  EXPECT_EQ(Refusal({"--watchdog=1500ms"}),
+            "--watchdog 1500ms is not in [0s, 24h]: it takes whole multiples of 1s");
+}
+
+// A suffix would be a second unit.
+TEST(ConfigTest, MebibytesAreCountedWithoutASuffix) {
   EXPECT_EQ(Refusal({"--staging-mib=50k"}),
             "--staging-mib 50k is not in [1, 65536]: it takes whole MiB, without a unit");
-  EXPECT_EQ(Refusal({}, {"BASEBANDD_MAX_QUEUE_DELAY_US="}),
-            "BASEBANDD_MAX_QUEUE_DELAY_US  is not in [0, 1000000]: it takes whole microseconds, "
-            "without a unit");
-  EXPECT_THAT(Refusal({file.flag()}), HasSubstr("it takes whole milliseconds, without a unit"));
+  EXPECT_EQ(Refusal({}, {"BASEBANDD_QUEUE_MIB="}),
+            "BASEBANDD_QUEUE_MIB  is not in [1, 65536]: it takes whole MiB, without a unit");
 }
 
 TEST(ConfigTest, EveryNumberRefusesTheValuesBesideItsRange) {
+  int durations = 0;
   for (const Setting& setting : Settings()) {
     const size_t dots = setting.value.find("..");
     if (dots == std::string::npos) continue;
-    const int64_t min = std::stoll(setting.value.substr(0, dots));
-    const int64_t max = std::stoll(setting.value.substr(dots + 2));
-    for (const int64_t value : {min - 1, max + 1}) {
-      const std::string flag = FlagOf(setting) + "=" + std::to_string(value);
-      EXPECT_EQ(Refusal({flag.c_str()}), FlagOf(setting) + " " + std::to_string(value) +
-                                             " is not in [" + std::to_string(min) + ", " +
-                                             std::to_string(max) + "]");
+    const std::string low = setting.value.substr(0, dots);
+    const std::string high = setting.value.substr(dots + 2);
+    const auto refusal = [&](const std::string& value) {
+      return Refusal({(FlagOf(setting) + "=" + value).c_str()});
+    };
+    absl::Duration most;
+    if (setting.is_text && absl::ParseDuration(high, &most)) {
+      ++durations;
+      const std::string value = absl::FormatDuration(most + absl::Seconds(1));
+      EXPECT_EQ(refusal(value),
+                FlagOf(setting) + " " + value + " is not in [" + low + ", " + high + "]");
+      EXPECT_EQ(refusal(low), "accepted");
+      continue;
+    }
+    for (const int64_t value : {std::stoll(low) - 1, std::stoll(high) + 1}) {
+      EXPECT_EQ(refusal(std::to_string(value)), FlagOf(setting) + " " + std::to_string(value) +
+                                                    " is not in [" + low + ", " + high + "]");
     }
   }
+  EXPECT_EQ(durations, 11);
 }
 
 TEST(ConfigTest, PlainTcpOutsideTheHostNeedsAnExplicitWord) {

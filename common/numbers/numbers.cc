@@ -1,19 +1,17 @@
-#include "client/ctl/common/si_number.h"
+#include "common/numbers/numbers.h"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 
-namespace baseband::ctl {
+namespace baseband {
 namespace {
 
 struct Suffix {
@@ -35,21 +33,23 @@ bool ParseFinite(absl::string_view text, double* number) {
   return absl::SimpleAtod(text, number) && std::isfinite(*number);
 }
 
-absl::Status NotATime(absl::string_view text) {
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a time such as 500us"));
+absl::Status NotADuration(absl::string_view text) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is not a duration, such as 500us or 1.5s"));
 }
 
 // InvalidArgument for a number without a unit.
 absl::Status WantUnit(absl::string_view text) {
   double number = 0;
   return ParseFinite(text, &number) && number >= 0
-             ? absl::InvalidArgumentError(absl::StrCat(text, ": say ", text, "s or ", text, "ms"))
+             ? absl::InvalidArgumentError(
+                   absl::StrCat(text, ": a duration needs a unit, as ", text, "s or ", text, "ms"))
              : absl::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<double> ParseSiNumber(absl::string_view text) {
+absl::StatusOr<double> ParseNumber(absl::string_view text) {
   absl::string_view rest = text;
   double number = 0;
   for (const Suffix& suffix : kBinary) {
@@ -76,7 +76,7 @@ absl::StatusOr<int64_t> ParseWhole(absl::string_view text) {
   if (absl::SimpleAtoi(text, &whole)) {  // a double does not hold all digits
     return whole;
   }
-  const absl::StatusOr<double> number = ParseSiNumber(text);
+  const absl::StatusOr<double> number = ParseNumber(text);
   if (!number.ok()) {
     return number.status();
   }
@@ -104,15 +104,15 @@ std::string ShortNumber(double number) {
   return shortest;
 }
 
-absl::StatusOr<absl::Duration> ParseTime(absl::string_view text) {
+absl::StatusOr<absl::Duration> ParseDuration(absl::string_view text) {
   if (absl::Status status = WantUnit(text); !status.ok()) {
     return status;
   }
-  absl::Duration time;
-  return absl::ParseDuration(text, &time) && time >= absl::ZeroDuration() &&
-                 time < absl::InfiniteDuration()
-             ? absl::StatusOr<absl::Duration>(time)
-             : NotATime(text);
+  absl::Duration duration;
+  return absl::ParseDuration(absl::StrReplaceAll(text, {{"min", "m"}}), &duration) &&
+                 duration >= absl::ZeroDuration() && duration < absl::InfiniteDuration()
+             ? absl::StatusOr<absl::Duration>(duration)
+             : NotADuration(text);
 }
 
 absl::StatusOr<double> ParseSeconds(absl::string_view text) {
@@ -120,8 +120,8 @@ absl::StatusOr<double> ParseSeconds(absl::string_view text) {
     return status;
   }
   // The longer ones first: "ms" ends in "s".
-  constexpr Suffix kUnits[] = {{"ns", "e-9", 1}, {"us", "e-6", 1}, {"ms", "e-3", 1},
-                               {"s", "", 1},     {"m", "", 60},    {"h", "", 3600}};
+  constexpr Suffix kUnits[] = {{"ns", "e-9", 1}, {"us", "e-6", 1}, {"ms", "e-3", 1}, {"s", "", 1},
+                               {"min", "", 60},  {"m", "", 60},    {"h", "", 3600}};
   for (const Suffix& unit : kUnits) {
     absl::string_view rest = text;
     double number = 0;
@@ -130,40 +130,12 @@ absl::StatusOr<double> ParseSeconds(absl::string_view text) {
       return number * unit.factor;
     }
   }
-  return NotATime(text);
+  return NotADuration(text);
 }
 
-absl::StatusOr<v1::OscillatorFrequency> ParseFrequency(absl::string_view text) {
-  v1::OscillatorFrequency frequency;
-  const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
-  if (parts.size() < 2) {
-    const absl::StatusOr<double> hz = ParseSiNumber(text);
-    if (!hz.ok()) {
-      return hz.status();
-    }
-    frequency.set_hz(*hz);
-    return frequency;
-  }
-  int64_t num = 0;
-  uint64_t den = 0;
-  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &num) || !absl::SimpleAtoi(parts[1], &den) ||
-      den == 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "'", text, "' is not a fraction of the sample rate, such as 9123457/64000000"));
-  }
-  frequency.mutable_fraction()->set_num(num);
-  frequency.mutable_fraction()->set_den(den);
-  return frequency;
+// absl writes no unit behind zero.
+std::string DurationText(absl::Duration duration) {
+  return duration == absl::ZeroDuration() ? "0s" : absl::FormatDuration(duration);
 }
 
-std::string Hertz(double hz) {
-  const std::pair<double, const char*> kUnits[] = {{1e9, "GHz"}, {1e6, "MHz"}, {1e3, "kHz"}};
-  for (const auto& [unit, name] : kUnits) {
-    if (std::abs(hz) >= unit * (1 - 1e-12)) {
-      return absl::StrFormat("%.12g %s", hz / unit, name);
-    }
-  }
-  return absl::StrFormat("%.12g Hz", hz);
-}
-
-}  // namespace baseband::ctl
+}  // namespace baseband
