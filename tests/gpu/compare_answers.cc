@@ -23,8 +23,7 @@ bool Near(double a, double b, double tolerance) {
 
 // Of a straight line through the phases of a frame, of which `phase` is told at the group's
 // reference: its rms, radians.
-double RmsAngle(const v1::CarrierGroup& group, double phase, double frequency) {
-  const double symbols = group.frame_symbols();
+double RmsAngle(const v1::CarrierGroup& group, double symbols, double phase, double frequency) {
   const double half = 0.5 * (symbols - 1.0);
   double to_centre = half;
   if (group.reference() == v1::PHASE_REFERENCE_CENTRE) to_centre = 0.0;
@@ -41,8 +40,35 @@ bool SweepIsVague(const v1::CarrierGroup& group, const v1::CarrierResult& result
          group.expected_snr_db() < result.snr_db() - kTooLowDb;
 }
 
+// timing_gpu.h.
+std::string CompareTiming(const v1::TimingEstimate& gpu, const v1::TimingEstimate& cpu) {
+  if (gpu.lock() != cpu.lock()) {
+    return absl::StrCat("timing lock ", gpu.lock(), " is not ", cpu.lock(), ", line ", gpu.line(),
+                        " and ", cpu.line());
+  }
+  if (cpu.lock() != v1::TIMING_LOCK_LOCKED) return "";
+  if (gpu.refined() != cpu.refined()) return "only one timing is refined";
+  const struct {
+    const char* name;
+    double gpu, cpu, tolerance;
+  } values[] = {
+      {"offset", gpu.offset(), cpu.offset(), 0.1 * cpu.offset_stddev() + 1e-6},
+      {"offset_stddev", gpu.offset_stddev(), cpu.offset_stddev(), 0.01 * cpu.offset_stddev()},
+      {"clock_error", gpu.clock_error(), cpu.clock_error(), 0.1 * cpu.clock_error_stddev() + 1e-9},
+      {"clock_error_stddev", gpu.clock_error_stddev(), cpu.clock_error_stddev(),
+       0.01 * cpu.clock_error_stddev()},
+      {"line", gpu.line(), cpu.line(), 0.01 * cpu.line()},
+  };
+  for (const auto& value : values) {
+    if (!Near(value.gpu, value.cpu, value.tolerance)) {
+      return absl::StrCat(value.name, " ", value.gpu, " is not ", value.cpu);
+    }
+  }
+  return "";
+}
+
 std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult& gpu,
-                         const v1::CarrierResult& cpu) {
+                         const v1::CarrierResult& cpu, double symbols) {
   if (gpu.lock() != cpu.lock()) {
     return absl::StrCat("lock ", gpu.lock(), " is not ", cpu.lock(), ", fit ", gpu.fit(), " and ",
                         cpu.fit());
@@ -53,7 +79,6 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
   const bool vague = SweepIsVague(group, cpu);
   const double stddevs = vague ? 1.0 : 0.1;
   const double of_gpu = vague ? 1.0 : 0.0;
-  const double symbols = group.frame_symbols();
   if (!Near(gpu.frequency(), cpu.frequency(),
             stddevs * cpu.frequency_stddev() + of_gpu * gpu.frequency_stddev() + 1e-6 / symbols)) {
     return absl::StrCat("frequency ", gpu.frequency(), " is not ", cpu.frequency(), " +- ",
@@ -74,7 +99,7 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
   const double further =
       group.fine() == v1::FINE_METHOD_SWEEP ? gpu.frequency() - cpu.frequency() : 0.0;
   const double apart =
-      group.fine() == v1::FINE_METHOD_SWEEP ? RmsAngle(group, turned, further) : 0.0;
+      group.fine() == v1::FINE_METHOD_SWEEP ? RmsAngle(group, symbols, turned, further) : 0.0;
   const double off = 2.0 * std::fabs(further);
   const double noise = std::pow(10.0, -0.1 * cpu.snr_db());
   constexpr double kNoiseResolution = 5e-8;  // CarrierResult.snr_db
@@ -123,7 +148,8 @@ v1::RecoverCarrierRequest Jittered(const v1::RecoverCarrierRequest& request,
     if (is_int16 && group.scale() == 0.0F) group.set_scale(1.0F / 32768);
     group.set_format(v1::SAMPLE_FORMAT_FLOAT32);
     group.set_corrected(false);
-    const int64_t count = int64_t{group.count()} * group.frame_symbols();
+    const int64_t count = int64_t{group.count()} *
+                          (group.has_timing() ? group.frame_samples() : group.frame_symbols());
     for (int64_t n = 0; n < count; ++n) {
       const carrier::Iq r = carrier::ReadSymbol(parameters, samples, n);
       const auto along = static_cast<double>(1 + kJitter * testing::Between(-1.0, 1.0, random));
@@ -240,11 +266,32 @@ std::string CompareRecoverCarrier(const v1::RecoverCarrierRequest& request,
       gpu.payload().size() != cpu.payload().size() || gpu.frames_size() != cpu.frames_size()) {
     return "sizes differ";
   }
-  std::vector<const v1::CarrierGroup*> groups;  // of each frame
-  for (const v1::CarrierGroup& group : request.groups())
-    groups.insert(groups.end(), group.count(), &group);
+  if (gpu.timings_size() != cpu.timings_size() || gpu.reaches_size() != cpu.reaches_size()) {
+    return "sizes differ";
+  }
+  struct Frame {
+    const v1::CarrierGroup* group = nullptr;
+    double symbols = 0.0;
+    int timing = -1;
+  };
+  std::vector<Frame> frames;
+  int timings = 0;
+  for (int g = 0; g < request.groups_size(); ++g) {
+    for (uint32_t i = 0; i < request.groups(g).count(); ++i) {
+      frames.push_back({&request.groups(g), static_cast<double>(cpu.reaches(g).frame_symbols()),
+                        request.groups(g).has_timing() ? timings++ : -1});
+    }
+  }
   const auto compare = [&](const v1::RecoverCarrierResponse& answer, int f) {
-    return CompareFrame(*groups[static_cast<size_t>(f)], gpu.frames(f), answer.frames(f));
+    const Frame& frame = frames[static_cast<size_t>(f)];
+    if (frame.timing >= 0) {
+      std::string difference =
+          CompareTiming(gpu.timings(frame.timing), answer.timings(frame.timing));
+      if (!difference.empty()) return difference;
+      // What follows from a guess may be anything.
+      if (gpu.timings(frame.timing).lock() != v1::TIMING_LOCK_LOCKED) return std::string();
+    }
+    return CompareFrame(*frame.group, gpu.frames(f), answer.frames(f), frame.symbols);
   };
   std::vector<int> differ;
   for (int f = 0; f < gpu.frames_size(); ++f) {
@@ -260,7 +307,7 @@ std::string CompareRecoverCarrier(const v1::RecoverCarrierRequest& request,
   if (differ.empty()) return "";
   const int f = differ.front();
   return absl::StrCat("frame ", f, ": ", compare(cpu, f), "; group ",
-                      groups[static_cast<size_t>(f)]->ShortDebugString());
+                      frames[static_cast<size_t>(f)].group->ShortDebugString());
 }
 
 std::string CompareDownconvert(const DownconvertJob& gpu, const DownconvertJob& cpu) {

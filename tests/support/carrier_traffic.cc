@@ -43,14 +43,13 @@ double ReferenceSymbol(v1::PhaseReference reference, int num_symbols) {
   }
 }
 
-}  // namespace
-
-v1::CarrierGroup& AddFrames(const FrameSpec& spec, int count, v1::SampleFormat format,
-                            CarrierRequest* request) {
+// A group of frames like `spec`, which `received` makes of it, each with a seed of its own.
+template <typename Received>
+v1::CarrierGroup& AddGroup(const FrameSpec& spec, int count, v1::SampleFormat format,
+                           const Received& received, CarrierRequest* request) {
   v1::CarrierGroup& group = *request->message.add_groups();
   group.mutable_constellation()->set_name(spec.constellation->name());
   group.set_count(static_cast<uint32_t>(count));
-  group.set_frame_symbols(static_cast<uint32_t>(spec.num_symbols));
   group.set_format(format);
   const bool is_int16 = format == v1::SAMPLE_FORMAT_INT16;
   const double scale = is_int16 ? kInt16Scale : 1.0;
@@ -58,10 +57,66 @@ v1::CarrierGroup& AddFrames(const FrameSpec& spec, int count, v1::SampleFormat f
   for (int i = 0; i < count; ++i) {
     FrameSpec own = spec;
     own.seed = spec.seed + static_cast<uint64_t>(i);
-    const std::vector<uint8_t> samples = ToSamples(MakeFrame(own).symbols, ToKernel(format), scale);
+    const std::vector<uint8_t> samples = ToSamples(received(own), ToKernel(format), scale);
     request->message.mutable_payload()->append(samples.begin(), samples.end());
     request->frames.push_back(own);
   }
+  return group;
+}
+
+// What is wrong with the timing of a frame; empty: nothing.
+std::string CheckTiming(const TimingSpec& sent, int num_symbols, const v1::TimingEstimate& got) {
+  if (got.lock() != v1::TIMING_LOCK_LOCKED) return v1::TimingLock_Name(got.lock());
+  // Offsets just below 1 may be found as those just above 0 of a symbol later.
+  if (!(std::abs(WrappedDifference(got.offset(), sent.offset, 1.0)) <
+        kDeviations * got.offset_stddev())) {
+    return absl::StrCat("offset ", got.offset(), " +- ", got.offset_stddev(), " instead of ",
+                        sent.offset);
+  }
+  if (!(std::abs(got.clock_error() - sent.clock_error) <
+        kDeviations * got.clock_error_stddev() + kRounding / num_symbols)) {
+    return absl::StrCat("clock error ", got.clock_error(), " +- ", got.clock_error_stddev(),
+                        " instead of ", sent.clock_error);
+  }
+  return "";
+}
+
+}  // namespace
+
+v1::CarrierGroup& AddFrames(const FrameSpec& spec, int count, v1::SampleFormat format,
+                            CarrierRequest* request) {
+  v1::CarrierGroup& group = AddGroup(
+      spec, count, format, [](const FrameSpec& own) { return MakeFrame(own).symbols; }, request);
+  group.set_frame_symbols(static_cast<uint32_t>(spec.num_symbols));
+  return group;
+}
+
+v1::CarrierGroup& AddSampledFrames(TimingSpec spec, int num_symbols, int count,
+                                   v1::SampleFormat format, CarrierRequest* request,
+                                   const timing::Parameters& parameters) {
+  spec.num_samples = timing::SamplesFor(spec.shape, parameters, num_symbols);
+  FrameSpec frame;
+  frame.constellation = spec.constellation;
+  frame.num_symbols = num_symbols;
+  frame.frequency = spec.frequency;
+  frame.phase = spec.phase;
+  frame.gain = spec.gain;
+  frame.snr_db = spec.snr_db;
+  frame.seed = spec.seed;
+  v1::CarrierGroup& group = AddGroup(
+      frame, count, format,
+      [&](const FrameSpec& own) {
+        spec.seed = own.seed;
+        request->timings.push_back(spec);
+        return MakeSamples(spec).samples;
+      },
+      request);
+  group.set_frame_samples(static_cast<uint32_t>(spec.num_samples));
+  v1::SymbolTiming& timing = *group.mutable_timing();
+  timing.set_samples_per_symbol_numerator(static_cast<uint32_t>(spec.shape.samples));
+  timing.set_samples_per_symbol_denominator(static_cast<uint32_t>(spec.shape.symbols));
+  timing.set_roll_off(spec.shape.rolloff);
+  timing.set_max_clock_error(parameters.max_clock_error);
   return group;
 }
 
@@ -80,9 +135,22 @@ CarrierRequest RandomCarriers(std::mt19937* random) {
     spec.snr_db = spec.constellation->operating_snr_db() + 6;
     spec.gain = 0.5 + 0.1 * Pick(random, 0, 9);
     spec.seed = (*random)();
+    const int count = Pick(random, 1, 3);
+    const v1::SampleFormat format = kFormats[static_cast<size_t>(Pick(random, 0, 2))];
+    const bool is_sampled = Pick(random, 0, 2) == 0;
+    spec = WithRandomOffset(spec, 0.02);
+    TimingSpec timing;
+    timing.constellation = spec.constellation;
+    timing.frequency = spec.frequency;
+    timing.phase = spec.phase;
+    timing.gain = spec.gain;
+    timing.snr_db = spec.snr_db;
+    timing.seed = spec.seed;
+    timing.offset = 0.01 * Pick(random, 10, 90);
+    timing.clock_error = 1e-6 * Pick(random, -90, 90);
     v1::CarrierGroup& group =
-        AddFrames(WithRandomOffset(spec, 0.02), Pick(random, 1, 3),
-                  kFormats[static_cast<size_t>(Pick(random, 0, 2))], &request);
+        is_sampled ? AddSampledFrames(timing, spec.num_symbols, count, format, &request)
+                   : AddFrames(spec, count, format, &request);
     group.set_reference(static_cast<v1::PhaseReference>(Pick(random, 0, 3)));
     group.set_corrected(Pick(random, 0, 1) == 1);
   }
@@ -94,13 +162,24 @@ std::string CheckCarriers(const CarrierRequest& request,
   if (response.frames_size() != static_cast<int>(request.frames.size())) {
     return absl::StrCat(response.frames_size(), " results for ", request.frames.size(), " frames");
   }
+  if (response.timings_size() != static_cast<int>(request.timings.size())) {
+    return absl::StrCat(response.timings_size(), " timings for ", request.timings.size(),
+                        " frames");
+  }
   int frame = 0;
+  int timing = 0;
   for (const v1::CarrierGroup& group : request.message.groups()) {
     for (uint32_t i = 0; i < group.count(); ++i, ++frame) {
       const FrameSpec& sent = request.frames[static_cast<size_t>(frame)];
       const v1::CarrierResult& got = response.frames(frame);
       const std::string what = absl::StrCat(sent.constellation->name(), ", ", sent.num_symbols,
                                             " symbols, seed ", sent.seed, ": ");
+      if (group.has_timing()) {
+        const std::string wrong = CheckTiming(request.timings[static_cast<size_t>(timing)],
+                                              sent.num_symbols, response.timings(timing));
+        if (!wrong.empty()) return absl::StrCat(what, wrong);
+        ++timing;
+      }
       if (got.lock() != v1::CARRIER_LOCK_LOCKED) {
         return absl::StrCat(what, v1::CarrierLock_Name(got.lock()));
       }

@@ -9,25 +9,32 @@
 #include "absl/time/time.h"
 #include "baseband/v1/baseband.grpc.pb.h"
 #include "tests/support/carrier_frames.h"
+#include "tests/support/timing_frames.h"
 
 namespace baseband::testing {
 
-// A request with what was sent in each of its frames.
+// A request with what was sent in each of its frames, and more of those that are samples.
 struct CarrierRequest {
   v1::RecoverCarrierRequest message;
   std::vector<FrameSpec> frames;
+  std::vector<TimingSpec> timings;
 };
 
 // Adds a group of `count` frames like `spec`, each with a seed of its own, and returns it.
 v1::CarrierGroup& AddFrames(const FrameSpec& spec, int count, v1::SampleFormat format,
                             CarrierRequest* request);
 
+// The same of frames of samples; `spec` need not say how many, which follows from `num_symbols`.
+v1::CarrierGroup& AddSampledFrames(TimingSpec spec, int num_symbols, int count,
+                                   v1::SampleFormat format, CarrierRequest* request,
+                                   const timing::Parameters& parameters = {});
+
 // 1 .. 3 groups of random constellations, lengths, formats and offsets, 1 .. 3 frames each, 6 dB
-// above their operating SNR.
+// above their operating SNR; one of three comes as samples.
 CarrierRequest RandomCarriers(std::mt19937* random);
 
 // Empty if every frame is locked and within six predicted standard deviations of what was sent, the
-// phase modulo its ambiguity; else what is not.
+// phase modulo its ambiguity, and its timing too if it has one; else what is not.
 std::string CheckCarriers(const CarrierRequest& request,
                           const v1::RecoverCarrierResponse& response);
 

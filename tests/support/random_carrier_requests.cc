@@ -1,17 +1,20 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "kernels/carrier/constellation.h"
 #include "tests/support/carrier_frames.h"
 #include "tests/support/random_requests.h"
+#include "tests/support/timing_frames.h"
 
 namespace baseband::testing {
 namespace {
 
 constexpr int kMaxGroups = 3;
 constexpr int kMaxSymbols = 3000;
+constexpr int kMaxSampledSymbols = 600;  // by direct sums, at up to 16 samples each
 
 // Points on rings, turned at random, so that every symmetry occurs; or anywhere.
 std::vector<carrier::Iq> OwnPoints(Random& random) {
@@ -94,25 +97,78 @@ carrier::SampleFormat FormatOf(v1::SampleFormat format) {
                                                : carrier::SampleFormat::kFloat32;
 }
 
+// A frame of samples.
+struct Sampled {
+  TimingSpec spec;
+  timing::Parameters timing;
+};
+
+Sampled RandomSamples(const FrameSpec& frame, Random& random) {
+  constexpr int kRates[][2] = {{2, 1}, {4, 1}, {5, 2}, {16, 1}, {7, 3}};
+  Sampled sampled;
+  const auto& rate = kRates[random.Below(5)];
+  sampled.spec.shape.samples = rate[0];
+  sampled.spec.shape.symbols = rate[1];
+  sampled.spec.shape.rolloff = OneIn(2, random) ? 0.2 : Between(0.05, 1.0, random);
+  if (OneIn(2, random)) {
+    sampled.timing.max_clock_error = OneIn(4, random) ? 0.0 : LogBetween(1e-6, 1e-3, random);
+  }
+  sampled.spec.num_samples =
+      timing::SamplesFor(sampled.spec.shape, sampled.timing, frame.num_symbols);
+  sampled.spec.offset = random.Uniform();
+  sampled.spec.clock_error = sampled.timing.max_clock_error * Between(-1.0, 1.0, random);
+  sampled.spec.constellation = frame.constellation;
+  sampled.spec.frequency = frame.frequency;
+  sampled.spec.phase = frame.phase;
+  sampled.spec.gain = frame.gain;
+  sampled.spec.snr_db = frame.snr_db;
+  return sampled;
+}
+
+void SetTiming(const Sampled& sampled, Random& random, v1::CarrierGroup* group) {
+  v1::SymbolTiming& message = *group->mutable_timing();
+  const int times = 1 + random.Below(3);  // a fraction need not be in lowest terms
+  const timing::PulseShape& shape = sampled.spec.shape;
+  message.set_samples_per_symbol_numerator(static_cast<uint32_t>(times * shape.samples));
+  message.set_samples_per_symbol_denominator(static_cast<uint32_t>(times * shape.symbols));
+  message.set_roll_off(shape.rolloff);
+  if (sampled.timing.max_clock_error != timing::Parameters().max_clock_error || OneIn(2, random)) {
+    message.set_max_clock_error(sampled.timing.max_clock_error);
+  }
+  group->set_frame_samples(static_cast<uint32_t>(sampled.spec.num_samples));
+  group->clear_frame_symbols();
+}
+
 void AddGroup(Random& random, v1::RecoverCarrierRequest* request) {
   v1::CarrierGroup& group = *request->add_groups();
   const carrier::ConstellationPtr sent_as = SetConstellation(random, group.mutable_constellation());
   FrameSpec spec;
   spec.constellation = OneIn(20, random) ? *carrier::Constellation::FromName("QPSK") : sent_as;
-  spec.num_symbols = std::max(16, SomeCount(kMaxSymbols, random));
+  const bool is_sampled = OneIn(4, random);
+  spec.num_symbols = std::max(16, SomeCount(is_sampled ? kMaxSampledSymbols : kMaxSymbols, random));
   spec.seed = random.Next();
   spec.gain = LogBetween(0.05, 2.0, random);
   const double operating = OneIn(5, random) ? 12.0 : sent_as->operating_snr_db();
   spec.snr_db = OneIn(20, random) ? kNoNoise : operating + Between(-4.0, 12.0, random);
   const double most = 0.5 / sent_as->symmetry();
   spec = WithRandomOffset(spec, OneIn(2, random) ? most : LogBetween(1e-6, most, random));
-  CarrierFrame frame = MakeFrame(spec);
+  Sampled sampled;
+  if (is_sampled) sampled = RandomSamples(spec, random);
+  const auto make = [&] {
+    if (!is_sampled) return MakeFrame(spec);
+    sampled.spec.seed = spec.seed;
+    TimingSamples made = MakeSamples(sampled.spec);
+    made.sent.resize(static_cast<size_t>(spec.num_symbols));  // there may be one more
+    return CarrierFrame{std::move(made.samples), std::move(made.sent), {}};
+  };
+  CarrierFrame frame = make();
 
   group.set_count(static_cast<uint32_t>(1 + random.Below(3)));
   group.set_frame_symbols(static_cast<uint32_t>(spec.num_symbols));
   group.set_format(static_cast<v1::SampleFormat>(random.Below(4)));
   if (OneIn(3, random)) SetKnown(frame, random, group.mutable_known());
   SetOptions(sent_as->symmetry(), random, &group);
+  if (is_sampled) SetTiming(sampled, random, &group);
   const bool is_int16 = group.format() == v1::SAMPLE_FORMAT_INT16;
   if (is_int16 || OneIn(3, random)) {
     // No int16 saturates, and no float16 is lost.
@@ -125,7 +181,7 @@ void AddGroup(Random& random, v1::RecoverCarrierRequest* request) {
     const std::vector<uint8_t> samples = ToSamples(frame.symbols, FormatOf(group.format()), scale);
     request->mutable_payload()->append(samples.begin(), samples.end());
     ++spec.seed;  // the known symbols of the others are wrong, which happens
-    if (!group.has_known()) frame = MakeFrame(spec);
+    if (!group.has_known()) frame = make();
   }
 }
 

@@ -36,6 +36,11 @@ class DeviceModels {
   cuda::Stream stream_;
 };
 
+// The copy of `model` on the current device that LaunchRecover uses: for kernels that work along
+// with its own, and launched before another model is asked for. FailedPrecondition before
+// PrepareRecover. One thread at a time a device, LaunchRecover included.
+absl::StatusOr<ModelView> ModelOnDevice(const Model& model);
+
 }  // namespace baseband::carrier
 
 #endif  // BASEBAND_KERNELS_CARRIER_GPU_DEVICE_MODELS_H_

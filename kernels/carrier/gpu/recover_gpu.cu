@@ -75,6 +75,14 @@ Devices& AllDevices() {
   return *devices;
 }
 
+absl::StatusOr<DeviceState*> PreparedState() {
+  BASEBAND_ASSIGN_OR_RETURN(DeviceState* const state, AllDevices().Current());
+  if (state == nullptr) {
+    return absl::FailedPreconditionError("PrepareRecover was not called on this device");
+  }
+  return state;
+}
+
 absl::Status CheckPointer(const char* field, const void* pointer) {
   if (pointer == nullptr || reinterpret_cast<uintptr_t>(pointer) % 16 != 0) {
     return absl::InvalidArgumentError(absl::StrCat(field, " is null or not 16-byte aligned"));
@@ -278,12 +286,14 @@ class Rounds {
 
 absl::Status PrepareRecover() { return AllDevices().Prepare(); }
 
+absl::StatusOr<ModelView> ModelOnDevice(const Model& model) {
+  BASEBAND_ASSIGN_OR_RETURN(DeviceState* const state, PreparedState());
+  return state->models.Find(model);
+}
+
 absl::Status LaunchRecover(const RecoverBatch& batch, cudaStream_t stream) {
   BASEBAND_RETURN_IF_ERROR(Check(batch));
-  BASEBAND_ASSIGN_OR_RETURN(DeviceState* const state, AllDevices().Current());
-  if (state == nullptr) {
-    return absl::FailedPreconditionError("PrepareRecover was not called on this device");
-  }
+  BASEBAND_ASSIGN_OR_RETURN(DeviceState* const state, PreparedState());
   BASEBAND_ASSIGN_OR_RETURN(const ModelView model, state->models.Find(*batch.model));
   Rounds rounds(batch, *state, model, stream);
   size_t begin = 0;

@@ -1,0 +1,126 @@
+// What one symbol adds to a round of timing.h's stage 4.
+#ifndef BASEBAND_KERNELS_TIMING_GPU_REFINE_SUMS_CUH_
+#define BASEBAND_KERNELS_TIMING_GPU_REFINE_SUMS_CUH_
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/carrier/gpu/samples.cuh"
+#include "kernels/carrier/model.h"
+#include "kernels/timing/math/refine_math.h"
+
+namespace baseband::timing {
+
+// Columns of a round's sums.
+struct SumColumn {
+  static constexpr int kScore = 0;  // RefineSums::score
+  static constexpr int kProjection = 2;
+  static constexpr int kVariance = 3;
+  static constexpr int kCurve = 4;  // the scores' slope with the move: alone, times v, times v^2
+  static constexpr int kCount = 7;  // symbols
+  static constexpr int kColumns = 8;
+};
+
+// A symbol and its slope, both of gain 1 and turned back.
+struct TurnedSymbol {
+  carrier::Iq z;
+  carrier::Iq slope;
+};
+
+// The soft table of one SNR. All happens in the folded plane, z' = (|i|, |q|): there the decision
+// is the table's own, and the slope's signs are changed along with the symbol's.
+class DecisionPlane {
+ public:
+  // `nodes`: the table, wherever it is.
+  __device__ DecisionPlane(const carrier::ModelView& model, int table, const float4* nodes)
+      : nodes_(nodes),
+        side_(static_cast<uint32_t>(model.side)),
+        sign_(model.folded != 0 ? 0x80000000U : 0U),
+        nodes_per_unit_(model.facts[table].nodes_per_unit),
+        offset_(-model.facts[table].origin * model.facts[table].nodes_per_unit),
+        // Below the last node, by so little that the cell before it does for it.
+        last_(0.9999999F * static_cast<float>(model.side - 1)) {}
+
+  // `score` and `curve` of a symbol that nothing is known of; projection and variance are added.
+  // kCurved: with what the decision changes as the symbol moves; without, `curve` stays.
+  template <bool kCurved>
+  __device__ __forceinline__ void Read(const TurnedSymbol& symbol, float bandwidth, float* score,
+                                       float* curve, float (&sums)[SumColumn::kColumns]) const {
+    const carrier::Iq a = {Folded(symbol.z.i, symbol.z.i), Folded(symbol.z.q, symbol.z.q)};
+    const carrier::Iq slope = {Folded(symbol.slope.i, symbol.z.i),
+                               Folded(symbol.slope.q, symbol.z.q)};
+    const float node_i = fmaf(a.i, nodes_per_unit_, offset_);
+    const float node_q = fmaf(a.q, nodes_per_unit_, offset_);
+    const float held_i = fminf(fmaxf(node_i, 0.0F), last_);
+    const float held_q = fminf(fmaxf(node_q, 0.0F), last_);
+    const carrier::Floored place_i = carrier::FloorOf(held_i);
+    const carrier::Floored place_q = carrier::FloorOf(held_q);
+    const uint32_t cell = (place_q.whole & 0xffffU) * side_ + (place_i.whole & 0xffffU);
+    const float4 n00 = nodes_[cell];
+    const float4 n01 = nodes_[cell + 1];
+    const float4 n10 = nodes_[cell + side_];
+    const float4 n11 = nodes_[cell + side_ + 1];
+    const float t_i = place_i.rest;
+    const float t_q = place_q.rest;
+    // Also how it changes from node to node along either axis.
+    const auto with_slopes = [&](float v00, float v01, float v10, float v11, float* along_i,
+                                 float* along_q) {
+      const float along_below = v01 - v00;
+      const float below = fmaf(t_i, along_below, v00);
+      const float along_above = v11 - v10;
+      *along_q = fmaf(t_i, along_above, v10) - below;
+      *along_i = fmaf(t_q, along_above - along_below, along_below);
+      return fmaf(t_q, *along_q, below);
+    };
+    float i_along_i;
+    float i_along_q;
+    float q_along_i;
+    float q_along_q;
+    float unused_i;
+    float unused_q;
+    const carrier::Iq soft = {with_slopes(n00.x, n01.x, n10.x, n11.x, &i_along_i, &i_along_q),
+                              with_slopes(n00.y, n01.y, n10.y, n11.y, &q_along_i, &q_along_q)};
+    const float energy = with_slopes(n00.w, n01.w, n10.w, n11.w, &unused_i, &unused_q);
+    const float projection = fmaf(soft.i, a.i, soft.q * a.q);
+    sums[SumColumn::kProjection] += projection;
+    sums[SumColumn::kVariance] += fmaf(-soft.i, soft.i, fmaf(-soft.q, soft.q, energy));
+    *score = fmaf(soft.i, slope.i, soft.q * slope.q);
+    if constexpr (kCurved) {
+      // Nothing changes where it is held.
+      const float step_i = node_i == held_i ? slope.i * nodes_per_unit_ : 0.0F;
+      const float step_q = node_q == held_q ? slope.q * nodes_per_unit_ : 0.0F;
+      const carrier::Iq change = {fmaf(step_i, i_along_i, step_q * i_along_q),
+                                  fmaf(step_i, q_along_i, step_q * q_along_q)};
+      *curve = fmaf(change.i, slope.i, fmaf(change.q, slope.q, -bandwidth * projection));
+    }
+  }
+
+ private:
+  // x, with its sign changed if `of` is negative; x itself if nothing is folded.
+  __device__ __forceinline__ float Folded(float x, float of) const {
+    return __uint_as_float(__float_as_uint(x) ^ (__float_as_uint(of) & sign_));
+  }
+
+  const float4* nodes_;
+  uint32_t side_;
+  uint32_t sign_;
+  float nodes_per_unit_;
+  float offset_;
+  float last_;
+};
+
+// A known symbol: the decision is what was sent.
+template <bool kCurved>
+__device__ __forceinline__ void ReadKnown(const TurnedSymbol& symbol, carrier::Iq sent,
+                                          float bandwidth, float* score, float* curve,
+                                          float (&sums)[SumColumn::kColumns]) {
+  const float projection = fmaf(sent.i, symbol.z.i, sent.q * symbol.z.q);
+  sums[SumColumn::kProjection] += projection;
+  *score = fmaf(sent.i, symbol.slope.i, sent.q * symbol.slope.q);
+  if constexpr (kCurved) *curve = -bandwidth * projection;
+}
+
+}  // namespace baseband::timing
+
+#endif  // BASEBAND_KERNELS_TIMING_GPU_REFINE_SUMS_CUH_

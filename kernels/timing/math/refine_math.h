@@ -1,0 +1,315 @@
+// Stage 4 of timing.h: what is left of offset and clock error, by soft decisions. For both devices.
+//
+// With s^ = E[s | y] and y' the slope of a corrected symbol of gain 1 with the time of the filter,
+// the score of a move of all symbols to later times is (2 / s2) sum of Re(conj(s^) y'). As they
+// move, so do the decisions: d s^ = (var(s | y) / s2) dy, so that the sum's slope is, a symbol,
+//   - bandwidth BlindShare,
+//   BlindShare = E[Re(conj(s^) y)] - (share + s2) E[var(s | y)] / s2,
+// bandwidth = -RC''(0), share = Pulse::neighbour_share(), bandwidth (share + s2) = E|y'|^2. That is
+// also which part of known symbols' Fisher information about the time a blind receiver has. (By its
+// mean square: y' is the sum of RC'(k - j) y_j over the other symbols and of what is independent of
+// all y. Pairs k, j of it: RC'(d)^2 E[(Re conj(s^_k) y_j - Re conj(s^_j) y_k)^2] = RC'(d)^2
+// (E|s^|^2 (1 + s2) - E[conj(s^) y]^2), and E[conj(s^) y] = 1 whatever the SNR; the rest: E|s^|^2
+// s2 / 2 times the variance that is left.) A step is sum / (sum of weights bandwidth BlindShare).
+//
+// Pairs of which one lies beyond the frame do not cancel; the weights fall to 0 at its ends, over
+// more symbols the longer RC' is, so that little is left of them.
+#ifndef BASEBAND_KERNELS_TIMING_MATH_REFINE_MATH_H_
+#define BASEBAND_KERNELS_TIMING_MATH_REFINE_MATH_H_
+
+#include <cmath>
+
+#include "kernels/base/host_device.h"
+#include "kernels/carrier/math/estimate_math.h"
+#include "kernels/carrier/math/soft_math.h"
+#include "kernels/carrier/recover.h"
+#include "kernels/timing/math/line_math.h"
+#include "kernels/timing/timing.h"
+
+namespace baseband::timing {
+
+inline constexpr int kRefineRounds = 2;
+// With less of the information the line is as good.
+inline constexpr double kLeastShare = 0.05;
+// Steps are small against a symbol: a line that was further off was none.
+inline constexpr double kLongestStep = 0.25;
+// What taps of finite length and rows, and the frame's ends, leave of it without noise, symbols.
+inline constexpr double kTimeFloor = 2e-5;
+inline constexpr double kTaperOfRolloff = 1.6;  // symbols, over the roll-off
+inline constexpr int kLeastTaper = 8;
+
+// From the means over the symbols; `table_noise` that of the decisions, `snr` the frame's.
+BASEBAND_HOST_DEVICE inline double BlindShare(double projection, double variance,
+                                              double table_noise, double snr,
+                                              double neighbour_share) {
+  return projection - variance * (neighbour_share + 1.0 / snr) / table_noise;
+}
+
+// Moves of the filters: symbol k by middle + slope v, v = (k - (N - 1) / 2) / N, symbols.
+struct TimingStep {
+  double middle = 0.0;
+  double slope = 0.0;
+};
+
+// What does not change from round to round.
+struct RefineTask {
+  int num_symbols = 0;
+  int taper = 1;  // symbols over which the weights rise
+  float bandwidth = 1.0F;
+  double neighbour_share = 0.0;
+  carrier::Estimate carrier;  // noise: that of its table
+  double snr = 1.0;
+  // v of symbol k.
+  BASEBAND_HOST_DEVICE float PlaceOf(int k) const {
+    return (static_cast<float>(k) - 0.5F * static_cast<float>(num_symbols - 1)) /
+           static_cast<float>(num_symbols);
+  }
+  BASEBAND_HOST_DEVICE float WeightOf(int k) const {
+    const int from_end = k < num_symbols - 1 - k ? k : num_symbols - 1 - k;
+    return fminf((static_cast<float>(from_end) + 0.5F) / static_cast<float>(taper), 1.0F);
+  }
+};
+
+BASEBAND_HOST_DEVICE inline int TaperOf(double rolloff, int num_symbols) {
+  const int wanted = static_cast<int>(ceil(kTaperOfRolloff / rolloff));
+  const int most = num_symbols / 8;
+  const int least = wanted > kLeastTaper ? wanted : kLeastTaper;
+  return least < most ? least : most;
+}
+
+// `found` is locked.
+BASEBAND_HOST_DEVICE inline RefineTask TaskOf(const carrier::ModelView& model,
+                                              const carrier::Result& found,
+                                              carrier::Reference reference, double rolloff,
+                                              double bandwidth, double neighbour_share,
+                                              int num_symbols) {
+  RefineTask task;
+  task.num_symbols = num_symbols;
+  task.taper = TaperOf(rolloff, num_symbols);
+  task.bandwidth = static_cast<float>(bandwidth);
+  task.neighbour_share = neighbour_share;
+  const double last = num_symbols - 1.0;
+  // From the reference to the centre, symbols.
+  const double ahead = reference == carrier::Reference::kFirst  ? 0.5 * last
+                       : reference == carrier::Reference::kLast ? -0.5 * last
+                                                                : 0.5 * last - floor(0.5 * last);
+  task.carrier.frequency = found.frequency;
+  task.carrier.phase = found.phase / (2.0 * kPi) + found.frequency * ahead;
+  task.carrier.gain = static_cast<double>(found.gain);
+  task.carrier.table = carrier::TableOf(model, static_cast<double>(found.snr_db));
+  task.carrier.noise = static_cast<double>(model.facts[task.carrier.table].noise);
+  task.snr = pow(10.0, 0.1 * static_cast<double>(found.snr_db));
+  return task;
+}
+
+// E[s | z] and E[|s|^2 | z]: of carrier::ReadSoft no more than that.
+struct SoftPoint {
+  Iq soft;
+  float energy = 0.0F;
+};
+BASEBAND_HOST_DEVICE inline SoftPoint SoftOf(const carrier::ModelView& view, int table, Iq z) {
+  const bool folded = view.folded != 0;
+  const carrier::NodePlace i = PlaceOf(view, table, folded ? fabsf(z.i) : z.i);
+  const carrier::NodePlace q = PlaceOf(view, table, folded ? fabsf(z.q) : z.q);
+  const carrier::SoftNode* const low =
+      view.soft + (static_cast<int64_t>(table) * view.side + q.cell) * view.side + i.cell;
+  const carrier::SoftNode* const high = low + view.side;
+  const auto across = [&](float a, float b, float c, float d) {
+    const float below = fmaf(i.t, b - a, a);
+    const float above = fmaf(i.t, d - c, c);
+    return fmaf(q.t, above - below, below);
+  };
+  SoftPoint point;
+  point.soft.i = across(low[0].i, low[1].i, high[0].i, high[1].i);
+  point.soft.q = across(low[0].q, low[1].q, high[0].q, high[1].q);
+  point.energy = across(low[0].energy, low[1].energy, high[0].energy, high[1].energy);
+  if (folded && z.i < 0.0F) point.soft.i = -point.soft.i;
+  if (folded && z.q < 0.0F) point.soft.q = -point.soft.q;
+  return point;
+}
+
+// Sums of a round, in float over a block of symbols, above that in double.
+template <typename Number>
+struct RefineSums {
+  Number score[2] = {};   // weight times Re(conj(s^) y'); times v
+  Number projection = 0;  // Re(conj(s^) y)
+  Number variance = 0;    // E[|s|^2 | y] - |s^|^2
+
+  template <typename Other>
+  BASEBAND_HOST_DEVICE void Add(const RefineSums<Other>& other) {
+    score[0] += other.score[0];
+    score[1] += other.score[1];
+    projection += other.projection;
+    variance += other.variance;
+  }
+};
+
+// Symbol and slope, moved by `move`; both times what turns the carrier back.
+BASEBAND_HOST_DEVICE inline void AddSlope(const carrier::ModelView& model, const RefineTask& task,
+                                          int k, float move, Iq symbol, Iq slope,
+                                          carrier::Turned turn, const Iq* known,
+                                          RefineSums<float>* sums) {
+  const Iq moved = {fmaf(move, slope.i, symbol.i), fmaf(move, slope.q, symbol.q)};
+  const float bend = -move * task.bandwidth;
+  const Iq slope_there = {fmaf(bend, symbol.i, slope.i), fmaf(bend, symbol.q, slope.q)};
+  const Iq z = {fmaf(moved.i, turn.c, moved.q * turn.s), fmaf(moved.q, turn.c, -moved.i * turn.s)};
+  const Iq z_slope = {fmaf(slope_there.i, turn.c, slope_there.q * turn.s),
+                      fmaf(slope_there.q, turn.c, -slope_there.i * turn.s)};
+  Iq sent;
+  if (known != nullptr && (known->i != 0.0F || known->q != 0.0F)) {
+    sent = *known;
+  } else {
+    const SoftPoint point = SoftOf(model, task.carrier.table, z);
+    sent = point.soft;
+    sums->variance += fmaf(-sent.i, sent.i, fmaf(-sent.q, sent.q, point.energy));
+  }
+  const float score = task.WeightOf(k) * fmaf(sent.i, z_slope.i, sent.q * z_slope.q);
+  sums->score[0] += score;
+  sums->score[1] = fmaf(task.PlaceOf(k), score, sums->score[1]);
+  sums->projection = fmaf(sent.i, z.i, fmaf(sent.q, z.q, sums->projection));
+}
+
+// Sums over the frame of weights w and of their squares, alone and times v^2.
+struct WeightSums {
+  double weight[2] = {};
+  double square[2] = {};
+};
+BASEBAND_HOST_DEVICE inline WeightSums SumWeights(int num_symbols, int taper) {
+  const double n = num_symbols;
+  WeightSums sums;
+  sums.weight[0] = sums.square[0] = n;
+  sums.weight[1] = sums.square[1] = (n * n - 1.0) / (12.0 * n);
+  for (int k = 0; k < taper; ++k) {
+    const double w = (k + 0.5) / taper;
+    const double v = (k - 0.5 * (n - 1.0)) / n;
+    sums.weight[0] -= 2.0 * (1.0 - w);
+    sums.square[0] -= 2.0 * (1.0 - w * w);
+    sums.weight[1] -= 2.0 * (1.0 - w) * v * v;
+    sums.square[1] -= 2.0 * (1.0 - w * w) * v * v;
+  }
+  return sums;
+}
+
+// What refinement leaves: moves, and their variances.
+struct Refined {
+  TimingStep step;
+  double middle_variance = 0.0;
+  double slope_variance = 0.0;
+  bool valid = true;  // false: it tells nothing, the line's estimate stays
+};
+
+// A Gauss-Newton step from refined->step on. The clock error, `clock_error` without a step, stays
+// within +-max_clock_error.
+BASEBAND_HOST_DEVICE inline void StepTiming(const RefineTask& task, const RefineSums<double>& sums,
+                                            const WeightSums& weights, double clock_error,
+                                            double max_clock_error, Refined* refined) {
+  const double n = task.num_symbols;
+  const double share = BlindShare(sums.projection / n, sums.variance / n, task.carrier.noise,
+                                  task.snr, task.neighbour_share);
+  if (!(share > kLeastShare)) {
+    refined->valid = false;
+    return;
+  }
+  const double bend = static_cast<double>(task.bandwidth) * share;
+  refined->step.middle += sums.score[0] / (bend * weights.weight[0]);
+  const double slope = refined->step.slope + sums.score[1] / (bend * weights.weight[1]);
+  const double least = (-max_clock_error - clock_error) * n;
+  const double most = (max_clock_error - clock_error) * n;
+  refined->step.slope = fmin(fmax(slope, least), most);
+  const double noise = 0.5 / (task.snr * bend);
+  refined->middle_variance = noise * weights.square[0] / (weights.weight[0] * weights.weight[0]);
+  refined->slope_variance = noise * weights.square[1] / (weights.weight[1] * weights.weight[1]);
+  refined->valid = refined->valid && fabs(refined->step.middle) <= kLongestStep &&
+                   fabs(refined->step.slope) <= 2.0 * kLongestStep;
+}
+
+// ---- The result ----------------------------------------------------------------------------
+
+// A stage-1 result: the line, where the symbols come to lie, and whether it is one.
+struct LineVerdict {
+  double offset = 0.0;
+  double clock_error = 0.0;      // within +-max_clock_error
+  double centre = 0.0;           // of the spectrum, cycles per nominal symbol
+  double middle_variance = 0.0;  // of the time of the frame's middle
+  double drift_variance = 0.0;
+  double lambda = 0.0;
+  bool sure = false;       // whatever the carrier says
+  bool possible = false;   // if the carrier locks
+  bool too_short = false;  // neither could be, without noise
+};
+
+BASEBAND_HOST_DEVICE inline LineVerdict JudgeFrame(const LinePlan& plan, const TimingLine& line,
+                                                   double centre, double lambda, bool faint,
+                                                   int num_symbols) {
+  LineVerdict verdict;
+  const double frame_middle = (plan.num_samples - 1.0) * plan.symbols / (2.0 * plan.samples);
+  // The drifts reach a little further than max_clock_error on the positive side: what is not within
+  // it would have too few samples for the symbols, and what is no number none.
+  const double most = plan.max_clock_error;
+  const double clock_error = line.drift / (1.0 - line.drift);
+  verdict.clock_error = fabs(clock_error) < 1.0 ? fmin(fmax(clock_error, -most), most) : 0.0;
+  const double period = 1.0 + verdict.clock_error;
+  const double offset = line.middle * period - verdict.clock_error * frame_middle;
+  verdict.offset = offset - floor(offset / period) * period;
+  if (!(verdict.offset < 1.0)) verdict.offset = 0.0;  // a symbol of more than the nominal length
+  verdict.centre = centre;
+  verdict.middle_variance = line.middle_variance;
+  verdict.drift_variance = line.drift_variance;
+  verdict.lambda = lambda;
+  verdict.sure = !faint && lambda >= LineThreshold(plan, kSureLine);
+  verdict.possible = !faint && lambda >= LineThreshold(plan, kConfirmedLine);
+  verdict.too_short = kLineOfRolloff * num_symbols * static_cast<double>(plan.rolloff) <
+                      LineThreshold(plan, kSureLine);
+  return verdict;
+}
+
+// Of a frame that tells nothing of its timing: bad, or without energy.
+BASEBAND_HOST_DEVICE inline Result LostResult(bool bad, double max_clock_error) {
+  Result result;
+  result.offset_stddev = result.centre_stddev = static_cast<float>(sqrt(1.0 / 12.0));
+  result.clock_error_stddev = static_cast<float>(max_clock_error / sqrt(3.0));
+  result.bad_samples = bad ? 1 : 0;
+  return result;
+}
+
+// The timing's result. `refined` is valid, or nothing became of it.
+BASEBAND_HOST_DEVICE inline Result ResultOf(const LineVerdict& verdict, const Refined& refined,
+                                            carrier::Lock carrier_lock, double max_clock_error,
+                                            int num_symbols) {
+  const double n = num_symbols;
+  Result result;
+  result.offset = verdict.offset;
+  result.clock_error = verdict.clock_error;
+  double middle_variance = verdict.middle_variance;
+  double drift_variance = verdict.drift_variance;
+  if (refined.valid) {
+    result.offset += refined.step.middle - 0.5 * refined.step.slope * (n - 1.0) / n;
+    result.clock_error += refined.step.slope / n;
+    middle_variance = refined.middle_variance;
+    drift_variance = refined.slope_variance / (n * n);
+    result.refined = 1;
+  }
+  if (max_clock_error == 0.0) drift_variance = 0.0;
+  const double floor = kTimeFloor * kTimeFloor;
+  const double unknown = 1.0 / 12.0;
+  middle_variance = fmin(middle_variance + floor, unknown);
+  if (max_clock_error > 0.0) {
+    drift_variance =
+        fmin(drift_variance + 12.0 * floor / (n * n), max_clock_error * max_clock_error / 3.0);
+  }
+  const double to_first = 0.5 * (n - 1.0);
+  result.centre_stddev = static_cast<float>(sqrt(middle_variance));
+  result.clock_error_stddev = static_cast<float>(sqrt(drift_variance));
+  result.offset_stddev = static_cast<float>(
+      sqrt(fmin(middle_variance + drift_variance * to_first * to_first, unknown)));
+  result.line = static_cast<float>(verdict.lambda);
+  // The filter's is per nominal symbol, as samples are.
+  result.spectrum_centre = static_cast<float>(verdict.centre * (1.0 + result.clock_error));
+  const bool locked = verdict.sure || (verdict.possible && carrier_lock == carrier::Lock::kLocked);
+  result.lock = locked ? Lock::kLocked : verdict.too_short ? Lock::kTooShort : Lock::kNoLine;
+  return result;
+}
+
+}  // namespace baseband::timing
+
+#endif  // BASEBAND_KERNELS_TIMING_MATH_REFINE_MATH_H_
