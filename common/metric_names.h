@@ -116,6 +116,9 @@ inline constexpr Metric kCarrierFrames = {
     "Frames whose carrier was looked for, by what came of it."};
 inline constexpr Metric kCarrierSymbols = {"baseband_carrier_symbols_total", "",
                                            "Symbols of the frames whose carrier was looked for."};
+inline constexpr Metric kTimingFrames = {
+    "baseband_timing_frames_total", "lock",
+    "Frames of samples whose symbol timing was looked for, by what came of it."};
 inline constexpr Metric kCarrierEvm = {
     "baseband_carrier_evm_ratio", "",
     "EVM of a locked frame: rms distance to the nearest point, over the points' rms."};

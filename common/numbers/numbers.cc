@@ -29,8 +29,10 @@ absl::Status NotANumber(absl::string_view text) {
       absl::StrCat("'", text, "' is not a number, such as 9100000, 9.1e6 or 9.1M"));
 }
 
+// Decimal: SimpleAtod takes 0x10, too.
 bool ParseFinite(absl::string_view text, double* number) {
-  return absl::SimpleAtod(text, number) && std::isfinite(*number);
+  return text.find_first_of("xX") == text.npos && absl::SimpleAtod(text, number) &&
+         std::isfinite(*number);
 }
 
 absl::Status NotADuration(absl::string_view text) {

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "kernels/base/status_macros.h"
 
@@ -22,8 +25,14 @@ absl::Status CheckRange(absl::string_view field, absl::int128 value, int64_t low
 
 absl::Status CheckReal(absl::string_view field, double value, double low, double high) {
   if (!(value >= low && value <= high)) {
+    // Six digits may round it into the range.
+    std::string text = absl::StrCat(value);
+    double read = 0;
+    if (absl::SimpleAtod(text, &read) && read >= low && read <= high) {
+      text = absl::StrFormat("%.17g", value);
+    }
     return absl::InvalidArgumentError(
-        absl::StrCat(field, " ", value, " is not in [", low, ", ", high, "]"));
+        absl::StrCat(field, " ", text, " is not in [", low, ", ", high, "]"));
   }
   return absl::OkStatus();
 }
@@ -86,8 +95,8 @@ absl::Status CheckTotals(absl::string_view blocks_name, int64_t blocks, int64_t 
 
 absl::Status NotFoundAgain(absl::string_view what, const Payload& payload) {
   return payload.is_shared()
-             ? absl::InvalidArgumentError(absl::StrCat(
-                   "payload_at: there was ", what, ", and what lies there has changed since"))
+             ? absl::InvalidArgumentError(absl::StrCat("payload_at: there was ", what,
+                                                       ", and what lies there has changed since"))
              : absl::InternalError(absl::StrCat(what, " was met, and is not found"));
 }
 

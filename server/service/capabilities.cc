@@ -13,6 +13,7 @@
 #include "kernels/minimize/grid.h"
 #include "kernels/nr/soft_pack.h"
 #include "kernels/nr/transport_block.h"
+#include "kernels/timing/timing.h"
 #include "server/converters/checks.h"
 
 namespace baseband::server {
@@ -114,6 +115,13 @@ v1::GetCapabilitiesResponse DescribeServer(const Config& config) {
   carrier.set_max_points(carrier::kMaxPoints);
   carrier.set_max_power(carrier::kMaxPower);
   carrier.set_max_sweep_bins(carrier::kMaxSweepBins);
+  v1::TimingCapabilities& timing = *carrier.mutable_timing();
+  timing.set_min_samples_per_symbol(timing::kMinSamplesPerSymbol);
+  timing.set_max_samples_per_symbol(timing::kMaxSamplesPerSymbol);
+  timing.set_max_samples_per_symbol_term(timing::kMaxRateTerm);
+  timing.set_min_roll_off(timing::kMinRolloff);
+  timing.set_max_roll_off(timing::kMaxRolloff);
+  timing.set_max_clock_error(timing::kMaxClockError);
   v1::DownconvertCapabilities& downconvert = *response.mutable_downconvert();
   downconvert.set_max_channels(downconvert::kMaxChannels);
   downconvert.set_max_taps(downconvert::kMaxTaps);

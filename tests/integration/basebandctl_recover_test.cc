@@ -253,6 +253,67 @@ TEST_F(BasebandctlRecoverTest, EveryFineMethodIsOffered) {
   }
 }
 
+TEST_F(BasebandctlRecoverTest, SamplesBecomeSymbolsWithTheirTiming) {
+  const std::vector<std::string> pulses = {kQpsk, "--samples-per-symbol=5/2", "--roll-off=0.25"};
+  std::vector<std::string> made = pulses;
+  made.insert(made.end(), {"--timing-offset=0.62", "--clock-error=33e-6", "--frames=2",
+                           "--frame-symbols=8000", "--snr=12", "--symbol-rate=1M"});
+  MakeSignal("in.sigmf-meta", made);
+  std::vector<std::string> flags = pulses;
+  flags.insert(flags.end(), {"--frame-samples=20003", "--out=" + Path("out.cf32"),
+                             "--csv=" + Path("t.csv"), "--plot=" + Path("t.svg")});
+  const nlohmann::json json = Recover("in.sigmf-data", flags);
+  EXPECT_EQ(json["frames_locked"], 2);
+  EXPECT_EQ(json["frame_symbols"], 8000);
+  EXPECT_NEAR(json["symbol_rate_hz"], 1e6, 1e-6);
+  for (const nlohmann::json& frame : json["frames"]) {
+    const nlohmann::json& timing = frame["timing"];
+    EXPECT_EQ(timing["lock"], "locked");
+    EXPECT_NEAR(timing["offset"], 0.62, 5 * timing["offset_stddev"].get<double>());
+    EXPECT_NEAR(timing["clock_error"], 33e-6, 5 * timing["clock_error_stddev"].get<double>());
+    EXPECT_NEAR(frame["frequency"], 0.0625, 5 * frame["frequency_stddev"].get<double>());
+    EXPECT_NEAR(frame["snr_db"], 12, 0.3);
+  }
+  EXPECT_EQ(ReadAll(Path("out.cf32")).size(), 2 * 8000 * 8);
+  EXPECT_THAT(ReadAll(Path("t.csv")),
+              AllOf(HasSubstr(",coarse_frequency,timing_lock,offset,"), HasSubstr(",locked,0.6")));
+  EXPECT_EQ(XmlError(ReadAll(Path("t.svg"))), "");
+  flags.insert(flags.begin(), {"recover", Path("in.sigmf-meta")});
+  EXPECT_THAT(Run(flags).output, AllOf(HasSubstr("offset"), HasSubstr("clock ppm"),
+                                       HasSubstr("2 frames of 8000 symbols of QPSK\n"),
+                                       HasSubstr("2 of 2 frames locked\n")));
+}
+
+TEST_F(BasebandctlRecoverTest, WithoutATimingAFrameIsNotLocked) {
+  MakeSignal("in.cf32", {kQpsk, "--samples-per-symbol=4", "--frame-symbols=2000", "--snr=12"});
+  Outcome outcome = Run({"recover", Path("in.cf32"), kQpsk, "--samples-per-symbol=4"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("timing      +0.29"), HasSubstr("clock       "),
+                                    HasSubstr(" ppm\n"), HasSubstr("lock        yes\n")));
+  // 4.1 samples a symbol were not sent.
+  outcome = Run({"recover", Path("in.cf32"), kQpsk, "--samples-per-symbol=4.1"});
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("no line at the symbol rate stands out of the noise"));
+}
+
+TEST_F(BasebandctlRecoverTest, WhatSamplesNeedIsAskedFor) {
+  MakeSignal("in.cf32", {kQpsk, "--samples-per-symbol=2", "--frame-symbols=2000"});
+  const std::string in = Path("in.cf32");
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=17"}, 1),
+              HasSubstr("--samples-per-symbol 17 is not in [2, 16]"));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=two"}, 1),
+              HasSubstr("'two' is no number of samples, such as 4, 5/2 or 2.5"));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=2", "--frame-symbols=100"}, 1),
+              HasSubstr("of samples it is --frame-samples"));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--frame-samples=100"}, 1),
+              HasSubstr("--frame-samples needs --samples-per-symbol"));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--roll-off=0.3"}, 1),
+              HasSubstr("--samples-per-symbol"));
+  EXPECT_THAT(
+      Refused({"recover", in, kQpsk, "--samples-per-symbol=2", "--frame-samples=20", "--drop"}, 1),
+      HasSubstr("frame_samples (--frame-samples) 20 is not in ["));
+}
+
 TEST_F(BasebandctlRecoverTest, WhatIsWrittenIsWhatItsNameSays) {
   const auto size = [](const char* name) { return ReadAll(Path(name)).size(); };
   MakeSignal("q.cs16", {kQpsk, "--frame-symbols=4000", "--snr=12"});

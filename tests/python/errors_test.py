@@ -60,6 +60,19 @@ class ArgumentsTest(unittest.TestCase):
         known = {"known": np.ones(2, complex), "known_positions": [1]}
         refused(ValueError, "known_positions has 1 places, not 2", "recover_carrier", np.zeros(20, complex), "QPSK", **known)
 
+    def test_what_samples_need_is_asked_for(self):
+        samples = np.zeros(200, np.complex64)
+        for text, options in {
+            "samples_per_symbol needs roll_off": {"samples_per_symbol": 4},
+            "roll_off and max_clock_error need samples_per_symbol": {"roll_off": 0.2},
+            "samples_per_symbol 33/2 is not in [2, 16]": {"samples_per_symbol": 16.5, "roll_off": 0.2},
+            "has a numerator that is not in [2, 4096]": {"samples_per_symbol": 2.1, "roll_off": 0.2},
+            "roll_off 0.01 is not in [0.05, 1]": {"samples_per_symbol": 4, "roll_off": 0.01},
+            "max_clock_error 1 is not in [0, 0.001]": {"samples_per_symbol": 4, "roll_off": 0.2, "max_clock_error": 1},
+        }.items():
+            with self.subTest(text):
+                self.refused(ValueError, text, "recover_carrier", samples, "QPSK", **options)
+
     def test_codes_and_blocks_are_checked_when_they_are_made(self):
         for text, make in {
             "zc 17 is not a lifting size": lambda: bo.NrCode(1, 17),

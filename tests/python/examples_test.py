@@ -1,6 +1,7 @@
 """The scripts of client/python/examples: that they draw, and that what they tell is right."""
 
 import csv
+import importlib.util
 import json
 import pathlib
 import re
@@ -11,9 +12,11 @@ import unittest
 import numpy as np
 from matplotlib import image
 
+import baseband_offload as bo
 import support
 
 EXAMPLES = support.PACKAGE / "examples"
+TEXT = "\n".join(f"{n} bottles of beer on the wall, {n} bottles of beer." for n in range(99, 49, -1))
 
 
 class ExamplesTest(support.ServerTest):
@@ -73,6 +76,56 @@ class ExamplesTest(support.ServerTest):
         frequency, deviation = map(float, re.search(r"(\S+) \+- (\S+) Hz \(converged\)", told).groups())
         self.assertLess(abs(frequency - 12345.6), 5 * deviation)
         self.assertLess(deviation, 15)
+
+    def test_text_comes_out_of_a_wideband_recording(self):
+        rate, offset = 16, 0.3  # samples a symbol, and by how many symbols their pulses are late
+        symbols = self.symbols_of(TEXT)
+        t = np.arange(-40 * rate, 40 * rate) / rate - offset + 1e-9
+        pulse = np.sin(0.75 * np.pi * t) + t * np.cos(1.25 * np.pi * t)
+        pulse /= np.pi * t * (1 - t**2)
+        samples = np.convolve(np.kron(symbols, np.eye(1, rate)[0]), pulse)[40 * rate : -40 * rate]
+        time = np.arange(samples.size)
+        samples *= np.exp(2j * np.pi * 1.302e6 / 8e6 * time)
+        samples += 3 * np.exp(-2j * np.pi * 0.2 * time)  # a stronger neighbour
+        samples += 0.9 * np.random.default_rng(2).standard_normal((samples.size, 2)) @ [1, 1j]
+        self.assertLess(abs(self.clock_error_of(samples)), 3)
+
+    @unittest.skipUnless(importlib.util.find_spec("gnuradio"), "no GNU Radio")
+    def test_text_comes_out_of_a_recording_of_gnu_radio_s(self):
+        from gnuradio import blocks, channels, filter, gr
+        from gnuradio.filter import firdes
+
+        flow = gr.top_block()
+        taps = firdes.root_raised_cosine(16, 16, 1, 0.25, 16 * 80 + 1)
+        sink = blocks.vector_sink_c()
+        channel = channels.channel_model(0.3, 1.298e6 / 8e6, 1.00002, [1], 3)
+        flow.connect(blocks.vector_source_c(self.symbols_of(TEXT)), filter.interp_fir_filter_ccf(16, taps), channel, sink)
+        flow.run()
+        # Its clock is fast: it has fewer samples of each symbol.
+        self.assertAlmostEqual(self.clock_error_of(np.array(sink.data())), -20, delta=3)
+
+    def symbols_of(self, text):
+        """QPSK as receiver.py wants it, between symbols that are nothing to it."""
+        code = bo.WimaxCode("1/2", 2304)
+        data = np.frombuffer(text.ljust(-(-len(text) // 144) * 144).encode(), np.uint8).reshape(-1, 144)
+        words = self.client.encode(np.unpackbits(data, axis=1), code, output="codeword").bits
+        marker = np.unpackbits(np.frombuffer(bytes.fromhex("034776C7272895B0"), np.uint8))
+        frames = np.hstack([np.tile(marker, (len(words), 1)), words]).reshape(-1)
+        noise = np.random.default_rng(1).integers(0, 2, (2, 1000))
+        bits = np.concatenate([noise[0], frames, noise[1]])
+        return (1 - 2.0 * bits).view(np.complex128) * np.sqrt(0.5)
+
+    def clock_error_of(self, samples):
+        """In ppm, as receiver.py finds it, which gives back the text."""
+        pairs = samples.astype(np.complex64).view(np.float32).reshape(-1, 2)
+        base = self.folder / "wide"
+        (pairs * 3000).astype("<i2").tofile(f"{base}.sigmf-data")
+        about = {"core:datatype": "ci16_le", "core:sample_rate": 8e6, "core:version": "1.0.0"}
+        base.with_suffix(".sigmf-meta").write_text(json.dumps({"global": about, "captures": [], "annotations": []}))
+        command = ["/usr/bin/python3", EXAMPLES / "receiver.py", self.server.target, f"{base}.sigmf-meta", "1.3e6"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, TEXT + "\n"), done.stderr)
+        return float(re.search(r"locked, clock (\S+) ppm", done.stderr)[1])
 
     def test_each_is_short(self):
         for script in EXAMPLES.glob("*.py"):

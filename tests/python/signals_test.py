@@ -57,6 +57,67 @@ class RecoverCarrierTest(support.ServerTest):
         ((frequencies, evm),) = found.curves
         self.assertAlmostEqual(frequencies[np.argmin(evm)], 0.01, delta=2e-5)
 
+    def sampled(self, offsets, rate=fractions.Fraction(5, 2), roll_off=0.3, clock_error=40e-6, symbols=1500):
+        """16APSK as samples, a frame for each of `offsets`, with what was sent."""
+        points = self.client.constellation("16APSK 2/3")
+        random = np.random.default_rng(1)
+        sent = random.choice(points, (len(offsets), symbols + 80))  # 40 more on either side
+        time = np.arange(int(symbols * rate)) / float(rate)
+        frames = []
+        for offset, row in zip(offsets, sent):
+            t = time[:, None] - offset - np.arange(-40, symbols + 40) * (1 + clock_error) + 1e-9
+            pulses = np.sin(np.pi * t * (1 - roll_off)) + 4 * roll_off * t * np.cos(np.pi * t * (1 + roll_off))
+            pulses /= np.pi * t * (1 - (4 * roll_off * t) ** 2)
+            frames.append((pulses * (abs(t) < 40)) @ row)
+        noise = 0.03 * np.sqrt(float(rate)) * random.standard_normal((*np.shape(frames), 2)) @ [1, 1j]
+        return sent[:, 40:-40], np.array(frames) * np.exp(2j * np.pi * 0.01 * time) + noise
+
+    def test_samples_become_symbols_with_their_timing(self):
+        offsets = np.array([0.2, 0.75])
+        sent, samples = self.sampled(offsets)
+        rates = {"samples_per_symbol": fractions.Fraction(5, 2), "roll_off": 0.3}
+        known = {"known": sent[0, :90]}
+        found = self.client.recover_carrier(samples[0], "16APSK 2/3", **rates, **known, corrected=True)
+        self.assertEqual((found.frame_symbols, found.corrected.shape, found.ambiguity), (1499, (1499,), 1))
+        np.testing.assert_allclose(found.corrected[5:-5], sent[0, 5:1494], atol=0.25)
+
+        found = self.client.recover_carrier(samples, "16APSK 2/3", **rates, symbol_rate_hz=1e6)
+        timing = found.symbol_timing
+        self.assertTrue(found.locked.all() and timing.locked.all() and timing.refined.all())
+        self.assertTrue((np.abs(timing.offset - offsets) < 6 * timing.offset_stddev).all(), timing)
+        self.assertTrue((np.abs(timing.clock_error - 40e-6) < 6 * timing.clock_error_stddev).all(), timing)
+        np.testing.assert_allclose(found.snr_db, -20 * np.log10(0.03 * np.sqrt(2)), atol=0.6)
+        np.testing.assert_allclose(found.frequency_hz, 10e3, atol=20)
+
+        pairs = (samples.astype(np.complex64).view(np.float32) * 10000).astype(np.int16).reshape(2, -1, 2)
+        again = self.client.recover_carrier(pairs, "16APSK 2/3", **rates, corrected=True)
+        self.assertEqual((again.corrected.shape, again.corrected.dtype), ((2, 1499, 2), np.int16))
+        np.testing.assert_allclose(again.symbol_timing.offset, timing.offset, atol=1e-4)
+
+    def test_a_frame_without_a_line_is_not_locked(self):
+        tone = np.exp(0.1j * np.arange(4000))
+        found = self.client.recover_carrier(tone, "QPSK", samples_per_symbol=4, roll_off=0.35)
+        self.assertEqual((str(found.symbol_timing.lock), bool(found.locked)), ("no_line", False))
+
+    def test_frames_of_samples_and_of_symbols_share_a_request(self):
+        _, samples = self.sampled([0.4])
+        _, symbols = self.frames([0.01, 0.02])
+        rates = {"samples_per_symbol": 2.5, "roll_off": 0.3}
+        requests = [
+            bo.recover_carrier_request(symbols, "16APSK 2/3", corrected=True),
+            bo.recover_carrier_request(samples, "16APSK 2/3", **rates, corrected=True),
+            bo.recover_carrier_request(symbols[0], "16APSK 2/3"),
+            bo.recover_carrier_request(samples[0], "16APSK 2/3", **rates),
+        ]
+        together = self.client.call(bo.join(requests))
+        for request, found in zip(requests, together):
+            alone = self.client.call(request)
+            np.testing.assert_array_equal(found.frequency, alone.frequency)
+            np.testing.assert_array_equal(found.corrected, alone.corrected)
+            if alone.symbol_timing is not None:
+                np.testing.assert_array_equal(found.symbol_timing.offset, alone.symbol_timing.offset)
+        self.assertIsNone(together[0].symbol_timing)
+
     def test_points_of_one_s_own_are_told_as_the_standard_s(self):
         _, received = self.frames([0.01], "8PSK")
         own = self.client.recover_carrier(received, self.client.constellation("8PSK"))

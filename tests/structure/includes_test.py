@@ -22,6 +22,7 @@ kernels/cuda
 kernels/crc
 kernels/ldpc
 kernels/carrier
+kernels/timing
 kernels/downconvert
 kernels/minimize
 kernels/nr
@@ -46,6 +47,7 @@ client/c
 client/bbdev
 client/oai
 client/cpp
+client/gnuradio
 client/load
 client/ctl/common
 client/ctl/plot
@@ -77,7 +79,7 @@ RESERVED = {
     # client/c is for programs that have none.
     "C++": (r"<(?:c[a-z]+|memory|string|vector)>|\.hpp|\"absl/",
             "common common/ kernels/ server server/ client/cpp client/load client/ctl client/ctl/ "
-            "client/ldpc_tool"),
+            "client/ldpc_tool client/gnuradio"),
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+("[^"]+"|<[^>]+>)', re.MULTILINE)

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/carrier/known_symbols.h"
+#include "client/ctl/carrier/pulse_signal.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/named_value.h"
 #include "client/ctl/common/options.h"
@@ -98,6 +99,25 @@ absl::Status SetMethods(const CarrierFlags& flags, v1::CarrierGroup* group) {
   return status;
 }
 
+absl::Status SetTiming(const CarrierFlags& flags, v1::CarrierGroup* group) {
+  if (flags.samples_per_symbol.empty()) {
+    return absl::OkStatus();
+  }
+  const auto samples = ParseSamplesPerSymbol(flags.samples_per_symbol);
+  if (!samples.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--samples-per-symbol ", samples.status().message()));
+  }
+  v1::SymbolTiming& timing = *group->mutable_timing();
+  timing.set_samples_per_symbol_numerator(static_cast<uint32_t>(samples->numerator));
+  timing.set_samples_per_symbol_denominator(static_cast<uint32_t>(samples->denominator));
+  timing.set_roll_off(flags.roll_off);
+  if (!std::isnan(flags.max_clock_error)) {
+    timing.set_max_clock_error(flags.max_clock_error);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddConstellationFlags(CLI::App* app, CarrierFlags* flags) {
@@ -109,6 +129,23 @@ void AddConstellationFlags(CLI::App* app, CarrierFlags* flags) {
   app->add_option("--points", flags->points_file,
                   "a constellation of your own instead: \"I Q\" a line, at any scale")
       ->type_name("FILE");
+}
+
+void AddTimingFlags(CLI::App* app, CarrierFlags* flags) {
+  const char* timing = "Samples: matched filter and symbol timing, before the carrier";
+  CLI::Option* const samples =
+      app->add_option("--samples-per-symbol", flags->samples_per_symbol,
+                      "the file holds so many, 2 to 16, perhaps a fraction: 4, 5/2")
+          ->type_name("P/Q")
+          ->group(timing);
+  AddNumber(app, "--roll-off", "A", &flags->roll_off, Between(0.05, 1),
+            "of the root-raised-cosine pulse (0.2)")
+      ->group(timing)
+      ->needs(samples);
+  AddNumber(app, "--max-clock-error", "E", &flags->max_clock_error, Between(0, 1e-3),
+            "look so far for symbols that are longer or shorter, of their length (1e-4)")
+      ->group(timing)
+      ->needs(samples);
 }
 
 void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {
@@ -162,6 +199,7 @@ absl::StatusOr<v1::CarrierGroup> ToCarrierGroup(const CarrierFlags& flags) {
   v1::CarrierGroup group;
   absl::Status status = SetConstellation(flags, group.mutable_constellation());
   status.Update(SetMethods(flags, &group));
+  status.Update(SetTiming(flags, &group));
   if (!status.ok()) {
     return status;
   }

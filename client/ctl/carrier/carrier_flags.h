@@ -35,10 +35,16 @@ struct CarrierFlags {
   double damping = 0;
 
   std::string reference = "first";
+
+  std::string samples_per_symbol;
+  double roll_off = 0.2;
+  double max_clock_error = NAN;
 };
 
 // --constellation and --points.
 void AddConstellationFlags(CLI::App* app, CarrierFlags* flags);
+// --samples-per-symbol, --roll-off and --max-clock-error, for frames that come as samples.
+void AddTimingFlags(CLI::App* app, CarrierFlags* flags);
 // All others.
 void AddCarrierFlags(CLI::App* app, CarrierFlags* flags);
 

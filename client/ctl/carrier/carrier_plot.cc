@@ -64,7 +64,8 @@ Plot PlotFrame(const std::string& title, const v1::CarrierGroup& group,
   plot.title = title;
   plot.subtitle = absl::StrFormat(
       "%s, %d symbols: %s, frequency %+.9f cycles/symbol, Es/N0 %.2f dB, EVM %.2f %%",
-      Describe(group.constellation()), group.frame_symbols(),
+      Describe(group.constellation()),
+      group.has_timing() ? recovered.reach.frame_symbols() : group.frame_symbols(),
       result.lock() == v1::CARRIER_LOCK_LOCKED
           ? "locked"
           : absl::StrCat("NOT LOCKED, ", ShortReason(result.lock())),

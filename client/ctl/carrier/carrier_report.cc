@@ -7,16 +7,25 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 #include "client/ctl/carrier/carrier_flags.h"
 #include "client/ctl/common/angles.h"
 #include "client/ctl/common/terminal.h"
-#include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 namespace {
 
+constexpr double kPpm = 1e6;
+
 bool IsLocked(const v1::CarrierResult& result) { return result.lock() == v1::CARRIER_LOCK_LOCKED; }
+bool IsLocked(const v1::TimingEstimate& timing) { return timing.lock() == v1::TIMING_LOCK_LOCKED; }
+
+// Why frame `i` is not locked, or "yes": its timing comes first.
+std::string ReasonOf(const Recovered& recovered, int64_t i) {
+  if (!recovered.timings.empty() && !IsLocked(recovered.timings[i])) {
+    return ShortReason(recovered.timings[i].lock());
+  }
+  return ShortReason(recovered.frames[i].lock());
+}
 
 // Decimals that show two digits of `deviation`, within reason.
 int Decimals(double deviation, int most) {
@@ -43,16 +52,6 @@ std::string Ratio(double ratio) {
   return absl::StrFormat("%.*f", ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0, ratio);
 }
 
-const char* NameOfResolution(v1::AmbiguityResolution resolution) {
-  return resolution == v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS ? "known symbols" : "none";
-}
-
-// "no_peak" and so on, for programs.
-std::string NameOfLock(v1::CarrierLock lock) {
-  const std::string name = v1::CarrierLock_Name(lock);
-  return absl::AsciiStrToLower(absl::StripPrefix(name, "CARRIER_LOCK_"));
-}
-
 // "|frequency| <= 0.125, modulo 0.25 cycles/symbol"; empty from a server that does not tell.
 std::string DescribeReach(const v1::CarrierReach& reach) {
   if (!(reach.modulo() > 0)) return "";
@@ -67,8 +66,21 @@ void PrintOne(const CarrierReport& report, std::FILE* stream) {
   const auto row = [&](const char* name, const std::string& value) {
     absl::FPrintF(stream, "%-11s %s\n", name, value);
   };
-  row("lock", IsLocked(result) ? Good("yes")
-                               : absl::StrCat(Bad("NO"), ": ", Wrap(LongReason(result), 62, 12)));
+  if (!report.recovered->timings.empty()) {
+    const v1::TimingEstimate& timing = report.recovered->timings[0];
+    row("timing", IsLocked(timing)
+                      ? absl::StrCat(WithDeviation(timing.offset(), timing.offset_stddev(), 6),
+                                     " symbols after the first sample")
+                      : absl::StrCat(Bad("NO"), ": ", Wrap(LongReason(timing.lock()), 62, 12)));
+    if (timing.lock() != v1::TIMING_LOCK_NO_SIGNAL) {
+      row("clock", absl::StrCat(WithDeviation(kPpm * timing.clock_error(),
+                                              kPpm * timing.clock_error_stddev(), 4),
+                                " ppm"));
+    }
+  }
+  row("lock", report.is_locked(0) ? Good("yes")
+              : IsLocked(result)  ? absl::StrCat(Bad("NO"), ": the symbols' timing is a guess")
+                                 : absl::StrCat(Bad("NO"), ": ", Wrap(LongReason(result), 62, 12)));
   if (result.lock() == v1::CARRIER_LOCK_NO_SIGNAL) {
     return;
   }
@@ -116,13 +128,30 @@ void PrintColumns(const std::vector<Column>& columns, const CarrierReport& repor
     for (const Column& column : columns) {
       const std::string& cell = row < 0 ? column.head : column.cells[row];
       const std::string fill(column.width() - cell.size(), ' ');
-      const bool bad =
-          row >= 0 && column.head == "lock" && !IsLocked(report.recovered->frames[row]);
+      const bool bad = row >= 0 && column.head == "lock" && !report.is_locked(row);
       absl::StrAppend(&line, line.empty() ? "" : "  ", column.right ? fill : "",
                       bad ? Bad(cell) : cell, column.right ? "" : fill);
     }
     absl::FPrintF(stream, "%s\n", absl::StripTrailingAsciiWhitespace(line));
   }
+}
+
+void AddTimingColumns(const CarrierReport& report, int64_t rows, std::vector<Column>* columns) {
+  if (report.recovered->timings.empty()) {
+    return;
+  }
+  std::vector<Column> added = {{"offset", {}}, {"+-", {}}, {"clock ppm", {}}, {"+-", {}}};
+  for (int64_t i = 0; i < rows; ++i) {
+    const v1::TimingEstimate& timing = report.recovered->timings[i];
+    const double clock_stddev = kPpm * timing.clock_error_stddev();
+    added[0].cells.push_back(
+        absl::StrFormat("%.*f", Decimals(timing.offset_stddev(), 6), timing.offset()));
+    added[1].cells.push_back(absl::StrFormat("%.1e", timing.offset_stddev()));
+    added[2].cells.push_back(
+        absl::StrFormat("%+.*f", Decimals(clock_stddev, 4), kPpm * timing.clock_error()));
+    added[3].cells.push_back(absl::StrFormat("%.2g", clock_stddev));
+  }
+  columns->insert(columns->end(), added.begin(), added.end());
 }
 
 void PrintTable(const CarrierReport& report, int64_t rows, std::FILE* stream) {
@@ -136,7 +165,7 @@ void PrintTable(const CarrierReport& report, int64_t rows, std::FILE* stream) {
     const double phase_deviation = kDegreesPerRadian * result.phase_stddev();
     const std::string cells[] = {
         absl::StrCat(i),
-        ShortReason(result.lock()),
+        ReasonOf(*report.recovered, i),
         absl::StrFormat("%+.*f", Decimals(result.frequency_stddev(), 9), result.frequency()),
         absl::StrFormat("%.1e", result.frequency_stddev()),
         absl::StrFormat("%+.*f", Decimals(result.frequency_stddev_hz(), 3), result.frequency_hz()),
@@ -154,6 +183,7 @@ void PrintTable(const CarrierReport& report, int64_t rows, std::FILE* stream) {
   if (!hz) {
     columns.erase(columns.begin() + 4, columns.begin() + 6);
   }
+  AddTimingColumns(report, rows, &columns);
   PrintColumns(columns, report, rows, stream);
 }
 
@@ -167,10 +197,10 @@ void PrintSummary(const CarrierReport& report, int64_t rows, std::FILE* stream) 
   }
   std::map<std::string, int> reasons;
   std::map<uint32_t, int> ambiguities;
-  for (const v1::CarrierResult& result : frames) {
-    ++ambiguities[result.ambiguity()];
-    if (!IsLocked(result)) {
-      ++reasons[ShortReason(result.lock())];
+  for (int64_t i = 0; i < count; ++i) {
+    ++ambiguities[frames[i].ambiguity()];
+    if (!report.is_locked(i)) {
+      ++reasons[ReasonOf(*report.recovered, i)];
     }
   }
   std::string why;
@@ -195,8 +225,21 @@ void PrintSummary(const CarrierReport& report, int64_t rows, std::FILE* stream) 
 
 }  // namespace
 
+bool CarrierReport::is_locked(int64_t frame) const {
+  return IsLocked(recovered->frames[frame]) &&
+         (recovered->timings.empty() || IsLocked(recovered->timings[frame]));
+}
+
 int64_t CarrierReport::locked() const {
-  return std::count_if(recovered->frames.begin(), recovered->frames.end(), IsLocked);
+  int64_t locked = 0;
+  for (size_t i = 0; i < recovered->frames.size(); ++i) {
+    locked += is_locked(static_cast<int64_t>(i)) ? 1 : 0;
+  }
+  return locked;
+}
+
+int64_t CarrierReport::frame_symbols() const {
+  return group.has_timing() ? recovered->reach.frame_symbols() : group.frame_symbols();
 }
 
 std::string ShortReason(v1::CarrierLock lock) {
@@ -213,6 +256,39 @@ std::string ShortReason(v1::CarrierLock lock) {
       return "bad fit";
     default:
       return "no";
+  }
+}
+
+std::string ShortReason(v1::TimingLock lock) {
+  switch (lock) {
+    case v1::TIMING_LOCK_LOCKED:
+      return "yes";
+    case v1::TIMING_LOCK_NO_SIGNAL:
+      return "no signal";
+    case v1::TIMING_LOCK_NO_LINE:
+      return "no timing";
+    case v1::TIMING_LOCK_TOO_SHORT:
+      return "too short";
+    default:
+      return "no";
+  }
+}
+
+std::string LongReason(v1::TimingLock lock) {
+  switch (lock) {
+    case v1::TIMING_LOCK_LOCKED:
+      return "locked";
+    case v1::TIMING_LOCK_NO_SIGNAL:
+      return "no signal: the frame is all zero";
+    case v1::TIMING_LOCK_NO_LINE:
+      return "no line at the symbol rate stands out of the noise: another --samples-per-symbol, a"
+             " clock error beyond --max-clock-error, no modulation, or too much noise, against"
+             " which longer frames help. What follows is a guess.";
+    case v1::TIMING_LOCK_TOO_SHORT:
+      return "the frame is too short to show its timing at this --roll-off. What follows is a"
+             " guess.";
+    default:
+      return "the server gave no reason";
   }
 }
 
@@ -242,11 +318,9 @@ std::string LongReason(const v1::CarrierResult& result) {
 void PrintReport(const CarrierReport& report, int64_t max_rows, std::FILE* stream) {
   const int64_t count = static_cast<int64_t>(report.recovered->frames.size());
   const TransferTimes& times = report.recovered->times;
-  const double symbols =
-      static_cast<double>(count) * static_cast<double>(report.group.frame_symbols());
+  const double symbols = static_cast<double>(count) * static_cast<double>(report.frame_symbols());
   absl::FPrintF(stream, "%s: %s of %s of %s\n", report.input, Plural(count, "frame"),
-                Plural(report.group.frame_symbols(), "symbol"),
-                Describe(report.group.constellation()));
+                Plural(report.frame_symbols(), "symbol"), Describe(report.group.constellation()));
   if (count == 1) {
     PrintOne(report, stream);
   } else {
@@ -261,61 +335,6 @@ void PrintReport(const CarrierReport& report, int64_t max_rows, std::FILE* strea
                 HumanDuration(absl::Microseconds(times.kernel_us)),
                 times.batch_blocks == 1 ? "1 frame"
                                         : absl::StrCat(HumanCount(times.batch_blocks), " frames"));
-}
-
-nlohmann::ordered_json ToJson(const CarrierReport& report) {
-  nlohmann::ordered_json json;
-  json["input"] = report.input;
-  json["constellation"] = report.group.constellation().name();
-  json["frame_symbols"] = report.group.frame_symbols();
-  json["symbol_rate_hz"] = report.group.symbol_rate_hz();
-  json["reach"] = {{"max_frequency", report.recovered->reach.max_frequency()},
-                   {"modulo", report.recovered->reach.modulo()}};
-  json["frames_locked"] = report.locked();
-  json["frames"] = nlohmann::ordered_json::array();
-  for (const v1::CarrierResult& result : report.recovered->frames) {
-    json["frames"].push_back({{"locked", IsLocked(result)},
-                              {"lock", NameOfLock(result.lock())},
-                              {"frequency", result.frequency()},
-                              {"frequency_stddev", result.frequency_stddev()},
-                              {"frequency_hz", result.frequency_hz()},
-                              {"frequency_stddev_hz", result.frequency_stddev_hz()},
-                              {"phase", result.phase()},
-                              {"phase_stddev", result.phase_stddev()},
-                              {"ambiguity", result.ambiguity()},
-                              {"resolution", NameOfResolution(result.resolution())},
-                              {"gain", result.gain()},
-                              {"snr_db", result.snr_db()},
-                              {"evm", result.evm()},
-                              {"mer_db", result.mer_db()},
-                              {"peak_ratio", result.peak_ratio()},
-                              {"fit", result.fit()},
-                              {"coarse_frequency", result.coarse_frequency()}});
-  }
-  json["requests"] = report.recovered->times.requests;
-  json["seconds"] = absl::ToDoubleSeconds(report.recovered->times.wall);
-  return json;
-}
-
-std::string ToCsv(const CarrierReport& report) {
-  std::string csv =
-      "frame,lock,frequency,frequency_stddev,frequency_hz,frequency_stddev_hz,phase,phase_stddev,"
-      "ambiguity,resolution,gain,snr_db,evm,mer_db,peak_ratio,fit,coarse_frequency\n";
-  int64_t frame = 0;
-  for (const v1::CarrierResult& result : report.recovered->frames) {
-    // Nobody knows Hz without a symbol rate.
-    const std::string hz =
-        report.group.symbol_rate_hz() > 0
-            ? absl::StrFormat("%.15g,%.4g", result.frequency_hz(), result.frequency_stddev_hz())
-            : ",";
-    absl::StrAppendFormat(
-        &csv, "%d,%s,%.15g,%.4g,%s,%.9g,%.4g,%d,%s,%.6g,%.3f,%.6g,%.3f,%.5g,%.6g,%.15g\n", frame++,
-        NameOfLock(result.lock()), result.frequency(), result.frequency_stddev(), hz,
-        result.phase(), result.phase_stddev(), result.ambiguity(),
-        NameOfResolution(result.resolution()), result.gain(), result.snr_db(), result.evm(),
-        result.mer_db(), result.peak_ratio(), result.fit(), result.coarse_frequency());
-  }
-  return csv;
 }
 
 }  // namespace baseband::ctl

@@ -18,7 +18,11 @@ struct CarrierReport {
   v1::CarrierGroup group;  // as it was sent, count included
   const Recovered* recovered = nullptr;
 
+  // Whether a frame is locked: its carrier and, of samples, its timing.
+  bool is_locked(int64_t frame) const;
   int64_t locked() const;
+  // Of each frame: the group's, or those that its samples were taken for.
+  int64_t frame_symbols() const;
 };
 
 // A few lines for one frame; a table of at most `max_rows` rows and a summary for several.
@@ -31,8 +35,10 @@ std::string ToCsv(const CarrierReport& report);
 // "yes", or why there is no lock, in plain words of at most `kShortReason` letters.
 inline constexpr int kShortReason = 11;
 std::string ShortReason(v1::CarrierLock lock);
+std::string ShortReason(v1::TimingLock lock);
 // A sentence for who has to do something about it.
 std::string LongReason(const v1::CarrierResult& result);
+std::string LongReason(v1::TimingLock lock);
 
 }  // namespace baseband::ctl
 

@@ -9,6 +9,7 @@
 #include "client/ctl/carrier/carrier_signal.h"
 #include "client/ctl/carrier/constellations.h"
 #include "client/ctl/carrier/known_symbols.h"
+#include "client/ctl/carrier/pulse_signal.h"
 #include "client/ctl/carrier/symbol_files.h"
 #include "client/ctl/common/angles.h"
 #include "client/ctl/common/command.h"
@@ -28,7 +29,7 @@ class CarrierSignalCommand final : public Command {
         "carrier-signal",
         "Writes test frames for recover: random symbols, a carrier, noise.\n"
         "The server only tells the constellation's points; the rest is made here, with a fixed"
-        " seed. All frames have the same frequency and phase.");
+        " seed. All frames have the same frequency and phase, and as samples the same timing.");
     command->add_option("--constellation", constellation_, "by name (QPSK)")->type_name("NAME");
     command
         ->add_option("--out,-o", out_,
@@ -50,6 +51,7 @@ class CarrierSignalCommand final : public Command {
               "of the first symbol (20)");
     AddNumber(command, "--symbol-rate", "HZ", &symbol_rate_hz_, Above(0),
               "noted in a SigMF recording");
+    AddPulseFlags(command);
     command
         ->add_option("--pilots", pilots_,
                      "dvbs2: a header and pilots in between; the frame grows by them")
@@ -63,7 +65,10 @@ class CarrierSignalCommand final : public Command {
         "  basebandctl recover test.cf32 --constellation=\"16APSK 3/4\" --plot=test.svg\n"
         "\n"
         "  basebandctl carrier-signal --constellation=\"64APSK 132/180\" --pilots=dvbs2 \\\n"
-        "    --known-out=pilots.cf32 --frequency=0.07 --frames=20 -o test.cf32");
+        "    --known-out=pilots.cf32 --frequency=0.07 --frames=20 -o test.cf32\n"
+        "\n"
+        "  basebandctl carrier-signal --samples-per-symbol=5/2 --roll-off=0.2 \\\n"
+        "    --timing-offset=0.3 --clock-error=20e-6 -o test.cf32");
     return command;
   }
 
@@ -107,8 +112,39 @@ class CarrierSignalCommand final : public Command {
   }
 
  private:
-  absl::Status Prepare(SymbolFile* file) const {
+  void AddPulseFlags(CLI::App* command) {
+    const char* pulses = "Samples of pulses, for recover --samples-per-symbol";
+    CLI::Option* const samples =
+        command
+            ->add_option("--samples-per-symbol", samples_per_symbol_,
+                         "so many, 2 to 16, perhaps a fraction: 4, 5/2 (symbols, one sample each)")
+            ->type_name("P/Q")
+            ->group(pulses);
+    AddNumber(command, "--roll-off", "A", &pulses_.roll_off, Between(0.05, 1),
+              "of the root-raised-cosine pulse (0.2)")
+        ->group(pulses)
+        ->needs(samples);
+    AddNumber(command, "--timing-offset", "SYMBOLS", &pulses_.offset, Between(0, 1),
+              "from the first sample to the centre of the first symbol (0.3)")
+        ->group(pulses)
+        ->needs(samples);
+    AddNumber(command, "--clock-error", "E", &pulses_.clock_error, Between(-1e-3, 1e-3),
+              "by which symbols are longer, of their length (0)")
+        ->group(pulses)
+        ->needs(samples);
+  }
+
+  absl::Status Prepare(SymbolFile* file) {
     file->sample_rate_hz = symbol_rate_hz_;
+    if (!samples_per_symbol_.empty()) {
+      absl::StatusOr<SamplesPerSymbol> parsed = ParseSamplesPerSymbol(samples_per_symbol_);
+      if (!parsed.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--samples-per-symbol ", parsed.status().message()));
+      }
+      pulses_.samples_per_symbol = *parsed;
+      file->sample_rate_hz *= parsed->value();
+    }
     if (!pilots_.empty() && pilots_ != "dvbs2") {
       return absl::InvalidArgumentError(
           absl::StrCat("--pilots '", pilots_, "' is not one of dvbs2"));
@@ -149,7 +185,11 @@ class CarrierSignalCommand final : public Command {
         RandomPilots(static_cast<int64_t>(positions.size()), &random);
     std::vector<Complex> received;
     for (int i = 0; i < frames_; ++i) {
-      AppendFrame(spec, positions, known, &random, nullptr, &received);
+      if (samples_per_symbol_.empty()) {
+        AppendFrame(spec, positions, known, &random, nullptr, &received);
+      } else {
+        AppendSamples(spec, pulses_, positions, known, &random, nullptr, &received);
+      }
     }
     file->bytes = FromComplex(received, file->format, Scale(file->format));
     WriteSymbols(out_samples_, *file,
@@ -161,6 +201,10 @@ class CarrierSignalCommand final : public Command {
       pilots.bytes = FromComplex(known, pilots.format, DefaultScale(pilots.format));
       WriteSymbols(known_samples_, pilots, "known symbols, by basebandctl");
     }
+  }
+
+  int64_t FrameSamples(const SignalSpec& spec) const {
+    return SamplesFor(pulses_.samples_per_symbol, kDefaultMaxClockError, spec.num_symbols);
   }
 
   // int16: a third of full scale is the rms, so that next to nothing is cut off.
@@ -180,6 +224,13 @@ class CarrierSignalCommand final : public Command {
       json["snr_db"] = spec.snr_db;
       json["frequency"] = spec.frequency;
       json["phase"] = spec.phase;
+      if (!samples_per_symbol_.empty()) {
+        json["frame_samples"] = FrameSamples(spec);
+        json["samples_per_symbol"] = ToText(pulses_.samples_per_symbol);
+        json["roll_off"] = pulses_.roll_off;
+        json["timing_offset"] = pulses_.offset;
+        json["clock_error"] = pulses_.clock_error;
+      }
       absl::FPrintF(stream, "%s\n", json.dump());
       return;
     }
@@ -189,6 +240,13 @@ class CarrierSignalCommand final : public Command {
                   out_, Plural(frames_, "frame"), spec.num_symbols, constellation.name,
                   known == 0 ? "" : absl::StrCat(" (", known, " of them known)"), spec.snr_db,
                   spec.frequency, phase_degrees_);
+    if (!samples_per_symbol_.empty()) {
+      absl::FPrintF(stream,
+                    "%d samples a frame, %s a symbol, roll-off %g, timing offset %g symbols,"
+                    " clock error %g\n",
+                    FrameSamples(spec), ToText(pulses_.samples_per_symbol), pulses_.roll_off,
+                    pulses_.offset, pulses_.clock_error);
+    }
   }
 
   std::string constellation_ = "QPSK";
@@ -201,6 +259,8 @@ class CarrierSignalCommand final : public Command {
   double frequency_ = NAN;
   double phase_degrees_ = 20;
   double symbol_rate_hz_ = 0;
+  std::string samples_per_symbol_;
+  PulseSpec pulses_ = {SamplesPerSymbol(), /*roll_off=*/0.2, /*offset=*/0.3, /*clock_error=*/0};
   std::string pilots_;
   std::string known_out_;
   uint64_t seed_ = 1;

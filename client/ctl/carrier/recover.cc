@@ -12,6 +12,7 @@
 #include "client/ctl/carrier/carrier_report.h"
 #include "client/ctl/carrier/constellations.h"
 #include "client/ctl/carrier/known_symbols.h"
+#include "client/ctl/carrier/pulse_signal.h"
 #include "client/ctl/carrier/symbol_files.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
@@ -28,7 +29,8 @@ namespace baseband::ctl {
 namespace {
 
 constexpr int64_t kMaxRows = 32;
-constexpr int64_t kMaxFrameSymbols = 1 << 20;  // of CarrierGroup.frame_symbols
+constexpr int64_t kMaxFrameSymbols = 1 << 20;                // of CarrierGroup.frame_symbols
+constexpr int64_t kMaxFrameSamples = 20 * kMaxFrameSymbols;  // of frame_samples, and some
 
 class RecoverCommand final : public Command {
  public:
@@ -36,10 +38,9 @@ class RecoverCommand final : public Command {
     CLI::App* command = app->add_subcommand(
         "recover",
         "Finds frequency and phase of received symbols, and corrects them.\n"
-        "The file holds complex samples, one a symbol, I before Q, little endian, after the matched"
-        " filter and the timing recovery; or it is a SigMF recording (name either of its files), "
-        "or a"
-        " WAV file of two channels."
+        "The file holds complex samples, I before Q, little endian: one a symbol, after the matched"
+        " filter and the timing recovery, or with --samples-per-symbol two and more, before them;"
+        " or it is a SigMF recording (name either of its files), or a WAV file of two channels."
         " Exit code 4 when a frame is not locked; everything is written all the same.");
     command
         ->add_option("INPUT", input_,
@@ -54,6 +55,8 @@ class RecoverCommand final : public Command {
         ->type_name("NAME");
     AddNumber(command, "--frame-symbols", "N", &frame_symbols_, Between(1, kMaxFrameSymbols),
               "cut the file into frames of so many (the whole file is one)");
+    AddNumber(command, "--frame-samples", "N", &frame_samples_, Between(1, kMaxFrameSamples),
+              "the same, with --samples-per-symbol");
     command->add_flag("--drop", drop_, "leave out what is over at the end of the file");
     command
         ->add_option("--known", known_,
@@ -64,6 +67,7 @@ class RecoverCommand final : public Command {
                      "dvbs2: the samples of --known are header and pilots of a DVB-S2 frame"
                      " (they are the first of the frame)")
         ->type_name("LAYOUT");
+    AddTimingFlags(command, &carrier_);
     AddCarrierFlags(command, &carrier_);
     AddFrontEndFlags(command, &wanted_);
     const char* output = "Output";
@@ -90,7 +94,10 @@ class RecoverCommand final : public Command {
         "  basebandctl recover capture.sigmf-meta --constellation=QPSK \\\n"
         "    --frame-symbols=32400 --csv=frames.csv -o corrected.sigmf-meta\n"
         "  basebandctl recover frames.cs16 --constellation=\"64APSK 132/180\" \\\n"
-        "    --frame-symbols=11142 --pilots=dvbs2 --known=pilots.cf32");
+        "    --frame-symbols=11142 --pilots=dvbs2 --known=pilots.cf32\n"
+        "  basebandctl recover channel.sigmf-meta --constellation=QPSK --samples-per-symbol=5/2 "
+        "\\\n"
+        "    --roll-off=0.2 -o symbols.cf32");
     return command;
   }
 
@@ -179,34 +186,63 @@ class RecoverCommand final : public Command {
     }
     front_end_ = *std::move(front_end);
     if (group->symbol_rate_hz() == 0) {
-      group->set_symbol_rate_hz(symbols->sample_rate_hz);
+      group->set_symbol_rate_hz(symbols->sample_rate_hz / SamplesPerSymbolOf(*group));
     }
     group->set_format(symbols->format);
     group->set_corrected(!out_.empty());
     absl::Status status = Cut(group, symbols);
     if (status.ok() && !(known_.empty() && pilots_.empty())) {
-      const auto known = ReadKnownSymbols(known_, pilots_, group->frame_symbols());
+      const auto known = ReadKnownSymbols(known_, pilots_, FrameSymbols(*group));
       status = known.status();
       *group->mutable_known() = known.value_or(v1::KnownSymbols());
     }
     return status;
   }
 
+  static double SamplesPerSymbolOf(const v1::CarrierGroup& group) {
+    return group.has_timing() ? RateOf(group).value() : 1;
+  }
+  static SamplesPerSymbol RateOf(const v1::CarrierGroup& group) {
+    return {group.timing().samples_per_symbol_numerator(),
+            group.timing().samples_per_symbol_denominator()};
+  }
+  static int64_t FrameSymbols(const v1::CarrierGroup& group) {
+    const v1::SymbolTiming& timing = group.timing();
+    return group.has_timing() ? SymbolsOf(RateOf(group),
+                                          timing.has_max_clock_error() ? timing.max_clock_error()
+                                                                       : kDefaultMaxClockError,
+                                          group.frame_samples())
+                              : int64_t{group.frame_symbols()};
+  }
+
   // The frames of the file: their size, and that they are whole.
   absl::Status Cut(v1::CarrierGroup* group, SymbolFile* symbols) const {
+    const bool timing = group->has_timing();
+    if (timing ? frame_symbols_ != 0 : frame_samples_ != 0) {
+      return absl::InvalidArgumentError(
+          timing ? "--frame-symbols is of symbols: of samples it is --frame-samples"
+                 : "--frame-samples needs --samples-per-symbol");
+    }
+    const std::string noun = timing ? "samples" : "symbols";
+    const int64_t most = timing ? kMaxFrameSamples : kMaxFrameSymbols;
+    const int64_t asked = timing ? frame_samples_ : frame_symbols_;
     const int64_t size = BytesPerSample(symbols->format);
     const int64_t count = static_cast<int64_t>(symbols->bytes.size()) / size;
-    const int64_t frame = frame_symbols_ == 0 ? count : frame_symbols_;
-    if (frame > kMaxFrameSymbols) {
+    const int64_t frame = asked == 0 ? count : asked;
+    if (frame > most) {
       return absl::InvalidArgumentError(
-          absl::StrCat(input_, " has ", count, " symbols, more than the ", kMaxFrameSymbols,
-                       " of one frame: cut it into frames by --frame-symbols=N"));
+          absl::StrCat(input_, " has ", count, " ", noun, ", more than the ", most,
+                       " of one frame: cut it into frames by --frame-", noun, "=N"));
     }
-    group->set_frame_symbols(static_cast<uint32_t>(frame));
+    if (timing) {
+      group->set_frame_samples(static_cast<uint32_t>(frame));
+    } else {
+      group->set_frame_symbols(static_cast<uint32_t>(frame));
+    }
     const int64_t rest = count % frame;
     if (count < frame || (rest != 0 && !drop_)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          input_, " has ", count, " symbols, ",
+          input_, " has ", count, " ", noun, ", ",
           count < frame ? "fewer than the " : "not a multiple of the ", frame, " of a frame",
           count < frame ? "" : absl::StrCat("; --drop leaves the last ", rest, " out")));
     }
@@ -236,7 +272,9 @@ class RecoverCommand final : public Command {
     }
     group.set_corrected(true);
     group.set_curve(true);
-    const int64_t bytes = int64_t{group.frame_symbols()} * BytesPerSample(group.format());
+    const int64_t bytes =
+        int64_t{group.has_timing() ? group.frame_samples() : group.frame_symbols()} *
+        BytesPerSample(group.format());
     const auto frame = absl::string_view(symbols.bytes).substr(plot_frame_ * bytes, bytes);
     const absl::StatusOr<Recovered> recovered = RecoverFrames(session, group, frame);
     if (!recovered.ok()) {
@@ -262,6 +300,7 @@ class RecoverCommand final : public Command {
   std::string input_;
   std::string format_;
   int64_t frame_symbols_ = 0;
+  int64_t frame_samples_ = 0;
   bool drop_ = false;
   std::string known_;
   std::string pilots_;

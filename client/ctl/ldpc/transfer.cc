@@ -68,6 +68,8 @@ class Window {
 absl::Status CheckAnswer(const v1::CarrierGroup& group, int64_t count,
                          const v1::RecoverCarrierResponse& response) {
   if (response.frames_size() != count ||
+      response.timings_size() != (group.has_timing() ? count : int64_t{0}) ||
+      (group.has_timing() && response.reaches_size() != 1) ||
       response.curves_size() != (group.curve() ? count : int64_t{0})) {
     return absl::InternalError("the server's results are not one a frame");
   }
@@ -234,19 +236,23 @@ absl::StatusOr<Decoded> DecodeBlocks(const Session& session, const v1::DecodeGro
 }
 
 absl::StatusOr<Recovered> RecoverFrames(const Session& session, const v1::CarrierGroup& group,
-                                        absl::string_view symbols, const OnProgress& progress) {
-  const int64_t frame_bytes = int64_t{group.frame_symbols()} * BytesPerSample(group.format());
-  const int64_t frames = static_cast<int64_t>(symbols.size()) / frame_bytes;
+                                        absl::string_view received, const OnProgress& progress) {
+  const int64_t frame_bytes =
+      int64_t{group.has_timing() ? group.frame_samples() : group.frame_symbols()} *
+      BytesPerSample(group.format());
+  const int64_t frames = static_cast<int64_t>(received.size()) / frame_bytes;
   Recovered result;
   result.frames.resize(frames);
+  result.timings.resize(group.has_timing() ? frames : 0);
   result.curves.resize(group.curve() ? frames : 0);
-  result.corrected.resize(group.corrected() ? frames * frame_bytes : 0);
   const int64_t chunk = BlocksPerRequest(session, frames, frame_bytes);
   std::vector<std::string> curve_points((frames + chunk - 1) / chunk);
+  std::vector<std::string> corrected(
+      curve_points.size());  // of samples, so many as the server says
   const auto times = Transfer<v1::RecoverCarrierResponse>(
       session, frames, chunk,
       [&](int64_t first, int64_t count) {
-        return MakeRequest<v1::RecoverCarrierRequest>(group, symbols, frame_bytes, first, count);
+        return MakeRequest<v1::RecoverCarrierRequest>(group, received, frame_bytes, first, count);
       },
       [&](v1::RecoverCarrierRequest request, auto done) {
         session.client()->RecoverCarrier(std::move(request), session.flags().call(),
@@ -260,16 +266,29 @@ absl::StatusOr<Recovered> RecoverFrames(const Session& session, const v1::Carrie
                   result.frames.begin() + first);
         std::copy(response->curves().begin(), response->curves().end(),
                   result.curves.begin() + (group.curve() ? first : 0));
+        std::move(response->mutable_timings()->begin(), response->mutable_timings()->end(),
+                  result.timings.begin() + (group.has_timing() ? first : 0));
         curve_points[first / chunk] = std::move(*response->mutable_curve_points());
         if (first == 0 && response->reaches_size() > 0) result.reach = response->reaches(0);
-        return CopyPayload("RecoverCarrier", response->payload(),
-                           group.corrected() ? frame_bytes : 0, first, count, &result.corrected);
+        const int64_t symbols =
+            group.has_timing() ? response->reaches(0).frame_symbols() : group.frame_symbols();
+        const int64_t expected =
+            group.corrected() ? count * symbols * BytesPerSample(group.format()) : 0;
+        if (static_cast<int64_t>(response->payload().size()) != expected) {
+          return WrongSize("RecoverCarrier payload", response->payload().size(), expected);
+        }
+        corrected[first / chunk] = std::move(*response->mutable_payload());
+        return absl::OkStatus();
       },
       progress);
   if (!times.ok()) {
     return times.status();
   }
   result.times = *times;
+  for (std::string& part : corrected) {
+    result.corrected.append(part);
+    std::string().swap(part);
+  }
   const std::string points = absl::StrJoin(curve_points, "");
   result.curve_points.resize(points.size() / sizeof(float));
   if (!points.empty()) {

@@ -118,6 +118,13 @@ void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& re
   row("frames", absl::StrCat(carrier.min_frame_symbols(), " to ", carrier.max_frame_symbols(),
                              " symbols; power up to ", carrier.max_power(), ", sweeps of up to ",
                              carrier.max_sweep_bins(), " candidates"));
+  if (carrier.has_timing()) {
+    const v1::TimingCapabilities& timing = carrier.timing();
+    row("or samples",
+        absl::StrFormat("%d to %d a symbol, roll-off %g to %g, clock errors to %g",
+                        timing.min_samples_per_symbol(), timing.max_samples_per_symbol(),
+                        timing.min_roll_off(), timing.max_roll_off(), timing.max_clock_error()));
+  }
 }
 
 class InfoCommand final : public Command {

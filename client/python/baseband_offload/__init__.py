@@ -14,7 +14,7 @@ Examples
 from ._front_end import FrontEnd, front_end
 from ._request import Request, Timing, join
 from .aio import AsyncClient
-from .carrier import Pll, Recovered, Sweep, recover_carrier_request
+from .carrier import Pll, Recovered, Sweep, SymbolTiming, recover_carrier_request
 from .client import Client
 from .codes import CustomCode, LdpcCode, NrCode, WifiCode, WimaxCode
 from .downconvert import Channel, Description, Downconverted, Piece, Retune, downconvert_request
@@ -106,6 +106,7 @@ __all__ = [
     "Sinusoids",
     "SubmitStream",
     "Sweep",
+    "SymbolTiming",
     "Timing",
     "Tls",
     "TransportBlock",

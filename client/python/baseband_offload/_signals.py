@@ -6,7 +6,7 @@ from typing import Optional, Sequence, TypeVar, Union
 
 from ._arrays import Array
 from ._request import Request
-from .carrier import Pll, Recovered, Sweep, recover_carrier_request
+from .carrier import Pll, Rate, Recovered, Sweep, recover_carrier_request
 from .downconvert import Channel, Downconverted, Retune, downconvert_request
 from .options import CallOptions
 
@@ -40,15 +40,19 @@ class SignalMethods:
         reference: str = "first",
         corrected: bool = False,
         curve: bool = False,
+        samples_per_symbol: Optional[Rate] = None,
+        roll_off: Optional[float] = None,
+        max_clock_error: Optional[float] = None,
         options: CallOptions = _DEFAULT,
     ) -> Recovered:
-        """Carrier recovery.
+        """Carrier recovery; of samples also symbol timing.
 
         Parameters
         ----------
         symbols : ndarray of complex64 or complex128, (.., frame_symbols)
             One sample a symbol, at the right instants; or I and Q of float32, float16 or int16 along a
-            last axis more. complex128 is converted. The leading axes number the frames.
+            last axis more. complex128 is converted. The leading axes number the frames. With
+            `samples_per_symbol` samples, (.., frame_samples), before the matched filter.
         constellation : str or ndarray of complex
             "QPSK", "64QAM", "32APSK 3/4", ..; or the points.
         symbol_rate_hz : float
@@ -73,6 +77,12 @@ class SignalMethods:
             Also return the corrected symbols.
         curve : bool
             Also return the metric against the frequency.
+        samples_per_symbol : int, float or fractions.Fraction, optional
+            So many were received, 2 .. 16: they go through the matched filter, and their timing is found.
+        roll_off : float, optional
+            Of their root-raised-cosine pulses, 0.05 .. 1.
+        max_clock_error : float, optional
+            By which a symbol's length may differ from the nominal one, of that: 0 .. 0.001; if not given, 1e-4.
         options : CallOptions
 
         Returns
@@ -91,6 +101,17 @@ class SignalMethods:
         >>> found = client.recover_carrier(received, "QPSK")
         >>> str(found.lock), f"{found.frequency:.4f}"
         ('locked', '0.0100')
+
+        The same as samples, four to a symbol, of pulses half a symbol late:
+
+        >>> t = np.arange(-40, 41) / 4 + 1e-9
+        >>> a = 0.5
+        >>> rrc = np.sin(np.pi * t * (1 - a)) + 4 * a * t * np.cos(np.pi * t * (1 + a))
+        >>> rrc /= np.pi * t * (1 - (4 * a * t) ** 2)
+        >>> samples = np.convolve(np.kron(sent, [0, 0, 1, 0]), rrc)[40:-40]
+        >>> found = client.recover_carrier(samples, "QPSK", samples_per_symbol=4, roll_off=0.5, corrected=True)
+        >>> str(found.symbol_timing.lock), f"{found.symbol_timing.offset:.2f}", found.corrected.shape
+        ('locked', '0.50', (999,))
         """
         request = recover_carrier_request(
             symbols,
@@ -110,6 +131,9 @@ class SignalMethods:
             reference=reference,
             corrected=corrected,
             curve=curve,
+            samples_per_symbol=samples_per_symbol,
+            roll_off=roll_off,
+            max_clock_error=max_clock_error,
         )
         return self.call(request, options)
 

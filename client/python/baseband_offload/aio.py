@@ -14,7 +14,7 @@ from . import _messages
 from ._arrays import Array
 from ._channels import SERVICE
 from ._request import Request
-from .carrier import Pll, Recovered, Sweep, recover_carrier_request
+from .carrier import Pll, Rate, Recovered, Sweep, recover_carrier_request
 from .client import Client
 from .codes import LdpcCode
 from .downconvert import Channel, Downconverted, Piece, Retune, downconvert_request
@@ -250,6 +250,9 @@ class AsyncClient:
         reference: str = "first",
         corrected: bool = False,
         curve: bool = False,
+        samples_per_symbol: Optional[Rate] = None,
+        roll_off: Optional[float] = None,
+        max_clock_error: Optional[float] = None,
         options: CallOptions = _DEFAULT,
     ) -> Recovered:
         request = recover_carrier_request(
@@ -270,6 +273,9 @@ class AsyncClient:
             reference=reference,
             corrected=corrected,
             curve=curve,
+            samples_per_symbol=samples_per_symbol,
+            roll_off=roll_off,
+            max_clock_error=max_clock_error,
         )
         return await self.call(request, options)
 

@@ -1,8 +1,9 @@
-"""RecoverCarrier: frequency and phase of frames of symbols."""
+"""RecoverCarrier: frequency and phase of frames of symbols, timing and symbols of frames of samples."""
 
 from __future__ import annotations
 
 import dataclasses
+import fractions
 import math
 from typing import Any, Optional, Sequence, Union
 
@@ -18,6 +19,10 @@ _FLOATS = (
     "frequency frequency_stddev frequency_hz frequency_stddev_hz phase phase_stddev gain snr_db evm mer_db"
     " peak_ratio fit coarse_frequency"
 ).split()
+_TIMING_FLOATS = (
+    "offset offset_stddev clock_error clock_error_stddev centre_stddev line spectrum_centre"
+).split()
+Rate = Union[int, float, fractions.Fraction]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +47,42 @@ class Pll:
 
 
 @dataclasses.dataclass(frozen=True)
+class SymbolTiming:
+    """When the symbols of frames of samples are: an element for each frame, in the shape of the frames.
+
+    Symbol k is ``offset + k * (1 + clock_error)`` symbols of nominal length after the frame's first sample.
+
+    Attributes
+    ----------
+    locked : ndarray of bool
+    lock : ndarray of str
+        "locked", "no_signal", "no_line" or "too_short"; if it is not "locked", all else is a guess.
+    offset, offset_stddev : ndarray of float64
+    clock_error, clock_error_stddev : ndarray of float64
+        Positive: symbols are longer than nominal; 1e-6 is 1 ppm.
+    centre_stddev : ndarray of float64
+        Of when the frame's middle symbol is, which is known best.
+    refined : ndarray of bool
+        By decisions; not so if the carrier is not locked.
+    line : ndarray of float64
+        Power of the line at the symbol rate over what is there without one.
+    spectrum_centre : ndarray of float64
+        Cycles per symbol.
+    """
+
+    locked: npt.NDArray[np.bool_]
+    lock: npt.NDArray[np.str_]
+    offset: npt.NDArray[np.float64]
+    offset_stddev: npt.NDArray[np.float64]
+    clock_error: npt.NDArray[np.float64]
+    clock_error_stddev: npt.NDArray[np.float64]
+    centre_stddev: npt.NDArray[np.float64]
+    refined: npt.NDArray[np.bool_]
+    line: npt.NDArray[np.float64]
+    spectrum_centre: npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True)
 class Recovered:
     """What came of recover_carrier: an element for each frame, in the shape of the frames.
 
@@ -51,8 +92,9 @@ class Recovered:
     Attributes
     ----------
     locked : ndarray of bool
+        The carrier and, of samples, the timing.
     lock : ndarray of str
-        "locked", "no_signal", "no_peak", "ambiguous" or "bad_fit".
+        Of the carrier: "locked", "no_signal", "no_peak", "ambiguous" or "bad_fit".
     frequency, frequency_stddev : ndarray of float64
         Cycles per symbol.
     frequency_hz, frequency_stddev_hz : ndarray of float64
@@ -63,12 +105,17 @@ class Recovered:
     gain, snr_db, evm, mer_db, peak_ratio, fit, coarse_frequency : ndarray of float64
         `evm` 0.1 is 10 %.
     corrected : ndarray or None
-        With ``corrected=True`` the symbols, in the dtype they came in; read-only.
+        With ``corrected=True`` the symbols, (.., frame_symbols), in the dtype they came in; read-only.
     curves : list of (frequencies, values)
         With ``curve=True``, of each frame.
     max_frequency, modulo : float
         What was looked for, and which frequencies cannot be told apart, cycles per symbol.
+    frame_symbols : int
+        Of each frame: as it came, or so many as its samples were taken for.
+    symbol_timing : SymbolTiming or None
+        Of samples.
     timing : Timing
+        Of the request.
     """
 
     locked: npt.NDArray[np.bool_]
@@ -91,7 +138,35 @@ class Recovered:
     curves: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.float32]]]
     max_frequency: float
     modulo: float
+    frame_symbols: int
+    symbol_timing: Optional[SymbolTiming]
     timing: Timing
+
+
+def _symbol_timing(
+    samples_per_symbol: Optional[Rate], roll_off: Optional[float], max_clock_error: Optional[float]
+) -> Any:
+    if samples_per_symbol is None:
+        if roll_off is not None or max_clock_error is not None:
+            raise ValueError("roll_off and max_clock_error need samples_per_symbol")
+        return None
+    if roll_off is None:
+        raise ValueError("samples_per_symbol needs roll_off, that of the pulses")
+    rate = fractions.Fraction(samples_per_symbol)
+    check_range("roll_off", roll_off, 0.05, 1)
+    if not 2 <= rate <= 16:
+        raise ValueError(f"samples_per_symbol {rate} is not in [2, 16]")
+    if rate.numerator > 4096:
+        raise ValueError(f"samples_per_symbol {rate} has a numerator that is not in [2, 4096]")
+    if max_clock_error is not None:
+        check_range("max_clock_error", max_clock_error, 0, 1e-3)
+    return _messages.message(
+        "SymbolTiming",
+        samples_per_symbol_numerator=rate.numerator,
+        samples_per_symbol_denominator=rate.denominator,
+        roll_off=roll_off,
+        max_clock_error=max_clock_error,
+    )
 
 
 def _constellation(constellation: Union[str, Array]) -> Any:
@@ -132,17 +207,26 @@ def recover_carrier_request(
     reference: str = "first",
     corrected: bool = False,
     curve: bool = False,
+    samples_per_symbol: Optional[Rate] = None,
+    roll_off: Optional[float] = None,
+    max_clock_error: Optional[float] = None,
 ) -> Request[Recovered]:
     """A request of `Client.recover_carrier`."""
     array, shape = complex_bytes("symbols", symbols, "float32", "float16", "int16")
-    check_range("frame_symbols", shape[-1], 16, 1048576)
+    symbol_timing = _symbol_timing(samples_per_symbol, roll_off, max_clock_error)
+    if symbol_timing is None:
+        check_range("frame_symbols", shape[-1], 16, 1048576)
+    else:
+        check_range("frame_samples", shape[-1], 32, 1 << 25)
     frames = shape[:-1]
     count = math.prod(frames)
     group = _messages.message(
         "CarrierGroup",
         constellation=_constellation(constellation),
         count=count,
-        frame_symbols=shape[-1],
+        frame_symbols=shape[-1] if symbol_timing is None else None,
+        timing=symbol_timing,
+        frame_samples=None if symbol_timing is None else shape[-1],
         format=_messages.enum_number("format", "SampleFormat", _FORMATS[str(array.dtype)]),
         scale=scale,
         symbol_rate_hz=symbol_rate_hz,
@@ -159,27 +243,38 @@ def recover_carrier_request(
         corrected=corrected,
         curve=curve,
     )
-    dtype, symbols_shape = array.dtype, array.shape
+    dtype, iq = array.dtype, array.shape[len(shape) :]
 
     def read(answer: Answer) -> Recovered:
         found = answer.items("frames", count)
         lock = np.array([_messages.enum_name("CarrierLock", frame.lock) for frame in found]).reshape(frames)
         floats = {name: np.array([getattr(f, name) for f in found], np.float64).reshape(frames) for name in _FLOATS}
         (reach,) = answer.items("reaches", 1)
+        timing = None if symbol_timing is None else _read_timing(answer.items("timings", count), frames)
+        symbols_shape = (*frames, reach.frame_symbols, *iq)
         return Recovered(
-            locked=lock == "locked",
+            locked=(lock == "locked") & (True if timing is None else timing.locked),
             lock=lock,
             ambiguity=np.array([frame.ambiguity for frame in found], np.uint32).reshape(frames),
             corrected=answer.array(dtype, symbols_shape) if corrected else None,
             curves=_curves(answer, count) if curve else [],
             max_frequency=reach.max_frequency,
             modulo=reach.modulo,
+            frame_symbols=reach.frame_symbols,
+            symbol_timing=timing,
             timing=answer.timing(),
             **floats,
         )
 
     header = _messages.message("RecoverCarrierRequest", groups=[group]).SerializeToString()
     return Request("RecoverCarrier", header, (as_bytes(array),), read)
+
+
+def _read_timing(found: Any, frames: tuple[int, ...]) -> SymbolTiming:
+    lock = np.array([_messages.enum_name("TimingLock", frame.lock) for frame in found]).reshape(frames)
+    floats = {name: np.array([getattr(f, name) for f in found], np.float64).reshape(frames) for name in _TIMING_FLOATS}
+    refined = np.array([frame.refined for frame in found], np.bool_).reshape(frames)
+    return SymbolTiming(locked=lock == "locked", lock=lock, refined=refined, **floats)
 
 
 def _curves(answer: Answer, count: int) -> list[tuple[Array, Array]]:

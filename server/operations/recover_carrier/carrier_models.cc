@@ -105,4 +105,19 @@ absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(
   return Within("constellation: ", models_.Insert(key, std::move(model), bytes, own));
 }
 
+absl::StatusOr<timing::PulsePtr> CarrierModels::PulseOf(const timing::PulseShape& shape,
+                                                        const ContinueCheck* may_continue,
+                                                        absl::Span<const timing::PulsePtr> own) {
+  const std::string key = shape.Reduced().Key();
+  if (timing::PulsePtr known = pulses_.Find(key)) {
+    return known;
+  }
+  if (may_continue == nullptr) {
+    return timing::PulsePtr();
+  }
+  BASEBAND_ASSIGN_OR_RETURN(timing::PulsePtr pulse, timing::Pulse::Create(shape, *may_continue));
+  const int64_t bytes = pulse->bytes();
+  return Within("timing: ", pulses_.Insert(key, std::move(pulse), bytes, own));
+}
+
 }  // namespace baseband::server

@@ -1,4 +1,4 @@
-// Constellations and their models as they come over the wire.
+// Constellations with their models, and pulses, as they come over the wire.
 #ifndef BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_CARRIER_MODELS_H_
 #define BASEBAND_SERVER_OPERATIONS_RECOVER_CARRIER_CARRIER_MODELS_H_
 
@@ -7,13 +7,15 @@
 #include "baseband/v1/baseband.pb.h"
 #include "kernels/base/continue_check.h"
 #include "kernels/carrier/model.h"
+#include "kernels/timing/pulse.h"
 #include "server/converters/bounded_cache.h"
 
 namespace baseband::server {
 
 absl::StatusOr<carrier::Amplitude> AmplitudeFromProto(v1::AmplitudeWeight amplitude);
 
-// Turns messages into models. Keeps those that were used last, for to make one takes milliseconds.
+// Turns messages into models and pulses. Keeps those that were used last, for to make one takes
+// milliseconds.
 // Thread-safe.
 class CarrierModels {
  public:
@@ -29,18 +31,27 @@ class CarrierModels {
   absl::StatusOr<carrier::ConstellationPtr> PointsOf(const v1::Constellation& message,
                                                      const ContinueCheck* may_continue);
 
+  // The pulse of `shape`, which has passed CheckPulse. Null and refusals: as of FromProto; `own`
+  // are the pulses that the request has already.
+  absl::StatusOr<timing::PulsePtr> PulseOf(const timing::PulseShape& shape,
+                                           const ContinueCheck* may_continue,
+                                           absl::Span<const timing::PulsePtr> own = {});
+
   // Lets go of what no request uses.
   void DropUnused() {
     constellations_.DropUnused();
     models_.DropUnused();
+    pulses_.DropUnused();
   }
 
  private:
   static constexpr int64_t kMaxConstellationBytes = 16 << 20;
   static constexpr int64_t kMaxModelBytes = 256 << 20;  // all that have a name take about half
+  static constexpr int64_t kMaxPulseBytes = 64 << 20;   // the largest take 200 KB
 
   BoundedCache<carrier::Constellation> constellations_{"constellations", kMaxConstellationBytes};
   BoundedCache<carrier::Model> models_{"models of constellations", kMaxModelBytes};
+  BoundedCache<timing::Pulse> pulses_{"pulses", kMaxPulseBytes};
 };
 
 }  // namespace baseband::server

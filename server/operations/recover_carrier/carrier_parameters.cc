@@ -1,6 +1,8 @@
 #include "server/operations/recover_carrier/carrier_parameters.h"
 
 #include <cstdint>
+#include <numeric>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -62,7 +64,69 @@ absl::StatusOr<carrier::Reference> ReferenceFromProto(v1::PhaseReference referen
   }
 }
 
+absl::StatusOr<timing::PulseShape> PulseFromProto(const v1::SymbolTiming& message) {
+  const int64_t samples = message.samples_per_symbol_numerator();
+  const int64_t symbols = message.samples_per_symbol_denominator() == 0
+                              ? 1
+                              : int64_t{message.samples_per_symbol_denominator()};
+  const std::string rate = absl::StrCat("timing.samples_per_symbol_numerator ", samples,
+                                        " / timing.samples_per_symbol_denominator ", symbols);
+  if (samples < timing::kMinSamplesPerSymbol * symbols ||
+      samples > timing::kMaxSamplesPerSymbol * symbols) {
+    return absl::InvalidArgumentError(absl::StrCat(rate, " is not in [",
+                                                   timing::kMinSamplesPerSymbol, ", ",
+                                                   timing::kMaxSamplesPerSymbol, "]"));
+  }
+  const int64_t divisor = std::gcd(samples, symbols);
+  if (samples / divisor > timing::kMaxRateTerm) {  // the larger one
+    return absl::InvalidArgumentError(
+        absl::StrCat(rate, " is in lowest terms ", samples / divisor, "/", symbols / divisor,
+                     ", whose numerator is not in [2, ", timing::kMaxRateTerm, "]"));
+  }
+  BASEBAND_RETURN_IF_ERROR(
+      CheckReal("timing.roll_off", message.roll_off(), timing::kMinRolloff, timing::kMaxRolloff));
+  timing::PulseShape shape;
+  shape.rolloff = message.roll_off();
+  shape.samples = static_cast<int>(samples / divisor);
+  shape.symbols = static_cast<int>(symbols / divisor);
+  return shape;
+}
+
 }  // namespace
+
+absl::StatusOr<FrameShape> FrameFromProto(const v1::CarrierGroup& message) {
+  FrameShape frame;
+  frame.has_timing = message.has_timing();
+  if (!frame.has_timing) {
+    BASEBAND_RETURN_IF_ERROR(CheckRange("frame_symbols", message.frame_symbols(),
+                                        carrier::kMinSymbols, carrier::kMaxSymbols));
+    if (message.frame_samples() != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("frame_samples ", message.frame_samples(),
+                       " is not 0: without timing a frame has frame_symbols"));
+    }
+    frame.received = frame.symbols = static_cast<int>(message.frame_symbols());
+    return frame;
+  }
+  if (message.frame_symbols() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("frame_symbols ", message.frame_symbols(),
+                     " is not 0: with timing a frame has frame_samples"));
+  }
+  BASEBAND_ASSIGN_OR_RETURN(frame.pulse, PulseFromProto(message.timing()));
+  if (message.timing().has_max_clock_error()) {
+    frame.timing.max_clock_error = message.timing().max_clock_error();
+    BASEBAND_RETURN_IF_ERROR(CheckReal("timing.max_clock_error", frame.timing.max_clock_error, 0.0,
+                                       timing::kMaxClockError));
+  }
+  BASEBAND_RETURN_IF_ERROR(
+      CheckRange("frame_samples", message.frame_samples(),
+                 timing::SamplesFor(frame.pulse, frame.timing, carrier::kMinSymbols),
+                 timing::SamplesFor(frame.pulse, frame.timing, carrier::kMaxSymbols + 1) - 1));
+  frame.received = static_cast<int>(message.frame_samples());
+  frame.symbols = static_cast<int>(timing::SymbolsOf(frame.pulse, frame.timing, frame.received));
+  return frame;
+}
 
 absl::StatusOr<carrier::SampleFormat> FormatFromProto(v1::SampleFormat format) {
   switch (format) {

@@ -8,10 +8,22 @@
 #include "absl/status/statusor.h"
 #include "baseband/v1/baseband.pb.h"
 #include "kernels/carrier/recover.h"
+#include "kernels/timing/timing.h"
 
 namespace baseband::server {
 
 absl::StatusOr<carrier::SampleFormat> FormatFromProto(v1::SampleFormat format);
+
+// How a frame comes.
+struct FrameShape {
+  bool has_timing = false;   // as samples of `pulse`, whose timing is looked for
+  timing::PulseShape pulse;  // in lowest terms
+  timing::Parameters timing;
+  int received = 0;  // samples or symbols, as they lie in the payload
+  int symbols = 0;   // carrier::kMinSymbols .. kMaxSymbols
+};
+// Cheap, whatever is claimed.
+absl::StatusOr<FrameShape> FrameFromProto(const v1::CarrierGroup& message);
 
 // A value for every symbol of the frame, (0, 0) where nothing is known.
 absl::StatusOr<std::vector<carrier::Iq>> KnownFromProto(const v1::KnownSymbols& message,

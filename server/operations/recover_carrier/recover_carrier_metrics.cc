@@ -25,6 +25,10 @@ RecoverCarrierMetrics::RecoverCarrierMetrics(prometheus::Registry& registry)
   for (size_t lock = 0; lock < kLockNames.size(); ++lock) {
     frames_[lock] = AddCounter(registry, metric::kCarrierFrames, {{"lock", kLockNames[lock]}});
   }
+  for (size_t lock = 0; lock < kTimingLockNames.size(); ++lock) {
+    timings_[lock] =
+        AddCounter(registry, metric::kTimingFrames, {{"lock", kTimingLockNames[lock]}});
+  }
 }
 
 void RecoverCarrierMetrics::Observe(const RecoverCarrierJob& job) {
@@ -46,6 +50,9 @@ void RecoverCarrierMetrics::Observe(const RecoverCarrierJob& job) {
     symbols += static_cast<double>(group.count * group.frame_symbols);
   }
   for (size_t lock = 0; lock < frames.size(); ++lock) frames_[lock]->Increment(frames[lock]);
+  std::array<double, kTimingLockNames.size()> timings{};
+  for (const timing::Result& timing : job.timings) timings[static_cast<size_t>(timing.lock)] += 1;
+  for (size_t lock = 0; lock < timings.size(); ++lock) timings_[lock]->Increment(timings[lock]);
   symbols_->Increment(symbols);
   evm_->ObserveMultiple(evm, evm_sum);
 }

@@ -22,6 +22,7 @@ class RecoverCarrierMetrics final : public OperationMetrics {
 
  private:
   std::array<prometheus::Counter*, kLockNames.size()> frames_{};
+  std::array<prometheus::Counter*, kTimingLockNames.size()> timings_{};
   prometheus::Counter* const symbols_;
   prometheus::Histogram* const evm_;
 };

@@ -30,25 +30,28 @@ struct RecoverCarrierTraits {
                                    const RequestLimits& limits) const {
     BASEBAND_RETURN_IF_ERROR(
         CheckRange("count", message.count(), 1, limits.max_blocks_per_request));
-    BASEBAND_RETURN_IF_ERROR(CheckRange("frame_symbols", message.frame_symbols(),
-                                        carrier::kMinSymbols, carrier::kMaxSymbols));
+    BASEBAND_ASSIGN_OR_RETURN(const FrameShape frame, FrameFromProto(message));
     BASEBAND_ASSIGN_OR_RETURN(const carrier::SampleFormat format,
                               FormatFromProto(message.format()));
-    return GroupSize{message.count(),
-                     int64_t{message.frame_symbols()} * carrier::BytesPerSymbol(format)};
+    return GroupSize{message.count(), int64_t{frame.received} * carrier::BytesPerSymbol(format)};
   }
 
   absl::Status ReadGroup(int, const v1::CarrierGroup& message) {
     RecoverCarrierGroup group;
+    BASEBAND_ASSIGN_OR_RETURN(const FrameShape frame, FrameFromProto(message));
     group.count = message.count();
-    group.frame_symbols = static_cast<int>(message.frame_symbols());
+    group.frame_symbols = frame.symbols;
+    if (frame.has_timing) group.frame_samples = frame.received;
+    group.timing = frame.timing;
     BASEBAND_ASSIGN_OR_RETURN(
         group.symbol_rate_hz,
         PositiveOr("symbol_rate_hz", message.symbol_rate_hz(), kMaxSymbolRateHz, 0.0));
     BASEBAND_ASSIGN_OR_RETURN(group.known, KnownFromProto(message.known(), group.frame_symbols));
     BASEBAND_ASSIGN_OR_RETURN(group.parameters, ParametersFromProto(message, !group.known.empty()));
     BASEBAND_RETURN_IF_ERROR(
-        carrier::CheckParameters(group.parameters, group.frame_symbols, group.known));
+        frame.has_timing ? timing::CheckParameters(group.parameters, frame.pulse, frame.timing,
+                                                   frame.received, group.known)
+                         : carrier::CheckParameters(group.parameters, frame.symbols, group.known));
     BASEBAND_RETURN_IF_ERROR(CheckRange("power", message.power(), 0, carrier::kMaxPower));
     BASEBAND_RETURN_IF_ERROR(AmplitudeFromProto(message.amplitude()).status());
     BASEBAND_RETURN_IF_ERROR(CheckPoints(message, group, nullptr).status());
@@ -68,8 +71,19 @@ struct RecoverCarrierTraits {
                                                 message.power(), may_continue, own));
     if (group.model == nullptr) return absl::optional<RecoverCarrierGroup>();
     own.push_back(group.model);
-    BASEBAND_RETURN_IF_ERROR(
-        carrier::CheckParameters(*group.model, group.parameters, group.frame_symbols, group.known));
+    if (message.has_timing()) {
+      BASEBAND_ASSIGN_OR_RETURN(const FrameShape frame, FrameFromProto(message));
+      BASEBAND_ASSIGN_OR_RETURN(group.pulse,
+                                models->PulseOf(frame.pulse, may_continue, own_pulses));
+      if (group.pulse == nullptr) return absl::optional<RecoverCarrierGroup>();
+      own_pulses.push_back(group.pulse);
+    }
+    BASEBAND_RETURN_IF_ERROR(group.has_timing()
+                                 ? timing::CheckParameters(*group.model, group.parameters,
+                                                           group.pulse->shape(), group.timing,
+                                                           group.frame_samples, group.known)
+                                 : carrier::CheckParameters(*group.model, group.parameters,
+                                                            group.frame_symbols, group.known));
     group.reach = carrier::ReachOf(*group.model, group.parameters, group.known);
     if (group.parameters.want_curve) {
       group.curve = carrier::CurveOf(*group.model, group.parameters, group.frame_symbols);
@@ -96,6 +110,7 @@ struct RecoverCarrierTraits {
   const Operation* operation;
   CarrierModels* models;
   std::vector<carrier::ModelPtr> own;          // of the groups so far
+  std::vector<timing::PulsePtr> own_pulses;    // likewise
   std::vector<RecoverCarrierGroup> of_groups;  // as far as they are without their models
 };
 
@@ -115,6 +130,33 @@ v1::CarrierLock LockToProto(carrier::Lock lock) {
   return v1::CARRIER_LOCK_UNSPECIFIED;
 }
 
+v1::TimingLock LockToProto(timing::Lock lock) {
+  switch (lock) {
+    case timing::Lock::kLocked:
+      return v1::TIMING_LOCK_LOCKED;
+    case timing::Lock::kNoSignal:
+      return v1::TIMING_LOCK_NO_SIGNAL;
+    case timing::Lock::kNoLine:
+      return v1::TIMING_LOCK_NO_LINE;
+    case timing::Lock::kTooShort:
+      return v1::TIMING_LOCK_TOO_SHORT;
+  }
+  return v1::TIMING_LOCK_UNSPECIFIED;
+}
+
+void TimingToProto(const timing::Result& result, v1::TimingEstimate* message) {
+  message->set_lock(LockToProto(result.lock));
+  message->set_offset(result.offset);
+  message->set_offset_stddev(result.offset_stddev);
+  message->set_clock_error(result.clock_error);
+  message->set_clock_error_stddev(result.clock_error_stddev);
+  message->set_centre_stddev(result.centre_stddev);
+  message->set_refined(result.refined != 0);
+  message->set_line(result.line);
+  message->set_spectrum_centre(result.spectrum_centre);
+}
+
+// `symbol_rate_hz` is that of the symbols as they are.
 void ResultToProto(const carrier::Result& result, double symbol_rate_hz,
                    v1::CarrierResult* message) {
   message->set_lock(LockToProto(result.lock));
@@ -138,18 +180,26 @@ void ResultToProto(const carrier::Result& result, double symbol_rate_hz,
   message->set_coarse_frequency(result.coarse_frequency);
 }
 
-// Names the first symbol of a frame that is none.
-absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, const uint8_t* symbols,
+// Names the first symbol, or sample, of a frame that is none.
+absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, const uint8_t* received,
                        const Payload& payload) {
-  for (int n = 0; n < group.frame_symbols; ++n) {
-    const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, symbols, n);
+  const char* const noun = group.has_timing() ? "sample" : "symbol";
+  for (int n = 0; n < group.received(); ++n) {
+    const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, received, n);
     if (!(std::hypot(symbol.i, symbol.q) <= carrier::kMaxMagnitude)) {
-      return absl::InvalidArgumentError(absl::StrCat("payload: symbol ", n, " of frame ", frame,
+      return absl::InvalidArgumentError(absl::StrCat("payload: ", noun, " ", n, " of frame ", frame,
                                                      " is not finite, or larger than ",
                                                      carrier::kMaxMagnitude));
     }
   }
-  return NotFoundAgain(absl::StrCat("a bad symbol of frame ", frame), payload);
+  return NotFoundAgain(absl::StrCat("a bad ", noun, " of frame ", frame), payload);
+}
+
+absl::Status BadFiltered(int64_t frame) {
+  return absl::InvalidArgumentError(absl::StrCat("payload: frame ", frame,
+                                                 " has symbols, behind the matched filter, that "
+                                                 "are larger than ",
+                                                 carrier::kMaxMagnitude));
 }
 
 void CurveToProto(const RecoverCarrierGroup& group, const carrier::Result& result,
@@ -167,25 +217,33 @@ class RecoverCarrierOperation final : public Operation {
 
   absl::StatusOr<Conversion> Convert(const Request& request, const RequestLimits& limits) override {
     return GroupConversion<RecoverCarrierTraits>::Convert(request, limits,
-                                                          {this, models_.get(), {}, {}});
+                                                          {this, models_.get(), {}, {}, {}});
   }
 
   absl::StatusOr<Reply> ToReply(Job& base) override {
     auto& job = static_cast<RecoverCarrierJob&>(base);
     v1::RecoverCarrierResponse header;
     SetTiming(job.times, header.mutable_timing());
-    const uint8_t* symbols = job.input.data();
+    const uint8_t* received = job.input.data();
+    const timing::Result* timing = job.timings.data();
     int64_t frame = 0;
     for (const RecoverCarrierGroup& group : job.groups()) {
       v1::CarrierReach* const reach = header.add_reaches();
       reach->set_max_frequency(group.reach.frequency);
       reach->set_modulo(group.reach.modulo);
-      for (int64_t f = 0; f < group.count; ++f, ++frame, symbols += group.frame_bytes()) {
+      reach->set_frame_symbols(static_cast<uint32_t>(group.frame_symbols));
+      for (int64_t f = 0; f < group.count; ++f, ++frame, received += group.frame_bytes()) {
         const carrier::Result& result = job.results[static_cast<size_t>(frame)];
         if (result.bad_symbols != 0) {
-          return BadSymbol(group, frame, symbols, job.input);
+          const bool is_filtered = group.has_timing() && timing->bad_samples == 0;
+          return is_filtered ? BadFiltered(frame) : BadSymbol(group, frame, received, job.input);
         }
-        ResultToProto(result, group.symbol_rate_hz, header.add_frames());
+        double symbol_rate_hz = group.symbol_rate_hz;
+        if (group.has_timing()) {
+          symbol_rate_hz /= 1.0 + timing->clock_error;
+          TimingToProto(*timing++, header.add_timings());
+        }
+        ResultToProto(result, symbol_rate_hz, header.add_frames());
         if (group.curve.num_points > 0) CurveToProto(group, result, header.add_curves());
       }
     }

@@ -7,6 +7,7 @@
 #include "client/ctl/carrier/carrier_report.h"
 #include "client/ctl/carrier/carrier_signal.h"
 #include "client/ctl/carrier/constellations.h"
+#include "client/ctl/carrier/pulse_signal.h"
 #include "client/ctl/common/table.h"
 #include "client/ctl/studies/carrier_bench.h"
 #include "client/ctl/studies/carrier_bounds.h"
@@ -233,6 +234,95 @@ TEST(CarrierBenchTest, AccuracyCountsWhatIsLockedAndWrong) {
   EXPECT_EQ(accuracy.locked_wrong, 1);
   EXPECT_NEAR(accuracy.phase_rms, 0.01, 1e-9);
   EXPECT_EQ(accuracy.frequency_rms, 0);
+}
+
+TEST(PulseSignalTest, RatesAreFractionsInLowestTerms) {
+  for (const char* text : {"5/2", "2.5", "2.500", "10/4"}) {
+    const auto rate = ParseSamplesPerSymbol(text);
+    ASSERT_THAT(rate, IsOk()) << text;
+    EXPECT_EQ(ToText(*rate), "5/2");
+  }
+  EXPECT_EQ(ToText(ParseSamplesPerSymbol("16").value()), "16");
+  EXPECT_THAT(ParseSamplesPerSymbol("1.99"), IsInvalid("1.99 is not in [2, 16]"));
+  EXPECT_THAT(ParseSamplesPerSymbol("4.00001"), IsInvalid("whose numerator is not in [2, 4096]"));
+  for (const char* text : {"", "x", "5/", "5/0", "-5/2", "2.5/1", "2.", "0x4", "2.5.1"}) {
+    EXPECT_THAT(ParseSamplesPerSymbol(text), IsInvalid("is no number of samples")) << text;
+  }
+}
+
+TEST(PulseSignalTest, SamplesAndSymbolsFollowFromEachOther) {
+  // A symbol's centre may lie up to one symbol behind the first sample.
+  EXPECT_EQ(SymbolsOf({2, 1}, 0, 33), 16);
+  EXPECT_EQ(SymbolsOf({2, 1}, 0, 32), 15);
+  EXPECT_EQ(SamplesFor({2, 1}, 0, 16), 33);
+  for (const SamplesPerSymbol& rate : {SamplesPerSymbol{2, 1}, {5, 2}, {16, 1}, {4095, 2047}}) {
+    for (const int64_t symbols : {16, 17, 1000, 1 << 20}) {
+      const int64_t samples = SamplesFor(rate, 1e-4, symbols);
+      EXPECT_EQ(SymbolsOf(rate, 1e-4, samples), symbols);
+      EXPECT_EQ(SymbolsOf(rate, 1e-4, samples - 1), symbols - 1);
+    }
+  }
+}
+
+// The matched filter by its definition, at the instants that were asked for.
+TEST(PulseSignalTest, AMatchedFilterFindsTheSymbolsAndTheNoise) {
+  const std::vector<Complex> points = Psk(4);
+  SignalSpec spec;
+  spec.points = points;
+  spec.num_symbols = 1200;
+  spec.frequency = 0.003;
+  spec.phase = 0.7;
+  PulseSpec pulses = {{5, 2}, /*roll_off=*/0.3, /*offset=*/0.35, /*clock_error=*/2e-4};
+  for (const double snr_db : {8.0, 100.0}) {
+    spec.snr_db = snr_db;
+    Random random(3);
+    std::vector<Complex> sent;
+    std::vector<Complex> received;
+    AppendSamples(spec, pulses, {}, {}, &random, &sent, &received);
+    ASSERT_EQ(sent.size(), 1200);
+    ASSERT_EQ(received.size(), SamplesFor({5, 2}, kDefaultMaxClockError, 1200));
+    double error = 0;
+    constexpr int kEdge = 60;  // symbols whose pulse is not all there
+    for (int k = kEdge; k < 1200 - kEdge; ++k) {
+      const double centre = 0.35 + k * (1 + 2e-4);
+      std::complex<double> sum = 0;
+      for (size_t m = 0; m < received.size(); ++m) {
+        const double t = static_cast<double>(m) / 2.5;
+        // At the carrier's frequency.
+        sum += std::complex<double>(received[m]) * RootRaisedCosine(t - centre, 0.3) / 2.5 *
+               std::polar(1.0, -0.7 - 2 * kPi * 0.003 * (t - 0.35) / (1 + 2e-4));
+      }
+      error += std::norm(sum - std::complex<double>(sent[k])) / (1200 - 2 * kEdge);
+    }
+    // Five deviations of a mean of squares; the pulse is cut off at 60 dB, and its table has steps.
+    EXPECT_NEAR(error, std::pow(10, -snr_db / 10),
+                5 / std::sqrt(1080.0) * std::pow(10, -snr_db / 10) + 3e-6);
+  }
+}
+
+TEST(CarrierReportTest, AFrameWithoutTimingIsNotLocked) {
+  Recovered recovered;
+  recovered.frames.resize(2);
+  recovered.timings.resize(2);
+  for (v1::CarrierResult& result : recovered.frames) result.set_lock(v1::CARRIER_LOCK_LOCKED);
+  recovered.timings[0].set_lock(v1::TIMING_LOCK_LOCKED);
+  recovered.timings[0].set_offset(0.25);
+  recovered.timings[1].set_lock(v1::TIMING_LOCK_NO_LINE);
+  CarrierReport report;
+  report.recovered = &recovered;
+  EXPECT_EQ(report.locked(), 1);
+  const nlohmann::ordered_json json = ToJson(report);
+  EXPECT_EQ(json["frames"][0]["timing"]["offset"], 0.25);
+  EXPECT_EQ(json["frames"][0]["locked"], true);
+  EXPECT_EQ(json["frames"][1]["locked"], false);
+  EXPECT_EQ(json["frames"][1]["timing"]["lock"], "no_line");
+  EXPECT_THAT(ToCsv(report), HasSubstr(",locked,0.25,"));
+  for (const auto lock :
+       {v1::TIMING_LOCK_NO_SIGNAL, v1::TIMING_LOCK_NO_LINE, v1::TIMING_LOCK_TOO_SHORT}) {
+    EXPECT_LE(ShortReason(lock).size(), kShortReason);
+    EXPECT_NE(ShortReason(lock), "no");
+    EXPECT_GT(LongReason(lock).size(), 20);
+  }
 }
 
 TEST(CarrierReportTest, EveryReasonHasPlainWords) {

@@ -18,7 +18,7 @@ TEST(NumbersTest, SuffixesMoveTheDecimalPointAndNothingElse) {
   EXPECT_EQ(*ParseNumber("0.3M"), 300000.0);
   EXPECT_EQ(*ParseNumber("9.1 MHz"), 9100000.0);
   EXPECT_EQ(*ParseNumber("6.4e7"), 64e6);
-  for (const char* text : {"", "M", "9.1m", "9,1M", "1e3k", "nan", "inf", "0x10z", "9.1MM"}) {
+  for (const char* text : {"", "M", "9.1m", "9,1M", "1e3k", "nan", "inf", "0x10", "0x1p3", "9.1MM"}) {
     EXPECT_THAT(ParseNumber(text), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(text)));
   }
 }

@@ -42,6 +42,9 @@ TEST(ChecksTest, NotANumberIsInNoRange) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(CheckReal("phase", nan, -1e9, 1e9), IsInvalid("phase nan"));
   EXPECT_THAT(CheckReal("phase", HUGE_VAL, -1e9, 1e9), IsInvalid("phase inf"));
+  // As many digits as tell it from the end of the range.
+  EXPECT_THAT(CheckReal("roll_off", std::nextafter(1.0, 2.0), 0.05, 1.0),
+              IsInvalid("roll_off 1.0000000000000002 is not in [0.05, 1]"));
   EXPECT_THAT(PositiveOr("scale", nan, 1e9, 1.0), IsInvalid("scale nan"));
 }
 

@@ -173,6 +173,30 @@ TEST_F(OperationMetricsTest, OnlyLockedFramesHaveAnEvm) {
   EXPECT_EQ(Value(R"(baseband_carrier_evm_ratio_bucket{le="1"})"), 1);
   EXPECT_EQ(Value("baseband_carrier_evm_ratio_count"), 2);
   EXPECT_EQ(Value("baseband_carrier_evm_ratio_sum"), 7.375);
+  EXPECT_EQ(Value(R"(baseband_timing_frames_total{lock="locked"})"), 0);  // they were symbols
+}
+
+TEST_F(OperationMetricsTest, FramesOfSamplesCountByTheirTiming) {
+  RecoverCarrierGroup group;
+  group.model =
+      *carrier::Model::Create(*carrier::Constellation::FromName("QPSK"), carrier::Amplitude::kUnit,
+                              /*power=*/4);
+  group.count = 3;
+  group.frame_symbols = 100;
+  RecoverCarrierGroup sampled = group;
+  sampled.pulse = *timing::Pulse::Create(timing::PulseShape());
+  sampled.frame_samples = 203;
+  RecoverCarrierJob job(TestOperation("RecoverCarrier"), {group, sampled});
+  ASSERT_EQ(job.timings.size(), 3U);
+  job.timings[0].lock = timing::Lock::kLocked;
+  job.timings[1].lock = timing::Lock::kTooShort;
+  job.timings[2].lock = timing::Lock::kTooShort;
+  Count(job);
+
+  EXPECT_EQ(Value(R"(baseband_timing_frames_total{lock="locked"})"), 1);
+  EXPECT_EQ(Value(R"(baseband_timing_frames_total{lock="no_line"})"), 0);
+  EXPECT_EQ(Value(R"(baseband_timing_frames_total{lock="too_short"})"), 2);
+  EXPECT_EQ(Value("baseband_carrier_symbols_total"), 600);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "server/operations/recover_carrier/recover_carrier.h"
 #include "tests/support/carrier_frames.h"
 #include "tests/support/test_operations.h"
+#include "tests/support/timing_frames.h"
 
 namespace baseband::server {
 namespace {
@@ -48,12 +49,35 @@ class RecoverCarrierOperationTest : public ::testing::Test {
     return sent;
   }
 
+  // The same as samples, at 5/2 a symbol.
+  static Sent MakeSampled(const char* constellation, int num_symbols, bool corrected, bool curve,
+                          uint64_t seed) {
+    Sent sent =
+        Make(constellation, num_symbols, carrier::SampleFormat::kFloat32, corrected, curve, seed);
+    testing::TimingSpec spec;
+    spec.constellation = *carrier::Constellation::FromName(constellation);
+    spec.shape.samples = 5;
+    spec.shape.symbols = 2;
+    spec.num_samples = timing::SamplesFor(spec.shape, sent.group.timing, num_symbols);
+    spec.offset = 0.6;
+    spec.frequency = 0.003;
+    spec.snr_db = spec.constellation->operating_snr_db() + 6;
+    spec.seed = seed;
+    sent.group.pulse = *timing::Pulse::Create(spec.shape);
+    sent.group.frame_samples = static_cast<int>(spec.num_samples);
+    sent.samples =
+        testing::ToSamples(testing::MakeSamples(spec).samples, carrier::SampleFormat::kFloat32);
+    return sent;
+  }
+
   struct Outcome {
     std::string result;
+    std::string timing;
     std::string corrected;
     std::string curve;
     bool operator==(const Outcome& other) const {
-      return result == other.result && corrected == other.corrected && curve == other.curve;
+      return result == other.result && timing == other.timing && corrected == other.corrected &&
+             curve == other.curve;
     }
   };
 
@@ -85,11 +109,18 @@ class RecoverCarrierOperationTest : public ::testing::Test {
       const auto& job = static_cast<const RecoverCarrierJob&>(*jobs[j]);
       const auto* corrected = reinterpret_cast<const char*>(job.reply.data());
       const char* curve = corrected + job.curves_offset();
+      const timing::Result* timing = job.timings.data();
       for (size_t f = 0; f < jobs_of[j].size(); ++f) {
         const RecoverCarrierGroup& group = job.groups()[f];
         EXPECT_EQ(job.results[f].lock, carrier::Lock::kLocked);
+        std::string found;
+        if (group.has_timing()) {
+          EXPECT_EQ(timing->lock, timing::Lock::kLocked);
+          found.assign(reinterpret_cast<const char*>(timing++), sizeof(timing::Result));
+        }
         outcomes[jobs_of[j][f]] = {
             {reinterpret_cast<const char*>(&job.results[f]), sizeof(carrier::Result)},
+            found,
             {corrected, static_cast<size_t>(group.corrected_bytes())},
             {curve, static_cast<size_t>(group.curve_bytes())}};
         corrected += group.corrected_bytes();
@@ -109,10 +140,12 @@ TEST_F(RecoverCarrierOperationTest, AFramesOutcomeDoesNotDependOnItsNeighbours) 
       Make("16APSK 3/4", 1500, SampleFormat::kInt16, true, true, 2),
       Make("QPSK", 3001, SampleFormat::kFloat16, false, true, 3),
       Make("64QAM", 2048, SampleFormat::kFloat32, false, false, 4),
+      MakeSampled("QPSK", 1501, true, true, 5),
+      MakeSampled("16QAM", 999, true, false, 6),
   };
-  const std::vector<Outcome> alone = Run(sent, {{0}, {1}, {2}, {3}});
-  EXPECT_TRUE(alone == Run(sent, {{3, 0, 2}, {1}}));
-  EXPECT_TRUE(alone == Run(sent, {{1, 2, 3, 0}}));
+  const std::vector<Outcome> alone = Run(sent, {{0}, {1}, {2}, {3}, {4}, {5}});
+  EXPECT_TRUE(alone == Run(sent, {{3, 4, 0, 2}, {1}, {5}}));
+  EXPECT_TRUE(alone == Run(sent, {{5, 1, 2, 4, 3, 0}}));
 }
 
 TEST_F(RecoverCarrierOperationTest, TheFootprintCoversWhatABatchTakes) {
@@ -129,6 +162,41 @@ TEST_F(RecoverCarrierOperationTest, TheFootprintCoversWhatABatchTakes) {
   EXPECT_GE(job.footprint.output_bytes,
             job.reply_bytes + 20 * static_cast<int64_t>(sizeof(carrier::Result)));
   EXPECT_GE(job.footprint.control_bytes, 20 * 32 + 2 * 8000);
+}
+
+TEST_F(RecoverCarrierOperationTest, TheFootprintOfSamplesIsTheirsAndTheReplySTheirSymbols) {
+  RecoverCarrierGroup group = MakeSampled("QPSK", 1000, true, false, 1).group;
+  group.count = 10;
+  const RecoverCarrierJob job(TestOperation("RecoverCarrier"), {group});
+  EXPECT_EQ(job.payload_bytes, 10 * 8 * group.frame_samples);
+  EXPECT_EQ(job.corrected_bytes(), 10 * 8000);
+  EXPECT_EQ(job.timings.size(), 10U);
+  EXPECT_GE(job.footprint.output_bytes,
+            job.reply_bytes +
+                10 * static_cast<int64_t>(sizeof(carrier::Result) + sizeof(timing::Result)));
+  // What takes longer costs more: as many symbols without their timing.
+  RecoverCarrierGroup symbols = group;
+  symbols.pulse = nullptr;
+  const RecoverCarrierJob less(TestOperation("RecoverCarrier"), {symbols});
+  EXPECT_GT(job.work.units, 1.5 * less.work.units);
+  EXPECT_NE(job.work.shape, less.work.shape);
+}
+
+// A frame twice as long has twice the pieces and twice the drifts to compare.
+TEST_F(RecoverCarrierOperationTest, TheCostOfALongFramesClockErrorsGrowsWithItsSquare) {
+  RecoverCarrierGroup group = MakeSampled("QPSK", 1000, false, false, 1).group;
+  const auto units_of = [&](int num_symbols, double max_clock_error) {
+    group.timing.max_clock_error = max_clock_error;
+    group.frame_symbols = num_symbols;
+    group.frame_samples =
+        static_cast<int>(timing::SamplesFor(group.pulse->shape(), group.timing, num_symbols));
+    return RecoverCarrierJob(TestOperation("RecoverCarrier"), {group}).work.units;
+  };
+  const double half = units_of(1 << 19, timing::kMaxClockError);
+  const double whole = units_of(1 << 20, timing::kMaxClockError);
+  EXPECT_GT(whole, 2.2 * half);
+  EXPECT_LT(whole, 4.0 * half);
+  EXPECT_NEAR(units_of(1 << 20, 0.0) / units_of(1 << 19, 0.0), 2.0, 0.01);
 }
 
 }  // namespace

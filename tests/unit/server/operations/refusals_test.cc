@@ -243,6 +243,38 @@ TEST_F(RefusalsTest, RecoverCarrier) {
     group.mutable_constellation()->add_points(part);
   }
   TryExtremes("RecoverCarrier", request);
+
+  group.clear_frame_symbols();
+  group.set_frame_samples(300);
+  group.mutable_timing()->set_samples_per_symbol_numerator(5);
+  group.mutable_timing()->set_samples_per_symbol_denominator(2);
+  group.mutable_timing()->set_roll_off(0.3);
+  group.mutable_timing()->set_max_clock_error(1e-5);
+  request.set_payload(std::string(300 * 8, '\0'));
+  EXPECT_THAT(Make("RecoverCarrier", server::RequestOf(request), may_continue_), IsOk());
+  TryExtremes("RecoverCarrier", request);
+}
+
+// Nor a pulse, which asks, too.
+TEST_F(RefusalsTest, APulseIsMadeLast) {
+  v1::RecoverCarrierRequest request;
+  for (int g = 0; g < 2; ++g) {
+    v1::CarrierGroup& group = *request.add_groups();
+    group.mutable_constellation()->set_name("BPSK");
+    group.set_count(1);
+    group.set_frame_samples(300);
+    group.mutable_timing()->set_samples_per_symbol_numerator(1234);
+    group.mutable_timing()->set_samples_per_symbol_denominator(567);
+    group.mutable_timing()->set_roll_off(0.123);
+  }
+  request.set_payload(std::string(2 * 300 * 8, '\0'));
+  const ContinueCheck stop = [] { return absl::CancelledError("something was begun"); };
+  ASSERT_THAT(Make("RecoverCarrier", server::RequestOf(request), stop),
+              StatusIs(absl::StatusCode::kCancelled, "something was begun"));
+  request.mutable_groups(1)->mutable_timing()->set_roll_off(2.0);
+  EXPECT_THAT(Make("RecoverCarrier", server::RequestOf(request), stop),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("groups[1].timing.roll_off 2 is not in [0.05, 1]")));
 }
 
 // Of the second group, whatever the first one's points take.

@@ -1,0 +1,109 @@
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "client/ctl/carrier/carrier_report.h"
+#include "nlohmann/json.hpp"
+
+namespace baseband::ctl {
+namespace {
+
+const char* NameOfResolution(v1::AmbiguityResolution resolution) {
+  return resolution == v1::AMBIGUITY_RESOLUTION_KNOWN_SYMBOLS ? "known symbols" : "none";
+}
+
+// "no_peak" and so on, for programs.
+std::string NameOfLock(v1::CarrierLock lock) {
+  const std::string name = v1::CarrierLock_Name(lock);
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "CARRIER_LOCK_"));
+}
+std::string NameOfLock(v1::TimingLock lock) {
+  const std::string name = v1::TimingLock_Name(lock);
+  return absl::AsciiStrToLower(absl::StripPrefix(name, "TIMING_LOCK_"));
+}
+
+}  // namespace
+
+nlohmann::ordered_json ToJson(const CarrierReport& report) {
+  nlohmann::ordered_json json;
+  json["input"] = report.input;
+  json["constellation"] = report.group.constellation().name();
+  json["frame_symbols"] = report.frame_symbols();
+  json["symbol_rate_hz"] = report.group.symbol_rate_hz();
+  json["reach"] = {{"max_frequency", report.recovered->reach.max_frequency()},
+                   {"modulo", report.recovered->reach.modulo()}};
+  json["frames_locked"] = report.locked();
+  json["frames"] = nlohmann::ordered_json::array();
+  for (const v1::CarrierResult& result : report.recovered->frames) {
+    json["frames"].push_back({{"locked", result.lock() == v1::CARRIER_LOCK_LOCKED},
+                              {"lock", NameOfLock(result.lock())},
+                              {"frequency", result.frequency()},
+                              {"frequency_stddev", result.frequency_stddev()},
+                              {"frequency_hz", result.frequency_hz()},
+                              {"frequency_stddev_hz", result.frequency_stddev_hz()},
+                              {"phase", result.phase()},
+                              {"phase_stddev", result.phase_stddev()},
+                              {"ambiguity", result.ambiguity()},
+                              {"resolution", NameOfResolution(result.resolution())},
+                              {"gain", result.gain()},
+                              {"snr_db", result.snr_db()},
+                              {"evm", result.evm()},
+                              {"mer_db", result.mer_db()},
+                              {"peak_ratio", result.peak_ratio()},
+                              {"fit", result.fit()},
+                              {"coarse_frequency", result.coarse_frequency()}});
+  }
+  for (size_t i = 0; i < report.recovered->timings.size(); ++i) {
+    const v1::TimingEstimate& timing = report.recovered->timings[i];
+    nlohmann::ordered_json& frame = json["frames"][i];
+    frame["locked"] = report.is_locked(static_cast<int64_t>(i));
+    frame["timing"] = {{"lock", NameOfLock(timing.lock())},
+                       {"offset", timing.offset()},
+                       {"offset_stddev", timing.offset_stddev()},
+                       {"clock_error", timing.clock_error()},
+                       {"clock_error_stddev", timing.clock_error_stddev()},
+                       {"centre_stddev", timing.centre_stddev()},
+                       {"refined", timing.refined()},
+                       {"line", timing.line()},
+                       {"spectrum_centre", timing.spectrum_centre()}};
+  }
+  json["requests"] = report.recovered->times.requests;
+  json["seconds"] = absl::ToDoubleSeconds(report.recovered->times.wall);
+  return json;
+}
+
+std::string ToCsv(const CarrierReport& report) {
+  std::string csv =
+      "frame,lock,frequency,frequency_stddev,frequency_hz,frequency_stddev_hz,phase,phase_stddev,"
+      "ambiguity,resolution,gain,snr_db,evm,mer_db,peak_ratio,fit,coarse_frequency";
+  const bool has_timing = !report.recovered->timings.empty();
+  absl::StrAppend(&csv, has_timing ? ",timing_lock,offset,offset_stddev,clock_error,"
+                                     "clock_error_stddev,line\n"
+                                   : "\n");
+  int64_t frame = 0;
+  for (const v1::CarrierResult& result : report.recovered->frames) {
+    // Nobody knows Hz without a symbol rate.
+    const std::string hz =
+        report.group.symbol_rate_hz() > 0
+            ? absl::StrFormat("%.15g,%.4g", result.frequency_hz(), result.frequency_stddev_hz())
+            : ",";
+    absl::StrAppendFormat(
+        &csv, "%d,%s,%.15g,%.4g,%s,%.9g,%.4g,%d,%s,%.6g,%.3f,%.6g,%.3f,%.5g,%.6g,%.15g", frame,
+        NameOfLock(result.lock()), result.frequency(), result.frequency_stddev(), hz,
+        result.phase(), result.phase_stddev(), result.ambiguity(),
+        NameOfResolution(result.resolution()), result.gain(), result.snr_db(), result.evm(),
+        result.mer_db(), result.peak_ratio(), result.fit(), result.coarse_frequency());
+    if (has_timing) {
+      const v1::TimingEstimate& timing = report.recovered->timings[frame];
+      absl::StrAppendFormat(&csv, ",%s,%.12g,%.4g,%.12g,%.4g,%.6g", NameOfLock(timing.lock()),
+                            timing.offset(), timing.offset_stddev(), timing.clock_error(),
+                            timing.clock_error_stddev(), timing.line());
+    }
+    csv.push_back('\n');
+    ++frame;
+  }
+  return csv;
+}
+
+}  // namespace baseband::ctl
