@@ -28,7 +28,7 @@ jobs=$(nproc)
 # What is built once is compiled by the roomful; a folder that is there stays as it was configured.
 [ -f "$folder/CMakeCache.txt" ] || options=(-DBASEBAND_UNITY=ON "${options[@]}")
 cmake -S "$top" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release "${options[@]}" --log-level=STATUS \
-  | grep -E '^-- (CUDA device|The bbdev driver|Configuring|Build files)|[Ww]arning|[Ee]rror' || true
+  | grep -E '^-- (CUDA device|The bbdev driver|The module for|Configuring|Build files)|[Ww]arning|[Ee]rror' || true
 [ -f "$folder/build.ninja" ] || { echo "build.sh: configuring failed; run cmake -S $top -B $folder" >&2; exit 1; }
 quiet=(--quiet); [ ! -t 1 ] || quiet=()  # a terminal shows which step it is at, in one line
 steps=$(cmake --build "$folder" --target "${targets[@]}" -- -n | sed -n '$s,^\[\([0-9]*\)/.*,\1,p')

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing of the Debian packages this project needs (Debian 12, Ubuntu 24.04).
 #
-#   deploy/packages.sh build|test|lint|fuzz|browser|packaging|bbdev ...     groups; `test` includes `build`, `bbdev`
+#   deploy/packages.sh build|test|lint|fuzz|browser|packaging|bbdev|gnuradio ...
+#                                                   groups; `test` includes `build`, `bbdev`, `gnuradio`
 #   deploy/packages.sh --list GROUP ...             prints their names instead
 #
 # Uses apt-get, with sudo if it is not run by root. Installs nothing if nothing is missing.
@@ -16,7 +17,8 @@ build=(
   libhwy-dev libcli11-dev libspdlog-dev nlohmann-json3-dev
 )
 bbdev=(libdpdk-dev dpdk-dev)  # the bbdev driver, DPDK's own test of one
-test=("${build[@]}" "${bbdev[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev
+gnuradio=(gnuradio-dev pybind11-dev)  # the module for GNU Radio, and GNU Radio: 89 MB
+test=("${build[@]}" "${bbdev[@]}" "${gnuradio[@]}" openssl libgtest-dev libgmock-dev libbenchmark-dev libmuparser-dev
   prometheus python3-yaml python3-kubernetes  # tests/deploy; promtool comes with prometheus
   python3-grpcio python3-protobuf python3-numpy curl  # client/python, and what the guides' examples use
   python3-matplotlib python3-pip python3-venv python3-setuptools python3-wheel mypy  # tests/python
@@ -37,8 +39,8 @@ if [ "${1:-}" = --list ]; then list=yes; shift; fi
 wanted=()
 for group in "$@"; do
   case $group in
-    build|test|lint|fuzz|browser|packaging|bbdev) declare -n names=$group; wanted+=("${names[@]}") ;;
-    *) fail "unknown group '$group': it is build, test, lint, fuzz, browser, packaging or bbdev" ;;
+    build|test|lint|fuzz|browser|packaging|bbdev|gnuradio) declare -n names=$group; wanted+=("${names[@]}") ;;
+    *) fail "unknown group '$group': it is build, test, lint, fuzz, browser, packaging, bbdev or gnuradio" ;;
   esac
 done
 if [ $list = yes ]; then printf '%s\n' "${wanted[@]}" | sort -u; exit 0; fi

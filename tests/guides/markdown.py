@@ -121,8 +121,12 @@ class Guide:
         return "\n".join(found)
 
 
+def is_python_run(block):
+    return block.language == "python" and block.value("in") is None
+
+
 def is_run(block):
-    return block.language in ("console", "python") or bool({"output"} & set(block.options)) or bool(block.value("file"))
+    return block.language == "console" or is_python_run(block) or bool({"output"} & set(block.options)) or bool(block.value("file"))
 
 
 def unknown_options(block):

@@ -42,7 +42,7 @@ class Run:
         begin = time.monotonic()
         try:
             with Session(self._build, self.guide.server_flags()) as self._session:
-                if self.guide.name != PYTHON_GUIDE and any(b.language == "python" for b in self.guide.blocks):
+                if self.guide.name != PYTHON_GUIDE and any(map(markdown.is_python_run, self.guide.blocks)):
                     self._set_up_python()
                 for block in self.guide.blocks:
                     self._run(block)
@@ -64,7 +64,7 @@ class Run:
         elif block.language == "console":
             for command in markdown.commands(block):
                 self._run_command(block, command)
-        elif block.language == "python":
+        elif markdown.is_python_run(block):
             status, self._printed = self._session.run_python(self._python_setup + block.lines)
             self.commands += 1
             if status != 0:
