@@ -132,7 +132,7 @@ TEST_F(ScarceMemoryTest, HalfMessagesTakeNoMoreThanTheirMemory) {
 
 TEST_F(ScarceMemoryTest, WhoDoesNotSendOnIsRefusedAndKeepsNobodyOut) {
   std::vector<std::string> flags = kSmall;
-  flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 100));
+  flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 80));
   flags.push_back("--stall=1s");
   auto started = ServerProcess::Start(flags);
   ASSERT_THAT(started, IsOk());
