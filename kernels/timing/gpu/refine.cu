@@ -4,7 +4,8 @@
 // What the CPU device does in rounds over all symbols, symbols and slopes being read from memory
 // each time, is here done in two: the first over half of a long frame's symbols brings the
 // places near, so that in the second, which is of all symbols, the sums are so straight a function
-// of a further move that their slope, summed up along with them, stands for another round.
+// of a further move that their slope, summed up along with them, stands for another round. Shorter
+// frames have the CPU device's rounds.
 #include <algorithm>
 
 #include "kernels/carrier/gpu/team.cuh"
@@ -229,8 +230,10 @@ __global__ void __launch_bounds__(kStepThreads)
     for (double& total : totals) total *= times;
     const WeightSums weights = SumWeights(num_symbols, refine.task.taper);
     const TimingStep before = refine.refined.step;
-    for (int round = 0; round < (first_round ? 1 : kRefineRounds) && refine.refined.valid;
-         ++round) {
+    // A first round over all symbols is one of the CPU device's; one over a part is none.
+    const bool in_part = RoundTiles(state.num_symbols, true).stride > 1;
+    const int rounds = first_round ? 1 : in_part ? kRefineRounds : kRefineRounds - 1;
+    for (int round = 0; round < rounds && refine.refined.valid; ++round) {
       const TimingStep& step = refine.refined.step;
       StepTiming(refine.task,
                  SumsAfter(totals, step.middle - before.middle, step.slope - before.slope), weights,
