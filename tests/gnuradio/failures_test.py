@@ -65,9 +65,8 @@ class FailuresTest(support.ServerTest):
         with self.flow(block, 100_000, gate=4000) as flow:
             with self.restart(block, 200):
                 wait_for(lambda: block.counts().dropped >= 50, "dropped frames")
-            answered = block.counts().answered
             flow.source.release()
-            wait_for(lambda: block.counts().answered > answered, "frames of the new server")
+            wait_for(lambda: "serving" in flow.messages["status"].states(), "frames of the new server")
             flow.source.end()
             flow.wait()
         numbers = [number_of(word) for word in self.words(flow)]
@@ -102,6 +101,7 @@ class FailuresTest(support.ServerTest):
         block = self.encoder()
         flow = Flow(block, numbered(100).reshape(-1))
         flow.run()
+        wait_for(lambda: flow.messages["status"].states() == ["failing", "serving"], "the messages")
         self.assertEqual([number_of(word) for word in self.words(flow)], list(range(100)))
 
     def test_a_stop_does_not_wait_for_a_server_that_hangs(self):
@@ -132,6 +132,14 @@ class FailuresTest(support.ServerTest):
             flow.source.release()
             flow.top.start()
             wait_for(lambda: block.counts().answered > before, "frames of the second run")
+
+    def test_a_request_at_which_a_device_fails_again_and_again_is_refused(self):
+        self.server.inject("fail", "--count=100")
+        flow = Flow(self.encoder(), numbered(1).reshape(-1))
+        self.assertEqual(len(flow.run()), 0)
+        wait_for(lambda: flow.messages["status"].states() == ["failing", "refused"], "the messages")
+        self.server.end(signal.SIGKILL)  # and what is left of the faults
+        self.server.start()
 
     # Its parity part is singular: the server refuses to encode with it.
     SINGULAR = bo.ldpc_code.custom(2, 4, 8, [0] * 8)

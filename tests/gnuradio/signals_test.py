@@ -221,6 +221,29 @@ class DownconverterTest(support.ServerTest):
         flow.run()
         self.assertEqual([tags["freq"] for tags in flow.tags(0).values()], [2e5])
 
+    def test_a_lock_for_a_change_keeps_frequencies_and_counts_samples_on(self):
+        samples = wideband(400_000)
+        block = self.block(request_kib=8)
+        self.command(block, freq=3e5, chan=1, sample=20_000)
+        self.command(block, freq=-2e5, chan=2, sample=250_000)
+        flow = self.flow(block, samples, items_per_s=200_000, gate=100_000)
+        with flow:
+            wait_for(lambda: block.counts().done > 60_000, "samples")
+            flow.top.lock()
+            extra = blocks.null_sink(8)
+            flow.top.connect((block, 0), extra)
+            flow.top.unlock()
+            flow.source.release()
+            flow.wait()
+        self.assertEqual(block.counts().retunes, 2)
+        # Where the second stream began, and its phase with it, is not told: one of DOWN places fits.
+        for channel, frequency in ((0, CHANNELS[0]), (1, 3e5), (2, -2e5)):
+            end = flow.data(channel)[-2000:]
+            mixed = samples * np.exp(-2j * np.pi * phase_of(frequency, len(samples)))
+            filtered = np.convolve(mixed[-20_000:], TAPS)[:20_000]
+            best = max(abs(np.vdot(end, filtered[place::DOWN][-2000:])) for place in range(DOWN))
+            self.assertAlmostEqual(best / np.vdot(end, end).real, 1, delta=1e-4)
+
     def test_a_command_that_makes_no_sense_changes_nothing(self):
         samples = wideband(50_000)
         block = self.block()

@@ -53,8 +53,7 @@ class StandaloneTest(unittest.TestCase):
                          "share/gnuradio/examples/baseband_offload/ldpc_ber.grc",
                          "include/gnuradio/baseband_offload/ldpc_decoder.h"):
                 self.assertTrue((prefix / file).exists(), file)
-            installed = {**os.environ, "PYTHONPATH": str(prefix / "lib/python3/dist-packages"),
-                         "LD_LIBRARY_PATH": str(prefix / "lib")}
+            installed = {**os.environ, "PYTHONPATH": str(prefix / "lib/python3/dist-packages")}
             with processes.Basebandd(top, "server") as server:
                 said = run(["/usr/bin/python3", "-c", FLOW, server.target], env=installed)
             self.assertIn(str(prefix), said)

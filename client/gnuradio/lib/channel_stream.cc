@@ -85,6 +85,13 @@ uint64_t ChannelStream::SamplesOf(const Piece& piece) const {
   return piece.samples.size() / static_cast<size_t>(sample_bytes_);
 }
 
+uint64_t ChannelStream::OutputsBefore(uint64_t sample, int channel) const {
+  const v1::ChannelFilter& filter = setup_.channels(channel).filter();
+  const uint64_t up = filter.up();
+  const uint64_t down = filter.down();
+  return sample / down * up + (sample % down * up + down - 1) / down;
+}
+
 uint64_t ChannelStream::MostHistory() const {
   return kMostHistoryBytes / static_cast<uint64_t>(sample_bytes_);
 }
@@ -133,10 +140,14 @@ void ChannelStream::WriteMore(gr::thread::scoped_lock* lock) {
         std::exchange(fresh_, false) ? OpeningMessage() : MessageOf(pieces_[written_]);
     ++written_;
     lock->unlock();
-    stream->Write(message);  // false: Read() finds out why
+    const bool sent = stream->Write(message);
     lock->lock();
     writing_ = false;
     changed_.notify_all();
+    if (!sent) {  // Read() finds out why
+      --written_;
+      return;
+    }
   }
 }
 
@@ -152,11 +163,15 @@ void ChannelStream::Read() {
       absl::StatusOr<std::unique_ptr<Stream>> opened = client_->OpenDownconvertStream(options);
       if (!opened.ok()) {
         OnEnd(opened.status());
-        if (!closed_) Pause(&lock);
+        lock.unlock();
+        wake_();
+        lock.lock();
+        if (!closed_ && limits_.hold) Pause(&lock);
         continue;
       }
       stream_ = *std::move(opened);
       fresh_ = true;
+      has_answered_ = false;
     }
     WriteMore(&lock);
     if (closed_) return;
@@ -172,6 +187,10 @@ void ChannelStream::Read() {
     if (ended.ok()) ended = absl::UnavailableError("the server ended the stream");
     while (writing_) changed_.wait(lock);
     if (read) stream->Cancel();
+    if (!read && written_ == 0 && has_answered_) {  // it ended while nothing was on its way
+      stream_ = nullptr;
+      continue;
+    }
     OnEnd(ended);
     lock.unlock();
     wake_();
@@ -182,22 +201,30 @@ void ChannelStream::Read() {
 
 absl::Status ChannelStream::OnResponse(v1::DownconvertResponse response) {
   const int channels = setup_.channels_size();
+  const uint64_t end = pieces_.front().first_sample + SamplesOf(pieces_.front());
   int64_t outputs = 0;
-  bool is_right = response.channels_size() == channels;
-  for (const v1::ChannelOutput& output : response.channels()) {
-    is_right = is_right && output.count() <= response.payload().size();
-    if (is_right) outputs += static_cast<int64_t>(output.count());
+  bool is_right =
+      written_ > 0 && response.next_sample() == end && response.channels_size() == channels;
+  for (int i = 0; is_right && i < channels; ++i) {
+    const v1::ChannelOutput& output = response.channels(i);
+    is_right = output.count() <= response.payload().size() &&
+               output.first_output() <= next_outputs_[static_cast<size_t>(i)] &&
+               output.first_output() + output.count() == OutputsBefore(end, i);
+    outputs += static_cast<int64_t>(output.count());
   }
   if (!is_right || outputs * kOutputBytes != static_cast<int64_t>(response.payload().size())) {
-    return absl::DataLossError(absl::StrCat("the answer to ", channels, " channels has ",
-                                            response.channels_size(), " channels in ",
-                                            response.payload().size(), " bytes"));
+    return absl::DataLossError(absl::StrCat("the answer to ", channels, " channels up to sample ",
+                                            end, " has ", response.channels_size(),
+                                            " channels up to sample ", response.next_sample(),
+                                            " in ", response.payload().size(), " bytes"));
   }
   if (failing_) {
     failing_ = false;
     events_.push_back({false, absl::OkStatus()});
   }
   pause_ = limits_.first_pause;
+  has_answered_ = true;
+  internal_errors_ = 0;
 
   ChannelOutputs done;
   done.samples = SamplesOf(pieces_.front());
@@ -221,10 +248,9 @@ absl::Status ChannelStream::OnResponse(v1::DownconvertResponse response) {
     history_ = std::max(history_, std::min(description.transient(), MostHistory()));
   }
   Remember(std::move(pieces_.front().samples));
-  const uint64_t next = pieces_.front().first_sample + done.samples;
   pieces_.pop_front();
   --written_;
-  oscillators_.Forget(next - past_.size() / static_cast<size_t>(sample_bytes_));
+  oscillators_.Forget(end - past_.size() / static_cast<size_t>(sample_bytes_));
   outputs_.push_back(std::move(done));
   changed_.notify_all();
   // The scheduler's thread is not this one, and never waits for it with its lock held.
@@ -243,7 +269,10 @@ void ChannelStream::Remember(std::string samples) {
   if (past_.size() > wanted) past_.erase(0, past_.size() - wanted);
 }
 
-void ChannelStream::OnEnd(const absl::Status& error) {
+void ChannelStream::OnEnd(absl::Status error) {
+  if (absl::IsInternal(error) && ++internal_errors_ >= kMostInternalErrors) {
+    error = NotPassing(error);
+  }
   const bool passing = IsPassing(error);
   if (passing && !failing_) {
     failing_ = true;
@@ -273,11 +302,8 @@ void ChannelStream::GiveUp(size_t pieces, const absl::Status& error) {
   // Behind the gap the filters begin anew, with the next sample; before it oscillators settle.
   past_.assign(next % 2 == 0 ? static_cast<size_t>(sample_bytes_) : 0, '\0');
   for (int i = 0; i < setup_.channels_size(); ++i) {
-    const v1::ChannelFilter& filter = setup_.channels(i).filter();
     uint64_t& output = next_outputs_[static_cast<size_t>(i)];
-    output = std::max(output,
-                      next / filter.down() * filter.up() +
-                          (next % filter.down() * filter.up() + filter.down() - 1) / filter.down());
+    output = std::max(output, OutputsBefore(next, i));
   }
 }
 

@@ -78,13 +78,15 @@ class ChannelStream {
   void WriteMore(gr::thread::scoped_lock* lock);
   uint64_t SamplesOf(const Piece& piece) const;
   uint64_t MostHistory() const;
+  // Of a channel, those that samples before this one bring.
+  uint64_t OutputsBefore(uint64_t sample, int channel) const;
   uint64_t PastBegin() const;
   v1::DownconvertRequest MessageOf(const Piece& piece) const;
   // The first one of a stream: the setup, the past, and the oldest piece.
   v1::DownconvertRequest OpeningMessage();
   // A response to the oldest message. Not OK: it is none.
   absl::Status OnResponse(v1::DownconvertResponse response);
-  void OnEnd(const absl::Status& error);
+  void OnEnd(absl::Status error);
   void GiveUp(size_t pieces, const absl::Status& error);
   void Remember(std::string samples);
   void Pause(gr::thread::scoped_lock* lock);
@@ -105,11 +107,13 @@ class ChannelStream {
   absl::Duration pause_;
   std::shared_ptr<Stream> stream_;
   Oscillators oscillators_;
-  std::deque<Piece> pieces_;  // without outputs yet
-  size_t written_ = 0;        // of them, to stream_
-  bool fresh_ = false;        // nothing was written to stream_ yet
-  uint64_t history_ = 0;      // samples that the filters need of the past
-  std::string past_;          // these, before pieces_
+  std::deque<Piece> pieces_;   // without outputs yet
+  size_t written_ = 0;         // of them, to stream_
+  bool has_answered_ = false;  // stream_
+  int internal_errors_ = 0;    // of the oldest piece
+  bool fresh_ = false;         // nothing was written to stream_ yet
+  uint64_t history_ = 0;       // samples that the filters need of the past
+  std::string past_;           // these, before pieces_
   std::vector<uint64_t> next_outputs_;
   std::deque<ChannelOutputs> outputs_;
   std::vector<PipelineEvent> events_;

@@ -15,6 +15,9 @@
 namespace gr::baseband_offload {
 namespace {
 
+// In a message: of a channel the server takes no more.
+constexpr size_t kMostRetunes = 4096;
+
 int BytesOf(wideband_format format) {
   switch (format) {
     case wideband_format::sc16:
@@ -89,6 +92,17 @@ downconvert_options Checked(const downconvert_options& options) {
   return options;
 }
 
+// As many as request_kib holds, and as bring no more than four times that, or 16 MiB, of outputs.
+int SamplesOfMessage(const downconvert_options& options, const connection& server) {
+  const int64_t bytes = int64_t{server.request_kib} * 1024;
+  const int64_t outputs = std::max<int64_t>(4 * bytes, 16 << 20);
+  const int64_t outputs_of_up = int64_t{sizeof(gr_complex)} *
+                                static_cast<int64_t>(options.frequencies_hz.size()) * options.up;
+  const int64_t most =
+      std::min(bytes / BytesOf(options.input), outputs * options.down / outputs_of_up);
+  return static_cast<int>(std::max<int64_t>(most, 1));
+}
+
 }  // namespace
 
 downconverter_impl::downconverter_impl(const downconvert_options& options, const connection& server)
@@ -99,7 +113,7 @@ downconverter_impl::downconverter_impl(const downconvert_options& options, const
       options_(Checked(options)),
       limits_(LimitsOf(server)),
       sample_bytes_(BytesOf(options.input)),
-      max_samples_(server.request_kib * 1024 / sample_bytes_),
+      max_samples_(SamplesOfMessage(Checked(options), server)),
       client_(Connect(server)),
       status_(this, d_logger, server),
       setup_(SetupOf(options)) {
@@ -129,6 +143,7 @@ bool downconverter_impl::start() {
   ready_.reset();
   dropped_before_.assign(channels, 0);
   refused_ = false;
+  origin_ = nitems_read(0);
   // Of the scheduler's thread that this block has: out of its sleep, without waiting for input.
   const auto wake = [detail = this->detail()] { detail->d_tpb.notify_msg(); };
   stream_ = std::make_unique<ChannelStream>(client_.get(), limits_, setup_,
@@ -144,7 +159,10 @@ bool downconverter_impl::stop() {
 
 void downconverter_impl::OnCommand(const pmt::pmt_t& message) {
   try {
-    const Retuning wanted = Parse(message);
+    Retuning wanted = Parse(message);
+    if (stream_ != nullptr) {
+      wanted.sample = std::max(wanted.sample, origin_ + stream_->next_sample());
+    }
     // Of the same sample the last one counts; what was for later stays.
     commands_.erase(std::remove_if(commands_.begin(), commands_.end(),
                                    [&](const Retuning& other) {
@@ -202,20 +220,23 @@ void downconverter_impl::SendPending() {
   const uint64_t end = begin + pending_.size() / static_cast<size_t>(sample_bytes_);
   std::vector<Retuning> now;
   std::vector<Retuning> later;
-  for (Retuning retuning : commands_) {
-    if (retuning.sample >= end) {
-      later.push_back(retuning);
+  for (const Retuning& command : commands_) {
+    Retuning retuning = command;
+    retuning.sample -= std::min(retuning.sample, origin_);
+    if (retuning.sample >= end || now.size() == kMostRetunes) {
+      later.push_back(command);
       continue;
     }
     // Sample 0 has the setup's; a channel has one new frequency a sample.
     uint64_t& last = last_retune_[retuning.channel];
     retuning.sample = std::max({retuning.sample, begin, uint64_t{1}, last});
     if (retuning.sample >= end) {
-      later.push_back(retuning);
+      later.push_back(command);
       continue;
     }
     last = retuning.sample + 1;
     now.push_back(retuning);
+    frequencies_[retuning.channel] = retuning.frequency;
     const auto up = static_cast<uint64_t>(options_.up);
     const auto down = static_cast<uint64_t>(options_.down);
     heard_[retuning.channel].push_back({(retuning.sample * up + down - 1) / down,

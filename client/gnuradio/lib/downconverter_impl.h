@@ -54,14 +54,15 @@ class downconverter_impl final : public downconverter {
   const std::unique_ptr<Client> client_;
   StatusPort status_;
   v1::DownconvertSetup setup_;
-  std::vector<int64_t> frequencies_;  // at the start
+  std::vector<int64_t> frequencies_;  // as last sent
 
   std::atomic<uint64_t> taken_{0};
   std::atomic<uint64_t> done_{0};
   std::atomic<uint64_t> retunes_{0};
 
+  uint64_t origin_ = 0;                // of the input: where the stream's sample 0 is
   std::string pending_;                // samples, while there is no room in the stream
-  std::vector<Retuning> commands_;     // not sent yet, ascending in `sample` for each channel
+  std::vector<Retuning> commands_;     // not sent yet, by the input's samples, ascending
   std::vector<uint64_t> last_retune_;  // of each channel: sample + 1, that was sent; 0: none
   std::vector<std::deque<Heard>> heard_;
   absl::optional<ChannelOutputs> ready_;

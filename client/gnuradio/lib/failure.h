@@ -3,6 +3,7 @@
 #define BASEBAND_CLIENT_GNURADIO_LIB_FAILURE_H_
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "client/cpp/submit_stream.h"
 
 namespace gr::baseband_offload {
@@ -21,6 +22,12 @@ inline bool IsPassing(const absl::Status& status) {
     default:
       return false;
   }
+}
+
+// So often a request may fail as INTERNAL, which may be its own fault, before it counts as refused.
+inline constexpr int kMostInternalErrors = 3;
+inline absl::Status NotPassing(const absl::Status& status) {
+  return absl::DataLossError(absl::StrCat("again and again: ", status.ToString()));
 }
 
 }  // namespace gr::baseband_offload

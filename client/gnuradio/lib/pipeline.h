@@ -84,9 +84,7 @@ class Pipeline {
         sender_([this] { SendAgain(); }) {
     state_->check = std::move(check);
     state_->wake = std::move(wake);
-    state_->hold = limits.hold;
-    state_->first_pause = limits.first_pause;
-    state_->max_pause = limits.max_pause;
+    state_->limits = limits;
   }
 
   // Cancels what is on its way, and waits for no server.
@@ -155,6 +153,8 @@ class Pipeline {
     Request request;
     int frames = 0;
     bool done = false;
+    bool failed = false;  // at least once, and is held
+    int internal_errors = 0;
     absl::StatusOr<Response> response = absl::UnknownError("on its way");
     CallHandle call;
     absl::Duration pause;
@@ -165,16 +165,32 @@ class Pipeline {
   struct State {
     bool IsReady() const { return !slots.empty() && slots.front()->done; }
 
+    // Whether that is an event: the first failure; then that all is answered which has failed, or,
+    // where nothing is held, as many requests in a row as are in flight.
+    bool Note(Slot* slot, const absl::Status& status, bool passing) {
+      if (slot->failed != (passing && limits.hold)) {
+        slot->failed = !slot->failed;
+        failed_slots += slot->failed ? 1 : -1;
+      }
+      served_in_a_row = status.ok() ? served_in_a_row + 1 : 0;
+      const bool is_served =
+          status.ok() && failed_slots == 0 && (limits.hold || served_in_a_row >= limits.in_flight);
+      if (failing ? !is_served : !passing) return false;
+      failing = !failing;
+      events.push_back({failing, status});
+      return true;
+    }
+
     Check check;
     std::function<void()> wake;
-    bool hold = false;
-    absl::Duration first_pause;
-    absl::Duration max_pause;
+    PipelineLimits limits;
 
     mutable gr::thread::mutex mutex;
     gr::thread::condition_variable changed;
     bool closed = false;
     bool failing = false;
+    int failed_slots = 0;
+    int served_in_a_row = 0;
     std::deque<std::shared_ptr<Slot>> slots;
     std::vector<PipelineEvent> events;
   };
@@ -198,6 +214,7 @@ class Pipeline {
                              OnAnswer(state, slot, std::move(answer));
                            });
     gr::thread::scoped_lock lock(state_->mutex);
+    if (state_->closed) call.Cancel();
     slot->call = std::move(call);
   }
 
@@ -208,19 +225,19 @@ class Pipeline {
         response = std::move(right);
       }
     }
-    const bool passing = !response.ok() && IsPassing(response.status());
     bool wake = false;
     {
       gr::thread::scoped_lock lock(state->mutex);
       if (state->closed) return;
-      if (state->failing != passing && (passing || response.ok())) {
-        state->failing = passing;
-        state->events.push_back({passing, passing ? response.status() : absl::OkStatus()});
-        wake = true;
+      if (absl::IsInternal(response.status()) && ++slot->internal_errors >= kMostInternalErrors) {
+        response = NotPassing(response.status());
       }
-      if (passing && state->hold) {
-        slot->again = SteadyNow() + slot->pause;
-        slot->pause = std::min(2 * slot->pause, state->max_pause);
+      const bool passing = !response.ok() && IsPassing(response.status());
+      wake = state->Note(slot.get(), response.status(), passing);
+      if (passing && state->limits.hold) {
+        slot->again =
+            SteadyNow() + std::max(slot->pause, ::baseband::client::RetryAfter(response.status()));
+        slot->pause = std::min(2 * slot->pause, state->limits.max_pause);
       } else {
         slot->done = true;
         slot->response = std::move(response);
