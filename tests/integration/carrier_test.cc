@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/integration/carrier_refusals.h"
 #include "tests/support/carrier_traffic.h"
 #include "tests/support/server_test.h"
 #include "tests/support/traffic.h"
@@ -25,18 +26,8 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class CarrierTest : public ServerTest {
+class CarrierTest : public CarrierRefusalsTest {
  protected:
-  // The message that `group`, with `symbols` float32 zeros for each of its frames, is refused with.
-  static std::string Refusal(const v1::CarrierGroup& group) {
-    v1::RecoverCarrierRequest request;
-    *request.add_groups() = group;
-    request.set_payload(std::string(size_t{8} * group.frame_symbols() * group.count(), '\0'));
-    v1::RecoverCarrierResponse response;
-    const grpc::Status status = Call(*stub_, request, &response);
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-    return status.error_message();
-  }
   static v1::CarrierGroup Qpsk() {
     v1::CarrierGroup group;
     group.mutable_constellation()->set_name("QPSK");
