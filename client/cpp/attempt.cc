@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <random>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
 #include "client/cpp/client_options.h"
+#include "client/cpp/submit_wire.h"
 #include "client/cpp/to_status.h"
 #include "common/grpc/grpc_time.h"
 
@@ -12,6 +15,10 @@ namespace {
 
 // gRPC's own deadline goes first: it tells the server at the same time.
 constexpr absl::Duration kPrecedence = absl::Milliseconds(2);
+// What RetryAfter() says of 0, which would be that the server does not say.
+constexpr absl::Duration kAtOnce = absl::Microseconds(1);
+
+constexpr char kPushbackTrailer[] = "grpc-retry-pushback-ms";
 
 // As the server reads it: the metadata baseband-priority, nothing for normal.
 void SetPriority(Priority priority, grpc::ClientContext* context) {
@@ -62,7 +69,25 @@ absl::Status Attempt::Outcome(const grpc::Status& status, bool cancelled) const 
   if (expired_ && !cancelled && status.error_code() == grpc::StatusCode::CANCELLED) {
     return absl::DeadlineExceededError("the timeout passed");
   }
-  return cancelled ? ToStatus(status) : ToStatusUncancelled(status);
+  absl::Status outcome = cancelled ? ToStatus(status) : ToStatusUncancelled(status);
+  const absl::optional<absl::Duration> pushback = Pushback();
+  if (!outcome.ok() && pushback.has_value() && *pushback < absl::InfiniteDuration()) {
+    SetRetryAfter(std::max(*pushback, kAtOnce), &outcome);
+  }
+  return outcome;
+}
+
+absl::optional<absl::Duration> Attempt::Pushback() const {
+  const auto& trailers = context_.GetServerTrailingMetadata();
+  const auto pushback = trailers.find(kPushbackTrailer);
+  if (pushback == trailers.end()) {
+    return absl::nullopt;
+  }
+  int milliseconds = -1;
+  const absl::string_view text(pushback->second.data(), pushback->second.size());
+  return absl::SimpleAtoi(text, &milliseconds) && milliseconds >= 0
+             ? absl::Milliseconds(milliseconds)
+             : absl::InfiniteDuration();
 }
 
 absl::Duration RetryOptions::PauseAfter(int attempts) const {

@@ -46,8 +46,11 @@ class Attempt final : private SteadyTimer::Task {
   void End();
   // What the call ended with: InvalidArgument if its header cannot travel. A cancellation that
   // `cancelled` does not tell of is the server's, and Unavailable, or this side's timer's, and
-  // DeadlineExceeded. After End().
+  // DeadlineExceeded. RetryAfter() of it is what Pushback() says, if that is a time. After End().
   absl::Status Outcome(const grpc::Status& status, bool cancelled) const;
+  // What the server says of when to come back; empty: nothing. InfiniteDuration: not at all, which
+  // it says with anything that is no number from 0 on. After End().
+  absl::optional<absl::Duration> Pushback() const;
 
  private:
   void Run() override;  // the deadline has passed

@@ -42,7 +42,8 @@ struct SubmitOptions {
   bool wait_for_credits = true;
 };
 
-// When the server says that a request it refused is worth another try; zero: it does not say.
+// When the server says that a request it refused is worth another try; zero: it does not say. Of a
+// status of any call of this library.
 BASEBAND_PUBLIC absl::Duration RetryAfter(const absl::Status& status);
 
 // Thread-safe; several threads may submit.

@@ -3,31 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/string_view.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::client {
-namespace {
-
-constexpr char kPushbackTrailer[] = "grpc-retry-pushback-ms";
-
-// What the server says of when to come back; empty: nothing. InfiniteDuration: not at all, which it
-// says with anything that is no number from 0 on.
-absl::optional<absl::Duration> Pushback(const grpc::ClientContext& context) {
-  const auto& trailers = context.GetServerTrailingMetadata();
-  const auto pushback = trailers.find(kPushbackTrailer);
-  if (pushback == trailers.end()) {
-    return absl::nullopt;
-  }
-  int milliseconds = -1;
-  const absl::string_view text(pushback->second.data(), pushback->second.size());
-  return absl::SimpleAtoi(text, &milliseconds) && milliseconds >= 0
-             ? absl::Milliseconds(milliseconds)
-             : absl::InfiniteDuration();
-}
-
-}  // namespace
 
 UnaryCall::UnaryCall(CallSpec spec, ChannelPool* channels, grpc::CompletionQueue* queue, Done done)
     : spec_(std::move(spec)),
@@ -85,7 +63,7 @@ absl::Duration UnaryCall::RetryDelay() {
       (!exhausted && !absl::IsUnavailable(outcome))) {
     return absl::InfiniteDuration();
   }
-  absl::optional<absl::Duration> delay = Pushback(*attempt_->context());
+  absl::optional<absl::Duration> delay = attempt_->Pushback();
   patience_ = absl::InfinitePast();
   if (!delay.has_value() && (exhausted || spec_.repetition.only_when_told)) {
     return absl::InfiniteDuration();

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
+#include "client/cpp/submit_stream.h"
 #include "tests/integration/client_calls.h"
 #include "tests/support/matchers.h"
 #include "tests/support/test_files.h"
@@ -86,6 +87,25 @@ TEST(ClientTest, APushbackBeyondTheDeadlineIsNotWaitedFor) {
   const auto client = Connect(server.target());
   EXPECT_THAT(client->Encode(RequestOf(10), Within(absl::Seconds(30))),
               StatusIs(absl::StatusCode::kResourceExhausted, _));
+}
+
+TEST(ClientTest, AStatusTellsWhenToComeBack) {
+  const auto failure = [](grpc::StatusCode code, int pushback_ms) {
+    FailingServer server(1, code, pushback_ms);
+    return Connect(server.target())->Encode(RequestOf(10), Within(absl::Seconds(30))).status();
+  };
+  EXPECT_EQ(RetryAfter(failure(grpc::StatusCode::RESOURCE_EXHAUSTED, 60000)), absl::Seconds(60));
+  EXPECT_EQ(RetryAfter(failure(grpc::StatusCode::RESOURCE_EXHAUSTED, -1)), absl::ZeroDuration());
+  // At once is not the same as unsaid.
+  EXPECT_GT(RetryAfter(failure(grpc::StatusCode::INVALID_ARGUMENT, 0)), absl::ZeroDuration());
+  FakeBaseband server;
+  server.on_encode = [](grpc::ServerContext* context, auto&&...) {
+    context->AddTrailingMetadata("grpc-retry-pushback-ms", "never");
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too large");
+  };
+  server.Start();
+  EXPECT_EQ(RetryAfter(Connect(server.target())->Encode(RequestOf(10)).status()),
+            absl::ZeroDuration());
 }
 
 TEST(ClientTest, OtherErrorsAreFinal) {
