@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/angles.h"
 #include "common/numbers/numbers.h"
+#include "kernels/timing/math/place_math.h"
 
 namespace baseband::ctl {
 namespace {
@@ -96,9 +97,8 @@ absl::StatusOr<SamplesPerSymbol> ParseSamplesPerSymbol(absl::string_view text) {
 }
 
 int64_t SymbolsOf(const SamplesPerSymbol& rate, double max_clock_error, int64_t num_samples) {
-  const double last = static_cast<double>((num_samples - 1) * rate.denominator) /
-                      static_cast<double>(rate.numerator);
-  return last < 1 ? 0 : 1 + static_cast<int64_t>(std::floor((last - 1) / (1 + max_clock_error)));
+  return timing::NumSymbols(static_cast<int>(rate.numerator), static_cast<int>(rate.denominator),
+                            max_clock_error, num_samples);
 }
 
 int64_t SamplesFor(const SamplesPerSymbol& rate, double max_clock_error, int64_t num_symbols) {

@@ -19,7 +19,7 @@ namespace baseband::ctl {
 
 // Samples to a symbol, a fraction.
 struct SamplesPerSymbol {
-  int64_t numerator = 0;  // 0: not given
+  int64_t numerator = 0;
   int64_t denominator = 1;
 
   double value() const { return static_cast<double>(numerator) / static_cast<double>(denominator); }

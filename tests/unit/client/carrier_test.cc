@@ -255,6 +255,8 @@ TEST(PulseSignalTest, SamplesAndSymbolsFollowFromEachOther) {
   EXPECT_EQ(SymbolsOf({2, 1}, 0, 33), 16);
   EXPECT_EQ(SymbolsOf({2, 1}, 0, 32), 15);
   EXPECT_EQ(SamplesFor({2, 1}, 0, 16), 33);
+  // As the server rounds: 300003 / (5 * 1.00001) is 60000.
+  EXPECT_EQ(SymbolsOf({5, 2}, 1e-5, 150005), 60001);
   for (const SamplesPerSymbol& rate : {SamplesPerSymbol{2, 1}, {5, 2}, {16, 1}, {4095, 2047}}) {
     for (const int64_t symbols : {16, 17, 1000, 1 << 20}) {
       const int64_t samples = SamplesFor(rate, 1e-4, symbols);
