@@ -80,7 +80,7 @@ class FrontEnd:
         """
         flat = _numbers(samples)
         if (dc or iq) and self.samples < _LEAST:
-            raise ValueError(f"of {self.samples} samples nothing can be told: it takes {_LEAST}")
+            raise ValueError(self.why)
         if (dc or iq) and self.power <= 0:
             raise ValueError("all samples are the same: nothing would be left of them")
         if iq and self.why:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import os
 import pathlib
 import struct
@@ -124,5 +123,5 @@ def read_head(path: pathlib.Path) -> Head:
     """ValueError names what is wrong with the file."""
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is no regular file")
-    with io.open(path, "rb") as file:
+    with path.open("rb") as file:
         return _Reader(path, file).read()
