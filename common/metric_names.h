@@ -48,8 +48,8 @@ inline constexpr Metric kSharedMemoryBytes = {
 inline constexpr Metric kSharedMemoryRegions = {
     "baseband_shared_memory_regions", "",
     "Regions of memory shared with clients, also those that were freed and are still used."};
-inline constexpr Metric kRings = {
-    "baseband_rings", "", "Rings in memory shared with clients, by which requests come."};
+inline constexpr Metric kRings = {"baseband_rings", "",
+                                  "Rings in memory shared with clients, by which requests come."};
 inline constexpr Metric kDeadlines = {
     "baseband_deadlines_total", "rpc outcome",
     "Accepted requests that had a deadline; met if their result was handed over before it."};

@@ -101,13 +101,9 @@ CommandLine::CommandLine(const std::string& version)
 }
 
 std::string CommandLine::WhatIsWrong(const CLI::ParseError& error) const {
-  // CLI11 misses what is required before it minds what is unknown.
-  const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
-  const auto flag = std::find_if(unknown.begin(), unknown.end(), [](const std::string& argument) {
-    return absl::StartsWith(argument, "--");
-  });
-  if (flag != unknown.end()) return UnknownFlag(app_, *flag);
+  if (std::string flag = UnknownFlag(app_); !flag.empty()) return flag;
   if (app_.get_subcommands().empty()) {
+    const std::vector<std::string> unknown = app_.remaining(/*recurse=*/true);
     if (!unknown.empty()) return UnknownCommand(app_, unknown[0]);
     if (error.get_name() == "RequiredError") return "a command is needed";
   }

@@ -13,7 +13,6 @@
 #include "CLI/App.hpp"
 #include "CLI/Config.hpp"
 #include "CLI/Formatter.hpp"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/optional.h"
@@ -186,14 +185,6 @@ absl::Status CheckPipes() {
   return absl::OkStatus();
 }
 
-// CLI11 misses what is required before it minds what is unknown.
-std::string WhatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
-  for (const std::string& argument : app.remaining()) {
-    if (absl::StartsWith(argument, "--")) return ctl::UnknownFlag(app, argument);
-  }
-  return error.what();
-}
-
 int Main(int argc, char** argv) {
   const absl::Status pipes = CheckPipes();
   CLI::App app(kDescription, "basebandd-ldpc-tool");
@@ -208,7 +199,8 @@ int Main(int argc, char** argv) {
     if (error.get_exit_code() == 0) {
       return app.exit(error, std::cout, std::cerr);  // --help, --version
     }
-    std::cerr << app.get_name() << ": " << WhatIsWrong(app, error) << "\n"
+    const std::string flag = ctl::UnknownFlag(app);
+    std::cerr << app.get_name() << ": " << (flag.empty() ? error.what() : flag) << "\n"
               << app.get_name() << " --help tells more.\n";
     return ctl::kBadArguments;
   }

@@ -58,17 +58,15 @@ Plot PlotFrame(const std::string& title, const v1::CarrierGroup& group,
                absl::Span<const Complex> received, absl::Span<const Complex> points,
                const Recovered& recovered) {
   const v1::CarrierResult& result = recovered.frames[0];
+  const CarrierReport report{"", group, &recovered};
   const float scale = group.scale() > 0 ? group.scale() : DefaultScale(group.format());
   const float gain = result.gain() > 0 ? result.gain() : 1;
   Plot plot;
   plot.title = title;
   plot.subtitle = absl::StrFormat(
       "%s, %d symbols: %s, frequency %+.9f cycles/symbol, Es/N0 %.2f dB, EVM %.2f %%",
-      Describe(group.constellation()),
-      group.has_timing() ? recovered.reach.frame_symbols() : group.frame_symbols(),
-      result.lock() == v1::CARRIER_LOCK_LOCKED
-          ? "locked"
-          : absl::StrCat("NOT LOCKED, ", ShortReason(result.lock())),
+      Describe(group.constellation()), report.frame_symbols(),
+      report.is_locked(0) ? "locked" : absl::StrCat("NOT LOCKED, ", report.reason(0)),
       result.frequency(), result.snr_db(), 100 * result.evm());
 
   PlotPanel before;

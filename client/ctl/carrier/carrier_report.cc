@@ -19,14 +19,6 @@ constexpr double kPpm = 1e6;
 bool IsLocked(const v1::CarrierResult& result) { return result.lock() == v1::CARRIER_LOCK_LOCKED; }
 bool IsLocked(const v1::TimingEstimate& timing) { return timing.lock() == v1::TIMING_LOCK_LOCKED; }
 
-// Why frame `i` is not locked, or "yes": its timing comes first.
-std::string ReasonOf(const Recovered& recovered, int64_t i) {
-  if (!recovered.timings.empty() && !IsLocked(recovered.timings[i])) {
-    return ShortReason(recovered.timings[i].lock());
-  }
-  return ShortReason(recovered.frames[i].lock());
-}
-
 // Decimals that show two digits of `deviation`, within reason.
 int Decimals(double deviation, int most) {
   if (!(deviation > 0) || !std::isfinite(deviation)) {
@@ -165,7 +157,7 @@ void PrintTable(const CarrierReport& report, int64_t rows, std::FILE* stream) {
     const double phase_deviation = kDegreesPerRadian * result.phase_stddev();
     const std::string cells[] = {
         absl::StrCat(i),
-        ReasonOf(*report.recovered, i),
+        report.reason(i),
         absl::StrFormat("%+.*f", Decimals(result.frequency_stddev(), 9), result.frequency()),
         absl::StrFormat("%.1e", result.frequency_stddev()),
         absl::StrFormat("%+.*f", Decimals(result.frequency_stddev_hz(), 3), result.frequency_hz()),
@@ -200,7 +192,7 @@ void PrintSummary(const CarrierReport& report, int64_t rows, std::FILE* stream) 
   for (int64_t i = 0; i < count; ++i) {
     ++ambiguities[frames[i].ambiguity()];
     if (!report.is_locked(i)) {
-      ++reasons[ReasonOf(*report.recovered, i)];
+      ++reasons[report.reason(i)];
     }
   }
   std::string why;
@@ -228,6 +220,13 @@ void PrintSummary(const CarrierReport& report, int64_t rows, std::FILE* stream) 
 bool CarrierReport::is_locked(int64_t frame) const {
   return IsLocked(recovered->frames[frame]) &&
          (recovered->timings.empty() || IsLocked(recovered->timings[frame]));
+}
+
+std::string CarrierReport::reason(int64_t frame) const {
+  if (!recovered->timings.empty() && !IsLocked(recovered->timings[frame])) {
+    return ShortReason(recovered->timings[frame].lock());
+  }
+  return ShortReason(recovered->frames[frame].lock());
 }
 
 int64_t CarrierReport::locked() const {

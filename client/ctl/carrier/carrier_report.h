@@ -20,6 +20,8 @@ struct CarrierReport {
 
   // Whether a frame is locked: its carrier and, of samples, its timing.
   bool is_locked(int64_t frame) const;
+  // "yes", or why not, as ShortReason(): its timing comes first.
+  std::string reason(int64_t frame) const;
   int64_t locked() const;
   // Of each frame: the group's, or those that its samples were taken for.
   int64_t frame_symbols() const;

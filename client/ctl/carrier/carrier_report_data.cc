@@ -35,8 +35,9 @@ nlohmann::ordered_json ToJson(const CarrierReport& report) {
                    {"modulo", report.recovered->reach.modulo()}};
   json["frames_locked"] = report.locked();
   json["frames"] = nlohmann::ordered_json::array();
-  for (const v1::CarrierResult& result : report.recovered->frames) {
-    json["frames"].push_back({{"locked", result.lock() == v1::CARRIER_LOCK_LOCKED},
+  for (size_t i = 0; i < report.recovered->frames.size(); ++i) {
+    const v1::CarrierResult& result = report.recovered->frames[i];
+    json["frames"].push_back({{"locked", report.is_locked(static_cast<int64_t>(i))},
                               {"lock", NameOfLock(result.lock())},
                               {"frequency", result.frequency()},
                               {"frequency_stddev", result.frequency_stddev()},
@@ -53,20 +54,17 @@ nlohmann::ordered_json ToJson(const CarrierReport& report) {
                               {"peak_ratio", result.peak_ratio()},
                               {"fit", result.fit()},
                               {"coarse_frequency", result.coarse_frequency()}});
-  }
-  for (size_t i = 0; i < report.recovered->timings.size(); ++i) {
+    if (report.recovered->timings.empty()) continue;
     const v1::TimingEstimate& timing = report.recovered->timings[i];
-    nlohmann::ordered_json& frame = json["frames"][i];
-    frame["locked"] = report.is_locked(static_cast<int64_t>(i));
-    frame["timing"] = {{"lock", NameOfLock(timing.lock())},
-                       {"offset", timing.offset()},
-                       {"offset_stddev", timing.offset_stddev()},
-                       {"clock_error", timing.clock_error()},
-                       {"clock_error_stddev", timing.clock_error_stddev()},
-                       {"centre_stddev", timing.centre_stddev()},
-                       {"refined", timing.refined()},
-                       {"line", timing.line()},
-                       {"spectrum_centre", timing.spectrum_centre()}};
+    json["frames"].back()["timing"] = {{"lock", NameOfLock(timing.lock())},
+                                       {"offset", timing.offset()},
+                                       {"offset_stddev", timing.offset_stddev()},
+                                       {"clock_error", timing.clock_error()},
+                                       {"clock_error_stddev", timing.clock_error_stddev()},
+                                       {"centre_stddev", timing.centre_stddev()},
+                                       {"refined", timing.refined()},
+                                       {"line", timing.line()},
+                                       {"spectrum_centre", timing.spectrum_centre()}};
   }
   json["requests"] = report.recovered->times.requests;
   json["seconds"] = absl::ToDoubleSeconds(report.recovered->times.wall);

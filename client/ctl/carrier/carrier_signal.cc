@@ -5,7 +5,6 @@
 #include "client/ctl/common/angles.h"
 
 namespace baseband::ctl {
-namespace {}  // namespace
 
 // By Marsaglia's polar method.
 Complex Normal(Random* random) {

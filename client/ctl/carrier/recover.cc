@@ -272,9 +272,7 @@ class RecoverCommand final : public Command {
     }
     group.set_corrected(true);
     group.set_curve(true);
-    const int64_t bytes =
-        int64_t{group.has_timing() ? group.frame_samples() : group.frame_symbols()} *
-        BytesPerSample(group.format());
+    const int64_t bytes = FrameBytes(group);
     const auto frame = absl::string_view(symbols.bytes).substr(plot_frame_ * bytes, bytes);
     const absl::StatusOr<Recovered> recovered = RecoverFrames(session, group, frame);
     if (!recovered.ok()) {

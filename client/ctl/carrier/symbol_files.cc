@@ -51,7 +51,6 @@ absl::Status ParseMeta(const std::string& text, SymbolFile* file) {
 }
 
 absl::StatusOr<SymbolFile> ReadWav(const std::string& path, absl::string_view format) {
-  constexpr int64_t kPiece = 1 << 20;
   BASEBAND_ASSIGN_OR_RETURN(WidebandFile wav, WidebandFile::Open(path, ""));
   if (!wav.samples().is_complex) {
     return absl::InvalidArgumentError(
@@ -59,13 +58,8 @@ absl::StatusOr<SymbolFile> ReadWav(const std::string& path, absl::string_view fo
   }
   SymbolFile file;
   file.sample_rate_hz = wav.sample_rate_hz();
-  for (;;) {
-    BASEBAND_ASSIGN_OR_RETURN(const WidebandFile::Piece piece, wav.Read(kPiece));
-    if (piece.bytes.empty()) {
-      break;
-    }
-    file.bytes += piece.bytes;
-  }
+  BASEBAND_ASSIGN_OR_RETURN(WidebandFile::Piece all, wav.Read(wav.num_samples()));
+  file.bytes = std::move(all.bytes);
   const WidebandFormat& wire = wav.wire_format();
   file.format = wire.wire == v1::WIDEBAND_FORMAT_COMPLEX_FLOAT32 ? v1::SAMPLE_FORMAT_FLOAT32
                                                                  : v1::SAMPLE_FORMAT_INT16;
@@ -140,12 +134,17 @@ absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_vie
 }
 
 absl::StatusOr<FrontEnd> CorrectFrontEnd(const WantedCorrection& wanted, SymbolFile* file) {
-  std::vector<Complex> samples = ToComplex(file->bytes, file->format, DefaultScale(file->format));
+  const bool corrects = wanted.dc || wanted.iq;
+  const absl::string_view looked_at =
+      absl::string_view(file->bytes)
+          .substr(0, corrects ? absl::string_view::npos
+                              : kMostFrontEndSamples * BytesPerSample(file->format));
+  std::vector<Complex> samples = ToComplex(looked_at, file->format, DefaultScale(file->format));
   FrontEndMeter meter;
   meter.Add(samples);
   FrontEnd found = meter.Result();
   BASEBAND_ASSIGN_OR_RETURN(const IqCorrection correction, ToCorrection(found, wanted));
-  if (wanted.dc || wanted.iq) {
+  if (corrects) {
     correction.Apply(&samples);
     file->format = v1::SAMPLE_FORMAT_FLOAT32;
     file->bytes = FromComplex(samples, file->format, DefaultScale(file->format));

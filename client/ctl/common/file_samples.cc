@@ -94,11 +94,12 @@ std::string ToWire(std::string bytes, const FileSamples& samples) {
       }
       return bytes;
     case Encoding::kSigned24:
-    case Encoding::kSigned32:
-      return ConvertAll<float>(bytes, EncodingKindOf(samples.encoding).bytes, [&](const char* at) {
-        return std::ldexp(
-            static_cast<float>(UpperBytes(at, EncodingKindOf(samples.encoding).bytes)), -31);
+    case Encoding::kSigned32: {
+      const int size = EncodingKindOf(samples.encoding).bytes;
+      return ConvertAll<float>(bytes, size, [size](const char* at) {
+        return std::ldexp(static_cast<float>(UpperBytes(at, size)), -31);
       });
+    }
     case Encoding::kFloat64:
       return ConvertAll<float>(bytes, sizeof(double), [](const char* at) {
         double number = 0;

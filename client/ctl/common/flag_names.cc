@@ -1,5 +1,6 @@
 #include "client/ctl/common/flag_names.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -106,7 +107,12 @@ std::string WithFlagName(absl::string_view message) {
   return std::string(message);
 }
 
-std::string UnknownFlag(const CLI::App& root, absl::string_view argument) {
+std::string UnknownFlag(const CLI::App& root) {
+  const std::vector<std::string> unknown = root.remaining(/*recurse=*/true);
+  const auto argument = std::find_if(unknown.begin(), unknown.end(), [](const std::string& one) {
+    return absl::StartsWith(one, "--");
+  });
+  if (argument == unknown.end()) return "";
   std::vector<std::string> known;
   for (const CLI::App* app = &root; app != nullptr;
        app = app->get_subcommands().empty() ? nullptr : app->get_subcommands()[0]) {
@@ -114,7 +120,7 @@ std::string UnknownFlag(const CLI::App& root, absl::string_view argument) {
       for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     }
   }
-  const absl::string_view flag = argument.substr(0, argument.find('='));
+  const absl::string_view flag = absl::string_view(*argument).substr(0, argument->find('='));
   return absl::StrCat("unknown flag ", flag, DidYouMean(NearName(flag, known)));
 }
 

@@ -22,9 +22,10 @@ std::string ProgramName();
 // behind the first field that has one, if it does not name that anyway.
 std::string WithFlagName(absl::string_view message);
 
-// "unknown flag --rat; did you mean --rate?": of `argument`, among the flags of `app` and of the
-// commands below it that are being parsed.
-std::string UnknownFlag(const CLI::App& app, absl::string_view argument);
+// "unknown flag --rat; did you mean --rate?": of the first flag that was given to `app` and that
+// neither it nor a command below it that was parsed has; empty: they have them all. To be asked
+// before what CLI11 says: it misses what is required before it minds what is unknown.
+std::string UnknownFlag(const CLI::App& app);
 
 }  // namespace baseband::ctl
 

@@ -1,8 +1,8 @@
 #include "client/ctl/common/json_values.h"
-#include "common/numbers/numbers.h"
 
 #include <cmath>
 
+#include "common/numbers/numbers.h"
 
 namespace baseband::ctl {
 
@@ -60,7 +60,8 @@ absl::Status SetBool(const Json& json, bool* value) {
 
 absl::Status SetDuration(const Json& json, absl::Duration* value) {
   // A number has no unit, and is told so.
-  return json.is_number() ? ParseDuration(json.dump()).status() : SetNamed(json, &ParseDuration, value);
+  return json.is_number() ? ParseDuration(json.dump()).status()
+                          : SetNamed(json, &ParseDuration, value);
 }
 
 }  // namespace baseband::ctl

@@ -24,8 +24,8 @@ constexpr Names kNames[] = {
 };
 
 // Files that are more than their samples: raw ones under such a name mislead whoever opens them.
-constexpr const char* kContainers[] = {"wav", "wave", "rf64", "bw64", "sigmf", "flac", "mat", "npy", "npz",
-                                       "h5",  "hdf5",  "json", "csv", "txt", "svg"};
+constexpr const char* kContainers[] = {"wav", "wave", "rf64", "bw64", "sigmf", "flac", "mat", "npy",
+                                       "npz", "h5",   "hdf5", "json", "csv",   "txt",  "svg"};
 
 // "cs16" of "a.b/air.cs16"; empty without one.
 absl::string_view Ending(absl::string_view path) {

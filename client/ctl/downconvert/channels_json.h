@@ -14,7 +14,8 @@ namespace baseband::ctl {
 // "sample_rate". Keys of a channel, all optional but the first:
 //   frequency, phase, gain, down, up, taps (numbers, or a file's name), pass, stop, ripple,
 //   attenuation, design ("equiripple", "kaiser"), output, nco, segment
-// with numbers, or texts such as "9.1M", and "@433.92M" of a frequency by radio; what is missing is as in `common`.
+// with numbers, or texts such as "9.1M", and "@433.92M" of a frequency by radio; what is missing is
+// as in `common`.
 struct ChannelsFile {
   double sample_rate_hz = 0;  // 0: not said
   std::vector<ChannelSpec> channels;

@@ -33,7 +33,8 @@ class DownconvertCommand final : public Command {
         "downconvert",
         "Takes channels out of a wideband recording: mixed down, filtered, decimated.\n"
         "The file holds samples, little endian, complex ones as I before Q; or it is a SigMF"
-        " recording (name either of its files). Each channel becomes a file of complex samples."
+        " recording (name either of its files), or a WAV file. Each channel becomes a file of "
+        "complex samples."
         " Numbers take k, M and G.");
     command->add_option(
         "FILE", run_.input,

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "client/ctl/common/angles.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/named_value.h"
 #include "client/ctl/common/symbols.h"
@@ -17,8 +18,6 @@
 
 namespace baseband::ctl {
 namespace {
-
-constexpr double kRadians = 0.017453292519943295;  // a degree
 
 constexpr NamedValue<v1::NcoMethod> kNcoMethods[] = {{"exact", v1::NCO_METHOD_EXACT},
                                                      {"float", v1::NCO_METHOD_FLOAT},
@@ -37,7 +36,7 @@ absl::Status Within(absl::string_view where, const absl::Status& status) {
 absl::StatusOr<v1::DownconvertChannel> ToChannel(const ChannelSpec& spec, const Band& band) {
   v1::DownconvertChannel channel;
   BASEBAND_ASSIGN_OR_RETURN(*channel.mutable_frequency(), ToOscillator(spec.frequency, band));
-  channel.set_phase(spec.phase_degrees * kRadians);
+  channel.set_phase(spec.phase_degrees * (kPi / 180));
   channel.set_gain(static_cast<float>(spec.gain));
   channel.set_output(spec.output);
   channel.set_nco(spec.nco);
@@ -230,7 +229,7 @@ absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, Band b
   }
   if (band.sample_rate_hz == 0) {
     return absl::InvalidArgumentError(
-        "the sample rate is not known: add --rate=64M, or name a SigMF recording");
+        "the sample rate is not known: add --rate=64M, or name a SigMF or WAV recording");
   }
   plan.setup.set_sample_rate_hz(band.sample_rate_hz);
   plan.centre_hz = band.centre_hz;

@@ -235,11 +235,14 @@ absl::StatusOr<Decoded> DecodeBlocks(const Session& session, const v1::DecodeGro
   return result;
 }
 
+int64_t FrameBytes(const v1::CarrierGroup& group) {
+  return int64_t{group.has_timing() ? group.frame_samples() : group.frame_symbols()} *
+         BytesPerSample(group.format());
+}
+
 absl::StatusOr<Recovered> RecoverFrames(const Session& session, const v1::CarrierGroup& group,
                                         absl::string_view received, const OnProgress& progress) {
-  const int64_t frame_bytes =
-      int64_t{group.has_timing() ? group.frame_samples() : group.frame_symbols()} *
-      BytesPerSample(group.format());
+  const int64_t frame_bytes = FrameBytes(group);
   const int64_t frames = static_cast<int64_t>(received.size()) / frame_bytes;
   Recovered result;
   result.frames.resize(frames);
@@ -285,10 +288,7 @@ absl::StatusOr<Recovered> RecoverFrames(const Session& session, const v1::Carrie
     return times.status();
   }
   result.times = *times;
-  for (std::string& part : corrected) {
-    result.corrected.append(part);
-    std::string().swap(part);
-  }
+  result.corrected = absl::StrJoin(corrected, "");
   const std::string points = absl::StrJoin(curve_points, "");
   result.curve_points.resize(points.size() / sizeof(float));
   if (!points.empty()) {

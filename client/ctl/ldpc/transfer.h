@@ -48,9 +48,9 @@ struct Decoded {
 struct Recovered {
   std::vector<v1::CarrierResult> frames;
   std::vector<v1::TimingEstimate> timings;  // one a frame, if the group has timing
-  std::string corrected;                 // if the group asks for it
-  std::vector<v1::CarrierCurve> curves;  // one a frame, likewise
-  std::vector<float> curve_points;       // of all curves in order
+  std::string corrected;                    // if the group asks for it
+  std::vector<v1::CarrierCurve> curves;     // one a frame, likewise
+  std::vector<float> curve_points;          // of all curves in order
   v1::CarrierReach reach;
   TransferTimes times;
 };
@@ -67,11 +67,15 @@ absl::StatusOr<Encoded> EncodeBlocks(const Session& session, const v1::EncodeGro
 absl::StatusOr<Decoded> DecodeBlocks(const Session& session, const v1::DecodeGroup& group,
                                      absl::string_view llr, const OnProgress& progress = {});
 
+// What a frame of the group takes as it is received: of its symbols, or with timing its samples.
+int64_t FrameBytes(const v1::CarrierGroup& group);
+
 // Recovers all of `received`: frames of group.frame_symbols() symbols, or with timing of its
 // frame_samples() samples, in the group's format (its count is ignored). Statuses: those of the
 // calls, the first that fails.
 absl::StatusOr<Recovered> RecoverFrames(const Session& session, const v1::CarrierGroup& group,
-                                        absl::string_view received, const OnProgress& progress = {});
+                                        absl::string_view received,
+                                        const OnProgress& progress = {});
 
 // Splits `total` items into chunks of at most `chunk`, starts `start(first, count, done)` for each
 // with at most `in_flight` unfinished, and waits for all. After an error no chunk is started any

@@ -16,9 +16,9 @@ struct NumberFile {
 
 // By the end of the name: .f64 (raw, little endian); samples as `downconvert` reads them (.f32,
 // .cf32, .ci16, .cu8 .., of integers full scale is 1; both files of a SigMF recording without
-// gaps); .csv and .txt: numbers separated by blanks, commas, semicolons or line ends, # begins a
-// comment; "-" is such a text from standard input. InvalidArgument: another name, no or half
-// numbers, no number in a text; NotFound.
+// gaps; WAV files); .csv and .txt: numbers separated by blanks, commas, semicolons or line ends, #
+// begins a comment; "-" is such a text from standard input. InvalidArgument: another name, no or
+// half numbers, no number in a text; NotFound.
 absl::StatusOr<NumberFile> ReadNumbers(const std::string& path);
 
 }  // namespace baseband::ctl

@@ -108,7 +108,7 @@ absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(
 absl::StatusOr<timing::PulsePtr> CarrierModels::PulseOf(const timing::PulseShape& shape,
                                                         const ContinueCheck* may_continue,
                                                         absl::Span<const timing::PulsePtr> own) {
-  const std::string key = shape.Reduced().Key();
+  const std::string key = shape.Key();
   if (timing::PulsePtr known = pulses_.Find(key)) {
     return known;
   }

@@ -31,8 +31,8 @@ class CarrierModels {
   absl::StatusOr<carrier::ConstellationPtr> PointsOf(const v1::Constellation& message,
                                                      const ContinueCheck* may_continue);
 
-  // The pulse of `shape`, which has passed CheckPulse. Null and refusals: as of FromProto; `own`
-  // are the pulses that the request has already.
+  // The pulse of `shape`, in lowest terms, which has passed CheckPulse. Null and refusals: as of
+  // FromProto; `own` are the pulses that the request has already.
   absl::StatusOr<timing::PulsePtr> PulseOf(const timing::PulseShape& shape,
                                            const ContinueCheck* may_continue,
                                            absl::Span<const timing::PulsePtr> own = {});

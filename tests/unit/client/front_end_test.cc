@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/ctl/carrier/symbol_files.h"
+#include "client/ctl/common/angles.h"
 #include "client/ctl/common/wideband_file.h"
 #include "tests/support/matchers.h"
 #include "tests/support/test_files.h"
@@ -16,7 +17,6 @@ namespace {
 
 using ::baseband::testing::FileOfTest;
 
-constexpr double kPi = 3.141592653589793;
 constexpr WantedCorrection kBoth = {true, true};
 
 // Circular noise of power 0.01.

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "client/ctl/carrier/symbol_files.h"
 #include "client/ctl/common/wideband_file.h"
 #include "tests/support/matchers.h"
