@@ -126,6 +126,42 @@ class ArgumentsTest(unittest.TestCase):
             with self.subTest(options), self.assertRaises(ValueError):
                 bo.CallOptions(**options)
 
+    def test_what_is_of_another_type_is_named_with_its_value(self):
+        symbols, channel = np.zeros(200, np.complex64), bo.Channel(0, taps=np.ones(1))
+        for text, make in {
+            "timeout '10' is str, not a number": lambda: bo.CallOptions(timeout="10"),
+            "timeout None is NoneType, not a number": lambda: bo.CallOptions(timeout=None),
+            "request_id 7 is int, not a str": lambda: bo.CallOptions(request_id=7),
+            "target 50151 is int, not a str": lambda: bo.Client(50151),
+            "connections '4' is str, not a whole number": lambda: bo.Client(connections="4"),
+            "max_attempts 2.5 is float, not a whole number": lambda: bo.Client(max_attempts=2.5),
+            "max_backoff '1s' is str, not a number": lambda: bo.Client(max_backoff="1s"),
+            "token b'secret' is bytes, not a str": lambda: bo.Client(token=b"secret"),
+            "tls True is bool, not a Tls": lambda: bo.Client(tls=True),
+            "tls.ca 'ca.pem' is str, not bytes, the contents": lambda: bo.Tls(ca="ca.pem"),
+            "timeout '1' is str, not a number": lambda: self.client.connect("1"),
+            "in_flight '8' is str, not a number": lambda: next(self.client.submit([], in_flight="8")),
+            "response_timeout '8' is str": lambda: self.client.open_submit_stream(response_timeout="8"),
+            "zc '384' is str, not a whole number": lambda: bo.NrCode(1, "384"),
+            "rate 0.5 is float, not a str": lambda: bo.WifiCode(0.5, 648),
+            "g '100' is str, not a whole number": lambda: bo.TransportBlock(100, "100", 2),
+            "max_iterations 8.5 is float, not a whole number": lambda: bo.decode_request(LLRS, CODE, max_iterations=8.5),
+            "scale_factor '1': ": lambda: bo.decode_request(LLRS, CODE, scale_factor="1"),
+            "fine None is NoneType, not a str": lambda: bo.recover_carrier_request(symbols, "QPSK", fine=None),
+            "sweep 3 is int, not a Sweep": lambda: bo.recover_carrier_request(symbols, "QPSK", sweep=3),
+            "symbol_rate_hz '1M': ": lambda: bo.recover_carrier_request(symbols, "QPSK", symbol_rate_hz="1M"),
+            "sample_rate_hz '1e6': ": lambda: bo.downconvert_request(symbols, "1e6", [channel]),
+            "begin '0': ": lambda: bo.minimize_request("x", [bo.Axis("0", 1, 2)]),
+            "functional is int, neither": lambda: bo.minimize_request(5, [bo.Axis(0, 1, 2)]),
+        }.items():
+            with self.subTest(text), self.assertRaises(TypeError) as caught:
+                make()
+            self.assertIn(text, str(caught.exception))
+        with self.assertRaisesRegex(ValueError, "power -1: .*range"):
+            bo.recover_carrier_request(symbols, "QPSK", power=-1)
+        with self.assertRaisesRegex(ValueError, "samples_per_symbol 'many' is no number"):
+            bo.recover_carrier_request(symbols, "QPSK", samples_per_symbol="many", roll_off=0.2)
+
     def test_requests_of_several_operations_are_not_joined(self):
         channel = bo.Channel(0, taps=np.ones(1))
         encode = bo.encode_request(np.zeros(324, np.uint8), CODE)

@@ -28,11 +28,6 @@ def check_last(name: str, array: Array, wanted: int, what: str) -> None:
         raise ValueError(f"{name} has shape {array.shape}: its last axis is not {wanted}, {what}")
 
 
-def check_range(name: str, value: float, low: float, high: float) -> None:
-    if not low <= value <= high:
-        raise ValueError(f"{name} {value} is not in [{low}, {high}]")
-
-
 def as_bytes(array: Array) -> memoryview:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import grpc
 
+from ._checks import check_number
 from ._target import Target, parse_target
 from .errors import BasebandError, make_error, rpc_error
 from .options import CallOptions, ClientOptions
@@ -148,6 +149,7 @@ class Channels:
 
     def connect(self, timeout: float) -> None:
         """Waits until every channel is connected; DeadlineExceeded after `timeout` seconds."""
+        check_number("timeout", timeout)
         deadline = time.monotonic() + timeout
         for channel in self._channels:
             if not self._wait(channel, max(0.0, deadline - time.monotonic())):

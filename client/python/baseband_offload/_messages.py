@@ -12,6 +12,8 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
+from ._checks import check_type
+
 _PACKAGE = "baseband.v1."
 # A pool of our own: the program may have generated code for the same messages.
 _POOL = descriptor_pool.DescriptorPool()
@@ -23,8 +25,21 @@ _CLASSES: dict[str, Any] = {}
 
 
 def message(name: str, /, **fields: Any) -> Any:
-    """A message of that name; fields that are None are left out."""
-    return message_class(name)(**{key: value for key, value in fields.items() if value is not None})
+    """A message of that name; fields that are None are left out.
+
+    TypeError and ValueError say which field protobuf does not take, whose own words do not.
+    """
+    made = message_class(name)
+    given = {key: value for key, value in fields.items() if value is not None}
+    try:
+        return made(**given)
+    except (TypeError, ValueError):
+        for key, value in given.items():
+            try:
+                made(**{key: value})
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"{key} {value!r}: {error}") from None
+        raise
 
 
 def message_class(name: str) -> Any:
@@ -48,6 +63,7 @@ def _names(enum: str) -> dict[str, int]:
 
 def enum_number(field: str, enum: str, name: str) -> int:
     """The number of `name`; ValueError names the field and all that it may be."""
+    check_type(field, name, str, "a str")
     names = _names(enum)
     number = names.get(name.lower().replace("/", "_").replace("-", "_"), 0)
     if number == 0:

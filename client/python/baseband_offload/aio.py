@@ -13,6 +13,7 @@ import numpy.typing as npt
 from . import _messages
 from ._arrays import Array
 from ._channels import SERVICE
+from ._checks import check_positive
 from ._request import Request
 from .carrier import Pll, Rate, Recovered, Sweep, recover_carrier_request
 from .client import Client
@@ -403,8 +404,7 @@ class AsyncClient:
         response_timeout: float = 60.0,
         wait_for_ready: bool = False,
     ) -> AsyncIterator[Answer[T]]:
-        if in_flight < 1:
-            raise ValueError(f"in_flight {in_flight} is not >= 1")
+        check_positive("in_flight", in_flight)
         stream = self._client.open_submit_stream(
             response_timeout=response_timeout, wait_for_ready=wait_for_ready, priority=priority
         )

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _messages
-from ._arrays import Array, as_bytes, check_range, checked, complex_bytes
+from ._arrays import Array, as_bytes, checked, complex_bytes
+from ._checks import check_range, check_type
 from ._request import SOFT, Answer, Request, Timing
 
 _FORMATS = {"complex64": "float32", "float32": "float32", "float16": "float16", "int16": "int16"}
@@ -152,7 +153,10 @@ def _symbol_timing(
         return None
     if roll_off is None:
         raise ValueError("samples_per_symbol needs roll_off, that of the pulses")
-    rate = fractions.Fraction(samples_per_symbol)
+    try:
+        rate = fractions.Fraction(samples_per_symbol)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"samples_per_symbol {samples_per_symbol!r} is no number") from None
     check_range("roll_off", roll_off, 0.05, 1)
     if not 2 <= rate <= 16:
         raise ValueError(f"samples_per_symbol {rate} is not in [2, 16]")
@@ -218,6 +222,8 @@ def recover_carrier_request(
         check_range("frame_symbols", shape[-1], 16, 1048576)
     else:
         check_range("frame_samples", shape[-1], 32, 1 << 25)
+    check_type("sweep", sweep, Sweep, "a Sweep")
+    check_type("pll", pll, Pll, "a Pll")
     frames = shape[:-1]
     count = math.prod(frames)
     group = _messages.message(

@@ -11,6 +11,7 @@ from . import _messages
 from ._arrays import Array
 from ._calls import Calls
 from ._channels import SERVICE
+from ._checks import check_positive
 from ._coding import CodingMethods
 from ._request import Answer as _Answer
 from ._request import Request, field_head
@@ -195,8 +196,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
         >>> sum(answer.result().parity_ok.sum() for answer in answers)
         200
         """
-        if in_flight < 1:
-            raise ValueError(f"in_flight {in_flight} is not >= 1")
+        check_positive("in_flight", in_flight)
         stream = self.open_submit_stream(
             response_timeout=response_timeout, wait_for_ready=wait_for_ready, priority=priority
         )

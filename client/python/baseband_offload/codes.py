@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _messages
-from ._arrays import check_range, checked
+from ._arrays import checked
+from ._checks import check_whole
 
 # Of 24 block columns, the parity rows of 802.16e's and 802.11n's rates.
 _ROWS = {"1/2": 12, "2/3": 8, "2/3A": 8, "2/3B": 8, "3/4": 6, "3/4A": 6, "3/4B": 6, "5/6": 4}
@@ -78,13 +79,14 @@ class NrCode(_Shape):
     parity_rows: int = 0
 
     def __post_init__(self) -> None:
-        check_range("base_graph", self.base_graph, 1, 2)
+        check_whole("base_graph", self.base_graph, 1, 2)
+        check_whole("zc", self.zc, -(2**31), 2**31 - 1)
         odd = self.zc // (self.zc & -self.zc) if self.zc > 0 else 0
         if not 2 <= self.zc <= 384 or odd > 15:
             raise ValueError(f"zc {self.zc} is not a lifting size of TS 38.212 table 5.3.2-1 (2 .. 384)")
         rows, columns = (46, 68) if self.base_graph == 1 else (42, 52)
         if self.parity_rows:
-            check_range("parity_rows", self.parity_rows, 4, rows)
+            check_whole("parity_rows", self.parity_rows, 4, rows)
         self._set_shape(rows, columns, self.zc, 2, self.parity_rows)
 
     def _message(self) -> Any:
@@ -101,6 +103,7 @@ class WimaxCode(_Shape):
 
     def __post_init__(self) -> None:
         _messages.enum_number("rate", "WimaxCode.Rate", self.rate)
+        check_whole("n", self.n, 0, 2**32 - 1)
         if not 576 <= self.n <= 2304 or self.n % 96 != 0:
             raise ValueError(f"n {self.n} is not one of 576, 672, .., 2304")
         self._set_shape(_ROWS[self.rate.upper()], 24, self.n // 24)
@@ -155,12 +158,12 @@ class CustomCode(_Shape):
         if shifts.ndim != 2:
             raise ValueError(f"shifts has shape {shifts.shape}, not (rows, columns)")
         rows, columns = shifts.shape
-        check_range("rows", rows, 1, 64)
-        check_range("columns", columns, rows + 1, 128)
-        check_range("zc", self.zc, 1, 512)
-        check_range("punctured_columns", self.punctured_columns, 0, columns - rows)
+        check_whole("rows", rows, 1, 64)
+        check_whole("columns", columns, rows + 1, 128)
+        check_whole("zc", self.zc, 1, 512)
+        check_whole("punctured_columns", self.punctured_columns, 0, columns - rows)
         if self.parity_rows:
-            check_range("parity_rows", self.parity_rows, 1, rows)
+            check_whole("parity_rows", self.parity_rows, 1, rows)
         kept = shifts.copy()  # nobody changes it: headers of requests are kept
         kept.flags.writeable = False
         object.__setattr__(self, "shifts", kept)

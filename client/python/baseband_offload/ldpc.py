@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _messages
-from ._arrays import as_bytes, check_last, check_range, checked, pack, unpack
+from ._arrays import as_bytes, check_last, checked, pack, unpack
+from ._checks import check_whole
 from ._request import SOFT, Answer, Request, Timing
 from .codes import LdpcCode, NrCode
 
@@ -81,7 +82,7 @@ def _check_code(code: LdpcCode, n_filler: int) -> int:
     """Information bits of a block."""
     if not hasattr(code, "_message"):
         raise TypeError(f"code is {type(code).__name__}, not NrCode, WimaxCode, WifiCode or CustomCode")
-    check_range("n_filler", n_filler, 0, code.k - 1)
+    check_whole("n_filler", n_filler, 0, code.k - 1)
     return code.k - n_filler
 
 
@@ -146,7 +147,7 @@ def decode_request(
     llr_count = llrs.shape[-1]
     if llr_count > code.sent:
         raise ValueError(f"llrs has shape {llrs.shape}: its last axis is more than {code.sent}, the bits that are sent")
-    check_range("max_iterations", max_iterations, 1, 100)
+    check_whole("max_iterations", max_iterations, 1, 100)
     blocks = llrs.shape[:-1]
     count = math.prod(blocks)
     header = _decode_header(

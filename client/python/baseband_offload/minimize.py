@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _messages
-from ._arrays import Array, Bytes, as_bytes, check_range, checked
+from ._arrays import Array, Bytes, as_bytes, checked
+from ._checks import check_range, check_whole
 from ._request import Answer, Request, Timing
 
 
@@ -207,11 +208,13 @@ def minimize_request(
     progress_interval: float = 0.0,
 ) -> Request[Union[Progress, Minimum]]:
     """A request of `Client.minimize`; its results are those of one response."""
-    check_range("axes", len(axes), 1, 4)
+    check_whole("axes", len(axes), 1, 4)
     if progress_interval:
         check_range("progress_interval", progress_interval, 0.01, 60)
     if isinstance(functional, str):
         functional = Expression(functional)
+    if not hasattr(functional, "_field"):
+        raise TypeError(f"functional is {type(functional).__name__}, neither a text nor a functional")
     field, message, payload = functional._field()
     header = _messages.message(
         "MinimizeRequest",

@@ -7,6 +7,7 @@ import random
 import ssl
 from typing import Optional
 
+from ._checks import check_number, check_positive, check_type, check_whole
 from ._target import Target, parse_target
 from .errors import BasebandError, ResourceExhausted, Unavailable
 
@@ -18,6 +19,7 @@ def is_token(text: str) -> bool:
 
 
 def _check_token(field: str, text: str) -> None:
+    check_type(field, text, str, "a str")
     if not is_token(text):
         raise ValueError(f"{field} has a byte that is not printable ASCII, or a blank")
 
@@ -46,6 +48,7 @@ class Tls:
         if bool(self.cert) != bool(self.key):
             raise ValueError("tls needs cert and key, or neither")
         for field, text in (("tls.ca", self.ca), ("tls.cert", self.cert)):
+            check_type(field, text, bytes, "bytes, the contents of a file")
             if not text:
                 continue
             try:  # gRPC would take anything, and then fail each handshake without a word
@@ -54,6 +57,7 @@ class Tls:
                 ssl.PEM_cert_to_DER_cert(text[begin:end].decode("ascii"))
             except ValueError:
                 raise ValueError(f"{field} holds no certificate in PEM") from None
+        check_type("tls.key", self.key, bytes, "bytes, the contents of a file")
         if self.key and b"PRIVATE KEY-----" not in self.key:
             raise ValueError("tls.key holds no private key in PEM")
         _check_token("tls.server_name", self.server_name)
@@ -82,8 +86,8 @@ class CallOptions:
     request_id: str = ""
 
     def __post_init__(self) -> None:
-        if not self.timeout > 0:
-            raise ValueError(f"timeout {self.timeout} is not > 0")
+        check_number("timeout", self.timeout)
+        check_positive("timeout", self.timeout)
         check_priority(self.priority)
         _check_token("request_id", self.request_id)
 
@@ -107,7 +111,10 @@ class ClientOptions:
     token: str = ""
 
     def __post_init__(self) -> None:
+        check_type("target", self.target, str, "a str")
         self._check_credentials(parse_target(self.target))
+        check_number("initial_backoff", self.initial_backoff)
+        check_number("max_backoff", self.max_backoff)
         if not 0 < self.initial_backoff <= self.max_backoff:
             raise ValueError("initial_backoff must be > 0 and at most max_backoff")
         for field, value, low, high in (
@@ -115,12 +122,12 @@ class ClientOptions:
             ("max_attempts", self.max_attempts, 1, 5),
             ("retry_buffer_bytes", self.retry_buffer_bytes, 0, 2**31 - 1),
         ):
-            if not low <= value <= high:
-                raise ValueError(f"{field} {value} is not in [{low}, {high}]")
+            check_whole(field, value, low, high)
 
     def _check_credentials(self, target: Target) -> None:
         _check_token("token", self.token)
         if self.tls is not None:
+            check_type("tls", self.tls, Tls, "a Tls")
             if self.target.startswith("unix:"):
                 raise ValueError("tls is for TCP targets: a Unix socket speaks none")
             if not self.tls.server_name and target.balanced and not self.target.startswith("dns:"):

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _messages
-from ._arrays import Array, as_bytes, check_last, check_range, checked, complex_bytes
+from ._arrays import Array, as_bytes, check_last, checked, complex_bytes
+from ._checks import check_whole
 from ._request import Answer, Request, Timing
 
 _CRC_BITS = {"": 0, "24a": 24, "24b": 24, "16": 16}
@@ -54,7 +55,7 @@ class TransportBlock:
     tbs_lbrm: int = 0
 
     def __post_init__(self) -> None:
-        check_range("tb_bytes", self.tb_bytes, 3, 262144)
+        check_whole("tb_bytes", self.tb_bytes, 3, 262144)
         _check_sent("g", self.g, self.qm, self.layers)
 
     @property
@@ -104,7 +105,7 @@ class CodeBlock:
     c_init: Optional[int] = None
 
     def __post_init__(self) -> None:
-        check_range("base_graph", self.base_graph, 1, 2)
+        check_whole("base_graph", self.base_graph, 1, 2)
         _check_sent("e", self.e, self.qm, 1)
         if self.crc not in _CRC_BITS:
             raise ValueError(f"crc {self.crc!r} is not one of '', 24a, 24b, 16")
@@ -193,7 +194,8 @@ class DecodedSharedChannel:
 def _check_sent(name: str, sent: int, qm: int, layers: int) -> None:
     if qm not in (1, 2, 4, 6, 8, 10):
         raise ValueError(f"qm {qm} is not one of 1, 2, 4, 6, 8, 10")
-    check_range("layers", layers, 1, 8)
+    check_whole("layers", layers, 1, 8)
+    check_whole(name, sent, 0, 2**32 - 1)
     if sent < 1 or sent % (qm * layers):
         raise ValueError(f"{name} {sent} is not a multiple of layers * qm, {qm * layers}")
 
@@ -262,7 +264,7 @@ def decode_shared_channel_request(
 ) -> Request[DecodedSharedChannel]:
     """A request of `Client.decode_shared_channel`."""
     array, blocks, name = _received(received, block)
-    check_range("max_iterations", max_iterations, 1, 100)
+    check_whole("max_iterations", max_iterations, 1, 100)
     if name.startswith("symbols") and noise_variance is None:
         raise ValueError("noise_variance is needed where symbols are received")
     count = math.prod(blocks)

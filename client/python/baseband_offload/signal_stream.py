@@ -5,8 +5,9 @@ from __future__ import annotations
 import queue
 from typing import Any, Optional, Sequence, Union
 
-from ._arrays import Array, check_range
+from ._arrays import Array
 from ._channels import Channels
+from ._checks import check_positive, check_whole
 from ._request import Request
 from ._stream import Stream
 from .downconvert import Channel, Downconverted, Piece, Setup
@@ -32,9 +33,9 @@ class SignalStream:
         of_signal: Sequence[Channel],
         scale: float,
     ) -> None:
-        check_range("max_in_flight", max_in_flight, 1, 64)
-        if not response_timeout > 0 or (timeout is not None and not timeout > 0):
-            raise ValueError("timeout and response_timeout must be > 0")
+        check_whole("max_in_flight", max_in_flight, 1, 64)
+        check_positive("timeout", timeout)
+        check_positive("response_timeout", response_timeout)
         self.max_in_flight = max_in_flight
         self._channels, self._options, self._timeout = channels, options, timeout
         self._response_timeout = response_timeout

@@ -14,6 +14,7 @@ from typing import Any, Generic, Iterator, Optional, TypeVar
 from . import _messages
 from ._arrays import Bytes
 from ._channels import Channels
+from ._checks import check_positive
 from ._request import Request, field_head, split, varint
 from ._stream import Stream
 from .errors import BasebandError, Cancelled, DeadlineExceeded, Unavailable, make_error, numbered_error
@@ -117,8 +118,7 @@ class SubmitStream:
     def __init__(
         self, channels: Channels, client: ClientOptions, response_timeout: float, wait_for_ready: bool, priority: str
     ) -> None:
-        if not response_timeout > 0:
-            raise ValueError(f"response_timeout {response_timeout} is not > 0")
+        check_positive("response_timeout", response_timeout)
         self._channels, self._client = channels, client
         self._options = CallOptions(wait_for_ready=wait_for_ready, priority=priority)
         self._response_timeout = response_timeout
@@ -176,8 +176,7 @@ class SubmitStream:
         concurrent.futures.Future
             Its result, or the server's error. Callbacks must not block.
         """
-        if timeout is not None and not timeout > 0:
-            raise ValueError(f"timeout {timeout} is not > 0")
+        check_positive("timeout", timeout)
         if priority is not None:
             check_priority(priority)
         if request.rpc not in _FIELDS:

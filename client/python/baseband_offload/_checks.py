@@ -1,0 +1,36 @@
+"""Arguments of callers, looked at by name: TypeError and ValueError say the field, its value and what it may be."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Optional
+
+
+def check_type(name: str, value: Any, wanted: type, what: str) -> None:
+    """`what` is what the field has to be, in words."""
+    if not isinstance(value, wanted):
+        raise TypeError(f"{name} {value!r} is {type(value).__name__}, not {what}")
+
+
+def check_number(name: str, value: Any) -> None:
+    check_type(name, value, numbers.Real, "a number")
+
+
+def check_range(name: str, value: float, low: float, high: float) -> None:
+    check_number(name, value)
+    if not low <= value <= high:
+        raise ValueError(f"{name} {value} is not in [{low}, {high}]")
+
+
+def check_whole(name: str, value: int, low: int, high: int) -> None:
+    check_type(name, value, numbers.Integral, "a whole number")
+    check_range(name, value, low, high)
+
+
+def check_positive(name: str, value: Optional[float]) -> None:
+    """None is not asked for."""
+    if value is None:
+        return
+    check_number(name, value)
+    if not value > 0:
+        raise ValueError(f"{name} {value} is not > 0")
