@@ -98,6 +98,11 @@ std::vector<std::string> Arguments(int argc, const char* const* argv) {
   return arguments;
 }
 
+// What ends the refusal of an unknown name.
+std::string WhereToLook(absl::string_view near) {
+  return near.empty() ? "; basebandd --help lists them" : DidYouMean(near);
+}
+
 absl::Status UnknownArgument(const std::string& argument) {
   if (!absl::StartsWith(argument, "-")) {
     return absl::InvalidArgumentError(
@@ -107,7 +112,7 @@ absl::Status UnknownArgument(const std::string& argument) {
   std::vector<std::string> known = {"--help", "--version", "--manual", "--check-config"};
   for (const std::string& name : KnownNames()) known.push_back(FlagName(name));
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown flag ", flag, DidYouMean(NearName(flag, known))));
+      absl::StrCat("unknown flag ", flag, WhereToLook(NearName(flag, known))));
 }
 
 absl::StatusOr<Flags> ReadFlags(int argc, const char* const* argv) {
@@ -175,7 +180,7 @@ absl::StatusOr<Given> ReadEnvironment(const char* const* environment) {
       const std::string near = NearName(name, KnownNames());
       return absl::InvalidArgumentError(
           absl::StrCat("unknown environment variable ", kEnvironmentPrefix, parts.first,
-                       DidYouMean(near.empty() ? near : EnvironmentName(near))));
+                       WhereToLook(near.empty() ? near : EnvironmentName(near))));
     }
     given[name] = {std::string(parts.second)};
   }
@@ -200,7 +205,7 @@ absl::Status UnknownKey(const std::string& key, const std::string& path) {
   std::vector<std::string> known;  // not config: a file names no other
   for (const Setting& setting : Settings()) known.push_back(setting.name);
   return absl::InvalidArgumentError(
-      absl::StrCat("unknown key ", key, " in ", path, DidYouMean(NearName(key, known))));
+      absl::StrCat("unknown key ", key, " in ", path, WhereToLook(NearName(key, known))));
 }
 
 absl::StatusOr<Given> ReadFile(const std::string& path) {

@@ -88,15 +88,17 @@ TEST(ConfigTest, UnknownNamesAreRefusedWithTheNearestKnownOne) {
   EXPECT_THAT(Refusal({section.flag()}), HasSubstr("section [server] in "));
 }
 
-TEST(ConfigTest, AnUnknownNameThatIsNearNoneIsRefusedWithoutAGuess) {
+TEST(ConfigTest, AnUnknownNameThatIsNearNoneIsRefusedWithWhereToLook) {
   const TemporaryFile file("colour = 9\n");
   const TemporaryFile config("config = other\n");
 
-  EXPECT_EQ(Refusal({"--port=5"}), "unknown flag --port");
-  EXPECT_EQ(Refusal({"-p"}), "unknown flag -p");
-  EXPECT_EQ(Refusal({}, {"BASEBANDD_COLOUR=2"}), "unknown environment variable BASEBANDD_COLOUR");
-  EXPECT_EQ(Refusal({file.flag()}), "unknown key colour in " + file.path());
-  EXPECT_EQ(Refusal({config.flag()}), "unknown key config in " + config.path());
+  const std::string hint = "; basebandd --help lists them";
+  EXPECT_EQ(Refusal({"--port=5"}), "unknown flag --port" + hint);
+  EXPECT_EQ(Refusal({"-p"}), "unknown flag -p" + hint);
+  EXPECT_EQ(Refusal({}, {"BASEBANDD_COLOUR=2"}),
+            "unknown environment variable BASEBANDD_COLOUR" + hint);
+  EXPECT_EQ(Refusal({file.flag()}), "unknown key colour in " + file.path() + hint);
+  EXPECT_EQ(Refusal({config.flag()}), "unknown key config in " + config.path() + hint);
 }
 
 TEST(ConfigTest, ALineWithoutAnEqualsSignIsToldHowASettingIsWritten) {
