@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/timing/math/pulse_math.h"
 #include "tests/integration/carrier_refusals.h"
 #include "tests/support/carrier_traffic.h"
 #include "tests/support/server_test.h"
@@ -267,6 +269,36 @@ TEST_F(SymbolTimingTest, ASampleThatIsNoneIsRefusedByItsPlace) {
     EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
     EXPECT_THAT(status.error_message(), HasSubstr("payload: sample 171 of frame 1 is not finite"));
   }
+}
+
+TEST_F(SymbolTimingTest, SymbolsThatTheFilterMakesTooLargeAreRefusedByTheirFrame) {
+  constexpr float kMost = 0.999e15F;
+  CarrierRequest request;
+  const size_t num_samples =
+      AddSampledFrames(SpecOf(2, 1, 0.35, 1), 1000, 2, v1::SAMPLE_FORMAT_FLOAT32, &request)
+          .frame_samples();
+  const auto refusal = [&](const std::vector<std::complex<float>>& samples) {
+    request.message.set_payload(samples.data(), samples.size() * sizeof(samples[0]));
+    v1::RecoverCarrierResponse response;
+    return Call(*stub_, request.message, &response).error_message();
+  };
+  std::vector<std::complex<float>> samples(2 * num_samples);
+  std::memcpy(static_cast<void*>(samples.data()), request.message.payload().data(),
+              request.message.payload().size());
+  float greatest = 0;
+  for (const std::complex<float>& sample : samples) {
+    greatest = std::max(greatest, std::abs(sample));
+  }
+  for (std::complex<float>& sample : samples) sample *= kMost / greatest;
+  EXPECT_EQ(refusal(samples), "");
+  // Around symbol 500 all samples have the signs of the filter's taps.
+  for (size_t n = 990; n < 1020; ++n) {
+    const double t = 0.5 * static_cast<double>(n) - (0.37 + 500 * (1 - 42e-6));
+    samples[num_samples + n] = timing::RootRaisedCosine(0.35, t) < 0 ? -kMost : kMost;
+  }
+  EXPECT_THAT(refusal(samples),
+              HasSubstr("payload: frame 1 has symbols that are, behind the matched filter, of a "
+                        "magnitude above 1e+15"));
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, const ui
     const carrier::Iq symbol = carrier::ReadSymbol(group.parameters, received, n);
     if (!(std::hypot(symbol.i, symbol.q) <= carrier::kMaxMagnitude)) {
       return absl::InvalidArgumentError(absl::StrCat("payload: ", noun, " ", n, " of frame ", frame,
-                                                     " is not finite, or larger than ",
+                                                     " is not finite, or of a magnitude above ",
                                                      carrier::kMaxMagnitude));
     }
   }
@@ -196,10 +196,10 @@ absl::Status BadSymbol(const RecoverCarrierGroup& group, int64_t frame, const ui
 }
 
 absl::Status BadFiltered(int64_t frame) {
-  return absl::InvalidArgumentError(absl::StrCat("payload: frame ", frame,
-                                                 " has symbols, behind the matched filter, that "
-                                                 "are larger than ",
-                                                 carrier::kMaxMagnitude));
+  return absl::InvalidArgumentError(
+      absl::StrCat("payload: frame ", frame,
+                   " has symbols that are, behind the matched filter, of a magnitude above ",
+                   carrier::kMaxMagnitude));
 }
 
 void CurveToProto(const RecoverCarrierGroup& group, const carrier::Result& result,
