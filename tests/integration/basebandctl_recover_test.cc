@@ -214,6 +214,21 @@ TEST_F(BasebandctlRecoverTest, PilotsFindWhatIsHopelessBlind) {
   }
 }
 
+TEST_F(BasebandctlRecoverTest, WhatThePeakIsOfIsSaid) {
+  MakeSignal("in.cf32", {kQpsk, "--pilots=dvbs2", "--known-out=" + Path("pilots.cf32")});
+  const auto recover = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"recover", Path("in.cf32"), kQpsk});
+    return Run(flags).output;
+  };
+  const std::string pilots = "--known=" + Path("pilots.cf32");
+  EXPECT_THAT(recover({}), HasSubstr(" times the power of the next\n"));
+  EXPECT_THAT(recover({"--pilots=dvbs2", pilots}),
+              HasSubstr(" times the power of the next, by the known symbols alone\n"));
+  EXPECT_THAT(recover({"--pilots=dvbs2", pilots, "--coarse=power"}),
+              HasSubstr(" times the power of the next\n"));
+  EXPECT_THAT(recover({"--coarse=none"}), Not(HasSubstr("the power of the next")));
+}
+
 TEST_F(BasebandctlRecoverTest, APointListOfYourOwnIsAConstellationToo) {
   MakeSignal("in.cf32", {kQpsk, "--frequency=0.01"});
   WriteAll(Path("points.txt"), "# QPSK, larger\n3 3\n-3 3\n-3 -3\n3 -3\n");
@@ -286,12 +301,13 @@ TEST_F(BasebandctlRecoverTest, SamplesBecomeSymbolsWithTheirTiming) {
 
 TEST_F(BasebandctlRecoverTest, WithoutATimingAFrameIsNotLocked) {
   MakeSignal("in.cf32", {kQpsk, "--samples-per-symbol=4", "--frame-symbols=2000", "--snr=12"});
-  Outcome outcome = Run({"recover", Path("in.cf32"), kQpsk, "--samples-per-symbol=4"});
+  Outcome outcome =
+      Run({"recover", Path("in.cf32"), kQpsk, "--samples-per-symbol=4", "--roll-off=0.2"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.output;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("timing      +0.29"), HasSubstr("clock       "),
                                     HasSubstr(" ppm\n"), HasSubstr("lock        yes\n")));
   // 4.1 samples a symbol were not sent.
-  outcome = Run({"recover", Path("in.cf32"), kQpsk, "--samples-per-symbol=4.1"});
+  outcome = Run({"recover", Path("in.cf32"), kQpsk, "--samples-per-symbol=4.1", "--roll-off=0.2"});
   EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("no line at the symbol rate stands out of the noise"));
 }
@@ -303,15 +319,20 @@ TEST_F(BasebandctlRecoverTest, WhatSamplesNeedIsAskedFor) {
               HasSubstr("--samples-per-symbol 17 is not in [2, 16]"));
   EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=two"}, 1),
               HasSubstr("'two' is no number of samples, such as 4, 5/2 or 2.5"));
-  EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=2", "--frame-symbols=100"}, 1),
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=2"}, 1),
+              HasSubstr("--samples-per-symbol needs --roll-off"));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=2", "--roll-off=0.2",
+                       "--frame-symbols=100"},
+                      1),
               HasSubstr("of samples it is --frame-samples"));
   EXPECT_THAT(Refused({"recover", in, kQpsk, "--frame-samples=100"}, 1),
               HasSubstr("--frame-samples needs --samples-per-symbol"));
   EXPECT_THAT(Refused({"recover", in, kQpsk, "--roll-off=0.3"}, 1),
               HasSubstr("--samples-per-symbol"));
-  EXPECT_THAT(
-      Refused({"recover", in, kQpsk, "--samples-per-symbol=2", "--frame-samples=20", "--drop"}, 1),
-      HasSubstr("frame_samples (--frame-samples) 20 is not in ["));
+  EXPECT_THAT(Refused({"recover", in, kQpsk, "--samples-per-symbol=2", "--roll-off=0.2",
+                       "--frame-samples=20", "--drop"},
+                      1),
+              HasSubstr("frame_samples (--frame-samples) 20 is not in ["));
 }
 
 TEST_F(BasebandctlRecoverTest, WhatIsWrittenIsWhatItsNameSays) {

@@ -108,6 +108,9 @@ absl::Status SetTiming(const CarrierFlags& flags, v1::CarrierGroup* group) {
     return absl::InvalidArgumentError(
         absl::StrCat("--samples-per-symbol ", samples.status().message()));
   }
+  if (std::isnan(flags.roll_off)) {
+    return absl::InvalidArgumentError("--samples-per-symbol needs --roll-off, that of the pulses");
+  }
   v1::SymbolTiming& timing = *group->mutable_timing();
   timing.set_samples_per_symbol_numerator(static_cast<uint32_t>(samples->numerator));
   timing.set_samples_per_symbol_denominator(static_cast<uint32_t>(samples->denominator));
@@ -139,7 +142,7 @@ void AddTimingFlags(CLI::App* app, CarrierFlags* flags) {
           ->type_name("P/Q")
           ->group(timing);
   AddNumber(app, "--roll-off", "A", &flags->roll_off, Between(0.05, 1),
-            "of the root-raised-cosine pulse (0.2)")
+            "of the root-raised-cosine pulse; to be given")
       ->group(timing)
       ->needs(samples);
   AddNumber(app, "--max-clock-error", "E", &flags->max_clock_error, Between(0, 1e-3),

@@ -37,7 +37,7 @@ struct CarrierFlags {
   std::string reference = "first";
 
   std::string samples_per_symbol;
-  double roll_off = 0.2;
+  double roll_off = NAN;
   double max_clock_error = NAN;
 };
 

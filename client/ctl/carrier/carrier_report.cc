@@ -39,8 +39,9 @@ std::string Modulo(uint32_t ambiguity) {
 
 std::string Percent(double evm) { return absl::StrFormat("%.2f %%", 100 * evm); }
 
-// Three digits or all before the point.
-std::string Ratio(double ratio) {
+// Three digits or all before the point; "-": without a coarse stage there is none.
+std::string PeakRatio(double ratio) {
+  if (ratio == 0) return "-";
   return absl::StrFormat("%.*f", ratio < 9.995 ? 2 : ratio < 99.95 ? 1 : 0, ratio);
 }
 
@@ -51,6 +52,12 @@ std::string DescribeReach(const v1::CarrierReach& reach) {
                           ? absl::StrFormat("|frequency| <= %.6g", reach.max_frequency())
                           : "near zero only",
                       absl::StrFormat(", modulo %.6g cycles/symbol", reach.modulo()));
+}
+
+// Known symbols that lie apart have many peaks alike, of which the other symbols choose one.
+bool ByKnownSymbols(const v1::CarrierGroup& group) {
+  return group.has_known() && (group.coarse() == v1::COARSE_METHOD_UNSPECIFIED ||
+                               group.coarse() == v1::COARSE_METHOD_KNOWN_SYMBOLS);
 }
 
 void PrintOne(const CarrierReport& report, std::FILE* stream) {
@@ -92,7 +99,10 @@ void PrintOne(const CarrierReport& report, std::FILE* stream) {
                        : ""));
   row("SNR", absl::StrFormat("%.2f dB (Es/N0), gain %.4g", result.snr_db(), result.gain()));
   row("EVM", absl::StrFormat("%s, MER %.2f dB", Percent(result.evm()), result.mer_db()));
-  row("peak", absl::StrCat(Ratio(result.peak_ratio()), " times the power of the next"));
+  if (result.peak_ratio() != 0) {
+    row("peak", absl::StrCat(PeakRatio(result.peak_ratio()), " times the power of the next",
+                             ByKnownSymbols(report.group) ? ", by the known symbols alone" : ""));
+  }
   if (const std::string reach = DescribeReach(report.recovered->reach); !reach.empty()) {
     row("reach", reach);
   }
@@ -167,7 +177,7 @@ void PrintTable(const CarrierReport& report, int64_t rows, std::FILE* stream) {
         absl::StrFormat("%.2f", result.snr_db()),
         absl::StrFormat("%.2f", 100 * result.evm()),
         absl::StrFormat("%.2f", result.mer_db()),
-        Ratio(result.peak_ratio())};
+        PeakRatio(result.peak_ratio())};
     for (size_t c = 0; c < columns.size(); ++c) {
       columns[c].cells.push_back(cells[c]);
     }
@@ -303,7 +313,7 @@ std::string LongReason(const v1::CarrierResult& result) {
              " (--known) help. What follows is a guess.";
     case v1::CARRIER_LOCK_AMBIGUOUS:
       return absl::StrCat("another frequency fits nearly as well (peak ratio ",
-                          Ratio(result.peak_ratio()),
+                          PeakRatio(result.peak_ratio()),
                           "). A longer frame, more known symbols or --max-frequency help. What"
                           " follows is a guess.");
     case v1::CARRIER_LOCK_BAD_FIT:

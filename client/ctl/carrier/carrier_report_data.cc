@@ -76,9 +76,10 @@ std::string ToCsv(const CarrierReport& report) {
       "frame,lock,frequency,frequency_stddev,frequency_hz,frequency_stddev_hz,phase,phase_stddev,"
       "ambiguity,resolution,gain,snr_db,evm,mer_db,peak_ratio,fit,coarse_frequency";
   const bool has_timing = !report.recovered->timings.empty();
-  absl::StrAppend(&csv, has_timing ? ",timing_lock,offset,offset_stddev,clock_error,"
-                                     "clock_error_stddev,line\n"
-                                   : "\n");
+  absl::StrAppend(&csv, has_timing
+                            ? ",timing_lock,offset,offset_stddev,clock_error,"
+                              "clock_error_stddev,centre_stddev,refined,line,spectrum_centre\n"
+                            : "\n");
   int64_t frame = 0;
   for (const v1::CarrierResult& result : report.recovered->frames) {
     // Nobody knows Hz without a symbol rate.
@@ -94,9 +95,11 @@ std::string ToCsv(const CarrierReport& report) {
         result.mer_db(), result.peak_ratio(), result.fit(), result.coarse_frequency());
     if (has_timing) {
       const v1::TimingEstimate& timing = report.recovered->timings[frame];
-      absl::StrAppendFormat(&csv, ",%s,%.12g,%.4g,%.12g,%.4g,%.6g", NameOfLock(timing.lock()),
-                            timing.offset(), timing.offset_stddev(), timing.clock_error(),
-                            timing.clock_error_stddev(), timing.line());
+      absl::StrAppendFormat(&csv, ",%s,%.12g,%.4g,%.12g,%.4g,%.4g,%s,%.6g,%.6g",
+                            NameOfLock(timing.lock()), timing.offset(), timing.offset_stddev(),
+                            timing.clock_error(), timing.clock_error_stddev(),
+                            timing.centre_stddev(), timing.refined() ? "true" : "false",
+                            timing.line(), timing.spectrum_centre());
     }
     csv.push_back('\n');
     ++frame;

@@ -309,6 +309,8 @@ TEST(CarrierReportTest, AFrameWithoutTimingIsNotLocked) {
   for (v1::CarrierResult& result : recovered.frames) result.set_lock(v1::CARRIER_LOCK_LOCKED);
   recovered.timings[0].set_lock(v1::TIMING_LOCK_LOCKED);
   recovered.timings[0].set_offset(0.25);
+  recovered.timings[0].set_refined(true);
+  recovered.timings[0].set_spectrum_centre(0.125);
   recovered.timings[1].set_lock(v1::TIMING_LOCK_NO_LINE);
   CarrierReport report;
   report.recovered = &recovered;
@@ -318,7 +320,11 @@ TEST(CarrierReportTest, AFrameWithoutTimingIsNotLocked) {
   EXPECT_EQ(json["frames"][0]["locked"], true);
   EXPECT_EQ(json["frames"][1]["locked"], false);
   EXPECT_EQ(json["frames"][1]["timing"]["lock"], "no_line");
-  EXPECT_THAT(ToCsv(report), HasSubstr(",locked,0.25,"));
+  const std::string csv = ToCsv(report);
+  EXPECT_THAT(csv, HasSubstr(",locked,0.25,0,0,0,0,true,0,0.125\n"));
+  for (const auto& item : json["frames"][0]["timing"].items()) {
+    EXPECT_THAT(csv, HasSubstr((item.key() == "lock" ? ",timing_" : ",") + item.key())) << csv;
+  }
   for (const auto lock :
        {v1::TIMING_LOCK_NO_SIGNAL, v1::TIMING_LOCK_NO_LINE, v1::TIMING_LOCK_TOO_SHORT}) {
     EXPECT_LE(ShortReason(lock).size(), kShortReason);
