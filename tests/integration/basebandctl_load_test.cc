@@ -114,6 +114,7 @@ TEST_F(BasebandctlLoadTest, AMixGoesThroughStreamsAndEveryAnswerIsRight) {
       {"operation": "decode", "nr_bg": 1, "zc": 32, "blocks": 2, "priority": "high"},
       {"operation": "encode", "wifi": "1/2", "blocks": 2, "priority": "low"},
       {"operation": "recover", "constellation": "QPSK", "frame_symbols": 500, "blocks": 1},
+      {"operation": "recover", "samples_per_symbol": "5/2", "frame_symbols": 1000, "blocks": 2},
       {"operation": "downconvert", "samples": 1024}]})");
   for (const std::string pace : {"--in-flight=40", "--rate=200"}) {
     const Outcome outcome =

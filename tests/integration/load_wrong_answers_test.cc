@@ -184,6 +184,26 @@ TEST_P(LoadOperationTest, AnswersThatAreWrongAlikeEachTimeEndTheLoadBeforeItBegi
   EXPECT_THAT(outcome.output, HasSubstr("wrong answers: "));
 }
 
+TEST_F(LoadWrongAnswersTest, ATimingOfSamplesThatIsWrongAlikeEachTimeIsNoReference) {
+  const auto load = [](const std::string& target) {
+    return RunAt(target, {"load", "recover", "--samples-per-symbol=5/2", "--roll-off=0.3",
+                          "--frame-symbols=2000", "--blocks=2", "--variants=2", "--rate=50",
+                          "--duration=200ms", "--warmup=0s"});
+  };
+  const Relay relay(server_->target(), [](const std::string& method, int64_t, std::string* reply) {
+    if (method != "RecoverCarrier") return;
+    v1::RecoverCarrierResponse response;
+    ASSERT_TRUE(response.ParseFromString(*reply));
+    ASSERT_EQ(response.timings_size(), 2);
+    response.mutable_timings(1)->set_offset(response.timings(1).offset() + 0.2);
+    *reply = response.SerializeAsString();
+  });
+  const Outcome outcome = load(relay.target());
+  EXPECT_EQ(outcome.exit_code, 4) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("wrong answers: "));
+  EXPECT_EQ(load(server_->target()).exit_code, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Operations, LoadOperationTest, ::testing::Range(0, kNumOperations),
                          [](const auto& test) { return TestName(test.param); });
 

@@ -101,6 +101,14 @@ void AddTrafficFlags(CLI::App* app, TrafficSpec* traffic) {
   AddNumber(app, "--frame-symbols", "N", &traffic->frame_symbols, Between(16, 1 << 20),
             "in a frame (of 64800 bits)")
       ->group(group);
+  app->add_option(
+         "--samples-per-symbol", traffic->samples_per_symbol,
+         "frames come as samples, so many to a symbol: 2 to 16, perhaps a fraction (symbols)")
+      ->type_name("P/Q")
+      ->group(group);
+  AddNumber(app, "--roll-off", "A", &traffic->roll_off, Between(0.05, 1),
+            "of their root-raised-cosine pulses (0.2)")
+      ->group(group);
   AddNumber(app, "--samples", "N", &traffic->samples, Between(128, 1 << 24), "in a call (64Ki)")
       ->group(group);
   AddNumber(app, "--channels", "N", &traffic->channels, Between(1, 1024), "of 64 taps (4)")

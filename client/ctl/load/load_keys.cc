@@ -23,6 +23,13 @@ absl::Status SetFloat(const Json& json, float* value) {
   return status;
 }
 
+// A text such as 5/2, or a number.
+absl::Status SetRate(const Json& json, std::string* value) {
+  if (!json.is_number()) return SetText(json, value);
+  *value = json.dump();
+  return absl::OkStatus();
+}
+
 using Spec = TrafficSpec;
 using Operations = std::vector<Operation>;
 using Set = absl::Status (*)(const Json&, Spec*);
@@ -103,6 +110,10 @@ std::vector<TrafficKey> MakeTrafficKeys() {
   add(recover, "frames", [](const Json& j, Spec* s) { return SetInteger(j, &s->blocks); });
   add(recover, "frame_symbols",
       [](const Json& j, Spec* s) { return SetInteger(j, &s->frame_symbols); });
+  add(recover, "samples_per_symbol",
+      [](const Json& j, Spec* s) { return SetRate(j, &s->samples_per_symbol); });
+  add(recover, "roll_off",
+      [](const Json& j, Spec* s) { return SetNumber(j, &s->roll_off.emplace()); });
   add(downconvert, "samples", [](const Json& j, Spec* s) { return SetInteger(j, &s->samples); });
   add(downconvert, "channels", [](const Json& j, Spec* s) { return SetInteger(j, &s->channels); });
   add(minimize, "points", [](const Json& j, Spec* s) { return SetInteger(j, &s->points); });

@@ -9,8 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/carrier/carrier_signal.h"
+#include "client/ctl/carrier/pulse_signal.h"
 #include "client/ctl/common/angles.h"
 #include "client/ctl/common/symbols.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {
 namespace {
@@ -18,6 +20,7 @@ namespace {
 constexpr double kStrayDeviations = 6;     // an estimate farther off is wrong
 constexpr double kLargestDeviation = 0.1;  // of a frequency that is locked to, in bins
 constexpr double kSnrToleranceDb = 3;
+constexpr double kLargestTimingDeviation = 0.1;  // symbols, of the first one's
 constexpr int kTaps = 64;
 constexpr size_t kDown = 8;
 // int16 rounds each sample by 2^-16 in I and in Q, the taps' sum is 2; twice that.
@@ -36,26 +39,50 @@ std::vector<float> HannTaps() {
 
 using Verdict = absl::StatusOr<int64_t>;  // code blocks that did not decode: there are none here
 
-// A frame as it was sent.
+// A frame as it was sent; the last two of samples.
 struct SentFrame {
   double frequency;
   double phase;
+  double offset;
+  double clock_error;
 };
+
+bool IsNear(double found, double expected, double tolerance) {
+  return std::abs(found - expected) <= tolerance;  // NaN is not
+}
 
 // Whether `frame` was found as it was sent, within deviations that are themselves of a right size.
 bool IsFound(const v1::CarrierResult& frame, const SentFrame& sent, const SignalSpec& signal) {
-  const auto near = [](double found, double expected, double tolerance) {
-    return std::abs(found - expected) <= tolerance;  // NaN is not
-  };
   const int ambiguity = static_cast<int>(frame.ambiguity());
   const double bin = 1.0 / signal.num_symbols;
   return frame.lock() == v1::CARRIER_LOCK_LOCKED && ambiguity >= 1 && ambiguity <= 1024 &&
          frame.frequency_stddev() > 0 && frame.frequency_stddev() < kLargestDeviation * bin &&
-         near(frame.frequency(), sent.frequency, kStrayDeviations * frame.frequency_stddev()) &&
+         IsNear(frame.frequency(), sent.frequency, kStrayDeviations * frame.frequency_stddev()) &&
          frame.phase_stddev() > 0 && frame.phase_stddev() < kPi / ambiguity &&
-         near(WrapPhase(frame.phase() - sent.phase, ambiguity), 0,
-              kStrayDeviations * frame.phase_stddev()) &&
-         near(frame.snr_db(), signal.snr_db, kSnrToleranceDb);
+         IsNear(WrapPhase(frame.phase() - sent.phase, ambiguity), 0,
+                kStrayDeviations * frame.phase_stddev()) &&
+         IsNear(frame.snr_db(), signal.snr_db, kSnrToleranceDb);
+}
+
+// Likewise its timing.
+bool IsFound(const v1::TimingEstimate& timing, const SentFrame& sent) {
+  return timing.lock() == v1::TIMING_LOCK_LOCKED && timing.offset_stddev() > 0 &&
+         timing.offset_stddev() < kLargestTimingDeviation &&
+         IsNear(timing.offset(), sent.offset, kStrayDeviations * timing.offset_stddev()) &&
+         timing.clock_error_stddev() > 0 && timing.clock_error_stddev() < kDefaultMaxClockError &&
+         IsNear(timing.clock_error(), sent.clock_error,
+                kStrayDeviations * timing.clock_error_stddev());
+}
+
+// `group` is of samples, as `pulses` have them and the server is told.
+void SetTiming(const SignalSpec& signal, const PulseSpec& pulses, v1::CarrierGroup* group) {
+  const SamplesPerSymbol& rate = pulses.samples_per_symbol;
+  group->set_frame_samples(
+      static_cast<uint32_t>(SamplesFor(rate, kDefaultMaxClockError, signal.num_symbols)));
+  v1::SymbolTiming& timing = *group->mutable_timing();
+  timing.set_samples_per_symbol_numerator(static_cast<uint32_t>(rate.numerator));
+  timing.set_samples_per_symbol_denominator(static_cast<uint32_t>(rate.denominator));
+  timing.set_roll_off(pulses.roll_off);
 }
 
 // What a DownconvertResponse has to be: channel c is a tone, `offsets_hz[c]` above which its
@@ -124,30 +151,51 @@ absl::StatusOr<load::Request> CarrierRequest(const NamedPoints& constellation,
   signal.num_symbols =
       spec.frame_symbols > 0 ? spec.frame_symbols : constellation.SymbolsOf64800Bits();
   signal.snr_db = constellation.operating_snr_db + 4;
-  group.set_frame_symbols(static_cast<uint32_t>(signal.num_symbols));
   group.set_format(v1::SAMPLE_FORMAT_INT16);
   group.set_scale(1.0F / 8192);
+  const bool is_sampled = !spec.samples_per_symbol.empty();
+  PulseSpec pulses;
+  if (is_sampled) {
+    BASEBAND_ASSIGN_OR_RETURN(pulses.samples_per_symbol,
+                              ParseSamplesPerSymbol(spec.samples_per_symbol));
+    pulses.roll_off = spec.roll_off.value_or(kRollOff);
+    SetTiming(signal, pulses, &group);
+    // A sample has so much more noise.
+    group.set_scale(static_cast<float>(std::sqrt(pulses.samples_per_symbol.value())) / 8192);
+  } else {
+    group.set_frame_symbols(static_cast<uint32_t>(signal.num_symbols));
+  }
   std::vector<SentFrame> sent;
   for (int frame = 0; frame < spec.blocks; ++frame) {
     const double reach = 0.9 / (2 * constellation.power);
     signal.frequency = Uniform(random, -reach, reach);
     signal.phase = Uniform(random, -kPi, kPi);
-    sent.push_back({signal.frequency, signal.phase});
     std::vector<Complex> received;
-    AppendFrame(signal, {}, {}, random, nullptr, &received);
+    if (is_sampled) {
+      // Not so near the ends that another symbol could be taken for the first.
+      pulses.offset = Uniform(random, 0.2, 0.8);
+      pulses.clock_error = Uniform(random, -0.5, 0.5) * kDefaultMaxClockError;
+      AppendSamples(signal, pulses, {}, {}, random, nullptr, &received);
+    } else {
+      AppendFrame(signal, {}, {}, random, nullptr, &received);
+    }
+    sent.push_back({signal.frequency, signal.phase, pulses.offset, pulses.clock_error});
     request.mutable_payload()->append(FromComplex(received, group.format(), group.scale()));
   }
   signal.points = {};  // are not `constellation`'s for long
   return ToRequest<v1::RecoverCarrierResponse>(
       request, kinds_of_devices,
-      [sent, signal](const v1::RecoverCarrierResponse& response) -> Verdict {
+      [sent, signal, is_sampled](const v1::RecoverCarrierResponse& response) -> Verdict {
         if (static_cast<size_t>(response.frames_size()) != sent.size() ||
+            static_cast<size_t>(response.timings_size()) != (is_sampled ? sent.size() : 0) ||
             response.curves_size() != 0 || !response.curve_points().empty() ||
             !response.payload().empty()) {
           return Wrong("RecoverCarrier answered with other sizes than were asked for");
         }
         for (size_t i = 0; i < sent.size(); ++i) {
-          if (!IsFound(response.frames(static_cast<int>(i)), sent[i], signal)) {
+          const auto frame = static_cast<int>(i);
+          if (!IsFound(response.frames(frame), sent[i], signal) ||
+              (is_sampled && !IsFound(response.timings(frame), sent[i]))) {
             return Wrong(absl::StrCat("RecoverCarrier: frame ", i,
                                       " is not locked to what was sent, or not so surely"));
           }

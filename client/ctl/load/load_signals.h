@@ -19,6 +19,9 @@
 
 namespace baseband::ctl {
 
+// Of the pulses of RecoverCarrier's samples, if TrafficSpec does not say one.
+inline constexpr double kRollOff = 0.2;
+
 // What a check of an answer says that is not the known one.
 inline absl::Status Wrong(absl::string_view what) { return absl::DataLossError(what); }
 

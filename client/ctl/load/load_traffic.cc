@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "client/cpp/code_shape.h"
+#include "client/ctl/carrier/pulse_signal.h"
 #include "client/ctl/common/named_value.h"
 #include "client/ctl/common/priority_names.h"
 #include "client/ctl/load/load_signals.h"
@@ -103,6 +104,18 @@ absl::Status CheckSharedChannel(const TrafficSpec& spec) {
   return status;
 }
 
+absl::Status CheckSamples(const TrafficSpec& spec) {
+  if (spec.samples_per_symbol.empty()) {
+    return spec.roll_off.has_value()
+               ? absl::InvalidArgumentError("roll_off is of samples: say samples_per_symbol too")
+               : absl::OkStatus();
+  }
+  const absl::Status status = ParseSamplesPerSymbol(spec.samples_per_symbol).status();
+  return status.ok()
+             ? CheckRange("roll_off", spec.roll_off.value_or(kRollOff), 0.05, 1)
+             : absl::InvalidArgumentError(absl::StrCat("samples_per_symbol ", status.message()));
+}
+
 std::string NameOf(const TrafficSpec& spec) {
   const std::string operation = NameOfOperation(spec.operation);
   if (!spec.name.empty()) {
@@ -119,7 +132,12 @@ std::string NameOf(const TrafficSpec& spec) {
                           format.Describe());
     }
     case Operation::kRecover:
-      return absl::StrCat(operation, " ", spec.blocks, " x ", spec.constellation);
+      return absl::StrCat(
+          operation, " ", spec.blocks, " x ", spec.constellation,
+          spec.samples_per_symbol.empty()
+              ? ""
+              : absl::StrCat(", ", ToText(*ParseSamplesPerSymbol(spec.samples_per_symbol)),
+                             " samples a symbol"));
     case Operation::kDownconvert:
       return absl::StrCat(operation, " ", spec.samples, " samples, ", spec.channels, " channels");
     case Operation::kMinimize:
@@ -286,6 +304,9 @@ absl::Status Check(const TrafficSpec& spec) {
   }
   if (!spec.priority.empty()) {
     status.Update(FindValue(kPriorities, "priority", spec.priority).status());
+  }
+  if (spec.operation == Operation::kRecover) {
+    status.Update(CheckSamples(spec));
   }
   if (IsCoding(spec)) {
     status.Update(CheckCoding(spec));

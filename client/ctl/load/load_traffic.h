@@ -73,6 +73,9 @@ struct TrafficSpec {
 
   std::string constellation = "QPSK";  // RecoverCarrier
   int frame_symbols = 0;               // 0: of 64800 bits
+  // "4", "5/2": frames come as so many samples of each symbol. Empty: as symbols.
+  std::string samples_per_symbol;
+  absl::optional<double> roll_off;  // of their pulses; empty: 0.2
 
   int samples = 65536;  // Downconvert: complex int16 samples in a request
   int channels = 4;     // 64 taps each, decimation by 8

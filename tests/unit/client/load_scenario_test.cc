@@ -23,7 +23,8 @@ TEST(LoadScenarioTest, AFileSaysTheMixAndItsPace) {
       {"operation": "decode", "name": "uplink", "nr_bg": 2, "zc": 52, "deadline": "2ms",
        "priority": "high", "weight": 3, "harq": 0.25, "ebn0": 4.5, "iterations": 20},
       {"operation": "encode"},
-      {"operation": "recover", "constellation": "16QAM", "frames": 2, "frame_symbols": "1k"}]})",
+      {"operation": "recover", "constellation": "16QAM", "frames": 2, "frame_symbols": "1k",
+       "samples_per_symbol": 2.5, "roll_off": 0.3}]})",
                                       common);
   ASSERT_THAT(scenario, IsOk());
   const auto pace = ToPace(scenario->pace);
@@ -46,6 +47,8 @@ TEST(LoadScenarioTest, AFileSaysTheMixAndItsPace) {
   EXPECT_EQ(scenario->mix[1].blocks, 3);
   EXPECT_EQ(scenario->mix[2].blocks, 2);
   EXPECT_EQ(scenario->mix[2].frame_symbols, 1000);
+  EXPECT_EQ(scenario->mix[2].samples_per_symbol, "2.5");
+  EXPECT_EQ(scenario->mix[2].roll_off, 0.3);
 }
 
 TEST(LoadScenarioTest, SlotsOfTransportBlocksSayPrbsMcsAndLayers) {
@@ -103,6 +106,15 @@ TEST(LoadScenarioTest, WhatIsWrongInAFileIsNamedByItsPlace) {
           "mix[0].harq: goes with decode, decode-shared-channel, not with encode-shared-channel");
   refusal(item(R"("early_stop": "crc")"),
           "mix[1].early_stop: goes with decode-shared-channel, not with decode");
+  const auto recover = [](const std::string& keys) {
+    return R"({"mix": [{"operation": "recover", )" + keys + "}]}";
+  };
+  refusal(recover(R"("samples_per_symbol": 17)"),
+          "mix[0]: samples_per_symbol 17 is not in [2, 16]");
+  refusal(recover(R"("samples_per_symbol": true)"), "mix[0].samples_per_symbol: true");
+  refusal(recover(R"("samples_per_symbol": 4, "roll_off": 0.01)"),
+          "mix[0]: roll_off 0.01 is not in [0.05, 1]");
+  refusal(recover(R"("roll_off": 0.2)"), "mix[0]: roll_off is of samples");
   refusal(shared(R"("prbs": 273, "blocks": 65536)"), "mix[0]: blocks 65536 is not in [1, ");
 }
 
