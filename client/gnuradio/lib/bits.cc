@@ -1,5 +1,6 @@
 #include "client/gnuradio/lib/bits.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace gr::baseband_offload {
@@ -21,6 +22,18 @@ void Unpack(const uint8_t* in, int bits, uint8_t* out) {
   for (int bit = 0; bit < bits; ++bit) {
     out[bit] = static_cast<uint8_t>(in[bit / 8] >> (7 - bit % 8) & 1);
   }
+}
+
+void PutFrames(const std::string& payload, int bits, int first, int frames, bool packed,
+               void* out) {
+  const int bytes = PackedBytes(bits);
+  const auto* in = reinterpret_cast<const uint8_t*>(payload.data()) + int64_t{first} * bytes;
+  auto* to = static_cast<uint8_t*>(out);
+  if (packed) {
+    std::copy_n(in, int64_t{frames} * bytes, to);
+    return;
+  }
+  for (int i = 0; i < frames; ++i) Unpack(in + int64_t{i} * bytes, bits, to + int64_t{i} * bits);
 }
 
 void ToLlrs(const float* in, int64_t count, float scale, int8_t* out) {

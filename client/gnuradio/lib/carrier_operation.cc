@@ -102,14 +102,12 @@ CarrierOperation::CarrierOperation(const carrier_options& options)
 }
 
 void CarrierOperation::Append(const void* in, int frames, Request* request) const {
-  v1::CarrierGroup* group = request->mutable_groups(0);
-  group->set_count(group->count() + static_cast<uint32_t>(frames));
   AppendSamples(static_cast<const gr_complex*>(in), int64_t{frames} * symbols_,
                 request->mutable_payload());
 }
 
 absl::Status CarrierOperation::Check(int frames, const Response& response) const {
-  const int64_t bytes = frames * frame_bytes();
+  const int64_t bytes = frames * request_bytes();
   if (response.frames_size() == frames &&
       static_cast<int64_t>(response.payload().size()) == bytes) {
     return absl::OkStatus();
@@ -120,8 +118,8 @@ absl::Status CarrierOperation::Check(int frames, const Response& response) const
 }
 
 void CarrierOperation::Write(const Response& response, int first, int frames, void* out) const {
-  std::memcpy(out, response.payload().data() + first * frame_bytes(),
-              static_cast<size_t>(frames * frame_bytes()));
+  std::memcpy(out, response.payload().data() + first * request_bytes(),
+              static_cast<size_t>(frames * request_bytes()));
 }
 
 FrameResults CarrierOperation::Results(const Response& response, int frame) const {

@@ -26,7 +26,7 @@ class CarrierOperation {
   size_t input_item_bytes() const { return sizeof(gr_complex); }
   int output_items() const { return symbols_; }
   size_t output_item_bytes() const { return sizeof(gr_complex); }
-  int64_t request_bytes() const { return frame_bytes(); }
+  int64_t request_bytes() const { return symbols_ * int64_t{sizeof(gr_complex)}; }
   const char* results_port() const { return "carrier"; }
 
   Request Begin() const { return empty_; }
@@ -36,8 +36,6 @@ class CarrierOperation {
   FrameResults Results(const Response& response, int frame) const;
 
  private:
-  int64_t frame_bytes() const { return symbols_ * int64_t{sizeof(gr_complex)}; }
-
   const int symbols_;
   const bool has_rate_;
   Request empty_;

@@ -27,7 +27,6 @@ ChannelStream::ChannelStream(Client* client, const PipelineLimits& limits,
       wake_(std::move(wake)),
       pause_(limits.first_pause),
       oscillators_(oscillators),
-      next_outputs_(static_cast<size_t>(setup.channels_size())),
       reader_([this] { Read(); }) {}
 
 ChannelStream::~ChannelStream() {
@@ -137,7 +136,7 @@ void ChannelStream::WriteMore(gr::thread::scoped_lock* lock) {
     writing_ = true;
     const std::shared_ptr<Stream> stream = stream_;
     const v1::DownconvertRequest message =
-        std::exchange(fresh_, false) ? OpeningMessage() : MessageOf(pieces_[written_]);
+        written_ == 0 && !has_answered_ ? OpeningMessage() : MessageOf(pieces_[written_]);
     ++written_;
     lock->unlock();
     const bool sent = stream->Write(message);
@@ -145,7 +144,8 @@ void ChannelStream::WriteMore(gr::thread::scoped_lock* lock) {
     writing_ = false;
     changed_.notify_all();
     if (!sent) {  // Read() finds out why
-      --written_;
+      // A wrong server may have answered it all the same.
+      written_ -= std::min<size_t>(written_, 1);
       return;
     }
   }
@@ -162,15 +162,10 @@ void ChannelStream::Read() {
       options.max_in_flight = kMostInFlight;
       absl::StatusOr<std::unique_ptr<Stream>> opened = client_->OpenDownconvertStream(options);
       if (!opened.ok()) {
-        OnEnd(opened.status());
-        lock.unlock();
-        wake_();
-        lock.lock();
-        if (!closed_ && limits_.hold) Pause(&lock);
+        OnEnd(opened.status(), &lock);
         continue;
       }
       stream_ = *std::move(opened);
-      fresh_ = true;
       has_answered_ = false;
     }
     WriteMore(&lock);
@@ -191,24 +186,21 @@ void ChannelStream::Read() {
       stream_ = nullptr;
       continue;
     }
-    OnEnd(ended);
-    lock.unlock();
-    wake_();
-    lock.lock();
-    if (!closed_ && limits_.hold) Pause(&lock);
+    OnEnd(ended, &lock);
   }
 }
 
 absl::Status ChannelStream::OnResponse(v1::DownconvertResponse response) {
   const int channels = setup_.channels_size();
-  const uint64_t end = pieces_.front().first_sample + SamplesOf(pieces_.front());
+  const uint64_t first = pieces_.front().first_sample;
+  const uint64_t end = first + SamplesOf(pieces_.front());
   int64_t outputs = 0;
   bool is_right =
       written_ > 0 && response.next_sample() == end && response.channels_size() == channels;
   for (int i = 0; is_right && i < channels; ++i) {
     const v1::ChannelOutput& output = response.channels(i);
     is_right = output.count() <= response.payload().size() &&
-               output.first_output() <= next_outputs_[static_cast<size_t>(i)] &&
+               output.first_output() <= OutputsBefore(first, i) &&
                output.first_output() + output.count() == OutputsBefore(end, i);
     outputs += static_cast<int64_t>(output.count());
   }
@@ -231,15 +223,12 @@ absl::Status ChannelStream::OnResponse(v1::DownconvertResponse response) {
   int64_t begin = 0;
   for (int i = 0; i < channels; ++i) {
     const v1::ChannelOutput& output = response.channels(i);
-    uint64_t& next = next_outputs_[static_cast<size_t>(i)];
-    // Outputs of the past that a new stream was told came from the one before.
-    const uint64_t known = std::min<uint64_t>(
-        output.count(), next > output.first_output() ? next - output.first_output() : 0);
     ChannelOutputs::Part part;
-    part.first_output = output.first_output() + known;
+    part.first_output = OutputsBefore(first, i);
+    // Outputs of the past that a new stream was told came from the one before.
+    const uint64_t known = part.first_output - output.first_output();
     part.begin = begin + static_cast<int64_t>(known);
     part.count = static_cast<int64_t>(output.count() - known);
-    if (part.count > 0) next = part.first_output + static_cast<uint64_t>(part.count);
     begin += static_cast<int64_t>(output.count());
     done.parts.push_back(part);
   }
@@ -269,7 +258,7 @@ void ChannelStream::Remember(std::string samples) {
   if (past_.size() > wanted) past_.erase(0, past_.size() - wanted);
 }
 
-void ChannelStream::OnEnd(absl::Status error) {
+void ChannelStream::OnEnd(absl::Status error, gr::thread::scoped_lock* lock) {
   if (absl::IsInternal(error) && ++internal_errors_ >= kMostInternalErrors) {
     error = NotPassing(error);
   }
@@ -287,6 +276,10 @@ void ChannelStream::OnEnd(absl::Status error) {
   }
   written_ = 0;
   changed_.notify_all();
+  lock->unlock();
+  wake_();
+  lock->lock();
+  if (!closed_ && limits_.hold) Pause(::baseband::client::RetryAfter(error), lock);
 }
 
 void ChannelStream::GiveUp(size_t pieces, const absl::Status& error) {
@@ -301,14 +294,11 @@ void ChannelStream::GiveUp(size_t pieces, const absl::Status& error) {
   }
   // Behind the gap the filters begin anew, with the next sample; before it oscillators settle.
   past_.assign(next % 2 == 0 ? static_cast<size_t>(sample_bytes_) : 0, '\0');
-  for (int i = 0; i < setup_.channels_size(); ++i) {
-    uint64_t& output = next_outputs_[static_cast<size_t>(i)];
-    output = std::max(output, OutputsBefore(next, i));
-  }
+  internal_errors_ = 0;
 }
 
-void ChannelStream::Pause(gr::thread::scoped_lock* lock) {
-  const absl::Duration pause = pause_;
+void ChannelStream::Pause(absl::Duration least, gr::thread::scoped_lock* lock) {
+  const absl::Duration pause = std::max(pause_, least);
   pause_ = std::min(2 * pause_, limits_.max_pause);
   const auto until = boost::chrono::steady_clock::now() +
                      boost::chrono::microseconds(absl::ToInt64Microseconds(pause));

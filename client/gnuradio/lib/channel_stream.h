@@ -56,6 +56,8 @@ class ChannelStream {
   bool IsReady() const;
   // Of the piece that is sent next.
   uint64_t next_sample() const { return next_sample_; }
+  // Of a channel, those that samples before this one bring.
+  uint64_t OutputsBefore(uint64_t sample, int channel) const;
 
   // The next piece of the signal, whole samples. `retunings` are for samples in it, in order.
   void Send(std::string samples, const std::vector<Retuning>& retunings);
@@ -78,18 +80,17 @@ class ChannelStream {
   void WriteMore(gr::thread::scoped_lock* lock);
   uint64_t SamplesOf(const Piece& piece) const;
   uint64_t MostHistory() const;
-  // Of a channel, those that samples before this one bring.
-  uint64_t OutputsBefore(uint64_t sample, int channel) const;
   uint64_t PastBegin() const;
   v1::DownconvertRequest MessageOf(const Piece& piece) const;
   // The first one of a stream: the setup, the past, and the oldest piece.
   v1::DownconvertRequest OpeningMessage();
   // A response to the oldest message. Not OK: it is none.
   absl::Status OnResponse(v1::DownconvertResponse response);
-  void OnEnd(absl::Status error);
+  // stream_ has ended, or could not be opened, for this. Pauses where a new one is to be tried.
+  void OnEnd(absl::Status error, gr::thread::scoped_lock* lock);
   void GiveUp(size_t pieces, const absl::Status& error);
   void Remember(std::string samples);
-  void Pause(gr::thread::scoped_lock* lock);
+  void Pause(absl::Duration least, gr::thread::scoped_lock* lock);
 
   Client* const client_;
   const PipelineLimits limits_;
@@ -111,10 +112,8 @@ class ChannelStream {
   size_t written_ = 0;         // of them, to stream_
   bool has_answered_ = false;  // stream_
   int internal_errors_ = 0;    // of the oldest piece
-  bool fresh_ = false;         // nothing was written to stream_ yet
   uint64_t history_ = 0;       // samples that the filters need of the past
   std::string past_;           // these, before pieces_
-  std::vector<uint64_t> next_outputs_;
   std::deque<ChannelOutputs> outputs_;
   std::vector<PipelineEvent> events_;
 

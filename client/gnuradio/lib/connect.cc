@@ -1,12 +1,13 @@
 #include "client/gnuradio/lib/connect.h"
 
 #include <algorithm>
-#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
+
+#include "absl/strings/ascii.h"
 
 namespace gr::baseband_offload {
 namespace {
@@ -61,10 +62,7 @@ std::unique_ptr<Client> Connect(const connection& server) {
   }
   if (!server.token_file.empty()) {
     options.token = Contents("token_file", server.token_file);
-    while (!options.token.empty() &&
-           std::isspace(static_cast<unsigned char>(options.token.back()))) {
-      options.token.pop_back();
-    }
+    absl::StripTrailingAsciiWhitespace(&options.token);
   }
   absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(options);
   if (!client.ok()) throw std::invalid_argument(std::string(client.status().message()));

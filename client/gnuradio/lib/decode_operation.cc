@@ -1,6 +1,5 @@
 #include "client/gnuradio/lib/decode_operation.h"
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -49,8 +48,6 @@ DecodeOperation::DecodeOperation(const ldpc_code& code, const decode_options& op
 int DecodeOperation::output_items() const { return options_.packed ? PackedBytes(bits_) : bits_; }
 
 void DecodeOperation::Append(const void* in, int frames, Request* request) const {
-  v1::DecodeGroup* group = request->mutable_groups(0);
-  group->set_count(group->count() + static_cast<uint32_t>(frames));
   std::string* payload = request->mutable_payload();
   const size_t begin = payload->size();
   const int64_t count = int64_t{frames} * code_.n();
@@ -73,15 +70,7 @@ absl::Status DecodeOperation::Check(int frames, const Response& response) const 
 }
 
 void DecodeOperation::Write(const Response& response, int first, int frames, void* out) const {
-  const int bytes = PackedBytes(bits_);
-  const auto* in =
-      reinterpret_cast<const uint8_t*>(response.payload().data()) + int64_t{first} * bytes;
-  auto* to = static_cast<uint8_t*>(out);
-  if (options_.packed) {
-    std::copy_n(in, int64_t{frames} * bytes, to);
-    return;
-  }
-  for (int i = 0; i < frames; ++i) Unpack(in + int64_t{i} * bytes, bits_, to + int64_t{i} * bits_);
+  PutFrames(response.payload(), bits_, first, frames, options_.packed, out);
 }
 
 FrameResults DecodeOperation::Results(const Response& response, int frame) const {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "client/gnuradio/lib/samples.h"
+#include "client/gnuradio/lib/waker.h"
 
 namespace gr::baseband_offload {
 namespace {
@@ -113,7 +114,7 @@ downconverter_impl::downconverter_impl(const downconvert_options& options, const
       options_(Checked(options)),
       limits_(LimitsOf(server)),
       sample_bytes_(BytesOf(options.input)),
-      max_samples_(SamplesOfMessage(Checked(options), server)),
+      max_samples_(SamplesOfMessage(options_, server)),
       client_(Connect(server)),
       status_(this, d_logger, server),
       setup_(SetupOf(options)) {
@@ -144,10 +145,8 @@ bool downconverter_impl::start() {
   dropped_before_.assign(channels, 0);
   refused_ = false;
   origin_ = nitems_read(0);
-  // Of the scheduler's thread that this block has: out of its sleep, without waiting for input.
-  const auto wake = [detail = this->detail()] { detail->d_tpb.notify_msg(); };
-  stream_ = std::make_unique<ChannelStream>(client_.get(), limits_, setup_,
-                                            Oscillators(frequencies_), sample_bytes_, wake);
+  stream_ = std::make_unique<ChannelStream>(
+      client_.get(), limits_, setup_, Oscillators(frequencies_), sample_bytes_, WakerOf(this));
   return gr::block::start();
 }
 
@@ -222,25 +221,20 @@ void downconverter_impl::SendPending() {
   std::vector<Retuning> later;
   for (const Retuning& command : commands_) {
     Retuning retuning = command;
-    retuning.sample -= std::min(retuning.sample, origin_);
-    if (retuning.sample >= end || now.size() == kMostRetunes) {
-      later.push_back(command);
-      continue;
-    }
     // Sample 0 has the setup's; a channel has one new frequency a sample.
     uint64_t& last = last_retune_[retuning.channel];
+    retuning.sample -= std::min(retuning.sample, origin_);
     retuning.sample = std::max({retuning.sample, begin, uint64_t{1}, last});
-    if (retuning.sample >= end) {
+    if (retuning.sample >= end || now.size() == kMostRetunes) {
       later.push_back(command);
       continue;
     }
     last = retuning.sample + 1;
     now.push_back(retuning);
     frequencies_[retuning.channel] = retuning.frequency;
-    const auto up = static_cast<uint64_t>(options_.up);
-    const auto down = static_cast<uint64_t>(options_.down);
-    heard_[retuning.channel].push_back({(retuning.sample * up + down - 1) / down,
-                                        ToHz(retuning.frequency, options_.sample_rate_hz)});
+    heard_[retuning.channel].push_back(
+        {stream_->OutputsBefore(retuning.sample, static_cast<int>(retuning.channel)),
+         ToHz(retuning.frequency, options_.sample_rate_hz)});
   }
   commands_.swap(later);
   retunes_ += now.size();

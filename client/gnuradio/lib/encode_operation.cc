@@ -1,6 +1,5 @@
 #include "client/gnuradio/lib/encode_operation.h"
 
-#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -20,8 +19,6 @@ EncodeOperation::EncodeOperation(const ldpc_code& code, const encode_options& op
 }
 
 void EncodeOperation::Append(const void* in, int frames, Request* request) const {
-  v1::EncodeGroup* group = request->mutable_groups(0);
-  group->set_count(group->count() + static_cast<uint32_t>(frames));
   std::string* payload = request->mutable_payload();
   const int bytes = PackedBytes(bits_);
   const auto* from = static_cast<const uint8_t*>(in);
@@ -44,17 +41,7 @@ absl::Status EncodeOperation::Check(int frames, const Response& response) const 
 }
 
 void EncodeOperation::Write(const Response& response, int first, int frames, void* out) const {
-  const int bytes = PackedBytes(code_.n());
-  const auto* in =
-      reinterpret_cast<const uint8_t*>(response.payload().data()) + int64_t{first} * bytes;
-  auto* to = static_cast<uint8_t*>(out);
-  if (options_.packed) {
-    std::copy_n(in, int64_t{frames} * bytes, to);
-    return;
-  }
-  for (int i = 0; i < frames; ++i) {
-    Unpack(in + int64_t{i} * bytes, code_.n(), to + int64_t{i} * code_.n());
-  }
+  PutFrames(response.payload(), code_.n(), first, frames, options_.packed, out);
 }
 
 ldpc_encoder::sptr ldpc_encoder::make(const ldpc_code& code, const encode_options& options,

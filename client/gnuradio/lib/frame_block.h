@@ -21,6 +21,7 @@
 #include "client/gnuradio/lib/connect.h"
 #include "client/gnuradio/lib/pipeline.h"
 #include "client/gnuradio/lib/status_port.h"
+#include "client/gnuradio/lib/waker.h"
 
 namespace gr::baseband_offload {
 
@@ -33,8 +34,8 @@ using FrameResults = std::vector<std::pair<pmt::pmt_t, pmt::pmt_t>>;
 //   size_t input_item_bytes(), output_item_bytes()
 //   int64_t request_bytes()                         a frame's part of a payload
 //   Request Begin()                                 a request of no frames
-//   void Append(const void* in, int frames, Request*)
-//   absl::Status Check(int frames, const Response&)   whether that is an answer to so many frames
+//   void Append(const void* in, int frames, Request*)   to its payload; it has one group
+//   absl::Status Check(int frames, const Response&)     whether that is an answer to so many frames
 //   void Write(const Response&, int first, int frames, void* out)
 //   FrameResults Results(const Response&, int frame)
 //   const char* results_port()                      where they go as dictionaries; null: nowhere
@@ -81,14 +82,12 @@ class FrameBlock final : public Block {
 
   bool start() override {
     Forget();
-    // Of the scheduler's thread that this block has: out of its sleep, without waiting for input.
-    const auto wake = [detail = this->detail()] { detail->d_tpb.notify_msg(); };
     pipeline_ = std::make_unique<Requests>(
         client_.get(), limits_,
         [operation = operation_](int frames, const Response& response) {
           return operation.Check(frames, response);
         },
-        wake);
+        WakerOf(this));
     return Block::start();
   }
 

@@ -49,8 +49,8 @@ inline CallHandle Call(Client* client, v1::RecoverCarrierRequest request,
 struct PipelineLimits {
   int in_flight = 4;
   absl::Duration timeout = absl::Seconds(10);  // of one call
-  // A request whose failure may pass is sent again until it is answered; else its error is its
-  // answer.
+  // A request whose failure may pass is sent again until it is answered, or has failed as INTERNAL
+  // kMostInternalErrors times; else its error is its answer.
   bool hold = true;
   // Before it is sent again; each further time after twice as long, at most max_pause.
   absl::Duration first_pause = absl::Milliseconds(100);
@@ -115,7 +115,9 @@ class Pipeline {
     return state_->IsReady();
   }
 
+  // `request` has one group, whose count this sets.
   void Send(Request request, int frames) {
+    request.mutable_groups(0)->set_count(static_cast<uint32_t>(frames));
     auto slot = std::make_shared<Slot>();
     slot->request = std::move(request);
     slot->frames = frames;

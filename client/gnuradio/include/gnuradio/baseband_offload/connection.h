@@ -9,13 +9,13 @@
 namespace gr {
 namespace baseband_offload {
 
-// What happens to frames that the server does not answer: because it is gone, full, or too slow for
-// `timeout_s`. A request that it refuses as wrong, push_back or not, would be refused again: with
-// push_back the block then ends its stream, with drop it goes on with the next one.
+// What happens to frames that the server does not answer: because it is gone, full, too slow for
+// `timeout_s`, or its device failed. A request that it refuses as wrong, push_back or not, would be
+// refused again: with push_back the block then ends its stream, with drop it goes on with the next
+// one. A held request at which devices fail for the third time counts as refused, too.
 enum class failure_policy {
   // They are held and sent again until they are answered. Nothing is lost; the flow graph waits,
-  // and
-  // what feeds it has to bear that.
+  // and what feeds it has to bear that.
   push_back,
   // They are given up, counted, and the next frame that comes out says how many went before it.
   drop,
@@ -28,9 +28,9 @@ struct BASEBAND_OFFLOAD_API connection {
   std::string target = "127.0.0.1:50151";
   // Requests on their way or with answers that nobody has taken yet: 1 .. 256.
   int in_flight = 4;
-  // While all requests are on their way, what arrives gathers to one of so many KiB of samples, one
-  // frame at least: 1 .. 32768. While they are not, a request leaves with what the scheduler
-  // brought.
+  // While all requests are on their way, what arrives gathers to one of so many KiB of samples, but
+  // of one frame at least and 4096 at most: 1 .. 32768. While they are not, a request leaves with
+  // what the scheduler brought.
   int request_kib = 1024;
   // Of one request, all attempts included: 0.001 .. 3600 s. Then it has failed.
   double timeout_s = 10;

@@ -69,7 +69,8 @@ class BASEBAND_OFFLOAD_API downconverter : virtual public gr::block {
   using sptr = std::shared_ptr<downconverter>;
 
   // As ldpc_decoder::make. server.request_kib bounds a message, and so the delay: with 1024 and
-  // fc32 131072 samples.
+  // fc32 131072 samples, or fewer where they would bring outputs, of all channels, of more than
+  // 16 MiB, or four times request_kib if that is more.
   static sptr make(const downconvert_options& options, const connection& server);
 
   virtual downconvert_counts counts() const = 0;  // from any thread

@@ -11,7 +11,7 @@ namespace baseband_offload {
 struct frame_counts {
   uint64_t taken = 0;     // from the input
   uint64_t answered = 0;  // put out
-  uint64_t dropped = 0;   // given up, failure_policy::drop, or refused
+  uint64_t dropped = 0;   // given up, failure_policy::drop, refused, or on its way at a stop
   uint64_t requests = 0;  // that carried what was answered
 };
 
