@@ -40,7 +40,7 @@ class FailuresTest(support.ServerTest):
     @contextlib.contextmanager
     def restart(self, block, after):
         """Kills the server when so many frames are through, and starts it when the block is out."""
-        wait_for(lambda: block.counts().answered >= after, "frames")
+        wait_for("frames", lambda: block.counts().answered >= after)
         self.server.end(signal.SIGKILL)
         yield
         self.server.start()
@@ -50,13 +50,13 @@ class FailuresTest(support.ServerTest):
         block = self.encoder()
         with self.flow(block, frames, gate=4000) as flow:
             with self.restart(block, 200):
-                wait_for(lambda: "failing" in flow.messages["status"].states(), "failing")
+                wait_for("failing", lambda: "failing" in flow.messages["status"].states())
             flow.source.release()
             flow.wait()
         self.assertEqual([number_of(word) for word in self.words(flow)], list(range(frames)))
         counts = block.counts()
         self.assertEqual((counts.answered, counts.dropped), (frames, 0))
-        wait_for(lambda: flow.messages["status"].states() == ["failing", "serving"], "the messages")
+        wait_for("the messages", lambda: flow.messages["status"].states() == ["failing", "serving"])
         self.assertEqual({message["action"] for message in flow.messages["status"].kept()}, {"push_back"})
         self.assertNotIn("dropped", [key for tags in flow.tags().values() for key in tags])
 
@@ -64,9 +64,9 @@ class FailuresTest(support.ServerTest):
         block = self.encoder(on_failure=bo.failure_policy.drop)
         with self.flow(block, 100_000, gate=4000) as flow:
             with self.restart(block, 200):
-                wait_for(lambda: block.counts().dropped >= 50, "dropped frames")
+                wait_for("dropped frames", lambda: block.counts().dropped >= 50)
             flow.source.release()
-            wait_for(lambda: "serving" in flow.messages["status"].states(), "frames of the new server")
+            wait_for("frames of the new server", lambda: "serving" in flow.messages["status"].states())
             flow.source.end()
             flow.wait()
         numbers = [number_of(word) for word in self.words(flow)]
@@ -96,12 +96,27 @@ class FailuresTest(support.ServerTest):
         self.assertEqual([number_of(word) for word in self.words(flow)], list(range(300)))
         self.assertEqual(flow.messages["status"].kept(), [])
 
+    def test_push_back_waits_for_a_server_that_is_full(self):
+        frames = 1000
+        with support.processes.Basebandd(self.folder, "full", "--queue-requests=1") as server:
+            server.inject("stall", "--stall=1s", "--count=1000")  # each batch, until it is taken back
+            # Of at most 28 frames a request: many more requests than the server takes at a time.
+            block = bo.ldpc_encoder(CODE, bo.connection(server.target, in_flight=16, request_kib=1))
+            with Flow(block, numbered(frames).reshape(-1)) as flow:
+                wait_for("failing", lambda: "failing" in flow.messages["status"].states())
+                server.inject("stall", "--stall=1ms", "--count=1")
+                flow.wait()
+        self.assertIn("RESOURCE_EXHAUSTED", flow.messages["status"].kept()[0]["error"])
+        self.assertLessEqual(set(flow.messages["status"].states()), {"failing", "serving"})
+        self.assertEqual([number_of(word) for word in self.words(flow)], list(range(frames)))
+        self.assertEqual(block.counts().dropped, 0)
+
     def test_a_device_that_fails_is_asked_again(self):
         self.server.inject("fail", "--count=1")
         block = self.encoder()
         flow = Flow(block, numbered(100).reshape(-1))
         flow.run()
-        wait_for(lambda: flow.messages["status"].states() == ["failing", "serving"], "the messages")
+        wait_for("the messages", lambda: flow.messages["status"].states() == ["failing", "serving"])
         self.assertEqual([number_of(word) for word in self.words(flow)], list(range(100)))
 
     def test_a_stop_does_not_wait_for_a_server_that_hangs(self):
@@ -109,7 +124,7 @@ class FailuresTest(support.ServerTest):
             with support.silent_server() as target, self.subTest(str(policy)):
                 block = bo.ldpc_encoder(CODE, bo.connection(target, in_flight=2, timeout_s=3600, on_failure=policy))
                 with Flow(block, numbered(40000).reshape(-1)) as flow:
-                    wait_for(lambda: block.counts().taken > 0, "frames")
+                    wait_for("frames", lambda: block.counts().taken > 0)
                     flow.top.stop()
                     flow.wait()  # in time
                 self.assertEqual(block.counts().dropped, block.counts().taken)
@@ -125,19 +140,19 @@ class FailuresTest(support.ServerTest):
     def test_a_stopped_flow_graph_runs_again(self):
         block = self.encoder()
         with self.flow(block, 4000, gate=1000) as flow:
-            wait_for(lambda: block.counts().answered >= 50, "frames")
+            wait_for("frames", lambda: block.counts().answered >= 50)
             flow.top.stop()
             flow.top.wait()
             before = block.counts().answered
             flow.source.release()
             flow.top.start()
-            wait_for(lambda: block.counts().answered > before, "frames of the second run")
+            wait_for("frames of the second run", lambda: block.counts().answered > before)
 
     def test_a_request_at_which_a_device_fails_again_and_again_is_refused(self):
         self.server.inject("fail", "--count=100")
         flow = Flow(self.encoder(), numbered(1).reshape(-1))
         self.assertEqual(len(flow.run()), 0)
-        wait_for(lambda: flow.messages["status"].states() == ["failing", "refused"], "the messages")
+        wait_for("the messages", lambda: flow.messages["status"].states() == ["failing", "refused"])
         self.server.end(signal.SIGKILL)  # and what is left of the faults
         self.server.start()
 

@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -49,7 +50,7 @@ class ExamplesTest(support.ServerTest):
     def run_until(self, top, condition):
         top.start()
         try:
-            support.wait_for(condition, top.name())
+            support.wait_for(top.name(), condition)
         finally:
             top.stop()
             top.wait()
@@ -115,7 +116,7 @@ class BlocksTest(unittest.TestCase):
                         self.assertIn(parameter["id"], checks + ("stop_edge" if "pass_edge" in checks else ""))
 
     def test_what_is_out_of_range_does_not_compile(self):
-        folder = pathlib.Path(self.enterContext(support.tempfile.TemporaryDirectory()))
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         for example, block, parameter, value in (
             ("ldpc_ber", "decoder", "max_iterations", "101"),
             ("apsk_tail", "carrier", "frame_symbols", "15"),

@@ -62,7 +62,7 @@ class CarrierTest(support.ServerTest):
             self.assertLess(abs(told["evm"] - 10 ** (-25 / 20)), 0.01)
         # The noise, and what the phase is off by.
         self.assertLess(np.sqrt(np.mean(np.abs(corrected - sent) ** 2)), 1.3 * 10 ** (-25 / 20))
-        wait_for(lambda: len(flow.messages["carrier"].kept()) == len(OFFSETS), "messages")
+        wait_for("messages", lambda: len(flow.messages["carrier"].kept()) == len(OFFSETS))
         self.assertEqual(flow.messages["carrier"].kept(), [flow.tags()[i] for i in sorted(flow.tags())])
 
     def test_frames_begin_at_tags(self):
@@ -228,7 +228,7 @@ class DownconverterTest(support.ServerTest):
         self.command(block, freq=-2e5, chan=2, sample=250_000)
         flow = self.flow(block, samples, items_per_s=200_000, gate=100_000)
         with flow:
-            wait_for(lambda: block.counts().done > 60_000, "samples")
+            wait_for("samples", lambda: block.counts().done > 60_000)
             flow.top.lock()
             extra = blocks.null_sink(8)
             flow.top.connect((block, 0), extra)
@@ -255,21 +255,21 @@ class DownconverterTest(support.ServerTest):
         block._post(pmt.intern("command"), pmt.from_long(5))
         flow.run()
         np.testing.assert_allclose(flow.data(0), expected(samples, phase_of(CHANNELS[0], len(samples))), atol=self.TOLERANCE, rtol=0)
-        wait_for(lambda: len(flow.messages["status"].kept()) == 5, "messages")
+        wait_for("messages", lambda: len(flow.messages["status"].kept()) == 5)
         self.assertEqual(set(flow.messages["status"].states()), {"bad_command"})
 
     def killed_in_the_middle(self, block, samples, until_served=False):
         """The flow graph's run, in which the server is killed and started anew."""
         flow = self.flow(block, samples, items_per_s=100_000, gate=200_000)
         with flow:
-            wait_for(lambda: block.counts().done > 70_000, "samples")
+            wait_for("samples", lambda: block.counts().done > 70_000)
             self.server.end(signal.SIGKILL)
-            wait_for(lambda: "failing" in flow.messages["status"].states(), "the failure")
+            wait_for("the failure", lambda: "failing" in flow.messages["status"].states())
             self.server.start()
             done = block.counts().done
             flow.source.release()
             if until_served:
-                wait_for(lambda: block.counts().done > done, "samples of the new server")
+                wait_for("samples of the new server", lambda: block.counts().done > done)
                 flow.source.end()
             flow.wait()
         return flow
@@ -312,7 +312,7 @@ class DownconverterTest(support.ServerTest):
         with support.silent_server() as target:
             block = bo.downconverter(bo.connection(target, timeout_s=3600), sample_rate_hz=RATE, frequencies_hz=[0], taps=[1])
             with self.flow(block, wideband(500_000), outputs=1):
-                wait_for(lambda: block.counts().taken > 0, "samples")
+                wait_for("samples", lambda: block.counts().taken > 0)
             self.assertEqual(block.counts().dropped, block.counts().taken)
 
     def test_what_the_server_refuses_ends_the_stream(self):

@@ -1,14 +1,13 @@
 """Servers on the CPU device, known answers and flow graphs, for the tests of client/gnuradio."""
 
 import contextlib
+import functools
 import json
-import os
 import pathlib
 import socket
 import sys
 import tempfile
 import threading
-import time
 import unittest
 
 import numpy as np
@@ -20,7 +19,8 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(PROJECT / "tests/deploy/prometheus"))
 import processes  # noqa: E402
 
-LIMIT_S = int(os.environ.get('LIMIT_S', 240))  # of whatever a test waits for
+LIMIT_S = 240  # of whatever a test waits for
+wait_for = functools.partial(processes.wait_for, limit_s=LIMIT_S, every_s=0.01)
 
 
 def vectors(name):
@@ -149,14 +149,6 @@ class Flow:
         for tag in self.sinks[output].tags():
             found.setdefault(tag.offset, {})[pmt.symbol_to_string(tag.key)] = pmt.to_python(tag.value)
         return found
-
-
-def wait_for(condition, what):
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{what}: not within {LIMIT_S} s")
-        time.sleep(0.01)
 
 
 @contextlib.contextmanager
