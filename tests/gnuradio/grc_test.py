@@ -16,6 +16,7 @@ from gnuradio import baseband_offload as bo  # noqa: E402
 from PyQt5 import Qt  # noqa: E402
 
 import support  # noqa: E402
+import wideband  # noqa: E402
 from support import PROJECT, processes  # noqa: E402
 
 GRC = PROJECT / "client/gnuradio/grc"
@@ -85,6 +86,18 @@ class ExamplesTest(support.ServerTest):
             self.assertLess(abs(result["frequency"] - offset), 6 * result["frequency_stddev"])
             self.assertLess(abs(result["snr_db"] - 20), 1)
 
+    def test_example_wideband_receiver(self):
+        frames, recording, received = 5, self.folder / "wide.sigmf-data", self.folder / "received"
+        wideband.record(self.server.target, frames, recording)
+        files = {"recording": str(recording), "received": str(received)}
+        top = self.graph("wideband_receiver", samp_rate=wideband.RATE, frequency=wideband.FREQUENCY, **files)
+        top.run()
+        told = pmt.to_python(top.results.get_message(0))
+        self.assertTrue(told["lock"] and told["timing_lock"], told)
+        self.assertLess(abs(told["clock_error"] - wideband.CLOCK_ERROR), 6 * told["clock_error_stddev"])
+        top.sink.close()
+        self.assertEqual(received.read_bytes(), wideband.information(frames).tobytes())
+
     def test_example_channels_64(self):
         samples = 2 * 6400 * 64
         top = self.graph("channels_64", samples=samples, samp_rate=6.4e6)
@@ -120,6 +133,7 @@ class BlocksTest(unittest.TestCase):
         for example, block, parameter, value in (
             ("ldpc_ber", "decoder", "max_iterations", "101"),
             ("apsk_tail", "carrier", "frame_symbols", "15"),
+            ("wideband_receiver", "symbols", "samples_per_symbol", "1.9"),
             ("channels_64", "downconverter", "pass_edge", "samp_rate"),
         ):
             graph = yaml.safe_load((EXAMPLES / f"{example}.grc").read_text(encoding="utf-8"))

@@ -22,11 +22,11 @@ class CarrierOperation {
   // Throws std::invalid_argument, which names the option out of range.
   explicit CarrierOperation(const carrier_options& options);
 
-  int input_items() const { return symbols_; }
+  int input_items() const { return samples_; }
   size_t input_item_bytes() const { return sizeof(gr_complex); }
   int output_items() const { return symbols_; }
   size_t output_item_bytes() const { return sizeof(gr_complex); }
-  int64_t request_bytes() const { return symbols_ * int64_t{sizeof(gr_complex)}; }
+  int64_t request_bytes() const { return samples_ * int64_t{sizeof(gr_complex)}; }
   const char* results_port() const { return "carrier"; }
 
   Request Begin() const { return empty_; }
@@ -36,8 +36,11 @@ class CarrierOperation {
   FrameResults Results(const Response& response, int frame) const;
 
  private:
-  const int symbols_;
+  const int symbols_;  // of a frame
+  const int samples_;  // of a frame that comes: as many, or with timing more
   const bool has_rate_;
+  const bool has_timing_;
+  const bool unit_gain_;
   Request empty_;
 };
 

@@ -157,32 +157,47 @@ void BindSignals(py::module& m) {
       .value("none", fine_method::none);
   const carrier_options carrier;
   py::class_<carrier_recovery, gr::block, gr::basic_block, std::shared_ptr<carrier_recovery>>(
-      m, "carrier_recovery", "Symbols in, corrected symbols out; see carrier_recovery.h.")
-      .def(py::init([](const connection& server, const std::string& constellation,
-                       int frame_symbols, const std::vector<gr_complex>& points,
-                       const std::string& frame_tag, const std::vector<gr_complex>& known,
-                       const std::vector<int>& known_positions, double max_frequency,
-                       double symbol_rate_hz, coarse_method coarse, fine_method fine) {
-             carrier_options options;
-             options.constellation = constellation;
-             options.points = points;
-             options.frame_symbols = frame_symbols;
-             options.frame_tag = frame_tag;
-             options.known = known;
-             options.known_positions = known_positions;
-             options.max_frequency = max_frequency;
-             options.symbol_rate_hz = symbol_rate_hz;
-             options.coarse = coarse;
-             options.fine = fine;
-             return carrier_recovery::make(options, server);
-           }),
-           py::arg("server"), py::kw_only(), py::arg("constellation") = carrier.constellation,
-           py::arg("frame_symbols") = carrier.frame_symbols, py::arg("points") = carrier.points,
-           py::arg("frame_tag") = carrier.frame_tag, py::arg("known") = carrier.known,
-           py::arg("known_positions") = carrier.known_positions,
-           py::arg("max_frequency") = carrier.max_frequency,
-           py::arg("symbol_rate_hz") = carrier.symbol_rate_hz, py::arg("coarse") = carrier.coarse,
-           py::arg("fine") = carrier.fine)
+      m, "carrier_recovery",
+      "Symbols or samples in, corrected symbols out; see carrier_recovery.h.")
+      .def(
+          py::init([](const connection& server, const std::string& constellation, int frame_symbols,
+                      const std::vector<gr_complex>& points, const std::string& frame_tag,
+                      const std::vector<gr_complex>& known, const std::vector<int>& known_positions,
+                      double max_frequency, double symbol_rate_hz, coarse_method coarse,
+                      fine_method fine, bool unit_gain, double samples_per_symbol,
+                      int frame_samples, double roll_off, double max_clock_error) {
+            carrier_options options;
+            options.constellation = constellation;
+            options.points = points;
+            options.frame_symbols = frame_symbols;
+            options.frame_tag = frame_tag;
+            options.known = known;
+            options.known_positions = known_positions;
+            options.max_frequency = max_frequency;
+            options.symbol_rate_hz = symbol_rate_hz;
+            options.coarse = coarse;
+            options.fine = fine;
+            options.unit_gain = unit_gain;
+            options.samples_per_symbol = samples_per_symbol;
+            options.frame_samples = frame_samples;
+            options.roll_off = roll_off;
+            options.max_clock_error = max_clock_error;
+            return carrier_recovery::make(options, server);
+          }),
+          py::arg("server"), py::kw_only(), py::arg("constellation") = carrier.constellation,
+          py::arg("frame_symbols") = carrier.frame_symbols, py::arg("points") = carrier.points,
+          py::arg("frame_tag") = carrier.frame_tag, py::arg("known") = carrier.known,
+          py::arg("known_positions") = carrier.known_positions,
+          py::arg("max_frequency") = carrier.max_frequency,
+          py::arg("symbol_rate_hz") = carrier.symbol_rate_hz, py::arg("coarse") = carrier.coarse,
+          py::arg("fine") = carrier.fine, py::arg("unit_gain") = carrier.unit_gain,
+          py::arg("samples_per_symbol") = carrier.samples_per_symbol,
+          py::arg("frame_samples") = carrier.frame_samples, py::arg("roll_off") = carrier.roll_off,
+          py::arg("max_clock_error") = carrier.max_clock_error)
+      .def_static("symbols_of", &carrier_recovery::symbols_of, py::arg("frame_samples"),
+                  py::arg("samples_per_symbol"),
+                  py::arg("max_clock_error") = carrier.max_clock_error,
+                  "Symbols that come out of a frame of samples.")
       .def("counts", &carrier_recovery::counts);
 
   py::enum_<wideband_format>(m, "wideband_format")
