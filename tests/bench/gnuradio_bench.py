@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """LDPC decoding in a flow graph, over the frames in flight: the paper's figure 6 for client/gnuradio.
 
-    PYTHONPATH=BUILD/client/gnuradio/python BASEBAND_BUILD=BUILD /usr/bin/python3 gnuradio_bench.py [SECONDS [TARGET]]
+    PYTHONPATH=BUILD/client/gnuradio/python BASEBAND_BUILD=BUILD /usr/bin/python3 gnuradio_bench.py [OPTIONS]
 
 802.16e (2304,1152), BPSK at 4 dB, 10 iterations at most. Beside each row the C++ client (basebandctl load) with
 as many frames in flight in the same calls, and, at the end, GNU Radio's own decoder of the same matrix on one
-core. A server on the CPU device is started, unless TARGET is one that runs. Results are checked first.
+core. A server on the CPU device is started, unless a target is named. Results are checked first.
 """
 
+import argparse
 import contextlib
+import csv
 import pathlib
 import re
 import subprocess
@@ -22,6 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "gnuradio")
 from gnuradio import baseband_offload as bo  # noqa: E402
 from gnuradio import blocks, fec, gr  # noqa: E402
 
+import gnuradio_figure  # noqa: E402
 from support import processes  # noqa: E402
 
 EBN0_DB = 4.0
@@ -29,7 +32,7 @@ ITERATIONS = 10
 CODE = bo.ldpc_code.wimax("1/2", 2304)
 FRAMES = 512  # different ones, again and again
 # Requests in flight, frames in each at most.
-CASES = ((1, 1), (4, 1), (16, 1), (4, 16), (4, 64), (4, 256))
+CASES = ((1, 1), (4, 1), (16, 1), (4, 16), (4, 64), (4, 256), (4, 1024), (8, 2048))
 # IEEE 802.16e-2005, 8.4.9.2.5.1, rate 1/2.
 MATRIX = """
 -1 94 73 -1 -1 -1 -1 -1 55 83 -1 -1  7  0 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1
@@ -79,7 +82,8 @@ def encoded(target, information):
 
 
 class Case:
-    def __init__(self, target):
+    def __init__(self, target, fixed):
+        self.fixed = fixed
         random = np.random.default_rng(1)
         self.information = random.integers(0, 2, (FRAMES, CODE.k), np.uint8)
         words = encoded(target, self.information)
@@ -91,7 +95,8 @@ class Case:
 
     def decoder(self, target, in_flight, frames):
         server = bo.connection(target, in_flight=in_flight, request_kib=max(1, frames * CODE.n // 1024))
-        return bo.ldpc_decoder(CODE, server, llr_scale=2 / self.sigma2, max_iterations=ITERATIONS)
+        return bo.ldpc_decoder(CODE, server, llr_scale=2 / self.sigma2, max_iterations=ITERATIONS,
+                               fixed_iterations=self.fixed)
 
     def check(self, target):
         top, sink = gr.top_block(), blocks.vector_sink_b()
@@ -106,9 +111,11 @@ class Case:
         block = self.decoder(target, in_flight, frames)
         top = gr.top_block()
         source = blocks.vector_source_f(self.received.reshape(-1).tolist(), True)
+        source.set_log_level("warn")
         source.set_min_output_buffer(2 * frames * CODE.n)
         top.connect(source, block, blocks.null_sink(1))
         top.start()
+        processes.wait_for("frames", lambda: block.counts().answered, every_s=0.01)
         time.sleep(0.5)
         begin, before = time.monotonic(), block.counts()
         time.sleep(seconds)
@@ -151,10 +158,10 @@ class Case:
             frames *= 2
 
 
-def by_cpp(target, in_flight, frames, seconds):
+def by_cpp(target, in_flight, frames, seconds, fixed):
     command = [processes.program("basebandctl"), f"--target={target}", f"--in-flight={in_flight}"]
     command += ["load", "decode", "--wimax=1/2", "--n=2304", f"--blocks={frames}", f"--iterations={ITERATIONS}"]
-    command += [f"--ebn0={EBN0_DB}", f"--duration={seconds}s"]
+    command += [f"--ebn0={EBN0_DB}", f"--duration={seconds}s", *(["--fixed"] if fixed else [])]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     found = re.search(r"goodput\s+(\S+)(?: (k|M))? calls/s", done.stdout)
     if not found or "0 wrong" not in done.stdout:
@@ -163,24 +170,32 @@ def by_cpp(target, in_flight, frames, seconds):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=4, help="of each measurement (4)")
+    parser.add_argument("--target", help="a server that runs")
+    parser.add_argument("--fixed", action="store_true", help="all iterations, as in the paper")
+    parser.add_argument("--csv", type=pathlib.Path, help="the table; and, beside it, the figure (.svg)")
+    options = parser.parse_args()
     bo.tune_process()  # as basebandctl does
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 4
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="gnuradio"))
-        if len(sys.argv) > 2:
-            target = sys.argv[2]
-        else:
-            target = stack.enter_context(processes.Basebandd(folder, "server")).target
-        case = Case(target)
+        target = options.target or stack.enter_context(processes.Basebandd(folder, "server")).target
+        case = Case(target, options.fixed)
         case.check(target)
         print("requests x frames   in a request   flow graph (Mb/s)   C++ client (Mb/s)   ratio")
-        rates = []
+        rows = []
         for in_flight, frames in CASES:
-            (rate, in_request), cpp = case.by_flow_graph(target, in_flight, frames, seconds), by_cpp(target, in_flight, frames, seconds)
-            rates.append(rate)
-            print(f"{in_flight:8} x {frames:<6} {in_request:14.1f} {rate * CODE.k / 1e6:19.2f} {cpp * CODE.k / 1e6:19.2f} {rate / cpp:7.2f}", flush=True)
-        own = case.by_gnuradio(folder, seconds)
-        print(f"GNU Radio's fec.decoder with ldpc_decoder, one core: {own * CODE.k / 1e6:.3f} Mb/s; the best above is {max(rates) / own:.0f} times that")
+            rate, in_request = case.by_flow_graph(target, in_flight, frames, options.seconds)
+            cpp = by_cpp(target, in_flight, frames, options.seconds, options.fixed)
+            rows.append([in_flight * frames, rate * CODE.k / 1e6, cpp * CODE.k / 1e6])
+            print(f"{in_flight:8} x {frames:<6} {in_request:14.1f} {rows[-1][1]:19.2f} {rows[-1][2]:19.2f} {rate / cpp:7.2f}", flush=True)
+        own = case.by_gnuradio(folder, options.seconds) * CODE.k / 1e6
+        best = max(rate for _, rate, _ in rows)
+        print(f"GNU Radio's fec.decoder with ldpc_decoder, one core: {own:.3f} Mb/s; the best above is {best / own:.0f} times that")
+    if options.csv:
+        with options.csv.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([gnuradio_figure.COLUMNS, *([*row, own] for row in rows)])
+        gnuradio_figure.draw(options.csv.with_suffix(".svg"), {"": options.csv})
 
 
 if __name__ == "__main__":
