@@ -11,6 +11,7 @@ core. A server on the CPU device is started, unless a target is named. Results a
 import argparse
 import contextlib
 import csv
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -174,7 +175,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=4, help="of each measurement (4)")
     parser.add_argument("--target", help="a server that runs")
     parser.add_argument("--fixed", action="store_true", help="all iterations, as in the paper")
-    parser.add_argument("--csv", type=pathlib.Path, help="the table; and, beside it, the figure (.svg)")
+    parser.add_argument("--csv", type=pathlib.Path, help="the table; and, with matplotlib, the figure beside it (.svg)")
     options = parser.parse_args()
     bo.tune_process()  # as basebandctl does
     with contextlib.ExitStack() as stack:
@@ -195,7 +196,8 @@ def main():
     if options.csv:
         with options.csv.open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([gnuradio_figure.COLUMNS, *([*row, own] for row in rows)])
-        gnuradio_figure.draw(options.csv.with_suffix(".svg"), {"": options.csv})
+        if importlib.util.find_spec("matplotlib"):
+            gnuradio_figure.draw(options.csv.with_suffix(".svg"), {"": options.csv})
 
 
 if __name__ == "__main__":
