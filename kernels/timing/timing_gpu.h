@@ -60,9 +60,11 @@ absl::Status PrepareTiming();
 // for it. Models and pulses that the device does not hold are copied there first, as
 // carrier::LaunchRecover does it. FailedPrecondition before PrepareTiming; InvalidArgument, with
 // nothing enqueued, when a size above is broken; Internal when CUDA refuses. Frames are independent
-// of each other. Deterministic. Results agree with the CPU device's: offset and clock error of
-// locked frames within 0.1 of their predicted standard deviations, the carrier as LaunchRecover
-// says (tests/gpu). One thread at a time a device, carrier::LaunchRecover included.
+// of each other. Deterministic. Results of locked frames agree with the CPU device's: offset and
+// clock error within 0.1 of their predicted standard deviations, or 1e-6 and 1e-9; the carrier's
+// frequency and phase as LaunchRecover says; symbols within 1e-3 of their magnitude on average, the
+// gain within 1e-3 (tests/gpu). One thread at a time a
+// device, carrier::LaunchRecover included.
 absl::Status LaunchTiming(const TimingBatch& batch, cudaStream_t stream);
 
 }  // namespace baseband::timing

@@ -12,17 +12,19 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "hwy/targets.h"
 #include "kernels/carrier/recover.h"
+#include "tests/bench/cpu_seconds.h"
 #include "tests/support/carrier_frames.h"
 
 namespace baseband::carrier {
 namespace {
+
+using bench::ThreadSeconds;
 
 constexpr int kCodedBits = 64800;
 constexpr int kFrames = 4;
@@ -40,12 +42,6 @@ struct Method {
   double tolerance;
   int min_repetitions_divisor;  // slow ones are repeated less often
 };
-
-double ThreadSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 struct Frames {
   std::vector<double> frequencies;

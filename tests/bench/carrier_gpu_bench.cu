@@ -14,14 +14,23 @@
 #include "kernels/carrier/recover.h"
 #include "kernels/carrier/recover_gpu.h"
 #include "kernels/cuda/resources.h"
+#include "kernels/cuda/status.h"
 #include "tests/bench/carrier_sweep_forms.h"
+#include "tests/bench/device_memory.h"
+#include "tests/bench/must.h"
 #include "tests/support/carrier_frames.h"
 
 namespace {
 
+using baseband::bench::Download;
+using baseband::bench::Fail;
+using baseband::bench::MedianSeconds;
+using baseband::bench::Must;
 using baseband::bench::PaperSweep;
 using baseband::bench::PointsIn;
 using baseband::bench::Reduction;
+using baseband::bench::Room;
+using baseband::bench::Upload;
 using baseband::carrier::Coarse;
 using baseband::carrier::Constellation;
 using baseband::carrier::Fine;
@@ -37,48 +46,6 @@ using baseband::cuda::DeviceBuffer;
 
 constexpr int kDifferentFrames = 16;  // the others repeat them
 
-void Check(bool ok, const std::string& what) {
-  if (!ok) {
-    std::fprintf(stderr, "FAILED: %s\n", what.c_str());
-    std::exit(1);
-  }
-}
-template <typename T>
-T Value(absl::StatusOr<T> result) {
-  Check(result.ok(), result.status().ToString());
-  return *std::move(result);
-}
-
-// Seconds of one call, the median of `repeats`.
-template <typename Enqueue>
-double Time(cudaStream_t stream, int repeats, const Enqueue& enqueue) {
-  const auto begin = Value(baseband::cuda::Event::Create());
-  const auto end = Value(baseband::cuda::Event::Create());
-  enqueue();
-  std::vector<double> seconds;
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    cudaEventRecord(begin.get(), stream);
-    enqueue();
-    cudaEventRecord(end.get(), stream);
-    Check(cudaEventSynchronize(end.get()) == cudaSuccess, "cudaEventSynchronize");
-    float ms = 0;
-    cudaEventElapsedTime(&ms, begin.get(), end.get());
-    seconds.push_back(ms * 1e-3);
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
-}
-
-template <typename T>
-DeviceBuffer<T> Upload(const std::vector<T>& host) {
-  auto buffer = Value(baseband::cuda::CreateDeviceBuffer<T>(host.size()));
-  Check(cudaMemcpy(buffer.data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice) ==
-                cudaSuccess &&
-            cudaDeviceSynchronize() == cudaSuccess,
-        "cudaMemcpy");
-  return buffer;
-}
-
 bool BeginsWith(const std::string& name, const std::string& beginning) {
   return name.compare(0, beginning.size(), beginning) == 0;
 }
@@ -89,8 +56,8 @@ class Workload {
   Workload(const std::string& name, int num_symbols, int num_frames, double above_db,
            std::string only)
       : num_symbols_(num_symbols), num_frames_(num_frames), only_(std::move(only)) {
-    const auto constellation = Value(Constellation::FromName(name));
-    model_ = Value(Model::Create(constellation, baseband::carrier::Amplitude::kWeighted, 0));
+    const auto constellation = Must(Constellation::FromName(name));
+    model_ = Must(Model::Create(constellation, baseband::carrier::Amplitude::kWeighted, 0));
     for (int i = 0; i < kDifferentFrames; ++i) {
       baseband::testing::FrameSpec spec;
       spec.constellation = constellation;
@@ -117,9 +84,8 @@ class Workload {
     lengths_.assign(static_cast<size_t>(num_frames), static_cast<uint32_t>(num_symbols));
     symbols_ = Upload(symbols);
     device_frames_ = Upload(descriptors_);
-    results_ = Value(baseband::cuda::CreateDeviceBuffer<Result>(descriptors_.size()));
-    output_ = Value(
-        baseband::cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(num_frames) * 4096 * 4));
+    results_ = Room<Result>(descriptors_.size());
+    output_ = Room<uint8_t>(static_cast<size_t>(num_frames) * 4096 * 4);
   }
 
   const Model& model() const { return *model_; }
@@ -127,12 +93,7 @@ class Workload {
   int num_symbols() const { return num_symbols_; }
   int num_frames() const { return num_frames_; }
 
-  std::vector<Result> Results() const {
-    std::vector<Result> results(descriptors_.size());
-    cudaMemcpy(results.data(), results_.data(), results.size() * sizeof(Result),
-               cudaMemcpyDeviceToHost);
-    return results;
-  }
+  std::vector<Result> Results() const { return Download(results_); }
   std::vector<float> CurveOfFrame(int f, int count) const {
     std::vector<float> curve(static_cast<size_t>(count));
     cudaMemcpy(curve.data(), output_.data() + descriptors_[static_cast<size_t>(f)].curve_offset,
@@ -145,8 +106,7 @@ class Workload {
              cudaStream_t stream) {
     if (!BeginsWith(what, only_)) return 0.0;
     const int64_t bytes = RecoverWorkspaceBytes(parameters, num_symbols_, num_frames_);
-    const auto workspace =
-        Value(baseband::cuda::CreateDeviceBuffer<uint8_t>(static_cast<size_t>(bytes)));
+    const auto workspace = Room<uint8_t>(static_cast<size_t>(bytes));
     RecoverBatch batch;
     batch.model = model_.get();
     batch.parameters = parameters;
@@ -157,14 +117,10 @@ class Workload {
     batch.results = results_.data();
     batch.workspace = workspace.data();
     batch.workspace_bytes = bytes;
-    const auto launch = [&] {
-      const absl::Status status = LaunchRecover(batch, stream);
-      Check(status.ok(), status.ToString());
-    };
+    const auto launch = [&] { Must(LaunchRecover(batch, stream)); };
     launch();
-    Check(cudaStreamSynchronize(stream) == cudaSuccess, "cudaStreamSynchronize");
     const int locked = CheckResults(parameters);
-    const double seconds = Time(stream, 15, launch);
+    const double seconds = MedianSeconds(stream, 15, launch);
     const double rate = static_cast<double>(num_symbols_) * num_frames_ / seconds;
     std::printf("%-16s N %6d x %4d  %-12s %9.1f us %8.3f Gsps  target %5.2f  locked %d of %d\n",
                 model_->constellation().name().c_str(), num_symbols_, num_frames_, what,
@@ -183,8 +139,9 @@ class Workload {
     for (int f = 0; f < num_frames_; ++f) {
       const Result& result = results[static_cast<size_t>(f)];
       const Result& first = results[static_cast<size_t>(f % kDifferentFrames)];
-      Check(std::memcmp(&result.frequency, &first.frequency, sizeof(double)) == 0,
-            "equal frames have equal results");
+      if (std::memcmp(&result.frequency, &first.frequency, sizeof(double)) != 0) {
+        Fail("equal frames have unequal results");
+      }
       locked += result.lock == Lock::kLocked ? 1 : 0;
       if (f >= (parameters.fine == Fine::kSweep ? 2 : kDifferentFrames)) continue;
       const auto& symbols = frames_[static_cast<size_t>(f)].symbols;
@@ -243,9 +200,9 @@ void RunPaperForms(const Workload& work, const Parameters& parameters, double ou
   const auto terms_count = static_cast<size_t>(baseband::bench::kPaperFramesAtATime) *
                            static_cast<size_t>(candidates) *
                            static_cast<size_t>(work.num_symbols());
-  const auto terms = Value(baseband::cuda::CreateDeviceBuffer<float>(terms_count));
-  const auto partials = Value(baseband::cuda::CreateDeviceBuffer<float>(terms_count / 64 + 4096));
-  const auto sums = Value(baseband::cuda::CreateDeviceBuffer<float>(turns.size()));
+  const auto terms = Room<float>(terms_count);
+  const auto partials = Room<float>(terms_count / 64 + 4096);
+  const auto sums = Room<float>(turns.size());
   PaperSweep sweep;
   sweep.symbols = reinterpret_cast<const float2*>(work.symbols().data());
   sweep.turns = device_turns.data();
@@ -258,7 +215,7 @@ void RunPaperForms(const Workload& work, const Parameters& parameters, double ou
   sweep.partials = partials.data();
   sweep.sums = sums.data();
   const auto points = work.model().constellation().points();
-  Check(baseband::bench::SetPaperPoints({points.begin(), points.end()}), "SetPaperPoints");
+  if (!baseband::bench::SetPaperPoints({points.begin(), points.end()})) Fail("SetPaperPoints");
   const std::vector<float> curve = work.CurveOfFrame(0, candidates);
   const int best = static_cast<int>(std::min_element(curve.begin(), curve.end()) - curve.begin());
   const double symbols = static_cast<double>(work.num_symbols()) * work.num_frames();
@@ -273,8 +230,8 @@ void RunPaperForms(const Workload& work, const Parameters& parameters, double ou
         Form{"+ quadrant folding", PointsIn::kConstantFolded, Reduction::kBase},
         Form{"+ no divergence", PointsIn::kConstantFolded, Reduction::kNoDivergence},
         Form{"+ 8 values a thread", PointsIn::kConstantFolded, Reduction::kSeveralAThread}}) {
-    const double seconds =
-        Time(stream, 3, [&] { RunPaperSweep(sweep, form.points, form.reduction, stream); });
+    const double seconds = MedianSeconds(
+        stream, 3, [&] { RunPaperSweep(sweep, form.points, form.reduction, stream); });
     std::vector<float> found(static_cast<size_t>(candidates));
     cudaMemcpy(found.data(), sums.data(), found.size() * 4, cudaMemcpyDeviceToHost);
     const float least = found[static_cast<size_t>(best)] / static_cast<float>(work.num_symbols());
@@ -290,11 +247,11 @@ void RunPaperForms(const Workload& work, const Parameters& parameters, double ou
         std::pair{"reduction without divergence", Reduction::kNoDivergence},
         std::pair{"reduction, 8 values a thread", Reduction::kSeveralAThread}}) {
     const int rows = baseband::bench::kPaperFramesAtATime * candidates;
-    const double seconds = Time(
+    const double seconds = MedianSeconds(
         stream, 5, [&, r = reduction] { RunPaperReduction(sweep, r, rows, sums.data(), stream); });
     std::printf("    %-32s %9.1f us for %d x %d\n", name, seconds * 1e6, rows, work.num_symbols());
   }
-  Check(cudaGetLastError() == cudaSuccess, "the paper's forms");
+  Must(baseband::cuda::ToStatus(cudaGetLastError(), "the paper's forms"));
   std::fflush(stdout);
 }
 
@@ -305,9 +262,8 @@ int main(int argc, char** argv) {
   const bool forms = argc <= 2 || std::strcmp(argv[2], "noforms") != 0;
   const std::string method = argc > 3 ? argv[3] : "";
   const std::string constellation = argc > 4 ? argv[4] : "";
-  const auto stream = Value(baseband::cuda::Stream::Create());
-  const absl::Status prepared = baseband::carrier::PrepareRecover();
-  Check(prepared.ok(), prepared.ToString());
+  const auto stream = Must(baseband::cuda::Stream::Create());
+  Must(baseband::carrier::PrepareRecover());
   struct Case {
     const char* name;
     int num_symbols;

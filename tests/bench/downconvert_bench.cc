@@ -6,8 +6,6 @@
 // precision. Speeds are input samples per second of the thread's own processor time, the best of
 // many runs, so that other work on the machine disturbs them least. Peers' figures were measured by
 // us likewise, with GNU Radio 3.10.5 on one core of an EPYC (Zen 4).
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -21,9 +19,12 @@
 
 #include "hwy/targets.h"
 #include "kernels/downconvert/downconvert.h"
+#include "tests/bench/cpu_seconds.h"
 
 namespace baseband::downconvert {
 namespace {
+
+using bench::ThreadSeconds;
 
 constexpr int64_t kSamples = int64_t{1} << 20;
 constexpr double kTurn = 6.283185307179586476925286766559;
@@ -145,12 +146,6 @@ bool Verify(const Case& test, const Channel& channel, const Block& block,
     }
   }
   return true;
-}
-
-double ThreadSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // Msamples/s, or nothing if the result is wrong.

@@ -1,8 +1,6 @@
 // The paper's table, matched filters and Schwefel's function on one core of the CPU device. Results
 // are checked before they are timed; rates are points a second of thread time, the best of a few
 // runs.
-#include <time.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,6 +13,7 @@
 #include "kernels/minimize/schwefel.h"
 #include "kernels/minimize/search.h"
 #include "kernels/minimize/sinusoids.h"
+#include "tests/bench/cpu_seconds.h"
 #include "tests/bench/minimize_matched_cases.h"
 #include "tests/bench/must.h"
 #include "tests/support/minimize_search.h"
@@ -24,12 +23,7 @@ namespace {
 
 using ::baseband::bench::Fail;
 using ::baseband::bench::Must;
-
-double ThreadSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+using ::baseband::bench::ThreadSeconds;
 
 struct Timing {
   double seconds = 1e30;

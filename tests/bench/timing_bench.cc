@@ -9,24 +9,20 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "kernels/timing/timing_cpu.h"
+#include "tests/bench/cpu_seconds.h"
 #include "tests/support/timing_frames.h"
 
 namespace baseband::timing {
 namespace {
 
-constexpr int kCodedBits = 64800;
+using bench::ThreadSeconds;
 
-double ThreadSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
+constexpr int kCodedBits = 64800;
 
 template <typename Work>
 double BestSeconds(int repetitions, const Work& work) {

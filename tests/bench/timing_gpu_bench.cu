@@ -172,7 +172,7 @@ class TimingWorkload {
       locked += result.lock == Lock::kLocked && result.refined != 0 ? 1 : 0;
       if (f >= kDifferentFrames) continue;
       const auto expected =
-          RecoverOnCpu(*model_, PlainCarrier(), *pulse_, parameters_, frames_[frame], {}, {}, {});
+          RecoverOnCpu(*model_, carrier_, *pulse_, parameters_, frames_[frame], {}, {}, {});
       const double stddev = static_cast<double>(expected.timing.offset_stddev);
       const double off = result.offset - expected.timing.offset;
       const double error = baseband::testing::WrappedDifference(result.offset, specs_[frame].offset,
@@ -187,11 +187,6 @@ class TimingWorkload {
       }
     }
     return locked;
-  }
-  baseband::carrier::Parameters PlainCarrier() const {
-    baseband::carrier::Parameters plain = carrier_;
-    plain.want_corrected = false;
-    return plain;
   }
 
   // Seconds of LaunchRecover on symbols of the same constellation, SNR, frequencies and number.

@@ -79,10 +79,13 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
   const bool vague = SweepIsVague(group, cpu);
   const double stddevs = vague ? 1.0 : 0.1;
   const double of_gpu = vague ? 1.0 : 0.0;
+  const bool is_sweep = group.fine() == v1::FINE_METHOD_SWEEP;
+  // Symbols that a sweep turns to 1e-5 of their amplitude turn by as much, radians, over the frame.
+  const double rounding = (is_sweep ? 3e-6 : 1e-6) / symbols;
   if (!Near(gpu.frequency(), cpu.frequency(),
-            stddevs * cpu.frequency_stddev() + of_gpu * gpu.frequency_stddev() + 1e-6 / symbols)) {
+            stddevs * cpu.frequency_stddev() + of_gpu * gpu.frequency_stddev() + rounding)) {
     return absl::StrCat("frequency ", gpu.frequency(), " is not ", cpu.frequency(), " +- ",
-                        cpu.frequency_stddev());
+                        cpu.frequency_stddev(), ", off by ", gpu.frequency() - cpu.frequency());
   }
   const double turn = 2 * M_PI / std::max(1U, cpu.ambiguity());
   if (gpu.ambiguity() != cpu.ambiguity() || gpu.resolution() != cpu.resolution()) {
@@ -96,11 +99,10 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
   // deviations contain how far off it is (MethodCovariance), of 16 symbols twice. Symbols turned
   // back by two estimates are, by rms, as far apart as these, and so are the rms of what is left of
   // them at most.
-  const double further =
-      group.fine() == v1::FINE_METHOD_SWEEP ? gpu.frequency() - cpu.frequency() : 0.0;
-  const double apart =
-      group.fine() == v1::FINE_METHOD_SWEEP ? RmsAngle(group, symbols, turned, further) : 0.0;
+  const double further = is_sweep ? gpu.frequency() - cpu.frequency() : 0.0;
+  const double apart = is_sweep ? RmsAngle(group, symbols, turned, further) : 0.0;
   const double off = 2.0 * std::fabs(further);
+  const double of_stddev = vague ? 0.25 : 0.01;
   const double noise = std::pow(10.0, -0.1 * cpu.snr_db());
   constexpr double kNoiseResolution = 5e-8;  // CarrierResult.snr_db
   const double of_noise =
@@ -109,8 +111,8 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
     const char* name;
     double gpu, cpu, relative, absolute;
   } values[] = {
-      {"frequency_stddev", gpu.frequency_stddev(), cpu.frequency_stddev(), 0.01, off},
-      {"phase_stddev", gpu.phase_stddev(), cpu.phase_stddev(), 0.01, M_PI * symbols * off},
+      {"frequency_stddev", gpu.frequency_stddev(), cpu.frequency_stddev(), of_stddev, off},
+      {"phase_stddev", gpu.phase_stddev(), cpu.phase_stddev(), of_stddev, M_PI * symbols * off},
       {"gain", gpu.gain(), cpu.gain(), 1e-3, 0.0},
       {"snr_db", gpu.snr_db(), cpu.snr_db(), 0.0, 0.01 + of_noise},
       {"evm", gpu.evm(), cpu.evm(), 1e-3, 1e-6 + apart},
@@ -120,7 +122,8 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
   };
   for (const auto& value : values) {
     if (!Near(value.gpu, value.cpu, value.relative * std::fabs(value.cpu) + value.absolute)) {
-      return absl::StrCat(value.name, " ", value.gpu, " is not ", value.cpu);
+      return absl::StrCat(value.name, " ", value.gpu, " is not ", value.cpu, ", off by ",
+                          value.gpu - value.cpu);
     }
   }
   return "";

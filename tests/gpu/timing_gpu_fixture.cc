@@ -228,7 +228,7 @@ bool ExpectNear(const Receiver& receiver, const Answer& gpu, const Answer& cpu,
   EXPECT_LE(std::fabs(testing::WrappedDifference(g_carrier.phase, c_carrier.phase,
                                                  2 * M_PI / c_carrier.ambiguity)),
             kStddevs * static_cast<double>(c_carrier.phase_stddev) + 4e-6);
-  EXPECT_NEAR(g_carrier.gain / c_carrier.gain, 1.0F, 2e-3F);
+  EXPECT_NEAR(g_carrier.gain / c_carrier.gain, 1.0F, 1e-3F);
   const float greatest =
       cpu.curve.empty() ? 0.0F : *std::max_element(cpu.curve.begin(), cpu.curve.end());
   for (size_t i = 0; i < cpu.curve.size(); ++i) {
@@ -246,7 +246,7 @@ bool ExpectNear(const Receiver& receiver, const Answer& gpu, const Answer& cpu,
     difference += std::hypot(a.i - b.i, a.q - b.q);
     power += std::hypot(b.i, b.q);
   }
-  EXPECT_LT(difference / power, 3e-3);
+  EXPECT_LT(difference / power, 1e-3);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// LaunchTiming against the CPU device, which timing_test holds against the reference.
+// LaunchTiming against the CPU device, which timing_recover_test holds against the reference.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>

@@ -7,19 +7,8 @@
 namespace baseband::carrier {
 namespace {
 
-class Cutter : public MemoryCutter<> {
- public:
-  using MemoryCutter::MemoryCutter;
-  Split TakeSplit(size_t count) {
-    Split split;
-    split.re = Take<float>(count);
-    split.im = Take<float>(count);
-    return split;
-  }
-};
-
 size_t LayOut(const RecoverPlan& plan, const FftPlan& fft, uint8_t* base, FrameArrays* arrays) {
-  Cutter cut(base);
+  SplitCutter cut(base);
   const size_t symbols = PaddedToBlock(static_cast<size_t>(plan.num_symbols));
   const auto points = static_cast<size_t>(plan.points);
   arrays->frame.num_symbols = plan.num_symbols;

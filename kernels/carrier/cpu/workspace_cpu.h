@@ -14,6 +14,18 @@
 
 namespace baseband::carrier {
 
+// Cuts arrays of complex numbers, too.
+class SplitCutter : public MemoryCutter<> {
+ public:
+  using MemoryCutter::MemoryCutter;
+  Split TakeSplit(size_t count) {
+    Split split;
+    split.re = Take<float>(count);
+    split.im = Take<float>(count);
+    return split;
+  }
+};
+
 // The arrays of one frame.
 struct FrameArrays {
   FrameCpu frame;  // known: room for it, whether there is any or not

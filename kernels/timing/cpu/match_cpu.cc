@@ -62,7 +62,8 @@ void MatchSymbolsSimd(const LinePlan& plan, const PulseView& pulse, const Sample
                       double centre, double bandwidth, double offset, double clock_error,
                       int num_symbols, const FrameArrays& arrays) {
   const double rate = static_cast<double>(plan.samples) / plan.symbols;
-  const SymbolPlaces places(pulse.rows, pulse.before, rate, offset, clock_error);
+  const SymbolPlaces places(pulse.rows, pulse.before, plan.samples, plan.symbols,
+                            plan.max_clock_error, offset, clock_error);
   carrier::Estimate per_sample;
   per_sample.frequency = centre / rate;
   turning::TurnBack turn(per_sample, 0.0, 1.0);

@@ -64,11 +64,12 @@ void MoveBlock(const RefineTask& task, const TimingStep& step, size_t first, siz
   }
 }
 
-HWY_INLINE float Sum(V v) { return hn::GetLane(hn::SumOfLanes(df, v)); }
+// In float over a block of symbols, above that in double.
+HWY_INLINE double Sum(V v) { return static_cast<double>(hn::GetLane(hn::SumOfLanes(df, v))); }
 
-RefineSums<double> SumSlopesSimd(const carrier::ModelView& model, const RefineTask& task,
-                                 const TimingStep& step, absl::Span<const carrier::Iq> known,
-                                 const FrameArrays& arrays) {
+RefineSums SumSlopesSimd(const carrier::ModelView& model, const RefineTask& task,
+                         const TimingStep& step, absl::Span<const carrier::Iq> known,
+                         const FrameArrays& arrays) {
   const size_t lanes = hn::Lanes(df);
   const auto num_symbols = static_cast<size_t>(task.num_symbols);
   const soft::Table table(model, task.carrier.table);
@@ -78,7 +79,7 @@ RefineSums<double> SumSlopesSimd(const carrier::ModelView& model, const RefineTa
   carrier::FrameCpu frame;
   frame.num_symbols = static_cast<int>(kBlock);
   frame.symbols = {moved.re, moved.im};
-  RefineSums<double> total;
+  RefineSums total;
   for (size_t first = 0; first < num_symbols; first += kBlock) {
     const size_t count = std::min(kBlock, num_symbols - first);
     MoveBlock(task, step, first, count, known, arrays, &moved);
@@ -115,12 +116,10 @@ RefineSums<double> SumSlopesSimd(const carrier::ModelView& model, const RefineTa
       score_at = hn::MulAdd(hn::Load(df, moved.place + k), weighted, score_at);
       projection = hn::MulAdd(s_re, re, hn::MulAdd(s_im, im, projection));
     }
-    RefineSums<float> sums;
-    sums.score[0] = Sum(score);
-    sums.score[1] = Sum(score_at);
-    sums.projection = Sum(projection);
-    sums.variance = Sum(variance);
-    total.Add(sums);
+    total.score[0] += Sum(score);
+    total.score[1] += Sum(score_at);
+    total.projection += Sum(projection);
+    total.variance += Sum(variance);
   }
   return total;
 }
@@ -134,9 +133,9 @@ namespace baseband::timing {
 
 HWY_EXPORT(SumSlopesSimd);
 
-RefineSums<double> SumSlopes(const carrier::ModelView& model, const RefineTask& task,
-                             const TimingStep& step, absl::Span<const carrier::Iq> known,
-                             const FrameArrays& arrays) {
+RefineSums SumSlopes(const carrier::ModelView& model, const RefineTask& task,
+                     const TimingStep& step, absl::Span<const carrier::Iq> known,
+                     const FrameArrays& arrays) {
   return HWY_DYNAMIC_DISPATCH(SumSlopesSimd)(model, task, step, known, arrays);
 }
 

@@ -44,9 +44,9 @@ void MatchSymbols(const LinePlan& plan, const PulseView& pulse, const SampleView
                   int num_symbols, const FrameArrays& arrays);
 
 // Stage 4: a round's sums.
-RefineSums<double> SumSlopes(const carrier::ModelView& model, const RefineTask& task,
-                             const TimingStep& step, absl::Span<const carrier::Iq> known,
-                             const FrameArrays& arrays);
+RefineSums SumSlopes(const carrier::ModelView& model, const RefineTask& task,
+                     const TimingStep& step, absl::Span<const carrier::Iq> known,
+                     const FrameArrays& arrays);
 
 }  // namespace baseband::timing
 

@@ -76,7 +76,7 @@ class Frame {
     const RefineTask task = TaskFor(found);
     const WeightSums weights = SumWeights(num_symbols_, task.taper);
     for (int round = 0; round < kRefineRounds && refined->valid; ++round) {
-      const RefineSums<double> sums = SumSlopes(view, task, refined->step, known_, arrays_);
+      const RefineSums sums = SumSlopes(view, task, refined->step, known_, arrays_);
       StepTiming(task, sums, weights, verdict.clock_error, parameters_.max_clock_error, refined);
       if (!CountStep()) return;
     }

@@ -2,25 +2,16 @@
 
 #include <algorithm>
 
+#include "kernels/carrier/cpu/workspace_cpu.h"
+
 namespace baseband::timing {
 namespace {
 
 using carrier::PaddedToBlock;
 
-class Cutter : public MemoryCutter<> {
- public:
-  using MemoryCutter::MemoryCutter;
-  carrier::Split TakeSplit(size_t count) {
-    carrier::Split split;
-    split.re = Take<float>(count);
-    split.im = Take<float>(count);
-    return split;
-  }
-};
-
 size_t LayOut(const LinePlan& plan, const PulseView& pulse, const carrier::FftPlan& fft,
               int num_symbols, uint8_t* base, FrameArrays* arrays) {
-  Cutter cut(base);
+  carrier::SplitCutter cut(base);
   const auto points = static_cast<size_t>(plan.points);
   const auto num_groups = static_cast<size_t>(plan.num_groups);
   arrays->piece = cut.TakeSplit(std::max(points, PaddedToBlock(static_cast<size_t>(plan.window))));
@@ -37,7 +28,7 @@ size_t LayOut(const LinePlan& plan, const PulseView& pulse, const carrier::FftPl
   // Symbols of a block are a drift further apart than nominally.
   const double spacing = 1.001 * plan.samples / plan.symbols;
   arrays->chunk = PaddedToBlock(static_cast<size_t>(kMatchBlock * spacing) +
-                                static_cast<size_t>(pulse.row_taps) + 2);
+                                static_cast<size_t>(pulse.row_taps) + 4);
   arrays->lead = PaddedToBlock(static_cast<size_t>(pulse.taps));
   arrays->read = cut.TakeSplit(arrays->chunk);
   arrays->turned = cut.TakeSplit(arrays->lead + arrays->chunk +

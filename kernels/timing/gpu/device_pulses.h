@@ -10,15 +10,13 @@
 
 #include "absl/status/statusor.h"
 #include "kernels/cuda/resources.h"
+#include "kernels/timing/math/place_math.h"
 #include "kernels/timing/pulse.h"
 
 namespace baseband::timing {
 
-// Rates of at most this P have the taps of one filter side by side, phase by phase; others those of
-// all rows.
-inline constexpr int kMaxPhases = 16;
-
-// A pulse as the kernels read it; taps are (value, slope).
+// A pulse as the kernels read it; taps are (value, slope). Rates of at most kMaxPhases (place_math.h)
+// have those of one filter side by side, phase by phase; others those of all rows.
 struct PulseOnDevice {
   double rolloff = 0.35;
   double bandwidth = 0.0;

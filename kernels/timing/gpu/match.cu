@@ -1,18 +1,16 @@
 // Timing.h's stage 2: the samples turned back by the spectrum's middle, filtered where the symbols
 // lie, and turned to where they were.
 //
-// A thread has kRun symbols that are Q apart, and so, but for the clock error, P samples: one row
-// of taps does for all of them, and what is between the row and the place is made up for by the
-// slope. The samples lie in shared memory phase by phase, x[P i + r] at [r][i]; along a phase
-// symbol s needs x[i + s], .. against the row's taps of that phase, so each sample that is read
-// takes part in kRun symbols:
+// A thread has a run of kRun symbols and its row of taps (place_math.h); what is between the row
+// and the place is made up for by the slope. The samples lie in shared memory phase by phase, x[P i
+// + r] at [r][i]; along a phase symbol s needs x[i + s], .. against the row's taps of that phase,
+// so each sample that is read takes part in kRun symbols:
 //
 //   q          0    1    2  ..
 //   symbol 0   x0   x1   x2            a thread's window: x[q] .. x[q + kRun - 1], of which each
 //   symbol 1   x1   x2   x3            step drops the first and reads one more
 //
-// kRun is odd: the threads of a warp read from as many banks. Rates of a larger P, and clock errors
-// that move the filter by more than a row within a run, have a thread for each symbol.
+// kRun is odd: the threads of a warp read from as many banks.
 #include <algorithm>
 
 #include "kernels/timing/gpu/timing_launch.h"
@@ -23,16 +21,14 @@ namespace {
 
 using carrier::Iq;
 
-constexpr int kRun = 9;
 constexpr int kMatchThreads = 128;
 // Samples that a thread reads at a time: all loads are under way before the first is used.
 constexpr int kReadAtOnce = 10;
-// What a place may be off its row, symbols, without the second derivative showing: -64 dB.
-constexpr double kLongestRest = 0.015;
 
 // How a tile of symbols is laid out.
 struct MatchShape {
-  int runs = 0;  // of each of the Q symbols next to each other; 0: a thread a symbol
+  int run = 1;   // symbols of a thread
+  int runs = 0;  // of each of the Q symbols next to each other
   int tile = 0;  // symbols
   int row = 0;   // samples of a phase in shared memory; else all of them
   uint32_t inverse =
@@ -48,13 +44,14 @@ MatchShape ShapeMatch(const PulseOnDevice& pulse, double max_clock_error) {
   const int p = pulse.samples;
   const int q = pulse.symbols;
   MatchShape shape;
-  if (pulse.columns > 0 && (kRun / 2) * q * max_clock_error <= kLongestRest) {
+  shape.run = RunOf(p, q, max_clock_error);
+  if (shape.run > 1) {
     // Runs of Q symbols are P / Q >= 2 samples a thread; at least a warp.
     shape.runs = std::max(2 * kMatchThreads / p, (32 + q - 1) / q);
-    shape.tile = kRun * q * shape.runs;
+    shape.tile = shape.run * q * shape.runs;
     const double drift = shape.tile * max_clock_error * pulse.rate;
-    shape.row =
-        kRun * (shape.runs + 1) + pulse.columns + (2 * kMargin + static_cast<int>(drift)) / p + 2;
+    shape.row = shape.run * (shape.runs + 1) + pulse.columns +
+                (2 * kMargin + static_cast<int>(drift)) / p + 2;
     shape.row += (24 - shape.row % 16) % 16;  // 8 more than whole turns through the banks
     shape.inverse = static_cast<uint32_t>(((uint64_t{1} << 32) + p - 1) / p);
     shape.threads = (shape.runs * q + 31) / 32 * 32;
@@ -166,6 +163,7 @@ __device__ void WriteNothing(const TimingTask& task, uint32_t f, const TimingSta
 }
 
 // Runs of symbols, see above. Thread c runs + b of the tile has its symbols c + Q (kRun b + s).
+template <int kRun>
 __global__ void __launch_bounds__(kMatchThreads)
     MatchRunsKernel(const __grid_constant__ TimingTask task, const MatchShape shape,
                     unsigned tiles) {
@@ -183,7 +181,9 @@ __global__ void __launch_bounds__(kMatchThreads)
   const PulseOnDevice& pulse = task.pulse;
   const int p = pulse.samples;
   const SymbolPlaces places = state.places;
-  const auto first = static_cast<int>(places.At(begin).first) - kMargin;
+  constexpr int kMiddle = kRun / 2;
+  const TapPlace begin_place = places.OfMiddle(static_cast<int>(begin) + kMiddle * pulse.symbols);
+  const int first = static_cast<int>(begin_place.first) - kMiddle * p - kMargin;
   ReadTurned(task, task.frames[f], state.sample_turns, first, shape.row * p, [&](int i, Iq x) {
     const int along = static_cast<int>(__umulhi(static_cast<unsigned>(i), shape.inverse));
     match_memory[(i - along * p) * shape.row + along] = make_float2(x.i, x.q);
@@ -196,9 +196,8 @@ __global__ void __launch_bounds__(kMatchThreads)
   const bool has_run = c < pulse.symbols && begin + static_cast<unsigned>(from) < num_symbols;
   Filtered sums[kRun] = {};
   if (has_run) {
-    constexpr int kMiddle = kRun / 2;
-    const int64_t middle = int64_t{begin} + from + int64_t{kMiddle} * pulse.symbols;
-    const TapPlace place = places.At(middle);
+    const TapPlace place =
+        places.OfMiddle(static_cast<int>(begin) + from + kMiddle * pulse.symbols);
     // Of the run's first symbol.
     const int at = static_cast<int>(place.first) - first - kMiddle * p;
     int along = static_cast<int>(__umulhi(static_cast<unsigned>(at), shape.inverse));
@@ -229,14 +228,12 @@ __global__ void __launch_bounds__(kMatchThreads)
         ++along;
       }
     }
-    // How much further a symbol is from its row than the one before.
-    const auto drift = static_cast<float>(state.verdict.clock_error * pulse.symbols);
     Iq turn =
         TurnedOn(state.first_turns + state.symbol_turns * (begin + static_cast<unsigned>(from)));
     const Iq turn_step = TurnedOn(state.symbol_turns * static_cast<unsigned>(pulse.symbols));
 #pragma unroll
     for (int s = 0; s < kRun; ++s) {
-      const float rest = fmaf(static_cast<float>(s - kMiddle), drift, place.rest);
+      const float rest = places.RestInRun(place.rest, s - kMiddle);
       sums[s] = sums[s].Moved(rest, static_cast<float>(pulse.bandwidth), turn);
       turn = carrier::Multiply(turn, turn_step);
     }
@@ -259,7 +256,7 @@ __global__ void __launch_bounds__(kMatchThreads)
   }
 }
 
-// A thread a symbol, each with its own row.
+// Runs of one: a thread a symbol.
 __global__ void __launch_bounds__(kMatchThreads)
     MatchRowsKernel(const __grid_constant__ TimingTask task, const MatchShape shape,
                     unsigned tiles) {
@@ -276,13 +273,13 @@ __global__ void __launch_bounds__(kMatchThreads)
   }
   const PulseOnDevice& pulse = task.pulse;
   const SymbolPlaces places = state.places;
-  const auto first = static_cast<int>(places.At(begin).first) - kMargin;
+  const auto first = static_cast<int>(places.At(static_cast<int>(begin)).first) - kMargin;
   ReadTurned(task, task.frames[f], state.sample_turns, first, shape.row,
              [&](int i, Iq x) { match_memory[i] = make_float2(x.i, x.q); });
   __syncthreads();
   const uint32_t k = begin + threadIdx.x;
   if (k >= num_symbols) return;
-  const TapPlace place = places.At(k);
+  const TapPlace place = places.At(static_cast<int>(k));
   const float2* const x = match_memory + (place.first - first);
   Filtered sum;
   if (pulse.columns > 0) {
@@ -308,8 +305,8 @@ __global__ void __launch_bounds__(kMatchThreads)
   task.slopes[at] = make_float2(sum.slope.i, sum.slope.q);
 }
 
-// 16 samples a symbol and the longest pulses.
-constexpr int kMostMatchBytes = 160 << 10;
+// Of the longest pulse at 16 samples a symbol; the other kernels need less.
+constexpr int kMostMatchBytes = 64 << 10;
 
 }  // namespace
 
@@ -317,13 +314,16 @@ absl::Status MatchSymbols(const TimingTask& task, uint32_t longest, cudaStream_t
   const MatchShape shape = ShapeMatch(task.pulse, task.parameters.max_clock_error);
   const auto tile = static_cast<uint32_t>(shape.tile);
   const unsigned tiles = (longest + tile - 1) / tile;
-  return LaunchKernel(shape.runs > 0 ? MatchRunsKernel : MatchRowsKernel, "MatchKernel", task,
-                      task.num_frames * tiles, static_cast<unsigned>(shape.threads), shape.bytes,
-                      stream, shape, tiles);
+  auto* const kernel = shape.run == kLongRun    ? MatchRunsKernel<kLongRun>
+                       : shape.run == kShortRun ? MatchRunsKernel<kShortRun>
+                                                : MatchRowsKernel;
+  return LaunchKernel(kernel, "MatchKernel", task, task.num_frames * tiles,
+                      static_cast<unsigned>(shape.threads), shape.bytes, stream, shape, tiles);
 }
 
 absl::Status PrepareMatch() {
-  for (auto* const kernel : {MatchRunsKernel, MatchRowsKernel}) {
+  for (auto* const kernel :
+       {MatchRunsKernel<kLongRun>, MatchRunsKernel<kShortRun>, MatchRowsKernel}) {
     BASEBAND_RETURN_IF_ERROR(cuda::ToStatus(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kMostMatchBytes),
         "cudaFuncSetAttribute"));

@@ -2,7 +2,7 @@
 // the result; the corrected symbols.
 //
 // What the CPU device does in rounds over all symbols, symbols and slopes being read from memory
-// each time, is here done in two: the first over half of a long frame's symbols brings the
+// each time, is here done in two: the first over a part of a long frame's symbols brings the
 // places near, so that in the second, which is of all symbols, the sums are so straight a function
 // of a further move that their slope, summed up along with them, stands for another round. Shorter
 // frames have the CPU device's rounds.
@@ -25,9 +25,9 @@ constexpr int kSumWarps = kSumThreads / 32;
 constexpr int kSumBlocks = 2;  // of a multiprocessor
 // Tiles that a block adds up at a time: a share of a frame.
 constexpr uint32_t kShareTiles = 32;
-// Frames of fewer tiles are added up whole in the first round, too.
-constexpr uint32_t kLongTiles = 64;
-constexpr uint32_t kLongStride = 2;
+// The first round takes every so manyth tile, and so many or more of them.
+constexpr uint32_t kMostStride = 8;
+constexpr uint32_t kFirstTiles = 16;
 constexpr int kStepThreads = 32;
 constexpr uint32_t kCorrectPiece = 4 * kSumThreads * kTileLanes;  // symbols of a block
 // Larger tables are read where they are: two thread blocks with a table each fit.
@@ -39,9 +39,11 @@ struct RoundTiles {
   uint32_t stride = 1;
   uint32_t shares = 0;
 
-  __device__ RoundTiles(uint32_t num_symbols, bool first_round) {
+  BASEBAND_HOST_DEVICE RoundTiles(uint32_t num_symbols, bool first_round) {
     tiles = (num_symbols + kTile - 1) / kTile;
-    if (first_round && tiles >= kLongTiles) stride = kLongStride;
+    if (first_round && tiles >= 2 * kFirstTiles) {
+      stride = tiles < kMostStride * kFirstTiles ? tiles / kFirstTiles : kMostStride;
+    }
     shares = (tiles + stride * kShareTiles - 1) / (stride * kShareTiles);
   }
   __device__ uint32_t Tile(uint32_t share, uint32_t i) const {
@@ -72,84 +74,21 @@ __global__ void __launch_bounds__(kStepThreads)
   task.refine[f] = refine;
 }
 
-// The lane's symbols of a tile, first + 32 k. kWhole: all of them are there, and nothing is known.
-template <bool kCurved, bool kWhole>
-__device__ __forceinline__ void AddTile(const DecisionPlane& plane, const RefineTask& of_frame,
-                                        const carrier::Rotor& rotor, const TimingStep& step,
-                                        const float2* symbols, const float2* slopes,
-                                        const Iq* known, uint32_t first,
-                                        float (&sums)[SumColumn::kColumns]) {
-  const auto num_symbols = static_cast<uint32_t>(of_frame.num_symbols);
-  const auto inverse_gain = static_cast<float>(1.0 / of_frame.carrier.gain);
-  const float bandwidth = of_frame.bandwidth;
-  const float inverse_length = 1.0F / static_cast<float>(num_symbols);
-  const float inverse_taper = 1.0F / static_cast<float>(of_frame.taper);
-  const auto middle = static_cast<float>(step.middle);
-  const auto slope_step = static_cast<float>(step.slope);
-  const float last = static_cast<float>(num_symbols - 1);
-  float2 y[kTileLanes];
-  float2 y_slope[kTileLanes];
-#pragma unroll
-  for (int k = 0; k < kTileLanes; ++k) {
-    const uint32_t n = first + 32 * static_cast<unsigned>(k);
-    if (!kWhole && n >= num_symbols) continue;
-    y[k] = __ldg(symbols + n);
-    y_slope[k] = __ldg(slopes + n);
-  }
-  Iq back = rotor.At(first);
-  back = {back.i * inverse_gain, back.q * inverse_gain};
-#pragma unroll(kWhole ? kTileLanes : 1)
-  for (int k = 0; k < kTileLanes; ++k, back = rotor.Next(back)) {
-    const uint32_t n = first + 32 * static_cast<unsigned>(k);
-    if (!kWhole && n >= num_symbols) break;
-    const auto place = static_cast<float>(n);
-    const float v = (place - 0.5F * last) * inverse_length;
-    const float move = fmaf(slope_step, v, middle);
-    const float bend = -move * bandwidth;
-    const TurnedSymbol symbol = {
-        carrier::Multiply({fmaf(move, y_slope[k].x, y[k].x), fmaf(move, y_slope[k].y, y[k].y)},
-                          back),
-        carrier::Multiply({fmaf(bend, y[k].x, y_slope[k].x), fmaf(bend, y[k].y, y_slope[k].y)},
-                          back)};
-    float score = 0.0F;
-    float curve = 0.0F;
-    const Iq sent = !kWhole && known != nullptr ? known[n] : Iq{};
-    if (!kWhole && (sent.i != 0.0F || sent.q != 0.0F)) {
-      ReadKnown<kCurved>(symbol, sent, bandwidth, &score, &curve, sums);
-    } else {
-      plane.Read<kCurved>(symbol, bandwidth, &score, &curve, sums);
-    }
-    // RefineTask::WeightOf.
-    const float weight =
-        fminf(fmaf(fminf(place, last - place), inverse_taper, 0.5F * inverse_taper), 1.0F);
-    score *= weight;
-    sums[SumColumn::kScore] += score;
-    sums[SumColumn::kScore + 1] = fmaf(v, score, sums[SumColumn::kScore + 1]);
-    if constexpr (kCurved) {
-      curve *= weight;
-      const float along = v * curve;
-      sums[SumColumn::kCurve] += curve;
-      sums[SumColumn::kCurve + 1] += along;
-      sums[SumColumn::kCurve + 2] = fmaf(v, along, sums[SumColumn::kCurve + 2]);
-    }
-    sums[SumColumn::kCount] += 1.0F;
-  }
-}
-
-// A round's sums of all frames' shares, some shares a block: task.refine_sums.
+// A round's sums of all frames' shares, of which the longest has `most_shares`, some a block: to
+// task.refine_sums.
 template <bool kShared, bool kCurved>
 __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
-    RefineSumsKernel(const __grid_constant__ TimingTask task, unsigned shares_row) {
+    RefineSumsKernel(const __grid_constant__ TimingTask task, unsigned most_shares) {
   extern __shared__ float4 table_memory[];
   __shared__ float of_warps[kSumWarps][SumColumn::kColumns];
   const unsigned warp = threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
   const int num_nodes = task.model.side * task.model.side;
   int loaded = -1;
-  for (uint64_t item = blockIdx.x; item < uint64_t{task.num_frames} * shares_row;
+  for (uint64_t item = blockIdx.x; item < uint64_t{task.num_frames} * most_shares;
        item += gridDim.x) {
-    const auto f = static_cast<uint32_t>(item / shares_row);
-    const auto share = static_cast<uint32_t>(item - uint64_t{f} * shares_row);
+    const auto f = static_cast<uint32_t>(item / most_shares);
+    const auto share = static_cast<uint32_t>(item - uint64_t{f} * most_shares);
     const RefineState& state = task.refine[f];
     const RoundTiles tiles(task.states[f].num_symbols, !kCurved);
     if (!state.refined.valid || share >= tiles.shares) continue;
@@ -196,9 +135,9 @@ __global__ void __launch_bounds__(kSumThreads, kSumBlocks)
 }
 
 // The sums after a further step: what they were, and their slopes.
-__device__ RefineSums<double> SumsAfter(const double (&totals)[SumColumn::kColumns], double middle,
-                                        double slope) {
-  RefineSums<double> sums;
+__device__ RefineSums SumsAfter(const double (&totals)[SumColumn::kColumns], double middle,
+                                double slope) {
+  RefineSums sums;
   for (int i = 0; i < 2; ++i) {
     sums.score[i] = totals[SumColumn::kScore + i] + middle * totals[SumColumn::kCurve + i] +
                     slope * totals[SumColumn::kCurve + 1 + i];
@@ -304,7 +243,7 @@ absl::Status LaunchSums(const TimingTask& task, uint32_t longest, int multiproce
   const int64_t table_bytes =
       int64_t{task.model.side} * task.model.side * static_cast<int64_t>(sizeof(carrier::SoftNode));
   const bool shares_table = table_bytes <= kMostTableBytes;
-  const uint32_t shares = RefineShares(longest);
+  const uint32_t shares = RoundTiles(longest, !kCurved).shares;
   const auto blocks = static_cast<unsigned>(std::min<uint64_t>(
       uint64_t{task.num_frames} * shares, static_cast<uint64_t>(kSumBlocks * multiprocessors)));
   return WithSumsKernel<kCurved>(shares_table, [&](auto* kernel) {
@@ -328,10 +267,7 @@ absl::Status PrepareSums() {
 
 }  // namespace
 
-uint32_t RefineShares(uint32_t num_symbols) {
-  constexpr uint32_t kShare = kShareTiles * kTile;
-  return (num_symbols + kShare - 1) / kShare;
-}
+uint32_t RefineShares(uint32_t num_symbols) { return RoundTiles(num_symbols, false).shares; }
 
 absl::Status RefineTiming(const TimingTask& task, uint32_t longest, int multiprocessors,
                           cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// What one symbol adds to a round of timing.h's stage 4.
+// What symbols add to a round of timing.h's stage 4.
 #ifndef BASEBAND_KERNELS_TIMING_GPU_REFINE_SUMS_CUH_
 #define BASEBAND_KERNELS_TIMING_GPU_REFINE_SUMS_CUH_
 
@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/carrier/gpu/samples.cuh"
+#include "kernels/carrier/gpu/team.cuh"
 #include "kernels/carrier/model.h"
 #include "kernels/timing/math/refine_math.h"
 
@@ -119,6 +120,70 @@ __device__ __forceinline__ void ReadKnown(const TurnedSymbol& symbol, carrier::I
   sums[SumColumn::kProjection] += projection;
   *score = fmaf(sent.i, symbol.slope.i, sent.q * symbol.slope.q);
   if constexpr (kCurved) *curve = -bandwidth * projection;
+}
+
+// The lane's symbols of a tile, first + 32 k. kWhole: all of them are there, and nothing is known.
+template <bool kCurved, bool kWhole>
+__device__ __forceinline__ void AddTile(const DecisionPlane& plane, const RefineTask& of_frame,
+                                        const carrier::Rotor& rotor, const TimingStep& step,
+                                        const float2* symbols, const float2* slopes,
+                                        const carrier::Iq* known, uint32_t first,
+                                        float (&sums)[SumColumn::kColumns]) {
+  const auto num_symbols = static_cast<uint32_t>(of_frame.num_symbols);
+  const auto inverse_gain = static_cast<float>(1.0 / of_frame.carrier.gain);
+  const float bandwidth = of_frame.bandwidth;
+  const float inverse_length = 1.0F / static_cast<float>(num_symbols);
+  const float inverse_taper = 1.0F / static_cast<float>(of_frame.taper);
+  const auto middle = static_cast<float>(step.middle);
+  const auto slope_step = static_cast<float>(step.slope);
+  const float last = static_cast<float>(num_symbols - 1);
+  float2 y[carrier::kTileLanes];
+  float2 y_slope[carrier::kTileLanes];
+#pragma unroll
+  for (int k = 0; k < carrier::kTileLanes; ++k) {
+    const uint32_t n = first + 32 * static_cast<unsigned>(k);
+    if (!kWhole && n >= num_symbols) continue;
+    y[k] = __ldg(symbols + n);
+    y_slope[k] = __ldg(slopes + n);
+  }
+  carrier::Iq back = rotor.At(first);
+  back = {back.i * inverse_gain, back.q * inverse_gain};
+#pragma unroll(kWhole ? carrier::kTileLanes : 1)
+  for (int k = 0; k < carrier::kTileLanes; ++k, back = rotor.Next(back)) {
+    const uint32_t n = first + 32 * static_cast<unsigned>(k);
+    if (!kWhole && n >= num_symbols) break;
+    const auto place = static_cast<float>(n);
+    const float v = (place - 0.5F * last) * inverse_length;
+    const float move = fmaf(slope_step, v, middle);
+    const float bend = -move * bandwidth;
+    const TurnedSymbol symbol = {
+        carrier::Multiply({fmaf(move, y_slope[k].x, y[k].x), fmaf(move, y_slope[k].y, y[k].y)},
+                          back),
+        carrier::Multiply({fmaf(bend, y[k].x, y_slope[k].x), fmaf(bend, y[k].y, y_slope[k].y)},
+                          back)};
+    float score = 0.0F;
+    float curve = 0.0F;
+    const carrier::Iq sent = !kWhole && known != nullptr ? known[n] : carrier::Iq{};
+    if (!kWhole && (sent.i != 0.0F || sent.q != 0.0F)) {
+      ReadKnown<kCurved>(symbol, sent, bandwidth, &score, &curve, sums);
+    } else {
+      plane.Read<kCurved>(symbol, bandwidth, &score, &curve, sums);
+    }
+    // RefineTask::WeightOf.
+    const float weight =
+        fminf(fmaf(fminf(place, last - place), inverse_taper, 0.5F * inverse_taper), 1.0F);
+    score *= weight;
+    sums[SumColumn::kScore] += score;
+    sums[SumColumn::kScore + 1] = fmaf(v, score, sums[SumColumn::kScore + 1]);
+    if constexpr (kCurved) {
+      curve *= weight;
+      const float along = v * curve;
+      sums[SumColumn::kCurve] += curve;
+      sums[SumColumn::kCurve + 1] += along;
+      sums[SumColumn::kCurve + 2] = fmaf(v, along, sums[SumColumn::kCurve + 2]);
+    }
+    sums[SumColumn::kCount] += 1.0F;
+  }
 }
 
 }  // namespace baseband::timing

@@ -62,7 +62,7 @@ struct TimingState {
   // SearchLine, of frames that are not lost: where the symbols are; by how much, in turns of 2^-64,
   // the carrier turns in a sample, in a symbol, and before the first symbol.
   LineVerdict verdict;
-  SymbolPlaces places{1, 0, 1.0, 0.0, 0.0};
+  SymbolPlaces places;
   uint64_t sample_turns = 0;
   uint64_t symbol_turns = 0;
   uint64_t first_turns = 0;

@@ -59,7 +59,7 @@ RoundShape ShapeRound(const carrier::Parameters& carrier, const PulseShape& puls
   shape.points = plan.points;
   shape.slots_row = static_cast<uint32_t>(MostLineSlots(plan.num_pieces));
   shape.pieces_row = static_cast<uint32_t>(plan.num_pieces);
-  shape.groups_row = static_cast<uint32_t>(plan.num_groups);
+  shape.groups_row = static_cast<uint32_t>(plan.num_groups + plan.num_groups % 2);  // of 16 bytes
   const int most_pieces = PlanOf(carrier, pulse, parameters, longest_of_class).num_pieces;
   shape.search_width = most_pieces <= kFewPieces    ? SearchWidth::kWarp
                        : most_pieces <= kManyPieces ? SearchWidth::kTwoWarps
@@ -85,11 +85,10 @@ RoundShape ShapeRound(const carrier::Parameters& carrier, const PulseShape& puls
   end = shape.carrier;
   shape.refine = take(sizeof(RefineState));
   shape.refine_sums = take(row(shape.shares_row, SumColumn::kColumns * sizeof(float)));
-  shape.carrier_bytes =
-      std::max({search_bytes, end - shape.carrier,
-                carrier::RecoverWorkspaceBytes(carrier, static_cast<int>(shape.longest_symbols),
-                                               num_frames)});
-  shape.bytes = shape.carrier + shape.carrier_bytes;
+  const int64_t refine_bytes = end - shape.carrier;
+  const int64_t carrier_bytes =
+      carrier::RecoverWorkspaceBytes(carrier, static_cast<int>(shape.longest_symbols), num_frames);
+  shape.bytes = shape.carrier + std::max({search_bytes, carrier_bytes, refine_bytes});
   return shape;
 }
 

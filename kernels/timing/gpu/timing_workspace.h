@@ -1,7 +1,8 @@
 // How a launch of symbol timing divides its workspace. CUDA sources only.
 //
 //   states | carrier's frames | symbols | slopes | power, groups, lines and pieces of the line
-//   search, and then, in their place, the carrier's own workspace
+//   search; then, in their place, the carrier's own workspace; then the refinement's states and
+//   sums
 #ifndef BASEBAND_KERNELS_TIMING_GPU_TIMING_WORKSPACE_H_
 #define BASEBAND_KERNELS_TIMING_GPU_TIMING_WORKSPACE_H_
 
@@ -29,7 +30,6 @@ struct RoundShape {
   int64_t carrier = 0;
   int64_t refine = 0;
   int64_t refine_sums = 0;
-  int64_t carrier_bytes = 0;
   int64_t bytes = 0;
   // Rows of TimingTask.
   int points = 0;

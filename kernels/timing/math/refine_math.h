@@ -21,7 +21,7 @@
 
 #include "kernels/base/host_device.h"
 #include "kernels/carrier/math/estimate_math.h"
-#include "kernels/carrier/math/soft_math.h"
+#include "kernels/carrier/model.h"
 #include "kernels/carrier/recover.h"
 #include "kernels/timing/math/line_math.h"
 #include "kernels/timing/timing.h"
@@ -102,72 +102,12 @@ BASEBAND_HOST_DEVICE inline RefineTask TaskOf(const carrier::ModelView& model,
   return task;
 }
 
-// E[s | z] and E[|s|^2 | z]: of carrier::ReadSoft no more than that.
-struct SoftPoint {
-  Iq soft;
-  float energy = 0.0F;
-};
-BASEBAND_HOST_DEVICE inline SoftPoint SoftOf(const carrier::ModelView& view, int table, Iq z) {
-  const bool folded = view.folded != 0;
-  const carrier::NodePlace i = PlaceOf(view, table, folded ? fabsf(z.i) : z.i);
-  const carrier::NodePlace q = PlaceOf(view, table, folded ? fabsf(z.q) : z.q);
-  const carrier::SoftNode* const low =
-      view.soft + (static_cast<int64_t>(table) * view.side + q.cell) * view.side + i.cell;
-  const carrier::SoftNode* const high = low + view.side;
-  const auto across = [&](float a, float b, float c, float d) {
-    const float below = fmaf(i.t, b - a, a);
-    const float above = fmaf(i.t, d - c, c);
-    return fmaf(q.t, above - below, below);
-  };
-  SoftPoint point;
-  point.soft.i = across(low[0].i, low[1].i, high[0].i, high[1].i);
-  point.soft.q = across(low[0].q, low[1].q, high[0].q, high[1].q);
-  point.energy = across(low[0].energy, low[1].energy, high[0].energy, high[1].energy);
-  if (folded && z.i < 0.0F) point.soft.i = -point.soft.i;
-  if (folded && z.q < 0.0F) point.soft.q = -point.soft.q;
-  return point;
-}
-
-// Sums of a round, in float over a block of symbols, above that in double.
-template <typename Number>
+// Sums of a round.
 struct RefineSums {
-  Number score[2] = {};   // weight times Re(conj(s^) y'); times v
-  Number projection = 0;  // Re(conj(s^) y)
-  Number variance = 0;    // E[|s|^2 | y] - |s^|^2
-
-  template <typename Other>
-  BASEBAND_HOST_DEVICE void Add(const RefineSums<Other>& other) {
-    score[0] += other.score[0];
-    score[1] += other.score[1];
-    projection += other.projection;
-    variance += other.variance;
-  }
+  double score[2] = {};     // weight times Re(conj(s^) y'); times v
+  double projection = 0.0;  // Re(conj(s^) y)
+  double variance = 0.0;    // E[|s|^2 | y] - |s^|^2
 };
-
-// Symbol and slope, moved by `move`; both times what turns the carrier back.
-BASEBAND_HOST_DEVICE inline void AddSlope(const carrier::ModelView& model, const RefineTask& task,
-                                          int k, float move, Iq symbol, Iq slope,
-                                          carrier::Turned turn, const Iq* known,
-                                          RefineSums<float>* sums) {
-  const Iq moved = {fmaf(move, slope.i, symbol.i), fmaf(move, slope.q, symbol.q)};
-  const float bend = -move * task.bandwidth;
-  const Iq slope_there = {fmaf(bend, symbol.i, slope.i), fmaf(bend, symbol.q, slope.q)};
-  const Iq z = {fmaf(moved.i, turn.c, moved.q * turn.s), fmaf(moved.q, turn.c, -moved.i * turn.s)};
-  const Iq z_slope = {fmaf(slope_there.i, turn.c, slope_there.q * turn.s),
-                      fmaf(slope_there.q, turn.c, -slope_there.i * turn.s)};
-  Iq sent;
-  if (known != nullptr && (known->i != 0.0F || known->q != 0.0F)) {
-    sent = *known;
-  } else {
-    const SoftPoint point = SoftOf(model, task.carrier.table, z);
-    sent = point.soft;
-    sums->variance += fmaf(-sent.i, sent.i, fmaf(-sent.q, sent.q, point.energy));
-  }
-  const float score = task.WeightOf(k) * fmaf(sent.i, z_slope.i, sent.q * z_slope.q);
-  sums->score[0] += score;
-  sums->score[1] = fmaf(task.PlaceOf(k), score, sums->score[1]);
-  sums->projection = fmaf(sent.i, z.i, fmaf(sent.q, z.q, sums->projection));
-}
 
 // Sums over the frame of weights w and of their squares, alone and times v^2.
 struct WeightSums {
@@ -200,7 +140,7 @@ struct Refined {
 
 // A Gauss-Newton step from refined->step on. The clock error, `clock_error` without a step, stays
 // within +-max_clock_error.
-BASEBAND_HOST_DEVICE inline void StepTiming(const RefineTask& task, const RefineSums<double>& sums,
+BASEBAND_HOST_DEVICE inline void StepTiming(const RefineTask& task, const RefineSums& sums,
                                             const WeightSums& weights, double clock_error,
                                             double max_clock_error, Refined* refined) {
   const double n = task.num_symbols;

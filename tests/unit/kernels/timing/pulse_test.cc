@@ -18,14 +18,6 @@ using ::testing::HasSubstr;
 
 const std::vector<double> kRolloffs = {0.05, 0.1, 0.2, 0.25, 0.35, 0.5, 0.7, 1.0};
 
-PulseShape ShapeOf(double rolloff, int samples, int symbols) {
-  PulseShape shape;
-  shape.rolloff = rolloff;
-  shape.samples = samples;
-  shape.symbols = symbols;
-  return shape;
-}
-
 // g by its spectrum, in the middle of many steps.
 double ByItsSpectrum(double rolloff, double t) {
   constexpr int kSteps = 20000;
@@ -54,7 +46,7 @@ TEST(TimingPulseTest, ThePulseIsTheOneOfItsSpectrum) {
 
 TEST(TimingPulseTest, BandwidthAndNeighboursAreThoseOfTheRaisedCosine) {
   for (const double rolloff : kRolloffs) {
-    const auto pulse = Pulse::Create(ShapeOf(rolloff, 2, 1));
+    const auto pulse = Pulse::Create({rolloff, 2, 1});
     ASSERT_THAT(pulse, IsOk());
     // RC by its own formula, away from where it is 0 / 0.
     const auto raised_cosine = [&](double t) {
@@ -79,7 +71,7 @@ TEST(TimingPulseTest, BandwidthAndNeighboursAreThoseOfTheRaisedCosine) {
 TEST(TimingPulseTest, SymbolsInterfereByLessThanSixtyDecibels) {
   for (const double rolloff : kRolloffs) {
     for (const auto& [samples, symbols] : {std::pair{2, 1}, {5, 2}, {4, 1}, {16, 1}, {33, 16}}) {
-      const auto pulse = Pulse::Create(ShapeOf(rolloff, samples, symbols));
+      const auto pulse = Pulse::Create({rolloff, samples, symbols});
       ASSERT_THAT(pulse, IsOk());
       const PulseView view = (*pulse)->view();
       const double spacing = 1.0 / (*pulse)->shape().samples_per_symbol();
@@ -105,37 +97,37 @@ TEST(TimingPulseTest, SymbolsInterfereByLessThanSixtyDecibels) {
 }
 
 TEST(TimingPulseTest, ARateIsReducedAndShapesDifferInTheirLastBit) {
-  const auto pulse = Pulse::Create(ShapeOf(0.2, 10, 4));
+  const auto pulse = Pulse::Create({0.2, 10, 4});
   ASSERT_THAT(pulse, IsOk());
-  EXPECT_EQ((*pulse)->shape(), ShapeOf(0.2, 5, 2));
-  const PulseShape next = ShapeOf(std::nextafter(0.2, 1.0), 5, 2);
+  EXPECT_EQ((*pulse)->shape(), (PulseShape{0.2, 5, 2}));
+  const PulseShape next = {std::nextafter(0.2, 1.0), 5, 2};
   EXPECT_NE((*pulse)->shape().Key(), next.Key());
   EXPECT_LT((*pulse)->shape(), next);
-  EXPECT_EQ((*pulse)->shape().Key(), ShapeOf(0.2, 10, 4).Reduced().Key());
+  EXPECT_EQ((*pulse)->shape().Key(), (PulseShape{0.2, 10, 4}.Reduced().Key()));
   EXPECT_NE((*Pulse::Create(next))->id(), (*pulse)->id());
 }
 
 TEST(TimingPulseTest, WhatIsOutOfRangeIsNamed) {
   constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
-  EXPECT_THAT(CheckPulse(ShapeOf(0.04, 2, 1)),
+  EXPECT_THAT(CheckPulse({0.04, 2, 1}),
               StatusIs(kInvalid, HasSubstr("roll_off 0.04 is not in [0.05, 1]")));
-  EXPECT_THAT(CheckPulse(ShapeOf(1.5, 2, 1)), StatusIs(kInvalid, HasSubstr("roll_off 1.5")));
-  EXPECT_THAT(CheckPulse(ShapeOf(std::numeric_limits<double>::quiet_NaN(), 2, 1)),
+  EXPECT_THAT(CheckPulse({1.5, 2, 1}), StatusIs(kInvalid, HasSubstr("roll_off 1.5")));
+  EXPECT_THAT(CheckPulse({std::numeric_limits<double>::quiet_NaN(), 2, 1}),
               StatusIs(kInvalid, HasSubstr("roll_off nan")));
-  EXPECT_THAT(CheckPulse(ShapeOf(0.2, 19, 10)),
+  EXPECT_THAT(CheckPulse({0.2, 19, 10}),
               StatusIs(kInvalid, HasSubstr("samples_per_symbol 19/10 is not in [2, 16]")));
-  EXPECT_THAT(CheckPulse(ShapeOf(0.2, 17, 1)), StatusIs(kInvalid, HasSubstr("17/1")));
-  EXPECT_THAT(CheckPulse(ShapeOf(0.2, 0, 0)), StatusIs(kInvalid, HasSubstr("0/0")));
-  EXPECT_THAT(CheckPulse(ShapeOf(0.2, 2, -1)), StatusIs(kInvalid, HasSubstr("2/-1")));
-  EXPECT_THAT(CheckPulse(ShapeOf(0.2, 1 << 30, 1)), StatusIs(kInvalid, HasSubstr("1073741824")));
-  EXPECT_THAT(CheckPulse(ShapeOf(0.2, 5001, 2000)),
+  EXPECT_THAT(CheckPulse({0.2, 17, 1}), StatusIs(kInvalid, HasSubstr("17/1")));
+  EXPECT_THAT(CheckPulse({0.2, 0, 0}), StatusIs(kInvalid, HasSubstr("0/0")));
+  EXPECT_THAT(CheckPulse({0.2, 2, -1}), StatusIs(kInvalid, HasSubstr("2/-1")));
+  EXPECT_THAT(CheckPulse({0.2, 1 << 30, 1}), StatusIs(kInvalid, HasSubstr("1073741824")));
+  EXPECT_THAT(CheckPulse({0.2, 5001, 2000}),
               StatusIs(kInvalid, HasSubstr("none may be more than 4096")));
-  EXPECT_THAT(CheckPulse(ShapeOf(0.2, 8192, 4096)), IsOk());
+  EXPECT_THAT(CheckPulse({0.2, 8192, 4096}), IsOk());
 }
 
 TEST(TimingPulseTest, MakingOneEndsWhenItIsTold) {
   int asked = 0;
-  const auto pulse = Pulse::Create(ShapeOf(0.05, 16, 1), [&] {
+  const auto pulse = Pulse::Create({0.05, 16, 1}, [&] {
     ++asked;
     return asked < 3 ? absl::OkStatus() : absl::CancelledError("enough");
   });

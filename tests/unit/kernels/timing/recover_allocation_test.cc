@@ -9,7 +9,7 @@ namespace baseband::timing {
 namespace {
 
 TEST(TimingAllocationTest, ASecondFrameAllocatesNothing) {
-  const Receiver receiver = ReceiverOf("16APSK 3/4", ShapeOf(0.2, 5, 2));
+  const Receiver receiver = ReceiverOf("16APSK 3/4", {0.2, 5, 2});
   const TimingSpec spec = SpecOf(receiver, 5000, 15.0, 1);
   const TimingSamples made = testing::MakeSamples(spec);
   const std::vector<uint8_t> bytes =

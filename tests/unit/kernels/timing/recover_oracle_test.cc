@@ -25,9 +25,8 @@ const std::vector<Case> kCases = {{0.05, 2, 1, 1e-4}, {0.2, 2, 1, 1e-4},  {0.2, 
                                   {1.0, 2, 1, 1e-4},  {0.25, 8, 3, 1e-3}};
 
 Receiver ReceiverOf(const Case& c, const std::string& name) {
-  Receiver receiver = ReceiverOf(name, ShapeOf(c.rolloff, c.samples, c.symbols));
+  Receiver receiver = ReceiverOf(name, PulseShape{c.rolloff, c.samples, c.symbols});
   receiver.parameters.max_clock_error = c.max_clock_error;
-  receiver.carrier.want_corrected = true;
   return receiver;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 TEST(TimingRecoverTest, AFrameThatBeginsASampleLaterHasItsSymbolsASampleEarlier) {
   for (const auto& [samples, symbols] : {std::pair{2, 1}, {5, 2}, {16, 1}}) {
-    Receiver receiver = ReceiverOf("QPSK", ShapeOf(0.3, samples, symbols));
+    Receiver receiver = ReceiverOf("QPSK", {0.3, samples, symbols});
     receiver.parameters.max_clock_error = 0.0;
     const TimingSpec spec = SpecOf(receiver, 4000, 20.0, 1);
     const std::vector<Iq> all = testing::MakeSamples(spec).samples;
@@ -31,8 +31,7 @@ TEST(TimingRecoverTest, AFrameThatBeginsASampleLaterHasItsSymbolsASampleEarlier)
 }
 
 TEST(TimingRecoverTest, FormatsAndScalesAreThoseOfTheSamples) {
-  Receiver receiver = ReceiverOf("16APSK 3/4", ShapeOf(0.25, 2, 1));
-  receiver.carrier.want_corrected = true;
+  Receiver receiver = ReceiverOf("16APSK 3/4", {0.25, 2, 1});
   const TimingSpec spec = SpecOf(receiver, 6000, 16.0, 2);
   const std::vector<Iq> samples = testing::MakeSamples(spec).samples;
   const Timed plain = Recover(receiver, samples);
@@ -59,13 +58,12 @@ TEST(TimingRecoverTest, FormatsAndScalesAreThoseOfTheSamples) {
 
 // Powers of two change no rounding, and the greatest magnitudes overflow nothing.
 TEST(TimingRecoverTest, TheScaleChangesTheGainAlone) {
-  Receiver receiver = ReceiverOf("QPSK", ShapeOf(0.25, 2, 1));
+  Receiver receiver = ReceiverOf("QPSK", {0.25, 2, 1});
   const TimingSpec spec = SpecOf(receiver, 3000, 12.0, 9);
   const std::vector<Iq> samples = testing::MakeSamples(spec).samples;
   const Timed plain = Recover(receiver, samples);
   for (const float scale : {0x1p-40F, 0x1p45F}) {
     receiver.carrier.scale = scale;
-    std::vector<Iq> divided = samples;
     const auto num_samples = static_cast<int64_t>(samples.size());
     const std::vector<uint8_t> bytes = testing::ToSamples(samples, carrier::SampleFormat::kFloat32);
     ASSERT_THAT(CheckParameters(*receiver.model, receiver.carrier, receiver.pulse->shape(),
@@ -81,9 +79,8 @@ TEST(TimingRecoverTest, TheScaleChangesTheGainAlone) {
 }
 
 TEST(TimingRecoverTest, ADriftOfManySymbolsOverALongFrameIsFollowed) {
-  Receiver receiver = ReceiverOf("QPSK", ShapeOf(0.35, 2, 1));
+  Receiver receiver = ReceiverOf("QPSK", {0.35, 2, 1});
   receiver.parameters.max_clock_error = kMaxClockError;
-  receiver.carrier.want_corrected = true;
   for (const double clock_error : {-1e-3, -9.7e-4, 1e-3}) {
     TimingSpec spec = SpecOf(receiver, 1 << 17, 10.0, 4);
     spec.clock_error = clock_error;
@@ -103,7 +100,7 @@ TEST(TimingRecoverTest, ADriftOfManySymbolsOverALongFrameIsFollowed) {
 // The line of an alternating preamble stands in two bins: its sum over the pieces is far beyond
 // float32, and its drift must be found all the same.
 TEST(TimingRecoverTest, TheDriftOfTheGreatestMagnitudesIsFound) {
-  Receiver receiver = ReceiverOf("BPSK", ShapeOf(0.35, 2, 1));
+  Receiver receiver = ReceiverOf("BPSK", {0.35, 2, 1});
   receiver.parameters.max_clock_error = kMaxClockError;
   const double clock_error = 4e-4;
   std::vector<Iq> samples;
@@ -120,8 +117,7 @@ TEST(TimingRecoverTest, TheDriftOfTheGreatestMagnitudesIsFound) {
 // Symbols are the same ones, in order, but for a turn: from them all that follows is right.
 TEST(TimingRecoverTest, CorrectedSymbolsAreThoseSent) {
   for (const double rolloff : {0.05, 0.2, 0.7}) {
-    Receiver receiver = ReceiverOf("QPSK", ShapeOf(rolloff, 5, 2));
-    receiver.carrier.want_corrected = true;
+    const Receiver receiver = ReceiverOf("QPSK", {rolloff, 5, 2});
     TimingSpec spec = SpecOf(receiver, 8000, 25.0, 6);
     spec.offset = 0.4;
     const TimingSamples made = testing::MakeSamples(spec);
@@ -146,8 +142,7 @@ TEST(TimingRecoverTest, CorrectedSymbolsAreThoseSent) {
 
 // Whatever the carrier is asked for, timing and symbols are those of the samples.
 TEST(TimingRecoverTest, EveryMethodOfTheCarrierFollows) {
-  Receiver receiver = ReceiverOf("QPSK", ShapeOf(0.25, 2, 1));
-  receiver.carrier.want_corrected = true;
+  Receiver receiver = ReceiverOf("QPSK", {0.25, 2, 1});
   const int num_symbols = 3000;
   TimingSpec spec = SpecOf(receiver, num_symbols, 20.0, 8);
   spec.offset = 0.5;
@@ -192,10 +187,10 @@ TEST(TimingRecoverTest, EveryMethodOfTheCarrierFollows) {
 }
 
 TEST(TimingRecoverTest, AnotherFrameInBetweenChangesNothing) {
-  const Receiver receiver = ReceiverOf("8PSK", ShapeOf(0.2, 2, 1));
+  const Receiver receiver = ReceiverOf("8PSK", {0.2, 2, 1});
   const std::vector<Iq> samples = testing::MakeSamples(SpecOf(receiver, 3000, 14.0, 1)).samples;
   const Timed first = Recover(receiver, samples);
-  const Receiver other = ReceiverOf("QPSK", ShapeOf(0.05, 16, 1));
+  const Receiver other = ReceiverOf("QPSK", {0.05, 16, 1});
   Recover(other, testing::MakeSamples(SpecOf(other, 500, 14.0, 2)).samples);
   const Timed again = Recover(receiver, samples);
   EXPECT_EQ(first.recovered.timing.offset, again.recovered.timing.offset);
@@ -205,7 +200,7 @@ TEST(TimingRecoverTest, AnotherFrameInBetweenChangesNothing) {
 
 TEST(TimingRecoverTest, SymbolsOfAndSamplesForBelongTogether) {
   for (const auto& [samples, symbols] : {std::pair{2, 1}, {5, 2}, {4096, 2047}, {16, 1}}) {
-    const PulseShape shape = ShapeOf(0.2, samples, symbols);
+    const PulseShape shape = {0.2, samples, symbols};
     for (const double max_clock_error : {0.0, 1e-4, 1e-3}) {
       Parameters parameters;
       parameters.max_clock_error = max_clock_error;

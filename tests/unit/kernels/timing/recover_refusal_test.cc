@@ -14,8 +14,8 @@ namespace {
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
 TEST(TimingRecoverTest, WhatIsOutOfRangeIsNamed) {
-  const carrier::ModelPtr model = ReceiverOf("QPSK", ShapeOf(0.2, 2, 1)).model;
-  const PulseShape shape = ShapeOf(0.2, 2, 1);
+  const carrier::ModelPtr model = ReceiverOf("QPSK", {0.2, 2, 1}).model;
+  const PulseShape shape = {0.2, 2, 1};
   carrier::Parameters carrier;
   Parameters parameters;
   const auto check = [&](int64_t num_samples, absl::Span<const Iq> known = {}) {
@@ -53,7 +53,7 @@ TEST(TimingRecoverTest, WhatIsOutOfRangeIsNamed) {
 }
 
 TEST(TimingRecoverTest, SamplesThatAreNoNumbersMakeABadFrame) {
-  const Receiver receiver = ReceiverOf("QPSK", ShapeOf(0.35, 2, 1));
+  const Receiver receiver = ReceiverOf("QPSK", {0.35, 2, 1});
   const TimingSpec spec = SpecOf(receiver, 1000, 12.0, 1);
   const std::vector<Iq> good = testing::MakeSamples(spec).samples;
   for (const float value :
@@ -72,7 +72,7 @@ TEST(TimingRecoverTest, SamplesThatAreNoNumbersMakeABadFrame) {
 
 // Samples may be as large as symbols may; what the filter makes of them can be larger.
 TEST(TimingRecoverTest, SymbolsTooLargeOfGoodSamplesAreTheCarriersBadOnes) {
-  const Receiver receiver = ReceiverOf("QPSK", ShapeOf(0.35, 2, 1));
+  const Receiver receiver = ReceiverOf("QPSK", {0.35, 2, 1});
   TimingSpec spec = SpecOf(receiver, 1000, testing::kNoNoise, 1);
   spec.frequency = 0.0;
   std::vector<Iq> samples = testing::MakeSamples(spec).samples;
@@ -98,7 +98,7 @@ TEST(TimingRecoverTest, SymbolsTooLargeOfGoodSamplesAreTheCarriersBadOnes) {
 }
 
 TEST(TimingRecoverTest, ZerosHaveNoSignal) {
-  Receiver receiver = ReceiverOf("QPSK", ShapeOf(0.35, 2, 1));
+  Receiver receiver = ReceiverOf("QPSK", {0.35, 2, 1});
   for (const double max_clock_error : {0.0, 1e-4}) {
     receiver.parameters.max_clock_error = max_clock_error;
     const Timed timed = Recover(receiver, std::vector<Iq>(3000));

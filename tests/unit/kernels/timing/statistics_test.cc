@@ -32,7 +32,7 @@ class TimingStatisticsTest : public ::testing::TestWithParam<Study> {};
 
 TEST_P(TimingStatisticsTest, ErrorsAreWithinATenthOfTheBound) {
   const Study& study = GetParam();
-  Receiver receiver = ReceiverOf(study.name, ShapeOf(study.rolloff, study.samples, study.symbols));
+  Receiver receiver = ReceiverOf(study.name, {study.rolloff, study.samples, study.symbols});
   // Far from what the bound leaves of a short frame: the range does not help.
   receiver.parameters.max_clock_error = study.num_symbols < 4000 ? 1e-3 : 1e-4;
   if (study.known) receiver.carrier.coarse = carrier::Coarse::kKnown;

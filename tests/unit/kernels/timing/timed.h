@@ -31,14 +31,6 @@ struct Receiver {
   Parameters parameters;
 };
 
-inline PulseShape ShapeOf(double rolloff, int samples, int symbols) {
-  PulseShape shape;
-  shape.rolloff = rolloff;
-  shape.samples = samples;
-  shape.symbols = symbols;
-  return shape;
-}
-
 inline Receiver ReceiverOf(const std::string& name, const PulseShape& shape) {
   Receiver receiver;
   const auto constellation = carrier::Constellation::FromName(name);

@@ -21,7 +21,7 @@ std::vector<Iq> Samples(size_t count, const std::function<Iq(size_t)>& at) {
 TEST(TimingTrustTest, TonesAndConstantsAreNotLocked) {
   for (const double rolloff : {0.05, 0.2, 1.0}) {
     for (const auto& [rate, symbols] : {std::pair{2, 1}, {5, 2}, {16, 1}}) {
-      const Receiver receiver = ReceiverOf("QPSK", ShapeOf(rolloff, rate, symbols));
+      const Receiver receiver = ReceiverOf("QPSK", {rolloff, rate, symbols});
       for (const double frequency : {0.0, 0.05, 0.11, 0.25, 0.5}) {
         for (const size_t count : {size_t{500}, size_t{8192}}) {
           const auto samples = Samples(count, [&](size_t n) {
@@ -41,7 +41,7 @@ TEST(TimingTrustTest, TonesAndConstantsAreNotLocked) {
 
 TEST(TimingTrustTest, NoiseIsNotLocked) {
   for (const double rolloff : {0.05, 0.2, 0.5}) {
-    const Receiver receiver = ReceiverOf("QPSK", ShapeOf(rolloff, 2, 1));
+    const Receiver receiver = ReceiverOf("QPSK", {rolloff, 2, 1});
     double lines = 0.0;
     int frames = 0;
     for (uint64_t seed = 1; seed <= 40; ++seed) {
@@ -64,8 +64,8 @@ TEST(TimingTrustTest, NoiseIsNotLocked) {
 // Another symbol rate, and the right one's half.
 TEST(TimingTrustTest, AnotherSymbolRateIsNotLocked) {
   for (const auto& [samples, symbols] : {std::pair{11, 5}, {4, 1}}) {
-    const Receiver sender = ReceiverOf("QPSK", ShapeOf(0.3, samples, symbols));
-    const Receiver receiver = ReceiverOf("QPSK", ShapeOf(0.3, 2, 1));
+    const Receiver sender = ReceiverOf("QPSK", {0.3, samples, symbols});
+    const Receiver receiver = ReceiverOf("QPSK", {0.3, 2, 1});
     const TimingSpec spec = SpecOf(sender, 6000, 20.0, 1);
     const Timed timed = Recover(receiver, testing::MakeSamples(spec).samples);
     EXPECT_EQ(timed.recovered.timing.lock, Lock::kNoLine)
@@ -75,7 +75,7 @@ TEST(TimingTrustTest, AnotherSymbolRateIsNotLocked) {
 
 TEST(TimingTrustTest, AFrameTooShortSaysSoAndIsNotSure) {
   for (const auto& [rolloff, num_symbols] : {std::pair{0.05, 100}, {0.2, 40}, {0.35, 16}}) {
-    Receiver receiver = ReceiverOf("QPSK", ShapeOf(rolloff, 2, 1));
+    Receiver receiver = ReceiverOf("QPSK", {rolloff, 2, 1});
     int too_short = 0;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
       const TimingSpec spec = SpecOf(receiver, num_symbols, 15.0, seed);
@@ -102,7 +102,7 @@ TEST(TimingTrustTest, ResultsOfAnythingAreWithinTheirRanges) {
     SCOPED_TRACE(std::to_string(round) + ": roll-off " + std::to_string(rolloff) + ", " +
                  std::to_string(samples) + " / " + std::to_string(symbols));
     Receiver receiver =
-        ReceiverOf(names[static_cast<size_t>(round) % 3], ShapeOf(rolloff, samples, symbols));
+        ReceiverOf(names[static_cast<size_t>(round) % 3], {rolloff, samples, symbols});
     const double max_clock_error = std::vector<double>{0.0, 1e-12, 1e-4, 1e-3}[random.Below(4)];
     receiver.parameters.max_clock_error = max_clock_error;
     receiver.carrier.format = static_cast<carrier::SampleFormat>(random.Below(3));
@@ -141,7 +141,7 @@ TEST(TimingTrustTest, TheLeastClockErrorsAreAsNone) {
        {std::numeric_limits<double>::denorm_min(), 1e-310, 1e-300, 1e-12}) {
     for (const int num_samples : {65, 66, 130, 1000}) {
       SCOPED_TRACE(std::to_string(num_samples) + " samples");
-      Receiver receiver = ReceiverOf("QPSK", ShapeOf(1.0, 4, 1));
+      Receiver receiver = ReceiverOf("QPSK", {1.0, 4, 1});
       TimingSpec spec = SpecOf(receiver, 16, 20.0, 1);
       spec.num_samples = num_samples;
       spec.clock_error = 0.0;
@@ -164,8 +164,8 @@ TEST(TimingTrustTest, TheLeastClockErrorsAreAsNone) {
 // whose constellation is another) and refined.
 TEST(TimingTrustTest, DeviationsAreThoseOfTheErrors) {
   for (const bool right_model : {false, true}) {
-    const Receiver sender = ReceiverOf("QPSK", ShapeOf(0.25, 2, 1));
-    const Receiver receiver = right_model ? sender : ReceiverOf("64QAM", ShapeOf(0.25, 2, 1));
+    const Receiver sender = ReceiverOf("QPSK", {0.25, 2, 1});
+    const Receiver receiver = right_model ? sender : ReceiverOf("64QAM", {0.25, 2, 1});
     double centre = 0.0;
     double clock = 0.0;
     double first = 0.0;
