@@ -96,12 +96,13 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
     return absl::StrCat("phase ", gpu.phase(), " is not ", cpu.phase());
   }
   // A sweep's estimate is not where EVM and noise are least, so that they change with it, and its
-  // deviations contain how far off it is (MethodCovariance), of 16 symbols twice. Symbols turned
+  // deviations contain how far off it is (MethodCovariance), of 16 symbols twice, by a step that
+  // overshoots where noise hides the points. Symbols turned
   // back by two estimates are, by rms, as far apart as these, and so are the rms of what is left of
   // them at most.
   const double further = is_sweep ? gpu.frequency() - cpu.frequency() : 0.0;
   const double apart = is_sweep ? RmsAngle(group, symbols, turned, further) : 0.0;
-  const double off = 2.0 * std::fabs(further);
+  const double off = 4.0 * std::fabs(further);
   const double of_stddev = vague ? 0.25 : 0.01;
   const double noise = std::pow(10.0, -0.1 * cpu.snr_db());
   constexpr double kNoiseResolution = 5e-8;  // CarrierResult.snr_db

@@ -137,19 +137,11 @@ class LineSearch {
       const float2* const groups = groups_ + uint64_t{groups_row_} * static_cast<unsigned>(s);
       float re = 0.0F;
       float im = 0.0F;
-      const auto add = [&](int g, float x, float y) {
-        re = fmaf(arrays_.weights[g], x, re);
-        im = fmaf(-arrays_.weights[g], y, im);
-      };
-      // Two by a load, and several loads under way: nothing else hides what they take.
-      const int pairs = plan_.num_groups / 2;
-#pragma unroll 8
-      for (int pair = 0; pair < pairs; ++pair) {
-        const float4 two = reinterpret_cast<const float4*>(groups)[pair];
-        add(2 * pair, two.x, two.y);
-        add(2 * pair + 1, two.z, two.w);
+      for (int g = 0; g < plan_.num_groups; ++g) {
+        const float2 group = groups[g];
+        re = fmaf(arrays_.weights[g], group.x, re);
+        im = fmaf(-arrays_.weights[g], group.y, im);
       }
-      if (plan_.num_groups % 2 != 0) add(2 * pairs, groups[2 * pairs].x, groups[2 * pairs].y);
       const carrier::Turned turn = pieces_[s].turn;
       lines_[s] = make_float2(re * turn.c - im * turn.s, re * turn.s + im * turn.c);
     }
@@ -262,7 +254,6 @@ class LineSearch {
     double* const of_warp = arrays_.group_sums + Threads::warp() * plan_.num_groups;
     for (int g = Threads::lane(); g < plan_.num_groups; g += 32) {
       double sum = 0.0;
-#pragma unroll 8
       for (int s = Threads::warp(); s < plan_.num_pieces; s += Threads::kWarps) {
         const float2 group =
             groups_[uint64_t{groups_row_} * static_cast<unsigned>(s) + static_cast<unsigned>(g)];

@@ -59,7 +59,7 @@ RoundShape ShapeRound(const carrier::Parameters& carrier, const PulseShape& puls
   shape.points = plan.points;
   shape.slots_row = static_cast<uint32_t>(MostLineSlots(plan.num_pieces));
   shape.pieces_row = static_cast<uint32_t>(plan.num_pieces);
-  shape.groups_row = static_cast<uint32_t>(plan.num_groups + plan.num_groups % 2);  // of 16 bytes
+  shape.groups_row = static_cast<uint32_t>(plan.num_groups);
   const int most_pieces = PlanOf(carrier, pulse, parameters, longest_of_class).num_pieces;
   shape.search_width = most_pieces <= kFewPieces    ? SearchWidth::kWarp
                        : most_pieces <= kManyPieces ? SearchWidth::kTwoWarps
@@ -78,7 +78,7 @@ RoundShape ShapeRound(const carrier::Parameters& carrier, const PulseShape& puls
   shape.slopes = take(row(shape.symbols_row, sizeof(float2)));
   shape.carrier = end;
   shape.power = take(row(shape.slots_row, sizeof(float)) * plan.points);
-  shape.groups = take(row(shape.pieces_row, sizeof(float2)) * plan.num_groups);
+  shape.groups = take(row(shape.pieces_row, sizeof(float2)) * shape.groups_row);
   shape.lines = take(row(shape.pieces_row, sizeof(float2)));
   shape.pieces = take(row(shape.pieces_row, sizeof(PieceFacts)));
   const int64_t search_bytes = end - shape.carrier;
