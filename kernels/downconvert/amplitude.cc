@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "kernels/downconvert/design.h"
+#include "kernels/downconvert/turn.h"
 
 namespace baseband::downconvert {
 namespace {
 
-constexpr double kTurn = 6.283185307179586476925286766559;
 constexpr int kTablePointsPerLobe = 32;
 constexpr int kPointsPerLobe = 32;  // at which masks are looked at, with parabolas between
 

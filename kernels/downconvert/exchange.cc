@@ -15,11 +15,11 @@
 #include <utility>
 
 #include "kernels/downconvert/design.h"
+#include "kernels/downconvert/turn.h"
 
 namespace baseband::downconvert {
 namespace {
 
-constexpr double kTurn = 6.283185307179586476925286766559;
 constexpr int kMaxExchanges = 40;
 constexpr int kProbes = 5;    // points at which the error is looked at, from guess to guess
 constexpr size_t kLanes = 4;  // sums that do not wait for each other

@@ -9,11 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/downconvert/turn.h"
 
 namespace baseband::downconvert {
 namespace {
-
-constexpr double kTurn = 6.283185307179586476925286766559;
 
 absl::Status CheckRange(const char* name, int value, int largest) {
   if (value < 1 || value > largest) {

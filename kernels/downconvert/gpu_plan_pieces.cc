@@ -9,8 +9,6 @@ namespace {
 
 constexpr uint64_t kNone = ~uint64_t{0};
 
-bool IsReal(InputFormat format) { return format >= InputFormat::kRealInt8; }
-
 uint64_t OutputBytes(const Column& column) {
   return static_cast<uint64_t>(BytesPerOutput(column.format));
 }
@@ -110,7 +108,8 @@ void GpuPlan::AddTurned(const PhaseTrack::Segment& segment, Piece piece, const B
   const int64_t newest = piece.stage->NewestInput(piece.outputs.first);
   const int64_t last = piece.stage->NewestInput(piece.outputs.first + piece.outputs.count - 1);
   const Anchors anchors = AddAnchors(segment, newest, last);
-  piece.samples = IsReal(block.format) ? Samples::kRealTurned : Samples::kComplexTurned;
+  piece.samples =
+      block.format >= InputFormat::kRealInt8 ? Samples::kRealTurned : Samples::kComplexTurned;
   piece.is_long = WalkOf(*piece.stage).steps() > 1;
   piece.taps = draft_->filter.taps[piece.level];
   piece.inputs.first = block.first_index;

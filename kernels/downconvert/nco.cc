@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/downconvert/turn.h"
 
 namespace baseband::downconvert {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 using Wide = unsigned __int128;
 
 constexpr uint64_t kMaxDen = uint64_t{1} << 63;
-constexpr long double kTurn = 6.283185307179586476925286766559L;
 
 uint64_t Magnitude(int64_t value) {
   return value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
@@ -39,7 +39,8 @@ Binary ToBinary(double value) {
 
 // Of radians, to the nearest 2^-64 turns.
 uint64_t WordOf(double radians) {
-  const long double turns = std::remainder(static_cast<long double>(radians), kTurn) / kTurn;
+  const long double turns =
+      std::remainder(static_cast<long double>(radians), kLongTurn) / kLongTurn;
   return static_cast<uint64_t>(static_cast<__int128>(std::rint(std::ldexp(turns, 64))));
 }
 

@@ -4,14 +4,13 @@
 #include <cmath>
 
 #include "kernels/downconvert/study_math.h"
+#include "kernels/downconvert/turn.h"
 
 namespace baseband::downconvert {
 namespace {
 
-constexpr long double kTurn = 6.283185307179586476925286766559L;
-
 long double RadiansOf(uint64_t word) {
-  return std::ldexp(static_cast<long double>(static_cast<int64_t>(word)), -64) * kTurn;
+  return std::ldexp(static_cast<long double>(static_cast<int64_t>(word)), -64) * kLongTurn;
 }
 
 }  // namespace
@@ -45,7 +44,7 @@ PhaseErrors ErrorsOf(const std::vector<double>& phases, const Frequency& frequen
   double spread = 0.0;
   for (size_t n = 0; n < phases.size(); ++n) {
     const long double exact = RadiansOf(frequency.PhaseWord(n));
-    const auto error = static_cast<double>(std::remainder(phases[n] - exact, kTurn));
+    const auto error = static_cast<double>(std::remainder(phases[n] - exact, kLongTurn));
     result.errors.push_back(error);
     result.largest = std::max(result.largest, std::abs(error));
     const double place = static_cast<double>(n) - centre;

@@ -53,8 +53,6 @@ constexpr int64_t kCrcBits = 24;
 
 int FloorLog2(double value) { return std::ilogb(value); }
 
-int64_t CeilOf(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // The least size that holds `bits` and divides into `blocks` code blocks of whole bytes.
 int64_t RoundUp(int64_t bits, int64_t blocks) {
   return 8 * blocks * CeilOf(bits + kCrcBits, 8 * blocks) - kCrcBits;

@@ -9,6 +9,8 @@
 
 namespace baseband::nr {
 
+constexpr int64_t CeilOf(int64_t a, int64_t b) { return (a + b - 1) / b; }  // of a / b, positive
+
 // Modulation and coding: bits a symbol, and target code rate R.
 struct Mcs {
   int qm = 0;

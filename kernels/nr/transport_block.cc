@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/ldpc/code.h"
+#include "kernels/nr/tbs.h"
 
 namespace baseband::nr {
 namespace {
@@ -25,8 +26,6 @@ constexpr int kBlockCrcBits = 24;
 constexpr int64_t kLargestWithCrc16 = 3824;
 
 const BaseGraph& GraphOf(int base_graph) { return kBaseGraphs[base_graph - 1]; }
-
-int64_t CeilOf(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 absl::Status CheckRange(absl::string_view field, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return absl::OkStatus();

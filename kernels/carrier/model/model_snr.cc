@@ -14,11 +14,11 @@ namespace {
 constexpr float kReach = 4.0F;
 // Nodes between two neighbouring points at the operating SNR, and along an axis of a quadrant.
 constexpr float kNodesPerDistance = 5.0F;
-constexpr int kMinSide = 48;
-constexpr int kMaxSide = 128;
+constexpr int kMinNodes = 48;
+constexpr int kMaxNodes = 128;
 constexpr int kRadialNodes = 1024;
 
-float Reach(float noise) { return kReach * std::sqrt(0.5F * noise); }
+float ReachOfNoise(float noise) { return kReach * std::sqrt(0.5F * noise); }
 
 float LeastDistance(absl::Span<const Iq> points) {
   float least = 1e9F;
@@ -33,7 +33,7 @@ float LeastDistance(absl::Span<const Iq> points) {
 Places WeightPlaces(const Rings& rings, float noise) {
   Places places;
   places.count = kWeightNodes;
-  places.step = (rings.radii.back() + Reach(noise)) / (kWeightNodes - 1);
+  places.step = (rings.radii.back() + ReachOfNoise(noise)) / (kWeightNodes - 1);
   return places;
 }
 
@@ -125,9 +125,9 @@ SnrTableMaker::SnrTableMaker(const Constellation& constellation, const Rings& ri
     outermost_ = std::max({outermost_, std::fabs(point.i), std::fabs(point.q)});
   }
   const float noise = NoiseOfSnr(constellation.operating_snr_db());
-  const float nodes = std::ceil(kNodesPerDistance * (outermost_ + Reach(noise)) /
+  const float nodes = std::ceil(kNodesPerDistance * (outermost_ + ReachOfNoise(noise)) /
                                 LeastDistance(constellation.points()));
-  side_ = static_cast<int>(std::clamp<float>(nodes, kMinSide, kMaxSide));
+  side_ = static_cast<int>(std::clamp<float>(nodes, kMinNodes, kMaxNodes));
   if (!constellation.mirror_symmetric()) side_ *= 2;
   weight_places_ = WeightPlaces(rings, NoiseOfSnr(constellation.operating_snr_db() - kSnrsBelow));
   rings.Harmonics(power, &harmonics_);
@@ -140,7 +140,7 @@ absl::Status SnrTableMaker::MakeSoft(SnrTables* tables, const ContinueCheck& may
   hard_.resize(num_nodes);
   ln_turn_.resize(kRadialNodes);
   const bool folded = constellation_.mirror_symmetric();
-  const float extent = outermost_ + Reach(facts->noise);
+  const float extent = outermost_ + ReachOfNoise(facts->noise);
   Places places;
   places.count = side_;
   places.first = folded ? 0.0F : -extent;

@@ -15,6 +15,14 @@
 #include "kernels/minimize/expression/functions.h"
 
 namespace baseband::minimize {
+
+// Of Evaluator::State, which has a name outside of this file.
+struct FreeAligned {
+  void operator()(void* memory) const {
+    ::operator delete (memory, std::align_val_t{kVectorBytes});
+  }
+};
+
 namespace {
 
 // Of a register. Small enough that those of an ordinary expression stay in the first cache.
@@ -25,12 +33,6 @@ absl::Status CheckCount(absl::string_view what, size_t given, size_t wanted) {
   return absl::InvalidArgumentError(
       absl::StrCat(given, " ", what, ", but the expression has ", wanted));
 }
-
-struct FreeAligned {
-  void operator()(void* memory) const {
-    ::operator delete (memory, std::align_val_t{kVectorBytes});
-  }
-};
 
 template <typename T>
 std::unique_ptr<T[], FreeAligned> NewAligned(size_t count) {

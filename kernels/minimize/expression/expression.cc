@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/minimize/expression/append_bytes.h"
 #include "kernels/minimize/expression/lexer.h"
 #include "kernels/minimize/expression/parser.h"
 #include "kernels/minimize/expression/tree_builder.h"
@@ -13,23 +14,16 @@
 namespace baseband::minimize {
 namespace {
 
-template <typename Value>
-void Append(const Value& value, std::string* key) {
-  char bytes[sizeof(Value)];
-  std::memcpy(bytes, &value, sizeof(Value));
-  key->append(bytes, sizeof(Value));
-}
-
 // Everything in a node that its code depends on.
 void AppendNode(const Node& node, std::string* key) {
-  Append(node.op, key);
-  Append(node.operands, key);
-  Append(node.constant, key);
-  Append(node.number, key);
-  Append(node.index, key);
-  Append(node.begin, key);
-  Append(node.end, key);
-  Append(node.body, key);
+  AppendBytes(node.op, key);
+  AppendBytes(node.operands, key);
+  AppendBytes(node.constant, key);
+  AppendBytes(node.number, key);
+  AppendBytes(node.index, key);
+  AppendBytes(node.begin, key);
+  AppendBytes(node.end, key);
+  AppendBytes(node.body, key);
 }
 
 // Mixes 64 bits so that each input bit changes each output bit with probability 1/2 (Steele,

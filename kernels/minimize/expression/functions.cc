@@ -41,21 +41,19 @@ constexpr Function kFunctions[] = {{"abs", Op::kAbs},
 
 constexpr absl::string_view kOtherWords[] = {"select", "sum", "size", "pi", "e"};
 
-constexpr double kPi = 3.14159265358979323846;
-
 // x in turns of pi: quarter turns are taken off before pi comes in, so that zeros are zeros.
 double SinPi(double x) {
   const double r = std::remainder(x, 2.0);  // exact; in [-1, 1]
-  if (std::fabs(r) <= 0.25) return std::sin(kPi * r);
-  if (std::fabs(r) >= 0.75) return std::sin(kPi * (std::copysign(1.0, r) - r));
-  return std::copysign(std::cos(kPi * (0.5 - std::fabs(r))), r);
+  if (std::fabs(r) <= 0.25) return std::sin(kExpressionPi * r);
+  if (std::fabs(r) >= 0.75) return std::sin(kExpressionPi * (std::copysign(1.0, r) - r));
+  return std::copysign(std::cos(kExpressionPi * (0.5 - std::fabs(r))), r);
 }
 
 double CosPi(double x) {
   const double r = std::fabs(std::remainder(x, 2.0));
-  if (r <= 0.25) return std::cos(kPi * r);
-  if (r >= 0.75) return -std::cos(kPi * (1.0 - r));
-  return std::sin(kPi * (0.5 - r));
+  if (r <= 0.25) return std::cos(kExpressionPi * r);
+  if (r >= 0.75) return -std::cos(kExpressionPi * (1.0 - r));
+  return std::sin(kExpressionPi * (0.5 - r));
 }
 
 // C's function, but NaN of a NaN.

@@ -10,6 +10,8 @@
 
 namespace baseband::minimize {
 
+inline constexpr double kExpressionPi = 3.14159265358979323846;  // what `pi` is
+
 struct Function {
   absl::string_view name;
   Op op = Op::kAbs;

@@ -22,16 +22,16 @@ constexpr const char* kLibraryNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "li
 
 // What is used of NVRTC, as its documentation has it (0 is success). It has been so since
 // CUDA 11.1.
-using Program = void*;
+using NvrtcProgram = void*;
 struct NvrtcFunctions {
-  int (*create)(Program*, const char* source, const char* name, int num_headers,
+  int (*create)(NvrtcProgram*, const char* source, const char* name, int num_headers,
                 const char* const* headers, const char* const* header_names) = nullptr;
-  int (*destroy)(Program*) = nullptr;
-  int (*compile)(Program, int num_options, const char* const* options) = nullptr;
-  int (*get_log_size)(Program, size_t*) = nullptr;
-  int (*get_log)(Program, char*) = nullptr;
-  int (*get_cubin_size)(Program, size_t*) = nullptr;
-  int (*get_cubin)(Program, char*) = nullptr;
+  int (*destroy)(NvrtcProgram*) = nullptr;
+  int (*compile)(NvrtcProgram, int num_options, const char* const* options) = nullptr;
+  int (*get_log_size)(NvrtcProgram, size_t*) = nullptr;
+  int (*get_log)(NvrtcProgram, char*) = nullptr;
+  int (*get_cubin_size)(NvrtcProgram, size_t*) = nullptr;
+  int (*get_cubin)(NvrtcProgram, char*) = nullptr;
   const char* (*get_error_string)(int) = nullptr;
 };
 
@@ -57,17 +57,22 @@ absl::StatusOr<NvrtcFunctions> Load() {
   BASEBAND_ASSIGN_OR_RETURN(void* const library, LoadLibrary(kNoun, kLibraryNames));
   LoadBuiltins(library);
   NvrtcFunctions found;
-  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcCreateProgram", &found.create));
-  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcDestroyProgram", &found.destroy));
-  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcCompileProgram", &found.compile));
   BASEBAND_RETURN_IF_ERROR(
-      FindFunction(library, kNoun, "nvrtcGetProgramLogSize", &found.get_log_size));
-  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcGetProgramLog", &found.get_log));
+      baseband::FindFunction(library, kNoun, "nvrtcCreateProgram", &found.create));
   BASEBAND_RETURN_IF_ERROR(
-      FindFunction(library, kNoun, "nvrtcGetCUBINSize", &found.get_cubin_size));
-  BASEBAND_RETURN_IF_ERROR(FindFunction(library, kNoun, "nvrtcGetCUBIN", &found.get_cubin));
+      baseband::FindFunction(library, kNoun, "nvrtcDestroyProgram", &found.destroy));
   BASEBAND_RETURN_IF_ERROR(
-      FindFunction(library, kNoun, "nvrtcGetErrorString", &found.get_error_string));
+      baseband::FindFunction(library, kNoun, "nvrtcCompileProgram", &found.compile));
+  BASEBAND_RETURN_IF_ERROR(
+      baseband::FindFunction(library, kNoun, "nvrtcGetProgramLogSize", &found.get_log_size));
+  BASEBAND_RETURN_IF_ERROR(
+      baseband::FindFunction(library, kNoun, "nvrtcGetProgramLog", &found.get_log));
+  BASEBAND_RETURN_IF_ERROR(
+      baseband::FindFunction(library, kNoun, "nvrtcGetCUBINSize", &found.get_cubin_size));
+  BASEBAND_RETURN_IF_ERROR(
+      baseband::FindFunction(library, kNoun, "nvrtcGetCUBIN", &found.get_cubin));
+  BASEBAND_RETURN_IF_ERROR(
+      baseband::FindFunction(library, kNoun, "nvrtcGetErrorString", &found.get_error_string));
   return found;
 }
 
@@ -77,7 +82,7 @@ const absl::StatusOr<NvrtcFunctions>& Nvrtc() {
   return *functions;
 }
 
-std::string LogOf(const NvrtcFunctions& nvrtc, Program program) {
+std::string LogOf(const NvrtcFunctions& nvrtc, NvrtcProgram program) {
   size_t size = 0;
   if (nvrtc.get_log_size(program, &size) != 0 || size == 0) return "";
   std::string log(size, '\0');
@@ -96,7 +101,7 @@ absl::StatusOr<std::string> CompileCuda(const std::string& source, int compute_c
     if (error == 0) return absl::OkStatus();
     return absl::InternalError(absl::StrCat(call, ": ", nvrtc.get_error_string(error)));
   };
-  Program program = nullptr;
+  NvrtcProgram program = nullptr;
   BASEBAND_RETURN_IF_ERROR(
       to_status(nvrtc.create(&program, source.c_str(), "expression.cu", 0, nullptr, nullptr),
                 "nvrtcCreateProgram"));

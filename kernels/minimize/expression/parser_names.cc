@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
+#include "kernels/minimize/expression/functions.h"
 #include "kernels/minimize/expression/parser.h"
 
 namespace baseband::minimize {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
 constexpr double kE = 2.71828182845904523536;
 
 constexpr absl::string_view kOrdinals[] = {"first", "second", "third", "fourth", "next"};
@@ -41,7 +41,7 @@ class NameChecker {
   absl::flat_hash_set<std::string> seen_;
 };
 
-absl::Status CheckCount(absl::string_view list, size_t count, int least, int most) {
+absl::Status CheckNumNames(absl::string_view list, size_t count, int least, int most) {
   if (count >= static_cast<size_t>(least) && count <= static_cast<size_t>(most)) {
     return absl::OkStatus();
   }
@@ -52,9 +52,9 @@ absl::Status CheckCount(absl::string_view list, size_t count, int least, int mos
 }  // namespace
 
 absl::Status CheckNames(const Names& names) {
-  BASEBAND_RETURN_IF_ERROR(CheckCount("variables", names.variables.size(), 1, kMaxVariables));
-  BASEBAND_RETURN_IF_ERROR(CheckCount("scalars", names.scalars.size(), 0, kMaxScalars));
-  BASEBAND_RETURN_IF_ERROR(CheckCount("arrays", names.arrays.size(), 0, kMaxArrays));
+  BASEBAND_RETURN_IF_ERROR(CheckNumNames("variables", names.variables.size(), 1, kMaxVariables));
+  BASEBAND_RETURN_IF_ERROR(CheckNumNames("scalars", names.scalars.size(), 0, kMaxScalars));
+  BASEBAND_RETURN_IF_ERROR(CheckNumNames("arrays", names.arrays.size(), 0, kMaxArrays));
   NameChecker checker;
   for (size_t i = 0; i < names.variables.size(); ++i) {
     BASEBAND_RETURN_IF_ERROR(checker.Check("variables", i, names.variables[i]));
@@ -80,7 +80,7 @@ Parser::ValueOr Parser::ParseName() {
   const Token token = Take();
   BASEBAND_RETURN_IF_ERROR(CountNode(token));
   const absl::string_view name = token.text;
-  if (name == "pi") return Real(builder_->Constant(kPi), token.column);
+  if (name == "pi") return Real(builder_->Constant(kExpressionPi), token.column);
   if (name == "e") return Real(builder_->Constant(kE), token.column);
   if (name == "select") return ParseSelect(token);
   if (name == "sum") return ParseSum(token);

@@ -1,21 +1,14 @@
 #include "kernels/minimize/expression/tree_builder.h"
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 
+#include "kernels/minimize/expression/append_bytes.h"
 #include "kernels/minimize/expression/functions.h"
 
 namespace baseband::minimize {
 namespace {
-
-template <typename Value>
-void Append(const Value& value, std::string* key) {
-  char bytes[sizeof(Value)];
-  std::memcpy(bytes, &value, sizeof(Value));
-  key->append(bytes, sizeof(Value));
-}
 
 bool IsCommutative(Op op) {
   return op == Op::kAdd || op == Op::kMultiply || op == Op::kEqual || op == Op::kNotEqual ||
@@ -160,25 +153,25 @@ int TreeBuilder::Power(int base, int exponent) {
 }
 
 void TreeBuilder::AppendKey(const Node& node, std::string* key) const {
-  Append(node.op, key);
+  AppendBytes(node.op, key);
   switch (node.op) {
     case Op::kConstant:
-      Append(node.constant, key);
+      AppendBytes(node.constant, key);
       break;
     case Op::kVariable:
     case Op::kScalar:
-      Append(node.number, key);
+      AppendBytes(node.number, key);
       break;
     case Op::kIndex:
     case Op::kElement:
-      Append(node.number, key);
-      Append(node.index, key);
+      AppendBytes(node.number, key);
+      AppendBytes(node.index, key);
       for (size_t d = 0; d < open_.size(); ++d) {
-        Append(node.index.coefficients[d] != 0 ? open_[d].serial : 0, key);
+        AppendBytes(node.index.coefficients[d] != 0 ? open_[d].serial : 0, key);
       }
       break;
     default:
-      Append(node.operands, key);
+      AppendBytes(node.operands, key);
   }
 }
 
@@ -222,7 +215,7 @@ int TreeBuilder::CloseSum(int body) {
   raw.block = std::move(state.block);
 
   std::string key;
-  Append(depth, &key);
+  AppendBytes(depth, &key);
   absl::flat_hash_map<int, int> places;
   AppendBlock(raw, &places, &key);
   open_.pop_back();
@@ -238,11 +231,11 @@ void TreeBuilder::AppendBlock(const Raw& sum, absl::flat_hash_map<int, int>* pla
                               std::string* key) const {
   const auto append_operand = [&](int id) {
     const auto place = places->find(id);
-    Append(place != places->end() ? -2 - place->second : id, key);
+    AppendBytes(place != places->end() ? -2 - place->second : id, key);
   };
-  Append(Op::kSum, key);
-  Append(sum.node.begin, key);
-  Append(sum.node.end, key);
+  AppendBytes(Op::kSum, key);
+  AppendBytes(sum.node.begin, key);
+  AppendBytes(sum.node.end, key);
   for (const int id : sum.block) {
     const Raw& raw = At(id);
     places->emplace(id, static_cast<int>(places->size()));
@@ -250,16 +243,16 @@ void TreeBuilder::AppendBlock(const Raw& sum, absl::flat_hash_map<int, int>* pla
       AppendBlock(raw, places, key);
       continue;
     }
-    Append(raw.node.op, key);
-    Append(raw.node.number, key);
-    Append(raw.node.index, key);
+    AppendBytes(raw.node.op, key);
+    AppendBytes(raw.node.number, key);
+    AppendBytes(raw.node.index, key);
     // Indices of this sum and of those in it are known by their depth, those around by serial.
     for (size_t d = 0; d + 1 < open_.size(); ++d) {
-      Append(raw.node.index.coefficients[d] != 0 ? open_[d].serial : 0, key);
+      AppendBytes(raw.node.index.coefficients[d] != 0 ? open_[d].serial : 0, key);
     }
     for (const int operand : raw.node.operands) append_operand(operand);
   }
-  Append(Op::kConstant, key);  // the end of the block
+  AppendBytes(Op::kConstant, key);  // the end of the block
   append_operand(sum.node.operands[0]);
 }
 

@@ -95,7 +95,7 @@ bool IsSloped(const Surroundings& around, const Descent& descent) {
 // Whether the way that the model sees to the minimum is as curved as the model says, and stays so
 // twice as far: in a valley that is flat along its bottom it is not, and the minimum is further.
 bool IsCurvedAllTheWay(Surroundings* around, const Descent& descent) {
-  constexpr int kFits = 6;
+  constexpr int kMaxFits = 6;
   constexpr double kMargin = 8.0;
   const Vector& move = descent.verdict.move;
   double length = 0.0;
@@ -107,7 +107,7 @@ bool IsCurvedAllTheWay(Surroundings* around, const Descent& descent) {
   level.slope = {};
   const double bend = 2.0 * level.Rise(direction, around->size());
   const LineFit fit = FitLineAtItsScale(around, LineFrom(*around, descent.place, direction), 1.0,
-                                        around->Tolerance(0), 1.0, kFits);
+                                        around->Tolerance(0), 1.0, kMaxFits);
   return fit.bend - kMargin * fit.bend_error - 2.0 * std::abs(fit.third) * length > 0.5 * bend;
 }
 
