@@ -5,8 +5,9 @@
 #   cmake --build BUILD --target package         NAME_VERSION_ARCHITECTURE.deb of basebandd, of
 #                                                libbasebandd-dev (client/c), libbaseband-offload0.1
 #                                                and -dev (client/cpp), python3-baseband-offload
-#                                                (client/python) and, where it is built, basebandd-bbdev
-#                                                (client/bbdev); and a .tar.gz that lies anywhere and
+#                                                (client/python) and, where they are built, basebandd-bbdev
+#                                                (client/bbdev) and gr-baseband-offload
+#                                                (client/gnuradio); and a .tar.gz that lies anywhere and
 #                                                needs glibc and the driver alone
 # A .deb needs dpkg-dev and file: group `packaging` of packages.sh.
 set(_systemd ${PROJECT_SOURCE_DIR}/deploy/systemd)
@@ -54,6 +55,7 @@ set(CPACK_COMPONENT_C_GROUP c)
 set(CPACK_COMPONENT_PYTHON_GROUP python)
 set(CPACK_COMPONENT_CPP_GROUP cpp)
 set(CPACK_COMPONENT_CPP_RUNTIME_GROUP cpp_runtime)
+set(CPACK_COMPONENT_GNURADIO_GROUP gnuradio)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_NAME basebandd)
 set(CPACK_DEBIAN_BASEBANDD_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_BBDEV_PACKAGE_NAME basebandd-bbdev)
@@ -88,6 +90,12 @@ set(CPACK_DEBIAN_CPP_PACKAGE_RECOMMENDS "libgrpc++-dev, libssl-dev")
 set(CPACK_DEBIAN_CPP_DESCRIPTION
   "This is its client library for C++: calls with deadlines and retries to one server or several, streams,
  shared memory. The headers, the static library, CMake's and pkg-config's files.")
+# For the Python that the module was built for, as Debian's own; the package `gnuradio` has GNU Radio's.
+set(CPACK_DEBIAN_GNURADIO_PACKAGE_NAME gr-baseband-offload)
+set(CPACK_DEBIAN_GNURADIO_PACKAGE_SECTION hamradio)
+set(CPACK_DEBIAN_GNURADIO_DESCRIPTION
+  "These are blocks for GNU Radio whose work a basebandd does: LDPC encoder and decoder, carrier recovery
+ and symbol timing, down-converter. For Python, C++ and GNU Radio Companion, with example flow graphs.")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(_debian ${PROJECT_SOURCE_DIR}/deploy/debian)
@@ -101,5 +109,11 @@ if(BASEBAND_HAS_CUDA)
 endif()
 if(BASEBAND_HAS_BBDEV)
   set(CPACK_BASEBAND_BBDEV bbdev)  # for package_kinds.cmake
+endif()
+if(BASEBAND_HAS_GNURADIO)
+  set(CPACK_BASEBAND_GNURADIO gnuradio)
+  math(EXPR _next "${BASEBAND_GNURADIO_PYTHON_MINOR} + 1")
+  set(CPACK_DEBIAN_GNURADIO_PACKAGE_DEPENDS "gnuradio (>= 3.10), gnuradio (<< 3.11~), \
+python3 (>= 3.${BASEBAND_GNURADIO_PYTHON_MINOR}~), python3 (<< 3.${_next})")
 endif()
 include(CPack)

@@ -2,8 +2,8 @@
 # Builds the .debs and the .tar.gz and tries them on fresh minimal Debian systems: the server's .deb is
 # installed without and with systemd and its service runs under the unit file's settings, DPDK finds the
 # driver of another, pkg-config the C library of the third, a program is compiled with the C++ library of
-# the fourth, Python finds that of the fifth; the .tar.gz runs from a folder of its own where none of our
-# packages is. By hand, not in CI: root, ten minutes, 4 GB below WORK.
+# the fourth, a flow graph of GNU Radio runs with the fifth, Python finds the sixth; the .tar.gz runs from a
+# folder of its own where none of our packages is. By hand, not in CI: root, ten minutes, 5 GB below WORK.
 #
 #   tests/deploy/packages.sh [CMAKE_OPTION ...]
 #
@@ -26,7 +26,7 @@ command -v debootstrap >/dev/null || { apt-get -qq update; apt-get -qq install -
 
 say "building the packages in $build"
 rm -rf "$build/packages"
-"$top/deploy/packages.sh" bbdev
+"$top/deploy/packages.sh" bbdev gnuradio
 "$top/deploy/build.sh" packaging "$build" -DBASEBAND_TESTS=OFF "$@" -- package
 deb=$(echo "$build"/packages/basebandd_*.deb) archive=$(echo "$build"/packages/*.tar.gz)
 ls -l "$deb" "$archive" | awk '{printf "%.1f MB %s\n", $5 / 1e6, $9}'
@@ -91,6 +91,15 @@ chroot "$work/run" apt-get -qq install -y --no-install-recommends /client.deb >>
 ! compgen -G "$work/run/usr/lib/*/libgrpc++.so" >/dev/null || fail "it brings what only compilers need"
 [ "$(chroot "$work/run" /round_trip unix:/server.sock)" = "ten bytes!" ] || fail "the program does not run there"
 rm -rf --one-file-system "$work/run"
+say "running a flow graph of GNU Radio"
+cp "$build"/packages/gr-baseband-offload_*.deb "$work/deb/gnuradio.deb"
+cp "$top/tests/gnuradio/example.py" "$work/deb/flow_graph.py"
+in_system apt-get -qq install -y --no-install-recommends /gnuradio.deb >>"$work/install.log" 2>&1 \
+  || { tail "$work/install.log" >&2; fail "the module for GNU Radio does not install"; }
+[ "$(in_system python3 /flow_graph.py unix:/server.sock)" = "0 of 144000 bytes are not as sent" ] \
+  || fail "a flow graph does not run"
+in_system grcc -o /tmp /usr/share/gnuradio/examples/baseband_offload/wideband_receiver.grc >>"$work/install.log" 2>&1 \
+  || { tail "$work/install.log" >&2; fail "GNU Radio Companion does not know the blocks"; }
 kill "$server"
 wait "$server" || true
 say "installing the Python package"
