@@ -36,6 +36,11 @@ void PutFrames(const std::string& payload, int bits, int first, int frames, bool
   for (int i = 0; i < frames; ++i) Unpack(in + int64_t{i} * bytes, bits, to + int64_t{i} * bits);
 }
 
+// Compiled without traps of floating point (CMakeLists.txt), or the choices would be branches,
+// which clipping makes hard to predict.
+#if defined(__x86_64__)
+__attribute__((target_clones("avx2", "default")))
+#endif
 void ToLlrs(const float* in, int64_t count, float scale, int8_t* out) {
   // Added to a float of less than 2^22, it leaves the nearest integer in the lowest bits.
   constexpr float kRound = 12582912;  // 1.5 * 2^23
