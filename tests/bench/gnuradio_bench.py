@@ -4,8 +4,8 @@
     PYTHONPATH=BUILD/client/gnuradio/python BASEBAND_BUILD=BUILD /usr/bin/python3 gnuradio_bench.py [OPTIONS]
 
 802.16e (2304,1152), BPSK at 4 dB, 10 iterations at most. Beside each row the C++ client (basebandctl load) with
-as many frames in flight in the same calls, and, at the end, GNU Radio's own decoder of the same matrix on one
-core. A server on the CPU device is started, unless a target is named. Results are checked first.
+as many frames in flight in the same calls, and what the flow graph's source gives with nothing behind it; at the
+end GNU Radio's own decoder of the same matrix on one core. A server on the CPU device is started, unless a target is named. Results are checked first.
 """
 
 import argparse
@@ -107,13 +107,29 @@ class Case:
         if len(wrong) != FRAMES or wrong.any():
             sys.exit(f"{wrong.any(axis=1).sum()} of {FRAMES} frames are wrong")
 
-    def by_flow_graph(self, target, in_flight, frames, seconds):
-        """Frames a second."""
-        block = self.decoder(target, in_flight, frames)
-        top = gr.top_block()
+    def source(self, frames):
         source = blocks.vector_source_f(self.received.reshape(-1).tolist(), True)
         source.set_log_level("warn")
         source.set_min_output_buffer(2 * frames * CODE.n)
+        return source
+
+    def by_source(self, frames, seconds):
+        """Frames a second that a decoder might take."""
+        top, source, sink = gr.top_block(), self.source(frames), blocks.null_sink(gr.sizeof_float)
+        top.connect(source, sink)
+        top.start()
+        processes.wait_for("samples", lambda: sink.nitems_read(0), every_s=0.01)
+        begin, before = time.monotonic(), sink.nitems_read(0)
+        time.sleep(seconds)
+        rate = (sink.nitems_read(0) - before) / (time.monotonic() - begin) / CODE.n
+        top.stop()
+        top.wait()
+        return rate
+
+    def by_flow_graph(self, target, in_flight, frames, seconds):
+        """Frames a second."""
+        block = self.decoder(target, in_flight, frames)
+        top, source = gr.top_block(), self.source(frames)
         top.connect(source, block, blocks.null_sink(1))
         top.start()
         processes.wait_for("frames", lambda: block.counts().answered, every_s=0.01)
@@ -183,15 +199,16 @@ def main():
         target = options.target or stack.enter_context(processes.Basebandd(folder, "server")).target
         case = Case(target, options.fixed)
         case.check(target)
-        print("requests x frames   in a request   flow graph (Mb/s)   C++ client (Mb/s)   ratio")
+        print("requests x frames   in a request   flow graph (Mb/s)   C++ client (Mb/s)   ratio   source alone (Mb/s)")
         rows = []
         for in_flight, frames in CASES:
             rate, in_request = case.by_flow_graph(target, in_flight, frames, options.seconds)
             cpp = by_cpp(target, in_flight, frames, options.seconds, options.fixed)
-            rows.append([in_flight * frames, rate * CODE.k / 1e6, cpp * CODE.k / 1e6])
-            print(f"{in_flight:8} x {frames:<6} {in_request:14.1f} {rows[-1][1]:19.2f} {rows[-1][2]:19.2f} {rate / cpp:7.2f}", flush=True)
+            source = case.by_source(frames, options.seconds)
+            rows.append([in_flight * frames, *(each * CODE.k / 1e6 for each in (rate, cpp, source))])
+            print(f"{in_flight:8} x {frames:<6} {in_request:14.1f} {rows[-1][1]:19.2f} {rows[-1][2]:19.2f} {rate / cpp:7.2f} {rows[-1][3]:21.0f}", flush=True)
         own = case.by_gnuradio(folder, options.seconds) * CODE.k / 1e6
-        best = max(rate for _, rate, _ in rows)
+        best = max(row[1] for row in rows)
         print(f"GNU Radio's fec.decoder with ldpc_decoder, one core: {own:.3f} Mb/s; the best above is {best / own:.0f} times that")
     if options.csv:
         with options.csv.open("w", encoding="utf-8", newline="") as file:

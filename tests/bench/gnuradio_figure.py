@@ -7,7 +7,7 @@ Throughput of decoded bits over the frames in flight, as the layered decoder's p
 import csv
 import sys
 
-COLUMNS = ("frames_in_flight", "flow_graph_mbps", "cpp_client_mbps", "gnuradio_decoder_mbps")
+COLUMNS = ("frames_in_flight", "flow_graph_mbps", "cpp_client_mbps", "source_mbps", "gnuradio_decoder_mbps")
 
 
 def draw(figure, tables):
@@ -21,10 +21,11 @@ def draw(figure, tables):
     for i, (name, path) in enumerate(tables.items()):
         with open(path, encoding="utf-8", newline="") as file:
             rows = [[float(row[column]) for column in COLUMNS] for row in csv.DictReader(file)]
-        frames, flow_graph, cpp, own = zip(*rows)
+        frames, flow_graph, cpp, source, own = zip(*rows)
         name, color = f", {name}" * bool(name), f"C{i}"
         plt.loglog(frames, flow_graph, "o-", color=color, label=f"flow graph{name}")
         plt.loglog(frames, cpp, "x--", color=color, label=f"C++ client{name}")
+        plt.loglog(frames, source, "-.", color=color, alpha=0.5, label=f"the flow graph's source alone{name}")
         plt.axhline(own[0], color=color, linestyle=":", label=f"GNU Radio's own decoder, one core{name}")
     plt.xlabel("frames in flight")
     plt.ylabel("decoded bits, Mb/s")
