@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstring>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
 #include "kernels/timing/math/pulse_math.h"
+#include "kernels/timing/pulse_taps.h"
 
 namespace baseband::timing {
 namespace {
@@ -20,7 +21,7 @@ constexpr int kRowsPerSymbol = 256;
 constexpr int kRowTapsMultiple = 16;    // of a row, for vectors
 constexpr double kInterference = 7e-7;  // power, of the symbol's: below -60 dB
 constexpr int kGridPerSymbol = 4;       // of the sums that stand for integrals
-constexpr int64_t kEvaluationsBetweenChecks = 1 << 14;
+constexpr size_t kEvaluationsBetweenChecks = 1 << 13;
 
 // Interference between symbols if the filter's taps are begin, begin + step .. end of the grid: the
 // sums of what it misses.
@@ -59,6 +60,19 @@ absl::StatusOr<int> SpanFor(double rolloff, const ContinueCheck& may_continue) {
   return most;
 }
 
+// The half of a root-raised-cosine pulse, at `count` points `step` symbols apart.
+absl::StatusOr<PulseHalf> RootRaisedCosineHalf(double rolloff, double step, size_t count,
+                                               const ContinueCheck& may_continue) {
+  PulseHalf half;
+  for (size_t n = 0; n < count; ++n) {
+    if (n % kEvaluationsBetweenChecks == 0) BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
+    const double t = static_cast<double>(n) * step;
+    half.values.push_back(RootRaisedCosine(rolloff, t));
+    half.slopes.push_back(RootRaisedCosineSlope(rolloff, t));
+  }
+  return half;
+}
+
 uint64_t NextId() {
   static std::atomic<uint64_t> last{0};
   return ++last;
@@ -75,10 +89,17 @@ PulseShape PulseShape::Reduced() const {
 }
 
 std::string PulseShape::Key() const {
-  std::string key(sizeof(rolloff) + sizeof(samples) + sizeof(symbols), '\0');
-  std::memcpy(key.data(), &rolloff, sizeof(rolloff));
-  std::memcpy(key.data() + sizeof(rolloff), &samples, sizeof(samples));
-  std::memcpy(key.data() + sizeof(rolloff) + sizeof(samples), &symbols, sizeof(symbols));
+  std::string key;
+  const auto append = [&key](const auto* numbers, size_t count) {
+    key.append(reinterpret_cast<const char*>(numbers), count * sizeof(*numbers));
+  };
+  append(&rolloff, 1);
+  append(&samples, 1);
+  append(&symbols, 1);
+  if (taps != nullptr) {
+    append(&taps->per_symbol, 1);
+    append(taps->values.data(), taps->values.size());
+  }
   return key;
 }
 
@@ -101,7 +122,8 @@ absl::Status CheckPulse(const PulseShape& shape) {
         absl::StrCat(rate(), " is ", shape.Reduced().samples, "/", shape.Reduced().symbols,
                      " in lowest terms, of which none may be more than ", kMaxRateTerm));
   }
-  return absl::OkStatus();
+  return shape.taps == nullptr ? absl::OkStatus()
+                               : CheckTaps(shape.taps->per_symbol, shape.taps->values);
 }
 
 absl::StatusOr<PulsePtr> Pulse::Create(const PulseShape& shape, const ContinueCheck& may_continue) {
@@ -109,37 +131,66 @@ absl::StatusOr<PulsePtr> Pulse::Create(const PulseShape& shape, const ContinueCh
   const std::shared_ptr<Pulse> pulse(new Pulse);
   pulse->shape_ = shape.Reduced();
   pulse->id_ = NextId();
-  const double a = shape.rolloff;
-  BASEBAND_ASSIGN_OR_RETURN(pulse->span_, SpanFor(a, may_continue));
-  pulse->bandwidth_ = 4.0 * kPi * kPi * (1.0 / 12.0 + a * a * (0.25 - 2.0 / (kPi * kPi)));
+  if (shape.taps == nullptr) {
+    BASEBAND_RETURN_IF_ERROR(pulse->SetRootRaisedCosine(may_continue));
+  } else {
+    BASEBAND_RETURN_IF_ERROR(pulse->SetTaps(may_continue));
+  }
+  return PulsePtr(pulse);
+}
+
+absl::Status Pulse::SetRootRaisedCosine(const ContinueCheck& may_continue) {
+  const double a = shape_.rolloff;
+  BASEBAND_ASSIGN_OR_RETURN(span_, SpanFor(a, may_continue));
+  bandwidth_ = 4.0 * kPi * kPi * (1.0 / 12.0 + a * a * (0.25 - 2.0 / (kPi * kPi)));
   double neighbours = 0.0;
   for (int d = 1; d < static_cast<int>(40.0 / a); ++d) {
     neighbours += RaisedCosineSlopeAt(a, d) * RaisedCosineSlopeAt(a, d);
   }
-  pulse->neighbour_share_ = 2.0 * neighbours / pulse->bandwidth_;
+  neighbour_share_ = 2.0 * neighbours / bandwidth_;
+  const size_t count = LayOut();
+  BASEBAND_ASSIGN_OR_RETURN(const PulseHalf half,
+                            RootRaisedCosineHalf(a, RowStep(), count, may_continue));
+  SetFilters(half);
+  return absl::OkStatus();
+}
 
-  const double spacing = 1.0 / shape.samples_per_symbol();  // of samples, symbols
-  PulseView& layout = pulse->layout_;
-  layout.rows = static_cast<int>(std::ceil(kRowsPerSymbol * spacing));
-  layout.before = static_cast<int>(std::floor(pulse->span_ / spacing));
-  layout.taps = 2 * layout.before + 2;
-  layout.row_taps = (layout.taps + kRowTapsMultiple - 1) / kRowTapsMultiple * kRowTapsMultiple;
-  pulse->taps_.resize(static_cast<size_t>(layout.rows) * static_cast<size_t>(layout.row_taps));
-  int64_t evaluations = 0;
-  for (int row = 0; row < layout.rows; ++row) {
-    if (evaluations >= kEvaluationsBetweenChecks) {
-      BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
-      evaluations = 0;
-    }
-    evaluations += layout.taps;
-    Tap* const taps = pulse->taps_.data() + static_cast<size_t>(row) * layout.row_taps;
-    for (int j = 0; j < layout.taps; ++j) {
-      const double t = (j - layout.before - static_cast<double>(row) / layout.rows) * spacing;
-      taps[j].value = static_cast<float>(spacing * RootRaisedCosine(a, t));
-      taps[j].slope = static_cast<float>(-spacing * RootRaisedCosineSlope(a, t));
+absl::Status Pulse::SetTaps(const ContinueCheck& may_continue) {
+  BASEBAND_ASSIGN_OR_RETURN(const TapsPulse taps,
+                            TapsPulse::Create(*shape_.taps, shape_.rolloff, may_continue));
+  span_ = taps.span();
+  bandwidth_ = taps.bandwidth();
+  neighbour_share_ = taps.neighbour_share();
+  const size_t count = LayOut();
+  BASEBAND_ASSIGN_OR_RETURN(const PulseHalf half, taps.Half(RowStep(), count, may_continue));
+  SetFilters(half);
+  return absl::OkStatus();
+}
+
+double Pulse::RowStep() const { return 1.0 / (shape_.samples_per_symbol() * layout_.rows); }
+
+size_t Pulse::LayOut() {
+  const double spacing = 1.0 / shape_.samples_per_symbol();  // of samples, symbols
+  layout_.rows = static_cast<int>(std::ceil(kRowsPerSymbol * spacing));
+  layout_.before = static_cast<int>(std::floor(span_ / spacing));
+  layout_.taps = 2 * layout_.before + 2;
+  layout_.row_taps = (layout_.taps + kRowTapsMultiple - 1) / kRowTapsMultiple * kRowTapsMultiple;
+  return static_cast<size_t>(layout_.before + 1) * static_cast<size_t>(layout_.rows) + 1;
+}
+
+void Pulse::SetFilters(const PulseHalf& half) {
+  const double spacing = 1.0 / shape_.samples_per_symbol();
+  taps_.resize(static_cast<size_t>(layout_.rows) * static_cast<size_t>(layout_.row_taps));
+  for (int row = 0; row < layout_.rows; ++row) {
+    Tap* const taps = taps_.data() + static_cast<size_t>(row) * layout_.row_taps;
+    for (int j = 0; j < layout_.taps; ++j) {
+      const int steps = (j - layout_.before) * layout_.rows - row;
+      const auto n = static_cast<size_t>(std::abs(steps));
+      const double slope = steps < 0 ? -half.slopes[n] : half.slopes[n];
+      taps[j].value = static_cast<float>(spacing * half.values[n]);
+      taps[j].slope = static_cast<float>(-spacing * slope);
     }
   }
-  return PulsePtr(pulse);
 }
 
 PulseView Pulse::view() const {
@@ -148,6 +199,9 @@ PulseView Pulse::view() const {
   return view;
 }
 
-int64_t Pulse::bytes() const { return static_cast<int64_t>(taps_.size() * sizeof(Tap)); }
+int64_t Pulse::bytes() const {
+  const size_t own = shape_.taps == nullptr ? 0 : shape_.taps->values.size() * sizeof(float);
+  return static_cast<int64_t>(taps_.size() * sizeof(Tap) + own);
+}
 
 }  // namespace baseband::timing

@@ -1,6 +1,7 @@
 #include "kernels/timing/timing.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/base/status_macros.h"
@@ -31,8 +32,9 @@ absl::Status CheckFrame(const PulseShape& shape, const Parameters& parameters,
 }  // namespace
 
 int64_t SymbolsOf(const PulseShape& shape, const Parameters& parameters, int64_t num_samples) {
-  const PulseShape reduced = shape.Reduced();
-  return NumSymbols(reduced.samples, reduced.symbols, parameters.max_clock_error, num_samples);
+  const int divisor = std::gcd(shape.samples, shape.symbols);
+  return NumSymbols(shape.samples / divisor, shape.symbols / divisor, parameters.max_clock_error,
+                    num_samples);
 }
 
 int64_t SamplesFor(const PulseShape& shape, const Parameters& parameters, int64_t num_symbols) {

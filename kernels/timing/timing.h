@@ -4,7 +4,7 @@
 // A frame is M samples, Q / P symbols apart (pulse.h), of a linearly modulated signal:
 //   x_m = A exp(j 2 pi f ..) sum over k of s_k g(m Q / P - t_k) + noise,  m = 0 .. M - 1,
 //   t_k = offset + k (1 + clock_error),
-// g the root-raised-cosine pulse, s_k drawn from a constellation of unit mean energy. Time is in
+// g the pulse, s_k drawn from a constellation of unit mean energy. Time is in
 // nominal symbols after the frame's first sample. Wanted: offset and clock_error, how sure they
 // are, and the symbols y_k, what the filter matched to g gives at t_k, k = 0 .. N - 1, N =
 // SymbolsOf. These are frames of carrier/recover.h, with its gain A, its f in cycles per symbol and

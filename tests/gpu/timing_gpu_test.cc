@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "kernels/timing/math/pulse_math.h"
 #include "tests/gpu/timing_gpu_fixture.h"
 #include "tests/support/status_matchers.h"
 
@@ -21,7 +22,7 @@ using ::baseband::testing::TimingSpec;
 using carrier::Iq;
 using carrier::SampleFormat;
 
-constexpr PulseShape kTwoSamples = {0.2, 2, 1};
+const PulseShape kTwoSamples = {0.2, 2, 1};
 
 TEST_F(TimingGpuTest, EveryConstellationEqualsTheCpu) {
   for (const char* const name : {"QPSK", "8PSK", "16APSK 3/4", "32APSK 3/4", "64APSK 128/180"}) {
@@ -50,6 +51,22 @@ TEST_F(TimingGpuTest, EveryRateAndRolloffEqualsTheCpu) {
       SCOPED_TRACE(std::to_string(samples) + " / " + std::to_string(symbols) + " roll-off " +
                    std::to_string(rolloff));
       const Receiver receiver = MakeReceiver("QPSK", {rolloff, samples, symbols});
+      CompareAll(receiver, {FrameOf(receiver, 1500, 1, 9.0), FrameOf(receiver, 5000, 2, 9.0)}, 1);
+    }
+  }
+}
+
+TEST_F(TimingGpuTest, PulsesByTheirTapsEqualTheCpu) {
+  // Of few and of as many rows as there may be, with and without phases.
+  for (const auto& [samples, symbols] : {std::pair{2, 1}, {16, 7}, {16, 1}, {256, 125}}) {
+    for (const auto& [rolloff, taps] :
+         {std::pair{0.3, testing::WindowedTaps(0.2, 4, 8)},
+          {0.25, testing::StraightEdgeTaps(0.25, 3, 24)},
+          {0.05, testing::TapsOf([](double t) { return RootRaisedCosine(0.05, t); }, 2,
+                                 kMaxTapsReach)}}) {
+      SCOPED_TRACE(std::to_string(samples) + " / " + std::to_string(symbols) + " roll-off " +
+                   std::to_string(rolloff));
+      const Receiver receiver = MakeReceiver("QPSK", {rolloff, samples, symbols, taps});
       CompareAll(receiver, {FrameOf(receiver, 1500, 1, 9.0), FrameOf(receiver, 5000, 2, 9.0)}, 1);
     }
   }

@@ -5,6 +5,7 @@
 #include <complex>
 
 #include "kernels/timing/math/pulse_math.h"
+#include "kernels/timing/reference/reference.h"
 #include "tests/support/channel.h"
 
 namespace baseband::testing {
@@ -16,12 +17,13 @@ using Complex = std::complex<double>;
 constexpr double kPi = timing::kPi;
 constexpr int kNodesPerSymbol = 2048;  // between which the pulse is straight to within 3e-7
 
-// g, as far as it is above 1e-5 of its centre's.
+// g, as far as it is above 1e-5 of its centre's, or its taps reach and some symbols more.
 class SampledPulse {
  public:
-  explicit SampledPulse(double rolloff) : reach_(static_cast<int>(std::ceil(9.0 / rolloff)) + 4) {
+  explicit SampledPulse(const timing::PulseShape& shape) : reach_(ReachOf(shape)) {
+    const timing::ReferencePulse pulse(shape);
     for (int n = 0; n <= reach_ * kNodesPerSymbol + 1; ++n) {
-      nodes_.push_back(timing::RootRaisedCosine(rolloff, static_cast<double>(n) / kNodesPerSymbol));
+      nodes_.push_back(pulse.At(static_cast<double>(n) / kNodesPerSymbol));
     }
   }
   int reach() const { return reach_; }
@@ -33,14 +35,31 @@ class SampledPulse {
   }
 
  private:
+  static int ReachOf(const timing::PulseShape& shape) {
+    if (shape.taps == nullptr) return static_cast<int>(std::ceil(9.0 / shape.rolloff)) + 4;
+    return static_cast<int>(shape.taps->values.size()) / (2 * shape.taps->per_symbol) + 5;
+  }
+
   int reach_;
   std::vector<double> nodes_;
 };
 
+// Most frames are of the pulse of the one before.
+std::shared_ptr<const SampledPulse> PulseOf(const timing::PulseShape& shape) {
+  static thread_local timing::PulseShape last;
+  static thread_local std::shared_ptr<const SampledPulse> pulse;
+  if (pulse == nullptr || !(shape == last)) {
+    pulse = std::make_shared<const SampledPulse>(shape);
+    last = shape;
+  }
+  return pulse;
+}
+
 }  // namespace
 
 TimingSamples MakeSamples(const TimingSpec& spec) {
-  const SampledPulse pulse(spec.shape.rolloff);
+  const std::shared_ptr<const SampledPulse> of_shape = PulseOf(spec.shape);
+  const SampledPulse& pulse = *of_shape;
   const double spacing = 1.0 / spec.shape.samples_per_symbol();
   const double length = 1.0 + spec.clock_error;  // of a symbol
   const double last_time = static_cast<double>(spec.num_samples - 1) * spacing;
@@ -77,6 +96,41 @@ TimingSamples MakeSamples(const TimingSpec& spec) {
         {static_cast<float>(sum.real() + noise_i), static_cast<float>(sum.imag() + noise_q)});
   }
   return made;
+}
+
+std::shared_ptr<const timing::PulseTaps> TapsOf(const std::function<double(double)>& pulse,
+                                                int per_symbol, int reach) {
+  const auto taps = std::make_shared<timing::PulseTaps>();
+  taps->per_symbol = per_symbol;
+  for (int n = -reach * per_symbol; n <= reach * per_symbol; ++n) {
+    taps->values.push_back(static_cast<float>(pulse(static_cast<double>(n) / per_symbol)));
+  }
+  return taps;
+}
+
+std::shared_ptr<const timing::PulseTaps> WindowedTaps(double rolloff, int per_symbol, int reach) {
+  return TapsOf(
+      [&](double t) {
+        return timing::RootRaisedCosine(rolloff, t) * std::pow(std::cos(0.5 * kPi * t / reach), 2);
+      },
+      per_symbol, reach);
+}
+
+std::shared_ptr<const timing::PulseTaps> StraightEdgeTaps(double rolloff, int per_symbol,
+                                                          int reach) {
+  constexpr int kSteps = 4000;
+  return TapsOf(
+      [&](double t) {
+        const double band = 0.5 * (1.0 + rolloff);
+        double sum = 0.0;
+        for (int k = 0; k < kSteps; ++k) {
+          const double f = (k + 0.5) * band / kSteps;
+          const double power = std::min(1.0, (band - f) / rolloff);
+          sum += std::sqrt(power) * std::cos(2.0 * kPi * f * t);
+        }
+        return sum / kSteps;
+      },
+      per_symbol, reach);
 }
 
 TimingSpec WithRandomTiming(TimingSpec spec, double max_clock_error, double max_frequency) {

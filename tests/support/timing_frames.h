@@ -1,8 +1,10 @@
-// Samples of root-raised-cosine signals as symbol timing meets them, the same on every machine.
+// Samples of signals as symbol timing meets them, the same on every machine.
 #ifndef BASEBAND_TESTS_SUPPORT_TIMING_FRAMES_H_
 #define BASEBAND_TESTS_SUPPORT_TIMING_FRAMES_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "kernels/carrier/constellation.h"
@@ -37,6 +39,16 @@ struct TimingSamples {
 
 // The seed alone decides what is sent and the noise's shape.
 TimingSamples MakeSamples(const TimingSpec& spec);
+
+// Taps of pulses that are sent, `reach` symbols to either side of their centre.
+std::shared_ptr<const timing::PulseTaps> TapsOf(const std::function<double(double)>& pulse,
+                                                int per_symbol, int reach);
+// The root-raised-cosine pulse times a Hann window of that length: symbols interfere.
+std::shared_ptr<const timing::PulseTaps> WindowedTaps(double rolloff, int per_symbol, int reach);
+// Of the power spectrum that falls in a straight line from 1 at (1 - rolloff) / 2 to 0 at
+// (1 + rolloff) / 2: symbols do not interfere, but for what the taps cut off.
+std::shared_ptr<const timing::PulseTaps> StraightEdgeTaps(double rolloff, int per_symbol,
+                                                          int reach);
 
 // `spec` with offset, clock error within +-max_clock_error, frequency and phase drawn.
 TimingSpec WithRandomTiming(TimingSpec spec, double max_clock_error, double max_frequency);

@@ -27,10 +27,37 @@ double Likelihood(const PulseShape& shape, absl::Span<const carrier::Iq> samples
 
 }  // namespace
 
+ReferencePulse::ReferencePulse(const PulseShape& shape) : shape_(shape) {
+  if (shape.taps == nullptr) return;
+  const std::vector<float>& taps = shape.taps->values;
+  double energy = 0.0;
+  for (size_t n = 0; n < taps.size(); ++n) {
+    for (size_t m = 0; m < taps.size(); ++m) {
+      const double apart =
+          (static_cast<double>(n) - static_cast<double>(m)) / shape.taps->per_symbol;
+      energy += double{taps[n]} * double{taps[m]} * 0.5 * Sinc(2.0 * apart);
+    }
+  }
+  scale_ = 1.0 / std::sqrt(energy);
+}
+
+double ReferencePulse::At(double t) const {
+  if (shape_.taps == nullptr) return RootRaisedCosine(shape_.rolloff, t);
+  const std::vector<float>& taps = shape_.taps->values;
+  const double middle = 0.5 * static_cast<double>(taps.size() - 1);
+  double sum = 0.0;
+  for (size_t n = 0; n < taps.size(); ++n) {
+    sum += double{taps[n]} *
+           Sinc(2.0 * (t - (static_cast<double>(n) - middle) / shape_.taps->per_symbol));
+  }
+  return scale_ * sum;
+}
+
 std::vector<Complex> ReferenceSymbols(const PulseShape& shape,
                                       absl::Span<const carrier::Iq> samples,
                                       const SymbolClock& clock, int num_symbols) {
   const double spacing = 1.0 / shape.samples_per_symbol();
+  const ReferencePulse pulse(shape);
   std::vector<Complex> turned;
   for (size_t m = 0; m < samples.size(); ++m) {
     const double turns = clock.frequency * spacing * static_cast<double>(m);
@@ -41,7 +68,7 @@ std::vector<Complex> ReferenceSymbols(const PulseShape& shape,
     const double t = clock.offset + k * (1.0 + clock.clock_error);
     Complex sum = 0.0;
     for (size_t m = 0; m < samples.size(); ++m) {
-      sum += turned[m] * RootRaisedCosine(shape.rolloff, static_cast<double>(m) * spacing - t);
+      sum += turned[m] * pulse.At(static_cast<double>(m) * spacing - t);
     }
     symbols.push_back(sum * spacing * std::polar(1.0, 2.0 * kPi * clock.frequency * t));
   }

@@ -13,6 +13,17 @@ namespace baseband::timing {
 
 using Complex = std::complex<double>;
 
+// g(t) of pulse.h, by its definition.
+class ReferencePulse {
+ public:
+  explicit ReferencePulse(const PulseShape& shape);
+  double At(double t) const;
+
+ private:
+  PulseShape shape_;
+  double scale_ = 1.0;  // of taps
+};
+
 // When symbols are, and at which frequency, cycles per nominal symbol.
 struct SymbolClock {
   double offset = 0.0;

@@ -1,6 +1,7 @@
 // Errors of offset and clock against the Cramer-Rao bound of a blind receiver, from the
 // constellation's operating point on.
 #include <cmath>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -20,19 +21,30 @@ struct Study {
   double above_db;  // the operating point
   int frames;
   bool known;
+  enum { kRootRaisedCosine, kWindowed, kStraightEdge } pulse = kRootRaisedCosine;
 };
+
+// A windowed pulse needs more band than the one that was cut.
+PulseShape PulseOf(const Study& study) {
+  std::shared_ptr<const PulseTaps> taps;
+  if (study.pulse == Study::kWindowed) taps = testing::WindowedTaps(study.rolloff - 0.1, 4, 10);
+  if (study.pulse == Study::kStraightEdge) taps = testing::StraightEdgeTaps(study.rolloff, 3, 20);
+  return {study.rolloff, study.samples, study.symbols, taps};
+}
 
 std::ostream& operator<<(std::ostream& out, const Study& study) {
   return out << study.name << ", roll-off " << study.rolloff << ", " << study.samples << " to "
              << study.symbols << ", " << study.num_symbols << " symbols"
-             << (study.known ? ", known" : "") << ", +" << study.above_db << " dB";
+             << (study.known ? ", known" : "")
+             << (study.pulse == Study::kRootRaisedCosine ? "" : ", by its taps") << ", +"
+             << study.above_db << " dB";
 }
 
 class TimingStatisticsTest : public ::testing::TestWithParam<Study> {};
 
 TEST_P(TimingStatisticsTest, ErrorsAreWithinATenthOfTheBound) {
   const Study& study = GetParam();
-  Receiver receiver = ReceiverOf(study.name, {study.rolloff, study.samples, study.symbols});
+  Receiver receiver = ReceiverOf(study.name, PulseOf(study));
   // Far from what the bound leaves of a short frame: the range does not help.
   receiver.parameters.max_clock_error = study.num_symbols < 4000 ? 1e-3 : 1e-4;
   if (study.known) receiver.carrier.coarse = carrier::Coarse::kKnown;
@@ -97,6 +109,13 @@ INSTANTIATE_TEST_SUITE_P(ShortFrames, TimingStatisticsTest,
                                            Study{"32APSK 3/4", 0.35, 2, 1, 1024, 4.0, 100, false},
                                            Study{"64APSK 128/180", 0.05, 2, 1, 1024, 4.0, 100,
                                                  false}));
+INSTANTIATE_TEST_SUITE_P(
+    OwnPulses, TimingStatisticsTest,
+    ::testing::Values(Study{"QPSK", 0.3, 2, 1, 8100, 0.0, 50, false, Study::kWindowed},
+                      Study{"QPSK", 0.25, 5, 2, 8100, 0.0, 50, false, Study::kStraightEdge},
+                      Study{"8PSK", 0.45, 4, 1, 16200, 0.0, 40, false, Study::kWindowed},
+                      Study{"16APSK 3/4", 0.35, 2, 1, 8100, 0.0, 50, false, Study::kStraightEdge},
+                      Study{"QPSK", 0.3, 2, 1, 1024, 0.0, 100, true, Study::kWindowed}));
 
 }  // namespace
 }  // namespace baseband::timing
