@@ -122,6 +122,8 @@ v1::GetCapabilitiesResponse DescribeServer(const Config& config) {
   timing.set_min_roll_off(timing::kMinRolloff);
   timing.set_max_roll_off(timing::kMaxRolloff);
   timing.set_max_clock_error(timing::kMaxClockError);
+  timing.set_max_taps_per_symbol(timing::kMaxTapsPerSymbol);
+  timing.set_max_taps_reach(timing::kMaxTapsReach);
   v1::DownconvertCapabilities& downconvert = *response.mutable_downconvert();
   downconvert.set_max_channels(downconvert::kMaxChannels);
   downconvert.set_max_taps(downconvert::kMaxTaps);

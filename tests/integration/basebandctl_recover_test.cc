@@ -299,6 +299,36 @@ TEST_F(BasebandctlRecoverTest, SamplesBecomeSymbolsWithTheirTiming) {
                                        HasSubstr("2 of 2 frames locked\n")));
 }
 
+TEST_F(BasebandctlRecoverTest, PulsesOfOwnTapsAreMadeAndFound) {
+  // A root-raised-cosine pulse of roll-off 0.25, cut off by a Hann window at six symbols.
+  std::string text = "# 4 a symbol\n";
+  for (int n = -24; n <= 24; ++n) {
+    const double t = 0.25 * n + 1e-7;
+    const double pulse =
+        (std::sin(0.75 * M_PI * t) + t * std::cos(1.25 * M_PI * t)) / (M_PI * t * (1 - t * t));
+    absl::StrAppend(&text, pulse * std::pow(std::cos(M_PI * n / 48.0), 2), "\n");
+  }
+  WriteAll(Path("pulse.txt"), text);
+  const std::vector<std::string> pulses = {kQpsk, "--samples-per-symbol=5/2",
+                                           "--taps=" + Path("pulse.txt"), "--taps-per-symbol=4"};
+  std::vector<std::string> made = pulses;
+  made.insert(made.end(), {"--timing-offset=0.62", "--frame-symbols=8000", "--snr=12"});
+  MakeSignal("in.cf32", made);
+  std::vector<std::string> flags = pulses;
+  flags.push_back("--roll-off=0.4");
+  const nlohmann::json frame = Recover("in.cf32", flags)["frames"][0];
+  EXPECT_EQ(frame["timing"]["lock"], "locked");
+  EXPECT_NEAR(frame["timing"]["offset"], 0.62, 5 * frame["timing"]["offset_stddev"].get<double>());
+  // What such short pulses leave of each other is 24 dB below them.
+  EXPECT_NEAR(frame["snr_db"], 11.8, 0.3);
+  flags.back() = "--roll-off=0.1";
+  flags.insert(flags.begin(), {"recover", Path("in.cf32")});
+  EXPECT_THAT(Refused(flags, 3), HasSubstr("groups[0].timing.taps have "));
+  WriteAll(Path("pulse.txt"), "1 2 2 1\n");
+  made.insert(made.begin(), {"carrier-signal", "--out=" + Path("none.cf32")});
+  EXPECT_THAT(Refused(made, 1), HasSubstr("has 4 numbers, not an odd number in [1, 2049]"));
+}
+
 TEST_F(BasebandctlRecoverTest, WithoutATimingAFrameIsNotLocked) {
   MakeSignal("in.cf32", {kQpsk, "--samples-per-symbol=4", "--frame-symbols=2000", "--snr=12"});
   Outcome outcome =

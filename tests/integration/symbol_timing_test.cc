@@ -77,6 +77,26 @@ TEST_F(SymbolTimingTest, TimingAndCarrierAreFoundAtEveryRateRollOffAndFormat) {
   }
 }
 
+TEST_F(SymbolTimingTest, PulsesOfAnyTapsAreFoundBesideEachOther) {
+  CarrierRequest request;
+  uint64_t seed = 20;
+  for (const auto& taps :
+       {WindowedTaps(0.2, 4, 8), WindowedTaps(0.2, 2, 10), StraightEdgeTaps(0.3, 3, 16)}) {
+    for (const int samples : {2, 4}) {
+      TimingSpec spec = SpecOf(samples, 1, 0.3, ++seed);
+      spec.shape.taps = taps;
+      AddSampledFrames(spec, 4000, 1, v1::SAMPLE_FORMAT_FLOAT32, &request);
+    }
+  }
+  AddSampledFrames(SpecOf(2, 1, 0.3, ++seed), 4000, 1, v1::SAMPLE_FORMAT_FLOAT32, &request);
+  v1::RecoverCarrierResponse response;
+  const grpc::Status status = Call(*stub_, request.message, &response);
+
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(CheckCarriers(request, response), "");
+  for (const v1::TimingEstimate& timing : response.timings()) EXPECT_TRUE(timing.refined());
+}
+
 TEST_F(SymbolTimingTest, SymbolsComeAtOneSampleEachInTheOrderOfTheFrames) {
   CarrierRequest request;
   AddSampledFrames(SpecOf(5, 2, 0.35, 1), 1000, 2, v1::SAMPLE_FORMAT_FLOAT32, &request)
@@ -188,6 +208,33 @@ TEST_F(SymbolTimingTest, CapabilitiesTellWhatIsTaken) {
   EXPECT_EQ(timing.min_samples_per_symbol(), 2U);
   EXPECT_EQ(timing.max_samples_per_symbol_term(), 4096U);
   EXPECT_EQ(timing.max_roll_off(), 1.0);
+  EXPECT_EQ(timing.max_taps_per_symbol(), 16U);
+  EXPECT_EQ(timing.max_taps_reach(), 64U);
+}
+
+TEST_F(SymbolTimingTest, TapsThatAreNoPulseAreRefused) {
+  v1::CarrierGroup group = Qpsk();
+  v1::SymbolTiming& timing = *group.mutable_timing();
+  timing.set_taps_per_symbol(4);
+  EXPECT_THAT(Refusal(group), StartsWith("groups[0].timing.taps are 0, not an odd number in [3, "));
+  for (const float tap : {0.5F, 1.0F, 0.5F}) timing.add_taps(tap);
+  for (const uint32_t per_symbol : {0U, 1U, 17U, 0xffffffffU}) {
+    timing.set_taps_per_symbol(per_symbol);
+    EXPECT_THAT(Refusal(group), HasSubstr("groups[0].timing.taps_per_symbol "));
+  }
+  timing.set_taps_per_symbol(4);
+  timing.set_taps(0, 0.4F);
+  EXPECT_THAT(Refusal(group), HasSubstr("groups[0].timing.taps are not symmetric"));
+  timing.set_taps(0, std::numeric_limits<float>::infinity());
+  EXPECT_THAT(Refusal(group), HasSubstr("groups[0].timing.taps[0] inf is not finite"));
+  timing.set_taps(0, 0.5F);
+  EXPECT_THAT(Refusal(group), HasSubstr("groups[0].timing.taps have "));
+  timing.clear_taps();
+  for (int n = -60; n <= 60; ++n) {
+    const double t = 0.25 * n;
+    timing.add_taps(n == 0 ? 1.0F : static_cast<float>(std::sin(M_PI * t) / (M_PI * t)));
+  }
+  EXPECT_THAT(Refusal(group), HasSubstr("groups[0].timing.taps make a line at the symbol rate"));
 }
 
 TEST_F(SymbolTimingTest, PulsesThatAreNoneAreRefused) {

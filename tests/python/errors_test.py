@@ -62,12 +62,17 @@ class ArgumentsTest(unittest.TestCase):
 
     def test_what_samples_need_is_asked_for(self):
         samples = np.zeros(200, np.complex64)
+        four = {"samples_per_symbol": 4, "roll_off": 0.2}
         for text, options in {
             "samples_per_symbol needs roll_off": {"samples_per_symbol": 4},
             "roll_off and max_clock_error need samples_per_symbol": {"roll_off": 0.2},
             "samples_per_symbol 33/2 is not in [2, 16]": {"samples_per_symbol": 16.5, "roll_off": 0.2},
             "has a numerator that is not in [2, 4096]": {"samples_per_symbol": 2.1, "roll_off": 0.2},
             "roll_off 0.01 is not in [0.05, 1]": {"samples_per_symbol": 4, "roll_off": 0.01},
+            "taps and taps_per_symbol need samples_per_symbol": {"taps": np.ones(3)},
+            "taps and taps_per_symbol need each other": {**four, "taps": np.ones(3)},
+            "taps has shape (4,), not (an odd number up to 513,)": {**four, "taps": np.ones(4), "taps_per_symbol": 4},
+            "taps_per_symbol 17 is not in [2, 16]": {**four, "taps": np.ones(3), "taps_per_symbol": 17},
             "max_clock_error 1 is not in [0, 0.001]": {"samples_per_symbol": 4, "roll_off": 0.2, "max_clock_error": 1},
         }.items():
             with self.subTest(text):

@@ -94,6 +94,21 @@ class RecoverCarrierTest(support.ServerTest):
         self.assertEqual((again.corrected.shape, again.corrected.dtype), ((2, 1499, 2), np.int16))
         np.testing.assert_allclose(again.symbol_timing.offset, timing.offset, atol=1e-4)
 
+    def test_a_pulse_by_its_taps_is_the_one_of_its_roll_off(self):
+        _, samples = self.sampled([0.2])
+        t = np.arange(-64, 65) / 4 + 1e-9
+        taps = np.sin(np.pi * t * 0.7) + 1.2 * t * np.cos(np.pi * t * 1.3)
+        taps /= np.pi * t * (1 - (1.2 * t) ** 2)
+        rates = {"samples_per_symbol": 2.5, "roll_off": 0.3}
+        closed = self.client.recover_carrier(samples, "16APSK 2/3", **rates)
+        for own in (taps, taps.astype(np.float32)):
+            found = self.client.recover_carrier(samples, "16APSK 2/3", **rates, taps=own, taps_per_symbol=4)
+            self.assertTrue(found.locked.all())
+            np.testing.assert_allclose(found.symbol_timing.offset, closed.symbol_timing.offset, atol=1e-4)
+        with self.assertRaisesRegex(bo.InvalidArgument, "timing.taps have"):
+            rates["roll_off"] = 0.05
+            self.client.recover_carrier(samples, "16APSK 2/3", **rates, taps=taps, taps_per_symbol=4)
+
     def test_a_frame_without_a_line_is_not_locked(self):
         tone = np.exp(0.1j * np.arange(4000))
         found = self.client.recover_carrier(tone, "QPSK", samples_per_symbol=4, roll_off=0.35)

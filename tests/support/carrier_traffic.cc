@@ -117,6 +117,11 @@ v1::CarrierGroup& AddSampledFrames(TimingSpec spec, int num_symbols, int count,
   timing.set_samples_per_symbol_denominator(static_cast<uint32_t>(spec.shape.symbols));
   timing.set_roll_off(spec.shape.rolloff);
   timing.set_max_clock_error(parameters.max_clock_error);
+  if (spec.shape.taps != nullptr) {
+    const std::vector<float>& taps = spec.shape.taps->values;
+    timing.mutable_taps()->Add(taps.begin(), taps.end());
+    timing.set_taps_per_symbol(static_cast<uint32_t>(spec.shape.taps->per_symbol));
+  }
   return group;
 }
 

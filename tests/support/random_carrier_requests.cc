@@ -110,6 +110,10 @@ Sampled RandomSamples(const FrameSpec& frame, Random& random) {
   sampled.spec.shape.samples = rate[0];
   sampled.spec.shape.symbols = rate[1];
   sampled.spec.shape.rolloff = OneIn(2, random) ? 0.2 : Between(0.05, 1.0, random);
+  if (sampled.spec.shape.rolloff >= 0.2 && OneIn(3, random)) {
+    sampled.spec.shape.taps =
+        StraightEdgeTaps(sampled.spec.shape.rolloff, 2 + random.Below(3), 8 + random.Below(8));
+  }
   if (OneIn(2, random)) {
     sampled.timing.max_clock_error = OneIn(4, random) ? 0.0 : LogBetween(1e-6, 1e-3, random);
   }
@@ -132,6 +136,10 @@ void SetTiming(const Sampled& sampled, Random& random, v1::CarrierGroup* group) 
   message.set_samples_per_symbol_numerator(static_cast<uint32_t>(times * shape.samples));
   message.set_samples_per_symbol_denominator(static_cast<uint32_t>(times * shape.symbols));
   message.set_roll_off(shape.rolloff);
+  if (shape.taps != nullptr) {
+    message.mutable_taps()->Add(shape.taps->values.begin(), shape.taps->values.end());
+    message.set_taps_per_symbol(static_cast<uint32_t>(shape.taps->per_symbol));
+  }
   if (sampled.timing.max_clock_error != timing::Parameters().max_clock_error || OneIn(2, random)) {
     message.set_max_clock_error(sampled.timing.max_clock_error);
   }

@@ -10,6 +10,7 @@
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/named_value.h"
 #include "client/ctl/common/options.h"
+#include "client/ctl/common/taps_file.h"
 
 namespace baseband::ctl {
 namespace {
@@ -118,6 +119,14 @@ absl::Status SetTiming(const CarrierFlags& flags, v1::CarrierGroup* group) {
   if (!std::isnan(flags.max_clock_error)) {
     timing.set_max_clock_error(flags.max_clock_error);
   }
+  if (!flags.taps_file.empty()) {
+    const absl::StatusOr<std::vector<float>> taps = ReadTaps(flags.taps_file);
+    if (!taps.ok()) {
+      return taps.status();
+    }
+    timing.mutable_taps()->Add(taps->begin(), taps->end());
+    timing.set_taps_per_symbol(static_cast<uint32_t>(flags.taps_per_symbol));
+  }
   return absl::OkStatus();
 }
 
@@ -142,13 +151,30 @@ void AddTimingFlags(CLI::App* app, CarrierFlags* flags) {
           ->type_name("P/Q")
           ->group(timing);
   AddNumber(app, "--roll-off", "A", &flags->roll_off, Between(0.05, 1),
-            "of the root-raised-cosine pulse; to be given")
+            "of the root-raised-cosine pulse, or of the band of --taps; to be given")
       ->group(timing)
       ->needs(samples);
+  AddTapsFlags(app, timing, samples, &flags->taps_file, &flags->taps_per_symbol);
   AddNumber(app, "--max-clock-error", "E", &flags->max_clock_error, Between(0, 1e-3),
             "look so far for symbols that are longer or shorter, of their length (1e-4)")
       ->group(timing)
       ->needs(samples);
+}
+
+void AddTapsFlags(CLI::App* app, const char* group, CLI::Option* samples, std::string* taps_file,
+                  int* taps_per_symbol) {
+  CLI::Option* const taps =
+      app->add_option("--taps", *taps_file,
+                      "another pulse, as it is sent: an odd number of taps, symmetric; numbers as"
+                      " text, # for comments; .f32: float32")
+          ->type_name("FILE")
+          ->group(group)
+          ->needs(samples);
+  CLI::Option* const per_symbol =
+      AddNumber(app, "--taps-per-symbol", "T", taps_per_symbol, Between(2, 16), "of --taps")
+          ->group(group)
+          ->needs(taps);
+  taps->needs(per_symbol);
 }
 
 void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {

@@ -39,12 +39,18 @@ struct CarrierFlags {
   std::string samples_per_symbol;
   double roll_off = NAN;
   double max_clock_error = NAN;
+  std::string taps_file;
+  int taps_per_symbol = 0;
 };
 
 // --constellation and --points.
 void AddConstellationFlags(CLI::App* app, CarrierFlags* flags);
-// --samples-per-symbol, --roll-off and --max-clock-error, for frames that come as samples.
+// --samples-per-symbol, --roll-off, --max-clock-error, --taps and --taps-per-symbol, for frames
+// that come as samples.
 void AddTimingFlags(CLI::App* app, CarrierFlags* flags);
+// --taps and --taps-per-symbol, in `group` of the help.
+void AddTapsFlags(CLI::App* app, const char* group, CLI::Option* samples, std::string* taps_file,
+                  int* taps_per_symbol);
 // All others.
 void AddCarrierFlags(CLI::App* app, CarrierFlags* flags);
 

@@ -1,4 +1,5 @@
 // `carrier-signal`: frames to try `recover` with.
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -6,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "client/ctl/carrier/carrier_flags.h"
 #include "client/ctl/carrier/carrier_signal.h"
 #include "client/ctl/carrier/constellations.h"
 #include "client/ctl/carrier/known_symbols.h"
@@ -16,11 +18,14 @@
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
 #include "client/ctl/common/symbols.h"
+#include "client/ctl/common/taps_file.h"
 #include "client/ctl/common/terminal.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 namespace {
+
+constexpr int64_t kMaxTaps = 2049;  // SymbolTiming.taps: 64 symbols to either side, 16 a symbol
 
 class CarrierSignalCommand final : public Command {
  public:
@@ -124,6 +129,7 @@ class CarrierSignalCommand final : public Command {
               "of the root-raised-cosine pulse (0.2)")
         ->group(pulses)
         ->needs(samples);
+    AddTapsFlags(command, pulses, samples, &taps_file_, &pulses_.taps_per_symbol);
     AddNumber(command, "--timing-offset", "SYMBOLS", &pulses_.offset, Between(0, 1),
               "from the first sample to the centre of the first symbol (0.3)")
         ->group(pulses)
@@ -144,6 +150,9 @@ class CarrierSignalCommand final : public Command {
       }
       pulses_.samples_per_symbol = *parsed;
       file->sample_rate_hz *= parsed->value();
+      if (absl::Status status = ReadPulse(); !status.ok()) {
+        return status;
+      }
     }
     if (!pilots_.empty() && pilots_ != "dvbs2") {
       return absl::InvalidArgumentError(
@@ -153,6 +162,30 @@ class CarrierSignalCommand final : public Command {
       return absl::InvalidArgumentError(pilots_.empty() ? "--known-out needs --pilots=dvbs2"
                                                         : "--pilots needs --known-out=FILE");
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadPulse() {
+    if (taps_file_.empty()) {
+      return absl::OkStatus();
+    }
+    absl::StatusOr<std::vector<float>> taps = ReadTaps(taps_file_);
+    if (!taps.ok()) {
+      return taps.status();
+    }
+    const auto count = static_cast<int64_t>(taps->size());
+    if (count % 2 == 0 || count > kMaxTaps) {
+      return absl::InvalidArgumentError(absl::StrCat("--taps ", taps_file_, " has ",
+                                                     Plural(count, "number"),
+                                                     ", not an odd number in [1, ", kMaxTaps, "]"));
+    }
+    const auto is_zero = [](float tap) { return tap == 0; };
+    if (std::all_of(taps->begin(), taps->end(), is_zero) ||
+        !std::all_of(taps->begin(), taps->end(), [](float tap) { return std::isfinite(tap); })) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--taps ", taps_file_, " are all 0, or one is not finite"));
+    }
+    pulses_.taps = *std::move(taps);
     return absl::OkStatus();
   }
 
@@ -227,7 +260,11 @@ class CarrierSignalCommand final : public Command {
       if (!samples_per_symbol_.empty()) {
         json["frame_samples"] = FrameSamples(spec);
         json["samples_per_symbol"] = ToText(pulses_.samples_per_symbol);
-        json["roll_off"] = pulses_.roll_off;
+        if (pulses_.taps.empty()) {
+          json["roll_off"] = pulses_.roll_off;
+        } else {
+          json["taps"] = pulses_.taps.size();
+        }
         json["timing_offset"] = pulses_.offset;
         json["clock_error"] = pulses_.clock_error;
       }
@@ -242,9 +279,11 @@ class CarrierSignalCommand final : public Command {
                   spec.frequency, phase_degrees_);
     if (!samples_per_symbol_.empty()) {
       absl::FPrintF(stream,
-                    "%d samples a frame, %s a symbol, roll-off %g, timing offset %g symbols,"
-                    " clock error %g\n",
-                    FrameSamples(spec), ToText(pulses_.samples_per_symbol), pulses_.roll_off,
+                    "%d samples a frame, %s a symbol, %s, timing offset %g symbols, clock error"
+                    " %g\n",
+                    FrameSamples(spec), ToText(pulses_.samples_per_symbol),
+                    pulses_.taps.empty() ? absl::StrFormat("roll-off %g", pulses_.roll_off)
+                                         : Plural(static_cast<int64_t>(pulses_.taps.size()), "tap"),
                     pulses_.offset, pulses_.clock_error);
     }
   }
@@ -261,6 +300,7 @@ class CarrierSignalCommand final : public Command {
   double symbol_rate_hz_ = 0;
   std::string samples_per_symbol_;
   PulseSpec pulses_ = {SamplesPerSymbol(), /*roll_off=*/0.2, /*offset=*/0.3, /*clock_error=*/0};
+  std::string taps_file_;
   std::string pilots_;
   std::string known_out_;
   uint64_t seed_ = 1;

@@ -22,12 +22,45 @@ int SpanOf(double roll_off) {
   return static_cast<int>(std::ceil(std::cbrt(2e6 / 3) / std::pow(4 * kPi * roll_off, 2.0 / 3)));
 }
 
+double Sinc(double x) { return std::abs(x) < 1e-9 ? 1 : std::sin(kPi * x) / (kPi * x); }
+
+// Of taps, and of what is left of their edges.
+int SpanOf(absl::Span<const float> taps, int per_symbol) {
+  return static_cast<int>(taps.size()) / (2 * per_symbol) + 5;
+}
+
+// What taps have within one cycle per symbol, at `t` symbols from the middle one.
+double BandOf(double t, absl::Span<const float> taps, int per_symbol) {
+  const double middle = 0.5 * static_cast<double>(taps.size() - 1);
+  double sum = 0;
+  for (size_t n = 0; n < taps.size(); ++n) {
+    sum += double{taps[n]} * Sinc(2 * (t - (static_cast<double>(n) - middle) / per_symbol));
+  }
+  return sum;
+}
+
+// Of BandOf: two samples a symbol tell all of it.
+double EnergyOf(absl::Span<const float> taps, int per_symbol) {
+  const int span = 2 * SpanOf(taps, per_symbol);
+  double energy = 0;
+  for (int n = -span; n <= span; ++n) {
+    energy += std::pow(BandOf(0.5 * n, taps, per_symbol), 2) / 2;
+  }
+  return energy;
+}
+
 // One half of a pulse, so fine that between its nodes it is a straight line.
 class PulseTable {
  public:
-  explicit PulseTable(double roll_off) : span_(std::max(8, SpanOf(roll_off))) {
+  explicit PulseTable(const PulseSpec& spec)
+      : span_(spec.taps.empty() ? std::max(8, SpanOf(spec.roll_off))
+                                : SpanOf(spec.taps, spec.taps_per_symbol)) {
+    const double scale =
+        spec.taps.empty() ? 1 : 1 / std::sqrt(EnergyOf(spec.taps, spec.taps_per_symbol));
     for (int i = 0; i <= span_ * kNodes + 1; ++i) {
-      nodes_.push_back(RootRaisedCosine(static_cast<double>(i) / kNodes, roll_off));
+      const double t = static_cast<double>(i) / kNodes;
+      nodes_.push_back(spec.taps.empty() ? RootRaisedCosine(t, spec.roll_off)
+                                         : scale * BandOf(t, spec.taps, spec.taps_per_symbol));
     }
   }
   int span() const { return span_; }  // symbols on either side
@@ -135,7 +168,7 @@ double RootRaisedCosine(double t, double roll_off) {
 void AppendSamples(const SignalSpec& spec, const PulseSpec& pulses,
                    absl::Span<const uint32_t> known_positions, absl::Span<const Complex> known,
                    Random* random, std::vector<Complex>* sent, std::vector<Complex>* received) {
-  const PulseTable pulse(pulses.roll_off);
+  const PulseTable pulse(pulses);
   const int64_t num_samples =
       SamplesFor(pulses.samples_per_symbol, kDefaultMaxClockError, spec.num_symbols);
   const double period = 1 + pulses.clock_error;

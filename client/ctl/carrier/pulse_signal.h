@@ -1,6 +1,6 @@
-// Frames as a receiver gets them before its matched filter: root-raised-cosine pulses of random
-// symbols, at a number of samples to a symbol that need not be whole, with a timing and a carrier
-// that the receiver does not know, in white Gaussian noise.
+// Frames as a receiver gets them before its matched filter: root-raised-cosine pulses, or others,
+// of random symbols, at a number of samples to a symbol that need not be whole, with a timing and a
+// carrier that the receiver does not know, in white Gaussian noise.
 #ifndef BASEBAND_CLIENT_CTL_CARRIER_PULSE_SIGNAL_H_
 #define BASEBAND_CLIENT_CTL_CARRIER_PULSE_SIGNAL_H_
 
@@ -43,6 +43,9 @@ struct PulseSpec {
   // The centre of symbol k is offset + k (1 + clock_error) symbols after the first sample.
   double offset = 0;
   double clock_error = 0;
+  // Another pulse, as SymbolTiming has it: an odd number of taps, not all 0. Empty: none.
+  std::vector<float> taps = {};
+  int taps_per_symbol = 0;
 };
 
 // sqrt(T) times the root-raised-cosine pulse of unit energy and symbol period T, `t` periods from

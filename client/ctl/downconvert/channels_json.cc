@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/json_values.h"
+#include "client/ctl/common/taps_file.h"
 
 namespace baseband::ctl {
 namespace {

@@ -1,10 +1,8 @@
 #include "client/ctl/downconvert/downconvert_flags.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -12,6 +10,7 @@
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/named_value.h"
 #include "client/ctl/common/symbols.h"
+#include "client/ctl/common/taps_file.h"
 #include "client/ctl/downconvert/channels_json.h"
 #include "common/numbers/numbers.h"
 #include "kernels/base/status_macros.h"
@@ -161,35 +160,6 @@ absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text, const Band& band)
   }
   retune.set_mode(*mode);
   return retune;
-}
-
-absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadFile(path);
-  if (!text.ok()) {
-    return text.status();
-  }
-  std::vector<float> taps;
-  if (absl::EndsWithIgnoreCase(path, ".f32")) {
-    taps.resize(text->size() / sizeof(float));
-    std::memcpy(taps.data(), text->data(), taps.size() * sizeof(float));
-  } else {
-    int line_number = 0;
-    for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
-      ++line_number;
-      const std::vector<absl::string_view> halves = absl::StrSplit(line, absl::MaxSplits('#', 1));
-      for (const absl::string_view word :
-           absl::StrSplit(halves[0], absl::ByAnyChar(" ,;\t\r"), absl::SkipEmpty())) {
-        if (!absl::SimpleAtof(word, &taps.emplace_back())) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(path, ", line ", line_number, ": '", word, "' is not a number"));
-        }
-      }
-    }
-  }
-  if (taps.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " has no taps in it"));
-  }
-  return taps;
 }
 
 absl::StatusOr<v1::SampleFormat> ParseOutputFormat(absl::string_view name) {

@@ -69,8 +69,6 @@ absl::Status CheckReached(const std::vector<v1::Retune>& retunes, int64_t end);
 absl::Status ParseChannel(absl::string_view text, ChannelSpec* channel);
 // "CHANNEL@SAMPLE=FREQUENCY[:continuous|:coherent]", and its frequency in `band`.
 absl::StatusOr<v1::Retune> ParseRetune(absl::string_view text, const Band& band);
-// Numbers, separated by blanks, commas or line ends, # for comments; or float32 (.f32).
-absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path);
 
 // "cf32", "cf16", "ci16"; "exact", "float", ..
 absl::StatusOr<v1::SampleFormat> ParseOutputFormat(absl::string_view name);

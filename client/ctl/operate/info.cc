@@ -124,6 +124,10 @@ void PrintHuman(const std::string& target, const v1::GetCapabilitiesResponse& re
         absl::StrFormat("%d to %d a symbol, roll-off %g to %g, clock errors to %g",
                         timing.min_samples_per_symbol(), timing.max_samples_per_symbol(),
                         timing.min_roll_off(), timing.max_roll_off(), timing.max_clock_error()));
+    if (timing.max_taps_reach() > 0) {
+      row("own pulses", absl::StrFormat("up to %d taps a symbol, %d symbols to either side",
+                                        timing.max_taps_per_symbol(), timing.max_taps_reach()));
+    }
   }
 }
 

@@ -139,6 +139,8 @@ class AsyncMethods:
         samples_per_symbol: Optional[Rate] = None,
         roll_off: Optional[float] = None,
         max_clock_error: Optional[float] = None,
+        taps: Optional[Array] = None,
+        taps_per_symbol: Optional[int] = None,
         options: CallOptions = _DEFAULT,
     ) -> Recovered:
         request = recover_carrier_request(
@@ -162,6 +164,8 @@ class AsyncMethods:
             samples_per_symbol=samples_per_symbol,
             roll_off=roll_off,
             max_clock_error=max_clock_error,
+            taps=taps,
+            taps_per_symbol=taps_per_symbol,
         )
         return await self.call(request, options)
 

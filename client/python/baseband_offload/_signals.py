@@ -43,6 +43,8 @@ class SignalMethods:
         samples_per_symbol: Optional[Rate] = None,
         roll_off: Optional[float] = None,
         max_clock_error: Optional[float] = None,
+        taps: Optional[Array] = None,
+        taps_per_symbol: Optional[int] = None,
         options: CallOptions = _DEFAULT,
     ) -> Recovered:
         """Carrier recovery; of samples also symbol timing.
@@ -80,9 +82,15 @@ class SignalMethods:
         samples_per_symbol : int, float or fractions.Fraction, optional
             So many were received, 2 .. 16: they go through the matched filter, and their timing is found.
         roll_off : float, optional
-            Of their root-raised-cosine pulses, 0.05 .. 1.
+            Of their root-raised-cosine pulses, 0.05 .. 1; of `taps`: their band ends at (1 + roll_off) / 2
+            cycles per symbol.
         max_clock_error : float, optional
             By which a symbol's length may differ from the nominal one, of that: 0 .. 0.001; if not given, 1e-4.
+        taps : ndarray of float32 or float64, optional
+            Other pulses, as they are sent: `taps_per_symbol` samples of one to a symbol, symmetric around the
+            middle one, of any scale, up to 64 symbols to either side.
+        taps_per_symbol : int, optional
+            2 .. 16.
         options : CallOptions
 
         Returns
@@ -112,6 +120,13 @@ class SignalMethods:
         >>> found = client.recover_carrier(samples, "QPSK", samples_per_symbol=4, roll_off=0.5, corrected=True)
         >>> str(found.symbol_timing.lock), f"{found.symbol_timing.offset:.2f}", found.corrected.shape
         ('locked', '0.50', (999,))
+
+        And with the transmitter's filter instead of its formula:
+
+        >>> rates = {"samples_per_symbol": 4, "roll_off": 0.5}
+        >>> found = client.recover_carrier(samples, "QPSK", **rates, taps=rrc, taps_per_symbol=4)
+        >>> str(found.symbol_timing.lock), f"{found.symbol_timing.offset:.2f}"
+        ('locked', '0.50')
         """
         request = recover_carrier_request(
             symbols,
@@ -134,6 +149,8 @@ class SignalMethods:
             samples_per_symbol=samples_per_symbol,
             roll_off=roll_off,
             max_clock_error=max_clock_error,
+            taps=taps,
+            taps_per_symbol=taps_per_symbol,
         )
         return self.call(request, options)
 

@@ -145,11 +145,17 @@ class Recovered:
 
 
 def _symbol_timing(
-    samples_per_symbol: Optional[Rate], roll_off: Optional[float], max_clock_error: Optional[float]
+    samples_per_symbol: Optional[Rate],
+    roll_off: Optional[float],
+    max_clock_error: Optional[float],
+    taps: Optional[Array],
+    taps_per_symbol: Optional[int],
 ) -> Any:
     if samples_per_symbol is None:
         if roll_off is not None or max_clock_error is not None:
             raise ValueError("roll_off and max_clock_error need samples_per_symbol")
+        if taps is not None or taps_per_symbol is not None:
+            raise ValueError("taps and taps_per_symbol need samples_per_symbol")
         return None
     if roll_off is None:
         raise ValueError("samples_per_symbol needs roll_off, that of the pulses")
@@ -170,7 +176,22 @@ def _symbol_timing(
         samples_per_symbol_denominator=rate.denominator,
         roll_off=roll_off,
         max_clock_error=max_clock_error,
+        taps=_taps(taps, taps_per_symbol),
+        taps_per_symbol=taps_per_symbol,
     )
+
+
+def _taps(taps: Optional[Array], taps_per_symbol: Optional[int]) -> Any:
+    if taps is None or taps_per_symbol is None:
+        if taps is not None or taps_per_symbol is not None:
+            raise ValueError("taps and taps_per_symbol need each other")
+        return []
+    checked("taps", taps, "float32", "float64")
+    check_range("taps_per_symbol", taps_per_symbol, 2, 16)
+    most = 2 * 64 * taps_per_symbol + 1
+    if taps.ndim != 1 or taps.size % 2 == 0 or taps.size > most:
+        raise ValueError(f"taps has shape {taps.shape}, not (an odd number up to {most},)")
+    return np.asarray(taps, np.float32).tolist()
 
 
 def _constellation(constellation: Union[str, Array]) -> Any:
@@ -214,10 +235,12 @@ def recover_carrier_request(
     samples_per_symbol: Optional[Rate] = None,
     roll_off: Optional[float] = None,
     max_clock_error: Optional[float] = None,
+    taps: Optional[Array] = None,
+    taps_per_symbol: Optional[int] = None,
 ) -> Request[Recovered]:
     """A request of `Client.recover_carrier`."""
     array, shape = complex_bytes("symbols", symbols, "float32", "float16", "int16")
-    symbol_timing = _symbol_timing(samples_per_symbol, roll_off, max_clock_error)
+    symbol_timing = _symbol_timing(samples_per_symbol, roll_off, max_clock_error, taps, taps_per_symbol)
     if symbol_timing is None:
         check_range("frame_symbols", shape[-1], 16, 1048576)
     else:

@@ -115,7 +115,8 @@ absl::StatusOr<timing::PulsePtr> CarrierModels::PulseOf(const timing::PulseShape
   if (may_continue == nullptr) {
     return timing::PulsePtr();
   }
-  BASEBAND_ASSIGN_OR_RETURN(timing::PulsePtr pulse, timing::Pulse::Create(shape, *may_continue));
+  BASEBAND_ASSIGN_OR_RETURN(timing::PulsePtr pulse,
+                            Within("timing.", timing::Pulse::Create(shape, *may_continue)));
   const int64_t bytes = pulse->bytes();
   return Within("timing: ", pulses_.Insert(key, std::move(pulse), bytes, own));
 }

@@ -31,8 +31,9 @@ class CarrierModels {
   absl::StatusOr<carrier::ConstellationPtr> PointsOf(const v1::Constellation& message,
                                                      const ContinueCheck* may_continue);
 
-  // The pulse of `shape`, in lowest terms, which has passed CheckPulse. Null and refusals: as of
-  // FromProto; `own` are the pulses that the request has already.
+  // The pulse of `shape`, in lowest terms, which has passed CheckPulse; its taps may be refused all
+  // the same. Null and refusals: as of FromProto; `own` are the pulses that the request has
+  // already.
   absl::StatusOr<timing::PulsePtr> PulseOf(const timing::PulseShape& shape,
                                            const ContinueCheck* may_continue,
                                            absl::Span<const timing::PulsePtr> own = {});
@@ -47,7 +48,7 @@ class CarrierModels {
  private:
   static constexpr int64_t kMaxConstellationBytes = 16 << 20;
   static constexpr int64_t kMaxModelBytes = 256 << 20;  // all that have a name take about half
-  static constexpr int64_t kMaxPulseBytes = 64 << 20;   // the largest take 200 KB
+  static constexpr int64_t kMaxPulseBytes = 64 << 20;   // the largest take 300 KB
 
   BoundedCache<carrier::Constellation> constellations_{"constellations", kMaxConstellationBytes};
   BoundedCache<carrier::Model> models_{"models of constellations", kMaxModelBytes};

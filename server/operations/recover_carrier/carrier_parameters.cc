@@ -1,6 +1,7 @@
 #include "server/operations/recover_carrier/carrier_parameters.h"
 
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <string>
 
@@ -89,6 +90,14 @@ absl::StatusOr<timing::PulseShape> PulseFromProto(const v1::SymbolTiming& messag
   shape.rolloff = message.roll_off();
   shape.samples = static_cast<int>(samples / divisor);
   shape.symbols = static_cast<int>(symbols / divisor);
+  if (message.taps_size() > 0 || message.taps_per_symbol() != 0) {
+    BASEBAND_RETURN_IF_ERROR(
+        Within("timing.", timing::CheckTaps(message.taps_per_symbol(), message.taps())));
+    const auto taps = std::make_shared<timing::PulseTaps>();
+    taps->per_symbol = static_cast<int>(message.taps_per_symbol());
+    taps->values.assign(message.taps().begin(), message.taps().end());
+    shape.taps = taps;
+  }
   return shape;
 }
 

@@ -266,6 +266,34 @@ TEST(PulseSignalTest, SamplesAndSymbolsFollowFromEachOther) {
   }
 }
 
+TEST(PulseSignalTest, APulseByItsTapsIsThePulse) {
+  SignalSpec spec;
+  const std::vector<Complex> points = Psk(4);
+  spec.points = points;
+  spec.num_symbols = 500;
+  spec.snr_db = 100.0;
+  PulseSpec pulses = {{5, 2}, /*roll_off=*/0.3, /*offset=*/0.35, /*clock_error=*/2e-4};
+  const auto samples_of = [&] {
+    Random random(3);
+    std::vector<Complex> received;
+    AppendSamples(spec, pulses, {}, {}, &random, nullptr, &received);
+    return received;
+  };
+  const std::vector<Complex> expected = samples_of();
+  pulses.taps_per_symbol = 3;
+  for (int n = -90; n <= 90; ++n) {  // of any scale
+    pulses.taps.push_back(static_cast<float>(7 * RootRaisedCosine(n / 3.0, 0.3)));
+  }
+  const std::vector<Complex> samples = samples_of();
+  ASSERT_EQ(samples.size(), expected.size());
+  double error = 0;
+  for (size_t m = 0; m < samples.size(); ++m) {
+    error += std::norm(samples[m] - expected[m]) / static_cast<double>(samples.size());
+  }
+  // Either pulse is cut off somewhere, at 60 dB.
+  EXPECT_LT(error, 1e-5);
+}
+
 // The matched filter by its definition, at the instants that were asked for.
 TEST(PulseSignalTest, AMatchedFilterFindsTheSymbolsAndTheNoise) {
   const std::vector<Complex> points = Psk(4);

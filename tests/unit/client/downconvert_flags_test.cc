@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "client/ctl/common/taps_file.h"
 #include "client/ctl/downconvert/channels_json.h"
 #include "client/ctl/downconvert/downconvert_run.h"
 #include "tests/support/matchers.h"

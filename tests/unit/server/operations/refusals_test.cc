@@ -1,5 +1,6 @@
 // Whatever is wrong with a request, the refusal begins with the path of a field that the request's
 // .proto has: tried with every field at its extremes, and every two of them.
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <random>
@@ -13,6 +14,7 @@
 #include "tests/support/field_extremes.h"
 #include "tests/support/field_path.h"
 #include "tests/support/test_operations.h"
+#include "tests/support/timing_frames.h"
 
 namespace baseband::testing {
 namespace {
@@ -31,6 +33,12 @@ TEST(FieldPathTest, APathIsOneOfTheMessage) {
                            "setup.channels[0].filter.pass_edge", "setup.", "frequency"}) {
     EXPECT_NE(WrongInPath(request, path), "") << path;
   }
+}
+
+void SetTaps(const timing::PulseTaps& taps, v1::SymbolTiming* message) {
+  message->clear_taps();
+  message->mutable_taps()->Add(taps.values.begin(), taps.values.end());
+  message->set_taps_per_symbol(static_cast<uint32_t>(taps.per_symbol));
 }
 
 class RefusalsTest : public ::testing::Test {
@@ -253,6 +261,37 @@ TEST_F(RefusalsTest, RecoverCarrier) {
   request.set_payload(std::string(300 * 8, '\0'));
   EXPECT_THAT(Make("RecoverCarrier", server::RequestOf(request), may_continue_), IsOk());
   TryExtremes("RecoverCarrier", request);
+
+  SetTaps(*WindowedTaps(0.2, 4, 5), group.mutable_timing());
+  TryExtremes("RecoverCarrier", request);
+}
+
+// Taps that no timing can be found of are, once they are looked at, refused by their name.
+TEST_F(RefusalsTest, TapsAreNamedWhenThePulseIsMade) {
+  v1::RecoverCarrierRequest request;
+  for (int g = 0; g < 2; ++g) {
+    v1::CarrierGroup& group = *request.add_groups();
+    group.mutable_constellation()->set_name("BPSK");
+    group.set_count(1);
+    group.set_frame_samples(300);
+    group.mutable_timing()->set_samples_per_symbol_numerator(4);
+    group.mutable_timing()->set_roll_off(0.3);
+    SetTaps(*WindowedTaps(0.2, 4, 5 + g), group.mutable_timing());
+  }
+  request.set_payload(std::string(2 * 300 * 8, '\0'));
+  EXPECT_THAT(Make("RecoverCarrier", server::RequestOf(request), may_continue_), IsOk());
+  request.mutable_groups(1)->mutable_timing()->set_roll_off(0.05);
+  EXPECT_THAT(Make("RecoverCarrier", server::RequestOf(request), may_continue_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::MatchesRegex("groups\\[1\\]\\.timing\\.taps have .* of their "
+                                               "energy beyond the band of roll_off 0.05.*")));
+  // Too many are refused for their number, whatever they are, and before any pulse is made.
+  request.mutable_groups(1)->mutable_timing()->mutable_taps()->Resize(1 << 20, NAN);
+  const ContinueCheck stop = [] { return absl::CancelledError("something was begun"); };
+  EXPECT_THAT(Make("RecoverCarrier", server::RequestOf(request), stop),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       ::testing::HasSubstr("groups[1].timing.taps are 1048576, not an odd number "
+                                            "in [3, 513]")));
 }
 
 // Nor a pulse, which asks, too.
