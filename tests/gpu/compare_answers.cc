@@ -69,7 +69,11 @@ std::string CompareTiming(const v1::TimingEstimate& gpu, const v1::TimingEstimat
 
 std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult& gpu,
                          const v1::CarrierResult& cpu, double symbols) {
-  if (gpu.lock() != cpu.lock()) {
+  const bool neither_locks =
+      gpu.lock() != v1::CARRIER_LOCK_LOCKED && cpu.lock() != v1::CARRIER_LOCK_LOCKED;
+  // Which of several causes is named may depend on the last places of a fit that is near its limit.
+  if (gpu.lock() != cpu.lock() &&
+      !(neither_locks && Near(gpu.fit(), cpu.fit(), 1e-3 * cpu.fit()))) {
     return absl::StrCat("lock ", gpu.lock(), " is not ", cpu.lock(), ", fit ", gpu.fit(), " and ",
                         cpu.fit());
   }
