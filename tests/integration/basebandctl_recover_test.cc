@@ -323,7 +323,7 @@ TEST_F(BasebandctlRecoverTest, PulsesOfOwnTapsAreMadeAndFound) {
   EXPECT_NEAR(frame["snr_db"], 11.8, 0.3);
   flags.back() = "--roll-off=0.1";
   flags.insert(flags.begin(), {"recover", Path("in.cf32")});
-  EXPECT_THAT(Refused(flags, 3), HasSubstr("groups[0].timing.taps have "));
+  EXPECT_THAT(Refused(flags, 1), HasSubstr("groups[0].timing.taps have "));
   WriteAll(Path("pulse.txt"), "1 2 2 1\n");
   made.insert(made.begin(), {"carrier-signal", "--out=" + Path("none.cf32")});
   EXPECT_THAT(Refused(made, 1), HasSubstr("has 4 numbers, not an odd number in [1, 2049]"));

@@ -281,7 +281,8 @@ TEST(PulseSignalTest, APulseByItsTapsIsThePulse) {
   };
   const std::vector<Complex> expected = samples_of();
   pulses.taps_per_symbol = 3;
-  for (int n = -90; n <= 90; ++n) {  // of any scale
+  // Of any scale; as far as makes both pulses as long, so that the same symbols are drawn.
+  for (int n = -96; n <= 96; ++n) {
     pulses.taps.push_back(static_cast<float>(7 * RootRaisedCosine(n / 3.0, 0.3)));
   }
   const std::vector<Complex> samples = samples_of();
