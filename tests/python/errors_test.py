@@ -10,11 +10,13 @@ import tempfile
 import threading
 import time
 import unittest
+from fractions import Fraction
 
 import numpy as np
 
 import baseband_offload as bo
 import support
+from baseband_offload import _messages
 
 CODE = bo.WifiCode("1/2", 648)
 LLRS = np.full(648, 40, np.int8)
@@ -66,8 +68,10 @@ class ArgumentsTest(unittest.TestCase):
         for text, options in {
             "samples_per_symbol needs roll_off": {"samples_per_symbol": 4},
             "roll_off and max_clock_error need samples_per_symbol": {"roll_off": 0.2},
-            "samples_per_symbol 33/2 is not in [2, 16]": {"samples_per_symbol": 16.5, "roll_off": 0.2},
-            "has a numerator that is not in [2, 4096]": {"samples_per_symbol": 2.1, "roll_off": 0.2},
+            "samples_per_symbol 16.5 is not in [2, 16]": {"samples_per_symbol": 16.5, "roll_off": 0.2},
+            "samples_per_symbol 3.1415926 is no fraction of terms up to 4096": {"samples_per_symbol": 3.1415926, "roll_off": 0.2},
+            "samples_per_symbol 4097/2048 is no fraction": {"samples_per_symbol": Fraction(4097, 2048), "roll_off": 0.2},
+            "samples_per_symbol nan is no number": {"samples_per_symbol": float("nan"), "roll_off": 0.2},
             "roll_off 0.01 is not in [0.05, 1]": {"samples_per_symbol": 4, "roll_off": 0.01},
             "taps and taps_per_symbol need samples_per_symbol": {"taps": np.ones(3)},
             "taps and taps_per_symbol need each other": {**four, "taps": np.ones(3)},
@@ -78,13 +82,69 @@ class ArgumentsTest(unittest.TestCase):
             with self.subTest(text):
                 self.refused(ValueError, text, "recover_carrier", samples, "QPSK", **options)
 
+    def test_a_float_rate_is_the_fraction_that_it_is_but_for_rounding(self):
+        samples = np.zeros(2000, np.complex64)
+
+        def taken(rate):
+            header = bo.recover_carrier_request(samples, "QPSK", samples_per_symbol=rate, roll_off=0.2).header
+            timing = _messages.message_class("RecoverCarrierRequest").FromString(header).groups[0].timing
+            return timing.samples_per_symbol_numerator, timing.samples_per_symbol_denominator
+
+        for rate in (2.6, 1.248e6 / 480e3, np.float64(2.6), np.float32(2.6), Fraction(13, 5), "13/5", "2.6"):
+            with self.subTest(repr(rate)):
+                self.assertEqual(taken(rate), (13, 5))
+        random = np.random.default_rng(1)
+        for denominator in random.integers(1, 2048, 200).tolist():
+            numerator = int(random.integers(2 * denominator, min(16 * denominator, 4096) + 1))
+            exact = Fraction(numerator, denominator)
+            for kind in (float, np.float32):
+                self.assertEqual(taken(kind(numerator / denominator)), (exact.numerator, exact.denominator))
+
+    def test_a_code_rate_has_one_name_however_it_is_spelled(self):
+        for rate, spelled in {"1/2": "1_2", "2/3A": "2_3a", "3/4B": "3/4b", "5/6": "5-6"}.items():
+            with self.subTest(spelled):
+                code = bo.WimaxCode(spelled, 576)
+                self.assertEqual((code, code.rate), (bo.WimaxCode(rate, 576), rate))
+        for rate, spelled in {"1/2": "1_2", "3/4": "3-4"}.items():
+            self.assertEqual(bo.WifiCode(spelled, 648), bo.WifiCode(rate, 648))
+
+    def test_one_alone_is_not_taken_for_many(self):
+        samples, channel = np.zeros((200, 2), np.int16), bo.Channel(0, taps=np.ones(1))
+        request = bo.decode_request(LLRS, CODE)
+
+        async def async_stream(pieces):
+            return [found async for found in bo.AsyncClient("unix:/nowhere").downconvert_stream(pieces, 1e6, [channel])]
+
+        async def async_submit():
+            return [found async for found in bo.AsyncClient("unix:/nowhere").submit(request)]
+
+        for text, make in {
+            "is Channel, not a list of Channel": lambda: self.client.downconvert(samples, 1e6, channel),
+            "channels[1] 5 is int, not a Channel": lambda: self.client.downconvert(samples, 1e6, [channel, 5]),
+            "retunes Retune(": lambda: bo.downconvert_request(samples, 1e6, [channel], retunes=bo.Retune(0, 0, 0.0)),
+            "is Axis, not a list of Axis": lambda: self.client.minimize("x", bo.Axis(0, 1, 2)),
+            "is Request, not a list of Request": lambda: bo.join(request),
+            "pieces is one ndarray": lambda: self.client.downconvert_stream(samples, 1e6, [channel]),
+            "pieces is one Piece": lambda: self.client.downconvert_stream(bo.Piece(samples), 1e6, [channel]),
+            "requests is one Request": lambda: self.client.submit(request),
+            "pieces is one ndarray, not": lambda: asyncio.run(async_stream(samples)),
+            "requests is one Request, not": lambda: asyncio.run(async_submit()),
+        }.items():
+            with self.subTest(text), self.assertRaises(TypeError) as caught:
+                make()
+            self.assertIn(text, str(caught.exception))
+
     def test_codes_and_blocks_are_checked_when_they_are_made(self):
         for text, make in {
             "zc 17 is not a lifting size": lambda: bo.NrCode(1, 17),
             "base_graph 3 is not in [1, 2]": lambda: bo.NrCode(3, 16),
             "parity_rows 3 is not in [4, 42]": lambda: bo.NrCode(2, 16, parity_rows=3),
             "n 577 is not one of": lambda: bo.WimaxCode("1/2", 577),
-            "rate '7/8' is not one of 1_2": lambda: bo.WifiCode("7/8", 648),
+            "rate '7/8' is not one of 1/2, 2/3, 3/4, 5/6": lambda: bo.WifiCode("7/8", 648),
+            "rate '3/4' is not one of 1/2, 2/3A, 2/3B, 3/4A, 3/4B, 5/6": lambda: bo.WimaxCode("3/4", 576),
+            "down 0 is not in [1, 4096]": lambda: bo.Channel(0, down=0),
+            "up 0 is not in [1, 4096]": lambda: bo.Channel(0, up=0),
+            "down 4097 is not in [1, 4096]": lambda: bo.Channel(0, down=4097),
             "columns 2 is not in [3, 128]": lambda: bo.CustomCode(np.zeros((2, 2), int), 8),
             "g 101 is not a multiple": lambda: bo.TransportBlock(100, 101, 2),
             "a channel needs either pass_edge_hz or taps": lambda: bo.Channel(0)._message(),
@@ -148,6 +208,7 @@ class ArgumentsTest(unittest.TestCase):
             "in_flight '8' is str, not a number": lambda: next(self.client.submit([], in_flight="8")),
             "response_timeout '8' is str": lambda: self.client.open_submit_stream(response_timeout="8"),
             "zc '384' is str, not a whole number": lambda: bo.NrCode(1, "384"),
+            "down 4.0 is float, not a whole number": lambda: bo.Channel(0, down=4.0),
             "rate 0.5 is float, not a str": lambda: bo.WifiCode(0.5, 648),
             "g '100' is str, not a whole number": lambda: bo.TransportBlock(100, "100", 2),
             "max_iterations 8.5 is float, not a whole number": lambda: bo.decode_request(LLRS, CODE, max_iterations=8.5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import numbers
 from typing import Any, Optional
 
@@ -25,6 +26,19 @@ def check_range(name: str, value: float, low: float, high: float) -> None:
 def check_whole(name: str, value: int, low: int, high: int) -> None:
     check_type(name, value, numbers.Integral, "a whole number")
     check_range(name, value, low, high)
+
+
+def check_each(name: str, values: Any, wanted: type) -> None:
+    """A single one without its list is refused, too."""
+    check_type(name, values, collections.abc.Sequence, f"a list of {wanted.__name__}")
+    for number, value in enumerate(values):
+        check_type(f"{name}[{number}]", value, wanted, f"a {wanted.__name__}")
+
+
+def check_many(name: str, values: Any, *one: type) -> None:
+    """`values` is iterated later, and no single one of those types, which would be iterated, too."""
+    if isinstance(values, one):
+        raise TypeError(f"{name} is one {type(values).__name__}, not an iterable of such: of one alone write [{name}]")
 
 
 def check_positive(name: str, value: Optional[float]) -> None:

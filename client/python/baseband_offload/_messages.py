@@ -67,9 +67,19 @@ def enum_number(field: str, enum: str, name: str) -> int:
     names = _names(enum)
     number = names.get(name.lower().replace("/", "_").replace("-", "_"), 0)
     if number == 0:
-        known = ", ".join(known for known, value in names.items() if value)
+        known = ", ".join(_as_typed(known) for known, value in names.items() if value)
         raise ValueError(f"{field} {name!r} is not one of {known}")
     return number
+
+
+def _as_typed(name: str) -> str:
+    """A code rate: "2/3A" for 2_3a."""
+    return name.replace("_", "/").upper() if name[0].isdigit() else name
+
+
+def rate_name(field: str, enum: str, name: str) -> str:
+    """A code rate as its standard writes it: "2/3A" for "2/3a" or "2_3A"."""
+    return _as_typed(enum_name(enum, enum_number(field, enum, name)))
 
 
 def enum_name(enum: str, number: int) -> str:

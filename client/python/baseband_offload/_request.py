@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _messages
 from ._arrays import Array, Bytes
+from ._checks import check_each
 from .errors import make_error
 
 T = TypeVar("T")
@@ -165,6 +166,7 @@ def join(requests: Sequence[Request[T]]) -> Request[list[T]]:
     >>> [parity.bits.shape for parity in client.call(bo.join([half, five_sixths]))]
     [(2, 324), (108,)]
     """
+    check_each("requests", requests, Request)
     if len({request.rpc for request in requests}) != 1:
         raise ValueError("join needs requests, all of one operation")
     if not all(request.joinable for request in requests):

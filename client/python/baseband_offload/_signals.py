@@ -81,6 +81,7 @@ class SignalMethods:
             Also return the metric against the frequency.
         samples_per_symbol : int, float or fractions.Fraction, optional
             So many were received, 2 .. 16: they go through the matched filter, and their timing is found.
+            A fraction of terms up to 4096; a float is the one that it is but for rounding, 2.6 is 13/5.
         roll_off : float, optional
             Of their root-raised-cosine pulses, 0.05 .. 1; of `taps`: their band ends at (1 + roll_off) / 2
             cycles per symbol.

@@ -14,7 +14,7 @@ from . import _messages
 from ._arrays import Array
 from ._async_methods import AsyncMethods
 from ._channels import SERVICE
-from ._checks import check_positive
+from ._checks import check_many, check_positive
 from ._request import Request
 from .client import Client
 from .downconvert import Channel, Downconverted, Piece
@@ -151,6 +151,7 @@ class AsyncClient(AsyncMethods):
         priority: str = "normal",
         wait_for_ready: bool = False,
     ) -> AsyncIterator[Downconverted]:
+        check_many("pieces", pieces, np.ndarray, Piece)
         call = CallOptions(wait_for_ready=wait_for_ready, priority=priority)
         stream = SignalStream(
             self._calls.channels, call, timeout, response_timeout, max_in_flight, sample_rate_hz, channels, scale
@@ -238,6 +239,7 @@ class AsyncClient(AsyncMethods):
         wait_for_ready: bool = False,
     ) -> AsyncIterator[Answer[T]]:
         check_positive("in_flight", in_flight)
+        check_many("requests", requests, Request)
         stream = self._client.open_submit_stream(
             response_timeout=response_timeout, wait_for_ready=wait_for_ready, priority=priority
         )

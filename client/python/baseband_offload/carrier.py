@@ -24,6 +24,7 @@ _TIMING_FLOATS = (
     "offset offset_stddev clock_error clock_error_stddev centre_stddev line spectrum_centre"
 ).split()
 Rate = Union[int, float, fractions.Fraction]
+_MOST_OF_FRACTION = 4096
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,6 +145,24 @@ class Recovered:
     timing: Timing
 
 
+def _rate(value: Rate) -> fractions.Fraction:
+    """Of a float the fraction that it is but for rounding: two of such terms lie 2^-22 apart at least."""
+    try:
+        exact = fractions.Fraction(float(value) if isinstance(value, np.floating) else value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"samples_per_symbol {value!r} is no number") from None
+    if not 2 <= exact <= 16:
+        raise ValueError(f"samples_per_symbol {value} is not in [2, 16]")
+    found = exact
+    if isinstance(value, (float, np.floating)):
+        rounding = 1e-12 if isinstance(value, float) else max(1e-12, float(np.finfo(type(value)).eps))
+        nearest = exact.limit_denominator(int(_MOST_OF_FRACTION / exact))
+        found = nearest if abs(nearest - exact) <= rounding * exact else exact
+    if found.numerator > _MOST_OF_FRACTION:
+        raise ValueError(f"samples_per_symbol {value} is no fraction of terms up to {_MOST_OF_FRACTION}")
+    return found
+
+
 def _symbol_timing(
     samples_per_symbol: Optional[Rate],
     roll_off: Optional[float],
@@ -159,15 +178,8 @@ def _symbol_timing(
         return None
     if roll_off is None:
         raise ValueError("samples_per_symbol needs roll_off, that of the pulses")
-    try:
-        rate = fractions.Fraction(samples_per_symbol)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"samples_per_symbol {samples_per_symbol!r} is no number") from None
+    rate = _rate(samples_per_symbol)
     check_range("roll_off", roll_off, 0.05, 1)
-    if not 2 <= rate <= 16:
-        raise ValueError(f"samples_per_symbol {rate} is not in [2, 16]")
-    if rate.numerator > 4096:
-        raise ValueError(f"samples_per_symbol {rate} has a numerator that is not in [2, 4096]")
     if max_clock_error is not None:
         check_range("max_clock_error", max_clock_error, 0, 1e-3)
     return _messages.message(

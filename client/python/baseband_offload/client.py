@@ -11,7 +11,7 @@ from . import _messages
 from ._arrays import Array
 from ._calls import Calls
 from ._channels import SERVICE
-from ._checks import check_positive
+from ._checks import check_many, check_positive
 from ._coding import CodingMethods
 from ._request import Answer as _Answer
 from ._request import Request, field_head
@@ -148,6 +148,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
         >>> [found.next_sample for found in client.downconvert_stream(pieces, 4e6, [channel])]
         [1000, 2000, 3000, 4000, 5000]
         """
+        check_many("pieces", pieces, np.ndarray, Piece)
         options = CallOptions(wait_for_ready=wait_for_ready, priority=priority)
         stream = SignalStream(
             self._calls.channels, options, timeout, response_timeout, max_in_flight, sample_rate_hz, channels, scale
@@ -197,6 +198,7 @@ class Client(CodingMethods, SignalMethods, SearchMethods):
         200
         """
         check_positive("in_flight", in_flight)
+        check_many("requests", requests, Request)
         stream = self.open_submit_stream(
             response_timeout=response_timeout, wait_for_ready=wait_for_ready, priority=priority
         )

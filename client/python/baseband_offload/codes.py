@@ -102,11 +102,11 @@ class WimaxCode(_Shape):
     n: int
 
     def __post_init__(self) -> None:
-        _messages.enum_number("rate", "WimaxCode.Rate", self.rate)
+        object.__setattr__(self, "rate", _messages.rate_name("rate", "WimaxCode.Rate", self.rate))
         check_whole("n", self.n, 0, 2**32 - 1)
         if not 576 <= self.n <= 2304 or self.n % 96 != 0:
             raise ValueError(f"n {self.n} is not one of 576, 672, .., 2304")
-        self._set_shape(_ROWS[self.rate.upper()], 24, self.n // 24)
+        self._set_shape(_ROWS[self.rate], 24, self.n // 24)
 
     def _message(self) -> Any:
         rate = _messages.enum_number("rate", "WimaxCode.Rate", self.rate)
@@ -121,7 +121,7 @@ class WifiCode(_Shape):
     n: int
 
     def __post_init__(self) -> None:
-        _messages.enum_number("rate", "WifiCode.Rate", self.rate)
+        object.__setattr__(self, "rate", _messages.rate_name("rate", "WifiCode.Rate", self.rate))
         if self.n not in (648, 1296, 1944):
             raise ValueError(f"n {self.n} is not one of 648, 1296, 1944")
         self._set_shape(_ROWS[self.rate], 24, self.n // 24)

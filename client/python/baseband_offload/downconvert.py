@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, as_bytes, check_last, checked
+from ._checks import check_each, check_whole
 from ._request import Answer, Request, Timing
 
 Frequency = Union[float, fractions.Fraction]
@@ -63,6 +64,10 @@ class Channel:
     output: str = "float32"
     nco: str = "exact"
     nco_segment: int = 0
+
+    def __post_init__(self) -> None:
+        check_whole("down", self.down, 1, 4096)
+        check_whole("up", self.up, 1, 4096)
 
     def _message(self) -> Any:
         if (self.taps is None) == (self.pass_edge_hz == 0):
@@ -202,6 +207,7 @@ class Setup:
 
     def __init__(self, samples: Any, sample_rate_hz: float, channels: Sequence[Channel], scale: float) -> None:
         """`samples` has the dtype and the axes of all pieces."""
+        check_each("channels", channels, Channel)
         self._is_iq = isinstance(samples, np.ndarray) and samples.ndim == 2
         array, self._name = _format(samples, self._is_iq)
         self.samples = array
@@ -218,6 +224,7 @@ class Setup:
         array, name = _format(samples, self._is_iq)
         if name != self._name:
             raise TypeError(f"samples has dtype {array.dtype}: it was {self._name} before")
+        check_each("retunes", retunes, Retune)
         setup = self.message if is_first else None
         retuned = [retune._message() for retune in retunes]
         header = _messages.message("DownconvertRequest", setup=setup, retunes=retuned, **fields)

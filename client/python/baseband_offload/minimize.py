@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from . import _messages
 from ._arrays import Array, Bytes, as_bytes, checked
-from ._checks import check_range, check_whole
+from ._checks import check_each, check_range, check_whole
 from ._request import Answer, Request, Timing
 
 
@@ -208,6 +208,7 @@ def minimize_request(
     progress_interval: float = 0.0,
 ) -> Request[Union[Progress, Minimum]]:
     """A request of `Client.minimize`; its results are those of one response."""
+    check_each("axes", axes, Axis)
     check_whole("axes", len(axes), 1, 4)
     if progress_interval:
         check_range("progress_interval", progress_interval, 0.01, 60)
