@@ -40,14 +40,18 @@ int64_t BytesOf(const SubmitItem& item) {
 }
 
 // What becomes of a request that has no answer when its stream ends. Only where the server went, or
-// said nothing any more, it may be tried elsewhere: Unavailable.
+// said nothing any more, it may be tried elsewhere: Unavailable. When to come back is what the
+// stream's end said of it.
 absl::Status Lost(const absl::Status& result) {
   if (absl::IsCancelled(result)) {
     return result;
   }
-  return absl::Status(
+  absl::Status lost(
       absl::IsDeadlineExceeded(result) ? absl::StatusCode::kUnavailable : result.code(),
       absl::StrCat("the stream ended before the answer came: ", result.ToString()));
+  const absl::Duration retry_after = RetryAfter(result);
+  if (retry_after > absl::ZeroDuration()) SetRetryAfter(retry_after, &lost);
+  return lost;
 }
 
 }  // namespace

@@ -18,44 +18,42 @@ namespace {
 // Filters centred within half of 1 / kRowsPerSymbol of the place they are for; how the rest is made
 // up for: math/place_math.h.
 constexpr int kRowsPerSymbol = 256;
-constexpr int kRowTapsMultiple = 16;    // of a row, for vectors
-constexpr double kInterference = 7e-7;  // power, of the symbol's: below -60 dB
-constexpr int kGridPerSymbol = 4;       // of the sums that stand for integrals
+constexpr int kRowTapsMultiple = 16;  // of a row, for vectors
 constexpr size_t kEvaluationsBetweenChecks = 1 << 13;
 
 // Interference between symbols if the filter's taps are begin, begin + step .. end of the grid: the
 // sums of what it misses.
 double InterferenceOf(const std::vector<double>& g, int begin, int end, int step) {
-  const int reach = 2 * end / kGridPerSymbol + 20;
+  const int reach = 2 * end / kPointsPerSymbol + 20;
   const auto at = [&](int n) { return g[static_cast<size_t>(std::abs(n))]; };
   double interference = 0.0;
   double own = 0.0;
   for (int k = -reach; k <= reach; ++k) {
     double sum = 0.0;
-    for (int n = begin; n <= end; n += step) sum += at(n) * at(n + k * kGridPerSymbol);
+    for (int n = begin; n <= end; n += step) sum += at(n) * at(n + k * kPointsPerSymbol);
     if (k == 0) own = sum;
     if (k != 0) interference += sum * sum;
   }
   return interference / (own * own);
 }
 
-// The least span, from 1.8 / roll-off on, that leaves no more than kInterference, with the taps
+// The least span, from 1.8 / roll-off on, that leaves no more than kTailInterference, with the taps
 // that a filter between the samples has more at its ends, too: what is missed falls and rises again
 // as the filter gets longer.
 absl::StatusOr<int> SpanFor(double rolloff, const ContinueCheck& may_continue) {
   const auto most = static_cast<int>(std::ceil(6.0 / rolloff)) + 4;
   std::vector<double> g;
-  for (int n = 0; n <= (3 * most + 22) * kGridPerSymbol; ++n) {
-    g.push_back(RootRaisedCosine(rolloff, static_cast<double>(n) / kGridPerSymbol));
+  for (int n = 0; n <= (3 * most + 22) * kPointsPerSymbol; ++n) {
+    g.push_back(RootRaisedCosine(rolloff, static_cast<double>(n) / kPointsPerSymbol));
   }
   for (auto span = static_cast<int>(std::ceil(1.8 / rolloff)); span < most; ++span) {
     BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
-    const int last = span * kGridPerSymbol;
+    const int last = span * kPointsPerSymbol;
     // At 2 and 4 samples a symbol, at a sample and between two.
     const double interference =
         std::max({InterferenceOf(g, -last, last + 2, 2), InterferenceOf(g, -last - 1, last + 1, 2),
                   InterferenceOf(g, -last, last, 1), InterferenceOf(g, -last, last + 1, 1)});
-    if (interference <= kInterference) return span;
+    if (interference <= kTailInterference) return span;
   }
   return most;
 }

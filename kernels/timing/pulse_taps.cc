@@ -11,11 +11,9 @@
 namespace baseband::timing {
 namespace {
 
-constexpr double kTailInterference = 7e-7;  // power, of the symbol's: below -60 dB
-constexpr int kPointsPerSymbol = 4;         // of the sums that stand for integrals over times
-constexpr int kTailSpan = 4;                // symbols that a pulse may reach further than its taps
-constexpr int kLeastHalfPeriod = 40;        // symbols; fine enough for the least roll-off
-constexpr int kEdgeSteps = 16;              // of the integral over one half of an edge
+constexpr int kTailSpan = 4;          // symbols that a pulse may reach further than its taps
+constexpr int kLeastHalfPeriod = 40;  // symbols; fine enough for the least roll-off
+constexpr int kEdgeSteps = 16;        // of the integral over one half of an edge
 
 // h_0 .. h_L, the largest 1.
 std::vector<double> HalfOf(const PulseTaps& taps) {

@@ -18,6 +18,11 @@
 
 namespace baseband::timing {
 
+// Of what a filter leaves out: interference, power, of the symbol's; below -60 dB.
+inline constexpr double kTailInterference = 7e-7;
+// Of the sums that stand for integrals over times.
+inline constexpr int kPointsPerSymbol = 4;
+
 // One half of a pulse of unit energy, and its derivative: at n steps from its centre.
 struct PulseHalf {
   std::vector<double> values;

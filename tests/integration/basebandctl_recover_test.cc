@@ -326,7 +326,7 @@ TEST_F(BasebandctlRecoverTest, PulsesOfOwnTapsAreMadeAndFound) {
   EXPECT_THAT(Refused(flags, 1), HasSubstr("groups[0].timing.taps have "));
   WriteAll(Path("pulse.txt"), "1 2 2 1\n");
   made.insert(made.begin(), {"carrier-signal", "--out=" + Path("none.cf32")});
-  EXPECT_THAT(Refused(made, 1), HasSubstr("has 4 numbers, not an odd number in [1, 2049]"));
+  EXPECT_THAT(Refused(made, 1), HasSubstr("has 4 numbers, not an odd number in [3, 513]"));
 }
 
 TEST_F(BasebandctlRecoverTest, WithoutATimingAFrameIsNotLocked) {

@@ -95,6 +95,29 @@ TEST(RefusedRequestTest, WhereItDoesNotSayTheRequestGoesToAStreamOfItsOwnAtOnce)
   EXPECT_EQ(server.requests(), 2);
 }
 
+TEST(RefusedRequestTest, AStreamThatEndsTellsItsRequestsWhenToComeBack) {
+  FakeBaseband server;
+  server.on_submit = [](grpc::ServerContext* context, FakeBaseband::SubmitStream* stream) {
+    stream->Write(CreditsFor(1));
+    v1::SubmitRequest request;
+    stream->Read(&request);
+    context->AddTrailingMetadata("grpc-retry-pushback-ms", "60000");
+    return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many");
+  };
+  server.Start();
+  const auto client = Connect(server.target());
+  const auto stream = *client->OpenSubmitStream();
+  std::promise<absl::Status> answer;
+  ASSERT_THAT(stream->Submit(RequestOf("x"), SubmitOptions(),
+                             [&](const absl::StatusOr<v1::EncodeResponse>& response) {
+                               answer.set_value(response.status());
+                             }),
+              IsOk());
+  const absl::Status status = answer.get_future().get();
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("too many")));
+  EXPECT_EQ(RetryAfter(status), absl::Seconds(60));
+}
+
 // Grants two credits and answers a request when it is told to.
 class HungStream {
  public:

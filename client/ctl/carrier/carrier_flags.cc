@@ -161,8 +161,8 @@ void AddTimingFlags(CLI::App* app, CarrierFlags* flags) {
       ->needs(samples);
 }
 
-void AddTapsFlags(CLI::App* app, const char* group, CLI::Option* samples, std::string* taps_file,
-                  int* taps_per_symbol) {
+CLI::Option* AddTapsFlags(CLI::App* app, const char* group, CLI::Option* samples,
+                          std::string* taps_file, int* taps_per_symbol) {
   CLI::Option* const taps =
       app->add_option("--taps", *taps_file,
                       "another pulse, as it is sent: an odd number of taps, symmetric; numbers as"
@@ -175,6 +175,7 @@ void AddTapsFlags(CLI::App* app, const char* group, CLI::Option* samples, std::s
           ->group(group)
           ->needs(taps);
   taps->needs(per_symbol);
+  return taps;
 }
 
 void AddCarrierFlags(CLI::App* app, CarrierFlags* flags) {

@@ -48,9 +48,9 @@ void AddConstellationFlags(CLI::App* app, CarrierFlags* flags);
 // --samples-per-symbol, --roll-off, --max-clock-error, --taps and --taps-per-symbol, for frames
 // that come as samples.
 void AddTimingFlags(CLI::App* app, CarrierFlags* flags);
-// --taps and --taps-per-symbol, in `group` of the help.
-void AddTapsFlags(CLI::App* app, const char* group, CLI::Option* samples, std::string* taps_file,
-                  int* taps_per_symbol);
+// --taps, which is returned, and --taps-per-symbol, in `group` of the help.
+CLI::Option* AddTapsFlags(CLI::App* app, const char* group, CLI::Option* samples,
+                          std::string* taps_file, int* taps_per_symbol);
 // All others.
 void AddCarrierFlags(CLI::App* app, CarrierFlags* flags);
 

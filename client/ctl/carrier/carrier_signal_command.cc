@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/optional.h"
 #include "client/ctl/carrier/carrier_flags.h"
 #include "client/ctl/carrier/carrier_signal.h"
 #include "client/ctl/carrier/constellations.h"
@@ -20,12 +21,11 @@
 #include "client/ctl/common/symbols.h"
 #include "client/ctl/common/taps_file.h"
 #include "client/ctl/common/terminal.h"
+#include "kernels/timing/pulse.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 namespace {
-
-constexpr int64_t kMaxTaps = 2049;  // SymbolTiming.taps: 64 symbols to either side, 16 a symbol
 
 class CarrierSignalCommand final : public Command {
  public:
@@ -125,11 +125,13 @@ class CarrierSignalCommand final : public Command {
                          "so many, 2 to 16, perhaps a fraction: 4, 5/2 (symbols, one sample each)")
             ->type_name("P/Q")
             ->group(pulses);
-    AddNumber(command, "--roll-off", "A", &pulses_.roll_off, Between(0.05, 1),
-              "of the root-raised-cosine pulse (0.2)")
-        ->group(pulses)
-        ->needs(samples);
-    AddTapsFlags(command, pulses, samples, &taps_file_, &pulses_.taps_per_symbol);
+    CLI::Option* const roll_off =
+        AddNumber(command, "--roll-off", "A", &pulses_.roll_off, Between(0.05, 1),
+                  "of the root-raised-cosine pulse (0.2)")
+            ->group(pulses)
+            ->needs(samples);
+    AddTapsFlags(command, pulses, samples, &taps_file_, &pulses_.taps_per_symbol)
+        ->excludes(roll_off);
     AddNumber(command, "--timing-offset", "SYMBOLS", &pulses_.offset, Between(0, 1),
               "from the first sample to the centre of the first symbol (0.3)")
         ->group(pulses)
@@ -174,10 +176,11 @@ class CarrierSignalCommand final : public Command {
       return taps.status();
     }
     const auto count = static_cast<int64_t>(taps->size());
-    if (count % 2 == 0 || count > kMaxTaps) {
+    const int64_t most = int64_t{2} * timing::kMaxTapsReach * pulses_.taps_per_symbol + 1;
+    if (count % 2 == 0 || count < 3 || count > most) {
       return absl::InvalidArgumentError(absl::StrCat("--taps ", taps_file_, " has ",
                                                      Plural(count, "number"),
-                                                     ", not an odd number in [1, ", kMaxTaps, "]"));
+                                                     ", not an odd number in [3, ", most, "]"));
     }
     const auto is_zero = [](float tap) { return tap == 0; };
     if (std::all_of(taps->begin(), taps->end(), is_zero) ||
@@ -217,11 +220,16 @@ class CarrierSignalCommand final : public Command {
     const std::vector<Complex> known =
         RandomPilots(static_cast<int64_t>(positions.size()), &random);
     std::vector<Complex> received;
+    const bool is_sampled = !samples_per_symbol_.empty();
+    absl::optional<PulseTable> pulse;
+    if (is_sampled) {
+      pulse.emplace(pulses_);
+    }
     for (int i = 0; i < frames_; ++i) {
-      if (samples_per_symbol_.empty()) {
+      if (!is_sampled) {
         AppendFrame(spec, positions, known, &random, nullptr, &received);
       } else {
-        AppendSamples(spec, pulses_, positions, known, &random, nullptr, &received);
+        AppendSamples(spec, pulses_, *pulse, positions, known, &random, nullptr, &received);
       }
     }
     file->bytes = FromComplex(received, file->format, Scale(file->format));

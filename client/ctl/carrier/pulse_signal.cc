@@ -49,38 +49,6 @@ double EnergyOf(absl::Span<const float> taps, int per_symbol) {
   return energy;
 }
 
-// One half of a pulse, so fine that between its nodes it is a straight line.
-class PulseTable {
- public:
-  explicit PulseTable(const PulseSpec& spec)
-      : span_(spec.taps.empty() ? std::max(8, SpanOf(spec.roll_off))
-                                : SpanOf(spec.taps, spec.taps_per_symbol)) {
-    const double scale =
-        spec.taps.empty() ? 1 : 1 / std::sqrt(EnergyOf(spec.taps, spec.taps_per_symbol));
-    for (int i = 0; i <= span_ * kNodes + 1; ++i) {
-      const double t = static_cast<double>(i) / kNodes;
-      nodes_.push_back(spec.taps.empty() ? RootRaisedCosine(t, spec.roll_off)
-                                         : scale * BandOf(t, spec.taps, spec.taps_per_symbol));
-    }
-  }
-  int span() const { return span_; }  // symbols on either side
-  double At(double t) const {
-    const double place = std::abs(t) * kNodes;
-    const auto node = static_cast<size_t>(place);
-    if (node + 1 >= nodes_.size()) {
-      return 0;
-    }
-    const double rest = place - static_cast<double>(node);
-    return nodes_[node] + rest * (nodes_[node + 1] - nodes_[node]);
-  }
-
- private:
-  static constexpr int kNodes = 1024;  // a symbol
-
-  int span_;
-  std::vector<double> nodes_;
-};
-
 bool ParseFraction(absl::string_view text, int64_t* numerator, int64_t* denominator) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, '/');
   if (parts.size() == 2) {
@@ -107,6 +75,8 @@ bool ParseFraction(absl::string_view text, int64_t* numerator, int64_t* denomina
   *numerator = whole * *denominator + rest;
   return true;
 }
+
+constexpr int kNodes = 1024;  // of a PulseTable, a symbol
 
 }  // namespace
 
@@ -165,10 +135,31 @@ double RootRaisedCosine(double t, double roll_off) {
          (kPi * x * (1 - scaled * scaled));
 }
 
-void AppendSamples(const SignalSpec& spec, const PulseSpec& pulses,
+PulseTable::PulseTable(const PulseSpec& spec)
+    : span_(spec.taps.empty() ? std::max(8, SpanOf(spec.roll_off))
+                              : SpanOf(spec.taps, spec.taps_per_symbol)) {
+  const double scale =
+      spec.taps.empty() ? 1 : 1 / std::sqrt(EnergyOf(spec.taps, spec.taps_per_symbol));
+  for (int i = 0; i <= span_ * kNodes + 1; ++i) {
+    const double t = static_cast<double>(i) / kNodes;
+    nodes_.push_back(spec.taps.empty() ? RootRaisedCosine(t, spec.roll_off)
+                                       : scale * BandOf(t, spec.taps, spec.taps_per_symbol));
+  }
+}
+
+double PulseTable::At(double t) const {
+  const double place = std::abs(t) * kNodes;
+  const auto node = static_cast<size_t>(place);
+  if (node + 1 >= nodes_.size()) {
+    return 0;
+  }
+  const double rest = place - static_cast<double>(node);
+  return nodes_[node] + rest * (nodes_[node + 1] - nodes_[node]);
+}
+
+void AppendSamples(const SignalSpec& spec, const PulseSpec& pulses, const PulseTable& pulse,
                    absl::Span<const uint32_t> known_positions, absl::Span<const Complex> known,
                    Random* random, std::vector<Complex>* sent, std::vector<Complex>* received) {
-  const PulseTable pulse(pulses);
   const int64_t num_samples =
       SamplesFor(pulses.samples_per_symbol, kDefaultMaxClockError, spec.num_symbols);
   const double period = 1 + pulses.clock_error;

@@ -52,12 +52,26 @@ struct PulseSpec {
 // its centre. 0 < roll_off <= 1.
 double RootRaisedCosine(double t, double roll_off);
 
+// One half of the pulse of a PulseSpec, so fine that between its nodes it is a straight line. Of
+// many taps it takes seconds to make.
+class PulseTable {
+ public:
+  explicit PulseTable(const PulseSpec& spec);
+
+  int span() const { return span_; }  // symbols on either side
+  double At(double t) const;          // `t` symbols from the centre
+
+ private:
+  int span_;
+  std::vector<double> nodes_;
+};
+
 // Appends SamplesFor(spec.num_symbols), with kDefaultMaxClockError, to `received`: spec's symbols
 // as pulses, carrier and noise, of an Es/N0 as spec says behind a matched filter. More random
 // symbols were sent before and after them. spec.phase is that at the centre of symbol 0,
-// spec.frequency in cycles per symbol as it is sent. Symbols, known ones and `sent` as AppendFrame
-// has them.
-void AppendSamples(const SignalSpec& spec, const PulseSpec& pulses,
+// spec.frequency in cycles per symbol as it is sent. `pulse` is that of `pulses`. Symbols, known
+// ones and `sent` as AppendFrame has them.
+void AppendSamples(const SignalSpec& spec, const PulseSpec& pulses, const PulseTable& pulse,
                    absl::Span<const uint32_t> known_positions, absl::Span<const Complex> known,
                    Random* random, std::vector<Complex>* sent, std::vector<Complex>* received);
 

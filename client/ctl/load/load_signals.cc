@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
 #include "client/ctl/carrier/carrier_signal.h"
 #include "client/ctl/carrier/pulse_signal.h"
 #include "client/ctl/common/angles.h"
@@ -165,6 +166,10 @@ absl::StatusOr<load::Request> CarrierRequest(const NamedPoints& constellation,
   } else {
     group.set_frame_symbols(static_cast<uint32_t>(signal.num_symbols));
   }
+  absl::optional<PulseTable> pulse;
+  if (is_sampled) {
+    pulse.emplace(pulses);
+  }
   std::vector<SentFrame> sent;
   for (int frame = 0; frame < spec.blocks; ++frame) {
     const double reach = 0.9 / (2 * constellation.power);
@@ -175,7 +180,7 @@ absl::StatusOr<load::Request> CarrierRequest(const NamedPoints& constellation,
       // Not so near the ends that another symbol could be taken for the first.
       pulses.offset = Uniform(random, 0.2, 0.8);
       pulses.clock_error = Uniform(random, -0.5, 0.5) * kDefaultMaxClockError;
-      AppendSamples(signal, pulses, {}, {}, random, nullptr, &received);
+      AppendSamples(signal, pulses, *pulse, {}, {}, random, nullptr, &received);
     } else {
       AppendFrame(signal, {}, {}, random, nullptr, &received);
     }

@@ -52,7 +52,8 @@ struct PipelineLimits {
   // A request whose failure may pass is sent again until it is answered, or has failed as INTERNAL
   // kMostInternalErrors times; else its error is its answer.
   bool hold = true;
-  // Before it is sent again; each further time after twice as long, at most max_pause.
+  // Before it is sent again, unless the server says later; each further time after twice as long,
+  // at most max_pause.
   absl::Duration first_pause = absl::Milliseconds(100);
   absl::Duration max_pause = absl::Seconds(1);
 };

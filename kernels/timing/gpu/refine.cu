@@ -25,7 +25,7 @@ constexpr int kSumWarps = kSumThreads / 32;
 constexpr int kSumBlocks = 2;  // of a multiprocessor
 // Tiles that a block adds up at a time: a share of a frame.
 constexpr uint32_t kShareTiles = 32;
-// The first round takes every so manyth tile, and so many or more of them.
+// The first round takes at most each kMostStride-th tile, and no fewer than kFirstTiles of them.
 constexpr uint32_t kMostStride = 8;
 constexpr uint32_t kFirstTiles = 16;
 constexpr int kStepThreads = 32;

@@ -73,17 +73,17 @@ struct RecoverCarrierTraits {
     own.push_back(group.model);
     if (message.has_timing()) {
       BASEBAND_ASSIGN_OR_RETURN(const FrameShape frame, FrameFromProto(message));
+      BASEBAND_RETURN_IF_ERROR(timing::CheckParameters(*group.model, group.parameters, frame.pulse,
+                                                       group.timing, group.frame_samples,
+                                                       group.known));
       BASEBAND_ASSIGN_OR_RETURN(group.pulse,
                                 models->PulseOf(frame.pulse, may_continue, own_pulses));
       if (group.pulse == nullptr) return absl::optional<RecoverCarrierGroup>();
       own_pulses.push_back(group.pulse);
+    } else {
+      BASEBAND_RETURN_IF_ERROR(carrier::CheckParameters(*group.model, group.parameters,
+                                                        group.frame_symbols, group.known));
     }
-    BASEBAND_RETURN_IF_ERROR(group.has_timing()
-                                 ? timing::CheckParameters(*group.model, group.parameters,
-                                                           group.pulse->shape(), group.timing,
-                                                           group.frame_samples, group.known)
-                                 : carrier::CheckParameters(*group.model, group.parameters,
-                                                            group.frame_symbols, group.known));
     group.reach = carrier::ReachOf(*group.model, group.parameters, group.known);
     if (group.parameters.want_curve) {
       group.curve = carrier::CurveOf(*group.model, group.parameters, group.frame_symbols);

@@ -276,7 +276,7 @@ TEST(PulseSignalTest, APulseByItsTapsIsThePulse) {
   const auto samples_of = [&] {
     Random random(3);
     std::vector<Complex> received;
-    AppendSamples(spec, pulses, {}, {}, &random, nullptr, &received);
+    AppendSamples(spec, pulses, PulseTable(pulses), {}, {}, &random, nullptr, &received);
     return received;
   };
   const std::vector<Complex> expected = samples_of();
@@ -309,7 +309,7 @@ TEST(PulseSignalTest, AMatchedFilterFindsTheSymbolsAndTheNoise) {
     Random random(3);
     std::vector<Complex> sent;
     std::vector<Complex> received;
-    AppendSamples(spec, pulses, {}, {}, &random, &sent, &received);
+    AppendSamples(spec, pulses, PulseTable(pulses), {}, {}, &random, &sent, &received);
     ASSERT_EQ(sent.size(), 1200);
     ASSERT_EQ(received.size(), SamplesFor({5, 2}, kDefaultMaxClockError, 1200));
     double error = 0;
