@@ -134,6 +134,16 @@ class ArgumentsTest(unittest.TestCase):
                 make()
             self.assertIn(text, str(caught.exception))
 
+    def test_a_contract_of_another_version_is_told_as_such(self):
+        for text, make in {
+            "it has no SymbolTiming.wings": lambda: _messages.message("SymbolTiming", wings=2),
+            "it has no Wings": lambda: _messages.message("Wings"),
+            "it has no WingKind": lambda: _messages.enum_number("kind", "WingKind", "left"),
+        }.items():
+            with self.subTest(text), self.assertRaises(RuntimeError) as caught:
+                make()
+            self.assertIn(f"built from another version than this package: {text}", str(caught.exception))
+
     def test_codes_and_blocks_are_checked_when_they_are_made(self):
         for text, make in {
             "zc 17 is not a lifting size": lambda: bo.NrCode(1, 17),

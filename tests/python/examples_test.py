@@ -38,6 +38,16 @@ class ExamplesTest(support.ServerTest):
         self.assertGreater((drawn.min(axis=2) < 0.9).mean(), 0.01)
         return done.stdout
 
+    def test_without_arguments_they_tell_their_usage(self):
+        scripts = sorted(EXAMPLES.glob("*.py"))
+        self.assertTrue(scripts)
+        for script in scripts:
+            with self.subTest(script.name):
+                done = subprocess.run(["/usr/bin/python3", script], capture_output=True, text=True, timeout=300, check=False)
+                self.assertEqual((done.returncode, done.stdout), (1, ""))
+                self.assertIn(f"    {script.name} SERVER ", done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+
     def test_error_rates_fall_as_basebandctl_s_do(self):
         told = re.findall(r"Eb/N0 (\S+) dB: BER (\S+)", self.told_by("ber_curve.py", self.plot))
         rates = {float(ebn0): float(ber) for ebn0, ber in told}

@@ -135,6 +135,29 @@ class RawTest(FilesTest):
         with self.assertRaisesRegex(ValueError, "has 5 bytes, not a multiple of the 4"):
             bo.read_recording(self.file("a.ci16", b"aabbc"))
 
+    def test_what_is_wrong_in_sigmf_is_named_with_its_file(self):
+        self.file("a.sigmf-data", bytes(8))
+        for meta, text in {
+            "[]": 'is not SigMF: no JSON object with "global" in it',
+            '{"captures": []}': 'is not SigMF: no JSON object with "global" in it',
+            '{"global": {}}': "says no core:datatype",
+            '{"global"': "Expecting",
+            '{"global": {"core:datatype": "ci16"}}': "core:datatype 'ci16' is not one of",
+            '{"global": {"core:datatype": ["ci8"]}}': "core:datatype ['ci8'] is not one of",
+            '{"global": {"core:datatype": "ci8", "core:sample_rate": "6.24M"}}': "core:sample_rate '6.24M' is not a number",
+            '{"global": {"core:datatype": "ci8", "core:sample_rate": -1}}': "core:sample_rate -1 is not > 0",
+            '{"global": {"core:datatype": "ci8", "core:num_channels": 2}}': "core:num_channels 2 is not 1",
+            '{"global": {"core:datatype": "ci8"}, "captures": {}}': "captures is not a list",
+            '{"global": {"core:datatype": "ci8"}, "captures": [{"core:frequency": "868M"}]}': "core:frequency '868M' is not",
+        }.items():
+            with self.subTest(meta):
+                self.file("a.sigmf-meta", meta.encode())
+                with self.assertRaises(ValueError) as caught:
+                    bo.read_sigmf(self.folder / "a.sigmf-data")
+                self.assertIn(f"a.sigmf-meta: {text}", str(caught.exception))
+        self.file("a.sigmf-meta", b'{"global": {"core:datatype": "ci8"}}')
+        self.assertEqual(bo.read_sigmf(self.folder / "a").sample_rate_hz, 0)
+
     def test_a_recording_of_several_centres_has_none(self):
         self.file("a.sigmf-data", bytes(8))
         captures = [{"core:sample_start": 0, "core:frequency": 5e6}, {"core:sample_start": 1}]

@@ -218,6 +218,21 @@ class RestartTest(unittest.TestCase):
                         server.start()
                 self.assertEqual(sorted(seen), list(range(3000)))
 
+    def test_who_waits_for_ready_loses_no_request_of_an_outage(self):
+        """Of three times what the attempts of one who does not wait last."""
+        with support.Server() as server, server.client() as client:
+            llrs = np.full((4, CODE.sent), 40, np.int8)
+
+            def requests():
+                for number in range(60):
+                    if number == 30:
+                        server.kill()
+                        threading.Timer(2.0, server.start).start()
+                    yield bo.decode_request(llrs, CODE)
+
+            answers = list(client.submit(requests(), in_flight=8, wait_for_ready=True))
+            self.assertEqual([answer.error for answer in answers], [None] * 60)
+
     def test_one_that_does_not_come_back_is_unavailable(self):
         with support.Server() as server, server.client(initial_backoff=0.01, max_backoff=0.02) as client:
             answers = client.submit(requests(12), in_flight=4)

@@ -15,6 +15,8 @@ import numpy as np
 from gnuradio import baseband_offload as bo
 from gnuradio import blocks, digital, gr
 
+if len(sys.argv) != 6:
+    sys.exit(__doc__)
 target, path, rate, frequency, received = sys.argv[1:]
 server, code, points = bo.connection(target), bo.ldpc_code.wimax("1/2", 2304), [1 + 1j, 1 - 1j, -1 + 1j, -1 - 1j]
 bits = np.unpackbits(np.frombuffer(bytes.fromhex("034776C7272895B0"), np.uint8))

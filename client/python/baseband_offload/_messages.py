@@ -31,6 +31,8 @@ def message(name: str, /, **fields: Any) -> Any:
     """
     made = message_class(name)
     given = {key: value for key, value in fields.items() if value is not None}
+    for key in given.keys() - made.DESCRIPTOR.fields_by_name.keys():
+        raise _other_version(f"{name}.{key}")
     try:
         return made(**given)
     except (TypeError, ValueError):
@@ -42,9 +44,19 @@ def message(name: str, /, **fields: Any) -> Any:
         raise
 
 
+def _other_version(missing: str) -> RuntimeError:
+    return RuntimeError(
+        f"the contract was built from another version than this package: it has no {missing}. Build it again"
+        " (target baseband_python), or install the package again"
+    )
+
+
 def message_class(name: str) -> Any:
     if name not in _CLASSES:
-        descriptor = _POOL.FindMessageTypeByName(_PACKAGE + name)
+        try:
+            descriptor = _POOL.FindMessageTypeByName(_PACKAGE + name)
+        except KeyError:
+            raise _other_version(name) from None
         if hasattr(message_factory, "GetMessageClass"):  # from protobuf 4.22 on
             _CLASSES[name] = message_factory.GetMessageClass(descriptor)
         else:
@@ -55,7 +67,10 @@ def message_class(name: str) -> Any:
 @functools.lru_cache(maxsize=None)
 def _names(enum: str) -> dict[str, int]:
     """Of an enum's values, without the prefix that all share, in lower case."""
-    descriptor = _POOL.FindEnumTypeByName(_PACKAGE + enum)
+    try:
+        descriptor = _POOL.FindEnumTypeByName(_PACKAGE + enum)
+    except KeyError:
+        raise _other_version(enum) from None
     unspecified = next(value.name for value in descriptor.values if value.number == 0)
     prefix = unspecified[: -len("UNSPECIFIED")]
     return {value.name[len(prefix) :].lower(): value.number for value in descriptor.values}

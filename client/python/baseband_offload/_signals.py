@@ -82,11 +82,13 @@ class SignalMethods:
         samples_per_symbol : int, float or fractions.Fraction, optional
             So many were received, 2 .. 16: they go through the matched filter, and their timing is found.
             A fraction of terms up to 4096; a float is the one that it is but for rounding, 2.6 is 13/5.
+            Cycles per symbol then count symbols as they are, not nominal ones.
         roll_off : float, optional
             Of their root-raised-cosine pulses, 0.05 .. 1; of `taps`: their band ends at (1 + roll_off) / 2
             cycles per symbol.
         max_clock_error : float, optional
             By which a symbol's length may differ from the nominal one, of that: 0 .. 0.001; if not given, 1e-4.
+            More than this is not noticed, even where lock is told: choose it generously.
         taps : ndarray of float32 or float64, optional
             Other pulses, as they are sent: `taps_per_symbol` samples of one to a symbol, symmetric around the
             middle one, of any scale, up to 64 symbols to either side.

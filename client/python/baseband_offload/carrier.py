@@ -98,14 +98,14 @@ class Recovered:
     lock : ndarray of str
         Of the carrier: "locked", "no_signal", "no_peak", "ambiguous" or "bad_fit".
     frequency, frequency_stddev : ndarray of float64
-        Cycles per symbol.
+        Cycles per symbol; of samples these are symbols as they are, not nominal ones.
     frequency_hz, frequency_stddev_hz : ndarray of float64
         0 without `symbol_rate_hz`.
     phase, phase_stddev : ndarray of float64
         Radians at the `reference`, modulo 2 pi / `ambiguity`.
     ambiguity : ndarray of uint32
     gain, snr_db, evm, mer_db, peak_ratio, fit, coarse_frequency : ndarray of float64
-        `evm` 0.1 is 10 %.
+        `evm` 0.1 is 10 %, of the distances to the nearest points.
     corrected : ndarray or None
         With ``corrected=True`` the symbols, (.., frame_symbols), in the dtype they came in; read-only.
     curves : list of (frequencies, values)

@@ -177,7 +177,7 @@ def read_sigmf(path: Path, *, cu8_centre: float = 0.0) -> Recording:
     Parameters
     ----------
     path : str or Path
-        Of either of its files, or without their endings.
+        Of either of its files, or without their endings. ValueError names the file and what is wrong in it.
     cu8_centre : float
         What stands for zero in unsigned bytes; 0: 127.5.
 
@@ -197,17 +197,40 @@ def read_sigmf(path: Path, *, cu8_centre: float = 0.0) -> Recording:
     base = str(path)
     for ending in (".sigmf-meta", ".sigmf-data"):
         base = base[: -len(ending)] if base.endswith(ending) else base
-    meta = json.loads(pathlib.Path(base + ".sigmf-meta").read_text(encoding="utf-8"))
-    about = meta["global"]
-    name = _SIGMF.get(about["core:datatype"])
-    if name is None:
-        raise ValueError(f"core:datatype {about['core:datatype']!r} is not one of {', '.join(_SIGMF)}")
-    if about.get("core:num_channels", 1) != 1:
+    try:
+        meta = json.loads(pathlib.Path(base + ".sigmf-meta").read_text(encoding="utf-8"))
+        name, rate, centre = _read_meta(meta)
+    except ValueError as error:
+        raise ValueError(f"{base}.sigmf-meta: {error}") from None
+    return Recording(_load(base + ".sigmf-data", name, cu8_centre or 127.5), rate, centre, meta)
+
+
+def _read_meta(meta: Any) -> tuple[str, float, float]:
+    """Kind, sample rate and centre; 0: not said."""
+    about = meta.get("global") if isinstance(meta, dict) else None
+    if not isinstance(about, dict):
+        raise ValueError('is not SigMF: no JSON object with "global" in it')
+    datatype = about.get("core:datatype")
+    if datatype is None:
+        raise ValueError("says no core:datatype")
+    if not isinstance(datatype, str) or datatype not in _SIGMF:
+        raise ValueError(f"core:datatype {datatype!r} is not one of {', '.join(_SIGMF)}")
+    if _number(about, "core:num_channels", 1) != 1:
         raise ValueError(f"core:num_channels {about['core:num_channels']} is not 1")
+    if not _number(about, "core:sample_rate", 1) > 0:
+        raise ValueError(f"core:sample_rate {about['core:sample_rate']} is not > 0")
     captures = meta.get("captures", [])
-    if any(capture.get("core:header_bytes", 0) for capture in captures):
+    if not isinstance(captures, list) or not all(isinstance(capture, dict) for capture in captures):
+        raise ValueError("captures is not a list of objects")
+    if any(_number(capture, "core:header_bytes", 0) for capture in captures):
         raise ValueError("core:header_bytes other than 0 are not understood")
-    centres = {float(capture["core:frequency"]) for capture in captures if "core:frequency" in capture}
+    centres = {_number(capture, "core:frequency", 0) for capture in captures if "core:frequency" in capture}
     centre = centres.pop() if len(centres) == 1 and "core:frequency" in captures[0] else 0.0
-    samples = _load(base + ".sigmf-data", name, cu8_centre or 127.5)
-    return Recording(samples, float(about.get("core:sample_rate", 0)), centre, meta)
+    return _SIGMF[datatype], _number(about, "core:sample_rate", 0), centre
+
+
+def _number(about: dict[str, Any], key: str, otherwise: float) -> float:
+    value = about.get(key, otherwise)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{key} {value!r} is not a number")
+    return float(value)

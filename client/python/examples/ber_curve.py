@@ -14,11 +14,11 @@ import baseband_offload as bo
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
+target, plot = sys.argv[1:] if len(sys.argv) == 3 else sys.exit(__doc__)
 code, blocks = bo.WimaxCode("1/2", 2304), 200
-ebn0_db = np.arange(0.0, 2.1, 0.25)
-random = np.random.default_rng(1)
+ebn0_db, random = np.arange(0.0, 2.1, 0.25), np.random.default_rng(1)
 
-with bo.Client(sys.argv[1]) as client:
+with bo.Client(target) as client:
     bits = random.integers(0, 2, (blocks, code.k), np.uint8)
     sent = 1 - 2.0 * client.encode(bits, code, output="codeword").bits
     sigma2 = 1 / (2 * 0.5 * 10 ** (ebn0_db / 10))  # code rate 1/2
@@ -36,4 +36,4 @@ plt.ylabel("bit error rate")
 plt.title("(2304,1152), 10 iterations")
 plt.grid(which="both", alpha=0.4)
 plt.legend()
-plt.savefig(sys.argv[2])
+plt.savefig(plot)

@@ -13,7 +13,7 @@ import baseband_offload as bo
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-target, path, name, plot = sys.argv[1:]
+target, path, name, plot = sys.argv[1:] if len(sys.argv) == 5 else sys.exit(__doc__)
 recording = bo.read_sigmf(path)  # one sample a symbol
 
 with bo.Client(target) as client:

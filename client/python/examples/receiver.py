@@ -14,7 +14,7 @@ import numpy as np
 
 import baseband_offload as bo
 
-target, path, frequency = sys.argv[1:]
+target, path, frequency = sys.argv[1:] if len(sys.argv) == 4 else sys.exit(__doc__)
 recording, code = bo.read_sigmf(path), bo.WimaxCode("1/2", 2304)
 marker = 1 - 2.0 * np.unpackbits(np.frombuffer(bytes.fromhex("034776C7272895B0"), np.uint8))
 marker = np.sqrt(0.5) * marker.view(np.complex128)  # bits in pairs: 0 is positive, I comes first

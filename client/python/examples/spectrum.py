@@ -14,7 +14,7 @@ import baseband_offload as bo
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 
-target, path, plot, *frequencies = sys.argv[1:]
+target, path, plot, *frequencies = sys.argv[1:] if len(sys.argv) >= 5 else sys.exit(__doc__)
 recording, down, piece = bo.read_sigmf(path), 32, 1 << 16
 rate, samples = recording.sample_rate_hz, recording.samples  # int16, I and Q
 channels = [bo.Channel(float(f), down=down, pass_edge_hz=0.4 * rate / down) for f in frequencies]

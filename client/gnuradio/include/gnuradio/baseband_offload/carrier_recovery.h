@@ -56,8 +56,9 @@ struct BASEBAND_OFFLOAD_API carrier_options {
   // first sample and a symbol later the first one's is; see carrier_recovery::symbols_of(). The
   // last two or three at either end lack a part of their pulse.
   int frame_samples = 4096;
-  double roll_off = 0.35;         // 0.05 .. 1
-  double max_clock_error = 1e-4;  // as far is looked: 0 .. 0.001, of a symbol's length
+  double roll_off = 0.35;  // 0.05 .. 1
+  // As far is looked: 0 .. 0.001, of a symbol's length. More is not noticed: choose it generously.
+  double max_clock_error = 1e-4;
 };
 
 // Input: complex symbols, one sample each, or samples. Output: symbols, one sample each. Each frame
@@ -67,10 +68,11 @@ struct BASEBAND_OFFLOAD_API carrier_options {
 // Tags on the first symbol of each frame, and the same as a dictionary at the port "carrier":
 //   "lock"              bool; else the others are the best guess and may be anything
 //   "lock_state"        "locked", "no_signal", "no_peak", "ambiguous" or "bad_fit"
-//   "frequency"         double, cycles per symbol; "frequency_stddev", its predicted deviation
+//   "frequency"         double, cycles per symbol, of samples per symbol as it is, not a nominal
+//                       one; "frequency_stddev", its predicted deviation
 //   "frequency_hz"      double, where symbol_rate_hz is known
 //   "phase"             double, of the first symbol, rad, modulo 2 pi / "ambiguity" (long)
-//   "evm"               double, rms; 0.1 is 10 %
+//   "evm"               double, rms distance to the nearest point; 0.1 is 10 %
 //   "snr_db"            double, Es/N0, at most 60
 //   "gain"              double, of the input
 // and, of samples:
