@@ -9,7 +9,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 #include "kernels/base/status_macros.h"
 
 namespace baseband::server {
@@ -55,9 +54,9 @@ absl::Status Within(absl::string_view path, const absl::Status& status) {
   const absl::string_view message = status.message();
   const bool begins_with_field = absl::IsInvalidArgument(status) ||
                                  !absl::StrContains(message.substr(0, message.find(':')), ' ');
-  absl::Status told(status.code(), begins_with_field
-                                       ? absl::StrCat(path, message)
-                                       : absl::StrCat(absl::StripSuffix(path, "."), ": ", message));
+  const absl::string_view whole = path.substr(0, path.find_last_not_of(".: ") + 1);
+  absl::Status told(status.code(), begins_with_field ? absl::StrCat(path, message)
+                                                     : absl::StrCat(whole, ": ", message));
   status.ForEachPayload([&told](absl::string_view type, const absl::Cord& payload) {
     told.SetPayload(type, payload);
   });

@@ -186,6 +186,29 @@ TEST(TimingRecoverTest, EveryMethodOfTheCarrierFollows) {
   }
 }
 
+// Also of frames whose middle lies between two symbols.
+TEST(TimingRecoverTest, WhereThePhaseIsToldChangesNothingElse) {
+  for (const int num_symbols : {1000, 1001}) {
+    Receiver receiver = ReceiverOf("QPSK", {0.3, 2, 1});
+    TimingSpec spec = SpecOf(receiver, num_symbols, 30.0, 3);
+    spec.frequency = -0.11;
+    const std::vector<Iq> samples = testing::MakeSamples(spec).samples;
+    const Timed first = Recover(receiver, samples);
+    ASSERT_EQ(first.recovered.timing.refined, 1);
+    for (const auto reference : {carrier::Reference::kCentre, carrier::Reference::kLast}) {
+      receiver.carrier.reference = reference;
+      const Timed timed = Recover(receiver, samples);
+      EXPECT_NEAR(timed.recovered.timing.offset, first.recovered.timing.offset, 1e-6);
+      EXPECT_NEAR(timed.recovered.timing.clock_error, first.recovered.timing.clock_error, 1e-9);
+      for (size_t k = 0; k < first.corrected.size(); ++k) {
+        const Iq& a = timed.corrected[k];
+        const Iq& b = first.corrected[k];
+        EXPECT_LT(std::hypot(a.i - b.i, a.q - b.q), 1e-4F) << num_symbols << ", symbol " << k;
+      }
+    }
+  }
+}
+
 TEST(TimingRecoverTest, AnotherFrameInBetweenChangesNothing) {
   const Receiver receiver = ReceiverOf("8PSK", {0.2, 2, 1});
   const std::vector<Iq> samples = testing::MakeSamples(SpecOf(receiver, 3000, 14.0, 1)).samples;

@@ -24,6 +24,8 @@ TEST(ChecksTest, WhatThereIsNoRoomForIsToldWithItsPlaceToo) {
   };
   EXPECT_THAT(told("mask: no time"), is("groups[3].filter.mask: no time"));
   EXPECT_THAT(told("the models take too much"), is("groups[3].filter: the models take too much"));
+  EXPECT_THAT(InGroup(3, Within("code: ", absl::ResourceExhaustedError("the codes take too much"))),
+              is("groups[3].code: the codes take too much"));
 }
 
 TEST(ChecksTest, AReasonStaysWithItsRefusal) {
