@@ -75,7 +75,10 @@ class ArgumentsTest(unittest.TestCase):
             "roll_off 0.01 is not in [0.05, 1]": {"samples_per_symbol": 4, "roll_off": 0.01},
             "taps and taps_per_symbol need samples_per_symbol": {"taps": np.ones(3)},
             "taps and taps_per_symbol need each other": {**four, "taps": np.ones(3)},
-            "taps has shape (4,), not (an odd number up to 513,)": {**four, "taps": np.ones(4), "taps_per_symbol": 4},
+            "taps has shape (4,), not (an odd number from 3 to 513,)": {**four, "taps": np.ones(4), "taps_per_symbol": 4},
+            "taps has shape (1,), not (an odd number from 3": {**four, "taps": np.ones(1), "taps_per_symbol": 4},
+            "taps[2] 1e+39 is not a finite float32": {**four, "taps": np.array([0, 1, 1e39]), "taps_per_symbol": 4},
+            "taps[0] nan is not a finite float32": {**four, "taps": np.array([np.nan, 1, 0]), "taps_per_symbol": 4},
             "taps_per_symbol 17 is not in [2, 16]": {**four, "taps": np.ones(3), "taps_per_symbol": 17},
             "max_clock_error 1 is not in [0, 0.001]": {"samples_per_symbol": 4, "roll_off": 0.2, "max_clock_error": 1},
         }.items():
@@ -134,6 +137,11 @@ class ArgumentsTest(unittest.TestCase):
                 make()
             self.assertIn(text, str(caught.exception))
 
+    def test_a_text_that_is_no_unicode_is_named(self):
+        with self.assertRaises(ValueError) as caught:
+            bo.recover_carrier_request(np.zeros(200, np.complex64), "QPSK\ud800")
+        self.assertIn("name 'QPSK\\ud800': ", str(caught.exception))
+
     def test_a_contract_of_another_version_is_told_as_such(self):
         for text, make in {
             "it has no SymbolTiming.wings": lambda: _messages.message("SymbolTiming", wings=2),
@@ -157,6 +165,7 @@ class ArgumentsTest(unittest.TestCase):
             "down 4097 is not in [1, 4096]": lambda: bo.Channel(0, down=4097),
             "columns 2 is not in [3, 128]": lambda: bo.CustomCode(np.zeros((2, 2), int), 8),
             "g 101 is not a multiple": lambda: bo.TransportBlock(100, 101, 2),
+            "taps[1] -1e+39 is not a finite float32": lambda: bo.Channel(0, taps=np.array([1, -1e39]))._message(),
             "a channel needs either pass_edge_hz or taps": lambda: bo.Channel(0)._message(),
         }.items():
             with self.subTest(text), self.assertRaises(ValueError) as caught:
@@ -219,6 +228,9 @@ class ArgumentsTest(unittest.TestCase):
             "response_timeout '8' is str": lambda: self.client.open_submit_stream(response_timeout="8"),
             "zc '384' is str, not a whole number": lambda: bo.NrCode(1, "384"),
             "down 4.0 is float, not a whole number": lambda: bo.Channel(0, down=4.0),
+            "taps_per_symbol 4.5 is float, not a whole number": lambda: bo.recover_carrier_request(
+                symbols, "QPSK", samples_per_symbol=4, roll_off=0.2, taps=np.ones(3), taps_per_symbol=4.5
+            ),
             "rate 0.5 is float, not a str": lambda: bo.WifiCode(0.5, 648),
             "g '100' is str, not a whole number": lambda: bo.TransportBlock(100, "100", 2),
             "max_iterations 8.5 is float, not a whole number": lambda: bo.decode_request(LLRS, CODE, max_iterations=8.5),

@@ -53,3 +53,13 @@ def complex_bytes(name: str, samples: Any, *dtypes: str) -> tuple[Array, tuple[i
     if array.ndim == 1:
         raise ValueError(f"{name} has shape {array.shape}, not (.., samples, 2)")
     return array, array.shape[:-1]
+
+
+def as_float32(name: str, values: Any) -> npt.NDArray[np.float32]:
+    """float32 or float64 as float32; ValueError names the first that is none, or not finite."""
+    array = checked(name, values, "float32", "float64")
+    wrong = np.argwhere(~(np.abs(array) <= np.finfo(np.float32).max))
+    if wrong.size:
+        place = tuple(wrong[0].tolist())
+        raise ValueError(f"{name}{list(place)} {array[place]} is not a finite float32")
+    return array.astype(np.float32)

@@ -40,7 +40,8 @@ def message(name: str, /, **fields: Any) -> Any:
             try:
                 made(**{key: value})
             except (TypeError, ValueError) as error:
-                raise type(error)(f"{key} {value!r}: {error}") from None
+                kind = TypeError if isinstance(error, TypeError) else ValueError  # UnicodeError takes five arguments
+                raise kind(f"{key} {value!r}: {error}") from None
         raise
 
 

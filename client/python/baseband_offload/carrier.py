@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _messages
-from ._arrays import Array, as_bytes, checked, complex_bytes
-from ._checks import check_range, check_type
+from ._arrays import Array, as_bytes, as_float32, checked, complex_bytes
+from ._checks import check_range, check_type, check_whole
 from ._request import SOFT, Answer, Request, Timing
 
 _FORMATS = {"complex64": "float32", "float32": "float32", "float16": "float16", "int16": "int16"}
@@ -198,12 +198,12 @@ def _taps(taps: Optional[Array], taps_per_symbol: Optional[int]) -> Any:
         if taps is not None or taps_per_symbol is not None:
             raise ValueError("taps and taps_per_symbol need each other")
         return []
-    checked("taps", taps, "float32", "float64")
-    check_range("taps_per_symbol", taps_per_symbol, 2, 16)
+    found = as_float32("taps", taps)
+    check_whole("taps_per_symbol", taps_per_symbol, 2, 16)
     most = 2 * 64 * taps_per_symbol + 1
-    if taps.ndim != 1 or taps.size % 2 == 0 or taps.size > most:
-        raise ValueError(f"taps has shape {taps.shape}, not (an odd number up to {most},)")
-    return np.asarray(taps, np.float32).tolist()
+    if taps.ndim != 1 or taps.size % 2 == 0 or not 3 <= taps.size <= most:
+        raise ValueError(f"taps has shape {taps.shape}, not (an odd number from 3 to {most},)")
+    return found.tolist()
 
 
 def _constellation(constellation: Union[str, Array]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _messages
-from ._arrays import Array, as_bytes, check_last, checked
+from ._arrays import Array, as_bytes, as_float32, check_last, checked
 from ._checks import check_each, check_whole
 from ._request import Answer, Request, Timing
 
@@ -74,8 +74,8 @@ class Channel:
             raise ValueError("a channel needs either pass_edge_hz or taps")
         chosen = {"up": self.up, "down": self.down}
         if self.taps is not None:
-            taps = checked("taps", self.taps, "float32", "float64")
-            made = _messages.message("ChannelFilter", taps=taps.reshape(-1).tolist(), **chosen)
+            taps = as_float32("taps", self.taps).reshape(-1).tolist()
+            made = _messages.message("ChannelFilter", taps=taps, **chosen)
         else:
             mask = _messages.message(
                 "FilterMask",
