@@ -8,18 +8,10 @@
 
 #include "kernels/base/host_device.h"
 #include "kernels/carrier/model.h"
-#include "kernels/carrier/recover.h"
 
 namespace baseband::carrier {
 
 inline constexpr double kTurn = 6.283185307179586476925;  // radians
-
-// Where the phase is told, symbols behind the frame's centre.
-BASEBAND_HOST_DEVICE inline double ReferenceFromCentre(Reference reference, int num_symbols) {
-  const double half = 0.5 * (num_symbols - 1);
-  if (reference == Reference::kCentre) return 0.0;
-  return reference == Reference::kFirst ? -half : half;
-}
 
 struct alignas(8) Turned {
   float c = 1.0F;

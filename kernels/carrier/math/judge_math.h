@@ -141,6 +141,12 @@ BASEBAND_HOST_DEVICE inline double WrappedRadians(double turns, int order) {
   return (periods - floor(periods + 0.5)) * kTurn / order;
 }
 
+BASEBAND_HOST_DEVICE inline double ReferenceFromCentre(Reference reference, int num_symbols) {
+  const double half = 0.5 * (num_symbols - 1);
+  if (reference == Reference::kCentre) return 0.0;
+  return reference == Reference::kFirst ? -half : half;
+}
+
 // How much likelier the best line of known symbols is than the next peak, by these symbols alone.
 // (Peaks that are far behind it are no hypotheses.)
 BASEBAND_HOST_DEVICE inline double KnownPeakGap(const Findings& found) {
