@@ -12,7 +12,7 @@
 namespace baseband::testing {
 namespace {
 
-constexpr int kMaxCarrierGroups = 3;
+constexpr int kMaxGroups = 3;
 constexpr int kMaxSymbols = 3000;
 constexpr int kMaxSampledSymbols = 600;  // by direct sums, at up to 16 samples each
 
@@ -197,7 +197,7 @@ void AddGroup(Random& random, v1::RecoverCarrierRequest* request) {
 
 v1::RecoverCarrierRequest RandomRecoverCarrierRequest(Random& random) {
   v1::RecoverCarrierRequest request;
-  for (int g = 1 + random.Below(kMaxCarrierGroups); g > 0; --g) AddGroup(random, &request);
+  for (int g = 1 + random.Below(kMaxGroups); g > 0; --g) AddGroup(random, &request);
   return request;
 }
 

@@ -12,8 +12,8 @@
 namespace baseband::testing {
 namespace {
 
-constexpr int kMaxLdpcGroups = 4;
-constexpr int kMaxLdpcBlocks = 6;
+constexpr int kMaxGroups = 4;
+constexpr int kMaxBlocks = 6;
 
 void SetCustomCode(bool for_encode, Random& random, v1::CustomCode* message) {
   std::mt19937 generator(static_cast<uint32_t>(random.Next()));
@@ -93,11 +93,11 @@ std::string RandomLlrs(const ldpc::Code& code, int num_filler, int count, double
 v1::EncodeRequest RandomEncodeRequest(Random& random) {
   v1::EncodeRequest request;
   int64_t bytes = 0;
-  for (int g = 1 + random.Below(kMaxLdpcGroups); g > 0; --g) {
+  for (int g = 1 + random.Below(kMaxGroups); g > 0; --g) {
     v1::EncodeGroup& group = *request.add_groups();
     *group.mutable_code() = RandomCode(/*for_encode=*/true, random);
     const ldpc::CodePtr code = *Codes().FromProto(group.code());
-    group.set_count(static_cast<uint32_t>(1 + random.Below(kMaxLdpcBlocks)));
+    group.set_count(static_cast<uint32_t>(1 + random.Below(kMaxBlocks)));
     group.set_n_filler(static_cast<uint32_t>(RandomFiller(*code, random)));
     group.set_output(static_cast<v1::EncodeOutput>(random.Below(4)));
     bytes += int64_t{group.count()} * ((code->k() - static_cast<int>(group.n_filler()) + 7) / 8);
@@ -108,11 +108,11 @@ v1::EncodeRequest RandomEncodeRequest(Random& random) {
 
 v1::DecodeRequest RandomDecodeRequest(Random& random) {
   v1::DecodeRequest request;
-  for (int g = 1 + random.Below(kMaxLdpcGroups); g > 0; --g) {
+  for (int g = 1 + random.Below(kMaxGroups); g > 0; --g) {
     v1::DecodeGroup& group = *request.add_groups();
     *group.mutable_code() = RandomCode(/*for_encode=*/false, random);
     const ldpc::CodePtr code = *Codes().FromProto(group.code());
-    group.set_count(static_cast<uint32_t>(1 + random.Below(kMaxLdpcBlocks)));
+    group.set_count(static_cast<uint32_t>(1 + random.Below(kMaxBlocks)));
     const int filler = RandomFiller(*code, random);
     int count = code->num_sent();
     if (OneIn(2, random)) {

@@ -187,12 +187,12 @@ std::string OddBytes(Random& random) {
   }
 }
 
-size_t PlaceIn(size_t size, Random& random) {
+size_t Place(size_t size, Random& random) {
   return static_cast<size_t>(random.Below(static_cast<int>(size) + 1));
 }
 
 void Change(Fields* fields, Random& random) {
-  const size_t at = PlaceIn(fields->size() - 1, random);
+  const size_t at = Place(fields->size() - 1, random);
   Field& field = (*fields)[at];
   switch (random.Below(7)) {
     case 0:
@@ -202,7 +202,7 @@ void Change(Fields* fields, Random& random) {
       fields->push_back(Field(field));
       break;
     case 2:
-      std::swap(field, (*fields)[PlaceIn(fields->size() - 1, random)]);
+      std::swap(field, (*fields)[Place(fields->size() - 1, random)]);
       break;
     case 3:
       field.value = OddValue(random);
@@ -242,13 +242,13 @@ std::string ValidHeaders(const std::string& path, Caller caller, Random& random)
 std::string OddHeaders(const std::string& path, Caller caller, Random& random) {
   Fields fields = ValidFields(path, caller, random);
   for (int i = random.Below(4); i > 0; --i) Change(&fields, random);
-  const size_t odd_at = OneIn(2, random) ? PlaceIn(fields.size(), random) : fields.size() + 1;
+  const size_t odd_at = OneIn(2, random) ? Place(fields.size(), random) : fields.size() + 1;
   std::string block;
   for (size_t i = 0; i <= fields.size(); ++i) {
     if (i == odd_at) block += OddBytes(random);
     if (i < fields.size()) block += Literal(fields[i], random);
   }
-  if (OneIn(8, random)) block.resize(PlaceIn(block.size(), random));  // cut anywhere
+  if (OneIn(8, random)) block.resize(Place(block.size(), random));  // cut anywhere
   return block;
 }
 

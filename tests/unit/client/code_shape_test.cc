@@ -9,7 +9,7 @@ namespace {
 
 using ::baseband::testing::IsInvalid;
 
-v1::LdpcCode NrCode(uint32_t base_graph, uint32_t zc) {
+v1::LdpcCode Nr(uint32_t base_graph, uint32_t zc) {
   v1::LdpcCode code;
   code.mutable_nr()->set_base_graph(base_graph);
   code.mutable_nr()->set_zc(zc);
@@ -19,24 +19,24 @@ v1::LdpcCode NrCode(uint32_t base_graph, uint32_t zc) {
 TEST(CodeShapeTest, FiftyOneLiftingSizesAreKnown) {
   int known = 0;
   for (uint32_t zc = 0; zc <= 1000; ++zc) {
-    known += ShapeOf(NrCode(1, zc)).ok();
+    known += ShapeOf(Nr(1, zc)).ok();
   }
   EXPECT_EQ(known, 51);
 }
 
 TEST(CodeShapeTest, NrSizesFollowFromTheBaseGraph) {
-  const CodeShape bg1 = *ShapeOf(NrCode(1, 2));
+  const CodeShape bg1 = *ShapeOf(Nr(1, 2));
   EXPECT_EQ(bg1.k(), 44);
   EXPECT_EQ(bg1.full(), 136);
   EXPECT_EQ(bg1.sent(), 132);
-  const CodeShape bg2 = *ShapeOf(NrCode(2, 52));
+  const CodeShape bg2 = *ShapeOf(Nr(2, 52));
   EXPECT_EQ(bg2.k(), 520);
   EXPECT_EQ(bg2.sent(), 2600);
   EXPECT_EQ(OutputBits(bg2, v1::ENCODE_OUTPUT_PARITY), 42 * 52);
 }
 
 TEST(CodeShapeTest, ParityRowsShortenTheCode) {
-  v1::LdpcCode code = NrCode(1, 384);
+  v1::LdpcCode code = Nr(1, 384);
   code.set_parity_rows(4);
   EXPECT_EQ(ShapeOf(code)->sent(), 24 * 384);
   code.set_parity_rows(3);
