@@ -25,6 +25,7 @@ NO_METRICS = {
     *("baseband_bbdev", "baseband_c", "baseband_c_shared", "baseband_offload_static"),  # libraries
     *("baseband_offload", "baseband_offload0"),  # a driver of DPDK, and its first device
     *("baseband_gnuradio_python", "baseband_offload_python"),  # client/gnuradio, and its blocks in GRC
+    "baseband_python",  # client/python
     *(f"baseband_offload_{block}" for block in ("carrier_recovery", "downconverter", "fec_decoder")),
     *("baseband_offload_ldpc_decoder", "baseband_offload_ldpc_encoder"),
     "baseband_is_sealed_memory",  # of common/shm/sealed_memory.h
