@@ -2,8 +2,9 @@
 //
 // Time is counted in symbols, frequency in cycles per symbol. The root-raised-cosine pulse g of
 // roll-off a has the spectrum G >= 0, G^2 the raised cosine RC:
-//   RC(f) = 1 for |f| <= (1 - a) / 2,  (1 - sin(pi (|f| - 1/2) / a)) / 2 for | |f| - 1/2 | <= a /
-//   2, 0 beyond; so unit energy, and g convolved with itself is 1 at 0 and 0 at every other symbol.
+//   RC(f) = 1 for |f| <= (1 - a) / 2,
+//           (1 - sin(pi (|f| - 1/2) / a)) / 2 for ||f| - 1/2| <= a / 2,  0 beyond;
+// so unit energy, and g convolved with itself is 1 at 0 and 0 at every other symbol.
 // Any other one that is real and symmetric comes as samples of it (PulseTaps).
 // Samples of a signal lie Q / P symbols apart: P samples for every Q symbols.
 #ifndef BASEBAND_KERNELS_TIMING_PULSE_H_

@@ -63,8 +63,7 @@ absl::Status PrepareTiming();
 // of each other. Deterministic. Results of locked frames agree with the CPU device's: offset and
 // clock error within 0.1 of their predicted standard deviations, or 1e-6 and 1e-9; the carrier's
 // frequency and phase as LaunchRecover says; symbols within 1e-3 of their magnitude on average, the
-// gain within 1e-3 (tests/gpu). One thread at a time a
-// device, carrier::LaunchRecover included.
+// gain within 1e-3 (tests/gpu). One thread at a time a device, carrier::LaunchRecover included.
 absl::Status LaunchTiming(const TimingBatch& batch, cudaStream_t stream);
 
 }  // namespace baseband::timing

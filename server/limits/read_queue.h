@@ -1,5 +1,5 @@
 // Which request messages are read, and when: admission and earliest deadline first for the way in,
-// as batching/ has them for devices.
+// as batching/ has them for devices. No call goes through one yet.
 //
 //   message.bytes = ...;                           // its headers are there
 //   status = queue.Enter(&message, now);           // or it is refused unread

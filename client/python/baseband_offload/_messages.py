@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
-from typing import Any
+from typing import Any, Callable
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -52,12 +52,16 @@ def _other_version(missing: str) -> RuntimeError:
     )
 
 
+def _found(find: Callable[[str], Any], name: str) -> Any:
+    try:
+        return find(_PACKAGE + name)
+    except KeyError:
+        raise _other_version(name) from None
+
+
 def message_class(name: str) -> Any:
     if name not in _CLASSES:
-        try:
-            descriptor = _POOL.FindMessageTypeByName(_PACKAGE + name)
-        except KeyError:
-            raise _other_version(name) from None
+        descriptor = _found(_POOL.FindMessageTypeByName, name)
         if hasattr(message_factory, "GetMessageClass"):  # from protobuf 4.22 on
             _CLASSES[name] = message_factory.GetMessageClass(descriptor)
         else:
@@ -68,10 +72,7 @@ def message_class(name: str) -> Any:
 @functools.lru_cache(maxsize=None)
 def _names(enum: str) -> dict[str, int]:
     """Of an enum's values, without the prefix that all share, in lower case."""
-    try:
-        descriptor = _POOL.FindEnumTypeByName(_PACKAGE + enum)
-    except KeyError:
-        raise _other_version(enum) from None
+    descriptor = _found(_POOL.FindEnumTypeByName, enum)
     unspecified = next(value.name for value in descriptor.values if value.number == 0)
     prefix = unspecified[: -len("UNSPECIFIED")]
     return {value.name[len(prefix) :].lower(): value.number for value in descriptor.values}

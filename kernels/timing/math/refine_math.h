@@ -21,6 +21,7 @@
 
 #include "kernels/base/host_device.h"
 #include "kernels/carrier/math/estimate_math.h"
+#include "kernels/carrier/math/judge_math.h"
 #include "kernels/carrier/model.h"
 #include "kernels/carrier/recover.h"
 #include "kernels/timing/math/line_math.h"
@@ -88,13 +89,9 @@ BASEBAND_HOST_DEVICE inline RefineTask TaskOf(const carrier::ModelView& model,
   task.taper = TaperOf(rolloff, num_symbols);
   task.bandwidth = static_cast<float>(bandwidth);
   task.neighbour_share = neighbour_share;
-  const double half = 0.5 * (num_symbols - 1.0);
-  // From the reference to the centre, symbols.
-  const double ahead = reference == carrier::Reference::kFirst  ? half
-                       : reference == carrier::Reference::kLast ? -half
-                                                                : 0.0;
   task.carrier.frequency = found.frequency;
-  task.carrier.phase = found.phase / (2.0 * kPi) + found.frequency * ahead;
+  task.carrier.phase = found.phase / (2.0 * kPi) -
+                       found.frequency * carrier::ReferenceFromCentre(reference, num_symbols);
   task.carrier.gain = static_cast<double>(found.gain);
   task.carrier.table = carrier::TableOf(model, static_cast<double>(found.snr_db));
   task.carrier.noise = static_cast<double>(model.facts[task.carrier.table].noise);
