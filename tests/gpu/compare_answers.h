@@ -2,6 +2,7 @@
 #ifndef BASEBAND_TESTS_GPU_COMPARE_ANSWERS_H_
 #define BASEBAND_TESTS_GPU_COMPARE_ANSWERS_H_
 
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -10,6 +11,11 @@
 #include "server/operations/downconvert/downconvert.h"
 
 namespace baseband::server {
+
+// |a - b| <= tolerance, or both NaN, or the same infinity.
+inline bool Near(double a, double b, double tolerance) {
+  return a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= tolerance;
+}
 
 std::string CompareDecode(const v1::DecodeRequest& request, const v1::DecodeResponse& gpu,
                           const v1::DecodeResponse& cpu);

@@ -1,4 +1,4 @@
-// What LaunchTiming refuses. Needs no GPU: nothing is enqueued.
+// What LaunchTiming refuses. But for the last test no GPU is needed: nothing is enqueued.
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -12,6 +12,7 @@
 namespace baseband::timing {
 namespace {
 
+using ::baseband::testing::IsOk;
 using ::baseband::testing::StatusIs;
 using ::testing::HasSubstr;
 
@@ -109,6 +110,46 @@ TEST(TimingGpuRefusalTest, TheWorkspaceOfTheLongestDoesForEveryShorterFrame) {
       }
     }
   }
+}
+
+TEST_F(TimingGpuTest, ARefusedBatchEnqueuesNothing) {
+  ASSERT_THAT(PrepareTiming(), IsOk());
+  const Receiver receiver = MakeReceiver("QPSK", {0.2, 2, 1});
+  const std::vector<SampleFrame> frames = {FrameOf(receiver, 500, 1), FrameOf(receiver, 900, 2)};
+  DeviceBatch batch(receiver, frames);
+  const auto stream = cuda::Stream::Create();
+  ASSERT_THAT(stream, IsOk());
+  const TimingBatch good = batch.batch();
+  const auto expect_nothing = [&](TimingBatch broken) {
+    ASSERT_EQ(cudaStreamBeginCapture(stream->get(), cudaStreamCaptureModeThreadLocal), cudaSuccess);
+    EXPECT_THAT(LaunchTiming(broken, stream->get()),
+                StatusIs(absl::StatusCode::kInvalidArgument, ::testing::_));
+    cudaGraph_t graph = nullptr;
+    ASSERT_EQ(cudaStreamEndCapture(stream->get(), &graph), cudaSuccess);
+    size_t nodes = 1;
+    EXPECT_EQ(cudaGraphGetNodes(graph, nullptr, &nodes), cudaSuccess);
+    EXPECT_EQ(nodes, 0);
+    EXPECT_EQ(cudaGraphDestroy(graph), cudaSuccess);
+  };
+  TimingBatch broken = good;
+  broken.workspace_bytes = WorkspaceBytes(receiver.carrier, *receiver.pulse, receiver.parameters,
+                                          frames[1].num_samples, 1) -
+                           1;
+  expect_nothing(broken);
+  // What only the carrier's launch would see.
+  broken = good;
+  broken.carrier.fine = carrier::Fine::kSweep;
+  broken.carrier.sweep_step = 1e-9;
+  expect_nothing(broken);
+  broken = good;
+  broken.carrier.coarse = carrier::Coarse::kKnown;
+  broken.known = nullptr;
+  expect_nothing(broken);
+  broken = good;
+  const std::vector<uint32_t> falling = {good.lengths[1], good.lengths[0]};
+  broken.lengths = falling;
+  expect_nothing(broken);
+  EXPECT_TRUE(batch.IsUntouched());
 }
 
 }  // namespace
