@@ -40,6 +40,7 @@
 #include "server/operations/operations.h"
 #include "server/part_options.h"
 #include "server/process/device_supervisor.h"
+#include "server/process/freed_memory.h"
 #include "server/process/lifecycle.h"
 #include "server/process/memory_watch.h"
 #include "server/process/process_tuning.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/process/freed_memory.h"
 
 namespace baseband::server {
 
@@ -79,7 +80,7 @@ MemoryWatch::Options ToMemoryWatchOptions(const Config& config, const OperationC
                                           std::shared_ptr<AwaitedMessages> awaited) {
   MemoryWatch::Options options;
   options.used = [limit = MibToBytes(config.memory_mib)] { return ReadMemoryUse(limit).used; };
-  options.free = &FreeMallocBytes;
+  options.free = &FreedBytes;
   options.drop_caches = [caches, &staging, &reply] {
     caches.codes->DropUnused();
     caches.models->DropUnused();
@@ -90,7 +91,7 @@ MemoryWatch::Options ToMemoryWatchOptions(const Config& config, const OperationC
   options.end_late = [awaited = std::move(awaited), stall = config.stall](absl::Time now) {
     awaited->EndLate(now - stall);
   };
-  options.give_back = &TrimMalloc;
+  options.give_back = &GiveBackFreed;
   options.warn = [](const std::string& line) { spdlog::warn("{}", line); };
   return options;
 }

@@ -1,7 +1,5 @@
 #include "server/process/memory_watch.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -30,10 +28,6 @@ MemoryUse ReadMemoryUse(int64_t limit) {
   if (!group.has_value()) return {0, resident};
   return {group->limit, std::max(group->used, resident)};
 }
-
-int64_t FreeMallocBytes() { return static_cast<int64_t>(mallinfo2().fordblks); }
-
-void TrimMalloc() { malloc_trim(0); }
 
 void MemoryWatch::Look(absl::Time now) {
   const int64_t used = options_.used();

@@ -62,10 +62,6 @@ class MemoryWatch {
   int64_t used_then_ = 0;  // after memory was given back: malloc calls it free still
 };
 
-// What malloc has kept, and to give it back.
-int64_t FreeMallocBytes();
-void TrimMalloc();
-
 }  // namespace baseband::server
 
 #endif  // BASEBAND_SERVER_PROCESS_MEMORY_WATCH_H_

@@ -1,6 +1,5 @@
 #include "server/process/process_tuning.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
@@ -11,11 +10,6 @@
 #include "server/device/device_queues.h"
 
 namespace baseband::server {
-
-void KeepFreedMemory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 2047 << 20);
-}
 
 void AllowManyDescriptors() {
   rlimit files{};

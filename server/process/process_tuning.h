@@ -4,10 +4,6 @@
 
 namespace baseband::server {
 
-// Large messages come and go: without this every one of them is mapped, faulted in page by page,
-// and unmapped again, which halves the throughput (DESIGN).
-void KeepFreedMemory();
-
 // A connection is a descriptor; the usual 1024 of a shell are few.
 void AllowManyDescriptors();
 

@@ -17,6 +17,7 @@
 #include "server/converters/checks.h"
 #include "server/grpc/status.h"
 #include "server/operations/downconvert/downconvert_operation.h"
+#include "server/process/freed_memory.h"
 #include "server/service/capabilities.h"
 #include "server/service/reflection.h"
 
@@ -30,6 +31,8 @@ constexpr const char* kServiceName = "baseband.v1.Baseband";
 constexpr int kThreadsPerQueue = 4;
 // Calls that may arrive at once on a completion queue before a thread is back.
 constexpr int kListenersPerQueue = 64;
+// A thread of a queue without events looks so often what else there is to do.
+constexpr absl::Duration kIdle = absl::Seconds(1);
 // In flight on one connection; clients queue the rest themselves.
 constexpr int kMaxStreamsPerConnection = 128;
 
@@ -278,8 +281,11 @@ void Server::Shutdown(absl::Duration timeout, const std::function<void()>& end_o
 void Server::Poll(grpc::ServerCompletionQueue* queue) {
   void* tag = nullptr;
   bool ok = false;
-  while (queue->Next(&tag, &ok)) {
-    static_cast<CompletionEvent*>(tag)->OnEvent(ok);
+  for (;;) {
+    const auto next = queue->AsyncNext(&tag, &ok, ToGrpcTime(SteadyNow() + kIdle));
+    if (next == grpc::CompletionQueue::SHUTDOWN) return;
+    if (next == grpc::CompletionQueue::GOT_EVENT) static_cast<CompletionEvent*>(tag)->OnEvent(ok);
+    GiveBackOwnIfWanted();  // messages were received into this thread's heap
   }
 }
 

@@ -33,7 +33,7 @@ class RawStream {
   explicit RawStream(const ServerProcess& server)
       : channel_(grpc::CreateChannel(server.target(), grpc::InsecureChannelCredentials())) {
     context_.set_deadline(
-        absl::ToChronoTime(absl::Now() + absl::Seconds(300)));  // fails, not hangs
+        absl::ToChronoTime(absl::Now() + absl::Seconds(200)));  // fails, not hangs
   }
   ~RawStream() { context_.TryCancel(); }
 
