@@ -253,10 +253,19 @@ class DownconverterTest(support.ServerTest):
         self.command(block, freq=1e5, mode="sudden")
         self.command(block, chan=1)
         block._post(pmt.intern("command"), pmt.from_long(5))
+        block._post(pmt.intern("command"), pmt.cons(pmt.intern("frequency"), pmt.from_double(1e5)))
+        block._post(pmt.intern("command"), pmt.cons(pmt.intern("freq"), pmt.intern("100k")))
+        for key, value in {"sampel": pmt.from_uint64(7), "sample": pmt.from_long(-7), "chan": pmt.from_double(1.0)}.items():
+            message = pmt.dict_add(pmt.make_dict(), pmt.intern("freq"), pmt.from_double(1e5))
+            block._post(pmt.intern("command"), pmt.dict_add(message, pmt.intern(key), value))
         flow.run()
         np.testing.assert_allclose(flow.data(0), expected(samples, phase_of(CHANNELS[0], len(samples))), atol=self.TOLERANCE, rtol=0)
-        wait_for("messages", lambda: len(flow.messages["status"].kept()) == 5)
+        why = ["freq 2e+06", "chan 3", "mode 'sudden'", "freq is missing", "neither a pair nor a dictionary"]
+        why += ["unknown key frequency", "freq 100k is not a number", "unknown key sampel", "sample -7 is not", "chan 1 is not a long"]
+        wait_for("messages", lambda: len(flow.messages["status"].kept()) == len(why))
         self.assertEqual(set(flow.messages["status"].states()), {"bad_command"})
+        for text, message in zip(why, flow.messages["status"].kept()):
+            self.assertIn(f": {text}", message["error"])
 
     def killed_in_the_middle(self, block, samples, until_served=False):
         """The flow graph's run, in which the server is killed and started anew."""

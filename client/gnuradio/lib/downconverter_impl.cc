@@ -88,6 +88,23 @@ v1::DownconvertSetup SetupOf(const downconvert_options& options) {
   return setup;
 }
 
+void CheckType(const char* name, const pmt::pmt_t& value, bool is_right, const char* what) {
+  if (is_right) return;
+  throw std::invalid_argument(std::string(name) + " " + pmt::write_string(value) + " is not " +
+                              what);
+}
+
+// Of a retuning: all are known, and "freq" is there.
+void CheckKeys(const pmt::pmt_t& fields) {
+  for (pmt::pmt_t keys = pmt::dict_keys(fields); pmt::is_pair(keys); keys = pmt::cdr(keys)) {
+    const std::string key = pmt::write_string(pmt::car(keys));
+    if (key != "freq" && key != "chan" && key != "sample" && key != "mode") {
+      throw std::invalid_argument("unknown key " + key + ": there are freq, chan, sample and mode");
+    }
+  }
+  if (!pmt::dict_has_key(fields, pmt::mp("freq"))) throw std::invalid_argument("freq is missing");
+}
+
 downconvert_options Checked(const downconvert_options& options) {
   Check(options);
   return options;
@@ -184,20 +201,31 @@ Retuning downconverter_impl::Parse(const pmt::pmt_t& message) const {
     fields = pmt::dict_add(pmt::make_dict(), pmt::car(message), pmt::cdr(message));
   }
   if (!pmt::is_dict(fields)) throw std::invalid_argument("neither a pair nor a dictionary");
+  CheckKeys(fields);
   const auto field = [&](const char* name, const pmt::pmt_t& otherwise) {
     return pmt::dict_ref(fields, pmt::mp(name), otherwise);
   };
-  const double frequency = pmt::to_double(field("freq", pmt::PMT_NIL));
+  const pmt::pmt_t freq = field("freq", pmt::PMT_NIL);
+  CheckType("freq", freq, pmt::is_real(freq) || pmt::is_integer(freq), "a number");
+  const double frequency = pmt::to_double(freq);
   CheckRange("freq", frequency, -options_.sample_rate_hz, options_.sample_rate_hz);
-  const long channel = pmt::to_long(field("chan", pmt::from_long(0)));
+  const pmt::pmt_t chan = field("chan", pmt::from_long(0));
+  CheckType("chan", chan, pmt::is_integer(chan), "a long");
+  const long channel = pmt::to_long(chan);
   CheckRange("chan", static_cast<double>(channel), 0, static_cast<double>(frequencies_.size()) - 1);
-  const std::string mode = pmt::symbol_to_string(field("mode", pmt::mp("continuous")));
+  const pmt::pmt_t sample = field("sample", pmt::from_uint64(0));
+  CheckType("sample", sample,
+            pmt::is_uint64(sample) || (pmt::is_integer(sample) && pmt::to_long(sample) >= 0),
+            "a uint64");
+  const pmt::pmt_t how = field("mode", pmt::mp("continuous"));
+  CheckType("mode", how, pmt::is_symbol(how), "a symbol");
+  const std::string mode = pmt::symbol_to_string(how);
   if (mode != "continuous" && mode != "coherent") {
     throw std::invalid_argument("mode '" + mode + "' is neither continuous nor coherent");
   }
   Retuning retuning;
   retuning.channel = static_cast<uint32_t>(channel);
-  retuning.sample = pmt::to_uint64(field("sample", pmt::from_uint64(0)));
+  retuning.sample = pmt::to_uint64(sample);
   retuning.frequency = ToUnits(frequency, options_.sample_rate_hz);
   retuning.coherent = mode == "coherent";
   return retuning;

@@ -55,8 +55,8 @@ struct downconvert_counts {
 //   "mode"    "continuous": the phase goes on without a jump, also without this; "coherent": as if
 //             the frequency had run since sample 0, so that who comes back to one is in phase again
 // After a stop, or a lock for a change, channels go on with their frequencies, and phases begin at
-// the sample that comes next. A message that makes no sense is logged, and told at "status" as
-// "bad_command". Where a channel's output has the new frequency first, it has a tag "freq" (double,
+// the sample that comes next. A message that makes no sense, or has other keys, is logged, and told
+// at "status" as "bad_command", the key and its value in "error". Where a channel's output has the new frequency first, it has a tag "freq" (double,
 // Hz).
 //
 // With failure_policy::push_back a lost server costs nothing: what it did not answer, and the past

@@ -38,7 +38,8 @@ struct BASEBAND_OFFLOAD_API decode_options {
 //   "action"   "push_back" or "drop"
 //   "error"    the status, as text
 //   "dropped"  frames given up so far
-// Of a failure the first two come once, however many requests it takes; the log says the same.
+// Of a failure the first two come once, however many requests it takes; the log says the same. The
+// others come for each request that is given up.
 //
 // Frames come out in the order in which they came in. When the flow graph is stopped, or locked for
 // a change, the frames that are on their way are gone.
