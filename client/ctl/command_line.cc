@@ -59,9 +59,8 @@ std::string UnknownCommand(const CLI::App& app, const std::string& word) {
     if (IsNear(word, command->get_name())) near.push_back(command->get_name());
   }
   return absl::StrCat("'", word, "' is no command; ",
-                      near.empty()
-                          ? "the commands are " + absl::StrJoin(names, ", ")
-                          : absl::StrCat("did you mean ", absl::StrJoin(near, " or "), "?"));
+                      near.empty() ? "the commands are " + absl::StrJoin(names, ", ")
+                                   : absl::StrCat("did you mean ", absl::StrJoin(near, ", "), "?"));
 }
 
 void PointToHelp(const std::string& message) {

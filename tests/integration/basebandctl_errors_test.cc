@@ -119,6 +119,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"key", {"--tls-key=DIR/tokens", "info"}, 1, "--tls-key needs --tls-cert"},
         Refused{"command", {"colour"}, 1, "'colour' is no command; the commands are info, health,"},
         Refused{"beginning", {"dem"}, 1, "'dem' is no command; did you mean demo?"},
+        Refused{"several", {"carrier"}, 1, "did you mean carrier-signal, carrier-bench?"},
         Refused{"letters", {"minimise"}, 1, "did you mean minimize?"},
         Refused{"help", {"help", "dem"}, 1, "'dem' is no command; did you mean demo?"},
         Refused{"flag", {"--colour"}, 1, "unknown flag --colour\n"},

@@ -146,8 +146,10 @@ void AddConstellationFlags(CLI::App* app, CarrierFlags* flags) {
 void AddTimingFlags(CLI::App* app, CarrierFlags* flags) {
   const char* timing = "Samples: matched filter and symbol timing, before the carrier";
   CLI::Option* const samples =
-      app->add_option("--samples-per-symbol", flags->samples_per_symbol,
-                      "the file holds so many, 2 to 16, perhaps a fraction: 4, 5/2")
+      app->add_option(
+             "--samples-per-symbol", flags->samples_per_symbol,
+             "the file holds so many, 2 to 16, perhaps a fraction: 4, 5/2; cycles per symbol"
+             " then count symbols as they are, not nominal ones")
           ->type_name("P/Q")
           ->group(timing);
   AddNumber(app, "--roll-off", "A", &flags->roll_off, Between(0.05, 1),
@@ -156,7 +158,8 @@ void AddTimingFlags(CLI::App* app, CarrierFlags* flags) {
       ->needs(samples);
   AddTapsFlags(app, timing, samples, &flags->taps_file, &flags->taps_per_symbol);
   AddNumber(app, "--max-clock-error", "E", &flags->max_clock_error, Between(0, 1e-3),
-            "look so far for symbols that are longer or shorter, of their length (1e-4)")
+            "look so far for symbols that are longer or shorter, of their length; more is not"
+            " noticed (1e-4)")
       ->group(timing)
       ->needs(samples);
 }

@@ -19,6 +19,7 @@
 #include "client/ctl/common/front_end_flags.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
+#include "client/ctl/common/step_range.h"
 #include "client/ctl/common/symbols.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/transfer.h"
@@ -187,6 +188,12 @@ class RecoverCommand final : public Command {
     front_end_ = *std::move(front_end);
     if (group->symbol_rate_hz() == 0) {
       group->set_symbol_rate_hz(symbols->sample_rate_hz / SamplesPerSymbolOf(*group));
+    } else if (const double said = symbols->sample_rate_hz / SamplesPerSymbolOf(*group);
+               said != 0 && std::abs(group->symbol_rate_hz() - said) > 1e-9 * said) {
+      PrintNotes(
+          {absl::StrFormat("--symbol-rate %.12g contradicts %s, which says %.12g: %.12g is"
+                           " taken",
+                           group->symbol_rate_hz(), input_, said, group->symbol_rate_hz())});
     }
     group->set_format(symbols->format);
     group->set_corrected(!out_.empty());

@@ -5,14 +5,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "client/ctl/common/json_values.h"
+#include "kernels/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
 namespace {
 
-double NumberOr(const Json& object, const char* key, double otherwise) {
+// Empty if it is not there; InvalidArgument if it is no number.
+absl::StatusOr<absl::optional<double>> Number(const Json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
+  if (found == object.end()) {
+    return absl::optional<double>();
+  }
+  if (!found->is_number()) {
+    return absl::InvalidArgumentError(absl::StrCat(key, " ", found->dump(), " is not a number"));
+  }
+  return absl::optional<double>(found->get<double>());
 }
 
 // Empty if it is not there; InvalidArgument if it is no whole number >= 0.
@@ -32,7 +40,8 @@ absl::StatusOr<SigmfCapture> ParseCapture(const Json& json) {
   if (!json.is_object()) {
     return absl::InvalidArgumentError("a capture is not an object");
   }
-  if (NumberOr(json, "core:header_bytes", 0) != 0) {
+  BASEBAND_ASSIGN_OR_RETURN(const absl::optional<double> header, Number(json, "core:header_bytes"));
+  if (header.value_or(0) != 0) {
     return absl::InvalidArgumentError("core:header_bytes other than 0 are not understood");
   }
   SigmfCapture capture;
@@ -43,9 +52,7 @@ absl::StatusOr<SigmfCapture> ParseCapture(const Json& json) {
   }
   capture.sample_start = start->value_or(0);
   capture.global_index = *global;
-  if (json.contains("core:frequency") && json["core:frequency"].is_number()) {
-    capture.frequency_hz = json["core:frequency"].get<double>();
-  }
+  BASEBAND_ASSIGN_OR_RETURN(capture.frequency_hz, Number(json, "core:frequency"));
   return capture;
 }
 
@@ -83,10 +90,16 @@ absl::StatusOr<SigmfMeta> ParseSigmf(const std::string& text) {
     return absl::InvalidArgumentError("says no core:datatype");
   }
   meta.datatype = global["core:datatype"].get<std::string>();
-  if (const double channels = NumberOr(global, "core:num_channels", 1); channels != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("core:num_channels ", channels, " is not 1"));
+  BASEBAND_ASSIGN_OR_RETURN(const absl::optional<double> channels,
+                            Number(global, "core:num_channels"));
+  if (channels.value_or(1) != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("core:num_channels ", *channels, " is not 1"));
   }
-  meta.sample_rate_hz = NumberOr(global, "core:sample_rate", 0);
+  BASEBAND_ASSIGN_OR_RETURN(const absl::optional<double> rate, Number(global, "core:sample_rate"));
+  if (rate.has_value() && !(*rate > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat("core:sample_rate ", *rate, " is not > 0"));
+  }
+  meta.sample_rate_hz = rate.value_or(0);
   const auto captures = json.find("captures");
   for (const Json& item : captures != json.end() && captures->is_array() ? *captures : Json()) {
     absl::StatusOr<SigmfCapture> capture = ParseCapture(item);

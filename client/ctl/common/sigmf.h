@@ -41,7 +41,7 @@ struct SampleOutput {
 SampleOutput OpenSamples(absl::string_view flag, const std::string& path, Outputs* outputs);
 
 // InvalidArgument: no SigMF, no datatype, more than one channel, header bytes, captures that are
-// not in order.
+// not in order, a text where a number should be, a sample rate that is not > 0.
 absl::StatusOr<SigmfMeta> ParseSigmf(const std::string& text);
 
 // As a file; the same metadata give the same bytes.

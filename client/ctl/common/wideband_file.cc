@@ -18,6 +18,7 @@ absl::StatusOr<WidebandFile> WidebandFile::Open(const std::string& path, absl::s
                                                 absl::optional<double> zero) {
   WidebandFile file;
   file.path_ = path == "-" ? "standard input" : path;
+  file.head_path_ = file.path_;
   std::string base;
   if (IsWavName(path)) {
     BASEBAND_ASSIGN_OR_RETURN(file.file_, OpenInput(path));
@@ -26,6 +27,7 @@ absl::StatusOr<WidebandFile> WidebandFile::Open(const std::string& path, absl::s
     if (SplitSigmfPath(path, &base)) {
       BASEBAND_RETURN_IF_ERROR(file.ReadMeta(base, format));
       file.path_ = base + kSigmfData;
+      file.head_path_ = base + kSigmfMeta;
     } else {
       BASEBAND_RETURN_IF_ERROR(file.ChooseFormat(path, format));
     }

@@ -29,6 +29,8 @@ class WidebandFile {
   const FileSamples& samples() const { return samples_; }
   // Of what Read() gives.
   const WidebandFormat& wire_format() const { return *wire_format_; }
+  // Which file would say the sample rate: the metadata, for SigMF.
+  const std::string& head_path() const { return head_path_; }
   double sample_rate_hz() const { return sample_rate_hz_; }  // 0: it does not say
   // The radio frequency that was mixed to zero; empty if the file does not say one, or several.
   absl::optional<double> centre_hz() const { return centre_hz_; }
@@ -67,6 +69,7 @@ class WidebandFile {
   absl::StatusOr<std::string> ReadBytes(int64_t size);
 
   std::string path_;
+  std::string head_path_;
   FileSamples samples_;
   const WidebandFormat* wire_format_ = nullptr;
   absl::optional<IqCorrection> correction_;

@@ -2,6 +2,8 @@
 #ifndef BASEBAND_CLIENT_CTL_DOWNCONVERT_CHANNEL_FREQUENCY_H_
 #define BASEBAND_CLIENT_CTL_DOWNCONVERT_CHANNEL_FREQUENCY_H_
 
+#include <string>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
@@ -22,6 +24,7 @@ struct Band {
   double sample_rate_hz = 0;         // 0: not said
   absl::optional<double> centre_hz;  // the radio frequency that was mixed to zero
   bool has_several_centres = false;  // it changes on the way: then there is no centre_hz
+  std::string path = {};             // of the file that would say so
 };
 
 // As the oscillator has it. InvalidArgument, from "frequency .." on, for a frequency beyond the

@@ -14,6 +14,7 @@
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/front_end_flags.h"
 #include "client/ctl/common/options.h"
+#include "client/ctl/common/step_range.h"
 #include "client/ctl/common/wideband_file.h"
 #include "client/ctl/downconvert/downconvert_flags.h"
 #include "client/ctl/downconvert/downconvert_report.h"
@@ -81,6 +82,7 @@ class DownconvertCommand final : public Command {
       return FailArguments(plan.status());
     }
     run_.plan = *std::move(plan);
+    PrintNotes(run_.plan.notes);
     if (run_.file != nullptr) {
       run_.plan.setup.set_format(run_.file->wire_format().wire);
       if (const auto end = run_.file->end(); end.has_value()) {
@@ -126,7 +128,8 @@ class DownconvertCommand final : public Command {
   }
 
   Band BandOfFile() const {
-    return {run_.file->sample_rate_hz(), run_.file->centre_hz(), run_.file->has_several_centres()};
+    return {run_.file->sample_rate_hz(), run_.file->centre_hz(), run_.file->has_several_centres(),
+            run_.file->head_path()};
   }
 
   void AddOutputFlags(CLI::App* command) {

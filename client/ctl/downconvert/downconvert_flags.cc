@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/angles.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/named_value.h"
+#include "client/ctl/common/sigmf.h"
 #include "client/ctl/common/symbols.h"
 #include "client/ctl/common/taps_file.h"
 #include "client/ctl/downconvert/channels_json.h"
@@ -67,6 +70,11 @@ absl::StatusOr<v1::DownconvertChannel> ToChannel(const ChannelSpec& spec, const 
   mask.set_attenuation_db(spec.attenuation_db);
   mask.set_design(spec.kaiser ? v1::FILTER_DESIGN_KAISER : v1::FILTER_DESIGN_EQUIRIPPLE);
   return channel;
+}
+
+std::string Contradiction(absl::string_view by, double taken, const Band& file, double said) {
+  return absl::StrFormat("%s %.12g contradicts %s, which says %.12g: %.12g is taken", by, taken,
+                         file.path, said, taken);
 }
 
 // All channels that the flags and their files name.
@@ -185,6 +193,7 @@ absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, Band b
     }
     flags.common.taps = *std::move(taps);
   }
+  const Band file = band;
   const absl::StatusOr<std::vector<ChannelSpec>> channels =
       FindChannels(flags, &band.sample_rate_hz);
   if (!channels.ok()) {
@@ -199,7 +208,16 @@ absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, Band b
   }
   if (band.sample_rate_hz == 0) {
     return absl::InvalidArgumentError(
-        "the sample rate is not known: add --rate=64M, or name a SigMF or WAV recording");
+        absl::EndsWith(file.path, kSigmfMeta)
+            ? absl::StrCat(file.path, " says no core:sample_rate: add --rate=64M")
+            : "the sample rate is not known: add --rate=64M, or name a SigMF or WAV recording");
+  }
+  if (file.sample_rate_hz != 0 && band.sample_rate_hz != file.sample_rate_hz) {
+    plan.notes.push_back(Contradiction(flags.sample_rate_hz != 0 ? "--rate" : flags.channels_file,
+                                       band.sample_rate_hz, file, file.sample_rate_hz));
+  }
+  if (file.centre_hz.has_value() && band.centre_hz != file.centre_hz) {
+    plan.notes.push_back(Contradiction("--centre", *band.centre_hz, file, *file.centre_hz));
   }
   plan.setup.set_sample_rate_hz(band.sample_rate_hz);
   plan.centre_hz = band.centre_hz;

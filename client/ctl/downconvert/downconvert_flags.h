@@ -55,6 +55,7 @@ struct DownconvertPlan {
   v1::DownconvertSetup setup;
   std::vector<v1::Retune> retunes;   // in the order of their samples
   absl::optional<double> centre_hz;  // the radio frequency at zero of the input
+  std::vector<std::string> notes;    // for the user: where flags contradict the input
 };
 
 // `band`: what the input says of itself; flags come before it. InvalidArgument: no rate; no

@@ -73,6 +73,27 @@ TEST(DownconvertFlagsTest, TheRateOfTheRecordingIsTakenUnlessAFlagSaysOtherwise)
   flags.sample_rate_hz = 0;
   EXPECT_EQ(ToDownconvertPlan(flags, {20e6, {}, false})->setup.sample_rate_hz(), 20e6);
   EXPECT_THAT(Refusal(flags), HasSubstr("--rate=64M"));
+  EXPECT_THAT(ToDownconvertPlan(flags, {0, {}, false, "a.sigmf-meta"}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("a.sigmf-meta says no core:sample_rate: add --rate")));
+}
+
+TEST(DownconvertFlagsTest, WhatContradictsTheRecordingIsTakenAndTold) {
+  const Band band = {64e6, 433e6, false, "a.wav"};
+  DownconvertFlags flags = OneChannel();
+  flags.centre_hz = 433e6;
+  EXPECT_THAT(ToDownconvertPlan(flags, band)->notes, IsEmpty());
+  flags.sample_rate_hz = 60e6;
+  flags.centre_hz = 434e6;
+  const auto plan = ToDownconvertPlan(flags, band);
+  ASSERT_THAT(plan, IsOk());
+  EXPECT_EQ(plan->setup.sample_rate_hz(), 60e6);
+  EXPECT_THAT(
+      plan->notes,
+      ElementsAre(
+          "--rate 60000000 contradicts a.wav, which says 64000000: 60000000 is taken",
+          "--centre 434000000 contradicts a.wav, which says 433000000: 434000000 is taken"));
+  EXPECT_THAT(ToDownconvertPlan(flags, {})->notes, IsEmpty());
 }
 
 TEST(DownconvertFlagsTest, RetunesAreReadAndSorted) {
