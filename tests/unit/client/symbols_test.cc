@@ -158,7 +158,7 @@ TEST(SymbolFilesTest, SigmfThatIsNotUnderstoodIsRefusedByName) {
                        "captures": [{"core:header_bytes": 64}]})"),
               Refusal("core:header_bytes"));
   EXPECT_THAT(read(R"({"global": {"core:datatype": "cf32_le", "core:sample_rate": "fast"}})"),
-              IsOk());
+              Refusal("core:sample_rate \"fast\" is not a number"));
 }
 
 TEST(KnownSymbolsTest, DvbS2HasAHeaderAndPilotsAfterSixteenSlots) {
