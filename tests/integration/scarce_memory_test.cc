@@ -13,9 +13,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "client/cpp/admin_client.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
+#include "tests/support/test_files.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -44,6 +46,9 @@ class ScarceMemoryTest : public ::testing::Test {
 TEST_F(ScarceMemoryTest, AllAreRefusedWhileItIsAndServedAfterwards) {
   std::vector<std::string> flags = kSmall;
   flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 64));
+  const std::string admin = absl::StrCat("unix:", FolderOfTests(), "/admin");
+  flags.insert(flags.end(),
+               {"--allow-fault-injection", "--watchdog=0s", "--admin-listen=" + admin});
   auto started = ServerProcess::Start(flags);
   ASSERT_THAT(started, IsOk());
   ServerProcess& server = **started;
@@ -53,14 +58,23 @@ TEST_F(ScarceMemoryTest, AllAreRefusedWhileItIsAndServedAfterwards) {
   ASSERT_TRUE(Call(*stub, small, &answer).ok());
   EXPECT_EQ(server.Metric("baseband_memory_step"), 0);
 
-  // 5 MB each, at work for long, until some are refused for want of memory.
-  v1::DecodeRequest large = DecodeOfZeros(NrCode(1, 384), 200);
-  large.mutable_groups(0)->set_max_iterations(100);
-  large.mutable_groups(0)->set_fixed_iterations(true);
+  client::ClientOptions options;
+  options.target = admin;
+  const auto administrator = client::AdminClient::Create(options);
+  ASSERT_THAT(administrator, IsOk());
+  v1::InjectFaultRequest stall;
+  stall.set_kind(v1::InjectFaultRequest::STALL);
+  stall.set_stall_ms(6000);
+  stall.set_count(8);  // more than there are lanes
+  ASSERT_THAT((*administrator)->InjectFault(stall, absl::Seconds(60)), IsOk());
+
+  // 5 MB each, which nobody works on for a while, until some are refused for want of memory.
+  const v1::DecodeRequest large = DecodeOfZeros(NrCode(1, 384), 200);
   constexpr int kMost = 40;
   std::vector<grpc::ClientContext> contexts(kMost);
   std::atomic<int> refused{0};
   std::vector<std::thread> clients;
+  const absl::Time deadline = absl::Now() + absl::Seconds(120);
   for (grpc::ClientContext& context : contexts) {
     if (refused > 0) break;
     clients.emplace_back([&] {
@@ -71,13 +85,22 @@ TEST_F(ScarceMemoryTest, AllAreRefusedWhileItIsAndServedAfterwards) {
         ++refused;
       }
     });
-    absl::SleepFor(absl::Milliseconds(50));
+    // The next one comes once this one has, and the server has looked at its memory.
+    const auto in_flight = static_cast<double>(clients.size());
+    while (refused == 0 && absl::Now() < deadline &&
+           server.Metric("baseband_requests_in_flight", {"rpc=\"Decode\""}) < in_flight) {
+      absl::SleepFor(absl::Milliseconds(5));
+    }
+    absl::SleepFor(absl::Milliseconds(120));
   }
-  const absl::Time deadline = absl::Now() + absl::Seconds(120);
-  while (refused == 0 && absl::Now() < deadline) absl::SleepFor(absl::Milliseconds(10));
+  const auto counted = [&server] {
+    return server.Metric("baseband_requests_unserved_total", {"reason=\"memory\""});
+  };
+  while ((refused == 0 || counted() == 0) && absl::Now() < deadline) {
+    absl::SleepFor(absl::Milliseconds(10));
+  }
   EXPECT_GT(refused, 0);
-  EXPECT_GE(server.Metric("baseband_requests_unserved_total", {"reason=\"memory\""}), 1);
-  EXPECT_GE(server.Metric("baseband_memory_step"), 1);
+  EXPECT_GE(counted(), 1);
 
   for (grpc::ClientContext& context : contexts) context.TryCancel();
   for (std::thread& client : clients) client.join();
@@ -132,14 +155,14 @@ TEST_F(ScarceMemoryTest, HalfMessagesTakeNoMoreThanTheirMemory) {
 
 TEST_F(ScarceMemoryTest, WhoDoesNotSendOnIsRefusedAndKeepsNobodyOut) {
   std::vector<std::string> flags = kSmall;
-  flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 80));
+  flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 40));
   flags.push_back("--stall=1s");
   auto started = ServerProcess::Start(flags);
   ASSERT_THAT(started, IsOk());
   ServerProcess& server = **started;
   EXPECT_THAT(server.process().Output(), HasSubstr("messages alone can make it scarce"));
   Plan plan;
-  plan.up.stall_after = 120 << 20;
+  plan.up.stall_after = 55 << 20;  // before any message is whole
   Proxy proxy(server.target(), plan);
   const std::shared_ptr<v1::Baseband::Stub> stub = Connect(proxy.target());
   v1::EncodeRequest request;
