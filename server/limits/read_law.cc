@@ -35,12 +35,11 @@ void ReadLaw::Learn(double bytes, double load, double seconds, absl::Time now) {
   last_ = now;
 }
 
-void ReadLaw::LearnLate(double bytes, double load, double seconds, absl::Time now) {
+void ReadLaw::LearnLate(double bytes, double load, double seconds) {
   const double at_least = kGivenUp * seconds;
   if (seen_ > 0 && !IsAlone(bytes, load) && at_least > Of(bytes, load)) {
     FollowLoad(load, at_least);
   }
-  last_ = now;
 }
 
 void ReadLaw::FollowLoad(double load, double seconds) {

@@ -29,6 +29,8 @@ class ReadLaw {
   double RateOf(double bytes, double messages) const {
     return messages * bytes / Of(bytes, messages * bytes);
   }
+  // Whether a message comes as fast with that load as alone.
+  bool HasRoom(double bytes, double load) const { return shared_ * load <= own_ * bytes; }
   // With which any message takes no more than `seconds`.
   double MostLoad(double seconds) const { return (seconds - latency_) / shared_; }
   // Seconds of a byte of all that come together.
@@ -40,7 +42,7 @@ class ReadLaw {
   void Learn(double bytes, double load, double seconds, absl::Time now);
   // One did not come in `seconds`, and would have taken longer. Says nothing of one alone, which
   // may be its sender's doing.
-  void LearnLate(double bytes, double load, double seconds, absl::Time now);
+  void LearnLate(double bytes, double load, double seconds);
 
  private:
   static bool IsAlone(double bytes, double load);

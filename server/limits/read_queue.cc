@@ -20,12 +20,16 @@ constexpr double kOverdue = 2.0;
 // Who is read is to be there so much earlier than it must.
 constexpr double kSlack = 1.1;
 // Of who waits, to find one of another client.
-constexpr int kMaxLooks = 64;
+constexpr int kMaxLooks = 256;
+// Of a client whose last one did not come, so many wait.
+constexpr int64_t kMaxUnsure = 8;
 // While nothing is known of how long messages take: who begins has so much of its time before it.
 constexpr double kLeastLeft = 0.75;
 constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
 // Clients that are remembered: all are forgotten for one more.
 constexpr size_t kMaxRecords = 4096;
+
+const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
 
 constexpr Priority kClasses[] = {Priority::kHigh, Priority::kNormal, Priority::kLow};
 
@@ -51,6 +55,7 @@ ReadQueue::Record& ReadQueue::RecordOf(const std::string& client) {
   if (records_.size() >= kMaxRecords) {
     records_.clear();
     for (const AnnouncedMessage* message : reading_) ++records_[message->client].reading;
+    for (const auto& [place, message] : waiting_) ++records_[message->client].waiting;
   }
   return records_[client];
 }
@@ -65,13 +70,17 @@ double ReadQueue::RestOf(const AnnouncedMessage& message, absl::Time now) const 
 double ReadQueue::LoadOf(const AnnouncedMessage& message, absl::Time now) const {
   const auto bytes = static_cast<double>(message.bytes);
   double load = bytes;
-  for (const AnnouncedMessage* other : reading_) load += std::min(bytes, RestOf(*other, now));
+  for (const AnnouncedMessage* other : reading_) {
+    if (other->is_sure) load += std::min(bytes, RestOf(*other, now));
+  }
   return load;
 }
 
 double ReadQueue::AfterOf(const AnnouncedMessage& message, absl::Time now) const {
   const ReadLaw& law = after_[message.method];
-  return law.IsKnown(now) ? law.Of(static_cast<double>(message.bytes), 0.0) : 0.0;
+  return law.IsKnown(now)
+             ? law.Of(static_cast<double>(message.bytes), static_cast<double>(message.bytes))
+             : 0.0;
 }
 
 absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double bytes_before,
@@ -109,26 +118,45 @@ absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double byte
   return TooMuch(absl::Seconds(careful_s - left_s), Text(careful_s), left_s);
 }
 
-absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
-  DropOverdue(now);
-  message->number = ++entered_;
-  message->entered = now;
+absl::Status ReadQueue::CheckRoom(const AnnouncedMessage& message) {
   if (waiting() >= max_waiting_) {
     return Because(UnservedReason::kQueueRequests,
                    absl::ResourceExhaustedError(absl::StrCat(waiting(), " of ", max_waiting_,
                                                              " requests are waiting to be read")));
   }
+  const Record& record = RecordOf(message.client);
+  const bool is_unsure = record.is_unsure();
+  const int64_t most = is_unsure ? kMaxUnsure : std::max<int64_t>(1, max_waiting_ / 2);
+  if (record.waiting < most) return absl::OkStatus();
+  return Because(UnservedReason::kClientRequests,
+                 absl::ResourceExhaustedError(absl::StrCat(
+                     record.waiting, " requests of this client are waiting to be read, of ", most,
+                     is_unsure ? ": its last one did not come" : "")));
+}
+
+absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
+  BASEBAND_RETURN_IF_ERROR(closed_);
+  DropOverdue(now);
+  BASEBAND_RETURN_IF_ERROR(CheckRoom(*message));
+  message->number = ++entered_;
+  message->entered = now;
   const Place place = PlaceOf(*message);
   if (message->deadline < absl::InfiniteFuture()) {
+    // So much before it, and it is refused however much more there is.
+    const double most = absl::ToDoubleSeconds(message->deadline - now) / law_.shared();
     double before = 0.0;
-    for (auto other = waiting_.begin(); other != waiting_.end() && other->first < place; ++other) {
-      before += static_cast<double>(other->second->bytes);
+    for (auto other = waiting_.begin();
+         other != waiting_.end() && other->first < place && !(before > most); ++other) {
+      if (!other->second->is_beside) before += static_cast<double>(other->second->bytes);
     }
     BASEBAND_RETURN_IF_ERROR(CheckInTime(*message, before, now));
   }
   message->state = AnnouncedMessage::State::kWaits;
   waiting_.emplace(place, message);
   arrivals_.emplace(message->number, message);
+  Record& record = RecordOf(message->client);
+  ++record.waiting;
+  message->is_beside = record.is_unsure();
   return absl::OkStatus();
 }
 
@@ -136,60 +164,106 @@ AnnouncedMessage* ReadQueue::Remove(AnnouncedMessage* message) {
   waiting_.erase(PlaceOf(*message));
   arrivals_.erase(message->number);
   message->state = AnnouncedMessage::State::kOutside;
+  --RecordOf(message->client).waiting;
   return message;
+}
+
+bool ReadQueue::Abandon(AnnouncedMessage* message) {
+  if (message->state != AnnouncedMessage::State::kWaits) return false;
+  Remove(message);
+  return true;
 }
 
 ReadQueue::Turn ReadQueue::Next(absl::Time now) {
   DropOverdue(now);
   if (waiting_.empty()) return {};
+  if (!closed_.ok()) return {Remove(waiting_.begin()->second), closed_};
   // The earliest of each class may be late whoever's turn it is.
   for (const Priority priority : kClasses) {
     const auto first = waiting_.lower_bound({priority, absl::InfinitePast(), 0});
     if (first != waiting_.end() && first->second->deadline <= now) {
-      return {Remove(first->second), CheckInTime(*first->second, 0.0, now)};
+      AnnouncedMessage* const late = Remove(first->second);
+      return {late, CheckInTime(*late, 0.0, now)};
     }
   }
   AnnouncedMessage* const message = First();
+  if (message == nullptr) return {};
   if (absl::Status status = CheckInTime(*message, 0.0, now); !status.ok()) {
     return {Remove(message), std::move(status)};
   }
-  if (!HasRoomFor(*message, now)) return {};
+  if (!HasLaneFor(*message, now)) return {};
+  if (WouldCrowd(*message, now)) {
+    if (next_crowd_ == 0) next_crowd_ = turns_ + kPatience;
+    if (turns_ < next_crowd_) return {};
+    next_crowd_ = 0;
+  }
   ++turns_;
   Begin(Remove(message), now);
   return {message, absl::OkStatus()};
 }
 
+bool ReadQueue::MayBeRead(const AnnouncedMessage& message) {
+  const Record& record = RecordOf(message.client);
+  return !record.is_unsure() || (record.reading == 0 && CountBeside() < lanes_);
+}
+
+int ReadQueue::CountBeside() const {
+  return static_cast<int>(
+      std::count_if(reading_.begin(), reading_.end(),
+                    [](const AnnouncedMessage* message) { return message->is_beside; }));
+}
+
 AnnouncedMessage* ReadQueue::First() {
-  if (turns_ % kPatience == kPatience - 1) return arrivals_.begin()->second;
-  AnnouncedMessage* const first = waiting_.begin()->second;
-  const auto has_its_part = [this](const AnnouncedMessage& message) {
-    return 2 * RecordOf(message.client).reading >= lanes_;
-  };
-  if (!has_its_part(*first)) return first;
+  if (turns_ % kPatience == kPatience - 1 && MayBeRead(*arrivals_.begin()->second)) {
+    return arrivals_.begin()->second;
+  }
+  AnnouncedMessage* first = nullptr;  // of those that have their part already
   int looks = kMaxLooks;
   for (const auto& [place, message] : waiting_) {
-    if (!has_its_part(*message)) return message;
+    if (MayBeRead(*message)) {
+      if (2 * RecordOf(message->client).reading < lanes_) return message;
+      if (first == nullptr) first = message;
+    }
     if (--looks == 0) break;
   }
   return first;
 }
 
-bool ReadQueue::HasRoomFor(const AnnouncedMessage& message, absl::Time now) const {
+bool ReadQueue::HasLaneFor(const AnnouncedMessage& message, absl::Time now) const {
   const auto bytes = static_cast<double>(message.bytes);
   double in_flight = bytes;
-  for (const AnnouncedMessage* other : reading_) in_flight += RestOf(*other, now);
-  const bool is_ahead =
-      law_.IsKnown(now) && law_.shared() * in_flight <= absl::ToDoubleSeconds(kAhead);
-  if (reading() >= Lanes() && !is_ahead) return false;
-  return std::all_of(reading_.begin(), reading_.end(), [&](const AnnouncedMessage* other) {
-    return other->load + std::min(bytes, RestOf(*other, now)) <= other->most_load;
-  });
+  int64_t lanes = 0;
+  for (const AnnouncedMessage* other : reading_) {
+    if (other->is_beside) continue;
+    ++lanes;
+    in_flight += RestOf(*other, now);
+    if (other->is_sure && other->load + std::min(bytes, RestOf(*other, now)) > other->most_load) {
+      return false;
+    }
+  }
+  return lanes < Lanes() || (law_.IsKnown(now) && law_.shared() * in_flight <= kAheadS);
+}
+
+bool ReadQueue::WouldCrowd(const AnnouncedMessage& message, absl::Time now) const {
+  if (!law_.IsKnown(now)) return false;
+  const auto bytes = static_cast<double>(message.bytes);
+  const Place place = PlaceOf(message);
+  double rest = 0.0;
+  for (const AnnouncedMessage* other : reading_) {
+    if (other->is_sure && PlaceOf(*other) < place) rest += std::min(bytes, RestOf(*other, now));
+  }
+  return law_.shared() * rest > kAheadS && !law_.HasRoom(bytes, rest + bytes);
 }
 
 void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   const auto bytes = static_cast<double>(message->bytes);
+  Record& record = RecordOf(message->client);  // first: it may count anew those that are read
+  message->is_beside = record.is_unsure();
+  message->is_sure = !message->is_beside && record.last == Last::kCame;
   message->load = LoadOf(*message, now);
-  for (AnnouncedMessage* other : reading_) other->load += std::min(bytes, RestOf(*other, now));
+  if (message->is_sure) {
+    for (AnnouncedMessage* other : reading_) other->load += std::min(bytes, RestOf(*other, now));
+  }
   const double seconds = law_.Of(bytes, message->load);
   message->most_load = std::numeric_limits<double>::infinity();
   if (message->deadline < absl::InfiniteFuture() && law_.IsKnown(now)) {
@@ -200,15 +274,14 @@ void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   message->due =
       now + (law_.IsKnown(now) ? absl::Seconds(kOverdue * seconds) + kAhead : kOverdueUnknown);
   message->state = AnnouncedMessage::State::kReads;
-  ++RecordOf(message->client).reading;  // first: it may count anew those that are read
+  ++record.reading;
   reading_.push_back(message);
 }
 
-void ReadQueue::DidNotCome(const AnnouncedMessage& message, absl::Time now) {
-  Record& record = RecordOf(message.client);
-  if (!std::exchange(record.has_come, false) && last_came_ >= message.begin) return;
+void ReadQueue::TeachLate(const AnnouncedMessage& message, absl::Time now) {
+  if (!message.is_sure) return;
   const auto bytes = static_cast<double>(message.bytes);
-  law_.LearnLate(bytes, message.load, absl::ToDoubleSeconds(now - message.begin), now);
+  law_.LearnLate(bytes, message.load, absl::ToDoubleSeconds(now - message.begin));
 }
 
 void ReadQueue::EndReading(AnnouncedMessage* message) {
@@ -222,34 +295,42 @@ void ReadQueue::DropOverdue(absl::Time now) {
     if (message->due > now) continue;
     EndReading(message);
     message->state = AnnouncedMessage::State::kOverdue;
-    DidNotCome(*message, now);
+    Record& record = RecordOf(message->client);
+    const bool was_unsure = record.is_unsure();
+    ++record.overdue;
+    Mark(message->client, was_unsure);
+    TeachLate(*message, now);
   }
 }
 
-void ReadQueue::Leave(AnnouncedMessage* message, bool came, absl::Time now) {
+void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
   DropOverdue(now);
   const bool was_overdue = message->state == AnnouncedMessage::State::kOverdue;
   if (!was_overdue) EndReading(message);
   message->state = AnnouncedMessage::State::kOutside;
-  if (came) {
-    law_.Learn(static_cast<double>(message->bytes), message->load,
-               absl::ToDoubleSeconds(now - message->begin), now);
-    RecordOf(message->client).has_come = true;
-    last_came_ = now;
-  } else if (!was_overdue) {
-    DidNotCome(*message, now);
+  Record& record = RecordOf(message->client);
+  const bool was_unsure = record.is_unsure();
+  if (was_overdue) record.overdue = std::max<int64_t>(0, record.overdue - 1);
+  if (end == End::kCame) {
+    // Who sends late says little of how long reading takes.
+    if (!was_overdue) {
+      law_.Learn(static_cast<double>(message->bytes), message->load,
+                 absl::ToDoubleSeconds(now - message->begin), now);
+    }
+    record.last = Last::kCame;
+  } else if (end == End::kDidNotCome) {
+    if (!was_overdue) TeachLate(*message, now);
+    record.last = Last::kDidNotCome;
   }
+  Mark(message->client, was_unsure);
 }
 
-absl::Time ReadQueue::NextWake() const {
-  absl::Time wake = absl::InfiniteFuture();
-  if (waiting_.empty()) return wake;
-  for (const Priority priority : kClasses) {
-    const auto first = waiting_.lower_bound({priority, absl::InfinitePast(), 0});
-    if (first != waiting_.end()) wake = std::min(wake, first->second->deadline);
+void ReadQueue::Mark(const std::string& client, bool was_unsure) {
+  const Record& record = RecordOf(client);
+  if (record.is_unsure() == was_unsure || record.waiting == 0) return;
+  for (const auto& [place, message] : waiting_) {
+    if (message->client == client) message->is_beside = !was_unsure;
   }
-  for (const AnnouncedMessage* message : reading_) wake = std::min(wake, message->due);
-  return wake;
 }
 
 }  // namespace baseband::server

@@ -153,7 +153,10 @@ class Simulation {
         const bool came = call->unasked <= 0.0 && call->left <= 0.0;
         const bool gone = now_s_ >= call->deadline_s;
         if (!came && !gone) continue;
-        if (admission_) queue_.Leave(&call->message, came, Now());
+        if (admission_) {
+          queue_.Leave(&call->message, came ? ReadQueue::End::kCame : ReadQueue::End::kDidNotCome,
+                       Now());
+        }
         call->at = came ? Call::kDevice : Call::kEnded;
         call->read_s = now_s_;
         if (came) device_.push_back(call.get());
