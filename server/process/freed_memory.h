@@ -24,7 +24,7 @@ int64_t FreedBytes();
 // GiveBackOwnIfWanted.
 void GiveBackFreed();
 // Gives back the end of this thread's arena if GiveBackFreed was called since it last did; a few
-// nanoseconds if not.
+// nanoseconds if not. Meanwhile what others free at their ends goes back as well.
 void GiveBackOwnIfWanted();
 
 }  // namespace baseband::server
