@@ -202,8 +202,7 @@ ReadQueue::Turn ReadQueue::Next(absl::Time now) {
   return {message, absl::OkStatus()};
 }
 
-bool ReadQueue::MayBeRead(const AnnouncedMessage& message) {
-  const Record& record = RecordOf(message.client);
+bool ReadQueue::MayBeRead(const Record& record) const {
   return !record.is_unsure() || (record.reading == 0 && CountBeside() < lanes_);
 }
 
@@ -214,14 +213,16 @@ int ReadQueue::CountBeside() const {
 }
 
 AnnouncedMessage* ReadQueue::First() {
-  if (turns_ % kPatience == kPatience - 1 && MayBeRead(*arrivals_.begin()->second)) {
-    return arrivals_.begin()->second;
+  if (turns_ % kPatience == kPatience - 1) {
+    AnnouncedMessage* const oldest = arrivals_.begin()->second;
+    if (MayBeRead(RecordOf(oldest->client))) return oldest;
   }
   AnnouncedMessage* first = nullptr;  // of those that have their part already
   int looks = kMaxLooks;
   for (const auto& [place, message] : waiting_) {
-    if (MayBeRead(*message)) {
-      if (2 * RecordOf(message->client).reading < lanes_) return message;
+    const Record& record = RecordOf(message->client);
+    if (MayBeRead(record)) {
+      if (2 * record.reading < lanes_) return message;
       if (first == nullptr) first = message;
     }
     if (--looks == 0) break;

@@ -135,7 +135,7 @@ class ReadQueue {
   int Lanes() const { return law_.has_seen() ? lanes_ : 1; }
   // Null: none of those that may be read.
   AnnouncedMessage* First();
-  bool MayBeRead(const AnnouncedMessage& message);
+  bool MayBeRead(const Record& record) const;
   int CountBeside() const;
   void EndReading(AnnouncedMessage* message);
   void TeachLate(const AnnouncedMessage& message, absl::Time now);

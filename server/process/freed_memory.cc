@@ -3,7 +3,6 @@
 #include <malloc.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdlib>
 
 #include "absl/base/const_init.h"

@@ -1,5 +1,4 @@
-// What malloc keeps of freed memory, and how it goes back to the system. glibc; elsewhere nothing
-// is kept and nothing given back.
+// What glibc's malloc keeps of freed memory, and how it goes back to the system.
 //
 // Large messages come and go. glibc maps each, faults it in page by page and unmaps it again, which
 // halves the throughput (DESIGN), unless it is told to keep what is freed: then malloc_trim() gives

@@ -31,7 +31,7 @@ constexpr const char* kServiceName = "baseband.v1.Baseband";
 constexpr int kThreadsPerQueue = 4;
 // Calls that may arrive at once on a completion queue before a thread is back.
 constexpr int kListenersPerQueue = 64;
-// A thread of a queue without events looks so often what else there is to do.
+// A thread whose queue has no event looks so often whether its freed memory is wanted.
 constexpr absl::Duration kIdle = absl::Seconds(1);
 // In flight on one connection; clients queue the rest themselves.
 constexpr int kMaxStreamsPerConnection = 128;

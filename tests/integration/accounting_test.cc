@@ -10,14 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "baseband/v1/baseband.grpc.pb.h"
-#include "client/cpp/admin_client.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/administered_server.h"
 #include "tests/support/downconvert_traffic.h"
 #include "tests/support/raw_http2.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/test_files.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -191,17 +190,15 @@ TEST_F(AccountingTest, AStreamThatIsIdleAtItsDeadlineIsNotOk) {
 }
 
 TEST_F(AccountingTest, ACallThatIsCancelledWhileItsDeviceWorksIsCancelled) {
-  const std::string admin = absl::StrCat("unix:", FolderOfTests(), "/admin");
-  Start({"--allow-fault-injection", "--admin-listen=" + admin});
-  client::ClientOptions options;
-  options.target = admin;
-  const auto administrator = client::AdminClient::Create(options);
-  ASSERT_THAT(administrator, IsOk());
+  auto started = StartAdministered({"--allow-fault-injection"});
+  ASSERT_THAT(started, IsOk());
+  server_ = std::move(started->server);
+  stub_ = Connect(server_->target());
   v1::InjectFaultRequest stall;
   stall.set_kind(v1::InjectFaultRequest::STALL);
   stall.set_stall_ms(5000);
   stall.set_count(1);
-  ASSERT_THAT((*administrator)->InjectFault(stall, absl::Seconds(20)), IsOk());
+  ASSERT_THAT(started->admin->InjectFault(stall, absl::Seconds(20)), IsOk());
 
   grpc::ClientContext context;
   std::thread caller([&] {

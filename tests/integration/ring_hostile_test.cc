@@ -25,9 +25,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uint32_t kInvalidArgument = 3;
-constexpr uint32_t kNotFound = 5;
-
 class HostileRingTest : public SharingServerTest {
  protected:
   void ExpectThatOthersAreServed() {

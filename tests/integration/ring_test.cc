@@ -33,15 +33,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr uint32_t kOk = 0;
-constexpr uint32_t kCancelled = 1;
-constexpr uint32_t kInvalidArgument = 3;
-constexpr uint32_t kDeadlineExceeded = 4;
-constexpr uint32_t kNotFound = 5;
-constexpr uint32_t kResourceExhausted = 8;
-constexpr uint32_t kOutOfRange = 11;
-constexpr uint32_t kUnavailable = 14;
-
 uint64_t MonotonicNs(absl::Duration from_now) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);

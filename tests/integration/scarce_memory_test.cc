@@ -13,11 +13,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "client/cpp/admin_client.h"
+#include "tests/support/administered_server.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server_process.h"
 #include "tests/support/status_matchers.h"
-#include "tests/support/test_files.h"
 #include "tests/support/traffic.h"
 
 namespace baseband::testing {
@@ -46,27 +45,21 @@ class ScarceMemoryTest : public ::testing::Test {
 TEST_F(ScarceMemoryTest, AllAreRefusedWhileItIsAndServedAfterwards) {
   std::vector<std::string> flags = kSmall;
   flags.push_back(absl::StrCat("--memory-mib=", CalmMib() + 64));
-  const std::string admin = absl::StrCat("unix:", FolderOfTests(), "/admin");
-  flags.insert(flags.end(),
-               {"--allow-fault-injection", "--watchdog=0s", "--admin-listen=" + admin});
-  auto started = ServerProcess::Start(flags);
+  flags.insert(flags.end(), {"--allow-fault-injection", "--watchdog=0s"});
+  const auto started = StartAdministered(flags);
   ASSERT_THAT(started, IsOk());
-  ServerProcess& server = **started;
+  ServerProcess& server = *started->server;
   const auto stub = Connect(server.target());
   const v1::EncodeRequest small = EncodeOf(NrCode(1, 384), 1);
   v1::EncodeResponse answer;
   ASSERT_TRUE(Call(*stub, small, &answer).ok());
   EXPECT_EQ(server.Metric("baseband_memory_step"), 0);
 
-  client::ClientOptions options;
-  options.target = admin;
-  const auto administrator = client::AdminClient::Create(options);
-  ASSERT_THAT(administrator, IsOk());
   v1::InjectFaultRequest stall;
   stall.set_kind(v1::InjectFaultRequest::STALL);
   stall.set_stall_ms(6000);
   stall.set_count(8);  // more than there are lanes
-  ASSERT_THAT((*administrator)->InjectFault(stall, absl::Seconds(60)), IsOk());
+  ASSERT_THAT(started->admin->InjectFault(stall, absl::Seconds(60)), IsOk());
 
   // 5 MB each, which nobody works on for a while, until some are refused for want of memory.
   const v1::DecodeRequest large = DecodeOfZeros(NrCode(1, 384), 200);

@@ -52,7 +52,7 @@ TimingSpec SpecOf(int samples, int symbols, double rolloff, uint64_t seed) {
   return spec;
 }
 
-std::vector<std::complex<double>> AsFloats(const std::string& bytes) {
+std::vector<std::complex<double>> AsDoubles(const std::string& bytes) {
   std::vector<std::complex<float>> symbols(bytes.size() / sizeof(std::complex<float>));
   std::memcpy(static_cast<void*>(symbols.data()), bytes.data(), bytes.size());
   return {symbols.begin(), symbols.end()};
@@ -119,7 +119,7 @@ TEST_F(SymbolTimingTest, SymbolsComeAtOneSampleEachInTheOrderOfTheFrames) {
   EXPECT_EQ(response.reaches(2).frame_symbols(), 500U);
   EXPECT_EQ(response.timings_size(), 3);
   EXPECT_EQ(response.curves_size(), 1);
-  const std::vector<std::complex<double>> corrected = AsFloats(response.payload());
+  const std::vector<std::complex<double>> corrected = AsDoubles(response.payload());
   ASSERT_EQ(corrected.size(), 2 * 1000U + 700U);
   // What was sent, turned by a quarter or not, and noise; without the ends, which lack a part of
   // their pulses.

@@ -22,6 +22,16 @@
 
 namespace baseband::testing {
 
+// gRPC's status codes, as they are in a completion.
+inline constexpr uint32_t kOk = 0;
+inline constexpr uint32_t kCancelled = 1;
+inline constexpr uint32_t kInvalidArgument = 3;
+inline constexpr uint32_t kDeadlineExceeded = 4;
+inline constexpr uint32_t kNotFound = 5;
+inline constexpr uint32_t kResourceExhausted = 8;
+inline constexpr uint32_t kOutOfRange = 11;
+inline constexpr uint32_t kUnavailable = 14;
+
 // A region with a ring at its beginning. What is not tested is right: EXPECT says if it is not.
 class RawRing {
  public:

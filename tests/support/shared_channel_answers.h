@@ -3,6 +3,7 @@
 #ifndef BASEBAND_TESTS_SUPPORT_SHARED_CHANNEL_ANSWERS_H_
 #define BASEBAND_TESTS_SUPPORT_SHARED_CHANNEL_ANSWERS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -15,6 +16,11 @@
 #include "tests/support/test_operations.h"
 
 namespace baseband::testing {
+
+// A payload of `bytes`.
+inline std::string PayloadOf(const std::vector<uint8_t>& bytes) {
+  return {bytes.begin(), bytes.end()};
+}
 
 // The operation of a request's message.
 template <typename Request>

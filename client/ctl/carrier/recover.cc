@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "client/ctl/carrier/carrier_flags.h"
 #include "client/ctl/carrier/carrier_plot.h"
 #include "client/ctl/carrier/carrier_report.h"
@@ -17,9 +16,9 @@
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/front_end_flags.h"
+#include "client/ctl/common/notes.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
-#include "client/ctl/common/step_range.h"
 #include "client/ctl/common/symbols.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/transfer.h"
@@ -190,10 +189,7 @@ class RecoverCommand final : public Command {
       group->set_symbol_rate_hz(symbols->sample_rate_hz / SamplesPerSymbolOf(*group));
     } else if (const double said = symbols->sample_rate_hz / SamplesPerSymbolOf(*group);
                said != 0 && std::abs(group->symbol_rate_hz() - said) > 1e-9 * said) {
-      PrintNotes(
-          {absl::StrFormat("--symbol-rate %.12g contradicts %s, which says %.12g: %.12g is"
-                           " taken",
-                           group->symbol_rate_hz(), input_, said, group->symbol_rate_hz())});
+      PrintNotes({Contradiction("--symbol-rate", group->symbol_rate_hz(), input_, said)});
     }
     group->set_format(symbols->format);
     group->set_corrected(!out_.empty());

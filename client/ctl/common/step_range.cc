@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "absl/status/status.h"
@@ -47,12 +46,6 @@ absl::StatusOr<StepRange> ToStepRange(double begin, double step, double end) {
         end, steps, step, begin));
   }
   return range;
-}
-
-void PrintNotes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) {
-    absl::FPrintF(stderr, "basebandctl: %s\n", note);
-  }
 }
 
 }  // namespace baseband::ctl

@@ -3,7 +3,6 @@
 #define BASEBAND_CLIENT_CTL_COMMON_STEP_RANGE_H_
 
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -24,9 +23,6 @@ struct StepRange {
 // END is a point if it is one but for rounding. InvalidArgument: no step leads from BEGIN to END;
 // or END is missed after less than two steps, as where someone wrote BEGIN:END:STEP.
 absl::StatusOr<StepRange> ToStepRange(double begin, double step, double end);
-
-// A line each on standard error.
-void PrintNotes(const std::vector<std::string>& notes);
 
 }  // namespace baseband::ctl
 

@@ -6,11 +6,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/angles.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/named_value.h"
+#include "client/ctl/common/notes.h"
 #include "client/ctl/common/sigmf.h"
 #include "client/ctl/common/symbols.h"
 #include "client/ctl/common/taps_file.h"
@@ -70,11 +70,6 @@ absl::StatusOr<v1::DownconvertChannel> ToChannel(const ChannelSpec& spec, const 
   mask.set_attenuation_db(spec.attenuation_db);
   mask.set_design(spec.kaiser ? v1::FILTER_DESIGN_KAISER : v1::FILTER_DESIGN_EQUIRIPPLE);
   return channel;
-}
-
-std::string Contradiction(absl::string_view by, double taken, const Band& file, double said) {
-  return absl::StrFormat("%s %.12g contradicts %s, which says %.12g: %.12g is taken", by, taken,
-                         file.path, said, taken);
 }
 
 // All channels that the flags and their files name.
@@ -214,10 +209,10 @@ absl::StatusOr<DownconvertPlan> ToDownconvertPlan(DownconvertFlags flags, Band b
   }
   if (file.sample_rate_hz != 0 && band.sample_rate_hz != file.sample_rate_hz) {
     plan.notes.push_back(Contradiction(flags.sample_rate_hz != 0 ? "--rate" : flags.channels_file,
-                                       band.sample_rate_hz, file, file.sample_rate_hz));
+                                       band.sample_rate_hz, file.path, file.sample_rate_hz));
   }
   if (file.centre_hz.has_value() && band.centre_hz != file.centre_hz) {
-    plan.notes.push_back(Contradiction("--centre", *band.centre_hz, file, *file.centre_hz));
+    plan.notes.push_back(Contradiction("--centre", *band.centre_hz, file.path, *file.centre_hz));
   }
   plan.setup.set_sample_rate_hz(band.sample_rate_hz);
   plan.centre_hz = band.centre_hz;

@@ -11,8 +11,8 @@
 #include "absl/time/time.h"
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/interrupt.h"
+#include "client/ctl/common/notes.h"
 #include "client/ctl/common/outputs.h"
-#include "client/ctl/common/step_range.h"
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/minimize/minimize_flags.h"
 #include "client/ctl/minimize/minimize_map.h"
@@ -141,7 +141,7 @@ class MinimizeCommand final : public Command {
     }
     if (map_file_ != nullptr) {
       map_file_->Write(absl::EndsWithIgnoreCase(map_, ".csv") ? MapCsv(request, found.map)
-                                                    : MapSvg(request, found));
+                                                              : MapSvg(request, found));
     }
     if (const absl::Status written = outputs_.Commit(); !written.ok()) {
       return FailArguments(written);

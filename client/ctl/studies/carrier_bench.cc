@@ -10,9 +10,9 @@
 #include "client/ctl/common/command.h"
 #include "client/ctl/common/files.h"
 #include "client/ctl/common/named_value.h"
+#include "client/ctl/common/notes.h"
 #include "client/ctl/common/options.h"
 #include "client/ctl/common/outputs.h"
-#include "client/ctl/common/step_range.h"
 #include "client/ctl/studies/ber_curve.h"
 #include "nlohmann/json.hpp"
 

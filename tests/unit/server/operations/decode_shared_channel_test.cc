@@ -22,8 +22,6 @@ using Request = v1::DecodeSharedChannelRequest;
 using Answer = v1::DecodeSharedChannelResponse;
 using Group = v1::DecodeSharedChannelGroup;
 
-std::string TextOf(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
-
 // Of one block, which is received as `payload`.
 Request RequestOf(const Group& group, const std::string& payload) {
   Request request;
@@ -68,7 +66,7 @@ TEST(DecodeSharedChannelTest, KnownBlocksDecodeOnceEnoughOfTheirTransmissionsCam
             << "case " << v.plan.number << ", transmission " << t;
       }
       if (is_last) {
-        EXPECT_EQ(answer.payload(), TextOf(v.plan.tb));
+        EXPECT_EQ(answer.payload(), PayloadOf(v.plan.tb));
       }
     }
   }

@@ -21,8 +21,6 @@ namespace {
 
 using Request = v1::EncodeSharedChannelRequest;
 
-std::string TextOf(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
-
 // One bit a byte.
 std::vector<uint8_t> BitsOf(const std::string& bytes, int64_t count) {
   std::vector<uint8_t> bits;
@@ -52,8 +50,8 @@ TEST(EncodeSharedChannelTest, KnownTransportBlocksOfOneSlotAreSentAsTheStandardS
     v1::EncodeSharedChannelGroup& group = *request.add_groups();
     *group.mutable_block() = BlockOf(v.plan);
     group.set_count(1);
-    request.mutable_payload()->append(TextOf(v.plan.tb));
-    expected += TextOf(v.out);
+    request.mutable_payload()->append(PayloadOf(v.plan.tb));
+    expected += PayloadOf(v.out);
   }
   ASSERT_EQ(request.groups_size(), 20);
   EXPECT_EQ(AnswerTo(request).payload(), expected);
@@ -73,8 +71,8 @@ TEST(EncodeSharedChannelTest, KnownCodeBlocksAreSentAsTheStandardSays) {
     block.set_n_filler(static_cast<uint32_t>(v.block.num_filler));
     block.set_n_cb(static_cast<uint32_t>(v.n_cb));
     block.set_e(static_cast<uint32_t>(v.block.e));
-    request.mutable_payload()->append(TextOf(v.info));
-    expected += TextOf(v.out);
+    request.mutable_payload()->append(PayloadOf(v.info));
+    expected += PayloadOf(v.out);
   }
   ASSERT_EQ(request.groups_size(), 44);
   EXPECT_EQ(AnswerTo(request).payload(), expected);
