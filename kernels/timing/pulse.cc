@@ -140,12 +140,15 @@ absl::StatusOr<PulsePtr> Pulse::Create(const PulseShape& shape, const ContinueCh
 absl::Status Pulse::SetRootRaisedCosine(const ContinueCheck& may_continue) {
   const double a = shape_.rolloff;
   BASEBAND_ASSIGN_OR_RETURN(span_, SpanFor(a, may_continue));
-  bandwidth_ = 4.0 * kPi * kPi * (1.0 / 12.0 + a * a * (0.25 - 2.0 / (kPi * kPi)));
+  facts_.rolloff = a;
+  facts_.bandwidth = 4.0 * kPi * kPi * (1.0 / 12.0 + a * a * (0.25 - 2.0 / (kPi * kPi)));
   double neighbours = 0.0;
   for (int d = 1; d < static_cast<int>(40.0 / a); ++d) {
-    neighbours += RaisedCosineSlopeAt(a, d) * RaisedCosineSlopeAt(a, d);
+    const double square = RaisedCosineSlopeAt(a, d) * RaisedCosineSlopeAt(a, d);
+    neighbours += square;
+    facts_.neighbour_reach += d * square * d;
   }
-  neighbour_share_ = 2.0 * neighbours / bandwidth_;
+  facts_.neighbour_share = 2.0 * neighbours / facts_.bandwidth;
   const size_t count = LayOut();
   BASEBAND_ASSIGN_OR_RETURN(const PulseHalf half,
                             RootRaisedCosineHalf(a, RowStep(), count, may_continue));
@@ -157,8 +160,7 @@ absl::Status Pulse::SetTaps(const ContinueCheck& may_continue) {
   BASEBAND_ASSIGN_OR_RETURN(const TapsPulse taps,
                             TapsPulse::Create(*shape_.taps, shape_.rolloff, may_continue));
   span_ = taps.span();
-  bandwidth_ = taps.bandwidth();
-  neighbour_share_ = taps.neighbour_share();
+  facts_ = taps.facts();
   const size_t count = LayOut();
   BASEBAND_ASSIGN_OR_RETURN(const PulseHalf half, taps.Half(RowStep(), count, may_continue));
   SetFilters(half);

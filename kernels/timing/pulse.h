@@ -93,6 +93,22 @@ struct PulseView {
   const Tap* taps_of = nullptr;  // [rows][row_taps]
 };
 
+// What the estimates need to know of a pulse.
+struct PulseFacts {
+  double rolloff = 0.35;
+  // Mean square of f over the pulse's energy times (2 pi)^2, rad^2 per symbol^2:
+  //   (2 pi)^2 (1 / 12 + a^2 (1 / 4 - 2 / pi^2)) of the root-raised-cosine one.
+  double bandwidth = 0.0;
+  // Which part of it the slopes of r, the pulse convolved with itself, at the other symbols hold:
+  //   2 sum over d >= 1 of r'(d)^2 / bandwidth. Near 1 for small roll-offs, where all that moves
+  // with the timing of one symbol is its neighbours. See BlindShare in math/refine_math.h.
+  double neighbour_share = 0.0;
+  // How far those slopes reach: sum over d >= 1 of d^2 r'(d)^2.
+  double neighbour_reach = 0.0;
+  // The line at the symbol rate over that of a root-raised-cosine pulse of this roll-off.
+  double line_strength = 1.0;
+};
+
 struct PulseHalf;  // pulse_taps.h
 class Pulse;
 using PulsePtr = std::shared_ptr<const Pulse>;
@@ -116,13 +132,8 @@ class Pulse {
   // symbols with each other less than -60 dB of their power, beside what the pulse's own taps bring
   // along.
   int span() const { return span_; }
-  // Mean square of f over the pulse's energy times (2 pi)^2, rad^2 per symbol^2:
-  //   (2 pi)^2 (1 / 12 + a^2 (1 / 4 - 2 / pi^2)) of the root-raised-cosine one.
-  double bandwidth() const { return bandwidth_; }
-  // Which part of it the slopes of r, the pulse convolved with itself, at the other symbols hold:
-  //   2 sum over d >= 1 of r'(d)^2 / bandwidth(). Near 1 for small roll-offs, where all that moves
-  // with the timing of one symbol is its neighbours. See BlindShare in math/refine_math.h.
-  double neighbour_share() const { return neighbour_share_; }
+  const PulseFacts& facts() const { return facts_; }
+  double bandwidth() const { return facts_.bandwidth; }
   // Differs from that of every other pulse of this process.
   uint64_t id() const { return id_; }
   PulseView view() const;
@@ -142,8 +153,7 @@ class Pulse {
 
   PulseShape shape_;
   int span_ = 0;
-  double bandwidth_ = 0.0;
-  double neighbour_share_ = 0.0;
+  PulseFacts facts_;
   uint64_t id_ = 0;
   PulseView layout_;  // without its pointer
   std::vector<Tap> taps_;

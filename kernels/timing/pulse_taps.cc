@@ -134,7 +134,9 @@ absl::Status TapsPulse::SetSpectrum(const PulseTaps& taps, double rolloff,
   double energy = 0.0;     // sums over the bins of F,
   double squares = 0.0;    // of F^2,
   double spread = 0.0;     // of f^2 G^2,
-  double at_others = 0.0;  // and of the square of f G^2, folded
+  double at_others = 0.0;  // of the square of f G^2, folded,
+  double changes = 0.0;    // and of that of its change from bin to bin
+  double before = 0.0;
   for (size_t i = 0; i < spectrum_.size() - 1; ++i) {
     const size_t mirrored = spectrum_.size() - 1 - i;
     const double f = FrequencyOf(i);
@@ -145,6 +147,8 @@ absl::Status TapsPulse::SetSpectrum(const PulseTaps& taps, double rolloff,
     spread += f * f * low + (1.0 - f) * (1.0 - f) * high;
     const double folded = i == 0 ? 0.0 : f * low - (1.0 - f) * high;
     at_others += folded * folded;
+    changes += (folded - before) * (folded - before);
+    before = folded;
   }
   const double whole = EnergyOf(half, taps.per_symbol);
   const double beyond = 1.0 - EnergyWithin(spectrum_, 0.5 * (1.0 + rolloff)) / whole;
@@ -168,8 +172,12 @@ absl::Status TapsPulse::SetSpectrum(const PulseTaps& taps, double rolloff,
                      " of a root-raised-cosine pulse's: not in [", kMinLineStrength, ", inf)"));
   }
   const double turns = 4.0 * kPi * kPi;
-  bandwidth_ = turns * spread / energy;
-  neighbour_share_ = turns * at_others * period() / (energy * energy * bandwidth_);
+  changes += before * before;  // to bin 0 of the next period
+  facts_.rolloff = rolloff;
+  facts_.bandwidth = turns * spread / energy;
+  facts_.neighbour_share = turns * at_others * period() / (energy * energy * facts_.bandwidth);
+  facts_.neighbour_reach = 0.5 * changes * std::pow(period(), 3) / (energy * energy);
+  facts_.line_strength = line;
   const double scale = 1.0 / std::sqrt(energy / period());
   for (double& bin : spectrum_) bin *= scale;
   return absl::OkStatus();

@@ -38,8 +38,7 @@ class TapsPulse {
 
   // As Pulse tells them. The span is at most the taps' reach and 4 symbols.
   int span() const { return span_; }
-  double bandwidth() const { return bandwidth_; }
-  double neighbour_share() const { return neighbour_share_; }
+  const PulseFacts& facts() const { return facts_; }
 
   // At `count` points `step` symbols apart.
   absl::StatusOr<PulseHalf> Half(double step, size_t count,
@@ -56,8 +55,7 @@ class TapsPulse {
 
   std::vector<double> spectrum_;  // [D + 1], of unit energy
   int span_ = 0;
-  double bandwidth_ = 0.0;
-  double neighbour_share_ = 0.0;
+  PulseFacts facts_;
 };
 
 }  // namespace baseband::timing

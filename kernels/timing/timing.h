@@ -60,20 +60,27 @@ enum class Lock : uint8_t {
   kLocked,
   kNoSignal,  // no energy
   kNoLine,    // the line at the symbol rate does not stand out of the noise, or there is none: a
-              // tone, a carrier without modulation, another symbol rate
+              // tone, a carrier without modulation, another symbol rate; or it is one of a few
+              // impulses alone, or of a clock error beyond max_clock_error, by more than 0.1 symbol
+              // at the frame's ends
   kTooShort,  // even without noise a frame so short would not show the line of such a roll-off
 };
 
 // With lock other than kLocked the numbers are the best guess, and symbols and carrier are what
-// follows from it. The carrier has a lock of its own.
+// follows from it. The carrier has a lock of its own, which is no kLocked but
+// carrier::Lock::kBadFit where symbols at the carrier's SNR would show a line several times as
+// strong as what is there.
 struct Result {
   // When the first symbol's centre is, nominal symbols after the first sample: within [0, 1), but
   // for what the refinement adds.
   double offset = 0.0;
   double clock_error = 0.0;  // length of a symbol over the nominal one, less 1
-  // Predicted standard deviations; never below what rounding and the filter's length leave, never
-  // above those of anything within [0, 1) and +-max_clock_error, which they are if there is no
-  // signal. 0 only that of the clock error, if max_clock_error is 0, or too small for a float.
+  // Predicted standard deviations: of noise, of symbols beyond the frame's ends, of rounding and
+  // the filter's length; never above those of anything within [0, 1) and +-max_clock_error, which
+  // they are if there is no signal. 0 only that of the clock error, if max_clock_error is 0, or too
+  // small for a float. If the samples show the clock error to be beyond +-max_clock_error, by more
+  // than five deviations, by how much is in those of clock error and offset. Of samples that are
+  // clipped, or full of impulses, they may be too small.
   float offset_stddev = 0.0F;  // of `offset`, the time of the first symbol
   float clock_error_stddev = 0.0F;
   float centre_stddev = 0.0F;  // of the time of the frame's middle symbol

@@ -102,6 +102,19 @@ TEST_F(TimingGpuTest, ClockErrorsUpToTheMostAndNoneEqualTheCpu) {
   }
 }
 
+TEST_F(TimingGpuTest, ThePhaseAtEveryReferenceEqualsTheCpu) {
+  for (const carrier::Reference reference :
+       {carrier::Reference::kFirst, carrier::Reference::kCentre, carrier::Reference::kLast}) {
+    SCOPED_TRACE(static_cast<int>(reference));
+    Receiver receiver = MakeReceiver("QPSK", kTwoSamples);
+    receiver.carrier.reference = reference;
+    CompareAll(receiver,
+               {FrameOf(receiver, 100, 1, 15.0), FrameOf(receiver, 101, 2, 15.0),
+                FrameOf(receiver, 3000, 3), FrameOf(receiver, 3001, 4)},
+               2);
+  }
+}
+
 TEST_F(TimingGpuTest, NoiselessFramesAreFoundWhereTheyAre) {
   const Receiver receiver = MakeReceiver("QPSK", kTwoSamples);
   std::vector<TimingSpec> specs;
@@ -242,57 +255,6 @@ TEST_F(TimingGpuTest, EveryMethodOfTheCarrierEqualsTheCpu) {
     receiver.carrier.sweep_step = 2e-6;
     receiver.carrier.reference = carrier::Reference::kLast;
     CompareAll(receiver, {FrameOf(receiver, 3000, 1, 8.0), FrameOf(receiver, 5000, 2, 8.0)}, 2);
-  }
-}
-
-TEST_F(TimingGpuTest, BadAndSilentFramesAreSaidToBeSoAndHarmNoOther) {
-  const Receiver receiver = MakeReceiver("QPSK", kTwoSamples);
-  std::vector<SampleFrame> frames(4, FrameOf(receiver, 3000, 1));
-  const auto set = [&](size_t frame, size_t number, float value) {
-    std::memcpy(frames[frame].samples.data() + 4 * number, &value, sizeof(value));
-  };
-  set(0, 2 * static_cast<size_t>(frames[0].num_samples) - 1, NAN);
-  set(1, 17, 1e16F);
-  std::fill(frames[2].samples.begin(), frames[2].samples.end(), uint8_t{0});
-  const std::vector<Answer> answers = RecoverOnGpu(receiver, frames);
-  for (const size_t bad : {0, 1}) {
-    EXPECT_EQ(answers[bad].found.timing.bad_samples, 1);
-    EXPECT_EQ(answers[bad].found.carrier.bad_symbols, 1);
-  }
-  EXPECT_EQ(answers[2].found.timing.bad_samples, 0);
-  EXPECT_EQ(answers[2].found.timing.lock, Lock::kNoSignal);
-  EXPECT_EQ(answers[2].found.carrier.lock, carrier::Lock::kNoSignal);
-  for (const size_t lost : {0, 1, 2}) {
-    EXPECT_THAT(answers[lost].corrected, ::testing::Each(0));
-    EXPECT_THAT(answers[lost].curve, ::testing::Each(0.0F));
-  }
-  ExpectSame(answers[3], RecoverOnGpu(receiver, {frames[3]})[0]);
-}
-
-TEST_F(TimingGpuTest, NothingWithoutASymbolRateLocks) {
-  const Receiver receiver = MakeReceiver("QPSK", kTwoSamples);
-  const int64_t num_samples = receiver.SamplesFor(4000);
-  std::vector<SampleFrame> frames;
-  const auto add = [&](const auto& at) {
-    std::vector<Iq> samples;
-    for (int64_t m = 0; m < num_samples; ++m) samples.push_back(at(m));
-    SampleFrame frame;
-    frame.samples = testing::ToSamples(samples, receiver.carrier.format);
-    frame.num_samples = num_samples;
-    frames.push_back(frame);
-  };
-  add([](int64_t) { return Iq{1.0F, -0.5F}; });
-  for (const double frequency : {0.01, -0.11, 0.25, 0.4}) {
-    add([&](int64_t m) {
-      const double angle = 2.0 * M_PI * frequency * static_cast<double>(m);
-      return Iq{static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
-    });
-  }
-  std::mt19937 random(11);
-  std::normal_distribution<float> normal;
-  for (int i = 0; i < 50; ++i) add([&](int64_t) { return Iq{normal(random), normal(random)}; });
-  for (const Answer& answer : RecoverOnGpu(receiver, frames)) {
-    EXPECT_NE(answer.found.timing.lock, Lock::kLocked);
   }
 }
 

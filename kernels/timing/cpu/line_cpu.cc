@@ -47,22 +47,21 @@ class LineSearch {
   }
 
   LineFound Search() {
-    const double pieces = plan_.num_pieces;
     LineFound found;
     AddUpPower();
     found.centre = StrongestBin();
     SumLines(found.centre);
-    SearchDrift(&found.line);
+    const Strongest allowed = StrongestOf(-plan_.last_drift * plan_.drift_step, plan_.drift_step,
+                                          2 * plan_.last_drift + 1);
+    found.line.drift = allowed.drift;
+    found.line.middle = allowed.middle;
     LineSums sums = SettleLine(&found.line);
     found.centre = RefineCentre(found.centre, found.line);
     SumLines(found.centre);
     sums = SettleLine(&found.line);
-    const double strength = std::fabs(sums.along);
-    found.faint = !(strength >= kFaintLine * 0.25 * static_cast<double>(plan_.rolloff) * pieces *
-                                    Energy(found.centre));
-    const double unlikely = VarianceWithoutLine(found.centre);
-    found.lambda = unlikely > 0.0 ? strength * strength / unlikely : 0.0;
-    JudgeLine(sums, plan_.num_pieces, found.lambda, plan_.max_drift, &found.line);
+    found.evidence = WeighLine(plan_, sums, Energy(found.centre), VarianceWithoutLine(found.centre),
+                               PowerBeyond());
+    JudgeLine(sums, plan_.num_pieces, found.evidence.lambda, plan_.max_drift, &found.line);
     const double frame_middle = (plan_.num_samples - 1.0) * plan_.symbols / (2.0 * plan_.samples);
     found.line.middle += found.line.drift * (frame_middle - middle_);
     return found;
@@ -173,23 +172,31 @@ class LineSearch {
     return {static_cast<double>(turned.c), -static_cast<double>(turned.s)};
   }
 
-  // Some drifts at a time, their turns each from the piece before: to a part in 10^4 of a turn at
-  // the last, and the pieces' times, which are whole samples, are taken as equally far apart. The
-  // mean over the pieces: the sum of the greatest magnitudes' lines would be beyond float32.
-  void SearchDrift(TimingLine* line) const {
+  // The line of a drift.
+  struct Strongest {
+    double power = -1.0;  // of the mean over the pieces
+    double drift = 0.0;
+    double middle = 0.0;
+  };
+
+  // Of the drifts first_drift + i drift_step, 0 <= i < count. Some at a time, their turns each from
+  // the piece before: to a part in 10^4 of a turn at the last, and the pieces' times, which are
+  // whole samples, are taken as equally far apart. The mean over the pieces: the sum of the
+  // greatest magnitudes' lines would be beyond float32.
+  Strongest StrongestOf(double first_drift, double drift_step, int count) const {
     constexpr int kAtATime = 8;
     const int last_piece = plan_.num_pieces - 1;
     const double begin = plan_.PieceTime(0) - middle_;
     const double hop =
         last_piece > 0 ? (plan_.PieceTime(last_piece) - plan_.PieceTime(0)) / last_piece : 0.0;
     const float share = 1.0F / static_cast<float>(plan_.num_pieces);
-    double best = -1.0;
-    for (int first = -plan_.last_drift; first <= plan_.last_drift; first += kAtATime) {
+    Strongest best;
+    for (int first = 0; first < count; first += kAtATime) {
       float re[kAtATime], im[kAtATime], step_re[kAtATime], step_im[kAtATime];
       float sum_re[kAtATime] = {};
       float sum_im[kAtATime] = {};
       for (int i = 0; i < kAtATime; ++i) {
-        const double drift = (first + i) * plan_.drift_step;
+        const double drift = first_drift + (first + i) * drift_step;
         const carrier::Turned start = carrier::Turn(drift * begin);
         const carrier::Turned step = carrier::Turn(drift * hop);
         re[i] = start.c;
@@ -207,15 +214,25 @@ class LineSearch {
           re[i] = next;
         }
       }
-      for (int i = 0; i < kAtATime && first + i <= plan_.last_drift; ++i) {
+      for (int i = 0; i < kAtATime && first + i < count; ++i) {
         const Complex sum(static_cast<double>(sum_re[i]), static_cast<double>(sum_im[i]));
-        if (!(std::norm(sum) > best)) continue;
-        best = std::norm(sum);
-        line->drift = (first + i) * plan_.drift_step;
-        line->middle = std::arg(sum) / (2.0 * kPi);
+        if (!(std::norm(sum) > best.power)) continue;
+        best = {std::norm(sum), first_drift + (first + i) * drift_step,
+                std::arg(sum) / (2.0 * kPi)};
       }
-      if (!CountStep()) return;
+      if (!CountStep()) return best;
     }
+    return best;
+  }
+
+  // The greatest power of the line at a drift that is not allowed.
+  double PowerBeyond() const {
+    const double first = plan_.max_drift + plan_.beyond_step;
+    const double last = plan_.max_drift + plan_.num_beyond * plan_.beyond_step;
+    const double power = std::max(StrongestOf(first, plan_.beyond_step, plan_.num_beyond).power,
+                                  StrongestOf(-last, plan_.beyond_step, plan_.num_beyond).power);
+    const double pieces = plan_.num_pieces;
+    return power * pieces * pieces;
   }
 
   LineSums SumsAt(const TimingLine& line) const {

@@ -32,8 +32,7 @@ struct LineFound {
   bool silent = false;  // no energy; nothing else is told
   double centre = 0.0;  // of the spectrum, cycles per nominal symbol
   TimingLine line;      // middle: at the frame's middle, modulo 1
-  double lambda = 0.0;  // Result::line
-  bool faint = false;   // weaker than kFaintLine of a signal's
+  LineEvidence evidence;
 };
 LineFound FindLine(const LinePlan& plan, const SampleView& samples, const carrier::FftPlan& fft,
                    const FrameArrays& arrays);

@@ -44,8 +44,8 @@ class Frame {
       std::fill(curve.begin(), curve.end(), 0.0F);
       return recovered;
     }
-    const LineVerdict verdict =
-        JudgeFrame(plan, found.line, found.centre, found.lambda, found.faint, num_symbols_);
+    const LineVerdict verdict = JudgeFrame(plan, found.line, found.evidence, found.centre,
+                                           pulse_.facts().line_strength, num_symbols_);
     MatchSymbols(plan, pulse_.view(), samples_, verdict.centre, pulse_.bandwidth(), verdict.offset,
                  verdict.clock_error, num_symbols_, arrays_);
     carrier::Parameters of_symbols = carrier_;
@@ -60,14 +60,14 @@ class Frame {
     Refine(recovered.carrier, verdict, &refined);
     recovered.timing = ResultOf(verdict, refined, recovered.carrier.lock,
                                 parameters_.max_clock_error, num_symbols_);
+    recovered.carrier.lock = CarrierLock(verdict, recovered.carrier);
     WriteCorrected(recovered.carrier, refined, corrected);
     return recovered;
   }
 
  private:
   RefineTask TaskFor(const carrier::Result& found) const {
-    return TaskOf(model_.view(), found, carrier_.reference, pulse_.shape().rolloff,
-                  pulse_.bandwidth(), pulse_.neighbour_share(), num_symbols_);
+    return TaskOf(model_.view(), found, carrier_.reference, pulse_.facts(), num_symbols_);
   }
 
   void Refine(const carrier::Result& found, const LineVerdict& verdict, Refined* refined) {

@@ -12,9 +12,7 @@ namespace {
 // The taps in the order of the device, and all of `to` but where they are.
 std::vector<float2> TapsFor(const Pulse& pulse, PulseOnDevice* to) {
   const PulseView view = pulse.view();
-  to->rolloff = pulse.shape().rolloff;
-  to->bandwidth = pulse.bandwidth();
-  to->neighbour_share = pulse.neighbour_share();
+  to->facts = pulse.facts();
   to->samples = pulse.shape().samples;
   to->symbols = pulse.shape().symbols;
   to->rate = pulse.shape().samples_per_symbol();

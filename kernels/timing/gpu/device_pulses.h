@@ -15,12 +15,10 @@
 
 namespace baseband::timing {
 
-// A pulse as the kernels read it; taps are (value, slope). Rates of at most kMaxPhases (place_math.h)
-// have those of one filter side by side, phase by phase; others those of all rows.
+// A pulse as the kernels read it; taps are (value, slope). Rates of at most kMaxPhases
+// (place_math.h) have those of one filter side by side, phase by phase; others those of all rows.
 struct PulseOnDevice {
-  double rolloff = 0.35;
-  double bandwidth = 0.0;
-  double neighbour_share = 0.0;
+  PulseFacts facts;
   int samples = 2;  // P
   int symbols = 1;  // Q
   double rate = 2.0;

@@ -46,24 +46,24 @@ class LineSearch {
     __syncthreads();
   }
 
-  __device__ LineVerdict Search(int num_symbols) {
+  __device__ LineVerdict Search(double line_strength, int num_symbols) {
     double centre = StrongestBin();
     SumLines(centre);
     TimingLine line;
-    SearchDrift(&line);
+    const double first = -plan_.last_drift * plan_.drift_step;
+    const Greatest allowed = StrongestOf(first, plan_.drift_step, 2 * plan_.last_drift + 1);
+    line.drift = first + allowed.index * plan_.drift_step;
+    line.middle = MiddleOf(line);
     SettleLine(&line);
     centre = RefineCentre(centre, line);
     SumLines(centre);
     const LineSums sums = SettleLine(&line);
-    const double strength = fabs(sums.along);
-    const bool faint = !(strength >= kFaintLine * 0.25 * static_cast<double>(plan_.rolloff) *
-                                         plan_.num_pieces * EnergyOfBlock(centre));
-    const double unlikely = VarianceWithoutLine(centre);
-    const double lambda = unlikely > 0.0 ? strength * strength / unlikely : 0.0;
-    JudgeLine(sums, plan_.num_pieces, lambda, plan_.max_drift, &line);
+    const LineEvidence evidence =
+        WeighLine(plan_, sums, EnergyOfBlock(centre), VarianceWithoutLine(centre), PowerBeyond());
+    JudgeLine(sums, plan_.num_pieces, evidence.lambda, plan_.max_drift, &line);
     const double frame_middle = (plan_.num_samples - 1.0) * plan_.symbols / (2.0 * plan_.samples);
     line.middle += line.drift * (frame_middle - middle_);
-    return JudgeFrame(plan_, line, centre, lambda, faint, num_symbols);
+    return JudgeFrame(plan_, line, evidence, centre, line_strength, num_symbols);
   }
 
  private:
@@ -148,14 +148,14 @@ class LineSearch {
     __syncthreads();
   }
 
-  // The pieces' times are taken to be equally far apart, which they are to a sample. The mean over
-  // the pieces: the sum of the greatest magnitudes' lines would be beyond float32.
-  __device__ void SearchDrift(TimingLine* line) const {
+  // Of the drifts first_drift + i drift_step, 0 <= i < num_drifts, the strongest line's power, of
+  // the mean over the pieces: the sum of the greatest magnitudes' lines would be beyond float32.
+  // The pieces' times are taken to be equally far apart, which they are to a sample.
+  __device__ Greatest StrongestOf(double first_drift, double drift_step, int num_drifts) const {
     const int last_piece = plan_.num_pieces - 1;
     const double hop =
         last_piece > 0 ? (pieces_[last_piece].time - pieces_[0].time) / last_piece : 0.0;
     const float share = 1.0F / static_cast<float>(plan_.num_pieces);
-    const int num_drifts = 2 * plan_.last_drift + 1;
     Greatest best;
     for (int i = Threads::warp() * kDriftsAtOnce; i < num_drifts;
          i += Threads::kWarps * kDriftsAtOnce) {
@@ -164,7 +164,7 @@ class LineSearch {
       carrier::Iq steps[kDriftsAtOnce];
 #pragma unroll
       for (int d = 0; d < kDriftsAtOnce; ++d) {
-        const double drift = (i + d - plan_.last_drift) * plan_.drift_step;
+        const double drift = first_drift + (i + d) * drift_step;
         const carrier::Turned first =
             carrier::Turn(drift * hop * (Threads::lane() - 0.5 * last_piece));
         const carrier::Turned step = carrier::Turn(drift * hop * 32.0);
@@ -187,16 +187,29 @@ class LineSearch {
         if (i + d < num_drifts) best.Take(sum[0] * sum[0] + sum[1] * sum[1], i + d);
       }
     }
-    best = threads_.GreatestOf(best);
-    line->drift = (best.index - plan_.last_drift) * plan_.drift_step;
+    return threads_.GreatestOf(best);
+  }
+
+  // The greatest power of the line at a drift that is not allowed.
+  __device__ double PowerBeyond() const {
+    if (plan_.num_beyond == 0) return 0.0;
+    const double first = plan_.max_drift + plan_.beyond_step;
+    const double last = plan_.max_drift + plan_.num_beyond * plan_.beyond_step;
+    const double later = StrongestOf(first, plan_.beyond_step, plan_.num_beyond).value;
+    const double sooner = StrongestOf(-last, plan_.beyond_step, plan_.num_beyond).value;
+    return fmax(later, sooner) * plan_.num_pieces * plan_.num_pieces;
+  }
+
+  // The phase of a line without one.
+  __device__ double MiddleOf(const TimingLine& line) const {
     double sum[2] = {};
     for (int s = Threads::thread(); s < plan_.num_pieces; s += kThreads) {
-      const carrier::Iq z = TurnedBack(*line, s);
+      const carrier::Iq z = TurnedBack(line, s);
       sum[0] += static_cast<double>(z.i);
       sum[1] += static_cast<double>(z.q);
     }
     threads_.SumAll(sum);
-    line->middle = atan2(sum[1], sum[0]) / (2.0 * kPi);
+    return atan2(sum[1], sum[0]) / (2.0 * kPi);
   }
 
   // exp(j 2 pi T) at piece s, within 2e-7.
@@ -220,8 +233,8 @@ class LineSearch {
       const carrier::Iq z = TurnedBack(line, s);
       sums.Add(static_cast<double>(z.i), static_cast<double>(z.q), pieces_[s].time);
     }
-    double all[6] = {sums.across[0],  sums.across[1],  sums.moments[0],
-                     sums.moments[1], sums.moments[2], sums.square};
+    double all[7] = {sums.across[0],  sums.across[1], sums.moments[0],  sums.moments[1],
+                     sums.moments[2], sums.square,    sums.along_square};
     threads_.SumAll(all);
     sums.along = sums.moments[0] = all[2];
     sums.across[0] = all[0];
@@ -229,6 +242,7 @@ class LineSearch {
     sums.moments[1] = all[3];
     sums.moments[2] = all[4];
     sums.square = all[5];
+    sums.along_square = all[6];
     return sums;
   }
 

@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(kMatchThreads)
 #pragma unroll
     for (int s = 0; s < kRun; ++s) {
       const float rest = places.RestInRun(place.rest, s - kMiddle);
-      sums[s] = sums[s].Moved(rest, static_cast<float>(pulse.bandwidth), turn);
+      sums[s] = sums[s].Moved(rest, static_cast<float>(pulse.facts.bandwidth), turn);
       turn = carrier::Multiply(turn, turn_step);
     }
   }
@@ -299,7 +299,7 @@ __global__ void __launch_bounds__(kMatchThreads)
     }
   }
   const Iq turn = TurnedOn(state.first_turns + state.symbol_turns * k);
-  sum = sum.Moved(place.rest, static_cast<float>(pulse.bandwidth), turn);
+  sum = sum.Moved(place.rest, static_cast<float>(pulse.facts.bandwidth), turn);
   const uint64_t at = uint64_t{f} * task.symbols_row + k;
   task.symbols[at] = make_float2(sum.symbol.i, sum.symbol.q);
   task.slopes[at] = make_float2(sum.slope.i, sum.slope.q);

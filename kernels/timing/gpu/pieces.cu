@@ -60,8 +60,8 @@ __global__ void __launch_bounds__(kPlanThreads)
   if (threadIdx.x != 0) return;
   TimingState state;
   state.plan =
-      PlanLine(pulse.rolloff, pulse.samples, pulse.symbols, task.parameters.max_clock_error, reach,
-               static_cast<int>(frame.num_samples));
+      PlanLine(pulse.facts.rolloff, pulse.samples, pulse.symbols, task.parameters.max_clock_error,
+               reach, static_cast<int>(frame.num_samples));
   state.num_symbols = num_symbols;
   task.states[f] = state;
   carrier::RecoverFrame symbols;

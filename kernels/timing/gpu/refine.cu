@@ -67,8 +67,8 @@ __global__ void __launch_bounds__(kStepThreads)
   if (!state.is_lost()) {
     const carrier::Result& found = task.carrier_results[task.frames[f].result_index];
     const PulseOnDevice& pulse = task.pulse;
-    refine.task = TaskOf(task.model, found, task.carrier.reference, pulse.rolloff, pulse.bandwidth,
-                         pulse.neighbour_share, static_cast<int>(state.num_symbols));
+    refine.task = TaskOf(task.model, found, task.carrier.reference, pulse.facts,
+                         static_cast<int>(state.num_symbols));
     refine.refined.valid = found.lock == carrier::Lock::kLocked && state.verdict.possible;
   }
   task.refine[f] = refine;
@@ -186,8 +186,9 @@ __global__ void __launch_bounds__(kStepThreads)
   if (state.is_lost()) {
     result = LostResult(state.is_bad(), max_clock_error);
   } else {
-    result = ResultOf(state.verdict, refine.refined, task.carrier_results[frame.result_index].lock,
-                      max_clock_error, num_symbols);
+    carrier::Result& found = task.carrier_results[frame.result_index];
+    result = ResultOf(state.verdict, refine.refined, found.lock, max_clock_error, num_symbols);
+    found.lock = CarrierLock(state.verdict, found);
   }
   task.results[frame.result_index] = result;
 }

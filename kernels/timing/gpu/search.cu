@@ -27,9 +27,10 @@ __global__ void __launch_bounds__(kThreads) SearchKernel(const __grid_constant__
   arrays.edge = arrays.power + task.points;
   arrays.weights = arrays.edge + task.points;
   LineSearch<kThreads> search(task, blockIdx.x, Threads(&memory), arrays);
-  const LineVerdict verdict = search.Search(static_cast<int>(state->num_symbols));
-  if (threadIdx.x != 0) return;
   const PulseOnDevice& pulse = task.pulse;
+  const LineVerdict verdict =
+      search.Search(pulse.facts.line_strength, static_cast<int>(state->num_symbols));
+  if (threadIdx.x != 0) return;
   state->verdict = verdict;
   state->places =
       SymbolPlaces(pulse.rows, pulse.before, pulse.samples, pulse.symbols,

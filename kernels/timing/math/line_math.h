@@ -16,6 +16,9 @@
 //   2 pi T(u), T(u) = T0 + e u, e = clock_error / (1 + clock_error), offset = T0 (1 + clock_error):
 // how late the symbols are there. |sum of q_s exp(-j 2 pi T(u_s))|^2 over what it would be on
 // average without a line is `line`.
+//
+// Drifts beyond the allowed ones are compared as well, as far as a strong line reaches into what is
+// allowed: of a line that lies there no neighbour is taken.
 #ifndef BASEBAND_KERNELS_TIMING_MATH_LINE_MATH_H_
 #define BASEBAND_KERNELS_TIMING_MATH_LINE_MATH_H_
 
@@ -51,6 +54,20 @@ inline constexpr double kSureLine = 11.5;
 inline constexpr double kConfirmedLine = 6.0;
 // A line this much weaker than a signal without noise has is another thing's: a rounding error's.
 inline constexpr double kFaintLine = 0.03;
+// Of so many pieces and more their scatter tells what noise makes of a line, too. One that rests on
+// fewer pieces than an impulse lies in, or than this part of them, is no signal's.
+inline constexpr int kScatterPieces = 8;
+inline constexpr double kImpulsePieces = 2.5;
+inline constexpr double kLeastPieces = 1.0 / 8.0;
+// A line beyond the allowed drifts is the true one if its `line` is this much more: within so many
+// steps of a drift, half the width of a line each, and not beyond a drift that no clock has.
+inline constexpr double kBeyondGain = 6.0;
+inline constexpr int kMostBeyond = 24;
+inline constexpr double kLastBeyond = 4e-3;
+// A drift that lies so many deviations beyond the allowed ones breaks what was promised of it.
+inline constexpr double kSureExcess = 5.0;
+// What that makes at the frame's ends, symbols: with more the frame has no timing that is allowed.
+inline constexpr double kMostSlip = 0.1;
 // line of N symbols without noise, over N times the roll-off.
 inline constexpr double kLineOfRolloff = 2.0 / 3.0;
 
@@ -78,7 +95,10 @@ struct LinePlan {
   double max_drift = 0.0;  // |e| of any clock error within +-max_clock_error
   int last_drift = 0;      // drifts i drift_step, |i| <= this, are compared
   double drift_step = 0.0;
+  int num_beyond = 0;  // drifts +-(max_drift + i beyond_step), 1 <= i <= this, are compared
+  double beyond_step = 0.0;
 
+  BASEBAND_HOST_DEVICE int num_drifts() const { return 2 * (last_drift + num_beyond) + 1; }
   BASEBAND_HOST_DEVICE int64_t PieceStart(int piece) const {
     if (num_pieces == 1) return 0;
     return piece * static_cast<int64_t>(num_samples - window) / (num_pieces - 1);
@@ -146,8 +166,12 @@ BASEBAND_HOST_DEVICE inline LinePlan PlanLine(double rolloff, int samples, int s
   plan.max_clock_error = max_clock_error;
   plan.max_drift = max_clock_error / (1.0 - max_clock_error);  // of the negative one
   const double length = plan.PieceTime(plan.num_pieces - 1) - plan.PieceTime(0);
-  if (length > 0.0 && max_clock_error > 0.0) {
-    plan.drift_step = 0.5 / length;
+  if (!(length > 0.0)) return plan;
+  plan.beyond_step = 0.5 / length;
+  const double most = (kLastBeyond - plan.max_drift) / plan.beyond_step;
+  plan.num_beyond = most < kMostBeyond ? static_cast<int>(most) : kMostBeyond;
+  if (max_clock_error > 0.0) {
+    plan.drift_step = plan.beyond_step;
     // The least positive numbers' quotient may be rounded to 0.
     plan.last_drift = static_cast<int>(fmax(ceil(plan.max_drift / plan.drift_step), 1.0));
     plan.drift_step = plan.max_drift / plan.last_drift;
@@ -159,10 +183,11 @@ BASEBAND_HOST_DEVICE inline LinePlan PlanLine(double rolloff, int samples, int s
 
 // Sums over the pieces of q_s exp(-j 2 pi T(u_s)), u from the frame's middle.
 struct LineSums {
-  double along = 0.0;      // real parts
-  double across[2] = {};   // imaginary ones; times u
-  double moments[3] = {};  // real parts; times u; times u^2
-  double square = 0.0;     // squared imaginary parts
+  double along = 0.0;         // real parts
+  double across[2] = {};      // imaginary ones; times u
+  double moments[3] = {};     // real parts; times u; times u^2
+  double square = 0.0;        // squared imaginary parts
+  double along_square = 0.0;  // squared real ones
 
   BASEBAND_HOST_DEVICE void Add(double re, double im, double u) {
     along += re;
@@ -172,6 +197,7 @@ struct LineSums {
     moments[1] += re * u;
     moments[2] += re * u * u;
     square += im * im;
+    along_square += re * re;
   }
 };
 
@@ -181,10 +207,11 @@ struct TimingLine {
   double drift = 0.0;
   double middle_variance = 0.0;
   double drift_variance = 0.0;
+  double excess = 0.0;  // by how much the best drift lies beyond +-max_drift
 };
 
 // A step of Newton's method to where the coherent sum is greatest. The drift stays within
-// +-max_drift; without any, or with one piece, it stays 0.
+// +-max_drift; with one piece it stays 0.
 BASEBAND_HOST_DEVICE inline void StepLine(const LineSums& sums, double max_drift,
                                           TimingLine* line) {
   const double* const m = sums.moments;
@@ -192,23 +219,53 @@ BASEBAND_HOST_DEVICE inline void StepLine(const LineSums& sums, double max_drift
   const double turn = 1.0 / (2.0 * kPi);
   double middle = sums.across[0] / m[0] * turn;
   const double spread = m[2] - m[1] * m[1] / m[0];
-  if (max_drift > 0.0 && spread > 1e-9 * m[2]) {
+  if (spread > 1e-9 * m[2]) {
     const double wanted =
         line->drift + (sums.across[1] - sums.across[0] * m[1] / m[0]) / spread * turn;
     const double drift = fmin(fmax(wanted, -max_drift), max_drift);
     middle -= (drift - line->drift) * m[1] / m[0];
     line->drift = drift;
+    line->excess = fabs(wanted - drift);
   }
   line->middle += middle;
 }
 
+// What speaks for a settled line, and against it.
+struct LineEvidence {
+  double lambda = 0.0;  // Result::line
+  bool faint = false;   // weaker than kFaintLine of a signal's
+  bool lone = false;    // it rests on a few of the pieces
+  bool beyond = false;  // a drift that is not allowed gives a stronger one
+};
+
+// `energy`: E(centre) over the pieces; `unlikely`: the mean of the line's power without a line;
+// `beyond`: the greatest power at a drift beyond the allowed ones.
+BASEBAND_HOST_DEVICE inline LineEvidence WeighLine(const LinePlan& plan, const LineSums& sums,
+                                                   double energy, double unlikely, double beyond) {
+  LineEvidence evidence;
+  const double pieces = plan.num_pieces;
+  const double power = sums.along * sums.along;
+  evidence.faint = !(fabs(sums.along) >=
+                     kFaintLine * 0.25 * static_cast<double>(plan.rolloff) * pieces * energy);
+  if (!(unlikely > 0.0)) return evidence;
+  evidence.lambda = power / unlikely;
+  evidence.beyond = beyond - power > kBeyondGain * unlikely;
+  if (plan.num_pieces >= kScatterPieces) {
+    const double scatter = 2.0 * kPieceOverlap * sums.square;
+    if (scatter > unlikely) evidence.lambda = power / scatter;
+    evidence.lone = power < fmax(kImpulsePieces, kLeastPieces * pieces) * sums.along_square;
+  }
+  return evidence;
+}
+
 // Variances of a settled line by how its pieces scatter; of few pieces, by how far the line stands
-// out. Never above those of what may be anything within a symbol and +-max_drift.
+// out. Never above those of what may be anything within a symbol and +-max_drift. An excess that is
+// not sure is none.
 BASEBAND_HOST_DEVICE inline void JudgeLine(const LineSums& sums, int num_pieces, double lambda,
                                            double max_drift, TimingLine* line) {
   const double turns = 4.0 * kPi * kPi;
   double variance = 0.5 / fmax(lambda, 1e-3);
-  if (num_pieces >= 8 && sums.along > 0.0) {
+  if (num_pieces >= kScatterPieces && sums.along > 0.0) {
     variance = kPieceOverlap * sums.square / (sums.along * sums.along);
   }
   const double unknown = 1.0 / 12.0;
@@ -220,7 +277,13 @@ BASEBAND_HOST_DEVICE inline void JudgeLine(const LineSums& sums, int num_pieces,
                 sums.moments[0]
           : 0.0;
   line->drift_variance = unknown_drift;
-  if (spread > 0.0) line->drift_variance = fmin(variance / turns / spread, unknown_drift);
+  if (spread > 0.0) {
+    const double drift_variance = variance / turns / spread;
+    line->drift_variance = fmin(drift_variance, unknown_drift);
+    if (line->excess * line->excess < kSureExcess * kSureExcess * drift_variance) {
+      line->excess = 0.0;
+    }
+  }
 }
 
 // How far a line has to stand out, for all drifts that were compared.

@@ -13,7 +13,11 @@
 // s2 / 2 times the variance that is left.) A step is sum / (sum of weights bandwidth BlindShare).
 //
 // Pairs of which one lies beyond the frame do not cancel; the weights fall to 0 at its ends, over
-// more symbols the longer RC' is, so that little is left of them.
+// more symbols the longer RC' is, so that little is left of them: a pair k, j of unequal weights
+// leaves (w_k - w_j) RC'(k - j) Re(conj(s_k) s_j), and the d^2 / T squared differences of those d
+// apart at each of the two ends, T the symbols that the weights rise over, have the sum's variance
+//   (2 / T) sum over d >= 1 of d^2 RC'(d)^2 E[Re(conj(s_k) s_j)^2],
+// 1/2 the last, and 1 of real symbols: where there is no noise, this is how sure the timing is.
 #ifndef BASEBAND_KERNELS_TIMING_MATH_REFINE_MATH_H_
 #define BASEBAND_KERNELS_TIMING_MATH_REFINE_MATH_H_
 
@@ -25,6 +29,7 @@
 #include "kernels/carrier/model.h"
 #include "kernels/carrier/recover.h"
 #include "kernels/timing/math/line_math.h"
+#include "kernels/timing/pulse.h"
 #include "kernels/timing/timing.h"
 
 namespace baseband::timing {
@@ -58,6 +63,7 @@ struct RefineTask {
   int taper = 1;  // symbols over which the weights rise
   float bandwidth = 1.0F;
   double neighbour_share = 0.0;
+  double edges = 0.0;         // variance of what the frame's ends leave of the score
   carrier::Estimate carrier;  // noise: that of its table
   double snr = 1.0;
   // v of symbol k.
@@ -81,14 +87,15 @@ BASEBAND_HOST_DEVICE inline int TaperOf(double rolloff, int num_symbols) {
 // `found` is locked.
 BASEBAND_HOST_DEVICE inline RefineTask TaskOf(const carrier::ModelView& model,
                                               const carrier::Result& found,
-                                              carrier::Reference reference, double rolloff,
-                                              double bandwidth, double neighbour_share,
+                                              carrier::Reference reference, const PulseFacts& pulse,
                                               int num_symbols) {
   RefineTask task;
   task.num_symbols = num_symbols;
-  task.taper = TaperOf(rolloff, num_symbols);
-  task.bandwidth = static_cast<float>(bandwidth);
-  task.neighbour_share = neighbour_share;
+  task.taper = TaperOf(pulse.rolloff, num_symbols);
+  task.bandwidth = static_cast<float>(pulse.bandwidth);
+  task.neighbour_share = pulse.neighbour_share;
+  // Only a symmetry of more than 2 says that symbols are not real.
+  task.edges = (model.symmetry > 2 ? 1.0 : 2.0) * pulse.neighbour_reach / task.taper;
   task.carrier.frequency = found.frequency;
   task.carrier.phase = found.phase / (2.0 * kPi) -
                        found.frequency * carrier::ReferenceFromCentre(reference, num_symbols);
@@ -132,7 +139,8 @@ struct Refined {
   TimingStep step;
   double middle_variance = 0.0;
   double slope_variance = 0.0;
-  bool valid = true;  // false: it tells nothing, the line's estimate stays
+  double excess = 0.0;  // of the clock error, beyond +-max_clock_error; 0 if it is not sure
+  bool valid = true;    // false: it tells nothing, the line's estimate stays
 };
 
 // A Gauss-Newton step from refined->step on. The clock error, `clock_error` without a step, stays
@@ -149,13 +157,20 @@ BASEBAND_HOST_DEVICE inline void StepTiming(const RefineTask& task, const Refine
   }
   const double bend = static_cast<double>(task.bandwidth) * share;
   refined->step.middle += sums.score[0] / (bend * weights.weight[0]);
-  const double slope = refined->step.slope + sums.score[1] / (bend * weights.weight[1]);
+  const double wanted = refined->step.slope + sums.score[1] / (bend * weights.weight[1]);
   const double least = (-max_clock_error - clock_error) * n;
   const double most = (max_clock_error - clock_error) * n;
-  refined->step.slope = fmin(fmax(slope, least), most);
-  const double noise = 0.5 / (task.snr * bend);
-  refined->middle_variance = noise * weights.square[0] / (weights.weight[0] * weights.weight[0]);
-  refined->slope_variance = noise * weights.square[1] / (weights.weight[1] * weights.weight[1]);
+  refined->step.slope = fmin(fmax(wanted, least), most);
+  // Of the score: noise, and the ends, where v is -1/2 and 1/2.
+  const double noise = 0.5 * bend / task.snr;
+  const double middle_bend = bend * weights.weight[0];
+  const double slope_bend = bend * weights.weight[1];
+  refined->middle_variance = (noise * weights.square[0] + task.edges) / (middle_bend * middle_bend);
+  refined->slope_variance =
+      (noise * weights.square[1] + 0.25 * task.edges) / (slope_bend * slope_bend);
+  const double excess = fabs(wanted - refined->step.slope);
+  const double unsure = refined->slope_variance + 12.0 * kTimeFloor * kTimeFloor;
+  refined->excess = excess * excess > kSureExcess * kSureExcess * unsure ? excess / n : 0.0;
   refined->valid = refined->valid && fabs(refined->step.middle) <= kLongestStep &&
                    fabs(refined->step.slope) <= 2.0 * kLongestStep;
 }
@@ -169,15 +184,21 @@ struct LineVerdict {
   double centre = 0.0;           // of the spectrum, cycles per nominal symbol
   double middle_variance = 0.0;  // of the time of the frame's middle
   double drift_variance = 0.0;
+  double excess = 0.0;  // of the clock error, beyond +-max_clock_error; 0 if it is not sure
   double lambda = 0.0;
+  // `lambda` of such a frame without noise, over what makes the line possible; 0 if it is.
+  double missing = 0.0;
   bool sure = false;       // whatever the carrier says
   bool possible = false;   // if the carrier locks
   bool too_short = false;  // neither could be, without noise
 };
 
+// A carrier's lock that stands for this much of a line, and there is none, is of something else.
+inline constexpr double kContradiction = 5.0;
+
 BASEBAND_HOST_DEVICE inline LineVerdict JudgeFrame(const LinePlan& plan, const TimingLine& line,
-                                                   double centre, double lambda, bool faint,
-                                                   int num_symbols) {
+                                                   const LineEvidence& evidence, double centre,
+                                                   double line_strength, int num_symbols) {
   LineVerdict verdict;
   const double frame_middle = (plan.num_samples - 1.0) * plan.symbols / (2.0 * plan.samples);
   // The drifts reach a little further than max_clock_error on the positive side: what is not within
@@ -192,11 +213,23 @@ BASEBAND_HOST_DEVICE inline LineVerdict JudgeFrame(const LinePlan& plan, const T
   verdict.centre = centre;
   verdict.middle_variance = line.middle_variance;
   verdict.drift_variance = line.drift_variance;
-  verdict.lambda = lambda;
-  verdict.sure = !faint && lambda >= LineThreshold(plan, kSureLine);
-  verdict.possible = !faint && lambda >= LineThreshold(plan, kConfirmedLine);
-  verdict.too_short = kLineOfRolloff * num_symbols * static_cast<double>(plan.rolloff) <
-                      LineThreshold(plan, kSureLine);
+  verdict.excess = line.excess;
+  verdict.lambda = evidence.lambda;
+  const double least = LineThreshold(plan, kConfirmedLine);
+  const double sure = LineThreshold(plan, kSureLine);
+  const double expected = kLineOfRolloff * num_symbols * static_cast<double>(plan.rolloff) *
+                          fmin(line_strength * line_strength, 1.0);
+  const bool is_there = !evidence.faint && evidence.lambda >= least;
+  const bool is_allowed =
+      !evidence.lone && !evidence.beyond && 0.5 * line.excess * num_symbols <= kMostSlip;
+  if (!is_allowed) {
+    verdict.middle_variance = 1.0 / 12.0;
+    verdict.drift_variance = most * most / 3.0;
+  }
+  verdict.missing = is_there ? 0.0 : expected / least;
+  verdict.possible = is_there && is_allowed;
+  verdict.sure = verdict.possible && evidence.lambda >= sure;
+  verdict.too_short = expected < sure;
   return verdict;
 }
 
@@ -209,6 +242,15 @@ BASEBAND_HOST_DEVICE inline Result LostResult(bool bad, double max_clock_error) 
   return result;
 }
 
+// The carrier's lock, which is none of symbols at this rate if their line is missing.
+BASEBAND_HOST_DEVICE inline carrier::Lock CarrierLock(const LineVerdict& verdict,
+                                                      const carrier::Result& found) {
+  if (found.lock != carrier::Lock::kLocked || verdict.missing == 0.0) return found.lock;
+  const double snr = pow(10.0, 0.1 * static_cast<double>(found.snr_db));
+  const double share = snr / (1.0 + snr);
+  return verdict.missing * share * share >= kContradiction ? carrier::Lock::kBadFit : found.lock;
+}
+
 // The timing's result. `refined` is valid, or nothing became of it.
 BASEBAND_HOST_DEVICE inline Result ResultOf(const LineVerdict& verdict, const Refined& refined,
                                             carrier::Lock carrier_lock, double max_clock_error,
@@ -219,11 +261,13 @@ BASEBAND_HOST_DEVICE inline Result ResultOf(const LineVerdict& verdict, const Re
   result.clock_error = verdict.clock_error;
   double middle_variance = verdict.middle_variance;
   double drift_variance = verdict.drift_variance;
+  double excess = verdict.excess;
   if (refined.valid) {
     result.offset += refined.step.middle - 0.5 * refined.step.slope * (n - 1.0) / n;
     result.clock_error += refined.step.slope / n;
     middle_variance = refined.middle_variance;
     drift_variance = refined.slope_variance / (n * n);
+    excess = refined.excess;
     result.refined = 1;
   }
   if (max_clock_error == 0.0) drift_variance = 0.0;
@@ -236,13 +280,16 @@ BASEBAND_HOST_DEVICE inline Result ResultOf(const LineVerdict& verdict, const Re
   }
   const double to_first = 0.5 * (n - 1.0);
   result.centre_stddev = static_cast<float>(sqrt(middle_variance));
-  result.clock_error_stddev = static_cast<float>(sqrt(drift_variance));
+  drift_variance += excess * excess;
+  if (max_clock_error > 0.0) result.clock_error_stddev = static_cast<float>(sqrt(drift_variance));
   result.offset_stddev = static_cast<float>(
       sqrt(fmin(middle_variance + drift_variance * to_first * to_first, unknown)));
   result.line = static_cast<float>(verdict.lambda);
   // The filter's is per nominal symbol, as samples are.
   result.spectrum_centre = static_cast<float>(verdict.centre * (1.0 + result.clock_error));
-  const bool locked = verdict.sure || (verdict.possible && carrier_lock == carrier::Lock::kLocked);
+  const bool is_allowed = 0.5 * excess * n <= kMostSlip;
+  const bool locked =
+      is_allowed && (verdict.sure || (verdict.possible && carrier_lock == carrier::Lock::kLocked));
   result.lock = locked ? Lock::kLocked : verdict.too_short ? Lock::kTooShort : Lock::kNoLine;
   return result;
 }

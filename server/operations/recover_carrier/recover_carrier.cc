@@ -34,7 +34,7 @@ double SymbolsJudged(const RecoverCarrierGroup& group) {
     const timing::LinePlan plan =
         timing::PlanLine(shape.rolloff, shape.samples, shape.symbols, group.timing.max_clock_error,
                          group.reach.frequency, group.frame_samples);
-    units += kTurnShare * (2.0 * plan.last_drift + 1.0) * plan.num_pieces;
+    units += kTurnShare * plan.num_drifts() * plan.num_pieces;
   }
   return units;
 }

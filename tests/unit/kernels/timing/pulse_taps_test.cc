@@ -85,7 +85,13 @@ TEST(TimingPulseTapsTest, ARootRaisedCosinePulseByItsTapsIsTheOneOfTheRolloff) {
       ASSERT_THAT(pulse, IsOk());
       const auto closed = Pulse::Create({rolloff, 5, 2, nullptr});
       EXPECT_NEAR((*pulse)->bandwidth(), (*closed)->bandwidth(), 2e-3 * (*closed)->bandwidth());
-      EXPECT_NEAR((*pulse)->neighbour_share(), (*closed)->neighbour_share(), 3e-3);
+      const PulseFacts& facts = (*pulse)->facts();
+      const PulseFacts& of_rolloff = (*closed)->facts();
+      EXPECT_EQ(facts.rolloff, of_rolloff.rolloff);
+      EXPECT_NEAR(facts.neighbour_share, of_rolloff.neighbour_share, 3e-3);
+      EXPECT_NEAR(facts.neighbour_reach, of_rolloff.neighbour_reach,
+                  0.1 * of_rolloff.neighbour_reach);
+      EXPECT_NEAR(facts.line_strength, of_rolloff.line_strength, 0.02);
       EXPECT_LE((*pulse)->span(), reach + 4);
       const PulseView view = (*pulse)->view();
       const PulseView other = (*closed)->view();

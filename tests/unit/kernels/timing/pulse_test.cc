@@ -56,13 +56,17 @@ TEST(TimingPulseTest, BandwidthAndNeighboursAreThoseOfTheRaisedCosine) {
     const double bend = (2.0 * raised_cosine(0.0) - 2.0 * raised_cosine(h)) / (h * h);
     EXPECT_NEAR((*pulse)->bandwidth(), bend, 1e-4 * bend);
     double neighbours = 0.0;
+    double reach = 0.0;
     for (int d = 1; d < 2000; ++d) {
       const double slope = (raised_cosine(d + 3e-4) - raised_cosine(d - 3e-4)) / 6e-4;
-      if (std::fabs(2.0 * rolloff * d - 1.0) > 1e-6) neighbours += slope * slope;
-      if (std::fabs(2.0 * rolloff * d - 1.0) <= 1e-6) neighbours += std::pow(0.25 * kPi / d, 2);
+      const bool is_limit = std::fabs(2.0 * rolloff * d - 1.0) <= 1e-6;
+      const double square = is_limit ? std::pow(0.25 * kPi / d, 2) : slope * slope;
+      neighbours += square;
+      reach += d * square * d;
     }
-    EXPECT_NEAR((*pulse)->neighbour_share(), 2.0 * neighbours / bend, 1e-3);
-    EXPECT_LT((*pulse)->neighbour_share(), 1.0);
+    EXPECT_NEAR((*pulse)->facts().neighbour_reach, reach, 1e-2 * reach);
+    EXPECT_NEAR((*pulse)->facts().neighbour_share, 2.0 * neighbours / bend, 1e-3);
+    EXPECT_LT((*pulse)->facts().neighbour_share, 1.0);
   }
 }
 

@@ -50,9 +50,10 @@ TEST_P(TimingStatisticsTest, ErrorsAreWithinATenthOfTheBound) {
   if (study.known) receiver.carrier.coarse = carrier::Coarse::kKnown;
   const carrier::Constellation& constellation = receiver.model->constellation();
   const double snr_db = constellation.operating_snr_db() + study.above_db;
-  const double share = study.known ? 1.0
-                                   : ReferenceBlindShare(constellation, snr_db,
-                                                         receiver.pulse->neighbour_share(), 40000);
+  const double share = study.known
+                           ? 1.0
+                           : ReferenceBlindShare(constellation, snr_db,
+                                                 receiver.pulse->facts().neighbour_share, 40000);
   ASSERT_GT(share, 0.1);
   const double n = study.num_symbols;
   const double bound =
