@@ -37,16 +37,22 @@ double InterferenceOf(const std::vector<double>& g, int begin, int end, int step
   return interference / (own * own);
 }
 
-// The least span, from 1.8 / roll-off on, that leaves no more than kTailInterference, with the taps
+// No filter is shorter.
+int LeastSpan(const PulseShape& shape) {
+  return shape.taps != nullptr ? 1 : static_cast<int>(std::ceil(1.8 / shape.rolloff));
+}
+
+// The least span, from LeastSpan on, that leaves no more than kTailInterference, with the taps
 // that a filter between the samples has more at its ends, too: what is missed falls and rises again
 // as the filter gets longer.
-absl::StatusOr<int> SpanFor(double rolloff, const ContinueCheck& may_continue) {
+absl::StatusOr<int> SpanFor(const PulseShape& shape, const ContinueCheck& may_continue) {
+  const double rolloff = shape.rolloff;
   const auto most = static_cast<int>(std::ceil(6.0 / rolloff)) + 4;
   std::vector<double> g;
   for (int n = 0; n <= (3 * most + 22) * kPointsPerSymbol; ++n) {
     g.push_back(RootRaisedCosine(rolloff, static_cast<double>(n) / kPointsPerSymbol));
   }
-  for (auto span = static_cast<int>(std::ceil(1.8 / rolloff)); span < most; ++span) {
+  for (int span = LeastSpan(shape); span < most; ++span) {
     BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
     const int last = span * kPointsPerSymbol;
     // At 2 and 4 samples a symbol, at a sample and between two.
@@ -71,9 +77,45 @@ absl::StatusOr<PulseHalf> RootRaisedCosineHalf(double rolloff, double step, size
   return half;
 }
 
+// The layout of the filters of a pulse of that span, without its pointer.
+PulseView LayoutOf(const PulseShape& shape, int span) {
+  const double spacing = 1.0 / shape.samples_per_symbol();  // of samples, symbols
+  PulseView layout;
+  layout.rows = static_cast<int>(std::ceil(kRowsPerSymbol * spacing));
+  layout.before = static_cast<int>(std::floor(span / spacing));
+  layout.taps = 2 * layout.before + 2;
+  layout.row_taps = (layout.taps + kRowTapsMultiple - 1) / kRowTapsMultiple * kRowTapsMultiple;
+  return layout;
+}
+
+size_t NumTaps(const PulseView& layout) {
+  return static_cast<size_t>(layout.rows) * static_cast<size_t>(layout.row_taps);
+}
+
+int64_t BytesOf(const PulseShape& shape, const PulseView& layout) {
+  const size_t own = shape.taps == nullptr ? 0 : shape.taps->values.size() * sizeof(float);
+  return static_cast<int64_t>(NumTaps(layout) * sizeof(Tap) + own);
+}
+
 uint64_t NextId() {
   static std::atomic<uint64_t> last{0};
   return ++last;
+}
+
+// Of a root-raised-cosine pulse.
+PulseFacts FactsOf(double rolloff) {
+  const double a = rolloff;
+  PulseFacts facts;
+  facts.rolloff = a;
+  facts.bandwidth = 4.0 * kPi * kPi * (1.0 / 12.0 + a * a * (0.25 - 2.0 / (kPi * kPi)));
+  double neighbours = 0.0;
+  for (int d = 1; d < static_cast<int>(40.0 / a); ++d) {
+    const double square = RaisedCosineSlopeAt(a, d) * RaisedCosineSlopeAt(a, d);
+    neighbours += square;
+    facts.neighbour_reach += d * square * d;
+  }
+  facts.neighbour_share = 2.0 * neighbours / facts.bandwidth;
+  return facts;
 }
 
 }  // namespace
@@ -125,62 +167,65 @@ absl::Status CheckPulse(const PulseShape& shape) {
 }
 
 absl::StatusOr<PulsePtr> Pulse::Create(const PulseShape& shape, const ContinueCheck& may_continue) {
+  BASEBAND_ASSIGN_OR_RETURN(PulsePlan plan, PulsePlan::Create(shape, may_continue));
+  BASEBAND_RETURN_IF_ERROR(plan.LayOut(may_continue));
+  return plan.Make(may_continue);
+}
+
+absl::StatusOr<PulsePlan> PulsePlan::Create(const PulseShape& shape,
+                                            const ContinueCheck& may_continue) {
   BASEBAND_RETURN_IF_ERROR(CheckPulse(shape));
-  const std::shared_ptr<Pulse> pulse(new Pulse);
-  pulse->shape_ = shape.Reduced();
-  pulse->id_ = NextId();
+  PulsePlan plan;
+  plan.pulse_ = std::shared_ptr<Pulse>(new Pulse);
+  Pulse& pulse = *plan.pulse_;
+  pulse.shape_ = shape.Reduced();
+  pulse.id_ = NextId();
+  pulse.layout_ = LayoutOf(pulse.shape_, LeastSpan(pulse.shape_));
   if (shape.taps == nullptr) {
-    BASEBAND_RETURN_IF_ERROR(pulse->SetRootRaisedCosine(may_continue));
+    pulse.facts_ = FactsOf(pulse.shape_.rolloff);
   } else {
-    BASEBAND_RETURN_IF_ERROR(pulse->SetTaps(may_continue));
+    BASEBAND_ASSIGN_OR_RETURN(TapsPulse taps,
+                              TapsPulse::Create(*shape.taps, shape.rolloff, may_continue));
+    plan.taps_ = std::make_shared<TapsPulse>(std::move(taps));
+    pulse.facts_ = plan.taps_->facts();
   }
-  return PulsePtr(pulse);
+  return plan;
 }
 
-absl::Status Pulse::SetRootRaisedCosine(const ContinueCheck& may_continue) {
-  const double a = shape_.rolloff;
-  BASEBAND_ASSIGN_OR_RETURN(span_, SpanFor(a, may_continue));
-  facts_.rolloff = a;
-  facts_.bandwidth = 4.0 * kPi * kPi * (1.0 / 12.0 + a * a * (0.25 - 2.0 / (kPi * kPi)));
-  double neighbours = 0.0;
-  for (int d = 1; d < static_cast<int>(40.0 / a); ++d) {
-    const double square = RaisedCosineSlopeAt(a, d) * RaisedCosineSlopeAt(a, d);
-    neighbours += square;
-    facts_.neighbour_reach += d * square * d;
-  }
-  facts_.neighbour_share = 2.0 * neighbours / facts_.bandwidth;
-  const size_t count = LayOut();
-  BASEBAND_ASSIGN_OR_RETURN(const PulseHalf half,
-                            RootRaisedCosineHalf(a, RowStep(), count, may_continue));
-  SetFilters(half);
+absl::Status PulsePlan::LayOut(const ContinueCheck& may_continue) {
+  const PulseShape& shape = pulse_->shape_;
+  BASEBAND_ASSIGN_OR_RETURN(
+      pulse_->span_, taps_ != nullptr ? taps_->Span(may_continue) : SpanFor(shape, may_continue));
+  pulse_->layout_ = LayoutOf(shape, pulse_->span_);
   return absl::OkStatus();
 }
 
-absl::Status Pulse::SetTaps(const ContinueCheck& may_continue) {
-  BASEBAND_ASSIGN_OR_RETURN(const TapsPulse taps,
-                            TapsPulse::Create(*shape_.taps, shape_.rolloff, may_continue));
-  span_ = taps.span();
-  facts_ = taps.facts();
-  const size_t count = LayOut();
-  BASEBAND_ASSIGN_OR_RETURN(const PulseHalf half, taps.Half(RowStep(), count, may_continue));
-  SetFilters(half);
-  return absl::OkStatus();
+int64_t PulsePlan::bytes() const { return pulse_->bytes(); }
+
+int64_t PulsePlan::LeastBytes(const PulseShape& shape) {
+  return BytesOf(shape, LayoutOf(shape, LeastSpan(shape)));
+}
+
+absl::StatusOr<PulsePtr> PulsePlan::Make(const ContinueCheck& may_continue) {
+  const double step = pulse_->RowStep();
+  const size_t count = pulse_->HalfPoints();
+  BASEBAND_ASSIGN_OR_RETURN(
+      const PulseHalf half,
+      taps_ != nullptr ? taps_->Half(step, count, may_continue)
+                       : RootRaisedCosineHalf(pulse_->shape_.rolloff, step, count, may_continue));
+  pulse_->SetFilters(half);
+  return PulsePtr(std::move(pulse_));
 }
 
 double Pulse::RowStep() const { return 1.0 / (shape_.samples_per_symbol() * layout_.rows); }
 
-size_t Pulse::LayOut() {
-  const double spacing = 1.0 / shape_.samples_per_symbol();  // of samples, symbols
-  layout_.rows = static_cast<int>(std::ceil(kRowsPerSymbol * spacing));
-  layout_.before = static_cast<int>(std::floor(span_ / spacing));
-  layout_.taps = 2 * layout_.before + 2;
-  layout_.row_taps = (layout_.taps + kRowTapsMultiple - 1) / kRowTapsMultiple * kRowTapsMultiple;
+size_t Pulse::HalfPoints() const {
   return static_cast<size_t>(layout_.before + 1) * static_cast<size_t>(layout_.rows) + 1;
 }
 
 void Pulse::SetFilters(const PulseHalf& half) {
   const double spacing = 1.0 / shape_.samples_per_symbol();
-  taps_.resize(static_cast<size_t>(layout_.rows) * static_cast<size_t>(layout_.row_taps));
+  taps_.resize(NumTaps(layout_));
   for (int row = 0; row < layout_.rows; ++row) {
     Tap* const taps = taps_.data() + static_cast<size_t>(row) * layout_.row_taps;
     for (int j = 0; j < layout_.taps; ++j) {
@@ -199,9 +244,6 @@ PulseView Pulse::view() const {
   return view;
 }
 
-int64_t Pulse::bytes() const {
-  const size_t own = shape_.taps == nullptr ? 0 : shape_.taps->values.size() * sizeof(float);
-  return static_cast<int64_t>(taps_.size() * sizeof(Tap) + own);
-}
+int64_t Pulse::bytes() const { return BytesOf(shape_, layout_); }
 
 }  // namespace baseband::timing

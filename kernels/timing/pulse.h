@@ -110,20 +110,14 @@ struct PulseFacts {
 };
 
 struct PulseHalf;  // pulse_taps.h
+class TapsPulse;   // likewise
 class Pulse;
 using PulsePtr = std::shared_ptr<const Pulse>;
 
 // Immutable: shared by all threads.
 class Pulse {
  public:
-  // `shape` need not be in lowest terms. Refusals: CheckPulse, and InvalidArgument of taps
-  //   - of whose energy more than kMaxEnergyBeyond is beyond the band of the roll-off,
-  //   - whose symbols, behind the matched filter, interfere with each other by more than
-  //     kMaxInterference of their power; less than that is noise to all that follows,
-  //   - whose line at the symbol rate is weaker than kMinLineStrength of a root-raised-cosine
-  //     pulse's of that roll-off: there would be no timing to be found.
-  // Takes up to ten milliseconds; what `may_continue`, asked every few
-  // milliseconds, says other than OK ends it.
+  // All steps of a PulsePlan. Takes up to ten milliseconds.
   static absl::StatusOr<PulsePtr> Create(const PulseShape& shape,
                                          const ContinueCheck& may_continue = nullptr);
 
@@ -141,13 +135,11 @@ class Pulse {
   int64_t bytes() const;
 
  private:
+  friend class PulsePlan;
   Pulse() = default;
 
-  absl::Status SetRootRaisedCosine(const ContinueCheck& may_continue);
-  absl::Status SetTaps(const ContinueCheck& may_continue);
-  // By the span: the layout, and how many points of the pulse's half the filters need, RowStep()
-  // symbols apart.
-  size_t LayOut();
+  // How many points of the pulse's half the filters need, RowStep() symbols apart.
+  size_t HalfPoints() const;
   double RowStep() const;
   void SetFilters(const PulseHalf& half);
 
@@ -157,6 +149,41 @@ class Pulse {
   uint64_t id_ = 0;
   PulseView layout_;  // without its pointer
   std::vector<Tap> taps_;
+};
+
+// A pulse that is made in three steps, so that many can be checked, and what they take be known,
+// before the first of them takes long:
+//   BASEBAND_ASSIGN_OR_RETURN(PulsePlan plan, PulsePlan::Create(shape));  // all refusals
+//   BASEBAND_RETURN_IF_ERROR(plan.LayOut());                              // plan.bytes()
+//   BASEBAND_ASSIGN_OR_RETURN(PulsePtr pulse, plan.Make());
+class PulsePlan {
+ public:
+  // `shape` need not be in lowest terms. Refusals: CheckPulse, and InvalidArgument of taps
+  //   - of whose energy more than kMaxEnergyBeyond is beyond the band of the roll-off,
+  //   - whose symbols, behind the matched filter, interfere with each other by more than
+  //     kMaxInterference of their power; less than that is noise to all that follows,
+  //   - whose line at the symbol rate is weaker than kMinLineStrength of a root-raised-cosine
+  //     pulse's of that roll-off: there would be no timing to be found.
+  // Takes some ten microseconds, a few for each hundred taps, and up to three hundred. What
+  // `may_continue`, asked every few milliseconds, says other than OK ends each step.
+  static absl::StatusOr<PulsePlan> Create(const PulseShape& shape,
+                                          const ContinueCheck& may_continue = nullptr);
+
+  // Finds out how far the filters reach: up to a millisecond.
+  absl::Status LayOut(const ContinueCheck& may_continue = nullptr);
+  // Of the pulse, once it is made; before LayOut no more than that.
+  int64_t bytes() const;
+  // What bytes() says before LayOut, at once. `shape` has passed CheckPulse.
+  static int64_t LeastBytes(const PulseShape& shape);
+
+  // Designs the filters, after LayOut. Called once.
+  absl::StatusOr<PulsePtr> Make(const ContinueCheck& may_continue = nullptr);
+
+ private:
+  PulsePlan() = default;
+
+  std::shared_ptr<Pulse> pulse_;
+  std::shared_ptr<TapsPulse> taps_;  // null: a root-raised-cosine pulse
 };
 
 }  // namespace baseband::timing

@@ -1,6 +1,7 @@
 #include "kernels/timing/pulse_taps.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kTailSpan = 4;          // symbols that a pulse may reach further than its taps
 constexpr int kLeastHalfPeriod = 40;  // symbols; fine enough for the least roll-off
-constexpr int kEdgeSteps = 16;        // of the integral over one half of an edge
+constexpr size_t kEdgeSteps = 16;     // of the integral over one half of an edge
 
 // h_0 .. h_L, the largest 1.
 std::vector<double> HalfOf(const PulseTaps& taps) {
@@ -27,17 +28,28 @@ std::vector<double> HalfOf(const PulseTaps& taps) {
   return half;
 }
 
-// G(f) by Clenshaw's recurrence.
-double SpectrumAt(const std::vector<double>& half, int per_symbol, double f) {
-  const double twice_cos = 2.0 * std::cos(2.0 * kPi * f / per_symbol);
-  double next = 0.0;
-  double after = 0.0;
+// Recurrences go on beside each other: one alone waits for its own products.
+constexpr size_t kAtOnce = 8;
+using AtOnce = std::array<double, kAtOnce>;
+
+// G(f) at each of `f` by Clenshaw's recurrence.
+AtOnce SpectrumAt(const std::vector<double>& half, int per_symbol, const AtOnce& f) {
+  AtOnce twice_cos;
+  AtOnce next = {};
+  AtOnce after = {};
+  for (size_t j = 0; j < kAtOnce; ++j) twice_cos[j] = 2.0 * std::cos(2.0 * kPi * f[j] / per_symbol);
   for (size_t n = half.size() - 1; n > 0; --n) {
-    const double here = 2.0 * half[n] + twice_cos * next - after;
-    after = next;
-    next = here;
+    for (size_t j = 0; j < kAtOnce; ++j) {
+      const double here = 2.0 * half[n] + twice_cos[j] * next[j] - after[j];
+      after[j] = next[j];
+      next[j] = here;
+    }
   }
-  return (half[0] + 0.5 * twice_cos * next - after) / per_symbol;
+  AtOnce spectrum;
+  for (size_t j = 0; j < kAtOnce; ++j) {
+    spectrum[j] = (half[0] + 0.5 * twice_cos[j] * next[j] - after[j]) / per_symbol;
+  }
+  return spectrum;
 }
 
 double EnergyOf(const std::vector<double>& half, int per_symbol) {
@@ -67,11 +79,22 @@ double EnergyWithin(const std::vector<double>& spectrum, double band) {
 // energy: a / 4.
 double LineStrength(const std::vector<double>& half, int per_symbol, double rolloff,
                     double energy) {
+  static_assert(kEdgeSteps % kAtOnce == 0);
   double sum = 0.0;
-  for (int i = 0; i < kEdgeSteps; ++i) {
-    const double x = 0.5 * rolloff * (i + 0.5) / kEdgeSteps;
-    sum += SpectrumAt(half, per_symbol, 0.5 + x) * SpectrumAt(half, per_symbol, 0.5 - x) *
-           std::cos(kPi * x / rolloff);
+  for (size_t i = 0; i < kEdgeSteps; i += kAtOnce) {
+    AtOnce x;
+    AtOnce above;
+    AtOnce below;
+    for (size_t j = 0; j < kAtOnce; ++j) {
+      x[j] = 0.5 * rolloff * (static_cast<double>(i + j) + 0.5) / kEdgeSteps;
+      above[j] = 0.5 + x[j];
+      below[j] = 0.5 - x[j];
+    }
+    above = SpectrumAt(half, per_symbol, above);
+    below = SpectrumAt(half, per_symbol, below);
+    for (size_t j = 0; j < kAtOnce; ++j) {
+      sum += above[j] * below[j] * std::cos(kPi * x[j] / rolloff);
+    }
   }
   return 4.0 * sum / (kEdgeSteps * energy);
 }
@@ -116,20 +139,24 @@ absl::StatusOr<TapsPulse> TapsPulse::Create(const PulseTaps& taps, double rollof
   TapsPulse pulse;
   BASEBAND_RETURN_IF_ERROR(pulse.SetSpectrum(taps, rolloff, may_continue));
   const auto reach = static_cast<int>(taps.values.size()) / 2 / taps.per_symbol + 1;
-  BASEBAND_RETURN_IF_ERROR(pulse.SetSpan(reach + kTailSpan - 1, may_continue));
+  pulse.most_span_ = reach + kTailSpan - 1;
   return pulse;
 }
 
 absl::Status TapsPulse::SetSpectrum(const PulseTaps& taps, double rolloff,
                                     const ContinueCheck& may_continue) {
+  BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
   const std::vector<double> half = HalfOf(taps);
   const auto reach = static_cast<int>(half.size() - 1) / taps.per_symbol + 1;
   // Twice the tails' room, and even: 1/2 is a bin.
   const int bins = 2 * std::max(reach + 2 * kTailSpan, kLeastHalfPeriod);
   spectrum_.resize(static_cast<size_t>(bins) + 1);
-  for (size_t i = 0; i < spectrum_.size(); ++i) {
-    if (i % 16 == 0) BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
-    spectrum_[i] = SpectrumAt(half, taps.per_symbol, FrequencyOf(i));
+  for (size_t i = 0; i < spectrum_.size(); i += kAtOnce) {
+    AtOnce f;
+    for (size_t j = 0; j < kAtOnce; ++j) f[j] = FrequencyOf(i + j);
+    const AtOnce some = SpectrumAt(half, taps.per_symbol, f);
+    std::copy_n(some.begin(), std::min(kAtOnce, spectrum_.size() - i),
+                spectrum_.begin() + static_cast<int64_t>(i));
   }
   double energy = 0.0;     // sums over the bins of F,
   double squares = 0.0;    // of F^2,
@@ -185,7 +212,7 @@ absl::Status TapsPulse::SetSpectrum(const PulseTaps& taps, double rolloff,
 
 // What a filter lacks makes e_d of the symbol d places on, at two samples a symbol: the longest
 // filter is cut until that is too much.
-absl::Status TapsPulse::SetSpan(int most, const ContinueCheck& may_continue) {
+absl::StatusOr<int> TapsPulse::Span(const ContinueCheck& may_continue) const {
   const auto num_symbols = static_cast<int>(period() / 2.0);
   const int last = kPointsPerSymbol * num_symbols;
   BASEBAND_ASSIGN_OR_RETURN(
@@ -194,7 +221,6 @@ absl::Status TapsPulse::SetSpan(int most, const ContinueCheck& may_continue) {
   const auto at = [&](int n) {
     return std::abs(n) <= last ? half.values[static_cast<size_t>(std::abs(n))] : 0.0;
   };
-  span_ = 1;
   std::vector<double> lacking[2];  // of samples at even and at odd points
   for (std::vector<double>& e : lacking) e.resize(static_cast<size_t>(num_symbols) + 1);
   for (int n = last; n > kPointsPerSymbol; --n) {
@@ -206,12 +232,9 @@ absl::Status TapsPulse::SetSpan(int most, const ContinueCheck& may_continue) {
       e_d += at(n) * (at(n + shift) + at(n - shift)) * 2.0 / kPointsPerSymbol;
       interference += 2.0 * e_d * e_d;
     }
-    if (interference > kTailInterference) {
-      span_ = std::min(most, n / kPointsPerSymbol + 1);
-      break;
-    }
+    if (interference > kTailInterference) return std::min(most_span_, n / kPointsPerSymbol + 1);
   }
-  return absl::OkStatus();
+  return 1;
 }
 
 absl::StatusOr<PulseHalf> TapsPulse::Half(double step, size_t count,
@@ -219,22 +242,29 @@ absl::StatusOr<PulseHalf> TapsPulse::Half(double step, size_t count,
   PulseHalf half;
   half.values.resize(count);
   half.slopes.resize(count);
-  for (size_t i = 0; i < spectrum_.size(); ++i) {
+  for (size_t i = 0; i < spectrum_.size(); i += kAtOnce) {
     BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
-    // Those of -f along; both ends of the band are one bin, modulo D.
-    const double weight =
-        (i == 0 || i + 1 == spectrum_.size() ? 1.0 : 2.0) * spectrum_[i] / period();
-    const double angle = 2.0 * kPi * FrequencyOf(i);
-    const double step_cos = std::cos(angle * step);
-    const double step_sin = std::sin(angle * step);
-    double re = weight;
-    double im = 0.0;
+    AtOnce angle = {};
+    AtOnce step_cos = {};
+    AtOnce step_sin = {};
+    AtOnce re = {};
+    AtOnce im = {};
+    for (size_t j = 0; j < std::min(kAtOnce, spectrum_.size() - i); ++j) {
+      // Those of -f along; both ends of the band are one bin, modulo D.
+      const bool is_end = i + j == 0 || i + j + 1 == spectrum_.size();
+      angle[j] = 2.0 * kPi * FrequencyOf(i + j);
+      step_cos[j] = std::cos(angle[j] * step);
+      step_sin[j] = std::sin(angle[j] * step);
+      re[j] = (is_end ? 1.0 : 2.0) * spectrum_[i + j] / period();
+    }
     for (size_t n = 0; n < count; ++n) {
-      half.values[n] += re;
-      half.slopes[n] -= angle * im;
-      const double next = re * step_cos - im * step_sin;
-      im = re * step_sin + im * step_cos;
-      re = next;
+      for (size_t j = 0; j < kAtOnce; ++j) {
+        half.values[n] += re[j];
+        half.slopes[n] -= angle[j] * im[j];
+        const double next = re[j] * step_cos[j] - im[j] * step_sin[j];
+        im[j] = re[j] * step_sin[j] + im[j] * step_cos[j];
+        re[j] = next;
+      }
     }
   }
   return half;

@@ -32,14 +32,14 @@ struct PulseHalf {
 // Immutable.
 class TapsPulse {
  public:
-  // `taps` have passed CheckPulse. Refusals: those of Pulse::Create.
+  // `taps` have passed CheckPulse. Refusals: those of PulsePlan::Create.
   static absl::StatusOr<TapsPulse> Create(const PulseTaps& taps, double rolloff,
                                           const ContinueCheck& may_continue);
 
-  // As Pulse tells them. The span is at most the taps' reach and 4 symbols.
-  int span() const { return span_; }
   const PulseFacts& facts() const { return facts_; }
 
+  // How far the filter reaches, symbols: at most the taps' reach and 4.
+  absl::StatusOr<int> Span(const ContinueCheck& may_continue) const;
   // At `count` points `step` symbols apart.
   absl::StatusOr<PulseHalf> Half(double step, size_t count,
                                  const ContinueCheck& may_continue) const;
@@ -49,12 +49,11 @@ class TapsPulse {
 
   absl::Status SetSpectrum(const PulseTaps& taps, double rolloff,
                            const ContinueCheck& may_continue);
-  absl::Status SetSpan(int most, const ContinueCheck& may_continue);
   double FrequencyOf(size_t bin) const { return static_cast<double>(bin) / period(); }
   double period() const { return static_cast<double>(spectrum_.size() - 1); }
 
   std::vector<double> spectrum_;  // [D + 1], of unit energy
-  int span_ = 0;
+  int most_span_ = 0;
   PulseFacts facts_;
 };
 

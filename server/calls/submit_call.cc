@@ -116,6 +116,7 @@ absl::Status SubmitCall::Begin(const InFlightPtr& request, int32_t priority) {
     return entered;
   }
   BASEBAND_RETURN_IF_ERROR(LookUpSharedMemory(environment_, &request->wire_request));
+  request->wire_request.client = requester_.caller.client;
   BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, request->operation->Convert(
                                                        request->wire_request, environment_.limits));
   if (conversion.job != nullptr) return Submit(request, std::move(conversion.job));

@@ -27,6 +27,7 @@ absl::Status UnaryCall::Accept() {
                             ReadRequest(message_, method_.operation->description().payload_field));
   message_.Clear();  // the request has its payload still
   BASEBAND_RETURN_IF_ERROR(LookUpSharedMemory(environment_, &wire_request_));
+  wire_request_.client = requester_.caller.client;
   BASEBAND_ASSIGN_OR_RETURN(Conversion conversion,
                             method_.operation->Convert(wire_request_, environment_.limits));
   if (conversion.job != nullptr) return Submit(std::move(conversion.job));

@@ -1,6 +1,6 @@
 // How a request of groups becomes a job: all sizes are held against the bytes that came, all groups
-// are read, then one after the other is made, and where one takes long the rest of the work waits
-// for the slow path.
+// are read, all are planned, then one after the other is made, and where something takes long the
+// rest of the work waits for the slow path.
 #ifndef BASEBAND_SERVER_CONVERTERS_GROUP_CONVERSION_H_
 #define BASEBAND_SERVER_CONVERTERS_GROUP_CONVERSION_H_
 
@@ -32,6 +32,12 @@ struct GroupSize {
 //                                      of one group after the other, all sizes being right: refuses
 //                                      what can be without anything that takes long, so that no
 //                                      group's mistake is found after another's work
+//   static constexpr int kPlanRounds, and
+//   absl::StatusOr<bool> PlanGroup(int round, int index, group message, const ContinueCheck*)
+//                                      of one group after the other, in each round, all being read:
+//                                      refuses what can be with a small part of the work that all
+//                                      groups are. False: it takes long, and there is no check to
+//                                      ask; it is asked again. Traits may have none
 //   absl::StatusOr<absl::optional<Group>> MakeGroup(int index, group message, const ContinueCheck*)
 //                                      nothing: it takes long, and there is no check to ask
 //   JobPtr MakeJob(const Message&, std::vector<Group>)             or absl::StatusOr of one
@@ -45,7 +51,7 @@ class GroupConversion final : public Preparation {
                               ParseHeader<typename Traits::Message>(request, Traits::kName));
     BASEBAND_RETURN_IF_ERROR(conversion.CheckSizes(request, limits));
     BASEBAND_RETURN_IF_ERROR(conversion.ReadGroups());
-    BASEBAND_ASSIGN_OR_RETURN(const bool is_done, conversion.MakeGroups(nullptr));
+    BASEBAND_ASSIGN_OR_RETURN(const bool is_done, conversion.PlanAndMakeGroups(nullptr));
     Conversion result;
     if (is_done) {
       BASEBAND_ASSIGN_OR_RETURN(result.job, conversion.MakeJob());
@@ -56,7 +62,7 @@ class GroupConversion final : public Preparation {
   }
 
   absl::StatusOr<JobPtr> Finish(const ContinueCheck& may_continue) override {
-    BASEBAND_RETURN_IF_ERROR(MakeGroups(&may_continue).status());
+    BASEBAND_RETURN_IF_ERROR(PlanAndMakeGroups(&may_continue).status());
     return MakeJob();
   }
 
@@ -89,6 +95,27 @@ class GroupConversion final : public Preparation {
   absl::StatusOr<JobPtr> MakeJob() { return traits_.MakeJob(message_, std::move(groups_)); }
 
   // Whether all are made.
+  absl::StatusOr<bool> PlanAndMakeGroups(const ContinueCheck* may_continue) {
+    BASEBAND_ASSIGN_OR_RETURN(const bool are_planned, PlanGroups(may_continue, 0));
+    if (!are_planned) return false;
+    return MakeGroups(may_continue);
+  }
+
+  // Whether all are planned. Of two, the first that there is.
+  template <typename T = Traits, int kRounds = T::kPlanRounds>
+  absl::StatusOr<bool> PlanGroups(const ContinueCheck* may_continue, int /*preferred*/) {
+    for (; planned_ < kRounds * message_.groups_size(); ++planned_) {
+      const int round = planned_ / message_.groups_size();
+      const int i = planned_ % message_.groups_size();
+      const absl::StatusOr<bool> is_planned =
+          traits_.PlanGroup(round, i, message_.groups(i), may_continue);
+      if (!is_planned.ok()) return InGroup(i, is_planned.status());
+      if (!*is_planned) return false;
+    }
+    return true;
+  }
+  static absl::StatusOr<bool> PlanGroups(const ContinueCheck*, int64_t) { return true; }
+
   absl::StatusOr<bool> MakeGroups(const ContinueCheck* may_continue) {
     for (auto i = static_cast<int>(groups_.size()); i < message_.groups_size(); ++i) {
       absl::StatusOr<absl::optional<typename Traits::Group>> group =
@@ -102,6 +129,7 @@ class GroupConversion final : public Preparation {
 
   Traits traits_;
   typename Traits::Message message_;
+  int planned_ = 0;  // groups, in all rounds
   std::vector<typename Traits::Group> groups_;
 };
 

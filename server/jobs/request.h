@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "server/device/host_pool.h"
 #include "server/device/payload.h"
@@ -53,6 +54,8 @@ struct Request {
     return payload_at.has_value() || reply_at.has_value() || hold.has_value();
   }
   ReplyPlace reply_place;
+  // Who sends it, while it is converted: has a share of what converters keep.
+  absl::string_view client;
 
   int64_t bytes() const { return static_cast<int64_t>(header.size()) + payload.bytes(); }
 };

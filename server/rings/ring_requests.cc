@@ -195,6 +195,7 @@ absl::Status RingSession::ReadRequest(const InFlightPtr& request) const {
 
 absl::Status RingSession::Convert(const InFlightPtr& request) {
   if (request->registered != nullptr) request->request.header = request->registered->header;
+  request->request.client = requester_.caller.client;
   BASEBAND_ASSIGN_OR_RETURN(Conversion conversion,
                             request->operation->Convert(request->request, environment_.limits));
   if (conversion.job != nullptr) return UseJob(request, std::move(conversion.job));

@@ -39,8 +39,9 @@ absl::StatusOr<carrier::Amplitude> AmplitudeFromProto(v1::AmplitudeWeight amplit
   }
 }
 
-absl::StatusOr<carrier::ConstellationPtr> CarrierModels::PointsOf(
-    const v1::Constellation& message, const ContinueCheck* may_continue) {
+absl::StatusOr<carrier::ConstellationPtr> CarrierModels::PointsOf(const v1::Constellation& message,
+                                                                  const ContinueCheck* may_continue,
+                                                                  absl::string_view client) {
   if (message.name().empty() == message.points().empty()) {
     return absl::InvalidArgumentError(
         message.name().empty()
@@ -53,7 +54,7 @@ absl::StatusOr<carrier::ConstellationPtr> CarrierModels::PointsOf(
                                                    " numbers: I and Q of each point make it even"));
   }
   const std::string key = KeyOf(message);
-  if (carrier::ConstellationPtr known = constellations_.Find(key)) {
+  if (carrier::ConstellationPtr known = constellations_.Find(key, client)) {
     return known;
   }
   if (may_continue == nullptr && !message.points().empty()) {
@@ -76,21 +77,25 @@ absl::StatusOr<carrier::ConstellationPtr> CarrierModels::PointsOf(
   BASEBAND_RETURN_IF_ERROR(made.status());
   // Its points, and twice as much that follows from them.
   const auto bytes = static_cast<int64_t>(3 * (*made)->points().size() * sizeof(carrier::Iq));
-  return Within("constellation: ", constellations_.Insert(key, *std::move(made), bytes));
+  return Within("constellation: ",
+                constellations_.Insert(key, *std::move(made), bytes, {}, client));
 }
 
-absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(
-    const v1::Constellation& constellation, v1::AmplitudeWeight amplitude, uint32_t power,
-    const ContinueCheck* may_continue, absl::Span<const carrier::ModelPtr> own) {
+absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(const v1::Constellation& constellation,
+                                                           v1::AmplitudeWeight amplitude,
+                                                           uint32_t power,
+                                                           const ContinueCheck* may_continue,
+                                                           absl::Span<const carrier::ModelPtr> own,
+                                                           absl::string_view client) {
   BASEBAND_ASSIGN_OR_RETURN(const carrier::Amplitude weight, AmplitudeFromProto(amplitude));
   BASEBAND_ASSIGN_OR_RETURN(carrier::ConstellationPtr points,
-                            PointsOf(constellation, may_continue));
+                            PointsOf(constellation, may_continue, client));
   if (points == nullptr) {
     return carrier::ModelPtr();
   }
   const std::string key =
       absl::StrCat(static_cast<int>(weight), "/", power, "/", KeyOf(constellation));
-  if (carrier::ModelPtr known = models_.Find(key)) {
+  if (carrier::ModelPtr known = models_.Find(key, client)) {
     return known;
   }
   if (may_continue == nullptr) {
@@ -102,23 +107,7 @@ absl::StatusOr<carrier::ModelPtr> CarrierModels::FromProto(
                              static_cast<int>(std::min<uint32_t>(power, INT32_MAX)),
                              *may_continue));
   const int64_t bytes = model->bytes();
-  return Within("constellation: ", models_.Insert(key, std::move(model), bytes, own));
-}
-
-absl::StatusOr<timing::PulsePtr> CarrierModels::PulseOf(const timing::PulseShape& shape,
-                                                        const ContinueCheck* may_continue,
-                                                        absl::Span<const timing::PulsePtr> own) {
-  const std::string key = shape.Key();
-  if (timing::PulsePtr known = pulses_.Find(key)) {
-    return known;
-  }
-  if (may_continue == nullptr) {
-    return timing::PulsePtr();
-  }
-  BASEBAND_ASSIGN_OR_RETURN(timing::PulsePtr pulse,
-                            Within("timing.", timing::Pulse::Create(shape, *may_continue)));
-  const int64_t bytes = pulse->bytes();
-  return Within("timing: ", pulses_.Insert(key, std::move(pulse), bytes, own));
+  return Within("constellation: ", models_.Insert(key, std::move(model), bytes, own, client));
 }
 
 }  // namespace baseband::server

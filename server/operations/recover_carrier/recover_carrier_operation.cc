@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "server/operations/recover_carrier/carrier_parameters.h"
 #include "server/operations/recover_carrier/recover_carrier.h"
 #include "server/operations/recover_carrier/recover_carrier_metrics.h"
+#include "server/operations/recover_carrier/request_pulses.h"
 
 namespace baseband::server {
 namespace {
@@ -56,30 +58,45 @@ struct RecoverCarrierTraits {
     BASEBAND_RETURN_IF_ERROR(AmplitudeFromProto(message.amplitude()).status());
     BASEBAND_RETURN_IF_ERROR(CheckPoints(message, group, nullptr).status());
     of_groups.push_back(std::move(group));
+    RequestPulses::Named* pulse = nullptr;
+    if (frame.has_timing) {
+      BASEBAND_ASSIGN_OR_RETURN(pulse, pulses.Name(frame.pulse));
+    }
+    pulse_of.push_back(pulse);
     return absl::OkStatus();
+  }
+
+  // First that own points and own pulses are any, then how large the pulses will be: both take far
+  // less than to make them and the models.
+  static constexpr int kPlanRounds = 2;
+  absl::StatusOr<bool> PlanGroup(int round, int index, const v1::CarrierGroup& message,
+                                 const ContinueCheck* may_continue) {
+    const auto g = static_cast<size_t>(index);
+    if (round > 0) {
+      if (pulse_of[g] == nullptr) return true;
+      BASEBAND_RETURN_IF_ERROR(pulses.LayOut(pulse_of[g], may_continue));
+      return true;
+    }
+    BASEBAND_ASSIGN_OR_RETURN(const bool has_points,
+                              CheckPoints(message, of_groups[g], may_continue));
+    if (!has_points || pulse_of[g] == nullptr) return has_points;
+    return pulses.Check(pulse_of[g], may_continue);
   }
 
   absl::StatusOr<absl::optional<RecoverCarrierGroup>> MakeGroup(int index,
                                                                 const v1::CarrierGroup& message,
                                                                 const ContinueCheck* may_continue) {
     RecoverCarrierGroup& group = of_groups[static_cast<size_t>(index)];
-    // Own points need only be there, which takes far less than their model does.
-    BASEBAND_ASSIGN_OR_RETURN(const bool has_points, CheckPoints(message, group, may_continue));
-    if (!has_points) return absl::optional<RecoverCarrierGroup>();
     BASEBAND_ASSIGN_OR_RETURN(group.model,
                               models->FromProto(message.constellation(), message.amplitude(),
-                                                message.power(), may_continue, own));
+                                                message.power(), may_continue, own, client));
     if (group.model == nullptr) return absl::optional<RecoverCarrierGroup>();
     own.push_back(group.model);
-    if (message.has_timing()) {
-      BASEBAND_ASSIGN_OR_RETURN(const FrameShape frame, FrameFromProto(message));
-      BASEBAND_RETURN_IF_ERROR(timing::CheckParameters(*group.model, group.parameters, frame.pulse,
+    if (RequestPulses::Named* const pulse = pulse_of[static_cast<size_t>(index)]) {
+      BASEBAND_RETURN_IF_ERROR(timing::CheckParameters(*group.model, group.parameters, pulse->shape,
                                                        group.timing, group.frame_samples,
                                                        group.known));
-      BASEBAND_ASSIGN_OR_RETURN(group.pulse,
-                                models->PulseOf(frame.pulse, may_continue, own_pulses));
-      if (group.pulse == nullptr) return absl::optional<RecoverCarrierGroup>();
-      own_pulses.push_back(group.pulse);
+      BASEBAND_ASSIGN_OR_RETURN(group.pulse, pulses.Make(pulse, may_continue));
     } else {
       BASEBAND_RETURN_IF_ERROR(carrier::CheckParameters(*group.model, group.parameters,
                                                         group.frame_symbols, group.known));
@@ -101,7 +118,7 @@ struct RecoverCarrierTraits {
                                    const RecoverCarrierGroup& group,
                                    const ContinueCheck* may_continue) const {
     BASEBAND_ASSIGN_OR_RETURN(const carrier::ConstellationPtr points,
-                              models->PointsOf(message.constellation(), may_continue));
+                              models->PointsOf(message.constellation(), may_continue, client));
     if (points == nullptr) return false;
     BASEBAND_RETURN_IF_ERROR(carrier::CheckMaxFrequency(*points, group.parameters, group.known));
     return true;
@@ -109,9 +126,11 @@ struct RecoverCarrierTraits {
 
   const Operation* operation;
   CarrierModels* models;
-  std::vector<carrier::ModelPtr> own;          // of the groups so far
-  std::vector<timing::PulsePtr> own_pulses;    // likewise
-  std::vector<RecoverCarrierGroup> of_groups;  // as far as they are without their models
+  std::string client;
+  RequestPulses pulses;
+  std::vector<carrier::ModelPtr> own = {};           // of the groups so far
+  std::vector<RecoverCarrierGroup> of_groups = {};   // as far as they are without their models
+  std::vector<RequestPulses::Named*> pulse_of = {};  // by group; null: it has no timing
 };
 
 v1::CarrierLock LockToProto(carrier::Lock lock) {
@@ -216,8 +235,9 @@ class RecoverCarrierOperation final : public Operation {
       : Operation(Describe()), models_(std::move(models)) {}
 
   absl::StatusOr<Conversion> Convert(const Request& request, const RequestLimits& limits) override {
-    return GroupConversion<RecoverCarrierTraits>::Convert(request, limits,
-                                                          {this, models_.get(), {}, {}, {}});
+    const std::string client(request.client);
+    return GroupConversion<RecoverCarrierTraits>::Convert(
+        request, limits, {this, models_.get(), client, {models_->pulses(), client}});
   }
 
   absl::StatusOr<Reply> ToReply(Job& base) override {

@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "kernels/timing/math/pulse_math.h"
 #include "tests/support/matchers.h"
+#include "tests/support/timing_frames.h"
 
 namespace baseband::timing {
 namespace {
@@ -67,6 +68,30 @@ TEST(TimingPulseTest, BandwidthAndNeighboursAreThoseOfTheRaisedCosine) {
     EXPECT_NEAR((*pulse)->facts().neighbour_reach, reach, 1e-2 * reach);
     EXPECT_NEAR((*pulse)->facts().neighbour_share, 2.0 * neighbours / bend, 1e-3);
     EXPECT_LT((*pulse)->facts().neighbour_share, 1.0);
+  }
+}
+
+TEST(TimingPulseTest, APlanKnowsWhatThePulseTakes) {
+  for (const double rolloff : {0.05, 0.35, 1.0}) {
+    const auto taps = testing::StraightEdgeTaps(rolloff, 4, 60);
+    for (const auto& [samples, symbols] : {std::pair{2, 1}, {5, 2}, {16, 1}, {33, 16}}) {
+      PulseShape shape = {rolloff, samples, symbols};
+      for (const bool has_taps : {false, true}) {
+        if (has_taps) shape.taps = taps;
+        auto plan = PulsePlan::Create(shape);
+        ASSERT_THAT(plan, IsOk());
+        const int64_t least = plan->bytes();
+        EXPECT_EQ(least, PulsePlan::LeastBytes(shape));
+        ASSERT_THAT(plan->LayOut(), IsOk());
+        const int64_t bytes = plan->bytes();
+        EXPECT_LE(least, bytes);
+        const auto pulse = plan->Make();
+        ASSERT_THAT(pulse, IsOk());
+        EXPECT_EQ((*pulse)->bytes(), bytes);
+        const PulseView view = (*pulse)->view();
+        EXPECT_GE(bytes, int64_t{view.rows} * view.row_taps * int64_t{sizeof(Tap)});
+      }
+    }
   }
 }
 

@@ -105,18 +105,66 @@ TEST_F(BoundedCacheTest, AValueThatGrowsPushesOthersOut) {
   EXPECT_EQ(cache_.bytes(), 3500);
 }
 
+class SharedCacheTest : public BoundedCacheTest {
+ protected:
+  void InsertFor(const char* client, const std::string& key, int64_t bytes) {
+    EXPECT_THAT(cache_.Insert(key, std::make_shared<int>(1), bytes - overhead_, {}, client),
+                IsOk());
+  }
+  bool HasFor(const char* client, const std::string& key) {
+    return cache_.Find(key, client) != nullptr;
+  }
+};
+
+// However long ago the others have asked.
+TEST_F(SharedCacheTest, WhoHasMostLosesItsOldest) {
+  InsertFor("small", "s", 1000);
+  for (const char* key : {"a", "b", "c", "d", "e"}) InsertFor("large", key, 1000);
+  EXPECT_TRUE(HasFor("small", "s"));
+  EXPECT_FALSE(HasFor("large", "a"));
+  EXPECT_FALSE(HasFor("large", "b"));
+  for (const char* key : {"c", "d", "e"}) EXPECT_TRUE(HasFor("large", key)) << key;
+  // Until they have the same.
+  for (const char* key : {"t", "u", "v"}) InsertFor("small", key, 1000);
+  EXPECT_TRUE(HasFor("large", "e"));
+  EXPECT_TRUE(HasFor("small", "v"));
+  EXPECT_EQ(cache_.bytes(), 4000);
+}
+
+TEST_F(SharedCacheTest, WhatIsInUseStaysWhoeverHasMost) {
+  const auto used = *cache_.Insert("a", std::make_shared<int>(1), 3000 - overhead_, {}, "large");
+  InsertFor("small", "s", 1000);
+  InsertFor("small", "t", 1000);
+  EXPECT_TRUE(HasFor("large", "a"));
+  EXPECT_FALSE(HasFor("small", "s"));
+  EXPECT_TRUE(HasFor("small", "t"));
+}
+
+// Otherwise it would go with the rest of what is his who has most.
+TEST_F(SharedCacheTest, AValueOfSeveralIsHisWhoHasLess) {
+  InsertFor("large", "s", 1000);
+  InsertFor("large", "a", 1000);
+  EXPECT_TRUE(HasFor("small", "s"));
+  EXPECT_TRUE(HasFor("large", "s"));  // stays the other's
+  for (const char* key : {"b", "c", "d", "e"}) InsertFor("large", key, 1000);
+  EXPECT_TRUE(HasFor("small", "s"));
+  EXPECT_FALSE(HasFor("large", "b"));
+  EXPECT_EQ(cache_.bytes(), 4000);
+}
+
 TEST_F(BoundedCacheTest, ThreadsTogetherNeverHoldMoreThanTheBound) {
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t) {
     threads.emplace_back([this, t] {
+      const std::string client = std::to_string(t % 3);
       std::mt19937 random(t);
       std::vector<std::shared_ptr<const int>> held;
       for (int i = 0; i < 5000; ++i) {
         const auto number = static_cast<int>(random() % 30);
         const std::string key = std::to_string(number);
-        auto value = cache_.Find(key);
+        auto value = cache_.Find(key, client);
         if (value == nullptr) {
-          auto kept = cache_.Insert(key, std::make_shared<int>(number), 300);
+          auto kept = cache_.Insert(key, std::make_shared<int>(number), 300, {}, client);
           if (kept.ok()) value = *std::move(kept);
         }
         if (value != nullptr) {
