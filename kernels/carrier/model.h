@@ -70,6 +70,8 @@ struct SnrFacts {
   // Soft decisions made with this table see a little of an error in its noise only: how many times
   // the error of ln s2 is what is seen of it, in (0, 1] (see NoiseOf in recover_math.h).
   float noise_response = 1.0F;
+  // By so much they take ln A for greater, times the same error.
+  float gain_response = 0.0F;
   // Its soft table reaches as far as symbols do at this SNR.
   float origin = 0.0F;  // coordinate of the first node: 0 if folded
   float nodes_per_unit = 0.0F;

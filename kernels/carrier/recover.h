@@ -138,8 +138,14 @@ struct Result {
   double phase = 0.0;
   float frequency_stddev = 0.0F;  // predicted standard deviations
   float phase_stddev = 0.0F;
-  float gain = 0.0F;    // A
-  float snr_db = 0.0F;  // estimate of A^2 / E|noise|^2, at most kMaxSnrDb
+  float gain = 0.0F;  // A
+  // Estimate of A^2 / E|noise|^2, at most kMaxSnrDb; what is left of the carrier counts as noise.
+  // From 1.5 dB above the operating SNR on its mean is within 0.1 dB; of 256APSK, whose closest
+  // points drown later than all others, within 0.3 dB from 12 dB above it on. Chance is 4.3 /
+  // sqrt(N) dB, near the operating SNR up to twice that. There and below, where most decisions of a
+  // dense constellation are wrong, it is too low: by up to 0.6 dB in long frames of 128QAM and
+  // more, by 12 dB in some of 1000 symbols.
+  float snr_db = 0.0F;
   float evm = 0.0F;  // rms distance of z_n / A to the nearest point (known symbols: to that), rms
                      // of the points being 1
   // Power of the coarse peak over that of the largest one elsewhere, both between the bins.

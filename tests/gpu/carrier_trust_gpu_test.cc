@@ -211,6 +211,25 @@ TEST_F(CarrierGpuTest, WhatIsNoSuchSignalIsNotLocked) {
   }
 }
 
+// By soft decisions between the tables, by hard ones there and beyond.
+TEST_F(CarrierGpuTest, TheSnrIsTrueAndEqualsTheCpus) {
+  for (const char* const name : {"QPSK", "128QAM", "512QAM", "256APSK 20/30"}) {
+    SCOPED_TRACE(name);
+    const ModelPtr model = MakeModel(name);
+    const std::vector<double> above = {5.0, 8.0, 11.0, 13.0, 17.0};
+    std::vector<Frame> frames;
+    for (const double above_db : above) {
+      frames.push_back(FrameOf(*model, {}, 16000, frames.size() + 1, Pilots::kNone, above_db));
+    }
+    const std::vector<Recovered> gpu = CompareAll(*model, {}, frames);
+    for (size_t i = 0; i < gpu.size(); ++i) {
+      EXPECT_EQ(gpu[i].result.lock, Lock::kLocked);
+      // 0.3 dB, and four deviations of chance.
+      EXPECT_NEAR(gpu[i].result.snr_db, model->constellation().operating_snr_db() + above[i], 0.5);
+    }
+  }
+}
+
 // Frames so short or so clean that there is next to nothing to tell a deviation from.
 TEST_F(CarrierGpuTest, NoDeviationIsZero) {
   for (const char* const name : {"QPSK", "64QAM"}) {

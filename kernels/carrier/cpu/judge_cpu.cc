@@ -80,11 +80,10 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
   found.rival = rival_;
   found.elsewhere = elsewhere_ > kElsewhere;
   found.close_branch = close_branch_;
+  found.distance = SumHardDistance(view_, arrays_.frame, estimate_) / num_symbols;
   Judgement judgement =
       JudgeFrame(view_, parameters_, plan_, found, ExpectedOf(view_, parameters_, plan_, found));
   result_ = judgement.result;
-  result_.evm =
-      static_cast<float>(std::sqrt(SumHardDistance(view_, arrays_.frame, estimate_) / num_symbols));
   if (corrected.empty()) return;
   judgement.turn_back.gain = 1.0;
   WriteCorrected(parameters_.format, parameters_.scale, arrays_.frame, judgement.turn_back,

@@ -56,6 +56,7 @@ __device__ Findings FindingsOf(const RecoverTask& task, const FrameView& frame,
   found.rival = state.rival;
   found.elsewhere = state.elsewhere != 0;
   found.close_branch = state.close_branch != 0;
+  found.distance = settled.distance / found.num_symbols;
   return found;
 }
 
@@ -136,10 +137,8 @@ __global__ void __launch_bounds__(32 * kJudgeWarps, kJudges == Judges::kFour ? k
   found.stray = looks.stray;
   found.misfit = looks.misfit;
   found.unbalanced = looks.unbalanced;
-  Judgement judgement = JudgeFrame(task.model, task.parameters, plan, found, expected);
+  const Judgement judgement = JudgeFrame(task.model, task.parameters, plan, found, expected);
   if (threadIdx.x % 32 != 0) return;
-  judgement.result.evm =
-      static_cast<float>(sqrt(state->settled.distance / static_cast<double>(frame.num_symbols)));
   task.results[task.frames[f].result_index] = judgement.result;
   state->turn_back = judgement.turn_back;
 }

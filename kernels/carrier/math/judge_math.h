@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "kernels/carrier/math/covariance_math.h"
+#include "kernels/carrier/math/decisions_math.h"
 #include "kernels/carrier/math/frame_plan.h"
 #include "kernels/carrier/math/hypothesis_math.h"
 #include "kernels/carrier/math/misfit_math.h"
@@ -89,6 +90,7 @@ struct Findings {
   double rival = kNoRival;    // how far the next line or alias was behind the best: WholeGap
   bool elsewhere = false;     // an alias out of range is likelier by far
   bool close_branch = false;  // another branch's of the same one was
+  double distance = 0.0;      // mean squared distance to the nearest or known point, A being 1
   Stray stray;
   double misfit = 0.0;      // Misfit, or 0 if more than kMaxKnownForMisfit are known
   bool unbalanced = false;  // IsUnbalanced
@@ -104,7 +106,7 @@ struct Expected {
 };
 
 struct Judgement {
-  Result result;       // all but evm and bad_symbols
+  Result result;       // all but bad_symbols
   Estimate turn_back;  // what the corrected symbols are turned back by
 };
 
@@ -262,7 +264,11 @@ BASEBAND_HOST_DEVICE inline Judgement JudgeFrame(const ModelView& model,
   result.phase_stddev = static_cast<float>(
       sqrt(fmax(covariance.phase + t * (2.0 * covariance.cross + t * covariance.slope), 0.0)));
   result.gain = static_cast<float>(held.gain);
-  result.snr_db = static_cast<float>(fmin(expected.snr_db, static_cast<double>(kMaxSnrDb)));
+  const double known_share = static_cast<double>(found.known.count) / num_symbols;
+  const double snr_db =
+      SnrOfFrame(model, expected.snr_db, found.distance, num_symbols, known_share);
+  result.snr_db = static_cast<float>(fmin(snr_db, static_cast<double>(kMaxSnrDb)));
+  result.evm = static_cast<float>(sqrt(found.distance));
   if (parameters.coarse != Coarse::kNone) {
     result.peak_ratio = static_cast<float>(found.peak / found.second_peak);
   }

@@ -202,6 +202,17 @@ BASEBAND_HOST_DEVICE inline double NoiseOf(const SnrFacts& facts, double seen, d
   return facts.noise * pow(ratio, 1.0 / fmax(response, 0.3));
 }
 
+// The gain that soft decisions of the estimate's table see where there is another noise, as a share
+// of what it is. Further than to the next table it is not followed, and not beyond the last.
+inline constexpr double kMaxLnOff = 0.25;  // 1.1 dB
+BASEBAND_HOST_DEVICE inline double GainSeen(const ModelView& view, int table, double noise,
+                                            double known_share) {
+  const SnrFacts& facts = view.facts[table];
+  const double least = table + 1 < view.num_snrs ? -kMaxLnOff : 0.0;
+  const double off = fmin(fmax(log(noise / static_cast<double>(facts.noise)), least), kMaxLnOff);
+  return 1.0 + (1.0 - known_share) * static_cast<double>(facts.gain_response) * off;
+}
+
 // Gain, noise and table after a round.
 BASEBAND_HOST_DEVICE inline void UpdateNoise(const ModelView& view, const FitSums<double>& sums,
                                              const KnownMoments& known, int num_symbols,
@@ -213,8 +224,8 @@ BASEBAND_HOST_DEVICE inline void UpdateNoise(const ModelView& view, const FitSum
   const double left = fmax(sums.residue + gain * sums.excess, 0.0) / num_symbols;
   const double known_share = static_cast<double>(known.count) / num_symbols;
   const double noise = NoiseOf(view.facts[estimate->table], left / (gain * gain), known_share);
-  estimate->gain *= gain;
   estimate->noise = fmin(fmax(noise, 1e-6), 1e3);
+  estimate->gain *= gain / GainSeen(view, estimate->table, estimate->noise, known_share);
   estimate->table = TableOf(view, -10.0 * log10(estimate->noise));
 }
 

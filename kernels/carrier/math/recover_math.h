@@ -27,7 +27,8 @@
 //   kMaxRounds times FitSums, TakeStep, UpdateNoise. The others settle frequency and phase first
 //   (kSweep: sweep_math.h, kPll: pll_math.h), then the same rounds without steps. The sums of the
 //   last are what is judged.
-// S6 judge (judge_math.h). Hard decisions of the last estimate, covariance, lock.
+// S6 judge (judge_math.h). Hard decisions of the last estimate, SNR (decisions_math.h), covariance,
+// lock.
 //
 // Sums over symbols are float32 over blocks, double above: on the CPU over blocks of at most 128
 // symbols, on a GPU over a slot's (team.cuh), 256 in frames of up to 32768 and 8192 in the longest.

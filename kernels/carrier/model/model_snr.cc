@@ -1,6 +1,7 @@
 #include "kernels/carrier/model/model_snr.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 
@@ -17,6 +18,13 @@ constexpr float kNodesPerDistance = 5.0F;
 constexpr int kMinNodes = 48;
 constexpr int kMaxNodes = 128;
 constexpr int kRadialNodes = 1024;
+// Sums over the nodes are sums over the plane as long as the noise's standard deviation is this
+// many steps; beyond, each point has places of its own, so many to either side along each axis.
+constexpr float kLeastSteps = 0.8F;
+constexpr float kPlacesPerDeviation = 1.6F;
+constexpr int kPlacesAside = 8;
+// Points that are further from a point, in standard deviations, say nothing at its places.
+constexpr float kNearPoints = 17.5F;
 
 float ReachOfNoise(float noise) { return kReach * std::sqrt(0.5F * noise); }
 
@@ -95,14 +103,41 @@ double MakeWeights(const Radial& radial, Amplitude amplitude, int power, Iq* wei
   return line;
 }
 
-// Sums over the plane of what a table's nodes say, each weighted by its probability.
+// Sums over the plane of what is said at its places, each weighted by its probability.
+//
+// Of the noise UpdateNoise sees E[d] / g^2, d = |z|^2 - 2 g Re(z conj(soft)) + g^2 energy at the
+// least, where g = E[Re(z conj(soft))] / E[energy]. Where the table is right g = 1 and E[d] = s2,
+// d ln p / d ln s2 = d / s2 - 1, and so
+//   d E[d] / d ln s2 = s2 E[(d / s2 - 1) d / s2], d g / d ln s2 = -E[(d / s2 - 1) excess].
 struct PlaneSums {
   double probability = 0.0;
   double information = 0.0;
   double fit = 0.0;
   double hard = 0.0;
-  double projection_response = 0.0;  // d E[Re(z conj(soft))] / d ln s2
-  double energy_response = 0.0;      // d E[energy] / d ln s2
+  double distance_response = 0.0;
+  double excess_response = 0.0;
+
+  // What a node says at (i, q), its fit included.
+  void Add(double i, double q, const SoftNode& node, double hard_distance, double noise,
+           double weight) {
+    const double along = i * node.i + q * node.q;
+    const double score = 2.0 / noise * (q * node.i - i * node.q);
+    const double distance = (i * i + q * q - 2.0 * along + node.energy) / noise;
+    probability += weight;
+    information += weight * score * score;
+    fit += weight * node.fit;
+    hard += weight * hard_distance;
+    distance_response += weight * (distance - 1.0) * distance;
+    excess_response += weight * (distance - 1.0) * (node.energy - along);
+  }
+  void SetFacts(SnrFacts* facts) const {
+    facts->information = static_cast<float>(information / probability);
+    facts->fit = static_cast<float>(fit / probability);
+    facts->hard_distance = static_cast<float>(hard / probability);
+    facts->gain_response = static_cast<float>(-excess_response / probability);
+    const double response = (distance_response + 2.0 * excess_response) / probability;
+    facts->noise_response = static_cast<float>(std::clamp(response, 0.05, 1.0));
+  }
 };
 
 }  // namespace
@@ -150,17 +185,15 @@ absl::Status SnrTableMaker::MakeSoft(SnrTables* tables, const ContinueCheck& may
   for (int row = 0; row < side_; ++row) {
     BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
     const auto at = int64_t{row} * side_;
-    SumPoints(constellation_.points(), facts->noise, places, row, tables->soft.data() + at,
-              hard_.data() + at);
+    SumPoints(constellation_.points(), facts->noise, places, places.at(row),
+              tables->soft.data() + at, hard_.data() + at);
   }
   BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
-  Places radial;
-  radial.count = kRadialNodes;
-  radial.step = extent * std::sqrt(2.0F) / (kRadialNodes - 2);
-  SumRings(rings_, facts->noise, radial, ln_turn_.data());
+  turns_.count = kRadialNodes;
+  turns_.step = (outermost_ + ReachOfNoise(facts->noise)) * std::sqrt(2.0F) / (kRadialNodes - 2);
+  SumRings(rings_, facts->noise, turns_, ln_turn_.data());
 
   PlaneSums sums;
-  const double noise = facts->noise;
   const auto edge = [&](int k) { return k == side_ - 1 || k == 0 ? 0.5 : 1.0; };
   for (int row = 0; row < side_; ++row) {
     BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
@@ -171,35 +204,65 @@ absl::Status SnrTableMaker::MakeSoft(SnrTables* tables, const ContinueCheck& may
           static_cast<size_t>(row) * static_cast<size_t>(side_) + static_cast<size_t>(column);
       SoftNode& node = tables->soft[at];
       const double probability = std::exp(node.fit) * edge(row) * edge(column);
-      const float place = std::hypot(i, q) / radial.step;
-      const int below = static_cast<int>(place);
-      const float turn = ln_turn_[static_cast<size_t>(below)];
-      const float next = ln_turn_[static_cast<size_t>(below) + 1];
-      node.fit -= turn + (place - static_cast<float>(below)) * (next - turn);
-      const double along = double{i} * node.i + double{q} * node.q;
-      const double score = 2.0 / noise * (double{q} * node.i - double{i} * node.q);
-      const double power = double{i} * i + double{q} * q;
-      const double response =
-          (power - 2.0 * along + node.energy) / noise - 1.0;  // d ln p / d ln s2
-      sums.probability += probability;
-      sums.information += probability * score * score;
-      sums.fit += probability * node.fit;
-      sums.hard += probability * hard_[at];
-      sums.projection_response += probability * response * along;
-      sums.energy_response += probability * response * node.energy;
+      node.fit -= LnTurn(i, q);
+      sums.Add(i, q, node, hard_[at], facts->noise, probability);
     }
   }
-  facts->information = static_cast<float>(sums.information / sums.probability);
-  facts->fit = static_cast<float>(sums.fit / sums.probability);
-  facts->hard_distance = static_cast<float>(sums.hard / sums.probability);
-  // UpdateNoise sees M = E2 T2^2 / T1^2 - T2 with T1 = T2 = 1, E2 = 1 + s2 where the table is
-  // right.
-  const double projection = sums.projection_response / sums.probability;
-  const double energy = sums.energy_response / sums.probability;
-  const double response =
-      1.0 + ((2.0 * (1.0 + noise) - 1.0) * energy - 2.0 * (1.0 + noise) * projection) / noise;
-  facts->noise_response = static_cast<float>(std::clamp(response, 0.05, 1.0));
+  if (std::sqrt(0.5F * facts->noise) >= kLeastSteps * places.step) {
+    sums.SetFacts(facts);
+    return absl::OkStatus();
+  }
+  return MakeFactsAroundPoints(facts, may_continue);
+}
+
+// By the mean over the points, and over noise around each.
+absl::Status SnrTableMaker::MakeFactsAroundPoints(SnrFacts* facts,
+                                                  const ContinueCheck& may_continue) {
+  constexpr int kPlaces = 2 * kPlacesAside + 1;
+  const float deviation = std::sqrt(0.5F * facts->noise);
+  const float step = deviation / kPlacesPerDeviation;
+  const absl::Span<const Iq> points = constellation_.points();
+  std::array<SoftNode, kPlaces> nodes;
+  std::array<float, kPlaces> hard;
+  std::vector<Iq> near;
+  PlaneSums sums;
+  for (const Iq& point : points) {
+    BASEBAND_RETURN_IF_ERROR(MayContinue(may_continue));
+    near.clear();
+    for (const Iq& other : points) {
+      const float distance = std::hypot(other.i - point.i, other.q - point.q);
+      if (distance <= kNearPoints * deviation) near.push_back(other);
+    }
+    const float ln_share =
+        std::log(static_cast<float>(near.size()) / static_cast<float>(points.size()));
+    Places places;
+    places.count = kPlaces;
+    places.first = point.i - kPlacesAside * step;
+    places.step = step;
+    for (int row = 0; row < kPlaces; ++row) {
+      const float dq = step * static_cast<float>(row - kPlacesAside);
+      SumPoints(near, facts->noise, places, point.q + dq, nodes.data(), hard.data());
+      for (int column = 0; column < kPlaces; ++column) {
+        const float di = step * static_cast<float>(column - kPlacesAside);
+        const float i = places.at(column);
+        SoftNode& node = nodes[static_cast<size_t>(column)];
+        node.fit += ln_share - LnTurn(i, point.q + dq);
+        const double probability = std::exp(-double{di * di + dq * dq} / facts->noise);
+        sums.Add(i, point.q + dq, node, hard[static_cast<size_t>(column)], facts->noise,
+                 probability);
+      }
+    }
+  }
+  sums.SetFacts(facts);
   return absl::OkStatus();
+}
+
+float SnrTableMaker::LnTurn(float i, float q) const {
+  const float place = std::min(std::hypot(i, q) / turns_.step, kRadialNodes - 2.0F);
+  const int below = static_cast<int>(place);
+  const float turn = ln_turn_[static_cast<size_t>(below)];
+  const float next = ln_turn_[static_cast<size_t>(below) + 1];
+  return turn + (place - static_cast<float>(below)) * (next - turn);
 }
 
 void SnrTableMaker::MakeAmplitudes(SnrTables* tables) const {

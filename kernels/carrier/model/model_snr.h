@@ -37,6 +37,9 @@ class SnrTableMaker {
 
  private:
   absl::Status MakeSoft(SnrTables* tables, const ContinueCheck& may_continue);
+  absl::Status MakeFactsAroundPoints(SnrFacts* facts, const ContinueCheck& may_continue);
+  // ln of the mean of p over a full turn there, from ln_turn_.
+  float LnTurn(float i, float q) const;
   void MakeAmplitudes(SnrTables* tables) const;
 
   const Constellation& constellation_;
@@ -48,6 +51,7 @@ class SnrTableMaker {
   Places weight_places_;
   std::vector<Iq> harmonics_;
   std::vector<float> hard_;  // scratch of MakeSoft
+  Places turns_;             // of ln_turn_, of the SNR that MakeSoft is at
   std::vector<float> ln_turn_;
 };
 

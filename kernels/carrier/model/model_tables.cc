@@ -67,10 +67,9 @@ HWY_INLINE void StoreSome(V value, int count, float* to) {
   std::copy(lanes, lanes + count, to);
 }
 
-void PointsOfRow(absl::Span<const Iq> points, float noise, const Places& places, int row,
+void PointsOfRow(absl::Span<const Iq> points, float noise, const Places& places, float q,
                  SoftNode* nodes, float* hard) {
   const auto lanes = static_cast<int>(hn::Lanes(df));
-  const float q = places.at(row);
   const V inverse_noise = hn::Set(df, -1.0F / noise);
   const V far = hn::Set(df, kFar * noise);
   const auto ln_scale = static_cast<float>(
@@ -113,9 +112,9 @@ void PointsOfRow(absl::Span<const Iq> points, float noise, const Places& places,
   }
 }
 
-void SumPointsSimd(absl::Span<const Iq> points, float noise, const Places& places, int row,
+void SumPointsSimd(absl::Span<const Iq> points, float noise, const Places& places, float q,
                    SoftNode* nodes, float* hard) {
-  PointsOfRow(points, noise, places, row, nodes, hard);
+  PointsOfRow(points, noise, places, q, nodes, hard);
 }
 
 // I_0(x) exp(-x), x >= 0 (Abramowitz and Stegun 9.8.1, 9.8.2), within 3e-7.
@@ -287,9 +286,9 @@ void Rings::Harmonics(int power, std::vector<Iq>* harmonics) const {
   }
 }
 
-void SumPoints(absl::Span<const Iq> points, float noise, const Places& places, int row,
+void SumPoints(absl::Span<const Iq> points, float noise, const Places& places, float q,
                SoftNode* nodes, float* hard) {
-  HWY_DYNAMIC_DISPATCH(SumPointsSimd)(points, noise, places, row, nodes, hard);
+  HWY_DYNAMIC_DISPATCH(SumPointsSimd)(points, noise, places, q, nodes, hard);
 }
 
 void SumRings(const Rings& rings, float noise, const Places& places, float* ln_turn) {

@@ -18,10 +18,9 @@ struct Places {
   float at(int k) const { return first + step * static_cast<float>(k); }
 };
 
-// Over a row, q = places.at(row), of the square grid places x places: soft and energy of model.h
-// and, as `fit`, ln p(z) with the 1 / (pi s2). To `hard` the squared distance to the nearest point.
-// Both [count].
-void SumPoints(absl::Span<const Iq> points, float noise, const Places& places, int row,
+// Over a row, `places` along I at one Q: soft and energy of model.h and, as `fit`, ln p(z) with the
+// 1 / (pi s2). To `hard` the squared distance to the nearest point. Both [count].
+void SumPoints(absl::Span<const Iq> points, float noise, const Places& places, float q,
                SoftNode* nodes, float* hard);
 
 // The points by their distance from the origin: those of one ring together, in order of radius.
