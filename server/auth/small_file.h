@@ -8,8 +8,8 @@
 
 namespace baseband::server {
 
-// The whole of a file of at most 1 MiB. NotFound or InvalidArgument say which `setting` named it
-// and why it cannot be had.
+// The text of a file of at most 1 MiB. NotFound or InvalidArgument say which `setting` named it and
+// why it cannot be had (common/files/files.h).
 absl::StatusOr<std::string> ReadSmallFile(const char* setting, const std::string& path);
 
 }  // namespace baseband::server

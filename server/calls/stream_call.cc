@@ -115,6 +115,7 @@ absl::Status StreamCall::Convert(Message& message) {
       ReadRequest(message.received, method_.operation->description().payload_field));
   message.received.Clear();  // the request has its payload still
   BASEBAND_RETURN_IF_ERROR(LookUpSharedMemory(environment_, &message.request));
+  message.request.client = requester_.caller.client;
   BASEBAND_ASSIGN_OR_RETURN(Conversion conversion, session_->Convert(message.request));
   if (conversion.job != nullptr) {
     message.job = std::move(conversion.job);

@@ -2,10 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -16,6 +16,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/files/files.h"
 #include "common/manual/manual.h"
 #include "kernels/base/nearest.h"
 #include "kernels/base/status_macros.h"
@@ -195,6 +196,8 @@ absl::StatusOr<Given> ReadEnvironment(const char* const* environment) {
 
 // --------------------------------------------------------------------------------------- file
 
+constexpr int64_t kMaxFileBytes = 1 << 20;
+
 absl::Status UnknownKey(const std::string& key, const std::string& path) {
   // A line without `=` is a key as a whole to CLI11.
   const size_t end = key.find_first_of(": \t");
@@ -211,14 +214,13 @@ absl::Status UnknownKey(const std::string& key, const std::string& path) {
 absl::StatusOr<Given> ReadFile(const std::string& path) {
   Given given;
   if (path.empty()) return given;
-  std::ifstream file(path);
-  file.peek();
-  if (!file.is_open() || file.bad()) {  // bad: a folder
-    return absl::NotFoundError(absl::StrCat("config ", path, " cannot be read"));
-  }
+  const std::string name = absl::StrCat("config ", path);
+  BASEBAND_ASSIGN_OR_RETURN(std::string contents, ReadFileWithin(path, name, kMaxFileBytes));
+  BASEBAND_ASSIGN_OR_RETURN(std::string text, TextOf(name, std::move(contents)));
+  std::istringstream lines(std::move(text));
   std::vector<CLI::ConfigItem> items;
   try {
-    items = CLI::ConfigBase().from_config(file);
+    items = CLI::ConfigBase().from_config(lines);
   } catch (const CLI::Error& error) {
     return absl::InvalidArgumentError(absl::StrCat("config ", path, ": ", error.what()));
   }

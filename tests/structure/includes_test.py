@@ -14,6 +14,7 @@ ROOMS = """
 proto
 kernels/base
 common
+common/files
 common/manual
 common/numbers
 common/tls

@@ -42,7 +42,7 @@ absl::Status SetConstellation(const CarrierFlags& flags, v1::Constellation* cons
     constellation->set_name(flags.constellation);
     return absl::OkStatus();
   }
-  const absl::StatusOr<std::string> text = ReadFile(flags.points_file);
+  const absl::StatusOr<std::string> text = ReadText(flags.points_file);
   if (!text.ok()) {
     return text.status();
   }

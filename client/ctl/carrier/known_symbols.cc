@@ -29,8 +29,8 @@ absl::StatusOr<v1::KnownSymbols> ReadValues(const std::string& file) {
   return known;
 }
 
-absl::StatusOr<v1::KnownSymbols> ReadText(const std::string& file) {
-  const absl::StatusOr<std::string> text = ReadFile(file);
+absl::StatusOr<v1::KnownSymbols> FromText(const std::string& file) {
+  const absl::StatusOr<std::string> text = ReadText(file);
   if (!text.ok()) {
     return text.status();
   }
@@ -117,7 +117,7 @@ absl::StatusOr<v1::KnownSymbols> ReadKnownSymbols(const std::string& file,
   }
   const bool text =
       absl::EndsWithIgnoreCase(file, ".csv") || absl::EndsWithIgnoreCase(file, ".txt");
-  absl::StatusOr<v1::KnownSymbols> known = text ? ReadText(file) : ReadValues(file);
+  absl::StatusOr<v1::KnownSymbols> known = text ? FromText(file) : ReadValues(file);
   if (!known.ok() || layout.empty()) {
     const absl::Status status =
         known.ok() ? CheckFits(file, frame_symbols, *known) : known.status();

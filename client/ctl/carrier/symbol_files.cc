@@ -58,6 +58,7 @@ absl::StatusOr<SymbolFile> ReadWav(const std::string& path, absl::string_view fo
   }
   SymbolFile file;
   file.sample_rate_hz = wav.sample_rate_hz();
+  BASEBAND_RETURN_IF_ERROR(CheckDataBytes(path, wav.num_samples() * wav.wire_format().bytes));
   BASEBAND_ASSIGN_OR_RETURN(WidebandFile::Piece all, wav.Read(wav.num_samples()));
   file.bytes = std::move(all.bytes);
   const WidebandFormat& wire = wav.wire_format();
@@ -101,7 +102,7 @@ absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_vie
   std::string base;
   const bool sigmf = SplitSigmfPath(path, &base);
   if (sigmf) {
-    const absl::StatusOr<std::string> text = ReadFile(base + kSigmfMeta);
+    const absl::StatusOr<std::string> text = ReadText(base + kSigmfMeta);
     if (!text.ok()) {
       return text.status();
     }
@@ -109,7 +110,7 @@ absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_vie
       return absl::InvalidArgumentError(absl::StrCat(base, kSigmfMeta, ": ", status.message()));
     }
   }
-  absl::StatusOr<std::string> bytes = ReadFile(sigmf ? base + kSigmfData : path);
+  absl::StatusOr<std::string> bytes = ReadData(sigmf ? base + kSigmfData : path);
   if (!bytes.ok()) {
     return bytes.status();
   }

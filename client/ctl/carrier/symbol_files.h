@@ -29,7 +29,7 @@ struct SymbolFile {
 // standard input and devices. InvalidArgument: a name that says other samples or contradicts
 // `format`, or says nothing without one; no samples, not a whole number of them, a SigMF datatype
 // other than cf32_le and ci16_le or one that `format` contradicts, more than one channel, header
-// bytes. NotFound as ReadFile.
+// bytes. NotFound as ReadData.
 absl::StatusOr<SymbolFile> ReadSymbols(const std::string& path, absl::string_view format,
                                        bool can_ask = true);
 

@@ -1,6 +1,7 @@
 #include "client/ctl/common/files.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -8,8 +9,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "client/ctl/common/file_table.h"
+#include "common/files/files.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {
+namespace {
+
+std::string NameOf(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+absl::StatusOr<std::string> Read(const std::string& path, int64_t max_bytes) {
+  const std::string name = NameOf(path);
+  const auto note = [&name](int fd) { return NoteInput(fd, name); };
+  if (path != "-") return ReadFileWithin(path, name, max_bytes, note);
+  BASEBAND_RETURN_IF_ERROR(note(STDIN_FILENO));
+  return ReadOpenFileWithin(STDIN_FILENO, name, max_bytes);
+}
+
+}  // namespace
 
 void CloseFile::operator()(std::FILE* file) const {
   if (file != stdin && file != stdout) {
@@ -27,7 +43,7 @@ absl::StatusOr<FilePointer> OpenInput(const std::string& path) {
   if (file == nullptr || fstat(fileno(file.get()), &status) != 0) {
     return FileError("open", path);
   }
-  const std::string name = path == "-" ? "standard input" : path;
+  const std::string name = NameOf(path);
   if (S_ISDIR(status.st_mode)) {
     return absl::NotFoundError(absl::StrCat("cannot read ", name, ": it is a folder"));
   }
@@ -37,21 +53,19 @@ absl::StatusOr<FilePointer> OpenInput(const std::string& path) {
   return file;
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const absl::StatusOr<FilePointer> file = OpenInput(path);
-  if (!file.ok()) {
-    return file.status();
-  }
-  std::string contents;
-  char buffer[1 << 16];
-  size_t size = 0;
-  while ((size = std::fread(buffer, 1, sizeof(buffer), file->get())) > 0) {
-    contents.append(buffer, size);
-  }
-  if (std::ferror(file->get()) != 0) {
-    return FileError("read", path == "-" ? "standard input" : path);
-  }
-  return contents;
+absl::StatusOr<std::string> ReadText(const std::string& path, int64_t max_bytes) {
+  BASEBAND_ASSIGN_OR_RETURN(std::string contents, Read(path, max_bytes));
+  return TextOf(NameOf(path), std::move(contents));
+}
+
+absl::StatusOr<std::string> ReadData(const std::string& path, int64_t max_bytes) {
+  return Read(path, max_bytes);
+}
+
+absl::Status CheckDataBytes(const std::string& path, int64_t bytes) {
+  if (bytes <= kMaxDataBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, " has ", bytes, " bytes and more: at most ", kMaxDataBytes, " are taken"));
 }
 
 }  // namespace baseband::ctl

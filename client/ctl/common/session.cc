@@ -130,7 +130,7 @@ absl::StatusOr<client::ClientOptions> ToClientOptions(const GlobalFlags& flags) 
     if (path.empty()) {
       continue;
     }
-    absl::StatusOr<std::string> read = ReadFile(path);
+    absl::StatusOr<std::string> read = ReadText(path, kMaxSecretBytes);
     if (!read.ok()) {
       return absl::InvalidArgumentError(read.status().message());
     }

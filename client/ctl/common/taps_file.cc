@@ -7,21 +7,20 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "client/ctl/common/files.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {
 
 absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadFile(path);
-  if (!text.ok()) {
-    return text.status();
-  }
   std::vector<float> taps;
   if (absl::EndsWithIgnoreCase(path, ".f32")) {
-    taps.resize(text->size() / sizeof(float));
-    std::memcpy(taps.data(), text->data(), taps.size() * sizeof(float));
+    BASEBAND_ASSIGN_OR_RETURN(const std::string bytes, ReadData(path, kMaxTextBytes));
+    taps.resize(bytes.size() / sizeof(float));
+    std::memcpy(taps.data(), bytes.data(), taps.size() * sizeof(float));
   } else {
+    BASEBAND_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
     int line_number = 0;
-    for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
       ++line_number;
       const std::vector<absl::string_view> halves = absl::StrSplit(line, absl::MaxSplits('#', 1));
       for (const absl::string_view word :

@@ -10,7 +10,7 @@
 namespace baseband::ctl {
 
 // Numbers, separated by blanks, commas or line ends, # for comments; or float32 (.f32). NotFound
-// for a missing file; InvalidArgument names the line.
+// for a missing file; InvalidArgument names the line, or the size of more than kMaxTextBytes.
 absl::StatusOr<std::vector<float>> ReadTaps(const std::string& path);
 
 }  // namespace baseband::ctl

@@ -87,7 +87,7 @@ absl::Status WidebandFile::ChooseFormat(const std::string& path, absl::string_vi
 }
 
 absl::Status WidebandFile::ReadMeta(const std::string& base, absl::string_view format) {
-  BASEBAND_ASSIGN_OR_RETURN(const std::string text, ReadFile(base + kSigmfMeta));
+  BASEBAND_ASSIGN_OR_RETURN(const std::string text, ReadText(base + kSigmfMeta));
   const auto refuse = [&](const absl::Status& status) {
     return absl::InvalidArgumentError(absl::StrCat(base, kSigmfMeta, ": ", status.message()));
   };

@@ -79,7 +79,7 @@ class DemoCommand final : public Command {
     input.name = file_.empty() ? "(random data)" : file_;
     input.seed = seed_;
     absl::StatusOr<std::string> data =
-        file_.empty() ? absl::StatusOr<std::string>(Random(seed_).Bytes(1 << 20)) : ReadFile(file_);
+        file_.empty() ? absl::StatusOr<std::string>(Random(seed_).Bytes(1 << 20)) : ReadData(file_);
     if (data.ok() && data->empty()) {
       data = absl::InvalidArgumentError(absl::StrCat(file_, " is empty"));
     }

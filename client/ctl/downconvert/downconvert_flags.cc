@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<ChannelSpec>> FindChannels(const DownconvertFlags& fl
     }
   }
   if (!flags.channels_file.empty()) {
-    const absl::StatusOr<std::string> text = ReadFile(flags.channels_file);
+    const absl::StatusOr<std::string> text = ReadText(flags.channels_file);
     if (!text.ok()) {
       return text.status();
     }

@@ -46,7 +46,7 @@ absl::StatusOr<v1::LdpcCode> FamilyToCode(const CodeFlags& flags) {
     refused.Update(RefuseFlag(flags.n != 0, "--n", "--nr-bg"));
     refused.Update(RefuseFlag(flags.punctured != 0, "--punctured", "--nr-bg"));
   } else if (!flags.matrix_file.empty()) {
-    absl::StatusOr<std::string> text = ReadFile(flags.matrix_file);
+    absl::StatusOr<std::string> text = ReadText(flags.matrix_file);
     if (!text.ok()) {
       return text.status();
     }

@@ -93,7 +93,7 @@ class DecodeCommand final : public Command {
     *group->mutable_code() = *std::move(code);
     group->set_n_filler(code_.filler);
     group->set_soft_output(!soft_.empty());
-    absl::StatusOr<std::string> contents = ReadFile(input_);
+    absl::StatusOr<std::string> contents = ReadData(input_);
     if (!contents.ok()) {
       return contents.status();
     }

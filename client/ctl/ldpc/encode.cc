@@ -98,7 +98,7 @@ class EncodeCommand final : public Command {
     *group->mutable_code() = *std::move(code);
     group->set_n_filler(code_.filler);
     group->set_output(*output);
-    absl::StatusOr<std::string> contents = ReadFile(input_);
+    absl::StatusOr<std::string> contents = ReadData(input_);
     if (!contents.ok()) {
       return contents.status();
     }

@@ -17,6 +17,8 @@
 #include "client/ctl/common/terminal.h"
 #include "client/ctl/ldpc/code_flags.h"
 #include "client/ctl/ldpc/replay.h"
+#include "common/files/files.h"
+#include "kernels/base/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace baseband::ctl {
@@ -147,19 +149,16 @@ class VerifyCommand final : public Command {
 
  private:
   absl::Status AddFile(const std::string& file, std::vector<ReplayCase>* cases) const {
-    absl::StatusOr<std::string> text = ReadFile(file);
-    if (!text.ok()) {
-      return text.status();
-    }
+    BASEBAND_ASSIGN_OR_RETURN(std::string contents, ReadData(file));
     const std::string sums_path = sums_file_.empty() ? FolderOf(file) + "SHA256SUMS" : sums_file_;
-    const absl::StatusOr<std::string> sums = ReadFile(sums_path);
+    const absl::StatusOr<std::string> sums = ReadText(sums_path);
     if (!sums.ok() && !sums_file_.empty()) {
       return sums.status();
     }
     if (sums.ok()) {
       const auto known = ParseSums(*sums);
       const auto entry = known.find(file.substr(FolderOf(file).size()));
-      if (entry != known.end() && entry->second != Sha256Hex(*text)) {
+      if (entry != known.end() && entry->second != Sha256Hex(contents)) {
         ReplayCase damaged;
         damaged.where = file;
         damaged.status =
@@ -167,7 +166,8 @@ class VerifyCommand final : public Command {
         cases->push_back(std::move(damaged));
       }
     }
-    ReadCases(file, *text, cases);
+    BASEBAND_ASSIGN_OR_RETURN(const std::string text, TextOf(file, std::move(contents)));
+    ReadCases(file, text, cases);
     return absl::OkStatus();
   }
 

@@ -180,7 +180,7 @@ absl::StatusOr<Scenario> ToScenario(const LoadFlags& flags, const CLI::App& app,
     return absl::InvalidArgumentError("load needs an OPERATION or a --scenario, and not both");
   }
   if (!flags.scenario_file.empty()) {
-    const absl::StatusOr<std::string> text = ReadFile(flags.scenario_file);
+    const absl::StatusOr<std::string> text = ReadText(flags.scenario_file);
     if (!text.ok()) {
       return text.status();
     }

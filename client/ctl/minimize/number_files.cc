@@ -11,6 +11,7 @@
 #include "client/ctl/common/sigmf.h"
 #include "client/ctl/common/wav.h"
 #include "client/ctl/common/wideband_file.h"
+#include "kernels/base/status_macros.h"
 
 namespace baseband::ctl {
 namespace {
@@ -68,6 +69,8 @@ absl::StatusOr<NumberFile> FromSamples(const std::string& path) {
       return absl::InvalidArgumentError(
           absl::StrCat(path, " has a gap before sample ", piece->index, ": name one without"));
     }
+    BASEBAND_RETURN_IF_ERROR(
+        CheckDataBytes(path, static_cast<int64_t>(file.numbers.size() * sizeof(double))));
     const std::vector<Complex> part = WidebandToComplex(piece->bytes, format);
     next = piece->index + static_cast<int64_t>(part.size());
     for (const Complex& sample : part) {
@@ -94,11 +97,12 @@ absl::StatusOr<NumberFile> ReadNumbers(const std::string& path) {
         " does not say what its numbers are: name it .csv or .txt, .f64, .f32, .cf32, .ci16"
         " or another format of samples, .sigmf-meta or .wav"));
   }
-  const absl::StatusOr<std::string> contents = ReadFile(path);
-  if (!contents.ok()) {
-    return contents.status();
+  if (doubles) {
+    BASEBAND_ASSIGN_OR_RETURN(const std::string bytes, ReadData(path));
+    return FromDoubles(path, bytes);
   }
-  return doubles ? FromDoubles(path, *contents) : FromText(path, *contents);
+  BASEBAND_ASSIGN_OR_RETURN(const std::string text, ReadText(path, kMaxDataBytes));
+  return FromText(path, text);
 }
 
 }  // namespace baseband::ctl

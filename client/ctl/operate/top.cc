@@ -63,7 +63,7 @@ class TopCommand final : public Command {
     }
     std::string token;
     if (!token_file_.empty()) {
-      absl::StatusOr<std::string> read = ReadFile(token_file_);
+      absl::StatusOr<std::string> read = ReadText(token_file_, kMaxSecretBytes);
       if (!read.ok()) {
         return FailArguments(read.status());
       }

@@ -104,7 +104,7 @@ class MinimizeBenchCommand final : public Command {
 
   absl::Status ReadTables(std::vector<PaperTimings>* tables) const {
     for (const std::string& path : with_) {
-      const auto csv = ReadFile(path);
+      const auto csv = ReadText(path);
       if (!csv.ok()) return csv.status();
       auto table = ParsePaperTimings(*csv);
       if (!table.ok()) {

@@ -125,7 +125,7 @@ absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::Design(
 
 absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
     const v1::ChannelFilter& message, double sample_rate_hz, const ContinueCheck* may_continue,
-    absl::Span<const downconvert::FilterPtr> own) {
+    absl::Span<const downconvert::FilterPtr> own, absl::string_view client) {
   BASEBAND_ASSIGN_OR_RETURN(const int up, RateFactor("up", message.up(), downconvert::kMaxUp));
   BASEBAND_ASSIGN_OR_RETURN(const int down,
                             RateFactor("down", message.down(), downconvert::kMaxDown));
@@ -135,7 +135,7 @@ absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
   }
   const std::string key =
       absl::StrCat(absl::bit_cast<uint64_t>(sample_rate_hz), "/", message.SerializeAsString());
-  if (downconvert::FilterPtr known = recent_.Find(key)) {
+  if (downconvert::FilterPtr known = recent_.Find(key, client)) {
     return known;
   }
   absl::StatusOr<downconvert::FilterPtr> made =
@@ -152,7 +152,7 @@ absl::StatusOr<downconvert::FilterPtr> DownconvertFilters::FromProto(
     bytes += static_cast<int64_t>(stage.taps.size() * sizeof(float));
   }
   return Within(message.has_mask() ? "mask: " : "taps: ",
-                recent_.Insert(key, *std::move(made), bytes, own));
+                recent_.Insert(key, *std::move(made), bytes, own, client));
 }
 
 }  // namespace baseband::server

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
 #include "baseband/v1/baseband.pb.h"
@@ -46,8 +47,8 @@ class UnfinishedDesigns {
   int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
-// Turns messages into filters. Keeps those that were used last, for to design one may take seconds.
-// Thread-safe.
+// Turns messages into filters. Keeps those that were used last, for to design one may take seconds;
+// each client has its share of what is kept (BoundedCache). Thread-safe.
 class DownconvertFilters {
  public:
   // InvalidArgument names field, value and range. Null: it has to be designed, and there is no
@@ -56,7 +57,7 @@ class DownconvertFilters {
   // request has already; InvalidArgument if it alone uses more than there may be.
   absl::StatusOr<downconvert::FilterPtr> FromProto(
       const v1::ChannelFilter& message, double sample_rate_hz, const ContinueCheck* may_continue,
-      absl::Span<const downconvert::FilterPtr> own = {});
+      absl::Span<const downconvert::FilterPtr> own = {}, absl::string_view client = "");
 
   // Lets go of what no request uses; designs that were left off stay.
   void DropUnused() { recent_.DropUnused(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,12 +41,13 @@ class DownconvertPreparation final : public Preparation {
  public:
   DownconvertPreparation(const Operation& operation, const RequestLimits& limits,
                          DownconvertFilters& filters, v1::DownconvertRequest message,
-                         int64_t payload_bytes)
+                         const Request& request)
       : operation_(operation),
         max_input_bytes_(limits.max_input_bytes),
         filters_(filters),
         message_(std::move(message)),
-        payload_bytes_(payload_bytes) {}
+        payload_bytes_(request.payload.bytes()),
+        client_(request.client) {}
 
   absl::StatusOr<JobPtr> Finish(const ContinueCheck& may_continue) override {
     return Make(&may_continue);
@@ -64,7 +66,7 @@ class DownconvertPreparation final : public Preparation {
  private:
   absl::StatusOr<JobPtr> MakeJob(const ContinueCheck* may_continue) {
     BASEBAND_ASSIGN_OR_RETURN(absl::optional<DownconvertSetup> made,
-                              SetupFromProto(message_.setup(), filters_, may_continue));
+                              SetupFromProto(message_.setup(), filters_, client_, may_continue));
     if (!made.has_value()) {
       return JobPtr();
     }
@@ -110,6 +112,7 @@ class DownconvertPreparation final : public Preparation {
   DownconvertFilters& filters_;
   const v1::DownconvertRequest message_;
   const int64_t payload_bytes_;
+  const std::string client_;
 };
 
 class DownconvertOperation final : public Operation {
@@ -120,8 +123,8 @@ class DownconvertOperation final : public Operation {
   absl::StatusOr<Conversion> Convert(const Request& request, const RequestLimits& limits) override {
     BASEBAND_ASSIGN_OR_RETURN(auto message,
                               ParseHeader<v1::DownconvertRequest>(request, "DownconvertRequest"));
-    auto preparation = std::make_unique<DownconvertPreparation>(
-        *this, limits, *filters_, std::move(message), request.payload.bytes());
+    auto preparation = std::make_unique<DownconvertPreparation>(*this, limits, *filters_,
+                                                                std::move(message), request);
     Conversion result;
     BASEBAND_ASSIGN_OR_RETURN(result.job, preparation->Make(nullptr));
     if (result.job == nullptr) result.preparation = std::move(preparation);

@@ -124,7 +124,7 @@ absl::StatusOr<downconvert::Frequency> FrequencyFromProto(const v1::OscillatorFr
 // Nothing: as SetupFromProto.
 absl::StatusOr<absl::optional<downconvert::Channel>> ChannelFromProto(
     const v1::DownconvertChannel& message, double sample_rate_hz,
-    const downconvert::Frequency& frequency, DownconvertFilters& filters,
+    const downconvert::Frequency& frequency, DownconvertFilters& filters, absl::string_view client,
     const ContinueCheck* may_continue, absl::Span<const downconvert::FilterPtr> own) {
   downconvert::Channel channel;
   BASEBAND_ASSIGN_OR_RETURN(
@@ -134,7 +134,7 @@ absl::StatusOr<absl::optional<downconvert::Channel>> ChannelFromProto(
   }
   channel.gain = message.gain() != 0.0F ? message.gain() : 1.0F;
   absl::StatusOr<downconvert::FilterPtr> filter =
-      filters.FromProto(message.filter(), sample_rate_hz, may_continue, own);
+      filters.FromProto(message.filter(), sample_rate_hz, may_continue, own, client);
   if (!filter.ok()) {
     return Within("filter.", filter.status());
   }
@@ -154,6 +154,7 @@ absl::StatusOr<absl::optional<downconvert::Channel>> ChannelFromProto(
 
 absl::StatusOr<absl::optional<DownconvertSetup>> SetupFromProto(const v1::DownconvertSetup& message,
                                                                 DownconvertFilters& filters,
+                                                                absl::string_view client,
                                                                 const ContinueCheck* may_continue) {
   DownconvertSetup setup;
   setup.sample_rate_hz = message.sample_rate_hz();
@@ -188,7 +189,7 @@ absl::StatusOr<absl::optional<DownconvertSetup>> SetupFromProto(const v1::Downco
       return here(frequency.status());
     }
     absl::StatusOr<absl::optional<downconvert::Channel>> channel = ChannelFromProto(
-        message.channels(c), setup.sample_rate_hz, *frequency, filters, may_continue, own);
+        message.channels(c), setup.sample_rate_hz, *frequency, filters, client, may_continue, own);
     if (!channel.ok()) {
       return here(channel.status());
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "baseband/v1/baseband.pb.h"
 #include "kernels/base/continue_check.h"
@@ -34,9 +35,10 @@ struct DownconvertSetup {
 };
 
 // InvalidArgument names field, value and range: "setup.channels[3].filter.down 0 ..". Nothing: a
-// filter has to be designed, and there is no `may_continue` to ask.
+// filter has to be designed, and there is no `may_continue` to ask. `client` asks for it.
 absl::StatusOr<absl::optional<DownconvertSetup>> SetupFromProto(const v1::DownconvertSetup& message,
                                                                 DownconvertFilters& filters,
+                                                                absl::string_view client,
                                                                 const ContinueCheck* may_continue);
 
 using RetuneMessages = google::protobuf::RepeatedPtrField<v1::Retune>;

@@ -64,6 +64,7 @@ class DownconvertSession final : public StreamSession {
     }
     Conversion result;
     if (first) {
+      client_ = std::string(request.client);
       BASEBAND_ASSIGN_OR_RETURN(const bool is_set_up, SetUp(message, nullptr));
       if (!is_set_up) {
         result.preparation =
@@ -119,7 +120,7 @@ class DownconvertSession final : public StreamSession {
   absl::StatusOr<bool> SetUp(const v1::DownconvertRequest& message,
                              const ContinueCheck* may_continue) {
     BASEBAND_ASSIGN_OR_RETURN(absl::optional<DownconvertSetup> made,
-                              SetupFromProto(message.setup(), filters_, may_continue));
+                              SetupFromProto(message.setup(), filters_, client_, may_continue));
     if (!made.has_value()) {
       return false;
     }
@@ -266,6 +267,7 @@ class DownconvertSession final : public StreamSession {
   const int64_t max_input_bytes_;
   DownconvertFilters& filters_;
   DownconvertMetrics& metrics_;
+  std::string client_;            // of the first message
   DownconvertSetup setup_;        // once there was a message; and
   DownconvertChannels channels_;  // with the retunes that are not over
   int64_t needed_ = 0;            // samples of the past

@@ -56,7 +56,7 @@ class OutputsTest : public ::testing::Test {
   }
   // That one that reads `input` may not write `output`.
   void ExpectRefused(const std::string& input, const std::string& output) const {
-    ASSERT_THAT(ReadFile(input), IsOk());
+    ASSERT_THAT(ReadData(input), IsOk());
     Outputs outputs;
     EXPECT_THAT(outputs.Open("--out", output), IsNull()) << output;
     EXPECT_THAT(outputs.status(),
@@ -120,7 +120,7 @@ TEST_F(OutputsTest, AnInputReadThroughALinkIsNotOverwrittenEither) {
 TEST_F(OutputsTest, WhatIsBeingWrittenIsNotReadAnyMore) {
   Outputs outputs;
   ASSERT_THAT(outputs.Open("--out", File("x", "token")), NotNull());
-  EXPECT_THAT(ReadFile(Path("x")), IsInvalid("--out " + Path("x") + " would overwrite"));
+  EXPECT_THAT(ReadData(Path("x")), IsInvalid("--out " + Path("x") + " would overwrite"));
 }
 
 TEST_F(OutputsTest, TwoOutputsAreNotOneFile) {
@@ -140,7 +140,7 @@ TEST_F(OutputsTest, TwoOutputsAreNotOneFile) {
 
 TEST_F(OutputsTest, BothFilesOfARecordingCount) {
   const std::string data = File("r.sigmf-data", "samples");
-  ASSERT_THAT(ReadFile(data), IsOk());
+  ASSERT_THAT(ReadData(data), IsOk());
   {
     Outputs outputs;
     OpenSamples("--out", Path("r.sigmf-meta"), &outputs);

@@ -124,10 +124,20 @@ TEST(ConfigTest, ASettingGivenTwiceIsRefused) {
 }
 
 TEST(ConfigTest, AFileThatCannotBeReadIsAnError) {
-  EXPECT_EQ(Refusal({"--config=/nonexistent/x"}), "config /nonexistent/x cannot be read");
-  EXPECT_EQ(Refusal({"--config=/"}), "config / cannot be read");
+  EXPECT_EQ(Refusal({"--config=/nonexistent/x"}),
+            "config /nonexistent/x cannot be read: No such file or directory");
+  EXPECT_EQ(Refusal({"--config=/"}), "config / cannot be read: it is a folder");
+  EXPECT_EQ(Refusal({"--config=/dev/zero"}),
+            "config /dev/zero has more than 1048576 bytes: at most 1048576 are taken");
   EXPECT_EQ(Refusal({}, {"BASEBANDD_CONFIG=/nonexistent/x"}),
-            "config /nonexistent/x cannot be read");
+            "config /nonexistent/x cannot be read: No such file or directory");
+}
+
+TEST(ConfigTest, AByteOrderMarkIsNoPartOfTheFirstKey) {
+  const TemporaryFile file("\xef\xbb\xbflanes = 3\n");
+  EXPECT_EQ(Refusal({file.flag()}), "accepted");
+  const TemporaryFile wide("\xff\xfel");
+  EXPECT_THAT(Refusal({wide.flag()}), HasSubstr("is UTF-16: save it as UTF-8"));
 }
 
 TEST(ConfigTest, AnEmptyFileChangesNothing) {

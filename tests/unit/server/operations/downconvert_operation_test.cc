@@ -235,6 +235,24 @@ TEST_F(DesignCheckTest, ADesignThatIsLeftGoesOnWhereItWas) {
   EXPECT_NEAR(DesignIn(kSlice), at_once * kSlice / (kSlice - 1.0), 2.0);
 }
 
+TEST(DownconvertFiltersTest, WhoAsksForManyPushesOutNobodyElses) {
+  server::DownconvertFilters filters;
+  const auto ask = [&](float first_tap, int taps, const char* client) {
+    v1::ChannelFilter message;
+    message.mutable_taps()->Resize(taps, 0.5F);
+    message.set_taps(0, first_tap);
+    return *filters.FromProto(message, 1e6, nullptr, {}, client);
+  };
+  const std::weak_ptr<const downconvert::Filter> other = ask(1.0F, 64, "b");
+  std::weak_ptr<const downconvert::Filter> first;
+  for (int i = 0; i < 100; ++i) {
+    const auto filter = ask(static_cast<float>(i + 2), downconvert::kMaxTaps, "a");
+    if (i == 0) first = filter;
+  }
+  EXPECT_TRUE(first.expired());
+  EXPECT_FALSE(other.expired());
+}
+
 TEST(UnfinishedDesignsTest, ThoseLeftLastAreKept) {
   downconvert::Mask mask;
   mask.pass_edge = 0.1;
