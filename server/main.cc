@@ -26,7 +26,6 @@
 #include "server/admin/admin_server.h"
 #include "server/auth/security.h"
 #include "server/batching/dispatcher.h"
-#include "server/config/address.h"
 #include "server/config/config.h"
 #include "server/config/logging.h"
 #include "server/device/create_devices.h"
@@ -37,6 +36,7 @@
 #include "server/jobs/self_test.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/metrics_server.h"
+#include "server/metrics_pages.h"
 #include "server/operations/operations.h"
 #include "server/part_options.h"
 #include "server/process/device_supervisor.h"
@@ -65,32 +65,6 @@ constexpr absl::Duration kLastDrain = absl::Seconds(3);
 constexpr absl::Duration kDriverPatience = absl::Seconds(1);
 // So much later than the end of a drain the process ends, whatever still runs on a device.
 constexpr absl::Duration kGrace = absl::Seconds(2);
-
-// Who tells tokens from each other lets nobody else read the page from other hosts.
-MetricsServer::Admit MetricsDoor(const Config& config, Security& security) {
-  const absl::StatusOr<Address> address = ParseAddress(config.metrics_listen);
-  if (config.tokens_file.empty() || (address.ok() && address->is_local())) return nullptr;
-  return [&security](const std::string& password) {
-    const auto holder = security.access().tokens().Find(password);
-    return holder.has_value() && holder->roles.Has(Role::kMetrics);
-  };
-}
-
-// The pages at metrics_listen; null: there are none.
-absl::StatusOr<std::unique_ptr<MetricsServer>> StartMetrics(const Config& config,
-                                                            const Metrics& metrics,
-                                                            Security& security,
-                                                            const Lifecycle& lifecycle) {
-  if (config.metrics_listen.empty()) return nullptr;
-  MetricsServer::Probes probes;
-  probes.live = [&lifecycle] { return lifecycle.WhyNotLive(); };
-  probes.ready = [&lifecycle] { return lifecycle.WhyNotReady(); };
-  BASEBAND_ASSIGN_OR_RETURN(
-      std::unique_ptr<MetricsServer> server,
-      MetricsServer::Start(config.metrics_listen, metrics, MetricsDoor(config, security), probes));
-  spdlog::info("metrics at http://{}/metrics, probes at /livez and /readyz", config.metrics_listen);
-  return server;
-}
 
 // Null: there is no GPU.
 std::unique_ptr<GpuMonitor> MonitorGpus(absl::Span<Device* const> devices, const Metrics& metrics) {
@@ -211,7 +185,7 @@ absl::Status Serve(const Command& command, const sigset_t& signals) {
   systemd.Status("starting: making the devices ready");
   // Before the devices, which take their time: whoever probes learns that the server starts.
   BASEBAND_ASSIGN_OR_RETURN(std::unique_ptr<MetricsServer> metrics_server,
-                            StartMetrics(config, metrics, *security, lifecycle));
+                            StartMetricsPages(config, metrics, *security, lifecycle));
   const DeviceOptions device_options = ToDeviceOptions(config, operations);
   BASEBAND_ASSIGN_OR_RETURN(const Devices created, CreateDevices(device_options));
   if (!created.no_cuda_because.empty()) {

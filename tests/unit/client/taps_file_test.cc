@@ -25,7 +25,9 @@ TEST(TapsFileTest, AByteOrderMarkIsNoPartOfTheFirstTap) {
     ASSERT_THAT(taps, IsOk());
     EXPECT_THAT(*taps, ElementsAre(0.5F, 1.0F, 0.5F));
   }
-  EXPECT_THAT(ReadTaps(FileOfTest("wide.txt", "\xff\xfe" "1")),
+  EXPECT_THAT(ReadTaps(FileOfTest("wide.txt",
+                                  "\xff\xfe"
+                                  "1")),
               StatusIs(kInvalid, HasSubstr("wide.txt is UTF-16: save it as UTF-8")));
 }
 

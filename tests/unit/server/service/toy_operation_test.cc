@@ -14,7 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "server/batching/dispatcher.h"
 #include "server/calls/flight_recorder.h"
 #include "server/calls/submit_wire.h"
@@ -62,6 +64,10 @@ class Reverse final : public Operation {
   Reverse() : Operation(Describe()) {}
 
   absl::StatusOr<Conversion> Convert(const Request& request, const RequestLimits&) override {
+    {
+      absl::MutexLock lock(&mutex_);
+      client_ = std::string(request.client);
+    }
     const int64_t bytes = request.payload.bytes();
     if (bytes < 1 || bytes > kMostBytes) {
       return absl::InvalidArgumentError(
@@ -86,6 +92,11 @@ class Reverse final : public Operation {
   absl::Status SelfTest(SelfTestBench& bench) const override {
     return bench.ExpectReply(MakeJob(3), "abc", "cba");
   }
+  // Whose the last request was; forgets it.
+  std::string TakeClient() {
+    absl::MutexLock lock(&mutex_);
+    return std::exchange(client_, "");
+  }
 
  private:
   static Description Describe() {
@@ -103,13 +114,18 @@ class Reverse final : public Operation {
     job->work.units = static_cast<double>(bytes);
     return job;
   }
+
+  absl::Mutex mutex_;
+  std::string client_ ABSL_GUARDED_BY(mutex_);
 };
 
 // A server on the CPU device whose only operation it is.
 class ToyOperationTest : public ::testing::Test {
  protected:
   ToyOperationTest() {
-    operations_.Add(std::make_unique<Reverse>());
+    auto reverse = std::make_unique<Reverse>();
+    reverse_ = reverse.get();
+    operations_.Add(std::move(reverse));
     metrics_ = std::make_unique<Metrics>("test", operations_.counted());
     config_.listen = {"127.0.0.1:0"};
     security_ = *Security::Create(config_, metrics_.get());
@@ -169,6 +185,7 @@ class ToyOperationTest : public ::testing::Test {
   }
 
   OperationTable operations_;
+  Reverse* reverse_ = nullptr;
   std::unique_ptr<Metrics> metrics_;
   Config config_;
   std::unique_ptr<Security> security_;
@@ -191,6 +208,43 @@ TEST_F(ToyOperationTest, IsServedByItsName) {
   EXPECT_EQ(Call("Reverse", Bytes("stressed")), Bytes("desserts"));
 }
 
+// The first message of a Submit stream of one request, id 7.
+std::string Submission(const std::string& message) {
+  return absl::StrCat("\x08\x07",  // id
+                      "\xa2\x06", std::string(1, static_cast<char>(message.size())),
+                      message);  // field 100
+}
+
+TEST_F(ToyOperationTest, IsToldWhoseARequestIs) {
+  Call("Reverse", Bytes("x"));
+  EXPECT_EQ(reverse_->TakeClient(), "127.0.0.1");
+  grpc::GenericStub stub(channel_);
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  const auto next = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  const auto call = stub.PrepareCall(&context, "/baseband.v1.Baseband/Submit", &queue);
+  call->StartCall(nullptr);
+  ASSERT_TRUE(next());
+  const grpc::Slice slice(Submission(Bytes("x")));
+  call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+  ASSERT_TRUE(next());
+  // What the window is comes first, the answer after it: by then it was converted.
+  for (int i = 0; i < 2; ++i) {
+    grpc::ByteBuffer response;
+    call->Read(&response, nullptr);
+    ASSERT_TRUE(next());
+  }
+  EXPECT_EQ(reverse_->TakeClient(), "127.0.0.1");
+  grpc::Status status;
+  context.TryCancel();
+  call->Finish(&status, nullptr);
+  (void)next();
+}
+
 TEST_F(ToyOperationTest, RefusesInItsOwnWords) {
   EXPECT_THAT(Call("Reverse", Bytes(std::string(1001, 'x'))),
               HasSubstr("value has 1001 bytes, not 1 to 1000"));
@@ -210,10 +264,7 @@ TEST_F(ToyOperationTest, IsCountedWithAllOthersAndByItself) {
 }
 
 TEST_F(ToyOperationTest, ComesThroughStreamsByItsFields) {
-  std::string text = Bytes("abc");
-  text =
-      absl::StrCat("\x08\x07",                                                         // id 7
-                   "\xa2\x06", std::string(1, static_cast<char>(text.size())), text);  // field 100
+  const std::string text = Submission(Bytes("abc"));
   const grpc::Slice slice(text);
   const auto view = SubmitView::Read(grpc::ByteBuffer(&slice, 1), operations_);
   ASSERT_THAT(view, IsOk());
