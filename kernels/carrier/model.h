@@ -88,6 +88,9 @@ struct ModelView {
   int folded = 0;
   int side = 0;                        // nodes along each axis
   float weight_nodes_per_unit = 0.0F;  // over |z|
+  float fourth_moment = 1.0F;          // E|s|^4, each point equally likely
+  float sixth_moment = 1.0F;
+  float eighth_moment = 1.0F;
   const SoftNode* soft = nullptr;      // [num_snrs][side][side]
   const Iq* weight = nullptr;          // [num_snrs][kWeightNodes], linear between them, clamped
   const float* amplitude = nullptr;    // [num_snrs][kAmplitudeBins], at the bins' centres

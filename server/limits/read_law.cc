@@ -18,37 +18,8 @@ constexpr int kRounds = 4;
 
 }  // namespace
 
-bool ReadLaw::IsAlone(double bytes, double load) { return load <= kAlone * bytes; }
-
-void ReadLaw::Learn(double bytes, double load, double seconds, absl::Time now) {
-  if (!(bytes > 0.0 && load >= 0.0 && seconds > 0.0)) return;
-  const double alone = latency_ + own_ * bytes;
-  const bool is_alone = IsAlone(bytes, load) || seen_ == 0;
-  // In company nobody is slower than alone while there is room.
-  if (is_alone || seconds < alone) Fit(bytes, seconds);
-  if (seen_ == 0) {
-    shared_ = seconds / std::max(load, bytes);
-  } else if ((!is_alone && seconds > kCrowded * alone) || seconds < latency_ + shared_ * load) {
-    FollowLoad(load, seconds);
-  }
-  seen_ = std::min(seen_ + 1, kLeastSeen);
-  last_ = now;
-}
-
-void ReadLaw::LearnLate(double bytes, double load, double seconds) {
-  const double at_least = kGivenUp * seconds;
-  if (seen_ > 0 && !IsAlone(bytes, load) && at_least > Of(bytes, load)) {
-    FollowLoad(load, at_least);
-  }
-}
-
-void ReadLaw::FollowLoad(double load, double seconds) {
-  // However the latency is thought of, it is not all.
-  const double reading = std::max(seconds - latency_, seconds / 2.0);
-  shared_ *= std::pow(reading / load / shared_, kStep);
-}
-
-void ReadLaw::Fit(double bytes, double seconds) {
+void LinkLaw::Learn(double bytes, double seconds, absl::Time now) {
+  if (!(bytes > 0.0 && seconds > 0.0)) return;
   const double y = 1.0 / seconds;
   const double x = bytes / seconds;
   for (double* sum : {&yy_, &xy_, &xx_, &y_, &x_}) *sum *= kForget;
@@ -62,6 +33,48 @@ void ReadLaw::Fit(double bytes, double seconds) {
     own_ = std::max(0.0, (x_ - xy_ * latency_) / xx_);
     latency_ = std::max(0.0, (y_ - xy_ * own_) / yy_);
   }
+  Confirm(now);
+}
+
+void LinkLaw::Confirm(absl::Time now) {
+  seen_ = std::min(seen_ + 1, kLeastSeen);
+  last_ = now;
+}
+
+bool ReadLaw::IsAlone(double bytes, double load) { return load <= kAlone * bytes; }
+
+void ReadLaw::Learn(double bytes, double load, double seconds, absl::Time now, LinkLaw* link) {
+  if (!(bytes > 0.0 && load >= 0.0 && seconds > 0.0)) return;
+  const bool is_first = shared_ == 0.0;
+  const bool is_alone = IsAlone(bytes, load);
+  const double alone = link->Of(bytes);
+  for (LinkLaw* law : {&all_, link}) {
+    // In company nobody is slower than alone while there is room.
+    if (is_alone || law->Of(bytes) == 0.0 || seconds < law->Of(bytes)) {
+      law->Learn(bytes, seconds, now);
+    } else {
+      law->Confirm(now);
+    }
+  }
+  if (is_first) {
+    shared_ = seconds / std::max(load, bytes);
+  } else if ((!is_alone && alone > 0.0 && seconds > kCrowded * alone) ||
+             seconds < link->latency() + shared_ * load) {
+    FollowLoad(*link, load, seconds);
+  }
+}
+
+void ReadLaw::LearnLate(const LinkLaw& link, double bytes, double load, double seconds) {
+  const double at_least = kGivenUp * seconds;
+  if (shared_ > 0.0 && !IsAlone(bytes, load) && at_least > Of(link, bytes, load)) {
+    FollowLoad(link, load, at_least);
+  }
+}
+
+void ReadLaw::FollowLoad(const LinkLaw& link, double load, double seconds) {
+  // However the latency is thought of, it is not all.
+  const double reading = std::max(seconds - link.latency(), seconds / 2.0);
+  shared_ *= std::pow(reading / load / shared_, kStep);
 }
 
 }  // namespace baseband::server

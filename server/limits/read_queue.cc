@@ -60,9 +60,15 @@ ReadQueue::Record& ReadQueue::RecordOf(const std::string& client) {
   return records_[client];
 }
 
+const LinkLaw& ReadQueue::LinkOf(const AnnouncedMessage& message, absl::Time now) const {
+  const auto found = records_.find(message.client);
+  return found != records_.end() && found->second.link.IsKnown(now) ? found->second.link
+                                                                    : law_.all();
+}
+
 double ReadQueue::RestOf(const AnnouncedMessage& message, absl::Time now) const {
   const auto bytes = static_cast<double>(message.bytes);
-  const double seconds = law_.Of(bytes, message.load);
+  const double seconds = ReadingOf(message, message.load, now);
   if (!(seconds > 0.0)) return bytes;
   return bytes * std::max(0.0, 1.0 - absl::ToDoubleSeconds(now - message.begin) / seconds);
 }
@@ -71,16 +77,14 @@ double ReadQueue::LoadOf(const AnnouncedMessage& message, absl::Time now) const 
   const auto bytes = static_cast<double>(message.bytes);
   double load = bytes;
   for (const AnnouncedMessage* other : reading_) {
-    if (other->is_sure) load += std::min(bytes, RestOf(*other, now));
+    if (other->is_sure) load += BesideOf(*other, bytes, now);
   }
   return load;
 }
 
 double ReadQueue::AfterOf(const AnnouncedMessage& message, absl::Time now) const {
-  const ReadLaw& law = after_[message.method];
-  return law.IsKnown(now)
-             ? law.Of(static_cast<double>(message.bytes), static_cast<double>(message.bytes))
-             : 0.0;
+  const LinkLaw& law = after_[message.method];
+  return law.IsKnown(now) ? law.Of(static_cast<double>(message.bytes)) : 0.0;
 }
 
 absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double bytes_before,
@@ -94,7 +98,7 @@ absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double byte
   const bool is_alone = reading_.empty() && bytes_before == 0.0;
   // Nobody waits for it: whether it is in time is seen then.
   if (is_alone) return absl::OkStatus();
-  if (!law_.IsKnown(now)) {
+  if (!IsKnown(now)) {
     // What has hardly any time left when it begins teaches nothing.
     const double all_s = absl::ToDoubleSeconds(message.deadline - message.entered);
     return left_s >= kLeastLeft * all_s ? absl::OkStatus()
@@ -102,7 +106,10 @@ absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double byte
   }
   const auto bytes = static_cast<double>(message.bytes);
   const double after_s = AfterOf(message, now);
-  const double alone_s = law_.Of(bytes, bytes) + after_s;
+  const LinkLaw& link = LinkOf(message, now);
+  // Of others' links nothing follows for good for one that has not been tried.
+  const bool is_tried = &link != &law_.all();
+  const double alone_s = (is_tried ? law_.Of(link, bytes, bytes) : 0.0) + after_s;
   if (alone_s > left_s) {
     return Because(UnservedReason::kDeadlineUnreachable,
                    absl::DeadlineExceededError(absl::StrCat(
@@ -111,7 +118,7 @@ absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double byte
   }
   const double wait_s =
       bytes_before > 0.0 ? bytes_before / law_.RateOf(bytes, static_cast<double>(lanes_)) : 0.0;
-  const double read_s = law_.Of(bytes, LoadOf(message, now));
+  const double read_s = law_.Of(link, bytes, LoadOf(message, now));
   const double finish_s = wait_s + read_s + after_s;
   const double careful_s = finish_s + kCaution * (wait_s + read_s);
   if (careful_s <= left_s) return absl::OkStatus();
@@ -233,27 +240,27 @@ AnnouncedMessage* ReadQueue::First() {
 bool ReadQueue::HasLaneFor(const AnnouncedMessage& message, absl::Time now) const {
   const auto bytes = static_cast<double>(message.bytes);
   double in_flight = bytes;
-  int64_t lanes = 0;
+  double lanes = 0.0;
   for (const AnnouncedMessage* other : reading_) {
     if (other->is_beside) continue;
-    ++lanes;
-    in_flight += RestOf(*other, now);
-    if (other->is_sure && other->load + std::min(bytes, RestOf(*other, now)) > other->most_load) {
+    lanes += other->share;
+    in_flight += other->share * RestOf(*other, now);
+    if (other->is_sure && other->load + BesideOf(*other, bytes, now) > other->most_load) {
       return false;
     }
   }
-  return lanes < Lanes() || (law_.IsKnown(now) && law_.shared() * in_flight <= kAheadS);
+  return lanes <= Lanes() - 1.0 || (IsKnown(now) && law_.shared() * in_flight <= kAheadS);
 }
 
 bool ReadQueue::WouldCrowd(const AnnouncedMessage& message, absl::Time now) const {
-  if (!law_.IsKnown(now)) return false;
+  if (!IsKnown(now)) return false;
   const auto bytes = static_cast<double>(message.bytes);
   const Place place = PlaceOf(message);
   double rest = 0.0;
   for (const AnnouncedMessage* other : reading_) {
-    if (other->is_sure && PlaceOf(*other) < place) rest += std::min(bytes, RestOf(*other, now));
+    if (other->is_sure && PlaceOf(*other) < place) rest += BesideOf(*other, bytes, now);
   }
-  return law_.shared() * rest > kAheadS && !law_.HasRoom(bytes, rest + bytes);
+  return law_.shared() * rest > kAheadS && !law_.HasRoom(LinkOf(message, now), bytes, rest + bytes);
 }
 
 void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
@@ -262,18 +269,23 @@ void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   message->is_beside = record.is_unsure();
   message->is_sure = !message->is_beside && record.last == Last::kCame;
   message->load = LoadOf(*message, now);
+  const double alone = LinkOf(*message, now).Of(bytes);
+  message->share = alone > 0.0 ? std::min(1.0, law_.all().Of(bytes) / alone) : 1.0;
   if (message->is_sure) {
-    for (AnnouncedMessage* other : reading_) other->load += std::min(bytes, RestOf(*other, now));
+    for (AnnouncedMessage* other : reading_) {
+      other->load += message->share * std::min(bytes, RestOf(*other, now));
+    }
   }
-  const double seconds = law_.Of(bytes, message->load);
+  const double seconds = ReadingOf(*message, message->load, now);
   message->most_load = std::numeric_limits<double>::infinity();
-  if (message->deadline < absl::InfiniteFuture() && law_.IsKnown(now)) {
+  if (message->deadline < absl::InfiniteFuture() && IsKnown(now)) {
     const double left_s = absl::ToDoubleSeconds(message->deadline - now) - AfterOf(*message, now);
-    message->most_load = std::max(message->load, law_.MostLoad(left_s / kSlack));
+    message->most_load =
+        std::max(message->load, law_.MostLoad(LinkOf(*message, now), left_s / kSlack));
   }
   message->begin = now;
   message->due =
-      now + (law_.IsKnown(now) ? absl::Seconds(kOverdue * seconds) + kAhead : kOverdueUnknown);
+      now + (IsKnown(now) ? absl::Seconds(kOverdue * seconds) + kAhead : kOverdueUnknown);
   message->state = AnnouncedMessage::State::kReads;
   ++record.reading;
   reading_.push_back(message);
@@ -282,7 +294,8 @@ void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
 void ReadQueue::TeachLate(const AnnouncedMessage& message, absl::Time now) {
   if (!message.is_sure) return;
   const auto bytes = static_cast<double>(message.bytes);
-  law_.LearnLate(bytes, message.load, absl::ToDoubleSeconds(now - message.begin));
+  law_.LearnLate(LinkOf(message, now), bytes, message.load,
+                 absl::ToDoubleSeconds(now - message.begin));
 }
 
 void ReadQueue::EndReading(AnnouncedMessage* message) {
@@ -313,11 +326,11 @@ void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
   const bool was_unsure = record.is_unsure();
   if (was_overdue) record.overdue = std::max<int64_t>(0, record.overdue - 1);
   if (end == End::kCame) {
-    // Who sends late says little of how long reading takes.
-    if (!was_overdue) {
-      law_.Learn(static_cast<double>(message->bytes), message->load,
-                 absl::ToDoubleSeconds(now - message->begin), now);
-    }
+    const auto bytes = static_cast<double>(message->bytes);
+    const double seconds = absl::ToDoubleSeconds(now - message->begin);
+    // Who sends late says little of how long others take.
+    if (was_overdue) record.link.Learn(bytes, seconds, now);
+    if (!was_overdue) law_.Learn(bytes, message->load, seconds, now, &record.link);
     record.last = Last::kCame;
   } else if (end == End::kDidNotCome) {
     if (!was_overdue) TeachLate(*message, now);

@@ -46,6 +46,7 @@ struct AnnouncedMessage {
   bool is_beside = false;  // its client's last one did not come: it is read beside the others
   // From its turn on:
   absl::Time begin;
+  double share = 1.0;      // of a lane: less by a link that is slower than others
   double load = 0.0;       // bytes read beside it, its own included, as is known by now
   double most_load = 0.0;  // with which it is still in time
   bool is_sure = false;    // its client's last one came
@@ -54,14 +55,17 @@ struct AnnouncedMessage {
 
 // 1. Classes go before each other, strictly; in a class the earliest deadline goes first, and who
 //    has none by arrival. Each kPatience-th turn is of who came first of all: nobody starves.
-// 2. At a time as many are read as there are `lanes`, or what comes in kAhead if that is more, and
+// 2. At a time as many are read as there are `lanes`, of which one by a slow link takes a part
+// only,
+//    or what comes in kAhead if that is more, and
 //    a message begins only if none of those is made late by it. Where all share what there is, it
 //    waits until no more than kAhead is left of those that go before it: the sum takes as long, and
 //    all but the last are there sooner. Each kPatience-th turn tries whether there is room.
 // 3. Who cannot be there, and be worked on, by its deadline is refused: when it enters, and again
 //    when its turn has come; but not who has the way in for itself. Nothing is known of the way in
-//    at first, so that one is read after the other; what was learned holds for ReadLaw::kFresh.
-//    What one client's messages took is expected of every other's: their links are to be alike.
+//    at first, so that one is read after the other; what was learned holds for LinkLaw::kFresh.
+//    How long a client's message takes alone is learned of each; what all others' take is expected
+//    of one of whom nothing is known, but is no reason to refuse it for good.
 // 4. While others wait nobody has more than half of the lanes. Who announces and does not send is
 //    overdue after twice its time and kAhead: it may come still, but takes no lane any more. Of a
 //    client whose last one did not come, or that has two overdue, one is read at a time, beside the
@@ -99,7 +103,7 @@ class ReadQueue {
   // A message of that method that was there was answered after `seconds`, waiting for a device not
   // counted.
   void Served(size_t method, int64_t bytes, double seconds, absl::Time now) {
-    after_[method].Learn(static_cast<double>(bytes), static_cast<double>(bytes), seconds, now);
+    after_[method].Learn(static_cast<double>(bytes), seconds, now);
   }
   int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }
   int64_t reading() const { return static_cast<int64_t>(reading_.size()); }
@@ -112,14 +116,25 @@ class ReadQueue {
     int64_t waiting = 0;
     int64_t overdue = 0;  // and have not come yet
     Last last = Last::kNone;
+    LinkLaw link;
     bool is_unsure() const { return last == Last::kDidNotCome || overdue > 1; }
   };
 
   static Place PlaceOf(const AnnouncedMessage& message) {
     return {message.priority, message.deadline, message.number};
   }
+  // Of its client, or of all while nothing is known of that one.
+  const LinkLaw& LinkOf(const AnnouncedMessage& message, absl::Time now) const;
+  double ReadingOf(const AnnouncedMessage& message, double load, absl::Time now) const {
+    return law_.Of(LinkOf(message, now), static_cast<double>(message.bytes), load);
+  }
+  bool IsKnown(absl::Time now) const { return law_.all().IsKnown(now); }
   // What of a reading message is still to come, as far as anybody knows.
   double RestOf(const AnnouncedMessage& message, absl::Time now) const;
+  // What comes of it beside one of `bytes`.
+  double BesideOf(const AnnouncedMessage& message, double bytes, absl::Time now) const {
+    return message.share * std::min(bytes, RestOf(message, now));
+  }
   // The load of one that began now.
   double LoadOf(const AnnouncedMessage& message, absl::Time now) const;
   double AfterOf(const AnnouncedMessage& message, absl::Time now) const;
@@ -132,7 +147,7 @@ class ReadQueue {
   void Begin(AnnouncedMessage* message, absl::Time now);
   AnnouncedMessage* Remove(AnnouncedMessage* message);
   // One after the other until something is known: all together might all be late, and teach little.
-  int Lanes() const { return law_.has_seen() ? lanes_ : 1; }
+  int Lanes() const { return law_.all().has_seen() ? lanes_ : 1; }
   // Null: none of those that may be read.
   AnnouncedMessage* First();
   bool MayBeRead(const Record& record) const;
@@ -147,7 +162,7 @@ class ReadQueue {
   const int lanes_;
   const int64_t max_waiting_;
   ReadLaw law_;
-  std::array<ReadLaw, kMethods> after_;
+  std::array<LinkLaw, kMethods> after_;
   std::map<Place, AnnouncedMessage*> waiting_;
   std::map<uint64_t, AnnouncedMessage*> arrivals_;  // the same by number
   std::vector<AnnouncedMessage*> reading_;

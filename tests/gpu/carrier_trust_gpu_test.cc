@@ -211,6 +211,26 @@ TEST_F(CarrierGpuTest, WhatIsNoSuchSignalIsNotLocked) {
   }
 }
 
+// QPSK lies on one ring of others, beyond their tables and, where soft decisions end with one for
+// more noise than there is, below; PSK that is right lies on one, too.
+TEST_F(CarrierGpuTest, OneRingOfManyIsNotLocked) {
+  for (const char* const name : {"QPSK", "16QAM", "256QAM", "32APSK 3/4"}) {
+    SCOPED_TRACE(name);
+    const ModelPtr model = MakeModel(name);
+    std::vector<Frame> frames;
+    for (const int num_symbols : {200, 1000, 8000}) {
+      for (uint64_t seed = 1; seed <= 10; ++seed) {
+        FrameSpec spec = SpecOf(*Constellation::FromName("QPSK"), num_symbols, 0.0, seed);
+        spec.snr_db = seed % 2 == 0 ? 30.0 : 40.0;
+        frames.push_back(ToFrame({}, MakeFrame(WithRandomOffset(spec, 0.05))));
+      }
+    }
+    for (const Recovered& recovered : CompareAll(*model, {}, frames)) {
+      EXPECT_EQ(recovered.result.lock == Lock::kLocked, std::string(name) == "QPSK");
+    }
+  }
+}
+
 // By soft decisions between the tables, by hard ones there and beyond.
 TEST_F(CarrierGpuTest, TheSnrIsTrueAndEqualsTheCpus) {
   for (const char* const name : {"QPSK", "128QAM", "512QAM", "256APSK 20/30"}) {

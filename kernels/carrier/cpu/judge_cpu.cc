@@ -75,6 +75,9 @@ void FrameRecovery::Judge(absl::Span<uint8_t> corrected) {
     const double rms = estimate_.gain * std::sqrt(1.0 + estimate_.noise);
     found.misfit = Misfit(view_, histogram_, num_symbols, -10.0 * std::log10(estimate_.noise),
                           rms / received_rms_);
+    AmplitudeMoments moments;
+    for (int bin = 0; bin < kAmplitudeBins; ++bin) moments.Add(bin, histogram_[bin]);
+    found.too_even = IsTooEven(view_, moments, num_symbols, estimate_.noise);
   }
   found.unbalanced = FindImbalance();
   found.rival = rival_;

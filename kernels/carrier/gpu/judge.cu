@@ -22,6 +22,7 @@ constexpr int kBlocksAtOnce = 8;  // on a multiprocessor, with four judges
 struct Looks {
   Stray stray;
   double misfit = 0.0;
+  bool too_even = false;
   bool unbalanced = false;
 };
 
@@ -90,12 +91,17 @@ __device__ void Look(const RecoverTask& task, const FrameView& frame, const Fram
   }
   if (kAll || warp == 2) {
     double misfit = 0.0;
+    bool too_even = false;
     if (state.known.count <= kMaxKnownForMisfit * num_symbols) {
       const double rms = estimate.gain * sqrt(1.0 + estimate.noise);
       misfit = MisfitOfWarp(task.model, state.histogram, num_symbols, -10.0 * log10(estimate.noise),
                             rms / state.received_rms);
+      too_even = EvennessOfWarp(task.model, state.histogram, num_symbols, estimate.noise);
     }
-    if (kAll || tells) looks->misfit = misfit;
+    if (kAll || tells) {
+      looks->misfit = misfit;
+      looks->too_even = too_even;
+    }
   }
   if (kAll || warp == 3) {
     const bool unbalanced = ImbalanceOfWarp(frame, estimate, task.model.symmetry);
@@ -136,6 +142,7 @@ __global__ void __launch_bounds__(32 * kJudgeWarps, kJudges == Judges::kFour ? k
   }
   found.stray = looks.stray;
   found.misfit = looks.misfit;
+  found.too_even = looks.too_even;
   found.unbalanced = looks.unbalanced;
   const Judgement judgement = JudgeFrame(task.model, task.parameters, plan, found, expected);
   if (threadIdx.x % 32 != 0) return;

@@ -6,6 +6,7 @@
 
 #include "kernels/carrier/gpu/recover_task.cuh"
 #include "kernels/carrier/gpu/team.cuh"
+#include "kernels/carrier/math/kurtosis_math.h"
 #include "kernels/carrier/math/misfit_math.h"
 #include "kernels/carrier/math/stray_math.h"
 
@@ -110,6 +111,22 @@ __device__ inline double MisfitOfWarp(const ModelView& model, const uint32_t* hi
   SumDoubles(chi_squared);
   const double chance = kMisfitClasses + 4.0 * sqrt(2.0 * kMisfitClasses);
   return fmax(chi_squared[0] - chance, 0.0) / num_symbols;
+}
+
+// IsTooEven, some bins of the amplitudes a lane. All lanes get it.
+__device__ inline bool EvennessOfWarp(const ModelView& model, const uint32_t* histogram,
+                                      int num_symbols, double noise) {
+  AmplitudeMoments moments;
+#pragma unroll
+  for (int k = 0; k < kAmplitudeBins / 32; ++k) {
+    const int bin = static_cast<int>(threadIdx.x % 32) + 32 * k;
+    moments.Add(bin, histogram[bin]);
+  }
+  double sums[2] = {moments.square, moments.fourth};
+  SumDoubles(sums);
+  moments.square = sums[0];
+  moments.fourth = sums[1];
+  return IsTooEven(model, moments, num_symbols, noise);
 }
 
 // IsUnbalanced of the symbols turned back. All lanes get it.

@@ -9,6 +9,7 @@
 #include "kernels/carrier/math/decisions_math.h"
 #include "kernels/carrier/math/frame_plan.h"
 #include "kernels/carrier/math/hypothesis_math.h"
+#include "kernels/carrier/math/kurtosis_math.h"
 #include "kernels/carrier/math/misfit_math.h"
 #include "kernels/carrier/math/pll_math.h"
 #include "kernels/carrier/math/recover_math.h"
@@ -70,7 +71,7 @@ BASEBAND_HOST_DEVICE inline bool MayHaveMissedPeaks(double power, double best_la
          data_fit < kDataJudges;
 }
 
-// What S1 to S5 came to: all that a frame is judged by. The last three come of a look at the frame
+// What S1 to S5 came to: all that a frame is judged by. The last four come of a look at the frame
 // as a whole, and ExpectedOf needs none of them.
 struct Findings {
   int num_symbols = 0;
@@ -93,6 +94,7 @@ struct Findings {
   double distance = 0.0;      // mean squared distance to the nearest or known point, A being 1
   Stray stray;
   double misfit = 0.0;      // Misfit, or 0 if more than kMaxKnownForMisfit are known
+  bool too_even = false;    // IsTooEven, likewise
   bool unbalanced = false;  // IsUnbalanced
 };
 
@@ -190,7 +192,7 @@ BASEBAND_HOST_DEVICE inline Lock DecideLock(const ModelView& model, const Parame
   const bool vague = !(frequency_deviation * num_symbols < kMaxFrequencyDeviation);
   const double edge = kTurn / 2 / (found.known.count == num_symbols ? 1 : model.symmetry);
   const bool strays = found.stray.lost || found.stray.slope > kMaxStray * edge * kMaxStray * edge;
-  if (found.misfit > kMaxMisfit || found.unbalanced || slips || vague || strays) {
+  if (found.misfit > kMaxMisfit || found.too_even || found.unbalanced || slips || vague || strays) {
     return Lock::kBadFit;
   }
   // Where the phase strays, so do the likelihoods, by its excess more than noise makes them.

@@ -96,6 +96,14 @@ absl::Status Model::MakeTables(const Rings& rings, const ContinueCheck& may_cont
     weight_.insert(weight_.end(), made->weight.begin(), made->weight.end());
     amplitudes_.insert(amplitudes_.end(), made->amplitude.begin(), made->amplitude.end());
   }
+  double moments[3] = {};
+  for (const Iq& point : constellation_->points()) {
+    const double energy = double{point.i} * point.i + double{point.q} * point.q;
+    for (int k = 0; k < 3; ++k) moments[k] += std::pow(energy, k + 2) / constellation_->size();
+  }
+  shape_.fourth_moment = static_cast<float>(moments[0]);
+  shape_.sixth_moment = static_cast<float>(moments[1]);
+  shape_.eighth_moment = static_cast<float>(moments[2]);
   shape_.power = power_;
   shape_.symmetry = constellation_->symmetry();
   shape_.num_snrs = static_cast<int>(facts_.size());

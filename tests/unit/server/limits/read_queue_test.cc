@@ -21,7 +21,7 @@ constexpr int64_t kMostWaiting = 16;
 class ReadQueueTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (int i = 0; i < 2 * ReadLaw::kLeastSeen; ++i) ReadOne("teacher");
+    for (int i = 0; i < 2 * LinkLaw::kLeastSeen; ++i) ReadOne("teacher");
   }
 
   AnnouncedMessage* Make(absl::Duration deadline, const std::string& client = "a",
@@ -91,7 +91,7 @@ TEST_F(ReadQueueTest, WhoCannotBeReadInTimeIsRefusedAndToldWhy) {
   EXPECT_EQ(ReasonOf(backlog), UnservedReason::kBacklog);
   // Two megabytes, a quarter for caution: a millisecond too late.
   EXPECT_NEAR(absl::ToDoubleMilliseconds(RetryAfter(backlog, absl::ZeroDuration())), 1.0, 0.1);
-  const absl::Status too_early = queue_.Enter(Make(absl::Milliseconds(0.5)), now_);
+  const absl::Status too_early = queue_.Enter(Make(absl::Milliseconds(0.5), "teacher"), now_);
   EXPECT_TRUE(absl::IsDeadlineExceeded(too_early));
   EXPECT_EQ(ReasonOf(too_early), UnservedReason::kDeadlineUnreachable);
   const absl::Status passed = queue_.Enter(Make(absl::ZeroDuration()), now_);
@@ -100,14 +100,40 @@ TEST_F(ReadQueueTest, WhoCannotBeReadInTimeIsRefusedAndToldWhy) {
 }
 
 TEST_F(ReadQueueTest, WhatFollowsTheReadingCountsToo) {
-  for (int i = 0; i < ReadLaw::kLeastSeen; ++i) queue_.Served(3, kMb, 5e-3, now_);
+  for (int i = 0; i < LinkLaw::kLeastSeen; ++i) queue_.Served(3, kMb, 5e-3, now_);
   Enter(Make(absl::Seconds(1)));
   ASSERT_NE(NextToRead(), nullptr);
   AnnouncedMessage* const other_method = Make(absl::Milliseconds(5));
   EXPECT_TRUE(queue_.Enter(other_method, now_).ok());
-  AnnouncedMessage* const message = Make(absl::Milliseconds(5));
+  AnnouncedMessage* const message = Make(absl::Milliseconds(5), "teacher");
   message->method = 3;
   EXPECT_EQ(ReasonOf(queue_.Enter(message, now_)), UnservedReason::kDeadlineUnreachable);
+}
+
+// What is learned of a slow link is its client's alone, and of a fast one as well.
+TEST_F(ReadQueueTest, EveryClientIsExpectedToTakeWhatItTook) {
+  for (int i = 0; i < 2 * LinkLaw::kLeastSeen; ++i) {
+    AnnouncedMessage* const message = Enter(Make(absl::Seconds(1), "far"));
+    ASSERT_EQ(NextToRead(), message);
+    now_ += absl::Milliseconds(20);
+    queue_.Leave(message, ReadQueue::End::kCame, now_);
+    ReadOne("teacher");
+  }
+  Enter(Make(absl::Seconds(1), "teacher"));
+  ASSERT_NE(NextToRead(), nullptr);
+  EXPECT_TRUE(queue_.Enter(Make(absl::Milliseconds(3), "teacher"), now_).ok());
+  EXPECT_EQ(ReasonOf(queue_.Enter(Make(absl::Milliseconds(15), "far"), now_)),
+            UnservedReason::kDeadlineUnreachable);
+  EXPECT_TRUE(queue_.Enter(Make(absl::Milliseconds(30), "far"), now_).ok());
+}
+
+// It may have a faster link than all that came before.
+TEST_F(ReadQueueTest, WhoHasNotBeenTriedIsNotRefusedForGood) {
+  Enter(Make(absl::Seconds(1), "teacher"));
+  ASSERT_NE(NextToRead(), nullptr);
+  const absl::Status status = queue_.Enter(Make(absl::Milliseconds(0.5), "new"), now_);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_GT(RetryAfter(status, absl::ZeroDuration()), absl::ZeroDuration());
 }
 
 TEST_F(ReadQueueTest, NobodyIsRefusedWhoHasTheWayInForItself) {
@@ -116,7 +142,7 @@ TEST_F(ReadQueueTest, NobodyIsRefusedWhoHasTheWayInForItself) {
 }
 
 TEST_F(ReadQueueTest, NobodyIsRefusedByWhatIsOld) {
-  now_ += ReadLaw::kFresh + absl::Milliseconds(1);
+  now_ += LinkLaw::kFresh + absl::Milliseconds(1);
   Enter(Make(absl::Seconds(1)));
   ASSERT_NE(NextToRead(), nullptr);
   EXPECT_TRUE(queue_.Enter(Make(absl::Milliseconds(1.5)), now_).ok());
@@ -356,27 +382,46 @@ TEST(FreshReadQueueTest, OneAfterTheOtherIsReadUntilItIsKnownHowLongThatTakes) {
 TEST(ReadLawTest, TellsLatencyFromBytesAndOnesOwnFromWhatAllShare) {
   const absl::Time now = absl::UnixEpoch() + absl::Hours(1);
   ReadLaw law;
-  EXPECT_FALSE(law.IsKnown(now));
+  LinkLaw link;
+  EXPECT_FALSE(link.IsKnown(now));
   for (int i = 0; i < 100; ++i) {
     const double bytes = i % 2 == 0 ? 100e3 : 1e6;
-    law.Learn(bytes, bytes, 50e-6 + 1e-9 * bytes, now);
+    law.Learn(bytes, bytes, 50e-6 + 1e-9 * bytes, now, &link);
   }
-  EXPECT_NEAR(law.Of(2e6, 2e6), 2.05e-3, 0.05e-3);
-  EXPECT_TRUE(law.IsKnown(now + ReadLaw::kFresh));
-  EXPECT_FALSE(law.IsKnown(now + ReadLaw::kFresh + absl::Milliseconds(1)));
+  EXPECT_NEAR(law.Of(link, 2e6, 2e6), 2.05e-3, 0.05e-3);
+  for (const LinkLaw* const known : {static_cast<const LinkLaw*>(&link), &law.all()}) {
+    EXPECT_TRUE(known->IsKnown(now + LinkLaw::kFresh));
+    EXPECT_FALSE(known->IsKnown(now + LinkLaw::kFresh + absl::Milliseconds(1)));
+  }
   // Four together take as long as one, eight twice as long: the rate is four times one's.
   for (int i = 0; i < 200; ++i) {
     const double together = i % 2 == 0 ? 4.0 : 8.0;
-    law.Learn(1e6, together * 1e6, 50e-6 + 1e-3 * together / 4.0, now);
+    law.Learn(1e6, together * 1e6, 50e-6 + 1e-3 * together / 4.0, now, &link);
   }
-  EXPECT_NEAR(law.Of(1e6, 1e6), 1.05e-3, 0.05e-3);
-  EXPECT_NEAR(law.Of(1e6, 8e6), 2.05e-3, 0.2e-3);
+  EXPECT_NEAR(law.Of(link, 1e6, 1e6), 1.05e-3, 0.05e-3);
+  EXPECT_NEAR(law.Of(link, 1e6, 8e6), 2.05e-3, 0.2e-3);
   EXPECT_NEAR(law.RateOf(1e6, 16.0), 4e9, 0.4e9);
   for (const double wrong : {0.0, -1.0, std::nan("")}) {
-    law.Learn(wrong, 1e6, 1.0, now);
-    law.Learn(1e6, 1e6, wrong, now);
+    law.Learn(wrong, 1e6, 1.0, now, &link);
+    law.Learn(1e6, 1e6, wrong, now, &link);
   }
-  EXPECT_NEAR(law.Of(1e6, 1e6), 1.05e-3, 0.05e-3);
+  EXPECT_NEAR(law.Of(link, 1e6, 1e6), 1.05e-3, 0.05e-3);
+}
+
+// Of two links what all share is what the faster one shows.
+TEST(ReadLawTest, TellsTwoLinksFromEachOther) {
+  const absl::Time now = absl::UnixEpoch() + absl::Hours(1);
+  ReadLaw law;
+  LinkLaw near;
+  LinkLaw far;
+  for (int i = 0; i < 200; ++i) {
+    const double bytes = i % 2 == 0 ? 100e3 : 1e6;
+    law.Learn(bytes, bytes, 20e-3 + 100e-9 * bytes, now, &far);
+    law.Learn(bytes, bytes, 50e-6 + 1e-9 * bytes, now, &near);
+  }
+  EXPECT_NEAR(law.Of(near, 1e6, 1e6), 1.05e-3, 0.1e-3);
+  EXPECT_NEAR(law.Of(far, 1e6, 1e6), 120e-3, 10e-3);
+  EXPECT_NEAR(law.shared(), 1e-9, 0.3e-9);
 }
 
 }  // namespace
