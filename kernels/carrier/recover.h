@@ -122,10 +122,11 @@ enum class Lock : uint8_t {
   kNoPeak,     // the line does not stand out of the noise
   kAmbiguous,  // a second peak fits nearly as well
   // The corrected symbols do not lie at the constellation's points, or all on one ring of several,
-  // where they fit in more than one way: of 60 symbols and more, see kurtosis_math.h. Which QAM it
-  // is shows from the operating SNR on: a lock with a lower snr_db may be another's, of which
-  // frequency and phase are right, gain and SNR are not. So may one far above it if each of the
-  // other's points is one of the constellation's (16QAM's among 256QAM's).
+  // where they fit in more than one way: some 60 symbols of QAM show that, some hundred of APSK,
+  // see kurtosis_math.h. Which QAM it is shows from the operating SNR on: a lock with a lower
+  // snr_db may be another's, of which frequency and phase are right, gain and SNR are not. So may
+  // one far above it if each of the other's points is one of the constellation's (16QAM's among
+  // 256QAM's).
   kBadFit,
 };
 
