@@ -65,7 +65,7 @@ absl::StatusOr<std::string> ReadAll(int fd, absl::string_view name, int64_t max_
     max_bytes = std::min(max_bytes, kMaxDeviceBytes);
   }
   std::string contents;
-  if (S_ISREG(status.st_mode)) contents.reserve(static_cast<size_t>(status.st_size));
+  if (S_ISREG(status.st_mode)) contents.reserve(static_cast<size_t>(status.st_size) + kPiece);
   for (;;) {
     const size_t size = contents.size();
     // One more than there may be: that is what too much is known by.

@@ -18,13 +18,12 @@ namespace baseband {
 using AdmitFile = std::function<absl::Status(int fd)>;
 
 // All of a file, at most `max_bytes`. A pipe is read to its end, for which its writer has as long
-// as it likes; one that nobody writes to within `wait_for_writer` is refused. Of a device no more
-// than kMaxDeviceBytes are read.
+// as it likes; one that nobody writes to within `wait_for_writer`, or whose writer went without a
+// byte, is refused. Of a device no more than kMaxDeviceBytes are read.
 //
 // Statuses begin with `name`, what errors call the file. NotFound: "x cannot be read: No such file
-// or directory",
-// "..: it is a folder", "..: nobody writes to this pipe". InvalidArgument: "x has 2000 bytes: at
-// most 1000 are taken", "x has more than 1000 bytes: ..". What `admit` says.
+// or directory", "..: it is a folder", "..: nobody writes to this pipe". InvalidArgument: "x has
+// 2000 bytes: at most 1000 are taken", "x has more than 1000 bytes: ..". What `admit` says.
 absl::StatusOr<std::string> ReadFileWithin(const std::string& path, absl::string_view name,
                                            int64_t max_bytes, const AdmitFile& admit = nullptr,
                                            absl::Duration wait_for_writer = absl::Seconds(2));

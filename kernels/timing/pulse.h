@@ -127,7 +127,6 @@ class Pulse {
   // along.
   int span() const { return span_; }
   const PulseFacts& facts() const { return facts_; }
-  double bandwidth() const { return facts_.bandwidth; }
   // Differs from that of every other pulse of this process.
   uint64_t id() const { return id_; }
   PulseView view() const;
@@ -169,14 +168,17 @@ class PulsePlan {
   static absl::StatusOr<PulsePlan> Create(const PulseShape& shape,
                                           const ContinueCheck& may_continue = nullptr);
 
+  PulsePlan(PulsePlan&&) = default;
+  PulsePlan& operator=(PulsePlan&&) = default;
+
   // Finds out how far the filters reach: up to a millisecond.
   absl::Status LayOut(const ContinueCheck& may_continue = nullptr);
-  // Of the pulse, once it is made; before LayOut no more than that.
+  // Of the pulse, once it is made; before LayOut a part of that.
   int64_t bytes() const;
   // What bytes() says before LayOut, at once. `shape` has passed CheckPulse.
   static int64_t LeastBytes(const PulseShape& shape);
 
-  // Designs the filters, after LayOut. Called once.
+  // Designs the filters, once LayOut was OK. Called once.
   absl::StatusOr<PulsePtr> Make(const ContinueCheck& may_continue = nullptr);
 
  private:

@@ -20,7 +20,7 @@
 // 4. Refinement: the slopes along the soft decisions of the corrected symbols give, by weighted
 //    least squares, what is left of offset and clock error, down to the Cramer-Rao bound of a blind
 //    receiver (math/refine_math.h); y_k becomes y_k + d_k y'_k.
-// The bound with all symbols known, each of the energy E_s, w^2 = Pulse::bandwidth():
+// The bound with all symbols known, each of the energy E_s, w^2 = PulseFacts::bandwidth:
 //   var(time at the centre) >= 1 / (2 N E_s/N_0 w^2),  var(clock_error) >= 12 / N^2 times that,
 //   var(offset) = four times it, if the clock error is unknown.
 //
@@ -67,7 +67,8 @@ enum class Lock : uint8_t {
 };
 
 // With lock other than kLocked the numbers are the best guess, and symbols and carrier are what
-// follows from it. The carrier has a lock of its own, which is no kLocked but
+// follows from it. The carrier is told by the symbols as they are at offset and clock_error, and
+// its deviations hold those of both. It has a lock of its own, which is no kLocked but
 // carrier::Lock::kBadFit where symbols at the carrier's SNR would show a line several times as
 // strong as what is there.
 struct Result {
@@ -79,14 +80,16 @@ struct Result {
   // the filter's length; never above those of anything within [0, 1) and +-max_clock_error, which
   // they are if there is no signal. 0 only that of the clock error, if max_clock_error is 0, or too
   // small for a float. If the samples show the clock error to be beyond +-max_clock_error, by more
-  // than five deviations, by how much is in those of clock error and offset. Of samples that are
-  // clipped, or full of impulses, they may be too small.
+  // than five deviations, by how much is in those of clock error and offset. They may be too
+  // small of samples that are clipped or full of impulses, of a signal that is there, or modulated,
+  // for a part of the frame only, and of symbols that depend on their neighbours.
   float offset_stddev = 0.0F;  // of `offset`, the time of the first symbol
   float clock_error_stddev = 0.0F;
   float centre_stddev = 0.0F;  // of the time of the frame's middle symbol
   // Power of the line over what noise and symbols of the same spectrum would have there without
-  // one, on average. exp(-line) is the chance of as much at one clock error; this is the greatest
-  // of all that were compared, which is as much about 1 + 2 N max_clock_error times as often.
+  // one, on average, or over what the scatter of its pieces makes that, if it is more. exp(-line)
+  // is the chance of as much at one clock error; this is the greatest of all that were compared,
+  // which is as much about 1 + 2 N max_clock_error times as often.
   float line = 0.0F;
   // Where the spectrum's middle lies, cycles per symbol: the matched filter was laid around it.
   float spectrum_centre = 0.0F;

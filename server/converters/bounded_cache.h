@@ -34,8 +34,10 @@ namespace baseband::server {
 // memory all the same; if such values leave too little room, a new one is refused.
 //
 // A value is its client's who asked for it or, of several, his who has less here. Where room is
-// needed, it is he who has most that loses what he has not used for longest: so nobody loses
-// anything because of others as long as he has no more than any of them. Thread-safe.
+// needed, it is he who has most that loses what he has not used for longest, if he does not use all
+// of it just then: so nobody loses anything because of what others keep as long as he has no more
+// than any of them. Clients are who their names say; who has many names has many parts.
+// Thread-safe.
 template <typename Value>
 class BoundedCache {
  public:
@@ -101,7 +103,7 @@ class BoundedCache {
     Grow(*entry.client, all_bytes - entry.bytes);
     entry.bytes = all_bytes;
     Touch(found->second, entry.client->name);
-    (void)MakeRoom(0);
+    while (bytes_ > max_bytes_ && DropOne()) continue;
   }
 
   // Lets go of all that nobody uses.
@@ -201,11 +203,18 @@ class BoundedCache {
     }
     return false;
   }
-  // Whether there are, or come to be, `bytes` to spare.
-  bool MakeRoom(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    while (bytes_ + bytes > max_bytes_) {
-      if (bytes > max_bytes_ || !DropOne()) return false;
+  int64_t UsedBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    int64_t bytes = 0;
+    for (const auto& [name, client] : clients_) {
+      for (const Entry& entry : client.recent) bytes += IsUnused(entry) ? 0 : entry.bytes;
     }
+    return bytes;
+  }
+  // Whether there are, or come to be, `bytes` to spare. If not, nothing is dropped.
+  bool MakeRoom(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (bytes_ + bytes <= max_bytes_) return true;
+    if (UsedBytes() + bytes > max_bytes_) return false;
+    while (bytes_ + bytes > max_bytes_) DropOne();
     return true;
   }
 

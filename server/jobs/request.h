@@ -54,7 +54,7 @@ struct Request {
     return payload_at.has_value() || reply_at.has_value() || hold.has_value();
   }
   ReplyPlace reply_place;
-  // Who sends it, while it is converted: has a share of what converters keep.
+  // Who sends it, who has a share of what converters keep. Valid while it is converted only.
   absl::string_view client;
 
   int64_t bytes() const { return static_cast<int64_t>(header.size()) + payload.bytes(); }

@@ -44,15 +44,16 @@ void LinkLaw::Confirm(absl::Time now) {
 bool ReadLaw::IsAlone(double bytes, double load) { return load <= kAlone * bytes; }
 
 void ReadLaw::Learn(double bytes, double load, double seconds, absl::Time now, LinkLaw* link) {
-  if (!(bytes > 0.0 && load >= 0.0 && seconds > 0.0)) return;
+  if (!(bytes > 0.0 && load >= bytes && seconds > 0.0)) return;
   const bool is_first = shared_ == 0.0;
   const bool is_alone = IsAlone(bytes, load);
   const double alone = link->Of(bytes);
   for (LinkLaw* law : {&all_, link}) {
-    // In company nobody is slower than alone while there is room.
-    if (is_alone || law->Of(bytes) == 0.0 || seconds < law->Of(bytes)) {
+    // In company nobody is slower than alone while there is room; of a link that was never alone
+    // nothing is known.
+    if (is_alone || is_first || (law->has_seen() && seconds < law->Of(bytes))) {
       law->Learn(bytes, seconds, now);
-    } else {
+    } else if (law->has_seen()) {
       law->Confirm(now);
     }
   }

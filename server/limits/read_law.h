@@ -63,18 +63,19 @@ class ReadLaw {
   }
   // Seconds of a byte of all that come together.
   double shared() const { return shared_; }
+  // Whether nothing to speak of is read beside it.
+  static bool IsAlone(double bytes, double load);
   // Of any client, for those of whom nothing is known.
   const LinkLaw& all() const { return all_; }
 
-  // One by `link` took `seconds`; it teaches that as well. Anything but positive numbers is
-  // ignored.
+  // One by `link` took `seconds`; it teaches that as well. Anything but positive numbers, and a
+  // load of less than its bytes, is ignored.
   void Learn(double bytes, double load, double seconds, absl::Time now, LinkLaw* link);
   // One did not come in `seconds`, and would have taken longer. Says nothing of one alone, which
   // may be its sender's doing.
   void LearnLate(const LinkLaw& link, double bytes, double load, double seconds);
 
  private:
-  static bool IsAlone(double bytes, double load);
   void FollowLoad(const LinkLaw& link, double load, double seconds);
 
   double shared_ = 0.0;

@@ -19,6 +19,8 @@ constexpr double kCaution = 0.25;
 constexpr double kOverdue = 2.0;
 // Who is read is to be there so much earlier than it must.
 constexpr double kSlack = 1.1;
+// Of a lane, however slow its link.
+constexpr double kLeastShare = 1.0 / 8.0;
 // Of who waits, to find one of another client.
 constexpr int kMaxLooks = 256;
 // Of a client whose last one did not come, so many wait.
@@ -270,7 +272,7 @@ void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   message->is_sure = !message->is_beside && record.last == Last::kCame;
   message->load = LoadOf(*message, now);
   const double alone = LinkOf(*message, now).Of(bytes);
-  message->share = alone > 0.0 ? std::min(1.0, law_.all().Of(bytes) / alone) : 1.0;
+  message->share = alone > 0.0 ? std::clamp(law_.all().Of(bytes) / alone, kLeastShare, 1.0) : 1.0;
   if (message->is_sure) {
     for (AnnouncedMessage* other : reading_) {
       other->load += message->share * std::min(bytes, RestOf(*other, now));
@@ -328,8 +330,10 @@ void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
   if (end == End::kCame) {
     const auto bytes = static_cast<double>(message->bytes);
     const double seconds = absl::ToDoubleSeconds(now - message->begin);
-    // Who sends late says little of how long others take.
-    if (was_overdue) record.link.Learn(bytes, seconds, now);
+    // Who sends late says little of how long others take, and beside others little of himself.
+    if (was_overdue && ReadLaw::IsAlone(bytes, message->load)) {
+      record.link.Learn(bytes, seconds, now);
+    }
     if (!was_overdue) law_.Learn(bytes, message->load, seconds, now, &record.link);
     record.last = Last::kCame;
   } else if (end == End::kDidNotCome) {

@@ -55,12 +55,11 @@ struct AnnouncedMessage {
 
 // 1. Classes go before each other, strictly; in a class the earliest deadline goes first, and who
 //    has none by arrival. Each kPatience-th turn is of who came first of all: nobody starves.
-// 2. At a time as many are read as there are `lanes`, of which one by a slow link takes a part
-// only,
-//    or what comes in kAhead if that is more, and
-//    a message begins only if none of those is made late by it. Where all share what there is, it
-//    waits until no more than kAhead is left of those that go before it: the sum takes as long, and
-//    all but the last are there sooner. Each kPatience-th turn tries whether there is room.
+// 2. At a time as many are read as there are `lanes`, or what comes in kAhead if that is more; by a
+//    link that is slower than others one takes a part of a lane only, an eighth at least. A message
+//    begins only if none of those is made late by it. Where all share what there is, it waits until
+//    no more than kAhead is left of those that go before it: the sum takes as long, and all but the
+//    last are there sooner. Each kPatience-th turn tries whether there is room.
 // 3. Who cannot be there, and be worked on, by its deadline is refused: when it enters, and again
 //    when its turn has come; but not who has the way in for itself. Nothing is known of the way in
 //    at first, so that one is read after the other; what was learned holds for LinkLaw::kFresh.

@@ -63,8 +63,12 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
                          const v1::CarrierResult& cpu, double symbols) {
   const bool vague = SweepIsVague(group, cpu);
   const bool is_locked = cpu.lock() == v1::CARRIER_LOCK_LOCKED;
-  // Two estimates of a vague sweep need not be told as unsure for the same reason.
-  if (vague && !is_locked && gpu.lock() != v1::CARRIER_LOCK_LOCKED) return "";
+  const auto is_unsure = [](v1::CarrierLock lock) {
+    return lock == v1::CARRIER_LOCK_AMBIGUOUS || lock == v1::CARRIER_LOCK_BAD_FIT;
+  };
+  // Of two estimates of a vague sweep another frequency may fit one nearly as well, and the other
+  // not fit.
+  if (vague && is_unsure(cpu.lock()) && is_unsure(gpu.lock())) return "";
   if (gpu.lock() != cpu.lock()) {
     return absl::StrCat("lock ", gpu.lock(), " is not ", cpu.lock(), ", fit ", gpu.fit(), " and ",
                         cpu.fit());
@@ -74,7 +78,6 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
   // should have found.
   const double stddevs = vague ? 1.0 : 0.1;
   const double of_gpu = vague ? 1.0 : 0.0;
-  const double of_stddev = vague ? 0.3 : 0.01;
   const bool is_sweep = group.fine() == v1::FINE_METHOD_SWEEP;
   // What turns of a sweep's symbols that are off by 1e-5 of their amplitude, so by as many radians,
   // make of the frequency; else that of the rotor.
@@ -103,6 +106,8 @@ std::string CompareFrame(const v1::CarrierGroup& group, const v1::CarrierResult&
   constexpr double kNoiseResolution = 5e-8;  // CarrierResult.snr_db
   const double of_noise =
       10.0 / std::log(10.0) * (2.0 * apart * std::sqrt(noise) + kNoiseResolution) / noise;
+  // Deviations go with the root of the noise, which of a vague sweep is another for each estimate.
+  const double of_stddev = 0.01 + (vague ? of_noise * std::log(10.0) / 20.0 : 0.0);
   const struct {
     const char* name;
     double gpu, cpu, relative, absolute;

@@ -158,8 +158,7 @@ void AddTimingFlags(CLI::App* app, CarrierFlags* flags) {
       ->needs(samples);
   AddTapsFlags(app, timing, samples, &flags->taps_file, &flags->taps_per_symbol);
   AddNumber(app, "--max-clock-error", "E", &flags->max_clock_error, Between(0, 1e-3),
-            "look so far for symbols that are longer or shorter, of their length; more is not"
-            " noticed (1e-4)")
+            "look so far for symbols that are longer or shorter, of their length (1e-4)")
       ->group(timing)
       ->needs(samples);
 }

@@ -39,8 +39,8 @@ absl::StatusOr<NumberFile> FromText(const std::string& path, const std::string& 
          absl::StrSplit(line, absl::ByAnyChar(" \t\r,;"), absl::SkipEmpty())) {
       double number = 0;
       if (!absl::SimpleAtod(word, &number)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(path, ", line ", line_number, ": '", word, "' is not a number"));
+        return absl::InvalidArgumentError(absl::StrCat(path, ", line ", line_number, ": '",
+                                                       word.substr(0, 32), "' is not a number"));
       }
       file.numbers.push_back(number);
     }

@@ -88,7 +88,7 @@ class SignalMethods:
             cycles per symbol.
         max_clock_error : float, optional
             By which a symbol's length may differ from the nominal one, of that: 0 .. 0.001; if not given, 1e-4.
-            More than this is not noticed, even where lock is told: choose it generously.
+            A clock further off, by more than 0.1 symbol at a frame's ends, is not locked.
         taps : ndarray of float32 or float64, optional
             Other pulses, as they are sent: `taps_per_symbol` samples of one to a symbol, symmetric around the
             middle one, of any scale, up to 64 symbols to either side.

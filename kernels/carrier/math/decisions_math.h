@@ -36,8 +36,8 @@ BASEBAND_HOST_DEVICE inline double SnrOfFrame(const ModelView& view, double soft
   double next = expected(table + 1);
   const double at_most =
       distance * (1.0 + kDistanceChance / sqrt(static_cast<double>(num_symbols)));
+  if (!(at_most < here)) return soft_snr_db;
   const double tells = fmin(2.0 * (here - at_most) / (here - next), 1.0);
-  if (!(tells > 0.0)) return soft_snr_db;
   while (distance <= next && table + 2 < view.num_snrs) {
     ++table;
     here = next;

@@ -134,7 +134,8 @@ struct PlaneSums {
     facts->information = static_cast<float>(information / probability);
     facts->fit = static_cast<float>(fit / probability);
     facts->hard_distance = static_cast<float>(hard / probability);
-    facts->gain_response = static_cast<float>(-excess_response / probability);
+    facts->gain_response =
+        static_cast<float>(std::clamp(-excess_response / probability, -1.0, 1.0));
     const double response = (distance_response + 2.0 * excess_response) / probability;
     facts->noise_response = static_cast<float>(std::clamp(response, 0.05, 1.0));
   }

@@ -59,8 +59,9 @@ class LineSearch {
     found.centre = RefineCentre(found.centre, found.line);
     SumLines(found.centre);
     sums = SettleLine(&found.line);
-    found.evidence = WeighLine(plan_, sums, Energy(found.centre), VarianceWithoutLine(found.centre),
-                               PowerBeyond());
+    const double unlikely = VarianceWithoutLine(found.centre);
+    const double beyond = AsksBeyond(sums, unlikely) ? PowerBeyond() : 0.0;
+    found.evidence = WeighLine(plan_, sums, Energy(found.centre), unlikely, beyond);
     JudgeLine(sums, plan_.num_pieces, found.evidence.lambda, plan_.max_drift, &found.line);
     const double frame_middle = (plan_.num_samples - 1.0) * plan_.symbols / (2.0 * plan_.samples);
     found.line.middle += found.line.drift * (frame_middle - middle_);

@@ -46,8 +46,8 @@ class Frame {
     }
     const LineVerdict verdict = JudgeFrame(plan, found.line, found.evidence, found.centre,
                                            pulse_.facts().line_strength, num_symbols_);
-    MatchSymbols(plan, pulse_.view(), samples_, verdict.centre, pulse_.bandwidth(), verdict.offset,
-                 verdict.clock_error, num_symbols_, arrays_);
+    MatchSymbols(plan, pulse_.view(), samples_, verdict.centre, pulse_.facts().bandwidth,
+                 verdict.offset, verdict.clock_error, num_symbols_, arrays_);
     carrier::Parameters of_symbols = carrier_;
     of_symbols.format = carrier::SampleFormat::kFloat32;
     of_symbols.scale = 1.0F;
@@ -62,6 +62,8 @@ class Frame {
                                 parameters_.max_clock_error, num_symbols_);
     recovered.carrier.lock = CarrierLock(verdict, recovered.carrier);
     WriteCorrected(recovered.carrier, refined, corrected);
+    FollowTiming(verdict, refined, recovered.timing, carrier_.reference, num_symbols_,
+                 &recovered.carrier);
     return recovered;
   }
 

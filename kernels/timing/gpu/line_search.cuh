@@ -58,8 +58,9 @@ class LineSearch {
     centre = RefineCentre(centre, line);
     SumLines(centre);
     const LineSums sums = SettleLine(&line);
-    const LineEvidence evidence =
-        WeighLine(plan_, sums, EnergyOfBlock(centre), VarianceWithoutLine(centre), PowerBeyond());
+    const double unlikely = VarianceWithoutLine(centre);
+    const double beyond = AsksBeyond(sums, unlikely) ? PowerBeyond() : 0.0;
+    const LineEvidence evidence = WeighLine(plan_, sums, EnergyOfBlock(centre), unlikely, beyond);
     JudgeLine(sums, plan_.num_pieces, evidence.lambda, plan_.max_drift, &line);
     const double frame_middle = (plan_.num_samples - 1.0) * plan_.symbols / (2.0 * plan_.samples);
     line.middle += line.drift * (frame_middle - middle_);

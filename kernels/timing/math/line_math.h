@@ -15,7 +15,8 @@
 // the time u of a piece's middle; turned back by the nominal u, conj(q_s) has the phase
 //   2 pi T(u), T(u) = T0 + e u, e = clock_error / (1 + clock_error), offset = T0 (1 + clock_error):
 // how late the symbols are there. |sum of q_s exp(-j 2 pi T(u_s))|^2 over what it would be on
-// average without a line is `line`.
+// average without a line, by the spectrum or by how the pieces scatter, whichever is more, is
+// `line`.
 //
 // Drifts beyond the allowed ones are compared as well, as far as a strong line reaches into what is
 // allowed: of a line that lies there no neighbour is taken.
@@ -55,10 +56,9 @@ inline constexpr double kConfirmedLine = 6.0;
 // A line this much weaker than a signal without noise has is another thing's: a rounding error's.
 inline constexpr double kFaintLine = 0.03;
 // Of so many pieces and more their scatter tells what noise makes of a line, too. One that rests on
-// fewer pieces than an impulse lies in, or than this part of them, is no signal's.
+// fewer pieces than an impulse lies in is no signal's.
 inline constexpr int kScatterPieces = 8;
 inline constexpr double kImpulsePieces = 2.5;
-inline constexpr double kLeastPieces = 1.0 / 8.0;
 // A line beyond the allowed drifts is the true one if its `line` is this much more: within so many
 // steps of a drift, half the width of a line each, and not beyond a drift that no clock has.
 inline constexpr double kBeyondGain = 6.0;
@@ -215,6 +215,7 @@ struct TimingLine {
 BASEBAND_HOST_DEVICE inline void StepLine(const LineSums& sums, double max_drift,
                                           TimingLine* line) {
   const double* const m = sums.moments;
+  line->excess = 0.0;
   if (!(m[0] > 0.0)) return;
   const double turn = 1.0 / (2.0 * kPi);
   double middle = sums.across[0] / m[0] * turn;
@@ -234,12 +235,17 @@ BASEBAND_HOST_DEVICE inline void StepLine(const LineSums& sums, double max_drift
 struct LineEvidence {
   double lambda = 0.0;  // Result::line
   bool faint = false;   // weaker than kFaintLine of a signal's
-  bool lone = false;    // it rests on a few of the pieces
+  bool lone = false;    // it rests on the pieces of an impulse
   bool beyond = false;  // a drift that is not allowed gives a stronger one
 };
 
+// Whether a line beyond the allowed drifts would matter: without one within them there is none.
+BASEBAND_HOST_DEVICE inline bool AsksBeyond(const LineSums& sums, double unlikely) {
+  return sums.along * sums.along >= kConfirmedLine * unlikely;
+}
+
 // `energy`: E(centre) over the pieces; `unlikely`: the mean of the line's power without a line;
-// `beyond`: the greatest power at a drift beyond the allowed ones.
+// `beyond`: the greatest power at a drift beyond the allowed ones, or 0.
 BASEBAND_HOST_DEVICE inline LineEvidence WeighLine(const LinePlan& plan, const LineSums& sums,
                                                    double energy, double unlikely, double beyond) {
   LineEvidence evidence;
@@ -253,7 +259,9 @@ BASEBAND_HOST_DEVICE inline LineEvidence WeighLine(const LinePlan& plan, const L
   if (plan.num_pieces >= kScatterPieces) {
     const double scatter = 2.0 * kPieceOverlap * sums.square;
     if (scatter > unlikely) evidence.lambda = power / scatter;
-    evidence.lone = power < fmax(kImpulsePieces, kLeastPieces * pieces) * sums.along_square;
+    // Of the real parts' squares noise has as much as of the imaginary ones'.
+    const double of_line = fmax(sums.along_square - sums.square, 0.0);
+    evidence.lone = power < kImpulsePieces * of_line;
   }
   return evidence;
 }

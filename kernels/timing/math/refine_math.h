@@ -5,19 +5,22 @@
 // move, so do the decisions: d s^ = (var(s | y) / s2) dy, so that the sum's slope is, a symbol,
 //   - bandwidth BlindShare,
 //   BlindShare = E[Re(conj(s^) y)] - (share + s2) E[var(s | y)] / s2,
-// bandwidth = -RC''(0), share = Pulse::neighbour_share(), bandwidth (share + s2) = E|y'|^2. That is
-// also which part of known symbols' Fisher information about the time a blind receiver has. (By its
-// mean square: y' is the sum of RC'(k - j) y_j over the other symbols and of what is independent of
-// all y. Pairs k, j of it: RC'(d)^2 E[(Re conj(s^_k) y_j - Re conj(s^_j) y_k)^2] = RC'(d)^2
-// (E|s^|^2 (1 + s2) - E[conj(s^) y]^2), and E[conj(s^) y] = 1 whatever the SNR; the rest: E|s^|^2
-// s2 / 2 times the variance that is left.) A step is sum / (sum of weights bandwidth BlindShare).
+// bandwidth = -RC''(0), share = PulseFacts::neighbour_share, bandwidth (share + s2) = E|y'|^2. That
+// is also which part of known symbols' Fisher information about the time a blind receiver has. (By
+// its mean square: y' is the sum of RC'(k - j) y_j over the other symbols and of what is
+// independent of all y. Pairs k, j of it: RC'(d)^2 E[(Re conj(s^_k) y_j - Re conj(s^_j) y_k)^2] =
+// RC'(d)^2 (E|s^|^2 (1 + s2) - E[conj(s^) y]^2), and E[conj(s^) y] = 1 whatever the SNR; the rest:
+// E|s^|^2 s2 / 2 times the variance that is left.) A step is sum / (sum of weights bandwidth
+// BlindShare).
 //
 // Pairs of which one lies beyond the frame do not cancel; the weights fall to 0 at its ends, over
-// more symbols the longer RC' is, so that little is left of them: a pair k, j of unequal weights
-// leaves (w_k - w_j) RC'(k - j) Re(conj(s_k) s_j), and the d^2 / T squared differences of those d
-// apart at each of the two ends, T the symbols that the weights rise over, have the sum's variance
+// more symbols the longer RC' is, so that little is left of them. A pair k, j of unequal weights
+// leaves (w_k - w_j) RC'(k - j) Re(conj(s_k) s_j). With weights that rise over T symbols, the
+// squared differences of all pairs d apart add up to d^2 / T at either end; so what is left of the
+// score has the variance
 //   (2 / T) sum over d >= 1 of d^2 RC'(d)^2 E[Re(conj(s_k) s_j)^2],
-// 1/2 the last, and 1 of real symbols: where there is no noise, this is how sure the timing is.
+// whose last factor is 1/2, or 1 of real symbols. Where there is no noise, this is how sure the
+// timing is.
 #ifndef BASEBAND_KERNELS_TIMING_MATH_REFINE_MATH_H_
 #define BASEBAND_KERNELS_TIMING_MATH_REFINE_MATH_H_
 
@@ -292,6 +295,27 @@ BASEBAND_HOST_DEVICE inline Result ResultOf(const LineVerdict& verdict, const Re
       is_allowed && (verdict.sure || (verdict.possible && carrier_lock == carrier::Lock::kLocked));
   result.lock = locked ? Lock::kLocked : verdict.too_short ? Lock::kTooShort : Lock::kNoLine;
   return result;
+}
+
+// The carrier by the result's symbols: those it was found in were at the line's times. How often
+// and where it turns is as unsure as the symbols' length and time.
+BASEBAND_HOST_DEVICE inline void FollowTiming(const LineVerdict& verdict, const Refined& refined,
+                                              const Result& timing, carrier::Reference reference,
+                                              int num_symbols, carrier::Result* found) {
+  const double from_centre = carrier::ReferenceFromCentre(reference, num_symbols);
+  const double turns = found->frequency / (1.0 + verdict.clock_error);  // in a nominal symbol
+  if (refined.valid) {
+    const double moved =
+        refined.step.middle + refined.step.slope * from_centre / static_cast<double>(num_symbols);
+    found->phase = carrier::WrappedRadians(found->phase / (2.0 * kPi) + turns * moved,
+                                           static_cast<int>(found->ambiguity));
+    found->frequency = turns * (1.0 + timing.clock_error);
+  }
+  const double centre = static_cast<double>(timing.centre_stddev);
+  const double length = static_cast<double>(timing.clock_error_stddev);
+  const double time = sqrt(centre * centre + length * length * from_centre * from_centre);
+  found->frequency_stddev = hypotf(found->frequency_stddev, static_cast<float>(turns * length));
+  found->phase_stddev = hypotf(found->phase_stddev, static_cast<float>(2.0 * kPi * turns * time));
 }
 
 }  // namespace baseband::timing

@@ -73,6 +73,46 @@ TEST(TimingDeviationsTest, OfAPulseByItsTapsAreThoseOfTheErrors) {
   }
 }
 
+// Frequency and phase by symbols as they are: their errors are those of the timing, too, which
+// without noise is all.
+TEST(TimingDeviationsTest, OfTheCarrierHoldThoseOfTheTiming) {
+  for (const std::string name : {"BPSK", "QPSK"}) {
+    for (const carrier::Reference reference :
+         {carrier::Reference::kFirst, carrier::Reference::kCentre, carrier::Reference::kLast}) {
+      for (const double snr_db : {20.0, 60.0}) {
+        Receiver receiver = ReceiverOf(name, {0.05, 2, 1});
+        receiver.carrier.reference = reference;
+        double frequency = 0.0;
+        double phase = 0.0;
+        constexpr int kFrames = 40;
+        for (uint64_t seed = 1; seed <= kFrames; ++seed) {
+          TimingSpec spec = SpecOf(receiver, 1000, snr_db, seed);
+          spec.frequency = std::copysign(0.1, spec.frequency);
+          const Timed timed = Recover(receiver, testing::MakeSamples(spec).samples);
+          const carrier::Result& found = timed.recovered.carrier;
+          ASSERT_EQ(found.lock, carrier::Lock::kLocked);
+          const auto last = static_cast<double>(timed.corrected.size()) - 1.0;
+          double at = reference == carrier::Reference::kFirst    ? 0.0
+                      : reference == carrier::Reference::kCentre ? 0.5 * last
+                                                                 : last;
+          // The first symbol may be the one before or behind.
+          at += std::rint(timed.recovered.timing.offset - spec.offset);
+          const double sent = spec.phase + 2.0 * M_PI * spec.frequency * at;
+          const double off =
+              testing::WrappedDifference(found.phase, sent, 2.0 * M_PI / found.ambiguity);
+          frequency += std::pow(
+              (found.frequency - spec.frequency) / static_cast<double>(found.frequency_stddev), 2);
+          phase += std::pow(off / static_cast<double>(found.phase_stddev), 2);
+        }
+        SCOPED_TRACE(name + " at " + std::to_string(snr_db) + " dB, reference " +
+                     std::to_string(static_cast<int>(reference)));
+        EXPECT_NEAR(std::sqrt(frequency / kFrames), 1.0, 0.45);
+        EXPECT_NEAR(std::sqrt(phase / kFrames), 1.0, 0.45);
+      }
+    }
+  }
+}
+
 // Clock errors up to the largest are told as surely as others.
 TEST(TimingDeviationsTest, TheLargestClockErrorsLock) {
   for (const double clock_error : {1e-4, -1e-4, 1e-3, -1e-3}) {

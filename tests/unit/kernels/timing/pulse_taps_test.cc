@@ -84,7 +84,8 @@ TEST(TimingPulseTapsTest, ARootRaisedCosinePulseByItsTapsIsTheOneOfTheRolloff) {
       const auto pulse = Pulse::Create({rolloff, 5, 2, taps});
       ASSERT_THAT(pulse, IsOk());
       const auto closed = Pulse::Create({rolloff, 5, 2, nullptr});
-      EXPECT_NEAR((*pulse)->bandwidth(), (*closed)->bandwidth(), 2e-3 * (*closed)->bandwidth());
+      EXPECT_NEAR((*pulse)->facts().bandwidth, (*closed)->facts().bandwidth,
+                  2e-3 * (*closed)->facts().bandwidth);
       const PulseFacts& facts = (*pulse)->facts();
       const PulseFacts& of_rolloff = (*closed)->facts();
       EXPECT_EQ(facts.rolloff, of_rolloff.rolloff);
@@ -152,7 +153,7 @@ TEST(TimingPulseTapsTest, TheScaleOfTheTapsAndALittleAsymmetryChangeNothing) {
     ASSERT_THAT(other, IsOk());
     // The least number that there is rounds a tap by an eighth of its largest one.
     const double tolerance = scale < 1.0F ? 0.1 : 1e-3;
-    EXPECT_NEAR((*other)->bandwidth(), (*pulse)->bandwidth(), 5.0 * tolerance);
+    EXPECT_NEAR((*other)->facts().bandwidth, (*pulse)->facts().bandwidth, 5.0 * tolerance);
     EXPECT_NEAR((*other)->view().taps_of[(*other)->view().before].value,
                 (*pulse)->view().taps_of[(*pulse)->view().before].value, tolerance);
   }

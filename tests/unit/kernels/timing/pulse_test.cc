@@ -55,7 +55,7 @@ TEST(TimingPulseTest, BandwidthAndNeighboursAreThoseOfTheRaisedCosine) {
     };
     const double h = 1e-3;
     const double bend = (2.0 * raised_cosine(0.0) - 2.0 * raised_cosine(h)) / (h * h);
-    EXPECT_NEAR((*pulse)->bandwidth(), bend, 1e-4 * bend);
+    EXPECT_NEAR((*pulse)->facts().bandwidth, bend, 1e-4 * bend);
     double neighbours = 0.0;
     double reach = 0.0;
     for (int d = 1; d < 2000; ++d) {

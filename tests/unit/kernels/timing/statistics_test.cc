@@ -57,7 +57,7 @@ TEST_P(TimingStatisticsTest, ErrorsAreWithinATenthOfTheBound) {
   ASSERT_GT(share, 0.1);
   const double n = study.num_symbols;
   const double bound =
-      1.0 / (2.0 * n * std::pow(10.0, 0.1 * snr_db) * receiver.pulse->bandwidth() * share);
+      1.0 / (2.0 * n * std::pow(10.0, 0.1 * snr_db) * receiver.pulse->facts().bandwidth * share);
   double centre = 0.0;
   double clock = 0.0;
   double first = 0.0;

@@ -74,6 +74,21 @@ TEST(TimingTrustTest, AnotherSymbolRateIsNotLocked) {
   }
 }
 
+// Far below where a carrier locks a long frame's line stands out of the noise, piece by piece
+// though it hardly does.
+TEST(TimingTrustTest, LongFramesOfWeakSignalsAreLocked) {
+  const Receiver receiver = ReceiverOf("QPSK", {0.35, 2, 1});
+  for (const auto& [num_symbols, snr_db] :
+       {std::pair{4000, -5.0}, {16000, -9.0}, {65000, -11.0}, {260000, -13.0}}) {
+    const TimingSpec spec = SpecOf(receiver, num_symbols, snr_db, 1);
+    const Timed timed = Recover(receiver, testing::MakeSamples(spec).samples);
+    const Result& result = timed.recovered.timing;
+    EXPECT_EQ(result.lock, Lock::kLocked)
+        << num_symbols << " at " << snr_db << " dB, line " << result.line;
+    EXPECT_LT(std::fabs(OffOf(timed, spec).centre), 5.0F * result.centre_stddev);
+  }
+}
+
 // Alone, and so much stronger than what is around them that all power is theirs.
 TEST(TimingTrustTest, AnImpulseIsNotLocked) {
   const Receiver receiver = ReceiverOf("QPSK", {0.25, 2, 1});

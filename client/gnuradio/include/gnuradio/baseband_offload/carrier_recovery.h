@@ -57,7 +57,7 @@ struct BASEBAND_OFFLOAD_API carrier_options {
   // last two or three at either end lack a part of their pulse.
   int frame_samples = 4096;
   double roll_off = 0.35;  // 0.05 .. 1
-  // As far is looked: 0 .. 0.001, of a symbol's length. More is not noticed: choose it generously.
+  // As far is looked: 0 .. 0.001, of a symbol's length. What makes 0.1 symbol more is no lock.
   double max_clock_error = 1e-4;
 };
 
