@@ -196,6 +196,11 @@ struct LineVerdict {
   bool too_short = false;  // neither could be, without noise
 };
 
+// Whether a clock error `excess` beyond +-max_clock_error is one that a frame may have.
+BASEBAND_HOST_DEVICE inline bool IsAllowed(double excess, double num_symbols) {
+  return 0.5 * excess * num_symbols <= kMostSlip;
+}
+
 // A carrier's lock that stands for this much of a line, and there is none, is of something else.
 inline constexpr double kContradiction = 5.0;
 
@@ -223,8 +228,7 @@ BASEBAND_HOST_DEVICE inline LineVerdict JudgeFrame(const LinePlan& plan, const T
   const double expected = kLineOfRolloff * num_symbols * static_cast<double>(plan.rolloff) *
                           fmin(line_strength * line_strength, 1.0);
   const bool is_there = !evidence.faint && evidence.lambda >= least;
-  const bool is_allowed =
-      !evidence.lone && !evidence.beyond && 0.5 * line.excess * num_symbols <= kMostSlip;
+  const bool is_allowed = !evidence.lone && !evidence.beyond && IsAllowed(line.excess, num_symbols);
   if (!is_allowed) {
     verdict.middle_variance = 1.0 / 12.0;
     verdict.drift_variance = most * most / 3.0;
@@ -290,9 +294,9 @@ BASEBAND_HOST_DEVICE inline Result ResultOf(const LineVerdict& verdict, const Re
   result.line = static_cast<float>(verdict.lambda);
   // The filter's is per nominal symbol, as samples are.
   result.spectrum_centre = static_cast<float>(verdict.centre * (1.0 + result.clock_error));
-  const bool is_allowed = 0.5 * excess * n <= kMostSlip;
   const bool locked =
-      is_allowed && (verdict.sure || (verdict.possible && carrier_lock == carrier::Lock::kLocked));
+      IsAllowed(excess, n) &&
+      (verdict.sure || (verdict.possible && carrier_lock == carrier::Lock::kLocked));
   result.lock = locked ? Lock::kLocked : verdict.too_short ? Lock::kTooShort : Lock::kNoLine;
   return result;
 }
