@@ -38,6 +38,22 @@ inline constexpr Metric kRequestsInFlight = {"baseband_requests_in_flight", "rpc
                                              "Requests that have arrived and have not ended yet."};
 inline constexpr Metric kRequestBytes = {"baseband_request_bytes_total", "rpc",
                                          "Bytes of the request messages that have arrived."};
+inline constexpr Metric kUnread = {
+    "baseband_unread_requests_total", "rpc",
+    "Requests that were refused by their headers, before their message was read, as it would have"
+    " been late."};
+inline constexpr Metric kUnreadBytes = {"baseband_unread_request_bytes_total", "rpc",
+                                        "Bytes of the messages of those, as announced."};
+inline constexpr Metric kBytesInVain = {
+    "baseband_request_bytes_in_vain_total", "rpc",
+    "Bytes of request messages that were read, had nothing wrong with them and were not served."};
+// state: waiting, for its turn; reading, what is on its way
+inline constexpr Metric kMessageReads = {
+    "baseband_message_reads", "state",
+    "Requests whose large message is not there yet: it waits to be read, or is read."};
+inline constexpr Metric kReadRate = {
+    "baseband_read_bytes_per_second", "",
+    "Bytes of large request messages that can be read in a second, as learned; 0 while unknown."};
 inline constexpr Metric kResponseBytes = {
     "baseband_response_bytes_total", "rpc",
     "Bytes of the response messages that were handed over to gRPC."};

@@ -21,6 +21,7 @@
 #include "server/limits/in_flight_gate.h"
 #include "server/limits/live_count.h"
 #include "server/limits/memory_steps.h"
+#include "server/limits/message_reads.h"
 #include "server/limits/slow_path_executor.h"
 #include "server/limits/stream_limit.h"
 #include "server/metrics/metrics.h"
@@ -48,6 +49,8 @@ struct CallEnvironment {
   ByteLimit* search_memory = nullptr;
   std::shared_ptr<const MemorySteps> memory = std::make_shared<MemorySteps>(0, 0);  // never scarce
   std::shared_ptr<AwaitedMessages> awaited = std::make_shared<AwaitedMessages>();
+  MessageReads* reads = nullptr;
+  int64_t max_message_bytes = 0;  // of a request: larger ones gRPC does not take
   std::vector<Device*> devices;
   SlowPathExecutor* slow_path = nullptr;
   std::shared_ptr<HostPool> staging;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "kernels/base/steady_time.h"
@@ -20,6 +21,19 @@ absl::StatusOr<Priority> PriorityOf(const grpc::ServerContext& context) {
         "metadata baseband-priority ", word.substr(0, 32), " is not one of high, normal, low"));
   }
   return static_cast<Priority>(name - kPriorityNames.begin());
+}
+
+absl::StatusOr<absl::optional<int64_t>> RequestBytesOf(const grpc::ServerContext& context,
+                                                       int64_t most) {
+  const auto found = context.client_metadata().find("baseband-request-bytes");
+  if (found == context.client_metadata().end()) return absl::nullopt;
+  const absl::string_view word(found->second.data(), found->second.size());
+  int64_t bytes = 0;
+  if (!absl::SimpleAtoi(word, &bytes) || bytes < 0 || bytes > most) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "metadata baseband-request-bytes ", word.substr(0, 32), " is not in [0, ", most, "]"));
+  }
+  return bytes;
 }
 
 absl::Time DeadlineOf(const grpc::ServerContext& context) {

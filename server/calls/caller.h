@@ -4,8 +4,11 @@
 
 #include <grpcpp/server_context.h>
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "absl/types/optional.h"
 #include "server/jobs/caller.h"
 
 namespace baseband::server {
@@ -13,6 +16,11 @@ namespace baseband::server {
 // From the call's metadata `baseband-priority: high|normal|low`, normal without it;
 // InvalidArgument for any other word.
 absl::StatusOr<Priority> PriorityOf(const grpc::ServerContext& context);
+
+// From the call's metadata `baseband-request-bytes`: how many bytes its one request message has, at
+// most `most`; nothing without it. InvalidArgument for any other word.
+absl::StatusOr<absl::optional<int64_t>> RequestBytesOf(const grpc::ServerContext& context,
+                                                       int64_t most);
 
 // When the client wants its answer at the latest, by SteadyNow(); a call remembers it.
 absl::Time DeadlineOf(const grpc::ServerContext& context);

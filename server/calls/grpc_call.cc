@@ -40,6 +40,7 @@ void GrpcCall::LeaveStream() {
 void GrpcCall::OnNotified(bool) {
   if (context_.IsCancelled()) {
     requester_.cancellation->Cancel(SteadyNow());
+    OnGone();
     if ((state_.fetch_or(kCancelled) & kArrived) != 0) OnCancelled();
   }
   Unref();

@@ -79,6 +79,8 @@ class GrpcCall {
   // The client cancelled, is gone, or gRPC has its deadline passed; requester_.cancellation knows.
   // Not before EndArrival, and on any thread.
   virtual void OnCancelled() {}
+  // The same, on any thread and at any time, also before the call has arrived.
+  virtual void OnGone() {}
   // What was handed over was not read in time, or what WatchForStall was called for.
   virtual void OnStalled() { context_.TryCancel(); }
   // Deletes the call. Nothing else happens to it any more.

@@ -1,7 +1,9 @@
 #include "server/calls/request_call.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/calls/caller.h"
 #include "server/limits/retry_after.h"
 #include "server/metrics/unserved.h"
 
@@ -22,29 +24,95 @@ void RequestCall::OnArrived(bool ok) {
   }
   ListenForNext();
   arrival_ = SteadyNow();
-  const absl::Status status = AdmitByHeaders();
-  if (status.ok()) {
-    environment_.awaited->Begin(this, arrival_);
-    stream_.Read(&message_, &read_);  // has arrived when that has
-    return;
-  }
+  absl::Status status = AdmitByHeaders();
+  if (status.ok()) status = BeginRead();
+  if (status.ok()) return;
   Start(0);
   Refuse(status);
   EndArrival();
 }
 
+absl::Status RequestCall::BeginRead() {
+  BASEBAND_ASSIGN_OR_RETURN(announced_bytes_,
+                            RequestBytesOf(context_, environment_.max_message_bytes));
+  reader_.bytes = announced_bytes_.has_value()
+                      ? *announced_bytes_
+                      : environment_.reads->LastBytes(requester_.caller.client, rpc_.row);
+  takes_turn_ = reader_.bytes > MessageReads::kUnasked;
+  environment_.awaited->Begin(this, arrival_);
+  if (!takes_turn_) {
+    stream_.Read(&message_, &read_);  // has arrived when that has
+    return absl::OkStatus();
+  }
+  reader_.client = requester_.caller.client;
+  reader_.priority = requester_.caller.priority;
+  reader_.deadline = requester_.deadline;
+  reader_.method = rpc_.row;
+  Ref();  // once it has entered, its turn may have come and gone
+  if (const absl::Status status = environment_.reads->Enter(&reader_); !status.ok()) {
+    environment_.metrics->CountUnread(rpc_, reader_.bytes);
+    Decline(status);
+  } else if (requester_.cancellation->is_cancelled()) {
+    OnGone();
+  }
+  Unref();
+  return absl::OkStatus();
+}
+
+void RequestCall::OnTurn(const absl::Status& status) {
+  if (status.ok()) {
+    stream_.Read(&message_, &read_);
+    return;
+  }
+  environment_.metrics->CountUnread(rpc_, reader_.bytes);
+  Decline(status);
+}
+
+void RequestCall::OnGone() {
+  if (environment_.reads->Abandon(&reader_)) Decline(absl::CancelledError("the client cancelled"));
+}
+
+void RequestCall::Decline(const absl::Status& status) {
+  if (environment_.awaited->End(this)) {
+    Start(0);
+    request_->HasNoMessage();
+    Refuse(status);
+  }
+  EndArrival();
+}
+
 void RequestCall::OnRead(bool ok) {
+  const auto length = static_cast<int64_t>(message_.Length());
+  if (takes_turn_) {
+    environment_.reads->Leave(&reader_, !ok                       ? ReadQueue::End::kDidNotCome
+                                        : length == reader_.bytes ? ReadQueue::End::kCame
+                                                                  : ReadQueue::End::kCameOtherwise);
+  }
   if (!environment_.awaited->End(this)) {  // it was refused meanwhile
     EndArrival();
     return;
   }
   arrival_ = SteadyNow();
-  Start(static_cast<int64_t>(message_.Length()));
+  Start(length);
   if (!ok) request_->HasNoMessage();
   const absl::Status status =
-      ok ? Accept() : absl::InvalidArgumentError("the call has ended without a request message");
+      ok ? AcceptIfAsAnnounced()
+         : absl::InvalidArgumentError("the call has ended without a request message");
   if (!status.ok()) Refuse(status);
   EndArrival();
+}
+
+absl::Status RequestCall::AcceptIfAsAnnounced() {
+  const auto length = static_cast<int64_t>(message_.Length());
+  if (announced_bytes_.value_or(length) != length) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("metadata baseband-request-bytes ", *announced_bytes_,
+                     " is not what the request message has: ", length, " bytes"));
+  }
+  if (!announced_bytes_.has_value()) {
+    environment_.reads->SetLastBytes(requester_.caller.client, rpc_.row, length);
+  }
+  return Accept();
 }
 
 void RequestCall::OnLate() {
@@ -57,6 +125,7 @@ void RequestCall::OnLate() {
   Start(0);
   request_->HasNoMessage();
   Refuse(status);
+  if (takes_turn_ && environment_.reads->Abandon(&reader_)) EndArrival();
 }
 
 void RequestCall::Start(int64_t bytes) {

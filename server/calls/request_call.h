@@ -1,5 +1,6 @@
-// A call that brings one request message. It is let in or refused by its headers: of whoever is
-// refused no more is taken than HTTP/2's window lets him send unasked.
+// A call that brings one request message. It is let in or refused by its headers, which say how
+// large it is, and waits for its turn to be read: of whoever is refused no more is taken than
+// HTTP/2's window lets him send unasked.
 #ifndef BASEBAND_SERVER_CALLS_REQUEST_CALL_H_
 #define BASEBAND_SERVER_CALLS_REQUEST_CALL_H_
 
@@ -25,7 +26,7 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   void Listen();
   virtual void ListenForNext() = 0;
   virtual absl::Status AdmitByHeaders() { return Identify(); }
-  // The message is in `message_`. `request_` has started, and knows the requester.
+  // The message is in `message_`. `request_` has started, and knows the requester and the size.
   virtual absl::Status Accept() = 0;
   virtual void Refuse(const absl::Status& status) = 0;
 
@@ -35,9 +36,25 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
 
  private:
   using Event = MemberEvent<RequestCall>;
+  class Reader final : public MessageReads::Reader {
+   public:
+    explicit Reader(RequestCall* call) : call_(*call) {}
+
+   private:
+    void OnTurn(const absl::Status& status) override { call_.OnTurn(status); }
+
+    RequestCall& call_;
+  };
 
   void OnArrived(bool ok);
+  // Reads the message, now or when it is its turn; not OK: neither.
+  absl::Status BeginRead();
+  void OnTurn(const absl::Status& status);
+  void OnGone() override;
   void OnRead(bool ok);
+  absl::Status AcceptIfAsAnnounced();
+  // Refuses the request, whose message is not read, unless that was done before.
+  void Decline(const absl::Status& status);
   // Refuses the request, whose message has not come while memory is scarce.
   void OnLate() override;
   // The request, with a message of `bytes`, counts from now on.
@@ -47,6 +64,9 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   const Rpc rpc_;
   Event arrived_{this, &RequestCall::OnArrived};
   Event read_{this, &RequestCall::OnRead};
+  absl::optional<int64_t> announced_bytes_;
+  Reader reader_{this};
+  bool takes_turn_ = false;
 };
 
 }  // namespace baseband::server

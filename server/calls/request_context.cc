@@ -168,6 +168,7 @@ void ObserveStages(Rpc rpc, const JobTimes& times, Metrics& metrics, int64_t cou
 }
 
 void RequestContext::Start(int64_t bytes) {
+  bytes_ = bytes;
   is_counted_ = true;
   environment_.metrics->RequestStarted(rpc_, bytes, count_);
 }
@@ -293,6 +294,9 @@ void RequestContext::End(const absl::Status& status, int64_t response_bytes,
   if (std::exchange(is_counted_, false)) {
     if (!absl::IsCancelled(heard)) {
       environment_.metrics->ObserveStage(rpc_, Stage::kReply, sent_ - answered_, count_);
+    }
+    if (!heard.ok() && !absl::IsInvalidArgument(heard)) {
+      environment_.metrics->AddBytesInVain(rpc_, bytes_);
     }
     environment_.metrics->RequestFinished(
         rpc_, heard, sent_ - arrival_, heard.code() == status.code() ? response_bytes : 0, count_);

@@ -158,6 +158,7 @@ class RequestContext {
   const Requester& requester() const { return requester_; }
   bool is_cancelled() const { return requester_.cancellation->is_cancelled(); }
   Rpc rpc() const { return rpc_; }
+  int64_t bytes() const { return bytes_; }  // of its message
   absl::Time arrival() const { return arrival_; }
   const JobTimes& times() const { return times_; }
   absl::Time answered() const { return answered_; }
@@ -173,6 +174,7 @@ class RequestContext {
   const int64_t count_;
   Requester requester_;
   ClientHold hold_;
+  int64_t bytes_ = 0;
   bool is_counted_ = false;  // Start was called, End was not
   bool has_message_ = true;
   bool is_inside_ = false;    // the gate

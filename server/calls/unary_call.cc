@@ -59,6 +59,9 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply
   request_->Answer(status);
   AddRetryHint(status);
   if (status.ok()) {
+    const JobTimes& times = request_->times();
+    environment_.reads->Served(request_->rpc().row, request_->bytes(),
+                               SteadyNow() - arrival_ - (times.started - times.submitted));
     response_bytes_ = static_cast<int64_t>(reply.Length());
     if (response_bytes_ > kMaxUnread) {
       WatchForStall(environment_.max_stall +

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,32 +13,40 @@
 namespace baseband::server {
 namespace {
 
-// Waits count so much more than predicted, as in Dispatcher::Admit.
-constexpr double kCaution = 0.25;
-constexpr double kOverdue = 2.0;
-// Who is read is to be there so much earlier than it must.
-constexpr double kSlack = 1.1;
-// Of a lane, however slow its link.
-constexpr double kLeastShare = 1.0 / 8.0;
+// What is predicted counts so much more that so many take no longer; learned in such steps.
+constexpr double kQuantile = 0.9;
+constexpr double kStep = 0.02;
+constexpr double kMostCaution = 4.0;
+// The part of a difference that the rate follows.
+constexpr double kUp = 0.1;
+constexpr double kDown = 0.05;
+constexpr double kFollowAfter = 0.1;
+// The part of a longer least time that is followed: a link that got slower.
+constexpr double kForget = 0.01;
+// More begin than come meanwhile: if they come as fast, there was room for them.
+constexpr double kProbe = 1.15;
+// While nothing is known: who begins has so much of its time before it.
+constexpr double kLeastLeft = 0.75;
+// Who takes so many times as long as alone has no room.
+constexpr double kCrowded = 1.25;
+// Who has not come would have taken so many times as long.
+constexpr double kGivenUp = 1.5;
+// Overdue is who takes so many times as long as expected, and kOverdueLeast more.
+constexpr double kOverdue = 4.0;
+constexpr absl::Duration kOverdueLeast = absl::Milliseconds(5);
+constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
 // Of who waits, to find one of another client.
 constexpr int kMaxLooks = 256;
-// Of a client whose last one did not come, so many wait.
-constexpr int64_t kMaxUnsure = 8;
-// While nothing is known of how long messages take: who begins has so much of its time before it.
-constexpr double kLeastLeft = 0.75;
-constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
-// Clients that are remembered: all are forgotten for one more.
-constexpr size_t kMaxRecords = 4096;
-
-const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
 
 constexpr Priority kClasses[] = {Priority::kHigh, Priority::kNormal, Priority::kLow};
+
+const double kAheadS = absl::ToDoubleSeconds(ReadQueue::kAhead);
 
 std::string Text(double seconds) {
   return absl::StrCat(std::max<int64_t>(1, std::llround(seconds * 1e6)), " us");
 }
 
-absl::Status TooMuch(absl::Duration retry_after, absl::string_view time, double left_s) {
+absl::Status TooMuch(absl::string_view time, absl::Duration retry_after, double left_s) {
   absl::Status status =
       Because(UnservedReason::kBacklog,
               absl::ResourceExhaustedError(absl::StrCat(
@@ -49,98 +56,113 @@ absl::Status TooMuch(absl::Duration retry_after, absl::string_view time, double 
   return status;
 }
 
+size_t SizeClass(int64_t bytes) {
+  return std::min<size_t>(31, static_cast<size_t>(std::ilogb(static_cast<double>(bytes))));
+}
+
 }  // namespace
 
-ReadQueue::Record& ReadQueue::RecordOf(const std::string& client) {
-  const auto found = records_.find(client);
-  if (found != records_.end()) return found->second;
-  if (records_.size() >= kMaxRecords) {
-    records_.clear();
-    for (const AnnouncedMessage* message : reading_) ++records_[message->client].reading;
-    for (const auto& [place, message] : waiting_) ++records_[message->client].waiting;
+void ReadQueue::Advance(absl::Time now) {
+  readers_ += static_cast<double>(reading_.size()) * absl::ToDoubleSeconds(now - advanced_);
+  advanced_ = now;
+}
+
+void ReadQueue::Learn(const AnnouncedMessage& message, bool came) {
+  const double seconds = absl::ToDoubleSeconds(advanced_ - message.begin);
+  if (!(seconds > 0.0)) return;
+  const auto bytes = static_cast<double>(message.bytes);
+  const double readers = std::max(1.0, (readers_ - message.readers_before) / seconds);
+  double& least = least_[SizeClass(message.bytes)];
+  const double seen = bytes * readers / (came ? seconds : kGivenUp * seconds);
+  if (seen > rate_) {
+    if (came) rate_ += (seen_ == 0 ? 1.0 : kUp) * (seen - rate_);
+  } else if (seconds > kCrowded * least && bytes * readers >= WindowOf(message) / 2.0) {
+    rate_ += kDown * (seen - rate_);
   }
-  return records_[client];
+  const bool is_slower = seconds > caution_ * message.predicted_s;
+  if (is_known()) {
+    caution_ =
+        std::clamp(caution_ + kStep * (is_slower ? kQuantile : kQuantile - 1.0), 1.0, kMostCaution);
+  }
+  if (!came) return;
+  seen_ = std::min(seen_ + 1, kLeastSeen);
+  if (least == 0.0 || seconds < least) {
+    least = seconds;
+  } else if (readers <= kLeastReading) {
+    least += kForget * (seconds - least);
+  }
 }
 
-const LinkLaw& ReadQueue::LinkOf(const AnnouncedMessage& message, absl::Time now) const {
-  const auto found = records_.find(message.client);
-  return found != records_.end() && found->second.link.IsKnown(now) ? found->second.link
-                                                                    : law_.all();
+void ReadQueue::Served(size_t method, int64_t bytes, double seconds) {
+  double& after = after_[method][SizeClass(bytes)];
+  after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
 }
 
-double ReadQueue::RestOf(const AnnouncedMessage& message, absl::Time now) const {
-  const auto bytes = static_cast<double>(message.bytes);
-  const double seconds = ReadingOf(message, message.load, now);
-  if (!(seconds > 0.0)) return bytes;
-  return bytes * std::max(0.0, 1.0 - absl::ToDoubleSeconds(now - message.begin) / seconds);
+double ReadQueue::AfterOf(const AnnouncedMessage& message) const {
+  return after_[message.method][SizeClass(message.bytes)];
 }
 
-double ReadQueue::LoadOf(const AnnouncedMessage& message, absl::Time now) const {
-  const auto bytes = static_cast<double>(message.bytes);
+double ReadQueue::ReadingOf(const AnnouncedMessage& message, double load) const {
+  return std::max(least_[SizeClass(message.bytes)], load / rate_);
+}
+
+double ReadQueue::WindowOf(const AnnouncedMessage& message) const {
+  return kProbe * rate_ * std::max(kAheadS, least_[SizeClass(message.bytes)]);
+}
+
+double ReadQueue::LoadOf(double bytes) const {
   double load = bytes;
   for (const AnnouncedMessage* other : reading_) {
-    if (other->is_sure) load += BesideOf(*other, bytes, now);
+    load += std::min(bytes, static_cast<double>(other->bytes));
   }
   return load;
 }
 
-double ReadQueue::AfterOf(const AnnouncedMessage& message, absl::Time now) const {
-  const LinkLaw& law = after_[message.method];
-  return law.IsKnown(now) ? law.Of(static_cast<double>(message.bytes)) : 0.0;
-}
-
 absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double bytes_before,
-                                    absl::Time now) const {
+                                    absl::Time now) {
   if (message.deadline == absl::InfiniteFuture()) return absl::OkStatus();
   const double left_s = absl::ToDoubleSeconds(message.deadline - now);
   if (left_s <= 0.0) {
     return Because(UnservedReason::kDeadlinePassed,
                    absl::DeadlineExceededError("the deadline passed before the message was read"));
   }
-  const bool is_alone = reading_.empty() && bytes_before == 0.0;
-  // Nobody waits for it: whether it is in time is seen then.
-  if (is_alone) return absl::OkStatus();
-  if (!IsKnown(now)) {
+  // Nobody waits for who is alone: whether it is in time is seen then.
+  if (reading_.empty() && bytes_before == 0.0) return absl::OkStatus();
+  if (!is_known()) {
     // What has hardly any time left when it begins teaches nothing.
     const double all_s = absl::ToDoubleSeconds(message.deadline - message.entered);
     return left_s >= kLeastLeft * all_s ? absl::OkStatus()
-                                        : TooMuch(kAhead, "an unknown time", left_s);
+                                        : TooMuch("an unknown time", absl::Seconds(all_s), left_s);
   }
   const auto bytes = static_cast<double>(message.bytes);
-  const double after_s = AfterOf(message, now);
-  const LinkLaw& link = LinkOf(message, now);
-  // Of others' links nothing follows for good for one that has not been tried.
-  const bool is_tried = &link != &law_.all();
-  const double alone_s = (is_tried ? law_.Of(link, bytes, bytes) : 0.0) + after_s;
-  if (alone_s > left_s) {
+  const double after_s = AfterOf(message);
+  if (const double alone_s = ReadingOf(message, bytes) + after_s; alone_s > left_s) {
     return Because(UnservedReason::kDeadlineUnreachable,
                    absl::DeadlineExceededError(absl::StrCat(
                        "the request takes ", Text(alone_s), " of an idle server, to be read and ",
                        "worked on; its deadline is in ", Text(left_s))));
   }
-  const double wait_s =
-      bytes_before > 0.0 ? bytes_before / law_.RateOf(bytes, static_cast<double>(lanes_)) : 0.0;
-  const double read_s = law_.Of(link, bytes, LoadOf(message, now));
-  const double finish_s = wait_s + read_s + after_s;
-  const double careful_s = finish_s + kCaution * (wait_s + read_s);
+  const double careful_s =
+      caution_ * (bytes_before / rate_ + ReadingOf(message, LoadOf(bytes))) + after_s;
   if (careful_s <= left_s) return absl::OkStatus();
-  return TooMuch(absl::Seconds(careful_s - left_s), Text(careful_s), left_s);
+  // There may be room by now that nobody tries.
+  if (refused_++ % kPatience == kPatience - 1) return absl::OkStatus();
+  return TooMuch(Text(careful_s), absl::Seconds(careful_s - left_s), left_s);
 }
 
-absl::Status ReadQueue::CheckRoom(const AnnouncedMessage& message) {
+absl::Status ReadQueue::CheckRoom(const AnnouncedMessage& message) const {
   if (waiting() >= max_waiting_) {
     return Because(UnservedReason::kQueueRequests,
                    absl::ResourceExhaustedError(absl::StrCat(waiting(), " of ", max_waiting_,
                                                              " requests are waiting to be read")));
   }
-  const Record& record = RecordOf(message.client);
-  const bool is_unsure = record.is_unsure();
-  const int64_t most = is_unsure ? kMaxUnsure : std::max<int64_t>(1, max_waiting_ / 2);
-  if (record.waiting < most) return absl::OkStatus();
-  return Because(UnservedReason::kClientRequests,
-                 absl::ResourceExhaustedError(absl::StrCat(
-                     record.waiting, " requests of this client are waiting to be read, of ", most,
-                     is_unsure ? ": its last one did not come" : "")));
+  const auto client = clients_.find(message.client);
+  const int64_t most = std::max<int64_t>(1, max_waiting_ / 2);
+  if (client == clients_.end() || client->second.waiting < most) return absl::OkStatus();
+  return Because(
+      UnservedReason::kClientRequests,
+      absl::ResourceExhaustedError(absl::StrCat(
+          client->second.waiting, " requests of this client are waiting to be read, of ", most)));
 }
 
 absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
@@ -152,20 +174,18 @@ absl::Status ReadQueue::Enter(AnnouncedMessage* message, absl::Time now) {
   const Place place = PlaceOf(*message);
   if (message->deadline < absl::InfiniteFuture()) {
     // So much before it, and it is refused however much more there is.
-    const double most = absl::ToDoubleSeconds(message->deadline - now) / law_.shared();
+    const double most = absl::ToDoubleSeconds(message->deadline - now) * rate_;
     double before = 0.0;
     for (auto other = waiting_.begin();
-         other != waiting_.end() && other->first < place && !(before > most); ++other) {
-      if (!other->second->is_beside) before += static_cast<double>(other->second->bytes);
+         other != waiting_.end() && other->first < place && before <= most; ++other) {
+      before += static_cast<double>(other->second->bytes);
     }
     BASEBAND_RETURN_IF_ERROR(CheckInTime(*message, before, now));
   }
   message->state = AnnouncedMessage::State::kWaits;
   waiting_.emplace(place, message);
   arrivals_.emplace(message->number, message);
-  Record& record = RecordOf(message->client);
-  ++record.waiting;
-  message->is_beside = record.is_unsure();
+  ++clients_[message->client].waiting;
   return absl::OkStatus();
 }
 
@@ -173,8 +193,15 @@ AnnouncedMessage* ReadQueue::Remove(AnnouncedMessage* message) {
   waiting_.erase(PlaceOf(*message));
   arrivals_.erase(message->number);
   message->state = AnnouncedMessage::State::kOutside;
-  --RecordOf(message->client).waiting;
+  --clients_[message->client].waiting;
+  Tidy(message->client);
   return message;
+}
+
+void ReadQueue::Tidy(const std::string& client) {
+  const auto found = clients_.find(client);
+  const Client& one = found->second;
+  if (one.waiting + one.reading + one.overdue == 0) clients_.erase(found);
 }
 
 bool ReadQueue::Abandon(AnnouncedMessage* message) {
@@ -200,38 +227,30 @@ ReadQueue::Turn ReadQueue::Next(absl::Time now) {
   if (absl::Status status = CheckInTime(*message, 0.0, now); !status.ok()) {
     return {Remove(message), std::move(status)};
   }
-  if (!HasLaneFor(*message, now)) return {};
-  if (WouldCrowd(*message, now)) {
-    if (next_crowd_ == 0) next_crowd_ = turns_ + kPatience;
-    if (turns_ < next_crowd_) return {};
-    next_crowd_ = 0;
-  }
+  if (!HasRoom(*message)) return {};
   ++turns_;
   Begin(Remove(message), now);
   return {message, absl::OkStatus()};
 }
 
-bool ReadQueue::MayBeRead(const Record& record) const {
-  return !record.is_unsure() || (record.reading == 0 && CountBeside() < lanes_);
-}
-
-int ReadQueue::CountBeside() const {
-  return static_cast<int>(
-      std::count_if(reading_.begin(), reading_.end(),
-                    [](const AnnouncedMessage* message) { return message->is_beside; }));
+bool ReadQueue::MayBegin(const AnnouncedMessage& message) const {
+  const Client& client = clients_.at(message.client);
+  return client.overdue == 0 || client.reading == 0;
 }
 
 AnnouncedMessage* ReadQueue::First() {
   if (turns_ % kPatience == kPatience - 1) {
     AnnouncedMessage* const oldest = arrivals_.begin()->second;
-    if (MayBeRead(RecordOf(oldest->client))) return oldest;
+    if (MayBegin(*oldest)) return oldest;
   }
-  AnnouncedMessage* first = nullptr;  // of those that have their part already
+  AnnouncedMessage* first = nullptr;  // of those whose client has its part already
   int looks = kMaxLooks;
   for (const auto& [place, message] : waiting_) {
-    const Record& record = RecordOf(message->client);
-    if (MayBeRead(record)) {
-      if (2 * record.reading < lanes_) return message;
+    if (MayBegin(*message)) {
+      const Client& client = clients_.at(message->client);
+      const auto bytes = static_cast<double>(message->bytes);
+      const double half = std::max(WindowOf(*message), kLeastReading * bytes) / 2.0;
+      if (client.reading == 0 || client.reading_bytes + bytes <= half) return message;
       if (first == nullptr) first = message;
     }
     if (--looks == 0) break;
@@ -239,116 +258,60 @@ AnnouncedMessage* ReadQueue::First() {
   return first;
 }
 
-bool ReadQueue::HasLaneFor(const AnnouncedMessage& message, absl::Time now) const {
+bool ReadQueue::HasRoom(const AnnouncedMessage& message) const {
   const auto bytes = static_cast<double>(message.bytes);
-  double in_flight = bytes;
-  double lanes = 0.0;
-  for (const AnnouncedMessage* other : reading_) {
-    if (other->is_beside) continue;
-    lanes += other->share;
-    in_flight += other->share * RestOf(*other, now);
-    if (other->is_sure && other->load + BesideOf(*other, bytes, now) > other->most_load) {
-      return false;
-    }
-  }
-  return lanes <= Lanes() - 1.0 || (IsKnown(now) && law_.shared() * in_flight <= kAheadS);
-}
-
-bool ReadQueue::WouldCrowd(const AnnouncedMessage& message, absl::Time now) const {
-  if (!IsKnown(now)) return false;
-  const auto bytes = static_cast<double>(message.bytes);
-  const Place place = PlaceOf(message);
-  double rest = 0.0;
-  for (const AnnouncedMessage* other : reading_) {
-    if (other->is_sure && PlaceOf(*other) < place) rest += BesideOf(*other, bytes, now);
-  }
-  return law_.shared() * rest > kAheadS && !law_.HasRoom(LinkOf(message, now), bytes, rest + bytes);
+  return reading() < kLeastReading || (is_known() && LoadOf(bytes) - bytes <= WindowOf(message));
 }
 
 void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
+  Advance(now);
   const auto bytes = static_cast<double>(message->bytes);
-  Record& record = RecordOf(message->client);  // first: it may count anew those that are read
-  message->is_beside = record.is_unsure();
-  message->is_sure = !message->is_beside && record.last == Last::kCame;
-  message->load = LoadOf(*message, now);
-  const double alone = LinkOf(*message, now).Of(bytes);
-  message->share = alone > 0.0 ? std::clamp(law_.all().Of(bytes) / alone, kLeastShare, 1.0) : 1.0;
-  if (message->is_sure) {
-    for (AnnouncedMessage* other : reading_) {
-      other->load += message->share * std::min(bytes, RestOf(*other, now));
-    }
-  }
-  const double seconds = ReadingOf(*message, message->load, now);
-  message->most_load = std::numeric_limits<double>::infinity();
-  if (message->deadline < absl::InfiniteFuture() && IsKnown(now)) {
-    const double left_s = absl::ToDoubleSeconds(message->deadline - now) - AfterOf(*message, now);
-    message->most_load =
-        std::max(message->load, law_.MostLoad(LinkOf(*message, now), left_s / kSlack));
-  }
   message->begin = now;
-  message->due =
-      now + (IsKnown(now) ? absl::Seconds(kOverdue * seconds) + kAhead : kOverdueUnknown);
+  message->predicted_s = is_known() ? ReadingOf(*message, LoadOf(bytes)) : 0.0;
+  message->due = now + (is_known() ? absl::Seconds(kOverdue * message->predicted_s) + kOverdueLeast
+                                   : kOverdueUnknown);
+  message->readers_before = readers_;
   message->state = AnnouncedMessage::State::kReads;
-  ++record.reading;
   reading_.push_back(message);
-}
-
-void ReadQueue::TeachLate(const AnnouncedMessage& message, absl::Time now) {
-  if (!message.is_sure) return;
-  const auto bytes = static_cast<double>(message.bytes);
-  law_.LearnLate(LinkOf(message, now), bytes, message.load,
-                 absl::ToDoubleSeconds(now - message.begin));
+  Client& client = clients_[message->client];
+  ++client.reading;
+  client.reading_bytes += bytes;
 }
 
 void ReadQueue::EndReading(AnnouncedMessage* message) {
   reading_.erase(std::find(reading_.begin(), reading_.end(), message));
-  --RecordOf(message->client).reading;
+  Client& client = clients_[message->client];
+  --client.reading;
+  client.reading_bytes -= static_cast<double>(message->bytes);
 }
 
 void ReadQueue::DropOverdue(absl::Time now) {
+  Advance(now);
   for (size_t i = reading_.size(); i-- > 0;) {
     AnnouncedMessage* const message = reading_[i];
     if (message->due > now) continue;
     EndReading(message);
     message->state = AnnouncedMessage::State::kOverdue;
-    Record& record = RecordOf(message->client);
-    const bool was_unsure = record.is_unsure();
-    ++record.overdue;
-    Mark(message->client, was_unsure);
-    TeachLate(*message, now);
+    // Of who never sends the first one teaches, and no other.
+    if (++clients_[message->client].overdue == 1) Learn(*message, /*came=*/false);
   }
 }
 
 void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
   DropOverdue(now);
-  const bool was_overdue = message->state == AnnouncedMessage::State::kOverdue;
-  if (!was_overdue) EndReading(message);
-  message->state = AnnouncedMessage::State::kOutside;
-  Record& record = RecordOf(message->client);
-  const bool was_unsure = record.is_unsure();
-  if (was_overdue) record.overdue = std::max<int64_t>(0, record.overdue - 1);
-  if (end == End::kCame) {
-    const auto bytes = static_cast<double>(message->bytes);
-    const double seconds = absl::ToDoubleSeconds(now - message->begin);
-    // Who sends late says little of how long others take, and beside others little of himself.
-    if (was_overdue && ReadLaw::IsAlone(bytes, message->load)) {
-      record.link.Learn(bytes, seconds, now);
+  Client& client = clients_[message->client];
+  if (message->state == AnnouncedMessage::State::kOverdue) {
+    --client.overdue;
+  } else {
+    EndReading(message);
+    if (end == End::kCame) {
+      Learn(*message, /*came=*/true);
+    } else if (end == End::kDidNotCome && now >= message->deadline && client.overdue == 0) {
+      Learn(*message, /*came=*/false);
     }
-    if (!was_overdue) law_.Learn(bytes, message->load, seconds, now, &record.link);
-    record.last = Last::kCame;
-  } else if (end == End::kDidNotCome) {
-    if (!was_overdue) TeachLate(*message, now);
-    record.last = Last::kDidNotCome;
   }
-  Mark(message->client, was_unsure);
-}
-
-void ReadQueue::Mark(const std::string& client, bool was_unsure) {
-  const Record& record = RecordOf(client);
-  if (record.is_unsure() == was_unsure || record.waiting == 0) return;
-  for (const auto& [place, message] : waiting_) {
-    if (message->client == client) message->is_beside = !was_unsure;
-  }
+  message->state = AnnouncedMessage::State::kOutside;
+  Tidy(message->client);
 }
 
 }  // namespace baseband::server

@@ -1,11 +1,11 @@
 // Which request messages are read, and when: admission and earliest deadline first for the way in,
-// as batching/ has them for devices. No call goes through one yet.
+// as batching/ has them for devices.
 //
 //   message.bytes = ...;                           // its headers are there
 //   status = queue.Enter(&message, now);           // or it is refused unread
 //   while ((turn = queue.Next(now)).message != nullptr) ...    // to be read now, or refused
 //   ...
-//   queue.Leave(&message, /*came=*/true, now);     // and Next again
+//   queue.Leave(&message, ReadQueue::End::kCame, now);         // and Next again
 #ifndef BASEBAND_SERVER_LIMITS_READ_QUEUE_H_
 #define BASEBAND_SERVER_LIMITS_READ_QUEUE_H_
 
@@ -21,14 +21,13 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "server/limits/read_law.h"
 #include "server/metrics/metrics.h"
 #include "server/metrics/rpc.h"
 
 namespace baseband::server {
 
-// A message whose size its client has announced, from its headers until it is there. Stays where it
-// is while a queue has it.
+// A message whose size is known, from its headers until it is there. Stays where it is while a
+// queue has it.
 struct AnnouncedMessage {
   int64_t bytes = 0;  // at least 1
   std::string client;
@@ -43,45 +42,44 @@ struct AnnouncedMessage {
   State state = State::kOutside;
   uint64_t number = 0;  // by arrival
   absl::Time entered;
-  bool is_beside = false;  // its client's last one did not come: it is read beside the others
   // From its turn on:
   absl::Time begin;
-  double share = 1.0;      // of a lane: less by a link that is slower than others
-  double load = 0.0;       // bytes read beside it, its own included, as is known by now
-  double most_load = 0.0;  // with which it is still in time
-  bool is_sure = false;    // its client's last one came
-  absl::Time due;          // afterwards it is overdue
+  double predicted_s = 0.0;     // what its reading takes; 0 while nothing is known
+  absl::Time due;               // afterwards nobody waits for it
+  double readers_before = 0.0;  // see ReadQueue::Advance
 };
 
 // 1. Classes go before each other, strictly; in a class the earliest deadline goes first, and who
 //    has none by arrival. Each kPatience-th turn is of who came first of all: nobody starves.
-// 2. At a time as many are read as there are `lanes`, or what comes in kAhead if that is more; by a
-//    link that is slower than others one takes a part of a lane only, an eighth at least. A message
-//    begins only if none of those is made late by it. Where all share what there is, it waits until
-//    no more than kAhead is left of those that go before it: the sum takes as long, and all but the
-//    last are there sooner. Each kPatience-th turn tries whether there is room.
-// 3. Who cannot be there, and be worked on, by its deadline is refused: when it enters, and again
-//    when its turn has come; but not who has the way in for itself. Nothing is known of the way in
-//    at first, so that one is read after the other; what was learned holds for LinkLaw::kFresh.
-//    How long a client's message takes alone is learned of each; what all others' take is expected
-//    of one of whom nothing is known, but is no reason to refuse it for good.
-// 4. While others wait nobody has more than half of the lanes. Who announces and does not send is
-//    overdue after twice its time and kAhead: it may come still, but takes no lane any more. Of a
-//    client whose last one did not come, or that has two overdue, one is read at a time, beside the
-//    others, and few wait; nobody waits for it, and it teaches nothing.
+// 2. Those that are read share what the way in brings. As many begin as it brings in kAhead, or in
+//    the time that one takes alone if that is longer, and a few more; and kLeastReading at least.
+//    So it is never idle while somebody waits.
+// 3. How many bytes a second all of them get together is learned from each that comes: its bytes,
+//    times those that were read meanwhile, over the time that it took. Faster ones are followed
+//    quickly, for there may be room that nobody used, and slower ones where many were read. Who
+//    would be late at that rate is refused: when it enters, by what is read and what goes before
+//    it, and again when its turn has come; but not while nothing is known, nor who has the way in
+//    for itself.
+// 4. While others wait nobody has more than half of what is read. Who takes much longer than was
+//    expected, by a slow link or because nothing is sent, is overdue: it may come still, but nobody
+//    waits for it any more, and of its client one is read at a time until it has.
 // Times are the caller's clock's. Pure. Not thread-safe.
 class ReadQueue {
  public:
   static constexpr size_t kMethods = kMaxRpcRows;
   static constexpr absl::Duration kAhead = absl::Milliseconds(1);
+  static constexpr int kLeastReading = 4;
   static constexpr uint64_t kPatience = 16;
+  // Of so many messages the rate is learned before anybody is refused by it.
+  static constexpr int kLeastSeen = 8;
 
-  // `lanes`, `max_waiting` at least 1.
-  ReadQueue(int lanes, int64_t max_waiting) : lanes_(lanes), max_waiting_(max_waiting) {}
+  // Of `max_waiting`, at least 1, a client has half.
+  explicit ReadQueue(int64_t max_waiting) : max_waiting_(max_waiting) {}
 
-  // OK: it waits for its turn. DeadlineExceeded: not even alone it would be in time;
-  // ResourceExhausted: not with what goes before it, which says when to come back, or too many
-  // wait. Each with a reason (metrics/unserved.h). After Close: what it was given.
+  // OK: it waits for its turn. DeadlineExceeded: its deadline has passed, or not even alone it
+  // would be in time; ResourceExhausted: not with what goes before it, which says when to come
+  // back, or too many wait. Each with a reason (metrics/unserved.h). After Close: what it was
+  // given.
   absl::Status Enter(AnnouncedMessage* message, absl::Time now);
 
   // The next message that waits no more: to be read, or with `status` to be refused, which is none
@@ -91,85 +89,77 @@ class ReadQueue {
     absl::Status status;
   };
   Turn Next(absl::Time now);
-  // One that was to be read has come, or will not; or nobody wants it any more, which says nothing
-  // of its client.
-  enum class End { kCame, kDidNotCome, kNotWanted };
+  // One that was to be read is no more; what came of another size than was said teaches nothing.
+  enum class End { kCame, kCameOtherwise, kDidNotCome };
   void Leave(AnnouncedMessage* message, End end, absl::Time now);
   // Nobody wants `message` any more. True: it waited, and is none of the queue's now.
   bool Abandon(AnnouncedMessage* message);
   // Nothing more is read: Next hands out all that wait, to be refused with `why`.
   void Close(absl::Status why) { closed_ = std::move(why); }
-  // A message of that method that was there was answered after `seconds`, waiting for a device not
+  // A message of that method that had come was answered after `seconds`, waiting for a device not
   // counted.
-  void Served(size_t method, int64_t bytes, double seconds, absl::Time now) {
-    after_[method].Learn(static_cast<double>(bytes), seconds, now);
-  }
+  void Served(size_t method, int64_t bytes, double seconds);
+
   int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }
   int64_t reading() const { return static_cast<int64_t>(reading_.size()); }
+  // Bytes a second; 0 while it is not known.
+  double rate() const { return is_known() ? rate_ : 0.0; }
 
  private:
   using Place = std::tuple<Priority, absl::Time, uint64_t>;  // class, deadline, number
-  enum class Last { kNone, kCame, kDidNotCome };
-  struct Record {  // of a client
-    int reading = 0;
+  struct Client {
     int64_t waiting = 0;
-    int64_t overdue = 0;  // and have not come yet
-    Last last = Last::kNone;
-    LinkLaw link;
-    bool is_unsure() const { return last == Last::kDidNotCome || overdue > 1; }
+    int64_t reading = 0;  // none of them overdue
+    int64_t overdue = 0;
+    double reading_bytes = 0.0;
   };
 
   static Place PlaceOf(const AnnouncedMessage& message) {
     return {message.priority, message.deadline, message.number};
   }
-  // Of its client, or of all while nothing is known of that one.
-  const LinkLaw& LinkOf(const AnnouncedMessage& message, absl::Time now) const;
-  double ReadingOf(const AnnouncedMessage& message, double load, absl::Time now) const {
-    return law_.Of(LinkOf(message, now), static_cast<double>(message.bytes), load);
-  }
-  bool IsKnown(absl::Time now) const { return law_.all().IsKnown(now); }
-  // What of a reading message is still to come, as far as anybody knows.
-  double RestOf(const AnnouncedMessage& message, absl::Time now) const;
-  // What comes of it beside one of `bytes`.
-  double BesideOf(const AnnouncedMessage& message, double bytes, absl::Time now) const {
-    return message.share * std::min(bytes, RestOf(message, now));
-  }
-  // The load of one that began now.
-  double LoadOf(const AnnouncedMessage& message, absl::Time now) const;
-  double AfterOf(const AnnouncedMessage& message, absl::Time now) const;
-  absl::Status CheckRoom(const AnnouncedMessage& message);
-  absl::Status CheckInTime(const AnnouncedMessage& message, double bytes_before,
-                           absl::Time now) const;
-  bool HasLaneFor(const AnnouncedMessage& message, absl::Time now) const;
-  // Those that are read, surely come and go before it take what there is: it would only slow them.
-  bool WouldCrowd(const AnnouncedMessage& message, absl::Time now) const;
+  bool is_known() const { return seen_ >= kLeastSeen; }
+  // What is read while one of `bytes` is: as much of each other, and its own.
+  double LoadOf(double bytes) const;
+  double AfterOf(const AnnouncedMessage& message) const;
+  absl::Status CheckRoom(const AnnouncedMessage& message) const;
+  absl::Status CheckInTime(const AnnouncedMessage& message, double bytes_before, absl::Time now);
+  // Seconds that its reading takes, with that load.
+  double ReadingOf(const AnnouncedMessage& message, double load) const;
+  // The load with which the way in is full, as far as is known.
+  double WindowOf(const AnnouncedMessage& message) const;
+  bool HasRoom(const AnnouncedMessage& message) const;
+  // The one whose turn it is; there is one. Null: those that wait have what is theirs.
+  AnnouncedMessage* First();
+  bool MayBegin(const AnnouncedMessage& message) const;
   void Begin(AnnouncedMessage* message, absl::Time now);
   AnnouncedMessage* Remove(AnnouncedMessage* message);
-  // One after the other until something is known: all together might all be late, and teach little.
-  int Lanes() const { return law_.all().has_seen() ? lanes_ : 1; }
-  // Null: none of those that may be read.
-  AnnouncedMessage* First();
-  bool MayBeRead(const Record& record) const;
-  int CountBeside() const;
   void EndReading(AnnouncedMessage* message);
-  void TeachLate(const AnnouncedMessage& message, absl::Time now);
   void DropOverdue(absl::Time now);
-  Record& RecordOf(const std::string& client);
-  // What waits of a client that is unsure now, or is no more, goes beside the others, or with them.
-  void Mark(const std::string& client, bool was_unsure);
+  // `message`, which is read, has come, or has taken too long.
+  void Learn(const AnnouncedMessage& message, bool came);
+  // Time goes on, with so many being read.
+  void Advance(absl::Time now);
+  // Forgets a client of whom nothing is here.
+  void Tidy(const std::string& client);
 
-  const int lanes_;
   const int64_t max_waiting_;
-  ReadLaw law_;
-  std::array<LinkLaw, kMethods> after_;
+  double rate_ = 0.0;
+  double caution_ = 1.25;
+  int seen_ = 0;
+  // Seconds that one alone takes, by the size's power of two.
+  std::array<double, 32> least_{};
+  // Seconds from a message's coming to its answer, by method as well.
+  std::array<std::array<double, 32>, kMethods> after_{};
   std::map<Place, AnnouncedMessage*> waiting_;
   std::map<uint64_t, AnnouncedMessage*> arrivals_;  // the same by number
   std::vector<AnnouncedMessage*> reading_;
-  std::unordered_map<std::string, Record> records_;
-  absl::Status closed_;  // OK: it is not
+  std::unordered_map<std::string, Client> clients_;
+  absl::Status closed_;   // OK: it is not
+  double readers_ = 0.0;  // how many were read, over time: seconds
+  absl::Time advanced_ = absl::UnixEpoch();
   uint64_t entered_ = 0;
   uint64_t turns_ = 0;
-  uint64_t next_crowd_ = 0;  // in turns_; 0: no turn has been put off since the last one
+  uint64_t refused_ = 0;
 };
 
 }  // namespace baseband::server

@@ -123,6 +123,9 @@ void Metrics::RegisterRequests(Rpc rpc) {
   series.in_flight = AddGauge(*registry_, metric::kRequestsInFlight, labels);
   series.request_bytes = AddCounter(*registry_, metric::kRequestBytes, labels);
   series.response_bytes = AddCounter(*registry_, metric::kResponseBytes, labels);
+  series.unread = AddCounter(*registry_, metric::kUnread, labels);
+  series.unread_bytes = AddCounter(*registry_, metric::kUnreadBytes, labels);
+  series.bytes_in_vain = AddCounter(*registry_, metric::kBytesInVain, labels);
 }
 
 void Metrics::RegisterDeadlines(Rpc rpc) {
@@ -159,6 +162,9 @@ void Metrics::RegisterSchedule() {
   other_clients_ = AddCounter(*registry_, metric::kClientDeviceSeconds, {{"client", "other"}});
   queue_bytes_ = AddGauge(*registry_, metric::kQueueBytes);
   quarantined_ = AddGauge(*registry_, metric::kQuarantined);
+  reads_waiting_ = AddGauge(*registry_, metric::kMessageReads, {{"state", "waiting"}});
+  reads_ = AddGauge(*registry_, metric::kMessageReads, {{"state", "reading"}});
+  read_rate_ = AddGauge(*registry_, metric::kReadRate);
   queue_capacity_requests_ = AddGauge(*registry_, metric::kQueueCapacityRequests);
   queue_capacity_bytes_ = AddGauge(*registry_, metric::kQueueCapacityBytes);
 }
@@ -196,6 +202,15 @@ void Metrics::BeforeScrape(std::function<void(Metrics&)> sample) {
 void Metrics::RequestStarted(Rpc rpc, int64_t request_bytes, int64_t count) {
   Of(rpc).in_flight->Increment(static_cast<double>(count));
   Of(rpc).request_bytes->Increment(static_cast<double>(request_bytes));
+}
+
+void Metrics::CountUnread(Rpc rpc, int64_t bytes) {
+  Of(rpc).unread->Increment();
+  Of(rpc).unread_bytes->Increment(static_cast<double>(bytes));
+}
+
+void Metrics::AddBytesInVain(Rpc rpc, int64_t bytes) {
+  if (bytes > 0) Of(rpc).bytes_in_vain->Increment(static_cast<double>(bytes));
 }
 
 void Metrics::AddRequestBytes(Rpc rpc, int64_t request_bytes) {
@@ -249,6 +264,12 @@ void Metrics::SetQueueRequests(Rpc rpc, int64_t requests) {
 }
 
 void Metrics::SetQueueBytes(int64_t bytes) { queue_bytes_->Set(static_cast<double>(bytes)); }
+
+void Metrics::SetReads(int64_t waiting, int64_t reading, double rate) {
+  reads_waiting_->Set(static_cast<double>(waiting));
+  reads_->Set(static_cast<double>(reading));
+  read_rate_->Set(rate);
+}
 
 void Metrics::SetQueueAge(Priority priority, absl::Duration oldest) {
   queue_ages_[static_cast<size_t>(priority)]->Set(absl::ToDoubleSeconds(oldest));

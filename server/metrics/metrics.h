@@ -101,6 +101,10 @@ class Metrics {
   void RequestFinished(Rpc rpc, const absl::Status& status, absl::Duration duration,
                        int64_t response_bytes, int64_t count = 1);
   void RequestsWithdrawn(Rpc rpc, int64_t count);
+  // A request of `bytes` was refused before its message was read.
+  void CountUnread(Rpc rpc, int64_t bytes);
+  // Of a request that was read and not served, though nothing was wrong with it.
+  void AddBytesInVain(Rpc rpc, int64_t bytes);
   // A stream's requests come one by one: more bytes of what has started.
   void AddRequestBytes(Rpc rpc, int64_t request_bytes);
   void ObserveStage(Rpc rpc, Stage stage, absl::Duration duration, int64_t count = 1);
@@ -131,6 +135,8 @@ class Metrics {
   void SetQueueRequests(Rpc rpc, int64_t requests);
   void SetQueueBytes(int64_t bytes);
   void SetQuarantined(int64_t fingerprints);
+  // Messages that wait to be read, that are read, and bytes of them a second.
+  void SetReads(int64_t waiting, int64_t reading, double rate);
   void SetQueueAge(Priority priority, absl::Duration oldest);
   void SetDeviceHealthy(int device, bool healthy);
   // `dropped`: since the start, by ObjectLoss.
@@ -161,6 +167,9 @@ class Metrics {
     prometheus::Gauge* in_flight = nullptr;
     prometheus::Counter* request_bytes = nullptr;
     prometheus::Counter* response_bytes = nullptr;
+    prometheus::Counter* unread = nullptr;
+    prometheus::Counter* unread_bytes = nullptr;
+    prometheus::Counter* bytes_in_vain = nullptr;
     std::array<Histogram*, kStageNames.size()> stages{};
     std::array<prometheus::Counter*, kDeadlineOutcomeNames.size()> deadlines{};
     prometheus::Counter* batches = nullptr;
@@ -202,6 +211,9 @@ class Metrics {
   prometheus::Counter* other_clients_ = nullptr;
   prometheus::Gauge* queue_bytes_ = nullptr;
   prometheus::Gauge* quarantined_ = nullptr;
+  prometheus::Gauge* reads_waiting_ = nullptr;
+  prometheus::Gauge* reads_ = nullptr;
+  prometheus::Gauge* read_rate_ = nullptr;
   prometheus::Gauge* queue_capacity_requests_ = nullptr;
   prometheus::Gauge* queue_capacity_bytes_ = nullptr;
   prometheus::Gauge* memory_limit_ = nullptr;

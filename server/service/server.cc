@@ -57,10 +57,13 @@ int ToMs(absl::Duration duration) {
   return static_cast<int>(std::min<int64_t>(absl::ToInt64Milliseconds(duration), INT_MAX));
 }
 
-void Limit(const Config& config, grpc::ServerBuilder& builder) {
+int64_t MaxMessageBytes(const Config& config) {
   // The request's other fields come on top of the payload.
-  builder.SetMaxReceiveMessageSize(
-      static_cast<int>(MibToBytes(config.max_request_mib) + kMaxHeaderBytes));
+  return MibToBytes(config.max_request_mib) + kMaxHeaderBytes;
+}
+
+void Limit(const Config& config, grpc::ServerBuilder& builder) {
+  builder.SetMaxReceiveMessageSize(static_cast<int>(MaxMessageBytes(config)));
   builder.SetMaxSendMessageSize(-1);
   // Who may call may also send a half of many messages: where all of that takes more, gRPC ends
   // some of those calls as RESOURCE_EXHAUSTED.
@@ -178,6 +181,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Config& config, Secu
   self->quotas_ = std::make_unique<ClientQuotas>(ClientQuotas::Limits{
       config.client_requests, MibToBytes(config.client_mib), config.client_streams});
   self->environment_.quotas = self->quotas_.get();
+  self->reads_ = std::make_shared<MessageReads>(config.queue_requests);
+  self->environment_.reads = self->reads_.get();
+  self->environment_.metrics->BeforeScrape([reads = self->reads_](Metrics& metrics) {
+    const MessageReads::State state = reads->Look();
+    metrics.SetReads(state.waiting, state.reading, state.rate);
+  });
+  self->environment_.max_message_bytes = MaxMessageBytes(config);
   self->streams_ = std::make_unique<StreamLimit>("streams", config.max_streams);
   self->environment_.streams = self->streams_.get();
   self->searches_ = std::make_unique<StreamLimit>("searches", config.max_searches);
@@ -239,6 +249,7 @@ void Server::Shutdown(absl::Duration timeout, const std::function<void()>& end_o
   health_->Drain();
   const absl::Time deadline = SteadyNow() + timeout;
   gate_.Close();
+  reads_->Close(gate_.CheckOpen(SteadyNow()));
   gate_.WaitUntilEmpty(deadline);
   // gRPC cancels requests that are still on their way when it shuts down; who is told Unavailable
   // first, and goes elsewhere, is spared that.

@@ -64,6 +64,7 @@ class Server {
   void Poll(grpc::ServerCompletionQueue* queue);
 
   InFlightGate gate_;
+  std::shared_ptr<MessageReads> reads_;  // a scrape may still ask it
   LiveCount calls_;
   LiveCount calls_there_;
   SteadyTimer timer_;

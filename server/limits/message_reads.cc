@@ -1,0 +1,116 @@
+#include "server/limits/message_reads.h"
+
+#include <utility>
+#include <vector>
+
+#include "kernels/base/steady_time.h"
+
+namespace baseband::server {
+namespace {
+
+// While somebody waits.
+constexpr absl::Duration kLook = absl::Milliseconds(1);
+// Clients whose last sizes are remembered: all are forgotten for one more.
+constexpr size_t kMaxClients = 1024;
+
+}  // namespace
+
+MessageReads::MessageReads(int64_t max_waiting)
+    : queue_(max_waiting), watch_([this] { Watch(); }) {}
+
+MessageReads::~MessageReads() {
+  {
+    absl::MutexLock lock(&mutex_);
+    stop_ = true;
+  }
+  changed_.NotifyAll();
+  watch_.join();
+}
+
+absl::Status MessageReads::Enter(Reader* reader) {
+  bool wakes = false;
+  {
+    absl::MutexLock lock(&mutex_);
+    if (absl::Status status = queue_.Enter(reader, SteadyNow()); !status.ok()) return status;
+  }
+  GiveTurns();
+  {
+    absl::MutexLock lock(&mutex_);
+    if (queue_.waiting() > 0) wakes = !std::exchange(is_watching_, true);
+  }
+  if (wakes) changed_.NotifyAll();
+  return absl::OkStatus();
+}
+
+void MessageReads::Leave(Reader* reader, ReadQueue::End end) {
+  {
+    absl::MutexLock lock(&mutex_);
+    queue_.Leave(reader, end, SteadyNow());
+  }
+  GiveTurns();
+}
+
+bool MessageReads::Abandon(Reader* reader) {
+  absl::MutexLock lock(&mutex_);
+  return queue_.Abandon(reader);
+}
+
+void MessageReads::Close(const absl::Status& why) {
+  {
+    absl::MutexLock lock(&mutex_);
+    queue_.Close(why);
+  }
+  GiveTurns();
+}
+
+void MessageReads::Served(size_t method, int64_t bytes, absl::Duration duration) {
+  absl::MutexLock lock(&mutex_);
+  queue_.Served(method, bytes, absl::ToDoubleSeconds(duration));
+}
+
+int64_t MessageReads::LastBytes(const std::string& client, size_t method) const {
+  absl::MutexLock lock(&mutex_);
+  const auto found = last_bytes_.find(client);
+  return found == last_bytes_.end() ? 0 : found->second[method];
+}
+
+void MessageReads::SetLastBytes(const std::string& client, size_t method, int64_t bytes) {
+  absl::MutexLock lock(&mutex_);
+  if (last_bytes_.size() >= kMaxClients && last_bytes_.count(client) == 0) last_bytes_.clear();
+  last_bytes_[client][method] = bytes;
+}
+
+MessageReads::State MessageReads::Look() const {
+  absl::MutexLock lock(&mutex_);
+  return {queue_.waiting(), queue_.reading(), queue_.rate()};
+}
+
+void MessageReads::GiveTurns() {
+  std::vector<ReadQueue::Turn> turns;
+  {
+    absl::MutexLock lock(&mutex_);
+    const absl::Time now = SteadyNow();
+    while (true) {
+      ReadQueue::Turn turn = queue_.Next(now);
+      if (turn.message == nullptr) break;
+      turns.push_back(std::move(turn));
+    }
+  }
+  for (const ReadQueue::Turn& turn : turns) {
+    static_cast<Reader*>(turn.message)->OnTurn(turn.status);
+  }
+}
+
+void MessageReads::Watch() {
+  while (true) {
+    {
+      absl::MutexLock lock(&mutex_);
+      is_watching_ = queue_.waiting() > 0;
+      changed_.WaitUntil(mutex_, is_watching_ ? SteadyNow() + kLook : absl::InfiniteFuture());
+      if (stop_) return;
+    }
+    GiveTurns();
+  }
+}
+
+}  // namespace baseband::server
