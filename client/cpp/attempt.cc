@@ -4,6 +4,7 @@
 #include <random>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "client/cpp/client_options.h"
 #include "client/cpp/submit_wire.h"
@@ -20,6 +21,16 @@ constexpr absl::Duration kAtOnce = absl::Microseconds(1);
 
 constexpr char kPushbackTrailer[] = "grpc-retry-pushback-ms";
 
+// A message of no more comes with its headers, or right after them: nothing is gained by a word
+// before.
+constexpr size_t kMostUnannouncedBytes = 16 << 10;
+
+// The metadata baseband-request-bytes, by which a server lets the call in before it reads on.
+void Announce(size_t request_bytes, grpc::ClientContext* context) {
+  if (request_bytes <= kMostUnannouncedBytes) return;
+  context->AddMetadata("baseband-request-bytes", absl::StrCat(request_bytes));
+}
+
 // As the server reads it: the metadata baseband-priority, nothing for normal.
 void SetPriority(Priority priority, grpc::ClientContext* context) {
   if (priority == Priority::kNormal) return;
@@ -28,12 +39,13 @@ void SetPriority(Priority priority, grpc::ClientContext* context) {
 
 }  // namespace
 
-Attempt::Attempt(const CallHeader& header, ChannelPool* channels)
+Attempt::Attempt(const CallHeader& header, ChannelPool* channels, size_t request_bytes)
     : Task(channels->timer()), channel_(channels->Pick()) {
   channel_.calls.fetch_add(1, std::memory_order_relaxed);
   channels->Authorize(&context_);
   context_.set_wait_for_ready(header.wait_for_ready);
   SetPriority(header.priority, &context_);
+  Announce(request_bytes, &context_);
   if (!IsToken(header.request_id)) {
     // gRPC ends the process of who gives it other bytes.
     refusal_ =

@@ -4,6 +4,7 @@
 #define BASEBAND_CLIENT_CPP_ATTEMPT_H_
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -33,8 +34,9 @@ struct CallHeader {
 // of call: what cannot travel is cancelled before it is sent.
 class Attempt final : private SteadyTimer::Task {
  public:
-  // `channels` must outlive it.
-  Attempt(const CallHeader& header, ChannelPool* channels);
+  // `channels` must outlive it. `request_bytes`: of the call's one request message, as it is sent;
+  // 0 if it has several.
+  Attempt(const CallHeader& header, ChannelPool* channels, size_t request_bytes = 0);
   ~Attempt() { End(); }
 
   grpc::ClientContext* context() { return &context_; }

@@ -364,7 +364,8 @@ absl::StatusOr<v1::MinimizeAnswer> Client::Minimize(
   if (absl::Status status = CheckSize(request); !status.ok()) {
     return status;
   }
-  Attempt attempt(HeaderOf(options), &impl_->runner().channels());
+  Attempt attempt(HeaderOf(options), &impl_->runner().channels(),
+                  static_cast<size_t>(request.GetCachedSize()));
   const auto stub = v1::Baseband::NewStub(attempt.channel().channel);
   const auto reader = stub->Minimize(attempt.context(), request);
   absl::optional<v1::MinimizeAnswer> answer;

@@ -33,7 +33,7 @@ void UnaryCall::Pause(absl::Duration pause) {
 void UnaryCall::StartAttempt() {
   pausing_ = false;
   ++attempts_;
-  attempt_ = std::make_unique<Attempt>(spec_.header, channels_);
+  attempt_ = std::make_unique<Attempt>(spec_.header, channels_, request_.Length());
   response_.Clear();
   status_ = grpc::Status();
   reader_ = attempt_->channel().stub->PrepareUnaryCall(attempt_->context(), spec_.method, request_,

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -29,6 +28,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "tests/bench/call_counter.h"
+#include "tests/bench/cpu_seconds.h"
 #include "tests/bench/echo_process.h"
 #include "tests/bench/small_calls.h"
 #include "tests/bench/workloads.h"
@@ -117,15 +117,6 @@ double SleepsOf(pid_t pid) {
   return sleeps;
 }
 
-double CpuMicrosOf(pid_t pid) {
-  clockid_t clock = 0;
-  timespec time = {};
-  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) {
-    Fail("no processor time of a server");
-  }
-  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
-}
-
 Cost Now(const Process& process) {
   Cost now;
   if (process.counts != nullptr) {
@@ -135,7 +126,7 @@ Cost Now(const Process& process) {
     now.copied_bytes = static_cast<double>(process.counts->copied_bytes);
   }
   now.handovers = SleepsOf(process.pid);
-  now.cpu_us = CpuMicrosOf(process.pid);
+  now.cpu_us = 1e6 * CpuSecondsOf(process.pid);
   now.us = absl::ToDoubleMicroseconds(absl::Now() - absl::UnixEpoch());
   return now;
 }

@@ -1,9 +1,10 @@
 // What the server still does when it is asked for more than it can do. Starts servers of its own
 // and prints what a refused call costs, goodput at 1x, 2x and 10x of the capacity, refusals by
 // cause, how many predictions were right, high-priority calls beside low-priority load, and one
-// greedy client of ten. Every answer is checked.
+// greedy client of ten; or, by `bytes`, goodput where calls are so large that their way in is what
+// is too narrow, in the rhythm of slots. Every answer is checked.
 //
-//   overload_bench [FLAG OF basebandd]..     default: --device=cpu --cpu-threads=1
+//   overload_bench [bytes] [FLAG OF basebandd]..     default: --device=cpu --cpu-threads=1
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 #include <openssl/sha.h>
@@ -25,7 +26,9 @@
 #include "client/load/run.h"
 #include "kernels/base/steady_time.h"
 #include "tests/bench/closed_loop.h"
+#include "tests/bench/echo_process.h"
 #include "tests/bench/must.h"
+#include "tests/bench/overload_bytes.h"
 #include "tests/bench/zeros_load.h"
 #include "tests/support/server_process.h"
 #include "tests/support/traffic.h"
@@ -266,12 +269,16 @@ void MeasureRefusals(const Bench& bench) {
 
 int main(int argc, char** argv) {
   using namespace baseband::bench;  // NOLINT
+  baseband::client::ApplyMallocTuning();
+  if (RunAsEchoProcess(argc, argv)) return 0;
   baseband::client::LockWithoutChecks();
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
+  const bool bytes = argc > 1 && absl::string_view(argv[1]) == "bytes";
   Bench bench;
-  bench.flags.assign(argv + 1, argv + argc);
+  bench.flags.assign(argv + (bytes ? 2 : 1), argv + argc);
   if (bench.flags.empty()) bench.flags = {"--device=cpu", "--cpu-threads=1"};
   bench.gpu = bench.StartServer()->Metric("baseband_device_info", {"kind=\"cuda\""}) > 0;
+  if (bytes) return MeasureBytes(bench.flags, bench.gpu) ? 0 : 1;
   MeasureRefusals(bench);
   MeasureGoodput(bench);
   MeasurePriorities(bench);

@@ -48,7 +48,7 @@ class Calls:
                 channel.method("unary_unary", method)(
                     message,
                     timeout=max(0.0, deadline - time.monotonic()),
-                    metadata=self.channels.metadata(options),
+                    metadata=self.channels.metadata(options, len(message)),
                     wait_for_ready=options.wait_for_ready,
                 ),
             )

@@ -16,6 +16,7 @@ from .errors import BasebandError, make_error, rpc_error
 from .options import CallOptions, ClientOptions
 
 SERVICE = "/baseband.v1.Baseband/"
+MOST_UNANNOUNCED_BYTES = 16 << 10  # as client/cpp/attempt.cc has it, which says why
 
 
 def _service_config(options: ClientOptions, balanced: bool) -> str:
@@ -126,7 +127,8 @@ class Channels:
         with self._lock:
             channel.calls -= 1
 
-    def metadata(self, options: CallOptions) -> list[tuple[str, str]]:
+    def metadata(self, options: CallOptions, request_bytes: int = 0) -> list[tuple[str, str]]:
+        """`request_bytes`: of the call's one request message; 0 if it has several."""
         found = []
         if self._authorization:
             found.append(("authorization", self._authorization))
@@ -134,6 +136,8 @@ class Channels:
             found.append(("baseband-priority", options.priority))
         if options.request_id:
             found.append(("x-request-id", options.request_id))
+        if request_bytes > MOST_UNANNOUNCED_BYTES:
+            found.append(("baseband-request-bytes", str(request_bytes)))
         return found
 
     def error(self, failure: Exception, cancelled: bool = False) -> BasebandError:

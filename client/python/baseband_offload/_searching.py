@@ -25,11 +25,12 @@ class Search:
         self._channels, self._request = channels, request
         self._channel = channels.acquire()
         self._is_cancelled = False
+        message = b"".join(request.parts())
         try:
             self._call: Any = self._channel.method("unary_stream", SERVICE + "Minimize")(
-                b"".join(request.parts()),
+                message,
                 timeout=options.timeout,
-                metadata=channels.metadata(options),
+                metadata=channels.metadata(options, len(message)),
                 wait_for_ready=options.wait_for_ready,
             )
         except ValueError as error:

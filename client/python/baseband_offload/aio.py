@@ -121,7 +121,7 @@ class AsyncClient(AsyncMethods):
             call = channel.method("unary_unary", method).future(
                 message,
                 timeout=max(0.0, deadline - time.monotonic()),
-                metadata=channels.metadata(options),
+                metadata=channels.metadata(options, len(message)),
                 wait_for_ready=options.wait_for_ready,
             )
             call.add_done_callback(tell)
