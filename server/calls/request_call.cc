@@ -4,6 +4,7 @@
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
 #include "server/calls/caller.h"
+#include "server/calls/deadline_outcome.h"
 #include "server/limits/retry_after.h"
 #include "server/metrics/unserved.h"
 
@@ -83,11 +84,7 @@ void RequestCall::Decline(const absl::Status& status) {
 
 void RequestCall::OnRead(bool ok) {
   const auto length = static_cast<int64_t>(message_.Length());
-  if (takes_turn_) {
-    environment_.reads->Leave(&reader_, !ok                       ? ReadQueue::End::kDidNotCome
-                                        : length == reader_.bytes ? ReadQueue::End::kCame
-                                                                  : ReadQueue::End::kCameOtherwise);
-  }
+  if (takes_turn_) environment_.reads->Leave(&reader_, HowItEnded(ok));
   if (!environment_.awaited->End(this)) {  // it was refused meanwhile
     EndArrival();
     return;
@@ -100,6 +97,17 @@ void RequestCall::OnRead(bool ok) {
          : absl::InvalidArgumentError("the call has ended without a request message");
   if (!status.ok()) Refuse(status);
   EndArrival();
+}
+
+ReadQueue::End RequestCall::HowItEnded(bool came) const {
+  if (came) {
+    return static_cast<int64_t>(message_.Length()) == reader_.bytes
+               ? ReadQueue::End::kCame
+               : ReadQueue::End::kCameOtherwise;
+  }
+  return GaveUpAtDeadline(arrival_, requester_.deadline, requester_.cancellation->given_up())
+             ? ReadQueue::End::kLate
+             : ReadQueue::End::kGivenUp;
 }
 
 absl::Status RequestCall::AcceptIfAsAnnounced() {

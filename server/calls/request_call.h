@@ -52,6 +52,7 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   void OnTurn(const absl::Status& status);
   void OnGone() override;
   void OnRead(bool ok);
+  ReadQueue::End HowItEnded(bool came) const;
   absl::Status AcceptIfAsAnnounced();
   // Refuses the request, whose message is not read, unless that was done before.
   void Decline(const absl::Status& status);

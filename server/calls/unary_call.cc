@@ -4,6 +4,7 @@
 
 #include "kernels/base/status_macros.h"
 #include "kernels/base/steady_time.h"
+#include "server/calls/deadline_outcome.h"
 #include "server/grpc/status.h"
 #include "server/grpc/wire.h"
 
@@ -57,11 +58,9 @@ void UnaryCall::Refuse(const absl::Status& status) { Finish(status, grpc::ByteBu
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
   request_->Answer(status);
+  TellReads(status);
   AddRetryHint(status);
   if (status.ok()) {
-    const JobTimes& times = request_->times();
-    environment_.reads->Served(request_->rpc().row, request_->bytes(),
-                               SteadyNow() - arrival_ - (times.started - times.submitted));
     response_bytes_ = static_cast<int64_t>(reply.Length());
     if (response_bytes_ > kMaxUnread) {
       WatchForStall(environment_.max_stall +
@@ -71,6 +70,18 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply
   } else {
     stream_.Finish(ToGrpcStatus(status), &finished_);
   }
+}
+
+void UnaryCall::TellReads(const absl::Status& status) const {
+  const JobTimes& times = request_->times();
+  if (times.started <= times.submitted) return;  // no device has had it
+  const bool is_late =
+      absl::IsDeadlineExceeded(status) ||
+      GaveUpAtDeadline(arrival_, requester_.deadline, requester_.cancellation->given_up());
+  if (!status.ok() && !is_late) return;
+  environment_.reads->Served(request_->rpc().row, request_->bytes(),
+                             request_->answered() - arrival_ - (times.started - times.submitted),
+                             !is_late);
 }
 
 void UnaryCall::OnFinished(bool) {

@@ -39,6 +39,8 @@ class UnaryCall final : public RequestCall {
   // The job's completion, on any thread.
   void Answer(const absl::Status& status, JobPtr job);
   void Finish(const absl::Status& status, const grpc::ByteBuffer& reply);
+  // How long it took once it was read, for those that come.
+  void TellReads(const absl::Status& status) const;
 
   const OperationMethod& method_;
   Event finished_{this, &UnaryCall::OnFinished};

@@ -20,7 +20,9 @@ constexpr double kMostCaution = 4.0;
 // The part of a difference that the rate follows.
 constexpr double kUp = 0.1;
 constexpr double kDown = 0.05;
-constexpr double kFollowAfter = 0.1;
+// The same of what follows the reading: most take no longer.
+constexpr double kUpAfter = 0.1;
+constexpr double kDownAfter = 0.02;
 // The part of a longer least time that is followed: a link that got slower.
 constexpr double kForget = 0.01;
 // More begin than come meanwhile: if they come as fast, there was room for them.
@@ -79,11 +81,7 @@ void ReadQueue::Learn(const AnnouncedMessage& message, bool came) {
   } else if (seconds > kCrowded * least && bytes * readers >= WindowOf(message) / 2.0) {
     rate_ += kDown * (seen - rate_);
   }
-  const bool is_slower = seconds > caution_ * message.predicted_s;
-  if (is_known()) {
-    caution_ =
-        std::clamp(caution_ + kStep * (is_slower ? kQuantile : kQuantile - 1.0), 1.0, kMostCaution);
-  }
+  LearnCaution(message, seconds, came);
   if (!came) return;
   seen_ = std::min(seen_ + 1, kLeastSeen);
   if (least == 0.0 || seconds < least) {
@@ -93,9 +91,23 @@ void ReadQueue::Learn(const AnnouncedMessage& message, bool came) {
   }
 }
 
-void ReadQueue::Served(size_t method, int64_t bytes, double seconds) {
+void ReadQueue::LearnCaution(const AnnouncedMessage& message, double seconds, bool came) {
+  if (message.predicted_s == 0.0) return;
+  const bool is_slower = !came || seconds > caution_ * message.predicted_s;
+  caution_ = std::clamp(caution_ + kStep * (is_slower ? kQuantile : kQuantile - 1.0), 1.0,
+                        kMostCaution);
+}
+
+void ReadQueue::Served(size_t method, int64_t bytes, double seconds, bool in_time) {
   double& after = after_[method][SizeClass(bytes)];
-  after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
+  const double seen = in_time ? seconds : kGivenUp * seconds;
+  if (after == 0.0) {
+    after = seen;
+  } else if (seen > after) {
+    after += kUpAfter * (seen - after);
+  } else if (in_time) {
+    after += kDownAfter * (seen - after);
+  }
 }
 
 double ReadQueue::AfterOf(const AnnouncedMessage& message) const {
@@ -306,7 +318,7 @@ void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
     EndReading(message);
     if (end == End::kCame) {
       Learn(*message, /*came=*/true);
-    } else if (end == End::kDidNotCome && now >= message->deadline && client.overdue == 0) {
+    } else if (end == End::kLate && client.overdue == 0) {
       Learn(*message, /*came=*/false);
     }
   }

@@ -89,16 +89,17 @@ class ReadQueue {
     absl::Status status;
   };
   Turn Next(absl::Time now);
-  // One that was to be read is no more; what came of another size than was said teaches nothing.
-  enum class End { kCame, kCameOtherwise, kDidNotCome };
+  // One that was to be read has come, or, of another size than was said, teaches nothing; or it has
+  // not by its deadline, or was given up before.
+  enum class End { kCame, kCameOtherwise, kLate, kGivenUp };
   void Leave(AnnouncedMessage* message, End end, absl::Time now);
   // Nobody wants `message` any more. True: it waited, and is none of the queue's now.
   bool Abandon(AnnouncedMessage* message);
   // Nothing more is read: Next hands out all that wait, to be refused with `why`.
   void Close(absl::Status why) { closed_ = std::move(why); }
   // A message of that method that had come was answered after `seconds`, waiting for a device not
-  // counted.
-  void Served(size_t method, int64_t bytes, double seconds);
+  // counted; or it was not by its deadline.
+  void Served(size_t method, int64_t bytes, double seconds, bool in_time = true);
 
   int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }
   int64_t reading() const { return static_cast<int64_t>(reading_.size()); }
@@ -137,6 +138,7 @@ class ReadQueue {
   void DropOverdue(absl::Time now);
   // `message`, which is read, has come, or has taken too long.
   void Learn(const AnnouncedMessage& message, bool came);
+  void LearnCaution(const AnnouncedMessage& message, double seconds, bool came);
   // Time goes on, with so many being read.
   void Advance(absl::Time now);
   // Forgets a client of whom nothing is here.

@@ -32,7 +32,8 @@ constexpr absl::Duration kWarmUp = absl::Milliseconds(500);
 constexpr absl::Duration kWindow = absl::Seconds(3);
 constexpr absl::Duration kSlot = absl::Microseconds(500);  // of 30 kHz subcarrier spacing
 constexpr int kConnections = 16;
-constexpr int kFewConnections = 4;  // where the deadline is the short one
+constexpr int kCellConnections = 4;  // of each cell, where the deadline is the short one
+constexpr int kMostConnections = 64;
 
 // One line of the table.
 struct Calls {
@@ -147,10 +148,12 @@ class Table {
     calls.closed_loop = Add(calls).Goodput();
     for (const absl::Duration deadline : deadlines) {
       calls.deadline = deadline;
-      calls.connections = deadline == deadlines.front() ? kFewConnections : kConnections;
       for (const double factor : factors) {
         calls.name = absl::StrCat(name, factor, "x");
         calls.pace = Cells(factor * calls.closed_loop);
+        calls.connections = deadline == deadlines.front()
+                                ? std::min(kCellConnections * calls.pace.cells, kMostConnections)
+                                : kConnections;
         Add(calls);
       }
     }
@@ -183,7 +186,7 @@ bool MeasureBytes(const std::vector<std::string>& flags, bool is_gpu) {
                "read GB/s", "CPU s/GB", "lag ms");
   const auto alone_ns = static_cast<double>(table.Add(alone).totals.All().latency.Quantile(0.5));
   const absl::Duration soon = is_gpu ? absl::Milliseconds(2) : absl::Nanoseconds(20 * alone_ns);
-  for (const int connections : {kFewConnections, kConnections}) {
+  for (const int connections : {kCellConnections, kConnections}) {
     table.AddEcho(alone.request, kReplyBytes, connections);
   }
   for (const bool stream : {false, true}) {

@@ -153,7 +153,7 @@ class Simulation {
         const bool gone = now_s_ >= call->deadline_s;
         if (!came && !gone) continue;
         if (admission_) {
-          queue_.Leave(&call->message, came ? ReadQueue::End::kCame : ReadQueue::End::kDidNotCome,
+          queue_.Leave(&call->message, came ? ReadQueue::End::kCame : ReadQueue::End::kLate,
                        Now());
         }
         call->at = came ? Call::kDevice : Call::kEnded;
