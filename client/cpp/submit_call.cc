@@ -9,25 +9,6 @@
 namespace baseband::client {
 namespace {
 
-// Both name the classes in the same order.
-v1::Priority ToProto(Priority priority) {
-  return static_cast<v1::Priority>(v1::PRIORITY_HIGH + static_cast<int>(priority));
-}
-static_assert(v1::PRIORITY_LOW - v1::PRIORITY_HIGH == static_cast<int>(Priority::kLow));
-
-grpc::ByteBuffer ToMessage(uint64_t id, const SubmitItem& item) {
-  v1::SubmitRequest header;
-  header.set_id(id);
-  if (item.deadline != absl::InfiniteFuture()) {
-    header.set_timeout_us(static_cast<uint64_t>(
-        std::max<int64_t>(1, absl::ToInt64Microseconds(item.deadline - SteadyNow()))));
-  }
-  if (item.priority.has_value()) {
-    header.set_priority(ToProto(*item.priority));
-  }
-  return MakeSubmitRequest(header, item.fields.request, item.request);
-}
-
 CallHeader HeaderOf(const SubmitStreamOptions& options) {
   CallHeader header;
   header.wait_for_ready = options.wait_for_ready;
@@ -35,8 +16,8 @@ CallHeader HeaderOf(const SubmitStreamOptions& options) {
   return header;
 }
 
-int64_t BytesOf(const SubmitItem& item) {
-  return static_cast<int64_t>(item.request.Length() + kMaxSubmitHeaderBytes);
+absl::Status Hopeless() {
+  return absl::DeadlineExceededError("not sent: too little was left of the request's timeout");
 }
 
 // What becomes of a request that has no answer when its stream ends. Only where the server went, or
@@ -84,11 +65,11 @@ bool SubmitCall::HasCredits(const SubmitItem& item) const {
 SubmitCall::Outgoing SubmitCall::Number(SubmitItem item) {
   Outgoing outgoing;
   outgoing.id = ++last_id_;
-  if (item.deadline != absl::InfiniteFuture()) {
-    deadlines_.emplace(item.deadline, outgoing.id);
+  const absl::Duration timeout = item.deadline - SteadyNow();
+  if (timeout > absl::ZeroDuration() && timeout < absl::InfiniteDuration()) {
+    outgoing.kind = ResponseTimes::KindOf(item.fields.request, BytesOf(item), timeout);
   }
   outgoing.item = std::move(item);
-  Watch();
   return outgoing;
 }
 
@@ -99,43 +80,69 @@ void SubmitCall::Accept(Outgoing outgoing) {
   if (open_.empty()) {
     heard_ = SteadyNow();
   }
-  open_.emplace(outgoing.id, Waiting{outgoing.item.fields.response, std::move(outgoing.item.done),
-                                     outgoing.item.deadline});
-  outgoing_.push_back(std::move(outgoing));
+  open_.emplace(outgoing.id,
+                Waiting{outgoing.item.fields.response, std::move(outgoing.item.done),
+                        outgoing.item.deadline, outgoing.kind, absl::InfiniteFuture()});
+  outgoing_.emplace(Place(outgoing.item.deadline, outgoing.id), std::move(outgoing));
   Watch();
 }
 
+void SubmitCall::AcceptEnqueued() {
+  while (!enqueued_.empty() && (blocked_.empty() || enqueued_.begin()->first < *blocked_.begin()) &&
+         HasCredits(enqueued_.begin()->second.item)) {
+    Accept(std::move(enqueued_.extract(enqueued_.begin()).mapped()));
+  }
+  changed_.NotifyAll();  // a thread in Submit() may be the next
+}
+
+void SubmitCall::Add(Outgoing outgoing) {
+  const Place place(outgoing.item.deadline, outgoing.id);
+  if (place.first != absl::InfiniteFuture()) deadlines_.insert(place);
+  enqueued_.emplace(place, std::move(outgoing));
+  AcceptEnqueued();
+  Watch();
+}
+
+bool SubmitCall::IsNext(const Place& place) const {
+  return *blocked_.begin() == place && (enqueued_.empty() || place < enqueued_.begin()->first);
+}
+
 absl::Status SubmitCall::Submit(SubmitItem item, bool wait_for_credits) {
+  absl::Status status;
   {
     absl::MutexLock lock(&mutex_);
-    const auto ready = [this, &item]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-      return !CheckOpen().ok() || (enqueued_.empty() && HasCredits(item));
+    Outgoing outgoing = Number(std::move(item));
+    const Place place(outgoing.item.deadline, outgoing.id);
+    blocked_.insert(place);
+    const auto ready = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !CheckOpen().ok() || (IsNext(place) && HasCredits(outgoing.item));
     };
-    if (wait_for_credits) {
-      if (!changed_.AwaitUntil(mutex_, item.deadline, ready)) {
-        return absl::DeadlineExceededError("the timeout passed while waiting for credits");
-      }
-    } else if (!ready()) {
-      return absl::ResourceExhaustedError(
+    const bool is_ready =
+        wait_for_credits ? changed_.AwaitUntil(mutex_, place.first, ready) : ready();
+    blocked_.erase(place);
+    if (is_ready) {
+      status = CheckOpen();
+    } else if (wait_for_credits) {
+      status = absl::DeadlineExceededError("the timeout passed while waiting for credits");
+    } else {
+      status = absl::ResourceExhaustedError(
           absl::StrCat("no credits: ", open_.size(), " requests are in flight on this stream"));
     }
-    if (absl::Status open = CheckOpen(); !open.ok()) return open;
-    Accept(Number(std::move(item)));
+    if (status.ok()) {
+      Add(std::move(outgoing));
+    } else {
+      AcceptEnqueued();
+    }
   }
   Pump();
-  return absl::OkStatus();
+  return status;
 }
 
 absl::Status SubmitCall::Enqueue(SubmitItem item) {
   {
     absl::MutexLock lock(&mutex_);
     if (absl::Status open = CheckOpen(); !open.ok()) return open;
-    Outgoing outgoing = Number(std::move(item));
-    if (enqueued_.empty() && HasCredits(outgoing.item)) {
-      Accept(std::move(outgoing));
-    } else {
-      enqueued_.push_back(std::move(outgoing));
-    }
+    Add(Number(std::move(item)));
   }
   Pump();
   return absl::OkStatus();
@@ -143,7 +150,7 @@ absl::Status SubmitCall::Enqueue(SubmitItem item) {
 
 int SubmitCall::in_flight() const {
   absl::MutexLock lock(&mutex_);
-  return static_cast<int>(open_.size() + enqueued_.size()) - given_up_;
+  return static_cast<int>(open_.size() + enqueued_.size() + hopeless_.size()) - given_up_;
 }
 
 absl::Status SubmitCall::Finish() {
@@ -153,21 +160,34 @@ absl::Status SubmitCall::Finish() {
   return result_;
 }
 
+bool SubmitCall::IsHopeless(const Outgoing& outgoing) {
+  const bool server_has_others = open_.size() > outgoing_.size();
+  const absl::Time now = SteadyNow();
+  return server_has_others && outgoing.item.deadline - now < times_.Least(outgoing.kind, now);
+}
+
 absl::optional<grpc::ByteBuffer> SubmitCall::TakeNext(bool* more) {
   Outgoing next;
   {
     absl::MutexLock lock(&mutex_);
+    while (!outgoing_.empty() && IsHopeless(outgoing_.begin()->second)) {
+      const Place place = outgoing_.begin()->first;
+      deadlines_.erase(place);
+      hopeless_.push_back(Withdraw(place));
+      AcceptEnqueued();
+      Watch();
+    }
     if (outgoing_.empty()) {
       return absl::nullopt;
     }
-    next = std::move(outgoing_.front());
-    outgoing_.pop_front();
+    next = std::move(outgoing_.extract(outgoing_.begin()).mapped());
+    open_[next.id].sent = SteadyNow();
     *more = !outgoing_.empty();
   }
   const grpc::ByteBuffer message = ToMessage(next.id, next.item);
   absl::MutexLock lock(&mutex_);
   credit_bytes_ += next.charged - static_cast<int64_t>(message.Length());
-  changed_.NotifyAll();
+  AcceptEnqueued();
   return message;
 }
 
@@ -184,12 +204,15 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
     heard_ = SteadyNow();
     if (answer.ok() && answer->id != 0) {
       const auto found = open_.find(answer->id);
-      if (found == open_.end()) {
+      if (found == open_.end() || found->second.sent == absl::InfiniteFuture()) {
         answer = absl::InternalError(
             absl::StrCat("the server answered id ", answer->id, ", which is not in flight"));
       } else {
         waiting = std::move(found->second);
         given_up_ -= waiting.done == nullptr ? 1 : 0;
+        if (answer->status.ok() && waiting.done != nullptr) {
+          times_.Add(waiting.kind, heard_ - waiting.sent, heard_);
+        }
         deadlines_.erase({waiting.deadline, answer->id});
         open_.erase(found);
       }
@@ -198,11 +221,7 @@ void SubmitCall::OnMessage(grpc::ByteBuffer message) {
       granted_ = true;
       credit_requests_ += answer->credit_requests;
       credit_bytes_ += answer->credit_bytes;
-      while (!enqueued_.empty() && HasCredits(enqueued_.front().item)) {
-        Accept(std::move(enqueued_.front()));
-        enqueued_.pop_front();
-      }
-      changed_.NotifyAll();
+      AcceptEnqueued();
     } else {
       AbortLocked(answer.status());
     }
@@ -230,11 +249,13 @@ absl::Status SubmitCall::CheckComplete() const {
 
 void SubmitCall::OnEnd(const absl::Status& result) {
   std::unordered_map<uint64_t, Waiting> open;
-  std::deque<Outgoing> enqueued;
+  Queue enqueued;
+  std::vector<SubmitItem::Done> hopeless;
   {
     absl::MutexLock lock(&mutex_);
     open.swap(open_);
     enqueued.swap(enqueued_);
+    hopeless.swap(hopeless_);
     outgoing_.clear();
     deadlines_.clear();
     given_up_ = 0;
@@ -244,29 +265,25 @@ void SubmitCall::OnEnd(const absl::Status& result) {
   for (auto& [id, waiting] : open) {
     if (waiting.done != nullptr) waiting.done(lost);
   }
-  for (Outgoing& outgoing : enqueued) {
+  for (auto& [place, outgoing] : enqueued) {
     outgoing.item.done(lost);
   }
+  for (const SubmitItem::Done& done : hopeless) done(Hopeless());
 }
 
-SubmitItem::Done SubmitCall::Withdraw(uint64_t id) {
-  const auto has_id = [id](const Outgoing& outgoing) { return outgoing.id == id; };
-  const auto enqueued = std::find_if(enqueued_.begin(), enqueued_.end(), has_id);
-  if (enqueued != enqueued_.end()) {
-    SubmitItem::Done done = std::move(enqueued->item.done);
-    enqueued_.erase(enqueued);
-    return done;
+SubmitItem::Done SubmitCall::Withdraw(const Place& place) {
+  if (auto enqueued = enqueued_.extract(place); !enqueued.empty()) {
+    return std::move(enqueued.mapped().item.done);
   }
-  const auto waiting = open_.find(id);
+  const auto waiting = open_.find(place.second);
   SubmitItem::Done done = std::exchange(waiting->second.done, nullptr);
-  const auto outgoing = std::find_if(outgoing_.begin(), outgoing_.end(), has_id);
-  if (outgoing == outgoing_.end()) {
+  const auto outgoing = outgoing_.extract(place);
+  if (outgoing.empty()) {
     ++given_up_;  // the server has it, and gives its credits back when it answers
     return done;
   }
   ++credit_requests_;
-  credit_bytes_ += outgoing->charged;
-  outgoing_.erase(outgoing);
+  credit_bytes_ += outgoing.mapped().charged;
   open_.erase(waiting);
   return done;
 }
@@ -278,6 +295,7 @@ void SubmitCall::Watch() {
     return;
   }
   absl::Time when = deadlines_.empty() ? absl::InfiniteFuture() : deadlines_.begin()->first;
+  if (!hopeless_.empty()) when = absl::InfinitePast();
   if (IsResponseDue()) {
     when = std::min(when, heard_ + options_.response_timeout);
   }
@@ -295,6 +313,7 @@ void SubmitCall::Watch() {
 }
 
 void SubmitCall::OnAlarm() {
+  std::vector<SubmitItem::Done> hopeless;
   std::vector<SubmitItem::Done> late;
   {
     absl::MutexLock lock(&mutex_);
@@ -302,20 +321,21 @@ void SubmitCall::OnAlarm() {
     if (finishing_) {
       return;
     }
+    hopeless.swap(hopeless_);
     const absl::Time now = SteadyNow();
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-      const uint64_t id = deadlines_.begin()->second;
+      late.push_back(Withdraw(*deadlines_.begin()));
       deadlines_.erase(deadlines_.begin());
-      late.push_back(Withdraw(id));
     }
+    AcceptEnqueued();  // credits may have come back
     if (IsResponseDue() && now - heard_ >= options_.response_timeout) {
       AbortLocked(absl::DeadlineExceededError(
           absl::StrCat("no response within ", absl::FormatDuration(options_.response_timeout))));
     } else {
       Watch();
     }
-    changed_.NotifyAll();  // credits may have come back
   }
+  for (const SubmitItem::Done& done : hopeless) done(Hopeless());
   for (const SubmitItem::Done& done : late) {
     done(absl::DeadlineExceededError("no answer within the request's timeout"));
   }

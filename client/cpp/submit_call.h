@@ -3,8 +3,8 @@
 #define BASEBAND_CLIENT_CPP_SUBMIT_CALL_H_
 
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -12,32 +12,20 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "absl/types/optional.h"
-#include "client/cpp/attempt.h"
 #include "client/cpp/bidi_call.h"
-#include "client/cpp/priority.h"
+#include "client/cpp/response_times.h"
+#include "client/cpp/submit_item.h"
 #include "client/cpp/submit_stream.h"
-#include "client/cpp/submit_wire.h"
 #include "common/grpc/steady_alarm.h"
 #include "grpcpp/support/byte_buffer.h"
 
 namespace baseband::client {
 
-// A request, and who gets its answer.
-struct SubmitItem {
-  using Done = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;
-
-  SubmitFields fields;
-  grpc::ByteBuffer request;
-  absl::Time deadline = absl::InfiniteFuture();  // of SteadyNow()
-  absl::optional<Priority> priority;
-  Repetition repetition;  // a SubmitSession heeds it
-  Done done;
-};
-
-// The contract of its methods is SubmitStream's. Thread-safe.
+// The contract of its methods is SubmitStream's. What waits for credits, in Submit() too, or to be
+// written, goes earliest deadline first; and fails in its turn, unsent, if less is left to it than
+// the least that requests like it take, and the server has others to do. Thread-safe.
 class SubmitCall final : public BidiCall {
  public:
   // As BidiCall; `closed` runs after all callbacks.
@@ -52,16 +40,22 @@ class SubmitCall final : public BidiCall {
   absl::Status Finish();
 
  private:
+  // In which order requests go: by deadline, then by id.
+  using Place = std::pair<absl::Time, uint64_t>;
   struct Waiting {  // for its answer
     int response_field = 0;
     SubmitItem::Done done;  // null: it has run, for the request's deadline has passed
     absl::Time deadline;
+    ResponseTimes::Kind kind;
+    absl::Time sent;  // InfiniteFuture: not yet
   };
   struct Outgoing {
     uint64_t id = 0;
     int64_t charged = 0;  // of the credits, at least what it takes; 0: not yet
-    SubmitItem item;      // without `done` once it is charged
+    ResponseTimes::Kind kind;
+    SubmitItem item;  // without `done` once it is charged
   };
+  using Queue = std::map<Place, Outgoing>;
 
   void OnStart() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasNext() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !outgoing_.empty(); }
@@ -77,12 +71,18 @@ class SubmitCall final : public BidiCall {
 
   absl::Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasCredits(const SubmitItem& item) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // An id, and a place among what has a deadline.
   Outgoing Number(SubmitItem item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether `place`, of a thread in Submit(), is before all else that has no credits.
+  bool IsNext(const Place& place) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Whether it is now too late to send it, by what was answered lately.
+  bool IsHopeless(const Outgoing& outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Add(Outgoing outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Accepts what there are credits for, to be called wherever that may have become more.
+  void AcceptEnqueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the credits, and a place among what is to be written.
   void Accept(Outgoing outgoing) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Forgets the request as far as the server does not know of it. Its callback, which is to be run.
-  SubmitItem::Done Withdraw(uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  SubmitItem::Done Withdraw(const Place& place) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool IsResponseDue() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Sees to it that the alarm goes off when a deadline or the patience for a response passes.
   void Watch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -93,10 +93,13 @@ class SubmitCall final : public BidiCall {
   int64_t credit_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   std::unordered_map<uint64_t, Waiting> open_ ABSL_GUARDED_BY(mutex_);
-  int given_up_ ABSL_GUARDED_BY(mutex_) = 0;               // of them, those without `done`
-  std::deque<Outgoing> outgoing_ ABSL_GUARDED_BY(mutex_);  // accepted, to be written
-  std::deque<Outgoing> enqueued_ ABSL_GUARDED_BY(mutex_);  // without credits yet
-  std::set<std::pair<absl::Time, uint64_t>> deadlines_ ABSL_GUARDED_BY(mutex_);  // of both
+  int given_up_ ABSL_GUARDED_BY(mutex_) = 0;                        // of them, those without `done`
+  Queue outgoing_ ABSL_GUARDED_BY(mutex_);                          // accepted, to be written
+  Queue enqueued_ ABSL_GUARDED_BY(mutex_);                          // without credits yet
+  std::set<Place> blocked_ ABSL_GUARDED_BY(mutex_);                 // threads in Submit()
+  std::set<Place> deadlines_ ABSL_GUARDED_BY(mutex_);               // of open_ and enqueued_
+  std::vector<SubmitItem::Done> hopeless_ ABSL_GUARDED_BY(mutex_);  // to be told so by the alarm
+  ResponseTimes times_ ABSL_GUARDED_BY(mutex_);
   bool granted_ ABSL_GUARDED_BY(mutex_) = false;  // the first credits have come
   absl::Time heard_ ABSL_GUARDED_BY(mutex_);      // the last response, or since when one is due
   bool watching_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,0 +1,47 @@
+#include "client/cpp/response_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace baseband::client {
+namespace {
+
+// 8 classes an octave.
+int ClassOf(double value) { return static_cast<int>(std::floor(8 * std::log2(value))); }
+
+}  // namespace
+
+ResponseTimes::Kind ResponseTimes::KindOf(int operation, int64_t bytes, absl::Duration timeout) {
+  return {operation, ClassOf(static_cast<double>(bytes)), ClassOf(absl::ToDoubleSeconds(timeout))};
+}
+
+void ResponseTimes::Add(const Kind& kind, absl::Duration time, absl::Time now) {
+  Forget(now);
+  const auto known = recent_.find(kind);
+  if (known != recent_.end()) {
+    known->second = std::min(known->second, time);
+  } else if (recent_.size() < kMaxKinds) {
+    recent_.emplace(kind, time);
+  }
+}
+
+absl::Duration ResponseTimes::Least(const Kind& kind, absl::Time now) {
+  Forget(now);
+  absl::Duration least = absl::InfiniteDuration();
+  for (const Times* times : {&recent_, &before_}) {
+    const auto known = times->find(kind);
+    if (known != times->end()) least = std::min(least, known->second);
+  }
+  return least < absl::InfiniteDuration() ? least : absl::ZeroDuration();
+}
+
+void ResponseTimes::Forget(absl::Time now) {
+  if (now < end_) return;
+  before_.clear();
+  if (now < end_ + kMemory) before_.swap(recent_);
+  recent_.clear();
+  end_ = now + kMemory;
+}
+
+}  // namespace baseband::client

@@ -1,0 +1,45 @@
+// How long requests like one that is to be sent have taken lately. Internal to the client
+// libraries.
+#ifndef BASEBAND_CLIENT_CPP_RESPONSE_TIMES_H_
+#define BASEBAND_CLIENT_CPP_RESPONSE_TIMES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "absl/time/time.h"
+
+namespace baseband::client {
+
+// The least time from sending to answer, which is none of waiting for others: what has less left
+// comes too late. It is forgotten after kMemory to twice that, for a server may become faster.
+// Pure: the caller says what time it is.
+class ResponseTimes {
+ public:
+  static constexpr absl::Duration kMemory = absl::Seconds(10);
+  static constexpr size_t kMaxKinds = 1024;  // in each such time; what is more is not learned
+
+  // Requests that are alike: of one operation, of one size and one timeout within a tenth.
+  using Kind = std::tuple<int, int, int>;
+  // `bytes` and `timeout` > 0.
+  static Kind KindOf(int operation, int64_t bytes, absl::Duration timeout);
+
+  // A request was answered in time, `time` after it was sent.
+  void Add(const Kind& kind, absl::Duration time, absl::Time now);
+  // Zero: not known.
+  absl::Duration Least(const Kind& kind, absl::Time now);
+
+ private:
+  using Times = std::map<Kind, absl::Duration>;
+
+  void Forget(absl::Time now);
+
+  Times recent_;
+  Times before_;
+  absl::Time end_ = absl::InfinitePast();  // of what recent_ holds
+};
+
+}  // namespace baseband::client
+
+#endif  // BASEBAND_CLIENT_CPP_RESPONSE_TIMES_H_

@@ -1,0 +1,235 @@
+// Which of a stream's requests go when, and which do not go at all.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "client/cpp/channel_pool.h"
+#include "client/cpp/messages.h"
+#include "client/cpp/submit_call.h"
+#include "kernels/base/steady_time.h"
+#include "tests/integration/client_calls.h"
+#include "tests/support/matchers.h"
+
+namespace baseband::client {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr absl::Duration kNever = absl::InfiniteDuration();
+
+// A stream whose server reads and writes as the test says. Requests are told apart by payload.
+class SubmitOrderTest : public ::testing::Test {
+ protected:
+  SubmitOrderTest() {
+    server_.on_submit = [this](grpc::ServerContext*, FakeBaseband::SubmitStream* stream) {
+      stream_ = stream;
+      opened_.Notify();
+      for (v1::SubmitRequest request; MayRead() && stream->Read(&request);) {
+        const absl::MutexLock lock(&mutex_);
+        received_.push_back(request);
+      }
+      return grpc::Status::OK;
+    };
+    server_.Start();
+    ClientOptions options;
+    options.target = server_.target();
+    options.connections = 1;
+    channels_ = std::make_unique<ChannelPool>(options);
+    call_ = std::make_shared<SubmitCall>(SubmitStreamOptions(), channels_.get(), &queue_,
+                                         [this] { closed_.Notify(); });
+    polling_ = std::thread([this] {
+      void* tag = nullptr;
+      for (bool ok = false; queue_.Next(&tag, &ok);) {
+        const std::unique_ptr<CallTag> event(static_cast<CallTag*>(tag));
+        event->call->OnEvent(event->event, ok);
+      }
+    });
+  }
+  ~SubmitOrderTest() override {
+    ReadUpTo(1000);
+    call_->Cancel();
+    closed_.WaitForNotification();
+    queue_.Shutdown();
+    polling_.join();
+  }
+
+  // From then on requests go. With `credits` from the server.
+  void Start(uint32_t credits) {
+    call_->Start();
+    opened_.WaitForNotification();
+    Grant(credits);
+  }
+  void Enqueue(const std::string& payload, absl::Duration timeout) {
+    SubmitItem item;
+    item.fields = kSubmitEncode;
+    item.request = *Serialize(RequestOf(payload));
+    item.deadline = SteadyNow() + timeout;
+    item.done = [this, payload](const absl::StatusOr<grpc::ByteBuffer>& answer) {
+      const absl::MutexLock lock(&mutex_);
+      answers_[payload] = answer.status();
+    };
+    EXPECT_THAT(call_->Enqueue(std::move(item)), IsOk());
+  }
+  void Grant(uint32_t requests) {
+    v1::SubmitResponse response;
+    response.mutable_credits()->set_requests(requests);
+    response.mutable_credits()->set_bytes(1 << 30);
+    stream_->Write(response);
+  }
+  // Without credits.
+  void Answer(const v1::SubmitRequest& request) {
+    v1::SubmitResponse response;
+    response.set_id(request.id());
+    response.mutable_encode();
+    stream_->Write(response);
+  }
+  // How many requests the server reads.
+  void ReadUpTo(size_t count) {
+    const absl::MutexLock lock(&mutex_);
+    readable_ = count;
+  }
+  // Once there are `count`.
+  std::vector<v1::SubmitRequest> AwaitReceived(size_t count) {
+    const absl::MutexLock lock(&mutex_);
+    const auto are_there = [&] { return received_.size() >= count; };
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&are_there), kPatience));
+    return received_;
+  }
+  absl::Status AwaitAnswer(const std::string& payload) {
+    const absl::MutexLock lock(&mutex_);
+    const auto is_there = [&] { return answers_.count(payload) > 0; };
+    EXPECT_TRUE(mutex_.AwaitWithTimeout(absl::Condition(&is_there), kPatience));
+    return answers_[payload];
+  }
+  static std::vector<std::string> Payloads(const std::vector<v1::SubmitRequest>& requests) {
+    std::vector<std::string> payloads;
+    for (const auto& request : requests) payloads.push_back(request.encode().payload());
+    return payloads;
+  }
+
+  // A request that has all of kTimeout was answered after kUsual at the earliest.
+  static constexpr absl::Duration kTimeout = absl::Milliseconds(1990);
+  static constexpr absl::Duration kUsual = absl::Milliseconds(400);
+  // After this wait it is too late.
+  static constexpr absl::Duration kTooLong = absl::Milliseconds(1790);
+  // The credits are used up then.
+  void LearnTheUsualTime() {
+    for (bool learned = false; !learned;) {
+      const size_t before = AwaitReceived(0).size();
+      Enqueue("known", kTimeout);
+      const auto received = AwaitReceived(before + 1);
+      absl::SleepFor(kUsual);
+      Answer(received.back());
+      learned = AwaitAnswer("known").ok();
+      const absl::MutexLock lock(&mutex_);
+      answers_.erase("known");
+      if (!learned) Grant(1);
+    }
+  }
+
+  absl::Mutex mutex_;
+  absl::Notification opened_;
+  absl::Notification closed_;
+  FakeBaseband::SubmitStream* stream_ = nullptr;
+  size_t readable_ ABSL_GUARDED_BY(mutex_) = 1000;
+  std::vector<v1::SubmitRequest> received_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, absl::Status> answers_ ABSL_GUARDED_BY(mutex_);
+  FakeBaseband server_;
+  std::unique_ptr<ChannelPool> channels_;
+  grpc::CompletionQueue queue_;
+  std::shared_ptr<SubmitCall> call_;
+  std::thread polling_;
+
+ private:
+  bool MayRead() {
+    const absl::MutexLock lock(&mutex_);
+    const auto may_read = [&] { return received_.size() < readable_; };
+    mutex_.Await(absl::Condition(&may_read));
+    return true;
+  }
+};
+
+TEST_F(SubmitOrderTest, WhatWaitsForCreditsGoesEarliestDeadlineFirst) {
+  Enqueue("third", absl::Minutes(30));
+  Enqueue("fourth", kNever);
+  Enqueue("first", absl::Minutes(10));
+  Enqueue("second", absl::Minutes(20));
+  Enqueue("fifth", kNever);
+  Start(1);
+  for (size_t received = 1; received < 5; ++received) {
+    AwaitReceived(received);
+    Grant(1);
+  }
+  EXPECT_THAT(Payloads(AwaitReceived(5)),
+              ElementsAre("first", "second", "third", "fourth", "fifth"));
+}
+
+TEST_F(SubmitOrderTest, WhatCameBeforeAnUrgentRequestButWaitsToBeWrittenGoesAfterIt) {
+  constexpr size_t kLarge = 8 << 20;  // more than a connection holds
+  ReadUpTo(1);
+  for (const char name : {'a', 'b', 'c', 'd', 'e'}) {
+    Enqueue(std::string(kLarge, name), absl::Minutes(20));
+  }
+  Start(100);
+  AwaitReceived(1);
+  Enqueue("urgent", absl::Minutes(10));
+  ReadUpTo(1000);
+  const std::vector<std::string> order = Payloads(AwaitReceived(6));
+  EXPECT_LE(std::find(order.begin(), order.end(), "urgent") - order.begin(), 3);
+}
+
+TEST_F(SubmitOrderTest, ARequestThatWaitsInSubmitTakesItsTurn) {
+  Start(1);
+  Enqueue("before", kNever);
+  AwaitReceived(1);  // the credits are used up
+  Enqueue("urgent", absl::Minutes(10));
+  std::thread waiting([&] {
+    SubmitItem item;
+    item.fields = kSubmitEncode;
+    item.request = *Serialize(RequestOf("patient"));
+    item.deadline = SteadyNow() + absl::Minutes(20);
+    item.done = [](const absl::StatusOr<grpc::ByteBuffer>&) {};
+    EXPECT_THAT(call_->Submit(std::move(item), /*wait_for_credits=*/true), IsOk());
+  });
+  Grant(1);
+  AwaitReceived(2);
+  Grant(1);
+  waiting.join();
+  EXPECT_THAT(Payloads(AwaitReceived(3)), ElementsAre("before", "urgent", "patient"));
+}
+
+TEST_F(SubmitOrderTest, ARequestThatCannotBeInTimeAnyMoreIsNotSent) {
+  Start(1);
+  LearnTheUsualTime();
+  const size_t before = AwaitReceived(0).size();
+  Grant(1);
+  Enqueue("other", kNever);
+  AwaitReceived(before + 1);
+  Enqueue("small", kTimeout);
+  absl::SleepFor(kTooLong);
+  Grant(1);
+  EXPECT_THAT(AwaitAnswer("small"),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("timeout")));
+  EXPECT_EQ(call_->in_flight(), 1);
+  Enqueue("next", kNever);  // has its credits
+  EXPECT_EQ(Payloads(AwaitReceived(before + 2)).back(), "next");
+}
+
+TEST_F(SubmitOrderTest, ItIsSentIfTheServerHasNothingElse) {
+  Start(1);
+  LearnTheUsualTime();
+  Enqueue("alone", kTimeout);
+  absl::SleepFor(kTooLong);
+  Grant(1);
+  // That is, not by this side.
+  EXPECT_THAT(AwaitAnswer("alone"),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("no answer within")));
+}
+
+}  // namespace
+}  // namespace baseband::client

@@ -1,0 +1,51 @@
+#include "client/cpp/response_times.h"
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+namespace baseband::client {
+namespace {
+
+const absl::Time kStart = absl::UnixEpoch() + absl::Hours(1);
+const ResponseTimes::Kind kKind = ResponseTimes::KindOf(12, 1'380'000, absl::Milliseconds(2));
+
+absl::Duration Us(int64_t value) { return absl::Microseconds(value); }
+
+TEST(ResponseTimesTest, TheLeastOfAKindCounts) {
+  ResponseTimes times;
+  EXPECT_EQ(times.Least(kKind, kStart), absl::ZeroDuration());
+  for (const int64_t us : {900, 700, 800}) times.Add(kKind, Us(us), kStart);
+  EXPECT_EQ(times.Least(kKind, kStart), Us(700));
+}
+
+TEST(ResponseTimesTest, OnlyRequestsThatAreAlikeTellOfEachOther) {
+  ResponseTimes times;
+  times.Add(kKind, Us(700), kStart);
+  for (const auto& other : {ResponseTimes::KindOf(11, 1'380'000, absl::Milliseconds(2)),
+                            ResponseTimes::KindOf(12, 690'000, absl::Milliseconds(2)),
+                            ResponseTimes::KindOf(12, 1'380'000, absl::Milliseconds(4))}) {
+    EXPECT_EQ(times.Least(other, kStart), absl::ZeroDuration());
+  }
+  EXPECT_EQ(times.Least(ResponseTimes::KindOf(12, 1'380'001, Us(1999)), kStart), Us(700));
+}
+
+TEST(ResponseTimesTest, WhatIsOldIsForgotten) {
+  constexpr absl::Duration kMemory = ResponseTimes::kMemory;
+  ResponseTimes times;
+  times.Add(kKind, Us(500), kStart);
+  times.Add(kKind, Us(900), kStart + 1.5 * kMemory);
+  EXPECT_EQ(times.Least(kKind, kStart + 1.5 * kMemory), Us(500));
+  EXPECT_EQ(times.Least(kKind, kStart + 3 * kMemory), Us(900));
+  EXPECT_EQ(times.Least(kKind, kStart + 9 * kMemory), absl::ZeroDuration());
+}
+
+TEST(ResponseTimesTest, ItLearnsOfNoMoreKindsThanItMay) {
+  ResponseTimes times;
+  const auto kind = [](size_t i) { return ResponseTimes::Kind(static_cast<int>(i), 0, 0); };
+  for (size_t i = 0; i <= ResponseTimes::kMaxKinds; ++i) times.Add(kind(i), Us(700), kStart);
+  EXPECT_EQ(times.Least(kind(ResponseTimes::kMaxKinds - 1), kStart), Us(700));
+  EXPECT_EQ(times.Least(kind(ResponseTimes::kMaxKinds), kStart), absl::ZeroDuration());
+}
+
+}  // namespace
+}  // namespace baseband::client
