@@ -13,19 +13,11 @@
 namespace baseband::client {
 
 // The least time from sending to answer, which is none of waiting for others: what has less left
-<<<<<<< HEAD
-// comes too late. It is forgotten after one to two seconds, for a server may become faster.
-// Pure: the caller says what time it is.
-class ResponseTimes {
- public:
-  static constexpr absl::Duration kMemory = absl::Seconds(1);
-=======
 // comes too late. It is forgotten after kMemory to twice that, for a server may become faster.
 // Pure: the caller says what time it is.
 class ResponseTimes {
  public:
   static constexpr absl::Duration kMemory = absl::Seconds(10);
->>>>>>> announce
   static constexpr size_t kMaxKinds = 1024;  // in each such time; what is more is not learned
 
   // Requests that are alike: of one operation, of one size and one timeout within a tenth.

@@ -38,13 +38,8 @@ struct SubmitOptions {
   // device time is spent if that shows before. What has to wait here, for credits or for those that
   // are being sent, goes earliest end of the timeout first. In its turn it is DeadlineExceeded at
   // once, unsent, if others are in flight and less is left than the fastest answer took, in the
-<<<<<<< HEAD
-  // last second or two, to a request of the same operation, size and timeout (within a tenth): its
-  // bytes would only delay those that can be in time. > 0.
-=======
   // last ten to twenty seconds, to a request of the same operation, size and timeout (within a
   // tenth): its bytes would only delay those that can be in time. > 0.
->>>>>>> announce
   absl::Duration timeout = absl::InfiniteDuration();
   absl::optional<Priority> priority;
   // What to do when the server's credits are used up: wait for some, or return ResourceExhausted.

@@ -48,13 +48,15 @@ void SubmitCall::OnArrived(bool ok) {
 }
 
 void SubmitCall::Open() {
+  SubmitWindow first;
   {
     absl::MutexLock lock(&mutex_);
     writing_ = true;
+    first = window_.first();
   }
   SubmitOutcome grant;
-  grant.requests = environment_.submit_window.requests;
-  grant.bytes = environment_.submit_window.bytes;
+  grant.requests = first.requests;
+  grant.bytes = first.bytes;
   Ref();  // OnWritten
   const grpc::ByteBuffer message = MakeSubmitResponse(grant, nullptr, grpc::ByteBuffer());
   grant_bytes_ = static_cast<int64_t>(message.Length());

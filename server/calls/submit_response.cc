@@ -6,8 +6,18 @@
 #include "server/calls/submit_call.h"
 #include "server/calls/submit_in_flight.h"
 #include "server/grpc/status.h"
+#include "server/metrics/unserved.h"
 
 namespace baseband::server {
+namespace {
+
+// Whether there was not the time to serve it, as it came too early or too late.
+bool IsLate(const absl::Status& status) {
+  return absl::IsDeadlineExceeded(status) ||
+         (absl::IsResourceExhausted(status) && ReasonOf(status) == UnservedReason::kBacklog);
+}
+
+}  // namespace
 
 void SubmitCall::Respond(const InFlightPtr& request, const absl::Status& status,
                          const grpc::ByteBuffer& result) {
@@ -41,7 +51,7 @@ void SubmitCall::Advance() {
       written_request_ = request;
       request->context.Answer(request->status);
       WatchForStall(environment_.max_stall);
-      outcome.bytes = window_.Close(request->id);
+      outcome.bytes = window_.Close(request->id, !IsLate(request->status));
       if (!answered_.empty()) {
         options.set_buffer_hint();  // the next one follows at once
       }

@@ -217,7 +217,7 @@ void RequestSequence::ReadOne() {
   if (submit_ != nullptr && !submit_->in_flight.empty() && bytes_.ConsumeBool()) {
     const auto first = submit_->in_flight.begin();
     Leave(first->second);
-    Check(submit_->window.Close(first->first) == first->second->bytes);
+    Check(submit_->window.Close(first->first, true) == first->second->bytes);
     submit_->in_flight.erase(first);
   } else if (!unary_.empty()) {
     Leave(unary_.front());

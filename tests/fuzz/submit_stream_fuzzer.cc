@@ -114,7 +114,7 @@ void Try(const uint8_t* data, size_t size) {
     bytes_in_flight += bytes;
     ExpectReadable(Respond(*view), view->id());
     if (view->id() % 2 == 0) {  // the others' clients do not read
-      Check(window.Close(view->id()) == bytes);
+      Check(window.Close(view->id(), true) == bytes);
       in_flight.erase(view->id());
       bytes_in_flight -= bytes;
     }

@@ -12,7 +12,7 @@ TEST(FlowControlWindowTest, AnIdInFlightIsRefusedByNameAndFreeAgainAfterItsRespo
   FlowControlWindow window({4, 1000});
   EXPECT_THAT(window.Open(7, 10), IsOk());
   EXPECT_THAT(window.Open(7, 10), IsInvalid("id 7 is in flight already"));
-  EXPECT_EQ(window.Close(7), 10);
+  EXPECT_EQ(window.Close(7, true), 10);
   EXPECT_TRUE(window.empty());
   EXPECT_THAT(window.Open(7, 10), IsOk());
 }
@@ -39,7 +39,7 @@ TEST(FlowControlWindowTest, WhatIsLargerThanAllBytesGoesAlone) {
   FlowControlWindow window({8, 1000});
   EXPECT_THAT(window.Open(1, 5000), IsOk());
   EXPECT_THAT(window.Open(2, 1), StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("5000")));
-  EXPECT_EQ(window.Close(1), 5000);
+  EXPECT_EQ(window.Close(1, true), 5000);
   EXPECT_THAT(window.Open(2, 1), IsOk());
   EXPECT_THAT(window.Open(3, 5000),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("id 3")));
@@ -62,7 +62,7 @@ TEST(FlowControlWindowTest, ARefusalLeavesEverythingAsItWas) {
       model[id] = bytes;
       in_flight += bytes;
     } else if (model.count(id) > 0) {
-      ASSERT_EQ(window.Close(id), model[id]);
+      ASSERT_EQ(window.Close(id, true), model[id]);
       in_flight -= model[id];
       model.erase(id);
     }
