@@ -29,6 +29,10 @@ class RequestCall : public GrpcCall, private AwaitedMessages::Awaited {
   // The message is in `message_`. `request_` has started, and knows the requester and the size.
   virtual absl::Status Accept() = 0;
   virtual void Refuse(const absl::Status& status) = 0;
+  // Once it is answered, or could not be by its deadline: how long that took from its message on.
+  void TellReads(absl::Duration duration, bool in_time) {
+    if (takes_turn_) environment_.reads->Answered(reader_, duration, in_time);
+  }
 
   grpc::ServerAsyncReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer> stream_;
   grpc::ByteBuffer message_;

@@ -58,7 +58,7 @@ void UnaryCall::Refuse(const absl::Status& status) { Finish(status, grpc::ByteBu
 
 void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply) {
   request_->Answer(status);
-  TellReads(status);
+  TellTime(status);
   AddRetryHint(status);
   if (status.ok()) {
     response_bytes_ = static_cast<int64_t>(reply.Length());
@@ -72,16 +72,14 @@ void UnaryCall::Finish(const absl::Status& status, const grpc::ByteBuffer& reply
   }
 }
 
-void UnaryCall::TellReads(const absl::Status& status) const {
+void UnaryCall::TellTime(const absl::Status& status) {
   const JobTimes& times = request_->times();
   if (times.started <= times.submitted) return;  // no device has had it
   const bool is_late =
       absl::IsDeadlineExceeded(status) ||
       GaveUpAtDeadline(arrival_, requester_.deadline, requester_.cancellation->given_up());
   if (!status.ok() && !is_late) return;
-  environment_.reads->Served(request_->rpc().row, request_->bytes(),
-                             request_->answered() - arrival_ - (times.started - times.submitted),
-                             !is_late);
+  TellReads(request_->answered() - arrival_ - (times.started - times.submitted), !is_late);
 }
 
 void UnaryCall::OnFinished(bool) {

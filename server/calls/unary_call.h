@@ -40,7 +40,7 @@ class UnaryCall final : public RequestCall {
   void Answer(const absl::Status& status, JobPtr job);
   void Finish(const absl::Status& status, const grpc::ByteBuffer& reply);
   // How long it took once it was read, for those that come.
-  void TellReads(const absl::Status& status) const;
+  void TellTime(const absl::Status& status);
 
   const OperationMethod& method_;
   Event finished_{this, &UnaryCall::OnFinished};

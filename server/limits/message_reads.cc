@@ -63,9 +63,9 @@ void MessageReads::Close(const absl::Status& why) {
   GiveTurns();
 }
 
-void MessageReads::Served(size_t method, int64_t bytes, absl::Duration duration, bool in_time) {
+void MessageReads::Answered(const Reader& reader, absl::Duration duration, bool in_time) {
   absl::MutexLock lock(&mutex_);
-  queue_.Served(method, bytes, absl::ToDoubleSeconds(duration), in_time);
+  queue_.Answered(reader, absl::ToDoubleSeconds(duration), in_time);
 }
 
 int64_t MessageReads::LastBytes(const std::string& client, size_t method) const {

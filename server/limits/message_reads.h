@@ -47,7 +47,7 @@ class MessageReads {
   void Leave(Reader* reader, ReadQueue::End end) ABSL_LOCKS_EXCLUDED(mutex_);
   bool Abandon(Reader* reader) ABSL_LOCKS_EXCLUDED(mutex_);
   void Close(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mutex_);
-  void Served(size_t method, int64_t bytes, absl::Duration duration, bool in_time = true)
+  void Answered(const Reader& reader, absl::Duration duration, bool in_time)
       ABSL_LOCKS_EXCLUDED(mutex_);
 
   // What a client's last message of a method had, for those who do not say; 0 for the first one.

@@ -15,14 +15,12 @@ namespace {
 
 // What is predicted counts so much more that so many take no longer; learned in such steps.
 constexpr double kQuantile = 0.9;
-constexpr double kStep = 0.02;
-constexpr double kMostCaution = 4.0;
+constexpr double kStep = 0.1;
+constexpr double kMostCaution = 2.0;
 // The part of a difference that the rate follows.
 constexpr double kUp = 0.1;
 constexpr double kDown = 0.05;
-// The same of what follows the reading: most take no longer.
-constexpr double kUpAfter = 0.1;
-constexpr double kDownAfter = 0.02;
+constexpr double kFollowAfter = 0.1;
 // The part of a longer least time that is followed: a link that got slower.
 constexpr double kForget = 0.01;
 // More begin than come meanwhile: if they come as fast, there was room for them.
@@ -81,8 +79,10 @@ void ReadQueue::Learn(const AnnouncedMessage& message, bool came) {
   } else if (seconds > kCrowded * least && bytes * readers >= WindowOf(message) / 2.0) {
     rate_ += kDown * (seen - rate_);
   }
-  LearnCaution(message, seconds, came);
-  if (!came) return;
+  if (!came) {
+    LearnCaution(message, seconds, /*in_time=*/false);
+    return;
+  }
   seen_ = std::min(seen_ + 1, kLeastSeen);
   if (least == 0.0 || seconds < least) {
     least = seconds;
@@ -91,23 +91,18 @@ void ReadQueue::Learn(const AnnouncedMessage& message, bool came) {
   }
 }
 
-void ReadQueue::LearnCaution(const AnnouncedMessage& message, double seconds, bool came) {
+void ReadQueue::LearnCaution(const AnnouncedMessage& message, double seconds, bool in_time) {
   if (message.predicted_s == 0.0) return;
-  const bool is_slower = !came || seconds > caution_ * message.predicted_s;
-  caution_ = std::clamp(caution_ + kStep * (is_slower ? kQuantile : kQuantile - 1.0), 1.0,
-                        kMostCaution);
+  const bool is_slower = !in_time || seconds > caution_ * message.predicted_s;
+  caution_ *= 1.0 + kStep * (is_slower ? kQuantile : kQuantile - 1.0);
+  caution_ = std::clamp(caution_, 1.0, kMostCaution);
 }
 
-void ReadQueue::Served(size_t method, int64_t bytes, double seconds, bool in_time) {
-  double& after = after_[method][SizeClass(bytes)];
-  const double seen = in_time ? seconds : kGivenUp * seconds;
-  if (after == 0.0) {
-    after = seen;
-  } else if (seen > after) {
-    after += kUpAfter * (seen - after);
-  } else if (in_time) {
-    after += kDownAfter * (seen - after);
-  }
+void ReadQueue::Answered(const AnnouncedMessage& message, double seconds, bool in_time) {
+  LearnCaution(message, message.read_s + seconds, in_time);
+  if (!in_time) return;
+  double& after = after_[message.method][SizeClass(message.bytes)];
+  after += (after == 0.0 ? 1.0 : kFollowAfter) * (seconds - after);
 }
 
 double ReadQueue::AfterOf(const AnnouncedMessage& message) const {
@@ -155,7 +150,7 @@ absl::Status ReadQueue::CheckInTime(const AnnouncedMessage& message, double byte
                        "worked on; its deadline is in ", Text(left_s))));
   }
   const double careful_s =
-      caution_ * (bytes_before / rate_ + ReadingOf(message, LoadOf(bytes))) + after_s;
+      caution_ * (bytes_before / rate_ + ReadingOf(message, LoadOf(bytes)) + after_s);
   if (careful_s <= left_s) return absl::OkStatus();
   // There may be room by now that nobody tries.
   if (refused_++ % kPatience == kPatience - 1) return absl::OkStatus();
@@ -279,7 +274,7 @@ void ReadQueue::Begin(AnnouncedMessage* message, absl::Time now) {
   Advance(now);
   const auto bytes = static_cast<double>(message->bytes);
   message->begin = now;
-  message->predicted_s = is_known() ? ReadingOf(*message, LoadOf(bytes)) : 0.0;
+  message->predicted_s = is_known() ? ReadingOf(*message, LoadOf(bytes)) + AfterOf(*message) : 0.0;
   message->due = now + (is_known() ? absl::Seconds(kOverdue * message->predicted_s) + kOverdueLeast
                                    : kOverdueUnknown);
   message->readers_before = readers_;
@@ -322,6 +317,7 @@ void ReadQueue::Leave(AnnouncedMessage* message, End end, absl::Time now) {
       Learn(*message, /*came=*/false);
     }
   }
+  message->read_s = absl::ToDoubleSeconds(now - message->begin);
   message->state = AnnouncedMessage::State::kOutside;
   Tidy(message->client);
 }

