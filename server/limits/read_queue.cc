@@ -38,7 +38,7 @@ constexpr absl::Duration kOverdueLeast = absl::Milliseconds(5);
 constexpr absl::Duration kOverdueUnknown = absl::Milliseconds(100);
 // A deadline comes with the headers, and counts from then on: what they took, and what the answer
 // will take, nobody here knows. So much of its time is left for that.
-constexpr double kTransit = 0.1;
+constexpr double kTransit = 0.2;
 constexpr absl::Duration kMostTransit = absl::Milliseconds(1);
 // Of who waits, to find one of another client.
 constexpr int kMaxLooks = 256;

@@ -326,6 +326,7 @@ TEST(FreshReadQueueTest, WhoHasLostMuchOfItsTimeIsRefusedWhileNothingIsKnown) {
   std::deque<AnnouncedMessage> messages(kLanes + 1);
   for (AnnouncedMessage& message : messages) {
     message.bytes = kMb;
+    message.client = &message == &messages.front() ? "a" : "b";
     message.deadline = now + absl::Milliseconds(4);
     ASSERT_TRUE(queue.Enter(&message, now).ok());
   }
