@@ -93,7 +93,8 @@ std::string ServiceConfigJson(const ClientOptions& options, bool balanced) {
 }
 
 ChannelPool::ChannelPool(const ClientOptions& options)
-    : authorization_(options.token.empty() ? "" : absl::StrCat("Bearer ", options.token)) {
+    : authorization_(options.token.empty() ? "" : absl::StrCat("Bearer ", options.token)),
+      throttle_(options.throttle) {
   const std::shared_ptr<grpc::ChannelCredentials> credentials = ToCredentials(options);
   const Target target = *ParseTarget(options.target);
   is_one_server_ = !target.balanced;

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/cpp/client.h"
+#include "client/cpp/throttle.h"
 #include "common/grpc/steady_alarm.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
@@ -31,7 +32,8 @@ struct PooledChannel {
   std::atomic<int> calls{0};
 };
 
-// `options.connections` channels, each with a connection of its own, and the timer of their calls.
+// `options.connections` channels, each with a connection of its own, and the timer and the throttle
+// of their calls.
 // Thread-safe.
 class ChannelPool {
  public:
@@ -45,6 +47,7 @@ class ChannelPool {
   void Authorize(grpc::ClientContext* context) const;
 
   SteadyTimer* timer() { return &timer_; }
+  ClientThrottle& throttle() { return throttle_; }
 
   // Whether the target does not say that it stands for several.
   bool is_one_server() const { return is_one_server_; }
@@ -62,6 +65,7 @@ class ChannelPool {
   std::vector<std::unique_ptr<PooledChannel>> channels_;
   std::atomic<unsigned> turn_{0};
   SteadyTimer timer_;
+  ClientThrottle throttle_;
 };
 
 }  // namespace baseband::client

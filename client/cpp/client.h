@@ -71,6 +71,12 @@ struct ClientOptions {
   // gRPC itself tries searches again that had no response yet; none whose requests are larger than
   // this. A Downconvert stream is told UNAVAILABLE.
   int retry_buffer_bytes = 256 << 20;
+  // Unary calls that a server under load would most likely refuse are not sent, for refusing takes
+  // it time in which it could serve. While it refuses more than half of the calls of a method and
+  // priority, it is sent, of what is to be sent in about a second, a random choice of twice as many
+  // as it accepted, and 10. The others end with RESOURCE_EXHAUSTED, "not sent: ...", and with what
+  // its last refusal says of when to come back; they are attempts like those it refuses.
+  bool throttle = true;
 
   // Empty: in clear text. For TCP targets; a Unix socket needs none.
   absl::optional<TlsOptions> tls;

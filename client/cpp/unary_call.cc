@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "client/cpp/submit_stream.h"
 #include "kernels/base/steady_time.h"
 
 namespace baseband::client {
@@ -33,6 +34,12 @@ void UnaryCall::Pause(absl::Duration pause) {
 void UnaryCall::StartAttempt() {
   pausing_ = false;
   ++attempts_;
+  withheld_ = channels_->throttle().Admit(spec_.method, spec_.header.priority);
+  if (!withheld_.ok()) {
+    attempt_ = nullptr;
+    alarm_.Set(queue_, SteadyNow(), new CallTag{shared_from_this()});
+    return;
+  }
   attempt_ = std::make_unique<Attempt>(spec_.header, channels_, request_.Length());
   response_.Clear();
   status_ = grpc::Status();
@@ -55,15 +62,22 @@ void UnaryCall::Cancel() {
   }
 }
 
-absl::Duration UnaryCall::RetryDelay() {
-  // As it is told: a server that stops cancels the calls that it does not end, and is unavailable.
-  const absl::Status outcome = attempt_->Outcome(status_, cancelled_);
-  const bool exhausted = absl::IsResourceExhausted(outcome);
+absl::Status UnaryCall::EndAttempt() {
+  if (!withheld_.ok()) return cancelled_ ? absl::CancelledError("cancelled") : withheld_;
+  attempt_->End();
+  absl::Status status = attempt_->Outcome(status_, cancelled_);
+  channels_->throttle().OnEnd(spec_.method, spec_.header.priority, status);
+  return status;
+}
+
+absl::Duration UnaryCall::RetryDelay(const absl::Status& status) {
+  const bool exhausted = absl::IsResourceExhausted(status);
   if (cancelled_ || attempts_ >= spec_.retry.max_attempts ||
-      (!exhausted && !absl::IsUnavailable(outcome))) {
+      (!exhausted && !absl::IsUnavailable(status))) {
     return absl::InfiniteDuration();
   }
-  absl::optional<absl::Duration> delay = attempt_->Pushback();
+  absl::optional<absl::Duration> delay =
+      withheld_.ok() ? attempt_->Pushback() : RetryAfter(withheld_);
   patience_ = absl::InfinitePast();
   if (!delay.has_value() && (exhausted || spec_.repetition.only_when_told)) {
     return absl::InfiniteDuration();
@@ -100,10 +114,9 @@ void UnaryCall::OnEvent(int /*event*/, bool /*ok*/) {
       return;
     }
     if (!pausing_) {
-      attempt_->End();
-      const absl::Status status = attempt_->Outcome(status_, cancelled_);
+      const absl::Status status = EndAttempt();
       if (StartInstead(status)) return;
-      const absl::Duration delay = RetryDelay();
+      const absl::Duration delay = RetryDelay(status);
       if (delay != absl::InfiniteDuration()) {
         if (spec_.repetition.before != nullptr) spec_.repetition.before();
         Pause(delay);

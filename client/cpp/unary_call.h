@@ -31,8 +31,9 @@ struct CallSpec {
 };
 
 // Tried again are UNAVAILABLE, and RESOURCE_EXHAUSTED when the server says when to come back
-// (trailer grpc-retry-pushback-ms); nothing else. In particular not INTERNAL: what brought one
-// device down must not go from server to server. Not gRPC's retries: their pauses are anything from
+// (trailer grpc-retry-pushback-ms), or would say so if the attempt had been sent, see
+// ClientThrottle; nothing else. In particular not INTERNAL: what brought one device down must not
+// go from server to server. Not gRPC's retries: their pauses are anything from
 // zero on, so that all of them may be over before a server is back.
 //
 // At any time at most one event of the call is outstanding. Thread-safe.
@@ -50,12 +51,15 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
 
  private:
   void StartAttempt() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // What it ended with.
+  absl::Status EndAttempt() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The next event is that of `alarm_`.
   void Pause(absl::Duration pause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The last attempt ended with `status`: whether another request has been started in its place.
   bool StartInstead(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // How long to wait before another attempt; InfiniteDuration: there must be none.
-  absl::Duration RetryDelay() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // How long to wait before another attempt than the last, which ended with `status`;
+  // InfiniteDuration: there must be none.
+  absl::Duration RetryDelay(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const CallSpec spec_;
   ChannelPool* const channels_;
@@ -68,7 +72,9 @@ class UnaryCall final : public AsyncCall, public std::enable_shared_from_this<Un
   absl::Time patience_ ABSL_GUARDED_BY(mutex_);   // until then it waits for a connection
   int attempts_ ABSL_GUARDED_BY(mutex_) = 0;
   grpc::ByteBuffer request_ ABSL_GUARDED_BY(mutex_);
-  std::unique_ptr<Attempt> attempt_ ABSL_GUARDED_BY(mutex_);
+  // Of the last attempt. Not OK: it was not sent, and the outstanding event is `alarm_`'s.
+  absl::Status withheld_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<Attempt> attempt_ ABSL_GUARDED_BY(mutex_);  // null if it was not sent
   std::unique_ptr<grpc::GenericClientAsyncResponseReader> reader_ ABSL_GUARDED_BY(mutex_);
   SteadyAlarm alarm_ ABSL_GUARDED_BY(mutex_);
   // Written by gRPC while an attempt is outstanding.

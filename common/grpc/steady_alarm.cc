@@ -57,7 +57,7 @@ bool SteadyTimer::Task::Unschedule() {
 void SteadyAlarm::Set(grpc::CompletionQueue* queue, absl::Time when, void* tag) {
   queue_ = queue;
   tag_ = tag;
-  Schedule(when);
+  when <= SteadyNow() ? Run() : Schedule(when);  // at once: without the timer's thread
 }
 
 void SteadyAlarm::Run() { event_.Set(queue_, gpr_time_0(GPR_CLOCK_MONOTONIC), tag_); }

@@ -133,9 +133,11 @@ TEST_F(BasebandctlLoadTest, AMixGoesThroughStreamsAndEveryAnswerIsRight) {
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_THAT(outcome.output, HasSubstr(absl::StrCat(other, " does not go with --ring")));
   }
-  const Outcome attempts = Load({"encode", "--stream", "--attempts=2"});
-  EXPECT_EQ(attempts.exit_code, 1);
-  EXPECT_THAT(attempts.output, HasSubstr("--attempts goes with neither --stream nor --ring"));
+  for (const char* const flag : {"--attempts=2", "--no-throttle"}) {
+    const Outcome outcome = Load({"encode", "--stream", flag});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.output, HasSubstr(" goes with neither --stream nor --ring"));
+  }
 }
 
 TEST_F(BasebandctlLoadTest, APriorityIsThatOfEveryPartThatNamesNone) {

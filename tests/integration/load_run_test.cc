@@ -1,6 +1,7 @@
 // The measuring part of `basebandctl load` against servers that misbehave in known ways.
 #include <atomic>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -88,6 +89,32 @@ TEST(LoadRunTest, WhatTheServerAnswersIsToldApart) {
   EXPECT_EQ(result->totals.wrong_example, "not right");
   // An expired call has waited for its deadline, and the server for the call to go.
   EXPECT_GE(Milliseconds(*result, 1), 10000 - 1);
+}
+
+TEST(LoadRunTest, WhatIsNotSentToAServerUnderLoadIsRefusedTooUnlessAllIsSent) {
+  for (const bool throttle : {true, false}) {
+    std::atomic<int> calls{0};
+    FakeBaseband server;
+    server.on_encode = [&](grpc::ServerContext* context, auto&&...) {
+      ++calls;
+      context->AddTrailingMetadata("grpc-retry-pushback-ms", "1");
+      return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "the queue is full");
+    };
+    server.Start();
+    LoadSpec spec = SpecOf(server, Pace::Kind::kConstant, 500, absl::Seconds(1));
+    spec.client.throttle = throttle;
+    spec.warm_up = absl::ZeroDuration();
+    const auto result = RunLoad(spec, Calls());
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(result->totals.All().outcomes[Outcome::kRefused], 500);
+    std::map<std::string, int64_t> expected{
+        {"RESOURCE_EXHAUSTED: the queue is full", calls.load()}};
+    if (throttle) {
+      expected["RESOURCE_EXHAUSTED: not sent: the server refused # of the last # such calls"] =
+          500 - calls;
+    }
+    EXPECT_EQ(result->totals.refusals, expected);
+  }
 }
 
 TEST(LoadRunTest, AWrongAnswerOfTheWarmUpIsCountedApart) {

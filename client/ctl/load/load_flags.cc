@@ -64,6 +64,10 @@ void AddPaceFlags(CLI::App* app, LoadFlags* flags) {
       "how often a call is tried, as by programs with the client library (1): UNAVAILABLE, and"
       " RESOURCE_EXHAUSTED when the server says when")
       ->group(group);
+  app->add_flag("--no-throttle", flags->no_throttle,
+                "send every call: by default, as by programs with the client library, calls that a"
+                " server under load would refuse are refused unsent")
+      ->group(group);
   AddNumber(app, "--seed", "N", &flags->seed, kSeeds, "of instants and data (1)")->group(group);
 }
 

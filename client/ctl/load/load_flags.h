@@ -24,6 +24,7 @@ struct LoadFlags {
   bool in_place = false;
   std::string transports;  // empty: one, as the other flags say
   int attempts = 1;
+  bool no_throttle = false;
   uint64_t seed = 1;
   std::string metrics_url;
   bool find_knee = false;

@@ -23,8 +23,11 @@ absl::Status CheckWays(const LoadFlags& load, const GlobalFlags& flags, const CL
         absl::StrCat(load.stream ? "--stream" : "--shared-memory",
                      " does not go with --ring, whose requests and payloads are in its memory"));
   }
-  if (app.count("--attempts") > 0 && (flags.ring || load.stream)) {
-    return absl::InvalidArgumentError("--attempts goes with neither --stream nor --ring");
+  for (const char* const of_calls : {"--attempts", "--no-throttle"}) {
+    if (app.count(of_calls) > 0 && (flags.ring || load.stream)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(of_calls, " goes with neither --stream nor --ring"));
+    }
   }
   if (!load.transports.empty() &&
       (load.find_knee || load.stream || flags.shared_memory || flags.ring || !load.csv.empty() ||
@@ -127,6 +130,7 @@ absl::StatusOr<LoadPlan> ToPlan(const LoadFlags& load, const GlobalFlags& flags,
   BASEBAND_ASSIGN_OR_RETURN(const load::Threshold bound, LimitOf("--knee-bound", load.knee_bound));
   plan.bounds = {bound, *load::ParseThreshold(kMostMissed)};
   BASEBAND_ASSIGN_OR_RETURN(plan.spec.client, ToClientOptions(flags));
+  plan.spec.client.throttle = !load.no_throttle;
   plan.spec.attempts = load.attempts;
   plan.spec.workers = load.threads;
   plan.spec.warm_up = scenario.pace.warm_up.value_or(plan.spec.warm_up);

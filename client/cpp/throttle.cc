@@ -1,0 +1,66 @@
+#include "client/cpp/throttle.h"
+
+#include <cmath>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "client/cpp/submit_stream.h"
+#include "client/cpp/submit_wire.h"
+#include "kernels/base/steady_time.h"
+
+namespace baseband::client {
+namespace {
+
+bool IsRefusedForLoad(const absl::Status& outcome) {
+  return absl::IsResourceExhausted(outcome) && RetryAfter(outcome) > absl::ZeroDuration();
+}
+
+int64_t RoundUp(double count) { return static_cast<int64_t>(std::ceil(count)); }
+
+}  // namespace
+
+absl::Status Throttle::Admit(double draw, absl::Time now) {
+  Decay(now);
+  const double calls = accepted_ + refused_ + withheld_;
+  if (draw * calls < kSentPerAccepted * accepted_ + kAlwaysSent) return absl::OkStatus();
+  ++withheld_;
+  absl::Status status = absl::ResourceExhaustedError(
+      absl::StrCat("not sent: the server refused ", RoundUp(refused_), " of the last ",
+                   RoundUp(accepted_ + refused_), " such calls"));
+  SetRetryAfter(retry_after_, &status);
+  return status;
+}
+
+void Throttle::OnEnd(const absl::Status& outcome, absl::Time now) {
+  Decay(now);
+  if (outcome.ok()) {
+    ++accepted_;
+  } else if (IsRefusedForLoad(outcome)) {
+    ++refused_;
+    retry_after_ = RetryAfter(outcome);
+  }
+}
+
+void Throttle::Decay(absl::Time now) {
+  const double factor = std::exp(-absl::FDivDuration(now - time_, kMemory));
+  time_ = now;
+  accepted_ *= factor;
+  refused_ *= factor;
+  withheld_ *= factor;
+}
+
+absl::Status ClientThrottle::Admit(const std::string& method, Priority priority) {
+  if (!on_) return absl::OkStatus();
+  const absl::MutexLock lock(&mutex_);
+  const double draw = std::uniform_real_distribution<double>(0, 1)(random_);
+  return Of(method, priority).Admit(draw, SteadyNow());
+}
+
+void ClientThrottle::OnEnd(const std::string& method, Priority priority,
+                           const absl::Status& outcome) {
+  if (!on_) return;
+  const absl::MutexLock lock(&mutex_);
+  Of(method, priority).OnEnd(outcome, SteadyNow());
+}
+
+}  // namespace baseband::client

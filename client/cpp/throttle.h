@@ -1,0 +1,72 @@
+// Client-side throttling: what a server under load would most likely refuse is not sent, for each
+// refusal costs the server time in which it could serve. "Site Reliability Engineering" (2016),
+// ch. 21. Internal to the client libraries.
+#ifndef BASEBAND_CLIENT_CPP_THROTTLE_H_
+#define BASEBAND_CLIENT_CPP_THROTTLE_H_
+
+#include <array>
+#include <map>
+#include <random>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "client/cpp/priority.h"
+
+namespace baseband::client {
+
+// Calls of one kind. A call is sent with probability
+//   min(1, (kSentPerAccepted * accepted + kAlwaysSent) / (accepted + refused + withheld)),
+// so a server gets kSentPerAccepted times what it accepts, and kAlwaysSent a second to find out
+// whether it accepts more. These are counts of calls that have ended, each weighed with
+// exp(-age / kMemory): calls in flight tell nothing yet, so slow ones withhold no others.
+// Pure: the caller says what time it is, which never goes back, and draws.
+class Throttle {
+ public:
+  static constexpr absl::Duration kMemory = absl::Seconds(1);
+  static constexpr double kSentPerAccepted = 2;
+  static constexpr double kAlwaysSent = 10;
+
+  // Whether a call is to be sent; `draw` is uniform in [0, 1). If not, ResourceExhausted, with the
+  // RetryAfter() of the last refusal.
+  absl::Status Admit(double draw, absl::Time now);
+  // A call that was sent has ended. OK: it was accepted. ResourceExhausted with a RetryAfter(): the
+  // server refused it for load. Any other error tells of neither.
+  void OnEnd(const absl::Status& outcome, absl::Time now);
+
+ private:
+  void Decay(absl::Time now);
+
+  double accepted_ = 0;
+  double refused_ = 0;
+  double withheld_ = 0;
+  absl::Time time_ = absl::InfinitePast();  // of the counts
+  absl::Duration retry_after_;
+};
+
+// A client's calls, whose kinds are the pairs of method and priority. Thread-safe.
+class ClientThrottle {
+ public:
+  // Not `on`: everything is sent.
+  explicit ClientThrottle(bool on) : on_(on) {}
+
+  // As those of Throttle.
+  absl::Status Admit(const std::string& method, Priority priority);
+  void OnEnd(const std::string& method, Priority priority, const absl::Status& outcome);
+
+ private:
+  Throttle& Of(const std::string& method, Priority priority) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return throttles_[method][static_cast<size_t>(priority)];
+  }
+
+  const bool on_;
+  absl::Mutex mutex_;
+  std::minstd_rand random_ ABSL_GUARDED_BY(mutex_){std::random_device()()};
+  std::map<std::string, std::array<Throttle, 3>> throttles_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace baseband::client
+
+#endif  // BASEBAND_CLIENT_CPP_THROTTLE_H_
