@@ -108,14 +108,15 @@ class Client::Impl {
     if (StartOnRing<Response>(method, &request, options, done)) return {};
     const std::shared_ptr<SharedBulk> bulk = BulkOf(LiveArena(), *SubmitFieldsOf(method), request);
     if (bulk == nullptr) {
-      CallSpec spec = SpecOf(method, request, options);
-      spec.repetition = RepetitionOf(request);
+      Repetition repetition = RepetitionOf(request);
+      CallSpec spec = SpecOf(method, SerializeBulk(std::move(request)), options);
+      spec.repetition = std::move(repetition);
       return Start<Response>(std::move(spec), std::move(done));
     }
     request.clear_payload();
     Repetition repetition = RepetitionOf(bulk, request);
     bulk->NameIn(&request);
-    CallSpec spec = SpecOf(method, request, options);
+    CallSpec spec = SpecOf(method, Serialize(request), options);
     spec.repetition = std::move(repetition);
     return runner_.StartUnary(std::move(spec), WhenShared<Response>(bulk, std::move(done)));
   }
@@ -123,7 +124,7 @@ class Client::Impl {
   template <typename Response>
   std::weak_ptr<AsyncCall> Start(const char* method, const google::protobuf::MessageLite& request,
                                  const CallOptions& options, Callback<Response> done) {
-    return Start<Response>(SpecOf(method, request, options), std::move(done));
+    return Start<Response>(SpecOf(method, Serialize(request), options), std::move(done));
   }
 
  private:
@@ -170,12 +171,11 @@ class Client::Impl {
     return false;
   }
 
-  static CallSpec SpecOf(const char* method, const google::protobuf::MessageLite& request,
+  static CallSpec SpecOf(const char* method, absl::StatusOr<grpc::ByteBuffer> bytes,
                          const CallOptions& options) {
     CallSpec spec;
     spec.method = method;
     spec.header = HeaderOf(options);
-    absl::StatusOr<grpc::ByteBuffer> bytes = Serialize(request);
     if (bytes.ok()) {
       spec.request = *std::move(bytes);
     } else {

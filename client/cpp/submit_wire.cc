@@ -8,21 +8,17 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "client/cpp/message_split.h"
+#include "client/cpp/messages.h"
 #include "client/cpp/submit_stream.h"
 #include "client/cpp/to_status.h"
 #include "google/protobuf/io/coded_stream.h"
-#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "google/protobuf/wire_format_lite.h"
 #include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/slice.h"
 
 namespace baseband::client {
 namespace {
 
-using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
-using google::protobuf::io::CodedOutputStream;
-using google::protobuf::io::StringOutputStream;
 
 struct Operation {
   absl::string_view method;
@@ -78,19 +74,7 @@ absl::optional<SubmitFields> SubmitFieldsOf(absl::string_view method) {
 
 grpc::ByteBuffer MakeSubmitRequest(const v1::SubmitRequest& header, int field,
                                    const grpc::ByteBuffer& request) {
-  std::string text = header.SerializeAsString();
-  {
-    StringOutputStream stream(&text);  // appends
-    CodedOutputStream out(&stream);
-    out.WriteTag(WireFormatLite::MakeTag(field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-    out.WriteVarint32(static_cast<uint32_t>(request.Length()));
-  }
-  std::vector<grpc::Slice> slices;
-  if (!request.Dump(&slices).ok()) {
-    slices.clear();  // gRPC's way of saying: zero bytes
-  }
-  slices.emplace(slices.begin(), text);
-  return grpc::ByteBuffer(slices.data(), slices.size());
+  return WithField(header.SerializeAsString(), field, request);
 }
 
 absl::StatusOr<SubmitAnswer> ReadSubmitResponse(grpc::ByteBuffer message) {
