@@ -9,6 +9,7 @@
 #include "absl/types/optional.h"
 #include "baseband/v1/baseband.grpc.pb.h"
 #include "client/cpp/attempt.h"
+#include "client/cpp/block_split.h"
 #include "client/cpp/call_runner.h"
 #include "client/cpp/client_options.h"
 #include "client/cpp/messages.h"
@@ -108,9 +109,16 @@ class Client::Impl {
     if (StartOnRing<Response>(method, &request, options, done)) return {};
     const std::shared_ptr<SharedBulk> bulk = BulkOf(LiveArena(), *SubmitFieldsOf(method), request);
     if (bulk == nullptr) {
-      Repetition repetition = RepetitionOf(request);
-      CallSpec spec = SpecOf(method, SerializeBulk(std::move(request)), options);
-      spec.repetition = std::move(repetition);
+      const size_t payload_bytes = request.payload().size();
+      CallSpec spec = SpecOf(method, SerializeBulk(&request), options);
+      spec.repetition = RepetitionOf(request);
+      if constexpr (kHasBlocks<Request>) {
+        const auto parts = SplitBlocks(request, spec.request, payload_bytes,
+                                       runner_.CountStripes(static_cast<int64_t>(payload_bytes)));
+        if (!parts.empty()) {
+          return runner_.StartStriped(std::move(spec), parts, WhenJoined<Response>(done));
+        }
+      }
       return Start<Response>(std::move(spec), std::move(done));
     }
     request.clear_payload();

@@ -1,5 +1,6 @@
 #include "client/cpp/messages.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -50,6 +51,20 @@ grpc::ByteBuffer ToByteBuffer(std::string bytes) {
   const auto destroy = [](void* string) { delete static_cast<std::string*>(string); };
   const grpc::Slice slice(&(*owner)[0], owner->size(), destroy, owner);
   return grpc::ByteBuffer(&slice, 1);
+}
+
+grpc::ByteBuffer Part(const grpc::ByteBuffer& bytes, size_t begin, size_t size) {
+  std::vector<grpc::Slice> slices;
+  std::vector<grpc::Slice> part;
+  if (!bytes.Dump(&slices).ok()) slices.clear();
+  for (const grpc::Slice& slice : slices) {
+    const size_t first = std::min(begin, slice.size());
+    const size_t last = first + std::min(size, slice.size() - first);
+    if (last > first) part.push_back(slice.sub(first, last));
+    begin -= first;
+    size -= last - first;
+  }
+  return grpc::ByteBuffer(part.data(), part.size());
 }
 
 absl::Status ParseInto(grpc::ByteBuffer* bytes, google::protobuf::MessageLite* message) {

@@ -26,15 +26,20 @@ grpc::ByteBuffer WithField(std::string header, int field, const grpc::ByteBuffer
 // What the buffer holds is not copied.
 grpc::ByteBuffer ToByteBuffer(std::string bytes);
 
-// As Serialize, but a large payload is not copied.
+// The bytes begin .. begin + size - 1 of `bytes`, as far as there are some; not copied.
+grpc::ByteBuffer Part(const grpc::ByteBuffer& bytes, size_t begin, size_t size);
+
+// From so many bytes on a payload is worth more than a copy.
+inline constexpr int kLeastBulkBytes = 128 << 10;
+
+// As Serialize, but such a payload is moved out of `request`, and is the end of the message.
 template <typename Request>
-absl::StatusOr<grpc::ByteBuffer> SerializeBulk(Request request) {
-  constexpr size_t kLeastUncopied = 128 << 10;
-  if (request.payload().size() < kLeastUncopied) return Serialize(request);
-  if (absl::Status status = CheckSize(request); !status.ok()) return status;
-  const grpc::ByteBuffer payload = ToByteBuffer(std::move(*request.mutable_payload()));
-  request.clear_payload();
-  return WithField(request.SerializeAsString(), Request::kPayloadFieldNumber, payload);
+absl::StatusOr<grpc::ByteBuffer> SerializeBulk(Request* request) {
+  if (request->payload().size() < kLeastBulkBytes) return Serialize(*request);
+  if (absl::Status status = CheckSize(*request); !status.ok()) return status;
+  const grpc::ByteBuffer payload = ToByteBuffer(std::move(*request->mutable_payload()));
+  request->clear_payload();
+  return WithField(request->SerializeAsString(), Request::kPayloadFieldNumber, payload);
 }
 
 // Internal when `bytes` are no such message. Empties `bytes`.

@@ -37,19 +37,6 @@ bool IsResult(int field) {
                      [field](const Operation& o) { return o.fields.response == field; });
 }
 
-// The bytes begin .. begin + size - 1 of `slices`.
-grpc::ByteBuffer Part(const std::vector<grpc::Slice>& slices, size_t begin, size_t size) {
-  std::vector<grpc::Slice> part;
-  for (const grpc::Slice& slice : slices) {
-    const size_t first = std::min(begin, slice.size());
-    const size_t last = first + std::min(size, slice.size() - first);
-    if (last > first) part.push_back(slice.sub(first, last));
-    begin -= first;
-    size -= last - first;
-  }
-  return grpc::ByteBuffer(part.data(), part.size());
-}
-
 // Fills `header` with all but the result, and tells where that is.
 bool Split(CodedInputStream& in, v1::SubmitResponse* header, int* field, size_t* begin,
            size_t* size) {
@@ -83,11 +70,10 @@ absl::StatusOr<SubmitAnswer> ReadSubmitResponse(grpc::ByteBuffer message) {
   SubmitAnswer answer;
   size_t begin = 0;
   size_t size = 0;
-  std::vector<grpc::Slice> slices;
   bool ok = reader.status().ok();
   if (ok) {
     CodedInputStream in(&reader);
-    ok = Split(in, &header, &answer.field, &begin, &size) && message.Dump(&slices).ok();
+    ok = Split(in, &header, &answer.field, &begin, &size);
   }
   if (!ok) {
     return absl::InternalError("the server's response cannot be parsed");
@@ -100,7 +86,7 @@ absl::StatusOr<SubmitAnswer> ReadSubmitResponse(grpc::ByteBuffer message) {
     SetRetryAfter(absl::Microseconds(static_cast<int64_t>(header.retry_after_us())),
                   &answer.status);
   } else {
-    answer.result = Part(slices, begin, size);
+    answer.result = Part(message, begin, size);
   }
   return answer;
 }
