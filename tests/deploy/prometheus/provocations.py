@@ -70,9 +70,9 @@ def overload(stack, prometheus, server):
 
 
 def full_way_in(prometheus, server):
-    """Far more bytes are to be there within milliseconds than can be read in that time."""
-    load = ("load", "decode", "--nr-bg=1", "--zc=384", "--blocks=150", "--deadline=20ms")
-    with server.background(*load, "--rate=2000", "--duration=1h"):
+    """Requests of 2 MB, a thousand a second, each to be answered within milliseconds."""
+    load = ("load", "encode", "--nr-bg=1", "--zc=384", "--blocks=2000", "--deadline=5ms")
+    with server.background(*load, "--rate=1000", "--no-throttle", "--duration=1h"):
         prometheus.wait_until_fired(of(server, "WayInFull"))
     return of(server, "WayInFull")
 

@@ -1,5 +1,6 @@
 #include "tests/fuzz/wire/header_block.h"
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,10 @@ Fields ValidFields(const std::string& path, Caller caller, Random& random) {
   if (OneIn(4, random)) {
     fields.push_back({"baseband-priority", OneOf({"high", "normal", "low"}, random)});
   }
+  if (OneIn(4, random)) {  // seldom the message's
+    const int64_t bytes = OneIn(2, random) ? random.Below(300) : random.Below(64 << 20);
+    fields.push_back({"baseband-request-bytes", absl::StrCat(bytes)});
+  }
   if (OneIn(6, random)) fields.push_back({"anything-bin", "AAECAwQF"});
   if (caller == Caller::kWrong) fields.push_back({"authorization", "Bearer none-has-this-one"});
   if (caller == Caller::kHolder) {
@@ -99,6 +104,7 @@ std::string OddName(Random& random) {
                              "user-agent",
                              "authorization",
                              "baseband-priority",
+                             "baseband-request-bytes",
                              "x-request-id",
                              "anything-bin",
                              "-bin",
